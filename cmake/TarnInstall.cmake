@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# TarnInstall: the install target. What it makes may be moved afterwards: neither the CMake package
+# nor the pkg-config file names the folder that it was installed to.
+
+include(CMakePackageConfigHelpers)
+
+set(tarn_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tarn)
+
+# --- library and headers ----------------------------------------------------------------------------
+
+install(TARGETS tarn EXPORT tarn-targets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+# A vendor's header comes with that vendor's backend only.
+install(DIRECTORY include/tarn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    FILES_MATCHING PATTERN "*.h"
+    PATTERN cuda.h EXCLUDE)
+if(TARN_BACKEND STREQUAL "CUDA")
+    install(FILES include/tarn/cuda.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tarn)
+endif()
+
+# --- CMake package: find_package(tarn), tarn::tarn --------------------------------------------------
+
+install(EXPORT tarn-targets NAMESPACE tarn:: DESTINATION ${tarn_package_dir})
+configure_package_config_file(cmake/tarn-config.cmake.in ${PROJECT_BINARY_DIR}/tarn-config.cmake
+    INSTALL_DESTINATION ${tarn_package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/tarn-config-version.cmake
+    COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/tarn-config.cmake
+              ${PROJECT_BINARY_DIR}/tarn-config-version.cmake
+    DESTINATION ${tarn_package_dir})
+
+# --- pkg-config: tarn.pc ----------------------------------------------------------------------------
+
+# From the folder of tarn.pc to the others, so that the file holds wherever they are moved to.
+foreach(place PREFIX FULL_LIBDIR FULL_INCLUDEDIR)
+    file(RELATIVE_PATH tarn_pc_to_${place}
+        ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_${place}})
+    string(REGEX REPLACE "/$" "" tarn_pc_to_${place} ${tarn_pc_to_${place}})
+endforeach()
+
+set(tarn_pc_needs "${CMAKE_THREAD_LIBS_INIT}")
+if(TARN_BACKEND STREQUAL "CUDA")
+    string(APPEND tarn_pc_needs " -L${CUDAToolkit_LIBRARY_DIR} -lcudart")
+endif()
+string(STRIP "${tarn_pc_needs}" tarn_pc_needs)
+# Who links the archive needs what it needs. Then it must stand in Libs, since pkg-config without
+# --static reads nothing else.
+if(BUILD_SHARED_LIBS)
+    set(tarn_pc_libs_private "${tarn_pc_needs}")
+    set(tarn_pc_libs "")
+else()
+    set(tarn_pc_libs_private "")
+    set(tarn_pc_libs " ${tarn_pc_needs}")
+endif()
+configure_file(cmake/tarn.pc.in ${PROJECT_BINARY_DIR}/tarn.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/tarn.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

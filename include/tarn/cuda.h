@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * tarn/cuda.h: the CUDA backend. Present when tarn was configured with TARN_BACKEND=CUDA.
+ *
+ * A tarn_stream is a cudaStream_t and a tarn_event is a cudaEvent_t, converted to void *; this
+ * header needs no CUDA header. Memory comes from cudaMalloc, cudaHostAlloc or cudaMallocManaged, so
+ * that what GPU-aware MPI and IPC expect of plain allocations holds. Only the runtime library is
+ * linked, never the driver: a program built so starts on a machine without one and gets NO_DEVICE.
+ */
+#ifndef TARN_CUDA_H
+#define TARN_CUDA_H
+
+#include "tarn/backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Opens the CUDA backend on device number `device` (in the order of CUDA_VISIBLE_DEVICES), for
+ * DEVICE, PINNED or SHARED memory. Creates the device's primary context if there is none yet, on no
+ * other device. Close it with tarn_backend_close.
+ * Errors: INVALID_ARGUMENT, NO_DEVICE, INVALID_DEVICE, NOT_SUPPORTED (kind HOST, or SHARED on a
+ * device without managed memory), OUT_OF_HOST_MEMORY, VENDOR_ERROR.
+ */
+TARN_API tarn_status tarn_cuda_backend_open(int device, tarn_memory_kind kind,
+                                            tarn_backend *backend_out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * tarn/host.h: the host backend. Always built in; the one to read first.
+ *
+ * Its memory is anonymous memory of the system, committed by touch. Its streams are real queues:
+ * work that is submitted to one does not run at once but when somebody waits for it or asks after
+ * it, so that a program that forgets to wait is found out without a device.
+ */
+#ifndef TARN_HOST_H
+#define TARN_HOST_H
+
+#include "tarn/backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tarn_host_options {
+    size_t struct_bytes; /* in: sizeof(tarn_host_options), as TARN_HOST_OPTIONS_INIT sets it */
+    size_t
+        memory_bytes; /* how much memory the device pretends to have; 0: as much as the machine */
+    size_t allocation_bytes_max; /* the largest size of one piece; 0: any */
+} tarn_host_options;
+
+/* clang-format off */
+#define TARN_HOST_OPTIONS_INIT { sizeof(tarn_host_options), 0, 0 }
+/* clang-format on */
+
+/*
+ * Opens a host backend of its own: two of them share neither memory, streams nor limits.
+ * `options` may be NULL for the defaults. Close it with tarn_backend_close.
+ * Errors: INVALID_ARGUMENT (backend_out is NULL, struct_bytes is wrong), OUT_OF_HOST_MEMORY.
+ */
+TARN_API tarn_status tarn_host_backend_open(const tarn_host_options *options,
+                                            tarn_backend *backend_out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * tarn/stats.h: what a pool has done and holds, as one coherent snapshot.
+ *
+ *     tarn_stats stats = TARN_STATS_INIT;
+ *     tarn_pool_stats(pool, &stats);
+ *     printf("%zu bytes live in %zu allocations\n", stats.requested_bytes, stats.live_count);
+ *
+ * Three sizes of the same thing, each at least as large as the one before:
+ *     requested   what the program asked for and has not freed
+ *     used        the same rounded up to whole chunks
+ *     footprint   what the pool holds from the vendor
+ */
+#ifndef TARN_STATS_H
+#define TARN_STATS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tarn/export.h"
+#include "tarn/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tarn_pool tarn_pool;
+
+/* size_histogram[0] counts requests of 1 byte; [i] those of 2^(i-1) + 1 to 2^i bytes. */
+#define TARN_STATS_HISTOGRAM_BINS 48
+
+typedef struct tarn_stats {
+    size_t struct_bytes; /* in: sizeof(tarn_stats), as TARN_STATS_INIT sets it */
+
+    size_t requested_bytes;     /* bytes asked for and still live */
+    size_t requested_bytes_max; /* the high-water mark of that, since creation */
+    size_t used_bytes;          /* the same regions in whole chunks */
+    size_t used_bytes_max;
+    size_t footprint_bytes; /* bytes held from the backend */
+    size_t footprint_bytes_max;
+
+    size_t live_count; /* allocations that are live; those of zero bytes are not counted */
+    size_t live_count_max;
+
+    size_t static_pool_count; /* pieces of vendor memory held */
+    size_t free_region_count; /* free regions in all of them */
+    size_t free_bytes;        /* bytes in free regions */
+    size_t
+        largest_free_bytes; /* the largest request that succeeds without growth, up to rounding */
+    double
+        fragmentation; /* external: 1 - largest_free_bytes / free_bytes; 0 when nothing is free */
+
+    uint64_t alloc_count;        /* allocations that succeeded, zero bytes included */
+    uint64_t free_count;         /* frees that succeeded, NULL included */
+    uint64_t failed_count;       /* allocations and frees that did not succeed */
+    uint64_t vendor_alloc_count; /* calls that asked the backend for memory, failed ones included */
+    uint64_t vendor_free_count;  /* calls that gave it back */
+
+    /* Host memory that describes all this. What is only reserved, so that a free cannot fail, and
+     * was never touched is not counted. */
+    size_t metadata_bytes;
+
+    /* Of every request of one byte or more so far. */
+    uint64_t size_histogram[TARN_STATS_HISTOGRAM_BINS];
+} tarn_stats;
+
+/* clang-format off */
+#define TARN_STATS_INIT \
+    { sizeof(tarn_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, 0, 0, 0, 0, { 0 } }
+/* clang-format on */
+
+/*
+ * Writes a snapshot of the pool's statistics, taken at one instant.
+ * Needs stats_out->struct_bytes as TARN_STATS_INIT sets it; a program built against an older header
+ * gets the fields that it knows.
+ * Errors: INVALID_POOL; INVALID_ARGUMENT when stats_out is NULL or its struct_bytes is no size that
+ * a tarn_stats has had. On error nothing is written.
+ * Any thread. Cost: O(static pools), under the pool's lock.
+ */
+TARN_API tarn_status tarn_pool_stats(tarn_pool *pool, tarn_stats *stats_out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * tarn/status.h: the one status type that every tarn function returns, and the last error.
+ *
+ * A status says what kind of thing went wrong. The message of tarn_last_error() says what exactly,
+ * with the values involved, and the vendor's own error code when a vendor call was the cause.
+ */
+#ifndef TARN_STATUS_H
+#define TARN_STATUS_H
+
+#include "tarn/export.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One line a status: name, number, sentence. Numbers never change; new ones are added at the end. */
+#define TARN_STATUS_TABLE(X)                                                                  \
+    X(OK, 0, "success")                                                                       \
+    X(INVALID_ARGUMENT, 1, "an argument has a value that this function does not take")        \
+    X(INVALID_OPTIONS, 2, "an option has a value that no pool can have")                      \
+    X(INVALID_POOL, 3, "the pool is NULL or has been destroyed")                              \
+    X(INVALID_ALIGNMENT, 4, "the alignment is not a power of two")                            \
+    X(INVALID_ENVIRONMENT, 5, "an environment variable has a value that does not parse")      \
+    X(SIZE_TOO_LARGE, 6, "the size is larger than any static pool can be")                    \
+    X(OUT_OF_MEMORY, 7, "the device has no memory left that could serve the request")         \
+    X(OUT_OF_HOST_MEMORY, 8, "the host has no memory left for the pool's metadata")           \
+    X(OVER_LIMIT, 9, "the request does not fit under the pool's limit")                       \
+    X(FOREIGN_ADDRESS, 10, "the address belongs to no pool")                                  \
+    X(WRONG_POOL, 11, "the address belongs to another pool")                                  \
+    X(INTERIOR_ADDRESS, 12, "the address lies inside an allocation, not at its start")        \
+    X(NOT_LIVE, 13, "the address is not allocated: it was freed before, or never handed out") \
+    X(LIVE_REGIONS, 14, "the pool still has live allocations")                                \
+    X(NOT_READY, 15, "the work that was asked about has not completed yet")                   \
+    X(NOT_SUPPORTED, 16, "the backend does not offer this")                                   \
+    X(NO_DEVICE, 17, "there is no device, or no driver for one")                              \
+    X(INVALID_DEVICE, 18, "there is no device with this number")                              \
+    X(VENDOR_ERROR, 19, "a call of the vendor's runtime failed")                              \
+    X(CORRUPT, 20, "a check found the pool's metadata damaged")
+
+typedef enum tarn_status {
+#define TARN_STATUS_ENUMERATOR(name, number, sentence) TARN_STATUS_##name = (number),
+    TARN_STATUS_TABLE(TARN_STATUS_ENUMERATOR)
+#undef TARN_STATUS_ENUMERATOR
+} tarn_status;
+
+/* The status's name, "TARN_STATUS_OUT_OF_MEMORY". Static text; "TARN_STATUS_UNKNOWN" for a number
+ * that is no status. Any thread, any time. */
+TARN_API const char *tarn_status_name(tarn_status status);
+
+/* What the status means, as a sentence without a full stop. Static text, never NULL. */
+TARN_API const char *tarn_status_sentence(tarn_status status);
+
+/* What went wrong last in the calling thread. */
+typedef struct tarn_error {
+    tarn_status status; /* TARN_STATUS_OK when nothing has failed in this thread yet */
+    int vendor_code;    /* the vendor's own error number; 0 when no vendor call was the cause */
+    const char *vendor_name; /* its name, "cudaErrorMemoryAllocation"; "" likewise */
+    const char *message;     /* one line with the values involved; "" when nothing failed yet */
+} tarn_error;
+
+/* Returns the calling thread's most recent failure. A success does not clear it. The texts stay
+ * valid until the next tarn call that fails in this thread. Cost: a copy of four words. */
+TARN_API tarn_error tarn_last_error(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

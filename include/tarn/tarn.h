@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * tarn/tarn.h: a portable pool of GPU memory.
+ *
+ * Device allocations by the vendor are slow and stop the device. tarn takes a few large pieces and
+ * hands out parts of them in tens of nanoseconds, by bookkeeping on the host alone: it never reads
+ * or writes the memory that it manages, so the same code serves CUDA and plain host memory.
+ *
+ *     #include <tarn/tarn.h>
+ *
+ *     void *field;
+ *     if (tarn_malloc(1000 * sizeof(double), &field) != TARN_STATUS_OK) {
+ *         fprintf(stderr, "%s\n", tarn_last_error().message);
+ *     }
+ *     ...                                      launch kernels on field
+ *     tarn_free(field);
+ *
+ * That used the process-wide pool. With a pool of your own:
+ *
+ *     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+ *     options.initial_bytes = (size_t)256 << 20;
+ *     options.limit_bytes = (size_t)8 << 30;
+ *
+ *     tarn_pool *pool;
+ *     tarn_pool_create(&options, &pool);
+ *     tarn_pool_alloc(pool, 1000 * sizeof(double), &field);
+ *     tarn_pool_free(pool, field);
+ *     tarn_pool_destroy(pool);
+ *
+ * Words. A chunk is the smallest unit, 1024 bytes unless chosen otherwise. A region is a run of
+ * chunks, free or live. A static pool is one piece of vendor memory cut into chunks. A pool is what
+ * you hold: a list of static pools that grows.
+ *
+ * Rules for every function.
+ *  - Any thread may call it at any time, on the same pool too, and may free what another allocated.
+ *    Destroying a pool while others still use it is the one exception.
+ *  - It returns a status and writes its outputs only on TARN_STATUS_OK. A call that fails has
+ *    changed nothing. tarn_last_error() then has a sentence with the values involved.
+ *  - It never aborts, throws or prints.
+ *  - Sizes and addresses are in bytes.
+ *
+ * When memory may be freed. A freed region is handed out again at once, and the pool does not know
+ * what the device is doing. So free it when the device is done with it; or keep all work on pool
+ * memory in one stream, where whatever uses the region next runs later anyway.
+ */
+#ifndef TARN_TARN_H
+#define TARN_TARN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tarn/backend.h"
+#include "tarn/debug.h"
+#include "tarn/export.h"
+#include "tarn/stats.h"
+#include "tarn/status.h"
+#include "tarn/version.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------------------------ pool ----- */
+
+#define TARN_CHUNK_BYTES_DEFAULT   1024
+#define TARN_CHUNK_BYTES_MIN       256
+#define TARN_CHUNK_BYTES_MAX       ((size_t)64 << 20)
+#define TARN_INITIAL_BYTES_DEFAULT ((size_t)64 << 20)
+#define TARN_GROWTH_FACTOR_DEFAULT 2.0
+
+typedef struct tarn_pool_options {
+    size_t struct_bytes; /* sizeof(tarn_pool_options), as TARN_POOL_OPTIONS_INIT sets it */
+
+    /* Where the memory comes from. NULL: the backend that tarn was built for, on device 0, opened
+     * and closed by the pool. Otherwise the two words are copied; what they refer to must stay
+     * until the pool is destroyed. */
+    const tarn_backend *backend;
+
+    /* Smallest unit: a power of two from TARN_CHUNK_BYTES_MIN to TARN_CHUNK_BYTES_MAX. */
+    size_t chunk_bytes;
+
+    /* The first static pool, taken at the first allocation and not before. 0: as much as that
+     * allocation needs. */
+    size_t initial_bytes;
+
+    /* A further static pool is this many times as large as the largest that the pool holds, or as
+     * large as the request if that is more. 1 or more. */
+    double growth_factor;
+
+    /* No static pool is made larger than this, unless one request alone needs it. 0: no cap. */
+    size_t growth_bytes_max;
+
+    /* The pool never holds more than this. 0: no limit. */
+    size_t limit_bytes;
+} tarn_pool_options;
+
+/* clang-format off */
+#define TARN_POOL_OPTIONS_INIT \
+    { sizeof(tarn_pool_options), NULL, TARN_CHUNK_BYTES_DEFAULT, TARN_INITIAL_BYTES_DEFAULT, \
+      TARN_GROWTH_FACTOR_DEFAULT, 0, 0 }
+/* clang-format on */
+
+/*
+ * Creates a pool. `options` may be NULL for the defaults. No memory is taken from the vendor yet.
+ * Errors: INVALID_ARGUMENT (pool_out is NULL); INVALID_OPTIONS (the message names the field);
+ * OUT_OF_HOST_MEMORY; and those of tarn_backend_open when options->backend is NULL.
+ */
+TARN_API tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_pool **pool_out);
+
+/*
+ * Destroys a pool and gives its memory back. Refused while allocations are live. NULL is allowed.
+ * Afterwards every call on this pool answers INVALID_POOL, until as many other pools have been
+ * destroyed that its handle is used again (64).
+ * Errors: LIVE_REGIONS (the message counts them; nothing has changed); INVALID_POOL.
+ * A piece that the vendor refuses to take back is not an error of this call: there is nothing that
+ * the caller could do about it.
+ */
+TARN_API tarn_status tarn_pool_destroy(tarn_pool *pool);
+
+/*
+ * The same, whatever is still live: those addresses become invalid. For the end of a program that
+ * does not free everything; tarn_pool_stats before it tells how much that is.
+ * Errors: INVALID_POOL.
+ */
+TARN_API tarn_status tarn_pool_destroy_forced(tarn_pool *pool);
+
+/* -------------------------------------------------------------------------- alloc and free ----- */
+
+/*
+ * Allocates size_bytes. The address is a multiple of 256. Zero bytes succeed with a NULL address.
+ * Takes the smallest free region that is large enough, among equals that of the lowest index in the
+ * oldest static pool (best fit); the same sequence of calls gives the same offsets on every machine
+ * and backend. When no free region is large enough the pool grows, which is when the vendor is
+ * called.
+ * Errors: INVALID_POOL; INVALID_ARGUMENT (address_out is NULL); SIZE_TOO_LARGE; OVER_LIMIT;
+ * OUT_OF_MEMORY; OUT_OF_HOST_MEMORY; VENDOR_ERROR.
+ * Cost: O(log n) in free regions, tens of nanoseconds; growth costs what the vendor's call costs.
+ */
+TARN_API tarn_status tarn_pool_alloc(tarn_pool *pool, size_t size_bytes, void **address_out);
+
+/*
+ * The same, at an address that is a multiple of alignment_bytes, any power of two. Best fit among
+ * the regions that can hold the request so aligned; what is left before and after it stays free.
+ * Errors: besides those of tarn_pool_alloc, INVALID_ALIGNMENT.
+ * Cost: that of tarn_pool_alloc, plus a step for each region that only the alignment rules out.
+ */
+TARN_API tarn_status tarn_pool_alloc_aligned(tarn_pool *pool, size_t size_bytes,
+                                             size_t alignment_bytes, void **address_out);
+
+/*
+ * Frees what tarn_pool_alloc or tarn_pool_alloc_aligned gave. Freeing NULL does nothing.
+ * Never calls the vendor and never allocates host memory, so a correct free cannot fail.
+ * Errors, all detected from the pool's own metadata and none of them changing anything:
+ * INVALID_POOL; NOT_LIVE (freed twice); INTERIOR_ADDRESS; WRONG_POOL; FOREIGN_ADDRESS.
+ * Cost: O(log n) in free regions, tens of nanoseconds.
+ */
+TARN_API tarn_status tarn_pool_free(tarn_pool *pool, void *address);
+
+/* ------------------------------------------------------------------------ limits and trim ------ */
+
+/*
+ * Gives static pools that are wholly free back to the vendor, the newest first, as long as the pool
+ * then still holds keep_bytes or more. What cannot be given back stays as it is. released_bytes_out
+ * may be NULL.
+ * Errors: INVALID_POOL; VENDOR_ERROR when the vendor refused a piece (it is lost to the pool, and
+ * the others were still given back).
+ * Cost: that of the vendor's frees, which are made with no lock of the hot path held.
+ */
+TARN_API tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *released_bytes_out);
+
+/* -------------------------------------------------------------------- process-wide pool -------- */
+
+/*
+ * One pool for the whole process, for programs that want no handle. It is created by the first call
+ * that needs it, with the default options, changed by the environment:
+ *     TARN_INITIAL   first static pool: bytes, or with a suffix K, M, G, T (powers of 1024)
+ *     TARN_LIMIT     most that it ever holds: the same, or per cent of the device's memory, "50%"
+ *     TARN_GROWTH    growth factor, 1 or more
+ *     TARN_CHUNK     chunk size: like TARN_INITIAL
+ *     TARN_DEVICE    number of the device
+ * A value that does not parse makes every call answer INVALID_ENVIRONMENT, and the message names it.
+ * At the end of the process its memory is left to the system and the driver.
+ */
+TARN_API tarn_status tarn_malloc(size_t size_bytes, void **address_out); /* as tarn_pool_alloc */
+TARN_API tarn_status tarn_free(void *address);                           /* as tarn_pool_free */
+
+/* The process-wide pool itself, for statistics and the like; created if need be. */
+TARN_API tarn_status tarn_default_pool(tarn_pool **pool_out);
+
+/*
+ * Destroys the process-wide pool, as tarn_pool_destroy does, if there is one. The next tarn_malloc
+ * creates it anew. No other thread may be using it.
+ */
+TARN_API tarn_status tarn_default_pool_destroy(void);
+
+/* --------------------------------------------------------------------------------- finding ----- */
+
+/* What lies at an address. The base of the static pool is what IPC handles and RDMA registrations
+ * are made of; `static_pool_id` is never used twice in a process. */
+typedef struct tarn_allocation {
+    size_t struct_bytes; /* in: sizeof(tarn_allocation), as TARN_ALLOCATION_INIT sets it */
+    tarn_pool *pool;
+    void *address;            /* where the allocation starts */
+    size_t size_bytes;        /* what was asked for */
+    size_t usable_bytes;      /* the same in whole chunks; all of it may be used */
+    void *static_pool_base;   /* what the backend gave */
+    size_t static_pool_bytes; /* how much it gave */
+    uint64_t static_pool_id;
+} tarn_allocation;
+
+/* clang-format off */
+#define TARN_ALLOCATION_INIT { sizeof(tarn_allocation), NULL, NULL, 0, 0, NULL, 0, 0 }
+/* clang-format on */
+
+/*
+ * Finds the live allocation that `address` lies in, at its start or anywhere inside, in any pool of
+ * the process.
+ * Errors: INVALID_ARGUMENT (found_out is NULL or its struct_bytes is wrong); NOT_LIVE (the address
+ * is in a pool but in no live allocation); FOREIGN_ADDRESS (in no pool).
+ * Cost: O(pools + log n) in the regions of the pool; under its lock.
+ */
+TARN_API tarn_status tarn_pool_find(const void *address, tarn_allocation *found_out);
+
+/* --------------------------------------------------------------------------- statistics -------- */
+/* tarn_pool_stats: tarn/stats.h.  tarn_pool_check, tarn_pool_dump: tarn/debug.h. */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

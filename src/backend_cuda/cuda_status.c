@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * cuda_status: making a call on the right device, and what its answer means.
+ *
+ * The runtime works on the calling thread's current device, and the backend has one device of its
+ * own. There are three cases:
+ *
+ *   1. The thread's current device is the backend's: the call is made, and that is all. A program
+ *      that uses one device always comes here.
+ *   2. It is another one, which has a context: the device is set, and set back afterwards.
+ *   3. It is another one, which has no context: the call is made in a thread of its own.
+ *
+ * The third is for threads that never chose a device, and so have device 0, in a program that uses
+ * another one. From CUDA 12 on cudaSetDevice creates the context of the device that it sets, so
+ * setting 0 back would take some hundred megabytes of device 0 for nothing, for each process of the
+ * node. Leaving the backend's device set instead would be a surprise. A new thread's current
+ * device is nobody's business, so there is nothing to set back. Whether a device has a context only
+ * the driver knows, and the runtime hands out its function that tells; when it does not, every other
+ * device counts as one without.
+ *
+ * Cost: the first case adds a cudaGetDevice, tens of nanoseconds; the second two cudaSetDevice; the
+ * third a thread, tens of microseconds.
+ * Threads: any. In the third case cudaStreamPerThread is the new thread's, not the caller's; the
+ * caller cannot have work on its own, since it never had the device.
+ */
+#include "cuda_device.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+/* --- what an answer means ---------------------------------------------------------------------- */
+
+static tarn_status status_of(cudaError_t error)
+{
+    switch (error) {
+    case cudaSuccess:
+        return TARN_STATUS_OK;
+    case cudaErrorMemoryAllocation:
+        return TARN_STATUS_OUT_OF_MEMORY;
+    case cudaErrorNotReady:
+        return TARN_STATUS_NOT_READY;
+    case cudaErrorNoDevice:
+    case cudaErrorInsufficientDriver: /* the answer when there is no driver at all */
+    case cudaErrorStubLibrary:
+        return TARN_STATUS_NO_DEVICE;
+    case cudaErrorInvalidDevice:
+        return TARN_STATUS_INVALID_DEVICE;
+    case cudaErrorInvalidValue:
+    case cudaErrorInvalidResourceHandle:
+        return TARN_STATUS_INVALID_ARGUMENT;
+    case cudaErrorNotSupported:
+        return TARN_STATUS_NOT_SUPPORTED;
+    default:
+        return TARN_STATUS_VENDOR_ERROR;
+    }
+}
+
+/* The runtime keeps the error for the application's next check of a kernel launch, which must not
+ * find it: so it is taken out. */
+tarn_backend_result tn_cuda_result(cudaError_t error)
+{
+    if (error == cudaSuccess) return TARN_BACKEND_RESULT_OK;
+    cudaGetLastError();
+    return (tarn_backend_result){ status_of(error), (int)error, cudaGetErrorName(error) };
+}
+
+/* --- on which device a call is made ------------------------------------------------------------ */
+
+static bool has_context(const struct tn_cuda_device *device, int number)
+{
+#if CUDART_VERSION < 12000
+    /* Setting a device does not create its context yet, so it does not matter. */
+    (void)device;
+    (void)number;
+    return true;
+#else
+    unsigned flags;
+    int is_active = 0;
+    return device->get_context_state &&
+           device->get_context_state(number, &flags, &is_active) == CUDA_SUCCESS && is_active != 0;
+#endif
+}
+
+static tarn_backend_result set_device_and_make(const struct tn_cuda_device *device,
+                                               struct tn_cuda_call *call)
+{
+    cudaError_t error = cudaSetDevice(device->number);
+    if (error == cudaSuccess) error = call->make(call);
+    return tn_cuda_result(error);
+}
+
+static tarn_backend_result make_and_set_back(const struct tn_cuda_device *device,
+                                             struct tn_cuda_call *call, int current)
+{
+    tarn_backend_result result = set_device_and_make(device, call);
+    /* It was current before, so it can be again. When a kernel has failed there this may answer
+     * with that kernel's error, but the call did what it did, and the application hears of the
+     * kernel by its own calls. */
+    (void)tn_cuda_result(cudaSetDevice(current));
+    return result;
+}
+
+struct thread_call {
+    const struct tn_cuda_device *device;
+    struct tn_cuda_call *call;
+    tarn_backend_result result;
+};
+
+static void *thread_main(void *argument)
+{
+    struct thread_call *thread_call = argument;
+    thread_call->result = set_device_and_make(thread_call->device, thread_call->call);
+    return NULL;
+}
+
+static tarn_backend_result make_in_new_thread(const struct tn_cuda_device *device,
+                                              struct tn_cuda_call *call)
+{
+    struct thread_call thread_call = { device, call, TARN_BACKEND_RESULT_OK };
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, thread_main, &thread_call) != 0)
+        return tn_cuda_result_of_status(TARN_STATUS_OUT_OF_HOST_MEMORY);
+    pthread_join(thread, NULL);
+    return thread_call.result;
+}
+
+tarn_backend_result tn_cuda_make(const struct tn_cuda_device *device, struct tn_cuda_call *call)
+{
+    int current;
+    cudaError_t error = cudaGetDevice(&current);
+    if (error != cudaSuccess) return tn_cuda_result(error);
+    if (current == device->number) return tn_cuda_result(call->make(call));
+    if (has_context(device, current)) return make_and_set_back(device, call, current);
+    return make_in_new_thread(device, call);
+}
+
+tarn_backend_result tn_cuda_make_return(const struct tn_cuda_device *device,
+                                        struct tn_cuda_call *call)
+{
+    tarn_backend_result result = tn_cuda_make(device, call);
+    return result.vendor_code == (int)cudaErrorCudartUnloading ? TARN_BACKEND_RESULT_OK : result;
+}

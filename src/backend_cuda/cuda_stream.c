@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * cuda_stream: streams and events of one CUDA device, and data in their order.
+ *
+ * A tarn_stream is a cudaStream_t, a tarn_event a cudaEvent_t. Streams that are made here do not
+ * wait for the legacy default stream, nor it for them. Events keep no time, which makes them cheaper
+ * to record and to ask after.
+ *
+ * Cost: that of the vendor's calls, about a microsecond each.
+ * Threads: any; the runtime does the locking.
+ */
+#include "cuda_device.h"
+
+/* --- streams ----------------------------------------------------------------------------------- */
+
+static cudaError_t make_stream_create(struct tn_cuda_call *call)
+{
+    return cudaStreamCreateWithFlags(&call->stream, cudaStreamNonBlocking);
+}
+
+tarn_backend_result tn_cuda_stream_create(void *state, tarn_stream *stream_out)
+{
+    struct tn_cuda_call call = { .make = make_stream_create };
+    tarn_backend_result result = tn_cuda_make(state, &call);
+    if (result.status == TARN_STATUS_OK) *stream_out = call.stream;
+    return result;
+}
+
+/* The runtime's destroy does not wait. Whether the work failed or not, the stream goes. */
+static cudaError_t make_stream_destroy(struct tn_cuda_call *call)
+{
+    cudaError_t worked = cudaStreamSynchronize(call->stream);
+    cudaError_t destroyed = cudaStreamDestroy(call->stream);
+    return worked != cudaSuccess ? worked : destroyed;
+}
+
+tarn_backend_result tn_cuda_stream_destroy(void *state, tarn_stream stream)
+{
+    if (!stream) return tn_cuda_result_of_status(TARN_STATUS_INVALID_ARGUMENT);
+    struct tn_cuda_call call = { .make = make_stream_destroy, .stream = stream };
+    return tn_cuda_make_return(state, &call);
+}
+
+static cudaError_t make_stream_synchronize(struct tn_cuda_call *call)
+{
+    return cudaStreamSynchronize(call->stream);
+}
+
+tarn_backend_result tn_cuda_stream_synchronize(void *state, tarn_stream stream)
+{
+    struct tn_cuda_call call = { .make = make_stream_synchronize, .stream = stream };
+    return tn_cuda_make(state, &call);
+}
+
+static cudaError_t make_stream_wait_event(struct tn_cuda_call *call)
+{
+    return cudaStreamWaitEvent(call->stream, call->event, 0);
+}
+
+tarn_backend_result tn_cuda_stream_wait_event(void *state, tarn_stream stream, tarn_event event)
+{
+    if (!event) return tn_cuda_result_of_status(TARN_STATUS_INVALID_ARGUMENT);
+    struct tn_cuda_call call = { .make = make_stream_wait_event, .stream = stream, .event = event };
+    return tn_cuda_make(state, &call);
+}
+
+/* --- events ------------------------------------------------------------------------------------ */
+
+static cudaError_t make_event_create(struct tn_cuda_call *call)
+{
+    return cudaEventCreateWithFlags(&call->event, cudaEventDisableTiming);
+}
+
+tarn_backend_result tn_cuda_event_create(void *state, tarn_event *event_out)
+{
+    struct tn_cuda_call call = { .make = make_event_create };
+    tarn_backend_result result = tn_cuda_make(state, &call);
+    if (result.status == TARN_STATUS_OK) *event_out = call.event;
+    return result;
+}
+
+/* A record that is still pending, and waits for it, stay: the runtime keeps what they need. */
+static cudaError_t make_event_destroy(struct tn_cuda_call *call)
+{
+    return cudaEventDestroy(call->event);
+}
+
+tarn_backend_result tn_cuda_event_destroy(void *state, tarn_event event)
+{
+    if (!event) return tn_cuda_result_of_status(TARN_STATUS_INVALID_ARGUMENT);
+    struct tn_cuda_call call = { .make = make_event_destroy, .event = event };
+    return tn_cuda_make_return(state, &call);
+}
+
+static cudaError_t make_event_record(struct tn_cuda_call *call)
+{
+    return cudaEventRecord(call->event, call->stream);
+}
+
+tarn_backend_result tn_cuda_event_record(void *state, tarn_event event, tarn_stream stream)
+{
+    if (!event) return tn_cuda_result_of_status(TARN_STATUS_INVALID_ARGUMENT);
+    struct tn_cuda_call call = { .make = make_event_record, .event = event, .stream = stream };
+    return tn_cuda_make(state, &call);
+}
+
+static cudaError_t make_event_query(struct tn_cuda_call *call)
+{
+    return cudaEventQuery(call->event);
+}
+
+tarn_backend_result tn_cuda_event_query(void *state, tarn_event event)
+{
+    if (!event) return tn_cuda_result_of_status(TARN_STATUS_INVALID_ARGUMENT);
+    struct tn_cuda_call call = { .make = make_event_query, .event = event };
+    return tn_cuda_make(state, &call);
+}
+
+static cudaError_t make_event_synchronize(struct tn_cuda_call *call)
+{
+    return cudaEventSynchronize(call->event);
+}
+
+tarn_backend_result tn_cuda_event_synchronize(void *state, tarn_event event)
+{
+    if (!event) return tn_cuda_result_of_status(TARN_STATUS_INVALID_ARGUMENT);
+    struct tn_cuda_call call = { .make = make_event_synchronize, .event = event };
+    return tn_cuda_make(state, &call);
+}
+
+/* --- data -------------------------------------------------------------------------------------- */
+
+static cudaError_t make_fill(struct tn_cuda_call *call)
+{
+    return cudaMemsetAsync(call->address, call->value, call->size_bytes, call->stream);
+}
+
+tarn_backend_result tn_cuda_fill(void *state, void *address, unsigned char value, size_t size_bytes,
+                                 tarn_stream stream)
+{
+    if (size_bytes == 0) return TARN_BACKEND_RESULT_OK;
+    if (!address) return tn_cuda_result_of_status(TARN_STATUS_INVALID_ARGUMENT);
+    struct tn_cuda_call call = {
+        .make = make_fill,
+        .address = address,
+        .value = value,
+        .size_bytes = size_bytes,
+        .stream = stream,
+    };
+    return tn_cuda_make(state, &call);
+}
+
+static cudaError_t make_copy(struct tn_cuda_call *call)
+{
+    return cudaMemcpyAsync(call->address, call->source, call->size_bytes, cudaMemcpyDefault,
+                           call->stream);
+}
+
+tarn_backend_result tn_cuda_copy(void *state, void *destination, const void *source,
+                                 size_t size_bytes, tarn_stream stream)
+{
+    if (size_bytes == 0) return TARN_BACKEND_RESULT_OK;
+    if (!destination || !source) return tn_cuda_result_of_status(TARN_STATUS_INVALID_ARGUMENT);
+    struct tn_cuda_call call = {
+        .make = make_copy,
+        .address = destination,
+        .source = source,
+        .size_bytes = size_bytes,
+        .stream = stream,
+    };
+    return tn_cuda_make(state, &call);
+}

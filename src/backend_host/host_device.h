@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * host_device: the state of an open host backend, shared by its two files.
+ *
+ *     host_backend.c   opening and closing, memory, device information
+ *     host_stream.c    streams, events, data
+ *
+ * Threads: `lock` guards all that changes, and every task of every stream runs under it.
+ */
+#ifndef TN_HOST_DEVICE_H
+#define TN_HOST_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "tarn/backend.h"
+
+#include "../base/sync.h"
+
+/* A piece of memory that was acquired and not yet released. */
+struct tn_host_piece {
+    struct tn_host_piece *next;
+    void *address;
+    size_t size_bytes;   /* as it was asked for */
+    size_t mapped_bytes; /* the same in whole pages */
+};
+
+struct tn_host_task; /* private to host_stream.c */
+
+/* A queue of tasks that have not run yet. A tarn_stream points to one. */
+struct tn_host_stream {
+    struct tn_host_stream *next; /* in the device's list */
+    struct tn_host_task *first;  /* runs next; NULL when there is nothing to do */
+    struct tn_host_task *last;   /* undefined when there is nothing to do */
+};
+
+struct tn_host_device {
+    /* The same for as long as the backend is open. */
+    size_t page_bytes;
+    size_t memory_bytes;         /* pieces together are never larger than this */
+    size_t allocation_bytes_max; /* nor one piece than this */
+    bool is_memory_pretended;    /* memory_bytes is a wish, not what the machine has */
+
+    struct tn_mutex lock; /* guards what follows */
+    size_t used_bytes;    /* in pieces, whole pages */
+    struct tn_host_piece *pieces;
+    struct tn_host_stream default_stream; /* stands for NULL; first in the list of all streams */
+};
+
+static inline tarn_backend_result tn_host_result(tarn_status status)
+{
+    return (tarn_backend_result){ status, 0, NULL };
+}
+
+/* --- host_stream.c, in the order of the operations table; `state` is a tn_host_device ---------- */
+
+tarn_backend_result tn_host_stream_create(void *state, tarn_stream *stream_out);
+tarn_backend_result tn_host_stream_destroy(void *state, tarn_stream stream);
+tarn_backend_result tn_host_stream_synchronize(void *state, tarn_stream stream);
+tarn_backend_result tn_host_stream_wait_event(void *state, tarn_stream stream, tarn_event event);
+
+tarn_backend_result tn_host_event_create(void *state, tarn_event *event_out);
+tarn_backend_result tn_host_event_destroy(void *state, tarn_event event);
+tarn_backend_result tn_host_event_record(void *state, tarn_event event, tarn_stream stream);
+tarn_backend_result tn_host_event_query(void *state, tarn_event event);
+tarn_backend_result tn_host_event_synchronize(void *state, tarn_event event);
+
+tarn_backend_result tn_host_fill(void *state, void *address, unsigned char value, size_t size_bytes,
+                                 tarn_stream stream);
+tarn_backend_result tn_host_copy(void *state, void *destination, const void *source,
+                                 size_t size_bytes, tarn_stream stream);
+
+/* Runs all that was submitted to any stream. Under the lock. */
+void tn_host_streams_finish_locked(struct tn_host_device *device);
+
+#endif

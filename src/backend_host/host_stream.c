@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * host_stream: streams that are queues of tasks, and run late.
+ *
+ *     stream A    fill ── record r ── copy
+ *                            ▲
+ *     stream B    copy ── wait for r ── fill
+ *
+ * Submitting puts a task at the end of a queue and does nothing else. Tasks run when somebody waits
+ * for them, in the thread that waits: synchronizing with a stream or an event runs what stands
+ * before it and nothing more. Asking after an event runs one task at most, so that asking again and
+ * again comes to an end. So a program that uses memory too early meets the old content, every time.
+ *
+ * An event refers to the task of its latest record. A wait refers to the record that was the latest
+ * when the wait was submitted, and does not notice when the event is recorded again or destroyed.
+ *
+ * Cost: submitting is one small piece of host memory. Running a task takes one step more for each
+ * stream that it has to wait for.
+ * Threads: any. Tasks run under the device's lock, so whoever only asks may wait for another
+ * thread's task to end, but never for one to begin.
+ * Always true: a record is submitted before every wait that refers to it. So of all tasks that have
+ * not run, the one submitted first stands at the head of its queue and waits for nothing: there is
+ * always one that can run.
+ */
+#include "host_device.h"
+
+#include <string.h>
+
+#include "../base/host_memory.h"
+
+enum task_kind {
+    TASK_FILL,
+    TASK_COPY,
+    TASK_RECORD,
+    TASK_WAIT
+};
+
+struct fill_task {
+    void *address;
+    size_t size_bytes;
+    unsigned char value;
+};
+
+struct copy_task {
+    void *destination;
+    const void *source;
+    size_t size_bytes;
+};
+
+/* Guarded by the device's lock once it is submitted. */
+struct tn_host_task {
+    struct tn_host_task *next;     /* in the queue */
+    struct tn_host_stream *stream; /* whose queue it is in; meaningless when it is done */
+    size_t reference_count;        /* the queue; of a record also its event and those who wait */
+    bool is_done;
+    enum task_kind kind;
+    union {
+        struct fill_task fill;
+        struct copy_task copy;
+        struct tn_host_task *awaited; /* the record that a wait waits for */
+    } of;
+};
+
+/* A tarn_event points to one. */
+struct tn_host_event {
+    struct tn_host_task *record; /* the latest; NULL when it was never recorded */
+};
+
+/* --- tasks ------------------------------------------------------------------------------------- */
+
+static struct tn_host_task *task_create(enum task_kind kind)
+{
+    struct tn_host_task *task = tn_host_memory_alloc_zeroed(sizeof *task);
+    if (!task) return NULL;
+    task->kind = kind;
+    task->reference_count = 1;
+    return task;
+}
+
+static struct tn_host_task *task_ref_locked(struct tn_host_task *task)
+{
+    task->reference_count++;
+    return task;
+}
+
+/* NULL is allowed. */
+static void task_unref_locked(struct tn_host_task *task)
+{
+    if (task && --task->reference_count == 0) tn_host_memory_free(task);
+}
+
+static bool task_is_blocked(const struct tn_host_task *task)
+{
+    return task->kind == TASK_WAIT && !task->of.awaited->is_done;
+}
+
+static void task_run_locked(struct tn_host_task *task)
+{
+    TN_ASSERT(!task->is_done);
+    TN_ASSERT(!task_is_blocked(task));
+    switch (task->kind) {
+    case TASK_FILL:
+        memset(task->of.fill.address, task->of.fill.value, task->of.fill.size_bytes);
+        break;
+    case TASK_COPY:
+        memmove(task->of.copy.destination, task->of.copy.source, task->of.copy.size_bytes);
+        break;
+    case TASK_RECORD:
+        break;
+    case TASK_WAIT:
+        task_unref_locked(task->of.awaited);
+        break;
+    }
+    task->is_done = true;
+}
+
+/* --- queues ------------------------------------------------------------------------------------ */
+
+static struct tn_host_stream *stream_of(struct tn_host_device *device, tarn_stream stream)
+{
+    return stream ? stream : &device->default_stream;
+}
+
+static void stream_push_locked(struct tn_host_stream *stream, struct tn_host_task *task)
+{
+    task->stream = stream;
+    if (stream->first) {
+        stream->last->next = task;
+    } else {
+        stream->first = task;
+    }
+    stream->last = task;
+}
+
+/* Runs one task: the stream's first, or when that has to wait, the first of the stream that it
+ * waits for, and so on. Each step leads to a task that was submitted earlier, so the last is found. */
+static void stream_advance_locked(struct tn_host_stream *stream)
+{
+    TN_ASSERT(stream->first);
+    while (task_is_blocked(stream->first))
+        stream = stream->first->of.awaited->stream;
+
+    struct tn_host_task *task = stream->first;
+    stream->first = task->next;
+    task_run_locked(task);
+    task_unref_locked(task);
+}
+
+static void stream_finish_locked(struct tn_host_stream *stream)
+{
+    while (stream->first)
+        stream_advance_locked(stream);
+}
+
+void tn_host_streams_finish_locked(struct tn_host_device *device)
+{
+    for (struct tn_host_stream *stream = &device->default_stream; stream; stream = stream->next)
+        stream_finish_locked(stream);
+}
+
+static tarn_backend_result submit(struct tn_host_device *device, tarn_stream stream,
+                                  struct tn_host_task *task)
+{
+    tn_mutex_lock(&device->lock);
+    stream_push_locked(stream_of(device, stream), task);
+    tn_mutex_unlock(&device->lock);
+    return TARN_BACKEND_RESULT_OK;
+}
+
+/* --- streams ----------------------------------------------------------------------------------- */
+
+tarn_backend_result tn_host_stream_create(void *state, tarn_stream *stream_out)
+{
+    struct tn_host_device *device = state;
+    struct tn_host_stream *stream = tn_host_memory_alloc_zeroed(sizeof *stream);
+    if (!stream) return tn_host_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
+    tn_mutex_lock(&device->lock);
+    stream->next = device->default_stream.next;
+    device->default_stream.next = stream;
+    tn_mutex_unlock(&device->lock);
+    *stream_out = stream;
+    return TARN_BACKEND_RESULT_OK;
+}
+
+static void stream_unlink_locked(struct tn_host_device *device, struct tn_host_stream *stream)
+{
+    struct tn_host_stream *before = &device->default_stream;
+    while (before->next != stream)
+        before = before->next;
+    before->next = stream->next;
+}
+
+tarn_backend_result tn_host_stream_destroy(void *state, tarn_stream stream)
+{
+    struct tn_host_device *device = state;
+    if (!stream) return tn_host_result(TARN_STATUS_INVALID_ARGUMENT);
+    tn_mutex_lock(&device->lock);
+    stream_finish_locked(stream);
+    stream_unlink_locked(device, stream);
+    tn_mutex_unlock(&device->lock);
+    tn_host_memory_free(stream);
+    return TARN_BACKEND_RESULT_OK;
+}
+
+tarn_backend_result tn_host_stream_synchronize(void *state, tarn_stream stream)
+{
+    struct tn_host_device *device = state;
+    tn_mutex_lock(&device->lock);
+    stream_finish_locked(stream_of(device, stream));
+    tn_mutex_unlock(&device->lock);
+    return TARN_BACKEND_RESULT_OK;
+}
+
+tarn_backend_result tn_host_stream_wait_event(void *state, tarn_stream stream, tarn_event event)
+{
+    struct tn_host_device *device = state;
+    const struct tn_host_event *waited = event;
+    if (!waited) return tn_host_result(TARN_STATUS_INVALID_ARGUMENT);
+    struct tn_host_task *task = task_create(TASK_WAIT);
+    if (!task) return tn_host_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
+
+    tn_mutex_lock(&device->lock);
+    bool has_to_wait = waited->record && !waited->record->is_done;
+    if (has_to_wait) {
+        task->of.awaited = task_ref_locked(waited->record);
+        stream_push_locked(stream_of(device, stream), task);
+    }
+    tn_mutex_unlock(&device->lock);
+    if (!has_to_wait) tn_host_memory_free(task);
+    return TARN_BACKEND_RESULT_OK;
+}
+
+/* --- events ------------------------------------------------------------------------------------ */
+
+tarn_backend_result tn_host_event_create(void *state, tarn_event *event_out)
+{
+    (void)state;
+    struct tn_host_event *event = tn_host_memory_alloc_zeroed(sizeof *event);
+    if (!event) return tn_host_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
+    *event_out = event;
+    return TARN_BACKEND_RESULT_OK;
+}
+
+/* A record that is still queued, and waits for it, stay: they do not need the event. */
+tarn_backend_result tn_host_event_destroy(void *state, tarn_event event)
+{
+    struct tn_host_device *device = state;
+    struct tn_host_event *destroyed = event;
+    if (!destroyed) return tn_host_result(TARN_STATUS_INVALID_ARGUMENT);
+    tn_mutex_lock(&device->lock);
+    task_unref_locked(destroyed->record);
+    tn_mutex_unlock(&device->lock);
+    tn_host_memory_free(destroyed);
+    return TARN_BACKEND_RESULT_OK;
+}
+
+tarn_backend_result tn_host_event_record(void *state, tarn_event event, tarn_stream stream)
+{
+    struct tn_host_device *device = state;
+    struct tn_host_event *recorded = event;
+    if (!recorded) return tn_host_result(TARN_STATUS_INVALID_ARGUMENT);
+    struct tn_host_task *task = task_create(TASK_RECORD);
+    if (!task) return tn_host_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
+
+    tn_mutex_lock(&device->lock);
+    stream_push_locked(stream_of(device, stream), task);
+    task_unref_locked(recorded->record);
+    recorded->record = task_ref_locked(task);
+    tn_mutex_unlock(&device->lock);
+    return TARN_BACKEND_RESULT_OK;
+}
+
+/* Answers first and makes progress then, so that the first answer about work that nobody waited for
+ * is always NOT_READY. */
+tarn_backend_result tn_host_event_query(void *state, tarn_event event)
+{
+    struct tn_host_device *device = state;
+    const struct tn_host_event *queried = event;
+    if (!queried) return tn_host_result(TARN_STATUS_INVALID_ARGUMENT);
+    tn_mutex_lock(&device->lock);
+    bool is_complete = !queried->record || queried->record->is_done;
+    if (!is_complete) stream_advance_locked(queried->record->stream);
+    tn_mutex_unlock(&device->lock);
+    return tn_host_result(is_complete ? TARN_STATUS_OK : TARN_STATUS_NOT_READY);
+}
+
+tarn_backend_result tn_host_event_synchronize(void *state, tarn_event event)
+{
+    struct tn_host_device *device = state;
+    const struct tn_host_event *awaited = event;
+    if (!awaited) return tn_host_result(TARN_STATUS_INVALID_ARGUMENT);
+    tn_mutex_lock(&device->lock);
+    while (awaited->record && !awaited->record->is_done)
+        stream_advance_locked(awaited->record->stream);
+    tn_mutex_unlock(&device->lock);
+    return TARN_BACKEND_RESULT_OK;
+}
+
+/* --- data -------------------------------------------------------------------------------------- */
+
+tarn_backend_result tn_host_fill(void *state, void *address, unsigned char value, size_t size_bytes,
+                                 tarn_stream stream)
+{
+    if (size_bytes == 0) return TARN_BACKEND_RESULT_OK;
+    if (!address) return tn_host_result(TARN_STATUS_INVALID_ARGUMENT);
+    struct tn_host_task *task = task_create(TASK_FILL);
+    if (!task) return tn_host_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
+    task->of.fill = (struct fill_task){ address, size_bytes, value };
+    return submit(state, stream, task);
+}
+
+tarn_backend_result tn_host_copy(void *state, void *destination, const void *source,
+                                 size_t size_bytes, tarn_stream stream)
+{
+    if (size_bytes == 0) return TARN_BACKEND_RESULT_OK;
+    if (!destination || !source) return tn_host_result(TARN_STATUS_INVALID_ARGUMENT);
+    struct tn_host_task *task = task_create(TASK_COPY);
+    if (!task) return tn_host_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
+    task->of.copy = (struct copy_task){ destination, source, size_bytes };
+    return submit(state, stream, task);
+}

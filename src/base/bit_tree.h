@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * bit_tree: a set of small integers as a tree of 64-bit words (a van Emde Boas tree of width 64).
+ *
+ *     level 2   [ ........ 1 ]                              one bit a word of level 1
+ *     level 1   [ 1.....1 ] [ 0 ] ...                       one bit a word of level 0
+ *     level 0   [ 1..1.. ] [ 0 ] ... [ .1.... ] ...         one bit a member
+ *
+ * Finding the next member looks at no word that is zero: from a word up to the first level that has
+ * a later bit, and down again along lowest bits.
+ *
+ * Cost: every call O(levels), three for a quarter of a million. Memory: a bit a possible member and
+ * 1/63 more; pages that no member has touched are not resident.
+ * Threads: none of it locks; the owner does.
+ * Always true: a bit above level 0 is set if and only if its word below is not zero.
+ */
+#ifndef TN_BIT_TREE_H
+#define TN_BIT_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arith.h"
+
+#define TN_BIT_TREE_LEVELS_MAX 6
+#define TN_BIT_TREE_NONE       UINT32_MAX
+
+struct tn_bit_tree {
+    uint64_t *levels[TN_BIT_TREE_LEVELS_MAX];
+    unsigned level_count;
+    uint32_t bit_count; /* members are 0 to bit_count - 1 */
+};
+
+/* An empty set of numbers below bit_count, which is 1 or more. False: no host memory. */
+bool tn_bit_tree_init(struct tn_bit_tree *tree, uint32_t bit_count);
+
+void tn_bit_tree_fini(struct tn_bit_tree *tree);
+
+/* Makes the numbers below bit_count possible members, if they are not yet. False: no host memory,
+ * and nothing has changed. Cost: a copy. */
+bool tn_bit_tree_grow(struct tn_bit_tree *tree, uint32_t bit_count);
+
+/* The least member that is `from` or more, or TN_BIT_TREE_NONE. `from` may lie past the end. */
+static inline uint32_t tn_bit_tree_find_next(const struct tn_bit_tree *tree, uint32_t from);
+
+/* The greatest member that is `from` or less, or TN_BIT_TREE_NONE. Likewise. */
+uint32_t tn_bit_tree_find_previous(const struct tn_bit_tree *tree, uint32_t from);
+
+/* Bytes of host memory allocated. */
+size_t tn_bit_tree_metadata_bytes(const struct tn_bit_tree *tree);
+
+/* Whether every bit above level 0 tells the truth. Walks everything. */
+bool tn_bit_tree_check(const struct tn_bit_tree *tree);
+
+/* The long way, when the word that `from` is in has no member at or after it. */
+uint32_t tn_bit_tree_find_in_later_word(const struct tn_bit_tree *tree, uint32_t from);
+
+static inline uint32_t tn_bit_tree_find_next(const struct tn_bit_tree *tree, uint32_t from)
+{
+    if (from >= tree->bit_count) return TN_BIT_TREE_NONE;
+    uint64_t word = tree->levels[0][from / 64] >> (from % 64);
+    if (word != 0) return from + tn_lowest_bit(word);
+    return tn_bit_tree_find_in_later_word(tree, from);
+}
+
+static inline bool tn_bit_tree_has(const struct tn_bit_tree *tree, uint32_t bit)
+{
+    TN_ASSERT(bit < tree->bit_count);
+    return (tree->levels[0][bit / 64] >> (bit % 64)) & 1;
+}
+
+/* Setting a member that is one already does nothing. */
+static inline void tn_bit_tree_set(struct tn_bit_tree *tree, uint32_t bit)
+{
+    TN_ASSERT(bit < tree->bit_count);
+    for (unsigned level = 0; level < tree->level_count; level++) {
+        uint64_t *word = &tree->levels[level][bit / 64];
+        uint64_t before = *word;
+        *word = before | (uint64_t)1 << (bit % 64);
+        if (before != 0) return;
+        bit /= 64;
+    }
+}
+
+/* Clearing what is no member does nothing. */
+static inline void tn_bit_tree_clear(struct tn_bit_tree *tree, uint32_t bit)
+{
+    TN_ASSERT(bit < tree->bit_count);
+    for (unsigned level = 0; level < tree->level_count; level++) {
+        uint64_t *word = &tree->levels[level][bit / 64];
+        *word &= ~((uint64_t)1 << (bit % 64));
+        if (*word != 0) return;
+        bit /= 64;
+    }
+}
+
+#endif

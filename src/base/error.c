@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* error: status names and sentences, and the last error of each thread. */
+#include "error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+struct last_error {
+    tarn_error error;
+    char message[256];
+};
+
+static _Thread_local struct last_error last = { .error = { TARN_STATUS_OK, 0, "", "" } };
+
+static void remember(tarn_status status, int vendor_code, const char *vendor_name,
+                     const char *format, va_list arguments)
+{
+    vsnprintf(last.message, sizeof last.message, format, arguments);
+    last.error = (tarn_error){ status, vendor_code, vendor_name ? vendor_name : "", last.message };
+}
+
+tarn_status tn_fail(tarn_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    remember(status, 0, NULL, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+tarn_status tn_fail_vendor(tarn_status status, int vendor_code, const char *vendor_name,
+                           const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    remember(status, vendor_code, vendor_name, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+tarn_error tarn_last_error(void)
+{
+    return last.error;
+}
+
+const char *tarn_status_name(tarn_status status)
+{
+    switch (status) {
+#define NAME_CASE(name, number, sentence) \
+    case TARN_STATUS_##name:              \
+        return "TARN_STATUS_" #name;
+        TARN_STATUS_TABLE(NAME_CASE)
+#undef NAME_CASE
+    }
+    return "TARN_STATUS_UNKNOWN";
+}
+
+const char *tarn_status_sentence(tarn_status status)
+{
+    switch (status) {
+#define SENTENCE_CASE(name, number, sentence) \
+    case TARN_STATUS_##name:                  \
+        return sentence;
+        TARN_STATUS_TABLE(SENTENCE_CASE)
+#undef SENTENCE_CASE
+    }
+    return "this number is no tarn_status";
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * api: the public functions of a pool. Checks arguments, each with its own message, and calls down;
+ * no logic.
+ */
+#include "../base/arith.h"
+#include "../base/error.h"
+
+#include "dump.h"
+#include "pool.h"
+#include "pool_registry.h"
+
+/* --- checks --------------------------------------------------------------------------------------- */
+
+static TN_COLD tarn_status fail_for_pool(const tarn_pool *pool)
+{
+    return tn_fail(TARN_STATUS_INVALID_POOL,
+                   pool ? "the pool at %p has been destroyed" : "the pool is NULL (%p)",
+                   (const void *)pool);
+}
+
+static TN_COLD tarn_status fail_for_null(const char *argument)
+{
+    return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "%s is NULL", argument);
+}
+
+static tarn_status check_struct_bytes(const char *name, size_t struct_bytes, size_t expected)
+{
+    if (struct_bytes == expected) return TARN_STATUS_OK;
+    return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
+                   "%s says it has %zu bytes, this library knows %zu: was it initialised, and do "
+                   "header and library match?",
+                   name, struct_bytes, expected);
+}
+
+static tarn_status check_backend(const tarn_backend *backend)
+{
+    const tarn_backend_operations *operations = backend->operations;
+    if (!operations) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS, "backend: its table of operations is NULL");
+    }
+    if (operations->struct_bytes < sizeof *operations) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS,
+                       "backend: its table of operations says it has %zu bytes, not %zu",
+                       operations->struct_bytes, sizeof *operations);
+    }
+    if (!operations->name || !operations->acquire || !operations->release ||
+        !operations->get_properties) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS,
+                       "backend: it lacks a name, acquire, release or get_properties");
+    }
+    return TARN_STATUS_OK;
+}
+
+static tarn_status check_options(const tarn_pool_options *options)
+{
+    if (options->struct_bytes != sizeof *options) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS,
+                       "struct_bytes is %zu, not %zu: start from TARN_POOL_OPTIONS_INIT",
+                       options->struct_bytes, sizeof *options);
+    }
+    size_t chunk_bytes = options->chunk_bytes;
+    if (!tn_is_power_of_two(chunk_bytes) || chunk_bytes < TARN_CHUNK_BYTES_MIN ||
+        chunk_bytes > TARN_CHUNK_BYTES_MAX) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS,
+                       "chunk_bytes is %zu, not a power of two from %d to %zu", chunk_bytes,
+                       TARN_CHUNK_BYTES_MIN, TARN_CHUNK_BYTES_MAX);
+    }
+    /* Written so that a NaN is refused too. */
+    if (!(options->growth_factor >= 1.0)) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS, "growth_factor is %g, not 1 or more",
+                       options->growth_factor);
+    }
+    if (options->limit_bytes != 0 && options->limit_bytes < chunk_bytes) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS,
+                       "limit_bytes is %zu, less than one chunk of %zu bytes", options->limit_bytes,
+                       chunk_bytes);
+    }
+    return options->backend ? check_backend(options->backend) : TARN_STATUS_OK;
+}
+
+/* --- pool ------------------------------------------------------------------------------------------ */
+
+/* With checked options and an open backend. */
+static tarn_status create(const tarn_pool_options *options, const tarn_backend *backend,
+                          bool owns_backend, tarn_pool **pool_out)
+{
+    tarn_pool *pool = tn_pool_registry_take_handle();
+    if (!pool) {
+        return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory for a pool");
+    }
+    tarn_status status = tn_pool_init(pool, options, backend, owns_backend);
+    if (status != TARN_STATUS_OK) {
+        tn_pool_registry_rest_handle(pool);
+        return status;
+    }
+    tn_pool_registry_open(pool);
+    *pool_out = pool;
+    return TARN_STATUS_OK;
+}
+
+tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_pool **pool_out)
+{
+    const tarn_pool_options defaults = TARN_POOL_OPTIONS_INIT;
+    if (!pool_out) return fail_for_null("pool_out");
+    if (!options) options = &defaults;
+    tarn_status status = check_options(options);
+    if (status != TARN_STATUS_OK) return status;
+    if (options->backend) return create(options, options->backend, false, pool_out);
+
+    tarn_backend backend;
+    status = tarn_backend_open(0, TARN_MEMORY_KIND_DEVICE, &backend);
+    if (status != TARN_STATUS_OK) return status;
+    status = create(options, &backend, true, pool_out);
+    if (status != TARN_STATUS_OK) tarn_backend_close(&backend);
+    return status;
+}
+
+tarn_status tarn_pool_destroy(tarn_pool *pool)
+{
+    if (!pool) return TARN_STATUS_OK;
+    if (!tn_pool_is_open(pool)) return fail_for_pool(pool);
+    size_t live_count = tn_pool_live_count(pool);
+    if (live_count > 0) {
+        return tn_fail(TARN_STATUS_LIVE_REGIONS, "the pool still has %zu live allocations",
+                       live_count);
+    }
+    return tarn_pool_destroy_forced(pool);
+}
+
+tarn_status tarn_pool_destroy_forced(tarn_pool *pool)
+{
+    if (!pool) return TARN_STATUS_OK;
+    if (!tn_pool_is_open(pool)) return fail_for_pool(pool);
+    tn_pool_registry_close(pool);
+    tn_pool_fini(pool);
+    tn_pool_registry_rest_handle(pool);
+    return TARN_STATUS_OK;
+}
+
+/* --- alloc and free --------------------------------------------------------------------------------- */
+
+tarn_status tarn_pool_alloc(tarn_pool *pool, size_t size_bytes, void **address_out)
+{
+    return tarn_pool_alloc_aligned(pool, size_bytes, 1, address_out);
+}
+
+tarn_status tarn_pool_alloc_aligned(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
+                                    void **address_out)
+{
+    if (TN_UNLIKELY(!tn_pool_is_open(pool))) return fail_for_pool(pool);
+    if (TN_UNLIKELY(!address_out)) return fail_for_null("address_out");
+    if (TN_UNLIKELY(!tn_is_power_of_two(alignment_bytes))) {
+        return tn_fail(TARN_STATUS_INVALID_ALIGNMENT, "the alignment %zu is not a power of two",
+                       alignment_bytes);
+    }
+    if (TN_UNLIKELY(size_bytes == 0)) {
+        tn_pool_count_empty_alloc(pool);
+        *address_out = NULL;
+        return TARN_STATUS_OK;
+    }
+    return tn_pool_alloc(pool, size_bytes, alignment_bytes, address_out);
+}
+
+/* Says why an address that the pool could not free is not one of its live allocations. */
+static TN_COLD tarn_status fail_for_address(const tarn_pool *pool, const void *address)
+{
+    tarn_pool *owner;
+    tarn_allocation found;
+    enum tn_find_result result = tn_pool_registry_find(address, &owner, &found);
+    if (result == TN_FIND_RESULT_FOREIGN) {
+        return tn_fail(TARN_STATUS_FOREIGN_ADDRESS, "%p belongs to no pool", address);
+    }
+    if (owner != pool) {
+        return tn_fail(TARN_STATUS_WRONG_POOL, "%p belongs to the pool at %p, not to the one at %p",
+                       address, (const void *)owner, (const void *)pool);
+    }
+    if (result == TN_FIND_RESULT_FOUND && found.address != address) {
+        return tn_fail(TARN_STATUS_INTERIOR_ADDRESS,
+                       "%p lies inside the allocation of %zu bytes that starts at %p", address,
+                       found.size_bytes, found.address);
+    }
+    return tn_fail(TARN_STATUS_NOT_LIVE, "%p is not allocated: freed twice, or never handed out",
+                   address);
+}
+
+tarn_status tarn_pool_free(tarn_pool *pool, void *address)
+{
+    if (TN_UNLIKELY(!tn_pool_is_open(pool))) return fail_for_pool(pool);
+    if (TN_UNLIKELY(!address)) {
+        tn_pool_count_empty_free(pool);
+        return TARN_STATUS_OK;
+    }
+    tarn_status status = tn_pool_free(pool, address);
+    return TN_LIKELY(status == TARN_STATUS_OK) ? status : fail_for_address(pool, address);
+}
+
+tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *released_bytes_out)
+{
+    if (!tn_pool_is_open(pool)) return fail_for_pool(pool);
+    size_t released_bytes;
+    tarn_status status = tn_pool_trim(pool, keep_bytes, &released_bytes);
+    if (status == TARN_STATUS_OK && released_bytes_out) *released_bytes_out = released_bytes;
+    return status;
+}
+
+/* --- queries ------------------------------------------------------------------------------------------ */
+
+tarn_status tarn_pool_find(const void *address, tarn_allocation *found_out)
+{
+    if (!found_out) return fail_for_null("found_out");
+    tarn_status status =
+        check_struct_bytes("found_out", found_out->struct_bytes, sizeof *found_out);
+    if (status != TARN_STATUS_OK) return status;
+    switch (tn_pool_registry_find(address, NULL, found_out)) {
+    case TN_FIND_RESULT_FOUND:
+        return TARN_STATUS_OK;
+    case TN_FIND_RESULT_NOT_LIVE:
+        return tn_fail(TARN_STATUS_NOT_LIVE, "%p is in a pool but in no live allocation", address);
+    case TN_FIND_RESULT_FOREIGN:
+        break;
+    }
+    return tn_fail(TARN_STATUS_FOREIGN_ADDRESS, "%p belongs to no pool", address);
+}
+
+tarn_status tarn_pool_stats(tarn_pool *pool, tarn_stats *stats_out)
+{
+    if (!tn_pool_is_open(pool)) return fail_for_pool(pool);
+    if (!stats_out) return fail_for_null("stats_out");
+    tarn_status status =
+        check_struct_bytes("stats_out", stats_out->struct_bytes, sizeof *stats_out);
+    if (status == TARN_STATUS_OK) tn_pool_stats(pool, stats_out);
+    return status;
+}
+
+tarn_status tarn_pool_check(tarn_pool *pool)
+{
+    return tn_pool_is_open(pool) ? tn_pool_check(pool) : fail_for_pool(pool);
+}
+
+tarn_status tarn_pool_dump(tarn_pool *pool, tarn_dump_format format, FILE *file)
+{
+    if (!tn_pool_is_open(pool)) return fail_for_pool(pool);
+    if (!file) return fail_for_null("file");
+    if (format != TARN_DUMP_FORMAT_TEXT && format != TARN_DUMP_FORMAT_JSON) {
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "%d is no dump format", (int)format);
+    }
+    return tn_dump_pool(pool, format, file);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * default_pool: the process-wide pool, created on first use from the environment.
+ *
+ * It is not destroyed at the end of the process: the vendor's runtime may be gone by then, and the
+ * system takes the memory back anyway.
+ */
+#include <stdatomic.h>
+
+#include "../base/error.h"
+#include "../base/sync.h"
+
+#include "environment.h"
+#include "tarn/tarn.h"
+
+static struct tn_mutex lock = TN_MUTEX_INIT;
+static tarn_pool *_Atomic pool; /* written under the lock */
+static tarn_backend backend;    /* under the lock */
+
+/* Per cent of the device's memory in bytes. */
+static tarn_status limit_of(const tarn_backend *of, unsigned percent, size_t *limit_bytes)
+{
+    if (percent == 0) return TARN_STATUS_OK;
+    tarn_memory_info info;
+    tarn_backend_result result = of->operations->query_memory(of->state, &info);
+    if (result.status != TARN_STATUS_OK) {
+        return tn_fail_vendor(
+            result.status, result.vendor_code, result.vendor_name,
+            "TARN_LIMIT is %u%%, but the %s backend does not tell how much memory "
+            "there is",
+            percent, of->operations->name);
+    }
+    *limit_bytes = info.total_bytes / 100 * percent;
+    return TARN_STATUS_OK;
+}
+
+/* Under the lock. */
+static tarn_status create(tarn_pool **pool_out)
+{
+    struct tn_environment environment;
+    tarn_status status = tn_environment_read(&environment);
+    if (status != TARN_STATUS_OK) return status;
+    tarn_backend opened;
+    status = tarn_backend_open(environment.device, TARN_MEMORY_KIND_DEVICE, &opened);
+    if (status != TARN_STATUS_OK) return status;
+
+    tarn_pool_options *options = &environment.options;
+    options->backend = &opened;
+    status = limit_of(&opened, environment.limit_percent, &options->limit_bytes);
+    if (status == TARN_STATUS_OK) status = tarn_pool_create(options, pool_out);
+    if (status == TARN_STATUS_OK) {
+        backend = opened;
+    } else {
+        tarn_backend_close(&opened);
+    }
+    return status;
+}
+
+static TN_COLD tarn_status get_or_create(tarn_pool **pool_out)
+{
+    tn_mutex_lock(&lock);
+    tarn_status status = TARN_STATUS_OK;
+    tarn_pool *created = atomic_load(&pool);
+    if (!created) {
+        status = create(&created);
+        if (status == TARN_STATUS_OK) atomic_store(&pool, created);
+    }
+    tn_mutex_unlock(&lock);
+    if (status == TARN_STATUS_OK) *pool_out = created;
+    return status;
+}
+
+tarn_status tarn_default_pool(tarn_pool **pool_out)
+{
+    if (!pool_out) return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "pool_out is NULL");
+    tarn_pool *current = atomic_load_explicit(&pool, memory_order_acquire);
+    if (TN_UNLIKELY(!current)) return get_or_create(pool_out);
+    *pool_out = current;
+    return TARN_STATUS_OK;
+}
+
+tarn_status tarn_malloc(size_t size_bytes, void **address_out)
+{
+    tarn_pool *current;
+    tarn_status status = tarn_default_pool(&current);
+    return status == TARN_STATUS_OK ? tarn_pool_alloc(current, size_bytes, address_out) : status;
+}
+
+tarn_status tarn_free(void *address)
+{
+    /* A pool created only to be told that it does not know the address would be no help. */
+    tarn_pool *current = atomic_load_explicit(&pool, memory_order_acquire);
+    if (TN_LIKELY(current != NULL)) return tarn_pool_free(current, address);
+    if (!address) return TARN_STATUS_OK;
+    return tn_fail(TARN_STATUS_FOREIGN_ADDRESS, "%p: nothing is allocated in the process-wide pool",
+                   address);
+}
+
+tarn_status tarn_default_pool_destroy(void)
+{
+    tn_mutex_lock(&lock);
+    tarn_pool *current = atomic_load(&pool);
+    tarn_status status = tarn_pool_destroy(current);
+    if (status == TARN_STATUS_OK && current) {
+        atomic_store(&pool, NULL);
+        tarn_backend_close(&backend);
+    }
+    tn_mutex_unlock(&lock);
+    return status;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* dump: a picture of one instant, then two ways to write it. */
+#include "dump.h"
+
+#include <inttypes.h>
+
+#include "../base/error.h"
+#include "../base/host_memory.h"
+
+struct dumped_region {
+    uintptr_t address;
+    size_t size_bytes;
+    size_t requested_bytes; /* 0 when free */
+};
+
+struct dumped_static_pool {
+    uint64_t id;
+    uintptr_t backing;
+    size_t backing_bytes;
+    size_t region_count;
+};
+
+/* Static pools in the order of the list, and their regions one after the other in address order. */
+struct picture {
+    tarn_stats stats;
+    size_t chunk_bytes;
+    const char *backend_name;
+    struct dumped_static_pool *static_pools;
+    struct dumped_region *regions;
+    size_t static_pool_count;
+    size_t region_count;
+};
+
+/* --- taking the picture --------------------------------------------------------------------------- */
+
+static void picture_fini(struct picture *picture)
+{
+    tn_host_memory_free(picture->static_pools);
+    tn_host_memory_free(picture->regions);
+}
+
+static size_t copy_regions(const struct tarn_pool *pool, const struct tn_static_pool *static_pool,
+                           struct dumped_region *to)
+{
+    const struct tn_region *regions = pool->index.regions;
+    size_t count = 0;
+    for (uint32_t r = regions[static_pool->head].next; r != static_pool->head;
+         r = regions[r].next) {
+        size_t size_bytes = (size_t)regions[r].chunk_count << pool->chunk_log2;
+        bool is_live = regions[r].state == TN_REGION_STATE_LIVE;
+        to[count++] = (struct dumped_region){
+            .address = tn_static_pool_address_of(static_pool, regions[r].first_chunk),
+            .size_bytes = size_bytes,
+            .requested_bytes = is_live ? size_bytes - regions[r].slack_bytes : 0,
+        };
+    }
+    return count;
+}
+
+static void copy_static_pools(const struct tarn_pool *pool, struct picture *picture)
+{
+    size_t region_count = 0;
+    for (uint32_t i = 0; i < pool->static_pool_count; i++) {
+        const struct tn_static_pool *static_pool = pool->static_pools[i];
+        size_t count = copy_regions(pool, static_pool, picture->regions + region_count);
+        picture->static_pools[i] = (struct dumped_static_pool){
+            .id = static_pool->id,
+            .backing = (uintptr_t)static_pool->backing,
+            .backing_bytes = static_pool->backing_bytes,
+            .region_count = count,
+        };
+        region_count += count;
+    }
+}
+
+/* Under the pool's lock; false: no host memory, and nothing is left behind. */
+static bool copy_locked(const struct tarn_pool *pool, struct picture *picture)
+{
+    picture->static_pool_count = pool->static_pool_count;
+    picture->region_count = pool->index.region_count;
+    picture->static_pools =
+        tn_host_memory_alloc((picture->static_pool_count + 1) * sizeof *picture->static_pools);
+    picture->regions = tn_host_memory_alloc((picture->region_count + 1) * sizeof *picture->regions);
+    if (!picture->static_pools || !picture->regions) {
+        picture_fini(picture);
+        return false;
+    }
+    copy_static_pools(pool, picture);
+    return true;
+}
+
+static bool picture_init(struct picture *picture, struct tarn_pool *pool)
+{
+    *picture = (struct picture){
+        .stats = TARN_STATS_INIT,
+        .chunk_bytes = (size_t)1 << pool->chunk_log2,
+        .backend_name = pool->backend.operations->name,
+    };
+    tn_pool_stats(pool, &picture->stats);
+    tn_mutex_lock(&pool->lock);
+    bool is_copied = copy_locked(pool, picture);
+    tn_mutex_unlock(&pool->lock);
+    return is_copied;
+}
+
+/* --- text --------------------------------------------------------------------------------------- */
+
+static void write_text_regions(const struct dumped_region *regions, size_t count, FILE *file)
+{
+    for (size_t i = 0; i < count; i++) {
+        fprintf(file, "    0x%" PRIxPTR " %12zu bytes ", regions[i].address, regions[i].size_bytes);
+        if (regions[i].requested_bytes > 0) {
+            fprintf(file, "live, %zu asked for\n", regions[i].requested_bytes);
+        } else {
+            fprintf(file, "free\n");
+        }
+    }
+}
+
+static void write_text(const struct picture *picture, FILE *file)
+{
+    const tarn_stats *stats = &picture->stats;
+    fprintf(file,
+            "tarn pool on %s memory, chunks of %zu bytes\n"
+            "  requested %zu, used %zu, footprint %zu bytes (most: %zu, %zu, %zu)\n"
+            "  %zu live, %zu free regions, the largest of %zu bytes, fragmentation %.3f\n",
+            picture->backend_name, picture->chunk_bytes, stats->requested_bytes, stats->used_bytes,
+            stats->footprint_bytes, stats->requested_bytes_max, stats->used_bytes_max,
+            stats->footprint_bytes_max, stats->live_count, stats->free_region_count,
+            stats->largest_free_bytes, stats->fragmentation);
+    const struct dumped_region *regions = picture->regions;
+    for (size_t i = 0; i < picture->static_pool_count; i++) {
+        const struct dumped_static_pool *static_pool = &picture->static_pools[i];
+        fprintf(file, "  static pool %" PRIu64 ": 0x%" PRIxPTR ", %zu bytes\n", static_pool->id,
+                static_pool->backing, static_pool->backing_bytes);
+        write_text_regions(regions, static_pool->region_count, file);
+        regions += static_pool->region_count;
+    }
+}
+
+/* --- JSON --------------------------------------------------------------------------------------- */
+
+/* The name of a user's own backend may hold anything. */
+static void write_json_string(const char *text, FILE *file)
+{
+    fputc('"', file);
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\') {
+            fprintf(file, "\\%c", c);
+        } else if (c < 0x20) {
+            fprintf(file, "\\u%04x", c);
+        } else {
+            fputc(c, file);
+        }
+    }
+    fputc('"', file);
+}
+
+static void write_json_regions(const struct dumped_region *regions, size_t count, FILE *file)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool is_live = regions[i].requested_bytes > 0;
+        fprintf(file, "%s\n      {\"address\": \"0x%" PRIxPTR "\", \"bytes\": %zu, ",
+                i == 0 ? "" : ",", regions[i].address, regions[i].size_bytes);
+        fprintf(file, "\"state\": \"%s\", \"requested_bytes\": %zu}", is_live ? "live" : "free",
+                regions[i].requested_bytes);
+    }
+}
+
+static void write_json_stats(const tarn_stats *stats, FILE *file)
+{
+    fprintf(file,
+            "  \"requested_bytes\": %zu,\n  \"used_bytes\": %zu,\n  \"footprint_bytes\": %zu,\n"
+            "  \"requested_bytes_max\": %zu,\n  \"used_bytes_max\": %zu,\n"
+            "  \"footprint_bytes_max\": %zu,\n  \"live_count\": %zu,\n"
+            "  \"free_region_count\": %zu,\n  \"largest_free_bytes\": %zu,\n",
+            stats->requested_bytes, stats->used_bytes, stats->footprint_bytes,
+            stats->requested_bytes_max, stats->used_bytes_max, stats->footprint_bytes_max,
+            stats->live_count, stats->free_region_count, stats->largest_free_bytes);
+}
+
+static void write_json(const struct picture *picture, FILE *file)
+{
+    fprintf(file, "{\n  \"tarn_dump\": 1,\n  \"backend\": ");
+    write_json_string(picture->backend_name, file);
+    fprintf(file, ",\n  \"chunk_bytes\": %zu,\n", picture->chunk_bytes);
+    write_json_stats(&picture->stats, file);
+    fprintf(file, "  \"static_pools\": [");
+    const struct dumped_region *regions = picture->regions;
+    for (size_t i = 0; i < picture->static_pool_count; i++) {
+        const struct dumped_static_pool *static_pool = &picture->static_pools[i];
+        fprintf(file,
+                "%s\n    {\"id\": %" PRIu64 ", \"base\": \"0x%" PRIxPTR
+                "\", \"bytes\": %zu, \"regions\": [",
+                i == 0 ? "" : ",", static_pool->id, static_pool->backing,
+                static_pool->backing_bytes);
+        write_json_regions(regions, static_pool->region_count, file);
+        fprintf(file, "]}");
+        regions += static_pool->region_count;
+    }
+    fprintf(file, "]\n}\n");
+}
+
+/* --- both --------------------------------------------------------------------------------------- */
+
+tarn_status tn_dump_pool(struct tarn_pool *pool, tarn_dump_format format, FILE *file)
+{
+    struct picture picture;
+    if (!picture_init(&picture, pool)) {
+        return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
+                       "no host memory for a copy of the pool's map");
+    }
+    if (format == TARN_DUMP_FORMAT_JSON) {
+        write_json(&picture, file);
+    } else {
+        write_text(&picture, file);
+    }
+    picture_fini(&picture);
+    if (fflush(file) != 0 || ferror(file)) {
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "the file does not take the dump's text");
+    }
+    return TARN_STATUS_OK;
+}

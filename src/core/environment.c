@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* environment: a parser for each form of value. A variable that is unset or empty changes nothing. */
+#include "environment.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/arith.h"
+#include "../base/error.h"
+
+static const char *value_of(const char *name)
+{
+    const char *value = getenv(name);
+    return value && value[0] != '\0' ? value : NULL;
+}
+
+static tarn_status fail_for(const char *name, const char *value, const char *expected)
+{
+    return tn_fail(TARN_STATUS_INVALID_ENVIRONMENT, "%s is \"%.40s\", not %s", name, value,
+                   expected);
+}
+
+/* Digits only: strtoull would take a sign and leading blanks. */
+static bool parse_number(const char *text, size_t *number_out, const char **rest_out)
+{
+    if (!isdigit((unsigned char)text[0])) return false;
+    char *rest;
+    errno = 0;
+    unsigned long long number = strtoull(text, &rest, 10);
+    if (errno != 0 || number > SIZE_MAX) return false;
+    *number_out = (size_t)number;
+    *rest_out = rest;
+    return true;
+}
+
+/* 123, 64K, 700M, 2G, 1T. */
+static bool parse_bytes(const char *text, size_t *bytes_out)
+{
+    static const char suffixes[] = "KMGT";
+    size_t number, unit = 1;
+    const char *rest;
+    if (!parse_number(text, &number, &rest)) return false;
+    const char *suffix = *rest ? strchr(suffixes, toupper((unsigned char)*rest)) : NULL;
+    if (suffix) {
+        unit = (size_t)1 << 10 * (suffix - suffixes + 1);
+        rest++;
+    }
+    return *rest == '\0' && tn_multiply_fits(number, unit, bytes_out);
+}
+
+static bool parse_percent(const char *text, unsigned *percent_out)
+{
+    size_t number;
+    const char *rest;
+    if (!parse_number(text, &number, &rest) || strcmp(rest, "%") != 0) return false;
+    if (number < 1 || number > 100) return false;
+    *percent_out = (unsigned)number;
+    return true;
+}
+
+static tarn_status read_bytes(const char *name, size_t *bytes)
+{
+    const char *value = value_of(name);
+    if (!value || parse_bytes(value, bytes)) return TARN_STATUS_OK;
+    return fail_for(name, value, "a number of bytes such as 700M");
+}
+
+static tarn_status read_limit(struct tn_environment *environment)
+{
+    const char *name = "TARN_LIMIT";
+    const char *value = value_of(name);
+    if (!value || parse_percent(value, &environment->limit_percent)) return TARN_STATUS_OK;
+    if (parse_bytes(value, &environment->options.limit_bytes)) return TARN_STATUS_OK;
+    return fail_for(name, value, "a number of bytes such as 8G, or 1% to 100%");
+}
+
+static tarn_status read_growth(double *factor)
+{
+    const char *name = "TARN_GROWTH";
+    const char *value = value_of(name);
+    if (!value) return TARN_STATUS_OK;
+    char *rest;
+    double number = strtod(value, &rest);
+    if (!isdigit((unsigned char)value[0]) || *rest != '\0' || !(number >= 1.0)) {
+        return fail_for(name, value, "a factor of 1 or more");
+    }
+    *factor = number;
+    return TARN_STATUS_OK;
+}
+
+static tarn_status read_device(int *device)
+{
+    const char *name = "TARN_DEVICE";
+    const char *value = value_of(name);
+    if (!value) return TARN_STATUS_OK;
+    size_t number;
+    const char *rest;
+    if (!parse_number(value, &number, &rest) || *rest != '\0' || number > INT_MAX) {
+        return fail_for(name, value, "the number of a device");
+    }
+    *device = (int)number;
+    return TARN_STATUS_OK;
+}
+
+static tarn_status read_chunk(size_t *chunk_bytes)
+{
+    tarn_status status = read_bytes("TARN_CHUNK", chunk_bytes);
+    if (status != TARN_STATUS_OK) return status;
+    if (tn_is_power_of_two(*chunk_bytes) && *chunk_bytes >= TARN_CHUNK_BYTES_MIN &&
+        *chunk_bytes <= TARN_CHUNK_BYTES_MAX) {
+        return TARN_STATUS_OK;
+    }
+    return fail_for("TARN_CHUNK", value_of("TARN_CHUNK"), "a power of two from 256 to 64M");
+}
+
+tarn_status tn_environment_read(struct tn_environment *environment_out)
+{
+    struct tn_environment environment = { .options = TARN_POOL_OPTIONS_INIT };
+    tarn_status status = read_bytes("TARN_INITIAL", &environment.options.initial_bytes);
+    if (status == TARN_STATUS_OK) status = read_limit(&environment);
+    if (status == TARN_STATUS_OK) status = read_growth(&environment.options.growth_factor);
+    if (status == TARN_STATUS_OK) status = read_chunk(&environment.options.chunk_bytes);
+    if (status == TARN_STATUS_OK) status = read_device(&environment.device);
+    if (status == TARN_STATUS_OK) *environment_out = environment;
+    return status;
+}

@@ -1,0 +1,774 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * pool: serving from the static pools that are held, and changing which are.
+ *
+ *     alloc ── fits somewhere? ── yes ──► carve, done                          under `lock`
+ *                    │ no
+ *                    ▼
+ *     take growth_lock, look again, then ask the backend:
+ *         the wish, half of it, ... the need ──► new static pool, carve        without `lock`
+ *                    │ all refused
+ *                    ▼
+ *         give wholly free static pools back, and ask once more
+ */
+#include "pool.h"
+
+#include "../base/arith.h"
+#include "../base/error.h"
+#include "../base/host_memory.h"
+
+/* --- life ----------------------------------------------------------------------------------- */
+
+static struct tn_growth_policy growth_policy(const tarn_pool_options *options,
+                                             const tarn_device_properties *properties)
+{
+    size_t static_pool_bytes_max;
+    if (!tn_multiply_fits(TN_CHUNK_COUNT_MAX, options->chunk_bytes, &static_pool_bytes_max)) {
+        static_pool_bytes_max = SIZE_MAX;
+    }
+    return (struct tn_growth_policy){
+        .initial_bytes = options->initial_bytes,
+        .factor = options->growth_factor,
+        .growth_bytes_max = options->growth_bytes_max ? options->growth_bytes_max : SIZE_MAX,
+        .limit_bytes = options->limit_bytes ? options->limit_bytes : SIZE_MAX,
+        .allocation_bytes_max = tn_min(properties->allocation_bytes_max, static_pool_bytes_max),
+        .granularity_bytes = properties->granularity_bytes,
+    };
+}
+
+tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *options,
+                         const tarn_backend *backend, bool owns_backend)
+{
+    tarn_device_properties properties;
+    tarn_backend_result result = backend->operations->get_properties(backend->state, &properties);
+    if (result.status != TARN_STATUS_OK) {
+        return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
+                              "the %s backend does not tell its properties",
+                              backend->operations->name);
+    }
+    if (!tn_is_power_of_two(properties.alignment_bytes) ||
+        !tn_is_power_of_two(properties.granularity_bytes) || properties.allocation_bytes_max == 0) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS,
+                       "the %s backend's properties make no sense: alignment %zu, granularity %zu, "
+                       "largest allocation %zu bytes",
+                       backend->operations->name, properties.alignment_bytes,
+                       properties.granularity_bytes, properties.allocation_bytes_max);
+    }
+
+    if (!tn_region_index_init(&pool->index)) {
+        return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory for a pool's index");
+    }
+    tn_mutex_init(&pool->lock);
+    tn_mutex_init(&pool->growth_lock);
+    pool->chunk_log2 = tn_lowest_bit(options->chunk_bytes);
+    pool->static_pool_count = 0;
+    pool->static_pools = NULL;
+    pool->by_address = NULL;
+    pool->static_pools_capacity = 0;
+    pool->by_address_capacity = 0;
+    pool->stats = (struct tn_stats){ 0 };
+    pool->refused_bytes = SIZE_MAX;
+    pool->growth = growth_policy(options, &properties);
+    pool->backend_alignment_bytes = properties.alignment_bytes;
+    pool->backend = *backend;
+    pool->owns_backend = owns_backend;
+    return TARN_STATUS_OK;
+}
+
+void tn_pool_fini(struct tarn_pool *pool)
+{
+    for (uint32_t i = 0; i < pool->static_pool_count; i++) {
+        struct tn_static_pool *static_pool = pool->static_pools[i];
+        pool->backend.operations->release(pool->backend.state, static_pool->backing,
+                                          static_pool->backing_bytes);
+        tn_static_pool_destroy(static_pool);
+    }
+    tn_region_index_fini(&pool->index);
+    tn_host_memory_free(pool->static_pools);
+    tn_host_memory_free(pool->by_address);
+    if (pool->owns_backend) tarn_backend_close(&pool->backend);
+    tn_mutex_fini(&pool->growth_lock);
+    tn_mutex_fini(&pool->lock);
+}
+
+/* --- the list of static pools ------------------------------------------------------------------ */
+
+/* How many static pools lie wholly before the address, and so where one that holds it stands. */
+static uint32_t place_of_address(const struct tarn_pool *pool, uintptr_t address)
+{
+    uint32_t low = 0, high = pool->static_pool_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (pool->by_address[middle]->end_address <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* The static pool whose chunks the address is among, or NULL. */
+static struct tn_static_pool *static_pool_of_address(const struct tarn_pool *pool,
+                                                     uintptr_t address)
+{
+    uint32_t place = place_of_address(pool, address);
+    if (place == pool->static_pool_count) return NULL;
+    struct tn_static_pool *found = pool->by_address[place];
+    return address >= found->first_address ? found : NULL;
+}
+
+/* How many static pools have their chunks before the one with this number. */
+static uint32_t place_of_chunk(const struct tarn_pool *pool, uint32_t chunk)
+{
+    uint32_t low = 0, high = pool->static_pool_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (pool->static_pools[middle]->first_chunk <= chunk) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static struct tn_static_pool *static_pool_of_region(const struct tarn_pool *pool, uint32_t region)
+{
+    uint32_t chunk = pool->index.regions[region].first_chunk;
+    return pool->static_pools[place_of_chunk(pool, chunk) - 1];
+}
+
+/* The lowest chunk numbers that are not in use, chunk_count of them from a group's start on. */
+static bool find_free_numbers(const struct tarn_pool *pool, uint32_t chunk_count,
+                              uint32_t *first_chunk_out)
+{
+    size_t first = 0;
+    for (uint32_t i = 0; i < pool->static_pool_count; i++) {
+        const struct tn_static_pool *held = pool->static_pools[i];
+        if (first + chunk_count <= held->first_chunk) break;
+        size_t end = (size_t)held->first_chunk + held->chunk_count;
+        first = tn_round_down(end + TN_START_GROUP_CHUNKS - 1, TN_START_GROUP_CHUNKS);
+    }
+    if (first + chunk_count > TN_CHUNK_COUNT_MAX) return false;
+    *first_chunk_out = (uint32_t)first;
+    return true;
+}
+
+static void insert_into_array(struct tn_static_pool **array, uint32_t count, uint32_t place,
+                              struct tn_static_pool *inserted)
+{
+    for (uint32_t i = count; i > place; i--) {
+        array[i] = array[i - 1];
+    }
+    array[place] = inserted;
+}
+
+static void remove_from_array(struct tn_static_pool **array, uint32_t count,
+                              const struct tn_static_pool *removed)
+{
+    uint32_t i = 0;
+    while (array[i] != removed) {
+        i++;
+    }
+    for (; i + 1 < count; i++) {
+        array[i] = array[i + 1];
+    }
+}
+
+/* Makes room for one more in the list. Under both locks. */
+static bool reserve_list(struct tarn_pool *pool)
+{
+    uint32_t needed = pool->static_pool_count + 1;
+    void *static_pools = pool->static_pools, *by_address = pool->by_address;
+    bool has_room =
+        tn_host_memory_grow_array(&static_pools, &pool->static_pools_capacity,
+                                  pool->static_pool_count, needed, sizeof *pool->static_pools) &&
+        tn_host_memory_grow_array(&by_address, &pool->by_address_capacity, pool->static_pool_count,
+                                  needed, sizeof *pool->by_address);
+    pool->static_pools = static_pools;
+    pool->by_address = by_address;
+    return has_room;
+}
+
+/* Adds a static pool; false: no host memory, or no numbers left for its chunks. Under both locks. */
+static bool insert_static_pool(struct tarn_pool *pool, struct tn_static_pool *added)
+{
+    uint32_t first_chunk;
+    if (!find_free_numbers(pool, added->chunk_count, &first_chunk) || !reserve_list(pool) ||
+        !tn_region_index_reserve_span(&pool->index, first_chunk, added->chunk_count)) {
+        return false;
+    }
+    added->first_chunk = first_chunk;
+    added->head = tn_region_index_add_span(&pool->index, first_chunk, added->chunk_count);
+    insert_into_array(pool->static_pools, pool->static_pool_count,
+                      place_of_chunk(pool, first_chunk), added);
+    insert_into_array(pool->by_address, pool->static_pool_count,
+                      place_of_address(pool, added->first_address), added);
+    pool->static_pool_count++;
+    tn_stats_count_growth(&pool->stats, added->backing_bytes);
+    return true;
+}
+
+/* Takes out a static pool that is wholly free. Under both locks. */
+static void remove_static_pool(struct tarn_pool *pool, const struct tn_static_pool *removed)
+{
+    tn_region_index_remove_span(&pool->index, removed->head);
+    remove_from_array(pool->by_address, pool->static_pool_count, removed);
+    remove_from_array(pool->static_pools, pool->static_pool_count, removed);
+    pool->static_pool_count--;
+    tn_stats_count_shrinkage(&pool->stats, removed->backing_bytes);
+}
+
+/* --- alloc from what is held ------------------------------------------------------------------- */
+
+/* What the caller wants, in chunks. */
+struct request {
+    size_t size_bytes;      /* 1 or more */
+    size_t alignment_bytes; /* a power of two */
+    uint32_t chunk_count;
+    uint32_t slack_bytes; /* chunk_count chunks less size_bytes */
+};
+
+/* Where it can have them. */
+struct fit {
+    uint32_t region; /* or TN_REGION_NONE */
+    uint32_t lead;   /* chunks of it to leave free before */
+};
+
+enum serve_result {
+    SERVED,
+    NOTHING_FITS,
+    NO_HOST_MEMORY
+};
+
+static bool request_init(struct request *request, const struct tarn_pool *pool, size_t size_bytes,
+                         size_t alignment_bytes)
+{
+    size_t chunk_count = tn_count_units(size_bytes, pool->chunk_log2);
+    if (chunk_count > TN_CHUNK_COUNT_MAX) return false;
+    request->size_bytes = size_bytes;
+    request->alignment_bytes = alignment_bytes;
+    request->chunk_count = (uint32_t)chunk_count;
+    request->slack_bytes = (uint32_t)((chunk_count << pool->chunk_log2) - size_bytes);
+    return true;
+}
+
+/* The best fit among the regions in which the request can lie as aligned as it asks. */
+static TN_COLD struct fit find_aligned_fit(const struct tarn_pool *pool,
+                                           const struct request *request)
+{
+    uint32_t region = tn_region_index_find_best_fit(&pool->index, request->chunk_count);
+    while (region != TN_REGION_NONE) {
+        const struct tn_region *r = &pool->index.regions[region];
+        const struct tn_static_pool *static_pool = static_pool_of_region(pool, region);
+        uint64_t lead =
+            tn_static_pool_lead_of(static_pool, r->first_chunk, request->alignment_bytes);
+        if (lead + request->chunk_count <= r->chunk_count) {
+            return (struct fit){ region, (uint32_t)lead };
+        }
+        region = tn_region_index_find_next_fit(&pool->index, region);
+    }
+    return (struct fit){ TN_REGION_NONE, 0 };
+}
+
+static struct fit find_fit(const struct tarn_pool *pool, const struct request *request)
+{
+    /* Chunks are aligned to their own size. */
+    if (TN_UNLIKELY(request->alignment_bytes >> pool->chunk_log2 > 1)) {
+        return find_aligned_fit(pool, request);
+    }
+    return (struct fit){ tn_region_index_find_best_fit(&pool->index, request->chunk_count), 0 };
+}
+
+/* Under `lock`. */
+static enum serve_result serve(struct tarn_pool *pool, const struct request *request,
+                               void **address_out)
+{
+    struct fit fit = find_fit(pool, request);
+    if (TN_UNLIKELY(fit.region == TN_REGION_NONE)) return NOTHING_FITS;
+    if (TN_UNLIKELY(!tn_region_index_reserve(&pool->index))) return NO_HOST_MEMORY;
+    uint32_t region = tn_region_index_carve(&pool->index, fit.region, fit.lead,
+                                            request->chunk_count, request->slack_bytes);
+    const struct tn_static_pool *static_pool = static_pool_of_region(pool, region);
+    /* Here a device address becomes a pointer. */
+    *address_out =
+        (void *)tn_static_pool_address_of(static_pool, pool->index.regions[region].first_chunk);
+    tn_stats_count_alloc(&pool->stats, request->size_bytes,
+                         (size_t)request->chunk_count << pool->chunk_log2);
+    return SERVED;
+}
+
+/* --- growth ------------------------------------------------------------------------------------ */
+
+/*
+ * How many bytes of backing are sure to hold the request: the backend may give an address that is
+ * aligned to less than a chunk or than the request asks for.
+ */
+static bool needed_bytes(const struct tarn_pool *pool, const struct request *request,
+                         size_t *needed_out)
+{
+    size_t chunk_bytes = (size_t)1 << pool->chunk_log2;
+    size_t aligned_to = tn_max(chunk_bytes, request->alignment_bytes);
+    size_t lead =
+        aligned_to > pool->backend_alignment_bytes ? aligned_to - pool->backend_alignment_bytes : 0;
+    return tn_add_fits((size_t)request->chunk_count << pool->chunk_log2, lead, needed_out);
+}
+
+static struct tn_growth_state growth_state(struct tarn_pool *pool)
+{
+    struct tn_growth_state state = { .refused_bytes = pool->refused_bytes };
+    tn_mutex_lock(&pool->lock);
+    state.footprint_bytes = pool->stats.footprint_bytes;
+    for (uint32_t i = 0; i < pool->static_pool_count; i++) {
+        state.largest_bytes = tn_max(state.largest_bytes, pool->static_pools[i]->backing_bytes);
+    }
+    tn_mutex_unlock(&pool->lock);
+    return state;
+}
+
+/* A piece of vendor memory on its way into or out of the pool. */
+struct backing {
+    void *address;
+    size_t size_bytes;
+};
+
+static tarn_backend_result acquire(struct tarn_pool *pool, struct backing *backing)
+{
+    tn_mutex_lock(&pool->lock);
+    pool->stats.vendor_alloc_count++;
+    tn_mutex_unlock(&pool->lock);
+    return pool->backend.operations->acquire(pool->backend.state, backing->size_bytes,
+                                             &backing->address);
+}
+
+/* Whether the piece is aligned as the backend's properties say: the need was reckoned from that. */
+static bool is_as_promised(const struct tarn_pool *pool, const struct backing *backing)
+{
+    return backing->address != NULL &&
+           ((uintptr_t)backing->address & (pool->backend_alignment_bytes - 1)) == 0;
+}
+
+/* Gives back what the pool took. Without `lock`. */
+static tarn_backend_result release(struct tarn_pool *pool, const struct backing *backing)
+{
+    pool->refused_bytes = SIZE_MAX;
+    return pool->backend.operations->release(pool->backend.state, backing->address,
+                                             backing->size_bytes);
+}
+
+/*
+ * Asks the backend for backing, for less and less down to the need. OVER_LIMIT: not even the need
+ * is allowed, and nobody was asked. Under growth_lock.
+ */
+static tarn_backend_result acquire_backing(struct tarn_pool *pool, size_t needed,
+                                           struct backing *backing_out)
+{
+    struct tn_growth_state state = growth_state(pool);
+    struct backing backing = { NULL, tn_growth_first_bytes(&pool->growth, &state, needed) };
+    tarn_backend_result result = { TARN_STATUS_OVER_LIMIT, 0, NULL };
+    while (backing.size_bytes != 0) {
+        result = acquire(pool, &backing);
+        if (result.status != TARN_STATUS_OUT_OF_MEMORY) break;
+        if (backing.size_bytes > needed) pool->refused_bytes = backing.size_bytes;
+        backing.size_bytes = tn_growth_next_bytes(&pool->growth, backing.size_bytes, needed);
+    }
+    if (result.status != TARN_STATUS_OK) return result;
+    if (!is_as_promised(pool, &backing)) {
+        release(pool, &backing);
+        return (tarn_backend_result){ TARN_STATUS_VENDOR_ERROR, 0, "misaligned memory" };
+    }
+    *backing_out = backing;
+    return result;
+}
+
+/* Takes the newest wholly free static pool out of the list, if at least keep_bytes remain without it;
+ * else the next newest, and so on. NULL: there is none. Under growth_lock. */
+static struct tn_static_pool *detach_free_static_pool(struct tarn_pool *pool, size_t keep_bytes)
+{
+    struct tn_static_pool *newest = NULL;
+    tn_mutex_lock(&pool->lock);
+    for (uint32_t i = 0; i < pool->static_pool_count; i++) {
+        struct tn_static_pool *candidate = pool->static_pools[i];
+        if (pool->stats.footprint_bytes - candidate->backing_bytes < keep_bytes) continue;
+        if (newest && candidate->id < newest->id) continue;
+        if (tn_region_index_span_is_free(&pool->index, candidate->head)) newest = candidate;
+    }
+    if (newest) remove_static_pool(pool, newest);
+    tn_mutex_unlock(&pool->lock);
+    return newest;
+}
+
+/* Gives wholly free static pools back as long as keep_bytes remain. Under growth_lock. */
+static tarn_status release_free_static_pools(struct tarn_pool *pool, size_t keep_bytes,
+                                             size_t *released_bytes_out)
+{
+    tarn_status status = TARN_STATUS_OK;
+    *released_bytes_out = 0;
+    struct tn_static_pool *detached;
+    while ((detached = detach_free_static_pool(pool, keep_bytes)) != NULL) {
+        struct backing backing = { detached->backing, detached->backing_bytes };
+        tn_static_pool_destroy(detached);
+        tarn_backend_result result = release(pool, &backing);
+        if (result.status == TARN_STATUS_OK) {
+            *released_bytes_out += backing.size_bytes;
+        } else {
+            status =
+                tn_fail_vendor(TARN_STATUS_VENDOR_ERROR, result.vendor_code, result.vendor_name,
+                               "the %s backend did not take %zu bytes back",
+                               pool->backend.operations->name, backing.size_bytes);
+        }
+    }
+    return status;
+}
+
+/* Makes a static pool of the backing and serves the request from it. Under growth_lock. */
+static enum serve_result serve_from_new(struct tarn_pool *pool, const struct backing *backing,
+                                        const struct request *request, void **address_out)
+{
+    enum serve_result served = NO_HOST_MEMORY;
+    struct tn_static_pool *added = tn_static_pool_create(backing->address, backing->size_bytes,
+                                                         pool->chunk_log2, TN_CHUNK_COUNT_MAX);
+    if (!added) goto no_static_pool;
+
+    /* In one piece, so that no other thread takes the new chunks away in between. */
+    tn_mutex_lock(&pool->lock);
+    bool is_inserted = insert_static_pool(pool, added);
+    if (is_inserted) served = serve(pool, request, address_out);
+    tn_mutex_unlock(&pool->lock);
+    if (is_inserted) return served;
+
+    tn_static_pool_destroy(added);
+no_static_pool:
+    release(pool, backing);
+    return NO_HOST_MEMORY;
+}
+
+static tarn_status fail_growth(struct tarn_pool *pool, const struct request *request,
+                               tarn_backend_result result)
+{
+    struct tn_growth_state state = growth_state(pool);
+    size_t limit = pool->growth.limit_bytes;
+    const char *backend = pool->backend.operations->name;
+    if (result.status == TARN_STATUS_OVER_LIMIT && limit != SIZE_MAX) {
+        return tn_fail(TARN_STATUS_OVER_LIMIT,
+                       "no free region holds %zu bytes, and the pool cannot grow: it holds %zu of "
+                       "at most %zu bytes",
+                       request->size_bytes, state.footprint_bytes, limit);
+    }
+    if (result.status == TARN_STATUS_OVER_LIMIT) {
+        return tn_fail(TARN_STATUS_OUT_OF_MEMORY,
+                       "%zu bytes are more than the %s backend's largest allocation, %zu bytes",
+                       request->size_bytes, backend, pool->growth.allocation_bytes_max);
+    }
+    if (result.status == TARN_STATUS_OUT_OF_MEMORY) {
+        return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
+                              "no free region holds %zu bytes, and the %s backend has no more "
+                              "memory: the pool holds %zu bytes",
+                              request->size_bytes, backend, state.footprint_bytes);
+    }
+    return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
+                          "the %s backend failed to give memory for %zu bytes", backend,
+                          request->size_bytes);
+}
+
+static tarn_status fail_for_host_memory(const struct request *request)
+{
+    return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
+                   "the host has no memory to describe an allocation of %zu bytes",
+                   request->size_bytes);
+}
+
+/* Whether giving wholly free static pools back might turn the answer. */
+static bool may_pass_later(const struct tarn_pool *pool, size_t needed, tarn_backend_result result)
+{
+    if (result.status == TARN_STATUS_OUT_OF_MEMORY) return true;
+    return result.status == TARN_STATUS_OVER_LIMIT && needed <= pool->growth.limit_bytes &&
+           needed <= pool->growth.allocation_bytes_max;
+}
+
+/* Under growth_lock. */
+static tarn_status grow_and_serve(struct tarn_pool *pool, const struct request *request,
+                                  void **address_out)
+{
+    /* Another thread may have grown the pool, or freed, while this one waited. */
+    tn_mutex_lock(&pool->lock);
+    enum serve_result served = serve(pool, request, address_out);
+    tn_mutex_unlock(&pool->lock);
+    if (served == SERVED) return TARN_STATUS_OK;
+    if (served == NO_HOST_MEMORY) return fail_for_host_memory(request);
+
+    size_t needed;
+    if (!needed_bytes(pool, request, &needed)) {
+        return tn_fail(TARN_STATUS_SIZE_TOO_LARGE, "%zu bytes aligned to %zu are too many",
+                       request->size_bytes, request->alignment_bytes);
+    }
+    struct backing backing;
+    tarn_backend_result result = acquire_backing(pool, needed, &backing);
+    if (may_pass_later(pool, needed, result)) {
+        size_t released_bytes;
+        (void)release_free_static_pools(pool, 0, &released_bytes);
+        if (released_bytes > 0) result = acquire_backing(pool, needed, &backing);
+    }
+    if (result.status != TARN_STATUS_OK) return fail_growth(pool, request, result);
+    if (serve_from_new(pool, &backing, request, address_out) == SERVED) return TARN_STATUS_OK;
+    return fail_for_host_memory(request);
+}
+
+/* --- alloc and free ---------------------------------------------------------------------------- */
+
+static void count_failure(struct tarn_pool *pool)
+{
+    tn_mutex_lock(&pool->lock);
+    pool->stats.failed_count++;
+    tn_mutex_unlock(&pool->lock);
+}
+
+static TN_COLD tarn_status alloc_slowly(struct tarn_pool *pool, const struct request *request,
+                                        void **address_out)
+{
+    tn_mutex_lock(&pool->growth_lock);
+    tarn_status status = grow_and_serve(pool, request, address_out);
+    tn_mutex_unlock(&pool->growth_lock);
+    if (status != TARN_STATUS_OK) count_failure(pool);
+    return status;
+}
+
+static TN_COLD tarn_status fail_for_size(struct tarn_pool *pool, size_t size_bytes)
+{
+    count_failure(pool);
+    return tn_fail(TARN_STATUS_SIZE_TOO_LARGE,
+                   "%zu bytes are more than a static pool can have: %zu chunks of %zu bytes",
+                   size_bytes, (size_t)TN_CHUNK_COUNT_MAX, (size_t)1 << pool->chunk_log2);
+}
+
+tarn_status tn_pool_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
+                          void **address_out)
+{
+    struct request request;
+    if (!request_init(&request, pool, size_bytes, alignment_bytes)) {
+        return fail_for_size(pool, size_bytes);
+    }
+    tn_mutex_lock(&pool->lock);
+    enum serve_result served = serve(pool, &request, address_out);
+    tn_mutex_unlock(&pool->lock);
+    if (TN_LIKELY(served == SERVED)) return TARN_STATUS_OK;
+    return alloc_slowly(pool, &request, address_out);
+}
+
+/* Frees what starts at the address. False, and nothing has changed: nothing does. Under `lock`. */
+static bool free_locked(struct tarn_pool *pool, uintptr_t address)
+{
+    const struct tn_static_pool *owner = static_pool_of_address(pool, address);
+    if (TN_UNLIKELY(!owner)) return false;
+    uint32_t chunk = tn_static_pool_chunk_of(owner, address);
+    if (TN_UNLIKELY(tn_static_pool_address_of(owner, chunk) != address)) return false;
+    struct tn_freed freed;
+    if (TN_UNLIKELY(!tn_region_index_free(&pool->index, chunk, &freed))) return false;
+    size_t used_bytes = (size_t)freed.chunk_count << pool->chunk_log2;
+    tn_stats_count_free(&pool->stats, used_bytes - freed.slack_bytes, used_bytes);
+    return true;
+}
+
+tarn_status tn_pool_free(struct tarn_pool *pool, void *address)
+{
+    tn_mutex_lock(&pool->lock);
+    bool is_freed = free_locked(pool, (uintptr_t)address);
+    if (TN_UNLIKELY(!is_freed)) pool->stats.failed_count++;
+    tn_mutex_unlock(&pool->lock);
+    /* Why it is not live is for the caller to find out, who may look into other pools. */
+    return is_freed ? TARN_STATUS_OK : TARN_STATUS_NOT_LIVE;
+}
+
+void tn_pool_count_empty_alloc(struct tarn_pool *pool)
+{
+    tn_mutex_lock(&pool->lock);
+    pool->stats.alloc_count++;
+    tn_mutex_unlock(&pool->lock);
+}
+
+void tn_pool_count_empty_free(struct tarn_pool *pool)
+{
+    tn_mutex_lock(&pool->lock);
+    pool->stats.free_count++;
+    tn_mutex_unlock(&pool->lock);
+}
+
+/* --- trim -------------------------------------------------------------------------------------- */
+
+tarn_status tn_pool_trim(struct tarn_pool *pool, size_t keep_bytes, size_t *released_bytes_out)
+{
+    tn_mutex_lock(&pool->growth_lock);
+    tarn_status status = release_free_static_pools(pool, keep_bytes, released_bytes_out);
+    tn_mutex_unlock(&pool->growth_lock);
+    return status;
+}
+
+/* --- queries ----------------------------------------------------------------------------------- */
+
+size_t tn_pool_live_count(struct tarn_pool *pool)
+{
+    tn_mutex_lock(&pool->lock);
+    size_t live_count = pool->stats.live_count;
+    tn_mutex_unlock(&pool->lock);
+    return live_count;
+}
+
+static void describe(struct tarn_pool *pool, const struct tn_static_pool *owner, uint32_t region,
+                     tarn_allocation *found_out)
+{
+    const struct tn_region *r = &pool->index.regions[region];
+    size_t usable_bytes = (size_t)r->chunk_count << pool->chunk_log2;
+    *found_out = (tarn_allocation){
+        .struct_bytes = sizeof *found_out,
+        .pool = pool,
+        .address = (void *)tn_static_pool_address_of(owner, r->first_chunk),
+        .size_bytes = usable_bytes - r->slack_bytes,
+        .usable_bytes = usable_bytes,
+        .static_pool_base = owner->backing,
+        .static_pool_bytes = owner->backing_bytes,
+        .static_pool_id = owner->id,
+    };
+}
+
+/* Under `lock`. */
+static enum tn_find_result find_locked(struct tarn_pool *pool, uintptr_t address,
+                                       tarn_allocation *found_out)
+{
+    const struct tn_static_pool *owner = static_pool_of_address(pool, address);
+    if (!owner) return TN_FIND_RESULT_FOREIGN;
+    uint32_t chunk = tn_static_pool_chunk_of(owner, address);
+    uint32_t region = tn_region_index_find_live(&pool->index, chunk);
+    if (region == TN_REGION_NONE) return TN_FIND_RESULT_NOT_LIVE;
+    describe(pool, owner, region, found_out);
+    return TN_FIND_RESULT_FOUND;
+}
+
+enum tn_find_result tn_pool_find(struct tarn_pool *pool, const void *address,
+                                 tarn_allocation *found_out)
+{
+    tn_mutex_lock(&pool->lock);
+    enum tn_find_result result = find_locked(pool, (uintptr_t)address, found_out);
+    tn_mutex_unlock(&pool->lock);
+    return result;
+}
+
+static void sum_up_free(const struct tarn_pool *pool, tarn_stats *stats)
+{
+    size_t held_bytes = 0;
+    for (uint32_t i = 0; i < pool->static_pool_count; i++) {
+        held_bytes += (size_t)pool->static_pools[i]->chunk_count << pool->chunk_log2;
+    }
+    stats->free_bytes = held_bytes - pool->stats.used_bytes;
+    stats->free_region_count = pool->index.by_size.region_count;
+    stats->largest_free_bytes = (size_t)tn_region_index_largest_free(&pool->index)
+                                << pool->chunk_log2;
+    if (stats->free_bytes > 0) {
+        stats->fragmentation = 1.0 - (double)stats->largest_free_bytes / (double)stats->free_bytes;
+    }
+}
+
+static size_t metadata_bytes(const struct tarn_pool *pool)
+{
+    size_t list_bytes = ((size_t)pool->static_pools_capacity + pool->by_address_capacity) *
+                        sizeof *pool->static_pools;
+    return sizeof *pool + list_bytes + pool->static_pool_count * sizeof **pool->static_pools +
+           tn_region_index_metadata_bytes(&pool->index);
+}
+
+void tn_pool_stats(struct tarn_pool *pool, tarn_stats *stats_out)
+{
+    tn_mutex_lock(&pool->lock);
+    const struct tn_stats *counted = &pool->stats;
+    tarn_stats stats = {
+        .struct_bytes = sizeof stats,
+        .requested_bytes = counted->requested_bytes,
+        .requested_bytes_max = counted->requested_bytes_max,
+        .used_bytes = counted->used_bytes,
+        .used_bytes_max = counted->used_bytes_max,
+        .footprint_bytes = counted->footprint_bytes,
+        .footprint_bytes_max = counted->footprint_bytes_max,
+        .live_count = counted->live_count,
+        .live_count_max = counted->live_count_max,
+        .static_pool_count = pool->static_pool_count,
+        .alloc_count = counted->alloc_count,
+        .free_count = counted->free_count,
+        .failed_count = counted->failed_count,
+        .vendor_alloc_count = counted->vendor_alloc_count,
+        .vendor_free_count = counted->vendor_free_count,
+        .metadata_bytes = metadata_bytes(pool),
+    };
+    for (unsigned i = 0; i < TARN_STATS_HISTOGRAM_BINS; i++) {
+        stats.size_histogram[i] = counted->size_histogram[i];
+    }
+    sum_up_free(pool, &stats);
+    tn_mutex_unlock(&pool->lock);
+    *stats_out = stats;
+}
+
+/* --- check ------------------------------------------------------------------------------------- */
+
+/* Compares the counters with what the static pools hold. Under `lock`. */
+static const char *check_sums(const struct tarn_pool *pool)
+{
+    const struct tn_region_index *index = &pool->index;
+    size_t footprint = 0, used = 0, requested = 0;
+    for (uint32_t i = 0; i < pool->static_pool_count; i++) {
+        footprint += pool->static_pools[i]->backing_bytes;
+    }
+    for (uint32_t region = 0; region < index->fresh; region++) {
+        const struct tn_region *r = &index->regions[region];
+        if (r->state != TN_REGION_STATE_LIVE) continue;
+        used += (size_t)r->chunk_count << pool->chunk_log2;
+        requested += ((size_t)r->chunk_count << pool->chunk_log2) - r->slack_bytes;
+    }
+    if (footprint != pool->stats.footprint_bytes) return "the footprint is not what is held";
+    if (index->live.live_count != pool->stats.live_count) return "the live count is wrong";
+    if (used != pool->stats.used_bytes) return "the used bytes are not those of the live regions";
+    if (requested != pool->stats.requested_bytes) return "the requested bytes do not add up";
+    return tn_stats_check(&pool->stats);
+}
+
+static const char *check_list(const struct tarn_pool *pool)
+{
+    if (pool->index.span_count != pool->static_pool_count) {
+        return "the list of static pools and the region index have lost count";
+    }
+    for (uint32_t i = 1; i < pool->static_pool_count; i++) {
+        const struct tn_static_pool *before = pool->static_pools[i - 1];
+        if (before->first_chunk + before->chunk_count > pool->static_pools[i]->first_chunk) {
+            return "the static pools are not in the order of their chunks";
+        }
+        if (pool->by_address[i - 1]->end_address > pool->by_address[i]->first_address) {
+            return "the static pools are not in the order of their addresses";
+        }
+    }
+    return NULL;
+}
+
+/* Under `lock`. NULL, or what is wrong, with the static pool that it is wrong in, if it is one. */
+static const char *check_locked(const struct tarn_pool *pool, uint64_t *id_out)
+{
+    for (uint32_t i = 0; i < pool->static_pool_count; i++) {
+        const struct tn_static_pool *static_pool = pool->static_pools[i];
+        *id_out = static_pool->id;
+        const char *fault = tn_region_index_check_span(
+            &pool->index, static_pool->head, static_pool->first_chunk, static_pool->chunk_count);
+        if (fault) return fault;
+    }
+    *id_out = 0;
+    const char *fault = tn_region_index_check(&pool->index);
+    if (!fault) fault = check_list(pool);
+    return fault ? fault : check_sums(pool);
+}
+
+tarn_status tn_pool_check(struct tarn_pool *pool)
+{
+    uint64_t id = 0;
+    tn_mutex_lock(&pool->lock);
+    const char *fault = check_locked(pool, &id);
+    tn_mutex_unlock(&pool->lock);
+    if (!fault) return TARN_STATUS_OK;
+    if (id == 0) return tn_fail(TARN_STATUS_CORRUPT, "%s", fault);
+    return tn_fail(TARN_STATUS_CORRUPT, "static pool %llu: %s", (unsigned long long)id, fault);
+}

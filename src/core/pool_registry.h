@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * pool_registry: all open pools of the process, and the handles of those that were.
+ *
+ * A handle is never given back to the system: a call on a destroyed pool must be able to see that it
+ * is destroyed. The handles of the last 64 destroyed pools rest; after that the one that has rested
+ * longest is used again, so the memory is bounded by the most pools that were ever open, and 64.
+ *
+ * Threads: any; one lock, never taken on the way of an alloc or a correct free.
+ * Cost: O(open pools).
+ */
+#ifndef TN_POOL_REGISTRY_H
+#define TN_POOL_REGISTRY_H
+
+#include <stddef.h>
+
+#include "pool.h"
+
+#define TN_POOL_REGISTRY_RESTING_MAX 64
+
+/* An empty handle, in no list, or NULL: no host memory. */
+struct tarn_pool *tn_pool_registry_take_handle(void);
+
+/* Puts a handle that holds no pool any more to rest. */
+void tn_pool_registry_rest_handle(struct tarn_pool *pool);
+
+/* From now on the pool can be found and used. */
+void tn_pool_registry_open(struct tarn_pool *pool);
+
+/* From now on every call on it answers INVALID_POOL. */
+void tn_pool_registry_close(struct tarn_pool *pool);
+
+/* Finds the pool and allocation that an address is in. Writes to *found_out when it is FOUND, to
+ * *pool_out (may be NULL) unless it is FOREIGN. */
+enum tn_find_result tn_pool_registry_find(const void *address, struct tarn_pool **pool_out,
+                                          tarn_allocation *found_out);
+
+/* How many handles rest, for tests that count what was not given back. */
+size_t tn_pool_registry_resting_count(void);
+
+#endif

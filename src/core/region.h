@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * region: the record of one run of chunks, and its states.
+ *
+ * Chunks are numbered through the whole pool; each static pool has a span of the numbers. Its
+ * regions tile the span and form a ring with a record of no chunks, the head:
+ *
+ *     chunk            0         3                  9      11
+ *             head ──► ┌─────────┬──────────────────┬──────┬──── ... ──► head
+ *                  ◄── │ live    │ free             │ live │         ◄──
+ *                      └─────────┴──────────────────┴──────┴────
+ *
+ * So every region has two neighbours, and the head is one that is never free. A record is unused
+ * when it describes nothing.
+ *
+ * Records live in one array a pool and are named by their number in it, so that a record is 24 bytes
+ * and the array can move. Device memory is never read or written: all that is known of a region
+ * stands here.
+ */
+#ifndef TN_REGION_H
+#define TN_REGION_H
+
+#include <stdint.h>
+
+#include "../base/assert.h"
+
+#define TN_REGION_NONE UINT32_MAX
+
+/* Chunks are numbered below this, so that a number and a record's own fit in 31 bits. */
+#define TN_CHUNK_COUNT_MAX ((uint32_t)INT32_MAX)
+
+enum tn_region_state {
+    TN_REGION_STATE_UNUSED = 0,
+    TN_REGION_STATE_HEAD = 1,
+    TN_REGION_STATE_FREE = 2,
+    TN_REGION_STATE_LIVE = 3
+};
+
+struct tn_region {
+    uint32_t first_chunk;
+    uint32_t chunk_count;
+    uint32_t previous; /* the neighbours in the ring of the span */
+    uint32_t next;
+    uint32_t link;             /* live: next in its bucket of the live map; unused: next unused */
+    uint32_t slack_bytes : 30; /* live: bytes of its chunks that were not asked for */
+    uint32_t state : 2;
+};
+
+_Static_assert(sizeof(struct tn_region) == 24, "a region's record is 24 bytes");
+
+static inline void tn_region_mark_free(struct tn_region *region)
+{
+    TN_ASSERT(region->state == TN_REGION_STATE_LIVE || region->state == TN_REGION_STATE_UNUSED);
+    region->state = TN_REGION_STATE_FREE;
+}
+
+static inline void tn_region_mark_live(struct tn_region *region, uint32_t slack_bytes)
+{
+    TN_ASSERT(region->state == TN_REGION_STATE_FREE || region->state == TN_REGION_STATE_UNUSED);
+    region->state = TN_REGION_STATE_LIVE;
+    region->slack_bytes = slack_bytes & (((uint32_t)1 << 30) - 1);
+}
+
+static inline uint32_t tn_region_end_chunk(const struct tn_region *region)
+{
+    return region->first_chunk + region->chunk_count;
+}
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * region_index: all regions of a pool, in the orders in which they are looked for.
+ *
+ *     free set by size    size_set: best fit over all static pools in one search
+ *     free set by index   the records themselves: every region knows its neighbours in address
+ *                         order, so a free one finds what it coalesces with in one step
+ *     live by address     live_map: from the first chunk; and a bit for each group of chunks in
+ *                         which a region starts, to find the region that a chunk lies inside
+ *
+ * A span is the range of chunks of one static pool. Its regions tile it and never join another's.
+ *
+ * Cost: find, carve and free O(log n) in free regions; finding what a chunk lies inside takes at
+ * most 128 looks into the live map.
+ * Memory: 24 bytes a region, 4 a live one, what the free set by size takes, a bit for 64 chunks.
+ * Room is reserved before anything is added, and enough for freeing all that is live then; so only
+ * the reserve calls allocate, and free cannot fail.
+ * Threads: none of it locks; the pool does.
+ * Always true: regions tile their span; no two free regions touch; the free ones and only they are
+ * in the free set by size, the live ones and only they in the live map.
+ */
+#ifndef TN_REGION_INDEX_H
+#define TN_REGION_INDEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../base/bit_tree.h"
+
+#include "live_map.h"
+#include "region.h"
+#include "size_set.h"
+
+#define TN_START_GROUP_CHUNKS 64
+
+struct tn_region_index {
+    struct tn_region *regions;
+    uint32_t region_capacity;
+    uint32_t fresh;          /* records from here on have never been used */
+    uint32_t unused;         /* first of the list of records that were used once, or NONE */
+    uint32_t region_count;   /* records in use, the heads of spans among them */
+    uint32_t reserved_count; /* room is reserved for so many in use */
+    uint32_t span_count;
+    uint32_t chunk_count; /* of all spans */
+    struct tn_live_map live;
+    struct tn_bit_tree starts; /* the groups of TN_START_GROUP_CHUNKS in which a region starts */
+    struct tn_size_set by_size;
+};
+
+/* No chunks. False: no host memory; nothing is left behind. */
+bool tn_region_index_init(struct tn_region_index *index);
+void tn_region_index_fini(struct tn_region_index *index);
+
+/* Makes room for one more span, of chunk_count chunks from first_chunk on, and for a carve of it.
+ * False: no host memory. */
+bool tn_region_index_reserve_span(struct tn_region_index *index, uint32_t first_chunk,
+                                  uint32_t chunk_count);
+
+/* Adds chunks that no span has, as one free region. Returns the span's head, by which the span is
+ * known from now on. Room must be reserved. */
+uint32_t tn_region_index_add_span(struct tn_region_index *index, uint32_t first_chunk,
+                                  uint32_t chunk_count);
+
+/* Whether the span is one free region. */
+bool tn_region_index_span_is_free(const struct tn_region_index *index, uint32_t head);
+
+/* Forgets a span that is one free region. */
+void tn_region_index_remove_span(struct tn_region_index *index, uint32_t head);
+
+/* Makes room for one more carve and for the frees of all regions live after it. False: no host
+ * memory. */
+bool tn_region_index_reserve(struct tn_region_index *index);
+
+/* The smallest free region of chunk_count chunks or more, among equals the one at the lowest index;
+ * or TN_REGION_NONE. */
+static inline uint32_t tn_region_index_find_best_fit(const struct tn_region_index *index,
+                                                     uint32_t chunk_count)
+{
+    return tn_size_set_find(&index->by_size, chunk_count);
+}
+
+/* The free region that is next best after `region`, or TN_REGION_NONE. */
+uint32_t tn_region_index_find_next_fit(const struct tn_region_index *index, uint32_t region);
+
+/* Makes chunk_count chunks of a free region live, those after the first `lead`; what lies before and
+ * behind stays free. Returns the live region. Room must be reserved. */
+uint32_t tn_region_index_carve(struct tn_region_index *index, uint32_t region, uint32_t lead,
+                               uint32_t chunk_count, uint32_t slack_bytes);
+
+/* What a freed region was. */
+struct tn_freed {
+    uint32_t chunk_count;
+    uint32_t slack_bytes;
+};
+
+/* Frees the live region that starts at first_chunk and coalesces it with its free neighbours.
+ * False, and nothing has changed: none starts there. */
+bool tn_region_index_free(struct tn_region_index *index, uint32_t first_chunk,
+                          struct tn_freed *freed_out);
+
+/* The live region that a chunk of some span lies in, or TN_REGION_NONE. */
+uint32_t tn_region_index_find_live(const struct tn_region_index *index, uint32_t chunk);
+
+/* Chunks of the largest free region; 0 when there is none. */
+uint32_t tn_region_index_largest_free(const struct tn_region_index *index);
+
+size_t tn_region_index_metadata_bytes(const struct tn_region_index *index);
+
+/* Walks one span. NULL, or what is wrong. */
+const char *tn_region_index_check_span(const struct tn_region_index *index, uint32_t head,
+                                       uint32_t first_chunk, uint32_t chunk_count);
+
+/* Walks everything but the spans. NULL, or what is wrong. */
+const char *tn_region_index_check(const struct tn_region_index *index);
+
+#endif
