@@ -1,0 +1,604 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * test_tarn_bench: the program from outside: what it prints, what it writes, how it ends.
+ *
+ * Arguments: the program, the folder of the traces that come with it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "scratch.h"
+#include "tarn/backend.h"
+
+extern char **environ;
+
+static const char *program;
+static const char *trace_folder;
+
+/* --- running it ---------------------------------------------------------------------------------- */
+
+enum {
+    ARGUMENT_COUNT_MAX = 16
+};
+
+struct outcome {
+    int exit_status;
+    char *output;
+    char *errors;
+};
+
+static void outcome_fini(struct outcome *outcome)
+{
+    free(outcome->output);
+    free(outcome->errors);
+}
+
+static pid_t start(char *const *arguments, const char *output_path, const char *errors_path)
+{
+    posix_spawn_file_actions_t actions;
+    int flags = O_WRONLY | O_CREAT | O_TRUNC;
+    assert_int_equal(posix_spawn_file_actions_init(&actions), 0);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output_path, flags, 0600);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors_path, flags, 0600);
+    pid_t child;
+    int error = posix_spawn(&child, program, &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    assert_int_equal(error, 0);
+    return child;
+}
+
+/* Runs the program with these arguments, up to the first NULL. */
+static struct outcome run(const char *const *arguments)
+{
+    char *copies[ARGUMENT_COUNT_MAX + 2] = { strdup(program) };
+    size_t count = 1;
+    for (; arguments[count - 1]; count++) {
+        assert_true(count <= ARGUMENT_COUNT_MAX);
+        copies[count] = strdup(arguments[count - 1]);
+    }
+    const char *output_path = scratch_path("output");
+    const char *errors_path = scratch_path("errors");
+    pid_t child = start(copies, output_path, errors_path);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    for (size_t i = 0; i < count; i++)
+        free(copies[i]);
+
+    assert_true(WIFEXITED(status));
+    return (struct outcome){ WEXITSTATUS(status), scratch_read(output_path),
+                             scratch_read(errors_path) };
+}
+
+#define RUN(...) run((const char *const[]){ __VA_ARGS__, NULL })
+
+static void expect_part(const char *text, const char *part)
+{
+    if (!strstr(text, part)) fail_msg("'%s' is not in:\n%s", part, text);
+}
+
+/* The device that tarn was built for may be missing where it was built. */
+static void need_device(void)
+{
+    tarn_backend backend;
+    tarn_status status = tarn_backend_open(0, TARN_MEMORY_KIND_DEVICE, &backend);
+    if (status == TARN_STATUS_NO_DEVICE) skip();
+    assert_int_equal(status, TARN_STATUS_OK);
+    tarn_backend_close(&backend);
+}
+
+static json_t *load_json(const char *path)
+{
+    json_error_t error;
+    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    if (!root) fail_msg("%s:%d: %s", path, error.line, error.text);
+    return root;
+}
+
+/* --- bad command lines --------------------------------------------------------------------------- */
+
+static void expect_usage_error(struct outcome outcome, const char *message)
+{
+    assert_int_equal(outcome.exit_status, 2);
+    assert_string_equal(outcome.output, "");
+    expect_part(outcome.errors, message);
+    outcome_fini(&outcome);
+}
+
+static void commands_are_checked(void **state)
+{
+    (void)state;
+    struct outcome none = run((const char *const[]){ NULL });
+    expect_usage_error(none, "a command is missing");
+    expect_usage_error(RUN("fly"), "there is no command 'fly'");
+    expect_usage_error(RUN(""), "there is no command ''");
+    expect_usage_error(RUN("replay"), "replay needs the name of a trace");
+    expect_usage_error(RUN("sweep", "more"), "'more' is one argument too many");
+    expect_usage_error(RUN("--wrong", "sweep"), "unrecognized option '--wrong'");
+    expect_usage_error(RUN("sweep", "--seed"), "option '--seed' requires an argument");
+}
+
+static void option_values_are_checked(void **state)
+{
+    (void)state;
+    expect_usage_error(RUN("sweep", "--seed=-1"), "--seed -1: '-1' is not a number");
+    expect_usage_error(RUN("sweep", "--seed=18446744073709551616"),
+                       "18446744073709551616 is not from 0 to 18446744073709551615");
+    expect_usage_error(RUN("sweep", "--seed=1,2"), "--seed 1,2: takes one number");
+    expect_usage_error(RUN("sweep", "--repetitions=0"), "0 is not from 1 to 1000");
+    expect_usage_error(RUN("sweep", "--repetitions=1001"), "1001 is not from 1 to 1000");
+    expect_usage_error(RUN("sweep", "--time=0"), "--time 0: must be above 0");
+    expect_usage_error(RUN("sweep", "--time=nan"), "--time nan: must be above 0");
+    expect_usage_error(RUN("sweep", "--time=3601"), "at most 3600 seconds");
+    expect_usage_error(RUN("sweep", "--time=1s"), "'1s' is not a number");
+    expect_usage_error(RUN("sweep", "--device=x"), "--device x: 'x' is not a number");
+    expect_usage_error(RUN("sweep", "--initial=64Q"), "--initial 64Q: '64Q' is not a number");
+    expect_usage_error(RUN("sweep", "--sizes=1,0"), "--sizes 1,0: 0 is not from 1 to");
+    expect_usage_error(RUN("sweep", "--sizes=1,,2"), "--sizes 1,,2: '' is not a number");
+    expect_usage_error(RUN("live", "--counts=10000001"), "10000001 is not from 1 to 10000000");
+    expect_usage_error(RUN("churn", "--live=0"), "--live 0: 0 is not from 1 to 10000000");
+    expect_usage_error(RUN("churn", "--size-range=1K"), "takes two sizes, the smaller first");
+    expect_usage_error(RUN("churn", "--size-range=2K,1K"), "takes two sizes, the smaller first");
+}
+
+static void allocators_are_checked(void **state)
+{
+    (void)state;
+    expect_usage_error(RUN("sweep", "--allocator=raw,bogus"), "there is no allocator 'bogus'");
+    expect_usage_error(RUN("sweep", "--allocator="), "there is no allocator ''");
+    expect_usage_error(RUN("sweep", "--allocator=null"), "there is no allocator 'null'");
+    expect_usage_error(RUN("sweep", "--allocator=tarn,raw,tarn"), "'tarn' is named twice");
+}
+
+static void options_of_other_commands_are_refused(void **state)
+{
+    (void)state;
+    expect_usage_error(RUN("live", "--sizes=1"), "--sizes is an option of sweep only");
+    expect_usage_error(RUN("churn", "--counts=1"), "--counts is an option of live only");
+    expect_usage_error(RUN("live", "--live=1"), "--live is an option of churn only");
+    expect_usage_error(RUN("sweep", "--size-range=1,2"),
+                       "--size-range is an option of live and churn only");
+}
+
+static void help_is_no_error(void **state)
+{
+    (void)state;
+    struct outcome by_command = RUN("help");
+    struct outcome by_option = RUN("--help");
+    assert_int_equal(by_command.exit_status, 0);
+    assert_int_equal(by_option.exit_status, 0);
+    assert_string_equal(by_command.output, by_option.output);
+    assert_string_equal(by_command.errors, "");
+    expect_part(by_command.output, "Exit status: 0");
+    outcome_fini(&by_command);
+    outcome_fini(&by_option);
+}
+
+/* --- bad traces ---------------------------------------------------------------------------------- */
+
+#define FIRST_LINE "# tarn-trace 1\n"
+#define GOOD       FIRST_LINE "a 0 8 0 0 5\nf 0 0 0 6\n"
+
+/* Nothing is replayed, not even a good trace that was named before. */
+static void expect_bad_trace(const char *path, const char *message)
+{
+    const char *good = scratch_write_text("good.trace", GOOD);
+    struct outcome outcome = RUN("replay", good, path);
+    assert_int_equal(outcome.exit_status, 1);
+    assert_string_equal(outcome.output, "");
+    char expected[1024];
+    snprintf(expected, sizeof expected, "tarn-bench: %s%s\n", path, message);
+    assert_string_equal(outcome.errors, expected);
+    outcome_fini(&outcome);
+}
+
+static void expect_bad_text(const char *text, const char *message)
+{
+    expect_bad_trace(scratch_write_text("bad.trace", text), message);
+}
+
+static void files_are_checked(void **state)
+{
+    (void)state;
+    need_device();
+    expect_bad_trace(scratch_path("absent.trace"), ": No such file or directory");
+    expect_bad_trace(scratch_write_text("plain.trace.gz", GOOD),
+                     ": is not gzip'd, though its name ends in .gz");
+    expect_bad_text("", ": the file is empty");
+    expect_bad_trace(trace_folder, ":1: cannot be read: Is a directory");
+}
+
+static void cut_and_damaged_files_are_found(void **state)
+{
+    (void)state;
+    need_device();
+    expect_bad_text(FIRST_LINE "a 0 8 0 0 5\nf 0 0 0 6",
+                    ":3: the last line has no newline: the file is cut");
+    expect_bad_text(FIRST_LINE "# events: 3\na 0 8 0 0 5\nf 0 0 0 6\n",
+                    ": has 2 events and not 3 as its metadata says: the file is cut or was "
+                    "changed");
+    const char *cut = scratch_write_gzip("cut.trace.gz", GOOD);
+    scratch_cut(cut, 1);
+    expect_bad_trace(cut, ":4: the gzip'd data end here: the file is cut");
+    scratch_cut(cut, 12);
+    struct outcome outcome = RUN("replay", cut);
+    assert_int_equal(outcome.exit_status, 1);
+    expect_part(outcome.errors, "the gzip'd data end here: the file is cut");
+    outcome_fini(&outcome);
+
+    const char *damaged = scratch_write_gzip("damaged.trace.gz", GOOD);
+    scratch_damage(damaged, 8); /* in the checksum */
+    expect_bad_trace(damaged,
+                     ": the gzip'd data are damaged at line 1 or after it: incorrect data check");
+}
+
+static void the_first_line_is_checked(void **state)
+{
+    (void)state;
+    need_device();
+    expect_bad_text("a 0 8 0 0 5\n",
+                    ":1: the first line of a trace is '# tarn-trace 1', and not 'a 0 8 0 0 5'");
+    expect_bad_text("# tarn-trace 2\n",
+                    ":1: the first line of a trace is '# tarn-trace 1', and not '# tarn-trace 2'");
+    expect_bad_text("\n", ":1: the first line of a trace is '# tarn-trace 1', and not ''");
+}
+
+static void metadata_are_checked(void **state)
+{
+    (void)state;
+    need_device();
+    expect_bad_text(FIRST_LINE "# remark\n", ":2: '# remark' is not a line '# key: value'");
+    expect_bad_text(FIRST_LINE "#key: value\n", ":2: '#key: value' is not a line '# key: value'");
+    expect_bad_text(FIRST_LINE "# : value\n", ":2: '# : value' is not a line '# key: value'");
+    expect_bad_text(FIRST_LINE "# events: many\n",
+                    ":2: the number of events 'many' is not a number");
+    expect_bad_text(FIRST_LINE "# name: nothing\n", ": the trace has no events");
+}
+
+static void events_are_checked(void **state)
+{
+    (void)state;
+    need_device();
+    expect_bad_text(FIRST_LINE "x 0 8 0 0 5\n", ":2: 'x' is no event: they are 'a' and 'f'");
+    expect_bad_text(FIRST_LINE "\n", ":2: '' is no event: they are 'a' and 'f'");
+    expect_bad_text(FIRST_LINE "alloc 0 8 0 0 5\n",
+                    ":2: 'alloc' is no event: they are 'a' and 'f'");
+    expect_bad_text(FIRST_LINE "a 0 8 0 0\n",
+                    ":2: has 5 fields where 'a id bytes stream thread time' has 6");
+    expect_bad_text(FIRST_LINE "a 0 8 0 0 5 6 7\n",
+                    ":2: has 8 fields where 'a id bytes stream thread time' has 6");
+    expect_bad_text(FIRST_LINE "a 0 8 0 0 5\nf 0 0 0\n",
+                    ":3: has 4 fields where 'f id stream thread time' has 5");
+    expect_bad_text(FIRST_LINE "a 0 8 0 0 5\nf 0 0 0 6 \n",
+                    ":3: has 6 fields where 'f id stream thread time' has 5");
+    static const char zero_byte[] = FIRST_LINE "a 0 8\0 0 0 5\na 1 8 0 0 5\n";
+    expect_bad_trace(scratch_write("zero.trace", zero_byte, sizeof zero_byte - 1),
+                     ":2: the line has a zero byte");
+}
+
+static void numbers_are_checked(void **state)
+{
+    (void)state;
+    need_device();
+    expect_bad_text(FIRST_LINE "a x 8 0 0 5\n", ":2: the id 'x' is not a number");
+    expect_bad_text(FIRST_LINE "a 0 -8 0 0 5\n", ":2: the size '-8' is not a number");
+    expect_bad_text(FIRST_LINE "a 0  0 0 5\n", ":2: the size '' is not a number");
+    expect_bad_text(FIRST_LINE "a 0 8 0x1 0 5\n", ":2: the stream '0x1' is not a number");
+    expect_bad_text(FIRST_LINE "a 0 8 0 t 5\n", ":2: the thread 't' is not a number");
+    expect_bad_text(FIRST_LINE "a 0 8 0 0 1e3\n", ":2: the time '1e3' is not a number");
+    expect_bad_text(FIRST_LINE "a 0 8 0 0 5\r\n", ":2: the time '5\r' is not a number");
+    expect_bad_text(FIRST_LINE "a 18446744073709551616 8 0 0 5\n",
+                    ":2: the id '18446744073709551616' does not fit in 64 bits");
+    expect_bad_text(FIRST_LINE "a 0 8 0 0 5\nf 0 0 0 99999999999999999999\n",
+                    ":3: the time '99999999999999999999' does not fit in 64 bits");
+    expect_bad_text(FIRST_LINE "a 0 18446744073709551615 0 0 5\na 1 1 0 0 5\n",
+                    ":3: with these 1 bytes, more are live than 64 bits can count");
+}
+
+static void the_story_is_checked(void **state)
+{
+    (void)state;
+    need_device();
+    expect_bad_text(FIRST_LINE "a 7 8 0 0 5\na 7 8 0 0 5\n",
+                    ":3: allocates id 7, which is live since line 2");
+    expect_bad_text(FIRST_LINE "f 7 0 0 5\n", ":2: frees id 7, which is not live");
+    expect_bad_text(FIRST_LINE "a 7 8 0 0 5\nf 7 0 0 5\nf 7 0 0 5\n",
+                    ":4: frees id 7, which is not live");
+    expect_bad_text(FIRST_LINE "a 0 8 0 0 5\nf 0 0 0 4\n", ":3: time goes back from 5 to 4 ns");
+}
+
+static void a_line_has_an_end(void **state)
+{
+    (void)state;
+    need_device();
+    size_t length = (1 << 16) + 100;
+    char *text = malloc(length + 1);
+    assert_non_null(text);
+    memset(text, 'x', length);
+    text[length] = '\0';
+    memcpy(text, FIRST_LINE "# a: ", strlen(FIRST_LINE "# a: "));
+    expect_bad_text(text, ":2: the line is longer than 65534 bytes");
+    free(text);
+}
+
+/* More than any allocator has: the trace is good, and the replay fails at its line. */
+static void a_request_that_nobody_can_serve_names_its_line(void **state)
+{
+    (void)state;
+    need_device();
+    const char *path = scratch_write_text(
+        "huge.trace", FIRST_LINE "a 0 8 0 0 5\na 1 18446744073709550000 0 0 6\nf 0 0 0 7\n");
+    struct outcome outcome = RUN("replay", "--allocator=tarn,raw", path);
+    assert_int_equal(outcome.exit_status, 1);
+    char expected[600];
+    snprintf(expected, sizeof expected, "tarn-bench: %s:3: tarn: TARN_STATUS_SIZE_TOO_LARGE", path);
+    expect_part(outcome.errors, expected);
+    snprintf(expected, sizeof expected, "tarn-bench: %s:3: raw: TARN_STATUS_OUT_OF_MEMORY", path);
+    expect_part(outcome.errors, expected);
+    outcome_fini(&outcome);
+}
+
+/* --- good runs ----------------------------------------------------------------------------------- */
+
+static void expect_percentiles(json_t *row, const char *key)
+{
+    json_t *percentiles = json_object_get(row, key);
+    assert_true(json_is_object(percentiles));
+    json_int_t p50 = json_integer_value(json_object_get(percentiles, "p50"));
+    json_int_t p99 = json_integer_value(json_object_get(percentiles, "p99"));
+    json_int_t p999 = json_integer_value(json_object_get(percentiles, "p999"));
+    json_int_t max = json_integer_value(json_object_get(percentiles, "max"));
+    double mean = json_real_value(json_object_get(percentiles, "mean"));
+    assert_true(p50 > 0 && p50 <= p99 && p99 <= p999 && p999 <= max);
+    assert_true(mean > 0.0 && mean <= (double)max);
+}
+
+static void expect_integer(json_t *row, const char *key, json_int_t value)
+{
+    assert_true(json_is_integer(json_object_get(row, key)));
+    assert_int_equal(json_integer_value(json_object_get(row, key)), value);
+}
+
+static void expect_row(json_t *row, const char *bench, const char *workload, const char *allocator)
+{
+    assert_string_equal(json_string_value(json_object_get(row, "bench")), bench);
+    assert_string_equal(json_string_value(json_object_get(row, "workload")), workload);
+    assert_string_equal(json_string_value(json_object_get(row, "allocator")), allocator);
+    expect_integer(row, "threads", 1);
+    expect_integer(row, "streams", 1);
+    expect_integer(row, "failures", 0);
+    assert_true(json_is_true(json_object_get(row, "verified")));
+    expect_percentiles(row, "alloc_ns");
+    expect_percentiles(row, "free_ns");
+    double median = json_real_value(json_object_get(row, "ns_per_pair"));
+    assert_true(median > 0.0);
+    assert_true(json_real_value(json_object_get(row, "ns_per_pair_min")) <= median);
+    assert_true(json_real_value(json_object_get(row, "ns_per_pair_max")) >= median);
+    assert_true(json_integer_value(json_object_get(row, "peak_footprint_bytes")) >=
+                json_integer_value(json_object_get(row, "peak_live_bytes")));
+}
+
+static void expect_machine(json_t *root)
+{
+    static const char *const texts[] = { "tarn_version", "backend",   "device_name", "cpu_model",
+                                         "kernel",       "c_library", "compiler",    "build_type" };
+    static const char *const numbers[] = { "driver_version", "runtime_version", "cores",
+                                           "clock_cost_ns", "device_bytes" };
+    json_t *machine = json_object_get(root, "machine");
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        assert_true(json_is_string(json_object_get(machine, texts[i])));
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        assert_true(json_is_integer(json_object_get(machine, numbers[i])));
+    char name[256] = "";
+    assert_int_equal(gethostname(name, sizeof name - 1), 0);
+    const char *key;
+    json_t *value;
+    json_object_foreach(machine, key, value)
+    {
+        if (json_is_string(value)) assert_string_not_equal(json_string_value(value), name);
+    }
+}
+
+static void a_good_trace_passes(void **state)
+{
+    (void)state;
+    need_device();
+    const char *trace = scratch_write_text("tiny.trace", FIRST_LINE "# name: tiny\n"
+                                                                    "a 0 1000 0 0 0\n"
+                                                                    "a 1 0 0 0 1\n"
+                                                                    "a 2 5000 0 0 2\n"
+                                                                    "f 0 0 0 3\n"
+                                                                    "a 3 1 0 0 4\n");
+    const char *json = scratch_path("tiny.json");
+    struct outcome outcome = RUN("replay", trace, "--allocator=raw,tarn", "--json", json,
+                                 "--time=0.01", "--repetitions=2");
+    assert_int_equal(outcome.exit_status, 0);
+    assert_string_equal(outcome.errors, "");
+    expect_part(outcome.output, "replay tiny: at most 6.00 KB live in 2 blocks");
+    outcome_fini(&outcome);
+
+    json_t *root = load_json(json);
+    assert_int_equal(json_integer_value(json_object_get(root, "tarn_bench")), 1);
+    expect_machine(root);
+    json_t *results = json_object_get(root, "results");
+    assert_int_equal(json_array_size(results), 2);
+    expect_row(json_array_get(results, 0), "replay", "tiny", "raw");
+    expect_row(json_array_get(results, 1), "replay", "tiny", "tarn");
+    for (size_t i = 0; i < 2; i++) {
+        expect_integer(json_array_get(results, i), "pairs", 4);
+        expect_integer(json_array_get(results, i), "peak_live_bytes", 6000);
+        expect_integer(json_array_get(results, i), "peak_live_count", 2);
+    }
+    expect_integer(json_array_get(results, 0), "vendor_calls", 6);
+    expect_integer(json_array_get(results, 1), "vendor_calls", 1);
+    assert_true(json_integer_value(json_object_get(json_array_get(results, 1), "metadata_bytes")) >
+                0);
+    json_decref(root);
+}
+
+static void expect_results(struct outcome outcome, const char *json, size_t count)
+{
+    if (outcome.exit_status != 0) fail_msg("%s", outcome.errors);
+    outcome_fini(&outcome);
+    json_t *root = load_json(json);
+    json_t *results = json_object_get(root, "results");
+    json_t *skipped = json_object_get(root, "skipped");
+    assert_int_equal(json_array_size(skipped), 0);
+    assert_int_equal(json_array_size(results), count);
+    size_t index;
+    json_t *row;
+    json_array_foreach(results, index, row)
+    {
+        assert_true(json_is_true(json_object_get(row, "verified")));
+    }
+    json_decref(root);
+}
+
+static void made_up_workloads_run(void **state)
+{
+    (void)state;
+    need_device();
+    const char *json = scratch_path("made_up.json");
+    expect_results(RUN("sweep", "--sizes=1,1023,1K,1025,64M", "--allocator=raw,tarn", "--json",
+                       json, "--time=0.01"),
+                   json, 10);
+    expect_results(
+        RUN("live", "--counts=1,9,10,1000", "--allocator=raw,tarn", "--json", json, "--time=0.01"),
+        json, 8);
+    expect_results(RUN("churn", "--live=1,10,100", "--size-range=1K,1M", "--allocator=raw,tarn",
+                       "--json", json, "--time=0.01", "--initial=1M"),
+                   json, 6);
+}
+
+/* An allocator that is asked for and not there is named in both reports. */
+static void a_missing_allocator_is_listed(void **state)
+{
+    (void)state;
+    if (strcmp(tarn_backend_name(), "host") != 0) skip();
+    const char *json = scratch_path("missing.json");
+    struct outcome outcome =
+        RUN("sweep", "--sizes=1,2", "--allocator=vendor-pool,tarn", "--json", json, "--time=0.01");
+    assert_int_equal(outcome.exit_status, 0);
+    expect_part(outcome.output, "vendor-pool: not found: ");
+    outcome_fini(&outcome);
+    json_t *root = load_json(json);
+    json_t *not_found = json_object_get(root, "not_found");
+    assert_int_equal(json_array_size(not_found), 1);
+    assert_string_equal(
+        json_string_value(json_object_get(json_array_get(not_found, 0), "allocator")),
+        "vendor-pool");
+    assert_int_equal(json_array_size(json_object_get(root, "results")), 2);
+    json_decref(root);
+}
+
+static void the_same_seed_gives_the_same_workload(void **state)
+{
+    (void)state;
+    need_device();
+    json_int_t live_bytes[3];
+    static const char *const seeds[] = { "--seed=5", "--seed=5", "--seed=6" };
+    for (size_t i = 0; i < 3; i++) {
+        const char *json = scratch_path("seed.json");
+        struct outcome outcome =
+            RUN("churn", "--live=50", "--allocator=tarn", "--json", json, "--time=1", seeds[i]);
+        assert_int_equal(outcome.exit_status, 0);
+        outcome_fini(&outcome);
+        json_t *root = load_json(json);
+        json_t *row = json_array_get(json_object_get(root, "results"), 0);
+        live_bytes[i] = json_integer_value(json_object_get(row, "peak_live_bytes"));
+        json_decref(root);
+    }
+    assert_int_equal(live_bytes[0], live_bytes[1]);
+    assert_int_not_equal(live_bytes[0], live_bytes[2]);
+}
+
+static void the_traces_that_come_along_replay(void **state)
+{
+    (void)state;
+    need_device();
+    static const char *const names[] = { "examinimd-lj", "omegah-warp-3d-small-cut",
+                                         "torch_resnet-cut" };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char path[600];
+        snprintf(path, sizeof path, "%s/%s.trace.gz", trace_folder, names[i]);
+        const char *json = scratch_path("shipped.json");
+        expect_results(RUN("replay", path, "--allocator=tarn", "--json", json, "--time=0.01"), json,
+                       1);
+    }
+}
+
+/* --- files that cannot be written ---------------------------------------------------------------- */
+
+static void a_json_file_that_cannot_be_written_is_named(void **state)
+{
+    (void)state;
+    need_device();
+    struct outcome outcome = RUN("sweep", "--sizes=1", "--json=/nonexistent/results.json");
+    assert_int_equal(outcome.exit_status, 1);
+    assert_string_equal(outcome.output, "");
+    assert_string_equal(outcome.errors, "tarn-bench: /nonexistent/results.json: cannot be written: "
+                                        "No such file or directory\n");
+    outcome_fini(&outcome);
+    if (access("/dev/full", W_OK) != 0) skip();
+    outcome = RUN("sweep", "--sizes=1", "--allocator=tarn", "--time=0.01", "--json=/dev/full");
+    assert_int_equal(outcome.exit_status, 1);
+    assert_string_equal(outcome.errors,
+                        "tarn-bench: /dev/full: cannot be written: No space left on device\n");
+    outcome_fini(&outcome);
+}
+
+static void an_unknown_device_is_named(void **state)
+{
+    (void)state;
+    need_device();
+    struct outcome outcome = RUN("sweep", "--sizes=1", "--device=1023");
+    assert_int_equal(outcome.exit_status, 1);
+    assert_string_equal(outcome.output, "");
+    expect_part(outcome.errors, "device 1023 of the ");
+    outcome_fini(&outcome);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3) {
+        fprintf(stderr, "usage: test_tarn_bench PROGRAM TRACE_FOLDER\n");
+        return EXIT_FAILURE;
+    }
+    program = argv[1];
+    trace_folder = argv[2];
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(commands_are_checked),
+        cmocka_unit_test(option_values_are_checked),
+        cmocka_unit_test(allocators_are_checked),
+        cmocka_unit_test(options_of_other_commands_are_refused),
+        cmocka_unit_test(help_is_no_error),
+        cmocka_unit_test(files_are_checked),
+        cmocka_unit_test(cut_and_damaged_files_are_found),
+        cmocka_unit_test(the_first_line_is_checked),
+        cmocka_unit_test(metadata_are_checked),
+        cmocka_unit_test(events_are_checked),
+        cmocka_unit_test(numbers_are_checked),
+        cmocka_unit_test(the_story_is_checked),
+        cmocka_unit_test(a_line_has_an_end),
+        cmocka_unit_test(a_request_that_nobody_can_serve_names_its_line),
+        cmocka_unit_test(a_good_trace_passes),
+        cmocka_unit_test(made_up_workloads_run),
+        cmocka_unit_test(a_missing_allocator_is_listed),
+        cmocka_unit_test(the_same_seed_gives_the_same_workload),
+        cmocka_unit_test(the_traces_that_come_along_replay),
+        cmocka_unit_test(a_json_file_that_cannot_be_written_is_named),
+        cmocka_unit_test(an_unknown_device_is_named),
+    };
+    return cmocka_run_group_tests(tests, scratch_create, scratch_destroy);
+}

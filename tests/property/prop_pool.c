@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Random sequences of allocations, aligned ones among them, frees, bad frees and trims, on a pool
+ * and on the naive model of one, side by side: the same place for every request, the same refusals,
+ * the same free runs. tarn_pool_check holds after every step.
+ */
+#include "harness/claims.h"
+#include "harness/naive_pool.h"
+#include "harness/random.h"
+#include "harness/test_backend.h"
+
+enum {
+    LIVE_MAX = 300
+};
+
+struct block {
+    char *address;
+    size_t size_bytes;
+    struct naive_place place;
+};
+
+/* A pool, its model, and what is live in both. */
+struct pair {
+    struct random random;
+    struct test_backend backend;
+    tarn_pool *pool;
+    size_t chunk_bytes;
+    struct naive_pool model;
+    uintptr_t bases[NAIVE_STATIC_POOLS_MAX]; /* of chunk 0 of each static pool of the model */
+    struct block live[LIVE_MAX];
+    size_t live_count;
+    size_t step;
+};
+
+static size_t chunks_of(const struct pair *pair, size_t size_bytes)
+{
+    return (size_bytes + pair->chunk_bytes - 1) / pair->chunk_bytes;
+}
+
+static void pair_init(struct pair *pair, uint64_t seed, size_t chunk_bytes, size_t misalignment)
+{
+    memset(pair, 0, sizeof *pair);
+    pair->random = random_init(seed);
+    pair->chunk_bytes = chunk_bytes;
+    naive_pool_init(&pair->model);
+    test_backend_init(&pair->backend);
+    pair->backend.misalignment_bytes = misalignment;
+    tarn_backend backend = test_backend_open(&pair->backend);
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.backend = &backend;
+    options.chunk_bytes = chunk_bytes;
+    options.initial_bytes = 256 * chunk_bytes;
+    options.growth_factor = 1.5;
+    options.limit_bytes = 8192 * chunk_bytes;
+    expect_ok(tarn_pool_create(&options, &pair->pool));
+}
+
+static void pair_fini(struct pair *pair)
+{
+    for (size_t i = 0; i < pair->live_count; i++) {
+        expect_ok(tarn_pool_free(pair->pool, pair->live[i].address));
+    }
+    expect_ok(tarn_pool_check(pair->pool));
+    expect_ok(tarn_pool_destroy(pair->pool));
+    assert_int_equal(pair->backend.piece_count, 0);
+    naive_pool_fini(&pair->model);
+}
+
+/* The pool has grown by itself: the model gets the same static pool. */
+static void grow_model(struct pair *pair, const tarn_allocation *found)
+{
+    uintptr_t backing = (uintptr_t)found->static_pool_base;
+    uintptr_t base = (backing + pair->chunk_bytes - 1) / pair->chunk_bytes * pair->chunk_bytes;
+    size_t chunk_count = (backing + found->static_pool_bytes - base) / pair->chunk_bytes;
+    pair->bases[pair->model.static_pool_count] = base;
+    naive_pool_add(&pair->model, chunk_count, base / pair->chunk_bytes);
+}
+
+static tarn_allocation found_at(const void *address)
+{
+    tarn_allocation found = TARN_ALLOCATION_INIT;
+    expect_ok(tarn_pool_find(address, &found));
+    return found;
+}
+
+static void allocate(struct pair *pair)
+{
+    if (pair->live_count == LIVE_MAX) return;
+    size_t size_bytes = (size_t)random_size(&pair->random, 18);
+    size_t alignment =
+        random_below(&pair->random, 4) == 0 ? (size_t)1 << random_below(&pair->random, 16) : 1;
+    uint64_t alignment_chunks = alignment > pair->chunk_bytes ? alignment / pair->chunk_bytes : 1;
+
+    struct block block = { .size_bytes = size_bytes };
+    void *address;
+    tarn_status status = tarn_pool_alloc_aligned(pair->pool, size_bytes, alignment, &address);
+    size_t chunk_count = chunks_of(pair, size_bytes);
+    bool fits = naive_pool_alloc(&pair->model, chunk_count, alignment_chunks, &block.place);
+    if (status == TARN_STATUS_OVER_LIMIT) {
+        assert_false(fits);
+        return;
+    }
+    assert_int_equal(status, TARN_STATUS_OK);
+    if (!fits) {
+        tarn_allocation found = found_at(address);
+        grow_model(pair, &found);
+        assert_true(naive_pool_alloc(&pair->model, chunk_count, alignment_chunks, &block.place));
+    }
+    uintptr_t expected =
+        pair->bases[block.place.static_pool] + block.place.first_chunk * pair->chunk_bytes;
+    if ((uintptr_t)address != expected) {
+        fail_msg("step %zu: %zu bytes aligned to %zu are at %p, not at %p", pair->step, size_bytes,
+                 alignment, address, (void *)expected);
+    }
+    assert_int_equal((uintptr_t)address % alignment, 0);
+    block.address = address;
+    pair->live[pair->live_count++] = block;
+}
+
+static void free_one(struct pair *pair)
+{
+    if (pair->live_count == 0) return;
+    size_t i = (size_t)random_below(&pair->random, pair->live_count);
+    struct block block = pair->live[i];
+    pair->live[i] = pair->live[--pair->live_count];
+    expect_ok(tarn_pool_free(pair->pool, block.address));
+    naive_pool_free(&pair->model, block.place, chunks_of(pair, block.size_bytes));
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free(pair->pool, block.address));
+}
+
+/* Any address in a block names the block; freeing any but the first is refused. */
+static void look_inside_one(struct pair *pair)
+{
+    if (pair->live_count == 0) return;
+    const struct block *block = &pair->live[random_below(&pair->random, pair->live_count)];
+    size_t usable = chunks_of(pair, block->size_bytes) * pair->chunk_bytes;
+    char *inside = block->address + random_below(&pair->random, usable);
+    tarn_allocation found = found_at(inside);
+    assert_ptr_equal(found.pool, pair->pool);
+    assert_ptr_equal(found.address, block->address);
+    assert_int_equal(found.size_bytes, block->size_bytes);
+    assert_int_equal(found.usable_bytes, usable);
+    if (inside == block->address) return;
+    expect_status(TARN_STATUS_INTERIOR_ADDRESS, tarn_pool_free(pair->pool, inside));
+}
+
+/* An address anywhere in a static pool is live in the pool where it is live in the model. */
+static void look_anywhere(struct pair *pair)
+{
+    if (pair->model.static_pool_count == 0) return;
+    unsigned i = (unsigned)random_below(&pair->random, pair->model.static_pool_count);
+    const struct naive_static_pool *static_pool = &pair->model.static_pools[i];
+    size_t chunk = (size_t)random_below(&pair->random, static_pool->chunk_count);
+    const void *address = (const void *)(pair->bases[i] + chunk * pair->chunk_bytes);
+    tarn_allocation found = TARN_ALLOCATION_INIT;
+    expect_status(static_pool->is_live[chunk] ? TARN_STATUS_OK : TARN_STATUS_NOT_LIVE,
+                  tarn_pool_find(address, &found));
+}
+
+static void expect_same_free_runs(struct pair *pair)
+{
+    size_t run_count;
+    size_t largest = naive_pool_largest_free(&pair->model, &run_count);
+    tarn_stats stats = stats_of(pair->pool);
+    assert_int_equal(stats.free_region_count, run_count);
+    assert_int_equal(stats.largest_free_bytes, largest * pair->chunk_bytes);
+    assert_int_equal(stats.live_count, pair->live_count);
+}
+
+static void one_step(struct pair *pair)
+{
+    /* Phases of growing and of shrinking, so that it is sometimes nearly full and nearly empty. */
+    unsigned towards_alloc = (pair->step / 500) % 2 == 0 ? 60 : 40;
+    unsigned die = (unsigned)random_below(&pair->random, 110);
+    if (die < towards_alloc) {
+        allocate(pair);
+    } else if (die < 100) {
+        free_one(pair);
+    } else if (die < 105) {
+        look_inside_one(pair);
+    } else {
+        look_anywhere(pair);
+    }
+    expect_ok(tarn_pool_check(pair->pool));
+    if (pair->step % 16 == 0) expect_same_free_runs(pair);
+}
+
+static void run(uint64_t seed, size_t chunk_bytes, size_t misalignment, size_t steps)
+{
+    static struct pair pair;
+    pair_init(&pair, seed, chunk_bytes, misalignment);
+    for (pair.step = 0; pair.step < steps; pair.step++) {
+        one_step(&pair);
+    }
+    pair_fini(&pair);
+}
+
+static void places_as_the_model_does(void **state)
+{
+    (void)state;
+    uint64_t seed = random_seed(20260101);
+    run(seed, 1024, 0, 6000);
+    run(seed + 1, 256, 0, 3000);
+    run(seed + 2, 4096, 0, 3000);
+}
+
+static void places_as_the_model_does_on_misaligned_backing(void **state)
+{
+    (void)state;
+    uint64_t seed = random_seed(20260102);
+    run(seed, 1024, 256, 3000);
+    run(seed + 1, 4096, 768, 3000);
+}
+
+/* Two pools that are called alike place alike, wherever their memory lies. */
+static void placement_depends_on_the_calls_alone(void **state)
+{
+    (void)state;
+    uint64_t seed = random_seed(20260103);
+    static struct pair one, other;
+    pair_init(&one, seed, 1024, 0);
+    pair_init(&other, seed, 1024, 0);
+    other.backend.next_address += (uintptr_t)77 << 22;
+    for (size_t i = 0; i < 2000; i++) {
+        one.step = other.step = i;
+        one_step(&one);
+        one_step(&other);
+        assert_int_equal(one.live_count, other.live_count);
+        for (size_t k = 0; k < one.live_count; k++) {
+            assert_int_equal(one.live[k].place.static_pool, other.live[k].place.static_pool);
+            assert_int_equal(one.live[k].place.first_chunk, other.live[k].place.first_chunk);
+        }
+    }
+    pair_fini(&one);
+    pair_fini(&other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(places_as_the_model_does),
+        cmocka_unit_test(places_as_the_model_does_on_misaligned_backing),
+        cmocka_unit_test(placement_depends_on_the_calls_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Several threads allocate from one pool, write what they get, hand blocks to each other to be freed,
+ * look addresses up, read statistics, trim and check; all at once. What a thread wrote must be there
+ * when the block is freed. Under the thread sanitizer it shows races, under the address sanitizer
+ * what outlives its memory.
+ */
+#include <pthread.h>
+
+#include "harness/claims.h"
+#include "harness/random.h"
+
+#include "tarn/host.h"
+
+enum {
+    THREADS = 4,
+    STEPS = 20000,
+    SLOTS = 64
+};
+
+struct block {
+    unsigned char *address;
+    size_t size_bytes;
+    unsigned char mark;
+};
+
+struct shared {
+    tarn_pool *pool;
+    uint64_t seed;
+    pthread_mutex_t lock; /* of the slots alone: the pool needs none */
+    struct block slots[SLOTS];
+};
+
+struct worker {
+    struct shared *shared;
+    unsigned number;
+    size_t failures;
+};
+
+/* Puts a block into a slot and takes out the one that was there, whoever's it was. */
+static struct block swap(struct shared *shared, size_t slot, struct block block)
+{
+    pthread_mutex_lock(&shared->lock);
+    struct block before = shared->slots[slot];
+    shared->slots[slot] = block;
+    pthread_mutex_unlock(&shared->lock);
+    return before;
+}
+
+static size_t free_block(struct shared *shared, struct block block)
+{
+    if (!block.address) return 0;
+    size_t failures = 0;
+    failures += block.address[0] != block.mark;
+    failures += block.address[block.size_bytes - 1] != block.mark;
+    tarn_allocation found = TARN_ALLOCATION_INIT;
+    failures += tarn_pool_find(block.address + block.size_bytes / 2, &found) != TARN_STATUS_OK;
+    failures += found.address != block.address;
+    failures += tarn_pool_free(shared->pool, block.address) != TARN_STATUS_OK;
+    return failures;
+}
+
+static size_t look_around(struct shared *shared, struct random *random)
+{
+    tarn_stats stats = TARN_STATS_INIT;
+    size_t failures = tarn_pool_stats(shared->pool, &stats) != TARN_STATUS_OK;
+    failures += stats.requested_bytes > stats.used_bytes;
+    failures += stats.used_bytes > stats.footprint_bytes;
+    failures += stats.live_count > stats.live_count_max;
+    switch (random_below(random, 4)) {
+    case 0:
+        failures += tarn_pool_trim(shared->pool, 0, NULL) != TARN_STATUS_OK;
+        break;
+    case 1:
+        failures += tarn_pool_check(shared->pool) != TARN_STATUS_OK;
+        break;
+    default:
+        failures += tarn_pool_free(shared->pool, &stats) != TARN_STATUS_FOREIGN_ADDRESS;
+        break;
+    }
+    return failures;
+}
+
+static void *work(void *argument)
+{
+    struct worker *worker = argument;
+    struct shared *shared = worker->shared;
+    struct random random = random_init(shared->seed + worker->number);
+    for (int step = 0; step < STEPS; step++) {
+        struct block block = { NULL, (size_t)random_size(&random, 15), (unsigned char)step };
+        void *address;
+        if (random_below(&random, 8) != 0) {
+            worker->failures +=
+                tarn_pool_alloc(shared->pool, block.size_bytes, &address) != TARN_STATUS_OK;
+            block.address = address;
+            block.address[0] = block.mark;
+            block.address[block.size_bytes - 1] = block.mark;
+        }
+        size_t slot = (size_t)random_below(&random, SLOTS);
+        worker->failures += free_block(shared, swap(shared, slot, block));
+        if (step % 512 == 0) worker->failures += look_around(shared, &random);
+    }
+    return NULL;
+}
+
+static void everything_from_every_thread_at_once(void **state)
+{
+    (void)state;
+    static struct shared shared;
+    shared.seed = random_seed(20260201);
+    pthread_mutex_init(&shared.lock, NULL);
+    tarn_backend backend;
+    expect_ok(tarn_host_backend_open(NULL, &backend));
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.backend = &backend;
+    options.initial_bytes = 64 * 1024;
+    options.growth_factor = 1.0;
+    expect_ok(tarn_pool_create(&options, &shared.pool));
+
+    struct worker workers[THREADS];
+    pthread_t threads[THREADS];
+    for (unsigned i = 0; i < THREADS; i++) {
+        workers[i] = (struct worker){ &shared, i, 0 };
+        assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
+    }
+    for (unsigned i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(workers[i].failures, 0);
+    }
+    for (size_t slot = 0; slot < SLOTS; slot++) {
+        assert_int_equal(free_block(&shared, shared.slots[slot]), 0);
+    }
+    expect_ok(tarn_pool_check(shared.pool));
+    expect_ok(tarn_pool_destroy(shared.pool));
+    tarn_backend_close(&backend);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything_from_every_thread_at_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

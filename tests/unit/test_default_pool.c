@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The process-wide pool: created on first use, from the environment, and destroyed on request. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "harness/claims.h"
+#include "harness/host_memory_faults.h"
+
+/* These tests run on the backend that tarn was built for; without a device there is nothing to do. */
+static int start_without_a_pool(void **state)
+{
+    (void)state;
+    unsetenv("TARN_INITIAL");
+    unsetenv("TARN_LIMIT");
+    unsetenv("TARN_GROWTH");
+    unsetenv("TARN_CHUNK");
+    unsetenv("TARN_DEVICE");
+    return tarn_default_pool_destroy() == TARN_STATUS_OK ? 0 : -1;
+}
+
+static bool has_device(void)
+{
+    tarn_pool *pool;
+    bool is_there = tarn_default_pool(&pool) != TARN_STATUS_NO_DEVICE;
+    expect_ok(tarn_default_pool_destroy());
+    return is_there;
+}
+
+static void is_created_by_the_first_malloc(void **state)
+{
+    (void)state;
+    if (!has_device()) skip();
+    void *address;
+    expect_ok(tarn_malloc(1000, &address));
+    assert_int_equal((uintptr_t)address % 256, 0);
+    tarn_pool *pool, *again;
+    expect_ok(tarn_default_pool(&pool));
+    expect_ok(tarn_default_pool(&again));
+    assert_ptr_equal(pool, again);
+    assert_int_equal(stats_of(pool).live_count, 1);
+    assert_int_equal(stats_of(pool).footprint_bytes, TARN_INITIAL_BYTES_DEFAULT);
+    expect_status(TARN_STATUS_LIVE_REGIONS, tarn_default_pool_destroy());
+    expect_ok(tarn_free(address));
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_free(address));
+    expect_ok(tarn_default_pool_destroy());
+    expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_check(pool));
+}
+
+static void freeing_before_there_is_a_pool_creates_none(void **state)
+{
+    (void)state;
+    expect_ok(tarn_free(NULL));
+    int on_the_stack;
+    expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_free(&on_the_stack));
+    expect_ok(tarn_default_pool_destroy());
+}
+
+static void takes_its_options_from_the_environment(void **state)
+{
+    (void)state;
+    if (!has_device()) skip();
+    setenv("TARN_INITIAL", "3M", 1);
+    setenv("TARN_LIMIT", "8M", 1);
+    setenv("TARN_GROWTH", "1", 1);
+    setenv("TARN_CHUNK", "4K", 1);
+    setenv("TARN_DEVICE", "0", 1);
+    void *address, *more;
+    expect_ok(tarn_malloc(1, &address));
+    tarn_pool *pool;
+    expect_ok(tarn_default_pool(&pool));
+    assert_int_equal(stats_of(pool).used_bytes, 4096);
+    assert_in_range(stats_of(pool).footprint_bytes, (size_t)3 << 20, (size_t)4 << 20);
+    expect_status(TARN_STATUS_OVER_LIMIT, tarn_malloc((size_t)7 << 20, &more));
+    expect_ok(tarn_free(address));
+}
+
+static void a_limit_may_be_per_cent_of_the_device(void **state)
+{
+    (void)state;
+    if (!has_device()) skip();
+    tarn_backend backend;
+    tarn_memory_info info;
+    expect_ok(tarn_backend_open(0, TARN_MEMORY_KIND_DEVICE, &backend));
+    assert_int_equal(backend.operations->query_memory(backend.state, &info).status, TARN_STATUS_OK);
+    tarn_backend_close(&backend);
+    setenv("TARN_LIMIT", "1%", 1);
+    void *address;
+    expect_status(TARN_STATUS_OVER_LIMIT, tarn_malloc(info.total_bytes / 50, &address));
+    expect_ok(tarn_malloc(info.total_bytes / 200, &address));
+    expect_ok(tarn_free(address));
+}
+
+static void a_value_that_does_not_parse_is_named_by_every_call(void **state)
+{
+    (void)state;
+    setenv("TARN_INITIAL", "lots", 1);
+    void *address = &address;
+    tarn_pool *pool;
+    expect_status(TARN_STATUS_INVALID_ENVIRONMENT, tarn_malloc(1, &address));
+    expect_message("TARN_INITIAL is \"lots\"");
+    expect_status(TARN_STATUS_INVALID_ENVIRONMENT, tarn_default_pool(&pool));
+    assert_ptr_equal(address, &address);
+    unsetenv("TARN_INITIAL");
+    if (!has_device()) skip();
+    expect_ok(tarn_malloc(1, &address));
+    expect_ok(tarn_free(address));
+}
+
+static void a_device_that_is_not_there_is_an_error(void **state)
+{
+    (void)state;
+    setenv("TARN_DEVICE", "9999", 1);
+    void *address;
+    tarn_status status = tarn_malloc(1, &address);
+    assert_true(status == TARN_STATUS_INVALID_DEVICE || status == TARN_STATUS_NO_DEVICE);
+}
+
+static void a_failed_creation_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    if (!has_device()) skip();
+    unsigned n = 1;
+    for (bool has_failed = true; has_failed; n++) {
+        host_memory_faults_begin(n);
+        void *address;
+        tarn_status status = tarn_malloc(1, &address);
+        has_failed = host_memory_faults_end();
+        assert_int_equal(status, has_failed ? TARN_STATUS_OUT_OF_HOST_MEMORY : TARN_STATUS_OK);
+        if (status == TARN_STATUS_OK) expect_ok(tarn_free(address));
+        expect_ok(tarn_default_pool_destroy());
+    }
+    assert_true(n > 5);
+}
+
+static void null_is_refused(void **state)
+{
+    (void)state;
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_default_pool(NULL));
+}
+
+static void *first_use(void *out)
+{
+    *(tarn_status *)out = tarn_default_pool(&(tarn_pool *){ NULL });
+    return NULL;
+}
+
+static void threads_that_come_at_once_get_one_pool(void **state)
+{
+    (void)state;
+    if (!has_device()) skip();
+    pthread_t threads[4];
+    tarn_status statuses[4];
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, first_use, &statuses[i]), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(statuses[i], TARN_STATUS_OK);
+    }
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, start_without_a_pool, start_without_a_pool)
+    const struct CMUnitTest tests[] = {
+        CASE(is_created_by_the_first_malloc),
+        CASE(freeing_before_there_is_a_pool_creates_none),
+        CASE(takes_its_options_from_the_environment),
+        CASE(a_limit_may_be_per_cent_of_the_device),
+        CASE(a_value_that_does_not_parse_is_named_by_every_call),
+        CASE(a_device_that_is_not_there_is_an_error),
+        CASE(a_failed_creation_leaves_nothing_behind),
+        CASE(null_is_refused),
+        CASE(threads_that_come_at_once_get_one_pool),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The dump: its text says what is there, its JSON parses and adds up. */
+#include <jansson.h>
+
+#include "harness/claims.h"
+#include "harness/host_memory_faults.h"
+#include "harness/test_backend.h"
+
+static struct test_backend source;
+static tarn_backend_operations operations;
+static char text[65536];
+
+static tarn_pool *create_named(const char *name)
+{
+    test_backend_init(&source);
+    tarn_backend backend = test_backend_open(&source);
+    operations = *backend.operations;
+    operations.name = name;
+    backend.operations = &operations;
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.backend = &backend;
+    options.initial_bytes = 65536;
+    tarn_pool *pool;
+    expect_ok(tarn_pool_create(&options, &pool));
+    return pool;
+}
+
+/* Two static pools: in the first, live of 100 bytes, free, live of 2000; a live one in the second. */
+static tarn_pool *example(const char *name)
+{
+    tarn_pool *pool = create_named(name);
+    void *address, *hole;
+    expect_ok(tarn_pool_alloc(pool, 100, &address));
+    expect_ok(tarn_pool_alloc(pool, 5000, &hole));
+    expect_ok(tarn_pool_alloc(pool, 2000, &address));
+    expect_ok(tarn_pool_alloc(pool, 100000, &address));
+    expect_ok(tarn_pool_free(pool, hole));
+    return pool;
+}
+
+static const char *dumped(tarn_pool *pool, tarn_dump_format format)
+{
+    FILE *file = tmpfile();
+    expect_ok(tarn_pool_dump(pool, format, file));
+    rewind(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    return text;
+}
+
+static void expect_says(const char *part)
+{
+    if (!strstr(text, part)) fail_msg("the dump does not say \"%s\":\n%s", part, text);
+}
+
+static void text_says_what_is_there(void **state)
+{
+    (void)state;
+    tarn_pool *pool = example("test");
+    dumped(pool, TARN_DUMP_FORMAT_TEXT);
+    expect_says("tarn pool on test memory, chunks of 1024 bytes");
+    expect_says("requested 102100, used 103424, footprint 196608 bytes");
+    expect_says("3 live, 3 free regions");
+    expect_says("1024 bytes live, 100 asked for");
+    expect_says("5120 bytes free");
+    expect_says("2048 bytes live, 2000 asked for");
+    expect_ok(tarn_pool_destroy_forced(pool));
+}
+
+static json_int_t integer(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    if (!json_is_integer(value)) fail_msg("\"%s\" is not there", key);
+    return json_integer_value(value);
+}
+
+static json_t *parsed(tarn_pool *pool)
+{
+    json_error_t error;
+    json_t *root = json_loads(dumped(pool, TARN_DUMP_FORMAT_JSON), JSON_REJECT_DUPLICATES, &error);
+    if (!root) fail_msg("line %d: %s\n%s", error.line, error.text, text);
+    return root;
+}
+
+static void json_regions_tile_their_static_pools(void **state)
+{
+    (void)state;
+    tarn_pool *pool = example("test");
+    json_t *root = parsed(pool);
+    assert_int_equal(integer(root, "tarn_dump"), 1);
+    assert_int_equal(integer(root, "chunk_bytes"), 1024);
+    assert_int_equal(integer(root, "footprint_bytes"), 196608);
+    json_t *static_pools = json_object_get(root, "static_pools");
+    assert_int_equal(json_array_size(static_pools), 2);
+
+    json_int_t requested = 0;
+    size_t i, k, live = 0;
+    json_t *static_pool, *region;
+    json_array_foreach(static_pools, i, static_pool)
+    {
+        json_int_t total = 0;
+        json_array_foreach(json_object_get(static_pool, "regions"), k, region)
+        {
+            total += integer(region, "bytes");
+            requested += integer(region, "requested_bytes");
+            live += strcmp(json_string_value(json_object_get(region, "state")), "live") == 0;
+        }
+        assert_int_equal(total, integer(static_pool, "bytes"));
+    }
+    assert_int_equal(live, 3);
+    assert_int_equal(requested, 102100);
+    json_decref(root);
+    expect_ok(tarn_pool_destroy_forced(pool));
+}
+
+static void an_empty_pool_is_valid_json(void **state)
+{
+    (void)state;
+    tarn_pool *pool = create_named("test");
+    json_t *root = parsed(pool);
+    assert_int_equal(json_array_size(json_object_get(root, "static_pools")), 0);
+    json_decref(root);
+    expect_ok(tarn_pool_destroy(pool));
+}
+
+static void a_users_backend_may_have_any_name(void **state)
+{
+    (void)state;
+    tarn_pool *pool = create_named("a \"name\"\n\\with\teverything");
+    json_t *root = parsed(pool);
+    assert_string_equal(json_string_value(json_object_get(root, "backend")),
+                        "a \"name\"\n\\with\teverything");
+    json_decref(root);
+    expect_ok(tarn_pool_destroy(pool));
+}
+
+static void a_file_that_takes_nothing_is_an_error(void **state)
+{
+    (void)state;
+    tarn_pool *pool = example("test");
+    FILE *full = fopen("/dev/full", "w");
+    if (!full) skip();
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_dump(pool, TARN_DUMP_FORMAT_TEXT, full));
+    fclose(full);
+    expect_ok(tarn_pool_destroy_forced(pool));
+}
+
+static void without_host_memory_nothing_is_written(void **state)
+{
+    (void)state;
+    tarn_pool *pool = example("test");
+    for (unsigned n = 1; n <= 2; n++) {
+        FILE *file = tmpfile();
+        host_memory_faults_begin(n);
+        expect_status(TARN_STATUS_OUT_OF_HOST_MEMORY,
+                      tarn_pool_dump(pool, TARN_DUMP_FORMAT_JSON, file));
+        assert_int_equal(host_memory_faults_outstanding(), 0);
+        assert_true(host_memory_faults_end());
+        assert_int_equal(ftell(file), 0);
+        fclose(file);
+    }
+    expect_ok(tarn_pool_destroy_forced(pool));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_says_what_is_there),
+        cmocka_unit_test(json_regions_tile_their_static_pools),
+        cmocka_unit_test(an_empty_pool_is_valid_json),
+        cmocka_unit_test(a_users_backend_may_have_any_name),
+        cmocka_unit_test(a_file_that_takes_nothing_is_an_error),
+        cmocka_unit_test(without_host_memory_nothing_is_written),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
