@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * allocator: what the benchmark needs of an allocator. A table of a few calls; everything that is
+ * compared fills one in, each in its own file allocator_*.
+ *
+ * Adding one: write the file, and name it in allocator_table.c. One that can only be built where
+ * some library is has a second file *_none.c, which says why it is not there.
+ *
+ * Threads: the calls of one state come from one thread.
+ */
+#ifndef TN_ALLOCATOR_H
+#define TN_ALLOCATOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "reason.h"
+#include "tarn/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tn_allocator_settings {
+    int device;           /* as the vendor counts */
+    size_t initial_bytes; /* the first piece that a pool takes, for pools that can be told */
+};
+
+/* What an allocator has taken since it was opened. */
+struct tn_allocator_usage {
+    size_t footprint_bytes_max; /* most bytes that it ever held from the vendor at a time */
+    uint64_t vendor_calls;      /* calls to the vendor that take memory or give it back */
+    size_t metadata_bytes;      /* most host memory for its bookkeeping; 0: it cannot tell */
+};
+
+struct tn_allocator {
+    const char *name;
+
+    /* Why it is not there, or NULL. When it is not there, none of the calls below are. */
+    const char *missing_because;
+
+    /* Starts with nothing taken from the vendor. NOT_SUPPORTED: this machine cannot have it.
+     * A failure writes the reason. */
+    tarn_status (*open)(const struct tn_allocator_settings *settings, void **state_out,
+                        struct tn_reason *reason_out);
+
+    /* Zero bytes succeed, with any address. */
+    tarn_status (*alloc)(void *state, size_t size_bytes, void **address_out);
+
+    /* size_bytes is what was asked for. */
+    tarn_status (*free)(void *state, void *address, size_t size_bytes);
+
+    /* Why the last call of alloc or free failed. */
+    void (*explain)(void *state, tarn_status status, struct tn_reason *reason_out);
+
+    void (*get_usage)(void *state, struct tn_allocator_usage *usage_out);
+
+    /* Gives everything back, as far as the allocator knows what it has handed out. */
+    void (*close)(void *state);
+};
+
+/* The adapters. */
+extern const struct tn_allocator tn_allocator_raw;
+extern const struct tn_allocator tn_allocator_tarn;
+extern const struct tn_allocator tn_allocator_vendor_pool;
+extern const struct tn_allocator tn_allocator_ordered_sets;
+
+/* Does nothing: what it costs is the benchmark's own share. Not for users, so not in the table. */
+extern const struct tn_allocator tn_allocator_null;
+
+/* All that a user can ask for, in the order of the reports, ended by NULL. */
+extern const struct tn_allocator *const tn_allocator_table[];
+
+/* The one with this name, or NULL. */
+const struct tn_allocator *tn_allocator_find(const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

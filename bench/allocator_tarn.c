@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* allocator_tarn: a tarn pool with the default options, on the backend that the others use too. */
+#include "allocator.h"
+
+#include <stdlib.h>
+
+#include "backing.h"
+#include "tarn/tarn.h"
+
+struct tarn_state {
+    struct tn_backing backing; /* only opened here: the pool counts for itself */
+    tarn_pool *pool;
+};
+
+static tarn_status create_pool(struct tarn_state *self,
+                               const struct tn_allocator_settings *settings,
+                               struct tn_reason *reason_out)
+{
+    tarn_status status = tn_backing_init(&self->backing, settings->device, reason_out);
+    if (status != TARN_STATUS_OK) return status;
+
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.backend = &self->backing.backend;
+    options.initial_bytes = settings->initial_bytes;
+    status = tarn_pool_create(&options, &self->pool);
+    if (status != TARN_STATUS_OK) {
+        tn_reason_set(reason_out, "%s", tarn_last_error().message);
+        tn_backing_fini(&self->backing);
+    }
+    return status;
+}
+
+static tarn_status open_tarn(const struct tn_allocator_settings *settings, void **state_out,
+                             struct tn_reason *reason_out)
+{
+    struct tarn_state *self = malloc(sizeof *self);
+    if (!self) {
+        tn_reason_set(reason_out, "no host memory for the adapter");
+        return TARN_STATUS_OUT_OF_HOST_MEMORY;
+    }
+    tarn_status status = create_pool(self, settings, reason_out);
+    if (status != TARN_STATUS_OK) {
+        free(self);
+        return status;
+    }
+    *state_out = self;
+    return TARN_STATUS_OK;
+}
+
+static tarn_status alloc_tarn(void *state, size_t size_bytes, void **address_out)
+{
+    return tarn_pool_alloc(((struct tarn_state *)state)->pool, size_bytes, address_out);
+}
+
+static tarn_status free_tarn(void *state, void *address, size_t size_bytes)
+{
+    (void)size_bytes;
+    return tarn_pool_free(((struct tarn_state *)state)->pool, address);
+}
+
+static void explain_tarn(void *state, tarn_status status, struct tn_reason *reason_out)
+{
+    (void)state;
+    (void)status;
+    tn_reason_set(reason_out, "%s", tarn_last_error().message);
+}
+
+static void get_usage_tarn(void *state, struct tn_allocator_usage *usage_out)
+{
+    *usage_out = (struct tn_allocator_usage){ 0, 0, 0 };
+    tarn_stats stats = TARN_STATS_INIT;
+    if (tarn_pool_stats(((struct tarn_state *)state)->pool, &stats) != TARN_STATUS_OK) return;
+    usage_out->footprint_bytes_max = stats.footprint_bytes_max;
+    usage_out->vendor_calls = stats.vendor_alloc_count + stats.vendor_free_count;
+    usage_out->metadata_bytes = stats.metadata_bytes;
+}
+
+static void close_tarn(void *state)
+{
+    struct tarn_state *self = state;
+    tarn_pool_destroy_forced(self->pool);
+    tn_backing_fini(&self->backing);
+    free(self);
+}
+
+const struct tn_allocator tn_allocator_tarn = {
+    .name = "tarn",
+    .open = open_tarn,
+    .alloc = alloc_tarn,
+    .free = free_tarn,
+    .explain = explain_tarn,
+    .get_usage = get_usage_tarn,
+    .close = close_tarn,
+};

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * allocator_vendor_pool_cuda: CUDA's own pool, cudaMallocAsync and cudaFreeAsync on one stream.
+ *
+ * Each opening makes a pool of its own, so that it starts empty, and keeps whatever was freed (the
+ * release threshold is unlimited): by default the pool gives its memory back at every
+ * synchronisation, which is far slower. Nothing synchronises between the calls.
+ */
+#include "allocator.h"
+
+#include <cuda_runtime_api.h>
+#include <stdlib.h>
+
+struct vendor_pool {
+    int device;
+    cudaMemPool_t pool;
+    cudaMemPool_t pool_before; /* the device's current pool, put back at the end */
+    cudaStream_t stream;
+    uint64_t vendor_calls;
+    cudaError_t last_error;
+};
+
+static tarn_status status_of(struct vendor_pool *self, cudaError_t error)
+{
+    if (error == cudaSuccess) return TARN_STATUS_OK;
+    self->last_error = error;
+    cudaGetLastError(); /* so that it does not show up in a later check */
+    switch (error) {
+    case cudaErrorMemoryAllocation:
+        return TARN_STATUS_OUT_OF_MEMORY;
+    case cudaErrorNotSupported:
+        return TARN_STATUS_NOT_SUPPORTED;
+    case cudaErrorNoDevice:
+    case cudaErrorInsufficientDriver:
+        return TARN_STATUS_NO_DEVICE;
+    case cudaErrorInvalidDevice:
+        return TARN_STATUS_INVALID_DEVICE;
+    default:
+        return TARN_STATUS_VENDOR_ERROR;
+    }
+}
+
+static cudaError_t check_device(const struct vendor_pool *self)
+{
+    int has_pools = 0;
+    cudaError_t error =
+        cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, self->device);
+    if (error == cudaSuccess && !has_pools) error = cudaErrorNotSupported;
+    return error;
+}
+
+static cudaError_t create_pool(struct vendor_pool *self)
+{
+    struct cudaMemPoolProps properties = { 0 };
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location.type = cudaMemLocationTypeDevice;
+    properties.location.id = self->device;
+    cudaError_t error = cudaMemPoolCreate(&self->pool, &properties);
+    if (error != cudaSuccess) return error;
+
+    uint64_t keep_everything = UINT64_MAX;
+    error = cudaMemPoolSetAttribute(self->pool, cudaMemPoolAttrReleaseThreshold, &keep_everything);
+    if (error == cudaSuccess) error = cudaDeviceGetMemPool(&self->pool_before, self->device);
+    if (error == cudaSuccess) error = cudaDeviceSetMemPool(self->device, self->pool);
+    if (error != cudaSuccess) cudaMemPoolDestroy(self->pool);
+    return error;
+}
+
+static cudaError_t start(struct vendor_pool *self)
+{
+    cudaError_t error = cudaSetDevice(self->device);
+    if (error == cudaSuccess) error = check_device(self);
+    if (error == cudaSuccess)
+        error = cudaStreamCreateWithFlags(&self->stream, cudaStreamNonBlocking);
+    if (error != cudaSuccess) return error;
+    error = create_pool(self);
+    if (error != cudaSuccess) cudaStreamDestroy(self->stream);
+    return error;
+}
+
+static void explain_vendor_pool(void *state, tarn_status status, struct tn_reason *reason_out)
+{
+    (void)status;
+    cudaError_t error = ((struct vendor_pool *)state)->last_error;
+    tn_reason_set(reason_out, "%s (%s, %d)", cudaGetErrorString(error), cudaGetErrorName(error),
+                  (int)error);
+}
+
+static tarn_status open_vendor_pool(const struct tn_allocator_settings *settings, void **state_out,
+                                    struct tn_reason *reason_out)
+{
+    struct vendor_pool *self = calloc(1, sizeof *self);
+    if (!self) {
+        tn_reason_set(reason_out, "no host memory for the adapter");
+        return TARN_STATUS_OUT_OF_HOST_MEMORY;
+    }
+    self->device = settings->device;
+    tarn_status status = status_of(self, start(self));
+    if (status != TARN_STATUS_OK) {
+        explain_vendor_pool(self, status, reason_out);
+        free(self);
+        return status;
+    }
+    *state_out = self;
+    return TARN_STATUS_OK;
+}
+
+static tarn_status alloc_vendor_pool(void *state, size_t size_bytes, void **address_out)
+{
+    struct vendor_pool *self = state;
+    if (size_bytes == 0) {
+        *address_out = NULL;
+        return TARN_STATUS_OK;
+    }
+    self->vendor_calls++;
+    return status_of(self, cudaMallocAsync(address_out, size_bytes, self->stream));
+}
+
+static tarn_status free_vendor_pool(void *state, void *address, size_t size_bytes)
+{
+    struct vendor_pool *self = state;
+    (void)size_bytes;
+    if (!address) return TARN_STATUS_OK;
+    self->vendor_calls++;
+    return status_of(self, cudaFreeAsync(address, self->stream));
+}
+
+static void get_usage_vendor_pool(void *state, struct tn_allocator_usage *usage_out)
+{
+    struct vendor_pool *self = state;
+    uint64_t reserved_bytes_max = 0;
+    cudaError_t error =
+        cudaMemPoolGetAttribute(self->pool, cudaMemPoolAttrReservedMemHigh, &reserved_bytes_max);
+    *usage_out = (struct tn_allocator_usage){
+        .footprint_bytes_max = error == cudaSuccess ? (size_t)reserved_bytes_max : 0,
+        .vendor_calls = self->vendor_calls,
+    };
+}
+
+static void close_vendor_pool(void *state)
+{
+    struct vendor_pool *self = state;
+    cudaStreamSynchronize(self->stream);
+    cudaDeviceSetMemPool(self->device, self->pool_before);
+    cudaMemPoolDestroy(self->pool);
+    cudaStreamDestroy(self->stream);
+    free(self);
+}
+
+const struct tn_allocator tn_allocator_vendor_pool = {
+    .name = "vendor-pool",
+    .open = open_vendor_pool,
+    .alloc = alloc_vendor_pool,
+    .free = free_vendor_pool,
+    .explain = explain_vendor_pool,
+    .get_usage = get_usage_vendor_pool,
+    .close = close_vendor_pool,
+};

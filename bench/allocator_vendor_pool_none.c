@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* allocator_vendor_pool_none: stands in for the vendor's pool where there is no vendor. */
+#include "allocator.h"
+
+const struct tn_allocator tn_allocator_vendor_pool = {
+    .name = "vendor-pool",
+    .missing_because = "tarn was built for a backend whose vendor has no pool",
+};

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * backing: memory from the vendor, counted. What the allocators of the benchmark that are not tarn
+ * itself take their memory from, so that all of them stand on the same vendor calls: those of the
+ * backend that tarn was built for, or plain mmap and munmap where that is the host.
+ *
+ * Threads: one at a time.
+ */
+#ifndef TN_BACKING_H
+#define TN_BACKING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "allocator.h"
+#include "tarn/backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tn_backing {
+    tarn_backend backend;
+    size_t granularity_bytes; /* the vendor's; footprint is counted in it */
+    size_t footprint_bytes;
+    size_t footprint_bytes_max;
+    uint64_t vendor_calls;
+    tarn_backend_result last_failure;
+};
+
+/* On failure writes the reason and leaves nothing open. */
+tarn_status tn_backing_init(struct tn_backing *backing, int device, struct tn_reason *reason_out);
+void tn_backing_fini(struct tn_backing *backing);
+
+/* size_bytes is not zero. */
+tarn_status tn_backing_acquire(struct tn_backing *backing, size_t size_bytes, void **address_out);
+tarn_status tn_backing_release(struct tn_backing *backing, void *address, size_t size_bytes);
+
+/* The last failure of these two, in the vendor's words if it has any. */
+void tn_backing_explain(const struct tn_backing *backing, struct tn_reason *reason_out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

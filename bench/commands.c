@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* commands: the benchmarks that tarn-bench offers. */
+#include "commands.h"
+
+#include <string.h>
+
+const struct tn_command tn_command_sweep = { "sweep", tn_sweep_make_workloads };
+const struct tn_command tn_command_live = { "live", tn_live_make_workloads };
+const struct tn_command tn_command_churn = { "churn", tn_churn_make_workloads };
+const struct tn_command tn_command_replay = { "replay", tn_replay_make_workloads };
+
+static const struct tn_command *const table[] = { &tn_command_sweep, &tn_command_live,
+                                                  &tn_command_churn, &tn_command_replay };
+
+const struct tn_command *tn_command_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        if (strcmp(table[i]->name, name) == 0) return table[i];
+    return NULL;
+}

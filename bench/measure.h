@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * measure: what the allocators cost on one workload.
+ *
+ * For each allocator, on one instance that starts empty:
+ *   1. setup and a first pass over the body, every address verified, nothing timed. Footprint,
+ *      vendor calls and metadata are those of this pass.
+ *   2. a pass to warm up.
+ *   3. repetitions: passes between two readings of the clock, as many as make 50 ms. The time of
+ *      a pair is that of all calls divided by the number of allocations.
+ *   4. a pass with the clock read around every call, for the percentiles.
+ *   5. a last pass, every address verified: the allocator is now as it was while it was timed.
+ *   6. everything is freed.
+ *
+ * The allocators take turns within every step, so that a machine that slows down or speeds up does
+ * so for all of them; where the device has no room for all at once, they run one after the other.
+ * One more takes part that does nothing: what it costs is the harness.
+ */
+#ifndef TN_MEASURE_H
+#define TN_MEASURE_H
+
+#include "machine.h"
+#include "options.h"
+#include "percentiles.h"
+#include "workload.h"
+
+enum tn_outcome {
+    TN_OUTCOME_MEASURED,
+    TN_OUTCOME_SKIPPED,   /* the workload cannot be run here; the reason says why */
+    TN_OUTCOME_NOT_FOUND, /* the allocator is not there; the reason says why */
+    TN_OUTCOME_FAILED     /* the reason says what failed and where */
+};
+
+struct tn_result {
+    const struct tn_workload *workload;
+    const struct tn_allocator *allocator;
+    enum tn_outcome outcome;
+    struct tn_reason reason; /* unless measured */
+
+    size_t pair_count; /* in one pass */
+    size_t repetition_count;
+    size_t pass_count; /* in one repetition */
+    struct tn_spread pair_ns;
+    struct tn_percentiles alloc_ns;
+    struct tn_percentiles free_ns;
+    double harness_pair_ns; /* of pair_ns, what the benchmark itself costs */
+
+    size_t live_bytes_max; /* as asked for */
+    size_t live_count_max;
+    struct tn_allocator_usage usage; /* after the first pass */
+    bool is_interleaved;
+};
+
+/* Fills in one result for each allocator of the options, in their order. */
+void tn_measure(const struct tn_workload *workload, const struct tn_options *options,
+                const struct tn_machine *machine, struct tn_result *results);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* options: what the user asked for on the command line. */
+#ifndef TN_OPTIONS_H
+#define TN_OPTIONS_H
+
+#include "allocator.h"
+#include "numbers.h"
+
+#define TN_ALLOCATORS_MAX 16
+
+struct tn_command;
+
+struct tn_options {
+    const struct tn_command *command;
+
+    const struct tn_allocator *allocators[TN_ALLOCATORS_MAX]; /* in the order of the reports */
+    size_t allocator_count;
+    const char *json_path; /* NULL: none */
+    uint64_t seed;
+    size_t repetitions;
+    double time_seconds; /* what the repetitions of one allocator on one workload may take */
+    struct tn_allocator_settings settings;
+
+    struct tn_number_list sizes;  /* sweep; empty: from 1 byte to the largest that fits */
+    struct tn_number_list counts; /* live and churn: numbers of live blocks */
+    struct tn_number_list
+        size_range;            /* live and churn: smallest and largest; empty: the command's */
+    const char *const *traces; /* replay */
+    size_t trace_count;
+};
+
+/*
+ * Reads the command line. Ends the process itself for what is asked for and done there: with
+ * status 0 after `help`, --help and --version; with status 2 after a message to stderr when the
+ * command line is wrong. `options_out` refers to texts of argv.
+ */
+void tn_options_parse(int argc, char **argv, struct tn_options *options_out);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * percentiles: what a set of measurements looks like.
+ *
+ * Exact, from all samples: percentile p is the smallest sample that at least p per cent of the
+ * samples do not exceed (the nearest rank). Cost: O(n log n).
+ */
+#ifndef TN_PERCENTILES_H
+#define TN_PERCENTILES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct tn_percentiles {
+    uint64_t p50;
+    uint64_t p99;
+    uint64_t p999;
+    uint64_t max;
+    double mean;
+};
+
+/* Sorts the samples. All zero when there are none. */
+struct tn_percentiles tn_percentiles_compute(uint64_t *samples, size_t count);
+
+struct tn_spread {
+    double min;
+    double median; /* of an even number: the mean of the two in the middle */
+    double max;
+};
+
+/* Sorts the values. All zero when there are none. */
+struct tn_spread tn_spread_compute(double *values, size_t count);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* report_json: results as a JSON file, for programs. Through jansson. */
+#include "report_json.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tarn/version.h"
+
+enum {
+    FORMAT_VERSION = 1
+};
+
+struct tn_report_json {
+    FILE *file;
+    const char *path;
+    json_t *results;
+    json_t *skipped;
+    json_t *not_found;
+};
+
+static void destroy_report(struct tn_report_json *report)
+{
+    if (report->file) fclose(report->file);
+    json_decref(report->results);
+    json_decref(report->skipped);
+    json_decref(report->not_found);
+    free(report);
+}
+
+struct tn_report_json *tn_report_json_create(const char *path, struct tn_reason *reason_out)
+{
+    struct tn_report_json *report = calloc(1, sizeof *report);
+    if (!report) {
+        tn_reason_set(reason_out, "%s: there is not enough host memory for it", path);
+        return NULL;
+    }
+    report->path = path;
+    report->results = json_array();
+    report->skipped = json_array();
+    report->not_found = json_array();
+    report->file = fopen(path, "w");
+    if (!report->file || !report->results || !report->skipped || !report->not_found) {
+        tn_reason_set(reason_out, "%s: cannot be written: %s", path, strerror(errno));
+        destroy_report(report);
+        return NULL;
+    }
+    return report;
+}
+
+static json_t *integer(uint64_t value)
+{
+    return json_integer(value < INT64_MAX ? (json_int_t)value : INT64_MAX);
+}
+
+static json_t *percentiles_json(const struct tn_percentiles *percentiles)
+{
+    return json_pack("{s:o, s:o, s:o, s:f, s:o}", "p50", integer(percentiles->p50), "p99",
+                     integer(percentiles->p99), "p999", integer(percentiles->p999), "mean",
+                     percentiles->mean, "max", integer(percentiles->max));
+}
+
+/* What a row is about. */
+static json_t *subject_json(const struct tn_result *result)
+{
+    return json_pack("{s:s, s:s, s:s, s:i, s:i}", "bench", result->workload->bench, "workload",
+                     result->workload->name, "allocator", result->allocator->name, "threads", 1,
+                     "streams", 1);
+}
+
+static json_t *measured_json(const struct tn_result *result)
+{
+    json_t *row = subject_json(result);
+    json_t *figures = json_pack(
+        "{s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:b, s:b}",
+        "pairs", integer(result->pair_count), "alloc_ns", percentiles_json(&result->alloc_ns),
+        "free_ns", percentiles_json(&result->free_ns), "ns_per_pair", result->pair_ns.median,
+        "ns_per_pair_min", result->pair_ns.min, "ns_per_pair_max", result->pair_ns.max,
+        "harness_ns_per_pair", result->harness_pair_ns, "repetitions",
+        integer(result->repetition_count), "passes_per_repetition", integer(result->pass_count),
+        "peak_live_bytes", integer(result->live_bytes_max), "peak_live_count",
+        integer(result->live_count_max), "peak_footprint_bytes",
+        integer(result->usage.footprint_bytes_max), "vendor_calls",
+        integer(result->usage.vendor_calls), "metadata_bytes",
+        integer(result->usage.metadata_bytes), "failures", 0, "verified", 1, "interleaved",
+        (int)result->is_interleaved);
+    if (!row || !figures || json_object_update_new(row, figures) != 0) {
+        json_decref(row);
+        return NULL;
+    }
+    return row;
+}
+
+static json_t *failed_json(const struct tn_result *result)
+{
+    json_t *row = subject_json(result);
+    json_t *failure = json_pack("{s:i, s:b, s:s%}", "failures", 1, "verified", 0, "error",
+                                result->reason.text, strlen(result->reason.text));
+    if (!row || !failure || json_object_update_new(row, failure) != 0) {
+        json_decref(row);
+        return NULL;
+    }
+    return row;
+}
+
+static json_t *skipped_json(const struct tn_result *result)
+{
+    return json_pack("{s:s, s:s, s:s, s:s}", "bench", result->workload->bench, "workload",
+                     result->workload->name, "allocator", result->allocator->name, "reason",
+                     result->reason.text);
+}
+
+/* An allocator that is not there is listed once, not for every workload. */
+static int add_not_found(json_t *not_found, const struct tn_result *result)
+{
+    size_t index;
+    json_t *entry;
+    json_array_foreach(not_found, index, entry)
+    {
+        const char *name = json_string_value(json_object_get(entry, "allocator"));
+        if (strcmp(name, result->allocator->name) == 0) return 0;
+    }
+    return json_array_append_new(not_found,
+                                 json_pack("{s:s, s:s}", "allocator", result->allocator->name,
+                                           "reason", result->reason.text));
+}
+
+static int add_result(struct tn_report_json *report, const struct tn_result *result)
+{
+    switch (result->outcome) {
+    case TN_OUTCOME_MEASURED:
+        return json_array_append_new(report->results, measured_json(result));
+    case TN_OUTCOME_FAILED:
+        return json_array_append_new(report->results, failed_json(result));
+    case TN_OUTCOME_SKIPPED:
+        return json_array_append_new(report->skipped, skipped_json(result));
+    case TN_OUTCOME_NOT_FOUND:
+        return add_not_found(report->not_found, result);
+    }
+    return -1;
+}
+
+bool tn_report_json_add(struct tn_report_json *report, const struct tn_result *results,
+                        size_t count, struct tn_reason *reason_out)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (add_result(report, &results[i]) == 0) continue;
+        tn_reason_set(reason_out, "%s: there is not enough host memory for it", report->path);
+        return false;
+    }
+    return true;
+}
+
+static json_t *machine_json(const struct tn_machine *machine)
+{
+    char version[32];
+    snprintf(version, sizeof version, "%d.%d.%d", TARN_VERSION_MAJOR, TARN_VERSION_MINOR,
+             TARN_VERSION_PATCH);
+    return json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:s, s:o, s:s, s:s, s:s, s:s, s:o}",
+                     "tarn_version", version, "backend", machine->backend, "device_name",
+                     machine->device_name, "driver_version", machine->driver_version,
+                     "runtime_version", machine->runtime_version, "device_bytes",
+                     integer(machine->device_total_bytes), "cpu_model", machine->cpu_model, "cores",
+                     integer(machine->core_count), "kernel", machine->kernel, "c_library",
+                     machine->c_library, "compiler", machine->compiler, "build_type",
+                     machine->build_type, "clock_cost_ns", integer(machine->clock_cost_ns));
+}
+
+static json_t *options_json(const struct tn_options *options)
+{
+    return json_pack("{s:o, s:o, s:f, s:i, s:o}", "seed", integer(options->seed), "repetitions",
+                     integer(options->repetitions), "time_seconds", options->time_seconds, "device",
+                     options->settings.device, "initial_bytes",
+                     integer(options->settings.initial_bytes));
+}
+
+static bool write_file(struct tn_report_json *report, const json_t *root)
+{
+    bool is_written = json_dumpf(root, report->file, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) == 0;
+    is_written = fputc('\n', report->file) != EOF && is_written;
+    is_written = fclose(report->file) == 0 && is_written;
+    report->file = NULL;
+    return is_written;
+}
+
+bool tn_report_json_finish(struct tn_report_json *report, const struct tn_machine *machine,
+                           const struct tn_options *options, struct tn_reason *reason_out)
+{
+    errno = 0;
+    json_t *root =
+        json_pack("{s:i, s:o, s:o, s:O, s:O, s:O}", "tarn_bench", FORMAT_VERSION, "machine",
+                  machine_json(machine), "options", options_json(options), "results",
+                  report->results, "skipped", report->skipped, "not_found", report->not_found);
+    bool is_written = root && write_file(report, root);
+    if (!is_written)
+        tn_reason_set(reason_out, "%s: cannot be written: %s", report->path,
+                      errno ? strerror(errno) : "there is not enough host memory");
+    json_decref(root);
+    destroy_report(report);
+    return is_written;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* report_table: results as a table on stdout, for people. At most 120 columns wide. */
+#include "report_table.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "progress.h"
+#include "tarn/version.h"
+
+struct cell {
+    char text[32];
+};
+
+/* Bytes in powers of ten, three digits. */
+static struct cell show_bytes(double bytes)
+{
+    static const char *const units[] = { "B", "KB", "MB", "GB", "TB" };
+    size_t unit = 0;
+    while (bytes >= 999.5 && unit + 1 < sizeof units / sizeof units[0]) {
+        bytes /= 1000.0;
+        unit++;
+    }
+    int decimals = unit == 0 || bytes >= 99.95 ? 0 : bytes >= 9.995 ? 1 : 2;
+    struct cell cell;
+    snprintf(cell.text, sizeof cell.text, "%.*f %s", decimals, bytes, units[unit]);
+    return cell;
+}
+
+/* Nanoseconds: from 10 us up with a unit, so that no column grows wide. */
+static struct cell show_ns(double ns)
+{
+    struct cell cell;
+    if (ns < 99.95)
+        snprintf(cell.text, sizeof cell.text, "%.1f", ns);
+    else if (ns < 9999.5)
+        snprintf(cell.text, sizeof cell.text, "%.0f", ns);
+    else if (ns < 9999.5e3)
+        snprintf(cell.text, sizeof cell.text, ns < 99.95e3 ? "%.1fus" : "%.0fus", ns / 1e3);
+    else
+        snprintf(cell.text, sizeof cell.text, ns < 99.95e6 ? "%.1fms" : "%.0fms", ns / 1e6);
+    return cell;
+}
+
+/* One call's duration: whole nanoseconds, as the clock counts. */
+static struct cell show_call_ns(uint64_t ns)
+{
+    struct cell cell;
+    if (ns >= 10000) return show_ns((double)ns);
+    snprintf(cell.text, sizeof cell.text, "%" PRIu64, ns);
+    return cell;
+}
+
+static struct cell show_ratio(double ratio)
+{
+    struct cell cell;
+    if (ratio < 9.995)
+        snprintf(cell.text, sizeof cell.text, "%.2f", ratio);
+    else if (ratio < 99999.5)
+        snprintf(cell.text, sizeof cell.text, ratio < 99.95 ? "%.1f" : "%.0f", ratio);
+    else
+        snprintf(cell.text, sizeof cell.text, "%.0e", ratio);
+    return cell;
+}
+
+static struct cell dash(void)
+{
+    return (struct cell){ "-" };
+}
+
+/* How many times as long a pair takes with `other`; a dash when that was not measured. */
+static struct cell show_ratio_to(const struct tn_result *result, const struct tn_result *results,
+                                 size_t count, const struct tn_allocator *other)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (results[i].allocator != other || results[i].outcome != TN_OUTCOME_MEASURED ||
+            result->pair_ns.median <= 0.0)
+            continue;
+        struct cell ratio = show_ratio(results[i].pair_ns.median / result->pair_ns.median);
+        struct cell cell;
+        snprintf(cell.text, sizeof cell.text, "%.20sx", ratio.text);
+        return cell;
+    }
+    return dash();
+}
+
+static struct cell show_spread(const struct tn_spread *spread)
+{
+    struct cell cell;
+    snprintf(cell.text, sizeof cell.text, "%.12s-%.12s", show_ns(spread->min).text,
+             show_ns(spread->max).text);
+    return cell;
+}
+
+static struct cell show_footprint(const struct tn_result *result)
+{
+    if (result->live_bytes_max == 0) return dash();
+    return show_ratio((double)result->usage.footprint_bytes_max / (double)result->live_bytes_max);
+}
+
+static struct cell show_metadata(const struct tn_result *result)
+{
+    if (result->usage.metadata_bytes == 0 || result->live_count_max == 0) return dash();
+    struct cell cell;
+    double bytes = (double)result->usage.metadata_bytes / (double)result->live_count_max;
+    snprintf(cell.text, sizeof cell.text, bytes < 1e6 ? "%.0f" : "%.1e", bytes);
+    return cell;
+}
+
+static struct cell show_count(uint64_t count)
+{
+    struct cell cell;
+    snprintf(cell.text, sizeof cell.text, "%" PRIu64, count);
+    return cell;
+}
+
+static const char row_format[] = "  %-12s %8s %8s %15s %7s %7s %7s %7s %6s %8s %8s %7s %7s\n";
+
+static void print_head(void)
+{
+    printf(row_format, "", "", "ns/pair", "", "alloc", "", "free", "", "held/", "vendor", "meta B/",
+           "faster", "than");
+    printf(row_format, "allocator", "pairs", "median", "min-max", "p50", "p99", "p50", "p99",
+           "live", "calls", "block", "raw", "sets");
+}
+
+static void print_measured(const struct tn_result *result, const struct tn_result *results,
+                           size_t count)
+{
+    printf(row_format, result->allocator->name, show_count(result->pair_count).text,
+           show_ns(result->pair_ns.median).text, show_spread(&result->pair_ns).text,
+           show_call_ns(result->alloc_ns.p50).text, show_call_ns(result->alloc_ns.p99).text,
+           show_call_ns(result->free_ns.p50).text, show_call_ns(result->free_ns.p99).text,
+           show_footprint(result).text, show_count(result->usage.vendor_calls).text,
+           show_metadata(result).text,
+           show_ratio_to(result, results, count, &tn_allocator_raw).text,
+           show_ratio_to(result, results, count, &tn_allocator_ordered_sets).text);
+}
+
+/* Allocators that were not built in have their line in the head of the report. */
+static void print_row(const struct tn_result *result, const struct tn_result *results, size_t count)
+{
+    static const char *const words[] = { [TN_OUTCOME_SKIPPED] = "skipped",
+                                         [TN_OUTCOME_NOT_FOUND] = "not found",
+                                         [TN_OUTCOME_FAILED] = "FAILED" };
+    if (result->outcome == TN_OUTCOME_MEASURED)
+        print_measured(result, results, count);
+    else if (!result->allocator->missing_because)
+        printf("  %-12s %s: %s\n", result->allocator->name, words[result->outcome],
+               result->reason.text);
+}
+
+static const struct tn_result *find_measured(const struct tn_result *results, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (results[i].outcome == TN_OUTCOME_MEASURED) return &results[i];
+    return NULL;
+}
+
+/* What differs from what the head of the report says. */
+static void print_notes(const struct tn_result *results, size_t count, size_t repetitions)
+{
+    for (size_t i = 0; i < count; i++)
+        if (results[i].outcome == TN_OUTCOME_MEASURED && results[i].repetition_count < repetitions)
+            printf("  (%s: %zu of %zu repetitions, by --time)\n", results[i].allocator->name,
+                   results[i].repetition_count, repetitions);
+    const struct tn_result *measured = find_measured(results, count);
+    if (measured && !measured->is_interleaved)
+        printf("  (one allocator after the other: the device has no room for all at once)\n");
+}
+
+void tn_report_table_begin(const struct tn_machine *machine, const struct tn_options *options)
+{
+    tn_progress_clear();
+    printf("tarn-bench %d.%d.%d, %s backend, device %s\n", TARN_VERSION_MAJOR, TARN_VERSION_MINOR,
+           TARN_VERSION_PATCH, machine->backend, machine->device_name);
+    printf("%s, %zu cores, %s, %s, %s, %s build\n", machine->cpu_model, machine->core_count,
+           machine->kernel, machine->c_library, machine->compiler, machine->build_type);
+    printf("seed %" PRIu64 ", %zu repetitions; a reading of the clock costs %" PRIu64 " ns\n",
+           options->seed, options->repetitions, machine->clock_cost_ns);
+    for (size_t i = 0; i < options->allocator_count; i++)
+        if (options->allocators[i]->missing_because)
+            printf("%s: not found: %s\n", options->allocators[i]->name,
+                   options->allocators[i]->missing_because);
+    printf("\n");
+    print_head();
+}
+
+void tn_report_table_add(const struct tn_result *results, size_t count, size_t repetitions)
+{
+    tn_progress_clear();
+    printf("\n%s %s", results[0].workload->bench, results[0].workload->name);
+    const struct tn_result *measured = find_measured(results, count);
+    if (measured) {
+        printf(": at most %s live in %zu block%s; %.1f ns of each pair are the harness\n",
+               show_bytes((double)measured->live_bytes_max).text, measured->live_count_max,
+               measured->live_count_max == 1 ? "" : "s", measured->harness_pair_ns);
+    } else {
+        printf("\n");
+    }
+    for (size_t i = 0; i < count; i++)
+        print_row(&results[i], results, count);
+    print_notes(results, count, repetitions);
+    fflush(stdout);
+}
+
+void tn_report_table_end(const struct tn_machine *machine)
+{
+    printf(
+        "\n"
+        "ns/pair: all calls of a pass by the number of allocations, without a clock in between;\n"
+        "  the harness is inside. alloc, free: single calls, with one reading of the clock.\n"
+        "held/live: most bytes ever held from the vendor by most bytes ever live.\n"
+        "meta B/block: host memory for bookkeeping by most blocks ever live.\n"
+        "faster than raw, sets: ns/pair of raw, of ordered-sets, divided by this ns/pair.\n");
+    if (machine->is_host)
+        printf(
+            "raw is mmap and munmap: the host stands in for a device, and no memory is touched.\n");
+    else
+        printf("raw is the vendor's own allocation and free.\n");
+    fflush(stdout);
+}

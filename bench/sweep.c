@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * sweep: latency by size. One block at a time: allocated, freed, and again.
+ *
+ * The best case of every pool, and the figure that a vendor's own calls are known by. The first
+ * allocation, which makes a pool grow, falls into the first pass and is not timed.
+ */
+#include <stdio.h>
+
+#include "commands.h"
+
+enum {
+    PAIR_COUNT = 1000
+};
+
+static bool fill_workload(struct tn_workload *workload, uint64_t size_bytes)
+{
+    workload->bench = "sweep";
+    snprintf(workload->name, sizeof workload->name, "%s", tn_size_show(size_bytes).text);
+    workload->slot_count = 1;
+    workload->unit_count = 2;
+    for (size_t i = 0; i < PAIR_COUNT; i++)
+        if (!tn_operations_add_alloc(&workload->body, 0, (size_t)size_bytes) ||
+            !tn_operations_add_free(&workload->body, 0))
+            return false;
+    return true;
+}
+
+/* Powers of 16, and last the largest power of two that the device has room for. */
+static void choose_sizes(const struct tn_machine *machine, struct tn_number_list *sizes_out)
+{
+    *sizes_out = (struct tn_number_list){ 0, { 0 } };
+    uint64_t room_bytes = machine->device_free_bytes;
+    uint64_t size_bytes = 1;
+    for (; size_bytes <= room_bytes; size_bytes *= 16)
+        sizes_out->values[sizes_out->count++] = size_bytes;
+
+    uint64_t largest_bytes = size_bytes / 16;
+    while (largest_bytes * 2 <= room_bytes)
+        largest_bytes *= 2;
+    if (sizes_out->count > 0 && largest_bytes != size_bytes / 16)
+        sizes_out->values[sizes_out->count++] = largest_bytes;
+}
+
+bool tn_sweep_make_workloads(const struct tn_options *options, const struct tn_machine *machine,
+                             struct tn_workload_list *list, struct tn_reason *reason_out)
+{
+    struct tn_number_list sizes = options->sizes;
+    if (sizes.count == 0) choose_sizes(machine, &sizes);
+    for (size_t i = 0; i < sizes.count; i++) {
+        struct tn_workload *workload = tn_workload_list_add(list);
+        if (!workload || !fill_workload(workload, sizes.values[i])) {
+            tn_reason_set(reason_out, "there is not enough host memory for the workload");
+            return false;
+        }
+    }
+    return true;
+}

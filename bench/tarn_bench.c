@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * tarn_bench: the program. Reads the command line, makes the workloads, measures the allocators on
+ * each, and reports. What is measured and how is said in README.md.
+ *
+ * Exit status: 0 everything was measured, 1 something failed, 2 the command line is wrong.
+ */
+#include <stdlib.h>
+
+#include "commands.h"
+#include "measure.h"
+#include "report_json.h"
+#include "report_table.h"
+
+/* Prints each failure, and says whether there was none. */
+static bool print_failures(const struct tn_result *results, size_t count)
+{
+    bool is_ok = true;
+    for (size_t i = 0; i < count; i++) {
+        if (results[i].outcome != TN_OUTCOME_FAILED) continue;
+        tn_reason_print(&results[i].reason);
+        is_ok = false;
+    }
+    return is_ok;
+}
+
+static bool measure_one(const struct tn_workload *workload, const struct tn_options *options,
+                        const struct tn_machine *machine, struct tn_report_json *json)
+{
+    struct tn_result results[TN_ALLOCATORS_MAX];
+    size_t count = options->allocator_count;
+    tn_measure(workload, options, machine, results);
+    tn_report_table_add(results, count, options->repetitions);
+    bool is_ok = print_failures(results, count);
+
+    struct tn_reason reason;
+    if (json && !tn_report_json_add(json, results, count, &reason)) {
+        tn_reason_print(&reason);
+        is_ok = false;
+    }
+    return is_ok;
+}
+
+static bool measure_all(const struct tn_workload_list *workloads, const struct tn_options *options,
+                        const struct tn_machine *machine, struct tn_report_json *json)
+{
+    bool is_ok = true;
+    tn_report_table_begin(machine, options);
+    for (size_t i = 0; i < workloads->count; i++)
+        is_ok = measure_one(&workloads->items[i], options, machine, json) && is_ok;
+    tn_report_table_end(machine);
+
+    struct tn_reason reason;
+    if (json && !tn_report_json_finish(json, machine, options, &reason)) {
+        tn_reason_print(&reason);
+        is_ok = false;
+    }
+    return is_ok;
+}
+
+static bool run(const struct tn_options *options, struct tn_workload_list *workloads)
+{
+    struct tn_reason reason;
+    struct tn_machine machine;
+    struct tn_report_json *json = NULL;
+    if (!tn_machine_look(options->settings.device, &machine, &reason) ||
+        !options->command->make_workloads(options, &machine, workloads, &reason) ||
+        (options->json_path && !(json = tn_report_json_create(options->json_path, &reason)))) {
+        tn_reason_print(&reason);
+        return false;
+    }
+    return measure_all(workloads, options, &machine, json);
+}
+
+int main(int argc, char **argv)
+{
+    struct tn_options options;
+    tn_options_parse(argc, argv, &options);
+    struct tn_workload_list workloads = { NULL, 0 };
+    bool is_ok = run(&options, &workloads);
+    tn_workload_list_fini(&workloads);
+    return is_ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * trace_reader: reads a recorded trace of allocations, as text or compressed by gzip.
+ *
+ *     # tarn-trace 1                              first line
+ *     # key: value                                any number of these, anywhere
+ *     a <id> <bytes> <stream> <thread> <t_ns>     an allocation
+ *     f <id> <stream> <thread> <t_ns>             the free of one
+ *
+ * One space between fields, all of them decimal numbers of 64 bits. An id names one live block; it
+ * may be used again after the free. Times never decrease. Every line ends with a newline. When a
+ * key `events` is there, it is the number of lines that are not metadata.
+ *
+ * The reader is strict, since a benchmark of a damaged trace would look like a result: the first
+ * thing that is wrong is reported with file and line, and nothing of the trace is given out.
+ *
+ * Cost: O(log n) in live blocks for each event.
+ */
+#ifndef TN_TRACE_READER_H
+#define TN_TRACE_READER_H
+
+#include "workload.h"
+
+struct tn_trace {
+    char name[TN_WORKLOAD_NAME_BYTES]; /* the key `name`, else the file's name */
+
+    /* The events; what is live at the end is freed by operations that are added, in the order of
+     * the slots. */
+    struct tn_operations operations;
+    size_t *lines; /* of each operation, counted from 1; 0 for one that was added */
+    size_t slot_count;
+    size_t left_live_count; /* how many were added */
+};
+
+/* False: the reason is one line that names the file and, if it has to do with one, the line. */
+bool tn_trace_read(const char *path, struct tn_trace *trace_out, struct tn_reason *reason_out);
+void tn_trace_fini(struct tn_trace *trace);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * verifier: checks what an allocator hands out. Blocks that are live must not overlap, every
+ * address is a multiple of 256, and a block of one byte or more has an address.
+ *
+ * It knows the blocks by their addresses alone and never touches the memory.
+ * Cost: O(log n) in live blocks for each call. Threads: one at a time.
+ */
+#ifndef TN_VERIFIER_H
+#define TN_VERIFIER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "reason.h"
+#include "workload.h"
+
+#define TN_VERIFIER_ALIGNMENT_BYTES 256
+
+/* The place of a block that was live before the verifier looked. */
+#define TN_VERIFIER_NO_PLACE SIZE_MAX
+
+struct tn_verifier;
+
+/* For the blocks of this workload, which it refers to. NULL: no host memory. */
+struct tn_verifier *tn_verifier_create(const struct tn_workload *workload);
+void tn_verifier_destroy(struct tn_verifier *verifier); /* NULL is allowed */
+
+/* A new block, allocated by the operation at `place`. False: something is wrong with it, which the
+ * reason says; the block is then not taken in. */
+bool tn_verifier_add(struct tn_verifier *verifier, size_t slot, const void *address,
+                     size_t size_bytes, size_t place, struct tn_reason *reason_out);
+
+/* The block in this slot is about to be freed. */
+void tn_verifier_remove(struct tn_verifier *verifier, size_t slot);
+
+#endif
