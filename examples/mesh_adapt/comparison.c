@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* comparison: the table that shows what the runs did and what each spent. */
+#include "comparison.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "support.h"
+
+static const char *const source_names[ARRAY_SOURCE_COUNT] = { "raw", "tarn" };
+
+bool comparison_is_complete(const struct comparison *comparison)
+{
+    return comparison->is_made[ARRAY_SOURCE_RAW] && comparison->is_made[ARRAY_SOURCE_TARN];
+}
+
+/* --- the figures ---------------------------------------------------------------------------- */
+
+static double array_ms(const struct run *run)
+{
+    return (double)(run->statistics.alloc_ns + run->statistics.free_ns) * 1e-6;
+}
+
+static double pair_ns(const struct run *run)
+{
+    return array_ms(run) * 1e6 / (double)run->statistics.alloc_count;
+}
+
+static double transfer_ms(const struct run *run)
+{
+    return (double)run->statistics.transfer_ns * 1e-6;
+}
+
+static double total_ms(const struct run *run)
+{
+    return (double)run->total_ns * 1e-6;
+}
+
+static double rest_ms(const struct run *run)
+{
+    return total_ms(run) - array_ms(run) - transfer_ms(run);
+}
+
+static double held_mib(const struct run *run)
+{
+    return (double)run->statistics.footprint_bytes_max / (1 << 20);
+}
+
+static double vendor_calls(const struct run *run)
+{
+    return (double)run->statistics.vendor_count;
+}
+
+/* --- the table ------------------------------------------------------------------------------ */
+
+/* A row has a figure from each run that was made, and how many times as much the vendor's calls
+ * need where that says something. */
+struct row {
+    const char *label;
+    double (*figure)(const struct run *run);
+    int decimals;
+    bool has_ratio;
+};
+
+static const struct row rows[] = {
+    { "allocating and freeing, ms", array_ms, 3, true },
+    { "  a pair, ns", pair_ns, 0, true },
+    { "  calls that reached the vendor", vendor_calls, 0, false },
+    { "  held from the vendor at most, MiB", held_mib, 1, false },
+    { "copying and waiting, ms", transfer_ms, 1, true },
+    { "mesh and checks on the host, ms", rest_ms, 1, true },
+    { "total, ms", total_ms, 1, true },
+};
+
+static void print_head(const struct comparison *comparison)
+{
+    printf("\n  %-36s", "");
+    for (int source = 0; source < ARRAY_SOURCE_COUNT; source++) {
+        if (comparison->is_made[source]) printf("%12s", source_names[source]);
+    }
+    puts(comparison_is_complete(comparison) ? "    raw/tarn" : "");
+}
+
+static void print_row(const struct row *row, const struct comparison *comparison)
+{
+    printf("  %-36s", row->label);
+    for (int source = 0; source < ARRAY_SOURCE_COUNT; source++) {
+        if (comparison->is_made[source]) {
+            printf("%12.*f", row->decimals, row->figure(&comparison->run[source]));
+        }
+    }
+    if (row->has_ratio && comparison_is_complete(comparison)) {
+        printf("%12.2f", row->figure(&comparison->run[ARRAY_SOURCE_RAW]) /
+                             row->figure(&comparison->run[ARRAY_SOURCE_TARN]));
+    }
+    putchar('\n');
+}
+
+/* What is the same in every run. */
+static void print_workload(const struct run *run, const struct run_options *options)
+{
+    const struct array_statistics *statistics = &run->statistics;
+    printf("  steps %d, passes %" PRIu64 ", depth %d, triangles %d to %d\n", options->step_count,
+           run->pass_count, options->depth, run->triangle_count_min, run->triangle_count_max);
+    printf("  arrays allocated %" PRIu64 " (%" PRIu64
+           " of zero bytes), at most %zu live, %.1f MiB\n",
+           statistics->alloc_count, statistics->zero_count, statistics->live_count_max,
+           (double)statistics->live_bytes_max / (1 << 20));
+}
+
+void comparison_print(const struct comparison *comparison)
+{
+    enum array_source any =
+        comparison->is_made[ARRAY_SOURCE_RAW] ? ARRAY_SOURCE_RAW : ARRAY_SOURCE_TARN;
+    print_workload(&comparison->run[any], &comparison->options);
+    print_head(comparison);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        print_row(&rows[i], comparison);
+    }
+    printf("\n  verified after each of %d steps: area 1, conforming, V - E + T = 1, linear field\n"
+           "  exact, device arrays equal the host's%s\n",
+           comparison->options.step_count,
+           comparison_is_complete(comparison) ? "; both runs gave the same result" : "");
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * device_array: arrays in device memory, taken from tarn or from the vendor, and timed.
+ *
+ * This is the one file of a mesh code that changes when it starts to use tarn: everything else
+ * calls array_alloc and array_free and does not know where the memory comes from.
+ *
+ * Each array has a twin on the host. This program computes on the host, so the twin stands for the
+ * kernels' results: fill in the twin, then array_upload. The device's side is only ever reached
+ * through the backend's copy and fill, all in one stream, so device memory may be what the host
+ * cannot read.
+ *
+ * Threads: one. Errors: every failing call ends the program with a sentence.
+ */
+#ifndef DEVICE_ARRAY_H
+#define DEVICE_ARRAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tarn/tarn.h>
+
+/* Where array_alloc takes memory. */
+enum array_source {
+    ARRAY_SOURCE_RAW = 0,  /* the backend's acquire and release: cudaMalloc, cudaFree */
+    ARRAY_SOURCE_TARN = 1, /* a pool over the same backend */
+    ARRAY_SOURCE_COUNT
+};
+
+struct array {
+    void *device;      /* never touched by the host; NULL when size_bytes is 0 */
+    void *host;        /* the twin */
+    size_t size_bytes; /* of either */
+};
+
+struct array_statistics {
+    uint64_t alloc_count; /* calls of array_alloc, those of zero bytes included */
+    uint64_t zero_count;  /* those of zero bytes */
+    uint64_t free_count;
+    uint64_t vendor_count; /* calls that reached the vendor, acquire and release together */
+    int64_t alloc_ns;      /* inside the allocator; the pool's creation included */
+    int64_t free_ns;       /* likewise; the pool's destruction included */
+    int64_t transfer_ns;   /* inside copy, fill and waiting for them */
+    size_t live_count;
+    size_t live_count_max;
+    size_t live_bytes;
+    size_t live_bytes_max;
+    size_t footprint_bytes_max; /* most that was held from the vendor at a time */
+};
+
+struct array_space {
+    const tarn_backend *backend;
+    tarn_pool *pool; /* NULL for ARRAY_SOURCE_RAW */
+    struct array_statistics statistics;
+    int32_t pending_count; /* copies and fills submitted since the last array_wait */
+    void **retired;        /* twins of arrays freed since then: a copy may still read them */
+    int32_t retired_count;
+    int32_t retired_capacity;
+};
+
+/* `backend` must stay open until array_space_fini. */
+void array_space_init(struct array_space *space, const tarn_backend *backend,
+                      enum array_source source);
+
+/* Every array must have been freed. The statistics may still be read afterwards. */
+void array_space_fini(struct array_space *space);
+
+/* An array of `count` elements, whose contents are undefined on both sides. None is allowed. */
+struct array array_alloc(struct array_space *space, int32_t count, size_t element_bytes);
+
+/* Frees an array; work on it may be under way, since whoever gets the memory next uses it later in
+ * the same stream. */
+void array_free(struct array_space *space, struct array *array);
+
+/* Zero on both sides. */
+void array_clear(struct array_space *space, struct array *array);
+
+/* Twin to device, in stream order. The twin must stay as it is until array_wait; freeing the array
+ * before is allowed. */
+void array_upload(struct array_space *space, const struct array *array);
+
+/* Device to host_out, which has room for size_bytes. Filled when array_wait returns. */
+void array_download(struct array_space *space, const struct array *array, void *host_out);
+
+/* Waits until all that was submitted is done. */
+void array_wait(struct array_space *space);
+
+#endif
