@@ -1,0 +1,304 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+Checks who includes whom.
+
+  scripts/check_layers.py              the tree this script is in; prints each violation, exits 1 if any
+  scripts/check_layers.py --self-test  plants violations of every rule and expects each to be found
+
+The rules, each a function below:
+  - an area (a folder) includes only the areas that MAY_INCLUDE grants it
+  - core is in layers: a file includes its own layer or a lower one
+  - core and base have no vendor header and no vendor #if; public headers have no vendor header, and
+    a vendor #if only in that vendor's own header
+  - modules (x.h with x.c) of src form no cycle
+  - file names of src are unique
+"""
+
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+SUFFIXES = {".c", ".h", ".cpp", ".hpp"}
+
+# Bottom up. A new module of core gets its place here.
+CORE_LAYERS = [
+    {"region", "stats"},
+    {"size_set"},
+    {"region_index", "live_map"},
+    {"static_pool", "growth", "stream_reuse", "thread_cache"},
+    {"pool"},
+    {"pool_registry"},
+    {"dump", "trace", "environment"},
+    {"api"},
+    {"default_pool"},
+]
+
+BACKENDS = ["host", "cuda", "hip", "ze"]
+
+# What a public header is called in the rules: "public", or "public:cuda" where it matters which.
+# Headers of the system are not the concern of this table.
+MAY_INCLUDE = {
+    "public": {"public"},
+    # error keeps the last tarn_status of a thread; base takes nothing else from above.
+    "base": {"base", "public:status"},
+    "core": {"core", "base", "public"},
+    # The one file that knows which backends there are.
+    "backends": {"base", "public"} | {"backend_" + name for name in BACKENDS},
+    "tests/unit": {"base", "core", "backends", "public", "tests/unit", "tests/harness"},
+    "tests/property": {"base", "core", "public", "tests/property", "tests/harness"},
+    "tests/harness": {"base", "core", "public", "tests/harness"},
+    "tests/conformance": {"public", "tests/conformance"},
+    "tests/stress": {"public", "tests/stress"},
+    "tests/api": {"public"},
+    "tests/integration": {"public"},
+    "tests/bench": {"public", "tests/bench", "bench"},
+    "bench": {"public", "bench"},
+    "tools": {"public", "tools"},
+    "examples": {"public", "examples"},
+}
+for backend in BACKENDS:
+    MAY_INCLUDE["backend_" + backend] = {
+        "base", "public:backend", "public:status", "public:" + backend, "backend_" + backend}
+    MAY_INCLUDE["tests/unit"].add("backend_" + backend)
+
+VENDOR_HEADER = re.compile(
+    r"^(cuda|cublas|cupti|cufft|curand|cusparse|driver_types|vector_types|nvml|nvrtc|hip/|hip_|hsa|roc|"
+    r"level_zero/|ze_|zes_|sycl|CL/)", re.IGNORECASE)
+VENDOR_MACRO = re.compile(r"CUDA|NVCC|(\b|_)HIP|ROCM|LEVEL_ZERO|SYCL|(\b|_)ZE(\b|_)|TARN_HAVE_")
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+CONDITION = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif)\b(.*)")
+
+
+def area_of(path):
+    """The area of a file, given its path from the root; None for what no rule speaks of."""
+    parts = path.parts
+    if parts[:2] == ("include", "tarn"):
+        return "public"
+    if parts[0] == "src":
+        return parts[1] if len(parts) > 2 else path.stem
+    if parts[0] == "tests":
+        return "/".join(parts[:2]) if len(parts) > 2 else None
+    return parts[0]
+
+
+def module_of(path):
+    return path.with_suffix("")
+
+
+class Tree:
+    """The C files below a root, and for each what it includes: files of the tree, and system headers."""
+
+    def __init__(self, root):
+        self.root = root
+        self.files = sorted(
+            file.relative_to(root)
+            for top in ("include", "src", "tests", "bench", "examples", "tools")
+            for file in (root / top).rglob("*")
+            if file.suffix in SUFFIXES and file.is_file())
+        self.lines = {file: (root / file).read_text().splitlines() for file in self.files}
+        self.violations = []
+
+    def report(self, file, number, text):
+        self.violations.append(f"{file}:{number}: {text}")
+
+    def resolve(self, file, quote, name):
+        """The included file, from the root; None when it is not of this tree."""
+        folders = [file.parent] if quote == '"' else []
+        folders += [Path("include"), Path("src"), Path("tests"), Path("bench")]
+        for folder in folders:
+            found = (self.root / folder / name).resolve()
+            if found.is_file() and found.is_relative_to(self.root):
+                return found.relative_to(self.root)
+        return None
+
+    def includes(self, file):
+        """Yields (line number, quote, name, file of the tree or None)."""
+        for number, line in enumerate(self.lines[file], 1):
+            match = INCLUDE.match(line)
+            if match:
+                yield number, match[1], match[2], self.resolve(file, match[1], match[2])
+
+
+def check_areas(tree):
+    for file in tree.files:
+        area = area_of(file)
+        if area is None:
+            continue
+        if area not in MAY_INCLUDE:
+            tree.report(file, 1, f"'{area}' is not in the table of areas; give it its place there")
+            continue
+        for number, quote, name, target in tree.includes(file):
+            if target is None:
+                if quote == '"':
+                    tree.report(file, number, f'"{name}" is no file of this tree')
+                continue
+            target_area = area_of(target)
+            grants = {target_area, f"{target_area}:{target.stem}"}
+            if not grants & MAY_INCLUDE[area]:
+                tree.report(file, number, f"{area} may not include {target_area} ({target})")
+
+
+def core_layer(stem):
+    return next((i for i, layer in enumerate(CORE_LAYERS) if stem in layer), None)
+
+
+def check_core_layers(tree):
+    for file in tree.files:
+        if area_of(file) != "core":
+            continue
+        layer = core_layer(file.stem)
+        if layer is None:
+            tree.report(file, 1, "is in no layer of core; give it its place in CORE_LAYERS")
+            continue
+        for number, _, _, target in tree.includes(file):
+            if target is None or area_of(target) != "core":
+                continue
+            target_layer = core_layer(target.stem)
+            if target_layer is not None and target_layer > layer:
+                tree.report(file, number, f"{target.stem} is in a higher layer of core than {file.stem}")
+
+
+def check_vendors(tree):
+    for file in tree.files:
+        area = area_of(file)
+        if area not in ("public", "base", "core"):
+            continue
+        for number, _, name, target in tree.includes(file):
+            if target is None and VENDOR_HEADER.match(name):
+                tree.report(file, number, f"vendor header <{name}> in {area}")
+        if area == "public" and file.stem in BACKENDS:
+            continue
+        for number, line in enumerate(tree.lines[file], 1):
+            match = CONDITION.match(line)
+            if match and VENDOR_MACRO.search(match[2]):
+                tree.report(file, number, f"vendor #if in {area}: {line.strip()}")
+
+
+def check_cycles(tree):
+    needs = {}
+    for file in tree.files:
+        if file.parts[0] == "src":
+            targets = (target for _, _, _, target in tree.includes(file))
+            needs.setdefault(module_of(file), set()).update(
+                module_of(target) for target in targets if target and target.parts[0] == "src")
+    finished, path = set(), []
+
+    def visit(module):
+        if module in path:
+            cycle = path[path.index(module):] + [module]
+            tree.report(module, 1, "cycle: " + " -> ".join(m.name for m in cycle))
+        elif module not in finished:
+            path.append(module)
+            for target in sorted(needs.get(module, set()) - {module}):
+                visit(target)
+            path.pop()
+            finished.add(module)
+
+    for module in sorted(needs):
+        visit(module)
+
+
+def check_unique_names(tree):
+    seen = {}
+    for file in tree.files:
+        if file.parts[0] == "src" and seen.setdefault(file.name, file) != file:
+            tree.report(file, 1, f"has the name of {seen[file.name]}")
+
+
+def check(root):
+    """All violations of the tree at root, as lines of text."""
+    tree = Tree(root.resolve())
+    for rule in (check_areas, check_core_layers, check_vendors, check_cycles, check_unique_names):
+        rule(tree)
+    return tree.files, tree.violations
+
+
+# --- self-test ------------------------------------------------------------------------------------
+
+CLEAN = {
+    "include/tarn/status.h": "",
+    "include/tarn/backend.h": '#include "tarn/status.h"\n#include <stddef.h>\n',
+    "include/tarn/cuda.h": '#include "tarn/backend.h"\n#ifdef __CUDACC__\n#endif\n',
+    "src/base/assert.h": "",
+    "src/base/error.h": '#include "tarn/status.h"\n',
+    "src/core/region.h": '#include "../base/assert.h"\n#ifdef __cplusplus\n#endif\n',
+    "src/core/pool.h": '#include "region.h"\n#include "tarn/backend.h"\n',
+    "src/core/pool.c": '#include "pool.h"\n#include <stdlib.h>\n',
+    "src/core/api.c": '#include "pool.h"\n',
+    "src/backend_cuda/cuda_backend.c": '#include <cuda_runtime_api.h>\n#include "tarn/cuda.h"\n',
+    "src/backend_host/host_backend.c": '#include "../base/assert.h"\n#include "tarn/backend.h"\n',
+    "src/backends.c": '#include "tarn/cuda.h"\n#if defined(TARN_HAVE_CUDA_BACKEND)\n#endif\n',
+    "tests/unit/test_pool.c": '#include "core/pool.h"\n',
+    "tests/stress/stress_pool.c": "#include <tarn/backend.h>\n",
+    "bench/main.c": '#include "tarn/backend.h"\n#include <cuda_runtime_api.h>\n',
+}
+
+# Each adds one line to one file of the clean tree (or adds the file), and says what must be reported.
+PLANTED = [
+    ("src/base/assert.h", '#include "../core/region.h"', "base may not include core"),
+    ("src/base/assert.h", '#include "tarn/backend.h"', "base may not include public"),
+    ("src/base/assert.h", "#include <cuda.h>", "vendor header <cuda.h> in base"),
+    ("src/core/region.h", '#include "pool.h"', "pool is in a higher layer of core than region"),
+    ("src/core/region.h", '#include "pool.h"', "cycle: pool -> region -> pool"),
+    ("src/core/pool.c", '#include "../backend_host/host_backend.c"', "core may not include backend_host"),
+    ("src/core/pool.c", "#include <cuda_runtime_api.h>", "vendor header <cuda_runtime_api.h> in core"),
+    ("src/core/pool.c", "#include <hip/hip_runtime.h>", "vendor header <hip/hip_runtime.h> in core"),
+    ("src/core/pool.c", "#include <level_zero/ze_api.h>", "vendor header <level_zero/ze_api.h> in core"),
+    ("src/core/pool.c", "#ifdef __CUDACC__", "vendor #if in core"),
+    ("src/core/pool.c", "#  if TARN_HAVE_CUDA_BACKEND", "vendor #if in core"),
+    ("src/core/pool.c", "#elif defined(__HIP_PLATFORM_AMD__)", "vendor #if in core"),
+    ("src/core/pool.c", '#include "no_such_file.h"', '"no_such_file.h" is no file of this tree'),
+    ("src/core/brand_new.c", "", "is in no layer of core"),
+    ("src/core/assert.h", "", "has the name of src/base/assert.h"),
+    ("src/backend_host/host_backend.c", '#include "../core/pool.h"', "backend_host may not include core"),
+    ("src/backend_host/host_backend.c", '#include "tarn/cuda.h"', "backend_host may not include public"),
+    ("src/backend_host/host_backend.c", '#include "../backend_cuda/cuda_backend.c"',
+     "backend_host may not include backend_cuda"),
+    ("src/backends.c", '#include "core/pool.h"', "backends may not include core"),
+    ("include/tarn/status.h", '#include "../../src/base/assert.h"', "public may not include base"),
+    ("include/tarn/status.h", "#include <cuda_runtime_api.h>", "vendor header <cuda_runtime_api.h> in public"),
+    ("include/tarn/status.h", "#ifdef __CUDACC__", "vendor #if in public"),
+    ("tests/stress/stress_pool.c", '#include "../../src/core/pool.h"', "tests/stress may not include core"),
+    ("bench/main.c", '#include "../src/core/pool.h"', "bench may not include core"),
+    ("examples/first.c", '#include "../src/base/assert.h"', "examples may not include base"),
+    ("src/odd/thing.c", "", "'odd' is not in the table of areas"),
+]
+
+
+def violations_of(files):
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            file = Path(folder) / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        return check(Path(folder))[1]
+
+
+def self_test():
+    failures = []
+    clean = violations_of(CLEAN)
+    if clean:
+        failures.append(f"the clean tree has violations: {clean}")
+    for name, line, expected in PLANTED:
+        found = violations_of({**CLEAN, name: CLEAN.get(name, "") + line + "\n"})
+        if not any(expected in violation for violation in found):
+            failures.append(f"{line!r} in {name}: expected {expected!r}, found {found}")
+    print("\n".join(failures) or f"{len(PLANTED)} planted violations, all found")
+    return 1 if failures else 0
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        return self_test()
+    if sys.argv[1:]:
+        print("usage: check_layers.py [--self-test]", file=sys.stderr)
+        return 2
+    files, violations = check(Path(__file__).parent.parent)
+    print("\n".join(violations) or f"{len(files)} files include what they may")
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
