@@ -43,7 +43,11 @@ typedef struct tarn_backend_result {
     const char *vendor_name; /* static text, or NULL */
 } tarn_backend_result;
 
+#ifdef __cplusplus
+#define TARN_BACKEND_RESULT_OK (tarn_backend_result{ TARN_STATUS_OK, 0, NULL })
+#else
 #define TARN_BACKEND_RESULT_OK ((tarn_backend_result){ TARN_STATUS_OK, 0, NULL })
+#endif
 
 /* The kinds of memory. A backend offers those that its vendor has; the others are NOT_SUPPORTED. */
 typedef enum tarn_memory_kind {
@@ -139,7 +143,8 @@ typedef struct tarn_backend {
  * device, 0, and takes DEVICE as well as HOST, so that a program written for a device runs on it.
  * Close it with tarn_backend_close after the last pool on it is destroyed.
  * Errors: INVALID_ARGUMENT (backend_out is NULL, kind unknown), NO_DEVICE, INVALID_DEVICE,
- * NOT_SUPPORTED (the device lacks that kind), OUT_OF_HOST_MEMORY, VENDOR_ERROR.
+ * NOT_SUPPORTED (the device lacks that kind), OUT_OF_MEMORY (no room for the vendor's own context),
+ * OUT_OF_HOST_MEMORY, VENDOR_ERROR.
  */
 TARN_API tarn_status tarn_backend_open(int device, tarn_memory_kind kind,
                                        tarn_backend *backend_out);

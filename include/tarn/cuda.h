@@ -21,7 +21,8 @@ extern "C" {
  * DEVICE, PINNED or SHARED memory. Creates the device's primary context if there is none yet, on no
  * other device. Close it with tarn_backend_close.
  * Errors: INVALID_ARGUMENT, NO_DEVICE, INVALID_DEVICE, NOT_SUPPORTED (kind HOST, or SHARED on a
- * device without managed memory), OUT_OF_HOST_MEMORY, VENDOR_ERROR.
+ * device without managed memory), OUT_OF_MEMORY (no room for the context), OUT_OF_HOST_MEMORY,
+ * VENDOR_ERROR.
  */
 TARN_API tarn_status tarn_cuda_backend_open(int device, tarn_memory_kind kind,
                                             tarn_backend *backend_out);

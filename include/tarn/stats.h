@@ -26,7 +26,8 @@ extern "C" {
 
 typedef struct tarn_pool tarn_pool;
 
-/* size_histogram[0] counts requests of 1 byte; [i] those of 2^(i-1) + 1 to 2^i bytes. */
+/* size_histogram[0] counts allocations of 1 byte; [i] those of 2^(i-1) + 1 to 2^i bytes; the last
+ * those of everything larger too. */
 #define TARN_STATS_HISTOGRAM_BINS 48
 
 typedef struct tarn_stats {
@@ -52,15 +53,15 @@ typedef struct tarn_stats {
 
     uint64_t alloc_count;        /* allocations that succeeded, zero bytes included */
     uint64_t free_count;         /* frees that succeeded, NULL included */
-    uint64_t failed_count;       /* allocations and frees that did not succeed */
+    uint64_t failed_count;       /* those that the pool could not do; bad arguments do not count */
     uint64_t vendor_alloc_count; /* calls that asked the backend for memory, failed ones included */
-    uint64_t vendor_free_count;  /* calls that gave it back */
+    uint64_t vendor_free_count;  /* calls that gave it back, refused ones included */
 
-    /* Host memory that describes all this. What is only reserved, so that a free cannot fail, and
-     * was never touched is not counted. */
+    /* Host memory that describes all this. The part of an array that is reserved, so that a free
+     * cannot fail, and has never been used is not counted. */
     size_t metadata_bytes;
 
-    /* Of every request of one byte or more so far. */
+    /* Of every allocation of one byte or more so far. */
     uint64_t size_histogram[TARN_STATS_HISTOGRAM_BINS];
 } tarn_stats;
 

@@ -48,7 +48,8 @@ typedef enum tarn_status {
  * that is no status. Any thread, any time. */
 TARN_API const char *tarn_status_name(tarn_status status);
 
-/* What the status means, as a sentence without a full stop. Static text, never NULL. */
+/* What the status means, as a sentence without a full stop; for a number that is no status, that it is
+ * none. Static text, never NULL. */
 TARN_API const char *tarn_status_sentence(tarn_status status);
 
 /* What went wrong last in the calling thread. */

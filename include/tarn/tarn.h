@@ -35,7 +35,8 @@
  *  - Any thread may call it at any time, on the same pool too, and may free what another allocated.
  *    Destroying a pool while others still use it is the one exception.
  *  - It returns a status and writes its outputs only on TARN_STATUS_OK. A call that fails has
- *    changed nothing. tarn_last_error() then has a sentence with the values involved.
+ *    changed no allocation; one that found no memory may have given wholly free static pools back,
+ *    trying to make room. tarn_last_error() then has a sentence with the values involved.
  *  - It never aborts, throws or prints.
  *  - Sizes and addresses are in bytes.
  *
@@ -104,7 +105,8 @@ typedef struct tarn_pool_options {
 /*
  * Creates a pool. `options` may be NULL for the defaults. No memory is taken from the vendor yet.
  * Errors: INVALID_ARGUMENT (pool_out is NULL); INVALID_OPTIONS (the message names the field);
- * OUT_OF_HOST_MEMORY; and those of tarn_backend_open when options->backend is NULL.
+ * OUT_OF_HOST_MEMORY; what the backend answers when asked for its properties; and those of
+ * tarn_backend_open when options->backend is NULL.
  */
 TARN_API tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_pool **pool_out);
 
@@ -112,7 +114,8 @@ TARN_API tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_poo
  * Destroys a pool and gives its memory back. Refused while allocations are live. NULL is allowed.
  * Afterwards every call on this pool answers INVALID_POOL, until as many other pools have been
  * destroyed that its handle is used again (64).
- * Errors: LIVE_REGIONS (the message counts them; nothing has changed); INVALID_POOL.
+ * Errors: LIVE_REGIONS (the message counts them; nothing has changed); INVALID_POOL;
+ * INVALID_ARGUMENT (it is the process-wide pool, which tarn_default_pool_destroy destroys).
  * A piece that the vendor refuses to take back is not an error of this call: there is nothing that
  * the caller could do about it.
  */
@@ -121,7 +124,7 @@ TARN_API tarn_status tarn_pool_destroy(tarn_pool *pool);
 /*
  * The same, whatever is still live: those addresses become invalid. For the end of a program that
  * does not free everything; tarn_pool_stats before it tells how much that is.
- * Errors: INVALID_POOL.
+ * Errors: INVALID_POOL; INVALID_ARGUMENT.
  */
 TARN_API tarn_status tarn_pool_destroy_forced(tarn_pool *pool);
 
@@ -129,12 +132,14 @@ TARN_API tarn_status tarn_pool_destroy_forced(tarn_pool *pool);
 
 /*
  * Allocates size_bytes. The address is a multiple of 256. Zero bytes succeed with a NULL address.
- * Takes the smallest free region that is large enough, among equals that of the lowest index in the
- * oldest static pool (best fit); the same sequence of calls gives the same offsets on every machine
- * and backend. When no free region is large enough the pool grows, which is when the vendor is
- * called.
+ * Takes the smallest free region that is large enough, among equals the one at the lowest index (best
+ * fit). Indexes run through the static pools in the order in which they were made, but for one that
+ * takes the place of one given back. So where the backends round sizes alike, the same sequence of
+ * calls gives the same offsets. When no free region is large enough the pool grows, which is when the
+ * vendor is called.
  * Errors: INVALID_POOL; INVALID_ARGUMENT (address_out is NULL); SIZE_TOO_LARGE; OVER_LIMIT;
- * OUT_OF_MEMORY; OUT_OF_HOST_MEMORY; VENDOR_ERROR.
+ * OUT_OF_MEMORY (also for what is more than the backend's largest allocation); OUT_OF_HOST_MEMORY;
+ * VENDOR_ERROR.
  * Cost: O(log n) in free regions, tens of nanoseconds; growth costs what the vendor's call costs.
  */
 TARN_API tarn_status tarn_pool_alloc(tarn_pool *pool, size_t size_bytes, void **address_out);
@@ -179,7 +184,8 @@ TARN_API tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *
  *     TARN_GROWTH    growth factor, 1 or more
  *     TARN_CHUNK     chunk size: like TARN_INITIAL
  *     TARN_DEVICE    number of the device
- * A value that does not parse makes every call answer INVALID_ENVIRONMENT, and the message names it.
+ * A value that does not parse makes every call that would create the pool answer
+ * INVALID_ENVIRONMENT, and the message names it.
  * At the end of the process its memory is left to the system and the driver.
  */
 TARN_API tarn_status tarn_malloc(size_t size_bytes, void **address_out); /* as tarn_pool_alloc */
@@ -218,7 +224,8 @@ typedef struct tarn_allocation {
  * the process.
  * Errors: INVALID_ARGUMENT (found_out is NULL or its struct_bytes is wrong); NOT_LIVE (the address
  * is in a pool but in no live allocation); FOREIGN_ADDRESS (in no pool).
- * Cost: O(pools + log n) in the regions of the pool; under its lock.
+ * Cost: a search of the static pools of each pool, then at most 128 looks into a hash table; under
+ * each pool's lock in turn.
  */
 TARN_API tarn_status tarn_pool_find(const void *address, tarn_allocation *found_out);
 

@@ -155,12 +155,10 @@ static const tarn_backend_operations operations = {
 
 static tarn_status open_failed(int number, tarn_backend_result result)
 {
-    const char *vendors_words = result.vendor_code != 0
-                                    ? cudaGetErrorString((cudaError_t)result.vendor_code)
-                                    : "no call failed";
     return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
                           "cannot open CUDA device %d: %s (CUDA: %s)", number,
-                          tarn_status_sentence(result.status), vendors_words);
+                          tarn_status_sentence(result.status),
+                          cudaGetErrorString((cudaError_t)result.vendor_code));
 }
 
 static tarn_status check_number(int number)

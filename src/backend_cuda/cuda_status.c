@@ -18,8 +18,8 @@
  * the driver knows, and the runtime hands out its function that tells; when it does not, every other
  * device counts as one without.
  *
- * Cost: the first case adds a cudaGetDevice, tens of nanoseconds; the second two cudaSetDevice; the
- * third a thread, tens of microseconds.
+ * Cost: the first case adds a cudaGetDevice to the call, the second two cudaSetDevice besides, the
+ * third making and joining a thread.
  * Threads: any. In the third case cudaStreamPerThread is the new thread's, not the caller's; the
  * caller cannot have work on its own, since it never had the device.
  */

@@ -6,7 +6,7 @@
  * wait for the legacy default stream, nor it for them. Events keep no time, which makes them cheaper
  * to record and to ask after.
  *
- * Cost: that of the vendor's calls, about a microsecond each.
+ * Cost: that of the vendor's calls.
  * Threads: any; the runtime does the locking.
  */
 #include "cuda_device.h"

@@ -48,7 +48,7 @@ static inline bool tn_round_up_fits(size_t value, size_t power_of_two, size_t *r
     return true;
 }
 
-/* How many units of power_of_two hold `value`. Cannot overflow. */
+/* How many units of 2^unit_log2 hold `value`. Cannot overflow. */
 static inline size_t tn_count_units(size_t value, unsigned unit_log2)
 {
     return (value >> unit_log2) + ((value & (((size_t)1 << unit_log2) - 1)) != 0);

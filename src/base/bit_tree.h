@@ -6,10 +6,10 @@
  *     level 1   [ 1.....1 ] [ 0 ] ...                       one bit a word of level 0
  *     level 0   [ 1..1.. ] [ 0 ] ... [ .1.... ] ...         one bit a member
  *
- * Finding the next member looks at no word that is zero: from a word up to the first level that has
- * a later bit, and down again along lowest bits.
+ * Finding the next member goes from a word up to the first level that has a later bit, and down
+ * again along lowest bits: it looks at no empty word on the way down.
  *
- * Cost: every call O(levels), three for a quarter of a million. Memory: a bit a possible member and
+ * Cost: set, clear and find O(levels), three for a quarter of a million; the others O(members). Memory: a bit a possible member and
  * 1/63 more; pages that no member has touched are not resident.
  * Threads: none of it locks; the owner does.
  * Always true: a bit above level 0 is set if and only if its word below is not zero.

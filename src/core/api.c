@@ -14,8 +14,8 @@
 
 static TN_COLD tarn_status fail_for_pool(const tarn_pool *pool)
 {
-    return tn_fail(TARN_STATUS_INVALID_POOL,
-                   pool ? "the pool at %p has been destroyed" : "the pool is NULL (%p)",
+    if (!pool) return tn_fail(TARN_STATUS_INVALID_POOL, "the pool is NULL");
+    return tn_fail(TARN_STATUS_INVALID_POOL, "the pool at %p has been destroyed",
                    (const void *)pool);
 }
 
@@ -116,10 +116,22 @@ tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_pool **pool_
     return status;
 }
 
+/* Destroying the process-wide pool behind tarn_malloc's back would leave it a handle of nothing. */
+static tarn_status check_destroyable(const tarn_pool *pool)
+{
+    if (!tn_pool_is_open(pool)) return fail_for_pool(pool);
+    if (pool->is_process_wide) {
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
+                       "this is the process-wide pool: use tarn_default_pool_destroy");
+    }
+    return TARN_STATUS_OK;
+}
+
 tarn_status tarn_pool_destroy(tarn_pool *pool)
 {
     if (!pool) return TARN_STATUS_OK;
-    if (!tn_pool_is_open(pool)) return fail_for_pool(pool);
+    tarn_status status = check_destroyable(pool);
+    if (status != TARN_STATUS_OK) return status;
     size_t live_count = tn_pool_live_count(pool);
     if (live_count > 0) {
         return tn_fail(TARN_STATUS_LIVE_REGIONS, "the pool still has %zu live allocations",
@@ -131,7 +143,8 @@ tarn_status tarn_pool_destroy(tarn_pool *pool)
 tarn_status tarn_pool_destroy_forced(tarn_pool *pool)
 {
     if (!pool) return TARN_STATUS_OK;
-    if (!tn_pool_is_open(pool)) return fail_for_pool(pool);
+    tarn_status status = check_destroyable(pool);
+    if (status != TARN_STATUS_OK) return status;
     tn_pool_registry_close(pool);
     tn_pool_fini(pool);
     tn_pool_registry_rest_handle(pool);

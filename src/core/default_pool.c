@@ -11,7 +11,7 @@
 #include "../base/sync.h"
 
 #include "environment.h"
-#include "tarn/tarn.h"
+#include "pool_registry.h"
 
 static struct tn_mutex lock = TN_MUTEX_INIT;
 static tarn_pool *_Atomic pool; /* written under the lock */
@@ -49,6 +49,7 @@ static tarn_status create(tarn_pool **pool_out)
     status = limit_of(&opened, environment.limit_percent, &options->limit_bytes);
     if (status == TARN_STATUS_OK) status = tarn_pool_create(options, pool_out);
     if (status == TARN_STATUS_OK) {
+        (*pool_out)->is_process_wide = true;
         backend = opened;
     } else {
         tarn_backend_close(&opened);
@@ -92,18 +93,28 @@ tarn_status tarn_free(void *address)
     tarn_pool *current = atomic_load_explicit(&pool, memory_order_acquire);
     if (TN_LIKELY(current != NULL)) return tarn_pool_free(current, address);
     if (!address) return TARN_STATUS_OK;
-    return tn_fail(TARN_STATUS_FOREIGN_ADDRESS, "%p: nothing is allocated in the process-wide pool",
-                   address);
+    tarn_allocation found;
+    if (tn_pool_registry_find(address, NULL, &found) != TN_FIND_RESULT_FOREIGN) {
+        return tn_fail(TARN_STATUS_WRONG_POOL, "%p belongs to another pool than tarn_malloc's",
+                       address);
+    }
+    return tn_fail(TARN_STATUS_FOREIGN_ADDRESS, "%p belongs to no pool", address);
 }
 
 tarn_status tarn_default_pool_destroy(void)
 {
+    tarn_status status = TARN_STATUS_OK;
     tn_mutex_lock(&lock);
     tarn_pool *current = atomic_load(&pool);
-    tarn_status status = tarn_pool_destroy(current);
-    if (status == TARN_STATUS_OK && current) {
-        atomic_store(&pool, NULL);
-        tarn_backend_close(&backend);
+    if (current) {
+        current->is_process_wide = false;
+        status = tarn_pool_destroy(current);
+        if (status == TARN_STATUS_OK) {
+            atomic_store(&pool, NULL);
+            tarn_backend_close(&backend);
+        } else {
+            current->is_process_wide = true;
+        }
     }
     tn_mutex_unlock(&lock);
     return status;

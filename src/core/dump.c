@@ -60,8 +60,8 @@ static size_t copy_regions(const struct tarn_pool *pool, const struct tn_static_
 static void copy_static_pools(const struct tarn_pool *pool, struct picture *picture)
 {
     size_t region_count = 0;
-    for (uint32_t i = 0; i < pool->static_pool_count; i++) {
-        const struct tn_static_pool *static_pool = pool->static_pools[i];
+    for (uint32_t i = 0; i < pool->list.count; i++) {
+        const struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
         size_t count = copy_regions(pool, static_pool, picture->regions + region_count);
         picture->static_pools[i] = (struct dumped_static_pool){
             .id = static_pool->id,
@@ -73,34 +73,50 @@ static void copy_static_pools(const struct tarn_pool *pool, struct picture *pict
     }
 }
 
-/* Under the pool's lock; false: no host memory, and nothing is left behind. */
-static bool copy_locked(const struct tarn_pool *pool, struct picture *picture)
+/* Room for as much as the pool has now. False: no host memory, and nothing is left behind. */
+static bool make_room(struct picture *picture, struct tarn_pool *pool)
 {
-    picture->static_pool_count = pool->static_pool_count;
+    tn_mutex_lock(&pool->lock);
+    picture->static_pool_count = pool->list.count;
     picture->region_count = pool->index.region_count;
+    tn_mutex_unlock(&pool->lock);
+    /* A little more than that, since others may allocate before the copy is made. */
+    picture->static_pool_count += 4;
+    picture->region_count += picture->region_count / 8 + 64;
     picture->static_pools =
-        tn_host_memory_alloc((picture->static_pool_count + 1) * sizeof *picture->static_pools);
-    picture->regions = tn_host_memory_alloc((picture->region_count + 1) * sizeof *picture->regions);
-    if (!picture->static_pools || !picture->regions) {
-        picture_fini(picture);
-        return false;
+        tn_host_memory_alloc(picture->static_pool_count * sizeof *picture->static_pools);
+    picture->regions = tn_host_memory_alloc(picture->region_count * sizeof *picture->regions);
+    if (picture->static_pools && picture->regions) return true;
+    picture_fini(picture);
+    return false;
+}
+
+/* Copies all of one instant; false: there is more than there is room for. */
+static bool copy_at_once(struct picture *picture, struct tarn_pool *pool)
+{
+    tn_mutex_lock(&pool->lock);
+    bool fits = pool->list.count <= picture->static_pool_count &&
+                pool->index.region_count <= picture->region_count;
+    if (fits) {
+        picture->static_pool_count = pool->list.count;
+        tn_pool_stats_locked(pool, &picture->stats);
+        copy_static_pools(pool, picture);
     }
-    copy_static_pools(pool, picture);
-    return true;
+    tn_mutex_unlock(&pool->lock);
+    return fits;
 }
 
 static bool picture_init(struct picture *picture, struct tarn_pool *pool)
 {
     *picture = (struct picture){
-        .stats = TARN_STATS_INIT,
         .chunk_bytes = (size_t)1 << pool->chunk_log2,
         .backend_name = pool->backend.operations->name,
     };
-    tn_pool_stats(pool, &picture->stats);
-    tn_mutex_lock(&pool->lock);
-    bool is_copied = copy_locked(pool, picture);
-    tn_mutex_unlock(&pool->lock);
-    return is_copied;
+    for (;;) {
+        if (!make_room(picture, pool)) return false;
+        if (copy_at_once(picture, pool)) return true;
+        picture_fini(picture);
+    }
 }
 
 /* --- text --------------------------------------------------------------------------------------- */

@@ -72,20 +72,42 @@ static tarn_status read_limit(struct tn_environment *environment)
 {
     const char *name = "TARN_LIMIT";
     const char *value = value_of(name);
+    size_t bytes;
     if (!value || parse_percent(value, &environment->limit_percent)) return TARN_STATUS_OK;
-    if (parse_bytes(value, &environment->options.limit_bytes)) return TARN_STATUS_OK;
-    return fail_for(name, value, "a number of bytes such as 8G, or 1% to 100%");
+    if (!parse_bytes(value, &bytes) || bytes < environment->options.chunk_bytes) {
+        return fail_for(name, value,
+                        "a number of bytes such as 8G, a chunk or more, or 1% to 100%");
+    }
+    environment->options.limit_bytes = bytes;
+    return TARN_STATUS_OK;
+}
+
+/* 2, 1.5. By hand, since strtod takes the decimal point that the program's locale has. */
+static bool parse_factor(const char *text, double *factor_out)
+{
+    size_t whole, fraction = 0;
+    const char *rest;
+    double scale = 1.0;
+    if (!parse_number(text, &whole, &rest)) return false;
+    if (rest[0] == '.') {
+        const char *digits = rest + 1;
+        if (!parse_number(digits, &fraction, &rest)) return false;
+        for (; digits < rest; digits++) {
+            scale *= 10.0;
+        }
+    }
+    *factor_out = (double)whole + (double)fraction / scale;
+    return *rest == '\0';
 }
 
 static tarn_status read_growth(double *factor)
 {
     const char *name = "TARN_GROWTH";
     const char *value = value_of(name);
+    double number;
     if (!value) return TARN_STATUS_OK;
-    char *rest;
-    double number = strtod(value, &rest);
-    if (!isdigit((unsigned char)value[0]) || *rest != '\0' || !(number >= 1.0)) {
-        return fail_for(name, value, "a factor of 1 or more");
+    if (!parse_factor(value, &number) || number < 1.0) {
+        return fail_for(name, value, "a factor of 1 or more such as 1.5");
     }
     *factor = number;
     return TARN_STATUS_OK;
@@ -120,9 +142,9 @@ tarn_status tn_environment_read(struct tn_environment *environment_out)
 {
     struct tn_environment environment = { .options = TARN_POOL_OPTIONS_INIT };
     tarn_status status = read_bytes("TARN_INITIAL", &environment.options.initial_bytes);
+    if (status == TARN_STATUS_OK) status = read_chunk(&environment.options.chunk_bytes);
     if (status == TARN_STATUS_OK) status = read_limit(&environment);
     if (status == TARN_STATUS_OK) status = read_growth(&environment.options.growth_factor);
-    if (status == TARN_STATUS_OK) status = read_chunk(&environment.options.chunk_bytes);
     if (status == TARN_STATUS_OK) status = read_device(&environment.device);
     if (status == TARN_STATUS_OK) *environment_out = environment;
     return status;

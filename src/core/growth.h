@@ -4,7 +4,8 @@
  * the calls.
  *
  * The wish is the growth factor times the largest static pool held, or the initial size when none
- * is. It is cut down to what the caps allow and never below what the request needs. When the vendor
+ * is, as a multiple of the vendor's granularity where the caps leave room for that. It is cut down to
+ * what the caps allow and never below what the request needs. When the vendor
  * refuses, the wish halves until only the need is left. A wish that was refused is remembered and
  * not repeated until memory was returned. The need itself is always tried: somebody else may have
  * given memory back meanwhile, and refusing without asking would be a false out-of-memory.
@@ -24,9 +25,10 @@ struct tn_growth_policy {
 };
 
 struct tn_growth_state {
-    size_t footprint_bytes; /* held now */
-    size_t largest_bytes;   /* of one static pool held now; 0: none is held */
-    size_t refused_bytes;   /* smallest wish that was refused; SIZE_MAX: none was */
+    size_t footprint_bytes;    /* held now */
+    size_t largest_bytes;      /* of one static pool held now; 0: none is held */
+    size_t refused_bytes;      /* smallest wish that was refused; SIZE_MAX: none was */
+    size_t numbered_bytes_max; /* of one more static pool, by the chunk numbers that are left */
 };
 
 /* The size to ask for first. 0 when not even needed_bytes, which is not 0, is allowed. */

@@ -17,6 +17,7 @@ void tn_live_map_fini(struct tn_live_map *map)
 
 bool tn_live_map_reserve(struct tn_live_map *map, uint32_t live_count)
 {
+    if (live_count > TN_CHUNK_COUNT_MAX) return false;
     void *buckets = map->buckets;
     if (!tn_host_memory_grow_array(&buckets, &map->bucket_capacity, map->bucket_count,
                                    live_count * TN_LIVE_MAP_BUCKETS_PER_REGION,

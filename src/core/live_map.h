@@ -7,7 +7,7 @@
  * insert ever rehashes the whole table.
  * After W. Litwin, "Linear hashing: a new tool for file and table addressing", VLDB 1980.
  *
- * Cost: find, insert, remove O(1) expected. Memory: 8 bytes a live region.
+ * Cost: find, insert, remove O(1) expected. Memory: 8 bytes for each of the most regions that were ever live.
  * Buckets must have been reserved, so no other call allocates and none can fail.
  * Threads: none of it locks; the pool does.
  * Always true: a live region is linked in the bucket of its first chunk, and nothing else is.

@@ -22,16 +22,12 @@
 static struct tn_growth_policy growth_policy(const tarn_pool_options *options,
                                              const tarn_device_properties *properties)
 {
-    size_t static_pool_bytes_max;
-    if (!tn_multiply_fits(TN_CHUNK_COUNT_MAX, options->chunk_bytes, &static_pool_bytes_max)) {
-        static_pool_bytes_max = SIZE_MAX;
-    }
     return (struct tn_growth_policy){
         .initial_bytes = options->initial_bytes,
         .factor = options->growth_factor,
         .growth_bytes_max = options->growth_bytes_max ? options->growth_bytes_max : SIZE_MAX,
         .limit_bytes = options->limit_bytes ? options->limit_bytes : SIZE_MAX,
-        .allocation_bytes_max = tn_min(properties->allocation_bytes_max, static_pool_bytes_max),
+        .allocation_bytes_max = properties->allocation_bytes_max,
         .granularity_bytes = properties->granularity_bytes,
     };
 }
@@ -39,7 +35,7 @@ static struct tn_growth_policy growth_policy(const tarn_pool_options *options,
 tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *options,
                          const tarn_backend *backend, bool owns_backend)
 {
-    tarn_device_properties properties;
+    tarn_device_properties properties = { 0 };
     tarn_backend_result result = backend->operations->get_properties(backend->state, &properties);
     if (result.status != TARN_STATUS_OK) {
         return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
@@ -61,31 +57,27 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     tn_mutex_init(&pool->lock);
     tn_mutex_init(&pool->growth_lock);
     pool->chunk_log2 = tn_lowest_bit(options->chunk_bytes);
-    pool->static_pool_count = 0;
-    pool->static_pools = NULL;
-    pool->by_address = NULL;
-    pool->static_pools_capacity = 0;
-    pool->by_address_capacity = 0;
+    tn_static_pool_list_init(&pool->list);
     pool->stats = (struct tn_stats){ 0 };
     pool->refused_bytes = SIZE_MAX;
     pool->growth = growth_policy(options, &properties);
     pool->backend_alignment_bytes = properties.alignment_bytes;
     pool->backend = *backend;
     pool->owns_backend = owns_backend;
+    pool->is_process_wide = false;
     return TARN_STATUS_OK;
 }
 
 void tn_pool_fini(struct tarn_pool *pool)
 {
-    for (uint32_t i = 0; i < pool->static_pool_count; i++) {
-        struct tn_static_pool *static_pool = pool->static_pools[i];
+    for (uint32_t i = 0; i < pool->list.count; i++) {
+        struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
         pool->backend.operations->release(pool->backend.state, static_pool->backing,
                                           static_pool->backing_bytes);
         tn_static_pool_destroy(static_pool);
     }
     tn_region_index_fini(&pool->index);
-    tn_host_memory_free(pool->static_pools);
-    tn_host_memory_free(pool->by_address);
+    tn_static_pool_list_fini(&pool->list);
     if (pool->owns_backend) tarn_backend_close(&pool->backend);
     tn_mutex_fini(&pool->growth_lock);
     tn_mutex_fini(&pool->lock);
@@ -93,119 +85,19 @@ void tn_pool_fini(struct tarn_pool *pool)
 
 /* --- the list of static pools ------------------------------------------------------------------ */
 
-/* How many static pools lie wholly before the address, and so where one that holds it stands. */
-static uint32_t place_of_address(const struct tarn_pool *pool, uintptr_t address)
-{
-    uint32_t low = 0, high = pool->static_pool_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (pool->by_address[middle]->end_address <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
-/* The static pool whose chunks the address is among, or NULL. */
-static struct tn_static_pool *static_pool_of_address(const struct tarn_pool *pool,
-                                                     uintptr_t address)
-{
-    uint32_t place = place_of_address(pool, address);
-    if (place == pool->static_pool_count) return NULL;
-    struct tn_static_pool *found = pool->by_address[place];
-    return address >= found->first_address ? found : NULL;
-}
-
-/* How many static pools have their chunks before the one with this number. */
-static uint32_t place_of_chunk(const struct tarn_pool *pool, uint32_t chunk)
-{
-    uint32_t low = 0, high = pool->static_pool_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (pool->static_pools[middle]->first_chunk <= chunk) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
-static struct tn_static_pool *static_pool_of_region(const struct tarn_pool *pool, uint32_t region)
-{
-    uint32_t chunk = pool->index.regions[region].first_chunk;
-    return pool->static_pools[place_of_chunk(pool, chunk) - 1];
-}
-
-/* The lowest chunk numbers that are not in use, chunk_count of them from a group's start on. */
-static bool find_free_numbers(const struct tarn_pool *pool, uint32_t chunk_count,
-                              uint32_t *first_chunk_out)
-{
-    size_t first = 0;
-    for (uint32_t i = 0; i < pool->static_pool_count; i++) {
-        const struct tn_static_pool *held = pool->static_pools[i];
-        if (first + chunk_count <= held->first_chunk) break;
-        size_t end = (size_t)held->first_chunk + held->chunk_count;
-        first = tn_round_down(end + TN_START_GROUP_CHUNKS - 1, TN_START_GROUP_CHUNKS);
-    }
-    if (first + chunk_count > TN_CHUNK_COUNT_MAX) return false;
-    *first_chunk_out = (uint32_t)first;
-    return true;
-}
-
-static void insert_into_array(struct tn_static_pool **array, uint32_t count, uint32_t place,
-                              struct tn_static_pool *inserted)
-{
-    for (uint32_t i = count; i > place; i--) {
-        array[i] = array[i - 1];
-    }
-    array[place] = inserted;
-}
-
-static void remove_from_array(struct tn_static_pool **array, uint32_t count,
-                              const struct tn_static_pool *removed)
-{
-    uint32_t i = 0;
-    while (array[i] != removed) {
-        i++;
-    }
-    for (; i + 1 < count; i++) {
-        array[i] = array[i + 1];
-    }
-}
-
-/* Makes room for one more in the list. Under both locks. */
-static bool reserve_list(struct tarn_pool *pool)
-{
-    uint32_t needed = pool->static_pool_count + 1;
-    void *static_pools = pool->static_pools, *by_address = pool->by_address;
-    bool has_room =
-        tn_host_memory_grow_array(&static_pools, &pool->static_pools_capacity,
-                                  pool->static_pool_count, needed, sizeof *pool->static_pools) &&
-        tn_host_memory_grow_array(&by_address, &pool->by_address_capacity, pool->static_pool_count,
-                                  needed, sizeof *pool->by_address);
-    pool->static_pools = static_pools;
-    pool->by_address = by_address;
-    return has_room;
-}
-
 /* Adds a static pool; false: no host memory, or no numbers left for its chunks. Under both locks. */
 static bool insert_static_pool(struct tarn_pool *pool, struct tn_static_pool *added)
 {
     uint32_t first_chunk;
-    if (!find_free_numbers(pool, added->chunk_count, &first_chunk) || !reserve_list(pool) ||
+    if (!tn_static_pool_list_find_numbers(&pool->list, added->chunk_count, TN_START_GROUP_CHUNKS,
+                                          TN_CHUNK_COUNT_MAX, &first_chunk) ||
+        !tn_static_pool_list_reserve(&pool->list) ||
         !tn_region_index_reserve_span(&pool->index, first_chunk, added->chunk_count)) {
         return false;
     }
     added->first_chunk = first_chunk;
     added->head = tn_region_index_add_span(&pool->index, first_chunk, added->chunk_count);
-    insert_into_array(pool->static_pools, pool->static_pool_count,
-                      place_of_chunk(pool, first_chunk), added);
-    insert_into_array(pool->by_address, pool->static_pool_count,
-                      place_of_address(pool, added->first_address), added);
-    pool->static_pool_count++;
+    tn_static_pool_list_insert(&pool->list, added);
     tn_stats_count_growth(&pool->stats, added->backing_bytes);
     return true;
 }
@@ -214,10 +106,13 @@ static bool insert_static_pool(struct tarn_pool *pool, struct tn_static_pool *ad
 static void remove_static_pool(struct tarn_pool *pool, const struct tn_static_pool *removed)
 {
     tn_region_index_remove_span(&pool->index, removed->head);
-    remove_from_array(pool->by_address, pool->static_pool_count, removed);
-    remove_from_array(pool->static_pools, pool->static_pool_count, removed);
-    pool->static_pool_count--;
+    tn_static_pool_list_remove(&pool->list, removed);
     tn_stats_count_shrinkage(&pool->stats, removed->backing_bytes);
+}
+
+static struct tn_static_pool *static_pool_of_region(const struct tarn_pool *pool, uint32_t region)
+{
+    return tn_static_pool_list_find_chunk(&pool->list, pool->index.regions[region].first_chunk);
 }
 
 /* --- alloc from what is held ------------------------------------------------------------------- */
@@ -320,10 +215,16 @@ static struct tn_growth_state growth_state(struct tarn_pool *pool)
     struct tn_growth_state state = { .refused_bytes = pool->refused_bytes };
     tn_mutex_lock(&pool->lock);
     state.footprint_bytes = pool->stats.footprint_bytes;
-    for (uint32_t i = 0; i < pool->static_pool_count; i++) {
-        state.largest_bytes = tn_max(state.largest_bytes, pool->static_pools[i]->backing_bytes);
+    for (uint32_t i = 0; i < pool->list.count; i++) {
+        const struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
+        state.largest_bytes = tn_max(state.largest_bytes, static_pool->backing_bytes);
     }
+    uint32_t numbers =
+        tn_static_pool_list_longest_run(&pool->list, TN_START_GROUP_CHUNKS, TN_CHUNK_COUNT_MAX);
     tn_mutex_unlock(&pool->lock);
+    if (!tn_multiply_fits(numbers, (size_t)1 << pool->chunk_log2, &state.numbered_bytes_max)) {
+        state.numbered_bytes_max = SIZE_MAX;
+    }
     return state;
 }
 
@@ -349,10 +250,13 @@ static bool is_as_promised(const struct tarn_pool *pool, const struct backing *b
            ((uintptr_t)backing->address & (pool->backend_alignment_bytes - 1)) == 0;
 }
 
-/* Gives back what the pool took. Without `lock`. */
+/* Gives back what the pool took. Under growth_lock alone. */
 static tarn_backend_result release(struct tarn_pool *pool, const struct backing *backing)
 {
     pool->refused_bytes = SIZE_MAX;
+    tn_mutex_lock(&pool->lock);
+    pool->stats.vendor_free_count++;
+    tn_mutex_unlock(&pool->lock);
     return pool->backend.operations->release(pool->backend.state, backing->address,
                                              backing->size_bytes);
 }
@@ -388,8 +292,8 @@ static struct tn_static_pool *detach_free_static_pool(struct tarn_pool *pool, si
 {
     struct tn_static_pool *newest = NULL;
     tn_mutex_lock(&pool->lock);
-    for (uint32_t i = 0; i < pool->static_pool_count; i++) {
-        struct tn_static_pool *candidate = pool->static_pools[i];
+    for (uint32_t i = 0; i < pool->list.count; i++) {
+        struct tn_static_pool *candidate = pool->list.by_chunk[i].static_pool;
         if (pool->stats.footprint_bytes - candidate->backing_bytes < keep_bytes) continue;
         if (newest && candidate->id < newest->id) continue;
         if (tn_region_index_span_is_free(&pool->index, candidate->head)) newest = candidate;
@@ -399,11 +303,12 @@ static struct tn_static_pool *detach_free_static_pool(struct tarn_pool *pool, si
     return newest;
 }
 
-/* Gives wholly free static pools back as long as keep_bytes remain. Under growth_lock. */
-static tarn_status release_free_static_pools(struct tarn_pool *pool, size_t keep_bytes,
-                                             size_t *released_bytes_out)
+/* Gives wholly free static pools back as long as keep_bytes remain. OK, or what the vendor last
+ * answered to a piece that it refused. Under growth_lock. */
+static tarn_backend_result release_free_static_pools(struct tarn_pool *pool, size_t keep_bytes,
+                                                     size_t *released_bytes_out)
 {
-    tarn_status status = TARN_STATUS_OK;
+    tarn_backend_result refusal = TARN_BACKEND_RESULT_OK;
     *released_bytes_out = 0;
     struct tn_static_pool *detached;
     while ((detached = detach_free_static_pool(pool, keep_bytes)) != NULL) {
@@ -413,13 +318,10 @@ static tarn_status release_free_static_pools(struct tarn_pool *pool, size_t keep
         if (result.status == TARN_STATUS_OK) {
             *released_bytes_out += backing.size_bytes;
         } else {
-            status =
-                tn_fail_vendor(TARN_STATUS_VENDOR_ERROR, result.vendor_code, result.vendor_name,
-                               "the %s backend did not take %zu bytes back",
-                               pool->backend.operations->name, backing.size_bytes);
+            refusal = result;
         }
     }
-    return status;
+    return refusal;
 }
 
 /* Makes a static pool of the backing and serves the request from it. Under growth_lock. */
@@ -444,32 +346,46 @@ no_static_pool:
     return NO_HOST_MEMORY;
 }
 
-static tarn_status fail_growth(struct tarn_pool *pool, const struct request *request,
-                               tarn_backend_result result)
+/* Why not even the need may be asked for. */
+static tarn_status fail_for_caps(struct tarn_pool *pool, const struct request *request,
+                                 size_t needed)
 {
     struct tn_growth_state state = growth_state(pool);
     size_t limit = pool->growth.limit_bytes;
-    const char *backend = pool->backend.operations->name;
-    if (result.status == TARN_STATUS_OVER_LIMIT && limit != SIZE_MAX) {
+    if (needed > pool->growth.allocation_bytes_max) {
+        return tn_fail(TARN_STATUS_OUT_OF_MEMORY,
+                       "%zu bytes aligned to %zu need more than the %s backend's largest "
+                       "allocation, %zu bytes",
+                       request->size_bytes, request->alignment_bytes,
+                       pool->backend.operations->name, pool->growth.allocation_bytes_max);
+    }
+    if (needed > limit || state.footprint_bytes > limit - needed) {
         return tn_fail(TARN_STATUS_OVER_LIMIT,
                        "no free region holds %zu bytes, and the pool cannot grow: it holds %zu of "
                        "at most %zu bytes",
                        request->size_bytes, state.footprint_bytes, limit);
     }
-    if (result.status == TARN_STATUS_OVER_LIMIT) {
-        return tn_fail(TARN_STATUS_OUT_OF_MEMORY,
-                       "%zu bytes are more than the %s backend's largest allocation, %zu bytes",
-                       request->size_bytes, backend, pool->growth.allocation_bytes_max);
-    }
+    return tn_fail(TARN_STATUS_OUT_OF_MEMORY,
+                   "no free region holds %zu bytes, and the pool cannot grow: it can have %zu "
+                   "chunks of %zu bytes in all",
+                   request->size_bytes, (size_t)TN_CHUNK_COUNT_MAX, (size_t)1 << pool->chunk_log2);
+}
+
+static tarn_status fail_growth(struct tarn_pool *pool, const struct request *request, size_t needed,
+                               tarn_backend_result result)
+{
+    const char *backend = pool->backend.operations->name;
+    if (result.status == TARN_STATUS_OVER_LIMIT) return fail_for_caps(pool, request, needed);
     if (result.status == TARN_STATUS_OUT_OF_MEMORY) {
         return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
                               "no free region holds %zu bytes, and the %s backend has no more "
                               "memory: the pool holds %zu bytes",
-                              request->size_bytes, backend, state.footprint_bytes);
+                              request->size_bytes, backend, growth_state(pool).footprint_bytes);
     }
     return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
-                          "the %s backend failed to give memory for %zu bytes", backend,
-                          request->size_bytes);
+                          "the %s backend failed to give memory for %zu bytes: %s", backend,
+                          request->size_bytes,
+                          result.vendor_name ? result.vendor_name : "no reason");
 }
 
 static tarn_status fail_for_host_memory(const struct request *request)
@@ -487,14 +403,21 @@ static bool may_pass_later(const struct tarn_pool *pool, size_t needed, tarn_bac
            needed <= pool->growth.allocation_bytes_max;
 }
 
+static enum serve_result lock_and_serve(struct tarn_pool *pool, const struct request *request,
+                                        void **address_out)
+{
+    tn_mutex_lock(&pool->lock);
+    enum serve_result served = serve(pool, request, address_out);
+    tn_mutex_unlock(&pool->lock);
+    return served;
+}
+
 /* Under growth_lock. */
 static tarn_status grow_and_serve(struct tarn_pool *pool, const struct request *request,
                                   void **address_out)
 {
     /* Another thread may have grown the pool, or freed, while this one waited. */
-    tn_mutex_lock(&pool->lock);
-    enum serve_result served = serve(pool, request, address_out);
-    tn_mutex_unlock(&pool->lock);
+    enum serve_result served = lock_and_serve(pool, request, address_out);
     if (served == SERVED) return TARN_STATUS_OK;
     if (served == NO_HOST_MEMORY) return fail_for_host_memory(request);
 
@@ -510,9 +433,13 @@ static tarn_status grow_and_serve(struct tarn_pool *pool, const struct request *
         (void)release_free_static_pools(pool, 0, &released_bytes);
         if (released_bytes > 0) result = acquire_backing(pool, needed, &backing);
     }
-    if (result.status != TARN_STATUS_OK) return fail_growth(pool, request, result);
-    if (serve_from_new(pool, &backing, request, address_out) == SERVED) return TARN_STATUS_OK;
-    return fail_for_host_memory(request);
+    if (result.status == TARN_STATUS_OK) {
+        served = serve_from_new(pool, &backing, request, address_out);
+        return served == SERVED ? TARN_STATUS_OK : fail_for_host_memory(request);
+    }
+    /* Others may have freed enough while the vendor was being asked. */
+    if (lock_and_serve(pool, request, address_out) == SERVED) return TARN_STATUS_OK;
+    return fail_growth(pool, request, needed, result);
 }
 
 /* --- alloc and free ---------------------------------------------------------------------------- */
@@ -549,9 +476,7 @@ tarn_status tn_pool_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alig
     if (!request_init(&request, pool, size_bytes, alignment_bytes)) {
         return fail_for_size(pool, size_bytes);
     }
-    tn_mutex_lock(&pool->lock);
-    enum serve_result served = serve(pool, &request, address_out);
-    tn_mutex_unlock(&pool->lock);
+    enum serve_result served = lock_and_serve(pool, &request, address_out);
     if (TN_LIKELY(served == SERVED)) return TARN_STATUS_OK;
     return alloc_slowly(pool, &request, address_out);
 }
@@ -559,7 +484,7 @@ tarn_status tn_pool_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alig
 /* Frees what starts at the address. False, and nothing has changed: nothing does. Under `lock`. */
 static bool free_locked(struct tarn_pool *pool, uintptr_t address)
 {
-    const struct tn_static_pool *owner = static_pool_of_address(pool, address);
+    const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
     if (TN_UNLIKELY(!owner)) return false;
     uint32_t chunk = tn_static_pool_chunk_of(owner, address);
     if (TN_UNLIKELY(tn_static_pool_address_of(owner, chunk) != address)) return false;
@@ -598,10 +523,17 @@ void tn_pool_count_empty_free(struct tarn_pool *pool)
 
 tarn_status tn_pool_trim(struct tarn_pool *pool, size_t keep_bytes, size_t *released_bytes_out)
 {
+    size_t released_bytes;
     tn_mutex_lock(&pool->growth_lock);
-    tarn_status status = release_free_static_pools(pool, keep_bytes, released_bytes_out);
+    tarn_backend_result refusal = release_free_static_pools(pool, keep_bytes, &released_bytes);
     tn_mutex_unlock(&pool->growth_lock);
-    return status;
+    if (refusal.status != TARN_STATUS_OK) {
+        return tn_fail_vendor(TARN_STATUS_VENDOR_ERROR, refusal.vendor_code, refusal.vendor_name,
+                              "the %s backend did not take memory back; %zu bytes were given back",
+                              pool->backend.operations->name, released_bytes);
+    }
+    *released_bytes_out = released_bytes;
+    return TARN_STATUS_OK;
 }
 
 /* --- queries ----------------------------------------------------------------------------------- */
@@ -635,7 +567,7 @@ static void describe(struct tarn_pool *pool, const struct tn_static_pool *owner,
 static enum tn_find_result find_locked(struct tarn_pool *pool, uintptr_t address,
                                        tarn_allocation *found_out)
 {
-    const struct tn_static_pool *owner = static_pool_of_address(pool, address);
+    const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
     if (!owner) return TN_FIND_RESULT_FOREIGN;
     uint32_t chunk = tn_static_pool_chunk_of(owner, address);
     uint32_t region = tn_region_index_find_live(&pool->index, chunk);
@@ -656,8 +588,8 @@ enum tn_find_result tn_pool_find(struct tarn_pool *pool, const void *address,
 static void sum_up_free(const struct tarn_pool *pool, tarn_stats *stats)
 {
     size_t held_bytes = 0;
-    for (uint32_t i = 0; i < pool->static_pool_count; i++) {
-        held_bytes += (size_t)pool->static_pools[i]->chunk_count << pool->chunk_log2;
+    for (uint32_t i = 0; i < pool->list.count; i++) {
+        held_bytes += (size_t)pool->list.by_chunk[i].static_pool->chunk_count << pool->chunk_log2;
     }
     stats->free_bytes = held_bytes - pool->stats.used_bytes;
     stats->free_region_count = pool->index.by_size.region_count;
@@ -670,18 +602,17 @@ static void sum_up_free(const struct tarn_pool *pool, tarn_stats *stats)
 
 static size_t metadata_bytes(const struct tarn_pool *pool)
 {
-    size_t list_bytes = ((size_t)pool->static_pools_capacity + pool->by_address_capacity) *
-                        sizeof *pool->static_pools;
-    return sizeof *pool + list_bytes + pool->static_pool_count * sizeof **pool->static_pools +
+    size_t list_bytes = ((size_t)pool->list.by_chunk_capacity + pool->list.by_address_capacity) *
+                        sizeof *pool->list.by_chunk;
+    return sizeof *pool + list_bytes + pool->list.count * sizeof(struct tn_static_pool) +
            tn_region_index_metadata_bytes(&pool->index);
 }
 
-void tn_pool_stats(struct tarn_pool *pool, tarn_stats *stats_out)
+void tn_pool_stats_locked(const struct tarn_pool *pool, tarn_stats *stats_out)
 {
-    tn_mutex_lock(&pool->lock);
     const struct tn_stats *counted = &pool->stats;
-    tarn_stats stats = {
-        .struct_bytes = sizeof stats,
+    *stats_out = (tarn_stats){
+        .struct_bytes = sizeof *stats_out,
         .requested_bytes = counted->requested_bytes,
         .requested_bytes_max = counted->requested_bytes_max,
         .used_bytes = counted->used_bytes,
@@ -690,7 +621,7 @@ void tn_pool_stats(struct tarn_pool *pool, tarn_stats *stats_out)
         .footprint_bytes_max = counted->footprint_bytes_max,
         .live_count = counted->live_count,
         .live_count_max = counted->live_count_max,
-        .static_pool_count = pool->static_pool_count,
+        .static_pool_count = pool->list.count,
         .alloc_count = counted->alloc_count,
         .free_count = counted->free_count,
         .failed_count = counted->failed_count,
@@ -699,11 +630,16 @@ void tn_pool_stats(struct tarn_pool *pool, tarn_stats *stats_out)
         .metadata_bytes = metadata_bytes(pool),
     };
     for (unsigned i = 0; i < TARN_STATS_HISTOGRAM_BINS; i++) {
-        stats.size_histogram[i] = counted->size_histogram[i];
+        stats_out->size_histogram[i] = counted->size_histogram[i];
     }
-    sum_up_free(pool, &stats);
+    sum_up_free(pool, stats_out);
+}
+
+void tn_pool_stats(struct tarn_pool *pool, tarn_stats *stats_out)
+{
+    tn_mutex_lock(&pool->lock);
+    tn_pool_stats_locked(pool, stats_out);
     tn_mutex_unlock(&pool->lock);
-    *stats_out = stats;
 }
 
 /* --- check ------------------------------------------------------------------------------------- */
@@ -713,8 +649,8 @@ static const char *check_sums(const struct tarn_pool *pool)
 {
     const struct tn_region_index *index = &pool->index;
     size_t footprint = 0, used = 0, requested = 0;
-    for (uint32_t i = 0; i < pool->static_pool_count; i++) {
-        footprint += pool->static_pools[i]->backing_bytes;
+    for (uint32_t i = 0; i < pool->list.count; i++) {
+        footprint += pool->list.by_chunk[i].static_pool->backing_bytes;
     }
     for (uint32_t region = 0; region < index->fresh; region++) {
         const struct tn_region *r = &index->regions[region];
@@ -729,28 +665,11 @@ static const char *check_sums(const struct tarn_pool *pool)
     return tn_stats_check(&pool->stats);
 }
 
-static const char *check_list(const struct tarn_pool *pool)
-{
-    if (pool->index.span_count != pool->static_pool_count) {
-        return "the list of static pools and the region index have lost count";
-    }
-    for (uint32_t i = 1; i < pool->static_pool_count; i++) {
-        const struct tn_static_pool *before = pool->static_pools[i - 1];
-        if (before->first_chunk + before->chunk_count > pool->static_pools[i]->first_chunk) {
-            return "the static pools are not in the order of their chunks";
-        }
-        if (pool->by_address[i - 1]->end_address > pool->by_address[i]->first_address) {
-            return "the static pools are not in the order of their addresses";
-        }
-    }
-    return NULL;
-}
-
 /* Under `lock`. NULL, or what is wrong, with the static pool that it is wrong in, if it is one. */
 static const char *check_locked(const struct tarn_pool *pool, uint64_t *id_out)
 {
-    for (uint32_t i = 0; i < pool->static_pool_count; i++) {
-        const struct tn_static_pool *static_pool = pool->static_pools[i];
+    for (uint32_t i = 0; i < pool->list.count; i++) {
+        const struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
         *id_out = static_pool->id;
         const char *fault = tn_region_index_check_span(
             &pool->index, static_pool->head, static_pool->first_chunk, static_pool->chunk_count);
@@ -758,8 +677,12 @@ static const char *check_locked(const struct tarn_pool *pool, uint64_t *id_out)
     }
     *id_out = 0;
     const char *fault = tn_region_index_check(&pool->index);
-    if (!fault) fault = check_list(pool);
-    return fault ? fault : check_sums(pool);
+    if (!fault) fault = tn_static_pool_list_check(&pool->list);
+    if (fault) return fault;
+    if (pool->index.span_count != pool->list.count) {
+        return "the list of static pools and the region index have lost count";
+    }
+    return check_sums(pool);
 }
 
 tarn_status tn_pool_check(struct tarn_pool *pool)

@@ -3,12 +3,13 @@
  * pool: what the user holds: a list of static pools on one device, with locking, growth and
  * statistics.
  *
- * Two locks. `lock` guards the regions and counters and is held for tens of nanoseconds; no vendor
- * call and no user code runs under it. `growth_lock` lets one thread at a time change the list of
- * static pools; vendor calls run under it alone, so that others allocate and free meanwhile.
- * Order: registry lock, growth_lock, lock.
+ * Two locks. `lock` guards the regions and counters. It is held for tens of nanoseconds, and longer
+ * where the arrays of the metadata grow; no vendor call and no user code runs under it.
+ * `growth_lock` lets one thread at a time change the list of static pools; vendor calls run under it
+ * alone, so that others allocate and free meanwhile. Order: registry lock, growth_lock, lock.
  *
- * What these functions are handed was checked by api.c. They report their own failures by tn_fail.
+ * What these functions are handed was checked by api.c. They report their failures by tn_fail, but
+ * for tn_pool_free, whose caller has more to say.
  */
 #ifndef TN_POOL_H
 #define TN_POOL_H
@@ -23,7 +24,7 @@
 
 #include "growth.h"
 #include "region_index.h"
-#include "static_pool.h"
+#include "static_pool_list.h"
 #include "stats.h"
 
 enum tn_pool_state {
@@ -36,23 +37,21 @@ struct tarn_pool {
     _Atomic uint32_t state;
     struct tarn_pool *next_handle; /* under the registry's lock */
 
-    struct tn_mutex lock;
+    /* The same from init to fini, and read without a lock. */
     unsigned chunk_log2;
-    uint32_t static_pool_count;
-    struct tn_region_index index;
-    /* The same static pools twice; changed under both locks, read under either. */
-    struct tn_static_pool **static_pools; /* ascending by chunk number */
-    struct tn_static_pool **by_address;   /* ascending by address */
-    struct tn_stats stats;
-
-    struct tn_mutex growth_lock;
-    uint32_t static_pools_capacity; /* under growth_lock, as what follows */
-    uint32_t by_address_capacity;
-    size_t refused_bytes; /* see tn_growth_state */
     struct tn_growth_policy growth;
     size_t backend_alignment_bytes;
     tarn_backend backend;
     bool owns_backend;
+    bool is_process_wide; /* tarn_malloc's, which has a destroy of its own */
+
+    struct tn_mutex lock;
+    struct tn_static_pool_list list; /* changed under both locks, read under either */
+    struct tn_region_index index;
+    struct tn_stats stats;
+
+    struct tn_mutex growth_lock;
+    size_t refused_bytes; /* see tn_growth_state */
 };
 
 /* Fills in a handle from the registry. On success the pool owns the backend if so told. Errors:
@@ -60,7 +59,7 @@ struct tarn_pool {
 tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *options,
                          const tarn_backend *backend, bool owns_backend);
 
-/* Gives everything back, whatever is live, and leaves the handle empty. */
+/* Gives everything back, whatever is live. */
 void tn_pool_fini(struct tarn_pool *pool);
 
 tarn_status tn_pool_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
@@ -75,6 +74,9 @@ tarn_status tn_pool_trim(struct tarn_pool *pool, size_t keep_bytes, size_t *rele
 
 size_t tn_pool_live_count(struct tarn_pool *pool);
 void tn_pool_stats(struct tarn_pool *pool, tarn_stats *stats_out);
+
+/* The same for a caller that holds `lock`. */
+void tn_pool_stats_locked(const struct tarn_pool *pool, tarn_stats *stats_out);
 
 enum tn_find_result {
     TN_FIND_RESULT_FOUND,

@@ -14,7 +14,7 @@ static struct tarn_pool *wake_longest_resting(void)
 {
     struct tarn_pool *pool = NULL;
     tn_mutex_lock(&lock);
-    if (resting_count >= TN_POOL_REGISTRY_RESTING_MAX) {
+    if (resting_count > TN_POOL_REGISTRY_RESTING_MAX) {
         pool = first_resting;
         first_resting = pool->next_handle;
         resting_count--;

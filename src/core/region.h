@@ -26,7 +26,8 @@
 
 #define TN_REGION_NONE UINT32_MAX
 
-/* Chunks are numbered below this, so that a number and a record's own fit in 31 bits. */
+/* Chunks are numbered below this, so that the number of a chunk fits in 31 bits, and so does that of
+ * a record: there are no more regions than chunks. */
 #define TN_CHUNK_COUNT_MAX ((uint32_t)INT32_MAX)
 
 enum tn_region_state {

@@ -12,7 +12,7 @@
  *
  * Cost: find, carve and free O(log n) in free regions; finding what a chunk lies inside takes at
  * most 128 looks into the live map.
- * Memory: 24 bytes a region, 4 a live one, what the free set by size takes, a bit for 64 chunks.
+ * Memory: 24 bytes a region, 8 a live one, what the free set by size takes, a bit for 64 chunks.
  * Room is reserved before anything is added, and enough for freeing all that is live then; so only
  * the reserve calls allocate, and free cannot fail.
  * Threads: none of it locks; the pool does.

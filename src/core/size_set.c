@@ -196,29 +196,52 @@ size_t tn_size_set_metadata_bytes(const struct tn_size_set *set)
 
 /* --- check ---------------------------------------------------------------------------------- */
 
+static const char *check_binned(const struct tn_region *region, uint32_t bin)
+{
+    if (region->state != TN_REGION_STATE_FREE)
+        return "a region in the free set by size is not free";
+    if (region->chunk_count != bin) {
+        return "a region is in the wrong bin of the free set by size";
+    }
+    return NULL;
+}
+
+/* The regions of a tree one after the other. A region's key is its first chunk if the search from
+ * there on finds it and the search from behind there does not. */
+static const char *check_tree(const struct tn_size_set *set, const struct tn_region *regions,
+                              uint32_t bin, size_t *count_out)
+{
+    const struct tn_key_tree_store *trees = &set->trees;
+    uint32_t root = set->bins[bin] - IS_TREE;
+    if (!tn_key_tree_check(trees, root, count_out)) {
+        return "a key tree of the free set by size is damaged";
+    }
+    if (*count_out < 2) return "a key tree of the free set by size holds fewer than two";
+
+    int32_t from = 0;
+    for (size_t i = 0; i < *count_out; i++) {
+        uint32_t region = tn_key_tree_find_at_least(trees, root, from);
+        if (region == TN_KEY_TREE_NONE) return "a region stands twice in the free set by size";
+        const char *fault = check_binned(&regions[region], bin);
+        if (fault) return fault;
+        int32_t key = tree_key_of(regions[region].first_chunk);
+        if (key < from || tn_key_tree_find_at_least(trees, root, key) != region ||
+            tn_key_tree_find_at_least(trees, root, key + 1) == region) {
+            return "a region stands under a wrong key in the free set by size";
+        }
+        from = key + 1;
+    }
+    return NULL;
+}
+
 /* Counts the regions of one bin, each of which must belong there. NULL, or what is wrong. */
 static const char *check_bin(const struct tn_size_set *set, const struct tn_region *regions,
                              uint32_t bin, size_t *count_out)
 {
     uint32_t content = set->bins[bin];
+    if (content & IS_TREE) return check_tree(set, regions, bin, count_out);
     *count_out = 1;
-    if (content & IS_TREE) {
-        if (!tn_key_tree_check(&set->trees, content - IS_TREE, count_out)) {
-            return "a key tree of the free set by size is damaged";
-        }
-        if (*count_out < 2) return "a key tree of the free set by size holds fewer than two";
-    }
-    uint32_t region = tn_size_set_find(set, bin);
-    for (size_t i = 0; i < *count_out; i++) {
-        if (region == TN_REGION_NONE || regions[region].state != TN_REGION_STATE_FREE) {
-            return "a region in the free set by size is not free";
-        }
-        if (regions[region].chunk_count != bin) {
-            return "a region is in the wrong bin of the free set by size";
-        }
-        region = tn_size_set_find_after(set, bin, regions[region].first_chunk);
-    }
-    return NULL;
+    return check_binned(&regions[content], bin);
 }
 
 static const char *check_giants(const struct tn_size_set *set, const struct tn_region *regions)

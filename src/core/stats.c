@@ -42,7 +42,6 @@ void tn_stats_count_growth(struct tn_stats *stats, size_t backing_bytes)
 void tn_stats_count_shrinkage(struct tn_stats *stats, size_t backing_bytes)
 {
     stats->footprint_bytes -= backing_bytes;
-    stats->vendor_free_count++;
 }
 
 const char *tn_stats_check(const struct tn_stats *stats)

@@ -49,6 +49,7 @@ static tarn_status acquire_locked(struct test_backend *state, size_t size_bytes,
 static tarn_backend_result acquire(void *opaque, size_t size_bytes, void **address_out)
 {
     struct test_backend *state = opaque;
+    if (state->while_acquiring) state->while_acquiring(state->context);
     pthread_mutex_lock(&state->lock);
     tarn_status status = acquire_locked(state, size_bytes, address_out);
     pthread_mutex_unlock(&state->lock);

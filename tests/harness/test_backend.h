@@ -33,6 +33,8 @@ struct test_backend {
     tarn_status failure;      /* with this */
     bool fail_release;
     bool fail_properties;
+    void (*while_acquiring)(void *context); /* called by acquire, as a slow vendor is waited for */
+    void *context;
 
     /* For the test to read. */
     size_t held_bytes;

@@ -6,6 +6,8 @@
 #include "harness/claims.h"
 #include "harness/test_backend.h"
 
+#include "core/pool_registry.h"
+
 struct fixture {
     struct test_backend backend;
     tarn_backend opened;
@@ -376,7 +378,7 @@ static void handles_are_used_again_only_after_a_rest(void **state)
     tarn_pool *first, *later;
     expect_ok(tarn_pool_create(&fixture->options, &first));
     expect_ok(tarn_pool_destroy(first));
-    for (int i = 0; i < 62; i++) {
+    for (int i = 0; i < TN_POOL_REGISTRY_RESTING_MAX; i++) {
         expect_ok(tarn_pool_create(&fixture->options, &later));
         assert_ptr_not_equal(later, first);
         expect_ok(tarn_pool_destroy(later));

@@ -105,8 +105,8 @@ static void expect_neighbours(struct tn_bit_tree *tree, uint32_t a, uint32_t b)
 
 static void neighbours_are_found_across_every_edge(void **state)
 {
-    static const uint32_t edges[] = { 0,    1,    62,     63,     64,     65,     127,
-                                      128,  4095, 4096,   4097,   8191,   8192,   262143,
+    static const uint32_t edges[] = { 0,      1,      62,     63,     64,    65,   127,
+                                      128,    4095,   4096,   4097,   8191,  8192, 262143,
                                       262144, 262145, 266240, 299998, 299999 };
     enum {
         COUNT = sizeof edges / sizeof edges[0]
@@ -323,7 +323,8 @@ static void a_bit_above_that_lies_is_found(void **state)
     (void)state;
     struct tn_bit_tree tree = new_tree(5000);
     tn_bit_tree_set(&tree, 3);
-    expect_damage_found(&tree, 0, 1 << 3); /* the only member goes: level 1 says that there is one */
+    expect_damage_found(&tree, 0,
+                        1 << 3); /* the only member goes: level 1 says that there is one */
     expect_damage_found(&tree, 1, 1 << 0); /* level 1 denies the member */
     expect_damage_found(&tree, 1, 1 << 1); /* level 1 has one bit too many */
     expect_damage_found(&tree, 2, 1 << 0);

@@ -145,6 +145,7 @@ static void a_request_above_the_vendors_largest_allocation_is_refused(void **sta
 {
     struct fixture *fixture = *state;
     fixture->backend.allocation_bytes_max = 256 * KIB;
+    fixture->options.limit_bytes = 1024 * KIB;
     tarn_pool *pool = create(fixture);
     void *address;
     expect_status(TARN_STATUS_OUT_OF_MEMORY, tarn_pool_alloc(pool, 300 * KIB, &address));
@@ -240,6 +241,32 @@ static void so_they_are_under_a_limit(void **state)
     expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc(pool, 400 * KIB, &address));
     /* No release could have helped that one, so none was made. */
     assert_int_equal(stats_of(pool).vendor_free_count, 1);
+    destroy(fixture, pool);
+}
+
+struct freeing {
+    tarn_pool *pool;
+    void *address;
+};
+
+static void free_meanwhile(void *context)
+{
+    struct freeing *freeing = context;
+    if (freeing->address) expect_ok(tarn_pool_free(freeing->pool, freeing->address));
+    freeing->address = NULL;
+}
+
+static void what_is_freed_while_the_vendor_refuses_is_not_overlooked(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->backend.capacity_bytes = 64 * KIB;
+    tarn_pool *pool = create(fixture);
+    alloc(pool, KIB);
+    struct freeing freeing = { pool, alloc(pool, 60 * KIB) };
+    fixture->backend.while_acquiring = free_meanwhile;
+    fixture->backend.context = &freeing;
+    alloc(pool, 50 * KIB);
+    assert_null(freeing.address);
     destroy(fixture, pool);
 }
 
@@ -340,7 +367,7 @@ static void a_new_static_pool_takes_the_numbers_of_one_that_left(void **state)
         expect_ok(tarn_pool_trim(pool, 0, NULL));
         expect_ok(tarn_pool_check(pool));
     }
-    assert_true(pool->static_pools[pool->static_pool_count - 1]->first_chunk < 4096);
+    assert_true(pool->list.by_chunk[pool->list.count - 1].static_pool->first_chunk < 4096);
     destroy(fixture, pool);
 }
 
@@ -352,7 +379,7 @@ static void a_piece_that_the_vendor_refuses_is_reported(void **state)
     fixture->backend.fail_release = true;
     size_t released = 77;
     expect_status(TARN_STATUS_VENDOR_ERROR, tarn_pool_trim(pool, 0, &released));
-    expect_message("65536 bytes");
+    expect_message("0 bytes were given back");
     assert_int_equal(released, 77);
     assert_int_equal(stats_of(pool).footprint_bytes, 0);
     fixture->backend.fail_release = false;
@@ -370,7 +397,21 @@ static void more_chunks_than_there_are_numbers_are_refused(void **state)
     alloc(pool, third);
     alloc(pool, third);
     void *address;
-    assert_int_not_equal(tarn_pool_alloc(pool, third * 3 / 2, &address), TARN_STATUS_OK);
+    unsigned before = fixture->backend.acquire_count;
+    expect_status(TARN_STATUS_OUT_OF_MEMORY, tarn_pool_alloc(pool, third * 3 / 2, &address));
+    expect_message("2147483647 chunks of 256 bytes in all");
+    assert_int_equal(fixture->backend.acquire_count, before);
+    destroy(fixture, pool);
+}
+
+static void growth_makes_do_with_the_numbers_that_are_left(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->options.chunk_bytes = 256;
+    tarn_pool *pool = create(fixture);
+    size_t half = (size_t)INT32_MAX / 2 * 256;
+    alloc(pool, half);
+    alloc(pool, 1024 * 1024 * KIB);
     assert_int_equal(fixture->backend.piece_count, 2);
     destroy(fixture, pool);
 }
@@ -492,22 +533,23 @@ static void check_names_what_is_damaged(void **state)
     pool->index.span_count++;
     expect_fault(pool, "lost count");
     pool->index.span_count--;
-    struct tn_static_pool *first = pool->by_address[0];
-    pool->by_address[0] = pool->by_address[1];
-    pool->by_address[1] = first;
+    struct tn_static_pool_list *list = &pool->list;
+    struct tn_static_pool_place first = list->by_address[0];
+    list->by_address[0] = list->by_address[1];
+    list->by_address[1] = first;
     expect_fault(pool, "order of their addresses");
-    pool->by_address[1] = pool->by_address[0];
-    pool->by_address[0] = first;
-    first = pool->static_pools[0];
-    pool->static_pools[0] = pool->static_pools[1];
-    pool->static_pools[1] = first;
+    list->by_address[1] = list->by_address[0];
+    list->by_address[0] = first;
+    first = list->by_chunk[0];
+    list->by_chunk[0] = list->by_chunk[1];
+    list->by_chunk[1] = first;
     expect_fault(pool, "order of their chunks");
-    pool->static_pools[1] = pool->static_pools[0];
-    pool->static_pools[0] = first;
+    list->by_chunk[1] = list->by_chunk[0];
+    list->by_chunk[0] = first;
 
-    pool->static_pools[0]->chunk_count--;
+    list->by_chunk[0].static_pool->chunk_count--;
     expect_fault(pool, "static pool ");
-    pool->static_pools[0]->chunk_count++;
+    list->by_chunk[0].static_pool->chunk_count++;
     destroy(fixture, pool);
 }
 
@@ -528,6 +570,7 @@ int main(void)
         CASE(out_of_memory_keeps_the_vendors_words),
         CASE(free_static_pools_are_given_up_for_a_request_that_needs_them),
         CASE(so_they_are_under_a_limit),
+        CASE(what_is_freed_while_the_vendor_refuses_is_not_overlooked),
         CASE(another_failure_of_the_vendor_is_passed_on),
         CASE(memory_that_is_less_aligned_than_promised_is_refused),
         CASE(misaligned_backing_is_cut_on_chunk_boundaries),
@@ -536,6 +579,7 @@ int main(void)
         CASE(a_new_static_pool_takes_the_numbers_of_one_that_left),
         CASE(a_piece_that_the_vendor_refuses_is_reported),
         CASE(more_chunks_than_there_are_numbers_are_refused),
+        CASE(growth_makes_do_with_the_numbers_that_are_left),
         CASE(every_host_allocation_may_fail),
         CASE(freeing_allocates_no_host_memory),
         CASE(check_names_what_is_damaged),

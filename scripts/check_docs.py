@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+Checks that what the documents name is there.
+
+  scripts/check_docs.py              the tree this script is in; prints each fault, exits 1 if any
+  scripts/check_docs.py --self-test  plants faults of every kind and expects each to be found
+
+The documents are all .md files but CHANGELOG.md, which may speak of what is gone. The rules, each a
+function below:
+  - a relative link leads to a file or folder
+  - a link whose text is the name of a function, as in [`tn_fail`](../src/base/error.c), leads to the
+    file that the function stands in; any other `name` must occur in the file that it links to
+  - a `path` in code type is there: from the root, from the document's folder or from include/; or it
+    is the bare name of some file; a * in it must match something
+  - every tarn_, tn_, TARN_ and TN_ name, in text and in code, is one of the code, outside comments
+What is in angle brackets or has a part like NAME in capitals stands for something else.
+"""
+
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+SKIPPED_FOLDERS = {".git", "build"}
+SKIPPED_DOCUMENTS = {"CHANGELOG.md"}
+C_SUFFIXES = {".c", ".h", ".cpp", ".hpp"}
+
+# What counts as code that a name can be of, besides files without a suffix, such as scripts.
+CODE_SUFFIXES = C_SUFFIXES | {".cmake", ".in", ".json", ".map", ".py", ".sh", ".txt", ""}
+
+FENCE = re.compile(r"^\s*(```|~~~)")
+SPAN = re.compile(r"`([^`]+)`")
+LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
+PATH = re.compile(r"[\w.*/-]+")
+FILE_NAME = re.compile(r"\.(c|h|cpp|hpp|cmake|gz|in|json|map|md|py|sh|txt)$")
+PLACEHOLDER = re.compile(r"<|\.\.\.|(^|[/_.])[A-Z]{3,}([/_.]|$)")
+KNOWN_CAPITALS = re.compile(r"(README|CHANGELOG|CONTRIBUTING|LICENSE|CMakeLists|CMakePresets)")
+NAME = re.compile(r"(?<![\w/.-])(?:tarn|tn|TARN|TN)_\w+")
+IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+COMMENT_OR_STRING = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+HASH_COMMENT = re.compile(r"(?m)(^|\s)#[^\n]*")
+
+
+def without_comments(path, text):
+    """The code of a file; what a string says counts, since names are in some of them."""
+    if path.suffix in C_SUFFIXES or path.suffix == ".map":
+        return COMMENT_OR_STRING.sub(lambda m: m[0] if m[0][0] == '"' else " ", text)
+    if path.suffix in {".in", ".json"}:
+        return text
+    return HASH_COMMENT.sub(" ", text)
+
+
+def functions_of(code):
+    """The functions that stand in a C file, bodies and all."""
+    code = COMMENT_OR_STRING.sub('""', code)
+    code = re.sub(r"(?m)^\s*#(?:[^\n]*\\\n)*[^\n]*", "", code)
+    code = re.sub(r'extern\s+""\s*\{', "", code)
+    top_level, depth = [], 0
+    for piece in re.split(r"([{}])", code):
+        if piece == "{":
+            if depth == 0:
+                top_level.append("{")
+            depth += 1
+        elif piece == "}":
+            depth = max(depth - 1, 0)
+            if depth == 0:
+                top_level.append("\n;")
+        elif depth == 0:
+            top_level.append(piece)
+    return set(re.findall(r"(\w+)\s*\([^;{}]*\)\s*\{", "".join(top_level)))
+
+
+class Tree:
+    """The files below a root: which there are, what their code says, and which are documents."""
+
+    def __init__(self, root):
+        self.root = root
+        self.files = sorted(
+            path.relative_to(root) for path in root.rglob("*")
+            if path.is_file() and not SKIPPED_FOLDERS & set(path.relative_to(root).parts))
+        self.folders = {parent for file in self.files for parent in file.parents}
+        self.file_set = set(self.files)
+        self.base_names = {file.name for file in self.files}
+        self.documents = [file for file in self.files
+                          if file.suffix == ".md" and file.name not in SKIPPED_DOCUMENTS]
+        self.code = {}
+        self.functions = {}
+        for file in self.files:
+            if file.suffix in CODE_SUFFIXES and file.name != Path(__file__).name:
+                text = (root / file).read_text(errors="replace")
+                self.code[file] = without_comments(file, text)
+            if file.suffix in C_SUFFIXES:
+                self.functions[file] = functions_of(self.code[file])
+        self.names = {name for code in self.code.values() for name in IDENTIFIER.findall(code)}
+        self.all_functions = set().union(*self.functions.values())
+        self.faults = []
+
+    def report(self, file, number, text):
+        self.faults.append(f"{file}:{number}: {text}")
+
+    def lines(self, document):
+        """Yields (line number, line, whether it is in a block of code)."""
+        is_code = False
+        for number, line in enumerate((self.root / document).read_text().splitlines(), 1):
+            if FENCE.match(line):
+                is_code = not is_code
+            else:
+                yield number, line, is_code
+
+    def find(self, document, name):
+        """The file or folder that a path in a document means, or None."""
+        for base in (document.parent, Path("."), Path("include"), Path("src")):
+            path = (self.root / base / name).resolve()
+            if path.is_relative_to(self.root):
+                path = path.relative_to(self.root)
+                if path in self.folders or path in self.file_set:
+                    return path
+        return None
+
+
+def check_links(tree, document, number, line):
+    for text, target in LINK.findall(line):
+        target = target.split("#")[0]
+        if not target or re.match(r"\w+:", target):
+            continue
+        path = (tree.root / document.parent / target).resolve()
+        if not path.is_relative_to(tree.root) or not path.exists():
+            tree.report(document, number, f"the link to {target} leads nowhere")
+            continue
+        label = SPAN.fullmatch(text)
+        if label:
+            check_label(tree, document, number, label[1], path.relative_to(tree.root))
+
+
+def check_label(tree, document, number, label, path):
+    """Whether what a link is labelled with is in the file that it leads to."""
+    names = IDENTIFIER.findall(label)
+    if path not in tree.code or not names or FILE_NAME.search(label) or "/" in label:
+        return
+    name = names[-1]
+    if name in tree.all_functions:
+        if name not in tree.functions.get(path, set()):
+            tree.report(document, number, f"function {name} does not stand in {path}")
+    elif name not in IDENTIFIER.findall(tree.code[path]):
+        tree.report(document, number, f"{name} does not occur in {path}")
+
+
+def looks_like_a_path(tree, text):
+    if not PATH.fullmatch(text):
+        return False
+    if PLACEHOLDER.search(KNOWN_CAPITALS.sub("", text)):
+        return False
+    if FILE_NAME.search(text):
+        return True
+    first = text.split("/")[0]
+    return "/" in text and first != "build" and Path(first) in tree.folders
+
+
+def check_paths(tree, document, number, line):
+    for span in SPAN.findall(line):
+        if not looks_like_a_path(tree, span) or span.startswith("build/"):
+            continue
+        if "*" in span:
+            patterns = [str(document.parent / span), span] if "/" in span else ["**/" + span]
+            is_there = any(any(tree.root.glob(pattern)) for pattern in patterns)
+        else:
+            is_there = tree.find(document, span) is not None or span in tree.base_names
+        if not is_there:
+            tree.report(document, number, f"there is no {span}")
+
+
+def check_names(tree, document, number, line):
+    for match in NAME.finditer(line):
+        name = match[0]
+        if line[match.end():match.end() + 1] == "*" or name.endswith("_"):
+            prefix = name
+            if not any(known.startswith(prefix) for known in tree.names):
+                tree.report(document, number, f"no name starts with {prefix}")
+        elif name not in tree.names:
+            tree.report(document, number, f"there is no {name}")
+
+
+def check(root):
+    """The documents of the tree at root, and all faults in them as lines of text."""
+    tree = Tree(root.resolve())
+    for document in tree.documents:
+        for number, line, is_code in tree.lines(document):
+            check_names(tree, document, number, line)
+            if not is_code:
+                check_links(tree, document, number, line)
+                check_paths(tree, document, number, line)
+    return tree.documents, tree.faults
+
+
+# --- self-test ------------------------------------------------------------------------------------
+
+CLEAN = {
+    "include/tarn/tarn.h": "typedef struct tarn_pool tarn_pool;\nint tarn_pool_alloc(tarn_pool *);\n",
+    "src/base/error.c": '/* tn_ghost */\nint tn_fail(int status)\n{\n    return status;\n}\n',
+    "src/core/pool.h": "static inline int tn_pool_is_open(void)\n{\n    return 1;\n}\n",
+    "src/core/pool.c": '#define TN_PAIR(a) \\\n    do { (a); } while (0)\n'
+                       'struct request {\n    int x;\n};\n'
+                       'static int serve(int a,\n                 int b)\n{\n    return tn_fail(a) + b;\n}\n'
+                       'const char *seed(void)\n{\n    return getenv("TARN_SEED");\n}\n',
+    "src/CMakeLists.txt": "# tarn_gone\nfunction(tarn_add_test)\n",
+    "scripts/test": "#!/bin/sh\n",
+    "docs/tour.md": "[`tn_fail`](../src/base/error.c), [`serve`](../src/core/pool.c), "
+                    "[`struct request`](../src/core/pool.c), [`tn_pool_is_open`](../src/core/pool.h),\n"
+                    "`src/core`, `tarn/tarn.h`, `pool.c`, `src/*/pool.h`, `po*.c`, `tests/unit/test_NAME.c`, "
+                    "`scripts/test -L unit`, `TARN_SEED`, tarn_pool_alloc, `tarn_pool_*`, TN_PAIR,\n"
+                    "`core/pool.c`, `build/release/bin`, [web](https://example.org/tn_no.c), tarn_add_test.\n"
+                    "```\nwhatever.c tn_fail()\n```\n",
+    "CHANGELOG.md": "tarn_removed\n",
+}
+
+# Each adds one line to the document, and says what must be reported.
+PLANTED = [
+    ("[gone](gone.md)", "the link to gone.md leads nowhere"),
+    ("[out](../../../etc/passwd)", "leads nowhere"),
+    ("[`tn_fail`](../src/core/pool.c)", "function tn_fail does not stand in src/core/pool.c"),
+    ("[`serve`](../src/base/error.c)", "function serve does not stand in src/base/error.c"),
+    ("[`struct gone`](../src/core/pool.c)", "gone does not occur in src/core/pool.c"),
+    ("`src/core/gone.c`", "there is no src/core/gone.c"),
+    ("`gone.h`", "there is no gone.h"),
+    ("`src/gone`", "there is no src/gone"),
+    ("`tests/*/test_*.c`", "there is no tests/*/test_*.c"),
+    ("`gone_*.c`", "there is no gone_*.c"),
+    ("tn_gone does it", "there is no tn_gone"),
+    ("`tarn_pool_gone()`", "there is no tarn_pool_gone"),
+    ("`TARN_GONE`", "there is no TARN_GONE"),
+    ("`tarn_gone_*`", "no name starts with tarn_gone_"),
+    ("tn_ghost is in a comment alone", "there is no tn_ghost"),
+    ("```\ntn_gone();\n```", "there is no tn_gone"),
+]
+
+
+def faults_of(files):
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            file = Path(folder) / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        return check(Path(folder))[1]
+
+
+def self_test():
+    failures = []
+    clean = faults_of(CLEAN)
+    if clean:
+        failures.append(f"the clean tree has faults: {clean}")
+    for line, expected in PLANTED:
+        found = faults_of({**CLEAN, "docs/tour.md": CLEAN["docs/tour.md"] + line + "\n"})
+        if len(found) != 1 or expected not in found[0]:
+            failures.append(f"{line!r}: expected {expected!r}, found {found}")
+    print("\n".join(failures) or f"{len(PLANTED)} planted faults, all found")
+    return 1 if failures else 0
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        return self_test()
+    if sys.argv[1:]:
+        print("usage: check_docs.py [--self-test]", file=sys.stderr)
+        return 2
+    documents, faults = check(Path(__file__).parent.parent)
+    print("\n".join(faults) or f"{len(documents)} documents name what is there")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* static_pool_list: two sorted arrays. */
+#include "static_pool_list.h"
+
+#include "../base/arith.h"
+#include "../base/host_memory.h"
+
+void tn_static_pool_list_init(struct tn_static_pool_list *list)
+{
+    *list = (struct tn_static_pool_list){ 0 };
+}
+
+void tn_static_pool_list_fini(struct tn_static_pool_list *list)
+{
+    tn_host_memory_free(list->by_chunk);
+    tn_host_memory_free(list->by_address);
+    tn_static_pool_list_init(list);
+}
+
+static bool reserve_place(struct tn_static_pool_place **places, uint32_t *capacity, uint32_t count)
+{
+    void *items = *places;
+    if (!tn_host_memory_grow_array(&items, capacity, count, count + 1, sizeof **places)) {
+        return false;
+    }
+    *places = items;
+    return true;
+}
+
+bool tn_static_pool_list_reserve(struct tn_static_pool_list *list)
+{
+    return reserve_place(&list->by_chunk, &list->by_chunk_capacity, list->count) &&
+           reserve_place(&list->by_address, &list->by_address_capacity, list->count);
+}
+
+static void insert_place(struct tn_static_pool_place *places, uint32_t count,
+                         struct tn_static_pool_place added)
+{
+    uint32_t place = tn_static_pool_places_before(places, count, added.end);
+    for (uint32_t i = count; i > place; i--) {
+        places[i] = places[i - 1];
+    }
+    places[place] = added;
+}
+
+void tn_static_pool_list_insert(struct tn_static_pool_list *list, struct tn_static_pool *added)
+{
+    uint64_t end_chunk = (uint64_t)added->first_chunk + added->chunk_count;
+    insert_place(list->by_chunk, list->count, (struct tn_static_pool_place){ end_chunk, added });
+    insert_place(list->by_address, list->count,
+                 (struct tn_static_pool_place){ added->end_address, added });
+    list->count++;
+}
+
+static void remove_place(struct tn_static_pool_place *places, uint32_t count,
+                         const struct tn_static_pool *removed)
+{
+    uint32_t place = 0;
+    while (places[place].static_pool != removed) {
+        place++;
+    }
+    for (; place + 1 < count; place++) {
+        places[place] = places[place + 1];
+    }
+}
+
+void tn_static_pool_list_remove(struct tn_static_pool_list *list,
+                                const struct tn_static_pool *removed)
+{
+    remove_place(list->by_chunk, list->count, removed);
+    remove_place(list->by_address, list->count, removed);
+    list->count--;
+}
+
+bool tn_static_pool_list_find_numbers(const struct tn_static_pool_list *list, uint32_t chunk_count,
+                                      uint32_t alignment, uint32_t chunk_limit,
+                                      uint32_t *first_chunk_out)
+{
+    uint64_t first = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (first + chunk_count <= list->by_chunk[i].static_pool->first_chunk) break;
+        first = tn_round_down(list->by_chunk[i].end + alignment - 1, alignment);
+    }
+    if (first + chunk_count > chunk_limit) return false;
+    *first_chunk_out = (uint32_t)first;
+    return true;
+}
+
+uint32_t tn_static_pool_list_longest_run(const struct tn_static_pool_list *list, uint32_t alignment,
+                                         uint32_t chunk_limit)
+{
+    uint64_t first = 0, longest = 0;
+    for (uint32_t i = 0; i <= list->count; i++) {
+        uint64_t end = i < list->count ? list->by_chunk[i].static_pool->first_chunk : chunk_limit;
+        if (end > first && end - first > longest) longest = end - first;
+        if (i == list->count) break;
+        first = tn_round_down(list->by_chunk[i].end + alignment - 1, alignment);
+    }
+    return (uint32_t)longest;
+}
+
+const char *tn_static_pool_list_check(const struct tn_static_pool_list *list)
+{
+    for (uint32_t i = 1; i < list->count; i++) {
+        if (list->by_chunk[i - 1].end > list->by_chunk[i].static_pool->first_chunk) {
+            return "the static pools are not in the order of their chunks";
+        }
+        if (list->by_address[i - 1].end > list->by_address[i].static_pool->first_address) {
+            return "the static pools are not in the order of their addresses";
+        }
+    }
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct tn_static_pool *by_address = list->by_address[i].static_pool;
+        uint32_t place =
+            tn_static_pool_places_before(list->by_chunk, list->count, by_address->first_chunk);
+        if (place == list->count || list->by_chunk[place].static_pool != by_address) {
+            return "the two orders of the static pools hold different ones";
+        }
+    }
+    return NULL;
+}

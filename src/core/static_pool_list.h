@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * static_pool_list: the static pools of a pool, in two orders: by chunk number, which is the order
+ * of best fit's ties, and by address, for finding the one that an address is in.
+ *
+ *     by chunk     [ 65536 │ ● ] [ 196608 │ ● ] [ 458752 │ ● ]     where each ends, and which it is
+ *
+ * What is compared stands in the array itself, so that a search looks at a cache line or two.
+ *
+ * Cost: find O(log n), insert and remove O(n) in static pools, of which there are few.
+ * Room must have been reserved before an insert, which cannot fail then.
+ * Threads: none of it locks; the pool changes the list under both its locks and reads it under
+ * either.
+ * Always true: the same static pools in both orders; neither chunks nor addresses of two overlap.
+ */
+#ifndef TN_STATIC_POOL_LIST_H
+#define TN_STATIC_POOL_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "static_pool.h"
+
+struct tn_static_pool_place {
+    uint64_t end; /* number of the chunk, resp. address, that is the first beyond it */
+    struct tn_static_pool *static_pool;
+};
+
+struct tn_static_pool_list {
+    struct tn_static_pool_place *by_chunk;
+    struct tn_static_pool_place *by_address;
+    uint32_t count;
+    uint32_t by_chunk_capacity;
+    uint32_t by_address_capacity;
+};
+
+void tn_static_pool_list_init(struct tn_static_pool_list *list);
+void tn_static_pool_list_fini(struct tn_static_pool_list *list);
+
+/* Makes room for one more. False: no host memory. */
+bool tn_static_pool_list_reserve(struct tn_static_pool_list *list);
+
+/* Adds one whose chunks have their numbers. */
+void tn_static_pool_list_insert(struct tn_static_pool_list *list, struct tn_static_pool *added);
+
+/* Takes out one that is there. */
+void tn_static_pool_list_remove(struct tn_static_pool_list *list,
+                                const struct tn_static_pool *removed);
+
+/* The lowest chunk_count chunk numbers in a row that no static pool has, from a multiple of
+ * `alignment` on, a power of two. False: there are none below chunk_limit. */
+bool tn_static_pool_list_find_numbers(const struct tn_static_pool_list *list, uint32_t chunk_count,
+                                      uint32_t alignment, uint32_t chunk_limit,
+                                      uint32_t *first_chunk_out);
+
+/* The most chunk numbers in a row that tn_static_pool_list_find_numbers would find. */
+uint32_t tn_static_pool_list_longest_run(const struct tn_static_pool_list *list, uint32_t alignment,
+                                         uint32_t chunk_limit);
+
+/* NULL, or what is wrong with the orders. Walks everything. */
+const char *tn_static_pool_list_check(const struct tn_static_pool_list *list);
+
+/* How many of the places end at `value` or before it. Without branches on the comparisons, which
+ * cannot be predicted. */
+static inline uint32_t tn_static_pool_places_before(const struct tn_static_pool_place *places,
+                                                    uint32_t count, uint64_t value)
+{
+    uint32_t before = 0;
+    while (count > 1) {
+        uint32_t half = count / 2;
+        before += places[before + half - 1].end <= value ? half : 0;
+        count -= half;
+    }
+    return before + (count == 1 && places[before].end <= value);
+}
+
+/* The static pool whose chunks the address is among, or NULL. */
+static inline struct tn_static_pool *tn_static_pool_list_find_address(
+    const struct tn_static_pool_list *list, uintptr_t address)
+{
+    uint32_t place = tn_static_pool_places_before(list->by_address, list->count, address);
+    if (place == list->count) return NULL;
+    struct tn_static_pool *found = list->by_address[place].static_pool;
+    return address >= found->first_address ? found : NULL;
+}
+
+/* The static pool that a chunk in use is of. */
+static inline struct tn_static_pool *tn_static_pool_list_find_chunk(
+    const struct tn_static_pool_list *list, uint32_t chunk)
+{
+    uint32_t place = tn_static_pool_places_before(list->by_chunk, list->count, chunk);
+    TN_ASSERT(place < list->count && chunk >= list->by_chunk[place].static_pool->first_chunk);
+    return list->by_chunk[place].static_pool;
+}
+
+#endif

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* test_environment: every variable with good values and bad ones, which the message names. */
+#include "core/environment.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/claims.h"
+
+#define KB ((size_t)1 << 10)
+#define MB ((size_t)1 << 20)
+#define GB ((size_t)1 << 30)
+#define TB ((size_t)1 << 40)
+
+static const char *const names[] = { "TARN_INITIAL", "TARN_LIMIT", "TARN_GROWTH", "TARN_CHUNK",
+                                     "TARN_DEVICE" };
+
+static int unset_all(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        unsetenv(names[i]);
+    }
+    return 0;
+}
+
+static struct tn_environment read_with(const char *name, const char *value)
+{
+    struct tn_environment environment;
+    setenv(name, value, 1);
+    expect_ok(tn_environment_read(&environment));
+    unsetenv(name);
+    return environment;
+}
+
+/* The value is refused, the message names the variable and the value, and nothing was written. */
+static void expect_refused(const char *name, const char *value)
+{
+    struct tn_environment environment, before;
+    memset(&environment, 0x5a, sizeof environment);
+    before = environment;
+    setenv(name, value, 1);
+    tarn_status status = tn_environment_read(&environment);
+    unsetenv(name);
+    if (status != TARN_STATUS_INVALID_ENVIRONMENT) {
+        fail_msg("%s=%s: %s", name, value, tarn_status_name(status));
+    }
+    assert_int_equal(tarn_last_error().status, TARN_STATUS_INVALID_ENVIRONMENT);
+    expect_message(name);
+    expect_message(value);
+    assert_memory_equal(&environment, &before, sizeof before);
+}
+
+static void expect_defaults(const struct tn_environment *environment)
+{
+    const tarn_pool_options defaults = TARN_POOL_OPTIONS_INIT;
+    assert_int_equal(environment->options.struct_bytes, defaults.struct_bytes);
+    assert_null(environment->options.backend);
+    assert_int_equal(environment->options.chunk_bytes, defaults.chunk_bytes);
+    assert_int_equal(environment->options.initial_bytes, defaults.initial_bytes);
+    assert_true(environment->options.growth_factor == defaults.growth_factor);
+    assert_int_equal(environment->options.growth_bytes_max, defaults.growth_bytes_max);
+    assert_int_equal(environment->options.limit_bytes, defaults.limit_bytes);
+    assert_int_equal(environment->device, 0);
+    assert_int_equal(environment->limit_percent, 0);
+}
+
+static void variables_that_are_unset_or_empty_change_nothing(void **state)
+{
+    (void)state;
+    struct tn_environment environment;
+    expect_ok(tn_environment_read(&environment));
+    expect_defaults(&environment);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        environment = read_with(names[i], "");
+        expect_defaults(&environment);
+    }
+}
+
+static void all_variables_are_read_together(void **state)
+{
+    (void)state;
+    static const char *const values[] = { "700M", "8G", "1.5", "4K", "3" };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        setenv(names[i], values[i], 1);
+    }
+    struct tn_environment environment;
+    expect_ok(tn_environment_read(&environment));
+    assert_int_equal(environment.options.initial_bytes, 700 * MB);
+    assert_int_equal(environment.options.limit_bytes, 8 * GB);
+    assert_int_equal(environment.limit_percent, 0);
+    assert_true(environment.options.growth_factor == 1.5);
+    assert_int_equal(environment.options.chunk_bytes, 4 * KB);
+    assert_int_equal(environment.device, 3);
+}
+
+/* --- bytes -------------------------------------------------------------------------------------- */
+
+static void expect_initial(const char *value, size_t expected)
+{
+    size_t initial = read_with("TARN_INITIAL", value).options.initial_bytes;
+    if (initial != expected) fail_msg("%s is read as %zu, not %zu", value, initial, expected);
+}
+
+static void sizes_are_bytes_or_have_a_suffix(void **state)
+{
+    (void)state;
+    expect_initial("0", 0);
+    expect_initial("1", 1);
+    expect_initial("123", 123);
+    expect_initial("0064", 64);
+    expect_initial("64K", 64 * KB);
+    expect_initial("64k", 64 * KB);
+    expect_initial("700M", 700 * MB);
+    expect_initial("700m", 700 * MB);
+    expect_initial("2G", 2 * GB);
+    expect_initial("2g", 2 * GB);
+    expect_initial("1T", TB);
+    expect_initial("1t", TB);
+    expect_initial("0T", 0);
+}
+
+static void the_largest_sizes_are_read(void **state)
+{
+    (void)state;
+    expect_initial("18446744073709551613", SIZE_MAX - 2);
+    expect_initial("18446744073709551614", SIZE_MAX - 1);
+    expect_initial("18446744073709551615", SIZE_MAX);
+    expect_initial("16777215T", SIZE_MAX - TB + 1);
+    expect_initial("18014398509481983K", SIZE_MAX - KB + 1);
+}
+
+/* What no variable that holds a size takes. */
+static void expect_bad_sizes_refused(const char *name)
+{
+    static const char *const values[] = {
+        "18446744073709551616", /* more than a size holds, as are the next three */
+        "99999999999999999999999",
+        "16777216T",
+        "18014398509481984K",
+        "-1",
+        "+1",
+        " 1",
+        "1 ",
+        "1.5G",
+        "0x400",
+        "1e9",
+        "1KB",
+        "1KiB",
+        "1P",
+        "M",
+        "KM",
+        "1KK",
+        "1K%",
+        "much",
+        "\xc3\xa9",
+    };
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        expect_refused(name, values[i]);
+    }
+}
+
+static void sizes_that_do_not_parse_are_refused(void **state)
+{
+    (void)state;
+    expect_bad_sizes_refused("TARN_INITIAL");
+    expect_bad_sizes_refused("TARN_LIMIT");
+    expect_bad_sizes_refused("TARN_CHUNK");
+    expect_refused("TARN_INITIAL", "50%");
+    expect_refused("TARN_CHUNK", "50%");
+}
+
+/* --- the limit ---------------------------------------------------------------------------------- */
+
+static void a_limit_is_bytes_or_a_percentage(void **state)
+{
+    (void)state;
+    struct tn_environment environment = read_with("TARN_LIMIT", "8G");
+    assert_int_equal(environment.options.limit_bytes, 8 * GB);
+    assert_int_equal(environment.limit_percent, 0);
+    environment = read_with("TARN_LIMIT", "50%");
+    assert_int_equal(environment.options.limit_bytes, 0);
+    assert_int_equal(environment.limit_percent, 50);
+}
+
+static void a_limit_is_a_chunk_or_more(void **state)
+{
+    (void)state;
+    expect_refused("TARN_LIMIT", "0");
+    expect_refused("TARN_LIMIT", "1023");
+    assert_int_equal(read_with("TARN_LIMIT", "1024").options.limit_bytes, 1024);
+    assert_int_equal(read_with("TARN_LIMIT", "1025").options.limit_bytes, 1025);
+    setenv("TARN_CHUNK", "4K", 1);
+    expect_refused("TARN_LIMIT", "4095");
+    assert_int_equal(read_with("TARN_LIMIT", "4096").options.limit_bytes, 4096);
+}
+
+static void percentages_are_from_1_to_100(void **state)
+{
+    (void)state;
+    expect_refused("TARN_LIMIT", "0%");
+    assert_int_equal(read_with("TARN_LIMIT", "1%").limit_percent, 1);
+    assert_int_equal(read_with("TARN_LIMIT", "2%").limit_percent, 2);
+    assert_int_equal(read_with("TARN_LIMIT", "99%").limit_percent, 99);
+    assert_int_equal(read_with("TARN_LIMIT", "100%").limit_percent, 100);
+    expect_refused("TARN_LIMIT", "101%");
+    expect_refused("TARN_LIMIT", "4294967297%"); /* 1 in 32 bits */
+    expect_refused("TARN_LIMIT", "18446744073709551617%");
+    expect_refused("TARN_LIMIT", "-1%");
+    expect_refused("TARN_LIMIT", "+1%");
+    expect_refused("TARN_LIMIT", "%");
+    expect_refused("TARN_LIMIT", "50%%");
+    expect_refused("TARN_LIMIT", "50% ");
+    expect_refused("TARN_LIMIT", "50 %");
+    expect_refused("TARN_LIMIT", "50.5%");
+}
+
+/* --- the growth factor -------------------------------------------------------------------------- */
+
+static void expect_factor(const char *value, double expected)
+{
+    double factor = read_with("TARN_GROWTH", value).options.growth_factor;
+    if (factor != expected) fail_msg("%s is read as %g, not %g", value, factor, expected);
+}
+
+static void a_factor_is_one_or_more(void **state)
+{
+    (void)state;
+    expect_factor("1", 1.0);
+    expect_factor("1.0", 1.0);
+    expect_factor("1.25", 1.25);
+    expect_factor("2", 2.0);
+    expect_factor("1000.0", 1000.0);
+    expect_factor("01.50", 1.5);
+    expect_factor("1.0625", 1.0625);
+    expect_factor("18446744073709551615", 18446744073709551615.0);
+    expect_refused("TARN_GROWTH", "0.999");
+    expect_refused("TARN_GROWTH", "0");
+    expect_refused("TARN_GROWTH", "-2");
+    expect_refused("TARN_GROWTH", "+2");
+    expect_refused("TARN_GROWTH", " 2");
+    expect_refused("TARN_GROWTH", "2 ");
+    expect_refused("TARN_GROWTH", "2x");
+    expect_refused("TARN_GROWTH", "2,5");
+    expect_refused("TARN_GROWTH", "x");
+    expect_refused("TARN_GROWTH", ".5");
+    expect_refused("TARN_GROWTH", "nan");
+    expect_refused("TARN_GROWTH", "inf");
+    expect_refused("TARN_GROWTH", "1.");
+    expect_refused("TARN_GROWTH", "1.x");
+    expect_refused("TARN_GROWTH", "1.-5");
+    expect_refused("TARN_GROWTH", "1.5.5");
+    expect_refused("TARN_GROWTH", "1e3");
+    expect_refused("TARN_GROWTH", "1e999");
+    expect_refused("TARN_GROWTH", "0x2");
+    expect_refused("TARN_GROWTH", "18446744073709551616");
+    expect_refused("TARN_GROWTH", "1.18446744073709551616");
+    expect_refused("TARN_GROWTH", "50%");
+}
+
+/* --- the chunk ---------------------------------------------------------------------------------- */
+
+static void a_chunk_is_a_power_of_two_within_bounds(void **state)
+{
+    (void)state;
+    assert_int_equal(read_with("TARN_CHUNK", "256").options.chunk_bytes, 256);
+    assert_int_equal(read_with("TARN_CHUNK", "512").options.chunk_bytes, 512);
+    assert_int_equal(read_with("TARN_CHUNK", "1K").options.chunk_bytes, KB);
+    assert_int_equal(read_with("TARN_CHUNK", "64M").options.chunk_bytes, 64 * MB);
+    expect_refused("TARN_CHUNK", "0");
+    expect_refused("TARN_CHUNK", "1");
+    expect_refused("TARN_CHUNK", "128");
+    expect_refused("TARN_CHUNK", "255");
+    expect_refused("TARN_CHUNK", "257");
+    expect_refused("TARN_CHUNK", "1000");
+    expect_refused("TARN_CHUNK", "3K");
+    expect_refused("TARN_CHUNK", "67108863");
+    expect_refused("TARN_CHUNK", "67108865");
+    expect_refused("TARN_CHUNK", "128M");
+    expect_refused("TARN_CHUNK", "9223372036854775808"); /* the highest power of two */
+}
+
+/* --- the device --------------------------------------------------------------------------------- */
+
+static void a_device_is_a_number(void **state)
+{
+    (void)state;
+    assert_int_equal(read_with("TARN_DEVICE", "0").device, 0);
+    assert_int_equal(read_with("TARN_DEVICE", "7").device, 7);
+    assert_int_equal(read_with("TARN_DEVICE", "2147483646").device, INT_MAX - 1);
+    assert_int_equal(read_with("TARN_DEVICE", "2147483647").device, INT_MAX);
+    expect_refused("TARN_DEVICE", "2147483648");
+    expect_refused("TARN_DEVICE", "4294967296"); /* 0 in 32 bits */
+    expect_refused("TARN_DEVICE", "18446744073709551616");
+    expect_refused("TARN_DEVICE", "-1");
+    expect_refused("TARN_DEVICE", "+1");
+    expect_refused("TARN_DEVICE", "1K");
+    expect_refused("TARN_DEVICE", "1.0");
+    expect_refused("TARN_DEVICE", "1 ");
+    expect_refused("TARN_DEVICE", "gpu0");
+}
+
+/* --- messages ----------------------------------------------------------------------------------- */
+
+static void the_first_variable_that_does_not_parse_is_named(void **state)
+{
+    (void)state;
+    struct tn_environment environment;
+    setenv("TARN_GROWTH", "0", 1);
+    setenv("TARN_DEVICE", "x", 1);
+    expect_status(TARN_STATUS_INVALID_ENVIRONMENT, tn_environment_read(&environment));
+    expect_message("TARN_GROWTH");
+    assert_null(strstr(tarn_last_error().message, "TARN_DEVICE"));
+}
+
+static void a_long_value_leaves_room_for_what_was_expected(void **state)
+{
+    (void)state;
+    char value[1000];
+    memset(value, 'x', sizeof value - 1);
+    value[sizeof value - 1] = '\0';
+    struct tn_environment environment;
+    setenv("TARN_LIMIT", value, 1);
+    expect_status(TARN_STATUS_INVALID_ENVIRONMENT, tn_environment_read(&environment));
+    expect_message("TARN_LIMIT");
+    expect_message("1% to 100%");
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, unset_all, unset_all)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(variables_that_are_unset_or_empty_change_nothing),
+        TEST(all_variables_are_read_together),
+        TEST(sizes_are_bytes_or_have_a_suffix),
+        TEST(the_largest_sizes_are_read),
+        TEST(sizes_that_do_not_parse_are_refused),
+        TEST(a_limit_is_bytes_or_a_percentage),
+        TEST(a_limit_is_a_chunk_or_more),
+        TEST(percentages_are_from_1_to_100),
+        TEST(a_factor_is_one_or_more),
+        TEST(a_chunk_is_a_power_of_two_within_bounds),
+        TEST(a_device_is_a_number),
+        TEST(the_first_variable_that_does_not_parse_is_named),
+        TEST(a_long_value_leaves_room_for_what_was_expected),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

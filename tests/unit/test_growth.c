@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* test_growth: each rule by which the size of the next static pool is found, as a claim. */
+#include "core/growth.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "base/arith.h"
+#include "harness/claims.h"
+#include "harness/random.h"
+
+#define KB ((size_t)1 << 10)
+#define MB ((size_t)1 << 20)
+
+/* No caps, and a granularity of 4 KB. */
+static const struct tn_growth_policy plain = {
+    .initial_bytes = 64 * MB,
+    .factor = 2.0,
+    .growth_bytes_max = SIZE_MAX,
+    .limit_bytes = SIZE_MAX,
+    .allocation_bytes_max = SIZE_MAX,
+    .granularity_bytes = 4 * KB,
+};
+
+static const struct tn_growth_state nothing_held = { 0, 0, SIZE_MAX, SIZE_MAX };
+
+/* One static pool of so many bytes. */
+static struct tn_growth_state holding(size_t bytes)
+{
+    return (struct tn_growth_state){ bytes, bytes, SIZE_MAX, SIZE_MAX };
+}
+
+static void expect_first(const struct tn_growth_policy *policy, const struct tn_growth_state *state,
+                         size_t needed, size_t expected)
+{
+    size_t first = tn_growth_first_bytes(policy, state, needed);
+    if (first != expected) fail_msg("for %zu: %zu, not %zu", needed, first, expected);
+}
+
+/* Holding this much in one static pool. */
+static void expect_first_holding(const struct tn_growth_policy *policy, size_t held, size_t needed,
+                                 size_t expected)
+{
+    struct tn_growth_state state = holding(held);
+    expect_first(policy, &state, needed, expected);
+}
+
+static void expect_next(const struct tn_growth_policy *policy, size_t asked, size_t needed,
+                        size_t expected)
+{
+    size_t next = tn_growth_next_bytes(policy, asked, needed);
+    if (next != expected) fail_msg("after %zu: %zu, not %zu", asked, next, expected);
+}
+
+/* --- the wish ----------------------------------------------------------------------------------- */
+
+static void the_first_static_pool_has_the_initial_size(void **state)
+{
+    (void)state;
+    expect_first(&plain, &nothing_held, 1, 64 * MB);
+    expect_first(&plain, &nothing_held, 64 * MB - 4 * KB, 64 * MB);
+    expect_first(&plain, &nothing_held, 64 * MB, 64 * MB);
+}
+
+static void a_need_beyond_the_initial_size_is_met(void **state)
+{
+    (void)state;
+    expect_first(&plain, &nothing_held, 64 * MB + 4 * KB, 64 * MB + 4 * KB);
+    expect_first(&plain, &nothing_held, 700 * MB, 700 * MB);
+}
+
+static void without_an_initial_size_the_need_is_the_size(void **state)
+{
+    (void)state;
+    struct tn_growth_policy policy = plain;
+    policy.initial_bytes = 0;
+    expect_first(&policy, &nothing_held, 1, 4 * KB);
+    expect_first(&policy, &nothing_held, 4 * KB - 1, 4 * KB);
+    expect_first(&policy, &nothing_held, 4 * KB, 4 * KB);
+    expect_first(&policy, &nothing_held, 4 * KB + 1, 8 * KB);
+}
+
+static void a_further_static_pool_is_the_factor_times_the_largest(void **state)
+{
+    (void)state;
+    expect_first_holding(&plain, 64 * MB, 1, 128 * MB);
+    expect_first_holding(&plain, 4 * KB, 1, 8 * KB);
+    expect_first_holding(&plain, 64 * MB, 129 * MB, 129 * MB);
+    struct tn_growth_state state_of_three = { 400 * MB, 200 * MB, SIZE_MAX, SIZE_MAX };
+    expect_first(&plain, &state_of_three, 1, 400 * MB);
+}
+
+static void the_factor_may_be_one_or_a_fraction_more(void **state)
+{
+    (void)state;
+    struct tn_growth_policy policy = plain;
+    policy.factor = 1.0;
+    expect_first_holding(&policy, 64 * MB, 1, 64 * MB);
+    policy.factor = 1.5;
+    expect_first_holding(&policy, 64 * MB, 1, 96 * MB);
+    expect_first_holding(&policy, 4 * KB, 1, 8 * KB); /* 6 KB, rounded up */
+}
+
+static void a_wish_that_no_size_holds_is_cut_down(void **state)
+{
+    static const double factors[] = { 1e15, 1e300, INFINITY };
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct tn_growth_policy policy = plain;
+        policy.factor = factors[i];
+        struct tn_growth_state held = holding(64 * MB);
+        /* All static pools together are no more than a size can say. */
+        assert_in_range(tn_growth_first_bytes(&policy, &held, 1), SIZE_MAX / 2, SIZE_MAX - 64 * MB);
+        policy.allocation_bytes_max = 100 * MB;
+        expect_first_holding(&policy, 64 * MB, 1, 100 * MB);
+    }
+    expect_first_holding(&plain, SIZE_MAX / 2, 1, SIZE_MAX / 2 + 1);
+}
+
+static void the_largest_needs_are_met_as_they_are(void **state)
+{
+    (void)state;
+    expect_first(&plain, &nothing_held, SIZE_MAX - 2, SIZE_MAX - 2);
+    expect_first(&plain, &nothing_held, SIZE_MAX - 1, SIZE_MAX - 1);
+    expect_first(&plain, &nothing_held, SIZE_MAX, SIZE_MAX);
+    expect_first(&plain, &nothing_held, SIZE_MAX - 4 * KB, SIZE_MAX - 4 * KB + 1);
+}
+
+/* --- caps --------------------------------------------------------------------------------------- */
+
+static void the_users_cap_cuts_the_wish(void **state)
+{
+    (void)state;
+    struct tn_growth_policy policy = plain;
+    policy.growth_bytes_max = 100 * MB;
+    expect_first(&policy, &nothing_held, 1, 64 * MB);
+    expect_first_holding(&policy, 50 * MB - 4 * KB, 1, 100 * MB - 8 * KB);
+    expect_first_holding(&policy, 50 * MB, 1, 100 * MB);
+    expect_first_holding(&policy, 50 * MB + 4 * KB, 1, 100 * MB);
+    policy.growth_bytes_max = 32 * MB;
+    expect_first(&policy, &nothing_held, 1, 32 * MB);
+}
+
+static void the_users_cap_does_not_cut_the_need(void **state)
+{
+    (void)state;
+    struct tn_growth_policy policy = plain;
+    policy.growth_bytes_max = 100 * MB;
+    expect_first_holding(&policy, 64 * MB, 100 * MB, 100 * MB);
+    expect_first_holding(&policy, 64 * MB, 100 * MB + 4 * KB, 100 * MB + 4 * KB);
+    expect_first_holding(&policy, 64 * MB, 700 * MB, 700 * MB);
+}
+
+static void the_limit_leaves_what_is_not_held(void **state)
+{
+    (void)state;
+    struct tn_growth_policy policy = plain;
+    policy.limit_bytes = 200 * MB;
+    expect_first_holding(&policy, 64 * MB, 1, 128 * MB);
+    expect_first_holding(&policy, 100 * MB, 1, 100 * MB);
+    expect_first_holding(&policy, 100 * MB, 100 * MB, 100 * MB);
+    expect_first_holding(&policy, 199 * MB, MB, MB);
+    struct tn_growth_policy tight = plain;
+    tight.limit_bytes = 32 * MB;
+    expect_first(&tight, &nothing_held, 1, 32 * MB);
+}
+
+static void a_need_beyond_the_limit_is_not_asked_for(void **state)
+{
+    (void)state;
+    struct tn_growth_policy policy = plain;
+    policy.limit_bytes = 200 * MB;
+    expect_first(&policy, &nothing_held, 200 * MB, 200 * MB);
+    expect_first(&policy, &nothing_held, 200 * MB + 1, 0);
+    expect_first_holding(&policy, 100 * MB, 100 * MB + 1, 0);
+    expect_first_holding(&policy, 200 * MB - 1, 1, 1);
+    expect_first_holding(&policy, 200 * MB - 1, 2, 0);
+    expect_first_holding(&policy, 200 * MB, 1, 0);
+    expect_first_holding(&policy, 200 * MB + 1, 1, 0);
+    expect_first(&policy, &nothing_held, SIZE_MAX, 0);
+}
+
+static void the_vendors_cap_cuts_the_wish_and_refuses_the_need(void **state)
+{
+    (void)state;
+    struct tn_growth_policy policy = plain;
+    policy.allocation_bytes_max = 100 * MB;
+    expect_first_holding(&policy, 64 * MB, 1, 100 * MB);
+    expect_first_holding(&policy, 64 * MB, 100 * MB - 1, 100 * MB);
+    expect_first_holding(&policy, 64 * MB, 100 * MB, 100 * MB);
+    expect_first_holding(&policy, 64 * MB, 100 * MB + 1, 0);
+}
+
+static void the_chunk_numbers_left_cut_the_wish_and_refuse_the_need(void **state)
+{
+    (void)state;
+    struct tn_growth_state almost_numbered = holding(64 * MB);
+    almost_numbered.numbered_bytes_max = 100 * MB;
+    expect_first(&plain, &almost_numbered, 1, 100 * MB);
+    expect_first(&plain, &almost_numbered, 100 * MB - 1, 100 * MB);
+    expect_first(&plain, &almost_numbered, 100 * MB, 100 * MB);
+    expect_first(&plain, &almost_numbered, 100 * MB + 1, 0);
+    almost_numbered.numbered_bytes_max = 0;
+    expect_first(&plain, &almost_numbered, 1, 0);
+}
+
+/* --- rounding ----------------------------------------------------------------------------------- */
+
+static void sizes_are_rounded_up_to_the_granularity(void **state)
+{
+    (void)state;
+    struct tn_growth_policy policy = plain;
+    policy.granularity_bytes = 2 * MB;
+    policy.initial_bytes = 3 * MB;
+    expect_first(&policy, &nothing_held, 1, 4 * MB);
+    expect_first(&policy, &nothing_held, 4 * MB - 1, 4 * MB);
+    expect_first(&policy, &nothing_held, 4 * MB, 4 * MB);
+    expect_first(&policy, &nothing_held, 4 * MB + 1, 6 * MB);
+    policy.granularity_bytes = 1;
+    expect_first(&policy, &nothing_held, 4 * MB + 1, 4 * MB + 1);
+}
+
+static void sizes_are_rounded_down_where_the_limit_or_the_vendor_ends(void **state)
+{
+    (void)state;
+    struct tn_growth_policy policy = plain;
+    policy.granularity_bytes = 2 * MB;
+    policy.limit_bytes = 5 * MB;
+    expect_first(&policy, &nothing_held, 1, 4 * MB);
+    expect_first(&policy, &nothing_held, 4 * MB, 4 * MB);
+    expect_first_holding(&policy, 2 * MB, 1, 2 * MB);
+    policy.limit_bytes = SIZE_MAX;
+    policy.allocation_bytes_max = 5 * MB;
+    expect_first(&policy, &nothing_held, 1, 4 * MB);
+}
+
+static void the_need_is_not_rounded_where_there_is_no_room_for_it(void **state)
+{
+    (void)state;
+    struct tn_growth_policy policy = plain;
+    policy.granularity_bytes = 2 * MB;
+    policy.limit_bytes = 5 * MB;
+    expect_first(&policy, &nothing_held, 4 * MB + 1, 4 * MB + 1);
+    expect_first(&policy, &nothing_held, 5 * MB, 5 * MB);
+}
+
+static void caps_below_the_granularity_are_used_up(void **state)
+{
+    (void)state;
+    struct tn_growth_policy policy = plain;
+    policy.granularity_bytes = 2 * MB;
+    policy.limit_bytes = MB;
+    expect_first(&policy, &nothing_held, 1, MB);
+    expect_first(&policy, &nothing_held, MB, MB);
+    policy.limit_bytes = SIZE_MAX;
+    policy.growth_bytes_max = MB;
+    expect_first(&policy, &nothing_held, 1, MB);
+    expect_first(&policy, &nothing_held, MB + 1, 2 * MB);
+}
+
+/* The user's cap is a promise: no static pool is larger unless one request alone needs it. */
+static void rounding_does_not_break_the_users_cap(void **state)
+{
+    (void)state;
+    struct tn_growth_policy policy = plain;
+    policy.granularity_bytes = 2 * MB;
+    policy.growth_bytes_max = 5 * MB;
+    expect_first(&policy, &nothing_held, 1, 4 * MB);
+    expect_first_holding(&policy, 4 * MB, 3 * MB, 4 * MB);
+}
+
+/* --- what was refused --------------------------------------------------------------------------- */
+
+static void a_refused_wish_halves_until_it_is_less(void **state)
+{
+    (void)state;
+    struct tn_growth_state refused = holding(64 * MB);
+    refused.refused_bytes = 128 * MB + 1;
+    expect_first(&plain, &refused, 1, 128 * MB);
+    refused.refused_bytes = 128 * MB;
+    expect_first(&plain, &refused, 1, 64 * MB);
+    refused.refused_bytes = 128 * MB - 1;
+    expect_first(&plain, &refused, 1, 64 * MB);
+    refused.refused_bytes = 64 * MB;
+    expect_first(&plain, &refused, 1, 32 * MB);
+    refused.refused_bytes = 5 * KB;
+    expect_first(&plain, &refused, 1, 4 * KB);
+}
+
+static void a_refused_initial_size_is_not_repeated_either(void **state)
+{
+    (void)state;
+    struct tn_growth_state refused = nothing_held;
+    refused.refused_bytes = 64 * MB;
+    expect_first(&plain, &refused, 1, 32 * MB);
+}
+
+static void the_need_is_tried_whatever_was_refused(void **state)
+{
+    (void)state;
+    struct tn_growth_state refused = holding(64 * MB);
+    refused.refused_bytes = 32 * MB;
+    expect_first(&plain, &refused, 32 * MB, 32 * MB);
+    expect_first(&plain, &refused, 33 * MB, 33 * MB);
+    expect_first(&plain, &refused, 500 * MB, 500 * MB);
+    refused.refused_bytes = 1;
+    expect_first(&plain, &refused, 8 * KB, 8 * KB);
+}
+
+static void rounding_does_not_repeat_what_was_refused(void **state)
+{
+    (void)state;
+    struct tn_growth_policy policy = plain;
+    policy.granularity_bytes = 2 * MB;
+    policy.initial_bytes = 7 * MB;
+    struct tn_growth_state refused = nothing_held;
+    refused.refused_bytes = 4 * MB;
+    expect_first(&policy, &refused, 1, 2 * MB);
+}
+
+/* --- after a refusal ---------------------------------------------------------------------------- */
+
+static void a_refused_size_halves(void **state)
+{
+    (void)state;
+    expect_next(&plain, 128 * MB, 1, 64 * MB);
+    expect_next(&plain, 96 * KB, 4 * KB, 48 * KB);
+    expect_next(&plain, 12 * KB, 4 * KB, 8 * KB); /* 6 KB, rounded up */
+}
+
+static void halving_ends_exactly_at_the_need(void **state)
+{
+    (void)state;
+    expect_next(&plain, 128 * MB, 64 * MB - 1, 64 * MB);
+    expect_next(&plain, 128 * MB, 64 * MB, 64 * MB);
+    expect_next(&plain, 128 * MB, 64 * MB + 1, 64 * MB + 1);
+    expect_next(&plain, 128 * MB, 128 * MB - 1, 128 * MB - 1);
+    expect_next(&plain, 8 * KB, 1, 4 * KB);
+    expect_next(&plain, 4 * KB, 1, 2 * KB); /* rounded up, it would not fall */
+    expect_next(&plain, 2 * KB, 2 * KB - 1, 2 * KB - 1);
+    expect_next(&plain, 2, 1, 1);
+    expect_next(&plain, SIZE_MAX, SIZE_MAX - 1, SIZE_MAX - 1);
+}
+
+static void nothing_is_left_when_the_need_was_refused(void **state)
+{
+    (void)state;
+    expect_next(&plain, 64 * MB, 64 * MB, 0);
+    expect_next(&plain, 64 * MB, 64 * MB + 1, 0);
+    expect_next(&plain, 1, 1, 0);
+    expect_next(&plain, SIZE_MAX, SIZE_MAX, 0);
+}
+
+static void halving_stays_on_the_granularity(void **state)
+{
+    (void)state;
+    struct tn_growth_policy policy = plain;
+    policy.granularity_bytes = 2 * MB;
+    expect_next(&policy, 10 * MB, MB, 6 * MB);
+    expect_next(&policy, 6 * MB, MB, 4 * MB);
+    expect_next(&policy, 4 * MB, MB, 2 * MB);
+    expect_next(&policy, 2 * MB, MB, MB);
+    expect_next(&policy, 3 * MB, MB, 2 * MB);
+    expect_next(&policy, SIZE_MAX, 1, SIZE_MAX / 2 + 1);
+}
+
+/* --- for any numbers ---------------------------------------------------------------------------- */
+
+static size_t random_bytes(struct random *random)
+{
+    static const size_t edges[] = { SIZE_MAX, SIZE_MAX - 1, SIZE_MAX - 2, SIZE_MAX / 2 + 1 };
+    if (random_below(random, 8) == 0) return edges[random_below(random, 4)];
+    return random_size(random, 40);
+}
+
+static struct tn_growth_policy random_policy(struct random *random)
+{
+    static const double factors[] = { 1.0, 1.1, 2.0, 10.0, 1e30 };
+    return (struct tn_growth_policy){
+        .initial_bytes = random_below(random, 4) == 0 ? 0 : random_bytes(random),
+        .factor = factors[random_below(random, 5)],
+        .growth_bytes_max = random_bytes(random),
+        .limit_bytes = random_bytes(random),
+        .allocation_bytes_max = random_bytes(random),
+        .granularity_bytes = (size_t)1 << random_below(random, 22),
+    };
+}
+
+static struct tn_growth_state random_state(struct random *random)
+{
+    size_t footprint = random_below(random, 3) == 0 ? 0 : random_bytes(random);
+    return (struct tn_growth_state){
+        .footprint_bytes = footprint,
+        .largest_bytes = footprint / (1 + random_below(random, 3)),
+        .refused_bytes = random_bytes(random),
+        .numbered_bytes_max = random_bytes(random),
+    };
+}
+
+static size_t ceiling_of(const struct tn_growth_policy *policy, const struct tn_growth_state *state)
+{
+    size_t held = tn_min(state->footprint_bytes, policy->limit_bytes);
+    return tn_min(policy->limit_bytes - held,
+                  tn_min(policy->allocation_bytes_max, state->numbered_bytes_max));
+}
+
+/* No less than the need, no more than is allowed; and no more than the need where it is more than what
+ * the user wants or the vendor refused, but for rounding. */
+static void expect_within_bounds(const struct tn_growth_policy *policy,
+                                 const struct tn_growth_state *state, size_t needed, size_t first)
+{
+    size_t rounded_need = needed;
+    tn_round_up_fits(needed, policy->granularity_bytes, &rounded_need);
+    assert_in_range(first, needed, ceiling_of(policy, state));
+    if (first > rounded_need) {
+        assert_in_range(first, 1, policy->growth_bytes_max);
+        assert_in_range(first, 1, state->refused_bytes - 1);
+    }
+}
+
+/* Each size is less than the one before and no less than the need, which is the last. */
+static void expect_falls_to_need(const struct tn_growth_policy *policy, size_t first, size_t needed)
+{
+    size_t asked = first;
+    for (int tries = 0; asked != needed; tries++) {
+        size_t next = tn_growth_next_bytes(policy, asked, needed);
+        assert_in_range(next, needed, asked - 1);
+        assert_in_range(tries, 0, 100);
+        asked = next;
+    }
+    assert_int_equal(tn_growth_next_bytes(policy, needed, needed), 0);
+}
+
+static void whatever_the_numbers_the_rules_hold(void **state)
+{
+    (void)state;
+    struct random random = random_init(random_seed(4));
+    for (int i = 0; i < 100000; i++) {
+        struct tn_growth_policy policy = random_policy(&random);
+        struct tn_growth_state held = random_state(&random);
+        size_t needed = random_bytes(&random);
+        size_t first = tn_growth_first_bytes(&policy, &held, needed);
+        if (needed > ceiling_of(&policy, &held)) {
+            assert_int_equal(first, 0);
+            continue;
+        }
+        expect_within_bounds(&policy, &held, needed, first);
+        expect_falls_to_need(&policy, first, needed);
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_static_pool_has_the_initial_size),
+        cmocka_unit_test(a_need_beyond_the_initial_size_is_met),
+        cmocka_unit_test(without_an_initial_size_the_need_is_the_size),
+        cmocka_unit_test(a_further_static_pool_is_the_factor_times_the_largest),
+        cmocka_unit_test(the_factor_may_be_one_or_a_fraction_more),
+        cmocka_unit_test(a_wish_that_no_size_holds_is_cut_down),
+        cmocka_unit_test(the_largest_needs_are_met_as_they_are),
+        cmocka_unit_test(the_users_cap_cuts_the_wish),
+        cmocka_unit_test(the_users_cap_does_not_cut_the_need),
+        cmocka_unit_test(the_limit_leaves_what_is_not_held),
+        cmocka_unit_test(a_need_beyond_the_limit_is_not_asked_for),
+        cmocka_unit_test(the_vendors_cap_cuts_the_wish_and_refuses_the_need),
+        cmocka_unit_test(the_chunk_numbers_left_cut_the_wish_and_refuse_the_need),
+        cmocka_unit_test(sizes_are_rounded_up_to_the_granularity),
+        cmocka_unit_test(sizes_are_rounded_down_where_the_limit_or_the_vendor_ends),
+        cmocka_unit_test(the_need_is_not_rounded_where_there_is_no_room_for_it),
+        cmocka_unit_test(caps_below_the_granularity_are_used_up),
+        cmocka_unit_test(rounding_does_not_break_the_users_cap),
+        cmocka_unit_test(a_refused_wish_halves_until_it_is_less),
+        cmocka_unit_test(a_refused_initial_size_is_not_repeated_either),
+        cmocka_unit_test(the_need_is_tried_whatever_was_refused),
+        cmocka_unit_test(rounding_does_not_repeat_what_was_refused),
+        cmocka_unit_test(a_refused_size_halves),
+        cmocka_unit_test(halving_ends_exactly_at_the_need),
+        cmocka_unit_test(nothing_is_left_when_the_need_was_refused),
+        cmocka_unit_test(halving_stays_on_the_granularity),
+        cmocka_unit_test(whatever_the_numbers_the_rules_hold),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * test_live_map: finding live regions by their first chunk while the table grows bucket by bucket;
+ * compared with an array of all chunks.
+ */
+#include "core/live_map.h"
+
+#include <stdlib.h>
+
+#include "harness/claims.h"
+#include "harness/host_memory_faults.h"
+#include "harness/random.h"
+
+#define NONE TN_REGION_NONE
+
+enum {
+    REGION_COUNT = 2000
+};
+
+struct fixture {
+    struct tn_live_map map;
+    struct tn_region regions[REGION_COUNT];
+};
+
+static int setup(void **state)
+{
+    static struct fixture fixture;
+    memset(&fixture, 0, sizeof fixture);
+    host_memory_faults_begin(0);
+    tn_live_map_init(&fixture.map);
+    assert_true(tn_live_map_reserve(&fixture.map, REGION_COUNT));
+    *state = &fixture;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+    tn_live_map_fini(&fixture->map);
+    assert_int_equal(host_memory_faults_outstanding(), 0);
+    host_memory_faults_end();
+    return 0;
+}
+
+static void expect_sound(const struct fixture *fixture)
+{
+    const char *fault = tn_live_map_check(&fixture->map, fixture->regions);
+    if (fault) fail_msg("%s", fault);
+}
+
+static void insert(struct fixture *fixture, uint32_t region, uint32_t first_chunk)
+{
+    fixture->regions[region] = (struct tn_region){ .first_chunk = first_chunk,
+                                                   .chunk_count = 1,
+                                                   .state = TN_REGION_STATE_LIVE };
+    tn_live_map_insert(&fixture->map, fixture->regions, region);
+}
+
+static void expect_found(const struct fixture *fixture, uint32_t first_chunk, uint32_t expected)
+{
+    uint32_t found = tn_live_map_find(&fixture->map, fixture->regions, first_chunk);
+    if (found != expected) fail_msg("at %u: region %u, not %u", first_chunk, found, expected);
+}
+
+static void expect_taken(struct fixture *fixture, uint32_t first_chunk, uint32_t expected)
+{
+    uint32_t taken = tn_live_map_take(&fixture->map, fixture->regions, first_chunk);
+    if (taken != expected) fail_msg("at %u: region %u, not %u", first_chunk, taken, expected);
+    if (taken != NONE) fixture->regions[taken].state = TN_REGION_STATE_FREE;
+}
+
+static uint32_t longest_chain(const struct fixture *fixture)
+{
+    uint32_t longest = 0;
+    for (uint32_t bucket = 0; bucket < fixture->map.bucket_count; bucket++) {
+        uint32_t length = 0;
+        for (uint32_t region = fixture->map.buckets[bucket]; region != NONE;
+             region = fixture->regions[region].link) {
+            length++;
+        }
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
+/* --- insert, find, take ------------------------------------------------------------------------- */
+
+static void a_map_that_was_never_used_finds_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    expect_sound(fixture);
+    assert_int_equal(fixture->map.bucket_count, 0);
+    assert_int_equal(tn_live_map_metadata_bytes(&fixture->map), 0);
+    expect_found(fixture, 0, NONE);
+    expect_taken(fixture, 0, NONE);
+}
+
+static void a_region_is_found_until_it_is_taken(void **state)
+{
+    struct fixture *fixture = *state;
+    insert(fixture, 5, 77);
+    expect_sound(fixture);
+    expect_found(fixture, 76, NONE);
+    expect_found(fixture, 77, 5);
+    expect_found(fixture, 78, NONE);
+    expect_taken(fixture, 76, NONE);
+    assert_int_equal(fixture->map.live_count, 1);
+    expect_taken(fixture, 77, 5);
+    assert_int_equal(fixture->map.live_count, 0);
+    expect_sound(fixture);
+    expect_found(fixture, 77, NONE);
+    expect_taken(fixture, 77, NONE);
+}
+
+static void the_outermost_chunks_are_found(void **state)
+{
+    struct fixture *fixture = *state;
+    insert(fixture, 0, 0);
+    insert(fixture, 1, TN_CHUNK_COUNT_MAX - 1);
+    expect_sound(fixture);
+    expect_found(fixture, 0, 0);
+    expect_found(fixture, TN_CHUNK_COUNT_MAX - 1, 1);
+    expect_taken(fixture, 0, 0);
+    expect_taken(fixture, TN_CHUNK_COUNT_MAX - 1, 1);
+}
+
+/* First chunks that share one of the six buckets that three regions bring. */
+static void regions_of_one_bucket_are_taken_in_any_order(void **state)
+{
+    struct fixture *fixture = *state;
+    static const uint32_t orders[6][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 },
+                                           { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
+    for (int i = 0; i < 6; i++) {
+        uint32_t chunks[3], count = 0;
+        for (uint32_t chunk = 0; count < 3; chunk++) {
+            if ((tn_live_map_hash_of(chunk) & 7) == 3) chunks[count++] = chunk;
+        }
+        for (uint32_t region = 0; region < 3; region++) {
+            insert(fixture, region, chunks[region]);
+        }
+        assert_int_equal(longest_chain(fixture), 3);
+        for (int j = 0; j < 3; j++) {
+            expect_sound(fixture);
+            expect_taken(fixture, chunks[orders[i][j]], orders[i][j]);
+            expect_found(fixture, chunks[orders[i][j]], NONE);
+        }
+    }
+}
+
+/* --- growing bucket by bucket ------------------------------------------------------------------- */
+
+static void each_region_brings_two_buckets(void **state)
+{
+    struct fixture *fixture = *state;
+    for (uint32_t region = 0; region < REGION_COUNT; region++) {
+        insert(fixture, region, region * 3);
+        uint32_t live_count = region + 1;
+        assert_int_equal(fixture->map.live_count, live_count);
+        assert_int_equal(fixture->map.bucket_count, live_count * 2);
+        assert_int_equal(tn_live_map_metadata_bytes(&fixture->map), live_count * 2 * 4);
+        assert_true(fixture->map.mask >= live_count * 2 - 1);
+        assert_true(fixture->map.mask / 2 < live_count * 2 - 1);
+    }
+}
+
+static void all_are_found_however_far_the_table_has_split(void **state)
+{
+    struct fixture *fixture = *state;
+    for (uint32_t region = 0; region < 300; region++) {
+        insert(fixture, region, region * 1000);
+        expect_sound(fixture);
+        for (uint32_t earlier = 0; earlier <= region; earlier++) {
+            expect_found(fixture, earlier * 1000, earlier);
+        }
+        expect_found(fixture, region * 1000 + 1, NONE);
+    }
+}
+
+static void buckets_stay_when_regions_go(void **state)
+{
+    struct fixture *fixture = *state;
+    for (uint32_t region = 0; region < 100; region++) {
+        insert(fixture, region, region);
+    }
+    for (uint32_t region = 0; region < 100; region++) {
+        expect_taken(fixture, region, region);
+        expect_sound(fixture);
+    }
+    assert_int_equal(fixture->map.bucket_count, 200);
+    for (uint32_t region = 0; region < 100; region++) {
+        insert(fixture, region, region + 5000);
+    }
+    assert_int_equal(fixture->map.bucket_count, 200);
+    expect_sound(fixture);
+    insert(fixture, 100, 6000);
+    assert_int_equal(fixture->map.bucket_count, 202);
+    expect_sound(fixture);
+}
+
+/* With chunks of 1 KB, from arrays of 1 KB to arrays of 32 MB. */
+static void equally_large_regions_do_not_crowd_one_bucket(void **state)
+{
+    struct fixture *fixture = *state;
+    for (unsigned shift = 0; shift <= 15; shift++) {
+        for (uint32_t region = 0; region < REGION_COUNT; region++) {
+            insert(fixture, region, region << shift);
+        }
+        uint32_t longest = longest_chain(fixture);
+        if (longest > 8) fail_msg("multiples of 2^%u: %u in one bucket", shift, longest);
+        for (uint32_t region = 0; region < REGION_COUNT; region++) {
+            expect_taken(fixture, region << shift, region);
+        }
+    }
+}
+
+/* --- room --------------------------------------------------------------------------------------- */
+
+static void without_host_memory_there_is_no_room(void **state)
+{
+    (void)state;
+    struct tn_live_map map;
+    tn_live_map_init(&map);
+    host_memory_faults_begin(1);
+    assert_false(tn_live_map_reserve(&map, 1));
+    assert_int_equal(map.bucket_capacity, 0);
+    assert_null(map.buckets);
+    assert_true(tn_live_map_reserve(&map, 1));
+    tn_live_map_fini(&map);
+    assert_int_equal(host_memory_faults_outstanding(), 0);
+    assert_true(host_memory_faults_end());
+}
+
+static void reserving_keeps_what_is_live(void **state)
+{
+    (void)state;
+    static struct fixture fixture;
+    tn_live_map_init(&fixture.map);
+    for (uint32_t region = 0; region < 500; region++) {
+        assert_true(tn_live_map_reserve(&fixture.map, region + 1));
+        insert(&fixture, region, region * 7);
+    }
+    expect_sound(&fixture);
+    host_memory_faults_begin(1);
+    assert_false(tn_live_map_reserve(&fixture.map, 100000));
+    assert_true(host_memory_faults_end());
+    expect_sound(&fixture);
+    for (uint32_t region = 0; region < 500; region++) {
+        expect_found(&fixture, region * 7, region);
+    }
+    tn_live_map_fini(&fixture.map);
+}
+
+/* Twice as many buckets as can be counted. */
+static void room_for_more_regions_than_there_are_is_refused(void **state)
+{
+    (void)state;
+    struct tn_live_map map;
+    for (uint32_t live_count = 0x7fffffff; live_count <= 0x80000001; live_count++) {
+        tn_live_map_init(&map);
+        host_memory_faults_begin(1);
+        bool has_room = tn_live_map_reserve(&map, live_count);
+        host_memory_faults_end();
+        if (has_room) fail_msg("%u buckets for %u regions", map.bucket_capacity, live_count);
+    }
+}
+
+static void nothing_but_reserve_allocates(void **state)
+{
+    struct fixture *fixture = *state;
+    host_memory_faults_begin(1);
+    for (uint32_t region = 0; region < REGION_COUNT; region++) {
+        insert(fixture, region, region);
+    }
+    for (uint32_t region = 0; region < REGION_COUNT; region++) {
+        expect_taken(fixture, region, region);
+    }
+    assert_int_equal(host_memory_faults_outstanding(), 0);
+    assert_false(host_memory_faults_end());
+    tn_live_map_fini(&fixture->map);
+    setup(state);
+}
+
+/* --- against an array of all chunks ------------------------------------------------------------- */
+
+enum {
+    CHUNK_COUNT = 4096
+};
+
+/* Which region starts at each chunk, or NONE. */
+static uint32_t starts[CHUNK_COUNT];
+
+static void random_step(struct fixture *fixture, struct random *random, uint64_t insert_percent)
+{
+    uint32_t chunk = (uint32_t)random_below(random, CHUNK_COUNT);
+    uint32_t region = (uint32_t)random_below(random, REGION_COUNT);
+    bool is_unused = fixture->regions[region].state != TN_REGION_STATE_LIVE;
+    if (random_below(random, 100) >= insert_percent) {
+        expect_taken(fixture, chunk, starts[chunk]);
+        starts[chunk] = NONE;
+    } else if (is_unused && starts[chunk] == NONE) {
+        insert(fixture, region, chunk);
+        starts[chunk] = region;
+    }
+}
+
+static void random_maps_are_those_of_an_array(void **state)
+{
+    struct fixture *fixture = *state;
+    struct random random = random_init(random_seed(6));
+    memset(starts, 0xff, sizeof starts);
+    for (int step = 0; step < 30000; step++) {
+        random_step(fixture, &random, step / 5000 % 2 == 0 ? 80 : 30);
+        uint32_t chunk = (uint32_t)random_below(&random, CHUNK_COUNT);
+        expect_found(fixture, chunk, starts[chunk]);
+        if (step % 16 == 0) expect_sound(fixture);
+    }
+    expect_sound(fixture);
+    for (uint32_t chunk = 0; chunk < CHUNK_COUNT; chunk++) {
+        expect_taken(fixture, chunk, starts[chunk]);
+    }
+    assert_int_equal(fixture->map.live_count, 0);
+}
+
+/* --- the check finds damage --------------------------------------------------------------------- */
+
+static void expect_fault(const struct fixture *fixture, const char *expected)
+{
+    const char *fault = tn_live_map_check(&fixture->map, fixture->regions);
+    if (!fault) fail_msg("not found: %s", expected);
+    assert_string_equal(fault, expected);
+}
+
+static struct fixture *insert_ten(void **state)
+{
+    struct fixture *fixture = *state;
+    for (uint32_t region = 0; region < 10; region++) {
+        insert(fixture, region, region * 64);
+    }
+    return fixture;
+}
+
+static void a_count_that_is_too_small_is_found(void **state)
+{
+    struct fixture *fixture = insert_ten(state);
+    fixture->map.live_count = 9;
+    expect_fault(fixture, "the live map holds more than it counts");
+    fixture->map.live_count = 0;
+    expect_fault(fixture, "the live map holds more than it counts");
+}
+
+static void a_chain_without_end_is_found(void **state)
+{
+    struct fixture *fixture = insert_ten(state);
+    fixture->regions[3].link = 3;
+    expect_fault(fixture, "the live map holds more than it counts");
+}
+
+static void a_count_that_is_too_large_is_found(void **state)
+{
+    struct fixture *fixture = insert_ten(state);
+    fixture->map.live_count = 11;
+    expect_fault(fixture, "the live map holds fewer than it counts");
+}
+
+static void a_region_that_is_not_live_is_found(void **state)
+{
+    struct fixture *fixture = insert_ten(state);
+    fixture->regions[7].state = TN_REGION_STATE_FREE;
+    expect_fault(fixture, "a region in the live map is not live");
+    fixture->regions[7].state = TN_REGION_STATE_UNUSED;
+    expect_fault(fixture, "a region in the live map is not live");
+}
+
+static void a_region_in_the_wrong_bucket_is_found(void **state)
+{
+    struct fixture *fixture = insert_ten(state);
+    uint32_t bucket = tn_live_map_bucket_of(&fixture->map, fixture->regions[4].first_chunk);
+    uint32_t elsewhere = 0;
+    while (tn_live_map_bucket_of(&fixture->map, elsewhere) == bucket) {
+        elsewhere++;
+    }
+    fixture->regions[4].first_chunk = elsewhere;
+    expect_fault(fixture, "a region stands in the wrong bucket of the live map");
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(a_map_that_was_never_used_finds_nothing),
+        TEST(a_region_is_found_until_it_is_taken),
+        TEST(the_outermost_chunks_are_found),
+        TEST(regions_of_one_bucket_are_taken_in_any_order),
+        TEST(each_region_brings_two_buckets),
+        TEST(all_are_found_however_far_the_table_has_split),
+        TEST(buckets_stay_when_regions_go),
+        TEST(equally_large_regions_do_not_crowd_one_bucket),
+        cmocka_unit_test(without_host_memory_there_is_no_room),
+        cmocka_unit_test(reserving_keeps_what_is_live),
+        cmocka_unit_test(room_for_more_regions_than_there_are_is_refused),
+        TEST(nothing_but_reserve_allocates),
+        TEST(random_maps_are_those_of_an_array),
+        TEST(a_count_that_is_too_small_is_found),
+        TEST(a_chain_without_end_is_found),
+        TEST(a_count_that_is_too_large_is_found),
+        TEST(a_region_that_is_not_live_is_found),
+        TEST(a_region_in_the_wrong_bucket_is_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

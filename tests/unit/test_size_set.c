@@ -1,0 +1,815 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * test_size_set: best fit over bins of one region, bins of several and giants, which begin at 16384
+ * chunks; compared with looking at every region.
+ */
+#include "core/size_set.h"
+
+#include <stdlib.h>
+
+#include "harness/claims.h"
+#include "harness/host_memory_faults.h"
+#include "harness/random.h"
+
+#define NONE      TN_REGION_NONE
+#define BIN_COUNT TN_SIZE_SET_BIN_COUNT
+
+enum {
+    REGION_COUNT = 64
+};
+
+struct fixture {
+    struct tn_size_set set;
+    struct tn_region regions[REGION_COUNT];
+};
+
+static int setup(void **state)
+{
+    static struct fixture fixture;
+    memset(&fixture, 0, sizeof fixture);
+    host_memory_faults_begin(0);
+    assert_true(tn_size_set_init(&fixture.set));
+    assert_true(tn_size_set_reserve(&fixture.set, REGION_COUNT, REGION_COUNT * BIN_COUNT));
+    *state = &fixture;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+    tn_size_set_fini(&fixture->set);
+    assert_int_equal(host_memory_faults_outstanding(), 0);
+    host_memory_faults_end();
+    return 0;
+}
+
+static void expect_sound(const struct fixture *fixture)
+{
+    const char *fault = tn_size_set_check(&fixture->set, fixture->regions);
+    if (fault) fail_msg("%s", fault);
+}
+
+static void insert(struct fixture *fixture, uint32_t region, uint32_t chunk_count,
+                   uint32_t first_chunk)
+{
+    fixture->regions[region] = (struct tn_region){ .first_chunk = first_chunk,
+                                                   .chunk_count = chunk_count,
+                                                   .state = TN_REGION_STATE_FREE };
+    tn_size_set_insert(&fixture->set, fixture->regions, region);
+    expect_sound(fixture);
+}
+
+static void take_out(struct fixture *fixture, uint32_t region)
+{
+    tn_size_set_remove(&fixture->set, fixture->regions[region].chunk_count,
+                       fixture->regions[region].first_chunk);
+    expect_sound(fixture);
+}
+
+static void change(struct fixture *fixture, uint32_t region, uint32_t chunk_count,
+                   uint32_t first_chunk)
+{
+    struct tn_region *record = &fixture->regions[region];
+    uint32_t old_chunk_count = record->chunk_count, old_first_chunk = record->first_chunk;
+    record->chunk_count = chunk_count;
+    record->first_chunk = first_chunk;
+    tn_size_set_change(&fixture->set, fixture->regions, region, old_chunk_count, old_first_chunk);
+    expect_sound(fixture);
+}
+
+static void expect_found(const struct fixture *fixture, uint32_t chunk_count, uint32_t expected)
+{
+    uint32_t found = tn_size_set_find(&fixture->set, chunk_count);
+    if (found != expected) fail_msg("for %u: region %u, not %u", chunk_count, found, expected);
+}
+
+/* Of equals any one will do: asked is how large it is. 0: there is none. */
+static void expect_largest(const struct fixture *fixture, uint32_t chunk_count)
+{
+    uint32_t found = tn_size_set_find_largest(&fixture->set);
+    assert_int_equal(found == NONE ? 0 : fixture->regions[found].chunk_count, chunk_count);
+}
+
+/* These regions and no others, in this order. */
+static void expect_order(const struct fixture *fixture, const uint32_t *expected, uint32_t count)
+{
+    assert_int_equal(fixture->set.region_count, count);
+    uint32_t found = tn_size_set_find(&fixture->set, 1);
+    for (uint32_t i = 0; i < count; i++) {
+        if (found != expected[i]) fail_msg("place %u: region %u, not %u", i, found, expected[i]);
+        const struct tn_region *record = &fixture->regions[found];
+        found = tn_size_set_find_after(&fixture->set, record->chunk_count, record->first_chunk);
+    }
+    assert_int_equal(found, NONE);
+    expect_largest(fixture, count > 0 ? fixture->regions[expected[count - 1]].chunk_count : 0);
+}
+
+/* --- finding ------------------------------------------------------------------------------------ */
+
+static void an_empty_set_finds_nothing(void **state)
+{
+    const struct fixture *fixture = *state;
+    expect_sound(fixture);
+    expect_order(fixture, NULL, 0);
+    expect_found(fixture, 1, NONE);
+    expect_found(fixture, BIN_COUNT - 1, NONE);
+    expect_found(fixture, BIN_COUNT, NONE);
+    expect_found(fixture, BIN_COUNT + 1, NONE);
+    expect_found(fixture, TN_CHUNK_COUNT_MAX, NONE);
+}
+
+static void the_smallest_that_is_large_enough_is_found(void **state)
+{
+    struct fixture *fixture = *state;
+    insert(fixture, 0, 100, 0);
+    insert(fixture, 1, 5, 200);
+    insert(fixture, 2, 64, 300);
+    expect_found(fixture, 1, 1);
+    expect_found(fixture, 5, 1);
+    expect_found(fixture, 6, 2);
+    expect_found(fixture, 63, 2);
+    expect_found(fixture, 64, 2);
+    expect_found(fixture, 65, 0);
+    expect_found(fixture, 100, 0);
+    expect_found(fixture, 101, NONE);
+    expect_order(fixture, (uint32_t[]){ 1, 2, 0 }, 3);
+}
+
+static void giants_follow_the_largest_bin(void **state)
+{
+    struct fixture *fixture = *state;
+    insert(fixture, 0, BIN_COUNT, 0);
+    insert(fixture, 1, BIN_COUNT - 1, 100000);
+    insert(fixture, 2, BIN_COUNT + 1, 200000);
+    insert(fixture, 3, BIN_COUNT - 2, 300000);
+    assert_int_equal(fixture->set.giant_count, 2);
+    expect_found(fixture, 1, 3);
+    expect_found(fixture, BIN_COUNT - 2, 3);
+    expect_found(fixture, BIN_COUNT - 1, 1);
+    expect_found(fixture, BIN_COUNT, 0);
+    expect_found(fixture, BIN_COUNT + 1, 2);
+    expect_found(fixture, BIN_COUNT + 2, NONE);
+    expect_order(fixture, (uint32_t[]){ 3, 1, 0, 2 }, 4);
+}
+
+/* Three equal ones, inserted in this order of their first chunks. */
+static void expect_lowest_first(struct fixture *fixture, uint32_t chunk_count,
+                                const uint32_t *order)
+{
+    for (uint32_t i = 0; i < 3; i++) {
+        insert(fixture, order[i], chunk_count, order[i] * 100000);
+    }
+    expect_found(fixture, chunk_count, 0);
+    expect_order(fixture, (uint32_t[]){ 0, 1, 2 }, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        take_out(fixture, order[i]);
+    }
+    expect_order(fixture, NULL, 0);
+}
+
+static void among_equals_the_lowest_chunk_comes_first(void **state)
+{
+    static const uint32_t orders[6][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 },
+                                           { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
+    static const uint32_t counts[] = { 1, 2, 7, BIN_COUNT - 1, BIN_COUNT, BIN_COUNT + 1, 99999 };
+    for (int i = 0; i < 6; i++) {
+        for (size_t j = 0; j < sizeof counts / sizeof counts[0]; j++) {
+            expect_lowest_first(*state, counts[j], orders[i]);
+        }
+    }
+}
+
+static void the_order_goes_through_bins_trees_and_giants(void **state)
+{
+    struct fixture *fixture = *state;
+    insert(fixture, 9, 50000, 0);
+    insert(fixture, 8, 20000, 600000);
+    insert(fixture, 7, 20000, 500000);
+    insert(fixture, 6, 9000, 99);
+    insert(fixture, 5, 3, 300);
+    insert(fixture, 4, 3, 200);
+    insert(fixture, 3, 3, 100);
+    insert(fixture, 2, 2, 1000);
+    insert(fixture, 1, 1, 7000);
+    insert(fixture, 0, 1, 4000);
+    expect_order(fixture, (uint32_t[]){ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 }, 10);
+}
+
+static void the_largest_is_found_among_bins_trees_and_giants(void **state)
+{
+    struct fixture *fixture = *state;
+    insert(fixture, 0, 5, 0);
+    expect_largest(fixture, 5);
+    insert(fixture, 1, 4, 100);
+    expect_largest(fixture, 5);
+    insert(fixture, 2, 5, 200);
+    expect_largest(fixture, 5);
+    insert(fixture, 3, BIN_COUNT - 1, 300);
+    expect_largest(fixture, BIN_COUNT - 1);
+    insert(fixture, 4, BIN_COUNT, 20000);
+    expect_largest(fixture, BIN_COUNT);
+    insert(fixture, 5, BIN_COUNT + 1, 40000);
+    expect_largest(fixture, BIN_COUNT + 1);
+    take_out(fixture, 5);
+    expect_largest(fixture, BIN_COUNT);
+    take_out(fixture, 4);
+    expect_largest(fixture, BIN_COUNT - 1);
+}
+
+static void the_outermost_chunks_have_their_place(void **state)
+{
+    struct fixture *fixture = *state;
+    insert(fixture, 0, 1, TN_CHUNK_COUNT_MAX - 1);
+    insert(fixture, 1, 1, 0);
+    expect_order(fixture, (uint32_t[]){ 1, 0 }, 2);
+    take_out(fixture, 1);
+    take_out(fixture, 0);
+    insert(fixture, 2, TN_CHUNK_COUNT_MAX, 0);
+    expect_found(fixture, TN_CHUNK_COUNT_MAX - 1, 2);
+    expect_found(fixture, TN_CHUNK_COUNT_MAX, 2);
+    expect_order(fixture, (uint32_t[]){ 2 }, 1);
+}
+
+/* --- bins --------------------------------------------------------------------------------------- */
+
+static void a_bin_of_one_needs_no_tree(void **state)
+{
+    struct fixture *fixture = *state;
+    insert(fixture, 7, 5, 100);
+    assert_int_equal(fixture->set.bins[5], 7);
+    assert_int_equal(fixture->set.trees.used_count, 0);
+    insert(fixture, 8, 5, 200);
+    assert_true(fixture->set.bins[5] & TN_SIZE_SET_IS_TREE);
+    assert_int_equal(fixture->set.trees.used_count, 1);
+}
+
+static void expect_back_to_one(struct fixture *fixture, uint32_t first_out, uint32_t left)
+{
+    insert(fixture, first_out, 5, first_out * 100);
+    insert(fixture, left, 5, left * 100);
+    take_out(fixture, first_out);
+    assert_int_equal(fixture->set.bins[5], left);
+    assert_int_equal(fixture->set.trees.used_count, 0);
+    expect_order(fixture, &left, 1);
+    take_out(fixture, left);
+    expect_found(fixture, 1, NONE);
+}
+
+static void a_bin_that_falls_to_one_gives_its_tree_back(void **state)
+{
+    expect_back_to_one(*state, 1, 2);
+    expect_back_to_one(*state, 2, 1);
+}
+
+static void an_emptied_bin_can_be_filled_again(void **state)
+{
+    struct fixture *fixture = *state;
+    for (uint32_t round = 0; round < 3; round++) {
+        for (uint32_t region = 0; region < 20; region++) {
+            insert(fixture, region, 16383, region * 20000);
+        }
+        for (uint32_t region = 0; region < 20; region++) {
+            expect_found(fixture, 1, region);
+            take_out(fixture, region);
+        }
+        expect_order(fixture, NULL, 0);
+    }
+}
+
+/* --- change ------------------------------------------------------------------------------------- */
+
+static void a_region_changes_between_bins_and_giants(void **state)
+{
+    struct fixture *fixture = *state;
+    insert(fixture, 0, 10, 1000000);
+    insert(fixture, 1, BIN_COUNT, 0);
+    change(fixture, 0, 11, 1000000); /* bin to bin */
+    expect_found(fixture, 11, 0);
+    change(fixture, 0, 11, 1000001); /* the same bin, elsewhere */
+    expect_found(fixture, 11, 0);
+    change(fixture, 0, BIN_COUNT, 1000000); /* bin to giants */
+    expect_order(fixture, (uint32_t[]){ 1, 0 }, 2);
+    change(fixture, 0, BIN_COUNT - 1, 1000000); /* giants to bin */
+    expect_order(fixture, (uint32_t[]){ 0, 1 }, 2);
+    change(fixture, 1, BIN_COUNT - 1, 0);
+    expect_order(fixture, (uint32_t[]){ 1, 0 }, 2);
+    assert_int_equal(fixture->set.giant_count, 0);
+}
+
+static void a_region_changes_within_a_tree(void **state)
+{
+    struct fixture *fixture = *state;
+    insert(fixture, 0, 10, 100);
+    insert(fixture, 1, 10, 200);
+    insert(fixture, 2, 10, 300);
+    change(fixture, 0, 10, 250);
+    expect_order(fixture, (uint32_t[]){ 1, 0, 2 }, 3);
+    change(fixture, 2, 10, 1);
+    expect_order(fixture, (uint32_t[]){ 2, 1, 0 }, 3);
+}
+
+static void insert_three_giants(struct fixture *fixture)
+{
+    insert(fixture, 0, 20000, 0);
+    insert(fixture, 1, 30000, 100000);
+    insert(fixture, 2, 40000, 200000);
+}
+
+static void a_giant_that_keeps_its_place_is_changed_there(void **state)
+{
+    struct fixture *fixture = *state;
+    insert_three_giants(fixture);
+    change(fixture, 0, BIN_COUNT, 5);
+    change(fixture, 1, 20000, 100000);
+    change(fixture, 1, 39999, 100000);
+    change(fixture, 2, 40000, 200001);
+    change(fixture, 2, 39999, 200002);
+    change(fixture, 2, TN_CHUNK_COUNT_MAX, 200000);
+    expect_order(fixture, (uint32_t[]){ 0, 1, 2 }, 3);
+}
+
+static void a_giant_that_overtakes_others_moves(void **state)
+{
+    struct fixture *fixture = *state;
+    insert_three_giants(fixture);
+    change(fixture, 0, 30001, 0);
+    expect_order(fixture, (uint32_t[]){ 1, 0, 2 }, 3);
+    change(fixture, 2, 30000, 99999);
+    expect_order(fixture, (uint32_t[]){ 2, 1, 0 }, 3);
+    change(fixture, 2, 50000, 200000);
+    expect_order(fixture, (uint32_t[]){ 1, 0, 2 }, 3);
+    change(fixture, 2, 30000, 1);
+    change(fixture, 0, 30000, 0);
+    expect_order(fixture, (uint32_t[]){ 0, 2, 1 }, 3);
+}
+
+/* --- room --------------------------------------------------------------------------------------- */
+
+static void without_host_memory_there_is_no_set(void **state)
+{
+    (void)state;
+    unsigned failures = 0;
+    for (unsigned n = 1;; n++) {
+        struct tn_size_set set;
+        host_memory_faults_begin(n);
+        bool is_there = tn_size_set_init(&set);
+        assert_int_equal(is_there, host_memory_faults_outstanding() > 0);
+        if (is_there) tn_size_set_fini(&set);
+        assert_int_equal(host_memory_faults_outstanding(), 0);
+        if (!host_memory_faults_end()) break;
+        assert_false(is_there);
+        failures++;
+    }
+    assert_int_equal(failures, 2);
+}
+
+/* A set of two trees and a giant, whose reserve for more fails at the n-th allocation. */
+static bool reserve_fails_at(unsigned n)
+{
+    static struct fixture fixture;
+    assert_true(tn_size_set_init(&fixture.set));
+    assert_true(tn_size_set_reserve(&fixture.set, 5, BIN_COUNT));
+    insert(&fixture, 0, 1, 10);
+    insert(&fixture, 1, 1, 20);
+    insert(&fixture, 2, BIN_COUNT, 30);
+    host_memory_faults_begin(n);
+    bool has_room = tn_size_set_reserve(&fixture.set, 1000, 1000 * BIN_COUNT);
+    bool has_failed = host_memory_faults_end();
+    assert_int_equal(has_room, !has_failed);
+    expect_sound(&fixture);
+    expect_order(&fixture, (uint32_t[]){ 0, 1, 2 }, 3);
+    assert_true(tn_size_set_reserve(&fixture.set, 1000, 1000 * BIN_COUNT));
+    expect_order(&fixture, (uint32_t[]){ 0, 1, 2 }, 3);
+    tn_size_set_fini(&fixture.set);
+    return has_failed;
+}
+
+static void reserving_without_host_memory_keeps_the_set(void **state)
+{
+    (void)state;
+    unsigned n = 1;
+    while (reserve_fails_at(n)) {
+        n++;
+    }
+    assert_int_equal(n, 3); /* the trees, the giants, and then none */
+}
+
+static void nothing_but_reserve_allocates(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_false(host_memory_faults_end());
+    host_memory_faults_begin(1);
+    for (uint32_t region = 0; region < REGION_COUNT; region++) {
+        insert(fixture, region, 1 + region % 2 * BIN_COUNT, region * 20000);
+    }
+    for (uint32_t region = 0; region < REGION_COUNT; region++) {
+        take_out(fixture, region);
+    }
+    assert_false(host_memory_faults_end());
+    tn_size_set_fini(&fixture->set);
+    setup(state);
+}
+
+static void metadata_is_what_is_taken_not_what_is_reserved(void **state)
+{
+    struct fixture *fixture = *state;
+    size_t empty_bytes = tn_size_set_metadata_bytes(&fixture->set);
+    assert_int_equal(empty_bytes, 16384 * 4 + (256 + 4 + 1) * 8);
+    assert_true(tn_size_set_reserve(&fixture->set, 10000, 10000 * BIN_COUNT));
+    assert_int_equal(tn_size_set_metadata_bytes(&fixture->set), empty_bytes);
+    insert(fixture, 0, 1, 0);
+    assert_int_equal(tn_size_set_metadata_bytes(&fixture->set), empty_bytes);
+    insert(fixture, 1, 1, 10); /* a tree */
+    assert_int_equal(tn_size_set_metadata_bytes(&fixture->set), empty_bytes + 128);
+    insert(fixture, 2, BIN_COUNT, 20);
+    assert_int_equal(tn_size_set_metadata_bytes(&fixture->set),
+                     empty_bytes + 128 + sizeof(struct tn_giant));
+}
+
+/* --- against looking at every region ------------------------------------------------------------ */
+
+/* As many regions as one likes; those in the set are free, the others unused. */
+struct crowd {
+    struct tn_size_set set;
+    struct tn_region *regions;
+    uint32_t capacity;
+    uint64_t chunk_count; /* of all that are free */
+};
+
+static struct crowd new_crowd(uint32_t capacity)
+{
+    struct crowd crowd = { .capacity = capacity };
+    assert_true(tn_size_set_init(&crowd.set));
+    crowd.regions = calloc(capacity, sizeof *crowd.regions);
+    assert_non_null(crowd.regions);
+    return crowd;
+}
+
+static void fini_crowd(struct crowd *crowd)
+{
+    tn_size_set_fini(&crowd->set);
+    free(crowd->regions);
+}
+
+/* What size_set.c says that so many regions can take; a set that takes more writes beyond its room. */
+static void expect_nodes_within_bound(const struct crowd *crowd)
+{
+    uint32_t count = crowd->set.region_count;
+    uint32_t half = count / 2, sixth = count / 6 + BIN_COUNT;
+    uint32_t bound = half < sixth ? half : sixth;
+    if (crowd->set.trees.used_count > bound) {
+        fail_msg("%u regions take %u nodes, more than %u", count, crowd->set.trees.used_count,
+                 bound);
+    }
+}
+
+static void add_to_crowd(struct crowd *crowd, uint32_t region, uint32_t chunk_count,
+                         uint32_t first_chunk)
+{
+    crowd->chunk_count += chunk_count;
+    assert_true(tn_size_set_reserve(&crowd->set, crowd->set.region_count + 1,
+                                    (uint32_t)crowd->chunk_count));
+    crowd->regions[region] = (struct tn_region){ .first_chunk = first_chunk,
+                                                 .chunk_count = chunk_count,
+                                                 .state = TN_REGION_STATE_FREE };
+    tn_size_set_insert(&crowd->set, crowd->regions, region);
+    expect_nodes_within_bound(crowd);
+}
+
+static void remove_from_crowd(struct crowd *crowd, uint32_t region)
+{
+    struct tn_region *record = &crowd->regions[region];
+    crowd->chunk_count -= record->chunk_count;
+    tn_size_set_remove(&crowd->set, record->chunk_count, record->first_chunk);
+    record->state = TN_REGION_STATE_UNUSED;
+    expect_nodes_within_bound(crowd);
+}
+
+static void change_in_crowd(struct crowd *crowd, uint32_t region, uint32_t chunk_count,
+                            uint32_t first_chunk)
+{
+    struct tn_region *record = &crowd->regions[region];
+    uint32_t old_chunk_count = record->chunk_count, old_first_chunk = record->first_chunk;
+    crowd->chunk_count += chunk_count;
+    assert_true(
+        tn_size_set_reserve(&crowd->set, crowd->set.region_count, (uint32_t)crowd->chunk_count));
+    crowd->chunk_count -= old_chunk_count;
+    record->chunk_count = chunk_count;
+    record->first_chunk = first_chunk;
+    tn_size_set_change(&crowd->set, crowd->regions, region, old_chunk_count, old_first_chunk);
+    expect_nodes_within_bound(crowd);
+}
+
+static bool is_before(const struct tn_region *a, const struct tn_region *b)
+{
+    return a->chunk_count < b->chunk_count ||
+           (a->chunk_count == b->chunk_count && a->first_chunk < b->first_chunk);
+}
+
+/* The first in the order that is at least this large and lies at least here. */
+static uint32_t naive_find(const struct crowd *crowd, uint32_t chunk_count, uint32_t first_chunk)
+{
+    const struct tn_region least = { .first_chunk = first_chunk, .chunk_count = chunk_count };
+    uint32_t found = NONE;
+    for (uint32_t region = 0; region < crowd->capacity; region++) {
+        const struct tn_region *record = &crowd->regions[region];
+        if (record->state != TN_REGION_STATE_FREE || is_before(record, &least)) continue;
+        if (found == NONE || is_before(record, &crowd->regions[found])) found = region;
+    }
+    return found;
+}
+
+static void expect_same_as_naive(const struct crowd *crowd, uint32_t chunk_count)
+{
+    uint32_t expected = naive_find(crowd, chunk_count, 0);
+    uint32_t found = tn_size_set_find(&crowd->set, chunk_count);
+    if (found != expected) fail_msg("for %u: region %u, not %u", chunk_count, found, expected);
+    if (found == NONE) return;
+    const struct tn_region *record = &crowd->regions[found];
+    uint32_t after = tn_size_set_find_after(&crowd->set, record->chunk_count, record->first_chunk);
+    expected = naive_find(crowd, record->chunk_count, record->first_chunk + 1);
+    if (after != expected) fail_msg("after %u: region %u, not %u", found, after, expected);
+}
+
+/* Crowded bins, few in a bin, the edge to the giants, giants. */
+static uint32_t random_chunk_count(struct random *random)
+{
+    switch (random_below(random, 4)) {
+    case 0:
+        return 1 + (uint32_t)random_below(random, 3);
+    case 1:
+        return 1 + (uint32_t)random_below(random, 1000);
+    case 2:
+        return BIN_COUNT - 2 + (uint32_t)random_below(random, 4);
+    default:
+        return BIN_COUNT + (uint32_t)random_below(random, 5000);
+    }
+}
+
+/* No two regions lie at the same place, and their numbers say nothing about their order. */
+static uint32_t random_first_chunk(struct random *random, uint32_t region)
+{
+    uint32_t place = region * 0x9E3779B1U & 0x1ffffff;
+    return place * 64 + (uint32_t)random_below(random, 64);
+}
+
+static void random_step(struct crowd *crowd, struct random *random, uint64_t insert_percent)
+{
+    uint32_t region = (uint32_t)random_below(random, crowd->capacity);
+    uint32_t chunk_count = random_chunk_count(random);
+    uint32_t first_chunk = random_first_chunk(random, region);
+    bool is_free = crowd->regions[region].state == TN_REGION_STATE_FREE;
+    bool is_adding = random_below(random, 100) < insert_percent;
+    if (!is_free && is_adding) {
+        add_to_crowd(crowd, region, chunk_count, first_chunk);
+    } else if (is_free && is_adding) {
+        change_in_crowd(crowd, region, chunk_count, first_chunk);
+    } else if (is_free) {
+        remove_from_crowd(crowd, region);
+    }
+}
+
+static void compare_random_steps(struct random *random, uint32_t capacity, int step_count)
+{
+    struct crowd crowd = new_crowd(capacity);
+    for (int step = 0; step < step_count; step++) {
+        random_step(&crowd, random, step / (int)capacity % 3 == 2 ? 30 : 70);
+        expect_same_as_naive(&crowd, random_chunk_count(random));
+        if (step % 8 == 0) assert_null(tn_size_set_check(&crowd.set, crowd.regions));
+    }
+    for (uint32_t region = 0; region < capacity; region++) {
+        if (crowd.regions[region].state == TN_REGION_STATE_FREE) {
+            remove_from_crowd(&crowd, region);
+        }
+    }
+    assert_int_equal(crowd.set.region_count, 0);
+    assert_int_equal(crowd.set.trees.used_count, 0);
+    fini_crowd(&crowd);
+}
+
+static void random_sets_are_those_of_a_linear_search(void **state)
+{
+    (void)state;
+    struct random random = random_init(random_seed(5));
+    compare_random_steps(&random, 4, 500);
+    compare_random_steps(&random, 50, 1500);
+    compare_random_steps(&random, 3000, 9000);
+}
+
+/* Two in every bin take as many nodes as half the regions; many in one bin, placed in ascending
+ * order, a sixth of them. */
+static void the_nodes_stay_within_what_reserve_reckons(void **state)
+{
+    (void)state;
+    enum {
+        MANY = 60000
+    };
+    struct crowd crowd = new_crowd(MANY);
+    uint32_t region = 0;
+    for (uint32_t bin = 1; bin < BIN_COUNT; bin++) {
+        add_to_crowd(&crowd, region, bin, region * 2);
+        add_to_crowd(&crowd, region + 1, bin, region * 2 + 1);
+        region += 2;
+    }
+    assert_int_equal(crowd.set.trees.used_count, crowd.set.region_count / 2);
+    for (; region < MANY; region++) {
+        add_to_crowd(&crowd, region, 3, region * 2);
+    }
+    assert_null(tn_size_set_check(&crowd.set, crowd.regions));
+    for (region = 0; region < MANY; region++) {
+        remove_from_crowd(&crowd, region);
+    }
+    assert_int_equal(crowd.set.trees.used_count, 0);
+    fini_crowd(&crowd);
+}
+
+/* --- the check finds damage --------------------------------------------------------------------- */
+
+static void expect_fault(const struct fixture *fixture, const char *expected)
+{
+    const char *fault = tn_size_set_check(&fixture->set, fixture->regions);
+    if (!fault) fail_msg("not found: %s", expected);
+    assert_string_equal(fault, expected);
+}
+
+/* Regions 0, 1 and 2 in a tree, 3 alone in a bin, 4 and 5 giants. */
+static struct fixture *insert_six(void **state)
+{
+    struct fixture *fixture = *state;
+    for (uint32_t region = 0; region < 3; region++) {
+        insert(fixture, region, 10, 100 + 10 * region);
+    }
+    insert(fixture, 3, 20, 200);
+    insert(fixture, 4, 20000, 20000);
+    insert(fixture, 5, 30000, 50000);
+    return fixture;
+}
+
+static void bits_that_contradict_each_other_are_found(void **state)
+{
+    struct fixture *fixture = insert_six(state);
+    fixture->set.filled.levels[1][3] = 1;
+    expect_fault(fixture, "the bins' bit tree contradicts itself");
+}
+
+static void a_damaged_key_tree_is_found(void **state)
+{
+    struct fixture *fixture = insert_six(state);
+    uint32_t root = fixture->set.bins[10] - TN_SIZE_SET_IS_TREE;
+    fixture->set.trees.nodes[root].count = 0;
+    expect_fault(fixture, "a key tree of the free set by size is damaged");
+}
+
+static void a_key_tree_of_one_is_found(void **state)
+{
+    struct fixture *fixture = insert_six(state);
+    take_out(fixture, 3);
+    uint32_t root = tn_key_tree_create(&fixture->set.trees, 200, 3);
+    fixture->set.bins[20] = TN_SIZE_SET_IS_TREE + root;
+    tn_bit_tree_set(&fixture->set.filled, 20);
+    fixture->set.region_count++;
+    expect_fault(fixture, "a key tree of the free set by size holds fewer than two");
+}
+
+static void a_region_that_is_not_free_is_found(void **state)
+{
+    struct fixture *fixture = insert_six(state);
+    const char *fault = "a region in the free set by size is not free";
+    fixture->regions[3].state = TN_REGION_STATE_LIVE;
+    expect_fault(fixture, fault);
+    fixture->regions[3].state = TN_REGION_STATE_FREE;
+    fixture->regions[1].state = TN_REGION_STATE_UNUSED;
+    expect_fault(fixture, fault);
+}
+
+static void a_region_in_the_wrong_bin_is_found(void **state)
+{
+    struct fixture *fixture = insert_six(state);
+    const char *fault = "a region is in the wrong bin of the free set by size";
+    fixture->regions[3].chunk_count = 21;
+    expect_fault(fixture, fault);
+    fixture->regions[3].chunk_count = 20;
+    fixture->regions[2].chunk_count = 9;
+    expect_fault(fixture, fault);
+}
+
+static void a_lost_count_is_found(void **state)
+{
+    struct fixture *fixture = insert_six(state);
+    fixture->set.region_count++;
+    expect_fault(fixture, "the free set by size has lost count");
+    fixture->set.region_count -= 2;
+    expect_fault(fixture, "the free set by size has lost count");
+}
+
+static void a_giant_that_has_changed_is_found(void **state)
+{
+    struct fixture *fixture = insert_six(state);
+    const char *fault = "a giant in the free set by size is not what it was";
+    fixture->regions[4].state = TN_REGION_STATE_LIVE;
+    expect_fault(fixture, fault);
+    fixture->regions[4].state = TN_REGION_STATE_FREE;
+    fixture->regions[4].chunk_count++;
+    expect_fault(fixture, fault);
+    fixture->regions[4].chunk_count--;
+    fixture->regions[4].first_chunk++;
+    expect_fault(fixture, fault);
+    fixture->regions[4].chunk_count = BIN_COUNT - 1; /* belongs to a bin */
+    fixture->set.giants[0].key = (uint64_t)(BIN_COUNT - 1) << 32 | fixture->regions[4].first_chunk;
+    expect_fault(fixture, fault);
+}
+
+static void giants_that_do_not_ascend_are_found(void **state)
+{
+    struct fixture *fixture = insert_six(state);
+    struct tn_giant first = fixture->set.giants[0];
+    fixture->set.giants[0] = fixture->set.giants[1];
+    fixture->set.giants[1] = first;
+    expect_fault(fixture, "the giants of the free set by size do not ascend");
+    fixture->set.giants[1] = fixture->set.giants[0]; /* one twice */
+    expect_fault(fixture, "the giants of the free set by size do not ascend");
+}
+
+/* In whatever words: such a set finds regions in the wrong order, or one region twice. */
+static void expect_some_fault(const struct fixture *fixture, const char *what)
+{
+    if (!tn_size_set_check(&fixture->set, fixture->regions)) fail_msg("not found: %s", what);
+}
+
+static void a_key_that_is_not_the_regions_first_chunk_is_found(void **state)
+{
+    struct fixture *fixture = insert_six(state);
+    for (uint32_t region = 0; region < 3; region++) {
+        uint32_t first_chunk = fixture->regions[region].first_chunk;
+        for (uint32_t wrong = 95; wrong <= 125; wrong += 5) {
+            fixture->regions[region].first_chunk = wrong;
+            if (wrong != first_chunk) expect_some_fault(fixture, "a key that is stale");
+        }
+        fixture->regions[region].first_chunk = first_chunk;
+        expect_sound(fixture);
+    }
+}
+
+/* With nothing larger in the set, so that the search that follows the keys ends early. */
+static void a_region_beyond_the_keys_of_its_tree_is_found(void **state)
+{
+    struct fixture *fixture = *state;
+    insert(fixture, 0, 10, 100);
+    insert(fixture, 1, 10, 200);
+    fixture->regions[0].first_chunk = 1000;
+    expect_some_fault(fixture, "a key that is stale");
+}
+
+static void a_region_that_stands_twice_in_a_tree_is_found(void **state)
+{
+    struct fixture *fixture = insert_six(state);
+    uint32_t root = fixture->set.bins[10] - TN_SIZE_SET_IS_TREE;
+    uint32_t *links = fixture->set.trees.nodes[root].links;
+    for (uint32_t slot = 0; slot < 3; slot++) {
+        uint32_t region = links[slot];
+        links[slot] = links[(slot + 1) % 3];
+        expect_some_fault(fixture, "a region that stands twice");
+        links[slot] = region;
+        expect_sound(fixture);
+    }
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(an_empty_set_finds_nothing),
+        TEST(the_smallest_that_is_large_enough_is_found),
+        TEST(giants_follow_the_largest_bin),
+        TEST(among_equals_the_lowest_chunk_comes_first),
+        TEST(the_order_goes_through_bins_trees_and_giants),
+        TEST(the_largest_is_found_among_bins_trees_and_giants),
+        TEST(the_outermost_chunks_have_their_place),
+        TEST(a_bin_of_one_needs_no_tree),
+        TEST(a_bin_that_falls_to_one_gives_its_tree_back),
+        TEST(an_emptied_bin_can_be_filled_again),
+        TEST(a_region_changes_between_bins_and_giants),
+        TEST(a_region_changes_within_a_tree),
+        TEST(a_giant_that_keeps_its_place_is_changed_there),
+        TEST(a_giant_that_overtakes_others_moves),
+        cmocka_unit_test(without_host_memory_there_is_no_set),
+        cmocka_unit_test(reserving_without_host_memory_keeps_the_set),
+        TEST(nothing_but_reserve_allocates),
+        TEST(metadata_is_what_is_taken_not_what_is_reserved),
+        cmocka_unit_test(random_sets_are_those_of_a_linear_search),
+        cmocka_unit_test(the_nodes_stay_within_what_reserve_reckons),
+        TEST(bits_that_contradict_each_other_are_found),
+        TEST(a_damaged_key_tree_is_found),
+        TEST(a_key_tree_of_one_is_found),
+        TEST(a_region_that_is_not_free_is_found),
+        TEST(a_region_in_the_wrong_bin_is_found),
+        TEST(a_lost_count_is_found),
+        TEST(a_giant_that_has_changed_is_found),
+        TEST(giants_that_do_not_ascend_are_found),
+        TEST(a_key_that_is_not_the_regions_first_chunk_is_found),
+        TEST(a_region_beyond_the_keys_of_its_tree_is_found),
+        TEST(a_region_that_stands_twice_in_a_tree_is_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * test_static_pool_list: finding static pools by chunk and by address, and the chunk numbers that
+ * none has; compared with looking at every static pool and every number.
+ */
+#include "core/static_pool_list.h"
+
+#include "harness/claims.h"
+#include "harness/host_memory_faults.h"
+#include "harness/random.h"
+
+#define CHUNK_BYTES ((uintptr_t)1024)
+#define NO_LIMIT    ((uint32_t)INT32_MAX)
+
+enum {
+    ALIGNMENT = 64, /* of the first chunk of a static pool */
+    POOL_COUNT = 40
+};
+
+struct fixture {
+    struct tn_static_pool_list list;
+    struct tn_static_pool pools[POOL_COUNT];
+    bool is_listed[POOL_COUNT];
+};
+
+static int setup(void **state)
+{
+    static struct fixture fixture;
+    memset(&fixture, 0, sizeof fixture);
+    host_memory_faults_begin(0);
+    tn_static_pool_list_init(&fixture.list);
+    *state = &fixture;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+    tn_static_pool_list_fini(&fixture->list);
+    assert_int_equal(host_memory_faults_outstanding(), 0);
+    host_memory_faults_end();
+    return 0;
+}
+
+static void expect_sound(const struct fixture *fixture)
+{
+    const char *fault = tn_static_pool_list_check(&fixture->list);
+    if (fault) fail_msg("%s", fault);
+}
+
+static void insert(struct fixture *fixture, int i, uint32_t first_chunk, uint32_t chunk_count,
+                   uintptr_t first_address)
+{
+    fixture->pools[i] = (struct tn_static_pool){
+        .first_address = first_address,
+        .end_address = first_address + chunk_count * CHUNK_BYTES,
+        .first_chunk = first_chunk,
+        .chunk_count = chunk_count,
+        .chunk_log2 = 10,
+    };
+    assert_true(tn_static_pool_list_reserve(&fixture->list));
+    tn_static_pool_list_insert(&fixture->list, &fixture->pools[i]);
+    fixture->is_listed[i] = true;
+    expect_sound(fixture);
+}
+
+static void take_out(struct fixture *fixture, int i)
+{
+    tn_static_pool_list_remove(&fixture->list, &fixture->pools[i]);
+    fixture->is_listed[i] = false;
+    expect_sound(fixture);
+}
+
+static void expect_at_address(const struct fixture *fixture, uintptr_t address,
+                              const struct tn_static_pool *expected)
+{
+    assert_ptr_equal(tn_static_pool_list_find_address(&fixture->list, address), expected);
+}
+
+/* From its first chunk to its last, and from its first byte to its last, and no further. */
+static void expect_listed(const struct fixture *fixture, int i)
+{
+    const struct tn_static_pool *pool = &fixture->pools[i];
+    uint32_t last_chunk = pool->first_chunk + pool->chunk_count - 1;
+    assert_ptr_equal(tn_static_pool_list_find_chunk(&fixture->list, pool->first_chunk), pool);
+    assert_ptr_equal(tn_static_pool_list_find_chunk(&fixture->list, last_chunk), pool);
+    expect_at_address(fixture, pool->first_address, pool);
+    expect_at_address(fixture, pool->first_address + 1, pool);
+    expect_at_address(fixture, pool->end_address - 1, pool);
+    assert_ptr_not_equal(tn_static_pool_list_find_address(&fixture->list, pool->first_address - 1),
+                         pool);
+    assert_ptr_not_equal(tn_static_pool_list_find_address(&fixture->list, pool->end_address), pool);
+}
+
+/* --- finding static pools ----------------------------------------------------------------------- */
+
+static void an_empty_list_holds_no_address(void **state)
+{
+    const struct fixture *fixture = *state;
+    expect_sound(fixture);
+    expect_at_address(fixture, 0, NULL);
+    expect_at_address(fixture, 1 << 20, NULL);
+    expect_at_address(fixture, UINTPTR_MAX, NULL);
+}
+
+/* With chunk numbers that ascend while addresses descend. */
+static void each_is_found_among_however_many(void **state)
+{
+    struct fixture *fixture = *state;
+    for (int count = 1; count <= POOL_COUNT; count++) {
+        int i = count - 1;
+        insert(fixture, i, (uint32_t)i * 128, 100, (uintptr_t)(100 - i) << 30);
+        for (int j = 0; j < count; j++) {
+            expect_listed(fixture, j);
+        }
+    }
+    for (int i = 0; i < POOL_COUNT; i += 2) {
+        take_out(fixture, i);
+    }
+    for (int i = 0; i < POOL_COUNT; i++) {
+        if (i % 2 == 1) expect_listed(fixture, i);
+        if (i % 2 == 0) expect_at_address(fixture, fixture->pools[i].first_address, NULL);
+    }
+}
+
+static void addresses_that_touch_are_told_apart(void **state)
+{
+    struct fixture *fixture = *state;
+    const uintptr_t base = (uintptr_t)1 << 40;
+    insert(fixture, 0, 128, 64, base + 64 * CHUNK_BYTES);
+    insert(fixture, 1, 0, 64, base);
+    insert(fixture, 2, 64, 64, base + 128 * CHUNK_BYTES);
+    expect_listed(fixture, 0);
+    expect_listed(fixture, 1);
+    expect_listed(fixture, 2);
+    expect_at_address(fixture, base - 1, NULL);
+    expect_at_address(fixture, base + 192 * CHUNK_BYTES, NULL);
+    take_out(fixture, 0);
+    expect_at_address(fixture, base + 64 * CHUNK_BYTES, NULL);
+    expect_at_address(fixture, base + 128 * CHUNK_BYTES - 1, NULL);
+    expect_listed(fixture, 1);
+    expect_listed(fixture, 2);
+}
+
+static void the_last_chunk_number_belongs_to_somebody(void **state)
+{
+    struct fixture *fixture = *state;
+    insert(fixture, 0, 0, NO_LIMIT, (uintptr_t)1 << 44);
+    expect_listed(fixture, 0);
+}
+
+/* --- chunk numbers ------------------------------------------------------------------------------ */
+
+/* So many chunks have their place from here on. */
+static void expect_numbers(const struct fixture *fixture, uint32_t chunk_count, uint32_t limit,
+                           uint32_t expected)
+{
+    uint32_t first = 12345;
+    if (!tn_static_pool_list_find_numbers(&fixture->list, chunk_count, ALIGNMENT, limit, &first)) {
+        fail_msg("no numbers for %u chunks", chunk_count);
+    }
+    if (first != expected) fail_msg("%u chunks at %u, not %u", chunk_count, first, expected);
+}
+
+/* So many chunks have their place, and not one more. */
+static void expect_longest_run(const struct fixture *fixture, uint32_t limit, uint32_t expected)
+{
+    uint32_t first = 12345;
+    uint32_t longest = tn_static_pool_list_longest_run(&fixture->list, ALIGNMENT, limit);
+    if (longest != expected) fail_msg("the longest run is %u, not %u", longest, expected);
+    assert_false(
+        tn_static_pool_list_find_numbers(&fixture->list, longest + 1, ALIGNMENT, limit, &first));
+    assert_int_equal(first, 12345);
+    if (longest == 0) return;
+    assert_true(
+        tn_static_pool_list_find_numbers(&fixture->list, longest, ALIGNMENT, limit, &first));
+    assert_int_equal(first % ALIGNMENT, 0);
+}
+
+static void an_empty_list_leaves_all_numbers(void **state)
+{
+    const struct fixture *fixture = *state;
+    expect_numbers(fixture, 1, 1, 0);
+    expect_numbers(fixture, 1000, 1000, 0);
+    expect_numbers(fixture, NO_LIMIT, NO_LIMIT, 0);
+    expect_longest_run(fixture, 1, 1);
+    expect_longest_run(fixture, 1000, 1000);
+    expect_longest_run(fixture, NO_LIMIT, NO_LIMIT);
+}
+
+static void the_lowest_numbers_that_suffice_are_taken(void **state)
+{
+    struct fixture *fixture = *state;
+    insert(fixture, 0, 64, 1, (uintptr_t)1 << 30);
+    insert(fixture, 1, 256, 65, (uintptr_t)2 << 30);
+    expect_numbers(fixture, 63, NO_LIMIT, 0);
+    expect_numbers(fixture, 64, NO_LIMIT, 0);
+    expect_numbers(fixture, 65, NO_LIMIT,
+                   128); /* a group begins with a static pool's first chunk */
+    expect_numbers(fixture, 128, NO_LIMIT, 128);
+    expect_numbers(fixture, 129, NO_LIMIT, 384);
+    take_out(fixture, 0);
+    expect_numbers(fixture, 256, NO_LIMIT, 0);
+    expect_numbers(fixture, 257, NO_LIMIT, 384);
+}
+
+static void numbers_end_at_the_limit(void **state)
+{
+    struct fixture *fixture = *state;
+    insert(fixture, 0, 0, 64, (uintptr_t)1 << 30);
+    expect_longest_run(fixture, 63, 0);
+    expect_longest_run(fixture, 64, 0);
+    expect_longest_run(fixture, 65, 1);
+    expect_longest_run(fixture, 1000, 936);
+    insert(fixture, 1, 64, 1, (uintptr_t)2 << 30);
+    expect_longest_run(fixture, 128, 0); /* what is left of the group has no number to begin with */
+    expect_longest_run(fixture, 129, 1);
+    expect_longest_run(fixture, NO_LIMIT, NO_LIMIT - 128);
+}
+
+static void where_all_numbers_are_used_there_are_none(void **state)
+{
+    struct fixture *fixture = *state;
+    insert(fixture, 0, 0, NO_LIMIT - 64, (uintptr_t)1 << 44);
+    expect_longest_run(fixture, NO_LIMIT, 63);
+    take_out(fixture, 0);
+    insert(fixture, 0, 0, NO_LIMIT, (uintptr_t)1 << 44);
+    expect_longest_run(fixture, NO_LIMIT, 0);
+}
+
+/* --- room --------------------------------------------------------------------------------------- */
+
+static void without_host_memory_the_list_stays(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_false(host_memory_faults_end());
+    for (int i = 0; i < 16; i++) {
+        insert(fixture, i, (uint32_t)i * 64, 64, (uintptr_t)(i + 1) << 30);
+    }
+    for (unsigned n = 1; n <= 2; n++) {
+        host_memory_faults_begin(n);
+        assert_false(tn_static_pool_list_reserve(&fixture->list));
+        assert_true(host_memory_faults_end());
+        expect_sound(fixture);
+        for (int i = 0; i < 16; i++) {
+            expect_listed(fixture, i);
+        }
+    }
+    insert(fixture, 16, 1024, 64, (uintptr_t)17 << 30);
+    expect_listed(fixture, 16);
+    tn_static_pool_list_fini(&fixture->list);
+    setup(state);
+}
+
+/* --- against looking at all --------------------------------------------------------------------- */
+
+enum {
+    NUMBER_COUNT = 3000
+};
+
+static bool is_number_free(const struct fixture *fixture, uint32_t chunk)
+{
+    for (int i = 0; i < POOL_COUNT; i++) {
+        const struct tn_static_pool *pool = &fixture->pools[i];
+        if (fixture->is_listed[i] && chunk - pool->first_chunk < pool->chunk_count) return false;
+    }
+    return true;
+}
+
+/* The lowest place for so many chunks; NUMBER_COUNT: there is none. */
+static uint32_t naive_numbers(const struct fixture *fixture, uint32_t chunk_count)
+{
+    for (uint32_t first = 0; first + chunk_count <= NUMBER_COUNT; first += ALIGNMENT) {
+        uint32_t length = 0;
+        while (length < chunk_count && is_number_free(fixture, first + length)) {
+            length++;
+        }
+        if (length == chunk_count) return first;
+    }
+    return NUMBER_COUNT;
+}
+
+static void change_random(struct fixture *fixture, struct random *random)
+{
+    int i = (int)random_below(random, POOL_COUNT);
+    uint32_t chunk_count = 1 + (uint32_t)random_below(random, 200), first;
+    if (fixture->is_listed[i]) {
+        take_out(fixture, i);
+        return;
+    }
+    bool is_found = tn_static_pool_list_find_numbers(&fixture->list, chunk_count, ALIGNMENT,
+                                                     NUMBER_COUNT, &first);
+    uint32_t expected = naive_numbers(fixture, chunk_count);
+    assert_int_equal(is_found, expected != NUMBER_COUNT);
+    if (!is_found) return;
+    assert_int_equal(first, expected);
+    /* A place of its own that says nothing about the order of the chunks. */
+    insert(fixture, i, first, chunk_count, (uintptr_t)(1 + i * 7 % POOL_COUNT) << 30);
+}
+
+static void random_lists_are_those_of_a_search(void **state)
+{
+    struct fixture *fixture = *state;
+    struct random random = random_init(random_seed(8));
+    for (int step = 0; step < 2000; step++) {
+        change_random(fixture, &random);
+        uint32_t longest = tn_static_pool_list_longest_run(&fixture->list, ALIGNMENT, NUMBER_COUNT);
+        if (longest > 0) assert_int_not_equal(naive_numbers(fixture, longest), NUMBER_COUNT);
+        assert_int_equal(naive_numbers(fixture, longest + 1), NUMBER_COUNT);
+        for (int i = 0; i < POOL_COUNT; i++) {
+            if (fixture->is_listed[i]) expect_listed(fixture, i);
+        }
+    }
+}
+
+/* --- the check finds damage --------------------------------------------------------------------- */
+
+static void expect_fault(const struct fixture *fixture, const char *expected)
+{
+    const char *fault = tn_static_pool_list_check(&fixture->list);
+    if (!fault) fail_msg("not found: %s", expected);
+    assert_string_equal(fault, expected);
+}
+
+static struct fixture *insert_three(void **state)
+{
+    struct fixture *fixture = *state;
+    insert(fixture, 0, 0, 64, (uintptr_t)3 << 30);
+    insert(fixture, 1, 64, 64, (uintptr_t)1 << 30);
+    insert(fixture, 2, 128, 64, (uintptr_t)2 << 30);
+    return fixture;
+}
+
+static void swap_places(struct tn_static_pool_place *places)
+{
+    struct tn_static_pool_place first = places[0];
+    places[0] = places[1];
+    places[1] = first;
+}
+
+static void wrong_orders_are_found(void **state)
+{
+    struct fixture *fixture = insert_three(state);
+    swap_places(fixture->list.by_chunk);
+    expect_fault(fixture, "the static pools are not in the order of their chunks");
+    swap_places(fixture->list.by_chunk);
+    swap_places(fixture->list.by_address);
+    expect_fault(fixture, "the static pools are not in the order of their addresses");
+}
+
+static void static_pools_that_overlap_are_found(void **state)
+{
+    struct fixture *fixture = insert_three(state);
+    fixture->list.by_chunk[0].end++;
+    expect_fault(fixture, "the static pools are not in the order of their chunks");
+    fixture->list.by_chunk[0].end--;
+    fixture->list.by_address[0].end = ((uintptr_t)2 << 30) + 1;
+    expect_fault(fixture, "the static pools are not in the order of their addresses");
+}
+
+/* A static pool that is in one order only, with chunks at this place. */
+static void expect_stranger_found(struct fixture *fixture, uint32_t first_chunk)
+{
+    struct tn_static_pool known = fixture->pools[2], stranger = known;
+    stranger.first_chunk = first_chunk;
+    fixture->list.by_address[1].static_pool = &stranger;
+    expect_fault(fixture, "the two orders of the static pools hold different ones");
+    fixture->list.by_address[1].static_pool = &fixture->pools[2];
+    expect_sound(fixture);
+}
+
+static void a_static_pool_in_one_order_only_is_found(void **state)
+{
+    struct fixture *fixture = insert_three(state);
+    expect_stranger_found(fixture, 0);
+    expect_stranger_found(fixture, 128);
+    expect_stranger_found(fixture, 191);
+    expect_stranger_found(fixture, 192); /* beyond all chunks */
+    expect_stranger_found(fixture, NO_LIMIT);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(an_empty_list_holds_no_address),
+        TEST(each_is_found_among_however_many),
+        TEST(addresses_that_touch_are_told_apart),
+        TEST(the_last_chunk_number_belongs_to_somebody),
+        TEST(an_empty_list_leaves_all_numbers),
+        TEST(the_lowest_numbers_that_suffice_are_taken),
+        TEST(numbers_end_at_the_limit),
+        TEST(where_all_numbers_are_used_there_are_none),
+        TEST(without_host_memory_the_list_stays),
+        TEST(random_lists_are_those_of_a_search),
+        TEST(wrong_orders_are_found),
+        TEST(static_pools_that_overlap_are_found),
+        TEST(a_static_pool_in_one_order_only_is_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
