@@ -29,6 +29,8 @@ CORE_LAYERS = [
     {"region_index", "live_map"},
     {"static_pool", "growth", "stream_reuse", "thread_cache"},
     {"static_pool_list"},
+    {"pool_struct"},
+    {"pool_backing"},
     {"pool"},
     {"pool_registry"},
     {"dump", "trace", "environment"},

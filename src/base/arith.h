@@ -12,6 +12,8 @@
 
 #include "assert.h"
 
+_Static_assert(sizeof(size_t) == 8, "tarn is for systems with 64-bit addresses");
+
 static inline bool tn_add_fits(size_t a, size_t b, size_t *sum_out)
 {
     size_t sum;

@@ -2,6 +2,8 @@
 /* bit_tree: what is not small enough to stand in the header. */
 #include "bit_tree.h"
 
+#include <string.h>
+
 #include "host_memory.h"
 
 static uint32_t word_count_for(uint32_t bit_count)
@@ -42,15 +44,29 @@ void tn_bit_tree_fini(struct tn_bit_tree *tree)
     *tree = (struct tn_bit_tree){ 0 };
 }
 
+/* Makes every level above the first say what the one below it holds. */
+static void rebuild_upper_levels(struct tn_bit_tree *tree)
+{
+    uint32_t word_count = word_count_for(tree->bit_count);
+    for (unsigned level = 1; level < tree->level_count; level++) {
+        for (uint32_t i = 0; i < word_count; i++) {
+            if (tree->levels[level - 1][i] == 0) continue;
+            tree->levels[level][i / 64] |= (uint64_t)1 << (i % 64);
+        }
+        word_count = word_count_for(word_count);
+    }
+}
+
 bool tn_bit_tree_grow(struct tn_bit_tree *tree, uint32_t bit_count)
 {
     if (bit_count <= tree->bit_count) return true;
+    /* By an eighth at least, so that many small steps do not copy everything each time. */
+    size_t larger_count = tn_max(bit_count, (size_t)tree->bit_count + tree->bit_count / 8);
     struct tn_bit_tree larger;
-    if (!tn_bit_tree_init(&larger, bit_count)) return false;
-    for (uint32_t bit = tn_bit_tree_find_next(tree, 0); bit != TN_BIT_TREE_NONE;
-         bit = tn_bit_tree_find_next(tree, bit + 1)) {
-        tn_bit_tree_set(&larger, bit);
-    }
+    if (!tn_bit_tree_init(&larger, (uint32_t)tn_min(larger_count, INT32_MAX))) return false;
+    memcpy(larger.levels[0], tree->levels[0],
+           word_count_for(tree->bit_count) * sizeof tree->levels[0][0]);
+    rebuild_upper_levels(&larger);
     tn_bit_tree_fini(tree);
     *tree = larger;
     return true;

@@ -37,7 +37,7 @@ bool tn_bit_tree_init(struct tn_bit_tree *tree, uint32_t bit_count);
 
 void tn_bit_tree_fini(struct tn_bit_tree *tree);
 
-/* Makes the numbers below bit_count possible members, if they are not yet. False: no host memory,
+/* Makes the numbers below bit_count, at most INT32_MAX, possible members, and perhaps some more. False: no host memory,
  * and nothing has changed. Cost: a copy. */
 bool tn_bit_tree_grow(struct tn_bit_tree *tree, uint32_t bit_count);
 

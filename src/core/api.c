@@ -91,7 +91,7 @@ static tarn_status create(const tarn_pool_options *options, const tarn_backend *
     }
     tarn_status status = tn_pool_init(pool, options, backend, owns_backend);
     if (status != TARN_STATUS_OK) {
-        tn_pool_registry_rest_handle(pool);
+        tn_pool_registry_return_handle(pool);
         return status;
     }
     tn_pool_registry_open(pool);

@@ -17,6 +17,8 @@
 #include "../base/error.h"
 #include "../base/host_memory.h"
 
+#include "pool_backing.h"
+
 /* --- life ----------------------------------------------------------------------------------- */
 
 static struct tn_growth_policy growth_policy(const tarn_pool_options *options,
@@ -60,6 +62,7 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     tn_static_pool_list_init(&pool->list);
     pool->stats = (struct tn_stats){ 0 };
     pool->refused_bytes = SIZE_MAX;
+    pool->growths_since_refusal = 0;
     pool->growth = growth_policy(options, &properties);
     pool->backend_alignment_bytes = properties.alignment_bytes;
     pool->backend = *backend;
@@ -102,28 +105,12 @@ static bool insert_static_pool(struct tarn_pool *pool, struct tn_static_pool *ad
     return true;
 }
 
-/* Takes out a static pool that is wholly free. Under both locks. */
-static void remove_static_pool(struct tarn_pool *pool, const struct tn_static_pool *removed)
-{
-    tn_region_index_remove_span(&pool->index, removed->head);
-    tn_static_pool_list_remove(&pool->list, removed);
-    tn_stats_count_shrinkage(&pool->stats, removed->backing_bytes);
-}
-
 static struct tn_static_pool *static_pool_of_region(const struct tarn_pool *pool, uint32_t region)
 {
     return tn_static_pool_list_find_chunk(&pool->list, pool->index.regions[region].first_chunk);
 }
 
 /* --- alloc from what is held ------------------------------------------------------------------- */
-
-/* What the caller wants, in chunks. */
-struct request {
-    size_t size_bytes;      /* 1 or more */
-    size_t alignment_bytes; /* a power of two */
-    uint32_t chunk_count;
-    uint32_t slack_bytes; /* chunk_count chunks less size_bytes */
-};
 
 /* Where it can have them. */
 struct fit {
@@ -137,8 +124,8 @@ enum serve_result {
     NO_HOST_MEMORY
 };
 
-static bool request_init(struct request *request, const struct tarn_pool *pool, size_t size_bytes,
-                         size_t alignment_bytes)
+static bool request_init(struct tn_request *request, const struct tarn_pool *pool,
+                         size_t size_bytes, size_t alignment_bytes)
 {
     size_t chunk_count = tn_count_units(size_bytes, pool->chunk_log2);
     if (chunk_count > TN_CHUNK_COUNT_MAX) return false;
@@ -151,7 +138,7 @@ static bool request_init(struct request *request, const struct tarn_pool *pool, 
 
 /* The best fit among the regions in which the request can lie as aligned as it asks. */
 static TN_COLD struct fit find_aligned_fit(const struct tarn_pool *pool,
-                                           const struct request *request)
+                                           const struct tn_request *request)
 {
     uint32_t region = tn_region_index_find_best_fit(&pool->index, request->chunk_count);
     while (region != TN_REGION_NONE) {
@@ -167,7 +154,7 @@ static TN_COLD struct fit find_aligned_fit(const struct tarn_pool *pool,
     return (struct fit){ TN_REGION_NONE, 0 };
 }
 
-static struct fit find_fit(const struct tarn_pool *pool, const struct request *request)
+static struct fit find_fit(const struct tarn_pool *pool, const struct tn_request *request)
 {
     /* Chunks are aligned to their own size. */
     if (TN_UNLIKELY(request->alignment_bytes >> pool->chunk_log2 > 1)) {
@@ -177,7 +164,7 @@ static struct fit find_fit(const struct tarn_pool *pool, const struct request *r
 }
 
 /* Under `lock`. */
-static enum serve_result serve(struct tarn_pool *pool, const struct request *request,
+static enum serve_result serve(struct tarn_pool *pool, const struct tn_request *request,
                                void **address_out)
 {
     struct fit fit = find_fit(pool, request);
@@ -196,137 +183,9 @@ static enum serve_result serve(struct tarn_pool *pool, const struct request *req
 
 /* --- growth ------------------------------------------------------------------------------------ */
 
-/*
- * How many bytes of backing are sure to hold the request: the backend may give an address that is
- * aligned to less than a chunk or than the request asks for.
- */
-static bool needed_bytes(const struct tarn_pool *pool, const struct request *request,
-                         size_t *needed_out)
-{
-    size_t chunk_bytes = (size_t)1 << pool->chunk_log2;
-    size_t aligned_to = tn_max(chunk_bytes, request->alignment_bytes);
-    size_t lead =
-        aligned_to > pool->backend_alignment_bytes ? aligned_to - pool->backend_alignment_bytes : 0;
-    return tn_add_fits((size_t)request->chunk_count << pool->chunk_log2, lead, needed_out);
-}
-
-static struct tn_growth_state growth_state(struct tarn_pool *pool)
-{
-    struct tn_growth_state state = { .refused_bytes = pool->refused_bytes };
-    tn_mutex_lock(&pool->lock);
-    state.footprint_bytes = pool->stats.footprint_bytes;
-    for (uint32_t i = 0; i < pool->list.count; i++) {
-        const struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
-        state.largest_bytes = tn_max(state.largest_bytes, static_pool->backing_bytes);
-    }
-    uint32_t numbers =
-        tn_static_pool_list_longest_run(&pool->list, TN_START_GROUP_CHUNKS, TN_CHUNK_COUNT_MAX);
-    tn_mutex_unlock(&pool->lock);
-    if (!tn_multiply_fits(numbers, (size_t)1 << pool->chunk_log2, &state.numbered_bytes_max)) {
-        state.numbered_bytes_max = SIZE_MAX;
-    }
-    return state;
-}
-
-/* A piece of vendor memory on its way into or out of the pool. */
-struct backing {
-    void *address;
-    size_t size_bytes;
-};
-
-static tarn_backend_result acquire(struct tarn_pool *pool, struct backing *backing)
-{
-    tn_mutex_lock(&pool->lock);
-    pool->stats.vendor_alloc_count++;
-    tn_mutex_unlock(&pool->lock);
-    return pool->backend.operations->acquire(pool->backend.state, backing->size_bytes,
-                                             &backing->address);
-}
-
-/* Whether the piece is aligned as the backend's properties say: the need was reckoned from that. */
-static bool is_as_promised(const struct tarn_pool *pool, const struct backing *backing)
-{
-    return backing->address != NULL &&
-           ((uintptr_t)backing->address & (pool->backend_alignment_bytes - 1)) == 0;
-}
-
-/* Gives back what the pool took. Under growth_lock alone. */
-static tarn_backend_result release(struct tarn_pool *pool, const struct backing *backing)
-{
-    pool->refused_bytes = SIZE_MAX;
-    tn_mutex_lock(&pool->lock);
-    pool->stats.vendor_free_count++;
-    tn_mutex_unlock(&pool->lock);
-    return pool->backend.operations->release(pool->backend.state, backing->address,
-                                             backing->size_bytes);
-}
-
-/*
- * Asks the backend for backing, for less and less down to the need. OVER_LIMIT: not even the need
- * is allowed, and nobody was asked. Under growth_lock.
- */
-static tarn_backend_result acquire_backing(struct tarn_pool *pool, size_t needed,
-                                           struct backing *backing_out)
-{
-    struct tn_growth_state state = growth_state(pool);
-    struct backing backing = { NULL, tn_growth_first_bytes(&pool->growth, &state, needed) };
-    tarn_backend_result result = { TARN_STATUS_OVER_LIMIT, 0, NULL };
-    while (backing.size_bytes != 0) {
-        result = acquire(pool, &backing);
-        if (result.status != TARN_STATUS_OUT_OF_MEMORY) break;
-        if (backing.size_bytes > needed) pool->refused_bytes = backing.size_bytes;
-        backing.size_bytes = tn_growth_next_bytes(&pool->growth, backing.size_bytes, needed);
-    }
-    if (result.status != TARN_STATUS_OK) return result;
-    if (!is_as_promised(pool, &backing)) {
-        release(pool, &backing);
-        return (tarn_backend_result){ TARN_STATUS_VENDOR_ERROR, 0, "misaligned memory" };
-    }
-    *backing_out = backing;
-    return result;
-}
-
-/* Takes the newest wholly free static pool out of the list, if at least keep_bytes remain without it;
- * else the next newest, and so on. NULL: there is none. Under growth_lock. */
-static struct tn_static_pool *detach_free_static_pool(struct tarn_pool *pool, size_t keep_bytes)
-{
-    struct tn_static_pool *newest = NULL;
-    tn_mutex_lock(&pool->lock);
-    for (uint32_t i = 0; i < pool->list.count; i++) {
-        struct tn_static_pool *candidate = pool->list.by_chunk[i].static_pool;
-        if (pool->stats.footprint_bytes - candidate->backing_bytes < keep_bytes) continue;
-        if (newest && candidate->id < newest->id) continue;
-        if (tn_region_index_span_is_free(&pool->index, candidate->head)) newest = candidate;
-    }
-    if (newest) remove_static_pool(pool, newest);
-    tn_mutex_unlock(&pool->lock);
-    return newest;
-}
-
-/* Gives wholly free static pools back as long as keep_bytes remain. OK, or what the vendor last
- * answered to a piece that it refused. Under growth_lock. */
-static tarn_backend_result release_free_static_pools(struct tarn_pool *pool, size_t keep_bytes,
-                                                     size_t *released_bytes_out)
-{
-    tarn_backend_result refusal = TARN_BACKEND_RESULT_OK;
-    *released_bytes_out = 0;
-    struct tn_static_pool *detached;
-    while ((detached = detach_free_static_pool(pool, keep_bytes)) != NULL) {
-        struct backing backing = { detached->backing, detached->backing_bytes };
-        tn_static_pool_destroy(detached);
-        tarn_backend_result result = release(pool, &backing);
-        if (result.status == TARN_STATUS_OK) {
-            *released_bytes_out += backing.size_bytes;
-        } else {
-            refusal = result;
-        }
-    }
-    return refusal;
-}
-
 /* Makes a static pool of the backing and serves the request from it. Under growth_lock. */
-static enum serve_result serve_from_new(struct tarn_pool *pool, const struct backing *backing,
-                                        const struct request *request, void **address_out)
+static enum serve_result serve_from_new(struct tarn_pool *pool, const struct tn_backing *backing,
+                                        const struct tn_request *request, void **address_out)
 {
     enum serve_result served = NO_HOST_MEMORY;
     struct tn_static_pool *added = tn_static_pool_create(backing->address, backing->size_bytes,
@@ -342,68 +201,18 @@ static enum serve_result serve_from_new(struct tarn_pool *pool, const struct bac
 
     tn_static_pool_destroy(added);
 no_static_pool:
-    release(pool, backing);
+    tn_pool_release_backing(pool, backing);
     return NO_HOST_MEMORY;
 }
 
-/* Why not even the need may be asked for. */
-static tarn_status fail_for_caps(struct tarn_pool *pool, const struct request *request,
-                                 size_t needed)
-{
-    struct tn_growth_state state = growth_state(pool);
-    size_t limit = pool->growth.limit_bytes;
-    if (needed > pool->growth.allocation_bytes_max) {
-        return tn_fail(TARN_STATUS_OUT_OF_MEMORY,
-                       "%zu bytes aligned to %zu need more than the %s backend's largest "
-                       "allocation, %zu bytes",
-                       request->size_bytes, request->alignment_bytes,
-                       pool->backend.operations->name, pool->growth.allocation_bytes_max);
-    }
-    if (needed > limit || state.footprint_bytes > limit - needed) {
-        return tn_fail(TARN_STATUS_OVER_LIMIT,
-                       "no free region holds %zu bytes, and the pool cannot grow: it holds %zu of "
-                       "at most %zu bytes",
-                       request->size_bytes, state.footprint_bytes, limit);
-    }
-    return tn_fail(TARN_STATUS_OUT_OF_MEMORY,
-                   "no free region holds %zu bytes, and the pool cannot grow: it can have %zu "
-                   "chunks of %zu bytes in all",
-                   request->size_bytes, (size_t)TN_CHUNK_COUNT_MAX, (size_t)1 << pool->chunk_log2);
-}
-
-static tarn_status fail_growth(struct tarn_pool *pool, const struct request *request, size_t needed,
-                               tarn_backend_result result)
-{
-    const char *backend = pool->backend.operations->name;
-    if (result.status == TARN_STATUS_OVER_LIMIT) return fail_for_caps(pool, request, needed);
-    if (result.status == TARN_STATUS_OUT_OF_MEMORY) {
-        return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
-                              "no free region holds %zu bytes, and the %s backend has no more "
-                              "memory: the pool holds %zu bytes",
-                              request->size_bytes, backend, growth_state(pool).footprint_bytes);
-    }
-    return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
-                          "the %s backend failed to give memory for %zu bytes: %s", backend,
-                          request->size_bytes,
-                          result.vendor_name ? result.vendor_name : "no reason");
-}
-
-static tarn_status fail_for_host_memory(const struct request *request)
+static tarn_status fail_for_host_memory(const struct tn_request *request)
 {
     return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
                    "the host has no memory to describe an allocation of %zu bytes",
                    request->size_bytes);
 }
 
-/* Whether giving wholly free static pools back might turn the answer. */
-static bool may_pass_later(const struct tarn_pool *pool, size_t needed, tarn_backend_result result)
-{
-    if (result.status == TARN_STATUS_OUT_OF_MEMORY) return true;
-    return result.status == TARN_STATUS_OVER_LIMIT && needed <= pool->growth.limit_bytes &&
-           needed <= pool->growth.allocation_bytes_max;
-}
-
-static enum serve_result lock_and_serve(struct tarn_pool *pool, const struct request *request,
+static enum serve_result lock_and_serve(struct tarn_pool *pool, const struct tn_request *request,
                                         void **address_out)
 {
     tn_mutex_lock(&pool->lock);
@@ -413,7 +222,7 @@ static enum serve_result lock_and_serve(struct tarn_pool *pool, const struct req
 }
 
 /* Under growth_lock. */
-static tarn_status grow_and_serve(struct tarn_pool *pool, const struct request *request,
+static tarn_status grow_and_serve(struct tarn_pool *pool, const struct tn_request *request,
                                   void **address_out)
 {
     /* Another thread may have grown the pool, or freed, while this one waited. */
@@ -421,17 +230,11 @@ static tarn_status grow_and_serve(struct tarn_pool *pool, const struct request *
     if (served == SERVED) return TARN_STATUS_OK;
     if (served == NO_HOST_MEMORY) return fail_for_host_memory(request);
 
-    size_t needed;
-    if (!needed_bytes(pool, request, &needed)) {
-        return tn_fail(TARN_STATUS_SIZE_TOO_LARGE, "%zu bytes aligned to %zu are too many",
-                       request->size_bytes, request->alignment_bytes);
-    }
-    struct backing backing;
-    tarn_backend_result result = acquire_backing(pool, needed, &backing);
-    if (may_pass_later(pool, needed, result)) {
-        size_t released_bytes;
-        (void)release_free_static_pools(pool, 0, &released_bytes);
-        if (released_bytes > 0) result = acquire_backing(pool, needed, &backing);
+    struct tn_backing backing;
+    tarn_backend_result result = tn_pool_acquire_backing(pool, request, &backing);
+    if (tn_pool_may_pass_later(pool, request, result) &&
+        tn_pool_release_free(pool, 0).detached_bytes > 0) {
+        result = tn_pool_acquire_backing(pool, request, &backing);
     }
     if (result.status == TARN_STATUS_OK) {
         served = serve_from_new(pool, &backing, request, address_out);
@@ -439,7 +242,7 @@ static tarn_status grow_and_serve(struct tarn_pool *pool, const struct request *
     }
     /* Others may have freed enough while the vendor was being asked. */
     if (lock_and_serve(pool, request, address_out) == SERVED) return TARN_STATUS_OK;
-    return fail_growth(pool, request, needed, result);
+    return tn_pool_fail_growth(pool, request, result);
 }
 
 /* --- alloc and free ---------------------------------------------------------------------------- */
@@ -451,7 +254,7 @@ static void count_failure(struct tarn_pool *pool)
     tn_mutex_unlock(&pool->lock);
 }
 
-static TN_COLD tarn_status alloc_slowly(struct tarn_pool *pool, const struct request *request,
+static TN_COLD tarn_status alloc_slowly(struct tarn_pool *pool, const struct tn_request *request,
                                         void **address_out)
 {
     tn_mutex_lock(&pool->growth_lock);
@@ -472,7 +275,7 @@ static TN_COLD tarn_status fail_for_size(struct tarn_pool *pool, size_t size_byt
 tarn_status tn_pool_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
                           void **address_out)
 {
-    struct request request;
+    struct tn_request request;
     if (!request_init(&request, pool, size_bytes, alignment_bytes)) {
         return fail_for_size(pool, size_bytes);
     }
@@ -523,16 +326,16 @@ void tn_pool_count_empty_free(struct tarn_pool *pool)
 
 tarn_status tn_pool_trim(struct tarn_pool *pool, size_t keep_bytes, size_t *released_bytes_out)
 {
-    size_t released_bytes;
     tn_mutex_lock(&pool->growth_lock);
-    tarn_backend_result refusal = release_free_static_pools(pool, keep_bytes, &released_bytes);
+    struct tn_giving_back given = tn_pool_release_free(pool, keep_bytes);
     tn_mutex_unlock(&pool->growth_lock);
-    if (refusal.status != TARN_STATUS_OK) {
-        return tn_fail_vendor(TARN_STATUS_VENDOR_ERROR, refusal.vendor_code, refusal.vendor_name,
+    if (given.refusal.status != TARN_STATUS_OK) {
+        return tn_fail_vendor(TARN_STATUS_VENDOR_ERROR, given.refusal.vendor_code,
+                              given.refusal.vendor_name,
                               "the %s backend did not take memory back; %zu bytes were given back",
-                              pool->backend.operations->name, released_bytes);
+                              pool->backend.operations->name, given.released_bytes);
     }
-    *released_bytes_out = released_bytes;
+    *released_bytes_out = given.released_bytes;
     return TARN_STATUS_OK;
 }
 
@@ -568,7 +371,11 @@ static enum tn_find_result find_locked(struct tarn_pool *pool, uintptr_t address
                                        tarn_allocation *found_out)
 {
     const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
-    if (!owner) return TN_FIND_RESULT_FOREIGN;
+    if (!owner) {
+        /* Beside the chunks there may be a few bytes of backing. */
+        bool is_held = tn_static_pool_list_overlaps(&pool->list, address, 1);
+        return is_held ? TN_FIND_RESULT_NOT_LIVE : TN_FIND_RESULT_FOREIGN;
+    }
     uint32_t chunk = tn_static_pool_chunk_of(owner, address);
     uint32_t region = tn_region_index_find_live(&pool->index, chunk);
     if (region == TN_REGION_NONE) return TN_FIND_RESULT_NOT_LIVE;

@@ -9,12 +9,15 @@ static struct tarn_pool *open_pools;    /* the newest first */
 static struct tarn_pool *first_resting; /* has rested longest */
 static struct tarn_pool *last_resting;
 static size_t resting_count;
+static struct tarn_pool *returned; /* never became pools */
 
-static struct tarn_pool *wake_longest_resting(void)
+static struct tarn_pool *take_idle_handle(void)
 {
-    struct tarn_pool *pool = NULL;
     tn_mutex_lock(&lock);
-    if (resting_count > TN_POOL_REGISTRY_RESTING_MAX) {
+    struct tarn_pool *pool = returned;
+    if (pool) {
+        returned = pool->next_handle;
+    } else if (resting_count > TN_POOL_REGISTRY_RESTING_MAX) {
         pool = first_resting;
         first_resting = pool->next_handle;
         resting_count--;
@@ -25,7 +28,7 @@ static struct tarn_pool *wake_longest_resting(void)
 
 struct tarn_pool *tn_pool_registry_take_handle(void)
 {
-    struct tarn_pool *pool = wake_longest_resting();
+    struct tarn_pool *pool = take_idle_handle();
     if (pool) return pool;
     return tn_host_memory_alloc_zeroed(sizeof *pool);
 }
@@ -41,6 +44,14 @@ void tn_pool_registry_rest_handle(struct tarn_pool *pool)
     }
     last_resting = pool;
     resting_count++;
+    tn_mutex_unlock(&lock);
+}
+
+void tn_pool_registry_return_handle(struct tarn_pool *pool)
+{
+    tn_mutex_lock(&lock);
+    pool->next_handle = returned;
+    returned = pool;
     tn_mutex_unlock(&lock);
 }
 
@@ -84,6 +95,9 @@ size_t tn_pool_registry_resting_count(void)
 {
     tn_mutex_lock(&lock);
     size_t count = resting_count;
+    for (const struct tarn_pool *pool = returned; pool; pool = pool->next_handle) {
+        count++;
+    }
     tn_mutex_unlock(&lock);
     return count;
 }

@@ -21,8 +21,11 @@
 /* An empty handle, in no list, or NULL: no host memory. */
 struct tarn_pool *tn_pool_registry_take_handle(void);
 
-/* Puts a handle that holds no pool any more to rest. */
+/* Puts the handle of a pool that was destroyed to rest, behind all others. */
 void tn_pool_registry_rest_handle(struct tarn_pool *pool);
+
+/* Takes back a handle that never became a pool: it is the next to be used. */
+void tn_pool_registry_return_handle(struct tarn_pool *pool);
 
 /* From now on the pool can be found and used. */
 void tn_pool_registry_open(struct tarn_pool *pool);
@@ -35,7 +38,7 @@ void tn_pool_registry_close(struct tarn_pool *pool);
 enum tn_find_result tn_pool_registry_find(const void *address, struct tarn_pool **pool_out,
                                           tarn_allocation *found_out);
 
-/* How many handles rest, for tests that count what was not given back. */
+/* How many handles no pool uses, for tests that count what was not given back. */
 size_t tn_pool_registry_resting_count(void);
 
 #endif

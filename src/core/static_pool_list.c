@@ -99,6 +99,17 @@ uint32_t tn_static_pool_list_longest_run(const struct tn_static_pool_list *list,
     return (uint32_t)longest;
 }
 
+bool tn_static_pool_list_overlaps(const struct tn_static_pool_list *list, uintptr_t address,
+                                  size_t size_bytes)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct tn_static_pool *held = list->by_address[i].static_pool;
+        uintptr_t backing = (uintptr_t)held->backing;
+        if (address < backing + held->backing_bytes && backing < address + size_bytes) return true;
+    }
+    return false;
+}
+
 const char *tn_static_pool_list_check(const struct tn_static_pool_list *list)
 {
     for (uint32_t i = 1; i < list->count; i++) {

@@ -58,6 +58,10 @@ bool tn_static_pool_list_find_numbers(const struct tn_static_pool_list *list, ui
 uint32_t tn_static_pool_list_longest_run(const struct tn_static_pool_list *list, uint32_t alignment,
                                          uint32_t chunk_limit);
 
+/* Whether a piece of memory shares a byte with the backing of any. Cost: O(n). */
+bool tn_static_pool_list_overlaps(const struct tn_static_pool_list *list, uintptr_t address,
+                                  size_t size_bytes);
+
 /* NULL, or what is wrong with the orders. Walks everything. */
 const char *tn_static_pool_list_check(const struct tn_static_pool_list *list);
 

@@ -38,6 +38,10 @@ static tarn_status acquire_locked(struct test_backend *state, size_t size_bytes,
     }
     if (state->piece_count == TEST_BACKEND_PIECES_MAX) return TARN_STATUS_OUT_OF_MEMORY;
 
+    if (state->give_null || state->give_address) {
+        *address_out = (void *)state->give_address;
+        return TARN_STATUS_OK;
+    }
     uintptr_t address = state->next_address + state->misalignment_bytes;
     state->next_address += (size_bytes / PLACE_BYTES + 2) * PLACE_BYTES;
     state->pieces[state->piece_count++] = (struct test_piece){ address, size_bytes };
@@ -73,6 +77,7 @@ static tarn_status release_locked(struct test_backend *state, uintptr_t address,
 static tarn_backend_result release(void *opaque, void *address, size_t size_bytes)
 {
     struct test_backend *state = opaque;
+    if (state->while_releasing) state->while_releasing(state->context);
     pthread_mutex_lock(&state->lock);
     tarn_status status = release_locked(state, (uintptr_t)address, size_bytes);
     pthread_mutex_unlock(&state->lock);

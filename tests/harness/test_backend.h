@@ -32,8 +32,11 @@ struct test_backend {
     unsigned fail_acquire_at; /* the n-th acquire from now on fails; 0: none */
     tarn_status failure;      /* with this */
     bool fail_release;
+    uintptr_t give_address; /* acquire gives this one, whatever lies there; 0: a place of its own */
+    bool give_null;         /* acquire gives NULL and says OK */
     bool fail_properties;
     void (*while_acquiring)(void *context); /* called by acquire, as a slow vendor is waited for */
+    void (*while_releasing)(void *context);
     void *context;
 
     /* For the test to read. */

@@ -85,6 +85,7 @@ static tarn_allocation found_at(const void *address)
 
 static void allocate(struct pair *pair)
 {
+    assert_true(pair->chunk_bytes > 0);
     if (pair->live_count == LIVE_MAX) return;
     size_t size_bytes = (size_t)random_size(&pair->random, 18);
     size_t alignment =

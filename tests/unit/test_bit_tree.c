@@ -172,7 +172,7 @@ static void expect_members_survive_growth(uint32_t from_count, uint32_t to_count
     tn_bit_tree_set(&tree, from_count - 1);
 
     assert_true(tn_bit_tree_grow(&tree, to_count));
-    assert_int_equal(tree.bit_count, to_count);
+    assert_true(tree.bit_count >= to_count);
     assert_true(tn_bit_tree_check(&tree));
     assert_int_equal(tn_bit_tree_find_next(&tree, 0), 0);
     if (middle > 0) assert_int_equal(tn_bit_tree_find_next(&tree, 1), middle);

@@ -255,6 +255,7 @@ static void caps_below_the_granularity_are_used_up(void **state)
     policy.limit_bytes = SIZE_MAX;
     policy.growth_bytes_max = MB;
     expect_first(&policy, &nothing_held, 1, MB);
+    expect_first(&policy, &nothing_held, MB, MB);
     expect_first(&policy, &nothing_held, MB + 1, 2 * MB);
 }
 

@@ -27,6 +27,7 @@ struct tree {
 static struct tree no_tree(uint32_t node_count)
 {
     struct tree tree = { .root = NONE };
+    memset(&tree.store, 0x5a, sizeof tree.store);
     tn_key_tree_store_init(&tree.store);
     assert_true(tn_key_tree_store_reserve(&tree.store, node_count));
     return tree;
@@ -306,6 +307,18 @@ static void nodes_that_were_given_back_are_taken_again(void **state)
     }
     assert_int_equal(tree.store.fresh, fresh);
     expect_sound(&tree, 300);
+    fini(&tree);
+}
+
+static void a_finished_store_can_be_used_again(void **state)
+{
+    (void)state;
+    struct tree tree = tree_of(100, 0, 1);
+    fini(&tree);
+    assert_true(tn_key_tree_store_reserve(&tree.store, 3));
+    tree.root = NONE;
+    insert_key(&tree, 5);
+    expect_one_leaf(&tree, 1);
     fini(&tree);
 }
 
@@ -624,13 +637,19 @@ static void a_node_that_links_to_itself_is_found(void **state)
     fini(&tree);
 }
 
-static void a_root_that_does_not_exist_is_found(void **state)
+/* The first node that was never used looks like a leaf, but is none. */
+static void a_node_that_was_never_used_is_found(void **state)
 {
     (void)state;
-    struct tree tree = tree_of(1, 10, 10);
+    struct tree tree = tree_of(40, 10, 10);
+    struct tn_key_tree_node *root = &tree.store.nodes[tree.root];
+    struct tn_key_tree_node undamaged = *root;
+    tree.store.nodes[tree.store.fresh] = tree.store.nodes[root->links[0]];
     size_t count;
-    assert_false(tn_key_tree_check(&tree.store, 1, &count));
+    assert_false(tn_key_tree_check(&tree.store, tree.store.fresh, &count));
     assert_false(tn_key_tree_check(&tree.store, NONE, &count));
+    root->links[0] = tree.store.fresh;
+    expect_damage_found(&tree, root, undamaged);
     fini(&tree);
 }
 
@@ -650,6 +669,7 @@ int main(void)
         cmocka_unit_test(removing_the_last_key_removes_the_tree),
         cmocka_unit_test(a_tree_can_be_taken_apart_in_any_order),
         cmocka_unit_test(nodes_that_were_given_back_are_taken_again),
+        cmocka_unit_test(a_finished_store_can_be_used_again),
         cmocka_unit_test(a_leaf_is_discarded_whatever_it_holds),
         cmocka_unit_test(reserving_keeps_the_trees),
         cmocka_unit_test(reserving_without_host_memory_changes_nothing),
@@ -659,7 +679,7 @@ int main(void)
         cmocka_unit_test(one_random_tree_of_thousands_is_a_sorted_array),
         cmocka_unit_test(damage_to_a_leaf_is_found),
         cmocka_unit_test(damage_to_an_inner_node_is_found),
-        cmocka_unit_test(a_root_that_does_not_exist_is_found),
+        cmocka_unit_test(a_node_that_was_never_used_is_found),
         cmocka_unit_test(a_node_that_links_to_itself_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,7 +25,7 @@ struct fixture {
 static int setup(void **state)
 {
     static struct fixture fixture;
-    memset(&fixture, 0, sizeof fixture);
+    memset(&fixture, 0x5a, sizeof fixture);
     host_memory_faults_begin(0);
     tn_live_map_init(&fixture.map);
     assert_true(tn_live_map_reserve(&fixture.map, REGION_COUNT));
@@ -250,18 +250,33 @@ static void reserving_keeps_what_is_live(void **state)
     tn_live_map_fini(&fixture.map);
 }
 
-/* Twice as many buckets as can be counted. */
+/* Two buckets for each region, which are counted in 32 bits. */
 static void room_for_more_regions_than_there_are_is_refused(void **state)
 {
     (void)state;
     struct tn_live_map map;
-    for (uint32_t live_count = 0x7fffffff; live_count <= 0x80000001; live_count++) {
-        tn_live_map_init(&map);
-        host_memory_faults_begin(1);
+    tn_live_map_init(&map);
+    host_memory_faults_begin(1);
+    assert_false(tn_live_map_reserve(&map, 0x7fffffff));
+    assert_true(host_memory_faults_end()); /* was asked for */
+    for (uint32_t live_count = 0x80000000; live_count <= 0x80000002; live_count++) {
         bool has_room = tn_live_map_reserve(&map, live_count);
-        host_memory_faults_end();
         if (has_room) fail_msg("%u buckets for %u regions", map.bucket_capacity, live_count);
     }
+    assert_false(tn_live_map_reserve(&map, UINT32_MAX));
+}
+
+static void a_finished_map_is_one_that_was_never_used(void **state)
+{
+    struct fixture *fixture = *state;
+    insert(fixture, 0, 7);
+    tn_live_map_fini(&fixture->map);
+    expect_found(fixture, 7, NONE);
+    assert_int_equal(tn_live_map_metadata_bytes(&fixture->map), 0);
+    assert_true(tn_live_map_reserve(&fixture->map, 1));
+    insert(fixture, 0, 8);
+    expect_found(fixture, 8, 0);
+    expect_sound(fixture);
 }
 
 static void nothing_but_reserve_allocates(void **state)
@@ -399,6 +414,7 @@ int main(void)
         cmocka_unit_test(without_host_memory_there_is_no_room),
         cmocka_unit_test(reserving_keeps_what_is_live),
         cmocka_unit_test(room_for_more_regions_than_there_are_is_refused),
+        TEST(a_finished_map_is_one_that_was_never_used),
         TEST(nothing_but_reserve_allocates),
         TEST(random_maps_are_those_of_an_array),
         TEST(a_count_that_is_too_small_is_found),

@@ -33,6 +33,7 @@ static int setup(void **state)
 {
     static struct fixture fixture;
     memset(&fixture, 0, sizeof fixture);
+    memset(&fixture.index, 0x5a, sizeof fixture.index);
     host_memory_faults_begin(0);
     assert_true(tn_region_index_init(&fixture.index));
     *state = &fixture;
@@ -219,6 +220,19 @@ static void removing_a_span_leaves_the_others(void **state)
     expect_live_at(fixture, 683, 384);
     add_span(fixture, 128, 150);
     expect_best_fit(fixture, 91, 128);
+}
+
+/* A group in which the removed span began lies inside a region of the new one. */
+static void a_removed_span_leaves_no_trace(void **state)
+{
+    struct fixture *fixture = add_span(*state, 0, 64);
+    add_span(fixture, 128, 64);
+    remove_span(fixture, 1);
+    remove_span(fixture, 0);
+    add_span(fixture, 0, 300);
+    carve_at(fixture, 0, 250);
+    expect_live_at(fixture, 249, 0);
+    expect_live_at(fixture, 250, NONE);
 }
 
 static void the_last_chunk_number_can_be_used(void **state)
@@ -650,6 +664,27 @@ static void freeing_never_allocates(void **state)
     }
 }
 
+/* Two free regions of each size, each between live ones, need most nodes: one for two regions. */
+static void there_is_room_to_free_two_of_every_size(void **state)
+{
+    enum {
+        SIZES = 200
+    };
+    struct fixture *fixture = add_span(*state, 0, SIZES * (SIZES + 1) + 2 * SIZES);
+    uint32_t starts[2 * SIZES], chunk = 0;
+    for (uint32_t i = 0; i < 2 * SIZES; i++) {
+        starts[i] = chunk;
+        chunk += i / 2 + 1;
+        carve_at(fixture, starts[i], i / 2 + 1);
+        carve_at(fixture, chunk++, 1);
+    }
+    for (uint32_t i = 0; i < 2 * SIZES; i++) {
+        free_at(fixture, starts[i]);
+    }
+    assert_int_equal(fixture->index.by_size.trees.used_count, SIZES);
+    assert_in_range(fixture->index.by_size.trees.capacity, SIZES, 2 * SIZES);
+}
+
 static void a_live_region_costs_few_bytes(void **state)
 {
     struct fixture *fixture = add_span(*state, 0, 20000);
@@ -1059,6 +1094,7 @@ int main(void)
         TEST(a_span_with_anything_live_is_not_free),
         TEST(spans_that_touch_do_not_join),
         TEST(removing_a_span_leaves_the_others),
+        TEST(a_removed_span_leaves_no_trace),
         TEST(the_last_chunk_number_can_be_used),
         TEST(a_cut_front_keeps_the_tails_record),
         TEST(a_carve_that_fits_exactly_takes_the_record),
@@ -1082,6 +1118,7 @@ int main(void)
         cmocka_unit_test(a_span_without_host_memory_is_not_added),
         cmocka_unit_test(a_carve_without_host_memory_is_not_made),
         cmocka_unit_test(freeing_never_allocates),
+        TEST(there_is_room_to_free_two_of_every_size),
         TEST(a_live_region_costs_few_bytes),
         TEST(random_steps_are_those_of_an_array),
         TEST(random_steps_among_giants_are_those_of_an_array),

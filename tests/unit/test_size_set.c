@@ -26,7 +26,7 @@ struct fixture {
 static int setup(void **state)
 {
     static struct fixture fixture;
-    memset(&fixture, 0, sizeof fixture);
+    memset(&fixture, 0x5a, sizeof fixture);
     host_memory_faults_begin(0);
     assert_true(tn_size_set_init(&fixture.set));
     assert_true(tn_size_set_reserve(&fixture.set, REGION_COUNT, REGION_COUNT * BIN_COUNT));
@@ -426,6 +426,39 @@ static void metadata_is_what_is_taken_not_what_is_reserved(void **state)
                      empty_bytes + 128 + sizeof(struct tn_giant));
 }
 
+static void no_more_is_reserved_than_can_be_needed(void **state)
+{
+    (void)state;
+    struct tn_size_set set;
+    assert_true(tn_size_set_init(&set));
+    assert_true(tn_size_set_reserve(&set, 60, 60 * BIN_COUNT - 1));
+    assert_int_equal(set.trees.capacity, 30);
+    assert_int_equal(set.giant_capacity, 59);
+    assert_true(tn_size_set_reserve(&set, 60000, 70 * BIN_COUNT));
+    assert_int_equal(set.trees.capacity, 60000 / 6 + BIN_COUNT);
+    assert_int_equal(set.giant_capacity, 70);
+    assert_true(tn_size_set_reserve(&set, 80, UINT32_MAX));
+    assert_int_equal(set.giant_capacity, 80);
+    tn_size_set_fini(&set);
+}
+
+static void the_last_giant_that_there_is_room_for_can_change(void **state)
+{
+    (void)state;
+    static struct fixture fixture;
+    assert_true(tn_size_set_init(&fixture.set));
+    assert_true(tn_size_set_reserve(&fixture.set, 16, 16 * BIN_COUNT));
+    assert_int_equal(fixture.set.giant_capacity, 16);
+    for (uint32_t region = 0; region < 16; region++) {
+        insert(&fixture, region, BIN_COUNT + region, region * 20000);
+    }
+    change(&fixture, 15, BIN_COUNT + 16, 300000);
+    change(&fixture, 15, BIN_COUNT, 1);
+    change(&fixture, 14, BIN_COUNT + 15, 280000);
+    expect_largest(&fixture, BIN_COUNT + 15);
+    tn_size_set_fini(&fixture.set);
+}
+
 /* --- against looking at every region ------------------------------------------------------------ */
 
 /* As many regions as one likes; those in the set are free, the others unused. */
@@ -730,48 +763,38 @@ static void giants_that_do_not_ascend_are_found(void **state)
     expect_fault(fixture, "the giants of the free set by size do not ascend");
 }
 
-/* In whatever words: such a set finds regions in the wrong order, or one region twice. */
-static void expect_some_fault(const struct fixture *fixture, const char *what)
-{
-    if (!tn_size_set_check(&fixture->set, fixture->regions)) fail_msg("not found: %s", what);
-}
-
 static void a_key_that_is_not_the_regions_first_chunk_is_found(void **state)
 {
     struct fixture *fixture = insert_six(state);
     for (uint32_t region = 0; region < 3; region++) {
         uint32_t first_chunk = fixture->regions[region].first_chunk;
         for (uint32_t wrong = 95; wrong <= 125; wrong += 5) {
+            if (wrong == first_chunk) continue;
             fixture->regions[region].first_chunk = wrong;
-            if (wrong != first_chunk) expect_some_fault(fixture, "a key that is stale");
+            expect_fault(fixture, "a region stands under a wrong key in the free set by size");
         }
         fixture->regions[region].first_chunk = first_chunk;
         expect_sound(fixture);
     }
 }
 
-/* With nothing larger in the set, so that the search that follows the keys ends early. */
-static void a_region_beyond_the_keys_of_its_tree_is_found(void **state)
+/* One of three keys leads to the region of the next key. */
+static void expect_twice(struct fixture *fixture, uint32_t slot, const char *fault)
 {
-    struct fixture *fixture = *state;
-    insert(fixture, 0, 10, 100);
-    insert(fixture, 1, 10, 200);
-    fixture->regions[0].first_chunk = 1000;
-    expect_some_fault(fixture, "a key that is stale");
+    uint32_t root = fixture->set.bins[10] - TN_SIZE_SET_IS_TREE;
+    uint32_t *links = fixture->set.trees.nodes[root].links, region = links[slot];
+    links[slot] = links[(slot + 1) % 3];
+    expect_fault(fixture, fault);
+    links[slot] = region;
+    expect_sound(fixture);
 }
 
 static void a_region_that_stands_twice_in_a_tree_is_found(void **state)
 {
     struct fixture *fixture = insert_six(state);
-    uint32_t root = fixture->set.bins[10] - TN_SIZE_SET_IS_TREE;
-    uint32_t *links = fixture->set.trees.nodes[root].links;
-    for (uint32_t slot = 0; slot < 3; slot++) {
-        uint32_t region = links[slot];
-        links[slot] = links[(slot + 1) % 3];
-        expect_some_fault(fixture, "a region that stands twice");
-        links[slot] = region;
-        expect_sound(fixture);
-    }
+    expect_twice(fixture, 0, "a region stands twice in the free set by size");
+    expect_twice(fixture, 1, "a region stands twice in the free set by size");
+    expect_twice(fixture, 2, "a region stands under a wrong key in the free set by size");
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
@@ -797,6 +820,8 @@ int main(void)
         cmocka_unit_test(reserving_without_host_memory_keeps_the_set),
         TEST(nothing_but_reserve_allocates),
         TEST(metadata_is_what_is_taken_not_what_is_reserved),
+        cmocka_unit_test(no_more_is_reserved_than_can_be_needed),
+        cmocka_unit_test(the_last_giant_that_there_is_room_for_can_change),
         cmocka_unit_test(random_sets_are_those_of_a_linear_search),
         cmocka_unit_test(the_nodes_stay_within_what_reserve_reckons),
         TEST(bits_that_contradict_each_other_are_found),
@@ -808,7 +833,6 @@ int main(void)
         TEST(a_giant_that_has_changed_is_found),
         TEST(giants_that_do_not_ascend_are_found),
         TEST(a_key_that_is_not_the_regions_first_chunk_is_found),
-        TEST(a_region_beyond_the_keys_of_its_tree_is_found),
         TEST(a_region_that_stands_twice_in_a_tree_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,7 @@ static int setup(void **state)
 {
     static struct fixture fixture;
     memset(&fixture, 0, sizeof fixture);
+    memset(&fixture.list, 0x5a, sizeof fixture.list);
     host_memory_faults_begin(0);
     tn_static_pool_list_init(&fixture.list);
     *state = &fixture;
@@ -146,6 +147,17 @@ static void the_last_chunk_number_belongs_to_somebody(void **state)
 {
     struct fixture *fixture = *state;
     insert(fixture, 0, 0, NO_LIMIT, (uintptr_t)1 << 44);
+    expect_listed(fixture, 0);
+}
+
+static void a_finished_list_is_empty(void **state)
+{
+    struct fixture *fixture = *state;
+    insert(fixture, 0, 0, 64, (uintptr_t)1 << 30);
+    tn_static_pool_list_fini(&fixture->list);
+    assert_int_equal(fixture->list.count, 0);
+    expect_at_address(fixture, (uintptr_t)1 << 30, NULL);
+    insert(fixture, 0, 0, 64, (uintptr_t)2 << 30);
     expect_listed(fixture, 0);
 }
 
@@ -388,6 +400,7 @@ int main(void)
         TEST(each_is_found_among_however_many),
         TEST(addresses_that_touch_are_told_apart),
         TEST(the_last_chunk_number_belongs_to_somebody),
+        TEST(a_finished_list_is_empty),
         TEST(an_empty_list_leaves_all_numbers),
         TEST(the_lowest_numbers_that_suffice_are_taken),
         TEST(numbers_end_at_the_limit),

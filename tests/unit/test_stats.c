@@ -96,6 +96,16 @@ static void the_footprint_rises_and_falls(void **state)
     assert_null(tn_stats_check(&stats));
 }
 
+static void sizes_and_marks_may_be_equal(void **state)
+{
+    (void)state;
+    struct tn_stats stats = { 0 };
+    assert_null(tn_stats_check(&stats));
+    tn_stats_count_growth(&stats, 1024);
+    tn_stats_count_alloc(&stats, 1024, 1024);
+    assert_null(tn_stats_check(&stats));
+}
+
 /* --- the check finds damage --------------------------------------------------------------------- */
 
 static struct tn_stats stats_of_two(void)
@@ -157,6 +167,7 @@ int main(void)
         cmocka_unit_test(a_free_takes_back_all_but_the_marks),
         cmocka_unit_test(a_mark_rises_only_beyond_itself),
         cmocka_unit_test(the_footprint_rises_and_falls),
+        cmocka_unit_test(sizes_and_marks_may_be_equal),
         cmocka_unit_test(sizes_that_do_not_ascend_are_found),
         cmocka_unit_test(a_mark_below_its_counter_is_found),
     };

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * pool_backing: a pool's dealings with its backend: how much to ask for, what to make of the answer, what
+ * to give back, and what to tell the user when it came to nothing.
+ *
+ * Threads: all of it under growth_lock, and `lock` only for a look at what is held; the vendor's
+ * calls are made without it.
+ * Cost: that of the vendor's calls.
+ */
+#ifndef TN_POOL_BACKING_H
+#define TN_POOL_BACKING_H
+
+#include "pool_struct.h"
+
+/* What a caller of the pool wants, in chunks. */
+struct tn_request {
+    size_t size_bytes;      /* 1 or more */
+    size_t alignment_bytes; /* a power of two */
+    uint32_t chunk_count;
+    uint32_t slack_bytes; /* chunk_count chunks less size_bytes */
+};
+
+/* A piece of vendor memory on its way into or out of the pool. */
+struct tn_backing {
+    void *address;
+    size_t size_bytes;
+};
+
+/* Acquires backing in which the request finds a place, as much as the growth policy wishes for. Its
+ * status is OK, OUT_OF_MEMORY, OUT_OF_HOST_MEMORY or VENDOR_ERROR; or OVER_LIMIT: a cap forbids even
+ * the least size, and the backend was not asked. */
+tarn_backend_result tn_pool_acquire_backing(struct tarn_pool *pool,
+                                            const struct tn_request *request,
+                                            struct tn_backing *backing_out);
+
+/* Gives back what was acquired and is in no static pool. */
+tarn_backend_result tn_pool_release_backing(struct tarn_pool *pool,
+                                            const struct tn_backing *backing);
+
+/* What came of giving static pools back. */
+struct tn_giving_back {
+    size_t detached_bytes;       /* left the pool */
+    size_t released_bytes;       /* of these, what the vendor took */
+    tarn_backend_result refusal; /* what the vendor last answered to a piece it did not take */
+};
+
+/* Gives wholly free static pools back, the newest first, as long as keep_bytes remain. */
+struct tn_giving_back tn_pool_release_free(struct tarn_pool *pool, size_t keep_bytes);
+
+/* Whether giving wholly free static pools back might turn the answer to an acquire. */
+bool tn_pool_may_pass_later(struct tarn_pool *pool, const struct tn_request *request,
+                            tarn_backend_result result);
+
+/* Says why an acquire came to nothing. */
+tarn_status tn_pool_fail_growth(struct tarn_pool *pool, const struct tn_request *request,
+                                tarn_backend_result result);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * pool_struct: what a pool consists of, and which lock guards what.
+ *
+ * Two locks. `lock` guards the regions and counters. It is held for tens of nanoseconds, and longer
+ * where the arrays of the metadata grow; no vendor call and no user code runs under it.
+ * `growth_lock` lets one thread at a time change the list of static pools; vendor calls run under it
+ * alone, so that others allocate and free meanwhile. Order: registry lock, growth_lock, lock.
+ */
+#ifndef TN_POOL_STRUCT_H
+#define TN_POOL_STRUCT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../base/sync.h"
+#include "tarn/tarn.h"
+
+#include "growth.h"
+#include "region_index.h"
+#include "static_pool_list.h"
+#include "stats.h"
+
+enum tn_pool_state {
+    TN_POOL_STATE_CLOSED = 0,
+    TN_POOL_STATE_OPEN = 0x7461726e /* not what stray memory holds */
+};
+
+struct tarn_pool {
+    /* Handles outlive their pools, so that this can be read after a destroy. */
+    _Atomic uint32_t state;
+    struct tarn_pool *next_handle; /* under the registry's lock */
+
+    /* The same from init to fini, and read without a lock. */
+    unsigned chunk_log2;
+    struct tn_growth_policy growth;
+    size_t backend_alignment_bytes;
+    tarn_backend backend;
+    bool owns_backend;
+    bool is_process_wide; /* tarn_malloc's, which has a destroy of its own */
+
+    struct tn_mutex lock;
+    struct tn_static_pool_list list; /* changed under both locks, read under either */
+    struct tn_region_index index;
+    struct tn_stats stats;
+
+    struct tn_mutex growth_lock;
+    size_t refused_bytes; /* see tn_growth_state */
+    unsigned growths_since_refusal;
+};
+
+static inline bool tn_pool_is_open(const struct tarn_pool *pool)
+{
+    return pool != NULL &&
+           atomic_load_explicit(&pool->state, memory_order_acquire) == TN_POOL_STATE_OPEN;
+}
+
+#endif
