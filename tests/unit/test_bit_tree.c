@@ -195,6 +195,29 @@ static void growing_keeps_the_members(void **state)
     expect_members_survive_growth(4097, 262145);
 }
 
+static void expect_grown(uint32_t from_count, uint32_t to_count, uint32_t expected)
+{
+    struct tn_bit_tree tree = new_tree(from_count);
+    assert_true(tn_bit_tree_grow(&tree, to_count));
+    if (tree.bit_count != expected) {
+        fail_msg("from %u to %u: %u, not %u", from_count, to_count, tree.bit_count, expected);
+    }
+    tn_bit_tree_set(&tree, expected - 1);
+    assert_int_equal(tn_bit_tree_find_next(&tree, 0), expected - 1);
+    tn_bit_tree_fini(&tree);
+}
+
+static void growing_a_little_grows_by_an_eighth(void **state)
+{
+    (void)state;
+    expect_grown(1, 2, 2);
+    expect_grown(800, 801, 900);
+    expect_grown(800, 899, 900);
+    expect_grown(800, 900, 900);
+    expect_grown(800, 901, 901);
+    expect_grown(4096, 4097, 4608);
+}
+
 static void growing_to_less_does_nothing(void **state)
 {
     (void)state;
@@ -343,6 +366,7 @@ int main(void)
         cmocka_unit_test(clearing_what_is_no_member_does_nothing),
         cmocka_unit_test(clearing_one_of_two_in_a_word_keeps_the_other),
         cmocka_unit_test(growing_keeps_the_members),
+        cmocka_unit_test(growing_a_little_grows_by_an_eighth),
         cmocka_unit_test(growing_to_less_does_nothing),
         cmocka_unit_test(without_host_memory_there_is_no_tree),
         cmocka_unit_test(growing_without_host_memory_changes_nothing),
