@@ -56,6 +56,8 @@ size_t tn_growth_next_bytes(const struct tn_growth_policy *policy, size_t asked_
                             size_t needed_bytes)
 {
     if (asked_bytes <= needed_bytes) return 0;
+    /* Less than the granularity is the same to the vendor. */
+    if (asked_bytes <= policy->granularity_bytes) return needed_bytes;
     /* Rounded so that the sizes keep falling. */
     size_t half = rounded_bytes(asked_bytes / 2, policy->granularity_bytes, asked_bytes - 1);
     return tn_max(half, needed_bytes);

@@ -84,7 +84,7 @@ static inline uint32_t tn_size_set_find(const struct tn_size_set *set, uint32_t 
 uint32_t tn_size_set_find_after(const struct tn_size_set *set, uint32_t chunk_count,
                                 uint32_t first_chunk);
 
-/* The last in the order: the largest, or TN_REGION_NONE. */
+/* One of the largest, or TN_REGION_NONE. */
 uint32_t tn_size_set_find_largest(const struct tn_size_set *set);
 
 /* Bytes of host memory taken, besides the structure itself; not what is reserved and untouched. */

@@ -150,6 +150,40 @@ static void the_last_chunk_number_belongs_to_somebody(void **state)
     expect_listed(fixture, 0);
 }
 
+/* Whether 4096 bytes from here on overlap with what is held. */
+static void expect_overlap(const struct fixture *fixture, uintptr_t address, bool expected)
+{
+    bool overlaps = tn_static_pool_list_overlaps(&fixture->list, address, 4096);
+    if (overlaps != expected) fail_msg("at %#zx: %d, not %d", (size_t)address, overlaps, expected);
+}
+
+/* Backing is more than chunks: here 512 bytes before them and 500 behind. */
+static void memory_that_shares_a_byte_with_backing_overlaps(void **state)
+{
+    struct fixture *fixture = *state;
+    const uintptr_t base = (uintptr_t)1 << 40, end = base + 512 + 64 * CHUNK_BYTES + 500;
+    expect_overlap(fixture, base, false);
+    insert(fixture, 0, 0, 64, base + 512);
+    fixture->pools[0].backing = (void *)base;
+    fixture->pools[0].backing_bytes = end - base;
+    insert(fixture, 1, 64, 64, (uintptr_t)1 << 30);
+    fixture->pools[1].backing = (void *)((uintptr_t)1 << 30);
+    fixture->pools[1].backing_bytes = 64 * CHUNK_BYTES;
+    expect_overlap(fixture, base - 4097, false);
+    expect_overlap(fixture, base - 4096, false);
+    expect_overlap(fixture, base - 4095, true);
+    expect_overlap(fixture, base, true);
+    expect_overlap(fixture, base + 1024, true);
+    expect_overlap(fixture, end - 1, true);
+    expect_overlap(fixture, end, false);
+    expect_overlap(fixture, end + 1, false);
+    assert_true(tn_static_pool_list_overlaps(&fixture->list, base - 1, end - base + 2));
+    assert_true(tn_static_pool_list_overlaps(&fixture->list, 4096, base));
+    expect_overlap(fixture, (uintptr_t)1 << 30, true);
+    take_out(fixture, 0);
+    expect_overlap(fixture, base, false);
+}
+
 static void a_finished_list_is_empty(void **state)
 {
     struct fixture *fixture = *state;
@@ -400,6 +434,7 @@ int main(void)
         TEST(each_is_found_among_however_many),
         TEST(addresses_that_touch_are_told_apart),
         TEST(the_last_chunk_number_belongs_to_somebody),
+        TEST(memory_that_shares_a_byte_with_backing_overlaps),
         TEST(a_finished_list_is_empty),
         TEST(an_empty_list_leaves_all_numbers),
         TEST(the_lowest_numbers_that_suffice_are_taken),
