@@ -180,7 +180,8 @@ TARN_API tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *
  * One pool for the whole process, for programs that want no handle. It is created by the first call
  * that needs it, with the default options, changed by the environment:
  *     TARN_INITIAL   first static pool: bytes, or with a suffix K, M, G, T (powers of 1024)
- *     TARN_LIMIT     most that it ever holds: the same, or per cent of the device's memory, "50%"
+ *     TARN_LIMIT     most that it ever holds: the same, a chunk or more, or per cent of the device's
+ *                    memory, "50%"
  *     TARN_GROWTH    growth factor, 1 or more
  *     TARN_CHUNK     chunk size: like TARN_INITIAL
  *     TARN_DEVICE    number of the device

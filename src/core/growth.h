@@ -5,10 +5,10 @@
  *
  * The wish is the growth factor times the largest static pool held, or the initial size when none
  * is, as a multiple of the vendor's granularity where the caps leave room for that. It is cut down to
- * what the caps allow and never below what the request needs. When the vendor
- * refuses, the wish halves until only the need is left. A wish that was refused is remembered and
- * not repeated until memory was returned. The need itself is always tried: somebody else may have
- * given memory back meanwhile, and refusing without asking would be a false out-of-memory.
+ * what the caps allow and never below what the request needs. When the vendor refuses, the wish
+ * halves until only the need is left. A wish that was refused is remembered and not repeated until
+ * memory was returned, or a few pieces have come. The need itself is always tried: somebody else may
+ * have given memory back meanwhile, and refusing without asking would be a false out-of-memory.
  */
 #ifndef TN_GROWTH_H
 #define TN_GROWTH_H
