@@ -48,8 +48,9 @@ struct tn_cuda_call {
 tarn_backend_result tn_cuda_result(cudaError_t error);
 
 /*
- * Makes the call with the backend's device current, and leaves the thread's current device and the
- * runtime's last error as they were.
+ * Makes the call with the backend's device current, and leaves the thread's current device as it was.
+ * A call that fails leaves no error of its own behind in the runtime; it cannot take out its own
+ * without taking one that was there before, the application's, too.
  */
 tarn_backend_result tn_cuda_make(const struct tn_cuda_device *device, struct tn_cuda_call *call);
 

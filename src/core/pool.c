@@ -9,13 +9,15 @@
  *         the wish, half of it, ... the need ──► new static pool, carve        without `lock`
  *                    │ all refused
  *                    ▼
- *         give wholly free static pools back, and ask once more
+ *         give wholly free static pools back where that could help, and ask once more
+ *                    │ refused
+ *                    ▼
+ *         look again at what is held, which others may have freed meanwhile
  */
 #include "pool.h"
 
 #include "../base/arith.h"
 #include "../base/error.h"
-#include "../base/host_memory.h"
 
 #include "pool_backing.h"
 
