@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * key_tree: ordered sets of 31-bit keys, each with a 32-bit value: B+ trees of two cache lines a
+ * key_tree: ordered sets of 31-bit keys, each with a 32-bit value: B+ trees of 128 bytes a
  * node, many of them out of one store of nodes.
  *
  *                      [ 17 | 40 | 93 ]               keys: the greatest key below each link
@@ -9,7 +9,7 @@
  *
  * Inner nodes and leaves have one form, since the greatest key below a link is both a separator and
  * a key. A tree is known by the number of its root node; the owner keeps that. The keys of a node
- * fill one cache line, so that a search looks at that alone and compares four at a time.
+ * stand together in 64 bytes, so that a search looks at those alone and compares four at a time.
  *
  * After R. Bayer and E. McCreight, "Organization and maintenance of large ordered indexes", Acta
  * Informatica 1 (1972). A node other than a root has at least 7 entries, so a tree of n keys has at
