@@ -65,9 +65,12 @@ typedef struct tarn_device_properties {
     bool is_host_accessible;     /* whether the host may read and write the memory */
     size_t alignment_bytes;      /* every acquired address is a multiple of this power of two */
     size_t granularity_bytes;    /* the vendor rounds sizes up to a multiple of this power of two */
-    size_t allocation_bytes_max; /* the largest size that one `acquire` takes */
-    int driver_version;          /* as the vendor numbers it; 0 when there is none */
-    int runtime_version;         /* likewise */
+    size_t allocation_bytes_max; /* the largest size that one `acquire` or `range_map` takes */
+    /* Ranges, and what is mapped into them, start at and measure multiples of this power of two.
+     * 0 when there are no ranges: the device lacks them, its driver does, or this kind of memory. */
+    size_t range_granularity_bytes;
+    int driver_version;  /* as the vendor numbers it; 0 when there is none */
+    int runtime_version; /* likewise */
 } tarn_device_properties;
 
 /* How much memory the device has, and how much of it nobody holds at this moment. */
@@ -80,6 +83,10 @@ typedef struct tarn_memory_info {
  * device's default stream. */
 typedef void *tarn_stream;
 typedef void *tarn_event;
+
+/* Memory that is mapped into a range: a CUmemGenericAllocationHandle, converted, or whatever the
+ * vendor has in its place. It may be 0, so a NULL mapping says nothing. */
+typedef void *tarn_mapping;
 
 typedef struct tarn_backend_operations {
     size_t struct_bytes; /* sizeof(tarn_backend_operations), so that the table can grow */
@@ -97,6 +104,37 @@ typedef struct tarn_backend_operations {
     /* Gives a piece back, whole. All work on it has been submitted; the operation waits for that
      * work when the vendor does not. */
     tarn_backend_result (*release)(void *state, void *address, size_t size_bytes);
+
+    /* --- ranges: addresses without memory, into which memory is mapped piece by piece -------- */
+
+    /*
+     *     range     |<------------ reserved ------------->|
+     *     memory    |    A    |         |    B    |    C  |     one range_map each
+     *
+     * The device may use the addresses where memory is mapped, and no others. B and C are filled and
+     * copied as if they were one piece.
+     *
+     * Every address and every size is a multiple of range_granularity_bytes, and no size is zero:
+     * all else is INVALID_ARGUMENT. Where that granularity is 0, all four are NOT_SUPPORTED.
+     */
+
+    /* Reserves addresses that nobody else gets, and no memory. A range may be larger than the
+     * device's memory. OUT_OF_MEMORY: there are not so many addresses in a row. */
+    tarn_backend_result (*range_reserve)(void *state, size_t size_bytes, void **address_out);
+
+    /* Gives the addresses back, the whole range, when nothing is mapped into it any more. */
+    tarn_backend_result (*range_release)(void *state, void *address, size_t size_bytes);
+
+    /* Maps new memory, one physical object, where nothing is mapped in one reserved range, and lets
+     * the device read and write it. OUT_OF_MEMORY as of `acquire`; allocation_bytes_max holds. On
+     * failure nothing is mapped and no memory is held. */
+    tarn_backend_result (*range_map)(void *state, void *address, size_t size_bytes,
+                                     tarn_mapping *mapping_out);
+
+    /* Undoes one range_map, whole: same address, size and mapping. The memory goes back to the
+     * device, the addresses stay reserved. Work on the memory is waited for as in `release`. */
+    tarn_backend_result (*range_unmap)(void *state, void *address, size_t size_bytes,
+                                       tarn_mapping mapping);
 
     /* --- device ------------------------------------------------------------------------------ */
 
