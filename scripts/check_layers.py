@@ -9,8 +9,8 @@ Checks who includes whom.
 The rules, each a function below:
   - an area (a folder) includes only the areas that MAY_INCLUDE grants it
   - core is in layers: a file includes its own layer or a lower one
-  - core and base have no vendor header and no vendor #if; public headers have no vendor header, and
-    a vendor #if only in that vendor's own header
+  - base, core and backend_common have no vendor header and no vendor #if; public headers have no
+    vendor header, and a vendor #if only in that vendor's own header
   - modules (x.h with x.c) of src form no cycle
   - file names of src are unique
 """
@@ -47,9 +47,11 @@ MAY_INCLUDE = {
     # error keeps the last tarn_status of a thread; base takes nothing else from above.
     "base": {"base", "public:status"},
     "core": {"core", "base", "public"},
+    # What the backends do alike. They include it; it includes none of them.
+    "backend_common": {"backend_common", "base", "public:backend", "public:status"},
     # The one file that knows which backends there are.
-    "backends": {"base", "public"} | {"backend_" + name for name in BACKENDS},
-    "tests/unit": {"base", "core", "backends", "public", "tests/unit", "tests/harness"},
+    "backends": {"base", "backend_common", "public"} | {"backend_" + name for name in BACKENDS},
+    "tests/unit": {"base", "core", "backend_common", "backends", "public", "tests/unit", "tests/harness"},
     "tests/property": {"base", "core", "public", "tests/property", "tests/harness"},
     "tests/harness": {"base", "core", "public", "tests/harness"},
     # Its headers show nothing of src, so that tests of the public interface may use them.
@@ -65,7 +67,8 @@ MAY_INCLUDE = {
 }
 for backend in BACKENDS:
     MAY_INCLUDE["backend_" + backend] = {
-        "base", "public:backend", "public:status", "public:" + backend, "backend_" + backend}
+        "base", "backend_common", "public:backend", "public:status", "public:" + backend,
+        "backend_" + backend}
     MAY_INCLUDE["tests/unit"].add("backend_" + backend)
 
 VENDOR_HEADER = re.compile(
@@ -170,7 +173,7 @@ def check_core_layers(tree):
 def check_vendors(tree):
     for file in tree.files:
         area = area_of(file)
-        if area not in ("public", "base", "core"):
+        if area not in ("public", "base", "core", "backend_common"):
             continue
         for number, _, name, target in tree.includes(file):
             if target is None and VENDOR_HEADER.match(name):
@@ -234,7 +237,9 @@ CLEAN = {
     "src/core/pool.h": '#include "region.h"\n#include "tarn/backend.h"\n',
     "src/core/pool.c": '#include "pool.h"\n#include <stdlib.h>\n',
     "src/core/api.c": '#include "pool.h"\n',
-    "src/backend_cuda/cuda_backend.c": '#include <cuda_runtime_api.h>\n#include "tarn/cuda.h"\n',
+    "src/backend_common/opening.h": '#include "tarn/backend.h"\n#include "../base/assert.h"\n',
+    "src/backend_cuda/cuda_backend.c":
+        '#include <cuda_runtime_api.h>\n#include "tarn/cuda.h"\n#include "../backend_common/opening.h"\n',
     "src/backend_host/host_backend.c": '#include "../base/assert.h"\n#include "tarn/backend.h"\n',
     "src/backends.c": '#include "tarn/cuda.h"\n#if defined(TARN_HAVE_CUDA_BACKEND)\n#endif\n',
     "tests/unit/test_pool.c": '#include "core/pool.h"\n',
@@ -252,6 +257,7 @@ PLANTED = [
     ("src/core/region.h", '#include "pool.h"', "pool is in a higher layer of core than region"),
     ("src/core/region.h", '#include "pool.h"', "cycle: pool -> region -> pool"),
     ("src/core/pool.c", '#include "../backend_host/host_backend.c"', "core may not include backend_host"),
+    ("src/core/pool.c", '#include "../backend_common/opening.h"', "core may not include backend_common"),
     ("src/core/pool.c", "#include <cuda_runtime_api.h>", "vendor header <cuda_runtime_api.h> in core"),
     ("src/core/pool.c", "#include <hip/hip_runtime.h>", "vendor header <hip/hip_runtime.h> in core"),
     ("src/core/pool.c", "#include <level_zero/ze_api.h>", "vendor header <level_zero/ze_api.h> in core"),
@@ -265,6 +271,12 @@ PLANTED = [
     ("src/backend_host/host_backend.c", '#include "tarn/cuda.h"', "backend_host may not include public"),
     ("src/backend_host/host_backend.c", '#include "../backend_cuda/cuda_backend.c"',
      "backend_host may not include backend_cuda"),
+    ("src/backend_common/opening.h", '#include "../core/pool.h"', "backend_common may not include core"),
+    ("src/backend_common/opening.h", '#include "tarn/cuda.h"', "backend_common may not include public"),
+    ("src/backend_common/opening.h", '#include "../backend_host/host_backend.c"',
+     "backend_common may not include backend_host"),
+    ("src/backend_common/opening.h", "#include <cuda.h>", "vendor header <cuda.h> in backend_common"),
+    ("src/backend_common/opening.h", "#if TARN_HAVE_CUDA_BACKEND", "vendor #if in backend_common"),
     ("src/backends.c", '#include "core/pool.h"', "backends may not include core"),
     ("include/tarn/status.h", '#include "../../src/base/assert.h"', "public may not include base"),
     ("include/tarn/status.h", "#include <cuda_runtime_api.h>", "vendor header <cuda_runtime_api.h> in public"),

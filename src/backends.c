@@ -5,50 +5,28 @@
  */
 #include "tarn/backend.h"
 
-#include <stdbool.h>
-
-#include "base/error.h"
-
-static bool is_memory_kind(tarn_memory_kind kind)
-{
-    switch (kind) {
-    case TARN_MEMORY_KIND_DEVICE:
-    case TARN_MEMORY_KIND_PINNED:
-    case TARN_MEMORY_KIND_SHARED:
-    case TARN_MEMORY_KIND_HOST:
-        return true;
-    }
-    return false;
-}
+#include "backend_common/opening.h"
 
 #if defined(TARN_HAVE_CUDA_BACKEND)
 
 #include "tarn/cuda.h"
 
 #define BACKEND_NAME "cuda"
-
-static tarn_status open_backend(int device, tarn_memory_kind kind, tarn_backend *backend_out)
-{
-    return tarn_cuda_backend_open(device, kind, backend_out);
-}
+#define OPEN_BACKEND tarn_cuda_backend_open
 
 #else
 
 #include "tarn/host.h"
 
 #define BACKEND_NAME "host"
+#define OPEN_BACKEND open_host
 
-static tarn_status open_backend(int device, tarn_memory_kind kind, tarn_backend *backend_out)
+static tarn_status open_host(int device, tarn_memory_kind kind, tarn_backend *backend_out)
 {
-    if (device != 0) {
-        return tn_fail(TARN_STATUS_INVALID_DEVICE,
-                       "there is no device %d: the host backend has device 0 alone", device);
-    }
-    if (kind != TARN_MEMORY_KIND_DEVICE && kind != TARN_MEMORY_KIND_HOST) {
-        return tn_fail(TARN_STATUS_NOT_SUPPORTED,
-                       "the host backend has no %s memory, only plain host memory",
-                       kind == TARN_MEMORY_KIND_PINNED ? "pinned" : "shared");
-    }
+    tarn_status status = tn_backend_check_number(BACKEND_NAME, device, 1);
+    if (status != TARN_STATUS_OK) return status;
+    if (kind != TARN_MEMORY_KIND_DEVICE && kind != TARN_MEMORY_KIND_HOST)
+        return tn_backend_fail_kind(BACKEND_NAME, device, kind);
     return tarn_host_backend_open(NULL, backend_out);
 }
 
@@ -56,14 +34,8 @@ static tarn_status open_backend(int device, tarn_memory_kind kind, tarn_backend 
 
 tarn_status tarn_backend_open(int device, tarn_memory_kind kind, tarn_backend *backend_out)
 {
-    if (!backend_out)
-        return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "tarn_backend_open: backend_out is NULL");
-    if (!is_memory_kind(kind)) {
-        return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
-                       "tarn_backend_open: %d is no kind of memory: see tarn_memory_kind",
-                       (int)kind);
-    }
-    return open_backend(device, kind, backend_out);
+    tarn_status status = tn_backend_check_open("tarn_backend_open", kind, backend_out);
+    return status == TARN_STATUS_OK ? OPEN_BACKEND(device, kind, backend_out) : status;
 }
 
 const char *tarn_backend_name(void)

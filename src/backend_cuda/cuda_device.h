@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * cuda_device: the state of an open CUDA backend, shared by its three files.
+ * cuda_device: the state of an open CUDA backend, shared by its four files.
  *
- *     cuda_backend.c   opening and closing, memory, device information
+ *     cuda_backend.c   memory, device information, opening and closing
+ *     cuda_range.c     ranges of addresses, into which memory is mapped
  *     cuda_stream.c    streams, events, data
  *     cuda_status.c    making a call on the right device, and what its answer means
  *
@@ -18,34 +19,59 @@
 
 #include "tarn/backend.h"
 
+/* Functions of the driver, which the runtime hands out, since none of it is linked. NULL when it
+ * does not. */
+struct tn_cuda_driver {
+    CUresult (*get_error_name)(CUresult error, const char **name);
+    /* Tells whether a device has a context. */
+    CUresult (*get_context_state)(CUdevice device, unsigned *flags, int *is_active);
+    CUresult (*get_attribute)(int *value, CUdevice_attribute attribute, CUdevice device);
+    CUresult (*get_granularity)(size_t *granularity_bytes, const CUmemAllocationProp *memory,
+                                CUmemAllocationGranularity_flags option);
+    CUresult (*address_reserve)(CUdeviceptr *address, size_t size_bytes, size_t alignment_bytes,
+                                CUdeviceptr wanted, unsigned long long flags);
+    CUresult (*address_free)(CUdeviceptr address, size_t size_bytes);
+    CUresult (*create)(CUmemGenericAllocationHandle *mapping, size_t size_bytes,
+                       const CUmemAllocationProp *memory, unsigned long long flags);
+    CUresult (*release)(CUmemGenericAllocationHandle mapping);
+    CUresult (*map)(CUdeviceptr address, size_t size_bytes, size_t offset_bytes,
+                    CUmemGenericAllocationHandle mapping, unsigned long long flags);
+    CUresult (*unmap)(CUdeviceptr address, size_t size_bytes);
+    CUresult (*set_access)(CUdeviceptr address, size_t size_bytes, const CUmemAccessDesc *access,
+                           size_t count);
+};
+
 struct tn_cuda_device {
     int number;
     char name[256];
     tarn_device_properties properties;
-    size_t page_bytes; /* of the host */
-    /* Tells whether a device has a primary context; NULL when the driver does not offer it. */
-    CUresult (*get_context_state)(CUdevice device, unsigned *flags, int *is_active);
+    struct tn_cuda_driver driver;
 };
 
 /*
- * One call of the runtime with its arguments, in one place so that any thread can make it. `make`
+ * One call of the vendor with its arguments, in one place so that any thread can make it. `make`
  * reads the fields that it needs, and leaves what it creates or finds out in the others.
  */
 struct tn_cuda_call {
-    cudaError_t (*make)(struct tn_cuda_call *call);
-    tarn_memory_kind kind;
+    tarn_backend_result (*make)(struct tn_cuda_call *call);
+    const struct tn_cuda_device *device; /* set by whoever makes the call */
     void *address;
     const void *source;
     size_t size_bytes;
     unsigned char value;
     cudaStream_t stream;
     cudaEvent_t event;
+    CUmemGenericAllocationHandle mapping;
     tarn_memory_info info;
 };
 
 /* --- cuda_status.c ----------------------------------------------------------------------------- */
 
 tarn_backend_result tn_cuda_result(cudaError_t error);
+tarn_backend_result tn_cuda_driver_result(const struct tn_cuda_device *device, CUresult error);
+
+/* Asks the runtime for the driver's functions. That some are not there is no failure. */
+void tn_cuda_find_driver(struct tn_cuda_driver *driver_out);
 
 /*
  * Makes the call with the backend's device current, and leaves the thread's current device as it was.
@@ -59,10 +85,17 @@ tarn_backend_result tn_cuda_make(const struct tn_cuda_device *device, struct tn_
 tarn_backend_result tn_cuda_make_return(const struct tn_cuda_device *device,
                                         struct tn_cuda_call *call);
 
-static inline tarn_backend_result tn_cuda_result_of_status(tarn_status status)
-{
-    return (tarn_backend_result){ status, 0, NULL };
-}
+/* --- cuda_range.c, in the order of the operations table; `state` is a tn_cuda_device ----------- */
+
+tarn_backend_result tn_cuda_range_reserve(void *state, size_t size_bytes, void **address_out);
+tarn_backend_result tn_cuda_range_release(void *state, void *address, size_t size_bytes);
+tarn_backend_result tn_cuda_range_map(void *state, void *address, size_t size_bytes,
+                                      tarn_mapping *mapping_out);
+tarn_backend_result tn_cuda_range_unmap(void *state, void *address, size_t size_bytes,
+                                        tarn_mapping mapping);
+
+/* What ranges of the device are multiples of; 0 when it has none. */
+size_t tn_cuda_range_granularity(const struct tn_cuda_device *device);
 
 /* --- cuda_stream.c, in the order of the operations table; `state` is a tn_cuda_device ---------- */
 

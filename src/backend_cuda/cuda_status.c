@@ -27,6 +27,9 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <string.h>
+
+#include "../backend_common/operation.h"
 
 /* --- what an answer means ---------------------------------------------------------------------- */
 
@@ -64,6 +67,67 @@ tarn_backend_result tn_cuda_result(cudaError_t error)
     return (tarn_backend_result){ status_of(error), (int)error, cudaGetErrorName(error) };
 }
 
+/* The driver numbers its errors as the runtime does, and remembers none. */
+_Static_assert((int)CUDA_ERROR_OUT_OF_MEMORY == (int)cudaErrorMemoryAllocation, "one table");
+_Static_assert((int)CUDA_ERROR_DEINITIALIZED == (int)cudaErrorCudartUnloading, "one table");
+_Static_assert((int)CUDA_ERROR_NOT_READY == (int)cudaErrorNotReady, "one table");
+_Static_assert((int)CUDA_ERROR_NO_DEVICE == (int)cudaErrorNoDevice, "one table");
+_Static_assert((int)CUDA_ERROR_STUB_LIBRARY == (int)cudaErrorStubLibrary, "one table");
+_Static_assert((int)CUDA_ERROR_INVALID_DEVICE == (int)cudaErrorInvalidDevice, "one table");
+_Static_assert((int)CUDA_ERROR_INVALID_VALUE == (int)cudaErrorInvalidValue, "one table");
+_Static_assert((int)CUDA_ERROR_INVALID_HANDLE == (int)cudaErrorInvalidResourceHandle, "one table");
+_Static_assert((int)CUDA_ERROR_NOT_SUPPORTED == (int)cudaErrorNotSupported, "one table");
+
+tarn_backend_result tn_cuda_driver_result(const struct tn_cuda_device *device, CUresult error)
+{
+    if (error == CUDA_SUCCESS) return TARN_BACKEND_RESULT_OK;
+    const char *name = NULL;
+    if (device->driver.get_error_name) device->driver.get_error_name(error, &name);
+    return (tarn_backend_result){ status_of((cudaError_t)error), (int)error, name };
+}
+
+/* --- the driver's functions -------------------------------------------------------------------- */
+
+/* Writes the function's address to the pointer to a function that function_out points to. */
+static void find_function(const char *name, void *function_out)
+{
+#if CUDART_VERSION >= 11030
+    void *function = NULL;
+#if CUDART_VERSION >= 12050
+    enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+    cudaError_t error =
+        cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &found);
+#elif CUDART_VERSION >= 12000
+    enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+    cudaError_t error = cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &found);
+#else
+    cudaError_t error = cudaGetDriverEntryPoint(name, &function, cudaEnableDefault);
+#endif
+    /* It is NULL, too, when the driver is older than the function. */
+    if (tn_cuda_result(error).status == TARN_STATUS_OK && function)
+        memcpy(function_out, &function, sizeof function);
+#else
+    (void)name;
+    (void)function_out;
+#endif
+}
+
+void tn_cuda_find_driver(struct tn_cuda_driver *driver_out)
+{
+    *driver_out = (struct tn_cuda_driver){ .get_error_name = NULL };
+    find_function("cuGetErrorName", &driver_out->get_error_name);
+    find_function("cuDevicePrimaryCtxGetState", &driver_out->get_context_state);
+    find_function("cuDeviceGetAttribute", &driver_out->get_attribute);
+    find_function("cuMemGetAllocationGranularity", &driver_out->get_granularity);
+    find_function("cuMemAddressReserve", &driver_out->address_reserve);
+    find_function("cuMemAddressFree", &driver_out->address_free);
+    find_function("cuMemCreate", &driver_out->create);
+    find_function("cuMemRelease", &driver_out->release);
+    find_function("cuMemMap", &driver_out->map);
+    find_function("cuMemUnmap", &driver_out->unmap);
+    find_function("cuMemSetAccess", &driver_out->set_access);
+}
+
 /* --- on which device a call is made ------------------------------------------------------------ */
 
 static bool has_context(const struct tn_cuda_device *device, int number)
@@ -76,17 +140,18 @@ static bool has_context(const struct tn_cuda_device *device, int number)
 #else
     unsigned flags;
     int is_active = 0;
-    return device->get_context_state &&
-           device->get_context_state(number, &flags, &is_active) == CUDA_SUCCESS && is_active != 0;
+    return device->driver.get_context_state &&
+           device->driver.get_context_state(number, &flags, &is_active) == CUDA_SUCCESS &&
+           is_active != 0;
 #endif
 }
 
 static tarn_backend_result set_device_and_make(const struct tn_cuda_device *device,
                                                struct tn_cuda_call *call)
 {
-    cudaError_t error = cudaSetDevice(device->number);
-    if (error == cudaSuccess) error = call->make(call);
-    return tn_cuda_result(error);
+    tarn_backend_result result = tn_cuda_result(cudaSetDevice(device->number));
+    if (result.status != TARN_STATUS_OK) return result;
+    return call->make(call);
 }
 
 static tarn_backend_result make_and_set_back(const struct tn_cuda_device *device,
@@ -119,7 +184,7 @@ static tarn_backend_result make_in_new_thread(const struct tn_cuda_device *devic
     struct thread_call thread_call = { device, call, TARN_BACKEND_RESULT_OK };
     pthread_t thread;
     if (pthread_create(&thread, NULL, thread_main, &thread_call) != 0)
-        return tn_cuda_result_of_status(TARN_STATUS_OUT_OF_HOST_MEMORY);
+        return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
     pthread_join(thread, NULL);
     return thread_call.result;
 }
@@ -127,9 +192,10 @@ static tarn_backend_result make_in_new_thread(const struct tn_cuda_device *devic
 tarn_backend_result tn_cuda_make(const struct tn_cuda_device *device, struct tn_cuda_call *call)
 {
     int current;
-    cudaError_t error = cudaGetDevice(&current);
-    if (error != cudaSuccess) return tn_cuda_result(error);
-    if (current == device->number) return tn_cuda_result(call->make(call));
+    tarn_backend_result result = tn_cuda_result(cudaGetDevice(&current));
+    if (result.status != TARN_STATUS_OK) return result;
+    call->device = device;
+    if (current == device->number) return call->make(call);
     if (has_context(device, current)) return make_and_set_back(device, call, current);
     return make_in_new_thread(device, call);
 }

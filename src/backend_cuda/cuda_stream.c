@@ -11,11 +11,13 @@
  */
 #include "cuda_device.h"
 
+#include "../backend_common/operation.h"
+
 /* --- streams ----------------------------------------------------------------------------------- */
 
-static cudaError_t make_stream_create(struct tn_cuda_call *call)
+static tarn_backend_result make_stream_create(struct tn_cuda_call *call)
 {
-    return cudaStreamCreateWithFlags(&call->stream, cudaStreamNonBlocking);
+    return tn_cuda_result(cudaStreamCreateWithFlags(&call->stream, cudaStreamNonBlocking));
 }
 
 tarn_backend_result tn_cuda_stream_create(void *state, tarn_stream *stream_out)
@@ -27,23 +29,23 @@ tarn_backend_result tn_cuda_stream_create(void *state, tarn_stream *stream_out)
 }
 
 /* The runtime's destroy does not wait. Whether the work failed or not, the stream goes. */
-static cudaError_t make_stream_destroy(struct tn_cuda_call *call)
+static tarn_backend_result make_stream_destroy(struct tn_cuda_call *call)
 {
     cudaError_t worked = cudaStreamSynchronize(call->stream);
     cudaError_t destroyed = cudaStreamDestroy(call->stream);
-    return worked != cudaSuccess ? worked : destroyed;
+    return tn_cuda_result(worked != cudaSuccess ? worked : destroyed);
 }
 
 tarn_backend_result tn_cuda_stream_destroy(void *state, tarn_stream stream)
 {
-    if (!stream) return tn_cuda_result_of_status(TARN_STATUS_INVALID_ARGUMENT);
+    if (!stream) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     struct tn_cuda_call call = { .make = make_stream_destroy, .stream = stream };
     return tn_cuda_make_return(state, &call);
 }
 
-static cudaError_t make_stream_synchronize(struct tn_cuda_call *call)
+static tarn_backend_result make_stream_synchronize(struct tn_cuda_call *call)
 {
-    return cudaStreamSynchronize(call->stream);
+    return tn_cuda_result(cudaStreamSynchronize(call->stream));
 }
 
 tarn_backend_result tn_cuda_stream_synchronize(void *state, tarn_stream stream)
@@ -52,23 +54,23 @@ tarn_backend_result tn_cuda_stream_synchronize(void *state, tarn_stream stream)
     return tn_cuda_make(state, &call);
 }
 
-static cudaError_t make_stream_wait_event(struct tn_cuda_call *call)
+static tarn_backend_result make_stream_wait_event(struct tn_cuda_call *call)
 {
-    return cudaStreamWaitEvent(call->stream, call->event, 0);
+    return tn_cuda_result(cudaStreamWaitEvent(call->stream, call->event, 0));
 }
 
 tarn_backend_result tn_cuda_stream_wait_event(void *state, tarn_stream stream, tarn_event event)
 {
-    if (!event) return tn_cuda_result_of_status(TARN_STATUS_INVALID_ARGUMENT);
+    if (!event) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     struct tn_cuda_call call = { .make = make_stream_wait_event, .stream = stream, .event = event };
     return tn_cuda_make(state, &call);
 }
 
 /* --- events ------------------------------------------------------------------------------------ */
 
-static cudaError_t make_event_create(struct tn_cuda_call *call)
+static tarn_backend_result make_event_create(struct tn_cuda_call *call)
 {
-    return cudaEventCreateWithFlags(&call->event, cudaEventDisableTiming);
+    return tn_cuda_result(cudaEventCreateWithFlags(&call->event, cudaEventDisableTiming));
 }
 
 tarn_backend_result tn_cuda_event_create(void *state, tarn_event *event_out)
@@ -80,66 +82,67 @@ tarn_backend_result tn_cuda_event_create(void *state, tarn_event *event_out)
 }
 
 /* A record that is still pending, and waits for it, stay: the runtime keeps what they need. */
-static cudaError_t make_event_destroy(struct tn_cuda_call *call)
+static tarn_backend_result make_event_destroy(struct tn_cuda_call *call)
 {
-    return cudaEventDestroy(call->event);
+    return tn_cuda_result(cudaEventDestroy(call->event));
 }
 
 tarn_backend_result tn_cuda_event_destroy(void *state, tarn_event event)
 {
-    if (!event) return tn_cuda_result_of_status(TARN_STATUS_INVALID_ARGUMENT);
+    if (!event) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     struct tn_cuda_call call = { .make = make_event_destroy, .event = event };
     return tn_cuda_make_return(state, &call);
 }
 
-static cudaError_t make_event_record(struct tn_cuda_call *call)
+static tarn_backend_result make_event_record(struct tn_cuda_call *call)
 {
-    return cudaEventRecord(call->event, call->stream);
+    return tn_cuda_result(cudaEventRecord(call->event, call->stream));
 }
 
 tarn_backend_result tn_cuda_event_record(void *state, tarn_event event, tarn_stream stream)
 {
-    if (!event) return tn_cuda_result_of_status(TARN_STATUS_INVALID_ARGUMENT);
+    if (!event) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     struct tn_cuda_call call = { .make = make_event_record, .event = event, .stream = stream };
     return tn_cuda_make(state, &call);
 }
 
-static cudaError_t make_event_query(struct tn_cuda_call *call)
+static tarn_backend_result make_event_query(struct tn_cuda_call *call)
 {
-    return cudaEventQuery(call->event);
+    return tn_cuda_result(cudaEventQuery(call->event));
 }
 
 tarn_backend_result tn_cuda_event_query(void *state, tarn_event event)
 {
-    if (!event) return tn_cuda_result_of_status(TARN_STATUS_INVALID_ARGUMENT);
+    if (!event) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     struct tn_cuda_call call = { .make = make_event_query, .event = event };
     return tn_cuda_make(state, &call);
 }
 
-static cudaError_t make_event_synchronize(struct tn_cuda_call *call)
+static tarn_backend_result make_event_synchronize(struct tn_cuda_call *call)
 {
-    return cudaEventSynchronize(call->event);
+    return tn_cuda_result(cudaEventSynchronize(call->event));
 }
 
 tarn_backend_result tn_cuda_event_synchronize(void *state, tarn_event event)
 {
-    if (!event) return tn_cuda_result_of_status(TARN_STATUS_INVALID_ARGUMENT);
+    if (!event) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     struct tn_cuda_call call = { .make = make_event_synchronize, .event = event };
     return tn_cuda_make(state, &call);
 }
 
 /* --- data -------------------------------------------------------------------------------------- */
 
-static cudaError_t make_fill(struct tn_cuda_call *call)
+static tarn_backend_result make_fill(struct tn_cuda_call *call)
 {
-    return cudaMemsetAsync(call->address, call->value, call->size_bytes, call->stream);
+    return tn_cuda_result(
+        cudaMemsetAsync(call->address, call->value, call->size_bytes, call->stream));
 }
 
 tarn_backend_result tn_cuda_fill(void *state, void *address, unsigned char value, size_t size_bytes,
                                  tarn_stream stream)
 {
     if (size_bytes == 0) return TARN_BACKEND_RESULT_OK;
-    if (!address) return tn_cuda_result_of_status(TARN_STATUS_INVALID_ARGUMENT);
+    if (!address) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     struct tn_cuda_call call = {
         .make = make_fill,
         .address = address,
@@ -150,17 +153,17 @@ tarn_backend_result tn_cuda_fill(void *state, void *address, unsigned char value
     return tn_cuda_make(state, &call);
 }
 
-static cudaError_t make_copy(struct tn_cuda_call *call)
+static tarn_backend_result make_copy(struct tn_cuda_call *call)
 {
-    return cudaMemcpyAsync(call->address, call->source, call->size_bytes, cudaMemcpyDefault,
-                           call->stream);
+    return tn_cuda_result(cudaMemcpyAsync(call->address, call->source, call->size_bytes,
+                                          cudaMemcpyDefault, call->stream));
 }
 
 tarn_backend_result tn_cuda_copy(void *state, void *destination, const void *source,
                                  size_t size_bytes, tarn_stream stream)
 {
     if (size_bytes == 0) return TARN_BACKEND_RESULT_OK;
-    if (!destination || !source) return tn_cuda_result_of_status(TARN_STATUS_INVALID_ARGUMENT);
+    if (!destination || !source) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     struct tn_cuda_call call = {
         .make = make_copy,
         .address = destination,

@@ -3,47 +3,48 @@
  * host_backend: a device made of the machine's own memory.
  *
  * A piece is an anonymous private mapping without reserved swap, so that a large one costs nothing
- * until it is touched. What the machine would promise too generously is held back here: pieces
- * together never exceed the device's memory, which is the machine's unless the options name another
- * size.
+ * until it is touched. What the machine would promise too generously is held back here: pieces, and
+ * what is mapped into ranges, never exceed the device's memory together, which is the machine's
+ * unless the options name another size.
  *
  * Cost: acquire is one mmap. Release runs everything that any stream still has to do, as vendors'
  * frees do, then one munmap; it searches the list of pieces, of which there are few.
  * Threads: any; the device's one lock is held throughout, also while the system works.
- * Always true: used_bytes is the sum of mapped_bytes of all pieces, and at most memory_bytes.
+ * Always true: used_bytes is the sum of mapped_bytes of all pieces and of what is mapped into
+ * ranges, and at most memory_bytes.
  */
 #include "tarn/host.h"
 
 #include <errno.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
+#include "../backend_common/opening.h"
+#include "../backend_common/operation.h"
+#include "../backend_common/system_memory.h"
 #include "../base/arith.h"
 #include "../base/error.h"
 #include "../base/host_memory.h"
 #include "host_device.h"
 
-/* --- memory ------------------------------------------------------------------------------------ */
+/* A piece of memory that was acquired and not yet released. */
+struct tn_host_piece {
+    struct tn_host_piece *next;
+    void *address;
+    size_t size_bytes;   /* as it was asked for */
+    size_t mapped_bytes; /* the same in whole pages */
+};
 
-/* What mmap or munmap just answered, in terms of tarn. */
-static tarn_backend_result system_failure(void)
-{
-    if (errno == ENOMEM)
-        return (tarn_backend_result){ TARN_STATUS_OUT_OF_MEMORY, ENOMEM, "ENOMEM" };
-    if (errno == EAGAIN) /* the process locks its memory, and may not lock so much */
-        return (tarn_backend_result){ TARN_STATUS_OUT_OF_MEMORY, EAGAIN, "EAGAIN" };
-    return (tarn_backend_result){ TARN_STATUS_VENDOR_ERROR, errno, "errno" };
-}
+/* --- memory ------------------------------------------------------------------------------------ */
 
 /* Maps the piece and counts it in. Under the lock. */
 static tarn_backend_result piece_map_locked(struct tn_host_device *device,
                                             struct tn_host_piece *piece)
 {
     if (piece->mapped_bytes > device->memory_bytes - device->used_bytes)
-        return tn_host_result(TARN_STATUS_OUT_OF_MEMORY);
+        return tn_backend_result(TARN_STATUS_OUT_OF_MEMORY);
     void *address = mmap(NULL, piece->mapped_bytes, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (address == MAP_FAILED) return system_failure();
+    if (address == MAP_FAILED) return tn_host_result(errno);
 
     piece->address = address;
     piece->next = device->pieces;
@@ -55,14 +56,14 @@ static tarn_backend_result piece_map_locked(struct tn_host_device *device,
 static tarn_backend_result acquire(void *state, size_t size_bytes, void **address_out)
 {
     struct tn_host_device *device = state;
+    tarn_status status = tn_backend_check_acquire(&device->properties, size_bytes, address_out);
+    if (status != TARN_STATUS_OK) return tn_backend_result(status);
     size_t mapped_bytes;
-    if (size_bytes == 0 || !address_out) return tn_host_result(TARN_STATUS_INVALID_ARGUMENT);
-    if (size_bytes > device->allocation_bytes_max ||
-        !tn_round_up_fits(size_bytes, device->page_bytes, &mapped_bytes))
-        return tn_host_result(TARN_STATUS_OUT_OF_MEMORY);
+    if (!tn_round_up_fits(size_bytes, device->properties.granularity_bytes, &mapped_bytes))
+        return tn_backend_result(TARN_STATUS_OUT_OF_MEMORY);
 
     struct tn_host_piece *piece = tn_host_memory_alloc(sizeof *piece);
-    if (!piece) return tn_host_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
+    if (!piece) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
     *piece = (struct tn_host_piece){ .size_bytes = size_bytes, .mapped_bytes = mapped_bytes };
     tn_mutex_lock(&device->lock);
     tarn_backend_result result = piece_map_locked(device, piece);
@@ -86,17 +87,12 @@ static struct tn_host_piece **piece_link_locked(struct tn_host_device *device, c
     return link;
 }
 
-/* Unmaps the piece and counts it out. It stays when the system refuses: giving back the middle of
- * what the system keeps as one mapping needs one mapping more, and their number is limited. */
+/* Unmaps the piece and counts it out. It stays when the system refuses. Under the lock. */
 static tarn_backend_result piece_unmap_locked(struct tn_host_device *device,
                                               struct tn_host_piece **link)
 {
     struct tn_host_piece *piece = *link;
-    if (munmap(piece->address, piece->mapped_bytes) != 0) {
-        tarn_backend_result result = system_failure();
-        result.status = TARN_STATUS_VENDOR_ERROR;
-        return result;
-    }
+    if (munmap(piece->address, piece->mapped_bytes) != 0) return tn_host_result_of_return(errno);
     *link = piece->next;
     device->used_bytes -= piece->mapped_bytes;
     tn_host_memory_free(piece);
@@ -106,7 +102,10 @@ static tarn_backend_result piece_unmap_locked(struct tn_host_device *device,
 static tarn_backend_result release(void *state, void *address, size_t size_bytes)
 {
     struct tn_host_device *device = state;
-    tarn_backend_result result = tn_host_result(TARN_STATUS_INVALID_ARGUMENT);
+    tarn_status status = tn_backend_check_release(address, size_bytes);
+    if (status != TARN_STATUS_OK) return tn_backend_result(status);
+
+    tarn_backend_result result = tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     tn_mutex_lock(&device->lock);
     struct tn_host_piece **link = piece_link_locked(device, address);
     if (*link && (*link)->size_bytes == size_bytes) {
@@ -122,29 +121,12 @@ static tarn_backend_result release(void *state, void *address, size_t size_bytes
 static tarn_backend_result get_properties(void *state, tarn_device_properties *properties_out)
 {
     const struct tn_host_device *device = state;
-    *properties_out = (tarn_device_properties){
-        .device_name = "host memory",
-        .kind = TARN_MEMORY_KIND_HOST,
-        .is_host_accessible = true,
-        .alignment_bytes = device->page_bytes,
-        .granularity_bytes = device->page_bytes,
-        .allocation_bytes_max = device->allocation_bytes_max,
-    };
+    *properties_out = device->properties;
     return TARN_BACKEND_RESULT_OK;
 }
 
-/* A number of pages that the system tells, in bytes; SIZE_MAX when it does not tell. */
-static size_t system_bytes(int name, size_t page_bytes)
-{
-    long page_count = sysconf(name);
-    size_t bytes;
-    if (page_count < 0 || !tn_multiply_fits((size_t)page_count, page_bytes, &bytes))
-        return SIZE_MAX;
-    return bytes;
-}
-
 /* With the machine's own memory others take part too, so what is left may be less than the pieces
- * leave. The system's figure leaves out what its file cache holds and would give up. */
+ * leave. */
 static tarn_backend_result query_memory(void *state, tarn_memory_info *info_out)
 {
     struct tn_host_device *device = state;
@@ -153,7 +135,7 @@ static tarn_backend_result query_memory(void *state, tarn_memory_info *info_out)
     tn_mutex_unlock(&device->lock);
 
     if (!device->is_memory_pretended)
-        left_bytes = tn_min(left_bytes, system_bytes(_SC_AVPHYS_PAGES, device->page_bytes));
+        left_bytes = tn_min(left_bytes, tn_system_memory_info().free_bytes);
     *info_out = (tarn_memory_info){ device->memory_bytes, left_bytes };
     return TARN_BACKEND_RESULT_OK;
 }
@@ -166,6 +148,7 @@ static void close_device(void *state)
     tn_mutex_lock(&device->lock);
     tn_host_streams_finish_locked(device);
     TN_ASSERT(!device->pieces);
+    TN_ASSERT(!device->ranges);
     TN_ASSERT(!device->default_stream.next);
     tn_mutex_unlock(&device->lock);
     tn_mutex_fini(&device->lock);
@@ -178,6 +161,10 @@ static const tarn_backend_operations operations = {
     .close = close_device,
     .acquire = acquire,
     .release = release,
+    .range_reserve = tn_host_range_reserve,
+    .range_release = tn_host_range_release,
+    .range_map = tn_host_range_map,
+    .range_unmap = tn_host_range_unmap,
     .get_properties = get_properties,
     .query_memory = query_memory,
     .stream_create = tn_host_stream_create,
@@ -193,46 +180,58 @@ static const tarn_backend_operations operations = {
     .copy = tn_host_copy,
 };
 
-static void device_init(struct tn_host_device *device, const tarn_host_options *options)
+static tarn_device_properties properties_of(const tarn_host_options *options, size_t memory_bytes)
 {
-    size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    bool is_memory_pretended = options->memory_bytes != 0;
-    size_t memory_bytes =
-        is_memory_pretended ? options->memory_bytes : system_bytes(_SC_PHYS_PAGES, page_bytes);
+    size_t page_bytes = tn_system_page_bytes();
     /* Only whole pages are given. Not even one fits a device smaller than that, but "none" is no
      * size that a piece can have. */
     size_t largest_bytes = tn_max(tn_round_down(memory_bytes, page_bytes), page_bytes);
     if (options->allocation_bytes_max != 0)
         largest_bytes = tn_min(largest_bytes, options->allocation_bytes_max);
-
-    *device = (struct tn_host_device){
-        .page_bytes = page_bytes,
-        .memory_bytes = memory_bytes,
+    return (tarn_device_properties){
+        .device_name = "host memory",
+        .kind = TARN_MEMORY_KIND_HOST,
+        .is_host_accessible = true,
+        .alignment_bytes = page_bytes,
+        .granularity_bytes = page_bytes,
         .allocation_bytes_max = largest_bytes,
+        .range_granularity_bytes = page_bytes,
+    };
+}
+
+static void device_init(struct tn_host_device *device, const tarn_host_options *options)
+{
+    bool is_memory_pretended = options->memory_bytes != 0;
+    size_t memory_bytes =
+        is_memory_pretended ? options->memory_bytes : tn_system_memory_info().total_bytes;
+    *device = (struct tn_host_device){
+        .properties = properties_of(options, memory_bytes),
+        .memory_bytes = memory_bytes,
         .is_memory_pretended = is_memory_pretended,
     };
     tn_mutex_init(&device->lock);
 }
 
+static tarn_status open_device(const tarn_host_options *options, tarn_backend *backend_out)
+{
+    struct tn_host_device *device = tn_host_memory_alloc(sizeof *device);
+    if (!device) return tn_backend_fail_host_memory("host", sizeof *device);
+    device_init(device, options);
+    *backend_out = (tarn_backend){ &operations, device };
+    return TARN_STATUS_OK;
+}
+
 tarn_status tarn_host_backend_open(const tarn_host_options *options, tarn_backend *backend_out)
 {
     static const tarn_host_options defaults = TARN_HOST_OPTIONS_INIT;
-    if (!backend_out)
-        return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "tarn_host_backend_open: backend_out is NULL");
+    tarn_status status =
+        tn_backend_check_open("tarn_host_backend_open", TARN_MEMORY_KIND_HOST, backend_out);
+    if (status != TARN_STATUS_OK) return status;
     if (options && options->struct_bytes != sizeof *options) {
         return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
                        "tarn_host_backend_open: struct_bytes is %zu where TARN_HOST_OPTIONS_INIT "
                        "sets %zu",
                        options->struct_bytes, sizeof *options);
     }
-
-    struct tn_host_device *device = tn_host_memory_alloc(sizeof *device);
-    if (!device) {
-        return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
-                       "no host memory for the %zu bytes that describe a host backend",
-                       sizeof *device);
-    }
-    device_init(device, options ? options : &defaults);
-    *backend_out = (tarn_backend){ &operations, device };
-    return TARN_STATUS_OK;
+    return open_device(options ? options : &defaults, backend_out);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * host_device: the state of an open host backend, shared by its two files.
+ * host_device: the state of an open host backend, shared by its four files.
  *
- *     host_backend.c   opening and closing, memory, device information
+ *     host_backend.c   memory, device information, opening and closing
+ *     host_range.c     ranges of addresses, into which memory is mapped
  *     host_stream.c    streams, events, data
+ *     host_status.c    what the system's answer means
  *
  * Threads: `lock` guards all that changes, and every task of every stream runs under it.
  */
@@ -17,15 +19,9 @@
 
 #include "../base/sync.h"
 
-/* A piece of memory that was acquired and not yet released. */
-struct tn_host_piece {
-    struct tn_host_piece *next;
-    void *address;
-    size_t size_bytes;   /* as it was asked for */
-    size_t mapped_bytes; /* the same in whole pages */
-};
-
-struct tn_host_task; /* private to host_stream.c */
+struct tn_host_piece; /* private to host_backend.c */
+struct tn_host_range; /* private to host_range.c */
+struct tn_host_task;  /* private to host_stream.c */
 
 /* A queue of tasks that have not run yet. A tarn_stream points to one. */
 struct tn_host_stream {
@@ -36,21 +32,33 @@ struct tn_host_stream {
 
 struct tn_host_device {
     /* The same for as long as the backend is open. */
-    size_t page_bytes;
-    size_t memory_bytes;         /* pieces together are never larger than this */
-    size_t allocation_bytes_max; /* nor one piece than this */
-    bool is_memory_pretended;    /* memory_bytes is a wish, not what the machine has */
+    tarn_device_properties properties;
+    size_t memory_bytes;      /* pieces and mappings together are never larger than this */
+    bool is_memory_pretended; /* memory_bytes is a wish, not what the machine has */
 
     struct tn_mutex lock; /* guards what follows */
-    size_t used_bytes;    /* in pieces, whole pages */
+    size_t used_bytes;    /* in pieces and mappings, whole pages */
     struct tn_host_piece *pieces;
+    struct tn_host_range *ranges;
     struct tn_host_stream default_stream; /* stands for NULL; first in the list of all streams */
 };
 
-static inline tarn_backend_result tn_host_result(tarn_status status)
-{
-    return (tarn_backend_result){ status, 0, NULL };
-}
+/* --- host_status.c ----------------------------------------------------------------------------- */
+
+/* Of an errno; 0 is success. */
+tarn_backend_result tn_host_result(int error);
+
+/* The same for what gives something back, where no error means that the device has no memory. */
+tarn_backend_result tn_host_result_of_return(int error);
+
+/* --- host_range.c, in the order of the operations table; `state` is a tn_host_device ----------- */
+
+tarn_backend_result tn_host_range_reserve(void *state, size_t size_bytes, void **address_out);
+tarn_backend_result tn_host_range_release(void *state, void *address, size_t size_bytes);
+tarn_backend_result tn_host_range_map(void *state, void *address, size_t size_bytes,
+                                      tarn_mapping *mapping_out);
+tarn_backend_result tn_host_range_unmap(void *state, void *address, size_t size_bytes,
+                                        tarn_mapping mapping);
 
 /* --- host_stream.c, in the order of the operations table; `state` is a tn_host_device ---------- */
 

@@ -26,6 +26,7 @@
 
 #include <string.h>
 
+#include "../backend_common/operation.h"
 #include "../base/host_memory.h"
 
 enum task_kind {
@@ -173,7 +174,7 @@ tarn_backend_result tn_host_stream_create(void *state, tarn_stream *stream_out)
 {
     struct tn_host_device *device = state;
     struct tn_host_stream *stream = tn_host_memory_alloc_zeroed(sizeof *stream);
-    if (!stream) return tn_host_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
+    if (!stream) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
     tn_mutex_lock(&device->lock);
     stream->next = device->default_stream.next;
     device->default_stream.next = stream;
@@ -193,7 +194,7 @@ static void stream_unlink_locked(struct tn_host_device *device, struct tn_host_s
 tarn_backend_result tn_host_stream_destroy(void *state, tarn_stream stream)
 {
     struct tn_host_device *device = state;
-    if (!stream) return tn_host_result(TARN_STATUS_INVALID_ARGUMENT);
+    if (!stream) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     tn_mutex_lock(&device->lock);
     stream_finish_locked(stream);
     stream_unlink_locked(device, stream);
@@ -215,9 +216,9 @@ tarn_backend_result tn_host_stream_wait_event(void *state, tarn_stream stream, t
 {
     struct tn_host_device *device = state;
     const struct tn_host_event *waited = event;
-    if (!waited) return tn_host_result(TARN_STATUS_INVALID_ARGUMENT);
+    if (!waited) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     struct tn_host_task *task = task_create(TASK_WAIT);
-    if (!task) return tn_host_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
+    if (!task) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
 
     tn_mutex_lock(&device->lock);
     bool has_to_wait = waited->record && !waited->record->is_done;
@@ -236,7 +237,7 @@ tarn_backend_result tn_host_event_create(void *state, tarn_event *event_out)
 {
     (void)state;
     struct tn_host_event *event = tn_host_memory_alloc_zeroed(sizeof *event);
-    if (!event) return tn_host_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
+    if (!event) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
     *event_out = event;
     return TARN_BACKEND_RESULT_OK;
 }
@@ -246,7 +247,7 @@ tarn_backend_result tn_host_event_destroy(void *state, tarn_event event)
 {
     struct tn_host_device *device = state;
     struct tn_host_event *destroyed = event;
-    if (!destroyed) return tn_host_result(TARN_STATUS_INVALID_ARGUMENT);
+    if (!destroyed) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     tn_mutex_lock(&device->lock);
     task_unref_locked(destroyed->record);
     tn_mutex_unlock(&device->lock);
@@ -258,9 +259,9 @@ tarn_backend_result tn_host_event_record(void *state, tarn_event event, tarn_str
 {
     struct tn_host_device *device = state;
     struct tn_host_event *recorded = event;
-    if (!recorded) return tn_host_result(TARN_STATUS_INVALID_ARGUMENT);
+    if (!recorded) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     struct tn_host_task *task = task_create(TASK_RECORD);
-    if (!task) return tn_host_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
+    if (!task) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
 
     tn_mutex_lock(&device->lock);
     stream_push_locked(stream_of(device, stream), task);
@@ -276,19 +277,19 @@ tarn_backend_result tn_host_event_query(void *state, tarn_event event)
 {
     struct tn_host_device *device = state;
     const struct tn_host_event *queried = event;
-    if (!queried) return tn_host_result(TARN_STATUS_INVALID_ARGUMENT);
+    if (!queried) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     tn_mutex_lock(&device->lock);
     bool is_complete = !queried->record || queried->record->is_done;
     if (!is_complete) stream_advance_locked(queried->record->stream);
     tn_mutex_unlock(&device->lock);
-    return tn_host_result(is_complete ? TARN_STATUS_OK : TARN_STATUS_NOT_READY);
+    return tn_backend_result(is_complete ? TARN_STATUS_OK : TARN_STATUS_NOT_READY);
 }
 
 tarn_backend_result tn_host_event_synchronize(void *state, tarn_event event)
 {
     struct tn_host_device *device = state;
     const struct tn_host_event *awaited = event;
-    if (!awaited) return tn_host_result(TARN_STATUS_INVALID_ARGUMENT);
+    if (!awaited) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     tn_mutex_lock(&device->lock);
     while (awaited->record && !awaited->record->is_done)
         stream_advance_locked(awaited->record->stream);
@@ -302,9 +303,9 @@ tarn_backend_result tn_host_fill(void *state, void *address, unsigned char value
                                  tarn_stream stream)
 {
     if (size_bytes == 0) return TARN_BACKEND_RESULT_OK;
-    if (!address) return tn_host_result(TARN_STATUS_INVALID_ARGUMENT);
+    if (!address) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     struct tn_host_task *task = task_create(TASK_FILL);
-    if (!task) return tn_host_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
+    if (!task) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
     task->of.fill = (struct fill_task){ address, size_bytes, value };
     return submit(state, stream, task);
 }
@@ -313,9 +314,9 @@ tarn_backend_result tn_host_copy(void *state, void *destination, const void *sou
                                  size_t size_bytes, tarn_stream stream)
 {
     if (size_bytes == 0) return TARN_BACKEND_RESULT_OK;
-    if (!destination || !source) return tn_host_result(TARN_STATUS_INVALID_ARGUMENT);
+    if (!destination || !source) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     struct tn_host_task *task = task_create(TASK_COPY);
-    if (!task) return tn_host_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
+    if (!task) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
     task->of.copy = (struct copy_task){ destination, source, size_bytes };
     return submit(state, stream, task);
 }

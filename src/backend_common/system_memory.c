@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* system_memory: what sysconf tells, in bytes. */
+#include "system_memory.h"
+
+#include <stdint.h>
+#include <unistd.h>
+
+#include "../base/arith.h"
+
+size_t tn_system_page_bytes(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* A number of pages that the system tells, in bytes. */
+static size_t system_bytes(int name)
+{
+    long page_count = sysconf(name);
+    size_t bytes;
+    if (page_count < 0 || !tn_multiply_fits((size_t)page_count, tn_system_page_bytes(), &bytes))
+        return SIZE_MAX;
+    return bytes;
+}
+
+tarn_memory_info tn_system_memory_info(void)
+{
+    size_t total_bytes = system_bytes(_SC_PHYS_PAGES);
+    size_t left_bytes = system_bytes(_SC_AVPHYS_PAGES);
+    return (tarn_memory_info){ total_bytes, tn_min(left_bytes, total_bytes) };
+}

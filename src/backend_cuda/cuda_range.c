@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * cuda_range: ranges of a CUDA device's addresses, and memory that is mapped into them.
+ *
+ * Only the driver has these calls, so its functions are asked for while the program runs; where one
+ * is missing there are no ranges. A mapping is the driver's handle of one physical allocation. It is
+ * kept for as long as the memory is mapped, since it is what other processes would be given.
+ *
+ * Cost: that of the vendor's calls. Unmapping waits until the device has finished all its work,
+ * which the driver's manual does not promise.
+ * Threads: any; the driver does the locking.
+ */
+#include "cuda_device.h"
+
+#include "../backend_common/operation.h"
+#include "../base/arith.h"
+
+/* --- what the driver is told ------------------------------------------------------------------- */
+
+static CUdeviceptr pointer_of(const struct tn_cuda_call *call)
+{
+    return (CUdeviceptr)(uintptr_t)call->address;
+}
+
+static CUmemLocation location_of(const struct tn_cuda_device *device)
+{
+    return (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device->number };
+}
+
+static CUmemAllocationProp memory_of(const struct tn_cuda_device *device)
+{
+    return (CUmemAllocationProp){
+        .type = CU_MEM_ALLOCATION_TYPE_PINNED, /* the only type there is: it stays on the device */
+        .location = location_of(device),
+    };
+}
+
+/* --- ranges ------------------------------------------------------------------------------------ */
+
+static tarn_backend_result make_range_reserve(struct tn_cuda_call *call)
+{
+    CUdeviceptr pointer = 0;
+    CUresult error = call->device->driver.address_reserve(&pointer, call->size_bytes, 0, 0, 0);
+    call->address = (void *)(uintptr_t)pointer;
+    return tn_cuda_driver_result(call->device, error);
+}
+
+tarn_backend_result tn_cuda_range_reserve(void *state, size_t size_bytes, void **address_out)
+{
+    const struct tn_cuda_device *device = state;
+    tarn_status status =
+        tn_backend_check_range_reserve(&device->properties, size_bytes, address_out);
+    if (status != TARN_STATUS_OK) return tn_backend_result(status);
+    struct tn_cuda_call call = { .make = make_range_reserve, .size_bytes = size_bytes };
+    tarn_backend_result result = tn_cuda_make(device, &call);
+    if (result.status == TARN_STATUS_OK) *address_out = call.address;
+    return result;
+}
+
+static tarn_backend_result make_range_release(struct tn_cuda_call *call)
+{
+    CUresult error = call->device->driver.address_free(pointer_of(call), call->size_bytes);
+    return tn_cuda_driver_result(call->device, error);
+}
+
+tarn_backend_result tn_cuda_range_release(void *state, void *address, size_t size_bytes)
+{
+    const struct tn_cuda_device *device = state;
+    tarn_status status = tn_backend_check_range(&device->properties, address, size_bytes);
+    if (status != TARN_STATUS_OK) return tn_backend_result(status);
+    struct tn_cuda_call call = {
+        .make = make_range_release,
+        .address = address,
+        .size_bytes = size_bytes,
+    };
+    return tn_cuda_make_return(device, &call);
+}
+
+/* What was done is undone when a later step fails. */
+static tarn_backend_result make_range_map(struct tn_cuda_call *call)
+{
+    const struct tn_cuda_driver *driver = &call->device->driver;
+    CUmemAllocationProp memory = memory_of(call->device);
+    CUmemAccessDesc access = {
+        .location = memory.location,
+        .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+    };
+    CUresult error = driver->create(&call->mapping, call->size_bytes, &memory, 0);
+    if (error != CUDA_SUCCESS) goto fail;
+    error = driver->map(pointer_of(call), call->size_bytes, 0, call->mapping, 0);
+    if (error != CUDA_SUCCESS) goto fail_created;
+    error = driver->set_access(pointer_of(call), call->size_bytes, &access, 1);
+    if (error != CUDA_SUCCESS) goto fail_mapped;
+    return TARN_BACKEND_RESULT_OK;
+
+fail_mapped:
+    driver->unmap(pointer_of(call), call->size_bytes);
+fail_created:
+    driver->release(call->mapping);
+fail:
+    return tn_cuda_driver_result(call->device, error);
+}
+
+tarn_backend_result tn_cuda_range_map(void *state, void *address, size_t size_bytes,
+                                      tarn_mapping *mapping_out)
+{
+    const struct tn_cuda_device *device = state;
+    tarn_status status =
+        tn_backend_check_range_map(&device->properties, address, size_bytes, mapping_out);
+    if (status != TARN_STATUS_OK) return tn_backend_result(status);
+    struct tn_cuda_call call = {
+        .make = make_range_map,
+        .address = address,
+        .size_bytes = size_bytes,
+    };
+    tarn_backend_result result = tn_cuda_make(device, &call);
+    if (result.status == TARN_STATUS_OK) *mapping_out = (tarn_mapping)(uintptr_t)call.mapping;
+    return result;
+}
+
+static tarn_backend_result make_range_unmap(struct tn_cuda_call *call)
+{
+    const struct tn_cuda_driver *driver = &call->device->driver;
+    tarn_backend_result result = tn_cuda_result(cudaDeviceSynchronize());
+    if (result.status != TARN_STATUS_OK) return result;
+    CUresult error = driver->unmap(pointer_of(call), call->size_bytes);
+    if (error == CUDA_SUCCESS) error = driver->release(call->mapping);
+    return tn_cuda_driver_result(call->device, error);
+}
+
+tarn_backend_result tn_cuda_range_unmap(void *state, void *address, size_t size_bytes,
+                                        tarn_mapping mapping)
+{
+    const struct tn_cuda_device *device = state;
+    tarn_status status = tn_backend_check_range(&device->properties, address, size_bytes);
+    if (status != TARN_STATUS_OK) return tn_backend_result(status);
+    struct tn_cuda_call call = {
+        .make = make_range_unmap,
+        .address = address,
+        .size_bytes = size_bytes,
+        .mapping = (CUmemGenericAllocationHandle)(uintptr_t)mapping,
+    };
+    return tn_cuda_make_return(device, &call);
+}
+
+/* --- whether there are any --------------------------------------------------------------------- */
+
+static bool has_functions(const struct tn_cuda_driver *driver)
+{
+    return driver->get_attribute && driver->get_granularity && driver->address_reserve &&
+           driver->address_free && driver->create && driver->release && driver->map &&
+           driver->unmap && driver->set_access;
+}
+
+static tarn_backend_result make_range_granularity(struct tn_cuda_call *call)
+{
+    const struct tn_cuda_device *device = call->device;
+    CUmemAllocationProp memory = memory_of(device);
+    int has_ranges = 0;
+    CUresult error = device->driver.get_attribute(
+        &has_ranges, CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED, device->number);
+    if (error == CUDA_SUCCESS && !has_ranges) error = CUDA_ERROR_NOT_SUPPORTED;
+    if (error == CUDA_SUCCESS) {
+        error = device->driver.get_granularity(&call->size_bytes, &memory,
+                                               CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+    }
+    return tn_cuda_driver_result(device, error);
+}
+
+size_t tn_cuda_range_granularity(const struct tn_cuda_device *device)
+{
+    if (device->properties.kind != TARN_MEMORY_KIND_DEVICE || !has_functions(&device->driver))
+        return 0;
+    struct tn_cuda_call call = { .make = make_range_granularity };
+    tarn_backend_result result = tn_cuda_make(device, &call);
+    if (result.status != TARN_STATUS_OK || !tn_is_power_of_two(call.size_bytes)) return 0;
+    return call.size_bytes;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * host_range: ranges of addresses, and memory that is mapped into them.
+ *
+ *     reserved    pages that nobody may touch: whoever does dies at once
+ *     mapped      pages to read and write, which the system fills with zeros at the first touch
+ *
+ * Mapping makes reserved pages usable. Unmapping puts new reserved ones in their place, which gives
+ * the old ones back to the system. Mapping must not put new ones in place: the system would first
+ * take away what is there, and then could refuse to promise the memory.
+ *
+ * Cost: one call of the system, and a search of two short lists. Unmapping runs everything that any
+ * stream still has to do, as release does.
+ * Threads: any; the device's one lock is held throughout, also while the system works.
+ * Always true: mappings lie in their range and do not overlap.
+ */
+#include "host_device.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+#include "../backend_common/operation.h"
+#include "../base/host_memory.h"
+
+/* A tarn_mapping points to one. */
+struct tn_host_mapping {
+    struct tn_host_mapping *next; /* in the range's list */
+    uintptr_t start;
+    size_t size_bytes;
+};
+
+struct tn_host_range {
+    struct tn_host_range *next; /* in the device's list */
+    uintptr_t start;
+    size_t size_bytes;
+    struct tn_host_mapping *mappings;
+};
+
+/* --- reserving --------------------------------------------------------------------------------- */
+
+static tarn_backend_result range_reserve_locked(struct tn_host_device *device,
+                                                struct tn_host_range *range)
+{
+    void *address = mmap(NULL, range->size_bytes, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (address == MAP_FAILED) return tn_host_result(errno);
+    range->start = (uintptr_t)address;
+    range->next = device->ranges;
+    device->ranges = range;
+    return TARN_BACKEND_RESULT_OK;
+}
+
+tarn_backend_result tn_host_range_reserve(void *state, size_t size_bytes, void **address_out)
+{
+    struct tn_host_device *device = state;
+    tarn_status status =
+        tn_backend_check_range_reserve(&device->properties, size_bytes, address_out);
+    if (status != TARN_STATUS_OK) return tn_backend_result(status);
+
+    struct tn_host_range *range = tn_host_memory_alloc(sizeof *range);
+    if (!range) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
+    *range = (struct tn_host_range){ .size_bytes = size_bytes };
+    tn_mutex_lock(&device->lock);
+    tarn_backend_result result = range_reserve_locked(device, range);
+    tn_mutex_unlock(&device->lock);
+
+    if (result.status == TARN_STATUS_OK) {
+        *address_out = (void *)range->start;
+    } else {
+        tn_host_memory_free(range);
+    }
+    return result;
+}
+
+/* Unmaps what is not mapped: gives up the addresses. */
+static tarn_backend_result range_release_locked(struct tn_host_range **link)
+{
+    struct tn_host_range *range = *link;
+    if (munmap((void *)range->start, range->size_bytes) != 0)
+        return tn_host_result_of_return(errno);
+    *link = range->next;
+    tn_host_memory_free(range);
+    return TARN_BACKEND_RESULT_OK;
+}
+
+tarn_backend_result tn_host_range_release(void *state, void *address, size_t size_bytes)
+{
+    struct tn_host_device *device = state;
+    tarn_status status = tn_backend_check_range(&device->properties, address, size_bytes);
+    if (status != TARN_STATUS_OK) return tn_backend_result(status);
+
+    tarn_backend_result result = tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
+    tn_mutex_lock(&device->lock);
+    struct tn_host_range **link = &device->ranges;
+    while (*link && (*link)->start != (uintptr_t)address)
+        link = &(*link)->next;
+    if (*link && (*link)->size_bytes == size_bytes && !(*link)->mappings)
+        result = range_release_locked(link);
+    tn_mutex_unlock(&device->lock);
+    return result;
+}
+
+/* --- mapping ----------------------------------------------------------------------------------- */
+
+/* The range in which all of the addresses lie, or NULL. Under the lock. */
+static struct tn_host_range *range_around_locked(struct tn_host_device *device, uintptr_t start,
+                                                 size_t size_bytes)
+{
+    struct tn_host_range *range = device->ranges;
+    while (range && (start < range->start || start + size_bytes > range->start + range->size_bytes))
+        range = range->next;
+    return range;
+}
+
+static bool is_mapped_locked(const struct tn_host_range *range, uintptr_t start, size_t size_bytes)
+{
+    const struct tn_host_mapping *mapping = range->mappings;
+    while (mapping &&
+           (start >= mapping->start + mapping->size_bytes || start + size_bytes <= mapping->start))
+        mapping = mapping->next;
+    return mapping != NULL;
+}
+
+/* Makes the pages usable and counts them in. Under the lock. */
+static tarn_backend_result mapping_map_locked(struct tn_host_device *device,
+                                              struct tn_host_mapping *mapping)
+{
+    struct tn_host_range *range = range_around_locked(device, mapping->start, mapping->size_bytes);
+    if (!range || is_mapped_locked(range, mapping->start, mapping->size_bytes))
+        return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
+    if (mapping->size_bytes > device->memory_bytes - device->used_bytes)
+        return tn_backend_result(TARN_STATUS_OUT_OF_MEMORY);
+    if (mprotect((void *)mapping->start, mapping->size_bytes, PROT_READ | PROT_WRITE) != 0) {
+        tarn_backend_result result = tn_host_result(errno);
+        /* Where the system keeps the pages as several mappings, it may have changed the first. */
+        mprotect((void *)mapping->start, mapping->size_bytes, PROT_NONE);
+        return result;
+    }
+
+    mapping->next = range->mappings;
+    range->mappings = mapping;
+    device->used_bytes += mapping->size_bytes;
+    return TARN_BACKEND_RESULT_OK;
+}
+
+tarn_backend_result tn_host_range_map(void *state, void *address, size_t size_bytes,
+                                      tarn_mapping *mapping_out)
+{
+    struct tn_host_device *device = state;
+    tarn_status status =
+        tn_backend_check_range_map(&device->properties, address, size_bytes, mapping_out);
+    if (status != TARN_STATUS_OK) return tn_backend_result(status);
+
+    struct tn_host_mapping *mapping = tn_host_memory_alloc(sizeof *mapping);
+    if (!mapping) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
+    *mapping = (struct tn_host_mapping){ .start = (uintptr_t)address, .size_bytes = size_bytes };
+    tn_mutex_lock(&device->lock);
+    tarn_backend_result result = mapping_map_locked(device, mapping);
+    tn_mutex_unlock(&device->lock);
+
+    if (result.status == TARN_STATUS_OK) {
+        *mapping_out = mapping;
+    } else {
+        tn_host_memory_free(mapping);
+    }
+    return result;
+}
+
+/* Where the range's list points to the mapping; to NULL if it is none of these. Under the lock. */
+static struct tn_host_mapping **mapping_link_locked(struct tn_host_range *range,
+                                                    const struct tn_host_mapping *mapping)
+{
+    struct tn_host_mapping **link = &range->mappings;
+    while (*link && *link != mapping)
+        link = &(*link)->next;
+    return link;
+}
+
+/* Puts reserved pages in the place of the mapping's and counts it out. Under the lock. */
+static tarn_backend_result mapping_unmap_locked(struct tn_host_device *device,
+                                                struct tn_host_mapping **link)
+{
+    struct tn_host_mapping *mapping = *link;
+    if (mmap((void *)mapping->start, mapping->size_bytes, PROT_NONE,
+             MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED)
+        return tn_host_result_of_return(errno);
+    *link = mapping->next;
+    device->used_bytes -= mapping->size_bytes;
+    tn_host_memory_free(mapping);
+    return TARN_BACKEND_RESULT_OK;
+}
+
+tarn_backend_result tn_host_range_unmap(void *state, void *address, size_t size_bytes,
+                                        tarn_mapping mapping)
+{
+    struct tn_host_device *device = state;
+    tarn_status status = tn_backend_check_range(&device->properties, address, size_bytes);
+    if (status != TARN_STATUS_OK) return tn_backend_result(status);
+
+    tarn_backend_result result = tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
+    tn_mutex_lock(&device->lock);
+    struct tn_host_range *range = range_around_locked(device, (uintptr_t)address, size_bytes);
+    struct tn_host_mapping **link = range ? mapping_link_locked(range, mapping) : NULL;
+    if (link && *link && (*link)->start == (uintptr_t)address &&
+        (*link)->size_bytes == size_bytes) {
+        tn_host_streams_finish_locked(device);
+        result = mapping_unmap_locked(device, link);
+    }
+    tn_mutex_unlock(&device->lock);
+    return result;
+}
