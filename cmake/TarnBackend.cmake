@@ -1,29 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # TarnBackend: checks TARN_BACKEND and finds the vendor's SDK.
+#
+# What only one vendor needs stands in these places, and nowhere else in the build:
+#   cmake/tarn-vendor-<vendor>.cmake          finds the SDK; sets the variables below
+#   CMakePresets.json                         its preset
+#   src/CMakeLists.txt                        its source files
+#   src/backends.c                            its function that opens
+#   include/tarn/<vendor>.h                   its public header; in the list of tests/api
+#   tests/conformance/vendor_<vendor>.c       what only the vendor can tell
 
-# Finds what the chosen backend needs, or stops with a message that says what to do.
+set(tarn_backends HOST CUDA HIP ZE)
+
+# Finds what the chosen backend needs, or stops with a message that says what to do. Sets, and leaves
+# empty for the host:
+#   tarn_vendor           the name in file names, "cuda"
+#   tarn_vendor_target    the imported target with the vendor's headers and library
+#   tarn_vendor_found     what was found, for the reader
+#   tarn_vendor_pc        what a linker that asks pkg-config is told
+#   tarn_vendor_missing   what is needed and how to install it; empty when it was found
 # A macro, since imported targets must be visible in the caller's folder.
 macro(tarn_find_backend)
-    if(TARN_BACKEND STREQUAL "CUDA")
-        # find_package is asked quietly, so that the one message is ours and names the packages.
-        find_package(CUDAToolkit QUIET)
-        if(NOT TARGET CUDA::cudart)
-            message(FATAL_ERROR
-                "TARN_BACKEND=CUDA needs the CUDA toolkit (headers and libcudart), and none was found. "
-                "Install it: package nvidia-cuda-toolkit on Debian and Ubuntu, or the one from "
-                "https://developer.nvidia.com/cuda-downloads. If it is in an unusual place, add "
-                "-DCUDAToolkit_ROOT=<folder>. Without it, configure with -DTARN_BACKEND=HOST.")
-        endif()
-        message(STATUS "tarn: backend CUDA, toolkit ${CUDAToolkit_VERSION}")
-    elseif(TARN_BACKEND MATCHES "^(HIP|ZE)$")
-        message(FATAL_ERROR
-            "TARN_BACKEND=${TARN_BACKEND}: this version of tarn (${PROJECT_VERSION}) has no such "
-            "backend yet. It has HOST and CUDA.")
-    elseif(TARN_BACKEND STREQUAL "HOST")
-        message(STATUS "tarn: backend HOST")
-    else()
-        message(FATAL_ERROR
-            "TARN_BACKEND=${TARN_BACKEND} is unknown. It is one of HOST, CUDA, HIP, ZE.")
+    set(tarn_vendor)
+    set(tarn_vendor_target)
+    set(tarn_vendor_found)
+    set(tarn_vendor_pc)
+    set(tarn_vendor_missing)
+    if(NOT TARN_BACKEND IN_LIST tarn_backends)
+        list(JOIN tarn_backends ", " names)
+        message(FATAL_ERROR "TARN_BACKEND=${TARN_BACKEND} is unknown. It is one of ${names}.")
     endif()
+    if(NOT TARN_BACKEND STREQUAL "HOST")
+        string(TOLOWER ${TARN_BACKEND} tarn_vendor)
+        set(tarn_vendor_file ${PROJECT_SOURCE_DIR}/cmake/tarn-vendor-${tarn_vendor}.cmake)
+        if(NOT EXISTS ${tarn_vendor_file})
+            message(FATAL_ERROR
+                "TARN_BACKEND=${TARN_BACKEND}: this version of tarn (${PROJECT_VERSION}) has no such "
+                "backend yet. It has HOST and CUDA.")
+        endif()
+        include(${tarn_vendor_file})
+        if(tarn_vendor_missing)
+            message(FATAL_ERROR "TARN_BACKEND=${TARN_BACKEND} needs ${tarn_vendor_missing} "
+                "Without it, configure with -DTARN_BACKEND=HOST.")
+        endif()
+    endif()
+    message(STATUS "tarn: backend ${TARN_BACKEND} ${tarn_vendor_found}")
 endmacro()

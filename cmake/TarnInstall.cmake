@@ -17,9 +17,9 @@ install(TARGETS tarn EXPORT tarn-targets
 # A vendor's header comes with that vendor's backend only.
 install(DIRECTORY include/tarn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
     FILES_MATCHING PATTERN "*.h"
-    PATTERN cuda.h EXCLUDE)
-if(TARN_BACKEND STREQUAL "CUDA")
-    install(FILES include/tarn/cuda.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tarn)
+    REGEX "/(cuda|hip|ze)\\.h$" EXCLUDE)
+if(tarn_vendor)
+    install(FILES include/tarn/${tarn_vendor}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tarn)
 endif()
 
 # --- CMake package: find_package(tarn), tarn::tarn --------------------------------------------------
@@ -32,6 +32,9 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/tarn-config-version.cmake
 install(FILES ${PROJECT_BINARY_DIR}/tarn-config.cmake
               ${PROJECT_BINARY_DIR}/tarn-config-version.cmake
     DESTINATION ${tarn_package_dir})
+if(tarn_vendor)
+    install(FILES ${tarn_vendor_file} DESTINATION ${tarn_package_dir})
+endif()
 
 # --- pkg-config: tarn.pc ----------------------------------------------------------------------------
 
@@ -42,10 +45,7 @@ foreach(place PREFIX FULL_LIBDIR FULL_INCLUDEDIR)
     string(REGEX REPLACE "/$" "" tarn_pc_to_${place} ${tarn_pc_to_${place}})
 endforeach()
 
-set(tarn_pc_needs "${CMAKE_THREAD_LIBS_INIT}")
-if(TARN_BACKEND STREQUAL "CUDA")
-    string(APPEND tarn_pc_needs " -L${CUDAToolkit_LIBRARY_DIR} -lcudart")
-endif()
+set(tarn_pc_needs "${CMAKE_THREAD_LIBS_INIT} ${tarn_vendor_pc}")
 string(STRIP "${tarn_pc_needs}" tarn_pc_needs)
 # Who links the archive needs what it needs. Then it must stand in Libs, since pkg-config without
 # --static reads nothing else.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * backends: which backend tarn was built for. The only file above the backends that knows; the
- * build defines TARN_HAVE_CUDA_BACKEND for it and for no other.
+ * build defines one TARN_HAVE_<VENDOR>_BACKEND for it, and for no other file.
  */
 #include "tarn/backend.h"
 
