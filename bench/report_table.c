@@ -192,7 +192,7 @@ void tn_report_table_add(const struct tn_result *results, size_t count, size_t r
     printf("\n%s %s", results[0].workload->bench, results[0].workload->name);
     const struct tn_result *measured = find_measured(results, count);
     if (measured) {
-        printf(": at most %s live in %zu block%s; %.1f ns of each pair are the harness\n",
+        printf(": at most %s live, at most %zu block%s; %.1f ns of each pair are the harness\n",
                show_bytes((double)measured->live_bytes_max).text, measured->live_count_max,
                measured->live_count_max == 1 ? "" : "s", measured->harness_pair_ns);
     } else {
@@ -208,11 +208,14 @@ void tn_report_table_end(const struct tn_machine *machine)
 {
     printf(
         "\n"
+        "Times are in ns where nothing else stands.\n"
         "ns/pair: all calls of a pass by the number of allocations, without a clock in between;\n"
-        "  the harness is inside. alloc, free: single calls, with one reading of the clock.\n"
-        "held/live: most bytes ever held from the vendor by most bytes ever live.\n"
+        "  the harness is inside. alloc, free: single calls, with one reading of the clock each.\n"
+        "held/live: most bytes ever held from the vendor by most bytes ever live; a first piece of\n"
+        "  64 MiB weighs on small workloads.\n"
         "meta B/block: host memory for bookkeeping by most blocks ever live.\n"
-        "faster than raw, sets: ns/pair of raw, of ordered-sets, divided by this ns/pair.\n");
+        "faster than raw, sets: ns/pair of raw, of ordered-sets, divided by this ns/pair.\n"
+        "ordered-sets: the pool of today's mesh codes, over the C++ library's sets.\n");
     if (machine->is_host)
         printf(
             "raw is mmap and munmap: the host stands in for a device, and no memory is touched.\n");

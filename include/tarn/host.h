@@ -5,6 +5,10 @@
  * Its memory is anonymous memory of the system, committed by touch. Its streams are real queues:
  * work that is submitted to one does not run at once but when somebody waits for it or asks after
  * it, so that a program that forgets to wait is found out without a device.
+ *
+ * To have host memory whatever tarn was built for, open it here; tarn_backend_open opens the vendor's.
+ * A device that pretends to have little answers OUT_OF_MEMORY, as a real one does; a pool's own limit
+ * answers OVER_LIMIT.
  */
 #ifndef TARN_HOST_H
 #define TARN_HOST_H

@@ -51,9 +51,10 @@ typedef struct tarn_stats {
     double
         fragmentation; /* external: 1 - largest_free_bytes / free_bytes; 0 when nothing is free */
 
-    uint64_t alloc_count;        /* allocations that succeeded, zero bytes included */
-    uint64_t free_count;         /* frees that succeeded, NULL included */
-    uint64_t failed_count;       /* those that the pool could not do; bad arguments do not count */
+    uint64_t alloc_count;  /* allocations that succeeded, zero bytes included */
+    uint64_t free_count;   /* frees that succeeded, NULL included */
+    uint64_t failed_count; /* allocations that were refused, frees of what is not live here; an
+                            * argument that is NULL or no alignment does not count */
     uint64_t vendor_alloc_count; /* calls that asked the backend for memory, failed ones included */
     uint64_t vendor_free_count;  /* calls that gave it back, refused ones included */
 
@@ -72,10 +73,9 @@ typedef struct tarn_stats {
 
 /*
  * Writes a snapshot of the pool's statistics, taken at one instant.
- * Needs stats_out->struct_bytes as TARN_STATS_INIT sets it; a program built against an older header
- * gets the fields that it knows.
- * Errors: INVALID_POOL; INVALID_ARGUMENT when stats_out is NULL or its struct_bytes is no size that
- * a tarn_stats has had. On error nothing is written.
+ * Needs stats_out->struct_bytes as TARN_STATS_INIT sets it.
+ * Errors: INVALID_POOL; INVALID_ARGUMENT when stats_out is NULL or its struct_bytes is another one.
+ * On error nothing is written.
  * Any thread. Cost: O(static pools), under the pool's lock.
  */
 TARN_API tarn_status tarn_pool_stats(tarn_pool *pool, tarn_stats *stats_out);

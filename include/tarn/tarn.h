@@ -27,17 +27,29 @@
  *     tarn_pool_free(pool, field);
  *     tarn_pool_destroy(pool);
  *
+ * Such a pool is on device 0. On another device, or over another kind of memory, pinned for example,
+ * open the backend yourself:
+ *
+ *     tarn_backend backend;
+ *     tarn_backend_open(rank, TARN_MEMORY_KIND_DEVICE, &backend);
+ *     options.backend = &backend;
+ *     tarn_pool_create(&options, &pool);
+ *     ...
+ *     tarn_pool_destroy(pool);
+ *     tarn_backend_close(&backend);
+ *
  * Words. A chunk is the smallest unit, 1024 bytes unless chosen otherwise. A region is a run of
  * chunks, free or live. A static pool is one piece of vendor memory cut into chunks. A pool is what
  * you hold: a list of static pools that grows.
  *
  * Rules for every function.
  *  - Any thread may call it at any time, on the same pool too, and may free what another allocated.
- *    Destroying a pool while others still use it is the one exception.
- *  - It returns a status and writes its outputs only on TARN_STATUS_OK. A call that fails has
- *    changed no allocation; one that found no memory may have given wholly free static pools back,
- *    trying to make room. tarn_last_error() then has a sentence with the values involved.
- *  - It never aborts, throws or prints.
+ *    The exceptions are what ends something that others may still use: destroying a pool, closing a
+ *    backend.
+ *  - If it can fail it returns a status, and writes its outputs only on TARN_STATUS_OK. A call that
+ *    fails has changed no allocation; one that found no memory may have given wholly free static
+ *    pools back, trying to make room. tarn_last_error() then has a sentence with the values involved.
+ *  - It never aborts, throws or prints. A pointer that never was a pool is beyond its help.
  *  - Sizes and addresses are in bytes.
  *
  * When memory may be freed. A freed region is handed out again at once, and the pool does not know
@@ -73,26 +85,30 @@ extern "C" {
 typedef struct tarn_pool_options {
     size_t struct_bytes; /* sizeof(tarn_pool_options), as TARN_POOL_OPTIONS_INIT sets it */
 
-    /* Where the memory comes from. NULL: the backend that tarn was built for, on device 0, opened
-     * and closed by the pool. Otherwise the two words are copied; what they refer to must stay
+    /* Where the memory comes from. NULL: the backend that tarn was built for, on device 0 whatever
+     * the thread's current device, opened and closed by the pool. Otherwise the two words are copied; what they refer to must stay
      * until the pool is destroyed. */
     const tarn_backend *backend;
 
     /* Smallest unit: a power of two from TARN_CHUNK_BYTES_MIN to TARN_CHUNK_BYTES_MAX. */
     size_t chunk_bytes;
 
-    /* The first static pool, taken at the first allocation and not before. 0: as much as that
+    /* The first static pool, taken at the first allocation and not before. Less where the limit, the
+     * cap or the device is smaller, and halved while the vendor refuses. 0: as much as that
      * allocation needs. */
     size_t initial_bytes;
 
     /* A further static pool is this many times as large as the largest that the pool holds, or as
-     * large as the request if that is more. 1 or more. */
+     * large as the request if that is more; less in the same cases. 1 or more. */
     double growth_factor;
 
-    /* No static pool is made larger than this, unless one request alone needs it. 0: no cap. */
+    /* No static pool is made larger than this, the first one neither, unless one request alone needs
+     * it. 0: no cap. */
     size_t growth_bytes_max;
 
-    /* The pool never holds more than this. 0: no limit. */
+    /* The pool never holds more than this. 0: no limit. An allocation lies in one static pool, so what
+     * is left under the limit and what is free in the static pools do not add up; to be able to use
+     * the limit to the last byte, make initial_bytes as large. */
     size_t limit_bytes;
 } tarn_pool_options;
 
@@ -112,8 +128,8 @@ TARN_API tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_poo
 
 /*
  * Destroys a pool and gives its memory back. Refused while allocations are live. NULL is allowed.
- * Afterwards every call on this pool answers INVALID_POOL, until as many other pools have been
- * destroyed that its handle is used again (64).
+ * Afterwards every call on this pool answers INVALID_POOL, until 64 other pools have been destroyed:
+ * then its handle may be that of a new pool.
  * Errors: LIVE_REGIONS (the message counts them; nothing has changed); INVALID_POOL;
  * INVALID_ARGUMENT (it is the process-wide pool, which tarn_default_pool_destroy destroys).
  * A piece that the vendor refuses to take back is not an error of this call: there is nothing that
@@ -157,12 +173,15 @@ TARN_API tarn_status tarn_pool_alloc_aligned(tarn_pool *pool, size_t size_bytes,
  * Frees what tarn_pool_alloc or tarn_pool_alloc_aligned gave. Freeing NULL does nothing.
  * Never calls the vendor and never allocates host memory, so a correct free cannot fail.
  * Errors, all detected from the pool's own metadata and none of them changing anything:
- * INVALID_POOL; NOT_LIVE (freed twice); INTERIOR_ADDRESS; WRONG_POOL; FOREIGN_ADDRESS.
+ * INVALID_POOL; NOT_LIVE (freed twice, or never handed out); INTERIOR_ADDRESS; WRONG_POOL;
+ * FOREIGN_ADDRESS (also freed twice, when the memory has gone back to the vendor meanwhile).
+ * A second free is told from a first one for as long as nothing else lies there: when the address has
+ * been handed out again it is the new allocation that is freed, and only the free of that one fails.
  * Cost: O(log n) in free regions, tens of nanoseconds.
  */
 TARN_API tarn_status tarn_pool_free(tarn_pool *pool, void *address);
 
-/* ------------------------------------------------------------------------ limits and trim ------ */
+/* ----------------------------------------------------------------------------------- trim ------ */
 
 /*
  * Gives static pools that are wholly free back to the vendor, the newest first, as long as the pool
@@ -181,18 +200,23 @@ TARN_API tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *
  * that needs it, with the default options, changed by the environment:
  *     TARN_INITIAL   first static pool: bytes, or with a suffix K, M, G, T (powers of 1024)
  *     TARN_LIMIT     most that it ever holds: the same, a chunk or more, or per cent of the device's
- *                    memory, "50%"
+ *                    memory, "1%" to "100%"
  *     TARN_GROWTH    growth factor, 1 or more
  *     TARN_CHUNK     chunk size: like TARN_INITIAL
  *     TARN_DEVICE    number of the device
- * A value that does not parse makes every call that would create the pool answer
+ * A variable that is empty counts as not set. A value that does not parse makes every call that would create the pool answer
  * INVALID_ENVIRONMENT, and the message names it.
  * At the end of the process its memory is left to the system and the driver.
+ * Errors: those of tarn_pool_alloc, and, while there is no process-wide pool, INVALID_ENVIRONMENT and
+ * those of tarn_pool_create and tarn_backend_open (NO_DEVICE, INVALID_DEVICE).
  */
-TARN_API tarn_status tarn_malloc(size_t size_bytes, void **address_out); /* as tarn_pool_alloc */
-TARN_API tarn_status tarn_free(void *address);                           /* as tarn_pool_free */
+TARN_API tarn_status tarn_malloc(size_t size_bytes, void **address_out);
 
-/* The process-wide pool itself, for statistics and the like; created if need be. */
+/* As tarn_pool_free. Without a process-wide pool nothing is its own: FOREIGN_ADDRESS, WRONG_POOL. */
+TARN_API tarn_status tarn_free(void *address);
+
+/* The process-wide pool itself, for statistics and the like; created if need be. Errors: as of
+ * tarn_malloc where it is created; INVALID_ARGUMENT. */
 TARN_API tarn_status tarn_default_pool(tarn_pool **pool_out);
 
 /*
@@ -225,8 +249,8 @@ typedef struct tarn_allocation {
  * the process.
  * Errors: INVALID_ARGUMENT (found_out is NULL or its struct_bytes is wrong); NOT_LIVE (the address
  * is in a pool but in no live allocation); FOREIGN_ADDRESS (in no pool).
- * Cost: a search of the static pools of each pool, then at most 128 looks into a hash table; under
- * each pool's lock in turn.
+ * Cost: up to some microseconds: a search of each pool's static pools, then of where the allocation
+ * starts; under each pool's lock in turn.
  */
 TARN_API tarn_status tarn_pool_find(const void *address, tarn_allocation *found_out);
 

@@ -15,7 +15,8 @@
 static TN_COLD tarn_status fail_for_pool(const tarn_pool *pool)
 {
     if (!pool) return tn_fail(TARN_STATUS_INVALID_POOL, "the pool is NULL");
-    return tn_fail(TARN_STATUS_INVALID_POOL, "the pool at %p has been destroyed",
+    return tn_fail(TARN_STATUS_INVALID_POOL,
+                   "at %p there is no pool: it has been destroyed, or never was one",
                    (const void *)pool);
 }
 

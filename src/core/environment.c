@@ -75,8 +75,7 @@ static tarn_status read_limit(struct tn_environment *environment)
     size_t bytes;
     if (!value || parse_percent(value, &environment->limit_percent)) return TARN_STATUS_OK;
     if (!parse_bytes(value, &bytes) || bytes < environment->options.chunk_bytes) {
-        return fail_for(name, value,
-                        "a number of bytes such as 8G, a chunk or more, or 1% to 100%");
+        return fail_for(name, value, "at least a chunk in bytes such as 8G, nor 1% to 100%");
     }
     environment->options.limit_bytes = bytes;
     return TARN_STATUS_OK;

@@ -114,7 +114,7 @@ static struct tn_static_pool *static_pool_of_region(const struct tarn_pool *pool
 
 /* --- alloc from what is held ------------------------------------------------------------------- */
 
-/* Where it can have them. */
+/* Where a request can have its chunks. */
 struct fit {
     uint32_t region; /* or TN_REGION_NONE */
     uint32_t lead;   /* chunks of it to leave free before */

@@ -258,16 +258,16 @@ static tarn_status fail_for_caps(struct tarn_pool *pool, const struct tn_request
     size_t limit = pool->growth.limit_bytes;
     if (needed > pool->growth.allocation_bytes_max) {
         return tn_fail(TARN_STATUS_OUT_OF_MEMORY,
-                       "%zu bytes aligned to %zu need more than the %s backend's largest "
-                       "allocation, %zu bytes",
-                       request->size_bytes, request->alignment_bytes,
-                       pool->backend.operations->name, pool->growth.allocation_bytes_max);
+                       "%zu bytes need a piece of %zu, and the %s backend's largest allocation is "
+                       "%zu bytes",
+                       request->size_bytes, needed, pool->backend.operations->name,
+                       pool->growth.allocation_bytes_max);
     }
     if (needed > limit || state.footprint_bytes > limit - needed) {
         return tn_fail(TARN_STATUS_OVER_LIMIT,
-                       "no free region holds %zu bytes, and the pool cannot grow: it holds %zu of "
-                       "at most %zu bytes",
-                       request->size_bytes, state.footprint_bytes, limit);
+                       "no free region holds %zu bytes, and the pool cannot grow by the %zu that "
+                       "they need: it holds %zu of at most %zu bytes",
+                       request->size_bytes, needed, state.footprint_bytes, limit);
     }
     return tn_fail(TARN_STATUS_OUT_OF_MEMORY,
                    "no free region holds %zu bytes, and the pool cannot grow: it can have %zu "

@@ -425,7 +425,7 @@ static void a_good_trace_passes(void **state)
                                  "--time=0.01", "--repetitions=2");
     assert_int_equal(outcome.exit_status, 0);
     assert_string_equal(outcome.errors, "");
-    expect_part(outcome.output, "replay tiny: at most 6.00 KB live in 2 blocks");
+    expect_part(outcome.output, "replay tiny: at most 6.00 KB live, at most 2 blocks");
     outcome_fini(&outcome);
 
     json_t *root = load_json(json);
