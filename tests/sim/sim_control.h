@@ -97,7 +97,7 @@ typedef struct sim_settings {
 
 SIM_API sim_settings sim_get_settings(void);
 
-/* Replaces them. While anything is alive only seed, event_delay_polls and driver may change. */
+/* Replaces them. While anything is alive the counts, sizes and granularities of memory stay. */
 SIM_API void sim_set_settings(const sim_settings *settings);
 
 /* The settings of the environment, nothing alive, nothing counted, no faults, all devices well, no
