@@ -83,7 +83,7 @@ typedef struct sim_settings {
     size_t memory_bytes;            /* TARN_SIM_MEMORY, of each device, default 8 GiB */
     size_t host_memory_bytes;       /* TARN_SIM_HOST_MEMORY, pinned and shared of all; 64 GiB */
     size_t allocation_bytes_max;    /* TARN_SIM_ALLOCATION_MAX; default: memory_bytes */
-    size_t alignment_bytes;         /* of addresses where a face asks for none; 256 */
+    size_t alignment_bytes;         /* TARN_SIM_ALIGNMENT, where a face asks for none; 4096 */
     size_t granularity_bytes;       /* what device memory is counted in; 2 MiB */
     size_t range_granularity_bytes; /* ranges and mappings are multiples of it; 2 MiB */
     bool has_kind[SIM_MEMORY_KIND_COUNT]; /* all true */

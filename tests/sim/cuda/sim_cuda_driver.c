@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * sim_cuda_driver: those functions of the driver that cudaGetDriverEntryPointByVersion hands out.
+ *
+ * They are no symbols of the library, as a program has no libcuda. The driver remembers no error, and
+ * its virtual memory calls neither need a context nor make one.
+ */
+#include <string.h>
+
+#include "sim_cuda.h"
+
+static CUresult answer(sim_status status)
+{
+    return (CUresult)sim_cuda_error_of(status);
+}
+
+/* --- errors, devices ---------------------------------------------------------------------------- */
+
+#define DRIVER_ERRORS(X)               \
+    X(CUDA_SUCCESS)                    \
+    X(CUDA_ERROR_INVALID_VALUE)        \
+    X(CUDA_ERROR_OUT_OF_MEMORY)        \
+    X(CUDA_ERROR_DEINITIALIZED)        \
+    X(CUDA_ERROR_NO_DEVICE)            \
+    X(CUDA_ERROR_INVALID_DEVICE)       \
+    X(CUDA_ERROR_ECC_UNCORRECTABLE)    \
+    X(CUDA_ERROR_INVALID_HANDLE)       \
+    X(CUDA_ERROR_NOT_READY)            \
+    X(CUDA_ERROR_ILLEGAL_ADDRESS)      \
+    X(CUDA_ERROR_LAUNCH_TIMEOUT)       \
+    X(CUDA_ERROR_CONTEXT_IS_DESTROYED) \
+    X(CUDA_ERROR_NOT_SUPPORTED)        \
+    X(CUDA_ERROR_UNKNOWN)
+
+static CUresult get_error_name(CUresult error, const char **name)
+{
+    sim_note("cuGetErrorName");
+    switch ((int)error) {
+#define CASE(code)     \
+    case code:         \
+        *name = #code; \
+        return CUDA_SUCCESS;
+        DRIVER_ERRORS(CASE)
+#undef CASE
+    default:
+        *name = NULL;
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+static CUresult get_error_string(CUresult error, const char **text)
+{
+    sim_note("cuGetErrorString");
+    *text = cudaGetErrorString((cudaError_t)error);
+    return CUDA_SUCCESS;
+}
+
+static CUresult get_context_state(CUdevice device, unsigned *flags, int *is_active)
+{
+    sim_status status = sim_enter("cuDevicePrimaryCtxGetState");
+    if (status == SIM_STATUS_OK && (device < 0 || device >= sim_device_count()))
+        status = SIM_STATUS_INVALID_DEVICE;
+    if (status == SIM_STATUS_OK) {
+        *flags = 0;
+        *is_active = sim_context_is_active(device);
+    }
+    return answer(status);
+}
+
+static CUresult get_attribute(int *value, CUdevice_attribute attribute, CUdevice device)
+{
+    sim_status status = sim_enter("cuDeviceGetAttribute");
+    if (status == SIM_STATUS_OK && (device < 0 || device >= sim_device_count()))
+        status = SIM_STATUS_INVALID_DEVICE;
+    if (status == SIM_STATUS_OK) {
+        bool asks_for_ranges =
+            attribute == CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED;
+        *value = asks_for_ranges && sim_get_settings().has_ranges;
+    }
+    return answer(status);
+}
+
+/* --- virtual memory ----------------------------------------------------------------------------- */
+
+static sim_status check_memory(const CUmemAllocationProp *memory)
+{
+    if (memory->type != CU_MEM_ALLOCATION_TYPE_PINNED ||
+        memory->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+        return SIM_STATUS_INVALID_VALUE;
+    return sim_device_check(memory->location.id);
+}
+
+static CUresult get_granularity(size_t *granularity, const CUmemAllocationProp *memory,
+                                CUmemAllocationGranularity_flags option)
+{
+    (void)option;
+    sim_status status = sim_enter("cuMemGetAllocationGranularity");
+    if (status == SIM_STATUS_OK) status = check_memory(memory);
+    if (status == SIM_STATUS_OK && !sim_get_settings().has_ranges)
+        status = SIM_STATUS_NOT_SUPPORTED;
+    if (status == SIM_STATUS_OK) *granularity = sim_get_settings().range_granularity_bytes;
+    return answer(status);
+}
+
+static CUresult address_reserve(CUdeviceptr *pointer, size_t size_bytes, size_t alignment,
+                                CUdeviceptr wanted, unsigned long long flags)
+{
+    void *address = NULL;
+    sim_status status = sim_enter("cuMemAddressReserve");
+    if (status == SIM_STATUS_OK && flags != 0) status = SIM_STATUS_INVALID_VALUE;
+    if (status == SIM_STATUS_OK)
+        status =
+            sim_range_reserve((const void *)(uintptr_t)wanted, size_bytes, alignment, &address);
+    if (status == SIM_STATUS_OK) *pointer = (CUdeviceptr)(uintptr_t)address;
+    return answer(status);
+}
+
+static CUresult address_free(CUdeviceptr pointer, size_t size_bytes)
+{
+    sim_status status = sim_enter("cuMemAddressFree");
+    if (status == SIM_STATUS_OK) status = sim_range_free((void *)(uintptr_t)pointer, size_bytes);
+    return answer(status);
+}
+
+static sim_physical *physical_of(CUmemGenericAllocationHandle handle)
+{
+    return (sim_physical *)(uintptr_t)handle;
+}
+
+static CUresult create(CUmemGenericAllocationHandle *handle, size_t size_bytes,
+                       const CUmemAllocationProp *memory, unsigned long long flags)
+{
+    sim_physical *physical = NULL;
+    sim_status status = sim_enter("cuMemCreate");
+    if (status == SIM_STATUS_OK && flags != 0) status = SIM_STATUS_INVALID_VALUE;
+    if (status == SIM_STATUS_OK) status = check_memory(memory);
+    if (status == SIM_STATUS_OK)
+        status = sim_physical_create(memory->location.id, size_bytes, &physical);
+    if (status == SIM_STATUS_OK) *handle = (CUmemGenericAllocationHandle)(uintptr_t)physical;
+    return answer(status);
+}
+
+/* Memory that is still mapped stays until it is unmapped. */
+static CUresult release(CUmemGenericAllocationHandle handle)
+{
+    sim_status status = sim_enter("cuMemRelease");
+    if (status == SIM_STATUS_OK) status = sim_physical_release(physical_of(handle));
+    return answer(status);
+}
+
+static CUresult map(CUdeviceptr pointer, size_t size_bytes, size_t offset_bytes,
+                    CUmemGenericAllocationHandle handle, unsigned long long flags)
+{
+    sim_status status = sim_enter("cuMemMap");
+    if (status == SIM_STATUS_OK && (flags != 0 || offset_bytes != 0))
+        status = SIM_STATUS_INVALID_VALUE;
+    if (status == SIM_STATUS_OK)
+        status = sim_map((void *)(uintptr_t)pointer, size_bytes, physical_of(handle), 0);
+    return answer(status);
+}
+
+static CUresult unmap(CUdeviceptr pointer, size_t size_bytes)
+{
+    sim_status status = sim_enter("cuMemUnmap");
+    if (status == SIM_STATUS_OK) status = sim_unmap((void *)(uintptr_t)pointer, size_bytes);
+    return answer(status);
+}
+
+static sim_access access_of(CUmemAccess_flags flags)
+{
+    if (flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE) return SIM_ACCESS_READ_WRITE;
+    return flags == CU_MEM_ACCESS_FLAGS_PROT_READ ? SIM_ACCESS_READ : SIM_ACCESS_NONE;
+}
+
+static CUresult set_access(CUdeviceptr pointer, size_t size_bytes, const CUmemAccessDesc *access,
+                           size_t count)
+{
+    sim_status status = sim_enter("cuMemSetAccess");
+    for (size_t i = 0; status == SIM_STATUS_OK && i < count; i++) {
+        if (access[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+            return answer(SIM_STATUS_INVALID_VALUE);
+        status = sim_set_access((void *)(uintptr_t)pointer, size_bytes, access[i].location.id,
+                                access_of(access[i].flags));
+    }
+    return answer(status);
+}
+
+/* --- by name ------------------------------------------------------------------------------------ */
+
+/* A difference in type between the vendor's function and ours does not compile. */
+#define CHECK(vendors, ours) \
+    _Static_assert(__builtin_types_compatible_p(__typeof__(vendors), __typeof__(ours)), #vendors)
+CHECK(cuGetErrorName, get_error_name);
+CHECK(cuGetErrorString, get_error_string);
+CHECK(cuDevicePrimaryCtxGetState, get_context_state);
+CHECK(cuDeviceGetAttribute, get_attribute);
+CHECK(cuMemGetAllocationGranularity, get_granularity);
+CHECK(cuMemAddressReserve, address_reserve);
+CHECK(cuMemAddressFree, address_free);
+CHECK(cuMemCreate, create);
+CHECK(cuMemRelease, release);
+CHECK(cuMemMap, map);
+CHECK(cuMemUnmap, unmap);
+CHECK(cuMemSetAccess, set_access);
+
+typedef void (*any_function)(void);
+
+static const struct {
+    const char *name;
+    any_function function;
+    bool is_extra; /* which an old driver lacks */
+} functions[] = {
+    { "cuGetErrorName", (any_function)get_error_name, false },
+    { "cuGetErrorString", (any_function)get_error_string, false },
+    { "cuDevicePrimaryCtxGetState", (any_function)get_context_state, true },
+    { "cuDeviceGetAttribute", (any_function)get_attribute, false },
+    { "cuMemGetAllocationGranularity", (any_function)get_granularity, true },
+    { "cuMemAddressReserve", (any_function)address_reserve, true },
+    { "cuMemAddressFree", (any_function)address_free, true },
+    { "cuMemCreate", (any_function)create, true },
+    { "cuMemRelease", (any_function)release, true },
+    { "cuMemMap", (any_function)map, true },
+    { "cuMemUnmap", (any_function)unmap, true },
+    { "cuMemSetAccess", (any_function)set_access, true },
+};
+
+void *sim_cuda_find_driver_function(const char *name)
+{
+    bool is_old = sim_get_settings().driver == SIM_DRIVER_WITHOUT_EXTRAS;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        if (strcmp(functions[i].name, name) != 0) continue;
+        if (is_old && functions[i].is_extra) return NULL;
+        void *function;
+        memcpy(&function, &functions[i].function, sizeof function);
+        return function;
+    }
+    return NULL;
+}

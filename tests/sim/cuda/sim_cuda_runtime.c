@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * sim_cuda_runtime: libcudart's functions over the simulated devices.
+ *
+ * What is modelled of the runtime besides memory, streams and events:
+ *
+ *   - Each thread has a current device, 0 at first. Setting one creates its primary context, as from
+ *     CUDA 12 on, and so does every call that needs a context.
+ *   - Each thread has a last error. A call that fails overwrites it, NOT_READY included; one that
+ *     succeeds leaves it; cudaGetLastError takes it out.
+ *   - Without a driver, every answer is cudaErrorInsufficientDriver, that of cudaGetLastError too.
+ *   - A stream that is NULL is the current device's. A copy may go to a stream of another device, and
+ *     a stream may wait for another device's event; all else on another device's stream is refused.
+ *   - No call waits for pending work but those whose manual says so: cudaFree and cudaStreamDestroy
+ *     do not.
+ *
+ * The two named default streams, legacy and per thread, are one and wait for no other stream.
+ */
+#include <stdio.h>
+
+#include "sim_cuda.h"
+
+/* --- what a thread has -------------------------------------------------------------------------- */
+
+static _Thread_local struct {
+    unsigned generation; /* of the simulation when the rest was written */
+    int device;
+    cudaError_t last_error;
+} of_thread;
+
+static void renew_thread(void)
+{
+    unsigned generation = sim_generation();
+    if (of_thread.generation == generation) return;
+    of_thread.generation = generation;
+    of_thread.device = 0;
+    of_thread.last_error = cudaSuccess;
+}
+
+static int current_device(void)
+{
+    renew_thread();
+    return of_thread.device;
+}
+
+/* --- errors ------------------------------------------------------------------------------------- */
+
+cudaError_t sim_cuda_error_of(sim_status status)
+{
+    switch (status) {
+    case SIM_STATUS_OK:
+        return cudaSuccess;
+    case SIM_STATUS_NOT_READY:
+        return cudaErrorNotReady;
+    case SIM_STATUS_OUT_OF_MEMORY:
+    case SIM_STATUS_OUT_OF_HOST_MEMORY:
+        return cudaErrorMemoryAllocation;
+    case SIM_STATUS_INVALID_VALUE:
+    case SIM_STATUS_INVALID_SIZE:
+    case SIM_STATUS_INVALID_ALIGNMENT:
+    case SIM_STATUS_INVALID_ADDRESS:
+    case SIM_STATUS_ALREADY_MAPPED:
+    case SIM_STATUS_NOT_MAPPED:
+    case SIM_STATUS_STILL_MAPPED:
+        return cudaErrorInvalidValue;
+    case SIM_STATUS_INVALID_HANDLE:
+    case SIM_STATUS_WRONG_DEVICE:
+        return cudaErrorInvalidResourceHandle;
+    case SIM_STATUS_INVALID_DEVICE:
+        return cudaErrorInvalidDevice;
+    case SIM_STATUS_NOT_SUPPORTED:
+        return cudaErrorNotSupported;
+    case SIM_STATUS_NO_DRIVER:
+    case SIM_STATUS_DRIVER_TOO_OLD:
+        return cudaErrorInsufficientDriver;
+    case SIM_STATUS_NO_DEVICE:
+        return cudaErrorNoDevice;
+    case SIM_STATUS_UNLOADING:
+        return cudaErrorCudartUnloading;
+    case SIM_STATUS_DEVICE_LOST:
+        return cudaErrorECCUncorrectable;
+    case SIM_STATUS_CONTEXT_DESTROYED:
+        return cudaErrorContextIsDestroyed;
+    case SIM_STATUS_ACCESS_FAULT:
+        return cudaErrorIllegalAddress;
+    case SIM_STATUS_HANG:
+        return cudaErrorLaunchTimeout;
+    case SIM_STATUS_UNKNOWN:
+    case SIM_STATUS_COUNT:
+        break;
+    }
+    return cudaErrorUnknown;
+}
+
+/* How every function of the runtime ends. */
+static cudaError_t answer(sim_status status)
+{
+    cudaError_t error = sim_cuda_error_of(status);
+    renew_thread();
+    if (error != cudaSuccess) of_thread.last_error = error;
+    return error;
+}
+
+static bool has_no_driver(void)
+{
+    sim_driver driver = sim_get_settings().driver;
+    return driver == SIM_DRIVER_ABSENT || driver == SIM_DRIVER_TOO_OLD;
+}
+
+cudaError_t cudaGetLastError(void)
+{
+    sim_note("cudaGetLastError");
+    if (has_no_driver()) return cudaErrorInsufficientDriver;
+    renew_thread();
+    cudaError_t error = of_thread.last_error;
+    of_thread.last_error = cudaSuccess;
+    return error;
+}
+
+cudaError_t cudaPeekAtLastError(void)
+{
+    sim_note("cudaPeekAtLastError");
+    if (has_no_driver()) return cudaErrorInsufficientDriver;
+    renew_thread();
+    return of_thread.last_error;
+}
+
+#define RUNTIME_ERRORS(X)             \
+    X(cudaSuccess)                    \
+    X(cudaErrorInvalidValue)          \
+    X(cudaErrorMemoryAllocation)      \
+    X(cudaErrorCudartUnloading)       \
+    X(cudaErrorInsufficientDriver)    \
+    X(cudaErrorNoDevice)              \
+    X(cudaErrorInvalidDevice)         \
+    X(cudaErrorECCUncorrectable)      \
+    X(cudaErrorInvalidResourceHandle) \
+    X(cudaErrorNotReady)              \
+    X(cudaErrorIllegalAddress)        \
+    X(cudaErrorLaunchTimeout)         \
+    X(cudaErrorContextIsDestroyed)    \
+    X(cudaErrorNotSupported)          \
+    X(cudaErrorUnknown)
+
+const char *cudaGetErrorName(cudaError_t error)
+{
+    sim_note("cudaGetErrorName");
+    switch ((int)error) {
+#define CASE(code) \
+    case code:     \
+        return #code;
+        RUNTIME_ERRORS(CASE)
+#undef CASE
+    default:
+        return "unrecognized error code";
+    }
+}
+
+const char *cudaGetErrorString(cudaError_t error)
+{
+    sim_note("cudaGetErrorString");
+    switch ((int)error) {
+#define CASE(code) \
+    case code:     \
+        return "simulated " #code;
+        RUNTIME_ERRORS(CASE)
+#undef CASE
+    default:
+        return "unrecognized error code";
+    }
+}
+
+/* --- beginning a call --------------------------------------------------------------------------- */
+
+/* What needs a device begins so: the current device's context is there afterwards. */
+static sim_status begin(const char *name)
+{
+    sim_status status = sim_enter(name);
+    if (status == SIM_STATUS_OK && sim_device_count() == 0) status = SIM_STATUS_NO_DEVICE;
+    if (status == SIM_STATUS_OK) status = sim_context_activate(current_device());
+    return status;
+}
+
+/* --- devices ------------------------------------------------------------------------------------ */
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+    sim_status status = sim_enter_without_driver("cudaDriverGetVersion");
+    if (status == SIM_STATUS_OK) {
+        switch (sim_get_settings().driver) {
+        case SIM_DRIVER_ABSENT:
+            *version = 0;
+            break;
+        case SIM_DRIVER_TOO_OLD:
+            *version = CUDART_VERSION - 2000;
+            break;
+        default:
+            *version = CUDART_VERSION;
+        }
+    }
+    return answer(status);
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+    sim_status status = sim_enter_without_driver("cudaRuntimeGetVersion");
+    if (status == SIM_STATUS_OK) *version = CUDART_VERSION;
+    return answer(status);
+}
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    sim_status status = sim_enter("cudaGetDeviceCount");
+    if (status == SIM_STATUS_OK && sim_device_count() == 0) status = SIM_STATUS_NO_DEVICE;
+    if (status == SIM_STATUS_OK) *count = sim_device_count();
+    return answer(status);
+}
+
+cudaError_t cudaGetDevice(int *device)
+{
+    sim_status status = sim_enter("cudaGetDevice");
+    if (status == SIM_STATUS_OK && sim_device_count() == 0) status = SIM_STATUS_NO_DEVICE;
+    if (status == SIM_STATUS_OK) *device = current_device();
+    return answer(status);
+}
+
+/* The device stays what it was when its context cannot be had. */
+cudaError_t cudaSetDevice(int device)
+{
+    sim_status status = sim_enter("cudaSetDevice");
+    if (status == SIM_STATUS_OK && sim_device_count() == 0) status = SIM_STATUS_NO_DEVICE;
+    if (status == SIM_STATUS_OK) status = sim_context_activate(device);
+    renew_thread();
+    if (status == SIM_STATUS_OK) of_thread.device = device;
+    return answer(status);
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device)
+{
+    sim_status status = sim_enter("cudaGetDeviceProperties");
+    if (status == SIM_STATUS_OK) status = sim_device_check(device);
+    if (status == SIM_STATUS_OK) {
+        sim_settings settings = sim_get_settings();
+        *properties = (struct cudaDeviceProp){
+            .totalGlobalMem = settings.memory_bytes,
+            .major = 9,
+            .canMapHostMemory = settings.has_kind[SIM_MEMORY_KIND_PINNED],
+            .unifiedAddressing = 1,
+            .managedMemory = settings.has_kind[SIM_MEMORY_KIND_SHARED],
+        };
+        snprintf(properties->name, sizeof properties->name, "simulated CUDA device %d", device);
+    }
+    return answer(status);
+}
+
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
+{
+    sim_status status = begin("cudaMemGetInfo");
+    if (status == SIM_STATUS_OK)
+        status = sim_memory_info(current_device(), total_bytes, free_bytes);
+    return answer(status);
+}
+
+cudaError_t cudaDeviceSynchronize(void)
+{
+    sim_status status = begin("cudaDeviceSynchronize");
+    if (status == SIM_STATUS_OK) status = sim_device_synchronize(current_device());
+    return answer(status);
+}
+
+cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned version,
+                                             unsigned long long flags,
+                                             enum cudaDriverEntryPointQueryResult *found)
+{
+    (void)flags;
+    sim_status status = sim_enter("cudaGetDriverEntryPointByVersion");
+    if (status == SIM_STATUS_OK && version > CUDART_VERSION) status = SIM_STATUS_INVALID_VALUE;
+    if (status == SIM_STATUS_OK) {
+        *function = sim_cuda_find_driver_function(name);
+        if (found) {
+            *found = *function ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+        }
+    }
+    return answer(status);
+}
+
+/* --- memory ------------------------------------------------------------------------------------- */
+
+static sim_status alloc(sim_memory_kind kind, size_t size_bytes, void **address)
+{
+    sim_status status = sim_alloc(current_device(), kind, size_bytes, 0, address);
+    /* Too large is no reason of its own here. */
+    return status == SIM_STATUS_INVALID_SIZE ? SIM_STATUS_OUT_OF_MEMORY : status;
+}
+
+cudaError_t cudaMalloc(void **address, size_t size_bytes)
+{
+    sim_status status = begin("cudaMalloc");
+    if (status == SIM_STATUS_OK && size_bytes == 0) {
+        *address = NULL;
+        return cudaSuccess;
+    }
+    if (status == SIM_STATUS_OK) status = alloc(SIM_MEMORY_KIND_DEVICE, size_bytes, address);
+    return answer(status);
+}
+
+cudaError_t cudaHostAlloc(void **address, size_t size_bytes, unsigned flags)
+{
+    const unsigned known = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
+    sim_status status = begin("cudaHostAlloc");
+    if (status == SIM_STATUS_OK && (flags & ~known) != 0) status = SIM_STATUS_INVALID_VALUE;
+    if (status == SIM_STATUS_OK && size_bytes == 0) {
+        *address = NULL;
+        return cudaSuccess;
+    }
+    if (status == SIM_STATUS_OK) status = alloc(SIM_MEMORY_KIND_PINNED, size_bytes, address);
+    return answer(status);
+}
+
+cudaError_t cudaMallocManaged(void **address, size_t size_bytes, unsigned flags)
+{
+    sim_status status = begin("cudaMallocManaged");
+    if (status == SIM_STATUS_OK &&
+        (size_bytes == 0 || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)))
+        status = SIM_STATUS_INVALID_VALUE;
+    if (status == SIM_STATUS_OK) status = alloc(SIM_MEMORY_KIND_SHARED, size_bytes, address);
+    return answer(status);
+}
+
+/* Each kind has its own function to free it; `pinned` says which this is. */
+static sim_status free_kind(void *address, bool pinned)
+{
+    sim_memory memory;
+    if (!address) return SIM_STATUS_OK;
+    if (!sim_memory_find(address, &memory)) return SIM_STATUS_INVALID_ADDRESS;
+    if ((memory.kind == SIM_MEMORY_KIND_PINNED) != pinned) return SIM_STATUS_INVALID_ADDRESS;
+    return sim_free(address);
+}
+
+cudaError_t cudaFree(void *address)
+{
+    sim_status status = begin("cudaFree");
+    if (status == SIM_STATUS_OK) status = free_kind(address, false);
+    return answer(status);
+}
+
+cudaError_t cudaFreeHost(void *address)
+{
+    sim_status status = begin("cudaFreeHost");
+    if (status == SIM_STATUS_OK) status = free_kind(address, true);
+    return answer(status);
+}
+
+static enum cudaMemoryType type_of(sim_memory_kind kind)
+{
+    if (kind == SIM_MEMORY_KIND_PINNED) return cudaMemoryTypeHost;
+    return kind == SIM_MEMORY_KIND_SHARED ? cudaMemoryTypeManaged : cudaMemoryTypeDevice;
+}
+
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *address)
+{
+    sim_status status = begin("cudaPointerGetAttributes");
+    if (status == SIM_STATUS_OK) {
+        sim_memory memory;
+        *attributes = (struct cudaPointerAttributes){ .type = cudaMemoryTypeUnregistered,
+                                                      .device = cudaInvalidDeviceId };
+        if (sim_memory_find(address, &memory)) {
+            attributes->type = type_of(memory.kind);
+            attributes->device = memory.device;
+            attributes->devicePointer = (void *)(uintptr_t)address;
+        }
+        if (attributes->type != cudaMemoryTypeDevice)
+            attributes->hostPointer = (void *)(uintptr_t)address;
+    }
+    return answer(status);
+}
+
+/* --- streams ------------------------------------------------------------------------------------ */
+
+static sim_stream *stream_of(cudaStream_t stream)
+{
+    if (stream == NULL || stream == cudaStreamLegacy || stream == cudaStreamPerThread)
+        return sim_stream_default(current_device());
+    return (sim_stream *)(void *)stream;
+}
+
+/* What works on the current device wants a stream of it. */
+static sim_status check_stream_is_current(cudaStream_t stream)
+{
+    int device;
+    sim_status status = sim_stream_find(stream_of(stream), &device);
+    if (status == SIM_STATUS_OK && device != current_device()) status = SIM_STATUS_WRONG_DEVICE;
+    return status;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
+{
+    sim_stream *created;
+    sim_status status = begin("cudaStreamCreateWithFlags");
+    if (status == SIM_STATUS_OK && flags != cudaStreamDefault && flags != cudaStreamNonBlocking)
+        status = SIM_STATUS_INVALID_VALUE;
+    if (status == SIM_STATUS_OK) status = sim_stream_create(current_device(), &created);
+    if (status == SIM_STATUS_OK) *stream = (cudaStream_t)(void *)created;
+    return answer(status);
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    sim_status status = begin("cudaStreamDestroy");
+    if (status == SIM_STATUS_OK) status = sim_stream_destroy(stream_of(stream));
+    return answer(status);
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+    sim_status status = begin("cudaStreamSynchronize");
+    if (status == SIM_STATUS_OK) status = sim_stream_synchronize(stream_of(stream));
+    return answer(status);
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream)
+{
+    sim_status status = begin("cudaStreamQuery");
+    if (status == SIM_STATUS_OK) status = sim_stream_query(stream_of(stream));
+    return answer(status);
+}
+
+static sim_event *event_of(cudaEvent_t event)
+{
+    return (sim_event *)(void *)event;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
+{
+    sim_status status = begin("cudaStreamWaitEvent");
+    if (status == SIM_STATUS_OK && flags != 0) status = SIM_STATUS_INVALID_VALUE;
+    if (status == SIM_STATUS_OK) status = sim_stream_wait_event(stream_of(stream), event_of(event));
+    return answer(status);
+}
+
+/* --- events ------------------------------------------------------------------------------------- */
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
+{
+    const unsigned known = cudaEventBlockingSync | cudaEventDisableTiming;
+    sim_event *created;
+    sim_status status = begin("cudaEventCreateWithFlags");
+    if (status == SIM_STATUS_OK && (flags & ~known) != 0) status = SIM_STATUS_INVALID_VALUE;
+    if (status == SIM_STATUS_OK)
+        status = sim_event_create(current_device(), SIM_EVENT_FORM_RECORDS, &created);
+    if (status == SIM_STATUS_OK) *event = (cudaEvent_t)(void *)created;
+    return answer(status);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    sim_status status = begin("cudaEventDestroy");
+    if (status == SIM_STATUS_OK) status = sim_event_destroy(event_of(event));
+    return answer(status);
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+    sim_status status = begin("cudaEventRecord");
+    if (status == SIM_STATUS_OK) status = sim_event_record(event_of(event), stream_of(stream));
+    return answer(status);
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event)
+{
+    sim_status status = begin("cudaEventQuery");
+    if (status == SIM_STATUS_OK) status = sim_event_query(event_of(event));
+    return answer(status);
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+    sim_status status = begin("cudaEventSynchronize");
+    if (status == SIM_STATUS_OK) status = sim_event_synchronize(event_of(event));
+    return answer(status);
+}
+
+/* --- data --------------------------------------------------------------------------------------- */
+
+cudaError_t cudaMemsetAsync(void *address, int value, size_t size_bytes, cudaStream_t stream)
+{
+    unsigned char byte = (unsigned char)value;
+    sim_memory memory;
+    sim_status status = begin("cudaMemsetAsync");
+    if (status == SIM_STATUS_OK) status = check_stream_is_current(stream);
+    if (status == SIM_STATUS_OK && size_bytes > 0 && !sim_memory_find(address, &memory))
+        status = SIM_STATUS_INVALID_ADDRESS;
+    if (status == SIM_STATUS_OK)
+        status = sim_fill(stream_of(stream), address, &byte, 1, size_bytes);
+    return answer(status);
+}
+
+cudaError_t cudaMemcpyAsync(void *destination, const void *source, size_t size_bytes,
+                            enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    sim_status status = begin("cudaMemcpyAsync");
+    if (status == SIM_STATUS_OK && (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault))
+        status = SIM_STATUS_INVALID_VALUE;
+    if (status == SIM_STATUS_OK)
+        status = sim_copy(stream_of(stream), destination, source, size_bytes);
+    return answer(status);
+}
