@@ -4,8 +4,10 @@
  *
  * A tarn_stream is a cudaStream_t and a tarn_event is a cudaEvent_t, converted to void *; this
  * header needs no CUDA header. Memory comes from cudaMalloc, cudaHostAlloc or cudaMallocManaged, so
- * that what GPU-aware MPI and IPC expect of plain allocations holds. Only the runtime library is
- * linked, never the driver: a program built so starts on a machine without one and gets NO_DEVICE.
+ * that what GPU-aware MPI and IPC expect of plain allocations holds. Ranges are there for DEVICE
+ * memory, with CUDA 11.3 and newer, where the driver has virtual memory; what is mapped into them is
+ * no plain allocation. Only the runtime library is linked, never the driver, whose functions the
+ * runtime hands out: a program built so starts on a machine without one and gets NO_DEVICE.
  */
 #ifndef TARN_CUDA_H
 #define TARN_CUDA_H

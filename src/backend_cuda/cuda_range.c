@@ -42,7 +42,10 @@ static tarn_backend_result make_range_reserve(struct tn_cuda_call *call)
     CUdeviceptr pointer = 0;
     CUresult error = call->device->driver.address_reserve(&pointer, call->size_bytes, 0, 0, 0);
     call->address = (void *)(uintptr_t)pointer;
-    return tn_cuda_driver_result(call->device, error);
+    tarn_backend_result result = tn_cuda_driver_result(call->device, error);
+    /* The size was checked before, so all that the driver can dislike is that it is so large. */
+    if (result.status == TARN_STATUS_INVALID_ARGUMENT) result.status = TARN_STATUS_OUT_OF_MEMORY;
+    return result;
 }
 
 tarn_backend_result tn_cuda_range_reserve(void *state, size_t size_bytes, void **address_out)

@@ -6,6 +6,7 @@
  *
  *     test_conformance.c   which targets there are; runs the groups on each
  *     memory_tests.c       properties, acquire and release, what is left
+ *     range_tests.c        reserved addresses, and memory that is mapped into them
  *     stream_tests.c       streams, events, data in their order
  *     thread_tests.c       all of it from several threads
  *     pool_tests.c         a pool over the backend: its data, and the same places on every backend
@@ -52,6 +53,7 @@ extern const struct vendor vendor;
 
 /* Runs the group's tests on the target and returns how many failed. */
 int run_memory_tests(const struct target *target);
+int run_range_tests(const struct target *target);
 int run_stream_tests(const struct target *target);
 int run_thread_tests(const struct target *target);
 int run_pool_tests(const struct target *target);

@@ -57,6 +57,7 @@ static void properties_stay_the_same(void **state)
     assert_int_equal(again.alignment_bytes, fixture->properties.alignment_bytes);
     assert_int_equal(again.granularity_bytes, fixture->properties.granularity_bytes);
     assert_int_equal(again.allocation_bytes_max, fixture->properties.allocation_bytes_max);
+    assert_int_equal(again.range_granularity_bytes, fixture->properties.range_granularity_bytes);
     release(fixture, address, 1);
 }
 

@@ -58,6 +58,7 @@ static int run_suite(const struct target *targets, size_t target_count)
     for (size_t i = 0; i < target_count; i++) {
         failed_count += announce(&targets[i]);
         failed_count += run_memory_tests(&targets[i]);
+        failed_count += run_range_tests(&targets[i]);
         failed_count += run_stream_tests(&targets[i]);
         failed_count += run_thread_tests(&targets[i]);
         failed_count += run_pool_tests(&targets[i]);

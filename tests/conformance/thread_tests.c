@@ -25,7 +25,7 @@ struct worker {
     unsigned char value;        /* that it writes; no two workers have the same */
     tarn_event shared_event;    /* recorded and waited for by all */
     tarn_stream shared_stream;  /* filled by all */
-    unsigned char *shared_area; /* one byte for each */
+    unsigned char *shared_area; /* one byte, or one granule of a range, for each */
     unsigned char found[AREA_BYTES];
     char failure[160]; /* "": none */
 };
@@ -45,9 +45,9 @@ static bool went_well(struct worker *worker, const char *operation, tarn_backend
     went_well(worker, #operation,   \
               (worker)->fixture->operations->operation((worker)->fixture->state, __VA_ARGS__))
 
-static void check_found(struct worker *worker)
+static void check_found(struct worker *worker, size_t size_bytes)
 {
-    for (size_t i = 0; i < AREA_BYTES; i++) {
+    for (size_t i = 0; i < size_bytes; i++) {
         if (worker->found[i] != worker->value) {
             snprintf(worker->failure, sizeof worker->failure, "thread %d: byte %zu is %d",
                      worker->value, i, worker->found[i]);
@@ -74,7 +74,7 @@ static void use_own_stream(struct worker *worker, tarn_stream stream, tarn_event
     if (TRY(worker, fill, area, worker->value, AREA_BYTES, stream) &&
         TRY(worker, copy, worker->found, area, AREA_BYTES, stream) &&
         TRY(worker, event_record, event, stream) && finish(worker, event))
-        check_found(worker);
+        check_found(worker, AREA_BYTES);
     TRY(worker, release, area, AREA_BYTES);
 }
 
@@ -132,6 +132,56 @@ static void threads_do_not_disturb_each_other(void **state)
     release(fixture, area, THREAD_COUNT + 1);
 }
 
+/* Each maps into a place of its own in a range that all have. */
+static void *map_and_unmap(void *argument)
+{
+    struct worker *worker = argument;
+    size_t size_bytes = worker->fixture->properties.range_granularity_bytes;
+    tarn_stream stream;
+    if (!TRY(worker, stream_create, &stream)) return NULL;
+    for (int round = 0; round < ROUND_COUNT && worker->failure[0] == '\0'; round++) {
+        unsigned char *area = worker->shared_area + worker->value * size_bytes;
+        tarn_mapping mapping;
+        if (!TRY(worker, range_map, area, size_bytes, &mapping)) break;
+        memset(worker->found, 0, AREA_BYTES);
+        size_t used_bytes = size_bytes < AREA_BYTES ? size_bytes : AREA_BYTES;
+        if (TRY(worker, fill, area, worker->value, used_bytes, stream) &&
+            TRY(worker, copy, worker->found, area, used_bytes, stream) &&
+            TRY(worker, stream_synchronize, stream))
+            check_found(worker, used_bytes);
+        TRY(worker, range_unmap, area, size_bytes, mapping);
+    }
+    TRY(worker, stream_destroy, stream);
+    return NULL;
+}
+
+static void threads_map_into_one_range(void **state)
+{
+    const struct fixture *fixture = fixture_of(state);
+    require_streams(fixture);
+    size_t unit_bytes = fixture->properties.range_granularity_bytes;
+    if (unit_bytes == 0) skip();
+    static struct worker workers[THREAD_COUNT];
+    size_t size_bytes = (THREAD_COUNT + 1) * unit_bytes;
+    void *range = NULL;
+    EXPECT_OK(fixture->operations->range_reserve(fixture->state, size_bytes, &range));
+    for (size_t i = 0; i < THREAD_COUNT; i++) {
+        workers[i] = (struct worker){
+            .fixture = fixture,
+            .value = (unsigned char)(i + 1),
+            .shared_area = range,
+        };
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, map_and_unmap, &workers[i]), 0);
+    }
+    for (size_t i = 0; i < THREAD_COUNT; i++) {
+        assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
+        assert_string_equal(workers[i].failure, "");
+    }
+    EXPECT_OK(fixture->operations->range_release(fixture->state, range, size_bytes));
+    if (fixture->target->memory_bytes != 0)
+        assert_int_equal(memory_of(fixture).free_bytes, fixture->target->memory_bytes);
+}
+
 /* Whoever loses the race for the last memory is told so, and no more is given than there is. */
 static void *take_and_give_back(void *argument)
 {
@@ -169,6 +219,7 @@ int run_thread_tests(const struct target *target)
 {
     static const struct CMUnitTest tests[] = {
         TEST(threads_do_not_disturb_each_other),
+        TEST(threads_map_into_one_range),
         TEST(pretended_memory_is_not_given_twice),
     };
     fixture_set_target(target);
