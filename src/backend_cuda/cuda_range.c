@@ -35,7 +35,7 @@ static CUmemAllocationProp memory_of(const struct tn_cuda_device *device)
     };
 }
 
-/* --- ranges ------------------------------------------------------------------------------------ */
+/* --- reserving --------------------------------------------------------------------------------- */
 
 static tarn_backend_result make_range_reserve(struct tn_cuda_call *call)
 {
@@ -78,6 +78,8 @@ tarn_backend_result tn_cuda_range_release(void *state, void *address, size_t siz
     };
     return tn_cuda_make_return(device, &call);
 }
+
+/* --- mapping ----------------------------------------------------------------------------------- */
 
 /* What was done is undone when a later step fails. */
 static tarn_backend_result make_range_map(struct tn_cuda_call *call)
