@@ -132,7 +132,8 @@ typedef struct tarn_backend_operations {
                                      tarn_mapping *mapping_out);
 
     /* Undoes one range_map, whole: same address, size and mapping. The memory goes back to the
-     * device, the addresses stay reserved. Work on the memory is waited for as in `release`. */
+     * device, the addresses stay reserved. Work on the memory is waited for as in `release`. On
+     * failure all stays as it was. */
     tarn_backend_result (*range_unmap)(void *state, void *address, size_t size_bytes,
                                        tarn_mapping mapping);
 

@@ -81,28 +81,29 @@ tarn_backend_result tn_cuda_range_release(void *state, void *address, size_t siz
 
 /* --- mapping ----------------------------------------------------------------------------------- */
 
-/* What was done is undone when a later step fails. */
+/* Maps memory that is there already. What was done is undone when a later step fails. */
+static CUresult map_memory(const struct tn_cuda_call *call)
+{
+    const struct tn_cuda_driver *driver = &call->device->driver;
+    CUmemAccessDesc access = {
+        .location = location_of(call->device),
+        .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+    };
+    CUresult error = driver->map(pointer_of(call), call->size_bytes, 0, call->mapping, 0);
+    if (error != CUDA_SUCCESS) return error;
+    error = driver->set_access(pointer_of(call), call->size_bytes, &access, 1);
+    if (error != CUDA_SUCCESS) driver->unmap(pointer_of(call), call->size_bytes);
+    return error;
+}
+
 static tarn_backend_result make_range_map(struct tn_cuda_call *call)
 {
     const struct tn_cuda_driver *driver = &call->device->driver;
     CUmemAllocationProp memory = memory_of(call->device);
-    CUmemAccessDesc access = {
-        .location = memory.location,
-        .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
-    };
     CUresult error = driver->create(&call->mapping, call->size_bytes, &memory, 0);
-    if (error != CUDA_SUCCESS) goto fail;
-    error = driver->map(pointer_of(call), call->size_bytes, 0, call->mapping, 0);
-    if (error != CUDA_SUCCESS) goto fail_created;
-    error = driver->set_access(pointer_of(call), call->size_bytes, &access, 1);
-    if (error != CUDA_SUCCESS) goto fail_mapped;
-    return TARN_BACKEND_RESULT_OK;
-
-fail_mapped:
-    driver->unmap(pointer_of(call), call->size_bytes);
-fail_created:
-    driver->release(call->mapping);
-fail:
+    if (error != CUDA_SUCCESS) return tn_cuda_driver_result(call->device, error);
+    error = map_memory(call);
+    if (error != CUDA_SUCCESS) driver->release(call->mapping);
     return tn_cuda_driver_result(call->device, error);
 }
 
@@ -123,13 +124,16 @@ tarn_backend_result tn_cuda_range_map(void *state, void *address, size_t size_by
     return result;
 }
 
+/* When the memory cannot be given back it is mapped again, so that nothing has changed. */
 static tarn_backend_result make_range_unmap(struct tn_cuda_call *call)
 {
     const struct tn_cuda_driver *driver = &call->device->driver;
     tarn_backend_result result = tn_cuda_result(cudaDeviceSynchronize());
     if (result.status != TARN_STATUS_OK) return result;
     CUresult error = driver->unmap(pointer_of(call), call->size_bytes);
-    if (error == CUDA_SUCCESS) error = driver->release(call->mapping);
+    if (error != CUDA_SUCCESS) return tn_cuda_driver_result(call->device, error);
+    error = driver->release(call->mapping);
+    if (error != CUDA_SUCCESS) map_memory(call);
     return tn_cuda_driver_result(call->device, error);
 }
 
