@@ -203,9 +203,8 @@ static tarn_backend_result device_init(struct tn_cuda_device *device, int number
     tn_cuda_find_driver(&device->driver);
     struct tn_cuda_call call = { .make = make_context };
     tarn_backend_result result = tn_cuda_make(device, &call);
-    if (result.status == TARN_STATUS_OK)
-        device->properties.range_granularity_bytes = tn_cuda_range_granularity(device);
-    return result;
+    if (result.status != TARN_STATUS_OK) return result;
+    return tn_cuda_find_ranges(device, &device->properties.range_granularity_bytes);
 }
 
 static tarn_status open_device(int number, tarn_memory_kind kind,

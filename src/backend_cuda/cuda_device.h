@@ -95,7 +95,8 @@ tarn_backend_result tn_cuda_range_unmap(void *state, void *address, size_t size_
                                         tarn_mapping mapping);
 
 /* What ranges of the device are multiples of; 0 when it has none. */
-size_t tn_cuda_range_granularity(const struct tn_cuda_device *device);
+tarn_backend_result tn_cuda_find_ranges(const struct tn_cuda_device *device,
+                                        size_t *granularity_bytes_out);
 
 /* --- cuda_stream.c, in the order of the operations table; `state` is a tn_cuda_device ---------- */
 

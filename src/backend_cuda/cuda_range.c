@@ -176,12 +176,17 @@ static tarn_backend_result make_range_granularity(struct tn_cuda_call *call)
     return tn_cuda_driver_result(device, error);
 }
 
-size_t tn_cuda_range_granularity(const struct tn_cuda_device *device)
+/* That there are none is no failure. */
+tarn_backend_result tn_cuda_find_ranges(const struct tn_cuda_device *device,
+                                        size_t *granularity_bytes_out)
 {
+    *granularity_bytes_out = 0;
     if (device->properties.kind != TARN_MEMORY_KIND_DEVICE || !has_functions(&device->driver))
-        return 0;
+        return TARN_BACKEND_RESULT_OK;
     struct tn_cuda_call call = { .make = make_range_granularity };
     tarn_backend_result result = tn_cuda_make(device, &call);
-    if (result.status != TARN_STATUS_OK || !tn_is_power_of_two(call.size_bytes)) return 0;
-    return call.size_bytes;
+    if (result.status == TARN_STATUS_NOT_SUPPORTED) return TARN_BACKEND_RESULT_OK;
+    if (result.status == TARN_STATUS_OK && tn_is_power_of_two(call.size_bytes))
+        *granularity_bytes_out = call.size_bytes;
+    return result;
 }
