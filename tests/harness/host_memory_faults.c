@@ -41,6 +41,11 @@ bool host_memory_faults_end(void)
     return has_failed;
 }
 
+bool host_memory_faults_happened(void)
+{
+    return has_failed;
+}
+
 long host_memory_faults_outstanding(void)
 {
     return outstanding;

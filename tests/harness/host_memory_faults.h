@@ -22,6 +22,9 @@ void host_memory_faults_begin(unsigned fail_at);
 /* Back to the C library. Whether the failure happened. */
 bool host_memory_faults_end(void);
 
+/* Whether it has happened by now. */
+bool host_memory_faults_happened(void);
+
 /* Allocations made since begin and not freed. */
 long host_memory_faults_outstanding(void);
 

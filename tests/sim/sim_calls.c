@@ -63,6 +63,30 @@ size_t sim_call_count(const char *name)
     return count;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+const char *sim_describe_calls(void)
+{
+    static _Thread_local char text[2048];
+    const char *made[NAMES_MAX];
+    size_t made_count = 0, length = 0;
+    sim_lock();
+    for (size_t i = 0; i < name_count; i++) {
+        if (names[i].count > 0) made[made_count++] = names[i].name;
+    }
+    qsort(made, made_count, sizeof *made, compare_names);
+    snprintf(text, sizeof text, "none");
+    for (size_t i = 0; i < made_count && length < sizeof text; i++) {
+        length += (size_t)snprintf(text + length, sizeof text - length, "%s%s %zu",
+                                   i > 0 ? ", " : "", made[i], *counter_of(made[i]));
+    }
+    sim_unlock();
+    return text;
+}
+
 void sim_forget_calls(void)
 {
     sim_lock();

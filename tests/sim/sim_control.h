@@ -110,6 +110,9 @@ SIM_API void sim_reset(void);
 SIM_API size_t sim_call_count(const char *name);
 SIM_API void sim_forget_calls(void);
 
+/* The same in one line by name, "cudaGetDevice 1, cudaMalloc 1"; "none". The thread's own text. */
+SIM_API const char *sim_describe_calls(void);
+
 /* Prints the name of every call to stderr from now on. TARN_SIM_TRACE=1 does it from the start. */
 SIM_API void sim_trace_calls(bool is_on);
 

@@ -649,7 +649,9 @@ static void calls_are_counted_by_name(void **state)
     assert_int_equal(sim_call_count("c"), 1);
     assert_int_equal(sim_call_count("d"), 0);
     assert_int_equal(sim_call_count(NULL), 5);
+    assert_string_equal(sim_describe_calls(), "a 3, b 1, c 1");
     sim_forget_calls();
+    assert_string_equal(sim_describe_calls(), "none");
     assert_int_equal(sim_call_count(NULL), 0);
 }
 

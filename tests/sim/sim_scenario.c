@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* sim_scenario: the steps, and what a careful program does when one fails. */
+#include "sim_scenario.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sim_vendor.h"
+#include "tarn/backend.h"
+#include "tarn/debug.h"
+#include "tarn/stats.h"
+
+enum {
+    ALLOC_COUNT = 6
+};
+
+#define MIB ((size_t)1 << 20)
+
+struct run {
+    struct sim_scenario *scenario;
+    size_t faults_before;
+    bool host_fault_before;
+    tarn_backend backend;
+    const tarn_backend_operations *operations;
+    void *state;
+    tarn_device_properties properties;
+    tarn_pool *pool;
+    void *addresses[ALLOC_COUNT];
+    tarn_stream a, b;
+    tarn_event event;
+};
+
+/* --- steps ------------------------------------------------------------------------------------- */
+
+static bool has_host_fault(const struct run *run)
+{
+    return run->scenario->has_host_fault && run->scenario->has_host_fault();
+}
+
+static void begin_step(struct run *run)
+{
+    run->faults_before = sim_fault_count();
+    run->host_fault_before = has_host_fault(run);
+}
+
+static bool end_step(struct run *run, const char *text, bool gives_back, tarn_backend_result result)
+{
+    struct sim_step step = {
+        .text = text,
+        .gives_back = gives_back,
+        .met_fault = sim_fault_count() != run->faults_before ||
+                     has_host_fault(run) != run->host_fault_before,
+        .result = result,
+    };
+    run->scenario->judge(run->scenario, &step);
+    if (run->pool) assert_int_equal(tarn_pool_check(run->pool), TARN_STATUS_OK);
+    const char *left = sim_vendor.take_last_error ? sim_vendor.take_last_error() : NULL;
+    if (left) fail_msg("%s: left %s in the vendor's last error", text, left);
+    return result.status == TARN_STATUS_OK;
+}
+
+static tarn_backend_result result_of(tarn_status status)
+{
+    if (status == TARN_STATUS_OK) return TARN_BACKEND_RESULT_OK;
+    tarn_error error = tarn_last_error();
+    assert_int_equal(error.status, status);
+    assert_true(error.message[0] != '\0');
+    return (tarn_backend_result){ status, error.vendor_code,
+                                  error.vendor_name[0] ? error.vendor_name : NULL };
+}
+
+/* True: it went well. */
+#define STEP(run, call)      (begin_step(run), end_step(run, #call, false, call))
+#define GIVE_BACK(run, call) (begin_step(run), end_step(run, #call, true, call))
+
+/* A value that may go unused. */
+static bool outcome(bool is_good)
+{
+    return is_good;
+}
+
+/* Once more when it failed. */
+#define TRY(run, call) outcome(STEP(run, call) || STEP(run, call))
+
+/* Once more when it failed and the vendor still has the thing. */
+#define TRY_TO_GIVE_BACK(run, thing, call)                                                   \
+    do {                                                                                     \
+        size_t alive_before = sim_alive(thing);                                              \
+        if (!GIVE_BACK(run, call) && sim_alive(thing) == alive_before) GIVE_BACK(run, call); \
+    } while (0)
+
+/* --- the pool ---------------------------------------------------------------------------------- */
+
+static size_t static_pool_count(const struct run *run)
+{
+    tarn_stats stats = TARN_STATS_INIT;
+    assert_int_equal(tarn_pool_stats(run->pool, &stats), TARN_STATUS_OK);
+    return stats.static_pool_count;
+}
+
+static bool open_backend(struct run *run)
+{
+    struct sim_scenario *scenario = run->scenario;
+    if (!TRY(run, result_of(tarn_backend_open(scenario->device, scenario->kind, &run->backend))))
+        return false;
+    run->operations = run->backend.operations;
+    run->state = run->backend.state;
+    return STEP(run, run->operations->get_properties(run->state, &run->properties));
+}
+
+/* Each allocation needs a static pool of its own, since the pool does not grow faster. */
+static bool make_pool_grow(struct run *run)
+{
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.backend = &run->backend;
+    options.initial_bytes = 2 * MIB;
+    options.growth_factor = 1;
+    if (!TRY(run, result_of(tarn_pool_create(&options, &run->pool)))) return false;
+    for (size_t i = 0; i < ALLOC_COUNT; i++)
+        TRY(run, result_of(tarn_pool_alloc(run->pool, MIB, &run->addresses[i])));
+    return true;
+}
+
+static void free_all(struct run *run)
+{
+    for (size_t i = 0; i < ALLOC_COUNT; i++) {
+        GIVE_BACK(run, result_of(tarn_pool_free(run->pool, run->addresses[i])));
+        run->addresses[i] = NULL;
+    }
+}
+
+/* A piece that the vendor refuses in a trim or a destroy is lost to the pool, and the others are
+ * given back. A call that the backend can do without may have failed besides. */
+static void note_lost_memory(struct run *run, bool was_refused, size_t kept_count)
+{
+    if (run->scenario->stays_broken) return;
+    size_t alive_count = sim_alive(SIM_THING_MEMORY);
+    size_t fault_count = sim_fault_count() - run->faults_before;
+    assert_true(alive_count >= kept_count);
+    size_t lost_count = alive_count - kept_count - run->scenario->lost[SIM_THING_MEMORY];
+    if (!was_refused) assert_int_equal(lost_count, 0);
+    if (was_refused) assert_in_range(lost_count, 1, fault_count);
+    run->scenario->lost[SIM_THING_MEMORY] += lost_count;
+}
+
+/* Trims all but one static pool away, and grows again. */
+static void trim_pool(struct run *run)
+{
+    size_t released_bytes = 0;
+    bool is_good = GIVE_BACK(run, result_of(tarn_pool_trim(run->pool, 2 * MIB, &released_bytes)));
+    note_lost_memory(run, !is_good, static_pool_count(run));
+    for (size_t i = 0; i < ALLOC_COUNT; i++)
+        TRY(run, result_of(tarn_pool_alloc(run->pool, MIB, &run->addresses[i])));
+    free_all(run);
+}
+
+/* Destroying succeeds whatever the vendor does. */
+static void destroy_pool(struct run *run)
+{
+    begin_step(run);
+    tarn_pool *pool = run->pool;
+    run->pool = NULL;
+    size_t faults_before = run->faults_before;
+    end_step(run, "tarn_pool_destroy(pool)", true, result_of(tarn_pool_destroy(pool)));
+    if (run->scenario->stays_broken) return;
+    run->faults_before = faults_before;
+    bool may_be_refused = sim_fault_count() != faults_before;
+    bool is_refused = sim_alive(SIM_THING_MEMORY) > run->scenario->lost[SIM_THING_MEMORY];
+    if (is_refused) assert_true(may_be_refused);
+    if (may_be_refused && !is_refused) assert_true(sim_vendor_is_optional(sim_fault_name()));
+    note_lost_memory(run, is_refused, 0);
+}
+
+/* --- streams, events, data --------------------------------------------------------------------- */
+
+static void expect_byte(const void *address, unsigned char value)
+{
+    unsigned char found = (unsigned char)~value;
+    assert_true(sim_peek(&found, address, 1));
+    assert_int_equal(found, value);
+}
+
+static bool make_streams(struct run *run)
+{
+    const tarn_backend_operations *operations = run->operations;
+    bool has_all = TRY(run, operations->stream_create(run->state, &run->a));
+    has_all = TRY(run, operations->stream_create(run->state, &run->b)) && has_all;
+    has_all = TRY(run, operations->event_create(run->state, &run->event)) && has_all;
+    return has_all;
+}
+
+/* A fills, B copies what A filled, the host waits for B. */
+static void use_streams(struct run *run)
+{
+    const tarn_backend_operations *operations = run->operations;
+    void *state = run->state;
+    unsigned char *from = run->addresses[0], *to = run->addresses[1];
+    if (!from || !to) return;
+    bool is_good = TRY(run, operations->fill(state, from, 5, 1000, run->a)) &&
+                   TRY(run, operations->event_record(state, run->event, run->a)) &&
+                   TRY(run, operations->stream_wait_event(state, run->b, run->event)) &&
+                   TRY(run, operations->copy(state, to, from, 1000, run->b)) &&
+                   TRY(run, operations->event_record(state, run->event, run->b));
+    if (!is_good) return;
+    tarn_backend_result result;
+    do {
+        begin_step(run);
+        result = operations->event_query(state, run->event);
+        if (result.status != TARN_STATUS_NOT_READY) end_step(run, "event_query", false, result);
+    } while (result.status == TARN_STATUS_NOT_READY);
+    if (result.status == TARN_STATUS_OK) expect_byte(to + 999, 5);
+    TRY(run, operations->fill(state, from, 6, 1000, run->a));
+    TRY(run, operations->event_record(state, run->event, run->a));
+    if (TRY(run, operations->event_synchronize(state, run->event))) expect_byte(from, 6);
+    TRY(run, operations->fill(state, from, 7, 1000, NULL));
+    if (TRY(run, operations->stream_synchronize(state, NULL))) expect_byte(from, 7);
+    TRY(run, operations->stream_synchronize(state, run->a));
+    TRY(run, operations->stream_synchronize(state, run->b));
+}
+
+static void destroy_streams(struct run *run)
+{
+    const tarn_backend_operations *operations = run->operations;
+    if (run->event) {
+        TRY_TO_GIVE_BACK(run, SIM_THING_EVENT, operations->event_destroy(run->state, run->event));
+    }
+    if (run->a)
+        TRY_TO_GIVE_BACK(run, SIM_THING_STREAM, operations->stream_destroy(run->state, run->a));
+    if (run->b)
+        TRY_TO_GIVE_BACK(run, SIM_THING_STREAM, operations->stream_destroy(run->state, run->b));
+}
+
+/* --- ranges ------------------------------------------------------------------------------------ */
+
+static bool map(struct run *run, void *address, size_t size_bytes, tarn_mapping *mapping_out)
+{
+    const tarn_backend_operations *operations = run->operations;
+    size_t held_before = sim_held_bytes(run->scenario->device, SIM_MEMORY_KIND_DEVICE);
+    for (int attempt = 0; attempt < 2; attempt++) {
+        if (STEP(run, operations->range_map(run->state, address, size_bytes, mapping_out)))
+            return true;
+        if (run->scenario->stays_broken) return false;
+        assert_int_equal(sim_held_bytes(run->scenario->device, SIM_MEMORY_KIND_DEVICE),
+                         held_before);
+    }
+    return false;
+}
+
+/* The device may still read and write what is mapped there. */
+static void expect_mapped(struct run *run, void *address)
+{
+    const tarn_backend_operations *operations = run->operations;
+    assert_int_equal(operations->fill(run->state, address, 10, 1, run->a).status, TARN_STATUS_OK);
+    assert_int_equal(operations->stream_synchronize(run->state, run->a).status, TARN_STATUS_OK);
+    expect_byte(address, 10);
+}
+
+/* On failure all stays as it was, so that it can be asked again. */
+static void unmap(struct run *run, void *address, size_t size_bytes, tarn_mapping mapping)
+{
+    const tarn_backend_operations *operations = run->operations;
+    size_t mappings_before = sim_alive(SIM_THING_MAPPING);
+    size_t physicals_before = sim_alive(SIM_THING_PHYSICAL);
+    for (int attempt = 0; attempt < 2; attempt++) {
+        if (GIVE_BACK(run, operations->range_unmap(run->state, address, size_bytes, mapping)) ||
+            run->scenario->stays_broken)
+            return;
+        assert_int_equal(sim_alive(SIM_THING_MAPPING), mappings_before);
+        assert_int_equal(sim_alive(SIM_THING_PHYSICAL), physicals_before);
+        expect_mapped(run, address);
+    }
+}
+
+static void use_mappings(struct run *run, unsigned char *range, size_t granule_bytes)
+{
+    tarn_mapping first = NULL, second = NULL;
+    bool has_first = map(run, range, granule_bytes, &first);
+    bool has_second = map(run, range + granule_bytes, 2 * granule_bytes, &second);
+    if (has_first && has_second) {
+        /* Across the seam. */
+        unsigned char *middle = range + granule_bytes;
+        bool is_filled =
+            TRY(run, run->operations->fill(run->state, middle - 500, 8, 1000, run->a)) &&
+            TRY(run, run->operations->stream_synchronize(run->state, run->a));
+        if (is_filled) {
+            expect_byte(middle - 1, 8);
+            expect_byte(middle + 499, 8);
+        }
+        TRY(run, run->operations->fill(run->state, middle, 9, 1000, run->a));
+    }
+    if (has_second) unmap(run, range + granule_bytes, 2 * granule_bytes, second);
+    if (has_first) unmap(run, range, granule_bytes, first);
+}
+
+static void use_ranges(struct run *run)
+{
+    size_t granule_bytes = run->properties.range_granularity_bytes;
+    if (granule_bytes == 0) return;
+    run->scenario->had_ranges = true;
+    void *range;
+    if (!TRY(run, run->operations->range_reserve(run->state, 4 * granule_bytes, &range))) return;
+    use_mappings(run, range, granule_bytes);
+    TRY_TO_GIVE_BACK(run, SIM_THING_RANGE,
+                     run->operations->range_release(run->state, range, 4 * granule_bytes));
+}
+
+/* --- all of it --------------------------------------------------------------------------------- */
+
+static void use_backend(struct run *run)
+{
+    tarn_memory_info info;
+    TRY(run, run->operations->query_memory(run->state, &info));
+    bool has_pool = make_pool_grow(run);
+    if (make_streams(run)) {
+        if (has_pool) use_streams(run);
+        use_ranges(run);
+    }
+    if (has_pool) {
+        free_all(run);
+        trim_pool(run);
+    }
+    destroy_streams(run);
+    if (has_pool) destroy_pool(run);
+}
+
+/* Closing has no status. What the vendor refuses then is lost. */
+static void close_backend(struct run *run)
+{
+    begin_step(run);
+    tarn_backend_close(&run->backend);
+    size_t fault_count = sim_fault_count() - run->faults_before, lost_count = 0;
+    if (fault_count == 0 || run->scenario->stays_broken) return;
+    for (int thing = 0; thing < SIM_THING_COUNT; thing++) {
+        size_t *lost = &run->scenario->lost[thing];
+        size_t alive_count = sim_alive((sim_thing)thing);
+        if (alive_count > *lost) lost_count += alive_count - *lost;
+        *lost = alive_count;
+    }
+    bool is_optional = sim_vendor_is_optional(sim_fault_name());
+    assert_in_range(lost_count, is_optional ? 0 : 1, fault_count);
+}
+
+void sim_scenario_run(struct sim_scenario *scenario)
+{
+    struct run run = { .scenario = scenario };
+    if (open_backend(&run)) use_backend(&run);
+    close_backend(&run);
+}
+
+void sim_scenario_expect_nothing_leaked(const struct sim_scenario *scenario)
+{
+    for (int thing = 0; thing < SIM_THING_COUNT; thing++) {
+        if (sim_alive((sim_thing)thing) == scenario->lost[thing]) continue;
+        fail_msg("alive: %s; expected of things number %d: %zu", sim_describe_alive(), thing,
+                 scenario->lost[thing]);
+    }
+    if (sim_misuse_count() > 0) fail_msg("misuse: %s", sim_first_misuse());
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* sim_vendor: looking up what a vendor's file says. */
+#include "sim_vendor.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tarn/status.h"
+
+const struct sim_vendor_error *sim_vendor_error_of(sim_status status)
+{
+    const struct sim_vendor_error *error = sim_vendor.errors;
+    while (error->name && error->status != status)
+        error++;
+    if (!error->name) fail_msg("%s: no code for %s", sim_vendor.name, sim_status_name(status));
+    return error;
+}
+
+bool sim_vendor_is_optional(const char *call)
+{
+    for (const char *const *name = sim_vendor.optional_calls; *name; name++) {
+        if (strcmp(*name, call) == 0) return true;
+    }
+    return false;
+}
+
+int sim_vendor_tarn_status_of(sim_status status)
+{
+    switch (status) {
+    case SIM_STATUS_OUT_OF_MEMORY:
+        return TARN_STATUS_OUT_OF_MEMORY;
+    case SIM_STATUS_NO_DRIVER:
+    case SIM_STATUS_DRIVER_TOO_OLD:
+    case SIM_STATUS_NO_DEVICE:
+        return TARN_STATUS_NO_DEVICE;
+    case SIM_STATUS_INVALID_DEVICE:
+        return TARN_STATUS_INVALID_DEVICE;
+    case SIM_STATUS_WRONG_DEVICE:
+    case SIM_STATUS_INVALID_HANDLE:
+    case SIM_STATUS_INVALID_ADDRESS:
+        return TARN_STATUS_INVALID_ARGUMENT;
+    case SIM_STATUS_NOT_SUPPORTED:
+        return TARN_STATUS_NOT_SUPPORTED;
+    default:
+        return TARN_STATUS_VENDOR_ERROR;
+    }
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * test_call_counts: exactly which calls of the vendor each step makes.
+ *
+ * A hit in the pool makes none. Growth makes the allocation itself, and besides only what the
+ * vendor's own file documents. The steps are the same for all vendors, the numbers are in the table
+ * of each, and every row of the table is used.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sim_control.h"
+#include "sim_vendor.h"
+#include "tarn/backend.h"
+#include "tarn/tarn.h"
+
+#define MIB ((size_t)1 << 20)
+
+enum {
+    ROWS_MAX = 64
+};
+
+static bool is_used[ROWS_MAX];
+
+/* Compares what was called since the last comparison with the table's row. */
+static void expect_calls(const char *step)
+{
+    const char *found = sim_describe_calls();
+    size_t row = 0;
+    while (sim_vendor.calls[row].step && strcmp(sim_vendor.calls[row].step, step) != 0)
+        row++;
+    if (!sim_vendor.calls[row].step)
+        fail_msg("%s: no row for \"%s\", which calls: %s", sim_vendor.name, step, found);
+    if (strcmp(sim_vendor.calls[row].calls, found) != 0)
+        fail_msg("%s calls: %s\n    not: %s", step, found, sim_vendor.calls[row].calls);
+    is_used[row] = true;
+    sim_forget_calls();
+}
+
+static void expect_ok(tarn_status status)
+{
+    if (status != TARN_STATUS_OK) fail_msg("%s", tarn_last_error().message);
+}
+
+static void expect_result(tarn_backend_result result)
+{
+    assert_int_equal(result.status, TARN_STATUS_OK);
+}
+
+static tarn_backend open_backend(int device, tarn_memory_kind kind)
+{
+    tarn_backend backend;
+    expect_ok(tarn_backend_open(device, kind, &backend));
+    return backend;
+}
+
+/* --- the pool ---------------------------------------------------------------------------------- */
+
+static void a_pool_calls_only_to_grow_and_to_shrink(void **state)
+{
+    (void)state;
+    sim_reset();
+    tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
+    expect_calls("open");
+
+    tarn_pool *pool;
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.backend = &backend;
+    options.initial_bytes = 4 * MIB;
+    expect_ok(tarn_pool_create(&options, &pool));
+    expect_calls("create a pool");
+
+    void *first, *second, *hit;
+    expect_ok(tarn_pool_alloc(pool, MIB, &first));
+    expect_calls("first allocation");
+    for (size_t i = 0; i < 1000; i++) {
+        expect_ok(tarn_pool_alloc_aligned(pool, i + 1, i % 2 ? 1 : 4096, &hit));
+        expect_ok(tarn_pool_free(pool, hit));
+    }
+    expect_calls("a thousand hits");
+    expect_ok(tarn_pool_alloc(pool, 6 * MIB, &second));
+    expect_calls("growth");
+    expect_ok(tarn_pool_free(pool, first));
+    expect_ok(tarn_pool_free(pool, second));
+    expect_calls("frees that empty the pool");
+    expect_ok(tarn_pool_trim(pool, 4 * MIB, NULL));
+    expect_calls("trim of one static pool");
+    expect_ok(tarn_pool_destroy(pool));
+    expect_calls("destroy a pool of one static pool");
+    tarn_backend_close(&backend);
+    expect_calls("close");
+}
+
+/* --- the operations ---------------------------------------------------------------------------- */
+
+static void memory_operations_call_what_is_documented(void **state)
+{
+    (void)state;
+    static const struct {
+        tarn_memory_kind kind;
+        const char *acquire, *release, *query;
+    } kinds[] = {
+        { TARN_MEMORY_KIND_DEVICE, "acquire", "release", "query_memory" },
+        { TARN_MEMORY_KIND_PINNED, "acquire pinned", "release pinned", "query_memory pinned" },
+        { TARN_MEMORY_KIND_SHARED, "acquire shared", "release shared", "query_memory shared" },
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        sim_reset();
+        tarn_backend backend = open_backend(0, kinds[i].kind);
+        const tarn_backend_operations *operations = backend.operations;
+        sim_forget_calls();
+        tarn_device_properties properties;
+        expect_result(operations->get_properties(backend.state, &properties));
+        expect_calls("get_properties");
+        void *address;
+        expect_result(operations->acquire(backend.state, 1000, &address));
+        expect_calls(kinds[i].acquire);
+        tarn_memory_info info;
+        expect_result(operations->query_memory(backend.state, &info));
+        expect_calls(kinds[i].query);
+        expect_result(operations->release(backend.state, address, 1000));
+        expect_calls(kinds[i].release);
+        tarn_backend_close(&backend);
+    }
+}
+
+static void stream_operations_call_what_is_documented(void **state)
+{
+    (void)state;
+    sim_reset();
+    tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
+    const tarn_backend_operations *operations = backend.operations;
+    void *device = backend.state, *address;
+    tarn_stream stream;
+    tarn_event event;
+    expect_result(operations->acquire(device, 1000, &address));
+    sim_forget_calls();
+    expect_result(operations->stream_create(device, &stream));
+    expect_calls("stream_create");
+    expect_result(operations->event_create(device, &event));
+    expect_calls("event_create");
+    expect_result(operations->fill(device, address, 1, 500, stream));
+    expect_calls("fill");
+    expect_result(operations->copy(device, (char *)address + 500, address, 500, stream));
+    expect_calls("copy");
+    expect_result(operations->event_record(device, event, stream));
+    expect_calls("event_record");
+    assert_int_equal(operations->event_query(device, event).status, TARN_STATUS_NOT_READY);
+    expect_calls("event_query, not ready");
+    expect_result(operations->stream_wait_event(device, NULL, event));
+    expect_calls("stream_wait_event");
+    expect_result(operations->event_synchronize(device, event));
+    expect_calls("event_synchronize");
+    expect_result(operations->event_query(device, event));
+    expect_calls("event_query, complete");
+    expect_result(operations->stream_synchronize(device, stream));
+    expect_calls("stream_synchronize");
+    expect_result(operations->event_record(device, event, stream));
+    expect_calls("event_record again");
+    expect_result(operations->stream_synchronize(device, stream));
+    sim_forget_calls();
+    expect_result(operations->event_destroy(device, event));
+    expect_calls("event_destroy");
+    expect_result(operations->stream_destroy(device, stream));
+    expect_calls("stream_destroy");
+    expect_result(operations->release(device, address, 1000));
+    tarn_backend_close(&backend);
+}
+
+static void range_operations_call_what_is_documented(void **state)
+{
+    (void)state;
+    sim_reset();
+    tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
+    const tarn_backend_operations *operations = backend.operations;
+    tarn_device_properties properties;
+    expect_result(operations->get_properties(backend.state, &properties));
+    size_t granule_bytes = properties.range_granularity_bytes;
+    assert_true(granule_bytes > 0);
+    void *range;
+    tarn_mapping mapping;
+    sim_forget_calls();
+    expect_result(operations->range_reserve(backend.state, 4 * granule_bytes, &range));
+    expect_calls("range_reserve");
+    expect_result(operations->range_map(backend.state, range, granule_bytes, &mapping));
+    expect_calls("range_map");
+    expect_result(operations->range_unmap(backend.state, range, granule_bytes, mapping));
+    expect_calls("range_unmap");
+    expect_result(operations->range_release(backend.state, range, 4 * granule_bytes));
+    expect_calls("range_release");
+    tarn_backend_close(&backend);
+}
+
+/* --- on a device that is not the thread's current one ------------------------------------------- */
+
+static void acquire_and_release(int device, const char *acquire, const char *release)
+{
+    tarn_backend backend = open_backend(device, TARN_MEMORY_KIND_DEVICE);
+    void *address;
+    sim_forget_calls();
+    expect_result(backend.operations->acquire(backend.state, 1000, &address));
+    expect_calls(acquire);
+    expect_result(backend.operations->release(backend.state, address, 1000));
+    expect_calls(release);
+    tarn_backend_close(&backend);
+}
+
+static void another_current_device_costs_what_is_documented(void **state)
+{
+    (void)state;
+    if (!sim_vendor.set_current_device) skip();
+    sim_reset();
+    acquire_and_release(1, "acquire, a device without context is current",
+                        "release, a device without context is current");
+    assert_int_equal(sim_vendor.current_device(), 0);
+
+    sim_reset();
+    sim_vendor.set_current_device(1);
+    acquire_and_release(0, "acquire, another device is current",
+                        "release, another device is current");
+    assert_int_equal(sim_vendor.current_device(), 1);
+}
+
+/* --- the table --------------------------------------------------------------------------------- */
+
+/* Runs last. */
+static void every_row_is_used(void **state)
+{
+    (void)state;
+    for (size_t row = 0; sim_vendor.calls[row].step; row++) {
+        if (!is_used[row])
+            fail_msg("%s: nothing does \"%s\"", sim_vendor.name, sim_vendor.calls[row].step);
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pool_calls_only_to_grow_and_to_shrink),
+        cmocka_unit_test(memory_operations_call_what_is_documented),
+        cmocka_unit_test(stream_operations_call_what_is_documented),
+        cmocka_unit_test(range_operations_call_what_is_documented),
+        cmocka_unit_test(another_current_device_costs_what_is_documented),
+        cmocka_unit_test(every_row_is_used),
+    };
+    return cmocka_run_group_tests_name("counts of calls", tests, NULL, NULL);
+}
