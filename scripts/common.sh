@@ -46,6 +46,41 @@ has_cuda_toolkit() {
     return 1
 }
 
+# What scripts/setup --all-backends fetches where a vendor's SDK is missing.
+fetched_cuda=$root/build/deps/cuda
+if ! has_cuda_toolkit && [ -e "$fetched_cuda/include/cuda_runtime_api.h" ]; then
+    export CUDAToolkit_ROOT=$fetched_cuda # where CMake looks
+    # What lies in the project's own tree is not written into the libraries that are installed.
+    export LD_LIBRARY_PATH=$fetched_cuda/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+fi
+
+# Prints the vendors that tarn has a backend for. Each is the name of a preset, too.
+vendors() {
+    local file
+    for file in "$root"/cmake/tarn-vendor-*.cmake; do
+        file=${file##*/tarn-vendor-}
+        echo "${file%.cmake}"
+    done
+}
+
+# has_sdk VENDOR: whether there is what the vendor's backend is compiled and linked with.
+has_sdk() {
+    case $1 in
+    cuda) has_cuda_toolkit ;;
+    hip) [ -e /usr/include/hip/hip_runtime_api.h ] || [ -e /opt/rocm/include/hip/hip_runtime_api.h ] ;;
+    ze) pkg-config --exists libze_loader ;;
+    *) die "no such vendor: $1" ;;
+    esac
+}
+
+# has_device VENDOR: whether the vendor's tests can use a device of this machine.
+has_device() {
+    case $1 in
+    cuda) has_cuda_device ;;
+    *) false ;;
+    esac
+}
+
 # Prints the preset that uses what this machine has: cuda or release.
 preset_for_this_machine() {
     if ! has_cuda_device; then
