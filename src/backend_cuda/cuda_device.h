@@ -39,6 +39,8 @@ struct tn_cuda_driver {
     CUresult (*unmap)(CUdeviceptr address, size_t size_bytes);
     CUresult (*set_access)(CUdeviceptr address, size_t size_bytes, const CUmemAccessDesc *access,
                            size_t count);
+    CUresult (*get_pointer_attribute)(void *value, CUpointer_attribute attribute,
+                                      CUdeviceptr address);
 };
 
 struct tn_cuda_device {

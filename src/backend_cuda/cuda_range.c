@@ -124,13 +124,23 @@ tarn_backend_result tn_cuda_range_map(void *state, void *address, size_t size_by
     return result;
 }
 
+/* INVALID_VALUE when nothing is mapped there. Asked before each unmapping: driver 580 calls unmapping
+ * what is not mapped a success, and dies when memory that it no longer knows is mapped. */
+static CUresult check_mapped(const struct tn_cuda_call *call)
+{
+    CUdeviceptr start;
+    return call->device->driver.get_pointer_attribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                                                      pointer_of(call));
+}
+
 /* When the memory cannot be given back it is mapped again, so that nothing has changed. */
 static tarn_backend_result make_range_unmap(struct tn_cuda_call *call)
 {
     const struct tn_cuda_driver *driver = &call->device->driver;
     tarn_backend_result result = tn_cuda_result(cudaDeviceSynchronize());
     if (result.status != TARN_STATUS_OK) return result;
-    CUresult error = driver->unmap(pointer_of(call), call->size_bytes);
+    CUresult error = check_mapped(call);
+    if (error == CUDA_SUCCESS) error = driver->unmap(pointer_of(call), call->size_bytes);
     if (error != CUDA_SUCCESS) return tn_cuda_driver_result(call->device, error);
     error = driver->release(call->mapping);
     if (error != CUDA_SUCCESS) map_memory(call);
@@ -158,7 +168,7 @@ static bool has_functions(const struct tn_cuda_driver *driver)
 {
     return driver->get_attribute && driver->get_granularity && driver->address_reserve &&
            driver->address_free && driver->create && driver->release && driver->map &&
-           driver->unmap && driver->set_access;
+           driver->unmap && driver->set_access && driver->get_pointer_attribute;
 }
 
 static tarn_backend_result make_range_granularity(struct tn_cuda_call *call)

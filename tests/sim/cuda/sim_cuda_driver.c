@@ -5,6 +5,7 @@
  * They are no symbols of the library, as a program has no libcuda. The driver remembers no error, and
  * its virtual memory calls neither need a context nor make one.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim_cuda.h"
@@ -148,21 +149,47 @@ static CUresult release(CUmemGenericAllocationHandle handle)
     return answer(status);
 }
 
+/* A handle that was released: the driver dies here, and so does this. */
+static void die_of_stale_handle(CUmemGenericAllocationHandle handle)
+{
+    int device;
+    size_t size_bytes;
+    if (sim_physical_find(physical_of(handle), &device, &size_bytes) == SIM_STATUS_INVALID_HANDLE)
+        abort();
+}
+
 static CUresult map(CUdeviceptr pointer, size_t size_bytes, size_t offset_bytes,
                     CUmemGenericAllocationHandle handle, unsigned long long flags)
 {
     sim_status status = sim_enter("cuMemMap");
     if (status == SIM_STATUS_OK && (flags != 0 || offset_bytes != 0))
         status = SIM_STATUS_INVALID_VALUE;
-    if (status == SIM_STATUS_OK)
+    if (status == SIM_STATUS_OK) {
+        die_of_stale_handle(handle);
         status = sim_map((void *)(uintptr_t)pointer, size_bytes, physical_of(handle), 0);
+    }
     return answer(status);
 }
 
+/* To unmap what is not mapped is a success, as driver 580 has it. */
 static CUresult unmap(CUdeviceptr pointer, size_t size_bytes)
 {
+    void *address = (void *)(uintptr_t)pointer;
     sim_status status = sim_enter("cuMemUnmap");
-    if (status == SIM_STATUS_OK) status = sim_unmap((void *)(uintptr_t)pointer, size_bytes);
+    if (status == SIM_STATUS_OK && sim_mapping_find(address, NULL, NULL, NULL))
+        status = sim_unmap(address, size_bytes);
+    return answer(status);
+}
+
+static CUresult get_pointer_attribute(void *value, CUpointer_attribute attribute,
+                                      CUdeviceptr pointer)
+{
+    sim_memory memory;
+    sim_status status = sim_enter("cuPointerGetAttribute");
+    if (status == SIM_STATUS_OK && (attribute != CU_POINTER_ATTRIBUTE_RANGE_START_ADDR ||
+                                    !sim_memory_find((void *)(uintptr_t)pointer, &memory)))
+        status = SIM_STATUS_INVALID_VALUE;
+    if (status == SIM_STATUS_OK) memcpy(value, &memory.address, sizeof memory.address);
     return answer(status);
 }
 
@@ -202,6 +229,7 @@ CHECK(cuMemRelease, release);
 CHECK(cuMemMap, map);
 CHECK(cuMemUnmap, unmap);
 CHECK(cuMemSetAccess, set_access);
+CHECK(cuPointerGetAttribute, get_pointer_attribute);
 
 typedef void (*any_function)(void);
 
@@ -222,6 +250,7 @@ static const struct {
     { "cuMemMap", (any_function)map, true },
     { "cuMemUnmap", (any_function)unmap, true },
     { "cuMemSetAccess", (any_function)set_access, true },
+    { "cuPointerGetAttribute", (any_function)get_pointer_attribute, false },
 };
 
 void *sim_cuda_find_driver_function(const char *name)

@@ -62,7 +62,7 @@ static const struct sim_vendor_calls calls[] = {
     /* The driver's functions are asked for one by one; the free of NULL makes the context. */
     { "open", "cuDeviceGetAttribute 1, cuMemGetAllocationGranularity 1, cudaDriverGetVersion 1, "
               "cudaFree 1, cudaGetDevice 2, cudaGetDeviceCount 1, cudaGetDeviceProperties 1, "
-              "cudaGetDriverEntryPointByVersion 11, cudaRuntimeGetVersion 1" },
+              "cudaGetDriverEntryPointByVersion 12, cudaRuntimeGetVersion 1" },
     { "create a pool", "none" },
     { "first allocation", "cudaGetDevice 1, cudaMalloc 1" },
     { "a thousand hits", "none" },
@@ -101,7 +101,9 @@ static const struct sim_vendor_calls calls[] = {
 
     { "range_reserve", "cuMemAddressReserve 1, cudaGetDevice 1" },
     { "range_map", "cuMemCreate 1, cuMemMap 1, cuMemSetAccess 1, cudaGetDevice 1" },
-    { "range_unmap", "cuMemRelease 1, cuMemUnmap 1, cudaDeviceSynchronize 1, cudaGetDevice 1" },
+    { "range_unmap",
+      "cuMemRelease 1, cuMemUnmap 1, cuPointerGetAttribute 1, cudaDeviceSynchronize 1, "
+      "cudaGetDevice 1" },
     { "range_release", "cuMemAddressFree 1, cudaGetDevice 1" },
 
     /* cuda_status.c tells the three cases. */
