@@ -43,7 +43,8 @@ struct sim_vendor {
     /* The error that was left behind for the application, which is taken out; NULL: none. */
     const char *(*take_last_error)(void);
 
-    /* The vendor's manual allows a copy on a stream of another device. */
+    /* The vendor allows a fill, or a copy, on a stream of another device. */
+    bool fills_on_any_stream;
     bool copies_on_any_stream;
 
     /* The calling thread's current device; setting one gives it a context. NULL when threads have no

@@ -253,6 +253,21 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
     return answer(status);
 }
 
+/* Those that somebody here asks for; of all others it says that there are none. */
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
+{
+    sim_status status = sim_enter("cudaDeviceGetAttribute");
+    if (status == SIM_STATUS_OK) status = sim_device_check(device);
+    if (status == SIM_STATUS_OK) {
+        sim_settings settings = sim_get_settings();
+        bool is_pinned = attribute == cudaDevAttrCanMapHostMemory;
+        bool is_shared = attribute == cudaDevAttrManagedMemory;
+        *value = (is_pinned && settings.has_kind[SIM_MEMORY_KIND_PINNED]) ||
+                 (is_shared && settings.has_kind[SIM_MEMORY_KIND_SHARED]);
+    }
+    return answer(status);
+}
+
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 {
     sim_status status = begin("cudaMemGetInfo");
