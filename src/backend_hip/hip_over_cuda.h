@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * hip_over_cuda: HIP on NVIDIA's platform, for CUDA 13.
+ *
+ * HIP's own headers for that platform (hip/nvidia_detail, last in HIP 5.7) turn each call of HIP into
+ * one of CUDA. They were written for CUDA 11, use what CUDA 13 no longer has, and lack the calls for
+ * ranges or have them with other types. So here is, in this order:
+ *
+ *     1. CUDA's headers, so that HIP's find them read
+ *     2. stand-ins for what has changed since, under CUDA's old names
+ *     3. HIP's headers, and the old names are gone again
+ *     4. the calls for ranges, as AMD has them, over the driver's
+ *
+ * The build has the compiler read this file before any other where TARN_HIP_PLATFORM=nvidia. What the
+ * backend does not use (textures, launches) compiles, and answers NotSupported.
+ */
+#ifndef TN_HIP_OVER_CUDA_H
+#define TN_HIP_OVER_CUDA_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include <cuda.h> /* types of the driver's functions; none of them is linked */
+#include <cuda_fp16.h>
+#include <cuda_profiler_api.h>
+#include <cuda_runtime_api.h>
+
+/* --- stand-ins --------------------------------------------------------------------------------- */
+
+/* A device's number became a struct cudaMemLocation, since it may also be a part of the host. */
+static inline struct cudaMemLocation tn_location_of(int device)
+{
+    enum cudaMemLocationType type =
+        device == cudaCpuDeviceId ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice;
+    return (struct cudaMemLocation){ .type = type, .id = device };
+}
+
+static inline cudaError_t tn_mem_advise(const void *address, size_t size_bytes,
+                                        enum cudaMemoryAdvise advice, int device)
+{
+    return cudaMemAdvise(address, size_bytes, advice, tn_location_of(device));
+}
+
+static inline cudaError_t tn_mem_prefetch(const void *address, size_t size_bytes, int device,
+                                          cudaStream_t stream)
+{
+    return cudaMemPrefetchAsync(address, size_bytes, tn_location_of(device), 0, stream);
+}
+
+/* The properties of a device that HIP's headers copy. CUDA took some of them out; the name and the
+ * memory are all that the backend asks for, and the others are 0. */
+struct tn_device_properties {
+    char name[256];
+    size_t totalGlobalMem;
+    size_t memPitch, sharedMemPerBlock, sharedMemPerMultiprocessor, textureAlignment;
+    size_t texturePitchAlignment, totalConstMem;
+    int maxGridSize[3], maxTexture2D[2], maxTexture3D[3], maxThreadsDim[3];
+    int ECCEnabled, canMapHostMemory, clockRate, computeMode, concurrentKernels, cooperativeLaunch;
+    int cooperativeMultiDeviceLaunch, integrated, isMultiGpuBoard, kernelExecTimeoutEnabled;
+    int l2CacheSize, major, maxTexture1D, maxThreadsPerBlock, maxThreadsPerMultiProcessor;
+    int memoryBusWidth, memoryClockRate, minor, multiProcessorCount, pciBusID, pciDeviceID;
+    int pciDomainID, regsPerBlock, tccDriver, warpSize;
+};
+
+static inline cudaError_t tn_get_device_properties(struct tn_device_properties *properties_out,
+                                                   int device)
+{
+    struct cudaDeviceProp properties;
+    memset(properties_out, 0, sizeof *properties_out);
+    cudaError_t error = cudaGetDeviceProperties(&properties, device);
+    if (error != cudaSuccess) return error;
+    memcpy(properties_out->name, properties.name, sizeof properties_out->name);
+    properties_out->totalGlobalMem = properties.totalGlobalMem;
+    return cudaSuccess;
+}
+
+#define cudaMemAdvise                               tn_mem_advise
+#define cudaMemPrefetchAsync                        tn_mem_prefetch
+#define cudaDeviceProp                              tn_device_properties
+#define cudaGetDeviceProperties                     tn_get_device_properties
+#define cudaDevAttrCooperativeMultiDeviceLaunch     cudaDevAttrCooperativeLaunch
+#define cudaChooseDevice(...)                       cudaErrorNotSupported
+#define cudaBindTexture(...)                        cudaErrorNotSupported
+#define cudaBindTexture2D(...)                      cudaErrorNotSupported
+#define cudaGetTextureAlignmentOffset(...)          cudaErrorNotSupported
+#define cudaLaunchCooperativeKernelMultiDevice(...) cudaErrorNotSupported
+#undef cuCtxCreate
+#define cuCtxCreate(...)          CUDA_ERROR_NOT_SUPPORTED
+#define cuDeviceGetAttribute(...) CUDA_ERROR_NOT_SUPPORTED
+
+/* "auto x = y", as in C++, which C took for an int. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wimplicit-int"
+#include <hip/hip_runtime_api.h>
+#pragma GCC diagnostic pop
+
+#undef cudaMemAdvise
+#undef cudaMemPrefetchAsync
+#undef cudaDeviceProp
+#undef cudaGetDeviceProperties
+#undef cudaDevAttrCooperativeMultiDeviceLaunch
+#undef cudaChooseDevice
+#undef cudaBindTexture
+#undef cudaBindTexture2D
+#undef cudaGetTextureAlignmentOffset
+#undef cudaLaunchCooperativeKernelMultiDevice
+#undef cuCtxCreate
+#undef cuDeviceGetAttribute
+
+/* --- ranges: what the backend uses of them, with AMD's names and types ------------------------- */
+
+/* The driver is not linked, so the runtime is asked for its functions, by each call: ranges are made
+ * seldom. Writes the function's address to the pointer to a function that function_out points to. */
+static inline hipError_t tn_find_driver_function(const char *name, void *function_out)
+{
+    enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+    void *function = NULL;
+    cudaError_t error =
+        cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &found);
+    hipError_t answer = hipCUDAErrorTohipError(error);
+    if (answer == hipSuccess && !function) answer = hipErrorNotSupported; /* the driver is older */
+    if (answer == hipSuccess) memcpy(function_out, &function, sizeof function);
+    return answer;
+}
+
+/* Declares `function`, a pointer to the driver's function of that name, or returns why there is none. */
+#define TN_DRIVER_FUNCTION(name)                                           \
+    __typeof__(name) *function;                                            \
+    hipError_t function_error = tn_find_driver_function(#name, &function); \
+    if (function_error != hipSuccess) return function_error
+
+typedef struct tn_mapping_handle *tn_mapping_handle; /* a CUmemGenericAllocationHandle, converted */
+
+typedef struct tn_allocation_properties {
+    CUmemAllocationType type;
+    hipMemLocation location;
+} tn_allocation_properties;
+
+typedef struct tn_access {
+    hipMemLocation location;
+    CUmemAccess_flags flags;
+} tn_access;
+
+static inline CUmemLocation tn_driver_location(const hipMemLocation *location)
+{
+    return (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = location->id };
+}
+
+static inline CUmemAllocationProp tn_driver_properties(const tn_allocation_properties *properties)
+{
+    return (CUmemAllocationProp){
+        .type = properties->type,
+        .location = tn_driver_location(&properties->location),
+    };
+}
+
+static inline hipError_t tn_mem_get_granularity(size_t *granularity_bytes_out,
+                                                const tn_allocation_properties *properties,
+                                                CUmemAllocationGranularity_flags option)
+{
+    TN_DRIVER_FUNCTION(cuMemGetAllocationGranularity);
+    CUmemAllocationProp driver_properties = tn_driver_properties(properties);
+    return hipCUResultTohipError(function(granularity_bytes_out, &driver_properties, option));
+}
+
+static inline hipError_t tn_mem_address_reserve(void **address_out, size_t size_bytes,
+                                                size_t alignment_bytes, void *wanted,
+                                                unsigned long long flags)
+{
+    TN_DRIVER_FUNCTION(cuMemAddressReserve);
+    CUdeviceptr address = 0;
+    CUresult error =
+        function(&address, size_bytes, alignment_bytes, (CUdeviceptr)(uintptr_t)wanted, flags);
+    if (error == CUDA_SUCCESS) *address_out = (void *)(uintptr_t)address;
+    return hipCUResultTohipError(error);
+}
+
+static inline hipError_t tn_mem_address_free(void *address, size_t size_bytes)
+{
+    TN_DRIVER_FUNCTION(cuMemAddressFree);
+    return hipCUResultTohipError(function((CUdeviceptr)(uintptr_t)address, size_bytes));
+}
+
+static inline hipError_t tn_mem_create(tn_mapping_handle *mapping_out, size_t size_bytes,
+                                       const tn_allocation_properties *properties,
+                                       unsigned long long flags)
+{
+    TN_DRIVER_FUNCTION(cuMemCreate);
+    CUmemAllocationProp driver_properties = tn_driver_properties(properties);
+    CUmemGenericAllocationHandle mapping = 0;
+    CUresult error = function(&mapping, size_bytes, &driver_properties, flags);
+    if (error == CUDA_SUCCESS) *mapping_out = (tn_mapping_handle)(uintptr_t)mapping;
+    return hipCUResultTohipError(error);
+}
+
+static inline hipError_t tn_mem_release(tn_mapping_handle mapping)
+{
+    TN_DRIVER_FUNCTION(cuMemRelease);
+    return hipCUResultTohipError(function((CUmemGenericAllocationHandle)(uintptr_t)mapping));
+}
+
+static inline hipError_t tn_mem_map(void *address, size_t size_bytes, size_t offset_bytes,
+                                    tn_mapping_handle mapping, unsigned long long flags)
+{
+    TN_DRIVER_FUNCTION(cuMemMap);
+    return hipCUResultTohipError(function((CUdeviceptr)(uintptr_t)address, size_bytes, offset_bytes,
+                                          (CUmemGenericAllocationHandle)(uintptr_t)mapping, flags));
+}
+
+static inline hipError_t tn_mem_unmap(void *address, size_t size_bytes)
+{
+    TN_DRIVER_FUNCTION(cuMemUnmap);
+    return hipCUResultTohipError(function((CUdeviceptr)(uintptr_t)address, size_bytes));
+}
+
+/* For one device: more than one has no use here. */
+static inline hipError_t tn_mem_set_access(void *address, size_t size_bytes,
+                                           const tn_access *access, size_t count)
+{
+    TN_DRIVER_FUNCTION(cuMemSetAccess);
+    if (count != 1) return hipErrorNotSupported;
+    CUmemAccessDesc driver_access = {
+        .location = tn_driver_location(&access->location),
+        .flags = access->flags,
+    };
+    return hipCUResultTohipError(
+        function((CUdeviceptr)(uintptr_t)address, size_bytes, &driver_access, 1));
+}
+
+/* The number has no name in 5.2; see hip_range.c. */
+static inline hipError_t tn_device_get_attribute(int *value_out, hipDeviceAttribute_t attribute,
+                                                 int device)
+{
+    if ((int)attribute != (int)hipDeviceAttributeMemoryPoolsSupported + 1)
+        return hipDeviceGetAttribute(value_out, attribute, device);
+    TN_DRIVER_FUNCTION(cuDeviceGetAttribute);
+    return hipCUResultTohipError(
+        function(value_out, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device));
+}
+
+#undef TN_DRIVER_FUNCTION
+
+#undef hipMemGenericAllocationHandle_t
+#undef hipMemAllocationTypePinned
+#undef hipMemLocationTypeDevice
+#undef hipMemAccessFlagsProtReadWrite
+#define hipMemGenericAllocationHandle_t        tn_mapping_handle
+#define hipMemAllocationProp                   tn_allocation_properties
+#define hipMemAccessDesc                       tn_access
+#define hipMemAllocationTypePinned             CU_MEM_ALLOCATION_TYPE_PINNED
+#define hipMemLocationTypeDevice               cudaMemLocationTypeDevice
+#define hipMemAccessFlagsProtReadWrite         CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+#define hipMemAllocationGranularityRecommended CU_MEM_ALLOC_GRANULARITY_RECOMMENDED
+#define hipMemGetAllocationGranularity         tn_mem_get_granularity
+#define hipMemAddressReserve                   tn_mem_address_reserve
+#define hipMemAddressFree                      tn_mem_address_free
+#define hipMemCreate                           tn_mem_create
+#define hipMemRelease                          tn_mem_release
+#define hipMemMap                              tn_mem_map
+#define hipMemUnmap                            tn_mem_unmap
+#define hipMemSetAccess                        tn_mem_set_access
+#define hipDeviceGetAttribute                  tn_device_get_attribute
+
+#endif
