@@ -18,6 +18,7 @@ set(tarn_backends HOST CUDA HIP ZE)
 #   tarn_vendor_target    the imported target with the vendor's headers and library
 #   tarn_vendor_found     what was found, for the reader
 #   tarn_vendor_pc        what a linker that asks pkg-config is told
+#   tarn_vendor_settings  the variables that choose among the vendor's SDKs, for an installed tarn
 #   tarn_vendor_missing   what is needed and how to install it; empty when it was found
 # A macro, since imported targets must be visible in the caller's folder.
 macro(tarn_find_backend)
@@ -25,6 +26,7 @@ macro(tarn_find_backend)
     set(tarn_vendor_target)
     set(tarn_vendor_found)
     set(tarn_vendor_pc)
+    set(tarn_vendor_settings)
     set(tarn_vendor_missing)
     if(NOT TARN_BACKEND IN_LIST tarn_backends)
         list(JOIN tarn_backends ", " names)
@@ -36,7 +38,7 @@ macro(tarn_find_backend)
         if(NOT EXISTS ${tarn_vendor_file})
             message(FATAL_ERROR
                 "TARN_BACKEND=${TARN_BACKEND}: this version of tarn (${PROJECT_VERSION}) has no such "
-                "backend yet. It has HOST and CUDA.")
+                "backend yet. It has HOST, CUDA and HIP.")
         endif()
         include(${tarn_vendor_file})
         if(tarn_vendor_missing)

@@ -25,6 +25,10 @@ endif()
 # --- CMake package: find_package(tarn), tarn::tarn --------------------------------------------------
 
 install(EXPORT tarn-targets NAMESPACE tarn:: DESTINATION ${tarn_package_dir})
+set(tarn_config_settings)
+foreach(name IN LISTS tarn_vendor_settings)
+    string(APPEND tarn_config_settings "set(${name} ${${name}})\n")
+endforeach()
 configure_package_config_file(cmake/tarn-config.cmake.in ${PROJECT_BINARY_DIR}/tarn-config.cmake
     INSTALL_DESTINATION ${tarn_package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tarn-config-version.cmake

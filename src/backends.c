@@ -14,6 +14,13 @@
 #define BACKEND_NAME "cuda"
 #define OPEN_BACKEND tarn_cuda_backend_open
 
+#elif defined(TARN_HAVE_HIP_BACKEND)
+
+#include "tarn/hip.h"
+
+#define BACKEND_NAME "hip"
+#define OPEN_BACKEND tarn_hip_backend_open
+
 #else
 
 #include "tarn/host.h"

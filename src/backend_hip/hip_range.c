@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * hip_range: ranges of a HIP device's addresses, and memory that is mapped into them.
+ *
+ * A mapping is the runtime's handle of one physical allocation. It is kept for as long as the memory
+ * is mapped, since it is what other processes would be given. Access is set for exactly what one call
+ * mapped, since runtimes refuse it for parts.
+ *
+ * A process pays for ranges in what is not its device's memory: reserved addresses take host memory,
+ * and each mapping may take a file descriptor, of which there are often no more than 1024. So few
+ * large mappings are better than many small ones.
+ *
+ * Cost: that of the vendor's calls. Unmapping waits until the device has finished all its work.
+ * Threads: any; the runtime does the locking.
+ */
+#include "hip_device.h"
+
+#include "../backend_common/operation.h"
+#include "../base/arith.h"
+
+/* The question whether a device has ranges has this number in every version. 5.2 had the calls and no
+ * name for it; its runtime answers that it does not know the question, so there are none. */
+#if HIP_VERSION_MAJOR == 5 && HIP_VERSION_MINOR < 3
+#define ATTRIBUTE_HAS_RANGES ((hipDeviceAttribute_t)(hipDeviceAttributeMemoryPoolsSupported + 1))
+#else
+#define ATTRIBUTE_HAS_RANGES hipDeviceAttributeVirtualMemoryManagementSupported
+#endif
+
+/* --- what the runtime is told ------------------------------------------------------------------ */
+
+static hipMemLocation location_of(const struct tn_hip_device *device)
+{
+    return (hipMemLocation){ .type = hipMemLocationTypeDevice, .id = device->number };
+}
+
+static hipMemAllocationProp memory_of(const struct tn_hip_device *device)
+{
+    return (hipMemAllocationProp){
+        .type = hipMemAllocationTypePinned, /* it stays on the device */
+        .location = location_of(device),
+    };
+}
+
+/* --- reserving --------------------------------------------------------------------------------- */
+
+static tarn_backend_result make_range_reserve(struct tn_hip_call *call)
+{
+    tarn_backend_result result =
+        tn_hip_result(hipMemAddressReserve(&call->address, call->size_bytes, 0, NULL, 0));
+    /* The size was checked before, so all that the runtime can dislike is that it is so large. */
+    if (result.status == TARN_STATUS_INVALID_ARGUMENT) result.status = TARN_STATUS_OUT_OF_MEMORY;
+    return result;
+}
+
+tarn_backend_result tn_hip_range_reserve(void *state, size_t size_bytes, void **address_out)
+{
+    const struct tn_hip_device *device = state;
+    tarn_status status =
+        tn_backend_check_range_reserve(&device->properties, size_bytes, address_out);
+    if (status != TARN_STATUS_OK) return tn_backend_result(status);
+    struct tn_hip_call call = { .make = make_range_reserve, .size_bytes = size_bytes };
+    tarn_backend_result result = tn_hip_make(device, &call);
+    if (result.status == TARN_STATUS_OK) *address_out = call.address;
+    return result;
+}
+
+static tarn_backend_result make_range_release(struct tn_hip_call *call)
+{
+    return tn_hip_result(hipMemAddressFree(call->address, call->size_bytes));
+}
+
+tarn_backend_result tn_hip_range_release(void *state, void *address, size_t size_bytes)
+{
+    const struct tn_hip_device *device = state;
+    tarn_status status = tn_backend_check_range(&device->properties, address, size_bytes);
+    if (status != TARN_STATUS_OK) return tn_backend_result(status);
+    struct tn_hip_call call = {
+        .make = make_range_release,
+        .address = address,
+        .size_bytes = size_bytes,
+    };
+    return tn_hip_make_return(device, &call);
+}
+
+/* --- mapping ----------------------------------------------------------------------------------- */
+
+/* InvalidValue when nothing is mapped there. Asked before each unmapping, since runtimes up to 6.3 at
+ * least crash on that; and they answer a hipMemMap that failed, for want of file descriptors, with
+ * success, so that only setting the access fails. */
+static hipError_t check_mapped(const void *address)
+{
+    hipPointerAttribute_t attributes;
+    return hipPointerGetAttributes(&attributes, address);
+}
+
+/* Maps memory that is there already. What was done is undone when a later step fails. */
+static hipError_t map_memory(const struct tn_hip_call *call)
+{
+    hipMemAccessDesc access = {
+        .location = location_of(call->device),
+        .flags = hipMemAccessFlagsProtReadWrite,
+    };
+    hipError_t error = hipMemMap(call->address, call->size_bytes, 0, call->mapping, 0);
+    if (error != hipSuccess) return error;
+    error = hipMemSetAccess(call->address, call->size_bytes, &access, 1);
+    if (error == hipSuccess) return hipSuccess;
+    hipError_t found = check_mapped(call->address);
+    if (found == hipSuccess) (void)hipMemUnmap(call->address, call->size_bytes);
+    return found == hipErrorInvalidValue ? hipErrorMapFailed : error;
+}
+
+static tarn_backend_result make_range_map(struct tn_hip_call *call)
+{
+    hipMemAllocationProp memory = memory_of(call->device);
+    hipError_t error = hipMemCreate(&call->mapping, call->size_bytes, &memory, 0);
+    if (error != hipSuccess) return tn_hip_result(error);
+    error = map_memory(call);
+    if (error != hipSuccess) (void)hipMemRelease(call->mapping);
+    return tn_hip_result(error);
+}
+
+tarn_backend_result tn_hip_range_map(void *state, void *address, size_t size_bytes,
+                                     tarn_mapping *mapping_out)
+{
+    const struct tn_hip_device *device = state;
+    tarn_status status =
+        tn_backend_check_range_map(&device->properties, address, size_bytes, mapping_out);
+    if (status != TARN_STATUS_OK) return tn_backend_result(status);
+    struct tn_hip_call call = {
+        .make = make_range_map,
+        .address = address,
+        .size_bytes = size_bytes,
+    };
+    tarn_backend_result result = tn_hip_make(device, &call);
+    if (result.status == TARN_STATUS_OK) *mapping_out = call.mapping;
+    return result;
+}
+
+/* When the memory cannot be given back it is mapped again, so that nothing has changed. */
+static tarn_backend_result make_range_unmap(struct tn_hip_call *call)
+{
+    tarn_backend_result result = tn_hip_result(hipDeviceSynchronize());
+    if (result.status != TARN_STATUS_OK) return result;
+    hipError_t error = check_mapped(call->address);
+    if (error == hipSuccess) error = hipMemUnmap(call->address, call->size_bytes);
+    if (error != hipSuccess) return tn_hip_result(error);
+    error = hipMemRelease(call->mapping);
+    if (error != hipSuccess) (void)map_memory(call);
+    return tn_hip_result(error);
+}
+
+tarn_backend_result tn_hip_range_unmap(void *state, void *address, size_t size_bytes,
+                                       tarn_mapping mapping)
+{
+    const struct tn_hip_device *device = state;
+    tarn_status status = tn_backend_check_range(&device->properties, address, size_bytes);
+    if (status != TARN_STATUS_OK) return tn_backend_result(status);
+    struct tn_hip_call call = {
+        .make = make_range_unmap,
+        .address = address,
+        .size_bytes = size_bytes,
+        .mapping = mapping,
+    };
+    return tn_hip_make_return(device, &call);
+}
+
+/* --- whether there are any --------------------------------------------------------------------- */
+
+/* The recommended granularity is the larger where there are two, which makes for larger mappings. */
+static tarn_backend_result make_range_granularity(struct tn_hip_call *call)
+{
+    const struct tn_hip_device *device = call->device;
+    hipMemAllocationProp memory = memory_of(device);
+    int has_ranges = 0;
+    hipError_t error = hipDeviceGetAttribute(&has_ranges, ATTRIBUTE_HAS_RANGES, device->number);
+    bool is_unknown_question = error == hipErrorInvalidValue;
+    if (is_unknown_question || (error == hipSuccess && !has_ranges)) error = hipErrorNotSupported;
+    if (error == hipSuccess) {
+        error = hipMemGetAllocationGranularity(&call->size_bytes, &memory,
+                                               hipMemAllocationGranularityRecommended);
+    }
+    return tn_hip_result(error);
+}
+
+/* That there are none is no failure. */
+tarn_backend_result tn_hip_find_ranges(const struct tn_hip_device *device,
+                                       size_t *granularity_bytes_out)
+{
+    *granularity_bytes_out = 0;
+    if (device->properties.kind != TARN_MEMORY_KIND_DEVICE) return TARN_BACKEND_RESULT_OK;
+    struct tn_hip_call call = { .make = make_range_granularity };
+    tarn_backend_result result = tn_hip_make(device, &call);
+    if (result.status == TARN_STATUS_NOT_SUPPORTED) return TARN_BACKEND_RESULT_OK;
+    if (result.status == TARN_STATUS_OK && tn_is_power_of_two(call.size_bytes))
+        *granularity_bytes_out = call.size_bytes;
+    return result;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* sim_calls_amd: which calls each step makes of AMD's runtime. */
+#include "sim_hip_calls.h"
+
+/* Every operation begins by asking for the current device. */
+const struct sim_vendor_calls sim_hip_calls[] = {
+    { "open", "hipDeviceGetAttribute 1, hipDriverGetVersion 1, hipFree 1, hipGetDevice 2, "
+              "hipGetDeviceCount 1, hipGetDeviceProperties 1, hipMemGetAllocationGranularity 1, "
+              "hipRuntimeGetVersion 1" },
+    { "create a pool", "none" },
+    { "first allocation", "hipGetDevice 1, hipMalloc 1" },
+    { "a thousand hits", "none" },
+    { "growth", "hipGetDevice 1, hipMalloc 1" },
+    { "frees that empty the pool", "none" },
+    { "trim of one static pool", "hipDeviceSynchronize 1, hipFree 1, hipGetDevice 1" },
+    { "destroy a pool of one static pool", "hipDeviceSynchronize 1, hipFree 1, hipGetDevice 1" },
+    { "close", "none" },
+
+    { "get_properties", "none" },
+    { "acquire", "hipGetDevice 1, hipMalloc 1" },
+    { "release", "hipDeviceSynchronize 1, hipFree 1, hipGetDevice 1" },
+    { "query_memory", "hipGetDevice 1, hipMemGetInfo 1" },
+    { "acquire pinned", "hipGetDevice 1, hipHostMalloc 1" },
+    { "release pinned", "hipDeviceSynchronize 1, hipGetDevice 1, hipHostFree 1" },
+    { "query_memory pinned", "none" },
+    { "acquire shared", "hipGetDevice 1, hipMallocManaged 1" },
+    { "release shared", "hipDeviceSynchronize 1, hipFree 1, hipGetDevice 1" },
+    { "query_memory shared", "hipGetDevice 1, hipMemGetInfo 1" },
+
+    { "stream_create", "hipGetDevice 1, hipStreamCreateWithFlags 1" },
+    { "stream_synchronize", "hipGetDevice 1, hipStreamSynchronize 1" },
+    { "stream_wait_event", "hipGetDevice 1, hipStreamWaitEvent 1" },
+    { "stream_destroy", "hipGetDevice 1, hipStreamDestroy 1, hipStreamSynchronize 1" },
+    { "event_create", "hipEventCreateWithFlags 1, hipGetDevice 1" },
+    { "event_record", "hipEventRecord 1, hipGetDevice 1" },
+    { "event_record again", "hipEventRecord 1, hipGetDevice 1" },
+    /* The last error is taken out, since NOT_READY would stay in it. */
+    { "event_query, not ready",
+      "hipEventQuery 1, hipGetDevice 1, hipGetErrorName 1, hipGetLastError 1" },
+    { "event_query, complete", "hipEventQuery 1, hipGetDevice 1" },
+    { "event_synchronize", "hipEventSynchronize 1, hipGetDevice 1" },
+    { "event_destroy", "hipEventDestroy 1, hipGetDevice 1" },
+    { "fill", "hipGetDevice 1, hipMemsetAsync 1" },
+    { "copy", "hipGetDevice 1, hipMemcpyAsync 1" },
+
+    { "range_reserve", "hipGetDevice 1, hipMemAddressReserve 1" },
+    { "range_map", "hipGetDevice 1, hipMemCreate 1, hipMemMap 1, hipMemSetAccess 1" },
+    { "range_unmap", "hipDeviceSynchronize 1, hipGetDevice 1, hipMemRelease 1, hipMemUnmap 1, "
+                     "hipPointerGetAttributes 1" },
+    { "range_release", "hipGetDevice 1, hipMemAddressFree 1" },
+
+    { "acquire, another device is current", "hipGetDevice 1, hipMalloc 1, hipSetDevice 2" },
+    { "release, another device is current",
+      "hipDeviceSynchronize 1, hipFree 1, hipGetDevice 1, hipSetDevice 2" },
+    { "acquire, a device without context is current",
+      "hipGetDevice 1, hipMalloc 1, hipSetDevice 2" },
+    { "release, a device without context is current",
+      "hipDeviceSynchronize 1, hipFree 1, hipGetDevice 1, hipSetDevice 2" },
+    { NULL, NULL },
+};

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* sim_calls_nvidia: which calls of CUDA each step makes, where HIP is built over it. The driver's
+ * functions are asked for by each call for ranges. */
+#include "sim_hip_calls.h"
+
+/* Every operation begins by asking for the current device. */
+const struct sim_vendor_calls sim_hip_calls[] = {
+    { "open", "cuDeviceGetAttribute 1, cuMemGetAllocationGranularity 1, cudaDriverGetVersion 1, "
+              "cudaFree 1, cudaGetDevice 2, cudaGetDeviceCount 1, cudaGetDeviceProperties 1, "
+              "cudaGetDriverEntryPointByVersion 2, cudaRuntimeGetVersion 1" },
+    { "create a pool", "none" },
+    { "first allocation", "cudaGetDevice 1, cudaMalloc 1" },
+    { "a thousand hits", "none" },
+    { "growth", "cudaGetDevice 1, cudaMalloc 1" },
+    { "frees that empty the pool", "none" },
+    { "trim of one static pool", "cudaDeviceSynchronize 1, cudaFree 1, cudaGetDevice 1" },
+    { "destroy a pool of one static pool", "cudaDeviceSynchronize 1, cudaFree 1, cudaGetDevice 1" },
+    { "close", "none" },
+
+    { "get_properties", "none" },
+    { "acquire", "cudaGetDevice 1, cudaMalloc 1" },
+    { "release", "cudaDeviceSynchronize 1, cudaFree 1, cudaGetDevice 1" },
+    { "query_memory", "cudaGetDevice 1, cudaMemGetInfo 1" },
+    { "acquire pinned", "cudaGetDevice 1, cudaHostAlloc 1" },
+    { "release pinned", "cudaDeviceSynchronize 1, cudaFreeHost 1, cudaGetDevice 1" },
+    { "query_memory pinned", "none" },
+    { "acquire shared", "cudaGetDevice 1, cudaMallocManaged 1" },
+    { "release shared", "cudaDeviceSynchronize 1, cudaFree 1, cudaGetDevice 1" },
+    { "query_memory shared", "cudaGetDevice 1, cudaMemGetInfo 1" },
+
+    { "stream_create", "cudaGetDevice 1, cudaStreamCreateWithFlags 1" },
+    { "stream_synchronize", "cudaGetDevice 1, cudaStreamSynchronize 1" },
+    { "stream_wait_event", "cudaGetDevice 1, cudaStreamWaitEvent 1" },
+    { "stream_destroy", "cudaGetDevice 1, cudaStreamDestroy 1, cudaStreamSynchronize 1" },
+    { "event_create", "cudaEventCreateWithFlags 1, cudaGetDevice 1" },
+    { "event_record", "cudaEventRecord 1, cudaGetDevice 1" },
+    { "event_record again", "cudaEventRecord 1, cudaGetDevice 1" },
+    /* The last error is taken out, since NOT_READY would stay in it. */
+    { "event_query, not ready",
+      "cudaEventQuery 1, cudaGetDevice 1, cudaGetErrorName 1, cudaGetLastError 1" },
+    { "event_query, complete", "cudaEventQuery 1, cudaGetDevice 1" },
+    { "event_synchronize", "cudaEventSynchronize 1, cudaGetDevice 1" },
+    { "event_destroy", "cudaEventDestroy 1, cudaGetDevice 1" },
+    { "fill", "cudaGetDevice 1, cudaMemsetAsync 1" },
+    { "copy", "cudaGetDevice 1, cudaMemcpyAsync 1" },
+
+    { "range_reserve",
+      "cuMemAddressReserve 1, cudaGetDevice 1, cudaGetDriverEntryPointByVersion 1" },
+    { "range_map", "cuMemCreate 1, cuMemMap 1, cuMemSetAccess 1, cudaGetDevice 1, "
+                   "cudaGetDriverEntryPointByVersion 3" },
+    { "range_unmap", "cuMemRelease 1, cuMemUnmap 1, cudaDeviceSynchronize 1, cudaGetDevice 1, "
+                     "cudaGetDriverEntryPointByVersion 2, cudaPointerGetAttributes 1" },
+    { "range_release", "cuMemAddressFree 1, cudaGetDevice 1, cudaGetDriverEntryPointByVersion 1" },
+
+    { "acquire, another device is current", "cudaGetDevice 1, cudaMalloc 1, cudaSetDevice 2" },
+    { "release, another device is current",
+      "cudaDeviceSynchronize 1, cudaFree 1, cudaGetDevice 1, cudaSetDevice 2" },
+    { "acquire, a device without context is current",
+      "cudaGetDevice 1, cudaMalloc 1, cudaSetDevice 2" },
+    { "release, a device without context is current",
+      "cudaDeviceSynchronize 1, cudaFree 1, cudaGetDevice 1, cudaSetDevice 2" },
+    { NULL, NULL },
+};
