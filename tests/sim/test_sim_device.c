@@ -5,8 +5,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -800,6 +802,99 @@ static void what_is_alive_is_counted(void **state)
     EXPECT(sim_free(things.memory), INVALID_ADDRESS);
 }
 
+/* --- the environment --------------------------------------------------------------------------- */
+
+static void the_environment_sets_the_machine(void **state)
+{
+    (void)state;
+    static const char *const variables[][2] = {
+        { "TARN_SIM_DEVICES", "3" },        { "TARN_SIM_MEMORY", "3G" },
+        { "TARN_SIM_HOST_MEMORY", "5M" },   { "TARN_SIM_ALLOCATION_MAX", "7K" },
+        { "TARN_SIM_ALIGNMENT", "256" },    { "TARN_SIM_SEED", "99" },
+        { "TARN_SIM_EVENT_DELAY", "6" },    { "TARN_SIM_DRIVER", "without_extras" },
+        { "TARN_SIM_UNLOAD_AT_EXIT", "1" }, { "TARN_SIM_FAIL", "b:2" },
+    };
+    enum {
+        COUNT = sizeof variables / sizeof *variables
+    };
+    char *before[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        const char *value = getenv(variables[i][0]);
+        before[i] = value ? strdup(value) : NULL;
+        setenv(variables[i][0], variables[i][1], 1);
+    }
+    sim_reset();
+    sim_settings settings = sim_get_settings();
+    assert_int_equal(settings.device_count, 3);
+    assert_int_equal(settings.memory_bytes, 3 * GIB);
+    assert_int_equal(settings.host_memory_bytes, 5 * MIB);
+    assert_int_equal(settings.allocation_bytes_max, 7 * 1024);
+    assert_int_equal(settings.alignment_bytes, 256);
+    assert_int_equal(settings.seed, 99);
+    assert_int_equal(settings.event_delay_polls, 6);
+    assert_int_equal(settings.driver, SIM_DRIVER_WITHOUT_EXTRAS);
+    assert_true(settings.unloads_at_exit);
+    EXPECT_OK(sim_enter("b"));
+    EXPECT_OK(sim_enter("a"));
+    EXPECT(sim_enter("b"), UNKNOWN);
+
+    setenv("TARN_SIM_FAIL", "2", 1);
+    sim_reset();
+    EXPECT_OK(sim_enter("b"));
+    EXPECT(sim_enter("a"), UNKNOWN);
+    for (size_t i = 0; i < COUNT; i++) {
+        if (before[i]) {
+            setenv(variables[i][0], before[i], 1);
+        } else {
+            unsetenv(variables[i][0]);
+        }
+        free(before[i]);
+    }
+}
+
+/* Runs the work in a process of its own, which expects to leave nothing behind. */
+static int end_of_process(void (*work)(void))
+{
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        setenv("TARN_SIM_EXPECT_CLEAN", "1", 1);
+        close(STDERR_FILENO);
+        work();
+        exit(0);
+    }
+    int ended;
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    assert_true(WIFEXITED(ended));
+    return WEXITSTATUS(ended);
+}
+
+static void leave_nothing(void)
+{
+    void *address = NULL;
+    if (sim_alloc(0, SIM_MEMORY_KIND_DEVICE, 1, 0, &address) == SIM_STATUS_OK) sim_free(address);
+}
+
+static void leave_memory(void)
+{
+    void *address = NULL;
+    sim_alloc(0, SIM_MEMORY_KIND_DEVICE, 1, 0, &address);
+}
+
+static void misuse(void)
+{
+    sim_misuse("on purpose");
+}
+
+static void a_process_that_leaves_something_fails(void **state)
+{
+    (void)state;
+    assert_int_equal(end_of_process(leave_nothing), 0);
+    assert_int_equal(end_of_process(leave_memory), 99);
+    assert_int_equal(end_of_process(misuse), 99);
+}
+
 /* --- the group --------------------------------------------------------------------------------- */
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
@@ -839,6 +934,8 @@ int main(void)
         TEST(all_is_gone_with_a_destroyed_context),
         TEST(a_lost_device_holds_nobody_up),
         TEST(what_is_alive_is_counted),
+        TEST(the_environment_sets_the_machine),
+        TEST(a_process_that_leaves_something_fails),
     };
     return cmocka_run_group_tests_name("simulated devices", tests, NULL, NULL);
 }
