@@ -56,6 +56,12 @@ static tarn_backend_result ask_device(const tarn_backend *backend, struct tn_mac
 
     tarn_memory_info memory;
     result = backend->operations->query_memory(backend->state, &memory);
+    if (result.status == TARN_STATUS_NOT_SUPPORTED) {
+        /* Not told. There is room for one piece at least, as a rule. */
+        memory =
+            (tarn_memory_info){ properties.allocation_bytes_max, properties.allocation_bytes_max };
+        result = TARN_BACKEND_RESULT_OK;
+    }
     if (result.status != TARN_STATUS_OK) return result;
     machine->device_total_bytes = memory.total_bytes;
     machine->device_free_bytes = memory.free_bytes;

@@ -35,11 +35,6 @@ macro(tarn_find_backend)
     if(NOT TARN_BACKEND STREQUAL "HOST")
         string(TOLOWER ${TARN_BACKEND} tarn_vendor)
         set(tarn_vendor_file ${PROJECT_SOURCE_DIR}/cmake/tarn-vendor-${tarn_vendor}.cmake)
-        if(NOT EXISTS ${tarn_vendor_file})
-            message(FATAL_ERROR
-                "TARN_BACKEND=${TARN_BACKEND}: this version of tarn (${PROJECT_VERSION}) has no such "
-                "backend yet. It has HOST, CUDA and HIP.")
-        endif()
         include(${tarn_vendor_file})
         if(tarn_vendor_missing)
             message(FATAL_ERROR "TARN_BACKEND=${TARN_BACKEND} needs ${tarn_vendor_missing} "

@@ -21,6 +21,18 @@
 #define BACKEND_NAME "hip"
 #define OPEN_BACKEND tarn_hip_backend_open
 
+#elif defined(TARN_HAVE_ZE_BACKEND)
+
+#include "tarn/ze.h"
+
+#define BACKEND_NAME "ze"
+#define OPEN_BACKEND open_ze
+
+static tarn_status open_ze(int device, tarn_memory_kind kind, tarn_backend *backend_out)
+{
+    return tarn_ze_backend_open(device, kind, NULL, backend_out);
+}
+
 #else
 
 #include "tarn/host.h"

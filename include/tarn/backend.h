@@ -140,6 +140,7 @@ typedef struct tarn_backend_operations {
     /* --- device ------------------------------------------------------------------------------ */
 
     tarn_backend_result (*get_properties)(void *state, tarn_device_properties *properties_out);
+    /* NOT_SUPPORTED where the vendor does not tell. */
     tarn_backend_result (*query_memory)(void *state, tarn_memory_info *info_out);
 
     /* --- streams: work on one runs in order, work on two runs in any order ------------------- */

@@ -88,6 +88,10 @@ struct fixture *fixture_of(void **state);
 
 void fixture_require(const struct fixture *fixture, bool is_there, const char *operation);
 
+/* Whether the backend tells how much memory is left. A vendor may not. */
+bool tells_memory(const struct fixture *fixture);
+void require_memory_info(const struct fixture *fixture);
+
 /* Streams, events, fill and copy: what most tests need. */
 void require_streams(const struct fixture *fixture);
 

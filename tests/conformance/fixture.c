@@ -63,6 +63,21 @@ void fixture_require(const struct fixture *fixture, bool is_there, const char *o
     skip();
 }
 
+bool tells_memory(const struct fixture *fixture)
+{
+    tarn_memory_info info;
+    return fixture->operations->query_memory &&
+           fixture->operations->query_memory(fixture->state, &info).status !=
+               TARN_STATUS_NOT_SUPPORTED;
+}
+
+void require_memory_info(const struct fixture *fixture)
+{
+    if (tells_memory(fixture)) return;
+    print_message("%s: does not tell how much memory is left\n", fixture->target->name);
+    skip();
+}
+
 void require_streams(const struct fixture *fixture)
 {
     REQUIRE_OPERATION(fixture, stream_create);

@@ -136,7 +136,7 @@ static void absurd_sizes_are_out_of_memory(void **state)
 {
     const struct fixture *fixture = fixture_of(state);
     size_t total_bytes = fixture->properties.allocation_bytes_max;
-    if (fixture->operations->query_memory) {
+    if (tells_memory(fixture)) {
         size_t told_bytes = memory_of(fixture).total_bytes;
         total_bytes = told_bytes > total_bytes ? told_bytes : total_bytes;
     }
@@ -204,7 +204,7 @@ static void release_of_a_wrong_size_changes_nothing(void **state)
 static void what_is_held_is_not_left(void **state)
 {
     const struct fixture *fixture = fixture_of(state);
-    REQUIRE_OPERATION(fixture, query_memory);
+    require_memory_info(fixture);
     tarn_memory_info before = memory_of(fixture);
     size_t size_bytes = 64 * MIB + 1;
     void *address = acquire(fixture, size_bytes);

@@ -213,7 +213,7 @@ static void data_stays_and_places_are_the_same_as_on_the_host(void **state)
 static void trim_gives_the_memory_back(void **state)
 {
     const struct fixture *fixture = fixture_of(state);
-    REQUIRE_OPERATION(fixture, query_memory);
+    require_memory_info(fixture);
     size_t before_bytes = memory_of(fixture).free_bytes;
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = &fixture->backend;

@@ -280,9 +280,9 @@ static void unmapping_waits_for_the_work_on_it(void **state)
 
 static void what_is_mapped_is_not_left(void **state)
 {
+    const struct fixture *fixture = fixture_with_ranges(state);
+    require_memory_info(fixture);
     struct strip strip = strip_begin(state);
-    const struct fixture *fixture = strip.fixture;
-    REQUIRE_OPERATION(fixture, query_memory);
     size_t size_bytes = UNITS_MAX * strip.unit_bytes;
     for (int round = 0; round < 3; round++) {
         tarn_memory_info before = memory_of(fixture);

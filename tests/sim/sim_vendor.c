@@ -20,10 +20,21 @@ const struct sim_vendor_error *sim_vendor_error_of(sim_status status)
     return error;
 }
 
-bool sim_vendor_is_optional(const char *call)
+/* Whether the first `length` characters of the word stand anywhere in the text. */
+static bool has_part(const char *text, const char *word, size_t length)
 {
-    for (const char *const *name = sim_vendor.optional_calls; *name; name++) {
-        if (strcmp(*name, call) == 0) return true;
+    while (*text && strncmp(text, word, length) != 0)
+        text++;
+    return *text != '\0';
+}
+
+bool sim_vendor_is_optional(const char *step, const char *call)
+{
+    for (const char *const *entry = sim_vendor.optional_calls; *entry; entry++) {
+        const char *colon = strchr(*entry, ':');
+        const char *name = colon ? colon + 2 : *entry;
+        if (strcmp(name, call) == 0 && (!colon || has_part(step, *entry, (size_t)(colon - *entry))))
+            return true;
     }
     return false;
 }

@@ -34,7 +34,8 @@ struct sim_vendor {
     const struct sim_vendor_error *errors;
 
     /* The calls whose failure may be no failure of the operation, since they only ask for what the
-     * backend can do without, or put back what it has changed. Ends with NULL. */
+     * backend can do without, or put back what it has changed. "cudaSetDevice" anywhere, "open:
+     * cudaSetDevice" in a step whose text has "open" in it. Ends with NULL. */
     const char *const *optional_calls;
 
     /* Ends with an entry whose step is NULL. */
@@ -47,6 +48,12 @@ struct sim_vendor {
     bool fills_on_any_stream;
     bool copies_on_any_stream;
 
+    /* The vendor does not tell a stream of another device from one of this. */
+    bool takes_any_stream;
+
+    /* Creating and destroying an event is no call of the vendor's. */
+    bool events_are_tarns_own;
+
     /* The calling thread's current device; setting one gives it a context. NULL when threads have no
      * current device. */
     void (*set_current_device)(int device);
@@ -58,7 +65,8 @@ extern const struct sim_vendor sim_vendor;
 /* The vendor's code and name; fails the test when the vendor's file lacks them. */
 const struct sim_vendor_error *sim_vendor_error_of(sim_status status);
 
-bool sim_vendor_is_optional(const char *call);
+/* `step` is the step's text. */
+bool sim_vendor_is_optional(const char *step, const char *call);
 
 /* What tarn makes of it, the same for all vendors: UNKNOWN is VENDOR_ERROR, and so on. */
 int sim_vendor_tarn_status_of(sim_status status);

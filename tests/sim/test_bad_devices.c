@@ -39,7 +39,11 @@ static void expect_vendor(const char *what, tarn_status status, int code, const 
     const struct sim_vendor_error *error = sim_vendor_error_of(cause);
     bool is_named = name && (strcmp(name, error->name) == 0 ||
                              (error->other_name && strcmp(name, error->other_name) == 0));
-    if ((int)status == sim_vendor_tarn_status_of(cause) && code == error->code && is_named) return;
+    bool is_status = (int)status == sim_vendor_tarn_status_of(cause);
+    /* A vendor may have one code for a driver that is gone and one that never was. */
+    if (cause == SIM_STATUS_UNLOADING && code == sim_vendor_error_of(SIM_STATUS_NO_DRIVER)->code)
+        is_status = is_status || status == TARN_STATUS_NO_DEVICE;
+    if (is_status && code == error->code && is_named) return;
     fail_msg("%s: %s, vendor code %d, %s; not %s, %d, %s", what, tarn_status_name(status), code,
              name ? name : "no name",
              tarn_status_name((tarn_status)sim_vendor_tarn_status_of(cause)), error->code,
@@ -298,7 +302,8 @@ static void expect_operations_fail(const struct place *place, sim_status cause)
     EXPECT_RESULT(operations->stream_create(backend, &stream), cause);
     EXPECT_RESULT(operations->stream_synchronize(backend, place->stream), cause);
     EXPECT_RESULT(operations->stream_wait_event(backend, place->stream, place->event), cause);
-    EXPECT_RESULT(operations->event_create(backend, &event), cause);
+    if (!sim_vendor.events_are_tarns_own)
+        EXPECT_RESULT(operations->event_create(backend, &event), cause);
     EXPECT_RESULT(operations->event_record(backend, place->event, place->stream), cause);
     EXPECT_RESULT(operations->event_query(backend, place->event), cause);
     EXPECT_RESULT(operations->event_synchronize(backend, place->event), cause);
@@ -314,7 +319,11 @@ static void expect_giving_back_fails(const struct place *place, sim_status cause
     const tarn_backend_operations *operations = place->backend.operations;
     void *backend = place->backend.state;
     EXPECT_RESULT(operations->release(backend, place->piece, 1000), cause);
-    EXPECT_RESULT(operations->event_destroy(backend, place->event), cause);
+    if (sim_vendor.events_are_tarns_own) {
+        assert_int_equal(operations->event_destroy(backend, place->event).status, TARN_STATUS_OK);
+    } else {
+        EXPECT_RESULT(operations->event_destroy(backend, place->event), cause);
+    }
     EXPECT_RESULT(operations->stream_destroy(backend, place->stream), cause);
 }
 
@@ -381,6 +390,7 @@ static void expect_refused_unless(bool is_allowed, tarn_backend_result result)
 static void a_stream_of_another_device_is_refused(void **state)
 {
     (void)state;
+    if (sim_vendor.takes_any_stream) skip();
     for (int current = 0; current < 2; current++) {
         sim_reset();
         if (sim_vendor.set_current_device) sim_vendor.set_current_device(current);
@@ -414,7 +424,7 @@ static void judge_lasting_fault(const struct sim_scenario *scenario, const struc
         assert_int_equal(result->status, TARN_STATUS_OK);
         return;
     }
-    bool may_succeed = sim_vendor_is_optional(sim_fault_name()) ||
+    bool may_succeed = sim_vendor_is_optional(step->text, sim_fault_name()) ||
                        strstr(step->text, "tarn_pool_destroy(") ||
                        (step->gives_back && lasting == SIM_STATUS_UNLOADING);
     if (result->status == TARN_STATUS_OK && may_succeed) return;

@@ -76,7 +76,7 @@ static void judge_vendor_fault(const struct sim_scenario *scenario, const struct
         bool is_ladder =
             injected == SIM_STATUS_OUT_OF_MEMORY && strstr(step->text, "tarn_pool_alloc(") != NULL;
         bool is_destroy = strstr(step->text, "tarn_pool_destroy(") != NULL;
-        if (!is_ladder && !is_destroy && !sim_vendor_is_optional(sim_fault_name()))
+        if (!is_ladder && !is_destroy && !sim_vendor_is_optional(step->text, sim_fault_name()))
             fail_step(step, "hides a failure");
         return;
     }

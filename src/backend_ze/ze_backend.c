@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * ze_backend: the memory of one Level Zero device, or host memory that it can reach.
+ *
+ *     DEVICE   zeMemAllocDevice
+ *     PINNED   zeMemAllocHost, for all devices of the context, at the same address on host and device
+ *     SHARED   zeMemAllocShared, at home on the device
+ *
+ * Memory of the first two is made resident at once, since kernels may reach it through pointers in
+ * other memory, where the driver does not see them. Shared memory is not: it would have to move to the
+ * device before every kernel.
+ *
+ * Cost: that of the vendor's calls, microseconds to milliseconds. Acquire is two (shared memory: one).
+ * Release is one where the driver waits by itself for the work on the memory; else all streams are
+ * waited for first.
+ * Threads: any; the vendor does the locking.
+ */
+#include "tarn/ze.h"
+
+#include <string.h>
+
+#include "../backend_common/opening.h"
+#include "../backend_common/operation.h"
+#include "../backend_common/system_memory.h"
+#include "../base/arith.h"
+#include "../base/error.h"
+#include "../base/host_memory.h"
+#include "ze_device.h"
+
+/* Asked for with each allocation: a page, so that no chunk is lost to alignment. */
+#define ALIGNMENT_BYTES 4096
+
+/* The largest pages that device memory is mapped in; smaller pieces share one. */
+#define GRANULARITY_BYTES ((size_t)2 << 20)
+
+/* --- memory ------------------------------------------------------------------------------------ */
+
+static ze_result_t allocate(const struct tn_ze_device *device, size_t size_bytes,
+                            void **address_out)
+{
+    const ze_device_mem_alloc_desc_t on_device = {
+        .stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC,
+        .pNext = device->allocation_extension,
+    };
+    const ze_host_mem_alloc_desc_t on_host = {
+        .stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC,
+        .pNext = device->properties.kind == TARN_MEMORY_KIND_PINNED ? device->allocation_extension
+                                                                    : NULL,
+    };
+    switch (device->properties.kind) {
+    case TARN_MEMORY_KIND_PINNED:
+        return zeMemAllocHost(device->context, &on_host, size_bytes, ALIGNMENT_BYTES, address_out);
+    case TARN_MEMORY_KIND_SHARED:
+        return zeMemAllocShared(device->context, &on_device, &on_host, size_bytes, ALIGNMENT_BYTES,
+                                device->handle, address_out);
+    case TARN_MEMORY_KIND_DEVICE:
+    case TARN_MEMORY_KIND_HOST:
+        break;
+    }
+    return zeMemAllocDevice(device->context, &on_device, size_bytes, ALIGNMENT_BYTES,
+                            device->handle, address_out);
+}
+
+static ze_result_t make_resident(const struct tn_ze_device *device, void *address,
+                                 size_t size_bytes)
+{
+    if (device->properties.kind == TARN_MEMORY_KIND_SHARED) return ZE_RESULT_SUCCESS;
+    return zeContextMakeMemoryResident(device->context, device->handle, address, size_bytes);
+}
+
+static tarn_backend_result acquire(void *state, size_t size_bytes, void **address_out)
+{
+    const struct tn_ze_device *device = state;
+    tarn_status status = tn_backend_check_acquire(&device->properties, size_bytes, address_out);
+    if (status != TARN_STATUS_OK) return tn_backend_result(status);
+
+    void *address = NULL;
+    ze_result_t error = allocate(device, size_bytes, &address);
+    if (error == ZE_RESULT_SUCCESS) {
+        /* The driver may promise more than there is, and find out here. */
+        error = make_resident(device, address, size_bytes);
+        if (error == ZE_RESULT_SUCCESS) {
+            *address_out = address;
+        } else {
+            zeMemFree(device->context, address);
+        }
+    }
+    return tn_ze_result_of_acquire(error, device->properties.kind);
+}
+
+/* Where it can, the driver waits for the work on this memory and gives it back before the call
+ * returns, so that what is asked for next can have it. */
+static tarn_backend_result release(void *state, void *address, size_t size_bytes)
+{
+    struct tn_ze_device *device = state;
+    tarn_status status = tn_backend_check_release(address, size_bytes);
+    if (status != TARN_STATUS_OK) return tn_backend_result(status);
+    if (device->frees_when_idle) {
+        const ze_memory_free_ext_desc_t desc = {
+            .stype = ZE_STRUCTURE_TYPE_MEMORY_FREE_EXT_DESC,
+            .freePolicy = ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE,
+        };
+        return tn_ze_return(tn_ze_result(zeMemFreeExt(device->context, &desc, address)));
+    }
+    tarn_backend_result result = tn_ze_streams_finish(device);
+    if (result.status == TARN_STATUS_OK) result = tn_ze_result(zeMemFree(device->context, address));
+    return tn_ze_return(result);
+}
+
+/* --- device ------------------------------------------------------------------------------------ */
+
+static tarn_backend_result get_properties(void *state, tarn_device_properties *properties_out)
+{
+    const struct tn_ze_device *device = state;
+    *properties_out = device->properties;
+    return TARN_BACKEND_RESULT_OK;
+}
+
+static tarn_backend_result query_memory(void *state, tarn_memory_info *info_out)
+{
+    const struct tn_ze_device *device = state;
+    if (device->properties.kind == TARN_MEMORY_KIND_PINNED) {
+        *info_out = tn_system_memory_info();
+        return TARN_BACKEND_RESULT_OK;
+    }
+    if (!device->tells_usable_memory) return tn_backend_result(TARN_STATUS_NOT_SUPPORTED);
+    struct tn_ze_device_usablemem_size_ext_properties usable = {
+        .stype = (ze_structure_type_t)TN_ZE_STRUCTURE_TYPE_DEVICE_USABLEMEM_SIZE_EXT_PROPERTIES,
+    };
+    ze_device_properties_t vendor = {
+        .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES,
+        .pNext = &usable,
+    };
+    ze_result_t error = zeDeviceGetProperties(device->handle, &vendor);
+    if (error == ZE_RESULT_SUCCESS) {
+        *info_out = (tarn_memory_info){
+            .total_bytes = device->memory_bytes,
+            .free_bytes = tn_min((size_t)usable.currUsableMemSize, device->memory_bytes),
+        };
+    }
+    return tn_ze_result(error);
+}
+
+/* --- life -------------------------------------------------------------------------------------- */
+
+static void close_device(void *state)
+{
+    struct tn_ze_device *device = state;
+    tn_ze_streams_fini(device);
+    if (device->owns_context) zeContextDestroy(device->context);
+    tn_mutex_fini(&device->streams_lock);
+    tn_mutex_fini(&device->lock);
+    tn_host_memory_free(device);
+}
+
+static const tarn_backend_operations operations = {
+    .struct_bytes = sizeof(tarn_backend_operations),
+    .name = "ze",
+    .close = close_device,
+    .acquire = acquire,
+    .release = release,
+    .range_reserve = tn_ze_range_reserve,
+    .range_release = tn_ze_range_release,
+    .range_map = tn_ze_range_map,
+    .range_unmap = tn_ze_range_unmap,
+    .get_properties = get_properties,
+    .query_memory = query_memory,
+    .stream_create = tn_ze_stream_create,
+    .stream_destroy = tn_ze_stream_destroy,
+    .stream_synchronize = tn_ze_stream_synchronize,
+    .stream_wait_event = tn_ze_stream_wait_event,
+    .event_create = tn_ze_event_create,
+    .event_destroy = tn_ze_event_destroy,
+    .event_record = tn_ze_event_record,
+    .event_query = tn_ze_event_query,
+    .event_synchronize = tn_ze_event_synchronize,
+    .fill = tn_ze_fill,
+    .copy = tn_ze_copy,
+};
+
+static ze_result_t find_kind(ze_device_handle_t device, tarn_memory_kind kind, bool *has_out)
+{
+    ze_device_memory_access_properties_t access = {
+        .stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES,
+    };
+    ze_result_t error = zeDeviceGetMemoryAccessProperties(device, &access);
+    ze_memory_access_cap_flags_t can = 0;
+    switch (kind) {
+    case TARN_MEMORY_KIND_DEVICE:
+        can = access.deviceAllocCapabilities;
+        break;
+    case TARN_MEMORY_KIND_PINNED:
+        can = access.hostAllocCapabilities;
+        break;
+    case TARN_MEMORY_KIND_SHARED:
+        can = access.sharedSingleDeviceAllocCapabilities;
+        break;
+    case TARN_MEMORY_KIND_HOST:
+        break;
+    }
+    *has_out = (can & ZE_MEMORY_ACCESS_CAP_FLAG_RW) != 0;
+    return error;
+}
+
+/* The memory that allocations come from, the first that the device names. */
+static ze_result_t find_memory(struct tn_ze_device *device)
+{
+    ze_device_memory_properties_t memory = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES };
+    uint32_t count = 1;
+    ze_result_t error = zeDeviceGetMemoryProperties(device->handle, &count, &memory);
+    device->memory_bytes = memory.totalSize;
+    return error;
+}
+
+/* Lists are made for the first group of engines that computes and copies. */
+static ze_result_t find_queue_group(struct tn_ze_device *device)
+{
+    enum {
+        GROUP_COUNT_MAX = 32
+    };
+    const ze_command_queue_group_property_flags_t needed =
+        ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE | ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY;
+    ze_command_queue_group_properties_t groups[GROUP_COUNT_MAX] = { 0 };
+    uint32_t count = GROUP_COUNT_MAX;
+    for (uint32_t i = 0; i < count; i++)
+        groups[i].stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES;
+    ze_result_t error = zeDeviceGetCommandQueueGroupProperties(device->handle, &count, groups);
+    if (error != ZE_RESULT_SUCCESS) return error;
+    for (uint32_t i = 0; i < count; i++) {
+        if ((groups[i].flags & needed) != needed) continue;
+        device->queue_group = i;
+        return ZE_RESULT_SUCCESS;
+    }
+    return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+}
+
+static ze_result_t find_driver(struct tn_ze_device *device)
+{
+    ze_driver_memory_free_ext_properties_t freeing = {
+        .stype = ZE_STRUCTURE_TYPE_DRIVER_MEMORY_FREE_EXT_PROPERTIES,
+    };
+    ze_driver_properties_t vendor = {
+        .stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES,
+        .pNext = &freeing,
+    };
+    ze_api_version_t version = ZE_API_VERSION_1_0;
+    ze_result_t error = zeDriverGetProperties(device->driver, &vendor);
+    if (error == ZE_RESULT_SUCCESS) error = zeDriverGetApiVersion(device->driver, &version);
+    device->frees_when_idle =
+        (freeing.freePolicies & ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE) != 0;
+    device->lists_are_in_order = (int)version >= TN_ZE_API_VERSION_WITH_ORDER;
+    device->properties.driver_version = (int)vendor.driverVersion;
+    device->properties.runtime_version = (int)version;
+    return error;
+}
+
+/* A sub-device's root; the device itself when it is none. */
+static void find_root(struct tn_ze_device *device)
+{
+    ze_device_handle_t root = NULL;
+    if (!device->newer.device_get_root ||
+        device->newer.device_get_root(device->handle, &root) != ZE_RESULT_SUCCESS)
+        return;
+    device->root = root ? root : device->handle;
+}
+
+/* The limits as two extensions name them, the newer of which drivers have yet to learn. */
+static const ze_relaxed_allocation_limits_exp_desc_t relaxed_exp = {
+    .stype = ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC,
+    .flags = ZE_RELAXED_ALLOCATION_LIMITS_EXP_FLAG_MAX_SIZE,
+};
+static const ze_relaxed_allocation_limits_exp_desc_t relaxed_ext = {
+    .stype = (ze_structure_type_t)TN_ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXT_DESC,
+    .flags = ZE_RELAXED_ALLOCATION_LIMITS_EXP_FLAG_MAX_SIZE,
+};
+
+static tarn_backend_result relax_limits(struct tn_ze_device *device)
+{
+    bool has;
+    tarn_backend_result result =
+        tn_ze_has_extension(device->driver, ZE_RELAXED_ALLOCATION_LIMITS_EXP_NAME, &has);
+    if (result.status != TARN_STATUS_OK) return result;
+    device->allocation_extension = &relaxed_exp;
+    if (has) return TARN_BACKEND_RESULT_OK;
+
+    result = tn_ze_has_extension(device->driver, TN_ZE_RELAXED_ALLOCATION_LIMITS_EXT_NAME, &has);
+    if (result.status != TARN_STATUS_OK) return result;
+    device->allocation_extension = &relaxed_ext;
+    return has ? TARN_BACKEND_RESULT_OK : tn_ze_result(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
+}
+
+static tarn_backend_result find_extensions(struct tn_ze_device *device, bool has_relaxed_limits)
+{
+    tarn_backend_result result = tn_ze_has_extension(
+        device->driver, TN_ZE_DEVICE_USABLEMEM_SIZE_EXT_NAME, &device->tells_usable_memory);
+    if (result.status != TARN_STATUS_OK || !has_relaxed_limits) return result;
+    return relax_limits(device);
+}
+
+static ze_result_t find_properties(struct tn_ze_device *device, tarn_memory_kind kind)
+{
+    ze_device_properties_t vendor = { .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES };
+    ze_result_t error = zeDeviceGetProperties(device->handle, &vendor);
+    memcpy(device->name, vendor.name, sizeof device->name - 1);
+
+    bool is_pinned = kind == TARN_MEMORY_KIND_PINNED;
+    size_t total_bytes = is_pinned ? tn_system_memory_info().total_bytes : device->memory_bytes;
+    tarn_device_properties *properties = &device->properties;
+    properties->device_name = device->name;
+    properties->kind = kind;
+    properties->is_host_accessible = kind != TARN_MEMORY_KIND_DEVICE;
+    properties->alignment_bytes = ALIGNMENT_BYTES;
+    properties->granularity_bytes = is_pinned ? tn_system_page_bytes() : GRANULARITY_BYTES;
+    properties->allocation_bytes_max =
+        device->allocation_extension ? total_bytes : tn_min(vendor.maxMemAllocSize, total_bytes);
+    return error;
+}
+
+static ze_result_t find_context(struct tn_ze_device *device, ze_context_handle_t given)
+{
+    device->context = given;
+    device->owns_context = !given;
+    if (given) return ZE_RESULT_SUCCESS;
+    const ze_context_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
+    return zeContextCreate(device->driver, &desc, &device->context);
+}
+
+/* What is asked in turn, nothing of which has to be given back. */
+static tarn_backend_result find_out(struct tn_ze_device *device, tarn_memory_kind kind,
+                                    bool has_relaxed_limits)
+{
+    ze_result_t error = find_driver(device);
+    if (error != ZE_RESULT_SUCCESS) return tn_ze_result(error);
+    tarn_backend_result result = find_extensions(device, has_relaxed_limits);
+    if (result.status != TARN_STATUS_OK) return result;
+    error = find_memory(device);
+    if (error == ZE_RESULT_SUCCESS) error = find_properties(device, kind);
+    if (error == ZE_RESULT_SUCCESS) error = find_queue_group(device);
+    find_root(device);
+    return tn_ze_result(error);
+}
+
+static tarn_backend_result device_init(struct tn_ze_device *device, const struct tn_ze_place *place,
+                                       tarn_memory_kind kind, const tarn_ze_options *options)
+{
+    *device = (struct tn_ze_device){
+        .driver = place->driver,
+        .handle = place->device,
+        .newer = place->newer,
+    };
+    tarn_backend_result result = find_out(device, kind, options->has_relaxed_limits);
+    if (result.status != TARN_STATUS_OK) return result;
+    result = tn_ze_result(find_context(device, options->context));
+    if (result.status != TARN_STATUS_OK) return result;
+
+    tn_mutex_init(&device->lock);
+    tn_mutex_init(&device->streams_lock);
+    result = tn_ze_streams_init(device);
+    if (result.status == TARN_STATUS_OK) {
+        device->properties.range_granularity_bytes = tn_ze_range_granularity(device);
+    } else if (device->owns_context) {
+        zeContextDestroy(device->context);
+    }
+    return result;
+}
+
+static tarn_status open_device(int number, tarn_memory_kind kind, const struct tn_ze_place *place,
+                               const tarn_ze_options *options, tarn_backend *backend_out)
+{
+    struct tn_ze_device *device = tn_host_memory_alloc(sizeof *device);
+    if (!device) return tn_backend_fail_host_memory("Level Zero", sizeof *device);
+    tarn_backend_result result = device_init(device, place, kind, options);
+    if (result.status != TARN_STATUS_OK) {
+        tn_host_memory_free(device);
+        return tn_backend_fail_open("Level Zero", number, result, NULL);
+    }
+    *backend_out = (tarn_backend){ &operations, device };
+    return TARN_STATUS_OK;
+}
+
+tarn_status tarn_ze_backend_open(int device, tarn_memory_kind kind, const tarn_ze_options *options,
+                                 tarn_backend *backend_out)
+{
+    static const tarn_ze_options defaults = TARN_ZE_OPTIONS_INIT;
+    tarn_status status = tn_backend_check_open("tarn_ze_backend_open", kind, backend_out);
+    if (status != TARN_STATUS_OK) return status;
+    if (options && options->struct_bytes != sizeof *options) {
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
+                       "tarn_ze_backend_open: struct_bytes is %zu where TARN_ZE_OPTIONS_INIT "
+                       "sets %zu",
+                       options->struct_bytes, sizeof *options);
+    }
+    if (!options) options = &defaults;
+
+    struct tn_ze_place place;
+    status = tn_ze_find_device(device, options->device, &place);
+    if (status != TARN_STATUS_OK) return status;
+    bool has;
+    tarn_backend_result result = tn_ze_result(find_kind(place.device, kind, &has));
+    if (result.status != TARN_STATUS_OK)
+        return tn_backend_fail_open("Level Zero", device, result, NULL);
+    if (!has) return tn_backend_fail_kind("Level Zero", device, kind);
+    return open_device(device, kind, &place, options, backend_out);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * ze_driver: drivers and their devices, and the functions that the loader may not have.
+ *
+ * Initialising is idempotent: the loader gives everybody in the process the same drivers, whoever was
+ * first and whichever of the two calls they made.
+ *
+ * Threads: any.
+ */
+#include "ze_device.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "../backend_common/opening.h"
+#include "../backend_common/operation.h"
+#include "../base/error.h"
+#include "../base/host_memory.h"
+
+/* More of them than any machine has. */
+enum {
+    DRIVER_COUNT_MAX = 16,
+    DEVICE_COUNT_MAX = 256
+};
+
+/* --- newer functions --------------------------------------------------------------------------- */
+
+/* A function as an object, which C has no conversion for. */
+static void find_function(void *loader, const char *name, void *function_out)
+{
+    void *entry = dlsym(loader, name);
+    memcpy(function_out, &entry, sizeof entry);
+}
+
+/* The loader is linked, so it is only found here, never loaded. */
+static struct tn_ze_newer find_newer(void)
+{
+    struct tn_ze_newer newer = { .init_drivers = NULL };
+    void *loader = dlopen("libze_loader.so.1", RTLD_NOW | RTLD_NOLOAD);
+    if (!loader) return newer;
+    find_function(loader, "zeInitDrivers", &newer.init_drivers);
+    find_function(loader, "zeDeviceGetRootDevice", &newer.device_get_root);
+    find_function(loader, "zeDeviceSynchronize", &newer.device_synchronize);
+    find_function(loader, "zeCommandListGetDeviceHandle", &newer.list_get_device);
+    find_function(loader, "zeEventCounterBasedCreate", &newer.event_counter_based_create);
+    dlclose(loader);
+    return newer;
+}
+
+/* --- drivers ----------------------------------------------------------------------------------- */
+
+struct drivers {
+    uint32_t count;
+    ze_driver_handle_t handles[DRIVER_COUNT_MAX];
+};
+
+static ze_result_t find_drivers(const struct tn_ze_newer *newer, struct drivers *drivers_out)
+{
+    drivers_out->count = DRIVER_COUNT_MAX;
+    if (newer->init_drivers) {
+        struct tn_ze_init_driver_type_desc desc = {
+            .stype = (ze_structure_type_t)TN_ZE_STRUCTURE_TYPE_INIT_DRIVER_TYPE_DESC,
+            .flags = TN_ZE_INIT_DRIVER_TYPE_FLAG_GPU,
+        };
+        return newer->init_drivers(&drivers_out->count, drivers_out->handles, &desc);
+    }
+    ze_result_t error = zeInit(ZE_INIT_FLAG_GPU_ONLY);
+    if (error != ZE_RESULT_SUCCESS) return error;
+    return zeDriverGet(&drivers_out->count, drivers_out->handles);
+}
+
+tarn_backend_result tn_ze_has_extension(ze_driver_handle_t driver, const char *name, bool *has_out)
+{
+    uint32_t count = 0;
+    ze_result_t error = zeDriverGetExtensionProperties(driver, &count, NULL);
+    if (error != ZE_RESULT_SUCCESS) return tn_ze_result(error);
+    *has_out = false;
+    if (count == 0) return TARN_BACKEND_RESULT_OK;
+    ze_driver_extension_properties_t *extensions =
+        tn_host_memory_alloc_zeroed(count * sizeof *extensions);
+    if (!extensions) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
+
+    error = zeDriverGetExtensionProperties(driver, &count, extensions);
+    for (uint32_t i = 0; error == ZE_RESULT_SUCCESS && i < count; i++)
+        *has_out = *has_out || strcmp(extensions[i].name, name) == 0;
+    tn_host_memory_free(extensions);
+    return tn_ze_result(error);
+}
+
+/* --- devices ----------------------------------------------------------------------------------- */
+
+/* What is looked for, and how many there are, as far as it was counted. */
+struct search {
+    ze_device_handle_t handle; /* NULL: the device with the number */
+    int number;
+    int count;
+    ze_device_handle_t found; /* NULL: not yet */
+};
+
+/* Drivers for other things than GPUs answer too, when the application has initialised them. */
+static ze_result_t is_gpu(ze_device_handle_t device, bool *is_gpu_out)
+{
+    ze_device_properties_t properties = { .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES };
+    ze_result_t error = zeDeviceGetProperties(device, &properties);
+    *is_gpu_out = properties.type == ZE_DEVICE_TYPE_GPU;
+    return error;
+}
+
+/* Looks among the parts of a device, and among their parts. */
+static ze_result_t search_parts(struct search *search, ze_device_handle_t device, int depth)
+{
+    ze_device_handle_t parts[DEVICE_COUNT_MAX];
+    uint32_t count = DEVICE_COUNT_MAX;
+    ze_result_t error = zeDeviceGetSubDevices(device, &count, parts);
+    for (uint32_t i = 0; error == ZE_RESULT_SUCCESS && i < count && !search->found; i++) {
+        if (parts[i] == search->handle) {
+            search->found = parts[i];
+        } else if (depth > 1) {
+            error = search_parts(search, parts[i], depth - 1);
+        }
+    }
+    return error;
+}
+
+static ze_result_t search_device(struct search *search, ze_device_handle_t device)
+{
+    bool is_counted;
+    if (search->handle) {
+        if (device != search->handle) return search_parts(search, device, 2);
+        search->found = device;
+        return ZE_RESULT_SUCCESS;
+    }
+    ze_result_t error = is_gpu(device, &is_counted);
+    if (error != ZE_RESULT_SUCCESS) return error;
+    if (is_counted && search->count++ == search->number) search->found = device;
+    return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t search_driver(struct search *search, ze_driver_handle_t driver)
+{
+    ze_device_handle_t devices[DEVICE_COUNT_MAX];
+    uint32_t count = DEVICE_COUNT_MAX;
+    ze_result_t error = zeDeviceGet(driver, &count, devices);
+    for (uint32_t i = 0; error == ZE_RESULT_SUCCESS && i < count && !search->found; i++)
+        error = search_device(search, devices[i]);
+    return error;
+}
+
+/* Looks through the drivers up to the one that has the device. */
+static ze_result_t search_drivers(struct search *search, const struct drivers *drivers,
+                                  ze_driver_handle_t *driver_out)
+{
+    ze_result_t error = ZE_RESULT_SUCCESS;
+    for (uint32_t i = 0; error == ZE_RESULT_SUCCESS && i < drivers->count && !search->found; i++) {
+        error = search_driver(search, drivers->handles[i]);
+        *driver_out = drivers->handles[i];
+    }
+    return error;
+}
+
+/* A driver that is not there says the same as one that lacks what it needs itself, or is too old. */
+static tarn_status fail_to_search(int number, ze_result_t error)
+{
+    tarn_backend_result result = tn_ze_result(error);
+    if (error == ZE_RESULT_ERROR_UNINITIALIZED || error == ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE ||
+        result.status == TARN_STATUS_NOT_SUPPORTED)
+        result.status = TARN_STATUS_NO_DEVICE;
+    return tn_backend_fail_open("Level Zero", number, result, NULL);
+}
+
+static tarn_status fail_to_find(const struct search *search)
+{
+    /* What the loader says when there is no driver stands for a driver without a device as well. */
+    if (!search->handle && search->count == 0)
+        return fail_to_search(search->number, ZE_RESULT_ERROR_UNINITIALIZED);
+    if (!search->handle)
+        return tn_backend_check_number("Level Zero", search->number, search->count);
+    return tn_fail(TARN_STATUS_INVALID_DEVICE,
+                   "the device %p of the options is no device of any Level Zero driver",
+                   (void *)search->handle);
+}
+
+tarn_status tn_ze_find_device(int number, ze_device_handle_t handle, struct tn_ze_place *place_out)
+{
+    struct tn_ze_place place = { .newer = find_newer() };
+    struct search search = { .handle = handle, .number = number };
+    struct drivers drivers;
+    ze_result_t error = find_drivers(&place.newer, &drivers);
+    if (error == ZE_RESULT_SUCCESS) error = search_drivers(&search, &drivers, &place.driver);
+    if (error != ZE_RESULT_SUCCESS) return fail_to_search(number, error);
+    if (!search.found) return fail_to_find(&search);
+    place.device = search.found;
+    *place_out = place;
+    return TARN_STATUS_OK;
+}

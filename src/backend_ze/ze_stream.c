@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * ze_stream: streams and events of one device, and data in their order.
+ *
+ * A tarn_stream is a ze_command_list_handle_t: an immediate list, whose commands run when they are
+ * appended, one after the other. A list has no call that waits for it in Level Zero 1.4, nor one that
+ * two threads may make at once in later ones; so waiting is a record at its end, and waiting for that.
+ *
+ * A tarn_event refers to the record of its latest place in a list. A wait refers to the record that
+ * was the latest when it was submitted, and does not notice when the event is recorded again or
+ * destroyed; see ze_record.c.
+ *
+ * Drivers before 1.7 have no lists that run in order. There a barrier follows each command that is
+ * appended here; records and waits are barriers anyway.
+ *
+ * Cost: fill, copy, record and wait are one append each.
+ * Threads: any. A list may not be used by two threads at once, so each append is made under a lock of
+ * the list's. Destroying a stream waits for other threads that wait for all streams.
+ */
+#include "ze_device.h"
+
+#include "../backend_common/operation.h"
+#include "../base/host_memory.h"
+
+/* A tarn_event points to one. */
+struct tn_ze_event {
+    struct tn_ze_record *record; /* the latest; NULL when it was never recorded */
+};
+
+/* --- lists ------------------------------------------------------------------------------------- */
+
+/*
+ * The locks are the process's, since two backends may be given the same list: one for device memory,
+ * say, and one for pinned. A list that is not ours has no place where its own lock could be kept, so
+ * lists share a few; that costs some waiting and nothing else, as no append waits for the device.
+ */
+#define FOUR(x) x, x, x, x
+static struct tn_mutex list_locks[] = { FOUR(FOUR(TN_MUTEX_INIT)) };
+
+struct tn_mutex *tn_ze_list_lock(ze_command_list_handle_t list)
+{
+    /* The lowest bits of addresses are alike. */
+    uint64_t spread = (uint64_t)(uintptr_t)list * UINT64_C(0x9E3779B97F4A7C15);
+    return &list_locks[(spread >> 32) % (sizeof list_locks / sizeof *list_locks)];
+}
+
+/* Whether the list is for this device or, as far as sub-devices are concerned, for another part of the
+ * same. Where the vendor does not tell, the caller is believed. */
+static tarn_backend_result check_device(const struct tn_ze_device *device,
+                                        ze_command_list_handle_t list)
+{
+    ze_device_handle_t other, root = NULL;
+    if (!device->newer.list_get_device || !device->root) return TARN_BACKEND_RESULT_OK;
+    ze_result_t error = device->newer.list_get_device(list, &other);
+    if (error == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE) return TARN_BACKEND_RESULT_OK;
+    if (error != ZE_RESULT_SUCCESS || other == device->handle) return tn_ze_result(error);
+    error = device->newer.device_get_root(other, &root);
+    if (error != ZE_RESULT_SUCCESS) return tn_ze_result(error);
+    bool is_same = (root ? root : other) == device->root;
+    return tn_backend_result(is_same ? TARN_STATUS_OK : TARN_STATUS_INVALID_ARGUMENT);
+}
+
+static tarn_backend_result find_list(const struct tn_ze_device *device, tarn_stream stream,
+                                     ze_command_list_handle_t *list_out)
+{
+    if (!stream) {
+        *list_out = device->default_stream.list;
+        return TARN_BACKEND_RESULT_OK;
+    }
+    *list_out = stream;
+    return check_device(device, stream);
+}
+
+static ze_result_t list_create(const struct tn_ze_device *device, bool is_in_order,
+                               ze_command_list_handle_t *list_out)
+{
+    const ze_command_queue_desc_t desc = {
+        .stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC,
+        .ordinal = device->queue_group,
+        .flags = is_in_order ? TN_ZE_COMMAND_QUEUE_FLAG_IN_ORDER : 0,
+        .mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS,
+        .priority = ZE_COMMAND_QUEUE_PRIORITY_NORMAL,
+    };
+    return zeCommandListCreateImmediate(device->context, device->handle, &desc, list_out);
+}
+
+/* --- streams ----------------------------------------------------------------------------------- */
+
+static tarn_backend_result stream_init(struct tn_ze_device *device, struct tn_ze_stream *stream)
+{
+    tarn_backend_result result = tn_ze_record_take(device, &stream->end);
+    if (result.status != TARN_STATUS_OK) return result;
+    result = tn_ze_result(list_create(device, device->lists_are_in_order, &stream->list));
+    if (result.status != TARN_STATUS_OK) tn_ze_record_unref(device, stream->end);
+    return result;
+}
+
+static tarn_backend_result stream_finish(struct tn_ze_device *device, struct tn_ze_stream *stream)
+{
+    tarn_backend_result result = tn_ze_record_renew(device, stream->end);
+    if (result.status != TARN_STATUS_OK) return result;
+    result = tn_ze_record_submit(stream->end, stream->list);
+    if (result.status != TARN_STATUS_OK) return result;
+    return tn_ze_record_synchronize(device, stream->end);
+}
+
+tarn_backend_result tn_ze_stream_create(void *state, tarn_stream *stream_out)
+{
+    struct tn_ze_device *device = state;
+    struct tn_ze_stream *stream = tn_host_memory_alloc_zeroed(sizeof *stream);
+    if (!stream) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
+    tarn_backend_result result = stream_init(device, stream);
+    if (result.status != TARN_STATUS_OK) {
+        tn_host_memory_free(stream);
+        return result;
+    }
+    tn_mutex_lock(&device->streams_lock);
+    stream->next = device->default_stream.next;
+    device->default_stream.next = stream;
+    tn_mutex_unlock(&device->streams_lock);
+    *stream_out = stream->list;
+    return TARN_BACKEND_RESULT_OK;
+}
+
+/* Where the list of streams points to the one with that list; to NULL if there is none. */
+static struct tn_ze_stream **stream_link_locked(struct tn_ze_device *device,
+                                                ze_command_list_handle_t list)
+{
+    struct tn_ze_stream **link = &device->default_stream.next;
+    while (*link && (*link)->list != list)
+        link = &(*link)->next;
+    return link;
+}
+
+/* The vendor's destroy does not wait. Whether the work failed or not, the stream goes; when the
+ * vendor refuses that, it stays. Until it is gone others who wait for all streams must find it. */
+static tarn_backend_result stream_destroy_locked(struct tn_ze_device *device,
+                                                 struct tn_ze_stream **link)
+{
+    struct tn_ze_stream *stream = *link;
+    tarn_backend_result worked = stream_finish(device, stream);
+    tarn_backend_result destroyed = tn_ze_return(tn_ze_result(zeCommandListDestroy(stream->list)));
+    if (destroyed.status != TARN_STATUS_OK) return destroyed;
+    *link = stream->next;
+    tn_ze_record_unref(device, stream->end);
+    tn_host_memory_free(stream);
+    return tn_ze_return(worked);
+}
+
+tarn_backend_result tn_ze_stream_destroy(void *state, tarn_stream stream)
+{
+    struct tn_ze_device *device = state;
+    tarn_backend_result result = tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
+    if (!stream) return result;
+    tn_mutex_lock(&device->streams_lock);
+    struct tn_ze_stream **link = stream_link_locked(device, stream);
+    if (*link) result = stream_destroy_locked(device, link);
+    tn_mutex_unlock(&device->streams_lock);
+    return result;
+}
+
+tarn_backend_result tn_ze_stream_synchronize(void *state, tarn_stream stream)
+{
+    struct tn_ze_device *device = state;
+    ze_command_list_handle_t list;
+    struct tn_ze_record *end;
+    tarn_backend_result result = find_list(device, stream, &list);
+    if (result.status != TARN_STATUS_OK) return result;
+    result = tn_ze_record_take(device, &end);
+    if (result.status != TARN_STATUS_OK) return result;
+    result = tn_ze_record_submit(end, list);
+    if (result.status == TARN_STATUS_OK) result = tn_ze_record_synchronize(device, end);
+    tn_ze_record_unref(device, end);
+    return result;
+}
+
+/* The latest record with a reference for the caller; NULL when it was never recorded. */
+static struct tn_ze_record *latest_record(struct tn_ze_device *device,
+                                          const struct tn_ze_event *event)
+{
+    tn_mutex_lock(&device->lock);
+    struct tn_ze_record *record = event->record;
+    if (record) record->reference_count++;
+    tn_mutex_unlock(&device->lock);
+    return record;
+}
+
+tarn_backend_result tn_ze_stream_wait_event(void *state, tarn_stream stream, tarn_event event)
+{
+    struct tn_ze_device *device = state;
+    ze_command_list_handle_t list;
+    if (!event) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
+    tarn_backend_result result = find_list(device, stream, &list);
+    if (result.status != TARN_STATUS_OK) return result;
+
+    struct tn_ze_record *record = latest_record(device, event);
+    if (!record) return TARN_BACKEND_RESULT_OK;
+    result = tn_ze_record_await(device, list, record);
+    tn_ze_record_unref(device, record);
+    return result;
+}
+
+/* --- events ------------------------------------------------------------------------------------ */
+
+tarn_backend_result tn_ze_event_create(void *state, tarn_event *event_out)
+{
+    (void)state;
+    struct tn_ze_event *event = tn_host_memory_alloc_zeroed(sizeof *event);
+    if (!event) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
+    *event_out = event;
+    return TARN_BACKEND_RESULT_OK;
+}
+
+/* A record that is still pending, and waits for it, stay: they do not need the event. */
+tarn_backend_result tn_ze_event_destroy(void *state, tarn_event event)
+{
+    struct tn_ze_event *destroyed = event;
+    if (!destroyed) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
+    tn_ze_record_unref(state, destroyed->record);
+    tn_host_memory_free(destroyed);
+    return TARN_BACKEND_RESULT_OK;
+}
+
+tarn_backend_result tn_ze_event_record(void *state, tarn_event event, tarn_stream stream)
+{
+    struct tn_ze_device *device = state;
+    struct tn_ze_event *recorded = event;
+    ze_command_list_handle_t list;
+    struct tn_ze_record *record;
+    if (!recorded) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
+    tarn_backend_result result = find_list(device, stream, &list);
+    if (result.status != TARN_STATUS_OK) return result;
+    result = tn_ze_record_take(device, &record);
+    if (result.status != TARN_STATUS_OK) return result;
+
+    result = tn_ze_record_submit(record, list);
+    if (result.status == TARN_STATUS_OK) {
+        tn_mutex_lock(&device->lock);
+        struct tn_ze_record *before = recorded->record;
+        recorded->record = record;
+        tn_mutex_unlock(&device->lock);
+        record = before;
+    }
+    tn_ze_record_unref(device, record);
+    return result;
+}
+
+tarn_backend_result tn_ze_event_query(void *state, tarn_event event)
+{
+    if (!event) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
+    struct tn_ze_record *record = latest_record(state, event);
+    if (!record) return TARN_BACKEND_RESULT_OK;
+    tarn_backend_result result = tn_ze_record_query(state, record);
+    tn_ze_record_unref(state, record);
+    return result;
+}
+
+tarn_backend_result tn_ze_event_synchronize(void *state, tarn_event event)
+{
+    if (!event) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
+    struct tn_ze_record *record = latest_record(state, event);
+    if (!record) return TARN_BACKEND_RESULT_OK;
+    tarn_backend_result result = tn_ze_record_synchronize(state, record);
+    tn_ze_record_unref(state, record);
+    return result;
+}
+
+/* --- data -------------------------------------------------------------------------------------- */
+
+/* After an append that answered `error`, under the list's lock. */
+static ze_result_t end_command_locked(const struct tn_ze_device *device,
+                                      ze_command_list_handle_t list, ze_result_t error)
+{
+    if (error != ZE_RESULT_SUCCESS || device->lists_are_in_order) return error;
+    return zeCommandListAppendBarrier(list, NULL, 0, NULL);
+}
+
+tarn_backend_result tn_ze_fill(void *state, void *address, unsigned char value, size_t size_bytes,
+                               tarn_stream stream)
+{
+    const struct tn_ze_device *device = state;
+    ze_command_list_handle_t list;
+    if (size_bytes == 0) return TARN_BACKEND_RESULT_OK;
+    if (!address) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
+    tarn_backend_result result = find_list(device, stream, &list);
+    if (result.status != TARN_STATUS_OK) return result;
+
+    struct tn_mutex *lock = tn_ze_list_lock(list);
+    tn_mutex_lock(lock);
+    ze_result_t error = zeCommandListAppendMemoryFill(list, address, &value, sizeof value,
+                                                      size_bytes, NULL, 0, NULL);
+    error = end_command_locked(device, list, error);
+    tn_mutex_unlock(lock);
+    return tn_ze_result(error);
+}
+
+tarn_backend_result tn_ze_copy(void *state, void *destination, const void *source,
+                               size_t size_bytes, tarn_stream stream)
+{
+    const struct tn_ze_device *device = state;
+    ze_command_list_handle_t list;
+    if (size_bytes == 0) return TARN_BACKEND_RESULT_OK;
+    if (!destination || !source) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
+    tarn_backend_result result = find_list(device, stream, &list);
+    if (result.status != TARN_STATUS_OK) return result;
+
+    struct tn_mutex *lock = tn_ze_list_lock(list);
+    tn_mutex_lock(lock);
+    ze_result_t error =
+        zeCommandListAppendMemoryCopy(list, destination, source, size_bytes, NULL, 0, NULL);
+    error = end_command_locked(device, list, error);
+    tn_mutex_unlock(lock);
+    return tn_ze_result(error);
+}
+
+/* --- all of them ------------------------------------------------------------------------------- */
+
+/* The default stream's list, which is also where it shows whether lists can run in order: the driver
+ * may be too old, and the validation layer of the 1.8 loader refuses a flag that is newer than it. */
+static ze_result_t first_list_create(struct tn_ze_device *device,
+                                     ze_command_list_handle_t *list_out)
+{
+    if (device->lists_are_in_order) {
+        ze_result_t error = list_create(device, true, list_out);
+        if (error != ZE_RESULT_ERROR_INVALID_ENUMERATION &&
+            error != ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION)
+            return error;
+        device->lists_are_in_order = false;
+    }
+    return list_create(device, false, list_out);
+}
+
+tarn_backend_result tn_ze_streams_init(struct tn_ze_device *device)
+{
+    struct tn_ze_stream *stream = &device->default_stream;
+    ze_result_t error = first_list_create(device, &stream->list);
+    if (error != ZE_RESULT_SUCCESS) return tn_ze_result(error);
+    tarn_backend_result result = tn_ze_records_init(device);
+    if (result.status == TARN_STATUS_OK) result = tn_ze_record_take(device, &stream->end);
+    if (result.status != TARN_STATUS_OK) {
+        tn_ze_records_fini(device);
+        zeCommandListDestroy(stream->list);
+    }
+    return result;
+}
+
+/* Streams that are left are those whose destruction the vendor refused. */
+void tn_ze_streams_fini(struct tn_ze_device *device)
+{
+    struct tn_ze_stream *stream = &device->default_stream;
+    while (stream) {
+        struct tn_ze_stream *next = stream->next;
+        stream_finish(device, stream);
+        zeCommandListDestroy(stream->list);
+        tn_ze_record_unref(device, stream->end);
+        if (stream != &device->default_stream) tn_host_memory_free(stream);
+        stream = next;
+    }
+    tn_ze_records_fini(device);
+}
+
+tarn_backend_result tn_ze_streams_finish(struct tn_ze_device *device)
+{
+    if (device->newer.device_synchronize) {
+        ze_result_t error = device->newer.device_synchronize(device->handle);
+        if (error != ZE_RESULT_ERROR_UNSUPPORTED_FEATURE) return tn_ze_result(error);
+    }
+    tarn_backend_result result = TARN_BACKEND_RESULT_OK;
+    tn_mutex_lock(&device->streams_lock);
+    for (struct tn_ze_stream *stream = &device->default_stream; stream; stream = stream->next) {
+        result = stream_finish(device, stream);
+        if (result.status != TARN_STATUS_OK) break;
+    }
+    tn_mutex_unlock(&device->streams_lock);
+    return result;
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * test_ze_records: the vendor's events are recycled, none too early and none too late.
+ *
+ * An event of Level Zero is used up by each record and by each wait, so tarn keeps them in pools and
+ * takes the same ones again. Here lists stand still for as long as the test likes: they wait for an
+ * event of the application's, which the host signals in the end. The simulated devices find out when an
+ * event is reset or destroyed before its time, and count those that are alive.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <level_zero/ze_api.h>
+
+#include "../sim_control.h"
+#include "tarn/ze.h"
+
+enum {
+    EVENTS_AT_REST = 16, /* what the first pool has room for */
+    ROUND_COUNT = 2000
+};
+
+/* A backend in the application's context, and an event there that stops lists. */
+struct scene {
+    ze_context_handle_t context;
+    ze_event_pool_handle_t pool;
+    ze_event_handle_t gate;
+    tarn_backend backend;
+    const tarn_backend_operations *operations;
+    void *state;
+    tarn_stream a, b;
+};
+
+#define EXPECT_SUCCESS(call) assert_int_equal(call, ZE_RESULT_SUCCESS)
+#define EXPECT_OK(call)      assert_int_equal((call).status, TARN_STATUS_OK)
+
+static void open_gate(struct scene *scene, ze_driver_handle_t driver)
+{
+    const ze_context_desc_t context = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
+    const ze_event_pool_desc_t pool = {
+        .stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC,
+        .flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE,
+        .count = 1,
+    };
+    const ze_event_desc_t event = { .stype = ZE_STRUCTURE_TYPE_EVENT_DESC };
+    EXPECT_SUCCESS(zeContextCreate(driver, &context, &scene->context));
+    EXPECT_SUCCESS(zeEventPoolCreate(scene->context, &pool, 0, NULL, &scene->pool));
+    EXPECT_SUCCESS(zeEventCreate(scene->pool, &event, &scene->gate));
+}
+
+static struct scene scene_begin(void)
+{
+    struct scene scene = { .operations = NULL };
+    ze_driver_handle_t driver;
+    uint32_t count = 1;
+    sim_reset();
+    EXPECT_SUCCESS(zeInit(0));
+    EXPECT_SUCCESS(zeDriverGet(&count, &driver));
+    open_gate(&scene, driver);
+    tarn_ze_options options = TARN_ZE_OPTIONS_INIT;
+    options.context = scene.context;
+    assert_int_equal(tarn_ze_backend_open(0, TARN_MEMORY_KIND_DEVICE, &options, &scene.backend),
+                     TARN_STATUS_OK);
+    scene.operations = scene.backend.operations;
+    scene.state = scene.backend.state;
+    EXPECT_OK(scene.operations->stream_create(scene.state, &scene.a));
+    EXPECT_OK(scene.operations->stream_create(scene.state, &scene.b));
+    return scene;
+}
+
+static void scene_end(struct scene *scene)
+{
+    EXPECT_OK(scene->operations->stream_destroy(scene->state, scene->a));
+    EXPECT_OK(scene->operations->stream_destroy(scene->state, scene->b));
+    tarn_backend_close(&scene->backend);
+    EXPECT_SUCCESS(zeEventDestroy(scene->gate));
+    EXPECT_SUCCESS(zeEventPoolDestroy(scene->pool));
+    EXPECT_SUCCESS(zeContextDestroy(scene->context));
+    if (sim_misuse_count() > 0) fail_msg("misuse: %s", sim_first_misuse());
+    if (sim_alive_total() > 0) fail_msg("alive: %s", sim_describe_alive());
+}
+
+static void stop(const struct scene *scene, tarn_stream stream)
+{
+    ze_event_handle_t gate = scene->gate;
+    EXPECT_SUCCESS(zeCommandListAppendWaitOnEvents(stream, 1, &gate));
+}
+
+static void let_go(const struct scene *scene)
+{
+    EXPECT_SUCCESS(zeEventHostSignal(scene->gate));
+}
+
+static tarn_event create(const struct scene *scene)
+{
+    tarn_event event = NULL;
+    EXPECT_OK(scene->operations->event_create(scene->state, &event));
+    return event;
+}
+
+static tarn_event record(const struct scene *scene, tarn_event event, tarn_stream stream)
+{
+    EXPECT_OK(scene->operations->event_record(scene->state, event, stream));
+    return event;
+}
+
+static void await(const struct scene *scene, tarn_stream stream, tarn_event event)
+{
+    EXPECT_OK(scene->operations->stream_wait_event(scene->state, stream, event));
+}
+
+static void destroy(const struct scene *scene, tarn_event event)
+{
+    EXPECT_OK(scene->operations->event_destroy(scene->state, event));
+}
+
+/* Asking does not bring about what nothing will bring about, however often. */
+static void expect_pending(const struct scene *scene, tarn_event event)
+{
+    for (int i = 0; i < 50; i++) {
+        assert_int_equal(scene->operations->event_query(scene->state, event).status,
+                         TARN_STATUS_NOT_READY);
+    }
+}
+
+static void expect_complete(const struct scene *scene, tarn_event event)
+{
+    EXPECT_OK(scene->operations->event_synchronize(scene->state, event));
+    EXPECT_OK(scene->operations->event_query(scene->state, event));
+}
+
+/* Besides the gate. */
+static size_t event_count(void)
+{
+    return sim_alive(SIM_THING_EVENT) - 1;
+}
+
+/* --- how many there are ------------------------------------------------------------------------ */
+
+static void what_is_done_is_used_again(void **state)
+{
+    (void)state;
+    struct scene scene = scene_begin();
+    tarn_event event = create(&scene);
+    for (int round = 0; round < ROUND_COUNT; round++) {
+        record(&scene, event, scene.a);
+        await(&scene, scene.b, event);
+        record(&scene, event, scene.b);
+        await(&scene, scene.a, event);
+        if (round % 3 == 0) expect_complete(&scene, event);
+    }
+    assert_in_range(event_count(), 1, 4 * EVENTS_AT_REST);
+    destroy(&scene, event);
+    scene_end(&scene);
+}
+
+/* One list stands still, with many records and waits that nobody can use again. The other needs no
+ * more events for that than before. */
+static void a_list_that_stands_still_costs_what_is_pending(void **state)
+{
+    (void)state;
+    enum {
+        PENDING_COUNT = 300
+    };
+    struct scene scene = scene_begin();
+    tarn_event event = create(&scene);
+    stop(&scene, scene.a);
+    for (int i = 0; i < PENDING_COUNT; i++) {
+        record(&scene, event, scene.b);
+        await(&scene, scene.a, event);
+        record(&scene, event, scene.a);
+    }
+    tarn_event other = create(&scene);
+    for (int round = 0; round < ROUND_COUNT; round++)
+        expect_complete(&scene, record(&scene, other, scene.b));
+    /* Each round above took three: a record on B, which a wait refers to, the wait, a record on A. */
+    assert_in_range(event_count(), 1, 2 * 3 * PENDING_COUNT + 4 * EVENTS_AT_REST);
+    expect_pending(&scene, event);
+
+    let_go(&scene);
+    expect_complete(&scene, event);
+    size_t before = event_count();
+    for (int round = 0; round < ROUND_COUNT; round++)
+        expect_complete(&scene, record(&scene, other, scene.a));
+    assert_int_equal(event_count(), before);
+    destroy(&scene, event);
+    destroy(&scene, other);
+    scene_end(&scene);
+}
+
+/* Asking after what is pending for every record would make each of them as slow as all together. */
+static void taking_one_asks_few_questions(void **state)
+{
+    (void)state;
+    enum {
+        PENDING_COUNT = 500
+    };
+    struct scene scene = scene_begin();
+    stop(&scene, scene.a);
+    tarn_event event = create(&scene);
+    for (int i = 0; i < PENDING_COUNT; i++)
+        record(&scene, event, scene.a);
+    sim_forget_calls();
+    tarn_event other = create(&scene);
+    for (int round = 0; round < ROUND_COUNT; round++)
+        record(&scene, other, scene.b);
+    assert_in_range(sim_call_count("zeEventQueryStatus"), 0, 4 * ROUND_COUNT);
+    let_go(&scene);
+    destroy(&scene, event);
+    destroy(&scene, other);
+    scene_end(&scene);
+}
+
+/* --- when they may be used again --------------------------------------------------------------- */
+
+/* B waits for the first record. That the event moves on, and others come and go, does not let B go. */
+static void a_wait_keeps_its_record(void **state)
+{
+    (void)state;
+    struct scene scene = scene_begin();
+    tarn_event event = create(&scene), after = create(&scene);
+    stop(&scene, scene.a);
+    record(&scene, event, scene.a);
+    await(&scene, scene.b, event);
+    record(&scene, after, scene.b);
+    for (int i = 0; i < 10 * EVENTS_AT_REST; i++)
+        expect_complete(&scene, record(&scene, event, NULL));
+    destroy(&scene, event);
+    for (int i = 0; i < 10 * EVENTS_AT_REST; i++) {
+        tarn_event passing = create(&scene);
+        expect_complete(&scene, record(&scene, passing, NULL));
+        destroy(&scene, passing);
+    }
+    expect_pending(&scene, after);
+    let_go(&scene);
+    expect_complete(&scene, after);
+    destroy(&scene, after);
+    scene_end(&scene);
+}
+
+/* The record is done, and its event too, but B has not come to its wait yet. */
+static void a_record_that_is_done_may_still_be_waited_for(void **state)
+{
+    (void)state;
+    struct scene scene = scene_begin();
+    tarn_event event = create(&scene), after = create(&scene);
+    record(&scene, event, scene.a);
+    stop(&scene, scene.b);
+    await(&scene, scene.b, event);
+    record(&scene, after, scene.b);
+    expect_complete(&scene, event);
+    destroy(&scene, event);
+    for (int i = 0; i < 10 * EVENTS_AT_REST; i++) {
+        tarn_event passing = create(&scene);
+        expect_complete(&scene, record(&scene, passing, scene.a));
+        destroy(&scene, passing);
+    }
+    expect_pending(&scene, after);
+    let_go(&scene);
+    expect_complete(&scene, after);
+    destroy(&scene, after);
+    scene_end(&scene);
+}
+
+static void closing_waits_for_what_is_pending(void **state)
+{
+    (void)state;
+    struct scene scene = scene_begin();
+    tarn_event event = create(&scene);
+    for (int i = 0; i < 100; i++) {
+        record(&scene, event, scene.a);
+        await(&scene, scene.b, event);
+        await(&scene, NULL, event);
+    }
+    destroy(&scene, event);
+    scene_end(&scene);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_done_is_used_again),
+        cmocka_unit_test(a_list_that_stands_still_costs_what_is_pending),
+        cmocka_unit_test(taking_one_asks_few_questions),
+        cmocka_unit_test(a_wait_keeps_its_record),
+        cmocka_unit_test(a_record_that_is_done_may_still_be_waited_for),
+        cmocka_unit_test(closing_waits_for_what_is_pending),
+    };
+    return cmocka_run_group_tests_name("Level Zero's events, recycled", tests, NULL, NULL);
+}
