@@ -154,11 +154,10 @@ size_t sim_range_count_locked(void)
 
 /* --- physical objects -------------------------------------------------------------------------- */
 
-/* One that is released is found by its mappings alone. */
+/* A handle that was released is as good as before until the last mapping goes, but for releasing it. */
 static struct physical *physical_of(const sim_physical *handle)
 {
-    struct physical *physical = sim_table_find_locked(&physicals, handle);
-    return physical && !physical->is_released ? physical : NULL;
+    return sim_table_find_locked(&physicals, handle);
 }
 
 static sim_status physical_create_locked(int device, size_t size_bytes, sim_physical **physical_out)
@@ -196,7 +195,7 @@ static void physical_destroy_if_unused_locked(struct physical *physical)
 static sim_status physical_release_locked(const sim_physical *handle)
 {
     struct physical *physical = physical_of(handle);
-    if (!physical) return SIM_STATUS_INVALID_HANDLE;
+    if (!physical || physical->is_released) return SIM_STATUS_INVALID_HANDLE;
     sim_status status = sim_device_check_locked(physical->handle.device);
     if (status == SIM_STATUS_DEVICE_LOST) return status;
     physical->is_released = true;

@@ -146,10 +146,11 @@ static CUresult release(CUmemGenericAllocationHandle handle)
 {
     sim_status status = sim_enter("cuMemRelease");
     if (status == SIM_STATUS_OK) status = sim_physical_release(physical_of(handle));
+    if (status == SIM_STATUS_INVALID_HANDLE) status = SIM_STATUS_INVALID_VALUE;
     return answer(status);
 }
 
-/* A handle that was released: the driver dies here, and so does this. */
+/* Memory that is gone: driver 580 has crashed on its handle, and so does this. */
 static void die_of_stale_handle(CUmemGenericAllocationHandle handle)
 {
     int device;
@@ -158,26 +159,50 @@ static void die_of_stale_handle(CUmemGenericAllocationHandle handle)
         abort();
 }
 
+/* Whether all of the memory is asked for: parts are for other kinds of memory. */
+static bool is_whole(CUmemGenericAllocationHandle handle, size_t size_bytes)
+{
+    int device;
+    size_t whole_bytes;
+    return sim_physical_find(physical_of(handle), &device, &whole_bytes) == SIM_STATUS_OK &&
+           size_bytes == whole_bytes;
+}
+
 static CUresult map(CUdeviceptr pointer, size_t size_bytes, size_t offset_bytes,
                     CUmemGenericAllocationHandle handle, unsigned long long flags)
 {
     sim_status status = sim_enter("cuMemMap");
-    if (status == SIM_STATUS_OK && (flags != 0 || offset_bytes != 0))
-        status = SIM_STATUS_INVALID_VALUE;
+    if (status == SIM_STATUS_OK && flags != 0) status = SIM_STATUS_INVALID_VALUE;
+    if (status == SIM_STATUS_OK) die_of_stale_handle(handle);
+    if (status == SIM_STATUS_OK && (offset_bytes != 0 || !is_whole(handle, size_bytes)))
+        status = SIM_STATUS_NOT_SUPPORTED;
     if (status == SIM_STATUS_OK) {
-        die_of_stale_handle(handle);
         status = sim_map((void *)(uintptr_t)pointer, size_bytes, physical_of(handle), 0);
     }
     return answer(status);
 }
 
-/* To unmap what is not mapped is a success, as driver 580 has it. */
+/* Unmaps what is mapped there, piece by piece. That there is nothing, or gaps, is no failure, as driver
+ * 580 has it; a part of a piece is. */
+static sim_status unmap_pieces(char *address, size_t size_bytes)
+{
+    size_t step_bytes = sim_get_settings().range_granularity_bytes;
+    sim_status status = SIM_STATUS_OK;
+    for (size_t done = 0; status == SIM_STATUS_OK && done < size_bytes; done += step_bytes) {
+        void *start;
+        size_t piece_bytes;
+        if (!sim_mapping_find(address + done, &start, &piece_bytes, NULL)) continue;
+        if (start != address + done || piece_bytes > size_bytes - done)
+            return SIM_STATUS_INVALID_VALUE;
+        status = sim_unmap(start, piece_bytes);
+    }
+    return status;
+}
+
 static CUresult unmap(CUdeviceptr pointer, size_t size_bytes)
 {
-    void *address = (void *)(uintptr_t)pointer;
     sim_status status = sim_enter("cuMemUnmap");
-    if (status == SIM_STATUS_OK && sim_mapping_find(address, NULL, NULL, NULL))
-        status = sim_unmap(address, size_bytes);
+    if (status == SIM_STATUS_OK) status = unmap_pieces((void *)(uintptr_t)pointer, size_bytes);
     return answer(status);
 }
 

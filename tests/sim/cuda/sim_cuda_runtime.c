@@ -6,8 +6,8 @@
  *
  *   - Each thread has a current device, 0 at first. Setting one creates its primary context, as from
  *     CUDA 12 on, and so does every call that needs a context.
- *   - Each thread has a last error. A call that fails overwrites it, NOT_READY included; one that
- *     succeeds leaves it; cudaGetLastError takes it out.
+ *   - Each thread has a last error. A call that fails overwrites it; one that succeeds, or answers that
+ *     work is not ready, leaves it; cudaGetLastError takes it out.
  *   - Without a driver, every answer is cudaErrorInsufficientDriver, that of cudaGetLastError too.
  *   - A stream that is NULL is the current device's. A copy may go to a stream of another device, and
  *     a stream may wait for another device's event; all else on another device's stream is refused.
@@ -92,13 +92,17 @@ cudaError_t sim_cuda_error_of(sim_status status)
     return cudaErrorUnknown;
 }
 
+static cudaError_t answer_error(cudaError_t error)
+{
+    renew_thread();
+    if (error != cudaSuccess && error != cudaErrorNotReady) of_thread.last_error = error;
+    return error;
+}
+
 /* How every function of the runtime ends. */
 static cudaError_t answer(sim_status status)
 {
-    cudaError_t error = sim_cuda_error_of(status);
-    renew_thread();
-    if (error != cudaSuccess) of_thread.last_error = error;
-    return error;
+    return answer_error(sim_cuda_error_of(status));
 }
 
 static bool has_no_driver(void)
@@ -125,21 +129,22 @@ cudaError_t cudaPeekAtLastError(void)
     return of_thread.last_error;
 }
 
-#define RUNTIME_ERRORS(X)             \
-    X(cudaSuccess)                    \
-    X(cudaErrorInvalidValue)          \
-    X(cudaErrorMemoryAllocation)      \
-    X(cudaErrorCudartUnloading)       \
-    X(cudaErrorInsufficientDriver)    \
-    X(cudaErrorNoDevice)              \
-    X(cudaErrorInvalidDevice)         \
-    X(cudaErrorECCUncorrectable)      \
-    X(cudaErrorInvalidResourceHandle) \
-    X(cudaErrorNotReady)              \
-    X(cudaErrorIllegalAddress)        \
-    X(cudaErrorLaunchTimeout)         \
-    X(cudaErrorContextIsDestroyed)    \
-    X(cudaErrorNotSupported)          \
+#define RUNTIME_ERRORS(X)              \
+    X(cudaSuccess)                     \
+    X(cudaErrorInvalidValue)           \
+    X(cudaErrorMemoryAllocation)       \
+    X(cudaErrorCudartUnloading)        \
+    X(cudaErrorInsufficientDriver)     \
+    X(cudaErrorNoDevice)               \
+    X(cudaErrorInvalidDevice)          \
+    X(cudaErrorInvalidMemcpyDirection) \
+    X(cudaErrorECCUncorrectable)       \
+    X(cudaErrorInvalidResourceHandle)  \
+    X(cudaErrorNotReady)               \
+    X(cudaErrorIllegalAddress)         \
+    X(cudaErrorLaunchTimeout)          \
+    X(cudaErrorContextIsDestroyed)     \
+    X(cudaErrorNotSupported)           \
     X(cudaErrorUnknown)
 
 const char *cudaGetErrorName(cudaError_t error)
@@ -335,9 +340,12 @@ cudaError_t cudaHostAlloc(void **address, size_t size_bytes, unsigned flags)
 cudaError_t cudaMallocManaged(void **address, size_t size_bytes, unsigned flags)
 {
     sim_status status = begin("cudaMallocManaged");
-    if (status == SIM_STATUS_OK &&
-        (size_bytes == 0 || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)))
+    if (status == SIM_STATUS_OK && flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)
         status = SIM_STATUS_INVALID_VALUE;
+    if (status == SIM_STATUS_OK && size_bytes == 0) {
+        *address = NULL;
+        return cudaSuccess;
+    }
     if (status == SIM_STATUS_OK) status = alloc(SIM_MEMORY_KIND_SHARED, size_bytes, address);
     return answer(status);
 }
@@ -497,14 +505,24 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
 
 /* --- data --------------------------------------------------------------------------------------- */
 
+/* Memory that the current device may write, as far as is known before the work runs. */
+static bool may_write(const void *address)
+{
+    sim_memory memory;
+    sim_access access = SIM_ACCESS_READ_WRITE;
+    if (!sim_memory_find(address, &memory)) return false;
+    if (memory.is_mapping) sim_get_access(address, current_device(), &access);
+    return access == SIM_ACCESS_READ_WRITE;
+}
+
 cudaError_t cudaMemsetAsync(void *address, int value, size_t size_bytes, cudaStream_t stream)
 {
     unsigned char byte = (unsigned char)value;
-    sim_memory memory;
     sim_status status = begin("cudaMemsetAsync");
     if (status == SIM_STATUS_OK) status = check_stream_is_current(stream);
-    if (status == SIM_STATUS_OK && size_bytes > 0 && !sim_memory_find(address, &memory))
-        status = SIM_STATUS_INVALID_ADDRESS;
+    if (status == SIM_STATUS_WRONG_DEVICE ||
+        (status == SIM_STATUS_OK && size_bytes > 0 && !may_write(address)))
+        status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK)
         status = sim_fill(stream_of(stream), address, &byte, 1, size_bytes);
     return answer(status);
@@ -515,7 +533,7 @@ cudaError_t cudaMemcpyAsync(void *destination, const void *source, size_t size_b
 {
     sim_status status = begin("cudaMemcpyAsync");
     if (status == SIM_STATUS_OK && (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault))
-        status = SIM_STATUS_INVALID_VALUE;
+        return answer_error(cudaErrorInvalidMemcpyDirection);
     if (status == SIM_STATUS_OK)
         status = sim_copy(stream_of(stream), destination, source, size_bytes);
     return answer(status);
