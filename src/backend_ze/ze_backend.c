@@ -116,6 +116,28 @@ static tarn_backend_result get_properties(void *state, tarn_device_properties *p
     return TARN_BACKEND_RESULT_OK;
 }
 
+/* A layer of the loader that is older than the extension refuses it. */
+static tarn_backend_result query_device_memory(const struct tn_ze_device *device,
+                                               tarn_memory_info *info_out)
+{
+    struct tn_ze_device_usablemem_size_ext_properties usable = {
+        .stype = (ze_structure_type_t)TN_ZE_STRUCTURE_TYPE_DEVICE_USABLEMEM_SIZE_EXT_PROPERTIES,
+    };
+    ze_device_properties_t vendor = {
+        .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES,
+        .pNext = &usable,
+    };
+    tarn_backend_result result = tn_ze_result(zeDeviceGetProperties(device->handle, &vendor));
+    if (result.status == TARN_STATUS_INVALID_ARGUMENT) result.status = TARN_STATUS_NOT_SUPPORTED;
+    if (result.status == TARN_STATUS_OK) {
+        *info_out = (tarn_memory_info){
+            .total_bytes = device->memory_bytes,
+            .free_bytes = tn_min((size_t)usable.currUsableMemSize, device->memory_bytes),
+        };
+    }
+    return result;
+}
+
 static tarn_backend_result query_memory(void *state, tarn_memory_info *info_out)
 {
     const struct tn_ze_device *device = state;
@@ -124,21 +146,7 @@ static tarn_backend_result query_memory(void *state, tarn_memory_info *info_out)
         return TARN_BACKEND_RESULT_OK;
     }
     if (!device->tells_usable_memory) return tn_backend_result(TARN_STATUS_NOT_SUPPORTED);
-    struct tn_ze_device_usablemem_size_ext_properties usable = {
-        .stype = (ze_structure_type_t)TN_ZE_STRUCTURE_TYPE_DEVICE_USABLEMEM_SIZE_EXT_PROPERTIES,
-    };
-    ze_device_properties_t vendor = {
-        .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES,
-        .pNext = &usable,
-    };
-    ze_result_t error = zeDeviceGetProperties(device->handle, &vendor);
-    if (error == ZE_RESULT_SUCCESS) {
-        *info_out = (tarn_memory_info){
-            .total_bytes = device->memory_bytes,
-            .free_bytes = tn_min((size_t)usable.currUsableMemSize, device->memory_bytes),
-        };
-    }
-    return tn_ze_result(error);
+    return query_device_memory(device, info_out);
 }
 
 /* --- life -------------------------------------------------------------------------------------- */

@@ -102,6 +102,10 @@ struct tn_ze_device {
 
 tarn_backend_result tn_ze_result(ze_result_t error);
 
+/* Whether a newer function answers that the driver does not have it. A loader that wraps handles says
+ * so in the words for a driver that is gone. */
+bool tn_ze_is_lacking(ze_result_t error);
+
 /* What giving something back answers: when the driver is gone, at the end of the process, there is
  * nothing left to give back, and that is no failure. */
 tarn_backend_result tn_ze_return(tarn_backend_result result);

@@ -2,8 +2,8 @@
 /*
  * ze_driver: drivers and their devices, and the functions that the loader may not have.
  *
- * Initialising is idempotent: the loader gives everybody in the process the same drivers, whoever was
- * first and whichever of the two calls they made.
+ * Initialising again is harmless: the loader gives everybody in the process the same drivers, whoever
+ * was first.
  *
  * Threads: any.
  */
@@ -35,10 +35,9 @@ static void find_function(void *loader, const char *name, void *function_out)
 /* The loader is linked, so it is only found here, never loaded. */
 static struct tn_ze_newer find_newer(void)
 {
-    struct tn_ze_newer newer = { .init_drivers = NULL };
+    struct tn_ze_newer newer = { .device_get_root = NULL };
     void *loader = dlopen("libze_loader.so.1", RTLD_NOW | RTLD_NOLOAD);
     if (!loader) return newer;
-    find_function(loader, "zeInitDrivers", &newer.init_drivers);
     find_function(loader, "zeDeviceGetRootDevice", &newer.device_get_root);
     find_function(loader, "zeDeviceSynchronize", &newer.device_synchronize);
     find_function(loader, "zeCommandListGetDeviceHandle", &newer.list_get_device);
@@ -54,16 +53,11 @@ struct drivers {
     ze_driver_handle_t handles[DRIVER_COUNT_MAX];
 };
 
-static ze_result_t find_drivers(const struct tn_ze_newer *newer, struct drivers *drivers_out)
+/* Newer loaders call zeInit deprecated, in favour of zeInitDrivers. But that finds no driver that is
+ * older than it, which some loaders call a success without naming a driver; zeInit finds them all. */
+static ze_result_t find_drivers(struct drivers *drivers_out)
 {
     drivers_out->count = DRIVER_COUNT_MAX;
-    if (newer->init_drivers) {
-        struct tn_ze_init_driver_type_desc desc = {
-            .stype = (ze_structure_type_t)TN_ZE_STRUCTURE_TYPE_INIT_DRIVER_TYPE_DESC,
-            .flags = TN_ZE_INIT_DRIVER_TYPE_FLAG_GPU,
-        };
-        return newer->init_drivers(&drivers_out->count, drivers_out->handles, &desc);
-    }
     ze_result_t error = zeInit(ZE_INIT_FLAG_GPU_ONLY);
     if (error != ZE_RESULT_SUCCESS) return error;
     return zeDriverGet(&drivers_out->count, drivers_out->handles);
@@ -185,7 +179,7 @@ tarn_status tn_ze_find_device(int number, ze_device_handle_t handle, struct tn_z
     struct tn_ze_place place = { .newer = find_newer() };
     struct search search = { .handle = handle, .number = number };
     struct drivers drivers;
-    ze_result_t error = find_drivers(&place.newer, &drivers);
+    ze_result_t error = find_drivers(&drivers);
     if (error == ZE_RESULT_SUCCESS) error = search_drivers(&search, &drivers, &place.driver);
     if (error != ZE_RESULT_SUCCESS) return fail_to_search(number, error);
     if (!search.found) return fail_to_find(&search);

@@ -8,7 +8,6 @@
  *
  *     1.7    lists that run in order
  *     1.8    whose device a list is for
- *     1.11   drivers by their type
  *     1.14   waiting for a whole device
  *     1.15   counter-based events; how much memory is left
  */
@@ -21,12 +20,6 @@
 
 /* --- functions; each is NULL when the loader does not have it ------------------------------------ */
 
-struct tn_ze_init_driver_type_desc {
-    ze_structure_type_t stype;
-    const void *pNext;
-    uint32_t flags;
-};
-
 struct tn_ze_event_counter_based_desc {
     ze_structure_type_t stype;
     const void *pNext;
@@ -36,8 +29,6 @@ struct tn_ze_event_counter_based_desc {
 };
 
 struct tn_ze_newer {
-    ze_result_t (*init_drivers)(uint32_t *count, ze_driver_handle_t *drivers,
-                                struct tn_ze_init_driver_type_desc *desc);
     ze_result_t (*device_get_root)(ze_device_handle_t device, ze_device_handle_t *root);
     ze_result_t (*device_synchronize)(ze_device_handle_t device);
     ze_result_t (*list_get_device)(ze_command_list_handle_t list, ze_device_handle_t *device);
@@ -53,12 +44,10 @@ struct tn_ze_newer {
 
 enum {
     TN_ZE_COMMAND_QUEUE_FLAG_IN_ORDER = 1 << 1,
-    TN_ZE_INIT_DRIVER_TYPE_FLAG_GPU = 1 << 0,
     TN_ZE_EVENT_COUNTER_BASED_FLAG_IMMEDIATE = 1 << 0,
     TN_ZE_EVENT_COUNTER_BASED_FLAG_HOST_VISIBLE = 1 << 2,
 
     TN_ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXT_DESC = 0x10016,
-    TN_ZE_STRUCTURE_TYPE_INIT_DRIVER_TYPE_DESC = 0x20021,
     TN_ZE_STRUCTURE_TYPE_EVENT_COUNTER_BASED_DESC = 0x2003A,
     TN_ZE_STRUCTURE_TYPE_DEVICE_USABLEMEM_SIZE_EXT_PROPERTIES = 0x20041
 };
@@ -85,13 +74,10 @@ struct tn_ze_device_usablemem_size_ext_properties {
 #ifdef ZE_API_VERSION_CURRENT_M
 #if ZE_API_VERSION_CURRENT_M >= ZE_MAKE_VERSION(1, 15)
 TN_ZE_SAME(ZE_COMMAND_QUEUE_FLAG_IN_ORDER);
-TN_ZE_SAME(ZE_INIT_DRIVER_TYPE_FLAG_GPU);
 TN_ZE_SAME(ZE_EVENT_COUNTER_BASED_FLAG_IMMEDIATE);
 TN_ZE_SAME(ZE_EVENT_COUNTER_BASED_FLAG_HOST_VISIBLE);
-TN_ZE_SAME(ZE_STRUCTURE_TYPE_INIT_DRIVER_TYPE_DESC);
 TN_ZE_SAME(ZE_STRUCTURE_TYPE_EVENT_COUNTER_BASED_DESC);
 TN_ZE_SAME(ZE_STRUCTURE_TYPE_DEVICE_USABLEMEM_SIZE_EXT_PROPERTIES);
-TN_ZE_SAME_FIELD(tn_ze_init_driver_type_desc, ze_init_driver_type_desc_t, flags);
 TN_ZE_SAME_FIELD(tn_ze_event_counter_based_desc, ze_event_counter_based_desc_t, wait);
 TN_ZE_SAME_FIELD(tn_ze_device_usablemem_size_ext_properties,
                  ze_device_usablemem_size_ext_properties_t, currUsableMemSize);

@@ -69,6 +69,11 @@ tarn_backend_result tn_ze_result(ze_result_t error)
     return (tarn_backend_result){ meaning.status, meaning.code, meaning.name };
 }
 
+bool tn_ze_is_lacking(ze_result_t error)
+{
+    return error == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE || error == ZE_RESULT_ERROR_UNINITIALIZED;
+}
+
 tarn_backend_result tn_ze_return(tarn_backend_result result)
 {
     bool is_gone = result.vendor_code == (int)ZE_RESULT_ERROR_UNINITIALIZED;

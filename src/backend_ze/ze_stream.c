@@ -52,7 +52,7 @@ static tarn_backend_result check_device(const struct tn_ze_device *device,
     ze_device_handle_t other, root = NULL;
     if (!device->newer.list_get_device || !device->root) return TARN_BACKEND_RESULT_OK;
     ze_result_t error = device->newer.list_get_device(list, &other);
-    if (error == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE) return TARN_BACKEND_RESULT_OK;
+    if (tn_ze_is_lacking(error)) return TARN_BACKEND_RESULT_OK;
     if (error != ZE_RESULT_SUCCESS || other == device->handle) return tn_ze_result(error);
     error = device->newer.device_get_root(other, &root);
     if (error != ZE_RESULT_SUCCESS) return tn_ze_result(error);
@@ -363,7 +363,7 @@ tarn_backend_result tn_ze_streams_finish(struct tn_ze_device *device)
 {
     if (device->newer.device_synchronize) {
         ze_result_t error = device->newer.device_synchronize(device->handle);
-        if (error != ZE_RESULT_ERROR_UNSUPPORTED_FEATURE) return tn_ze_result(error);
+        if (!tn_ze_is_lacking(error)) return tn_ze_result(error);
     }
     tarn_backend_result result = TARN_BACKEND_RESULT_OK;
     tn_mutex_lock(&device->streams_lock);

@@ -323,19 +323,32 @@ static void a_list_of_the_application_is_a_stream(void **state)
     application_end(&application);
 }
 
-/* Only newer loaders tell whose list it is. */
-static bool loader_tells_whose_list_it_is(void)
+/* Only newer loaders and drivers tell. */
+static bool tells_whose_it_is(ze_command_list_handle_t list)
 {
-    return dlsym(RTLD_DEFAULT, "zeCommandListGetDeviceHandle") != NULL;
+    ze_result_t (*get_device)(ze_command_list_handle_t, ze_device_handle_t *);
+    ze_device_handle_t device;
+    void *entry = dlsym(RTLD_DEFAULT, "zeCommandListGetDeviceHandle");
+    memcpy(&get_device, &entry, sizeof entry);
+    return get_device && get_device(list, &device) == ZE_RESULT_SUCCESS;
+}
+
+/* NULL when there is none of which it is told. */
+static ze_command_list_handle_t make_list_of_last_device(const struct application *application)
+{
+    if (application->device_count < 2) return NULL;
+    ze_command_list_handle_t list =
+        make_list(application, application->devices[application->device_count - 1]);
+    if (!list || tells_whose_it_is(list)) return list;
+    EXPECT_SUCCESS(zeCommandListDestroy(list));
+    return NULL;
 }
 
 static void a_list_of_another_device_is_refused(void **state)
 {
     (void)state;
     struct application application = application_begin();
-    ze_command_list_handle_t list = NULL;
-    if (application.device_count > 1 && loader_tells_whose_list_it_is())
-        list = make_list(&application, application.devices[application.device_count - 1]);
+    ze_command_list_handle_t list = make_list_of_last_device(&application);
     if (!list) {
         application_end(&application);
         print_message("ze: there is no list of another device, or nobody would tell\n");

@@ -31,6 +31,7 @@ enum sim_ze_feature {
     SIM_ZE_USABLE_MEMORY,  /* "usable_memory": how much memory is left */
     SIM_ZE_RELAXED_LIMITS, /* "relaxed_limits": pieces larger than TARN_SIM_ZE_ALLOCATION_MAX */
     SIM_ZE_COUNTERS,       /* "counters": counter-based events */
+    SIM_ZE_NEWER,          /* "newer": all functions of sim_ze_loader.c */
     SIM_ZE_FEATURE_COUNT
 };
 
@@ -42,9 +43,6 @@ size_t sim_ze_allocation_bytes_max(void);
 /* --- answers -------------------------------------------------------------------------------------- */
 
 ze_result_t sim_ze_answer(sim_status status);
-
-/* What zeInit and zeDriverGet do together. */
-ze_result_t sim_ze_init_drivers(uint32_t *count, ze_driver_handle_t *drivers);
 
 /* First in every function but zeInit: sim_enter, and UNINITIALIZED before zeInit. */
 sim_status sim_ze_enter(const char *name);

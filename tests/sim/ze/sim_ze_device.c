@@ -30,7 +30,7 @@ static int the_driver; /* its address is the handle */
 bool sim_ze_has(enum sim_ze_feature feature)
 {
     static const char *const names[SIM_ZE_FEATURE_COUNT] = {
-        "order", "blocking_free", "usable_memory", "relaxed_limits", "counters",
+        "order", "blocking_free", "usable_memory", "relaxed_limits", "counters", "newer",
     };
     if (sim_get_settings().driver == SIM_DRIVER_WITHOUT_EXTRAS && feature != SIM_ZE_USABLE_MEMORY)
         return false;
@@ -110,23 +110,13 @@ ze_result_t zeInit(ze_init_flags_t flags)
     return sim_ze_answer(status);
 }
 
-static ze_result_t give_driver(uint32_t *count, ze_driver_handle_t *drivers)
-{
-    if (*count >= 1 && drivers) drivers[0] = (ze_driver_handle_t)&the_driver;
-    *count = 1;
-    return ZE_RESULT_SUCCESS;
-}
-
-ze_result_t sim_ze_init_drivers(uint32_t *count, ze_driver_handle_t *drivers)
-{
-    is_initialised = true;
-    return give_driver(count, drivers);
-}
-
 ze_result_t zeDriverGet(uint32_t *count, ze_driver_handle_t *drivers)
 {
     sim_status status = sim_ze_enter(__func__);
-    return status == SIM_STATUS_OK ? give_driver(count, drivers) : sim_ze_answer(status);
+    if (status != SIM_STATUS_OK) return sim_ze_answer(status);
+    if (*count >= 1 && drivers) drivers[0] = (ze_driver_handle_t)&the_driver;
+    *count = 1;
+    return ZE_RESULT_SUCCESS;
 }
 
 static sim_status enter_driver(const char *name, ze_driver_handle_t driver)
