@@ -75,6 +75,19 @@ static tarn_backend_result map(const struct tn_ze_device *device, void *address,
     return TARN_BACKEND_RESULT_OK;
 }
 
+/* Asked before each unmapping: Intel's driver calls unmapping what is not mapped a success, and then
+ * the memory would be destroyed that is mapped elsewhere, or was destroyed before. */
+static tarn_backend_result check_mapped(const struct tn_ze_device *device, const void *address)
+{
+    ze_memory_allocation_properties_t properties = {
+        .stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES,
+    };
+    ze_result_t error = zeMemGetAllocProperties(device->context, address, &properties, NULL);
+    if (error != ZE_RESULT_SUCCESS) return tn_ze_result(error);
+    bool is_mapped = properties.type != ZE_MEMORY_TYPE_UNKNOWN;
+    return tn_backend_result(is_mapped ? TARN_STATUS_OK : TARN_STATUS_INVALID_ARGUMENT);
+}
+
 /* When the memory cannot be given back it is mapped again, so that nothing has changed. */
 static tarn_backend_result unmap(const struct tn_ze_device *device, void *address,
                                  size_t size_bytes, ze_physical_mem_handle_t physical)
@@ -109,6 +122,7 @@ tarn_backend_result tn_ze_range_unmap(void *state, void *address, size_t size_by
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
 
     tarn_backend_result result = tn_ze_streams_finish(device);
+    if (result.status == TARN_STATUS_OK) result = check_mapped(device, address);
     if (result.status == TARN_STATUS_OK) result = unmap(device, address, size_bytes, mapping);
     return tn_ze_return(result);
 }
