@@ -3,8 +3,8 @@
  * sim_ze_driver: what a loader asks a driver for: its functions, in tables.
  *
  * The 1.8 loader wants all tables that are not experimental, 46 of them, and takes no driver that lacks
- * one. A function that a table leaves out is an error code to the caller. Headers of this library may be
- * older than the loader, whose tables are then longer; it clears them before it asks.
+ * one. A function that a table leaves out is an error code to the caller. Loaders that are newer than
+ * these headers have longer tables; what is beyond the headers is left as the loader has it.
  */
 #include <string.h>
 
@@ -16,53 +16,58 @@
 
 /* --- what there is -------------------------------------------------------------------------------- */
 
-static ze_result_t check_version(ze_api_version_t version)
+/* A loader that is older than these headers has less room for a table than they say. */
+static bool begin(ze_api_version_t version, void *table, size_t table_bytes)
 {
-    return ZE_MAJOR_VERSION(version) == 1 ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_UNSUPPORTED_VERSION;
+    if (ZE_MAJOR_VERSION(version) != ZE_MAJOR_VERSION(ZE_API_VERSION_CURRENT) ||
+        version < ZE_API_VERSION_CURRENT)
+        return false;
+    memset(table, 0, table_bytes);
+    return true;
 }
 
 ze_result_t zeGetGlobalProcAddrTable(ze_api_version_t version, ze_global_dditable_t *table)
 {
-    memset(table, 0, sizeof *table);
+    if (!begin(version, table, sizeof *table)) return ZE_RESULT_ERROR_UNSUPPORTED_VERSION;
     table->pfnInit = zeInit;
-    return check_version(version);
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeGetDriverProcAddrTable(ze_api_version_t version, ze_driver_dditable_t *table)
 {
-    memset(table, 0, sizeof *table);
+    if (!begin(version, table, sizeof *table)) return ZE_RESULT_ERROR_UNSUPPORTED_VERSION;
     table->pfnGet = zeDriverGet;
     table->pfnGetApiVersion = zeDriverGetApiVersion;
     table->pfnGetProperties = zeDriverGetProperties;
     table->pfnGetExtensionProperties = zeDriverGetExtensionProperties;
-    return check_version(version);
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeGetDeviceProcAddrTable(ze_api_version_t version, ze_device_dditable_t *table)
 {
-    memset(table, 0, sizeof *table);
+    if (!begin(version, table, sizeof *table)) return ZE_RESULT_ERROR_UNSUPPORTED_VERSION;
     table->pfnGet = zeDeviceGet;
     table->pfnGetSubDevices = zeDeviceGetSubDevices;
     table->pfnGetProperties = zeDeviceGetProperties;
     table->pfnGetMemoryProperties = zeDeviceGetMemoryProperties;
     table->pfnGetMemoryAccessProperties = zeDeviceGetMemoryAccessProperties;
     table->pfnGetCommandQueueGroupProperties = zeDeviceGetCommandQueueGroupProperties;
-    return check_version(version);
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeGetContextProcAddrTable(ze_api_version_t version, ze_context_dditable_t *table)
 {
-    memset(table, 0, sizeof *table);
+    if (!begin(version, table, sizeof *table)) return ZE_RESULT_ERROR_UNSUPPORTED_VERSION;
     table->pfnCreate = zeContextCreate;
     table->pfnDestroy = zeContextDestroy;
     table->pfnMakeMemoryResident = zeContextMakeMemoryResident;
-    return check_version(version);
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeGetCommandListProcAddrTable(ze_api_version_t version,
                                           ze_command_list_dditable_t *table)
 {
-    memset(table, 0, sizeof *table);
+    if (!begin(version, table, sizeof *table)) return ZE_RESULT_ERROR_UNSUPPORTED_VERSION;
     table->pfnCreateImmediate = zeCommandListCreateImmediate;
     table->pfnDestroy = zeCommandListDestroy;
     table->pfnAppendBarrier = zeCommandListAppendBarrier;
@@ -70,32 +75,32 @@ ze_result_t zeGetCommandListProcAddrTable(ze_api_version_t version,
     table->pfnAppendWaitOnEvents = zeCommandListAppendWaitOnEvents;
     table->pfnAppendMemoryFill = zeCommandListAppendMemoryFill;
     table->pfnAppendMemoryCopy = zeCommandListAppendMemoryCopy;
-    return check_version(version);
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeGetEventPoolProcAddrTable(ze_api_version_t version, ze_event_pool_dditable_t *table)
 {
-    memset(table, 0, sizeof *table);
+    if (!begin(version, table, sizeof *table)) return ZE_RESULT_ERROR_UNSUPPORTED_VERSION;
     table->pfnCreate = zeEventPoolCreate;
     table->pfnDestroy = zeEventPoolDestroy;
-    return check_version(version);
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeGetEventProcAddrTable(ze_api_version_t version, ze_event_dditable_t *table)
 {
-    memset(table, 0, sizeof *table);
+    if (!begin(version, table, sizeof *table)) return ZE_RESULT_ERROR_UNSUPPORTED_VERSION;
     table->pfnCreate = zeEventCreate;
     table->pfnDestroy = zeEventDestroy;
     table->pfnHostSignal = zeEventHostSignal;
     table->pfnHostReset = zeEventHostReset;
     table->pfnHostSynchronize = zeEventHostSynchronize;
     table->pfnQueryStatus = zeEventQueryStatus;
-    return check_version(version);
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeGetMemProcAddrTable(ze_api_version_t version, ze_mem_dditable_t *table)
 {
-    memset(table, 0, sizeof *table);
+    if (!begin(version, table, sizeof *table)) return ZE_RESULT_ERROR_UNSUPPORTED_VERSION;
     table->pfnAllocDevice = zeMemAllocDevice;
     table->pfnAllocHost = zeMemAllocHost;
     table->pfnAllocShared = zeMemAllocShared;
@@ -103,37 +108,37 @@ ze_result_t zeGetMemProcAddrTable(ze_api_version_t version, ze_mem_dditable_t *t
     table->pfnFreeExt = zeMemFreeExt;
     table->pfnGetAllocProperties = zeMemGetAllocProperties;
     table->pfnGetAddressRange = zeMemGetAddressRange;
-    return check_version(version);
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeGetVirtualMemProcAddrTable(ze_api_version_t version, ze_virtual_mem_dditable_t *table)
 {
-    memset(table, 0, sizeof *table);
+    if (!begin(version, table, sizeof *table)) return ZE_RESULT_ERROR_UNSUPPORTED_VERSION;
     table->pfnQueryPageSize = zeVirtualMemQueryPageSize;
     table->pfnReserve = zeVirtualMemReserve;
     table->pfnFree = zeVirtualMemFree;
     table->pfnMap = zeVirtualMemMap;
     table->pfnUnmap = zeVirtualMemUnmap;
     table->pfnSetAccessAttribute = zeVirtualMemSetAccessAttribute;
-    return check_version(version);
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeGetPhysicalMemProcAddrTable(ze_api_version_t version,
                                           ze_physical_mem_dditable_t *table)
 {
-    memset(table, 0, sizeof *table);
+    if (!begin(version, table, sizeof *table)) return ZE_RESULT_ERROR_UNSUPPORTED_VERSION;
     table->pfnCreate = zePhysicalMemCreate;
     table->pfnDestroy = zePhysicalMemDestroy;
-    return check_version(version);
+    return ZE_RESULT_SUCCESS;
 }
 
 /* --- what there is not ----------------------------------------------------------------------------- */
 
-#define EMPTY_TABLE(function, type)                                         \
-    ze_result_t function(ze_api_version_t version, __typeof__(type) *table) \
-    {                                                                       \
-        memset(table, 0, sizeof *table);                                    \
-        return check_version(version);                                      \
+#define EMPTY_TABLE(function, type)                                               \
+    ze_result_t function(ze_api_version_t version, __typeof__(type) *table)       \
+    {                                                                             \
+        bool is_good = begin(version, table, sizeof *table);                      \
+        return is_good ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_UNSUPPORTED_VERSION; \
     }
 
 EMPTY_TABLE(zeGetCommandQueueProcAddrTable, ze_command_queue_dditable_t)
