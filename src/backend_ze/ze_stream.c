@@ -132,13 +132,22 @@ static struct tn_ze_stream **stream_link_locked(struct tn_ze_device *device,
     return link;
 }
 
-/* The vendor's destroy does not wait. Whether the work failed or not, the stream goes; when the
- * vendor refuses that, it stays. Until it is gone others who wait for all streams must find it. */
+/* Want of memory, which passes, kept the host from waiting, and the work goes on. */
+static bool may_wait_later(tarn_backend_result result)
+{
+    return result.status == TARN_STATUS_OUT_OF_MEMORY ||
+           result.status == TARN_STATUS_OUT_OF_HOST_MEMORY;
+}
+
+/* The vendor's destroy does not wait. Whether the work failed or not, the stream goes; when there was
+ * no memory to wait, or the vendor refuses, it stays. Until it is gone others who wait for all streams
+ * must find it. */
 static tarn_backend_result stream_destroy_locked(struct tn_ze_device *device,
                                                  struct tn_ze_stream **link)
 {
     struct tn_ze_stream *stream = *link;
     tarn_backend_result worked = stream_finish(device, stream);
+    if (may_wait_later(worked)) return worked;
     tarn_backend_result destroyed = tn_ze_return(tn_ze_result(zeCommandListDestroy(stream->list)));
     if (destroyed.status != TARN_STATUS_OK) return destroyed;
     *link = stream->next;

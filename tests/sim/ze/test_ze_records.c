@@ -280,6 +280,39 @@ static void closing_waits_for_what_is_pending(void **state)
     scene_end(&scene);
 }
 
+/* --- a stream that cannot be waited for ---------------------------------------------------------- */
+
+/* What is submitted may not be pulled away under the device: who cannot wait now may be able to later. */
+static void a_stream_that_cannot_be_waited_for_stays(void **state)
+{
+    (void)state;
+    const struct {
+        sim_status cause;
+        tarn_status status;
+    } rows[] = { { SIM_STATUS_OUT_OF_MEMORY, TARN_STATUS_OUT_OF_MEMORY },
+                 { SIM_STATUS_OUT_OF_HOST_MEMORY, TARN_STATUS_OUT_OF_HOST_MEMORY } };
+    const char *const calls[] = { "zeCommandListAppendBarrier", "zeEventHostSynchronize" };
+    struct scene scene = scene_begin();
+    tarn_event event = create(&scene);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (size_t k = 0; k < sizeof calls / sizeof *calls; k++) {
+            tarn_stream stream;
+            EXPECT_OK(scene.operations->stream_create(scene.state, &stream));
+            record(&scene, event, stream);
+            size_t stream_count = sim_alive(SIM_THING_STREAM);
+            sim_fail_calls(calls[k], 1, 1, rows[i].cause);
+            assert_int_equal(scene.operations->stream_destroy(scene.state, stream).status,
+                             rows[i].status);
+            assert_int_equal(sim_alive(SIM_THING_STREAM), stream_count);
+            EXPECT_OK(scene.operations->stream_destroy(scene.state, stream));
+            assert_in_range(sim_alive(SIM_THING_STREAM), 0, stream_count - 1);
+            expect_complete(&scene, event);
+        }
+    }
+    destroy(&scene, event);
+    scene_end(&scene);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -289,6 +322,7 @@ int main(void)
         cmocka_unit_test(a_wait_keeps_its_record),
         cmocka_unit_test(a_record_that_is_done_may_still_be_waited_for),
         cmocka_unit_test(closing_waits_for_what_is_pending),
+        cmocka_unit_test(a_stream_that_cannot_be_waited_for_stays),
     };
     return cmocka_run_group_tests_name("Level Zero's events, recycled", tests, NULL, NULL);
 }
