@@ -215,6 +215,24 @@ static void taking_one_asks_few_questions(void **state)
     scene_end(&scene);
 }
 
+/* A stream has an event of its own, to wait for it. */
+static void a_stream_gives_its_event_back(void **state)
+{
+    (void)state;
+    struct scene scene = scene_begin();
+    for (int round = 0; round < ROUND_COUNT; round++) {
+        tarn_stream stream = NULL;
+        EXPECT_OK(scene.operations->stream_create(scene.state, &stream));
+        EXPECT_OK(scene.operations->stream_destroy(scene.state, stream));
+        sim_fail_calls("zeCommandListCreateImmediate", 1, 1, SIM_STATUS_UNKNOWN);
+        assert_int_equal(scene.operations->stream_create(scene.state, &stream).status,
+                         TARN_STATUS_VENDOR_ERROR);
+        sim_forget_faults();
+    }
+    assert_in_range(event_count(), 1, EVENTS_AT_REST);
+    scene_end(&scene);
+}
+
 /* --- when they may be used again --------------------------------------------------------------- */
 
 /* B waits for the first record. That the event moves on, and others come and go, does not let B go. */
@@ -319,6 +337,7 @@ int main(void)
         cmocka_unit_test(what_is_done_is_used_again),
         cmocka_unit_test(a_list_that_stands_still_costs_what_is_pending),
         cmocka_unit_test(taking_one_asks_few_questions),
+        cmocka_unit_test(a_stream_gives_its_event_back),
         cmocka_unit_test(a_wait_keeps_its_record),
         cmocka_unit_test(a_record_that_is_done_may_still_be_waited_for),
         cmocka_unit_test(closing_waits_for_what_is_pending),
