@@ -133,7 +133,8 @@ static CUresult check_mapped(const struct tn_cuda_call *call)
                                                       pointer_of(call));
 }
 
-/* When the memory cannot be given back it is mapped again, so that nothing has changed. */
+/* When the memory cannot be given back it is mapped again, so that nothing has changed; but not when the
+ * mapping is none, which the driver does not survive. */
 static tarn_backend_result make_range_unmap(struct tn_cuda_call *call)
 {
     const struct tn_cuda_driver *driver = &call->device->driver;
@@ -143,7 +144,7 @@ static tarn_backend_result make_range_unmap(struct tn_cuda_call *call)
     if (error == CUDA_SUCCESS) error = driver->unmap(pointer_of(call), call->size_bytes);
     if (error != CUDA_SUCCESS) return tn_cuda_driver_result(call->device, error);
     error = driver->release(call->mapping);
-    if (error != CUDA_SUCCESS) map_memory(call);
+    if (error != CUDA_SUCCESS && error != CUDA_ERROR_INVALID_VALUE) map_memory(call);
     return tn_cuda_driver_result(call->device, error);
 }
 

@@ -136,7 +136,8 @@ tarn_backend_result tn_hip_range_map(void *state, void *address, size_t size_byt
     return result;
 }
 
-/* When the memory cannot be given back it is mapped again, so that nothing has changed. */
+/* When the memory cannot be given back it is mapped again, so that nothing has changed; but not when the
+ * mapping is none. */
 static tarn_backend_result make_range_unmap(struct tn_hip_call *call)
 {
     tarn_backend_result result = tn_hip_result(hipDeviceSynchronize());
@@ -145,7 +146,7 @@ static tarn_backend_result make_range_unmap(struct tn_hip_call *call)
     if (error == hipSuccess) error = hipMemUnmap(call->address, call->size_bytes);
     if (error != hipSuccess) return tn_hip_result(error);
     error = hipMemRelease(call->mapping);
-    if (error != hipSuccess) (void)map_memory(call);
+    if (error != hipSuccess && error != hipErrorInvalidValue) (void)map_memory(call);
     return tn_hip_result(error);
 }
 

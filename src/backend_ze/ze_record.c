@@ -268,7 +268,7 @@ tarn_backend_result tn_ze_record_await(struct tn_ze_device *device, ze_command_l
                                        struct tn_ze_record *awaited)
 {
     if (is_counter_based(device)) return append_barrier(list, NULL, awaited->event);
-    struct tn_ze_record *wait;
+    struct tn_ze_record *wait = NULL;
     tarn_backend_result result = tn_ze_record_take(device, &wait);
     if (result.status != TARN_STATUS_OK) return result;
 
@@ -318,7 +318,7 @@ tarn_backend_result tn_ze_record_synchronize(struct tn_ze_device *device,
 /* A loader may have counter-based events and the driver not, which the first one shows. It is kept. */
 tarn_backend_result tn_ze_records_init(struct tn_ze_device *device)
 {
-    struct tn_ze_record *record;
+    struct tn_ze_record *record = NULL;
     if (!device->lists_are_in_order) device->newer.event_counter_based_create = NULL;
     if (!is_counter_based(device)) return TARN_BACKEND_RESULT_OK;
     tarn_backend_result result = tn_ze_record_take(device, &record);
