@@ -88,20 +88,26 @@ static tarn_backend_result acquire(void *state, size_t size_bytes, void **addres
     return tn_ze_result_of_acquire(error, device->properties.kind);
 }
 
-/* Where it can, the driver waits for the work on this memory and gives it back before the call
- * returns, so that what is asked for next can have it. */
+/* The driver waits for the work on this memory, and gives it back before the call returns, so that what is
+ * asked for next can have it. */
+static ze_result_t free_when_idle(const struct tn_ze_device *device, void *address)
+{
+    const ze_memory_free_ext_desc_t desc = {
+        .stype = ZE_STRUCTURE_TYPE_MEMORY_FREE_EXT_DESC,
+        .freePolicy = ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE,
+    };
+    if (!device->extensions.memory_free_policies) return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+    return zeMemFreeExt(device->context, &desc, address);
+}
+
 static tarn_backend_result release(void *state, void *address, size_t size_bytes)
 {
     struct tn_ze_device *device = state;
     tarn_status status = tn_backend_check_release(address, size_bytes);
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
-    if (device->frees_when_idle) {
-        const ze_memory_free_ext_desc_t desc = {
-            .stype = ZE_STRUCTURE_TYPE_MEMORY_FREE_EXT_DESC,
-            .freePolicy = ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE,
-        };
-        return tn_ze_return(tn_ze_result(zeMemFreeExt(device->context, &desc, address)));
-    }
+    ze_result_t error = free_when_idle(device, address);
+    if (!tn_ze_is_lacking(error)) return tn_ze_result(error);
+
     tarn_backend_result result = tn_ze_streams_finish(device);
     if (result.status == TARN_STATUS_OK) result = tn_ze_result(zeMemFree(device->context, address));
     return tn_ze_return(result);
@@ -145,7 +151,7 @@ static tarn_backend_result query_memory(void *state, tarn_memory_info *info_out)
         *info_out = tn_system_memory_info();
         return TARN_BACKEND_RESULT_OK;
     }
-    if (!device->tells_usable_memory) return tn_backend_result(TARN_STATUS_NOT_SUPPORTED);
+    if (!device->extensions.usable_memory) return tn_backend_result(TARN_STATUS_NOT_SUPPORTED);
     return query_device_memory(device, info_out);
 }
 
@@ -158,6 +164,7 @@ static void close_device(void *state)
     if (device->owns_context) zeContextDestroy(device->context);
     tn_mutex_fini(&device->streams_lock);
     tn_mutex_fini(&device->lock);
+    tn_host_memory_free(device->mappings.items);
     tn_host_memory_free(device);
 }
 
@@ -244,18 +251,10 @@ static ze_result_t find_queue_group(struct tn_ze_device *device)
 
 static ze_result_t find_driver(struct tn_ze_device *device)
 {
-    ze_driver_memory_free_ext_properties_t freeing = {
-        .stype = ZE_STRUCTURE_TYPE_DRIVER_MEMORY_FREE_EXT_PROPERTIES,
-    };
-    ze_driver_properties_t vendor = {
-        .stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES,
-        .pNext = &freeing,
-    };
+    ze_driver_properties_t vendor = { .stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES };
     ze_api_version_t version = ZE_API_VERSION_1_0;
     ze_result_t error = zeDriverGetProperties(device->driver, &vendor);
     if (error == ZE_RESULT_SUCCESS) error = zeDriverGetApiVersion(device->driver, &version);
-    device->frees_when_idle =
-        (freeing.freePolicies & ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE) != 0;
     device->lists_are_in_order = (int)version >= TN_ZE_API_VERSION_WITH_ORDER;
     device->properties.driver_version = (int)vendor.driverVersion;
     device->properties.runtime_version = (int)version;
@@ -272,37 +271,31 @@ static void find_root(struct tn_ze_device *device)
     device->root = root ? root : device->handle;
 }
 
-/* The limits as two extensions name them, the newer of which drivers have yet to learn. */
-static const ze_relaxed_allocation_limits_exp_desc_t relaxed_exp = {
-    .stype = ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC,
-    .flags = ZE_RELAXED_ALLOCATION_LIMITS_EXP_FLAG_MAX_SIZE,
-};
-static const ze_relaxed_allocation_limits_exp_desc_t relaxed_ext = {
-    .stype = (ze_structure_type_t)TN_ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXT_DESC,
-    .flags = ZE_RELAXED_ALLOCATION_LIMITS_EXP_FLAG_MAX_SIZE,
-};
-
-static tarn_backend_result relax_limits(struct tn_ze_device *device)
+/* What goes with allocations beyond the limit, as two extensions name it. Intel's driver knows the older
+ * one alone. NULL: the driver has neither. */
+static const void *relaxed_limits(const struct tn_ze_extensions *extensions)
 {
-    bool has;
-    tarn_backend_result result =
-        tn_ze_has_extension(device->driver, ZE_RELAXED_ALLOCATION_LIMITS_EXP_NAME, &has);
-    if (result.status != TARN_STATUS_OK) return result;
-    device->allocation_extension = &relaxed_exp;
-    if (has) return TARN_BACKEND_RESULT_OK;
-
-    result = tn_ze_has_extension(device->driver, TN_ZE_RELAXED_ALLOCATION_LIMITS_EXT_NAME, &has);
-    if (result.status != TARN_STATUS_OK) return result;
-    device->allocation_extension = &relaxed_ext;
-    return has ? TARN_BACKEND_RESULT_OK : tn_ze_result(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
+    static const ze_relaxed_allocation_limits_exp_desc_t exp = {
+        .stype = ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC,
+        .flags = ZE_RELAXED_ALLOCATION_LIMITS_EXP_FLAG_MAX_SIZE,
+    };
+    static const ze_relaxed_allocation_limits_exp_desc_t ext = {
+        .stype = (ze_structure_type_t)TN_ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXT_DESC,
+        .flags = ZE_RELAXED_ALLOCATION_LIMITS_EXP_FLAG_MAX_SIZE,
+    };
+    if (extensions->relaxed_limits_exp) return &exp;
+    return extensions->relaxed_limits_ext ? &ext : NULL;
 }
 
-static tarn_backend_result find_extensions(struct tn_ze_device *device, bool has_relaxed_limits)
+/* A driver that lists the policies of freeing may report none, and have them all the same: Intel's
+ * does. */
+static tarn_backend_result find_extensions(struct tn_ze_device *device, bool wants_relaxed_limits)
 {
-    tarn_backend_result result = tn_ze_has_extension(
-        device->driver, TN_ZE_DEVICE_USABLEMEM_SIZE_EXT_NAME, &device->tells_usable_memory);
-    if (result.status != TARN_STATUS_OK || !has_relaxed_limits) return result;
-    return relax_limits(device);
+    tarn_backend_result result = tn_ze_find_extensions(device->driver, &device->extensions);
+    if (result.status != TARN_STATUS_OK || !wants_relaxed_limits) return result;
+    device->allocation_extension = relaxed_limits(&device->extensions);
+    return device->allocation_extension ? result
+                                        : tn_ze_result(ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
 }
 
 static ze_result_t find_properties(struct tn_ze_device *device, tarn_memory_kind kind)
@@ -335,11 +328,11 @@ static ze_result_t find_context(struct tn_ze_device *device, ze_context_handle_t
 
 /* What is asked in turn, nothing of which has to be given back. */
 static tarn_backend_result find_out(struct tn_ze_device *device, tarn_memory_kind kind,
-                                    bool has_relaxed_limits)
+                                    bool wants_relaxed_limits)
 {
     ze_result_t error = find_driver(device);
     if (error != ZE_RESULT_SUCCESS) return tn_ze_result(error);
-    tarn_backend_result result = find_extensions(device, has_relaxed_limits);
+    tarn_backend_result result = find_extensions(device, wants_relaxed_limits);
     if (result.status != TARN_STATUS_OK) return result;
     error = find_memory(device);
     if (error == ZE_RESULT_SUCCESS) error = find_properties(device, kind);

@@ -34,6 +34,14 @@ struct tn_ze_place {
     struct tn_ze_newer newer;
 };
 
+/* Extensions of the driver. */
+struct tn_ze_extensions {
+    bool memory_free_policies;
+    bool usable_memory;
+    bool relaxed_limits_exp;
+    bool relaxed_limits_ext;
+};
+
 /*
  * A place in a list's order: one of the vendor's events, which such a place uses up. It is recycled
  * when nobody refers to it any more and the device is through with it.
@@ -66,6 +74,19 @@ struct tn_ze_records {
     unsigned pending_count; /* of the retired ones, when they were last asked after */
 };
 
+/* What is mapped into ranges. */
+struct tn_ze_mapping {
+    uintptr_t start;
+    size_t size_bytes;
+    ze_physical_mem_handle_t physical; /* NULL while somebody maps or unmaps it */
+};
+
+struct tn_ze_mappings {
+    struct tn_ze_mapping *items; /* by address; none overlap */
+    uint32_t count;
+    uint32_t capacity;
+};
+
 /* A list that the backend made. */
 struct tn_ze_stream {
     struct tn_ze_stream *next;
@@ -84,8 +105,7 @@ struct tn_ze_device {
     char name[ZE_MAX_DEVICE_NAME];
     tarn_device_properties properties;
     size_t memory_bytes;
-    bool tells_usable_memory;
-    bool frees_when_idle;             /* the driver waits by itself for work on what is freed */
+    struct tn_ze_extensions extensions;
     const void *allocation_extension; /* goes with each allocation; NULL: none */
     struct tn_ze_newer newer;
     uint32_t queue_group;
@@ -96,6 +116,7 @@ struct tn_ze_device {
 
     struct tn_mutex lock; /* guards what follows, and the records of events */
     struct tn_ze_records records;
+    struct tn_ze_mappings mappings;
 };
 
 /* --- ze_status.c ------------------------------------------------------------------------------- */
@@ -119,8 +140,9 @@ tarn_backend_result tn_ze_result_of_acquire(ze_result_t error, tarn_memory_kind 
 /* Finds the device with that handle or, when it is NULL, that number. */
 tarn_status tn_ze_find_device(int number, ze_device_handle_t handle, struct tn_ze_place *place_out);
 
-/* Whether the driver lists the extension. Asked while the backend is opened. */
-tarn_backend_result tn_ze_has_extension(ze_driver_handle_t driver, const char *name, bool *has_out);
+/* What the driver lists. Asked while the backend is opened. */
+tarn_backend_result tn_ze_find_extensions(ze_driver_handle_t driver,
+                                          struct tn_ze_extensions *extensions_out);
 
 /* --- ze_range.c, in the order of the operations table; `state` is a tn_ze_device --------------- */
 

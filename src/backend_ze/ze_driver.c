@@ -63,21 +63,33 @@ static ze_result_t find_drivers(struct drivers *drivers_out)
     return zeDriverGet(&drivers_out->count, drivers_out->handles);
 }
 
-tarn_backend_result tn_ze_has_extension(ze_driver_handle_t driver, const char *name, bool *has_out)
+static bool has_name(const ze_driver_extension_properties_t *extensions, uint32_t count,
+                     const char *name)
+{
+    uint32_t i = 0;
+    while (i < count && strcmp(extensions[i].name, name) != 0)
+        i++;
+    return i < count;
+}
+
+tarn_backend_result tn_ze_find_extensions(ze_driver_handle_t driver,
+                                          struct tn_ze_extensions *extensions_out)
 {
     uint32_t count = 0;
     ze_result_t error = zeDriverGetExtensionProperties(driver, &count, NULL);
     if (error != ZE_RESULT_SUCCESS) return tn_ze_result(error);
-    *has_out = false;
-    if (count == 0) return TARN_BACKEND_RESULT_OK;
-    ze_driver_extension_properties_t *extensions =
-        tn_host_memory_alloc_zeroed(count * sizeof *extensions);
-    if (!extensions) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
+    /* One more, since there may be none. */
+    ze_driver_extension_properties_t *all = tn_host_memory_alloc_zeroed((count + 1) * sizeof *all);
+    if (!all) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
 
-    error = zeDriverGetExtensionProperties(driver, &count, extensions);
-    for (uint32_t i = 0; error == ZE_RESULT_SUCCESS && i < count; i++)
-        *has_out = *has_out || strcmp(extensions[i].name, name) == 0;
-    tn_host_memory_free(extensions);
+    if (count > 0) error = zeDriverGetExtensionProperties(driver, &count, all);
+    *extensions_out = (struct tn_ze_extensions){
+        .memory_free_policies = has_name(all, count, ZE_MEMORY_FREE_POLICIES_EXT_NAME),
+        .usable_memory = has_name(all, count, TN_ZE_DEVICE_USABLEMEM_SIZE_EXT_NAME),
+        .relaxed_limits_exp = has_name(all, count, ZE_RELAXED_ALLOCATION_LIMITS_EXP_NAME),
+        .relaxed_limits_ext = has_name(all, count, TN_ZE_RELAXED_ALLOCATION_LIMITS_EXT_NAME),
+    };
+    tn_host_memory_free(all);
     return tn_ze_result(error);
 }
 

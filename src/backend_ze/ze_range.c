@@ -7,16 +7,114 @@
  * ze_physical_mem_handle_t. Pages are as large as the size that is asked for makes them, so the
  * granularity is what the largest sizes have.
  *
+ * Intel's driver does not notice when memory is mapped over other memory, when what is unmapped is not
+ * mapped, or when a range is given up with something in it. So what is mapped is noted here.
+ *
  * Not every driver that has the calls can map, and one that cannot says so late. So a range is tried out
  * when the backend is opened, and a driver that fails has none.
  *
- * Cost: that of the vendor's calls. Unmap waits until the work is done that the backend can wait for.
- * Threads: any; the vendor does the locking.
+ * Cost: that of the vendor's calls, and moving the notes of what is mapped behind. Unmap waits until the
+ * work is done that the backend can wait for.
+ * Threads: any; the notes are under the device's lock, the vendor's calls are not.
  */
 #include "ze_device.h"
 
+#include <string.h>
+
 #include "../backend_common/operation.h"
 #include "../base/arith.h"
+#include "../base/host_memory.h"
+
+/* --- what is mapped ---------------------------------------------------------------------------- */
+
+/* The first mapping that starts at the address or after it. */
+static uint32_t mapping_from_locked(const struct tn_ze_mappings *mappings, uintptr_t address)
+{
+    uint32_t first = 0, count = mappings->count;
+    while (count > 0) {
+        uint32_t half = count / 2;
+        if (mappings->items[first + half].start < address) {
+            first += half + 1;
+            count -= half + 1;
+        } else {
+            count = half;
+        }
+    }
+    return first;
+}
+
+static bool is_mapped_locked(const struct tn_ze_mappings *mappings, uintptr_t start,
+                             size_t size_bytes)
+{
+    uint32_t next = mapping_from_locked(mappings, start);
+    const struct tn_ze_mapping *items = mappings->items;
+    return (next < mappings->count && items[next].start - start < size_bytes) ||
+           (next > 0 && start - items[next - 1].start < items[next - 1].size_bytes);
+}
+
+static tarn_status mapping_insert_locked(struct tn_ze_mappings *mappings, uintptr_t start,
+                                         size_t size_bytes)
+{
+    if (is_mapped_locked(mappings, start, size_bytes)) return TARN_STATUS_INVALID_ARGUMENT;
+    if (!tn_host_memory_grow_array((void **)&mappings->items, &mappings->capacity, mappings->count,
+                                   mappings->count + 1, sizeof *mappings->items))
+        return TARN_STATUS_OUT_OF_HOST_MEMORY;
+    uint32_t place = mapping_from_locked(mappings, start);
+    struct tn_ze_mapping *item = &mappings->items[place];
+    memmove(item + 1, item, (mappings->count - place) * sizeof *item);
+    *item = (struct tn_ze_mapping){ .start = start, .size_bytes = size_bytes };
+    mappings->count++;
+    return TARN_STATUS_OK;
+}
+
+/* Takes the place, so that nobody else maps there meanwhile. */
+static tarn_status mapping_begin(struct tn_ze_device *device, const void *address,
+                                 size_t size_bytes)
+{
+    tn_mutex_lock(&device->lock);
+    tarn_status status = mapping_insert_locked(&device->mappings, (uintptr_t)address, size_bytes);
+    tn_mutex_unlock(&device->lock);
+    return status;
+}
+
+/* What is mapped there from now on; NULL: nothing. */
+static void mapping_end(struct tn_ze_device *device, const void *address,
+                        ze_physical_mem_handle_t physical)
+{
+    tn_mutex_lock(&device->lock);
+    struct tn_ze_mappings *mappings = &device->mappings;
+    uint32_t place = mapping_from_locked(mappings, (uintptr_t)address);
+    struct tn_ze_mapping *item = &mappings->items[place];
+    item->physical = physical;
+    if (!physical) {
+        mappings->count--;
+        memmove(item, item + 1, (mappings->count - place) * sizeof *item);
+    }
+    tn_mutex_unlock(&device->lock);
+}
+
+/* Takes a mapping, whole, so that nobody else unmaps it meanwhile. False: there is no such one. */
+static bool mapping_take(struct tn_ze_device *device, const void *address, size_t size_bytes,
+                         ze_physical_mem_handle_t physical)
+{
+    tn_mutex_lock(&device->lock);
+    const struct tn_ze_mappings *mappings = &device->mappings;
+    uint32_t place = mapping_from_locked(mappings, (uintptr_t)address);
+    struct tn_ze_mapping *item = place < mappings->count ? &mappings->items[place] : NULL;
+    bool is_it = item && item->start == (uintptr_t)address && item->size_bytes == size_bytes &&
+                 item->physical == physical && physical;
+    if (is_it) item->physical = NULL;
+    tn_mutex_unlock(&device->lock);
+    return is_it;
+}
+
+static bool has_mappings(struct tn_ze_device *device, const void *address, size_t size_bytes)
+{
+    tn_mutex_lock(&device->lock);
+    bool has = is_mapped_locked(&device->mappings, (uintptr_t)address, size_bytes);
+    tn_mutex_unlock(&device->lock);
+    return has;
+}
 
 /* --- reserving --------------------------------------------------------------------------------- */
 
@@ -35,8 +133,10 @@ tarn_backend_result tn_ze_range_reserve(void *state, size_t size_bytes, void **a
 
 tarn_backend_result tn_ze_range_release(void *state, void *address, size_t size_bytes)
 {
-    const struct tn_ze_device *device = state;
+    struct tn_ze_device *device = state;
     tarn_status status = tn_backend_check_range(&device->properties, address, size_bytes);
+    if (status == TARN_STATUS_OK && has_mappings(device, address, size_bytes))
+        status = TARN_STATUS_INVALID_ARGUMENT;
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
     return tn_ze_return(tn_ze_result(zeVirtualMemFree(device->context, address, size_bytes)));
 }
@@ -50,9 +150,8 @@ static ze_result_t map_physical(const struct tn_ze_device *device, void *address
     ze_result_t error = zeVirtualMemMap(device->context, address, size_bytes, physical, 0,
                                         ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE);
     /* Intel's driver maps first, then makes the memory resident, and when the second fails the first
-     * stays. But an argument that it refuses may mean that something else is mapped there. */
-    if (error != ZE_RESULT_SUCCESS && tn_ze_result(error).status != TARN_STATUS_INVALID_ARGUMENT)
-        zeVirtualMemUnmap(device->context, address, size_bytes);
+     * stays. */
+    if (error != ZE_RESULT_SUCCESS) zeVirtualMemUnmap(device->context, address, size_bytes);
     return error;
 }
 
@@ -75,19 +174,6 @@ static tarn_backend_result map(const struct tn_ze_device *device, void *address,
     return TARN_BACKEND_RESULT_OK;
 }
 
-/* Asked before each unmapping: Intel's driver calls unmapping what is not mapped a success, and then
- * the memory would be destroyed that is mapped elsewhere, or was destroyed before. */
-static tarn_backend_result check_mapped(const struct tn_ze_device *device, const void *address)
-{
-    ze_memory_allocation_properties_t properties = {
-        .stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES,
-    };
-    ze_result_t error = zeMemGetAllocProperties(device->context, address, &properties, NULL);
-    if (error != ZE_RESULT_SUCCESS) return tn_ze_result(error);
-    bool is_mapped = properties.type != ZE_MEMORY_TYPE_UNKNOWN;
-    return tn_backend_result(is_mapped ? TARN_STATUS_OK : TARN_STATUS_INVALID_ARGUMENT);
-}
-
 /* When the memory cannot be given back it is mapped again, so that nothing has changed. */
 static tarn_backend_result unmap(const struct tn_ze_device *device, void *address,
                                  size_t size_bytes, ze_physical_mem_handle_t physical)
@@ -102,13 +188,15 @@ static tarn_backend_result unmap(const struct tn_ze_device *device, void *addres
 tarn_backend_result tn_ze_range_map(void *state, void *address, size_t size_bytes,
                                     tarn_mapping *mapping_out)
 {
-    const struct tn_ze_device *device = state;
+    struct tn_ze_device *device = state;
     tarn_status status =
         tn_backend_check_range_map(&device->properties, address, size_bytes, mapping_out);
+    if (status == TARN_STATUS_OK) status = mapping_begin(device, address, size_bytes);
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
 
     ze_physical_mem_handle_t physical = NULL;
     tarn_backend_result result = map(device, address, size_bytes, &physical);
+    mapping_end(device, address, physical);
     if (result.status == TARN_STATUS_OK) *mapping_out = physical;
     return result;
 }
@@ -118,13 +206,15 @@ tarn_backend_result tn_ze_range_unmap(void *state, void *address, size_t size_by
 {
     struct tn_ze_device *device = state;
     tarn_status status = tn_backend_check_range(&device->properties, address, size_bytes);
-    if (status == TARN_STATUS_OK && !mapping) status = TARN_STATUS_INVALID_ARGUMENT;
+    if (status == TARN_STATUS_OK && !mapping_take(device, address, size_bytes, mapping))
+        status = TARN_STATUS_INVALID_ARGUMENT;
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
 
     tarn_backend_result result = tn_ze_streams_finish(device);
-    if (result.status == TARN_STATUS_OK) result = check_mapped(device, address);
     if (result.status == TARN_STATUS_OK) result = unmap(device, address, size_bytes, mapping);
-    return tn_ze_return(result);
+    result = tn_ze_return(result);
+    mapping_end(device, address, result.status == TARN_STATUS_OK ? NULL : mapping);
+    return result;
 }
 
 /* --- whether there are any --------------------------------------------------------------------- */
@@ -145,16 +235,19 @@ static size_t page_bytes(const struct tn_ze_device *device)
     return largest_bytes;
 }
 
-/* Whether memory can be mapped and unmapped again. Nothing has worked on it, so nothing is waited for. */
+/* Whether memory can be mapped and unmapped again. Nothing has worked on it, so nothing is waited for.
+ * What cannot be unmapped stays, with its range. */
 static bool can_map(const struct tn_ze_device *device, size_t size_bytes)
 {
     void *address;
     ze_physical_mem_handle_t physical = NULL;
     if (zeVirtualMemReserve(device->context, NULL, size_bytes, &address) != ZE_RESULT_SUCCESS)
         return false;
-    bool is_good = map(device, address, size_bytes, &physical).status == TARN_STATUS_OK &&
-                   unmap(device, address, size_bytes, physical).status == TARN_STATUS_OK;
-    return zeVirtualMemFree(device->context, address, size_bytes) == ZE_RESULT_SUCCESS && is_good;
+    bool is_mapped = map(device, address, size_bytes, &physical).status == TARN_STATUS_OK;
+    if (is_mapped && unmap(device, address, size_bytes, physical).status != TARN_STATUS_OK)
+        return false;
+    ze_result_t error = zeVirtualMemFree(device->context, address, size_bytes);
+    return is_mapped && error == ZE_RESULT_SUCCESS;
 }
 
 /* Whatever goes wrong here says that there are none. */

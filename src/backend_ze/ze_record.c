@@ -270,7 +270,7 @@ tarn_backend_result tn_ze_record_await(struct tn_ze_device *device, ze_command_l
     if (is_counter_based(device)) return append_barrier(list, NULL, awaited->event);
     struct tn_ze_record *wait = NULL;
     tarn_backend_result result = tn_ze_record_take(device, &wait);
-    if (result.status != TARN_STATUS_OK) return result;
+    if (!wait) return result;
 
     tn_mutex_lock(&device->lock);
     awaited->reference_count++;
@@ -322,7 +322,7 @@ tarn_backend_result tn_ze_records_init(struct tn_ze_device *device)
     if (!device->lists_are_in_order) device->newer.event_counter_based_create = NULL;
     if (!is_counter_based(device)) return TARN_BACKEND_RESULT_OK;
     tarn_backend_result result = tn_ze_record_take(device, &record);
-    if (result.status == TARN_STATUS_OK) {
+    if (record) {
         tn_ze_record_unref(device, record);
     } else if (result.vendor_code != 0) {
         tn_ze_records_fini(device);

@@ -71,6 +71,7 @@ static tarn_backend_result find_list(const struct tn_ze_device *device, tarn_str
     return check_device(device, stream);
 }
 
+/* Intel's driver looks at the handle even when there will be none. */
 static ze_result_t list_create(const struct tn_ze_device *device, bool is_in_order,
                                ze_command_list_handle_t *list_out)
 {
@@ -81,6 +82,7 @@ static ze_result_t list_create(const struct tn_ze_device *device, bool is_in_ord
         .mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS,
         .priority = ZE_COMMAND_QUEUE_PRIORITY_NORMAL,
     };
+    *list_out = NULL;
     return zeCommandListCreateImmediate(device->context, device->handle, &desc, list_out);
 }
 

@@ -114,7 +114,7 @@ static ze_command_list_handle_t make_list(const struct application *application,
         .flags = FLAG_IN_ORDER,
         .mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS,
     };
-    ze_command_list_handle_t list;
+    ze_command_list_handle_t list = NULL;
     if ((int)version < VERSION_WITH_ORDER ||
         zeCommandListCreateImmediate(application->context, device, &desc, &list) !=
             ZE_RESULT_SUCCESS)

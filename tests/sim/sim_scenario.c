@@ -277,22 +277,24 @@ static void expect_mapped(struct run *run, void *address)
 }
 
 /* On failure all stays as it was, so that it can be asked again. */
-static void unmap(struct run *run, void *address, size_t size_bytes, tarn_mapping mapping)
+static bool unmap(struct run *run, void *address, size_t size_bytes, tarn_mapping mapping)
 {
     const tarn_backend_operations *operations = run->operations;
     size_t mappings_before = sim_alive(SIM_THING_MAPPING);
     size_t physicals_before = sim_alive(SIM_THING_PHYSICAL);
     for (int attempt = 0; attempt < 2; attempt++) {
-        if (GIVE_BACK(run, operations->range_unmap(run->state, address, size_bytes, mapping)) ||
-            run->scenario->stays_broken)
-            return;
+        if (GIVE_BACK(run, operations->range_unmap(run->state, address, size_bytes, mapping)))
+            return true;
+        if (run->scenario->stays_broken) return false;
         assert_int_equal(sim_alive(SIM_THING_MAPPING), mappings_before);
         assert_int_equal(sim_alive(SIM_THING_PHYSICAL), physicals_before);
         expect_mapped(run, address);
     }
+    return false;
 }
 
-static void use_mappings(struct run *run, unsigned char *range, size_t granule_bytes)
+/* False: something is still mapped. */
+static bool use_mappings(struct run *run, unsigned char *range, size_t granule_bytes)
 {
     tarn_mapping first = NULL, second = NULL;
     bool has_first = map(run, range, granule_bytes, &first);
@@ -309,8 +311,10 @@ static void use_mappings(struct run *run, unsigned char *range, size_t granule_b
         }
         TRY(run, run->operations->fill(run->state, middle, 9, 1000, run->a));
     }
-    if (has_second) unmap(run, range + granule_bytes, 2 * granule_bytes, second);
-    if (has_first) unmap(run, range, granule_bytes, first);
+    bool is_empty = true;
+    if (has_second) is_empty = unmap(run, range + granule_bytes, 2 * granule_bytes, second);
+    if (has_first) is_empty = unmap(run, range, granule_bytes, first) && is_empty;
+    return is_empty;
 }
 
 static void use_ranges(struct run *run)
@@ -320,7 +324,7 @@ static void use_ranges(struct run *run)
     run->scenario->had_ranges = true;
     void *range;
     if (!TRY(run, run->operations->range_reserve(run->state, 4 * granule_bytes, &range))) return;
-    use_mappings(run, range, granule_bytes);
+    if (!use_mappings(run, range, granule_bytes)) return;
     TRY_TO_GIVE_BACK(run, SIM_THING_RANGE,
                      run->operations->range_release(run->state, range, 4 * granule_bytes));
 }

@@ -110,7 +110,7 @@ static const struct sim_vendor_calls calls[] = {
     { "range_reserve", "zeVirtualMemReserve 1" },
     { "range_map", "zePhysicalMemCreate 1, zeVirtualMemMap 1" },
     { "range_unmap", "zeCommandListAppendBarrier 1, zeEventHostSynchronize 1, "
-                     "zeMemGetAllocProperties 1, zePhysicalMemDestroy 1, zeVirtualMemUnmap 1" },
+                     "zePhysicalMemDestroy 1, zeVirtualMemUnmap 1" },
     { "range_release", "zeVirtualMemFree 1" },
     { NULL, NULL },
 };

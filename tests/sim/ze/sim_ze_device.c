@@ -136,15 +136,12 @@ ze_result_t zeDriverGetApiVersion(ze_driver_handle_t driver, ze_api_version_t *v
     return sim_ze_answer(status);
 }
 
+/* Says nothing of how it frees, though it lists the extension: so does Intel's. */
 ze_result_t zeDriverGetProperties(ze_driver_handle_t driver, ze_driver_properties_t *properties)
 {
     sim_status status = enter_driver(__func__, driver);
     if (status != SIM_STATUS_OK) return sim_ze_answer(status);
     properties->driverVersion = DRIVER_VERSION;
-    ze_driver_memory_free_ext_properties_t *freeing = properties->pNext;
-    if (freeing && freeing->stype == ZE_STRUCTURE_TYPE_DRIVER_MEMORY_FREE_EXT_PROPERTIES &&
-        sim_ze_has(SIM_ZE_BLOCKING_FREE))
-        freeing->freePolicies = ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE;
     return ZE_RESULT_SUCCESS;
 }
 

@@ -212,15 +212,20 @@ ze_result_t zeVirtualMemReserve(ze_context_handle_t context, const void *start, 
                                 void **address)
 {
     sim_status status = enter_ranges(__func__, context);
-    if (status == SIM_STATUS_OK) status = sim_range_reserve(start, size, 0, address);
-    return sim_ze_answer(status);
+    if (status != SIM_STATUS_OK) return sim_ze_answer(status);
+    status = sim_range_reserve(start, size, 0, address);
+    return status == SIM_STATUS_OUT_OF_MEMORY ? ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY
+                                              : sim_ze_answer(status);
 }
 
 ze_result_t zeVirtualMemFree(ze_context_handle_t context, const void *address, size_t size)
 {
     sim_status status = enter_ranges(__func__, context);
     if (status == SIM_STATUS_OK) status = sim_range_free((void *)(uintptr_t)address, size);
-    return sim_ze_answer(status);
+    if (status == SIM_STATUS_STILL_MAPPED)
+        sim_misuse("a range was freed with something mapped in it");
+    return status == SIM_STATUS_INVALID_SIZE ? ZE_RESULT_ERROR_INVALID_ARGUMENT
+                                             : sim_ze_answer(status);
 }
 
 ze_result_t zePhysicalMemCreate(ze_context_handle_t context, ze_device_handle_t handle,
@@ -241,9 +246,9 @@ ze_result_t zePhysicalMemDestroy(ze_context_handle_t context, ze_physical_mem_ha
     if (status == SIM_STATUS_OK && sim_physical_mapping_count((sim_physical *)physical) > 0)
         sim_misuse("physical memory was destroyed while it was mapped");
     if (status == SIM_STATUS_OK) status = sim_physical_release((sim_physical *)physical);
-    /* Intel's driver looks the object up, and finds no fault with one that is not there. */
-    if (status == SIM_STATUS_INVALID_HANDLE) status = SIM_STATUS_OK;
-    return sim_ze_answer(status);
+    if (status != SIM_STATUS_INVALID_HANDLE) return sim_ze_answer(status);
+    sim_misuse("physical memory was destroyed that is none");
+    return ZE_RESULT_SUCCESS;
 }
 
 static sim_access access_of(ze_memory_access_attribute_t attribute)
@@ -252,7 +257,8 @@ static sim_access access_of(ze_memory_access_attribute_t attribute)
     return attribute == ZE_MEMORY_ACCESS_ATTRIBUTE_READONLY ? SIM_ACCESS_READ : SIM_ACCESS_NONE;
 }
 
-/* An object of device memory is mapped once. */
+/* An object of device memory is mapped once. Whether something is mapped where it goes, Intel's driver
+ * notices when it starts at the same address, and not otherwise. */
 ze_result_t zeVirtualMemMap(ze_context_handle_t context, const void *address, size_t size,
                             ze_physical_mem_handle_t physical, size_t offset,
                             ze_memory_access_attribute_t attribute)
@@ -265,9 +271,11 @@ ze_result_t zeVirtualMemMap(ze_context_handle_t context, const void *address, si
         status = sim_physical_find((sim_physical *)physical, &device, &object_bytes);
     if (status == SIM_STATUS_OK && sim_physical_mapping_count((sim_physical *)physical) > 0)
         status = SIM_STATUS_ALREADY_MAPPED;
-    if (status == SIM_STATUS_OK) status = sim_map(start, size, (sim_physical *)physical, offset);
+    if (status == SIM_STATUS_OK) {
+        status = sim_map(start, size, (sim_physical *)physical, offset);
+        if (status == SIM_STATUS_ALREADY_MAPPED) sim_misuse("memory was mapped over other memory");
+    }
     if (status == SIM_STATUS_OK) status = sim_set_access(start, size, device, access_of(attribute));
-    if (status == SIM_STATUS_OK) status = sim_memory_set_owner(start, context);
     return sim_ze_answer(status);
 }
 
@@ -286,16 +294,16 @@ static sim_status find_mapping(const void *address, size_t size, int *device_out
     return SIM_STATUS_OK;
 }
 
-/* Intel's driver calls it a success where nothing is mapped. */
+/* That nothing is mapped there is no error. It may be so after a map that failed. */
 ze_result_t zeVirtualMemUnmap(ze_context_handle_t context, const void *address, size_t size)
 {
     int device;
-    sim_memory memory;
     sim_status status = enter_ranges(__func__, context);
-    if (status == SIM_STATUS_OK && !sim_memory_find(address, &memory)) return ZE_RESULT_SUCCESS;
-    if (status == SIM_STATUS_OK) status = find_mapping(address, size, &device);
-    if (status == SIM_STATUS_OK) status = sim_unmap((void *)(uintptr_t)address, size);
-    return sim_ze_answer(status);
+    if (status != SIM_STATUS_OK) return sim_ze_answer(status);
+    status = find_mapping(address, size, &device);
+    if (status == SIM_STATUS_OK) return sim_ze_answer(sim_unmap((void *)(uintptr_t)address, size));
+    if (sim_fault_count() == 0) sim_misuse("memory was unmapped that is not mapped");
+    return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t zeVirtualMemSetAccessAttribute(ze_context_handle_t context, const void *address,
