@@ -7,11 +7,13 @@
  * a ze_device_handle_t. A tarn_event is the backend's own, over recycled ze_event_handle_t. Only the
  * loader is linked: a program built so starts on a machine without a driver and gets NO_DEVICE.
  *
- * Streams. A command list that the application hands in must be an immediate one, asynchronous, and
- * in order (ZE_COMMAND_QUEUE_FLAG_IN_ORDER): on a regular list nothing runs before it is executed,
- * and on one out of order nothing that the pool promises about streams holds. Command lists may not
- * be used by two threads at once. tarn never does so by itself, with however many backends, but the
- * application must not append to a list, nor destroy it, while it hands it to tarn in another thread.
+ * Streams. A command list that the application hands in is of the backend's context and device, an
+ * immediate one, asynchronous, and in order (ZE_COMMAND_QUEUE_FLAG_IN_ORDER): on a regular list
+ * nothing runs before it is executed, and on one out of order nothing holds that is promised about
+ * streams. No driver tells about these, and newer ones alone whose device a list is for. Command lists
+ * may not be used by two threads at once. tarn never does so by itself, with however many backends,
+ * but the application must not append to a list, nor destroy it, while it hands it to tarn in another
+ * thread.
  *
  * What the application must see to, since Level Zero does not:
  *   - When memory is given back (a pool is trimmed or destroyed), no work on it is pending any more
