@@ -9,6 +9,7 @@
 #   src/backends.c                            its function that opens
 #   include/tarn/<vendor>.h                   its public header; in the list of tests/api
 #   tests/conformance/vendor_<vendor>.c       what only the vendor can tell
+#   tests/sim/<vendor>                        its simulated driver
 
 set(tarn_backends HOST CUDA HIP ZE)
 

@@ -90,7 +90,7 @@ typedef void *tarn_mapping;
 
 typedef struct tarn_backend_operations {
     size_t struct_bytes; /* sizeof(tarn_backend_operations), so that the table can grow */
-    const char *name;    /* "host", "cuda": lower case, static text */
+    const char *name;    /* "host", "cuda", ...: lower case, static text */
 
     /* Gives up what opening the backend took. No memory, stream or event of it may be left. */
     void (*close)(void *state);
@@ -178,7 +178,7 @@ typedef struct tarn_backend {
 } tarn_backend;
 
 /*
- * Opens the backend that tarn was built for ("cuda" with TARN_BACKEND=CUDA, else "host") on device
+ * Opens the backend that tarn was built for ("cuda", "hip", "ze" or "host", by TARN_BACKEND) on device
  * number `device`, counted as the vendor counts, for memory of `kind`. The host backend has one
  * device, 0, and takes DEVICE as well as HOST, so that a program written for a device runs on it.
  * Close it with tarn_backend_close after the last pool on it is destroyed.

@@ -4,7 +4,7 @@
  *
  * Device allocations by the vendor are slow and stop the device. tarn takes a few large pieces and
  * hands out parts of them in tens of nanoseconds, by bookkeeping on the host alone: it never reads
- * or writes the memory that it manages, so the same code serves CUDA and plain host memory.
+ * or writes the memory that it manages, so the same code serves every vendor and plain host memory.
  *
  *     #include <tarn/tarn.h>
  *
