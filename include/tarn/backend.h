@@ -145,8 +145,16 @@ typedef struct tarn_backend_operations {
 
     /* --- streams: work on one runs in order, work on two runs in any order ------------------- */
 
+    /*
+     * What takes a stream, or an event, believes its caller that it is of this device: what comes of
+     * another device's differs from vendor to vendor. stream_check is for whoever gets a stream from
+     * outside.
+     */
+
     tarn_backend_result (*stream_create)(void *state, tarn_stream *stream_out);
     tarn_backend_result (*stream_destroy)(void *state, tarn_stream stream); /* finishes its work */
+    /* INVALID_ARGUMENT for a stream of another device; a NULL stream is none. */
+    tarn_backend_result (*stream_check)(void *state, tarn_stream stream);
     tarn_backend_result (*stream_synchronize)(void *state, tarn_stream stream);
     /* What is submitted to `stream` from now on waits until `event` has completed. */
     tarn_backend_result (*stream_wait_event)(void *state, tarn_stream stream, tarn_event event);

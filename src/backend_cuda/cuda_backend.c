@@ -126,6 +126,7 @@ static const tarn_backend_operations operations = {
     .query_memory = query_memory,
     .stream_create = tn_cuda_stream_create,
     .stream_destroy = tn_cuda_stream_destroy,
+    .stream_check = tn_cuda_stream_check,
     .stream_synchronize = tn_cuda_stream_synchronize,
     .stream_wait_event = tn_cuda_stream_wait_event,
     .event_create = tn_cuda_event_create,

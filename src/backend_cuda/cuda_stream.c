@@ -43,6 +43,23 @@ tarn_backend_result tn_cuda_stream_destroy(void *state, tarn_stream stream)
     return tn_cuda_make_return(state, &call);
 }
 
+/* The vendor tells it by refusing to record an event of one device on a stream of another. */
+static tarn_backend_result make_stream_check(struct tn_cuda_call *call)
+{
+    cudaError_t created = cudaEventCreateWithFlags(&call->event, cudaEventDisableTiming);
+    if (created != cudaSuccess) return tn_cuda_result(created);
+    cudaError_t recorded = cudaEventRecord(call->event, call->stream);
+    cudaError_t destroyed = cudaEventDestroy(call->event);
+    return tn_cuda_result(recorded != cudaSuccess ? recorded : destroyed);
+}
+
+tarn_backend_result tn_cuda_stream_check(void *state, tarn_stream stream)
+{
+    if (!stream) return TARN_BACKEND_RESULT_OK;
+    struct tn_cuda_call call = { .make = make_stream_check, .stream = stream };
+    return tn_cuda_make(state, &call);
+}
+
 static tarn_backend_result make_stream_synchronize(struct tn_cuda_call *call)
 {
     return tn_cuda_result(cudaStreamSynchronize(call->stream));

@@ -127,6 +127,7 @@ static const tarn_backend_operations operations = {
     .query_memory = query_memory,
     .stream_create = tn_hip_stream_create,
     .stream_destroy = tn_hip_stream_destroy,
+    .stream_check = tn_hip_stream_check,
     .stream_synchronize = tn_hip_stream_synchronize,
     .stream_wait_event = tn_hip_stream_wait_event,
     .event_create = tn_hip_event_create,

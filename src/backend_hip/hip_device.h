@@ -74,6 +74,7 @@ tarn_backend_result tn_hip_find_ranges(const struct tn_hip_device *device,
 
 tarn_backend_result tn_hip_stream_create(void *state, tarn_stream *stream_out);
 tarn_backend_result tn_hip_stream_destroy(void *state, tarn_stream stream);
+tarn_backend_result tn_hip_stream_check(void *state, tarn_stream stream);
 tarn_backend_result tn_hip_stream_synchronize(void *state, tarn_stream stream);
 tarn_backend_result tn_hip_stream_wait_event(void *state, tarn_stream stream, tarn_event event);
 

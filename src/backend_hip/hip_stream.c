@@ -43,6 +43,23 @@ tarn_backend_result tn_hip_stream_destroy(void *state, tarn_stream stream)
     return tn_hip_make_return(state, &call);
 }
 
+/* The vendor tells it by refusing to record an event of one device on a stream of another. */
+static tarn_backend_result make_stream_check(struct tn_hip_call *call)
+{
+    hipError_t created = hipEventCreateWithFlags(&call->event, hipEventDisableTiming);
+    if (created != hipSuccess) return tn_hip_result(created);
+    hipError_t recorded = hipEventRecord(call->event, call->stream);
+    hipError_t destroyed = hipEventDestroy(call->event);
+    return tn_hip_result(recorded != hipSuccess ? recorded : destroyed);
+}
+
+tarn_backend_result tn_hip_stream_check(void *state, tarn_stream stream)
+{
+    if (!stream) return TARN_BACKEND_RESULT_OK;
+    struct tn_hip_call call = { .make = make_stream_check, .stream = stream };
+    return tn_hip_make(state, &call);
+}
+
 static tarn_backend_result make_stream_synchronize(struct tn_hip_call *call)
 {
     return tn_hip_result(hipStreamSynchronize(call->stream));

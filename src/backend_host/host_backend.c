@@ -169,6 +169,7 @@ static const tarn_backend_operations operations = {
     .query_memory = query_memory,
     .stream_create = tn_host_stream_create,
     .stream_destroy = tn_host_stream_destroy,
+    .stream_check = tn_host_stream_check,
     .stream_synchronize = tn_host_stream_synchronize,
     .stream_wait_event = tn_host_stream_wait_event,
     .event_create = tn_host_event_create,

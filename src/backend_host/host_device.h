@@ -64,6 +64,7 @@ tarn_backend_result tn_host_range_unmap(void *state, void *address, size_t size_
 
 tarn_backend_result tn_host_stream_create(void *state, tarn_stream *stream_out);
 tarn_backend_result tn_host_stream_destroy(void *state, tarn_stream stream);
+tarn_backend_result tn_host_stream_check(void *state, tarn_stream stream);
 tarn_backend_result tn_host_stream_synchronize(void *state, tarn_stream stream);
 tarn_backend_result tn_host_stream_wait_event(void *state, tarn_stream stream, tarn_event event);
 

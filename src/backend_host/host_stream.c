@@ -203,6 +203,18 @@ tarn_backend_result tn_host_stream_destroy(void *state, tarn_stream stream)
     return TARN_BACKEND_RESULT_OK;
 }
 
+tarn_backend_result tn_host_stream_check(void *state, tarn_stream stream)
+{
+    struct tn_host_device *device = state;
+    if (!stream) return TARN_BACKEND_RESULT_OK;
+    tn_mutex_lock(&device->lock);
+    const struct tn_host_stream *known = device->default_stream.next;
+    while (known && known != stream)
+        known = known->next;
+    tn_mutex_unlock(&device->lock);
+    return tn_backend_result(known ? TARN_STATUS_OK : TARN_STATUS_INVALID_ARGUMENT);
+}
+
 tarn_backend_result tn_host_stream_synchronize(void *state, tarn_stream stream)
 {
     struct tn_host_device *device = state;

@@ -182,6 +182,7 @@ static const tarn_backend_operations operations = {
     .query_memory = query_memory,
     .stream_create = tn_ze_stream_create,
     .stream_destroy = tn_ze_stream_destroy,
+    .stream_check = tn_ze_stream_check,
     .stream_synchronize = tn_ze_stream_synchronize,
     .stream_wait_event = tn_ze_stream_wait_event,
     .event_create = tn_ze_event_create,

@@ -160,6 +160,7 @@ size_t tn_ze_range_granularity(const struct tn_ze_device *device);
 
 tarn_backend_result tn_ze_stream_create(void *state, tarn_stream *stream_out);
 tarn_backend_result tn_ze_stream_destroy(void *state, tarn_stream stream);
+tarn_backend_result tn_ze_stream_check(void *state, tarn_stream stream);
 tarn_backend_result tn_ze_stream_synchronize(void *state, tarn_stream stream);
 tarn_backend_result tn_ze_stream_wait_event(void *state, tarn_stream stream, tarn_event event);
 

@@ -44,31 +44,9 @@ struct tn_mutex *tn_ze_list_lock(ze_command_list_handle_t list)
     return &list_locks[(spread >> 32) % (sizeof list_locks / sizeof *list_locks)];
 }
 
-/* Whether the list is for this device or, as far as sub-devices are concerned, for another part of the
- * same. Where the vendor does not tell, the caller is believed. */
-static tarn_backend_result check_device(const struct tn_ze_device *device,
-                                        ze_command_list_handle_t list)
+static ze_command_list_handle_t list_of(const struct tn_ze_device *device, tarn_stream stream)
 {
-    ze_device_handle_t other, root = NULL;
-    if (!device->newer.list_get_device || !device->root) return TARN_BACKEND_RESULT_OK;
-    ze_result_t error = device->newer.list_get_device(list, &other);
-    if (tn_ze_is_lacking(error)) return TARN_BACKEND_RESULT_OK;
-    if (error != ZE_RESULT_SUCCESS || other == device->handle) return tn_ze_result(error);
-    error = device->newer.device_get_root(other, &root);
-    if (error != ZE_RESULT_SUCCESS) return tn_ze_result(error);
-    bool is_same = (root ? root : other) == device->root;
-    return tn_backend_result(is_same ? TARN_STATUS_OK : TARN_STATUS_INVALID_ARGUMENT);
-}
-
-static tarn_backend_result find_list(const struct tn_ze_device *device, tarn_stream stream,
-                                     ze_command_list_handle_t *list_out)
-{
-    if (!stream) {
-        *list_out = device->default_stream.list;
-        return TARN_BACKEND_RESULT_OK;
-    }
-    *list_out = stream;
-    return check_device(device, stream);
+    return stream ? (ze_command_list_handle_t)stream : device->default_stream.list;
 }
 
 /* Intel's driver looks at the handle even when there will be none. */
@@ -170,16 +148,29 @@ tarn_backend_result tn_ze_stream_destroy(void *state, tarn_stream stream)
     return result;
 }
 
+/* A stream of another part of the same device will do. Where the vendor does not tell, the caller is
+ * believed. */
+tarn_backend_result tn_ze_stream_check(void *state, tarn_stream stream)
+{
+    const struct tn_ze_device *device = state;
+    ze_device_handle_t other, root = NULL;
+    if (!stream || !device->newer.list_get_device || !device->root) return TARN_BACKEND_RESULT_OK;
+    ze_result_t error = device->newer.list_get_device(stream, &other);
+    if (tn_ze_is_lacking(error)) return TARN_BACKEND_RESULT_OK;
+    if (error != ZE_RESULT_SUCCESS || other == device->handle) return tn_ze_result(error);
+    error = device->newer.device_get_root(other, &root);
+    if (error != ZE_RESULT_SUCCESS) return tn_ze_result(error);
+    bool is_same = (root ? root : other) == device->root;
+    return tn_backend_result(is_same ? TARN_STATUS_OK : TARN_STATUS_INVALID_ARGUMENT);
+}
+
 tarn_backend_result tn_ze_stream_synchronize(void *state, tarn_stream stream)
 {
     struct tn_ze_device *device = state;
-    ze_command_list_handle_t list;
     struct tn_ze_record *end;
-    tarn_backend_result result = find_list(device, stream, &list);
+    tarn_backend_result result = tn_ze_record_take(device, &end);
     if (result.status != TARN_STATUS_OK) return result;
-    result = tn_ze_record_take(device, &end);
-    if (result.status != TARN_STATUS_OK) return result;
-    result = tn_ze_record_submit(end, list);
+    result = tn_ze_record_submit(end, list_of(device, stream));
     if (result.status == TARN_STATUS_OK) result = tn_ze_record_synchronize(device, end);
     tn_ze_record_unref(device, end);
     return result;
@@ -199,14 +190,10 @@ static struct tn_ze_record *latest_record(struct tn_ze_device *device,
 tarn_backend_result tn_ze_stream_wait_event(void *state, tarn_stream stream, tarn_event event)
 {
     struct tn_ze_device *device = state;
-    ze_command_list_handle_t list;
     if (!event) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
-    tarn_backend_result result = find_list(device, stream, &list);
-    if (result.status != TARN_STATUS_OK) return result;
-
     struct tn_ze_record *record = latest_record(device, event);
     if (!record) return TARN_BACKEND_RESULT_OK;
-    result = tn_ze_record_await(device, list, record);
+    tarn_backend_result result = tn_ze_record_await(device, list_of(device, stream), record);
     tn_ze_record_unref(device, record);
     return result;
 }
@@ -236,15 +223,12 @@ tarn_backend_result tn_ze_event_record(void *state, tarn_event event, tarn_strea
 {
     struct tn_ze_device *device = state;
     struct tn_ze_event *recorded = event;
-    ze_command_list_handle_t list;
     struct tn_ze_record *record;
     if (!recorded) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
-    tarn_backend_result result = find_list(device, stream, &list);
-    if (result.status != TARN_STATUS_OK) return result;
-    result = tn_ze_record_take(device, &record);
+    tarn_backend_result result = tn_ze_record_take(device, &record);
     if (result.status != TARN_STATUS_OK) return result;
 
-    result = tn_ze_record_submit(record, list);
+    result = tn_ze_record_submit(record, list_of(device, stream));
     if (result.status == TARN_STATUS_OK) {
         tn_mutex_lock(&device->lock);
         struct tn_ze_record *before = recorded->record;
@@ -290,12 +274,10 @@ tarn_backend_result tn_ze_fill(void *state, void *address, unsigned char value, 
                                tarn_stream stream)
 {
     const struct tn_ze_device *device = state;
-    ze_command_list_handle_t list;
     if (size_bytes == 0) return TARN_BACKEND_RESULT_OK;
     if (!address) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
-    tarn_backend_result result = find_list(device, stream, &list);
-    if (result.status != TARN_STATUS_OK) return result;
 
+    ze_command_list_handle_t list = list_of(device, stream);
     struct tn_mutex *lock = tn_ze_list_lock(list);
     tn_mutex_lock(lock);
     ze_result_t error = zeCommandListAppendMemoryFill(list, address, &value, sizeof value,
@@ -309,12 +291,10 @@ tarn_backend_result tn_ze_copy(void *state, void *destination, const void *sourc
                                size_t size_bytes, tarn_stream stream)
 {
     const struct tn_ze_device *device = state;
-    ze_command_list_handle_t list;
     if (size_bytes == 0) return TARN_BACKEND_RESULT_OK;
     if (!destination || !source) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
-    tarn_backend_result result = find_list(device, stream, &list);
-    if (result.status != TARN_STATUS_OK) return result;
 
+    ze_command_list_handle_t list = list_of(device, stream);
     struct tn_mutex *lock = tn_ze_list_lock(list);
     tn_mutex_lock(lock);
     ze_result_t error =

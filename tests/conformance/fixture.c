@@ -82,6 +82,7 @@ void require_streams(const struct fixture *fixture)
 {
     REQUIRE_OPERATION(fixture, stream_create);
     REQUIRE_OPERATION(fixture, stream_destroy);
+    REQUIRE_OPERATION(fixture, stream_check);
     REQUIRE_OPERATION(fixture, stream_synchronize);
     REQUIRE_OPERATION(fixture, stream_wait_event);
     REQUIRE_OPERATION(fixture, event_create);

@@ -328,6 +328,17 @@ static void a_stream_may_go_while_others_wait_for_it(void **state)
     scene_end(&scene);
 }
 
+static void a_stream_of_the_device_will_do(void **state)
+{
+    struct scene scene = scene_begin(state);
+    const tarn_backend_operations *operations = scene.fixture->operations;
+    submit_work(&scene, scene.a, 1);
+    EXPECT_OK(operations->stream_check(scene.fixture->state, scene.a));
+    EXPECT_OK(operations->stream_check(scene.fixture->state, scene.b));
+    EXPECT_OK(operations->stream_check(scene.fixture->state, NULL));
+    scene_end(&scene);
+}
+
 /* --- bad input --------------------------------------------------------------------------------- */
 
 static void no_handle_is_refused(void **state)
@@ -371,6 +382,7 @@ int run_stream_tests(const struct target *target)
         TEST(a_wait_does_not_notice_a_later_record),
         TEST(an_event_may_go_while_others_wait_for_it),
         TEST(a_stream_may_go_while_others_wait_for_it),
+        TEST(a_stream_of_the_device_will_do),
         TEST(no_handle_is_refused),
     };
     fixture_set_target(target);

@@ -123,10 +123,43 @@ static void another_current_device_stays_current(void **state)
     assert_int_equal(hipSetDevice(0), hipSuccess);
 }
 
+static tarn_backend open_on(int number)
+{
+    tarn_backend backend;
+    assert_int_equal(tarn_hip_backend_open(number, TARN_MEMORY_KIND_DEVICE, &backend),
+                     TARN_STATUS_OK);
+    return backend;
+}
+
+static void a_stream_of_another_device_is_told(void **state)
+{
+    (void)state;
+    require_two_devices();
+    tarn_backend backends[2] = { open_on(0), open_on(1) };
+    tarn_stream streams[2];
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(
+            backends[i].operations->stream_create(backends[i].state, &streams[i]).status,
+            TARN_STATUS_OK);
+    for (int i = 0; i < 4; i++) {
+        const tarn_backend *backend = &backends[i / 2];
+        tarn_backend_result result =
+            backend->operations->stream_check(backend->state, streams[i % 2]);
+        bool is_own = i / 2 == i % 2;
+        assert_int_equal(result.status, is_own ? TARN_STATUS_OK : TARN_STATUS_INVALID_ARGUMENT);
+        assert_int_equal(result.vendor_name == NULL, is_own);
+    }
+    for (int i = 0; i < 2; i++) {
+        backends[i].operations->stream_destroy(backends[i].state, streams[i]);
+        tarn_backend_close(&backends[i]);
+    }
+}
+
 static int run_vendor_tests(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(another_current_device_stays_current),
+        cmocka_unit_test(a_stream_of_another_device_is_told),
     };
     return cmocka_run_group_tests_name("hip, two devices", tests, NULL, NULL);
 }

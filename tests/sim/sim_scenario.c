@@ -208,6 +208,16 @@ static bool make_streams(struct run *run)
     return has_all;
 }
 
+/* The check may take an event and give it back, and what the vendor refuses to take is lost. */
+static void check_stream(struct run *run)
+{
+    size_t alive_before = sim_alive(SIM_THING_EVENT), faults_before = sim_fault_count();
+    TRY(run, run->operations->stream_check(run->state, run->a));
+    size_t lost_count = sim_alive(SIM_THING_EVENT) - alive_before;
+    assert_in_range(lost_count, 0, sim_fault_count() - faults_before);
+    run->scenario->lost[SIM_THING_EVENT] += lost_count;
+}
+
 /* A fills, B copies what A filled, the host waits for B. */
 static void use_streams(struct run *run)
 {
@@ -337,6 +347,7 @@ static void use_backend(struct run *run)
     TRY(run, run->operations->query_memory(run->state, &info));
     bool has_pool = make_pool_grow(run);
     if (make_streams(run)) {
+        check_stream(run);
         if (has_pool) use_streams(run);
         use_ranges(run);
     }

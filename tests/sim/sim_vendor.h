@@ -44,12 +44,9 @@ struct sim_vendor {
     /* The error that was left behind for the application, which is taken out; NULL: none. */
     const char *(*take_last_error)(void);
 
-    /* The vendor allows a fill, or a copy, on a stream of another device. */
-    bool fills_on_any_stream;
-    bool copies_on_any_stream;
-
-    /* The vendor does not tell a stream of another device from one of this. */
-    bool takes_any_stream;
+    /* Whether this loader and driver tell whose a stream is, so that the backend can compare. NULL: the
+     * vendor itself refuses one of another device. */
+    bool (*tells_streams_apart)(void);
 
     /* Creating and destroying an event is no call of the vendor's. */
     bool events_are_tarns_own;

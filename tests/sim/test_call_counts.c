@@ -145,6 +145,10 @@ static void stream_operations_call_what_is_documented(void **state)
     sim_forget_calls();
     expect_result(operations->stream_create(device, &stream));
     expect_calls("stream_create");
+    expect_result(operations->stream_check(device, stream));
+    expect_calls("stream_check");
+    expect_result(operations->stream_check(device, NULL));
+    expect_calls("stream_check, the default stream");
     expect_result(operations->event_create(device, &event));
     expect_calls("event_create");
     expect_result(operations->fill(device, address, 1, 500, stream));

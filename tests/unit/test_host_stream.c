@@ -395,6 +395,19 @@ static void closing_finishes_the_default_stream(void **state)
     expect_marks(device, 0, 1);
 }
 
+/* --- what is no stream -------------------------------------------------------------------------- */
+
+static void what_is_no_stream_is_told(void **state)
+{
+    struct device *device = *state;
+    int nothing;
+    ASSERT_OK(CALL(device, stream_check, device->a));
+    ASSERT_OK(CALL(device, stream_check, device->b));
+    ASSERT_OK(CALL(device, stream_check, NULL));
+    assert_int_equal(CALL(device, stream_check, &nothing).status, TARN_STATUS_INVALID_ARGUMENT);
+    assert_int_equal(CALL(device, stream_check, device).status, TARN_STATUS_INVALID_ARGUMENT);
+}
+
 /* --- no host memory ------------------------------------------------------------------------------- */
 
 /* OK, or OUT_OF_HOST_MEMORY if it was this call that met the allocation that fails. */
@@ -499,6 +512,7 @@ int main(void)
         TEST(destroying_a_stream_runs_what_it_needs),
         TEST(releasing_runs_everything),
         TEST(closing_finishes_the_default_stream),
+        TEST(what_is_no_stream_is_told),
         TEST(no_host_memory_is_reported_and_changes_nothing),
         TEST(opening_without_host_memory_is_reported),
     };

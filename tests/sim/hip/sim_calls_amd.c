@@ -28,6 +28,9 @@ const struct sim_vendor_calls sim_hip_calls[] = {
     { "query_memory shared", "hipGetDevice 1, hipMemGetInfo 1" },
 
     { "stream_create", "hipGetDevice 1, hipStreamCreateWithFlags 1" },
+    { "stream_check", "hipEventCreateWithFlags 1, hipEventDestroy 1, hipEventRecord 1, "
+                      "hipGetDevice 1" },
+    { "stream_check, the default stream", "none" },
     { "stream_synchronize", "hipGetDevice 1, hipStreamSynchronize 1" },
     { "stream_wait_event", "hipGetDevice 1, hipStreamWaitEvent 1" },
     { "stream_destroy", "hipGetDevice 1, hipStreamDestroy 1, hipStreamSynchronize 1" },

@@ -29,6 +29,9 @@ const struct sim_vendor_calls sim_hip_calls[] = {
     { "query_memory shared", "cudaGetDevice 1, cudaMemGetInfo 1" },
 
     { "stream_create", "cudaGetDevice 1, cudaStreamCreateWithFlags 1" },
+    { "stream_check", "cudaEventCreateWithFlags 1, cudaEventDestroy 1, cudaEventRecord 1, "
+                      "cudaGetDevice 1" },
+    { "stream_check, the default stream", "none" },
     { "stream_synchronize", "cudaGetDevice 1, cudaStreamSynchronize 1" },
     { "stream_wait_event", "cudaGetDevice 1, cudaStreamWaitEvent 1" },
     { "stream_destroy", "cudaGetDevice 1, cudaStreamDestroy 1, cudaStreamSynchronize 1" },

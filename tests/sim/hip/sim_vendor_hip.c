@@ -72,8 +72,6 @@ const struct sim_vendor sim_vendor = {
     .optional_calls = optional_calls,
     .calls = sim_hip_calls,
     .take_last_error = take_last_error,
-    .fills_on_any_stream = FILLS_ON_ANY_STREAM,
-    .copies_on_any_stream = true,
     .set_current_device = set_current_device,
     .current_device = current_device,
 };
