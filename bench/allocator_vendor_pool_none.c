@@ -4,5 +4,5 @@
 
 const struct tn_allocator tn_allocator_vendor_pool = {
     .name = "vendor-pool",
-    .missing_because = "no pool of the vendor's own here; cudaMallocAsync needs TARN_BACKEND=CUDA",
+    .missing_because = "the host has no vendor; TARN_BACKEND=CUDA and HIP have vendors with a pool",
 };

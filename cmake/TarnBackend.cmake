@@ -6,6 +6,7 @@
 #   cmake/tarn-vendor-<vendor>.cmake          finds the SDK; sets the variables below
 #   CMakePresets.json                         its preset
 #   src/CMakeLists.txt                        its source files
+#   bench/allocator_vendor_pool_<vendor>.c    its own pool, or that it has none
 #   src/backends.c                            its function that opens
 #   include/tarn/<vendor>.h                   its public header; in the list of tests/api
 #   tests/conformance/vendor_<vendor>.c       what only the vendor can tell

@@ -57,7 +57,8 @@ elseif(TARN_HIP_PLATFORM STREQUAL "nvidia")
         # Who links an installed tarn reads none of HIP's headers, and has not this file.
         set(tarn_hip_prelude ${CMAKE_CURRENT_LIST_DIR}/../src/backend_hip/hip_over_cuda.h)
         if(EXISTS ${tarn_hip_prelude})
-            target_compile_options(tarn_hip INTERFACE "SHELL:-include ${tarn_hip_prelude}")
+            target_compile_options(tarn_hip INTERFACE
+                "$<$<COMPILE_LANGUAGE:C>:SHELL:-include ${tarn_hip_prelude}>")
         endif()
         target_link_libraries(tarn_hip INTERFACE CUDA::cudart)
         set(tarn_vendor_found

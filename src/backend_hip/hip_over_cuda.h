@@ -132,7 +132,7 @@ static inline hipError_t tn_find_driver_function(const char *name, void *functio
 typedef struct tn_mapping_handle *tn_mapping_handle; /* a CUmemGenericAllocationHandle, converted */
 
 typedef struct tn_allocation_properties {
-    CUmemAllocationType type;
+    enum cudaMemAllocationType type;
     hipMemLocation location;
 } tn_allocation_properties;
 
@@ -149,7 +149,7 @@ static inline CUmemLocation tn_driver_location(const hipMemLocation *location)
 static inline CUmemAllocationProp tn_driver_properties(const tn_allocation_properties *properties)
 {
     return (CUmemAllocationProp){
-        .type = properties->type,
+        .type = (CUmemAllocationType)properties->type, /* one numbering */
         .location = tn_driver_location(&properties->location),
     };
 }
@@ -247,7 +247,7 @@ static inline hipError_t tn_device_get_attribute(int *value_out, hipDeviceAttrib
 #define hipMemGenericAllocationHandle_t        tn_mapping_handle
 #define hipMemAllocationProp                   tn_allocation_properties
 #define hipMemAccessDesc                       tn_access
-#define hipMemAllocationTypePinned             CU_MEM_ALLOCATION_TYPE_PINNED
+#define hipMemAllocationTypePinned             cudaMemAllocationTypePinned
 #define hipMemLocationTypeDevice               cudaMemLocationTypeDevice
 #define hipMemAccessFlagsProtReadWrite         CU_MEM_ACCESS_FLAGS_PROT_READWRITE
 #define hipMemAllocationGranularityRecommended CU_MEM_ALLOC_GRANULARITY_RECOMMENDED
@@ -260,5 +260,12 @@ static inline hipError_t tn_device_get_attribute(int *value_out, hipDeviceAttrib
 #define hipMemUnmap                            tn_mem_unmap
 #define hipMemSetAccess                        tn_mem_set_access
 #define hipDeviceGetAttribute                  tn_device_get_attribute
+
+/* --- CUDA's own pool, which the benchmark compares with: names that 5.2 lacks ------------------- */
+
+#undef hipMemPoolAttrReleaseThreshold
+#undef hipMemPoolAttrReservedMemHigh
+#define hipMemPoolAttrReleaseThreshold cudaMemPoolAttrReleaseThreshold
+#define hipMemPoolAttrReservedMemHigh  cudaMemPoolAttrReservedMemHigh
 
 #endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * allocator_vendor_pool_hip: HIP's own pool, hipMallocAsync and hipFreeAsync on one stream.
+ *
+ * Each opening makes a pool of its own, so that it starts empty, and keeps whatever was freed (the
+ * release threshold is unlimited): by default the pool gives its memory back at every
+ * synchronisation, which is far slower. Nothing synchronises between the calls.
+ * Not every runtime of AMD heeds the threshold (7.2 is reported not to), and the documents of some
+ * versions say that pools have to be asked for, HIP_MEM_POOL_SUPPORT=1.
+ */
+#include "allocator.h"
+
+#include <hip/hip_runtime_api.h>
+#include <stdlib.h>
+
+struct vendor_pool {
+    int device;
+    hipMemPool_t pool;
+    hipMemPool_t pool_before; /* the device's current pool, put back at the end */
+    hipStream_t stream;
+    uint64_t vendor_calls;
+    hipError_t last_error;
+};
+
+static tarn_status status_of(struct vendor_pool *self, hipError_t error)
+{
+    if (error == hipSuccess) return TARN_STATUS_OK;
+    self->last_error = error;
+    (void)hipGetLastError(); /* so that it does not show up in a later check */
+    switch (error) {
+    case hipErrorOutOfMemory:
+        return TARN_STATUS_OUT_OF_MEMORY;
+    case hipErrorNotSupported:
+        return TARN_STATUS_NOT_SUPPORTED;
+    case hipErrorNoDevice:
+    case hipErrorInsufficientDriver:
+        return TARN_STATUS_NO_DEVICE;
+    case hipErrorInvalidDevice:
+        return TARN_STATUS_INVALID_DEVICE;
+    default:
+        return TARN_STATUS_VENDOR_ERROR;
+    }
+}
+
+static hipError_t check_device(const struct vendor_pool *self)
+{
+    int has_pools = 0;
+    hipError_t error =
+        hipDeviceGetAttribute(&has_pools, hipDeviceAttributeMemoryPoolsSupported, self->device);
+    if (error == hipSuccess && !has_pools) error = hipErrorNotSupported;
+    return error;
+}
+
+static hipError_t create_pool(struct vendor_pool *self)
+{
+    hipMemPoolProps properties = { 0 };
+    properties.allocType = hipMemAllocationTypePinned;
+    properties.location.type = hipMemLocationTypeDevice;
+    properties.location.id = self->device;
+    hipError_t error = hipMemPoolCreate(&self->pool, &properties);
+    if (error != hipSuccess) return error;
+
+    uint64_t keep_everything = UINT64_MAX;
+    error = hipMemPoolSetAttribute(self->pool, hipMemPoolAttrReleaseThreshold, &keep_everything);
+    if (error == hipSuccess) error = hipDeviceGetMemPool(&self->pool_before, self->device);
+    if (error == hipSuccess) error = hipDeviceSetMemPool(self->device, self->pool);
+    if (error != hipSuccess) hipMemPoolDestroy(self->pool);
+    return error;
+}
+
+static hipError_t start(struct vendor_pool *self)
+{
+    hipError_t error = hipSetDevice(self->device);
+    if (error == hipSuccess) error = check_device(self);
+    if (error == hipSuccess) error = hipStreamCreateWithFlags(&self->stream, hipStreamNonBlocking);
+    if (error != hipSuccess) return error;
+    error = create_pool(self);
+    if (error != hipSuccess) hipStreamDestroy(self->stream);
+    return error;
+}
+
+static void explain_vendor_pool(void *state, tarn_status status, struct tn_reason *reason_out)
+{
+    (void)status;
+    hipError_t error = ((struct vendor_pool *)state)->last_error;
+    tn_reason_set(reason_out, "%s (%s, %d)", hipGetErrorString(error), hipGetErrorName(error),
+                  (int)error);
+}
+
+static tarn_status open_vendor_pool(const struct tn_allocator_settings *settings, void **state_out,
+                                    struct tn_reason *reason_out)
+{
+    struct vendor_pool *self = calloc(1, sizeof *self);
+    if (!self) {
+        tn_reason_set(reason_out, "no host memory for the adapter");
+        return TARN_STATUS_OUT_OF_HOST_MEMORY;
+    }
+    self->device = settings->device;
+    tarn_status status = status_of(self, start(self));
+    if (status != TARN_STATUS_OK) {
+        explain_vendor_pool(self, status, reason_out);
+        free(self);
+        return status;
+    }
+    *state_out = self;
+    return TARN_STATUS_OK;
+}
+
+static tarn_status alloc_vendor_pool(void *state, size_t size_bytes, void **address_out)
+{
+    struct vendor_pool *self = state;
+    if (size_bytes == 0) {
+        *address_out = NULL;
+        return TARN_STATUS_OK;
+    }
+    self->vendor_calls++;
+    return status_of(self, hipMallocAsync(address_out, size_bytes, self->stream));
+}
+
+static tarn_status free_vendor_pool(void *state, void *address, size_t size_bytes)
+{
+    struct vendor_pool *self = state;
+    (void)size_bytes;
+    if (!address) return TARN_STATUS_OK;
+    self->vendor_calls++;
+    return status_of(self, hipFreeAsync(address, self->stream));
+}
+
+static void get_usage_vendor_pool(void *state, struct tn_allocator_usage *usage_out)
+{
+    struct vendor_pool *self = state;
+    uint64_t reserved_bytes_max = 0;
+    hipError_t error =
+        hipMemPoolGetAttribute(self->pool, hipMemPoolAttrReservedMemHigh, &reserved_bytes_max);
+    *usage_out = (struct tn_allocator_usage){
+        .footprint_bytes_max = error == hipSuccess ? (size_t)reserved_bytes_max : 0,
+        .vendor_calls = self->vendor_calls,
+    };
+}
+
+static void close_vendor_pool(void *state)
+{
+    struct vendor_pool *self = state;
+    hipStreamSynchronize(self->stream);
+    hipDeviceSetMemPool(self->device, self->pool_before);
+    hipMemPoolDestroy(self->pool);
+    hipStreamDestroy(self->stream);
+    free(self);
+}
+
+const struct tn_allocator tn_allocator_vendor_pool = {
+    .name = "vendor-pool",
+    .open = open_vendor_pool,
+    .alloc = alloc_vendor_pool,
+    .free = free_vendor_pool,
+    .explain = explain_vendor_pool,
+    .get_usage = get_usage_vendor_pool,
+    .close = close_vendor_pool,
+};
