@@ -6,6 +6,7 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <fcntl.h>
@@ -96,6 +97,12 @@ static void need_device(void)
     if (status == TARN_STATUS_NO_DEVICE) skip();
     assert_int_equal(status, TARN_STATUS_OK);
     tarn_backend_close(&backend);
+}
+
+static bool has_vendor_pool(void)
+{
+    const char *backend = tarn_backend_name();
+    return strcmp(backend, "cuda") == 0 || strcmp(backend, "hip") == 0;
 }
 
 static json_t *load_json(const char *path)
@@ -485,7 +492,8 @@ static void made_up_workloads_run(void **state)
 static void a_missing_allocator_is_listed(void **state)
 {
     (void)state;
-    if (strcmp(tarn_backend_name(), "host") != 0) skip();
+    if (has_vendor_pool()) skip();
+    need_device();
     const char *json = scratch_path("missing.json");
     struct outcome outcome =
         RUN("sweep", "--sizes=1,2", "--allocator=vendor-pool,tarn", "--json", json, "--time=0.01");
@@ -500,6 +508,35 @@ static void a_missing_allocator_is_listed(void **state)
         "vendor-pool");
     assert_int_equal(json_array_size(json_object_get(root, "results")), 2);
     json_decref(root);
+}
+
+static void the_vendors_pool_plays(void **state)
+{
+    (void)state;
+    if (!has_vendor_pool()) skip();
+    need_device();
+    const char *json = scratch_path("vendor_pool.json");
+    expect_results(
+        RUN("churn", "--live=10", "--allocator=vendor-pool", "--json", json, "--time=0.01"), json,
+        1);
+    json_t *root = load_json(json);
+    json_t *row = json_array_get(json_object_get(root, "results"), 0);
+    json_int_t held_bytes = json_integer_value(json_object_get(row, "peak_footprint_bytes"));
+    assert_true(held_bytes >= json_integer_value(json_object_get(row, "peak_live_bytes")));
+    json_decref(root);
+}
+
+/* Only a simulated device can be told to have none. */
+static void a_device_without_pools_is_no_failure(void **state)
+{
+    (void)state;
+    if (!has_vendor_pool() || !getenv("TARN_SIM_EXPECT_CLEAN")) skip();
+    setenv("TARN_SIM_POOLS", "0", 1);
+    struct outcome outcome = RUN("sweep", "--sizes=1", "--allocator=vendor-pool", "--time=0.01");
+    unsetenv("TARN_SIM_POOLS");
+    assert_int_equal(outcome.exit_status, 0);
+    expect_part(outcome.output, "ErrorNotSupported");
+    outcome_fini(&outcome);
 }
 
 static void the_same_seed_gives_the_same_workload(void **state)
@@ -595,6 +632,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_good_trace_passes),
         cmocka_unit_test(made_up_workloads_run),
         cmocka_unit_test(a_missing_allocator_is_listed),
+        cmocka_unit_test(the_vendors_pool_plays),
+        cmocka_unit_test(a_device_without_pools_is_no_failure),
         cmocka_unit_test(the_same_seed_gives_the_same_workload),
         cmocka_unit_test(the_traces_that_come_along_replay),
         cmocka_unit_test(a_json_file_that_cannot_be_written_is_named),

@@ -88,6 +88,7 @@ typedef struct sim_settings {
     size_t range_granularity_bytes; /* ranges and mappings are multiples of it; 2 MiB */
     bool has_kind[SIM_MEMORY_KIND_COUNT]; /* all true */
     bool has_ranges;                      /* true */
+    bool has_pools;    /* TARN_SIM_POOLS=0: the vendor's own pool is missing; true */
     sim_driver driver; /* TARN_SIM_DRIVER=present, absent, too_old or without_extras */
     uint64_t seed;     /* TARN_SIM_SEED, of the order between streams; 1 */
     unsigned
@@ -154,6 +155,7 @@ typedef enum sim_thing {
     SIM_THING_EVENT,
     SIM_THING_CONTEXT,    /* explicit ones; a primary context that a call made stays, and is none */
     SIM_THING_EVENT_POOL, /* Level Zero's */
+    SIM_THING_POOL,       /* the vendor's own, of memory */
     SIM_THING_COUNT
 } sim_thing;
 

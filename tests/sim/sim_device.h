@@ -230,4 +230,32 @@ SIM_API sim_status sim_event_synchronize(sim_event *event);
 SIM_API sim_status sim_event_host_reset(sim_event *event);
 SIM_API sim_status sim_event_host_signal(sim_event *event);
 
+/* --- the vendor's own pools --------------------------------------------------------------------- */
+
+typedef struct sim_pool sim_pool;
+
+typedef struct sim_pool_info {
+    uint64_t threshold_bytes;
+    uint64_t used_bytes; /* all that it holds, since it keeps nothing */
+    uint64_t used_bytes_max;
+} sim_pool_info;
+
+/* NOT_SUPPORTED when the settings say so. Memory of a pool that is destroyed stays until it is freed. */
+SIM_API sim_status sim_pool_create(int device, sim_pool **pool_out);
+SIM_API sim_status sim_pool_destroy(sim_pool *pool);
+
+/* A device has a pool of its own, which is always there, is current at first and is not counted.
+ * INVALID_HANDLE, WRONG_DEVICE. */
+SIM_API sim_status sim_pool_get_current(int device, sim_pool **pool_out);
+SIM_API sim_status sim_pool_set_current(int device, sim_pool *pool);
+
+SIM_API sim_status sim_pool_set_threshold(sim_pool *pool, uint64_t threshold_bytes);
+SIM_API sim_status sim_pool_get_info(sim_pool *pool, sim_pool_info *info_out);
+
+/* From the current pool of the stream's device; answers as sim_alloc does. */
+SIM_API sim_status sim_pool_alloc(sim_stream *stream, size_t size_bytes, void **address_out);
+
+/* Waits for the stream. INVALID_ADDRESS: no pool gave it. */
+SIM_API sim_status sim_pool_free(sim_stream *stream, void *address);
+
 #endif

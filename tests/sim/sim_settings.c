@@ -108,6 +108,7 @@ static sim_settings settings_of_environment(void)
         .range_granularity_bytes = (size_t)2 << 20,
         .has_kind = { true, true, true },
         .has_ranges = true,
+        .has_pools = bytes_of_environment("TARN_SIM_POOLS", 1) != 0,
         .driver = driver_of_environment(),
         .seed = bytes_of_environment("TARN_SIM_SEED", 1),
         .event_delay_polls = (unsigned)bytes_of_environment("TARN_SIM_EVENT_DELAY", 1),
@@ -128,6 +129,7 @@ static void reset_locked(void)
 {
     unsigned generation = sim_machine.generation;
     sim_stream_reset_locked();
+    sim_pool_reset_locked();
     sim_range_reset_locked();
     sim_memory_reset_locked();
     sim_machine = (struct sim_machine){
@@ -279,6 +281,7 @@ static void break_device(int device, sim_status state)
     sim_places_mark_gone_locked(device, is_lost);
     if (is_lost) sim_physicals_mark_gone_locked(device);
     sim_streams_mark_gone_locked(device);
+    sim_pools_mark_gone_locked(device);
     sim_machine.device_state[device] = state;
     sim_machine.has_context[device] = false;
     sim_unlock();
@@ -318,6 +321,8 @@ static size_t alive_locked(sim_thing thing)
         return sim_stream_count_locked();
     case SIM_THING_EVENT:
         return sim_event_count_locked();
+    case SIM_THING_POOL:
+        return sim_pool_count_locked();
     case SIM_THING_CONTEXT:
     case SIM_THING_EVENT_POOL:
         return sim_machine.face_alive[thing];
@@ -365,8 +370,8 @@ size_t sim_held_bytes(int device, sim_memory_kind kind)
 
 const char *sim_describe_alive(void)
 {
-    static const char *const names[] = { "memory",  "ranges", "physical", "mappings",
-                                         "streams", "events", "contexts", "event pools" };
+    static const char *const names[] = { "memory", "ranges",   "physical",    "mappings", "streams",
+                                         "events", "contexts", "event pools", "pools" };
     static _Thread_local char text[256];
     size_t length = 0;
     snprintf(text, sizeof text, "nothing");

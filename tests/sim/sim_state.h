@@ -7,6 +7,7 @@
  *     sim_memory.c     memory, and what an address means
  *     sim_range.c      ranges, physical objects, mappings
  *     sim_stream.c     streams, events, and the tasks on them
+ *     sim_pool.c       the vendor's own pools
  *
  * Threads: everything under the one lock. Functions named _locked are called with it held.
  */
@@ -148,6 +149,12 @@ size_t sim_stream_count_locked(void);
 size_t sim_event_count_locked(void);
 void sim_streams_mark_gone_locked(int device);
 void sim_stream_reset_locked(void);
+
+/* --- pools: sim_pool.c --------------------------------------------------------------------------- */
+
+size_t sim_pool_count_locked(void);
+void sim_pools_mark_gone_locked(int device);
+void sim_pool_reset_locked(void);
 
 /* --- calls: sim_calls.c -------------------------------------------------------------------------- */
 

@@ -895,6 +895,55 @@ static void a_process_that_leaves_something_fails(void **state)
     assert_int_equal(end_of_process(misuse), 99);
 }
 
+/* --- the vendor's own pools -------------------------------------------------------------------- */
+
+static void a_pool_counts_what_it_gave(void **state)
+{
+    (void)state;
+    sim_pool *pool, *first = NULL, *now = NULL;
+    sim_pool_info info;
+    sim_stream *stream = create_stream(0);
+    void *memory = NULL;
+    EXPECT_OK(sim_pool_get_current(0, &first));
+    EXPECT_OK(sim_pool_create(0, &pool));
+    EXPECT_OK(sim_pool_set_current(0, pool));
+    EXPECT(sim_pool_set_current(1, pool), WRONG_DEVICE);
+    EXPECT(sim_pool_set_current(1, first), WRONG_DEVICE);
+    EXPECT_OK(sim_pool_alloc(stream, 3 * MIB, &memory));
+    EXPECT_OK(sim_pool_get_info(pool, &info));
+    assert_int_equal(info.used_bytes, 3 * MIB);
+
+    /* In stream order: work before the free still finds the memory. */
+    fill(stream, memory, 7, 3 * MIB);
+    EXPECT(sim_pool_free(stream, (char *)memory + 1), INVALID_ADDRESS);
+    EXPECT_OK(sim_pool_free(stream, memory));
+    EXPECT(sim_pool_free(stream, memory), INVALID_ADDRESS);
+    assert_int_equal(sim_misuse_count(), 0);
+    EXPECT_OK(sim_pool_get_info(pool, &info));
+    assert_int_equal(info.used_bytes, 0);
+    assert_int_equal(info.used_bytes_max, 3 * MIB);
+
+    assert_int_equal(sim_alive(SIM_THING_POOL), 1);
+    EXPECT_OK(sim_pool_destroy(pool));
+    EXPECT(sim_pool_destroy(pool), INVALID_HANDLE);
+    EXPECT(sim_pool_destroy(first), INVALID_HANDLE);
+    EXPECT_OK(sim_pool_get_current(0, &now));
+    assert_ptr_equal(now, first);
+    assert_int_equal(sim_alive(SIM_THING_POOL), 0);
+    assert_int_equal(sim_alive(SIM_THING_MEMORY), 0);
+}
+
+static void pools_may_be_missing(void **state)
+{
+    (void)state;
+    sim_settings settings = sim_get_settings();
+    settings.has_pools = false;
+    sim_set_settings(&settings);
+    sim_pool *pool;
+    EXPECT(sim_pool_create(0, &pool), NOT_SUPPORTED);
+    EXPECT(sim_pool_get_current(0, &pool), NOT_SUPPORTED);
+}
+
 /* --- the group --------------------------------------------------------------------------------- */
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
@@ -935,6 +984,8 @@ int main(void)
         TEST(a_lost_device_holds_nobody_up),
         TEST(what_is_alive_is_counted),
         TEST(the_environment_sets_the_machine),
+        TEST(a_pool_counts_what_it_gave),
+        TEST(pools_may_be_missing),
         TEST(a_process_that_leaves_something_fails),
     };
     return cmocka_run_group_tests_name("simulated devices", tests, NULL, NULL);

@@ -100,7 +100,7 @@ static cudaError_t answer_error(cudaError_t error)
 }
 
 /* How every function of the runtime ends. */
-static cudaError_t answer(sim_status status)
+cudaError_t sim_cuda_answer(sim_status status)
 {
     return answer_error(sim_cuda_error_of(status));
 }
@@ -178,7 +178,7 @@ const char *cudaGetErrorString(cudaError_t error)
 /* --- beginning a call --------------------------------------------------------------------------- */
 
 /* What needs a device begins so: the current device's context is there afterwards. */
-static sim_status begin(const char *name)
+sim_status sim_cuda_begin(const char *name)
 {
     sim_status status = sim_enter(name);
     if (status == SIM_STATUS_OK && sim_device_count() == 0) status = SIM_STATUS_NO_DEVICE;
@@ -203,14 +203,14 @@ cudaError_t cudaDriverGetVersion(int *version)
             *version = CUDART_VERSION;
         }
     }
-    return answer(status);
+    return sim_cuda_answer(status);
 }
 
 cudaError_t cudaRuntimeGetVersion(int *version)
 {
     sim_status status = sim_enter_without_driver("cudaRuntimeGetVersion");
     if (status == SIM_STATUS_OK) *version = CUDART_VERSION;
-    return answer(status);
+    return sim_cuda_answer(status);
 }
 
 cudaError_t cudaGetDeviceCount(int *count)
@@ -218,7 +218,7 @@ cudaError_t cudaGetDeviceCount(int *count)
     sim_status status = sim_enter("cudaGetDeviceCount");
     if (status == SIM_STATUS_OK && sim_device_count() == 0) status = SIM_STATUS_NO_DEVICE;
     if (status == SIM_STATUS_OK) *count = sim_device_count();
-    return answer(status);
+    return sim_cuda_answer(status);
 }
 
 cudaError_t cudaGetDevice(int *device)
@@ -226,7 +226,7 @@ cudaError_t cudaGetDevice(int *device)
     sim_status status = sim_enter("cudaGetDevice");
     if (status == SIM_STATUS_OK && sim_device_count() == 0) status = SIM_STATUS_NO_DEVICE;
     if (status == SIM_STATUS_OK) *device = current_device();
-    return answer(status);
+    return sim_cuda_answer(status);
 }
 
 /* The device stays what it was when its context cannot be had. */
@@ -237,7 +237,7 @@ cudaError_t cudaSetDevice(int device)
     if (status == SIM_STATUS_OK) status = sim_context_activate(device);
     renew_thread();
     if (status == SIM_STATUS_OK) of_thread.device = device;
-    return answer(status);
+    return sim_cuda_answer(status);
 }
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device)
@@ -255,7 +255,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
         };
         snprintf(properties->name, sizeof properties->name, "simulated CUDA device %d", device);
     }
-    return answer(status);
+    return sim_cuda_answer(status);
 }
 
 /* Those that somebody here asks for; of all others it says that there are none. */
@@ -267,25 +267,27 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
         sim_settings settings = sim_get_settings();
         bool is_pinned = attribute == cudaDevAttrCanMapHostMemory;
         bool is_shared = attribute == cudaDevAttrManagedMemory;
+        bool is_pool = attribute == cudaDevAttrMemoryPoolsSupported;
         *value = (is_pinned && settings.has_kind[SIM_MEMORY_KIND_PINNED]) ||
-                 (is_shared && settings.has_kind[SIM_MEMORY_KIND_SHARED]);
+                 (is_shared && settings.has_kind[SIM_MEMORY_KIND_SHARED]) ||
+                 (is_pool && settings.has_pools);
     }
-    return answer(status);
+    return sim_cuda_answer(status);
 }
 
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 {
-    sim_status status = begin("cudaMemGetInfo");
+    sim_status status = sim_cuda_begin("cudaMemGetInfo");
     if (status == SIM_STATUS_OK)
         status = sim_memory_info(current_device(), total_bytes, free_bytes);
-    return answer(status);
+    return sim_cuda_answer(status);
 }
 
 cudaError_t cudaDeviceSynchronize(void)
 {
-    sim_status status = begin("cudaDeviceSynchronize");
+    sim_status status = sim_cuda_begin("cudaDeviceSynchronize");
     if (status == SIM_STATUS_OK) status = sim_device_synchronize(current_device());
-    return answer(status);
+    return sim_cuda_answer(status);
 }
 
 cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned version,
@@ -301,7 +303,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, 
             *found = *function ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
         }
     }
-    return answer(status);
+    return sim_cuda_answer(status);
 }
 
 /* --- memory ------------------------------------------------------------------------------------- */
@@ -315,31 +317,31 @@ static sim_status alloc(sim_memory_kind kind, size_t size_bytes, void **address)
 
 cudaError_t cudaMalloc(void **address, size_t size_bytes)
 {
-    sim_status status = begin("cudaMalloc");
+    sim_status status = sim_cuda_begin("cudaMalloc");
     if (status == SIM_STATUS_OK && size_bytes == 0) {
         *address = NULL;
         return cudaSuccess;
     }
     if (status == SIM_STATUS_OK) status = alloc(SIM_MEMORY_KIND_DEVICE, size_bytes, address);
-    return answer(status);
+    return sim_cuda_answer(status);
 }
 
 cudaError_t cudaHostAlloc(void **address, size_t size_bytes, unsigned flags)
 {
     const unsigned known = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
-    sim_status status = begin("cudaHostAlloc");
+    sim_status status = sim_cuda_begin("cudaHostAlloc");
     if (status == SIM_STATUS_OK && (flags & ~known) != 0) status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK && size_bytes == 0) {
         *address = NULL;
         return cudaSuccess;
     }
     if (status == SIM_STATUS_OK) status = alloc(SIM_MEMORY_KIND_PINNED, size_bytes, address);
-    return answer(status);
+    return sim_cuda_answer(status);
 }
 
 cudaError_t cudaMallocManaged(void **address, size_t size_bytes, unsigned flags)
 {
-    sim_status status = begin("cudaMallocManaged");
+    sim_status status = sim_cuda_begin("cudaMallocManaged");
     if (status == SIM_STATUS_OK && flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)
         status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK && size_bytes == 0) {
@@ -347,7 +349,7 @@ cudaError_t cudaMallocManaged(void **address, size_t size_bytes, unsigned flags)
         return cudaSuccess;
     }
     if (status == SIM_STATUS_OK) status = alloc(SIM_MEMORY_KIND_SHARED, size_bytes, address);
-    return answer(status);
+    return sim_cuda_answer(status);
 }
 
 /* Each kind has its own function to free it; `pinned` says which this is. */
@@ -362,16 +364,16 @@ static sim_status free_kind(void *address, bool pinned)
 
 cudaError_t cudaFree(void *address)
 {
-    sim_status status = begin("cudaFree");
+    sim_status status = sim_cuda_begin("cudaFree");
     if (status == SIM_STATUS_OK) status = free_kind(address, false);
-    return answer(status);
+    return sim_cuda_answer(status);
 }
 
 cudaError_t cudaFreeHost(void *address)
 {
-    sim_status status = begin("cudaFreeHost");
+    sim_status status = sim_cuda_begin("cudaFreeHost");
     if (status == SIM_STATUS_OK) status = free_kind(address, true);
-    return answer(status);
+    return sim_cuda_answer(status);
 }
 
 static enum cudaMemoryType type_of(sim_memory_kind kind)
@@ -382,7 +384,7 @@ static enum cudaMemoryType type_of(sim_memory_kind kind)
 
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *address)
 {
-    sim_status status = begin("cudaPointerGetAttributes");
+    sim_status status = sim_cuda_begin("cudaPointerGetAttributes");
     if (status == SIM_STATUS_OK) {
         sim_memory memory;
         *attributes = (struct cudaPointerAttributes){ .type = cudaMemoryTypeUnregistered,
@@ -395,12 +397,12 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
         if (attributes->type != cudaMemoryTypeDevice)
             attributes->hostPointer = (void *)(uintptr_t)address;
     }
-    return answer(status);
+    return sim_cuda_answer(status);
 }
 
 /* --- streams ------------------------------------------------------------------------------------ */
 
-static sim_stream *stream_of(cudaStream_t stream)
+sim_stream *sim_cuda_stream(cudaStream_t stream)
 {
     if (stream == NULL || stream == cudaStreamLegacy || stream == cudaStreamPerThread)
         return sim_stream_default(current_device());
@@ -411,7 +413,7 @@ static sim_stream *stream_of(cudaStream_t stream)
 static sim_status check_stream_is_current(cudaStream_t stream)
 {
     int device;
-    sim_status status = sim_stream_find(stream_of(stream), &device);
+    sim_status status = sim_stream_find(sim_cuda_stream(stream), &device);
     if (status == SIM_STATUS_OK && device != current_device()) status = SIM_STATUS_WRONG_DEVICE;
     return status;
 }
@@ -419,33 +421,33 @@ static sim_status check_stream_is_current(cudaStream_t stream)
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 {
     sim_stream *created;
-    sim_status status = begin("cudaStreamCreateWithFlags");
+    sim_status status = sim_cuda_begin("cudaStreamCreateWithFlags");
     if (status == SIM_STATUS_OK && flags != cudaStreamDefault && flags != cudaStreamNonBlocking)
         status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK) status = sim_stream_create(current_device(), &created);
     if (status == SIM_STATUS_OK) *stream = (cudaStream_t)(void *)created;
-    return answer(status);
+    return sim_cuda_answer(status);
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
-    sim_status status = begin("cudaStreamDestroy");
-    if (status == SIM_STATUS_OK) status = sim_stream_destroy(stream_of(stream));
-    return answer(status);
+    sim_status status = sim_cuda_begin("cudaStreamDestroy");
+    if (status == SIM_STATUS_OK) status = sim_stream_destroy(sim_cuda_stream(stream));
+    return sim_cuda_answer(status);
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-    sim_status status = begin("cudaStreamSynchronize");
-    if (status == SIM_STATUS_OK) status = sim_stream_synchronize(stream_of(stream));
-    return answer(status);
+    sim_status status = sim_cuda_begin("cudaStreamSynchronize");
+    if (status == SIM_STATUS_OK) status = sim_stream_synchronize(sim_cuda_stream(stream));
+    return sim_cuda_answer(status);
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
-    sim_status status = begin("cudaStreamQuery");
-    if (status == SIM_STATUS_OK) status = sim_stream_query(stream_of(stream));
-    return answer(status);
+    sim_status status = sim_cuda_begin("cudaStreamQuery");
+    if (status == SIM_STATUS_OK) status = sim_stream_query(sim_cuda_stream(stream));
+    return sim_cuda_answer(status);
 }
 
 static sim_event *event_of(cudaEvent_t event)
@@ -455,10 +457,11 @@ static sim_event *event_of(cudaEvent_t event)
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
 {
-    sim_status status = begin("cudaStreamWaitEvent");
+    sim_status status = sim_cuda_begin("cudaStreamWaitEvent");
     if (status == SIM_STATUS_OK && flags != 0) status = SIM_STATUS_INVALID_VALUE;
-    if (status == SIM_STATUS_OK) status = sim_stream_wait_event(stream_of(stream), event_of(event));
-    return answer(status);
+    if (status == SIM_STATUS_OK)
+        status = sim_stream_wait_event(sim_cuda_stream(stream), event_of(event));
+    return sim_cuda_answer(status);
 }
 
 /* --- events ------------------------------------------------------------------------------------- */
@@ -467,40 +470,41 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
 {
     const unsigned known = cudaEventBlockingSync | cudaEventDisableTiming;
     sim_event *created;
-    sim_status status = begin("cudaEventCreateWithFlags");
+    sim_status status = sim_cuda_begin("cudaEventCreateWithFlags");
     if (status == SIM_STATUS_OK && (flags & ~known) != 0) status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK)
         status = sim_event_create(current_device(), SIM_EVENT_FORM_RECORDS, &created);
     if (status == SIM_STATUS_OK) *event = (cudaEvent_t)(void *)created;
-    return answer(status);
+    return sim_cuda_answer(status);
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
-    sim_status status = begin("cudaEventDestroy");
+    sim_status status = sim_cuda_begin("cudaEventDestroy");
     if (status == SIM_STATUS_OK) status = sim_event_destroy(event_of(event));
-    return answer(status);
+    return sim_cuda_answer(status);
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
-    sim_status status = begin("cudaEventRecord");
-    if (status == SIM_STATUS_OK) status = sim_event_record(event_of(event), stream_of(stream));
-    return answer(status);
+    sim_status status = sim_cuda_begin("cudaEventRecord");
+    if (status == SIM_STATUS_OK)
+        status = sim_event_record(event_of(event), sim_cuda_stream(stream));
+    return sim_cuda_answer(status);
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
-    sim_status status = begin("cudaEventQuery");
+    sim_status status = sim_cuda_begin("cudaEventQuery");
     if (status == SIM_STATUS_OK) status = sim_event_query(event_of(event));
-    return answer(status);
+    return sim_cuda_answer(status);
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-    sim_status status = begin("cudaEventSynchronize");
+    sim_status status = sim_cuda_begin("cudaEventSynchronize");
     if (status == SIM_STATUS_OK) status = sim_event_synchronize(event_of(event));
-    return answer(status);
+    return sim_cuda_answer(status);
 }
 
 /* --- data --------------------------------------------------------------------------------------- */
@@ -518,23 +522,23 @@ static bool may_write(const void *address)
 cudaError_t cudaMemsetAsync(void *address, int value, size_t size_bytes, cudaStream_t stream)
 {
     unsigned char byte = (unsigned char)value;
-    sim_status status = begin("cudaMemsetAsync");
+    sim_status status = sim_cuda_begin("cudaMemsetAsync");
     if (status == SIM_STATUS_OK) status = check_stream_is_current(stream);
     if (status == SIM_STATUS_WRONG_DEVICE ||
         (status == SIM_STATUS_OK && size_bytes > 0 && !may_write(address)))
         status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK)
-        status = sim_fill(stream_of(stream), address, &byte, 1, size_bytes);
-    return answer(status);
+        status = sim_fill(sim_cuda_stream(stream), address, &byte, 1, size_bytes);
+    return sim_cuda_answer(status);
 }
 
 cudaError_t cudaMemcpyAsync(void *destination, const void *source, size_t size_bytes,
                             enum cudaMemcpyKind kind, cudaStream_t stream)
 {
-    sim_status status = begin("cudaMemcpyAsync");
+    sim_status status = sim_cuda_begin("cudaMemcpyAsync");
     if (status == SIM_STATUS_OK && (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault))
         return answer_error(cudaErrorInvalidMemcpyDirection);
     if (status == SIM_STATUS_OK)
-        status = sim_copy(stream_of(stream), destination, source, size_bytes);
-    return answer(status);
+        status = sim_copy(sim_cuda_stream(stream), destination, source, size_bytes);
+    return sim_cuda_answer(status);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * sim_hip: HIP's face of the simulated devices, in two files.
+ * sim_hip: HIP's face of the simulated devices, in three files.
  *
  *     sim_hip_runtime.c   memory, streams, events, and the runtime's state of each thread
  *     sim_hip_range.c     ranges
+ *     sim_hip_pool.c      pools of the runtime's own
  *
- * Both are compiled against AMD's headers, so that prototypes are checked.
+ * They are compiled against AMD's headers, so that prototypes are checked.
  */
 #ifndef SIM_HIP_H
 #define SIM_HIP_H
@@ -17,5 +18,8 @@
 /* How every function begins that needs a device, and how every function ends. */
 sim_status sim_hip_begin(const char *name);
 hipError_t sim_hip_answer(sim_status status);
+
+/* A stream, or that which a default stream means now. */
+sim_stream *sim_hip_stream(hipStream_t stream);
 
 #endif

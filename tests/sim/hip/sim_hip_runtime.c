@@ -272,6 +272,8 @@ static sim_status get_attribute(int attribute, int *value)
         *value = settings.has_kind[SIM_MEMORY_KIND_PINNED];
     } else if (attribute == (int)hipDeviceAttributeManagedMemory) {
         *value = settings.has_kind[SIM_MEMORY_KIND_SHARED];
+    } else if (attribute == (int)hipDeviceAttributeMemoryPoolsSupported) {
+        *value = settings.has_pools;
     } else if (attribute == ATTRIBUTE_HAS_RANGES && settings.driver != SIM_DRIVER_WITHOUT_EXTRAS) {
         *value = settings.has_ranges;
     } else {
@@ -392,7 +394,7 @@ hipError_t hipPointerGetAttributes(hipPointerAttribute_t *attributes, const void
 
 /* --- streams ------------------------------------------------------------------------------------ */
 
-static sim_stream *stream_of(hipStream_t stream)
+sim_stream *sim_hip_stream(hipStream_t stream)
 {
     if (stream == NULL || stream == hipStreamPerThread) return sim_stream_default(current_device());
     return (sim_stream *)(void *)stream;
@@ -413,14 +415,14 @@ hipError_t hipStreamDestroy(hipStream_t stream)
 {
     sim_status status = sim_hip_begin("hipStreamDestroy");
     if (status == SIM_STATUS_OK && !stream) return sim_hip_answer(SIM_STATUS_INVALID_HANDLE);
-    if (status == SIM_STATUS_OK) status = sim_stream_destroy(stream_of(stream));
+    if (status == SIM_STATUS_OK) status = sim_stream_destroy(sim_hip_stream(stream));
     return answer_of_stream(status);
 }
 
 hipError_t hipStreamSynchronize(hipStream_t stream)
 {
     sim_status status = sim_hip_begin("hipStreamSynchronize");
-    if (status == SIM_STATUS_OK) status = sim_stream_synchronize(stream_of(stream));
+    if (status == SIM_STATUS_OK) status = sim_stream_synchronize(sim_hip_stream(stream));
     return answer_of_stream(status);
 }
 
@@ -433,7 +435,8 @@ hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned fla
 {
     sim_status status = sim_hip_begin("hipStreamWaitEvent");
     if (status == SIM_STATUS_OK && flags != 0) status = SIM_STATUS_INVALID_VALUE;
-    if (status == SIM_STATUS_OK) status = sim_stream_wait_event(stream_of(stream), event_of(event));
+    if (status == SIM_STATUS_OK)
+        status = sim_stream_wait_event(sim_hip_stream(stream), event_of(event));
     return sim_hip_answer(status);
 }
 
@@ -463,9 +466,9 @@ hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream)
 {
     int device;
     sim_status status = sim_hip_begin("hipEventRecord");
-    if (status == SIM_STATUS_OK) status = sim_stream_find(stream_of(stream), &device);
+    if (status == SIM_STATUS_OK) status = sim_stream_find(sim_hip_stream(stream), &device);
     if (status == SIM_STATUS_INVALID_HANDLE) return answer_of_stream(status);
-    if (status == SIM_STATUS_OK) status = sim_event_record(event_of(event), stream_of(stream));
+    if (status == SIM_STATUS_OK) status = sim_event_record(event_of(event), sim_hip_stream(stream));
     return sim_hip_answer(status);
 }
 
@@ -504,7 +507,7 @@ hipError_t hipMemsetAsync(void *address, int value, size_t size_bytes, hipStream
         status = SIM_STATUS_INVALID_ADDRESS;
     if (status == SIM_STATUS_OK) status = check_end(address, size_bytes);
     if (status == SIM_STATUS_OK)
-        status = sim_fill(stream_of(stream), address, &byte, 1, size_bytes);
+        status = sim_fill(sim_hip_stream(stream), address, &byte, 1, size_bytes);
     return sim_hip_answer(status);
 }
 
@@ -517,6 +520,6 @@ hipError_t hipMemcpyAsync(void *destination, const void *source, size_t size_byt
     if (status == SIM_STATUS_OK) status = check_end(destination, size_bytes);
     if (status == SIM_STATUS_OK) status = check_end(source, size_bytes);
     if (status == SIM_STATUS_OK)
-        status = sim_copy(stream_of(stream), destination, source, size_bytes);
+        status = sim_copy(sim_hip_stream(stream), destination, source, size_bytes);
     return sim_hip_answer(status);
 }

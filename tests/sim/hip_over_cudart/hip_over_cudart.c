@@ -148,6 +148,8 @@ hipError_t hipDeviceGetAttribute(int *value, hipDeviceAttribute_t attribute, int
         return answer(cudaDeviceGetAttribute(value, cudaDevAttrCanMapHostMemory, device));
     case hipDeviceAttributeManagedMemory:
         return answer(cudaDeviceGetAttribute(value, cudaDevAttrManagedMemory, device));
+    case hipDeviceAttributeMemoryPoolsSupported:
+        return answer(cudaDeviceGetAttribute(value, cudaDevAttrMemoryPoolsSupported, device));
     case hipDeviceAttributeMemoryPoolsSupported + 1: /* has no name in 5.2 */
         return has_ranges(value, device);
     default:

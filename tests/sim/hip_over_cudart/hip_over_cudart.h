@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * hip_over_cudart: AMD's HIP runtime, each call of which is one of CUDA's runtime, in two files.
+ * hip_over_cudart: AMD's HIP runtime, each call of which is one of CUDA's runtime, in three files.
  *
  *     hip_over_cudart.c         memory, streams, events, and what answers mean
  *     hip_over_cudart_range.c   ranges, over the driver's functions
+ *     hip_over_cudart_pool.c    the runtime's own pools
  *
  * A program that was built for AMD runs over it on an NVIDIA device, unchanged. Numbers of errors and
  * attributes are translated by tables, since some differ; flags are compared when this is compiled.
