@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * allocator_raw: the vendor's own calls, through the backend's acquire and release: cudaMalloc and
- * cudaFree, or on the host the system's mmap and munmap.
+ * cudaFree and their like, or on the host the system's mmap and munmap.
  */
 #include "allocator.h"
 

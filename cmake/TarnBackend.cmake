@@ -5,6 +5,8 @@
 # What only one vendor needs stands in these places, and nowhere else in the build:
 #   cmake/tarn-vendor-<vendor>.cmake          finds the SDK; sets the variables below
 #   CMakePresets.json                         its preset
+#   scripts/common.sh                         its SDK and its devices, for the scripts
+#   scripts/setup                             its packages
 #   src/CMakeLists.txt                        its source files
 #   bench/allocator_vendor_pool_<vendor>.c    its own pool, or that it has none
 #   src/backends.c                            its function that opens

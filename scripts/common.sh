@@ -32,10 +32,6 @@ build_preset() {
         (cd "$root" && quietly "$log" cmake --build --preset "$preset" -j "$jobs")
 }
 
-has_cuda_device() {
-    command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q '^GPU '
-}
-
 # Looks where CMake looks.
 has_cuda_toolkit() {
     local folder
@@ -54,7 +50,11 @@ if ! has_cuda_toolkit && [ -e "$fetched_cuda/include/cuda_runtime_api.h" ]; then
     export LD_LIBRARY_PATH=$fetched_cuda/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 fi
 
-# Prints the vendors that tarn has a backend for. Each is the name of a preset, too.
+# --- vendors: what only one of them needs is in the functions that ask for its name ------------------
+
+# Prints the vendors that tarn has a backend for. Each is the name of a preset, too. They are in the
+# order in which a machine with devices of several uses them: Level Zero's, a part of the processor in
+# many machines, come last.
 vendors() {
     local file
     for file in "$root"/cmake/tarn-vendor-*.cmake; do
@@ -73,23 +73,67 @@ has_sdk() {
     esac
 }
 
-# has_device VENDOR: whether the vendor's tests can use a device of this machine.
-has_device() {
+# What stands before /dev and /sys. A test sets it to the folder of a machine that it has made up.
+machine=
+
+# Whether Linux has a device file for a GPU of Intel's.
+has_intel_gpu() {
+    local node
+    for node in "$machine"/sys/class/drm/renderD*; do
+        [ -e "$machine/dev/dri/${node##*/}" ] && grep -qsx 0x8086 "$node/device/vendor" && return
+    done
+    return 1
+}
+
+# has_gpu VENDOR: whether this machine has one of the vendor's, and lets programs see it.
+has_gpu() {
     case $1 in
-    cuda) has_cuda_device ;;
+    cuda) command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep '^GPU ' >/dev/null ;;
+    # Among AMD's nodes are the processors, which have no SIMD units.
+    hip) [ -e "$machine/dev/kfd" ] &&
+        grep -qs '^simd_count [1-9]' "$machine"/sys/class/kfd/kfd/topology/nodes/*/properties ;;
+    ze) has_intel_gpu ;;
     *) false ;;
     esac
 }
 
-# Prints the preset that uses what this machine has: cuda or release.
+# Not in the PATH of all users.
+has_library() {
+    PATH=$PATH:/usr/sbin:/sbin ldconfig -p 2>/dev/null | grep -F "$1" >/dev/null
+}
+
+# what_is_missing VENDOR: prints what it takes to use the vendor's GPU and is not there, and where to
+# get it. Nothing: it can be used.
+what_is_missing() {
+    case $1 in
+    cuda) has_sdk cuda || echo "an NVIDIA GPU but no CUDA toolkit: package nvidia-cuda-toolkit, or the" \
+        "one from NVIDIA" ;;
+    hip) has_sdk hip || echo "an AMD GPU but no HIP: package libamdhip64-dev, or ROCm from AMD" ;;
+    ze) if ! has_sdk ze; then
+            echo "an Intel GPU but no Level Zero loader: package libze-dev of Debian, or level-zero-dev"
+        elif ! has_library libze_intel_gpu.so.1; then
+            echo "an Intel GPU but no driver for computing: package libze-intel-gpu1"
+        fi ;;
+    *) die "no such vendor: $1" ;;
+    esac
+}
+
+# has_device VENDOR: whether the vendor's tests can use a device of this machine.
+has_device() {
+    has_gpu "$1" && [ -z "$(what_is_missing "$1")" ]
+}
+
+# Prints the preset that uses what this machine has: a vendor's, or release, for the host alone.
 preset_for_this_machine() {
-    if ! has_cuda_device; then
-        echo release
-    elif ! has_cuda_toolkit; then
-        echo "There is an NVIDIA GPU but no CUDA toolkit, so the host backend is used. To use the" \
-            "GPU, install the toolkit: package nvidia-cuda-toolkit, or the one from NVIDIA." >&2
-        echo release
-    else
-        echo cuda
-    fi
+    local vendor missing
+    for vendor in $(vendors); do
+        has_gpu "$vendor" || continue
+        missing=$(what_is_missing "$vendor")
+        if [ -z "$missing" ]; then
+            echo "$vendor"
+            return
+        fi
+        echo "The GPU is not used: there is $missing." >&2
+    done
+    echo release
 }
