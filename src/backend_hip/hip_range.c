@@ -43,10 +43,13 @@ static hipMemAllocationProp memory_of(const struct tn_hip_device *device)
 
 /* --- reserving --------------------------------------------------------------------------------- */
 
+/* The alignment has to be said: without, it may be that of the smaller granularity where there are two,
+ * or of a page. */
 static tarn_backend_result make_range_reserve(struct tn_hip_call *call)
 {
-    tarn_backend_result result =
-        tn_hip_result(hipMemAddressReserve(&call->address, call->size_bytes, 0, NULL, 0));
+    size_t alignment_bytes = call->device->properties.range_granularity_bytes;
+    tarn_backend_result result = tn_hip_result(
+        hipMemAddressReserve(&call->address, call->size_bytes, alignment_bytes, NULL, 0));
     /* The size was checked before, so all that the runtime can dislike is that it is so large. */
     if (result.status == TARN_STATUS_INVALID_ARGUMENT) result.status = TARN_STATUS_OUT_OF_MEMORY;
     return result;
