@@ -57,6 +57,9 @@ typedef enum sim_status {
     SIM_STATUS_COUNT
 } sim_status;
 
+/* A code of the vendor's own, for sim_fail_calls: CUDA's and HIP's faces answer with it. */
+#define SIM_STATUS_OF_VENDOR(code) ((sim_status)((int)SIM_STATUS_COUNT + (int)(code)))
+
 /* "OUT_OF_MEMORY". Static text. */
 SIM_API const char *sim_status_name(sim_status status);
 
@@ -77,18 +80,22 @@ typedef enum sim_driver {
     SIM_DRIVER_COUNT
 } sim_driver;
 
-/* What the simulated machine is like. All devices are alike. */
+/* What the simulated machine is like. All devices are alike, but for the poor one. */
 typedef struct sim_settings {
-    int device_count;               /* TARN_SIM_DEVICES, default 2, at most 8 */
-    size_t memory_bytes;            /* TARN_SIM_MEMORY, of each device, default 8 GiB */
-    size_t host_memory_bytes;       /* TARN_SIM_HOST_MEMORY, pinned and shared of all; 64 GiB */
-    size_t allocation_bytes_max;    /* TARN_SIM_ALLOCATION_MAX; default: memory_bytes */
-    size_t alignment_bytes;         /* TARN_SIM_ALIGNMENT, where a face asks for none; 4096 */
-    size_t granularity_bytes;       /* what device memory is counted in; 2 MiB */
-    size_t range_granularity_bytes; /* ranges and mappings are multiples of it; 2 MiB */
+    int device_count;            /* TARN_SIM_DEVICES, default 2, at most 8 */
+    size_t memory_bytes;         /* TARN_SIM_MEMORY, of each device, default 8 GiB */
+    size_t host_memory_bytes;    /* TARN_SIM_HOST_MEMORY, pinned and shared of all; 64 GiB */
+    size_t allocation_bytes_max; /* TARN_SIM_ALLOCATION_MAX; default: memory_bytes */
+    size_t alignment_bytes;      /* TARN_SIM_ALIGNMENT, where a face asks for none; 4096 */
+    size_t granularity_bytes;    /* what device memory is counted in; 2 MiB */
+    size_t
+        range_granularity_bytes; /* ranges and mappings are multiples of it; 2 MiB. With what is no
+                                       power of two nothing can be reserved */
     bool has_kind[SIM_MEMORY_KIND_COUNT]; /* all true */
     bool has_ranges;                      /* true */
-    bool has_pools;    /* TARN_SIM_POOLS=0: the vendor's own pool is missing; true */
+    bool has_pools;       /* TARN_SIM_POOLS=0: the vendor's own pool is missing; true */
+    bool has_one_address; /* pinned memory has the host's on the device, too; true */
+    int poor_device;   /* says that it has no ranges and no memory but its own; -1: there is none */
     sim_driver driver; /* TARN_SIM_DRIVER=present, absent, too_old or without_extras */
     uint64_t seed;     /* TARN_SIM_SEED, of the order between streams; 1 */
     unsigned

@@ -178,6 +178,10 @@ SIM_API sim_stream *sim_stream_default(int device);
 /* INVALID_HANDLE, or the stream's device. */
 SIM_API sim_status sim_stream_find(const sim_stream *stream, int *device_out);
 
+/* A word of the face's own, 0 at first: how the stream was asked for. */
+SIM_API sim_status sim_stream_set_flags(sim_stream *stream, unsigned flags);
+SIM_API sim_status sim_stream_get_flags(const sim_stream *stream, unsigned *flags_out);
+
 SIM_API sim_status sim_stream_synchronize(sim_stream *stream);
 SIM_API sim_status sim_stream_query(sim_stream *stream); /* runs a task at most; NOT_READY */
 
@@ -214,6 +218,10 @@ SIM_API sim_status sim_event_create(int device, sim_event_form form, sim_event *
 SIM_API sim_status sim_event_destroy(sim_event *event);
 
 SIM_API sim_status sim_event_find(const sim_event *event, int *device_out);
+
+/* As of streams. */
+SIM_API sim_status sim_event_set_flags(sim_event *event, unsigned flags);
+SIM_API sim_status sim_event_get_flags(const sim_event *event, unsigned *flags_out);
 
 /* In stream order: a new record, or a task that sets the flag. WRONG_DEVICE when stream and event
  * are of two devices. */

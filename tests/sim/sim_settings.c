@@ -92,9 +92,8 @@ static void expect_sane(const sim_settings *settings)
     if (settings->device_count < 0 || settings->device_count > SIM_DEVICES_MAX)
         stop("there may be 0 to 8 devices", "");
     if (!sim_is_power_of_two(settings->alignment_bytes) ||
-        !sim_is_power_of_two(settings->granularity_bytes) ||
-        !sim_is_power_of_two(settings->range_granularity_bytes))
-        stop("alignment and granularities are powers of two", "");
+        !sim_is_power_of_two(settings->granularity_bytes))
+        stop("alignment and granularity are powers of two", "");
 }
 
 static sim_settings settings_of_environment(void)
@@ -109,6 +108,8 @@ static sim_settings settings_of_environment(void)
         .has_kind = { true, true, true },
         .has_ranges = true,
         .has_pools = bytes_of_environment("TARN_SIM_POOLS", 1) != 0,
+        .has_one_address = true,
+        .poor_device = -1,
         .driver = driver_of_environment(),
         .seed = bytes_of_environment("TARN_SIM_SEED", 1),
         .event_delay_polls = (unsigned)bytes_of_environment("TARN_SIM_EVENT_DELAY", 1),

@@ -57,6 +57,7 @@ struct sim_handle {
     uint64_t number;
     int device;
     bool is_gone; /* with its device or context: it counts no longer, and is only found */
+    unsigned flags;
 };
 
 /* All handles of one form, in the order of their numbers. Items begin with a sim_handle. */

@@ -361,6 +361,24 @@ sim_status sim_stream_find(const sim_stream *handle, int *device_out)
     return stream ? SIM_STATUS_OK : SIM_STATUS_INVALID_HANDLE;
 }
 
+sim_status sim_stream_set_flags(sim_stream *handle, unsigned flags)
+{
+    sim_lock();
+    struct stream *stream = stream_of(handle);
+    if (stream) stream->handle.flags = flags;
+    sim_unlock();
+    return stream ? SIM_STATUS_OK : SIM_STATUS_INVALID_HANDLE;
+}
+
+sim_status sim_stream_get_flags(const sim_stream *handle, unsigned *flags_out)
+{
+    sim_lock();
+    const struct stream *stream = stream_of(handle);
+    if (stream) *flags_out = stream->handle.flags;
+    sim_unlock();
+    return stream ? SIM_STATUS_OK : SIM_STATUS_INVALID_HANDLE;
+}
+
 /* A fault of the work itself is the answer to the wait. */
 static sim_status stream_synchronize_locked(const sim_stream *handle)
 {
@@ -512,6 +530,24 @@ sim_status sim_event_find(const sim_event *handle, int *device_out)
     sim_lock();
     const struct event *event = event_of(handle);
     if (event) *device_out = event->handle.device;
+    sim_unlock();
+    return event ? SIM_STATUS_OK : SIM_STATUS_INVALID_HANDLE;
+}
+
+sim_status sim_event_set_flags(sim_event *handle, unsigned flags)
+{
+    sim_lock();
+    struct event *event = event_of(handle);
+    if (event) event->handle.flags = flags;
+    sim_unlock();
+    return event ? SIM_STATUS_OK : SIM_STATUS_INVALID_HANDLE;
+}
+
+sim_status sim_event_get_flags(const sim_event *handle, unsigned *flags_out)
+{
+    sim_lock();
+    const struct event *event = event_of(handle);
+    if (event) *flags_out = event->handle.flags;
     sim_unlock();
     return event ? SIM_STATUS_OK : SIM_STATUS_INVALID_HANDLE;
 }

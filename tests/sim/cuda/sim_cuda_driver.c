@@ -76,7 +76,8 @@ static CUresult get_attribute(int *value, CUdevice_attribute attribute, CUdevice
     if (status == SIM_STATUS_OK) {
         bool asks_for_ranges =
             attribute == CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED;
-        *value = asks_for_ranges && sim_get_settings().has_ranges;
+        sim_settings settings = sim_get_settings();
+        *value = asks_for_ranges && settings.has_ranges && device != settings.poor_device;
     }
     return answer(status);
 }
@@ -94,12 +95,13 @@ static sim_status check_memory(const CUmemAllocationProp *memory)
 static CUresult get_granularity(size_t *granularity, const CUmemAllocationProp *memory,
                                 CUmemAllocationGranularity_flags option)
 {
-    (void)option;
+    bool is_minimum = option == CU_MEM_ALLOC_GRANULARITY_MINIMUM;
     sim_status status = sim_enter("cuMemGetAllocationGranularity");
     if (status == SIM_STATUS_OK) status = check_memory(memory);
     if (status == SIM_STATUS_OK && !sim_get_settings().has_ranges)
         status = SIM_STATUS_NOT_SUPPORTED;
-    if (status == SIM_STATUS_OK) *granularity = sim_get_settings().range_granularity_bytes;
+    if (status == SIM_STATUS_OK)
+        *granularity = sim_get_settings().range_granularity_bytes * (is_minimum ? 1 : 2);
     return answer(status);
 }
 

@@ -13,6 +13,8 @@
  *     a stream may wait for another device's event; all else on another device's stream is refused.
  *   - No call waits for pending work but those whose manual says so: cudaFree and cudaStreamDestroy
  *     do not.
+ *   - What is attached to the host (cudaMemAttachHost) is not there for work on streams, as on devices
+ *     that do not share managed memory with the host.
  *
  * The two named default streams, legacy and per thread, are one and wait for no other stream.
  */
@@ -47,6 +49,7 @@ static int current_device(void)
 
 cudaError_t sim_cuda_error_of(sim_status status)
 {
+    if (status > SIM_STATUS_COUNT) return (cudaError_t)(status - SIM_STATUS_COUNT);
     switch (status) {
     case SIM_STATUS_OK:
         return cudaSuccess;
@@ -200,7 +203,7 @@ cudaError_t cudaDriverGetVersion(int *version)
             *version = CUDART_VERSION - 2000;
             break;
         default:
-            *version = CUDART_VERSION;
+            *version = CUDART_VERSION + 10; /* a driver may be newer than the runtime */
         }
     }
     return sim_cuda_answer(status);
@@ -246,12 +249,13 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
     if (status == SIM_STATUS_OK) status = sim_device_check(device);
     if (status == SIM_STATUS_OK) {
         sim_settings settings = sim_get_settings();
+        bool is_poor = device == settings.poor_device;
         *properties = (struct cudaDeviceProp){
             .totalGlobalMem = settings.memory_bytes,
             .major = 9,
-            .canMapHostMemory = settings.has_kind[SIM_MEMORY_KIND_PINNED],
-            .unifiedAddressing = 1,
-            .managedMemory = settings.has_kind[SIM_MEMORY_KIND_SHARED],
+            .canMapHostMemory = settings.has_kind[SIM_MEMORY_KIND_PINNED] && !is_poor,
+            .unifiedAddressing = settings.has_one_address,
+            .managedMemory = settings.has_kind[SIM_MEMORY_KIND_SHARED] && !is_poor,
         };
         snprintf(properties->name, sizeof properties->name, "simulated CUDA device %d", device);
     }
@@ -268,9 +272,9 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
         bool is_pinned = attribute == cudaDevAttrCanMapHostMemory;
         bool is_shared = attribute == cudaDevAttrManagedMemory;
         bool is_pool = attribute == cudaDevAttrMemoryPoolsSupported;
-        *value = (is_pinned && settings.has_kind[SIM_MEMORY_KIND_PINNED]) ||
-                 (is_shared && settings.has_kind[SIM_MEMORY_KIND_SHARED]) ||
-                 (is_pool && settings.has_pools);
+        bool has_kind = (is_pinned && settings.has_kind[SIM_MEMORY_KIND_PINNED]) ||
+                        (is_shared && settings.has_kind[SIM_MEMORY_KIND_SHARED]);
+        *value = (has_kind && device != settings.poor_device) || (is_pool && settings.has_pools);
     }
     return sim_cuda_answer(status);
 }
@@ -308,11 +312,20 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, 
 
 /* --- memory ------------------------------------------------------------------------------------- */
 
-static sim_status alloc(sim_memory_kind kind, size_t size_bytes, void **address)
+/* The flags are kept with the memory. */
+static sim_status alloc(sim_memory_kind kind, size_t size_bytes, unsigned flags, void **address)
 {
     sim_status status = sim_alloc(current_device(), kind, size_bytes, 0, address);
     /* Too large is no reason of its own here. */
-    return status == SIM_STATUS_INVALID_SIZE ? SIM_STATUS_OUT_OF_MEMORY : status;
+    if (status == SIM_STATUS_INVALID_SIZE) status = SIM_STATUS_OUT_OF_MEMORY;
+    if (status == SIM_STATUS_OK)
+        status = sim_memory_set_owner(*address, (const void *)(uintptr_t)flags);
+    return status;
+}
+
+static unsigned flags_of(const sim_memory *memory)
+{
+    return (unsigned)(uintptr_t)memory->owner;
 }
 
 cudaError_t cudaMalloc(void **address, size_t size_bytes)
@@ -322,7 +335,7 @@ cudaError_t cudaMalloc(void **address, size_t size_bytes)
         *address = NULL;
         return cudaSuccess;
     }
-    if (status == SIM_STATUS_OK) status = alloc(SIM_MEMORY_KIND_DEVICE, size_bytes, address);
+    if (status == SIM_STATUS_OK) status = alloc(SIM_MEMORY_KIND_DEVICE, size_bytes, 0, address);
     return sim_cuda_answer(status);
 }
 
@@ -335,7 +348,7 @@ cudaError_t cudaHostAlloc(void **address, size_t size_bytes, unsigned flags)
         *address = NULL;
         return cudaSuccess;
     }
-    if (status == SIM_STATUS_OK) status = alloc(SIM_MEMORY_KIND_PINNED, size_bytes, address);
+    if (status == SIM_STATUS_OK) status = alloc(SIM_MEMORY_KIND_PINNED, size_bytes, flags, address);
     return sim_cuda_answer(status);
 }
 
@@ -348,7 +361,7 @@ cudaError_t cudaMallocManaged(void **address, size_t size_bytes, unsigned flags)
         *address = NULL;
         return cudaSuccess;
     }
-    if (status == SIM_STATUS_OK) status = alloc(SIM_MEMORY_KIND_SHARED, size_bytes, address);
+    if (status == SIM_STATUS_OK) status = alloc(SIM_MEMORY_KIND_SHARED, size_bytes, flags, address);
     return sim_cuda_answer(status);
 }
 
@@ -373,6 +386,17 @@ cudaError_t cudaFreeHost(void *address)
 {
     sim_status status = sim_cuda_begin("cudaFreeHost");
     if (status == SIM_STATUS_OK) status = free_kind(address, true);
+    return sim_cuda_answer(status);
+}
+
+cudaError_t cudaHostGetFlags(unsigned *flags, void *address)
+{
+    sim_memory memory;
+    sim_status status = sim_cuda_begin("cudaHostGetFlags");
+    if (status == SIM_STATUS_OK &&
+        (!sim_memory_find(address, &memory) || memory.kind != SIM_MEMORY_KIND_PINNED))
+        status = SIM_STATUS_INVALID_VALUE;
+    if (status == SIM_STATUS_OK) *flags = flags_of(&memory);
     return sim_cuda_answer(status);
 }
 
@@ -425,7 +449,15 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
     if (status == SIM_STATUS_OK && flags != cudaStreamDefault && flags != cudaStreamNonBlocking)
         status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK) status = sim_stream_create(current_device(), &created);
+    if (status == SIM_STATUS_OK) status = sim_stream_set_flags(created, flags);
     if (status == SIM_STATUS_OK) *stream = (cudaStream_t)(void *)created;
+    return sim_cuda_answer(status);
+}
+
+cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned *flags)
+{
+    sim_status status = sim_cuda_begin("cudaStreamGetFlags");
+    if (status == SIM_STATUS_OK) status = sim_stream_get_flags(sim_cuda_stream(stream), flags);
     return sim_cuda_answer(status);
 }
 
@@ -474,6 +506,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
     if (status == SIM_STATUS_OK && (flags & ~known) != 0) status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK)
         status = sim_event_create(current_device(), SIM_EVENT_FORM_RECORDS, &created);
+    if (status == SIM_STATUS_OK) status = sim_event_set_flags(created, flags);
     if (status == SIM_STATUS_OK) *event = (cudaEvent_t)(void *)created;
     return sim_cuda_answer(status);
 }
@@ -507,14 +540,34 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
     return sim_cuda_answer(status);
 }
 
+/* Time does not pass here. Events that keep none are refused. */
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end)
+{
+    unsigned start_flags = 0, end_flags = 0;
+    sim_status status = sim_cuda_begin("cudaEventElapsedTime");
+    if (status == SIM_STATUS_OK) status = sim_event_get_flags(event_of(start), &start_flags);
+    if (status == SIM_STATUS_OK) status = sim_event_get_flags(event_of(end), &end_flags);
+    if (status == SIM_STATUS_OK && ((start_flags | end_flags) & cudaEventDisableTiming) != 0)
+        status = SIM_STATUS_INVALID_HANDLE;
+    if (status == SIM_STATUS_OK) *milliseconds = 0;
+    return sim_cuda_answer(status);
+}
+
 /* --- data --------------------------------------------------------------------------------------- */
+
+static bool is_attached_to_host(const void *address)
+{
+    sim_memory memory;
+    return sim_memory_find(address, &memory) && memory.kind == SIM_MEMORY_KIND_SHARED &&
+           flags_of(&memory) == cudaMemAttachHost;
+}
 
 /* Memory that the current device may write, as far as is known before the work runs. */
 static bool may_write(const void *address)
 {
     sim_memory memory;
     sim_access access = SIM_ACCESS_READ_WRITE;
-    if (!sim_memory_find(address, &memory)) return false;
+    if (!sim_memory_find(address, &memory) || is_attached_to_host(address)) return false;
     if (memory.is_mapping) sim_get_access(address, current_device(), &access);
     return access == SIM_ACCESS_READ_WRITE;
 }
@@ -532,12 +585,33 @@ cudaError_t cudaMemsetAsync(void *address, int value, size_t size_bytes, cudaStr
     return sim_cuda_answer(status);
 }
 
+/* Pinned and shared memory is the host's and the device's. */
+static bool lies_on(bool device, const void *address)
+{
+    sim_memory memory;
+    if (!sim_memory_find(address, &memory)) return !device;
+    return device || memory.kind != SIM_MEMORY_KIND_DEVICE;
+}
+
+/* Whether the memory lies where the kind of copy says, as far as it says so. */
+static bool is_direction(enum cudaMemcpyKind kind, const void *destination, const void *source)
+{
+    if (kind == cudaMemcpyDefault) return true;
+    bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+    bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+    return lies_on(to_device, destination) && lies_on(from_device, source);
+}
+
 cudaError_t cudaMemcpyAsync(void *destination, const void *source, size_t size_bytes,
                             enum cudaMemcpyKind kind, cudaStream_t stream)
 {
     sim_status status = sim_cuda_begin("cudaMemcpyAsync");
     if (status == SIM_STATUS_OK && (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault))
         return answer_error(cudaErrorInvalidMemcpyDirection);
+    if (status == SIM_STATUS_OK && size_bytes > 0 &&
+        (!is_direction(kind, destination, source) || is_attached_to_host(destination) ||
+         is_attached_to_host(source)))
+        status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK)
         status = sim_copy(sim_cuda_stream(stream), destination, source, size_bytes);
     return sim_cuda_answer(status);

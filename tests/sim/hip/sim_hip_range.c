@@ -32,12 +32,13 @@ hipError_t hipMemGetAllocationGranularity(size_t *granularity_bytes,
                                           const hipMemAllocationProp *memory,
                                           hipMemAllocationGranularity_flags option)
 {
-    (void)option;
+    bool is_minimum = option == hipMemAllocationGranularityMinimum;
     sim_status status = sim_hip_begin("hipMemGetAllocationGranularity");
     if (status == SIM_STATUS_OK) status = check_memory(memory);
     if (status == SIM_STATUS_OK && !sim_get_settings().has_ranges)
         status = SIM_STATUS_NOT_SUPPORTED;
-    if (status == SIM_STATUS_OK) *granularity_bytes = sim_get_settings().range_granularity_bytes;
+    if (status == SIM_STATUS_OK)
+        *granularity_bytes = sim_get_settings().range_granularity_bytes / (is_minimum ? 2 : 1);
     return sim_hip_answer(status);
 }
 

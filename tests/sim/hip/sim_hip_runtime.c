@@ -48,6 +48,7 @@ static int current_device(void)
 
 static hipError_t error_of(sim_status status)
 {
+    if (status > SIM_STATUS_COUNT) return (hipError_t)(status - SIM_STATUS_COUNT);
     switch (status) {
     case SIM_STATUS_OK:
         return hipSuccess;
@@ -265,7 +266,7 @@ hipError_t hipGetDeviceProperties(hipDeviceProp_t *properties, int device)
 /* Whether there are ranges has no name in 5.2, and is the next after this one. */
 #define ATTRIBUTE_HAS_RANGES ((int)hipDeviceAttributeMemoryPoolsSupported + 1)
 
-static sim_status get_attribute(int attribute, int *value)
+static sim_status get_attribute(int attribute, int device, int *value)
 {
     sim_settings settings = sim_get_settings();
     if (attribute == (int)hipDeviceAttributeCanMapHostMemory) {
@@ -279,6 +280,7 @@ static sim_status get_attribute(int attribute, int *value)
     } else {
         return SIM_STATUS_INVALID_VALUE;
     }
+    if (device == settings.poor_device) *value = 0;
     return SIM_STATUS_OK;
 }
 
@@ -286,7 +288,7 @@ hipError_t hipDeviceGetAttribute(int *value, hipDeviceAttribute_t attribute, int
 {
     sim_status status = begin("hipDeviceGetAttribute");
     if (status == SIM_STATUS_OK && !is_device(device)) status = SIM_STATUS_INVALID_DEVICE;
-    if (status == SIM_STATUS_OK) status = get_attribute((int)attribute, value);
+    if (status == SIM_STATUS_OK) status = get_attribute((int)attribute, device, value);
     return sim_hip_answer(status);
 }
 
@@ -307,7 +309,8 @@ hipError_t hipDeviceSynchronize(void)
 
 /* --- memory ------------------------------------------------------------------------------------- */
 
-static sim_status alloc(sim_memory_kind kind, size_t size_bytes, void **address)
+/* The flags are kept with the memory. */
+static sim_status alloc(sim_memory_kind kind, size_t size_bytes, unsigned flags, void **address)
 {
     if (size_bytes == 0) {
         *address = NULL;
@@ -315,13 +318,21 @@ static sim_status alloc(sim_memory_kind kind, size_t size_bytes, void **address)
     }
     sim_status status = sim_alloc(current_device(), kind, size_bytes, 0, address);
     /* Too large is no reason of its own here. */
-    return status == SIM_STATUS_INVALID_SIZE ? SIM_STATUS_OUT_OF_MEMORY : status;
+    if (status == SIM_STATUS_INVALID_SIZE) status = SIM_STATUS_OUT_OF_MEMORY;
+    if (status == SIM_STATUS_OK)
+        status = sim_memory_set_owner(*address, (const void *)(uintptr_t)flags);
+    return status;
+}
+
+static unsigned flags_of(const sim_memory *memory)
+{
+    return (unsigned)(uintptr_t)memory->owner;
 }
 
 hipError_t hipMalloc(void **address, size_t size_bytes)
 {
     sim_status status = sim_hip_begin("hipMalloc");
-    if (status == SIM_STATUS_OK) status = alloc(SIM_MEMORY_KIND_DEVICE, size_bytes, address);
+    if (status == SIM_STATUS_OK) status = alloc(SIM_MEMORY_KIND_DEVICE, size_bytes, 0, address);
     return sim_hip_answer(status);
 }
 
@@ -330,7 +341,7 @@ hipError_t hipHostMalloc(void **address, size_t size_bytes, unsigned flags)
     const unsigned both = hipHostMallocCoherent | hipHostMallocNonCoherent;
     sim_status status = sim_hip_begin("hipHostMalloc");
     if (status == SIM_STATUS_OK && (flags & both) == both) status = SIM_STATUS_INVALID_VALUE;
-    if (status == SIM_STATUS_OK) status = alloc(SIM_MEMORY_KIND_PINNED, size_bytes, address);
+    if (status == SIM_STATUS_OK) status = alloc(SIM_MEMORY_KIND_PINNED, size_bytes, flags, address);
     return sim_hip_answer(status);
 }
 
@@ -340,7 +351,7 @@ hipError_t hipMallocManaged(void **address, size_t size_bytes, unsigned flags)
     if (status == SIM_STATUS_OK &&
         (size_bytes == 0 || (flags != hipMemAttachGlobal && flags != hipMemAttachHost)))
         status = SIM_STATUS_INVALID_VALUE;
-    if (status == SIM_STATUS_OK) status = alloc(SIM_MEMORY_KIND_SHARED, size_bytes, address);
+    if (status == SIM_STATUS_OK) status = alloc(SIM_MEMORY_KIND_SHARED, size_bytes, flags, address);
     return sim_hip_answer(status);
 }
 
@@ -370,6 +381,15 @@ hipError_t hipHostFree(void *address)
     if (status != SIM_STATUS_OK || !address) return sim_hip_answer(status);
     status = find_kind(address, true, &memory);
     if (status == SIM_STATUS_OK) status = sim_free(address);
+    return sim_hip_answer(status);
+}
+
+hipError_t hipHostGetFlags(unsigned *flags, void *address)
+{
+    sim_memory memory;
+    sim_status status = sim_hip_begin("hipHostGetFlags");
+    if (status == SIM_STATUS_OK) status = find_kind(address, true, &memory);
+    if (status == SIM_STATUS_OK) *flags = flags_of(&memory);
     return sim_hip_answer(status);
 }
 
@@ -407,8 +427,16 @@ hipError_t hipStreamCreateWithFlags(hipStream_t *stream, unsigned flags)
     if (status == SIM_STATUS_OK && flags != hipStreamDefault && flags != hipStreamNonBlocking)
         status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK) status = sim_stream_create(current_device(), &created);
+    if (status == SIM_STATUS_OK) status = sim_stream_set_flags(created, flags);
     if (status == SIM_STATUS_OK) *stream = (hipStream_t)(void *)created;
     return sim_hip_answer(status);
+}
+
+hipError_t hipStreamGetFlags(hipStream_t stream, unsigned *flags)
+{
+    sim_status status = sim_hip_begin("hipStreamGetFlags");
+    if (status == SIM_STATUS_OK) status = sim_stream_get_flags(sim_hip_stream(stream), flags);
+    return answer_of_stream(status);
 }
 
 hipError_t hipStreamDestroy(hipStream_t stream)
@@ -450,6 +478,7 @@ hipError_t hipEventCreateWithFlags(hipEvent_t *event, unsigned flags)
     if (status == SIM_STATUS_OK && (flags & ~known) != 0) status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK)
         status = sim_event_create(current_device(), SIM_EVENT_FORM_RECORDS, &created);
+    if (status == SIM_STATUS_OK) status = sim_event_set_flags(created, flags);
     if (status == SIM_STATUS_OK) *event = (hipEvent_t)(void *)created;
     return sim_hip_answer(status);
 }
@@ -483,6 +512,19 @@ hipError_t hipEventSynchronize(hipEvent_t event)
 {
     sim_status status = sim_hip_begin("hipEventSynchronize");
     if (status == SIM_STATUS_OK) status = sim_event_synchronize(event_of(event));
+    return sim_hip_answer(status);
+}
+
+/* Time does not pass here. Events that keep none are refused. */
+hipError_t hipEventElapsedTime(float *milliseconds, hipEvent_t start, hipEvent_t end)
+{
+    unsigned start_flags = 0, end_flags = 0;
+    sim_status status = sim_hip_begin("hipEventElapsedTime");
+    if (status == SIM_STATUS_OK) status = sim_event_get_flags(event_of(start), &start_flags);
+    if (status == SIM_STATUS_OK) status = sim_event_get_flags(event_of(end), &end_flags);
+    if (status == SIM_STATUS_OK && ((start_flags | end_flags) & hipEventDisableTiming) != 0)
+        status = SIM_STATUS_INVALID_HANDLE;
+    if (status == SIM_STATUS_OK) *milliseconds = 0;
     return sim_hip_answer(status);
 }
 
