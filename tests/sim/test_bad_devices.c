@@ -447,13 +447,20 @@ static void what_is_given_back_too_late_is_no_error(void **state)
     (void)state;
     sim_reset();
     struct place place = make_place(0);
-    void *more = NULL;
+    const tarn_backend_operations *operations = place.backend.operations;
+    void *backend = place.backend.state, *more = NULL, *range = NULL;
+    tarn_mapping mapping = NULL;
+    assert_int_equal(operations->range_reserve(backend, 4 * MIB, &range).status, TARN_STATUS_OK);
+    assert_int_equal(operations->range_map(backend, range, 4 * MIB, &mapping).status,
+                     TARN_STATUS_OK);
     sim_unload_driver();
     EXPECT_FAILURE(tarn_pool_alloc(place.pool, 64 * MIB, &more), SIM_STATUS_UNLOADING);
-    const tarn_backend_operations *operations = place.backend.operations;
-    EXPECT_RESULT(operations->event_query(place.backend.state, place.event), SIM_STATUS_UNLOADING);
+    EXPECT_RESULT(operations->event_query(backend, place.event), SIM_STATUS_UNLOADING);
     size_t released_bytes = 0;
     expect_ok(tarn_pool_trim(place.pool, 0, &released_bytes));
+    assert_int_equal(operations->range_unmap(backend, range, 4 * MIB, mapping).status,
+                     TARN_STATUS_OK);
+    assert_int_equal(operations->range_release(backend, range, 4 * MIB).status, TARN_STATUS_OK);
     end_place(&place);
     sim_reset();
 }
