@@ -23,11 +23,21 @@ static void no_more_is_left_than_there_is(void **state)
     assert_int_equal(tn_system_memory_info().total_bytes, info.total_bytes);
 }
 
+/* This program takes some of it, to begin with. */
+static void what_is_left_is_less(void **state)
+{
+    (void)state;
+    tarn_memory_info info = tn_system_memory_info();
+    assert_true(info.free_bytes > 0);
+    assert_true(info.free_bytes < info.total_bytes);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_page_is_a_power_of_two),
         cmocka_unit_test(no_more_is_left_than_there_is),
+        cmocka_unit_test(what_is_left_is_less),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
