@@ -207,6 +207,18 @@ static void pinned_memory_has_one_address_or_is_not_supported(void **state)
     expect_opening(TARN_STATUS_OK, 0, TARN_MEMORY_KIND_SHARED);
 }
 
+/* The smallest; the face recommends a larger one. */
+static void ranges_have_the_smallest_granularity(void **state)
+{
+    (void)state;
+    sim_reset();
+    tarn_device_properties properties;
+    tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE, &properties);
+    assert_int_equal(properties.range_granularity_bytes,
+                     sim_get_settings().range_granularity_bytes);
+    close_backend(&backend);
+}
+
 static void a_granularity_that_is_no_power_of_two_is_none(void **state)
 {
     (void)state;
@@ -399,6 +411,7 @@ int main(void)
         cmocka_unit_test(one_piece_is_no_larger_than_what_there_is),
         cmocka_unit_test(a_device_is_asked_what_it_has_itself),
         cmocka_unit_test(pinned_memory_has_one_address_or_is_not_supported),
+        cmocka_unit_test(ranges_have_the_smallest_granularity),
         cmocka_unit_test(a_granularity_that_is_no_power_of_two_is_none),
         cmocka_unit_test(errors_have_their_status),
         cmocka_unit_test(an_error_may_have_no_name),

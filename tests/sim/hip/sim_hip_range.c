@@ -5,6 +5,8 @@
  * What differs from CUDA's, or from version to version, and is modelled as its weakest:
  *
  *   - A size that is no multiple of the granularity is OutOfMemory when reserving.
+ *   - The recommended granularity is larger than the smallest, and addresses are multiples of the
+ *     smallest where nobody says how they are to be aligned.
  *   - One unmapping undoes one mapping, whole; several at once are refused.
  *   - Access is set for one mapping, whole.
  *   - Up to 6.3 a mapping that the system refuses, for want of file descriptors, is answered with
@@ -38,7 +40,7 @@ hipError_t hipMemGetAllocationGranularity(size_t *granularity_bytes,
     if (status == SIM_STATUS_OK && !sim_get_settings().has_ranges)
         status = SIM_STATUS_NOT_SUPPORTED;
     if (status == SIM_STATUS_OK)
-        *granularity_bytes = sim_get_settings().range_granularity_bytes / (is_minimum ? 2 : 1);
+        *granularity_bytes = sim_get_settings().range_granularity_bytes * (is_minimum ? 1 : 2);
     return sim_hip_answer(status);
 }
 
