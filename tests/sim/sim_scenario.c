@@ -47,6 +47,17 @@ static void begin_step(struct run *run)
     run->host_fault_before = has_host_fault(run);
 }
 
+/* After a failure, too, but for the one that kept it from being set back. The fault is over, so that
+ * asking meets none. */
+static void expect_same_current_device(const struct run *run, const struct sim_step *step)
+{
+    if (!step->met_fault || run->scenario->stays_broken || !sim_vendor.current_device) return;
+    if (sim_vendor_is_optional(step->text, sim_fault_name())) return;
+    int current = sim_vendor.current_device();
+    if (current != run->scenario->current_device)
+        fail_msg("%s: left device %d current", step->text, current);
+}
+
 static bool end_step(struct run *run, const char *text, bool gives_back, tarn_backend_result result)
 {
     struct sim_step step = {
@@ -60,6 +71,7 @@ static bool end_step(struct run *run, const char *text, bool gives_back, tarn_ba
     if (run->pool) assert_int_equal(tarn_pool_check(run->pool), TARN_STATUS_OK);
     const char *left = sim_vendor.take_last_error ? sim_vendor.take_last_error() : NULL;
     if (left) fail_msg("%s: left %s in the vendor's last error", text, left);
+    expect_same_current_device(run, &step);
     return result.status == TARN_STATUS_OK;
 }
 

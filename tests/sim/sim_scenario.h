@@ -27,6 +27,7 @@ struct sim_step {
 struct sim_scenario {
     /* For the test to set. */
     int device;
+    int current_device; /* the thread's, where threads have one */
     tarn_memory_kind kind;
     /* Fails the test when the step's outcome is not right. */
     void (*judge)(const struct sim_scenario *scenario, const struct sim_step *step);

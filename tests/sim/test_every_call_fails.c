@@ -95,7 +95,10 @@ static bool prepare(enum current_device current, struct sim_scenario *scenario)
     sim_reset();
     if (current == SAME_DEVICE) return true;
     if (!sim_vendor.set_current_device) return false;
-    if (current == OTHER_DEVICE) sim_vendor.set_current_device(1);
+    if (current == OTHER_DEVICE) {
+        sim_vendor.set_current_device(1);
+        scenario->current_device = 1;
+    }
     if (current == OTHER_DEVICE_WITHOUT_CONTEXT) scenario->device = 1;
     return true;
 }
