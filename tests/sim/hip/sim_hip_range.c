@@ -78,6 +78,7 @@ hipError_t hipMemCreate(hipMemGenericAllocationHandle_t *handle, size_t size_byt
 hipError_t hipMemRelease(hipMemGenericAllocationHandle_t handle)
 {
     sim_status status = sim_hip_begin("hipMemRelease");
+    if (status == SIM_STATUS_OK && !handle) status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK) status = sim_physical_release(physical_of(handle));
     return sim_hip_answer(status);
 }

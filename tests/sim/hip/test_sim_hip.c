@@ -261,6 +261,32 @@ static void errors_have_their_status(void **state)
     close_backend(&backend);
 }
 
+/* No memory is mapped again that there is not. */
+static void a_mapping_that_is_none_is_refused(void **state)
+{
+    (void)state;
+    tarn_device_properties properties;
+    tarn_backend backend = open_backend(&properties);
+    const tarn_backend_operations *operations = backend.operations;
+    size_t size_bytes = properties.range_granularity_bytes;
+    void *range = NULL;
+    tarn_mapping mapping = NULL;
+    assert_int_equal(operations->range_reserve(backend.state, size_bytes, &range).status,
+                     TARN_STATUS_OK);
+    assert_int_equal(operations->range_map(backend.state, range, size_bytes, &mapping).status,
+                     TARN_STATUS_OK);
+    sim_forget_calls();
+    assert_int_equal(operations->range_unmap(backend.state, range, size_bytes, NULL).status,
+                     TARN_STATUS_INVALID_ARGUMENT);
+    assert_int_equal(sim_call_count("hipMemUnmap"), 1);
+    assert_int_equal(sim_call_count("hipMemMap"), 0);
+    assert_int_equal(hipPeekAtLastError(), hipSuccess);
+    assert_int_equal(hipMemRelease(mapping), hipSuccess);
+    assert_int_equal(operations->range_release(backend.state, range, size_bytes).status,
+                     TARN_STATUS_OK);
+    close_backend(&backend);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -269,6 +295,7 @@ int main(void)
         cmocka_unit_test(ranges_have_the_recommended_granularity),
         cmocka_unit_test(a_size_that_the_runtime_dislikes_is_too_large),
         cmocka_unit_test(a_granularity_that_is_no_power_of_two_is_none),
+        cmocka_unit_test(a_mapping_that_is_none_is_refused),
         cmocka_unit_test(pinned_memory_is_for_all_devices_and_coherent),
         cmocka_unit_test(streams_are_their_own_and_events_keep_no_time),
         cmocka_unit_test(a_device_is_asked_what_it_has_itself),
