@@ -181,13 +181,19 @@ static void reclaim_locked(struct tn_ze_device *device)
     records->pending_count = records->retired_count;
 }
 
+/* When none can be made, whoever is through meanwhile will do, worthwhile or not. */
 static tarn_backend_result record_find_locked(struct tn_ze_device *device,
                                               struct tn_ze_record **record_out)
 {
     struct tn_ze_records *records = &device->records;
     bool is_worthwhile = records->retired_count / 2 >= records->pending_count;
     if (!records->free && is_worthwhile) reclaim_locked(device);
-    if (!records->free) return record_make_locked(device, record_out);
+    if (!records->free) {
+        tarn_backend_result result = record_make_locked(device, record_out);
+        if (result.status == TARN_STATUS_OK) return result;
+        if (!is_worthwhile) reclaim_locked(device);
+        if (!records->free) return result;
+    }
     *record_out = records->free;
     records->free = (*record_out)->next;
     return TARN_BACKEND_RESULT_OK;

@@ -30,6 +30,8 @@ static const struct sim_vendor_error errors[] = {
 static const char *const optional_calls[] = {
     /* Retired events are asked after before new ones are made. */
     "zeEventQueryStatus",
+    /* Or once more when none can be made. */
+    "zeEventCreate",
     /* Without it events come from pools. */
     "open: zeEventCounterBasedCreate",
     /* Without it a list is not asked whose it is. */

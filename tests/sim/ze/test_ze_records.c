@@ -233,6 +233,35 @@ static void a_stream_gives_its_event_back(void **state)
     scene_end(&scene);
 }
 
+/* However many were pending when they were last asked after. What records takes two in turn. */
+static void what_is_done_will_do_when_none_can_be_made(void **state)
+{
+    (void)state;
+    const char *const calls[] = { "zeEventCreate", "zeEventPoolCreate",
+                                  "zeEventCounterBasedCreate" };
+    for (int pending_count = 2; pending_count <= 3 * EVENTS_AT_REST; pending_count++) {
+        struct scene scene = scene_begin();
+        sim_settings settings = sim_get_settings();
+        settings.event_delay_polls = 0;
+        sim_set_settings(&settings);
+        tarn_event event = create(&scene);
+        stop(&scene, scene.a);
+        for (int i = 0; i < pending_count; i++)
+            record(&scene, event, scene.a);
+        let_go(&scene);
+        expect_complete(&scene, event);
+        destroy(&scene, event);
+        for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+            sim_fail_calls(calls[i], 1, ROUND_COUNT, SIM_STATUS_OUT_OF_HOST_MEMORY);
+        tarn_event other = create(&scene);
+        for (int round = 0; round < 3 * EVENTS_AT_REST; round++)
+            expect_complete(&scene, record(&scene, other, scene.b));
+        sim_forget_faults();
+        destroy(&scene, other);
+        scene_end(&scene);
+    }
+}
+
 /* --- when they may be used again --------------------------------------------------------------- */
 
 /* B waits for the first record. That the event moves on, and others come and go, does not let B go. */
@@ -338,6 +367,7 @@ int main(void)
         cmocka_unit_test(a_list_that_stands_still_costs_what_is_pending),
         cmocka_unit_test(taking_one_asks_few_questions),
         cmocka_unit_test(a_stream_gives_its_event_back),
+        cmocka_unit_test(what_is_done_will_do_when_none_can_be_made),
         cmocka_unit_test(a_wait_keeps_its_record),
         cmocka_unit_test(a_record_that_is_done_may_still_be_waited_for),
         cmocka_unit_test(closing_waits_for_what_is_pending),
