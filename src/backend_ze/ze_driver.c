@@ -101,6 +101,7 @@ struct search {
     int number;
     int count;
     ze_device_handle_t found; /* NULL: not yet */
+    ze_result_t error;        /* of the first driver that was passed over */
 };
 
 /* Drivers for other things than GPUs answer too, when the application has initialised them. */
@@ -142,17 +143,23 @@ static ze_result_t search_device(struct search *search, ze_device_handle_t devic
     return ZE_RESULT_SUCCESS;
 }
 
+/* One that does not name its devices has none. But when a device does not tell what it is, nobody knows
+ * the numbers of those behind it. A handle stands for the same device whatever others say. */
 static ze_result_t search_driver(struct search *search, ze_driver_handle_t driver)
 {
     ze_device_handle_t devices[DEVICE_COUNT_MAX];
     uint32_t count = DEVICE_COUNT_MAX;
     ze_result_t error = zeDeviceGet(driver, &count, devices);
+    bool may_be_passed_over = error != ZE_RESULT_SUCCESS || search->handle;
     for (uint32_t i = 0; error == ZE_RESULT_SUCCESS && i < count && !search->found; i++)
         error = search_device(search, devices[i]);
-    return error;
+    if (!may_be_passed_over) return error;
+    if (search->error == ZE_RESULT_SUCCESS) search->error = error;
+    return ZE_RESULT_SUCCESS;
 }
 
-/* Looks through the drivers up to the one that has the device. */
+/* Looks through the drivers up to the one that has the device. The error of one that was passed over
+ * counts when the device may be there for all that is known. */
 static ze_result_t search_drivers(struct search *search, const struct drivers *drivers,
                                   ze_driver_handle_t *driver_out)
 {
@@ -161,7 +168,8 @@ static ze_result_t search_drivers(struct search *search, const struct drivers *d
         error = search_driver(search, drivers->handles[i]);
         *driver_out = drivers->handles[i];
     }
-    return error;
+    bool is_blank = !search->found && (search->handle || search->count == 0);
+    return error == ZE_RESULT_SUCCESS && is_blank ? search->error : error;
 }
 
 /* A driver that is not there says the same as one that lacks what it needs itself, or is too old. */

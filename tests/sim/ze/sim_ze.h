@@ -37,6 +37,8 @@ enum sim_ze_feature {
 
 bool sim_ze_has(enum sim_ze_feature feature);
 
+/* TARN_SIM_ZE_DRIVERS: how many drivers share the devices, 1. */
+
 /* The largest piece without relaxed limits: TARN_SIM_ZE_ALLOCATION_MAX, or the devices' own limit. */
 size_t sim_ze_allocation_bytes_max(void);
 
@@ -77,8 +79,8 @@ struct sim_ze_object {
     uintptr_t number;
     enum sim_ze_kind kind;
     uintptr_t parent; /* the context of a list, pool or counter-based event; the pool of an event */
-    int device;
-    int part; /* of a list's device */
+    int device;       /* of a context: the driver */
+    int part;         /* of a list's device */
     bool
         is_refused; /* to be destroyed, by a scripted fault; whoever asked can do no more about it */
     bool is_busy;   /* in a call that no other thread may make at the same time */
@@ -126,5 +128,6 @@ ze_context_handle_t sim_ze_context_of(const void *owner);
 
 /* OK, or DEVICE_LOST: what Intel's driver says of a context that does not know the device. */
 sim_status sim_ze_check_context(ze_context_handle_t handle);
+sim_status sim_ze_check_context_of(ze_context_handle_t handle, const struct sim_ze_device *device);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * sim_ze_device: one driver, its devices, contexts.
+ * sim_ze_device: drivers, their devices, contexts.
+ *
+ * Of several drivers each has one device, and the last has the rest.
  *
  * Each device has two parts, which share its memory. With ZE_FLAT_DEVICE_HIERARCHY=FLAT the parts are
  * what the driver gives as devices, as Intel's does.
@@ -23,7 +25,7 @@ enum {
 #define API_VERSION_NEW ZE_MAKE_VERSION(1, 15)
 
 static bool is_initialised;
-static int the_driver; /* its address is the handle */
+static int drivers[DEVICES_MAX]; /* their addresses are the handles */
 
 /* --- what the driver has ------------------------------------------------------------------------ */
 
@@ -44,6 +46,22 @@ size_t sim_ze_allocation_bytes_max(void)
     const char *text = getenv("TARN_SIM_ZE_ALLOCATION_MAX");
     size_t wanted = text ? strtoull(text, NULL, 0) : most;
     return wanted < most ? wanted : most;
+}
+
+static int number_of_environment(const char *name, int otherwise)
+{
+    const char *text = getenv(name);
+    return text ? atoi(text) : otherwise;
+}
+
+static int driver_count(void)
+{
+    return number_of_environment("TARN_SIM_ZE_DRIVERS", 1);
+}
+
+static int driver_of(int device_number)
+{
+    return device_number < driver_count() ? device_number : driver_count() - 1;
 }
 
 /* --- answers ------------------------------------------------------------------------------------- */
@@ -110,19 +128,29 @@ ze_result_t zeInit(ze_init_flags_t flags)
     return sim_ze_answer(status);
 }
 
-ze_result_t zeDriverGet(uint32_t *count, ze_driver_handle_t *drivers)
+ze_result_t zeDriverGet(uint32_t *count, ze_driver_handle_t *handles)
 {
     sim_status status = sim_ze_enter(__func__);
     if (status != SIM_STATUS_OK) return sim_ze_answer(status);
-    if (*count >= 1 && drivers) drivers[0] = (ze_driver_handle_t)&the_driver;
-    *count = 1;
+    uint32_t there = (uint32_t)driver_count();
+    for (uint32_t i = 0; handles && i < there && i < *count; i++)
+        handles[i] = (ze_driver_handle_t)&drivers[i];
+    *count = handles && *count != 0 && *count < there ? *count : there;
     return ZE_RESULT_SUCCESS;
+}
+
+static int driver_number(ze_driver_handle_t driver)
+{
+    int number = 0;
+    while (number < driver_count() && driver != (ze_driver_handle_t)&drivers[number])
+        number++;
+    return number;
 }
 
 static sim_status enter_driver(const char *name, ze_driver_handle_t driver)
 {
     sim_status status = sim_ze_enter(name);
-    if (status == SIM_STATUS_OK && driver != (ze_driver_handle_t)&the_driver)
+    if (status == SIM_STATUS_OK && driver_number(driver) == driver_count())
         status = SIM_STATUS_INVALID_HANDLE;
     return status;
 }
@@ -214,6 +242,7 @@ ze_result_t zeDeviceGet(ze_driver_handle_t driver, uint32_t *count, ze_device_ha
     int end_part = parts_are_devices() ? PART_COUNT : 0;
     uint32_t there = 0;
     for (int number = 0; number < sim_device_count(); number++) {
+        if (driver_of(number) != driver_number(driver)) continue;
         for (int part = first_part; part < end_part; part++, there++) {
             if (handles && there < *count) handles[there] = sim_ze_device_handle(number, part);
         }
@@ -326,7 +355,8 @@ ze_result_t zeContextCreate(ze_driver_handle_t driver, const ze_context_desc_t *
     (void)desc;
     sim_status status = enter_driver(__func__, driver);
     if (status != SIM_STATUS_OK) return sim_ze_answer(status);
-    *context = (ze_context_handle_t)sim_ze_object_create(SIM_ZE_CONTEXT, 0, 0)->number;
+    *context =
+        (ze_context_handle_t)sim_ze_object_create(SIM_ZE_CONTEXT, 0, driver_number(driver))->number;
     sim_alive_change(SIM_THING_CONTEXT, 1);
     return ZE_RESULT_SUCCESS;
 }
@@ -334,6 +364,13 @@ ze_result_t zeContextCreate(ze_driver_handle_t driver, const ze_context_desc_t *
 sim_status sim_ze_check_context(ze_context_handle_t handle)
 {
     return sim_ze_object_find(SIM_ZE_CONTEXT, handle) ? SIM_STATUS_OK : SIM_STATUS_DEVICE_LOST;
+}
+
+sim_status sim_ze_check_context_of(ze_context_handle_t handle, const struct sim_ze_device *device)
+{
+    const struct sim_ze_object *context = sim_ze_object_find(SIM_ZE_CONTEXT, handle);
+    return context && context->device == driver_of(device->number) ? SIM_STATUS_OK
+                                                                   : SIM_STATUS_DEVICE_LOST;
 }
 
 ze_result_t zeContextDestroy(ze_context_handle_t context)

@@ -53,6 +53,7 @@ ze_result_t zeCommandListCreateImmediate(ze_context_handle_t context, ze_device_
     const struct sim_ze_device *device = sim_ze_device_of(handle);
     if (status == SIM_STATUS_OK) status = sim_ze_check_context(context);
     if (status == SIM_STATUS_OK && !device) status = SIM_STATUS_INVALID_HANDLE;
+    if (status == SIM_STATUS_OK) status = sim_ze_check_context_of(context, device);
     if (status == SIM_STATUS_OK && (desc->ordinal > 1 || desc->index > 0))
         status = SIM_STATUS_INVALID_VALUE;
     if (status != SIM_STATUS_OK) return sim_ze_answer(status);
