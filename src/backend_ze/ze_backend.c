@@ -157,13 +157,18 @@ static tarn_backend_result query_memory(void *state, tarn_memory_info *info_out)
 
 /* --- life -------------------------------------------------------------------------------------- */
 
+static void device_fini(struct tn_ze_device *device)
+{
+    if (device->owns_context) zeContextDestroy(device->context);
+    tn_mutex_fini(&device->streams_lock);
+    tn_mutex_fini(&device->lock);
+}
+
 static void close_device(void *state)
 {
     struct tn_ze_device *device = state;
     tn_ze_streams_fini(device);
-    if (device->owns_context) zeContextDestroy(device->context);
-    tn_mutex_fini(&device->streams_lock);
-    tn_mutex_fini(&device->lock);
+    device_fini(device);
     tn_host_memory_free(device->mappings.items);
     tn_host_memory_free(device);
 }
@@ -360,8 +365,8 @@ static tarn_backend_result device_init(struct tn_ze_device *device, const struct
     result = tn_ze_streams_init(device);
     if (result.status == TARN_STATUS_OK) {
         device->properties.range_granularity_bytes = tn_ze_range_granularity(device);
-    } else if (device->owns_context) {
-        zeContextDestroy(device->context);
+    } else {
+        device_fini(device);
     }
     return result;
 }

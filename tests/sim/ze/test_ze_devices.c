@@ -4,12 +4,15 @@
  *
  * The simulated driver reads what it is like from the environment, and again after each change.
  */
+#include <dlfcn.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 #include <level_zero/ze_api.h>
@@ -97,6 +100,37 @@ static void expect_fails(int number, ze_device_handle_t handle, tarn_status stat
     assert_null(backend.state);
 }
 
+/* --- opening that fails ------------------------------------------------------------------------ */
+
+/* The backend's calls come here before they go on to the system: a lock that nobody gave back is seen
+ * nowhere else. */
+static int destroyed_lock_count;
+
+int pthread_mutex_destroy(pthread_mutex_t *mutex)
+{
+    int (*go_on)(pthread_mutex_t *);
+    void *entry = dlsym(RTLD_NEXT, "pthread_mutex_destroy");
+    memcpy(&go_on, &entry, sizeof entry);
+    destroyed_lock_count++;
+    return go_on(mutex);
+}
+
+static void a_backend_that_does_not_open_leaves_nothing(void **state)
+{
+    (void)state;
+    tarn_backend backend;
+    destroyed_lock_count = 0;
+    assert_int_equal(open_device(0, NULL, &backend), TARN_STATUS_OK);
+    tarn_backend_close(&backend);
+    int lock_count = destroyed_lock_count;
+    assert_true(lock_count > 0);
+
+    destroyed_lock_count = 0;
+    sim_fail_calls("zeCommandListCreateImmediate", 1, 1, SIM_STATUS_UNKNOWN);
+    expect_fails(0, NULL, TARN_STATUS_VENDOR_ERROR, ZE_RESULT_ERROR_UNKNOWN);
+    assert_int_equal(destroyed_lock_count, lock_count);
+}
+
 /* --- several drivers --------------------------------------------------------------------------- */
 
 static void devices_are_counted_over_all_drivers(void **state)
@@ -159,6 +193,7 @@ static void a_device_that_does_not_tell_what_it_is_is_not_passed_over(void **sta
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        TEST(a_backend_that_does_not_open_leaves_nothing),
         TEST(devices_are_counted_over_all_drivers),
         TEST(a_driver_that_fails_hides_no_other),
         TEST(the_first_error_is_told_when_no_driver_works),
