@@ -21,6 +21,8 @@
  *     it waits for that work itself, but for kernels that reach the memory through pointers in other
  *     memory alone.
  *   - Lists of its own that were handed to the backend have finished when the backend is closed.
+ *   - A list of its own on which an event was recorded is destroyed only after the streams that wait
+ *     for the event have come to that, since newer drivers keep what they wait for in the list.
  *   - A context of its own outlives the backend.
  */
 #ifndef TARN_ZE_H

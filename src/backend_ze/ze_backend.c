@@ -157,9 +157,10 @@ static tarn_backend_result query_memory(void *state, tarn_memory_info *info_out)
 
 /* --- life -------------------------------------------------------------------------------------- */
 
-static void device_fini(struct tn_ze_device *device)
+/* The context stays as long as work may be pending in it. */
+static void device_fini(struct tn_ze_device *device, bool is_over)
 {
-    if (device->owns_context) zeContextDestroy(device->context);
+    if (device->owns_context && is_over) zeContextDestroy(device->context);
     tn_mutex_fini(&device->streams_lock);
     tn_mutex_fini(&device->lock);
 }
@@ -167,8 +168,7 @@ static void device_fini(struct tn_ze_device *device)
 static void close_device(void *state)
 {
     struct tn_ze_device *device = state;
-    tn_ze_streams_fini(device);
-    device_fini(device);
+    device_fini(device, tn_ze_streams_fini(device));
     tn_host_memory_free(device->mappings.items);
     tn_host_memory_free(device);
 }
@@ -366,7 +366,7 @@ static tarn_backend_result device_init(struct tn_ze_device *device, const struct
     if (result.status == TARN_STATUS_OK) {
         device->properties.range_granularity_bytes = tn_ze_range_granularity(device);
     } else {
-        device_fini(device);
+        device_fini(device, true);
     }
     return result;
 }

@@ -113,6 +113,7 @@ struct tn_ze_device {
 
     struct tn_mutex streams_lock;       /* guards the streams; held while they are waited for */
     struct tn_ze_stream default_stream; /* stands for NULL; first in the list of all streams */
+    struct tn_ze_stream *idle_streams;  /* destroyed ones, whose lists are used again */
 
     struct tn_mutex lock; /* guards what follows, and the records of events */
     struct tn_ze_records records;
@@ -177,7 +178,9 @@ tarn_backend_result tn_ze_copy(void *state, void *destination, const void *sourc
 
 /* The default stream's list. */
 tarn_backend_result tn_ze_streams_init(struct tn_ze_device *device);
-void tn_ze_streams_fini(struct tn_ze_device *device);
+/* False: work may be pending that could not be waited for. Then all that is the vendor's stays, and so
+ * must the context, since the device may come back to it at any time. */
+bool tn_ze_streams_fini(struct tn_ze_device *device);
 
 /* Waits for all work on the device, or where the vendor has no such call, on all lists that the
  * backend made. */
@@ -213,7 +216,10 @@ tarn_backend_result tn_ze_record_synchronize(struct tn_ze_device *device,
 /* Finds out which kind of events the driver has. */
 tarn_backend_result tn_ze_records_init(struct tn_ze_device *device);
 
-/* Gives all events back. Nobody refers to a record any more, and all lists have finished. */
-void tn_ze_records_fini(struct tn_ze_device *device);
+/* Whether a list must stay, when it has finished, as long as others may wait for what it has set. */
+bool tn_ze_records_need_lists(const struct tn_ze_device *device);
+
+/* Nobody refers to a record any more. All lists have finished, or the vendor's events stay. */
+void tn_ze_records_fini(struct tn_ze_device *device, bool gives_events_back);
 
 #endif

@@ -22,7 +22,10 @@
  *
  * Newer drivers have counter-based events. A list sets them to the number of its last command, and a
  * wait remembers the number that was current when it was appended. They are never reset, waits need no
- * flag, and a record is free as soon as nobody refers to it.
+ * flag, and a record is free as soon as nobody refers to it. But the number itself is the list's: a
+ * wait looks at it in memory that goes with the list, and that Intel's driver gives to the next one,
+ * to count from the start. So a list that has finished is not destroyed; the next stream gets it, and
+ * counts on.
  *
  * Cost: a record is one append; a wait too. When no record is free the retired ones are asked after,
  * but only when they have become twice as many as were still pending the last time. So each of them
@@ -331,27 +334,32 @@ tarn_backend_result tn_ze_records_init(struct tn_ze_device *device)
     if (record) {
         tn_ze_record_unref(device, record);
     } else if (result.vendor_code != 0) {
-        tn_ze_records_fini(device);
+        tn_ze_records_fini(device, true);
         device->newer.event_counter_based_create = NULL;
         result = TARN_BACKEND_RESULT_OK;
     }
     return result;
 }
 
-static void pool_destroy(struct tn_ze_record_pool *pool)
+bool tn_ze_records_need_lists(const struct tn_ze_device *device)
+{
+    return is_counter_based(device);
+}
+
+static void pool_empty(const struct tn_ze_record_pool *pool)
 {
     for (unsigned i = 0; i < pool->count; i++)
         zeEventDestroy(pool->records[i].event);
     if (pool->pool) zeEventPoolDestroy(pool->pool);
-    tn_host_memory_free(pool);
 }
 
-void tn_ze_records_fini(struct tn_ze_device *device)
+void tn_ze_records_fini(struct tn_ze_device *device, bool gives_events_back)
 {
     struct tn_ze_records *records = &device->records;
     while (records->pools) {
         struct tn_ze_record_pool *pool = records->pools;
         records->pools = pool->next;
-        pool_destroy(pool);
+        if (gives_events_back) pool_empty(pool);
+        tn_host_memory_free(pool);
     }
 }

@@ -84,15 +84,37 @@ static tarn_backend_result stream_finish(struct tn_ze_device *device, struct tn_
     return tn_ze_record_synchronize(device, stream->end);
 }
 
-tarn_backend_result tn_ze_stream_create(void *state, tarn_stream *stream_out)
+static tarn_backend_result stream_make(struct tn_ze_device *device,
+                                       struct tn_ze_stream **stream_out)
 {
-    struct tn_ze_device *device = state;
     struct tn_ze_stream *stream = tn_host_memory_alloc_zeroed(sizeof *stream);
     if (!stream) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
     tarn_backend_result result = stream_init(device, stream);
-    if (result.status != TARN_STATUS_OK) {
+    if (result.status == TARN_STATUS_OK) {
+        *stream_out = stream;
+    } else {
         tn_host_memory_free(stream);
-        return result;
+    }
+    return result;
+}
+
+/* NULL: there is none. */
+static struct tn_ze_stream *take_idle_stream(struct tn_ze_device *device)
+{
+    tn_mutex_lock(&device->streams_lock);
+    struct tn_ze_stream *stream = device->idle_streams;
+    if (stream) device->idle_streams = stream->next;
+    tn_mutex_unlock(&device->streams_lock);
+    return stream;
+}
+
+tarn_backend_result tn_ze_stream_create(void *state, tarn_stream *stream_out)
+{
+    struct tn_ze_device *device = state;
+    struct tn_ze_stream *stream = take_idle_stream(device);
+    if (!stream) {
+        tarn_backend_result result = stream_make(device, &stream);
+        if (result.status != TARN_STATUS_OK) return result;
     }
     tn_mutex_lock(&device->streams_lock);
     stream->next = device->default_stream.next;
@@ -119,6 +141,15 @@ static bool may_wait_later(tarn_backend_result result)
            result.status == TARN_STATUS_OUT_OF_HOST_MEMORY;
 }
 
+/* Other lists may wait for events that the list has set, and not have come to that yet. */
+static void stream_keep_locked(struct tn_ze_device *device, struct tn_ze_stream **link)
+{
+    struct tn_ze_stream *stream = *link;
+    *link = stream->next;
+    stream->next = device->idle_streams;
+    device->idle_streams = stream;
+}
+
 /* The vendor's destroy does not wait. Whether the work failed or not, the stream goes; when there was
  * no memory to wait, or the vendor refuses, it stays. Until it is gone others who wait for all streams
  * must find it. */
@@ -128,6 +159,10 @@ static tarn_backend_result stream_destroy_locked(struct tn_ze_device *device,
     struct tn_ze_stream *stream = *link;
     tarn_backend_result worked = stream_finish(device, stream);
     if (may_wait_later(worked)) return worked;
+    if (worked.status == TARN_STATUS_OK && tn_ze_records_need_lists(device)) {
+        stream_keep_locked(device, link);
+        return worked;
+    }
     tarn_backend_result destroyed = tn_ze_return(tn_ze_result(zeCommandListDestroy(stream->list)));
     if (destroyed.status != TARN_STATUS_OK) return destroyed;
     *link = stream->next;
@@ -329,25 +364,44 @@ tarn_backend_result tn_ze_streams_init(struct tn_ze_device *device)
     tarn_backend_result result = tn_ze_records_init(device);
     if (result.status == TARN_STATUS_OK) result = tn_ze_record_take(device, &stream->end);
     if (result.status != TARN_STATUS_OK) {
-        tn_ze_records_fini(device);
+        tn_ze_records_fini(device, true);
         zeCommandListDestroy(stream->list);
     }
     return result;
 }
 
-/* Streams that are left are those whose destruction the vendor refused. */
-void tn_ze_streams_fini(struct tn_ze_device *device)
+/* Whether all work is over. Who could not be waited for is asked once more when the others have
+ * finished, by which memory may have come free. */
+static bool finish_at_last(struct tn_ze_device *device)
 {
-    struct tn_ze_stream *stream = &device->default_stream;
-    while (stream) {
-        struct tn_ze_stream *next = stream->next;
-        stream_finish(device, stream);
-        zeCommandListDestroy(stream->list);
-        tn_ze_record_unref(device, stream->end);
-        if (stream != &device->default_stream) tn_host_memory_free(stream);
-        stream = next;
+    bool is_over = false;
+    for (int round = 0; round < 2 && !is_over; round++) {
+        is_over = true;
+        for (struct tn_ze_stream *stream = &device->default_stream; stream; stream = stream->next)
+            is_over = !may_wait_later(stream_finish(device, stream)) && is_over;
     }
-    tn_ze_records_fini(device);
+    return is_over;
+}
+
+static void streams_fini(struct tn_ze_device *device, struct tn_ze_stream *first, bool is_over)
+{
+    while (first) {
+        struct tn_ze_stream *stream = first;
+        first = stream->next;
+        if (is_over) zeCommandListDestroy(stream->list);
+        if (stream != &device->default_stream) tn_host_memory_free(stream);
+    }
+}
+
+/* Streams that are left are those whose destruction the vendor refused, or that could not be waited
+ * for. No list is destroyed before all have finished, since they wait for each other's events. */
+bool tn_ze_streams_fini(struct tn_ze_device *device)
+{
+    bool is_over = finish_at_last(device);
+    streams_fini(device, &device->default_stream, is_over);
+    streams_fini(device, device->idle_streams, is_over);
+    tn_ze_records_fini(device, is_over);
+    return is_over;
 }
 
 tarn_backend_result tn_ze_streams_finish(struct tn_ze_device *device)

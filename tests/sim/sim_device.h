@@ -182,6 +182,10 @@ SIM_API sim_status sim_stream_find(const sim_stream *stream, int *device_out);
 SIM_API sim_status sim_stream_set_flags(sim_stream *stream, unsigned flags);
 SIM_API sim_status sim_stream_get_flags(const sim_stream *stream, unsigned *flags_out);
 
+/* Whether other streams have yet to come to a wait for a place in this one's order, be it done or not.
+ * FLAG events have none. */
+SIM_API bool sim_stream_is_awaited(const sim_stream *stream);
+
 SIM_API sim_status sim_stream_synchronize(sim_stream *stream);
 SIM_API sim_status sim_stream_query(sim_stream *stream); /* runs a task at most; NOT_READY */
 

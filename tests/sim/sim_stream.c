@@ -39,7 +39,8 @@ enum task_kind {
 /* A place in a stream's order. Referred to by its task, its event, and tasks that wait. */
 struct mark {
     size_t reference_count;
-    unsigned poll_count; /* how often it was asked after */
+    const sim_stream *stream; /* in whose order it is; may be gone */
+    unsigned poll_count;      /* how often it was asked after */
     bool is_done;
 };
 
@@ -352,6 +353,20 @@ sim_stream *sim_stream_default(int device)
     return stream;
 }
 
+bool sim_stream_is_awaited(const sim_stream *handle)
+{
+    bool is_awaited = false;
+    sim_lock();
+    for (size_t i = 0; i < streams.count; i++) {
+        const struct stream *stream = (const struct stream *)streams.items[i];
+        if (sim_handle_of(&stream->handle) == handle) continue;
+        for (const struct task *task = stream->first; task; task = task->next)
+            is_awaited |= task->kind == TASK_WAIT && task->mark && task->mark->stream == handle;
+    }
+    sim_unlock();
+    return is_awaited;
+}
+
 sim_status sim_stream_find(const sim_stream *handle, int *device_out)
 {
     sim_lock();
@@ -561,6 +576,7 @@ static void record_locked(struct event *event, struct stream *stream)
     }
     mark_unref(event->latest);
     event->latest = mark_ref(sim_allocate(sizeof *event->latest));
+    event->latest->stream = sim_handle_of(&stream->handle);
     submit(stream, TASK_RECORD)->mark = mark_ref(event->latest);
 }
 

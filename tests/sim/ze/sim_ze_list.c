@@ -85,7 +85,8 @@ static sim_status begin(const char *name, ze_command_list_handle_t handle,
     return SIM_STATUS_OK;
 }
 
-/* Does not wait. Work that is pending is the caller's mistake, unless waiting was refused. */
+/* Does not wait. Work that is pending is the caller's mistake, unless waiting was refused; and so is
+ * another list's wait for a counter-based event, since the counter is this list's memory. */
 ze_result_t zeCommandListDestroy(ze_command_list_handle_t handle)
 {
     struct sim_ze_object *list;
@@ -96,6 +97,8 @@ ze_result_t zeCommandListDestroy(ze_command_list_handle_t handle)
         is_pending |= sim_stream_query(list->lanes[i]) == SIM_STATUS_NOT_READY;
     if (is_pending && sim_fault_count() == 0)
         sim_misuse("a list was destroyed with work pending on it");
+    if (list->is_in_order && sim_stream_is_awaited(list->lanes[0]) && sim_fault_count() == 0)
+        sim_misuse("a list was destroyed while others wait for its counter");
     lanes_destroy(list);
     sim_ze_object_destroy(list);
     return ZE_RESULT_SUCCESS;
