@@ -37,7 +37,11 @@ enum sim_ze_feature {
 
 bool sim_ze_has(enum sim_ze_feature feature);
 
-/* TARN_SIM_ZE_DRIVERS: how many drivers share the devices, 1. */
+/*
+ * TARN_SIM_ZE_DRIVERS         how many drivers share the devices; 1
+ * TARN_SIM_ZE_OTHERS          how many of the devices, the first, are no GPUs; 0
+ * TARN_SIM_ZE_USABLE_MEMORY   what is said to be left, whatever there is
+ */
 
 /* The largest piece without relaxed limits: TARN_SIM_ZE_ALLOCATION_MAX, or the devices' own limit. */
 size_t sim_ze_allocation_bytes_max(void);
@@ -54,7 +58,7 @@ sim_status sim_ze_enter(const char *name);
 /* A device, or a part of one. Parts share the device's memory. Static, so its address is the handle. */
 struct sim_ze_device {
     int number; /* of the simulated device */
-    int part;   /* -1: the whole */
+    int part;   /* -1: the whole; 0, 1: its parts; 2 to 5: theirs */
 };
 
 ze_device_handle_t sim_ze_device_handle(int number, int part);

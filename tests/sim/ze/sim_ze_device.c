@@ -4,8 +4,8 @@
  *
  * Of several drivers each has one device, and the last has the rest.
  *
- * Each device has two parts, which share its memory. With ZE_FLAT_DEVICE_HIERARCHY=FLAT the parts are
- * what the driver gives as devices, as Intel's does.
+ * Each device has two parts, which share its memory, and each of them two again. With
+ * ZE_FLAT_DEVICE_HIERARCHY=FLAT the larger parts are what the driver gives as devices, as Intel's does.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,8 @@
 enum {
     DEVICES_MAX = 8,
     PART_COUNT = 2,
-    TYPE_OF_USABLE_MEMORY = 0x20041 /* newer than the headers */
+    PARTS_MAX = PART_COUNT + PART_COUNT * PART_COUNT, /* of both sizes */
+    TYPE_OF_USABLE_MEMORY = 0x20041                   /* newer than the headers */
 };
 
 /* Of the driver, and of Level Zero: what has lists in order, and what has all that is modelled. */
@@ -201,14 +202,10 @@ ze_result_t zeDriverGetExtensionProperties(ze_driver_handle_t driver, uint32_t *
 
 /* --- devices -------------------------------------------------------------------------------------- */
 
-#define DEVICE(number)                 \
-    {                                  \
-        { number, -1 }, { number, 0 }, \
-        {                              \
-            number, 1                  \
-        }                              \
-    }
-static struct sim_ze_device devices[DEVICES_MAX][1 + PART_COUNT] = {
+/* clang-format off */
+#define DEVICE(n) { { n, -1 }, { n, 0 }, { n, 1 }, { n, 2 }, { n, 3 }, { n, 4 }, { n, 5 } }
+/* clang-format on */
+static struct sim_ze_device devices[DEVICES_MAX][1 + PARTS_MAX] = {
     DEVICE(0), DEVICE(1), DEVICE(2), DEVICE(3), DEVICE(4), DEVICE(5), DEVICE(6), DEVICE(7),
 };
 
@@ -220,7 +217,7 @@ ze_device_handle_t sim_ze_device_handle(int number, int part)
 const struct sim_ze_device *sim_ze_device_of(ze_device_handle_t handle)
 {
     for (int number = 0; number < sim_device_count(); number++) {
-        for (int part = -1; part < PART_COUNT; part++) {
+        for (int part = -1; part < PARTS_MAX; part++) {
             if (handle == (ze_device_handle_t)&devices[number][1 + part])
                 return &devices[number][1 + part];
         }
@@ -265,9 +262,10 @@ ze_result_t zeDeviceGetSubDevices(ze_device_handle_t handle, uint32_t *count,
     sim_status status = enter_device(__func__, handle);
     if (status != SIM_STATUS_OK) return sim_ze_answer(status);
     const struct sim_ze_device *device = sim_ze_device_of(handle);
-    uint32_t there = device->part < 0 && !parts_are_devices() ? PART_COUNT : 0;
+    int first_part = (device->part + 1) * PART_COUNT;
+    uint32_t there = first_part < PARTS_MAX && !parts_are_devices() ? PART_COUNT : 0;
     for (uint32_t i = 0; parts && i < there && i < *count; i++)
-        parts[i] = sim_ze_device_handle(device->number, (int)i);
+        parts[i] = sim_ze_device_handle(device->number, first_part + (int)i);
     *count = parts && *count != 0 && *count < there ? *count : there;
     return ZE_RESULT_SUCCESS;
 }
@@ -284,7 +282,9 @@ ze_result_t zeDeviceGetProperties(ze_device_handle_t handle, ze_device_propertie
     sim_status status = enter_device(__func__, handle);
     if (status != SIM_STATUS_OK) return sim_ze_answer(status);
     const struct sim_ze_device *device = sim_ze_device_of(handle);
-    properties->type = ZE_DEVICE_TYPE_GPU;
+    properties->type = device->number < number_of_environment("TARN_SIM_ZE_OTHERS", 0)
+                           ? ZE_DEVICE_TYPE_FPGA
+                           : ZE_DEVICE_TYPE_GPU;
     properties->flags = device->part < 0 ? 0 : ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE;
     properties->maxMemAllocSize = sim_ze_allocation_bytes_max();
     snprintf(properties->name, sizeof properties->name, "Simulated GPU %d", device->number);
@@ -293,7 +293,9 @@ ze_result_t zeDeviceGetProperties(ze_device_handle_t handle, ze_device_propertie
     if (!usable || (int)usable->stype != TYPE_OF_USABLE_MEMORY || !sim_ze_has(SIM_ZE_USABLE_MEMORY))
         return ZE_RESULT_SUCCESS;
     status = sim_memory_info(device->number, &total_bytes, &free_bytes);
-    if (status == SIM_STATUS_OK) usable->bytes = free_bytes;
+    const char *pretended = getenv("TARN_SIM_ZE_USABLE_MEMORY");
+    if (status == SIM_STATUS_OK)
+        usable->bytes = pretended ? strtoull(pretended, NULL, 0) : free_bytes;
     return sim_ze_answer(status);
 }
 

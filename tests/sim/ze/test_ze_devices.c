@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * test_ze_devices: machines with several drivers, devices that are no GPUs, parts of parts.
+ * test_ze_devices: machines with several drivers, devices that are no GPUs, parts of parts; and what
+ * drivers answer about memory that the usual ones do not.
  *
  * The simulated driver reads what it is like from the environment, and again after each change.
  */
@@ -25,7 +26,8 @@
 
 /* --- a machine --------------------------------------------------------------------------------- */
 
-static const char *const settings[] = { "TARN_SIM_ZE_DRIVERS" };
+static const char *const settings[] = { "TARN_SIM_ZE_DRIVERS", "TARN_SIM_ZE_OTHERS",
+                                        "TARN_SIM_ZE_USABLE_MEMORY", "TARN_SIM_ZE_ALLOCATION_MAX" };
 
 static int begin(void **state)
 {
@@ -188,6 +190,196 @@ static void a_device_that_does_not_tell_what_it_is_is_not_passed_over(void **sta
     }
 }
 
+/* --- devices that are no GPUs ------------------------------------------------------------------ */
+
+static void devices_that_are_no_gpus_are_not_counted(void **state)
+{
+    (void)state;
+    set("TARN_SIM_ZE_OTHERS", "1");
+    expect_opens(0, NULL, "Simulated GPU 1");
+    expect_fails(1, NULL, TARN_STATUS_INVALID_DEVICE, 0);
+    set("TARN_SIM_ZE_OTHERS", "2");
+    expect_fails(0, NULL, TARN_STATUS_NO_DEVICE, (int)ZE_RESULT_ERROR_UNINITIALIZED);
+}
+
+/* --- parts ------------------------------------------------------------------------------------- */
+
+enum {
+    PARTS_MAX = 4
+};
+
+static uint32_t find_parts(ze_device_handle_t device, ze_device_handle_t parts[PARTS_MAX])
+{
+    uint32_t count = PARTS_MAX;
+    EXPECT_SUCCESS(zeDeviceGetSubDevices(device, &count, parts));
+    return count;
+}
+
+static void parts_of_parts_are_devices(void **state)
+{
+    (void)state;
+    ze_device_handle_t parts[PARTS_MAX], parts_of_part[PARTS_MAX];
+    uint32_t count = find_parts(device_handle(1), parts);
+    assert_int_equal(count, 2);
+    for (uint32_t i = 0; i < count; i++) {
+        expect_opens(-1, parts[i], "Simulated GPU 1");
+        uint32_t count_of_part = find_parts(parts[i], parts_of_part);
+        assert_int_equal(count_of_part, 2);
+        for (uint32_t k = 0; k < count_of_part; k++)
+            expect_opens(-1, parts_of_part[k], "Simulated GPU 1");
+    }
+}
+
+static ze_command_list_handle_t make_list(ze_context_handle_t context, ze_device_handle_t device)
+{
+    const ze_command_queue_desc_t desc = {
+        .stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC,
+        .ordinal = 1,
+        .flags = 1 << 1, /* in order, which is newer than the oldest headers */
+        .mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS,
+    };
+    ze_command_list_handle_t list = NULL;
+    EXPECT_SUCCESS(zeCommandListCreateImmediate(context, device, &desc, &list));
+    return list;
+}
+
+static void expect_list(const tarn_backend *backend, ze_context_handle_t context,
+                        ze_device_handle_t device, tarn_status status)
+{
+    tarn_event event;
+    ze_command_list_handle_t list = make_list(context, device);
+    EXPECT_OK(backend->operations->event_create(backend->state, &event));
+    assert_int_equal(backend->operations->event_record(backend->state, event, list).status, status);
+    EXPECT_OK(backend->operations->event_synchronize(backend->state, event));
+    EXPECT_OK(backend->operations->event_destroy(backend->state, event));
+    EXPECT_SUCCESS(zeCommandListDestroy(list));
+}
+
+static bool tells_whose_lists_are(void)
+{
+    return dlsym(RTLD_DEFAULT, "zeCommandListGetDeviceHandle") != NULL;
+}
+
+/* The device and all its parts take each other's lists, and nobody else's. */
+static void parts_of_one_device_share_lists(void **state)
+{
+    (void)state;
+    ze_device_handle_t devices[6] = { device_handle(0) };
+    ze_driver_handle_t driver;
+    ze_context_handle_t context;
+    uint32_t driver_count = 1;
+    const ze_context_desc_t desc = { .stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC };
+    EXPECT_SUCCESS(zeDriverGet(&driver_count, &driver));
+    EXPECT_SUCCESS(zeContextCreate(driver, &desc, &context));
+    uint32_t count = 1 + find_parts(devices[0], &devices[1]);
+    count += find_parts(devices[1], &devices[count]);
+    assert_int_equal(count, 5);
+    for (uint32_t i = 0; i < count; i++) {
+        tarn_backend backend;
+        tarn_ze_options options = TARN_ZE_OPTIONS_INIT;
+        options.context = context;
+        options.device = devices[i];
+        assert_int_equal(tarn_ze_backend_open(0, TARN_MEMORY_KIND_DEVICE, &options, &backend),
+                         TARN_STATUS_OK);
+        for (uint32_t k = 0; k < count; k++)
+            expect_list(&backend, context, devices[k], TARN_STATUS_OK);
+        if (tells_whose_lists_are())
+            expect_list(&backend, context, device_handle(1), TARN_STATUS_INVALID_ARGUMENT);
+        tarn_backend_close(&backend);
+    }
+    EXPECT_SUCCESS(zeContextDestroy(context));
+}
+
+/* --- memory ------------------------------------------------------------------------------------ */
+
+static const tarn_memory_kind kinds[] = { TARN_MEMORY_KIND_DEVICE, TARN_MEMORY_KIND_PINNED,
+                                          TARN_MEMORY_KIND_SHARED };
+
+static tarn_backend open_kind(tarn_memory_kind kind, bool has_relaxed_limits)
+{
+    tarn_backend backend;
+    tarn_ze_options options = TARN_ZE_OPTIONS_INIT;
+    options.has_relaxed_limits = has_relaxed_limits;
+    assert_int_equal(tarn_ze_backend_open(0, kind, &options, &backend), TARN_STATUS_OK);
+    return backend;
+}
+
+/* A driver may count memory that it has not got yet. */
+static void no_more_is_left_than_there_is(void **state)
+{
+    (void)state;
+    const struct {
+        const char *usable_bytes;
+        size_t free_bytes;
+    } rows[] = { { "0", 0 },
+                 { "8589934591", 8589934591 },
+                 { "8589934592", 8589934592 },
+                 { "8589934593", 8589934592 },
+                 { "18446744073709551615", 8589934592 } };
+    assert_int_equal(sim_get_settings().memory_bytes, 8589934592);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tarn_memory_info info;
+        set("TARN_SIM_ZE_USABLE_MEMORY", rows[i].usable_bytes);
+        tarn_backend backend = open_kind(TARN_MEMORY_KIND_DEVICE, false);
+        EXPECT_OK(backend.operations->query_memory(backend.state, &info));
+        assert_int_equal(info.total_bytes, 8589934592);
+        assert_int_equal(info.free_bytes, rows[i].free_bytes);
+        tarn_backend_close(&backend);
+    }
+}
+
+static void relaxed_limits_are_for_all_kinds(void **state)
+{
+    (void)state;
+    const size_t size_bytes = (size_t)64 << 20;
+    set("TARN_SIM_ZE_ALLOCATION_MAX", "67108863");
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        void *address = NULL;
+        tarn_backend strict = open_kind(kinds[i], false), relaxed = open_kind(kinds[i], true);
+        assert_int_equal(strict.operations->acquire(strict.state, size_bytes, &address).status,
+                         TARN_STATUS_OUT_OF_MEMORY);
+        EXPECT_OK(relaxed.operations->acquire(relaxed.state, size_bytes, &address));
+        EXPECT_OK(relaxed.operations->release(relaxed.state, address, size_bytes));
+        tarn_backend_close(&strict);
+        tarn_backend_close(&relaxed);
+    }
+}
+
+/* The arguments were checked, so what the driver says of them is about itself. */
+static void a_refusal_of_memory_is_not_the_callers_mistake(void **state)
+{
+    (void)state;
+    const char *const calls[] = { "zeMemAllocDevice", "zeMemAllocHost", "zeMemAllocShared" };
+    const struct {
+        sim_status cause;
+        ze_result_t code;
+        tarn_status of_device, of_host;
+    } rows[] = {
+        { SIM_STATUS_INVALID_SIZE, ZE_RESULT_ERROR_UNSUPPORTED_SIZE, TARN_STATUS_OUT_OF_MEMORY,
+          TARN_STATUS_OUT_OF_MEMORY },
+        { SIM_STATUS_OUT_OF_MEMORY, ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, TARN_STATUS_OUT_OF_MEMORY,
+          TARN_STATUS_OUT_OF_MEMORY },
+        { SIM_STATUS_OUT_OF_HOST_MEMORY, ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY,
+          TARN_STATUS_OUT_OF_HOST_MEMORY, TARN_STATUS_OUT_OF_MEMORY },
+        { SIM_STATUS_INVALID_VALUE, ZE_RESULT_ERROR_INVALID_ARGUMENT, TARN_STATUS_VENDOR_ERROR,
+          TARN_STATUS_VENDOR_ERROR },
+        { SIM_STATUS_INVALID_ALIGNMENT, ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT,
+          TARN_STATUS_VENDOR_ERROR, TARN_STATUS_VENDOR_ERROR },
+    };
+    for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
+        tarn_backend backend = open_kind(kinds[kind], false);
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            void *address = NULL;
+            sim_fail_calls(calls[kind], 1, 1, rows[i].cause);
+            tarn_backend_result result = backend.operations->acquire(backend.state, 4096, &address);
+            assert_int_equal(result.status, kind == 0 ? rows[i].of_device : rows[i].of_host);
+            assert_int_equal(result.vendor_code, (int)rows[i].code);
+            assert_null(address);
+        }
+        tarn_backend_close(&backend);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -198,6 +390,12 @@ int main(void)
         TEST(a_driver_that_fails_hides_no_other),
         TEST(the_first_error_is_told_when_no_driver_works),
         TEST(a_device_that_does_not_tell_what_it_is_is_not_passed_over),
+        TEST(devices_that_are_no_gpus_are_not_counted),
+        TEST(parts_of_parts_are_devices),
+        TEST(parts_of_one_device_share_lists),
+        TEST(no_more_is_left_than_there_is),
+        TEST(relaxed_limits_are_for_all_kinds),
+        TEST(a_refusal_of_memory_is_not_the_callers_mistake),
     };
     return cmocka_run_group_tests_name("Level Zero's devices", tests, NULL, NULL);
 }
