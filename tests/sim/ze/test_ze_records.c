@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <pthread.h>
+
 #include <cmocka.h>
 #include <level_zero/ze_api.h>
 
@@ -392,6 +394,60 @@ static void closing_destroys_no_list_before_all_have_finished(void **state)
     scene_end(&scene);
 }
 
+/* --- threads ------------------------------------------------------------------------------------- */
+
+enum {
+    THREAD_COUNT = 4
+};
+
+struct worker {
+    pthread_t thread;
+    const struct scene *scene;
+    tarn_event event; /* of all */
+    bool has_failed;
+};
+
+static void *record_and_await(void *argument)
+{
+    struct worker *worker = argument;
+    const tarn_backend_operations *operations = worker->scene->operations;
+    void *backend = worker->scene->state;
+    tarn_stream stream;
+    if (operations->stream_create(backend, &stream).status != TARN_STATUS_OK) return NULL;
+    bool is_good = true;
+    for (int round = 0; round < ROUND_COUNT / THREAD_COUNT && is_good; round++) {
+        is_good =
+            operations->event_record(backend, worker->event, stream).status == TARN_STATUS_OK &&
+            operations->stream_wait_event(backend, stream, worker->event).status ==
+                TARN_STATUS_OK &&
+            operations->event_synchronize(backend, worker->event).status == TARN_STATUS_OK;
+    }
+    is_good = operations->stream_destroy(backend, stream).status == TARN_STATUS_OK && is_good;
+    worker->has_failed = !is_good;
+    return NULL;
+}
+
+/* Each record takes the place of another thread's, which others may be waiting for. Who takes it
+ * without the lock is seen by the thread sanitizer. */
+static void threads_record_one_event(void **state)
+{
+    (void)state;
+    struct scene scene = scene_begin();
+    tarn_event event = create(&scene);
+    static struct worker workers[THREAD_COUNT];
+    for (int i = 0; i < THREAD_COUNT; i++) {
+        workers[i] = (struct worker){ .scene = &scene, .event = event, .has_failed = true };
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, record_and_await, &workers[i]),
+                         0);
+    }
+    for (int i = 0; i < THREAD_COUNT; i++)
+        assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
+    for (int i = 0; i < THREAD_COUNT; i++)
+        assert_false(workers[i].has_failed);
+    destroy(&scene, event);
+    scene_end(&scene);
+}
+
 /* --- a stream that cannot be waited for ---------------------------------------------------------- */
 
 /* What is submitted may not be pulled away under the device: who cannot wait now may be able to later. */
@@ -466,6 +522,7 @@ int main(void)
         cmocka_unit_test(lists_are_used_again),
         cmocka_unit_test(closing_waits_for_what_is_pending),
         cmocka_unit_test(closing_destroys_no_list_before_all_have_finished),
+        cmocka_unit_test(threads_record_one_event),
         cmocka_unit_test(a_stream_that_cannot_be_waited_for_stays),
         cmocka_unit_test(closing_leaves_what_cannot_be_waited_for),
     };
