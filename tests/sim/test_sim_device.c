@@ -404,6 +404,25 @@ static void a_wait_keeps_the_record_that_it_saw(void **state)
     EXPECT_OK(sim_free(address));
 }
 
+/* Until the other stream has come to its wait. */
+static void a_stream_is_awaited_by_others(void **state)
+{
+    (void)state;
+    sim_stream *a = create_stream(0), *b = create_stream(0);
+    sim_event *event = create_event(0);
+    EXPECT_OK(sim_event_record(event, a));
+    EXPECT_OK(sim_stream_wait_event(a, event));
+    assert_false(sim_stream_is_awaited(a));
+    EXPECT_OK(sim_stream_wait_event(b, event));
+    EXPECT_OK(sim_event_destroy(event));
+    assert_true(sim_stream_is_awaited(a));
+    assert_false(sim_stream_is_awaited(b));
+    EXPECT_OK(sim_stream_synchronize(b));
+    assert_false(sim_stream_is_awaited(a));
+    EXPECT_OK(sim_stream_destroy(a));
+    EXPECT_OK(sim_stream_destroy(b));
+}
+
 static void a_flag_is_set_waited_for_and_reset(void **state)
 {
     (void)state;
@@ -966,6 +985,7 @@ int main(void)
         TEST(patterns_repeat_across_mappings),
         TEST(a_query_is_late_by_so_many_polls),
         TEST(a_wait_keeps_the_record_that_it_saw),
+        TEST(a_stream_is_awaited_by_others),
         TEST(a_flag_is_set_waited_for_and_reset),
         TEST(a_wait_that_cannot_end_is_told),
         TEST(streams_and_events_keep_to_their_device),

@@ -52,7 +52,7 @@ size_t sim_ze_allocation_bytes_max(void)
 static int number_of_environment(const char *name, int otherwise)
 {
     const char *text = getenv(name);
-    return text ? atoi(text) : otherwise;
+    return text ? (int)strtol(text, NULL, 0) : otherwise;
 }
 
 static int driver_count(void)
