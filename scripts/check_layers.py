@@ -24,14 +24,15 @@ SUFFIXES = {".c", ".h", ".cpp", ".hpp"}
 
 # Bottom up. A new module of core gets its place here.
 CORE_LAYERS = [
-    {"region", "stats"},
+    {"dependency", "stats"},
+    {"region"},
     {"size_set"},
     {"region_index", "live_map"},
-    {"static_pool", "growth", "stream_reuse", "thread_cache"},
+    {"static_pool", "growth", "stream_table", "thread_cache"},
     {"static_pool_list"},
     {"pool_struct"},
-    {"pool_backing"},
-    {"pool"},
+    {"pool_backing", "stream_reuse"},
+    {"pool", "pool_query"},
     {"pool_registry"},
     {"dump", "trace", "environment"},
     {"api"},
@@ -60,6 +61,7 @@ MAY_INCLUDE = {
     # The hooks of host memory, and pools that are gone, are inside.
     "tests/sim": {"core", "public", "tests/sim", "tests/harness"},
     "tests/stress": {"public", "tests/stress", "tests/harness"},
+    "tests/streams": {"public", "tests/streams", "tests/harness"},
     "tests/api": {"public"},
     "tests/integration": {"public"},
     "tests/bench": {"public", "tests/bench", "bench"},

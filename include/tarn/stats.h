@@ -46,6 +46,7 @@ typedef struct tarn_stats {
     size_t static_pool_count; /* pieces of vendor memory held */
     size_t free_region_count; /* free regions in all of them */
     size_t free_bytes;        /* bytes in free regions */
+    size_t pending_bytes;     /* of these, what waits for the work of one stream or several */
     size_t
         largest_free_bytes; /* the largest request that succeeds without growth, up to rounding */
     double
@@ -68,7 +69,7 @@ typedef struct tarn_stats {
 
 /* clang-format off */
 #define TARN_STATS_INIT \
-    { sizeof(tarn_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, 0, 0, 0, 0, { 0 } }
+    { sizeof(tarn_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, 0, 0, 0, 0, { 0 } }
 /* clang-format on */
 
 /*

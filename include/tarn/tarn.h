@@ -52,9 +52,9 @@
  *  - It never aborts, throws or prints. A pointer that never was a pool is beyond its help.
  *  - Sizes and addresses are in bytes.
  *
- * When memory may be freed. A freed region is handed out again at once, and the pool does not know
- * what the device is doing. So free it when the device is done with it; or keep all work on pool
- * memory in one stream, where whatever uses the region next runs later anyway.
+ * When memory may be freed. At once, though the device still works on it, as long as all that work is
+ * on one stream: what uses the memory next runs later anyway. A program with several streams says
+ * which, by the calls under "streams" below.
  */
 #ifndef TARN_TARN_H
 #define TARN_TARN_H
@@ -180,6 +180,77 @@ TARN_API tarn_status tarn_pool_alloc_aligned(tarn_pool *pool, size_t size_bytes,
  * Cost: O(log n) in free regions, tens of nanoseconds.
  */
 TARN_API tarn_status tarn_pool_free(tarn_pool *pool, void *address);
+
+/* -------------------------------------------------------------------------------- streams ------ */
+
+/*
+ * Work on a device runs late: when memory is freed, the kernel that uses it may not have begun. So each
+ * free says on which stream the memory was used last, and each allocation on which it is used first:
+ *
+ *     tarn_pool_alloc_on(pool, size_bytes, a, &x);
+ *     kernel<<<..., a>>>(x);
+ *     tarn_pool_free_on(pool, x, a);             at once, while the kernel still runs
+ *     tarn_pool_alloc_on(pool, size_bytes, a, &y);     may be the same memory: its use on a comes later
+ *     tarn_pool_alloc_on(pool, size_bytes, b, &z);     is not; or b was made to wait for a
+ *
+ * Memory that was freed on a stream is free for that stream at once, with no call of the vendor. For
+ * another stream it is free when all that had been submitted to the first one before the free is done.
+ * Where that is not known yet, and nothing else fits, the pool records an event on the first stream and
+ * makes the other wait for it, on the device: no thread waits. One record and one wait serve for all that
+ * was freed on the first stream before.
+ *
+ * tarn_pool_alloc and tarn_pool_free are the same on the device's default stream, NULL. Memory that is
+ * used on a stream must not be freed by them, unless that stream is done with it.
+ *
+ * A stream is known by its handle. Before a handle ends (cudaStreamDestroy and the like), tell by
+ * tarn_stream_retire: the vendor may give the same handle to the next stream, which would be taken for
+ * the old one. As long as it is not retired, the pool may record an event on it.
+ */
+
+/*
+ * Allocates as tarn_pool_alloc does, for use on `stream`, the vendor's own handle, of the pool's device.
+ * Best fit among what is free for the stream without waiting; if nothing fits there, among what it can
+ * wait for; then the pool grows.
+ * Errors: besides those of tarn_pool_alloc, INVALID_ARGUMENT (a stream of another device; told when the
+ * pool sees it first).
+ * Cost: that of tarn_pool_alloc; besides, where the stream has to wait for others, a record and a wait
+ * for each of them.
+ */
+TARN_API tarn_status tarn_pool_alloc_on(tarn_pool *pool, size_t size_bytes, tarn_stream stream,
+                                        void **address_out);
+
+/* The same, aligned as by tarn_pool_alloc_aligned. */
+TARN_API tarn_status tarn_pool_alloc_aligned_on(tarn_pool *pool, size_t size_bytes,
+                                                size_t alignment_bytes, tarn_stream stream,
+                                                void **address_out);
+
+/*
+ * Frees as tarn_pool_free does what was used on `stream` last; on which stream it was allocated does
+ * not matter. Calls the vendor only when the pool sees the stream for the first time: to look whether it
+ * is of the device, and to wait for it should the pool have no room for one more stream.
+ * Errors: besides those of tarn_pool_free, INVALID_ARGUMENT as of tarn_pool_alloc_on; VENDOR_ERROR. The
+ * memory then stays allocated.
+ */
+TARN_API tarn_status tarn_pool_free_on(tarn_pool *pool, void *address, tarn_stream stream);
+
+/*
+ * The same for memory that several streams use: it is free for a stream, even for one of these, when
+ * it has waited for all the others. With no streams at all nothing uses the memory any more, because the
+ * caller has waited itself, and everybody can have it.
+ * Errors: besides those of tarn_pool_free_on, INVALID_ARGUMENT (streams is NULL and stream_count not 0).
+ */
+TARN_API tarn_status tarn_pool_free_after(tarn_pool *pool, void *address,
+                                          const tarn_stream *streams, size_t stream_count);
+
+/*
+ * Tells all pools that a handle is about to end. What was freed on the stream becomes free for others
+ * when the work is done that has been submitted to it by now. Pools that do not know it do nothing.
+ * Afterwards the handle is that of a stream which no pool has seen.
+ * Errors: VENDOR_ERROR (an event could not be recorded; what was freed on the stream is not handed out
+ * any more, and goes back to the vendor with the static pools that it is in); OUT_OF_HOST_MEMORY.
+ * Cost: at most one record for each pool.
+ */
+TARN_API tarn_status tarn_stream_retire(tarn_stream stream);
 
 /* ----------------------------------------------------------------------------------- trim ------ */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * sync: the mutex. Over POSIX threads, whose plain mutex was the best of those measured: under
+ * sync: the mutex, and waiting under one. Over POSIX threads, whose plain mutex was the best of those measured: under
  * contention it hands over in batches, where spinning and adaptive ones bounce the cache line.
  *
  * Locking a valid, initialised, non-recursive mutex that the thread does not hold cannot fail.
@@ -43,6 +43,29 @@ static inline void tn_mutex_unlock(struct tn_mutex *mutex)
     int error = pthread_mutex_unlock(&mutex->handle);
     TN_ASSERT(error == 0);
     (void)error;
+}
+
+/* Something that threads wait for, under a mutex. */
+struct tn_condition {
+    pthread_cond_t handle;
+};
+
+#define TN_CONDITION_INIT        \
+    {                            \
+        PTHREAD_COND_INITIALIZER \
+    }
+
+/* Lets the mutex go while it waits. May return without a signal. */
+static inline void tn_condition_wait(struct tn_condition *condition, struct tn_mutex *mutex)
+{
+    int error = pthread_cond_wait(&condition->handle, &mutex->handle);
+    TN_ASSERT(error == 0);
+    (void)error;
+}
+
+static inline void tn_condition_signal_all(struct tn_condition *condition)
+{
+    pthread_cond_broadcast(&condition->handle);
 }
 
 #endif

@@ -154,15 +154,9 @@ tarn_status tarn_pool_destroy_forced(tarn_pool *pool)
 
 /* --- alloc and free --------------------------------------------------------------------------------- */
 
-tarn_status tarn_pool_alloc(tarn_pool *pool, size_t size_bytes, void **address_out)
+static tarn_status alloc_on(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
+                            tarn_stream stream, void **address_out)
 {
-    return tarn_pool_alloc_aligned(pool, size_bytes, 1, address_out);
-}
-
-tarn_status tarn_pool_alloc_aligned(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
-                                    void **address_out)
-{
-    if (TN_UNLIKELY(!tn_pool_is_open(pool))) return fail_for_pool(pool);
     if (TN_UNLIKELY(!address_out)) return fail_for_null("address_out");
     if (TN_UNLIKELY(!tn_is_power_of_two(alignment_bytes))) {
         return tn_fail(TARN_STATUS_INVALID_ALIGNMENT, "the alignment %zu is not a power of two",
@@ -173,7 +167,32 @@ tarn_status tarn_pool_alloc_aligned(tarn_pool *pool, size_t size_bytes, size_t a
         *address_out = NULL;
         return TARN_STATUS_OK;
     }
-    return tn_pool_alloc(pool, size_bytes, alignment_bytes, address_out);
+    return tn_pool_alloc(pool, size_bytes, alignment_bytes, stream, address_out);
+}
+
+tarn_status tarn_pool_alloc(tarn_pool *pool, size_t size_bytes, void **address_out)
+{
+    return tarn_pool_alloc_aligned(pool, size_bytes, 1, address_out);
+}
+
+tarn_status tarn_pool_alloc_aligned(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
+                                    void **address_out)
+{
+    if (TN_UNLIKELY(!tn_pool_is_open(pool))) return fail_for_pool(pool);
+    return alloc_on(pool, size_bytes, alignment_bytes, pool->default_stream, address_out);
+}
+
+tarn_status tarn_pool_alloc_on(tarn_pool *pool, size_t size_bytes, tarn_stream stream,
+                               void **address_out)
+{
+    return tarn_pool_alloc_aligned_on(pool, size_bytes, 1, stream, address_out);
+}
+
+tarn_status tarn_pool_alloc_aligned_on(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
+                                       tarn_stream stream, void **address_out)
+{
+    if (TN_UNLIKELY(!tn_pool_is_open(pool))) return fail_for_pool(pool);
+    return alloc_on(pool, size_bytes, alignment_bytes, stream, address_out);
 }
 
 /* Says why an address that the pool could not free is not one of its live allocations. */
@@ -198,15 +217,47 @@ static TN_COLD tarn_status fail_for_address(const tarn_pool *pool, const void *a
                    address);
 }
 
-tarn_status tarn_pool_free(tarn_pool *pool, void *address)
+static tarn_status free_after(tarn_pool *pool, void *address, const tarn_stream *streams,
+                              size_t stream_count)
 {
-    if (TN_UNLIKELY(!tn_pool_is_open(pool))) return fail_for_pool(pool);
     if (TN_UNLIKELY(!address)) {
         tn_pool_count_empty_free(pool);
         return TARN_STATUS_OK;
     }
-    tarn_status status = tn_pool_free(pool, address);
-    return TN_LIKELY(status == TARN_STATUS_OK) ? status : fail_for_address(pool, address);
+    tarn_status status = tn_pool_free(pool, address, streams, stream_count);
+    return TN_LIKELY(status != TARN_STATUS_NOT_LIVE) ? status : fail_for_address(pool, address);
+}
+
+tarn_status tarn_pool_free(tarn_pool *pool, void *address)
+{
+    if (TN_UNLIKELY(!tn_pool_is_open(pool))) return fail_for_pool(pool);
+    return free_after(pool, address, &pool->default_stream, 1);
+}
+
+tarn_status tarn_pool_free_on(tarn_pool *pool, void *address, tarn_stream stream)
+{
+    if (TN_UNLIKELY(!tn_pool_is_open(pool))) return fail_for_pool(pool);
+    return free_after(pool, address, &stream, 1);
+}
+
+tarn_status tarn_pool_free_after(tarn_pool *pool, void *address, const tarn_stream *streams,
+                                 size_t stream_count)
+{
+    if (TN_UNLIKELY(!tn_pool_is_open(pool))) return fail_for_pool(pool);
+    if (TN_UNLIKELY(!streams && stream_count > 0)) return fail_for_null("streams");
+    return free_after(pool, address, streams, stream_count);
+}
+
+/* Goes on when a pool fails: the others must not be left with a handle that has ended. */
+tarn_status tarn_stream_retire(tarn_stream stream)
+{
+    tarn_status status = TARN_STATUS_OK;
+    for (tarn_pool *pool = tn_pool_registry_pin_next(NULL); pool;
+         pool = tn_pool_registry_pin_next(pool)) {
+        tarn_status retired = tn_pool_retire_stream(pool, stream);
+        if (retired != TARN_STATUS_OK) status = retired;
+    }
+    return status;
 }
 
 tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *released_bytes_out)

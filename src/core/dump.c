@@ -51,7 +51,7 @@ static size_t copy_regions(const struct tarn_pool *pool, const struct tn_static_
         to[count++] = (struct dumped_region){
             .address = tn_static_pool_address_of(static_pool, regions[r].first_chunk),
             .size_bytes = size_bytes,
-            .requested_bytes = is_live ? size_bytes - regions[r].slack_bytes : 0,
+            .requested_bytes = is_live ? size_bytes - tn_region_slack_bytes(&regions[r]) : 0,
         };
     }
     return count;

@@ -20,6 +20,7 @@
 #include "../base/error.h"
 
 #include "pool_backing.h"
+#include "stream_reuse.h"
 
 /* --- life ----------------------------------------------------------------------------------- */
 
@@ -69,12 +70,17 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->backend_alignment_bytes = properties.alignment_bytes;
     pool->backend = *backend;
     pool->owns_backend = owns_backend;
+    pool->default_stream = NULL;
+    pool->only_stream = NULL;
+    pool->streams = NULL;
+    pool->spare_event_count = 0;
     pool->is_process_wide = false;
     return TARN_STATUS_OK;
 }
 
 void tn_pool_fini(struct tarn_pool *pool)
 {
+    tn_stream_reuse_fini(pool);
     for (uint32_t i = 0; i < pool->list.count; i++) {
         struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
         pool->backend.operations->release(pool->backend.state, static_pool->backing,
@@ -123,64 +129,227 @@ struct fit {
 enum serve_result {
     SERVED,
     NOTHING_FITS,
-    NO_HOST_MEMORY
+    NO_HOST_MEMORY,
+    UNKNOWN_STREAM
 };
 
 static bool request_init(struct tn_request *request, const struct tarn_pool *pool,
-                         size_t size_bytes, size_t alignment_bytes)
+                         size_t size_bytes, size_t alignment_bytes, tarn_stream stream)
 {
     size_t chunk_count = tn_count_units(size_bytes, pool->chunk_log2);
     if (chunk_count > TN_CHUNK_COUNT_MAX) return false;
     request->size_bytes = size_bytes;
     request->alignment_bytes = alignment_bytes;
+    request->stream = stream;
     request->chunk_count = (uint32_t)chunk_count;
     request->slack_bytes = (uint32_t)((chunk_count << pool->chunk_log2) - size_bytes);
     return true;
 }
 
-/* The best fit among the regions in which the request can lie as aligned as it asks. */
-static TN_COLD struct fit find_aligned_fit(const struct tarn_pool *pool,
-                                           const struct tn_request *request)
+#define NO_FIT ((struct fit){ TN_REGION_NONE, 0 })
+
+/* Whose regions a search may take. */
+struct reach {
+    uint32_t stream;  /* the request's, or TN_STREAM_NONE */
+    uint32_t awaited; /* streams that it need not have waited for yet, a bit each */
+};
+
+/* Where the request can lie in a region, as aligned as it asks. */
+static struct fit fit_in_region(const struct tarn_pool *pool, const struct tn_request *request,
+                                uint32_t region)
 {
-    uint32_t region = tn_region_index_find_best_fit(&pool->index, request->chunk_count);
-    while (region != TN_REGION_NONE) {
-        const struct tn_region *r = &pool->index.regions[region];
-        const struct tn_static_pool *static_pool = static_pool_of_region(pool, region);
-        uint64_t lead =
-            tn_static_pool_lead_of(static_pool, r->first_chunk, request->alignment_bytes);
-        if (lead + request->chunk_count <= r->chunk_count) {
-            return (struct fit){ region, (uint32_t)lead };
-        }
-        region = tn_region_index_find_next_fit(&pool->index, region);
-    }
-    return (struct fit){ TN_REGION_NONE, 0 };
+    const struct tn_region *r = &pool->index.regions[region];
+    uint64_t lead = tn_static_pool_lead_of(static_pool_of_region(pool, region), r->first_chunk,
+                                           request->alignment_bytes);
+    if (lead + request->chunk_count > r->chunk_count) return NO_FIT;
+    return (struct fit){ region, (uint32_t)lead };
 }
 
-static struct fit find_fit(const struct tarn_pool *pool, const struct tn_request *request)
+static bool is_in_reach(const struct tarn_pool *pool, const struct reach *reach, uint32_t region)
 {
+    struct tn_dependency dependency = tn_region_dependency(&pool->index.regions[region]);
+    if (dependency.streams == 0) return true;
+    return (tn_stream_table_uncovered(pool->streams, reach->stream, dependency) &
+            ~reach->awaited) == 0;
+}
+
+/* The best fit of one set among the regions that the request can have. */
+static struct fit find_fit_in_set(const struct tarn_pool *pool, const struct tn_request *request,
+                                  const struct reach *reach, unsigned set)
+{
+    uint32_t region = tn_size_set_find(&pool->index.by_size[set], request->chunk_count);
+    while (region != TN_REGION_NONE) {
+        struct fit fit = fit_in_region(pool, request, region);
+        if (fit.region != TN_REGION_NONE && is_in_reach(pool, reach, region)) return fit;
+        region = tn_region_index_find_next_fit(&pool->index, region);
+    }
+    return NO_FIT;
+}
+
+/* The same of several sets, a bit each. */
+static TN_COLD struct fit find_fit_slowly(const struct tarn_pool *pool,
+                                          const struct tn_request *request,
+                                          const struct reach *reach, uint32_t sets)
+{
+    struct fit best = NO_FIT;
+    for (; sets != 0; sets &= sets - 1) {
+        unsigned set = tn_lowest_bit(sets);
+        if (!tn_region_index_has_set(&pool->index, set)) continue;
+        struct fit fit = find_fit_in_set(pool, request, reach, set);
+        if (fit.region == TN_REGION_NONE) continue;
+        if (best.region == TN_REGION_NONE ||
+            tn_region_index_is_better(&pool->index, fit.region, best.region))
+            best = fit;
+    }
+    return best;
+}
+
+/* The best fit among what the stream may have without waiting: what waits for nothing and what was freed
+ * on it; and where there is none, what was freed on streams that it has waited for since. */
+TN_HOT struct fit find_fit(const struct tarn_pool *pool, const struct tn_request *request,
+                           uint32_t stream)
+{
+    const struct reach reach = { stream, 0 };
+    uint32_t own_sets = tn_pool_own_sets(stream);
+    struct fit fit;
     /* Chunks are aligned to their own size. */
     if (TN_UNLIKELY(request->alignment_bytes >> pool->chunk_log2 > 1)) {
-        return find_aligned_fit(pool, request);
+        fit = find_fit_slowly(pool, request, &reach, own_sets);
+    } else {
+        fit.region = tn_region_index_find_best_fit(&pool->index, own_sets, request->chunk_count);
+        fit.lead = 0;
     }
-    return (struct fit){ tn_region_index_find_best_fit(&pool->index, request->chunk_count), 0 };
+    if (TN_LIKELY(fit.region != TN_REGION_NONE || stream == TN_STREAM_NONE)) return fit;
+    return find_fit_slowly(pool, request, &reach, TN_FREE_SETS_ALL & ~own_sets);
+}
+
+/* Makes the chunks live. Room is reserved. Under `lock`. */
+TN_HOT void *carve(struct tarn_pool *pool, const struct tn_request *request, struct fit fit)
+{
+    uint32_t region = tn_region_index_carve(&pool->index, fit.region, fit.lead,
+                                            request->chunk_count, request->slack_bytes);
+    tn_stats_count_alloc(&pool->stats, request->size_bytes,
+                         (size_t)request->chunk_count << pool->chunk_log2);
+    const struct tn_static_pool *static_pool = static_pool_of_region(pool, region);
+    /* Here a device address becomes a pointer. */
+    return (void *)tn_static_pool_address_of(static_pool, pool->index.regions[region].first_chunk);
 }
 
 /* Under `lock`. */
-static enum serve_result serve(struct tarn_pool *pool, const struct tn_request *request,
+TN_HOT enum serve_result serve(struct tarn_pool *pool, const struct tn_request *request,
                                void **address_out)
 {
-    struct fit fit = find_fit(pool, request);
+    uint32_t stream;
+    if (TN_UNLIKELY(!tn_pool_find_stream(pool, request->stream, &stream))) return UNKNOWN_STREAM;
+    struct fit fit = find_fit(pool, request, stream);
     if (TN_UNLIKELY(fit.region == TN_REGION_NONE)) return NOTHING_FITS;
     if (TN_UNLIKELY(!tn_region_index_reserve(&pool->index))) return NO_HOST_MEMORY;
-    uint32_t region = tn_region_index_carve(&pool->index, fit.region, fit.lead,
-                                            request->chunk_count, request->slack_bytes);
-    const struct tn_static_pool *static_pool = static_pool_of_region(pool, region);
-    /* Here a device address becomes a pointer. */
-    *address_out =
-        (void *)tn_static_pool_address_of(static_pool, pool->index.regions[region].first_chunk);
-    tn_stats_count_alloc(&pool->stats, request->size_bytes,
-                         (size_t)request->chunk_count << pool->chunk_log2);
+    *address_out = carve(pool, request, fit);
     return SERVED;
+}
+
+TN_HOT enum serve_result lock_and_serve(struct tarn_pool *pool, const struct tn_request *request,
+                                        void **address_out)
+{
+    tn_mutex_lock(&pool->lock);
+    enum serve_result served = serve(pool, request, address_out);
+    tn_mutex_unlock(&pool->lock);
+    return served;
+}
+
+/* The same, once more. */
+static TN_COLD enum serve_result serve_again(struct tarn_pool *pool,
+                                             const struct tn_request *request, void **address_out)
+{
+    return lock_and_serve(pool, request, address_out);
+}
+
+/* --- reuse of what other streams freed ----------------------------------------------------------- */
+
+/* Makes one region of free ones that touch and only together hold the request. Under `lock`. */
+static bool unite_for(struct tarn_pool *pool, const struct tn_request *request)
+{
+    struct tn_region_run best = { TN_REGION_NONE, 0, UINT32_MAX };
+    uint64_t wanted = request->chunk_count + (request->alignment_bytes >> pool->chunk_log2);
+    if (wanted > TN_CHUNK_COUNT_MAX) return false;
+    for (uint32_t i = 0; i < pool->list.count; i++) {
+        struct tn_region_run run = tn_region_index_find_run(
+            &pool->index, pool->list.by_chunk[i].static_pool->head, (uint32_t)wanted);
+        if (run.first != TN_REGION_NONE && run.chunk_count < best.chunk_count) best = run;
+    }
+    if (best.first == TN_REGION_NONE) return false;
+    tn_region_index_unite_run(&pool->index, &best);
+    return true;
+}
+
+/* The best fit of all that the stream can be made to wait for. Under `lock`. */
+static struct fit find_awaited_fit(struct tarn_pool *pool, const struct tn_request *request,
+                                   uint32_t stream)
+{
+    const struct reach reach = { stream, tn_stream_table_reachable(pool->streams) };
+    struct fit fit = find_fit_slowly(pool, request, &reach, TN_FREE_SETS_ALL);
+    if (fit.region != TN_REGION_NONE || !unite_for(pool, request)) return fit;
+    return find_fit_slowly(pool, request, &reach, TN_FREE_SETS_ALL);
+}
+
+/* Takes a region that others have freed, and what it depends on. It is live from then on, so that nobody
+ * else gets it while the vendor is called. */
+static enum serve_result take_awaited(struct tarn_pool *pool, const struct tn_request *request,
+                                      void **address_out, struct tn_dependency *dependency_out)
+{
+    uint32_t stream;
+    enum serve_result served = NOTHING_FITS;
+    tn_mutex_lock(&pool->lock);
+    bool is_known = tn_pool_find_stream(pool, request->stream, &stream);
+    struct fit fit = is_known ? find_awaited_fit(pool, request, stream) : NO_FIT;
+    if (fit.region != TN_REGION_NONE) {
+        served = tn_region_index_reserve(&pool->index) ? SERVED : NO_HOST_MEMORY;
+    }
+    if (served == SERVED) {
+        *dependency_out = tn_region_dependency(&pool->index.regions[fit.region]);
+        *address_out = carve(pool, request, fit);
+    }
+    tn_mutex_unlock(&pool->lock);
+    return served;
+}
+
+/* Undoes it. */
+static void put_back(struct tarn_pool *pool, const struct tn_request *request, void *address,
+                     struct tn_dependency dependency)
+{
+    struct tn_freed freed;
+    tn_mutex_lock(&pool->lock);
+    const struct tn_static_pool *owner =
+        tn_static_pool_list_find_address(&pool->list, (uintptr_t)address);
+    uint32_t chunk = tn_static_pool_chunk_of(owner, (uintptr_t)address);
+    bool is_freed = tn_region_index_free(&pool->index, chunk, dependency, &freed);
+    TN_ASSERT(is_freed);
+    (void)is_freed;
+    tn_stats_take_alloc_back(&pool->stats, request->size_bytes,
+                             (size_t)request->chunk_count << pool->chunk_log2);
+    tn_mutex_unlock(&pool->lock);
+}
+
+/* Serves the request with what other streams have freed: what has completed, and what its stream can
+ * wait for. Under growth_lock. */
+static enum serve_result serve_from_others(struct tarn_pool *pool, const struct tn_request *request,
+                                           void **address_out)
+{
+    void *address;
+    struct tn_dependency dependency;
+    if (!pool->streams) return NOTHING_FITS;
+    enum serve_result served = NOTHING_FITS;
+    if (tn_stream_reuse_poll(pool)) served = serve_again(pool, request, address_out);
+    if (served != NOTHING_FITS) return served;
+    served = take_awaited(pool, request, &address, &dependency);
+    if (served != SERVED) return served;
+    tarn_backend_result result = tn_stream_reuse_order(pool, request->stream, dependency);
+    if (result.status == TARN_STATUS_OK) {
+        *address_out = address;
+        return SERVED;
+    }
+    put_back(pool, request, address, dependency);
+    return NOTHING_FITS;
 }
 
 /* --- growth ------------------------------------------------------------------------------------ */
@@ -214,13 +383,21 @@ static tarn_status fail_for_host_memory(const struct tn_request *request)
                    request->size_bytes);
 }
 
-static enum serve_result lock_and_serve(struct tarn_pool *pool, const struct tn_request *request,
-                                        void **address_out)
+static tarn_status fail_for_stream(const struct tarn_pool *pool, tarn_stream stream,
+                                   tarn_backend_result result)
 {
-    tn_mutex_lock(&pool->lock);
-    enum serve_result served = serve(pool, request, address_out);
-    tn_mutex_unlock(&pool->lock);
-    return served;
+    const char *backend = pool->backend.operations->name;
+    if (result.status == TARN_STATUS_INVALID_ARGUMENT) {
+        return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
+                              "%p is no stream of the %s backend's device", stream, backend);
+    }
+    if (result.status == TARN_STATUS_OUT_OF_HOST_MEMORY) {
+        return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
+                              "no room for one more stream beside the %d at most that a pool knows",
+                              TN_STREAM_COUNT_MAX);
+    }
+    return tn_fail_vendor(TARN_STATUS_VENDOR_ERROR, result.vendor_code, result.vendor_name,
+                          "the %s backend failed to look at stream %p", backend, stream);
 }
 
 /* Under growth_lock. */
@@ -228,7 +405,13 @@ static tarn_status grow_and_serve(struct tarn_pool *pool, const struct tn_reques
                                   void **address_out)
 {
     /* Another thread may have grown the pool, or freed, while this one waited. */
-    enum serve_result served = lock_and_serve(pool, request, address_out);
+    enum serve_result served = serve_again(pool, request, address_out);
+    if (served == UNKNOWN_STREAM) {
+        tarn_backend_result result = tn_stream_reuse_introduce(pool, request->stream);
+        if (result.status != TARN_STATUS_OK) return fail_for_stream(pool, request->stream, result);
+        served = serve_again(pool, request, address_out);
+    }
+    if (served == NOTHING_FITS) served = serve_from_others(pool, request, address_out);
     if (served == SERVED) return TARN_STATUS_OK;
     if (served == NO_HOST_MEMORY) return fail_for_host_memory(request);
 
@@ -243,7 +426,7 @@ static tarn_status grow_and_serve(struct tarn_pool *pool, const struct tn_reques
         return served == SERVED ? TARN_STATUS_OK : fail_for_host_memory(request);
     }
     /* Others may have freed enough while the vendor was being asked. */
-    if (lock_and_serve(pool, request, address_out) == SERVED) return TARN_STATUS_OK;
+    if (serve_again(pool, request, address_out) == SERVED) return TARN_STATUS_OK;
     return tn_pool_fail_growth(pool, request, result);
 }
 
@@ -275,10 +458,10 @@ static TN_COLD tarn_status fail_for_size(struct tarn_pool *pool, size_t size_byt
 }
 
 tarn_status tn_pool_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
-                          void **address_out)
+                          tarn_stream stream, void **address_out)
 {
     struct tn_request request;
-    if (!request_init(&request, pool, size_bytes, alignment_bytes)) {
+    if (!request_init(&request, pool, size_bytes, alignment_bytes, stream)) {
         return fail_for_size(pool, size_bytes);
     }
     enum serve_result served = lock_and_serve(pool, &request, address_out);
@@ -286,28 +469,119 @@ tarn_status tn_pool_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alig
     return alloc_slowly(pool, &request, address_out);
 }
 
-/* Frees what starts at the address. False, and nothing has changed: nothing does. Under `lock`. */
-static bool free_locked(struct tarn_pool *pool, uintptr_t address)
+enum free_result {
+    FREED,
+    NOT_LIVE,       /* nothing that is live starts at the address */
+    UNKNOWN_TO_POOL /* one of the streams */
+};
+
+/* What a region depends on that these streams use. False: the pool does not know one. Under `lock`. */
+static bool find_dependency(const struct tarn_pool *pool, const tarn_stream *streams,
+                            size_t stream_count, struct tn_dependency *dependency_out)
 {
-    const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
-    if (TN_UNLIKELY(!owner)) return false;
-    uint32_t chunk = tn_static_pool_chunk_of(owner, address);
-    if (TN_UNLIKELY(tn_static_pool_address_of(owner, chunk) != address)) return false;
-    struct tn_freed freed;
-    if (TN_UNLIKELY(!tn_region_index_free(&pool->index, chunk, &freed))) return false;
-    size_t used_bytes = (size_t)freed.chunk_count << pool->chunk_log2;
-    tn_stats_count_free(&pool->stats, used_bytes - freed.slack_bytes, used_bytes);
+    struct tn_dependency dependency = TN_DEPENDENCY_NONE;
+    bool is_only_stream = !pool->streams && stream_count == 1 && streams[0] == pool->only_stream;
+    for (size_t i = 0; i < stream_count && TN_UNLIKELY(!is_only_stream); i++) {
+        uint32_t stream;
+        if (TN_UNLIKELY(!tn_pool_find_stream(pool, streams[i], &stream))) return false;
+        dependency = tn_dependency_unite(dependency, tn_pool_depend(pool, stream));
+    }
+    *dependency_out = dependency;
     return true;
 }
 
-tarn_status tn_pool_free(struct tarn_pool *pool, void *address)
+/* Frees what starts at the address, if it can. Under `lock`. */
+static enum free_result free_locked(struct tarn_pool *pool, uintptr_t address,
+                                    const tarn_stream *streams, size_t stream_count)
+{
+    struct tn_dependency dependency;
+    const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
+    if (TN_UNLIKELY(!owner)) return NOT_LIVE;
+    uint32_t chunk = tn_static_pool_chunk_of(owner, address);
+    if (TN_UNLIKELY(tn_static_pool_address_of(owner, chunk) != address)) return NOT_LIVE;
+    if (TN_UNLIKELY(!find_dependency(pool, streams, stream_count, &dependency)))
+        return UNKNOWN_TO_POOL;
+    struct tn_freed freed;
+    if (TN_UNLIKELY(!tn_region_index_free(&pool->index, chunk, dependency, &freed)))
+        return NOT_LIVE;
+    size_t used_bytes = (size_t)freed.chunk_count << pool->chunk_log2;
+    tn_stats_count_free(&pool->stats, used_bytes - freed.slack_bytes, used_bytes);
+    return FREED;
+}
+
+static enum free_result lock_and_free(struct tarn_pool *pool, uintptr_t address,
+                                      const tarn_stream *streams, size_t stream_count)
 {
     tn_mutex_lock(&pool->lock);
-    bool is_freed = free_locked(pool, (uintptr_t)address);
-    if (TN_UNLIKELY(!is_freed)) pool->stats.failed_count++;
+    enum free_result freed = free_locked(pool, address, streams, stream_count);
     tn_mutex_unlock(&pool->lock);
+    return freed;
+}
+
+/* Introduces those of the streams that the pool does not know. One for which there is no room is waited
+ * for, here and now, and stands for nothing any more. Under growth_lock. */
+static tarn_backend_result introduce_all(struct tarn_pool *pool, const tarn_stream *streams,
+                                         size_t stream_count)
+{
+    tarn_backend_result result = { TARN_STATUS_OK, 0, NULL };
+    for (size_t i = 0; i < stream_count && result.status == TARN_STATUS_OK; i++) {
+        uint32_t stream;
+        tn_mutex_lock(&pool->lock);
+        bool is_known = tn_pool_find_stream(pool, streams[i], &stream);
+        tn_mutex_unlock(&pool->lock);
+        if (!is_known) result = tn_stream_reuse_introduce(pool, streams[i]);
+    }
+    return result;
+}
+
+/* Waits for the streams, so that the memory is free for all. */
+static tarn_backend_result synchronize_all(struct tarn_pool *pool, const tarn_stream *streams,
+                                           size_t stream_count)
+{
+    const tarn_backend_operations *operations = pool->backend.operations;
+    tarn_backend_result result = { TARN_STATUS_OK, 0, NULL };
+    if (!operations->stream_synchronize) result.status = TARN_STATUS_NOT_SUPPORTED;
+    for (size_t i = 0; i < stream_count && result.status == TARN_STATUS_OK; i++)
+        result = operations->stream_synchronize(pool->backend.state, streams[i]);
+    return result;
+}
+
+static TN_COLD tarn_status free_slowly(struct tarn_pool *pool, uintptr_t address,
+                                       const tarn_stream *streams, size_t stream_count)
+{
+    tn_mutex_lock(&pool->growth_lock);
+    tarn_backend_result result = introduce_all(pool, streams, stream_count);
+    if (result.status == TARN_STATUS_OUT_OF_HOST_MEMORY) {
+        result = synchronize_all(pool, streams, stream_count);
+        if (result.status == TARN_STATUS_OK) stream_count = 0;
+    }
+    enum free_result freed = NOT_LIVE;
+    if (result.status == TARN_STATUS_OK)
+        freed = lock_and_free(pool, address, streams, stream_count);
+    tn_mutex_unlock(&pool->growth_lock);
+    if (result.status != TARN_STATUS_OK) return fail_for_stream(pool, streams[0], result);
+    return freed == FREED ? TARN_STATUS_OK : TARN_STATUS_NOT_LIVE;
+}
+
+tarn_status tn_pool_free(struct tarn_pool *pool, void *address, const tarn_stream *streams,
+                         size_t stream_count)
+{
+    tarn_status status = TARN_STATUS_OK;
+    enum free_result freed = lock_and_free(pool, (uintptr_t)address, streams, stream_count);
+    if (TN_LIKELY(freed == FREED)) return status;
     /* Why it is not live is for the caller to find out, who may look into other pools. */
-    return is_freed ? TARN_STATUS_OK : TARN_STATUS_NOT_LIVE;
+    status = freed == NOT_LIVE ? TARN_STATUS_NOT_LIVE
+                               : free_slowly(pool, (uintptr_t)address, streams, stream_count);
+    if (status != TARN_STATUS_OK) count_failure(pool);
+    return status;
+}
+
+tarn_status tn_pool_retire_stream(struct tarn_pool *pool, tarn_stream stream)
+{
+    tn_mutex_lock(&pool->growth_lock);
+    tarn_backend_result result = tn_stream_reuse_retire(pool, stream);
+    tn_mutex_unlock(&pool->growth_lock);
+    return result.status == TARN_STATUS_OK ? TARN_STATUS_OK : fail_for_stream(pool, stream, result);
 }
 
 void tn_pool_count_empty_alloc(struct tarn_pool *pool)
@@ -339,168 +613,4 @@ tarn_status tn_pool_trim(struct tarn_pool *pool, size_t keep_bytes, size_t *rele
     }
     *released_bytes_out = given.released_bytes;
     return TARN_STATUS_OK;
-}
-
-/* --- queries ----------------------------------------------------------------------------------- */
-
-size_t tn_pool_live_count(struct tarn_pool *pool)
-{
-    tn_mutex_lock(&pool->lock);
-    size_t live_count = pool->stats.live_count;
-    tn_mutex_unlock(&pool->lock);
-    return live_count;
-}
-
-static void describe(struct tarn_pool *pool, const struct tn_static_pool *owner, uint32_t region,
-                     tarn_allocation *found_out)
-{
-    const struct tn_region *r = &pool->index.regions[region];
-    size_t usable_bytes = (size_t)r->chunk_count << pool->chunk_log2;
-    *found_out = (tarn_allocation){
-        .struct_bytes = sizeof *found_out,
-        .pool = pool,
-        .address = (void *)tn_static_pool_address_of(owner, r->first_chunk),
-        .size_bytes = usable_bytes - r->slack_bytes,
-        .usable_bytes = usable_bytes,
-        .static_pool_base = owner->backing,
-        .static_pool_bytes = owner->backing_bytes,
-        .static_pool_id = owner->id,
-    };
-}
-
-/* Under `lock`. */
-static enum tn_find_result find_locked(struct tarn_pool *pool, uintptr_t address,
-                                       tarn_allocation *found_out)
-{
-    const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
-    if (!owner) {
-        /* Beside the chunks there may be a few bytes of backing. */
-        bool is_held = tn_static_pool_list_overlaps(&pool->list, address, 1);
-        return is_held ? TN_FIND_RESULT_NOT_LIVE : TN_FIND_RESULT_FOREIGN;
-    }
-    uint32_t chunk = tn_static_pool_chunk_of(owner, address);
-    uint32_t region = tn_region_index_find_live(&pool->index, chunk);
-    if (region == TN_REGION_NONE) return TN_FIND_RESULT_NOT_LIVE;
-    describe(pool, owner, region, found_out);
-    return TN_FIND_RESULT_FOUND;
-}
-
-enum tn_find_result tn_pool_find(struct tarn_pool *pool, const void *address,
-                                 tarn_allocation *found_out)
-{
-    tn_mutex_lock(&pool->lock);
-    enum tn_find_result result = find_locked(pool, (uintptr_t)address, found_out);
-    tn_mutex_unlock(&pool->lock);
-    return result;
-}
-
-static void sum_up_free(const struct tarn_pool *pool, tarn_stats *stats)
-{
-    size_t held_bytes = 0;
-    for (uint32_t i = 0; i < pool->list.count; i++) {
-        held_bytes += (size_t)pool->list.by_chunk[i].static_pool->chunk_count << pool->chunk_log2;
-    }
-    stats->free_bytes = held_bytes - pool->stats.used_bytes;
-    stats->free_region_count = pool->index.by_size.region_count;
-    stats->largest_free_bytes = (size_t)tn_region_index_largest_free(&pool->index)
-                                << pool->chunk_log2;
-    if (stats->free_bytes > 0) {
-        stats->fragmentation = 1.0 - (double)stats->largest_free_bytes / (double)stats->free_bytes;
-    }
-}
-
-static size_t metadata_bytes(const struct tarn_pool *pool)
-{
-    size_t list_bytes = ((size_t)pool->list.by_chunk_capacity + pool->list.by_address_capacity) *
-                        sizeof *pool->list.by_chunk;
-    return sizeof *pool + list_bytes + pool->list.count * sizeof(struct tn_static_pool) +
-           tn_region_index_metadata_bytes(&pool->index);
-}
-
-void tn_pool_stats_locked(const struct tarn_pool *pool, tarn_stats *stats_out)
-{
-    const struct tn_stats *counted = &pool->stats;
-    *stats_out = (tarn_stats){
-        .struct_bytes = sizeof *stats_out,
-        .requested_bytes = counted->requested_bytes,
-        .requested_bytes_max = counted->requested_bytes_max,
-        .used_bytes = counted->used_bytes,
-        .used_bytes_max = counted->used_bytes_max,
-        .footprint_bytes = counted->footprint_bytes,
-        .footprint_bytes_max = counted->footprint_bytes_max,
-        .live_count = counted->live_count,
-        .live_count_max = counted->live_count_max,
-        .static_pool_count = pool->list.count,
-        .alloc_count = counted->alloc_count,
-        .free_count = counted->free_count,
-        .failed_count = counted->failed_count,
-        .vendor_alloc_count = counted->vendor_alloc_count,
-        .vendor_free_count = counted->vendor_free_count,
-        .metadata_bytes = metadata_bytes(pool),
-    };
-    for (unsigned i = 0; i < TARN_STATS_HISTOGRAM_BINS; i++) {
-        stats_out->size_histogram[i] = counted->size_histogram[i];
-    }
-    sum_up_free(pool, stats_out);
-}
-
-void tn_pool_stats(struct tarn_pool *pool, tarn_stats *stats_out)
-{
-    tn_mutex_lock(&pool->lock);
-    tn_pool_stats_locked(pool, stats_out);
-    tn_mutex_unlock(&pool->lock);
-}
-
-/* --- check ------------------------------------------------------------------------------------- */
-
-/* Compares the counters with what the static pools hold. Under `lock`. */
-static const char *check_sums(const struct tarn_pool *pool)
-{
-    const struct tn_region_index *index = &pool->index;
-    size_t footprint = 0, used = 0, requested = 0;
-    for (uint32_t i = 0; i < pool->list.count; i++) {
-        footprint += pool->list.by_chunk[i].static_pool->backing_bytes;
-    }
-    for (uint32_t region = 0; region < index->fresh; region++) {
-        const struct tn_region *r = &index->regions[region];
-        if (r->state != TN_REGION_STATE_LIVE) continue;
-        used += (size_t)r->chunk_count << pool->chunk_log2;
-        requested += ((size_t)r->chunk_count << pool->chunk_log2) - r->slack_bytes;
-    }
-    if (footprint != pool->stats.footprint_bytes) return "the footprint is not what is held";
-    if (index->live.live_count != pool->stats.live_count) return "the live count is wrong";
-    if (used != pool->stats.used_bytes) return "the used bytes are not those of the live regions";
-    if (requested != pool->stats.requested_bytes) return "the requested bytes do not add up";
-    return tn_stats_check(&pool->stats);
-}
-
-/* Under `lock`. NULL, or what is wrong, with the static pool that it is wrong in, if it is one. */
-static const char *check_locked(const struct tarn_pool *pool, uint64_t *id_out)
-{
-    for (uint32_t i = 0; i < pool->list.count; i++) {
-        const struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
-        *id_out = static_pool->id;
-        const char *fault = tn_region_index_check_span(
-            &pool->index, static_pool->head, static_pool->first_chunk, static_pool->chunk_count);
-        if (fault) return fault;
-    }
-    *id_out = 0;
-    const char *fault = tn_region_index_check(&pool->index);
-    if (!fault) fault = tn_static_pool_list_check(&pool->list);
-    if (fault) return fault;
-    if (pool->index.span_count != pool->list.count) {
-        return "the list of static pools and the region index have lost count";
-    }
-    return check_sums(pool);
-}
-
-tarn_status tn_pool_check(struct tarn_pool *pool)
-{
-    uint64_t id = 0;
-    tn_mutex_lock(&pool->lock);
-    const char *fault = check_locked(pool, &id);
-    tn_mutex_unlock(&pool->lock);
-    if (!fault) return TARN_STATUS_OK;
-    if (id == 0) return tn_fail(TARN_STATUS_CORRUPT, "%s", fault);
-    return tn_fail(TARN_STATUS_CORRUPT, "static pool %llu: %s", (unsigned long long)id, fault);
 }

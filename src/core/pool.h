@@ -23,8 +23,14 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
 void tn_pool_fini(struct tarn_pool *pool);
 
 tarn_status tn_pool_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
-                          void **address_out);
-tarn_status tn_pool_free(struct tarn_pool *pool, void *address);
+                          tarn_stream stream, void **address_out);
+
+/* Frees what the streams use, of which there may be none. */
+tarn_status tn_pool_free(struct tarn_pool *pool, void *address, const tarn_stream *streams,
+                         size_t stream_count);
+
+/* What was freed on the stream no longer needs its handle. */
+tarn_status tn_pool_retire_stream(struct tarn_pool *pool, tarn_stream stream);
 
 /* Counts an allocation of zero bytes, resp. a free of NULL, which need nothing else. */
 void tn_pool_count_empty_alloc(struct tarn_pool *pool);

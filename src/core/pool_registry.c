@@ -5,6 +5,7 @@
 #include "../base/host_memory.h"
 
 static struct tn_mutex lock = TN_MUTEX_INIT;
+static struct tn_condition unpinned = TN_CONDITION_INIT;
 static struct tarn_pool *open_pools;    /* the newest first */
 static struct tarn_pool *first_resting; /* has rested longest */
 static struct tarn_pool *last_resting;
@@ -68,11 +69,35 @@ void tn_pool_registry_close(struct tarn_pool *pool)
 {
     atomic_store_explicit(&pool->state, TN_POOL_STATE_CLOSED, memory_order_release);
     tn_mutex_lock(&lock);
+    while (pool->pin_count > 0)
+        tn_condition_wait(&unpinned, &lock);
     struct tarn_pool **place = &open_pools;
     while (*place != pool) {
         place = &(*place)->next_handle;
     }
     *place = pool->next_handle;
+    tn_mutex_unlock(&lock);
+}
+
+static void unpin_locked(struct tarn_pool *pool)
+{
+    if (--pool->pin_count == 0) tn_condition_signal_all(&unpinned);
+}
+
+struct tarn_pool *tn_pool_registry_pin_next(struct tarn_pool *pool)
+{
+    tn_mutex_lock(&lock);
+    struct tarn_pool *next = pool ? pool->next_handle : open_pools;
+    if (next) next->pin_count++;
+    if (pool) unpin_locked(pool);
+    tn_mutex_unlock(&lock);
+    return next;
+}
+
+void tn_pool_registry_unpin(struct tarn_pool *pool)
+{
+    tn_mutex_lock(&lock);
+    unpin_locked(pool);
     tn_mutex_unlock(&lock);
 }
 

@@ -8,6 +8,7 @@
  *
  * Threads: any; one lock, never taken on the way of an alloc or a correct free.
  * Cost: close and find O(open pools), the others O(1).
+ * A walk over all pools holds no lock between its steps, so that it may call the vendor.
  */
 #ifndef TN_POOL_REGISTRY_H
 #define TN_POOL_REGISTRY_H
@@ -30,13 +31,20 @@ void tn_pool_registry_return_handle(struct tarn_pool *pool);
 /* From now on the pool can be found and used. */
 void tn_pool_registry_open(struct tarn_pool *pool);
 
-/* From now on every call on it answers INVALID_POOL. */
+/* From now on every call on it answers INVALID_POOL. Waits until nobody has it pinned. */
 void tn_pool_registry_close(struct tarn_pool *pool);
 
 /* Finds the pool and allocation that an address is in. Writes to *found_out when it is FOUND, to
  * *pool_out (may be NULL) unless it is FOREIGN. */
 enum tn_find_result tn_pool_registry_find(const void *address, struct tarn_pool **pool_out,
                                           tarn_allocation *found_out);
+
+/* The open pool after `pool`, or the first one after NULL; NULL: there are no more. It is pinned, and
+ * cannot be closed until the walk goes on, which unpins it. */
+struct tarn_pool *tn_pool_registry_pin_next(struct tarn_pool *pool);
+
+/* Ends a walk before its end. */
+void tn_pool_registry_unpin(struct tarn_pool *pool);
 
 /* How many handles no pool uses, for tests that count what was not given back. */
 size_t tn_pool_registry_resting_count(void);

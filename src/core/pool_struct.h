@@ -3,7 +3,7 @@
  * pool_struct: what a pool consists of, and which lock guards what.
  *
  * Two locks. `lock` guards the regions and counters. It is held for tens of nanoseconds, and longer
- * where the arrays of the metadata grow; no vendor call and no user code runs under it.
+ * where the arrays of the metadata grow or the free regions divide; no vendor call and no user code runs under it.
  * `growth_lock` lets one thread at a time change the list of static pools; vendor calls run under it
  * alone, so that others allocate and free meanwhile. Order: registry lock, growth_lock, lock.
  */
@@ -22,6 +22,10 @@
 #include "region_index.h"
 #include "static_pool_list.h"
 #include "stats.h"
+#include "stream_table.h"
+
+/* More than that are given back to the vendor. */
+#define TN_POOL_SPARE_EVENTS_MAX 16
 
 enum tn_pool_state {
     TN_POOL_STATE_CLOSED = 0,
@@ -32,6 +36,7 @@ struct tarn_pool {
     /* Handles outlive their pools, so that this can be read after a destroy. */
     _Atomic uint32_t state;
     struct tarn_pool *next_handle; /* under the registry's lock */
+    unsigned pin_count;            /* likewise: walks that stand at the pool */
 
     /* The same from init to fini, and read without a lock. */
     unsigned chunk_log2;
@@ -41,12 +46,18 @@ struct tarn_pool {
     bool owns_backend;
     bool is_process_wide; /* tarn_malloc's, which has a destroy of its own */
 
+    tarn_stream default_stream; /* of what is allocated and freed without one */
+
     struct tn_mutex lock;
     struct tn_static_pool_list list; /* changed under both locks, read under either */
     struct tn_region_index index;
     struct tn_stats stats;
+    tarn_stream only_stream;         /* as long as there is no table */
+    struct tn_stream_table *streams; /* set under both locks; its records are under growth_lock */
 
     struct tn_mutex growth_lock;
+    tarn_event spare_events[TN_POOL_SPARE_EVENTS_MAX]; /* ready to be recorded */
+    unsigned spare_event_count;
     size_t refused_bytes; /* see tn_growth_state */
     unsigned growths_since_refusal;
 };

@@ -24,6 +24,8 @@
 
 #include "../base/assert.h"
 
+#include "dependency.h"
+
 #define TN_REGION_NONE UINT32_MAX
 
 /* Chunks are numbered below this, so that the number of a chunk fits in 31 bits, and so does that of
@@ -42,24 +44,49 @@ struct tn_region {
     uint32_t chunk_count;
     uint32_t previous; /* the neighbours in the ring of the span */
     uint32_t next;
-    uint32_t link;             /* live: next in its bucket of the live map; unused: next unused */
-    uint32_t slack_bytes : 30; /* live: bytes of its chunks that were not asked for */
+    /* live: next in its bucket of the live map; unused: next unused; free: its dependency's time */
+    uint32_t link;
+    /* live: bytes of its chunks that were not asked for; free: its dependency's streams */
+    uint32_t extra : 30;
     uint32_t state : 2;
 };
 
 _Static_assert(sizeof(struct tn_region) == 24, "a region's record is 24 bytes");
 
-static inline void tn_region_mark_free(struct tn_region *region)
+_Static_assert(TN_STREAM_COUNT_MAX <= 30, "a bit for each stream fits into `extra`");
+
+static inline uint32_t tn_region_slack_bytes(const struct tn_region *region)
+{
+    TN_ASSERT(region->state == TN_REGION_STATE_LIVE);
+    return region->extra;
+}
+
+static inline struct tn_dependency tn_region_dependency(const struct tn_region *region)
+{
+    TN_ASSERT(region->state == TN_REGION_STATE_FREE);
+    return (struct tn_dependency){ region->extra, region->link };
+}
+
+static inline void tn_region_set_dependency(struct tn_region *region,
+                                            struct tn_dependency dependency)
+{
+    TN_ASSERT(region->state == TN_REGION_STATE_FREE);
+    region->extra = dependency.streams & (((uint32_t)1 << 30) - 1);
+    region->link = dependency.time;
+}
+
+static inline void tn_region_mark_free(struct tn_region *region, struct tn_dependency dependency)
 {
     TN_ASSERT(region->state == TN_REGION_STATE_LIVE || region->state == TN_REGION_STATE_UNUSED);
     region->state = TN_REGION_STATE_FREE;
+    tn_region_set_dependency(region, dependency);
 }
 
 static inline void tn_region_mark_live(struct tn_region *region, uint32_t slack_bytes)
 {
     TN_ASSERT(region->state == TN_REGION_STATE_FREE || region->state == TN_REGION_STATE_UNUSED);
     region->state = TN_REGION_STATE_LIVE;
-    region->slack_bytes = slack_bytes & (((uint32_t)1 << 30) - 1);
+    region->extra = slack_bytes & (((uint32_t)1 << 30) - 1);
 }
 
 static inline uint32_t tn_region_end_chunk(const struct tn_region *region)

@@ -35,9 +35,10 @@ bool tn_region_index_init(struct tn_region_index *index)
 {
     *index = (struct tn_region_index){ .unused = TN_REGION_NONE };
     tn_live_map_init(&index->live);
-    if (!tn_size_set_init(&index->by_size)) return false;
+    tn_key_tree_store_init(&index->trees);
+    if (!tn_size_set_init(&index->by_size[TN_FREE_SET_IDLE], &index->trees)) return false;
     if (tn_bit_tree_init(&index->starts, 1)) return true;
-    tn_size_set_fini(&index->by_size);
+    tn_size_set_fini(&index->by_size[TN_FREE_SET_IDLE]);
     return false;
 }
 
@@ -45,16 +46,33 @@ void tn_region_index_fini(struct tn_region_index *index)
 {
     tn_live_map_fini(&index->live);
     tn_bit_tree_fini(&index->starts);
-    tn_size_set_fini(&index->by_size);
+    for (unsigned set = 0; set < TN_FREE_SET_COUNT; set++) {
+        if (tn_region_index_has_set(index, set)) tn_size_set_fini(&index->by_size[set]);
+    }
+    tn_key_tree_store_fini(&index->trees);
     tn_host_memory_free(index->regions);
     *index = (struct tn_region_index){ 0 };
 }
 
-/*
- * Room for added_regions more records and added_chunks more chunks in added_spans more spans. Frees alone never make more
- * regions, and between two free ones of a span lies a live one; so of r regions in s spans at most
- * (r + s) / 2 can become free.
- */
+/* Room in all free sets. While there is one set, frees alone never make more regions, and between two
+ * free ones of a span lies a live one; so of r regions in s spans at most (r + s) / 2 can become free. In
+ * several sets all can. */
+static bool reserve_free_sets(struct tn_region_index *index, uint32_t span_count,
+                              uint32_t chunk_count)
+{
+    uint32_t free_count_max =
+        index->is_divided ? index->region_capacity : (index->region_capacity + span_count) / 2;
+    uint32_t set_count = 0;
+    for (unsigned set = 0; set < TN_FREE_SET_COUNT; set++) {
+        if (!tn_region_index_has_set(index, set)) continue;
+        set_count++;
+        if (!tn_size_set_reserve_giants(&index->by_size[set], free_count_max, chunk_count))
+            return false;
+    }
+    return tn_size_set_reserve_trees(&index->trees, set_count, free_count_max);
+}
+
+/* Room for added_regions more records and added_chunks more chunks in added_spans more spans. */
 static TN_COLD bool reserve_slowly(struct tn_region_index *index, uint32_t added_regions,
                                    uint32_t added_spans, uint32_t added_chunks)
 {
@@ -64,8 +82,8 @@ static TN_COLD bool reserve_slowly(struct tn_region_index *index, uint32_t added
         return false;
     }
     index->regions = regions;
-    uint32_t free_count_max = (index->region_capacity + index->span_count + added_spans) / 2;
-    if (!tn_size_set_reserve(&index->by_size, free_count_max, index->chunk_count + added_chunks)) {
+    if (!reserve_free_sets(index, index->span_count + added_spans,
+                           index->chunk_count + added_chunks)) {
         return false;
     }
     if (!tn_live_map_reserve(&index->live, index->region_capacity)) return false;
@@ -87,6 +105,54 @@ bool tn_region_index_reserve_span(struct tn_region_index *index, uint32_t first_
     uint32_t group_count = (first_chunk + chunk_count - 1) / TN_START_GROUP_CHUNKS + 1;
     return tn_bit_tree_grow(&index->starts, group_count) &&
            reserve_slowly(index, 4, 1, chunk_count);
+}
+
+static bool add_set(struct tn_region_index *index, unsigned set)
+{
+    return tn_region_index_has_set(index, set) ||
+           tn_size_set_init(&index->by_size[set], &index->trees);
+}
+
+bool tn_region_index_add_stream(struct tn_region_index *index, unsigned stream)
+{
+    index->is_divided = true;
+    return add_set(index, tn_free_set_of_stream(stream)) && add_set(index, TN_FREE_SET_SHARED) &&
+           reserve_free_sets(index, index->span_count, index->chunk_count);
+}
+
+/* --- the free sets ---------------------------------------------------------------------------- */
+
+/* The set that a free region stands in, or will. */
+TN_HOT unsigned set_of(const struct tn_region_index *index, const struct tn_region *region)
+{
+    if (TN_LIKELY(!index->is_divided)) return TN_FREE_SET_IDLE;
+    return tn_free_set_of(tn_region_dependency(region).streams);
+}
+
+TN_HOT void insert_free(struct tn_region_index *index, uint32_t region)
+{
+    unsigned set = set_of(index, &index->regions[region]);
+    tn_size_set_insert(&index->by_size[set], index->regions, region);
+    if (set != TN_FREE_SET_IDLE) index->pending_chunk_count += index->regions[region].chunk_count;
+}
+
+/* With the count and first chunk that it had when it was inserted. */
+TN_HOT void remove_free(struct tn_region_index *index, uint32_t region, uint32_t chunk_count,
+                        uint32_t first_chunk)
+{
+    unsigned set = set_of(index, &index->regions[region]);
+    tn_size_set_remove(&index->by_size[set], chunk_count, first_chunk);
+    if (set != TN_FREE_SET_IDLE) index->pending_chunk_count -= chunk_count;
+}
+
+TN_HOT void change_free(struct tn_region_index *index, uint32_t region, uint32_t old_chunk_count,
+                        uint32_t old_first_chunk)
+{
+    unsigned set = set_of(index, &index->regions[region]);
+    tn_size_set_change(&index->by_size[set], index->regions, region, old_chunk_count,
+                       old_first_chunk);
+    if (set != TN_FREE_SET_IDLE)
+        index->pending_chunk_count += index->regions[region].chunk_count - old_chunk_count;
 }
 
 /* --- the starts of regions ------------------------------------------------------------------ */
@@ -131,7 +197,7 @@ uint32_t tn_region_index_add_span(struct tn_region_index *index, uint32_t first_
         .next = head,
         .state = TN_REGION_STATE_FREE,
     };
-    tn_size_set_insert(&index->by_size, index->regions, whole);
+    insert_free(index, whole);
     note_start(index, first_chunk);
     index->span_count++;
     index->chunk_count += chunk_count;
@@ -140,19 +206,25 @@ uint32_t tn_region_index_add_span(struct tn_region_index *index, uint32_t first_
 
 bool tn_region_index_span_is_free(const struct tn_region_index *index, uint32_t head)
 {
-    const struct tn_region *h = &index->regions[head];
-    return h->next == h->previous && index->regions[h->next].state == TN_REGION_STATE_FREE;
+    uint32_t region = index->regions[head].next;
+    while (index->regions[region].state == TN_REGION_STATE_FREE)
+        region = index->regions[region].next;
+    return region == head;
 }
 
 void tn_region_index_remove_span(struct tn_region_index *index, uint32_t head)
 {
     TN_ASSERT(tn_region_index_span_is_free(index, head));
-    uint32_t whole = index->regions[head].next;
-    index->chunk_count -= index->regions[whole].chunk_count;
-    tn_size_set_remove(&index->by_size, index->regions[whole].chunk_count,
-                       index->regions[whole].first_chunk);
-    tn_bit_tree_clear(&index->starts, group_of(index->regions[head].first_chunk));
-    give_record_back(index, whole);
+    uint32_t region = index->regions[head].next;
+    while (region != head) {
+        const struct tn_region *r = &index->regions[region];
+        uint32_t next = r->next;
+        index->chunk_count -= r->chunk_count;
+        remove_free(index, region, r->chunk_count, r->first_chunk);
+        tn_bit_tree_clear(&index->starts, group_of(r->first_chunk));
+        give_record_back(index, region);
+        region = next;
+    }
     give_record_back(index, head);
     index->span_count--;
 }
@@ -162,7 +234,8 @@ void tn_region_index_remove_span(struct tn_region_index *index, uint32_t head)
 uint32_t tn_region_index_find_next_fit(const struct tn_region_index *index, uint32_t region)
 {
     const struct tn_region *r = &index->regions[region];
-    return tn_size_set_find_after(&index->by_size, r->chunk_count, r->first_chunk);
+    return tn_size_set_find_after(&index->by_size[set_of(index, r)], r->chunk_count,
+                                  r->first_chunk);
 }
 
 /* Cuts the first chunk_count chunks off a region. They get a new record, before it in the ring;
@@ -192,19 +265,19 @@ uint32_t tn_region_index_carve(struct tn_region_index *index, uint32_t region, u
     TN_ASSERT((uint64_t)lead + chunk_count <= index->regions[region].chunk_count);
     uint32_t old_chunk_count = index->regions[region].chunk_count;
     uint32_t old_first_chunk = index->regions[region].first_chunk;
+    struct tn_dependency dependency = tn_region_dependency(&index->regions[region]);
     uint32_t before = lead > 0 ? cut_front(index, region, lead) : TN_REGION_NONE;
 
     uint32_t live = region;
     if (index->regions[region].chunk_count > chunk_count) {
         live = cut_front(index, region, chunk_count);
-        tn_size_set_change(&index->by_size, index->regions, region, old_chunk_count,
-                           old_first_chunk);
+        change_free(index, region, old_chunk_count, old_first_chunk);
     } else {
-        tn_size_set_remove(&index->by_size, old_chunk_count, old_first_chunk);
+        remove_free(index, region, old_chunk_count, old_first_chunk);
     }
     if (before != TN_REGION_NONE) {
-        tn_region_mark_free(&index->regions[before]);
-        tn_size_set_insert(&index->by_size, index->regions, before);
+        tn_region_mark_free(&index->regions[before], dependency);
+        insert_free(index, before);
     }
     tn_region_mark_live(&index->regions[live], slack_bytes);
     tn_live_map_insert(&index->live, index->regions, live);
@@ -212,6 +285,15 @@ uint32_t tn_region_index_carve(struct tn_region_index *index, uint32_t region, u
 }
 
 /* --- free ----------------------------------------------------------------------------------- */
+
+/* What grows waits for what both waited for. */
+TN_HOT void unite_dependencies(const struct tn_region_index *index, struct tn_region *grown,
+                               const struct tn_region *joined)
+{
+    if (TN_LIKELY(!index->is_divided)) return;
+    struct tn_dependency mine = tn_region_dependency(grown);
+    tn_region_set_dependency(grown, tn_dependency_unite(mine, tn_region_dependency(joined)));
+}
 
 /* Takes a region out of the ring; its chunks are a neighbour's now. */
 static void dissolve(struct tn_region_index *index, uint32_t region)
@@ -222,62 +304,169 @@ static void dissolve(struct tn_region_index *index, uint32_t region)
     give_record_back(index, region);
 }
 
-/* The chunks of a region that was live go to the free one before it, and so do those of the free
- * one after it, if it is free. */
-static void join_to_previous(struct tn_region_index *index, uint32_t region, bool next_is_free)
+/* The region is in no free set. Its chunks go to the free one before it, and so do those of the free
+ * one after it, if that can have them too. */
+static void join_to_previous(struct tn_region_index *index, uint32_t region, bool takes_next)
 {
     struct tn_region *r = &index->regions[region];
     struct tn_region *previous = &index->regions[r->previous];
     uint32_t old_chunk_count = previous->chunk_count;
     uint32_t grown = r->previous;
+    unite_dependencies(index, previous, r);
     previous->chunk_count += r->chunk_count;
     forget_start(index, r->first_chunk, previous, &index->regions[r->next]);
-    if (next_is_free) {
+    if (takes_next) {
         uint32_t next = r->next;
         const struct tn_region *n = &index->regions[next];
-        tn_size_set_remove(&index->by_size, n->chunk_count, n->first_chunk);
+        remove_free(index, next, n->chunk_count, n->first_chunk);
+        unite_dependencies(index, previous, n);
         previous->chunk_count += n->chunk_count;
         forget_start(index, n->first_chunk, previous, &index->regions[n->next]);
         dissolve(index, next);
     }
     dissolve(index, region);
-    tn_size_set_change(&index->by_size, index->regions, grown, old_chunk_count,
-                       previous->first_chunk);
+    change_free(index, grown, old_chunk_count, previous->first_chunk);
 }
 
-/* The chunks of a region that was live go to the free one after it. */
+/* The region is in no free set. Its chunks go to the free one after it. */
 static void join_to_next(struct tn_region_index *index, uint32_t region)
 {
     const struct tn_region *r = &index->regions[region];
     uint32_t grown = r->next;
     struct tn_region *next = &index->regions[grown];
     uint32_t old_chunk_count = next->chunk_count, old_first_chunk = next->first_chunk;
+    unite_dependencies(index, next, r);
     next->first_chunk = r->first_chunk;
     next->chunk_count += r->chunk_count;
     forget_start(index, old_first_chunk, next, &index->regions[next->next]);
     dissolve(index, region);
-    tn_size_set_change(&index->by_size, index->regions, grown, old_chunk_count, old_first_chunk);
+    change_free(index, grown, old_chunk_count, old_first_chunk);
+}
+
+/* Whether the regions, of which the second is free, are one. */
+TN_HOT bool can_join(const struct tn_region_index *index, const struct tn_region *neighbour,
+                     const struct tn_region *region)
+{
+    if (neighbour->state != TN_REGION_STATE_FREE) return false;
+    return TN_LIKELY(!index->is_divided) ||
+           tn_region_dependency(neighbour).streams == tn_region_dependency(region).streams;
+}
+
+/* Puts a free region that is in no free set where it belongs. */
+TN_HOT void coalesce(struct tn_region_index *index, uint32_t region)
+{
+    const struct tn_region *r = &index->regions[region];
+    bool joins_previous = can_join(index, &index->regions[r->previous], r);
+    bool joins_next = can_join(index, &index->regions[r->next], r);
+    if (joins_previous) {
+        join_to_previous(index, region, joins_next);
+    } else if (joins_next) {
+        join_to_next(index, region);
+    } else {
+        insert_free(index, region);
+    }
 }
 
 bool tn_region_index_free(struct tn_region_index *index, uint32_t first_chunk,
-                          struct tn_freed *freed_out)
+                          struct tn_dependency dependency, struct tn_freed *freed_out)
 {
     uint32_t region = tn_live_map_take(&index->live, index->regions, first_chunk);
     if (region == TN_REGION_NONE) return false;
     struct tn_region *r = &index->regions[region];
-    *freed_out = (struct tn_freed){ r->chunk_count, r->slack_bytes };
-
-    bool previous_is_free = index->regions[r->previous].state == TN_REGION_STATE_FREE;
-    bool next_is_free = index->regions[r->next].state == TN_REGION_STATE_FREE;
-    if (previous_is_free) {
-        join_to_previous(index, region, next_is_free);
-    } else if (next_is_free) {
-        join_to_next(index, region);
-    } else {
-        tn_region_mark_free(r);
-        tn_size_set_insert(&index->by_size, index->regions, region);
-    }
+    *freed_out = (struct tn_freed){ r->chunk_count, tn_region_slack_bytes(r) };
+    tn_region_mark_free(r, dependency);
+    coalesce(index, region);
     return true;
+}
+
+/* --- dependencies --------------------------------------------------------------------------- */
+
+void tn_region_index_change_dependency(struct tn_region_index *index, uint32_t region,
+                                       struct tn_dependency dependency)
+{
+    struct tn_region *r = &index->regions[region];
+    remove_free(index, region, r->chunk_count, r->first_chunk);
+    tn_region_set_dependency(r, dependency);
+    coalesce(index, region);
+}
+
+/* The regions of one set that depend on the streams up to the time depend on the others alone. */
+static void complete_in_set(struct tn_region_index *index, unsigned set, uint32_t streams,
+                            uint32_t time)
+{
+    uint32_t region = tn_size_set_find(&index->by_size[set], 1);
+    while (region != TN_REGION_NONE) {
+        const struct tn_region old = index->regions[region];
+        struct tn_dependency dependency = tn_region_dependency(&old);
+        if ((dependency.streams & streams) != 0 && dependency.time <= time) {
+            dependency.streams &= ~streams;
+            tn_region_index_change_dependency(index, region, dependency);
+        }
+        /* What the region has joined is larger than it was, if it is in this set at all. */
+        region = tn_size_set_find_after(&index->by_size[set], old.chunk_count, old.first_chunk);
+    }
+}
+
+void tn_region_index_complete(struct tn_region_index *index, uint32_t streams, uint32_t time)
+{
+    for (uint32_t rest = streams; rest != 0; rest &= rest - 1) {
+        unsigned set = tn_free_set_of_stream(tn_lowest_bit(rest));
+        if (tn_region_index_has_set(index, set)) complete_in_set(index, set, streams, time);
+    }
+    if (tn_region_index_has_set(index, TN_FREE_SET_SHARED))
+        complete_in_set(index, TN_FREE_SET_SHARED, streams, time);
+}
+
+void tn_region_index_begin_anew(struct tn_region_index *index)
+{
+    for (uint32_t region = 0; region < index->fresh; region++) {
+        struct tn_region *r = &index->regions[region];
+        if (r->state != TN_REGION_STATE_FREE) continue;
+        tn_region_set_dependency(r, (struct tn_dependency){ tn_region_dependency(r).streams, 0 });
+    }
+}
+
+/* --- runs ----------------------------------------------------------------------------------- */
+
+struct tn_region_run tn_region_index_find_run(const struct tn_region_index *index, uint32_t head,
+                                              uint32_t chunk_count)
+{
+    struct tn_region_run best = { TN_REGION_NONE, 0, UINT32_MAX }, run = { TN_REGION_NONE, 0, 0 };
+    for (uint32_t region = index->regions[head].next; region != head;
+         region = index->regions[region].next) {
+        const struct tn_region *r = &index->regions[region];
+        if (r->state != TN_REGION_STATE_FREE) {
+            run = (struct tn_region_run){ TN_REGION_NONE, 0, 0 };
+            continue;
+        }
+        if (run.region_count == 0) run.first = region;
+        run.region_count++;
+        run.chunk_count += r->chunk_count;
+        /* No more at its front than it needs. */
+        while (run.chunk_count - index->regions[run.first].chunk_count >= chunk_count) {
+            run.chunk_count -= index->regions[run.first].chunk_count;
+            run.first = index->regions[run.first].next;
+            run.region_count--;
+        }
+        if (run.chunk_count >= chunk_count && run.chunk_count < best.chunk_count) best = run;
+    }
+    return best;
+}
+
+void tn_region_index_unite_run(struct tn_region_index *index, const struct tn_region_run *run)
+{
+    struct tn_region *first = &index->regions[run->first];
+    remove_free(index, run->first, first->chunk_count, first->first_chunk);
+    for (uint32_t i = 1; i < run->region_count; i++) {
+        uint32_t joined = first->next;
+        const struct tn_region *j = &index->regions[joined];
+        remove_free(index, joined, j->chunk_count, j->first_chunk);
+        unite_dependencies(index, first, j);
+        first->chunk_count += j->chunk_count;
+        forget_start(index, j->first_chunk, first, &index->regions[j->next]);
+        dissolve(index, joined);
+    }
+    coalesce(index, run->first);
 }
 
 /* --- queries -------------------------------------------------------------------------------- */
@@ -311,17 +500,33 @@ uint32_t tn_region_index_find_live(const struct tn_region_index *index, uint32_t
     return chunk - r->first_chunk < r->chunk_count ? region : TN_REGION_NONE;
 }
 
+uint32_t tn_region_index_free_count(const struct tn_region_index *index)
+{
+    return index->region_count - index->span_count - index->live.live_count;
+}
+
 uint32_t tn_region_index_largest_free(const struct tn_region_index *index)
 {
-    uint32_t region = tn_size_set_find_largest(&index->by_size);
-    return region == TN_REGION_NONE ? 0 : index->regions[region].chunk_count;
+    uint32_t largest = 0;
+    for (unsigned set = 0; set < TN_FREE_SET_COUNT; set++) {
+        if (!tn_region_index_has_set(index, set)) continue;
+        uint32_t region = tn_size_set_find_largest(&index->by_size[set]);
+        if (region == TN_REGION_NONE) continue;
+        largest = (uint32_t)tn_max(largest, index->regions[region].chunk_count);
+    }
+    return largest;
 }
 
 size_t tn_region_index_metadata_bytes(const struct tn_region_index *index)
 {
-    return (size_t)index->fresh * sizeof *index->regions +
-           tn_size_set_metadata_bytes(&index->by_size) + tn_live_map_metadata_bytes(&index->live) +
-           tn_bit_tree_metadata_bytes(&index->starts);
+    size_t sets_bytes = 0;
+    for (unsigned set = 0; set < TN_FREE_SET_COUNT; set++) {
+        if (tn_region_index_has_set(index, set))
+            sets_bytes += tn_size_set_metadata_bytes(&index->by_size[set]);
+    }
+    return (size_t)index->fresh * sizeof *index->regions + sets_bytes +
+           (size_t)index->trees.fresh * sizeof *index->trees.nodes +
+           tn_live_map_metadata_bytes(&index->live) + tn_bit_tree_metadata_bytes(&index->starts);
 }
 
 /* --- check ---------------------------------------------------------------------------------- */
@@ -351,9 +556,8 @@ static const char *check_region(const struct tn_region_index *index, uint32_t re
         return "a region is empty or reaches beyond its static pool";
     }
     if (r->previous != previous) return "a region does not know the one before it";
-    if (r->state == TN_REGION_STATE_FREE &&
-        index->regions[previous].state == TN_REGION_STATE_FREE) {
-        return "two free regions touch";
+    if (r->state == TN_REGION_STATE_FREE && can_join(index, &index->regions[previous], r)) {
+        return "two free regions that depend on the same streams touch";
     }
     return NULL;
 }
@@ -384,6 +588,32 @@ const char *tn_region_index_check_span(const struct tn_region_index *index, uint
     return chunk == end_chunk ? NULL : "the regions do not tile their static pool";
 }
 
+/* Whether every free region is in the set of its dependency. */
+static const char *check_free_sets(const struct tn_region_index *index, uint32_t free_count)
+{
+    uint32_t counts[TN_FREE_SET_COUNT] = { 0 }, pending_chunk_count = 0;
+    for (uint32_t region = 0; region < index->fresh; region++) {
+        const struct tn_region *r = &index->regions[region];
+        if (r->state != TN_REGION_STATE_FREE) continue;
+        unsigned set = set_of(index, r);
+        counts[set]++;
+        if (set != TN_FREE_SET_IDLE) pending_chunk_count += r->chunk_count;
+    }
+    for (unsigned set = 0; set < TN_FREE_SET_COUNT; set++) {
+        bool is_there = tn_region_index_has_set(index, set);
+        const char *fault =
+            is_there ? tn_size_set_check(&index->by_size[set], index->regions) : NULL;
+        if (fault) return fault;
+        if (counts[set] != (is_there ? index->by_size[set].region_count : 0))
+            return "a free region is not in the free set by size of its dependency";
+        free_count -= counts[set];
+    }
+    if (free_count != 0) return "a free region is in no free set by size";
+    return pending_chunk_count == index->pending_chunk_count
+               ? NULL
+               : "the count of pending chunks is wrong";
+}
+
 const char *tn_region_index_check(const struct tn_region_index *index)
 {
     if (!tn_bit_tree_check(&index->starts)) return "the starts' bit tree contradicts itself";
@@ -395,11 +625,8 @@ const char *tn_region_index_check(const struct tn_region_index *index)
     if (free_count + live_count + index->span_count != index->region_count) {
         return "the region index has lost count";
     }
-    const char *fault = tn_size_set_check(&index->by_size, index->regions);
+    const char *fault = check_free_sets(index, free_count);
     if (fault) return fault;
-    if (index->by_size.region_count != free_count) {
-        return "a free region is not in the free set by size";
-    }
     fault = tn_live_map_check(&index->live, index->regions);
     if (fault) return fault;
     return index->live.live_count == live_count ? NULL : "a live region is not in the live map";

@@ -2,7 +2,9 @@
 /*
  * region_index: all regions of a pool, in the orders in which they are looked for.
  *
- *     free set by size    size_set: best fit over all static pools in one search
+ *     free sets by size   size_sets: best fit over all static pools in one search; one set for what
+ *                         waits for nothing, one for each stream on which regions were freed, one for
+ *                         what waits for several
  *     free set by index   the records themselves: every region knows its neighbours in address
  *                         order, so a free one finds what it coalesces with in one step
  *     live by address     live_map: from the first chunk; and a bit for each group of chunks in
@@ -16,8 +18,9 @@
  * Room is reserved before anything is added, and enough for freeing all that is live then; so only
  * the reserve calls allocate, and free cannot fail.
  * Threads: none of it locks; the pool does.
- * Always true: regions tile their span; no two free regions touch; the free ones and only they are
- * in the free set by size, the live ones and only they in the live map.
+ * Always true: regions tile their span; no two free regions that depend on the same streams touch;
+ * the free ones and only they are in the free set of their dependency, the live ones and only they in
+ * the live map.
  */
 #ifndef TN_REGION_INDEX_H
 #define TN_REGION_INDEX_H
@@ -28,6 +31,7 @@
 
 #include "../base/bit_tree.h"
 
+#include "dependency.h"
 #include "live_map.h"
 #include "region.h"
 #include "size_set.h"
@@ -44,8 +48,11 @@ struct tn_region_index {
     uint32_t span_count;
     uint32_t chunk_count; /* of all spans */
     struct tn_live_map live;
-    struct tn_bit_tree starts; /* the groups of TN_START_GROUP_CHUNKS in which a region starts */
-    struct tn_size_set by_size;
+    struct tn_bit_tree starts;    /* the groups of TN_START_GROUP_CHUNKS in which a region starts */
+    uint32_t pending_chunk_count; /* of free regions that wait for something */
+    bool is_divided;              /* there are more sets than that of what waits for nothing */
+    struct tn_key_tree_store trees;
+    struct tn_size_set by_size[TN_FREE_SET_COUNT]; /* without bins: it is not there */
 };
 
 /* No chunks. False: no host memory; nothing is left behind. */
@@ -62,25 +69,50 @@ bool tn_region_index_reserve_span(struct tn_region_index *index, uint32_t first_
 uint32_t tn_region_index_add_span(struct tn_region_index *index, uint32_t first_chunk,
                                   uint32_t chunk_count);
 
-/* Whether the span is one free region. */
+/* Whether nothing in the span is live. Cost: O(regions of the span) at worst. */
 bool tn_region_index_span_is_free(const struct tn_region_index *index, uint32_t head);
 
-/* Forgets a span that is one free region. */
+/* Forgets a span in which nothing is live. */
 void tn_region_index_remove_span(struct tn_region_index *index, uint32_t head);
 
 /* Makes room for one more carve and for the frees of all regions live after it. False: no host
  * memory. */
 bool tn_region_index_reserve(struct tn_region_index *index);
 
-/* The smallest free region of chunk_count chunks or more, among equals the one at the lowest index;
- * or TN_REGION_NONE. */
-static inline uint32_t tn_region_index_find_best_fit(const struct tn_region_index *index,
-                                                     uint32_t chunk_count)
+/* Makes room for free regions that wait for this stream alone, and for those that wait for several.
+ * False: no host memory. */
+bool tn_region_index_add_stream(struct tn_region_index *index, unsigned stream);
+
+/* The set is there, so that it can be searched. */
+static inline bool tn_region_index_has_set(const struct tn_region_index *index, unsigned set)
 {
-    return tn_size_set_find(&index->by_size, chunk_count);
+    return index->by_size[set].bins != NULL;
 }
 
-/* The free region that is next best after `region`, or TN_REGION_NONE. */
+/* Whether region a is the better fit: smaller, or of the same size and at a lower index. */
+static inline bool tn_region_index_is_better(const struct tn_region_index *index, uint32_t a,
+                                             uint32_t b)
+{
+    const struct tn_region *x = &index->regions[a], *y = &index->regions[b];
+    return x->chunk_count != y->chunk_count ? x->chunk_count < y->chunk_count
+                                            : x->first_chunk < y->first_chunk;
+}
+
+/* The smallest free region of chunk_count chunks or more in these sets, a bit each, which must be there;
+ * among equals the one at the lowest index; or TN_REGION_NONE. */
+static inline uint32_t tn_region_index_find_best_fit(const struct tn_region_index *index,
+                                                     uint32_t sets, uint32_t chunk_count)
+{
+    uint32_t best = TN_REGION_NONE;
+    for (; sets != 0; sets &= sets - 1) {
+        uint32_t found = tn_size_set_find(&index->by_size[tn_lowest_bit(sets)], chunk_count);
+        if (found == TN_REGION_NONE) continue;
+        if (best == TN_REGION_NONE || tn_region_index_is_better(index, found, best)) best = found;
+    }
+    return best;
+}
+
+/* The free region that is next best after `region` in its set, or TN_REGION_NONE. */
 uint32_t tn_region_index_find_next_fit(const struct tn_region_index *index, uint32_t region);
 
 /* Makes chunk_count chunks of a free region live, those after the first `lead`; what lies before and
@@ -94,13 +126,44 @@ struct tn_freed {
     uint32_t slack_bytes;
 };
 
-/* Frees the live region that starts at first_chunk and coalesces it with its free neighbours.
- * False, and nothing has changed: none starts there. */
+/* Frees the live region that starts at first_chunk and coalesces it with those free neighbours that
+ * depend on the same streams, whose sets must be there. False, and nothing has changed: none starts
+ * there. */
 bool tn_region_index_free(struct tn_region_index *index, uint32_t first_chunk,
-                          struct tn_freed *freed_out);
+                          struct tn_dependency dependency, struct tn_freed *freed_out);
+
+/* Gives a free region another dependency, and coalesces it as a free does. */
+void tn_region_index_change_dependency(struct tn_region_index *index, uint32_t region,
+                                       struct tn_dependency dependency);
+
+/* From now on nothing depends on these streams, a bit each, up to that time: regions that depend on
+ * nothing else wait for nothing any more. Cost: O(free regions that wait for one of them, or for
+ * several). */
+void tn_region_index_complete(struct tn_region_index *index, uint32_t streams, uint32_t time);
+
+/* All that depends on something does so since time 0. Cost: O(regions). */
+void tn_region_index_begin_anew(struct tn_region_index *index);
+
+/* Free regions of one span, one after the other. */
+struct tn_region_run {
+    uint32_t first; /* or TN_REGION_NONE: there is no run */
+    uint32_t region_count;
+    uint32_t chunk_count; /* of all of them together */
+};
+
+/* The smallest run in a span that has chunk_count chunks or more, among equals the first. Cost:
+ * O(regions of the span). */
+struct tn_region_run tn_region_index_find_run(const struct tn_region_index *index, uint32_t head,
+                                              uint32_t chunk_count);
+
+/* Makes one free region of a run, which waits for whatever one of them waited for. */
+void tn_region_index_unite_run(struct tn_region_index *index, const struct tn_region_run *run);
 
 /* The live region that a chunk of some span lies in, or TN_REGION_NONE. */
 uint32_t tn_region_index_find_live(const struct tn_region_index *index, uint32_t chunk);
+
+/* How many regions are free. */
+uint32_t tn_region_index_free_count(const struct tn_region_index *index);
 
 /* Chunks of the largest free region; 0 when there is none. */
 uint32_t tn_region_index_largest_free(const struct tn_region_index *index);

@@ -12,21 +12,20 @@
 
 /* --- life ----------------------------------------------------------------------------------- */
 
-bool tn_size_set_init(struct tn_size_set *set)
+bool tn_size_set_init(struct tn_size_set *set, struct tn_key_tree_store *trees)
 {
-    *set = (struct tn_size_set){ 0 };
-    tn_key_tree_store_init(&set->trees);
+    *set = (struct tn_size_set){ .trees = trees };
     /* Zeroed because an empty bin's content is looked at; so the pages come untouched. */
     set->bins = tn_host_memory_alloc_zeroed(BIN_COUNT * sizeof *set->bins);
     if (!set->bins) return false;
     if (tn_bit_tree_init(&set->filled, BIN_COUNT)) return true;
     tn_host_memory_free(set->bins);
+    *set = (struct tn_size_set){ 0 };
     return false;
 }
 
 void tn_size_set_fini(struct tn_size_set *set)
 {
-    tn_key_tree_store_fini(&set->trees);
     tn_bit_tree_fini(&set->filled);
     tn_host_memory_free(set->bins);
     tn_host_memory_free(set->giants);
@@ -35,14 +34,19 @@ void tn_size_set_fini(struct tn_size_set *set)
 /*
  * A tree has two regions or more. One of up to 15 is one node; one of n has at most n / 7 leaves,
  * n / 42 nodes above them and a root. So the nodes are never more than half the regions, nor more
- * than a sixth of them and one a bin.
+ * than a sixth of them and one a bin. That holds for all sets of a store together.
  */
-bool tn_size_set_reserve(struct tn_size_set *set, uint32_t region_count, uint32_t chunk_count)
+bool tn_size_set_reserve_trees(struct tn_key_tree_store *trees, uint32_t set_count,
+                               uint32_t region_count)
 {
     size_t half = region_count / 2;
-    size_t sixth = region_count / 6 + BIN_COUNT;
-    if (!tn_key_tree_store_reserve(&set->trees, (uint32_t)tn_min(half, sixth))) return false;
+    size_t sixth = region_count / 6 + (size_t)set_count * BIN_COUNT;
+    return tn_key_tree_store_reserve(trees, (uint32_t)tn_min(half, sixth));
+}
 
+bool tn_size_set_reserve_giants(struct tn_size_set *set, uint32_t region_count,
+                                uint32_t chunk_count)
+{
     uint32_t giant_count_max = (uint32_t)tn_min(region_count, chunk_count / BIN_COUNT);
     void *giants = set->giants;
     if (!tn_host_memory_grow_array(&giants, &set->giant_capacity, set->giant_count, giant_count_max,
@@ -140,9 +144,9 @@ void tn_size_set_insert_slowly(struct tn_size_set *set, const struct tn_region *
     uint32_t content = set->bins[bin];
     uint32_t root = content - IS_TREE;
     if (!(content & IS_TREE)) {
-        root = tn_key_tree_create(&set->trees, tree_key_of(regions[content].first_chunk), content);
+        root = tn_key_tree_create(set->trees, tree_key_of(regions[content].first_chunk), content);
     }
-    root = tn_key_tree_insert(&set->trees, root, tree_key_of(regions[region].first_chunk), region);
+    root = tn_key_tree_insert(set->trees, root, tree_key_of(regions[region].first_chunk), region);
     set->bins[bin] = IS_TREE + root;
 }
 
@@ -153,14 +157,14 @@ void tn_size_set_remove_slowly(struct tn_size_set *set, uint32_t chunk_count, ui
         return;
     }
     uint32_t root = set->bins[chunk_count] - IS_TREE;
-    root = tn_key_tree_remove(&set->trees, root, tree_key_of(first_chunk));
-    const struct tn_key_tree_node *node = &set->trees.nodes[root];
+    root = tn_key_tree_remove(set->trees, root, tree_key_of(first_chunk));
+    const struct tn_key_tree_node *node = &set->trees->nodes[root];
     if (node->count > 1) {
         set->bins[chunk_count] = IS_TREE + root;
         return;
     }
     set->bins[chunk_count] = node->links[0];
-    tn_key_tree_discard_leaf(&set->trees, root);
+    tn_key_tree_discard_leaf(set->trees, root);
 }
 
 /* --- queries -------------------------------------------------------------------------------- */
@@ -175,7 +179,7 @@ uint32_t tn_size_set_find_after(const struct tn_size_set *set, uint32_t chunk_co
     uint32_t found = TN_REGION_NONE;
     if (content & IS_TREE) {
         found =
-            tn_key_tree_find_at_least(&set->trees, content - IS_TREE, tree_key_of(first_chunk) + 1);
+            tn_key_tree_find_at_least(set->trees, content - IS_TREE, tree_key_of(first_chunk) + 1);
     }
     return found != TN_REGION_NONE ? found : tn_size_set_find(set, chunk_count + 1);
 }
@@ -190,7 +194,6 @@ uint32_t tn_size_set_find_largest(const struct tn_size_set *set)
 size_t tn_size_set_metadata_bytes(const struct tn_size_set *set)
 {
     return BIN_COUNT * sizeof *set->bins + tn_bit_tree_metadata_bytes(&set->filled) +
-           (size_t)set->trees.fresh * sizeof *set->trees.nodes +
            (size_t)set->giant_count * sizeof *set->giants;
 }
 
@@ -211,7 +214,7 @@ static const char *check_binned(const struct tn_region *region, uint32_t bin)
 static const char *check_tree(const struct tn_size_set *set, const struct tn_region *regions,
                               uint32_t bin, size_t *count_out)
 {
-    const struct tn_key_tree_store *trees = &set->trees;
+    const struct tn_key_tree_store *trees = set->trees;
     uint32_t root = set->bins[bin] - IS_TREE;
     if (!tn_key_tree_check(trees, root, count_out)) {
         return "a key tree of the free set by size is damaged";

@@ -17,7 +17,7 @@
  * of one count. Insert, remove and change likewise, but for giants, which shift an array of at most
  * one entry for each 16384 chunks of the pool.
  * Memory: 66 KB, of which only what is in use is touched; 128 bytes a bin of several regions and
- * about 12 bytes a region in such bins.
+ * about 12 bytes a region in such bins, out of a store that several sets share.
  * Room must have been reserved, so no other call allocates and none can fail.
  * Threads: none of it locks; the pool does.
  * Always true: a bin's bit is set if and only if it is not empty; a region stands in the bin of its
@@ -49,20 +49,25 @@ struct tn_giant {
 struct tn_size_set {
     uint32_t *bins; /* a region; or a tree's root and TN_SIZE_SET_IS_TREE */
     struct tn_bit_tree filled;
-    struct tn_key_tree_store trees;
+    struct tn_key_tree_store *trees; /* shared with the pool's other sets */
     struct tn_giant *giants;
     uint32_t giant_capacity;
     uint32_t giant_count;
     uint32_t region_count; /* giants included */
 };
 
-/* False: no host memory; nothing is left behind. */
-bool tn_size_set_init(struct tn_size_set *set);
+/* An empty set whose trees come out of `trees`. False: no host memory; nothing is left behind. */
+bool tn_size_set_init(struct tn_size_set *set, struct tn_key_tree_store *trees);
 void tn_size_set_fini(struct tn_size_set *set);
 
-/* Sees to it that the set can hold region_count regions of chunk_count chunks in all, however their
- * sizes fall. False: no host memory. */
-bool tn_size_set_reserve(struct tn_size_set *set, uint32_t region_count, uint32_t chunk_count);
+/* Sees to it that set_count sets with these trees can hold region_count regions together, however
+ * their sizes fall. False: no host memory. */
+bool tn_size_set_reserve_trees(struct tn_key_tree_store *trees, uint32_t set_count,
+                               uint32_t region_count);
+
+/* The same for the giants among region_count regions of chunk_count chunks in all. */
+bool tn_size_set_reserve_giants(struct tn_size_set *set, uint32_t region_count,
+                                uint32_t chunk_count);
 
 /* Adds a free region. `regions` is the array that the numbers count in, here and below. */
 static inline void tn_size_set_insert(struct tn_size_set *set, const struct tn_region *regions,
@@ -149,7 +154,7 @@ static inline uint32_t tn_size_set_find(const struct tn_size_set *set, uint32_t 
     }
     uint32_t content = set->bins[bin];
     if (!(content & TN_SIZE_SET_IS_TREE)) return content;
-    return tn_key_tree_find_first(&set->trees, content - TN_SIZE_SET_IS_TREE);
+    return tn_key_tree_find_first(set->trees, content - TN_SIZE_SET_IS_TREE);
 }
 
 #endif

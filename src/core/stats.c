@@ -26,6 +26,15 @@ void tn_stats_count_alloc(struct tn_stats *stats, size_t requested_bytes, size_t
     add_to_mark(&stats->live_count, &stats->live_count_max, 1);
 }
 
+void tn_stats_take_alloc_back(struct tn_stats *stats, size_t requested_bytes, size_t used_bytes)
+{
+    stats->alloc_count--;
+    stats->size_histogram[tn_stats_histogram_bin(requested_bytes)]--;
+    stats->requested_bytes -= requested_bytes;
+    stats->used_bytes -= used_bytes;
+    stats->live_count--;
+}
+
 void tn_stats_count_free(struct tn_stats *stats, size_t requested_bytes, size_t used_bytes)
 {
     stats->free_count++;

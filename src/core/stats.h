@@ -24,6 +24,8 @@ struct tn_stats {
 };
 
 void tn_stats_count_alloc(struct tn_stats *stats, size_t requested_bytes, size_t used_bytes);
+/* An allocation that was counted came to nothing. The high-water marks stay. */
+void tn_stats_take_alloc_back(struct tn_stats *stats, size_t requested_bytes, size_t used_bytes);
 void tn_stats_count_free(struct tn_stats *stats, size_t requested_bytes, size_t used_bytes);
 void tn_stats_count_growth(struct tn_stats *stats, size_t backing_bytes);
 void tn_stats_count_shrinkage(struct tn_stats *stats, size_t backing_bytes);

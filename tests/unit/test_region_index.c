@@ -84,7 +84,7 @@ static uint32_t carve_at(struct fixture *fixture, uint32_t first_chunk, uint32_t
 {
     struct tn_region_index *index = &fixture->index;
     assert_true(tn_region_index_reserve(index));
-    uint32_t region = tn_region_index_find_best_fit(index, 1);
+    uint32_t region = tn_region_index_find_best_fit(index, 1, 1);
     while (region != NONE &&
            first_chunk - index->regions[region].first_chunk >= index->regions[region].chunk_count) {
         region = tn_region_index_find_next_fit(index, region);
@@ -99,7 +99,7 @@ static uint32_t carve_at(struct fixture *fixture, uint32_t first_chunk, uint32_t
 static void free_at(struct fixture *fixture, uint32_t first_chunk)
 {
     struct tn_freed freed;
-    if (!tn_region_index_free(&fixture->index, first_chunk, &freed)) {
+    if (!tn_region_index_free(&fixture->index, first_chunk, TN_DEPENDENCY_NONE, &freed)) {
         fail_msg("no live region at %u", first_chunk);
     }
     expect_sound(fixture);
@@ -140,7 +140,7 @@ static void expect_live_at(const struct fixture *fixture, uint32_t chunk, uint32
 static void expect_best_fit(const struct fixture *fixture, uint32_t chunk_count,
                             uint32_t first_chunk)
 {
-    uint32_t region = tn_region_index_find_best_fit(&fixture->index, chunk_count);
+    uint32_t region = tn_region_index_find_best_fit(&fixture->index, 1, chunk_count);
     uint32_t found = region == NONE ? NONE : fixture->index.regions[region].first_chunk;
     if (found != first_chunk) fail_msg("for %u: at %u, not %u", chunk_count, found, first_chunk);
 }
@@ -253,7 +253,7 @@ static void the_last_chunk_number_can_be_used(void **state)
 static void a_cut_front_keeps_the_tails_record(void **state)
 {
     struct fixture *fixture = add_span(*state, 0, 10);
-    uint32_t whole = tn_region_index_find_best_fit(&fixture->index, 1);
+    uint32_t whole = tn_region_index_find_best_fit(&fixture->index, 1, 1);
     uint32_t live = carve_at(fixture, 0, 3);
     expect_region(fixture, whole, FREE, 3, 7);
     expect_region(fixture, live, LIVE, 0, 3);
@@ -263,7 +263,7 @@ static void a_cut_front_keeps_the_tails_record(void **state)
 static void a_carve_that_fits_exactly_takes_the_record(void **state)
 {
     struct fixture *fixture = add_span(*state, 0, 10);
-    uint32_t whole = tn_region_index_find_best_fit(&fixture->index, 10);
+    uint32_t whole = tn_region_index_find_best_fit(&fixture->index, 1, 10);
     assert_int_equal(carve_at(fixture, 0, 10), whole);
     expect_tiles(fixture, (int[]){ 10 }, 1);
     expect_best_fit(fixture, 1, NONE);
@@ -291,11 +291,11 @@ static void a_live_region_remembers_its_slack(void **state)
     struct fixture *fixture = add_span(*state, 0, 10);
     for (int i = 0; i < 5; i++) {
         assert_true(tn_region_index_reserve(&fixture->index));
-        uint32_t region = tn_region_index_find_best_fit(&fixture->index, 7);
+        uint32_t region = tn_region_index_find_best_fit(&fixture->index, 1, 7);
         uint32_t live = tn_region_index_carve(&fixture->index, region, 0, 7, slacks[i]);
-        assert_int_equal(fixture->index.regions[live].slack_bytes, slacks[i]);
+        assert_int_equal(fixture->index.regions[live].extra, slacks[i]);
         struct tn_freed freed;
-        assert_true(tn_region_index_free(&fixture->index, 0, &freed));
+        assert_true(tn_region_index_free(&fixture->index, 0, TN_DEPENDENCY_NONE, &freed));
         assert_int_equal(freed.chunk_count, 7);
         assert_int_equal(freed.slack_bytes, slacks[i]);
     }
@@ -306,15 +306,15 @@ static void giants_are_carved_into_giants_and_less(void **state)
     struct fixture *fixture = add_span(*state, 0, 100000);
     carve_at(fixture, 0, 100000 - 16385);
     carve_at(fixture, 100000 - 16385, 1); /* leaves 16384, a giant */
-    assert_int_equal(fixture->index.by_size.giant_count, 1);
+    assert_int_equal(fixture->index.by_size[0].giant_count, 1);
     carve_at(fixture, 100000 - 16384, 1); /* leaves 16383, none */
-    assert_int_equal(fixture->index.by_size.giant_count, 0);
+    assert_int_equal(fixture->index.by_size[0].giant_count, 0);
     free_at(fixture, 100000 - 16384);
-    assert_int_equal(fixture->index.by_size.giant_count, 1);
+    assert_int_equal(fixture->index.by_size[0].giant_count, 1);
     free_at(fixture, 0);
-    assert_int_equal(fixture->index.by_size.giant_count, 2);
+    assert_int_equal(fixture->index.by_size[0].giant_count, 2);
     free_at(fixture, 100000 - 16385); /* joins two giants */
-    assert_int_equal(fixture->index.by_size.giant_count, 1);
+    assert_int_equal(fixture->index.by_size[0].giant_count, 1);
     expect_tiles(fixture, (int[]){ -100000 }, 1);
 }
 
@@ -356,7 +356,7 @@ static void the_next_fit_is_the_next_in_size_and_place(void **state)
     add_span(fixture, 256, 50);
     add_span(fixture, 384, 51);
     add_span(fixture, 512, 20000);
-    uint32_t region = tn_region_index_find_best_fit(&fixture->index, 1);
+    uint32_t region = tn_region_index_find_best_fit(&fixture->index, 1, 1);
     for (int i = 0; i < 5; i++) {
         assert_int_equal(fixture->index.regions[region].first_chunk, order[i]);
         region = tn_region_index_find_next_fit(&fixture->index, region);
@@ -432,7 +432,7 @@ static void freeing_what_is_not_live_changes_nothing(void **state)
     free_at(fixture, 0);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         struct tn_freed freed = { 123, 456 };
-        assert_false(tn_region_index_free(&fixture->index, wrong[i], &freed));
+        assert_false(tn_region_index_free(&fixture->index, wrong[i], TN_DEPENDENCY_NONE, &freed));
         assert_int_equal(freed.chunk_count, 123);
         assert_int_equal(freed.slack_bytes, 456);
     }
@@ -628,7 +628,7 @@ static uint32_t carve_all(struct fixture *fixture, uint32_t chunk_count)
 {
     for (uint32_t chunk = 0; chunk < chunk_count; chunk++) {
         assert_true(tn_region_index_reserve(&fixture->index));
-        uint32_t region = tn_region_index_find_best_fit(&fixture->index, 1);
+        uint32_t region = tn_region_index_find_best_fit(&fixture->index, 1, 1);
         tn_region_index_carve(&fixture->index, region, 0, 1, 0);
     }
     return chunk_count;
@@ -639,11 +639,11 @@ static void free_all(struct fixture *fixture, uint32_t chunk_count)
 {
     struct tn_freed freed;
     for (uint32_t chunk = 0; chunk < chunk_count; chunk += 2) {
-        assert_true(tn_region_index_free(&fixture->index, chunk, &freed));
+        assert_true(tn_region_index_free(&fixture->index, chunk, TN_DEPENDENCY_NONE, &freed));
     }
     expect_sound(fixture);
     for (uint32_t chunk = 1; chunk < chunk_count; chunk += 2) {
-        assert_true(tn_region_index_free(&fixture->index, chunk, &freed));
+        assert_true(tn_region_index_free(&fixture->index, chunk, TN_DEPENDENCY_NONE, &freed));
     }
     expect_sound(fixture);
 }
@@ -681,8 +681,8 @@ static void there_is_room_to_free_two_of_every_size(void **state)
     for (uint32_t i = 0; i < 2 * SIZES; i++) {
         free_at(fixture, starts[i]);
     }
-    assert_int_equal(fixture->index.by_size.trees.used_count, SIZES);
-    assert_in_range(fixture->index.by_size.trees.capacity, SIZES, 2 * SIZES);
+    assert_int_equal(fixture->index.trees.used_count, SIZES);
+    assert_in_range(fixture->index.trees.capacity, SIZES, 2 * SIZES);
 }
 
 static void a_live_region_costs_few_bytes(void **state)
@@ -770,7 +770,7 @@ static void expect_run(const struct fixture *fixture, uint32_t region, struct ru
 /* Best fit and the one after it are the naive ones. Returns one of the two, or NONE. */
 static uint32_t find_fit(const struct fixture *fixture, struct random *random, uint32_t chunk_count)
 {
-    uint32_t best = tn_region_index_find_best_fit(&fixture->index, chunk_count);
+    uint32_t best = tn_region_index_find_best_fit(&fixture->index, 1, chunk_count);
     struct run run = naive_fit((struct run){ 0, chunk_count });
     expect_run(fixture, best, run);
     if (best == NONE) return NONE;
@@ -801,8 +801,10 @@ static void free_random(struct fixture *fixture, uint32_t chunk)
     struct tn_freed freed;
     bool is_live = naive.state[chunk] == LIVE;
     uint32_t start = is_live ? naive.start[chunk] : chunk;
-    if (start != chunk) assert_false(tn_region_index_free(&fixture->index, chunk, &freed));
-    assert_int_equal(tn_region_index_free(&fixture->index, start, &freed), is_live);
+    if (start != chunk)
+        assert_false(tn_region_index_free(&fixture->index, chunk, TN_DEPENDENCY_NONE, &freed));
+    assert_int_equal(tn_region_index_free(&fixture->index, start, TN_DEPENDENCY_NONE, &freed),
+                     is_live);
     if (is_live) naive_set(start, freed.chunk_count, FREE);
 }
 
@@ -942,15 +944,15 @@ static void lost_counts_are_found(void **state)
 static void faults_of_the_free_set_by_size_are_passed_on(void **state)
 {
     struct fixture *fixture = tile_three(state);
-    fixture->index.by_size.region_count++;
+    fixture->index.by_size[0].region_count++;
     expect_fault(fixture, "the free set by size has lost count");
 }
 
 static void a_free_region_that_cannot_be_found_is_found(void **state)
 {
     struct fixture *fixture = tile_three(state);
-    tn_size_set_remove(&fixture->index.by_size, 4900, 100);
-    expect_fault(fixture, "a free region is not in the free set by size");
+    tn_size_set_remove(&fixture->index.by_size[0], 4900, 100);
+    expect_fault(fixture, "a free region is not in the free set by size of its dependency");
 }
 
 static void faults_of_the_live_map_are_passed_on(void **state)
@@ -1042,7 +1044,7 @@ static void free_regions_that_touch_are_found(void **state)
 {
     struct fixture *fixture = tile_three(state);
     tile(fixture, 2)->state = TN_REGION_STATE_FREE;
-    expect_span_fault(fixture, "two free regions touch");
+    expect_span_fault(fixture, "two free regions that depend on the same streams touch");
 }
 
 static void wrong_starts_are_found(void **state)

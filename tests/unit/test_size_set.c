@@ -18,6 +18,36 @@ enum {
     REGION_COUNT = 64
 };
 
+/* --- a set with a store of its own ----------------------------------------------------------------- */
+
+static bool set_init(struct tn_size_set *set)
+{
+    struct tn_key_tree_store *trees = malloc(sizeof *trees);
+    assert_non_null(trees);
+    tn_key_tree_store_init(trees);
+    if (tn_size_set_init(set, trees)) return true;
+    free(trees);
+    return false;
+}
+
+static void set_fini(struct tn_size_set *set)
+{
+    tn_key_tree_store_fini(set->trees);
+    free(set->trees);
+    tn_size_set_fini(set);
+}
+
+static bool set_reserve(struct tn_size_set *set, uint32_t region_count, uint32_t chunk_count)
+{
+    return tn_size_set_reserve_trees(set->trees, 1, region_count) &&
+           tn_size_set_reserve_giants(set, region_count, chunk_count);
+}
+
+static size_t set_metadata_bytes(const struct tn_size_set *set)
+{
+    return tn_size_set_metadata_bytes(set) + (size_t)set->trees->fresh * 128;
+}
+
 struct fixture {
     struct tn_size_set set;
     struct tn_region regions[REGION_COUNT];
@@ -28,8 +58,8 @@ static int setup(void **state)
     static struct fixture fixture;
     memset(&fixture, 0x5a, sizeof fixture);
     host_memory_faults_begin(0);
-    assert_true(tn_size_set_init(&fixture.set));
-    assert_true(tn_size_set_reserve(&fixture.set, REGION_COUNT, REGION_COUNT * BIN_COUNT));
+    assert_true(set_init(&fixture.set));
+    assert_true(set_reserve(&fixture.set, REGION_COUNT, REGION_COUNT * BIN_COUNT));
     *state = &fixture;
     return 0;
 }
@@ -37,7 +67,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct fixture *fixture = *state;
-    tn_size_set_fini(&fixture->set);
+    set_fini(&fixture->set);
     assert_int_equal(host_memory_faults_outstanding(), 0);
     host_memory_faults_end();
     return 0;
@@ -237,10 +267,10 @@ static void a_bin_of_one_needs_no_tree(void **state)
     struct fixture *fixture = *state;
     insert(fixture, 7, 5, 100);
     assert_int_equal(fixture->set.bins[5], 7);
-    assert_int_equal(fixture->set.trees.used_count, 0);
+    assert_int_equal(fixture->set.trees->used_count, 0);
     insert(fixture, 8, 5, 200);
     assert_true(fixture->set.bins[5] & TN_SIZE_SET_IS_TREE);
-    assert_int_equal(fixture->set.trees.used_count, 1);
+    assert_int_equal(fixture->set.trees->used_count, 1);
 }
 
 static void expect_back_to_one(struct fixture *fixture, uint32_t first_out, uint32_t left)
@@ -249,7 +279,7 @@ static void expect_back_to_one(struct fixture *fixture, uint32_t first_out, uint
     insert(fixture, left, 5, left * 100);
     take_out(fixture, first_out);
     assert_int_equal(fixture->set.bins[5], left);
-    assert_int_equal(fixture->set.trees.used_count, 0);
+    assert_int_equal(fixture->set.trees->used_count, 0);
     expect_order(fixture, &left, 1);
     take_out(fixture, left);
     expect_found(fixture, 1, NONE);
@@ -352,9 +382,9 @@ static void without_host_memory_there_is_no_set(void **state)
     for (unsigned n = 1;; n++) {
         struct tn_size_set set;
         host_memory_faults_begin(n);
-        bool is_there = tn_size_set_init(&set);
+        bool is_there = set_init(&set);
         assert_int_equal(is_there, host_memory_faults_outstanding() > 0);
-        if (is_there) tn_size_set_fini(&set);
+        if (is_there) set_fini(&set);
         assert_int_equal(host_memory_faults_outstanding(), 0);
         if (!host_memory_faults_end()) break;
         assert_false(is_there);
@@ -367,20 +397,20 @@ static void without_host_memory_there_is_no_set(void **state)
 static bool reserve_fails_at(unsigned n)
 {
     static struct fixture fixture;
-    assert_true(tn_size_set_init(&fixture.set));
-    assert_true(tn_size_set_reserve(&fixture.set, 5, BIN_COUNT));
+    assert_true(set_init(&fixture.set));
+    assert_true(set_reserve(&fixture.set, 5, BIN_COUNT));
     insert(&fixture, 0, 1, 10);
     insert(&fixture, 1, 1, 20);
     insert(&fixture, 2, BIN_COUNT, 30);
     host_memory_faults_begin(n);
-    bool has_room = tn_size_set_reserve(&fixture.set, 1000, 1000 * BIN_COUNT);
+    bool has_room = set_reserve(&fixture.set, 1000, 1000 * BIN_COUNT);
     bool has_failed = host_memory_faults_end();
     assert_int_equal(has_room, !has_failed);
     expect_sound(&fixture);
     expect_order(&fixture, (uint32_t[]){ 0, 1, 2 }, 3);
-    assert_true(tn_size_set_reserve(&fixture.set, 1000, 1000 * BIN_COUNT));
+    assert_true(set_reserve(&fixture.set, 1000, 1000 * BIN_COUNT));
     expect_order(&fixture, (uint32_t[]){ 0, 1, 2 }, 3);
-    tn_size_set_fini(&fixture.set);
+    set_fini(&fixture.set);
     return has_failed;
 }
 
@@ -406,23 +436,23 @@ static void nothing_but_reserve_allocates(void **state)
         take_out(fixture, region);
     }
     assert_false(host_memory_faults_end());
-    tn_size_set_fini(&fixture->set);
+    set_fini(&fixture->set);
     setup(state);
 }
 
 static void metadata_is_what_is_taken_not_what_is_reserved(void **state)
 {
     struct fixture *fixture = *state;
-    size_t empty_bytes = tn_size_set_metadata_bytes(&fixture->set);
+    size_t empty_bytes = set_metadata_bytes(&fixture->set);
     assert_int_equal(empty_bytes, 16384 * 4 + (256 + 4 + 1) * 8);
-    assert_true(tn_size_set_reserve(&fixture->set, 10000, 10000 * BIN_COUNT));
-    assert_int_equal(tn_size_set_metadata_bytes(&fixture->set), empty_bytes);
+    assert_true(set_reserve(&fixture->set, 10000, 10000 * BIN_COUNT));
+    assert_int_equal(set_metadata_bytes(&fixture->set), empty_bytes);
     insert(fixture, 0, 1, 0);
-    assert_int_equal(tn_size_set_metadata_bytes(&fixture->set), empty_bytes);
+    assert_int_equal(set_metadata_bytes(&fixture->set), empty_bytes);
     insert(fixture, 1, 1, 10); /* a tree */
-    assert_int_equal(tn_size_set_metadata_bytes(&fixture->set), empty_bytes + 128);
+    assert_int_equal(set_metadata_bytes(&fixture->set), empty_bytes + 128);
     insert(fixture, 2, BIN_COUNT, 20);
-    assert_int_equal(tn_size_set_metadata_bytes(&fixture->set),
+    assert_int_equal(set_metadata_bytes(&fixture->set),
                      empty_bytes + 128 + sizeof(struct tn_giant));
 }
 
@@ -430,24 +460,24 @@ static void no_more_is_reserved_than_can_be_needed(void **state)
 {
     (void)state;
     struct tn_size_set set;
-    assert_true(tn_size_set_init(&set));
-    assert_true(tn_size_set_reserve(&set, 60, 60 * BIN_COUNT - 1));
-    assert_int_equal(set.trees.capacity, 30);
+    assert_true(set_init(&set));
+    assert_true(set_reserve(&set, 60, 60 * BIN_COUNT - 1));
+    assert_int_equal(set.trees->capacity, 30);
     assert_int_equal(set.giant_capacity, 59);
-    assert_true(tn_size_set_reserve(&set, 60000, 70 * BIN_COUNT));
-    assert_int_equal(set.trees.capacity, 60000 / 6 + BIN_COUNT);
+    assert_true(set_reserve(&set, 60000, 70 * BIN_COUNT));
+    assert_int_equal(set.trees->capacity, 60000 / 6 + BIN_COUNT);
     assert_int_equal(set.giant_capacity, 70);
-    assert_true(tn_size_set_reserve(&set, 80, UINT32_MAX));
+    assert_true(set_reserve(&set, 80, UINT32_MAX));
     assert_int_equal(set.giant_capacity, 80);
-    tn_size_set_fini(&set);
+    set_fini(&set);
 }
 
 static void the_last_giant_that_there_is_room_for_can_change(void **state)
 {
     (void)state;
     static struct fixture fixture;
-    assert_true(tn_size_set_init(&fixture.set));
-    assert_true(tn_size_set_reserve(&fixture.set, 16, 16 * BIN_COUNT));
+    assert_true(set_init(&fixture.set));
+    assert_true(set_reserve(&fixture.set, 16, 16 * BIN_COUNT));
     assert_int_equal(fixture.set.giant_capacity, 16);
     for (uint32_t region = 0; region < 16; region++) {
         insert(&fixture, region, BIN_COUNT + region, region * 20000);
@@ -456,7 +486,7 @@ static void the_last_giant_that_there_is_room_for_can_change(void **state)
     change(&fixture, 15, BIN_COUNT, 1);
     change(&fixture, 14, BIN_COUNT + 15, 280000);
     expect_largest(&fixture, BIN_COUNT + 15);
-    tn_size_set_fini(&fixture.set);
+    set_fini(&fixture.set);
 }
 
 /* --- against looking at every region ------------------------------------------------------------ */
@@ -472,7 +502,7 @@ struct crowd {
 static struct crowd new_crowd(uint32_t capacity)
 {
     struct crowd crowd = { .capacity = capacity };
-    assert_true(tn_size_set_init(&crowd.set));
+    assert_true(set_init(&crowd.set));
     crowd.regions = calloc(capacity, sizeof *crowd.regions);
     assert_non_null(crowd.regions);
     return crowd;
@@ -480,7 +510,7 @@ static struct crowd new_crowd(uint32_t capacity)
 
 static void fini_crowd(struct crowd *crowd)
 {
-    tn_size_set_fini(&crowd->set);
+    set_fini(&crowd->set);
     free(crowd->regions);
 }
 
@@ -490,8 +520,8 @@ static void expect_nodes_within_bound(const struct crowd *crowd)
     uint32_t count = crowd->set.region_count;
     uint32_t half = count / 2, sixth = count / 6 + BIN_COUNT;
     uint32_t bound = half < sixth ? half : sixth;
-    if (crowd->set.trees.used_count > bound) {
-        fail_msg("%u regions take %u nodes, more than %u", count, crowd->set.trees.used_count,
+    if (crowd->set.trees->used_count > bound) {
+        fail_msg("%u regions take %u nodes, more than %u", count, crowd->set.trees->used_count,
                  bound);
     }
 }
@@ -500,8 +530,8 @@ static void add_to_crowd(struct crowd *crowd, uint32_t region, uint32_t chunk_co
                          uint32_t first_chunk)
 {
     crowd->chunk_count += chunk_count;
-    assert_true(tn_size_set_reserve(&crowd->set, crowd->set.region_count + 1,
-                                    (uint32_t)crowd->chunk_count));
+    assert_true(
+        set_reserve(&crowd->set, crowd->set.region_count + 1, (uint32_t)crowd->chunk_count));
     crowd->regions[region] = (struct tn_region){ .first_chunk = first_chunk,
                                                  .chunk_count = chunk_count,
                                                  .state = TN_REGION_STATE_FREE };
@@ -524,8 +554,7 @@ static void change_in_crowd(struct crowd *crowd, uint32_t region, uint32_t chunk
     struct tn_region *record = &crowd->regions[region];
     uint32_t old_chunk_count = record->chunk_count, old_first_chunk = record->first_chunk;
     crowd->chunk_count += chunk_count;
-    assert_true(
-        tn_size_set_reserve(&crowd->set, crowd->set.region_count, (uint32_t)crowd->chunk_count));
+    assert_true(set_reserve(&crowd->set, crowd->set.region_count, (uint32_t)crowd->chunk_count));
     crowd->chunk_count -= old_chunk_count;
     record->chunk_count = chunk_count;
     record->first_chunk = first_chunk;
@@ -616,7 +645,7 @@ static void compare_random_steps(struct random *random, uint32_t capacity, int s
         }
     }
     assert_int_equal(crowd.set.region_count, 0);
-    assert_int_equal(crowd.set.trees.used_count, 0);
+    assert_int_equal(crowd.set.trees->used_count, 0);
     fini_crowd(&crowd);
 }
 
@@ -644,7 +673,7 @@ static void the_nodes_stay_within_what_reserve_reckons(void **state)
         add_to_crowd(&crowd, region + 1, bin, region * 2 + 1);
         region += 2;
     }
-    assert_int_equal(crowd.set.trees.used_count, crowd.set.region_count / 2);
+    assert_int_equal(crowd.set.trees->used_count, crowd.set.region_count / 2);
     for (; region < MANY; region++) {
         add_to_crowd(&crowd, region, 3, region * 2);
     }
@@ -652,7 +681,7 @@ static void the_nodes_stay_within_what_reserve_reckons(void **state)
     for (region = 0; region < MANY; region++) {
         remove_from_crowd(&crowd, region);
     }
-    assert_int_equal(crowd.set.trees.used_count, 0);
+    assert_int_equal(crowd.set.trees->used_count, 0);
     fini_crowd(&crowd);
 }
 
@@ -689,7 +718,7 @@ static void a_damaged_key_tree_is_found(void **state)
 {
     struct fixture *fixture = insert_six(state);
     uint32_t root = fixture->set.bins[10] - TN_SIZE_SET_IS_TREE;
-    fixture->set.trees.nodes[root].count = 0;
+    fixture->set.trees->nodes[root].count = 0;
     expect_fault(fixture, "a key tree of the free set by size is damaged");
 }
 
@@ -697,7 +726,7 @@ static void a_key_tree_of_one_is_found(void **state)
 {
     struct fixture *fixture = insert_six(state);
     take_out(fixture, 3);
-    uint32_t root = tn_key_tree_create(&fixture->set.trees, 200, 3);
+    uint32_t root = tn_key_tree_create(fixture->set.trees, 200, 3);
     fixture->set.bins[20] = TN_SIZE_SET_IS_TREE + root;
     tn_bit_tree_set(&fixture->set.filled, 20);
     fixture->set.region_count++;
@@ -782,7 +811,7 @@ static void a_key_that_is_not_the_regions_first_chunk_is_found(void **state)
 static void expect_twice(struct fixture *fixture, uint32_t slot, const char *fault)
 {
     uint32_t root = fixture->set.bins[10] - TN_SIZE_SET_IS_TREE;
-    uint32_t *links = fixture->set.trees.nodes[root].links, region = links[slot];
+    uint32_t *links = fixture->set.trees->nodes[root].links, region = links[slot];
     links[slot] = links[(slot + 1) % 3];
     expect_fault(fixture, fault);
     links[slot] = region;

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* stream_reuse: introducing streams, polling, recording and waiting, retiring. */
+#include "stream_reuse.h"
+
+#include <string.h>
+
+#include "../base/host_memory.h"
+
+static tarn_backend_result fail(tarn_status status)
+{
+    return (tarn_backend_result){ status, 0, NULL };
+}
+
+#define OK ((tarn_backend_result){ TARN_STATUS_OK, 0, NULL })
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static bool has_events(const struct tarn_pool *pool)
+{
+    const tarn_backend_operations *operations = pool->backend.operations;
+    return operations->event_create && operations->event_destroy && operations->event_record &&
+           operations->event_query && operations->stream_wait_event;
+}
+
+static tarn_backend_result take_event(struct tarn_pool *pool, tarn_event *event_out)
+{
+    if (pool->spare_event_count == 0)
+        return pool->backend.operations->event_create(pool->backend.state, event_out);
+    *event_out = pool->spare_events[--pool->spare_event_count];
+    return OK;
+}
+
+static void give_event_back(struct tarn_pool *pool, tarn_event event)
+{
+    if (pool->spare_event_count < TN_POOL_SPARE_EVENTS_MAX) {
+        pool->spare_events[pool->spare_event_count++] = event;
+    } else {
+        (void)pool->backend.operations->event_destroy(pool->backend.state, event);
+    }
+}
+
+/* --- records ---------------------------------------------------------------------------------- */
+
+static void forget_oldest_record(struct tarn_pool *pool, struct tn_stream_entry *entry)
+{
+    give_event_back(pool, entry->records[0].event);
+    entry->record_count--;
+    for (unsigned i = 0; i < entry->record_count; i++)
+        entry->records[i] = entry->records[i + 1];
+}
+
+/* The oldest record that covers a time, or NULL. */
+static const struct tn_stream_record *find_record(const struct tn_stream_entry *entry,
+                                                  uint32_t time)
+{
+    for (unsigned i = 0; i < entry->record_count; i++) {
+        if (entry->records[i].time >= time) return &entry->records[i];
+    }
+    return NULL;
+}
+
+/* All times begin anew. Records of known streams go, since nobody could tell any more what they cover;
+ * that of a stream that has ended covers all in any time. */
+static void begin_anew(struct tarn_pool *pool)
+{
+    struct tn_stream_table *table = pool->streams;
+    tn_mutex_lock(&pool->lock);
+    tn_region_index_begin_anew(&pool->index);
+    table->now = 1;
+    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++)
+        memset(table->streams[i].covered_below, 0, sizeof table->streams[i].covered_below);
+    tn_mutex_unlock(&pool->lock);
+    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
+        struct tn_stream_entry *entry = &table->streams[i];
+        unsigned kept_count = entry->state == TN_STREAM_STATE_RETIRED ? 1 : 0;
+        while (entry->record_count > kept_count)
+            forget_oldest_record(pool, entry);
+    }
+}
+
+/*
+ * Records an event at the end of a stream. It covers what was freed there up to the time that is taken
+ * here, before the record: a free that another thread makes in between is stamped later, and is not
+ * covered, though its work may be.
+ */
+static tarn_backend_result record(struct tarn_pool *pool, struct tn_stream_entry *entry)
+{
+    const tarn_backend_operations *operations = pool->backend.operations;
+    if (pool->streams->now >= TN_STREAM_TIME_MAX) begin_anew(pool);
+    bool is_full = entry->record_count == TN_STREAM_RECORDS_MAX;
+    tarn_event event;
+    tarn_backend_result result = OK;
+    if (is_full) {
+        event = entry->records[--entry->record_count].event;
+    } else {
+        result = take_event(pool, &event);
+    }
+    if (result.status != TARN_STATUS_OK) return result;
+
+    tn_mutex_lock(&pool->lock);
+    uint32_t time = tn_stream_table_advance(pool->streams);
+    tn_mutex_unlock(&pool->lock);
+    result = operations->event_record(pool->backend.state, event, entry->handle);
+    if (result.status == TARN_STATUS_OK) {
+        entry->records[entry->record_count++] = (struct tn_stream_record){ event, time };
+    } else {
+        give_event_back(pool, event);
+    }
+    return result;
+}
+
+static void complete(struct tarn_pool *pool, uint32_t stream, uint32_t time)
+{
+    tn_mutex_lock(&pool->lock);
+    tn_region_index_complete(&pool->index, (uint32_t)1 << stream, time);
+    tn_mutex_unlock(&pool->lock);
+}
+
+static void end_retirement(struct tarn_pool *pool, uint32_t stream)
+{
+    struct tn_stream_entry *entry = &pool->streams->streams[stream];
+    if (entry->state != TN_STREAM_STATE_RETIRED || entry->record_count > 0) return;
+    tn_mutex_lock(&pool->lock);
+    tn_stream_table_remove(pool->streams, stream);
+    tn_mutex_unlock(&pool->lock);
+}
+
+/* Only success means complete: an error says nothing, and what depends on it stays as it is. */
+static bool poll_stream(struct tarn_pool *pool, uint32_t stream)
+{
+    const tarn_backend_operations *operations = pool->backend.operations;
+    struct tn_stream_entry *entry = &pool->streams->streams[stream];
+    bool has_completed = false;
+    while (entry->record_count > 0) {
+        tarn_backend_result result =
+            operations->event_query(pool->backend.state, entry->records[0].event);
+        if (result.status != TARN_STATUS_OK) break;
+        complete(pool, stream, entry->records[0].time);
+        forget_oldest_record(pool, entry);
+        has_completed = true;
+    }
+    end_retirement(pool, stream);
+    return has_completed;
+}
+
+bool tn_stream_reuse_poll(struct tarn_pool *pool)
+{
+    bool has_completed = false;
+    if (!pool->streams) return false;
+    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
+        if (poll_stream(pool, i)) has_completed = true;
+    }
+    return has_completed;
+}
+
+/* --- ordering --------------------------------------------------------------------------------- */
+
+/* Makes a stream wait for what was freed on `awaited` up to a time. */
+static tarn_backend_result order_after(struct tarn_pool *pool, tarn_stream handle, uint32_t stream,
+                                       uint32_t awaited, uint32_t time)
+{
+    struct tn_stream_entry *entry = &pool->streams->streams[awaited];
+    const struct tn_stream_record *covering = find_record(entry, time);
+    if (!covering) {
+        TN_ASSERT(entry->state != TN_STREAM_STATE_RETIRED);
+        tarn_backend_result result = record(pool, entry);
+        if (result.status != TARN_STATUS_OK) return result;
+        covering = &entry->records[entry->record_count - 1];
+    }
+    tarn_backend_result result =
+        pool->backend.operations->stream_wait_event(pool->backend.state, handle, covering->event);
+    if (result.status != TARN_STATUS_OK) return result;
+    tn_mutex_lock(&pool->lock);
+    tn_stream_table_cover(pool->streams, stream, awaited, covering->time);
+    tn_mutex_unlock(&pool->lock);
+    return result;
+}
+
+tarn_backend_result tn_stream_reuse_order(struct tarn_pool *pool, tarn_stream handle,
+                                          struct tn_dependency dependency)
+{
+    uint32_t stream;
+    if (dependency.streams == 0) return OK;
+    if (!has_events(pool)) return fail(TARN_STATUS_NOT_SUPPORTED);
+    tn_mutex_lock(&pool->lock);
+    bool is_known = tn_pool_find_stream(pool, handle, &stream);
+    uint32_t rest = tn_stream_table_uncovered(pool->streams, stream, dependency);
+    tn_mutex_unlock(&pool->lock);
+    TN_ASSERT(is_known);
+    (void)is_known;
+    for (; rest != 0; rest &= rest - 1) {
+        tarn_backend_result result =
+            order_after(pool, handle, stream, tn_lowest_bit(rest), dependency.time);
+        if (result.status != TARN_STATUS_OK) return result;
+    }
+    return OK;
+}
+
+/* --- introducing ------------------------------------------------------------------------------ */
+
+/* Under `lock`. Nothing was handed out yet, so nothing that is free was ever used. */
+static bool is_untouched(const struct tarn_pool *pool)
+{
+    return !pool->streams && pool->stats.alloc_count == 0;
+}
+
+/* What was freed so far was freed on the only stream. Under `lock`. */
+static void divide_free_regions(struct tarn_pool *pool)
+{
+    struct tn_dependency dependency = tn_stream_table_depend(pool->streams, 0);
+    uint32_t region;
+    if (pool->stats.free_count == 0) return;
+    while ((region = tn_region_index_find_best_fit(&pool->index, (uint32_t)1 << TN_FREE_SET_IDLE,
+                                                   1)) != TN_REGION_NONE) {
+        tn_region_index_change_dependency(&pool->index, region, dependency);
+    }
+}
+
+/* From one stream to several. False: no host memory, and all is as it was. Under `lock`. */
+static bool divide(struct tarn_pool *pool)
+{
+    struct tn_stream_table *table = tn_host_memory_alloc(sizeof *table);
+    if (!table) return false;
+    if (!tn_region_index_add_stream(&pool->index, 0)) {
+        tn_host_memory_free(table);
+        return false;
+    }
+    tn_stream_table_init(table);
+    tn_stream_table_add(table, 0, pool->only_stream);
+    pool->streams = table;
+    divide_free_regions(pool);
+    return true;
+}
+
+/* Under `lock`. */
+static bool introduce_locked(struct tarn_pool *pool, tarn_stream handle)
+{
+    if (is_untouched(pool)) {
+        pool->only_stream = handle;
+        return true;
+    }
+    if (!pool->streams && !divide(pool)) return false;
+    uint32_t stream = tn_stream_table_find_unused(pool->streams);
+    if (stream == TN_STREAM_NONE || !tn_region_index_add_stream(&pool->index, stream)) return false;
+    tn_stream_table_add(pool->streams, stream, handle);
+    return true;
+}
+
+tarn_backend_result tn_stream_reuse_introduce(struct tarn_pool *pool, tarn_stream stream)
+{
+    const tarn_backend_operations *operations = pool->backend.operations;
+    if (operations->stream_check) {
+        tarn_backend_result result = operations->stream_check(pool->backend.state, stream);
+        if (result.status != TARN_STATUS_OK) return result;
+    }
+    tn_stream_reuse_poll(pool); /* which may end a retirement */
+    tn_mutex_lock(&pool->lock);
+    bool is_introduced = introduce_locked(pool, stream);
+    tn_mutex_unlock(&pool->lock);
+    return is_introduced ? OK : fail(TARN_STATUS_OUT_OF_HOST_MEMORY);
+}
+
+/* --- retiring --------------------------------------------------------------------------------- */
+
+/* Whether a free region may depend on the stream. Under `lock`. */
+static bool is_depended_on(const struct tarn_pool *pool, uint32_t stream)
+{
+    return pool->index.by_size[tn_free_set_of_stream(stream)].region_count > 0 ||
+           pool->index.by_size[TN_FREE_SET_SHARED].region_count > 0;
+}
+
+tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream handle)
+{
+    uint32_t stream;
+    tn_mutex_lock(&pool->lock);
+    bool is_known = tn_pool_find_stream(pool, handle, &stream);
+    tn_mutex_unlock(&pool->lock);
+    if (!is_known) return OK;
+    if (stream == TN_STREAM_NONE) {
+        /* The only stream: dividing tells what was freed on it from what was not. */
+        tn_mutex_lock(&pool->lock);
+        bool is_divided = is_untouched(pool) || divide(pool);
+        tn_mutex_unlock(&pool->lock);
+        if (!is_divided) return fail(TARN_STATUS_OUT_OF_HOST_MEMORY);
+        if (!pool->streams) return OK;
+        stream = 0;
+    }
+    struct tn_stream_entry *entry = &pool->streams->streams[stream];
+    tn_mutex_lock(&pool->lock);
+    bool has_to_record = is_depended_on(pool, stream);
+    tn_mutex_unlock(&pool->lock);
+    tarn_backend_result result = OK;
+    if (has_to_record)
+        result = has_events(pool) ? record(pool, entry) : fail(TARN_STATUS_NOT_SUPPORTED);
+    if (has_to_record && result.status == TARN_STATUS_OK) {
+        /* Whatever depends on the stream was freed there before, also where uniting made it later. */
+        entry->records[entry->record_count - 1].time = TN_STREAM_TIME_MAX;
+    }
+    tn_mutex_lock(&pool->lock);
+    entry->state = result.status == TARN_STATUS_OK ? TN_STREAM_STATE_RETIRED : TN_STREAM_STATE_LOST;
+    tn_mutex_unlock(&pool->lock);
+    poll_stream(pool, stream);
+    return result;
+}
+
+/* --- end -------------------------------------------------------------------------------------- */
+
+void tn_stream_reuse_fini(struct tarn_pool *pool)
+{
+    if (!pool->streams) return;
+    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
+        struct tn_stream_entry *entry = &pool->streams->streams[i];
+        while (entry->record_count > 0)
+            forget_oldest_record(pool, entry);
+    }
+    for (unsigned i = 0; i < pool->spare_event_count; i++)
+        (void)pool->backend.operations->event_destroy(pool->backend.state, pool->spare_events[i]);
+    tn_host_memory_free(pool->streams);
+    pool->streams = NULL;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* stream_table: searching, covering. */
+#include "stream_table.h"
+
+void tn_stream_table_init(struct tn_stream_table *table)
+{
+    *table = (struct tn_stream_table){ .now = 0 };
+}
+
+uint32_t tn_stream_table_search(struct tn_stream_table *table, tarn_stream handle)
+{
+    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
+        const struct tn_stream_entry *entry = &table->streams[i];
+        if (entry->state != TN_STREAM_STATE_KNOWN || entry->handle != handle) continue;
+        table->last_found = i;
+        return i;
+    }
+    return TN_STREAM_NONE;
+}
+
+uint32_t tn_stream_table_find_unused(const struct tn_stream_table *table)
+{
+    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
+        if (table->streams[i].state == TN_STREAM_STATE_UNUSED) return i;
+    }
+    return TN_STREAM_NONE;
+}
+
+void tn_stream_table_add(struct tn_stream_table *table, uint32_t stream, tarn_stream handle)
+{
+    TN_ASSERT(table->streams[stream].state == TN_STREAM_STATE_UNUSED);
+    table->streams[stream] =
+        (struct tn_stream_entry){ .handle = handle, .state = TN_STREAM_STATE_KNOWN };
+    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++)
+        table->streams[i].covered_below[stream] = 0;
+}
+
+void tn_stream_table_remove(struct tn_stream_table *table, uint32_t stream)
+{
+    TN_ASSERT(table->streams[stream].record_count == 0);
+    table->streams[stream].state = TN_STREAM_STATE_UNUSED;
+}
+
+uint32_t tn_stream_table_uncovered(const struct tn_stream_table *table, uint32_t stream,
+                                   struct tn_dependency dependency)
+{
+    uint32_t uncovered = 0;
+    for (uint32_t rest = dependency.streams; rest != 0; rest &= rest - 1) {
+        unsigned awaited = tn_lowest_bit(rest);
+        if (awaited == stream) continue;
+        bool is_covered = stream != TN_STREAM_NONE &&
+                          dependency.time < table->streams[stream].covered_below[awaited];
+        if (!is_covered) uncovered |= (uint32_t)1 << awaited;
+    }
+    return uncovered;
+}
+
+void tn_stream_table_cover(struct tn_stream_table *table, uint32_t stream, uint32_t awaited,
+                           uint32_t time)
+{
+    uint32_t *covered_below = &table->streams[stream].covered_below[awaited];
+    if (*covered_below <= time) *covered_below = time + 1;
+}
+
+uint32_t tn_stream_table_reachable(const struct tn_stream_table *table)
+{
+    uint32_t reachable = 0;
+    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
+        enum tn_stream_state state = table->streams[i].state;
+        if (state == TN_STREAM_STATE_KNOWN || state == TN_STREAM_STATE_RETIRED)
+            reachable |= (uint32_t)1 << i;
+    }
+    return reachable;
+}
+
+uint32_t tn_stream_table_advance(struct tn_stream_table *table)
+{
+    TN_ASSERT(table->now < TN_STREAM_TIME_MAX);
+    return table->now++;
+}
