@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Random programs over several streams and threads, over a checker that knows what runs before what.
+ *
+ * Usage: stress_streams [--steps N] [--expect-faults]
+ *
+ * Blocks are allocated on one stream, used there and on others that were made to wait for it, and freed
+ * on the stream that used them last, after several, or after the host has waited. The pool's limit is low, so
+ * it has to take what other streams have freed. Queries come late, and records, waits and queries fail.
+ * --expect-faults is for pools with a bug planted in: the checker must find it.
+ */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/random.h"
+#include "streams/order_checker.h"
+
+#include "tarn/host.h"
+#include "tarn/tarn.h"
+
+enum {
+    STREAMS = 5,
+    SLOTS = 48,
+    THREADS = 3
+};
+
+#define POOL_BYTES ((size_t)256 * 1024)
+
+struct block {
+    void *address;
+    size_t size_bytes;
+    uint32_t users; /* streams that use it, a bit each */
+};
+
+struct program {
+    struct order_checker *checker;
+    tarn_backend backend;
+    tarn_pool *pool;
+    uint64_t seed;
+    size_t steps;
+    pthread_rwlock_t streams_lock; /* written by who replaces a stream */
+    tarn_stream streams[STREAMS];
+    unsigned replaced_count;
+    pthread_mutex_t slots_lock;
+    struct block slots[SLOTS];
+};
+
+struct worker {
+    struct program *program;
+    unsigned number;
+    struct random random;
+    size_t served_count;
+    const char *failure;
+    int failure_line;
+};
+
+static void fail_at(struct worker *worker, const char *what, int line)
+{
+    if (worker->failure) return;
+    worker->failure = what;
+    worker->failure_line = line;
+}
+
+#define EXPECT(worker, condition)                                \
+    do {                                                         \
+        if (!(condition)) fail_at(worker, #condition, __LINE__); \
+    } while (0)
+
+static struct block swap(struct program *program, size_t slot, struct block block)
+{
+    pthread_mutex_lock(&program->slots_lock);
+    struct block before = program->slots[slot];
+    program->slots[slot] = block;
+    pthread_mutex_unlock(&program->slots_lock);
+    return before;
+}
+
+/* --- what a program does with a block ------------------------------------------------------------ */
+
+/* Tries until it is done, since the checker makes calls fail. */
+static void order(struct program *program, unsigned after, unsigned before)
+{
+    const tarn_backend_operations *operations = program->backend.operations;
+    void *state = program->backend.state;
+    tarn_event event;
+    if (operations->event_create(state, &event).status != TARN_STATUS_OK) abort();
+    while (operations->event_record(state, event, program->streams[before]).status !=
+           TARN_STATUS_OK) {
+    }
+    while (operations->stream_wait_event(state, program->streams[after], event).status !=
+           TARN_STATUS_OK) {
+    }
+    operations->event_destroy(state, event);
+}
+
+static void use(struct worker *worker, struct block *block, unsigned stream)
+{
+    struct program *program = worker->program;
+    if (!(block->users >> stream & 1)) {
+        for (unsigned other = 0; other < STREAMS; other++) {
+            if (block->users >> other & 1) order(program, stream, other);
+        }
+        block->users |= (uint32_t)1 << stream;
+    }
+    order_checker_use(program->checker, program->streams[stream], block->address,
+                      block->size_bytes);
+}
+
+static struct block allocate(struct worker *worker)
+{
+    struct program *program = worker->program;
+    unsigned stream = (unsigned)random_below(&worker->random, STREAMS);
+    struct block block = { NULL, (size_t)random_size(&worker->random, 14), 0 };
+    size_t alignment = (size_t)1 << random_below(&worker->random, 14);
+    tarn_status status = tarn_pool_alloc_aligned_on(program->pool, block.size_bytes, alignment,
+                                                    program->streams[stream], &block.address);
+    if (status != TARN_STATUS_OK) {
+        EXPECT(worker, status == TARN_STATUS_OVER_LIMIT || status == TARN_STATUS_OUT_OF_MEMORY);
+        EXPECT(worker, block.address == NULL);
+        return block;
+    }
+    worker->served_count++;
+    EXPECT(worker, (uintptr_t)block.address % alignment == 0);
+    order_checker_take(program->checker, program->streams[stream], block.address, block.size_bytes);
+    block.users = (uint32_t)1 << stream;
+    use(worker, &block, stream);
+    while (random_below(&worker->random, 4) == 0)
+        use(worker, &block, (unsigned)random_below(&worker->random, STREAMS));
+    return block;
+}
+
+static void release(struct worker *worker, struct block block)
+{
+    struct program *program = worker->program;
+    tarn_stream users[STREAMS];
+    size_t user_count = 0;
+    if (!block.address) return;
+    if (random_below(&worker->random, 8) == 0)
+        use(worker, &block, (unsigned)random_below(&worker->random, STREAMS));
+    for (unsigned stream = 0; stream < STREAMS; stream++) {
+        if (block.users >> stream & 1) users[user_count++] = program->streams[stream];
+    }
+    order_checker_drop(program->checker, block.address);
+    tarn_status status;
+    if (random_below(&worker->random, 16) == 0) {
+        const tarn_backend_operations *operations = program->backend.operations;
+        for (size_t i = 0; i < user_count; i++)
+            operations->stream_synchronize(program->backend.state, users[i]);
+        status = tarn_pool_free_after(program->pool, block.address, NULL, 0);
+    } else if (user_count == 1) {
+        status = tarn_pool_free_on(program->pool, block.address, users[0]);
+    } else {
+        status = tarn_pool_free_after(program->pool, block.address, users, user_count);
+    }
+    EXPECT(worker, status == TARN_STATUS_OK);
+}
+
+/* The handle ends, and the vendor may give it to the next one. */
+static void replace_stream(struct worker *worker)
+{
+    struct program *program = worker->program;
+    const tarn_backend_operations *operations = program->backend.operations;
+    void *state = program->backend.state;
+    unsigned number = 1 + (unsigned)random_below(&worker->random, STREAMS - 1);
+    pthread_rwlock_wrlock(&program->streams_lock);
+    if (++program->replaced_count > ORDER_CHECKER_STREAMS_MAX - STREAMS) {
+        pthread_rwlock_unlock(&program->streams_lock);
+        return;
+    }
+    /* Nothing that is live may refer to it. */
+    for (size_t slot = 0; slot < SLOTS; slot++)
+        release(worker, swap(program, slot, (struct block){ NULL, 0, 0 }));
+    tarn_stream stream = program->streams[number];
+    tarn_status retired = tarn_stream_retire(stream);
+    EXPECT(worker, retired == TARN_STATUS_OK || retired == TARN_STATUS_VENDOR_ERROR);
+    EXPECT(worker, operations->stream_destroy(state, stream).status == TARN_STATUS_OK);
+    EXPECT(worker,
+           operations->stream_create(state, &program->streams[number]).status == TARN_STATUS_OK);
+    pthread_rwlock_unlock(&program->streams_lock);
+}
+
+static void look_around(struct worker *worker)
+{
+    struct program *program = worker->program;
+    tarn_stats stats = TARN_STATS_INIT;
+    EXPECT(worker, tarn_pool_stats(program->pool, &stats) == TARN_STATUS_OK);
+    EXPECT(worker, stats.pending_bytes <= stats.free_bytes);
+    EXPECT(worker, stats.used_bytes + stats.free_bytes <= stats.footprint_bytes);
+    EXPECT(worker, tarn_pool_check(program->pool) == TARN_STATUS_OK);
+    if (random_below(&worker->random, 4) == 0)
+        EXPECT(worker, tarn_pool_trim(program->pool, 0, NULL) == TARN_STATUS_OK);
+}
+
+static void *work(void *argument)
+{
+    struct worker *worker = argument;
+    struct program *program = worker->program;
+    for (size_t step = 0; step < program->steps && !worker->failure; step++) {
+        pthread_rwlock_rdlock(&program->streams_lock);
+        struct block block = { NULL, 0, 0 };
+        if (random_below(&worker->random, 3) != 0) block = allocate(worker);
+        size_t slot = (size_t)random_below(&worker->random, SLOTS);
+        release(worker, swap(program, slot, block));
+        if (step % 64 == 0) look_around(worker);
+        pthread_rwlock_unlock(&program->streams_lock);
+        if (random_below(&worker->random, 2000) == 0) replace_stream(worker);
+    }
+    return NULL;
+}
+
+/* --- the run ------------------------------------------------------------------------------------- */
+
+static void set_up(struct program *program, struct order_checker_options options)
+{
+    tarn_pool_options pool_options = TARN_POOL_OPTIONS_INIT;
+    if (tarn_host_backend_open(NULL, &options.inner) != TARN_STATUS_OK) abort();
+    program->checker = order_checker_create(&options);
+    if (!program->checker) abort();
+    program->backend = order_checker_backend(program->checker);
+    pool_options.backend = &program->backend;
+    pool_options.initial_bytes = POOL_BYTES / 4;
+    pool_options.growth_factor = 1.0;
+    pool_options.limit_bytes = POOL_BYTES;
+    if (tarn_pool_create(&pool_options, &program->pool) != TARN_STATUS_OK) abort();
+    pthread_rwlock_init(&program->streams_lock, NULL);
+    pthread_mutex_init(&program->slots_lock, NULL);
+    for (unsigned i = 1; i < STREAMS; i++) {
+        if (program->backend.operations->stream_create(program->backend.state, &program->streams[i])
+                .status != TARN_STATUS_OK)
+            abort();
+    }
+}
+
+static bool run(uint64_t seed, size_t steps, unsigned thread_count, bool expects_faults)
+{
+    struct program *program = calloc(1, sizeof *program);
+    struct worker workers[THREADS] = { 0 };
+    pthread_t threads[THREADS];
+    struct order_checker_options options = {
+        .seed = seed,
+        .late_permille = seed % 3 == 0 ? 900 : 100,
+        .fail_permille = seed % 2 == 0 ? 20 : 0,
+    };
+    if (!program) abort();
+    program->seed = seed;
+    program->steps = steps;
+    set_up(program, options);
+    for (unsigned i = 0; i < thread_count; i++) {
+        workers[i].program = program;
+        workers[i].number = i;
+        workers[i].random = random_init(seed * 16 + i);
+        if (pthread_create(&threads[i], NULL, work, &workers[i]) != 0) abort();
+    }
+    size_t served_count = 0;
+    const char *failure = NULL;
+    int failure_line = 0;
+    for (unsigned i = 0; i < thread_count; i++) {
+        pthread_join(threads[i], NULL);
+        served_count += workers[i].served_count;
+        if (!workers[i].failure) continue;
+        failure = workers[i].failure;
+        failure_line = workers[i].failure_line;
+    }
+    for (size_t slot = 0; slot < SLOTS; slot++)
+        release(&workers[0], swap(program, slot, (struct block){ NULL, 0, 0 }));
+    if (tarn_pool_check(program->pool) != TARN_STATUS_OK) failure = tarn_last_error().message;
+    if (tarn_pool_destroy(program->pool) != TARN_STATUS_OK) failure = tarn_last_error().message;
+    size_t fault_count = order_checker_fault_count(program->checker);
+    struct order_checker_counts counts = order_checker_counts(program->checker);
+    printf(
+        "seed %llu, %u threads: %zu served, %llu records, %llu waits, %llu queries, %llu made to "
+        "fail, %zu faults\n",
+        (unsigned long long)seed, thread_count, served_count, (unsigned long long)counts.records,
+        (unsigned long long)counts.waits, (unsigned long long)counts.queries,
+        (unsigned long long)counts.faked_failures, fault_count);
+    if (failure) printf("    %s (line %d)\n", failure, failure_line);
+    if (fault_count > 0) printf("    %s\n", order_checker_first_fault(program->checker));
+    for (unsigned i = 1; i < STREAMS; i++)
+        program->backend.operations->stream_destroy(program->backend.state, program->streams[i]);
+    tarn_backend_close(&program->backend);
+    free(program);
+    if (expects_faults) return fault_count > 0;
+    return fault_count == 0 && !failure && served_count > 0;
+}
+
+int main(int argc, char **argv)
+{
+    size_t steps = 20000;
+    bool expects_faults = false;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--expect-faults") == 0) expects_faults = true;
+        if (strcmp(argv[i], "--steps") == 0 && i + 1 < argc)
+            steps = (size_t)strtoull(argv[++i], NULL, 10);
+    }
+    uint64_t seed = random_seed(20261121);
+    bool is_good = !expects_faults;
+    for (uint64_t i = 0; i < 6; i++) {
+        bool went_well = run(seed + i, steps, i < 3 ? 1 : THREADS, expects_faults);
+        /* A planted bug need not show in the first run. */
+        is_good = expects_faults ? went_well : is_good && went_well;
+        if (expects_faults && went_well) break;
+    }
+    return is_good ? 0 : 1;
+}
