@@ -31,7 +31,7 @@ CORE_LAYERS = [
     {"static_pool", "growth", "stream_table", "thread_cache"},
     {"static_pool_list"},
     {"pool_struct"},
-    {"pool_backing", "stream_reuse"},
+    {"pool_backing", "stream_reuse", "capture"},
     {"pool", "pool_query"},
     {"pool_registry"},
     {"dump", "trace", "environment"},

@@ -78,7 +78,7 @@ extern "C" {
 
 #define TARN_CHUNK_BYTES_DEFAULT   1024
 #define TARN_CHUNK_BYTES_MIN       256
-#define TARN_CHUNK_BYTES_MAX       ((size_t)64 << 20)
+#define TARN_CHUNK_BYTES_MAX       ((size_t)32 << 20)
 #define TARN_INITIAL_BYTES_DEFAULT ((size_t)64 << 20)
 #define TARN_GROWTH_FACTOR_DEFAULT 2.0
 
@@ -251,6 +251,56 @@ TARN_API tarn_status tarn_pool_free_after(tarn_pool *pool, void *address,
  * Cost: at most one record for each pool.
  */
 TARN_API tarn_status tarn_stream_retire(tarn_stream stream);
+
+/* ------------------------------------------------------------------------- captured streams ---- */
+
+/*
+ * A stream that is captured into a graph (cudaStreamBeginCapture, hipStreamBeginCapture) runs nothing: its
+ * work runs later, each time that the graph is launched, with the addresses that it was captured with.
+ * So what is allocated on the stream meanwhile must be nobody else's for as long as there is the graph:
+ *
+ *     tarn_capture capture = 0;
+ *     tarn_capture_begin(pool, s, &capture);
+ *     cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal);
+ *     ...                        allocate and free on s, launch kernels
+ *     cudaStreamEndCapture(s, &graph);
+ *     tarn_capture_end(pool, capture);
+ *     ...                        instantiate the graph and launch it, again and again
+ *     cudaGraphExecDestroy(executable);
+ *     tarn_capture_release(pool, capture, &launched_on, 1);
+ *
+ * Between begin and end the pool gives the stream memory that waits for nothing, or grows; what is freed
+ * there serves the same stream in the same capture again. From end to release it stays the capture's, free
+ * or live. While any stream of a pool is being captured the pool asks no events, lets no stream wait for
+ * another, and gives nothing back to the vendor, all of which would spoil the capture.
+ * A capture is known by its number, which no other capture of the process has; 0 is none.
+ */
+typedef uint64_t tarn_capture;
+
+/*
+ * Begins to serve the stream out of memory of its own, before the vendor's call that begins the
+ * capture. What was freed before and is done with can serve it; so it is well to wait for the device first. With *capture 0 it is a new capture, and its number is written; else one more stream of the same
+ * capture, or one more graph in the same memory: for graphs that never run at the same time.
+ * Errors: INVALID_POOL; INVALID_ARGUMENT (capture is NULL, a number that is none or has been released, or
+ * the stream is being captured already); OUT_OF_HOST_MEMORY (also when the pool knows 30 streams and
+ * captures).
+ */
+TARN_API tarn_status tarn_capture_begin(tarn_pool *pool, tarn_stream stream, tarn_capture *capture);
+
+/* Ends it, after the vendor's call, for all streams of the capture. Its memory stays its own. Errors:
+ * INVALID_POOL; INVALID_ARGUMENT (the capture is not under way). */
+TARN_API tarn_status tarn_capture_end(tarn_pool *pool, tarn_capture capture);
+
+/*
+ * The graph, or the graphs, will not be launched any more: their memory is everybody's again, once the
+ * streams on which they were launched last have done their work. With no streams the caller has waited.
+ * What is still live stays so.
+ * Errors: INVALID_POOL; INVALID_ARGUMENT (the capture is still under way, is none, or has been released;
+ * streams is NULL and stream_count not 0; a stream of another device); those of introducing a stream.
+ * Cost: O(regions of the pool).
+ */
+TARN_API tarn_status tarn_capture_release(tarn_pool *pool, tarn_capture capture,
+                                          const tarn_stream *streams, size_t stream_count);
 
 /* ----------------------------------------------------------------------------------- trim ------ */
 

@@ -6,6 +6,7 @@
 #include "../base/arith.h"
 #include "../base/error.h"
 
+#include "capture.h"
 #include "dump.h"
 #include "pool.h"
 #include "pool_registry.h"
@@ -257,6 +258,36 @@ tarn_status tarn_stream_retire(tarn_stream stream)
         tarn_status retired = tn_pool_retire_stream(pool, stream);
         if (retired != TARN_STATUS_OK) status = retired;
     }
+    return status;
+}
+
+tarn_status tarn_capture_begin(tarn_pool *pool, tarn_stream stream, tarn_capture *capture)
+{
+    if (!tn_pool_is_open(pool)) return fail_for_pool(pool);
+    if (!capture) return fail_for_null("capture");
+    tn_mutex_lock(&pool->growth_lock);
+    tarn_status status = tn_capture_begin(pool, stream, capture);
+    tn_mutex_unlock(&pool->growth_lock);
+    return status;
+}
+
+tarn_status tarn_capture_end(tarn_pool *pool, tarn_capture capture)
+{
+    if (!tn_pool_is_open(pool)) return fail_for_pool(pool);
+    tn_mutex_lock(&pool->growth_lock);
+    tarn_status status = tn_capture_end(pool, capture);
+    tn_mutex_unlock(&pool->growth_lock);
+    return status;
+}
+
+tarn_status tarn_capture_release(tarn_pool *pool, tarn_capture capture, const tarn_stream *streams,
+                                 size_t stream_count)
+{
+    if (!tn_pool_is_open(pool)) return fail_for_pool(pool);
+    if (!streams && stream_count > 0) return fail_for_null("streams");
+    tn_mutex_lock(&pool->growth_lock);
+    tarn_status status = tn_capture_release(pool, capture, streams, stream_count);
+    tn_mutex_unlock(&pool->growth_lock);
     return status;
 }
 

@@ -134,7 +134,7 @@ static tarn_status read_chunk(size_t *chunk_bytes)
         *chunk_bytes <= TARN_CHUNK_BYTES_MAX) {
         return TARN_STATUS_OK;
     }
-    return fail_for("TARN_CHUNK", value_of("TARN_CHUNK"), "a power of two from 256 to 64M");
+    return fail_for("TARN_CHUNK", value_of("TARN_CHUNK"), "a power of two from 256 to 32M");
 }
 
 tarn_status tn_environment_read(struct tn_environment *environment_out)

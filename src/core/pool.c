@@ -220,14 +220,18 @@ TN_HOT struct fit find_fit(const struct tarn_pool *pool, const struct tn_request
         fit.lead = 0;
     }
     if (TN_LIKELY(fit.region != TN_REGION_NONE || stream == TN_STREAM_NONE)) return fit;
+    if (tn_pool_is_captured(pool, stream)) return fit;
     return find_fit_slowly(pool, request, &reach, TN_FREE_SETS_ALL & ~own_sets);
 }
 
 /* Makes the chunks live. Room is reserved. Under `lock`. */
-TN_HOT void *carve(struct tarn_pool *pool, const struct tn_request *request, struct fit fit)
+TN_HOT void *carve(struct tarn_pool *pool, const struct tn_request *request, uint32_t stream,
+                   struct fit fit)
 {
     uint32_t region = tn_region_index_carve(&pool->index, fit.region, fit.lead,
                                             request->chunk_count, request->slack_bytes);
+    if (TN_UNLIKELY(tn_pool_is_captured(pool, stream)))
+        tn_region_set_owner(&pool->index.regions[region], stream + 1);
     tn_stats_count_alloc(&pool->stats, request->size_bytes,
                          (size_t)request->chunk_count << pool->chunk_log2);
     const struct tn_static_pool *static_pool = static_pool_of_region(pool, region);
@@ -244,7 +248,7 @@ TN_HOT enum serve_result serve(struct tarn_pool *pool, const struct tn_request *
     struct fit fit = find_fit(pool, request, stream);
     if (TN_UNLIKELY(fit.region == TN_REGION_NONE)) return NOTHING_FITS;
     if (TN_UNLIKELY(!tn_region_index_reserve(&pool->index))) return NO_HOST_MEMORY;
-    *address_out = carve(pool, request, fit);
+    *address_out = carve(pool, request, stream, fit);
     return SERVED;
 }
 
@@ -267,14 +271,14 @@ static TN_COLD enum serve_result serve_again(struct tarn_pool *pool,
 /* --- reuse of what other streams freed ----------------------------------------------------------- */
 
 /* Makes one region of free ones that touch and only together hold the request. Under `lock`. */
-static bool unite_for(struct tarn_pool *pool, const struct tn_request *request)
+static bool unite_for(struct tarn_pool *pool, const struct tn_request *request, uint32_t reachable)
 {
     struct tn_region_run best = { TN_REGION_NONE, 0, UINT32_MAX };
     uint64_t wanted = request->chunk_count + (request->alignment_bytes >> pool->chunk_log2);
     if (wanted > TN_CHUNK_COUNT_MAX) return false;
     for (uint32_t i = 0; i < pool->list.count; i++) {
         struct tn_region_run run = tn_region_index_find_run(
-            &pool->index, pool->list.by_chunk[i].static_pool->head, (uint32_t)wanted);
+            &pool->index, pool->list.by_chunk[i].static_pool->head, (uint32_t)wanted, reachable);
         if (run.first != TN_REGION_NONE && run.chunk_count < best.chunk_count) best = run;
     }
     if (best.first == TN_REGION_NONE) return false;
@@ -288,7 +292,7 @@ static struct fit find_awaited_fit(struct tarn_pool *pool, const struct tn_reque
 {
     const struct reach reach = { stream, tn_stream_table_reachable(pool->streams) };
     struct fit fit = find_fit_slowly(pool, request, &reach, TN_FREE_SETS_ALL);
-    if (fit.region != TN_REGION_NONE || !unite_for(pool, request)) return fit;
+    if (fit.region != TN_REGION_NONE || !unite_for(pool, request, reach.awaited)) return fit;
     return find_fit_slowly(pool, request, &reach, TN_FREE_SETS_ALL);
 }
 
@@ -307,7 +311,7 @@ static enum serve_result take_awaited(struct tarn_pool *pool, const struct tn_re
     }
     if (served == SERVED) {
         *dependency_out = tn_region_dependency(&pool->index.regions[fit.region]);
-        *address_out = carve(pool, request, fit);
+        *address_out = carve(pool, request, stream, fit);
     }
     tn_mutex_unlock(&pool->lock);
     return served;
@@ -337,7 +341,7 @@ static enum serve_result serve_from_others(struct tarn_pool *pool, const struct 
 {
     void *address;
     struct tn_dependency dependency;
-    if (!pool->streams) return NOTHING_FITS;
+    if (!pool->streams || tn_pool_is_capturing(pool)) return NOTHING_FITS;
     enum serve_result served = NOTHING_FITS;
     if (tn_stream_reuse_poll(pool)) served = serve_again(pool, request, address_out);
     if (served != NOTHING_FITS) return served;
@@ -383,23 +387,6 @@ static tarn_status fail_for_host_memory(const struct tn_request *request)
                    request->size_bytes);
 }
 
-static tarn_status fail_for_stream(const struct tarn_pool *pool, tarn_stream stream,
-                                   tarn_backend_result result)
-{
-    const char *backend = pool->backend.operations->name;
-    if (result.status == TARN_STATUS_INVALID_ARGUMENT) {
-        return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
-                              "%p is no stream of the %s backend's device", stream, backend);
-    }
-    if (result.status == TARN_STATUS_OUT_OF_HOST_MEMORY) {
-        return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
-                              "no room for one more stream beside the %d at most that a pool knows",
-                              TN_STREAM_COUNT_MAX);
-    }
-    return tn_fail_vendor(TARN_STATUS_VENDOR_ERROR, result.vendor_code, result.vendor_name,
-                          "the %s backend failed to look at stream %p", backend, stream);
-}
-
 /* Under growth_lock. */
 static tarn_status grow_and_serve(struct tarn_pool *pool, const struct tn_request *request,
                                   void **address_out)
@@ -408,7 +395,8 @@ static tarn_status grow_and_serve(struct tarn_pool *pool, const struct tn_reques
     enum serve_result served = serve_again(pool, request, address_out);
     if (served == UNKNOWN_STREAM) {
         tarn_backend_result result = tn_stream_reuse_introduce(pool, request->stream);
-        if (result.status != TARN_STATUS_OK) return fail_for_stream(pool, request->stream, result);
+        if (result.status != TARN_STATUS_OK)
+            return tn_stream_reuse_fail(pool, request->stream, result);
         served = serve_again(pool, request, address_out);
     }
     if (served == NOTHING_FITS) served = serve_from_others(pool, request, address_out);
@@ -559,7 +547,7 @@ static TN_COLD tarn_status free_slowly(struct tarn_pool *pool, uintptr_t address
     if (result.status == TARN_STATUS_OK)
         freed = lock_and_free(pool, address, streams, stream_count);
     tn_mutex_unlock(&pool->growth_lock);
-    if (result.status != TARN_STATUS_OK) return fail_for_stream(pool, streams[0], result);
+    if (result.status != TARN_STATUS_OK) return tn_stream_reuse_fail(pool, streams[0], result);
     return freed == FREED ? TARN_STATUS_OK : TARN_STATUS_NOT_LIVE;
 }
 
@@ -581,7 +569,8 @@ tarn_status tn_pool_retire_stream(struct tarn_pool *pool, tarn_stream stream)
     tn_mutex_lock(&pool->growth_lock);
     tarn_backend_result result = tn_stream_reuse_retire(pool, stream);
     tn_mutex_unlock(&pool->growth_lock);
-    return result.status == TARN_STATUS_OK ? TARN_STATUS_OK : fail_for_stream(pool, stream, result);
+    return result.status == TARN_STATUS_OK ? TARN_STATUS_OK
+                                           : tn_stream_reuse_fail(pool, stream, result);
 }
 
 void tn_pool_count_empty_alloc(struct tarn_pool *pool)

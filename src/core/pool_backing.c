@@ -5,6 +5,8 @@
 #include "../base/arith.h"
 #include "../base/error.h"
 
+#include "stream_reuse.h"
+
 /* --- how much -------------------------------------------------------------------------------------- */
 
 /* How many bytes of backing hold the request, if they are aligned as well as it and a chunk need. */
@@ -173,6 +175,12 @@ tarn_backend_result tn_pool_acquire_backing(struct tarn_pool *pool,
 
 /* --- giving back -------------------------------------------------------------------------------- */
 
+/* What waits for these cannot be given back: a graph uses it. Under `lock`. */
+static uint32_t held_streams(const struct tarn_pool *pool)
+{
+    return pool->streams ? tn_stream_table_private(pool->streams) : 0;
+}
+
 /* Takes out a static pool that is wholly free. Under both locks. */
 static void remove_static_pool(struct tarn_pool *pool, const struct tn_static_pool *removed)
 {
@@ -191,7 +199,8 @@ static struct tn_static_pool *detach_free_static_pool(struct tarn_pool *pool, si
         struct tn_static_pool *candidate = pool->list.by_chunk[i].static_pool;
         if (pool->stats.footprint_bytes - candidate->backing_bytes < keep_bytes) continue;
         if (newest && candidate->id < newest->id) continue;
-        if (tn_region_index_span_is_free(&pool->index, candidate->head)) newest = candidate;
+        if (tn_region_index_span_is_free(&pool->index, candidate->head, held_streams(pool)))
+            newest = candidate;
     }
     if (newest) remove_static_pool(pool, newest);
     tn_mutex_unlock(&pool->lock);
@@ -202,6 +211,8 @@ static struct tn_static_pool *detach_free_static_pool(struct tarn_pool *pool, si
 struct tn_giving_back tn_pool_release_free(struct tarn_pool *pool, size_t keep_bytes)
 {
     struct tn_giving_back given = { 0, 0, TARN_BACKEND_RESULT_OK };
+    /* Giving back waits for the device, which would spoil the capture. */
+    if (tn_pool_is_capturing(pool)) return given;
     struct tn_static_pool *detached;
     while ((detached = detach_free_static_pool(pool, keep_bytes)) != NULL) {
         struct tn_backing backing = { detached->backing, detached->backing_bytes };
@@ -224,7 +235,8 @@ static size_t wholly_free_bytes(struct tarn_pool *pool)
     tn_mutex_lock(&pool->lock);
     for (uint32_t i = 0; i < pool->list.count; i++) {
         const struct tn_static_pool *held = pool->list.by_chunk[i].static_pool;
-        if (tn_region_index_span_is_free(&pool->index, held->head)) bytes += held->backing_bytes;
+        if (tn_region_index_span_is_free(&pool->index, held->head, held_streams(pool)))
+            bytes += held->backing_bytes;
     }
     tn_mutex_unlock(&pool->lock);
     return bytes;

@@ -46,19 +46,36 @@ struct tn_region {
     uint32_t next;
     /* live: next in its bucket of the live map; unused: next unused; free: its dependency's time */
     uint32_t link;
-    /* live: bytes of its chunks that were not asked for; free: its dependency's streams */
+    /* live: bytes of its chunks that were not asked for, and above them whose it is; free: its
+     * dependency's streams */
     uint32_t extra : 30;
     uint32_t state : 2;
 };
 
 _Static_assert(sizeof(struct tn_region) == 24, "a region's record is 24 bytes");
 
+#define TN_REGION_SLACK_BITS 25
+
 _Static_assert(TN_STREAM_COUNT_MAX <= 30, "a bit for each stream fits into `extra`");
+_Static_assert(TN_STREAM_COUNT_MAX < 1 << (30 - TN_REGION_SLACK_BITS), "and so does an owner");
 
 static inline uint32_t tn_region_slack_bytes(const struct tn_region *region)
 {
     TN_ASSERT(region->state == TN_REGION_STATE_LIVE);
-    return region->extra;
+    return region->extra & (((uint32_t)1 << TN_REGION_SLACK_BITS) - 1);
+}
+
+/* The number of the stream whose private memory it is, and that of no other, plus 1; 0: nobody's. */
+static inline uint32_t tn_region_owner(const struct tn_region *region)
+{
+    TN_ASSERT(region->state == TN_REGION_STATE_LIVE);
+    return region->extra >> TN_REGION_SLACK_BITS;
+}
+
+static inline void tn_region_set_owner(struct tn_region *region, uint32_t owner)
+{
+    region->extra =
+        (tn_region_slack_bytes(region) | owner << TN_REGION_SLACK_BITS) & (((uint32_t)1 << 30) - 1);
 }
 
 static inline struct tn_dependency tn_region_dependency(const struct tn_region *region)
@@ -86,7 +103,8 @@ static inline void tn_region_mark_live(struct tn_region *region, uint32_t slack_
 {
     TN_ASSERT(region->state == TN_REGION_STATE_FREE || region->state == TN_REGION_STATE_UNUSED);
     region->state = TN_REGION_STATE_LIVE;
-    region->extra = slack_bytes & (((uint32_t)1 << 30) - 1);
+    TN_ASSERT(slack_bytes >> TN_REGION_SLACK_BITS == 0);
+    region->extra = slack_bytes & (((uint32_t)1 << TN_REGION_SLACK_BITS) - 1);
 }
 
 static inline uint32_t tn_region_end_chunk(const struct tn_region *region)

@@ -204,17 +204,23 @@ uint32_t tn_region_index_add_span(struct tn_region_index *index, uint32_t first_
     return head;
 }
 
-bool tn_region_index_span_is_free(const struct tn_region_index *index, uint32_t head)
+static bool is_free_without(const struct tn_region *region, uint32_t held)
+{
+    return region->state == TN_REGION_STATE_FREE &&
+           (tn_region_dependency(region).streams & held) == 0;
+}
+
+bool tn_region_index_span_is_free(const struct tn_region_index *index, uint32_t head, uint32_t held)
 {
     uint32_t region = index->regions[head].next;
-    while (index->regions[region].state == TN_REGION_STATE_FREE)
+    while (is_free_without(&index->regions[region], held))
         region = index->regions[region].next;
     return region == head;
 }
 
 void tn_region_index_remove_span(struct tn_region_index *index, uint32_t head)
 {
-    TN_ASSERT(tn_region_index_span_is_free(index, head));
+    TN_ASSERT(tn_region_index_span_is_free(index, head, 0));
     uint32_t region = index->regions[head].next;
     while (region != head) {
         const struct tn_region *r = &index->regions[region];
@@ -374,6 +380,8 @@ bool tn_region_index_free(struct tn_region_index *index, uint32_t first_chunk,
     if (region == TN_REGION_NONE) return false;
     struct tn_region *r = &index->regions[region];
     *freed_out = (struct tn_freed){ r->chunk_count, tn_region_slack_bytes(r) };
+    uint32_t owner = tn_region_owner(r);
+    if (TN_UNLIKELY(owner != 0)) dependency.streams = (uint32_t)1 << (owner - 1);
     tn_region_mark_free(r, dependency);
     coalesce(index, region);
     return true;
@@ -417,6 +425,37 @@ void tn_region_index_complete(struct tn_region_index *index, uint32_t streams, u
         complete_in_set(index, TN_FREE_SET_SHARED, streams, time);
 }
 
+/* Regions that wait for the stream in the set wait for the dependency in its place. */
+static void replace_in_set(struct tn_region_index *index, unsigned set, uint32_t stream_bit,
+                           struct tn_dependency dependency)
+{
+    uint32_t region = tn_size_set_find(&index->by_size[set], 1);
+    while (region != TN_REGION_NONE) {
+        const struct tn_region old = index->regions[region];
+        struct tn_dependency changed = tn_region_dependency(&old);
+        if (changed.streams & stream_bit) {
+            changed.streams &= ~stream_bit;
+            if (changed.streams == 0) changed = TN_DEPENDENCY_NONE;
+            changed = tn_dependency_unite(changed, dependency);
+            tn_region_index_change_dependency(index, region, changed);
+        }
+        region = tn_size_set_find_after(&index->by_size[set], old.chunk_count, old.first_chunk);
+    }
+}
+
+void tn_region_index_disown(struct tn_region_index *index, unsigned stream,
+                            struct tn_dependency dependency)
+{
+    uint32_t stream_bit = (uint32_t)1 << stream;
+    for (uint32_t region = 0; region < index->fresh; region++) {
+        struct tn_region *r = &index->regions[region];
+        if (r->state == TN_REGION_STATE_LIVE && tn_region_owner(r) == stream + 1)
+            tn_region_set_owner(r, 0);
+    }
+    replace_in_set(index, tn_free_set_of_stream(stream), stream_bit, dependency);
+    replace_in_set(index, TN_FREE_SET_SHARED, stream_bit, dependency);
+}
+
 void tn_region_index_begin_anew(struct tn_region_index *index)
 {
     for (uint32_t region = 0; region < index->fresh; region++) {
@@ -429,13 +468,13 @@ void tn_region_index_begin_anew(struct tn_region_index *index)
 /* --- runs ----------------------------------------------------------------------------------- */
 
 struct tn_region_run tn_region_index_find_run(const struct tn_region_index *index, uint32_t head,
-                                              uint32_t chunk_count)
+                                              uint32_t chunk_count, uint32_t reachable)
 {
     struct tn_region_run best = { TN_REGION_NONE, 0, UINT32_MAX }, run = { TN_REGION_NONE, 0, 0 };
     for (uint32_t region = index->regions[head].next; region != head;
          region = index->regions[region].next) {
         const struct tn_region *r = &index->regions[region];
-        if (r->state != TN_REGION_STATE_FREE) {
+        if (!is_free_without(r, ~reachable)) {
             run = (struct tn_region_run){ TN_REGION_NONE, 0, 0 };
             continue;
         }

@@ -69,8 +69,10 @@ bool tn_region_index_reserve_span(struct tn_region_index *index, uint32_t first_
 uint32_t tn_region_index_add_span(struct tn_region_index *index, uint32_t first_chunk,
                                   uint32_t chunk_count);
 
-/* Whether nothing in the span is live. Cost: O(regions of the span) at worst. */
-bool tn_region_index_span_is_free(const struct tn_region_index *index, uint32_t head);
+/* Whether nothing in the span is live, or waits for one of `held` streams, a bit each. Cost: O(regions
+ * of the span) at worst. */
+bool tn_region_index_span_is_free(const struct tn_region_index *index, uint32_t head,
+                                  uint32_t held);
 
 /* Forgets a span in which nothing is live. */
 void tn_region_index_remove_span(struct tn_region_index *index, uint32_t head);
@@ -127,8 +129,8 @@ struct tn_freed {
 };
 
 /* Frees the live region that starts at first_chunk and coalesces it with those free neighbours that
- * depend on the same streams, whose sets must be there. False, and nothing has changed: none starts
- * there. */
+ * depend on the same streams, whose sets must be there. What somebody owns waits for its owner,
+ * whatever the dependency. False, and nothing has changed: none starts there. */
 bool tn_region_index_free(struct tn_region_index *index, uint32_t first_chunk,
                           struct tn_dependency dependency, struct tn_freed *freed_out);
 
@@ -141,6 +143,11 @@ void tn_region_index_change_dependency(struct tn_region_index *index, uint32_t r
  * several). */
 void tn_region_index_complete(struct tn_region_index *index, uint32_t streams, uint32_t time);
 
+/* Nobody owns what `stream` owned, and what waits for it waits for `dependency` in its place. Cost:
+ * O(regions). */
+void tn_region_index_disown(struct tn_region_index *index, unsigned stream,
+                            struct tn_dependency dependency);
+
 /* All that depends on something does so since time 0. Cost: O(regions). */
 void tn_region_index_begin_anew(struct tn_region_index *index);
 
@@ -151,10 +158,10 @@ struct tn_region_run {
     uint32_t chunk_count; /* of all of them together */
 };
 
-/* The smallest run in a span that has chunk_count chunks or more, among equals the first. Cost:
- * O(regions of the span). */
+/* The smallest run in a span that has chunk_count chunks or more and waits for `reachable` streams alone,
+ * a bit each; among equals the first. Cost: O(regions of the span). */
 struct tn_region_run tn_region_index_find_run(const struct tn_region_index *index, uint32_t head,
-                                              uint32_t chunk_count);
+                                              uint32_t chunk_count, uint32_t reachable);
 
 /* Makes one free region of a run, which waits for whatever one of them waited for. */
 void tn_region_index_unite_run(struct tn_region_index *index, const struct tn_region_run *run);

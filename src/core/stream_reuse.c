@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "../base/error.h"
 #include "../base/host_memory.h"
 
 static tarn_backend_result fail(tarn_status status)
@@ -146,11 +147,33 @@ static bool poll_stream(struct tarn_pool *pool, uint32_t stream)
 bool tn_stream_reuse_poll(struct tarn_pool *pool)
 {
     bool has_completed = false;
-    if (!pool->streams) return false;
+    if (!pool->streams || tn_pool_is_capturing(pool)) return false;
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         if (poll_stream(pool, i)) has_completed = true;
     }
     return has_completed;
+}
+
+/* Whether a free region may depend on the stream. Under `lock`. */
+static bool is_depended_on(const struct tarn_pool *pool, uint32_t stream)
+{
+    return pool->index.by_size[tn_free_set_of_stream(stream)].region_count > 0 ||
+           pool->index.by_size[TN_FREE_SET_SHARED].region_count > 0;
+}
+
+void tn_stream_reuse_settle(struct tarn_pool *pool)
+{
+    if (!pool->streams || tn_pool_is_capturing(pool) || !has_events(pool)) return;
+    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
+        struct tn_stream_entry *entry = &pool->streams->streams[i];
+        if (entry->state != TN_STREAM_STATE_KNOWN) continue;
+        tn_mutex_lock(&pool->lock);
+        bool has_to_record = is_depended_on(pool, i);
+        tn_mutex_unlock(&pool->lock);
+        /* What cannot be recorded stays as it is. */
+        if (has_to_record) (void)record(pool, entry);
+    }
+    tn_stream_reuse_poll(pool);
 }
 
 /* --- ordering --------------------------------------------------------------------------------- */
@@ -260,14 +283,46 @@ tarn_backend_result tn_stream_reuse_introduce(struct tarn_pool *pool, tarn_strea
     return is_introduced ? OK : fail(TARN_STATUS_OUT_OF_HOST_MEMORY);
 }
 
-/* --- retiring --------------------------------------------------------------------------------- */
-
-/* Whether a free region may depend on the stream. Under `lock`. */
-static bool is_depended_on(const struct tarn_pool *pool, uint32_t stream)
+tarn_status tn_stream_reuse_fail(const struct tarn_pool *pool, tarn_stream stream,
+                                 tarn_backend_result result)
 {
-    return pool->index.by_size[tn_free_set_of_stream(stream)].region_count > 0 ||
-           pool->index.by_size[TN_FREE_SET_SHARED].region_count > 0;
+    const char *backend = pool->backend.operations->name;
+    if (result.status == TARN_STATUS_INVALID_ARGUMENT) {
+        return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
+                              "%p is no stream of the %s backend's device", stream, backend);
+    }
+    if (result.status == TARN_STATUS_OUT_OF_HOST_MEMORY) {
+        return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
+                              "no room for one more stream beside the %d at most that a pool knows",
+                              TN_STREAM_COUNT_MAX);
+    }
+    if (result.status == TARN_STATUS_NOT_READY)
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "stream %p is being captured", stream);
+    return tn_fail_vendor(TARN_STATUS_VENDOR_ERROR, result.vendor_code, result.vendor_name,
+                          "the %s backend failed to look at stream %p", backend, stream);
 }
+
+tarn_status tn_stream_reuse_know(struct tarn_pool *pool, tarn_stream stream)
+{
+    uint32_t number;
+    tn_mutex_lock(&pool->lock);
+    bool is_known = tn_pool_find_stream(pool, stream, &number);
+    tn_mutex_unlock(&pool->lock);
+    if (is_known) return TARN_STATUS_OK;
+    tarn_backend_result result = tn_stream_reuse_introduce(pool, stream);
+    return result.status == TARN_STATUS_OK ? TARN_STATUS_OK
+                                           : tn_stream_reuse_fail(pool, stream, result);
+}
+
+bool tn_stream_reuse_divide(struct tarn_pool *pool)
+{
+    tn_mutex_lock(&pool->lock);
+    bool is_divided = pool->streams || divide(pool);
+    tn_mutex_unlock(&pool->lock);
+    return is_divided;
+}
+
+/* --- retiring --------------------------------------------------------------------------------- */
 
 tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream handle)
 {
@@ -276,6 +331,7 @@ tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream h
     bool is_known = tn_pool_find_stream(pool, handle, &stream);
     tn_mutex_unlock(&pool->lock);
     if (!is_known) return OK;
+    if (tn_pool_is_captured(pool, stream)) return fail(TARN_STATUS_NOT_READY);
     if (stream == TN_STREAM_NONE) {
         /* The only stream: dividing tells what was freed on it from what was not. */
         tn_mutex_lock(&pool->lock);
@@ -299,7 +355,7 @@ tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream h
     tn_mutex_lock(&pool->lock);
     entry->state = result.status == TARN_STATUS_OK ? TN_STREAM_STATE_RETIRED : TN_STREAM_STATE_LOST;
     tn_mutex_unlock(&pool->lock);
-    poll_stream(pool, stream);
+    if (!tn_pool_is_capturing(pool)) poll_stream(pool, stream);
     return result;
 }
 

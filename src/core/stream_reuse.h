@@ -30,6 +30,20 @@ static inline bool tn_pool_find_stream(const struct tarn_pool *pool, tarn_stream
     return *stream_out != TN_STREAM_NONE;
 }
 
+/* Whether some stream of the pool is being captured: then the device must not be asked anything. Under
+ * growth_lock or `lock`. */
+static inline bool tn_pool_is_capturing(const struct tarn_pool *pool)
+{
+    return pool->streams && pool->streams->capturing_count > 0;
+}
+
+/* Whether the stream is being captured: all that it is given is its own. */
+static inline bool tn_pool_is_captured(const struct tarn_pool *pool, uint32_t stream)
+{
+    return stream != TN_STREAM_NONE &&
+           pool->streams->streams[stream].state == TN_STREAM_STATE_CAPTURING;
+}
+
 /* The free sets, a bit each, from which a stream may have anything without further ado. */
 static inline uint32_t tn_pool_own_sets(uint32_t stream)
 {
@@ -48,8 +62,22 @@ static inline struct tn_dependency tn_pool_depend(const struct tarn_pool *pool, 
  * also when there are too many streams at once; or the vendor's. */
 tarn_backend_result tn_stream_reuse_introduce(struct tarn_pool *pool, tarn_stream stream);
 
+/* Says why a stream could not be introduced or retired. */
+tarn_status tn_stream_reuse_fail(const struct tarn_pool *pool, tarn_stream stream,
+                                 tarn_backend_result result);
+
+/* Introduces the stream unless it is known. */
+tarn_status tn_stream_reuse_know(struct tarn_pool *pool, tarn_stream stream);
+
+/* Sees to it that there is a table, though there be one stream only. False: no host memory. */
+bool tn_stream_reuse_divide(struct tarn_pool *pool);
+
 /* Finds out which records have completed. True: something waits for less than before. */
 bool tn_stream_reuse_poll(struct tarn_pool *pool);
+
+/* Records on every stream that something waits for, and polls: of what was freed on streams that have
+ * come to their end nothing waits any more. */
+void tn_stream_reuse_settle(struct tarn_pool *pool);
 
 /* Makes the stream wait for what the dependency names: at most one record and one wait for each stream
  * that it has not waited for yet. */

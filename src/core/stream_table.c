@@ -11,7 +11,9 @@ uint32_t tn_stream_table_search(struct tn_stream_table *table, tarn_stream handl
 {
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         const struct tn_stream_entry *entry = &table->streams[i];
-        if (entry->state != TN_STREAM_STATE_KNOWN || entry->handle != handle) continue;
+        bool takes_part =
+            entry->state == TN_STREAM_STATE_KNOWN || entry->state == TN_STREAM_STATE_CAPTURING;
+        if (!takes_part || entry->handle != handle) continue;
         table->last_found = i;
         return i;
     }
@@ -62,15 +64,46 @@ void tn_stream_table_cover(struct tn_stream_table *table, uint32_t stream, uint3
     if (*covered_below <= time) *covered_below = time + 1;
 }
 
-uint32_t tn_stream_table_reachable(const struct tn_stream_table *table)
+static uint32_t in_states(const struct tn_stream_table *table, enum tn_stream_state one,
+                          enum tn_stream_state other)
 {
-    uint32_t reachable = 0;
+    uint32_t streams = 0;
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         enum tn_stream_state state = table->streams[i].state;
-        if (state == TN_STREAM_STATE_KNOWN || state == TN_STREAM_STATE_RETIRED)
-            reachable |= (uint32_t)1 << i;
+        if (state == one || state == other) streams |= (uint32_t)1 << i;
     }
-    return reachable;
+    return streams;
+}
+
+uint32_t tn_stream_table_reachable(const struct tn_stream_table *table)
+{
+    return in_states(table, TN_STREAM_STATE_KNOWN, TN_STREAM_STATE_RETIRED);
+}
+
+uint32_t tn_stream_table_private(const struct tn_stream_table *table)
+{
+    return in_states(table, TN_STREAM_STATE_CAPTURING, TN_STREAM_STATE_CAPTURED);
+}
+
+uint32_t tn_stream_table_find_in_state(const struct tn_stream_table *table,
+                                       enum tn_stream_state state, tarn_stream handle)
+{
+    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
+        const struct tn_stream_entry *entry = &table->streams[i];
+        if (entry->state == state && entry->handle == handle) return i;
+    }
+    return TN_STREAM_NONE;
+}
+
+uint32_t tn_stream_table_find_captured(const struct tn_stream_table *table,
+                                       enum tn_stream_state state, tarn_capture capture,
+                                       tarn_stream handle)
+{
+    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
+        const struct tn_stream_entry *entry = &table->streams[i];
+        if (entry->state == state && entry->capture == capture && entry->handle == handle) return i;
+    }
+    return TN_STREAM_NONE;
 }
 
 uint32_t tn_stream_table_advance(struct tn_stream_table *table)

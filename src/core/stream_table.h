@@ -21,7 +21,7 @@
 #define TN_STREAM_TABLE_H
 
 #include "../base/compiler.h"
-#include "tarn/backend.h"
+#include "tarn/tarn.h"
 
 #include "dependency.h"
 
@@ -40,13 +40,17 @@ struct tn_stream_record {
 enum tn_stream_state {
     TN_STREAM_STATE_UNUSED = 0,
     TN_STREAM_STATE_KNOWN,
-    TN_STREAM_STATE_RETIRED, /* the handle has ended; a record is under way */
-    TN_STREAM_STATE_LOST     /* the handle has ended, and nothing was recorded */
+    TN_STREAM_STATE_RETIRED,   /* the handle has ended; a record is under way */
+    TN_STREAM_STATE_LOST,      /* the handle has ended, and nothing was recorded */
+    TN_STREAM_STATE_PAUSED,    /* known, and is being captured under another number */
+    TN_STREAM_STATE_CAPTURING, /* what is allocated and freed on it is the capture's own */
+    TN_STREAM_STATE_CAPTURED   /* the same from the end of the capture on, until it is released */
 };
 
 struct tn_stream_entry {
     tarn_stream handle;
     enum tn_stream_state state;
+    tarn_capture capture; /* when it is being captured, or was */
     uint32_t covered_below[TN_STREAM_COUNT_MAX];
     struct tn_stream_record records[TN_STREAM_RECORDS_MAX]; /* the oldest first */
     unsigned record_count;
@@ -54,13 +58,14 @@ struct tn_stream_entry {
 
 struct tn_stream_table {
     uint32_t now;
-    uint32_t last_found; /* most calls ask for the same stream as the call before */
+    uint32_t capturing_count; /* streams that are being captured */
+    uint32_t last_found;      /* most calls ask for the same stream as the call before */
     struct tn_stream_entry streams[TN_STREAM_COUNT_MAX];
 };
 
 void tn_stream_table_init(struct tn_stream_table *table);
 
-/* The known stream with that handle, or TN_STREAM_NONE. */
+/* The stream with that handle that is known or being captured, or TN_STREAM_NONE. */
 uint32_t tn_stream_table_search(struct tn_stream_table *table, tarn_stream handle);
 
 static inline uint32_t tn_stream_table_find(struct tn_stream_table *table, tarn_stream handle)
@@ -96,8 +101,20 @@ uint32_t tn_stream_table_uncovered(const struct tn_stream_table *table, uint32_t
 void tn_stream_table_cover(struct tn_stream_table *table, uint32_t stream, uint32_t awaited,
                            uint32_t time);
 
-/* Streams that another can be made to wait for, a bit each: all but those that are lost. */
+/* Streams that another can be made to wait for, a bit each: those that are known or retired. */
 uint32_t tn_stream_table_reachable(const struct tn_stream_table *table);
+
+/* Numbers of captures, a bit each, whose memory is nobody else's. */
+uint32_t tn_stream_table_private(const struct tn_stream_table *table);
+
+/* The number with that state and capture, and with that handle, or TN_STREAM_NONE. */
+uint32_t tn_stream_table_find_captured(const struct tn_stream_table *table,
+                                       enum tn_stream_state state, tarn_capture capture,
+                                       tarn_stream handle);
+
+/* The stream with that handle in that state, or TN_STREAM_NONE. */
+uint32_t tn_stream_table_find_in_state(const struct tn_stream_table *table,
+                                       enum tn_stream_state state, tarn_stream handle);
 
 /* No time comes after this one: before it is reached all times begin anew. */
 #define TN_STREAM_TIME_MAX (UINT32_MAX - 1)

@@ -133,6 +133,7 @@ static tarn_backend_result checker_release(void *state, void *address, size_t si
 {
     struct order_checker *checker = state;
     pthread_mutex_lock(&checker->lock);
+    checker->counts.releases++;
     for (unsigned i = 0; i < checker->stream_count; i++)
         unite(&checker->host, &checker->streams[i].clock);
     pthread_mutex_unlock(&checker->lock);

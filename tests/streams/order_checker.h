@@ -56,7 +56,7 @@ const char *order_checker_first_fault(const struct order_checker *checker);
 
 /* Calls made so far. */
 struct order_checker_counts {
-    uint64_t records, waits, queries, faked_failures;
+    uint64_t records, waits, queries, releases, faked_failures;
 };
 struct order_checker_counts order_checker_counts(const struct order_checker *checker);
 

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* capture: begin, end, release. */
+#include "capture.h"
+
+#include "../base/error.h"
+
+#include "stream_reuse.h"
+
+static _Atomic tarn_capture last_capture;
+
+static tarn_status fail_for_capture(tarn_capture capture, const char *what)
+{
+    return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "capture %llu %s", (unsigned long long)capture,
+                   what);
+}
+
+/* Whether any number has that state and capture. */
+static bool has_any(const struct tarn_pool *pool, enum tn_stream_state state, tarn_capture capture)
+{
+    for (uint32_t i = 0; pool->streams && i < TN_STREAM_COUNT_MAX; i++) {
+        const struct tn_stream_entry *entry = &pool->streams->streams[i];
+        if (entry->state == state && entry->capture == capture) return true;
+    }
+    return false;
+}
+
+/* --- begin -------------------------------------------------------------------------------------- */
+
+/* The number that the stream had in an earlier round of the capture, or a new one; TN_STREAM_NONE: there
+ * is no room. Under `lock`. */
+static uint32_t take_number(struct tarn_pool *pool, tarn_stream handle, tarn_capture capture)
+{
+    struct tn_stream_table *table = pool->streams;
+    uint32_t number =
+        tn_stream_table_find_captured(table, TN_STREAM_STATE_CAPTURED, capture, handle);
+    if (number != TN_STREAM_NONE) return number;
+    number = tn_stream_table_find_unused(table);
+    if (number == TN_STREAM_NONE || !tn_region_index_add_stream(&pool->index, number))
+        return TN_STREAM_NONE;
+    tn_stream_table_add(table, number, handle);
+    return number;
+}
+
+/* Under `lock`. False: there is no room for one more number. */
+static bool begin(struct tarn_pool *pool, tarn_stream handle, tarn_capture capture)
+{
+    struct tn_stream_table *table = pool->streams;
+    uint32_t known = tn_stream_table_find_in_state(table, TN_STREAM_STATE_KNOWN, handle);
+    uint32_t number = take_number(pool, handle, capture);
+    if (number == TN_STREAM_NONE) return false;
+    if (known != TN_STREAM_NONE) table->streams[known].state = TN_STREAM_STATE_PAUSED;
+    table->streams[number].state = TN_STREAM_STATE_CAPTURING;
+    table->streams[number].capture = capture;
+    table->capturing_count++;
+    return true;
+}
+
+tarn_status tn_capture_begin(struct tarn_pool *pool, tarn_stream stream, tarn_capture *capture)
+{
+    if (*capture != 0 && !has_any(pool, TN_STREAM_STATE_CAPTURED, *capture) &&
+        !has_any(pool, TN_STREAM_STATE_CAPTURING, *capture)) {
+        return fail_for_capture(*capture, "is none of this pool's, or has been released");
+    }
+    tn_mutex_lock(&pool->lock);
+    uint32_t number;
+    bool is_captured =
+        tn_pool_find_stream(pool, stream, &number) && tn_pool_is_captured(pool, number);
+    tn_mutex_unlock(&pool->lock);
+    if (is_captured) {
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "stream %p is being captured already", stream);
+    }
+    tarn_capture begun = *capture ? *capture : atomic_fetch_add(&last_capture, 1) + 1;
+    bool has_begun = tn_stream_reuse_divide(pool);
+    tn_stream_reuse_settle(pool);
+    tn_mutex_lock(&pool->lock);
+    has_begun = has_begun && begin(pool, stream, begun);
+    tn_mutex_unlock(&pool->lock);
+    if (!has_begun) {
+        return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
+                       "no room for one more stream or capture beside the %d at most that a pool "
+                       "knows",
+                       TN_STREAM_COUNT_MAX);
+    }
+    *capture = begun;
+    return TARN_STATUS_OK;
+}
+
+/* --- end ---------------------------------------------------------------------------------------- */
+
+tarn_status tn_capture_end(struct tarn_pool *pool, tarn_capture capture)
+{
+    if (!has_any(pool, TN_STREAM_STATE_CAPTURING, capture))
+        return fail_for_capture(capture, "is not under way in this pool");
+    struct tn_stream_table *table = pool->streams;
+    tn_mutex_lock(&pool->lock);
+    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
+        struct tn_stream_entry *entry = &table->streams[i];
+        if (entry->state != TN_STREAM_STATE_CAPTURING || entry->capture != capture) continue;
+        entry->state = TN_STREAM_STATE_CAPTURED;
+        table->capturing_count--;
+        uint32_t paused =
+            tn_stream_table_find_in_state(table, TN_STREAM_STATE_PAUSED, entry->handle);
+        if (paused != TN_STREAM_NONE) table->streams[paused].state = TN_STREAM_STATE_KNOWN;
+    }
+    tn_mutex_unlock(&pool->lock);
+    return TARN_STATUS_OK;
+}
+
+/* --- release ------------------------------------------------------------------------------------ */
+
+/* What the streams' work up to now is, as a dependency. Under `lock`. False: one is unknown. */
+static bool depend_on_all(const struct tarn_pool *pool, const tarn_stream *streams,
+                          size_t stream_count, struct tn_dependency *dependency_out)
+{
+    struct tn_dependency dependency = TN_DEPENDENCY_NONE;
+    for (size_t i = 0; i < stream_count; i++) {
+        uint32_t stream;
+        if (!tn_pool_find_stream(pool, streams[i], &stream)) return false;
+        dependency = tn_dependency_unite(dependency, tn_pool_depend(pool, stream));
+    }
+    *dependency_out = dependency;
+    return true;
+}
+
+/* Under `lock`. */
+static void release(struct tarn_pool *pool, tarn_capture capture, struct tn_dependency dependency)
+{
+    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
+        const struct tn_stream_entry *entry = &pool->streams->streams[i];
+        if (entry->state != TN_STREAM_STATE_CAPTURED || entry->capture != capture) continue;
+        tn_region_index_disown(&pool->index, i, dependency);
+        tn_stream_table_remove(pool->streams, i);
+    }
+}
+
+tarn_status tn_capture_release(struct tarn_pool *pool, tarn_capture capture,
+                               const tarn_stream *streams, size_t stream_count)
+{
+    if (has_any(pool, TN_STREAM_STATE_CAPTURING, capture))
+        return fail_for_capture(capture, "is still under way");
+    if (!has_any(pool, TN_STREAM_STATE_CAPTURED, capture))
+        return fail_for_capture(capture, "is none of this pool's, or has been released");
+    for (size_t i = 0; i < stream_count; i++) {
+        tarn_status status = tn_stream_reuse_know(pool, streams[i]);
+        if (status != TARN_STATUS_OK) return status;
+    }
+    struct tn_dependency dependency;
+    tn_mutex_lock(&pool->lock);
+    bool are_known = depend_on_all(pool, streams, stream_count, &dependency);
+    if (are_known) release(pool, capture, dependency);
+    tn_mutex_unlock(&pool->lock);
+    TN_ASSERT(are_known);
+    return TARN_STATUS_OK;
+}
