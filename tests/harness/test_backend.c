@@ -21,6 +21,7 @@ void test_backend_init(struct test_backend *state)
     state->granularity_bytes = 4096;
     state->allocation_bytes_max = SIZE_MAX / 4;
     state->failure = TARN_STATUS_OUT_OF_MEMORY;
+    state->call_failure = TARN_STATUS_VENDOR_ERROR;
     state->next_address = FIRST_ADDRESS;
     pthread_mutex_init(&state->lock, NULL);
 }
@@ -98,14 +99,200 @@ static tarn_backend_result get_properties(void *opaque, tarn_device_properties *
     return answer(TARN_STATUS_OK);
 }
 
+/* --- streams and events ------------------------------------------------------------------------- */
+
+static bool has_ended(const struct test_backend *state, tarn_stream stream)
+{
+    for (unsigned i = 0; i < state->ended_stream_count; i++) {
+        if (state->ended_streams[i] == stream) return true;
+    }
+    return false;
+}
+
+/* Under the lock. */
+static void use_stream(struct test_backend *state, tarn_stream stream)
+{
+    state->misuse_count += has_ended(state, stream);
+}
+
+static void use_event(struct test_backend *state, const struct test_event *event)
+{
+    state->misuse_count += !event->is_there;
+}
+
+/* Counts the call. False: it fails. Under the lock. */
+static bool begin_call(struct test_backend *state, enum test_call call)
+{
+    unsigned *fail_at = &state->fail_call_at[call];
+    state->call_counts[call]++;
+    if (*fail_at == 0) return true;
+    if (*fail_at > 1) {
+        --*fail_at;
+        return true;
+    }
+    if (state->fail_call_count > 1) {
+        state->fail_call_count--;
+    } else {
+        *fail_at = 0;
+    }
+    return false;
+}
+
+/* Begins a call and takes the lock; ANSWER gives both back. */
+#define BEGIN(opaque, call)                \
+    struct test_backend *state = (opaque); \
+    pthread_mutex_lock(&state->lock);      \
+    tarn_status status = begin_call(state, call) ? TARN_STATUS_OK : state->call_failure
+
+static tarn_backend_result end_call(struct test_backend *state, tarn_status status)
+{
+    pthread_mutex_unlock(&state->lock);
+    return answer(status);
+}
+
+static tarn_backend_result stream_check(void *opaque, tarn_stream stream)
+{
+    BEGIN(opaque, TEST_CALL_STREAM_CHECK);
+    use_stream(state, stream);
+    if (status == TARN_STATUS_OK && stream && stream == state->foreign_stream)
+        status = TARN_STATUS_INVALID_ARGUMENT;
+    return end_call(state, status);
+}
+
+/* Under the lock. */
+static void complete(struct test_backend *state, tarn_stream stream)
+{
+    for (unsigned i = 0; i < TEST_BACKEND_EVENTS_MAX; i++) {
+        if (state->events[i].stream == stream) state->events[i].is_complete = true;
+    }
+}
+
+static tarn_backend_result stream_synchronize(void *opaque, tarn_stream stream)
+{
+    BEGIN(opaque, TEST_CALL_STREAM_SYNCHRONIZE);
+    use_stream(state, stream);
+    if (status == TARN_STATUS_OK) complete(state, stream);
+    return end_call(state, status);
+}
+
+static tarn_backend_result stream_wait_event(void *opaque, tarn_stream stream, tarn_event event)
+{
+    BEGIN(opaque, TEST_CALL_STREAM_WAIT_EVENT);
+    const struct test_event *awaited = event;
+    use_stream(state, stream);
+    use_event(state, awaited);
+    if (status == TARN_STATUS_OK) {
+        if (state->wait_count < TEST_BACKEND_WAITS_MAX)
+            state->waits[state->wait_count] = (struct test_wait){ stream, awaited->stream };
+        state->wait_count++;
+    }
+    return end_call(state, status);
+}
+
+/* Under the lock. */
+static struct test_event *find_unused_event(struct test_backend *state)
+{
+    for (unsigned i = 0; i < TEST_BACKEND_EVENTS_MAX; i++) {
+        if (!state->events[i].is_there) return &state->events[i];
+    }
+    return NULL;
+}
+
+static tarn_backend_result event_create(void *opaque, tarn_event *event_out)
+{
+    BEGIN(opaque, TEST_CALL_EVENT_CREATE);
+    struct test_event *event = find_unused_event(state);
+    if (!event) status = TARN_STATUS_OUT_OF_HOST_MEMORY;
+    if (status == TARN_STATUS_OK) {
+        *event = (struct test_event){ .is_there = true, .is_complete = true };
+        state->event_count++;
+        *event_out = event;
+    }
+    return end_call(state, status);
+}
+
+static tarn_backend_result event_destroy(void *opaque, tarn_event event)
+{
+    BEGIN(opaque, TEST_CALL_EVENT_DESTROY);
+    struct test_event *destroyed = event;
+    use_event(state, destroyed);
+    destroyed->is_there = false;
+    state->event_count--;
+    return end_call(state, status);
+}
+
+static tarn_backend_result event_record(void *opaque, tarn_event event, tarn_stream stream)
+{
+    BEGIN(opaque, TEST_CALL_EVENT_RECORD);
+    struct test_event *recorded = event;
+    use_stream(state, stream);
+    use_event(state, recorded);
+    if (status == TARN_STATUS_OK) {
+        recorded->is_complete = false;
+        recorded->stream = stream;
+    }
+    return end_call(state, status);
+}
+
+static tarn_backend_result event_query(void *opaque, tarn_event event)
+{
+    BEGIN(opaque, TEST_CALL_EVENT_QUERY);
+    const struct test_event *queried = event;
+    use_event(state, queried);
+    if (status == TARN_STATUS_OK && !queried->is_complete) status = TARN_STATUS_NOT_READY;
+    return end_call(state, status);
+}
+
+void test_backend_complete(struct test_backend *state, tarn_stream stream)
+{
+    pthread_mutex_lock(&state->lock);
+    complete(state, stream);
+    pthread_mutex_unlock(&state->lock);
+}
+
+void test_backend_end_stream(struct test_backend *state, tarn_stream stream)
+{
+    state->ended_streams[state->ended_stream_count++] = stream;
+}
+
+void test_backend_begin_stream(struct test_backend *state, tarn_stream stream)
+{
+    for (unsigned i = 0; i < state->ended_stream_count; i++) {
+        if (state->ended_streams[i] != stream) continue;
+        state->ended_streams[i] = state->ended_streams[--state->ended_stream_count];
+        return;
+    }
+}
+
+unsigned test_backend_take_calls(struct test_backend *state)
+{
+    unsigned count = 0;
+    for (unsigned call = 0; call < TEST_CALL_COUNT; call++) {
+        count += state->call_counts[call];
+        state->call_counts[call] = 0;
+    }
+    return count;
+}
+
+/* --- opening ------------------------------------------------------------------------------------ */
+
 tarn_backend test_backend_open(struct test_backend *state)
 {
-    static const tarn_backend_operations operations = {
-        .struct_bytes = sizeof operations,
+    state->operations = (tarn_backend_operations){
+        .struct_bytes = sizeof state->operations,
         .name = "test",
         .acquire = acquire,
         .release = release,
         .get_properties = get_properties,
     };
-    return (tarn_backend){ &operations, state };
+    if (state->has_streams) {
+        state->operations.stream_check = stream_check;
+        state->operations.stream_synchronize = stream_synchronize;
+        state->operations.stream_wait_event = stream_wait_event;
+        state->operations.event_create = event_create;
+        state->operations.event_destroy = event_destroy;
+        state->operations.event_record = event_record;
+        state->operations.event_query = event_query;
+    }
+    return (tarn_backend){ &state->operations, state };
 }

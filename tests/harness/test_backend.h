@@ -6,6 +6,9 @@
  * without memory behind them: a pool that touches one dies at once. Capacity, alignment and failures
  * are the test's to set, and every piece that is out is counted.
  *
+ * With has_streams it also has streams and events. Any pointer is a stream. Work on one is never done
+ * until the test says so, and every wait is written down.
+ *
  * Threads: any, but for the fields, which the test sets while nobody else is in the pool.
  */
 #ifndef TEST_BACKEND_H
@@ -19,7 +22,27 @@
 #include "tarn/tarn.h"
 
 enum {
-    TEST_BACKEND_PIECES_MAX = 4096
+    TEST_BACKEND_PIECES_MAX = 4096,
+    TEST_BACKEND_EVENTS_MAX = 256,
+    TEST_BACKEND_WAITS_MAX = 64
+};
+
+enum test_call {
+    TEST_CALL_STREAM_CHECK,
+    TEST_CALL_STREAM_SYNCHRONIZE,
+    TEST_CALL_STREAM_WAIT_EVENT,
+    TEST_CALL_EVENT_CREATE,
+    TEST_CALL_EVENT_DESTROY,
+    TEST_CALL_EVENT_RECORD,
+    TEST_CALL_EVENT_QUERY,
+    TEST_CALL_COUNT
+};
+
+/* A tarn_event of the test backend's points to one. */
+struct test_event {
+    bool is_there;
+    bool is_complete;   /* or was never recorded */
+    tarn_stream stream; /* on which it was recorded last */
 };
 
 struct test_backend {
@@ -38,6 +61,11 @@ struct test_backend {
     void (*while_acquiring)(void *context); /* called by acquire, as a slow vendor is waited for */
     void (*while_releasing)(void *context);
     void *context;
+    bool has_streams;
+    unsigned fail_call_at[TEST_CALL_COUNT]; /* the n-th such call from now on fails; 0: none */
+    unsigned fail_call_count;   /* so many in a row do, once it has come to that; 0: one */
+    tarn_status call_failure;   /* with this */
+    tarn_stream foreign_stream; /* of another device; NULL: there is none */
 
     /* For the test to read. */
     size_t held_bytes;
@@ -45,7 +73,19 @@ struct test_backend {
     unsigned acquire_count;
     unsigned release_count;
     size_t asked_bytes[64]; /* by the first acquires, failed ones included */
+    unsigned call_counts[TEST_CALL_COUNT];
+    unsigned event_count;  /* that are out */
+    unsigned misuse_count; /* an event that is not there, a stream that has ended */
+    unsigned wait_count;
+    struct test_wait {
+        tarn_stream stream;
+        tarn_stream awaited;
+    } waits[TEST_BACKEND_WAITS_MAX]; /* the first ones that went well */
 
+    tarn_backend_operations operations; /* for the test to take some away from, once it is open */
+    struct test_event events[TEST_BACKEND_EVENTS_MAX];
+    tarn_stream ended_streams[16];
+    unsigned ended_stream_count;
     pthread_mutex_t lock;
     uintptr_t next_address;
     struct test_piece {
@@ -59,5 +99,15 @@ void test_backend_init(struct test_backend *state);
 
 /* The backend to put into pool options. */
 tarn_backend test_backend_open(struct test_backend *state);
+
+/* All work that was submitted to the stream by now is done. */
+void test_backend_complete(struct test_backend *state, tarn_stream stream);
+
+/* The handle has ended: who uses it from now on is counted, until it begins again. */
+void test_backend_end_stream(struct test_backend *state, tarn_stream stream);
+void test_backend_begin_stream(struct test_backend *state, tarn_stream stream);
+
+/* Calls of streams and events since the last time that this was asked. */
+unsigned test_backend_take_calls(struct test_backend *state);
 
 #endif
