@@ -270,7 +270,8 @@ static TN_COLD enum serve_result serve_again(struct tarn_pool *pool,
 
 /* --- reuse of what other streams freed ----------------------------------------------------------- */
 
-/* Makes one region of free ones that touch and only together hold the request. Under `lock`. */
+/* Makes one region of free ones that touch and only together hold the request. What nobody can wait for
+ * stays apart, since the whole would wait for it too. Under `lock`. */
 static bool unite_for(struct tarn_pool *pool, const struct tn_request *request, uint32_t reachable)
 {
     struct tn_region_run best = { TN_REGION_NONE, 0, UINT32_MAX };
@@ -278,7 +279,7 @@ static bool unite_for(struct tarn_pool *pool, const struct tn_request *request, 
     if (wanted > TN_CHUNK_COUNT_MAX) return false;
     for (uint32_t i = 0; i < pool->list.count; i++) {
         struct tn_region_run run = tn_region_index_find_run(
-            &pool->index, pool->list.by_chunk[i].static_pool->head, (uint32_t)wanted, reachable);
+            &pool->index, pool->list.by_chunk[i].static_pool->head, reachable, (uint32_t)wanted);
         if (run.first != TN_REGION_NONE && run.chunk_count < best.chunk_count) best = run;
     }
     if (best.first == TN_REGION_NONE) return false;

@@ -468,13 +468,13 @@ void tn_region_index_begin_anew(struct tn_region_index *index)
 /* --- runs ----------------------------------------------------------------------------------- */
 
 struct tn_region_run tn_region_index_find_run(const struct tn_region_index *index, uint32_t head,
-                                              uint32_t chunk_count, uint32_t reachable)
+                                              uint32_t streams, uint32_t chunk_count)
 {
     struct tn_region_run best = { TN_REGION_NONE, 0, UINT32_MAX }, run = { TN_REGION_NONE, 0, 0 };
     for (uint32_t region = index->regions[head].next; region != head;
          region = index->regions[region].next) {
         const struct tn_region *r = &index->regions[region];
-        if (!is_free_without(r, ~reachable)) {
+        if (!is_free_without(r, ~streams)) {
             run = (struct tn_region_run){ TN_REGION_NONE, 0, 0 };
             continue;
         }

@@ -158,10 +158,10 @@ struct tn_region_run {
     uint32_t chunk_count; /* of all of them together */
 };
 
-/* The smallest run in a span that has chunk_count chunks or more and waits for `reachable` streams alone,
- * a bit each; among equals the first. Cost: O(regions of the span). */
+/* The smallest run in a span that has chunk_count chunks or more and depends on no other streams than
+ * these, a bit each; among equals the first. Cost: O(regions of the span). */
 struct tn_region_run tn_region_index_find_run(const struct tn_region_index *index, uint32_t head,
-                                              uint32_t chunk_count, uint32_t reachable);
+                                              uint32_t streams, uint32_t chunk_count);
 
 /* Makes one free region of a run, which waits for whatever one of them waited for. */
 void tn_region_index_unite_run(struct tn_region_index *index, const struct tn_region_run *run);

@@ -971,6 +971,25 @@ static void whoever_had_waited_gets_what_is_lost_to_others(void **state)
     assert_ptr_equal(alloc(fixture, 8, B), pieces[3]);
 }
 
+/* What touches something lost must not be lost with it. */
+static void what_is_lost_is_united_with_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    void *pieces[8];
+    fill_pool(fixture, 8, pieces);
+    free_on(fixture, pieces[1], A);
+    free_on(fixture, pieces[2], B);
+    free_on(fixture, pieces[4], B);
+    free_on(fixture, pieces[5], C);
+    free_after(fixture, pieces[6], NULL, 0);
+    lose(fixture, A);
+    assert_ptr_equal(alloc(fixture, 16, STREAM(5)), pieces[4]);
+    expect_records_and_waits(fixture, 2, 2);
+    expect_refused(fixture, TARN_STATUS_OVER_LIMIT, 16, C);
+    assert_ptr_equal(alloc(fixture, 8, C), pieces[6]);
+    assert_ptr_equal(alloc(fixture, 8, C), pieces[2]);
+}
+
 static void what_is_lost_goes_back_with_its_static_pool(void **state)
 {
     struct fixture *fixture = *state;
@@ -1195,6 +1214,7 @@ int main(void)
         TEST(all_pools_are_told),
         TEST(what_is_lost_is_not_handed_out),
         TEST(whoever_had_waited_gets_what_is_lost_to_others),
+        TEST(what_is_lost_is_united_with_nothing),
         TEST(what_is_lost_goes_back_with_its_static_pool),
         TEST(pending_static_pools_are_trimmed_and_destroyed),
         TEST(memory_goes_back_after_the_work_on_it),
