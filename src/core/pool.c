@@ -275,7 +275,9 @@ static TN_COLD enum serve_result serve_again(struct tarn_pool *pool,
 static bool unite_for(struct tarn_pool *pool, const struct tn_request *request, uint32_t reachable)
 {
     struct tn_region_run best = { TN_REGION_NONE, 0, UINT32_MAX };
-    uint64_t wanted = request->chunk_count + (request->alignment_bytes >> pool->chunk_log2);
+    /* Chunks are aligned to their own size; beyond that all but one may lie before the request. */
+    uint64_t alignment_chunks = tn_max(request->alignment_bytes >> pool->chunk_log2, 1);
+    uint64_t wanted = request->chunk_count + alignment_chunks - 1;
     if (wanted > TN_CHUNK_COUNT_MAX) return false;
     for (uint32_t i = 0; i < pool->list.count; i++) {
         struct tn_region_run run = tn_region_index_find_run(

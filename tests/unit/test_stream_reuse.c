@@ -337,6 +337,18 @@ static void what_is_united_with_its_own_waits_for_the_other(void **state)
     expect_last_wait(fixture, A, B);
 }
 
+/* Chunks are aligned to their own size, so no more is needed than without. */
+static void as_much_is_united_as_a_chunks_alignment_needs(void **state)
+{
+    struct fixture *fixture = *state;
+    void *pieces[8], *address;
+    fill_pool(fixture, 8, pieces);
+    free_on(fixture, pieces[2], A);
+    free_on(fixture, pieces[3], B);
+    expect_ok(tarn_pool_alloc_aligned_on(fixture->pool, 16 * KIB, KIB, C, &address));
+    assert_ptr_equal(address, pieces[2]);
+}
+
 static void what_is_united_is_aligned(void **state)
 {
     struct fixture *fixture = *state;
@@ -1181,6 +1193,7 @@ int main(void)
         TEST(regions_of_two_streams_stay_apart_until_nothing_else_fits),
         TEST(what_is_united_waits_for_all_its_parts),
         TEST(what_is_united_with_its_own_waits_for_the_other),
+        TEST(as_much_is_united_as_a_chunks_alignment_needs),
         TEST(what_is_united_is_aligned),
         TEST(one_record_and_one_wait_serve_for_all_earlier_frees),
         TEST(another_stream_waits_for_the_same_record),
