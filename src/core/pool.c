@@ -326,6 +326,8 @@ static void put_back(struct tarn_pool *pool, const struct tn_request *request, v
 {
     struct tn_freed freed;
     tn_mutex_lock(&pool->lock);
+    /* Times have begun anew meanwhile. */
+    if (dependency.time > pool->streams->now) dependency.time = 0;
     const struct tn_static_pool *owner =
         tn_static_pool_list_find_address(&pool->list, (uintptr_t)address);
     uint32_t chunk = tn_static_pool_chunk_of(owner, (uintptr_t)address);

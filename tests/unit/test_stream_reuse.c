@@ -1177,6 +1177,22 @@ static void a_retired_stream_outlives_its_time(void **state)
     assert_int_equal(tn_stream_table_find_unused(fixture->pool->streams), 0);
 }
 
+/* What is put back when the vendor fails belongs to the time that has begun meanwhile. */
+static void a_failure_as_times_begin_anew_leaves_nothing_in_the_future(void **state)
+{
+    struct fixture *fixture = *state;
+    void *pieces[8];
+    fill_pool(fixture, 8, pieces);
+    age(fixture, 0);
+    free_on(fixture, pieces[1], A);
+    fixture->backend.fail_call_at[TEST_CALL_STREAM_WAIT_EVENT] = 1;
+    expect_refused(fixture, TARN_STATUS_OVER_LIMIT, 8, C);
+    assert_in_range(fixture->pool->streams->now, 1, 2);
+    test_backend_complete(&fixture->backend, A);
+    assert_true(tn_stream_reuse_poll(fixture->pool));
+    expect_pending(fixture, 0);
+}
+
 int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -1234,6 +1250,7 @@ int main(void)
         TEST(times_begin_anew),
         TEST(what_was_freed_before_times_begin_anew_is_still_waited_for),
         TEST(a_retired_stream_outlives_its_time),
+        TEST(a_failure_as_times_begin_anew_leaves_nothing_in_the_future),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
