@@ -336,6 +336,7 @@ tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream h
         /* The only stream: dividing tells what was freed on it from what was not. */
         tn_mutex_lock(&pool->lock);
         bool is_divided = is_untouched(pool) || divide(pool);
+        if (!pool->streams && is_divided) pool->only_stream = pool->default_stream;
         tn_mutex_unlock(&pool->lock);
         if (!is_divided) return fail(TARN_STATUS_OUT_OF_HOST_MEMORY);
         if (!pool->streams) return OK;

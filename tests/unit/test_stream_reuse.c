@@ -765,6 +765,19 @@ static void retiring_an_unknown_stream_does_nothing(void **state)
     expect_no_calls(fixture);
 }
 
+/* A first stream that was refused all memory is known all the same. */
+static void an_untouched_pool_forgets_its_stream(void **state)
+{
+    struct fixture *fixture = *state;
+    expect_refused(fixture, TARN_STATUS_OVER_LIMIT, 1000, A);
+    retire(fixture, A);
+    assert_null(fixture->pool->streams);
+    test_backend_end_stream(&fixture->backend, A);
+    test_backend_begin_stream(&fixture->backend, A);
+    fixture->backend.foreign_stream = A;
+    expect_refused(fixture, TARN_STATUS_INVALID_ARGUMENT, 1, A);
+}
+
 static void the_only_stream_retires_with_nothing_freed(void **state)
 {
     struct fixture *fixture = *state;
@@ -1232,6 +1245,7 @@ int main(void)
         TEST(what_cannot_be_waited_for_stays_allocated),
         TEST(a_retired_stream_makes_room_when_its_work_is_done),
         TEST(retiring_an_unknown_stream_does_nothing),
+        TEST(an_untouched_pool_forgets_its_stream),
         TEST(the_only_stream_retires_with_nothing_freed),
         TEST(the_only_stream_retires_with_one_record),
         TEST(a_stream_retires_with_one_record_or_none),
