@@ -13,6 +13,7 @@
 #   include/tarn/<vendor>.h                   its public header; in the list of tests/api
 #   tests/conformance/vendor_<vendor>.c       what only the vendor can tell
 #   tests/sim/<vendor>                        its simulated driver
+#   tests/device                              its kernels, so far CUDA's alone
 
 set(tarn_backends HOST CUDA HIP ZE)
 

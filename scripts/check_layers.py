@@ -20,7 +20,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-SUFFIXES = {".c", ".h", ".cpp", ".hpp"}
+SUFFIXES = {".c", ".h", ".cpp", ".cu", ".hpp"}
 
 # Bottom up. A new module of core gets its place here.
 CORE_LAYERS = [
@@ -62,6 +62,7 @@ MAY_INCLUDE = {
     "tests/sim": {"core", "public", "tests/sim", "tests/harness"},
     "tests/stress": {"public", "tests/stress", "tests/harness"},
     "tests/streams": {"public", "tests/streams", "tests/harness"},
+    "tests/device": {"public", "tests/device", "tests/harness"},
     "tests/api": {"public"},
     "tests/integration": {"public"},
     "tests/bench": {"public", "tests/bench", "bench"},
