@@ -279,7 +279,7 @@ struct settings {
     uint64_t seed = 20261121;
     uint64_t limit_bytes = 256 * MIB;
     uint64_t steps_max = UINT64_MAX; /* of each thread */
-    unsigned idle_octaves = 21;      /* kernels idle for less than two to that many cycles */
+    unsigned idle_octaves = 24;      /* a kernel idles for less than two to that many cycles */
     size_t size_max = 32 * MIB;
     bool plants_early_free = false;
     const char *planted = nullptr; /* the option's name */
