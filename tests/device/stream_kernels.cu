@@ -30,7 +30,6 @@
  */
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -45,230 +44,21 @@
 
 #include <cuda_runtime.h>
 
-#include "tarn/cuda.h"
+#include "block_kernel.h"
+#include "checks.h"
+#include "watchdog.h"
+#include "watched_backend.h"
+
 #include "tarn/tarn.h"
 
 namespace
 {
-
-enum exit_code {
-    EXIT_WRONG = 1,
-    EXIT_USAGE = 2,
-    EXIT_STUCK = 3,
-    EXIT_NO_DEVICE = 77 /* CTest reports it as skipped */
-};
 
 constexpr size_t MIB = (size_t)1 << 20;
 constexpr unsigned POOL_STREAMS_MAX = 30; /* as many as a pool knows at a time */
 constexpr unsigned EXCHANGE_BLOCKS = 64;
 constexpr unsigned FANS_MAX = 4;
 constexpr auto PATIENCE = std::chrono::seconds(60);
-
-constexpr unsigned KERNEL_THREADS = 256;
-constexpr unsigned KERNEL_BLOCKS_MAX = 64; /* several kernels fit on the device at a time */
-constexpr unsigned KERNEL_WORDS_PER_THREAD = 8;
-
-/* --- kernels ----------------------------------------------------------------------------------- */
-
-/* What the kernels have found, in device memory. */
-struct findings {
-    unsigned long long verified_bytes;
-    unsigned long long mismatch_count; /* words */
-    /* Of the first block in which one was seen. */
-    unsigned number; /* 0: none so far */
-    unsigned lane;   /* on which it was seen */
-    unsigned long long address;
-    unsigned long long size_bytes;
-    unsigned long long offset_bytes; /* of its first wrong word */
-    unsigned long long expected;     /* the word that was seen first, which may be a later one */
-    unsigned long long found;
-};
-
-/* What one kernel does. */
-struct task {
-    unsigned char *data;
-    unsigned long long size_bytes;
-    unsigned seed;
-    unsigned expected_number; /* 0: compares nothing */
-    unsigned written_number;  /* 0: writes nothing */
-    unsigned lane;
-    long long idle_cycles;
-};
-
-/* Word `index` of a block: the number of the writing, so that a wrong word tells who wrote it, and bits
- * that differ from word to word. */
-__device__ unsigned long long word_of(unsigned seed, unsigned number, unsigned long long index)
-{
-    unsigned long long bits = index * 0x9E3779B97F4A7C15U + number * 0x85EBCA6BU + seed;
-    bits ^= bits >> 31;
-    bits *= 0xBF58476D1CE4E5B9U;
-    return (unsigned long long)number << 32 | bits >> 32;
-}
-
-/* A block need not end with a whole word. */
-__device__ unsigned bytes_of_word(const struct task &task, unsigned long long index)
-{
-    unsigned long long rest = task.size_bytes - 8 * index;
-    return rest < 8 ? (unsigned)rest : 8;
-}
-
-__device__ unsigned long long load_word(const unsigned char *data, unsigned byte_count)
-{
-    unsigned long long word = 0;
-    if (byte_count == 8) return *reinterpret_cast<const unsigned long long *>(data);
-    for (unsigned i = 0; i < byte_count; i++)
-        word |= (unsigned long long)data[i] << (8 * i);
-    return word;
-}
-
-__device__ void store_word(unsigned char *data, unsigned byte_count, unsigned long long word)
-{
-    if (byte_count == 8) {
-        *reinterpret_cast<unsigned long long *>(data) = word;
-        return;
-    }
-    for (unsigned i = 0; i < byte_count; i++)
-        data[i] = (unsigned char)(word >> (8 * i));
-}
-
-__device__ void report(const struct task &task, struct findings *findings, unsigned long long index,
-                       unsigned long long expected, unsigned long long found)
-{
-    unsigned before = atomicCAS(&findings->number, 0U, task.expected_number);
-    if (before == 0) {
-        findings->lane = task.lane;
-        findings->address = reinterpret_cast<unsigned long long>(task.data);
-        findings->size_bytes = task.size_bytes;
-        findings->expected = expected;
-        findings->found = found;
-    }
-    if (before == 0 || before == task.expected_number)
-        atomicMin(&findings->offset_bytes, 8 * index);
-}
-
-__device__ bool is_wrong(const struct task &task, struct findings *findings,
-                         unsigned long long index)
-{
-    unsigned byte_count = bytes_of_word(task, index);
-    unsigned long long expected = word_of(task.seed, task.expected_number, index);
-    if (byte_count < 8) expected &= (1ULL << (8 * byte_count)) - 1;
-    unsigned long long found = load_word(task.data + 8 * index, byte_count);
-    if (found == expected) return false;
-    report(task, findings, index, expected, found);
-    return true;
-}
-
-__device__ void idle(long long cycles)
-{
-    long long begin = clock64();
-    while (clock64() - begin < cycles) {
-    }
-}
-
-/* Each thread block has a run of words of its own; the parts of one kernel are out of step, too. */
-__global__ void run_task(struct task task, struct findings *findings)
-{
-    unsigned long long word_count = (task.size_bytes + 7) / 8;
-    unsigned long long run = (word_count + gridDim.x - 1) / gridDim.x;
-    unsigned long long first = min(run * blockIdx.x, word_count);
-    unsigned long long after = min(first + run, word_count);
-    unsigned long long wrong_count = 0;
-    idle(task.idle_cycles >> (blockIdx.x % 4));
-    for (unsigned long long i = first + threadIdx.x; i < after; i += blockDim.x) {
-        if (task.expected_number && is_wrong(task, findings, i)) wrong_count++;
-        if (task.written_number) {
-            store_word(task.data + 8 * i, bytes_of_word(task, i),
-                       word_of(task.seed, task.written_number, i));
-        }
-    }
-    if (wrong_count > 0) atomicAdd(&findings->mismatch_count, wrong_count);
-    __syncthreads();
-    if (threadIdx.x == 0 && task.expected_number && after > first)
-        atomicAdd(&findings->verified_bytes, min(8 * after, task.size_bytes) - 8 * first);
-}
-
-/* --- calls that must succeed ------------------------------------------------------------------- */
-
-[[noreturn]] void die(int code)
-{
-    std::fflush(nullptr);
-    std::_Exit(code);
-}
-
-void check_cuda(cudaError_t error, const char *call, int line)
-{
-    if (error == cudaSuccess) return;
-    std::fprintf(stderr, "%s:%d: %s: %s (%s)\n", __FILE__, line, call, cudaGetErrorName(error),
-                 cudaGetErrorString(error));
-    die(EXIT_WRONG);
-}
-
-#define CUDA(call) check_cuda((call), #call, __LINE__)
-
-/* A call of tarn also leaves no error behind in the runtime. */
-void check_tarn(tarn_status status, const char *call, int line)
-{
-    if (status != TARN_STATUS_OK) {
-        std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, line, call, tarn_last_error().message);
-        die(EXIT_WRONG);
-    }
-    check_cuda(cudaGetLastError(), call, line);
-}
-
-#define TARN(call) check_tarn((call), #call, __LINE__)
-
-void check_claim(bool holds, const char *claim, int line)
-{
-    if (holds) return;
-    std::fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, line, claim);
-    die(EXIT_WRONG);
-}
-
-#define EXPECT(claim) check_claim((claim), #claim, __LINE__)
-
-/* --- the pool's backend ------------------------------------------------------------------------ */
-
-/* CUDA's, with two calls counted and two that can be made to lie. The table has no place for a state
- * of its own. */
-struct watched_backend {
-    tarn_backend inner;
-    tarn_backend_operations operations;
-    std::atomic<uint64_t> record_count;
-    std::atomic<uint64_t> wait_count;
-    bool skips_waits;
-    bool completes_early;
-};
-
-struct watched_backend watched;
-
-tarn_backend_result watched_record(void *state, tarn_event event, tarn_stream stream)
-{
-    watched.record_count++;
-    return watched.inner.operations->event_record(state, event, stream);
-}
-
-tarn_backend_result watched_wait(void *state, tarn_stream stream, tarn_event event)
-{
-    watched.wait_count++;
-    if (watched.skips_waits) return TARN_BACKEND_RESULT_OK;
-    return watched.inner.operations->stream_wait_event(state, stream, event);
-}
-
-tarn_backend_result watched_query(void *state, tarn_event event)
-{
-    if (watched.completes_early) return TARN_BACKEND_RESULT_OK;
-    return watched.inner.operations->event_query(state, event);
-}
-
-tarn_backend open_watched_backend()
-{
-    TARN(tarn_cuda_backend_open(0, TARN_MEMORY_KIND_DEVICE, &watched.inner));
-    watched.operations = *watched.inner.operations;
-    watched.operations.event_record = watched_record;
-    watched.operations.stream_wait_event = watched_wait;
-    watched.operations.event_query = watched_query;
-    return tarn_backend{ &watched.operations, watched.inner.state };
-}
 
 /* --- the program ------------------------------------------------------------------------------- */
 
@@ -455,12 +245,7 @@ struct use launch(struct worker &worker, struct block &block, unsigned lane, boo
     task.idle_cycles = random_idle_cycles(worker);
     if (block.number) program.counts.bytes_to_verify += block.size_bytes;
     if (writes) block.number = task.written_number;
-
-    size_t bytes_per_block = (size_t)8 * KERNEL_THREADS * KERNEL_WORDS_PER_THREAD;
-    size_t wanted = (block.size_bytes + bytes_per_block - 1) / bytes_per_block;
-    unsigned grid = wanted < KERNEL_BLOCKS_MAX ? (unsigned)wanted : KERNEL_BLOCKS_MAX;
-    run_task<<<grid, KERNEL_THREADS, 0, stream>>>(task, program.findings);
-    CUDA(cudaGetLastError());
+    CUDA(block_kernel_launch(task, program.findings, stream));
     program.counts.kernels++;
 
     cudaEvent_t event = take_event(worker);
@@ -704,52 +489,6 @@ void work(struct worker &worker)
     program.running_count--;
 }
 
-/* Ends the process, from a thread that calls neither CUDA nor tarn, when nothing goes on any more. */
-class watchdog
-{
-  public:
-    explicit watchdog(const struct program &watched_program)
-        : program(watched_program), thread([this] { watch(); })
-    {
-    }
-
-    ~watchdog()
-    {
-        {
-            std::lock_guard<std::mutex> lock(mutex);
-            is_done = true;
-        }
-        is_done_changed.notify_one();
-        thread.join();
-    }
-
-  private:
-    void watch()
-    {
-        std::unique_lock<std::mutex> lock(mutex);
-        uint64_t seen = program.progress;
-        auto since = std::chrono::steady_clock::now();
-        while (
-            !is_done_changed.wait_for(lock, std::chrono::seconds(1), [this] { return is_done; })) {
-            uint64_t now = program.progress;
-            if (now != seen) since = std::chrono::steady_clock::now();
-            seen = now;
-            if (std::chrono::steady_clock::now() - since < PATIENCE) continue;
-            std::fprintf(stderr,
-                         "nothing has gone on for %lld seconds: %u threads at work, seed %llu\n",
-                         (long long)PATIENCE.count(), program.running_count.load(),
-                         (unsigned long long)program.settings.seed);
-            die(EXIT_STUCK);
-        }
-    }
-
-    const struct program &program;
-    std::mutex mutex;
-    std::condition_variable is_done_changed;
-    bool is_done = false;
-    std::thread thread; /* the last member: it uses the others */
-};
-
 /* --- looking on -------------------------------------------------------------------------------- */
 
 /* Copies the findings while the kernels go on. */
@@ -897,7 +636,7 @@ bool run(const struct settings &settings)
 {
     auto program = std::make_unique<struct program>();
     program->settings = settings;
-    watchdog watchdog(*program);
+    watchdog watchdog(program->progress, PATIENCE);
     tarn_backend backend = open_watched_backend();
     set_up(*program, backend);
     std::vector<struct worker> workers;
