@@ -34,6 +34,7 @@ CORE_LAYERS = [
     {"pool_backing", "stream_reuse", "capture"},
     {"pool", "pool_query"},
     {"pool_registry"},
+    {"out_of_memory"},
     {"dump", "trace", "environment"},
     {"api"},
     {"default_pool"},

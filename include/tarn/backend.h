@@ -28,6 +28,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "tarn/export.h"
 #include "tarn/status.h"
@@ -59,6 +60,8 @@ typedef enum tarn_memory_kind {
 } tarn_memory_kind;
 
 /* What stays the same for as long as the backend is open. */
+#define TARN_MEMORY_ID_HOST UINT64_MAX /* the machine's own memory */
+
 typedef struct tarn_device_properties {
     const char *device_name;     /* as the vendor names it; valid until the backend is closed */
     tarn_memory_kind kind;       /* of the memory that `acquire` gives */
@@ -69,6 +72,8 @@ typedef struct tarn_device_properties {
     /* Ranges, and what is mapped into them, start at and measure multiples of this power of two.
      * 0 when there are no ranges: the device lacks them, its driver does, or this kind of memory. */
     size_t range_granularity_bytes;
+    /* Two backends of one name and one number take from the same memory. 0: nobody can tell. */
+    uint64_t memory_id;
     int driver_version;  /* as the vendor numbers it; 0 when there is none */
     int runtime_version; /* likewise */
 } tarn_device_properties;
@@ -142,6 +147,9 @@ typedef struct tarn_backend_operations {
     tarn_backend_result (*get_properties)(void *state, tarn_device_properties *properties_out);
     /* NOT_SUPPORTED where the vendor does not tell. */
     tarn_backend_result (*query_memory)(void *state, tarn_memory_info *info_out);
+    /* Waits until the device has done all work that was submitted to it, on any stream. NOT_SUPPORTED
+     * where the vendor has no such call. */
+    tarn_backend_result (*synchronize)(void *state);
 
     /* --- streams: work on one runs in order, work on two runs in any order ------------------- */
 

@@ -82,6 +82,15 @@ extern "C" {
 #define TARN_INITIAL_BYTES_DEFAULT ((size_t)64 << 20)
 #define TARN_GROWTH_FACTOR_DEFAULT 2.0
 
+/*
+ * The last resort before a pool fails: it may free allocations, of this pool or another, or anything else
+ * of the device, and returns whether it is worth another try. `attempt` counts its calls for one
+ * allocation, from 0. Called with no lock held, in the thread that allocates; it may call anything. An
+ * allocation that it makes itself and that fails does not call it again.
+ */
+typedef bool (*tarn_out_of_memory_function)(void *user, tarn_pool *pool, size_t size_bytes,
+                                            unsigned attempt);
+
 typedef struct tarn_pool_options {
     size_t struct_bytes; /* sizeof(tarn_pool_options), as TARN_POOL_OPTIONS_INIT sets it */
 
@@ -110,12 +119,21 @@ typedef struct tarn_pool_options {
      * is left under the limit and what is free in the static pools do not add up; to be able to use
      * the limit to the last byte, make initial_bytes as large. */
     size_t limit_bytes;
+
+    /* Called when all else has failed; see tarn_out_of_memory_function. NULL: nobody is asked. */
+    tarn_out_of_memory_function on_out_of_memory;
+
+    /* Serves what this pool cannot, after everybody was asked: over another kind of memory, for example.
+     * Its memory is freed through either. It must stay open until this pool is destroyed. NULL: none. */
+    tarn_pool *fallback;
+
+    void *user; /* handed to the functions above */
 } tarn_pool_options;
 
 /* clang-format off */
 #define TARN_POOL_OPTIONS_INIT \
     { sizeof(tarn_pool_options), NULL, TARN_CHUNK_BYTES_DEFAULT, TARN_INITIAL_BYTES_DEFAULT, \
-      TARN_GROWTH_FACTOR_DEFAULT, 0, 0 }
+      TARN_GROWTH_FACTOR_DEFAULT, 0, 0, NULL, NULL, NULL }
 /* clang-format on */
 
 /*
@@ -180,6 +198,48 @@ TARN_API tarn_status tarn_pool_alloc_aligned(tarn_pool *pool, size_t size_bytes,
  * Cost: O(log n) in free regions, tens of nanoseconds.
  */
 TARN_API tarn_status tarn_pool_free(tarn_pool *pool, void *address);
+
+/*
+ * When no free region is large enough and the pool cannot grow, it tries these in turn, and each frees
+ * or finds memory that the next attempt may use:
+ *     what other streams have freed and is done with       asks events
+ *     what other streams have freed                        makes the stream wait for them
+ *     wholly free static pools of its own                  gives them back, and grows by the exact need
+ *     what nobody can be made to wait for                  waits for the device, with the calling thread
+ *     wholly free static pools of other pools              on the same memory; gives them back
+ *     options.on_out_of_memory                             asks the user, as often as the answer is yes
+ *     options.fallback                                     takes it from there
+ * Then the allocation fails, and tarn_last_shortage tells how things stood.
+ */
+typedef struct tarn_shortage {
+    size_t struct_bytes; /* in: sizeof(tarn_shortage), as TARN_SHORTAGE_INIT sets it */
+    tarn_status status;  /* what the allocation answered; OK: none has failed in this thread */
+    size_t size_bytes;   /* what was asked for */
+    size_t alignment_bytes;
+    tarn_stream stream;
+    size_t footprint_bytes;    /* held by the pool */
+    size_t limit_bytes;        /* 0: none */
+    size_t used_bytes;         /* in live allocations */
+    size_t free_bytes;         /* in free regions */
+    size_t pending_bytes;      /* of these, what waits for the work of a stream */
+    size_t private_bytes;      /* of these, what belongs to captures */
+    size_t largest_free_bytes; /* the largest free region */
+    size_t wholly_free_bytes; /* in static pools of which nothing is live: they can be given back */
+    size_t other_pools_bytes; /* held by other pools on the same memory */
+    size_t device_free_bytes; /* what the device has left, and what it has; 0 where nobody tells */
+    size_t device_total_bytes;
+    bool fits_if_in_one_piece; /* free_bytes would do, were they not scattered */
+    bool fits_without_limit;   /* the device has enough left, and the pool's limit forbids it */
+} tarn_shortage;
+
+/* clang-format off */
+#define TARN_SHORTAGE_INIT \
+    { sizeof(tarn_shortage), TARN_STATUS_OK, 0, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, false, false }
+/* clang-format on */
+
+/* How things stood when an allocation last failed for memory in the calling thread. Errors:
+ * INVALID_ARGUMENT (shortage_out is NULL or its struct_bytes is wrong). */
+TARN_API tarn_status tarn_last_shortage(tarn_shortage *shortage_out);
 
 /* -------------------------------------------------------------------------------- streams ------ */
 

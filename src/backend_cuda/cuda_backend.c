@@ -105,6 +105,18 @@ static tarn_backend_result query_memory(void *state, tarn_memory_info *info_out)
     return result;
 }
 
+static tarn_backend_result make_synchronize(struct tn_cuda_call *call)
+{
+    (void)call;
+    return tn_cuda_result(cudaDeviceSynchronize());
+}
+
+static tarn_backend_result synchronize(void *state)
+{
+    struct tn_cuda_call call = { .make = make_synchronize };
+    return tn_cuda_make(state, &call);
+}
+
 /* --- life -------------------------------------------------------------------------------------- */
 
 static void close_device(void *state)
@@ -124,6 +136,7 @@ static const tarn_backend_operations operations = {
     .range_unmap = tn_cuda_range_unmap,
     .get_properties = get_properties,
     .query_memory = query_memory,
+    .synchronize = synchronize,
     .stream_create = tn_cuda_stream_create,
     .stream_destroy = tn_cuda_stream_destroy,
     .stream_check = tn_cuda_stream_check,
@@ -181,6 +194,7 @@ static tarn_device_properties properties_of(const struct tn_cuda_device *device,
         .granularity_bytes = is_pinned ? tn_system_page_bytes() : GRANULARITY_BYTES,
         .allocation_bytes_max =
             is_pinned ? tn_system_memory_info().total_bytes : vendor->totalGlobalMem,
+        .memory_id = is_pinned ? TARN_MEMORY_ID_HOST : (uint64_t)device->number + 1,
     };
 }
 

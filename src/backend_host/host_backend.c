@@ -140,6 +140,15 @@ static tarn_backend_result query_memory(void *state, tarn_memory_info *info_out)
     return TARN_BACKEND_RESULT_OK;
 }
 
+static tarn_backend_result synchronize(void *state)
+{
+    struct tn_host_device *device = state;
+    tn_mutex_lock(&device->lock);
+    tn_host_streams_finish_locked(device);
+    tn_mutex_unlock(&device->lock);
+    return TARN_BACKEND_RESULT_OK;
+}
+
 /* --- life -------------------------------------------------------------------------------------- */
 
 static void close_device(void *state)
@@ -167,6 +176,7 @@ static const tarn_backend_operations operations = {
     .range_unmap = tn_host_range_unmap,
     .get_properties = get_properties,
     .query_memory = query_memory,
+    .synchronize = synchronize,
     .stream_create = tn_host_stream_create,
     .stream_destroy = tn_host_stream_destroy,
     .stream_check = tn_host_stream_check,
@@ -197,6 +207,7 @@ static tarn_device_properties properties_of(const tarn_host_options *options, si
         .granularity_bytes = page_bytes,
         .allocation_bytes_max = largest_bytes,
         .range_granularity_bytes = page_bytes,
+        .memory_id = options->memory_bytes != 0 ? 0 : TARN_MEMORY_ID_HOST,
     };
 }
 

@@ -155,6 +155,16 @@ static tarn_backend_result query_memory(void *state, tarn_memory_info *info_out)
     return query_device_memory(device, info_out);
 }
 
+/* Waiting for the lists that the backend made would leave out those of the application. */
+static tarn_backend_result synchronize(void *state)
+{
+    const struct tn_ze_device *device = state;
+    if (!device->newer.device_synchronize) return tn_backend_result(TARN_STATUS_NOT_SUPPORTED);
+    ze_result_t error = device->newer.device_synchronize(device->handle);
+    if (tn_ze_is_lacking(error)) return tn_backend_result(TARN_STATUS_NOT_SUPPORTED);
+    return tn_ze_result(error);
+}
+
 /* --- life -------------------------------------------------------------------------------------- */
 
 /* The context stays as long as work may be pending in it. */
@@ -185,6 +195,7 @@ static const tarn_backend_operations operations = {
     .range_unmap = tn_ze_range_unmap,
     .get_properties = get_properties,
     .query_memory = query_memory,
+    .synchronize = synchronize,
     .stream_create = tn_ze_stream_create,
     .stream_destroy = tn_ze_stream_destroy,
     .stream_check = tn_ze_stream_check,
@@ -318,6 +329,7 @@ static ze_result_t find_properties(struct tn_ze_device *device, tarn_memory_kind
     properties->is_host_accessible = kind != TARN_MEMORY_KIND_DEVICE;
     properties->alignment_bytes = ALIGNMENT_BYTES;
     properties->granularity_bytes = is_pinned ? tn_system_page_bytes() : GRANULARITY_BYTES;
+    properties->memory_id = is_pinned ? TARN_MEMORY_ID_HOST : (uint64_t)(uintptr_t)device->handle;
     properties->allocation_bytes_max =
         device->allocation_extension ? total_bytes : tn_min(vendor.maxMemAllocSize, total_bytes);
     return error;

@@ -5,12 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-struct last_error {
-    tarn_error error;
-    char message[256];
-};
-
-static _Thread_local struct last_error last = { .error = { TARN_STATUS_OK, 0, "", "" } };
+static _Thread_local struct tn_saved_error last = { .error = { TARN_STATUS_OK, 0, "", "" } };
 
 static void remember(tarn_status status, int vendor_code, const char *vendor_name,
                      const char *format, va_list arguments)
@@ -36,6 +31,16 @@ tarn_status tn_fail_vendor(tarn_status status, int vendor_code, const char *vend
     remember(status, vendor_code, vendor_name, format, arguments);
     va_end(arguments);
     return status;
+}
+
+struct tn_saved_error tn_error_save(void)
+{
+    return last;
+}
+
+void tn_error_restore(const struct tn_saved_error *saved)
+{
+    last = *saved;
 }
 
 tarn_error tarn_last_error(void)

@@ -12,6 +12,9 @@
 
 #include "compiler.h"
 
+/* Longer messages are cut. */
+#define TN_ERROR_MESSAGE_BYTES 256
+
 /* Remembers the failure and returns `status`, for `return tn_fail(...)`. */
 TN_COLD TN_PRINTF(2, 3) tarn_status tn_fail(tarn_status status, const char *format, ...);
 
@@ -20,5 +23,14 @@ TN_COLD TN_PRINTF(2, 3) tarn_status tn_fail(tarn_status status, const char *form
 TN_COLD TN_PRINTF(4, 5) tarn_status
     tn_fail_vendor(tarn_status status, int vendor_code, const char *vendor_name, const char *format,
                    ...);
+
+/* The last error kept aside, for where the user's code runs in between. */
+struct tn_saved_error {
+    tarn_error error;
+    char message[TN_ERROR_MESSAGE_BYTES];
+};
+
+struct tn_saved_error tn_error_save(void);
+void tn_error_restore(const struct tn_saved_error *saved);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "capture.h"
 #include "dump.h"
+#include "out_of_memory.h"
 #include "pool.h"
 #include "pool_registry.h"
 
@@ -168,7 +169,9 @@ static tarn_status alloc_on(tarn_pool *pool, size_t size_bytes, size_t alignment
         *address_out = NULL;
         return TARN_STATUS_OK;
     }
-    return tn_pool_alloc(pool, size_bytes, alignment_bytes, stream, address_out);
+    tarn_status status = tn_pool_alloc(pool, size_bytes, alignment_bytes, stream, address_out);
+    if (TN_LIKELY(status == TARN_STATUS_OK)) return status;
+    return tn_alloc_under_shortage(pool, size_bytes, alignment_bytes, stream, status, address_out);
 }
 
 tarn_status tarn_pool_alloc(tarn_pool *pool, size_t size_bytes, void **address_out)
@@ -226,6 +229,8 @@ static tarn_status free_after(tarn_pool *pool, void *address, const tarn_stream 
         return TARN_STATUS_OK;
     }
     tarn_status status = tn_pool_free(pool, address, streams, stream_count);
+    if (TN_UNLIKELY(status == TARN_STATUS_NOT_LIVE && tn_pool_is_open(pool->fallback)))
+        return free_after(pool->fallback, address, streams, stream_count);
     return TN_LIKELY(status != TARN_STATUS_NOT_LIVE) ? status : fail_for_address(pool, address);
 }
 

@@ -68,6 +68,10 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->growths_since_refusal = 0;
     pool->growth = growth_policy(options, &properties);
     pool->backend_alignment_bytes = properties.alignment_bytes;
+    pool->memory_id = properties.memory_id;
+    pool->fallback = options->fallback;
+    pool->on_out_of_memory = options->on_out_of_memory;
+    pool->user = options->user;
     pool->backend = *backend;
     pool->owns_backend = owns_backend;
     pool->default_stream = NULL;
@@ -425,7 +429,7 @@ static tarn_status grow_and_serve(struct tarn_pool *pool, const struct tn_reques
 
 /* --- alloc and free ---------------------------------------------------------------------------- */
 
-static void count_failure(struct tarn_pool *pool)
+void tn_pool_count_failure(struct tarn_pool *pool)
 {
     tn_mutex_lock(&pool->lock);
     pool->stats.failed_count++;
@@ -438,13 +442,11 @@ static TN_COLD tarn_status alloc_slowly(struct tarn_pool *pool, const struct tn_
     tn_mutex_lock(&pool->growth_lock);
     tarn_status status = grow_and_serve(pool, request, address_out);
     tn_mutex_unlock(&pool->growth_lock);
-    if (status != TARN_STATUS_OK) count_failure(pool);
     return status;
 }
 
-static TN_COLD tarn_status fail_for_size(struct tarn_pool *pool, size_t size_bytes)
+static TN_COLD tarn_status fail_for_size(const struct tarn_pool *pool, size_t size_bytes)
 {
-    count_failure(pool);
     return tn_fail(TARN_STATUS_SIZE_TOO_LARGE,
                    "%zu bytes are more than a static pool can have: %zu chunks of %zu bytes",
                    size_bytes, (size_t)TN_CHUNK_COUNT_MAX, (size_t)1 << pool->chunk_log2);
@@ -565,7 +567,7 @@ tarn_status tn_pool_free(struct tarn_pool *pool, void *address, const tarn_strea
     /* Why it is not live is for the caller to find out, who may look into other pools. */
     status = freed == NOT_LIVE ? TARN_STATUS_NOT_LIVE
                                : free_slowly(pool, (uintptr_t)address, streams, stream_count);
-    if (status != TARN_STATUS_OK) count_failure(pool);
+    if (status != TARN_STATUS_OK) tn_pool_count_failure(pool);
     return status;
 }
 

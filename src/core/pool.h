@@ -32,6 +32,9 @@ tarn_status tn_pool_free(struct tarn_pool *pool, void *address, const tarn_strea
 /* What was freed on the stream no longer needs its handle. */
 tarn_status tn_pool_retire_stream(struct tarn_pool *pool, tarn_stream stream);
 
+/* Counts an allocation that came to nothing, which tn_pool_alloc leaves to its caller. */
+void tn_pool_count_failure(struct tarn_pool *pool);
+
 /* Counts an allocation of zero bytes, resp. a free of NULL, which need nothing else. */
 void tn_pool_count_empty_alloc(struct tarn_pool *pool);
 void tn_pool_count_empty_free(struct tarn_pool *pool);

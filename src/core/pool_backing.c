@@ -228,16 +228,21 @@ struct tn_giving_back tn_pool_release_free(struct tarn_pool *pool, size_t keep_b
     return given;
 }
 
-/* Bytes of wholly free static pools. */
-static size_t wholly_free_bytes(struct tarn_pool *pool)
+size_t tn_pool_wholly_free_bytes_locked(const struct tarn_pool *pool)
 {
     size_t bytes = 0;
-    tn_mutex_lock(&pool->lock);
     for (uint32_t i = 0; i < pool->list.count; i++) {
         const struct tn_static_pool *held = pool->list.by_chunk[i].static_pool;
         if (tn_region_index_span_is_free(&pool->index, held->head, held_streams(pool)))
             bytes += held->backing_bytes;
     }
+    return bytes;
+}
+
+static size_t wholly_free_bytes(struct tarn_pool *pool)
+{
+    tn_mutex_lock(&pool->lock);
+    size_t bytes = tn_pool_wholly_free_bytes_locked(pool);
     tn_mutex_unlock(&pool->lock);
     return bytes;
 }

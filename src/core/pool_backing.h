@@ -48,6 +48,9 @@ struct tn_giving_back {
 /* Gives wholly free static pools back, the newest first, as long as keep_bytes remain. */
 struct tn_giving_back tn_pool_release_free(struct tarn_pool *pool, size_t keep_bytes);
 
+/* Bytes of wholly free static pools. Under `lock`. */
+size_t tn_pool_wholly_free_bytes_locked(const struct tarn_pool *pool);
+
 /* Whether giving wholly free static pools back might turn the answer to an acquire. */
 bool tn_pool_may_pass_later(struct tarn_pool *pool, const struct tn_request *request,
                             tarn_backend_result result);

@@ -42,6 +42,10 @@ struct tarn_pool {
     unsigned chunk_log2;
     struct tn_growth_policy growth;
     size_t backend_alignment_bytes;
+    uint64_t memory_id; /* see tarn_device_properties */
+    struct tarn_pool *fallback;
+    tarn_out_of_memory_function on_out_of_memory;
+    void *user;
     tarn_backend backend;
     bool owns_backend;
     bool is_process_wide; /* tarn_malloc's, which has a destroy of its own */

@@ -176,6 +176,47 @@ void tn_stream_reuse_settle(struct tarn_pool *pool)
     tn_stream_reuse_poll(pool);
 }
 
+/* All that was freed before the device had nothing to do waits for nothing any more: up to that time on
+ * streams that still are, and at any time on those that have ended. */
+static void complete_all(struct tarn_pool *pool, uint32_t time)
+{
+    struct tn_stream_table *table = pool->streams;
+    uint32_t known = tn_stream_table_in_state(table, TN_STREAM_STATE_KNOWN);
+    uint32_t ended = tn_stream_table_in_state(table, TN_STREAM_STATE_RETIRED) |
+                     tn_stream_table_in_state(table, TN_STREAM_STATE_LOST);
+    tn_region_index_complete(&pool->index, known | ended, time);
+    tn_region_index_complete(&pool->index, ended, TN_STREAM_TIME_MAX);
+}
+
+bool tn_stream_reuse_synchronize(struct tarn_pool *pool)
+{
+    const tarn_backend_operations *operations = pool->backend.operations;
+    if (!pool->streams || tn_pool_is_capturing(pool) || !operations->synchronize) return false;
+    if (pool->streams->now >= TN_STREAM_TIME_MAX) begin_anew(pool);
+    tn_mutex_lock(&pool->lock);
+    bool is_needed = pool->index.pending_chunk_count > 0;
+    uint32_t time = is_needed ? tn_stream_table_advance(pool->streams) : 0;
+    tn_mutex_unlock(&pool->lock);
+    if (!is_needed) return false;
+    if (operations->synchronize(pool->backend.state).status != TARN_STATUS_OK) return false;
+
+    tn_mutex_lock(&pool->lock);
+    uint32_t before = pool->index.pending_chunk_count;
+    complete_all(pool, time);
+    bool has_changed = pool->index.pending_chunk_count < before;
+    tn_mutex_unlock(&pool->lock);
+    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
+        struct tn_stream_entry *entry = &pool->streams->streams[i];
+        bool has_ended =
+            entry->state == TN_STREAM_STATE_RETIRED || entry->state == TN_STREAM_STATE_LOST;
+        while (has_ended && entry->record_count > 0)
+            forget_oldest_record(pool, entry);
+        if (entry->state == TN_STREAM_STATE_LOST) entry->state = TN_STREAM_STATE_RETIRED;
+        end_retirement(pool, i);
+    }
+    return has_changed;
+}
+
 /* --- ordering --------------------------------------------------------------------------------- */
 
 /* Makes a stream wait for what was freed on `awaited` up to a time. */
@@ -358,6 +399,21 @@ tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream h
     tn_mutex_unlock(&pool->lock);
     if (!tn_pool_is_capturing(pool)) poll_stream(pool, stream);
     return result;
+}
+
+/* --- queries ---------------------------------------------------------------------------------- */
+
+uint32_t tn_stream_reuse_private_chunks(const struct tarn_pool *pool)
+{
+    uint32_t chunk_count = 0;
+    if (!pool->streams) return 0;
+    uint32_t private_streams = tn_stream_table_private(pool->streams);
+    for (uint32_t region = 0; region < pool->index.fresh; region++) {
+        const struct tn_region *r = &pool->index.regions[region];
+        if (r->state != TN_REGION_STATE_FREE) continue;
+        if (tn_region_dependency(r).streams & private_streams) chunk_count += r->chunk_count;
+    }
+    return chunk_count;
 }
 
 /* --- end -------------------------------------------------------------------------------------- */

@@ -79,6 +79,13 @@ bool tn_stream_reuse_poll(struct tarn_pool *pool);
  * come to their end nothing waits any more. */
 void tn_stream_reuse_settle(struct tarn_pool *pool);
 
+/* Waits for the device, with the calling thread: nothing that was freed before waits any more. False:
+ * nothing was pending, or the vendor cannot. */
+bool tn_stream_reuse_synchronize(struct tarn_pool *pool);
+
+/* Chunks of free regions that belong to captures. Cost: O(regions). Under `lock`. */
+uint32_t tn_stream_reuse_private_chunks(const struct tarn_pool *pool);
+
 /* Makes the stream wait for what the dependency names: at most one record and one wait for each stream
  * that it has not waited for yet. */
 tarn_backend_result tn_stream_reuse_order(struct tarn_pool *pool, tarn_stream handle,

@@ -64,25 +64,25 @@ void tn_stream_table_cover(struct tn_stream_table *table, uint32_t stream, uint3
     if (*covered_below <= time) *covered_below = time + 1;
 }
 
-static uint32_t in_states(const struct tn_stream_table *table, enum tn_stream_state one,
-                          enum tn_stream_state other)
+uint32_t tn_stream_table_in_state(const struct tn_stream_table *table, enum tn_stream_state state)
 {
     uint32_t streams = 0;
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
-        enum tn_stream_state state = table->streams[i].state;
-        if (state == one || state == other) streams |= (uint32_t)1 << i;
+        if (table->streams[i].state == state) streams |= (uint32_t)1 << i;
     }
     return streams;
 }
 
 uint32_t tn_stream_table_reachable(const struct tn_stream_table *table)
 {
-    return in_states(table, TN_STREAM_STATE_KNOWN, TN_STREAM_STATE_RETIRED);
+    return tn_stream_table_in_state(table, TN_STREAM_STATE_KNOWN) |
+           tn_stream_table_in_state(table, TN_STREAM_STATE_RETIRED);
 }
 
 uint32_t tn_stream_table_private(const struct tn_stream_table *table)
 {
-    return in_states(table, TN_STREAM_STATE_CAPTURING, TN_STREAM_STATE_CAPTURED);
+    return tn_stream_table_in_state(table, TN_STREAM_STATE_CAPTURING) |
+           tn_stream_table_in_state(table, TN_STREAM_STATE_CAPTURED);
 }
 
 uint32_t tn_stream_table_find_in_state(const struct tn_stream_table *table,

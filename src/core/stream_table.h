@@ -101,6 +101,9 @@ uint32_t tn_stream_table_uncovered(const struct tn_stream_table *table, uint32_t
 void tn_stream_table_cover(struct tn_stream_table *table, uint32_t stream, uint32_t awaited,
                            uint32_t time);
 
+/* The streams in that state, a bit each. */
+uint32_t tn_stream_table_in_state(const struct tn_stream_table *table, enum tn_stream_state state);
+
 /* Streams that another can be made to wait for, a bit each: those that are known or retired. */
 uint32_t tn_stream_table_reachable(const struct tn_stream_table *table);
 

@@ -339,6 +339,25 @@ static void a_stream_of_the_device_will_do(void **state)
     scene_end(&scene);
 }
 
+static void waiting_for_the_device_waits_for_all_streams(void **state)
+{
+    struct scene scene = scene_begin(state);
+    const tarn_backend_operations *operations = scene.fixture->operations;
+    REQUIRE_OPERATION(scene.fixture, synchronize);
+    submit_work(&scene, scene.a, 1);
+    fill(scene.fixture, scene.y, 2, AREA_BYTES, NULL);
+    tarn_backend_result result = operations->synchronize(scene.fixture->state);
+    if (result.status != TARN_STATUS_NOT_SUPPORTED) {
+        EXPECT_OK(result);
+        fill(scene.fixture, scene.x, 3, 1, scene.b); /* not overwritten by what was on the other */
+        synchronize_stream(scene.fixture, scene.b);
+        expect_bytes(scene.fixture, (char *)scene.x + 1, AREA_BYTES - 1, 1);
+        expect_bytes(scene.fixture, scene.y, AREA_BYTES, 2);
+    }
+    synchronize_stream(scene.fixture, scene.a);
+    scene_end(&scene);
+}
+
 /* --- bad input --------------------------------------------------------------------------------- */
 
 static void no_handle_is_refused(void **state)
@@ -383,6 +402,7 @@ int run_stream_tests(const struct target *target)
         TEST(an_event_may_go_while_others_wait_for_it),
         TEST(a_stream_may_go_while_others_wait_for_it),
         TEST(a_stream_of_the_device_will_do),
+        TEST(waiting_for_the_device_waits_for_all_streams),
         TEST(no_handle_is_refused),
     };
     fixture_set_target(target);

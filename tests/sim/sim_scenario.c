@@ -257,6 +257,10 @@ static void use_streams(struct run *run)
         expect_byte(from, 6);
     TRY(run, operations->fill(state, from, 7, 1000, NULL));
     if (TRY(run, operations->stream_synchronize(state, NULL))) expect_byte(from, 7);
+    if (sim_vendor.synchronizes) {
+        TRY(run, operations->fill(state, from, 8, 1000, run->b));
+        if (TRY(run, operations->synchronize(state))) expect_byte(from, 8);
+    }
     TRY(run, operations->stream_synchronize(state, run->a));
     TRY(run, operations->stream_synchronize(state, run->b));
 }

@@ -48,6 +48,9 @@ struct sim_vendor {
      * vendor itself refuses one of another device. */
     bool (*tells_streams_apart)(void);
 
+    /* There is a call that waits for the whole device. */
+    bool synchronizes;
+
     /* Creating and destroying an event is no call of the vendor's. */
     bool events_are_tarns_own;
 

@@ -169,6 +169,9 @@ static void stream_operations_call_what_is_documented(void **state)
     expect_calls("stream_synchronize");
     expect_result(operations->event_record(device, event, stream));
     expect_calls("event_record again");
+    tarn_status synchronized = operations->synchronize(device).status;
+    assert_true(synchronized == TARN_STATUS_OK || synchronized == TARN_STATUS_NOT_SUPPORTED);
+    expect_calls("synchronize");
     expect_result(operations->stream_synchronize(device, stream));
     sim_forget_calls();
     expect_result(operations->event_destroy(device, event));

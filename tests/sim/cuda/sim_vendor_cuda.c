@@ -83,6 +83,7 @@ static const struct sim_vendor_calls calls[] = {
     { "release shared", "cudaDeviceSynchronize 1, cudaFree 1, cudaGetDevice 1" },
     { "query_memory shared", "cudaGetDevice 1, cudaMemGetInfo 1" },
 
+    { "synchronize", "cudaDeviceSynchronize 1, cudaGetDevice 1" },
     { "stream_create", "cudaGetDevice 1, cudaStreamCreateWithFlags 1" },
     { "stream_check", "cudaEventCreateWithFlags 1, cudaEventDestroy 1, cudaEventRecord 1, "
                       "cudaGetDevice 1" },
@@ -124,6 +125,7 @@ static const struct sim_vendor_calls calls[] = {
 };
 
 const struct sim_vendor sim_vendor = {
+    .synchronizes = true,
     .name = "cuda",
     .errors = errors,
     .optional_calls = optional_calls,

@@ -27,6 +27,7 @@ const struct sim_vendor_calls sim_hip_calls[] = {
     { "release shared", "hipDeviceSynchronize 1, hipFree 1, hipGetDevice 1" },
     { "query_memory shared", "hipGetDevice 1, hipMemGetInfo 1" },
 
+    { "synchronize", "hipDeviceSynchronize 1, hipGetDevice 1" },
     { "stream_create", "hipGetDevice 1, hipStreamCreateWithFlags 1" },
     { "stream_check", "hipEventCreateWithFlags 1, hipEventDestroy 1, hipEventRecord 1, "
                       "hipGetDevice 1" },

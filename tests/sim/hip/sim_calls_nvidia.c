@@ -28,6 +28,7 @@ const struct sim_vendor_calls sim_hip_calls[] = {
     { "release shared", "cudaDeviceSynchronize 1, cudaFree 1, cudaGetDevice 1" },
     { "query_memory shared", "cudaGetDevice 1, cudaMemGetInfo 1" },
 
+    { "synchronize", "cudaDeviceSynchronize 1, cudaGetDevice 1" },
     { "stream_create", "cudaGetDevice 1, cudaStreamCreateWithFlags 1" },
     { "stream_check", "cudaEventCreateWithFlags 1, cudaEventDestroy 1, cudaEventRecord 1, "
                       "cudaGetDevice 1" },

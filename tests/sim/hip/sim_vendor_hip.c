@@ -67,6 +67,7 @@ static int current_device(void)
 }
 
 const struct sim_vendor sim_vendor = {
+    .synchronizes = true,
     .name = "hip",
     .errors = errors,
     .optional_calls = optional_calls,

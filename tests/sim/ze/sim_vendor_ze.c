@@ -97,6 +97,7 @@ static const struct sim_vendor_calls calls[] = {
 
     /* Waiting, here and below, is a barrier that sets an event, and waiting for that. An event is
      * made when none is free, and reset when it was used before. */
+    { "synchronize", "none" }, /* this loader lacks the call */
     { "stream_create", "zeCommandListCreateImmediate 1, zeEventCreate 1" },
     { "stream_check", "none" }, /* this loader lacks the call */
     { "stream_check, the default stream", "none" },
