@@ -47,6 +47,7 @@
     X(DEVICE_LOST)        /* sim_lose_device */                                                    \
     X(CONTEXT_DESTROYED)  /* sim_destroy_context */                                                \
     X(ACCESS_FAULT)       /* work on the device touched memory that is not there; stays */         \
+    X(CAPTURING)          /* a stream is being captured, which is no time for this call */         \
     X(HANG)               /* waits for what nothing that was submitted will bring about */         \
     X(UNKNOWN)            /* any other failure */
 
@@ -150,6 +151,30 @@ SIM_API void sim_destroy_context(int device);
 
 /* The process ends: all calls answer UNLOADING from now on. */
 SIM_API void sim_unload_driver(void);
+
+/* --- captures ---------------------------------------------------------------------------------- */
+
+typedef enum sim_capture_mode {
+    SIM_CAPTURE_MODE_GLOBAL, /* every thread's at first */
+    SIM_CAPTURE_MODE_THREAD_LOCAL,
+    SIM_CAPTURE_MODE_RELAXED
+} sim_capture_mode;
+
+typedef enum sim_capture_state {
+    SIM_CAPTURE_NONE,
+    SIM_CAPTURE_VALID,
+    SIM_CAPTURE_SPOILT /* a call was made that is prohibited meanwhile, and answered CAPTURING */
+} sim_capture_state;
+
+/* As if the calling thread began to capture a stream. False: it or another does already. */
+SIM_API bool sim_capture_begin(sim_capture_mode mode);
+
+/* Tells what came of it. */
+SIM_API sim_capture_state sim_capture_end(void);
+SIM_API sim_capture_state sim_capture_get(void);
+
+/* Which captures the calling thread minds. Returns the mode before. */
+SIM_API sim_capture_mode sim_capture_exchange_mode(sim_capture_mode mode);
 
 /* --- what is alive ----------------------------------------------------------------------------- */
 

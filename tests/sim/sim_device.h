@@ -59,6 +59,16 @@ SIM_API unsigned sim_generation(void);
 /* Counts a face's own objects among what is alive: SIM_THING_CONTEXT, SIM_THING_EVENT_POOL. */
 SIM_API void sim_alive_change(sim_thing thing, int change);
 
+/* Why a call may not be made during a capture. */
+typedef enum sim_capture_rule {
+    SIM_CAPTURE_RULE_UNSAFE, /* it is not repeated with the graph; a thread may say that it knows */
+    SIM_CAPTURE_RULE_CONFLICTS /* it waits for the captured stream, too, which does not run */
+} sim_capture_rule;
+
+/* For the calls that have such a rule, after sim_enter. CAPTURING: it is prohibited, and the capture is
+ * spoilt. */
+SIM_API sim_status sim_capture_check(sim_capture_rule rule);
+
 /* --- devices ----------------------------------------------------------------------------------- */
 
 SIM_API int sim_device_count(void);

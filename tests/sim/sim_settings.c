@@ -138,6 +138,7 @@ static void reset_locked(void)
         .generation = generation + 1,
     };
     sim_machine.random = sim_machine.settings.seed;
+    sim_capture_reset_locked();
     sim_calls_reset_locked();
 }
 

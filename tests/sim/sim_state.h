@@ -8,6 +8,7 @@
  *     sim_range.c      ranges, physical objects, mappings
  *     sim_stream.c     streams, events, and the tasks on them
  *     sim_pool.c       the vendor's own pools
+ *     sim_capture.c    streams that are being captured
  *
  * Threads: everything under the one lock. Functions named _locked are called with it held.
  */
@@ -156,6 +157,10 @@ void sim_stream_reset_locked(void);
 size_t sim_pool_count_locked(void);
 void sim_pools_mark_gone_locked(int device);
 void sim_pool_reset_locked(void);
+
+/* --- captures: sim_capture.c --------------------------------------------------------------------- */
+
+void sim_capture_reset_locked(void);
 
 /* --- calls: sim_calls.c -------------------------------------------------------------------------- */
 

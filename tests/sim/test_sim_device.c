@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_sim_device: the simulated devices themselves, without any face. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -963,6 +964,63 @@ static void pools_may_be_missing(void **state)
     EXPECT(sim_pool_get_current(0, &pool), NOT_SUPPORTED);
 }
 
+/* --- captures ---------------------------------------------------------------------------------- */
+
+static sim_status check_unsafe(sim_capture_mode mode)
+{
+    sim_capture_mode before = sim_capture_exchange_mode(mode);
+    sim_status status = sim_capture_check(SIM_CAPTURE_RULE_UNSAFE);
+    sim_capture_exchange_mode(before);
+    return status;
+}
+
+static void *check_unsafe_in_thread(void *argument)
+{
+    sim_status *statuses = argument;
+    for (int mode = SIM_CAPTURE_MODE_GLOBAL; mode <= SIM_CAPTURE_MODE_RELAXED; mode++)
+        statuses[mode] = check_unsafe((sim_capture_mode)mode);
+    return NULL;
+}
+
+/* By the mode of the capture, whether its own thread is asked, and that thread's mode. */
+static void a_capture_prohibits_what_its_mode_says(void **state)
+{
+    (void)state;
+    const sim_status no = SIM_STATUS_CAPTURING, yes = SIM_STATUS_OK;
+    const sim_status own[3][3] = { { no, no, yes }, { no, no, yes }, { yes, yes, yes } };
+    const sim_status others[3][3] = { { no, yes, yes }, { yes, yes, yes }, { yes, yes, yes } };
+    for (int mode = SIM_CAPTURE_MODE_GLOBAL; mode <= SIM_CAPTURE_MODE_RELAXED; mode++) {
+        sim_status here[3], there[3];
+        pthread_t thread;
+        assert_true(sim_capture_begin((sim_capture_mode)mode));
+        check_unsafe_in_thread(here);
+        assert_int_equal(pthread_create(&thread, NULL, check_unsafe_in_thread, there), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_memory_equal(here, own[mode], sizeof here);
+        assert_memory_equal(there, others[mode], sizeof there);
+        assert_int_equal(sim_capture_end(),
+                         mode == SIM_CAPTURE_MODE_RELAXED ? SIM_CAPTURE_VALID : SIM_CAPTURE_SPOILT);
+    }
+}
+
+static void a_capture_is_whole_until_it_is_spoilt(void **state)
+{
+    (void)state;
+    EXPECT_OK(sim_capture_check(SIM_CAPTURE_RULE_CONFLICTS));
+    assert_int_equal(sim_capture_end(), SIM_CAPTURE_NONE);
+    assert_true(sim_capture_begin(SIM_CAPTURE_MODE_RELAXED));
+    assert_false(sim_capture_begin(SIM_CAPTURE_MODE_RELAXED));
+    assert_int_equal(sim_capture_get(), SIM_CAPTURE_VALID);
+    EXPECT_OK(sim_capture_check(SIM_CAPTURE_RULE_UNSAFE));
+    assert_int_equal(sim_capture_get(), SIM_CAPTURE_VALID);
+    EXPECT(sim_capture_check(SIM_CAPTURE_RULE_CONFLICTS), CAPTURING);
+    assert_int_equal(sim_capture_get(), SIM_CAPTURE_SPOILT);
+    sim_capture_exchange_mode(SIM_CAPTURE_MODE_RELAXED);
+    sim_reset();
+    assert_int_equal(sim_capture_get(), SIM_CAPTURE_NONE);
+    assert_int_equal(sim_capture_exchange_mode(SIM_CAPTURE_MODE_GLOBAL), SIM_CAPTURE_MODE_GLOBAL);
+}
+
 /* --- the group --------------------------------------------------------------------------------- */
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
@@ -1006,6 +1064,8 @@ int main(void)
         TEST(the_environment_sets_the_machine),
         TEST(a_pool_counts_what_it_gave),
         TEST(pools_may_be_missing),
+        TEST(a_capture_prohibits_what_its_mode_says),
+        TEST(a_capture_is_whole_until_it_is_spoilt),
         TEST(a_process_that_leaves_something_fails),
     };
     return cmocka_run_group_tests_name("simulated devices", tests, NULL, NULL);

@@ -585,6 +585,196 @@ static int free_of_a_mapping(void)
     return (int)cudaFree((void *)(uintptr_t)mapped_range(&handle));
 }
 
+/* --- during a capture -------------------------------------------------------------------------- */
+
+/* What there is before it begins. */
+struct things {
+    void *device_memory, *pinned_memory;
+    cudaStream_t other_stream;
+    cudaEvent_t event; /* recorded on the other stream */
+    CUdeviceptr range, mapped_range;
+    CUmemGenericAllocationHandle handle, mapped_handle;
+};
+
+static struct things make_things(void)
+{
+    struct things things = {
+        .device_memory = device_memory(MIB),
+        .pinned_memory = pinned_memory(),
+        .other_stream = stream_of_device(0),
+        .event = event_of_device(0),
+        .range = range(),
+        .handle = physical(),
+    };
+    things.mapped_range = mapped_range(&things.mapped_handle);
+    must((int)cudaEventRecord(things.event, things.other_stream));
+    must((int)cudaStreamSynchronize(things.other_stream));
+    must((int)cudaEventSynchronize(things.event));
+    return things;
+}
+
+/* The call's answer times 1000, plus that of ending the capture: 900901 is "not while capturing", and the
+ * capture is spoilt. */
+static int in_capture(int (*ask)(const struct things *things), enum cudaStreamCaptureMode mode)
+{
+    struct things things = make_things();
+    cudaStream_t stream = stream_of_device(0);
+    cudaGraph_t graph;
+    must((int)cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    must((int)cudaThreadExchangeStreamCaptureMode(&mode));
+    int answer = ask(&things);
+    return answer * 1000 + (int)cudaStreamEndCapture(stream, &graph);
+}
+
+/* In the mode that each thread has at first, and in that in which it minds no capture. */
+#define IN_CAPTURE(name)                                             \
+    static int name##_in_capture(void)                               \
+    {                                                                \
+        return in_capture(ask_##name, cudaStreamCaptureModeGlobal);  \
+    }                                                                \
+    static int name##_in_capture_relaxed(void)                       \
+    {                                                                \
+        return in_capture(ask_##name, cudaStreamCaptureModeRelaxed); \
+    }
+
+static int ask_malloc(const struct things *things)
+{
+    void *address;
+    (void)things;
+    return (int)cudaMalloc(&address, MIB);
+}
+
+static int ask_malloc_pinned(const struct things *things)
+{
+    void *address;
+    (void)things;
+    return (int)cudaHostAlloc(&address, MIB, cudaHostAllocPortable);
+}
+
+static int ask_malloc_managed(const struct things *things)
+{
+    void *address;
+    (void)things;
+    return (int)cudaMallocManaged(&address, MIB, cudaMemAttachGlobal);
+}
+
+static int ask_free(const struct things *things)
+{
+    return (int)cudaFree(things->device_memory);
+}
+
+static int ask_free_pinned(const struct things *things)
+{
+    return (int)cudaFreeHost(things->pinned_memory);
+}
+
+static int ask_free_of_null(const struct things *things)
+{
+    (void)things;
+    return (int)cudaFree(NULL);
+}
+
+static int ask_memory_info(const struct things *things)
+{
+    size_t free_bytes, total_bytes;
+    (void)things;
+    return (int)cudaMemGetInfo(&free_bytes, &total_bytes);
+}
+
+static int ask_properties(const struct things *things)
+{
+    struct cudaDeviceProp properties;
+    (void)things;
+    return (int)cudaGetDeviceProperties(&properties, 0);
+}
+
+static int ask_set_device(const struct things *things)
+{
+    (void)things;
+    return (int)cudaSetDevice(0);
+}
+
+static int ask_device_synchronize(const struct things *things)
+{
+    (void)things;
+    return (int)cudaDeviceSynchronize();
+}
+
+static int ask_stream_synchronize(const struct things *things)
+{
+    return (int)cudaStreamSynchronize(things->other_stream);
+}
+
+static int ask_event_query(const struct things *things)
+{
+    return (int)cudaEventQuery(things->event);
+}
+
+static int ask_event_synchronize(const struct things *things)
+{
+    return (int)cudaEventSynchronize(things->event);
+}
+
+static int ask_reserve(const struct things *things)
+{
+    CUdeviceptr address;
+    (void)things;
+    return reserve(16 * MIB, &address);
+}
+
+static int ask_create(const struct things *things)
+{
+    CUmemGenericAllocationHandle handle;
+    (void)things;
+    return create(4 * MIB, &handle);
+}
+
+static int ask_map(const struct things *things)
+{
+    return map(things->range, 4 * MIB, 0, things->handle);
+}
+
+static int ask_set_access(const struct things *things)
+{
+    return set_access(things->mapped_range, 4 * MIB);
+}
+
+static int ask_unmap(const struct things *things)
+{
+    return unmap(things->mapped_range, 4 * MIB);
+}
+
+static int ask_release(const struct things *things)
+{
+    return release(things->mapped_handle);
+}
+
+static int ask_unreserve(const struct things *things)
+{
+    return unreserve(things->range, 16 * MIB);
+}
+
+IN_CAPTURE(malloc)
+IN_CAPTURE(malloc_pinned)
+IN_CAPTURE(malloc_managed)
+IN_CAPTURE(free)
+IN_CAPTURE(free_pinned)
+IN_CAPTURE(free_of_null)
+IN_CAPTURE(memory_info)
+IN_CAPTURE(properties)
+IN_CAPTURE(set_device)
+IN_CAPTURE(device_synchronize)
+IN_CAPTURE(stream_synchronize)
+IN_CAPTURE(event_query)
+IN_CAPTURE(event_synchronize)
+IN_CAPTURE(reserve)
+IN_CAPTURE(create)
+IN_CAPTURE(map)
+IN_CAPTURE(set_access)
+IN_CAPTURE(unmap)
+IN_CAPTURE(release)
+IN_CAPTURE(unreserve)
+
 /* --- all of them ------------------------------------------------------------------------------- */
 
 #define CASE(name)  \
@@ -659,6 +849,46 @@ static const struct {
     CASE(free_a_range_twice),
     CASE(fill_without_access),
     CASE(free_of_a_mapping),
+    CASE(malloc_in_capture),
+    CASE(malloc_in_capture_relaxed),
+    CASE(malloc_pinned_in_capture),
+    CASE(malloc_pinned_in_capture_relaxed),
+    CASE(malloc_managed_in_capture),
+    CASE(malloc_managed_in_capture_relaxed),
+    CASE(free_in_capture),
+    CASE(free_in_capture_relaxed),
+    CASE(free_pinned_in_capture),
+    CASE(free_pinned_in_capture_relaxed),
+    CASE(free_of_null_in_capture),
+    CASE(free_of_null_in_capture_relaxed),
+    CASE(memory_info_in_capture),
+    CASE(memory_info_in_capture_relaxed),
+    CASE(properties_in_capture),
+    CASE(properties_in_capture_relaxed),
+    CASE(set_device_in_capture),
+    CASE(set_device_in_capture_relaxed),
+    CASE(device_synchronize_in_capture),
+    CASE(device_synchronize_in_capture_relaxed),
+    CASE(stream_synchronize_in_capture),
+    CASE(stream_synchronize_in_capture_relaxed),
+    CASE(event_query_in_capture),
+    CASE(event_query_in_capture_relaxed),
+    CASE(event_synchronize_in_capture),
+    CASE(event_synchronize_in_capture_relaxed),
+    CASE(reserve_in_capture),
+    CASE(reserve_in_capture_relaxed),
+    CASE(create_in_capture),
+    CASE(create_in_capture_relaxed),
+    CASE(map_in_capture),
+    CASE(map_in_capture_relaxed),
+    CASE(set_access_in_capture),
+    CASE(set_access_in_capture_relaxed),
+    CASE(unmap_in_capture),
+    CASE(unmap_in_capture_relaxed),
+    CASE(release_in_capture),
+    CASE(release_in_capture_relaxed),
+    CASE(unreserve_in_capture),
+    CASE(unreserve_in_capture_relaxed),
 };
 
 /* In the child: nothing of CUDA has been used before. Leaving with _exit leaves out what it does at

@@ -23,6 +23,9 @@ cudaError_t sim_cuda_error_of(sim_status status);
 sim_status sim_cuda_begin(const char *name);
 cudaError_t sim_cuda_answer(sim_status status);
 
+/* The same as the first for those that a capture may prohibit. */
+sim_status sim_cuda_begin_unsafe(const char *name);
+
 /* A stream, or that which a default stream means now. */
 sim_stream *sim_cuda_stream(cudaStream_t stream);
 

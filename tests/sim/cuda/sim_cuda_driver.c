@@ -15,22 +15,29 @@ static CUresult answer(sim_status status)
     return (CUresult)sim_cuda_error_of(status);
 }
 
+static sim_status enter_unsafe(const char *name)
+{
+    sim_status status = sim_enter(name);
+    return status == SIM_STATUS_OK ? sim_capture_check(SIM_CAPTURE_RULE_UNSAFE) : status;
+}
+
 /* --- errors, devices ---------------------------------------------------------------------------- */
 
-#define DRIVER_ERRORS(X)               \
-    X(CUDA_SUCCESS)                    \
-    X(CUDA_ERROR_INVALID_VALUE)        \
-    X(CUDA_ERROR_OUT_OF_MEMORY)        \
-    X(CUDA_ERROR_DEINITIALIZED)        \
-    X(CUDA_ERROR_NO_DEVICE)            \
-    X(CUDA_ERROR_INVALID_DEVICE)       \
-    X(CUDA_ERROR_ECC_UNCORRECTABLE)    \
-    X(CUDA_ERROR_INVALID_HANDLE)       \
-    X(CUDA_ERROR_NOT_READY)            \
-    X(CUDA_ERROR_ILLEGAL_ADDRESS)      \
-    X(CUDA_ERROR_LAUNCH_TIMEOUT)       \
-    X(CUDA_ERROR_CONTEXT_IS_DESTROYED) \
-    X(CUDA_ERROR_NOT_SUPPORTED)        \
+#define DRIVER_ERRORS(X)                     \
+    X(CUDA_SUCCESS)                          \
+    X(CUDA_ERROR_INVALID_VALUE)              \
+    X(CUDA_ERROR_OUT_OF_MEMORY)              \
+    X(CUDA_ERROR_DEINITIALIZED)              \
+    X(CUDA_ERROR_NO_DEVICE)                  \
+    X(CUDA_ERROR_INVALID_DEVICE)             \
+    X(CUDA_ERROR_ECC_UNCORRECTABLE)          \
+    X(CUDA_ERROR_INVALID_HANDLE)             \
+    X(CUDA_ERROR_NOT_READY)                  \
+    X(CUDA_ERROR_ILLEGAL_ADDRESS)            \
+    X(CUDA_ERROR_LAUNCH_TIMEOUT)             \
+    X(CUDA_ERROR_CONTEXT_IS_DESTROYED)       \
+    X(CUDA_ERROR_NOT_SUPPORTED)              \
+    X(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) \
     X(CUDA_ERROR_UNKNOWN)
 
 static CUresult get_error_name(CUresult error, const char **name)
@@ -109,7 +116,7 @@ static CUresult address_reserve(CUdeviceptr *pointer, size_t size_bytes, size_t 
                                 CUdeviceptr wanted, unsigned long long flags)
 {
     void *address = NULL;
-    sim_status status = sim_enter("cuMemAddressReserve");
+    sim_status status = enter_unsafe("cuMemAddressReserve");
     if (status == SIM_STATUS_OK && flags != 0) status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK)
         status =
@@ -120,7 +127,7 @@ static CUresult address_reserve(CUdeviceptr *pointer, size_t size_bytes, size_t 
 
 static CUresult address_free(CUdeviceptr pointer, size_t size_bytes)
 {
-    sim_status status = sim_enter("cuMemAddressFree");
+    sim_status status = enter_unsafe("cuMemAddressFree");
     if (status == SIM_STATUS_OK) status = sim_range_free((void *)(uintptr_t)pointer, size_bytes);
     return answer(status);
 }
@@ -134,7 +141,7 @@ static CUresult create(CUmemGenericAllocationHandle *handle, size_t size_bytes,
                        const CUmemAllocationProp *memory, unsigned long long flags)
 {
     sim_physical *physical = NULL;
-    sim_status status = sim_enter("cuMemCreate");
+    sim_status status = enter_unsafe("cuMemCreate");
     if (status == SIM_STATUS_OK && flags != 0) status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK) status = check_memory(memory);
     if (status == SIM_STATUS_OK)
@@ -146,7 +153,7 @@ static CUresult create(CUmemGenericAllocationHandle *handle, size_t size_bytes,
 /* Memory that is still mapped stays until it is unmapped. */
 static CUresult release(CUmemGenericAllocationHandle handle)
 {
-    sim_status status = sim_enter("cuMemRelease");
+    sim_status status = enter_unsafe("cuMemRelease");
     if (status == SIM_STATUS_OK) status = sim_physical_release(physical_of(handle));
     if (status == SIM_STATUS_INVALID_HANDLE) status = SIM_STATUS_INVALID_VALUE;
     return answer(status);
@@ -173,7 +180,7 @@ static bool is_whole(CUmemGenericAllocationHandle handle, size_t size_bytes)
 static CUresult map(CUdeviceptr pointer, size_t size_bytes, size_t offset_bytes,
                     CUmemGenericAllocationHandle handle, unsigned long long flags)
 {
-    sim_status status = sim_enter("cuMemMap");
+    sim_status status = enter_unsafe("cuMemMap");
     if (status == SIM_STATUS_OK && flags != 0) status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK) die_of_stale_handle(handle);
     if (status == SIM_STATUS_OK && (offset_bytes != 0 || !is_whole(handle, size_bytes)))
@@ -203,7 +210,7 @@ static sim_status unmap_pieces(char *address, size_t size_bytes)
 
 static CUresult unmap(CUdeviceptr pointer, size_t size_bytes)
 {
-    sim_status status = sim_enter("cuMemUnmap");
+    sim_status status = enter_unsafe("cuMemUnmap");
     if (status == SIM_STATUS_OK) status = unmap_pieces((void *)(uintptr_t)pointer, size_bytes);
     return answer(status);
 }
@@ -229,7 +236,7 @@ static sim_access access_of(CUmemAccess_flags flags)
 static CUresult set_access(CUdeviceptr pointer, size_t size_bytes, const CUmemAccessDesc *access,
                            size_t count)
 {
-    sim_status status = sim_enter("cuMemSetAccess");
+    sim_status status = enter_unsafe("cuMemSetAccess");
     for (size_t i = 0; status == SIM_STATUS_OK && i < count; i++) {
         if (access[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE)
             return answer(SIM_STATUS_INVALID_VALUE);

@@ -13,6 +13,9 @@
  *     a stream may wait for another device's event; all else on another device's stream is refused.
  *   - No call waits for pending work but those whose manual says so: cudaFree and cudaStreamDestroy
  *     do not.
+ *   - While a stream is captured, what takes, gives back or looks at memory, and what waits for work or asks
+ *     after it, is refused and spoils the capture, in threads whose mode is not relaxed; a wait for the
+ *     device is refused in all. The manual names cudaMalloc and cudaEventQuery and says that there are more.
  *   - What is attached to the host (cudaMemAttachHost) is not there for work on streams, as on devices
  *     that do not share managed memory with the host.
  *
@@ -86,6 +89,8 @@ cudaError_t sim_cuda_error_of(sim_status status)
         return cudaErrorContextIsDestroyed;
     case SIM_STATUS_ACCESS_FAULT:
         return cudaErrorIllegalAddress;
+    case SIM_STATUS_CAPTURING:
+        return cudaErrorStreamCaptureUnsupported;
     case SIM_STATUS_HANG:
         return cudaErrorLaunchTimeout;
     case SIM_STATUS_UNKNOWN:
@@ -132,22 +137,24 @@ cudaError_t cudaPeekAtLastError(void)
     return of_thread.last_error;
 }
 
-#define RUNTIME_ERRORS(X)              \
-    X(cudaSuccess)                     \
-    X(cudaErrorInvalidValue)           \
-    X(cudaErrorMemoryAllocation)       \
-    X(cudaErrorCudartUnloading)        \
-    X(cudaErrorInsufficientDriver)     \
-    X(cudaErrorNoDevice)               \
-    X(cudaErrorInvalidDevice)          \
-    X(cudaErrorInvalidMemcpyDirection) \
-    X(cudaErrorECCUncorrectable)       \
-    X(cudaErrorInvalidResourceHandle)  \
-    X(cudaErrorNotReady)               \
-    X(cudaErrorIllegalAddress)         \
-    X(cudaErrorLaunchTimeout)          \
-    X(cudaErrorContextIsDestroyed)     \
-    X(cudaErrorNotSupported)           \
+#define RUNTIME_ERRORS(X)                \
+    X(cudaSuccess)                       \
+    X(cudaErrorInvalidValue)             \
+    X(cudaErrorMemoryAllocation)         \
+    X(cudaErrorCudartUnloading)          \
+    X(cudaErrorInsufficientDriver)       \
+    X(cudaErrorNoDevice)                 \
+    X(cudaErrorInvalidDevice)            \
+    X(cudaErrorInvalidMemcpyDirection)   \
+    X(cudaErrorECCUncorrectable)         \
+    X(cudaErrorInvalidResourceHandle)    \
+    X(cudaErrorNotReady)                 \
+    X(cudaErrorIllegalAddress)           \
+    X(cudaErrorLaunchTimeout)            \
+    X(cudaErrorContextIsDestroyed)       \
+    X(cudaErrorNotSupported)             \
+    X(cudaErrorStreamCaptureUnsupported) \
+    X(cudaErrorStreamCaptureInvalidated) \
     X(cudaErrorUnknown)
 
 const char *cudaGetErrorName(cudaError_t error)
@@ -187,6 +194,12 @@ sim_status sim_cuda_begin(const char *name)
     if (status == SIM_STATUS_OK && sim_device_count() == 0) status = SIM_STATUS_NO_DEVICE;
     if (status == SIM_STATUS_OK) status = sim_context_activate(current_device());
     return status;
+}
+
+sim_status sim_cuda_begin_unsafe(const char *name)
+{
+    sim_status status = sim_cuda_begin(name);
+    return status == SIM_STATUS_OK ? sim_capture_check(SIM_CAPTURE_RULE_UNSAFE) : status;
 }
 
 /* --- devices ------------------------------------------------------------------------------------ */
@@ -281,7 +294,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
 
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 {
-    sim_status status = sim_cuda_begin("cudaMemGetInfo");
+    sim_status status = sim_cuda_begin_unsafe("cudaMemGetInfo");
     if (status == SIM_STATUS_OK)
         status = sim_memory_info(current_device(), total_bytes, free_bytes);
     return sim_cuda_answer(status);
@@ -290,6 +303,7 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 cudaError_t cudaDeviceSynchronize(void)
 {
     sim_status status = sim_cuda_begin("cudaDeviceSynchronize");
+    if (status == SIM_STATUS_OK) status = sim_capture_check(SIM_CAPTURE_RULE_CONFLICTS);
     if (status == SIM_STATUS_OK) status = sim_device_synchronize(current_device());
     return sim_cuda_answer(status);
 }
@@ -330,7 +344,7 @@ static unsigned flags_of(const sim_memory *memory)
 
 cudaError_t cudaMalloc(void **address, size_t size_bytes)
 {
-    sim_status status = sim_cuda_begin("cudaMalloc");
+    sim_status status = sim_cuda_begin_unsafe("cudaMalloc");
     if (status == SIM_STATUS_OK && size_bytes == 0) {
         *address = NULL;
         return cudaSuccess;
@@ -342,7 +356,7 @@ cudaError_t cudaMalloc(void **address, size_t size_bytes)
 cudaError_t cudaHostAlloc(void **address, size_t size_bytes, unsigned flags)
 {
     const unsigned known = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
-    sim_status status = sim_cuda_begin("cudaHostAlloc");
+    sim_status status = sim_cuda_begin_unsafe("cudaHostAlloc");
     if (status == SIM_STATUS_OK && (flags & ~known) != 0) status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK && size_bytes == 0) {
         *address = NULL;
@@ -354,7 +368,7 @@ cudaError_t cudaHostAlloc(void **address, size_t size_bytes, unsigned flags)
 
 cudaError_t cudaMallocManaged(void **address, size_t size_bytes, unsigned flags)
 {
-    sim_status status = sim_cuda_begin("cudaMallocManaged");
+    sim_status status = sim_cuda_begin_unsafe("cudaMallocManaged");
     if (status == SIM_STATUS_OK && flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)
         status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK && size_bytes == 0) {
@@ -377,14 +391,14 @@ static sim_status free_kind(void *address, bool pinned)
 
 cudaError_t cudaFree(void *address)
 {
-    sim_status status = sim_cuda_begin("cudaFree");
+    sim_status status = sim_cuda_begin_unsafe("cudaFree");
     if (status == SIM_STATUS_OK) status = free_kind(address, false);
     return sim_cuda_answer(status);
 }
 
 cudaError_t cudaFreeHost(void *address)
 {
-    sim_status status = sim_cuda_begin("cudaFreeHost");
+    sim_status status = sim_cuda_begin_unsafe("cudaFreeHost");
     if (status == SIM_STATUS_OK) status = free_kind(address, true);
     return sim_cuda_answer(status);
 }
@@ -470,14 +484,14 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-    sim_status status = sim_cuda_begin("cudaStreamSynchronize");
+    sim_status status = sim_cuda_begin_unsafe("cudaStreamSynchronize");
     if (status == SIM_STATUS_OK) status = sim_stream_synchronize(sim_cuda_stream(stream));
     return sim_cuda_answer(status);
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
-    sim_status status = sim_cuda_begin("cudaStreamQuery");
+    sim_status status = sim_cuda_begin_unsafe("cudaStreamQuery");
     if (status == SIM_STATUS_OK) status = sim_stream_query(sim_cuda_stream(stream));
     return sim_cuda_answer(status);
 }
@@ -494,6 +508,52 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     if (status == SIM_STATUS_OK)
         status = sim_stream_wait_event(sim_cuda_stream(stream), event_of(event));
     return sim_cuda_answer(status);
+}
+
+/* --- captures ----------------------------------------------------------------------------------- */
+
+_Static_assert((int)SIM_CAPTURE_MODE_GLOBAL == (int)cudaStreamCaptureModeGlobal, "one number");
+_Static_assert((int)SIM_CAPTURE_MODE_THREAD_LOCAL == (int)cudaStreamCaptureModeThreadLocal,
+               "one number");
+_Static_assert((int)SIM_CAPTURE_MODE_RELAXED == (int)cudaStreamCaptureModeRelaxed, "one number");
+
+cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
+{
+    sim_status status = sim_cuda_begin("cudaThreadExchangeStreamCaptureMode");
+    if (status == SIM_STATUS_OK && (unsigned)*mode > cudaStreamCaptureModeRelaxed)
+        status = SIM_STATUS_INVALID_VALUE;
+    if (status == SIM_STATUS_OK) {
+        *mode = (enum cudaStreamCaptureMode)sim_capture_exchange_mode((sim_capture_mode)*mode);
+    }
+    return sim_cuda_answer(status);
+}
+
+/* Which stream it is does not matter here. */
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
+{
+    (void)stream;
+    sim_status status = sim_cuda_begin("cudaStreamBeginCapture");
+    if (status == SIM_STATUS_OK && !sim_capture_begin((sim_capture_mode)mode))
+        status = SIM_STATUS_INVALID_VALUE;
+    return sim_cuda_answer(status);
+}
+
+/* The graph is always none. */
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
+{
+    (void)stream;
+    sim_status status = sim_cuda_begin("cudaStreamEndCapture");
+    if (status != SIM_STATUS_OK) return sim_cuda_answer(status);
+    *graph = NULL;
+    switch (sim_capture_end()) {
+    case SIM_CAPTURE_NONE:
+        return sim_cuda_answer(SIM_STATUS_INVALID_VALUE);
+    case SIM_CAPTURE_SPOILT:
+        return answer_error(cudaErrorStreamCaptureInvalidated);
+    case SIM_CAPTURE_VALID:
+        break;
+    }
+    return cudaSuccess;
 }
 
 /* --- events ------------------------------------------------------------------------------------- */
@@ -528,14 +588,14 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
-    sim_status status = sim_cuda_begin("cudaEventQuery");
+    sim_status status = sim_cuda_begin_unsafe("cudaEventQuery");
     if (status == SIM_STATUS_OK) status = sim_event_query(event_of(event));
     return sim_cuda_answer(status);
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-    sim_status status = sim_cuda_begin("cudaEventSynchronize");
+    sim_status status = sim_cuda_begin_unsafe("cudaEventSynchronize");
     if (status == SIM_STATUS_OK) status = sim_event_synchronize(event_of(event));
     return sim_cuda_answer(status);
 }

@@ -19,6 +19,9 @@
 sim_status sim_hip_begin(const char *name);
 hipError_t sim_hip_answer(sim_status status);
 
+/* The same as the first for those that a capture may prohibit. */
+sim_status sim_hip_begin_unsafe(const char *name);
+
 /* A stream, or that which a default stream means now. */
 sim_stream *sim_hip_stream(hipStream_t stream);
 

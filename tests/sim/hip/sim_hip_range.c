@@ -47,7 +47,7 @@ hipError_t hipMemGetAllocationGranularity(size_t *granularity_bytes,
 hipError_t hipMemAddressReserve(void **address, size_t size_bytes, size_t alignment_bytes,
                                 void *wanted, unsigned long long flags)
 {
-    sim_status status = sim_hip_begin("hipMemAddressReserve");
+    sim_status status = sim_hip_begin_unsafe("hipMemAddressReserve");
     if (status == SIM_STATUS_OK && flags != 0) status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK)
         status = sim_range_reserve(wanted, size_bytes, alignment_bytes, address);
@@ -56,7 +56,7 @@ hipError_t hipMemAddressReserve(void **address, size_t size_bytes, size_t alignm
 
 hipError_t hipMemAddressFree(void *address, size_t size_bytes)
 {
-    sim_status status = sim_hip_begin("hipMemAddressFree");
+    sim_status status = sim_hip_begin_unsafe("hipMemAddressFree");
     if (status == SIM_STATUS_OK) status = sim_range_free(address, size_bytes);
     return sim_hip_answer(status);
 }
@@ -65,7 +65,7 @@ hipError_t hipMemCreate(hipMemGenericAllocationHandle_t *handle, size_t size_byt
                         const hipMemAllocationProp *memory, unsigned long long flags)
 {
     sim_physical *physical = NULL;
-    sim_status status = sim_hip_begin("hipMemCreate");
+    sim_status status = sim_hip_begin_unsafe("hipMemCreate");
     if (status == SIM_STATUS_OK && flags != 0) status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK) status = check_memory(memory);
     if (status == SIM_STATUS_OK)
@@ -77,7 +77,7 @@ hipError_t hipMemCreate(hipMemGenericAllocationHandle_t *handle, size_t size_byt
 /* Memory that is still mapped stays until it is unmapped. */
 hipError_t hipMemRelease(hipMemGenericAllocationHandle_t handle)
 {
-    sim_status status = sim_hip_begin("hipMemRelease");
+    sim_status status = sim_hip_begin_unsafe("hipMemRelease");
     if (status == SIM_STATUS_OK && !handle) status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK) status = sim_physical_release(physical_of(handle));
     return sim_hip_answer(status);
@@ -86,7 +86,7 @@ hipError_t hipMemRelease(hipMemGenericAllocationHandle_t handle)
 hipError_t hipMemMap(void *address, size_t size_bytes, size_t offset_bytes,
                      hipMemGenericAllocationHandle_t handle, unsigned long long flags)
 {
-    sim_status status = sim_hip_begin("hipMemMap");
+    sim_status status = sim_hip_begin_unsafe("hipMemMap");
     if (status == SIM_STATUS_OUT_OF_HOST_MEMORY) return sim_hip_answer(SIM_STATUS_OK);
     if (status == SIM_STATUS_OK && (flags != 0 || offset_bytes != 0))
         status = SIM_STATUS_INVALID_VALUE;
@@ -105,7 +105,7 @@ static bool is_one_mapping(const void *address, size_t size_bytes)
 
 hipError_t hipMemUnmap(void *address, size_t size_bytes)
 {
-    sim_status status = sim_hip_begin("hipMemUnmap");
+    sim_status status = sim_hip_begin_unsafe("hipMemUnmap");
     if (status == SIM_STATUS_OK && !sim_mapping_find(address, NULL, NULL, NULL))
         sim_misuse("hipMemUnmap of what is not mapped");
     if (status == SIM_STATUS_OK && !is_one_mapping(address, size_bytes))
@@ -123,7 +123,7 @@ static sim_access access_of(hipMemAccessFlags flags)
 hipError_t hipMemSetAccess(void *address, size_t size_bytes, const hipMemAccessDesc *access,
                            size_t count)
 {
-    sim_status status = sim_hip_begin("hipMemSetAccess");
+    sim_status status = sim_hip_begin_unsafe("hipMemSetAccess");
     if (status == SIM_STATUS_OK && !is_one_mapping(address, size_bytes))
         status = SIM_STATUS_NOT_MAPPED;
     for (size_t i = 0; status == SIM_STATUS_OK && i < count; i++)

@@ -14,6 +14,9 @@
  *   - A stream that is not there is ContextIsDestroyed, and InvalidHandle when it has to wait.
  *   - hipFree waits for the memory's device, as the manual says. hipHostFree and hipStreamDestroy do
  *     not, since it does not say so in every version.
+ *   - While a stream is captured, what takes, gives back or looks at memory, and what waits for work or asks
+ *     after it, is refused and spoils the capture, in threads whose mode is not relaxed; a wait for the
+ *     device is refused in all. The runtimes up to 7 let ranges and hipMemGetInfo pass.
  *   - A fill or copy beyond the end of an allocation is refused at once.
  */
 #include <stdint.h>
@@ -84,6 +87,8 @@ static hipError_t error_of(sim_status status)
         return hipErrorContextIsDestroyed;
     case SIM_STATUS_ACCESS_FAULT:
         return hipErrorIllegalAddress;
+    case SIM_STATUS_CAPTURING:
+        return hipErrorStreamCaptureUnsupported;
     case SIM_STATUS_HANG:
         return hipErrorLaunchTimeOut;
     case SIM_STATUS_UNKNOWN:
@@ -154,7 +159,8 @@ hipError_t hipPeekAtLastError(void)
     X(hipErrorContextIsDestroyed) \
     X(hipErrorMapFailed)          \
     X(hipErrorECCNotCorrectable)  \
-    X(hipErrorNotSupported)
+    X(hipErrorNotSupported)       \
+    X(hipErrorStreamCaptureUnsupported)
 
 const char *hipGetErrorName(hipError_t error)
 {
@@ -200,6 +206,12 @@ sim_status sim_hip_begin(const char *name)
     sim_status status = begin(name);
     if (status == SIM_STATUS_OK) status = sim_context_activate(current_device());
     return status;
+}
+
+sim_status sim_hip_begin_unsafe(const char *name)
+{
+    sim_status status = sim_hip_begin(name);
+    return status == SIM_STATUS_OK ? sim_capture_check(SIM_CAPTURE_RULE_UNSAFE) : status;
 }
 
 /* --- devices ------------------------------------------------------------------------------------ */
@@ -294,7 +306,7 @@ hipError_t hipDeviceGetAttribute(int *value, hipDeviceAttribute_t attribute, int
 
 hipError_t hipMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 {
-    sim_status status = sim_hip_begin("hipMemGetInfo");
+    sim_status status = sim_hip_begin_unsafe("hipMemGetInfo");
     if (status == SIM_STATUS_OK)
         status = sim_memory_info(current_device(), total_bytes, free_bytes);
     return sim_hip_answer(status);
@@ -303,6 +315,7 @@ hipError_t hipMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 hipError_t hipDeviceSynchronize(void)
 {
     sim_status status = sim_hip_begin("hipDeviceSynchronize");
+    if (status == SIM_STATUS_OK) status = sim_capture_check(SIM_CAPTURE_RULE_CONFLICTS);
     if (status == SIM_STATUS_OK) status = sim_device_synchronize(current_device());
     return sim_hip_answer(status);
 }
@@ -331,7 +344,7 @@ static unsigned flags_of(const sim_memory *memory)
 
 hipError_t hipMalloc(void **address, size_t size_bytes)
 {
-    sim_status status = sim_hip_begin("hipMalloc");
+    sim_status status = sim_hip_begin_unsafe("hipMalloc");
     if (status == SIM_STATUS_OK) status = alloc(SIM_MEMORY_KIND_DEVICE, size_bytes, 0, address);
     return sim_hip_answer(status);
 }
@@ -339,7 +352,7 @@ hipError_t hipMalloc(void **address, size_t size_bytes)
 hipError_t hipHostMalloc(void **address, size_t size_bytes, unsigned flags)
 {
     const unsigned both = hipHostMallocCoherent | hipHostMallocNonCoherent;
-    sim_status status = sim_hip_begin("hipHostMalloc");
+    sim_status status = sim_hip_begin_unsafe("hipHostMalloc");
     if (status == SIM_STATUS_OK && (flags & both) == both) status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK) status = alloc(SIM_MEMORY_KIND_PINNED, size_bytes, flags, address);
     return sim_hip_answer(status);
@@ -347,7 +360,7 @@ hipError_t hipHostMalloc(void **address, size_t size_bytes, unsigned flags)
 
 hipError_t hipMallocManaged(void **address, size_t size_bytes, unsigned flags)
 {
-    sim_status status = sim_hip_begin("hipMallocManaged");
+    sim_status status = sim_hip_begin_unsafe("hipMallocManaged");
     if (status == SIM_STATUS_OK &&
         (size_bytes == 0 || (flags != hipMemAttachGlobal && flags != hipMemAttachHost)))
         status = SIM_STATUS_INVALID_VALUE;
@@ -366,7 +379,7 @@ static sim_status find_kind(void *address, bool pinned, sim_memory *memory_out)
 hipError_t hipFree(void *address)
 {
     sim_memory memory;
-    sim_status status = sim_hip_begin("hipFree");
+    sim_status status = sim_hip_begin_unsafe("hipFree");
     if (status != SIM_STATUS_OK || !address) return sim_hip_answer(status);
     status = find_kind(address, false, &memory);
     if (status == SIM_STATUS_OK) status = sim_device_synchronize(memory.device);
@@ -377,7 +390,7 @@ hipError_t hipFree(void *address)
 hipError_t hipHostFree(void *address)
 {
     sim_memory memory;
-    sim_status status = sim_hip_begin("hipHostFree");
+    sim_status status = sim_hip_begin_unsafe("hipHostFree");
     if (status != SIM_STATUS_OK || !address) return sim_hip_answer(status);
     status = find_kind(address, true, &memory);
     if (status == SIM_STATUS_OK) status = sim_free(address);
@@ -449,7 +462,7 @@ hipError_t hipStreamDestroy(hipStream_t stream)
 
 hipError_t hipStreamSynchronize(hipStream_t stream)
 {
-    sim_status status = sim_hip_begin("hipStreamSynchronize");
+    sim_status status = sim_hip_begin_unsafe("hipStreamSynchronize");
     if (status == SIM_STATUS_OK) status = sim_stream_synchronize(sim_hip_stream(stream));
     return answer_of_stream(status);
 }
@@ -465,6 +478,23 @@ hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned fla
     if (status == SIM_STATUS_OK && flags != 0) status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK)
         status = sim_stream_wait_event(sim_hip_stream(stream), event_of(event));
+    return sim_hip_answer(status);
+}
+
+/* --- captures ----------------------------------------------------------------------------------- */
+
+_Static_assert((int)SIM_CAPTURE_MODE_GLOBAL == (int)hipStreamCaptureModeGlobal, "one number");
+_Static_assert((int)SIM_CAPTURE_MODE_THREAD_LOCAL == (int)hipStreamCaptureModeThreadLocal,
+               "one number");
+_Static_assert((int)SIM_CAPTURE_MODE_RELAXED == (int)hipStreamCaptureModeRelaxed, "one number");
+
+hipError_t hipThreadExchangeStreamCaptureMode(hipStreamCaptureMode *mode)
+{
+    sim_status status = sim_hip_begin("hipThreadExchangeStreamCaptureMode");
+    if (status == SIM_STATUS_OK && (unsigned)*mode > hipStreamCaptureModeRelaxed)
+        status = SIM_STATUS_INVALID_VALUE;
+    if (status == SIM_STATUS_OK)
+        *mode = (hipStreamCaptureMode)sim_capture_exchange_mode((sim_capture_mode)*mode);
     return sim_hip_answer(status);
 }
 
@@ -503,14 +533,14 @@ hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream)
 
 hipError_t hipEventQuery(hipEvent_t event)
 {
-    sim_status status = sim_hip_begin("hipEventQuery");
+    sim_status status = sim_hip_begin_unsafe("hipEventQuery");
     if (status == SIM_STATUS_OK) status = sim_event_query(event_of(event));
     return sim_hip_answer(status);
 }
 
 hipError_t hipEventSynchronize(hipEvent_t event)
 {
-    sim_status status = sim_hip_begin("hipEventSynchronize");
+    sim_status status = sim_hip_begin_unsafe("hipEventSynchronize");
     if (status == SIM_STATUS_OK) status = sim_event_synchronize(event_of(event));
     return sim_hip_answer(status);
 }

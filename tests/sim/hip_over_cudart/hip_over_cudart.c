@@ -179,6 +179,21 @@ hipError_t hip_over_cudart_find(const char *name, void *function_out)
     return hipSuccess;
 }
 
+/* --- captures ----------------------------------------------------------------------------------- */
+
+_Static_assert((int)hipStreamCaptureModeGlobal == cudaStreamCaptureModeGlobal, "one number");
+_Static_assert((int)hipStreamCaptureModeThreadLocal == cudaStreamCaptureModeThreadLocal,
+               "one number");
+_Static_assert((int)hipStreamCaptureModeRelaxed == cudaStreamCaptureModeRelaxed, "one number");
+
+hipError_t hipThreadExchangeStreamCaptureMode(hipStreamCaptureMode *mode)
+{
+    enum cudaStreamCaptureMode exchanged = (enum cudaStreamCaptureMode) * mode;
+    cudaError_t error = cudaThreadExchangeStreamCaptureMode(&exchanged);
+    if (error == cudaSuccess) *mode = (hipStreamCaptureMode)exchanged;
+    return answer(error);
+}
+
 /* --- memory ------------------------------------------------------------------------------------- */
 
 _Static_assert(hipHostMallocPortable == cudaHostAllocPortable, "one flag");

@@ -106,6 +106,7 @@ ze_result_t sim_ze_answer(sim_status status)
     case SIM_STATUS_ACCESS_FAULT:
     case SIM_STATUS_HANG:
         return ZE_RESULT_ERROR_DEVICE_LOST;
+    case SIM_STATUS_CAPTURING: /* there are no captures here */
     case SIM_STATUS_UNKNOWN:
     case SIM_STATUS_COUNT:
         break;
