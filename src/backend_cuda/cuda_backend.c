@@ -55,7 +55,7 @@ static tarn_backend_result acquire(void *state, size_t size_bytes, void **addres
     tarn_status status = tn_backend_check_acquire(&device->properties, size_bytes, address_out);
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
     struct tn_cuda_call call = { .make = make_acquire, .size_bytes = size_bytes };
-    tarn_backend_result result = tn_cuda_make(device, &call);
+    tarn_backend_result result = tn_cuda_make_take(device, &call);
     if (result.status == TARN_STATUS_OK) *address_out = call.address;
     return result;
 }
@@ -100,7 +100,7 @@ static tarn_backend_result query_memory(void *state, tarn_memory_info *info_out)
         return TARN_BACKEND_RESULT_OK;
     }
     struct tn_cuda_call call = { .make = make_query_memory };
-    tarn_backend_result result = tn_cuda_make(device, &call);
+    tarn_backend_result result = tn_cuda_make_take(device, &call);
     if (result.status == TARN_STATUS_OK) *info_out = call.info;
     return result;
 }
@@ -217,7 +217,7 @@ static tarn_backend_result device_init(struct tn_cuda_device *device, int number
 
     tn_cuda_find_driver(&device->driver);
     struct tn_cuda_call call = { .make = make_context };
-    tarn_backend_result result = tn_cuda_make(device, &call);
+    tarn_backend_result result = tn_cuda_make_take(device, &call);
     if (result.status != TARN_STATUS_OK) return result;
     return tn_cuda_find_ranges(device, &device->properties.range_granularity_bytes);
 }

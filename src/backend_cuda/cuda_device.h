@@ -12,6 +12,7 @@
 #ifndef TN_CUDA_DEVICE_H
 #define TN_CUDA_DEVICE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <cuda.h> /* types of the driver's functions; none of them is linked */
@@ -57,6 +58,7 @@ struct tn_cuda_device {
 struct tn_cuda_call {
     tarn_backend_result (*make)(struct tn_cuda_call *call);
     const struct tn_cuda_device *device; /* set by whoever makes the call */
+    bool is_relaxed;                     /* see tn_cuda_make_take */
     void *address;
     const void *source;
     size_t size_bytes;
@@ -81,6 +83,16 @@ void tn_cuda_find_driver(struct tn_cuda_driver *driver_out);
  * without taking one that was there before, the application's, too.
  */
 tarn_backend_result tn_cuda_make(const struct tn_cuda_device *device, struct tn_cuda_call *call);
+
+/*
+ * The same for what takes memory, or asks how much there is, while some thread may be capturing a stream
+ * into a graph. The runtime refuses that then, and spoils the capture, since launching the graph would
+ * not take the memory again; nobody wants that of memory that stays. So the call is made in the mode that
+ * allows it, and the thread has its own mode back afterwards. Where the mode cannot be changed the call
+ * is made in the thread's own.
+ */
+tarn_backend_result tn_cuda_make_take(const struct tn_cuda_device *device,
+                                      struct tn_cuda_call *call);
 
 /* The same for what gives something back: when the runtime is being unloaded, at the end of the
  * process, there is nothing left to give back, and that is no failure. */

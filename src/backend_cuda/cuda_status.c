@@ -19,7 +19,7 @@
  * device counts as one without.
  *
  * Cost: the first case adds a cudaGetDevice to the call, the second two cudaSetDevice besides, the
- * third making and joining a thread.
+ * third making and joining a thread. What takes memory adds two cudaThreadExchangeStreamCaptureMode.
  * Threads: any. In the third case cudaStreamPerThread is the new thread's, not the caller's; the
  * caller cannot have work on its own, since it never had the device.
  */
@@ -129,6 +129,23 @@ void tn_cuda_find_driver(struct tn_cuda_driver *driver_out)
     find_function("cuPointerGetAttribute", &driver_out->get_pointer_attribute);
 }
 
+/* --- how a call is made ------------------------------------------------------------------------ */
+
+static tarn_backend_result make_relaxed(struct tn_cuda_call *call)
+{
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    tarn_status exchanged = tn_cuda_result(cudaThreadExchangeStreamCaptureMode(&mode)).status;
+    tarn_backend_result result = call->make(call);
+    if (exchanged == TARN_STATUS_OK)
+        (void)tn_cuda_result(cudaThreadExchangeStreamCaptureMode(&mode));
+    return result;
+}
+
+static tarn_backend_result make(struct tn_cuda_call *call)
+{
+    return call->is_relaxed ? make_relaxed(call) : call->make(call);
+}
+
 /* --- on which device a call is made ------------------------------------------------------------ */
 
 static bool has_context(const struct tn_cuda_device *device, int number)
@@ -152,7 +169,7 @@ static tarn_backend_result set_device_and_make(const struct tn_cuda_device *devi
 {
     tarn_backend_result result = tn_cuda_result(cudaSetDevice(device->number));
     if (result.status != TARN_STATUS_OK) return result;
-    return call->make(call);
+    return make(call);
 }
 
 static tarn_backend_result make_and_set_back(const struct tn_cuda_device *device,
@@ -196,9 +213,16 @@ tarn_backend_result tn_cuda_make(const struct tn_cuda_device *device, struct tn_
     tarn_backend_result result = tn_cuda_result(cudaGetDevice(&current));
     if (result.status != TARN_STATUS_OK) return result;
     call->device = device;
-    if (current == device->number) return call->make(call);
+    if (current == device->number) return make(call);
     if (has_context(device, current)) return make_and_set_back(device, call, current);
     return make_in_new_thread(device, call);
+}
+
+tarn_backend_result tn_cuda_make_take(const struct tn_cuda_device *device,
+                                      struct tn_cuda_call *call)
+{
+    call->is_relaxed = true;
+    return tn_cuda_make(device, call);
 }
 
 tarn_backend_result tn_cuda_make_return(const struct tn_cuda_device *device,

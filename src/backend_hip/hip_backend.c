@@ -56,7 +56,7 @@ static tarn_backend_result acquire(void *state, size_t size_bytes, void **addres
     tarn_status status = tn_backend_check_acquire(&device->properties, size_bytes, address_out);
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
     struct tn_hip_call call = { .make = make_acquire, .size_bytes = size_bytes };
-    tarn_backend_result result = tn_hip_make(device, &call);
+    tarn_backend_result result = tn_hip_make_take(device, &call);
     if (result.status == TARN_STATUS_OK) *address_out = call.address;
     return result;
 }
@@ -101,7 +101,7 @@ static tarn_backend_result query_memory(void *state, tarn_memory_info *info_out)
         return TARN_BACKEND_RESULT_OK;
     }
     struct tn_hip_call call = { .make = make_query_memory };
-    tarn_backend_result result = tn_hip_make(device, &call);
+    tarn_backend_result result = tn_hip_make_take(device, &call);
     if (result.status == TARN_STATUS_OK) *info_out = call.info;
     return result;
 }
@@ -220,7 +220,7 @@ static tarn_backend_result device_init(struct tn_hip_device *device, int number,
     if (error != hipSuccess) return tn_hip_result(error);
 
     struct tn_hip_call call = { .make = make_context };
-    tarn_backend_result result = tn_hip_make(device, &call);
+    tarn_backend_result result = tn_hip_make_take(device, &call);
     if (result.status != TARN_STATUS_OK) return result;
     return tn_hip_find_ranges(device, &device->properties.range_granularity_bytes);
 }

@@ -12,6 +12,7 @@
 #ifndef TN_HIP_DEVICE_H
 #define TN_HIP_DEVICE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <hip/hip_runtime_api.h> /* for NVIDIA the build has the compiler read hip_over_cuda.h first */
@@ -31,6 +32,7 @@ struct tn_hip_device {
 struct tn_hip_call {
     tarn_backend_result (*make)(struct tn_hip_call *call);
     const struct tn_hip_device *device; /* set by whoever makes the call */
+    bool is_relaxed;                    /* see tn_hip_make_take */
     void *address;
     const void *source;
     size_t size_bytes;
@@ -51,6 +53,15 @@ tarn_backend_result tn_hip_result(hipError_t error);
  * without taking one that was there before, the application's, too.
  */
 tarn_backend_result tn_hip_make(const struct tn_hip_device *device, struct tn_hip_call *call);
+
+/*
+ * The same for what takes memory, or asks how much there is, while some thread may be capturing a stream
+ * into a graph. The runtime refuses that then, and spoils the capture, since launching the graph would
+ * not take the memory again; nobody wants that of memory that stays. So the call is made in the mode that
+ * allows it, and the thread has its own mode back afterwards. Where the mode cannot be changed the call
+ * is made in the thread's own.
+ */
+tarn_backend_result tn_hip_make_take(const struct tn_hip_device *device, struct tn_hip_call *call);
 
 /* The same for what gives something back: when the runtime is being unloaded, at the end of the
  * process, there is nothing left to give back, and that is no failure. */

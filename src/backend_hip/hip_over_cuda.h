@@ -9,7 +9,7 @@
  *     1. CUDA's headers, so that HIP's find them read
  *     2. stand-ins for what has changed since, under CUDA's old names
  *     3. HIP's headers, and the old names are gone again
- *     4. the calls for ranges, as AMD has them, over the driver's
+ *     4. the calls for ranges, as AMD has them, over the driver's, and other names that 5.2 lacks
  *
  * The build has the compiler read this file before any other where TARN_HIP_PLATFORM=nvidia. What the
  * backend does not use (textures, launches) compiles, and answers NotSupported.
@@ -260,6 +260,15 @@ static inline hipError_t tn_device_get_attribute(int *value_out, hipDeviceAttrib
 #define hipMemUnmap                            tn_mem_unmap
 #define hipMemSetAccess                        tn_mem_set_access
 #define hipDeviceGetAttribute                  tn_device_get_attribute
+
+/* --- captures ---------------------------------------------------------------------------------- */
+
+static inline hipError_t tn_exchange_capture_mode(enum cudaStreamCaptureMode *mode)
+{
+    return hipCUDAErrorTohipError(cudaThreadExchangeStreamCaptureMode(mode));
+}
+
+#define hipThreadExchangeStreamCaptureMode tn_exchange_capture_mode
 
 /* --- CUDA's own pool, which the benchmark compares with: names that 5.2 lacks ------------------- */
 

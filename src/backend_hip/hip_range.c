@@ -62,7 +62,7 @@ tarn_backend_result tn_hip_range_reserve(void *state, size_t size_bytes, void **
         tn_backend_check_range_reserve(&device->properties, size_bytes, address_out);
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
     struct tn_hip_call call = { .make = make_range_reserve, .size_bytes = size_bytes };
-    tarn_backend_result result = tn_hip_make(device, &call);
+    tarn_backend_result result = tn_hip_make_take(device, &call);
     if (result.status == TARN_STATUS_OK) *address_out = call.address;
     return result;
 }
@@ -134,7 +134,7 @@ tarn_backend_result tn_hip_range_map(void *state, void *address, size_t size_byt
         .address = address,
         .size_bytes = size_bytes,
     };
-    tarn_backend_result result = tn_hip_make(device, &call);
+    tarn_backend_result result = tn_hip_make_take(device, &call);
     if (result.status == TARN_STATUS_OK) *mapping_out = call.mapping;
     return result;
 }

@@ -12,7 +12,8 @@
  * Setting an AMD device creates nothing on it, so there is no third case as there is with CUDA. On
  * NVIDIA's platform setting back gives the other device its context, if it had none.
  *
- * Cost: the first case adds a hipGetDevice to the call, the second two hipSetDevice besides.
+ * Cost: the first case adds a hipGetDevice to the call, the second two hipSetDevice besides. What takes
+ * memory adds two hipThreadExchangeStreamCaptureMode.
  * Threads: any.
  */
 #include "hip_device.h"
@@ -54,6 +55,22 @@ tarn_backend_result tn_hip_result(hipError_t error)
     return (tarn_backend_result){ status_of(error), (int)error, hipGetErrorName(error) };
 }
 
+/* --- how a call is made ------------------------------------------------------------------------ */
+
+static tarn_backend_result make_relaxed(struct tn_hip_call *call)
+{
+    hipStreamCaptureMode mode = hipStreamCaptureModeRelaxed;
+    tarn_status exchanged = tn_hip_result(hipThreadExchangeStreamCaptureMode(&mode)).status;
+    tarn_backend_result result = call->make(call);
+    if (exchanged == TARN_STATUS_OK) (void)tn_hip_result(hipThreadExchangeStreamCaptureMode(&mode));
+    return result;
+}
+
+static tarn_backend_result make(struct tn_hip_call *call)
+{
+    return call->is_relaxed ? make_relaxed(call) : call->make(call);
+}
+
 /* --- on which device a call is made ------------------------------------------------------------ */
 
 static tarn_backend_result set_device_and_make(const struct tn_hip_device *device,
@@ -61,7 +78,7 @@ static tarn_backend_result set_device_and_make(const struct tn_hip_device *devic
 {
     tarn_backend_result result = tn_hip_result(hipSetDevice(device->number));
     if (result.status != TARN_STATUS_OK) return result;
-    return call->make(call);
+    return make(call);
 }
 
 static tarn_backend_result make_and_set_back(const struct tn_hip_device *device,
@@ -79,8 +96,14 @@ tarn_backend_result tn_hip_make(const struct tn_hip_device *device, struct tn_hi
     tarn_backend_result result = tn_hip_result(hipGetDevice(&current));
     if (result.status != TARN_STATUS_OK) return result;
     call->device = device;
-    if (current == device->number) return call->make(call);
+    if (current == device->number) return make(call);
     return make_and_set_back(device, call, current);
+}
+
+tarn_backend_result tn_hip_make_take(const struct tn_hip_device *device, struct tn_hip_call *call)
+{
+    call->is_relaxed = true;
+    return tn_hip_make(device, call);
 }
 
 tarn_backend_result tn_hip_make_return(const struct tn_hip_device *device, struct tn_hip_call *call)

@@ -35,6 +35,8 @@ static const char *const optional_calls[] = {
     "cuDevicePrimaryCtxGetState",
     /* Sets the thread's device back, too, which may fail when the call itself went well. */
     "cudaSetDevice",
+    /* Without it the call is made all the same, and a capture may refuse it. */
+    "cudaThreadExchangeStreamCaptureMode",
     NULL,
 };
 
@@ -60,28 +62,32 @@ static int current_device(void)
 /* Every operation begins by asking for the current device. */
 static const struct sim_vendor_calls calls[] = {
     /* The driver's functions are asked for one by one; the free of NULL makes the context. */
-    { "open", "cuDeviceGetAttribute 1, cuMemGetAllocationGranularity 1, cudaDriverGetVersion 1, "
-              "cudaFree 1, cudaGetDevice 2, cudaGetDeviceCount 1, cudaGetDeviceProperties 1, "
-              "cudaGetDriverEntryPointByVersion 12, cudaRuntimeGetVersion 1" },
+    { "open",
+      "cuDeviceGetAttribute 1, cuMemGetAllocationGranularity 1, cudaDriverGetVersion 1, cudaFree "
+      "1, cudaGetDevice 2, cudaGetDeviceCount 1, cudaGetDeviceProperties 1, "
+      "cudaGetDriverEntryPointByVersion 12, cudaRuntimeGetVersion 1, "
+      "cudaThreadExchangeStreamCaptureMode 2" },
     { "create a pool", "none" },
-    { "first allocation", "cudaGetDevice 1, cudaMalloc 1" },
+    { "first allocation", "cudaGetDevice 1, cudaMalloc 1, cudaThreadExchangeStreamCaptureMode 2" },
     { "a thousand hits", "none" },
-    { "growth", "cudaGetDevice 1, cudaMalloc 1" },
+    { "growth", "cudaGetDevice 1, cudaMalloc 1, cudaThreadExchangeStreamCaptureMode 2" },
     { "frees that empty the pool", "none" },
     { "trim of one static pool", "cudaDeviceSynchronize 1, cudaFree 1, cudaGetDevice 1" },
     { "destroy a pool of one static pool", "cudaDeviceSynchronize 1, cudaFree 1, cudaGetDevice 1" },
     { "close", "none" },
 
     { "get_properties", "none" },
-    { "acquire", "cudaGetDevice 1, cudaMalloc 1" },
+    { "acquire", "cudaGetDevice 1, cudaMalloc 1, cudaThreadExchangeStreamCaptureMode 2" },
     { "release", "cudaDeviceSynchronize 1, cudaFree 1, cudaGetDevice 1" },
-    { "query_memory", "cudaGetDevice 1, cudaMemGetInfo 1" },
-    { "acquire pinned", "cudaGetDevice 1, cudaHostAlloc 1" },
+    { "query_memory", "cudaGetDevice 1, cudaMemGetInfo 1, cudaThreadExchangeStreamCaptureMode 2" },
+    { "acquire pinned", "cudaGetDevice 1, cudaHostAlloc 1, cudaThreadExchangeStreamCaptureMode 2" },
     { "release pinned", "cudaDeviceSynchronize 1, cudaFreeHost 1, cudaGetDevice 1" },
     { "query_memory pinned", "none" }, /* the host's, which the system tells */
-    { "acquire shared", "cudaGetDevice 1, cudaMallocManaged 1" },
+    { "acquire shared",
+      "cudaGetDevice 1, cudaMallocManaged 1, cudaThreadExchangeStreamCaptureMode 2" },
     { "release shared", "cudaDeviceSynchronize 1, cudaFree 1, cudaGetDevice 1" },
-    { "query_memory shared", "cudaGetDevice 1, cudaMemGetInfo 1" },
+    { "query_memory shared",
+      "cudaGetDevice 1, cudaMemGetInfo 1, cudaThreadExchangeStreamCaptureMode 2" },
 
     { "synchronize", "cudaDeviceSynchronize 1, cudaGetDevice 1" },
     { "stream_create", "cudaGetDevice 1, cudaStreamCreateWithFlags 1" },
@@ -103,8 +109,10 @@ static const struct sim_vendor_calls calls[] = {
     { "fill", "cudaGetDevice 1, cudaMemsetAsync 1" },
     { "copy", "cudaGetDevice 1, cudaMemcpyAsync 1" },
 
-    { "range_reserve", "cuMemAddressReserve 1, cudaGetDevice 1" },
-    { "range_map", "cuMemCreate 1, cuMemMap 1, cuMemSetAccess 1, cudaGetDevice 1" },
+    { "range_reserve",
+      "cuMemAddressReserve 1, cudaGetDevice 1, cudaThreadExchangeStreamCaptureMode 2" },
+    { "range_map", "cuMemCreate 1, cuMemMap 1, cuMemSetAccess 1, cudaGetDevice 1, "
+                   "cudaThreadExchangeStreamCaptureMode 2" },
     { "range_unmap",
       "cuMemRelease 1, cuMemUnmap 1, cuPointerGetAttribute 1, cudaDeviceSynchronize 1, "
       "cudaGetDevice 1" },
@@ -112,12 +120,14 @@ static const struct sim_vendor_calls calls[] = {
 
     /* cuda_status.c tells the three cases. */
     { "acquire, another device is current",
-      "cuDevicePrimaryCtxGetState 1, cudaGetDevice 1, cudaMalloc 1, cudaSetDevice 2" },
+      "cuDevicePrimaryCtxGetState 1, cudaGetDevice 1, cudaMalloc 1, cudaSetDevice 2, "
+      "cudaThreadExchangeStreamCaptureMode 2" },
     { "release, another device is current",
       "cuDevicePrimaryCtxGetState 1, cudaDeviceSynchronize 1, cudaFree 1, cudaGetDevice 1, "
       "cudaSetDevice 2" },
     { "acquire, a device without context is current",
-      "cuDevicePrimaryCtxGetState 1, cudaGetDevice 1, cudaMalloc 1, cudaSetDevice 1" },
+      "cuDevicePrimaryCtxGetState 1, cudaGetDevice 1, cudaMalloc 1, cudaSetDevice 1, "
+      "cudaThreadExchangeStreamCaptureMode 2" },
     { "release, a device without context is current",
       "cuDevicePrimaryCtxGetState 1, cudaDeviceSynchronize 1, cudaFree 1, cudaGetDevice 1, "
       "cudaSetDevice 1" },

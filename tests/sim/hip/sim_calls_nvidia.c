@@ -5,28 +5,32 @@
 
 /* Every operation begins by asking for the current device. */
 const struct sim_vendor_calls sim_hip_calls[] = {
-    { "open", "cuDeviceGetAttribute 1, cuMemGetAllocationGranularity 1, cudaDriverGetVersion 1, "
-              "cudaFree 1, cudaGetDevice 2, cudaGetDeviceCount 1, cudaGetDeviceProperties 1, "
-              "cudaGetDriverEntryPointByVersion 2, cudaRuntimeGetVersion 1" },
+    { "open",
+      "cuDeviceGetAttribute 1, cuMemGetAllocationGranularity 1, cudaDriverGetVersion 1, cudaFree "
+      "1, cudaGetDevice 2, cudaGetDeviceCount 1, cudaGetDeviceProperties 1, "
+      "cudaGetDriverEntryPointByVersion 2, cudaRuntimeGetVersion 1, "
+      "cudaThreadExchangeStreamCaptureMode 2" },
     { "create a pool", "none" },
-    { "first allocation", "cudaGetDevice 1, cudaMalloc 1" },
+    { "first allocation", "cudaGetDevice 1, cudaMalloc 1, cudaThreadExchangeStreamCaptureMode 2" },
     { "a thousand hits", "none" },
-    { "growth", "cudaGetDevice 1, cudaMalloc 1" },
+    { "growth", "cudaGetDevice 1, cudaMalloc 1, cudaThreadExchangeStreamCaptureMode 2" },
     { "frees that empty the pool", "none" },
     { "trim of one static pool", "cudaDeviceSynchronize 1, cudaFree 1, cudaGetDevice 1" },
     { "destroy a pool of one static pool", "cudaDeviceSynchronize 1, cudaFree 1, cudaGetDevice 1" },
     { "close", "none" },
 
     { "get_properties", "none" },
-    { "acquire", "cudaGetDevice 1, cudaMalloc 1" },
+    { "acquire", "cudaGetDevice 1, cudaMalloc 1, cudaThreadExchangeStreamCaptureMode 2" },
     { "release", "cudaDeviceSynchronize 1, cudaFree 1, cudaGetDevice 1" },
-    { "query_memory", "cudaGetDevice 1, cudaMemGetInfo 1" },
-    { "acquire pinned", "cudaGetDevice 1, cudaHostAlloc 1" },
+    { "query_memory", "cudaGetDevice 1, cudaMemGetInfo 1, cudaThreadExchangeStreamCaptureMode 2" },
+    { "acquire pinned", "cudaGetDevice 1, cudaHostAlloc 1, cudaThreadExchangeStreamCaptureMode 2" },
     { "release pinned", "cudaDeviceSynchronize 1, cudaFreeHost 1, cudaGetDevice 1" },
     { "query_memory pinned", "none" },
-    { "acquire shared", "cudaGetDevice 1, cudaMallocManaged 1" },
+    { "acquire shared",
+      "cudaGetDevice 1, cudaMallocManaged 1, cudaThreadExchangeStreamCaptureMode 2" },
     { "release shared", "cudaDeviceSynchronize 1, cudaFree 1, cudaGetDevice 1" },
-    { "query_memory shared", "cudaGetDevice 1, cudaMemGetInfo 1" },
+    { "query_memory shared",
+      "cudaGetDevice 1, cudaMemGetInfo 1, cudaThreadExchangeStreamCaptureMode 2" },
 
     { "synchronize", "cudaDeviceSynchronize 1, cudaGetDevice 1" },
     { "stream_create", "cudaGetDevice 1, cudaStreamCreateWithFlags 1" },
@@ -49,18 +53,20 @@ const struct sim_vendor_calls sim_hip_calls[] = {
     { "copy", "cudaGetDevice 1, cudaMemcpyAsync 1" },
 
     { "range_reserve",
-      "cuMemAddressReserve 1, cudaGetDevice 1, cudaGetDriverEntryPointByVersion 1" },
+      "cuMemAddressReserve 1, cudaGetDevice 1, cudaGetDriverEntryPointByVersion 1, "
+      "cudaThreadExchangeStreamCaptureMode 2" },
     { "range_map", "cuMemCreate 1, cuMemMap 1, cuMemSetAccess 1, cudaGetDevice 1, "
-                   "cudaGetDriverEntryPointByVersion 3" },
+                   "cudaGetDriverEntryPointByVersion 3, cudaThreadExchangeStreamCaptureMode 2" },
     { "range_unmap", "cuMemRelease 1, cuMemUnmap 1, cudaDeviceSynchronize 1, cudaGetDevice 1, "
                      "cudaGetDriverEntryPointByVersion 2, cudaPointerGetAttributes 1" },
     { "range_release", "cuMemAddressFree 1, cudaGetDevice 1, cudaGetDriverEntryPointByVersion 1" },
 
-    { "acquire, another device is current", "cudaGetDevice 1, cudaMalloc 1, cudaSetDevice 2" },
+    { "acquire, another device is current",
+      "cudaGetDevice 1, cudaMalloc 1, cudaSetDevice 2, cudaThreadExchangeStreamCaptureMode 2" },
     { "release, another device is current",
       "cudaDeviceSynchronize 1, cudaFree 1, cudaGetDevice 1, cudaSetDevice 2" },
     { "acquire, a device without context is current",
-      "cudaGetDevice 1, cudaMalloc 1, cudaSetDevice 2" },
+      "cudaGetDevice 1, cudaMalloc 1, cudaSetDevice 2, cudaThreadExchangeStreamCaptureMode 2" },
     { "release, a device without context is current",
       "cudaDeviceSynchronize 1, cudaFree 1, cudaGetDevice 1, cudaSetDevice 2" },
     { NULL, NULL },

@@ -43,6 +43,9 @@ static const char *const optional_calls[] = {
     /* Sets the thread's device back, too, which may fail when the call itself went well. */
     "hipSetDevice",
     "cudaSetDevice",
+    /* Without it the call is made all the same, and a capture may refuse it. */
+    "hipThreadExchangeStreamCaptureMode",
+    "cudaThreadExchangeStreamCaptureMode",
     NULL,
 };
 
