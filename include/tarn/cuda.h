@@ -8,6 +8,15 @@
  * memory, with CUDA 11.3 and newer, where the driver has virtual memory; what is mapped into them is
  * no plain allocation. Only the runtime library is linked, never the driver, whose functions the
  * runtime hands out: a program built so starts on a machine without one and gets NO_DEVICE.
+ *
+ * While a stream is captured into a graph, in whatever mode and by whatever thread:
+ *
+ *     opening, acquire, range_reserve,     succeed as ever and leave the capture whole: the calling thread's
+ *     range_map, query_memory              capture mode is relaxed around the vendor's calls, by two calls of
+ *                                          cudaThreadExchangeStreamCaptureMode, and then what it was
+ *     release, range_unmap                 wait for the device, which CUDA refuses (a VENDOR_ERROR with code
+ *                                          900), and the capture is spoilt
+ *     all others                           as the vendor's call in the thread's own mode
  */
 #ifndef TARN_CUDA_H
 #define TARN_CUDA_H

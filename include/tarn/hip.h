@@ -11,6 +11,16 @@
  * interface, and changes its name, with each. Ranges are there from HIP 6.1 on, where the driver has
  * them.
  *
+ * While a stream is captured into a graph, in whatever mode and by whatever thread:
+ *
+ *     opening, acquire, range_reserve,     succeed as ever and leave the capture whole: the calling thread's
+ *     range_map, query_memory              capture mode is relaxed around the vendor's calls, by two calls of
+ *                                          hipThreadExchangeStreamCaptureMode, and then what it was; but HIP 7
+ *                                          may refuse SHARED memory in any mode
+ *     release, range_unmap                 wait for the device, which HIP may refuse (a VENDOR_ERROR with
+ *                                          code 900), and the capture is spoilt
+ *     all others                           as the vendor's call in the thread's own mode
+ *
  * TARN_HIP_PLATFORM=nvidia builds the same backend over CUDA 13 with HIP's own headers for NVIDIA. It
  * is there to try HIP programs on such a machine; TARN_BACKEND=CUDA is the better one to use there.
  */

@@ -365,6 +365,52 @@ static void a_pool_grows_though_memory_is_short(void **state)
     tarn_backend_close(&backend);
 }
 
+/* What another stream has freed, and what could be given back, is left alone. */
+static void a_captured_stream_is_served(void **state)
+{
+    (void)state;
+    sim_reset();
+    tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
+    const tarn_backend_operations *operations = backend.operations;
+    tarn_stream captured, other;
+    tarn_pool *pool;
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.backend = &backend;
+    options.initial_bytes = 4 * MIB;
+    expect_ok(operations->stream_create(backend.state, &captured));
+    expect_ok(operations->stream_create(backend.state, &other));
+    assert_int_equal(tarn_pool_create(&options, &pool), TARN_STATUS_OK);
+    void *freed, *spare, *first, *second, *third;
+    assert_int_equal(tarn_pool_alloc_on(pool, 4 * MIB, other, &freed), TARN_STATUS_OK);
+    assert_int_equal(tarn_pool_alloc_on(pool, 4 * MIB, other, &spare), TARN_STATUS_OK);
+    assert_int_equal(tarn_pool_free_on(pool, freed, other), TARN_STATUS_OK);
+
+    tarn_capture capture = 0;
+    assert_int_equal(tarn_capture_begin(pool, captured, &capture), TARN_STATUS_OK);
+    begin_capture();
+    size_t static_pool_count = sim_alive(SIM_THING_MEMORY);
+    assert_int_equal(tarn_pool_alloc_on(pool, 4 * MIB, captured, &first), TARN_STATUS_OK);
+    assert_int_equal(tarn_pool_alloc_on(pool, 64 * MIB, captured, &second), TARN_STATUS_OK);
+    assert_int_equal(tarn_pool_alloc_on(pool, 128 * MIB, other, &third), TARN_STATUS_OK);
+    assert_true(sim_alive(SIM_THING_MEMORY) > static_pool_count);
+    assert_int_equal(tarn_pool_free_on(pool, first, captured), TARN_STATUS_OK);
+    assert_int_equal(tarn_pool_free_on(pool, second, captured), TARN_STATUS_OK);
+    assert_int_equal(tarn_pool_free_on(pool, third, other), TARN_STATUS_OK);
+    assert_int_equal(tarn_pool_trim(pool, 0, NULL), TARN_STATUS_OK);
+    expect_whole_capture();
+    expect_no_last_error();
+
+    assert_int_equal(tarn_capture_end(pool, capture), TARN_STATUS_OK);
+    assert_int_equal(tarn_capture_release(pool, capture, NULL, 0), TARN_STATUS_OK);
+    assert_int_equal(tarn_pool_free_on(pool, spare, other), TARN_STATUS_OK);
+    assert_int_equal(tarn_pool_destroy(pool), TARN_STATUS_OK);
+    expect_ok(operations->stream_destroy(backend.state, captured));
+    expect_ok(operations->stream_destroy(backend.state, other));
+    tarn_backend_close(&backend);
+    assert_int_equal(sim_alive_total(), 0);
+    assert_int_equal(sim_misuse_count(), 0);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -380,6 +426,7 @@ int main(void)
         cmocka_unit_test(another_thread_captures),
         cmocka_unit_test(a_pool_grows),
         cmocka_unit_test(a_pool_grows_though_memory_is_short),
+        cmocka_unit_test(a_captured_stream_is_served),
     };
     int failed_count = cmocka_run_group_tests_name("growth in a capture", tests, NULL, NULL);
     sim_reset();
