@@ -130,6 +130,7 @@ static bool begin_call(struct test_backend *state, enum test_call call)
         --*fail_at;
         return true;
     }
+    state->failed_count++;
     if (state->fail_call_count > 1) {
         state->fail_call_count--;
     } else {

@@ -74,6 +74,7 @@ struct test_backend {
     unsigned release_count;
     size_t asked_bytes[64]; /* by the first acquires, failed ones included */
     unsigned call_counts[TEST_CALL_COUNT];
+    unsigned failed_count; /* of them, by fail_call_at */
     unsigned event_count;  /* that are out */
     unsigned misuse_count; /* an event that is not there, a stream that has ended */
     unsigned wait_count;
