@@ -297,9 +297,10 @@ static bool unite_for(struct tarn_pool *pool, const struct tn_request *request, 
 static struct fit find_awaited_fit(struct tarn_pool *pool, const struct tn_request *request,
                                    uint32_t stream)
 {
-    const struct reach reach = { stream, tn_stream_table_reachable(pool->streams) };
+    const struct reach reach = { stream, tn_stream_reuse_reachable(pool) };
+    uint32_t own = (uint32_t)1 << stream;
     struct fit fit = find_fit_slowly(pool, request, &reach, TN_FREE_SETS_ALL);
-    if (fit.region != TN_REGION_NONE || !unite_for(pool, request, reach.awaited)) return fit;
+    if (fit.region != TN_REGION_NONE || !unite_for(pool, request, reach.awaited | own)) return fit;
     return find_fit_slowly(pool, request, &reach, TN_FREE_SETS_ALL);
 }
 

@@ -219,6 +219,11 @@ bool tn_stream_reuse_synchronize(struct tarn_pool *pool)
 
 /* --- ordering --------------------------------------------------------------------------------- */
 
+uint32_t tn_stream_reuse_reachable(const struct tarn_pool *pool)
+{
+    return has_events(pool) ? tn_stream_table_reachable(pool->streams) : 0;
+}
+
 /* Makes a stream wait for what was freed on `awaited` up to a time. */
 static tarn_backend_result order_after(struct tarn_pool *pool, tarn_stream handle, uint32_t stream,
                                        uint32_t awaited, uint32_t time)
@@ -245,12 +250,11 @@ tarn_backend_result tn_stream_reuse_order(struct tarn_pool *pool, tarn_stream ha
 {
     uint32_t stream;
     if (dependency.streams == 0) return OK;
-    if (!has_events(pool)) return fail(TARN_STATUS_NOT_SUPPORTED);
     tn_mutex_lock(&pool->lock);
     bool is_known = tn_pool_find_stream(pool, handle, &stream);
     uint32_t rest = tn_stream_table_uncovered(pool->streams, stream, dependency);
     tn_mutex_unlock(&pool->lock);
-    TN_ASSERT(is_known);
+    TN_ASSERT(is_known && (rest & ~tn_stream_reuse_reachable(pool)) == 0);
     (void)is_known;
     for (; rest != 0; rest &= rest - 1) {
         tarn_backend_result result =

@@ -86,8 +86,11 @@ bool tn_stream_reuse_synchronize(struct tarn_pool *pool);
 /* Chunks of free regions that belong to captures. Cost: O(regions). Under `lock`. */
 uint32_t tn_stream_reuse_private_chunks(const struct tarn_pool *pool);
 
+/* Streams that another can be made to wait for, a bit each. Under `lock`. */
+uint32_t tn_stream_reuse_reachable(const struct tarn_pool *pool);
+
 /* Makes the stream wait for what the dependency names: at most one record and one wait for each stream
- * that it has not waited for yet. */
+ * that it has not waited for yet, all of which must be reachable. */
 tarn_backend_result tn_stream_reuse_order(struct tarn_pool *pool, tarn_stream handle,
                                           struct tn_dependency dependency);
 

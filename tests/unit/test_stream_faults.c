@@ -304,6 +304,55 @@ static void every_kind_of_call_may_fail_from_now_on(void **state)
 
 /* --- the vendor lacks calls ------------------------------------------------------------------------- */
 
+/* Each stream has what it freed itself, and nobody what another did. */
+static void use_backend_without_order(struct fixture *fixture)
+{
+    struct half_freed half = create_half_freed(fixture);
+    expect_refused(half.pool, TARN_STATUS_OVER_LIMIT, 8, C);
+    expect_refused(half.pool, TARN_STATUS_OVER_LIMIT, 16, B);
+    assert_ptr_equal(alloc(half.pool, 8, B), half.of_b);
+    assert_ptr_equal(alloc(half.pool, 8, A), half.of_a);
+    /* What touches its own and waits for nobody is as good as its own. */
+    expect_ok(tarn_pool_free_on(half.pool, half.of_a, A));
+    expect_ok(tarn_pool_free_after(half.pool, half.of_b, NULL, 0));
+    assert_ptr_equal(alloc(half.pool, 16, A), half.of_a);
+    expect_ok(tarn_pool_free_on(half.pool, half.of_a, A));
+    assert_ptr_equal(alloc(half.pool, 8, A), half.of_a);
+    alloc(half.pool, 8, A);
+    /* The caller has waited itself. */
+    expect_ok(tarn_pool_free_after(half.pool, half.of_a, NULL, 0));
+    assert_ptr_equal(alloc(half.pool, 8, C), half.of_a);
+    expect_ok(tarn_pool_free_on(half.pool, half.of_a, A));
+    expect_status(TARN_STATUS_VENDOR_ERROR, tarn_stream_retire(A));
+    expect_ok(tarn_stream_retire(C));
+    expect_refused(half.pool, TARN_STATUS_OVER_LIMIT, 8, A);
+    assert_int_equal(fixture->backend.wait_count, 0);
+    destroy(fixture, half.pool);
+}
+
+static void without_streams_at_all_nothing_is_handed_over(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->backend.has_streams = false;
+    fixture->opened = test_backend_open(&fixture->backend);
+    use_backend_without_order(fixture);
+}
+
+static void without_one_of_the_calls_nothing_is_handed_over(void **state)
+{
+    struct fixture *fixture = *state;
+    for (int missing = 0; missing < 5; missing++) {
+        open_backend(fixture);
+        tarn_backend_operations *operations = &fixture->backend.operations;
+        if (missing == 0) operations->event_create = NULL;
+        if (missing == 1) operations->event_destroy = NULL;
+        if (missing == 2) operations->event_record = NULL;
+        if (missing == 3) operations->event_query = NULL;
+        if (missing == 4) operations->stream_wait_event = NULL;
+        use_backend_without_order(fixture);
+    }
+}
+
 static void without_a_check_every_stream_is_taken(void **state)
 {
     struct fixture *fixture = *state;
@@ -448,6 +497,8 @@ int main(void)
         TEST(a_stream_that_cannot_be_looked_at_is_not_known),
         TEST(every_call_may_fail),
         TEST(every_kind_of_call_may_fail_from_now_on),
+        TEST(without_streams_at_all_nothing_is_handed_over),
+        TEST(without_one_of_the_calls_nothing_is_handed_over),
         TEST(without_a_check_every_stream_is_taken),
         TEST(every_host_allocation_may_fail),
         TEST(the_only_stream_may_have_to_retire_twice),
