@@ -577,8 +577,17 @@ tarn_status tn_pool_retire_stream(struct tarn_pool *pool, tarn_stream stream)
     tn_mutex_lock(&pool->growth_lock);
     tarn_backend_result result = tn_stream_reuse_retire(pool, stream);
     tn_mutex_unlock(&pool->growth_lock);
-    return result.status == TARN_STATUS_OK ? TARN_STATUS_OK
-                                           : tn_stream_reuse_fail(pool, stream, result);
+    if (result.status == TARN_STATUS_OK) return TARN_STATUS_OK;
+    if (result.status == TARN_STATUS_NOT_READY)
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "stream %p is being captured", stream);
+    if (result.status == TARN_STATUS_OUT_OF_HOST_MEMORY) {
+        return tn_fail(result.status, "the host has no memory to tell what was freed on stream %p",
+                       stream);
+    }
+    return tn_fail_vendor(TARN_STATUS_VENDOR_ERROR, result.vendor_code, result.vendor_name,
+                          "the %s backend could not record the end of stream %p: what was freed "
+                          "there is not handed out any more",
+                          pool->backend.operations->name, stream);
 }
 
 void tn_pool_count_empty_alloc(struct tarn_pool *pool)

@@ -341,8 +341,6 @@ tarn_status tn_stream_reuse_fail(const struct tarn_pool *pool, tarn_stream strea
                               "no room for one more stream beside the %d at most that a pool knows",
                               TN_STREAM_COUNT_MAX);
     }
-    if (result.status == TARN_STATUS_NOT_READY)
-        return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "stream %p is being captured", stream);
     return tn_fail_vendor(TARN_STATUS_VENDOR_ERROR, result.vendor_code, result.vendor_name,
                           "the %s backend failed to look at stream %p", backend, stream);
 }
@@ -402,6 +400,7 @@ tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream h
     entry->state = result.status == TARN_STATUS_OK ? TN_STREAM_STATE_RETIRED : TN_STREAM_STATE_LOST;
     tn_mutex_unlock(&pool->lock);
     if (!tn_pool_is_capturing(pool)) poll_stream(pool, stream);
+    if (result.status != TARN_STATUS_OK) result.status = TARN_STATUS_VENDOR_ERROR;
     return result;
 }
 

@@ -94,7 +94,8 @@ uint32_t tn_stream_reuse_reachable(const struct tarn_pool *pool);
 tarn_backend_result tn_stream_reuse_order(struct tarn_pool *pool, tarn_stream handle,
                                           struct tn_dependency dependency);
 
-/* The handle ends: what was freed on it is recorded now. */
+/* The handle ends: what was freed on it is recorded now. Its status is OK; OUT_OF_HOST_MEMORY: all is as
+ * it was; or VENDOR_ERROR: what was freed on the stream is lost. */
 tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream handle);
 
 /* Gives up the table and the events, whatever is under way. At the end of the pool. */

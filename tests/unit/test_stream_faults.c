@@ -222,6 +222,34 @@ static void a_stream_that_cannot_be_looked_at_is_not_known(void **state)
     destroy(fixture, pool);
 }
 
+/* Whatever the vendor says when it cannot record, retiring has the status that the header names. */
+static void a_stream_that_cannot_be_recorded_is_lost(void **state)
+{
+    struct fixture *fixture = *state;
+    static const tarn_status failures[] = { TARN_STATUS_VENDOR_ERROR, TARN_STATUS_OUT_OF_MEMORY,
+                                            TARN_STATUS_OUT_OF_HOST_MEMORY,
+                                            TARN_STATUS_INVALID_ARGUMENT,
+                                            TARN_STATUS_NOT_SUPPORTED };
+    static const enum test_call calls[] = { TEST_CALL_EVENT_CREATE, TEST_CALL_EVENT_RECORD };
+    for (int i = 0; i < 10; i++) {
+        open_backend(fixture);
+        tarn_pool *pool = create(fixture);
+        void *address = alloc(pool, 64, A);
+        expect_ok(tarn_pool_free_on(pool, address, A));
+        fixture->backend.call_failure = failures[i / 2];
+        fixture->backend.fail_call_at[calls[i % 2]] = 1;
+        expect_status(TARN_STATUS_VENDOR_ERROR, tarn_stream_retire(A));
+        assert_int_equal(tarn_last_error().vendor_code, -7);
+        assert_int_equal(stats_of(pool).pending_bytes, 64 * KIB);
+        test_backend_end_stream(&fixture->backend, A);
+        /* The static pool is wholly free, so it goes back to make room. */
+        alloc(pool, 64, B);
+        assert_int_equal(fixture->backend.release_count, 1);
+        assert_int_equal(stats_of(pool).pending_bytes, 0);
+        destroy(fixture, pool);
+    }
+}
+
 /* --- every call of a program fails once ------------------------------------------------------------- */
 
 /* Several streams that free and take; some steps may be refused. */
@@ -495,6 +523,7 @@ int main(void)
         TEST(who_cannot_wait_gets_new_memory_if_there_is_some),
         TEST(a_record_may_fail_with_all_under_way),
         TEST(a_stream_that_cannot_be_looked_at_is_not_known),
+        TEST(a_stream_that_cannot_be_recorded_is_lost),
         TEST(every_call_may_fail),
         TEST(every_kind_of_call_may_fail_from_now_on),
         TEST(without_streams_at_all_nothing_is_handed_over),
