@@ -117,10 +117,26 @@ static void complete(struct tarn_pool *pool, uint32_t stream, uint32_t time)
     tn_mutex_unlock(&pool->lock);
 }
 
-static void end_retirement(struct tarn_pool *pool, uint32_t stream)
+/* Whether a free region may depend on the stream. Under `lock`. */
+static bool is_depended_on(const struct tarn_pool *pool, uint32_t stream)
+{
+    return pool->index.by_size[tn_free_set_of_stream(stream)].region_count > 0 ||
+           pool->index.by_size[TN_FREE_SET_SHARED].region_count > 0;
+}
+
+/* The number of a stream that has ended becomes another's when nothing can depend on it any more: the
+ * last record is complete; or what was lost has gone back to the vendor. */
+static void forget_if_ended(struct tarn_pool *pool, uint32_t stream)
 {
     struct tn_stream_entry *entry = &pool->streams->streams[stream];
-    if (entry->state != TN_STREAM_STATE_RETIRED || entry->record_count > 0) return;
+    bool is_lost = entry->state == TN_STREAM_STATE_LOST;
+    if (!is_lost && (entry->state != TN_STREAM_STATE_RETIRED || entry->record_count > 0)) return;
+    tn_mutex_lock(&pool->lock);
+    bool is_over = !is_lost || !is_depended_on(pool, stream);
+    tn_mutex_unlock(&pool->lock);
+    if (!is_over) return;
+    while (entry->record_count > 0)
+        forget_oldest_record(pool, entry);
     tn_mutex_lock(&pool->lock);
     tn_stream_table_remove(pool->streams, stream);
     tn_mutex_unlock(&pool->lock);
@@ -140,7 +156,7 @@ static bool poll_stream(struct tarn_pool *pool, uint32_t stream)
         forget_oldest_record(pool, entry);
         has_completed = true;
     }
-    end_retirement(pool, stream);
+    forget_if_ended(pool, stream);
     return has_completed;
 }
 
@@ -152,13 +168,6 @@ bool tn_stream_reuse_poll(struct tarn_pool *pool)
         if (poll_stream(pool, i)) has_completed = true;
     }
     return has_completed;
-}
-
-/* Whether a free region may depend on the stream. Under `lock`. */
-static bool is_depended_on(const struct tarn_pool *pool, uint32_t stream)
-{
-    return pool->index.by_size[tn_free_set_of_stream(stream)].region_count > 0 ||
-           pool->index.by_size[TN_FREE_SET_SHARED].region_count > 0;
 }
 
 void tn_stream_reuse_settle(struct tarn_pool *pool)
@@ -207,12 +216,13 @@ bool tn_stream_reuse_synchronize(struct tarn_pool *pool)
     tn_mutex_unlock(&pool->lock);
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         struct tn_stream_entry *entry = &pool->streams->streams[i];
-        bool has_ended =
-            entry->state == TN_STREAM_STATE_RETIRED || entry->state == TN_STREAM_STATE_LOST;
-        while (has_ended && entry->record_count > 0)
+        if (entry->state != TN_STREAM_STATE_RETIRED && entry->state != TN_STREAM_STATE_LOST)
+            continue;
+        while (entry->record_count > 0)
             forget_oldest_record(pool, entry);
-        if (entry->state == TN_STREAM_STATE_LOST) entry->state = TN_STREAM_STATE_RETIRED;
-        end_retirement(pool, i);
+        tn_mutex_lock(&pool->lock);
+        tn_stream_table_remove(pool->streams, i);
+        tn_mutex_unlock(&pool->lock);
     }
     return has_changed;
 }

@@ -9,6 +9,7 @@
 #include "harness/test_backend.h"
 #include "tarn/debug.h"
 
+#include "core/dependency.h"
 #include "core/pool_registry.h"
 
 #define KIB ((size_t)1024)
@@ -248,6 +249,20 @@ static void a_stream_that_cannot_be_recorded_is_lost(void **state)
         assert_int_equal(stats_of(pool).pending_bytes, 0);
         destroy(fixture, pool);
     }
+}
+
+static void lost_streams_do_not_fill_the_table_for_ever(void **state)
+{
+    struct fixture *fixture = *state;
+    tarn_pool *pool = create(fixture);
+    for (int i = 0; i < 2 * TN_STREAM_COUNT_MAX; i++) {
+        tarn_stream stream = STREAM(i % 3);
+        expect_ok(tarn_pool_free_on(pool, alloc(pool, 1, stream), stream));
+        fixture->backend.fail_call_at[TEST_CALL_EVENT_RECORD] = 1;
+        expect_status(TARN_STATUS_VENDOR_ERROR, tarn_stream_retire(stream));
+        expect_ok(tarn_pool_trim(pool, 0, NULL));
+    }
+    destroy(fixture, pool);
 }
 
 /* --- every call of a program fails once ------------------------------------------------------------- */
@@ -524,6 +539,7 @@ int main(void)
         TEST(a_record_may_fail_with_all_under_way),
         TEST(a_stream_that_cannot_be_looked_at_is_not_known),
         TEST(a_stream_that_cannot_be_recorded_is_lost),
+        TEST(lost_streams_do_not_fill_the_table_for_ever),
         TEST(every_call_may_fail),
         TEST(every_kind_of_call_may_fail_from_now_on),
         TEST(without_streams_at_all_nothing_is_handed_over),
