@@ -200,7 +200,8 @@ typedef struct tarn_backend {
  * Close it with tarn_backend_close after the last pool on it is destroyed.
  * Errors: INVALID_ARGUMENT (backend_out is NULL, kind unknown), NO_DEVICE, INVALID_DEVICE,
  * NOT_SUPPORTED (the device lacks that kind), OUT_OF_MEMORY (no room for the vendor's own context),
- * OUT_OF_HOST_MEMORY, VENDOR_ERROR.
+ * OUT_OF_HOST_MEMORY, VENDOR_ERROR, FORKED (the vendor was in use before the fork; never of the host
+ * backend).
  */
 TARN_API tarn_status tarn_backend_open(int device, tarn_memory_kind kind,
                                        tarn_backend *backend_out);
@@ -208,7 +209,8 @@ TARN_API tarn_status tarn_backend_open(int device, tarn_memory_kind kind,
 /* The name of the backend that tarn_backend_open opens. Static text. */
 TARN_API const char *tarn_backend_name(void);
 
-/* Closes a backend and clears `backend`. NULL and an empty one are allowed. */
+/* Closes a backend and clears `backend`. NULL and an empty one are allowed. At the end of the process and
+ * in a forked child the vendor is not called, as tarn/tarn.h says under "life and death". */
 TARN_API void tarn_backend_close(tarn_backend *backend);
 
 #ifdef __cplusplus

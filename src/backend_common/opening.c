@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "../base/error.h"
+#include "../base/process.h"
 
 /* NULL for a number that is no kind. */
 static const char *kind_name(tarn_memory_kind kind)
@@ -30,6 +31,10 @@ tarn_status tn_backend_check_open(const char *function, tarn_memory_kind kind,
     if (!kind_name(kind)) {
         return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
                        "%s: %d is no kind of memory: see tarn_memory_kind", function, (int)kind);
+    }
+    if (!tn_process_watch_forks()) {
+        return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "%s: no host memory to watch for forks",
+                       function);
     }
     return TARN_STATUS_OK;
 }

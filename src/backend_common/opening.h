@@ -11,7 +11,7 @@
 
 #include "tarn/backend.h"
 
-/* The arguments, before the vendor is asked anything; `function` is the public function's name. */
+/* The arguments, before the vendor is asked anything, and that forks are watched; `function` is the public function's name. */
 tarn_status tn_backend_check_open(const char *function, tarn_memory_kind kind,
                                   const tarn_backend *backend_out);
 

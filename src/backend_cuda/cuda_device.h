@@ -20,6 +20,8 @@
 
 #include "tarn/backend.h"
 
+#include "../backend_common/lifetime.h"
+
 /* Functions of the driver, which the runtime hands out, since none of it is linked. NULL when it
  * does not. */
 struct tn_cuda_driver {
@@ -46,6 +48,7 @@ struct tn_cuda_driver {
 
 struct tn_cuda_device {
     int number;
+    struct tn_lifetime lifetime;
     char name[256];
     tarn_device_properties properties;
     struct tn_cuda_driver driver;
@@ -70,6 +73,9 @@ struct tn_cuda_call {
 };
 
 /* --- cuda_status.c ----------------------------------------------------------------------------- */
+
+/* What the runtime says when it is being unloaded. */
+tarn_backend_result tn_cuda_unloading(void);
 
 tarn_backend_result tn_cuda_result(cudaError_t error);
 tarn_backend_result tn_cuda_driver_result(const struct tn_cuda_device *device, CUresult error);

@@ -67,6 +67,12 @@ tarn_backend_result tn_cuda_result(cudaError_t error)
     return (tarn_backend_result){ status_of(error), (int)error, cudaGetErrorName(error) };
 }
 
+tarn_backend_result tn_cuda_unloading(void)
+{
+    return (tarn_backend_result){ TARN_STATUS_VENDOR_ERROR, (int)cudaErrorCudartUnloading,
+                                  "cudaErrorCudartUnloading" };
+}
+
 /* The driver numbers its errors as the runtime does, and remembers none. */
 _Static_assert((int)CUDA_ERROR_OUT_OF_MEMORY == (int)cudaErrorMemoryAllocation, "one table");
 _Static_assert((int)CUDA_ERROR_DEINITIALIZED == (int)cudaErrorCudartUnloading, "one table");
@@ -210,6 +216,8 @@ static tarn_backend_result make_in_new_thread(const struct tn_cuda_device *devic
 tarn_backend_result tn_cuda_make(const struct tn_cuda_device *device, struct tn_cuda_call *call)
 {
     int current;
+    if (tn_lifetime_is_over(&device->lifetime))
+        return tn_lifetime_refusal(&device->lifetime, tn_cuda_unloading());
     tarn_backend_result result = tn_cuda_result(cudaGetDevice(&current));
     if (result.status != TARN_STATUS_OK) return result;
     call->device = device;
@@ -228,6 +236,7 @@ tarn_backend_result tn_cuda_make_take(const struct tn_cuda_device *device,
 tarn_backend_result tn_cuda_make_return(const struct tn_cuda_device *device,
                                         struct tn_cuda_call *call)
 {
+    if (tn_lifetime_is_over(&device->lifetime)) return TARN_BACKEND_RESULT_OK;
     tarn_backend_result result = tn_cuda_make(device, call);
     return result.vendor_code == (int)cudaErrorCudartUnloading ? TARN_BACKEND_RESULT_OK : result;
 }

@@ -83,6 +83,7 @@ static tarn_backend_result release(void *state, void *address, size_t size_bytes
 static tarn_backend_result get_properties(void *state, tarn_device_properties *properties_out)
 {
     const struct tn_hip_device *device = state;
+    if (tn_lifetime_is_forked(&device->lifetime)) return tn_backend_result(TARN_STATUS_FORKED);
     *properties_out = device->properties;
     return TARN_BACKEND_RESULT_OK;
 }
@@ -212,7 +213,7 @@ static tarn_backend_result make_context(struct tn_hip_call *call)
 static tarn_backend_result device_init(struct tn_hip_device *device, int number,
                                        tarn_memory_kind kind, const hipDeviceProp_t *vendor)
 {
-    *device = (struct tn_hip_device){ .number = number };
+    *device = (struct tn_hip_device){ .number = number, .lifetime = tn_lifetime_begin() };
     memcpy(device->name, vendor->name, sizeof device->name - 1);
     device->properties = properties_of(device, vendor, kind);
     hipError_t error = hipDriverGetVersion(&device->properties.driver_version);
@@ -235,6 +236,7 @@ static tarn_status open_device(int number, tarn_memory_kind kind, const hipDevic
         tn_host_memory_free(device);
         return open_failed(number, result);
     }
+    tn_lifetime_note_vendor();
     *backend_out = (tarn_backend){ &operations, device };
     return TARN_STATUS_OK;
 }
@@ -242,6 +244,8 @@ static tarn_status open_device(int number, tarn_memory_kind kind, const hipDevic
 tarn_status tarn_hip_backend_open(int device, tarn_memory_kind kind, tarn_backend *backend_out)
 {
     tarn_status status = tn_backend_check_open("tarn_hip_backend_open", kind, backend_out);
+    if (status == TARN_STATUS_OK)
+        status = tn_lifetime_check_open("HIP", device, tn_hip_unloading());
     if (status != TARN_STATUS_OK) return status;
     status = check_number(device);
     if (status != TARN_STATUS_OK) return status;

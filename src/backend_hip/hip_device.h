@@ -19,8 +19,11 @@
 
 #include "tarn/backend.h"
 
+#include "../backend_common/lifetime.h"
+
 struct tn_hip_device {
     int number;
+    struct tn_lifetime lifetime;
     char name[256];
     tarn_device_properties properties;
 };
@@ -44,6 +47,9 @@ struct tn_hip_call {
 };
 
 /* --- hip_status.c ------------------------------------------------------------------------------ */
+
+/* What the runtime says when it is being unloaded. */
+tarn_backend_result tn_hip_unloading(void);
 
 tarn_backend_result tn_hip_result(hipError_t error);
 

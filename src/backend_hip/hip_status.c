@@ -55,6 +55,12 @@ tarn_backend_result tn_hip_result(hipError_t error)
     return (tarn_backend_result){ status_of(error), (int)error, hipGetErrorName(error) };
 }
 
+tarn_backend_result tn_hip_unloading(void)
+{
+    return (tarn_backend_result){ TARN_STATUS_VENDOR_ERROR, (int)hipErrorDeinitialized,
+                                  "hipErrorDeinitialized" };
+}
+
 /* --- how a call is made ------------------------------------------------------------------------ */
 
 static tarn_backend_result make_relaxed(struct tn_hip_call *call)
@@ -93,6 +99,8 @@ static tarn_backend_result make_and_set_back(const struct tn_hip_device *device,
 tarn_backend_result tn_hip_make(const struct tn_hip_device *device, struct tn_hip_call *call)
 {
     int current;
+    if (tn_lifetime_is_over(&device->lifetime))
+        return tn_lifetime_refusal(&device->lifetime, tn_hip_unloading());
     tarn_backend_result result = tn_hip_result(hipGetDevice(&current));
     if (result.status != TARN_STATUS_OK) return result;
     call->device = device;
@@ -108,6 +116,7 @@ tarn_backend_result tn_hip_make_take(const struct tn_hip_device *device, struct 
 
 tarn_backend_result tn_hip_make_return(const struct tn_hip_device *device, struct tn_hip_call *call)
 {
+    if (tn_lifetime_is_over(&device->lifetime)) return TARN_BACKEND_RESULT_OK;
     tarn_backend_result result = tn_hip_make(device, call);
     return result.vendor_code == (int)hipErrorDeinitialized ? TARN_BACKEND_RESULT_OK : result;
 }

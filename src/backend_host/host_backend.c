@@ -57,6 +57,7 @@ static tarn_backend_result acquire(void *state, size_t size_bytes, void **addres
 {
     struct tn_host_device *device = state;
     tarn_status status = tn_backend_check_acquire(&device->properties, size_bytes, address_out);
+    if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
     size_t mapped_bytes;
     if (!tn_round_up_fits(size_bytes, device->properties.granularity_bytes, &mapped_bytes))
@@ -103,6 +104,7 @@ static tarn_backend_result release(void *state, void *address, size_t size_bytes
 {
     struct tn_host_device *device = state;
     tarn_status status = tn_backend_check_release(address, size_bytes);
+    if (tn_host_is_forked(state)) return TARN_BACKEND_RESULT_OK;
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
 
     tarn_backend_result result = tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
@@ -121,6 +123,7 @@ static tarn_backend_result release(void *state, void *address, size_t size_bytes
 static tarn_backend_result get_properties(void *state, tarn_device_properties *properties_out)
 {
     const struct tn_host_device *device = state;
+    if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
     *properties_out = device->properties;
     return TARN_BACKEND_RESULT_OK;
 }
@@ -130,6 +133,7 @@ static tarn_backend_result get_properties(void *state, tarn_device_properties *p
 static tarn_backend_result query_memory(void *state, tarn_memory_info *info_out)
 {
     struct tn_host_device *device = state;
+    if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
     tn_mutex_lock(&device->lock);
     size_t left_bytes = device->memory_bytes - device->used_bytes;
     tn_mutex_unlock(&device->lock);
@@ -151,9 +155,11 @@ static tarn_backend_result synchronize(void *state)
 
 /* --- life -------------------------------------------------------------------------------------- */
 
+/* In a child all stays: another thread may have been about to change it. */
 static void close_device(void *state)
 {
     struct tn_host_device *device = state;
+    if (tn_host_is_forked(state)) return;
     tn_mutex_lock(&device->lock);
     tn_host_streams_finish_locked(device);
     TN_ASSERT(!device->pieces);
@@ -217,6 +223,7 @@ static void device_init(struct tn_host_device *device, const tarn_host_options *
     size_t memory_bytes =
         is_memory_pretended ? options->memory_bytes : tn_system_memory_info().total_bytes;
     *device = (struct tn_host_device){
+        .lifetime = tn_lifetime_begin(),
         .properties = properties_of(options, memory_bytes),
         .memory_bytes = memory_bytes,
         .is_memory_pretended = is_memory_pretended,

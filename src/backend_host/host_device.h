@@ -17,6 +17,7 @@
 
 #include "tarn/backend.h"
 
+#include "../backend_common/lifetime.h"
 #include "../base/sync.h"
 
 struct tn_host_piece; /* private to host_backend.c */
@@ -32,6 +33,7 @@ struct tn_host_stream {
 
 struct tn_host_device {
     /* The same for as long as the backend is open. */
+    struct tn_lifetime lifetime;
     tarn_device_properties properties;
     size_t memory_bytes;      /* pieces and mappings together are never larger than this */
     bool is_memory_pretended; /* memory_bytes is a wish, not what the machine has */
@@ -42,6 +44,13 @@ struct tn_host_device {
     struct tn_host_range *ranges;
     struct tn_host_stream default_stream; /* stands for NULL; first in the list of all streams */
 };
+
+/* Opened before a fork: its lock may be held by a thread that is not here. */
+static inline bool tn_host_is_forked(const void *state)
+{
+    const struct tn_host_device *device = state;
+    return tn_lifetime_is_forked(&device->lifetime);
+}
 
 /* --- host_status.c ----------------------------------------------------------------------------- */
 

@@ -54,6 +54,7 @@ static tarn_backend_result range_reserve_locked(struct tn_host_device *device,
 tarn_backend_result tn_host_range_reserve(void *state, size_t size_bytes, void **address_out)
 {
     struct tn_host_device *device = state;
+    if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
     tarn_status status =
         tn_backend_check_range_reserve(&device->properties, size_bytes, address_out);
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
@@ -88,6 +89,7 @@ tarn_backend_result tn_host_range_release(void *state, void *address, size_t siz
 {
     struct tn_host_device *device = state;
     tarn_status status = tn_backend_check_range(&device->properties, address, size_bytes);
+    if (tn_host_is_forked(state)) return TARN_BACKEND_RESULT_OK;
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
 
     tarn_backend_result result = tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
@@ -148,6 +150,7 @@ tarn_backend_result tn_host_range_map(void *state, void *address, size_t size_by
                                       tarn_mapping *mapping_out)
 {
     struct tn_host_device *device = state;
+    if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
     tarn_status status =
         tn_backend_check_range_map(&device->properties, address, size_bytes, mapping_out);
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
@@ -196,6 +199,7 @@ tarn_backend_result tn_host_range_unmap(void *state, void *address, size_t size_
 {
     struct tn_host_device *device = state;
     tarn_status status = tn_backend_check_range(&device->properties, address, size_bytes);
+    if (tn_host_is_forked(state)) return TARN_BACKEND_RESULT_OK;
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
 
     tarn_backend_result result = tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);

@@ -174,6 +174,7 @@ tarn_backend_result tn_host_stream_create(void *state, tarn_stream *stream_out)
 {
     struct tn_host_device *device = state;
     struct tn_host_stream *stream = tn_host_memory_alloc_zeroed(sizeof *stream);
+    if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
     if (!stream) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
     tn_mutex_lock(&device->lock);
     stream->next = device->default_stream.next;
@@ -194,6 +195,7 @@ static void stream_unlink_locked(struct tn_host_device *device, struct tn_host_s
 tarn_backend_result tn_host_stream_destroy(void *state, tarn_stream stream)
 {
     struct tn_host_device *device = state;
+    if (tn_host_is_forked(state)) return TARN_BACKEND_RESULT_OK;
     if (!stream) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     tn_mutex_lock(&device->lock);
     stream_finish_locked(stream);
@@ -206,6 +208,7 @@ tarn_backend_result tn_host_stream_destroy(void *state, tarn_stream stream)
 tarn_backend_result tn_host_stream_check(void *state, tarn_stream stream)
 {
     struct tn_host_device *device = state;
+    if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
     if (!stream) return TARN_BACKEND_RESULT_OK;
     tn_mutex_lock(&device->lock);
     const struct tn_host_stream *known = device->default_stream.next;
@@ -218,6 +221,7 @@ tarn_backend_result tn_host_stream_check(void *state, tarn_stream stream)
 tarn_backend_result tn_host_stream_synchronize(void *state, tarn_stream stream)
 {
     struct tn_host_device *device = state;
+    if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
     tn_mutex_lock(&device->lock);
     stream_finish_locked(stream_of(device, stream));
     tn_mutex_unlock(&device->lock);
@@ -228,6 +232,7 @@ tarn_backend_result tn_host_stream_wait_event(void *state, tarn_stream stream, t
 {
     struct tn_host_device *device = state;
     const struct tn_host_event *waited = event;
+    if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
     if (!waited) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     struct tn_host_task *task = task_create(TASK_WAIT);
     if (!task) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
@@ -249,6 +254,7 @@ tarn_backend_result tn_host_event_create(void *state, tarn_event *event_out)
 {
     (void)state;
     struct tn_host_event *event = tn_host_memory_alloc_zeroed(sizeof *event);
+    if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
     if (!event) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
     *event_out = event;
     return TARN_BACKEND_RESULT_OK;
@@ -260,9 +266,11 @@ tarn_backend_result tn_host_event_destroy(void *state, tarn_event event)
     struct tn_host_device *device = state;
     struct tn_host_event *destroyed = event;
     if (!destroyed) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
-    tn_mutex_lock(&device->lock);
-    task_unref_locked(destroyed->record);
-    tn_mutex_unlock(&device->lock);
+    if (!tn_host_is_forked(state)) {
+        tn_mutex_lock(&device->lock);
+        task_unref_locked(destroyed->record);
+        tn_mutex_unlock(&device->lock);
+    }
     tn_host_memory_free(destroyed);
     return TARN_BACKEND_RESULT_OK;
 }
@@ -271,6 +279,7 @@ tarn_backend_result tn_host_event_record(void *state, tarn_event event, tarn_str
 {
     struct tn_host_device *device = state;
     struct tn_host_event *recorded = event;
+    if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
     if (!recorded) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     struct tn_host_task *task = task_create(TASK_RECORD);
     if (!task) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
@@ -289,6 +298,7 @@ tarn_backend_result tn_host_event_query(void *state, tarn_event event)
 {
     struct tn_host_device *device = state;
     const struct tn_host_event *queried = event;
+    if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
     if (!queried) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     tn_mutex_lock(&device->lock);
     bool is_complete = !queried->record || queried->record->is_done;
@@ -301,6 +311,7 @@ tarn_backend_result tn_host_event_synchronize(void *state, tarn_event event)
 {
     struct tn_host_device *device = state;
     const struct tn_host_event *awaited = event;
+    if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
     if (!awaited) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     tn_mutex_lock(&device->lock);
     while (awaited->record && !awaited->record->is_done)
@@ -314,6 +325,7 @@ tarn_backend_result tn_host_event_synchronize(void *state, tarn_event event)
 tarn_backend_result tn_host_fill(void *state, void *address, unsigned char value, size_t size_bytes,
                                  tarn_stream stream)
 {
+    if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
     if (size_bytes == 0) return TARN_BACKEND_RESULT_OK;
     if (!address) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     struct tn_host_task *task = task_create(TASK_FILL);
@@ -325,6 +337,7 @@ tarn_backend_result tn_host_fill(void *state, void *address, unsigned char value
 tarn_backend_result tn_host_copy(void *state, void *destination, const void *source,
                                  size_t size_bytes, tarn_stream stream)
 {
+    if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
     if (size_bytes == 0) return TARN_BACKEND_RESULT_OK;
     if (!destination || !source) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     struct tn_host_task *task = task_create(TASK_COPY);

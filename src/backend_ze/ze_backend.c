@@ -72,6 +72,7 @@ static tarn_backend_result acquire(void *state, size_t size_bytes, void **addres
 {
     const struct tn_ze_device *device = state;
     tarn_status status = tn_backend_check_acquire(&device->properties, size_bytes, address_out);
+    if (tn_ze_is_over(state)) return tn_ze_refusal(state);
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
 
     void *address = NULL;
@@ -104,6 +105,7 @@ static tarn_backend_result release(void *state, void *address, size_t size_bytes
 {
     struct tn_ze_device *device = state;
     tarn_status status = tn_backend_check_release(address, size_bytes);
+    if (tn_ze_is_over(state)) return TARN_BACKEND_RESULT_OK;
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
     ze_result_t error = free_when_idle(device, address);
     if (!tn_ze_is_lacking(error)) return tn_ze_result(error);
@@ -118,6 +120,7 @@ static tarn_backend_result release(void *state, void *address, size_t size_bytes
 static tarn_backend_result get_properties(void *state, tarn_device_properties *properties_out)
 {
     const struct tn_ze_device *device = state;
+    if (tn_lifetime_is_forked(&device->lifetime)) return tn_ze_refusal(state);
     *properties_out = device->properties;
     return TARN_BACKEND_RESULT_OK;
 }
@@ -147,6 +150,7 @@ static tarn_backend_result query_device_memory(const struct tn_ze_device *device
 static tarn_backend_result query_memory(void *state, tarn_memory_info *info_out)
 {
     const struct tn_ze_device *device = state;
+    if (tn_ze_is_over(state)) return tn_ze_refusal(state);
     if (device->properties.kind == TARN_MEMORY_KIND_PINNED) {
         *info_out = tn_system_memory_info();
         return TARN_BACKEND_RESULT_OK;
@@ -175,9 +179,12 @@ static void device_fini(struct tn_ze_device *device, bool is_over)
     tn_mutex_fini(&device->lock);
 }
 
+/* In a child all stays: another thread may have been about to change it. At the end of the process what
+ * is the vendor's stays. */
 static void close_device(void *state)
 {
     struct tn_ze_device *device = state;
+    if (tn_lifetime_is_forked(&device->lifetime)) return;
     device_fini(device, tn_ze_streams_fini(device));
     tn_host_memory_free(device->mappings.items);
     tn_host_memory_free(device);
@@ -363,6 +370,7 @@ static tarn_backend_result device_init(struct tn_ze_device *device, const struct
                                        tarn_memory_kind kind, const tarn_ze_options *options)
 {
     *device = (struct tn_ze_device){
+        .lifetime = tn_lifetime_begin(),
         .driver = place->driver,
         .handle = place->device,
         .newer = place->newer,
@@ -393,6 +401,7 @@ static tarn_status open_device(int number, tarn_memory_kind kind, const struct t
         tn_host_memory_free(device);
         return tn_backend_fail_open("Level Zero", number, result, NULL);
     }
+    tn_lifetime_note_vendor();
     *backend_out = (tarn_backend){ &operations, device };
     return TARN_STATUS_OK;
 }
@@ -412,7 +421,8 @@ tarn_status tarn_ze_backend_open(int device, tarn_memory_kind kind, const tarn_z
     if (!options) options = &defaults;
 
     struct tn_ze_place place;
-    status = tn_ze_find_device(device, options->device, &place);
+    status = tn_lifetime_check_open("Level Zero", device, tn_ze_unloading());
+    if (status == TARN_STATUS_OK) status = tn_ze_find_device(device, options->device, &place);
     if (status != TARN_STATUS_OK) return status;
     bool has;
     tarn_backend_result result = tn_ze_result(find_kind(place.device, kind, &has));

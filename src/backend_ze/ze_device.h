@@ -24,6 +24,7 @@
 
 #include "tarn/backend.h"
 
+#include "../backend_common/lifetime.h"
 #include "../base/sync.h"
 #include "ze_newer.h"
 
@@ -96,6 +97,7 @@ struct tn_ze_stream {
 
 struct tn_ze_device {
     /* The same for as long as the backend is open. */
+    struct tn_lifetime lifetime;
     ze_driver_handle_t driver;
     ze_device_handle_t handle;
     ze_device_handle_t
@@ -120,6 +122,13 @@ struct tn_ze_device {
     struct tn_ze_mappings mappings;
 };
 
+/* No function of the loader may be called any more. */
+static inline bool tn_ze_is_over(const void *state)
+{
+    const struct tn_ze_device *device = state;
+    return tn_lifetime_is_over(&device->lifetime);
+}
+
 /* --- ze_status.c ------------------------------------------------------------------------------- */
 
 tarn_backend_result tn_ze_result(ze_result_t error);
@@ -127,6 +136,12 @@ tarn_backend_result tn_ze_result(ze_result_t error);
 /* Whether a newer function answers that the driver does not have it. A loader that wraps handles says
  * so in the words for a driver that is gone. */
 bool tn_ze_is_lacking(ze_result_t error);
+
+/* What the loader says when it is gone. */
+tarn_backend_result tn_ze_unloading(void);
+
+/* What taking something answers when the backend's lifetime is over. */
+tarn_backend_result tn_ze_refusal(const void *state);
 
 /* What giving something back answers: when the driver is gone, at the end of the process, there is
  * nothing left to give back, and that is no failure. */

@@ -121,6 +121,7 @@ static bool has_mappings(struct tn_ze_device *device, const void *address, size_
 tarn_backend_result tn_ze_range_reserve(void *state, size_t size_bytes, void **address_out)
 {
     const struct tn_ze_device *device = state;
+    if (tn_ze_is_over(state)) return tn_ze_refusal(state);
     tarn_status status =
         tn_backend_check_range_reserve(&device->properties, size_bytes, address_out);
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
@@ -135,6 +136,7 @@ tarn_backend_result tn_ze_range_release(void *state, void *address, size_t size_
 {
     struct tn_ze_device *device = state;
     tarn_status status = tn_backend_check_range(&device->properties, address, size_bytes);
+    if (tn_ze_is_over(state)) return TARN_BACKEND_RESULT_OK;
     if (status == TARN_STATUS_OK && has_mappings(device, address, size_bytes))
         status = TARN_STATUS_INVALID_ARGUMENT;
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
@@ -189,6 +191,7 @@ tarn_backend_result tn_ze_range_map(void *state, void *address, size_t size_byte
                                     tarn_mapping *mapping_out)
 {
     struct tn_ze_device *device = state;
+    if (tn_ze_is_over(state)) return tn_ze_refusal(state);
     tarn_status status =
         tn_backend_check_range_map(&device->properties, address, size_bytes, mapping_out);
     if (status == TARN_STATUS_OK) status = mapping_begin(device, address, size_bytes);
@@ -206,6 +209,7 @@ tarn_backend_result tn_ze_range_unmap(void *state, void *address, size_t size_by
 {
     struct tn_ze_device *device = state;
     tarn_status status = tn_backend_check_range(&device->properties, address, size_bytes);
+    if (tn_ze_is_over(state)) return TARN_BACKEND_RESULT_OK;
     if (status == TARN_STATUS_OK && !mapping_take(device, address, size_bytes, mapping))
         status = TARN_STATUS_INVALID_ARGUMENT;
     if (status != TARN_STATUS_OK) return tn_backend_result(status);

@@ -74,6 +74,17 @@ bool tn_ze_is_lacking(ze_result_t error)
     return error == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE || error == ZE_RESULT_ERROR_UNINITIALIZED;
 }
 
+tarn_backend_result tn_ze_unloading(void)
+{
+    return tn_ze_result(ZE_RESULT_ERROR_UNINITIALIZED);
+}
+
+tarn_backend_result tn_ze_refusal(const void *state)
+{
+    const struct tn_ze_device *device = state;
+    return tn_lifetime_refusal(&device->lifetime, tn_ze_unloading());
+}
+
 tarn_backend_result tn_ze_return(tarn_backend_result result)
 {
     bool is_gone = result.vendor_code == (int)ZE_RESULT_ERROR_UNINITIALIZED;

@@ -112,6 +112,7 @@ tarn_backend_result tn_ze_stream_create(void *state, tarn_stream *stream_out)
 {
     struct tn_ze_device *device = state;
     struct tn_ze_stream *stream = take_idle_stream(device);
+    if (tn_ze_is_over(state)) return tn_ze_refusal(state);
     if (!stream) {
         tarn_backend_result result = stream_make(device, &stream);
         if (result.status != TARN_STATUS_OK) return result;
@@ -175,6 +176,7 @@ tarn_backend_result tn_ze_stream_destroy(void *state, tarn_stream stream)
 {
     struct tn_ze_device *device = state;
     tarn_backend_result result = tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
+    if (tn_ze_is_over(state)) return TARN_BACKEND_RESULT_OK;
     if (!stream) return result;
     tn_mutex_lock(&device->streams_lock);
     struct tn_ze_stream **link = stream_link_locked(device, stream);
@@ -188,6 +190,7 @@ tarn_backend_result tn_ze_stream_destroy(void *state, tarn_stream stream)
 tarn_backend_result tn_ze_stream_check(void *state, tarn_stream stream)
 {
     const struct tn_ze_device *device = state;
+    if (tn_ze_is_over(state)) return tn_ze_refusal(state);
     ze_device_handle_t other, root = NULL;
     if (!stream || !device->newer.list_get_device || !device->root) return TARN_BACKEND_RESULT_OK;
     ze_result_t error = device->newer.list_get_device(stream, &other);
@@ -204,6 +207,7 @@ tarn_backend_result tn_ze_stream_synchronize(void *state, tarn_stream stream)
     struct tn_ze_device *device = state;
     struct tn_ze_record *end;
     tarn_backend_result result = tn_ze_record_take(device, &end);
+    if (tn_ze_is_over(state)) return tn_ze_refusal(state);
     if (result.status != TARN_STATUS_OK) return result;
     result = tn_ze_record_submit(end, list_of(device, stream));
     if (result.status == TARN_STATUS_OK) result = tn_ze_record_synchronize(device, end);
@@ -225,6 +229,7 @@ static struct tn_ze_record *latest_record(struct tn_ze_device *device,
 tarn_backend_result tn_ze_stream_wait_event(void *state, tarn_stream stream, tarn_event event)
 {
     struct tn_ze_device *device = state;
+    if (tn_ze_is_over(state)) return tn_ze_refusal(state);
     if (!event) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     struct tn_ze_record *record = latest_record(device, event);
     if (!record) return TARN_BACKEND_RESULT_OK;
@@ -239,6 +244,7 @@ tarn_backend_result tn_ze_event_create(void *state, tarn_event *event_out)
 {
     (void)state;
     struct tn_ze_event *event = tn_host_memory_alloc_zeroed(sizeof *event);
+    if (tn_ze_is_over(state)) return tn_ze_refusal(state);
     if (!event) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
     *event_out = event;
     return TARN_BACKEND_RESULT_OK;
@@ -249,7 +255,7 @@ tarn_backend_result tn_ze_event_destroy(void *state, tarn_event event)
 {
     struct tn_ze_event *destroyed = event;
     if (!destroyed) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
-    tn_ze_record_unref(state, destroyed->record);
+    if (!tn_ze_is_over(state)) tn_ze_record_unref(state, destroyed->record);
     tn_host_memory_free(destroyed);
     return TARN_BACKEND_RESULT_OK;
 }
@@ -259,6 +265,7 @@ tarn_backend_result tn_ze_event_record(void *state, tarn_event event, tarn_strea
     struct tn_ze_device *device = state;
     struct tn_ze_event *recorded = event;
     struct tn_ze_record *record;
+    if (tn_ze_is_over(state)) return tn_ze_refusal(state);
     if (!recorded) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     tarn_backend_result result = tn_ze_record_take(device, &record);
     if (result.status != TARN_STATUS_OK) return result;
@@ -277,6 +284,7 @@ tarn_backend_result tn_ze_event_record(void *state, tarn_event event, tarn_strea
 
 tarn_backend_result tn_ze_event_query(void *state, tarn_event event)
 {
+    if (tn_ze_is_over(state)) return tn_ze_refusal(state);
     if (!event) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     struct tn_ze_record *record = latest_record(state, event);
     if (!record) return TARN_BACKEND_RESULT_OK;
@@ -287,6 +295,7 @@ tarn_backend_result tn_ze_event_query(void *state, tarn_event event)
 
 tarn_backend_result tn_ze_event_synchronize(void *state, tarn_event event)
 {
+    if (tn_ze_is_over(state)) return tn_ze_refusal(state);
     if (!event) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     struct tn_ze_record *record = latest_record(state, event);
     if (!record) return TARN_BACKEND_RESULT_OK;
@@ -309,6 +318,7 @@ tarn_backend_result tn_ze_fill(void *state, void *address, unsigned char value, 
                                tarn_stream stream)
 {
     const struct tn_ze_device *device = state;
+    if (tn_ze_is_over(state)) return tn_ze_refusal(state);
     if (size_bytes == 0) return TARN_BACKEND_RESULT_OK;
     if (!address) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
 
@@ -326,6 +336,7 @@ tarn_backend_result tn_ze_copy(void *state, void *destination, const void *sourc
                                size_t size_bytes, tarn_stream stream)
 {
     const struct tn_ze_device *device = state;
+    if (tn_ze_is_over(state)) return tn_ze_refusal(state);
     if (size_bytes == 0) return TARN_BACKEND_RESULT_OK;
     if (!destination || !source) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
 
@@ -397,7 +408,7 @@ static void streams_fini(struct tn_ze_device *device, struct tn_ze_stream *first
  * for. No list is destroyed before all have finished, since they wait for each other's events. */
 bool tn_ze_streams_fini(struct tn_ze_device *device)
 {
-    bool is_over = finish_at_last(device);
+    bool is_over = !tn_ze_is_over(device) && finish_at_last(device);
     streams_fini(device, &device->default_stream, is_over);
     streams_fini(device, device->idle_streams, is_over);
     tn_ze_records_fini(device, is_over);

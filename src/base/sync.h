@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * sync: the mutex, and waiting under one. Over POSIX threads, whose plain mutex was the best of those measured: under
- * contention it hands over in batches, where spinning and adaptive ones bounce the cache line.
+ * sync: the mutex, waiting under one, and what is done once. Over POSIX threads, whose plain mutex was the best of
+ * those measured: under contention it hands over in batches, where spinning and adaptive ones bounce the cache line.
  *
  * Locking a valid, initialised, non-recursive mutex that the thread does not hold cannot fail.
  */
@@ -66,6 +66,24 @@ static inline void tn_condition_wait(struct tn_condition *condition, struct tn_m
 static inline void tn_condition_signal_all(struct tn_condition *condition)
 {
     pthread_cond_broadcast(&condition->handle);
+}
+
+/* Something that is done once in a process, by whoever comes first. */
+struct tn_once {
+    pthread_once_t handle;
+};
+
+#define TN_ONCE_INIT      \
+    {                     \
+        PTHREAD_ONCE_INIT \
+    }
+
+/* Returns when it has been done. */
+static inline void tn_once_call(struct tn_once *once, void (*function)(void))
+{
+    int error = pthread_once(&once->handle, function);
+    TN_ASSERT(error == 0);
+    (void)error;
 }
 
 #endif
