@@ -78,7 +78,7 @@ static void get_usage_tarn(void *state, struct tn_allocator_usage *usage_out)
 static void close_tarn(void *state)
 {
     struct tarn_state *self = state;
-    tarn_pool_destroy_forced(self->pool);
+    tarn_pool_destroy_forced(self->pool, NULL);
     tn_backing_fini(&self->backing);
     free(self);
 }

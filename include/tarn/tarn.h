@@ -55,6 +55,20 @@
  * When memory may be freed. At once, though the device still works on it, as long as all that work is
  * on one stream: what uses the memory next runs later anyway. A program with several streams says
  * which, by the calls under "streams" below.
+ *
+ * Life and death. Nothing needs to be destroyed at the end of a program.
+ *  - When the process ends, pools may be used to the last, in destructors of static objects and in
+ *    functions registered with atexit. Once it has begun to end, a vendor's backend calls its vendor no
+ *    more, which could crash: memory, streams and events that are given back are left to the system, without
+ *    an error, and a pool that would have to grow fails. What was registered after the first backend was
+ *    opened runs before that, and finds all as it was.
+ *  - In a child that was forked, pools and backends from before the fork are the parent's. To allocate
+ *    from them answers FORKED, and so does asking about them; to free, trim, destroy or close does nothing
+ *    and is no error. tarn_malloc makes a new process-wide pool; where the parent had opened a vendor's
+ *    backend that answers FORKED, since no vendor's driver survives a fork. A fork is safe whatever
+ *    other threads are doing here.
+ *  - A thread may end whatever it has allocated or freed.
+ *  - A shared libtarn stays in the process when it is closed by dlclose.
  */
 #ifndef TARN_TARN_H
 #define TARN_TARN_H
@@ -155,12 +169,37 @@ TARN_API tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_poo
  */
 TARN_API tarn_status tarn_pool_destroy(tarn_pool *pool);
 
+/* What was still live when a pool was destroyed. */
+typedef struct tarn_leaks {
+    size_t struct_bytes; /* in: sizeof(tarn_leaks), as TARN_LEAKS_INIT sets it */
+    size_t allocation_count;
+    size_t requested_bytes; /* what was asked for */
+    size_t used_bytes;      /* the same in whole chunks */
+} tarn_leaks;
+
+/* clang-format off */
+#define TARN_LEAKS_INIT { sizeof(tarn_leaks), 0, 0, 0 }
+/* clang-format on */
+
 /*
  * The same, whatever is still live: those addresses become invalid. For the end of a program that
- * does not free everything; tarn_pool_stats before it tells how much that is.
- * Errors: INVALID_POOL; INVALID_ARGUMENT.
+ * does not free everything. Says in *leaks_out, which may be NULL, what was live; all zero when nothing
+ * was, and for a pool of the process before a fork, where nothing is lost.
+ * Errors: INVALID_POOL; INVALID_ARGUMENT (it is the process-wide pool; leaks_out->struct_bytes is wrong).
  */
-TARN_API tarn_status tarn_pool_destroy_forced(tarn_pool *pool);
+TARN_API tarn_status tarn_pool_destroy_forced(tarn_pool *pool, tarn_leaks *leaks_out);
+
+/*
+ * Gives a pool up without a call of the vendor, whatever is still live. For when its memory has gone
+ * with the device, by cudaDeviceReset or the like: then destroying it would hand addresses to the vendor
+ * that are nobody's, or by now somebody else's. Only the host memory of the metadata is freed; what the
+ * vendor may still hold it keeps, and a backend that the pool opened itself stays open. Closing the
+ * backend that the pool was created over may call the vendor, so leave that too, and open a new one.
+ * Afterwards as after tarn_pool_destroy. NULL is allowed.
+ * Errors: INVALID_POOL; INVALID_ARGUMENT (it is the process-wide pool, which tarn_default_pool_abandon
+ * gives up).
+ */
+TARN_API tarn_status tarn_pool_abandon(tarn_pool *pool);
 
 /* -------------------------------------------------------------------------- alloc and free ----- */
 
@@ -393,7 +432,8 @@ TARN_API tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *
  */
 TARN_API tarn_status tarn_malloc(size_t size_bytes, void **address_out);
 
-/* As tarn_pool_free. Without a process-wide pool nothing is its own: FOREIGN_ADDRESS, WRONG_POOL. */
+/* As tarn_pool_free. Without a process-wide pool nothing is its own: FOREIGN_ADDRESS, WRONG_POOL. In a
+ * child of a process that had one, what is in no pool counts as the parent's: nothing happens. */
 TARN_API tarn_status tarn_free(void *address);
 
 /* The process-wide pool itself, for statistics and the like; created if need be. Errors: as of
@@ -405,6 +445,9 @@ TARN_API tarn_status tarn_default_pool(tarn_pool **pool_out);
  * creates it anew. No other thread may be using it.
  */
 TARN_API tarn_status tarn_default_pool_destroy(void);
+
+/* Gives the process-wide pool up, as tarn_pool_abandon does, if there is one. Likewise. */
+TARN_API tarn_status tarn_default_pool_abandon(void);
 
 /* --------------------------------------------------------------------------------- finding ----- */
 

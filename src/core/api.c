@@ -17,9 +17,20 @@
 static TN_COLD tarn_status fail_for_pool(const tarn_pool *pool)
 {
     if (!pool) return tn_fail(TARN_STATUS_INVALID_POOL, "the pool is NULL");
+    if (tn_pool_is_forked(pool)) {
+        return tn_fail(TARN_STATUS_FORKED,
+                       "the pool at %p was created before the fork, and is the parent's",
+                       (const void *)pool);
+    }
     return tn_fail(TARN_STATUS_INVALID_POOL,
                    "at %p there is no pool: it has been destroyed, or never was one",
                    (const void *)pool);
+}
+
+/* The same for what gives something back: in a child there is nothing that could be given back. */
+static TN_COLD tarn_status return_to_pool(const tarn_pool *pool)
+{
+    return tn_pool_is_forked(pool) ? TARN_STATUS_OK : fail_for_pool(pool);
 }
 
 static TN_COLD tarn_status fail_for_null(const char *argument)
@@ -119,39 +130,73 @@ tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_pool **pool_
     return status;
 }
 
-/* Destroying the process-wide pool behind tarn_malloc's back would leave it a handle of nothing. */
-static tarn_status check_destroyable(const tarn_pool *pool)
+/* Which of its own ends the process-wide pool has; otherwise tarn_malloc would be left with a handle of
+ * nothing. */
+static tarn_status check_endable(const tarn_pool *pool, const char *instead)
 {
     if (!tn_pool_is_open(pool)) return fail_for_pool(pool);
     if (pool->is_process_wide) {
-        return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
-                       "this is the process-wide pool: use tarn_default_pool_destroy");
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "this is the process-wide pool: use %s",
+                       instead);
     }
+    return TARN_STATUS_OK;
+}
+
+/* The parent's pool: the handle ends, and what it stands for stays as the fork found it. */
+static tarn_status end_forked(tarn_pool *pool)
+{
+    atomic_store_explicit(&pool->state, TN_POOL_STATE_CLOSED, memory_order_release);
+    return TARN_STATUS_OK;
+}
+
+static tarn_status end(tarn_pool *pool, void (*fini)(struct tarn_pool *pool))
+{
+    tn_pool_registry_close(pool);
+    fini(pool);
+    tn_pool_registry_rest_handle(pool);
     return TARN_STATUS_OK;
 }
 
 tarn_status tarn_pool_destroy(tarn_pool *pool)
 {
     if (!pool) return TARN_STATUS_OK;
-    tarn_status status = check_destroyable(pool);
+    if (tn_pool_is_forked(pool)) return end_forked(pool);
+    tarn_status status = check_endable(pool, "tarn_default_pool_destroy");
     if (status != TARN_STATUS_OK) return status;
-    size_t live_count = tn_pool_live_count(pool);
+    size_t live_count = tn_pool_leaks(pool).allocation_count;
     if (live_count > 0) {
         return tn_fail(TARN_STATUS_LIVE_REGIONS, "the pool still has %zu live allocations",
                        live_count);
     }
-    return tarn_pool_destroy_forced(pool);
+    return end(pool, tn_pool_fini);
 }
 
-tarn_status tarn_pool_destroy_forced(tarn_pool *pool)
+tarn_status tarn_pool_destroy_forced(tarn_pool *pool, tarn_leaks *leaks_out)
+{
+    tarn_leaks leaks = TARN_LEAKS_INIT;
+    tarn_status status = TARN_STATUS_OK;
+    if (leaks_out)
+        status = check_struct_bytes("leaks_out", leaks_out->struct_bytes, sizeof *leaks_out);
+    bool is_ours = pool && !tn_pool_is_forked(pool);
+    if (status == TARN_STATUS_OK && is_ours)
+        status = check_endable(pool, "tarn_default_pool_destroy");
+    if (status != TARN_STATUS_OK) return status;
+    if (is_ours) {
+        leaks = tn_pool_leaks(pool);
+        end(pool, tn_pool_fini);
+    } else if (pool) {
+        end_forked(pool);
+    }
+    if (leaks_out) *leaks_out = leaks;
+    return TARN_STATUS_OK;
+}
+
+tarn_status tarn_pool_abandon(tarn_pool *pool)
 {
     if (!pool) return TARN_STATUS_OK;
-    tarn_status status = check_destroyable(pool);
-    if (status != TARN_STATUS_OK) return status;
-    tn_pool_registry_close(pool);
-    tn_pool_fini(pool);
-    tn_pool_registry_rest_handle(pool);
-    return TARN_STATUS_OK;
+    if (tn_pool_is_forked(pool)) return end_forked(pool);
+    tarn_status status = check_endable(pool, "tarn_default_pool_abandon");
+    return status == TARN_STATUS_OK ? end(pool, tn_pool_abandon) : status;
 }
 
 /* --- alloc and free --------------------------------------------------------------------------------- */
@@ -206,6 +251,7 @@ static TN_COLD tarn_status fail_for_address(const tarn_pool *pool, const void *a
     tarn_allocation found;
     enum tn_find_result result = tn_pool_registry_find(address, &owner, &found);
     if (result == TN_FIND_RESULT_FOREIGN) {
+        if (pool->succeeds_parent) return TARN_STATUS_OK;
         return tn_fail(TARN_STATUS_FOREIGN_ADDRESS, "%p belongs to no pool", address);
     }
     if (owner != pool) {
@@ -236,20 +282,20 @@ static tarn_status free_after(tarn_pool *pool, void *address, const tarn_stream 
 
 tarn_status tarn_pool_free(tarn_pool *pool, void *address)
 {
-    if (TN_UNLIKELY(!tn_pool_is_open(pool))) return fail_for_pool(pool);
+    if (TN_UNLIKELY(!tn_pool_is_open(pool))) return return_to_pool(pool);
     return free_after(pool, address, &pool->default_stream, 1);
 }
 
 tarn_status tarn_pool_free_on(tarn_pool *pool, void *address, tarn_stream stream)
 {
-    if (TN_UNLIKELY(!tn_pool_is_open(pool))) return fail_for_pool(pool);
+    if (TN_UNLIKELY(!tn_pool_is_open(pool))) return return_to_pool(pool);
     return free_after(pool, address, &stream, 1);
 }
 
 tarn_status tarn_pool_free_after(tarn_pool *pool, void *address, const tarn_stream *streams,
                                  size_t stream_count)
 {
-    if (TN_UNLIKELY(!tn_pool_is_open(pool))) return fail_for_pool(pool);
+    if (TN_UNLIKELY(!tn_pool_is_open(pool))) return return_to_pool(pool);
     if (TN_UNLIKELY(!streams && stream_count > 0)) return fail_for_null("streams");
     return free_after(pool, address, streams, stream_count);
 }
@@ -278,7 +324,7 @@ tarn_status tarn_capture_begin(tarn_pool *pool, tarn_stream stream, tarn_capture
 
 tarn_status tarn_capture_end(tarn_pool *pool, tarn_capture capture)
 {
-    if (!tn_pool_is_open(pool)) return fail_for_pool(pool);
+    if (!tn_pool_is_open(pool)) return return_to_pool(pool);
     tn_mutex_lock(&pool->growth_lock);
     tarn_status status = tn_capture_end(pool, capture);
     tn_mutex_unlock(&pool->growth_lock);
@@ -288,7 +334,7 @@ tarn_status tarn_capture_end(tarn_pool *pool, tarn_capture capture)
 tarn_status tarn_capture_release(tarn_pool *pool, tarn_capture capture, const tarn_stream *streams,
                                  size_t stream_count)
 {
-    if (!tn_pool_is_open(pool)) return fail_for_pool(pool);
+    if (!tn_pool_is_open(pool)) return return_to_pool(pool);
     if (!streams && stream_count > 0) return fail_for_null("streams");
     tn_mutex_lock(&pool->growth_lock);
     tarn_status status = tn_capture_release(pool, capture, streams, stream_count);
@@ -298,9 +344,9 @@ tarn_status tarn_capture_release(tarn_pool *pool, tarn_capture capture, const ta
 
 tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *released_bytes_out)
 {
-    if (!tn_pool_is_open(pool)) return fail_for_pool(pool);
-    size_t released_bytes;
-    tarn_status status = tn_pool_trim(pool, keep_bytes, &released_bytes);
+    size_t released_bytes = 0;
+    tarn_status status = tn_pool_is_open(pool) ? tn_pool_trim(pool, keep_bytes, &released_bytes)
+                                               : return_to_pool(pool);
     if (status == TARN_STATUS_OK && released_bytes_out) *released_bytes_out = released_bytes;
     return status;
 }

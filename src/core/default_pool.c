@@ -4,10 +4,14 @@
  *
  * It is not destroyed at the end of the process: the vendor's runtime may be gone by then, and the
  * system takes the memory back anyway.
+ *
+ * A fork does not wait for the lock, since the vendor may fork while a backend is opened under it. The
+ * child begins without a pool.
  */
 #include <stdatomic.h>
 
 #include "../base/error.h"
+#include "../base/process.h"
 #include "../base/sync.h"
 
 #include "environment.h"
@@ -16,6 +20,29 @@
 static struct tn_mutex lock = TN_MUTEX_INIT;
 static tarn_pool *_Atomic pool; /* written under the lock */
 static tarn_backend backend;    /* under the lock */
+static bool parent_had_pool;    /* set in a child alone, before it has threads */
+
+static struct tn_once forks_once = TN_ONCE_INIT;
+static bool watches_forks;
+
+static void after_fork_in_child(void)
+{
+    tn_mutex_init(&lock);
+    parent_had_pool = parent_had_pool || atomic_load(&pool) != NULL;
+    atomic_store(&pool, NULL);
+    backend = (tarn_backend){ NULL, NULL };
+}
+
+static void watch_forks(void)
+{
+    watches_forks = tn_process_call_around_forks(NULL, NULL, after_fork_in_child);
+}
+
+static void lock_pool(void)
+{
+    tn_once_call(&forks_once, watch_forks);
+    tn_mutex_lock(&lock);
+}
 
 /* Per cent of the device's memory in bytes. */
 static tarn_status limit_of(const tarn_backend *of, unsigned percent, size_t *limit_bytes)
@@ -37,6 +64,8 @@ static tarn_status limit_of(const tarn_backend *of, unsigned percent, size_t *li
 /* Under the lock. */
 static tarn_status create(tarn_pool **pool_out)
 {
+    if (!watches_forks)
+        return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory to watch for forks");
     struct tn_environment environment;
     tarn_status status = tn_environment_read(&environment);
     if (status != TARN_STATUS_OK) return status;
@@ -50,6 +79,7 @@ static tarn_status create(tarn_pool **pool_out)
     if (status == TARN_STATUS_OK) status = tarn_pool_create(options, pool_out);
     if (status == TARN_STATUS_OK) {
         (*pool_out)->is_process_wide = true;
+        (*pool_out)->succeeds_parent = parent_had_pool;
         backend = opened;
     } else {
         tarn_backend_close(&opened);
@@ -59,7 +89,7 @@ static tarn_status create(tarn_pool **pool_out)
 
 static TN_COLD tarn_status get_or_create(tarn_pool **pool_out)
 {
-    tn_mutex_lock(&lock);
+    lock_pool();
     tarn_status status = TARN_STATUS_OK;
     tarn_pool *created = atomic_load(&pool);
     if (!created) {
@@ -98,24 +128,36 @@ tarn_status tarn_free(void *address)
         return tn_fail(TARN_STATUS_WRONG_POOL, "%p belongs to another pool than tarn_malloc's",
                        address);
     }
+    if (parent_had_pool) return TARN_STATUS_OK;
     return tn_fail(TARN_STATUS_FOREIGN_ADDRESS, "%p belongs to no pool", address);
 }
 
-tarn_status tarn_default_pool_destroy(void)
+/* What ends any other pool, done to this one. The backend stays open if the pool is abandoned. */
+static tarn_status end(tarn_status (*end_pool)(tarn_pool *pool), bool closes_backend)
 {
     tarn_status status = TARN_STATUS_OK;
-    tn_mutex_lock(&lock);
+    lock_pool();
     tarn_pool *current = atomic_load(&pool);
     if (current) {
         current->is_process_wide = false;
-        status = tarn_pool_destroy(current);
+        status = end_pool(current);
         if (status == TARN_STATUS_OK) {
             atomic_store(&pool, NULL);
-            tarn_backend_close(&backend);
+            if (closes_backend) tarn_backend_close(&backend);
         } else {
             current->is_process_wide = true;
         }
     }
     tn_mutex_unlock(&lock);
     return status;
+}
+
+tarn_status tarn_default_pool_destroy(void)
+{
+    return end(tarn_pool_destroy, true);
+}
+
+tarn_status tarn_default_pool_abandon(void)
+{
+    return end(tarn_pool_abandon, false);
 }

@@ -79,23 +79,38 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->streams = NULL;
     pool->spare_event_count = 0;
     pool->is_process_wide = false;
+    pool->succeeds_parent = false;
     return TARN_STATUS_OK;
+}
+
+/* Everything but what is the vendor's. */
+static void metadata_fini(struct tarn_pool *pool)
+{
+    for (uint32_t i = 0; i < pool->list.count; i++)
+        tn_static_pool_destroy(pool->list.by_chunk[i].static_pool);
+    tn_region_index_fini(&pool->index);
+    tn_static_pool_list_fini(&pool->list);
+    tn_mutex_fini(&pool->growth_lock);
+    tn_mutex_fini(&pool->lock);
 }
 
 void tn_pool_fini(struct tarn_pool *pool)
 {
     tn_stream_reuse_fini(pool);
     for (uint32_t i = 0; i < pool->list.count; i++) {
-        struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
+        const struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
         pool->backend.operations->release(pool->backend.state, static_pool->backing,
                                           static_pool->backing_bytes);
-        tn_static_pool_destroy(static_pool);
     }
-    tn_region_index_fini(&pool->index);
-    tn_static_pool_list_fini(&pool->list);
     if (pool->owns_backend) tarn_backend_close(&pool->backend);
-    tn_mutex_fini(&pool->growth_lock);
-    tn_mutex_fini(&pool->lock);
+    metadata_fini(pool);
+}
+
+/* Closing the backend would call the vendor, so it stays open. */
+void tn_pool_abandon(struct tarn_pool *pool)
+{
+    tn_stream_reuse_abandon(pool);
+    metadata_fini(pool);
 }
 
 /* --- the list of static pools ------------------------------------------------------------------ */

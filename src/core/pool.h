@@ -22,6 +22,9 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
 /* Gives everything back, whatever is live. */
 void tn_pool_fini(struct tarn_pool *pool);
 
+/* Gives everything up that is not the vendor's, and leaves that. */
+void tn_pool_abandon(struct tarn_pool *pool);
+
 tarn_status tn_pool_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
                           tarn_stream stream, void **address_out);
 
@@ -41,7 +44,9 @@ void tn_pool_count_empty_free(struct tarn_pool *pool);
 
 tarn_status tn_pool_trim(struct tarn_pool *pool, size_t keep_bytes, size_t *released_bytes_out);
 
-size_t tn_pool_live_count(struct tarn_pool *pool);
+/* What is live at this moment. */
+tarn_leaks tn_pool_leaks(struct tarn_pool *pool);
+
 void tn_pool_stats(struct tarn_pool *pool, tarn_stats *stats_out);
 
 /* The same for a caller that holds `lock`. */

@@ -58,6 +58,7 @@ static tarn_status meaning_of(tarn_status status)
     case TARN_STATUS_OK:
     case TARN_STATUS_OUT_OF_MEMORY:
     case TARN_STATUS_OUT_OF_HOST_MEMORY:
+    case TARN_STATUS_FORKED:
         return status;
     case TARN_STATUS_OVER_LIMIT:
         return TARN_STATUS_OUT_OF_MEMORY;

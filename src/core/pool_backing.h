@@ -28,7 +28,7 @@ struct tn_backing {
 };
 
 /* Acquires backing in which the request finds a place, as much as the growth policy wishes for. Its
- * status is OK, OUT_OF_MEMORY, OUT_OF_HOST_MEMORY or VENDOR_ERROR; or OVER_LIMIT: a cap forbids even
+ * status is OK, OUT_OF_MEMORY, OUT_OF_HOST_MEMORY, FORKED or VENDOR_ERROR; or OVER_LIMIT: a cap forbids even
  * the least size, and the backend was not asked. */
 tarn_backend_result tn_pool_acquire_backing(struct tarn_pool *pool,
                                             const struct tn_request *request,

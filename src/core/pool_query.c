@@ -6,12 +6,15 @@
 
 /* --- queries ----------------------------------------------------------------------------------- */
 
-size_t tn_pool_live_count(struct tarn_pool *pool)
+tarn_leaks tn_pool_leaks(struct tarn_pool *pool)
 {
+    tarn_leaks leaks = TARN_LEAKS_INIT;
     tn_mutex_lock(&pool->lock);
-    size_t live_count = pool->stats.live_count;
+    leaks.allocation_count = pool->stats.live_count;
+    leaks.requested_bytes = pool->stats.requested_bytes;
+    leaks.used_bytes = pool->stats.used_bytes;
     tn_mutex_unlock(&pool->lock);
-    return live_count;
+    return leaks;
 }
 
 static void describe(struct tarn_pool *pool, const struct tn_static_pool *owner, uint32_t region,

@@ -6,7 +6,10 @@
  * is destroyed. The handles of the last 64 destroyed pools rest; after that the one that has rested
  * longest is used again, so the memory is bounded by the most pools that were ever open, and 64.
  *
- * Threads: any; one lock, never taken on the way of an alloc or a correct free.
+ * In a child that was forked the parent's pools are in no list: their state says what they are, and
+ * nothing else of them is looked at, since other threads may have been changing it.
+ *
+ * Threads: any; one lock, never taken on the way of an alloc or a correct free. A fork waits for it.
  * Cost: close and find O(open pools), the others O(1).
  * A walk over all pools holds no lock between its steps, so that it may call the vendor.
  */
@@ -19,7 +22,7 @@
 
 #define TN_POOL_REGISTRY_RESTING_MAX 64
 
-/* An empty handle, in no list, or NULL: no host memory. */
+/* An empty handle, in no list, or NULL: no host memory, be it for watching forks. */
 struct tarn_pool *tn_pool_registry_take_handle(void);
 
 /* Puts the handle of a pool that was destroyed to rest, behind all others. */

@@ -29,7 +29,9 @@
 
 enum tn_pool_state {
     TN_POOL_STATE_CLOSED = 0,
-    TN_POOL_STATE_OPEN = 0x7461726e /* not what stray memory holds */
+    /* What stray memory does not hold. */
+    TN_POOL_STATE_OPEN = 0x7461726e,
+    TN_POOL_STATE_FORKED = 0x666f726b /* the parent's: only the state may be looked at */
 };
 
 struct tarn_pool {
@@ -49,6 +51,7 @@ struct tarn_pool {
     tarn_backend backend;
     bool owns_backend;
     bool is_process_wide; /* tarn_malloc's, which has a destroy of its own */
+    bool succeeds_parent; /* it is also asked to free what the parent's process-wide pool gave */
 
     tarn_stream default_stream; /* of what is allocated and freed without one */
 
@@ -70,6 +73,12 @@ static inline bool tn_pool_is_open(const struct tarn_pool *pool)
 {
     return pool != NULL &&
            atomic_load_explicit(&pool->state, memory_order_acquire) == TN_POOL_STATE_OPEN;
+}
+
+static inline bool tn_pool_is_forked(const struct tarn_pool *pool)
+{
+    return pool != NULL &&
+           atomic_load_explicit(&pool->state, memory_order_acquire) == TN_POOL_STATE_FORKED;
 }
 
 #endif

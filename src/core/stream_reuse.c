@@ -441,6 +441,11 @@ void tn_stream_reuse_fini(struct tarn_pool *pool)
     }
     for (unsigned i = 0; i < pool->spare_event_count; i++)
         (void)pool->backend.operations->event_destroy(pool->backend.state, pool->spare_events[i]);
+    tn_stream_reuse_abandon(pool);
+}
+
+void tn_stream_reuse_abandon(struct tarn_pool *pool)
+{
     tn_host_memory_free(pool->streams);
     pool->streams = NULL;
 }

@@ -101,4 +101,7 @@ tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream h
 /* Gives up the table and the events, whatever is under way. At the end of the pool. */
 void tn_stream_reuse_fini(struct tarn_pool *pool);
 
+/* The same without a call of the vendor. */
+void tn_stream_reuse_abandon(struct tarn_pool *pool);
+
 #endif

@@ -259,7 +259,7 @@ static void a_pool_takes_all_pretended_memory(void **state)
     assert_int_equal(status, TARN_STATUS_OUT_OF_MEMORY);
     assert_int_equal(taken_bytes, fixture->target->memory_bytes);
     expect_pool_ok(tarn_pool_check(pool));
-    expect_pool_ok(tarn_pool_destroy_forced(pool));
+    expect_pool_ok(tarn_pool_destroy_forced(pool, NULL));
     assert_int_equal(memory_of(fixture).free_bytes, fixture->target->memory_bytes);
 }
 

@@ -135,7 +135,7 @@ static void run(bool can_synchronize)
         if (random_below(&dice, 500) == 0) replace_stream(&scene);
         if (step % 16 == 0) expect_ok(tarn_pool_check(scene.pool));
     }
-    expect_ok(tarn_pool_destroy_forced(scene.pool));
+    expect_ok(tarn_pool_destroy_forced(scene.pool, NULL));
     for (unsigned i = 1; i < STREAMS; i++)
         operations.stream_destroy(scene.backend.state, scene.streams[i]);
     tarn_backend_close(&scene.backend);

@@ -125,7 +125,7 @@ static void the_capture_has_its_own_again(void **state)
     assert_ptr_equal(alloc_on(&scene, 4 * KIB, scene.b), z);
     expect_ok(tarn_capture_end(scene.pool, capture));
     expect_ok(tarn_capture_release(scene.pool, capture, NULL, 0));
-    expect_ok(tarn_pool_destroy_forced(scene.pool));
+    expect_ok(tarn_pool_destroy_forced(scene.pool, NULL));
     expect_ok(tarn_pool_create(NULL, &scene.pool));
     scene_end(&scene);
 }

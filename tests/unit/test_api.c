@@ -32,7 +32,7 @@ static int tear_down(void **state)
 {
     struct fixture *fixture = *state;
     expect_ok(tarn_pool_check(fixture->pool));
-    expect_ok(tarn_pool_destroy_forced(fixture->pool));
+    expect_ok(tarn_pool_destroy_forced(fixture->pool, NULL));
     assert_int_equal(fixture->backend.piece_count, 0);
     return 0;
 }
@@ -341,7 +341,7 @@ static void every_call_on_a_destroyed_pool_is_refused(void **state)
     tarn_stats stats = TARN_STATS_INIT;
     expect_ok(tarn_pool_create(&fixture->options, &gone));
     expect_ok(tarn_pool_alloc(gone, 1, &address));
-    expect_ok(tarn_pool_destroy_forced(gone));
+    expect_ok(tarn_pool_destroy_forced(gone, NULL));
 
     expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_alloc(gone, 1, &address));
     expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_alloc_aligned(gone, 0, 1, &address));
@@ -352,7 +352,7 @@ static void every_call_on_a_destroyed_pool_is_refused(void **state)
     expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_check(gone));
     expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_dump(gone, TARN_DUMP_FORMAT_TEXT, stdout));
     expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_destroy(gone));
-    expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_destroy_forced(gone));
+    expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_destroy_forced(gone, NULL));
     expect_message("has been destroyed");
     expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_pool_free(fixture->pool, address));
 }
@@ -369,7 +369,7 @@ static void null_pools_are_refused_but_for_destroy(void **state)
     expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_check(NULL));
     expect_message("NULL");
     expect_ok(tarn_pool_destroy(NULL));
-    expect_ok(tarn_pool_destroy_forced(NULL));
+    expect_ok(tarn_pool_destroy_forced(NULL, NULL));
 }
 
 static void handles_are_used_again_only_after_a_rest(void **state)

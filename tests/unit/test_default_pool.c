@@ -41,7 +41,7 @@ static void is_created_by_the_first_malloc(void **state)
     assert_int_equal(stats_of(pool).footprint_bytes, TARN_INITIAL_BYTES_DEFAULT);
     expect_status(TARN_STATUS_LIVE_REGIONS, tarn_default_pool_destroy());
     expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_destroy(pool));
-    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_destroy_forced(pool));
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_destroy_forced(pool, NULL));
     expect_message("tarn_default_pool_destroy");
     expect_ok(tarn_free(address));
     expect_status(TARN_STATUS_NOT_LIVE, tarn_free(address));
@@ -60,7 +60,7 @@ static void freeing_before_there_is_a_pool_creates_none(void **state)
     if (tarn_pool_create(NULL, &other) != TARN_STATUS_OK) return;
     expect_ok(tarn_pool_alloc(other, 1, &address));
     expect_status(TARN_STATUS_WRONG_POOL, tarn_free(address));
-    expect_ok(tarn_pool_destroy_forced(other));
+    expect_ok(tarn_pool_destroy_forced(other, NULL));
     expect_ok(tarn_default_pool_destroy());
 }
 

@@ -64,7 +64,7 @@ static void text_says_what_is_there(void **state)
     expect_says("1024 bytes live, 100 asked for");
     expect_says("5120 bytes free");
     expect_says("2048 bytes live, 2000 asked for");
-    expect_ok(tarn_pool_destroy_forced(pool));
+    expect_ok(tarn_pool_destroy_forced(pool, NULL));
 }
 
 static json_int_t integer(const json_t *object, const char *key)
@@ -110,7 +110,7 @@ static void json_regions_tile_their_static_pools(void **state)
     assert_int_equal(live, 3);
     assert_int_equal(requested, 102100);
     json_decref(root);
-    expect_ok(tarn_pool_destroy_forced(pool));
+    expect_ok(tarn_pool_destroy_forced(pool, NULL));
 }
 
 static void an_empty_pool_is_valid_json(void **state)
@@ -142,7 +142,7 @@ static void a_file_that_takes_nothing_is_an_error(void **state)
     if (!full) skip();
     expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_dump(pool, TARN_DUMP_FORMAT_TEXT, full));
     fclose(full);
-    expect_ok(tarn_pool_destroy_forced(pool));
+    expect_ok(tarn_pool_destroy_forced(pool, NULL));
 }
 
 static void without_host_memory_nothing_is_written(void **state)
@@ -159,7 +159,7 @@ static void without_host_memory_nothing_is_written(void **state)
         assert_int_equal(ftell(file), 0);
         fclose(file);
     }
-    expect_ok(tarn_pool_destroy_forced(pool));
+    expect_ok(tarn_pool_destroy_forced(pool, NULL));
 }
 
 int main(void)

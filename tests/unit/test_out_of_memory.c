@@ -327,7 +327,7 @@ static void the_report_says_how_things_stood(void **state)
     shortage.struct_bytes--;
     expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_last_shortage(&shortage));
     expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_last_shortage(NULL));
-    expect_ok(tarn_pool_destroy_forced(pool));
+    expect_ok(tarn_pool_destroy_forced(pool, NULL));
     tarn_backend_close(&backend);
 }
 

@@ -56,7 +56,7 @@ static tarn_pool *create(struct fixture *fixture)
 static void destroy(struct fixture *fixture, tarn_pool *pool)
 {
     expect_ok(tarn_pool_check(pool));
-    expect_ok(tarn_pool_destroy_forced(pool));
+    expect_ok(tarn_pool_destroy_forced(pool, NULL));
     assert_int_equal(fixture->backend.piece_count, 0);
     assert_int_equal(fixture->backend.event_count, 0);
     assert_int_equal(fixture->backend.misuse_count, 0);

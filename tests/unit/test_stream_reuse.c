@@ -46,7 +46,7 @@ static int tear_down(void **state)
 {
     struct fixture *fixture = *state;
     expect_ok(tarn_pool_check(fixture->pool));
-    expect_ok(tarn_pool_destroy_forced(fixture->pool));
+    expect_ok(tarn_pool_destroy_forced(fixture->pool, NULL));
     assert_int_equal(fixture->backend.piece_count, 0);
     assert_int_equal(fixture->backend.event_count, 0);
     assert_int_equal(fixture->backend.misuse_count, 0);
@@ -56,7 +56,7 @@ static int tear_down(void **state)
 /* Once more, with other options or a backend that lacks something. */
 static void create_anew(struct fixture *fixture)
 {
-    expect_ok(tarn_pool_destroy_forced(fixture->pool));
+    expect_ok(tarn_pool_destroy_forced(fixture->pool, NULL));
     expect_ok(tarn_pool_create(&fixture->options, &fixture->pool));
     test_backend_take_calls(&fixture->backend);
 }
@@ -672,7 +672,7 @@ static void bad_addresses_are_told_with_streams_too(void **state)
     expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free_on(fixture->pool, address, A));
     expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free_on(fixture->pool, address, STREAM(9)));
     expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free(fixture->pool, address));
-    expect_ok(tarn_pool_destroy_forced(other));
+    expect_ok(tarn_pool_destroy_forced(other, NULL));
 }
 
 /* --- as many streams as there is room for --------------------------------------------------------- */
