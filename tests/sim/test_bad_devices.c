@@ -12,10 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -465,48 +462,8 @@ static void what_is_given_back_too_late_is_no_error(void **state)
     sim_reset();
 }
 
-static bool is_child;
-static void *late_memory;
-
-/* Registered before the vendor's library is used for the first time, so it runs after the library
- * has gone: the order in which a program's static objects would do so. */
-static void free_late(void)
-{
-    if (!is_child) return;
-    tarn_status freed = tarn_free(late_memory);
-    tarn_status destroyed = tarn_default_pool_destroy();
-    bool was_called = sim_fault_count() == 0 && sim_call_count(NULL) > 0;
-    _exit(freed == TARN_STATUS_OK && destroyed == TARN_STATUS_OK && was_called ? 0 : 1);
-}
-
-static void use_until_exit(void)
-{
-    is_child = true;
-    sim_settings settings = sim_get_settings();
-    settings.unloads_at_exit = true;
-    sim_set_settings(&settings);
-    if (tarn_malloc(MIB, &late_memory) != TARN_STATUS_OK) _exit(2);
-    sim_forget_calls();
-    exit(3); /* free_late has the last word */
-}
-
-static void a_free_after_the_vendor_has_gone_is_silent(void **state)
-{
-    (void)state;
-    sim_reset();
-    fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) use_until_exit();
-    int ended;
-    assert_int_equal(waitpid(child, &ended, 0), child);
-    assert_true(WIFEXITED(ended));
-    assert_int_equal(WEXITSTATUS(ended), 0);
-}
-
 int main(void)
 {
-    atexit(free_late);
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_driver_nothing_opens),
         cmocka_unit_test(with_too_old_a_driver_nothing_opens),
@@ -520,7 +477,6 @@ int main(void)
         cmocka_unit_test(a_stream_of_another_device_is_refused),
         cmocka_unit_test(everything_fails_from_some_call_on),
         cmocka_unit_test(what_is_given_back_too_late_is_no_error),
-        cmocka_unit_test(a_free_after_the_vendor_has_gone_is_silent),
     };
     int failed_count = cmocka_run_group_tests_name("bad devices", tests, NULL, NULL);
     sim_reset();

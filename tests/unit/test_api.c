@@ -332,6 +332,56 @@ static void refuses_to_destroy_with_live_allocations(void **state)
     expect_ok(tarn_pool_free(fixture->pool, address));
 }
 
+static void a_forced_destroy_tells_what_leaked(void **state)
+{
+    struct fixture *fixture = *state;
+    tarn_pool *pool;
+    tarn_leaks leaks = TARN_LEAKS_INIT;
+    void *address, *freed;
+    expect_ok(tarn_pool_create(&fixture->options, &pool));
+    expect_ok(tarn_pool_alloc(pool, 1000, &address));
+    expect_ok(tarn_pool_alloc(pool, 5, &freed));
+    expect_ok(tarn_pool_alloc(pool, 3000, &address));
+    expect_ok(tarn_pool_free(pool, freed));
+
+    leaks.struct_bytes--;
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_destroy_forced(pool, &leaks));
+    expect_message("leaks_out");
+    expect_ok(tarn_pool_check(pool));
+    leaks.struct_bytes++;
+    expect_ok(tarn_pool_destroy_forced(pool, &leaks));
+    assert_int_equal(leaks.allocation_count, 2);
+    assert_int_equal(leaks.requested_bytes, 4000);
+    assert_int_equal(leaks.used_bytes, 4 * 1024);
+
+    expect_ok(tarn_pool_create(&fixture->options, &pool));
+    expect_ok(tarn_pool_destroy_forced(pool, &leaks));
+    assert_int_equal(leaks.allocation_count, 0);
+    assert_int_equal(leaks.requested_bytes, 0);
+    assert_int_equal(leaks.used_bytes, 0);
+    assert_int_equal(fixture->backend.piece_count, 0);
+}
+
+static void abandoning_a_pool_leaves_the_vendor_alone(void **state)
+{
+    struct fixture *fixture = *state;
+    tarn_pool *pool;
+    void *address, *more;
+    expect_ok(tarn_pool_create(&fixture->options, &pool));
+    expect_ok(tarn_pool_alloc(pool, 1000, &address));
+    expect_ok(tarn_pool_alloc(pool, 1000000, &more));
+    expect_ok(tarn_pool_free(pool, more));
+    expect_ok(tarn_pool_abandon(pool));
+    assert_int_equal(fixture->backend.piece_count, 2);
+    assert_int_equal(fixture->backend.release_count, 0);
+    expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_alloc(pool, 1, &more));
+    expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_free(pool, address));
+    expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_abandon(pool));
+    expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_destroy(pool));
+    expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_pool_free(fixture->pool, address));
+    fixture->backend.piece_count = 0; /* they are the vendor's problem now */
+}
+
 static void every_call_on_a_destroyed_pool_is_refused(void **state)
 {
     struct fixture *fixture = *state;
@@ -370,6 +420,7 @@ static void null_pools_are_refused_but_for_destroy(void **state)
     expect_message("NULL");
     expect_ok(tarn_pool_destroy(NULL));
     expect_ok(tarn_pool_destroy_forced(NULL, NULL));
+    expect_ok(tarn_pool_abandon(NULL));
 }
 
 static void handles_are_used_again_only_after_a_rest(void **state)
@@ -477,6 +528,8 @@ int main(void)
         CASE(takes_the_best_fit_and_the_lowest_of_equals),
         CASE(refuses_to_free_what_is_not_its_own),
         CASE(refuses_to_destroy_with_live_allocations),
+        CASE(a_forced_destroy_tells_what_leaked),
+        CASE(abandoning_a_pool_leaves_the_vendor_alone),
         CASE(every_call_on_a_destroyed_pool_is_refused),
         CASE(null_pools_are_refused_but_for_destroy),
         CASE(handles_are_used_again_only_after_a_rest),

@@ -49,6 +49,26 @@ static void is_created_by_the_first_malloc(void **state)
     expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_check(pool));
 }
 
+static void may_be_abandoned_and_created_anew(void **state)
+{
+    (void)state;
+    if (!has_device()) skip();
+    tarn_pool *pool, *other;
+    void *address;
+    expect_ok(tarn_malloc(1000, &address));
+    expect_ok(tarn_default_pool(&pool));
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_abandon(pool));
+    expect_message("tarn_default_pool_abandon");
+    expect_ok(tarn_default_pool_abandon());
+    expect_ok(tarn_default_pool_abandon());
+    expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_check(pool));
+    expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_free(address));
+    expect_ok(tarn_malloc(1000, &address));
+    expect_ok(tarn_default_pool(&other));
+    assert_ptr_not_equal(pool, other);
+    expect_ok(tarn_free(address));
+}
+
 static void freeing_before_there_is_a_pool_creates_none(void **state)
 {
     (void)state;
@@ -173,6 +193,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, start_without_a_pool, start_without_a_pool)
     const struct CMUnitTest tests[] = {
         CASE(is_created_by_the_first_malloc),
+        CASE(may_be_abandoned_and_created_anew),
         CASE(freeing_before_there_is_a_pool_creates_none),
         CASE(takes_its_options_from_the_environment),
         CASE(a_limit_may_be_per_cent_of_the_device),
