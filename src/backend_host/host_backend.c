@@ -56,8 +56,8 @@ static tarn_backend_result piece_map_locked(struct tn_host_device *device,
 static tarn_backend_result acquire(void *state, size_t size_bytes, void **address_out)
 {
     struct tn_host_device *device = state;
-    tarn_status status = tn_backend_check_acquire(&device->properties, size_bytes, address_out);
     if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
+    tarn_status status = tn_backend_check_acquire(&device->properties, size_bytes, address_out);
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
     size_t mapped_bytes;
     if (!tn_round_up_fits(size_bytes, device->properties.granularity_bytes, &mapped_bytes))
@@ -103,8 +103,8 @@ static tarn_backend_result piece_unmap_locked(struct tn_host_device *device,
 static tarn_backend_result release(void *state, void *address, size_t size_bytes)
 {
     struct tn_host_device *device = state;
-    tarn_status status = tn_backend_check_release(address, size_bytes);
     if (tn_host_is_forked(state)) return TARN_BACKEND_RESULT_OK;
+    tarn_status status = tn_backend_check_release(address, size_bytes);
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
 
     tarn_backend_result result = tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
@@ -147,6 +147,7 @@ static tarn_backend_result query_memory(void *state, tarn_memory_info *info_out)
 static tarn_backend_result synchronize(void *state)
 {
     struct tn_host_device *device = state;
+    if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
     tn_mutex_lock(&device->lock);
     tn_host_streams_finish_locked(device);
     tn_mutex_unlock(&device->lock);

@@ -88,8 +88,8 @@ static tarn_backend_result range_release_locked(struct tn_host_range **link)
 tarn_backend_result tn_host_range_release(void *state, void *address, size_t size_bytes)
 {
     struct tn_host_device *device = state;
-    tarn_status status = tn_backend_check_range(&device->properties, address, size_bytes);
     if (tn_host_is_forked(state)) return TARN_BACKEND_RESULT_OK;
+    tarn_status status = tn_backend_check_range(&device->properties, address, size_bytes);
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
 
     tarn_backend_result result = tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
@@ -198,8 +198,8 @@ tarn_backend_result tn_host_range_unmap(void *state, void *address, size_t size_
                                         tarn_mapping mapping)
 {
     struct tn_host_device *device = state;
-    tarn_status status = tn_backend_check_range(&device->properties, address, size_bytes);
     if (tn_host_is_forked(state)) return TARN_BACKEND_RESULT_OK;
+    tarn_status status = tn_backend_check_range(&device->properties, address, size_bytes);
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
 
     tarn_backend_result result = tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);

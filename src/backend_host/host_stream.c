@@ -173,8 +173,8 @@ static tarn_backend_result submit(struct tn_host_device *device, tarn_stream str
 tarn_backend_result tn_host_stream_create(void *state, tarn_stream *stream_out)
 {
     struct tn_host_device *device = state;
-    struct tn_host_stream *stream = tn_host_memory_alloc_zeroed(sizeof *stream);
     if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
+    struct tn_host_stream *stream = tn_host_memory_alloc_zeroed(sizeof *stream);
     if (!stream) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
     tn_mutex_lock(&device->lock);
     stream->next = device->default_stream.next;
@@ -252,9 +252,8 @@ tarn_backend_result tn_host_stream_wait_event(void *state, tarn_stream stream, t
 
 tarn_backend_result tn_host_event_create(void *state, tarn_event *event_out)
 {
-    (void)state;
-    struct tn_host_event *event = tn_host_memory_alloc_zeroed(sizeof *event);
     if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
+    struct tn_host_event *event = tn_host_memory_alloc_zeroed(sizeof *event);
     if (!event) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
     *event_out = event;
     return TARN_BACKEND_RESULT_OK;

@@ -71,8 +71,8 @@ static ze_result_t make_resident(const struct tn_ze_device *device, void *addres
 static tarn_backend_result acquire(void *state, size_t size_bytes, void **address_out)
 {
     const struct tn_ze_device *device = state;
-    tarn_status status = tn_backend_check_acquire(&device->properties, size_bytes, address_out);
     if (tn_ze_is_over(state)) return tn_ze_refusal(state);
+    tarn_status status = tn_backend_check_acquire(&device->properties, size_bytes, address_out);
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
 
     void *address = NULL;
@@ -104,8 +104,8 @@ static ze_result_t free_when_idle(const struct tn_ze_device *device, void *addre
 static tarn_backend_result release(void *state, void *address, size_t size_bytes)
 {
     struct tn_ze_device *device = state;
-    tarn_status status = tn_backend_check_release(address, size_bytes);
     if (tn_ze_is_over(state)) return TARN_BACKEND_RESULT_OK;
+    tarn_status status = tn_backend_check_release(address, size_bytes);
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
     ze_result_t error = free_when_idle(device, address);
     if (!tn_ze_is_lacking(error)) return tn_ze_result(error);
@@ -163,6 +163,7 @@ static tarn_backend_result query_memory(void *state, tarn_memory_info *info_out)
 static tarn_backend_result synchronize(void *state)
 {
     const struct tn_ze_device *device = state;
+    if (tn_ze_is_over(state)) return tn_ze_refusal(state);
     if (!device->newer.device_synchronize) return tn_backend_result(TARN_STATUS_NOT_SUPPORTED);
     ze_result_t error = device->newer.device_synchronize(device->handle);
     if (tn_ze_is_lacking(error)) return tn_backend_result(TARN_STATUS_NOT_SUPPORTED);

@@ -135,8 +135,8 @@ tarn_backend_result tn_ze_range_reserve(void *state, size_t size_bytes, void **a
 tarn_backend_result tn_ze_range_release(void *state, void *address, size_t size_bytes)
 {
     struct tn_ze_device *device = state;
-    tarn_status status = tn_backend_check_range(&device->properties, address, size_bytes);
     if (tn_ze_is_over(state)) return TARN_BACKEND_RESULT_OK;
+    tarn_status status = tn_backend_check_range(&device->properties, address, size_bytes);
     if (status == TARN_STATUS_OK && has_mappings(device, address, size_bytes))
         status = TARN_STATUS_INVALID_ARGUMENT;
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
@@ -208,8 +208,8 @@ tarn_backend_result tn_ze_range_unmap(void *state, void *address, size_t size_by
                                       tarn_mapping mapping)
 {
     struct tn_ze_device *device = state;
-    tarn_status status = tn_backend_check_range(&device->properties, address, size_bytes);
     if (tn_ze_is_over(state)) return TARN_BACKEND_RESULT_OK;
+    tarn_status status = tn_backend_check_range(&device->properties, address, size_bytes);
     if (status == TARN_STATUS_OK && !mapping_take(device, address, size_bytes, mapping))
         status = TARN_STATUS_INVALID_ARGUMENT;
     if (status != TARN_STATUS_OK) return tn_backend_result(status);

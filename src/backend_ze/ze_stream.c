@@ -111,8 +111,8 @@ static struct tn_ze_stream *take_idle_stream(struct tn_ze_device *device)
 tarn_backend_result tn_ze_stream_create(void *state, tarn_stream *stream_out)
 {
     struct tn_ze_device *device = state;
-    struct tn_ze_stream *stream = take_idle_stream(device);
     if (tn_ze_is_over(state)) return tn_ze_refusal(state);
+    struct tn_ze_stream *stream = take_idle_stream(device);
     if (!stream) {
         tarn_backend_result result = stream_make(device, &stream);
         if (result.status != TARN_STATUS_OK) return result;
@@ -206,8 +206,8 @@ tarn_backend_result tn_ze_stream_synchronize(void *state, tarn_stream stream)
 {
     struct tn_ze_device *device = state;
     struct tn_ze_record *end;
-    tarn_backend_result result = tn_ze_record_take(device, &end);
     if (tn_ze_is_over(state)) return tn_ze_refusal(state);
+    tarn_backend_result result = tn_ze_record_take(device, &end);
     if (result.status != TARN_STATUS_OK) return result;
     result = tn_ze_record_submit(end, list_of(device, stream));
     if (result.status == TARN_STATUS_OK) result = tn_ze_record_synchronize(device, end);
@@ -242,9 +242,8 @@ tarn_backend_result tn_ze_stream_wait_event(void *state, tarn_stream stream, tar
 
 tarn_backend_result tn_ze_event_create(void *state, tarn_event *event_out)
 {
-    (void)state;
-    struct tn_ze_event *event = tn_host_memory_alloc_zeroed(sizeof *event);
     if (tn_ze_is_over(state)) return tn_ze_refusal(state);
+    struct tn_ze_event *event = tn_host_memory_alloc_zeroed(sizeof *event);
     if (!event) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
     *event_out = event;
     return TARN_BACKEND_RESULT_OK;

@@ -85,8 +85,8 @@ static void take_in_vain(tarn_status expected)
     tarn_mapping mapping = NULL;
     tarn_memory_info info;
     CHILD_EXPECT(operations->acquire(backend, 1000, &address).status == expected);
-    CHILD_EXPECT(operations->range_reserve(backend, 2 * MIB, &address).status == expected);
-    CHILD_EXPECT(operations->range_map(backend, place.range, 2 * MIB, &mapping).status ==
+    CHILD_EXPECT(operations->range_reserve(backend, 4 * MIB, &address).status == expected);
+    CHILD_EXPECT(operations->range_map(backend, place.range, 4 * MIB, &mapping).status ==
                  expected);
     CHILD_EXPECT(operations->query_memory(backend, &info).status == expected);
     CHILD_EXPECT(operations->stream_create(backend, &stream).status == expected);
@@ -170,15 +170,25 @@ static void expect_to_have_ended(void)
     if (end && !has_ended) _exit(3);
 }
 
+/* The vendor's library begins to unload at the exit as of when it was first used. */
+static void use_until_unloading(void)
+{
+    sim_settings settings = sim_get_settings();
+    settings.unloads_at_exit = true;
+    sim_set_settings(&settings);
+    begin();
+}
+
 static int run(const char *what)
 {
+    setenv("TARN_SIM_EXPECT_CLEAN", "0", 1); /* what is given back too late stays alive */
     atexit(expect_to_have_ended);
     if (strcmp(what, "late") == 0) {
         end = end_late;
         atexit(end);
-        begin();
+        use_until_unloading();
     } else {
-        begin();
+        use_until_unloading();
         end = end_early;
         atexit(end);
     }
