@@ -64,6 +64,7 @@ MAY_INCLUDE = {
     "tests/stress": {"public", "tests/stress", "tests/harness"},
     "tests/streams": {"public", "tests/streams", "tests/harness"},
     "tests/device": {"public", "tests/device", "tests/harness"},
+    "tests/life": {"public", "tests/life", "tests/harness"},
     "tests/api": {"public"},
     "tests/integration": {"public"},
     "tests/bench": {"public", "tests/bench", "bench"},

@@ -17,10 +17,11 @@ tarn_status tn_lifetime_check_open(const char *vendor, int number, tarn_backend_
     uint32_t since = atomic_load_explicit(&vendor_since, memory_order_relaxed);
     if (since == 0) return TARN_STATUS_OK;
     if (since != tn_process_generation() + 1) {
-        return tn_fail(TARN_STATUS_FORKED,
-                       "cannot open %s device %d: %s was in use before the fork, and does not survive "
-                       "one",
-                       vendor, number, vendor);
+        return tn_fail(
+            TARN_STATUS_FORKED,
+            "cannot open %s device %d: %s was in use before the fork, and does not survive "
+            "one",
+            vendor, number, vendor);
     }
     if (tn_process_is_ending())
         return tn_backend_fail_open(vendor, number, ending, "the process ends");

@@ -23,8 +23,7 @@ uint32_t tn_process_generation(void);
 
 /* From now on `prepare` runs before each fork, in the thread that forks; then `parent` in the parent and
  * `child` in the child, each NULL or not. Not to be taken back. False: no host memory. */
-bool tn_process_call_around_forks(void (*prepare)(void), void (*parent)(void),
-                                  void (*child)(void));
+bool tn_process_call_around_forks(void (*prepare)(void), void (*parent)(void), void (*child)(void));
 
 /* From now on it is noticed when the process begins to end. What was registered to run at the exit before
  * this call runs later than that, and what is registered afterwards runs earlier. */

@@ -25,12 +25,12 @@
 /* More than any of it takes under a sanitizer on a busy machine. */
 #define CHILD_SECONDS_MAX 120
 
-#define CHILD_EXPECT(claim)                                                        \
-    do {                                                                           \
-        if (!(claim)) {                                                            \
+#define CHILD_EXPECT(claim)                                                             \
+    do {                                                                                \
+        if (!(claim)) {                                                                 \
             fprintf(stderr, "%s:%d: in a child: not %s\n", __FILE__, __LINE__, #claim); \
-            _exit(1);                                                              \
-        }                                                                          \
+            _exit(1);                                                                   \
+        }                                                                               \
     } while (0)
 
 /* The child's own way out is to return. Fails when it did not come to its end, or claimed in vain. */

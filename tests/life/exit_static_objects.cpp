@@ -12,7 +12,8 @@
 
 #include "tarn/tarn.h"
 
-namespace {
+namespace
+{
 
 void expect(bool is_true, const char *what)
 {
@@ -22,9 +23,12 @@ void expect(bool is_true, const char *what)
 }
 
 /* A program's array of the device. */
-class Array {
+class Array
+{
   public:
-    explicit Array(const char *name) : name_(name) {}
+    explicit Array(const char *name) : name_(name)
+    {
+    }
 
     void allocate()
     {
@@ -59,14 +63,20 @@ int Array::destroyed_count = 0;
 
 /* The first to be made, so the last to be unmade. */
 struct Witness {
-    ~Witness() { expect(Array::destroyed_count == 3, "an object was not destroyed"); }
+    ~Witness()
+    {
+        expect(Array::destroyed_count == 3, "an object was not destroyed");
+    }
 };
 Witness witness;
 
 Array made_before_the_first_use("made before the first use");
 
 struct MadeInUse : Array {
-    MadeInUse() : Array("made in use, before main") { allocate(); }
+    MadeInUse() : Array("made in use, before main")
+    {
+        allocate();
+    }
 };
 MadeInUse made_in_use;
 

@@ -417,8 +417,8 @@ static void *allocate_and_trim(void *argument)
     struct crowd *crowd = argument;
     for (size_t i = 0; !atomic_load(&crowd->is_over); i++) {
         void *address = NULL;
-        note(crowd, tarn_pool_alloc(crowd->pool, 1 + i * 7919 % (3 * MIB), &address) ==
-                        TARN_STATUS_OK);
+        note(crowd,
+             tarn_pool_alloc(crowd->pool, 1 + i * 7919 % (3 * MIB), &address) == TARN_STATUS_OK);
         note(crowd, tarn_pool_free(crowd->pool, address) == TARN_STATUS_OK);
         if (i % 16 == 0) note(crowd, tarn_pool_trim(crowd->pool, 0, NULL) == TARN_STATUS_OK);
     }

@@ -43,10 +43,9 @@ static void *allocate_and_end(void *argument)
                   TARN_STATUS_OK;
         if (is_well) memset(legacy->blocks[i], i, 10000);
     }
-    is_well = is_well && tarn_pool_alloc_on(legacy->pool, 10000, legacy->stream, &freed) ==
-                             TARN_STATUS_OK;
     is_well = is_well &&
-              tarn_pool_free_on(legacy->pool, freed, legacy->stream) == TARN_STATUS_OK;
+              tarn_pool_alloc_on(legacy->pool, 10000, legacy->stream, &freed) == TARN_STATUS_OK;
+    is_well = is_well && tarn_pool_free_on(legacy->pool, freed, legacy->stream) == TARN_STATUS_OK;
     /* A failure, so that it has a last error to leave behind. */
     legacy->is_well = is_well && tarn_pool_free(legacy->pool, argument) != TARN_STATUS_OK;
     return NULL;

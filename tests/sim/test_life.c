@@ -61,8 +61,7 @@ static void give_all_back(void)
     void *backend = place.backend.state;
     CHILD_EXPECT(operations->range_unmap(backend, place.range, 4 * MIB, place.mapping).status ==
                  TARN_STATUS_OK);
-    CHILD_EXPECT(operations->range_release(backend, place.range, 4 * MIB).status ==
-                 TARN_STATUS_OK);
+    CHILD_EXPECT(operations->range_release(backend, place.range, 4 * MIB).status == TARN_STATUS_OK);
     CHILD_EXPECT(operations->release(backend, place.piece, 1000).status == TARN_STATUS_OK);
     CHILD_EXPECT(operations->event_destroy(backend, place.event).status == TARN_STATUS_OK);
     CHILD_EXPECT(tarn_stream_retire(place.stream) == TARN_STATUS_OK);
@@ -86,8 +85,7 @@ static void take_in_vain(tarn_status expected)
     tarn_memory_info info;
     CHILD_EXPECT(operations->acquire(backend, 1000, &address).status == expected);
     CHILD_EXPECT(operations->range_reserve(backend, 4 * MIB, &address).status == expected);
-    CHILD_EXPECT(operations->range_map(backend, place.range, 4 * MIB, &mapping).status ==
-                 expected);
+    CHILD_EXPECT(operations->range_map(backend, place.range, 4 * MIB, &mapping).status == expected);
     CHILD_EXPECT(operations->query_memory(backend, &info).status == expected);
     CHILD_EXPECT(operations->stream_create(backend, &stream).status == expected);
     CHILD_EXPECT(operations->stream_check(backend, place.stream).status == expected);
@@ -99,8 +97,7 @@ static void take_in_vain(tarn_status expected)
     CHILD_EXPECT(operations->event_query(backend, place.event).status == expected);
     CHILD_EXPECT(operations->event_synchronize(backend, place.event).status == expected);
     CHILD_EXPECT(operations->fill(backend, place.piece, 1, 10, place.stream).status == expected);
-    CHILD_EXPECT(operations->copy(backend, place.piece, &info, 1, place.stream).status ==
-                 expected);
+    CHILD_EXPECT(operations->copy(backend, place.piece, &info, 1, place.stream).status == expected);
     CHILD_EXPECT(tarn_backend_open(0, TARN_MEMORY_KIND_DEVICE, &(tarn_backend){ NULL, NULL }) ==
                  expected);
     CHILD_EXPECT(tarn_pool_alloc(place.pool, 64 * MIB, &address) == expected);
@@ -117,8 +114,9 @@ static void live_in_a_child(void *unused)
     size_t alive = sim_alive_total();
     sim_forget_calls();
     take_in_vain(TARN_STATUS_FORKED);
-    CHILD_EXPECT(place.backend.operations->get_properties(place.backend.state, &properties).status ==
-                 TARN_STATUS_FORKED);
+    CHILD_EXPECT(
+        place.backend.operations->get_properties(place.backend.state, &properties).status ==
+        TARN_STATUS_FORKED);
     CHILD_EXPECT(tarn_malloc(1000, &address) == TARN_STATUS_FORKED);
     give_all_back();
     CHILD_EXPECT(tarn_malloc(1000, &address) == TARN_STATUS_FORKED);
