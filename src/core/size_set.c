@@ -267,8 +267,8 @@ const char *tn_size_set_check(const struct tn_size_set *set, const struct tn_reg
 {
     if (!tn_bit_tree_check(&set->filled)) return "the bins' bit tree contradicts itself";
     size_t total = set->giant_count;
-    for (uint32_t bin = 0; bin < BIN_COUNT; bin++) {
-        if (!tn_bit_tree_has(&set->filled, bin)) continue;
+    for (uint32_t bin = tn_bit_tree_find_next(&set->filled, 0); bin != TN_BIT_TREE_NONE;
+         bin = tn_bit_tree_find_next(&set->filled, bin + 1)) {
         size_t count;
         const char *fault = check_bin(set, regions, bin, &count);
         if (fault) return fault;
