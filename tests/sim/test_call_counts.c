@@ -99,6 +99,101 @@ static void a_pool_calls_only_to_grow_and_to_shrink(void **state)
     expect_calls("close");
 }
 
+/* --- the pool's streams ------------------------------------------------------------------------ */
+
+enum {
+    PIECE_COUNT = 8
+};
+
+#define PIECE_BYTES ((size_t)500 << 10)
+
+static void *alloc_piece(tarn_pool *pool, tarn_stream stream)
+{
+    void *address;
+    expect_ok(tarn_pool_alloc_on(pool, PIECE_BYTES, stream, &address));
+    return address;
+}
+
+/* So much work that a query or two find it under way. */
+static void submit_work(const tarn_backend *backend, void *address, tarn_stream stream)
+{
+    for (int i = 0; i < 4; i++)
+        expect_result(backend->operations->fill(backend->state, address, 1, 500, stream));
+    sim_forget_calls();
+}
+
+static void a_pool_calls_only_to_hand_over_between_streams(void **state)
+{
+    (void)state;
+    sim_reset();
+    tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
+    tarn_pool *pool;
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.backend = &backend;
+    options.initial_bytes = 4 * MIB;
+    options.limit_bytes = 4 * MIB;
+    expect_ok(tarn_pool_create(&options, &pool));
+    tarn_stream a, b, c;
+    expect_result(backend.operations->stream_create(backend.state, &a));
+    expect_result(backend.operations->stream_create(backend.state, &b));
+    expect_result(backend.operations->stream_create(backend.state, &c));
+    void *pieces[PIECE_COUNT];
+    expect_ok(tarn_pool_alloc(pool, PIECE_BYTES, &pieces[0]));
+
+    sim_forget_calls();
+    pieces[1] = alloc_piece(pool, a);
+    expect_calls("first sight of a stream");
+    pieces[2] = alloc_piece(pool, b);
+    pieces[3] = alloc_piece(pool, c);
+    for (int i = 4; i < PIECE_COUNT; i++)
+        pieces[i] = alloc_piece(pool, i % 2 ? a : NULL);
+
+    sim_forget_calls();
+    for (int i = 0; i < 1000; i++) {
+        tarn_stream stream = i % 3 == 0 ? NULL : i % 3 == 1 ? a : b;
+        expect_ok(tarn_pool_free_on(pool, pieces[i % PIECE_COUNT], stream));
+        pieces[i % PIECE_COUNT] = alloc_piece(pool, stream);
+    }
+    expect_calls("hits on streams that need no wait");
+
+    submit_work(&backend, pieces[1], a);
+    for (int i = 1; i < 5; i++)
+        expect_ok(tarn_pool_free_on(pool, pieces[i], a));
+    expect_calls("hits on streams that need no wait");
+    pieces[1] = alloc_piece(pool, b);
+    expect_calls("hit that another stream freed");
+    pieces[2] = alloc_piece(pool, b);
+    expect_calls("hits on streams that need no wait");
+    pieces[3] = alloc_piece(pool, c);
+    expect_calls("hit that another stream freed, on a third one");
+    expect_result(backend.operations->stream_synchronize(backend.state, a));
+    sim_forget_calls();
+    pieces[4] = alloc_piece(pool, NULL);
+    expect_calls("hit that another stream freed, whose work is done");
+
+    expect_ok(tarn_stream_retire(b));
+    expect_calls("retire a stream on which nothing was freed");
+    submit_work(&backend, pieces[3], c);
+    expect_ok(tarn_pool_free_on(pool, pieces[3], c));
+    expect_ok(tarn_stream_retire(c));
+    expect_calls("retire a stream");
+    pieces[3] = alloc_piece(pool, a);
+    expect_calls("hit that a retired stream freed");
+    for (int i = 0; i < PIECE_COUNT; i++)
+        expect_ok(tarn_pool_free_after(pool, pieces[i], (tarn_stream[]){ a, NULL }, 2));
+    expect_calls("hits on streams that need no wait");
+
+    expect_result(backend.operations->stream_destroy(backend.state, b));
+    expect_result(backend.operations->stream_destroy(backend.state, c));
+    sim_forget_calls();
+    expect_ok(tarn_pool_destroy(pool));
+    expect_calls("destroy a pool with an event");
+    expect_result(backend.operations->stream_destroy(backend.state, a));
+    tarn_backend_close(&backend);
+    assert_int_equal(sim_alive_total(), 0);
+    assert_int_equal(sim_misuse_count(), 0);
+}
+
 /* --- the operations ---------------------------------------------------------------------------- */
 
 static void memory_operations_call_what_is_documented(void **state)
@@ -252,6 +347,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pool_calls_only_to_grow_and_to_shrink),
+        cmocka_unit_test(a_pool_calls_only_to_hand_over_between_streams),
         cmocka_unit_test(memory_operations_call_what_is_documented),
         cmocka_unit_test(stream_operations_call_what_is_documented),
         cmocka_unit_test(range_operations_call_what_is_documented),

@@ -16,6 +16,24 @@ const struct sim_vendor_calls sim_hip_calls[] = {
     { "destroy a pool of one static pool", "hipDeviceSynchronize 1, hipFree 1, hipGetDevice 1" },
     { "close", "none" },
 
+    /* A pool's: one record and one wait hand over, and whether an older record is complete is asked
+     * before. */
+    { "first sight of a stream",
+      "hipEventCreateWithFlags 1, hipEventDestroy 1, hipEventRecord 1, hipGetDevice 1" },
+    { "hits on streams that need no wait", "none" },
+    { "hit that another stream freed",
+      "hipEventCreateWithFlags 1, hipEventRecord 1, hipGetDevice 3, hipStreamWaitEvent 1" },
+    { "hit that another stream freed, on a third one",
+      "hipEventQuery 1, hipGetDevice 2, hipGetErrorName 1, hipGetLastError 1, hipStreamWaitEvent 1" },
+    { "hit that another stream freed, whose work is done", "hipEventQuery 1, hipGetDevice 1" },
+    { "retire a stream on which nothing was freed", "none" },
+    { "retire a stream",
+      "hipEventQuery 1, hipEventRecord 1, hipGetDevice 2, hipGetErrorName 1, hipGetLastError 1" },
+    { "hit that a retired stream freed",
+      "hipEventQuery 1, hipGetDevice 2, hipGetErrorName 1, hipGetLastError 1, hipStreamWaitEvent 1" },
+    { "destroy a pool with an event",
+      "hipDeviceSynchronize 1, hipEventDestroy 1, hipFree 1, hipGetDevice 2" },
+
     { "get_properties", "none" },
     { "acquire", "hipGetDevice 1, hipMalloc 1, hipThreadExchangeStreamCaptureMode 2" },
     { "release", "hipDeviceSynchronize 1, hipFree 1, hipGetDevice 1" },

@@ -19,6 +19,24 @@ const struct sim_vendor_calls sim_hip_calls[] = {
     { "destroy a pool of one static pool", "cudaDeviceSynchronize 1, cudaFree 1, cudaGetDevice 1" },
     { "close", "none" },
 
+    /* A pool's: one record and one wait hand over, and whether an older record is complete is asked
+     * before. */
+    { "first sight of a stream",
+      "cudaEventCreateWithFlags 1, cudaEventDestroy 1, cudaEventRecord 1, cudaGetDevice 1" },
+    { "hits on streams that need no wait", "none" },
+    { "hit that another stream freed",
+      "cudaEventCreateWithFlags 1, cudaEventRecord 1, cudaGetDevice 3, cudaStreamWaitEvent 1" },
+    { "hit that another stream freed, on a third one",
+      "cudaEventQuery 1, cudaGetDevice 2, cudaGetErrorName 1, cudaGetLastError 1, cudaStreamWaitEvent 1" },
+    { "hit that another stream freed, whose work is done", "cudaEventQuery 1, cudaGetDevice 1" },
+    { "retire a stream on which nothing was freed", "none" },
+    { "retire a stream",
+      "cudaEventQuery 1, cudaEventRecord 1, cudaGetDevice 2, cudaGetErrorName 1, cudaGetLastError 1" },
+    { "hit that a retired stream freed",
+      "cudaEventQuery 1, cudaGetDevice 2, cudaGetErrorName 1, cudaGetLastError 1, cudaStreamWaitEvent 1" },
+    { "destroy a pool with an event",
+      "cudaDeviceSynchronize 1, cudaEventDestroy 1, cudaFree 1, cudaGetDevice 2" },
+
     { "get_properties", "none" },
     { "acquire", "cudaGetDevice 1, cudaMalloc 1, cudaThreadExchangeStreamCaptureMode 2" },
     { "release", "cudaDeviceSynchronize 1, cudaFree 1, cudaGetDevice 1" },

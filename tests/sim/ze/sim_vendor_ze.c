@@ -84,6 +84,20 @@ static const struct sim_vendor_calls calls[] = {
     { "close", "zeCommandListAppendBarrier 1, zeCommandListDestroy 1, zeContextDestroy 1, "
                "zeEventDestroy 1, zeEventHostSynchronize 1, zeEventPoolDestroy 1" },
 
+    /* A pool's: one record and one wait hand over, and whether an older record is complete is asked
+     * before. */
+    { "first sight of a stream", "none" },
+    { "hits on streams that need no wait", "none" },
+    { "hit that another stream freed", "zeCommandListAppendBarrier 2, zeEventCreate 2" },
+    { "hit that another stream freed, on a third one",
+      "zeCommandListAppendBarrier 1, zeEventCreate 1, zeEventQueryStatus 2" },
+    { "hit that another stream freed, whose work is done", "zeEventQueryStatus 1" },
+    { "retire a stream on which nothing was freed", "none" },
+    { "retire a stream", "zeCommandListAppendBarrier 1, zeEventHostReset 1, zeEventQueryStatus 1" },
+    { "hit that a retired stream freed",
+      "zeCommandListAppendBarrier 1, zeEventCreate 1, zeEventQueryStatus 1" },
+    { "destroy a pool with an event", "zeMemFreeExt 1" },
+
     { "get_properties", "none" },
     { "acquire", "zeContextMakeMemoryResident 1, zeMemAllocDevice 1" },
     { "release", "zeMemFreeExt 1" },
