@@ -184,8 +184,19 @@ static void trim_pool(struct run *run)
     free_all(run);
 }
 
-/* Destroying succeeds whatever the vendor does. */
-static void destroy_pool(struct run *run)
+/* Events are alive besides those that were before, and those that the vendor refused to take back are
+ * lost. */
+static size_t note_lost_events(struct run *run, size_t alive_before)
+{
+    if (sim_vendor.events_are_tarns_own) return 0;
+    size_t lost_count = sim_alive(SIM_THING_EVENT) - alive_before;
+    run->scenario->lost[SIM_THING_EVENT] += lost_count;
+    return lost_count;
+}
+
+/* Destroying succeeds whatever the vendor does. Besides the pool's there are kept_count pieces of memory,
+ * and event_count events. */
+static void destroy_pool(struct run *run, size_t kept_count, size_t event_count)
 {
     begin_step(run);
     tarn_pool *pool = run->pool;
@@ -195,11 +206,13 @@ static void destroy_pool(struct run *run)
     if (run->scenario->stays_broken) return;
     run->faults_before = faults_before;
     bool may_be_refused = sim_fault_count() != faults_before;
-    bool is_refused = sim_alive(SIM_THING_MEMORY) > run->scenario->lost[SIM_THING_MEMORY];
-    if (is_refused) assert_true(may_be_refused);
-    if (may_be_refused && !is_refused)
+    bool is_refused =
+        sim_alive(SIM_THING_MEMORY) > kept_count + run->scenario->lost[SIM_THING_MEMORY];
+    size_t lost_event_count = note_lost_events(run, event_count);
+    if (is_refused || lost_event_count > 0) assert_true(may_be_refused);
+    if (may_be_refused && !is_refused && lost_event_count == 0)
         assert_true(sim_vendor_is_optional("destroy", sim_fault_name()));
-    note_lost_memory(run, is_refused, 0);
+    note_lost_memory(run, is_refused, kept_count);
 }
 
 /* --- streams, events, data --------------------------------------------------------------------- */
@@ -264,6 +277,130 @@ static void use_streams(struct run *run)
     TRY(run, operations->stream_synchronize(state, run->a));
     TRY(run, operations->stream_synchronize(state, run->b));
 }
+
+/* --- a pool that hands memory over between streams ----------------------------------------------- */
+
+#define HANDED_BYTES ((size_t)3 << 19)
+
+bool sim_step_has_other_way(const struct sim_step *step)
+{
+    return strstr(step->text, "hand_over(") != NULL || strstr(step->text, "retire(") != NULL;
+}
+
+bool sim_step_is_of_stream(const struct sim_step *step)
+{
+    return strstr(step->text, "see_by_stream_check(") != NULL ||
+           strstr(step->text, "retire(") != NULL;
+}
+
+/* The pool has room, so that there is nothing to do but to look at the stream. */
+static tarn_backend_result see_by_stream_check(struct run *run, tarn_stream stream)
+{
+    void *address = NULL;
+    tarn_status status = tarn_pool_alloc_on(run->pool, 1, stream, &address);
+    if (status == TARN_STATUS_OK)
+        return result_of(tarn_pool_free_after(run->pool, address, NULL, 0));
+    return result_of(status);
+}
+
+static tarn_backend_result hand_over(struct run *run, tarn_stream stream, void **address_out)
+{
+    return result_of(tarn_pool_alloc_on(run->pool, HANDED_BYTES, stream, address_out));
+}
+
+static tarn_backend_result retire(tarn_stream stream)
+{
+    return result_of(tarn_stream_retire(stream));
+}
+
+/* A stream fills what it was given. False: it cannot. */
+static bool use_handed_over(struct run *run, void *address, tarn_stream stream, unsigned char value)
+{
+    return TRY(run, run->operations->fill(run->state, address, value, HANDED_BYTES, stream));
+}
+
+/* Gives memory to another stream: what was freed, when there is no reason to give other memory. */
+static void *take_over(struct run *run, tarn_stream stream, const void *freed, bool is_only_choice)
+{
+    size_t faults_before = sim_fault_count();
+    bool host_fault_before = has_host_fault(run);
+    void *address = NULL;
+    TRY(run, hand_over(run, stream, &address));
+    bool is_well = sim_fault_count() == faults_before && has_host_fault(run) == host_fault_before;
+    if (is_well && is_only_choice) assert_ptr_equal(address, freed);
+    return address;
+}
+
+/* What the pool holds has room for one, so there is nothing to choose. */
+static bool has_one_static_pool(const struct run *run)
+{
+    return static_pool_count(run) == 1;
+}
+
+/* A fills what NULL had, B what A had, NULL what both had; what was written last must be read. */
+static void hand_memory_around(struct run *run)
+{
+    const tarn_backend_operations *operations = run->operations;
+    const tarn_stream both[] = { run->a, run->b };
+    void *first = NULL;
+    TRY(run, result_of(tarn_pool_alloc(run->pool, HANDED_BYTES, &first)));
+    if (!first) return;
+    bool is_well = use_handed_over(run, first, NULL, 1);
+    GIVE_BACK(run, result_of(tarn_pool_free(run->pool, first)));
+    if (!is_well) return;
+    void *second = take_over(run, run->a, first, has_one_static_pool(run));
+    if (!second) return;
+    is_well = use_handed_over(run, second, run->a, 2);
+    GIVE_BACK(run, result_of(tarn_pool_free_on(run->pool, second, run->a)));
+    if (!is_well) return;
+    void *third = take_over(run, run->b, second, has_one_static_pool(run));
+    if (!third) return;
+    is_well = use_handed_over(run, third, run->b, 3);
+    GIVE_BACK(run, result_of(tarn_pool_free_after(run->pool, third, both, 2)));
+    /* Once: after a failure the handle is that of a stream which no pool has seen. */
+    bool is_retired = STEP(run, retire(run->b));
+    void *last = take_over(run, NULL, third, is_retired && has_one_static_pool(run));
+    if (!last) return;
+    is_well = use_handed_over(run, last, NULL, 4) && is_well;
+    is_well = TRY(run, operations->stream_synchronize(run->state, run->a)) && is_well;
+    is_well = TRY(run, operations->stream_synchronize(run->state, run->b)) && is_well;
+    is_well = TRY(run, operations->stream_synchronize(run->state, NULL)) && is_well;
+    if (is_well) expect_byte((unsigned char *)last + HANDED_BYTES - 1, 4);
+    GIVE_BACK(run, result_of(tarn_pool_free(run->pool, last)));
+}
+
+/* Each may take an event and give it back, as check_stream's do. */
+static bool see_streams(struct run *run, size_t *event_count)
+{
+    size_t faults_before = sim_fault_count();
+    void *kept = NULL;
+    TRY(run, result_of(tarn_pool_alloc(run->pool, 1, &kept)));
+    bool has_all = kept && TRY(run, see_by_stream_check(run, run->a));
+    has_all = has_all && TRY(run, see_by_stream_check(run, run->b));
+    GIVE_BACK(run, result_of(tarn_pool_free_after(run->pool, kept, NULL, 0)));
+    size_t lost_count = note_lost_events(run, *event_count);
+    *event_count += lost_count;
+    assert_in_range(lost_count, 0, sim_fault_count() - faults_before);
+    return has_all;
+}
+
+static void use_pool_on_streams(struct run *run)
+{
+    tarn_pool *grown = run->pool;
+    size_t kept_count = static_pool_count(run), event_count = sim_alive(SIM_THING_EVENT);
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.backend = &run->backend;
+    options.initial_bytes = 2 * MIB;
+    options.growth_factor = 1;
+    run->pool = NULL;
+    if (TRY(run, result_of(tarn_pool_create(&options, &run->pool)))) {
+        if (see_streams(run, &event_count)) hand_memory_around(run);
+        destroy_pool(run, kept_count, event_count);
+    }
+    run->pool = grown;
+}
+
+/* --- the end of the streams ------------------------------------------------------------------------ */
 
 static void destroy_streams(struct run *run)
 {
@@ -365,6 +502,7 @@ static void use_backend(struct run *run)
     if (make_streams(run)) {
         check_stream(run);
         if (has_pool) use_streams(run);
+        if (has_pool) use_pool_on_streams(run);
         use_ranges(run);
     }
     if (has_pool) {
@@ -372,7 +510,7 @@ static void use_backend(struct run *run)
         trim_pool(run);
     }
     destroy_streams(run);
-    if (has_pool) destroy_pool(run);
+    if (has_pool) destroy_pool(run, 0, sim_alive(SIM_THING_EVENT));
 }
 
 /* Closing has no status. What the vendor refuses then is lost. */

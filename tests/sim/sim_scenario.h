@@ -2,8 +2,8 @@
 /*
  * sim_scenario: everything that a backend and a pool can do, once, for tests in which it goes wrong.
  *
- * The scenario opens a backend, makes a pool grow over it, uses streams, events, data and ranges, and
- * gives all back. It goes on after a failure as a careful program would: it tries once more, and
+ * The scenario opens a backend, makes a pool grow over it, another hand memory over between streams, uses
+ * streams, events, data and ranges, and gives all back. It goes on after a failure as a careful program would: it tries once more, and
  * leaves out what it cannot have. After every step a judge says whether the outcome is right.
  */
 #ifndef SIM_SCENARIO_H
@@ -38,6 +38,13 @@ struct sim_scenario {
     size_t lost[SIM_THING_COUNT];
     bool had_ranges;
 };
+
+/* The pool need not tell of a failure in this step, since it can do without: it grows instead of waiting,
+ * or asks later. */
+bool sim_step_has_other_way(const struct sim_step *step);
+
+/* Whatever the vendor says, a pool that cannot look at a stream, or record its end, has one status. */
+bool sim_step_is_of_stream(const struct sim_step *step);
 
 /* Everything is given back at its end but for what is `lost`. Fails the test when data is wrong, or
  * a check of the pool. */
