@@ -24,14 +24,17 @@ SUFFIXES = {".c", ".h", ".cpp", ".cu", ".hpp"}
 
 # Bottom up. A new module of core gets its place here.
 CORE_LAYERS = [
-    {"dependency", "stats"},
+    {"dependency", "stats", "ranks", "over_backend"},
     {"region"},
     {"size_set"},
     {"region_index", "live_map"},
     {"static_pool", "growth", "stream_table", "thread_cache"},
     {"static_pool_list"},
-    {"pool_struct"},
-    {"pool_backing", "stream_reuse", "capture"},
+    {"pool_struct", "pool_options"},
+    {"pool_callbacks", "stream_reuse", "capture"},
+    {"pool_backing"},
+    {"pool_members"},
+    {"pool_trim", "pool_initial"},
     {"pool", "pool_query"},
     {"pool_registry"},
     {"out_of_memory"},

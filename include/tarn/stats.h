@@ -81,6 +81,16 @@ typedef struct tarn_stats {
  */
 TARN_API tarn_status tarn_pool_stats(tarn_pool *pool, tarn_stats *stats_out);
 
+/*
+ * Writes how many bytes can still be had: what is free in the pool, pending bytes included, and what the
+ * device has free, as far as the pool's limit lets it grow. Not all of it in one piece, and only until
+ * somebody else takes it: other pools on the device count their own free bytes, not each other's.
+ * Errors: INVALID_POOL; INVALID_ARGUMENT (available_bytes_out is NULL); NOT_SUPPORTED (the pool may grow, and
+ * the backend does not tell what the device has free); what else the backend answers. On error nothing is written.
+ * Any thread. Cost: a call of the vendor's, without a lock.
+ */
+TARN_API tarn_status tarn_pool_available(tarn_pool *pool, size_t *available_bytes_out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -96,6 +96,13 @@ extern "C" {
 #define TARN_INITIAL_BYTES_DEFAULT ((size_t)64 << 20)
 #define TARN_GROWTH_FACTOR_DEFAULT 2.0
 
+/* As initial_bytes: all that the device has free. */
+#define TARN_INITIAL_ALL SIZE_MAX
+
+/* Tells that a static pool comes or goes: its memory as the vendor gave it, and its id, which is never used
+ * twice in a process. See on_static_pool_created. */
+typedef void (*tarn_static_pool_callback)(void *user, void *base, size_t size_bytes, uint64_t id);
+
 /*
  * The last resort before a pool fails: it may free allocations, of this pool or another, or anything else
  * of the device, and returns whether it is worth another try. `attempt` counts its calls for one
@@ -118,7 +125,9 @@ typedef struct tarn_pool_options {
 
     /* The first static pool, taken at the first allocation and not before. Less where the limit, the
      * cap or the device is smaller, and halved while the vendor refuses. 0: as much as that
-     * allocation needs. */
+     * allocation needs. TARN_INITIAL_ALL: all that the device has free at that moment; while the vendor
+     * refuses, a 64th of it less each time. Leave something to others by a limit: the vendor's runtime and
+     * libraries need device memory too. NOT_SUPPORTED where the backend does not tell what is free. */
     size_t initial_bytes;
 
     /* A further static pool is this many times as large as the largest that the pool holds, or as
@@ -134,6 +143,48 @@ typedef struct tarn_pool_options {
      * the limit to the last byte, make initial_bytes as large. */
     size_t limit_bytes;
 
+    /* The same in per cent of the device's memory, be it free or not: 1 to 100. 0: no limit. The smaller
+     * one holds where both are set. NOT_SUPPORTED where the backend does not tell how much there is. */
+    unsigned limit_percent;
+
+    /* When a free leaves wholly free static pools of more than this in all, they go back to the vendor,
+     * the newest first, until it is no more than this or one is left, which is kept as a spare. So 1 keeps
+     * the spare alone, and SIZE_MAX everything. 0: a free gives nothing back; only tarn_pool_trim does,
+     * and an allocation that needs room. With any other value a free may call the vendor, which may wait
+     * for the device; where another thread is growing or trimming the pool at that moment, a later free
+     * sees to it. */
+    size_t release_threshold_bytes;
+
+    /* The first static pool is taken when the pool is created, all initial_bytes of it or the creation
+     * fails: OVER_LIMIT, OUT_OF_MEMORY, SIZE_TOO_LARGE, VENDOR_ERROR. With TARN_INITIAL_ALL as much as
+     * can be had. */
+    bool takes_initial_at_once;
+
+    /* With the last free all static pools go back to the vendor, the spare too, and the next allocation
+     * begins with initial_bytes again. What was said of the threshold holds: such a free calls the vendor,
+     * and waits for no other thread. */
+    bool returns_when_empty;
+
+    /*
+     * For who has to register memory with somebody: MPI, RDMA, NCCL. Both may be NULL; `user` is handed
+     * to them.
+     *
+     * Created: the static pool is there, and nothing of it has been handed out. Destroyed: nothing of it
+     * is handed out any more, and the vendor gets it back when the function returns. Each created one is
+     * destroyed once, at the end of the pool at the latest.
+     *
+     * They run in the thread whose call made the static pool come or go, with no lock held, several at
+     * once where several threads need memory. They may use the pool and wait for other threads that do.
+     * What counts as held meanwhile: the static pool, so that a limit is kept. Another thread that finds
+     * nothing while a function runs takes just what it needs from the vendor; where it cannot have that,
+     * it waits for the function to return, and only then fails. A call from within a function never
+     * waits so. Hence the one thing that a function must not wait for: another thread's allocation which
+     * only this static pool could serve. While a pool is created or destroyed it cannot be used yet, or
+     * any more.
+     */
+    tarn_static_pool_callback on_static_pool_created;
+    tarn_static_pool_callback on_static_pool_destroyed;
+
     /* Called when all else has failed; see tarn_out_of_memory_function. NULL: nobody is asked. */
     tarn_out_of_memory_function on_out_of_memory;
 
@@ -141,22 +192,45 @@ typedef struct tarn_pool_options {
      * Its memory is freed through either. It must stay open until this pool is destroyed. NULL: none. */
     tarn_pool *fallback;
 
-    void *user; /* handed to the functions above */
+    void *user; /* handed to these functions */
 } tarn_pool_options;
 
 /* clang-format off */
 #define TARN_POOL_OPTIONS_INIT \
     { sizeof(tarn_pool_options), NULL, TARN_CHUNK_BYTES_DEFAULT, TARN_INITIAL_BYTES_DEFAULT, \
-      TARN_GROWTH_FACTOR_DEFAULT, 0, 0, NULL, NULL, NULL }
+      TARN_GROWTH_FACTOR_DEFAULT, 0, 0, 0, 0, false, false, NULL, NULL, NULL, NULL, NULL }
+
+/* As Omega_h's own pool: 700 MB at first, then twice the largest. */
+#define TARN_POOL_OPTIONS_OMEGA_H_INIT \
+    { sizeof(tarn_pool_options), NULL, TARN_CHUNK_BYTES_DEFAULT, 700000000, 2.0, \
+      0, 0, 0, 0, false, false, NULL, NULL, NULL, NULL, NULL }
 /* clang-format on */
 
 /*
- * Creates a pool. `options` may be NULL for the defaults. No memory is taken from the vendor yet.
+ * Creates a pool. `options` may be NULL for the defaults. No memory is taken from the vendor yet,
+ * unless takes_initial_at_once says so.
  * Errors: INVALID_ARGUMENT (pool_out is NULL); INVALID_OPTIONS (the message names the field);
- * OUT_OF_HOST_MEMORY; what the backend answers when asked for its properties; and those of
+ * NOT_SUPPORTED (an option that the backend cannot have, likewise); OUT_OF_HOST_MEMORY; what the backend answers when asked for its properties; and those of
  * tarn_backend_open when options->backend is NULL.
  */
 TARN_API tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_pool **pool_out);
+
+/*
+ * Creates a pool over memory that the caller has: any kind, from anywhere, also an allocation of another
+ * pool. It is one static pool: it never grows, nothing of it goes back before the end, and then it is the
+ * caller's again. The memory is never read or written, and must stay until the pool is destroyed. Where
+ * address or end is not a multiple of the chunk size, what lies beside whole chunks is not used.
+ * Of the options, which may be NULL, chunk_bytes and the functions that are told of static pools mean
+ * something here; backend must be NULL, and the others, which speak of growth, do nothing.
+ * Without a backend there are no events. On one stream the pool works as any other. What was freed on one
+ * stream is never free for another, unless it was freed by tarn_pool_free_after with no streams, when the
+ * work is done; and tarn_stream_retire answers VENDOR_ERROR for a stream on which something was freed.
+ * What does not fit is OVER_LIMIT.
+ * Errors: INVALID_ARGUMENT (address or pool_out is NULL; no whole chunk; the end is beyond the last address);
+ * INVALID_OPTIONS (the message names the field); OUT_OF_HOST_MEMORY.
+ */
+TARN_API tarn_status tarn_pool_create_over(void *address, size_t size_bytes,
+                                           const tarn_pool_options *options, tarn_pool **pool_out);
 
 /*
  * Destroys a pool and gives its memory back. Refused while allocations are live. NULL is allowed.
@@ -228,7 +302,8 @@ TARN_API tarn_status tarn_pool_alloc_aligned(tarn_pool *pool, size_t size_bytes,
 
 /*
  * Frees what tarn_pool_alloc or tarn_pool_alloc_aligned gave. Freeing NULL does nothing.
- * Never calls the vendor and never allocates host memory, so a correct free cannot fail.
+ * Never allocates host memory, and never calls the vendor unless the pool was told to give memory back
+ * by itself (release_threshold_bytes, returns_when_empty); so a correct free cannot fail.
  * Errors, all detected from the pool's own metadata and none of them changing anything:
  * INVALID_POOL; NOT_LIVE (freed twice, or never handed out); INTERIOR_ADDRESS; WRONG_POOL;
  * FOREIGN_ADDRESS (also freed twice, when the memory has gone back to the vendor meanwhile).
@@ -325,7 +400,7 @@ TARN_API tarn_status tarn_pool_alloc_aligned_on(tarn_pool *pool, size_t size_byt
 
 /*
  * Frees as tarn_pool_free does what was used on `stream` last; on which stream it was allocated does
- * not matter. Calls the vendor only when the pool sees the stream for the first time: to look whether it
+ * not matter. Calls the vendor besides when the pool sees the stream for the first time: to look whether it
  * is of the device, and to wait for it should the pool have no room for one more stream.
  * Errors: besides those of tarn_pool_free, INVALID_ARGUMENT as of tarn_pool_alloc_on; VENDOR_ERROR. The
  * memory then stays allocated.
@@ -418,17 +493,27 @@ TARN_API tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *
 /*
  * One pool for the whole process, for programs that want no handle. It is created by the first call
  * that needs it, with the default options, changed by the environment:
- *     TARN_INITIAL   first static pool: bytes, or with a suffix K, M, G, T (powers of 1024)
+ *     TARN_INITIAL   first static pool: bytes, or with a suffix K, M, G, T (powers of 1024); or "all",
+ *                    what the device has free, up to this rank's share where several ranks share it
  *     TARN_LIMIT     most that it ever holds: the same, a chunk or more, or per cent of the device's
- *                    memory, "1%" to "100%"
+ *                    memory, "1%" to "100%"; where several ranks share the device, of this rank's share
  *     TARN_GROWTH    growth factor, 1 or more
+ *     TARN_RELEASE   threshold above which free memory goes back by itself: like TARN_INITIAL; 0: none
+ *     TARN_VANISH    "1": with the last free everything goes back; "0": it does not
  *     TARN_CHUNK     chunk size: like TARN_INITIAL
  *     TARN_DEVICE    number of the device
+ *     TARN_KIND      kind of memory: "device", "pinned", "shared" or "managed", which are the same, or
+ *                    "host", which is there with every vendor and on no device
+ *     TARN_RANKS     how many ranks of a parallel program share the device, 1 or more. Not set: what the
+ *                    launcher says (Open MPI, MPICH, Intel MPI, MVAPICH2, Cray, PALS, jsrun, srun, Flux,
+ *                    torchrun) of the ranks on the node. If TARN_DEVICE is set, or one device alone is
+ *                    visible, the ranks count as spread over the node's devices, where Slurm tells how
+ *                    many there are; otherwise such a rank has its device for itself. MPI is not asked
  * A variable that is empty counts as not set. A value that does not parse makes every call that would create the pool answer
  * INVALID_ENVIRONMENT, and the message names it.
  * At the end of the process its memory is left to the system and the driver.
  * Errors: those of tarn_pool_alloc, and, while there is no process-wide pool, INVALID_ENVIRONMENT and
- * those of tarn_pool_create and tarn_backend_open (NO_DEVICE, INVALID_DEVICE).
+ * those of tarn_pool_create and tarn_backend_open (NO_DEVICE, INVALID_DEVICE, NOT_SUPPORTED).
  */
 TARN_API tarn_status tarn_malloc(size_t size_bytes, void **address_out);
 
@@ -479,7 +564,7 @@ typedef struct tarn_allocation {
 TARN_API tarn_status tarn_pool_find(const void *address, tarn_allocation *found_out);
 
 /* --------------------------------------------------------------------------- statistics -------- */
-/* tarn_pool_stats: tarn/stats.h.  tarn_pool_check, tarn_pool_dump: tarn/debug.h. */
+/* tarn_pool_stats, tarn_pool_available: tarn/stats.h.  tarn_pool_check, tarn_pool_dump: tarn/debug.h. */
 
 #ifdef __cplusplus
 }

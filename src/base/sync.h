@@ -9,6 +9,7 @@
 #define TN_SYNC_H
 
 #include <pthread.h>
+#include <stdbool.h>
 
 #include "assert.h"
 
@@ -38,6 +39,12 @@ static inline void tn_mutex_lock(struct tn_mutex *mutex)
     (void)error;
 }
 
+/* False: somebody holds it, maybe the caller. */
+static inline bool tn_mutex_try_lock(struct tn_mutex *mutex)
+{
+    return pthread_mutex_trylock(&mutex->handle) == 0;
+}
+
 static inline void tn_mutex_unlock(struct tn_mutex *mutex)
 {
     int error = pthread_mutex_unlock(&mutex->handle);
@@ -54,6 +61,16 @@ struct tn_condition {
     {                            \
         PTHREAD_COND_INITIALIZER \
     }
+
+static inline void tn_condition_init(struct tn_condition *condition)
+{
+    condition->handle = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+}
+
+static inline void tn_condition_fini(struct tn_condition *condition)
+{
+    pthread_cond_destroy(&condition->handle);
+}
 
 /* Lets the mutex go while it waits. May return without a signal. */
 static inline void tn_condition_wait(struct tn_condition *condition, struct tn_mutex *mutex)

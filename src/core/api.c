@@ -9,8 +9,11 @@
 #include "capture.h"
 #include "dump.h"
 #include "out_of_memory.h"
+#include "over_backend.h"
 #include "pool.h"
+#include "pool_initial.h"
 #include "pool_registry.h"
+#include "pool_trim.h"
 
 /* --- checks --------------------------------------------------------------------------------------- */
 
@@ -90,14 +93,22 @@ static tarn_status check_options(const tarn_pool_options *options)
                        "limit_bytes is %zu, less than one chunk of %zu bytes", options->limit_bytes,
                        chunk_bytes);
     }
+    if (options->takes_initial_at_once && options->initial_bytes == 0) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS,
+                       "takes_initial_at_once is set, but initial_bytes is 0");
+    }
+    if (options->limit_percent > 100) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS, "limit_percent is %u, not 0 to 100",
+                       options->limit_percent);
+    }
     return options->backend ? check_backend(options->backend) : TARN_STATUS_OK;
 }
 
 /* --- pool ------------------------------------------------------------------------------------------ */
 
-/* With checked options and an open backend. */
-static tarn_status create(const tarn_pool_options *options, const tarn_backend *backend,
-                          bool owns_backend, tarn_pool **pool_out)
+/* A pool that nobody knows yet. */
+static tarn_status take_and_init(const tarn_pool_options *options, const tarn_backend *backend,
+                                 bool owns_backend, tarn_pool **pool_out)
 {
     tarn_pool *pool = tn_pool_registry_take_handle();
     if (!pool) {
@@ -108,9 +119,33 @@ static tarn_status create(const tarn_pool_options *options, const tarn_backend *
         tn_pool_registry_return_handle(pool);
         return status;
     }
-    tn_pool_registry_open(pool);
     *pool_out = pool;
-    return TARN_STATUS_OK;
+    return status;
+}
+
+/* Its end or its beginning, by what has come of its first memory. */
+static tarn_status open_or_undo(tarn_pool *pool, tarn_status status, tarn_pool **pool_out)
+{
+    if (status == TARN_STATUS_OK) {
+        tn_pool_registry_open(pool);
+        *pool_out = pool;
+    } else {
+        pool->owns_backend = false; /* it stays the caller's */
+        tn_pool_fini(pool);
+        tn_pool_registry_return_handle(pool);
+    }
+    return status;
+}
+
+/* With checked options and an open backend. */
+static tarn_status create(const tarn_pool_options *options, const tarn_backend *backend,
+                          bool owns_backend, tarn_pool **pool_out)
+{
+    tarn_pool *pool;
+    tarn_status status = take_and_init(options, backend, owns_backend, &pool);
+    if (status != TARN_STATUS_OK) return status;
+    if (options->takes_initial_at_once) status = tn_pool_take_initial(pool, options->initial_bytes);
+    return open_or_undo(pool, status, pool_out);
 }
 
 tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_pool **pool_out)
@@ -128,6 +163,62 @@ tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_pool **pool_
     status = create(options, &backend, true, pool_out);
     if (status != TARN_STATUS_OK) tarn_backend_close(&backend);
     return status;
+}
+
+/* A NULL address is no memory. */
+static tarn_status check_memory(const void *address, size_t size_bytes, size_t chunk_bytes)
+{
+    size_t lead = -(uintptr_t)address & (chunk_bytes - 1), needed, end;
+    if (!address) return fail_for_null("address");
+    if (!tn_add_fits((uintptr_t)address, size_bytes, &end)) {
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
+                       "%zu bytes from %p on reach beyond the last address", size_bytes, address);
+    }
+    if (!tn_add_fits(lead, chunk_bytes, &needed) || size_bytes < needed) {
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
+                       "in the %zu bytes from %p on is no whole chunk of %zu", size_bytes, address,
+                       chunk_bytes);
+    }
+    return TARN_STATUS_OK;
+}
+
+/* What the caller's options mean where there is no growth. */
+static tarn_pool_options options_over(const tarn_pool_options *options, size_t size_bytes)
+{
+    tarn_pool_options over = TARN_POOL_OPTIONS_INIT;
+    over.chunk_bytes = options->chunk_bytes;
+    over.limit_bytes = size_bytes;
+    over.on_static_pool_created = options->on_static_pool_created;
+    over.on_static_pool_destroyed = options->on_static_pool_destroyed;
+    over.user = options->user;
+    return over;
+}
+
+static tarn_status create_over(void *address, size_t size_bytes, const tarn_pool_options *options,
+                               tarn_pool **pool_out)
+{
+    const tarn_backend backend = tn_over_backend();
+    const tarn_pool_options over = options_over(options, size_bytes);
+    tarn_pool *pool;
+    tarn_status status = take_and_init(&over, &backend, false, &pool);
+    if (status != TARN_STATUS_OK) return status;
+    status = tn_pool_take_over(pool, address, size_bytes);
+    return open_or_undo(pool, status, pool_out);
+}
+
+tarn_status tarn_pool_create_over(void *address, size_t size_bytes,
+                                  const tarn_pool_options *options, tarn_pool **pool_out)
+{
+    const tarn_pool_options defaults = TARN_POOL_OPTIONS_INIT;
+    if (!pool_out) return fail_for_null("pool_out");
+    if (!options) options = &defaults;
+    tarn_status status = check_options(options);
+    if (status == TARN_STATUS_OK && options->backend) {
+        status = tn_fail(TARN_STATUS_INVALID_OPTIONS,
+                         "backend is set, but the memory comes from the caller");
+    }
+    if (status == TARN_STATUS_OK) status = check_memory(address, size_bytes, options->chunk_bytes);
+    return status == TARN_STATUS_OK ? create_over(address, size_bytes, options, pool_out) : status;
 }
 
 /* Which of its own ends the process-wide pool has; otherwise tarn_malloc would be left with a handle of
@@ -378,6 +469,13 @@ tarn_status tarn_pool_stats(tarn_pool *pool, tarn_stats *stats_out)
         check_struct_bytes("stats_out", stats_out->struct_bytes, sizeof *stats_out);
     if (status == TARN_STATUS_OK) tn_pool_stats(pool, stats_out);
     return status;
+}
+
+tarn_status tarn_pool_available(tarn_pool *pool, size_t *available_bytes_out)
+{
+    if (!tn_pool_is_open(pool)) return fail_for_pool(pool);
+    if (!available_bytes_out) return fail_for_null("available_bytes_out");
+    return tn_pool_available(pool, available_bytes_out);
 }
 
 tarn_status tarn_pool_check(tarn_pool *pool)

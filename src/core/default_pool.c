@@ -10,11 +10,14 @@
  */
 #include <stdatomic.h>
 
+#include "../base/arith.h"
 #include "../base/error.h"
 #include "../base/process.h"
 #include "../base/sync.h"
+#include "tarn/host.h"
 
 #include "environment.h"
+#include "pool_options.h"
 #include "pool_registry.h"
 
 static struct tn_mutex lock = TN_MUTEX_INIT;
@@ -44,20 +47,33 @@ static void lock_pool(void)
     tn_mutex_lock(&lock);
 }
 
-/* Per cent of the device's memory in bytes. */
-static tarn_status limit_of(const tarn_backend *of, unsigned percent, size_t *limit_bytes)
+/* Plain host memory is there whatever vendor tarn was built for. */
+static tarn_status open_backend(const struct tn_environment *environment, tarn_backend *opened)
 {
-    if (percent == 0) return TARN_STATUS_OK;
+    if (environment->kind == TARN_MEMORY_KIND_HOST) return tarn_host_backend_open(NULL, opened);
+    return tarn_backend_open(environment->device, environment->kind, opened);
+}
+
+/* Where several ranks share the device, per cent are of this one's share, and so is all there is. */
+static tarn_status share_device(const tarn_backend *of, unsigned rank_count,
+                                tarn_pool_options *options)
+{
+    bool takes_all = options->initial_bytes == TARN_INITIAL_ALL;
+    unsigned percent = options->limit_percent ? options->limit_percent : 100;
+    if (rank_count == 1 || (options->limit_percent == 0 && !takes_all)) return TARN_STATUS_OK;
     tarn_memory_info info;
-    tarn_backend_result result = of->operations->query_memory(of->state, &info);
+    tarn_backend_result result = tn_query_memory(of, &info);
     if (result.status != TARN_STATUS_OK) {
-        return tn_fail_vendor(
-            result.status, result.vendor_code, result.vendor_name,
-            "TARN_LIMIT is %u%%, but the %s backend does not tell how much memory "
-            "there is",
-            percent, of->operations->name);
+        return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
+                              "%u ranks share the device's memory, but the %s backend does not "
+                              "tell how much there is",
+                              rank_count, of->operations->name);
     }
-    *limit_bytes = info.total_bytes / 100 * percent;
+    /* 0 would be no limit; 1 byte is less than a chunk, which is told. */
+    size_t share_bytes = tn_max(tn_percent_of(info.total_bytes / rank_count, percent), 1);
+    options->limit_bytes =
+        options->limit_bytes ? tn_min(options->limit_bytes, share_bytes) : share_bytes;
+    options->limit_percent = 0;
     return TARN_STATUS_OK;
 }
 
@@ -70,12 +86,12 @@ static tarn_status create(tarn_pool **pool_out)
     tarn_status status = tn_environment_read(&environment);
     if (status != TARN_STATUS_OK) return status;
     tarn_backend opened;
-    status = tarn_backend_open(environment.device, TARN_MEMORY_KIND_DEVICE, &opened);
+    status = open_backend(&environment, &opened);
     if (status != TARN_STATUS_OK) return status;
 
     tarn_pool_options *options = &environment.options;
     options->backend = &opened;
-    status = limit_of(&opened, environment.limit_percent, &options->limit_bytes);
+    status = share_device(&opened, environment.rank_count, options);
     if (status == TARN_STATUS_OK) status = tarn_pool_create(options, pool_out);
     if (status == TARN_STATUS_OK) {
         (*pool_out)->is_process_wide = true;

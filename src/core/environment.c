@@ -11,6 +11,8 @@
 #include "../base/arith.h"
 #include "../base/error.h"
 
+#include "ranks.h"
+
 static const char *value_of(const char *name)
 {
     const char *value = getenv(name);
@@ -68,12 +70,32 @@ static tarn_status read_bytes(const char *name, size_t *bytes)
     return fail_for(name, value, "a number of bytes such as 700M");
 }
 
+static tarn_status read_initial(size_t *initial_bytes)
+{
+    const char *name = "TARN_INITIAL";
+    const char *value = value_of(name);
+    if (!value || parse_bytes(value, initial_bytes)) return TARN_STATUS_OK;
+    if (strcmp(value, "all") != 0)
+        return fail_for(name, value, "a number of bytes such as 700M, nor \"all\"");
+    *initial_bytes = TARN_INITIAL_ALL;
+    return TARN_STATUS_OK;
+}
+
+static tarn_status read_switch(const char *name, bool *is_on)
+{
+    const char *value = value_of(name);
+    if (!value) return TARN_STATUS_OK;
+    if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0) return fail_for(name, value, "0 or 1");
+    *is_on = value[0] == '1';
+    return TARN_STATUS_OK;
+}
+
 static tarn_status read_limit(struct tn_environment *environment)
 {
     const char *name = "TARN_LIMIT";
     const char *value = value_of(name);
     size_t bytes;
-    if (!value || parse_percent(value, &environment->limit_percent)) return TARN_STATUS_OK;
+    if (!value || parse_percent(value, &environment->options.limit_percent)) return TARN_STATUS_OK;
     if (!parse_bytes(value, &bytes) || bytes < environment->options.chunk_bytes) {
         return fail_for(name, value, "at least a chunk in bytes such as 8G, nor 1% to 100%");
     }
@@ -126,6 +148,45 @@ static tarn_status read_device(int *device)
     return TARN_STATUS_OK;
 }
 
+static tarn_status read_kind(tarn_memory_kind *kind)
+{
+    static const struct {
+        const char *name;
+        tarn_memory_kind kind;
+    } kinds[] = {
+        { "device", TARN_MEMORY_KIND_DEVICE }, { "pinned", TARN_MEMORY_KIND_PINNED },
+        { "shared", TARN_MEMORY_KIND_SHARED }, { "managed", TARN_MEMORY_KIND_SHARED },
+        { "host", TARN_MEMORY_KIND_HOST },
+    };
+    const char *name = "TARN_KIND";
+    const char *value = value_of(name);
+    if (!value) return TARN_STATUS_OK;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (strcmp(value, kinds[i].name) != 0) continue;
+        *kind = kinds[i].kind;
+        return TARN_STATUS_OK;
+    }
+    return fail_for(name, value, "device, pinned, shared, managed or host");
+}
+
+/* Where we are not told, the launchers may have been. */
+static tarn_status read_ranks(unsigned *rank_count)
+{
+    const char *name = "TARN_RANKS";
+    const char *value = value_of(name);
+    if (!value) {
+        *rank_count = tn_ranks_on_device(value_of("TARN_DEVICE") != NULL);
+        return TARN_STATUS_OK;
+    }
+    size_t number;
+    const char *rest;
+    if (!parse_number(value, &number, &rest) || *rest != '\0' || number < 1 || number > INT_MAX) {
+        return fail_for(name, value, "a number of ranks, 1 or more");
+    }
+    *rank_count = (unsigned)number;
+    return TARN_STATUS_OK;
+}
+
 static tarn_status read_chunk(size_t *chunk_bytes)
 {
     tarn_status status = read_bytes("TARN_CHUNK", chunk_bytes);
@@ -139,12 +200,19 @@ static tarn_status read_chunk(size_t *chunk_bytes)
 
 tarn_status tn_environment_read(struct tn_environment *environment_out)
 {
-    struct tn_environment environment = { .options = TARN_POOL_OPTIONS_INIT };
-    tarn_status status = read_bytes("TARN_INITIAL", &environment.options.initial_bytes);
+    struct tn_environment environment = { .options = TARN_POOL_OPTIONS_INIT,
+                                          .kind = TARN_MEMORY_KIND_DEVICE };
+    tarn_status status = read_initial(&environment.options.initial_bytes);
     if (status == TARN_STATUS_OK) status = read_chunk(&environment.options.chunk_bytes);
     if (status == TARN_STATUS_OK) status = read_limit(&environment);
     if (status == TARN_STATUS_OK) status = read_growth(&environment.options.growth_factor);
+    if (status == TARN_STATUS_OK)
+        status = read_bytes("TARN_RELEASE", &environment.options.release_threshold_bytes);
+    if (status == TARN_STATUS_OK)
+        status = read_switch("TARN_VANISH", &environment.options.returns_when_empty);
     if (status == TARN_STATUS_OK) status = read_device(&environment.device);
+    if (status == TARN_STATUS_OK) status = read_kind(&environment.kind);
+    if (status == TARN_STATUS_OK) status = read_ranks(&environment.rank_count);
     if (status == TARN_STATUS_OK) *environment_out = environment;
     return status;
 }

@@ -12,11 +12,12 @@
 struct tn_environment {
     tarn_pool_options options; /* without a backend */
     int device;
-    unsigned limit_percent; /* of the device's memory; 0: options.limit_bytes says it in bytes */
+    tarn_memory_kind kind;
+    unsigned rank_count; /* ranks that share the device, this one included */
 };
 
-/* Starts from the defaults and reads TARN_INITIAL, TARN_LIMIT, TARN_GROWTH, TARN_CHUNK and
- * TARN_DEVICE. INVALID_ENVIRONMENT names the one that does not parse. */
+/* Starts from the defaults and reads TARN_INITIAL, TARN_LIMIT, TARN_GROWTH, TARN_RELEASE,
+ * TARN_VANISH, TARN_CHUNK, TARN_DEVICE, TARN_KIND and TARN_RANKS. INVALID_ENVIRONMENT names the one that does not parse. */
 tarn_status tn_environment_read(struct tn_environment *environment_out);
 
 #endif

@@ -17,8 +17,15 @@ static size_t ceiling_bytes(const struct tn_growth_policy *policy,
     return tn_min(left, tn_min(policy->allocation_bytes_max, state->numbered_bytes_max));
 }
 
+bool tn_growth_wishes_all(const struct tn_growth_policy *policy,
+                          const struct tn_growth_state *state)
+{
+    return policy->takes_all && state->largest_bytes == 0;
+}
+
 static size_t wish_bytes(const struct tn_growth_policy *policy, const struct tn_growth_state *state)
 {
+    if (tn_growth_wishes_all(policy, state)) return state->device_free_bytes;
     if (state->largest_bytes == 0) return policy->initial_bytes;
     double wish = policy->factor * (double)state->largest_bytes;
     /* The comparison is false for what a size_t cannot hold, an infinite product included. */
@@ -43,22 +50,31 @@ size_t tn_growth_first_bytes(const struct tn_growth_policy *policy,
     if (needed_bytes > ceiling) return 0;
 
     size_t wish = wish_bytes(policy, state);
-    while (wish >= state->refused_bytes) {
-        wish /= 2;
-    }
     size_t most = tn_min(tn_min(policy->growth_bytes_max, ceiling), state->refused_bytes - 1);
+    if (tn_growth_wishes_all(policy, state)) {
+        most = tn_min(most, wish);
+    } else {
+        while (wish >= state->refused_bytes)
+            wish /= 2;
+    }
     wish = rounded_bytes(wish, policy->granularity_bytes, most);
     if (wish >= needed_bytes) return wish;
     return tn_max(rounded_bytes(needed_bytes, policy->granularity_bytes, ceiling), needed_bytes);
 }
 
-size_t tn_growth_next_bytes(const struct tn_growth_policy *policy, size_t asked_bytes,
+size_t tn_growth_next_bytes(const struct tn_growth_policy *policy,
+                            const struct tn_growth_state *state, size_t asked_bytes,
                             size_t needed_bytes)
 {
+    enum {
+        STEPS = 64
+    };
     if (asked_bytes <= needed_bytes) return 0;
     /* Less than the granularity is the same to the vendor. */
     if (asked_bytes <= policy->granularity_bytes) return needed_bytes;
+    size_t step = tn_growth_wishes_all(policy, state) ? state->device_free_bytes / STEPS
+                                                      : asked_bytes - asked_bytes / 2;
+    size_t less = asked_bytes - tn_min(step, asked_bytes);
     /* Rounded so that the sizes keep falling. */
-    size_t half = rounded_bytes(asked_bytes / 2, policy->granularity_bytes, asked_bytes - 1);
-    return tn_max(half, needed_bytes);
+    return tn_max(rounded_bytes(less, policy->granularity_bytes, asked_bytes - 1), needed_bytes);
 }

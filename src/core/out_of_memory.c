@@ -6,7 +6,7 @@
 
 #include "../base/error.h"
 
-#include "pool_backing.h"
+#include "pool_members.h"
 #include "pool_registry.h"
 #include "stream_reuse.h"
 
@@ -49,12 +49,13 @@ static struct tarn_pool *pin_next_neighbour(const struct tarn_pool *pool, struct
 
 static bool trim_neighbours(struct shortage *shortage)
 {
+    const struct tn_release_rule all = { 0 };
     bool has_changed = false;
     const struct tarn_pool *pool = shortage->pool;
     for (struct tarn_pool *other = pin_next_neighbour(pool, NULL); other;
          other = pin_next_neighbour(pool, other)) {
         tn_mutex_lock(&other->growth_lock);
-        if (tn_pool_release_free(other, 0).released_bytes > 0) has_changed = true;
+        if (tn_pool_release_free(other, &all).released_bytes > 0) has_changed = true;
         tn_mutex_unlock(&other->growth_lock);
     }
     return has_changed;

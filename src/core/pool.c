@@ -13,6 +13,8 @@
  *                    │ refused
  *                    ▼
  *         look again at what is held, which others may have freed meanwhile
+ *
+ * Where the user wants to be told of static pools, growth_lock is let go for that.
  */
 #include "pool.h"
 
@@ -20,22 +22,13 @@
 #include "../base/error.h"
 
 #include "pool_backing.h"
+#include "pool_callbacks.h"
+#include "pool_members.h"
+#include "pool_options.h"
+#include "pool_trim.h"
 #include "stream_reuse.h"
 
 /* --- life ----------------------------------------------------------------------------------- */
-
-static struct tn_growth_policy growth_policy(const tarn_pool_options *options,
-                                             const tarn_device_properties *properties)
-{
-    return (struct tn_growth_policy){
-        .initial_bytes = options->initial_bytes,
-        .factor = options->growth_factor,
-        .growth_bytes_max = options->growth_bytes_max ? options->growth_bytes_max : SIZE_MAX,
-        .limit_bytes = options->limit_bytes ? options->limit_bytes : SIZE_MAX,
-        .allocation_bytes_max = properties->allocation_bytes_max,
-        .granularity_bytes = properties->granularity_bytes,
-    };
-}
 
 tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *options,
                          const tarn_backend *backend, bool owns_backend)
@@ -56,17 +49,21 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
                        properties.granularity_bytes, properties.allocation_bytes_max);
     }
 
+    tarn_status status = tn_pool_options_resolve(options, backend, &properties, &pool->growth);
+    if (status != TARN_STATUS_OK) return status;
     if (!tn_region_index_init(&pool->index)) {
         return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory for a pool's index");
     }
     tn_mutex_init(&pool->lock);
     tn_mutex_init(&pool->growth_lock);
     pool->chunk_log2 = tn_lowest_bit(options->chunk_bytes);
+    pool->release_threshold_bytes = options->release_threshold_bytes;
+    pool->returns_when_empty = options->returns_when_empty;
+    pool->releases_after_free = options->release_threshold_bytes > 0 || options->returns_when_empty;
     tn_static_pool_list_init(&pool->list);
     pool->stats = (struct tn_stats){ 0 };
     pool->refused_bytes = SIZE_MAX;
     pool->growths_since_refusal = 0;
-    pool->growth = growth_policy(options, &properties);
     pool->backend_alignment_bytes = properties.alignment_bytes;
     pool->memory_id = properties.memory_id;
     pool->fallback = options->fallback;
@@ -74,12 +71,21 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->user = options->user;
     pool->backend = *backend;
     pool->owns_backend = owns_backend;
+    pool->is_over_callers_memory = false;
     pool->default_stream = NULL;
     pool->only_stream = NULL;
     pool->streams = NULL;
     pool->spare_event_count = 0;
     pool->is_process_wide = false;
     pool->succeeds_parent = false;
+    pool->on_static_pool_created = options->on_static_pool_created;
+    pool->on_static_pool_destroyed = options->on_static_pool_destroyed;
+    pool->transit_bytes = 0;
+    pool->is_release_due = false;
+    pool->callback_count = 0;
+    pool->arriving_count = 0;
+    pool->callback_end_count = 0;
+    tn_condition_init(&pool->callback_ended);
     return TARN_STATUS_OK;
 }
 
@@ -90,6 +96,7 @@ static void metadata_fini(struct tarn_pool *pool)
         tn_static_pool_destroy(pool->list.by_chunk[i].static_pool);
     tn_region_index_fini(&pool->index);
     tn_static_pool_list_fini(&pool->list);
+    tn_condition_fini(&pool->callback_ended);
     tn_mutex_fini(&pool->growth_lock);
     tn_mutex_fini(&pool->lock);
 }
@@ -97,11 +104,14 @@ static void metadata_fini(struct tarn_pool *pool)
 void tn_pool_fini(struct tarn_pool *pool)
 {
     tn_stream_reuse_fini(pool);
+    tn_mutex_lock(&pool->growth_lock);
     for (uint32_t i = 0; i < pool->list.count; i++) {
-        const struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
+        struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
+        tn_pool_tell_destroyed(pool, static_pool);
         pool->backend.operations->release(pool->backend.state, static_pool->backing,
                                           static_pool->backing_bytes);
     }
+    tn_mutex_unlock(&pool->growth_lock);
     if (pool->owns_backend) tarn_backend_close(&pool->backend);
     metadata_fini(pool);
 }
@@ -111,25 +121,6 @@ void tn_pool_abandon(struct tarn_pool *pool)
 {
     tn_stream_reuse_abandon(pool);
     metadata_fini(pool);
-}
-
-/* --- the list of static pools ------------------------------------------------------------------ */
-
-/* Adds a static pool; false: no host memory, or no numbers left for its chunks. Under both locks. */
-static bool insert_static_pool(struct tarn_pool *pool, struct tn_static_pool *added)
-{
-    uint32_t first_chunk;
-    if (!tn_static_pool_list_find_numbers(&pool->list, added->chunk_count, TN_START_GROUP_CHUNKS,
-                                          TN_CHUNK_COUNT_MAX, &first_chunk) ||
-        !tn_static_pool_list_reserve(&pool->list) ||
-        !tn_region_index_reserve_span(&pool->index, first_chunk, added->chunk_count)) {
-        return false;
-    }
-    added->first_chunk = first_chunk;
-    added->head = tn_region_index_add_span(&pool->index, first_chunk, added->chunk_count);
-    tn_static_pool_list_insert(&pool->list, added);
-    tn_stats_count_growth(&pool->stats, added->backing_bytes);
-    return true;
 }
 
 static struct tn_static_pool *static_pool_of_region(const struct tarn_pool *pool, uint32_t region)
@@ -383,28 +374,6 @@ static enum serve_result serve_from_others(struct tarn_pool *pool, const struct 
 
 /* --- growth ------------------------------------------------------------------------------------ */
 
-/* Makes a static pool of the backing and serves the request from it. Under growth_lock. */
-static enum serve_result serve_from_new(struct tarn_pool *pool, const struct tn_backing *backing,
-                                        const struct tn_request *request, void **address_out)
-{
-    enum serve_result served = NO_HOST_MEMORY;
-    struct tn_static_pool *added = tn_static_pool_create(backing->address, backing->size_bytes,
-                                                         pool->chunk_log2, TN_CHUNK_COUNT_MAX);
-    if (!added) goto no_static_pool;
-
-    /* In one piece, so that no other thread takes the new chunks away in between. */
-    tn_mutex_lock(&pool->lock);
-    bool is_inserted = insert_static_pool(pool, added);
-    if (is_inserted) served = serve(pool, request, address_out);
-    tn_mutex_unlock(&pool->lock);
-    if (is_inserted) return served;
-
-    tn_static_pool_destroy(added);
-no_static_pool:
-    tn_pool_release_backing(pool, backing);
-    return NO_HOST_MEMORY;
-}
-
 static tarn_status fail_for_host_memory(const struct tn_request *request)
 {
     return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
@@ -412,34 +381,77 @@ static tarn_status fail_for_host_memory(const struct tn_request *request)
                    request->size_bytes);
 }
 
+/* Introduces those of the streams that the pool does not know. Under growth_lock. */
+static tarn_backend_result introduce_all(struct tarn_pool *pool, const tarn_stream *streams,
+                                         size_t stream_count)
+{
+    tarn_backend_result result = { TARN_STATUS_OK, 0, NULL };
+    for (size_t i = 0; i < stream_count && result.status == TARN_STATUS_OK; i++) {
+        uint32_t stream;
+        tn_mutex_lock(&pool->lock);
+        bool is_known = tn_pool_find_stream(pool, streams[i], &stream);
+        tn_mutex_unlock(&pool->lock);
+        if (!is_known) result = tn_stream_reuse_introduce(pool, streams[i]);
+    }
+    return result;
+}
+
+/* Makes a static pool of the backing and serves the request from it. Under growth_lock. */
+static tarn_status serve_from_new(struct tarn_pool *pool, const struct tn_backing *backing,
+                                  const struct tn_request *request, void **address_out)
+{
+    struct tn_static_pool *added = tn_pool_announce(pool, backing);
+    if (!added) return fail_for_host_memory(request);
+
+    /* As long as nothing is allocated a pool knows one stream, the last that came: while the user was
+     * told it may have been another thread's. */
+    tarn_backend_result known = introduce_all(pool, &request->stream, 1);
+    /* In one piece, so that no other thread takes the new chunks away in between. */
+    tn_mutex_lock(&pool->lock);
+    enum serve_result served = NO_HOST_MEMORY;
+    bool is_inserted = tn_pool_insert(pool, added);
+    if (is_inserted) served = serve(pool, request, address_out);
+    tn_mutex_unlock(&pool->lock);
+    if (!is_inserted) tn_pool_withdraw(pool, added);
+    if (served == SERVED) return TARN_STATUS_OK;
+    if (served == UNKNOWN_STREAM) return tn_stream_reuse_fail(pool, request->stream, known);
+    return fail_for_host_memory(request);
+}
+
+/* Serves the request from what is held, if it can, by all means but growth. Under growth_lock. */
+static enum serve_result serve_from_held(struct tarn_pool *pool, const struct tn_request *request,
+                                         void **address_out)
+{
+    /* Another thread may have grown the pool, or freed, while this one waited. */
+    enum serve_result served = serve_again(pool, request, address_out);
+    return served == NOTHING_FITS ? serve_from_others(pool, request, address_out) : served;
+}
+
 /* Under growth_lock. */
 static tarn_status grow_and_serve(struct tarn_pool *pool, const struct tn_request *request,
                                   void **address_out)
 {
-    /* Another thread may have grown the pool, or freed, while this one waited. */
-    enum serve_result served = serve_again(pool, request, address_out);
-    if (served == UNKNOWN_STREAM) {
-        tarn_backend_result result = tn_stream_reuse_introduce(pool, request->stream);
+    tarn_backend_result result;
+    do {
+        result = introduce_all(pool, &request->stream, 1);
         if (result.status != TARN_STATUS_OK)
             return tn_stream_reuse_fail(pool, request->stream, result);
-        served = serve_again(pool, request, address_out);
-    }
-    if (served == NOTHING_FITS) served = serve_from_others(pool, request, address_out);
-    if (served == SERVED) return TARN_STATUS_OK;
-    if (served == NO_HOST_MEMORY) return fail_for_host_memory(request);
+        enum serve_result served = serve_from_held(pool, request, address_out);
+        if (served == SERVED) return TARN_STATUS_OK;
+        if (served == NO_HOST_MEMORY) return fail_for_host_memory(request);
 
-    struct tn_backing backing;
-    tarn_backend_result result = tn_pool_acquire_backing(pool, request, &backing);
-    if (tn_pool_may_pass_later(pool, request, result) &&
-        tn_pool_release_free(pool, 0).detached_bytes > 0) {
+        struct tn_backing backing;
         result = tn_pool_acquire_backing(pool, request, &backing);
-    }
-    if (result.status == TARN_STATUS_OK) {
-        served = serve_from_new(pool, &backing, request, address_out);
-        return served == SERVED ? TARN_STATUS_OK : fail_for_host_memory(request);
-    }
-    /* Others may have freed enough while the vendor was being asked. */
-    if (serve_again(pool, request, address_out) == SERVED) return TARN_STATUS_OK;
+        const struct tn_release_rule all = { 0 };
+        if (tn_pool_may_pass_later(pool, request, result) &&
+            tn_pool_release_free(pool, &all).detached_bytes > 0) {
+            result = tn_pool_acquire_backing(pool, request, &backing);
+        }
+        if (result.status == TARN_STATUS_OK)
+            return serve_from_new(pool, &backing, request, address_out);
+        /* Others may have freed enough while the vendor was being asked. */
+        if (serve_again(pool, request, address_out) == SERVED) return TARN_STATUS_OK;
+    } while (tn_pool_await_callback(pool));
     return tn_pool_fail_growth(pool, request, result);
 }
 
@@ -482,6 +494,7 @@ tarn_status tn_pool_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alig
 
 enum free_result {
     FREED,
+    FREED_AND_RELEASE_IS_DUE,
     NOT_LIVE,       /* nothing that is live starts at the address */
     UNKNOWN_TO_POOL /* one of the streams */
 };
@@ -517,7 +530,8 @@ static enum free_result free_locked(struct tarn_pool *pool, uintptr_t address,
         return NOT_LIVE;
     size_t used_bytes = (size_t)freed.chunk_count << pool->chunk_log2;
     tn_stats_count_free(&pool->stats, used_bytes - freed.slack_bytes, used_bytes);
-    return FREED;
+    if (TN_LIKELY(!pool->releases_after_free)) return FREED;
+    return tn_pool_note_free(pool, owner) ? FREED_AND_RELEASE_IS_DUE : FREED;
 }
 
 static enum free_result lock_and_free(struct tarn_pool *pool, uintptr_t address,
@@ -529,23 +543,7 @@ static enum free_result lock_and_free(struct tarn_pool *pool, uintptr_t address,
     return freed;
 }
 
-/* Introduces those of the streams that the pool does not know. One for which there is no room is waited
- * for, here and now, and stands for nothing any more. Under growth_lock. */
-static tarn_backend_result introduce_all(struct tarn_pool *pool, const tarn_stream *streams,
-                                         size_t stream_count)
-{
-    tarn_backend_result result = { TARN_STATUS_OK, 0, NULL };
-    for (size_t i = 0; i < stream_count && result.status == TARN_STATUS_OK; i++) {
-        uint32_t stream;
-        tn_mutex_lock(&pool->lock);
-        bool is_known = tn_pool_find_stream(pool, streams[i], &stream);
-        tn_mutex_unlock(&pool->lock);
-        if (!is_known) result = tn_stream_reuse_introduce(pool, streams[i]);
-    }
-    return result;
-}
-
-/* Waits for the streams, so that the memory is free for all. */
+/* Waits for streams for which there is no room, here and now, so that the memory is free for all. */
 static tarn_backend_result synchronize_all(struct tarn_pool *pool, const tarn_stream *streams,
                                            size_t stream_count)
 {
@@ -571,7 +569,10 @@ static TN_COLD tarn_status free_slowly(struct tarn_pool *pool, uintptr_t address
         freed = lock_and_free(pool, address, streams, stream_count);
     tn_mutex_unlock(&pool->growth_lock);
     if (result.status != TARN_STATUS_OK) return tn_stream_reuse_fail(pool, streams[0], result);
-    return freed == FREED ? TARN_STATUS_OK : TARN_STATUS_NOT_LIVE;
+    if (freed != FREED_AND_RELEASE_IS_DUE)
+        return freed == FREED ? TARN_STATUS_OK : TARN_STATUS_NOT_LIVE;
+    tn_pool_release_after_free(pool);
+    return TARN_STATUS_OK;
 }
 
 tarn_status tn_pool_free(struct tarn_pool *pool, void *address, const tarn_stream *streams,
@@ -580,6 +581,10 @@ tarn_status tn_pool_free(struct tarn_pool *pool, void *address, const tarn_strea
     tarn_status status = TARN_STATUS_OK;
     enum free_result freed = lock_and_free(pool, (uintptr_t)address, streams, stream_count);
     if (TN_LIKELY(freed == FREED)) return status;
+    if (freed == FREED_AND_RELEASE_IS_DUE) {
+        tn_pool_release_after_free(pool);
+        return status;
+    }
     /* Why it is not live is for the caller to find out, who may look into other pools. */
     status = freed == NOT_LIVE ? TARN_STATUS_NOT_LIVE
                                : free_slowly(pool, (uintptr_t)address, streams, stream_count);
@@ -617,21 +622,4 @@ void tn_pool_count_empty_free(struct tarn_pool *pool)
     tn_mutex_lock(&pool->lock);
     pool->stats.free_count++;
     tn_mutex_unlock(&pool->lock);
-}
-
-/* --- trim -------------------------------------------------------------------------------------- */
-
-tarn_status tn_pool_trim(struct tarn_pool *pool, size_t keep_bytes, size_t *released_bytes_out)
-{
-    tn_mutex_lock(&pool->growth_lock);
-    struct tn_giving_back given = tn_pool_release_free(pool, keep_bytes);
-    tn_mutex_unlock(&pool->growth_lock);
-    if (given.refusal.status != TARN_STATUS_OK) {
-        return tn_fail_vendor(TARN_STATUS_VENDOR_ERROR, given.refusal.vendor_code,
-                              given.refusal.vendor_name,
-                              "the %s backend did not take memory back; %zu bytes were given back",
-                              pool->backend.operations->name, given.released_bytes);
-    }
-    *released_bytes_out = given.released_bytes;
-    return TARN_STATUS_OK;
 }

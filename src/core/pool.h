@@ -15,7 +15,7 @@
 #include "pool_struct.h"
 
 /* Fills in a handle from the registry. On success the pool owns the backend if so told. Errors:
- * INVALID_OPTIONS, OUT_OF_HOST_MEMORY, and what the backend answers. */
+ * INVALID_OPTIONS, NOT_SUPPORTED, OUT_OF_HOST_MEMORY, and what the backend answers. */
 tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *options,
                          const tarn_backend *backend, bool owns_backend);
 
@@ -42,14 +42,15 @@ void tn_pool_count_failure(struct tarn_pool *pool);
 void tn_pool_count_empty_alloc(struct tarn_pool *pool);
 void tn_pool_count_empty_free(struct tarn_pool *pool);
 
-tarn_status tn_pool_trim(struct tarn_pool *pool, size_t keep_bytes, size_t *released_bytes_out);
-
 /* What is live at this moment. */
 tarn_leaks tn_pool_leaks(struct tarn_pool *pool);
 
 void tn_pool_stats(struct tarn_pool *pool, tarn_stats *stats_out);
 
-/* The same for a caller that holds `lock`. */
+/* NOT_SUPPORTED, or what else the backend answers, in words. */
+tarn_status tn_pool_available(struct tarn_pool *pool, size_t *available_bytes_out);
+
+/* The statistics for a caller that holds `lock`. */
 void tn_pool_stats_locked(const struct tarn_pool *pool, tarn_stats *stats_out);
 
 enum tn_find_result {

@@ -6,6 +6,7 @@
 #include "../base/error.h"
 
 #include "stream_reuse.h"
+#include "pool_options.h"
 
 /* --- how much -------------------------------------------------------------------------------------- */
 
@@ -86,8 +87,21 @@ tarn_backend_result tn_pool_release_backing(struct tarn_pool *pool,
     tn_mutex_lock(&pool->lock);
     pool->stats.vendor_free_count++;
     tn_mutex_unlock(&pool->lock);
-    return pool->backend.operations->release(pool->backend.state, backing->address,
-                                             backing->size_bytes);
+    tarn_backend_result result = pool->backend.operations->release(
+        pool->backend.state, backing->address, backing->size_bytes);
+    tn_mutex_lock(&pool->lock);
+    tn_stats_count_shrinkage(&pool->stats, backing->size_bytes);
+    pool->transit_bytes -= backing->size_bytes;
+    tn_mutex_unlock(&pool->lock);
+    return result;
+}
+
+void tn_pool_count_arrival(struct tarn_pool *pool, const struct tn_backing *backing)
+{
+    tn_mutex_lock(&pool->lock);
+    tn_stats_count_growth(&pool->stats, backing->size_bytes);
+    pool->transit_bytes += backing->size_bytes;
+    tn_mutex_unlock(&pool->lock);
 }
 
 /* NULL, or why a piece that a backend gave cannot be used. Such a piece is not given back: what
@@ -125,6 +139,23 @@ static void note_refusal(struct tarn_pool *pool, size_t size_bytes)
     pool->growths_since_refusal = 0;
 }
 
+static tarn_backend_result ask_for_free_bytes(struct tarn_pool *pool, struct tn_growth_state *state)
+{
+    tarn_memory_info info;
+    tarn_backend_result result = tn_query_memory(&pool->backend, &info);
+    result.status = meaning_of(result.status);
+    if (result.status == TARN_STATUS_OK) state->device_free_bytes = info.free_bytes;
+    return result;
+}
+
+/* What the vendor takes for so many bytes, as far as a size_t can say. */
+static size_t whole_pages(const struct tarn_pool *pool, size_t size_bytes)
+{
+    size_t rounded;
+    bool fits = tn_round_up_fits(size_bytes, pool->growth.granularity_bytes, &rounded);
+    return fits ? rounded : size_bytes;
+}
+
 /*
  * Asks the backend for backing, for less and less down to the need. OVER_LIMIT: not even the need
  * is allowed, and nobody was asked. Under growth_lock.
@@ -133,17 +164,23 @@ static tarn_backend_result acquire_backing(struct tarn_pool *pool, size_t needed
                                            struct tn_backing *backing_out)
 {
     struct tn_growth_state state = growth_state(pool);
-    struct tn_backing backing = { NULL, tn_growth_first_bytes(&pool->growth, &state, needed) };
-    tarn_backend_result result = { TARN_STATUS_OVER_LIMIT, 0, NULL };
+    struct tn_growth_policy policy = pool->growth;
+    if (pool->arriving_count > 0) policy.growth_bytes_max = whole_pages(pool, needed);
+    tarn_backend_result result = TARN_BACKEND_RESULT_OK;
+    if (tn_growth_wishes_all(&policy, &state)) result = ask_for_free_bytes(pool, &state);
+    if (result.status != TARN_STATUS_OK) return result;
+    struct tn_backing backing = { NULL, tn_growth_first_bytes(&policy, &state, needed) };
+    result.status = TARN_STATUS_OVER_LIMIT;
     while (backing.size_bytes != 0) {
         result = acquire(pool, &backing);
         if (result.status != TARN_STATUS_OUT_OF_MEMORY) break;
         if (backing.size_bytes > needed) note_refusal(pool, backing.size_bytes);
-        backing.size_bytes = tn_growth_next_bytes(&pool->growth, backing.size_bytes, needed);
+        backing.size_bytes = tn_growth_next_bytes(&policy, &state, backing.size_bytes, needed);
     }
     if (result.status != TARN_STATUS_OK) return result;
     const char *fault = fault_of(pool, &backing);
     if (fault) return (tarn_backend_result){ TARN_STATUS_VENDOR_ERROR, 0, fault };
+    tn_pool_count_arrival(pool, &backing);
     note_success(pool);
     *backing_out = backing;
     return result;
@@ -174,67 +211,14 @@ tarn_backend_result tn_pool_acquire_backing(struct tarn_pool *pool,
     return acquire_backing(pool, ample, backing_out);
 }
 
-/* --- giving back -------------------------------------------------------------------------------- */
-
-/* What waits for these cannot be given back: a graph uses it. Under `lock`. */
-static uint32_t held_streams(const struct tarn_pool *pool)
-{
-    return pool->streams ? tn_stream_table_private(pool->streams) : 0;
-}
-
-/* Takes out a static pool that is wholly free. Under both locks. */
-static void remove_static_pool(struct tarn_pool *pool, const struct tn_static_pool *removed)
-{
-    tn_region_index_remove_span(&pool->index, removed->head);
-    tn_static_pool_list_remove(&pool->list, removed);
-    tn_stats_count_shrinkage(&pool->stats, removed->backing_bytes);
-}
-
-/* Takes the newest wholly free static pool out of the list, if at least keep_bytes remain without it;
- * else the next newest, and so on. NULL: there is none. Under growth_lock. */
-static struct tn_static_pool *detach_free_static_pool(struct tarn_pool *pool, size_t keep_bytes)
-{
-    struct tn_static_pool *newest = NULL;
-    tn_mutex_lock(&pool->lock);
-    for (uint32_t i = 0; i < pool->list.count; i++) {
-        struct tn_static_pool *candidate = pool->list.by_chunk[i].static_pool;
-        if (pool->stats.footprint_bytes - candidate->backing_bytes < keep_bytes) continue;
-        if (newest && candidate->id < newest->id) continue;
-        if (tn_region_index_span_is_free(&pool->index, candidate->head, held_streams(pool)))
-            newest = candidate;
-    }
-    if (newest) remove_static_pool(pool, newest);
-    tn_mutex_unlock(&pool->lock);
-    return newest;
-}
-
-/* Gives wholly free static pools back as long as keep_bytes remain. Under growth_lock. */
-struct tn_giving_back tn_pool_release_free(struct tarn_pool *pool, size_t keep_bytes)
-{
-    struct tn_giving_back given = { 0, 0, TARN_BACKEND_RESULT_OK };
-    /* Giving back waits for the device, which would spoil the capture. */
-    if (tn_pool_is_capturing(pool)) return given;
-    struct tn_static_pool *detached;
-    while ((detached = detach_free_static_pool(pool, keep_bytes)) != NULL) {
-        struct tn_backing backing = { detached->backing, detached->backing_bytes };
-        tn_static_pool_destroy(detached);
-        tarn_backend_result result = tn_pool_release_backing(pool, &backing);
-        given.detached_bytes += backing.size_bytes;
-        if (result.status == TARN_STATUS_OK) {
-            given.released_bytes += backing.size_bytes;
-        } else {
-            given.refusal = result;
-        }
-    }
-    return given;
-}
+/* --- would it help --------------------------------------------------------------------------------- */
 
 size_t tn_pool_wholly_free_bytes_locked(const struct tarn_pool *pool)
 {
     size_t bytes = 0;
     for (uint32_t i = 0; i < pool->list.count; i++) {
         const struct tn_static_pool *held = pool->list.by_chunk[i].static_pool;
-        if (tn_region_index_span_is_free(&pool->index, held->head, held_streams(pool)))
+        if (tn_region_index_span_is_free(&pool->index, held->head, tn_pool_held_streams(pool)))
             bytes += held->backing_bytes;
     }
     return bytes;

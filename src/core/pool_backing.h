@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * pool_backing: a pool's dealings with its backend: how much to ask for, what to make of the answer, what
- * to give back, and what to tell the user when it came to nothing.
+ * pool_backing: a pool's dealings with its backend: how much to ask for, what to make of the answer, and
+ * what to tell the user when it came to nothing.
+ *
+ * What is acquired counts as footprint before growth_lock is let go, and until the vendor has it back: so
+ * the limit holds at every moment.
  *
  * Threads: all of it under growth_lock, and `lock` only for a look at what is held; the vendor's
  * calls are made without it.
@@ -27,26 +30,20 @@ struct tn_backing {
     size_t size_bytes;
 };
 
-/* Acquires backing in which the request finds a place, as much as the growth policy wishes for. Its
- * status is OK, OUT_OF_MEMORY, OUT_OF_HOST_MEMORY, FORKED or VENDOR_ERROR; or OVER_LIMIT: a cap forbids even
+/* Acquires backing in which the request finds a place, as much as the growth policy wishes for; what
+ * it acquires is in transit from then on. While a static pool arrives it is only as much as the request
+ * needs: there will be more. Its status is OK, OUT_OF_MEMORY, OUT_OF_HOST_MEMORY, FORKED or VENDOR_ERROR; or OVER_LIMIT: a cap forbids even
  * the least size, and the backend was not asked. */
 tarn_backend_result tn_pool_acquire_backing(struct tarn_pool *pool,
                                             const struct tn_request *request,
                                             struct tn_backing *backing_out);
 
-/* Gives back what was acquired and is in no static pool. */
+/* From now on the backing is in transit. */
+void tn_pool_count_arrival(struct tarn_pool *pool, const struct tn_backing *backing);
+
+/* Gives back what is in transit. */
 tarn_backend_result tn_pool_release_backing(struct tarn_pool *pool,
                                             const struct tn_backing *backing);
-
-/* What came of giving static pools back. */
-struct tn_giving_back {
-    size_t detached_bytes;       /* left the pool */
-    size_t released_bytes;       /* of these, what the vendor took */
-    tarn_backend_result refusal; /* what the vendor last answered to a piece it did not take */
-};
-
-/* Gives wholly free static pools back, the newest first, as long as keep_bytes remain. */
-struct tn_giving_back tn_pool_release_free(struct tarn_pool *pool, size_t keep_bytes);
 
 /* Bytes of wholly free static pools. Under `lock`. */
 size_t tn_pool_wholly_free_bytes_locked(const struct tarn_pool *pool);

@@ -2,7 +2,10 @@
 /* pool_query: what a pool has done and holds, what lies at an address, and whether all of it agrees. */
 #include "pool.h"
 
+#include "../base/arith.h"
 #include "../base/error.h"
+
+#include "pool_options.h"
 
 /* --- queries ----------------------------------------------------------------------------------- */
 
@@ -118,6 +121,33 @@ void tn_pool_stats(struct tarn_pool *pool, tarn_stats *stats_out)
     tn_mutex_unlock(&pool->lock);
 }
 
+/* Bytes of the chunks that are free, and of what the limit lets the pool grow by. */
+static void sum_up_room(struct tarn_pool *pool, size_t *idle_bytes_out, size_t *growth_bytes_out)
+{
+    tarn_stats stats = { 0 };
+    tn_mutex_lock(&pool->lock);
+    sum_up_free(pool, &stats);
+    *growth_bytes_out = pool->growth.limit_bytes - pool->stats.footprint_bytes;
+    tn_mutex_unlock(&pool->lock);
+    *idle_bytes_out = stats.free_bytes;
+}
+
+tarn_status tn_pool_available(struct tarn_pool *pool, size_t *available_bytes_out)
+{
+    tarn_memory_info info = { 0 };
+    size_t idle_bytes, growth_bytes;
+    sum_up_room(pool, &idle_bytes, &growth_bytes);
+    tarn_backend_result result = TARN_BACKEND_RESULT_OK;
+    if (growth_bytes > 0) result = tn_query_memory(&pool->backend, &info);
+    if (result.status != TARN_STATUS_OK) {
+        return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
+                              "the %s backend does not tell how much memory is free",
+                              pool->backend.operations->name);
+    }
+    *available_bytes_out = idle_bytes + tn_min(info.free_bytes, growth_bytes);
+    return TARN_STATUS_OK;
+}
+
 /* --- check ------------------------------------------------------------------------------------- */
 
 /* Compares the counters with what the static pools hold. Under `lock`. */
@@ -134,7 +164,8 @@ static const char *check_sums(const struct tarn_pool *pool)
         used += (size_t)r->chunk_count << pool->chunk_log2;
         requested += ((size_t)r->chunk_count << pool->chunk_log2) - tn_region_slack_bytes(r);
     }
-    if (footprint != pool->stats.footprint_bytes) return "the footprint is not what is held";
+    if (footprint + pool->transit_bytes != pool->stats.footprint_bytes)
+        return "the footprint is not what is held";
     if (index->live.live_count != pool->stats.live_count) return "the live count is wrong";
     if (used != pool->stats.used_bytes) return "the used bytes are not those of the live regions";
     if (requested != pool->stats.requested_bytes) return "the requested bytes do not add up";

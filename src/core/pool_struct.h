@@ -5,7 +5,8 @@
  * Two locks. `lock` guards the regions and counters. It is held for tens of nanoseconds, and longer
  * where the arrays of the metadata grow or the free regions divide; no vendor call and no user code runs under it.
  * `growth_lock` lets one thread at a time change the list of static pools; vendor calls run under it
- * alone, so that others allocate and free meanwhile. Order: registry lock, growth_lock, lock.
+ * alone, so that others allocate and free meanwhile. The user's functions run under neither.
+ * Order: registry lock, growth_lock, lock.
  */
 #ifndef TN_POOL_STRUCT_H
 #define TN_POOL_STRUCT_H
@@ -42,6 +43,9 @@ struct tarn_pool {
 
     /* The same from init to fini, and read without a lock. */
     unsigned chunk_log2;
+    bool releases_after_free; /* a free may give static pools back */
+    bool returns_when_empty;
+    size_t release_threshold_bytes;
     struct tn_growth_policy growth;
     size_t backend_alignment_bytes;
     uint64_t memory_id; /* see tarn_device_properties */
@@ -50,8 +54,11 @@ struct tarn_pool {
     void *user;
     tarn_backend backend;
     bool owns_backend;
-    bool is_process_wide; /* tarn_malloc's, which has a destroy of its own */
+    bool is_over_callers_memory; /* which is one static pool, to the end */
+    bool is_process_wide;        /* tarn_malloc's, which has a destroy of its own */
     bool succeeds_parent; /* it is also asked to free what the parent's process-wide pool gave */
+    tarn_static_pool_callback on_static_pool_created; /* or NULL, as the next */
+    tarn_static_pool_callback on_static_pool_destroyed;
 
     tarn_stream default_stream; /* of what is allocated and freed without one */
 
@@ -59,7 +66,9 @@ struct tarn_pool {
     struct tn_static_pool_list list; /* changed under both locks, read under either */
     struct tn_region_index index;
     struct tn_stats stats;
-    tarn_stream only_stream;         /* as long as there is no table */
+    bool is_release_due;     /* a free has left something to give back */
+    size_t transit_bytes;    /* counted in the footprint, but in no static pool of the list */
+    tarn_stream only_stream; /* as long as there is no table */
     struct tn_stream_table *streams; /* set under both locks; its records are under growth_lock */
 
     struct tn_mutex growth_lock;
@@ -67,6 +76,10 @@ struct tarn_pool {
     unsigned spare_event_count;
     size_t refused_bytes; /* see tn_growth_state */
     unsigned growths_since_refusal;
+    unsigned callback_count;     /* functions of the user's that run now */
+    unsigned arriving_count;     /* of these, those that are told of a created static pool */
+    uint64_t callback_end_count; /* those that have returned since init */
+    struct tn_condition callback_ended;
 };
 
 static inline bool tn_pool_is_open(const struct tarn_pool *pool)

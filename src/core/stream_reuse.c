@@ -16,7 +16,7 @@ static tarn_backend_result fail(tarn_status status)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-static bool has_events(const struct tarn_pool *pool)
+bool tn_stream_reuse_has_events(const struct tarn_pool *pool)
 {
     const tarn_backend_operations *operations = pool->backend.operations;
     return operations->event_create && operations->event_destroy && operations->event_record &&
@@ -172,7 +172,7 @@ bool tn_stream_reuse_poll(struct tarn_pool *pool)
 
 void tn_stream_reuse_settle(struct tarn_pool *pool)
 {
-    if (!pool->streams || tn_pool_is_capturing(pool) || !has_events(pool)) return;
+    if (!pool->streams || tn_pool_is_capturing(pool) || !tn_stream_reuse_has_events(pool)) return;
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         struct tn_stream_entry *entry = &pool->streams->streams[i];
         if (entry->state != TN_STREAM_STATE_KNOWN) continue;
@@ -231,7 +231,7 @@ bool tn_stream_reuse_synchronize(struct tarn_pool *pool)
 
 uint32_t tn_stream_reuse_reachable(const struct tarn_pool *pool)
 {
-    return has_events(pool) ? tn_stream_table_reachable(pool->streams) : 0;
+    return tn_stream_reuse_has_events(pool) ? tn_stream_table_reachable(pool->streams) : 0;
 }
 
 /* Makes a stream wait for what was freed on `awaited` up to a time. */
@@ -266,6 +266,7 @@ tarn_backend_result tn_stream_reuse_order(struct tarn_pool *pool, tarn_stream ha
     tn_mutex_unlock(&pool->lock);
     TN_ASSERT(is_known && (rest & ~tn_stream_reuse_reachable(pool)) == 0);
     (void)is_known;
+    if (rest != 0 && !tn_stream_reuse_has_events(pool)) return fail(TARN_STATUS_NOT_SUPPORTED);
     for (; rest != 0; rest &= rest - 1) {
         tarn_backend_result result =
             order_after(pool, handle, stream, tn_lowest_bit(rest), dependency.time);
@@ -401,7 +402,8 @@ tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream h
     tn_mutex_unlock(&pool->lock);
     tarn_backend_result result = OK;
     if (has_to_record)
-        result = has_events(pool) ? record(pool, entry) : fail(TARN_STATUS_NOT_SUPPORTED);
+        result = tn_stream_reuse_has_events(pool) ? record(pool, entry)
+                                                  : fail(TARN_STATUS_NOT_SUPPORTED);
     if (has_to_record && result.status == TARN_STATUS_OK) {
         /* Whatever depends on the stream was freed there before, also where uniting made it later. */
         entry->records[entry->record_count - 1].time = TN_STREAM_TIME_MAX;

@@ -44,6 +44,12 @@ static inline bool tn_pool_is_captured(const struct tarn_pool *pool, uint32_t st
            pool->streams->streams[stream].state == TN_STREAM_STATE_CAPTURING;
 }
 
+/* Captures, a bit each: what belongs to them a graph uses, so it cannot be given back. Under `lock`. */
+static inline uint32_t tn_pool_held_streams(const struct tarn_pool *pool)
+{
+    return pool->streams ? tn_stream_table_private(pool->streams) : 0;
+}
+
 /* The free sets, a bit each, from which a stream may have anything without further ado. */
 static inline uint32_t tn_pool_own_sets(uint32_t stream)
 {
@@ -57,6 +63,9 @@ static inline struct tn_dependency tn_pool_depend(const struct tarn_pool *pool, 
     return stream == TN_STREAM_NONE ? TN_DEPENDENCY_NONE
                                     : tn_stream_table_depend(pool->streams, stream);
 }
+
+/* Whether a stream can be made to wait for another. */
+bool tn_stream_reuse_has_events(const struct tarn_pool *pool);
 
 /* Makes a stream known. Its status is OK; INVALID_ARGUMENT: it is of another device; OUT_OF_HOST_MEMORY,
  * also when there are too many streams at once; or the vendor's. */

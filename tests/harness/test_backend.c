@@ -47,6 +47,7 @@ static tarn_status acquire_locked(struct test_backend *state, size_t size_bytes,
     state->next_address += (size_bytes / PLACE_BYTES + 2) * PLACE_BYTES;
     state->pieces[state->piece_count++] = (struct test_piece){ address, size_bytes };
     state->held_bytes += size_bytes;
+    if (state->held_bytes > state->held_bytes_max) state->held_bytes_max = state->held_bytes;
     *address_out = (void *)address;
     return TARN_STATUS_OK;
 }
@@ -95,6 +96,20 @@ static tarn_backend_result get_properties(void *opaque, tarn_device_properties *
         .alignment_bytes = state->alignment_bytes,
         .granularity_bytes = state->granularity_bytes,
         .allocation_bytes_max = state->allocation_bytes_max,
+    };
+    return answer(TARN_STATUS_OK);
+}
+
+static tarn_backend_result query_memory(void *opaque, tarn_memory_info *info_out)
+{
+    struct test_backend *state = opaque;
+    if (state->total_bytes == 0) return answer(TARN_STATUS_NOT_SUPPORTED);
+    pthread_mutex_lock(&state->lock);
+    size_t taken_bytes = state->held_bytes + state->foreign_bytes;
+    pthread_mutex_unlock(&state->lock);
+    *info_out = (tarn_memory_info){
+        .total_bytes = state->total_bytes,
+        .free_bytes = taken_bytes < state->total_bytes ? state->total_bytes - taken_bytes : 0,
     };
     return answer(TARN_STATUS_OK);
 }
@@ -285,6 +300,7 @@ tarn_backend test_backend_open(struct test_backend *state)
         .acquire = acquire,
         .release = release,
         .get_properties = get_properties,
+        .query_memory = query_memory,
     };
     if (state->has_streams) {
         state->operations.stream_check = stream_check;

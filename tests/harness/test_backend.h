@@ -58,6 +58,8 @@ struct test_backend {
     uintptr_t give_address; /* acquire gives this one, whatever lies there; 0: a place of its own */
     bool give_null;         /* acquire gives NULL and says OK */
     bool fail_properties;
+    size_t total_bytes;   /* of the device, as query_memory tells it; 0: it does not tell */
+    size_t foreign_bytes; /* of these, what others hold */
     void (*while_acquiring)(void *context); /* called by acquire, as a slow vendor is waited for */
     void (*while_releasing)(void *context);
     void *context;
@@ -69,6 +71,7 @@ struct test_backend {
 
     /* For the test to read. */
     size_t held_bytes;
+    size_t held_bytes_max;
     size_t piece_count;
     unsigned acquire_count;
     unsigned release_count;

@@ -15,6 +15,9 @@ static int start_without_a_pool(void **state)
     unsetenv("TARN_GROWTH");
     unsetenv("TARN_CHUNK");
     unsetenv("TARN_DEVICE");
+    unsetenv("TARN_RANKS");
+    unsetenv("TARN_VANISH");
+    unsetenv("TARN_KIND");
     return tarn_default_pool_destroy() == TARN_STATUS_OK ? 0 : -1;
 }
 
@@ -119,6 +122,86 @@ static void a_limit_may_be_per_cent_of_the_device(void **state)
     expect_ok(tarn_free(address));
 }
 
+static void ranks_that_share_the_device_share_the_percentage(void **state)
+{
+    (void)state;
+    if (!has_device()) skip();
+    tarn_backend backend;
+    tarn_memory_info info;
+    expect_ok(tarn_backend_open(0, TARN_MEMORY_KIND_DEVICE, &backend));
+    assert_int_equal(backend.operations->query_memory(backend.state, &info).status, TARN_STATUS_OK);
+    tarn_backend_close(&backend);
+    setenv("TARN_LIMIT", "4%", 1);
+    setenv("TARN_RANKS", "4", 1);
+    void *address;
+    expect_status(TARN_STATUS_OVER_LIMIT, tarn_malloc(info.total_bytes / 50, &address));
+    expect_ok(tarn_malloc(info.total_bytes / 200, &address));
+    expect_ok(tarn_free(address));
+}
+
+/* A thousandth, so that no test machine runs out. */
+static void ranks_share_all_there_is(void **state)
+{
+    (void)state;
+    if (!has_device()) skip();
+    setenv("TARN_INITIAL", "all", 1);
+    setenv("TARN_RANKS", "1000", 1);
+    tarn_backend backend;
+    tarn_memory_info info;
+    expect_ok(tarn_backend_open(0, TARN_MEMORY_KIND_DEVICE, &backend));
+    assert_int_equal(backend.operations->query_memory(backend.state, &info).status, TARN_STATUS_OK);
+    tarn_backend_close(&backend);
+    void *address;
+    expect_ok(tarn_malloc(1, &address));
+    tarn_pool *pool;
+    expect_ok(tarn_default_pool(&pool));
+    assert_in_range(stats_of(pool).footprint_bytes, 1, info.total_bytes / 1000);
+    setenv("TARN_LIMIT", "1M", 1);
+    expect_ok(tarn_free(address));
+    expect_ok(tarn_default_pool_destroy());
+    expect_ok(tarn_malloc(1, &address));
+    expect_ok(tarn_default_pool(&pool));
+    assert_in_range(stats_of(pool).footprint_bytes, 1, (size_t)1 << 20);
+    expect_ok(tarn_free(address));
+}
+
+static void may_vanish_with_the_last_free(void **state)
+{
+    (void)state;
+    if (!has_device()) skip();
+    setenv("TARN_VANISH", "1", 1);
+    void *address;
+    tarn_pool *pool;
+    expect_ok(tarn_malloc(1, &address));
+    expect_ok(tarn_default_pool(&pool));
+    assert_int_equal(stats_of(pool).footprint_bytes, TARN_INITIAL_BYTES_DEFAULT);
+    expect_ok(tarn_free(address));
+    assert_int_equal(stats_of(pool).footprint_bytes, 0);
+    expect_ok(tarn_malloc(1, &address));
+    expect_ok(tarn_free(address));
+}
+
+/* The one kind that there is with every vendor, and without a device; and writable here. */
+static void may_be_of_host_memory(void **state)
+{
+    (void)state;
+    setenv("TARN_KIND", "host", 1);
+    setenv("TARN_DEVICE", "9999", 1);
+    void *address;
+    expect_ok(tarn_malloc(1000, &address));
+    memset(address, 1, 1000);
+    expect_ok(tarn_free(address));
+}
+
+static void a_kind_that_the_vendor_lacks_is_an_error(void **state)
+{
+    (void)state;
+    if (strcmp(tarn_backend_name(), "host") != 0) skip();
+    setenv("TARN_KIND", "pinned", 1);
+    void *address;
+    expect_status(TARN_STATUS_NOT_SUPPORTED, tarn_malloc(1000, &address));
+}
+
 static void a_value_that_does_not_parse_is_named_by_every_call(void **state)
 {
     (void)state;
@@ -197,6 +280,11 @@ int main(void)
         CASE(freeing_before_there_is_a_pool_creates_none),
         CASE(takes_its_options_from_the_environment),
         CASE(a_limit_may_be_per_cent_of_the_device),
+        CASE(ranks_that_share_the_device_share_the_percentage),
+        CASE(ranks_share_all_there_is),
+        CASE(may_vanish_with_the_last_free),
+        CASE(may_be_of_host_memory),
+        CASE(a_kind_that_the_vendor_lacks_is_an_error),
         CASE(a_value_that_does_not_parse_is_named_by_every_call),
         CASE(a_device_that_is_not_there_is_an_error),
         CASE(a_failed_creation_leaves_nothing_behind),

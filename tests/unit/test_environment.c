@@ -13,8 +13,9 @@
 #define GB ((size_t)1 << 30)
 #define TB ((size_t)1 << 40)
 
-static const char *const names[] = { "TARN_INITIAL", "TARN_LIMIT", "TARN_GROWTH", "TARN_CHUNK",
-                                     "TARN_DEVICE" };
+static const char *const names[] = { "TARN_INITIAL", "TARN_LIMIT",  "TARN_GROWTH",
+                                     "TARN_CHUNK",   "TARN_DEVICE", "TARN_RANKS",
+                                     "TARN_RELEASE", "TARN_VANISH", "TARN_KIND" };
 
 static int unset_all(void **state)
 {
@@ -63,7 +64,11 @@ static void expect_defaults(const struct tn_environment *environment)
     assert_int_equal(environment->options.growth_bytes_max, defaults.growth_bytes_max);
     assert_int_equal(environment->options.limit_bytes, defaults.limit_bytes);
     assert_int_equal(environment->device, 0);
-    assert_int_equal(environment->limit_percent, 0);
+    assert_int_equal(environment->rank_count, 1);
+    assert_int_equal(environment->kind, TARN_MEMORY_KIND_DEVICE);
+    assert_int_equal(environment->options.release_threshold_bytes, 0);
+    assert_false(environment->options.returns_when_empty);
+    assert_int_equal(environment->options.limit_percent, 0);
 }
 
 static void variables_that_are_unset_or_empty_change_nothing(void **state)
@@ -81,7 +86,9 @@ static void variables_that_are_unset_or_empty_change_nothing(void **state)
 static void all_variables_are_read_together(void **state)
 {
     (void)state;
-    static const char *const values[] = { "700M", "8G", "1.5", "4K", "3" };
+    static const char *const values[] = {
+        "700M", "8G", "1.5", "4K", "3", "6", "1G", "1", "pinned"
+    };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         setenv(names[i], values[i], 1);
     }
@@ -89,10 +96,14 @@ static void all_variables_are_read_together(void **state)
     expect_ok(tn_environment_read(&environment));
     assert_int_equal(environment.options.initial_bytes, 700 * MB);
     assert_int_equal(environment.options.limit_bytes, 8 * GB);
-    assert_int_equal(environment.limit_percent, 0);
+    assert_int_equal(environment.options.limit_percent, 0);
     assert_true(environment.options.growth_factor == 1.5);
     assert_int_equal(environment.options.chunk_bytes, 4 * KB);
     assert_int_equal(environment.device, 3);
+    assert_int_equal(environment.rank_count, 6);
+    assert_int_equal(environment.options.release_threshold_bytes, GB);
+    assert_true(environment.options.returns_when_empty);
+    assert_int_equal(environment.kind, TARN_MEMORY_KIND_PINNED);
 }
 
 /* --- bytes -------------------------------------------------------------------------------------- */
@@ -178,10 +189,10 @@ static void a_limit_is_bytes_or_a_percentage(void **state)
     (void)state;
     struct tn_environment environment = read_with("TARN_LIMIT", "8G");
     assert_int_equal(environment.options.limit_bytes, 8 * GB);
-    assert_int_equal(environment.limit_percent, 0);
+    assert_int_equal(environment.options.limit_percent, 0);
     environment = read_with("TARN_LIMIT", "50%");
     assert_int_equal(environment.options.limit_bytes, 0);
-    assert_int_equal(environment.limit_percent, 50);
+    assert_int_equal(environment.options.limit_percent, 50);
 }
 
 static void a_limit_is_a_chunk_or_more(void **state)
@@ -200,10 +211,10 @@ static void percentages_are_from_1_to_100(void **state)
 {
     (void)state;
     expect_refused("TARN_LIMIT", "0%");
-    assert_int_equal(read_with("TARN_LIMIT", "1%").limit_percent, 1);
-    assert_int_equal(read_with("TARN_LIMIT", "2%").limit_percent, 2);
-    assert_int_equal(read_with("TARN_LIMIT", "99%").limit_percent, 99);
-    assert_int_equal(read_with("TARN_LIMIT", "100%").limit_percent, 100);
+    assert_int_equal(read_with("TARN_LIMIT", "1%").options.limit_percent, 1);
+    assert_int_equal(read_with("TARN_LIMIT", "2%").options.limit_percent, 2);
+    assert_int_equal(read_with("TARN_LIMIT", "99%").options.limit_percent, 99);
+    assert_int_equal(read_with("TARN_LIMIT", "100%").options.limit_percent, 100);
     expect_refused("TARN_LIMIT", "101%");
     expect_refused("TARN_LIMIT", "4294967297%"); /* 1 in 32 bits */
     expect_refused("TARN_LIMIT", "18446744073709551617%");
@@ -301,6 +312,74 @@ static void a_device_is_a_number(void **state)
     expect_refused("TARN_DEVICE", "gpu0");
 }
 
+/* --- what goes back ----------------------------------------------------------------------------- */
+
+static void all_is_an_initial_size(void **state)
+{
+    (void)state;
+    expect_initial("all", TARN_INITIAL_ALL);
+    expect_refused("TARN_INITIAL", "All");
+    expect_refused("TARN_INITIAL", "all ");
+    expect_refused("TARN_LIMIT", "all");
+    expect_refused("TARN_RELEASE", "all");
+}
+
+static void a_threshold_is_a_size(void **state)
+{
+    (void)state;
+    assert_int_equal(read_with("TARN_RELEASE", "0").options.release_threshold_bytes, 0);
+    assert_int_equal(read_with("TARN_RELEASE", "1").options.release_threshold_bytes, 1);
+    assert_int_equal(read_with("TARN_RELEASE", "64M").options.release_threshold_bytes, 64 * MB);
+    expect_bad_sizes_refused("TARN_RELEASE");
+}
+
+static void a_switch_is_0_or_1(void **state)
+{
+    (void)state;
+    assert_false(read_with("TARN_VANISH", "0").options.returns_when_empty);
+    assert_true(read_with("TARN_VANISH", "1").options.returns_when_empty);
+    expect_refused("TARN_VANISH", "2");
+    expect_refused("TARN_VANISH", "yes");
+    expect_refused("TARN_VANISH", "01");
+}
+
+/* --- the kind ----------------------------------------------------------------------------------- */
+
+static void a_kind_has_a_name(void **state)
+{
+    (void)state;
+    assert_int_equal(read_with("TARN_KIND", "device").kind, TARN_MEMORY_KIND_DEVICE);
+    assert_int_equal(read_with("TARN_KIND", "pinned").kind, TARN_MEMORY_KIND_PINNED);
+    assert_int_equal(read_with("TARN_KIND", "shared").kind, TARN_MEMORY_KIND_SHARED);
+    assert_int_equal(read_with("TARN_KIND", "managed").kind, TARN_MEMORY_KIND_SHARED);
+    assert_int_equal(read_with("TARN_KIND", "host").kind, TARN_MEMORY_KIND_HOST);
+    expect_refused("TARN_KIND", "Device");
+    expect_refused("TARN_KIND", "host ");
+    expect_refused("TARN_KIND", "dev");
+    expect_refused("TARN_KIND", "0");
+}
+
+/* --- ranks -------------------------------------------------------------------------------------- */
+
+static void ranks_are_a_number_or_what_the_launcher_says(void **state)
+{
+    (void)state;
+    assert_int_equal(read_with("TARN_RANKS", "1").rank_count, 1);
+    assert_int_equal(read_with("TARN_RANKS", "2").rank_count, 2);
+    assert_int_equal(read_with("TARN_RANKS", "2147483647").rank_count, INT_MAX);
+    expect_refused("TARN_RANKS", "0");
+    expect_refused("TARN_RANKS", "-1");
+    expect_refused("TARN_RANKS", "4x");
+    expect_refused("TARN_RANKS", "2147483648");
+    setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "8", 1);
+    struct tn_environment environment;
+    expect_ok(tn_environment_read(&environment));
+    assert_int_equal(environment.rank_count, 8);
+    assert_int_equal(read_with("TARN_RANKS", "3").rank_count, 3);
+    assert_int_equal(read_with("TARN_DEVICE", "2").rank_count, 1);
+    unsetenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+}
+
 /* --- messages ----------------------------------------------------------------------------------- */
 
 static void the_first_variable_that_does_not_parse_is_named(void **state)
@@ -343,6 +422,11 @@ int main(void)
         TEST(a_factor_is_one_or_more),
         TEST(a_chunk_is_a_power_of_two_within_bounds),
         TEST(a_device_is_a_number),
+        TEST(all_is_an_initial_size),
+        TEST(a_threshold_is_a_size),
+        TEST(a_switch_is_0_or_1),
+        TEST(a_kind_has_a_name),
+        TEST(ranks_are_a_number_or_what_the_launcher_says),
         TEST(the_first_variable_that_does_not_parse_is_named),
         TEST(a_long_value_leaves_room_for_what_was_expected),
     };

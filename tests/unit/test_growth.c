@@ -22,12 +22,12 @@ static const struct tn_growth_policy plain = {
     .granularity_bytes = 4 * KB,
 };
 
-static const struct tn_growth_state nothing_held = { 0, 0, SIZE_MAX, SIZE_MAX };
+static const struct tn_growth_state nothing_held = { 0, 0, SIZE_MAX, SIZE_MAX, 0 };
 
 /* One static pool of so many bytes. */
 static struct tn_growth_state holding(size_t bytes)
 {
-    return (struct tn_growth_state){ bytes, bytes, SIZE_MAX, SIZE_MAX };
+    return (struct tn_growth_state){ bytes, bytes, SIZE_MAX, SIZE_MAX, 0 };
 }
 
 static void expect_first(const struct tn_growth_policy *policy, const struct tn_growth_state *state,
@@ -48,7 +48,7 @@ static void expect_first_holding(const struct tn_growth_policy *policy, size_t h
 static void expect_next(const struct tn_growth_policy *policy, size_t asked, size_t needed,
                         size_t expected)
 {
-    size_t next = tn_growth_next_bytes(policy, asked, needed);
+    size_t next = tn_growth_next_bytes(policy, &nothing_held, asked, needed);
     if (next != expected) fail_msg("after %zu: %zu, not %zu", asked, next, expected);
 }
 
@@ -86,7 +86,7 @@ static void a_further_static_pool_is_the_factor_times_the_largest(void **state)
     expect_first_holding(&plain, 64 * MB, 1, 128 * MB);
     expect_first_holding(&plain, 4 * KB, 1, 8 * KB);
     expect_first_holding(&plain, 64 * MB, 129 * MB, 129 * MB);
-    struct tn_growth_state state_of_three = { 400 * MB, 200 * MB, SIZE_MAX, SIZE_MAX };
+    struct tn_growth_state state_of_three = { 400 * MB, 200 * MB, SIZE_MAX, SIZE_MAX, 0 };
     expect_first(&plain, &state_of_three, 1, 400 * MB);
 }
 
@@ -424,12 +424,12 @@ static void expect_falls_to_need(const struct tn_growth_policy *policy, size_t f
 {
     size_t asked = first;
     for (int tries = 0; asked != needed; tries++) {
-        size_t next = tn_growth_next_bytes(policy, asked, needed);
+        size_t next = tn_growth_next_bytes(policy, &nothing_held, asked, needed);
         assert_in_range(next, needed, asked - 1);
         assert_in_range(tries, 0, 100);
         asked = next;
     }
-    assert_int_equal(tn_growth_next_bytes(policy, needed, needed), 0);
+    assert_int_equal(tn_growth_next_bytes(policy, &nothing_held, needed, needed), 0);
 }
 
 static void whatever_the_numbers_the_rules_hold(void **state)
@@ -448,6 +448,62 @@ static void whatever_the_numbers_the_rules_hold(void **state)
         expect_within_bounds(&policy, &held, needed, first);
         expect_falls_to_need(&policy, first, needed);
     }
+}
+
+/* --- all there is ------------------------------------------------------------------------------- */
+
+static void all_is_what_the_device_has_free_in_whole_pages(void **state)
+{
+    (void)state;
+    struct tn_growth_policy policy = plain;
+    struct tn_growth_state held = nothing_held;
+    policy.takes_all = true;
+    held.device_free_bytes = 100 * MB + 4 * KB - 1;
+    assert_true(tn_growth_wishes_all(&policy, &held));
+    expect_first(&policy, &held, 1, 100 * MB);
+    held.device_free_bytes++;
+    expect_first(&policy, &held, 1, 100 * MB + 4 * KB);
+    policy.growth_bytes_max = 30 * MB;
+    expect_first(&policy, &held, 1, 30 * MB);
+    policy.limit_bytes = 20 * MB;
+    expect_first(&policy, &held, 1, 20 * MB);
+    held.refused_bytes = 10 * MB;
+    expect_first(&policy, &held, 1, 10 * MB - 4 * KB);
+    /* The need is tried, whatever the vendor says. */
+    held.device_free_bytes = 0;
+    expect_first(&policy, &held, 5 * KB, 8 * KB);
+}
+
+static void all_shrinks_by_64ths_down_to_the_need(void **state)
+{
+    (void)state;
+    struct tn_growth_policy policy = plain;
+    struct tn_growth_state held = nothing_held;
+    policy.takes_all = true;
+    held.device_free_bytes = 64 * MB;
+    size_t asked = tn_growth_first_bytes(&policy, &held, 3 * KB);
+    for (size_t left = 63; left > 0; left--) {
+        asked = tn_growth_next_bytes(&policy, &held, asked, 3 * KB);
+        assert_int_equal(asked, left * MB);
+    }
+    asked = tn_growth_next_bytes(&policy, &held, asked, 3 * KB);
+    assert_int_equal(asked, 3 * KB);
+    assert_int_equal(tn_growth_next_bytes(&policy, &held, asked, 3 * KB), 0);
+    /* Less than a page is no step. */
+    held.device_free_bytes = 64 * KB;
+    assert_int_equal(tn_growth_next_bytes(&policy, &held, 64 * KB, KB), 60 * KB);
+}
+
+static void only_the_first_is_all(void **state)
+{
+    (void)state;
+    struct tn_growth_policy policy = plain;
+    policy.takes_all = true;
+    struct tn_growth_state held = holding(10 * MB);
+    held.device_free_bytes = 500 * MB;
+    assert_false(tn_growth_wishes_all(&policy, &held));
+    expect_first(&policy, &held, 1, 20 * MB);
+    assert_int_equal(tn_growth_next_bytes(&policy, &held, 20 * MB, 1), 10 * MB);
 }
 
 int main(void)
@@ -480,6 +536,9 @@ int main(void)
         cmocka_unit_test(nothing_is_left_when_the_need_was_refused),
         cmocka_unit_test(halving_stays_on_the_granularity),
         cmocka_unit_test(whatever_the_numbers_the_rules_hold),
+        cmocka_unit_test(all_is_what_the_device_has_free_in_whole_pages),
+        cmocka_unit_test(all_shrinks_by_64ths_down_to_the_need),
+        cmocka_unit_test(only_the_first_is_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

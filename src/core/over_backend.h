@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* over_backend: the backend of a pool over memory that the caller has: nothing comes, and nothing goes. */
+#ifndef TN_OVER_BACKEND_H
+#define TN_OVER_BACKEND_H
+
+#include "tarn/backend.h"
+
+tarn_backend tn_over_backend(void);
+
+#endif

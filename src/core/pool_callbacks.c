@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* pool_callbacks: calling without locks, waiting for those who call. */
+#include "pool_callbacks.h"
+
+/* How many functions of users the thread is in, of any pool. */
+static _Thread_local unsigned callback_depth;
+
+static void call(struct tarn_pool *pool, tarn_static_pool_callback function,
+                 const struct tn_static_pool *subject)
+{
+    pool->callback_count++;
+    tn_mutex_unlock(&pool->growth_lock);
+    callback_depth++;
+    function(pool->user, subject->backing, subject->backing_bytes, subject->id);
+    callback_depth--;
+    tn_mutex_lock(&pool->growth_lock);
+    pool->callback_count--;
+    pool->callback_end_count++;
+    tn_condition_signal_all(&pool->callback_ended);
+}
+
+void tn_pool_tell_created(struct tarn_pool *pool, const struct tn_static_pool *created)
+{
+    if (!pool->on_static_pool_created) return;
+    pool->arriving_count++;
+    call(pool, pool->on_static_pool_created, created);
+    pool->arriving_count--;
+}
+
+void tn_pool_tell_destroyed(struct tarn_pool *pool, const struct tn_static_pool *destroyed)
+{
+    if (pool->on_static_pool_destroyed) call(pool, pool->on_static_pool_destroyed, destroyed);
+}
+
+bool tn_pool_await_callback(struct tarn_pool *pool)
+{
+    if (pool->callback_count == 0 || callback_depth > 0) return false;
+    uint64_t before = pool->callback_end_count;
+    while (pool->callback_end_count == before)
+        tn_condition_wait(&pool->callback_ended, &pool->growth_lock);
+    return true;
+}
