@@ -22,8 +22,9 @@ extern "C" {
 #endif
 
 struct tn_allocator_settings {
-    int device;           /* as the vendor counts */
-    size_t initial_bytes; /* the first piece that a pool takes, for pools that can be told */
+    int device;              /* as the vendor counts */
+    size_t growth_bytes_max; /* the largest further piece of tarn's; 0: no cap */
+    size_t initial_bytes;    /* the first piece that a pool takes, for pools that can be told */
 };
 
 /* What an allocator has taken since it was opened. */

@@ -22,6 +22,7 @@ static tarn_status create_pool(struct tarn_state *self,
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = &self->backing.backend;
     options.initial_bytes = settings->initial_bytes;
+    options.growth_bytes_max = settings->growth_bytes_max;
     status = tarn_pool_create(&options, &self->pool);
     if (status != TARN_STATUS_OK) {
         tn_reason_set(reason_out, "%s", tarn_last_error().message);

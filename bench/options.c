@@ -28,6 +28,7 @@ enum option_key {
     KEY_TIME,
     KEY_DEVICE,
     KEY_INITIAL,
+    KEY_GROWTH_MAX,
     KEY_SIZES,
     KEY_COUNTS,
     KEY_LIVE,
@@ -75,6 +76,8 @@ static const struct argp_option option_table[] = {
     { "device", KEY_DEVICE, "N", 0, "Number of the device (default 0)", 1 },
     { "initial", KEY_INITIAL, "SIZE", 0,
       "First piece that tarn and ordered-sets take (default 64M)", 1 },
+    { "growth-max", KEY_GROWTH_MAX, "SIZE", 0,
+      "The largest piece that tarn grows by (default 1G; 0: no cap)", 1 },
     { "json", KEY_JSON, "FILE", 0, "Write the results to FILE as well", 1 },
     { "sizes", KEY_SIZES, "LIST", 0,
       "sweep: sizes (default: powers of 16, and the largest power of 2 that fits)", 2 },
@@ -262,6 +265,10 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         options->settings.initial_bytes =
             (size_t)parse_one(state, "initial", text, tn_size_parse, 0, SIZE_BYTES_MAX);
         return 0;
+    case KEY_GROWTH_MAX:
+        options->settings.growth_bytes_max =
+            (size_t)parse_one(state, "growth-max", text, tn_size_parse, 0, SIZE_BYTES_MAX);
+        return 0;
     case ARGP_KEY_ARG:
         parse_argument(state, parsing, text);
         return 0;
@@ -279,7 +286,9 @@ static void set_defaults(struct tn_options *options)
         .seed = 1,
         .repetitions = 5,
         .time_seconds = 10.0,
-        .settings = { .device = 0, .initial_bytes = (size_t)64 << 20 },
+        .settings = { .device = 0,
+                      .initial_bytes = (size_t)64 << 20,
+                      .growth_bytes_max = (size_t)1 << 30 },
         .counts = { 5, { 10, 100, 1000, 10000, 100000 } },
     };
     for (size_t i = 0; tn_allocator_table[i]; i++)

@@ -205,6 +205,8 @@ tarn_status tn_environment_read(struct tn_environment *environment_out)
     tarn_status status = read_initial(&environment.options.initial_bytes);
     if (status == TARN_STATUS_OK) status = read_chunk(&environment.options.chunk_bytes);
     if (status == TARN_STATUS_OK) status = read_limit(&environment);
+    if (status == TARN_STATUS_OK)
+        status = read_bytes("TARN_GROWTH_MAX", &environment.options.growth_bytes_max);
     if (status == TARN_STATUS_OK) status = read_growth(&environment.options.growth_factor);
     if (status == TARN_STATUS_OK)
         status = read_bytes("TARN_RELEASE", &environment.options.release_threshold_bytes);

@@ -13,9 +13,10 @@
 #define GB ((size_t)1 << 30)
 #define TB ((size_t)1 << 40)
 
-static const char *const names[] = { "TARN_INITIAL", "TARN_LIMIT",  "TARN_GROWTH",
-                                     "TARN_CHUNK",   "TARN_DEVICE", "TARN_RANKS",
-                                     "TARN_RELEASE", "TARN_VANISH", "TARN_KIND" };
+static const char *const names[] = { "TARN_INITIAL",    "TARN_LIMIT",   "TARN_GROWTH",
+                                     "TARN_GROWTH_MAX", "TARN_CHUNK",   "TARN_DEVICE",
+                                     "TARN_RANKS",      "TARN_RELEASE", "TARN_VANISH",
+                                     "TARN_KIND" };
 
 static int unset_all(void **state)
 {
@@ -86,9 +87,8 @@ static void variables_that_are_unset_or_empty_change_nothing(void **state)
 static void all_variables_are_read_together(void **state)
 {
     (void)state;
-    static const char *const values[] = {
-        "700M", "8G", "1.5", "4K", "3", "6", "1G", "1", "pinned"
-    };
+    static const char *const values[] = { "700M", "8G", "1.5", "2G", "4K",
+                                          "3",    "6",  "1G",  "1",  "pinned" };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         setenv(names[i], values[i], 1);
     }
@@ -98,6 +98,7 @@ static void all_variables_are_read_together(void **state)
     assert_int_equal(environment.options.limit_bytes, 8 * GB);
     assert_int_equal(environment.options.limit_percent, 0);
     assert_true(environment.options.growth_factor == 1.5);
+    assert_int_equal(environment.options.growth_bytes_max, 2 * GB);
     assert_int_equal(environment.options.chunk_bytes, 4 * KB);
     assert_int_equal(environment.device, 3);
     assert_int_equal(environment.rank_count, 6);
@@ -246,6 +247,9 @@ static void a_factor_is_one_or_more(void **state)
     expect_factor("01.50", 1.5);
     expect_factor("1.0625", 1.0625);
     expect_factor("18446744073709551615", 18446744073709551615.0);
+    assert_int_equal(read_with("TARN_GROWTH_MAX", "256M").options.growth_bytes_max, 256 * MB);
+    assert_int_equal(read_with("TARN_GROWTH_MAX", "0").options.growth_bytes_max, 0);
+    expect_refused("TARN_GROWTH_MAX", "big");
     expect_refused("TARN_GROWTH", "0.999");
     expect_refused("TARN_GROWTH", "0");
     expect_refused("TARN_GROWTH", "-2");

@@ -439,10 +439,13 @@ static void run_churn(struct fixture *fixture)
         workers[i] = (struct worker){ fixture, i, 0 };
         assert_int_equal(pthread_create(&threads[i], NULL, churn, &workers[i]), 0);
     }
+    /* One that the system holds back may find the memory taken each time. */
+    unsigned success_count = 0;
     for (unsigned i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);
-        assert_true(workers[i].success_count > 0);
+        success_count += workers[i].success_count;
     }
+    assert_true(success_count > 0);
     assert_true(fixture->backend.held_bytes_max <= 200 * KIB);
     assert_true(stats_of(pool).footprint_bytes_max <= 200 * KIB);
     assert_int_equal(stats_of(pool).live_count, 0);
