@@ -240,7 +240,7 @@ void tn_region_index_remove_span(struct tn_region_index *index, uint32_t head)
 uint32_t tn_region_index_find_next_fit(const struct tn_region_index *index, uint32_t region)
 {
     const struct tn_region *r = &index->regions[region];
-    return tn_size_set_find_after(&index->by_size[set_of(index, r)], r->chunk_count,
+    return tn_size_set_find_after(&index->by_size[set_of(index, r)], index->regions, r->chunk_count,
                                   r->first_chunk);
 }
 
@@ -411,7 +411,8 @@ static void complete_in_set(struct tn_region_index *index, unsigned set, uint32_
             tn_region_index_change_dependency(index, region, dependency);
         }
         /* What the region has joined is larger than it was, if it is in this set at all. */
-        region = tn_size_set_find_after(&index->by_size[set], old.chunk_count, old.first_chunk);
+        region = tn_size_set_find_after(&index->by_size[set], index->regions, old.chunk_count,
+                                        old.first_chunk);
     }
 }
 
@@ -439,7 +440,8 @@ static void replace_in_set(struct tn_region_index *index, unsigned set, uint32_t
             changed = tn_dependency_unite(changed, dependency);
             tn_region_index_change_dependency(index, region, changed);
         }
-        region = tn_size_set_find_after(&index->by_size[set], old.chunk_count, old.first_chunk);
+        region = tn_size_set_find_after(&index->by_size[set], index->regions, old.chunk_count,
+                                        old.first_chunk);
     }
 }
 

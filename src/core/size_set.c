@@ -169,8 +169,8 @@ void tn_size_set_remove_slowly(struct tn_size_set *set, uint32_t chunk_count, ui
 
 /* --- queries -------------------------------------------------------------------------------- */
 
-uint32_t tn_size_set_find_after(const struct tn_size_set *set, uint32_t chunk_count,
-                                uint32_t first_chunk)
+uint32_t tn_size_set_find_after(const struct tn_size_set *set, const struct tn_region *regions,
+                                uint32_t chunk_count, uint32_t first_chunk)
 {
     if (chunk_count >= BIN_COUNT) {
         return tn_size_set_find_giant(set, key_of(chunk_count, first_chunk) + 1);
@@ -180,6 +180,9 @@ uint32_t tn_size_set_find_after(const struct tn_size_set *set, uint32_t chunk_co
     if (content & IS_TREE) {
         found =
             tn_key_tree_find_at_least(set->trees, content - IS_TREE, tree_key_of(first_chunk) + 1);
+    } else if (tn_bit_tree_has(&set->filled, chunk_count) &&
+               regions[content].first_chunk > first_chunk) {
+        found = content;
     }
     return found != TN_REGION_NONE ? found : tn_size_set_find(set, chunk_count + 1);
 }

@@ -85,9 +85,10 @@ static inline void tn_size_set_change(struct tn_size_set *set, const struct tn_r
 /* The first region of chunk_count chunks or more, or TN_REGION_NONE. */
 static inline uint32_t tn_size_set_find(const struct tn_size_set *set, uint32_t chunk_count);
 
-/* The region next in the order after the one of this count and first chunk, or TN_REGION_NONE. */
-uint32_t tn_size_set_find_after(const struct tn_size_set *set, uint32_t chunk_count,
-                                uint32_t first_chunk);
+/* The first region in the order after this count and first chunk, which no region need have; or
+ * TN_REGION_NONE. */
+uint32_t tn_size_set_find_after(const struct tn_size_set *set, const struct tn_region *regions,
+                                uint32_t chunk_count, uint32_t first_chunk);
 
 /* One of the largest, or TN_REGION_NONE. */
 uint32_t tn_size_set_find_largest(const struct tn_size_set *set);

@@ -128,7 +128,8 @@ static void expect_order(const struct fixture *fixture, const uint32_t *expected
     for (uint32_t i = 0; i < count; i++) {
         if (found != expected[i]) fail_msg("place %u: region %u, not %u", i, found, expected[i]);
         const struct tn_region *record = &fixture->regions[found];
-        found = tn_size_set_find_after(&fixture->set, record->chunk_count, record->first_chunk);
+        found = tn_size_set_find_after(&fixture->set, fixture->regions, record->chunk_count,
+                                       record->first_chunk);
     }
     assert_int_equal(found, NONE);
     expect_largest(fixture, count > 0 ? fixture->regions[expected[count - 1]].chunk_count : 0);
@@ -588,9 +589,17 @@ static void expect_same_as_naive(const struct crowd *crowd, uint32_t chunk_count
     if (found != expected) fail_msg("for %u: region %u, not %u", chunk_count, found, expected);
     if (found == NONE) return;
     const struct tn_region *record = &crowd->regions[found];
-    uint32_t after = tn_size_set_find_after(&crowd->set, record->chunk_count, record->first_chunk);
-    expected = naive_find(crowd, record->chunk_count, record->first_chunk + 1);
-    if (after != expected) fail_msg("after %u: region %u, not %u", found, after, expected);
+    /* Also from before it, where no region need be. */
+    for (uint32_t before = 0; before < 2 && before <= record->first_chunk; before++) {
+        uint32_t first_chunk = record->first_chunk - before;
+        uint32_t after =
+            tn_size_set_find_after(&crowd->set, crowd->regions, record->chunk_count, first_chunk);
+        expected = naive_find(crowd, record->chunk_count, first_chunk + 1);
+        if (after != expected) {
+            fail_msg("after %u chunks at %u: region %u, not %u", record->chunk_count, first_chunk,
+                     after, expected);
+        }
+    }
 }
 
 /* Crowded bins, few in a bin, the edge to the giants, giants. */
