@@ -408,6 +408,8 @@ static void complete_in_set(struct tn_region_index *index, unsigned set, uint32_
         struct tn_dependency dependency = tn_region_dependency(&old);
         if ((dependency.streams & streams) != 0 && dependency.time <= time) {
             dependency.streams &= ~streams;
+            /* Or what it is united with one day would be later than it is. */
+            if (dependency.streams == 0) dependency = TN_DEPENDENCY_NONE;
             tn_region_index_change_dependency(index, region, dependency);
         }
         /* What the region has joined is larger than it was, if it is in this set at all. */
