@@ -510,6 +510,53 @@ static void adding_a_stream_may_fail_at_each_allocation(void **state)
     assert_true(n > 4);
 }
 
+/* All that is live may become free side by side, on two streams in turn. Of four in a row, two have one
+ * size and one stream each: so many trees there can be. Or all are giants. */
+static void all_may_be_free_at_once(void **state)
+{
+    (void)state;
+    static const uint32_t counts[] = { 16, 40, 100, 1000, 1400, 2000, 2800 };
+    for (size_t i = 0; i < 2 * sizeof counts / sizeof *counts; i++) {
+        uint32_t count = counts[i / 2];
+        bool has_giants = i % 2 == 1;
+        struct tn_region_index index;
+        uint32_t chunk_count = has_giants ? 17000 * count : 1000 * count;
+        assert_true(tn_region_index_init(&index));
+        assert_true(tn_region_index_reserve_span(&index, 0, chunk_count));
+        tn_region_index_add_span(&index, 0, chunk_count);
+        uint32_t chunk = 0;
+        for (uint32_t j = 0; j < count; j++) {
+            uint32_t size = has_giants ? 16384 + j / 4 % 500 : 1 + j / 4;
+            assert_true(tn_region_index_reserve(&index));
+            uint32_t region = tn_region_index_find_best_fit(&index, 1, size);
+            assert_int_equal(index.regions[region].first_chunk, chunk);
+            tn_region_index_carve(&index, region, 0, size, 0);
+            chunk += size;
+            if (j == count / 2) {
+                assert_true(tn_region_index_add_stream(&index, 3));
+                assert_true(tn_region_index_add_stream(&index, 4));
+            }
+        }
+        host_memory_faults_begin(1);
+        chunk = 0;
+        for (uint32_t j = 0; j < count; j++) {
+            uint32_t size = has_giants ? 16384 + j / 4 % 500 : 1 + j / 4;
+            struct tn_freed freed;
+            const struct tn_dependency dependency = { (uint32_t)8 << j % 2, j };
+            assert_true(tn_region_index_free(&index, chunk, dependency, &freed));
+            assert_int_equal(freed.chunk_count, size);
+            chunk += size;
+        }
+        assert_int_equal(tn_region_index_free_count(&index), count + 1);
+        assert_null(tn_region_index_check(&index));
+        tn_region_index_complete(&index, 24, count);
+        assert_int_equal(tn_region_index_free_count(&index), 1);
+        assert_null(tn_region_index_check(&index));
+        assert_false(host_memory_faults_end());
+        tn_region_index_fini(&index);
+    }
+}
+
 /* What waits for nothing has no time of its own, also when it waited once. */
 static void what_is_complete_makes_nothing_later(void **state)
 {
@@ -542,6 +589,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_complete_makes_nothing_later),
         cmocka_unit_test(adding_a_stream_may_fail_at_each_allocation),
+        cmocka_unit_test(all_may_be_free_at_once),
         cmocka_unit_test(random_sequences_do_as_the_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
