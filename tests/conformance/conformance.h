@@ -10,6 +10,7 @@
  *     stream_tests.c       streams, events, data in their order
  *     thread_tests.c       all of it from several threads
  *     pool_tests.c         a pool over the backend: its data, and the same places on every backend
+ *     pool_stream_tests.c  a pool hands memory over between streams, and data tells the order
  *     open_tests.c         opening and closing, and what they refuse
  *     vendor_NAME.c        what only the vendor can tell; one of them is built
  *
@@ -57,6 +58,7 @@ int run_range_tests(const struct target *target);
 int run_stream_tests(const struct target *target);
 int run_thread_tests(const struct target *target);
 int run_pool_tests(const struct target *target);
+int run_pool_stream_tests(const struct target *target);
 
 int run_open_tests(void);
 
