@@ -402,8 +402,10 @@ TARN_API tarn_status tarn_pool_alloc_aligned_on(tarn_pool *pool, size_t size_byt
 
 /*
  * Frees as tarn_pool_free does what was used on `stream` last; on which stream it was allocated does
- * not matter. Calls the vendor besides when the pool sees the stream for the first time: to look whether it
- * is of the device, and to wait for it should the pool have no room for one more stream.
+ * not matter. What was not used at all is freed on the stream that it was allocated on, because another
+ * may still use it for which that stream was made to wait.
+ * Calls the vendor besides when the pool sees the stream for the first time: to look whether it is of the
+ * device, and to wait for it should the pool have no room for one more stream.
  * Errors: besides those of tarn_pool_free, INVALID_ARGUMENT as of tarn_pool_alloc_on; VENDOR_ERROR. The
  * memory then stays allocated.
  */

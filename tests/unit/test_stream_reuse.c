@@ -1170,23 +1170,31 @@ static void a_retired_stream_outlives_its_time(void **state)
     struct fixture *fixture = *state;
     void *pieces[64];
     fill_pool(fixture, 1, pieces);
+    for (int i = 10; i < 12; i++) {
+        free_on(fixture, pieces[i], A);
+        free_on(fixture, pieces[i + 10], A);
+    }
+    free_on(fixture, pieces[30], A);
+    free_on(fixture, pieces[31], A);
     age(fixture, 1);
-    free_on(fixture, pieces[1], A);
-    free_on(fixture, pieces[3], A);
-    free_on(fixture, pieces[5], B);
     retire(fixture, A);
     test_backend_end_stream(&fixture->backend, A);
     expect_records_and_waits(fixture, 1, 0);
-    assert_ptr_equal(alloc(fixture, 1, C), pieces[1]);
+    assert_ptr_equal(alloc(fixture, 2, C), pieces[10]);
     expect_records_and_waits(fixture, 0, 1);
-    free_on(fixture, pieces[7], B);
-    assert_ptr_equal(alloc(fixture, 1, C), pieces[3]);
-    /* B's record begins anew. */
-    assert_ptr_equal(alloc(fixture, 1, C), pieces[5]);
-    assert_in_range(fixture->pool->streams->now, 1, 2);
-    free_on(fixture, pieces[1], C);
+    assert_int_equal(fixture->pool->streams->now, TN_STREAM_TIME_MAX);
+    /* It fits better than what A had. */
+    free_on(fixture, pieces[5], B);
+    assert_ptr_equal(alloc(fixture, 1, STREAM(5)), pieces[5]);
+    assert_int_equal(fixture->pool->streams->now, 2);
+    test_backend_take_calls(&fixture->backend);
+    assert_ptr_equal(alloc(fixture, 2, STREAM(5)), pieces[20]);
+    expect_records_and_waits(fixture, 0, 1);
+    expect_last_wait(fixture, STREAM(5), A);
+    expect_pending(fixture, 2);
     test_backend_complete(&fixture->backend, A);
     tn_stream_reuse_poll(fixture->pool);
+    expect_pending(fixture, 0);
     assert_int_equal(tn_stream_table_find_unused(fixture->pool->streams), 0);
 }
 
