@@ -450,7 +450,7 @@ static tarn_status grow_and_serve(struct tarn_pool *pool, const struct tn_reques
         if (result.status == TARN_STATUS_OK)
             return serve_from_new(pool, &backing, request, address_out);
         /* Others may have freed enough while the vendor was being asked. */
-        if (serve_again(pool, request, address_out) == SERVED) return TARN_STATUS_OK;
+        if (serve_from_held(pool, request, address_out) == SERVED) return TARN_STATUS_OK;
     } while (tn_pool_await_callback(pool));
     return tn_pool_fail_growth(pool, request, result);
 }

@@ -123,15 +123,30 @@ enum {
     ORDERING_CALL_COUNT = sizeof ordering_calls / sizeof *ordering_calls
 };
 
+/* The n-th such call fails, and so do those after it, until told otherwise: a pool tries again when the
+ * vendor has no memory either. */
+static void break_calls(struct fixture *fixture, enum test_call call, unsigned n)
+{
+    fixture->backend.fail_call_at[call] = n;
+    fixture->backend.fail_call_count = 1000;
+}
+
+static void mend_calls(struct fixture *fixture, enum test_call call)
+{
+    assert_int_equal(fixture->backend.fail_call_at[call], 1);
+    fixture->backend.fail_call_at[call] = 0;
+    fixture->backend.fail_call_count = 0;
+}
+
 /* What cannot be waited for is not handed out, and is later. */
 static void who_cannot_wait_gets_nothing(void **state)
 {
     struct fixture *fixture = *state;
     for (int i = 0; i < ORDERING_CALL_COUNT; i++) {
         struct half_freed half = create_half_freed(fixture);
-        fixture->backend.fail_call_at[ordering_calls[i]] = 1;
+        break_calls(fixture, ordering_calls[i], 1);
         expect_refused(half.pool, TARN_STATUS_OVER_LIMIT, 8, C);
-        assert_int_equal(fixture->backend.fail_call_at[ordering_calls[i]], 0);
+        mend_calls(fixture, ordering_calls[i]);
         assert_ptr_equal(alloc(half.pool, 8, C), half.of_a);
         destroy(fixture, half.pool);
     }
@@ -144,8 +159,9 @@ static void who_cannot_wait_for_all_gets_nothing(void **state)
     for (int i = 0; i < ORDERING_CALL_COUNT; i++) {
         struct half_freed half = create_half_freed(fixture);
         unsigned waits_before = fixture->backend.wait_count;
-        fixture->backend.fail_call_at[ordering_calls[i]] = 2;
+        break_calls(fixture, ordering_calls[i], 2);
         expect_refused(half.pool, TARN_STATUS_OVER_LIMIT, 16, C);
+        mend_calls(fixture, ordering_calls[i]);
         assert_int_equal(fixture->backend.wait_count, waits_before + 1);
         /* The first wait counts. */
         assert_ptr_equal(alloc(half.pool, 16, C), half.of_a);
@@ -186,8 +202,9 @@ static void a_record_may_fail_with_all_under_way(void **state)
     }
     expect_ok(tarn_pool_free_on(pool, pieces[20], A));
     for (int i = 0; i < 6; i++) {
-        fixture->backend.fail_call_at[TEST_CALL_EVENT_RECORD] = 1;
+        break_calls(fixture, TEST_CALL_EVENT_RECORD, 1);
         expect_refused(pool, TARN_STATUS_OVER_LIMIT, 1, B);
+        mend_calls(fixture, TEST_CALL_EVENT_RECORD);
     }
     assert_ptr_equal(alloc(pool, 1, B), pieces[20]);
     expect_ok(tarn_pool_free_on(pool, pieces[22], A));
@@ -262,6 +279,38 @@ static void lost_streams_do_not_fill_the_table_for_ever(void **state)
         expect_status(TARN_STATUS_VENDOR_ERROR, tarn_stream_retire(stream));
         expect_ok(tarn_pool_trim(pool, 0, NULL));
     }
+    destroy(fixture, pool);
+}
+
+/* --- another thread frees meanwhile ------------------------------------------------------------------- */
+
+struct meanwhile {
+    tarn_pool *pool;
+    void *address;
+};
+
+/* As another thread does while the vendor is asked for memory. */
+static void free_on_b(void *context)
+{
+    struct meanwhile *meanwhile = context;
+    if (!meanwhile->address) return;
+    expect_ok(tarn_pool_free_on(meanwhile->pool, meanwhile->address, B));
+    meanwhile->address = NULL;
+}
+
+static void what_is_freed_while_the_vendor_refuses_is_handed_over(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->options.limit_bytes = 0;
+    fixture->backend.capacity_bytes = 64 * KIB;
+    tarn_pool *pool = create(fixture);
+    alloc(pool, 32, A);
+    struct meanwhile meanwhile = { pool, alloc(pool, 32, B) };
+    void *address = meanwhile.address;
+    fixture->backend.while_acquiring = free_on_b;
+    fixture->backend.context = &meanwhile;
+    assert_ptr_equal(alloc(pool, 32, A), address);
+    assert_int_equal(fixture->backend.wait_count, 1);
     destroy(fixture, pool);
 }
 
@@ -540,6 +589,7 @@ int main(void)
         TEST(a_stream_that_cannot_be_looked_at_is_not_known),
         TEST(a_stream_that_cannot_be_recorded_is_lost),
         TEST(lost_streams_do_not_fill_the_table_for_ever),
+        TEST(what_is_freed_while_the_vendor_refuses_is_handed_over),
         TEST(every_call_may_fail),
         TEST(every_kind_of_call_may_fail_from_now_on),
         TEST(without_streams_at_all_nothing_is_handed_over),

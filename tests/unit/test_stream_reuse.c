@@ -1206,7 +1206,9 @@ static void a_failure_as_times_begin_anew_leaves_nothing_in_the_future(void **st
     fill_pool(fixture, 8, pieces);
     age(fixture, 0);
     free_on(fixture, pieces[1], A);
+    /* Twice, since the pool tries again when it cannot grow. */
     fixture->backend.fail_call_at[TEST_CALL_STREAM_WAIT_EVENT] = 1;
+    fixture->backend.fail_call_count = 2;
     expect_refused(fixture, TARN_STATUS_OVER_LIMIT, 8, C);
     assert_in_range(fixture->pool->streams->now, 1, 2);
     test_backend_complete(&fixture->backend, A);
