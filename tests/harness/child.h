@@ -17,6 +17,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -43,13 +44,22 @@ static inline void expect_child_to_end_well(pid_t child)
     if (WEXITSTATUS(ended) != 0) fail_msg("the child ended with %d", WEXITSTATUS(ended));
 }
 
+/* cmocka catches what would end a test, and goes on with the next; a child must end by it. */
+static inline void begin_child(void)
+{
+    const int signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS };
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        signal(signals[i], SIG_DFL);
+    alarm(CHILD_SECONDS_MAX);
+}
+
 /* Runs a function in a forked child, which ends without functions of the exit. */
 static inline void expect_in_child(void (*function)(void *), void *argument)
 {
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        alarm(CHILD_SECONDS_MAX);
+        begin_child();
         function(argument);
         _exit(0);
     }
@@ -62,7 +72,7 @@ static inline void expect_program_to_end_well(const char *argument)
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        alarm(CHILD_SECONDS_MAX);
+        begin_child();
         execl("/proc/self/exe", "test", argument, (char *)NULL);
         _exit(127);
     }

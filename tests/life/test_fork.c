@@ -204,7 +204,7 @@ static void fork_once_more(void *argument)
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        alarm(CHILD_SECONDS_MAX);
+        begin_child();
         CHILD_EXPECT(tarn_pool_alloc(own.pool, 1, &address) == TARN_STATUS_FORKED);
         CHILD_EXPECT(tarn_pool_alloc(parent->pool, 1, &address) == TARN_STATUS_FORKED);
         CHILD_EXPECT(tarn_pool_free(own.pool, address) == TARN_STATUS_OK);
@@ -464,6 +464,19 @@ static void *create_and_destroy_the_process_wide_pool(void *argument)
     return NULL;
 }
 
+/* The address sanitizer's malloc has locks of its own, which GCC 12's does not bring to rest around a
+ * fork. So under it a child of several threads may not allocate host memory. */
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_ADDRESS_SANITIZER true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_ADDRESS_SANITIZER true
+#endif
+#endif
+#ifndef HAS_ADDRESS_SANITIZER
+#define HAS_ADDRESS_SANITIZER false
+#endif
+
 static void live_on_alone(void *argument)
 {
     struct crowd *crowd = argument;
@@ -472,13 +485,15 @@ static void live_on_alone(void *argument)
     CHILD_EXPECT(tarn_pool_alloc(crowd->pool, 1, &address) == TARN_STATUS_FORKED);
     CHILD_EXPECT(tarn_pool_free(crowd->pool, crowd) == TARN_STATUS_OK);
     CHILD_EXPECT(tarn_pool_find(crowd, &found) == TARN_STATUS_FOREIGN_ADDRESS);
+    CHILD_EXPECT(tarn_default_pool_destroy() == TARN_STATUS_OK);
+    CHILD_EXPECT(tarn_pool_destroy(crowd->pool) == TARN_STATUS_OK);
+    if (HAS_ADDRESS_SANITIZER) return;
+    work();
     if (strcmp(tarn_backend_name(), "host") == 0) {
         CHILD_EXPECT(tarn_malloc(1000, &address) == TARN_STATUS_OK);
         CHILD_EXPECT(tarn_free(address) == TARN_STATUS_OK);
+        CHILD_EXPECT(tarn_default_pool_destroy() == TARN_STATUS_OK);
     }
-    CHILD_EXPECT(tarn_default_pool_destroy() == TARN_STATUS_OK);
-    CHILD_EXPECT(tarn_pool_destroy(crowd->pool) == TARN_STATUS_OK);
-    work();
 }
 
 static void a_fork_is_safe_whatever_other_threads_do(void **state)
