@@ -269,8 +269,9 @@ TARN_API tarn_status tarn_pool_destroy_forced(tarn_pool *pool, tarn_leaks *leaks
  * Gives a pool up without a call of the vendor, whatever is still live. For when its memory has gone
  * with the device, by cudaDeviceReset or the like: then destroying it would hand addresses to the vendor
  * that are nobody's, or by now somebody else's. Only the host memory of the metadata is freed; what the
- * vendor may still hold it keeps, and a backend that the pool opened itself stays open. Closing the
- * backend that the pool was created over may call the vendor, so leave that too, and open a new one.
+ * vendor may still hold it keeps, so does a backend what it needs for events, some bytes each, and a
+ * backend that the pool opened itself stays open. Closing the backend that the pool was created over may
+ * call the vendor, so leave that too, and open a new one.
  * Afterwards as after tarn_pool_destroy. NULL is allowed.
  * Errors: INVALID_POOL; INVALID_ARGUMENT (it is the process-wide pool, which tarn_default_pool_abandon
  * gives up).
