@@ -130,8 +130,9 @@ static pthread_key_t last_block;
 static void free_last(void *argument)
 {
     struct legacy *legacy = argument;
-    legacy->is_well = tarn_pool_free(legacy->pool, legacy->blocks[0]) == TARN_STATUS_OK &&
-                      tarn_pool_free(legacy->pool, legacy->blocks[0]) == TARN_STATUS_NOT_LIVE &&
+    tarn_status freed = tarn_pool_free(legacy->pool, legacy->blocks[0]);
+    tarn_status freed_twice = tarn_pool_free(legacy->pool, legacy->blocks[0]);
+    legacy->is_well = freed == TARN_STATUS_OK && freed_twice == TARN_STATUS_NOT_LIVE &&
                       strstr(tarn_last_error().message, "not allocated");
 }
 
