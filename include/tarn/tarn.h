@@ -271,7 +271,8 @@ TARN_API tarn_status tarn_pool_destroy_forced(tarn_pool *pool, tarn_leaks *leaks
  * that are nobody's, or by now somebody else's. Only the host memory of the metadata is freed; what the
  * vendor may still hold it keeps, so does a backend what it needs for events, some bytes each, and a
  * backend that the pool opened itself stays open. Closing the backend that the pool was created over may
- * call the vendor, so leave that too, and open a new one.
+ * call the vendor, so leave that too, and open a new one. Functions that are told of static pools are not
+ * called.
  * Afterwards as after tarn_pool_destroy. NULL is allowed.
  * Errors: INVALID_POOL; INVALID_ARGUMENT (it is the process-wide pool, which tarn_default_pool_abandon
  * gives up).
