@@ -141,7 +141,7 @@ static tarn_status open_or_undo(tarn_pool *pool, tarn_status status, tarn_pool *
 static tarn_status create(const tarn_pool_options *options, const tarn_backend *backend,
                           bool owns_backend, tarn_pool **pool_out)
 {
-    tarn_pool *pool;
+    tarn_pool *pool = NULL;
     tarn_status status = take_and_init(options, backend, owns_backend, &pool);
     if (status != TARN_STATUS_OK) return status;
     if (options->takes_initial_at_once) status = tn_pool_take_initial(pool, options->initial_bytes);
@@ -199,7 +199,7 @@ static tarn_status create_over(void *address, size_t size_bytes, const tarn_pool
 {
     const tarn_backend backend = tn_over_backend();
     const tarn_pool_options over = options_over(options, size_bytes);
-    tarn_pool *pool;
+    tarn_pool *pool = NULL;
     tarn_status status = take_and_init(&over, &backend, false, &pool);
     if (status != TARN_STATUS_OK) return status;
     status = tn_pool_take_over(pool, address, size_bytes);

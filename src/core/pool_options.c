@@ -54,7 +54,7 @@ tarn_status tn_pool_options_resolve(const tarn_pool_options *options, const tarn
                                     const tarn_device_properties *properties,
                                     struct tn_growth_policy *policy_out)
 {
-    size_t limit_bytes;
+    size_t limit_bytes = SIZE_MAX;
     tarn_status status = find_limit(options, backend, &limit_bytes);
     if (status != TARN_STATUS_OK) return status;
     bool takes_all = options->initial_bytes == TARN_INITIAL_ALL;
