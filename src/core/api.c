@@ -106,46 +106,33 @@ static tarn_status check_options(const tarn_pool_options *options)
 
 /* --- pool ------------------------------------------------------------------------------------------ */
 
-/* A pool that nobody knows yet. */
-static tarn_status take_and_init(const tarn_pool_options *options, const tarn_backend *backend,
-                                 bool owns_backend, tarn_pool **pool_out)
+/* With checked options and an open backend. What is taken at once is the caller's memory, if there is an
+ * address. */
+static tarn_status create(const tarn_pool_options *options, const tarn_backend *backend,
+                          bool owns_backend, void *address, tarn_pool **pool_out)
 {
     tarn_pool *pool = tn_pool_registry_take_handle();
     if (!pool) {
         return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory for a pool");
     }
     tarn_status status = tn_pool_init(pool, options, backend, owns_backend);
-    if (status != TARN_STATUS_OK) {
-        tn_pool_registry_return_handle(pool);
-        return status;
+    if (status != TARN_STATUS_OK) goto no_pool;
+    if (address) {
+        status = tn_pool_take_over(pool, address, options->initial_bytes);
+    } else if (options->takes_initial_at_once) {
+        status = tn_pool_take_initial(pool, options->initial_bytes);
     }
+    if (status != TARN_STATUS_OK) goto no_memory;
+    tn_pool_registry_open(pool);
     *pool_out = pool;
-    return status;
-}
+    return TARN_STATUS_OK;
 
-/* Its end or its beginning, by what has come of its first memory. */
-static tarn_status open_or_undo(tarn_pool *pool, tarn_status status, tarn_pool **pool_out)
-{
-    if (status == TARN_STATUS_OK) {
-        tn_pool_registry_open(pool);
-        *pool_out = pool;
-    } else {
-        pool->owns_backend = false; /* it stays the caller's */
-        tn_pool_fini(pool);
-        tn_pool_registry_return_handle(pool);
-    }
+no_memory:
+    pool->owns_backend = false; /* it stays the caller's */
+    tn_pool_fini(pool);
+no_pool:
+    tn_pool_registry_return_handle(pool);
     return status;
-}
-
-/* With checked options and an open backend. */
-static tarn_status create(const tarn_pool_options *options, const tarn_backend *backend,
-                          bool owns_backend, tarn_pool **pool_out)
-{
-    tarn_pool *pool = NULL;
-    tarn_status status = take_and_init(options, backend, owns_backend, &pool);
-    if (status != TARN_STATUS_OK) return status;
-    if (options->takes_initial_at_once) status = tn_pool_take_initial(pool, options->initial_bytes);
-    return open_or_undo(pool, status, pool_out);
 }
 
 tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_pool **pool_out)
@@ -155,12 +142,12 @@ tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_pool **pool_
     if (!options) options = &defaults;
     tarn_status status = check_options(options);
     if (status != TARN_STATUS_OK) return status;
-    if (options->backend) return create(options, options->backend, false, pool_out);
+    if (options->backend) return create(options, options->backend, false, NULL, pool_out);
 
     tarn_backend backend;
     status = tarn_backend_open(0, TARN_MEMORY_KIND_DEVICE, &backend);
     if (status != TARN_STATUS_OK) return status;
-    status = create(options, &backend, true, pool_out);
+    status = create(options, &backend, true, NULL, pool_out);
     if (status != TARN_STATUS_OK) tarn_backend_close(&backend);
     return status;
 }
@@ -187,23 +174,12 @@ static tarn_pool_options options_over(const tarn_pool_options *options, size_t s
 {
     tarn_pool_options over = TARN_POOL_OPTIONS_INIT;
     over.chunk_bytes = options->chunk_bytes;
+    over.initial_bytes = size_bytes;
     over.limit_bytes = size_bytes;
     over.on_static_pool_created = options->on_static_pool_created;
     over.on_static_pool_destroyed = options->on_static_pool_destroyed;
     over.user = options->user;
     return over;
-}
-
-static tarn_status create_over(void *address, size_t size_bytes, const tarn_pool_options *options,
-                               tarn_pool **pool_out)
-{
-    const tarn_backend backend = tn_over_backend();
-    const tarn_pool_options over = options_over(options, size_bytes);
-    tarn_pool *pool = NULL;
-    tarn_status status = take_and_init(&over, &backend, false, &pool);
-    if (status != TARN_STATUS_OK) return status;
-    status = tn_pool_take_over(pool, address, size_bytes);
-    return open_or_undo(pool, status, pool_out);
 }
 
 tarn_status tarn_pool_create_over(void *address, size_t size_bytes,
@@ -218,7 +194,10 @@ tarn_status tarn_pool_create_over(void *address, size_t size_bytes,
                          "backend is set, but the memory comes from the caller");
     }
     if (status == TARN_STATUS_OK) status = check_memory(address, size_bytes, options->chunk_bytes);
-    return status == TARN_STATUS_OK ? create_over(address, size_bytes, options, pool_out) : status;
+    if (status != TARN_STATUS_OK) return status;
+    const tarn_backend backend = tn_over_backend();
+    const tarn_pool_options over = options_over(options, size_bytes);
+    return create(&over, &backend, false, address, pool_out);
 }
 
 /* Which of its own ends the process-wide pool has; otherwise tarn_malloc would be left with a handle of
