@@ -226,7 +226,8 @@ TARN_API tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_poo
  * something here; backend must be NULL, and the others, which speak of growth, do nothing.
  * Without a backend there are no events. On one stream the pool works as any other. What was freed on one
  * stream is never free for another, unless it was freed by tarn_pool_free_after with no streams, when the
- * work is done; and tarn_stream_retire answers VENDOR_ERROR for a stream on which something was freed.
+ * work is done; and all that is free when the pool sees a second stream counts as freed on the first, if that
+ * has freed anything; and tarn_stream_retire answers VENDOR_ERROR for a stream on which something was freed.
  * What does not fit is OVER_LIMIT.
  * Errors: INVALID_ARGUMENT (address or pool_out is NULL; no whole chunk; the end is beyond the last address);
  * INVALID_OPTIONS (the message names the field); OUT_OF_HOST_MEMORY.

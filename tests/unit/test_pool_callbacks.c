@@ -283,6 +283,29 @@ static void two_trims_at_once_keep_what_they_are_told(void **state)
     destroy(fixture, pool);
 }
 
+static void alloc_and_free_large(struct told *told, const struct piece *piece)
+{
+    (void)piece;
+    if (told->nested_count++ < 100)
+        expect_ok(tarn_pool_free(told->pool, alloc(told->pool, 500 * KIB)));
+}
+
+/* Else a trim might never end. */
+static void what_comes_during_a_trim_is_left_alone(void **state)
+{
+    struct fixture *fixture = *state;
+    tarn_pool *pool = create(fixture);
+    expect_ok(tarn_pool_free(pool, alloc(pool, KIB)));
+    fixture->told.when_destroyed = alloc_and_free_large;
+    size_t released;
+    expect_ok(tarn_pool_trim(pool, 0, &released));
+    assert_int_equal(released, 64 * KIB);
+    assert_int_equal(fixture->told.nested_count, 1);
+    assert_int_equal(stats_of(pool).static_pool_count, 1);
+    fixture->told.when_destroyed = NULL;
+    destroy(fixture, pool);
+}
+
 /* --- other threads --------------------------------------------------------------------------------- */
 
 static void *alloc_and_free(void *context)
@@ -505,6 +528,7 @@ int main(void)
         CASE(the_functions_may_use_the_pool),
         CASE(a_call_from_within_a_function_fails_rather_than_waits),
         CASE(two_trims_at_once_keep_what_they_are_told),
+        CASE(what_comes_during_a_trim_is_left_alone),
         CASE(a_function_may_wait_for_another_threads_growth),
         CASE(who_finds_nothing_waits_for_what_arrives),
         CASE(who_finds_nothing_waits_for_what_leaves),

@@ -250,13 +250,16 @@ static void what_one_stream_freed_is_not_for_another(void **state)
 {
     (void)state;
     tarn_pool *pool = create(memory, 64 * KIB);
-    void *first, *second, *third;
+    void *first, *second, *third, *small;
     expect_ok(tarn_pool_alloc_on(pool, 40 * KIB, a, &first));
-    expect_ok(tarn_pool_alloc_on(pool, 24 * KIB, b, &second));
+    expect_ok(tarn_pool_alloc_on(pool, 20 * KIB, b, &second));
     expect_ok(tarn_pool_free_on(pool, first, a));
+    expect_ok(tarn_pool_alloc_on(pool, 4 * KIB, b, &small));
     for (int i = 0; i < 3; i++)
         expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc_on(pool, 30 * KIB, b, &third));
     expect_ok(tarn_pool_check(pool));
+    /* Not even for a moment. */
+    assert_int_equal(stats_of(pool).live_count_max, 2);
     expect_ok(tarn_pool_alloc_on(pool, 40 * KIB, a, &third));
     assert_ptr_equal(third, first);
     /* The caller has waited. */
@@ -264,8 +267,25 @@ static void what_one_stream_freed_is_not_for_another(void **state)
     expect_ok(tarn_pool_alloc_on(pool, 40 * KIB, b, &third));
     expect_ok(tarn_pool_free_after(pool, third, NULL, 0));
     expect_ok(tarn_pool_free_after(pool, second, NULL, 0));
+    expect_ok(tarn_pool_free_after(pool, small, NULL, 0));
     expect_ok(tarn_pool_alloc_on(pool, 64 * KIB, b, &third));
     expect_ok(tarn_pool_free_on(pool, third, b));
+    destroy(pool);
+}
+
+/* As on any pool, where others would be made to wait then. */
+static void what_is_free_when_a_second_stream_comes_was_freed_on_the_first(void **state)
+{
+    (void)state;
+    tarn_pool *pool = create(memory, 64 * KIB);
+    void *first, *second;
+    expect_ok(tarn_pool_alloc_on(pool, KIB, a, &first));
+    expect_ok(tarn_pool_free_on(pool, first, a));
+    expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc_on(pool, KIB, b, &second));
+    expect_ok(tarn_pool_alloc_on(pool, 64 * KIB, a, &first));
+    expect_ok(tarn_pool_free_after(pool, first, NULL, 0));
+    expect_ok(tarn_pool_alloc_on(pool, 64 * KIB, b, &second));
+    expect_ok(tarn_pool_free_on(pool, second, b));
     destroy(pool);
 }
 
@@ -318,6 +338,7 @@ int main(void)
         cmocka_unit_test(any_host_allocation_may_fail),
         cmocka_unit_test(one_stream_works_as_on_any_pool),
         cmocka_unit_test(what_one_stream_freed_is_not_for_another),
+        cmocka_unit_test(what_is_free_when_a_second_stream_comes_was_freed_on_the_first),
         cmocka_unit_test(what_two_streams_freed_stays_apart),
         cmocka_unit_test(its_own_and_what_waits_for_nothing_are_united),
     };
