@@ -124,19 +124,19 @@ typedef struct tarn_pool_options {
     /* Smallest unit: a power of two from TARN_CHUNK_BYTES_MIN to TARN_CHUNK_BYTES_MAX. */
     size_t chunk_bytes;
 
-    /* The first static pool, taken at the first allocation and not before. Less where the limit, the
-     * cap or the device is smaller, and halved while the vendor refuses. 0: as much as that
+    /* The first static pool, taken at the first allocation and not before. Less where the limit or
+     * the device is smaller, and halved while the vendor refuses. 0: as much as that
      * allocation needs. TARN_INITIAL_ALL: all that the device has free at that moment; while the vendor
      * refuses, a 64th of it less each time. Leave something to others by a limit: the vendor's runtime and
      * libraries need device memory too. NOT_SUPPORTED where the backend does not tell what is free. */
     size_t initial_bytes;
 
     /* A further static pool is this many times as large as the largest that the pool holds, or as
-     * large as the request if that is more; less in the same cases. 1 or more. */
+     * large as the request if that is more; less in the same cases, and by the cap. 1 or more. */
     double growth_factor;
 
-    /* No static pool is made larger than this, the first one neither, unless one request alone needs
-     * it. 0: no cap. Doubling without end may hold twice of what is live; with 256 MiB two neural networks
+    /* No further static pool is made larger than this, unless one request alone needs it; how large the
+     * first one is, initial_bytes says. 0: no cap. Doubling without end may hold twice of what is live; with 256 MiB two neural networks
      * of 3 GB held 1.07 and 1.09 times their peak, at a dozen calls of the vendor instead of six. */
     size_t growth_bytes_max;
 

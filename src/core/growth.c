@@ -50,7 +50,9 @@ size_t tn_growth_first_bytes(const struct tn_growth_policy *policy,
     if (needed_bytes > ceiling) return 0;
 
     size_t wish = wish_bytes(policy, state);
-    size_t most = tn_min(tn_min(policy->growth_bytes_max, ceiling), state->refused_bytes - 1);
+    /* How large the first is, the user says apart. */
+    size_t cap = state->largest_bytes > 0 ? policy->growth_bytes_max : SIZE_MAX;
+    size_t most = tn_min(tn_min(cap, ceiling), state->refused_bytes - 1);
     if (tn_growth_wishes_all(policy, state)) {
         most = tn_min(most, wish);
     } else {

@@ -21,7 +21,7 @@ struct tn_growth_policy {
     size_t initial_bytes;
     bool takes_all;          /* the first is all that the device has free, whatever initial_bytes */
     double factor;           /* 1 or more */
-    size_t growth_bytes_max; /* the user's cap on one static pool; SIZE_MAX: none */
+    size_t growth_bytes_max; /* the user's cap on a further static pool; SIZE_MAX: none */
     size_t limit_bytes;      /* the user's limit on all; SIZE_MAX: none */
     size_t allocation_bytes_max; /* the vendor's cap on one allocation */
     size_t granularity_bytes;    /* the vendor's rounding, a power of two */

@@ -165,7 +165,11 @@ static tarn_backend_result acquire_backing(struct tarn_pool *pool, size_t needed
 {
     struct tn_growth_state state = growth_state(pool);
     struct tn_growth_policy policy = pool->growth;
-    if (pool->arriving_count > 0) policy.growth_bytes_max = whole_pages(pool, needed);
+    if (pool->arriving_count > 0) {
+        policy.initial_bytes = 0;
+        policy.takes_all = false;
+        policy.growth_bytes_max = whole_pages(pool, needed);
+    }
     tarn_backend_result result = TARN_BACKEND_RESULT_OK;
     if (tn_growth_wishes_all(&policy, &state)) result = ask_for_free_bytes(pool, &state);
     if (result.status != TARN_STATUS_OK) return result;

@@ -137,8 +137,15 @@ static void the_users_cap_cuts_the_wish(void **state)
     expect_first_holding(&policy, 50 * MB - 4 * KB, 1, 100 * MB - 8 * KB);
     expect_first_holding(&policy, 50 * MB, 1, 100 * MB);
     expect_first_holding(&policy, 50 * MB + 4 * KB, 1, 100 * MB);
+}
+
+static void the_users_cap_does_not_cut_the_first(void **state)
+{
+    (void)state;
+    struct tn_growth_policy policy = plain;
     policy.growth_bytes_max = 32 * MB;
-    expect_first(&policy, &nothing_held, 1, 32 * MB);
+    expect_first(&policy, &nothing_held, 1, 64 * MB);
+    expect_first_holding(&policy, 64 * MB, 1, 32 * MB);
 }
 
 static void the_users_cap_does_not_cut_the_need(void **state)
@@ -254,19 +261,19 @@ static void caps_below_the_granularity_are_used_up(void **state)
     expect_first(&policy, &nothing_held, MB, MB);
     policy.limit_bytes = SIZE_MAX;
     policy.growth_bytes_max = MB;
-    expect_first(&policy, &nothing_held, 1, MB);
-    expect_first(&policy, &nothing_held, MB, MB);
-    expect_first(&policy, &nothing_held, MB + 1, 2 * MB);
+    expect_first_holding(&policy, MB, 1, MB);
+    expect_first_holding(&policy, MB, MB, MB);
+    expect_first_holding(&policy, MB, MB + 1, 2 * MB);
 }
 
-/* The user's cap is a promise: no static pool is larger unless one request alone needs it. */
+/* The user's cap is a promise: no further static pool is larger unless one request alone needs it. */
 static void rounding_does_not_break_the_users_cap(void **state)
 {
     (void)state;
     struct tn_growth_policy policy = plain;
     policy.granularity_bytes = 2 * MB;
     policy.growth_bytes_max = 5 * MB;
-    expect_first(&policy, &nothing_held, 1, 4 * MB);
+    expect_first_holding(&policy, 4 * MB, 1, 4 * MB);
     expect_first_holding(&policy, 4 * MB, 3 * MB, 4 * MB);
 }
 
@@ -414,7 +421,7 @@ static void expect_within_bounds(const struct tn_growth_policy *policy,
     tn_round_up_fits(needed, policy->granularity_bytes, &rounded_need);
     assert_in_range(first, needed, ceiling_of(policy, state));
     if (first > rounded_need) {
-        assert_in_range(first, 1, policy->growth_bytes_max);
+        if (state->largest_bytes > 0) assert_in_range(first, 1, policy->growth_bytes_max);
         assert_in_range(first, 1, state->refused_bytes - 1);
     }
 }
@@ -464,7 +471,7 @@ static void all_is_what_the_device_has_free_in_whole_pages(void **state)
     held.device_free_bytes++;
     expect_first(&policy, &held, 1, 100 * MB + 4 * KB);
     policy.growth_bytes_max = 30 * MB;
-    expect_first(&policy, &held, 1, 30 * MB);
+    expect_first(&policy, &held, 1, 100 * MB + 4 * KB);
     policy.limit_bytes = 20 * MB;
     expect_first(&policy, &held, 1, 20 * MB);
     held.refused_bytes = 10 * MB;
@@ -517,6 +524,7 @@ int main(void)
         cmocka_unit_test(a_wish_that_no_size_holds_is_cut_down),
         cmocka_unit_test(the_largest_needs_are_met_as_they_are),
         cmocka_unit_test(the_users_cap_cuts_the_wish),
+        cmocka_unit_test(the_users_cap_does_not_cut_the_first),
         cmocka_unit_test(the_users_cap_does_not_cut_the_need),
         cmocka_unit_test(the_limit_leaves_what_is_not_held),
         cmocka_unit_test(a_need_beyond_the_limit_is_not_asked_for),

@@ -323,6 +323,7 @@ static void all_there_is_can_be_taken(void **state)
     destroy(fixture, pool);
 
     fixture->options.takes_initial_at_once = false;
+    fixture->options.growth_bytes_max = 8 * KIB; /* which is for further ones */
     fixture->options.limit_percent = 25;
     pool = create(fixture);
     assert_int_equal(stats_of(pool).footprint_bytes, 0);
