@@ -136,8 +136,9 @@ typedef struct tarn_pool_options {
     double growth_factor;
 
     /* No further static pool is made larger than this, unless one request alone needs it; how large the
-     * first one is, initial_bytes says. 0: no cap. Doubling without end may hold twice of what is live; with 256 MiB two neural networks
-     * of 3 GB held 1.07 and 1.09 times their peak, at a dozen calls of the vendor instead of six. */
+     * first one is, initial_bytes says. 0: no cap. Doubling without end may hold twice of what is live; with
+     * 256 MiB two neural networks of 3 GB held 1.07 and 1.09 times their peak, at a dozen calls of the vendor
+     * instead of six. */
     size_t growth_bytes_max;
 
     /* The pool never holds more than this. 0: no limit. An allocation lies in one static pool, so what
@@ -181,8 +182,8 @@ typedef struct tarn_pool_options {
      * nothing while a function runs takes just what it needs from the vendor; where it cannot have that,
      * it waits for the function to return, and only then fails. A call from within a function never
      * waits so. Hence the one thing that a function must not wait for: another thread's allocation which
-     * only this static pool could serve. While a pool is created or destroyed it cannot be used yet, or
-     * any more.
+     * only this static pool could serve. And it must not destroy the pool. While a pool is created or
+     * destroyed it cannot be used yet, or any more.
      */
     tarn_static_pool_callback on_static_pool_created;
     tarn_static_pool_callback on_static_pool_destroyed;
