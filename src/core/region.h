@@ -11,7 +11,8 @@
  *                      └─────────┴──────────────────┴──────┴────
  *
  * So every region has two neighbours, and the head is one that is never free. A record is unused
- * when it describes nothing.
+ * when it describes nothing. Where a span is larger than the memory that is there, voids are the chunks
+ * without memory; the head counts as one of no chunks.
  *
  * Records live in one array a pool and are named by their number in it, so that a record is 24 bytes
  * and the array can move. Device memory is never read or written: all that is known of a region
@@ -20,6 +21,7 @@
 #ifndef TN_REGION_H
 #define TN_REGION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "../base/assert.h"
@@ -34,7 +36,7 @@
 
 enum tn_region_state {
     TN_REGION_STATE_UNUSED = 0,
-    TN_REGION_STATE_HEAD = 1,
+    TN_REGION_STATE_VOID = 1, /* there is no memory: the head, and chunks that have none */
     TN_REGION_STATE_FREE = 2,
     TN_REGION_STATE_LIVE = 3
 };
@@ -44,10 +46,11 @@ struct tn_region {
     uint32_t chunk_count;
     uint32_t previous; /* the neighbours in the ring of the span */
     uint32_t next;
-    /* live: next in its bucket of the live map; unused: next unused; free: its dependency's time */
+    /* live: next in its bucket of the live map; unused: next unused; free: its dependency's time;
+     * void: next void that is at rest */
     uint32_t link;
     /* live: bytes of its chunks that were not asked for, and above them whose it is; free: its
-     * dependency's streams */
+     * dependency's streams; void: whether it is taken */
     uint32_t extra : 30;
     uint32_t state : 2;
 };
@@ -94,7 +97,7 @@ static inline void tn_region_set_dependency(struct tn_region *region,
 
 static inline void tn_region_mark_free(struct tn_region *region, struct tn_dependency dependency)
 {
-    TN_ASSERT(region->state == TN_REGION_STATE_LIVE || region->state == TN_REGION_STATE_UNUSED);
+    TN_ASSERT(region->state != TN_REGION_STATE_FREE);
     region->state = TN_REGION_STATE_FREE;
     tn_region_set_dependency(region, dependency);
 }
@@ -105,6 +108,24 @@ static inline void tn_region_mark_live(struct tn_region *region, uint32_t slack_
     region->state = TN_REGION_STATE_LIVE;
     TN_ASSERT(slack_bytes >> TN_REGION_SLACK_BITS == 0);
     region->extra = slack_bytes & (((uint32_t)1 << TN_REGION_SLACK_BITS) - 1);
+}
+
+static inline bool tn_region_is_head(const struct tn_region *region)
+{
+    return region->state == TN_REGION_STATE_VOID && region->chunk_count == 0;
+}
+
+/* Whether memory may come for the chunks: nobody is about to bring it or to take it away. */
+static inline bool tn_region_is_void_at_rest(const struct tn_region *region)
+{
+    return region->state == TN_REGION_STATE_VOID && region->chunk_count > 0 && region->extra == 0;
+}
+
+static inline void tn_region_mark_void(struct tn_region *region, bool is_taken)
+{
+    TN_ASSERT(region->state != TN_REGION_STATE_LIVE);
+    region->state = TN_REGION_STATE_VOID;
+    region->extra = is_taken;
 }
 
 static inline uint32_t tn_region_end_chunk(const struct tn_region *region)

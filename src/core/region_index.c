@@ -33,7 +33,7 @@ static void give_record_back(struct tn_region_index *index, uint32_t region)
 
 bool tn_region_index_init(struct tn_region_index *index)
 {
-    *index = (struct tn_region_index){ .unused = TN_REGION_NONE };
+    *index = (struct tn_region_index){ .unused = TN_REGION_NONE, .first_void = TN_REGION_NONE };
     tn_live_map_init(&index->live);
     tn_key_tree_store_init(&index->trees);
     if (!tn_size_set_init(&index->by_size[TN_FREE_SET_IDLE], &index->trees)) return false;
@@ -179,8 +179,8 @@ static void forget_start(struct tn_region_index *index, uint32_t first_chunk,
 
 /* --- spans ---------------------------------------------------------------------------------- */
 
-uint32_t tn_region_index_add_span(struct tn_region_index *index, uint32_t first_chunk,
-                                  uint32_t chunk_count)
+/* A span of one region, which is neither free nor void yet. Returns that region. */
+static uint32_t add_span(struct tn_region_index *index, uint32_t first_chunk, uint32_t chunk_count)
 {
     TN_ASSERT(first_chunk % TN_START_GROUP_CHUNKS == 0);
     uint32_t head = take_record(index), whole = take_record(index);
@@ -188,20 +188,28 @@ uint32_t tn_region_index_add_span(struct tn_region_index *index, uint32_t first_
         .first_chunk = first_chunk,
         .previous = whole,
         .next = whole,
-        .state = TN_REGION_STATE_HEAD,
+        .state = TN_REGION_STATE_VOID,
     };
     index->regions[whole] = (struct tn_region){
         .first_chunk = first_chunk,
         .chunk_count = chunk_count,
         .previous = head,
         .next = head,
-        .state = TN_REGION_STATE_FREE,
+        .state = TN_REGION_STATE_UNUSED,
     };
-    insert_free(index, whole);
     note_start(index, first_chunk);
     index->span_count++;
     index->chunk_count += chunk_count;
-    return head;
+    return whole;
+}
+
+uint32_t tn_region_index_add_span(struct tn_region_index *index, uint32_t first_chunk,
+                                  uint32_t chunk_count)
+{
+    uint32_t whole = add_span(index, first_chunk, chunk_count);
+    tn_region_mark_free(&index->regions[whole], TN_DEPENDENCY_NONE);
+    insert_free(index, whole);
+    return index->regions[whole].previous;
 }
 
 static bool is_free_without(const struct tn_region *region, uint32_t held)
@@ -358,19 +366,23 @@ TN_HOT bool can_join(const struct tn_region_index *index, const struct tn_region
            tn_region_dependency(neighbour).streams == tn_region_dependency(region).streams;
 }
 
-/* Puts a free region that is in no free set where it belongs. */
-TN_HOT void coalesce(struct tn_region_index *index, uint32_t region)
+/* Puts a free region that is in no free set where it belongs. Returns the region that it is part of then. */
+TN_HOT uint32_t coalesce(struct tn_region_index *index, uint32_t region)
 {
     const struct tn_region *r = &index->regions[region];
-    bool joins_previous = can_join(index, &index->regions[r->previous], r);
-    bool joins_next = can_join(index, &index->regions[r->next], r);
+    uint32_t previous = r->previous, next = r->next;
+    bool joins_previous = can_join(index, &index->regions[previous], r);
+    bool joins_next = can_join(index, &index->regions[next], r);
     if (joins_previous) {
         join_to_previous(index, region, joins_next);
-    } else if (joins_next) {
-        join_to_next(index, region);
-    } else {
-        insert_free(index, region);
+        return previous;
     }
+    if (joins_next) {
+        join_to_next(index, region);
+        return next;
+    }
+    insert_free(index, region);
+    return region;
 }
 
 bool tn_region_index_free(struct tn_region_index *index, uint32_t first_chunk,
@@ -512,6 +524,133 @@ void tn_region_index_unite_run(struct tn_region_index *index, const struct tn_re
     coalesce(index, run->first);
 }
 
+/* --- chunks without memory ------------------------------------------------------------------ */
+
+/* Puts a void at rest into the list. */
+static void list_void(struct tn_region_index *index, uint32_t region)
+{
+    uint32_t *link = &index->first_void;
+    while (*link != TN_REGION_NONE &&
+           index->regions[*link].first_chunk < index->regions[region].first_chunk)
+        link = &index->regions[*link].link;
+    tn_region_mark_void(&index->regions[region], false);
+    index->regions[region].link = *link;
+    *link = region;
+    index->void_count++;
+}
+
+static void unlist_void(struct tn_region_index *index, uint32_t region)
+{
+    uint32_t *link = &index->first_void;
+    while (*link != region)
+        link = &index->regions[*link].link;
+    *link = index->regions[region].link;
+    index->void_count--;
+}
+
+uint32_t tn_region_index_add_void_span(struct tn_region_index *index, uint32_t first_chunk,
+                                       uint32_t chunk_count)
+{
+    uint32_t whole = add_span(index, first_chunk, chunk_count);
+    list_void(index, whole);
+    return index->regions[whole].previous;
+}
+
+uint32_t tn_region_index_take_void(struct tn_region_index *index, uint32_t region,
+                                   uint32_t first_chunk, uint32_t chunk_count)
+{
+    TN_ASSERT(index->region_count + 2 <= index->reserved_count);
+    TN_ASSERT(tn_region_is_void_at_rest(&index->regions[region]));
+    uint32_t lead = first_chunk - index->regions[region].first_chunk;
+    unlist_void(index, region);
+    if (lead > 0) list_void(index, cut_front(index, region, lead));
+    uint32_t taken = region;
+    if (index->regions[region].chunk_count > chunk_count) {
+        taken = cut_front(index, region, chunk_count);
+        list_void(index, region);
+    }
+    tn_region_mark_void(&index->regions[taken], true);
+    index->void_count++;
+    return taken;
+}
+
+/* Takes chunks out of one free region, which has them all. */
+static uint32_t take_part(struct tn_region_index *index, uint32_t region, uint32_t first_chunk,
+                          uint32_t chunk_count)
+{
+    const struct tn_region *r = &index->regions[region];
+    struct tn_dependency dependency = tn_region_dependency(r);
+    uint32_t lead = first_chunk - r->first_chunk;
+    remove_free(index, region, r->chunk_count, r->first_chunk);
+    if (lead > 0) {
+        uint32_t kept = cut_front(index, region, lead);
+        tn_region_mark_free(&index->regions[kept], dependency);
+        insert_free(index, kept);
+    }
+    uint32_t taken = region;
+    if (r->chunk_count > chunk_count) {
+        taken = cut_front(index, region, chunk_count);
+        insert_free(index, region);
+    }
+    tn_region_mark_void(&index->regions[taken], true);
+    index->void_count++;
+    return taken;
+}
+
+/* Makes one void of two that touch. */
+static void join_voids(struct tn_region_index *index, uint32_t region, uint32_t next)
+{
+    struct tn_region *r = &index->regions[region];
+    const struct tn_region *n = &index->regions[next];
+    r->chunk_count += n->chunk_count;
+    forget_start(index, n->first_chunk, r, &index->regions[n->next]);
+    dissolve(index, next);
+}
+
+uint32_t tn_region_index_take_free(struct tn_region_index *index, uint32_t region,
+                                   uint32_t first_chunk, uint32_t chunk_count)
+{
+    TN_ASSERT(index->region_count + 2 <= index->reserved_count);
+    uint32_t end_chunk = first_chunk + chunk_count, taken = TN_REGION_NONE;
+    while (first_chunk < end_chunk) {
+        uint32_t part_end =
+            (uint32_t)tn_min(end_chunk, tn_region_end_chunk(&index->regions[region]));
+        uint32_t part = take_part(index, region, first_chunk, part_end - first_chunk);
+        region = index->regions[part].next;
+        if (taken == TN_REGION_NONE) {
+            taken = part;
+        } else {
+            join_voids(index, taken, part);
+            index->void_count--;
+        }
+        first_chunk = part_end;
+    }
+    return taken;
+}
+
+uint32_t tn_region_index_fill(struct tn_region_index *index, uint32_t taken)
+{
+    TN_ASSERT(!tn_region_is_void_at_rest(&index->regions[taken]));
+    tn_region_mark_free(&index->regions[taken], TN_DEPENDENCY_NONE);
+    index->void_count--;
+    return coalesce(index, taken);
+}
+
+void tn_region_index_rest(struct tn_region_index *index, uint32_t taken)
+{
+    uint32_t previous = index->regions[taken].previous, next = index->regions[taken].next;
+    index->void_count--;
+    if (tn_region_is_void_at_rest(&index->regions[next])) {
+        unlist_void(index, next);
+        join_voids(index, taken, next);
+    }
+    if (tn_region_is_void_at_rest(&index->regions[previous])) {
+        join_voids(index, previous, taken);
+    } else {
+        list_void(index, taken);
+    }
+}
+
 /* --- queries -------------------------------------------------------------------------------- */
 
 /* The last live region of a group of chunks that starts at `chunk` or before, or TN_REGION_NONE.
@@ -545,7 +684,7 @@ uint32_t tn_region_index_find_live(const struct tn_region_index *index, uint32_t
 
 uint32_t tn_region_index_free_count(const struct tn_region_index *index)
 {
-    return index->region_count - index->span_count - index->live.live_count;
+    return index->region_count - index->span_count - index->live.live_count - index->void_count;
 }
 
 uint32_t tn_region_index_largest_free(const struct tn_region_index *index)
@@ -581,7 +720,7 @@ static bool starts_are_right(const struct tn_region_index *index, const struct t
     if (!tn_bit_tree_has(&index->starts, group)) return false;
     uint32_t next_start = tn_bit_tree_find_next(&index->starts, group + 1);
     const struct tn_region *next = &index->regions[region->next];
-    if (next->state == TN_REGION_STATE_HEAD) {
+    if (tn_region_is_head(next)) {
         return next_start == TN_BIT_TREE_NONE ||
                next_start >= group_of(tn_region_end_chunk(region) + TN_START_GROUP_CHUNKS - 1);
     }
@@ -592,15 +731,16 @@ static const char *check_region(const struct tn_region_index *index, uint32_t re
                                 uint32_t previous, uint32_t chunks_left)
 {
     const struct tn_region *r = &index->regions[region];
-    if (r->state != TN_REGION_STATE_FREE && r->state != TN_REGION_STATE_LIVE) {
-        return "an unused record is among the regions";
-    }
+    if (r->state == TN_REGION_STATE_UNUSED) return "an unused record is among the regions";
     if (r->chunk_count == 0 || r->chunk_count > chunks_left) {
         return "a region is empty or reaches beyond its static pool";
     }
     if (r->previous != previous) return "a region does not know the one before it";
     if (r->state == TN_REGION_STATE_FREE && can_join(index, &index->regions[previous], r)) {
         return "two free regions that depend on the same streams touch";
+    }
+    if (tn_region_is_void_at_rest(r) && tn_region_is_void_at_rest(&index->regions[previous])) {
+        return "two voids at rest touch";
     }
     return NULL;
 }
@@ -609,7 +749,7 @@ const char *tn_region_index_check_span(const struct tn_region_index *index, uint
                                        uint32_t first_chunk, uint32_t chunk_count)
 {
     uint32_t chunk = first_chunk, end_chunk = first_chunk + chunk_count, previous = head;
-    if (index->regions[head].state != TN_REGION_STATE_HEAD) return "a head is none";
+    if (!tn_region_is_head(&index->regions[head])) return "a head is none";
     for (uint32_t region = index->regions[head].next; region != head;
          region = index->regions[region].next) {
         if (region >= index->fresh) return "a region links to a record that does not exist";
@@ -657,18 +797,39 @@ static const char *check_free_sets(const struct tn_region_index *index, uint32_t
                : "the count of pending chunks is wrong";
 }
 
+/* Whether the list has the voids at rest, so many, and in order. */
+static const char *check_voids(const struct tn_region_index *index, uint32_t resting_count)
+{
+    uint64_t end_chunk = 0;
+    for (uint32_t region = index->first_void; region != TN_REGION_NONE;
+         region = index->regions[region].link) {
+        if (region >= index->fresh || !tn_region_is_void_at_rest(&index->regions[region]))
+            return "the list of voids holds what is none";
+        if (index->regions[region].first_chunk < end_chunk) return "the voids are not in order";
+        end_chunk = tn_region_end_chunk(&index->regions[region]);
+        if (resting_count-- == 0) break;
+    }
+    return resting_count == 0 ? NULL : "a void is not in the list of voids";
+}
+
 const char *tn_region_index_check(const struct tn_region_index *index)
 {
     if (!tn_bit_tree_check(&index->starts)) return "the starts' bit tree contradicts itself";
-    uint32_t free_count = 0, live_count = 0;
+    uint32_t free_count = 0, live_count = 0, void_count = 0, resting_count = 0;
     for (uint32_t region = 0; region < index->fresh; region++) {
-        free_count += index->regions[region].state == TN_REGION_STATE_FREE;
-        live_count += index->regions[region].state == TN_REGION_STATE_LIVE;
+        const struct tn_region *r = &index->regions[region];
+        free_count += r->state == TN_REGION_STATE_FREE;
+        live_count += r->state == TN_REGION_STATE_LIVE;
+        void_count += r->state == TN_REGION_STATE_VOID;
+        resting_count += tn_region_is_void_at_rest(r);
     }
-    if (free_count + live_count + index->span_count != index->region_count) {
+    if (free_count + live_count + void_count != index->region_count ||
+        void_count != index->void_count + index->span_count) {
         return "the region index has lost count";
     }
-    const char *fault = check_free_sets(index, free_count);
+    const char *fault = check_voids(index, resting_count);
+    if (fault) return fault;
+    fault = check_free_sets(index, free_count);
     if (fault) return fault;
     fault = tn_live_map_check(&index->live, index->regions);
     if (fault) return fault;

@@ -10,7 +10,13 @@
  *     live by address     live_map: from the first chunk; and a bit for each group of chunks in
  *                         which a region starts, to find the region that a chunk lies inside
  *
- * A span is the range of chunks of one static pool. Its regions tile it and never join another's.
+ * A span is the range of chunks of one static pool. Its regions tile it and never join another's. One whose
+ * memory comes and goes piece by piece has voids:
+ *
+ *                 take_void                  fill
+ *     at rest ──────────────► taken void ──────────────► free
+ *             ◄──────────────            ◄──────────────
+ *                   rest                    take_free
  *
  * Cost: find, carve and free O(log n) in free regions; finding what a chunk lies inside takes at
  * most 128 looks into the live map.
@@ -18,8 +24,8 @@
  * Room is reserved before anything is added, and enough for freeing all that is live then; so only
  * the reserve calls allocate, and free cannot fail.
  * Threads: none of it locks; the pool does.
- * Always true: regions tile their span; no two free regions that depend on the same streams touch;
- * the free ones and only they are in the free set of their dependency, the live ones and only they in
+ * Always true: regions tile their span; no two free regions that depend on the same streams touch, nor two
+ * voids at rest; the free ones and only they are in the free set of their dependency, the live ones and only they in
  * the live map.
  */
 #ifndef TN_REGION_INDEX_H
@@ -47,6 +53,8 @@ struct tn_region_index {
     uint32_t reserved_count; /* room is reserved for so many in use */
     uint32_t span_count;
     uint32_t chunk_count; /* of all spans */
+    uint32_t void_count;  /* regions that are voids; heads are not counted */
+    uint32_t first_void;  /* of the list of those at rest, by address, or NONE */
     struct tn_live_map live;
     struct tn_bit_tree starts;    /* the groups of TN_START_GROUP_CHUNKS in which a region starts */
     uint32_t pending_chunk_count; /* of free regions that wait for something */
@@ -165,6 +173,38 @@ struct tn_region_run tn_region_index_find_run(const struct tn_region_index *inde
 
 /* Makes one free region of a run, which waits for whatever one of them waited for. */
 void tn_region_index_unite_run(struct tn_region_index *index, const struct tn_region_run *run);
+
+/* --- chunks without memory --- */
+
+/* Adds chunks that no span has, as one void at rest. As tn_region_index_add_span otherwise. */
+uint32_t tn_region_index_add_void_span(struct tn_region_index *index, uint32_t first_chunk,
+                                       uint32_t chunk_count);
+
+/* Takes chunks out of a void at rest, which has them all. Returns the taken void. Room must be reserved.
+ * Cost: O(voids). */
+uint32_t tn_region_index_take_void(struct tn_region_index *index, uint32_t region,
+                                   uint32_t first_chunk, uint32_t chunk_count);
+
+/* Takes chunks that are free, whatever they wait for, from the free region on in which the first one lies.
+ * Likewise. */
+uint32_t tn_region_index_take_free(struct tn_region_index *index, uint32_t region,
+                                   uint32_t first_chunk, uint32_t chunk_count);
+
+/* A taken void is free, and waits for nothing. Returns the free region that it is part of now. */
+uint32_t tn_region_index_fill(struct tn_region_index *index, uint32_t taken);
+
+/* A taken void is at rest. Cost: O(voids). */
+void tn_region_index_rest(struct tn_region_index *index, uint32_t taken);
+
+/* --- queries --- */
+
+/* Whether a region is free and depends on no other streams than these, a bit each. */
+static inline bool tn_region_index_is_free_for(const struct tn_region_index *index, uint32_t region,
+                                               uint32_t streams)
+{
+    const struct tn_region *r = &index->regions[region];
+    return r->state == TN_REGION_STATE_FREE && (tn_region_dependency(r).streams & ~streams) == 0;
+}
 
 /* The live region that a chunk of some span lies in, or TN_REGION_NONE. */
 uint32_t tn_region_index_find_live(const struct tn_region_index *index, uint32_t chunk);

@@ -16,7 +16,8 @@
 enum {
     SPANS_MAX = 8,
     FREE = TN_REGION_STATE_FREE,
-    LIVE = TN_REGION_STATE_LIVE
+    LIVE = TN_REGION_STATE_LIVE,
+    VOID = TN_REGION_STATE_VOID
 };
 
 struct span {
@@ -1011,9 +1012,6 @@ static void a_record_that_is_no_region_is_found(void **state)
     struct fixture *fixture = tile_three(state);
     tile(fixture, 1)->state = TN_REGION_STATE_UNUSED;
     expect_span_fault(fixture, fault);
-    tile(fixture, 1)->state = TN_REGION_STATE_FREE;
-    tile(fixture, 0)->state = TN_REGION_STATE_HEAD;
-    expect_span_fault(fixture, fault);
 }
 
 static void a_region_of_impossible_size_is_found(void **state)
@@ -1088,6 +1086,147 @@ static void regions_that_end_too_early_are_found(void **state)
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
+/* --- chunks without memory ------------------------------------------------------------------------ */
+
+static struct fixture *add_void_span(void **state, uint32_t chunk_count)
+{
+    struct fixture *fixture = *state;
+    assert_true(tn_region_index_reserve_span(&fixture->index, 0, chunk_count));
+    uint32_t head = tn_region_index_add_void_span(&fixture->index, 0, chunk_count);
+    fixture->spans[fixture->span_count++] = (struct span){ head, 0, chunk_count };
+    expect_sound(fixture);
+    return fixture;
+}
+
+static uint32_t take_void(struct fixture *fixture, uint32_t region, uint32_t first_chunk,
+                          uint32_t chunk_count)
+{
+    assert_true(tn_region_index_reserve(&fixture->index));
+    uint32_t taken = tn_region_index_take_void(&fixture->index, region, first_chunk, chunk_count);
+    expect_region(fixture, taken, VOID, first_chunk, chunk_count);
+    expect_sound(fixture);
+    return taken;
+}
+
+static uint32_t take_free(struct fixture *fixture, uint32_t region, uint32_t first_chunk,
+                          uint32_t chunk_count)
+{
+    assert_true(tn_region_index_reserve(&fixture->index));
+    uint32_t taken = tn_region_index_take_free(&fixture->index, region, first_chunk, chunk_count);
+    expect_region(fixture, taken, VOID, first_chunk, chunk_count);
+    expect_sound(fixture);
+    return taken;
+}
+
+static uint32_t fill(struct fixture *fixture, uint32_t taken)
+{
+    uint32_t region = tn_region_index_fill(&fixture->index, taken);
+    expect_sound(fixture);
+    return region;
+}
+
+static void rest(struct fixture *fixture, uint32_t taken)
+{
+    tn_region_index_rest(&fixture->index, taken);
+    expect_sound(fixture);
+}
+
+static void a_void_is_neither_found_nor_counted_as_free(void **state)
+{
+    struct fixture *fixture = add_void_span(state, 640);
+    assert_int_equal(tn_region_index_find_best_fit(&fixture->index, 1, 1), NONE);
+    assert_int_equal(tn_region_index_free_count(&fixture->index), 0);
+    assert_int_equal(tn_region_index_largest_free(&fixture->index), 0);
+    assert_int_equal(tn_region_index_find_live(&fixture->index, 100), NONE);
+}
+
+static void what_is_filled_is_free_and_coalesces(void **state)
+{
+    struct fixture *fixture = add_void_span(state, 640);
+    uint32_t middle = take_void(fixture, fixture->index.first_void, 128, 64);
+    uint32_t before = take_void(fixture, fixture->index.first_void, 64, 64);
+    uint32_t after = take_void(fixture, fixture->index.regions[middle].next, 192, 64);
+    expect_region(fixture, fill(fixture, before), FREE, 64, 64);
+    expect_region(fixture, fill(fixture, after), FREE, 192, 64);
+    expect_region(fixture, fill(fixture, middle), FREE, 64, 192);
+    assert_int_equal(tn_region_index_free_count(&fixture->index), 1);
+}
+
+static void what_rests_joins_the_voids_beside_it(void **state)
+{
+    struct fixture *fixture = add_void_span(state, 640);
+    uint32_t middle = take_void(fixture, fixture->index.first_void, 128, 64);
+    uint32_t front = take_void(fixture, fixture->index.first_void, 0, 128);
+    assert_int_equal(fixture->index.void_count, 3);
+    rest(fixture, middle);
+    assert_int_equal(fixture->index.void_count, 2);
+    rest(fixture, front);
+    assert_int_equal(fixture->index.void_count, 1);
+    expect_region(fixture, fixture->index.first_void, VOID, 0, 640);
+}
+
+static void what_is_taken_out_of_a_free_region_leaves_the_rest_free(void **state)
+{
+    struct fixture *fixture = add_void_span(state, 640);
+    uint32_t region = fill(fixture, take_void(fixture, fixture->index.first_void, 0, 640));
+    uint32_t taken = take_free(fixture, region, 64, 64);
+    assert_int_equal(tn_region_index_free_count(&fixture->index), 2);
+    uint32_t next = fixture->index.regions[taken].next;
+    expect_region(fixture, next, FREE, 128, 512);
+    uint32_t last = take_free(fixture, next, 576, 64);
+    rest(fixture, taken);
+    rest(fixture, last);
+    assert_int_equal(fixture->index.void_count, 2);
+    expect_region(fixture, fixture->index.first_void, VOID, 64, 64);
+}
+
+/* Regions of three dependencies, one after the other: the middle one goes whole, the others in part. */
+static void what_is_taken_may_be_of_several_free_regions(void **state)
+{
+    struct fixture *fixture = add_void_span(state, 640);
+    struct tn_freed freed;
+    assert_true(tn_region_index_add_stream(&fixture->index, 1));
+    fill(fixture, take_void(fixture, fixture->index.first_void, 0, 640));
+    uint32_t first = carve_at(fixture, 0, 100);
+    carve_at(fixture, 100, 50);
+    carve_at(fixture, 150, 490);
+    const struct tn_dependency one = { 2, 1 };
+    assert_true(tn_region_index_free(&fixture->index, 0, TN_DEPENDENCY_NONE, &freed));
+    assert_true(tn_region_index_free(&fixture->index, 100, one, &freed));
+    assert_true(tn_region_index_free(&fixture->index, 150, TN_DEPENDENCY_NONE, &freed));
+    expect_sound(fixture);
+    uint32_t taken = take_free(fixture, first, 64, 128);
+    expect_region(fixture, fixture->index.regions[taken].previous, FREE, 0, 64);
+    expect_region(fixture, fixture->index.regions[taken].next, FREE, 192, 448);
+    rest(fixture, taken);
+    assert_int_equal(fixture->index.pending_chunk_count, 0);
+}
+
+static void faults_of_voids_are_found(void **state)
+{
+    struct fixture *fixture = add_void_span(state, 640);
+    uint32_t taken = take_void(fixture, fixture->index.first_void, 64, 64);
+    fixture->index.regions[taken].extra = 0;
+    expect_span_fault(fixture, "two voids at rest touch");
+    expect_fault(fixture, "a void is not in the list of voids");
+    fixture->index.regions[taken].extra = 1;
+    uint32_t first = fixture->index.first_void, second = fixture->index.regions[first].link;
+    fixture->index.first_void = second;
+    expect_fault(fixture, "a void is not in the list of voids");
+    fixture->index.regions[second].link = first;
+    fixture->index.regions[first].link = NONE;
+    expect_fault(fixture, "the voids are not in order");
+    fixture->index.first_void = taken;
+    expect_fault(fixture, "the list of voids holds what is none");
+    fixture->index.first_void = first;
+    fixture->index.regions[first].link = second;
+    fixture->index.regions[second].link = NONE;
+    fixture->index.void_count++;
+    expect_fault(fixture, "the region index has lost count");
+    fixture->index.void_count--;
+    expect_sound(fixture);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -1140,6 +1279,12 @@ int main(void)
         TEST(wrong_starts_are_found),
         TEST(a_span_after_the_last_region_has_starts_of_its_own),
         TEST(regions_that_end_too_early_are_found),
+        TEST(a_void_is_neither_found_nor_counted_as_free),
+        TEST(what_is_filled_is_free_and_coalesces),
+        TEST(what_rests_joins_the_voids_beside_it),
+        TEST(what_is_taken_out_of_a_free_region_leaves_the_rest_free),
+        TEST(what_is_taken_may_be_of_several_free_regions),
+        TEST(faults_of_voids_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
