@@ -96,6 +96,7 @@ static tarn_backend_result get_properties(void *opaque, tarn_device_properties *
         .alignment_bytes = state->alignment_bytes,
         .granularity_bytes = state->granularity_bytes,
         .allocation_bytes_max = state->allocation_bytes_max,
+        .range_granularity_bytes = state->range_granularity_bytes,
     };
     return answer(TARN_STATUS_OK);
 }
@@ -290,6 +291,115 @@ unsigned test_backend_take_calls(struct test_backend *state)
     return count;
 }
 
+/* --- ranges ------------------------------------------------------------------------------------- */
+
+static bool is_whole(const struct test_backend *state, uintptr_t address, size_t size_bytes)
+{
+    size_t granularity = state->range_granularity_bytes;
+    return size_bytes > 0 && address % granularity == 0 && size_bytes % granularity == 0;
+}
+
+static bool shares_bytes(const struct test_piece *piece, uintptr_t address, size_t size_bytes)
+{
+    return address < piece->address + piece->size_bytes && piece->address < address + size_bytes;
+}
+
+/* How many of the mapped pieces share a byte with these addresses. */
+static size_t count_mapped(const struct test_backend *state, uintptr_t address, size_t size_bytes)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < state->piece_count; i++)
+        count += shares_bytes(&state->pieces[i], address, size_bytes);
+    return count;
+}
+
+static bool is_in_a_range(const struct test_backend *state, uintptr_t address, size_t size_bytes)
+{
+    for (unsigned i = 0; i < state->range_count; i++) {
+        const struct test_piece *range = &state->ranges[i];
+        if (address >= range->address && address + size_bytes <= range->address + range->size_bytes)
+            return true;
+    }
+    return false;
+}
+
+static tarn_status misused(struct test_backend *state)
+{
+    state->misuse_count++;
+    return TARN_STATUS_INVALID_ARGUMENT;
+}
+
+static tarn_backend_result range_reserve(void *opaque, size_t size_bytes, void **address_out)
+{
+    BEGIN(opaque, TEST_CALL_RANGE_RESERVE);
+    bool is_too_large = state->range_bytes_max > 0 && size_bytes > state->range_bytes_max;
+    if (!is_whole(state, 0, size_bytes)) status = misused(state);
+    if (is_too_large || state->range_count == TEST_BACKEND_RANGES_MAX)
+        status = TARN_STATUS_OUT_OF_MEMORY;
+    if (status == TARN_STATUS_OK) {
+        uintptr_t address = state->next_address + state->misalignment_bytes;
+        state->next_address += (size_bytes / PLACE_BYTES + 2) * PLACE_BYTES;
+        state->ranges[state->range_count++] = (struct test_piece){ address, size_bytes };
+        *address_out = (void *)address;
+    }
+    return end_call(state, status);
+}
+
+static tarn_backend_result range_release(void *opaque, void *address, size_t size_bytes)
+{
+    BEGIN(opaque, TEST_CALL_RANGE_RELEASE);
+    unsigned i = 0;
+    while (i < state->range_count && (state->ranges[i].address != (uintptr_t)address ||
+                                      state->ranges[i].size_bytes != size_bytes))
+        i++;
+    if (i == state->range_count || count_mapped(state, (uintptr_t)address, size_bytes) > 0)
+        status = misused(state);
+    if (status == TARN_STATUS_OK) state->ranges[i] = state->ranges[--state->range_count];
+    return end_call(state, status);
+}
+
+static tarn_backend_result range_map(void *opaque, void *address, size_t size_bytes,
+                                     tarn_mapping *mapping_out)
+{
+    struct test_backend *waiting = opaque;
+    if (waiting->while_acquiring) waiting->while_acquiring(waiting->context);
+    BEGIN(opaque, TEST_CALL_RANGE_MAP);
+    if (!is_whole(state, (uintptr_t)address, size_bytes) ||
+        !is_in_a_range(state, (uintptr_t)address, size_bytes) ||
+        count_mapped(state, (uintptr_t)address, size_bytes) > 0)
+        status = misused(state);
+    bool is_full =
+        state->capacity_bytes > 0 && size_bytes > state->capacity_bytes - state->held_bytes;
+    if (is_full || state->piece_count == TEST_BACKEND_PIECES_MAX)
+        status = TARN_STATUS_OUT_OF_MEMORY;
+    if (status == TARN_STATUS_OK) {
+        state->pieces[state->piece_count++] = (struct test_piece){ (uintptr_t)address, size_bytes };
+        state->held_bytes += size_bytes;
+        if (state->held_bytes > state->held_bytes_max) state->held_bytes_max = state->held_bytes;
+        *mapping_out = (tarn_mapping)((uintptr_t)address + 1);
+    }
+    return end_call(state, status);
+}
+
+static tarn_backend_result range_unmap(void *opaque, void *address, size_t size_bytes,
+                                       tarn_mapping mapping)
+{
+    struct test_backend *waiting = opaque;
+    if (waiting->while_releasing) waiting->while_releasing(waiting->context);
+    BEGIN(opaque, TEST_CALL_RANGE_UNMAP);
+    size_t i = 0;
+    while (i < state->piece_count && state->pieces[i].address != (uintptr_t)address)
+        i++;
+    if (i == state->piece_count || state->pieces[i].size_bytes != size_bytes ||
+        mapping != (tarn_mapping)((uintptr_t)address + 1))
+        status = misused(state);
+    if (status == TARN_STATUS_OK) {
+        state->pieces[i] = state->pieces[--state->piece_count];
+        state->held_bytes -= size_bytes;
+    }
+    return end_call(state, status);
+}
+
 /* --- opening ------------------------------------------------------------------------------------ */
 
 tarn_backend test_backend_open(struct test_backend *state)
@@ -310,6 +420,12 @@ tarn_backend test_backend_open(struct test_backend *state)
         state->operations.event_destroy = event_destroy;
         state->operations.event_record = event_record;
         state->operations.event_query = event_query;
+    }
+    if (state->range_granularity_bytes > 0) {
+        state->operations.range_reserve = range_reserve;
+        state->operations.range_release = range_release;
+        state->operations.range_map = range_map;
+        state->operations.range_unmap = range_unmap;
     }
     return (tarn_backend){ &state->operations, state };
 }

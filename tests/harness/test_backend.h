@@ -9,6 +9,9 @@
  * With has_streams it also has streams and events. Any pointer is a stream. Work on one is never done
  * until the test says so, and every wait is written down.
  *
+ * With range_granularity_bytes it has ranges. What is mapped counts as held, and as a piece; what the backend would
+ * have to refuse is misuse.
+ *
  * Threads: any, but for the fields, which the test sets while nobody else is in the pool.
  */
 #ifndef TEST_BACKEND_H
@@ -24,7 +27,8 @@
 enum {
     TEST_BACKEND_PIECES_MAX = 4096,
     TEST_BACKEND_EVENTS_MAX = 256,
-    TEST_BACKEND_WAITS_MAX = 64
+    TEST_BACKEND_WAITS_MAX = 64,
+    TEST_BACKEND_RANGES_MAX = 4
 };
 
 enum test_call {
@@ -35,6 +39,11 @@ enum test_call {
     TEST_CALL_EVENT_DESTROY,
     TEST_CALL_EVENT_RECORD,
     TEST_CALL_EVENT_QUERY,
+    TEST_CALL_OF_STREAMS_COUNT, /* all before are of streams and events, all after of ranges */
+    TEST_CALL_RANGE_RESERVE = TEST_CALL_OF_STREAMS_COUNT,
+    TEST_CALL_RANGE_RELEASE,
+    TEST_CALL_RANGE_MAP,
+    TEST_CALL_RANGE_UNMAP,
     TEST_CALL_COUNT
 };
 
@@ -52,8 +61,10 @@ struct test_backend {
     size_t misalignment_bytes; /* what addresses are off by from a multiple of 4 MiB */
     size_t granularity_bytes;
     size_t allocation_bytes_max;
-    unsigned fail_acquire_at; /* the n-th acquire from now on fails; 0: none */
-    tarn_status failure;      /* with this */
+    size_t range_granularity_bytes; /* 0: there are no ranges */
+    size_t range_bytes_max;         /* range_reserve answers OUT_OF_MEMORY beyond; 0: no limit */
+    unsigned fail_acquire_at;       /* the n-th acquire from now on fails; 0: none */
+    tarn_status failure;            /* with this */
     bool fail_release;
     uintptr_t give_address; /* acquire gives this one, whatever lies there; 0: a place of its own */
     bool give_null;         /* acquire gives NULL and says OK */
@@ -79,7 +90,8 @@ struct test_backend {
     unsigned call_counts[TEST_CALL_COUNT];
     unsigned failed_count; /* of them, by fail_call_at */
     unsigned event_count;  /* that are out */
-    unsigned misuse_count; /* an event that is not there, a stream that has ended */
+    unsigned misuse_count; /* an event that is not there, a stream that has ended, a wrong range */
+    unsigned range_count;  /* that are reserved */
     unsigned wait_count;
     struct test_wait {
         tarn_stream stream;
@@ -96,6 +108,7 @@ struct test_backend {
         uintptr_t address;
         size_t size_bytes;
     } pieces[TEST_BACKEND_PIECES_MAX];
+    struct test_piece ranges[TEST_BACKEND_RANGES_MAX];
 };
 
 /* 256-byte alignment, 4 KiB granularity, no limits, no failures. */
@@ -111,7 +124,7 @@ void test_backend_complete(struct test_backend *state, tarn_stream stream);
 void test_backend_end_stream(struct test_backend *state, tarn_stream stream);
 void test_backend_begin_stream(struct test_backend *state, tarn_stream stream);
 
-/* Calls of streams and events since the last time that this was asked. */
+/* Calls of streams, events and ranges since the last time that this was asked. */
 unsigned test_backend_take_calls(struct test_backend *state);
 
 #endif

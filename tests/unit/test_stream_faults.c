@@ -359,7 +359,7 @@ static void use_streams(struct fixture *fixture, tarn_pool *pool)
 static void every_call_may_fail(void **state)
 {
     struct fixture *fixture = *state;
-    for (int call = 0; call < TEST_CALL_COUNT; call++) {
+    for (int call = 0; call < TEST_CALL_OF_STREAMS_COUNT; call++) {
         unsigned n = 1;
         for (;; n++) {
             open_backend(fixture);
