@@ -43,7 +43,7 @@ typedef struct tarn_stats {
     size_t live_count; /* allocations that are live; those of zero bytes are not counted */
     size_t live_count_max;
 
-    size_t static_pool_count; /* pieces of vendor memory held */
+    size_t static_pool_count; /* pieces of vendor memory held; in a contiguous pool steps */
     size_t free_region_count; /* free regions in all of them */
     size_t free_bytes;        /* bytes in free regions */
     size_t pending_bytes;     /* of these, what waits for the work of one stream or several */

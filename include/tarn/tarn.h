@@ -169,6 +169,26 @@ typedef struct tarn_pool_options {
     bool returns_when_empty;
 
     /*
+     * The pool's memory lies in one range of addresses. There are no static pools one by one: memory is mapped
+     * into the range in steps, exactly those that a request misses beside the free memory that is there already. So
+     * free memory merges whenever it came, and the pool holds little more than is live. Holes are filled
+     * first. Steps that are wholly free go back wherever static pools would: by a trim, for an allocation that needs
+     * room, by the threshold (the spare is one step), with the last free; the highest ones first. The addresses
+     * stay reserved, eight times as many as the limit or the device allow, and are used again.
+     * growth_factor and growth_bytes_max mean nothing here; initial_bytes, limits and the threshold hold
+     * for what is mapped, in whole steps. The functions below are told of each step, with an id of its own;
+     * tarn_pool_find names the range, and an IPC handle cannot be made of it: leave this out where memory is
+     * shared with other processes by IPC, as MPI libraries do.
+     * NOT_SUPPORTED where the backend has no ranges (range_granularity_bytes), as for kinds other than DEVICE.
+     */
+    bool contiguous;
+
+    /* The size of a step, a power of two; more where the device maps no less, or a chunk is larger. Mapping costs
+     * about the same for every size up to 64 MiB, and on average half a step or so is held in vain. 0: a 512th
+     * of the device's memory, or a 16th of limit_bytes if that is less, from 2 to 64 MiB. */
+    size_t step_bytes;
+
+    /*
      * For who has to register memory with somebody: MPI, RDMA, NCCL. Both may be NULL; `user` is handed
      * to them.
      *
@@ -201,12 +221,12 @@ typedef struct tarn_pool_options {
 /* clang-format off */
 #define TARN_POOL_OPTIONS_INIT \
     { sizeof(tarn_pool_options), NULL, TARN_CHUNK_BYTES_DEFAULT, TARN_INITIAL_BYTES_DEFAULT, \
-      TARN_GROWTH_FACTOR_DEFAULT, TARN_GROWTH_BYTES_MAX_DEFAULT, 0, 0, 0, false, false, NULL, NULL, NULL, NULL, NULL }
+      TARN_GROWTH_FACTOR_DEFAULT, TARN_GROWTH_BYTES_MAX_DEFAULT, 0, 0, 0, false, false, false, 0, NULL, NULL, NULL, NULL, NULL }
 
 /* As Omega_h's own pool: 700 MB at first, then twice the largest. */
 #define TARN_POOL_OPTIONS_OMEGA_H_INIT \
     { sizeof(tarn_pool_options), NULL, TARN_CHUNK_BYTES_DEFAULT, 700000000, 2.0, \
-      0, 0, 0, 0, false, false, NULL, NULL, NULL, NULL, NULL }
+      0, 0, 0, 0, false, false, false, 0, NULL, NULL, NULL, NULL, NULL }
 /* clang-format on */
 
 /*
@@ -510,6 +530,8 @@ TARN_API tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *
  *     TARN_RELEASE   threshold above which free memory goes back by itself: like TARN_INITIAL; 0: none
  *     TARN_VANISH    "1": with the last free everything goes back; "0": it does not
  *     TARN_CHUNK     chunk size: like TARN_INITIAL
+ *     TARN_CONTIGUOUS   "1": all in one range of addresses; "0": not
+ *     TARN_STEP      what is mapped into that range at a time: like TARN_INITIAL, a power of two; 0: chosen
  *     TARN_DEVICE    number of the device
  *     TARN_KIND      kind of memory: "device", "pinned", "shared" or "managed", which are the same, or
  *                    "host", which is there with every vendor and on no device
@@ -550,11 +572,12 @@ TARN_API tarn_status tarn_default_pool_abandon(void);
 typedef struct tarn_allocation {
     size_t struct_bytes; /* in: sizeof(tarn_allocation), as TARN_ALLOCATION_INIT sets it */
     tarn_pool *pool;
-    void *address;            /* where the allocation starts */
-    size_t size_bytes;        /* what was asked for */
-    size_t usable_bytes;      /* the same in whole chunks; all of it may be used */
-    void *static_pool_base;   /* what the backend gave */
-    size_t static_pool_bytes; /* how much it gave */
+    void *address;          /* where the allocation starts */
+    size_t size_bytes;      /* what was asked for */
+    size_t usable_bytes;    /* the same in whole chunks; all of it may be used */
+    void *static_pool_base; /* what the backend gave */
+    size_t
+        static_pool_bytes; /* how much it gave; of a contiguous pool the whole range, mapped or not */
     uint64_t static_pool_id;
 } tarn_allocation;
 

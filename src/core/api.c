@@ -13,6 +13,7 @@
 #include "pool.h"
 #include "pool_initial.h"
 #include "pool_registry.h"
+#include "pool_steps.h"
 #include "pool_trim.h"
 
 /* --- checks --------------------------------------------------------------------------------------- */
@@ -97,6 +98,10 @@ static tarn_status check_options(const tarn_pool_options *options)
         return tn_fail(TARN_STATUS_INVALID_OPTIONS,
                        "takes_initial_at_once is set, but initial_bytes is 0");
     }
+    if (options->step_bytes != 0 && !tn_is_power_of_two(options->step_bytes)) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS, "step_bytes is %zu, not 0 or a power of two",
+                       options->step_bytes);
+    }
     if (options->limit_percent > 100) {
         return tn_fail(TARN_STATUS_INVALID_OPTIONS, "limit_percent is %u, not 0 to 100",
                        options->limit_percent);
@@ -117,6 +122,8 @@ static tarn_status create(const tarn_pool_options *options, const tarn_backend *
     }
     tarn_status status = tn_pool_init(pool, options, backend, owns_backend);
     if (status != TARN_STATUS_OK) goto no_pool;
+    if (options->contiguous) status = tn_pool_reserve_range(pool, options);
+    if (status != TARN_STATUS_OK) goto no_memory;
     if (address) {
         status = tn_pool_take_over(pool, address, options->initial_bytes);
     } else if (options->takes_initial_at_once) {

@@ -10,7 +10,8 @@
 struct dumped_region {
     uintptr_t address;
     size_t size_bytes;
-    size_t requested_bytes; /* 0 when free */
+    size_t requested_bytes; /* 0 unless live */
+    const char *state;
 };
 
 struct dumped_static_pool {
@@ -48,10 +49,14 @@ static size_t copy_regions(const struct tarn_pool *pool, const struct tn_static_
          r = regions[r].next) {
         size_t size_bytes = (size_t)regions[r].chunk_count << pool->chunk_log2;
         bool is_live = regions[r].state == TN_REGION_STATE_LIVE;
+        bool is_void = regions[r].state == TN_REGION_STATE_VOID;
         to[count++] = (struct dumped_region){
             .address = tn_static_pool_address_of(static_pool, regions[r].first_chunk),
             .size_bytes = size_bytes,
             .requested_bytes = is_live ? size_bytes - tn_region_slack_bytes(&regions[r]) : 0,
+            .state = is_live   ? "live"
+                     : is_void ? "unmapped"
+                               : "free",
         };
     }
     return count;
@@ -128,7 +133,7 @@ static void write_text_regions(const struct dumped_region *regions, size_t count
         if (regions[i].requested_bytes > 0) {
             fprintf(file, "live, %zu asked for\n", regions[i].requested_bytes);
         } else {
-            fprintf(file, "free\n");
+            fprintf(file, "%s\n", regions[i].state);
         }
     }
 }
@@ -176,10 +181,9 @@ static void write_json_string(const char *text, FILE *file)
 static void write_json_regions(const struct dumped_region *regions, size_t count, FILE *file)
 {
     for (size_t i = 0; i < count; i++) {
-        bool is_live = regions[i].requested_bytes > 0;
         fprintf(file, "%s\n      {\"address\": \"0x%" PRIxPTR "\", \"bytes\": %zu, ",
                 i == 0 ? "" : ",", regions[i].address, regions[i].size_bytes);
-        fprintf(file, "\"state\": \"%s\", \"requested_bytes\": %zu}", is_live ? "live" : "free",
+        fprintf(file, "\"state\": \"%s\", \"requested_bytes\": %zu}", regions[i].state,
                 regions[i].requested_bytes);
     }
 }

@@ -198,6 +198,15 @@ static tarn_status read_chunk(size_t *chunk_bytes)
     return fail_for("TARN_CHUNK", value_of("TARN_CHUNK"), "a power of two from 256 to 32M");
 }
 
+static tarn_status read_step(size_t *step_bytes)
+{
+    const char *name = "TARN_STEP";
+    tarn_status status = read_bytes(name, step_bytes);
+    if (status != TARN_STATUS_OK || *step_bytes == 0 || tn_is_power_of_two(*step_bytes))
+        return status;
+    return fail_for(name, value_of(name), "a power of two such as 64M");
+}
+
 tarn_status tn_environment_read(struct tn_environment *environment_out)
 {
     struct tn_environment environment = { .options = TARN_POOL_OPTIONS_INIT,
@@ -212,6 +221,9 @@ tarn_status tn_environment_read(struct tn_environment *environment_out)
         status = read_bytes("TARN_RELEASE", &environment.options.release_threshold_bytes);
     if (status == TARN_STATUS_OK)
         status = read_switch("TARN_VANISH", &environment.options.returns_when_empty);
+    if (status == TARN_STATUS_OK)
+        status = read_switch("TARN_CONTIGUOUS", &environment.options.contiguous);
+    if (status == TARN_STATUS_OK) status = read_step(&environment.options.step_bytes);
     if (status == TARN_STATUS_OK) status = read_device(&environment.device);
     if (status == TARN_STATUS_OK) status = read_kind(&environment.kind);
     if (status == TARN_STATUS_OK) status = read_ranks(&environment.rank_count);

@@ -25,6 +25,7 @@
 #include "pool_callbacks.h"
 #include "pool_members.h"
 #include "pool_options.h"
+#include "pool_steps.h"
 #include "pool_trim.h"
 #include "stream_reuse.h"
 
@@ -76,6 +77,7 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->only_stream = NULL;
     pool->streams = NULL;
     pool->spare_event_count = 0;
+    pool->range = NULL;
     pool->is_process_wide = false;
     pool->succeeds_parent = false;
     pool->on_static_pool_created = options->on_static_pool_created;
@@ -94,6 +96,7 @@ static void metadata_fini(struct tarn_pool *pool)
 {
     for (uint32_t i = 0; i < pool->list.count; i++)
         tn_static_pool_destroy(pool->list.by_chunk[i].static_pool);
+    tn_step_range_destroy(pool->range);
     tn_region_index_fini(&pool->index);
     tn_static_pool_list_fini(&pool->list);
     tn_condition_fini(&pool->callback_ended);
@@ -101,15 +104,25 @@ static void metadata_fini(struct tarn_pool *pool)
     tn_mutex_fini(&pool->lock);
 }
 
+static void release_static_pools(struct tarn_pool *pool)
+{
+    for (uint32_t i = 0; i < pool->list.count; i++) {
+        const struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
+        tn_pool_tell_destroyed(pool, static_pool->backing, static_pool->backing_bytes,
+                               static_pool->id);
+        pool->backend.operations->release(pool->backend.state, static_pool->backing,
+                                          static_pool->backing_bytes);
+    }
+}
+
 void tn_pool_fini(struct tarn_pool *pool)
 {
     tn_stream_reuse_fini(pool);
     tn_mutex_lock(&pool->growth_lock);
-    for (uint32_t i = 0; i < pool->list.count; i++) {
-        struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
-        tn_pool_tell_destroyed(pool, static_pool);
-        pool->backend.operations->release(pool->backend.state, static_pool->backing,
-                                          static_pool->backing_bytes);
+    if (pool->range) {
+        tn_pool_release_range(pool);
+    } else {
+        release_static_pools(pool);
     }
     tn_mutex_unlock(&pool->growth_lock);
     if (pool->owns_backend) tarn_backend_close(&pool->backend);
@@ -396,24 +409,57 @@ static tarn_backend_result introduce_all(struct tarn_pool *pool, const tarn_stre
     return result;
 }
 
-/* Makes a static pool of the backing and serves the request from it. Under growth_lock. */
-static tarn_status serve_from_new(struct tarn_pool *pool, const struct tn_backing *backing,
+/* What the backend gave, before anybody can have of it. */
+struct arrival {
+    struct tn_backing backing;
+    struct tn_step_plan plan; /* of a contiguous pool, in place of the backing */
+};
+
+static tarn_backend_result acquire(struct tarn_pool *pool, const struct tn_request *request,
+                                   struct arrival *arrival)
+{
+    return pool->range ? tn_pool_map_steps(pool, request, &arrival->plan)
+                       : tn_pool_acquire_backing(pool, request, &arrival->backing);
+}
+
+/* Inserts what arrived and serves the request, if it can: steps serve it together with what lies beside them, which
+ * others may have taken. Under growth_lock. */
+static enum serve_result insert_and_serve(struct tarn_pool *pool, struct tn_static_pool *added,
+                                          const struct arrival *arrival,
+                                          const struct tn_request *request, void **address_out)
+{
+    /* In one piece, so that no other thread takes the new chunks away in between. */
+    tn_mutex_lock(&pool->lock);
+    enum serve_result served = NO_HOST_MEMORY;
+    bool is_inserted = true;
+    if (pool->range) {
+        tn_pool_insert_steps(pool, request, &arrival->plan);
+    } else {
+        is_inserted = tn_pool_insert(pool, added);
+    }
+    if (is_inserted) served = serve(pool, request, address_out);
+    tn_mutex_unlock(&pool->lock);
+    if (!is_inserted) tn_pool_withdraw(pool, added);
+    return served;
+}
+
+/* Makes a static pool of the backing, or steps of a contiguous pool free, and serves the request from them.
+ * NOT_READY: others were faster. Under growth_lock. */
+static tarn_status serve_from_new(struct tarn_pool *pool, const struct arrival *arrival,
                                   const struct tn_request *request, void **address_out)
 {
-    struct tn_static_pool *added = tn_pool_announce(pool, backing);
-    if (!added) return fail_for_host_memory(request);
+    struct tn_static_pool *added = NULL;
+    if (!pool->range) {
+        added = tn_pool_announce(pool, &arrival->backing);
+        if (!added) return fail_for_host_memory(request);
+    }
 
     /* As long as nothing is allocated a pool knows one stream, the last that came: while the user was
      * told it may have been another thread's. */
     tarn_backend_result known = introduce_all(pool, &request->stream, 1);
-    /* In one piece, so that no other thread takes the new chunks away in between. */
-    tn_mutex_lock(&pool->lock);
-    enum serve_result served = NO_HOST_MEMORY;
-    bool is_inserted = tn_pool_insert(pool, added);
-    if (is_inserted) served = serve(pool, request, address_out);
-    tn_mutex_unlock(&pool->lock);
-    if (!is_inserted) tn_pool_withdraw(pool, added);
+    enum serve_result served = insert_and_serve(pool, added, arrival, request, address_out);
     if (served == SERVED) return TARN_STATUS_OK;
+    if (served == NOTHING_FITS) return TARN_STATUS_NOT_READY;
     if (served == UNKNOWN_STREAM) return tn_stream_reuse_fail(pool, request->stream, known);
     return fail_for_host_memory(request);
 }
@@ -432,7 +478,7 @@ static tarn_status grow_and_serve(struct tarn_pool *pool, const struct tn_reques
                                   void **address_out)
 {
     tarn_backend_result result;
-    do {
+    for (;;) {
         result = introduce_all(pool, &request->stream, 1);
         if (result.status != TARN_STATUS_OK)
             return tn_stream_reuse_fail(pool, request->stream, result);
@@ -440,19 +486,22 @@ static tarn_status grow_and_serve(struct tarn_pool *pool, const struct tn_reques
         if (served == SERVED) return TARN_STATUS_OK;
         if (served == NO_HOST_MEMORY) return fail_for_host_memory(request);
 
-        struct tn_backing backing;
-        result = tn_pool_acquire_backing(pool, request, &backing);
+        struct arrival arrival;
+        result = acquire(pool, request, &arrival);
         const struct tn_release_rule all = { 0 };
         if (tn_pool_may_pass_later(pool, request, result) &&
             tn_pool_release_free(pool, &all).detached_bytes > 0) {
-            result = tn_pool_acquire_backing(pool, request, &backing);
+            result = acquire(pool, request, &arrival);
         }
-        if (result.status == TARN_STATUS_OK)
-            return serve_from_new(pool, &backing, request, address_out);
+        if (result.status == TARN_STATUS_OK) {
+            tarn_status status = serve_from_new(pool, &arrival, request, address_out);
+            if (status != TARN_STATUS_NOT_READY) return status;
+            continue;
+        }
         /* Others may have freed enough while the vendor was being asked. */
         if (serve_from_held(pool, request, address_out) == SERVED) return TARN_STATUS_OK;
-    } while (tn_pool_await_callback(pool));
-    return tn_pool_fail_growth(pool, request, result);
+        if (!tn_pool_await_callback(pool)) return tn_pool_fail_growth(pool, request, result);
+    }
 }
 
 /* --- alloc and free ---------------------------------------------------------------------------- */

@@ -52,7 +52,6 @@ static struct tn_growth_state growth_state(struct tarn_pool *pool)
 
 /* --- asking ------------------------------------------------------------------------------------ */
 
-/* A backend may be anything, another pool too: what its answer means here. */
 static tarn_status meaning_of(tarn_status status)
 {
     switch (status) {
@@ -66,6 +65,12 @@ static tarn_status meaning_of(tarn_status status)
     default:
         return TARN_STATUS_VENDOR_ERROR;
     }
+}
+
+tarn_backend_result tn_pool_meaning_of(tarn_backend_result result)
+{
+    result.status = meaning_of(result.status);
+    return result;
 }
 
 static tarn_backend_result acquire(struct tarn_pool *pool, struct tn_backing *backing)
@@ -220,6 +225,10 @@ tarn_backend_result tn_pool_acquire_backing(struct tarn_pool *pool,
 size_t tn_pool_wholly_free_bytes_locked(const struct tarn_pool *pool)
 {
     size_t bytes = 0;
+    if (pool->range) {
+        return pool->range->step_bytes *
+               tn_step_range_count_free(pool->range, &pool->index, tn_pool_held_streams(pool));
+    }
     for (uint32_t i = 0; i < pool->list.count; i++) {
         const struct tn_static_pool *held = pool->list.by_chunk[i].static_pool;
         if (tn_region_index_span_is_free(&pool->index, held->head, tn_pool_held_streams(pool)))
@@ -236,6 +245,21 @@ static size_t wholly_free_bytes(struct tarn_pool *pool)
     return bytes;
 }
 
+/* Steps that are partly free help along, and how far nobody knows before it is tried. */
+static size_t used_bytes(struct tarn_pool *pool)
+{
+    tn_mutex_lock(&pool->lock);
+    size_t bytes = pool->stats.used_bytes;
+    tn_mutex_unlock(&pool->lock);
+    return bytes;
+}
+
+/* The largest request that the vendor's calls can serve: in steps there is none. */
+static size_t piece_bytes_max(const struct tarn_pool *pool)
+{
+    return pool->range ? SIZE_MAX : pool->growth.allocation_bytes_max;
+}
+
 /* Whether giving wholly free static pools back might turn the answer. */
 bool tn_pool_may_pass_later(struct tarn_pool *pool, const struct tn_request *request,
                             tarn_backend_result result)
@@ -243,10 +267,9 @@ bool tn_pool_may_pass_later(struct tarn_pool *pool, const struct tn_request *req
     size_t needed = tight_bytes(pool, request);
     if (result.status == TARN_STATUS_OUT_OF_MEMORY) return true;
     if (result.status != TARN_STATUS_OVER_LIMIT) return false;
-    if (needed > pool->growth.limit_bytes || needed > pool->growth.allocation_bytes_max) {
-        return false;
-    }
-    size_t left = growth_state(pool).footprint_bytes - wholly_free_bytes(pool);
+    if (needed > pool->growth.limit_bytes || needed > piece_bytes_max(pool)) return false;
+    size_t left = pool->range ? used_bytes(pool)
+                              : growth_state(pool).footprint_bytes - wholly_free_bytes(pool);
     return left <= pool->growth.limit_bytes - needed;
 }
 
@@ -262,12 +285,18 @@ static tarn_status fail_for_caps(struct tarn_pool *pool, const struct tn_request
     }
     struct tn_growth_state state = growth_state(pool);
     size_t limit = pool->growth.limit_bytes;
-    if (needed > pool->growth.allocation_bytes_max) {
+    if (needed > piece_bytes_max(pool)) {
         return tn_fail(TARN_STATUS_OUT_OF_MEMORY,
                        "%zu bytes need a piece of %zu, and the %s backend's largest allocation is "
                        "%zu bytes",
                        request->size_bytes, needed, pool->backend.operations->name,
                        pool->growth.allocation_bytes_max);
+    }
+    if (pool->range) {
+        return tn_fail(TARN_STATUS_OVER_LIMIT,
+                       "no free region holds %zu bytes, and the pool cannot map as many steps of "
+                       "%zu as they need: it holds %zu of at most %zu bytes",
+                       request->size_bytes, pool->range->step_bytes, state.footprint_bytes, limit);
     }
     if (needed > limit || state.footprint_bytes > limit - needed) {
         return tn_fail(TARN_STATUS_OVER_LIMIT,
@@ -294,8 +323,10 @@ tarn_status tn_pool_fail_growth(struct tarn_pool *pool, const struct tn_request 
     if (result.status == TARN_STATUS_OUT_OF_MEMORY) {
         return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
                               "no free region holds %zu bytes, and the %s backend has no more "
-                              "memory: the pool holds %zu bytes",
-                              request->size_bytes, backend, growth_state(pool).footprint_bytes);
+                              "memory%s: the pool holds %zu bytes",
+                              request->size_bytes, backend,
+                              pool->range ? ", or its range no more addresses" : "",
+                              growth_state(pool).footprint_bytes);
     }
     return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
                           "the %s backend failed to give memory for %zu bytes: %s", backend,

@@ -5,13 +5,13 @@
 /* How many functions of users the thread is in, of any pool. */
 static _Thread_local unsigned callback_depth;
 
-static void call(struct tarn_pool *pool, tarn_static_pool_callback function,
-                 const struct tn_static_pool *subject)
+static void call(struct tarn_pool *pool, tarn_static_pool_callback function, void *base,
+                 size_t size_bytes, uint64_t id)
 {
     pool->callback_count++;
     tn_mutex_unlock(&pool->growth_lock);
     callback_depth++;
-    function(pool->user, subject->backing, subject->backing_bytes, subject->id);
+    function(pool->user, base, size_bytes, id);
     callback_depth--;
     tn_mutex_lock(&pool->growth_lock);
     pool->callback_count--;
@@ -19,17 +19,18 @@ static void call(struct tarn_pool *pool, tarn_static_pool_callback function,
     tn_condition_signal_all(&pool->callback_ended);
 }
 
-void tn_pool_tell_created(struct tarn_pool *pool, const struct tn_static_pool *created)
+void tn_pool_tell_created(struct tarn_pool *pool, void *base, size_t size_bytes, uint64_t id)
 {
     if (!pool->on_static_pool_created) return;
     pool->arriving_count++;
-    call(pool, pool->on_static_pool_created, created);
+    call(pool, pool->on_static_pool_created, base, size_bytes, id);
     pool->arriving_count--;
 }
 
-void tn_pool_tell_destroyed(struct tarn_pool *pool, const struct tn_static_pool *destroyed)
+void tn_pool_tell_destroyed(struct tarn_pool *pool, void *base, size_t size_bytes, uint64_t id)
 {
-    if (pool->on_static_pool_destroyed) call(pool, pool->on_static_pool_destroyed, destroyed);
+    if (pool->on_static_pool_destroyed)
+        call(pool, pool->on_static_pool_destroyed, base, size_bytes, id);
 }
 
 bool tn_pool_await_callback(struct tarn_pool *pool)

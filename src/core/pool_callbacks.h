@@ -17,9 +17,9 @@
 
 #include "pool_struct.h"
 
-/* The static pool is in no list. Without a function growth_lock stays held. */
-void tn_pool_tell_created(struct tarn_pool *pool, const struct tn_static_pool *created);
-void tn_pool_tell_destroyed(struct tarn_pool *pool, const struct tn_static_pool *destroyed);
+/* What is told of is in no list, resp. is no step that is in use. Without a function growth_lock stays held. */
+void tn_pool_tell_created(struct tarn_pool *pool, void *base, size_t size_bytes, uint64_t id);
+void tn_pool_tell_destroyed(struct tarn_pool *pool, void *base, size_t size_bytes, uint64_t id);
 
 /* Waits until one of the functions that run has returned, so that it is worth another look. False, at
  * once: none runs, or the caller is called from one. */

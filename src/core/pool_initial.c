@@ -6,6 +6,7 @@
 #include "../base/error.h"
 
 #include "pool_members.h"
+#include "pool_steps.h"
 
 /* Under growth_lock. */
 static tarn_status add(struct tarn_pool *pool, const struct tn_backing *backing)
@@ -24,6 +25,27 @@ static tarn_status add(struct tarn_pool *pool, const struct tn_backing *backing)
                    backing->size_bytes);
 }
 
+/* The status holds where the backend's result is OK, here and below. Under growth_lock. */
+static tarn_status take_static_pool(struct tarn_pool *pool, const struct tn_request *request,
+                                    tarn_backend_result *result_out)
+{
+    struct tn_backing backing;
+    *result_out = tn_pool_acquire_backing(pool, request, &backing);
+    return result_out->status == TARN_STATUS_OK ? add(pool, &backing) : result_out->status;
+}
+
+static tarn_status take_steps(struct tarn_pool *pool, const struct tn_request *request,
+                              tarn_backend_result *result_out)
+{
+    struct tn_step_plan plan;
+    *result_out = tn_pool_map_steps(pool, request, &plan);
+    if (result_out->status != TARN_STATUS_OK) return result_out->status;
+    tn_mutex_lock(&pool->lock);
+    tn_pool_insert_steps(pool, request, &plan);
+    tn_mutex_unlock(&pool->lock);
+    return TARN_STATUS_OK;
+}
+
 tarn_status tn_pool_take_initial(struct tarn_pool *pool, size_t initial_bytes)
 {
     bool takes_all = initial_bytes == TARN_INITIAL_ALL;
@@ -39,12 +61,11 @@ tarn_status tn_pool_take_initial(struct tarn_pool *pool, size_t initial_bytes)
         .alignment_bytes = 1,
         .chunk_count = (uint32_t)chunk_count,
     };
-    struct tn_backing backing;
     tn_mutex_lock(&pool->growth_lock);
-    tarn_backend_result result = tn_pool_acquire_backing(pool, &request, &backing);
-    tarn_status status = result.status == TARN_STATUS_OK
-                             ? add(pool, &backing)
-                             : tn_pool_fail_growth(pool, &request, result);
+    tarn_backend_result result;
+    tarn_status status = pool->range ? take_steps(pool, &request, &result)
+                                     : take_static_pool(pool, &request, &result);
+    if (result.status != TARN_STATUS_OK) status = tn_pool_fail_growth(pool, &request, result);
     tn_mutex_unlock(&pool->growth_lock);
     return status;
 }

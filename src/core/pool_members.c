@@ -3,6 +3,7 @@
 #include "pool_members.h"
 
 #include "pool_callbacks.h"
+#include "pool_steps.h"
 #include "stream_reuse.h"
 
 /* --- joining --------------------------------------------------------------------------------------- */
@@ -12,7 +13,7 @@ struct tn_static_pool *tn_pool_announce(struct tarn_pool *pool, const struct tn_
     struct tn_static_pool *announced = tn_static_pool_create(backing->address, backing->size_bytes,
                                                              pool->chunk_log2, TN_CHUNK_COUNT_MAX);
     if (announced) {
-        tn_pool_tell_created(pool, announced);
+        tn_pool_tell_created(pool, announced->backing, announced->backing_bytes, announced->id);
     } else {
         tn_pool_release_backing(pool, backing);
     }
@@ -41,7 +42,7 @@ bool tn_pool_insert(struct tarn_pool *pool, struct tn_static_pool *announced)
 tarn_backend_result tn_pool_withdraw(struct tarn_pool *pool, struct tn_static_pool *announced)
 {
     struct tn_backing backing = { announced->backing, announced->backing_bytes };
-    tn_pool_tell_destroyed(pool, announced);
+    tn_pool_tell_destroyed(pool, backing.address, backing.size_bytes, announced->id);
     tn_static_pool_destroy(announced);
     return tn_pool_release_backing(pool, &backing);
 }
@@ -106,6 +107,7 @@ static struct tn_static_pool *detach_releasable(struct tarn_pool *pool,
 struct tn_giving_back tn_pool_release_free(struct tarn_pool *pool,
                                            const struct tn_release_rule *rule)
 {
+    if (pool->range) return tn_pool_release_free_steps(pool, rule);
     struct tn_giving_back given = { 0, 0, TARN_BACKEND_RESULT_OK };
     struct tn_static_pool *detached;
     uint64_t id_max = newest_id(pool);

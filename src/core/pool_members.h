@@ -24,22 +24,7 @@ bool tn_pool_insert(struct tarn_pool *pool, struct tn_static_pool *announced);
 /* Undoes an announce, or ends what is in no list any more. The answer is the vendor's. */
 tarn_backend_result tn_pool_withdraw(struct tarn_pool *pool, struct tn_static_pool *announced);
 
-/* What came of giving static pools back. */
-struct tn_giving_back {
-    size_t detached_bytes;       /* left the pool */
-    size_t released_bytes;       /* of these, what the vendor took */
-    tarn_backend_result refusal; /* what the vendor last answered to a piece it did not take */
-};
-
-/* How much to give back: all zero, everything that is wholly free. */
-struct tn_release_rule {
-    size_t keep_bytes;      /* as long as the pool then still holds so much */
-    size_t keep_free_bytes; /* until no more than this is in wholly free static pools */
-    bool keeps_spare;       /* until one of them is left */
-    bool needs_empty;       /* only as long as nothing at all is live */
-};
-
-/* Gives wholly free static pools back, the newest first. */
+/* Gives wholly free static pools back, the newest first; of a contiguous pool wholly free steps. */
 struct tn_giving_back tn_pool_release_free(struct tarn_pool *pool,
                                            const struct tn_release_rule *rule);
 

@@ -65,8 +65,8 @@ enum tn_find_result tn_pool_find(struct tarn_pool *pool, const void *address,
 
 static void sum_up_free(const struct tarn_pool *pool, tarn_stats *stats)
 {
-    size_t held_bytes = 0;
-    for (uint32_t i = 0; i < pool->list.count; i++) {
+    size_t held_bytes = pool->range ? tn_step_mapped_bytes(pool->range) : 0;
+    for (uint32_t i = 0; i < pool->list.count && !pool->range; i++) {
         held_bytes += (size_t)pool->list.by_chunk[i].static_pool->chunk_count << pool->chunk_log2;
     }
     stats->free_bytes = held_bytes - pool->stats.used_bytes;
@@ -83,7 +83,11 @@ static size_t metadata_bytes(const struct tarn_pool *pool)
 {
     size_t list_bytes = ((size_t)pool->list.by_chunk_capacity + pool->list.by_address_capacity) *
                         sizeof *pool->list.by_chunk;
-    return sizeof *pool + list_bytes + pool->list.count * sizeof(struct tn_static_pool) +
+    size_t range_bytes =
+        pool->range ? sizeof *pool->range + pool->range->step_count * sizeof pool->range->steps[0]
+                    : 0;
+    return sizeof *pool + list_bytes + range_bytes +
+           pool->list.count * sizeof(struct tn_static_pool) +
            tn_region_index_metadata_bytes(&pool->index);
 }
 
@@ -100,7 +104,7 @@ void tn_pool_stats_locked(const struct tarn_pool *pool, tarn_stats *stats_out)
         .footprint_bytes_max = counted->footprint_bytes_max,
         .live_count = counted->live_count,
         .live_count_max = counted->live_count_max,
-        .static_pool_count = pool->list.count,
+        .static_pool_count = pool->range ? pool->range->mapped_count : pool->list.count,
         .alloc_count = counted->alloc_count,
         .free_count = counted->free_count,
         .failed_count = counted->failed_count,
@@ -154,8 +158,9 @@ tarn_status tn_pool_available(struct tarn_pool *pool, size_t *available_bytes_ou
 static const char *check_sums(const struct tarn_pool *pool)
 {
     const struct tn_region_index *index = &pool->index;
-    size_t footprint = 0, used = 0, requested = 0;
-    for (uint32_t i = 0; i < pool->list.count; i++) {
+    size_t footprint = pool->range ? tn_step_mapped_bytes(pool->range) : 0;
+    size_t used = 0, requested = 0;
+    for (uint32_t i = 0; i < pool->list.count && !pool->range; i++) {
         footprint += pool->list.by_chunk[i].static_pool->backing_bytes;
     }
     for (uint32_t region = 0; region < index->fresh; region++) {
@@ -185,6 +190,7 @@ static const char *check_locked(const struct tarn_pool *pool, uint64_t *id_out)
     *id_out = 0;
     const char *fault = tn_region_index_check(&pool->index);
     if (!fault) fault = tn_static_pool_list_check(&pool->list);
+    if (!fault && pool->range) fault = tn_step_range_check(pool->range, &pool->index);
     if (fault) return fault;
     if (pool->index.span_count != pool->list.count) {
         return "the list of static pools and the region index have lost count";

@@ -23,6 +23,7 @@
 #include "region_index.h"
 #include "static_pool_list.h"
 #include "stats.h"
+#include "step_range.h"
 #include "stream_table.h"
 
 /* More than that are given back to the vendor. */
@@ -65,6 +66,7 @@ struct tarn_pool {
     struct tn_mutex lock;
     struct tn_static_pool_list list; /* changed under both locks, read under either */
     struct tn_region_index index;
+    struct tn_step_range *range; /* the one static pool of a contiguous pool; NULL: it is none */
     struct tn_stats stats;
     bool is_release_due;     /* a free has left something to give back */
     size_t transit_bytes;    /* counted in the footprint, but in no static pool of the list */

@@ -2,6 +2,7 @@
 /* pool_trim: giving back when told to, and after a free. */
 #include "pool_trim.h"
 
+#include "../base/arith.h"
 #include "../base/error.h"
 
 #include "pool_members.h"
@@ -23,11 +24,23 @@ tarn_status tn_pool_trim(struct tarn_pool *pool, size_t keep_bytes, size_t *rele
     return TARN_STATUS_OK;
 }
 
+/* Of steps that several regions make free together it knows nothing: they go with the next that are found. */
+static bool has_steps_above_threshold(const struct tarn_pool *pool)
+{
+    const struct tn_step_range *range = pool->range;
+    size_t idle_bytes = tn_step_mapped_bytes(range) - pool->stats.used_bytes;
+    size_t kept_count = tn_max(pool->release_threshold_bytes / range->step_bytes, 1);
+    if (idle_bytes / range->step_bytes <= kept_count) return false;
+    return tn_step_range_has_free(range, &pool->index, tn_pool_held_streams(pool),
+                                  (uint32_t)kept_count);
+}
+
 static bool is_worth_a_look(const struct tarn_pool *pool, const struct tn_static_pool *freed_in)
 {
     if (pool->returns_when_empty && pool->stats.live_count == 0) return true;
-    return pool->release_threshold_bytes > 0 &&
-           tn_region_index_span_is_free(&pool->index, freed_in->head, tn_pool_held_streams(pool));
+    if (pool->release_threshold_bytes == 0) return false;
+    if (pool->range) return has_steps_above_threshold(pool);
+    return tn_region_index_span_is_free(&pool->index, freed_in->head, tn_pool_held_streams(pool));
 }
 
 bool tn_pool_note_free(struct tarn_pool *pool, const struct tn_static_pool *freed_in)

@@ -9,6 +9,11 @@
 
 static _Atomic uint64_t last_id;
 
+uint64_t tn_static_pool_take_id(void)
+{
+    return atomic_fetch_add(&last_id, 1) + 1;
+}
+
 struct tn_static_pool *tn_static_pool_create(void *backing, size_t backing_bytes,
                                              unsigned chunk_log2, uint32_t chunk_count_max)
 {
@@ -26,7 +31,7 @@ struct tn_static_pool *tn_static_pool_create(void *backing, size_t backing_bytes
         .chunk_log2 = chunk_log2,
         .backing = backing,
         .backing_bytes = backing_bytes,
-        .id = atomic_fetch_add(&last_id, 1) + 1,
+        .id = tn_static_pool_take_id(),
     };
     return pool;
 }

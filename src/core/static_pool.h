@@ -36,6 +36,9 @@ struct tn_static_pool {
 struct tn_static_pool *tn_static_pool_create(void *backing, size_t backing_bytes,
                                              unsigned chunk_log2, uint32_t chunk_count_max);
 
+/* An id that nothing else has in this process: for what is told of as a static pool is. */
+uint64_t tn_static_pool_take_id(void);
+
 /* Forgets the static pool; the backing stays the caller's. NULL is allowed. */
 void tn_static_pool_destroy(struct tn_static_pool *pool);
 

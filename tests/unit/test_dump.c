@@ -113,6 +113,30 @@ static void json_regions_tile_their_static_pools(void **state)
     expect_ok(tarn_pool_destroy_forced(pool, NULL));
 }
 
+static void what_is_not_mapped_is_said_to_be(void **state)
+{
+    (void)state;
+    test_backend_init(&source);
+    source.range_granularity_bytes = 4096;
+    tarn_backend backend = test_backend_open(&source);
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.backend = &backend;
+    options.contiguous = true;
+    options.step_bytes = 65536;
+    options.limit_bytes = 131072;
+    options.initial_bytes = 0;
+    tarn_pool *pool;
+    void *address;
+    expect_ok(tarn_pool_create(&options, &pool));
+    expect_ok(tarn_pool_alloc(pool, 1000, &address));
+    dumped(pool, TARN_DUMP_FORMAT_TEXT);
+    expect_says("64512 bytes free");
+    expect_says("983040 bytes unmapped");
+    dumped(pool, TARN_DUMP_FORMAT_JSON);
+    expect_says("\"bytes\": 983040, \"state\": \"unmapped\", \"requested_bytes\": 0");
+    expect_ok(tarn_pool_destroy_forced(pool, NULL));
+}
+
 static void an_empty_pool_is_valid_json(void **state)
 {
     (void)state;
@@ -167,6 +191,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_says_what_is_there),
         cmocka_unit_test(json_regions_tile_their_static_pools),
+        cmocka_unit_test(what_is_not_mapped_is_said_to_be),
         cmocka_unit_test(an_empty_pool_is_valid_json),
         cmocka_unit_test(a_users_backend_may_have_any_name),
         cmocka_unit_test(a_file_that_takes_nothing_is_an_error),

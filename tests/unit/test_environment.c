@@ -13,10 +13,10 @@
 #define GB ((size_t)1 << 30)
 #define TB ((size_t)1 << 40)
 
-static const char *const names[] = { "TARN_INITIAL",    "TARN_LIMIT",   "TARN_GROWTH",
-                                     "TARN_GROWTH_MAX", "TARN_CHUNK",   "TARN_DEVICE",
-                                     "TARN_RANKS",      "TARN_RELEASE", "TARN_VANISH",
-                                     "TARN_KIND" };
+static const char *const names[] = { "TARN_INITIAL",    "TARN_LIMIT",      "TARN_GROWTH",
+                                     "TARN_GROWTH_MAX", "TARN_CHUNK",      "TARN_DEVICE",
+                                     "TARN_RANKS",      "TARN_RELEASE",    "TARN_VANISH",
+                                     "TARN_KIND",       "TARN_CONTIGUOUS", "TARN_STEP" };
 
 static int unset_all(void **state)
 {
@@ -70,6 +70,8 @@ static void expect_defaults(const struct tn_environment *environment)
     assert_int_equal(environment->options.release_threshold_bytes, 0);
     assert_false(environment->options.returns_when_empty);
     assert_int_equal(environment->options.limit_percent, 0);
+    assert_false(environment->options.contiguous);
+    assert_int_equal(environment->options.step_bytes, 0);
 }
 
 static void variables_that_are_unset_or_empty_change_nothing(void **state)
@@ -87,8 +89,8 @@ static void variables_that_are_unset_or_empty_change_nothing(void **state)
 static void all_variables_are_read_together(void **state)
 {
     (void)state;
-    static const char *const values[] = { "700M", "8G", "1.5", "2G", "4K",
-                                          "3",    "6",  "1G",  "1",  "pinned" };
+    static const char *const values[] = { "700M", "8G", "1.5", "2G",     "4K", "3",
+                                          "6",    "1G", "1",   "pinned", "1",  "64M" };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         setenv(names[i], values[i], 1);
     }
@@ -105,6 +107,8 @@ static void all_variables_are_read_together(void **state)
     assert_int_equal(environment.options.release_threshold_bytes, GB);
     assert_true(environment.options.returns_when_empty);
     assert_int_equal(environment.kind, TARN_MEMORY_KIND_PINNED);
+    assert_true(environment.options.contiguous);
+    assert_int_equal(environment.options.step_bytes, 64 * MB);
 }
 
 /* --- bytes -------------------------------------------------------------------------------------- */
@@ -179,6 +183,9 @@ static void sizes_that_do_not_parse_are_refused(void **state)
     expect_bad_sizes_refused("TARN_INITIAL");
     expect_bad_sizes_refused("TARN_LIMIT");
     expect_bad_sizes_refused("TARN_CHUNK");
+    expect_bad_sizes_refused("TARN_STEP");
+    expect_refused("TARN_STEP", "3M");
+    assert_int_equal(read_with("TARN_STEP", "0").options.step_bytes, 0);
     expect_refused("TARN_INITIAL", "50%");
     expect_refused("TARN_CHUNK", "50%");
 }
@@ -345,6 +352,9 @@ static void a_switch_is_0_or_1(void **state)
     expect_refused("TARN_VANISH", "2");
     expect_refused("TARN_VANISH", "yes");
     expect_refused("TARN_VANISH", "01");
+    assert_true(read_with("TARN_CONTIGUOUS", "1").options.contiguous);
+    assert_false(read_with("TARN_CONTIGUOUS", "0").options.contiguous);
+    expect_refused("TARN_CONTIGUOUS", "yes");
 }
 
 /* --- the kind ----------------------------------------------------------------------------------- */
