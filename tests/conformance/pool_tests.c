@@ -69,6 +69,7 @@ struct live {
 
 struct run {
     const struct fixture *fixture;
+    bool is_contiguous;
     tarn_pool *pool;
     tarn_stream stream;
     uint64_t generator;
@@ -136,14 +137,22 @@ static void step_free(struct run *run, size_t which)
     *live = run->live[--run->live_count];
 }
 
-static void run_begin(struct run *run, const struct fixture *fixture)
+static void run_begin(struct run *run, const struct fixture *fixture, bool is_contiguous)
 {
-    *run = (struct run){ .fixture = fixture, .generator = seed() };
+    *run = (struct run){ .fixture = fixture, .is_contiguous = is_contiguous, .generator = seed() };
     run->stream = create_stream(fixture);
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = &fixture->backend;
     options.initial_bytes = INITIAL_BYTES;
+    options.contiguous = is_contiguous;
+    options.step_bytes = INITIAL_BYTES;
     expect_pool_ok(tarn_pool_create(&options, &run->pool));
+}
+
+/* What is trimmed away is mapped again when it is needed. */
+static void trim_now_and_then(struct run *run, int step)
+{
+    if (run->is_contiguous && step % 200 == 199) expect_pool_ok(tarn_pool_trim(run->pool, 0, NULL));
 }
 
 static void run_steps(struct run *run)
@@ -156,6 +165,7 @@ static void run_steps(struct run *run)
         } else {
             step_free(run, (size_t)(draw(&run->generator) % run->live_count));
         }
+        trim_now_and_then(run, step);
         if (step % 100 == 0) expect_pool_ok(tarn_pool_check(run->pool));
     }
 }
@@ -169,9 +179,9 @@ static void run_end(struct run *run)
     destroy_stream(run->fixture, run->stream);
 }
 
-static void run_all(struct run *run, const struct fixture *fixture)
+static void run_all(struct run *run, const struct fixture *fixture, bool is_contiguous)
 {
-    run_begin(run, fixture);
+    run_begin(run, fixture, is_contiguous);
     run_steps(run);
     run_end(run);
 }
@@ -179,14 +189,27 @@ static void run_all(struct run *run, const struct fixture *fixture)
 /* --- tests ------------------------------------------------------------------------------------- */
 
 /* The same on a host backend of its own. */
-static void run_all_on_host(struct run *run, const struct fixture *fixture)
+static void run_all_on_host(struct run *run, const struct fixture *fixture, bool is_contiguous)
 {
     struct fixture host = { .target = fixture->target };
     assert_int_equal(tarn_host_backend_open(NULL, &host.backend), TARN_STATUS_OK);
     host.operations = host.backend.operations;
     host.state = host.backend.state;
-    run_all(run, &host);
+    run_all(run, &host, is_contiguous);
     tarn_backend_close(&host.backend);
+}
+
+static void expect_same_places(const struct run *there, const struct run *here)
+{
+    assert_int_equal(there->static_pool_count, here->static_pool_count);
+    assert_int_equal(there->place_count, here->place_count);
+    for (size_t i = 0; i < there->place_count; i++) {
+        const struct place *a = &there->places[i], *b = &here->places[i];
+        if (a->static_pool != b->static_pool || a->first_chunk != b->first_chunk) {
+            fail_msg("allocation %zu: static pool %zu, chunk %zu; on the host %zu, %zu", i,
+                     a->static_pool, a->first_chunk, b->static_pool, b->first_chunk);
+        }
+    }
 }
 
 static void data_stays_and_places_are_the_same_as_on_the_host(void **state)
@@ -195,19 +218,34 @@ static void data_stays_and_places_are_the_same_as_on_the_host(void **state)
     require_streams(fixture);
     static struct run there, here;
     print_message("TARN_SEED=%" PRIu64 "\n", seed());
-    run_all(&there, fixture);
-    run_all_on_host(&here, fixture);
-
+    run_all(&there, fixture, false);
+    run_all_on_host(&here, fixture, false);
     assert_true(there.static_pool_count > 1);
-    assert_int_equal(there.static_pool_count, here.static_pool_count);
-    assert_int_equal(there.place_count, here.place_count);
-    for (size_t i = 0; i < there.place_count; i++) {
-        const struct place *a = &there.places[i], *b = &here.places[i];
-        if (a->static_pool != b->static_pool || a->first_chunk != b->first_chunk) {
-            fail_msg("allocation %zu: static pool %zu, chunk %zu; on the host %zu, %zu", i,
-                     a->static_pool, a->first_chunk, b->static_pool, b->first_chunk);
-        }
-    }
+    expect_same_places(&there, &here);
+}
+
+static void contiguous_data_stays_and_places_are_the_same_as_on_the_host(void **state)
+{
+    const struct fixture *fixture = fixture_of(state);
+    require_streams(fixture);
+    if (fixture->properties.range_granularity_bytes == 0) skip();
+    static struct run there, here;
+    print_message("TARN_SEED=%" PRIu64 "\n", seed());
+    run_all(&there, fixture, true);
+    run_all_on_host(&here, fixture, true);
+    assert_int_equal(there.static_pool_count, 1);
+    expect_same_places(&there, &here);
+}
+
+static void without_ranges_no_pool_is_contiguous(void **state)
+{
+    const struct fixture *fixture = fixture_of(state);
+    if (fixture->properties.range_granularity_bytes > 0) skip();
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.backend = &fixture->backend;
+    options.contiguous = true;
+    tarn_pool *pool;
+    assert_int_equal(tarn_pool_create(&options, &pool), TARN_STATUS_NOT_SUPPORTED);
 }
 
 static void trim_gives_the_memory_back(void **state)
@@ -267,6 +305,8 @@ int run_pool_tests(const struct target *target)
 {
     static const struct CMUnitTest tests[] = {
         TEST(data_stays_and_places_are_the_same_as_on_the_host),
+        TEST(contiguous_data_stays_and_places_are_the_same_as_on_the_host),
+        TEST(without_ranges_no_pool_is_contiguous),
         TEST(trim_gives_the_memory_back),
         TEST(a_pool_takes_all_pretended_memory),
     };
