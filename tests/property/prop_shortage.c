@@ -107,7 +107,7 @@ static void replace_stream(struct scene *scene)
     assert_int_equal(operations.stream_create(scene->backend.state, stream).status, TARN_STATUS_OK);
 }
 
-static void run(bool can_synchronize)
+static void run(bool can_synchronize, bool is_contiguous)
 {
     struct scene scene = { 0 };
     expect_ok(tarn_host_backend_open(NULL, &scene.backend));
@@ -121,6 +121,8 @@ static void run(bool can_synchronize)
     options.initial_bytes = PIECE_BYTES;
     options.growth_factor = 1.0;
     options.limit_bytes = LIMIT_BYTES;
+    options.contiguous = is_contiguous;
+    options.step_bytes = PIECE_BYTES / 8;
     expect_ok(tarn_pool_create(&options, &scene.pool));
     for (unsigned i = 1; i < STREAMS; i++)
         operations.stream_create(scene.backend.state, &scene.streams[i]);
@@ -146,15 +148,26 @@ static void what_can_be_served_is_served(void **state)
     (void)state;
     dice = random_init(random_seed(20261121));
     fail_permille = 0;
-    run(false);
+    run(false, false);
     fail_permille = 100;
-    run(true);
+    run(true, false);
+}
+
+static void a_contiguous_pool_serves_what_can_be_served(void **state)
+{
+    (void)state;
+    dice = random_init(random_seed(20261122));
+    fail_permille = 0;
+    run(false, true);
+    fail_permille = 100;
+    run(true, true);
 }
 
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_can_be_served_is_served),
+        cmocka_unit_test(a_contiguous_pool_serves_what_can_be_served),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

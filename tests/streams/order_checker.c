@@ -128,16 +128,48 @@ static tarn_backend_result checker_acquire(void *state, size_t size_bytes, void 
     return INNER(checker)->acquire(STATE(checker), size_bytes, address_out);
 }
 
-/* Waits for all work, as every backend's does, so nothing uses the memory any more. */
-static tarn_backend_result checker_release(void *state, void *address, size_t size_bytes)
+/* As every backend does that takes memory back, so that nothing uses it any more. */
+static void wait_for_all(struct order_checker *checker)
 {
-    struct order_checker *checker = state;
     pthread_mutex_lock(&checker->lock);
     checker->counts.releases++;
     for (unsigned i = 0; i < checker->stream_count; i++)
         unite(&checker->host, &checker->streams[i].clock);
     pthread_mutex_unlock(&checker->lock);
+}
+
+static tarn_backend_result checker_release(void *state, void *address, size_t size_bytes)
+{
+    struct order_checker *checker = state;
+    wait_for_all(checker);
     return INNER(checker)->release(STATE(checker), address, size_bytes);
+}
+
+static tarn_backend_result checker_range_reserve(void *state, size_t size_bytes, void **address_out)
+{
+    struct order_checker *checker = state;
+    return INNER(checker)->range_reserve(STATE(checker), size_bytes, address_out);
+}
+
+static tarn_backend_result checker_range_release(void *state, void *address, size_t size_bytes)
+{
+    struct order_checker *checker = state;
+    return INNER(checker)->range_release(STATE(checker), address, size_bytes);
+}
+
+static tarn_backend_result checker_range_map(void *state, void *address, size_t size_bytes,
+                                             tarn_mapping *mapping_out)
+{
+    struct order_checker *checker = state;
+    return INNER(checker)->range_map(STATE(checker), address, size_bytes, mapping_out);
+}
+
+static tarn_backend_result checker_range_unmap(void *state, void *address, size_t size_bytes,
+                                               tarn_mapping mapping)
+{
+    struct order_checker *checker = state;
+    wait_for_all(checker);
+    return INNER(checker)->range_unmap(STATE(checker), address, size_bytes, mapping);
 }
 
 static tarn_backend_result checker_get_properties(void *state,
@@ -280,6 +312,10 @@ struct order_checker *order_checker_create(const struct order_checker_options *o
         .close = checker_close,
         .acquire = checker_acquire,
         .release = checker_release,
+        .range_reserve = checker_range_reserve,
+        .range_release = checker_range_release,
+        .range_map = checker_range_map,
+        .range_unmap = checker_range_unmap,
         .get_properties = checker_get_properties,
         .stream_create = checker_stream_create,
         .stream_destroy = checker_stream_destroy,

@@ -2,7 +2,7 @@
 /*
  * Random programs over several streams and threads, over a checker that knows what runs before what.
  *
- * Usage: stress_streams [--steps N] [--expect-faults]
+ * Usage: stress_streams [--steps N] [--contiguous] [--expect-faults]
  *
  * Blocks are allocated on one stream, used there and on others that were made to wait for it, and freed
  * on the stream that used them last, after several, or after the host has waited. The pool's limit is low, so
@@ -213,6 +213,8 @@ static void *work(void *argument)
 
 /* --- the run ------------------------------------------------------------------------------------- */
 
+static bool is_contiguous;
+
 static void set_up(struct program *program, struct order_checker_options options)
 {
     tarn_pool_options pool_options = TARN_POOL_OPTIONS_INIT;
@@ -224,6 +226,8 @@ static void set_up(struct program *program, struct order_checker_options options
     pool_options.initial_bytes = POOL_BYTES / 4;
     pool_options.growth_factor = 1.0;
     pool_options.limit_bytes = POOL_BYTES;
+    pool_options.contiguous = is_contiguous;
+    pool_options.step_bytes = POOL_BYTES / 16;
     if (tarn_pool_create(&pool_options, &program->pool) != TARN_STATUS_OK) abort();
     pthread_rwlock_init(&program->streams_lock, NULL);
     pthread_mutex_init(&program->slots_lock, NULL);
@@ -292,6 +296,7 @@ int main(int argc, char **argv)
     bool expects_faults = false;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--expect-faults") == 0) expects_faults = true;
+        if (strcmp(argv[i], "--contiguous") == 0) is_contiguous = true;
         if (strcmp(argv[i], "--steps") == 0 && i + 1 < argc)
             steps = (size_t)strtoull(argv[++i], NULL, 10);
     }

@@ -103,10 +103,10 @@ static void *work(void *argument)
     return NULL;
 }
 
-static void everything_from_every_thread_at_once(void **state)
+static void run(bool is_contiguous)
 {
-    (void)state;
     static struct shared shared;
+    memset(&shared, 0, sizeof shared);
     shared.seed = random_seed(20260201);
     pthread_mutex_init(&shared.lock, NULL);
     tarn_backend backend;
@@ -115,6 +115,8 @@ static void everything_from_every_thread_at_once(void **state)
     options.backend = &backend;
     options.initial_bytes = 64 * 1024;
     options.growth_factor = 1.0;
+    options.contiguous = is_contiguous;
+    options.step_bytes = 64 * 1024;
     expect_ok(tarn_pool_create(&options, &shared.pool));
 
     struct worker workers[THREADS];
@@ -135,10 +137,23 @@ static void everything_from_every_thread_at_once(void **state)
     tarn_backend_close(&backend);
 }
 
+static void everything_from_every_thread_at_once(void **state)
+{
+    (void)state;
+    run(false);
+}
+
+static void the_same_in_a_contiguous_pool(void **state)
+{
+    (void)state;
+    run(true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_from_every_thread_at_once),
+        cmocka_unit_test(the_same_in_a_contiguous_pool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
