@@ -25,6 +25,7 @@ struct tn_allocator_settings {
     int device;              /* as the vendor counts */
     size_t growth_bytes_max; /* the largest further piece of tarn's; 0: no cap */
     size_t initial_bytes;    /* the first piece that a pool takes, for pools that can be told */
+    size_t step_bytes;       /* what tarn:contiguous maps at a time; 0: as it likes */
 };
 
 /* What an allocator has taken since it was opened. */
@@ -63,6 +64,7 @@ struct tn_allocator {
 /* The adapters. */
 extern const struct tn_allocator tn_allocator_raw;
 extern const struct tn_allocator tn_allocator_tarn;
+extern const struct tn_allocator tn_allocator_tarn_contiguous;
 extern const struct tn_allocator tn_allocator_vendor_pool;
 extern const struct tn_allocator tn_allocator_ordered_sets;
 

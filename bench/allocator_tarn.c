@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* allocator_tarn: a tarn pool with the default options, on the backend that the others use too. */
+/* allocator_tarn: a tarn pool with the default options, and a contiguous one, on the backend that the others use
+ * too. */
 #include "allocator.h"
 
 #include <stdlib.h>
@@ -13,7 +14,7 @@ struct tarn_state {
 };
 
 static tarn_status create_pool(struct tarn_state *self,
-                               const struct tn_allocator_settings *settings,
+                               const struct tn_allocator_settings *settings, bool is_contiguous,
                                struct tn_reason *reason_out)
 {
     tarn_status status = tn_backing_init(&self->backing, settings->device, reason_out);
@@ -23,6 +24,8 @@ static tarn_status create_pool(struct tarn_state *self,
     options.backend = &self->backing.backend;
     options.initial_bytes = settings->initial_bytes;
     options.growth_bytes_max = settings->growth_bytes_max;
+    options.contiguous = is_contiguous;
+    options.step_bytes = settings->step_bytes;
     status = tarn_pool_create(&options, &self->pool);
     if (status != TARN_STATUS_OK) {
         tn_reason_set(reason_out, "%s", tarn_last_error().message);
@@ -31,21 +34,34 @@ static tarn_status create_pool(struct tarn_state *self,
     return status;
 }
 
-static tarn_status open_tarn(const struct tn_allocator_settings *settings, void **state_out,
-                             struct tn_reason *reason_out)
+static tarn_status open_pool(const struct tn_allocator_settings *settings, bool is_contiguous,
+                             void **state_out, struct tn_reason *reason_out)
 {
     struct tarn_state *self = malloc(sizeof *self);
     if (!self) {
         tn_reason_set(reason_out, "no host memory for the adapter");
         return TARN_STATUS_OUT_OF_HOST_MEMORY;
     }
-    tarn_status status = create_pool(self, settings, reason_out);
+    tarn_status status = create_pool(self, settings, is_contiguous, reason_out);
     if (status != TARN_STATUS_OK) {
         free(self);
         return status;
     }
     *state_out = self;
     return TARN_STATUS_OK;
+}
+
+static tarn_status open_tarn(const struct tn_allocator_settings *settings, void **state_out,
+                             struct tn_reason *reason_out)
+{
+    return open_pool(settings, false, state_out, reason_out);
+}
+
+/* NOT_SUPPORTED where the device has no ranges. */
+static tarn_status open_contiguous(const struct tn_allocator_settings *settings, void **state_out,
+                                   struct tn_reason *reason_out)
+{
+    return open_pool(settings, true, state_out, reason_out);
 }
 
 static tarn_status alloc_tarn(void *state, size_t size_bytes, void **address_out)
@@ -87,6 +103,16 @@ static void close_tarn(void *state)
 const struct tn_allocator tn_allocator_tarn = {
     .name = "tarn",
     .open = open_tarn,
+    .alloc = alloc_tarn,
+    .free = free_tarn,
+    .explain = explain_tarn,
+    .get_usage = get_usage_tarn,
+    .close = close_tarn,
+};
+
+const struct tn_allocator tn_allocator_tarn_contiguous = {
+    .name = "tarn:contiguous",
+    .open = open_contiguous,
     .alloc = alloc_tarn,
     .free = free_tarn,
     .explain = explain_tarn,

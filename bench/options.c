@@ -29,6 +29,7 @@ enum option_key {
     KEY_DEVICE,
     KEY_INITIAL,
     KEY_GROWTH_MAX,
+    KEY_STEP,
     KEY_SIZES,
     KEY_COUNTS,
     KEY_LIVE,
@@ -53,7 +54,8 @@ static const char manual[] =
     "  replay TRACE...  the allocations of a real program, from a recorded trace\n"
     "  help             prints this\n"
     "\n"
-    "Allocators: raw (the vendor's own calls), tarn, vendor-pool (the vendor's own pool), "
+    "Allocators: raw (the vendor's own calls), tarn, "
+    "tarn:contiguous (in one range of addresses), vendor-pool (the vendor's own pool), "
     "ordered-sets (the pool of today's mesh codes, on the C++ library's sets). One that is not "
     "there is listed as not found.\n"
     "\n"
@@ -78,6 +80,9 @@ static const struct argp_option option_table[] = {
       "First piece that tarn and ordered-sets take (default 64M)", 1 },
     { "growth-max", KEY_GROWTH_MAX, "SIZE", 0,
       "The largest piece that tarn grows by (default 1G; 0: no cap)", 1 },
+    { "step", KEY_STEP, "SIZE", 0,
+      "What tarn:contiguous maps at a time, a power of 2 (default: by the device, at most 64M)",
+      1 },
     { "json", KEY_JSON, "FILE", 0, "Write the results to FILE as well", 1 },
     { "sizes", KEY_SIZES, "LIST", 0,
       "sweep: sizes (default: powers of 16, and the largest power of 2 that fits)", 2 },
@@ -151,8 +156,8 @@ static void add_allocator(struct argp_state *state, struct tn_options *options, 
     const struct tn_allocator *allocator = tn_allocator_find(name);
     if (!allocator)
         argp_error(state,
-                   "--allocator: there is no allocator '%s'; there are raw, tarn, vendor-pool "
-                   "and ordered-sets",
+                   "--allocator: there is no allocator '%s'; there are raw, tarn, "
+                   "tarn:contiguous, vendor-pool and ordered-sets",
                    name);
     if (is_in_list(options, allocator)) argp_error(state, "--allocator: '%s' is named twice", name);
     options->allocators[options->allocator_count++] = allocator;
@@ -268,6 +273,10 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case KEY_GROWTH_MAX:
         options->settings.growth_bytes_max =
             (size_t)parse_one(state, "growth-max", text, tn_size_parse, 0, SIZE_BYTES_MAX);
+        return 0;
+    case KEY_STEP:
+        options->settings.step_bytes =
+            (size_t)parse_one(state, "step", text, tn_size_parse, 0, SIZE_BYTES_MAX);
         return 0;
     case ARGP_KEY_ARG:
         parse_argument(state, parsing, text);

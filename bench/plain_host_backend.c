@@ -30,6 +30,40 @@ static tarn_backend_result release(void *state, void *address, size_t size_bytes
     return munmap(address, size_bytes) == 0 ? TARN_BACKEND_RESULT_OK : failure(errno);
 }
 
+/* Addresses that nobody may touch. */
+static tarn_backend_result reserve_at(void *place, int flags, size_t size_bytes, void **address_out)
+{
+    void *address = mmap(place, size_bytes, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+    if (address == MAP_FAILED) return failure(errno);
+    *address_out = address;
+    return TARN_BACKEND_RESULT_OK;
+}
+
+static tarn_backend_result range_reserve(void *state, size_t size_bytes, void **address_out)
+{
+    (void)state;
+    return reserve_at(NULL, 0, size_bytes, address_out);
+}
+
+static tarn_backend_result range_map(void *state, void *address, size_t size_bytes,
+                                     tarn_mapping *mapping_out)
+{
+    (void)state;
+    if (mprotect(address, size_bytes, PROT_READ | PROT_WRITE) != 0) return failure(errno);
+    *mapping_out = NULL;
+    return TARN_BACKEND_RESULT_OK;
+}
+
+static tarn_backend_result range_unmap(void *state, void *address, size_t size_bytes,
+                                       tarn_mapping mapping)
+{
+    (void)state;
+    (void)mapping;
+    void *same;
+    return reserve_at(address, MAP_FIXED, size_bytes, &same);
+}
+
 static tarn_backend_result get_properties(void *state, tarn_device_properties *properties_out)
 {
     (void)state;
@@ -41,6 +75,7 @@ static tarn_backend_result get_properties(void *state, tarn_device_properties *p
         .alignment_bytes = page_bytes,
         .granularity_bytes = page_bytes,
         .allocation_bytes_max = SIZE_MAX / 2,
+        .range_granularity_bytes = page_bytes,
     };
     return TARN_BACKEND_RESULT_OK;
 }
@@ -50,6 +85,10 @@ static const tarn_backend_operations operations = {
     .name = "host",
     .acquire = acquire,
     .release = release,
+    .range_reserve = range_reserve,
+    .range_release = release,
+    .range_map = range_map,
+    .range_unmap = range_unmap,
     .get_properties = get_properties,
 };
 

@@ -154,6 +154,7 @@ static void option_values_are_checked(void **state)
     expect_usage_error(RUN("sweep", "--sizes=1,0"), "--sizes 1,0: 0 is not from 1 to");
     expect_usage_error(RUN("sweep", "--sizes=1,,2"), "--sizes 1,,2: '' is not a number");
     expect_usage_error(RUN("live", "--counts=10000001"), "10000001 is not from 1 to 10000000");
+    expect_usage_error(RUN("replay", "--step=1,2", "x"), "--step 1,2: takes one number");
     expect_usage_error(RUN("churn", "--live=0"), "--live 0: 0 is not from 1 to 10000000");
     expect_usage_error(RUN("churn", "--size-range=1K"), "takes two sizes, the smaller first");
     expect_usage_error(RUN("churn", "--size-range=2K,1K"), "takes two sizes, the smaller first");
@@ -488,6 +489,28 @@ static void made_up_workloads_run(void **state)
                    json, 6);
 }
 
+/* Steps of 1 MiB: six to begin with, then one for what they do not hold. */
+static void a_contiguous_pool_maps_steps_of_the_size_that_is_said(void **state)
+{
+    (void)state;
+    if (strcmp(tarn_backend_name(), "host") != 0) skip();
+    const char *trace = scratch_write_text("steps.trace", "# tarn-trace 1\n"
+                                                          "a 0 6291456 0 0 0\n"
+                                                          "a 1 1 0 0 1\n"
+                                                          "f 0 0 0 2\n"
+                                                          "a 2 6291456 0 0 3\n");
+    const char *json = scratch_path("steps.json");
+    struct outcome outcome = RUN("replay", trace, "--allocator=tarn:contiguous", "--json", json,
+                                 "--step=1M", "--initial=6M", "--repetitions=1");
+    if (outcome.exit_status != 0) fail_msg("%s", outcome.errors);
+    outcome_fini(&outcome);
+    json_t *root = load_json(json);
+    json_t *row = json_array_get(json_object_get(root, "results"), 0);
+    expect_integer(row, "vendor_calls", 7);
+    expect_integer(row, "peak_footprint_bytes", 7 << 20);
+    json_decref(root);
+}
+
 /* An allocator that is asked for and not there is named in both reports. */
 static void a_missing_allocator_is_listed(void **state)
 {
@@ -631,6 +654,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_request_that_nobody_can_serve_names_its_line),
         cmocka_unit_test(a_good_trace_passes),
         cmocka_unit_test(made_up_workloads_run),
+        cmocka_unit_test(a_contiguous_pool_maps_steps_of_the_size_that_is_said),
         cmocka_unit_test(a_missing_allocator_is_listed),
         cmocka_unit_test(the_vendors_pool_plays),
         cmocka_unit_test(a_device_without_pools_is_no_failure),
