@@ -492,6 +492,84 @@ static void use_ranges(struct run *run)
                      run->operations->range_release(run->state, range, 4 * granule_bytes));
 }
 
+/* --- a contiguous pool -------------------------------------------------------------------------- */
+
+/* Asks for fewer addresses when the vendor has not so many. */
+static tarn_backend_result create_contiguous(struct run *run)
+{
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.backend = &run->backend;
+    options.initial_bytes = 0;
+    options.limit_bytes = 32 * MIB;
+    options.contiguous = true;
+    options.step_bytes = 2 * MIB;
+    return result_of(tarn_pool_create(&options, &run->pool));
+}
+
+struct alive {
+    size_t ranges, physicals, mappings;
+};
+
+static struct alive count_alive(void)
+{
+    return (struct alive){
+        .ranges = sim_alive(SIM_THING_RANGE),
+        .physicals = sim_alive(SIM_THING_PHYSICAL),
+        .mappings = sim_alive(SIM_THING_MAPPING),
+    };
+}
+
+/* A step that the vendor refuses to take back when the pool is destroyed is lost, and its addresses are; or
+ * the addresses alone. */
+static void note_lost_range(struct run *run, const struct alive *before, bool may_be_refused)
+{
+    if (run->scenario->stays_broken) return;
+    struct alive after = count_alive();
+    assert_in_range(after.ranges - before->ranges, 0, may_be_refused);
+    assert_in_range(after.physicals - before->physicals, 0, after.ranges - before->ranges);
+    assert_in_range(after.mappings - before->mappings, 0, after.ranges - before->ranges);
+    run->scenario->lost[SIM_THING_RANGE] += after.ranges - before->ranges;
+    run->scenario->lost[SIM_THING_PHYSICAL] += after.physicals - before->physicals;
+    run->scenario->lost[SIM_THING_MAPPING] += after.mappings - before->mappings;
+}
+
+/* Writes across the edge of two steps. */
+static void use_steps(struct run *run, unsigned char *address)
+{
+    unsigned char *edge = address + 2 * MIB;
+    bool is_filled = TRY(run, run->operations->fill(run->state, edge - 500, 8, 1000, NULL)) &&
+                     TRY(run, run->operations->stream_synchronize(run->state, NULL));
+    if (!is_filled) return;
+    expect_byte(edge - 1, 8);
+    expect_byte(edge + 499, 8);
+}
+
+/* Grows, frees, trims and grows again. */
+static void use_contiguous_pool(struct run *run)
+{
+    if (run->properties.range_granularity_bytes == 0) return;
+    tarn_pool *grown = run->pool;
+    struct alive before = count_alive();
+    run->pool = NULL;
+    if (TRY(run, create_contiguous(run))) {
+        for (int round = 0; round < 2; round++) {
+            void *one = NULL, *other = NULL;
+            TRY(run, result_of(tarn_pool_alloc(run->pool, 5 * MIB, &one)));
+            TRY(run, result_of(tarn_pool_alloc(run->pool, 3 * MIB, &other)));
+            if (one) use_steps(run, one);
+            GIVE_BACK(run, result_of(tarn_pool_free(run->pool, one)));
+            GIVE_BACK(run, result_of(tarn_pool_trim(run->pool, 0, NULL)));
+            GIVE_BACK(run, result_of(tarn_pool_free(run->pool, other)));
+        }
+        tarn_pool *pool = run->pool;
+        run->pool = NULL;
+        size_t faults_before = sim_fault_count();
+        GIVE_BACK(run, result_of(tarn_pool_destroy(pool)));
+        note_lost_range(run, &before, sim_fault_count() > faults_before);
+    }
+    run->pool = grown;
+}
+
 /* --- all of it --------------------------------------------------------------------------------- */
 
 static void use_backend(struct run *run)
@@ -504,6 +582,7 @@ static void use_backend(struct run *run)
         if (has_pool) use_streams(run);
         if (has_pool) use_pool_on_streams(run);
         use_ranges(run);
+        use_contiguous_pool(run);
     }
     if (has_pool) {
         free_all(run);

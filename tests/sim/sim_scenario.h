@@ -3,7 +3,7 @@
  * sim_scenario: everything that a backend and a pool can do, once, for tests in which it goes wrong.
  *
  * The scenario opens a backend, makes a pool grow over it, another hand memory over between streams, uses
- * streams, events, data and ranges, and gives all back. It goes on after a failure as a careful program would: it tries once more, and
+ * streams, events, data, ranges and a contiguous pool, and gives all back. It goes on after a failure as a careful program would: it tries once more, and
  * leaves out what it cannot have. After every step a judge says whether the outcome is right.
  */
 #ifndef SIM_SCENARIO_H

@@ -74,7 +74,8 @@ static void judge_vendor_fault(const struct sim_scenario *scenario, const struct
     if (result->status == TARN_STATUS_OK) {
         /* The pool asks for less when there is not so much memory; destroying never fails. */
         bool is_ladder =
-            injected == SIM_STATUS_OUT_OF_MEMORY && strstr(step->text, "tarn_pool_alloc(") != NULL;
+            injected == SIM_STATUS_OUT_OF_MEMORY &&
+            (strstr(step->text, "tarn_pool_alloc(") || strstr(step->text, "create_contiguous("));
         bool is_destroy = strstr(step->text, "tarn_pool_destroy(") != NULL;
         if (!is_ladder && !is_destroy && !sim_step_has_other_way(step) &&
             !sim_vendor_is_optional(step->text, sim_fault_name()))
