@@ -66,6 +66,7 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->refused_bytes = SIZE_MAX;
     pool->growths_since_refusal = 0;
     pool->backend_alignment_bytes = properties.alignment_bytes;
+    pool->range_granularity_bytes = properties.range_granularity_bytes;
     pool->memory_id = properties.memory_id;
     pool->fallback = options->fallback;
     pool->on_out_of_memory = options->on_out_of_memory;

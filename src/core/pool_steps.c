@@ -13,21 +13,14 @@
 
 /* What becomes of options on one device. */
 struct geometry {
-    size_t granularity_bytes;
     size_t step_bytes;
     uint32_t step_count; /* wished for */
 };
 
-static tarn_status find_granularity(const struct tarn_pool *pool, size_t *granularity_bytes_out)
+static tarn_status check_ranges(const struct tarn_pool *pool)
 {
     const tarn_backend_operations *operations = pool->backend.operations;
-    tarn_device_properties properties = { 0 };
-    tarn_backend_result result = operations->get_properties(pool->backend.state, &properties);
-    if (result.status != TARN_STATUS_OK) {
-        return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
-                              "the %s backend does not tell its properties", operations->name);
-    }
-    bool has_ranges = properties.range_granularity_bytes > 0 && operations->range_reserve &&
+    bool has_ranges = pool->range_granularity_bytes > 0 && operations->range_reserve &&
                       operations->range_release && operations->range_map && operations->range_unmap;
     if (!has_ranges) {
         return tn_fail(TARN_STATUS_NOT_SUPPORTED,
@@ -35,12 +28,11 @@ static tarn_status find_granularity(const struct tarn_pool *pool, size_t *granul
                        "addresses on this device",
                        operations->name);
     }
-    if (!tn_is_power_of_two(properties.range_granularity_bytes)) {
+    if (!tn_is_power_of_two(pool->range_granularity_bytes)) {
         return tn_fail(TARN_STATUS_INVALID_OPTIONS,
                        "the %s backend's properties make no sense: range granularity %zu bytes",
-                       operations->name, properties.range_granularity_bytes);
+                       operations->name, pool->range_granularity_bytes);
     }
-    *granularity_bytes_out = properties.range_granularity_bytes;
     return TARN_STATUS_OK;
 }
 
@@ -63,7 +55,7 @@ static tarn_status find_geometry(const struct tarn_pool *pool, const tarn_pool_o
     struct geometry geometry;
     tarn_memory_info info = { .total_bytes = SIZE_MAX };
     size_t limit_bytes = pool->growth.limit_bytes;
-    tarn_status status = find_granularity(pool, &geometry.granularity_bytes);
+    tarn_status status = check_ranges(pool);
     if (status != TARN_STATUS_OK) return status;
     tarn_backend_result result = tn_query_memory(&pool->backend, &info);
     if (result.status != TARN_STATUS_OK && result.status != TARN_STATUS_NOT_SUPPORTED) {
@@ -71,7 +63,7 @@ static tarn_status find_geometry(const struct tarn_pool *pool, const tarn_pool_o
                               "the %s backend does not tell how much memory there is",
                               pool->backend.operations->name);
     }
-    size_t floor_bytes = tn_max(geometry.granularity_bytes, options->chunk_bytes);
+    size_t floor_bytes = tn_max(pool->range_granularity_bytes, options->chunk_bytes);
     geometry.step_bytes = options->step_bytes
                               ? tn_max(options->step_bytes, floor_bytes)
                               : tn_step_bytes_for(info.total_bytes, limit_bytes, floor_bytes);
@@ -97,7 +89,7 @@ static tarn_backend_result reserve(struct tarn_pool *pool, struct geometry *geom
     tarn_backend_result result = { TARN_STATUS_OUT_OF_MEMORY, 0, NULL };
     for (; geometry->step_count > 0; geometry->step_count /= 2) {
         reserved->size_bytes = geometry->step_count * geometry->step_bytes +
-                               (geometry->step_bytes - geometry->granularity_bytes);
+                               (geometry->step_bytes - pool->range_granularity_bytes);
         result = tn_pool_meaning_of(pool->backend.operations->range_reserve(
             pool->backend.state, reserved->size_bytes, &reserved->address));
         if (result.status != TARN_STATUS_OUT_OF_MEMORY) break;

@@ -49,7 +49,8 @@ struct tarn_pool {
     size_t release_threshold_bytes;
     struct tn_growth_policy growth;
     size_t backend_alignment_bytes;
-    uint64_t memory_id; /* see tarn_device_properties */
+    size_t range_granularity_bytes; /* see tarn_device_properties, as the next */
+    uint64_t memory_id;
     struct tarn_pool *fallback;
     tarn_out_of_memory_function on_out_of_memory;
     void *user;
