@@ -536,6 +536,24 @@ static void while_a_stream_is_captured_nothing_is_unmapped(void **state)
     expect_mapped(fixture, 0);
 }
 
+/* While a stream is captured nobody waits for another, so what the capture has freed is found here or not at
+ * all. */
+static void new_steps_join_what_the_capture_has_freed(void **state)
+{
+    struct fixture *fixture = *state;
+    create(fixture);
+    tarn_stream a = stream_of(1);
+    tarn_capture capture = 0;
+    alloc(fixture, 1);
+    expect_ok(tarn_capture_begin(fixture->pool, a, &capture));
+    char *captured = alloc_on(fixture, 2 * STEP - KIB, a);
+    expect_mapped(fixture, 2);
+    expect_ok(tarn_pool_free_on(fixture->pool, captured, a));
+    assert_ptr_equal(alloc_on(fixture, 3 * STEP - KIB, a), captured);
+    expect_mapped(fixture, 3);
+    expect_ok(tarn_capture_end(fixture->pool, capture));
+}
+
 /* --- geometry ----------------------------------------------------------------------------------- */
 
 static void expect_step(struct fixture *fixture, size_t step_bytes)
@@ -747,6 +765,7 @@ int main(void)
         TEST(new_steps_do_not_join_what_others_have_freed),
         TEST(pending_steps_go_back_when_told_to),
         TEST(while_a_stream_is_captured_nothing_is_unmapped),
+        TEST(new_steps_join_what_the_capture_has_freed),
         TEST(the_size_of_a_step_fits_device_and_limit),
         TEST(nonsense_is_refused),
         TEST(without_ranges_it_is_not_supported),
