@@ -130,7 +130,7 @@ static bool add_range(struct tarn_pool *pool, const struct geometry *geometry,
 
 tarn_status tn_pool_reserve_range(struct tarn_pool *pool, const tarn_pool_options *options)
 {
-    struct geometry geometry;
+    struct geometry geometry = { 0, 0 };
     struct tn_backing reserved = { NULL, 0 };
     tarn_status status = find_geometry(pool, options, &geometry);
     if (status != TARN_STATUS_OK) return status;
