@@ -108,20 +108,6 @@ tarn_status tn_capture_end(struct tarn_pool *pool, tarn_capture capture)
 
 /* --- release ------------------------------------------------------------------------------------ */
 
-/* What the streams' work up to now is, as a dependency. Under `lock`. False: one is unknown. */
-static bool depend_on_all(const struct tarn_pool *pool, const tarn_stream *streams,
-                          size_t stream_count, struct tn_dependency *dependency_out)
-{
-    struct tn_dependency dependency = TN_DEPENDENCY_NONE;
-    for (size_t i = 0; i < stream_count; i++) {
-        uint32_t stream;
-        if (!tn_pool_find_stream(pool, streams[i], &stream)) return false;
-        dependency = tn_dependency_unite(dependency, tn_pool_depend(pool, stream));
-    }
-    *dependency_out = dependency;
-    return true;
-}
-
 /* Under `lock`. */
 static void release(struct tarn_pool *pool, tarn_capture capture, struct tn_dependency dependency)
 {
@@ -140,13 +126,12 @@ tarn_status tn_capture_release(struct tarn_pool *pool, tarn_capture capture,
         return fail_for_capture(capture, "is still under way");
     if (!has_any(pool, TN_STREAM_STATE_CAPTURED, capture))
         return fail_for_capture(capture, "is none of this pool's, or has been released");
-    for (size_t i = 0; i < stream_count; i++) {
-        tarn_status status = tn_stream_reuse_know(pool, streams[i]);
-        if (status != TARN_STATUS_OK) return status;
-    }
+    tarn_stream refused = NULL;
+    tarn_backend_result known = tn_stream_reuse_introduce(pool, streams, stream_count, &refused);
+    if (known.status != TARN_STATUS_OK) return tn_stream_reuse_fail(pool, refused, known);
     struct tn_dependency dependency;
     tn_mutex_lock(&pool->lock);
-    bool are_known = depend_on_all(pool, streams, stream_count, &dependency);
+    bool are_known = tn_pool_find_dependency(pool, streams, stream_count, &dependency);
     if (are_known) release(pool, capture, dependency);
     tn_mutex_unlock(&pool->lock);
     TN_ASSERT(are_known);

@@ -5,7 +5,8 @@
  *     alloc ── fits somewhere? ── yes ──► carve, done                          under `lock`
  *                    │ no
  *                    ▼
- *     take growth_lock, look again, then ask the backend:
+ *     take growth_lock, look again, also at what other streams have freed,
+ *     which this one can wait for; then ask the backend:
  *         the wish, half of it, ... the need ──► new static pool, carve        without `lock`
  *                    │ all refused
  *                    ▼
@@ -395,21 +396,6 @@ static tarn_status fail_for_host_memory(const struct tn_request *request)
                    request->size_bytes);
 }
 
-/* Introduces those of the streams that the pool does not know. Under growth_lock. */
-static tarn_backend_result introduce_all(struct tarn_pool *pool, const tarn_stream *streams,
-                                         size_t stream_count)
-{
-    tarn_backend_result result = { TARN_STATUS_OK, 0, NULL };
-    for (size_t i = 0; i < stream_count && result.status == TARN_STATUS_OK; i++) {
-        uint32_t stream;
-        tn_mutex_lock(&pool->lock);
-        bool is_known = tn_pool_find_stream(pool, streams[i], &stream);
-        tn_mutex_unlock(&pool->lock);
-        if (!is_known) result = tn_stream_reuse_introduce(pool, streams[i]);
-    }
-    return result;
-}
-
 /* What the backend gave, before anybody can have of it. */
 struct arrival {
     struct tn_backing backing;
@@ -457,11 +443,12 @@ static tarn_status serve_from_new(struct tarn_pool *pool, const struct arrival *
 
     /* As long as nothing is allocated a pool knows one stream, the last that came: while the user was
      * told it may have been another thread's. */
-    tarn_backend_result known = introduce_all(pool, &request->stream, 1);
+    tarn_stream refused = NULL;
+    tarn_backend_result known = tn_stream_reuse_introduce(pool, &request->stream, 1, &refused);
     enum serve_result served = insert_and_serve(pool, added, arrival, request, address_out);
     if (served == SERVED) return TARN_STATUS_OK;
     if (served == NOTHING_FITS) return TARN_STATUS_NOT_READY;
-    if (served == UNKNOWN_STREAM) return tn_stream_reuse_fail(pool, request->stream, known);
+    if (served == UNKNOWN_STREAM) return tn_stream_reuse_fail(pool, refused, known);
     return fail_for_host_memory(request);
 }
 
@@ -478,11 +465,10 @@ static enum serve_result serve_from_held(struct tarn_pool *pool, const struct tn
 static tarn_status grow_and_serve(struct tarn_pool *pool, const struct tn_request *request,
                                   void **address_out)
 {
-    tarn_backend_result result;
+    tarn_stream refused = NULL;
     for (;;) {
-        result = introduce_all(pool, &request->stream, 1);
-        if (result.status != TARN_STATUS_OK)
-            return tn_stream_reuse_fail(pool, request->stream, result);
+        tarn_backend_result result = tn_stream_reuse_introduce(pool, &request->stream, 1, &refused);
+        if (result.status != TARN_STATUS_OK) return tn_stream_reuse_fail(pool, refused, result);
         enum serve_result served = serve_from_held(pool, request, address_out);
         if (served == SERVED) return TARN_STATUS_OK;
         if (served == NO_HOST_MEMORY) return fail_for_host_memory(request);
@@ -549,21 +535,6 @@ enum free_result {
     UNKNOWN_TO_POOL /* one of the streams */
 };
 
-/* What a region depends on that these streams use. False: the pool does not know one. Under `lock`. */
-static bool find_dependency(const struct tarn_pool *pool, const tarn_stream *streams,
-                            size_t stream_count, struct tn_dependency *dependency_out)
-{
-    struct tn_dependency dependency = TN_DEPENDENCY_NONE;
-    bool is_only_stream = !pool->streams && stream_count == 1 && streams[0] == pool->only_stream;
-    for (size_t i = 0; i < stream_count && TN_UNLIKELY(!is_only_stream); i++) {
-        uint32_t stream;
-        if (TN_UNLIKELY(!tn_pool_find_stream(pool, streams[i], &stream))) return false;
-        dependency = tn_dependency_unite(dependency, tn_pool_depend(pool, stream));
-    }
-    *dependency_out = dependency;
-    return true;
-}
-
 /* Frees what starts at the address, if it can. Under `lock`. */
 static enum free_result free_locked(struct tarn_pool *pool, uintptr_t address,
                                     const tarn_stream *streams, size_t stream_count)
@@ -573,7 +544,7 @@ static enum free_result free_locked(struct tarn_pool *pool, uintptr_t address,
     if (TN_UNLIKELY(!owner)) return NOT_LIVE;
     uint32_t chunk = tn_static_pool_chunk_of(owner, address);
     if (TN_UNLIKELY(tn_static_pool_address_of(owner, chunk) != address)) return NOT_LIVE;
-    if (TN_UNLIKELY(!find_dependency(pool, streams, stream_count, &dependency)))
+    if (TN_UNLIKELY(!tn_pool_find_dependency(pool, streams, stream_count, &dependency)))
         return UNKNOWN_TO_POOL;
     struct tn_freed freed;
     if (TN_UNLIKELY(!tn_region_index_free(&pool->index, chunk, dependency, &freed)))
@@ -609,7 +580,8 @@ static TN_COLD tarn_status free_slowly(struct tarn_pool *pool, uintptr_t address
                                        const tarn_stream *streams, size_t stream_count)
 {
     tn_mutex_lock(&pool->growth_lock);
-    tarn_backend_result result = introduce_all(pool, streams, stream_count);
+    tarn_stream refused = NULL;
+    tarn_backend_result result = tn_stream_reuse_introduce(pool, streams, stream_count, &refused);
     if (result.status == TARN_STATUS_OUT_OF_HOST_MEMORY) {
         result = synchronize_all(pool, streams, stream_count);
         if (result.status == TARN_STATUS_OK) stream_count = 0;
@@ -618,7 +590,7 @@ static TN_COLD tarn_status free_slowly(struct tarn_pool *pool, uintptr_t address
     if (result.status == TARN_STATUS_OK)
         freed = lock_and_free(pool, address, streams, stream_count);
     tn_mutex_unlock(&pool->growth_lock);
-    if (result.status != TARN_STATUS_OK) return tn_stream_reuse_fail(pool, streams[0], result);
+    if (result.status != TARN_STATUS_OK) return tn_stream_reuse_fail(pool, refused, result);
     if (freed != FREED_AND_RELEASE_IS_DUE)
         return freed == FREED ? TARN_STATUS_OK : TARN_STATUS_NOT_LIVE;
     tn_pool_release_after_free(pool);

@@ -325,8 +325,13 @@ static bool introduce_locked(struct tarn_pool *pool, tarn_stream handle)
     return true;
 }
 
-tarn_backend_result tn_stream_reuse_introduce(struct tarn_pool *pool, tarn_stream stream)
+static tarn_backend_result introduce(struct tarn_pool *pool, tarn_stream stream)
 {
+    uint32_t number;
+    tn_mutex_lock(&pool->lock);
+    bool is_known = tn_pool_find_stream(pool, stream, &number);
+    tn_mutex_unlock(&pool->lock);
+    if (is_known) return OK;
     const tarn_backend_operations *operations = pool->backend.operations;
     if (operations->stream_check) {
         tarn_backend_result result = operations->stream_check(pool->backend.state, stream);
@@ -337,6 +342,17 @@ tarn_backend_result tn_stream_reuse_introduce(struct tarn_pool *pool, tarn_strea
     bool is_introduced = introduce_locked(pool, stream);
     tn_mutex_unlock(&pool->lock);
     return is_introduced ? OK : fail(TARN_STATUS_OUT_OF_HOST_MEMORY);
+}
+
+tarn_backend_result tn_stream_reuse_introduce(struct tarn_pool *pool, const tarn_stream *streams,
+                                              size_t stream_count, tarn_stream *refused_out)
+{
+    tarn_backend_result result = OK;
+    for (size_t i = 0; i < stream_count && result.status == TARN_STATUS_OK; i++) {
+        result = introduce(pool, streams[i]);
+        if (result.status != TARN_STATUS_OK) *refused_out = streams[i];
+    }
+    return result;
 }
 
 tarn_status tn_stream_reuse_fail(const struct tarn_pool *pool, tarn_stream stream,
@@ -356,24 +372,25 @@ tarn_status tn_stream_reuse_fail(const struct tarn_pool *pool, tarn_stream strea
                           "the %s backend failed to look at stream %p", backend, stream);
 }
 
-tarn_status tn_stream_reuse_know(struct tarn_pool *pool, tarn_stream stream)
-{
-    uint32_t number;
-    tn_mutex_lock(&pool->lock);
-    bool is_known = tn_pool_find_stream(pool, stream, &number);
-    tn_mutex_unlock(&pool->lock);
-    if (is_known) return TARN_STATUS_OK;
-    tarn_backend_result result = tn_stream_reuse_introduce(pool, stream);
-    return result.status == TARN_STATUS_OK ? TARN_STATUS_OK
-                                           : tn_stream_reuse_fail(pool, stream, result);
-}
-
 bool tn_stream_reuse_divide(struct tarn_pool *pool)
 {
     tn_mutex_lock(&pool->lock);
     bool is_divided = pool->streams || divide(pool);
     tn_mutex_unlock(&pool->lock);
     return is_divided;
+}
+
+bool tn_stream_reuse_find_dependency(const struct tarn_pool *pool, const tarn_stream *streams,
+                                     size_t stream_count, struct tn_dependency *dependency_out)
+{
+    struct tn_dependency dependency = TN_DEPENDENCY_NONE;
+    for (size_t i = 0; i < stream_count; i++) {
+        uint32_t stream;
+        if (!tn_pool_find_stream(pool, streams[i], &stream)) return false;
+        dependency = tn_dependency_unite(dependency, tn_pool_depend(pool, stream));
+    }
+    *dependency_out = dependency;
+    return true;
 }
 
 /* --- retiring --------------------------------------------------------------------------------- */

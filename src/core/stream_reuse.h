@@ -67,16 +67,31 @@ static inline struct tn_dependency tn_pool_depend(const struct tarn_pool *pool, 
 /* Whether a stream can be made to wait for another. */
 bool tn_stream_reuse_has_events(const struct tarn_pool *pool);
 
-/* Makes a stream known. Its status is OK; INVALID_ARGUMENT: it is of another device; OUT_OF_HOST_MEMORY,
- * also when there are too many streams at once; or the vendor's. */
-tarn_backend_result tn_stream_reuse_introduce(struct tarn_pool *pool, tarn_stream stream);
+/* The same of any streams; see tn_pool_find_dependency. */
+bool tn_stream_reuse_find_dependency(const struct tarn_pool *pool, const tarn_stream *streams,
+                                     size_t stream_count, struct tn_dependency *dependency_out);
+
+/* What a region depends on that these streams use. False: the pool does not know one. Under `lock`. */
+static inline bool tn_pool_find_dependency(const struct tarn_pool *pool, const tarn_stream *streams,
+                                           size_t stream_count,
+                                           struct tn_dependency *dependency_out)
+{
+    bool is_only_stream = !pool->streams && stream_count == 1 && streams[0] == pool->only_stream;
+    if (TN_UNLIKELY(!is_only_stream))
+        return tn_stream_reuse_find_dependency(pool, streams, stream_count, dependency_out);
+    *dependency_out = TN_DEPENDENCY_NONE;
+    return true;
+}
+
+/* Makes the streams known that are not yet. Its status is OK; INVALID_ARGUMENT: one is of another device;
+ * OUT_OF_HOST_MEMORY, also when there are too many streams at once; or the vendor's. Of what went wrong
+ * *refused_out is the stream. */
+tarn_backend_result tn_stream_reuse_introduce(struct tarn_pool *pool, const tarn_stream *streams,
+                                              size_t stream_count, tarn_stream *refused_out);
 
 /* Says why a stream could not be introduced or retired. */
 tarn_status tn_stream_reuse_fail(const struct tarn_pool *pool, tarn_stream stream,
                                  tarn_backend_result result);
-
-/* Introduces the stream unless it is known. */
-tarn_status tn_stream_reuse_know(struct tarn_pool *pool, tarn_stream stream);
 
 /* Sees to it that there is a table, though there be one stream only. False: no host memory. */
 bool tn_stream_reuse_divide(struct tarn_pool *pool);

@@ -638,6 +638,9 @@ static void a_stream_of_another_device_is_refused(void **state)
     expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_free_on(fixture->pool, address, C));
     expect_status(TARN_STATUS_INVALID_ARGUMENT,
                   tarn_pool_free_after(fixture->pool, address, (tarn_stream[]){ A, B, C }, 3));
+    char which[64]; /* not the first of them */
+    snprintf(which, sizeof which, "%p is no stream", C);
+    expect_message(which);
     tarn_stats stats = stats_of(fixture->pool);
     assert_int_equal(stats.live_count, 1);
     assert_int_equal(stats.free_count, 0);
