@@ -504,7 +504,7 @@ static struct crowd new_crowd(uint32_t capacity)
 {
     struct crowd crowd = { .capacity = capacity };
     assert_true(set_init(&crowd.set));
-    crowd.regions = calloc(capacity, sizeof *crowd.regions);
+    crowd.regions = test_calloc(capacity, sizeof *crowd.regions);
     assert_non_null(crowd.regions);
     return crowd;
 }
@@ -512,7 +512,7 @@ static struct crowd new_crowd(uint32_t capacity)
 static void fini_crowd(struct crowd *crowd)
 {
     set_fini(&crowd->set);
-    free(crowd->regions);
+    test_free(crowd->regions);
 }
 
 /* What size_set.c says that so many regions can take; a set that takes more writes beyond its room. */
