@@ -15,6 +15,54 @@
 extern "C" {
 #endif
 
+/* ------------------------------------------------------------------------------ debug mode ----- */
+
+/*
+ * A pool in debug mode remembers more of each allocation, to tell who made it when it was not freed:
+ *
+ *     options.debug = TARN_DEBUG_SITES;
+ *     ...
+ *     tarn_label_push("mesh");
+ *     refine(mesh);                                 allocates
+ *     tarn_label_pop();
+ *     ...
+ *     tarn_pool_report_leaks(pool, stderr);
+ *
+ * The process-wide pool is set by TARN_DEBUG=sites in the environment.
+ * What is remembered lies in host memory: an allocation that finds none for it fails with
+ * OUT_OF_HOST_MEMORY; a free never does. All else is as without, but slower: an allocation costs
+ * microseconds. A pool that is not in debug mode pays for one test.
+ */
+
+/* Flags of tarn_pool_options.debug, to be added up. With any of them the label is remembered. */
+#define TARN_DEBUG_SITES 0x1u /* where in the program it was allocated, if the system can tell */
+
+/* Longer labels are cut. */
+#define TARN_LABEL_BYTES_MAX 47
+
+/*
+ * What the calling thread allocates until the label is popped bears it, in pools in debug mode. The text
+ * is copied; NULL is as "", no label. Labels nest, and the innermost counts; beyond 32 in one another the
+ * 32nd does. To pop without a label does nothing. Cost: a copy of the text.
+ */
+TARN_API void tarn_label_push(const char *label);
+TARN_API void tarn_label_pop(void);
+
+/*
+ * Writes what is live to `file`: how many allocations of how many bytes in all, and of them groups by label
+ * and call site, the one with the most bytes first. A call site is a list of functions, the innermost first,
+ * named where the system knows their names: shared libraries and programs linked with -rdynamic tell them;
+ * for the others there is the file with an offset, as addr2line takes it.
+ * Nothing is ever written unasked: call it before tarn_pool_destroy_forced to learn what leaks.
+ * A pool that is not in debug mode tells the sums alone.
+ * Errors: INVALID_POOL; INVALID_ARGUMENT for a NULL file, or one that does not take the text;
+ * OUT_OF_HOST_MEMORY when the copy finds no room.
+ * Any thread. Cost: O(n log n) in live allocations.
+ */
+TARN_API tarn_status tarn_pool_report_leaks(tarn_pool *pool, FILE *file);
+
+/* ---------------------------------------------------------------------------- check and dump ----- */
+
 /*
  * Walks all of the pool's metadata and compares every structure with every other.
  * Returns OK, or CORRUPT with the first fault found named in tarn_last_error().message.
@@ -30,7 +78,8 @@ typedef enum tarn_dump_format {
 
 /*
  * Writes a map of the pool to `file`: its statistics, its static pools, and every region of them in
- * address order. The picture is of one instant, copied under the lock and written without it.
+ * address order; in debug mode, the label and call site of what is live. The picture of the regions is of
+ * one instant, copied under the lock and written without it.
  * Errors: INVALID_POOL; INVALID_ARGUMENT for a NULL file, an unknown format, or a file that does
  * not take the text; OUT_OF_HOST_MEMORY when the copy finds no room.
  * Any thread. Cost: O(regions).

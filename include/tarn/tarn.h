@@ -193,17 +193,20 @@ typedef struct tarn_pool_options {
     tarn_pool *fallback;
 
     void *user; /* handed to these functions */
+
+    /* Debug mode: the sum of TARN_DEBUG_ flags, as tarn/debug.h tells. 0: none. */
+    unsigned debug;
 } tarn_pool_options;
 
 /* clang-format off */
 #define TARN_POOL_OPTIONS_INIT \
     { sizeof(tarn_pool_options), NULL, TARN_CHUNK_BYTES_DEFAULT, TARN_INITIAL_BYTES_DEFAULT, \
-      TARN_GROWTH_FACTOR_DEFAULT, 0, 0, 0, 0, false, false, NULL, NULL, NULL, NULL, NULL }
+      TARN_GROWTH_FACTOR_DEFAULT, 0, 0, 0, 0, false, false, NULL, NULL, NULL, NULL, NULL, 0 }
 
 /* As Omega_h's own pool: 700 MB at first, then twice the largest. */
 #define TARN_POOL_OPTIONS_OMEGA_H_INIT \
     { sizeof(tarn_pool_options), NULL, TARN_CHUNK_BYTES_DEFAULT, 700000000, 2.0, \
-      0, 0, 0, 0, false, false, NULL, NULL, NULL, NULL, NULL }
+      0, 0, 0, 0, false, false, NULL, NULL, NULL, NULL, NULL, 0 }
 /* clang-format on */
 
 /*
@@ -220,8 +223,8 @@ TARN_API tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_poo
  * pool. It is one static pool: it never grows, nothing of it goes back before the end, and then it is the
  * caller's again. The memory is never read or written, and must stay until the pool is destroyed. Where
  * address or end is not a multiple of the chunk size, what lies beside whole chunks is not used.
- * Of the options, which may be NULL, chunk_bytes and the functions that are told of static pools mean
- * something here; backend must be NULL, and the others, which speak of growth, do nothing.
+ * Of the options, which may be NULL, chunk_bytes, debug and the functions that are told of static pools
+ * mean something here; backend must be NULL, and the others, which speak of growth, do nothing.
  * Without a backend there are no events. On one stream the pool works as any other. What was freed on one
  * stream is never free for another, unless it was freed by tarn_pool_free_after with no streams, when the
  * work is done; and tarn_stream_retire answers VENDOR_ERROR for a stream on which something was freed.
@@ -509,6 +512,7 @@ TARN_API tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *
  *                    torchrun) of the ranks on the node. If TARN_DEVICE is set, or one device alone is
  *                    visible, the ranks count as spread over the node's devices, where Slurm tells how
  *                    many there are; otherwise such a rank has its device for itself. MPI is not asked
+ *     TARN_DEBUG     debug mode: "sites"; see tarn/debug.h
  * A variable that is empty counts as not set. A value that does not parse makes every call that would create the pool answer
  * INVALID_ENVIRONMENT, and the message names it.
  * At the end of the process its memory is left to the system and the driver.
@@ -564,7 +568,8 @@ typedef struct tarn_allocation {
 TARN_API tarn_status tarn_pool_find(const void *address, tarn_allocation *found_out);
 
 /* --------------------------------------------------------------------------- statistics -------- */
-/* tarn_pool_stats, tarn_pool_available: tarn/stats.h.  tarn_pool_check, tarn_pool_dump: tarn/debug.h. */
+/* tarn_pool_stats, tarn_pool_available: tarn/stats.h.  tarn_pool_check, tarn_pool_dump, debug mode:
+ * tarn/debug.h. */
 
 #ifdef __cplusplus
 }

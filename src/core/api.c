@@ -7,13 +7,17 @@
 #include "../base/error.h"
 
 #include "capture.h"
+#include "debug_pool.h"
 #include "dump.h"
+#include "leak_report.h"
 #include "out_of_memory.h"
 #include "over_backend.h"
 #include "pool.h"
 #include "pool_initial.h"
 #include "pool_registry.h"
 #include "pool_trim.h"
+
+#define DEBUG_FLAGS_ALL (TARN_DEBUG_SITES)
 
 /* --- checks --------------------------------------------------------------------------------------- */
 
@@ -101,6 +105,10 @@ static tarn_status check_options(const tarn_pool_options *options)
         return tn_fail(TARN_STATUS_INVALID_OPTIONS, "limit_percent is %u, not 0 to 100",
                        options->limit_percent);
     }
+    if ((options->debug & ~DEBUG_FLAGS_ALL) != 0) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS, "debug is 0x%x, which has flags that are none",
+                       options->debug);
+    }
     return options->backend ? check_backend(options->backend) : TARN_STATUS_OK;
 }
 
@@ -132,6 +140,7 @@ static tarn_status open_or_undo(tarn_pool *pool, tarn_status status, tarn_pool *
     } else {
         pool->owns_backend = false; /* it stays the caller's */
         tn_pool_fini(pool);
+        tn_debug_fini(pool);
         tn_pool_registry_return_handle(pool);
     }
     return status;
@@ -141,10 +150,12 @@ static tarn_status open_or_undo(tarn_pool *pool, tarn_status status, tarn_pool *
 static tarn_status create(const tarn_pool_options *options, const tarn_backend *backend,
                           bool owns_backend, tarn_pool **pool_out)
 {
-    tarn_pool *pool;
+    tarn_pool *pool = NULL;
     tarn_status status = take_and_init(options, backend, owns_backend, &pool);
     if (status != TARN_STATUS_OK) return status;
-    if (options->takes_initial_at_once) status = tn_pool_take_initial(pool, options->initial_bytes);
+    status = tn_debug_init(pool, options);
+    if (status == TARN_STATUS_OK && options->takes_initial_at_once)
+        status = tn_pool_take_initial(pool, options->initial_bytes);
     return open_or_undo(pool, status, pool_out);
 }
 
@@ -188,6 +199,7 @@ static tarn_pool_options options_over(const tarn_pool_options *options, size_t s
     tarn_pool_options over = TARN_POOL_OPTIONS_INIT;
     over.chunk_bytes = options->chunk_bytes;
     over.limit_bytes = size_bytes;
+    over.debug = options->debug;
     over.on_static_pool_created = options->on_static_pool_created;
     over.on_static_pool_destroyed = options->on_static_pool_destroyed;
     over.user = options->user;
@@ -199,10 +211,11 @@ static tarn_status create_over(void *address, size_t size_bytes, const tarn_pool
 {
     const tarn_backend backend = tn_over_backend();
     const tarn_pool_options over = options_over(options, size_bytes);
-    tarn_pool *pool;
+    tarn_pool *pool = NULL;
     tarn_status status = take_and_init(&over, &backend, false, &pool);
     if (status != TARN_STATUS_OK) return status;
-    status = tn_pool_take_over(pool, address, size_bytes);
+    status = tn_debug_init(pool, &over);
+    if (status == TARN_STATUS_OK) status = tn_pool_take_over(pool, address, size_bytes);
     return open_or_undo(pool, status, pool_out);
 }
 
@@ -244,6 +257,7 @@ static tarn_status end(tarn_pool *pool, void (*fini)(struct tarn_pool *pool))
 {
     tn_pool_registry_close(pool);
     fini(pool);
+    tn_debug_fini(pool);
     tn_pool_registry_rest_handle(pool);
     return TARN_STATUS_OK;
 }
@@ -292,7 +306,15 @@ tarn_status tarn_pool_abandon(tarn_pool *pool)
 
 /* --- alloc and free --------------------------------------------------------------------------------- */
 
-static tarn_status alloc_on(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
+static TN_COLD tarn_status alloc_for(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
+                                     tarn_stream stream, const void *caller, void **address_out)
+{
+    tn_debug_note_caller(pool, caller);
+    return tn_debug_alloc(pool, size_bytes, alignment_bytes, stream, address_out);
+}
+
+/* In each of its callers, so that debug mode learns whom they return to. */
+TN_HOT tarn_status alloc_on(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
                             tarn_stream stream, void **address_out)
 {
     if (TN_UNLIKELY(!address_out)) return fail_for_null("address_out");
@@ -305,14 +327,18 @@ static tarn_status alloc_on(tarn_pool *pool, size_t size_bytes, size_t alignment
         *address_out = NULL;
         return TARN_STATUS_OK;
     }
-    tarn_status status = tn_pool_alloc(pool, size_bytes, alignment_bytes, stream, address_out);
+    tarn_status status =
+        TN_LIKELY(!pool->debug)
+            ? tn_pool_alloc(pool, size_bytes, alignment_bytes, stream, address_out)
+            : alloc_for(pool, size_bytes, alignment_bytes, stream, TN_CALLER, address_out);
     if (TN_LIKELY(status == TARN_STATUS_OK)) return status;
     return tn_alloc_under_shortage(pool, size_bytes, alignment_bytes, stream, status, address_out);
 }
 
 tarn_status tarn_pool_alloc(tarn_pool *pool, size_t size_bytes, void **address_out)
 {
-    return tarn_pool_alloc_aligned(pool, size_bytes, 1, address_out);
+    if (TN_UNLIKELY(!tn_pool_is_open(pool))) return fail_for_pool(pool);
+    return alloc_on(pool, size_bytes, 1, pool->default_stream, address_out);
 }
 
 tarn_status tarn_pool_alloc_aligned(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
@@ -325,7 +351,8 @@ tarn_status tarn_pool_alloc_aligned(tarn_pool *pool, size_t size_bytes, size_t a
 tarn_status tarn_pool_alloc_on(tarn_pool *pool, size_t size_bytes, tarn_stream stream,
                                void **address_out)
 {
-    return tarn_pool_alloc_aligned_on(pool, size_bytes, 1, stream, address_out);
+    if (TN_UNLIKELY(!tn_pool_is_open(pool))) return fail_for_pool(pool);
+    return alloc_on(pool, size_bytes, 1, stream, address_out);
 }
 
 tarn_status tarn_pool_alloc_aligned_on(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
@@ -365,7 +392,9 @@ static tarn_status free_after(tarn_pool *pool, void *address, const tarn_stream 
         tn_pool_count_empty_free(pool);
         return TARN_STATUS_OK;
     }
-    tarn_status status = tn_pool_free(pool, address, streams, stream_count);
+    tarn_status status = TN_LIKELY(!pool->debug)
+                             ? tn_pool_free(pool, address, streams, stream_count)
+                             : tn_debug_free(pool, address, streams, stream_count);
     if (TN_UNLIKELY(status == TARN_STATUS_NOT_LIVE && tn_pool_is_open(pool->fallback)))
         return free_after(pool->fallback, address, streams, stream_count);
     return TN_LIKELY(status != TARN_STATUS_NOT_LIVE) ? status : fail_for_address(pool, address);
@@ -491,4 +520,10 @@ tarn_status tarn_pool_dump(tarn_pool *pool, tarn_dump_format format, FILE *file)
         return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "%d is no dump format", (int)format);
     }
     return tn_dump_pool(pool, format, file);
+}
+
+tarn_status tarn_pool_report_leaks(tarn_pool *pool, FILE *file)
+{
+    if (!tn_pool_is_open(pool)) return fail_for_pool(pool);
+    return file ? tn_leak_report_write(pool, file) : fail_for_null("file");
 }

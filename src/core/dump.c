@@ -7,6 +7,8 @@
 #include "../base/error.h"
 #include "../base/host_memory.h"
 
+#include "debug_pool.h"
+
 struct dumped_region {
     uintptr_t address;
     size_t size_bytes;
@@ -22,6 +24,7 @@ struct dumped_static_pool {
 
 /* Static pools in the order of the list, and their regions one after the other in address order. */
 struct picture {
+    const struct tarn_pool *pool; /* for what its debug mode knows */
     tarn_stats stats;
     size_t chunk_bytes;
     const char *backend_name;
@@ -109,6 +112,7 @@ static bool copy_at_once(struct picture *picture, struct tarn_pool *pool)
 static bool picture_init(struct picture *picture, struct tarn_pool *pool)
 {
     *picture = (struct picture){
+        .pool = pool,
         .chunk_bytes = (size_t)1 << pool->chunk_log2,
         .backend_name = pool->backend.operations->name,
     };
@@ -121,15 +125,29 @@ static bool picture_init(struct picture *picture, struct tarn_pool *pool)
 
 /* --- text --------------------------------------------------------------------------------------- */
 
-static void write_text_regions(const struct dumped_region *regions, size_t count, FILE *file)
+static void write_text_record(const struct tn_debug_record *record, FILE *file)
 {
-    for (size_t i = 0; i < count; i++) {
-        fprintf(file, "    0x%" PRIxPTR " %12zu bytes ", regions[i].address, regions[i].size_bytes);
-        if (regions[i].requested_bytes > 0) {
-            fprintf(file, "live, %zu asked for\n", regions[i].requested_bytes);
-        } else {
-            fprintf(file, "free\n");
-        }
+    char text[256];
+    if (record->label[0] != '\0') fprintf(file, ", \"%s\"", record->label);
+    fprintf(file, "\n");
+    for (unsigned i = 0; i < record->site.frame_count; i++) {
+        tn_call_site_describe(record->site.frames[i], text, sizeof text);
+        fprintf(file, "        %s\n", text);
+    }
+}
+
+static void write_text_region(const struct picture *picture, const struct dumped_region *region,
+                              FILE *file)
+{
+    struct tn_debug_record record;
+    fprintf(file, "    0x%" PRIxPTR " %12zu bytes ", region->address, region->size_bytes);
+    if (region->requested_bytes == 0) {
+        fprintf(file, "free\n");
+    } else if (!tn_debug_look_up(picture->pool, region->address, &record)) {
+        fprintf(file, "live, %zu asked for\n", region->requested_bytes);
+    } else {
+        fprintf(file, "live, %zu asked for", record.size_bytes);
+        write_text_record(&record, file);
     }
 }
 
@@ -149,14 +167,14 @@ static void write_text(const struct picture *picture, FILE *file)
         const struct dumped_static_pool *static_pool = &picture->static_pools[i];
         fprintf(file, "  static pool %" PRIu64 ": 0x%" PRIxPTR ", %zu bytes\n", static_pool->id,
                 static_pool->backing, static_pool->backing_bytes);
-        write_text_regions(regions, static_pool->region_count, file);
-        regions += static_pool->region_count;
+        for (size_t k = 0; k < static_pool->region_count; k++)
+            write_text_region(picture, regions++, file);
     }
 }
 
 /* --- JSON --------------------------------------------------------------------------------------- */
 
-/* The name of a user's own backend may hold anything. */
+/* The name of a user's own backend may hold anything, and so may a label. */
 static void write_json_string(const char *text, FILE *file)
 {
     fputc('"', file);
@@ -173,15 +191,32 @@ static void write_json_string(const char *text, FILE *file)
     fputc('"', file);
 }
 
-static void write_json_regions(const struct dumped_region *regions, size_t count, FILE *file)
+static void write_json_record(const struct tn_debug_record *record, FILE *file)
 {
-    for (size_t i = 0; i < count; i++) {
-        bool is_live = regions[i].requested_bytes > 0;
-        fprintf(file, "%s\n      {\"address\": \"0x%" PRIxPTR "\", \"bytes\": %zu, ",
-                i == 0 ? "" : ",", regions[i].address, regions[i].size_bytes);
-        fprintf(file, "\"state\": \"%s\", \"requested_bytes\": %zu}", is_live ? "live" : "free",
-                regions[i].requested_bytes);
+    char text[256];
+    fprintf(file, ", \"label\": ");
+    write_json_string(record->label, file);
+    fprintf(file, ", \"site\": [");
+    for (unsigned i = 0; i < record->site.frame_count; i++) {
+        tn_call_site_describe(record->site.frames[i], text, sizeof text);
+        fprintf(file, "%s", i == 0 ? "" : ", ");
+        write_json_string(text, file);
     }
+    fprintf(file, "]");
+}
+
+static void write_json_region(const struct picture *picture, const struct dumped_region *region,
+                              FILE *file)
+{
+    struct tn_debug_record record;
+    bool is_live = region->requested_bytes > 0;
+    bool has_record = is_live && tn_debug_look_up(picture->pool, region->address, &record);
+    fprintf(file, "\n      {\"address\": \"0x%" PRIxPTR "\", \"bytes\": %zu, ", region->address,
+            region->size_bytes);
+    fprintf(file, "\"state\": \"%s\", \"requested_bytes\": %zu", is_live ? "live" : "free",
+            has_record ? record.size_bytes : region->requested_bytes);
+    if (has_record) write_json_record(&record, file);
+    fprintf(file, "}");
 }
 
 static void write_json_stats(const tarn_stats *stats, FILE *file)
@@ -211,9 +246,11 @@ static void write_json(const struct picture *picture, FILE *file)
                 "\", \"bytes\": %zu, \"regions\": [",
                 i == 0 ? "" : ",", static_pool->id, static_pool->backing,
                 static_pool->backing_bytes);
-        write_json_regions(regions, static_pool->region_count, file);
+        for (size_t k = 0; k < static_pool->region_count; k++) {
+            fprintf(file, "%s", k == 0 ? "" : ",");
+            write_json_region(picture, regions++, file);
+        }
         fprintf(file, "]}");
-        regions += static_pool->region_count;
     }
     fprintf(file, "]\n}\n");
 }

@@ -198,6 +198,38 @@ static tarn_status read_chunk(size_t *chunk_bytes)
     return fail_for("TARN_CHUNK", value_of("TARN_CHUNK"), "a power of two from 256 to 32M");
 }
 
+static unsigned debug_flag_of(const char *name, size_t length)
+{
+    static const struct {
+        const char *name;
+        unsigned flag;
+    } flags[] = {
+        { "sites", TARN_DEBUG_SITES },
+    };
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
+        if (strlen(flags[i].name) == length && strncmp(name, flags[i].name, length) == 0)
+            return flags[i].flag;
+    }
+    return 0;
+}
+
+/* A list with commas. */
+static tarn_status read_debug(unsigned *debug)
+{
+    const char *name = "TARN_DEBUG";
+    const char *value = value_of(name);
+    unsigned flags = 0;
+    for (const char *rest = value; rest; rest = *rest == ',' ? rest + 1 : NULL) {
+        size_t length = strcspn(rest, ",");
+        unsigned flag = debug_flag_of(rest, length);
+        if (flag == 0) return fail_for(name, value, "a list, with commas, of sites");
+        flags |= flag;
+        rest += length;
+    }
+    *debug = flags;
+    return TARN_STATUS_OK;
+}
+
 tarn_status tn_environment_read(struct tn_environment *environment_out)
 {
     struct tn_environment environment = { .options = TARN_POOL_OPTIONS_INIT,
@@ -213,6 +245,7 @@ tarn_status tn_environment_read(struct tn_environment *environment_out)
     if (status == TARN_STATUS_OK) status = read_device(&environment.device);
     if (status == TARN_STATUS_OK) status = read_kind(&environment.kind);
     if (status == TARN_STATUS_OK) status = read_ranks(&environment.rank_count);
+    if (status == TARN_STATUS_OK) status = read_debug(&environment.options.debug);
     if (status == TARN_STATUS_OK) *environment_out = environment;
     return status;
 }

@@ -62,6 +62,7 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->releases_after_free = options->release_threshold_bytes > 0 || options->returns_when_empty;
     tn_static_pool_list_init(&pool->list);
     pool->stats = (struct tn_stats){ 0 };
+    pool->debug = NULL;
     pool->refused_bytes = SIZE_MAX;
     pool->growths_since_refusal = 0;
     pool->backend_alignment_bytes = properties.alignment_bytes;

@@ -13,9 +13,9 @@
 #define GB ((size_t)1 << 30)
 #define TB ((size_t)1 << 40)
 
-static const char *const names[] = { "TARN_INITIAL", "TARN_LIMIT",  "TARN_GROWTH",
-                                     "TARN_CHUNK",   "TARN_DEVICE", "TARN_RANKS",
-                                     "TARN_RELEASE", "TARN_VANISH", "TARN_KIND" };
+static const char *const names[] = { "TARN_INITIAL", "TARN_LIMIT", "TARN_GROWTH",  "TARN_CHUNK",
+                                     "TARN_DEVICE",  "TARN_RANKS", "TARN_RELEASE", "TARN_VANISH",
+                                     "TARN_KIND",    "TARN_DEBUG" };
 
 static int unset_all(void **state)
 {
@@ -69,6 +69,7 @@ static void expect_defaults(const struct tn_environment *environment)
     assert_int_equal(environment->options.release_threshold_bytes, 0);
     assert_false(environment->options.returns_when_empty);
     assert_int_equal(environment->options.limit_percent, 0);
+    assert_int_equal(environment->options.debug, 0);
 }
 
 static void variables_that_are_unset_or_empty_change_nothing(void **state)
@@ -86,9 +87,8 @@ static void variables_that_are_unset_or_empty_change_nothing(void **state)
 static void all_variables_are_read_together(void **state)
 {
     (void)state;
-    static const char *const values[] = {
-        "700M", "8G", "1.5", "4K", "3", "6", "1G", "1", "pinned"
-    };
+    static const char *const values[] = { "700M", "8G", "1.5", "4K",     "3",
+                                          "6",    "1G", "1",   "pinned", "sites" };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         setenv(names[i], values[i], 1);
     }
@@ -104,6 +104,7 @@ static void all_variables_are_read_together(void **state)
     assert_int_equal(environment.options.release_threshold_bytes, GB);
     assert_true(environment.options.returns_when_empty);
     assert_int_equal(environment.kind, TARN_MEMORY_KIND_PINNED);
+    assert_int_equal(environment.options.debug, TARN_DEBUG_SITES);
 }
 
 /* --- bytes -------------------------------------------------------------------------------------- */
@@ -343,6 +344,21 @@ static void a_switch_is_0_or_1(void **state)
     expect_refused("TARN_VANISH", "01");
 }
 
+/* --- debug mode ---------------------------------------------------------------------------------- */
+
+static void debug_mode_is_a_list(void **state)
+{
+    (void)state;
+    assert_int_equal(read_with("TARN_DEBUG", "sites").options.debug, TARN_DEBUG_SITES);
+    assert_int_equal(read_with("TARN_DEBUG", "sites,sites").options.debug, TARN_DEBUG_SITES);
+    expect_refused("TARN_DEBUG", "1");
+    expect_refused("TARN_DEBUG", "site");
+    expect_refused("TARN_DEBUG", "sitesx");
+    expect_refused("TARN_DEBUG", "sites,");
+    expect_refused("TARN_DEBUG", ",sites");
+    expect_refused("TARN_DEBUG", "sites, sites");
+}
+
 /* --- the kind ----------------------------------------------------------------------------------- */
 
 static void a_kind_has_a_name(void **state)
@@ -424,6 +440,7 @@ int main(void)
         TEST(a_device_is_a_number),
         TEST(all_is_an_initial_size),
         TEST(a_threshold_is_a_size),
+        TEST(debug_mode_is_a_list),
         TEST(a_switch_is_0_or_1),
         TEST(a_kind_has_a_name),
         TEST(ranks_are_a_number_or_what_the_launcher_says),
