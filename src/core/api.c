@@ -114,21 +114,19 @@ static tarn_status check_options(const tarn_pool_options *options)
 
 /* --- pool ------------------------------------------------------------------------------------------ */
 
-/* A pool that nobody knows yet. */
-static tarn_status take_and_init(const tarn_pool_options *options, const tarn_backend *backend,
-                                 bool owns_backend, tarn_pool **pool_out)
+/* A pool that nobody knows yet; NULL: there is none, as *status_out says why. */
+static tarn_pool *take_and_init(const tarn_pool_options *options, const tarn_backend *backend,
+                                bool owns_backend, tarn_status *status_out)
 {
     tarn_pool *pool = tn_pool_registry_take_handle();
     if (!pool) {
-        return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory for a pool");
+        *status_out = tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory for a pool");
+        return NULL;
     }
-    tarn_status status = tn_pool_init(pool, options, backend, owns_backend);
-    if (status != TARN_STATUS_OK) {
-        tn_pool_registry_return_handle(pool);
-        return status;
-    }
-    *pool_out = pool;
-    return status;
+    *status_out = tn_pool_init(pool, options, backend, owns_backend);
+    if (*status_out == TARN_STATUS_OK) return pool;
+    tn_pool_registry_return_handle(pool);
+    return NULL;
 }
 
 /* Its end or its beginning, by what has come of its first memory. */
@@ -150,9 +148,9 @@ static tarn_status open_or_undo(tarn_pool *pool, tarn_status status, tarn_pool *
 static tarn_status create(const tarn_pool_options *options, const tarn_backend *backend,
                           bool owns_backend, tarn_pool **pool_out)
 {
-    tarn_pool *pool = NULL;
-    tarn_status status = take_and_init(options, backend, owns_backend, &pool);
-    if (status != TARN_STATUS_OK) return status;
+    tarn_status status;
+    tarn_pool *pool = take_and_init(options, backend, owns_backend, &status);
+    if (!pool) return status;
     status = tn_debug_init(pool, options);
     if (status == TARN_STATUS_OK && options->takes_initial_at_once)
         status = tn_pool_take_initial(pool, options->initial_bytes);
@@ -211,9 +209,9 @@ static tarn_status create_over(void *address, size_t size_bytes, const tarn_pool
 {
     const tarn_backend backend = tn_over_backend();
     const tarn_pool_options over = options_over(options, size_bytes);
-    tarn_pool *pool = NULL;
-    tarn_status status = take_and_init(&over, &backend, false, &pool);
-    if (status != TARN_STATUS_OK) return status;
+    tarn_status status;
+    tarn_pool *pool = take_and_init(&over, &backend, false, &status);
+    if (!pool) return status;
     status = tn_debug_init(pool, &over);
     if (status == TARN_STATUS_OK) status = tn_pool_take_over(pool, address, size_bytes);
     return open_or_undo(pool, status, pool_out);
