@@ -18,8 +18,11 @@
  */
 #include "pool.h"
 
+#include <string.h>
+
 #include "../base/arith.h"
 #include "../base/error.h"
+#include "../base/sanitizer.h"
 
 #include "pool_backing.h"
 #include "pool_callbacks.h"
@@ -63,6 +66,11 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     tn_static_pool_list_init(&pool->list);
     pool->stats = (struct tn_stats){ 0 };
     pool->debug = NULL;
+    /* Device work on this memory is the host backend's, which tells the sanitizer; of other backends nobody
+     * knows who touches the memory late. */
+    pool->forbids_free_memory = TN_HAS_ADDRESS_SANITIZER &&
+                                strcmp(backend->operations->name, "host") == 0 &&
+                                properties.kind == TARN_MEMORY_KIND_HOST;
     pool->refused_bytes = SIZE_MAX;
     pool->growths_since_refusal = 0;
     pool->backend_alignment_bytes = properties.alignment_bytes;
@@ -108,6 +116,7 @@ void tn_pool_fini(struct tarn_pool *pool)
     tn_mutex_lock(&pool->growth_lock);
     for (uint32_t i = 0; i < pool->list.count; i++) {
         struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
+        tn_pool_allow_all(pool, static_pool);
         tn_pool_tell_destroyed(pool, static_pool);
         pool->backend.operations->release(pool->backend.state, static_pool->backing,
                                           static_pool->backing_bytes);
@@ -121,6 +130,8 @@ void tn_pool_fini(struct tarn_pool *pool)
 void tn_pool_abandon(struct tarn_pool *pool)
 {
     tn_stream_reuse_abandon(pool);
+    for (uint32_t i = 0; i < pool->list.count; i++)
+        tn_pool_allow_all(pool, pool->list.by_chunk[i].static_pool);
     metadata_fini(pool);
 }
 
@@ -235,6 +246,20 @@ TN_HOT struct fit find_fit(const struct tarn_pool *pool, const struct tn_request
     return find_fit_slowly(pool, request, &reach, TN_FREE_SETS_ALL & ~own_sets);
 }
 
+/* The program may touch just what it has asked for, and nothing of what is free. In builds without the
+ * address sanitizer both are nothing. Under `lock`. */
+TN_HOT void allow(const struct tarn_pool *pool, uintptr_t address, size_t size_bytes)
+{
+    if (TN_HAS_ADDRESS_SANITIZER && pool->forbids_free_memory)
+        tn_sanitizer_allow((void *)address, size_bytes);
+}
+
+TN_HOT void forbid(const struct tarn_pool *pool, uintptr_t address, size_t size_bytes)
+{
+    if (TN_HAS_ADDRESS_SANITIZER && pool->forbids_free_memory)
+        tn_sanitizer_forbid((void *)address, size_bytes);
+}
+
 /* Makes the chunks live. Room is reserved. Under `lock`. */
 TN_HOT void *carve(struct tarn_pool *pool, const struct tn_request *request, uint32_t stream,
                    struct fit fit)
@@ -246,8 +271,11 @@ TN_HOT void *carve(struct tarn_pool *pool, const struct tn_request *request, uin
     tn_stats_count_alloc(&pool->stats, request->size_bytes,
                          (size_t)request->chunk_count << pool->chunk_log2);
     const struct tn_static_pool *static_pool = static_pool_of_region(pool, region);
+    uintptr_t address =
+        tn_static_pool_address_of(static_pool, pool->index.regions[region].first_chunk);
+    allow(pool, address, request->size_bytes);
     /* Here a device address becomes a pointer. */
-    return (void *)tn_static_pool_address_of(static_pool, pool->index.regions[region].first_chunk);
+    return (void *)address;
 }
 
 /* Under `lock`. */
@@ -346,6 +374,7 @@ static void put_back(struct tarn_pool *pool, const struct tn_request *request, v
     bool is_freed = tn_region_index_free(&pool->index, chunk, dependency, &freed);
     TN_ASSERT(is_freed);
     (void)is_freed;
+    forbid(pool, (uintptr_t)address, request->size_bytes);
     tn_stats_take_alloc_back(&pool->stats, request->size_bytes,
                              (size_t)request->chunk_count << pool->chunk_log2);
     tn_mutex_unlock(&pool->lock);
@@ -530,6 +559,7 @@ static enum free_result free_locked(struct tarn_pool *pool, uintptr_t address,
     if (TN_UNLIKELY(!tn_region_index_free(&pool->index, chunk, dependency, &freed)))
         return NOT_LIVE;
     size_t used_bytes = (size_t)freed.chunk_count << pool->chunk_log2;
+    forbid(pool, address, used_bytes);
     tn_stats_count_free(&pool->stats, used_bytes - freed.slack_bytes, used_bytes);
     if (TN_LIKELY(!pool->releases_after_free)) return FREED;
     return tn_pool_note_free(pool, owner) ? FREED_AND_RELEASE_IS_DUE : FREED;

@@ -2,6 +2,8 @@
 /* pool_members: joining, leaving, and who goes first. */
 #include "pool_members.h"
 
+#include "../base/sanitizer.h"
+
 #include "pool_callbacks.h"
 #include "stream_reuse.h"
 
@@ -32,15 +34,24 @@ bool tn_pool_insert(struct tarn_pool *pool, struct tn_static_pool *announced)
     announced->first_chunk = first_chunk;
     announced->head = tn_region_index_add_span(&pool->index, first_chunk, announced->chunk_count);
     tn_static_pool_list_insert(&pool->list, announced);
+    if (TN_HAS_ADDRESS_SANITIZER && pool->forbids_free_memory)
+        tn_sanitizer_forbid(announced->backing, announced->backing_bytes);
     pool->transit_bytes -= announced->backing_bytes;
     return true;
 }
 
 /* --- leaving --------------------------------------------------------------------------------------- */
 
+void tn_pool_allow_all(const struct tarn_pool *pool, const struct tn_static_pool *leaving)
+{
+    if (TN_HAS_ADDRESS_SANITIZER && pool->forbids_free_memory)
+        tn_sanitizer_allow(leaving->backing, leaving->backing_bytes);
+}
+
 tarn_backend_result tn_pool_withdraw(struct tarn_pool *pool, struct tn_static_pool *announced)
 {
     struct tn_backing backing = { announced->backing, announced->backing_bytes };
+    tn_pool_allow_all(pool, announced);
     tn_pool_tell_destroyed(pool, announced);
     tn_static_pool_destroy(announced);
     return tn_pool_release_backing(pool, &backing);

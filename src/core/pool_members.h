@@ -24,6 +24,9 @@ bool tn_pool_insert(struct tarn_pool *pool, struct tn_static_pool *announced);
 /* Undoes an announce, or ends what is in no list any more. The answer is the vendor's. */
 tarn_backend_result tn_pool_withdraw(struct tarn_pool *pool, struct tn_static_pool *announced);
 
+/* The program may touch all of its backing again, which is about to leave the pool. */
+void tn_pool_allow_all(const struct tarn_pool *pool, const struct tn_static_pool *leaving);
+
 /* What came of giving static pools back. */
 struct tn_giving_back {
     size_t detached_bytes;       /* left the pool */
