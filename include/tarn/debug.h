@@ -28,14 +28,44 @@ extern "C" {
  *     ...
  *     tarn_pool_report_leaks(pool, stderr);
  *
- * The process-wide pool is set by TARN_DEBUG=sites in the environment.
+ * The process-wide pool is set by TARN_DEBUG=sites,zones and the like in the environment.
  * What is remembered lies in host memory: an allocation that finds none for it fails with
  * OUT_OF_HOST_MEMORY; a free never does. All else is as without, but slower: an allocation costs
  * microseconds. A pool that is not in debug mode pays for one test.
  */
 
 /* Flags of tarn_pool_options.debug, to be added up. With any of them the label is remembered. */
-#define TARN_DEBUG_SITES 0x1u /* where in the program it was allocated, if the system can tell */
+#define TARN_DEBUG_SITES      0x1u /* where in the program it was allocated, if the system can tell */
+#define TARN_DEBUG_ZONES      0x2u /* writes before and after an allocation are found */
+#define TARN_DEBUG_POISON     0x4u /* what is used before it is written, or after the free, is seen */
+#define TARN_DEBUG_QUARANTINE 0x8u /* what was freed is not handed out again soon */
+
+/*
+ * With the last three a pool reads and writes the memory, by the backend's fill and copy, in the order of the
+ * stream that the allocation or free names, and waits for that stream each time. So they need a backend that
+ * has these: not memory of the caller's. What cannot be looked at, because a call of the vendor fails, is
+ * freed without. While any stream of the pool is being captured nothing of this is done, and what was
+ * allocated then is not looked at later.
+ *
+ * Zones: before and after each allocation lie TARN_DEBUG_ZONE_BYTES with a pattern. The one before may be
+ * larger, to align. They are looked at by the free and by tarn_pool_check. A free that finds one written to
+ * answers CORRUPT and says by whom it was allocated and which byte is wrong; the memory counts as freed, and
+ * is never handed out again. tarn_pool_check answers CORRUPT from then on.
+ *
+ * Poison: memory is filled with one pattern when it is handed out, and with another when it is freed.
+ *
+ * Quarantine: what was freed is held back until quarantine_bytes or quarantine_count are exceeded, or the
+ * pool would run short. Freed twice, it is told by whom first. With poison it is looked at before it is let
+ * go: when it was written to after its free, it is never handed out again. The call that notices answers what
+ * it would otherwise, with CORRUPT in tarn_last_error; tarn_pool_check answers CORRUPT from then on, and
+ * looks at what is in quarantine, too.
+ *
+ * Statistics count what the program asked for; used_bytes is with zones and quarantine.
+ */
+#define TARN_DEBUG_ZONE_BYTES     256
+#define TARN_DEBUG_BYTE_ZONE      0xfd
+#define TARN_DEBUG_BYTE_ALLOCATED 0xcd
+#define TARN_DEBUG_BYTE_FREED     0xdd
 
 /* Longer labels are cut. */
 #define TARN_LABEL_BYTES_MAX 47
@@ -65,8 +95,9 @@ TARN_API tarn_status tarn_pool_report_leaks(tarn_pool *pool, FILE *file);
 
 /*
  * Walks all of the pool's metadata and compares every structure with every other.
+ * In debug mode with zones or quarantine, waits for the device and looks at the memory, too.
  * Returns OK, or CORRUPT with the first fault found named in tarn_last_error().message.
- * Errors besides: INVALID_POOL.
+ * Errors besides: INVALID_POOL; in debug mode OUT_OF_HOST_MEMORY and VENDOR_ERROR.
  * Any thread; others wait meanwhile. Cost: O(regions log regions).
  */
 TARN_API tarn_status tarn_pool_check(tarn_pool *pool);

@@ -96,6 +96,9 @@ extern "C" {
 #define TARN_INITIAL_BYTES_DEFAULT ((size_t)64 << 20)
 #define TARN_GROWTH_FACTOR_DEFAULT 2.0
 
+#define TARN_QUARANTINE_BYTES_DEFAULT ((size_t)64 << 20)
+#define TARN_QUARANTINE_COUNT_DEFAULT 1024
+
 /* As initial_bytes: all that the device has free. */
 #define TARN_INITIAL_ALL SIZE_MAX
 
@@ -194,19 +197,27 @@ typedef struct tarn_pool_options {
 
     void *user; /* handed to these functions */
 
-    /* Debug mode: the sum of TARN_DEBUG_ flags, as tarn/debug.h tells. 0: none. */
+    /* Debug mode: the sum of TARN_DEBUG_ flags, as tarn/debug.h tells. 0: none. NOT_SUPPORTED where the
+     * backend lacks what a flag needs. */
     unsigned debug;
+
+    /* With TARN_DEBUG_QUARANTINE: as long as what was freed and not handed out again is more than so many
+     * bytes, or so many allocations, the one that was freed first is let go. Neither may be 0 then. */
+    size_t quarantine_bytes;
+    size_t quarantine_count;
 } tarn_pool_options;
 
 /* clang-format off */
 #define TARN_POOL_OPTIONS_INIT \
     { sizeof(tarn_pool_options), NULL, TARN_CHUNK_BYTES_DEFAULT, TARN_INITIAL_BYTES_DEFAULT, \
-      TARN_GROWTH_FACTOR_DEFAULT, 0, 0, 0, 0, false, false, NULL, NULL, NULL, NULL, NULL, 0 }
+      TARN_GROWTH_FACTOR_DEFAULT, 0, 0, 0, 0, false, false, NULL, NULL, NULL, NULL, NULL, 0, \
+      TARN_QUARANTINE_BYTES_DEFAULT, TARN_QUARANTINE_COUNT_DEFAULT }
 
 /* As Omega_h's own pool: 700 MB at first, then twice the largest. */
 #define TARN_POOL_OPTIONS_OMEGA_H_INIT \
     { sizeof(tarn_pool_options), NULL, TARN_CHUNK_BYTES_DEFAULT, 700000000, 2.0, \
-      0, 0, 0, 0, false, false, NULL, NULL, NULL, NULL, NULL, 0 }
+      0, 0, 0, 0, false, false, NULL, NULL, NULL, NULL, NULL, 0, \
+      TARN_QUARANTINE_BYTES_DEFAULT, TARN_QUARANTINE_COUNT_DEFAULT }
 /* clang-format on */
 
 /*
@@ -512,7 +523,9 @@ TARN_API tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *
  *                    torchrun) of the ranks on the node. If TARN_DEVICE is set, or one device alone is
  *                    visible, the ranks count as spread over the node's devices, where Slurm tells how
  *                    many there are; otherwise such a rank has its device for itself. MPI is not asked
- *     TARN_DEBUG     debug mode: "sites"; see tarn/debug.h
+ *     TARN_DEBUG     debug mode: a list, with commas, of "sites", "zones", "poison" and "quarantine"; see
+ *                    tarn/debug.h
+ *     TARN_QUARANTINE  quarantine_bytes: like TARN_INITIAL
  * A variable that is empty counts as not set. A value that does not parse makes every call that would create the pool answer
  * INVALID_ENVIRONMENT, and the message names it.
  * At the end of the process its memory is left to the system and the driver.

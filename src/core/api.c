@@ -17,7 +17,8 @@
 #include "pool_registry.h"
 #include "pool_trim.h"
 
-#define DEBUG_FLAGS_ALL (TARN_DEBUG_SITES)
+#define DEBUG_FLAGS_ALL \
+    (TARN_DEBUG_SITES | TARN_DEBUG_ZONES | TARN_DEBUG_POISON | TARN_DEBUG_QUARANTINE)
 
 /* --- checks --------------------------------------------------------------------------------------- */
 
@@ -109,6 +110,10 @@ static tarn_status check_options(const tarn_pool_options *options)
         return tn_fail(TARN_STATUS_INVALID_OPTIONS, "debug is 0x%x, which has flags that are none",
                        options->debug);
     }
+    if ((options->debug & TARN_DEBUG_QUARANTINE) && options->quarantine_bytes == 0)
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS, "quarantine_bytes is 0");
+    if ((options->debug & TARN_DEBUG_QUARANTINE) && options->quarantine_count == 0)
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS, "quarantine_count is 0");
     return options->backend ? check_backend(options->backend) : TARN_STATUS_OK;
 }
 
@@ -198,6 +203,8 @@ static tarn_pool_options options_over(const tarn_pool_options *options, size_t s
     over.chunk_bytes = options->chunk_bytes;
     over.limit_bytes = size_bytes;
     over.debug = options->debug;
+    over.quarantine_bytes = options->quarantine_bytes;
+    over.quarantine_count = options->quarantine_count;
     over.on_static_pool_created = options->on_static_pool_created;
     over.on_static_pool_destroyed = options->on_static_pool_destroyed;
     over.user = options->user;
@@ -266,7 +273,7 @@ tarn_status tarn_pool_destroy(tarn_pool *pool)
     if (tn_pool_is_forked(pool)) return end_forked(pool);
     tarn_status status = check_endable(pool, "tarn_default_pool_destroy");
     if (status != TARN_STATUS_OK) return status;
-    size_t live_count = tn_pool_leaks(pool).allocation_count;
+    size_t live_count = tn_debug_leaks(pool).allocation_count;
     if (live_count > 0) {
         return tn_fail(TARN_STATUS_LIVE_REGIONS, "the pool still has %zu live allocations",
                        live_count);
@@ -285,7 +292,7 @@ tarn_status tarn_pool_destroy_forced(tarn_pool *pool, tarn_leaks *leaks_out)
         status = check_endable(pool, "tarn_default_pool_destroy");
     if (status != TARN_STATUS_OK) return status;
     if (is_ours) {
-        leaks = tn_pool_leaks(pool);
+        leaks = tn_debug_leaks(pool);
         end(pool, tn_pool_fini);
     } else if (pool) {
         end_forked(pool);
@@ -361,7 +368,7 @@ tarn_status tarn_pool_alloc_aligned_on(tarn_pool *pool, size_t size_bytes, size_
 }
 
 /* Says why an address that the pool could not free is not one of its live allocations. */
-static TN_COLD tarn_status fail_for_address(const tarn_pool *pool, const void *address)
+static TN_COLD tarn_status fail_for_address(tarn_pool *pool, const void *address)
 {
     tarn_pool *owner;
     tarn_allocation found;
@@ -379,11 +386,32 @@ static TN_COLD tarn_status fail_for_address(const tarn_pool *pool, const void *a
                        "%p lies inside the allocation of %zu bytes that starts at %p", address,
                        found.size_bytes, found.address);
     }
+    if (tn_debug_fail_for_freed(pool, address)) return TARN_STATUS_NOT_LIVE;
     return tn_fail(TARN_STATUS_NOT_LIVE, "%p is not allocated: freed twice, or never handed out",
                    address);
 }
 
-static tarn_status free_after(tarn_pool *pool, void *address, const tarn_stream *streams,
+/* What the pool does not know may be its fallback's; the last that was asked says why it is not. */
+static TN_COLD tarn_status free_elsewhere(tarn_pool *pool, void *address,
+                                          const tarn_stream *streams, size_t stream_count)
+{
+    while (tn_pool_is_open(pool->fallback)) {
+        pool = pool->fallback;
+        tarn_status status = tn_pool_free_any(pool, address, streams, stream_count);
+        if (status != TARN_STATUS_NOT_LIVE) return status;
+    }
+    return fail_for_address(pool, address);
+}
+
+static TN_COLD tarn_status free_for(tarn_pool *pool, void *address, const tarn_stream *streams,
+                                    size_t stream_count, const void *caller)
+{
+    tn_debug_note_caller(pool, caller);
+    return tn_debug_free(pool, address, streams, stream_count);
+}
+
+/* In each of its callers, as alloc_on is. */
+TN_HOT tarn_status free_after(tarn_pool *pool, void *address, const tarn_stream *streams,
                               size_t stream_count)
 {
     if (TN_UNLIKELY(!address)) {
@@ -392,10 +420,9 @@ static tarn_status free_after(tarn_pool *pool, void *address, const tarn_stream 
     }
     tarn_status status = TN_LIKELY(!pool->debug)
                              ? tn_pool_free(pool, address, streams, stream_count)
-                             : tn_debug_free(pool, address, streams, stream_count);
-    if (TN_UNLIKELY(status == TARN_STATUS_NOT_LIVE && tn_pool_is_open(pool->fallback)))
-        return free_after(pool->fallback, address, streams, stream_count);
-    return TN_LIKELY(status != TARN_STATUS_NOT_LIVE) ? status : fail_for_address(pool, address);
+                             : free_for(pool, address, streams, stream_count, TN_CALLER);
+    if (TN_LIKELY(status != TARN_STATUS_NOT_LIVE)) return status;
+    return free_elsewhere(pool, address, streams, stream_count);
 }
 
 tarn_status tarn_pool_free(tarn_pool *pool, void *address)
@@ -494,7 +521,9 @@ tarn_status tarn_pool_stats(tarn_pool *pool, tarn_stats *stats_out)
     if (!stats_out) return fail_for_null("stats_out");
     tarn_status status =
         check_struct_bytes("stats_out", stats_out->struct_bytes, sizeof *stats_out);
-    if (status == TARN_STATUS_OK) tn_pool_stats(pool, stats_out);
+    if (status != TARN_STATUS_OK) return status;
+    tn_pool_stats(pool, stats_out);
+    tn_debug_adjust_stats(pool, stats_out);
     return status;
 }
 
@@ -502,12 +531,12 @@ tarn_status tarn_pool_available(tarn_pool *pool, size_t *available_bytes_out)
 {
     if (!tn_pool_is_open(pool)) return fail_for_pool(pool);
     if (!available_bytes_out) return fail_for_null("available_bytes_out");
-    return tn_pool_available(pool, available_bytes_out);
+    return tn_debug_available(pool, available_bytes_out);
 }
 
 tarn_status tarn_pool_check(tarn_pool *pool)
 {
-    return tn_pool_is_open(pool) ? tn_pool_check(pool) : fail_for_pool(pool);
+    return tn_pool_is_open(pool) ? tn_debug_check(pool) : fail_for_pool(pool);
 }
 
 tarn_status tarn_pool_dump(tarn_pool *pool, tarn_dump_format format, FILE *file)

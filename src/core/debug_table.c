@@ -7,10 +7,10 @@
 
 #define BUCKETS_AT_FIRST 64
 
-/* Addresses differ in their middle bits; the product brings them to the top. */
-static size_t bucket_of(uintptr_t address, size_t bucket_count)
+/* Blocks differ in their middle bits; the product brings them to the top. */
+static size_t bucket_of(uintptr_t block, size_t bucket_count)
 {
-    uint64_t mixed = (uint64_t)address * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t mixed = (uint64_t)block * UINT64_C(0x9e3779b97f4a7c15);
     return (size_t)(mixed >> 32) & (bucket_count - 1);
 }
 
@@ -36,7 +36,7 @@ void tn_debug_table_fini(struct tn_debug_table *table)
 static void link_record(struct tn_debug_record **buckets, size_t bucket_count,
                         struct tn_debug_record *record)
 {
-    struct tn_debug_record **bucket = &buckets[bucket_of(record->address, bucket_count)];
+    struct tn_debug_record **bucket = &buckets[bucket_of(record->range.block, bucket_count)];
     record->next = *bucket;
     *bucket = record;
 }
@@ -60,28 +60,28 @@ static void double_buckets(struct tn_debug_table *table)
 
 void tn_debug_table_insert(struct tn_debug_table *table, struct tn_debug_record *record)
 {
-    TN_ASSERT(!tn_debug_table_find(table, record->address));
+    TN_ASSERT(!tn_debug_table_find(table, record->range.block));
     if (table->record_count >= table->bucket_count) double_buckets(table);
     link_record(table->buckets, table->bucket_count, record);
     table->record_count++;
 }
 
-static struct tn_debug_record **find_link(const struct tn_debug_table *table, uintptr_t address)
+static struct tn_debug_record **find_link(const struct tn_debug_table *table, uintptr_t block)
 {
-    struct tn_debug_record **link = &table->buckets[bucket_of(address, table->bucket_count)];
-    while (*link && (*link)->address != address)
+    struct tn_debug_record **link = &table->buckets[bucket_of(block, table->bucket_count)];
+    while (*link && (*link)->range.block != block)
         link = &(*link)->next;
     return link;
 }
 
-struct tn_debug_record *tn_debug_table_find(const struct tn_debug_table *table, uintptr_t address)
+struct tn_debug_record *tn_debug_table_find(const struct tn_debug_table *table, uintptr_t block)
 {
-    return *find_link(table, address);
+    return *find_link(table, block);
 }
 
-struct tn_debug_record *tn_debug_table_take(struct tn_debug_table *table, uintptr_t address)
+struct tn_debug_record *tn_debug_table_take(struct tn_debug_table *table, uintptr_t block)
 {
-    struct tn_debug_record **link = find_link(table, address);
+    struct tn_debug_record **link = find_link(table, block);
     struct tn_debug_record *record = *link;
     if (!record) return NULL;
     *link = record->next;

@@ -118,20 +118,33 @@ static bool picture_init(struct picture *picture, struct tarn_pool *pool)
     };
     for (;;) {
         if (!make_room(picture, pool)) return false;
-        if (copy_at_once(picture, pool)) return true;
+        if (copy_at_once(picture, pool)) {
+            tn_debug_adjust_stats(pool, &picture->stats);
+            return true;
+        }
         picture_fini(picture);
     }
 }
 
 /* --- text --------------------------------------------------------------------------------------- */
 
+static const char *const state_names[] = {
+    [TN_DEBUG_STATE_LIVE] = "live",
+    [TN_DEBUG_STATE_QUARANTINED] = "quarantined",
+    [TN_DEBUG_STATE_DAMAGED] = "damaged",
+};
+
 static void write_text_record(const struct tn_debug_record *record, FILE *file)
 {
     char text[256];
-    if (record->label[0] != '\0') fprintf(file, ", \"%s\"", record->label);
+    const struct tn_debug_origin *origin = &record->allocated;
+    fprintf(file, "%s, %zu asked for", state_names[record->state], record->range.size_bytes);
+    if (record->range.address != record->range.block)
+        fprintf(file, " at 0x%" PRIxPTR, record->range.address);
+    if (origin->label[0] != '\0') fprintf(file, ", \"%s\"", origin->label);
     fprintf(file, "\n");
-    for (unsigned i = 0; i < record->site.frame_count; i++) {
-        tn_call_site_describe(record->site.frames[i], text, sizeof text);
+    for (unsigned i = 0; i < origin->site.frame_count; i++) {
+        tn_call_site_describe(origin->site.frames[i], text, sizeof text);
         fprintf(file, "        %s\n", text);
     }
 }
@@ -146,7 +159,6 @@ static void write_text_region(const struct picture *picture, const struct dumped
     } else if (!tn_debug_look_up(picture->pool, region->address, &record)) {
         fprintf(file, "live, %zu asked for\n", region->requested_bytes);
     } else {
-        fprintf(file, "live, %zu asked for", record.size_bytes);
         write_text_record(&record, file);
     }
 }
@@ -194,11 +206,12 @@ static void write_json_string(const char *text, FILE *file)
 static void write_json_record(const struct tn_debug_record *record, FILE *file)
 {
     char text[256];
+    const struct tn_debug_origin *origin = &record->allocated;
     fprintf(file, ", \"label\": ");
-    write_json_string(record->label, file);
+    write_json_string(origin->label, file);
     fprintf(file, ", \"site\": [");
-    for (unsigned i = 0; i < record->site.frame_count; i++) {
-        tn_call_site_describe(record->site.frames[i], text, sizeof text);
+    for (unsigned i = 0; i < origin->site.frame_count; i++) {
+        tn_call_site_describe(origin->site.frames[i], text, sizeof text);
         fprintf(file, "%s", i == 0 ? "" : ", ");
         write_json_string(text, file);
     }
@@ -213,8 +226,10 @@ static void write_json_region(const struct picture *picture, const struct dumped
     bool has_record = is_live && tn_debug_look_up(picture->pool, region->address, &record);
     fprintf(file, "\n      {\"address\": \"0x%" PRIxPTR "\", \"bytes\": %zu, ", region->address,
             region->size_bytes);
-    fprintf(file, "\"state\": \"%s\", \"requested_bytes\": %zu", is_live ? "live" : "free",
-            has_record ? record.size_bytes : region->requested_bytes);
+    const char *state = is_live ? "live" : "free";
+    fprintf(file, "\"state\": \"%s\", \"requested_bytes\": %zu",
+            has_record ? state_names[record.state] : state,
+            has_record ? record.range.size_bytes : region->requested_bytes);
     if (has_record) write_json_record(&record, file);
     fprintf(file, "}");
 }

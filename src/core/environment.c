@@ -205,6 +205,9 @@ static unsigned debug_flag_of(const char *name, size_t length)
         unsigned flag;
     } flags[] = {
         { "sites", TARN_DEBUG_SITES },
+        { "zones", TARN_DEBUG_ZONES },
+        { "poison", TARN_DEBUG_POISON },
+        { "quarantine", TARN_DEBUG_QUARANTINE },
     };
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
         if (strlen(flags[i].name) == length && strncmp(name, flags[i].name, length) == 0)
@@ -222,12 +225,22 @@ static tarn_status read_debug(unsigned *debug)
     for (const char *rest = value; rest; rest = *rest == ',' ? rest + 1 : NULL) {
         size_t length = strcspn(rest, ",");
         unsigned flag = debug_flag_of(rest, length);
-        if (flag == 0) return fail_for(name, value, "a list, with commas, of sites");
+        if (flag == 0)
+            return fail_for(name, value,
+                            "a list, with commas, of sites, zones, poison, quarantine");
         flags |= flag;
         rest += length;
     }
     *debug = flags;
     return TARN_STATUS_OK;
+}
+
+static tarn_status read_quarantine(size_t *quarantine_bytes)
+{
+    const char *name = "TARN_QUARANTINE";
+    tarn_status status = read_bytes(name, quarantine_bytes);
+    if (status != TARN_STATUS_OK || *quarantine_bytes > 0) return status;
+    return fail_for(name, value_of(name), "1 byte or more");
 }
 
 tarn_status tn_environment_read(struct tn_environment *environment_out)
@@ -246,6 +259,7 @@ tarn_status tn_environment_read(struct tn_environment *environment_out)
     if (status == TARN_STATUS_OK) status = read_kind(&environment.kind);
     if (status == TARN_STATUS_OK) status = read_ranks(&environment.rank_count);
     if (status == TARN_STATUS_OK) status = read_debug(&environment.options.debug);
+    if (status == TARN_STATUS_OK) status = read_quarantine(&environment.options.quarantine_bytes);
     if (status == TARN_STATUS_OK) *environment_out = environment;
     return status;
 }

@@ -17,7 +17,8 @@ struct tn_environment {
 };
 
 /* Starts from the defaults and reads TARN_INITIAL, TARN_LIMIT, TARN_GROWTH, TARN_RELEASE,
- * TARN_VANISH, TARN_CHUNK, TARN_DEVICE, TARN_KIND, TARN_RANKS and TARN_DEBUG. INVALID_ENVIRONMENT names the
+ * TARN_VANISH, TARN_CHUNK, TARN_DEVICE, TARN_KIND, TARN_RANKS, TARN_DEBUG and
+ * TARN_QUARANTINE. INVALID_ENVIRONMENT names the
  * one that does not parse. */
 tarn_status tn_environment_read(struct tn_environment *environment_out);
 

@@ -18,8 +18,10 @@ struct group {
 
 static int compare_sites(const struct tn_debug_record *a, const struct tn_debug_record *b)
 {
-    int order = strcmp(a->label, b->label);
-    return order != 0 ? order : memcmp(a->site.frames, b->site.frames, sizeof a->site.frames);
+    const struct tn_debug_origin *left = &a->allocated, *right = &b->allocated;
+    int order = strcmp(left->label, right->label);
+    if (order != 0) return order;
+    return memcmp(left->site.frames, right->site.frames, sizeof left->site.frames);
 }
 
 static int compare_records(const void *a, const void *b)
@@ -45,7 +47,7 @@ static size_t group_records(struct tn_debug_record *records, size_t record_count
         if (i == 0 || compare_sites(&records[i - 1], &records[i]) != 0)
             groups[group_count++] = (struct group){ &records[i], 0, 0 };
         groups[group_count - 1].allocation_count++;
-        groups[group_count - 1].requested_bytes += records[i].size_bytes;
+        groups[group_count - 1].requested_bytes += records[i].range.size_bytes;
     }
     qsort(groups, group_count, sizeof *groups, compare_groups);
     return group_count;
@@ -60,12 +62,13 @@ static void write_sums(size_t allocation_count, size_t requested_bytes, FILE *fi
 static void write_group(const struct group *group, FILE *file)
 {
     char text[256];
+    const struct tn_debug_origin *origin = &group->example->allocated;
     fprintf(file, "  ");
     write_sums(group->allocation_count, group->requested_bytes, file);
-    if (group->example->label[0] != '\0') fprintf(file, ", \"%s\"", group->example->label);
+    if (origin->label[0] != '\0') fprintf(file, ", \"%s\"", origin->label);
     fprintf(file, "\n");
-    for (unsigned i = 0; i < group->example->site.frame_count; i++) {
-        tn_call_site_describe(group->example->site.frames[i], text, sizeof text);
+    for (unsigned i = 0; i < origin->site.frame_count; i++) {
+        tn_call_site_describe(origin->site.frames[i], text, sizeof text);
         fprintf(file, "      %s\n", text);
     }
 }
@@ -96,13 +99,13 @@ static void write_without_records(struct tarn_pool *pool, FILE *file)
 static struct tn_debug_record *copy_records(const struct tarn_pool *pool, struct group **groups_out,
                                             size_t *count_out)
 {
-    size_t room = tn_debug_copy_records(pool, NULL, 0);
+    size_t room = tn_debug_copy_live(pool, NULL, 0);
     for (;;) {
         /* A little more, since others may allocate before the copy is made. */
         room += room / 8 + 16;
         struct tn_debug_record *records = tn_host_memory_alloc(room * sizeof *records);
         struct group *groups = tn_host_memory_alloc(room * sizeof *groups);
-        size_t count = records && groups ? tn_debug_copy_records(pool, records, room) : 0;
+        size_t count = records && groups ? tn_debug_copy_live(pool, records, room) : 0;
         if (records && groups && count <= room) {
             *groups_out = groups;
             *count_out = count;

@@ -13,9 +13,9 @@
 #define GB ((size_t)1 << 30)
 #define TB ((size_t)1 << 40)
 
-static const char *const names[] = { "TARN_INITIAL", "TARN_LIMIT", "TARN_GROWTH",  "TARN_CHUNK",
-                                     "TARN_DEVICE",  "TARN_RANKS", "TARN_RELEASE", "TARN_VANISH",
-                                     "TARN_KIND",    "TARN_DEBUG" };
+static const char *const names[] = { "TARN_INITIAL", "TARN_LIMIT", "TARN_GROWTH",    "TARN_CHUNK",
+                                     "TARN_DEVICE",  "TARN_RANKS", "TARN_RELEASE",   "TARN_VANISH",
+                                     "TARN_KIND",    "TARN_DEBUG", "TARN_QUARANTINE" };
 
 static int unset_all(void **state)
 {
@@ -70,6 +70,7 @@ static void expect_defaults(const struct tn_environment *environment)
     assert_false(environment->options.returns_when_empty);
     assert_int_equal(environment->options.limit_percent, 0);
     assert_int_equal(environment->options.debug, 0);
+    assert_int_equal(environment->options.quarantine_bytes, defaults.quarantine_bytes);
 }
 
 static void variables_that_are_unset_or_empty_change_nothing(void **state)
@@ -87,8 +88,10 @@ static void variables_that_are_unset_or_empty_change_nothing(void **state)
 static void all_variables_are_read_together(void **state)
 {
     (void)state;
-    static const char *const values[] = { "700M", "8G", "1.5", "4K",     "3",
-                                          "6",    "1G", "1",   "pinned", "sites" };
+    static const char *const values[] = {
+        "700M", "8G", "1.5", "4K", "3", "6", "1G", "1", "pinned", "sites,zones,poison,quarantine",
+        "5M"
+    };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         setenv(names[i], values[i], 1);
     }
@@ -104,7 +107,9 @@ static void all_variables_are_read_together(void **state)
     assert_int_equal(environment.options.release_threshold_bytes, GB);
     assert_true(environment.options.returns_when_empty);
     assert_int_equal(environment.kind, TARN_MEMORY_KIND_PINNED);
-    assert_int_equal(environment.options.debug, TARN_DEBUG_SITES);
+    assert_int_equal(environment.options.debug, TARN_DEBUG_SITES | TARN_DEBUG_ZONES |
+                                                    TARN_DEBUG_POISON | TARN_DEBUG_QUARANTINE);
+    assert_int_equal(environment.options.quarantine_bytes, 5 * MB);
 }
 
 /* --- bytes -------------------------------------------------------------------------------------- */
@@ -351,6 +356,10 @@ static void debug_mode_is_a_list(void **state)
     (void)state;
     assert_int_equal(read_with("TARN_DEBUG", "sites").options.debug, TARN_DEBUG_SITES);
     assert_int_equal(read_with("TARN_DEBUG", "sites,sites").options.debug, TARN_DEBUG_SITES);
+    assert_int_equal(read_with("TARN_DEBUG", "poison,zones").options.debug,
+                     TARN_DEBUG_ZONES | TARN_DEBUG_POISON);
+    expect_refused("TARN_QUARANTINE", "0");
+    expect_refused("TARN_QUARANTINE", "much");
     expect_refused("TARN_DEBUG", "1");
     expect_refused("TARN_DEBUG", "site");
     expect_refused("TARN_DEBUG", "sitesx");
