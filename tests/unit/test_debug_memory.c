@@ -14,8 +14,8 @@
 /* The host backend, with operations that count and fail as a test wants. */
 static tarn_backend host, backend;
 static tarn_backend_operations operations;
-static unsigned call_count;
-static bool fails;
+static _Atomic unsigned call_count;
+static _Atomic bool fails;
 
 static tarn_backend_result counted_fill(void *state, void *address, unsigned char value,
                                         size_t size_bytes, tarn_stream stream)
