@@ -148,6 +148,19 @@ static tarn_status keep_damaged(struct tarn_pool *pool, struct tn_debug_record *
     return status;
 }
 
+/* From when its record is out of the table nobody looks at a block any more who was not looking already. The
+ * device lets it be looked at as long as it is not given back, which a check prevents by growth_lock; the
+ * address sanitizer does not, so there the check is waited for. */
+static tarn_status free_block(struct tarn_pool *pool, const struct tn_debug_record *record,
+                              const tarn_stream *streams, size_t stream_count)
+{
+    if (pool->forbids_free_memory) {
+        tn_mutex_lock(&pool->growth_lock);
+        tn_mutex_unlock(&pool->growth_lock);
+    }
+    return tn_pool_free(pool, (void *)record->range.block, streams, stream_count);
+}
+
 /* --- the quarantine -------------------------------------------------------------------------------- */
 
 static void quarantine(struct tarn_pool *pool, struct tn_debug_record *record)
@@ -199,7 +212,7 @@ static void let_go(struct tarn_pool *pool, struct tn_debug_record *record)
         keep_damaged(pool, record);
         return;
     }
-    tn_pool_free(pool, (void *)record->range.block, NULL, 0);
+    free_block(pool, record, NULL, 0);
     tn_host_memory_free(record);
 }
 
@@ -355,7 +368,7 @@ tarn_status tn_debug_free(struct tarn_pool *pool, void *address, const tarn_stre
         let_go_all_above(pool, debug->quarantine_bytes_max, debug->quarantine_count_max);
         return TARN_STATUS_OK;
     }
-    tarn_status status = tn_pool_free(pool, (void *)record->range.block, streams, stream_count);
+    tarn_status status = free_block(pool, record, streams, stream_count);
     if (status == TARN_STATUS_OK) {
         tn_host_memory_free(record);
     } else {
