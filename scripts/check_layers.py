@@ -24,22 +24,23 @@ SUFFIXES = {".c", ".h", ".cpp", ".cu", ".hpp"}
 
 # Bottom up. A new module of core gets its place here.
 CORE_LAYERS = [
-    {"dependency", "stats", "ranks", "over_backend"},
-    {"region"},
+    {"dependency", "stats", "ranks", "over_backend", "debug_label"},
+    {"region", "debug_table"},
     {"size_set"},
     {"region_index", "live_map"},
     {"static_pool", "growth", "stream_table", "thread_cache"},
     {"static_pool_list", "step_range"},
     {"pool_struct", "pool_options"},
-    {"pool_callbacks", "stream_reuse", "capture"},
+    {"pool_watch", "pool_callbacks", "stream_reuse", "capture", "debug_memory"},
     {"pool_backing"},
     {"pool_steps"},
     {"pool_members"},
     {"pool_trim", "pool_initial"},
     {"pool", "pool_query"},
+    {"debug_pool", "debug_check"},
     {"pool_registry"},
     {"out_of_memory"},
-    {"dump", "trace", "environment"},
+    {"dump", "leak_report", "trace", "environment"},
     {"api"},
     {"default_pool"},
 ]

@@ -36,7 +36,7 @@ extern "C" {
     X(NO_DEVICE, 17, "there is no device, or no driver for one")                              \
     X(INVALID_DEVICE, 18, "there is no device with this number")                              \
     X(VENDOR_ERROR, 19, "a call of the vendor's runtime failed")                              \
-    X(CORRUPT, 20, "a check found the pool's metadata damaged")                               \
+    X(CORRUPT, 20, "a check found damage: in a pool's metadata, or in debug mode its memory") \
     X(FORKED, 21, "it belongs to the process before the fork")
 
 typedef enum tarn_status {

@@ -97,6 +97,9 @@ extern "C" {
 #define TARN_GROWTH_FACTOR_DEFAULT    2.0
 #define TARN_GROWTH_BYTES_MAX_DEFAULT ((size_t)1 << 30)
 
+#define TARN_QUARANTINE_BYTES_DEFAULT ((size_t)64 << 20)
+#define TARN_QUARANTINE_COUNT_DEFAULT 1024
+
 /* As initial_bytes: all that the device has free. */
 #define TARN_INITIAL_ALL SIZE_MAX
 
@@ -216,17 +219,28 @@ typedef struct tarn_pool_options {
     tarn_pool *fallback;
 
     void *user; /* handed to these functions */
+
+    /* Debug mode: the sum of TARN_DEBUG_ flags, as tarn/debug.h tells. 0: none. NOT_SUPPORTED where the
+     * backend lacks what a flag needs. */
+    unsigned debug;
+
+    /* With TARN_DEBUG_QUARANTINE: as long as what was freed and not handed out again is more than so many
+     * bytes, or so many allocations, the one that was freed first is let go. Neither may be 0 then. */
+    size_t quarantine_bytes;
+    size_t quarantine_count;
 } tarn_pool_options;
 
 /* clang-format off */
 #define TARN_POOL_OPTIONS_INIT \
     { sizeof(tarn_pool_options), NULL, TARN_CHUNK_BYTES_DEFAULT, TARN_INITIAL_BYTES_DEFAULT, \
-      TARN_GROWTH_FACTOR_DEFAULT, TARN_GROWTH_BYTES_MAX_DEFAULT, 0, 0, 0, false, false, false, 0, NULL, NULL, NULL, NULL, NULL }
+      TARN_GROWTH_FACTOR_DEFAULT, TARN_GROWTH_BYTES_MAX_DEFAULT, 0, 0, 0, false, false, false, 0, \
+      NULL, NULL, NULL, NULL, NULL, 0, TARN_QUARANTINE_BYTES_DEFAULT, TARN_QUARANTINE_COUNT_DEFAULT }
 
 /* As Omega_h's own pool: 700 MB at first, then twice the largest. */
 #define TARN_POOL_OPTIONS_OMEGA_H_INIT \
     { sizeof(tarn_pool_options), NULL, TARN_CHUNK_BYTES_DEFAULT, 700000000, 2.0, \
-      0, 0, 0, 0, false, false, false, 0, NULL, NULL, NULL, NULL, NULL }
+      0, 0, 0, 0, false, false, false, 0, \
+      NULL, NULL, NULL, NULL, NULL, 0, TARN_QUARANTINE_BYTES_DEFAULT, TARN_QUARANTINE_COUNT_DEFAULT }
 /* clang-format on */
 
 /*
@@ -243,8 +257,8 @@ TARN_API tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_poo
  * pool. It is one static pool: it never grows, nothing of it goes back before the end, and then it is the
  * caller's again. The memory is never read or written, and must stay until the pool is destroyed. Where
  * address or end is not a multiple of the chunk size, what lies beside whole chunks is not used.
- * Of the options, which may be NULL, chunk_bytes and the functions that are told of static pools mean
- * something here; backend must be NULL, and the others, which speak of growth, do nothing.
+ * Of the options, which may be NULL, chunk_bytes, debug and the functions that are told of static pools
+ * mean something here; backend must be NULL, and the others, which speak of growth, do nothing.
  * Without a backend there are no events. On one stream the pool works as any other. What was freed on one
  * stream is never free for another, unless it was freed by tarn_pool_free_after with no streams, when the
  * work is done; and all that is free when the pool sees a second stream counts as freed on the first, if that
@@ -540,6 +554,9 @@ TARN_API tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *
  *                    torchrun) of the ranks on the node. If TARN_DEVICE is set, or one device alone is
  *                    visible, the ranks count as spread over the node's devices, where Slurm tells how
  *                    many there are; otherwise such a rank has its device for itself. MPI is not asked
+ *     TARN_DEBUG     debug mode: a list, with commas, of "sites", "zones", "poison" and "quarantine"; see
+ *                    tarn/debug.h
+ *     TARN_QUARANTINE  quarantine_bytes: like TARN_INITIAL
  * A variable that is empty counts as not set. A value that does not parse makes every call that would create the pool answer
  * INVALID_ENVIRONMENT, and the message names it.
  * At the end of the process its memory is left to the system and the driver.
@@ -596,7 +613,8 @@ typedef struct tarn_allocation {
 TARN_API tarn_status tarn_pool_find(const void *address, tarn_allocation *found_out);
 
 /* --------------------------------------------------------------------------- statistics -------- */
-/* tarn_pool_stats, tarn_pool_available: tarn/stats.h.  tarn_pool_check, tarn_pool_dump: tarn/debug.h. */
+/* tarn_pool_stats, tarn_pool_available: tarn/stats.h.  tarn_pool_check, tarn_pool_dump, debug mode:
+ * tarn/debug.h. */
 
 #ifdef __cplusplus
 }

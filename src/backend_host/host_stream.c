@@ -14,6 +14,9 @@
  * An event refers to the task of its latest record. A wait refers to the record that was the latest
  * when the wait was submitted, and does not notice when the event is recorded again or destroyed.
  *
+ * The memory of a task may be freed in stream order before the task runs. So the address sanitizer is asked
+ * when the task is submitted, and does not look when it runs.
+ *
  * Cost: submitting is one small piece of host memory. Running a task takes one step more for each
  * stream that it has to wait for.
  * Threads: any. Tasks run under the device's lock, so whoever only asks may wait for another
@@ -24,10 +27,9 @@
  */
 #include "host_device.h"
 
-#include <string.h>
-
 #include "../backend_common/operation.h"
 #include "../base/host_memory.h"
+#include "../base/sanitizer.h"
 
 enum task_kind {
     TASK_FILL,
@@ -101,10 +103,11 @@ static void task_run_locked(struct tn_host_task *task)
     TN_ASSERT(!task_is_blocked(task));
     switch (task->kind) {
     case TASK_FILL:
-        memset(task->of.fill.address, task->of.fill.value, task->of.fill.size_bytes);
+        tn_sanitizer_fill(task->of.fill.address, task->of.fill.value, task->of.fill.size_bytes);
         break;
     case TASK_COPY:
-        memmove(task->of.copy.destination, task->of.copy.source, task->of.copy.size_bytes);
+        tn_sanitizer_move(task->of.copy.destination, task->of.copy.source,
+                          task->of.copy.size_bytes);
         break;
     case TASK_RECORD:
         break;
@@ -327,6 +330,7 @@ tarn_backend_result tn_host_fill(void *state, void *address, unsigned char value
     if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
     if (size_bytes == 0) return TARN_BACKEND_RESULT_OK;
     if (!address) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
+    tn_sanitizer_claim(address, size_bytes);
     struct tn_host_task *task = task_create(TASK_FILL);
     if (!task) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
     task->of.fill = (struct fill_task){ address, size_bytes, value };
@@ -339,6 +343,8 @@ tarn_backend_result tn_host_copy(void *state, void *destination, const void *sou
     if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
     if (size_bytes == 0) return TARN_BACKEND_RESULT_OK;
     if (!destination || !source) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
+    tn_sanitizer_claim(destination, size_bytes);
+    tn_sanitizer_claim(source, size_bytes);
     struct tn_host_task *task = task_create(TASK_COPY);
     if (!task) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
     task->of.copy = (struct copy_task){ destination, source, size_bytes };

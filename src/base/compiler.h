@@ -11,8 +11,31 @@
  * because the slow paths use them too. */
 #define TN_HOT                         static inline __attribute__((always_inline))
 #define TN_PRINTF(format_at, first_at) __attribute__((format(printf, format_at, first_at)))
+/* What it reads and writes the address sanitizer does not look at. */
+#define TN_UNCHECKED __attribute__((no_sanitize("address")))
+/* Where the function returns to. Inlined into another, that one. */
+#define TN_CALLER __builtin_return_address(0)
 #else
 #error "tarn needs GCC, clang or a compiler that takes their attributes"
+#endif
+
+/* GCC defines a macro, clang has a feature. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TN_HAS_ADDRESS_SANITIZER 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define TN_HAS_ADDRESS_SANITIZER 1
+#endif
+#ifndef TN_HAS_ADDRESS_SANITIZER
+#define TN_HAS_ADDRESS_SANITIZER 0
+#endif
+
+/* backtrace: glibc, the BSDs and Apple's have it, musl has not. */
+#if __has_include(<execinfo.h>)
+#define TN_HAS_EXECINFO 1
+#else
+#define TN_HAS_EXECINFO 0
 #endif
 
 #endif

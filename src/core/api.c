@@ -7,7 +7,9 @@
 #include "../base/error.h"
 
 #include "capture.h"
+#include "debug_pool.h"
 #include "dump.h"
+#include "leak_report.h"
 #include "out_of_memory.h"
 #include "over_backend.h"
 #include "pool.h"
@@ -15,6 +17,9 @@
 #include "pool_registry.h"
 #include "pool_steps.h"
 #include "pool_trim.h"
+
+#define DEBUG_FLAGS_ALL \
+    (TARN_DEBUG_SITES | TARN_DEBUG_ZONES | TARN_DEBUG_POISON | TARN_DEBUG_QUARANTINE)
 
 /* --- checks --------------------------------------------------------------------------------------- */
 
@@ -106,6 +111,14 @@ static tarn_status check_options(const tarn_pool_options *options)
         return tn_fail(TARN_STATUS_INVALID_OPTIONS, "limit_percent is %u, not 0 to 100",
                        options->limit_percent);
     }
+    if ((options->debug & ~DEBUG_FLAGS_ALL) != 0) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS, "debug is 0x%x, which has flags that are none",
+                       options->debug);
+    }
+    if ((options->debug & TARN_DEBUG_QUARANTINE) && options->quarantine_bytes == 0)
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS, "quarantine_bytes is 0");
+    if ((options->debug & TARN_DEBUG_QUARANTINE) && options->quarantine_count == 0)
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS, "quarantine_count is 0");
     return options->backend ? check_backend(options->backend) : TARN_STATUS_OK;
 }
 
@@ -122,6 +135,8 @@ static tarn_status create(const tarn_pool_options *options, const tarn_backend *
     }
     tarn_status status = tn_pool_init(pool, options, backend, owns_backend);
     if (status != TARN_STATUS_OK) goto no_pool;
+    status = tn_debug_init(pool, options);
+    if (status != TARN_STATUS_OK) goto no_memory;
     if (options->contiguous) status = tn_pool_reserve_range(pool, options);
     if (status != TARN_STATUS_OK) goto no_memory;
     if (address) {
@@ -137,6 +152,7 @@ static tarn_status create(const tarn_pool_options *options, const tarn_backend *
 no_memory:
     pool->owns_backend = false; /* it stays the caller's */
     tn_pool_fini(pool);
+    tn_debug_fini(pool);
 no_pool:
     tn_pool_registry_return_handle(pool);
     return status;
@@ -183,6 +199,9 @@ static tarn_pool_options options_over(const tarn_pool_options *options, size_t s
     over.chunk_bytes = options->chunk_bytes;
     over.initial_bytes = size_bytes;
     over.limit_bytes = size_bytes;
+    over.debug = options->debug;
+    over.quarantine_bytes = options->quarantine_bytes;
+    over.quarantine_count = options->quarantine_count;
     over.on_static_pool_created = options->on_static_pool_created;
     over.on_static_pool_destroyed = options->on_static_pool_destroyed;
     over.user = options->user;
@@ -230,6 +249,7 @@ static tarn_status end(tarn_pool *pool, void (*fini)(struct tarn_pool *pool))
 {
     tn_pool_registry_close(pool);
     fini(pool);
+    tn_debug_fini(pool);
     tn_pool_registry_rest_handle(pool);
     return TARN_STATUS_OK;
 }
@@ -240,7 +260,7 @@ tarn_status tarn_pool_destroy(tarn_pool *pool)
     if (tn_pool_is_forked(pool)) return end_forked(pool);
     tarn_status status = check_endable(pool, "tarn_default_pool_destroy");
     if (status != TARN_STATUS_OK) return status;
-    size_t live_count = tn_pool_leaks(pool).allocation_count;
+    size_t live_count = tn_debug_leaks(pool).allocation_count;
     if (live_count > 0) {
         return tn_fail(TARN_STATUS_LIVE_REGIONS, "the pool still has %zu live allocations",
                        live_count);
@@ -259,7 +279,7 @@ tarn_status tarn_pool_destroy_forced(tarn_pool *pool, tarn_leaks *leaks_out)
         status = check_endable(pool, "tarn_default_pool_destroy");
     if (status != TARN_STATUS_OK) return status;
     if (is_ours) {
-        leaks = tn_pool_leaks(pool);
+        leaks = tn_debug_leaks(pool);
         end(pool, tn_pool_fini);
     } else if (pool) {
         end_forked(pool);
@@ -278,7 +298,15 @@ tarn_status tarn_pool_abandon(tarn_pool *pool)
 
 /* --- alloc and free --------------------------------------------------------------------------------- */
 
-static tarn_status alloc_on(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
+static TN_COLD tarn_status alloc_for(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
+                                     tarn_stream stream, const void *caller, void **address_out)
+{
+    tn_debug_note_caller(pool, caller);
+    return tn_debug_alloc(pool, size_bytes, alignment_bytes, stream, address_out);
+}
+
+/* In each of its callers, so that debug mode learns whom they return to. */
+TN_HOT tarn_status alloc_on(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
                             tarn_stream stream, void **address_out)
 {
     if (TN_UNLIKELY(!address_out)) return fail_for_null("address_out");
@@ -291,14 +319,18 @@ static tarn_status alloc_on(tarn_pool *pool, size_t size_bytes, size_t alignment
         *address_out = NULL;
         return TARN_STATUS_OK;
     }
-    tarn_status status = tn_pool_alloc(pool, size_bytes, alignment_bytes, stream, address_out);
+    tarn_status status =
+        TN_LIKELY(!pool->debug)
+            ? tn_pool_alloc(pool, size_bytes, alignment_bytes, stream, address_out)
+            : alloc_for(pool, size_bytes, alignment_bytes, stream, TN_CALLER, address_out);
     if (TN_LIKELY(status == TARN_STATUS_OK)) return status;
     return tn_alloc_under_shortage(pool, size_bytes, alignment_bytes, stream, status, address_out);
 }
 
 tarn_status tarn_pool_alloc(tarn_pool *pool, size_t size_bytes, void **address_out)
 {
-    return tarn_pool_alloc_aligned(pool, size_bytes, 1, address_out);
+    if (TN_UNLIKELY(!tn_pool_is_open(pool))) return fail_for_pool(pool);
+    return alloc_on(pool, size_bytes, 1, pool->default_stream, address_out);
 }
 
 tarn_status tarn_pool_alloc_aligned(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
@@ -311,7 +343,8 @@ tarn_status tarn_pool_alloc_aligned(tarn_pool *pool, size_t size_bytes, size_t a
 tarn_status tarn_pool_alloc_on(tarn_pool *pool, size_t size_bytes, tarn_stream stream,
                                void **address_out)
 {
-    return tarn_pool_alloc_aligned_on(pool, size_bytes, 1, stream, address_out);
+    if (TN_UNLIKELY(!tn_pool_is_open(pool))) return fail_for_pool(pool);
+    return alloc_on(pool, size_bytes, 1, stream, address_out);
 }
 
 tarn_status tarn_pool_alloc_aligned_on(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
@@ -322,7 +355,7 @@ tarn_status tarn_pool_alloc_aligned_on(tarn_pool *pool, size_t size_bytes, size_
 }
 
 /* Says why an address that the pool could not free is not one of its live allocations. */
-static TN_COLD tarn_status fail_for_address(const tarn_pool *pool, const void *address)
+static TN_COLD tarn_status fail_for_address(tarn_pool *pool, const void *address)
 {
     tarn_pool *owner;
     tarn_allocation found;
@@ -340,21 +373,43 @@ static TN_COLD tarn_status fail_for_address(const tarn_pool *pool, const void *a
                        "%p lies inside the allocation of %zu bytes that starts at %p", address,
                        found.size_bytes, found.address);
     }
+    if (tn_debug_fail_for_freed(pool, address)) return TARN_STATUS_NOT_LIVE;
     return tn_fail(TARN_STATUS_NOT_LIVE, "%p is not allocated: freed twice, or never handed out",
                    address);
 }
 
-static tarn_status free_after(tarn_pool *pool, void *address, const tarn_stream *streams,
+/* What the pool does not know may be its fallback's; the last that was asked says why it is not. */
+static TN_COLD tarn_status free_elsewhere(tarn_pool *pool, void *address,
+                                          const tarn_stream *streams, size_t stream_count)
+{
+    while (tn_pool_is_open(pool->fallback)) {
+        pool = pool->fallback;
+        tarn_status status = tn_pool_free_any(pool, address, streams, stream_count);
+        if (status != TARN_STATUS_NOT_LIVE) return status;
+    }
+    return fail_for_address(pool, address);
+}
+
+static TN_COLD tarn_status free_for(tarn_pool *pool, void *address, const tarn_stream *streams,
+                                    size_t stream_count, const void *caller)
+{
+    tn_debug_note_caller(pool, caller);
+    return tn_debug_free(pool, address, streams, stream_count);
+}
+
+/* In each of its callers, as alloc_on is. */
+TN_HOT tarn_status free_after(tarn_pool *pool, void *address, const tarn_stream *streams,
                               size_t stream_count)
 {
     if (TN_UNLIKELY(!address)) {
         tn_pool_count_empty_free(pool);
         return TARN_STATUS_OK;
     }
-    tarn_status status = tn_pool_free(pool, address, streams, stream_count);
-    if (TN_UNLIKELY(status == TARN_STATUS_NOT_LIVE && tn_pool_is_open(pool->fallback)))
-        return free_after(pool->fallback, address, streams, stream_count);
-    return TN_LIKELY(status != TARN_STATUS_NOT_LIVE) ? status : fail_for_address(pool, address);
+    tarn_status status = TN_LIKELY(!pool->debug)
+                             ? tn_pool_free(pool, address, streams, stream_count)
+                             : free_for(pool, address, streams, stream_count, TN_CALLER);
+    if (TN_LIKELY(status != TARN_STATUS_NOT_LIVE)) return status;
+    return free_elsewhere(pool, address, streams, stream_count);
 }
 
 tarn_status tarn_pool_free(tarn_pool *pool, void *address)
@@ -453,7 +508,9 @@ tarn_status tarn_pool_stats(tarn_pool *pool, tarn_stats *stats_out)
     if (!stats_out) return fail_for_null("stats_out");
     tarn_status status =
         check_struct_bytes("stats_out", stats_out->struct_bytes, sizeof *stats_out);
-    if (status == TARN_STATUS_OK) tn_pool_stats(pool, stats_out);
+    if (status != TARN_STATUS_OK) return status;
+    tn_pool_stats(pool, stats_out);
+    tn_debug_adjust_stats(pool, stats_out);
     return status;
 }
 
@@ -461,12 +518,12 @@ tarn_status tarn_pool_available(tarn_pool *pool, size_t *available_bytes_out)
 {
     if (!tn_pool_is_open(pool)) return fail_for_pool(pool);
     if (!available_bytes_out) return fail_for_null("available_bytes_out");
-    return tn_pool_available(pool, available_bytes_out);
+    return tn_debug_available(pool, available_bytes_out);
 }
 
 tarn_status tarn_pool_check(tarn_pool *pool)
 {
-    return tn_pool_is_open(pool) ? tn_pool_check(pool) : fail_for_pool(pool);
+    return tn_pool_is_open(pool) ? tn_debug_check(pool) : fail_for_pool(pool);
 }
 
 tarn_status tarn_pool_dump(tarn_pool *pool, tarn_dump_format format, FILE *file)
@@ -477,4 +534,10 @@ tarn_status tarn_pool_dump(tarn_pool *pool, tarn_dump_format format, FILE *file)
         return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "%d is no dump format", (int)format);
     }
     return tn_dump_pool(pool, format, file);
+}
+
+tarn_status tarn_pool_report_leaks(tarn_pool *pool, FILE *file)
+{
+    if (!tn_pool_is_open(pool)) return fail_for_pool(pool);
+    return file ? tn_leak_report_write(pool, file) : fail_for_null("file");
 }

@@ -7,6 +7,8 @@
 #include "../base/error.h"
 #include "../base/host_memory.h"
 
+#include "debug_pool.h"
+
 struct dumped_region {
     uintptr_t address;
     size_t size_bytes;
@@ -23,6 +25,7 @@ struct dumped_static_pool {
 
 /* Static pools in the order of the list, and their regions one after the other in address order. */
 struct picture {
+    const struct tarn_pool *pool; /* for what its debug mode knows */
     tarn_stats stats;
     size_t chunk_bytes;
     const char *backend_name;
@@ -114,27 +117,54 @@ static bool copy_at_once(struct picture *picture, struct tarn_pool *pool)
 static bool picture_init(struct picture *picture, struct tarn_pool *pool)
 {
     *picture = (struct picture){
+        .pool = pool,
         .chunk_bytes = (size_t)1 << pool->chunk_log2,
         .backend_name = pool->backend.operations->name,
     };
     for (;;) {
         if (!make_room(picture, pool)) return false;
-        if (copy_at_once(picture, pool)) return true;
+        if (copy_at_once(picture, pool)) {
+            tn_debug_adjust_stats(pool, &picture->stats);
+            return true;
+        }
         picture_fini(picture);
     }
 }
 
 /* --- text --------------------------------------------------------------------------------------- */
 
-static void write_text_regions(const struct dumped_region *regions, size_t count, FILE *file)
+static const char *const state_names[] = {
+    [TN_DEBUG_STATE_LIVE] = "live",
+    [TN_DEBUG_STATE_QUARANTINED] = "quarantined",
+    [TN_DEBUG_STATE_DAMAGED] = "damaged",
+};
+
+static void write_text_record(const struct tn_debug_record *record, FILE *file)
 {
-    for (size_t i = 0; i < count; i++) {
-        fprintf(file, "    0x%" PRIxPTR " %12zu bytes ", regions[i].address, regions[i].size_bytes);
-        if (regions[i].requested_bytes > 0) {
-            fprintf(file, "live, %zu asked for\n", regions[i].requested_bytes);
-        } else {
-            fprintf(file, "%s\n", regions[i].state);
-        }
+    char text[256];
+    const struct tn_debug_origin *origin = &record->allocated;
+    fprintf(file, "%s, %zu asked for", state_names[record->state], record->range.size_bytes);
+    if (record->range.address != record->range.block)
+        fprintf(file, " at 0x%" PRIxPTR, record->range.address);
+    if (origin->label[0] != '\0') fprintf(file, ", \"%s\"", origin->label);
+    fprintf(file, "\n");
+    for (unsigned i = 0; i < origin->site.frame_count; i++) {
+        tn_call_site_describe(origin->site.frames[i], text, sizeof text);
+        fprintf(file, "        %s\n", text);
+    }
+}
+
+static void write_text_region(const struct picture *picture, const struct dumped_region *region,
+                              FILE *file)
+{
+    struct tn_debug_record record;
+    fprintf(file, "    0x%" PRIxPTR " %12zu bytes ", region->address, region->size_bytes);
+    if (region->requested_bytes == 0) {
+        fprintf(file, "%s\n", region->state);
+    } else if (!tn_debug_look_up(picture->pool, region->address, &record)) {
+        fprintf(file, "live, %zu asked for\n", region->requested_bytes);
+    } else {
+        write_text_record(&record, file);
     }
 }
 
@@ -154,14 +184,14 @@ static void write_text(const struct picture *picture, FILE *file)
         const struct dumped_static_pool *static_pool = &picture->static_pools[i];
         fprintf(file, "  static pool %" PRIu64 ": 0x%" PRIxPTR ", %zu bytes\n", static_pool->id,
                 static_pool->backing, static_pool->backing_bytes);
-        write_text_regions(regions, static_pool->region_count, file);
-        regions += static_pool->region_count;
+        for (size_t k = 0; k < static_pool->region_count; k++)
+            write_text_region(picture, regions++, file);
     }
 }
 
 /* --- JSON --------------------------------------------------------------------------------------- */
 
-/* The name of a user's own backend may hold anything. */
+/* The name of a user's own backend may hold anything, and so may a label. */
 static void write_json_string(const char *text, FILE *file)
 {
     fputc('"', file);
@@ -178,14 +208,34 @@ static void write_json_string(const char *text, FILE *file)
     fputc('"', file);
 }
 
-static void write_json_regions(const struct dumped_region *regions, size_t count, FILE *file)
+static void write_json_record(const struct tn_debug_record *record, FILE *file)
 {
-    for (size_t i = 0; i < count; i++) {
-        fprintf(file, "%s\n      {\"address\": \"0x%" PRIxPTR "\", \"bytes\": %zu, ",
-                i == 0 ? "" : ",", regions[i].address, regions[i].size_bytes);
-        fprintf(file, "\"state\": \"%s\", \"requested_bytes\": %zu}", regions[i].state,
-                regions[i].requested_bytes);
+    char text[256];
+    const struct tn_debug_origin *origin = &record->allocated;
+    fprintf(file, ", \"label\": ");
+    write_json_string(origin->label, file);
+    fprintf(file, ", \"site\": [");
+    for (unsigned i = 0; i < origin->site.frame_count; i++) {
+        tn_call_site_describe(origin->site.frames[i], text, sizeof text);
+        fprintf(file, "%s", i == 0 ? "" : ", ");
+        write_json_string(text, file);
     }
+    fprintf(file, "]");
+}
+
+static void write_json_region(const struct picture *picture, const struct dumped_region *region,
+                              FILE *file)
+{
+    struct tn_debug_record record;
+    bool is_live = region->requested_bytes > 0;
+    bool has_record = is_live && tn_debug_look_up(picture->pool, region->address, &record);
+    fprintf(file, "\n      {\"address\": \"0x%" PRIxPTR "\", \"bytes\": %zu, ", region->address,
+            region->size_bytes);
+    fprintf(file, "\"state\": \"%s\", \"requested_bytes\": %zu",
+            has_record ? state_names[record.state] : region->state,
+            has_record ? record.range.size_bytes : region->requested_bytes);
+    if (has_record) write_json_record(&record, file);
+    fprintf(file, "}");
 }
 
 static void write_json_stats(const tarn_stats *stats, FILE *file)
@@ -215,9 +265,11 @@ static void write_json(const struct picture *picture, FILE *file)
                 "\", \"bytes\": %zu, \"regions\": [",
                 i == 0 ? "" : ",", static_pool->id, static_pool->backing,
                 static_pool->backing_bytes);
-        write_json_regions(regions, static_pool->region_count, file);
+        for (size_t k = 0; k < static_pool->region_count; k++) {
+            fprintf(file, "%s", k == 0 ? "" : ",");
+            write_json_region(picture, regions++, file);
+        }
         fprintf(file, "]}");
-        regions += static_pool->region_count;
     }
     fprintf(file, "]\n}\n");
 }

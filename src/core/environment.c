@@ -207,6 +207,51 @@ static tarn_status read_step(size_t *step_bytes)
     return fail_for(name, value_of(name), "a power of two such as 64M");
 }
 
+static unsigned debug_flag_of(const char *name, size_t length)
+{
+    static const struct {
+        const char *name;
+        unsigned flag;
+    } flags[] = {
+        { "sites", TARN_DEBUG_SITES },
+        { "zones", TARN_DEBUG_ZONES },
+        { "poison", TARN_DEBUG_POISON },
+        { "quarantine", TARN_DEBUG_QUARANTINE },
+    };
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
+        if (strlen(flags[i].name) == length && strncmp(name, flags[i].name, length) == 0)
+            return flags[i].flag;
+    }
+    return 0;
+}
+
+/* A list with commas. */
+static tarn_status read_debug(unsigned *debug)
+{
+    const char *name = "TARN_DEBUG";
+    const char *value = value_of(name);
+    unsigned flags = 0;
+    for (const char *rest = value; rest; rest = *rest == ',' ? rest + 1 : NULL) {
+        size_t length = strcspn(rest, ",");
+        unsigned flag = debug_flag_of(rest, length);
+        if (flag == 0)
+            return fail_for(name, value,
+                            "a list, with commas, of sites, zones, poison, quarantine");
+        flags |= flag;
+        rest += length;
+    }
+    *debug = flags;
+    return TARN_STATUS_OK;
+}
+
+static tarn_status read_quarantine(size_t *quarantine_bytes)
+{
+    const char *name = "TARN_QUARANTINE";
+    tarn_status status = read_bytes(name, quarantine_bytes);
+    if (status != TARN_STATUS_OK || *quarantine_bytes > 0) return status;
+    return fail_for(name, value_of(name), "1 byte or more");
+}
+
 tarn_status tn_environment_read(struct tn_environment *environment_out)
 {
     struct tn_environment environment = { .options = TARN_POOL_OPTIONS_INIT,
@@ -227,6 +272,8 @@ tarn_status tn_environment_read(struct tn_environment *environment_out)
     if (status == TARN_STATUS_OK) status = read_device(&environment.device);
     if (status == TARN_STATUS_OK) status = read_kind(&environment.kind);
     if (status == TARN_STATUS_OK) status = read_ranks(&environment.rank_count);
+    if (status == TARN_STATUS_OK) status = read_debug(&environment.options.debug);
+    if (status == TARN_STATUS_OK) status = read_quarantine(&environment.options.quarantine_bytes);
     if (status == TARN_STATUS_OK) *environment_out = environment;
     return status;
 }

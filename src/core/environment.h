@@ -17,7 +17,9 @@ struct tn_environment {
 };
 
 /* Starts from the defaults and reads TARN_INITIAL, TARN_LIMIT, TARN_GROWTH, TARN_RELEASE,
- * TARN_VANISH, TARN_CHUNK, TARN_DEVICE, TARN_KIND and TARN_RANKS. INVALID_ENVIRONMENT names the one that does not parse. */
+ * TARN_VANISH, TARN_CHUNK, TARN_DEVICE, TARN_KIND, TARN_RANKS, TARN_DEBUG and
+ * TARN_QUARANTINE. INVALID_ENVIRONMENT names the
+ * one that does not parse. */
 tarn_status tn_environment_read(struct tn_environment *environment_out);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "../base/error.h"
 
+#include "debug_pool.h"
 #include "pool_members.h"
 #include "pool_registry.h"
 #include "stream_reuse.h"
@@ -76,8 +77,8 @@ static bool ask_user(struct shortage *shortage)
 
 static tarn_status try_again(const struct shortage *shortage, void **address_out)
 {
-    return tn_pool_alloc(shortage->pool, shortage->size_bytes, shortage->alignment_bytes,
-                         shortage->stream, address_out);
+    return tn_pool_alloc_any(shortage->pool, shortage->size_bytes, shortage->alignment_bytes,
+                             shortage->stream, address_out);
 }
 
 static bool is_for_memory(tarn_status status)
@@ -93,9 +94,11 @@ static tarn_status climb(struct shortage *shortage, tarn_status status, void **a
     if (status == TARN_STATUS_OUT_OF_MEMORY && trim_neighbours(shortage))
         status = try_again(shortage, address_out);
     while (is_for_memory(status)) {
-        /* What the user's function did may have left a later failure there. */
+        /* What the user's function did may have left a later failure there, and another call site. */
         struct tn_saved_error saved = tn_error_save();
+        struct tn_call_site caller = tn_debug_save_caller();
         bool has_changed = ask_user(shortage);
+        tn_debug_restore_caller(&caller);
         tn_error_restore(&saved);
         if (!has_changed) break;
         status = try_again(shortage, address_out);
@@ -199,7 +202,7 @@ tarn_status tn_alloc_under_shortage(struct tarn_pool *pool, size_t size_bytes,
         note(&shortage, status);
         return status;
     }
-    status = tn_pool_alloc(fallback, size_bytes, alignment_bytes, stream, address_out);
+    status = tn_pool_alloc_any(fallback, size_bytes, alignment_bytes, stream, address_out);
     if (status == TARN_STATUS_OK) return status;
     return tn_alloc_under_shortage(fallback, size_bytes, alignment_bytes, stream, status,
                                    address_out);

@@ -19,6 +19,8 @@
  */
 #include "pool.h"
 
+#include <string.h>
+
 #include "../base/arith.h"
 #include "../base/error.h"
 
@@ -28,6 +30,7 @@
 #include "pool_options.h"
 #include "pool_steps.h"
 #include "pool_trim.h"
+#include "pool_watch.h"
 #include "stream_reuse.h"
 
 /* --- life ----------------------------------------------------------------------------------- */
@@ -64,6 +67,12 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->releases_after_free = options->release_threshold_bytes > 0 || options->returns_when_empty;
     tn_static_pool_list_init(&pool->list);
     pool->stats = (struct tn_stats){ 0 };
+    pool->debug = NULL;
+    /* Device work on this memory is the host backend's, which tells the sanitizer; of other backends nobody
+     * knows who touches the memory late. */
+    pool->forbids_free_memory = TN_HAS_ADDRESS_SANITIZER &&
+                                strcmp(backend->operations->name, "host") == 0 &&
+                                properties.kind == TARN_MEMORY_KIND_HOST;
     pool->refused_bytes = SIZE_MAX;
     pool->growths_since_refusal = 0;
     pool->backend_alignment_bytes = properties.alignment_bytes;
@@ -110,6 +119,7 @@ static void release_static_pools(struct tarn_pool *pool)
 {
     for (uint32_t i = 0; i < pool->list.count; i++) {
         const struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
+        tn_pool_allow(pool, static_pool->backing, static_pool->backing_bytes);
         tn_pool_tell_destroyed(pool, static_pool->backing, static_pool->backing_bytes,
                                static_pool->id);
         pool->backend.operations->release(pool->backend.state, static_pool->backing,
@@ -131,10 +141,23 @@ void tn_pool_fini(struct tarn_pool *pool)
     metadata_fini(pool);
 }
 
+static void allow_all(const struct tarn_pool *pool)
+{
+    if (pool->range) {
+        tn_pool_allow_steps(pool);
+        return;
+    }
+    for (uint32_t i = 0; i < pool->list.count; i++) {
+        const struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
+        tn_pool_allow(pool, static_pool->backing, static_pool->backing_bytes);
+    }
+}
+
 /* Closing the backend would call the vendor, so it stays open. */
 void tn_pool_abandon(struct tarn_pool *pool)
 {
     tn_stream_reuse_abandon(pool);
+    allow_all(pool);
     metadata_fini(pool);
 }
 
@@ -260,8 +283,11 @@ TN_HOT void *carve(struct tarn_pool *pool, const struct tn_request *request, uin
     tn_stats_count_alloc(&pool->stats, request->size_bytes,
                          (size_t)request->chunk_count << pool->chunk_log2);
     const struct tn_static_pool *static_pool = static_pool_of_region(pool, region);
+    uintptr_t address =
+        tn_static_pool_address_of(static_pool, pool->index.regions[region].first_chunk);
+    tn_pool_allow(pool, (void *)address, request->size_bytes);
     /* Here a device address becomes a pointer. */
-    return (void *)tn_static_pool_address_of(static_pool, pool->index.regions[region].first_chunk);
+    return (void *)address;
 }
 
 /* Under `lock`. */
@@ -360,6 +386,7 @@ static void put_back(struct tarn_pool *pool, const struct tn_request *request, v
     bool is_freed = tn_region_index_free(&pool->index, chunk, dependency, &freed);
     TN_ASSERT(is_freed);
     (void)is_freed;
+    tn_pool_forbid(pool, address, request->size_bytes);
     tn_stats_take_alloc_back(&pool->stats, request->size_bytes,
                              (size_t)request->chunk_count << pool->chunk_log2);
     tn_mutex_unlock(&pool->lock);
@@ -550,6 +577,7 @@ static enum free_result free_locked(struct tarn_pool *pool, uintptr_t address,
     if (TN_UNLIKELY(!tn_region_index_free(&pool->index, chunk, dependency, &freed)))
         return NOT_LIVE;
     size_t used_bytes = (size_t)freed.chunk_count << pool->chunk_log2;
+    tn_pool_forbid(pool, (void *)address, used_bytes);
     tn_stats_count_free(&pool->stats, used_bytes - freed.slack_bytes, used_bytes);
     if (TN_LIKELY(!pool->releases_after_free)) return FREED;
     return tn_pool_note_free(pool, owner) ? FREED_AND_RELEASE_IS_DUE : FREED;

@@ -4,6 +4,7 @@
 
 #include "pool_callbacks.h"
 #include "pool_steps.h"
+#include "pool_watch.h"
 #include "stream_reuse.h"
 
 /* --- joining --------------------------------------------------------------------------------------- */
@@ -33,6 +34,7 @@ bool tn_pool_insert(struct tarn_pool *pool, struct tn_static_pool *announced)
     announced->first_chunk = first_chunk;
     announced->head = tn_region_index_add_span(&pool->index, first_chunk, announced->chunk_count);
     tn_static_pool_list_insert(&pool->list, announced);
+    tn_pool_forbid(pool, announced->backing, announced->backing_bytes);
     pool->transit_bytes -= announced->backing_bytes;
     return true;
 }
@@ -42,6 +44,7 @@ bool tn_pool_insert(struct tarn_pool *pool, struct tn_static_pool *announced)
 tarn_backend_result tn_pool_withdraw(struct tarn_pool *pool, struct tn_static_pool *announced)
 {
     struct tn_backing backing = { announced->backing, announced->backing_bytes };
+    tn_pool_allow(pool, backing.address, backing.size_bytes);
     tn_pool_tell_destroyed(pool, backing.address, backing.size_bytes, announced->id);
     tn_static_pool_destroy(announced);
     return tn_pool_release_backing(pool, &backing);

@@ -5,6 +5,8 @@
 #include "../base/host_memory.h"
 #include "../base/process.h"
 
+#include "debug_pool.h"
+
 static struct tn_mutex lock = TN_MUTEX_INIT;
 static struct tn_condition unpinned = TN_CONDITION_INIT;
 static struct tarn_pool *open_pools;    /* the newest first */
@@ -162,7 +164,7 @@ enum tn_find_result tn_pool_registry_find(const void *address, struct tarn_pool 
     enum tn_find_result result = TN_FIND_RESULT_FOREIGN;
     lock_registry();
     for (struct tarn_pool *pool = open_pools; pool; pool = pool->next_handle) {
-        result = tn_pool_find(pool, address, found_out);
+        result = tn_debug_find(pool, address, found_out);
         if (result == TN_FIND_RESULT_FOREIGN) continue;
         if (pool_out) *pool_out = pool;
         break;

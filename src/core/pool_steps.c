@@ -7,6 +7,7 @@
 
 #include "pool_callbacks.h"
 #include "pool_options.h"
+#include "pool_watch.h"
 #include "stream_reuse.h"
 
 /* --- reserving ------------------------------------------------------------------------------ */
@@ -172,6 +173,7 @@ static tarn_backend_result map_step(struct tarn_pool *pool, uint32_t step)
 static tarn_backend_result unmap_step(struct tarn_pool *pool, uint32_t step)
 {
     struct tn_step_range *range = pool->range;
+    tn_pool_allow(pool, tn_step_address(range, step), range->step_bytes);
     tn_mutex_lock(&pool->lock);
     pool->stats.vendor_free_count++;
     tn_mutex_unlock(&pool->lock);
@@ -370,6 +372,7 @@ void tn_pool_insert_steps(struct tarn_pool *pool, const struct tn_request *reque
     uint32_t region = pool->index.regions[range->static_pool->head].next;
     for (uint32_t step = plan->first_step; step != TN_STEP_NONE; step = range->steps[step].next) {
         region = tn_step_range_arrive(range, &pool->index, step);
+        tn_pool_forbid(pool, tn_step_address(range, step), range->step_bytes);
         pool->transit_bytes -= range->step_bytes;
     }
     /* As long as there is one stream what touches is one region anyway. */
@@ -427,6 +430,15 @@ struct tn_giving_back tn_pool_release_free_steps(struct tarn_pool *pool,
     return given;
 }
 
+void tn_pool_allow_steps(const struct tarn_pool *pool)
+{
+    const struct tn_step_range *range = pool->range;
+    for (uint32_t step = 0; step < range->step_count; step++) {
+        if (range->steps[step].state == TN_STEP_STATE_MAPPED)
+            tn_pool_allow(pool, tn_step_address(range, step), range->step_bytes);
+    }
+}
+
 /* Lost steps are tried once more, since the addresses cannot go before them: what the vendor still refuses keeps
  * them. */
 void tn_pool_release_range(struct tarn_pool *pool)
@@ -434,6 +446,7 @@ void tn_pool_release_range(struct tarn_pool *pool)
     const tarn_backend_operations *operations = pool->backend.operations;
     struct tn_step_range *range = pool->range;
     bool is_empty = true;
+    tn_pool_allow_steps(pool);
     for (uint32_t step = 0; step < range->step_count; step++) {
         enum tn_step_state state = range->steps[step].state;
         if (state == TN_STEP_STATE_MAPPED) tell_destroyed(pool, step);

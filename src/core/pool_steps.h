@@ -33,6 +33,9 @@ void tn_pool_insert_steps(struct tarn_pool *pool, const struct tn_request *reque
 struct tn_giving_back tn_pool_release_free_steps(struct tarn_pool *pool,
                                                  const struct tn_release_rule *rule);
 
+/* The program may touch all that is mapped again. */
+void tn_pool_allow_steps(const struct tarn_pool *pool);
+
 /* Unmaps everything, and gives up the addresses. At the end of the pool. */
 void tn_pool_release_range(struct tarn_pool *pool);
 

@@ -46,6 +46,8 @@ struct tarn_pool {
     unsigned chunk_log2;
     bool releases_after_free; /* a free may give static pools back */
     bool returns_when_empty;
+    bool forbids_free_memory; /* tells the address sanitizer; false in builds without it */
+    struct tn_debug *debug;   /* NULL: the pool is not in debug mode */
     size_t release_threshold_bytes;
     struct tn_growth_policy growth;
     size_t backend_alignment_bytes;

@@ -16,7 +16,8 @@
 static const char *const names[] = { "TARN_INITIAL",    "TARN_LIMIT",      "TARN_GROWTH",
                                      "TARN_GROWTH_MAX", "TARN_CHUNK",      "TARN_DEVICE",
                                      "TARN_RANKS",      "TARN_RELEASE",    "TARN_VANISH",
-                                     "TARN_KIND",       "TARN_CONTIGUOUS", "TARN_STEP" };
+                                     "TARN_KIND",       "TARN_CONTIGUOUS", "TARN_STEP",
+                                     "TARN_DEBUG",      "TARN_QUARANTINE" };
 
 static int unset_all(void **state)
 {
@@ -72,6 +73,8 @@ static void expect_defaults(const struct tn_environment *environment)
     assert_int_equal(environment->options.limit_percent, 0);
     assert_false(environment->options.contiguous);
     assert_int_equal(environment->options.step_bytes, 0);
+    assert_int_equal(environment->options.debug, 0);
+    assert_int_equal(environment->options.quarantine_bytes, defaults.quarantine_bytes);
 }
 
 static void variables_that_are_unset_or_empty_change_nothing(void **state)
@@ -89,8 +92,20 @@ static void variables_that_are_unset_or_empty_change_nothing(void **state)
 static void all_variables_are_read_together(void **state)
 {
     (void)state;
-    static const char *const values[] = { "700M", "8G", "1.5", "2G",     "4K", "3",
-                                          "6",    "1G", "1",   "pinned", "1",  "64M" };
+    static const char *const values[] = { "700M",
+                                          "8G",
+                                          "1.5",
+                                          "2G",
+                                          "4K",
+                                          "3",
+                                          "6",
+                                          "1G",
+                                          "1",
+                                          "pinned",
+                                          "1",
+                                          "64M",
+                                          "sites,zones,poison,quarantine",
+                                          "5M" };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         setenv(names[i], values[i], 1);
     }
@@ -109,6 +124,9 @@ static void all_variables_are_read_together(void **state)
     assert_int_equal(environment.kind, TARN_MEMORY_KIND_PINNED);
     assert_true(environment.options.contiguous);
     assert_int_equal(environment.options.step_bytes, 64 * MB);
+    assert_int_equal(environment.options.debug, TARN_DEBUG_SITES | TARN_DEBUG_ZONES |
+                                                    TARN_DEBUG_POISON | TARN_DEBUG_QUARANTINE);
+    assert_int_equal(environment.options.quarantine_bytes, 5 * MB);
 }
 
 /* --- bytes -------------------------------------------------------------------------------------- */
@@ -357,6 +375,25 @@ static void a_switch_is_0_or_1(void **state)
     expect_refused("TARN_CONTIGUOUS", "yes");
 }
 
+/* --- debug mode ---------------------------------------------------------------------------------- */
+
+static void debug_mode_is_a_list(void **state)
+{
+    (void)state;
+    assert_int_equal(read_with("TARN_DEBUG", "sites").options.debug, TARN_DEBUG_SITES);
+    assert_int_equal(read_with("TARN_DEBUG", "sites,sites").options.debug, TARN_DEBUG_SITES);
+    assert_int_equal(read_with("TARN_DEBUG", "poison,zones").options.debug,
+                     TARN_DEBUG_ZONES | TARN_DEBUG_POISON);
+    expect_refused("TARN_QUARANTINE", "0");
+    expect_refused("TARN_QUARANTINE", "much");
+    expect_refused("TARN_DEBUG", "1");
+    expect_refused("TARN_DEBUG", "site");
+    expect_refused("TARN_DEBUG", "sitesx");
+    expect_refused("TARN_DEBUG", "sites,");
+    expect_refused("TARN_DEBUG", ",sites");
+    expect_refused("TARN_DEBUG", "sites, sites");
+}
+
 /* --- the kind ----------------------------------------------------------------------------------- */
 
 static void a_kind_has_a_name(void **state)
@@ -438,6 +475,7 @@ int main(void)
         TEST(a_device_is_a_number),
         TEST(all_is_an_initial_size),
         TEST(a_threshold_is_a_size),
+        TEST(debug_mode_is_a_list),
         TEST(a_switch_is_0_or_1),
         TEST(a_kind_has_a_name),
         TEST(ranks_are_a_number_or_what_the_launcher_says),

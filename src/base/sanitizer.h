@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * sanitizer: which bytes the program may touch, for the address sanitizer. In builds without it all of this
+ * is nothing, and `fill` and `move` are memset and memmove.
+ *
+ * Threads: any.
+ */
+#ifndef TN_SANITIZER_H
+#define TN_SANITIZER_H
+
+#include <stddef.h>
+
+#include "compiler.h"
+
+#if TN_HAS_ADDRESS_SANITIZER
+#include <sanitizer/asan_interface.h>
+
+/* Whoever touches these bytes from now on is reported. */
+static inline void tn_sanitizer_forbid(const void *address, size_t size_bytes)
+{
+    __asan_poison_memory_region(address, size_bytes);
+}
+
+static inline void tn_sanitizer_allow(const void *address, size_t size_bytes)
+{
+    __asan_unpoison_memory_region(address, size_bytes);
+}
+
+/* Reports the first of these bytes that is forbidden, if one is. */
+static inline void tn_sanitizer_claim(const void *address, size_t size_bytes)
+{
+    const volatile char *forbidden = __asan_region_is_poisoned((void *)address, size_bytes);
+    if (forbidden) (void)*forbidden;
+}
+
+/* Of bytes that may be forbidden: volatile, or the compiler would make calls of memset and memmove, which
+ * the sanitizer checks. */
+TN_UNCHECKED static inline void tn_sanitizer_fill(void *address, unsigned char value,
+                                                  size_t size_bytes)
+{
+    volatile unsigned char *to = address;
+    for (size_t i = 0; i < size_bytes; i++)
+        to[i] = value;
+}
+
+TN_UNCHECKED static inline void tn_sanitizer_move(void *to, const void *from, size_t size_bytes)
+{
+    volatile unsigned char *destination = to;
+    const volatile unsigned char *source = from;
+    if ((const volatile unsigned char *)destination <= source) {
+        for (size_t i = 0; i < size_bytes; i++)
+            destination[i] = source[i];
+    } else {
+        for (size_t i = size_bytes; i-- > 0;)
+            destination[i] = source[i];
+    }
+}
+
+#else
+#include <string.h>
+
+static inline void tn_sanitizer_forbid(const void *address, size_t size_bytes)
+{
+    (void)address, (void)size_bytes;
+}
+
+static inline void tn_sanitizer_allow(const void *address, size_t size_bytes)
+{
+    (void)address, (void)size_bytes;
+}
+
+static inline void tn_sanitizer_claim(const void *address, size_t size_bytes)
+{
+    (void)address, (void)size_bytes;
+}
+
+static inline void tn_sanitizer_fill(void *address, unsigned char value, size_t size_bytes)
+{
+    memset(address, value, size_bytes);
+}
+
+static inline void tn_sanitizer_move(void *to, const void *from, size_t size_bytes)
+{
+    memmove(to, from, size_bytes);
+}
+#endif
+
+#endif

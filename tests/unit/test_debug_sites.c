@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Debug mode, labels and call sites: who made what is live, as the leak report and the dump tell it. */
+#include <jansson.h>
+#include <pthread.h>
+
+#include "base/compiler.h"
+#include "core/debug_table.h"
+#include "harness/claims.h"
+#include "harness/host_memory_faults.h"
+#include "harness/test_backend.h"
+
+static struct test_backend source;
+static tarn_backend backend;
+static char text[65536];
+
+static tarn_pool_options options_with(unsigned debug)
+{
+    test_backend_init(&source);
+    backend = test_backend_open(&source);
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.backend = &backend;
+    options.initial_bytes = 65536;
+    options.debug = debug;
+    return options;
+}
+
+static tarn_pool *create(unsigned debug)
+{
+    tarn_pool_options options = options_with(debug);
+    tarn_pool *pool;
+    expect_ok(tarn_pool_create(&options, &pool));
+    return pool;
+}
+
+static void *alloc(tarn_pool *pool, size_t size_bytes)
+{
+    void *address;
+    expect_ok(tarn_pool_alloc(pool, size_bytes, &address));
+    return address;
+}
+
+static const char *text_of(FILE *file)
+{
+    rewind(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    return text;
+}
+
+static const char *report_of(tarn_pool *pool)
+{
+    FILE *file = tmpfile();
+    expect_ok(tarn_pool_report_leaks(pool, file));
+    return text_of(file);
+}
+
+static const char *dump_of(tarn_pool *pool, tarn_dump_format format)
+{
+    FILE *file = tmpfile();
+    expect_ok(tarn_pool_dump(pool, format, file));
+    return text_of(file);
+}
+
+/* Where a part begins. */
+static const char *expect_says(const char *said, const char *part)
+{
+    const char *found = strstr(said, part);
+    if (!found) fail_msg("\"%s\" is not in:\n%s", part, said);
+    return found;
+}
+
+static void expect_does_not_say(const char *said, const char *part)
+{
+    if (strstr(said, part)) fail_msg("\"%s\" is in:\n%s", part, said);
+}
+
+/* --- labels ------------------------------------------------------------------------------------- */
+
+static void labels_nest_and_the_innermost_counts(void **state)
+{
+    (void)state;
+    tarn_pool *pool = create(TARN_DEBUG_SITES);
+    tarn_label_push("outer");
+    alloc(pool, 100);
+    tarn_label_push("inner");
+    alloc(pool, 2000);
+    tarn_label_pop();
+    alloc(pool, 30);
+    tarn_label_pop();
+    alloc(pool, 7);
+    const char *report = report_of(pool);
+    expect_says(report, "tarn: 4 live allocations, 2137 bytes\n");
+    expect_says(report, "1 live allocation, 2000 bytes, \"inner\"\n");
+    expect_says(report, "1 live allocation, 7 bytes\n");
+    expect_says(report, ", \"outer\"\n");
+    expect_ok(tarn_pool_destroy_forced(pool, NULL));
+}
+
+static void labels_are_copied_and_cut(void **state)
+{
+    (void)state;
+    char label[100];
+    memset(label, 'x', sizeof label - 1);
+    label[sizeof label - 1] = '\0';
+    tarn_pool *pool = create(TARN_DEBUG_SITES);
+    tarn_label_push(label);
+    alloc(pool, 100);
+    memset(label, 'y', sizeof label - 1);
+    tarn_label_pop();
+    label[0] = '"';
+    memset(label + 1, 'x', TARN_LABEL_BYTES_MAX);
+    memcpy(label + 1 + TARN_LABEL_BYTES_MAX, "\"\n", 3);
+    expect_says(report_of(pool), label);
+    expect_ok(tarn_pool_destroy_forced(pool, NULL));
+}
+
+static void a_label_of_null_is_none(void **state)
+{
+    (void)state;
+    tarn_pool *pool = create(TARN_DEBUG_SITES);
+    tarn_label_push("outer");
+    tarn_label_push(NULL);
+    alloc(pool, 100);
+    expect_does_not_say(report_of(pool), "\"");
+    tarn_label_pop();
+    tarn_label_pop();
+    tarn_label_pop(); /* one too many */
+    expect_ok(tarn_pool_destroy_forced(pool, NULL));
+}
+
+static void of_labels_too_deep_the_32nd_counts(void **state)
+{
+    (void)state;
+    char label[16];
+    tarn_pool *pool = create(TARN_DEBUG_SITES);
+    for (int i = 1; i <= 40; i++) {
+        snprintf(label, sizeof label, "depth %d", i);
+        tarn_label_push(label);
+    }
+    alloc(pool, 100);
+    expect_says(report_of(pool), "\"depth 32\"");
+    for (int i = 0; i < 9; i++)
+        tarn_label_pop();
+    alloc(pool, 100);
+    expect_says(report_of(pool), "\"depth 31\"");
+    for (int i = 0; i < 31; i++)
+        tarn_label_pop();
+    alloc(pool, 3);
+    expect_says(report_of(pool), "1 live allocation, 3 bytes\n");
+    expect_ok(tarn_pool_destroy_forced(pool, NULL));
+}
+
+static void *allocate_without_label(void *pool)
+{
+    alloc(pool, 123);
+    return NULL;
+}
+
+static void labels_are_the_threads_own(void **state)
+{
+    (void)state;
+    tarn_pool *pool = create(TARN_DEBUG_SITES);
+    pthread_t thread;
+    tarn_label_push("mine");
+    pthread_create(&thread, NULL, allocate_without_label, pool);
+    pthread_join(thread, NULL);
+    tarn_label_pop();
+    expect_says(report_of(pool), "1 live allocation, 123 bytes\n");
+    expect_ok(tarn_pool_destroy_forced(pool, NULL));
+}
+
+/* --- call sites --------------------------------------------------------------------------------- */
+
+__attribute__((noinline)) static void *allocate_here(tarn_pool *pool)
+{
+    void *address = alloc(pool, 50);
+    text[0] = 0; /* no tail call */
+    return address;
+}
+
+__attribute__((noinline)) static void *allocate_there(tarn_pool *pool)
+{
+    void *address = alloc(pool, 70);
+    text[0] = 1;
+    return address;
+}
+
+/* One call, which the compiler does not make several of. */
+__attribute__((noinline)) static void *repeat(void *(*allocate)(tarn_pool *), tarn_pool *pool,
+                                              volatile int count)
+{
+    void *address = NULL;
+    while (count-- > 0)
+        address = allocate(pool);
+    return address;
+}
+
+static void groups_are_of_one_label_and_one_call_site(void **state)
+{
+    (void)state;
+    if (!TN_HAS_EXECINFO) skip();
+    tarn_pool *pool = create(TARN_DEBUG_SITES);
+    void *freed = repeat(allocate_here, pool, 3);
+    repeat(allocate_there, pool, 2);
+    tarn_label_push("mesh");
+    repeat(allocate_there, pool, 4);
+    tarn_label_pop();
+    expect_ok(tarn_pool_free(pool, freed));
+    const char *report = report_of(pool);
+    expect_says(report, "tarn: 8 live allocations, 520 bytes\n");
+    const char *first = expect_says(report, "  4 live allocations, 280 bytes, \"mesh\"\n");
+    const char *second = expect_says(report, "  2 live allocations, 140 bytes\n");
+    const char *third = expect_says(report, "  2 live allocations, 100 bytes\n");
+    assert_true(first < second && second < third);
+    expect_ok(tarn_pool_destroy_forced(pool, NULL));
+}
+
+static void a_call_site_begins_outside_the_library(void **state)
+{
+    (void)state;
+    if (!TN_HAS_EXECINFO) skip();
+    struct tn_call_site site;
+    tn_call_site_capture(&site, TN_CALLER);
+    assert_true(site.frame_count > 0);
+    assert_ptr_equal(site.frames[0], TN_CALLER);
+    /* A caller that is not on the stack: nothing is left out. */
+    tn_call_site_capture(&site, NULL);
+    assert_true(site.frame_count > 1);
+}
+
+static bool frees_what_it_finds(void *user, tarn_pool *pool, size_t size_bytes, unsigned attempt)
+{
+    (void)user, (void)size_bytes;
+    if (attempt > 0) return false;
+    tarn_label_push("inside");
+    expect_ok(tarn_pool_free(pool, allocate_there(pool)));
+    tarn_label_pop();
+    source.capacity_bytes = 0;
+    return true;
+}
+
+/* The function allocates elsewhere; what is allocated in the end is still put down to its own caller. */
+static void a_function_of_the_user_does_not_change_the_call_site(void **state)
+{
+    (void)state;
+    if (!TN_HAS_EXECINFO) skip();
+    tarn_pool_options options = options_with(TARN_DEBUG_SITES);
+    options.on_out_of_memory = frees_what_it_finds;
+    tarn_pool *pool;
+    expect_ok(tarn_pool_create(&options, &pool));
+    void *some = allocate_here(pool), *addresses[2];
+    for (volatile int i = 0; i < 2; i++) { /* volatile: one call, not two */
+        if (i == 1) source.capacity_bytes = 65536;
+        expect_ok(tarn_pool_alloc(pool, 60000, &addresses[i]));
+    }
+    expect_ok(tarn_pool_free(pool, some));
+    expect_says(report_of(pool), "  2 live allocations, 120000 bytes\n");
+    expect_ok(tarn_pool_destroy_forced(pool, NULL));
+}
+
+/* --- the dump ----------------------------------------------------------------------------------- */
+
+static void the_dump_shows_label_and_site(void **state)
+{
+    (void)state;
+    tarn_pool *pool = create(TARN_DEBUG_SITES);
+    tarn_label_push("a \"mesh\"");
+    alloc(pool, 100);
+    tarn_label_pop();
+    expect_says(dump_of(pool, TARN_DUMP_FORMAT_TEXT), "live, 100 asked for, \"a \"mesh\"\"\n");
+
+    json_t *root = json_loads(dump_of(pool, TARN_DUMP_FORMAT_JSON), JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(root);
+    json_t *static_pool = json_array_get(json_object_get(root, "static_pools"), 0);
+    json_t *regions = json_object_get(static_pool, "regions");
+    json_t *live = json_array_get(regions, 0);
+    assert_string_equal(json_string_value(json_object_get(live, "label")), "a \"mesh\"");
+    assert_true(json_is_array(json_object_get(live, "site")));
+    if (TN_HAS_EXECINFO) assert_true(json_array_size(json_object_get(live, "site")) > 0);
+    assert_null(json_object_get(json_array_get(regions, 1), "label"));
+    json_decref(root);
+    expect_ok(tarn_pool_destroy_forced(pool, NULL));
+}
+
+/* --- what is as without ------------------------------------------------------------------------- */
+
+static void a_pool_without_debug_mode_tells_the_sums(void **state)
+{
+    (void)state;
+    tarn_pool *pool = create(0);
+    assert_string_equal(report_of(pool), "tarn: 0 live allocations, 0 bytes\n");
+    tarn_label_push("mesh");
+    alloc(pool, 100);
+    tarn_label_pop();
+    alloc(pool, 50);
+    const char *report = report_of(pool);
+    expect_says(report, "tarn: 2 live allocations, 150 bytes; ");
+    expect_does_not_say(report, "mesh");
+    expect_ok(tarn_pool_destroy_forced(pool, NULL));
+}
+
+static void wrong_frees_are_refused_as_without(void **state)
+{
+    (void)state;
+    tarn_pool *pool = create(TARN_DEBUG_SITES);
+    char *address = alloc(pool, 5000);
+    int local;
+    expect_status(TARN_STATUS_INTERIOR_ADDRESS, tarn_pool_free(pool, address + 1024));
+    expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_pool_free(pool, &local));
+    expect_ok(tarn_pool_free(pool, address));
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free(pool, address));
+    assert_int_equal(stats_of(pool).failed_count, 3);
+    expect_ok(tarn_pool_free(pool, NULL));
+    expect_ok(tarn_pool_check(pool));
+    expect_ok(tarn_pool_destroy(pool));
+}
+
+/* A free that the pool refuses leaves the allocation as it was, its record too. */
+static void a_refused_free_keeps_the_record(void **state)
+{
+    (void)state;
+    tarn_pool_options options = options_with(TARN_DEBUG_SITES);
+    int foreign;
+    tarn_pool *pool;
+    void *address;
+    source.has_streams = true;
+    source.foreign_stream = &foreign;
+    backend = test_backend_open(&source);
+    options.backend = &backend;
+    expect_ok(tarn_pool_create(&options, &pool));
+    tarn_label_push("kept");
+    address = alloc(pool, 100);
+    tarn_label_pop();
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_free_on(pool, address, &foreign));
+    expect_says(report_of(pool), "\"kept\"");
+    expect_ok(tarn_pool_free(pool, address));
+    expect_does_not_say(report_of(pool), "\"kept\"");
+    expect_ok(tarn_pool_destroy(pool));
+}
+
+/* What a fallback serves is put down in the fallback, if that is in debug mode, and freed through either. */
+static void a_fallback_keeps_its_own_records(void **state)
+{
+    (void)state;
+    static struct test_backend small;
+    tarn_pool *fallback = create(TARN_DEBUG_SITES), *pool;
+    test_backend_init(&small);
+    tarn_backend opened = test_backend_open(&small);
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.backend = &opened;
+    options.limit_bytes = options.initial_bytes = 4096;
+    options.fallback = fallback;
+    options.debug = TARN_DEBUG_SITES;
+    expect_ok(tarn_pool_create(&options, &pool));
+    tarn_label_push("large");
+    void *first = alloc(pool, 10000), *second = alloc(pool, 10000);
+    tarn_label_pop();
+    expect_says(report_of(fallback), "tarn: 2 live allocations, 20000 bytes\n");
+    expect_says(report_of(fallback), "10000 bytes, \"large\"\n");
+    expect_says(report_of(pool), "tarn: 0 live allocations, 0 bytes\n");
+    expect_ok(tarn_pool_free(pool, first));
+    expect_ok(tarn_pool_free(fallback, second));
+    expect_says(report_of(fallback), "tarn: 0 live allocations, 0 bytes\n");
+    expect_ok(tarn_pool_destroy(pool));
+    expect_ok(tarn_pool_destroy(fallback));
+}
+
+static void memory_of_the_caller_has_debug_mode_too(void **state)
+{
+    (void)state;
+    static char memory[8192];
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    tarn_pool *pool;
+    options.debug = TARN_DEBUG_SITES;
+    expect_ok(tarn_pool_create_over(memory, sizeof memory, &options, &pool));
+    tarn_label_push("over");
+    alloc(pool, 10);
+    tarn_label_pop();
+    expect_says(report_of(pool), "\"over\"");
+    expect_ok(tarn_pool_destroy_forced(pool, NULL));
+}
+
+static void unknown_flags_are_refused(void **state)
+{
+    (void)state;
+    tarn_pool_options options = options_with(0x80000000u);
+    tarn_pool *pool;
+    expect_status(TARN_STATUS_INVALID_OPTIONS, tarn_pool_create(&options, &pool));
+    expect_message("debug");
+}
+
+static void a_report_needs_a_pool_and_a_file(void **state)
+{
+    (void)state;
+    tarn_pool *pool = create(TARN_DEBUG_SITES);
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_report_leaks(pool, NULL));
+    FILE *full = fopen("/dev/full", "w");
+    if (full) {
+        expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_report_leaks(pool, full));
+        fclose(full);
+    }
+    expect_ok(tarn_pool_destroy(pool));
+    expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_report_leaks(pool, stderr));
+}
+
+/* --- many, threads, no host memory --------------------------------------------------------------- */
+
+static void many_records_are_found_again(void **state)
+{
+    (void)state;
+    enum {
+        COUNT = 1000
+    };
+    static void *addresses[COUNT];
+    tarn_pool *pool = create(TARN_DEBUG_SITES);
+    for (int i = 0; i < COUNT; i++)
+        addresses[i] = alloc(pool, 10);
+    expect_says(report_of(pool), "tarn: 1000 live allocations, 10000 bytes\n");
+    for (int i = 0; i < COUNT; i++)
+        expect_ok(tarn_pool_free(pool, addresses[(i * 7) % COUNT]));
+    assert_string_equal(report_of(pool), "tarn: 0 live allocations, 0 bytes\n");
+    expect_ok(tarn_pool_destroy(pool));
+}
+
+static void *allocate_free_and_look(void *argument)
+{
+    tarn_pool *pool = argument;
+    for (int i = 0; i < 300; i++) {
+        void *address;
+        FILE *file = fopen("/dev/null", "w");
+        bool is_well = tarn_pool_alloc(pool, 100, &address) == TARN_STATUS_OK &&
+                       tarn_pool_report_leaks(pool, file) == TARN_STATUS_OK &&
+                       tarn_pool_dump(pool, TARN_DUMP_FORMAT_TEXT, file) == TARN_STATUS_OK &&
+                       tarn_pool_free(pool, address) == TARN_STATUS_OK;
+        fclose(file);
+        if (!is_well) return argument;
+    }
+    return NULL;
+}
+
+static void threads_may_report_while_others_allocate(void **state)
+{
+    (void)state;
+    tarn_pool *pool = create(TARN_DEBUG_SITES);
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, allocate_free_and_look, pool);
+    for (int i = 0; i < 4; i++) {
+        void *result;
+        pthread_join(threads[i], &result);
+        assert_null(result);
+    }
+    expect_ok(tarn_pool_destroy(pool));
+}
+
+/* A whole life; a step that finds no host memory has changed nothing. */
+static void live_once(void)
+{
+    tarn_pool_options options = options_with(TARN_DEBUG_SITES);
+    tarn_pool *pool;
+    void *addresses[100];
+    int count = 0;
+    if (tarn_pool_create(&options, &pool) != TARN_STATUS_OK) return;
+    for (int i = 0; i < 100; i++) {
+        tarn_status status = tarn_pool_alloc(pool, 100, &addresses[count]);
+        if (status != TARN_STATUS_OK) assert_int_equal(status, TARN_STATUS_OUT_OF_HOST_MEMORY);
+        if (status == TARN_STATUS_OK) count++;
+    }
+    FILE *file = tmpfile();
+    tarn_status status = tarn_pool_report_leaks(pool, file);
+    if (status != TARN_STATUS_OK) assert_int_equal(status, TARN_STATUS_OUT_OF_HOST_MEMORY);
+    fclose(file);
+    expect_ok(tarn_pool_check(pool));
+    assert_int_equal(stats_of(pool).live_count, count);
+    while (count > 0)
+        expect_ok(tarn_pool_free(pool, addresses[--count]));
+    expect_ok(tarn_pool_destroy(pool));
+    assert_int_equal(source.piece_count, 0);
+}
+
+static void no_host_memory_fails_an_allocation_and_never_a_free(void **state)
+{
+    (void)state;
+    for (unsigned n = 1;; n++) {
+        host_memory_faults_begin(n);
+        live_once();
+        long outstanding = host_memory_faults_outstanding();
+        if (!host_memory_faults_end()) break;
+        assert_true(outstanding <= 1); /* a pool's handle is kept */
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(labels_nest_and_the_innermost_counts),
+        cmocka_unit_test(labels_are_copied_and_cut),
+        cmocka_unit_test(a_label_of_null_is_none),
+        cmocka_unit_test(of_labels_too_deep_the_32nd_counts),
+        cmocka_unit_test(labels_are_the_threads_own),
+        cmocka_unit_test(groups_are_of_one_label_and_one_call_site),
+        cmocka_unit_test(a_call_site_begins_outside_the_library),
+        cmocka_unit_test(a_function_of_the_user_does_not_change_the_call_site),
+        cmocka_unit_test(the_dump_shows_label_and_site),
+        cmocka_unit_test(a_pool_without_debug_mode_tells_the_sums),
+        cmocka_unit_test(wrong_frees_are_refused_as_without),
+        cmocka_unit_test(a_refused_free_keeps_the_record),
+        cmocka_unit_test(a_fallback_keeps_its_own_records),
+        cmocka_unit_test(memory_of_the_caller_has_debug_mode_too),
+        cmocka_unit_test(unknown_flags_are_refused),
+        cmocka_unit_test(a_report_needs_a_pool_and_a_file),
+        cmocka_unit_test(many_records_are_found_again),
+        cmocka_unit_test(threads_may_report_while_others_allocate),
+        cmocka_unit_test(no_host_memory_fails_an_allocation_and_never_a_free),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

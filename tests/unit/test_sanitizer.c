@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Under the address sanitizer a program may touch of a pool over host memory what it has allocated, and
+ * nothing else. The planted faults are in child processes, which the sanitizer must end. */
+#include "base/compiler.h"
+#include "base/sanitizer.h"
+#include "harness/child.h"
+#include "harness/claims.h"
+#include "tarn/host.h"
+
+static tarn_backend backend;
+static tarn_pool *pool;
+
+static int set_up_pool(bool contiguous)
+{
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    expect_ok(tarn_host_backend_open(NULL, &backend));
+    options.backend = &backend;
+    options.initial_bytes = 1 << 20;
+    options.contiguous = contiguous;
+    options.step_bytes = 1 << 20;
+    options.limit_bytes = 16 << 20;
+    expect_ok(tarn_pool_create(&options, &pool));
+    return 0;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    return set_up_pool(false);
+}
+
+static int set_up_contiguous(void **state)
+{
+    (void)state;
+    return set_up_pool(true);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    expect_ok(tarn_pool_destroy_forced(pool, NULL));
+    tarn_backend_close(&backend);
+    return 0;
+}
+
+static char *alloc(size_t size_bytes)
+{
+    void *address;
+    expect_ok(tarn_pool_alloc(pool, size_bytes, &address));
+    return address;
+}
+
+static void touch(void *address)
+{
+    *(volatile char *)address = 1;
+}
+
+/* Over a backend of the child's own, since the parent's does not work there. */
+static void submit_too_much(void *unused)
+{
+    (void)unused;
+    set_up(NULL);
+    backend.operations->fill(backend.state, alloc(100), 0, 101, NULL);
+}
+
+/* What the child wrote to its standard error, if the sanitizer ended it. */
+static const char *said_by_child(void (*function)(void *), void *argument)
+{
+    static char said[4096];
+    int ends[2], ended;
+    assert_int_equal(pipe(ends), 0);
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(CHILD_SECONDS_MAX);
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        function(argument);
+        _exit(0);
+    }
+    close(ends[1]);
+    size_t length = 0;
+    for (;;) {
+        char rest[4096];
+        ssize_t count = read(ends[0], rest, sizeof rest);
+        if (count <= 0) break;
+        size_t taken = (size_t)count;
+        if (taken > sizeof said - 1 - length) taken = sizeof said - 1 - length;
+        memcpy(said + length, rest, taken);
+        length += taken;
+    }
+    said[length] = '\0';
+    close(ends[0]);
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    if (WIFEXITED(ended) && WEXITSTATUS(ended) == 0) return "";
+    return said;
+}
+
+static void expect_reported(void (*function)(void *), void *address)
+{
+    if (!TN_HAS_ADDRESS_SANITIZER) skip();
+    const char *said = said_by_child(function, address);
+    if (!strstr(said, "use-after-poison")) fail_msg("the sanitizer said \"%s\"", said);
+}
+
+static void all_that_was_asked_for_may_be_used(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = { 1, 7, 8, 9, 255, 256, 257, 1023, 1024, 1025, 100001 };
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        char *address = alloc(sizes[i]);
+        memset(address, 1, sizes[i]);
+        expect_ok(tarn_pool_free(pool, address));
+        void *aligned;
+        expect_ok(tarn_pool_alloc_aligned(pool, sizes[i], 8192, &aligned));
+        memset(aligned, 1, sizes[i]);
+    }
+}
+
+static void the_byte_after_is_reported(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = { 1, 100, 1023, 1024, 5000 };
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        expect_reported(touch, alloc(sizes[i]) + sizes[i]);
+}
+
+static void the_byte_before_is_reported(void **state)
+{
+    (void)state;
+    void *before = alloc(100);
+    char *address = alloc(100);
+    expect_reported(touch, address - 1);
+    expect_ok(tarn_pool_free(pool, before));
+}
+
+static void what_was_freed_is_reported(void **state)
+{
+    (void)state;
+    char *address = alloc(5000);
+    expect_ok(tarn_pool_free(pool, address));
+    expect_reported(touch, address);
+    expect_reported(touch, address + 4999);
+}
+
+static void what_was_never_handed_out_is_reported(void **state)
+{
+    (void)state;
+    expect_reported(touch, alloc(100) + 500000);
+}
+
+static void work_on_what_is_not_allocated_is_reported_when_submitted(void **state)
+{
+    (void)state;
+    expect_reported(submit_too_much, NULL);
+}
+
+/* In stream order it is a use before the free. */
+static void work_may_run_after_the_free(void **state)
+{
+    (void)state;
+    static char copied[5000];
+    char *address = alloc(sizeof copied);
+    assert_int_equal(
+        backend.operations->fill(backend.state, address, 7, sizeof copied, NULL).status,
+        TARN_STATUS_OK);
+    assert_int_equal(
+        backend.operations->copy(backend.state, copied, address, sizeof copied, NULL).status,
+        TARN_STATUS_OK);
+    expect_ok(tarn_pool_free(pool, address));
+    assert_int_equal(backend.operations->stream_synchronize(backend.state, NULL).status,
+                     TARN_STATUS_OK);
+    assert_int_equal(copied[0], 7);
+    assert_int_equal(copied[4999], 7);
+}
+
+/* The next to have it may use all of it. */
+static void what_went_back_is_nobodys(void **state)
+{
+    (void)state;
+    enum {
+        ROUNDS = 8
+    };
+    size_t released;
+    for (int i = 0; i < ROUNDS; i++) {
+        void *raw;
+        expect_ok(tarn_pool_free(pool, alloc(100)));
+        expect_ok(tarn_pool_trim(pool, 0, &released));
+        assert_true(released > 0);
+        assert_int_equal(backend.operations->acquire(backend.state, 1 << 20, &raw).status,
+                         TARN_STATUS_OK);
+        memset(raw, 1, 1 << 20);
+        backend.operations->release(backend.state, raw, 1 << 20);
+    }
+}
+
+/* The same addresses may be anybody's later. */
+static void steps_that_went_back_are_nobodys(void **state)
+{
+    (void)state;
+    enum {
+        STEPS = 5
+    };
+    size_t released;
+    char *address = alloc(STEPS << 20);
+    expect_ok(tarn_pool_free(pool, address));
+    expect_reported(touch, address + ((STEPS - 1) << 20));
+    expect_ok(tarn_pool_trim(pool, 0, &released));
+    assert_int_equal(released, STEPS << 20);
+    tn_sanitizer_claim(address, STEPS << 20);
+    assert_ptr_equal(alloc(STEPS << 20), address);
+    memset(address, 1, STEPS << 20);
+    expect_ok(tarn_pool_free(pool, address));
+    expect_ok(tarn_pool_destroy(pool));
+    tn_sanitizer_claim(address, STEPS << 20);
+    tarn_backend_close(&backend);
+    set_up_contiguous(state);
+}
+
+static void an_abandoned_range_may_be_used(void **state)
+{
+    (void)state;
+    char *address = alloc(3 << 20);
+    expect_ok(tarn_pool_free(pool, address));
+    expect_ok(tarn_pool_abandon(pool));
+    memset(address, 1, 3 << 20);
+    set_up_contiguous(state);
+}
+
+static void an_abandoned_pools_memory_may_be_used(void **state)
+{
+    (void)state;
+    char *address = alloc(100);
+    expect_ok(tarn_pool_free(pool, address));
+    expect_ok(tarn_pool_abandon(pool));
+    touch(address);
+    /* The backend still has the piece, so it stays open, and another takes its place. */
+    backend.operations->release(backend.state, address, 1 << 20);
+    tarn_backend_close(&backend);
+    set_up(state);
+}
+
+static void a_pool_over_the_callers_memory_leaves_it_alone(void **state)
+{
+    (void)state;
+    static char memory[8192];
+    tarn_pool *over;
+    void *address;
+    expect_ok(tarn_pool_create_over(memory, sizeof memory, NULL, &over));
+    expect_ok(tarn_pool_alloc(over, 10, &address));
+    memset(memory, 1, sizeof memory);
+    expect_ok(tarn_pool_free(over, address));
+    memset(memory, 1, sizeof memory);
+    expect_ok(tarn_pool_destroy(over));
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define CONTIGUOUS(name)                                               \
+    {                                                                  \
+#name ", contiguous", name, set_up_contiguous, tear_down, NULL \
+    }
+    const struct CMUnitTest tests[] = {
+        CASE(all_that_was_asked_for_may_be_used),
+        CASE(the_byte_after_is_reported),
+        CASE(the_byte_before_is_reported),
+        CASE(what_was_freed_is_reported),
+        CASE(what_was_never_handed_out_is_reported),
+        CASE(work_on_what_is_not_allocated_is_reported_when_submitted),
+        CASE(work_may_run_after_the_free),
+        CASE(what_went_back_is_nobodys),
+        CASE(an_abandoned_pools_memory_may_be_used),
+        CASE(a_pool_over_the_callers_memory_leaves_it_alone),
+        CONTIGUOUS(all_that_was_asked_for_may_be_used),
+        CONTIGUOUS(the_byte_after_is_reported),
+        CONTIGUOUS(what_was_freed_is_reported),
+        CONTIGUOUS(what_was_never_handed_out_is_reported),
+        CONTIGUOUS(steps_that_went_back_are_nobodys),
+        CONTIGUOUS(an_abandoned_range_may_be_used),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
