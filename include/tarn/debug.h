@@ -54,8 +54,8 @@ extern "C" {
  *
  * Poison: memory is filled with one pattern when it is handed out, and with another when it is freed.
  *
- * Quarantine: what was freed is held back until quarantine_bytes or quarantine_count are exceeded, or the
- * pool would run short. Freed twice, it is told by whom first. With poison it is looked at before it is let
+ * Quarantine: what was freed is held back until it is more than quarantine_bytes, the pool
+ * would run short, or it is trimmed. Freed twice, it is told by whom first. With poison it is looked at before it is let
  * go: when it was written to after its free, it is never handed out again. The call that notices answers what
  * it would otherwise, with CORRUPT in tarn_last_error; tarn_pool_check answers CORRUPT from then on, and
  * looks at what is in quarantine, too.

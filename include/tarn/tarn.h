@@ -98,7 +98,6 @@ extern "C" {
 #define TARN_GROWTH_BYTES_MAX_DEFAULT ((size_t)1 << 30)
 
 #define TARN_QUARANTINE_BYTES_DEFAULT ((size_t)64 << 20)
-#define TARN_QUARANTINE_COUNT_DEFAULT 1024
 
 /* As initial_bytes: all that the device has free. */
 #define TARN_INITIAL_ALL SIZE_MAX
@@ -224,23 +223,22 @@ typedef struct tarn_pool_options {
      * backend lacks what a flag needs. */
     unsigned debug;
 
-    /* With TARN_DEBUG_QUARANTINE: as long as what was freed and not handed out again is more than so many
-     * bytes, or so many allocations, the one that was freed first is let go. Neither may be 0 then. */
+    /* With TARN_DEBUG_QUARANTINE: as long as what was freed and is held back is more than so many bytes, whole
+     * chunks counted, what was freed first is let go. Not 0 then. */
     size_t quarantine_bytes;
-    size_t quarantine_count;
 } tarn_pool_options;
 
 /* clang-format off */
 #define TARN_POOL_OPTIONS_INIT \
     { sizeof(tarn_pool_options), NULL, TARN_CHUNK_BYTES_DEFAULT, TARN_INITIAL_BYTES_DEFAULT, \
       TARN_GROWTH_FACTOR_DEFAULT, TARN_GROWTH_BYTES_MAX_DEFAULT, 0, 0, 0, false, false, false, 0, \
-      NULL, NULL, NULL, NULL, NULL, 0, TARN_QUARANTINE_BYTES_DEFAULT, TARN_QUARANTINE_COUNT_DEFAULT }
+      NULL, NULL, NULL, NULL, NULL, 0, TARN_QUARANTINE_BYTES_DEFAULT }
 
 /* As Omega_h's own pool: 700 MB at first, then twice the largest. */
 #define TARN_POOL_OPTIONS_OMEGA_H_INIT \
     { sizeof(tarn_pool_options), NULL, TARN_CHUNK_BYTES_DEFAULT, 700000000, 2.0, \
       0, 0, 0, 0, false, false, false, 0, \
-      NULL, NULL, NULL, NULL, NULL, 0, TARN_QUARANTINE_BYTES_DEFAULT, TARN_QUARANTINE_COUNT_DEFAULT }
+      NULL, NULL, NULL, NULL, NULL, 0, TARN_QUARANTINE_BYTES_DEFAULT }
 /* clang-format on */
 
 /*

@@ -117,8 +117,6 @@ static tarn_status check_options(const tarn_pool_options *options)
     }
     if ((options->debug & TARN_DEBUG_QUARANTINE) && options->quarantine_bytes == 0)
         return tn_fail(TARN_STATUS_INVALID_OPTIONS, "quarantine_bytes is 0");
-    if ((options->debug & TARN_DEBUG_QUARANTINE) && options->quarantine_count == 0)
-        return tn_fail(TARN_STATUS_INVALID_OPTIONS, "quarantine_count is 0");
     return options->backend ? check_backend(options->backend) : TARN_STATUS_OK;
 }
 
@@ -201,7 +199,6 @@ static tarn_pool_options options_over(const tarn_pool_options *options, size_t s
     over.limit_bytes = size_bytes;
     over.debug = options->debug;
     over.quarantine_bytes = options->quarantine_bytes;
-    over.quarantine_count = options->quarantine_count;
     over.on_static_pool_created = options->on_static_pool_created;
     over.on_static_pool_destroyed = options->on_static_pool_destroyed;
     over.user = options->user;
@@ -477,8 +474,13 @@ tarn_status tarn_capture_release(tarn_pool *pool, tarn_capture capture, const ta
 tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *released_bytes_out)
 {
     size_t released_bytes = 0;
-    tarn_status status = tn_pool_is_open(pool) ? tn_pool_trim(pool, keep_bytes, &released_bytes)
-                                               : return_to_pool(pool);
+    tarn_status status;
+    if (tn_pool_is_open(pool)) {
+        tn_debug_empty_quarantine(pool);
+        status = tn_pool_trim(pool, keep_bytes, &released_bytes);
+    } else {
+        status = return_to_pool(pool);
+    }
     if (status == TARN_STATUS_OK && released_bytes_out) *released_bytes_out = released_bytes;
     return status;
 }

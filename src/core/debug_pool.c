@@ -48,7 +48,6 @@ tarn_status tn_debug_init(struct tarn_pool *pool, const tarn_pool_options *optio
     tn_mutex_init(&debug->lock);
     debug->flags = options->debug;
     debug->quarantine_bytes_max = options->quarantine_bytes;
-    debug->quarantine_count_max = options->quarantine_count;
     if (debug->flags & TARN_DEBUG_SITES) tn_call_site_prepare();
     pool->debug = debug;
     return TARN_STATUS_OK;
@@ -178,24 +177,23 @@ static void quarantine(struct tarn_pool *pool, struct tn_debug_record *record)
     }
     debug->newest = record;
     debug->quarantine_count++;
-    debug->quarantine_bytes += record->range.size_bytes;
+    debug->quarantine_bytes += used_bytes_of(pool, record);
     debug->stats.used_bytes += used_bytes_of(pool, record);
     tn_mutex_unlock(&debug->lock);
 }
 
 /* The oldest, if there is more than so much; NULL: there is not. */
-static struct tn_debug_record *take_oldest(struct tarn_pool *pool, size_t bytes_max,
-                                           size_t count_max)
+static struct tn_debug_record *take_oldest(struct tarn_pool *pool, size_t bytes_max)
 {
     struct tn_debug *debug = pool->debug;
     struct tn_debug_record *oldest = NULL;
     tn_mutex_lock(&debug->lock);
-    if (debug->quarantine_bytes > bytes_max || debug->quarantine_count > count_max) {
+    if (debug->quarantine_bytes > bytes_max) {
         oldest = debug->oldest;
         debug->oldest = oldest->newer;
         if (!debug->oldest) debug->newest = NULL;
         debug->quarantine_count--;
-        debug->quarantine_bytes -= oldest->range.size_bytes;
+        debug->quarantine_bytes -= used_bytes_of(pool, oldest);
         debug->stats.used_bytes -= used_bytes_of(pool, oldest);
         tn_debug_table_take(&debug->table, oldest->range.block);
     }
@@ -217,12 +215,11 @@ static void let_go(struct tarn_pool *pool, struct tn_debug_record *record)
 }
 
 /* False: nothing was let go. */
-static bool let_go_all_above(struct tarn_pool *pool, size_t bytes_max, size_t count_max)
+static bool let_go_all_above(struct tarn_pool *pool, size_t bytes_max)
 {
     struct tn_debug_record *oldest = NULL;
     bool has_changed = false;
-    while (!tn_debug_is_capturing(pool) &&
-           (oldest = take_oldest(pool, bytes_max, count_max)) != NULL) {
+    while (!tn_debug_is_capturing(pool) && (oldest = take_oldest(pool, bytes_max)) != NULL) {
         let_go(pool, oldest);
         has_changed = true;
     }
@@ -267,7 +264,7 @@ static tarn_status alloc_block(struct tarn_pool *pool, size_t block_bytes, size_
 {
     tarn_status status = tn_pool_alloc(pool, block_bytes, alignment_bytes, stream, block_out);
     bool is_for_memory = status == TARN_STATUS_OUT_OF_MEMORY || status == TARN_STATUS_OVER_LIMIT;
-    if (is_for_memory && let_go_all_above(pool, 0, 0))
+    if (is_for_memory && let_go_all_above(pool, 0))
         status = tn_pool_alloc(pool, block_bytes, alignment_bytes, stream, block_out);
     return status;
 }
@@ -326,6 +323,7 @@ tarn_status tn_debug_alloc(struct tarn_pool *pool, size_t size_bytes, size_t ali
 
 enum outcome {
     UNSEEN, /* the vendor did not let us look, or there is nothing to see */
+    UNSURE, /* the vendor failed while it was filled */
     SEEN,   /* the zones are whole, the memory is filled, nothing uses it any more */
     DAMAGED
 };
@@ -346,7 +344,7 @@ static enum outcome see_off(struct tarn_pool *pool, struct tn_debug_record *reco
     result = tn_debug_memory_fill(&pool->backend, range->block, TARN_DEBUG_BYTE_FREED,
                                   range->block_bytes, stream);
     if (result.status == TARN_STATUS_OK) result = tn_debug_memory_wait(&pool->backend, &stream, 1);
-    return result.status == TARN_STATUS_OK ? SEEN : UNSEEN;
+    return result.status == TARN_STATUS_OK ? SEEN : UNSURE;
 }
 
 tarn_status tn_debug_free(struct tarn_pool *pool, void *address, const tarn_stream *streams,
@@ -365,14 +363,21 @@ tarn_status tn_debug_free(struct tarn_pool *pool, void *address, const tarn_stre
     }
     if (outcome == SEEN && (debug->flags & TARN_DEBUG_QUARANTINE)) {
         quarantine(pool, record);
-        let_go_all_above(pool, debug->quarantine_bytes_max, debug->quarantine_count_max);
+        let_go_all_above(pool, debug->quarantine_bytes_max);
         return TARN_STATUS_OK;
     }
     tarn_status status = free_block(pool, record, streams, stream_count);
     if (status == TARN_STATUS_OK) {
         tn_host_memory_free(record);
     } else {
+        bool is_filled_over = outcome != UNSEEN && (debug->flags & TARN_DEBUG_POISON);
+        if (is_filled_over) record->is_watched = false;
         put_live_back(debug, record);
     }
     return status;
+}
+
+void tn_debug_empty_quarantine(struct tarn_pool *pool)
+{
+    if (pool->debug) let_go_all_above(pool, 0);
 }

@@ -30,7 +30,6 @@ struct tn_debug {
     /* The same from init to fini. */
     unsigned flags;
     size_t quarantine_bytes_max;
-    size_t quarantine_count_max;
 
     struct tn_mutex lock; /* guards what follows */
     struct tn_debug_table table;
@@ -62,6 +61,9 @@ tarn_status tn_debug_alloc(struct tarn_pool *pool, size_t size_bytes, size_t ali
                            tarn_stream stream, void **address_out);
 tarn_status tn_debug_free(struct tarn_pool *pool, void *address, const tarn_stream *streams,
                           size_t stream_count);
+
+/* Lets the whole quarantine go, if the pool has one. */
+void tn_debug_empty_quarantine(struct tarn_pool *pool);
 
 /* Whichever the pool needs. */
 static inline tarn_status tn_pool_alloc_any(struct tarn_pool *pool, size_t size_bytes,

@@ -16,27 +16,31 @@ static tarn_backend host, backend;
 static tarn_backend_operations operations;
 static _Atomic unsigned call_count;
 static _Atomic bool fails;
+static _Atomic unsigned fails_from; /* this call of the vendor and those after it; 0: none */
+
+static bool is_failing(void)
+{
+    unsigned call = ++call_count;
+    return fails || (fails_from > 0 && call >= fails_from);
+}
 
 static tarn_backend_result counted_fill(void *state, void *address, unsigned char value,
                                         size_t size_bytes, tarn_stream stream)
 {
-    call_count++;
-    if (fails) return (tarn_backend_result){ TARN_STATUS_VENDOR_ERROR, 17, "made up" };
+    if (is_failing()) return (tarn_backend_result){ TARN_STATUS_VENDOR_ERROR, 17, "made up" };
     return host.operations->fill(state, address, value, size_bytes, stream);
 }
 
 static tarn_backend_result counted_copy(void *state, void *to, const void *from, size_t size_bytes,
                                         tarn_stream stream)
 {
-    call_count++;
-    if (fails) return (tarn_backend_result){ TARN_STATUS_VENDOR_ERROR, 17, "made up" };
+    if (is_failing()) return (tarn_backend_result){ TARN_STATUS_VENDOR_ERROR, 17, "made up" };
     return host.operations->copy(state, to, from, size_bytes, stream);
 }
 
 static tarn_backend_result counted_synchronize(void *state, tarn_stream stream)
 {
-    call_count++;
-    if (fails) return (tarn_backend_result){ TARN_STATUS_VENDOR_ERROR, 17, "made up" };
+    if (is_failing()) return (tarn_backend_result){ TARN_STATUS_VENDOR_ERROR, 17, "made up" };
     return host.operations->stream_synchronize(state, stream);
 }
 
@@ -77,12 +81,11 @@ static tarn_pool *create(unsigned debug)
     return pool;
 }
 
-static tarn_pool *create_with_quarantine(unsigned debug, size_t bytes, size_t count)
+static tarn_pool *create_with_quarantine(unsigned debug, size_t bytes)
 {
     tarn_pool_options options = options_with(debug | TARN_DEBUG_QUARANTINE);
     tarn_pool *pool;
     options.quarantine_bytes = bytes;
-    options.quarantine_count = count;
     expect_ok(tarn_pool_create(&options, &pool));
     return pool;
 }
@@ -261,7 +264,7 @@ static void what_is_found_is_what_the_program_has(void **state)
 static void statistics_are_of_what_was_asked_for(void **state)
 {
     (void)state;
-    tarn_pool *pool = create_with_quarantine(TARN_DEBUG_ZONES, 1 << 20, 100);
+    tarn_pool *pool = create_with_quarantine(TARN_DEBUG_ZONES, 1 << 20);
     unsigned char *address = alloc(pool, 1000);
     expect_ok(tarn_pool_free(pool, alloc(pool, 2)));
     tarn_stats stats = stats_of(pool);
@@ -305,7 +308,7 @@ static void expect_filled(const unsigned char *address, unsigned char value, siz
 static void memory_is_filled_when_handed_out_and_when_freed(void **state)
 {
     (void)state;
-    tarn_pool *pool = create_with_quarantine(TARN_DEBUG_POISON, 1 << 20, 100);
+    tarn_pool *pool = create_with_quarantine(TARN_DEBUG_POISON, 1 << 20);
     unsigned char *address = alloc(pool, 3001);
     expect_filled(address, TARN_DEBUG_BYTE_ALLOCATED, 3001);
     memset(address, 0, 3001);
@@ -316,27 +319,12 @@ static void memory_is_filled_when_handed_out_and_when_freed(void **state)
 
 /* --- quarantine ------------------------------------------------------------------------------------ */
 
-static void what_was_freed_is_held_back_by_count(void **state)
+static void what_was_freed_is_held_back(void **state)
 {
     (void)state;
-    tarn_pool *pool = create_with_quarantine(0, 1 << 20, 2);
+    tarn_pool *pool = create_with_quarantine(0, 2048);
     void *first = alloc(pool, 1000), *second = alloc(pool, 1000), *third = alloc(pool, 1000);
-    expect_ok(tarn_pool_free(pool, first));
-    expect_ok(tarn_pool_free(pool, second));
-    void *other = alloc(pool, 1000);
-    assert_ptr_not_equal(other, first);
-    assert_ptr_not_equal(other, second);
-    expect_ok(tarn_pool_free(pool, third));
-    assert_ptr_equal(alloc(pool, 1000), first);
-    expect_ok(tarn_pool_destroy_forced(pool, NULL));
-}
-
-static void what_was_freed_is_held_back_by_bytes(void **state)
-{
-    (void)state;
-    tarn_pool *pool = create_with_quarantine(0, 2000, 100);
-    void *first = alloc(pool, 1000), *second = alloc(pool, 1000), *third = alloc(pool, 1000);
-    void *large = alloc(pool, 2001);
+    void *large = alloc(pool, 2049);
     expect_ok(tarn_pool_free(pool, first));
     expect_ok(tarn_pool_free(pool, second));
     assert_ptr_not_equal(alloc(pool, 1000), first);
@@ -351,7 +339,7 @@ static void what_was_freed_is_held_back_by_bytes(void **state)
 static void a_second_free_is_told_of_the_first(void **state)
 {
     (void)state;
-    tarn_pool *pool = create_with_quarantine(TARN_DEBUG_SITES | TARN_DEBUG_ZONES, 1 << 20, 10);
+    tarn_pool *pool = create_with_quarantine(TARN_DEBUG_SITES | TARN_DEBUG_ZONES, 1 << 20);
     tarn_label_push("mesh");
     void *address = alloc(pool, 1000);
     tarn_label_pop();
@@ -368,7 +356,7 @@ static void a_second_free_is_told_of_the_first(void **state)
 
 static void expect_use_after_free_found(size_t offset)
 {
-    tarn_pool *pool = create_with_quarantine(TARN_DEBUG_POISON, 1 << 20, 1);
+    tarn_pool *pool = create_with_quarantine(TARN_DEBUG_POISON, 1024);
     char text[64];
     tarn_label_push("mesh");
     unsigned char *address = alloc(pool, 1000);
@@ -404,7 +392,7 @@ static void a_use_after_the_free_is_found(void **state)
 static void the_call_that_notices_is_well_and_leaves_a_message(void **state)
 {
     (void)state;
-    tarn_pool *pool = create_with_quarantine(TARN_DEBUG_POISON, 1 << 20, 1);
+    tarn_pool *pool = create_with_quarantine(TARN_DEBUG_POISON, 98 * 1024);
     unsigned char *address = alloc(pool, 100000), *other = alloc(pool, 10);
     expect_ok(tarn_pool_free(pool, address));
     address[99999] = 1;
@@ -429,6 +417,17 @@ static void the_quarantine_is_let_go_before_memory_runs_out(void **state)
         expect_ok(tarn_pool_free(pool, alloc(pool, 40000)));
     expect_ok(tarn_pool_available(pool, &available));
     assert_true(available >= 40000);
+    expect_ok(tarn_pool_destroy(pool));
+}
+
+static void trimming_lets_the_quarantine_go(void **state)
+{
+    (void)state;
+    tarn_pool *pool = create_with_quarantine(0, 1 << 20);
+    size_t released;
+    expect_ok(tarn_pool_free(pool, alloc(pool, 1000)));
+    expect_ok(tarn_pool_trim(pool, 0, &released));
+    assert_int_equal(released, 1 << 20);
     expect_ok(tarn_pool_destroy(pool));
 }
 
@@ -463,10 +462,6 @@ static void a_quarantine_of_nothing_is_refused(void **state)
     options.quarantine_bytes = 0;
     expect_status(TARN_STATUS_INVALID_OPTIONS, tarn_pool_create(&options, &pool));
     expect_message("quarantine_bytes");
-    options.quarantine_bytes = 1;
-    options.quarantine_count = 0;
-    expect_status(TARN_STATUS_INVALID_OPTIONS, tarn_pool_create(&options, &pool));
-    expect_message("quarantine_count");
     options.debug = TARN_DEBUG_SITES;
     expect_ok(tarn_pool_create(&options, &pool));
     expect_ok(tarn_pool_destroy(pool));
@@ -597,7 +592,7 @@ static void random_programs_find_their_memory_whole(void **state)
     for (unsigned flags = 1; flags <= ALL_FLAGS; flags++) {
         tarn_pool_options options = options_with(flags);
         tarn_pool *pool;
-        options.quarantine_count = 20;
+        options.quarantine_bytes = 20 * 1024;
         expect_ok(tarn_pool_create(&options, &pool));
         const char *fault = allocate_and_free_at_random(pool, seed + flags, 1000);
         if (fault) fail_msg("flags 0x%x: %s", flags, fault);
@@ -621,7 +616,7 @@ static void threads_work_and_check_at_once(void **state)
     tarn_pool_options options = options_with(ALL_FLAGS);
     tarn_pool *pool;
     pthread_t threads[4];
-    options.quarantine_count = 20;
+    options.quarantine_bytes = 20 * 1024;
     expect_ok(tarn_pool_create(&options, &pool));
     for (int i = 0; i < 4; i++)
         pthread_create(&threads[i], NULL, work, pool);
@@ -634,13 +629,53 @@ static void threads_work_and_check_at_once(void **state)
     expect_ok(tarn_pool_destroy(pool));
 }
 
+/* Frees on a stream that the pool finds no memory to know and no way to wait for. Whether it was refused. */
+static bool free_with_faults(unsigned fail_at, unsigned fails_after, bool *has_happened_out)
+{
+    tarn_pool *pool = create(TARN_DEBUG_ZONES | TARN_DEBUG_POISON);
+    tarn_stream second;
+    assert_int_equal(host.operations->stream_create(host.state, &second).status, TARN_STATUS_OK);
+    void *address = alloc(pool, 100);
+    expect_ok(tarn_pool_free(pool, alloc(pool, 100)));
+    fails_from = call_count + fails_after;
+    host_memory_faults_begin(fail_at);
+    tarn_status status = tarn_pool_free_on(pool, address, second);
+    *has_happened_out = host_memory_faults_end();
+    fails_from = 0;
+    expect_ok(tarn_pool_check(pool));
+    if (status != TARN_STATUS_OK) {
+        assert_int_equal(stats_of(pool).live_count, 1);
+        expect_ok(tarn_pool_free(pool, address));
+    }
+    expect_ok(tarn_pool_destroy(pool));
+    assert_int_equal(host.operations->stream_destroy(host.state, second).status, TARN_STATUS_OK);
+    return status != TARN_STATUS_OK;
+}
+
+/* What it has filled says nothing about the program. */
+static void a_free_that_was_refused_can_be_made_again(void **state)
+{
+    (void)state;
+    enum {
+        CALLS = 10
+    };
+    unsigned refused_count = 0;
+    for (unsigned call = 1; call <= CALLS; call++) {
+        bool has_happened = true;
+        for (unsigned n = 1; has_happened; n++) {
+            if (free_with_faults(n, call, &has_happened)) refused_count++;
+        }
+    }
+    assert_true(refused_count > CALLS);
+}
+
 static void live_once(void)
 {
     tarn_pool_options options = options_with(ALL_FLAGS);
     tarn_pool *pool;
     void *addresses[10];
     int count = 0;
-    options.quarantine_count = 3;
+    options.quarantine_bytes = 6 * 1024;
     if (tarn_pool_create(&options, &pool) != TARN_STATUS_OK) return;
     for (int i = 0; i < 10; i++) {
         tarn_status status = tarn_pool_alloc(pool, 1000, &addresses[count]);
@@ -680,12 +715,12 @@ int main(void)
         CASE(statistics_are_of_what_was_asked_for),
         CASE(sizes_that_overflow_are_refused),
         CASE(memory_is_filled_when_handed_out_and_when_freed),
-        CASE(what_was_freed_is_held_back_by_count),
-        CASE(what_was_freed_is_held_back_by_bytes),
+        CASE(what_was_freed_is_held_back),
         CASE(a_second_free_is_told_of_the_first),
         CASE(a_use_after_the_free_is_found),
         CASE(the_call_that_notices_is_well_and_leaves_a_message),
         CASE(the_quarantine_is_let_go_before_memory_runs_out),
+        CASE(trimming_lets_the_quarantine_go),
         CASE(a_backend_without_data_is_refused),
         CASE(a_quarantine_of_nothing_is_refused),
         CASE(what_cannot_be_filled_is_not_handed_out),
@@ -694,6 +729,7 @@ int main(void)
         CASE(nothing_is_done_while_a_stream_is_captured),
         CASE(random_programs_find_their_memory_whole),
         CASE(threads_work_and_check_at_once),
+        CASE(a_free_that_was_refused_can_be_made_again),
         CASE(no_host_memory_fails_an_allocation_and_never_a_free),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
