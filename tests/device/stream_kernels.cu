@@ -3,8 +3,8 @@
  * stream_kernels: a pool's stream order on a real device, shown by the data.
  *
  * Usage: test_stream_kernels [--seconds S] [--streams N] [--threads T] [--seed X] [--limit BYTES]
- *                            [--short] [--plant-early-free | --plant-skipped-waits |
- *                            --plant-early-completion]
+ *                            [--contiguous] [--short] [--plant-early-free |
+ *                            --plant-skipped-waits | --plant-early-completion]
  *
  * T threads share N streams for each of them, the device's default stream, and one pool with a low
  * limit. A block is filled by a kernel with words that follow from the seed and a number that no other
@@ -19,6 +19,7 @@
  *     fans        uses that wait for the base alone, so not for each other
  *     exchange    blocks that threads hand to each other
  *
+ * With --contiguous the pool is one range of addresses, in small steps, so that trims unmap many of them.
  * --short ends after some steps over small blocks: for compute-sanitizer. With a --plant option something is
  * wrong by intent, and the program succeeds when it finds that out:
  *     early-free          blocks are freed on a stream that did not use them
@@ -71,6 +72,7 @@ struct settings {
     uint64_t steps_max = UINT64_MAX; /* of each thread */
     unsigned idle_octaves = 24;      /* a kernel idles for less than two to that many cycles */
     size_t size_max = 32 * MIB;
+    bool contiguous = false;
     bool plants_early_free = false;
     const char *planted = nullptr; /* the option's name */
 };
@@ -563,6 +565,8 @@ void set_up(struct program &program, const tarn_backend &backend)
     options.initial_bytes = settings.limit_bytes / 4;
     options.growth_factor = 1.0;
     options.limit_bytes = settings.limit_bytes;
+    options.contiguous = settings.contiguous;
+    options.step_bytes = 2 * MIB;
     TARN(tarn_pool_create(&options, &program.pool));
 
     CUDA(cudaMalloc(&program.findings, sizeof *program.findings));
@@ -664,8 +668,9 @@ bool run(const struct settings &settings)
     std::fprintf(stderr,
                  "test_stream_kernels: %s: %s\n"
                  "usage: test_stream_kernels [--seconds S] [--streams N] [--threads T] [--seed X]\n"
-                 "                           [--limit BYTES] [--short] [--plant-early-free |\n"
-                 "                           --plant-skipped-waits | --plant-early-completion]\n",
+                 "                           [--limit BYTES] [--contiguous] [--short]\n"
+                 "                           [--plant-early-free | --plant-skipped-waits |\n"
+                 "                           --plant-early-completion]\n",
                  message, text);
     die(EXIT_USAGE);
 }
@@ -713,6 +718,8 @@ struct settings parse_all(int argc, char **argv)
             plant(settings, name);
         } else if (std::strcmp(name, "--short") == 0) {
             shorten(settings);
+        } else if (std::strcmp(name, "--contiguous") == 0) {
+            settings.contiguous = true;
         } else if (std::strcmp(name, "--seconds") == 0) {
             settings.seconds = parse(name, argv[++i], 1, 1000000);
         } else if (std::strcmp(name, "--streams") == 0) {
