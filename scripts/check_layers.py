@@ -71,6 +71,7 @@ MAY_INCLUDE = {
     "tests/device": {"public", "tests/device", "tests/harness"},
     "tests/life": {"public", "tests/life", "tests/harness"},
     "tests/api": {"public"},
+    "tests/docs": {"public"},
     "tests/integration": {"public"},
     "tests/bench": {"public", "tests/bench", "bench"},
     "bench": {"public", "bench"},
