@@ -39,6 +39,11 @@ if(TARGET CUDA::cudart)
     set(tarn_vendor_target CUDA::cudart)
     set(tarn_vendor_found "toolkit ${CUDAToolkit_VERSION}")
     set(tarn_vendor_pc "-L${CUDAToolkit_LIBRARY_DIR} -lcudart")
+    # NVTX loads tools by dlopen.
+    foreach(library IN LISTS CMAKE_DL_LIBS)
+        set_property(TARGET CUDA::cudart APPEND PROPERTY INTERFACE_LINK_LIBRARIES ${library})
+        string(APPEND tarn_vendor_pc " -l${library}")
+    endforeach()
 else()
     string(CONCAT tarn_vendor_missing
         "the CUDA toolkit (headers and libcudart), and none was found. "

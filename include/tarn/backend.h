@@ -93,6 +93,9 @@ typedef void *tarn_event;
  * vendor has in its place. It may be 0, so a NULL mapping says nothing. */
 typedef void *tarn_mapping;
 
+/* A piece of memory that a tool watches. */
+typedef void *tarn_watch;
+
 typedef struct tarn_backend_operations {
     size_t struct_bytes; /* sizeof(tarn_backend_operations), so that the table can grow */
     const char *name;    /* "host", "cuda", ...: lower case, static text */
@@ -185,6 +188,22 @@ typedef struct tarn_backend_operations {
     /* Between any two of: memory of this backend, host memory. */
     tarn_backend_result (*copy)(void *state, void *destination, const void *source,
                                 size_t size_bytes, tarn_stream stream);
+
+    /* --- a tool that watches what kernels touch, such as compute-sanitizer ------------------- */
+
+    /*
+     * Used by pools in debug mode. All four or none; none may wait for the device.
+     */
+
+    /* Tells the tool, if the program runs under one, that a piece from `acquire` is shared out, and
+     * that nothing of it may be touched but what watch_allow names. NULL: nobody watches. */
+    tarn_watch (*watch_begin)(void *state, void *address, size_t size_bytes);
+    /* Comes before the piece's `release`. */
+    void (*watch_end)(void *state, tarn_watch watch);
+    /* A part of the piece that overlaps no other one that is allowed. */
+    void (*watch_allow)(void *state, tarn_watch watch, void *address, size_t size_bytes);
+    /* Undoes the watch_allow of that address; of NULL: all of them. */
+    void (*watch_forbid)(void *state, tarn_watch watch, void *address);
 } tarn_backend_operations;
 
 /* An open backend. Two words, copied freely; `state` belongs to whoever opened it. */

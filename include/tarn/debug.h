@@ -61,6 +61,10 @@ extern "C" {
  * looks at what is in quarantine, too.
  *
  * Statistics count what the program asked for; used_bytes is with zones and quarantine.
+ *
+ * Where the program runs under a tool that checks what kernels touch, and the backend knows it, as CUDA's knows
+ * compute-sanitizer (--nvtx yes), a pool in debug mode with whatever flags tells it what is allocated. Then the tool
+ * reports who touches anything else, and the pool itself fills and compares nothing. Each free waits for its streams.
  */
 #define TARN_DEBUG_ZONE_BYTES     256
 #define TARN_DEBUG_BYTE_ZONE      0xfd

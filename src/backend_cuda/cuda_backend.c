@@ -122,6 +122,7 @@ static tarn_backend_result synchronize(void *state)
 
 static void close_device(void *state)
 {
+    tn_cuda_watch_fini(state);
     tn_host_memory_free(state);
 }
 
@@ -150,6 +151,10 @@ static const tarn_backend_operations operations = {
     .event_synchronize = tn_cuda_event_synchronize,
     .fill = tn_cuda_fill,
     .copy = tn_cuda_copy,
+    .watch_begin = tn_cuda_watch_begin,
+    .watch_end = tn_cuda_watch_end,
+    .watch_allow = tn_cuda_watch_allow,
+    .watch_forbid = tn_cuda_watch_forbid,
 };
 
 static tarn_status open_failed(int number, tarn_backend_result result)
@@ -219,8 +224,10 @@ static tarn_backend_result device_init(struct tn_cuda_device *device, int number
     tn_cuda_find_driver(&device->driver);
     struct tn_cuda_call call = { .make = make_context };
     tarn_backend_result result = tn_cuda_make_take(device, &call);
-    if (result.status != TARN_STATUS_OK) return result;
-    return tn_cuda_find_ranges(device, &device->properties.range_granularity_bytes);
+    if (result.status == TARN_STATUS_OK)
+        result = tn_cuda_find_ranges(device, &device->properties.range_granularity_bytes);
+    if (result.status == TARN_STATUS_OK) tn_cuda_watch_init(device);
+    return result;
 }
 
 static tarn_status open_device(int number, tarn_memory_kind kind,

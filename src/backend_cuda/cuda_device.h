@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * cuda_device: the state of an open CUDA backend, shared by its four files.
+ * cuda_device: the state of an open CUDA backend, shared by its five files.
  *
  *     cuda_backend.c   memory, device information, opening and closing
  *     cuda_range.c     ranges of addresses, into which memory is mapped
  *     cuda_stream.c    streams, events, data
+ *     cuda_watch.c     what a tool is told that watches memory
  *     cuda_status.c    making a call on the right device, and what its answer means
  *
  * Threads: nothing here changes while the backend is open, so nothing needs a lock.
@@ -52,6 +53,7 @@ struct tn_cuda_device {
     char name[256];
     tarn_device_properties properties;
     struct tn_cuda_driver driver;
+    void *watch_domain; /* an nvtxDomainHandle_t */
 };
 
 /*
@@ -136,5 +138,16 @@ tarn_backend_result tn_cuda_fill(void *state, void *address, unsigned char value
                                  tarn_stream stream);
 tarn_backend_result tn_cuda_copy(void *state, void *destination, const void *source,
                                  size_t size_bytes, tarn_stream stream);
+
+/* --- cuda_watch.c, in the order of the operations table; `state` is a tn_cuda_device ----------- */
+
+tarn_watch tn_cuda_watch_begin(void *state, void *address, size_t size_bytes);
+void tn_cuda_watch_end(void *state, tarn_watch watch);
+void tn_cuda_watch_allow(void *state, tarn_watch watch, void *address, size_t size_bytes);
+void tn_cuda_watch_forbid(void *state, tarn_watch watch, void *address);
+
+/* When the backend is opened, with a context there, and when it is closed. */
+void tn_cuda_watch_init(struct tn_cuda_device *device);
+void tn_cuda_watch_fini(const struct tn_cuda_device *device);
 
 #endif

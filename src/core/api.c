@@ -17,6 +17,7 @@
 #include "pool_registry.h"
 #include "pool_steps.h"
 #include "pool_trim.h"
+#include "pool_watch.h"
 
 #define DEBUG_FLAGS_ALL \
     (TARN_DEBUG_SITES | TARN_DEBUG_ZONES | TARN_DEBUG_POISON | TARN_DEBUG_QUARANTINE)
@@ -446,6 +447,8 @@ tarn_status tarn_capture_begin(tarn_pool *pool, tarn_stream stream, tarn_capture
     if (!tn_pool_is_open(pool)) return fail_for_pool(pool);
     if (!capture) return fail_for_null("capture");
     tn_mutex_lock(&pool->growth_lock);
+    /* What a graph uses may be freed, and is used all the same. */
+    tn_pool_watch_no_more(pool);
     tarn_status status = tn_capture_begin(pool, stream, capture);
     tn_mutex_unlock(&pool->growth_lock);
     return status;

@@ -188,6 +188,7 @@ tarn_backend_result tn_debug_inspect(const struct tarn_pool *pool, struct tn_deb
     unsigned flags = pool->debug->flags;
     tarn_backend_result result = TARN_BACKEND_RESULT_OK;
     *damaged_out = false;
+    if (!record->is_filled) return result;
     record->is_used_late = record->state == TN_DEBUG_STATE_QUARANTINED;
     if (record->is_used_late) {
         if (!(flags & TARN_DEBUG_POISON)) return result;
@@ -215,7 +216,7 @@ static tarn_status check_record(const struct tarn_pool *pool, struct tn_debug_re
 {
     bool is_damaged;
     if (copy->state == TN_DEBUG_STATE_DAMAGED) return tn_debug_fail_for_damage(copy);
-    if (!copy->is_watched || !is_still_there(pool, copy)) return TARN_STATUS_OK;
+    if (!copy->is_filled || !is_still_there(pool, copy)) return TARN_STATUS_OK;
     tarn_backend_result result = tn_debug_inspect(pool, copy, pool->default_stream, &is_damaged);
     if (result.status != TARN_STATUS_OK) {
         return tn_fail_vendor(TARN_STATUS_VENDOR_ERROR, result.vendor_code, result.vendor_name,

@@ -9,6 +9,9 @@
  * A free takes the record out of the table before anything else: from then on a second free finds none. It
  * gives the block to the pool only afterwards, so no two records are ever of one block. What happens to the
  * memory in between happens with no lock held.
+ *
+ * Where a tool of the backend's watches the memory it is told of what is live, and nothing is filled or looked
+ * at here: it would report that, and sees more.
  */
 #include "debug_pool.h"
 
@@ -19,6 +22,7 @@
 #include "../base/host_memory.h"
 
 #include "debug_memory.h"
+#include "pool_watch.h"
 
 static _Thread_local struct tn_call_site caller_site;
 
@@ -291,12 +295,13 @@ static tarn_status alloc_recorded(struct tarn_pool *pool, struct tn_debug_record
     if (status != TARN_STATUS_OK) return status;
     range->block = (uintptr_t)block;
     range->address += range->block;
-    record->is_watched =
-        (pool->debug->flags & TN_DEBUG_FLAGS_OF_MEMORY) && !tn_debug_is_capturing(pool);
-    if (record->is_watched) {
+    record->is_filled = (pool->debug->flags & TN_DEBUG_FLAGS_OF_MEMORY) &&
+                        !tn_pool_is_watched(pool, range->block) && !tn_debug_is_capturing(pool);
+    if (record->is_filled) {
         tarn_backend_result result = fill_for_use(pool, range, stream);
         if (result.status != TARN_STATUS_OK) return undo_alloc(pool, block, stream, result);
     }
+    tn_pool_watch_allow(pool, range->address, range->size_bytes);
     *address_out = (void *)range->address;
     insert_live(pool->debug, record);
     return status;
@@ -324,7 +329,7 @@ tarn_status tn_debug_alloc(struct tarn_pool *pool, size_t size_bytes, size_t ali
 enum outcome {
     UNSEEN, /* the vendor did not let us look, or there is nothing to see */
     UNSURE, /* the vendor failed while it was filled */
-    SEEN,   /* the zones are whole, the memory is filled, nothing uses it any more */
+    SEEN, /* nothing uses it any more; the zones are whole, the memory is filled, or a tool watches */
     DAMAGED
 };
 
@@ -334,9 +339,11 @@ static enum outcome see_off(struct tarn_pool *pool, struct tn_debug_record *reco
     const struct tn_debug_range *range = &record->range;
     tarn_stream stream = stream_count > 0 ? streams[0] : pool->default_stream;
     bool is_damaged;
-    if (!record->is_watched || tn_debug_is_capturing(pool)) return UNSEEN;
+    bool is_watched = tn_pool_is_watched(pool, range->block);
+    if ((!record->is_filled && !is_watched) || tn_debug_is_capturing(pool)) return UNSEEN;
     tarn_backend_result result = tn_debug_memory_wait(&pool->backend, streams, stream_count);
     if (result.status != TARN_STATUS_OK) return UNSEEN;
+    if (is_watched) return SEEN;
     result = tn_debug_inspect(pool, record, stream, &is_damaged);
     if (result.status != TARN_STATUS_OK) return UNSEEN;
     if (is_damaged) return DAMAGED;
@@ -357,6 +364,7 @@ tarn_status tn_debug_free(struct tarn_pool *pool, void *address, const tarn_stre
         return TARN_STATUS_NOT_LIVE;
     }
     enum outcome outcome = see_off(pool, record, streams, stream_count);
+    tn_pool_watch_forbid(pool, record->range.address);
     if (outcome == DAMAGED) {
         note_origin(debug, &record->freed);
         return keep_damaged(pool, record);
@@ -371,7 +379,8 @@ tarn_status tn_debug_free(struct tarn_pool *pool, void *address, const tarn_stre
         tn_host_memory_free(record);
     } else {
         bool is_filled_over = outcome != UNSEEN && (debug->flags & TARN_DEBUG_POISON);
-        if (is_filled_over) record->is_watched = false;
+        if (is_filled_over) record->is_filled = false;
+        tn_pool_watch_allow(pool, record->range.address, record->range.size_bytes);
         put_live_back(debug, record);
     }
     return status;

@@ -44,7 +44,7 @@ struct tn_debug_record {
     struct tn_debug_range range;
     uint64_t serial; /* no two records of a pool have the same */
     enum tn_debug_state state;
-    bool is_watched;       /* it was filled when it was handed out */
+    bool is_filled;        /* when it was handed out, so that it can be looked at */
     bool is_used_late;     /* damaged: after the free, and not beyond its ends */
     ptrdiff_t first_wrong; /* damaged: the offset from the address */
     struct tn_debug_origin allocated;

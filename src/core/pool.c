@@ -61,6 +61,8 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     }
     tn_mutex_init(&pool->lock);
     tn_mutex_init(&pool->growth_lock);
+    tn_mutex_init(&pool->watch_lock);
+    pool->is_unwatched = false;
     pool->chunk_log2 = tn_lowest_bit(options->chunk_bytes);
     pool->release_threshold_bytes = options->release_threshold_bytes;
     pool->returns_when_empty = options->returns_when_empty;
@@ -111,6 +113,7 @@ static void metadata_fini(struct tarn_pool *pool)
     tn_region_index_fini(&pool->index);
     tn_static_pool_list_fini(&pool->list);
     tn_condition_fini(&pool->callback_ended);
+    tn_mutex_fini(&pool->watch_lock);
     tn_mutex_fini(&pool->growth_lock);
     tn_mutex_fini(&pool->lock);
 }
@@ -122,6 +125,7 @@ static void release_static_pools(struct tarn_pool *pool)
         tn_pool_allow(pool, static_pool->backing, static_pool->backing_bytes);
         tn_pool_tell_destroyed(pool, static_pool->backing, static_pool->backing_bytes,
                                static_pool->id);
+        tn_pool_watch_end(pool, static_pool);
         pool->backend.operations->release(pool->backend.state, static_pool->backing,
                                           static_pool->backing_bytes);
     }

@@ -15,6 +15,7 @@ struct tn_static_pool *tn_pool_announce(struct tarn_pool *pool, const struct tn_
                                                              pool->chunk_log2, TN_CHUNK_COUNT_MAX);
     if (announced) {
         tn_pool_tell_created(pool, announced->backing, announced->backing_bytes, announced->id);
+        tn_pool_watch_begin(pool, announced);
     } else {
         tn_pool_release_backing(pool, backing);
     }
@@ -46,6 +47,7 @@ tarn_backend_result tn_pool_withdraw(struct tarn_pool *pool, struct tn_static_po
     struct tn_backing backing = { announced->backing, announced->backing_bytes };
     tn_pool_allow(pool, backing.address, backing.size_bytes);
     tn_pool_tell_destroyed(pool, backing.address, backing.size_bytes, announced->id);
+    tn_pool_watch_end(pool, announced);
     tn_static_pool_destroy(announced);
     return tn_pool_release_backing(pool, &backing);
 }

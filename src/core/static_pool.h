@@ -29,6 +29,7 @@ struct tn_static_pool {
     void *backing; /* as the backend gave it */
     size_t backing_bytes;
     uint64_t id; /* never used twice in a process */
+    void *watch; /* a tarn_watch, or NULL: no tool watches it */
 };
 
 /* Describes backing memory of at least one chunk; at most chunk_count_max chunks of it. Its place

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What a backend's tool is told of a pool: when, and of which memory. */
+#include "harness/claims.h"
+#include "tarn/host.h"
+
+#define MIB ((size_t)1 << 20)
+
+/* The host backend, with a tool. */
+static tarn_backend host, backend;
+static tarn_backend_operations operations;
+static bool has_tool;
+static struct {
+    unsigned begin_count, end_count, allow_count, forbid_count, forbid_all_count;
+    unsigned fill_count;
+    void *piece, *allowed, *forbidden;
+    size_t piece_bytes, allowed_bytes;
+} told;
+
+static tarn_watch watch_begin(void *state, void *address, size_t size_bytes)
+{
+    assert_ptr_equal(state, host.state);
+    told.begin_count++;
+    told.piece = address;
+    told.piece_bytes = size_bytes;
+    return has_tool ? address : NULL;
+}
+
+static void watch_end(void *state, tarn_watch watch)
+{
+    (void)state;
+    assert_non_null(watch);
+    told.end_count++;
+}
+
+static void watch_allow(void *state, tarn_watch watch, void *address, size_t size_bytes)
+{
+    (void)state;
+    assert_ptr_equal(watch, told.piece);
+    told.allow_count++;
+    told.allowed = address;
+    told.allowed_bytes = size_bytes;
+}
+
+static void watch_forbid(void *state, tarn_watch watch, void *address)
+{
+    (void)state;
+    assert_ptr_equal(watch, told.piece);
+    told.forbid_count += address != NULL;
+    told.forbid_all_count += address == NULL;
+    told.forbidden = address;
+}
+
+static tarn_backend_result fill(void *state, void *address, unsigned char value, size_t size_bytes,
+                                tarn_stream stream)
+{
+    told.fill_count++;
+    return host.operations->fill(state, address, value, size_bytes, stream);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    memset(&told, 0, sizeof told);
+    expect_ok(tarn_host_backend_open(NULL, &host));
+    operations = *host.operations;
+    operations.watch_begin = watch_begin;
+    operations.watch_end = watch_end;
+    operations.watch_allow = watch_allow;
+    operations.watch_forbid = watch_forbid;
+    operations.fill = fill;
+    backend = (tarn_backend){ &operations, host.state };
+    has_tool = true;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    tarn_backend_close(&host);
+    return 0;
+}
+
+static tarn_pool_options options_with(unsigned debug)
+{
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.backend = &backend;
+    options.initial_bytes = MIB;
+    options.debug = debug;
+    return options;
+}
+
+static tarn_pool *create(unsigned debug)
+{
+    tarn_pool_options options = options_with(debug);
+    tarn_pool *pool;
+    expect_ok(tarn_pool_create(&options, &pool));
+    return pool;
+}
+
+static void *alloc(tarn_pool *pool, size_t size_bytes)
+{
+    void *address;
+    expect_ok(tarn_pool_alloc(pool, size_bytes, &address));
+    return address;
+}
+
+static void what_is_live_is_allowed(void **state)
+{
+    (void)state;
+    tarn_pool *pool = create(TARN_DEBUG_ZONES | TARN_DEBUG_POISON);
+    assert_int_equal(told.begin_count, 0);
+    void *address = alloc(pool, 1000);
+    assert_int_equal(told.begin_count, 1);
+    assert_int_equal(told.piece_bytes, MIB);
+    assert_int_equal(told.allow_count, 1);
+    assert_ptr_equal(told.allowed, address);
+    assert_int_equal(told.allowed_bytes, 1000);
+    assert_int_equal(told.forbid_count, 0);
+    expect_ok(tarn_pool_free(pool, address));
+    assert_int_equal(told.forbid_count, 1);
+    assert_ptr_equal(told.forbidden, address);
+    expect_ok(tarn_pool_check(pool));
+    expect_ok(tarn_pool_destroy(pool));
+    assert_int_equal(told.end_count, 1);
+    /* The tool looks in debug mode's place. */
+    assert_int_equal(told.fill_count, 0);
+}
+
+static void pieces_come_and_go(void **state)
+{
+    (void)state;
+    tarn_pool *pool = create(TARN_DEBUG_SITES);
+    void *first = alloc(pool, MIB);
+    void *second = alloc(pool, 2 * MIB);
+    assert_int_equal(told.begin_count, 2);
+    expect_ok(tarn_pool_free(pool, second));
+    expect_ok(tarn_pool_trim(pool, 0, NULL));
+    assert_int_equal(told.end_count, 1);
+    told.piece = first;
+    expect_ok(tarn_pool_free(pool, first));
+    expect_ok(tarn_pool_destroy(pool));
+    assert_int_equal(told.end_count, 2);
+}
+
+/* While it is in quarantine it is free for the program, and live for the pool. */
+static void what_is_in_quarantine_is_forbidden(void **state)
+{
+    (void)state;
+    tarn_pool *pool = create(TARN_DEBUG_QUARANTINE);
+    void *address = alloc(pool, 1000);
+    expect_ok(tarn_pool_free(pool, address));
+    assert_int_equal(told.forbid_count, 1);
+    assert_ptr_not_equal(alloc(pool, 1000), address);
+    expect_ok(tarn_pool_destroy_forced(pool, NULL));
+}
+
+static void where_nobody_watches_debug_mode_looks_itself(void **state)
+{
+    (void)state;
+    has_tool = false;
+    tarn_pool *pool = create(TARN_DEBUG_ZONES);
+    expect_ok(tarn_pool_free(pool, alloc(pool, 1000)));
+    assert_int_equal(told.begin_count, 1);
+    assert_int_equal(told.allow_count + told.forbid_count, 0);
+    assert_int_equal(told.fill_count, 2);
+    expect_ok(tarn_pool_destroy(pool));
+    assert_int_equal(told.end_count, 0);
+}
+
+static void others_are_told_nothing(void **state)
+{
+    (void)state;
+    tarn_pool *pool = create(0);
+    expect_ok(tarn_pool_free(pool, alloc(pool, 1000)));
+    expect_ok(tarn_pool_destroy(pool));
+    tarn_pool_options options = options_with(TARN_DEBUG_SITES);
+    options.contiguous = true;
+    expect_ok(tarn_pool_create(&options, &pool));
+    expect_ok(tarn_pool_free(pool, alloc(pool, 1000)));
+    expect_ok(tarn_pool_destroy(pool));
+    operations.stream_synchronize = NULL;
+    pool = create(TARN_DEBUG_SITES);
+    expect_ok(tarn_pool_free(pool, alloc(pool, 1000)));
+    expect_ok(tarn_pool_destroy(pool));
+    assert_int_equal(told.begin_count + told.allow_count + told.forbid_count, 0);
+}
+
+static void abandoning_tells_nothing(void **state)
+{
+    (void)state;
+    tarn_pool *pool = create(TARN_DEBUG_SITES);
+    alloc(pool, 1000);
+    expect_ok(tarn_pool_abandon(pool));
+    assert_int_equal(told.end_count, 0);
+    assert_int_equal(operations.release(host.state, told.piece, told.piece_bytes).status,
+                     TARN_STATUS_OK);
+}
+
+static void a_capture_ends_it(void **state)
+{
+    (void)state;
+    tarn_stream stream;
+    tarn_capture capture = 0, again = 0;
+    tarn_pool *pool = create(TARN_DEBUG_ZONES);
+    void *address = alloc(pool, 1000);
+    assert_int_equal(operations.stream_create(host.state, &stream).status, TARN_STATUS_OK);
+    expect_ok(tarn_capture_begin(pool, stream, &capture));
+    assert_int_equal(told.forbid_all_count, 1);
+    assert_int_equal(told.allow_count, 2);
+    assert_ptr_equal(told.allowed, told.piece);
+    assert_int_equal(told.allowed_bytes, told.piece_bytes);
+    expect_ok(tarn_capture_end(pool, capture));
+    expect_ok(tarn_capture_release(pool, capture, NULL, 0));
+
+    expect_ok(tarn_capture_begin(pool, stream, &again));
+    expect_ok(tarn_capture_end(pool, again));
+    expect_ok(tarn_capture_release(pool, again, NULL, 0));
+    void *later = alloc(pool, 4 * MIB);
+    expect_ok(tarn_pool_free(pool, later));
+    expect_ok(tarn_pool_free(pool, address));
+    assert_int_equal(told.begin_count, 1);
+    assert_int_equal(told.allow_count, 2);
+    assert_int_equal(told.forbid_count, 0);
+    assert_int_equal(told.forbid_all_count, 1);
+    assert_int_equal(operations.stream_destroy(host.state, stream).status, TARN_STATUS_OK);
+    expect_ok(tarn_pool_destroy(pool));
+    assert_int_equal(told.end_count, 1);
+}
+
+/* A stream that the vendor does not know: the memory stays the program's. */
+static tarn_backend_result refuse_stream(void *state, tarn_stream stream)
+{
+    (void)state;
+    tarn_status status = stream ? TARN_STATUS_INVALID_ARGUMENT : TARN_STATUS_OK;
+    return (tarn_backend_result){ status, 0, NULL };
+}
+
+static void a_refused_free_is_allowed_again(void **state)
+{
+    (void)state;
+    operations.stream_check = refuse_stream;
+    tarn_pool *pool = create(TARN_DEBUG_SITES);
+    void *address = alloc(pool, 1000);
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_free_on(pool, address, &told));
+    assert_int_equal(told.forbid_count, 1);
+    assert_int_equal(told.allow_count, 2);
+    assert_ptr_equal(told.allowed, address);
+    expect_ok(tarn_pool_free(pool, address));
+    expect_ok(tarn_pool_destroy(pool));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_is_live_is_allowed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(pieces_come_and_go, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_in_quarantine_is_forbidden, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(where_nobody_watches_debug_mode_looks_itself, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(others_are_told_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(abandoning_tells_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_capture_ends_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_refused_free_is_allowed_again, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
