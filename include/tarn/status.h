@@ -61,8 +61,9 @@ typedef struct tarn_error {
     const char *message;     /* one line with the values involved; "" when nothing failed yet */
 } tarn_error;
 
-/* Returns the calling thread's most recent failure. A success does not clear it. The texts stay
- * valid until the next tarn call that fails in this thread. Cost: a copy of four words. */
+/* Returns the calling thread's most recent failure. A success does not clear it, and may itself leave one
+ * that it met on its way: so ask after a call that failed. The texts stay valid until the next tarn
+ * call that fails in this thread. Cost: a copy of four words. */
 TARN_API tarn_error tarn_last_error(void);
 
 #ifdef __cplusplus

@@ -76,9 +76,8 @@ struct tarn_pool {
     tarn_stream only_stream; /* as long as there is no table */
     struct tn_stream_table *streams; /* set under both locks; its records are under growth_lock */
 
-    struct tn_mutex
-        watch_lock;    /* taken after the others; around what a tool is told of one block */
-    bool is_unwatched; /* for ever, even by a tool; under watch_lock */
+    struct tn_mutex watch_lock; /* comes after the others; held while a tool is told */
+    bool is_unwatched;          /* for ever, though there be a tool; under watch_lock */
 
     struct tn_mutex growth_lock;
     tarn_event spare_events[TN_POOL_SPARE_EVENTS_MAX]; /* ready to be recorded */
