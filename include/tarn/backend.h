@@ -76,6 +76,8 @@ typedef struct tarn_device_properties {
     uint64_t memory_id;
     int driver_version;  /* as the vendor numbers it; 0 when there is none */
     int runtime_version; /* likewise */
+    /* What is mapped into ranges can be given to other processes: range_map_shareable, range_export. */
+    bool has_shareable_ranges;
 } tarn_device_properties;
 
 /* How much memory the device has, and how much of it nobody holds at this moment. */
@@ -204,6 +206,22 @@ typedef struct tarn_backend_operations {
     void (*watch_allow)(void *state, tarn_watch watch, void *address, size_t size_bytes);
     /* Undoes the watch_allow of that address; of NULL: all of them. */
     void (*watch_forbid)(void *state, tarn_watch watch, void *address);
+
+    /* --- ranges whose memory other processes map, too; a table may end before them ------------- */
+
+    /*
+     * Both are NOT_SUPPORTED where has_shareable_ranges is false.
+     */
+
+    /* As range_map, but of memory that range_export takes. */
+    tarn_backend_result (*range_map_shareable)(void *state, void *address, size_t size_bytes,
+                                               tarn_mapping *mapping_out);
+
+    /* Gives a file descriptor that stands for what one range_map_shareable mapped, whole: same
+     * address, size and mapping. It is the caller's to close, a new one each time, and the memory
+     * stays for as long as one of them does, or somebody has it mapped. */
+    tarn_backend_result (*range_export)(void *state, void *address, size_t size_bytes,
+                                        tarn_mapping mapping, int *file_descriptor_out);
 } tarn_backend_operations;
 
 /* An open backend. Two words, copied freely; `state` belongs to whoever opened it. */

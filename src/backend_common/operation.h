@@ -69,4 +69,20 @@ static inline tarn_status tn_backend_check_range_map(const tarn_device_propertie
     return TARN_STATUS_OK;
 }
 
+/* For range_map_shareable, whose size and place are then checked as range_map's, and for range_export. */
+static inline tarn_status tn_backend_check_shareable(const tarn_device_properties *properties)
+{
+    return properties->has_shareable_ranges ? TARN_STATUS_OK : TARN_STATUS_NOT_SUPPORTED;
+}
+
+static inline tarn_status tn_backend_check_range_export(const tarn_device_properties *properties,
+                                                        const void *address, size_t size_bytes,
+                                                        const int *file_descriptor_out)
+{
+    tarn_status status = tn_backend_check_shareable(properties);
+    if (status == TARN_STATUS_OK) status = tn_backend_check_range(properties, address, size_bytes);
+    if (status != TARN_STATUS_OK) return status;
+    return file_descriptor_out ? TARN_STATUS_OK : TARN_STATUS_INVALID_ARGUMENT;
+}
+
 #endif

@@ -155,6 +155,8 @@ static const tarn_backend_operations operations = {
     .watch_end = tn_cuda_watch_end,
     .watch_allow = tn_cuda_watch_allow,
     .watch_forbid = tn_cuda_watch_forbid,
+    .range_map_shareable = tn_cuda_range_map_shareable,
+    .range_export = tn_cuda_range_export,
 };
 
 static tarn_status open_failed(int number, tarn_backend_result result)
@@ -224,8 +226,7 @@ static tarn_backend_result device_init(struct tn_cuda_device *device, int number
     tn_cuda_find_driver(&device->driver);
     struct tn_cuda_call call = { .make = make_context };
     tarn_backend_result result = tn_cuda_make_take(device, &call);
-    if (result.status == TARN_STATUS_OK)
-        result = tn_cuda_find_ranges(device, &device->properties.range_granularity_bytes);
+    if (result.status == TARN_STATUS_OK) result = tn_cuda_find_ranges(device);
     if (result.status == TARN_STATUS_OK) tn_cuda_watch_init(device);
     return result;
 }

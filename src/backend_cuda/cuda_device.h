@@ -45,6 +45,8 @@ struct tn_cuda_driver {
                            size_t count);
     CUresult (*get_pointer_attribute)(void *value, CUpointer_attribute attribute,
                                       CUdeviceptr address);
+    CUresult (*export_mapping)(void *shared, CUmemGenericAllocationHandle mapping,
+                               CUmemAllocationHandleType type, unsigned long long flags);
 };
 
 struct tn_cuda_device {
@@ -71,6 +73,8 @@ struct tn_cuda_call {
     cudaStream_t stream;
     cudaEvent_t event;
     CUmemGenericAllocationHandle mapping;
+    bool is_shareable;   /* of the mapping */
+    int file_descriptor; /* likewise */
     tarn_memory_info info;
 };
 
@@ -115,10 +119,13 @@ tarn_backend_result tn_cuda_range_map(void *state, void *address, size_t size_by
                                       tarn_mapping *mapping_out);
 tarn_backend_result tn_cuda_range_unmap(void *state, void *address, size_t size_bytes,
                                         tarn_mapping mapping);
+tarn_backend_result tn_cuda_range_map_shareable(void *state, void *address, size_t size_bytes,
+                                                tarn_mapping *mapping_out);
+tarn_backend_result tn_cuda_range_export(void *state, void *address, size_t size_bytes,
+                                         tarn_mapping mapping, int *file_descriptor_out);
 
-/* What ranges of the device are multiples of; 0 when it has none. */
-tarn_backend_result tn_cuda_find_ranges(const struct tn_cuda_device *device,
-                                        size_t *granularity_bytes_out);
+/* Finds out what the properties say of ranges. */
+tarn_backend_result tn_cuda_find_ranges(struct tn_cuda_device *device);
 
 /* --- cuda_stream.c, in the order of the operations table; `state` is a tn_cuda_device ---------- */
 

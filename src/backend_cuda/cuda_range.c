@@ -27,12 +27,15 @@ static CUmemLocation location_of(const struct tn_cuda_device *device)
     return (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device->number };
 }
 
-static CUmemAllocationProp memory_of(const struct tn_cuda_device *device)
+/* How the memory can be shared is settled when it is made. */
+static CUmemAllocationProp memory_of(const struct tn_cuda_device *device, bool is_shareable)
 {
-    return (CUmemAllocationProp){
+    CUmemAllocationProp memory = {
         .type = CU_MEM_ALLOCATION_TYPE_PINNED, /* the only type there is: it stays on the device */
         .location = location_of(device),
     };
+    if (is_shareable) memory.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    return memory;
 }
 
 /* --- reserving --------------------------------------------------------------------------------- */
@@ -99,7 +102,7 @@ static CUresult map_memory(const struct tn_cuda_call *call)
 static tarn_backend_result make_range_map(struct tn_cuda_call *call)
 {
     const struct tn_cuda_driver *driver = &call->device->driver;
-    CUmemAllocationProp memory = memory_of(call->device);
+    CUmemAllocationProp memory = memory_of(call->device, call->is_shareable);
     CUresult error = driver->create(&call->mapping, call->size_bytes, &memory, 0);
     if (error != CUDA_SUCCESS) return tn_cuda_driver_result(call->device, error);
     error = map_memory(call);
@@ -107,10 +110,10 @@ static tarn_backend_result make_range_map(struct tn_cuda_call *call)
     return tn_cuda_driver_result(call->device, error);
 }
 
-tarn_backend_result tn_cuda_range_map(void *state, void *address, size_t size_bytes,
-                                      tarn_mapping *mapping_out)
+static tarn_backend_result range_map(const struct tn_cuda_device *device, void *address,
+                                     size_t size_bytes, bool is_shareable,
+                                     tarn_mapping *mapping_out)
 {
-    const struct tn_cuda_device *device = state;
     tarn_status status =
         tn_backend_check_range_map(&device->properties, address, size_bytes, mapping_out);
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
@@ -118,10 +121,17 @@ tarn_backend_result tn_cuda_range_map(void *state, void *address, size_t size_by
         .make = make_range_map,
         .address = address,
         .size_bytes = size_bytes,
+        .is_shareable = is_shareable,
     };
     tarn_backend_result result = tn_cuda_make_take(device, &call);
     if (result.status == TARN_STATUS_OK) *mapping_out = (tarn_mapping)(uintptr_t)call.mapping;
     return result;
+}
+
+tarn_backend_result tn_cuda_range_map(void *state, void *address, size_t size_bytes,
+                                      tarn_mapping *mapping_out)
+{
+    return range_map(state, address, size_bytes, false, mapping_out);
 }
 
 /* INVALID_VALUE when nothing is mapped there. Asked before each unmapping: driver 580 calls unmapping
@@ -163,6 +173,40 @@ tarn_backend_result tn_cuda_range_unmap(void *state, void *address, size_t size_
     return tn_cuda_make_return(device, &call);
 }
 
+/* --- sharing ----------------------------------------------------------------------------------- */
+
+tarn_backend_result tn_cuda_range_map_shareable(void *state, void *address, size_t size_bytes,
+                                                tarn_mapping *mapping_out)
+{
+    const struct tn_cuda_device *device = state;
+    tarn_status status = tn_backend_check_shareable(&device->properties);
+    if (status != TARN_STATUS_OK) return tn_backend_result(status);
+    return range_map(device, address, size_bytes, true, mapping_out);
+}
+
+static tarn_backend_result make_range_export(struct tn_cuda_call *call)
+{
+    CUresult error = call->device->driver.export_mapping(
+        &call->file_descriptor, call->mapping, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+    return tn_cuda_driver_result(call->device, error);
+}
+
+tarn_backend_result tn_cuda_range_export(void *state, void *address, size_t size_bytes,
+                                         tarn_mapping mapping, int *file_descriptor_out)
+{
+    const struct tn_cuda_device *device = state;
+    tarn_status status = tn_backend_check_range_export(&device->properties, address, size_bytes,
+                                                       file_descriptor_out);
+    if (status != TARN_STATUS_OK) return tn_backend_result(status);
+    struct tn_cuda_call call = {
+        .make = make_range_export,
+        .mapping = (CUmemGenericAllocationHandle)(uintptr_t)mapping,
+    };
+    tarn_backend_result result = tn_cuda_make_take(device, &call);
+    if (result.status == TARN_STATUS_OK) *file_descriptor_out = call.file_descriptor;
+    return result;
+}
+
 /* --- whether there are any --------------------------------------------------------------------- */
 
 static bool has_functions(const struct tn_cuda_driver *driver)
@@ -172,10 +216,21 @@ static bool has_functions(const struct tn_cuda_driver *driver)
            driver->unmap && driver->set_access && driver->get_pointer_attribute;
 }
 
-static tarn_backend_result make_range_granularity(struct tn_cuda_call *call)
+/* A driver that is older than the question does not know it. */
+static CUresult ask_whether_shareable(const struct tn_cuda_device *device, bool *is_shareable_out)
+{
+    int can_export = 0;
+    CUresult error = device->driver.get_attribute(
+        &can_export, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
+        device->number);
+    *is_shareable_out = error == CUDA_SUCCESS && can_export && device->driver.export_mapping;
+    return error == CUDA_ERROR_INVALID_VALUE ? CUDA_SUCCESS : error;
+}
+
+static tarn_backend_result make_find_ranges(struct tn_cuda_call *call)
 {
     const struct tn_cuda_device *device = call->device;
-    CUmemAllocationProp memory = memory_of(device);
+    CUmemAllocationProp memory = memory_of(device, false);
     int has_ranges = 0;
     CUresult error = device->driver.get_attribute(
         &has_ranges, CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED, device->number);
@@ -184,20 +239,21 @@ static tarn_backend_result make_range_granularity(struct tn_cuda_call *call)
         error = device->driver.get_granularity(&call->size_bytes, &memory,
                                                CU_MEM_ALLOC_GRANULARITY_MINIMUM);
     }
+    if (error == CUDA_SUCCESS) error = ask_whether_shareable(device, &call->is_shareable);
     return tn_cuda_driver_result(device, error);
 }
 
 /* That there are none is no failure. */
-tarn_backend_result tn_cuda_find_ranges(const struct tn_cuda_device *device,
-                                        size_t *granularity_bytes_out)
+tarn_backend_result tn_cuda_find_ranges(struct tn_cuda_device *device)
 {
-    *granularity_bytes_out = 0;
     if (device->properties.kind != TARN_MEMORY_KIND_DEVICE || !has_functions(&device->driver))
         return TARN_BACKEND_RESULT_OK;
-    struct tn_cuda_call call = { .make = make_range_granularity };
+    struct tn_cuda_call call = { .make = make_find_ranges };
     tarn_backend_result result = tn_cuda_make(device, &call);
     if (result.status == TARN_STATUS_NOT_SUPPORTED) return TARN_BACKEND_RESULT_OK;
-    if (result.status == TARN_STATUS_OK && tn_is_power_of_two(call.size_bytes))
-        *granularity_bytes_out = call.size_bytes;
+    if (result.status == TARN_STATUS_OK && tn_is_power_of_two(call.size_bytes)) {
+        device->properties.range_granularity_bytes = call.size_bytes;
+        device->properties.has_shareable_ranges = call.is_shareable;
+    }
     return result;
 }

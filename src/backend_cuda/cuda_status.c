@@ -133,6 +133,7 @@ void tn_cuda_find_driver(struct tn_cuda_driver *driver_out)
     find_function("cuMemUnmap", &driver_out->unmap);
     find_function("cuMemSetAccess", &driver_out->set_access);
     find_function("cuPointerGetAttribute", &driver_out->get_pointer_attribute);
+    find_function("cuMemExportToShareableHandle", &driver_out->export_mapping);
 }
 
 /* --- how a call is made ------------------------------------------------------------------------ */

@@ -151,6 +151,8 @@ static const tarn_backend_operations operations = {
     .event_synchronize = tn_hip_event_synchronize,
     .fill = tn_hip_fill,
     .copy = tn_hip_copy,
+    .range_map_shareable = tn_hip_range_map_shareable,
+    .range_export = tn_hip_range_export,
 };
 
 static tarn_status open_failed(int number, tarn_backend_result result)
@@ -223,7 +225,7 @@ static tarn_backend_result device_init(struct tn_hip_device *device, int number,
     struct tn_hip_call call = { .make = make_context };
     tarn_backend_result result = tn_hip_make_take(device, &call);
     if (result.status != TARN_STATUS_OK) return result;
-    return tn_hip_find_ranges(device, &device->properties.range_granularity_bytes);
+    return tn_hip_find_ranges(device);
 }
 
 static tarn_status open_device(int number, tarn_memory_kind kind, const hipDeviceProp_t *vendor,

@@ -43,6 +43,8 @@ struct tn_hip_call {
     hipStream_t stream;
     hipEvent_t event;
     hipMemGenericAllocationHandle_t mapping;
+    bool is_shareable;   /* of the mapping */
+    int file_descriptor; /* likewise */
     tarn_memory_info info;
 };
 
@@ -82,10 +84,13 @@ tarn_backend_result tn_hip_range_map(void *state, void *address, size_t size_byt
                                      tarn_mapping *mapping_out);
 tarn_backend_result tn_hip_range_unmap(void *state, void *address, size_t size_bytes,
                                        tarn_mapping mapping);
+tarn_backend_result tn_hip_range_map_shareable(void *state, void *address, size_t size_bytes,
+                                               tarn_mapping *mapping_out);
+tarn_backend_result tn_hip_range_export(void *state, void *address, size_t size_bytes,
+                                        tarn_mapping mapping, int *file_descriptor_out);
 
-/* What ranges of the device are multiples of; 0 when it has none. */
-tarn_backend_result tn_hip_find_ranges(const struct tn_hip_device *device,
-                                       size_t *granularity_bytes_out);
+/* Finds out what the properties say of ranges. */
+tarn_backend_result tn_hip_find_ranges(struct tn_hip_device *device);
 
 /* --- hip_stream.c, in the order of the operations table; `state` is a tn_hip_device ------------ */
 

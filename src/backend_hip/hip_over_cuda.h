@@ -133,6 +133,7 @@ typedef struct tn_mapping_handle *tn_mapping_handle; /* a CUmemGenericAllocation
 
 typedef struct tn_allocation_properties {
     enum cudaMemAllocationType type;
+    CUmemAllocationHandleType requestedHandleType;
     hipMemLocation location;
 } tn_allocation_properties;
 
@@ -150,6 +151,7 @@ static inline CUmemAllocationProp tn_driver_properties(const tn_allocation_prope
 {
     return (CUmemAllocationProp){
         .type = (CUmemAllocationType)properties->type, /* one numbering */
+        .requestedHandleTypes = properties->requestedHandleType,
         .location = tn_driver_location(&properties->location),
     };
 }
@@ -199,6 +201,14 @@ static inline hipError_t tn_mem_release(tn_mapping_handle mapping)
     return hipCUResultTohipError(function((CUmemGenericAllocationHandle)(uintptr_t)mapping));
 }
 
+static inline hipError_t tn_mem_export(void *shared_out, tn_mapping_handle mapping,
+                                       CUmemAllocationHandleType type, unsigned long long flags)
+{
+    TN_DRIVER_FUNCTION(cuMemExportToShareableHandle);
+    return hipCUResultTohipError(
+        function(shared_out, (CUmemGenericAllocationHandle)(uintptr_t)mapping, type, flags));
+}
+
 static inline hipError_t tn_mem_map(void *address, size_t size_bytes, size_t offset_bytes,
                                     tn_mapping_handle mapping, unsigned long long flags)
 {
@@ -242,12 +252,14 @@ static inline hipError_t tn_device_get_attribute(int *value_out, hipDeviceAttrib
 
 #undef hipMemGenericAllocationHandle_t
 #undef hipMemAllocationTypePinned
+#undef hipMemHandleTypePosixFileDescriptor
 #undef hipMemLocationTypeDevice
 #undef hipMemAccessFlagsProtReadWrite
 #define hipMemGenericAllocationHandle_t        tn_mapping_handle
 #define hipMemAllocationProp                   tn_allocation_properties
 #define hipMemAccessDesc                       tn_access
 #define hipMemAllocationTypePinned             cudaMemAllocationTypePinned
+#define hipMemHandleTypePosixFileDescriptor    CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
 #define hipMemLocationTypeDevice               cudaMemLocationTypeDevice
 #define hipMemAccessFlagsProtReadWrite         CU_MEM_ACCESS_FLAGS_PROT_READWRITE
 #define hipMemAllocationGranularityRecommended CU_MEM_ALLOC_GRANULARITY_RECOMMENDED
@@ -256,6 +268,7 @@ static inline hipError_t tn_device_get_attribute(int *value_out, hipDeviceAttrib
 #define hipMemAddressFree                      tn_mem_address_free
 #define hipMemCreate                           tn_mem_create
 #define hipMemRelease                          tn_mem_release
+#define hipMemExportToShareableHandle          tn_mem_export
 #define hipMemMap                              tn_mem_map
 #define hipMemUnmap                            tn_mem_unmap
 #define hipMemSetAccess                        tn_mem_set_access

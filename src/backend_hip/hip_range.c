@@ -10,10 +10,15 @@
  * and each mapping may take a file descriptor, of which there are often no more than 1024. So few
  * large mappings are better than many small ones.
  *
+ * No attribute tells whether memory can be shared: ROCm 5 refuses to make such memory, and versions between make it
+ * and may fail to export it. So that is tried out when the backend is opened.
+ *
  * Cost: that of the vendor's calls. Unmapping waits until the device has finished all its work.
  * Threads: any; the runtime does the locking.
  */
 #include "hip_device.h"
+
+#include <unistd.h>
 
 #include "../backend_common/operation.h"
 #include "../base/arith.h"
@@ -33,12 +38,15 @@ static hipMemLocation location_of(const struct tn_hip_device *device)
     return (hipMemLocation){ .type = hipMemLocationTypeDevice, .id = device->number };
 }
 
-static hipMemAllocationProp memory_of(const struct tn_hip_device *device)
+/* How the memory can be shared is settled when it is made. */
+static hipMemAllocationProp memory_of(const struct tn_hip_device *device, bool is_shareable)
 {
-    return (hipMemAllocationProp){
+    hipMemAllocationProp memory = {
         .type = hipMemAllocationTypePinned, /* it stays on the device */
         .location = location_of(device),
     };
+    if (is_shareable) memory.requestedHandleType = hipMemHandleTypePosixFileDescriptor;
+    return memory;
 }
 
 /* --- reserving --------------------------------------------------------------------------------- */
@@ -114,7 +122,7 @@ static hipError_t map_memory(const struct tn_hip_call *call)
 
 static tarn_backend_result make_range_map(struct tn_hip_call *call)
 {
-    hipMemAllocationProp memory = memory_of(call->device);
+    hipMemAllocationProp memory = memory_of(call->device, call->is_shareable);
     hipError_t error = hipMemCreate(&call->mapping, call->size_bytes, &memory, 0);
     if (error != hipSuccess) return tn_hip_result(error);
     error = map_memory(call);
@@ -122,10 +130,10 @@ static tarn_backend_result make_range_map(struct tn_hip_call *call)
     return tn_hip_result(error);
 }
 
-tarn_backend_result tn_hip_range_map(void *state, void *address, size_t size_bytes,
+static tarn_backend_result range_map(const struct tn_hip_device *device, void *address,
+                                     size_t size_bytes, bool is_shareable,
                                      tarn_mapping *mapping_out)
 {
-    const struct tn_hip_device *device = state;
     tarn_status status =
         tn_backend_check_range_map(&device->properties, address, size_bytes, mapping_out);
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
@@ -133,10 +141,17 @@ tarn_backend_result tn_hip_range_map(void *state, void *address, size_t size_byt
         .make = make_range_map,
         .address = address,
         .size_bytes = size_bytes,
+        .is_shareable = is_shareable,
     };
     tarn_backend_result result = tn_hip_make_take(device, &call);
     if (result.status == TARN_STATUS_OK) *mapping_out = call.mapping;
     return result;
+}
+
+tarn_backend_result tn_hip_range_map(void *state, void *address, size_t size_bytes,
+                                     tarn_mapping *mapping_out)
+{
+    return range_map(state, address, size_bytes, false, mapping_out);
 }
 
 /* When the memory cannot be given back it is mapped again, so that nothing has changed; but not when the
@@ -168,13 +183,64 @@ tarn_backend_result tn_hip_range_unmap(void *state, void *address, size_t size_b
     return tn_hip_make_return(device, &call);
 }
 
+/* --- sharing ----------------------------------------------------------------------------------- */
+
+tarn_backend_result tn_hip_range_map_shareable(void *state, void *address, size_t size_bytes,
+                                               tarn_mapping *mapping_out)
+{
+    const struct tn_hip_device *device = state;
+    tarn_status status = tn_backend_check_shareable(&device->properties);
+    if (status != TARN_STATUS_OK) return tn_backend_result(status);
+    return range_map(device, address, size_bytes, true, mapping_out);
+}
+
+static hipError_t export_mapping(hipMemGenericAllocationHandle_t mapping, int *file_descriptor_out)
+{
+    return hipMemExportToShareableHandle(file_descriptor_out, mapping,
+                                         hipMemHandleTypePosixFileDescriptor, 0);
+}
+
+static tarn_backend_result make_range_export(struct tn_hip_call *call)
+{
+    return tn_hip_result(export_mapping(call->mapping, &call->file_descriptor));
+}
+
+tarn_backend_result tn_hip_range_export(void *state, void *address, size_t size_bytes,
+                                        tarn_mapping mapping, int *file_descriptor_out)
+{
+    const struct tn_hip_device *device = state;
+    tarn_status status = tn_backend_check_range_export(&device->properties, address, size_bytes,
+                                                       file_descriptor_out);
+    if (status != TARN_STATUS_OK) return tn_backend_result(status);
+    struct tn_hip_call call = { .make = make_range_export, .mapping = mapping };
+    tarn_backend_result result = tn_hip_make_take(device, &call);
+    if (result.status == TARN_STATUS_OK) *file_descriptor_out = call.file_descriptor;
+    return result;
+}
+
+/* Whether memory can be made and exported. Whatever goes wrong here says that it cannot. */
+static bool can_share(const struct tn_hip_device *device, size_t size_bytes)
+{
+    hipMemAllocationProp memory = memory_of(device, true);
+    hipMemGenericAllocationHandle_t mapping;
+    int file_descriptor;
+    hipError_t error = hipMemCreate(&mapping, size_bytes, &memory, 0);
+    if (error == hipSuccess) {
+        error = export_mapping(mapping, &file_descriptor);
+        if (error == hipSuccess) close(file_descriptor);
+        hipError_t released = hipMemRelease(mapping);
+        if (error == hipSuccess) error = released;
+    }
+    return tn_hip_result(error).status == TARN_STATUS_OK;
+}
+
 /* --- whether there are any --------------------------------------------------------------------- */
 
 /* The recommended granularity is the larger where there are two, which makes for larger mappings. */
-static tarn_backend_result make_range_granularity(struct tn_hip_call *call)
+static tarn_backend_result make_find_ranges(struct tn_hip_call *call)
 {
     const struct tn_hip_device *device = call->device;
-    hipMemAllocationProp memory = memory_of(device);
+    hipMemAllocationProp memory = memory_of(device, false);
     int has_ranges = 0;
     hipError_t error = hipDeviceGetAttribute(&has_ranges, ATTRIBUTE_HAS_RANGES, device->number);
     bool is_unknown_question = error == hipErrorInvalidValue;
@@ -183,19 +249,20 @@ static tarn_backend_result make_range_granularity(struct tn_hip_call *call)
         error = hipMemGetAllocationGranularity(&call->size_bytes, &memory,
                                                hipMemAllocationGranularityRecommended);
     }
+    call->is_shareable = error == hipSuccess && can_share(device, call->size_bytes);
     return tn_hip_result(error);
 }
 
 /* That there are none is no failure. */
-tarn_backend_result tn_hip_find_ranges(const struct tn_hip_device *device,
-                                       size_t *granularity_bytes_out)
+tarn_backend_result tn_hip_find_ranges(struct tn_hip_device *device)
 {
-    *granularity_bytes_out = 0;
     if (device->properties.kind != TARN_MEMORY_KIND_DEVICE) return TARN_BACKEND_RESULT_OK;
-    struct tn_hip_call call = { .make = make_range_granularity };
-    tarn_backend_result result = tn_hip_make(device, &call);
+    struct tn_hip_call call = { .make = make_find_ranges };
+    tarn_backend_result result = tn_hip_make_take(device, &call);
     if (result.status == TARN_STATUS_NOT_SUPPORTED) return TARN_BACKEND_RESULT_OK;
-    if (result.status == TARN_STATUS_OK && tn_is_power_of_two(call.size_bytes))
-        *granularity_bytes_out = call.size_bytes;
+    if (result.status == TARN_STATUS_OK && tn_is_power_of_two(call.size_bytes)) {
+        device->properties.range_granularity_bytes = call.size_bytes;
+        device->properties.has_shareable_ranges = call.is_shareable;
+    }
     return result;
 }

@@ -196,6 +196,8 @@ static const tarn_backend_operations operations = {
     .event_synchronize = tn_host_event_synchronize,
     .fill = tn_host_fill,
     .copy = tn_host_copy,
+    .range_map_shareable = tn_host_range_map_shareable,
+    .range_export = tn_host_range_export,
 };
 
 static tarn_device_properties properties_of(const tarn_host_options *options, size_t memory_bytes)
@@ -215,6 +217,7 @@ static tarn_device_properties properties_of(const tarn_host_options *options, si
         .allocation_bytes_max = largest_bytes,
         .range_granularity_bytes = page_bytes,
         .memory_id = options->memory_bytes != 0 ? 0 : TARN_MEMORY_ID_HOST,
+        .has_shareable_ranges = tn_host_has_shareable_ranges(),
     };
 }
 

@@ -68,6 +68,13 @@ tarn_backend_result tn_host_range_map(void *state, void *address, size_t size_by
                                       tarn_mapping *mapping_out);
 tarn_backend_result tn_host_range_unmap(void *state, void *address, size_t size_bytes,
                                         tarn_mapping mapping);
+tarn_backend_result tn_host_range_map_shareable(void *state, void *address, size_t size_bytes,
+                                                tarn_mapping *mapping_out);
+tarn_backend_result tn_host_range_export(void *state, void *address, size_t size_bytes,
+                                         tarn_mapping mapping, int *file_descriptor_out);
+
+/* Whether the system has memory that is a file without a name. */
+bool tn_host_has_shareable_ranges(void);
 
 /* --- host_stream.c, in the order of the operations table; `state` is a tn_host_device ---------- */
 

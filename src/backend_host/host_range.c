@@ -9,16 +9,23 @@
  * the old ones back to the system. Mapping must not put new ones in place: the system would first
  * take away what is there, and then could refuse to promise the memory.
  *
+ * What can be exported is a file without a name, which lives as long as somebody has it open or mapped. Its
+ * pages have to be put in place. The system promises nothing for them, so that what it can still refuse then is
+ * a mapping, and reserved pages are put back.
+ *
  * Cost: one call of the system, and a search of two short lists. Unmapping runs everything that any
  * stream still has to do, as release does.
  * Threads: any; the device's one lock is held throughout, also while the system works.
  * Always true: mappings lie in their range and do not overlap.
  */
+#define _GNU_SOURCE /* memfd_create */
 #include "host_device.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "../backend_common/operation.h"
 #include "../base/host_memory.h"
@@ -28,7 +35,10 @@ struct tn_host_mapping {
     struct tn_host_mapping *next; /* in the range's list */
     uintptr_t start;
     size_t size_bytes;
+    int file; /* that the pages are of, or NO_FILE */
 };
+
+#define NO_FILE (-1)
 
 struct tn_host_range {
     struct tn_host_range *next; /* in the device's list */
@@ -124,6 +134,35 @@ static bool is_mapped_locked(const struct tn_host_range *range, uintptr_t start,
     return mapping != NULL;
 }
 
+/* Where the system keeps the pages as several mappings, it may have changed the first when it refuses. */
+static int make_usable(const struct tn_host_mapping *mapping)
+{
+    if (mprotect((void *)mapping->start, mapping->size_bytes, PROT_READ | PROT_WRITE) == 0)
+        return 0;
+    int error = errno;
+    mprotect((void *)mapping->start, mapping->size_bytes, PROT_NONE);
+    return error;
+}
+
+/* Puts reserved pages in the place. */
+static int make_reserved(const struct tn_host_mapping *mapping)
+{
+    void *address = mmap((void *)mapping->start, mapping->size_bytes, PROT_NONE,
+                         MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return address == MAP_FAILED ? errno : 0;
+}
+
+/* Puts the file's pages in the place. */
+static int put_file_in_place(const struct tn_host_mapping *mapping)
+{
+    if (mmap((void *)mapping->start, mapping->size_bytes, PROT_READ | PROT_WRITE,
+             MAP_FIXED | MAP_SHARED, mapping->file, 0) != MAP_FAILED)
+        return 0;
+    int error = errno;
+    (void)make_reserved(mapping);
+    return error;
+}
+
 /* Makes the pages usable and counts them in. Under the lock. */
 static tarn_backend_result mapping_map_locked(struct tn_host_device *device,
                                               struct tn_host_mapping *mapping)
@@ -133,12 +172,8 @@ static tarn_backend_result mapping_map_locked(struct tn_host_device *device,
         return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     if (mapping->size_bytes > device->memory_bytes - device->used_bytes)
         return tn_backend_result(TARN_STATUS_OUT_OF_MEMORY);
-    if (mprotect((void *)mapping->start, mapping->size_bytes, PROT_READ | PROT_WRITE) != 0) {
-        tarn_backend_result result = tn_host_result(errno);
-        /* Where the system keeps the pages as several mappings, it may have changed the first. */
-        mprotect((void *)mapping->start, mapping->size_bytes, PROT_NONE);
-        return result;
-    }
+    int error = mapping->file == NO_FILE ? make_usable(mapping) : put_file_in_place(mapping);
+    if (error != 0) return tn_host_result(error);
 
     mapping->next = range->mappings;
     range->mappings = mapping;
@@ -146,18 +181,15 @@ static tarn_backend_result mapping_map_locked(struct tn_host_device *device,
     return TARN_BACKEND_RESULT_OK;
 }
 
-tarn_backend_result tn_host_range_map(void *state, void *address, size_t size_bytes,
-                                      tarn_mapping *mapping_out)
+/* Of the file's pages, if there is one. */
+static tarn_backend_result map(struct tn_host_device *device, void *address, size_t size_bytes,
+                               int file, tarn_mapping *mapping_out)
 {
-    struct tn_host_device *device = state;
-    if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
-    tarn_status status =
-        tn_backend_check_range_map(&device->properties, address, size_bytes, mapping_out);
-    if (status != TARN_STATUS_OK) return tn_backend_result(status);
-
     struct tn_host_mapping *mapping = tn_host_memory_alloc(sizeof *mapping);
     if (!mapping) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
-    *mapping = (struct tn_host_mapping){ .start = (uintptr_t)address, .size_bytes = size_bytes };
+    *mapping = (struct tn_host_mapping){ .start = (uintptr_t)address,
+                                         .size_bytes = size_bytes,
+                                         .file = file };
     tn_mutex_lock(&device->lock);
     tarn_backend_result result = mapping_map_locked(device, mapping);
     tn_mutex_unlock(&device->lock);
@@ -170,6 +202,17 @@ tarn_backend_result tn_host_range_map(void *state, void *address, size_t size_by
     return result;
 }
 
+tarn_backend_result tn_host_range_map(void *state, void *address, size_t size_bytes,
+                                      tarn_mapping *mapping_out)
+{
+    struct tn_host_device *device = state;
+    if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
+    tarn_status status =
+        tn_backend_check_range_map(&device->properties, address, size_bytes, mapping_out);
+    if (status != TARN_STATUS_OK) return tn_backend_result(status);
+    return map(device, address, size_bytes, NO_FILE, mapping_out);
+}
+
 /* Where the range's list points to the mapping; to NULL if it is none of these. Under the lock. */
 static struct tn_host_mapping **mapping_link_locked(struct tn_host_range *range,
                                                     const struct tn_host_mapping *mapping)
@@ -180,14 +223,26 @@ static struct tn_host_mapping **mapping_link_locked(struct tn_host_range *range,
     return link;
 }
 
+/* Where a list points to the mapping, if it is there, whole; else NULL. Under the lock. */
+static struct tn_host_mapping **find_mapping_locked(struct tn_host_device *device, void *address,
+                                                    size_t size_bytes,
+                                                    const struct tn_host_mapping *mapping)
+{
+    struct tn_host_range *range = range_around_locked(device, (uintptr_t)address, size_bytes);
+    struct tn_host_mapping **link = range ? mapping_link_locked(range, mapping) : NULL;
+    bool is_it =
+        link && *link && (*link)->start == (uintptr_t)address && (*link)->size_bytes == size_bytes;
+    return is_it ? link : NULL;
+}
+
 /* Puts reserved pages in the place of the mapping's and counts it out. Under the lock. */
 static tarn_backend_result mapping_unmap_locked(struct tn_host_device *device,
                                                 struct tn_host_mapping **link)
 {
     struct tn_host_mapping *mapping = *link;
-    if (mmap((void *)mapping->start, mapping->size_bytes, PROT_NONE,
-             MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED)
-        return tn_host_result_of_return(errno);
+    int error = make_reserved(mapping);
+    if (error != 0) return tn_host_result_of_return(error);
+    if (mapping->file != NO_FILE) close(mapping->file);
     *link = mapping->next;
     device->used_bytes -= mapping->size_bytes;
     tn_host_memory_free(mapping);
@@ -204,12 +259,84 @@ tarn_backend_result tn_host_range_unmap(void *state, void *address, size_t size_
 
     tarn_backend_result result = tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     tn_mutex_lock(&device->lock);
-    struct tn_host_range *range = range_around_locked(device, (uintptr_t)address, size_bytes);
-    struct tn_host_mapping **link = range ? mapping_link_locked(range, mapping) : NULL;
-    if (link && *link && (*link)->start == (uintptr_t)address &&
-        (*link)->size_bytes == size_bytes) {
+    struct tn_host_mapping **link = find_mapping_locked(device, address, size_bytes, mapping);
+    if (link) {
         tn_host_streams_finish_locked(device);
         result = mapping_unmap_locked(device, link);
+    }
+    tn_mutex_unlock(&device->lock);
+    return result;
+}
+
+/* --- sharing ----------------------------------------------------------------------------------- */
+
+#ifdef MFD_CLOEXEC
+
+bool tn_host_has_shareable_ranges(void)
+{
+    return true;
+}
+
+/* Negative: errno says why. */
+static int create_file(size_t size_bytes)
+{
+    int file = memfd_create("tarn", MFD_CLOEXEC);
+    if (file < 0 || ftruncate(file, (off_t)size_bytes) == 0) return file;
+    int error = errno;
+    close(file);
+    errno = error;
+    return -1;
+}
+
+#else
+
+bool tn_host_has_shareable_ranges(void)
+{
+    return false;
+}
+
+static int create_file(size_t size_bytes)
+{
+    (void)size_bytes;
+    errno = ENOSYS;
+    return -1;
+}
+
+#endif
+
+tarn_backend_result tn_host_range_map_shareable(void *state, void *address, size_t size_bytes,
+                                                tarn_mapping *mapping_out)
+{
+    struct tn_host_device *device = state;
+    if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
+    tarn_status status = tn_backend_check_shareable(&device->properties);
+    if (status == TARN_STATUS_OK)
+        status = tn_backend_check_range_map(&device->properties, address, size_bytes, mapping_out);
+    if (status != TARN_STATUS_OK) return tn_backend_result(status);
+
+    int file = create_file(size_bytes);
+    if (file < 0) return tn_host_result(errno);
+    tarn_backend_result result = map(device, address, size_bytes, file, mapping_out);
+    if (result.status != TARN_STATUS_OK) close(file);
+    return result;
+}
+
+tarn_backend_result tn_host_range_export(void *state, void *address, size_t size_bytes,
+                                         tarn_mapping mapping, int *file_descriptor_out)
+{
+    struct tn_host_device *device = state;
+    if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
+    tarn_status status = tn_backend_check_range_export(&device->properties, address, size_bytes,
+                                                       file_descriptor_out);
+    if (status != TARN_STATUS_OK) return tn_backend_result(status);
+
+    tarn_backend_result result = tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
+    tn_mutex_lock(&device->lock);
+    struct tn_host_mapping **link = find_mapping_locked(device, address, size_bytes, mapping);
+    if (link && (*link)->file != NO_FILE) {
+        int copy = fcntl((*link)->file, F_DUPFD_CLOEXEC, 0);
+        result = tn_host_result(copy < 0 ? errno : 0);
+        if (copy >= 0) *file_descriptor_out = copy;
     }
     tn_mutex_unlock(&device->lock);
     return result;

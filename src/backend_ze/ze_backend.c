@@ -216,6 +216,8 @@ static const tarn_backend_operations operations = {
     .event_synchronize = tn_ze_event_synchronize,
     .fill = tn_ze_fill,
     .copy = tn_ze_copy,
+    .range_map_shareable = tn_ze_range_map_shareable,
+    .range_export = tn_ze_range_export,
 };
 
 static ze_result_t find_kind(ze_device_handle_t device, tarn_memory_kind kind, bool *has_out)
@@ -385,7 +387,7 @@ static tarn_backend_result device_init(struct tn_ze_device *device, const struct
     tn_mutex_init(&device->streams_lock);
     result = tn_ze_streams_init(device);
     if (result.status == TARN_STATUS_OK) {
-        device->properties.range_granularity_bytes = tn_ze_range_granularity(device);
+        tn_ze_find_ranges(device);
     } else {
         device_fini(device, true);
     }

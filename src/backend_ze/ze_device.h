@@ -168,9 +168,13 @@ tarn_backend_result tn_ze_range_map(void *state, void *address, size_t size_byte
                                     tarn_mapping *mapping_out);
 tarn_backend_result tn_ze_range_unmap(void *state, void *address, size_t size_bytes,
                                       tarn_mapping mapping);
+tarn_backend_result tn_ze_range_map_shareable(void *state, void *address, size_t size_bytes,
+                                              tarn_mapping *mapping_out);
+tarn_backend_result tn_ze_range_export(void *state, void *address, size_t size_bytes,
+                                       tarn_mapping mapping, int *file_descriptor_out);
 
-/* What ranges of the device are multiples of; 0 when it has none. Tries one. */
-size_t tn_ze_range_granularity(const struct tn_ze_device *device);
+/* Finds out what the properties say of ranges. Tries one. */
+void tn_ze_find_ranges(struct tn_ze_device *device);
 
 /* --- ze_stream.c, in the order of the operations table; `state` is a tn_ze_device -------------- */
 

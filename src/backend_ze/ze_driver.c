@@ -42,6 +42,7 @@ static struct tn_ze_newer find_newer(void)
     find_function(loader, "zeDeviceSynchronize", &newer.device_synchronize);
     find_function(loader, "zeCommandListGetDeviceHandle", &newer.list_get_device);
     find_function(loader, "zeEventCounterBasedCreate", &newer.event_counter_based_create);
+    find_function(loader, "zePhysicalMemGetProperties", &newer.physical_get_properties);
     dlclose(loader);
     return newer;
 }

@@ -9,7 +9,7 @@
  *     1.7    lists that run in order
  *     1.8    whose device a list is for
  *     1.14   waiting for a whole device
- *     1.15   counter-based events; how much memory is left
+ *     1.15   counter-based events; how much memory is left; properties of physical memory
  */
 #ifndef TN_ZE_NEWER_H
 #define TN_ZE_NEWER_H
@@ -28,6 +28,13 @@ struct tn_ze_event_counter_based_desc {
     ze_event_scope_flags_t wait;
 };
 
+struct tn_ze_physical_mem_properties {
+    ze_structure_type_t stype;
+    void *pNext;
+    uint64_t id;
+    uint64_t size;
+};
+
 struct tn_ze_newer {
     ze_result_t (*device_get_root)(ze_device_handle_t device, ze_device_handle_t *root);
     ze_result_t (*device_synchronize)(ze_device_handle_t device);
@@ -36,6 +43,9 @@ struct tn_ze_newer {
                                               ze_device_handle_t device,
                                               const struct tn_ze_event_counter_based_desc *desc,
                                               ze_event_handle_t *event);
+    ze_result_t (*physical_get_properties)(ze_context_handle_t context,
+                                           ze_physical_mem_handle_t physical,
+                                           struct tn_ze_physical_mem_properties *properties);
 };
 
 /* --- numbers -------------------------------------------------------------------------------------- */
@@ -49,6 +59,7 @@ enum {
 
     TN_ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXT_DESC = 0x10016,
     TN_ZE_STRUCTURE_TYPE_EVENT_COUNTER_BASED_DESC = 0x2003A,
+    TN_ZE_STRUCTURE_TYPE_PHYSICAL_MEM_PROPERTIES = 0x20040,
     TN_ZE_STRUCTURE_TYPE_DEVICE_USABLEMEM_SIZE_EXT_PROPERTIES = 0x20041
 };
 
@@ -77,8 +88,10 @@ TN_ZE_SAME(ZE_COMMAND_QUEUE_FLAG_IN_ORDER);
 TN_ZE_SAME(ZE_EVENT_COUNTER_BASED_FLAG_IMMEDIATE);
 TN_ZE_SAME(ZE_EVENT_COUNTER_BASED_FLAG_HOST_VISIBLE);
 TN_ZE_SAME(ZE_STRUCTURE_TYPE_EVENT_COUNTER_BASED_DESC);
+TN_ZE_SAME(ZE_STRUCTURE_TYPE_PHYSICAL_MEM_PROPERTIES);
 TN_ZE_SAME(ZE_STRUCTURE_TYPE_DEVICE_USABLEMEM_SIZE_EXT_PROPERTIES);
 TN_ZE_SAME_FIELD(tn_ze_event_counter_based_desc, ze_event_counter_based_desc_t, wait);
+TN_ZE_SAME_FIELD(tn_ze_physical_mem_properties, ze_physical_mem_properties_t, size);
 TN_ZE_SAME_FIELD(tn_ze_device_usablemem_size_ext_properties,
                  ze_device_usablemem_size_ext_properties_t, currUsableMemSize);
 #endif

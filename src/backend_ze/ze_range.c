@@ -11,7 +11,10 @@
  * mapped, or when a range is given up with something in it. So what is mapped is noted here.
  *
  * Not every driver that has the calls can map, and one that cannot says so late. So a range is tried out
- * when the backend is opened, and a driver that fails has none.
+ * when the backend is opened, and a driver that fails has none. The same with memory that can be shared, where the
+ * loader has the call that gives its file descriptor.
+ *
+ * That descriptor is the driver's: Intel's gives the same one each time. So it is copied, and left open.
  *
  * Cost: that of the vendor's calls, and moving the notes of what is mapped behind. Unmap waits until the
  * work is done that the backend can wait for.
@@ -19,6 +22,8 @@
  */
 #include "ze_device.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "../backend_common/operation.h"
@@ -157,11 +162,17 @@ static ze_result_t map_physical(const struct tn_ze_device *device, void *address
     return error;
 }
 
+/* How the memory can be shared is settled when it is made. */
 static tarn_backend_result map(const struct tn_ze_device *device, void *address, size_t size_bytes,
-                               ze_physical_mem_handle_t *physical_out)
+                               bool is_shareable, ze_physical_mem_handle_t *physical_out)
 {
+    const ze_external_memory_export_desc_t shareable = {
+        .stype = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_DESC,
+        .flags = ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD,
+    };
     ze_physical_mem_desc_t desc = {
         .stype = ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC,
+        .pNext = is_shareable ? &shareable : NULL,
         .size = size_bytes,
     };
     ze_physical_mem_handle_t physical;
@@ -187,21 +198,26 @@ static tarn_backend_result unmap(const struct tn_ze_device *device, void *addres
     return tn_ze_result(error);
 }
 
-tarn_backend_result tn_ze_range_map(void *state, void *address, size_t size_bytes,
-                                    tarn_mapping *mapping_out)
+static tarn_backend_result range_map(struct tn_ze_device *device, void *address, size_t size_bytes,
+                                     bool is_shareable, tarn_mapping *mapping_out)
 {
-    struct tn_ze_device *device = state;
-    if (tn_ze_is_over(state)) return tn_ze_refusal(state);
     tarn_status status =
         tn_backend_check_range_map(&device->properties, address, size_bytes, mapping_out);
     if (status == TARN_STATUS_OK) status = mapping_begin(device, address, size_bytes);
     if (status != TARN_STATUS_OK) return tn_backend_result(status);
 
     ze_physical_mem_handle_t physical = NULL;
-    tarn_backend_result result = map(device, address, size_bytes, &physical);
+    tarn_backend_result result = map(device, address, size_bytes, is_shareable, &physical);
     mapping_end(device, address, physical);
     if (result.status == TARN_STATUS_OK) *mapping_out = physical;
     return result;
+}
+
+tarn_backend_result tn_ze_range_map(void *state, void *address, size_t size_bytes,
+                                    tarn_mapping *mapping_out)
+{
+    if (tn_ze_is_over(state)) return tn_ze_refusal(state);
+    return range_map(state, address, size_bytes, false, mapping_out);
 }
 
 tarn_backend_result tn_ze_range_unmap(void *state, void *address, size_t size_bytes,
@@ -219,6 +235,55 @@ tarn_backend_result tn_ze_range_unmap(void *state, void *address, size_t size_by
     result = tn_ze_return(result);
     mapping_end(device, address, result.status == TARN_STATUS_OK ? NULL : mapping);
     return result;
+}
+
+/* --- sharing ----------------------------------------------------------------------------------- */
+
+tarn_backend_result tn_ze_range_map_shareable(void *state, void *address, size_t size_bytes,
+                                              tarn_mapping *mapping_out)
+{
+    struct tn_ze_device *device = state;
+    if (tn_ze_is_over(state)) return tn_ze_refusal(state);
+    tarn_status status = tn_backend_check_shareable(&device->properties);
+    if (status != TARN_STATUS_OK) return tn_backend_result(status);
+    return range_map(device, address, size_bytes, true, mapping_out);
+}
+
+/* Asks the driver for its descriptor. One that knows nothing of sharing leaves it as it is. */
+static ze_result_t find_descriptor(const struct tn_ze_device *device,
+                                   ze_physical_mem_handle_t physical, int *file_descriptor_out)
+{
+    ze_external_memory_export_fd_t shared = {
+        .stype = ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD,
+        .flags = ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD,
+        .fd = -1,
+    };
+    struct tn_ze_physical_mem_properties properties = {
+        .stype = (ze_structure_type_t)TN_ZE_STRUCTURE_TYPE_PHYSICAL_MEM_PROPERTIES,
+        .pNext = &shared,
+    };
+    ze_result_t error =
+        device->newer.physical_get_properties(device->context, physical, &properties);
+    if (error == ZE_RESULT_SUCCESS && shared.fd < 0) error = ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+    *file_descriptor_out = shared.fd;
+    return error;
+}
+
+tarn_backend_result tn_ze_range_export(void *state, void *address, size_t size_bytes,
+                                       tarn_mapping mapping, int *file_descriptor_out)
+{
+    const struct tn_ze_device *device = state;
+    if (tn_ze_is_over(state)) return tn_ze_refusal(state);
+    tarn_status status = tn_backend_check_range_export(&device->properties, address, size_bytes,
+                                                       file_descriptor_out);
+    if (status != TARN_STATUS_OK) return tn_backend_result(status);
+    int file_descriptor;
+    ze_result_t error = find_descriptor(device, mapping, &file_descriptor);
+    if (error != ZE_RESULT_SUCCESS) return tn_ze_result(error);
+    int copy = fcntl(file_descriptor, F_DUPFD_CLOEXEC, 0);
+    if (copy < 0) return (tarn_backend_result){ TARN_STATUS_VENDOR_ERROR, errno, "errno" };
+    *file_descriptor_out = copy;
+    return TARN_BACKEND_RESULT_OK;
 }
 
 /* --- whether there are any --------------------------------------------------------------------- */
@@ -239,25 +304,33 @@ static size_t page_bytes(const struct tn_ze_device *device)
     return largest_bytes;
 }
 
-/* Whether memory can be mapped and unmapped again. Nothing has worked on it, so nothing is waited for.
- * What cannot be unmapped stays, with its range. */
-static bool can_map(const struct tn_ze_device *device, size_t size_bytes)
+/* Whether memory can be mapped and unmapped again, and shared meanwhile if it is to be. Nothing has worked on it,
+ * so nothing is waited for. What cannot be unmapped stays, with its range. */
+static bool can_map(const struct tn_ze_device *device, size_t size_bytes, bool is_shareable)
 {
     void *address;
     ze_physical_mem_handle_t physical = NULL;
+    int file_descriptor;
     if (zeVirtualMemReserve(device->context, NULL, size_bytes, &address) != ZE_RESULT_SUCCESS)
         return false;
-    bool is_mapped = map(device, address, size_bytes, &physical).status == TARN_STATUS_OK;
+    bool is_mapped =
+        map(device, address, size_bytes, is_shareable, &physical).status == TARN_STATUS_OK;
+    bool is_good =
+        is_mapped &&
+        (!is_shareable || find_descriptor(device, physical, &file_descriptor) == ZE_RESULT_SUCCESS);
     if (is_mapped && unmap(device, address, size_bytes, physical).status != TARN_STATUS_OK)
         return false;
     ze_result_t error = zeVirtualMemFree(device->context, address, size_bytes);
-    return is_mapped && error == ZE_RESULT_SUCCESS;
+    return is_good && error == ZE_RESULT_SUCCESS;
 }
 
-/* Whatever goes wrong here says that there are none. */
-size_t tn_ze_range_granularity(const struct tn_ze_device *device)
+/* Whatever goes wrong here says that there are none, or that they cannot be shared. */
+void tn_ze_find_ranges(struct tn_ze_device *device)
 {
-    if (device->properties.kind != TARN_MEMORY_KIND_DEVICE) return 0;
+    if (device->properties.kind != TARN_MEMORY_KIND_DEVICE) return;
     size_t granularity_bytes = page_bytes(device);
-    return granularity_bytes != 0 && can_map(device, granularity_bytes) ? granularity_bytes : 0;
+    if (granularity_bytes == 0 || !can_map(device, granularity_bytes, false)) return;
+    device->properties.range_granularity_bytes = granularity_bytes;
+    device->properties.has_shareable_ranges =
+        device->newer.physical_get_properties && can_map(device, granularity_bytes, true);
 }
