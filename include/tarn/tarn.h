@@ -179,8 +179,9 @@ typedef struct tarn_pool_options {
      * stay reserved, eight times as many as the limit or the device allow, and are used again.
      * growth_factor and growth_bytes_max mean nothing here; initial_bytes, limits and the threshold hold
      * for what is mapped, in whole steps. The functions below are told of each step, with an id of its own;
-     * tarn_pool_find names the range, and an IPC handle cannot be made of it: leave this out where memory is
-     * shared with other processes by IPC, as MPI libraries do.
+     * tarn_pool_find names the range. The calls that share plain allocations with other processes
+     * (cudaIpcGetMemHandle and the like) do not take such memory. Where it is to be shared, by an MPI
+     * library for example, set is_shareable, or leave this out.
      * NOT_SUPPORTED where the backend has no ranges (range_granularity_bytes), as for kinds other than DEVICE.
      */
     bool contiguous;
@@ -189,6 +190,30 @@ typedef struct tarn_pool_options {
      * about the same for every size up to 64 MiB, and on average half a step or so is held in vain. 0: a 512th
      * of the device's memory, or a 16th of limit_bytes if that is less, from 2 to 64 MiB. */
     size_t step_bytes;
+
+    /*
+     * The memory of a contiguous pool can be given to other processes: each step is made so that it has a file
+     * descriptor, which tarn_pool_export gives. Libraries that share memory themselves, as MPI does, need no more
+     * than this: from an address they find what lies there (cuMemRetainAllocationHandle), and make the descriptor.
+     * Steps of host memory, and HIP's, then take a file descriptor each, of which a process often has no more
+     * than 1024; and a forked child of a process with such host memory does not get a copy of it, but shares it.
+     * NOT_SUPPORTED where device or driver cannot (has_shareable_ranges). INVALID_OPTIONS without contiguous:
+     * plain allocations of a device are shared by the vendor's own handles of a static pool's base, see
+     * tarn_pool_find.
+     */
+    bool is_shareable;
+
+    /*
+     * Pass-through, to find out whether the pool has a part in a bug, and to let memory checkers (compute-sanitizer,
+     * valgrind, the address sanitizer of a backend of your own) see each allocation: every allocation is one of the
+     * backend, of just its size or, where it is to be aligned to more than the backend promises, as much more as that
+     * may take; and every free gives it back at once, which waits for the work on it as the backend's release
+     * does. All else is as ever: statistics, limits, checks, what is told and what is refused. What was freed in a
+     * capture goes back when the graph is gone. initial_bytes, the options of growth and of giving back, contiguous,
+     * is_shareable, and of debug all but TARN_DEBUG_SITES mean nothing then. TARN_DISABLE=1 in the environment sets
+     * this for all pools of the process, but for those over memory of the caller's.
+     */
+    bool passes_through;
 
     /*
      * For who has to register memory with somebody: MPI, RDMA, NCCL. Both may be NULL; `user` is handed
@@ -232,19 +257,20 @@ typedef struct tarn_pool_options {
 #define TARN_POOL_OPTIONS_INIT \
     { sizeof(tarn_pool_options), NULL, TARN_CHUNK_BYTES_DEFAULT, TARN_INITIAL_BYTES_DEFAULT, \
       TARN_GROWTH_FACTOR_DEFAULT, TARN_GROWTH_BYTES_MAX_DEFAULT, 0, 0, 0, false, false, false, 0, \
-      NULL, NULL, NULL, NULL, NULL, 0, TARN_QUARANTINE_BYTES_DEFAULT }
+      false, false, NULL, NULL, NULL, NULL, NULL, 0, TARN_QUARANTINE_BYTES_DEFAULT }
 
 /* As Omega_h's own pool: 700 MB at first, then twice the largest. */
 #define TARN_POOL_OPTIONS_OMEGA_H_INIT \
     { sizeof(tarn_pool_options), NULL, TARN_CHUNK_BYTES_DEFAULT, 700000000, 2.0, \
       0, 0, 0, 0, false, false, false, 0, \
-      NULL, NULL, NULL, NULL, NULL, 0, TARN_QUARANTINE_BYTES_DEFAULT }
+      false, false, NULL, NULL, NULL, NULL, NULL, 0, TARN_QUARANTINE_BYTES_DEFAULT }
 /* clang-format on */
 
 /*
  * Creates a pool. `options` may be NULL for the defaults. No memory is taken from the vendor yet,
- * unless takes_initial_at_once says so.
+ * unless takes_initial_at_once says so. Reads TARN_DISABLE from the environment: see passes_through.
  * Errors: INVALID_ARGUMENT (pool_out is NULL); INVALID_OPTIONS (the message names the field);
+ * INVALID_ENVIRONMENT (TARN_DISABLE is neither 0 nor 1);
  * NOT_SUPPORTED (an option that the backend cannot have, likewise); OUT_OF_HOST_MEMORY; what the backend answers when asked for its properties; and those of
  * tarn_backend_open when options->backend is NULL.
  */
@@ -341,7 +367,7 @@ TARN_API tarn_status tarn_pool_alloc_aligned(tarn_pool *pool, size_t size_bytes,
 /*
  * Frees what tarn_pool_alloc or tarn_pool_alloc_aligned gave. Freeing NULL does nothing.
  * Never allocates host memory, and never calls the vendor unless the pool was told to give memory back
- * by itself (release_threshold_bytes, returns_when_empty); so a correct free cannot fail.
+ * by itself (release_threshold_bytes, returns_when_empty, passes_through); so a correct free cannot fail.
  * Errors, all detected from the pool's own metadata and none of them changing anything:
  * INVALID_POOL; NOT_LIVE (freed twice, or never handed out); INTERIOR_ADDRESS; WRONG_POOL;
  * FOREIGN_ADDRESS (also freed twice, when the memory has gone back to the vendor meanwhile).
@@ -544,6 +570,9 @@ TARN_API tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *
  *     TARN_CHUNK     chunk size: like TARN_INITIAL
  *     TARN_CONTIGUOUS   "1": all in one range of addresses; "0": not
  *     TARN_STEP      what is mapped into that range at a time: like TARN_INITIAL, a power of two; 0: chosen
+ *     TARN_SHAREABLE "1": that range's memory can be given to other processes; "0": it cannot
+ *     TARN_DISABLE   "1": every allocation is one of the vendor's, and every free gives it back; "0": not.
+ *                    It holds for every pool of the process: see passes_through
  *     TARN_DEVICE    number of the device
  *     TARN_KIND      kind of memory: "device", "pinned", "shared" or "managed", which are the same, or
  *                    "host", which is there with every vendor and on no device
@@ -582,14 +611,19 @@ TARN_API tarn_status tarn_default_pool_abandon(void);
 
 /* --------------------------------------------------------------------------------- finding ----- */
 
-/* What lies at an address. The base of the static pool is what IPC handles and RDMA registrations
- * are made of; `static_pool_id` is never used twice in a process. */
+/*
+ * What lies at an address. The base of the static pool is what RDMA registrations are made of, and
+ * what the vendor's IPC handles of a device's memory name (cudaIpcGetMemHandle, hipIpcGetMemHandle,
+ * zeMemGetIpcHandle): another process opens the handle, and finds the allocation as far behind the
+ * base as it is here. Of a contiguous pool there are none: see tarn_pool_export.
+ * `static_pool_id` is never used twice in a process.
+ */
 typedef struct tarn_allocation {
     size_t struct_bytes; /* in: sizeof(tarn_allocation), as TARN_ALLOCATION_INIT sets it */
     tarn_pool *pool;
     void *address;          /* where the allocation starts */
     size_t size_bytes;      /* what was asked for */
-    size_t usable_bytes;    /* the same in whole chunks; all of it may be used */
+    size_t usable_bytes;    /* the same in whole chunks, if there are; all of it may be used */
     void *static_pool_base; /* what the backend gave */
     size_t
         static_pool_bytes; /* how much it gave; of a contiguous pool the whole range, mapped or not */
@@ -609,6 +643,53 @@ typedef struct tarn_allocation {
  * starts; under each pool's lock in turn.
  */
 TARN_API tarn_status tarn_pool_find(const void *address, tarn_allocation *found_out);
+
+/* ------------------------------------------------------------------------ other processes ------ */
+
+/*
+ * A step of a contiguous pool, for another process. That process gets the file descriptor, through a
+ * local socket or as a child, and maps the whole step with its vendor's calls:
+ *     host memory   mmap, MAP_SHARED
+ *     CUDA          cuMemImportFromShareableHandle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR; then as for
+ *                   memory of its own: cuMemAddressReserve, cuMemMap, cuMemSetAccess
+ *     HIP           hipMemImportFromShareableHandle, likewise; some versions of ROCm take the descriptor's address
+ *     Level Zero    zePhysicalMemCreate with a ze_external_memory_import_fd_t, OPAQUE_FD; then
+ *                   zeVirtualMemReserve, zeVirtualMemMap
+ */
+typedef struct tarn_exported_step {
+    size_t struct_bytes; /* in: sizeof(tarn_exported_step), as TARN_EXPORTED_STEP_INIT sets it */
+    int file_descriptor; /* the caller's, who closes it */
+    void *base;          /* where the step starts in this process */
+    size_t size_bytes;   /* of the step: all that the descriptor stands for */
+    size_t offset_bytes; /* of the address that was asked for, in the step */
+    uint64_t id;         /* the step's, as on_static_pool_created was told it */
+} tarn_exported_step;
+
+/* clang-format off */
+#define TARN_EXPORTED_STEP_INIT { sizeof(tarn_exported_step), -1, NULL, 0, 0, 0 }
+/* clang-format on */
+
+/*
+ * Gives a file descriptor of the step that an address of a shareable pool lies in: an address anywhere in a live
+ * allocation, or in a step that on_static_pool_created or on_static_pool_destroyed is just being told of.
+ * An allocation may lie in several steps, and then has several descriptors:
+ *
+ *     for (char *at = field; at < (char *)field + size_bytes; at = (char *)step.base + step.size_bytes) {
+ *         tarn_pool_export(pool, at, &step);
+ *         ...                              send step.file_descriptor, step.id and step.offset_bytes
+ *         close(step.file_descriptor);
+ *     }
+ *
+ * A step keeps its id for as long as it is mapped, so one descriptor for each id is enough for all allocations in it.
+ * The other process sees the whole step: what else lies there, and what will. A step that the pool gives back goes
+ * on to hold its memory until the descriptors are closed and nobody maps it, and counts no longer as the pool's.
+ * Errors: INVALID_POOL; FORKED; INVALID_ARGUMENT (step_out is NULL or its struct_bytes is wrong);
+ * NOT_SUPPORTED (the pool was created without is_shareable, or passes through); NOT_LIVE, FOREIGN_ADDRESS,
+ * WRONG_POOL; VENDOR_ERROR (the process may have no more file descriptors); OUT_OF_HOST_MEMORY.
+ * Cost: a call of the vendor's, under the lock of those who grow or trim the pool.
+ */
+TARN_API tarn_status tarn_pool_export(tarn_pool *pool, const void *address,
+                                      tarn_exported_step *step_out);
 
 /* --------------------------------------------------------------------------- statistics -------- */
 /* tarn_pool_stats, tarn_pool_available: tarn/stats.h.  tarn_pool_check, tarn_pool_dump, debug mode:

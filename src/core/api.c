@@ -9,6 +9,7 @@
 #include "capture.h"
 #include "debug_pool.h"
 #include "dump.h"
+#include "environment.h"
 #include "leak_report.h"
 #include "out_of_memory.h"
 #include "over_backend.h"
@@ -57,13 +58,16 @@ static tarn_status check_struct_bytes(const char *name, size_t struct_bytes, siz
                    name, struct_bytes, expected);
 }
 
+/* What a table has at least: sharing came later. */
+#define OPERATIONS_BYTES_MIN offsetof(tarn_backend_operations, range_map_shareable)
+
 static tarn_status check_backend(const tarn_backend *backend)
 {
     const tarn_backend_operations *operations = backend->operations;
     if (!operations) {
         return tn_fail(TARN_STATUS_INVALID_OPTIONS, "backend: its table of operations is NULL");
     }
-    if (operations->struct_bytes < sizeof *operations) {
+    if (operations->struct_bytes < OPERATIONS_BYTES_MIN) {
         return tn_fail(TARN_STATUS_INVALID_OPTIONS,
                        "backend: its table of operations says it has %zu bytes, not %zu",
                        operations->struct_bytes, sizeof *operations);
@@ -107,6 +111,11 @@ static tarn_status check_options(const tarn_pool_options *options)
     if (options->step_bytes != 0 && !tn_is_power_of_two(options->step_bytes)) {
         return tn_fail(TARN_STATUS_INVALID_OPTIONS, "step_bytes is %zu, not 0 or a power of two",
                        options->step_bytes);
+    }
+    if (options->is_shareable && !options->contiguous && !options->passes_through) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS,
+                       "is_shareable is set, but contiguous is not: other pools are shared by the "
+                       "vendor's own handles");
     }
     if (options->limit_percent > 100) {
         return tn_fail(TARN_STATUS_INVALID_OPTIONS, "limit_percent is %u, not 0 to 100",
@@ -157,6 +166,34 @@ no_pool:
     return status;
 }
 
+/* What options mean to a pool that keeps nothing. */
+static tarn_pool_options options_passing_through(const tarn_pool_options *options)
+{
+    tarn_pool_options passing = *options;
+    passing.passes_through = true;
+    passing.initial_bytes = 0;
+    passing.takes_initial_at_once = false;
+    passing.release_threshold_bytes = 0;
+    passing.returns_when_empty = false;
+    passing.contiguous = false;
+    passing.is_shareable = false;
+    passing.debug &= TARN_DEBUG_SITES;
+    return passing;
+}
+
+/* With checked options. */
+static tarn_status open_and_create(const tarn_pool_options *options, tarn_pool **pool_out)
+{
+    if (options->backend) return create(options, options->backend, false, NULL, pool_out);
+
+    tarn_backend backend;
+    tarn_status status = tarn_backend_open(0, TARN_MEMORY_KIND_DEVICE, &backend);
+    if (status != TARN_STATUS_OK) return status;
+    status = create(options, &backend, true, NULL, pool_out);
+    if (status != TARN_STATUS_OK) tarn_backend_close(&backend);
+    return status;
+}
+
 tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_pool **pool_out)
 {
     const tarn_pool_options defaults = TARN_POOL_OPTIONS_INIT;
@@ -164,14 +201,12 @@ tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_pool **pool_
     if (!options) options = &defaults;
     tarn_status status = check_options(options);
     if (status != TARN_STATUS_OK) return status;
-    if (options->backend) return create(options, options->backend, false, NULL, pool_out);
-
-    tarn_backend backend;
-    status = tarn_backend_open(0, TARN_MEMORY_KIND_DEVICE, &backend);
+    bool passes_through = options->passes_through;
+    status = tn_environment_read_disable(&passes_through);
     if (status != TARN_STATUS_OK) return status;
-    status = create(options, &backend, true, NULL, pool_out);
-    if (status != TARN_STATUS_OK) tarn_backend_close(&backend);
-    return status;
+    if (!passes_through) return open_and_create(options, pool_out);
+    const tarn_pool_options passing = options_passing_through(options);
+    return open_and_create(&passing, pool_out);
 }
 
 /* A NULL address is no memory. */
@@ -352,20 +387,27 @@ tarn_status tarn_pool_alloc_aligned_on(tarn_pool *pool, size_t size_bytes, size_
     return alloc_on(pool, size_bytes, alignment_bytes, stream, address_out);
 }
 
+static TN_COLD tarn_status fail_for_foreign(const void *address)
+{
+    return tn_fail(TARN_STATUS_FOREIGN_ADDRESS, "%p belongs to no pool", address);
+}
+
+static TN_COLD tarn_status fail_for_owner(const void *address, const tarn_pool *owner,
+                                          const tarn_pool *pool)
+{
+    return tn_fail(TARN_STATUS_WRONG_POOL, "%p belongs to the pool at %p, not to the one at %p",
+                   address, (const void *)owner, (const void *)pool);
+}
+
 /* Says why an address that the pool could not free is not one of its live allocations. */
 static TN_COLD tarn_status fail_for_address(tarn_pool *pool, const void *address)
 {
     tarn_pool *owner;
     tarn_allocation found;
     enum tn_find_result result = tn_pool_registry_find(address, &owner, &found);
-    if (result == TN_FIND_RESULT_FOREIGN) {
-        if (pool->succeeds_parent) return TARN_STATUS_OK;
-        return tn_fail(TARN_STATUS_FOREIGN_ADDRESS, "%p belongs to no pool", address);
-    }
-    if (owner != pool) {
-        return tn_fail(TARN_STATUS_WRONG_POOL, "%p belongs to the pool at %p, not to the one at %p",
-                       address, (const void *)owner, (const void *)pool);
-    }
+    if (result == TN_FIND_RESULT_FOREIGN)
+        return pool->succeeds_parent ? TARN_STATUS_OK : fail_for_foreign(address);
+    if (owner != pool) return fail_for_owner(address, owner, pool);
     if (result == TN_FIND_RESULT_FOUND && found.address != address) {
         return tn_fail(TARN_STATUS_INTERIOR_ADDRESS,
                        "%p lies inside the allocation of %zu bytes that starts at %p", address,
@@ -460,6 +502,7 @@ tarn_status tarn_capture_end(tarn_pool *pool, tarn_capture capture)
     tn_mutex_lock(&pool->growth_lock);
     tarn_status status = tn_capture_end(pool, capture);
     tn_mutex_unlock(&pool->growth_lock);
+    if (pool->passes_through) tn_pool_release_freed(pool);
     return status;
 }
 
@@ -471,6 +514,7 @@ tarn_status tarn_capture_release(tarn_pool *pool, tarn_capture capture, const ta
     tn_mutex_lock(&pool->growth_lock);
     tarn_status status = tn_capture_release(pool, capture, streams, stream_count);
     tn_mutex_unlock(&pool->growth_lock);
+    if (pool->passes_through) tn_pool_release_freed(pool);
     return status;
 }
 
@@ -504,7 +548,34 @@ tarn_status tarn_pool_find(const void *address, tarn_allocation *found_out)
     case TN_FIND_RESULT_FOREIGN:
         break;
     }
-    return tn_fail(TARN_STATUS_FOREIGN_ADDRESS, "%p belongs to no pool", address);
+    return fail_for_foreign(address);
+}
+
+/* Says why the pool has no step for an address that is in no live allocation of it. */
+static tarn_status fail_to_export(const tarn_pool *pool, const void *address)
+{
+    tarn_pool *owner;
+    tarn_allocation found;
+    if (tn_pool_registry_find(address, &owner, &found) == TN_FIND_RESULT_FOREIGN)
+        return fail_for_foreign(address);
+    if (owner != pool) return fail_for_owner(address, owner, pool);
+    return tn_fail(TARN_STATUS_NOT_LIVE, "%p is in no live allocation", address);
+}
+
+tarn_status tarn_pool_export(tarn_pool *pool, const void *address, tarn_exported_step *step_out)
+{
+    if (!tn_pool_is_open(pool)) return fail_for_pool(pool);
+    if (!step_out) return fail_for_null("step_out");
+    tarn_status status = check_struct_bytes("step_out", step_out->struct_bytes, sizeof *step_out);
+    if (status != TARN_STATUS_OK) return status;
+    if (!pool->is_shareable) {
+        return tn_fail(TARN_STATUS_NOT_SUPPORTED,
+                       pool->passes_through
+                           ? "the pool passes through, and has no steps that could be shared"
+                           : "the pool was created without is_shareable");
+    }
+    status = tn_pool_export(pool, address, step_out);
+    return status == TARN_STATUS_NOT_LIVE ? fail_to_export(pool, address) : status;
 }
 
 tarn_status tarn_pool_stats(tarn_pool *pool, tarn_stats *stats_out)

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "../base/arith.h"
 #include "../base/error.h"
 #include "../base/host_memory.h"
 
@@ -50,13 +51,14 @@ static size_t copy_regions(const struct tarn_pool *pool, const struct tn_static_
     size_t count = 0;
     for (uint32_t r = regions[static_pool->head].next; r != static_pool->head;
          r = regions[r].next) {
-        size_t size_bytes = (size_t)regions[r].chunk_count << pool->chunk_log2;
+        size_t chunk_bytes = (size_t)regions[r].chunk_count << pool->chunk_log2;
+        uintptr_t address = tn_static_pool_address_of(static_pool, regions[r].first_chunk);
         bool is_live = regions[r].state == TN_REGION_STATE_LIVE;
         bool is_void = regions[r].state == TN_REGION_STATE_VOID;
         to[count++] = (struct dumped_region){
-            .address = tn_static_pool_address_of(static_pool, regions[r].first_chunk),
-            .size_bytes = size_bytes,
-            .requested_bytes = is_live ? size_bytes - tn_region_slack_bytes(&regions[r]) : 0,
+            .address = address,
+            .size_bytes = tn_min(chunk_bytes, static_pool->end_address - address),
+            .requested_bytes = is_live ? chunk_bytes - tn_region_slack_bytes(&regions[r]) : 0,
             .state = is_live   ? "live"
                      : is_void ? "unmapped"
                                : "free",

@@ -252,6 +252,14 @@ static tarn_status read_quarantine(size_t *quarantine_bytes)
     return fail_for(name, value_of(name), "1 byte or more");
 }
 
+tarn_status tn_environment_read_disable(bool *passes_through)
+{
+    bool is_on = false;
+    tarn_status status = read_switch("TARN_DISABLE", &is_on);
+    if (is_on) *passes_through = true;
+    return status;
+}
+
 tarn_status tn_environment_read(struct tn_environment *environment_out)
 {
     struct tn_environment environment = { .options = TARN_POOL_OPTIONS_INIT,
@@ -269,6 +277,10 @@ tarn_status tn_environment_read(struct tn_environment *environment_out)
     if (status == TARN_STATUS_OK)
         status = read_switch("TARN_CONTIGUOUS", &environment.options.contiguous);
     if (status == TARN_STATUS_OK) status = read_step(&environment.options.step_bytes);
+    if (status == TARN_STATUS_OK)
+        status = read_switch("TARN_SHAREABLE", &environment.options.is_shareable);
+    if (status == TARN_STATUS_OK)
+        status = tn_environment_read_disable(&environment.options.passes_through);
     if (status == TARN_STATUS_OK) status = read_device(&environment.device);
     if (status == TARN_STATUS_OK) status = read_kind(&environment.kind);
     if (status == TARN_STATUS_OK) status = read_ranks(&environment.rank_count);

@@ -16,10 +16,11 @@ struct tn_environment {
     unsigned rank_count; /* ranks that share the device, this one included */
 };
 
-/* Starts from the defaults and reads TARN_INITIAL, TARN_LIMIT, TARN_GROWTH, TARN_RELEASE,
- * TARN_VANISH, TARN_CHUNK, TARN_DEVICE, TARN_KIND, TARN_RANKS, TARN_DEBUG and
- * TARN_QUARANTINE. INVALID_ENVIRONMENT names the
- * one that does not parse. */
+/* Starts from the defaults and reads all the variables that tarn.h lists at tarn_malloc.
+ * INVALID_ENVIRONMENT names the one that does not parse. */
 tarn_status tn_environment_read(struct tn_environment *environment_out);
+
+/* Reads TARN_DISABLE, which concerns every pool. Where it is not "1" the option stays what it was. */
+tarn_status tn_environment_read_disable(bool *passes_through);
 
 #endif

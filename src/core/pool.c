@@ -66,7 +66,10 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->chunk_log2 = tn_lowest_bit(options->chunk_bytes);
     pool->release_threshold_bytes = options->release_threshold_bytes;
     pool->returns_when_empty = options->returns_when_empty;
-    pool->releases_after_free = options->release_threshold_bytes > 0 || options->returns_when_empty;
+    pool->passes_through = options->passes_through;
+    pool->is_shareable = options->is_shareable;
+    pool->releases_after_free = options->release_threshold_bytes > 0 ||
+                                options->returns_when_empty || options->passes_through;
     tn_static_pool_list_init(&pool->list);
     pool->stats = (struct tn_stats){ 0 };
     pool->debug = NULL;
@@ -79,6 +82,7 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->growths_since_refusal = 0;
     pool->backend_alignment_bytes = properties.alignment_bytes;
     pool->range_granularity_bytes = properties.range_granularity_bytes;
+    pool->has_shareable_ranges = properties.has_shareable_ranges;
     pool->memory_id = properties.memory_id;
     pool->fallback = options->fallback;
     pool->on_out_of_memory = options->on_out_of_memory;
@@ -440,6 +444,23 @@ static tarn_backend_result acquire(struct tarn_pool *pool, const struct tn_reque
                        : tn_pool_acquire_backing(pool, request, &arrival->backing);
 }
 
+/* Serves the request from the static pool that came for it alone. One that it cannot have
+ * goes back after that. Under `lock`. */
+static TN_COLD enum serve_result serve_alone(struct tarn_pool *pool,
+                                             const struct tn_static_pool *added,
+                                             const struct tn_request *request, void **address_out)
+{
+    uint32_t stream;
+    bool is_known = tn_pool_find_stream(pool, request->stream, &stream);
+    if (!is_known || !tn_region_index_reserve(&pool->index)) {
+        pool->is_release_due = true;
+        return is_known ? NO_HOST_MEMORY : UNKNOWN_STREAM;
+    }
+    const struct fit whole = { pool->index.regions[added->head].next, 0 };
+    *address_out = carve(pool, request, stream, whole);
+    return SERVED;
+}
+
 /* Inserts what arrived and serves the request, if it can: steps serve it together with what lies beside them, which
  * others may have taken. Under growth_lock. */
 static enum serve_result insert_and_serve(struct tarn_pool *pool, struct tn_static_pool *added,
@@ -455,7 +476,10 @@ static enum serve_result insert_and_serve(struct tarn_pool *pool, struct tn_stat
     } else {
         is_inserted = tn_pool_insert(pool, added);
     }
-    if (is_inserted) served = serve(pool, request, address_out);
+    if (is_inserted) {
+        served = pool->passes_through ? serve_alone(pool, added, request, address_out)
+                                      : serve(pool, request, address_out);
+    }
     tn_mutex_unlock(&pool->lock);
     if (!is_inserted) tn_pool_withdraw(pool, added);
     return served;
@@ -468,7 +492,7 @@ static tarn_status serve_from_new(struct tarn_pool *pool, const struct arrival *
 {
     struct tn_static_pool *added = NULL;
     if (!pool->range) {
-        added = tn_pool_announce(pool, &arrival->backing);
+        added = tn_pool_announce(pool, &arrival->backing, request);
         if (!added) return fail_for_host_memory(request);
     }
 
@@ -487,6 +511,7 @@ static tarn_status serve_from_new(struct tarn_pool *pool, const struct arrival *
 static enum serve_result serve_from_held(struct tarn_pool *pool, const struct tn_request *request,
                                          void **address_out)
 {
+    if (pool->passes_through) return NOTHING_FITS;
     /* Another thread may have grown the pool, or freed, while this one waited. */
     enum serve_result served = serve_again(pool, request, address_out);
     return served == NOTHING_FITS ? serve_from_others(pool, request, address_out) : served;
@@ -537,6 +562,8 @@ static TN_COLD tarn_status alloc_slowly(struct tarn_pool *pool, const struct tn_
     tn_mutex_lock(&pool->growth_lock);
     tarn_status status = grow_and_serve(pool, request, address_out);
     tn_mutex_unlock(&pool->growth_lock);
+    /* Frees of other threads have left to this one what they could not give back meanwhile. */
+    if (pool->passes_through) tn_pool_release_after_free(pool);
     return status;
 }
 
@@ -554,6 +581,7 @@ tarn_status tn_pool_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alig
     if (!request_init(&request, pool, size_bytes, alignment_bytes, stream)) {
         return fail_for_size(pool, size_bytes);
     }
+    if (TN_UNLIKELY(pool->passes_through)) return alloc_slowly(pool, &request, address_out);
     enum serve_result served = lock_and_serve(pool, &request, address_out);
     if (TN_LIKELY(served == SERVED)) return TARN_STATUS_OK;
     return alloc_slowly(pool, &request, address_out);
@@ -581,7 +609,7 @@ static enum free_result free_locked(struct tarn_pool *pool, uintptr_t address,
     if (TN_UNLIKELY(!tn_region_index_free(&pool->index, chunk, dependency, &freed)))
         return NOT_LIVE;
     size_t used_bytes = (size_t)freed.chunk_count << pool->chunk_log2;
-    tn_pool_forbid(pool, (void *)address, used_bytes);
+    tn_pool_forbid(pool, (void *)address, tn_min(used_bytes, owner->end_address - address));
     tn_stats_count_free(&pool->stats, used_bytes - freed.slack_bytes, used_bytes);
     if (TN_LIKELY(!pool->releases_after_free)) return FREED;
     return tn_pool_note_free(pool, owner) ? FREED_AND_RELEASE_IS_DUE : FREED;

@@ -10,15 +10,25 @@
 
 /* --- how much -------------------------------------------------------------------------------------- */
 
-/* How many bytes of backing hold the request, if they are aligned as well as it and a chunk need. */
+/* How many bytes of backing hold the request, if they are aligned as well as it and a chunk need. Where each
+ * allocation has a static pool of its own there is no more of it than was asked for. */
 static size_t tight_bytes(const struct tarn_pool *pool, const struct tn_request *request)
 {
+    if (pool->passes_through) return request->size_bytes;
     return (size_t)request->chunk_count << pool->chunk_log2;
 }
 
 static size_t alignment_needed(const struct tarn_pool *pool, const struct tn_request *request)
 {
-    return tn_max((size_t)1 << pool->chunk_log2, request->alignment_bytes);
+    size_t least = pool->passes_through ? TARN_CHUNK_BYTES_MIN : (size_t)1 << pool->chunk_log2;
+    return tn_max(least, request->alignment_bytes);
+}
+
+uintptr_t tn_pool_place_in_backing(const struct tarn_pool *pool, const struct tn_request *request,
+                                   const struct tn_backing *backing)
+{
+    uintptr_t address = (uintptr_t)backing->address;
+    return address + (-address & (alignment_needed(pool, request) - 1));
 }
 
 /* How many bytes hold it in any case: the backend may give an address that is aligned to no more
@@ -175,6 +185,10 @@ static tarn_backend_result acquire_backing(struct tarn_pool *pool, size_t needed
         policy.takes_all = false;
         policy.growth_bytes_max = whole_pages(pool, needed);
     }
+    if (pool->passes_through) {
+        policy.growth_bytes_max = needed;
+        policy.granularity_bytes = 1;
+    }
     tarn_backend_result result = TARN_BACKEND_RESULT_OK;
     if (tn_growth_wishes_all(&policy, &state)) result = ask_for_free_bytes(pool, &state);
     if (result.status != TARN_STATUS_OK) return result;
@@ -199,25 +213,31 @@ static tarn_backend_result acquire_backing(struct tarn_pool *pool, size_t needed
 static bool can_hold(const struct tarn_pool *pool, const struct tn_backing *backing,
                      const struct tn_request *request)
 {
-    size_t lead = -(uintptr_t)backing->address & (alignment_needed(pool, request) - 1);
+    size_t lead = tn_pool_place_in_backing(pool, request, backing) - (uintptr_t)backing->address;
     size_t needed;
     return tn_add_fits(tight_bytes(pool, request), lead, &needed) && needed <= backing->size_bytes;
 }
 
+static tarn_backend_result acquire_ample(struct tarn_pool *pool, const struct tn_request *request,
+                                         struct tn_backing *backing_out)
+{
+    size_t ample;
+    if (!ample_bytes(pool, request, &ample))
+        return (tarn_backend_result){ TARN_STATUS_OVER_LIMIT, 0, NULL };
+    return acquire_backing(pool, ample, backing_out);
+}
+
 /* The same for a request: backing that holds it. Vendors mostly align better than they promise, so
- * the least size is tried first. Under growth_lock. */
+ * the least size is tried first; but not where each allocation is to be one call. Under growth_lock. */
 tarn_backend_result tn_pool_acquire_backing(struct tarn_pool *pool,
                                             const struct tn_request *request,
                                             struct tn_backing *backing_out)
 {
+    if (pool->passes_through) return acquire_ample(pool, request, backing_out);
     tarn_backend_result result = acquire_backing(pool, tight_bytes(pool, request), backing_out);
     if (result.status != TARN_STATUS_OK || can_hold(pool, backing_out, request)) return result;
     tn_pool_release_backing(pool, backing_out);
-    size_t ample;
-    if (!ample_bytes(pool, request, &ample)) {
-        return (tarn_backend_result){ TARN_STATUS_OVER_LIMIT, 0, NULL };
-    }
-    return acquire_backing(pool, ample, backing_out);
+    return acquire_ample(pool, request, backing_out);
 }
 
 /* --- would it help --------------------------------------------------------------------------------- */

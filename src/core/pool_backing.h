@@ -53,6 +53,10 @@ tarn_backend_result tn_pool_acquire_backing(struct tarn_pool *pool,
                                             const struct tn_request *request,
                                             struct tn_backing *backing_out);
 
+/* Where the request can lie in backing that was acquired for it. */
+uintptr_t tn_pool_place_in_backing(const struct tarn_pool *pool, const struct tn_request *request,
+                                   const struct tn_backing *backing);
+
 /* A backend may be anything, another pool too: what its answer to who takes memory means here. */
 tarn_backend_result tn_pool_meaning_of(tarn_backend_result result);
 

@@ -11,7 +11,7 @@
 /* Under growth_lock. */
 static tarn_status add(struct tarn_pool *pool, const struct tn_backing *backing)
 {
-    struct tn_static_pool *added = tn_pool_announce(pool, backing);
+    struct tn_static_pool *added = tn_pool_announce(pool, backing, NULL);
     bool is_inserted = false;
     if (added) {
         tn_mutex_lock(&pool->lock);

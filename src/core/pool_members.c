@@ -9,10 +9,23 @@
 
 /* --- joining --------------------------------------------------------------------------------------- */
 
-struct tn_static_pool *tn_pool_announce(struct tarn_pool *pool, const struct tn_backing *backing)
+static struct tn_static_pool *describe(const struct tarn_pool *pool,
+                                       const struct tn_backing *backing,
+                                       const struct tn_request *request)
 {
-    struct tn_static_pool *announced = tn_static_pool_create(backing->address, backing->size_bytes,
-                                                             pool->chunk_log2, TN_CHUNK_COUNT_MAX);
+    if (!pool->passes_through) {
+        return tn_static_pool_create(backing->address, backing->size_bytes, pool->chunk_log2,
+                                     TN_CHUNK_COUNT_MAX);
+    }
+    return tn_static_pool_create_for_one(backing->address, backing->size_bytes, pool->chunk_log2,
+                                         tn_pool_place_in_backing(pool, request, backing),
+                                         request->size_bytes);
+}
+
+struct tn_static_pool *tn_pool_announce(struct tarn_pool *pool, const struct tn_backing *backing,
+                                        const struct tn_request *request)
+{
+    struct tn_static_pool *announced = describe(pool, backing, request);
     if (announced) {
         tn_pool_tell_created(pool, announced->backing, announced->backing_bytes, announced->id);
         tn_pool_watch_begin(pool, announced);

@@ -15,8 +15,10 @@
 
 #include "pool_backing.h"
 
-/* Makes a static pool of backing and tells of it. NULL: no host memory; the backing has been released. */
-struct tn_static_pool *tn_pool_announce(struct tarn_pool *pool, const struct tn_backing *backing);
+/* Makes a static pool of backing and tells of it. In a pool that passes through it is for the request alone. NULL: no
+ * host memory; the backing has been released. */
+struct tn_static_pool *tn_pool_announce(struct tarn_pool *pool, const struct tn_backing *backing,
+                                        const struct tn_request *request);
 
 /* Adds it to the list. False: no host memory, or no numbers left for its chunks. */
 bool tn_pool_insert(struct tarn_pool *pool, struct tn_static_pool *announced);

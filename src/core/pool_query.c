@@ -9,14 +9,26 @@
 
 /* --- queries ----------------------------------------------------------------------------------- */
 
+/* The counters, which count whole chunks: an allocation that has a static pool to itself uses no more than was asked
+ * for. Under `lock`. */
+static struct tn_stats counted_stats(const struct tarn_pool *pool)
+{
+    struct tn_stats stats = pool->stats;
+    if (!pool->passes_through) return stats;
+    stats.used_bytes = stats.requested_bytes;
+    stats.used_bytes_max = stats.requested_bytes_max;
+    return stats;
+}
+
 tarn_leaks tn_pool_leaks(struct tarn_pool *pool)
 {
     tarn_leaks leaks = TARN_LEAKS_INIT;
     tn_mutex_lock(&pool->lock);
-    leaks.allocation_count = pool->stats.live_count;
-    leaks.requested_bytes = pool->stats.requested_bytes;
-    leaks.used_bytes = pool->stats.used_bytes;
+    const struct tn_stats stats = counted_stats(pool);
     tn_mutex_unlock(&pool->lock);
+    leaks.allocation_count = stats.live_count;
+    leaks.requested_bytes = stats.requested_bytes;
+    leaks.used_bytes = stats.used_bytes;
     return leaks;
 }
 
@@ -24,13 +36,14 @@ static void describe(struct tarn_pool *pool, const struct tn_static_pool *owner,
                      tarn_allocation *found_out)
 {
     const struct tn_region *r = &pool->index.regions[region];
-    size_t usable_bytes = (size_t)r->chunk_count << pool->chunk_log2;
+    size_t chunk_bytes = (size_t)r->chunk_count << pool->chunk_log2;
+    uintptr_t address = tn_static_pool_address_of(owner, r->first_chunk);
     *found_out = (tarn_allocation){
         .struct_bytes = sizeof *found_out,
         .pool = pool,
-        .address = (void *)tn_static_pool_address_of(owner, r->first_chunk),
-        .size_bytes = usable_bytes - tn_region_slack_bytes(r),
-        .usable_bytes = usable_bytes,
+        .address = (void *)address,
+        .size_bytes = chunk_bytes - tn_region_slack_bytes(r),
+        .usable_bytes = tn_min(chunk_bytes, owner->end_address - address),
         .static_pool_base = owner->backing,
         .static_pool_bytes = owner->backing_bytes,
         .static_pool_id = owner->id,
@@ -93,7 +106,7 @@ static size_t metadata_bytes(const struct tarn_pool *pool)
 
 void tn_pool_stats_locked(const struct tarn_pool *pool, tarn_stats *stats_out)
 {
-    const struct tn_stats *counted = &pool->stats;
+    const struct tn_stats exact = counted_stats(pool), *counted = &exact;
     *stats_out = (tarn_stats){
         .struct_bytes = sizeof *stats_out,
         .requested_bytes = counted->requested_bytes,
@@ -174,7 +187,8 @@ static const char *check_sums(const struct tarn_pool *pool)
     if (index->live.live_count != pool->stats.live_count) return "the live count is wrong";
     if (used != pool->stats.used_bytes) return "the used bytes are not those of the live regions";
     if (requested != pool->stats.requested_bytes) return "the requested bytes do not add up";
-    return tn_stats_check(&pool->stats);
+    const struct tn_stats exact = counted_stats(pool);
+    return tn_stats_check(&exact);
 }
 
 /* Under `lock`. NULL, or what is wrong, with the static pool that it is wrong in, if it is one. */

@@ -18,6 +18,13 @@ struct geometry {
     uint32_t step_count; /* wished for */
 };
 
+/* The table may end before these two. */
+static bool can_share(const tarn_backend_operations *operations)
+{
+    return operations->struct_bytes >= sizeof *operations && operations->range_map_shareable &&
+           operations->range_export;
+}
+
 static tarn_status check_ranges(const struct tarn_pool *pool)
 {
     const tarn_backend_operations *operations = pool->backend.operations;
@@ -33,6 +40,12 @@ static tarn_status check_ranges(const struct tarn_pool *pool)
         return tn_fail(TARN_STATUS_INVALID_OPTIONS,
                        "the %s backend's properties make no sense: range granularity %zu bytes",
                        operations->name, pool->range_granularity_bytes);
+    }
+    if (pool->is_shareable && (!pool->has_shareable_ranges || !can_share(operations))) {
+        return tn_fail(TARN_STATUS_NOT_SUPPORTED,
+                       "is_shareable: the %s backend cannot give what it maps into a range to "
+                       "other processes, on this device and with this driver",
+                       operations->name);
     }
     return TARN_STATUS_OK;
 }
@@ -161,8 +174,11 @@ static tarn_backend_result map_step(struct tarn_pool *pool, uint32_t step)
     tn_mutex_lock(&pool->lock);
     pool->stats.vendor_alloc_count++;
     tn_mutex_unlock(&pool->lock);
-    tarn_backend_result result = tn_pool_meaning_of(pool->backend.operations->range_map(
-        pool->backend.state, backing.address, backing.size_bytes, &range->steps[step].mapping));
+    const tarn_backend_operations *operations = pool->backend.operations;
+    tarn_backend_result (*map)(void *, void *, size_t, tarn_mapping *) =
+        pool->is_shareable ? operations->range_map_shareable : operations->range_map;
+    tarn_backend_result result = tn_pool_meaning_of(
+        map(pool->backend.state, backing.address, backing.size_bytes, &range->steps[step].mapping));
     if (result.status != TARN_STATUS_OK) return result;
     range->steps[step].id = tn_static_pool_take_id();
     tn_pool_count_arrival(pool, &backing);
@@ -377,6 +393,64 @@ void tn_pool_insert_steps(struct tarn_pool *pool, const struct tn_request *reque
     }
     /* As long as there is one stream what touches is one region anyway. */
     if (pool->streams) unite_place(pool, region, own_streams(pool, request), plan);
+}
+
+/* --- exporting ------------------------------------------------------------------------------ */
+
+/* The step in which the address has memory, or TN_STEP_NONE. A step in transit has memory, too, for whoever
+ * has growth_lock: it is mapped and unmapped without letting go of that, and is in transit otherwise
+ * while the user is told. Under both locks. */
+static uint32_t find_step(const struct tarn_pool *pool, uintptr_t address)
+{
+    const struct tn_step_range *range = pool->range;
+    const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
+    if (!owner) return TN_STEP_NONE;
+    uint32_t chunk = tn_static_pool_chunk_of(owner, address);
+    uint32_t step = tn_step_of_chunk(range, chunk);
+    bool is_live = tn_region_index_find_live(&pool->index, chunk) != TN_REGION_NONE;
+    bool has_memory = is_live || range->steps[step].state == TN_STEP_STATE_TRANSIT;
+    return has_memory ? step : TN_STEP_NONE;
+}
+
+/* Under growth_lock. */
+static tarn_status export_locked(struct tarn_pool *pool, uintptr_t address,
+                                 tarn_exported_step *step_out)
+{
+    const struct tn_step_range *range = pool->range;
+    tn_mutex_lock(&pool->lock);
+    uint32_t step = find_step(pool, address);
+    tn_mutex_unlock(&pool->lock);
+    if (step == TN_STEP_NONE) return TARN_STATUS_NOT_LIVE;
+
+    void *base = tn_step_address(range, step);
+    int file_descriptor;
+    tarn_backend_result result = tn_pool_meaning_of(
+        pool->backend.operations->range_export(pool->backend.state, base, range->step_bytes,
+                                               range->steps[step].mapping, &file_descriptor));
+    if (result.status != TARN_STATUS_OK) {
+        return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
+                              "the %s backend gave no file descriptor of the step at %p: %s",
+                              pool->backend.operations->name, base,
+                              result.vendor_name ? result.vendor_name : "no reason");
+    }
+    *step_out = (tarn_exported_step){
+        .struct_bytes = sizeof *step_out,
+        .file_descriptor = file_descriptor,
+        .base = base,
+        .size_bytes = range->step_bytes,
+        .offset_bytes = address - (uintptr_t)base,
+        .id = range->steps[step].id,
+    };
+    return TARN_STATUS_OK;
+}
+
+tarn_status tn_pool_export(struct tarn_pool *pool, const void *address,
+                           tarn_exported_step *step_out)
+{
+    tn_mutex_lock(&pool->growth_lock);
+    tarn_status status = export_locked(pool, (uintptr_t)address, step_out);
+    tn_mutex_unlock(&pool->growth_lock);
+    return status;
 }
 
 /* --- unmapping ------------------------------------------------------------------------------ */

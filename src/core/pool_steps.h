@@ -29,6 +29,12 @@ tarn_backend_result tn_pool_map_steps(struct tarn_pool *pool, const struct tn_re
 void tn_pool_insert_steps(struct tarn_pool *pool, const struct tn_request *request,
                           const struct tn_step_plan *plan);
 
+/* Exports the step that an address lies in. NOT_LIVE, without words: it has no memory here that anybody
+ * could have; else VENDOR_ERROR, OUT_OF_MEMORY, OUT_OF_HOST_MEMORY. Of a shareable pool; takes growth_lock
+ * itself. */
+tarn_status tn_pool_export(struct tarn_pool *pool, const void *address,
+                           tarn_exported_step *step_out);
+
 /* Unmaps wholly free steps, the highest first. */
 struct tn_giving_back tn_pool_release_free_steps(struct tarn_pool *pool,
                                                  const struct tn_release_rule *rule);

@@ -48,10 +48,13 @@ struct tarn_pool {
     bool returns_when_empty;
     bool forbids_free_memory; /* tells the address sanitizer; false in builds without it */
     struct tn_debug *debug;   /* NULL: the pool is not in debug mode */
+    bool passes_through;      /* each allocation is a static pool, which goes with it */
+    bool is_shareable;        /* steps are mapped so that they can be exported */
     size_t release_threshold_bytes;
     struct tn_growth_policy growth;
     size_t backend_alignment_bytes;
-    size_t range_granularity_bytes; /* see tarn_device_properties, as the next */
+    size_t range_granularity_bytes; /* see tarn_device_properties, as the next two */
+    bool has_shareable_ranges;
     uint64_t memory_id;
     struct tarn_pool *fallback;
     tarn_out_of_memory_function on_out_of_memory;

@@ -37,6 +37,7 @@ static bool has_steps_above_threshold(const struct tarn_pool *pool)
 
 static bool is_worth_a_look(const struct tarn_pool *pool, const struct tn_static_pool *freed_in)
 {
+    if (pool->passes_through) return true;
     if (pool->returns_when_empty && pool->stats.live_count == 0) return true;
     if (pool->release_threshold_bytes == 0) return false;
     if (pool->range) return has_steps_above_threshold(pool);
@@ -66,9 +67,11 @@ static void release(struct tarn_pool *pool)
         .keep_free_bytes = pool->release_threshold_bytes,
         .keeps_spare = true,
     };
-    const struct tn_release_rule all = { .needs_empty = true };
+    const struct tn_release_rule all_when_empty = { .needs_empty = true };
+    const struct tn_release_rule all = { 0 };
     if (pool->release_threshold_bytes > 0) (void)tn_pool_release_free(pool, &above_threshold);
-    if (pool->returns_when_empty) (void)tn_pool_release_free(pool, &all);
+    if (pool->returns_when_empty) (void)tn_pool_release_free(pool, &all_when_empty);
+    if (pool->passes_through) (void)tn_pool_release_free(pool, &all);
 }
 
 /* A free that comes while another one has the lock leaves its release to that one. */
@@ -82,4 +85,12 @@ void tn_pool_release_after_free(struct tarn_pool *pool)
         is_due = pool->is_release_due;
         tn_mutex_unlock(&pool->lock);
     }
+}
+
+void tn_pool_release_freed(struct tarn_pool *pool)
+{
+    tn_mutex_lock(&pool->lock);
+    pool->is_release_due = true;
+    tn_mutex_unlock(&pool->lock);
+    tn_pool_release_after_free(pool);
 }

@@ -20,4 +20,7 @@ bool tn_pool_note_free(struct tarn_pool *pool, const struct tn_static_pool *free
 /* Gives back what the options say. A piece that the vendor refuses is lost to the pool. */
 void tn_pool_release_after_free(struct tarn_pool *pool);
 
+/* The same after what may have kept frees from it, in a pool that passes through. */
+void tn_pool_release_freed(struct tarn_pool *pool);
+
 #endif

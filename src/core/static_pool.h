@@ -8,6 +8,9 @@
  *          first_chunk         │                 last chunk
  *          └ first_address, a multiple of the chunk size
  *
+ * Or one allocation has it all, when the pool passes through. Then it begins where the allocation does, and
+ * ends where that does, amid the last chunk.
+ *
  * Threads: none of it locks; the pool does. Cost: O(1).
  */
 #ifndef TN_STATIC_POOL_H
@@ -21,7 +24,7 @@
 
 struct tn_static_pool {
     uintptr_t first_address;
-    uintptr_t end_address; /* of the last chunk */
+    uintptr_t end_address; /* of the last chunk, or of the one allocation */
     uint32_t first_chunk;  /* the chunks are numbered from here */
     uint32_t chunk_count;
     unsigned chunk_log2;
@@ -36,6 +39,11 @@ struct tn_static_pool {
  * among the chunk numbers is not set yet. NULL: no host memory. */
 struct tn_static_pool *tn_static_pool_create(void *backing, size_t backing_bytes,
                                              unsigned chunk_log2, uint32_t chunk_count_max);
+
+/* Describes backing memory for one allocation, which lies in it from `address` on. NULL: no host memory. */
+struct tn_static_pool *tn_static_pool_create_for_one(void *backing, size_t backing_bytes,
+                                                     unsigned chunk_log2, uintptr_t address,
+                                                     size_t size_bytes);
 
 /* An id that nothing else has in this process: for what is told of as a static pool is. */
 uint64_t tn_static_pool_take_id(void);
