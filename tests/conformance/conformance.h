@@ -48,6 +48,10 @@ struct vendor {
     int (*current_device)(void);          /* of this thread; -1 when there is none */
     const char *(*take_last_error)(void); /* the error that was left behind, or NULL */
     int (*run_own_tests)(void);           /* tests of its own, run before all others */
+    /* Maps what a file descriptor stands for on device 0, as another process would, and undoes that. NULL: the suite
+     * only looks whether there is a descriptor. */
+    void *(*import_memory)(int file_descriptor, size_t size_bytes);
+    void (*forget_memory)(void *address, size_t size_bytes);
 };
 
 extern const struct vendor vendor;

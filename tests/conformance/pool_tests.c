@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tarn/host.h"
 #include "tarn/tarn.h"
@@ -305,6 +306,69 @@ static void a_pool_takes_all_pretended_memory(void **state)
     assert_int_equal(memory_of(fixture).free_bytes, fixture->target->memory_bytes);
 }
 
+/* The same calls, each one of the backend. */
+static void a_pool_that_passes_through_holds_what_is_live(void **state)
+{
+    const struct fixture *fixture = fixture_of(state);
+    require_streams(fixture);
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.backend = &fixture->backend;
+    options.passes_through = true;
+    struct run run = { .fixture = fixture, .generator = seed() };
+    run.stream = create_stream(fixture);
+    expect_pool_ok(tarn_pool_create(&options, &run.pool));
+    for (int step = 0; step < 200; step++) {
+        bool may_alloc = run.live_count < LIVE_COUNT_MAX;
+        if (may_alloc && (run.live_count == 0 || draw(&run.generator) % 100 < 52)) {
+            struct live *live = &run.live[run.live_count++];
+            live->size_bytes = draw_size(&run.generator);
+            live->value = (unsigned char)draw(&run.generator);
+            expect_pool_ok(tarn_pool_alloc(run.pool, live->size_bytes, &live->address));
+            fill(fixture, live->address, live->value, live->size_bytes, run.stream);
+        } else {
+            step_free(&run, (size_t)(draw(&run.generator) % run.live_count));
+        }
+        tarn_stats stats = TARN_STATS_INIT;
+        expect_pool_ok(tarn_pool_stats(run.pool, &stats));
+        assert_int_equal(stats.footprint_bytes, stats.requested_bytes);
+        assert_int_equal(stats.static_pool_count, run.live_count);
+    }
+    run_end(&run);
+}
+
+/* A step of a shareable pool, mapped again by the vendor's own calls, has the pool's data in it. */
+static void a_step_of_a_shareable_pool_is_exported(void **state)
+{
+    const struct fixture *fixture = fixture_of(state);
+    require_streams(fixture);
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.backend = &fixture->backend;
+    options.contiguous = true;
+    options.is_shareable = true;
+    tarn_pool *pool;
+    tarn_status created = tarn_pool_create(&options, &pool);
+    if (!fixture->properties.has_shareable_ranges) {
+        assert_int_equal(created, TARN_STATUS_NOT_SUPPORTED);
+        skip();
+    }
+    expect_pool_ok(created);
+    void *before, *field;
+    expect_pool_ok(tarn_pool_alloc(pool, 5000, &before));
+    expect_pool_ok(tarn_pool_alloc(pool, 3000, &field));
+    fill(fixture, field, 0x71, 3000, NULL);
+    synchronize_stream(fixture, NULL);
+    tarn_exported_step step = TARN_EXPORTED_STEP_INIT;
+    expect_pool_ok(tarn_pool_export(pool, field, &step));
+    assert_ptr_equal((char *)step.base + step.offset_bytes, field);
+    if (vendor.import_memory && fixture->properties.kind == TARN_MEMORY_KIND_DEVICE) {
+        unsigned char *there = vendor.import_memory(step.file_descriptor, step.size_bytes);
+        expect_bytes(fixture, there + step.offset_bytes, 3000, 0x71);
+        vendor.forget_memory(there, step.size_bytes);
+    }
+    assert_int_equal(close(step.file_descriptor), 0);
+    expect_pool_ok(tarn_pool_destroy_forced(pool, NULL));
+}
+
 int run_pool_tests(const struct target *target)
 {
     static const struct CMUnitTest tests[] = {
@@ -313,6 +377,8 @@ int run_pool_tests(const struct target *target)
         TEST(without_ranges_no_pool_is_contiguous),
         TEST(trim_gives_the_memory_back),
         TEST(a_pool_takes_all_pretended_memory),
+        TEST(a_pool_that_passes_through_holds_what_is_live),
+        TEST(a_step_of_a_shareable_pool_is_exported),
     };
     fixture_set_target(target);
     return cmocka_run_group_tests_name(target->name, tests, NULL, NULL);

@@ -7,7 +7,10 @@
  */
 #include "conformance.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define UNITS_MAX 8
 
@@ -497,6 +500,151 @@ static void what_is_not_quite_the_piece_or_the_range_is_refused(void **state)
     EXPECT_STATUS(try_map(&strip, 0, 1), TARN_STATUS_INVALID_ARGUMENT);
 }
 
+/* --- sharing ----------------------------------------------------------------------------------- */
+
+static const struct fixture *fixture_with_sharing(void **state)
+{
+    const struct fixture *fixture = fixture_with_ranges(state);
+    if (!fixture->properties.has_shareable_ranges) {
+        print_message("%s: ranges cannot be shared\n", fixture->target->name);
+        skip();
+    }
+    return fixture;
+}
+
+static void *import_memory(const struct fixture *fixture, int file_descriptor, size_t size_bytes)
+{
+    if (fixture->properties.kind != TARN_MEMORY_KIND_HOST)
+        return vendor.import_memory(file_descriptor, size_bytes);
+    void *address = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_descriptor, 0);
+    assert_true(address != MAP_FAILED);
+    return address;
+}
+
+static void forget_memory(const struct fixture *fixture, void *address, size_t size_bytes)
+{
+    if (fixture->properties.kind != TARN_MEMORY_KIND_HOST) {
+        vendor.forget_memory(address, size_bytes);
+    } else {
+        assert_int_equal(munmap(address, size_bytes), 0);
+    }
+}
+
+/* What one writes the other reads. */
+static void expect_same_memory(const struct fixture *fixture, void *here, void *there,
+                               size_t size_bytes)
+{
+    fill(fixture, here, 0x51, size_bytes, NULL);
+    expect_bytes(fixture, there, size_bytes, 0x51);
+    fill(fixture, there, 0x52, size_bytes, NULL);
+    expect_bytes(fixture, here, size_bytes, 0x52);
+}
+
+static tarn_backend_result map_shareable(struct strip *strip, size_t number, size_t count)
+{
+    const struct fixture *fixture = strip->fixture;
+    return fixture->operations->range_map_shareable(
+        fixture->state, unit(strip, number), count * strip->unit_bytes, &strip->mappings[number]);
+}
+
+static int export_units(const struct strip *strip, size_t number, size_t count)
+{
+    const struct fixture *fixture = strip->fixture;
+    int file_descriptor = -1;
+    EXPECT_OK(fixture->operations->range_export(fixture->state, unit(strip, number),
+                                                count * strip->unit_bytes, strip->mappings[number],
+                                                &file_descriptor));
+    assert_true(fcntl(file_descriptor, F_GETFD) >= 0);
+    return file_descriptor;
+}
+
+static void shareable_memory_is_as_good_as_other(void **state)
+{
+    fixture_with_sharing(state);
+    struct strip strip = strip_begin(state);
+    EXPECT_OK(map_shareable(&strip, 0, 2));
+    map(&strip, 2, 1);
+    EXPECT_OK(map_shareable(&strip, 3, 1));
+    fill_units(&strip, 0, 4, 0x61);
+    expect_units(&strip, 0, 4, 0x61);
+    EXPECT_STATUS(map_shareable(&strip, 1, 1), TARN_STATUS_INVALID_ARGUMENT);
+    unmap(&strip, 0, 2);
+    map(&strip, 0, 2);
+    fill_units(&strip, 0, 2, 0x62);
+    expect_units(&strip, 2, 2, 0x61);
+    unmap(&strip, 0, 2);
+    unmap(&strip, 2, 1);
+    unmap(&strip, 3, 1);
+    strip_end(&strip);
+}
+
+/* By the vendor's own calls, in this process. */
+static void what_was_exported_is_mapped_a_second_time(void **state)
+{
+    const struct fixture *fixture = fixture_with_sharing(state);
+    struct strip strip = strip_begin(state);
+    EXPECT_OK(map_shareable(&strip, 1, 2));
+    int file_descriptor = export_units(&strip, 1, 2), another = export_units(&strip, 1, 2);
+    assert_int_not_equal(file_descriptor, another);
+    close(another);
+    bool can_import = vendor.import_memory || fixture->properties.kind == TARN_MEMORY_KIND_HOST;
+    if (can_import) {
+        size_t size_bytes = 2 * strip.unit_bytes;
+        void *there = import_memory(fixture, file_descriptor, size_bytes);
+        expect_same_memory(fixture, unit(&strip, 1), there, size_bytes);
+        unmap(&strip, 1, 2);
+        expect_bytes(fixture, there, size_bytes, 0x52);
+        forget_memory(fixture, there, size_bytes);
+    } else {
+        unmap(&strip, 1, 2);
+    }
+    close(file_descriptor);
+    strip_end(&strip);
+}
+
+static void what_cannot_be_shared_says_so(void **state)
+{
+    const struct fixture *fixture = fixture_of(state);
+    const tarn_backend_operations *operations = fixture->operations;
+    if (fixture->properties.has_shareable_ranges || !operations->range_export) skip();
+    size_t size_bytes = (size_t)64 << 20;
+    void *place = (void *)size_bytes;
+    tarn_mapping mapping = &size_bytes;
+    int file_descriptor = -1;
+    EXPECT_STATUS(operations->range_map_shareable(fixture->state, place, size_bytes, &mapping),
+                  TARN_STATUS_NOT_SUPPORTED);
+    EXPECT_STATUS(
+        operations->range_export(fixture->state, place, size_bytes, mapping, &file_descriptor),
+        TARN_STATUS_NOT_SUPPORTED);
+    assert_ptr_equal(mapping, &size_bytes);
+    assert_int_equal(file_descriptor, -1);
+}
+
+static void wrong_places_of_what_is_shared_are_refused(void **state)
+{
+    const struct fixture *fixture = fixture_with_sharing(state);
+    const tarn_backend_operations *operations = fixture->operations;
+    struct strip strip = strip_begin(state);
+    EXPECT_OK(map_shareable(&strip, 0, 1));
+    int file_descriptor = -1;
+    tarn_mapping mapping = strip.mappings[0], other = &strip;
+    EXPECT_STATUS(
+        operations->range_export(fixture->state, strip.start, strip.unit_bytes, mapping, NULL),
+        TARN_STATUS_INVALID_ARGUMENT);
+    EXPECT_STATUS(operations->range_export(fixture->state, strip.start + 1, strip.unit_bytes,
+                                           mapping, &file_descriptor),
+                  TARN_STATUS_INVALID_ARGUMENT);
+    EXPECT_STATUS(operations->range_export(fixture->state, strip.start, strip.unit_bytes - 1,
+                                           mapping, &file_descriptor),
+                  TARN_STATUS_INVALID_ARGUMENT);
+    EXPECT_STATUS(operations->range_map_shareable(fixture->state, unit(&strip, 1), 1, &other),
+                  TARN_STATUS_INVALID_ARGUMENT);
+    assert_int_equal(file_descriptor, -1);
+    assert_ptr_equal(other, &strip);
+    unmap(&strip, 0, 1);
+    strip_end(&strip);
+}
+
 /* --- the group --------------------------------------------------------------------------------- */
 
 int run_range_tests(const struct target *target)
@@ -518,6 +666,10 @@ int run_range_tests(const struct target *target)
         TEST(mapping_what_is_mapped_is_refused),
         TEST(unmapping_what_is_not_mapped_is_refused),
         TEST(what_is_not_quite_the_piece_or_the_range_is_refused),
+        TEST(shareable_memory_is_as_good_as_other),
+        TEST(what_was_exported_is_mapped_a_second_time),
+        TEST(what_cannot_be_shared_says_so),
+        TEST(wrong_places_of_what_is_shared_are_refused),
     };
     fixture_set_target(target);
     return cmocka_run_group_tests_name(target->name, tests, NULL, NULL);

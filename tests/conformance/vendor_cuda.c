@@ -51,6 +51,66 @@ static const char *take_last_error(void)
     return cudaGetErrorName(error);
 }
 
+/* --- memory of another process ------------------------------------------------------------------ */
+
+#if CUDART_VERSION >= 12050
+
+static void find_driver_function(const char *name, void *function_out)
+{
+    enum cudaDriverEntryPointQueryResult found;
+    void *entry = NULL;
+    assert_int_equal(
+        cudaGetDriverEntryPointByVersion(name, &entry, 12000, cudaEnableDefault, &found),
+        cudaSuccess);
+    assert_int_equal(found, cudaDriverEntryPointSuccess);
+    memcpy(function_out, &entry, sizeof entry);
+}
+
+/* Declares driver_NAME, a pointer to the driver's function, which is not linked. */
+#define DRIVER_FUNCTION(name)        \
+    __typeof__(name) *driver_##name; \
+    find_driver_function(#name, (void *)&driver_##name)
+
+static void *import_memory(int file_descriptor, size_t size_bytes)
+{
+    DRIVER_FUNCTION(cuMemImportFromShareableHandle);
+    DRIVER_FUNCTION(cuMemAddressReserve);
+    DRIVER_FUNCTION(cuMemMap);
+    DRIVER_FUNCTION(cuMemRelease);
+    DRIVER_FUNCTION(cuMemSetAccess);
+    CUmemGenericAllocationHandle imported;
+    CUdeviceptr address;
+    const CUmemAccessDesc access = {
+        .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 },
+        .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+    };
+    assert_int_equal(
+        driver_cuMemImportFromShareableHandle(&imported, (void *)(intptr_t)file_descriptor,
+                                              CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+        CUDA_SUCCESS);
+    assert_int_equal(driver_cuMemAddressReserve(&address, size_bytes, 0, 0, 0), CUDA_SUCCESS);
+    assert_int_equal(driver_cuMemMap(address, size_bytes, 0, imported, 0), CUDA_SUCCESS);
+    assert_int_equal(driver_cuMemSetAccess(address, size_bytes, &access, 1), CUDA_SUCCESS);
+    assert_int_equal(driver_cuMemRelease(imported), CUDA_SUCCESS);
+    return (void *)(uintptr_t)address;
+}
+
+static void forget_memory(void *address, size_t size_bytes)
+{
+    DRIVER_FUNCTION(cuMemUnmap);
+    DRIVER_FUNCTION(cuMemAddressFree);
+    assert_int_equal(driver_cuMemUnmap((CUdeviceptr)(uintptr_t)address, size_bytes), CUDA_SUCCESS);
+    assert_int_equal(driver_cuMemAddressFree((CUdeviceptr)(uintptr_t)address, size_bytes),
+                     CUDA_SUCCESS);
+}
+
+#else
+
+#define import_memory NULL
+#define forget_memory NULL
+
+#endif
+
 /* --- devices other than the current one -------------------------------------------------------- */
 
 #if CUDART_VERSION >= 12050
@@ -212,4 +272,6 @@ const struct vendor vendor = {
     .current_device = current_device,
     .take_last_error = take_last_error,
     .run_own_tests = run_vendor_tests,
+    .import_memory = import_memory,
+    .forget_memory = forget_memory,
 };

@@ -2,6 +2,7 @@
 /* test_backend: made-up addresses, each piece in a place of its own, lowest free place first. */
 #include "harness/test_backend.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 /* No system maps user memory here: x86-64 and arm64 addresses of this form are not canonical. */
@@ -45,7 +46,7 @@ static tarn_status acquire_locked(struct test_backend *state, size_t size_bytes,
     }
     uintptr_t address = state->next_address + state->misalignment_bytes;
     state->next_address += (size_bytes / PLACE_BYTES + 2) * PLACE_BYTES;
-    state->pieces[state->piece_count++] = (struct test_piece){ address, size_bytes };
+    state->pieces[state->piece_count++] = (struct test_piece){ address, size_bytes, false };
     state->held_bytes += size_bytes;
     if (state->held_bytes > state->held_bytes_max) state->held_bytes_max = state->held_bytes;
     *address_out = (void *)address;
@@ -97,6 +98,7 @@ static tarn_backend_result get_properties(void *opaque, tarn_device_properties *
         .granularity_bytes = state->granularity_bytes,
         .allocation_bytes_max = state->allocation_bytes_max,
         .range_granularity_bytes = state->range_granularity_bytes,
+        .has_shareable_ranges = state->has_sharing,
     };
     return answer(TARN_STATUS_OK);
 }
@@ -339,7 +341,7 @@ static tarn_backend_result range_reserve(void *opaque, size_t size_bytes, void *
     if (status == TARN_STATUS_OK) {
         uintptr_t address = state->next_address + state->misalignment_bytes;
         state->next_address += (size_bytes / PLACE_BYTES + 2) * PLACE_BYTES;
-        state->ranges[state->range_count++] = (struct test_piece){ address, size_bytes };
+        state->ranges[state->range_count++] = (struct test_piece){ address, size_bytes, false };
         *address_out = (void *)address;
     }
     return end_call(state, status);
@@ -358,12 +360,12 @@ static tarn_backend_result range_release(void *opaque, void *address, size_t siz
     return end_call(state, status);
 }
 
-static tarn_backend_result range_map(void *opaque, void *address, size_t size_bytes,
-                                     tarn_mapping *mapping_out)
+static tarn_backend_result map(void *opaque, enum test_call call, void *address, size_t size_bytes,
+                               tarn_mapping *mapping_out)
 {
     struct test_backend *waiting = opaque;
     if (waiting->while_acquiring) waiting->while_acquiring(waiting->context);
-    BEGIN(opaque, TEST_CALL_RANGE_MAP);
+    BEGIN(opaque, call);
     if (!is_whole(state, (uintptr_t)address, size_bytes) ||
         !is_in_a_range(state, (uintptr_t)address, size_bytes) ||
         count_mapped(state, (uintptr_t)address, size_bytes) > 0)
@@ -373,11 +375,39 @@ static tarn_backend_result range_map(void *opaque, void *address, size_t size_by
     if (is_full || state->piece_count == TEST_BACKEND_PIECES_MAX)
         status = TARN_STATUS_OUT_OF_MEMORY;
     if (status == TARN_STATUS_OK) {
-        state->pieces[state->piece_count++] = (struct test_piece){ (uintptr_t)address, size_bytes };
+        state->pieces[state->piece_count++] =
+            (struct test_piece){ (uintptr_t)address, size_bytes,
+                                 call == TEST_CALL_RANGE_MAP_SHAREABLE };
         state->held_bytes += size_bytes;
         if (state->held_bytes > state->held_bytes_max) state->held_bytes_max = state->held_bytes;
         *mapping_out = (tarn_mapping)((uintptr_t)address + 1);
     }
+    return end_call(state, status);
+}
+
+static tarn_backend_result range_map(void *opaque, void *address, size_t size_bytes,
+                                     tarn_mapping *mapping_out)
+{
+    return map(opaque, TEST_CALL_RANGE_MAP, address, size_bytes, mapping_out);
+}
+
+static tarn_backend_result range_map_shareable(void *opaque, void *address, size_t size_bytes,
+                                               tarn_mapping *mapping_out)
+{
+    return map(opaque, TEST_CALL_RANGE_MAP_SHAREABLE, address, size_bytes, mapping_out);
+}
+
+static tarn_backend_result range_export(void *opaque, void *address, size_t size_bytes,
+                                        tarn_mapping mapping, int *file_descriptor_out)
+{
+    BEGIN(opaque, TEST_CALL_RANGE_EXPORT);
+    size_t i = 0;
+    while (i < state->piece_count && state->pieces[i].address != (uintptr_t)address)
+        i++;
+    if (i == state->piece_count || state->pieces[i].size_bytes != size_bytes ||
+        !state->pieces[i].is_shareable || mapping != (tarn_mapping)((uintptr_t)address + 1))
+        status = misused(state);
+    if (status == TARN_STATUS_OK) *file_descriptor_out = open("/dev/null", O_RDONLY | O_CLOEXEC);
     return end_call(state, status);
 }
 
@@ -426,6 +456,8 @@ tarn_backend test_backend_open(struct test_backend *state)
         state->operations.range_release = range_release;
         state->operations.range_map = range_map;
         state->operations.range_unmap = range_unmap;
+        state->operations.range_map_shareable = range_map_shareable;
+        state->operations.range_export = range_export;
     }
     return (tarn_backend){ &state->operations, state };
 }

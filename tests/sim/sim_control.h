@@ -94,6 +94,7 @@ typedef struct sim_settings {
                                        power of two nothing can be reserved */
     bool has_kind[SIM_MEMORY_KIND_COUNT]; /* all true */
     bool has_ranges;                      /* true */
+    bool has_sharing;     /* TARN_SIM_SHARING=0: physical objects have no descriptors; true */
     bool has_pools;       /* TARN_SIM_POOLS=0: the vendor's own pool is missing; true */
     bool has_one_address; /* pinned memory has the host's on the device, too; true */
     int poor_device;   /* says that it has no ranges and no memory but its own; -1: there is none */

@@ -136,6 +136,17 @@ SIM_API bool sim_range_find(const void *address, void **start_out, size_t *size_
 
 SIM_API sim_status sim_physical_create(int device, size_t size_bytes, sim_physical **physical_out);
 
+/* The same, for export if it is shareable: NOT_SUPPORTED where the settings lack that. */
+SIM_API sim_status sim_physical_create_shareable(int device, size_t size_bytes, bool is_shareable,
+                                                 sim_physical **physical_out);
+
+/* A file descriptor of a shareable object, a new one each time; INVALID_VALUE: it is none. It names the object and
+ * does not keep its memory. */
+SIM_API sim_status sim_physical_export(const sim_physical *physical, int *file_descriptor_out);
+
+/* The object that a descriptor names, with a reference more, which is to be released. INVALID_HANDLE. */
+SIM_API sim_status sim_physical_import(int file_descriptor, sim_physical **physical_out);
+
 /* Gives the handle back. The memory goes when nothing of it is mapped any more; a vendor that
  * refuses to release what is mapped asks for sim_physical_mapping_count first. */
 SIM_API sim_status sim_physical_release(sim_physical *physical);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* sim_range: addresses without memory, memory without addresses, and mappings that join the two. */
+#define _GNU_SOURCE /* memfd_create */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "sim_state.h"
 
@@ -20,7 +22,8 @@ struct physical {
     struct sim_content *content;
     size_t size_bytes;
     size_t mapping_count;
-    bool is_released; /* and goes with its last mapping */
+    unsigned reference_count; /* without any it goes with its last mapping */
+    bool is_shareable;
 };
 
 static struct range *ranges;
@@ -160,10 +163,13 @@ static struct physical *physical_of(const sim_physical *handle)
     return sim_table_find_locked(&physicals, handle);
 }
 
-static sim_status physical_create_locked(int device, size_t size_bytes, sim_physical **physical_out)
+static sim_status physical_create_locked(int device, size_t size_bytes, bool is_shareable,
+                                         sim_physical **physical_out)
 {
     sim_status status = sim_device_check_locked(device);
     if (status == SIM_STATUS_OK) status = check_size(size_bytes);
+    if (status == SIM_STATUS_OK && is_shareable && !sim_machine.settings.has_sharing)
+        status = SIM_STATUS_NOT_SUPPORTED;
     if (status != SIM_STATUS_OK) return status;
     if (size_bytes > SIZE_MAX / 4) return SIM_STATUS_OUT_OF_MEMORY;
     struct sim_content *content;
@@ -172,21 +178,69 @@ static sim_status physical_create_locked(int device, size_t size_bytes, sim_phys
     struct physical *physical = sim_allocate(sizeof *physical);
     physical->content = content;
     physical->size_bytes = size_bytes;
+    physical->reference_count = 1;
+    physical->is_shareable = is_shareable;
     *physical_out = sim_table_insert_locked(&physicals, &physical->handle, device);
     return SIM_STATUS_OK;
 }
 
 sim_status sim_physical_create(int device, size_t size_bytes, sim_physical **physical_out)
 {
+    return sim_physical_create_shareable(device, size_bytes, false, physical_out);
+}
+
+sim_status sim_physical_create_shareable(int device, size_t size_bytes, bool is_shareable,
+                                         sim_physical **physical_out)
+{
     sim_lock();
-    sim_status status = physical_create_locked(device, size_bytes, physical_out);
+    sim_status status = physical_create_locked(device, size_bytes, is_shareable, physical_out);
     sim_unlock();
     return status;
 }
 
+/* The descriptor is of a file that holds the handle. */
+static sim_status write_handle(const sim_physical *handle, int *file_descriptor_out)
+{
+    int file = memfd_create("sim", MFD_CLOEXEC);
+    if (file < 0) return SIM_STATUS_UNKNOWN;
+    if (write(file, &handle, sizeof handle) != (ssize_t)sizeof handle) {
+        close(file);
+        return SIM_STATUS_UNKNOWN;
+    }
+    *file_descriptor_out = file;
+    return SIM_STATUS_OK;
+}
+
+sim_status sim_physical_export(const sim_physical *handle, int *file_descriptor_out)
+{
+    sim_lock();
+    const struct physical *physical = physical_of(handle);
+    sim_status status = physical ? SIM_STATUS_OK : SIM_STATUS_INVALID_HANDLE;
+    if (status == SIM_STATUS_OK) status = sim_device_check_locked(physical->handle.device);
+    if (status == SIM_STATUS_OK && !physical->is_shareable) status = SIM_STATUS_INVALID_VALUE;
+    if (status == SIM_STATUS_OK) status = write_handle(handle, file_descriptor_out);
+    sim_unlock();
+    return status;
+}
+
+sim_status sim_physical_import(int file_descriptor, sim_physical **physical_out)
+{
+    sim_physical *handle;
+    if (pread(file_descriptor, &handle, sizeof handle, 0) != (ssize_t)sizeof handle)
+        return SIM_STATUS_INVALID_HANDLE;
+    sim_lock();
+    struct physical *physical = physical_of(handle);
+    if (physical) {
+        physical->reference_count++;
+        *physical_out = handle;
+    }
+    sim_unlock();
+    return physical ? SIM_STATUS_OK : SIM_STATUS_INVALID_HANDLE;
+}
+
 static void physical_destroy_if_unused_locked(struct physical *physical)
 {
-    if (!physical->is_released || physical->mapping_count > 0) return;
+    if (physical->reference_count > 0 || physical->mapping_count > 0) return;
     sim_table_remove_locked(&physicals, &physical->handle);
     sim_content_destroy_locked(physical->content);
     free(physical);
@@ -195,10 +249,10 @@ static void physical_destroy_if_unused_locked(struct physical *physical)
 static sim_status physical_release_locked(const sim_physical *handle)
 {
     struct physical *physical = physical_of(handle);
-    if (!physical || physical->is_released) return SIM_STATUS_INVALID_HANDLE;
+    if (!physical || physical->reference_count == 0) return SIM_STATUS_INVALID_HANDLE;
     sim_status status = sim_device_check_locked(physical->handle.device);
     if (status == SIM_STATUS_DEVICE_LOST) return status;
-    physical->is_released = true;
+    physical->reference_count--;
     physical_destroy_if_unused_locked(physical);
     return SIM_STATUS_OK;
 }
@@ -237,7 +291,7 @@ size_t sim_physical_count_locked(void)
     size_t count = 0;
     for (size_t i = 0; i < physicals.count; i++) {
         const struct physical *physical = (const struct physical *)physicals.items[i];
-        count += !physical->is_released && !physical->handle.is_gone;
+        if (!physical->handle.is_gone) count += physical->reference_count;
     }
     return count;
 }
@@ -387,7 +441,7 @@ void sim_range_reset_locked(void)
         range_destroy_locked(ranges);
     while (physicals.count > 0) {
         struct physical *physical = (struct physical *)physicals.items[physicals.count - 1];
-        physical->is_released = true;
+        physical->reference_count = 0;
         physical_destroy_if_unused_locked(physical);
     }
     free(physicals.items);

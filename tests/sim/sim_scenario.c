@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -287,6 +288,12 @@ bool sim_step_has_other_way(const struct sim_step *step)
     return strstr(step->text, "hand_over(") != NULL || strstr(step->text, "retire(") != NULL;
 }
 
+bool sim_step_cannot_fail(const struct sim_step *step)
+{
+    return strstr(step->text, "tarn_pool_destroy(") != NULL ||
+           strstr(step->text, "free_through(") != NULL;
+}
+
 bool sim_step_is_of_stream(const struct sim_step *step)
 {
     return strstr(step->text, "see_by_stream_check(") != NULL ||
@@ -502,6 +509,7 @@ static tarn_backend_result create_contiguous(struct run *run)
     options.initial_bytes = 0;
     options.limit_bytes = 32 * MIB;
     options.contiguous = true;
+    options.is_shareable = run->properties.has_shareable_ranges;
     options.step_bytes = 2 * MIB;
     return result_of(tarn_pool_create(&options, &run->pool));
 }
@@ -544,6 +552,16 @@ static void use_steps(struct run *run, unsigned char *address)
     expect_byte(edge + 499, 8);
 }
 
+/* The descriptor is the program's. */
+static void export_step(struct run *run, const void *address)
+{
+    tarn_exported_step step = TARN_EXPORTED_STEP_INIT;
+    if (!run->properties.has_shareable_ranges) return;
+    run->scenario->had_sharing = true;
+    if (TRY(run, result_of(tarn_pool_export(run->pool, address, &step))))
+        close(step.file_descriptor);
+}
+
 /* Grows, frees, trims and grows again. */
 static void use_contiguous_pool(struct run *run)
 {
@@ -557,6 +575,7 @@ static void use_contiguous_pool(struct run *run)
             TRY(run, result_of(tarn_pool_alloc(run->pool, 5 * MIB, &one)));
             TRY(run, result_of(tarn_pool_alloc(run->pool, 3 * MIB, &other)));
             if (one) use_steps(run, one);
+            if (one) export_step(run, one);
             GIVE_BACK(run, result_of(tarn_pool_free(run->pool, one)));
             GIVE_BACK(run, result_of(tarn_pool_trim(run->pool, 0, NULL)));
             GIVE_BACK(run, result_of(tarn_pool_free(run->pool, other)));
@@ -566,6 +585,40 @@ static void use_contiguous_pool(struct run *run)
         size_t faults_before = sim_fault_count();
         GIVE_BACK(run, result_of(tarn_pool_destroy(pool)));
         note_lost_range(run, &before, sim_fault_count() > faults_before);
+    }
+    run->pool = grown;
+}
+
+/* --- a pool that passes through ------------------------------------------------------------------ */
+
+/* The free succeeds whatever the vendor says. What that refuses is lost. */
+static tarn_backend_result free_through(struct run *run, void *address)
+{
+    return result_of(tarn_pool_free(run->pool, address));
+}
+
+static void use_pool_that_passes_through(struct run *run)
+{
+    tarn_pool *grown = run->pool;
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.backend = &run->backend;
+    options.passes_through = true;
+    run->pool = NULL;
+    if (TRY(run, result_of(tarn_pool_create(&options, &run->pool)))) {
+        for (size_t i = 0; i < 3; i++) {
+            void *address = NULL;
+            TRY(run, result_of(tarn_pool_alloc(run->pool, 100 + i, &address)));
+            if (!address) continue;
+            size_t alive_before = sim_alive(SIM_THING_MEMORY), fault_count = sim_fault_count();
+            GIVE_BACK(run, free_through(run, address));
+            if (run->scenario->stays_broken) continue;
+            size_t lost_count = sim_alive(SIM_THING_MEMORY) - (alive_before - 1);
+            assert_in_range(lost_count, 0, sim_fault_count() - fault_count);
+            run->scenario->lost[SIM_THING_MEMORY] += lost_count;
+        }
+        tarn_pool *pool = run->pool;
+        run->pool = NULL;
+        GIVE_BACK(run, result_of(tarn_pool_destroy(pool)));
     }
     run->pool = grown;
 }
@@ -587,6 +640,7 @@ static void use_backend(struct run *run)
     if (has_pool) {
         free_all(run);
         trim_pool(run);
+        use_pool_that_passes_through(run);
     }
     destroy_streams(run);
     if (has_pool) destroy_pool(run, 0, sim_alive(SIM_THING_EVENT));

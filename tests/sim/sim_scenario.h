@@ -3,7 +3,7 @@
  * sim_scenario: everything that a backend and a pool can do, once, for tests in which it goes wrong.
  *
  * The scenario opens a backend, makes a pool grow over it, another hand memory over between streams, uses
- * streams, events, data, ranges and a contiguous pool, and gives all back. It goes on after a failure as a careful program would: it tries once more, and
+ * streams, events, data, ranges, a contiguous pool and one that passes through, and gives all back. It goes on after a failure as a careful program would: it tries once more, and
  * leaves out what it cannot have. After every step a judge says whether the outcome is right.
  */
 #ifndef SIM_SCENARIO_H
@@ -37,7 +37,11 @@ struct sim_scenario {
     /* For the test to read: what the vendor refused to take back, and is alive for that reason. */
     size_t lost[SIM_THING_COUNT];
     bool had_ranges;
+    bool had_sharing;
 };
+
+/* Whatever the vendor says, these answer OK. */
+bool sim_step_cannot_fail(const struct sim_step *step);
 
 /* The pool need not tell of a failure in this step, since it can do without: it grows instead of waiting,
  * or asks later. */

@@ -107,6 +107,7 @@ static sim_settings settings_of_environment(void)
         .range_granularity_bytes = (size_t)2 << 20,
         .has_kind = { true, true, true },
         .has_ranges = true,
+        .has_sharing = bytes_of_environment("TARN_SIM_SHARING", 1) != 0,
         .has_pools = bytes_of_environment("TARN_SIM_POOLS", 1) != 0,
         .has_one_address = true,
         .poor_device = -1,

@@ -48,6 +48,9 @@ struct sim_vendor {
      * vendor itself refuses one of another device. */
     bool (*tells_streams_apart)(void);
 
+    /* Memory of ranges has file descriptors with any loader and driver. */
+    bool shares;
+
     /* There is a call that waits for the whole device. */
     bool synchronizes;
 

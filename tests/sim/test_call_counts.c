@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -97,6 +98,32 @@ static void a_pool_calls_only_to_grow_and_to_shrink(void **state)
     expect_calls("destroy a pool of one static pool");
     tarn_backend_close(&backend);
     expect_calls("close");
+}
+
+static void a_pool_that_passes_through_calls_for_each(void **state)
+{
+    (void)state;
+    sim_reset();
+    tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
+    tarn_pool *pool;
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.backend = &backend;
+    options.passes_through = true;
+    sim_forget_calls();
+    expect_ok(tarn_pool_create(&options, &pool));
+    expect_calls("create a pool");
+    void *addresses[10];
+    for (size_t i = 0; i < 10; i++)
+        expect_ok(tarn_pool_alloc(pool, 100 << i, &addresses[i]));
+    expect_calls("ten allocations that pass through");
+    assert_int_equal(sim_alive(SIM_THING_MEMORY), 10);
+    for (size_t i = 0; i < 10; i++)
+        expect_ok(tarn_pool_free(pool, addresses[i]));
+    expect_calls("ten frees that pass through");
+    assert_int_equal(sim_alive(SIM_THING_MEMORY), 0);
+    expect_ok(tarn_pool_destroy(pool));
+    tarn_backend_close(&backend);
+    assert_int_equal(sim_misuse_count(), 0);
 }
 
 /* --- the pool's streams ------------------------------------------------------------------------ */
@@ -294,8 +321,28 @@ static void range_operations_call_what_is_documented(void **state)
     expect_calls("range_reserve");
     expect_result(operations->range_map(backend.state, range, granule_bytes, &mapping));
     expect_calls("range_map");
+    int file_descriptor = -1;
+    tarn_backend_result plain =
+        operations->range_export(backend.state, range, granule_bytes, mapping, &file_descriptor);
+    assert_int_not_equal(plain.status, TARN_STATUS_OK);
+    sim_forget_calls();
     expect_result(operations->range_unmap(backend.state, range, granule_bytes, mapping));
     expect_calls("range_unmap");
+    tarn_status shared =
+        operations->range_map_shareable(backend.state, range, granule_bytes, &mapping).status;
+    expect_calls("range_map_shareable");
+    assert_int_equal(shared,
+                     properties.has_shareable_ranges ? TARN_STATUS_OK : TARN_STATUS_NOT_SUPPORTED);
+    tarn_status exported =
+        operations->range_export(backend.state, range, granule_bytes, mapping, &file_descriptor)
+            .status;
+    expect_calls("range_export");
+    assert_int_equal(exported, shared);
+    if (shared == TARN_STATUS_OK) {
+        close(file_descriptor);
+        expect_result(operations->range_unmap(backend.state, range, granule_bytes, mapping));
+        sim_forget_calls();
+    }
     expect_result(operations->range_release(backend.state, range, 4 * granule_bytes));
     expect_calls("range_release");
     tarn_backend_close(&backend);
@@ -347,6 +394,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pool_calls_only_to_grow_and_to_shrink),
+        cmocka_unit_test(a_pool_that_passes_through_calls_for_each),
         cmocka_unit_test(a_pool_calls_only_to_hand_over_between_streams),
         cmocka_unit_test(memory_operations_call_what_is_documented),
         cmocka_unit_test(stream_operations_call_what_is_documented),

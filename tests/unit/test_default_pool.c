@@ -2,6 +2,7 @@
 /* The process-wide pool: created on first use, from the environment, and destroyed on request. */
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "harness/claims.h"
 #include "harness/host_memory_faults.h"
@@ -18,6 +19,9 @@ static int start_without_a_pool(void **state)
     unsetenv("TARN_RANKS");
     unsetenv("TARN_VANISH");
     unsetenv("TARN_KIND");
+    unsetenv("TARN_DISABLE");
+    unsetenv("TARN_CONTIGUOUS");
+    unsetenv("TARN_SHAREABLE");
     return tarn_default_pool_destroy() == TARN_STATUS_OK ? 0 : -1;
 }
 
@@ -50,6 +54,45 @@ static void is_created_by_the_first_malloc(void **state)
     expect_status(TARN_STATUS_NOT_LIVE, tarn_free(address));
     expect_ok(tarn_default_pool_destroy());
     expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_check(pool));
+}
+
+static void is_disabled_by_the_environment(void **state)
+{
+    (void)state;
+    if (!has_device()) skip();
+    setenv("TARN_DISABLE", "1", 1);
+    void *one, *other;
+    expect_ok(tarn_malloc(1000, &one));
+    expect_ok(tarn_malloc(3, &other));
+    tarn_pool *pool;
+    expect_ok(tarn_default_pool(&pool));
+    assert_int_equal(stats_of(pool).footprint_bytes, 1003);
+    assert_int_equal(stats_of(pool).static_pool_count, 2);
+    expect_ok(tarn_free(one));
+    assert_int_equal(stats_of(pool).footprint_bytes, 3);
+    expect_ok(tarn_free(other));
+    assert_int_equal(stats_of(pool).vendor_free_count, 2);
+    expect_ok(tarn_default_pool_destroy());
+    setenv("TARN_DISABLE", "maybe", 1);
+    expect_status(TARN_STATUS_INVALID_ENVIRONMENT, tarn_malloc(1000, &one));
+    expect_message("TARN_DISABLE");
+}
+
+static void is_shareable_by_the_environment(void **state)
+{
+    (void)state;
+    setenv("TARN_CONTIGUOUS", "1", 1);
+    setenv("TARN_SHAREABLE", "1", 1);
+    tarn_pool *pool;
+    void *address;
+    tarn_status created = tarn_default_pool(&pool);
+    if (created == TARN_STATUS_NO_DEVICE || created == TARN_STATUS_NOT_SUPPORTED) skip();
+    expect_ok(created);
+    expect_ok(tarn_malloc(1000, &address));
+    tarn_exported_step step = TARN_EXPORTED_STEP_INIT;
+    expect_ok(tarn_pool_export(pool, address, &step));
+    close(step.file_descriptor);
+    expect_ok(tarn_free(address));
 }
 
 static void may_be_abandoned_and_created_anew(void **state)
@@ -276,6 +319,8 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, start_without_a_pool, start_without_a_pool)
     const struct CMUnitTest tests[] = {
         CASE(is_created_by_the_first_malloc),
+        CASE(is_disabled_by_the_environment),
+        CASE(is_shareable_by_the_environment),
         CASE(may_be_abandoned_and_created_anew),
         CASE(freeing_before_there_is_a_pool_creates_none),
         CASE(takes_its_options_from_the_environment),

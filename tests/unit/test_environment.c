@@ -17,7 +17,8 @@ static const char *const names[] = { "TARN_INITIAL",    "TARN_LIMIT",      "TARN
                                      "TARN_GROWTH_MAX", "TARN_CHUNK",      "TARN_DEVICE",
                                      "TARN_RANKS",      "TARN_RELEASE",    "TARN_VANISH",
                                      "TARN_KIND",       "TARN_CONTIGUOUS", "TARN_STEP",
-                                     "TARN_DEBUG",      "TARN_QUARANTINE" };
+                                     "TARN_DEBUG",      "TARN_QUARANTINE", "TARN_SHAREABLE",
+                                     "TARN_DISABLE" };
 
 static int unset_all(void **state)
 {
@@ -75,6 +76,8 @@ static void expect_defaults(const struct tn_environment *environment)
     assert_int_equal(environment->options.step_bytes, 0);
     assert_int_equal(environment->options.debug, 0);
     assert_int_equal(environment->options.quarantine_bytes, defaults.quarantine_bytes);
+    assert_false(environment->options.is_shareable);
+    assert_false(environment->options.passes_through);
 }
 
 static void variables_that_are_unset_or_empty_change_nothing(void **state)
@@ -105,7 +108,10 @@ static void all_variables_are_read_together(void **state)
                                           "1",
                                           "64M",
                                           "sites,zones,poison,quarantine",
-                                          "5M" };
+                                          "5M",
+                                          "1",
+                                          "1" };
+    _Static_assert(sizeof values == sizeof names, "one for each");
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         setenv(names[i], values[i], 1);
     }
@@ -127,6 +133,8 @@ static void all_variables_are_read_together(void **state)
     assert_int_equal(environment.options.debug, TARN_DEBUG_SITES | TARN_DEBUG_ZONES |
                                                     TARN_DEBUG_POISON | TARN_DEBUG_QUARANTINE);
     assert_int_equal(environment.options.quarantine_bytes, 5 * MB);
+    assert_true(environment.options.is_shareable);
+    assert_true(environment.options.passes_through);
 }
 
 /* --- bytes -------------------------------------------------------------------------------------- */
@@ -373,6 +381,12 @@ static void a_switch_is_0_or_1(void **state)
     assert_true(read_with("TARN_CONTIGUOUS", "1").options.contiguous);
     assert_false(read_with("TARN_CONTIGUOUS", "0").options.contiguous);
     expect_refused("TARN_CONTIGUOUS", "yes");
+    assert_true(read_with("TARN_SHAREABLE", "1").options.is_shareable);
+    assert_false(read_with("TARN_SHAREABLE", "0").options.is_shareable);
+    expect_refused("TARN_SHAREABLE", "posix");
+    assert_true(read_with("TARN_DISABLE", "1").options.passes_through);
+    assert_false(read_with("TARN_DISABLE", "0").options.passes_through);
+    expect_refused("TARN_DISABLE", "true");
 }
 
 /* --- debug mode ---------------------------------------------------------------------------------- */

@@ -81,10 +81,13 @@ static CUresult get_attribute(int *value, CUdevice_attribute attribute, CUdevice
     if (status == SIM_STATUS_OK && (device < 0 || device >= sim_device_count()))
         status = SIM_STATUS_INVALID_DEVICE;
     if (status == SIM_STATUS_OK) {
-        bool asks_for_ranges =
-            attribute == CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED;
         sim_settings settings = sim_get_settings();
-        *value = asks_for_ranges && settings.has_ranges && device != settings.poor_device;
+        bool is_rich = device != settings.poor_device;
+        *value = 0;
+        if (attribute == CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED)
+            *value = settings.has_ranges && is_rich;
+        if (attribute == CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED)
+            *value = settings.has_sharing && is_rich;
     }
     return answer(status);
 }
@@ -96,6 +99,9 @@ static sim_status check_memory(const CUmemAllocationProp *memory)
     if (memory->type != CU_MEM_ALLOCATION_TYPE_PINNED ||
         memory->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
         return SIM_STATUS_INVALID_VALUE;
+    if (memory->requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE &&
+        memory->requestedHandleTypes != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        return SIM_STATUS_NOT_SUPPORTED;
     return sim_device_check(memory->location.id);
 }
 
@@ -144,8 +150,11 @@ static CUresult create(CUmemGenericAllocationHandle *handle, size_t size_bytes,
     sim_status status = enter_unsafe("cuMemCreate");
     if (status == SIM_STATUS_OK && flags != 0) status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK) status = check_memory(memory);
-    if (status == SIM_STATUS_OK)
-        status = sim_physical_create(memory->location.id, size_bytes, &physical);
+    if (status == SIM_STATUS_OK) {
+        bool is_shareable = memory->requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE;
+        status =
+            sim_physical_create_shareable(memory->location.id, size_bytes, is_shareable, &physical);
+    }
     if (status == SIM_STATUS_OK) *handle = (CUmemGenericAllocationHandle)(uintptr_t)physical;
     return answer(status);
 }
@@ -156,6 +165,29 @@ static CUresult release(CUmemGenericAllocationHandle handle)
     sim_status status = enter_unsafe("cuMemRelease");
     if (status == SIM_STATUS_OK) status = sim_physical_release(physical_of(handle));
     if (status == SIM_STATUS_INVALID_HANDLE) status = SIM_STATUS_INVALID_VALUE;
+    return answer(status);
+}
+
+static CUresult export_to_handle(void *shared, CUmemGenericAllocationHandle handle,
+                                 CUmemAllocationHandleType type, unsigned long long flags)
+{
+    sim_status status = sim_enter("cuMemExportToShareableHandle");
+    if (status == SIM_STATUS_OK && (flags != 0 || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
+        status = SIM_STATUS_INVALID_VALUE;
+    if (status == SIM_STATUS_OK) status = sim_physical_export(physical_of(handle), shared);
+    if (status == SIM_STATUS_INVALID_HANDLE) status = SIM_STATUS_INVALID_VALUE;
+    return answer(status);
+}
+
+static CUresult import_from_handle(CUmemGenericAllocationHandle *handle, void *shared,
+                                   CUmemAllocationHandleType type)
+{
+    sim_physical *physical = NULL;
+    sim_status status = enter_unsafe("cuMemImportFromShareableHandle");
+    if (status == SIM_STATUS_OK && type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        status = SIM_STATUS_INVALID_VALUE;
+    if (status == SIM_STATUS_OK) status = sim_physical_import((int)(intptr_t)shared, &physical);
+    if (status == SIM_STATUS_OK) *handle = (CUmemGenericAllocationHandle)(uintptr_t)physical;
     return answer(status);
 }
 
@@ -260,6 +292,8 @@ CHECK(cuMemAddressReserve, address_reserve);
 CHECK(cuMemAddressFree, address_free);
 CHECK(cuMemCreate, create);
 CHECK(cuMemRelease, release);
+CHECK(cuMemExportToShareableHandle, export_to_handle);
+CHECK(cuMemImportFromShareableHandle, import_from_handle);
 CHECK(cuMemMap, map);
 CHECK(cuMemUnmap, unmap);
 CHECK(cuMemSetAccess, set_access);
@@ -281,6 +315,8 @@ static const struct {
     { "cuMemAddressFree", (any_function)address_free, true },
     { "cuMemCreate", (any_function)create, true },
     { "cuMemRelease", (any_function)release, true },
+    { "cuMemExportToShareableHandle", (any_function)export_to_handle, true },
+    { "cuMemImportFromShareableHandle", (any_function)import_from_handle, true },
     { "cuMemMap", (any_function)map, true },
     { "cuMemUnmap", (any_function)unmap, true },
     { "cuMemSetAccess", (any_function)set_access, true },

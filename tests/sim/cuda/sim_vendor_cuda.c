@@ -63,9 +63,9 @@ static int current_device(void)
 static const struct sim_vendor_calls calls[] = {
     /* The driver's functions are asked for one by one; the free of NULL makes the context. */
     { "open",
-      "cuDeviceGetAttribute 1, cuMemGetAllocationGranularity 1, cudaDriverGetVersion 1, cudaFree "
+      "cuDeviceGetAttribute 2, cuMemGetAllocationGranularity 1, cudaDriverGetVersion 1, cudaFree "
       "1, cudaGetDevice 2, cudaGetDeviceCount 1, cudaGetDeviceProperties 1, "
-      "cudaGetDriverEntryPointByVersion 12, cudaRuntimeGetVersion 1, "
+      "cudaGetDriverEntryPointByVersion 13, cudaRuntimeGetVersion 1, "
       "cudaThreadExchangeStreamCaptureMode 2" },
     { "create a pool", "none" },
     { "first allocation", "cudaGetDevice 1, cudaMalloc 1, cudaThreadExchangeStreamCaptureMode 2" },
@@ -75,6 +75,10 @@ static const struct sim_vendor_calls calls[] = {
     { "trim of one static pool", "cudaDeviceSynchronize 1, cudaFree 1, cudaGetDevice 1" },
     { "destroy a pool of one static pool", "cudaDeviceSynchronize 1, cudaFree 1, cudaGetDevice 1" },
     { "close", "none" },
+
+    { "ten allocations that pass through",
+      "cudaGetDevice 10, cudaMalloc 10, cudaThreadExchangeStreamCaptureMode 20" },
+    { "ten frees that pass through", "cudaDeviceSynchronize 10, cudaFree 10, cudaGetDevice 10" },
 
     /* A pool's: one record and one wait hand over, and whether an older record is complete is asked
      * before. */
@@ -131,6 +135,10 @@ static const struct sim_vendor_calls calls[] = {
       "cuMemAddressReserve 1, cudaGetDevice 1, cudaThreadExchangeStreamCaptureMode 2" },
     { "range_map", "cuMemCreate 1, cuMemMap 1, cuMemSetAccess 1, cudaGetDevice 1, "
                    "cudaThreadExchangeStreamCaptureMode 2" },
+    { "range_map_shareable", "cuMemCreate 1, cuMemMap 1, cuMemSetAccess 1, cudaGetDevice 1, "
+                             "cudaThreadExchangeStreamCaptureMode 2" },
+    { "range_export",
+      "cuMemExportToShareableHandle 1, cudaGetDevice 1, cudaThreadExchangeStreamCaptureMode 2" },
     { "range_unmap",
       "cuMemRelease 1, cuMemUnmap 1, cuPointerGetAttribute 1, cudaDeviceSynchronize 1, "
       "cudaGetDevice 1" },
@@ -153,6 +161,7 @@ static const struct sim_vendor_calls calls[] = {
 };
 
 const struct sim_vendor sim_vendor = {
+    .shares = true,
     .synchronizes = true,
     .name = "cuda",
     .errors = errors,

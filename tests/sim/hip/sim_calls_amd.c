@@ -5,8 +5,9 @@
 /* Every operation begins by asking for the current device. */
 const struct sim_vendor_calls sim_hip_calls[] = {
     { "open", "hipDeviceGetAttribute 1, hipDriverGetVersion 1, hipFree 1, hipGetDevice 2, "
-              "hipGetDeviceCount 1, hipGetDeviceProperties 1, hipMemGetAllocationGranularity 1, "
-              "hipRuntimeGetVersion 1, hipThreadExchangeStreamCaptureMode 2" },
+              "hipGetDeviceCount 1, hipGetDeviceProperties 1, hipMemCreate 1, "
+              "hipMemExportToShareableHandle 1, hipMemGetAllocationGranularity 1, hipMemRelease 1, "
+              "hipRuntimeGetVersion 1, hipThreadExchangeStreamCaptureMode 4" },
     { "create a pool", "none" },
     { "first allocation", "hipGetDevice 1, hipMalloc 1, hipThreadExchangeStreamCaptureMode 2" },
     { "a thousand hits", "none" },
@@ -15,6 +16,10 @@ const struct sim_vendor_calls sim_hip_calls[] = {
     { "trim of one static pool", "hipDeviceSynchronize 1, hipFree 1, hipGetDevice 1" },
     { "destroy a pool of one static pool", "hipDeviceSynchronize 1, hipFree 1, hipGetDevice 1" },
     { "close", "none" },
+
+    { "ten allocations that pass through",
+      "hipGetDevice 10, hipMalloc 10, hipThreadExchangeStreamCaptureMode 20" },
+    { "ten frees that pass through", "hipDeviceSynchronize 10, hipFree 10, hipGetDevice 10" },
 
     /* A pool's: one record and one wait hand over, and whether an older record is complete is asked
      * before. */
@@ -71,6 +76,10 @@ const struct sim_vendor_calls sim_hip_calls[] = {
       "hipGetDevice 1, hipMemAddressReserve 1, hipThreadExchangeStreamCaptureMode 2" },
     { "range_map", "hipGetDevice 1, hipMemCreate 1, hipMemMap 1, hipMemSetAccess 1, "
                    "hipThreadExchangeStreamCaptureMode 2" },
+    { "range_map_shareable", "hipGetDevice 1, hipMemCreate 1, hipMemMap 1, hipMemSetAccess 1, "
+                             "hipThreadExchangeStreamCaptureMode 2" },
+    { "range_export",
+      "hipGetDevice 1, hipMemExportToShareableHandle 1, hipThreadExchangeStreamCaptureMode 2" },
     { "range_unmap", "hipDeviceSynchronize 1, hipGetDevice 1, hipMemRelease 1, hipMemUnmap 1, "
                      "hipPointerGetAttributes 1" },
     { "range_release", "hipGetDevice 1, hipMemAddressFree 1" },

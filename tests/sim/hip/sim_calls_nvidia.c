@@ -6,10 +6,11 @@
 /* Every operation begins by asking for the current device. */
 const struct sim_vendor_calls sim_hip_calls[] = {
     { "open",
-      "cuDeviceGetAttribute 1, cuMemGetAllocationGranularity 1, cudaDriverGetVersion 1, cudaFree "
-      "1, cudaGetDevice 2, cudaGetDeviceCount 1, cudaGetDeviceProperties 1, "
-      "cudaGetDriverEntryPointByVersion 2, cudaRuntimeGetVersion 1, "
-      "cudaThreadExchangeStreamCaptureMode 2" },
+      "cuDeviceGetAttribute 1, cuMemCreate 1, cuMemExportToShareableHandle 1, "
+      "cuMemGetAllocationGranularity 1, cuMemRelease 1, cudaDriverGetVersion 1, cudaFree 1, "
+      "cudaGetDevice 2, cudaGetDeviceCount 1, cudaGetDeviceProperties 1, "
+      "cudaGetDriverEntryPointByVersion 5, cudaRuntimeGetVersion 1, "
+      "cudaThreadExchangeStreamCaptureMode 4" },
     { "create a pool", "none" },
     { "first allocation", "cudaGetDevice 1, cudaMalloc 1, cudaThreadExchangeStreamCaptureMode 2" },
     { "a thousand hits", "none" },
@@ -18,6 +19,10 @@ const struct sim_vendor_calls sim_hip_calls[] = {
     { "trim of one static pool", "cudaDeviceSynchronize 1, cudaFree 1, cudaGetDevice 1" },
     { "destroy a pool of one static pool", "cudaDeviceSynchronize 1, cudaFree 1, cudaGetDevice 1" },
     { "close", "none" },
+
+    { "ten allocations that pass through",
+      "cudaGetDevice 10, cudaMalloc 10, cudaThreadExchangeStreamCaptureMode 20" },
+    { "ten frees that pass through", "cudaDeviceSynchronize 10, cudaFree 10, cudaGetDevice 10" },
 
     /* A pool's: one record and one wait hand over, and whether an older record is complete is asked
      * before. */
@@ -75,6 +80,11 @@ const struct sim_vendor_calls sim_hip_calls[] = {
       "cudaThreadExchangeStreamCaptureMode 2" },
     { "range_map", "cuMemCreate 1, cuMemMap 1, cuMemSetAccess 1, cudaGetDevice 1, "
                    "cudaGetDriverEntryPointByVersion 3, cudaThreadExchangeStreamCaptureMode 2" },
+    { "range_map_shareable",
+      "cuMemCreate 1, cuMemMap 1, cuMemSetAccess 1, cudaGetDevice 1, "
+      "cudaGetDriverEntryPointByVersion 3, cudaThreadExchangeStreamCaptureMode 2" },
+    { "range_export", "cuMemExportToShareableHandle 1, cudaGetDevice 1, "
+                      "cudaGetDriverEntryPointByVersion 1, cudaThreadExchangeStreamCaptureMode 2" },
     { "range_unmap", "cuMemRelease 1, cuMemUnmap 1, cudaDeviceSynchronize 1, cudaGetDevice 1, "
                      "cudaGetDriverEntryPointByVersion 2, cudaPointerGetAttributes 1" },
     { "range_release", "cuMemAddressFree 1, cudaGetDevice 1, cudaGetDriverEntryPointByVersion 1" },

@@ -20,6 +20,9 @@ static sim_status check_memory(const hipMemAllocationProp *memory)
     if (memory->type != hipMemAllocationTypePinned ||
         memory->location.type != hipMemLocationTypeDevice)
         return SIM_STATUS_INVALID_VALUE;
+    if (memory->requestedHandleType != hipMemHandleTypeNone &&
+        memory->requestedHandleType != hipMemHandleTypePosixFileDescriptor)
+        return SIM_STATUS_NOT_SUPPORTED;
     if (memory->location.id < 0 || memory->location.id >= sim_device_count())
         return SIM_STATUS_INVALID_VALUE;
     return sim_device_check(memory->location.id);
@@ -68,8 +71,11 @@ hipError_t hipMemCreate(hipMemGenericAllocationHandle_t *handle, size_t size_byt
     sim_status status = sim_hip_begin_unsafe("hipMemCreate");
     if (status == SIM_STATUS_OK && flags != 0) status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK) status = check_memory(memory);
-    if (status == SIM_STATUS_OK)
-        status = sim_physical_create(memory->location.id, size_bytes, &physical);
+    if (status == SIM_STATUS_OK) {
+        bool is_shareable = memory->requestedHandleType != hipMemHandleTypeNone;
+        status =
+            sim_physical_create_shareable(memory->location.id, size_bytes, is_shareable, &physical);
+    }
     if (status == SIM_STATUS_OK) *handle = (hipMemGenericAllocationHandle_t)(void *)physical;
     return sim_hip_answer(status);
 }
@@ -80,6 +86,17 @@ hipError_t hipMemRelease(hipMemGenericAllocationHandle_t handle)
     sim_status status = sim_hip_begin_unsafe("hipMemRelease");
     if (status == SIM_STATUS_OK && !handle) status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK) status = sim_physical_release(physical_of(handle));
+    return sim_hip_answer(status);
+}
+
+hipError_t hipMemExportToShareableHandle(void *shared, hipMemGenericAllocationHandle_t handle,
+                                         hipMemAllocationHandleType type, unsigned long long flags)
+{
+    sim_status status = sim_hip_begin("hipMemExportToShareableHandle");
+    if (status == SIM_STATUS_OK && (flags != 0 || type != hipMemHandleTypePosixFileDescriptor))
+        status = SIM_STATUS_INVALID_VALUE;
+    if (status == SIM_STATUS_OK) status = sim_physical_export(physical_of(handle), shared);
+    if (status == SIM_STATUS_INVALID_HANDLE) status = SIM_STATUS_INVALID_VALUE;
     return sim_hip_answer(status);
 }
 

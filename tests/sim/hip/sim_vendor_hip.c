@@ -46,6 +46,13 @@ static const char *const optional_calls[] = {
     /* Without it the call is made all the same, and a capture may refuse it. */
     "hipThreadExchangeStreamCaptureMode",
     "cudaThreadExchangeStreamCaptureMode",
+    /* Memory that can be shared is tried out, and whatever goes wrong says that there is none. */
+    "open: hipMemCreate",
+    "open: hipMemExportToShareableHandle",
+    "open: hipMemRelease",
+    "open: cuMemCreate",
+    "open: cuMemExportToShareableHandle",
+    "open: cuMemRelease",
     NULL,
 };
 
@@ -70,6 +77,7 @@ static int current_device(void)
 }
 
 const struct sim_vendor sim_vendor = {
+    .shares = true,
     .synchronizes = true,
     .name = "hip",
     .errors = errors,

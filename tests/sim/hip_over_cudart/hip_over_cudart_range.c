@@ -34,7 +34,9 @@ static CUmemLocation location_of(const hipMemLocation *location)
 static hipError_t check_memory(const hipMemAllocationProp *memory)
 {
     bool is_known = memory->type == hipMemAllocationTypePinned &&
-                    memory->location.type == hipMemLocationTypeDevice;
+                    memory->location.type == hipMemLocationTypeDevice &&
+                    (memory->requestedHandleType == hipMemHandleTypeNone ||
+                     memory->requestedHandleType == hipMemHandleTypePosixFileDescriptor);
     return is_known ? hipSuccess : hipErrorNotSupported;
 }
 
@@ -42,6 +44,9 @@ static CUmemAllocationProp memory_of(const hipMemAllocationProp *memory)
 {
     return (CUmemAllocationProp){
         .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .requestedHandleTypes = memory->requestedHandleType == hipMemHandleTypeNone
+                                    ? CU_MEM_HANDLE_TYPE_NONE
+                                    : CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
         .location = location_of(&memory->location),
     };
 }
@@ -93,6 +98,15 @@ hipError_t hipMemRelease(hipMemGenericAllocationHandle_t handle)
 {
     DRIVER_FUNCTION(cuMemRelease);
     return answer(function(handle_of(handle)));
+}
+
+hipError_t hipMemExportToShareableHandle(void *shared, hipMemGenericAllocationHandle_t handle,
+                                         hipMemAllocationHandleType type, unsigned long long flags)
+{
+    DRIVER_FUNCTION(cuMemExportToShareableHandle);
+    if (type != hipMemHandleTypePosixFileDescriptor) return hipErrorNotSupported;
+    return answer(
+        function(shared, handle_of(handle), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, flags));
 }
 
 hipError_t hipMemMap(void *address, size_t size_bytes, size_t offset_bytes,

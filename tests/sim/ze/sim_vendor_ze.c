@@ -45,6 +45,7 @@ static const char *const optional_calls[] = {
     "stream_check: zeCommandListGetDeviceHandle",
     "open: zePhysicalMemCreate",
     "open: zePhysicalMemDestroy",
+    "open: zePhysicalMemGetProperties",
     /* Work that cannot be waited for is none of the backend's any more. */
     "close: zeCommandListAppendBarrier",
     "close: zeEventHostSynchronize",
@@ -83,6 +84,9 @@ static const struct sim_vendor_calls calls[] = {
     { "destroy a pool of one static pool", "zeMemFreeExt 1" },
     { "close", "zeCommandListAppendBarrier 1, zeCommandListDestroy 1, zeContextDestroy 1, "
                "zeEventDestroy 1, zeEventHostSynchronize 1, zeEventPoolDestroy 1" },
+
+    { "ten allocations that pass through", "zeContextMakeMemoryResident 10, zeMemAllocDevice 10" },
+    { "ten frees that pass through", "zeMemFreeExt 10" },
 
     /* A pool's: one record and one wait hand over, and whether an older record is complete is asked
      * before. */
@@ -132,6 +136,8 @@ static const struct sim_vendor_calls calls[] = {
 
     { "range_reserve", "zeVirtualMemReserve 1" },
     { "range_map", "zePhysicalMemCreate 1, zeVirtualMemMap 1" },
+    { "range_map_shareable", "none" }, /* this loader lacks the call, here and below */
+    { "range_export", "none" },
     { "range_unmap", "zeCommandListAppendBarrier 1, zeEventHostSynchronize 1, "
                      "zePhysicalMemDestroy 1, zeVirtualMemUnmap 1" },
     { "range_release", "zeVirtualMemFree 1" },

@@ -134,4 +134,7 @@ ze_context_handle_t sim_ze_context_of(const void *owner);
 sim_status sim_ze_check_context(ze_context_handle_t handle);
 sim_status sim_ze_check_context_of(ze_context_handle_t handle, const struct sim_ze_device *device);
 
+/* Fills in what an extension of the properties of physical memory asks for. */
+sim_status sim_ze_physical_export(ze_physical_mem_handle_t physical, void *extension);
+
 #endif

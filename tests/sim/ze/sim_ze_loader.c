@@ -30,6 +30,15 @@ ze_result_t zeDeviceSynchronize(ze_device_handle_t handle);
 ze_result_t zeEventCounterBasedCreate(ze_context_handle_t context, ze_device_handle_t handle,
                                       const ze_event_counter_based_desc_t *desc,
                                       ze_event_handle_t *created);
+typedef struct ze_physical_mem_properties_t {
+    ze_structure_type_t stype;
+    void *pNext;
+    uint64_t id;
+    uint64_t size;
+} ze_physical_mem_properties_t;
+ze_result_t zePhysicalMemGetProperties(ze_context_handle_t context,
+                                       ze_physical_mem_handle_t physical,
+                                       ze_physical_mem_properties_t *properties);
 #endif
 
 /* A loader does not ask a driver that lacks the function. One that wraps handles answers so. */
@@ -40,6 +49,7 @@ static sim_status enter(const char *name)
 
 /* What the headers number later than 1.4. */
 #define TYPE_OF_COUNTER_BASED 0x2003A
+#define TYPE_OF_PHYSICAL      0x20040
 #define FLAG_IMMEDIATE        0x1
 #define FLAG_HOST_VISIBLE     0x4
 
@@ -87,5 +97,22 @@ ze_result_t zeEventCounterBasedCreate(ze_context_handle_t context, ze_device_han
         status = sim_ze_event_create((uintptr_t)context, device->number, SIM_EVENT_FORM_RECORDS, 0,
                                      created);
     }
+    return sim_ze_answer(status);
+}
+
+ze_result_t zePhysicalMemGetProperties(ze_context_handle_t context,
+                                       ze_physical_mem_handle_t physical,
+                                       ze_physical_mem_properties_t *properties)
+{
+    int device;
+    size_t size_bytes;
+    sim_status status = enter(__func__);
+    if (status == SIM_STATUS_OK) status = sim_ze_check_context(context);
+    if (status == SIM_STATUS_OK && (int)properties->stype != TYPE_OF_PHYSICAL)
+        status = SIM_STATUS_INVALID_VALUE;
+    if (status == SIM_STATUS_OK)
+        status = sim_physical_find((sim_physical *)physical, &device, &size_bytes);
+    if (status == SIM_STATUS_OK) status = sim_ze_physical_export(physical, properties->pNext);
+    if (status == SIM_STATUS_OK) properties->size = size_bytes;
     return sim_ze_answer(status);
 }

@@ -5,6 +5,10 @@
  * Memory belongs to a context: to ask after it in another one finds nothing, and to use or free it
  * there is misuse. A plain free does not wait, one with the blocking policy does.
  */
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "sim_ze.h"
 
 /* --- memory --------------------------------------------------------------------------------------- */
@@ -182,6 +186,65 @@ ze_result_t zeContextMakeMemoryResident(ze_context_handle_t context, ze_device_h
     return sim_ze_answer(status);
 }
 
+/* --- sharing --------------------------------------------------------------------------------------- */
+
+/* The driver gives one descriptor for an object, again and again, and closes it with the object. */
+struct descriptor {
+    struct descriptor *next;
+    const void *physical;
+    int file_descriptor;
+};
+
+static struct descriptor *descriptors;
+static pthread_mutex_t descriptors_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static sim_status find_descriptor(const sim_physical *physical, int *file_descriptor_out)
+{
+    sim_status status = SIM_STATUS_OK;
+    pthread_mutex_lock(&descriptors_lock);
+    struct descriptor *found = descriptors;
+    while (found && found->physical != physical)
+        found = found->next;
+    if (!found) {
+        int file_descriptor;
+        status = sim_physical_export(physical, &file_descriptor);
+        if (status == SIM_STATUS_OK) {
+            found = malloc(sizeof *found);
+            if (!found) abort();
+            *found = (struct descriptor){ descriptors, physical, file_descriptor };
+            descriptors = found;
+        }
+    }
+    if (found) *file_descriptor_out = found->file_descriptor;
+    pthread_mutex_unlock(&descriptors_lock);
+    return status;
+}
+
+static void close_descriptor(const void *physical)
+{
+    pthread_mutex_lock(&descriptors_lock);
+    struct descriptor **link = &descriptors;
+    while (*link && (*link)->physical != physical)
+        link = &(*link)->next;
+    struct descriptor *found = *link;
+    if (found) {
+        *link = found->next;
+        close(found->file_descriptor);
+        free(found);
+    }
+    pthread_mutex_unlock(&descriptors_lock);
+}
+
+/* Of the extension that asks for a descriptor; one that asks for another type gets none. */
+sim_status sim_ze_physical_export(ze_physical_mem_handle_t physical, void *extension)
+{
+    ze_external_memory_export_fd_t *wanted = extension;
+    if (!wanted || wanted->stype != ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_FD)
+        return SIM_STATUS_OK;
+    if (wanted->flags != ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD) return SIM_STATUS_INVALID_VALUE;
+    return find_descriptor((sim_physical *)physical, &wanted->fd);
+}
+
 /* --- virtual memory -------------------------------------------------------------------------------- */
 
 static sim_status enter_ranges(const char *name, ze_context_handle_t context)
@@ -235,7 +298,14 @@ ze_result_t zePhysicalMemCreate(ze_context_handle_t context, ze_device_handle_t 
     sim_status status = enter_ranges(__func__, context);
     const struct sim_ze_device *device = sim_ze_device_of(handle);
     if (status == SIM_STATUS_OK && !device) status = SIM_STATUS_INVALID_HANDLE;
-    if (status == SIM_STATUS_OK) status = sim_physical_create(device->number, desc->size, &created);
+    const ze_external_memory_export_desc_t *exported = desc->pNext;
+    bool is_shareable =
+        exported && exported->stype == ZE_STRUCTURE_TYPE_EXTERNAL_MEMORY_EXPORT_DESC;
+    if (status == SIM_STATUS_OK && is_shareable &&
+        exported->flags != ZE_EXTERNAL_MEMORY_TYPE_FLAG_OPAQUE_FD)
+        status = SIM_STATUS_INVALID_VALUE;
+    if (status == SIM_STATUS_OK)
+        status = sim_physical_create_shareable(device->number, desc->size, is_shareable, &created);
     if (status == SIM_STATUS_OK) *physical = (ze_physical_mem_handle_t)created;
     return sim_ze_answer(status);
 }
@@ -246,6 +316,7 @@ ze_result_t zePhysicalMemDestroy(ze_context_handle_t context, ze_physical_mem_ha
     if (status == SIM_STATUS_OK && sim_physical_mapping_count((sim_physical *)physical) > 0)
         sim_misuse("physical memory was destroyed while it was mapped");
     if (status == SIM_STATUS_OK) status = sim_physical_release((sim_physical *)physical);
+    if (status == SIM_STATUS_OK) close_descriptor(physical);
     if (status != SIM_STATUS_INVALID_HANDLE) return sim_ze_answer(status);
     sim_misuse("physical memory was destroyed that is none");
     return ZE_RESULT_SUCCESS;
