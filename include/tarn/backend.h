@@ -59,6 +59,11 @@ typedef enum tarn_memory_kind {
     TARN_MEMORY_KIND_HOST = 3    /* plain host memory */
 } tarn_memory_kind;
 
+/* The vendor's own handles, converted: a cudaStream_t, a cudaEvent_t. A NULL stream is the
+ * device's default stream. */
+typedef void *tarn_stream;
+typedef void *tarn_event;
+
 /* What stays the same for as long as the backend is open. */
 #define TARN_MEMORY_ID_HOST UINT64_MAX /* the machine's own memory */
 
@@ -78,6 +83,11 @@ typedef struct tarn_device_properties {
     int runtime_version; /* likewise */
     /* What is mapped into ranges can be given to other processes: range_map_shareable, range_export. */
     bool has_shareable_ranges;
+    /* A handle that stands for a stream of the calling thread's own, whichever thread that is, as
+     * cudaStreamPerThread does. It needs no creating and ends with the thread. NULL: there is none. */
+    tarn_stream thread_stream;
+    /* Another name of the default stream, as cudaStreamLegacy is. NULL: it has no other. */
+    tarn_stream default_stream_alias;
 } tarn_device_properties;
 
 /* How much memory the device has, and how much of it nobody holds at this moment. */
@@ -85,11 +95,6 @@ typedef struct tarn_memory_info {
     size_t total_bytes;
     size_t free_bytes;
 } tarn_memory_info;
-
-/* The vendor's own handles, converted: a cudaStream_t, a cudaEvent_t. A NULL stream is the
- * device's default stream. */
-typedef void *tarn_stream;
-typedef void *tarn_event;
 
 /* Memory that is mapped into a range: a CUmemGenericAllocationHandle, converted, or whatever the
  * vendor has in its place. It may be 0, so a NULL mapping says nothing. */
@@ -168,6 +173,9 @@ typedef struct tarn_backend_operations {
     tarn_backend_result (*stream_destroy)(void *state, tarn_stream stream); /* finishes its work */
     /* INVALID_ARGUMENT for a stream of another device; a NULL stream is none. */
     tarn_backend_result (*stream_check)(void *state, tarn_stream stream);
+    /* A number that no other stream of the process has or had, for telling a stream from the one before
+     * that had the same handle. Where vendors have no such number the operation is NULL. */
+    tarn_backend_result (*stream_id)(void *state, tarn_stream stream, uint64_t *id_out);
     tarn_backend_result (*stream_synchronize)(void *state, tarn_stream stream);
     /* What is submitted to `stream` from now on waits until `event` has completed. */
     tarn_backend_result (*stream_wait_event)(void *state, tarn_stream stream, tarn_event event);

@@ -19,6 +19,11 @@
 extern "C" {
 #endif
 
+/* Handles that stand for streams as cudaStreamLegacy and cudaStreamPerThread do: the default stream, which is NULL
+ * too, and a stream of the calling thread's own. */
+#define TARN_HOST_STREAM_DEFAULT    ((tarn_stream)1)
+#define TARN_HOST_STREAM_PER_THREAD ((tarn_stream)2)
+
 typedef struct tarn_host_options {
     size_t struct_bytes; /* in: sizeof(tarn_host_options), as TARN_HOST_OPTIONS_INIT sets it */
     size_t

@@ -216,6 +216,18 @@ typedef struct tarn_pool_options {
     bool passes_through;
 
     /*
+     * Streams end unannounced: for a program that cannot call tarn_stream_retire before a handle ends, since
+     * others destroy the streams. Each call that names a stream asks the vendor for the stream's number, so that
+     * a new stream with an old one's handle is taken for a new one, and each free is recorded at once, while
+     * the stream is certainly there. Outside calls that name it, the pool never uses a handle. The default
+     * stream never ends, and costs nothing more.
+     * That is a call of the vendor for each allocation and two for each free, and both wait for another thread
+     * that grows the pool at that moment. Streams cannot be captured.
+     * NOT_SUPPORTED where the vendor does not number streams: before CUDA 12 and HIP 7.2, and with Level Zero.
+     */
+    bool identifies_streams;
+
+    /*
      * For who has to register memory with somebody: MPI, RDMA, NCCL. Both may be NULL; `user` is handed
      * to them.
      *
@@ -257,13 +269,13 @@ typedef struct tarn_pool_options {
 #define TARN_POOL_OPTIONS_INIT \
     { sizeof(tarn_pool_options), NULL, TARN_CHUNK_BYTES_DEFAULT, TARN_INITIAL_BYTES_DEFAULT, \
       TARN_GROWTH_FACTOR_DEFAULT, TARN_GROWTH_BYTES_MAX_DEFAULT, 0, 0, 0, false, false, false, 0, \
-      false, false, NULL, NULL, NULL, NULL, NULL, 0, TARN_QUARANTINE_BYTES_DEFAULT }
+      false, false, false, NULL, NULL, NULL, NULL, NULL, 0, TARN_QUARANTINE_BYTES_DEFAULT }
 
 /* As Omega_h's own pool: 700 MB at first, then twice the largest. */
 #define TARN_POOL_OPTIONS_OMEGA_H_INIT \
     { sizeof(tarn_pool_options), NULL, TARN_CHUNK_BYTES_DEFAULT, 700000000, 2.0, \
       0, 0, 0, 0, false, false, false, 0, \
-      false, false, NULL, NULL, NULL, NULL, NULL, 0, TARN_QUARANTINE_BYTES_DEFAULT }
+      false, false, false, NULL, NULL, NULL, NULL, NULL, 0, TARN_QUARANTINE_BYTES_DEFAULT }
 /* clang-format on */
 
 /*
@@ -573,6 +585,7 @@ TARN_API tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *
  *     TARN_SHAREABLE "1": that range's memory can be given to other processes; "0": it cannot
  *     TARN_DISABLE   "1": every allocation is one of the vendor's, and every free gives it back; "0": not.
  *                    It holds for every pool of the process: see passes_through
+ *     TARN_IDENTIFY_STREAMS   "1": streams end unannounced, see identifies_streams; "0": they do not
  *     TARN_DEVICE    number of the device
  *     TARN_KIND      kind of memory: "device", "pinned", "shared" or "managed", which are the same, or
  *                    "host", which is there with every vendor and on no device

@@ -142,6 +142,9 @@ static const tarn_backend_operations operations = {
     .stream_create = tn_cuda_stream_create,
     .stream_destroy = tn_cuda_stream_destroy,
     .stream_check = tn_cuda_stream_check,
+#if CUDART_VERSION >= 12000
+    .stream_id = tn_cuda_stream_id,
+#endif
     .stream_synchronize = tn_cuda_stream_synchronize,
     .stream_wait_event = tn_cuda_stream_wait_event,
     .event_create = tn_cuda_event_create,
@@ -203,6 +206,8 @@ static tarn_device_properties properties_of(const struct tn_cuda_device *device,
         .allocation_bytes_max =
             is_pinned ? tn_system_memory_info().total_bytes : vendor->totalGlobalMem,
         .memory_id = is_pinned ? TARN_MEMORY_ID_HOST : (uint64_t)device->number + 1,
+        .thread_stream = cudaStreamPerThread,
+        .default_stream_alias = cudaStreamLegacy,
     };
 }
 

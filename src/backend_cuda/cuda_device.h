@@ -71,6 +71,7 @@ struct tn_cuda_call {
     size_t size_bytes;
     unsigned char value;
     cudaStream_t stream;
+    unsigned long long stream_id;
     cudaEvent_t event;
     CUmemGenericAllocationHandle mapping;
     bool is_shareable;   /* of the mapping */
@@ -132,6 +133,7 @@ tarn_backend_result tn_cuda_find_ranges(struct tn_cuda_device *device);
 tarn_backend_result tn_cuda_stream_create(void *state, tarn_stream *stream_out);
 tarn_backend_result tn_cuda_stream_destroy(void *state, tarn_stream stream);
 tarn_backend_result tn_cuda_stream_check(void *state, tarn_stream stream);
+tarn_backend_result tn_cuda_stream_id(void *state, tarn_stream stream, uint64_t *id_out);
 tarn_backend_result tn_cuda_stream_synchronize(void *state, tarn_stream stream);
 tarn_backend_result tn_cuda_stream_wait_event(void *state, tarn_stream stream, tarn_event event);
 

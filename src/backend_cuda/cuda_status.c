@@ -14,14 +14,14 @@
  * another one. From CUDA 12 on cudaSetDevice creates the context of the device that it sets, so
  * setting 0 back would take some hundred megabytes of device 0 for nothing, for each process of the
  * node. Leaving the backend's device set instead would be a surprise. A new thread's current
- * device is nobody's business, so there is nothing to set back. Whether a device has a context only
+ * device is nobody's business, so there is nothing to set back. What works on cudaStreamPerThread is the exception:
+ * that means the calling thread's and no other's, so then it costs the context. Whether a device has a context only
  * the driver knows, and the runtime hands out its function that tells; when it does not, every other
  * device counts as one without.
  *
  * Cost: the first case adds a cudaGetDevice to the call, the second two cudaSetDevice besides, the
  * third making and joining a thread. What takes memory adds two cudaThreadExchangeStreamCaptureMode.
- * Threads: any. In the third case cudaStreamPerThread is the new thread's, not the caller's; the
- * caller cannot have work on its own, since it never had the device.
+ * Threads: any.
  */
 #include "cuda_device.h"
 
@@ -223,7 +223,8 @@ tarn_backend_result tn_cuda_make(const struct tn_cuda_device *device, struct tn_
     if (result.status != TARN_STATUS_OK) return result;
     call->device = device;
     if (current == device->number) return make(call);
-    if (has_context(device, current)) return make_and_set_back(device, call, current);
+    if (call->stream == cudaStreamPerThread || has_context(device, current))
+        return make_and_set_back(device, call, current);
     return make_in_new_thread(device, call);
 }
 

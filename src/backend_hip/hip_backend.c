@@ -142,6 +142,9 @@ static const tarn_backend_operations operations = {
     .stream_create = tn_hip_stream_create,
     .stream_destroy = tn_hip_stream_destroy,
     .stream_check = tn_hip_stream_check,
+#ifdef TN_HIP_NUMBERS_STREAMS
+    .stream_id = tn_hip_stream_id,
+#endif
     .stream_synchronize = tn_hip_stream_synchronize,
     .stream_wait_event = tn_hip_stream_wait_event,
     .event_create = tn_hip_event_create,
@@ -202,6 +205,10 @@ static tarn_device_properties properties_of(const struct tn_hip_device *device,
         .allocation_bytes_max =
             is_pinned ? tn_system_memory_info().total_bytes : vendor->totalGlobalMem,
         .memory_id = is_pinned ? TARN_MEMORY_ID_HOST : (uint64_t)device->number + 1,
+        .thread_stream = hipStreamPerThread,
+#ifdef hipStreamLegacy
+        .default_stream_alias = hipStreamLegacy,
+#endif
     };
 }
 

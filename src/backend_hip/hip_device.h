@@ -21,6 +21,11 @@
 
 #include "../backend_common/lifetime.h"
 
+/* HIP numbers streams from 7.2 on; over CUDA it is CUDA that does. */
+#if HIP_VERSION >= 70200000 || defined(hipStreamGetId)
+#define TN_HIP_NUMBERS_STREAMS
+#endif
+
 struct tn_hip_device {
     int number;
     struct tn_lifetime lifetime;
@@ -41,6 +46,7 @@ struct tn_hip_call {
     size_t size_bytes;
     unsigned char value;
     hipStream_t stream;
+    unsigned long long stream_id;
     hipEvent_t event;
     hipMemGenericAllocationHandle_t mapping;
     bool is_shareable;   /* of the mapping */
@@ -97,6 +103,7 @@ tarn_backend_result tn_hip_find_ranges(struct tn_hip_device *device);
 tarn_backend_result tn_hip_stream_create(void *state, tarn_stream *stream_out);
 tarn_backend_result tn_hip_stream_destroy(void *state, tarn_stream stream);
 tarn_backend_result tn_hip_stream_check(void *state, tarn_stream stream);
+tarn_backend_result tn_hip_stream_id(void *state, tarn_stream stream, uint64_t *id_out);
 tarn_backend_result tn_hip_stream_synchronize(void *state, tarn_stream stream);
 tarn_backend_result tn_hip_stream_wait_event(void *state, tarn_stream stream, tarn_event event);
 

@@ -274,6 +274,16 @@ static inline hipError_t tn_device_get_attribute(int *value_out, hipDeviceAttrib
 #define hipMemSetAccess                        tn_mem_set_access
 #define hipDeviceGetAttribute                  tn_device_get_attribute
 
+/* --- streams: names that 5.2 lacks --------------------------------------------------------------- */
+
+static inline hipError_t tn_stream_get_id(hipStream_t stream, unsigned long long *id_out)
+{
+    return hipCUDAErrorTohipError(cudaStreamGetId(stream, id_out));
+}
+
+#define hipStreamGetId  tn_stream_get_id
+#define hipStreamLegacy cudaStreamLegacy
+
 /* --- captures ---------------------------------------------------------------------------------- */
 
 static inline hipError_t tn_exchange_capture_mode(enum cudaStreamCaptureMode *mode)

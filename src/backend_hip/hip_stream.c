@@ -60,6 +60,21 @@ tarn_backend_result tn_hip_stream_check(void *state, tarn_stream stream)
     return tn_hip_make(state, &call);
 }
 
+#ifdef TN_HIP_NUMBERS_STREAMS
+static tarn_backend_result make_stream_id(struct tn_hip_call *call)
+{
+    return tn_hip_result(hipStreamGetId(call->stream, &call->stream_id));
+}
+
+tarn_backend_result tn_hip_stream_id(void *state, tarn_stream stream, uint64_t *id_out)
+{
+    struct tn_hip_call call = { .make = make_stream_id, .stream = stream };
+    tarn_backend_result result = tn_hip_make(state, &call);
+    if (result.status == TARN_STATUS_OK) *id_out = call.stream_id;
+    return result;
+}
+#endif
+
 static tarn_backend_result make_stream_synchronize(struct tn_hip_call *call)
 {
     return tn_hip_result(hipStreamSynchronize(call->stream));

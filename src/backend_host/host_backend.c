@@ -165,7 +165,7 @@ static void close_device(void *state)
     tn_host_streams_finish_locked(device);
     TN_ASSERT(!device->pieces);
     TN_ASSERT(!device->ranges);
-    TN_ASSERT(!device->default_stream.next);
+    tn_host_streams_fini_locked(device);
     tn_mutex_unlock(&device->lock);
     tn_mutex_fini(&device->lock);
     tn_host_memory_free(device);
@@ -187,6 +187,7 @@ static const tarn_backend_operations operations = {
     .stream_create = tn_host_stream_create,
     .stream_destroy = tn_host_stream_destroy,
     .stream_check = tn_host_stream_check,
+    .stream_id = tn_host_stream_id,
     .stream_synchronize = tn_host_stream_synchronize,
     .stream_wait_event = tn_host_stream_wait_event,
     .event_create = tn_host_event_create,
@@ -218,6 +219,8 @@ static tarn_device_properties properties_of(const tarn_host_options *options, si
         .range_granularity_bytes = page_bytes,
         .memory_id = options->memory_bytes != 0 ? 0 : TARN_MEMORY_ID_HOST,
         .has_shareable_ranges = tn_host_has_shareable_ranges(),
+        .thread_stream = TARN_HOST_STREAM_PER_THREAD,
+        .default_stream_alias = TARN_HOST_STREAM_DEFAULT,
     };
 }
 
@@ -233,6 +236,7 @@ static void device_init(struct tn_host_device *device, const tarn_host_options *
         .is_memory_pretended = is_memory_pretended,
     };
     tn_mutex_init(&device->lock);
+    tn_host_streams_init(device);
 }
 
 static tarn_status open_device(const tarn_host_options *options, tarn_backend *backend_out)

@@ -27,6 +27,8 @@ struct tn_host_task;  /* private to host_stream.c */
 /* A queue of tasks that have not run yet. A tarn_stream points to one. */
 struct tn_host_stream {
     struct tn_host_stream *next; /* in the device's list */
+    uint64_t id;                 /* no two of the process ever have the same */
+    uint64_t thread;             /* whose own it is; 0: it was created, or is the default stream */
     struct tn_host_task *first;  /* runs next; NULL when there is nothing to do */
     struct tn_host_task *last;   /* undefined when there is nothing to do */
 };
@@ -81,6 +83,7 @@ bool tn_host_has_shareable_ranges(void);
 tarn_backend_result tn_host_stream_create(void *state, tarn_stream *stream_out);
 tarn_backend_result tn_host_stream_destroy(void *state, tarn_stream stream);
 tarn_backend_result tn_host_stream_check(void *state, tarn_stream stream);
+tarn_backend_result tn_host_stream_id(void *state, tarn_stream stream, uint64_t *id_out);
 tarn_backend_result tn_host_stream_synchronize(void *state, tarn_stream stream);
 tarn_backend_result tn_host_stream_wait_event(void *state, tarn_stream stream, tarn_event event);
 
@@ -97,5 +100,9 @@ tarn_backend_result tn_host_copy(void *state, void *destination, const void *sou
 
 /* Runs all that was submitted to any stream. Under the lock. */
 void tn_host_streams_finish_locked(struct tn_host_device *device);
+
+/* The default stream is there from here to there, and so are those that threads have of their own. */
+void tn_host_streams_init(struct tn_host_device *device);
+void tn_host_streams_fini_locked(struct tn_host_device *device);
 
 #endif

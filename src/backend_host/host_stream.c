@@ -11,6 +11,9 @@
  * before it and nothing more. Asking after an event runs one task at most, so that asking again and
  * again comes to an end. So a program that uses memory too early meets the old content, every time.
  *
+ * The stream of a thread's own is made when the thread first names it, and stays when the thread ends: its
+ * work may not have run. Once it is empty it may become another thread's.
+ *
  * An event refers to the task of its latest record. A wait refers to the record that was the latest
  * when the wait was submitted, and does not notice when the event is recorded again or destroyed.
  *
@@ -27,9 +30,13 @@
  */
 #include "host_device.h"
 
+#include <stdatomic.h>
+
 #include "../backend_common/operation.h"
 #include "../base/host_memory.h"
 #include "../base/sanitizer.h"
+#include "../base/thread_number.h"
+#include "tarn/host.h"
 
 enum task_kind {
     TASK_FILL,
@@ -120,11 +127,6 @@ static void task_run_locked(struct tn_host_task *task)
 
 /* --- queues ------------------------------------------------------------------------------------ */
 
-static struct tn_host_stream *stream_of(struct tn_host_device *device, tarn_stream stream)
-{
-    return stream ? stream : &device->default_stream;
-}
-
 static void stream_push_locked(struct tn_host_stream *stream, struct tn_host_task *task)
 {
     task->stream = stream;
@@ -162,13 +164,89 @@ void tn_host_streams_finish_locked(struct tn_host_device *device)
         stream_finish_locked(stream);
 }
 
+/* --- which stream a handle means --------------------------------------------------------------- */
+
+static _Atomic uint64_t last_id;
+
+/* Makes a stream one that nobody has used. */
+static void stream_begin(struct tn_host_stream *stream, uint64_t thread)
+{
+    stream->id = atomic_fetch_add(&last_id, 1) + 1;
+    stream->thread = thread;
+}
+
+static struct tn_host_stream *stream_create_locked(struct tn_host_device *device, uint64_t thread)
+{
+    struct tn_host_stream *stream = tn_host_memory_alloc_zeroed(sizeof *stream);
+    if (!stream) return NULL;
+    stream_begin(stream, thread);
+    stream->next = device->default_stream.next;
+    device->default_stream.next = stream;
+    return stream;
+}
+
+/* NULL: no host memory. */
+static struct tn_host_stream *thread_stream_locked(struct tn_host_device *device)
+{
+    uint64_t thread = tn_thread_number();
+    struct tn_host_stream *empty = NULL;
+    for (struct tn_host_stream *stream = device->default_stream.next; stream;
+         stream = stream->next) {
+        if (stream->thread == thread) return stream;
+        if (stream->thread != 0 && !stream->first) empty = stream;
+    }
+    if (!empty) return stream_create_locked(device, thread);
+    stream_begin(empty, thread);
+    return empty;
+}
+
+static bool is_created(tarn_stream stream)
+{
+    return stream && stream != TARN_HOST_STREAM_DEFAULT && stream != TARN_HOST_STREAM_PER_THREAD;
+}
+
+/* NULL: no host memory for one of the thread's own. */
+static struct tn_host_stream *stream_of_locked(struct tn_host_device *device, tarn_stream stream)
+{
+    if (stream == TARN_HOST_STREAM_PER_THREAD) return thread_stream_locked(device);
+    return is_created(stream) ? stream : &device->default_stream;
+}
+
+void tn_host_streams_init(struct tn_host_device *device)
+{
+    stream_begin(&device->default_stream, 0);
+}
+
+void tn_host_streams_fini_locked(struct tn_host_device *device)
+{
+    while (device->default_stream.next) {
+        struct tn_host_stream *stream = device->default_stream.next;
+        TN_ASSERT(stream->thread != 0);
+        device->default_stream.next = stream->next;
+        tn_host_memory_free(stream);
+    }
+}
+
+/* Takes the task, whatever it answers. */
+static tarn_backend_result submit_locked(struct tn_host_device *device, tarn_stream stream,
+                                         struct tn_host_task *task)
+{
+    struct tn_host_stream *target = stream_of_locked(device, stream);
+    if (!target) {
+        tn_host_memory_free(task);
+        return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
+    }
+    stream_push_locked(target, task);
+    return TARN_BACKEND_RESULT_OK;
+}
+
 static tarn_backend_result submit(struct tn_host_device *device, tarn_stream stream,
                                   struct tn_host_task *task)
 {
     tn_mutex_lock(&device->lock);
-    stream_push_locked(stream_of(device, stream), task);
+    tarn_backend_result result = submit_locked(device, stream, task);
     tn_mutex_unlock(&device->lock);
-    return TARN_BACKEND_RESULT_OK;
+    return result;
 }
 
 /* --- streams ----------------------------------------------------------------------------------- */
@@ -177,12 +255,10 @@ tarn_backend_result tn_host_stream_create(void *state, tarn_stream *stream_out)
 {
     struct tn_host_device *device = state;
     if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
-    struct tn_host_stream *stream = tn_host_memory_alloc_zeroed(sizeof *stream);
-    if (!stream) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
     tn_mutex_lock(&device->lock);
-    stream->next = device->default_stream.next;
-    device->default_stream.next = stream;
+    struct tn_host_stream *stream = stream_create_locked(device, 0);
     tn_mutex_unlock(&device->lock);
+    if (!stream) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
     *stream_out = stream;
     return TARN_BACKEND_RESULT_OK;
 }
@@ -199,7 +275,7 @@ tarn_backend_result tn_host_stream_destroy(void *state, tarn_stream stream)
 {
     struct tn_host_device *device = state;
     if (tn_host_is_forked(state)) return TARN_BACKEND_RESULT_OK;
-    if (!stream) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
+    if (!is_created(stream)) return tn_backend_result(TARN_STATUS_INVALID_ARGUMENT);
     tn_mutex_lock(&device->lock);
     stream_finish_locked(stream);
     stream_unlink_locked(device, stream);
@@ -208,17 +284,34 @@ tarn_backend_result tn_host_stream_destroy(void *state, tarn_stream stream)
     return TARN_BACKEND_RESULT_OK;
 }
 
-tarn_backend_result tn_host_stream_check(void *state, tarn_stream stream)
+/* Believes nothing. NULL: there is no such stream. */
+static const struct tn_host_stream *find_stream_locked(struct tn_host_device *device,
+                                                       tarn_stream stream)
 {
-    struct tn_host_device *device = state;
-    if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
-    if (!stream) return TARN_BACKEND_RESULT_OK;
-    tn_mutex_lock(&device->lock);
+    if (!is_created(stream)) return stream_of_locked(device, stream);
     const struct tn_host_stream *known = device->default_stream.next;
     while (known && known != stream)
         known = known->next;
+    return known;
+}
+
+tarn_backend_result tn_host_stream_check(void *state, tarn_stream stream)
+{
+    uint64_t id;
+    return tn_host_stream_id(state, stream, &id);
+}
+
+tarn_backend_result tn_host_stream_id(void *state, tarn_stream stream, uint64_t *id_out)
+{
+    struct tn_host_device *device = state;
+    if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
+    tn_mutex_lock(&device->lock);
+    const struct tn_host_stream *known = find_stream_locked(device, stream);
+    if (known) *id_out = known->id;
     tn_mutex_unlock(&device->lock);
-    return tn_backend_result(known ? TARN_STATUS_OK : TARN_STATUS_INVALID_ARGUMENT);
+    if (known) return TARN_BACKEND_RESULT_OK;
+    return tn_backend_result(is_created(stream) ? TARN_STATUS_INVALID_ARGUMENT
+                                                : TARN_STATUS_OUT_OF_HOST_MEMORY);
 }
 
 tarn_backend_result tn_host_stream_synchronize(void *state, tarn_stream stream)
@@ -226,9 +319,10 @@ tarn_backend_result tn_host_stream_synchronize(void *state, tarn_stream stream)
     struct tn_host_device *device = state;
     if (tn_host_is_forked(state)) return tn_backend_result(TARN_STATUS_FORKED);
     tn_mutex_lock(&device->lock);
-    stream_finish_locked(stream_of(device, stream));
+    struct tn_host_stream *awaited = stream_of_locked(device, stream);
+    if (awaited) stream_finish_locked(awaited);
     tn_mutex_unlock(&device->lock);
-    return TARN_BACKEND_RESULT_OK;
+    return tn_backend_result(awaited ? TARN_STATUS_OK : TARN_STATUS_OUT_OF_HOST_MEMORY);
 }
 
 tarn_backend_result tn_host_stream_wait_event(void *state, tarn_stream stream, tarn_event event)
@@ -241,14 +335,16 @@ tarn_backend_result tn_host_stream_wait_event(void *state, tarn_stream stream, t
     if (!task) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
 
     tn_mutex_lock(&device->lock);
+    tarn_backend_result result = TARN_BACKEND_RESULT_OK;
     bool has_to_wait = waited->record && !waited->record->is_done;
     if (has_to_wait) {
-        task->of.awaited = task_ref_locked(waited->record);
-        stream_push_locked(stream_of(device, stream), task);
+        task->of.awaited = waited->record;
+        result = submit_locked(device, stream, task);
     }
+    if (has_to_wait && result.status == TARN_STATUS_OK) task_ref_locked(waited->record);
     tn_mutex_unlock(&device->lock);
     if (!has_to_wait) tn_host_memory_free(task);
-    return TARN_BACKEND_RESULT_OK;
+    return result;
 }
 
 /* --- events ------------------------------------------------------------------------------------ */
@@ -287,11 +383,13 @@ tarn_backend_result tn_host_event_record(void *state, tarn_event event, tarn_str
     if (!task) return tn_backend_result(TARN_STATUS_OUT_OF_HOST_MEMORY);
 
     tn_mutex_lock(&device->lock);
-    stream_push_locked(stream_of(device, stream), task);
-    task_unref_locked(recorded->record);
-    recorded->record = task_ref_locked(task);
+    tarn_backend_result result = submit_locked(device, stream, task);
+    if (result.status == TARN_STATUS_OK) {
+        task_unref_locked(recorded->record);
+        recorded->record = task_ref_locked(task);
+    }
     tn_mutex_unlock(&device->lock);
-    return TARN_BACKEND_RESULT_OK;
+    return result;
 }
 
 /* Answers first and makes progress then, so that the first answer about work that nobody waited for

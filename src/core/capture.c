@@ -28,25 +28,25 @@ static bool has_any(const struct tarn_pool *pool, enum tn_stream_state state, ta
 
 /* The number that the stream had in an earlier round of the capture, or a new one; TN_STREAM_NONE: there
  * is no room. Under `lock`. */
-static uint32_t take_number(struct tarn_pool *pool, tarn_stream handle, tarn_capture capture)
+static uint32_t take_number(struct tarn_pool *pool, struct tn_stream_name name,
+                            tarn_capture capture)
 {
     struct tn_stream_table *table = pool->streams;
-    uint32_t number =
-        tn_stream_table_find_captured(table, TN_STREAM_STATE_CAPTURED, capture, handle);
+    uint32_t number = tn_stream_table_find_captured(table, TN_STREAM_STATE_CAPTURED, capture, name);
     if (number != TN_STREAM_NONE) return number;
     number = tn_stream_table_find_unused(table);
     if (number == TN_STREAM_NONE || !tn_region_index_add_stream(&pool->index, number))
         return TN_STREAM_NONE;
-    tn_stream_table_add(table, number, handle);
+    tn_stream_table_add(table, number, name);
     return number;
 }
 
 /* Under `lock`. False: there is no room for one more number. */
-static bool begin(struct tarn_pool *pool, tarn_stream handle, tarn_capture capture)
+static bool begin(struct tarn_pool *pool, struct tn_stream_name name, tarn_capture capture)
 {
     struct tn_stream_table *table = pool->streams;
-    uint32_t known = tn_stream_table_find_in_state(table, TN_STREAM_STATE_KNOWN, handle);
-    uint32_t number = take_number(pool, handle, capture);
+    uint32_t known = tn_stream_table_search(table, name);
+    uint32_t number = take_number(pool, name, capture);
     if (number == TN_STREAM_NONE) return false;
     if (known != TN_STREAM_NONE) table->streams[known].state = TN_STREAM_STATE_PAUSED;
     table->streams[number].state = TN_STREAM_STATE_CAPTURING;
@@ -57,6 +57,12 @@ static bool begin(struct tarn_pool *pool, tarn_stream handle, tarn_capture captu
 
 tarn_status tn_capture_begin(struct tarn_pool *pool, tarn_stream stream, tarn_capture *capture)
 {
+    if (pool->identifies_streams) {
+        return tn_fail(
+            TARN_STATUS_NOT_SUPPORTED,
+            "no stream of a pool with identifies_streams can be captured, because what is "
+            "freed meanwhile could not be recorded");
+    }
     if (*capture != 0 && !has_any(pool, TN_STREAM_STATE_CAPTURED, *capture) &&
         !has_any(pool, TN_STREAM_STATE_CAPTURING, *capture)) {
         return fail_for_capture(*capture, "is none of this pool's, or has been released");
@@ -64,7 +70,7 @@ tarn_status tn_capture_begin(struct tarn_pool *pool, tarn_stream stream, tarn_ca
     tn_mutex_lock(&pool->lock);
     uint32_t number;
     bool is_captured =
-        tn_pool_find_stream(pool, stream, &number) && tn_pool_is_captured(pool, number);
+        tn_stream_reuse_find_introduced(pool, stream, &number) && tn_pool_is_captured(pool, number);
     tn_mutex_unlock(&pool->lock);
     if (is_captured) {
         return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "stream %p is being captured already", stream);
@@ -73,7 +79,7 @@ tarn_status tn_capture_begin(struct tarn_pool *pool, tarn_stream stream, tarn_ca
     bool has_begun = tn_stream_reuse_divide(pool);
     tn_stream_reuse_settle(pool);
     tn_mutex_lock(&pool->lock);
-    has_begun = has_begun && begin(pool, stream, begun);
+    has_begun = has_begun && begin(pool, tn_stream_reuse_name(pool, stream), begun);
     tn_mutex_unlock(&pool->lock);
     if (!has_begun) {
         return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
@@ -98,9 +104,10 @@ tarn_status tn_capture_end(struct tarn_pool *pool, tarn_capture capture)
         if (entry->state != TN_STREAM_STATE_CAPTURING || entry->capture != capture) continue;
         entry->state = TN_STREAM_STATE_CAPTURED;
         table->capturing_count--;
-        uint32_t paused =
-            tn_stream_table_find_in_state(table, TN_STREAM_STATE_PAUSED, entry->handle);
-        if (paused != TN_STREAM_NONE) table->streams[paused].state = TN_STREAM_STATE_KNOWN;
+        uint32_t paused = tn_stream_table_find_in_state(table, TN_STREAM_STATE_PAUSED, entry->name);
+        if (paused == TN_STREAM_NONE) continue;
+        table->streams[paused].state =
+            entry->name.thread ? TN_STREAM_STATE_CALLERS : TN_STREAM_STATE_KNOWN;
     }
     tn_mutex_unlock(&pool->lock);
     return TARN_STATUS_OK;
@@ -131,7 +138,8 @@ tarn_status tn_capture_release(struct tarn_pool *pool, tarn_capture capture,
     if (known.status != TARN_STATUS_OK) return tn_stream_reuse_fail(pool, refused, known);
     struct tn_dependency dependency;
     tn_mutex_lock(&pool->lock);
-    bool are_known = tn_pool_find_dependency(pool, streams, stream_count, &dependency);
+    bool are_known =
+        tn_stream_reuse_find_introduced_dependency(pool, streams, stream_count, &dependency);
     if (are_known) release(pool, capture, dependency);
     tn_mutex_unlock(&pool->lock);
     TN_ASSERT(are_known);

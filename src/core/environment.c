@@ -281,6 +281,8 @@ tarn_status tn_environment_read(struct tn_environment *environment_out)
         status = read_switch("TARN_SHAREABLE", &environment.options.is_shareable);
     if (status == TARN_STATUS_OK)
         status = tn_environment_read_disable(&environment.options.passes_through);
+    if (status == TARN_STATUS_OK)
+        status = read_switch("TARN_IDENTIFY_STREAMS", &environment.options.identifies_streams);
     if (status == TARN_STATUS_OK) status = read_device(&environment.device);
     if (status == TARN_STATUS_OK) status = read_kind(&environment.kind);
     if (status == TARN_STATUS_OK) status = read_ranks(&environment.rank_count);

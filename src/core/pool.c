@@ -90,8 +90,12 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->backend = *backend;
     pool->owns_backend = owns_backend;
     pool->is_over_callers_memory = false;
+    pool->identifies_streams = options->identifies_streams;
+    pool->thread_stream = properties.thread_stream;
+    pool->default_stream_alias = properties.default_stream_alias;
     pool->default_stream = NULL;
     pool->only_stream = NULL;
+    pool->only_thread = 0;
     pool->streams = NULL;
     pool->spare_event_count = 0;
     pool->range = NULL;
@@ -197,6 +201,7 @@ static bool request_init(struct tn_request *request, const struct tarn_pool *poo
     request->size_bytes = size_bytes;
     request->alignment_bytes = alignment_bytes;
     request->stream = stream;
+    request->is_introduced = false;
     request->chunk_count = (uint32_t)chunk_count;
     request->slack_bytes = (uint32_t)((chunk_count << pool->chunk_log2) - size_bytes);
     return true;
@@ -208,6 +213,7 @@ static bool request_init(struct tn_request *request, const struct tarn_pool *poo
 struct reach {
     uint32_t stream;  /* the request's, or TN_STREAM_NONE */
     uint32_t awaited; /* streams that it need not have waited for yet, a bit each */
+    bool may_wait;    /* nor for what else is recorded. Under growth_lock */
 };
 
 /* Where the request can lie in a region, as aligned as it asks. */
@@ -225,8 +231,11 @@ static bool is_in_reach(const struct tarn_pool *pool, const struct reach *reach,
 {
     struct tn_dependency dependency = tn_region_dependency(&pool->index.regions[region]);
     if (dependency.streams == 0) return true;
-    return (tn_stream_table_uncovered(pool->streams, reach->stream, dependency) &
-            ~reach->awaited) == 0;
+    uint32_t rest = tn_stream_table_uncovered(pool->streams, reach->stream, dependency);
+    rest &= ~reach->awaited;
+    if (rest != 0 && reach->may_wait)
+        rest = tn_stream_reuse_unrecorded(pool, rest, dependency.time);
+    return rest == 0;
 }
 
 /* The best fit of one set among the regions that the request can have. */
@@ -265,7 +274,7 @@ static TN_COLD struct fit find_fit_slowly(const struct tarn_pool *pool,
 TN_HOT struct fit find_fit(const struct tarn_pool *pool, const struct tn_request *request,
                            uint32_t stream)
 {
-    const struct reach reach = { stream, 0 };
+    const struct reach reach = { stream, 0, false };
     uint32_t own_sets = tn_pool_own_sets(stream);
     struct fit fit;
     /* Chunks are aligned to their own size. */
@@ -299,11 +308,21 @@ TN_HOT void *carve(struct tarn_pool *pool, const struct tn_request *request, uin
 }
 
 /* Under `lock`. */
+static TN_COLD bool find_introduced(const struct tarn_pool *pool, const struct tn_request *request,
+                                    uint32_t *stream_out)
+{
+    return request->is_introduced &&
+           tn_stream_reuse_find_introduced(pool, request->stream, stream_out);
+}
+
+/* Under `lock`. */
 TN_HOT enum serve_result serve(struct tarn_pool *pool, const struct tn_request *request,
                                void **address_out)
 {
     uint32_t stream;
-    if (TN_UNLIKELY(!tn_pool_find_stream(pool, request->stream, &stream))) return UNKNOWN_STREAM;
+    if (TN_UNLIKELY(!tn_pool_find_stream(pool, request->stream, &stream) &&
+                    !find_introduced(pool, request, &stream)))
+        return UNKNOWN_STREAM;
     struct fit fit = find_fit(pool, request, stream);
     if (TN_UNLIKELY(fit.region == TN_REGION_NONE)) return NOTHING_FITS;
     if (TN_UNLIKELY(!tn_region_index_reserve(&pool->index))) return NO_HOST_MEMORY;
@@ -352,7 +371,7 @@ static bool unite_for(struct tarn_pool *pool, const struct tn_request *request, 
 static struct fit find_awaited_fit(struct tarn_pool *pool, const struct tn_request *request,
                                    uint32_t stream)
 {
-    const struct reach reach = { stream, tn_stream_reuse_reachable(pool) };
+    const struct reach reach = { stream, tn_stream_reuse_reachable(pool), true };
     uint32_t own = (uint32_t)1 << stream;
     struct fit fit = find_fit_slowly(pool, request, &reach, TN_FREE_SETS_ALL);
     if (fit.region != TN_REGION_NONE || !unite_for(pool, request, reach.awaited | own)) return fit;
@@ -367,8 +386,9 @@ static enum serve_result take_awaited(struct tarn_pool *pool, const struct tn_re
     uint32_t stream;
     enum serve_result served = NOTHING_FITS;
     tn_mutex_lock(&pool->lock);
-    bool is_known = tn_pool_find_stream(pool, request->stream, &stream);
+    bool is_known = tn_stream_reuse_find_introduced(pool, request->stream, &stream);
     struct fit fit = is_known ? find_awaited_fit(pool, request, stream) : NO_FIT;
+    if (fit.region == TN_REGION_NONE) tn_stream_reuse_want(pool, stream);
     if (fit.region != TN_REGION_NONE) {
         served = tn_region_index_reserve(&pool->index) ? SERVED : NO_HOST_MEMORY;
     }
@@ -525,6 +545,7 @@ static tarn_status grow_and_serve(struct tarn_pool *pool, const struct tn_reques
     for (;;) {
         tarn_backend_result result = tn_stream_reuse_introduce(pool, &request->stream, 1, &refused);
         if (result.status != TARN_STATUS_OK) return tn_stream_reuse_fail(pool, refused, result);
+        tn_stream_reuse_record_callers(pool, &request->stream, 1, false);
         enum serve_result served = serve_from_held(pool, request, address_out);
         if (served == SERVED) return TARN_STATUS_OK;
         if (served == NO_HOST_MEMORY) return fail_for_host_memory(request);
@@ -559,8 +580,10 @@ void tn_pool_count_failure(struct tarn_pool *pool)
 static TN_COLD tarn_status alloc_slowly(struct tarn_pool *pool, const struct tn_request *request,
                                         void **address_out)
 {
+    struct tn_request introduced = *request;
+    introduced.is_introduced = true;
     tn_mutex_lock(&pool->growth_lock);
-    tarn_status status = grow_and_serve(pool, request, address_out);
+    tarn_status status = grow_and_serve(pool, &introduced, address_out);
     tn_mutex_unlock(&pool->growth_lock);
     /* Frees of other threads have left to this one what they could not give back meanwhile. */
     if (pool->passes_through) tn_pool_release_after_free(pool);
@@ -594,16 +617,19 @@ enum free_result {
     UNKNOWN_TO_POOL /* one of the streams */
 };
 
-/* Frees what starts at the address, if it can. Under `lock`. */
+/* Frees what starts at the address, if it can. Under `lock`; where the streams are introduced, under both. */
 static enum free_result free_locked(struct tarn_pool *pool, uintptr_t address,
-                                    const tarn_stream *streams, size_t stream_count)
+                                    const tarn_stream *streams, size_t stream_count,
+                                    bool are_introduced)
 {
     struct tn_dependency dependency;
     const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
     if (TN_UNLIKELY(!owner)) return NOT_LIVE;
     uint32_t chunk = tn_static_pool_chunk_of(owner, address);
     if (TN_UNLIKELY(tn_static_pool_address_of(owner, chunk) != address)) return NOT_LIVE;
-    if (TN_UNLIKELY(!tn_pool_find_dependency(pool, streams, stream_count, &dependency)))
+    if (TN_UNLIKELY(!tn_pool_find_dependency(pool, streams, stream_count, &dependency)) &&
+        !(are_introduced &&
+          tn_stream_reuse_find_introduced_dependency(pool, streams, stream_count, &dependency)))
         return UNKNOWN_TO_POOL;
     struct tn_freed freed;
     if (TN_UNLIKELY(!tn_region_index_free(&pool->index, chunk, dependency, &freed)))
@@ -616,10 +642,11 @@ static enum free_result free_locked(struct tarn_pool *pool, uintptr_t address,
 }
 
 static enum free_result lock_and_free(struct tarn_pool *pool, uintptr_t address,
-                                      const tarn_stream *streams, size_t stream_count)
+                                      const tarn_stream *streams, size_t stream_count,
+                                      bool are_introduced)
 {
     tn_mutex_lock(&pool->lock);
-    enum free_result freed = free_locked(pool, address, streams, stream_count);
+    enum free_result freed = free_locked(pool, address, streams, stream_count, are_introduced);
     tn_mutex_unlock(&pool->lock);
     return freed;
 }
@@ -648,7 +675,9 @@ static TN_COLD tarn_status free_slowly(struct tarn_pool *pool, uintptr_t address
     }
     enum free_result freed = NOT_LIVE;
     if (result.status == TARN_STATUS_OK)
-        freed = lock_and_free(pool, address, streams, stream_count);
+        freed = lock_and_free(pool, address, streams, stream_count, true);
+    if (freed == FREED || freed == FREED_AND_RELEASE_IS_DUE)
+        tn_stream_reuse_record_callers(pool, streams, stream_count, true);
     tn_mutex_unlock(&pool->growth_lock);
     if (result.status != TARN_STATUS_OK) return tn_stream_reuse_fail(pool, refused, result);
     if (freed != FREED_AND_RELEASE_IS_DUE)
@@ -661,7 +690,7 @@ tarn_status tn_pool_free(struct tarn_pool *pool, void *address, const tarn_strea
                          size_t stream_count)
 {
     tarn_status status = TARN_STATUS_OK;
-    enum free_result freed = lock_and_free(pool, (uintptr_t)address, streams, stream_count);
+    enum free_result freed = lock_and_free(pool, (uintptr_t)address, streams, stream_count, false);
     if (TN_LIKELY(freed == FREED)) return status;
     if (freed == FREED_AND_RELEASE_IS_DUE) {
         tn_pool_release_after_free(pool);

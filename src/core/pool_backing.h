@@ -20,6 +20,7 @@ struct tn_request {
     size_t size_bytes;      /* 1 or more */
     size_t alignment_bytes; /* a power of two */
     tarn_stream stream;     /* on which the memory is used first */
+    bool is_introduced;     /* the stream is, and growth_lock held since */
     uint32_t chunk_count;
     uint32_t slack_bytes; /* chunk_count chunks less size_bytes */
 };

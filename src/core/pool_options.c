@@ -50,12 +50,30 @@ static tarn_status find_limit(const tarn_pool_options *options, const tarn_backe
     return TARN_STATUS_OK;
 }
 
+/* The vendor is asked once, since an operation may be there whose vendor is too old. */
+static tarn_status check_identification(const tarn_backend *backend)
+{
+    const tarn_backend_operations *operations = backend->operations;
+    tarn_backend_result result = { TARN_STATUS_NOT_SUPPORTED, 0, NULL };
+    uint64_t id;
+    if (operations->stream_id && operations->event_record)
+        result = operations->stream_id(backend->state, NULL, &id);
+    if (result.status == TARN_STATUS_OK) return TARN_STATUS_OK;
+    return tn_fail_vendor(
+        result.status, result.vendor_code, result.vendor_name,
+        "identifies_streams needs a vendor that numbers streams, and the %s backend "
+        "has no such numbers: use tarn_stream_retire",
+        operations->name);
+}
+
 tarn_status tn_pool_options_resolve(const tarn_pool_options *options, const tarn_backend *backend,
                                     const tarn_device_properties *properties,
                                     struct tn_growth_policy *policy_out)
 {
     size_t limit_bytes = SIZE_MAX;
-    tarn_status status = find_limit(options, backend, &limit_bytes);
+    tarn_status status = TARN_STATUS_OK;
+    if (options->identifies_streams) status = check_identification(backend);
+    if (status == TARN_STATUS_OK) status = find_limit(options, backend, &limit_bytes);
     if (status != TARN_STATUS_OK) return status;
     bool takes_all = options->initial_bytes == TARN_INITIAL_ALL;
     tarn_memory_info info;

@@ -271,7 +271,7 @@ static void leave_all(struct tarn_pool *pool, uint32_t first)
 static uint32_t own_streams(const struct tarn_pool *pool, const struct tn_request *request)
 {
     uint32_t stream;
-    bool is_known = tn_pool_find_stream(pool, request->stream, &stream);
+    bool is_known = tn_stream_reuse_find_introduced(pool, request->stream, &stream);
     return is_known && stream != TN_STREAM_NONE ? (uint32_t)1 << stream : 0;
 }
 

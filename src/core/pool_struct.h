@@ -67,6 +67,10 @@ struct tarn_pool {
     tarn_static_pool_callback on_static_pool_created; /* or NULL, as the next */
     tarn_static_pool_callback on_static_pool_destroyed;
 
+    bool identifies_streams;
+    tarn_stream thread_stream; /* see tarn_device_properties, as the next */
+    tarn_stream default_stream_alias;
+
     tarn_stream default_stream; /* of what is allocated and freed without one */
 
     struct tn_mutex lock;
@@ -76,7 +80,8 @@ struct tarn_pool {
     struct tn_stats stats;
     bool is_release_due;     /* a free has left something to give back */
     size_t transit_bytes;    /* counted in the footprint, but in no static pool of the list */
-    tarn_stream only_stream; /* as long as there is no table */
+    tarn_stream only_stream; /* as long as there is no table; no stream's, where it is a thread's */
+    uint64_t only_thread;    /* that thread, or 0 */
     struct tn_stream_table *streams; /* set under both locks; its records are under growth_lock */
 
     struct tn_mutex watch_lock; /* comes after the others; held while a tool is told */

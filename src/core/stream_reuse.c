@@ -6,6 +6,7 @@
 
 #include "../base/error.h"
 #include "../base/host_memory.h"
+#include "../base/thread_number.h"
 
 static tarn_backend_result fail(tarn_status status)
 {
@@ -50,18 +51,25 @@ static void forget_oldest_record(struct tarn_pool *pool, struct tn_stream_entry 
         entry->records[i] = entry->records[i + 1];
 }
 
+/* Whether a record covers what was freed on its stream, or united with that, at a time. */
+static bool covers(const struct tn_stream_entry *entry, unsigned record, uint32_t time)
+{
+    if (entry->records[record].time >= time) return true;
+    return entry->is_all_recorded && record == entry->record_count - 1;
+}
+
 /* The oldest record that covers a time, or NULL. */
 static const struct tn_stream_record *find_record(const struct tn_stream_entry *entry,
                                                   uint32_t time)
 {
     for (unsigned i = 0; i < entry->record_count; i++) {
-        if (entry->records[i].time >= time) return &entry->records[i];
+        if (covers(entry, i, time)) return &entry->records[i];
     }
     return NULL;
 }
 
 /* All times begin anew. Records of known streams go, since nobody could tell any more what they cover;
- * that of a stream that has ended covers all in any time. */
+ * that of a stream that has ended covers all in any time, and a callers' one may have one that covers all. */
 static void begin_anew(struct tarn_pool *pool)
 {
     struct tn_stream_table *table = pool->streams;
@@ -73,9 +81,11 @@ static void begin_anew(struct tarn_pool *pool)
     tn_mutex_unlock(&pool->lock);
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         struct tn_stream_entry *entry = &table->streams[i];
-        unsigned kept_count = entry->state == TN_STREAM_STATE_RETIRED ? 1 : 0;
+        bool is_retired = entry->state == TN_STREAM_STATE_RETIRED;
+        unsigned kept_count = is_retired || entry->is_all_recorded ? 1 : 0;
         while (entry->record_count > kept_count)
             forget_oldest_record(pool, entry);
+        if (entry->record_count > 0 && !is_retired) entry->records[0].time = 0;
     }
 }
 
@@ -101,13 +111,20 @@ static tarn_backend_result record(struct tarn_pool *pool, struct tn_stream_entry
     tn_mutex_lock(&pool->lock);
     uint32_t time = tn_stream_table_advance(pool->streams);
     tn_mutex_unlock(&pool->lock);
-    result = operations->event_record(pool->backend.state, event, entry->handle);
+    result = operations->event_record(pool->backend.state, event, entry->name.handle);
     if (result.status == TARN_STATUS_OK) {
         entry->records[entry->record_count++] = (struct tn_stream_record){ event, time };
     } else {
         give_event_back(pool, event);
     }
     return result;
+}
+
+/* Of a stream that has ended: whatever depends on it was freed there before, also where uniting made it
+ * later. */
+static void let_newest_cover_all(struct tn_stream_entry *entry)
+{
+    entry->records[entry->record_count - 1].time = TN_STREAM_TIME_MAX;
 }
 
 static void complete(struct tarn_pool *pool, uint32_t stream, uint32_t time)
@@ -152,7 +169,8 @@ static bool poll_stream(struct tarn_pool *pool, uint32_t stream)
         tarn_backend_result result =
             operations->event_query(pool->backend.state, entry->records[0].event);
         if (result.status != TARN_STATUS_OK) break;
-        complete(pool, stream, entry->records[0].time);
+        bool is_all = covers(entry, 0, TN_STREAM_TIME_MAX);
+        complete(pool, stream, is_all ? TN_STREAM_TIME_MAX : entry->records[0].time);
         forget_oldest_record(pool, entry);
         has_completed = true;
     }
@@ -190,7 +208,8 @@ void tn_stream_reuse_settle(struct tarn_pool *pool)
 static void complete_all(struct tarn_pool *pool, uint32_t time)
 {
     struct tn_stream_table *table = pool->streams;
-    uint32_t known = tn_stream_table_in_state(table, TN_STREAM_STATE_KNOWN);
+    uint32_t known = tn_stream_table_in_state(table, TN_STREAM_STATE_KNOWN) |
+                     tn_stream_table_in_state(table, TN_STREAM_STATE_CALLERS);
     uint32_t ended = tn_stream_table_in_state(table, TN_STREAM_STATE_RETIRED) |
                      tn_stream_table_in_state(table, TN_STREAM_STATE_LOST);
     tn_region_index_complete(&pool->index, known | ended, time);
@@ -231,7 +250,34 @@ bool tn_stream_reuse_synchronize(struct tarn_pool *pool)
 
 uint32_t tn_stream_reuse_reachable(const struct tarn_pool *pool)
 {
-    return tn_stream_reuse_has_events(pool) ? tn_stream_table_reachable(pool->streams) : 0;
+    if (!tn_stream_reuse_has_events(pool)) return 0;
+    uint32_t streams = tn_stream_table_reachable(pool->streams);
+    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
+        const struct tn_stream_entry *entry = &pool->streams->streams[i];
+        bool is_covered = entry->state == TN_STREAM_STATE_CALLERS && entry->is_all_recorded;
+        if (is_covered) streams |= (uint32_t)1 << i;
+    }
+    return streams;
+}
+
+uint32_t tn_stream_reuse_unrecorded(const struct tarn_pool *pool, uint32_t streams, uint32_t time)
+{
+    uint32_t unrecorded = 0;
+    for (uint32_t rest = streams; rest != 0; rest &= rest - 1) {
+        const struct tn_stream_entry *entry = &pool->streams->streams[tn_lowest_bit(rest)];
+        bool is_recorded = entry->state == TN_STREAM_STATE_CALLERS && find_record(entry, time);
+        if (!is_recorded) unrecorded |= rest & -rest;
+    }
+    return unrecorded;
+}
+
+void tn_stream_reuse_want(struct tarn_pool *pool, uint32_t stream)
+{
+    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
+        struct tn_stream_entry *entry = &pool->streams->streams[i];
+        if (entry->state != TN_STREAM_STATE_CALLERS || i == stream) continue;
+        if (!entry->is_all_recorded && is_depended_on(pool, i)) entry->is_wanted = true;
+    }
 }
 
 /* Makes a stream wait for what was freed on `awaited` up to a time. */
@@ -241,7 +287,8 @@ static tarn_backend_result order_after(struct tarn_pool *pool, tarn_stream handl
     struct tn_stream_entry *entry = &pool->streams->streams[awaited];
     const struct tn_stream_record *covering = find_record(entry, time);
     if (!covering) {
-        TN_ASSERT(entry->state != TN_STREAM_STATE_RETIRED);
+        /* Times have begun anew since it was found. */
+        if (entry->state != TN_STREAM_STATE_KNOWN) return fail(TARN_STATUS_NOT_READY);
         tarn_backend_result result = record(pool, entry);
         if (result.status != TARN_STATUS_OK) return result;
         covering = &entry->records[entry->record_count - 1];
@@ -261,11 +308,13 @@ tarn_backend_result tn_stream_reuse_order(struct tarn_pool *pool, tarn_stream ha
     uint32_t stream;
     if (dependency.streams == 0) return OK;
     tn_mutex_lock(&pool->lock);
-    bool is_known = tn_pool_find_stream(pool, handle, &stream);
+    bool is_known = tn_stream_reuse_find_introduced(pool, handle, &stream);
     uint32_t rest = tn_stream_table_uncovered(pool->streams, stream, dependency);
+    uint32_t others = rest & ~tn_stream_reuse_reachable(pool);
+    TN_ASSERT(is_known && tn_stream_reuse_unrecorded(pool, others, dependency.time) == 0);
     tn_mutex_unlock(&pool->lock);
-    TN_ASSERT(is_known && (rest & ~tn_stream_reuse_reachable(pool)) == 0);
     (void)is_known;
+    (void)others;
     if (rest != 0 && !tn_stream_reuse_has_events(pool)) return fail(TARN_STATUS_NOT_SUPPORTED);
     for (; rest != 0; rest &= rest - 1) {
         tarn_backend_result result =
@@ -273,6 +322,45 @@ tarn_backend_result tn_stream_reuse_order(struct tarn_pool *pool, tarn_stream ha
         if (result.status != TARN_STATUS_OK) return result;
     }
     return OK;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+struct tn_stream_name tn_stream_reuse_name(const struct tarn_pool *pool, tarn_stream handle)
+{
+    struct tn_stream_name name = { handle, 0 };
+    if (!handle) return name;
+    if (handle == pool->default_stream_alias) name.handle = NULL;
+    if (handle == pool->thread_stream) name.thread = tn_thread_number();
+    return name;
+}
+
+/* Stands in the place of a pool's only stream when that is one thread's. */
+static char no_stream;
+
+static bool look_up(const struct tarn_pool *pool, tarn_stream handle, uint32_t *stream_out)
+{
+    struct tn_stream_name name = tn_stream_reuse_name(pool, handle);
+    *stream_out = TN_STREAM_NONE;
+    if (!pool->streams)
+        return name.thread ? name.thread == pool->only_thread : name.handle == pool->only_stream;
+    *stream_out = tn_stream_table_search(pool->streams, name);
+    return *stream_out != TN_STREAM_NONE;
+}
+
+bool tn_stream_reuse_find(const struct tarn_pool *pool, tarn_stream handle, uint32_t *stream_out)
+{
+    if (!look_up(pool, handle, stream_out)) return false;
+    if (*stream_out == TN_STREAM_NONE) return true;
+    const struct tn_stream_entry *entry = &pool->streams->streams[*stream_out];
+    if (entry->state != TN_STREAM_STATE_CALLERS) return true;
+    return !pool->identifies_streams && !entry->is_wanted;
+}
+
+bool tn_stream_reuse_find_introduced(const struct tarn_pool *pool, tarn_stream handle,
+                                     uint32_t *stream_out)
+{
+    return look_up(pool, handle, stream_out);
 }
 
 /* --- introducing ------------------------------------------------------------------------------ */
@@ -305,54 +393,180 @@ static bool divide(struct tarn_pool *pool)
         return false;
     }
     tn_stream_table_init(table);
-    tn_stream_table_add(table, 0, pool->only_stream);
+    tn_stream_table_add(table, 0,
+                        pool->only_thread
+                            ? (struct tn_stream_name){ pool->thread_stream, pool->only_thread }
+                            : (struct tn_stream_name){ pool->only_stream, 0 });
     pool->streams = table;
     divide_free_regions(pool);
     return true;
 }
 
-/* Under `lock`. */
-static bool introduce_locked(struct tarn_pool *pool, tarn_stream handle)
+/* What the vendor tells of a stream besides its handle. */
+struct identity {
+    struct tn_stream_name name;
+    bool is_callers;
+    uint64_t id; /* 0 in a pool that asks for none */
+};
+
+static void set_only_stream(struct tarn_pool *pool, struct tn_stream_name name)
 {
-    if (is_untouched(pool)) {
-        pool->only_stream = handle;
+    pool->only_stream = name.thread ? &no_stream : name.handle;
+    pool->only_thread = name.thread;
+}
+
+/* Under `lock`. */
+static bool introduce_locked(struct tarn_pool *pool, const struct identity *identity)
+{
+    bool must_record_frees = pool->identifies_streams && identity->is_callers;
+    if (is_untouched(pool) && !must_record_frees) {
+        set_only_stream(pool, identity->name);
         return true;
     }
     if (!pool->streams && !divide(pool)) return false;
     uint32_t stream = tn_stream_table_find_unused(pool->streams);
     if (stream == TN_STREAM_NONE || !tn_region_index_add_stream(&pool->index, stream)) return false;
-    tn_stream_table_add(pool->streams, stream, handle);
+    tn_stream_table_add(pool->streams, stream, identity->name);
+    struct tn_stream_entry *entry = &pool->streams->streams[stream];
+    if (!must_record_frees) return true;
+    entry->state = TN_STREAM_STATE_CALLERS;
+    entry->id = identity->id;
+    entry->is_all_recorded = true;
     return true;
 }
 
-static tarn_backend_result introduce(struct tarn_pool *pool, tarn_stream stream)
+/* A callers' stream in which all is recorded has come to its end, or nobody needs to know it. */
+static void end_recorded(struct tarn_pool *pool, uint32_t stream)
 {
-    uint32_t number;
+    struct tn_stream_entry *entry = &pool->streams->streams[stream];
     tn_mutex_lock(&pool->lock);
-    bool is_known = tn_pool_find_stream(pool, stream, &number);
+    entry->state = entry->is_all_recorded ? TN_STREAM_STATE_RETIRED : TN_STREAM_STATE_LOST;
     tn_mutex_unlock(&pool->lock);
-    if (is_known) return OK;
-    const tarn_backend_operations *operations = pool->backend.operations;
-    if (operations->stream_check) {
-        tarn_backend_result result = operations->stream_check(pool->backend.state, stream);
-        if (result.status != TARN_STATUS_OK) return result;
+    if (entry->is_all_recorded && entry->record_count > 0) let_newest_cover_all(entry);
+    poll_stream(pool, stream);
+}
+
+/* Whether the pool has a number to spare, after forgetting callers' streams that nothing depends on, but
+ * for these. Who comes again is introduced again. */
+static bool make_room(struct tarn_pool *pool, uint32_t kept_streams)
+{
+    struct tn_stream_table *table = pool->streams;
+    uint32_t callers = tn_stream_table_in_state(table, TN_STREAM_STATE_CALLERS) & ~kept_streams;
+    if (tn_stream_table_find_unused(table) != TN_STREAM_NONE) return true;
+    for (uint32_t rest = callers; rest != 0; rest &= rest - 1) {
+        uint32_t stream = tn_lowest_bit(rest);
+        struct tn_stream_entry *entry = &table->streams[stream];
+        tn_mutex_lock(&pool->lock);
+        bool is_idle = !is_depended_on(pool, stream);
+        if (is_idle) entry->state = TN_STREAM_STATE_RETIRED;
+        tn_mutex_unlock(&pool->lock);
+        while (is_idle && entry->record_count > 0)
+            forget_oldest_record(pool, entry);
+        forget_if_ended(pool, stream);
     }
-    tn_stream_reuse_poll(pool); /* which may end a retirement */
+    return tn_stream_table_find_unused(table) != TN_STREAM_NONE;
+}
+
+/* Their threads may have ended, or they themselves: of what was freed there nothing waits any more once the
+ * device has nothing to do. */
+static void make_room_by_waiting(struct tarn_pool *pool, uint32_t kept_streams)
+{
+    if (!pool->streams || make_room(pool, kept_streams)) return;
+    uint32_t callers = tn_stream_table_in_state(pool->streams, TN_STREAM_STATE_CALLERS);
+    if ((callers & ~kept_streams) == 0) return;
+    tn_stream_reuse_synchronize(pool);
+    make_room(pool, kept_streams);
+}
+
+static tarn_backend_result identify(const struct tarn_pool *pool, tarn_stream handle,
+                                    struct identity *identity_out)
+{
+    *identity_out = (struct identity){ .name = tn_stream_reuse_name(pool, handle) };
+    struct tn_stream_name name = identity_out->name;
+    identity_out->is_callers = name.thread != 0;
+    if (!pool->identifies_streams || !name.handle || name.thread) return OK;
+    identity_out->is_callers = true;
+    return pool->backend.operations->stream_id(pool->backend.state, handle, &identity_out->id);
+}
+
+/* Whether the pool knows the stream, once it is clear that it is still the same one. */
+static bool recognise(struct tarn_pool *pool, const struct identity *identity, uint32_t *stream_out)
+{
     tn_mutex_lock(&pool->lock);
-    bool is_introduced = introduce_locked(pool, stream);
+    bool is_known = look_up(pool, identity->name.handle, stream_out);
     tn_mutex_unlock(&pool->lock);
-    return is_introduced ? OK : fail(TARN_STATUS_OUT_OF_HOST_MEMORY);
+    if (!is_known || *stream_out == TN_STREAM_NONE) return is_known;
+    struct tn_stream_entry *entry = &pool->streams->streams[*stream_out];
+    if (entry->id != identity->id) {
+        end_recorded(pool, *stream_out);
+        return false;
+    }
+    return true;
+}
+
+static tarn_backend_result introduce(struct tarn_pool *pool, tarn_stream handle,
+                                     uint32_t *kept_streams)
+{
+    struct identity identity;
+    uint32_t stream;
+    tarn_backend_result result = identify(pool, handle, &identity);
+    if (result.status != TARN_STATUS_OK) return result;
+    if (!recognise(pool, &identity, &stream)) {
+        const tarn_backend_operations *operations = pool->backend.operations;
+        if (operations->stream_check)
+            result = operations->stream_check(pool->backend.state, identity.name.handle);
+        if (result.status != TARN_STATUS_OK) return result;
+        tn_stream_reuse_poll(pool); /* which may end a retirement */
+        make_room_by_waiting(pool, *kept_streams);
+        tn_mutex_lock(&pool->lock);
+        bool is_introduced = introduce_locked(pool, &identity) && look_up(pool, handle, &stream);
+        tn_mutex_unlock(&pool->lock);
+        if (!is_introduced) return fail(TARN_STATUS_OUT_OF_HOST_MEMORY);
+    }
+    if (stream != TN_STREAM_NONE) *kept_streams |= (uint32_t)1 << stream;
+    return OK;
 }
 
 tarn_backend_result tn_stream_reuse_introduce(struct tarn_pool *pool, const tarn_stream *streams,
                                               size_t stream_count, tarn_stream *refused_out)
 {
     tarn_backend_result result = OK;
+    uint32_t kept_streams = 0;
     for (size_t i = 0; i < stream_count && result.status == TARN_STATUS_OK; i++) {
-        result = introduce(pool, streams[i]);
+        result = introduce(pool, streams[i], &kept_streams);
         if (result.status != TARN_STATUS_OK) *refused_out = streams[i];
     }
     return result;
+}
+
+/* What cannot be recorded stays as it is. */
+static void record_callers(struct tarn_pool *pool, struct tn_stream_entry *entry)
+{
+    entry->is_all_recorded = false;
+    bool is_recorded = record(pool, entry).status == TARN_STATUS_OK;
+    /* In other pools the thread's frees take no lock that would keep others from looking here. */
+    entry->is_all_recorded = is_recorded && pool->identifies_streams;
+    tn_mutex_lock(&pool->lock);
+    entry->is_wanted = false;
+    tn_mutex_unlock(&pool->lock);
+}
+
+void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *streams,
+                                    size_t stream_count, bool has_freed)
+{
+    if (!pool->streams || tn_pool_is_capturing(pool)) return;
+    bool has_to_record = has_freed && pool->identifies_streams;
+    for (size_t i = 0; i < stream_count; i++) {
+        uint32_t stream;
+        tn_mutex_lock(&pool->lock);
+        bool is_known = look_up(pool, streams[i], &stream);
+        tn_mutex_unlock(&pool->lock);
+        TN_ASSERT(is_known);
+        if (!is_known) continue;
+        struct tn_stream_entry *entry = &pool->streams->streams[stream];
+        if (entry->state != TN_STREAM_STATE_CALLERS) continue;
+        if (has_to_record || entry->is_wanted) record_callers(pool, entry);
+    }
 }
 
 tarn_status tn_stream_reuse_fail(const struct tarn_pool *pool, tarn_stream stream,
@@ -380,17 +594,33 @@ bool tn_stream_reuse_divide(struct tarn_pool *pool)
     return is_divided;
 }
 
-bool tn_stream_reuse_find_dependency(const struct tarn_pool *pool, const tarn_stream *streams,
-                                     size_t stream_count, struct tn_dependency *dependency_out)
+static bool unite_dependencies(const struct tarn_pool *pool, const tarn_stream *streams,
+                               size_t stream_count, bool are_introduced,
+                               struct tn_dependency *dependency_out)
 {
     struct tn_dependency dependency = TN_DEPENDENCY_NONE;
     for (size_t i = 0; i < stream_count; i++) {
         uint32_t stream;
-        if (!tn_pool_find_stream(pool, streams[i], &stream)) return false;
+        bool is_known = are_introduced ? look_up(pool, streams[i], &stream)
+                                       : tn_pool_find_stream(pool, streams[i], &stream);
+        if (!is_known) return false;
         dependency = tn_dependency_unite(dependency, tn_pool_depend(pool, stream));
     }
     *dependency_out = dependency;
     return true;
+}
+
+bool tn_stream_reuse_find_dependency(const struct tarn_pool *pool, const tarn_stream *streams,
+                                     size_t stream_count, struct tn_dependency *dependency_out)
+{
+    return unite_dependencies(pool, streams, stream_count, false, dependency_out);
+}
+
+bool tn_stream_reuse_find_introduced_dependency(const struct tarn_pool *pool,
+                                                const tarn_stream *streams, size_t stream_count,
+                                                struct tn_dependency *dependency_out)
+{
+    return unite_dependencies(pool, streams, stream_count, true, dependency_out);
 }
 
 /* --- retiring --------------------------------------------------------------------------------- */
@@ -399,7 +629,7 @@ tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream h
 {
     uint32_t stream;
     tn_mutex_lock(&pool->lock);
-    bool is_known = tn_pool_find_stream(pool, handle, &stream);
+    bool is_known = look_up(pool, handle, &stream);
     tn_mutex_unlock(&pool->lock);
     if (!is_known) return OK;
     if (tn_pool_is_captured(pool, stream)) return fail(TARN_STATUS_NOT_READY);
@@ -407,13 +637,19 @@ tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream h
         /* The only stream: dividing tells what was freed on it from what was not. */
         tn_mutex_lock(&pool->lock);
         bool is_divided = is_untouched(pool) || divide(pool);
-        if (!pool->streams && is_divided) pool->only_stream = pool->default_stream;
+        if (!pool->streams && is_divided)
+            set_only_stream(pool, (struct tn_stream_name){ pool->default_stream, 0 });
         tn_mutex_unlock(&pool->lock);
         if (!is_divided) return fail(TARN_STATUS_OUT_OF_HOST_MEMORY);
         if (!pool->streams) return OK;
         stream = 0;
     }
     struct tn_stream_entry *entry = &pool->streams->streams[stream];
+    if (pool->identifies_streams && entry->state == TN_STREAM_STATE_CALLERS) {
+        /* The handle may be another stream's by now. */
+        end_recorded(pool, stream);
+        return OK;
+    }
     tn_mutex_lock(&pool->lock);
     bool has_to_record = is_depended_on(pool, stream);
     tn_mutex_unlock(&pool->lock);
@@ -421,10 +657,7 @@ tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream h
     if (has_to_record)
         result = tn_stream_reuse_has_events(pool) ? record(pool, entry)
                                                   : fail(TARN_STATUS_NOT_SUPPORTED);
-    if (has_to_record && result.status == TARN_STATUS_OK) {
-        /* Whatever depends on the stream was freed there before, also where uniting made it later. */
-        entry->records[entry->record_count - 1].time = TN_STREAM_TIME_MAX;
-    }
+    if (has_to_record && result.status == TARN_STATUS_OK) let_newest_cover_all(entry);
     tn_mutex_lock(&pool->lock);
     entry->state = result.status == TARN_STATUS_OK ? TN_STREAM_STATE_RETIRED : TN_STREAM_STATE_LOST;
     tn_mutex_unlock(&pool->lock);

@@ -10,6 +10,12 @@
  * it is undivided at first, and every free region serves that stream. With the second stream the free
  * regions divide: those that wait for nothing, and those of each stream; see dependency.h.
  *
+ * On a stream that is the callers' nobody else can record late. What was freed there is out of others' reach
+ * until it is recorded, or the device waited for:
+ *
+ *     a thread's own      recorded by the thread, at its next call after others wanted it
+ *     ends unannounced    recorded at each free
+ *
  * Threads: all of it under growth_lock, and `lock` only for a look or a change; the vendor's calls are
  * made without it, since they may wait for a function of the user's that frees.
  * Cost: that of the vendor's calls.
@@ -19,16 +25,27 @@
 
 #include "pool_struct.h"
 
+/* The same for what the handle alone does not tell. */
+bool tn_stream_reuse_find(const struct tarn_pool *pool, tarn_stream handle, uint32_t *stream_out);
+
 /* The number of a stream that the pool knows. Undivided, it has none: TN_STREAM_NONE. False: the pool
- * does not know it. Under `lock`. */
+ * does not know it, or has to record on it, or cannot be sure which it is: introduce it. Under `lock`. */
 static inline bool tn_pool_find_stream(const struct tarn_pool *pool, tarn_stream handle,
                                        uint32_t *stream_out)
 {
     *stream_out = TN_STREAM_NONE;
-    if (TN_LIKELY(!pool->streams)) return handle == pool->only_stream;
-    *stream_out = tn_stream_table_find(pool->streams, handle);
-    return *stream_out != TN_STREAM_NONE;
+    if (TN_LIKELY(!pool->streams)) {
+        if (TN_LIKELY(handle == pool->only_stream)) return true;
+    } else if (TN_LIKELY(tn_stream_table_was_last(pool->streams, handle))) {
+        *stream_out = pool->streams->last_found;
+        return true;
+    }
+    return tn_stream_reuse_find(pool, handle, stream_out);
 }
+
+/* The number of a stream that this call has introduced, likewise. Under both locks. */
+bool tn_stream_reuse_find_introduced(const struct tarn_pool *pool, tarn_stream handle,
+                                     uint32_t *stream_out);
 
 /* Whether some stream of the pool is being captured: then the device must not be asked anything. Under
  * growth_lock or `lock`. */
@@ -67,11 +84,19 @@ static inline struct tn_dependency tn_pool_depend(const struct tarn_pool *pool, 
 /* Whether a stream can be made to wait for another. */
 bool tn_stream_reuse_has_events(const struct tarn_pool *pool);
 
+/* What a stream is known by in this pool. */
+struct tn_stream_name tn_stream_reuse_name(const struct tarn_pool *pool, tarn_stream handle);
+
 /* The same of any streams; see tn_pool_find_dependency. */
 bool tn_stream_reuse_find_dependency(const struct tarn_pool *pool, const tarn_stream *streams,
                                      size_t stream_count, struct tn_dependency *dependency_out);
 
-/* What a region depends on that these streams use. False: the pool does not know one. Under `lock`. */
+/* The same of streams that this call has introduced. Under both locks. */
+bool tn_stream_reuse_find_introduced_dependency(const struct tarn_pool *pool,
+                                                const tarn_stream *streams, size_t stream_count,
+                                                struct tn_dependency *dependency_out);
+
+/* What a region depends on that these streams use. False: of one as tn_pool_find_stream. Under `lock`. */
 static inline bool tn_pool_find_dependency(const struct tarn_pool *pool, const tarn_stream *streams,
                                            size_t stream_count,
                                            struct tn_dependency *dependency_out)
@@ -83,9 +108,9 @@ static inline bool tn_pool_find_dependency(const struct tarn_pool *pool, const t
     return true;
 }
 
-/* Makes the streams known that are not yet. Its status is OK; INVALID_ARGUMENT: one is of another device;
- * OUT_OF_HOST_MEMORY, also when there are too many streams at once; or the vendor's. Of what went wrong
- * *refused_out is the stream. */
+/* Makes the streams known that are not yet, and makes sure of those that may have ended. The caller names them: their handles are good until the call returns. Its status is OK;
+ * INVALID_ARGUMENT: one is of another device; OUT_OF_HOST_MEMORY, also when there are too many streams at once;
+ * or the vendor's. Of what went wrong *refused_out is the stream. */
 tarn_backend_result tn_stream_reuse_introduce(struct tarn_pool *pool, const tarn_stream *streams,
                                               size_t stream_count, tarn_stream *refused_out);
 
@@ -110,11 +135,24 @@ bool tn_stream_reuse_synchronize(struct tarn_pool *pool);
 /* Chunks of free regions that belong to captures. Cost: O(regions). Under `lock`. */
 uint32_t tn_stream_reuse_private_chunks(const struct tarn_pool *pool);
 
-/* Streams that another can be made to wait for, a bit each. Under `lock`. */
+/* Streams that another can be made to wait for, whatever was freed there and when, a bit each. Under both
+ * locks. */
 uint32_t tn_stream_reuse_reachable(const struct tarn_pool *pool);
 
+/* Of other streams, those that cannot be waited for, as far as was freed there up to that time: a callers'
+ * one without a record of it. Under both locks. */
+uint32_t tn_stream_reuse_unrecorded(const struct tarn_pool *pool, uint32_t streams, uint32_t time);
+
+/* What was freed on callers' streams and is not recorded would be welcome to this one. Under both locks. */
+void tn_stream_reuse_want(struct tarn_pool *pool, uint32_t stream);
+
+/* The call that has introduced these streams records on them what it is alone to record: what others want,
+ * and, in a pool whose streams end unannounced, what it has just freed. */
+void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *streams,
+                                    size_t stream_count, bool has_freed);
+
 /* Makes the stream wait for what the dependency names: at most one record and one wait for each stream
- * that it has not waited for yet, all of which must be reachable. */
+ * that it has not waited for yet, all of which must be reachable or recorded. */
 tarn_backend_result tn_stream_reuse_order(struct tarn_pool *pool, tarn_stream handle,
                                           struct tn_dependency dependency);
 

@@ -7,13 +7,19 @@ void tn_stream_table_init(struct tn_stream_table *table)
     *table = (struct tn_stream_table){ .now = 0 };
 }
 
-uint32_t tn_stream_table_search(struct tn_stream_table *table, tarn_stream handle)
+static bool is_of_name(const struct tn_stream_entry *entry, struct tn_stream_name name)
+{
+    return entry->name.handle == name.handle && entry->name.thread == name.thread;
+}
+
+uint32_t tn_stream_table_search(struct tn_stream_table *table, struct tn_stream_name name)
 {
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         const struct tn_stream_entry *entry = &table->streams[i];
-        bool takes_part =
-            entry->state == TN_STREAM_STATE_KNOWN || entry->state == TN_STREAM_STATE_CAPTURING;
-        if (!takes_part || entry->handle != handle) continue;
+        bool takes_part = entry->state == TN_STREAM_STATE_KNOWN ||
+                          entry->state == TN_STREAM_STATE_CALLERS ||
+                          entry->state == TN_STREAM_STATE_CAPTURING;
+        if (!takes_part || !is_of_name(entry, name)) continue;
         table->last_found = i;
         return i;
     }
@@ -28,11 +34,13 @@ uint32_t tn_stream_table_find_unused(const struct tn_stream_table *table)
     return TN_STREAM_NONE;
 }
 
-void tn_stream_table_add(struct tn_stream_table *table, uint32_t stream, tarn_stream handle)
+void tn_stream_table_add(struct tn_stream_table *table, uint32_t stream, struct tn_stream_name name)
 {
     TN_ASSERT(table->streams[stream].state == TN_STREAM_STATE_UNUSED);
-    table->streams[stream] =
-        (struct tn_stream_entry){ .handle = handle, .state = TN_STREAM_STATE_KNOWN };
+    table->streams[stream] = (struct tn_stream_entry){
+        .name = name,
+        .state = name.thread ? TN_STREAM_STATE_CALLERS : TN_STREAM_STATE_KNOWN,
+    };
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++)
         table->streams[i].covered_below[stream] = 0;
 }
@@ -86,22 +94,22 @@ uint32_t tn_stream_table_private(const struct tn_stream_table *table)
 }
 
 uint32_t tn_stream_table_find_in_state(const struct tn_stream_table *table,
-                                       enum tn_stream_state state, tarn_stream handle)
+                                       enum tn_stream_state state, struct tn_stream_name name)
 {
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         const struct tn_stream_entry *entry = &table->streams[i];
-        if (entry->state == state && entry->handle == handle) return i;
+        if (entry->state == state && is_of_name(entry, name)) return i;
     }
     return TN_STREAM_NONE;
 }
 
 uint32_t tn_stream_table_find_captured(const struct tn_stream_table *table,
                                        enum tn_stream_state state, tarn_capture capture,
-                                       tarn_stream handle)
+                                       struct tn_stream_name name)
 {
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         const struct tn_stream_entry *entry = &table->streams[i];
-        if (entry->state == state && entry->capture == capture && entry->handle == handle) return i;
+        if (entry->state == state && entry->capture == capture && is_of_name(entry, name)) return i;
     }
     return TN_STREAM_NONE;
 }

@@ -14,6 +14,10 @@
  * A stream whose handle is about to end is retired: its last record stays until it is complete, and the
  * same handle is another stream from then on.
  *
+ * Not every handle may be used at any time. One that stands for a stream of each thread's own means the right
+ * one in that thread alone, and in a pool whose streams end unannounced a handle may have ended since the last
+ * call that named it. Such a stream is the callers': nobody else records on it.
+ *
  * Threads: the pool's lock guards all but the records, which growth_lock guards.
  * Cost: find O(1) for the stream that was asked for last, else O(streams), at most 30.
  */
@@ -40,16 +44,27 @@ struct tn_stream_record {
 enum tn_stream_state {
     TN_STREAM_STATE_UNUSED = 0,
     TN_STREAM_STATE_KNOWN,
+    TN_STREAM_STATE_CALLERS, /* known, and its handle is good in calls that name it, and only there */
     TN_STREAM_STATE_RETIRED,   /* the handle has ended; a record is under way */
     TN_STREAM_STATE_LOST,      /* the handle has ended, and nothing was recorded */
-    TN_STREAM_STATE_PAUSED,    /* known, and is being captured under another number */
+    TN_STREAM_STATE_PAUSED,    /* one of the two, and is being captured under another number */
     TN_STREAM_STATE_CAPTURING, /* what is allocated and freed on it is the capture's own */
     TN_STREAM_STATE_CAPTURED   /* the same from the end of the capture on, until it is released */
 };
 
-struct tn_stream_entry {
+/* What a stream is known by. */
+struct tn_stream_name {
     tarn_stream handle;
+    uint64_t thread; /* whose it is, where each thread has one of that handle; else 0 */
+};
+
+struct tn_stream_entry {
+    struct tn_stream_name name;
     enum tn_stream_state state;
+    /* Of callers' streams. */
+    uint64_t id;          /* the vendor's number, in a pool whose streams end unannounced */
+    bool is_all_recorded; /* the newest record covers all that was freed here, at whatever time */
+    bool is_wanted;       /* others want what was freed here: the next call that names it records */
     tarn_capture capture; /* when it is being captured, or was */
     uint32_t covered_below[TN_STREAM_COUNT_MAX];
     struct tn_stream_record records[TN_STREAM_RECORDS_MAX]; /* the oldest first */
@@ -65,22 +80,22 @@ struct tn_stream_table {
 
 void tn_stream_table_init(struct tn_stream_table *table);
 
-/* The stream with that handle that is known or being captured, or TN_STREAM_NONE. */
-uint32_t tn_stream_table_search(struct tn_stream_table *table, tarn_stream handle);
+/* The stream of that name that is known, the callers' or being captured, or TN_STREAM_NONE. */
+uint32_t tn_stream_table_search(struct tn_stream_table *table, struct tn_stream_name name);
 
-static inline uint32_t tn_stream_table_find(struct tn_stream_table *table, tarn_stream handle)
+/* Whether that was found last, and is known by its handle alone. */
+static inline bool tn_stream_table_was_last(const struct tn_stream_table *table, tarn_stream handle)
 {
     const struct tn_stream_entry *last = &table->streams[table->last_found];
-    if (TN_LIKELY(last->handle == handle && last->state == TN_STREAM_STATE_KNOWN))
-        return table->last_found;
-    return tn_stream_table_search(table, handle);
+    return last->name.handle == handle && last->state == TN_STREAM_STATE_KNOWN;
 }
 
 /* A number that no stream has, or TN_STREAM_NONE. */
 uint32_t tn_stream_table_find_unused(const struct tn_stream_table *table);
 
-/* Makes a stream with that handle known under a number that none has. */
-void tn_stream_table_add(struct tn_stream_table *table, uint32_t stream, tarn_stream handle);
+/* Makes a stream of that name known under a number that none has; a thread's own is the callers'. */
+void tn_stream_table_add(struct tn_stream_table *table, uint32_t stream,
+                         struct tn_stream_name name);
 
 /* Nothing depends on the stream any more: its number may become another's. */
 void tn_stream_table_remove(struct tn_stream_table *table, uint32_t stream);
@@ -104,20 +119,20 @@ void tn_stream_table_cover(struct tn_stream_table *table, uint32_t stream, uint3
 /* The streams in that state, a bit each. */
 uint32_t tn_stream_table_in_state(const struct tn_stream_table *table, enum tn_stream_state state);
 
-/* Streams that another can be made to wait for, a bit each: those that are known or retired. */
+/* Streams that another can be made to wait for at any time, a bit each: those that are known or retired. */
 uint32_t tn_stream_table_reachable(const struct tn_stream_table *table);
 
 /* Numbers of captures, a bit each, whose memory is nobody else's. */
 uint32_t tn_stream_table_private(const struct tn_stream_table *table);
 
-/* The number with that state and capture, and with that handle, or TN_STREAM_NONE. */
+/* The number with that state and capture, and of that name, or TN_STREAM_NONE. */
 uint32_t tn_stream_table_find_captured(const struct tn_stream_table *table,
                                        enum tn_stream_state state, tarn_capture capture,
-                                       tarn_stream handle);
+                                       struct tn_stream_name name);
 
-/* The stream with that handle in that state, or TN_STREAM_NONE. */
+/* The stream of that name in that state, or TN_STREAM_NONE. */
 uint32_t tn_stream_table_find_in_state(const struct tn_stream_table *table,
-                                       enum tn_stream_state state, tarn_stream handle);
+                                       enum tn_stream_state state, struct tn_stream_name name);
 
 /* No time comes after this one: before it is reached all times begin anew. */
 #define TN_STREAM_TIME_MAX (UINT32_MAX - 1)

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "base/thread_number.h"
+
 /* No system maps user memory here: x86-64 and arm64 addresses of this form are not canonical. */
 #define FIRST_ADDRESS ((uintptr_t)1 << 56)
 #define PLACE_BYTES   ((uintptr_t)1 << 22)
@@ -99,6 +101,8 @@ static tarn_backend_result get_properties(void *opaque, tarn_device_properties *
         .allocation_bytes_max = state->allocation_bytes_max,
         .range_granularity_bytes = state->range_granularity_bytes,
         .has_shareable_ranges = state->has_sharing,
+        .thread_stream = state->thread_stream,
+        .default_stream_alias = state->default_stream_alias,
     };
     return answer(TARN_STATUS_OK);
 }
@@ -178,6 +182,27 @@ static tarn_backend_result stream_check(void *opaque, tarn_stream stream)
     return end_call(state, status);
 }
 
+static tarn_backend_result stream_id(void *opaque, tarn_stream stream, uint64_t *id_out)
+{
+    BEGIN(opaque, TEST_CALL_STREAM_ID);
+    use_stream(state, stream);
+    if (status == TARN_STATUS_OK) {
+        uint64_t id = (uintptr_t)stream * TEST_BACKEND_WAITS_MAX;
+        for (unsigned i = 0; i < state->begun_stream_count; i++)
+            id += state->begun_streams[i] == stream;
+        *id_out = id;
+    }
+    return end_call(state, status);
+}
+
+static tarn_backend_result synchronize(void *opaque)
+{
+    BEGIN(opaque, TEST_CALL_SYNCHRONIZE);
+    for (unsigned i = 0; i < TEST_BACKEND_EVENTS_MAX && status == TARN_STATUS_OK; i++)
+        state->events[i].is_complete = true;
+    return end_call(state, status);
+}
+
 /* Under the lock. */
 static void complete(struct test_backend *state, tarn_stream stream)
 {
@@ -202,7 +227,8 @@ static tarn_backend_result stream_wait_event(void *opaque, tarn_stream stream, t
     use_event(state, awaited);
     if (status == TARN_STATUS_OK) {
         if (state->wait_count < TEST_BACKEND_WAITS_MAX)
-            state->waits[state->wait_count] = (struct test_wait){ stream, awaited->stream };
+            state->waits[state->wait_count] =
+                (struct test_wait){ stream, awaited->stream, tn_thread_number(), awaited->thread };
         state->wait_count++;
     }
     return end_call(state, status);
@@ -249,6 +275,7 @@ static tarn_backend_result event_record(void *opaque, tarn_event event, tarn_str
     if (status == TARN_STATUS_OK) {
         recorded->is_complete = false;
         recorded->stream = stream;
+        recorded->thread = tn_thread_number();
     }
     return end_call(state, status);
 }
@@ -276,6 +303,7 @@ void test_backend_end_stream(struct test_backend *state, tarn_stream stream)
 
 void test_backend_begin_stream(struct test_backend *state, tarn_stream stream)
 {
+    state->begun_streams[state->begun_stream_count++] = stream;
     for (unsigned i = 0; i < state->ended_stream_count; i++) {
         if (state->ended_streams[i] != stream) continue;
         state->ended_streams[i] = state->ended_streams[--state->ended_stream_count];
@@ -451,6 +479,8 @@ tarn_backend test_backend_open(struct test_backend *state)
         state->operations.event_record = event_record;
         state->operations.event_query = event_query;
     }
+    if (state->has_ids) state->operations.stream_id = stream_id;
+    if (state->has_synchronize) state->operations.synchronize = synchronize;
     if (state->range_granularity_bytes > 0) {
         state->operations.range_reserve = range_reserve;
         state->operations.range_release = range_release;

@@ -7,7 +7,8 @@
  * are the test's to set, and every piece that is out is counted.
  *
  * With has_streams it also has streams and events. Any pointer is a stream. Work on one is never done
- * until the test says so, and every wait is written down.
+ * until the test says so, and every wait is written down. With has_ids streams have numbers: a handle that ends
+ * and begins again has another one.
  *
  * With range_granularity_bytes it has ranges. What is mapped counts as held, and as a piece; what the backend would
  * have to refuse is misuse.
@@ -33,8 +34,10 @@ enum {
 
 enum test_call {
     TEST_CALL_STREAM_CHECK,
+    TEST_CALL_STREAM_ID,
     TEST_CALL_STREAM_SYNCHRONIZE,
     TEST_CALL_STREAM_WAIT_EVENT,
+    TEST_CALL_SYNCHRONIZE,
     TEST_CALL_EVENT_CREATE,
     TEST_CALL_EVENT_DESTROY,
     TEST_CALL_EVENT_RECORD,
@@ -54,6 +57,7 @@ struct test_event {
     bool is_there;
     bool is_complete;   /* or was never recorded */
     tarn_stream stream; /* on which it was recorded last */
+    uint64_t thread;    /* by which */
 };
 
 struct test_backend {
@@ -78,6 +82,10 @@ struct test_backend {
     void (*while_releasing)(void *context);
     void *context;
     bool has_streams;
+    bool has_ids;
+    bool has_synchronize;
+    tarn_stream thread_stream; /* see tarn_device_properties, as the next */
+    tarn_stream default_stream_alias;
     unsigned fail_call_at[TEST_CALL_COUNT]; /* the n-th such call from now on fails; 0: none */
     unsigned fail_call_count;   /* so many in a row do, once it has come to that; 0: one */
     tarn_status call_failure;   /* with this */
@@ -99,12 +107,16 @@ struct test_backend {
     struct test_wait {
         tarn_stream stream;
         tarn_stream awaited;
+        uint64_t thread; /* of the calls */
+        uint64_t awaited_thread;
     } waits[TEST_BACKEND_WAITS_MAX]; /* the first ones that went well */
 
     tarn_backend_operations operations; /* for the test to take some away from, once it is open */
     struct test_event events[TEST_BACKEND_EVENTS_MAX];
     tarn_stream ended_streams[16];
     unsigned ended_stream_count;
+    tarn_stream begun_streams[64]; /* handles that had ended */
+    unsigned begun_stream_count;
     pthread_mutex_t lock;
     uintptr_t next_address;
     struct test_piece {

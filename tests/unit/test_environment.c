@@ -13,12 +13,12 @@
 #define GB ((size_t)1 << 30)
 #define TB ((size_t)1 << 40)
 
-static const char *const names[] = { "TARN_INITIAL",    "TARN_LIMIT",      "TARN_GROWTH",
-                                     "TARN_GROWTH_MAX", "TARN_CHUNK",      "TARN_DEVICE",
-                                     "TARN_RANKS",      "TARN_RELEASE",    "TARN_VANISH",
-                                     "TARN_KIND",       "TARN_CONTIGUOUS", "TARN_STEP",
-                                     "TARN_DEBUG",      "TARN_QUARANTINE", "TARN_SHAREABLE",
-                                     "TARN_DISABLE" };
+static const char *const names[] = { "TARN_INITIAL",    "TARN_LIMIT",           "TARN_GROWTH",
+                                     "TARN_GROWTH_MAX", "TARN_CHUNK",           "TARN_DEVICE",
+                                     "TARN_RANKS",      "TARN_RELEASE",         "TARN_VANISH",
+                                     "TARN_KIND",       "TARN_CONTIGUOUS",      "TARN_STEP",
+                                     "TARN_DEBUG",      "TARN_QUARANTINE",      "TARN_SHAREABLE",
+                                     "TARN_DISABLE",    "TARN_IDENTIFY_STREAMS" };
 
 static int unset_all(void **state)
 {
@@ -78,6 +78,7 @@ static void expect_defaults(const struct tn_environment *environment)
     assert_int_equal(environment->options.quarantine_bytes, defaults.quarantine_bytes);
     assert_false(environment->options.is_shareable);
     assert_false(environment->options.passes_through);
+    assert_false(environment->options.identifies_streams);
 }
 
 static void variables_that_are_unset_or_empty_change_nothing(void **state)
@@ -110,6 +111,7 @@ static void all_variables_are_read_together(void **state)
                                           "sites,zones,poison,quarantine",
                                           "5M",
                                           "1",
+                                          "1",
                                           "1" };
     _Static_assert(sizeof values == sizeof names, "one for each");
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -135,6 +137,7 @@ static void all_variables_are_read_together(void **state)
     assert_int_equal(environment.options.quarantine_bytes, 5 * MB);
     assert_true(environment.options.is_shareable);
     assert_true(environment.options.passes_through);
+    assert_true(environment.options.identifies_streams);
 }
 
 /* --- bytes -------------------------------------------------------------------------------------- */
@@ -381,6 +384,9 @@ static void a_switch_is_0_or_1(void **state)
     assert_true(read_with("TARN_CONTIGUOUS", "1").options.contiguous);
     assert_false(read_with("TARN_CONTIGUOUS", "0").options.contiguous);
     expect_refused("TARN_CONTIGUOUS", "yes");
+    assert_true(read_with("TARN_IDENTIFY_STREAMS", "1").options.identifies_streams);
+    assert_false(read_with("TARN_IDENTIFY_STREAMS", "0").options.identifies_streams);
+    expect_refused("TARN_IDENTIFY_STREAMS", "yes");
     assert_true(read_with("TARN_SHAREABLE", "1").options.is_shareable);
     assert_false(read_with("TARN_SHAREABLE", "0").options.is_shareable);
     expect_refused("TARN_SHAREABLE", "posix");

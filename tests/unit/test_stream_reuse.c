@@ -507,8 +507,8 @@ static void with_all_records_under_way_the_newest_is_made_anew(void **state)
     }
     assert_int_equal(fixture->backend.event_count, TN_STREAM_RECORDS_MAX);
     /* The oldest three are those of the first three, the newest covers the last. */
-    const struct tn_stream_entry *entry =
-        &fixture->pool->streams->streams[tn_stream_table_find(fixture->pool->streams, A)];
+    const struct tn_stream_entry *entry = &fixture->pool->streams->streams[tn_stream_table_search(
+        fixture->pool->streams, (struct tn_stream_name){ A, 0 })];
     assert_int_equal(entry->record_count, TN_STREAM_RECORDS_MAX);
     for (unsigned i = 1; i < TN_STREAM_RECORDS_MAX; i++)
         assert_true(entry->records[i].time > entry->records[i - 1].time);
