@@ -102,7 +102,10 @@ typedef struct sim_settings {
     uint64_t seed;     /* TARN_SIM_SEED, of the order between streams; 1 */
     unsigned
         event_delay_polls; /* TARN_SIM_EVENT_DELAY: a query is NOT_READY at least so often; 1 */
-    bool unloads_at_exit;  /* TARN_SIM_UNLOAD_AT_EXIT=1: UNLOADING after exit() began; false */
+    /* A handle is given to the next stream when its stream is destroyed, whatever work is left, and
+     * whoever uses it before is guilty of misuse: devices crash. TARN_SIM_REUSE_STREAMS=1; false */
+    bool reuses_streams;
+    bool unloads_at_exit; /* TARN_SIM_UNLOAD_AT_EXIT=1: UNLOADING after exit() began; false */
 } sim_settings;
 
 SIM_API sim_settings sim_get_settings(void);

@@ -196,6 +196,12 @@ SIM_API sim_status sim_stream_destroy(sim_stream *stream);
 /* The device's own, which is always there and is not counted. It orders nothing but itself. */
 SIM_API sim_stream *sim_stream_default(int device);
 
+/* The same for one that the calling thread has for itself on the device. It stays when the thread ends. */
+SIM_API sim_stream *sim_stream_of_thread(int device);
+
+/* A number that no other stream ever has. INVALID_HANDLE. */
+SIM_API sim_status sim_stream_get_id(const sim_stream *stream, unsigned long long *id_out);
+
 /* INVALID_HANDLE, or the stream's device. */
 SIM_API sim_status sim_stream_find(const sim_stream *stream, int *device_out);
 

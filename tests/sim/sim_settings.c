@@ -114,6 +114,7 @@ static sim_settings settings_of_environment(void)
         .driver = driver_of_environment(),
         .seed = bytes_of_environment("TARN_SIM_SEED", 1),
         .event_delay_polls = (unsigned)bytes_of_environment("TARN_SIM_EVENT_DELAY", 1),
+        .reuses_streams = is_set("TARN_SIM_REUSE_STREAMS"),
         .unloads_at_exit = is_set("TARN_SIM_UNLOAD_AT_EXIT"),
     };
     settings.allocation_bytes_max =
@@ -436,18 +437,6 @@ void *sim_handle_of(const struct sim_handle *item)
     return (void *)(HANDLE_MARK | (uintptr_t)item->number << 4);
 }
 
-void *sim_table_insert_locked(struct sim_table *table, struct sim_handle *item, int device)
-{
-    if (table->count == table->capacity) {
-        table->capacity = table->capacity ? 2 * table->capacity : 64;
-        table->items = sim_reallocate(table->items, table->capacity * sizeof *table->items);
-    }
-    item->number = next_number++;
-    item->device = device;
-    table->items[table->count++] = item;
-    return sim_handle_of(item);
-}
-
 /* Where the number is or would be. */
 static size_t position_of(const struct sim_table *table, uint64_t number)
 {
@@ -461,6 +450,33 @@ static size_t position_of(const struct sim_table *table, uint64_t number)
         }
     }
     return low;
+}
+
+/* Where the number belongs. */
+static void *insert_at(struct sim_table *table, struct sim_handle *item, uint64_t number)
+{
+    if (table->count == table->capacity) {
+        table->capacity = table->capacity ? 2 * table->capacity : 64;
+        table->items = sim_reallocate(table->items, table->capacity * sizeof *table->items);
+    }
+    size_t position = position_of(table, number);
+    memmove(&table->items[position + 1], &table->items[position],
+            (table->count++ - position) * sizeof *table->items);
+    table->items[position] = item;
+    item->number = number;
+    return sim_handle_of(item);
+}
+
+void *sim_table_insert_locked(struct sim_table *table, struct sim_handle *item, int device)
+{
+    item->device = device;
+    return insert_at(table, item, next_number++);
+}
+
+void sim_table_renumber_locked(struct sim_table *table, struct sim_handle *item, uint64_t number)
+{
+    sim_table_remove_locked(table, item);
+    insert_at(table, item, number != 0 ? number : next_number++);
 }
 
 void *sim_table_find_locked(const struct sim_table *table, const void *handle)

@@ -52,7 +52,8 @@ uint64_t sim_random_locked(void);
 sim_status sim_device_check_locked(int device);
 void sim_misuse_locked(const char *text);
 
-/* --- handles: numbers that look like pointers, of which no two are ever the same ----------------- */
+/* --- handles: numbers that look like pointers, of which no two are ever the same, but for streams' if
+ * that is set -------------------------------------------------------------------------------------- */
 
 struct sim_handle {
     uint64_t number;
@@ -69,6 +70,8 @@ struct sim_table {
 };
 
 void *sim_table_insert_locked(struct sim_table *table, struct sim_handle *item, int device);
+/* Gives it a number that no other has, or with 0 one that none ever had. */
+void sim_table_renumber_locked(struct sim_table *table, struct sim_handle *item, uint64_t number);
 /* NULL when there is none. */
 void *sim_table_find_locked(const struct sim_table *table, const void *handle);
 void sim_table_remove_locked(struct sim_table *table, const struct sim_handle *item);

@@ -77,19 +77,39 @@ struct stream {
     struct task *last;
     bool is_default;
     bool is_destroyed; /* and goes with its last task */
+    unsigned long long id;
+    uint64_t thread; /* whose own it is, or 0 */
+};
+
+enum {
+    REUSABLE_MAX = 64
 };
 
 static struct sim_table streams;
 static struct sim_table events;
 static sim_stream *default_streams[SIM_DEVICES_MAX];
+static unsigned long long last_id;
+static uint64_t reusable_numbers[REUSABLE_MAX]; /* of handles that have ended */
+static size_t reusable_count;
 
 /* --- handles ----------------------------------------------------------------------------------- */
+
+static bool is_reusable(const sim_stream *handle)
+{
+    for (size_t i = 0; i < reusable_count; i++) {
+        struct sim_handle ended = { .number = reusable_numbers[i] };
+        if (sim_handle_of(&ended) == handle) return true;
+    }
+    return false;
+}
 
 /* NULL also for one that was destroyed and still has work. */
 static struct stream *stream_of(const sim_stream *handle)
 {
     struct stream *stream = sim_table_find_locked(&streams, handle);
-    return stream && !stream->is_destroyed ? stream : NULL;
+    if (stream && !stream->is_destroyed) return stream;
+    if (is_reusable(handle)) sim_misuse_locked("a stream was used after its end");
+    return NULL;
 }
 
 static struct event *event_of(const sim_event *handle)
@@ -317,7 +337,19 @@ static sim_stream *stream_create_locked(int device, bool is_default)
 {
     struct stream *stream = sim_allocate(sizeof *stream);
     stream->is_default = is_default;
-    return sim_table_insert_locked(&streams, &stream->handle, device);
+    stream->id = ++last_id;
+    sim_table_insert_locked(&streams, &stream->handle, device);
+    if (!is_default && reusable_count > 0)
+        sim_table_renumber_locked(&streams, &stream->handle, reusable_numbers[--reusable_count]);
+    return sim_handle_of(&stream->handle);
+}
+
+/* Its handle may come again at once, while its work goes on under another number. */
+static void end_handle_locked(struct stream *stream)
+{
+    if (!sim_machine.settings.reuses_streams || reusable_count == REUSABLE_MAX) return;
+    reusable_numbers[reusable_count++] = stream->handle.number;
+    sim_table_renumber_locked(&streams, &stream->handle, 0);
 }
 
 sim_status sim_stream_create(int device, sim_stream **stream_out)
@@ -337,6 +369,7 @@ sim_status sim_stream_destroy(sim_stream *handle)
     if (status == SIM_STATUS_OK && stream->is_default) status = SIM_STATUS_INVALID_HANDLE;
     if (status == SIM_STATUS_OK) {
         stream->is_destroyed = true;
+        end_handle_locked(stream);
         stream_forget_if_unused(stream);
     }
     sim_unlock();
@@ -351,6 +384,42 @@ sim_stream *sim_stream_default(int device)
     sim_stream *stream = default_streams[device];
     sim_unlock();
     return stream;
+}
+
+static uint64_t this_thread_locked(void)
+{
+    static uint64_t last;
+    static _Thread_local uint64_t number;
+    if (number == 0) number = ++last;
+    return number;
+}
+
+sim_stream *sim_stream_of_thread(int device)
+{
+    if (device < 0 || device >= SIM_DEVICES_MAX) return NULL;
+    sim_lock();
+    uint64_t thread = this_thread_locked();
+    sim_stream *handle = NULL;
+    for (size_t i = 0; i < streams.count && !handle; i++) {
+        const struct stream *stream = (const struct stream *)streams.items[i];
+        if (stream->thread == thread && stream->handle.device == device)
+            handle = sim_handle_of(&stream->handle);
+    }
+    if (!handle) {
+        handle = stream_create_locked(device, true);
+        ((struct stream *)sim_table_find_locked(&streams, handle))->thread = thread;
+    }
+    sim_unlock();
+    return handle;
+}
+
+sim_status sim_stream_get_id(const sim_stream *handle, unsigned long long *id_out)
+{
+    sim_lock();
+    const struct stream *stream = stream_of(handle);
+    if (stream) *id_out = stream->id;
+    sim_unlock();
+    return stream ? SIM_STATUS_OK : SIM_STATUS_INVALID_HANDLE;
 }
 
 bool sim_stream_is_awaited(const sim_stream *handle)
@@ -705,6 +774,7 @@ void sim_stream_reset_locked(void)
         sim_drop_work_locked(device);
         default_streams[device] = NULL;
     }
+    reusable_count = 0;
     for (size_t i = 0; i < streams.count; i++)
         free(streams.items[i]);
     for (size_t i = 0; i < events.count; i++) {

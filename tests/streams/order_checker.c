@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "harness/random.h"
+#include "tarn/host.h"
 
 #define STREAMS_MAX ORDER_CHECKER_STREAMS_MAX
 
@@ -18,6 +19,8 @@ struct clock {
 
 struct checked_stream {
     tarn_stream handle;
+    tarn_stream inner;
+    uint64_t thread; /* whose own it is, or 0 */
     bool is_there;
     struct clock clock;
 };
@@ -70,13 +73,62 @@ static bool happens(struct order_checker *checker, unsigned permille)
     return true;
 }
 
+static uint64_t this_thread(void)
+{
+    static _Atomic uint64_t last;
+    static _Thread_local uint64_t number;
+    if (number == 0) number = ++last;
+    return number;
+}
+
+static unsigned add_stream(struct order_checker *checker, tarn_stream handle, tarn_stream inner,
+                           uint64_t thread)
+{
+    if (checker->stream_count == STREAMS_MAX) abort();
+    checker->streams[checker->stream_count] = (struct checked_stream){
+        .handle = handle, .inner = inner, .thread = thread, .is_there = true
+    };
+    return checker->stream_count++;
+}
+
+/* STREAMS_MAX: it is none. */
+static unsigned find_number(struct order_checker *checker, tarn_stream stream)
+{
+    uint64_t thread = stream == ORDER_CHECKER_PER_THREAD ? this_thread() : 0;
+    for (unsigned i = checker->stream_count; i-- > 0;) {
+        const struct checked_stream *known = &checker->streams[i];
+        if (known->is_there && known->handle == stream && known->thread == thread) return i;
+    }
+    if (thread == 0) return STREAMS_MAX;
+    return add_stream(checker, stream, TARN_HOST_STREAM_PER_THREAD, thread);
+}
+
 static unsigned number_of(struct order_checker *checker, tarn_stream stream)
 {
-    for (unsigned i = checker->stream_count; i-- > 0;) {
-        if (checker->streams[i].is_there && checker->streams[i].handle == stream) return i;
-    }
+    unsigned number = find_number(checker, stream);
+    if (number < STREAMS_MAX) return number;
     fprintf(stderr, "order_checker: %p is no stream\n", stream);
     abort();
+}
+
+static tarn_stream inner_of(struct order_checker *checker, tarn_stream stream)
+{
+    pthread_mutex_lock(&checker->lock);
+    tarn_stream inner = checker->streams[number_of(checker, stream)].inner;
+    pthread_mutex_unlock(&checker->lock);
+    return inner;
+}
+
+/* The lowest that no stream has. */
+static tarn_stream unused_handle(const struct order_checker *checker)
+{
+    for (uintptr_t value = 0x1000;; value += 16) {
+        bool is_used = false;
+        for (unsigned i = 0; i < checker->stream_count; i++)
+            is_used |=
+                checker->streams[i].is_there && checker->streams[i].handle == (tarn_stream)value;
+        if (!is_used) return (tarn_stream)value;
+    }
 }
 
 /* One more step of a stream, which comes after all that the host has waited for. */
@@ -95,13 +147,6 @@ static void *grown(void *array, size_t count, size_t *capacity, size_t element_b
     array = realloc(array, *capacity * element_bytes);
     if (!array) abort();
     return array;
-}
-
-static void add_stream(struct order_checker *checker, tarn_stream handle)
-{
-    if (checker->stream_count == STREAMS_MAX) abort();
-    struct checked_stream *stream = &checker->streams[checker->stream_count++];
-    *stream = (struct checked_stream){ .handle = handle, .is_there = true };
 }
 
 /* --- what the pool calls ------------------------------------------------------------------------ */
@@ -176,16 +221,31 @@ static tarn_backend_result checker_get_properties(void *state,
                                                   tarn_device_properties *properties_out)
 {
     struct order_checker *checker = state;
-    return INNER(checker)->get_properties(STATE(checker), properties_out);
+    tarn_backend_result result = INNER(checker)->get_properties(STATE(checker), properties_out);
+    properties_out->thread_stream = ORDER_CHECKER_PER_THREAD;
+    return result;
+}
+
+static tarn_backend_result checker_synchronize(void *state)
+{
+    struct order_checker *checker = state;
+    pthread_mutex_lock(&checker->lock);
+    for (unsigned i = 0; i < checker->stream_count; i++)
+        unite(&checker->host, &checker->streams[i].clock);
+    tarn_backend_result result = INNER(checker)->synchronize(STATE(checker));
+    pthread_mutex_unlock(&checker->lock);
+    return result;
 }
 
 static tarn_backend_result checker_stream_create(void *state, tarn_stream *stream_out)
 {
     struct order_checker *checker = state;
-    tarn_backend_result result = INNER(checker)->stream_create(STATE(checker), stream_out);
+    tarn_stream inner;
+    tarn_backend_result result = INNER(checker)->stream_create(STATE(checker), &inner);
     if (result.status != TARN_STATUS_OK) return result;
     pthread_mutex_lock(&checker->lock);
-    add_stream(checker, *stream_out);
+    *stream_out = unused_handle(checker);
+    add_stream(checker, *stream_out, inner, 0);
     pthread_mutex_unlock(&checker->lock);
     return result;
 }
@@ -194,16 +254,31 @@ static tarn_backend_result checker_stream_create(void *state, tarn_stream *strea
 static tarn_backend_result checker_stream_destroy(void *state, tarn_stream stream)
 {
     struct order_checker *checker = state;
+    tarn_stream inner = inner_of(checker, stream);
     pthread_mutex_lock(&checker->lock);
     checker->streams[number_of(checker, stream)].is_there = false;
     pthread_mutex_unlock(&checker->lock);
-    return INNER(checker)->stream_destroy(STATE(checker), stream);
+    return INNER(checker)->stream_destroy(STATE(checker), inner);
 }
 
 static tarn_backend_result checker_stream_check(void *state, tarn_stream stream)
 {
     struct order_checker *checker = state;
-    return INNER(checker)->stream_check(STATE(checker), stream);
+    pthread_mutex_lock(&checker->lock);
+    bool is_there = find_number(checker, stream) < STREAMS_MAX;
+    pthread_mutex_unlock(&checker->lock);
+    return (tarn_backend_result){ is_there ? TARN_STATUS_OK : TARN_STATUS_INVALID_ARGUMENT, 0,
+                                  NULL };
+}
+
+static tarn_backend_result checker_stream_id(void *state, tarn_stream stream, uint64_t *id_out)
+{
+    struct order_checker *checker = state;
+    pthread_mutex_lock(&checker->lock);
+    bool fails = happens(checker, checker->options.fail_permille);
+    if (!fails) *id_out = 1 + number_of(checker, stream);
+    pthread_mutex_unlock(&checker->lock);
+    return fails ? failure : done;
 }
 
 static tarn_backend_result checker_stream_synchronize(void *state, tarn_stream stream)
@@ -211,8 +286,9 @@ static tarn_backend_result checker_stream_synchronize(void *state, tarn_stream s
     struct order_checker *checker = state;
     pthread_mutex_lock(&checker->lock);
     struct clock clock = checker->streams[number_of(checker, stream)].clock;
+    tarn_stream inner = checker->streams[number_of(checker, stream)].inner;
     pthread_mutex_unlock(&checker->lock);
-    tarn_backend_result result = INNER(checker)->stream_synchronize(STATE(checker), stream);
+    tarn_backend_result result = INNER(checker)->stream_synchronize(STATE(checker), inner);
     pthread_mutex_lock(&checker->lock);
     if (result.status == TARN_STATUS_OK) unite(&checker->host, &clock);
     pthread_mutex_unlock(&checker->lock);
@@ -230,9 +306,10 @@ static tarn_backend_result checker_stream_wait_event(void *state, tarn_stream st
     if (checker->options.drops_waits) {
         result = done;
     } else if (!happens(checker, checker->options.fail_permille)) {
-        result = INNER(checker)->stream_wait_event(STATE(checker), stream, waited->inner);
-        if (result.status == TARN_STATUS_OK)
-            unite(step(checker, number_of(checker, stream)), &waited->clock);
+        unsigned number = number_of(checker, stream);
+        result = INNER(checker)->stream_wait_event(STATE(checker), checker->streams[number].inner,
+                                                   waited->inner);
+        if (result.status == TARN_STATUS_OK) unite(step(checker, number), &waited->clock);
     }
     pthread_mutex_unlock(&checker->lock);
     return result;
@@ -271,9 +348,10 @@ static tarn_backend_result checker_event_record(void *state, tarn_event event, t
     if (checker->options.drops_records) {
         result = done;
     } else if (!happens(checker, checker->options.fail_permille)) {
-        result = INNER(checker)->event_record(STATE(checker), recorded->inner, stream);
-        if (result.status == TARN_STATUS_OK)
-            recorded->clock = *step(checker, number_of(checker, stream));
+        unsigned number = number_of(checker, stream);
+        result = INNER(checker)->event_record(STATE(checker), recorded->inner,
+                                              checker->streams[number].inner);
+        if (result.status == TARN_STATUS_OK) recorded->clock = *step(checker, number);
     }
     pthread_mutex_unlock(&checker->lock);
     return result;
@@ -305,7 +383,7 @@ struct order_checker *order_checker_create(const struct order_checker_options *o
     checker->options = *options;
     checker->random = random_init(options->seed);
     pthread_mutex_init(&checker->lock, NULL);
-    add_stream(checker, NULL);
+    add_stream(checker, NULL, NULL, 0);
     checker->operations = (tarn_backend_operations){
         .struct_bytes = sizeof checker->operations,
         .name = "order_checker",
@@ -319,7 +397,9 @@ struct order_checker *order_checker_create(const struct order_checker_options *o
         .get_properties = checker_get_properties,
         .stream_create = checker_stream_create,
         .stream_destroy = checker_stream_destroy,
+        .synchronize = options->has_synchronize ? checker_synchronize : NULL,
         .stream_check = checker_stream_check,
+        .stream_id = checker_stream_id,
         .stream_synchronize = checker_stream_synchronize,
         .stream_wait_event = checker_stream_wait_event,
         .event_create = checker_event_create,

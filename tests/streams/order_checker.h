@@ -8,6 +8,9 @@
  * record copies it, a wait takes the later of both, and the host's own clock is what it has waited for.
  * So it finds in one run what a race would show once in a thousand.
  *
+ * A handle is given to the next stream at once when its stream is destroyed, and each thread has a stream of its
+ * own under ORDER_CHECKER_PER_THREAD. Whoever names a stream that is not there ends the program.
+ *
  *     order_checker_use(checker, a, x, bytes)      work on stream a uses x
  *     order_checker_take(checker, b, x, bytes)     the pool gave x for use on b: is that work before it?
  *
@@ -34,10 +37,13 @@ struct order_checker_options {
     bool drops_records;
     bool drops_waits;
     bool takes_errors_for_completion;
+    bool has_synchronize; /* the device can be waited for */
 };
 
-/* A checker knows so many streams, the default stream and those that have ended among them. */
-#define ORDER_CHECKER_STREAMS_MAX 64
+#define ORDER_CHECKER_PER_THREAD ((tarn_stream)2)
+
+/* A checker knows so many streams, the default stream, threads' own and those that have ended among them. */
+#define ORDER_CHECKER_STREAMS_MAX 96
 
 /* NULL: no memory. */
 struct order_checker *order_checker_create(const struct order_checker_options *options);

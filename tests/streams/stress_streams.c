@@ -2,11 +2,13 @@
 /*
  * Random programs over several streams and threads, over a checker that knows what runs before what.
  *
- * Usage: stress_streams [--steps N] [--contiguous] [--expect-faults]
+ * Usage: stress_streams [--steps N] [--contiguous] [--thread-streams] [--unannounced] [--expect-faults]
  *
  * Blocks are allocated on one stream, used there and on others that were made to wait for it, and freed
  * on the stream that used them last, after several, or after the host has waited. The pool's limit is low, so
  * it has to take what other streams have freed. Queries come late, and records, waits and queries fail.
+ * --thread-streams: besides, each thread has a stream of its own, under one handle; threads end, and others come,
+ * and not all of them retire it. --unannounced: streams end without being retired.
  * --expect-faults is for pools with a bug planted in: the checker must find it.
  */
 #include <pthread.h>
@@ -23,9 +25,13 @@
 
 enum {
     STREAMS = 5,
+    OWN = STREAMS, /* the worker's own, while the block is in its hands */
     SLOTS = 48,
-    THREADS = 3
+    THREADS = 3,
+    ROUNDS = 4 /* in which threads end and others come */
 };
+
+static bool is_contiguous, has_thread_streams, is_unannounced;
 
 #define POOL_BYTES ((size_t)256 * 1024)
 
@@ -80,6 +86,16 @@ static struct block swap(struct program *program, size_t slot, struct block bloc
 
 /* --- what a program does with a block ------------------------------------------------------------ */
 
+static tarn_stream stream_of(const struct program *program, unsigned stream)
+{
+    return stream == OWN ? ORDER_CHECKER_PER_THREAD : program->streams[stream];
+}
+
+static unsigned choose_stream(struct worker *worker)
+{
+    return (unsigned)random_below(&worker->random, has_thread_streams ? STREAMS + 1 : STREAMS);
+}
+
 /* Tries until it is done, since the checker makes calls fail. */
 static void order(struct program *program, unsigned after, unsigned before)
 {
@@ -87,10 +103,10 @@ static void order(struct program *program, unsigned after, unsigned before)
     void *state = program->backend.state;
     tarn_event event;
     if (operations->event_create(state, &event).status != TARN_STATUS_OK) abort();
-    while (operations->event_record(state, event, program->streams[before]).status !=
+    while (operations->event_record(state, event, stream_of(program, before)).status !=
            TARN_STATUS_OK) {
     }
-    while (operations->stream_wait_event(state, program->streams[after], event).status !=
+    while (operations->stream_wait_event(state, stream_of(program, after), event).status !=
            TARN_STATUS_OK) {
     }
     operations->event_destroy(state, event);
@@ -100,48 +116,64 @@ static void use(struct worker *worker, struct block *block, unsigned stream)
 {
     struct program *program = worker->program;
     if (!(block->users >> stream & 1)) {
-        for (unsigned other = 0; other < STREAMS; other++) {
+        for (unsigned other = 0; other <= OWN; other++) {
             if (block->users >> other & 1) order(program, stream, other);
         }
         block->users |= (uint32_t)1 << stream;
     }
-    order_checker_use(program->checker, program->streams[stream], block->address,
+    order_checker_use(program->checker, stream_of(program, stream), block->address,
                       block->size_bytes);
+}
+
+/* Others have it next: nobody else can record on the worker's own stream. */
+static void hand_over(struct worker *worker, struct block *block)
+{
+    if (!(block->users >> OWN & 1)) return;
+    use(worker, block, (unsigned)random_below(&worker->random, STREAMS));
+    for (unsigned stream = 0; stream < STREAMS; stream++) {
+        if (block->users >> stream & 1) order(worker->program, stream, OWN);
+    }
+    block->users &= ~((uint32_t)1 << OWN);
 }
 
 static struct block allocate(struct worker *worker)
 {
     struct program *program = worker->program;
-    unsigned stream = (unsigned)random_below(&worker->random, STREAMS);
+    unsigned stream = choose_stream(worker);
     struct block block = { NULL, (size_t)random_size(&worker->random, 14), 0 };
     size_t alignment = (size_t)1 << random_below(&worker->random, 14);
     tarn_status status = tarn_pool_alloc_aligned_on(program->pool, block.size_bytes, alignment,
-                                                    program->streams[stream], &block.address);
+                                                    stream_of(program, stream), &block.address);
     if (status != TARN_STATUS_OK) {
-        EXPECT(worker, status == TARN_STATUS_OVER_LIMIT || status == TARN_STATUS_OUT_OF_MEMORY);
+        EXPECT(worker, status == TARN_STATUS_OVER_LIMIT || status == TARN_STATUS_OUT_OF_MEMORY ||
+                           (is_unannounced && status == TARN_STATUS_VENDOR_ERROR));
         EXPECT(worker, block.address == NULL);
         return block;
     }
     worker->served_count++;
     EXPECT(worker, (uintptr_t)block.address % alignment == 0);
-    order_checker_take(program->checker, program->streams[stream], block.address, block.size_bytes);
+    order_checker_take(program->checker, stream_of(program, stream), block.address,
+                       block.size_bytes);
     block.users = (uint32_t)1 << stream;
     use(worker, &block, stream);
     while (random_below(&worker->random, 4) == 0)
-        use(worker, &block, (unsigned)random_below(&worker->random, STREAMS));
+        use(worker, &block, choose_stream(worker));
     return block;
 }
 
 static void release(struct worker *worker, struct block block)
 {
     struct program *program = worker->program;
-    tarn_stream users[STREAMS];
+    tarn_stream users[STREAMS + 1];
     size_t user_count = 0;
     if (!block.address) return;
-    if (random_below(&worker->random, 8) == 0)
-        use(worker, &block, (unsigned)random_below(&worker->random, STREAMS));
-    for (unsigned stream = 0; stream < STREAMS; stream++) {
-        if (block.users >> stream & 1) users[user_count++] = program->streams[stream];
+    if (random_below(&worker->random, 8) == 0) use(worker, &block, choose_stream(worker));
+    if (has_thread_streams && random_below(&worker->random, 4) == 0) {
+        use(worker, &block, OWN);
+        block.users = (uint32_t)1 << OWN; /* which has waited for the others */
+    }
+    for (unsigned stream = 0; stream <= OWN; stream++) {
+        if (block.users >> stream & 1) users[user_count++] = stream_of(program, stream);
     }
     order_checker_drop(program->checker, block.address);
     tarn_status status;
@@ -155,6 +187,9 @@ static void release(struct worker *worker, struct block block)
     } else {
         status = tarn_pool_free_after(program->pool, block.address, users, user_count);
     }
+    /* The vendor did not tell which stream it is: once more. */
+    while (is_unannounced && status == TARN_STATUS_VENDOR_ERROR)
+        status = tarn_pool_free_after(program->pool, block.address, users, user_count);
     EXPECT(worker, status == TARN_STATUS_OK);
 }
 
@@ -166,7 +201,8 @@ static void replace_stream(struct worker *worker)
     void *state = program->backend.state;
     unsigned number = 1 + (unsigned)random_below(&worker->random, STREAMS - 1);
     pthread_rwlock_wrlock(&program->streams_lock);
-    if (++program->replaced_count > ORDER_CHECKER_STREAMS_MAX - STREAMS) {
+    if (++program->replaced_count >
+        ORDER_CHECKER_STREAMS_MAX - STREAMS - 1 - (unsigned)ROUNDS * THREADS) {
         pthread_rwlock_unlock(&program->streams_lock);
         return;
     }
@@ -174,7 +210,7 @@ static void replace_stream(struct worker *worker)
     for (size_t slot = 0; slot < SLOTS; slot++)
         release(worker, swap(program, slot, (struct block){ NULL, 0, 0 }));
     tarn_stream stream = program->streams[number];
-    tarn_status retired = tarn_stream_retire(stream);
+    tarn_status retired = is_unannounced ? TARN_STATUS_OK : tarn_stream_retire(stream);
     EXPECT(worker, retired == TARN_STATUS_OK || retired == TARN_STATUS_VENDOR_ERROR);
     EXPECT(worker, operations->stream_destroy(state, stream).status == TARN_STATUS_OK);
     EXPECT(worker,
@@ -203,17 +239,20 @@ static void *work(void *argument)
         struct block block = { NULL, 0, 0 };
         if (random_below(&worker->random, 3) != 0) block = allocate(worker);
         size_t slot = (size_t)random_below(&worker->random, SLOTS);
+        hand_over(worker, &block);
         release(worker, swap(program, slot, block));
         if (step % 64 == 0) look_around(worker);
         pthread_rwlock_unlock(&program->streams_lock);
         if (random_below(&worker->random, 2000) == 0) replace_stream(worker);
     }
+    if (has_thread_streams && random_below(&worker->random, 2) == 0) {
+        tarn_status retired = tarn_stream_retire(ORDER_CHECKER_PER_THREAD);
+        EXPECT(worker, retired == TARN_STATUS_OK || retired == TARN_STATUS_VENDOR_ERROR);
+    }
     return NULL;
 }
 
 /* --- the run ------------------------------------------------------------------------------------- */
-
-static bool is_contiguous;
 
 static void set_up(struct program *program, struct order_checker_options options)
 {
@@ -228,7 +267,11 @@ static void set_up(struct program *program, struct order_checker_options options
     pool_options.limit_bytes = POOL_BYTES;
     pool_options.contiguous = is_contiguous;
     pool_options.step_bytes = POOL_BYTES / 16;
-    if (tarn_pool_create(&pool_options, &program->pool) != TARN_STATUS_OK) abort();
+    pool_options.identifies_streams = is_unannounced;
+    /* The checker may make it fail. */
+    while (tarn_pool_create(&pool_options, &program->pool) != TARN_STATUS_OK) {
+        if (!is_unannounced) abort();
+    }
     pthread_rwlock_init(&program->streams_lock, NULL);
     pthread_mutex_init(&program->slots_lock, NULL);
     for (unsigned i = 1; i < STREAMS; i++) {
@@ -247,22 +290,29 @@ static bool run(uint64_t seed, size_t steps, unsigned thread_count, bool expects
         .seed = seed,
         .late_permille = seed % 3 == 0 ? 900 : 100,
         .fail_permille = seed % 2 == 0 ? 20 : 0,
+        .has_synchronize = has_thread_streams || is_unannounced,
     };
     if (!program) abort();
     program->seed = seed;
-    program->steps = steps;
+    unsigned round_count = has_thread_streams ? ROUNDS : 1;
+    program->steps = steps / round_count;
     set_up(program, options);
     for (unsigned i = 0; i < thread_count; i++) {
         workers[i].program = program;
         workers[i].number = i;
         workers[i].random = random_init(seed * 16 + i);
-        if (pthread_create(&threads[i], NULL, work, &workers[i]) != 0) abort();
+    }
+    for (unsigned round = 0; round < round_count; round++) {
+        for (unsigned i = 0; i < thread_count; i++) {
+            if (pthread_create(&threads[i], NULL, work, &workers[i]) != 0) abort();
+        }
+        for (unsigned i = 0; i < thread_count; i++)
+            pthread_join(threads[i], NULL);
     }
     size_t served_count = 0;
     const char *failure = NULL;
     int failure_line = 0;
     for (unsigned i = 0; i < thread_count; i++) {
-        pthread_join(threads[i], NULL);
         served_count += workers[i].served_count;
         if (!workers[i].failure) continue;
         failure = workers[i].failure;
@@ -297,6 +347,8 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--expect-faults") == 0) expects_faults = true;
         if (strcmp(argv[i], "--contiguous") == 0) is_contiguous = true;
+        if (strcmp(argv[i], "--thread-streams") == 0) has_thread_streams = true;
+        if (strcmp(argv[i], "--unannounced") == 0) is_unannounced = true;
         if (strcmp(argv[i], "--steps") == 0 && i + 1 < argc)
             steps = (size_t)strtoull(argv[++i], NULL, 10);
     }

@@ -19,7 +19,7 @@
  *   - What is attached to the host (cudaMemAttachHost) is not there for work on streams, as on devices
  *     that do not share managed memory with the host.
  *
- * The two named default streams, legacy and per thread, are one and wait for no other stream.
+ * The default streams, legacy and per thread, wait for no other stream.
  */
 #include <stdio.h>
 
@@ -442,8 +442,8 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
 
 sim_stream *sim_cuda_stream(cudaStream_t stream)
 {
-    if (stream == NULL || stream == cudaStreamLegacy || stream == cudaStreamPerThread)
-        return sim_stream_default(current_device());
+    if (stream == NULL || stream == cudaStreamLegacy) return sim_stream_default(current_device());
+    if (stream == cudaStreamPerThread) return sim_stream_of_thread(current_device());
     return (sim_stream *)(void *)stream;
 }
 
@@ -474,6 +474,15 @@ cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned *flags)
     if (status == SIM_STATUS_OK) status = sim_stream_get_flags(sim_cuda_stream(stream), flags);
     return sim_cuda_answer(status);
 }
+
+#if CUDART_VERSION >= 12000
+cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long *id)
+{
+    sim_status status = sim_cuda_begin("cudaStreamGetId");
+    if (status == SIM_STATUS_OK) status = sim_stream_get_id(sim_cuda_stream(stream), id);
+    return sim_cuda_answer(status);
+}
+#endif
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {

@@ -429,7 +429,11 @@ hipError_t hipPointerGetAttributes(hipPointerAttribute_t *attributes, const void
 
 sim_stream *sim_hip_stream(hipStream_t stream)
 {
-    if (stream == NULL || stream == hipStreamPerThread) return sim_stream_default(current_device());
+    if (stream == NULL) return sim_stream_default(current_device());
+    if (stream == hipStreamPerThread) return sim_stream_of_thread(current_device());
+#ifdef hipStreamLegacy
+    if (stream == hipStreamLegacy) return sim_stream_default(current_device());
+#endif
     return (sim_stream *)(void *)stream;
 }
 
@@ -451,6 +455,15 @@ hipError_t hipStreamGetFlags(hipStream_t stream, unsigned *flags)
     if (status == SIM_STATUS_OK) status = sim_stream_get_flags(sim_hip_stream(stream), flags);
     return answer_of_stream(status);
 }
+
+#if HIP_VERSION >= 70200000
+hipError_t hipStreamGetId(hipStream_t stream, unsigned long long *id)
+{
+    sim_status status = sim_hip_begin("hipStreamGetId");
+    if (status == SIM_STATUS_OK) status = sim_stream_get_id(sim_hip_stream(stream), id);
+    return answer_of_stream(status);
+}
+#endif
 
 hipError_t hipStreamDestroy(hipStream_t stream)
 {
