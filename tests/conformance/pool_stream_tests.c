@@ -6,6 +6,7 @@
  * The pools have room for little and no more, so that memory has to be handed over. On the host nothing
  * runs before somebody waits, and on devices work is so long that it is mostly under way.
  */
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "conformance.h"
@@ -59,7 +60,7 @@ static void take_ballast(struct scene *scene, size_t block_count)
 }
 
 /* A pool that has room for block_count blocks. */
-static struct scene begin(void **state, size_t block_count)
+static struct scene begin_with(void **state, size_t block_count, bool identifies_streams)
 {
     struct scene scene = { .fixture = fixture_of(state) };
     require_streams(scene.fixture);
@@ -67,12 +68,18 @@ static struct scene begin(void **state, size_t block_count)
     options.backend = &scene.fixture->backend;
     options.chunk_bytes = TARN_CHUNK_BYTES_MIN; /* as backings are aligned, so that none is cut */
     options.initial_bytes = block_count * BLOCK_BYTES;
+    options.identifies_streams = identifies_streams;
     expect_ok(tarn_pool_create(&options, &scene.pool));
     for (int i = 1; i < STREAM_COUNT; i++)
         scene.streams[i] = create_stream(scene.fixture);
     scene.slots = acquire(scene.fixture, SLOT_COUNT * BLOCK_BYTES);
     take_ballast(&scene, block_count);
     return scene;
+}
+
+static struct scene begin(void **state, size_t block_count)
+{
+    return begin_with(state, block_count, false);
 }
 
 static void synchronize_all(const struct scene *scene)
@@ -192,6 +199,158 @@ static void blocks_go_around_between_streams_that_come_and_go(void **state)
     end(&scene);
 }
 
+/* The same with nobody told of the ends. */
+static void blocks_go_around_between_streams_that_end_unannounced(void **state)
+{
+    REQUIRE_OPERATION(fixture_of(state), stream_id);
+    struct scene scene = begin_with(state, 6, true);
+    void *blocks[4];
+    unsigned owners[4];
+    for (unsigned i = 0; i < SLOT_COUNT - 4; i++) {
+        unsigned place = i * 5 % 4, stream = i * 7 % STREAM_COUNT;
+        if (i >= 4)
+            expect_ok(tarn_pool_free_on(scene.pool, blocks[place], scene.streams[owners[place]]));
+        blocks[place] = alloc_on(&scene, scene.streams[stream]);
+        owners[place] = stream;
+        use_on(&scene, blocks[place], scene.streams[stream]);
+        if (i % 5 != 4 || stream == 0) continue;
+        for (unsigned j = 0; j < 4; j++) {
+            if (owners[j] != stream) continue;
+            expect_ok(tarn_pool_free_on(scene.pool, blocks[j], scene.streams[stream]));
+            blocks[j] = alloc_on(&scene, NULL);
+            owners[j] = 0;
+        }
+        destroy_stream(scene.fixture, scene.streams[stream]);
+        scene.streams[stream] = create_stream(scene.fixture);
+    }
+    for (unsigned i = 0; i < 4; i++)
+        expect_ok(tarn_pool_free_on(scene.pool, blocks[i], scene.streams[owners[i]]));
+    expect_one_static_pool(&scene);
+    end(&scene);
+}
+
+/* --- streams of threads' own ------------------------------------------------------------------------ */
+
+enum {
+    PASS_COUNT = 20,
+    BLOCKS_OF_THREAD = 2
+};
+
+/* The test and the other thread take turns. No claim may fail in the other one, which notes. */
+struct turns {
+    struct scene *scene;
+    tarn_stream own; /* one handle, a stream of each thread's */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    unsigned turn;
+    const char *failure;
+};
+
+static void note(struct turns *turns, bool is_good, const char *what)
+{
+    if (!is_good && !turns->failure) turns->failure = what;
+}
+
+/* Takes blocks, writes and reads them, and frees them, all on its own stream. */
+static void take_a_turn(struct turns *turns)
+{
+    struct scene *scene = turns->scene;
+    const tarn_backend_operations *operations = scene->fixture->operations;
+    void *state = scene->fixture->state, *blocks[BLOCKS_OF_THREAD] = { NULL };
+    for (size_t i = 0; i < BLOCKS_OF_THREAD; i++) {
+        tarn_status status = tarn_pool_alloc_on(scene->pool, BLOCK_BYTES, turns->own, &blocks[i]);
+        note(turns, status == TARN_STATUS_OK, "tarn_pool_alloc_on");
+        if (status != TARN_STATUS_OK) return;
+        size_t slot = scene->slot_count++;
+        unsigned char value = scene->values[slot] = (unsigned char)(slot + 1);
+        unsigned char *into = scene->slots + slot * BLOCK_BYTES;
+        note(turns,
+             operations->fill(state, blocks[i], value, BLOCK_BYTES, turns->own).status ==
+                     TARN_STATUS_OK &&
+                 operations->copy(state, into, blocks[i], BLOCK_BYTES, turns->own).status ==
+                     TARN_STATUS_OK,
+             "fill and copy");
+    }
+    for (size_t i = 0; i < BLOCKS_OF_THREAD; i++)
+        note(turns, tarn_pool_free_on(scene->pool, blocks[i], turns->own) == TARN_STATUS_OK,
+             "tarn_pool_free_on");
+}
+
+static void take_turns(struct turns *turns, unsigned first)
+{
+    pthread_mutex_lock(&turns->lock);
+    for (unsigned turn = first; turn < PASS_COUNT; turn += 2) {
+        while (turns->turn != turn)
+            pthread_cond_wait(&turns->changed, &turns->lock);
+        take_a_turn(turns);
+        turns->turn++;
+        pthread_cond_broadcast(&turns->changed);
+    }
+    pthread_mutex_unlock(&turns->lock);
+}
+
+static void *be_the_other(void *argument)
+{
+    struct turns *turns = argument;
+    take_turns(turns, 1);
+    note(turns,
+         turns->scene->fixture->operations
+                 ->stream_synchronize(turns->scene->fixture->state, turns->own)
+                 .status == TARN_STATUS_OK,
+         "stream_synchronize");
+    return NULL;
+}
+
+static void threads_hand_over_what_they_freed_on_their_own_streams(void **state)
+{
+    tarn_stream own = fixture_of(state)->properties.thread_stream;
+    fixture_require(fixture_of(state), own != NULL, "streams of threads' own");
+    struct scene scene = begin(state, 2);
+    struct turns turns = { .scene = &scene, .own = own };
+    pthread_mutex_init(&turns.lock, NULL);
+    pthread_cond_init(&turns.changed, NULL);
+    pthread_t other;
+    assert_int_equal(pthread_create(&other, NULL, be_the_other, &turns), 0);
+    take_turns(&turns, 0);
+    pthread_join(other, NULL);
+    if (turns.failure) fail_msg("%s: %s", turns.failure, tarn_last_error().message);
+    synchronize_stream(scene.fixture, own);
+    pthread_cond_destroy(&turns.changed);
+    pthread_mutex_destroy(&turns.lock);
+    /* Each took new memory once, before the other had recorded. */
+    tarn_stats stats = TARN_STATS_INIT;
+    expect_ok(tarn_pool_stats(scene.pool, &stats));
+    assert_in_range(stats.static_pool_count, 1, 3);
+    end(&scene);
+}
+
+/* What a thread that has ended freed comes back, if need be by waiting for the device. */
+static void *use_once(void *argument)
+{
+    struct turns *turns = argument;
+    take_a_turn(turns);
+    return NULL;
+}
+
+static void threads_that_end_lose_nothing(void **state)
+{
+    tarn_stream own = fixture_of(state)->properties.thread_stream;
+    fixture_require(fixture_of(state), own != NULL, "streams of threads' own");
+    REQUIRE_OPERATION(fixture_of(state), synchronize);
+    struct scene scene = begin(state, 2);
+    struct turns turns = { .scene = &scene, .own = own };
+    for (int i = 0; i < 40; i++) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, use_once, &turns), 0);
+        pthread_join(thread, NULL);
+        if (turns.failure) fail_msg("%s: %s", turns.failure, tarn_last_error().message);
+    }
+    EXPECT_OK(scene.fixture->operations->synchronize(scene.fixture->state));
+    end(&scene);
+}
+
+/* --- several streams, one piece ---------------------------------------------------------------------- */
+
 /* Two read what a third has written; whoever gets the memory then waits for both. */
 static void what_several_read_is_written_after_all_of_them(void **state)
 {
@@ -261,6 +420,9 @@ int run_pool_stream_tests(const struct target *target)
         TEST(what_one_stream_frees_another_gets_in_order),
         TEST(waiting_for_the_last_of_them_is_enough),
         TEST(blocks_go_around_between_streams_that_come_and_go),
+        TEST(blocks_go_around_between_streams_that_end_unannounced),
+        TEST(threads_hand_over_what_they_freed_on_their_own_streams),
+        TEST(threads_that_end_lose_nothing),
         TEST(what_several_read_is_written_after_all_of_them),
         TEST(what_is_united_is_written_after_all_who_had_a_part),
         TEST(memory_is_given_back_after_the_work_on_it),

@@ -328,6 +328,50 @@ static void a_stream_may_go_while_others_wait_for_it(void **state)
     scene_end(&scene);
 }
 
+/* Also one that has the handle of one that was destroyed. */
+static void no_two_streams_have_one_number(void **state)
+{
+    enum {
+        COUNT = 20
+    };
+    REQUIRE_OPERATION(fixture_of(state), stream_id);
+    struct scene scene = scene_begin(state);
+    const tarn_backend_operations *operations = scene.fixture->operations;
+    uint64_t ids[COUNT + 2], again;
+    EXPECT_OK(operations->stream_id(scene.fixture->state, scene.a, &ids[COUNT]));
+    EXPECT_OK(operations->stream_id(scene.fixture->state, NULL, &ids[COUNT + 1]));
+    for (int i = 0; i < COUNT; i++) {
+        tarn_stream stream = create_stream(scene.fixture);
+        EXPECT_OK(operations->stream_id(scene.fixture->state, stream, &ids[i]));
+        submit_work(&scene, stream, 1);
+        EXPECT_OK(operations->stream_id(scene.fixture->state, stream, &again));
+        assert_int_equal(again, ids[i]);
+        destroy_stream(scene.fixture, stream);
+    }
+    for (int i = 0; i < COUNT + 2; i++) {
+        for (int j = 0; j < i; j++)
+            assert_true(ids[i] != ids[j]);
+    }
+    EXPECT_OK(operations->stream_id(scene.fixture->state, scene.a, &again));
+    assert_int_equal(again, ids[COUNT]);
+    scene_end(&scene);
+}
+
+static void the_default_stream_has_one_order_under_both_names(void **state)
+{
+    const struct fixture *fixture = fixture_of(state);
+    tarn_stream other_name = fixture->properties.default_stream_alias;
+    fixture_require(fixture, other_name != NULL, "a second name of the default stream");
+    struct scene scene = scene_begin(state);
+    for (int i = 0; i < 10; i++) {
+        submit_work(&scene, i % 2 ? NULL : other_name, (unsigned char)(i + 1));
+        copy(fixture, scene.y, scene.x, AREA_BYTES, i % 2 ? other_name : NULL);
+        synchronize_stream(fixture, i % 3 ? NULL : other_name);
+        expect_bytes(fixture, scene.y, AREA_BYTES, (unsigned char)(i + 1));
+    }
+    scene_end(&scene);
+}
+
 static void a_stream_of_the_device_will_do(void **state)
 {
     struct scene scene = scene_begin(state);
@@ -401,6 +445,8 @@ int run_stream_tests(const struct target *target)
         TEST(a_wait_does_not_notice_a_later_record),
         TEST(an_event_may_go_while_others_wait_for_it),
         TEST(a_stream_may_go_while_others_wait_for_it),
+        TEST(no_two_streams_have_one_number),
+        TEST(the_default_stream_has_one_order_under_both_names),
         TEST(a_stream_of_the_device_will_do),
         TEST(waiting_for_the_device_waits_for_all_streams),
         TEST(no_handle_is_refused),

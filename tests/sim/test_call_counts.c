@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <pthread.h>
+
 #include <cmocka.h>
 
 #include "sim_control.h"
@@ -221,6 +223,150 @@ static void a_pool_calls_only_to_hand_over_between_streams(void **state)
     assert_int_equal(sim_misuse_count(), 0);
 }
 
+/* --- streams of threads' own ------------------------------------------------------------------------ */
+
+struct other_thread {
+    tarn_pool *pool;
+    tarn_stream stream;
+    void *address;
+    tarn_status status;
+};
+
+static void *alloc_in_thread(void *argument)
+{
+    struct other_thread *other = argument;
+    other->status = tarn_pool_alloc_on(other->pool, PIECE_BYTES, other->stream, &other->address);
+    return NULL;
+}
+
+/* Under the same handle, on a stream of that thread's. */
+static tarn_status alloc_elsewhere(tarn_pool *pool, tarn_stream stream, void **address_out)
+{
+    pthread_t thread;
+    struct other_thread other = { pool, stream, NULL, TARN_STATUS_OK };
+    assert_int_equal(pthread_create(&thread, NULL, alloc_in_thread, &other), 0);
+    pthread_join(thread, NULL);
+    *address_out = other.address;
+    return other.status;
+}
+
+static void a_thread_records_only_what_others_have_wanted(void **state)
+{
+    (void)state;
+    sim_reset();
+    tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
+    tarn_device_properties properties;
+    expect_result(backend.operations->get_properties(backend.state, &properties));
+    tarn_stream own = properties.thread_stream;
+    if (!own) {
+        tarn_backend_close(&backend);
+        skip();
+    }
+    tarn_pool *pool;
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.backend = &backend;
+    options.initial_bytes = 4 * MIB;
+    expect_ok(tarn_pool_create(&options, &pool));
+    void *pieces[PIECE_COUNT], *theirs;
+    for (int i = 0; i < PIECE_COUNT; i++)
+        pieces[i] = alloc_piece(pool, own);
+    sim_forget_calls();
+    for (int i = 0; i < 1000; i++) {
+        expect_ok(tarn_pool_free_on(pool, pieces[i % PIECE_COUNT], own));
+        pieces[i % PIECE_COUNT] = alloc_piece(pool, own);
+    }
+    expect_calls("hits on streams that need no wait");
+
+    submit_work(&backend, pieces[1], own);
+    for (int i = 1; i < 5; i++)
+        expect_ok(tarn_pool_free_on(pool, pieces[i], own));
+    expect_calls("hits on streams that need no wait");
+    expect_ok(alloc_elsewhere(pool, own, &theirs)); /* grows */
+    expect_ok(tarn_pool_free_after(pool, theirs, NULL, 0));
+    sim_forget_calls();
+    expect_ok(tarn_pool_free_on(pool, pieces[5], own));
+    expect_calls("free on a thread's stream that another wants");
+    pieces[5] = alloc_piece(pool, own);
+    expect_ok(tarn_pool_free_on(pool, pieces[5], own));
+    expect_calls("hits on streams that need no wait");
+    expect_ok(tarn_stream_retire(own));
+    sim_forget_calls();
+    pieces[1] = alloc_piece(pool, NULL);
+    expect_result(backend.operations->synchronize(backend.state));
+    expect_ok(tarn_pool_destroy_forced(pool, NULL));
+    tarn_backend_close(&backend);
+    assert_int_equal(sim_alive_total(), 0);
+    assert_int_equal(sim_misuse_count(), 0);
+}
+
+/* --- streams that end unannounced -------------------------------------------------------------------- */
+
+static void where_streams_end_unannounced_each_call_asks(void **state)
+{
+    (void)state;
+    sim_reset();
+    sim_settings settings = sim_get_settings();
+    settings.reuses_streams = true;
+    sim_set_settings(&settings);
+    tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
+    tarn_pool *pool;
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.backend = &backend;
+    options.initial_bytes = 4 * MIB;
+    options.limit_bytes = 4 * MIB;
+    options.identifies_streams = true;
+    if (!backend.operations->stream_id) {
+        assert_int_equal(tarn_pool_create(&options, &pool), TARN_STATUS_NOT_SUPPORTED);
+        tarn_backend_close(&backend);
+        skip();
+    }
+    sim_forget_calls();
+    expect_ok(tarn_pool_create(&options, &pool));
+    expect_calls("create a pool that identifies streams");
+    tarn_stream a, b;
+    expect_result(backend.operations->stream_create(backend.state, &a));
+    expect_result(backend.operations->stream_create(backend.state, &b));
+    void *pieces[PIECE_COUNT];
+    for (int i = 0; i < PIECE_COUNT; i++)
+        pieces[i] = alloc_piece(pool, i % 2 ? a : NULL);
+    sim_forget_calls();
+    for (int i = 0; i < 100; i++) {
+        expect_ok(tarn_pool_free(pool, pieces[0]));
+        pieces[0] = alloc_piece(pool, NULL);
+    }
+    expect_calls("hits on streams that need no wait");
+
+    submit_work(&backend, pieces[1], a);
+    expect_ok(tarn_pool_free_on(pool, pieces[1], a));
+    expect_calls("first free in a pool that identifies streams");
+    pieces[1] = alloc_piece(pool, a);
+    expect_calls("hit in a pool that identifies streams");
+
+    /* The handle comes again, and the old stream's work is not done. */
+    expect_ok(tarn_pool_free_on(pool, pieces[1], a));
+    expect_ok(tarn_pool_free_on(pool, pieces[3], a));
+    for (int i = 0; i < 4; i++) {
+        tarn_stream old = a;
+        submit_work(&backend, pieces[2], b);
+        expect_ok(tarn_pool_free_on(pool, pieces[2], b));
+        expect_result(backend.operations->stream_destroy(backend.state, a));
+        expect_result(backend.operations->stream_create(backend.state, &a));
+        assert_ptr_equal(a, old);
+        pieces[1] = alloc_piece(pool, a);
+        pieces[2] = alloc_piece(pool, a);
+        expect_ok(tarn_pool_free_on(pool, pieces[1], a));
+    }
+    expect_result(backend.operations->stream_destroy(backend.state, a));
+    expect_result(backend.operations->stream_destroy(backend.state, b));
+    pieces[1] = alloc_piece(pool, NULL);
+    expect_ok(tarn_pool_trim(pool, 0, NULL));
+    assert_int_equal(sim_misuse_count(), 0);
+    expect_ok(tarn_pool_destroy_forced(pool, NULL));
+    tarn_backend_close(&backend);
+    assert_int_equal(sim_alive_total(), 0);
+    assert_int_equal(sim_misuse_count(), 0);
+}
+
 /* --- the operations ---------------------------------------------------------------------------- */
 
 static void memory_operations_call_what_is_documented(void **state)
@@ -271,6 +417,11 @@ static void stream_operations_call_what_is_documented(void **state)
     expect_calls("stream_check");
     expect_result(operations->stream_check(device, NULL));
     expect_calls("stream_check, the default stream");
+    if (operations->stream_id) {
+        uint64_t id;
+        expect_result(operations->stream_id(device, stream, &id));
+        expect_calls("stream_id");
+    }
     expect_result(operations->event_create(device, &event));
     expect_calls("event_create");
     expect_result(operations->fill(device, address, 1, 500, stream));
@@ -396,6 +547,8 @@ int main(void)
         cmocka_unit_test(a_pool_calls_only_to_grow_and_to_shrink),
         cmocka_unit_test(a_pool_that_passes_through_calls_for_each),
         cmocka_unit_test(a_pool_calls_only_to_hand_over_between_streams),
+        cmocka_unit_test(a_thread_records_only_what_others_have_wanted),
+        cmocka_unit_test(where_streams_end_unannounced_each_call_asks),
         cmocka_unit_test(memory_operations_call_what_is_documented),
         cmocka_unit_test(stream_operations_call_what_is_documented),
         cmocka_unit_test(range_operations_call_what_is_documented),

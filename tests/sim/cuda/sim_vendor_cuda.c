@@ -95,6 +95,12 @@ static const struct sim_vendor_calls calls[] = {
       "cudaEventQuery 1, cudaEventRecord 1, cudaGetDevice 2, cudaGetErrorName 1, cudaGetLastError 1" },
     { "hit that a retired stream freed",
       "cudaEventQuery 1, cudaGetDevice 2, cudaGetErrorName 1, cudaGetLastError 1, cudaStreamWaitEvent 1" },
+    { "free on a thread's stream that another wants",
+      "cudaEventCreateWithFlags 1, cudaEventRecord 1, cudaGetDevice 2" },
+    { "create a pool that identifies streams", "cudaGetDevice 1, cudaStreamGetId 1" },
+    { "first free in a pool that identifies streams",
+      "cudaEventCreateWithFlags 1, cudaEventRecord 1, cudaGetDevice 3, cudaStreamGetId 1" },
+    { "hit in a pool that identifies streams", "cudaGetDevice 1, cudaStreamGetId 1" },
     { "destroy a pool with an event",
       "cudaDeviceSynchronize 1, cudaEventDestroy 1, cudaFree 1, cudaGetDevice 2" },
 
@@ -116,6 +122,7 @@ static const struct sim_vendor_calls calls[] = {
     { "stream_check", "cudaEventCreateWithFlags 1, cudaEventDestroy 1, cudaEventRecord 1, "
                       "cudaGetDevice 1" },
     { "stream_check, the default stream", "none" },
+    { "stream_id", "cudaGetDevice 1, cudaStreamGetId 1" },
     { "stream_synchronize", "cudaGetDevice 1, cudaStreamSynchronize 1" },
     { "stream_wait_event", "cudaGetDevice 1, cudaStreamWaitEvent 1" },
     { "stream_destroy", "cudaGetDevice 1, cudaStreamDestroy 1, cudaStreamSynchronize 1" },

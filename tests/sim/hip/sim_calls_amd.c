@@ -36,6 +36,8 @@ const struct sim_vendor_calls sim_hip_calls[] = {
       "hipEventQuery 1, hipEventRecord 1, hipGetDevice 2, hipGetErrorName 1, hipGetLastError 1" },
     { "hit that a retired stream freed",
       "hipEventQuery 1, hipGetDevice 2, hipGetErrorName 1, hipGetLastError 1, hipStreamWaitEvent 1" },
+    { "free on a thread's stream that another wants",
+      "hipEventCreateWithFlags 1, hipEventRecord 1, hipGetDevice 2" },
     { "destroy a pool with an event",
       "hipDeviceSynchronize 1, hipEventDestroy 1, hipFree 1, hipGetDevice 2" },
 
