@@ -9,6 +9,10 @@
  * no plain allocation. Only the runtime library is linked, never the driver, whose functions the
  * runtime hands out: a program built so starts on a machine without one and gets NO_DEVICE.
  *
+ * Special streams: NULL and cudaStreamLegacy are one. cudaStreamPerThread is the calling thread's; operations on it
+ * are made with the backend's device current in that thread, so where another device without a context was current
+ * they cost that device a context. Numbers of streams (identifies_streams) are there from CUDA 12 on.
+ *
  * While a stream is captured into a graph, in whatever mode and by whatever thread:
  *
  *     opening, acquire, range_reserve,     succeed as ever and leave the capture whole: the calling thread's

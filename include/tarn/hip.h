@@ -11,6 +11,9 @@
  * interface, and changes its name, with each. Ranges are there from HIP 6.1 on, where the driver has
  * them.
  *
+ * Special streams: hipStreamPerThread is the calling thread's. NULL and hipStreamLegacy, where HIP has it, are one.
+ * Numbers of streams (identifies_streams) are there from HIP 7.2 on.
+ *
  * While a stream is captured into a graph, in whatever mode and by whatever thread:
  *
  *     opening, acquire, range_reserve,     succeed as ever and leave the capture whole: the calling thread's

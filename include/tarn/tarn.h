@@ -454,7 +454,20 @@ TARN_API tarn_status tarn_last_shortage(tarn_shortage *shortage_out);
  *
  * A stream is known by its handle. Before a handle ends (cudaStreamDestroy and the like), tell by
  * tarn_stream_retire: the vendor may give the same handle to the next stream, which would be taken for
- * the old one. As long as it is not retired, the pool may record an event on it.
+ * the old one. As long as it is not retired, the pool may record an event on it. A program that cannot tell
+ * has the option identifies_streams. Two names of the default stream, NULL and cudaStreamLegacy, are one stream.
+ *
+ * A handle that stands for a stream of each thread's own, such as cudaStreamPerThread, means the calling
+ * thread's, in each of these functions. Nobody else can record an event on that, so what a thread freed there
+ * serves others only after the thread's next call of the pool that follows their wish: that call records. Until
+ * then they do with other memory, or the pool grows; where it cannot, it waits for the device. So a thread has
+ * what it freed itself at once, and with no call of the vendor; a record at each free would have cost it that,
+ * and would have had frees wait for threads that grow the pool. Before a thread ends it should retire the handle:
+ * what it freed there serves others by a wait for the device alone otherwise. With identifies_streams each free
+ * is recorded, here too.
+ *
+ * A pool knows 30 streams at a time. For one more it forgets a thread's, or one that may have ended unannounced,
+ * of which nothing free is left, after a wait for the device if need be.
  */
 
 /*
@@ -462,7 +475,7 @@ TARN_API tarn_status tarn_last_shortage(tarn_shortage *shortage_out);
  * Best fit among what is free for the stream without waiting; if nothing fits there, among what it can
  * wait for; then the pool grows.
  * Errors: besides those of tarn_pool_alloc, INVALID_ARGUMENT (a stream of another device; told when the
- * pool sees it first).
+ * pool sees it first), and with identifies_streams VENDOR_ERROR (the vendor did not tell which stream it is).
  * Cost: that of tarn_pool_alloc; besides, where the stream has to wait for others, a record and a wait
  * for each of them.
  */
@@ -479,7 +492,8 @@ TARN_API tarn_status tarn_pool_alloc_aligned_on(tarn_pool *pool, size_t size_byt
  * not matter. What was not used at all is freed on the stream that it was allocated on, because another
  * may still use it for which that stream was made to wait.
  * Calls the vendor besides when the pool sees the stream for the first time: to look whether it is of the
- * device, and to wait for it should the pool have no room for one more stream.
+ * device, and to wait for it should the pool have no room for one more stream. Where the stream is the calling
+ * thread's own, and others want what was freed there, it records.
  * Errors: besides those of tarn_pool_free, INVALID_ARGUMENT as of tarn_pool_alloc_on; VENDOR_ERROR. The
  * memory then stays allocated.
  */
@@ -497,7 +511,8 @@ TARN_API tarn_status tarn_pool_free_after(tarn_pool *pool, void *address,
 /*
  * Tells all pools that a handle is about to end. What was freed on the stream becomes free for others
  * when the work is done that has been submitted to it by now. Pools that do not know it do nothing.
- * Afterwards the handle is that of a stream which no pool has seen.
+ * Afterwards the handle is that of a stream which no pool has seen. A handle of each thread's own stream means
+ * the calling thread's alone.
  * Errors: VENDOR_ERROR (an event could not be recorded; what was freed on the stream is not handed out
  * any more, and goes back to the vendor with the static pools that it is in); OUT_OF_HOST_MEMORY.
  * Cost: at most one record for each pool.
@@ -533,9 +548,10 @@ typedef uint64_t tarn_capture;
  * Begins to serve the stream out of memory of its own, before the vendor's call that begins the
  * capture. What was freed before and is done with can serve it; so it is well to wait for the device first. With *capture 0 it is a new capture, and its number is written; else one more stream of the same
  * capture, or one more graph in the same memory: for graphs that never run at the same time.
+ * Where each thread has a stream of that handle, it is the calling thread's that is captured.
  * Errors: INVALID_POOL; INVALID_ARGUMENT (capture is NULL, a number that is none or has been released, or
- * the stream is being captured already); OUT_OF_HOST_MEMORY (also when the pool knows 30 streams and
- * captures).
+ * the stream is being captured already); NOT_SUPPORTED (the pool has identifies_streams: what is freed during a
+ * capture cannot be recorded); OUT_OF_HOST_MEMORY (also when the pool knows 30 streams and captures).
  */
 TARN_API tarn_status tarn_capture_begin(tarn_pool *pool, tarn_stream stream, tarn_capture *capture);
 
