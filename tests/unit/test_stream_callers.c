@@ -358,9 +358,10 @@ static void the_handle_means_the_stream_of_the_thread_that_frees(void **state)
     struct fixture *fixture = *state;
     struct worker *worker = begin_worker();
     void *address = alloc(fixture, NULL, 60, PER_THREAD);
-    alloc(fixture, worker, 4, PER_THREAD);
-    free_on(fixture, worker, address, PER_THREAD);
+    alloc(fixture, NULL, 4, PER_THREAD);
     test_backend_take_calls(&fixture->backend);
+    free_on(fixture, worker, address, PER_THREAD);
+    expect_calls(fixture, 0, 0, 0);
     expect_refused(fixture, NULL, 60, PER_THREAD);
     expect_calls(fixture, 0, 0, 0);
     end_worker(worker);
@@ -603,20 +604,30 @@ static void there_is_always_room_for_one_more_thread(void **state)
     free_on(fixture, NULL, kept, PER_THREAD);
 }
 
-/* Those that one call names do not make room for each other. */
+/* Those that one call names do not make room for each other. With room for one of two the host waits. */
 static void a_call_keeps_the_streams_that_it_names(void **state)
 {
+    enum {
+        COUNT = TN_STREAM_COUNT_MAX - 2
+    };
     struct fixture *fixture = *state;
-    struct worker *workers[29];
-    void *x = alloc(fixture, NULL, 1, A);
-    for (int i = 0; i < 29; i++) {
+    struct worker *workers[COUNT];
+    void *x = alloc(fixture, NULL, 1, A), *y = alloc(fixture, NULL, 1, A);
+    for (int i = 0; i < COUNT; i++) {
         workers[i] = begin_worker();
-        alloc(fixture, workers[i], 1, PER_THREAD);
+        free_on(fixture, workers[i], alloc(fixture, workers[i], 1, PER_THREAD), PER_THREAD);
     }
-    assert_int_equal(tn_stream_table_find_unused(fixture->pool->streams), TN_STREAM_NONE);
+    expect_pending(fixture, COUNT);
+    assert_int_equal(tn_stream_table_find_unused(fixture->pool->streams), TN_STREAM_COUNT_MAX - 1);
+    test_backend_take_calls(&fixture->backend);
     free_after_both(fixture, x, PER_THREAD, B);
-    expect_pending(fixture, 1);
-    for (int i = 0; i < 29; i++)
+    assert_int_equal(fixture->backend.call_counts[TEST_CALL_STREAM_SYNCHRONIZE], 2);
+    expect_pending(fixture, COUNT);
+    test_backend_take_calls(&fixture->backend);
+    free_after_both(fixture, y, PER_THREAD, A);
+    expect_calls(fixture, 0, 0, 0);
+    expect_pending(fixture, COUNT + 1);
+    for (int i = 0; i < COUNT; i++)
         end_worker(workers[i]);
 }
 
@@ -946,6 +957,27 @@ static void times_begin_anew_for_those_that_have_ended(void **state)
     }
 }
 
+/* A record from before times began anew covers nothing that is freed later. */
+static void an_old_record_covers_nothing_in_a_new_time(void **state)
+{
+    struct fixture *fixture = *state;
+    void *x = alloc(fixture, NULL, 16, A), *y = alloc(fixture, NULL, 1, B);
+    void *z = alloc(fixture, NULL, 8, A);
+    alloc(fixture, NULL, 1, B);
+    age(fixture, 1);
+    free_on(fixture, NULL, x, A);
+    free_on(fixture, NULL, y, B);
+    assert_in_range(fixture->pool->streams->now, 1, 2);
+    test_backend_complete(&fixture->backend, A);
+    test_backend_complete(&fixture->backend, B);
+    free_on(fixture, NULL, z, A);
+    tn_stream_reuse_poll(fixture->pool);
+    expect_pending(fixture, 8);
+    test_backend_complete(&fixture->backend, A);
+    tn_stream_reuse_poll(fixture->pool);
+    expect_pending(fixture, 0);
+}
+
 static void captures_are_refused(void **state)
 {
     struct fixture *fixture = *state;
@@ -1014,6 +1046,7 @@ int main(void)
         TEST_UNANNOUNCED_WITH_WAIT(there_is_always_room_for_one_more_stream),
         TEST_UNANNOUNCED(what_a_thread_frees_is_recorded_at_once),
         TEST_UNANNOUNCED(times_begin_anew_for_those_that_have_ended),
+        TEST_UNANNOUNCED(an_old_record_covers_nothing_in_a_new_time),
         TEST_UNANNOUNCED(captures_are_refused),
         TEST(a_backend_without_numbers_is_refused),
     };
