@@ -471,7 +471,7 @@ static TN_COLD enum serve_result serve_alone(struct tarn_pool *pool,
                                              const struct tn_request *request, void **address_out)
 {
     uint32_t stream;
-    bool is_known = tn_pool_find_stream(pool, request->stream, &stream);
+    bool is_known = tn_stream_reuse_find_introduced(pool, request->stream, &stream);
     if (!is_known || !tn_region_index_reserve(&pool->index)) {
         pool->is_release_due = true;
         return is_known ? NO_HOST_MEMORY : UNKNOWN_STREAM;

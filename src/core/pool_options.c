@@ -56,13 +56,16 @@ static tarn_status check_identification(const tarn_backend *backend)
     const tarn_backend_operations *operations = backend->operations;
     tarn_backend_result result = { TARN_STATUS_NOT_SUPPORTED, 0, NULL };
     uint64_t id;
-    if (operations->stream_id && operations->event_record)
+    bool has_events = operations->event_create && operations->event_destroy &&
+                      operations->event_record && operations->event_query &&
+                      operations->stream_wait_event;
+    if (operations->stream_id && has_events)
         result = operations->stream_id(backend->state, NULL, &id);
     if (result.status == TARN_STATUS_OK) return TARN_STATUS_OK;
     return tn_fail_vendor(
         result.status, result.vendor_code, result.vendor_name,
         "identifies_streams needs a vendor that numbers streams, and the %s backend "
-        "has no such numbers: use tarn_stream_retire",
+        "has no such numbers, or no events: use tarn_stream_retire",
         operations->name);
 }
 

@@ -273,6 +273,7 @@ uint32_t tn_stream_reuse_unrecorded(const struct tarn_pool *pool, uint32_t strea
 
 void tn_stream_reuse_want(struct tarn_pool *pool, uint32_t stream)
 {
+    if (!tn_stream_reuse_has_events(pool)) return;
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         struct tn_stream_entry *entry = &pool->streams->streams[i];
         if (entry->state != TN_STREAM_STATE_CALLERS || i == stream) continue;
@@ -544,7 +545,7 @@ static void record_callers(struct tarn_pool *pool, struct tn_stream_entry *entry
 {
     entry->is_all_recorded = false;
     bool is_recorded = record(pool, entry).status == TARN_STATUS_OK;
-    /* In other pools the thread's frees take no lock that would keep others from looking here. */
+    /* In other pools the thread frees without growth_lock, so more may be freed here at any time. */
     entry->is_all_recorded = is_recorded && pool->identifies_streams;
     tn_mutex_lock(&pool->lock);
     entry->is_wanted = false;

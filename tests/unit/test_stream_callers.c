@@ -725,6 +725,88 @@ static void while_something_is_captured_a_thread_records_nothing(void **state)
     end_worker(worker);
 }
 
+/* --- beside other options ------------------------------------------------------------------------- */
+
+static void use_both_ways(struct fixture *fixture)
+{
+    struct worker *worker = begin_worker();
+    for (int i = 0; i < 5; i++) {
+        void *x = alloc(fixture, NULL, 8, PER_THREAD), *y = alloc(fixture, worker, 8, PER_THREAD);
+        void *z = alloc(fixture, NULL, 8, A);
+        free_on(fixture, worker, x, PER_THREAD);
+        free_on(fixture, NULL, y, i % 2 ? PER_THREAD : A);
+        free_after_both(fixture, z, A, PER_THREAD);
+    }
+    retire(fixture, worker, PER_THREAD);
+    end_worker(worker);
+    assert_int_equal(stats_of(fixture->pool).live_count, 0);
+}
+
+static void a_pool_that_passes_through_takes_them_too(void **state)
+{
+    struct fixture *fixture = *state;
+    for (int i = 0; i < 2; i++) {
+        expect_ok(tarn_pool_destroy(fixture->pool));
+        fixture->options.passes_through = true;
+        fixture->options.identifies_streams = i == 1;
+        expect_ok(tarn_pool_create(&fixture->options, &fixture->pool));
+        use_both_ways(fixture);
+        assert_int_equal(stats_of(fixture->pool).footprint_bytes, 0);
+    }
+}
+
+static void a_pool_in_debug_mode_takes_them_too(void **state)
+{
+    struct fixture *fixture = *state;
+    for (int i = 0; i < 2; i++) {
+        expect_ok(tarn_pool_destroy(fixture->pool));
+        fixture->options.debug = TARN_DEBUG_SITES;
+        fixture->options.identifies_streams = i == 1;
+        expect_ok(tarn_pool_create(&fixture->options, &fixture->pool));
+        use_both_ways(fixture);
+    }
+}
+
+/* Then nothing is recorded either, and each has what it freed itself. */
+static void without_events_others_have_nothing_of_a_thread(void **state)
+{
+    struct fixture *fixture = *state;
+    expect_ok(tarn_pool_destroy(fixture->pool));
+    fixture->backend.operations.event_create = NULL;
+    fixture->backend.operations.event_record = NULL;
+    expect_ok(tarn_pool_create(&fixture->options, &fixture->pool));
+    struct worker *worker = begin_worker();
+    void *x = alloc(fixture, worker, 48, PER_THREAD), *its = alloc(fixture, worker, 1, PER_THREAD);
+    alloc(fixture, NULL, 1, PER_THREAD);
+    free_on(fixture, worker, x, PER_THREAD);
+    for (int i = 0; i < 3; i++) {
+        expect_refused(fixture, NULL, 48, PER_THREAD);
+        free_on(fixture, worker, its, PER_THREAD);
+        its = alloc(fixture, worker, 1, PER_THREAD);
+    }
+    assert_ptr_equal(alloc(fixture, worker, 47, PER_THREAD), x);
+    end_worker(worker);
+}
+
+static char memory[128 * 1024];
+
+/* Over memory of the caller's nobody knows the vendor, and the handle means the same. */
+static void over_the_callers_memory_threads_are_told_apart(void **state)
+{
+    struct fixture *fixture = *state;
+    tarn_pool *pool = fixture->pool;
+    expect_ok(tarn_pool_create_over(memory, sizeof memory, NULL, &fixture->pool));
+    struct worker *worker = begin_worker();
+    void *x = alloc(fixture, worker, 100, PER_THREAD);
+    alloc(fixture, NULL, 1, PER_THREAD);
+    free_on(fixture, worker, x, PER_THREAD);
+    expect_refused(fixture, NULL, 100, PER_THREAD);
+    assert_ptr_equal(alloc(fixture, worker, 100, PER_THREAD), x);
+    end_worker(worker);
+    expect_ok(tarn_pool_destroy_forced(fixture->pool, NULL));
+    fixture->pool = pool;
+}
+
 /* --- streams that end unannounced ------------------------------------------------------------------- */
 
 static void each_call_asks_which_stream_it_is_and_each_free_is_recorded(void **state)
@@ -832,7 +914,7 @@ static void what_is_united_is_covered_though_one_has_ended(void **state)
     free_on(fixture, NULL, x, A);
     test_backend_end_stream(&fixture->backend, A);
     free_on(fixture, NULL, z, B);
-    z = alloc(fixture, NULL, 1, B);
+    assert_ptr_equal(alloc(fixture, NULL, 1, B), z);
     free_on(fixture, NULL, y, B);
     test_backend_take_calls(&fixture->backend);
     void *both = alloc(fixture, NULL, 32, C);
@@ -1048,6 +1130,10 @@ int main(void)
         TEST_UNANNOUNCED(times_begin_anew_for_those_that_have_ended),
         TEST_UNANNOUNCED(an_old_record_covers_nothing_in_a_new_time),
         TEST_UNANNOUNCED(captures_are_refused),
+        TEST_UNANNOUNCED_WITH_WAIT(a_pool_that_passes_through_takes_them_too),
+        TEST_UNANNOUNCED_WITH_WAIT(a_pool_in_debug_mode_takes_them_too),
+        TEST(without_events_others_have_nothing_of_a_thread),
+        TEST(over_the_callers_memory_threads_are_told_apart),
         TEST(a_backend_without_numbers_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
