@@ -78,6 +78,11 @@ void require_memory_info(const struct fixture *fixture)
     skip();
 }
 
+void require_stream_ids(const struct fixture *fixture)
+{
+    REQUIRE_OPERATION(fixture, stream_id);
+}
+
 void require_streams(const struct fixture *fixture)
 {
     REQUIRE_OPERATION(fixture, stream_create);

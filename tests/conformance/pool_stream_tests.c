@@ -202,7 +202,7 @@ static void blocks_go_around_between_streams_that_come_and_go(void **state)
 /* The same with nobody told of the ends. */
 static void blocks_go_around_between_streams_that_end_unannounced(void **state)
 {
-    REQUIRE_OPERATION(fixture_of(state), stream_id);
+    require_stream_ids(fixture_of(state));
     struct scene scene = begin_with(state, 6, true);
     void *blocks[4];
     unsigned owners[4];

@@ -334,7 +334,7 @@ static void no_two_streams_have_one_number(void **state)
     enum {
         COUNT = 20
     };
-    REQUIRE_OPERATION(fixture_of(state), stream_id);
+    require_stream_ids(fixture_of(state));
     struct scene scene = scene_begin(state);
     const tarn_backend_operations *operations = scene.fixture->operations;
     uint64_t ids[COUNT + 2], again;
