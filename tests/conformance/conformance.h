@@ -98,8 +98,9 @@ void fixture_require(const struct fixture *fixture, bool is_there, const char *o
 bool tells_memory(const struct fixture *fixture);
 void require_memory_info(const struct fixture *fixture);
 
-/* Streams have numbers. */
+/* Streams have numbers; all work of the device can be waited for. */
 void require_stream_ids(const struct fixture *fixture);
+void require_synchronize(const struct fixture *fixture);
 
 /* Streams, events, fill and copy: what most tests need. */
 void require_streams(const struct fixture *fixture);

@@ -83,6 +83,11 @@ void require_stream_ids(const struct fixture *fixture)
     REQUIRE_OPERATION(fixture, stream_id);
 }
 
+void require_synchronize(const struct fixture *fixture)
+{
+    REQUIRE_OPERATION(fixture, synchronize);
+}
+
 void require_streams(const struct fixture *fixture)
 {
     REQUIRE_OPERATION(fixture, stream_create);

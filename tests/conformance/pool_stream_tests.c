@@ -336,7 +336,7 @@ static void threads_that_end_lose_nothing(void **state)
 {
     tarn_stream own = fixture_of(state)->properties.thread_stream;
     fixture_require(fixture_of(state), own != NULL, "streams of threads' own");
-    REQUIRE_OPERATION(fixture_of(state), synchronize);
+    require_synchronize(fixture_of(state));
     struct scene scene = begin(state, 2);
     struct turns turns = { .scene = &scene, .own = own };
     for (int i = 0; i < 40; i++) {

@@ -387,7 +387,7 @@ static void waiting_for_the_device_waits_for_all_streams(void **state)
 {
     struct scene scene = scene_begin(state);
     const tarn_backend_operations *operations = scene.fixture->operations;
-    REQUIRE_OPERATION(scene.fixture, synchronize);
+    require_synchronize(scene.fixture);
     submit_work(&scene, scene.a, 1);
     fill(scene.fixture, scene.y, 2, AREA_BYTES, NULL);
     tarn_backend_result result = operations->synchronize(scene.fixture->state);
