@@ -602,11 +602,17 @@ static void what_was_exported_is_mapped_a_second_time(void **state)
     strip_end(&strip);
 }
 
-static void what_cannot_be_shared_says_so(void **state)
+static const struct fixture *fixture_without_sharing(void **state)
 {
     const struct fixture *fixture = fixture_of(state);
+    if (fixture->properties.has_shareable_ranges || !fixture->operations->range_export) skip();
+    return fixture;
+}
+
+static void what_cannot_be_shared_says_so(void **state)
+{
+    const struct fixture *fixture = fixture_without_sharing(state);
     const tarn_backend_operations *operations = fixture->operations;
-    if (fixture->properties.has_shareable_ranges || !operations->range_export) skip();
     size_t size_bytes = (size_t)64 << 20;
     void *place = (void *)size_bytes;
     tarn_mapping mapping = &size_bytes;
