@@ -447,14 +447,21 @@ static void end_recorded(struct tarn_pool *pool, uint32_t stream)
     poll_stream(pool, stream);
 }
 
-/* Whether the pool has a number to spare, after forgetting callers' streams that nothing depends on, but
+/* Streams whose numbers the pool can have back: the callers', and those that have ended. */
+static uint32_t forgettable(const struct tn_stream_table *table)
+{
+    return tn_stream_table_in_state(table, TN_STREAM_STATE_CALLERS) |
+           tn_stream_table_in_state(table, TN_STREAM_STATE_RETIRED) |
+           tn_stream_table_in_state(table, TN_STREAM_STATE_LOST);
+}
+
+/* Whether the pool has a number to spare, after forgetting such streams that nothing depends on, but
  * for these. Who comes again is introduced again. */
 static bool make_room(struct tarn_pool *pool, uint32_t kept_streams)
 {
     struct tn_stream_table *table = pool->streams;
-    uint32_t callers = tn_stream_table_in_state(table, TN_STREAM_STATE_CALLERS) & ~kept_streams;
     if (tn_stream_table_find_unused(table) != TN_STREAM_NONE) return true;
-    for (uint32_t rest = callers; rest != 0; rest &= rest - 1) {
+    for (uint32_t rest = forgettable(table) & ~kept_streams; rest != 0; rest &= rest - 1) {
         uint32_t stream = tn_lowest_bit(rest);
         struct tn_stream_entry *entry = &table->streams[stream];
         tn_mutex_lock(&pool->lock);
@@ -473,8 +480,7 @@ static bool make_room(struct tarn_pool *pool, uint32_t kept_streams)
 static void make_room_by_waiting(struct tarn_pool *pool, uint32_t kept_streams)
 {
     if (!pool->streams || make_room(pool, kept_streams)) return;
-    uint32_t callers = tn_stream_table_in_state(pool->streams, TN_STREAM_STATE_CALLERS);
-    if ((callers & ~kept_streams) == 0) return;
+    if ((forgettable(pool->streams) & ~kept_streams) == 0) return;
     tn_stream_reuse_synchronize(pool);
     make_room(pool, kept_streams);
 }

@@ -996,6 +996,19 @@ static void there_is_always_room_for_one_more_stream(void **state)
     assert_int_equal(fixture->backend.call_counts[TEST_CALL_STREAM_SYNCHRONIZE], 0);
 }
 
+/* Each ends with work under way, and its handle comes again at once. */
+static void a_handle_may_come_again_any_number_of_times(void **state)
+{
+    struct fixture *fixture = *state;
+    for (int i = 0; i < 40; i++) {
+        void *x = alloc(fixture, NULL, 1, A);
+        free_on(fixture, NULL, x, A);
+        test_backend_end_stream(&fixture->backend, A);
+        test_backend_begin_stream(&fixture->backend, A);
+    }
+    assert_in_range(fixture->backend.call_counts[TEST_CALL_SYNCHRONIZE], 1, 2);
+}
+
 /* Threads that end without a word, too. */
 static void what_a_thread_frees_is_recorded_at_once(void **state)
 {
@@ -1126,6 +1139,7 @@ int main(void)
         TEST_UNANNOUNCED_WITH_WAIT(what_was_never_recorded_waits_for_the_device),
         TEST_UNANNOUNCED(a_vendor_that_does_not_tell_is_an_error_that_changes_nothing),
         TEST_UNANNOUNCED_WITH_WAIT(there_is_always_room_for_one_more_stream),
+        TEST_UNANNOUNCED_WITH_WAIT(a_handle_may_come_again_any_number_of_times),
         TEST_UNANNOUNCED(what_a_thread_frees_is_recorded_at_once),
         TEST_UNANNOUNCED(times_begin_anew_for_those_that_have_ended),
         TEST_UNANNOUNCED(an_old_record_covers_nothing_in_a_new_time),
