@@ -4,9 +4,10 @@
 
 #include <stdint.h>
 
-/* Whose memory it is nobody knows. The vendors that have such a handle have this one, and it is no stream's of
+/* Whose memory it is nobody knows. The vendors that have such handles have these, and they are no stream's of
  * another vendor. */
-#define ANY_THREAD_STREAM ((tarn_stream)2)
+#define ANY_DEFAULT_STREAM ((tarn_stream)1)
+#define ANY_THREAD_STREAM  ((tarn_stream)2)
 
 static tarn_backend_result acquire(void *state, size_t size_bytes, void **address_out)
 {
@@ -34,6 +35,7 @@ static tarn_backend_result get_properties(void *state, tarn_device_properties *p
         .granularity_bytes = 1,
         .allocation_bytes_max = SIZE_MAX,
         .thread_stream = ANY_THREAD_STREAM,
+        .default_stream_alias = ANY_DEFAULT_STREAM,
     };
     return TARN_BACKEND_RESULT_OK;
 }

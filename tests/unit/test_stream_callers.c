@@ -807,6 +807,19 @@ static void over_the_callers_memory_threads_are_told_apart(void **state)
     fixture->pool = pool;
 }
 
+static void over_the_callers_memory_the_default_stream_has_both_names(void **state)
+{
+    struct fixture *fixture = *state;
+    tarn_pool *pool = fixture->pool;
+    expect_ok(tarn_pool_create_over(memory, sizeof memory, NULL, &fixture->pool));
+    alloc(fixture, NULL, 1, NULL);
+    void *x = alloc(fixture, NULL, 100, NULL);
+    free_on(fixture, NULL, x, LEGACY);
+    assert_ptr_equal(alloc(fixture, NULL, 100, NULL), x);
+    expect_ok(tarn_pool_destroy_forced(fixture->pool, NULL));
+    fixture->pool = pool;
+}
+
 /* --- streams that end unannounced ------------------------------------------------------------------- */
 
 static void each_call_asks_which_stream_it_is_and_each_free_is_recorded(void **state)
@@ -1148,6 +1161,7 @@ int main(void)
         TEST_UNANNOUNCED_WITH_WAIT(a_pool_in_debug_mode_takes_them_too),
         TEST(without_events_others_have_nothing_of_a_thread),
         TEST(over_the_callers_memory_threads_are_told_apart),
+        TEST(over_the_callers_memory_the_default_stream_has_both_names),
         TEST(a_backend_without_numbers_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
