@@ -489,9 +489,9 @@ tarn_status tarn_capture_begin(tarn_pool *pool, tarn_stream stream, tarn_capture
     if (!tn_pool_is_open(pool)) return fail_for_pool(pool);
     if (!capture) return fail_for_null("capture");
     tn_mutex_lock(&pool->growth_lock);
-    /* What a graph uses may be freed, and is used all the same. */
-    tn_pool_watch_no_more(pool);
     tarn_status status = tn_capture_begin(pool, stream, capture);
+    /* What a graph uses may be freed, and is used all the same. */
+    if (status == TARN_STATUS_OK) tn_pool_watch_no_more(pool);
     tn_mutex_unlock(&pool->growth_lock);
     return status;
 }

@@ -227,6 +227,19 @@ static void a_capture_ends_it(void **state)
     assert_int_equal(told.end_count, 1);
 }
 
+static void a_capture_that_does_not_begin_ends_nothing(void **state)
+{
+    (void)state;
+    tarn_pool *pool = create(TARN_DEBUG_SITES);
+    void *address = alloc(pool, 1000);
+    tarn_capture none = 77;
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_capture_begin(pool, NULL, &none));
+    assert_int_equal(told.forbid_all_count, 0);
+    expect_ok(tarn_pool_free(pool, address));
+    assert_int_equal(told.forbid_count, 1);
+    expect_ok(tarn_pool_destroy(pool));
+}
+
 /* A stream that the vendor does not know: the memory stays the program's. */
 static tarn_backend_result refuse_stream(void *state, tarn_stream stream)
 {
@@ -260,6 +273,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(others_are_told_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(abandoning_tells_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_capture_ends_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_capture_that_does_not_begin_ends_nothing, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_refused_free_is_allowed_again, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
