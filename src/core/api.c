@@ -574,7 +574,8 @@ tarn_status tarn_pool_export(tarn_pool *pool, const void *address, tarn_exported
                            ? "the pool passes through, and has no steps that could be shared"
                            : "the pool was created without is_shareable");
     }
-    status = tn_pool_export(pool, address, step_out);
+    status = tn_debug_has_lost(pool, address) ? TARN_STATUS_NOT_LIVE
+                                              : tn_pool_export(pool, address, step_out);
     return status == TARN_STATUS_NOT_LIVE ? fail_to_export(pool, address) : status;
 }
 

@@ -59,6 +59,14 @@ enum tn_find_result tn_debug_find(struct tarn_pool *pool, const void *address,
     return TN_FIND_RESULT_FOUND;
 }
 
+bool tn_debug_has_lost(struct tarn_pool *pool, const void *address)
+{
+    uintptr_t block;
+    tarn_allocation found;
+    return pool->debug && tn_debug_find_block(pool, address, &block) &&
+           tn_debug_find(pool, address, &found) != TN_FIND_RESULT_FOUND;
+}
+
 bool tn_debug_fail_for_freed(struct tarn_pool *pool, const void *address)
 {
     struct tn_debug_record record;

@@ -107,6 +107,9 @@ size_t tn_debug_copy_live(const struct tarn_pool *pool, struct tn_debug_record *
 size_t tn_debug_copy_all(const struct tarn_pool *pool, struct tn_debug_record *to,
                          size_t count_max);
 
+/* Whether an address that the pool counts as live is not the program's: in a zone, or held back after its free. */
+bool tn_debug_has_lost(struct tarn_pool *pool, const void *address);
+
 /* Says that an address was freed before, and by whom, if it is known. False: it is not. */
 bool tn_debug_fail_for_freed(struct tarn_pool *pool, const void *address);
 

@@ -615,6 +615,23 @@ static void exports_go_on_while_others_grow_and_trim(void **state)
     }
 }
 
+/* In the pool's eyes a block that debug mode holds back is live, and so are its zones. */
+static void what_is_held_back_after_its_free_is_not_live(void **state)
+{
+    struct fixture *fixture = *state;
+    tarn_exported_step step = TARN_EXPORTED_STEP_INIT;
+    tarn_pool *pool;
+    fixture->options.debug = TARN_DEBUG_ZONES | TARN_DEBUG_QUARANTINE;
+    expect_ok(tarn_pool_create(&fixture->options, &pool));
+    char *field = alloc(pool, 1000);
+    step = export_step(pool, field + 999);
+    close(step.file_descriptor);
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_export(pool, field + 1000, &step));
+    expect_ok(tarn_pool_free(pool, field));
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_export(pool, field, &step));
+    expect_ok(tarn_pool_destroy(pool));
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -634,6 +651,7 @@ int main(void)
         TEST(what_the_backend_refuses_changes_nothing),
         TEST(a_process_without_descriptors_is_told),
         TEST(what_the_host_cannot_map_leaves_no_descriptor),
+        TEST(what_is_held_back_after_its_free_is_not_live),
         TEST(exports_go_on_while_others_grow_and_trim),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
