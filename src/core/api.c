@@ -338,6 +338,15 @@ static TN_COLD tarn_status alloc_for(tarn_pool *pool, size_t size_bytes, size_t 
     return tn_debug_alloc(pool, size_bytes, alignment_bytes, stream, address_out);
 }
 
+/* Debug mode may be that of a pool which the program does not name. */
+static TN_COLD void note_caller_of_fallbacks(const tarn_pool *pool, const void *caller)
+{
+    while (tn_pool_is_open(pool->fallback)) {
+        pool = pool->fallback;
+        if (pool->debug) tn_debug_note_caller(pool, caller);
+    }
+}
+
 /* In each of its callers, so that debug mode learns whom they return to. */
 TN_HOT tarn_status alloc_on(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
                             tarn_stream stream, void **address_out)
@@ -357,6 +366,7 @@ TN_HOT tarn_status alloc_on(tarn_pool *pool, size_t size_bytes, size_t alignment
             ? tn_pool_alloc(pool, size_bytes, alignment_bytes, stream, address_out)
             : alloc_for(pool, size_bytes, alignment_bytes, stream, TN_CALLER, address_out);
     if (TN_LIKELY(status == TARN_STATUS_OK)) return status;
+    note_caller_of_fallbacks(pool, TN_CALLER);
     return tn_alloc_under_shortage(pool, size_bytes, alignment_bytes, stream, status, address_out);
 }
 
@@ -420,8 +430,10 @@ static TN_COLD tarn_status fail_for_address(tarn_pool *pool, const void *address
 
 /* What the pool does not know may be its fallback's; the last that was asked says why it is not. */
 static TN_COLD tarn_status free_elsewhere(tarn_pool *pool, void *address,
-                                          const tarn_stream *streams, size_t stream_count)
+                                          const tarn_stream *streams, size_t stream_count,
+                                          const void *caller)
 {
+    note_caller_of_fallbacks(pool, caller);
     while (tn_pool_is_open(pool->fallback)) {
         pool = pool->fallback;
         tarn_status status = tn_pool_free_any(pool, address, streams, stream_count);
@@ -449,7 +461,7 @@ TN_HOT tarn_status free_after(tarn_pool *pool, void *address, const tarn_stream 
                              ? tn_pool_free(pool, address, streams, stream_count)
                              : free_for(pool, address, streams, stream_count, TN_CALLER);
     if (TN_LIKELY(status != TARN_STATUS_NOT_LIVE)) return status;
-    return free_elsewhere(pool, address, streams, stream_count);
+    return free_elsewhere(pool, address, streams, stream_count, TN_CALLER);
 }
 
 tarn_status tarn_pool_free(tarn_pool *pool, void *address)

@@ -365,6 +365,29 @@ static void a_fallback_keeps_its_own_records(void **state)
     expect_ok(tarn_pool_destroy(fallback));
 }
 
+/* Though the pool that the program names is not in debug mode. */
+static void a_fallback_learns_who_called(void **state)
+{
+    (void)state;
+    if (!TN_HAS_EXECINFO) skip();
+    static struct test_backend small;
+    tarn_pool *fallback = create(TARN_DEBUG_SITES), *pool;
+    test_backend_init(&small);
+    tarn_backend opened = test_backend_open(&small);
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.backend = &opened;
+    options.limit_bytes = options.initial_bytes = 4096;
+    options.fallback = fallback;
+    expect_ok(tarn_pool_create(&options, &pool));
+    void *here = allocate_here(fallback), *there;
+    expect_ok(tarn_pool_alloc(pool, 10000, &there));
+    expect_says(report_of(fallback), "1 live allocation, 10000 bytes\n");
+    expect_ok(tarn_pool_free(fallback, here));
+    expect_ok(tarn_pool_free(pool, there));
+    expect_ok(tarn_pool_destroy(pool));
+    expect_ok(tarn_pool_destroy(fallback));
+}
+
 static void memory_of_the_caller_has_debug_mode_too(void **state)
 {
     (void)state;
@@ -506,6 +529,7 @@ int main(void)
         cmocka_unit_test(wrong_frees_are_refused_as_without),
         cmocka_unit_test(a_refused_free_keeps_the_record),
         cmocka_unit_test(a_fallback_keeps_its_own_records),
+        cmocka_unit_test(a_fallback_learns_who_called),
         cmocka_unit_test(memory_of_the_caller_has_debug_mode_too),
         cmocka_unit_test(unknown_flags_are_refused),
         cmocka_unit_test(a_report_needs_a_pool_and_a_file),
