@@ -25,6 +25,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "../backend_common/operation.h"
@@ -277,9 +278,21 @@ bool tn_host_has_shareable_ranges(void)
     return true;
 }
 
+/* Above the process's limit the system would not refuse a file's size, but end the process by a signal. */
+static bool is_within_limit(size_t size_bytes)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+           size_bytes <= limit.rlim_cur;
+}
+
 /* Negative: errno says why. */
 static int create_file(size_t size_bytes)
 {
+    if (!is_within_limit(size_bytes)) {
+        errno = EFBIG;
+        return -1;
+    }
     int file = memfd_create("tarn", MFD_CLOEXEC);
     if (file < 0 || ftruncate(file, (off_t)size_bytes) == 0) return file;
     int error = errno;

@@ -615,6 +615,34 @@ static void exports_go_on_while_others_grow_and_trim(void **state)
     }
 }
 
+/* In a child, since a limit cannot be taken back. */
+static void allocate_beyond_the_limit_of_files(void *argument)
+{
+    (void)argument;
+    tarn_backend host;
+    tarn_pool *pool;
+    void *address;
+    const struct rlimit limit = { STEP - 1, STEP - 1 };
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    CHILD_EXPECT(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    CHILD_EXPECT(tarn_host_backend_open(NULL, &host) == TARN_STATUS_OK);
+    options.backend = &host;
+    options.contiguous = options.is_shareable = true;
+    options.step_bytes = STEP;
+    options.initial_bytes = 0;
+    CHILD_EXPECT(tarn_pool_create(&options, &pool) == TARN_STATUS_OK);
+    CHILD_EXPECT(tarn_pool_alloc(pool, 1, &address) == TARN_STATUS_VENDOR_ERROR);
+    CHILD_EXPECT(tarn_last_error().vendor_code == EFBIG);
+    CHILD_EXPECT(tarn_pool_destroy(pool) == TARN_STATUS_OK);
+    tarn_backend_close(&host);
+}
+
+static void a_limit_of_file_sizes_is_an_error_and_no_signal(void **state)
+{
+    (void)state;
+    expect_in_child(allocate_beyond_the_limit_of_files, NULL);
+}
+
 /* In the pool's eyes a block that debug mode holds back is live, and so are its zones. */
 static void what_is_held_back_after_its_free_is_not_live(void **state)
 {
@@ -651,6 +679,7 @@ int main(void)
         TEST(what_the_backend_refuses_changes_nothing),
         TEST(a_process_without_descriptors_is_told),
         TEST(what_the_host_cannot_map_leaves_no_descriptor),
+        TEST(a_limit_of_file_sizes_is_an_error_and_no_signal),
         TEST(what_is_held_back_after_its_free_is_not_live),
         TEST(exports_go_on_while_others_grow_and_trim),
     };
