@@ -6,6 +6,7 @@
 
 #include "../base/error.h"
 #include "../base/host_memory.h"
+#include "../base/process.h"
 #include "../base/thread_number.h"
 
 static tarn_backend_result fail(tarn_status status)
@@ -407,7 +408,9 @@ static bool divide(struct tarn_pool *pool)
 struct identity {
     struct tn_stream_name name;
     bool is_callers;
-    uint64_t id; /* 0 in a pool that asks for none */
+    bool
+        is_unsure; /* the vendor does not tell: it is taken for the stream that had the handle last */
+    uint64_t id;   /* 0 in a pool that asks for none */
 };
 
 static void set_only_stream(struct tarn_pool *pool, struct tn_stream_name name)
@@ -496,6 +499,13 @@ static tarn_backend_result identify(const struct tarn_pool *pool, tarn_stream ha
     return pool->backend.operations->stream_id(pool->backend.state, handle, &identity_out->id);
 }
 
+/* At the end of the process a vendor is not asked any more, and frees go on. No work can be submitted to what is
+ * freed then. */
+static bool has_vendor_gone(tarn_backend_result result)
+{
+    return result.status == TARN_STATUS_VENDOR_ERROR && tn_process_is_ending();
+}
+
 /* Whether the pool knows the stream, once it is clear that it is still the same one. */
 static bool recognise(struct tarn_pool *pool, const struct identity *identity, uint32_t *stream_out)
 {
@@ -504,6 +514,7 @@ static bool recognise(struct tarn_pool *pool, const struct identity *identity, u
     tn_mutex_unlock(&pool->lock);
     if (!is_known || *stream_out == TN_STREAM_NONE) return is_known;
     struct tn_stream_entry *entry = &pool->streams->streams[*stream_out];
+    if (identity->is_unsure) return true;
     if (entry->id != identity->id) {
         end_recorded(pool, *stream_out);
         return false;
@@ -517,12 +528,13 @@ static tarn_backend_result introduce(struct tarn_pool *pool, tarn_stream handle,
     struct identity identity;
     uint32_t stream;
     tarn_backend_result result = identify(pool, handle, &identity);
-    if (result.status != TARN_STATUS_OK) return result;
+    identity.is_unsure = has_vendor_gone(result);
+    if (result.status != TARN_STATUS_OK && !identity.is_unsure) return result;
     if (!recognise(pool, &identity, &stream)) {
         const tarn_backend_operations *operations = pool->backend.operations;
         if (operations->stream_check)
             result = operations->stream_check(pool->backend.state, identity.name.handle);
-        if (result.status != TARN_STATUS_OK) return result;
+        if (result.status != TARN_STATUS_OK && !has_vendor_gone(result)) return result;
         tn_stream_reuse_poll(pool); /* which may end a retirement */
         make_room_by_waiting(pool, *kept_streams);
         tn_mutex_lock(&pool->lock);
@@ -669,6 +681,7 @@ tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream h
     entry->state = result.status == TARN_STATUS_OK ? TN_STREAM_STATE_RETIRED : TN_STREAM_STATE_LOST;
     tn_mutex_unlock(&pool->lock);
     if (!tn_pool_is_capturing(pool)) poll_stream(pool, stream);
+    if (has_vendor_gone(result)) return OK;
     if (result.status != TARN_STATUS_OK) result.status = TARN_STATUS_VENDOR_ERROR;
     return result;
 }

@@ -24,6 +24,10 @@ static struct {
     void *piece;
     void *range;
     tarn_mapping mapping;
+    tarn_pool *identifying; /* NULL: the vendor has no numbers of streams */
+    void *of_stream[2];
+    void *of_new_stream; /* of `pool`, which has not seen the stream */
+    tarn_stream new_stream;
 } place;
 
 static void begin(void)
@@ -52,6 +56,26 @@ static void begin(void)
     CHILD_EXPECT(tarn_pool_free(place.pool, place.piece) == TARN_STATUS_OK);
     CHILD_EXPECT(operations->acquire(backend, 1000, &place.piece).status == TARN_STATUS_OK);
     CHILD_EXPECT(tarn_malloc(1000, &place.of_process) == TARN_STATUS_OK);
+    CHILD_EXPECT(operations->stream_create(backend, &place.new_stream).status == TARN_STATUS_OK);
+    CHILD_EXPECT(tarn_pool_alloc(place.pool, 1000, &place.of_new_stream) == TARN_STATUS_OK);
+    options.identifies_streams = true;
+    place.identifying = NULL;
+    if (tarn_pool_create(&options, &place.identifying) != TARN_STATUS_OK) return;
+    for (int i = 0; i < 2; i++)
+        CHILD_EXPECT(tarn_pool_alloc_on(place.identifying, 1000, place.stream,
+                                        &place.of_stream[i]) == TARN_STATUS_OK);
+}
+
+/* What was used on streams that nobody can ask after. */
+static void give_back_on_streams(void)
+{
+    CHILD_EXPECT(tarn_pool_free_on(place.pool, place.of_new_stream, place.new_stream) ==
+                 TARN_STATUS_OK);
+    if (!place.identifying) return;
+    CHILD_EXPECT(tarn_pool_free_on(place.identifying, place.of_stream[0], place.stream) ==
+                 TARN_STATUS_OK);
+    CHILD_EXPECT(tarn_pool_free(place.identifying, place.of_stream[1]) == TARN_STATUS_OK);
+    CHILD_EXPECT(tarn_pool_destroy(place.identifying) == TARN_STATUS_OK);
 }
 
 /* All that gives something back. */
@@ -64,8 +88,11 @@ static void give_all_back(void)
     CHILD_EXPECT(operations->range_release(backend, place.range, 4 * MIB).status == TARN_STATUS_OK);
     CHILD_EXPECT(operations->release(backend, place.piece, 1000).status == TARN_STATUS_OK);
     CHILD_EXPECT(operations->event_destroy(backend, place.event).status == TARN_STATUS_OK);
+    give_back_on_streams();
     CHILD_EXPECT(tarn_stream_retire(place.stream) == TARN_STATUS_OK);
     CHILD_EXPECT(operations->stream_destroy(backend, place.stream).status == TARN_STATUS_OK);
+    CHILD_EXPECT(tarn_stream_retire(place.new_stream) == TARN_STATUS_OK);
+    CHILD_EXPECT(operations->stream_destroy(backend, place.new_stream).status == TARN_STATUS_OK);
     CHILD_EXPECT(tarn_free(place.of_process) == TARN_STATUS_OK);
     CHILD_EXPECT(tarn_pool_free(place.pool, place.of_pool) == TARN_STATUS_OK);
     CHILD_EXPECT(tarn_pool_trim(place.pool, 0, NULL) == TARN_STATUS_OK);
