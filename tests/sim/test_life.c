@@ -24,6 +24,8 @@ static struct {
     void *piece;
     void *range;
     tarn_mapping mapping;
+    tarn_pool *debugged;
+    void *of_debugged;
     tarn_pool *identifying; /* NULL: the vendor has no numbers of streams */
     void *of_stream[2];
     void *of_new_stream; /* of `pool`, which has not seen the stream */
@@ -58,6 +60,10 @@ static void begin(void)
     CHILD_EXPECT(tarn_malloc(1000, &place.of_process) == TARN_STATUS_OK);
     CHILD_EXPECT(operations->stream_create(backend, &place.new_stream).status == TARN_STATUS_OK);
     CHILD_EXPECT(tarn_pool_alloc(place.pool, 1000, &place.of_new_stream) == TARN_STATUS_OK);
+    options.debug = TARN_DEBUG_ZONES | TARN_DEBUG_POISON | TARN_DEBUG_QUARANTINE;
+    CHILD_EXPECT(tarn_pool_create(&options, &place.debugged) == TARN_STATUS_OK);
+    CHILD_EXPECT(tarn_pool_alloc(place.debugged, 1000, &place.of_debugged) == TARN_STATUS_OK);
+    options.debug = 0;
     options.identifies_streams = true;
     place.identifying = NULL;
     if (tarn_pool_create(&options, &place.identifying) != TARN_STATUS_OK) return;
@@ -95,6 +101,8 @@ static void give_all_back(void)
     CHILD_EXPECT(operations->stream_destroy(backend, place.new_stream).status == TARN_STATUS_OK);
     CHILD_EXPECT(tarn_free(place.of_process) == TARN_STATUS_OK);
     CHILD_EXPECT(tarn_pool_free(place.pool, place.of_pool) == TARN_STATUS_OK);
+    CHILD_EXPECT(tarn_pool_free(place.debugged, place.of_debugged) == TARN_STATUS_OK);
+    CHILD_EXPECT(tarn_pool_destroy(place.debugged) == TARN_STATUS_OK);
     CHILD_EXPECT(tarn_pool_trim(place.pool, 0, NULL) == TARN_STATUS_OK);
     CHILD_EXPECT(tarn_pool_destroy(place.pool) == TARN_STATUS_OK);
     CHILD_EXPECT(tarn_default_pool_destroy() == TARN_STATUS_OK);
@@ -167,12 +175,21 @@ static void a_child_calls_no_vendor(void **state)
 
 static bool has_ended;
 
+static void serve_from_what_is_held(tarn_pool *pool)
+{
+    void *address;
+    CHILD_EXPECT(tarn_pool_alloc(pool, 1000, &address) == TARN_STATUS_OK);
+    CHILD_EXPECT(tarn_pool_free(pool, address) == TARN_STATUS_OK);
+}
+
 /* Runs after the library has seen the end begin. */
 static void end_late(void)
 {
     sim_forget_calls();
     take_in_vain(TARN_STATUS_VENDOR_ERROR);
     CHILD_EXPECT(tarn_last_error().vendor_code == sim_vendor_error_of(SIM_STATUS_UNLOADING)->code);
+    serve_from_what_is_held(place.pool);
+    serve_from_what_is_held(place.debugged);
     give_all_back();
     if (sim_call_count(NULL) > 0) fprintf(stderr, "at the end: %s\n", sim_describe_calls());
     CHILD_EXPECT(sim_call_count(NULL) == 0);
