@@ -585,8 +585,12 @@ static TN_COLD tarn_status alloc_slowly(struct tarn_pool *pool, const struct tn_
     tn_mutex_lock(&pool->growth_lock);
     tarn_status status = grow_and_serve(pool, &introduced, address_out);
     tn_mutex_unlock(&pool->growth_lock);
-    /* Frees of other threads have left to this one what they could not give back meanwhile. */
-    if (pool->passes_through) tn_pool_release_after_free(pool);
+    if (!pool->passes_through) return status;
+    /* Frees of other threads have left to this one what they could not give back meanwhile. The user is told, whose
+     * function may leave a later failure there. */
+    struct tn_saved_error saved = tn_error_save();
+    tn_pool_release_after_free(pool);
+    tn_error_restore(&saved);
     return status;
 }
 

@@ -625,6 +625,33 @@ static void what_is_freed_while_another_allocates_goes_back_after_that(void **st
     give_back(fixture, address);
 }
 
+static unsigned fail_at_something_else_calls;
+
+static void fail_at_something_else(void *user, void *base, size_t size_bytes, uint64_t id)
+{
+    (void)user, (void)base, (void)size_bytes, (void)id;
+    (void)tarn_free(&fail_at_something_else_calls);
+    fail_at_something_else_calls++;
+}
+
+/* What a free has left is given back by an allocation that fails, which is still the last error. */
+static void what_is_given_back_after_a_failure_does_not_hide_it(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->options.on_static_pool_destroyed = fail_at_something_else;
+    create(fixture);
+    static struct meanwhile meanwhile;
+    meanwhile = (struct meanwhile){ fixture, alloc(fixture, 1000) };
+    void *refused;
+    fixture->backend.while_acquiring = free_in_another_thread;
+    fixture->backend.context = &meanwhile;
+    fixture->backend.fail_acquire_at = 1;
+    fixture->backend.failure = TARN_STATUS_VENDOR_ERROR;
+    expect_status(TARN_STATUS_VENDOR_ERROR, tarn_pool_alloc(fixture->pool, 1000, &refused));
+    assert_int_equal(fail_at_something_else_calls, 1);
+    assert_int_equal(tarn_last_error().status, TARN_STATUS_VENDOR_ERROR);
+}
+
 /* --- the environment ------------------------------------------------------------------------- */
 
 static void the_environment_disables_every_pool(void **state)
@@ -708,6 +735,7 @@ int main(void)
         TEST(what_is_out_is_what_is_live),
         TEST(nothing_is_left_when_all_threads_have_freed),
         TEST(what_is_freed_while_another_allocates_goes_back_after_that),
+        TEST(what_is_given_back_after_a_failure_does_not_hide_it),
         TEST(the_environment_disables_every_pool),
         TEST(the_environment_enables_nothing),
         TEST(a_value_that_does_not_parse_is_named),
