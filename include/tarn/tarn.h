@@ -466,8 +466,8 @@ TARN_API tarn_status tarn_last_shortage(tarn_shortage *shortage_out);
  * what it freed there serves others by a wait for the device alone otherwise. With identifies_streams each free
  * is recorded, here too.
  *
- * A pool knows 30 streams at a time. For one more it forgets a thread's, or one that may have ended unannounced,
- * of which nothing free is left, after a wait for the device if need be.
+ * A pool knows 30 streams at a time. For one more it forgets one of which nothing free is left, after a wait
+ * for the device if need be.
  */
 
 /*
@@ -475,7 +475,8 @@ TARN_API tarn_status tarn_last_shortage(tarn_shortage *shortage_out);
  * Best fit among what is free for the stream without waiting; if nothing fits there, among what it can
  * wait for; then the pool grows.
  * Errors: besides those of tarn_pool_alloc, INVALID_ARGUMENT (a stream of another device; told when the
- * pool sees it first), and with identifies_streams VENDOR_ERROR (the vendor did not tell which stream it is).
+ * pool sees it first), and with identifies_streams VENDOR_ERROR (the vendor did not tell which stream it is);
+ * OUT_OF_HOST_MEMORY also when the pool knows 30 streams and can forget none.
  * Cost: that of tarn_pool_alloc; besides, where the stream has to wait for others, a record and a wait
  * for each of them.
  */

@@ -55,7 +55,9 @@ static tarn_backend_result range_reserve_locked(struct tn_host_device *device,
 {
     void *address = mmap(NULL, range->size_bytes, PROT_NONE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (address == MAP_FAILED) return tn_host_result(errno);
+    /* The size was checked before, so all that can be wrong with it is that it is so large: valgrind says
+     * EINVAL to that. */
+    if (address == MAP_FAILED) return tn_host_result(errno == EINVAL ? ENOMEM : errno);
     range->start = (uintptr_t)address;
     range->next = device->ranges;
     device->ranges = range;

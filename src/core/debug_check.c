@@ -167,11 +167,15 @@ tarn_status tn_debug_fail_for_damage(const struct tn_debug_record *record)
     const char *how = record->is_used_late      ? "after it was freed"
                       : record->first_wrong < 0 ? "before its start"
                                                 : "beyond its end";
-    return tn_fail(TARN_STATUS_CORRUPT,
-                   "%p of %zu bytes, label \"%s\", was written to %s: the first wrong byte is at "
-                   "offset %td",
-                   (void *)record->range.address, record->range.size_bytes, record->allocated.label,
-                   how, record->first_wrong);
+    const struct tn_call_site *site = &record->allocated.site;
+    char who[128] = "";
+    if (site->frame_count > 0) tn_call_site_describe(site->frames[0], who, sizeof who);
+    return tn_fail(
+        TARN_STATUS_CORRUPT,
+        "%p of %zu bytes, label \"%s\"%s%s, was written to %s: the first wrong byte is at "
+        "offset %td",
+        (void *)record->range.address, record->range.size_bytes, record->allocated.label,
+        who[0] != '\0' ? ", allocated by " : "", who, how, record->first_wrong);
 }
 
 /* Looks for a byte that is not `value` in part of a block. */

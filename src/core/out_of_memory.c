@@ -34,6 +34,7 @@ static bool wait_for_device(struct shortage *shortage)
 
 static bool share_memory(const struct tarn_pool *a, const struct tarn_pool *b)
 {
+    if (a->is_over_callers_memory || b->is_over_callers_memory) return false;
     if (strcmp(a->backend.operations->name, b->backend.operations->name) != 0) return false;
     return a->backend.state == b->backend.state ||
            (a->memory_id != 0 && a->memory_id == b->memory_id);

@@ -450,10 +450,11 @@ static void end_recorded(struct tarn_pool *pool, uint32_t stream)
     poll_stream(pool, stream);
 }
 
-/* Streams whose numbers the pool can have back: the callers', and those that have ended. */
+/* Streams whose numbers the pool can have back once nothing depends on them: all but captures. */
 static uint32_t forgettable(const struct tn_stream_table *table)
 {
-    return tn_stream_table_in_state(table, TN_STREAM_STATE_CALLERS) |
+    return tn_stream_table_in_state(table, TN_STREAM_STATE_KNOWN) |
+           tn_stream_table_in_state(table, TN_STREAM_STATE_CALLERS) |
            tn_stream_table_in_state(table, TN_STREAM_STATE_RETIRED) |
            tn_stream_table_in_state(table, TN_STREAM_STATE_LOST);
 }
@@ -478,8 +479,7 @@ static bool make_room(struct tarn_pool *pool, uint32_t kept_streams)
     return tn_stream_table_find_unused(table) != TN_STREAM_NONE;
 }
 
-/* Their threads may have ended, or they themselves: of what was freed there nothing waits any more once the
- * device has nothing to do. */
+/* Of what was freed on them nothing waits any more once the device has nothing to do. */
 static void make_room_by_waiting(struct tarn_pool *pool, uint32_t kept_streams)
 {
     if (!pool->streams || make_room(pool, kept_streams)) return;

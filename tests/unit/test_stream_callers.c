@@ -613,20 +613,22 @@ static void a_call_keeps_the_streams_that_it_names(void **state)
     struct fixture *fixture = *state;
     struct worker *workers[COUNT];
     void *x = alloc(fixture, NULL, 1, A), *y = alloc(fixture, NULL, 1, A);
+    void *pending = alloc(fixture, NULL, 1, A);
     for (int i = 0; i < COUNT; i++) {
         workers[i] = begin_worker();
         free_on(fixture, workers[i], alloc(fixture, workers[i], 1, PER_THREAD), PER_THREAD);
     }
-    expect_pending(fixture, COUNT);
+    free_on(fixture, NULL, pending, A);
+    expect_pending(fixture, COUNT + 1);
     assert_int_equal(tn_stream_table_find_unused(fixture->pool->streams), TN_STREAM_COUNT_MAX - 1);
     test_backend_take_calls(&fixture->backend);
     free_after_both(fixture, x, PER_THREAD, B);
     assert_int_equal(fixture->backend.call_counts[TEST_CALL_STREAM_SYNCHRONIZE], 2);
-    expect_pending(fixture, COUNT);
+    expect_pending(fixture, COUNT + 1);
     test_backend_take_calls(&fixture->backend);
     free_after_both(fixture, y, PER_THREAD, A);
     expect_calls(fixture, 0, 0, 0);
-    expect_pending(fixture, COUNT + 1);
+    expect_pending(fixture, COUNT + 2);
     for (int i = 0; i < COUNT; i++)
         end_worker(workers[i]);
 }

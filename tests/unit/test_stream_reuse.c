@@ -745,8 +745,18 @@ static void a_retired_stream_makes_room_when_its_work_is_done(void **state)
     test_backend_end_stream(&fixture->backend, STREAM(17));
     expect_refused(fixture, TARN_STATUS_OUT_OF_HOST_MEMORY, 1, STREAM(30));
     test_backend_complete(&fixture->backend, STREAM(17));
-    alloc(fixture, 1, STREAM(30));
+    free_on(fixture, alloc(fixture, 1, STREAM(30)), STREAM(30));
     expect_refused(fixture, TARN_STATUS_OUT_OF_HOST_MEMORY, 1, STREAM(31));
+}
+
+/* And is introduced again when it comes again. */
+static void a_stream_of_which_nothing_is_left_makes_room(void **state)
+{
+    struct fixture *fixture = *state;
+    for (size_t i = 0; i < sizeof handles; i++)
+        free_after(fixture, alloc(fixture, 1, STREAM(i)), NULL, 0);
+    alloc(fixture, 1, STREAM(0));
+    assert_int_equal(fixture->backend.call_counts[TEST_CALL_SYNCHRONIZE], 0);
 }
 
 /* --- the end of a stream ------------------------------------------------------------------------- */
@@ -1257,6 +1267,7 @@ int main(void)
         TEST(what_is_freed_on_one_more_is_waited_for_by_the_host),
         TEST(what_cannot_be_waited_for_stays_allocated),
         TEST(a_retired_stream_makes_room_when_its_work_is_done),
+        TEST(a_stream_of_which_nothing_is_left_makes_room),
         TEST(retiring_an_unknown_stream_does_nothing),
         TEST(an_untouched_pool_forgets_its_stream),
         TEST(the_only_stream_retires_with_nothing_freed),
