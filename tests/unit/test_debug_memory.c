@@ -420,6 +420,17 @@ static void the_quarantine_is_let_go_before_memory_runs_out(void **state)
     expect_ok(tarn_pool_destroy(pool));
 }
 
+static void an_overrun_is_put_down_to_who_allocated(void **state)
+{
+    (void)state;
+    tarn_pool *pool = create(TARN_DEBUG_SITES | TARN_DEBUG_ZONES);
+    unsigned char *address = alloc(pool, 1000);
+    address[1000] = 1;
+    expect_status(TARN_STATUS_CORRUPT, tarn_pool_free(pool, address));
+    if (TN_HAS_EXECINFO) expect_message(", allocated by ");
+    expect_ok(tarn_pool_destroy(pool));
+}
+
 static void trimming_lets_the_quarantine_go(void **state)
 {
     (void)state;
@@ -721,6 +732,7 @@ int main(void)
         CASE(the_call_that_notices_is_well_and_leaves_a_message),
         CASE(the_quarantine_is_let_go_before_memory_runs_out),
         CASE(trimming_lets_the_quarantine_go),
+        CASE(an_overrun_is_put_down_to_who_allocated),
         CASE(a_backend_without_data_is_refused),
         CASE(a_quarantine_of_nothing_is_refused),
         CASE(what_cannot_be_filled_is_not_handed_out),

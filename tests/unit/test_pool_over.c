@@ -323,11 +323,28 @@ static void its_own_and_what_waits_for_nothing_are_united(void **state)
     destroy(pool);
 }
 
+static void pools_over_different_memory_are_no_neighbours(void **state)
+{
+    (void)state;
+    static char first[8192], second[8192];
+    tarn_pool *pools[2];
+    void *address;
+    tarn_shortage shortage = TARN_SHORTAGE_INIT;
+    expect_ok(tarn_pool_create_over(first, sizeof first, NULL, &pools[0]));
+    expect_ok(tarn_pool_create_over(second, sizeof second, NULL, &pools[1]));
+    expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc(pools[0], 8193, &address));
+    expect_ok(tarn_last_shortage(&shortage));
+    assert_int_equal(shortage.other_pools_bytes, 0);
+    expect_ok(tarn_pool_destroy(pools[0]));
+    expect_ok(tarn_pool_destroy(pools[1]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_of_it_is_handed_out_and_no_more),
         cmocka_unit_test(nothing_of_it_goes_back),
+        cmocka_unit_test(pools_over_different_memory_are_no_neighbours),
         cmocka_unit_test(what_lies_beside_whole_chunks_is_not_used),
         cmocka_unit_test(what_is_no_memory_is_refused),
         cmocka_unit_test(bad_options_are_refused),
