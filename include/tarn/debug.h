@@ -54,11 +54,11 @@ extern "C" {
  *
  * Poison: memory is filled with one pattern when it is handed out, and with another when it is freed.
  *
- * Quarantine: what was freed is held back until it is more than quarantine_bytes, the pool
- * would run short, or it is trimmed. Freed twice, it is told by whom first. With poison it is looked at before it is let
- * go: when it was written to after its free, it is never handed out again. The call that notices answers what
- * it would otherwise, with CORRUPT in tarn_last_error; tarn_pool_check answers CORRUPT from then on, and
- * looks at what is in quarantine, too.
+ * Quarantine: what was freed is held back until it is more than quarantine_bytes, the pool would run short, or
+ * it is trimmed. Freed twice, it is told by whom first. Alone it does not see a use after the free; with poison it
+ * is looked at before it is let go: when it was written to after its free, it is never handed out again. The call
+ * that notices answers what it would otherwise, with CORRUPT in tarn_last_error; tarn_pool_check answers CORRUPT
+ * from then on, and looks at what is in quarantine, too: it is what to ask.
  *
  * Statistics count what the program asked for; used_bytes is with zones and quarantine.
  *

@@ -4,7 +4,17 @@
  *
  * Its memory is anonymous memory of the system, committed by touch. Its streams are real queues:
  * work that is submitted to one does not run at once but when somebody waits for it or asks after
- * it, so that a program that forgets to wait is found out without a device.
+ * it, so that a program that forgets to wait is found out without a device. They are made, and given
+ * work, by the operations of an open backend:
+ *
+ *     tarn_backend backend;
+ *     tarn_stream a;
+ *     tarn_host_backend_open(NULL, &backend);
+ *     backend.operations->stream_create(backend.state, &a);
+ *     options.backend = &backend;                           ... and a pool with these options
+ *     tarn_pool_alloc_on(pool, 1000, a, &x);
+ *     backend.operations->fill(backend.state, x, 0, 1000, a);
+ *     tarn_pool_free_on(pool, x, a);
  *
  * To have host memory whatever tarn was built for, open it here; tarn_backend_open opens the vendor's.
  * A device that pretends to have little answers OUT_OF_MEMORY, as a real one does; a pool's own limit

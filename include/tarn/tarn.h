@@ -31,7 +31,7 @@
  * open the backend yourself:
  *
  *     tarn_backend backend;
- *     tarn_backend_open(rank, TARN_MEMORY_KIND_DEVICE, &backend);
+ *     tarn_backend_open(local_rank, TARN_MEMORY_KIND_DEVICE, &backend);
  *     options.backend = &backend;
  *     tarn_pool_create(&options, &pool);
  *     ...
@@ -293,8 +293,8 @@ TARN_API tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_poo
  * pool. It is one static pool: it never grows, nothing of it goes back before the end, and then it is the
  * caller's again. The memory is never read or written, and must stay until the pool is destroyed. Where
  * address or end is not a multiple of the chunk size, what lies beside whole chunks is not used.
- * Of the options, which may be NULL, chunk_bytes, debug and the functions that are told of static pools
- * mean something here; backend must be NULL, and the others, which speak of growth, do nothing.
+ * Of the options, which may be NULL, chunk_bytes, debug (call sites alone: the rest is NOT_SUPPORTED) and the
+ * functions that are told of static pools mean something here. backend must be NULL; the others do nothing.
  * Without a backend there are no events. On one stream the pool works as any other. What was freed on one
  * stream is never free for another, unless it was freed by tarn_pool_free_after with no streams, when the
  * work is done; and all that is free when the pool sees a second stream counts as freed on the first, if that
@@ -678,7 +678,7 @@ TARN_API tarn_status tarn_pool_find(const void *address, tarn_allocation *found_
 
 /*
  * A step of a contiguous pool, for another process. That process gets the file descriptor, through a
- * local socket or as a child, and maps the whole step with its vendor's calls:
+ * local socket, or by a fork after this call, and maps the whole step with its vendor's calls:
  *     host memory   mmap, MAP_SHARED
  *     CUDA          cuMemImportFromShareableHandle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR; then as for
  *                   memory of its own: cuMemAddressReserve, cuMemMap, cuMemSetAccess
