@@ -408,9 +408,8 @@ static bool divide(struct tarn_pool *pool)
 struct identity {
     struct tn_stream_name name;
     bool is_callers;
-    bool
-        is_unsure; /* the vendor does not tell: it is taken for the stream that had the handle last */
-    uint64_t id;   /* 0 in a pool that asks for none */
+    bool is_unsure; /* the vendor has gone: it is taken for the stream that had the handle last */
+    uint64_t id;    /* 0 in a pool that asks for none */
 };
 
 static void set_only_stream(struct tarn_pool *pool, struct tn_stream_name name)
