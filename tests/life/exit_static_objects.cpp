@@ -26,7 +26,7 @@ void expect(bool is_true, const char *what)
 class Array
 {
   public:
-    explicit Array(const char *name) : name_(name)
+    explicit Array(const char *name) noexcept : name_(name)
     {
     }
 
@@ -73,7 +73,7 @@ Witness witness;
 Array made_before_the_first_use("made before the first use");
 
 struct MadeInUse : Array {
-    MadeInUse() : Array("made in use, before main")
+    MadeInUse() noexcept : Array("made in use, before main")
     {
         allocate();
     }
