@@ -163,7 +163,8 @@ static void note(const struct shortage *shortage, tarn_status status)
     note_pool(pool, &noted);
     note_device(pool, &noted);
     noted.other_pools_bytes = neighbours_bytes(pool);
-    noted.fits_if_in_one_piece = noted.free_bytes - noted.private_bytes >= noted.size_bytes;
+    noted.fits_if_in_one_piece = noted.largest_free_bytes < noted.size_bytes &&
+                                 noted.free_bytes - noted.private_bytes >= noted.size_bytes;
     noted.fits_without_limit =
         status == TARN_STATUS_OVER_LIMIT && noted.device_free_bytes >= noted.size_bytes;
     last_shortage = noted;

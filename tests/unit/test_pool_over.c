@@ -323,6 +323,25 @@ static void its_own_and_what_waits_for_nothing_are_united(void **state)
     destroy(pool);
 }
 
+/* It is not the pieces that keep it from the other stream. */
+static void what_another_stream_has_freed_is_not_called_scattered(void **state)
+{
+    (void)state;
+    static char lent[8192], streams[2];
+    tarn_pool *over;
+    void *address;
+    tarn_shortage shortage = TARN_SHORTAGE_INIT;
+    expect_ok(tarn_pool_create_over(lent, sizeof lent, NULL, &over));
+    expect_ok(tarn_pool_alloc_on(over, 1024, &streams[0], &address));
+    expect_ok(tarn_pool_free_on(over, address, &streams[0]));
+    expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc_on(over, 1024, &streams[1], &address));
+    expect_ok(tarn_last_shortage(&shortage));
+    assert_int_equal(shortage.pending_bytes, shortage.free_bytes);
+    assert_true(shortage.largest_free_bytes >= 1024);
+    assert_false(shortage.fits_if_in_one_piece);
+    expect_ok(tarn_pool_destroy(over));
+}
+
 static void pools_over_different_memory_are_no_neighbours(void **state)
 {
     (void)state;
@@ -345,6 +364,7 @@ int main(void)
         cmocka_unit_test(all_of_it_is_handed_out_and_no_more),
         cmocka_unit_test(nothing_of_it_goes_back),
         cmocka_unit_test(pools_over_different_memory_are_no_neighbours),
+        cmocka_unit_test(what_another_stream_has_freed_is_not_called_scattered),
         cmocka_unit_test(what_lies_beside_whole_chunks_is_not_used),
         cmocka_unit_test(what_is_no_memory_is_refused),
         cmocka_unit_test(bad_options_are_refused),
