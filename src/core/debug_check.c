@@ -67,19 +67,26 @@ bool tn_debug_has_lost(struct tarn_pool *pool, const void *address)
            tn_debug_find(pool, address, &found) != TN_FIND_RESULT_FOUND;
 }
 
+/* The function that allocated or freed, or "". */
+static const char *name_site(const struct tn_debug_origin *origin, char *text, size_t text_bytes)
+{
+    text[0] = '\0';
+    if (origin->site.frame_count > 0)
+        tn_call_site_describe(origin->site.frames[0], text, text_bytes);
+    return text;
+}
+
 bool tn_debug_fail_for_freed(struct tarn_pool *pool, const void *address)
 {
     struct tn_debug_record record;
     uintptr_t block;
-    char site[128];
+    char text[128];
     if (!pool->debug || !tn_debug_find_block(pool, address, &block)) return false;
     if (!tn_debug_look_up(pool, block, &record) || record.state == TN_DEBUG_STATE_LIVE)
         return false;
     if (record.range.address != (uintptr_t)address) return false;
     const struct tn_debug_origin *freed = &record.freed;
-    site[0] = '\0';
-    if (freed->site.frame_count > 0)
-        tn_call_site_describe(freed->site.frames[0], site, sizeof site);
+    const char *site = name_site(freed, text, sizeof text);
     tn_fail(TARN_STATUS_NOT_LIVE, "%p of %zu bytes, label \"%s\", was freed before%s%s%s%s%s",
             address, record.range.size_bytes, record.allocated.label,
             freed->label[0] != '\0' ? ", under the label \"" : "", freed->label,
@@ -131,6 +138,7 @@ void tn_debug_adjust_stats(const struct tarn_pool *pool, tarn_stats *stats)
     tn_mutex_unlock(&debug->lock);
 }
 
+/* Copies as many as count_max; returns how many there are. */
 static size_t copy_records(const struct tarn_pool *pool, bool only_live, struct tn_debug_record *to,
                            size_t count_max)
 {
@@ -149,15 +157,24 @@ static size_t copy_records(const struct tarn_pool *pool, bool only_live, struct 
     return count;
 }
 
-size_t tn_debug_copy_live(const struct tarn_pool *pool, struct tn_debug_record *to,
-                          size_t count_max)
+struct tn_debug_record *tn_debug_copy_records(const struct tarn_pool *pool, bool only_live,
+                                              size_t *count_out)
 {
-    return copy_records(pool, true, to, count_max);
-}
-
-size_t tn_debug_copy_all(const struct tarn_pool *pool, struct tn_debug_record *to, size_t count_max)
-{
-    return copy_records(pool, false, to, count_max);
+    size_t room = copy_records(pool, only_live, NULL, 0);
+    for (;;) {
+        /* A little more, since others may allocate before the copy is made. */
+        room += room / 8 + 16;
+        struct tn_debug_record *copies = tn_host_memory_alloc(room * sizeof *copies);
+        if (!copies) {
+            tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
+                    "no host memory for a copy of the pool's records");
+            return NULL;
+        }
+        *count_out = copy_records(pool, only_live, copies, room);
+        if (*count_out <= room) return copies;
+        tn_host_memory_free(copies);
+        room = *count_out;
+    }
 }
 
 /* --- the memory ------------------------------------------------------------------------------------ */
@@ -167,9 +184,8 @@ tarn_status tn_debug_fail_for_damage(const struct tn_debug_record *record)
     const char *how = record->is_used_late      ? "after it was freed"
                       : record->first_wrong < 0 ? "before its start"
                                                 : "beyond its end";
-    const struct tn_call_site *site = &record->allocated.site;
-    char who[128] = "";
-    if (site->frame_count > 0) tn_call_site_describe(site->frames[0], who, sizeof who);
+    char text[128];
+    const char *who = name_site(&record->allocated, text, sizeof text);
     return tn_fail(
         TARN_STATUS_CORRUPT,
         "%p of %zu bytes, label \"%s\"%s%s, was written to %s: the first wrong byte is at "
@@ -252,32 +268,14 @@ static tarn_status check_records(struct tarn_pool *pool, struct tn_debug_record 
     return status;
 }
 
-/* Copies of all records. NULL: no host memory. */
-static struct tn_debug_record *copy_all(const struct tarn_pool *pool, size_t *count_out)
-{
-    size_t room = tn_debug_copy_all(pool, NULL, 0);
-    for (;;) {
-        room += room / 8 + 16;
-        struct tn_debug_record *copies = tn_host_memory_alloc(room * sizeof *copies);
-        if (!copies) return NULL;
-        *count_out = tn_debug_copy_all(pool, copies, room);
-        if (*count_out <= room) return copies;
-        tn_host_memory_free(copies);
-        room = *count_out;
-    }
-}
-
 tarn_status tn_debug_check(struct tarn_pool *pool)
 {
     size_t count;
     tarn_status status = tn_pool_check(pool);
     if (status != TARN_STATUS_OK || !pool->debug) return status;
     if (!(pool->debug->flags & TN_DEBUG_FLAGS_OF_MEMORY)) return status;
-    struct tn_debug_record *copies = copy_all(pool, &count);
-    if (!copies) {
-        return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
-                       "no host memory for a copy of the pool's records");
-    }
+    struct tn_debug_record *copies = tn_debug_copy_records(pool, false, &count);
+    if (!copies) return TARN_STATUS_OUT_OF_HOST_MEMORY;
     tn_mutex_lock(&pool->growth_lock);
     status = check_records(pool, copies, count);
     tn_mutex_unlock(&pool->growth_lock);

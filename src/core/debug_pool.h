@@ -99,13 +99,10 @@ void tn_debug_adjust_stats(const struct tarn_pool *pool, tarn_stats *stats);
 bool tn_debug_look_up(const struct tarn_pool *pool, uintptr_t block,
                       struct tn_debug_record *record_out);
 
-/* Copies of the live records of one instant, as many as count_max; returns how many there are. */
-size_t tn_debug_copy_live(const struct tarn_pool *pool, struct tn_debug_record *to,
-                          size_t count_max);
-
-/* The same of all. */
-size_t tn_debug_copy_all(const struct tarn_pool *pool, struct tn_debug_record *to,
-                         size_t count_max);
+/* Copies of the records of one instant, of all or of the live ones, to be given to tn_host_memory_free. NULL: no host
+ * memory, which is said. */
+struct tn_debug_record *tn_debug_copy_records(const struct tarn_pool *pool, bool only_live,
+                                              size_t *count_out);
 
 /* Whether an address that the pool counts as live is not the program's: in a zone, or held back after its free. */
 bool tn_debug_has_lost(struct tarn_pool *pool, const void *address);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * debug_table: what debug mode remembers of each allocation, by where its block starts: a hash table of records, each a
- * piece of host memory by itself.
+ * debug_table: what debug mode remembers of each allocation, by where its block starts: a hash table of records,
+ * each a piece of host memory by itself.
  *
  * Cost: O(1) expected, but for the insert that doubles the buckets. When there is no host memory for more
  * buckets the chains grow longer, and nothing fails.

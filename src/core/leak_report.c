@@ -95,42 +95,19 @@ static void write_without_records(struct tarn_pool *pool, FILE *file)
     fprintf(file, "%s\n", leaks.allocation_count > 0 ? "; debug mode would tell whose" : "");
 }
 
-/* Copies of all records, and room for as many groups. NULL: no host memory. */
-static struct tn_debug_record *copy_records(const struct tarn_pool *pool, struct group **groups_out,
-                                            size_t *count_out)
-{
-    size_t room = tn_debug_copy_live(pool, NULL, 0);
-    for (;;) {
-        /* A little more, since others may allocate before the copy is made. */
-        room += room / 8 + 16;
-        struct tn_debug_record *records = tn_host_memory_alloc(room * sizeof *records);
-        struct group *groups = tn_host_memory_alloc(room * sizeof *groups);
-        size_t count = records && groups ? tn_debug_copy_live(pool, records, room) : 0;
-        if (records && groups && count <= room) {
-            *groups_out = groups;
-            *count_out = count;
-            return records;
-        }
-        bool has_memory = records && groups;
-        tn_host_memory_free(records);
-        tn_host_memory_free(groups);
-        if (!has_memory) return NULL;
-        room = count;
-    }
-}
-
 static tarn_status write_with_records(struct tarn_pool *pool, FILE *file)
 {
-    struct group *groups;
     size_t record_count;
-    struct tn_debug_record *records = copy_records(pool, &groups, &record_count);
-    if (!records) {
-        return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
-                       "no host memory for a copy of the pool's records");
-    }
-    write_groups(groups, group_records(records, record_count, groups), file);
-    tn_host_memory_free(groups);
+    struct tn_debug_record *records = tn_debug_copy_records(pool, true, &record_count);
+    if (!records) return TARN_STATUS_OUT_OF_HOST_MEMORY;
+    struct group *groups = tn_host_memory_alloc((record_count + 1) * sizeof *groups);
+    if (groups) write_groups(groups, group_records(records, record_count, groups), file);
     tn_host_memory_free(records);
+    if (!groups) {
+        return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
+                       "no host memory for the groups of a report of leaks");
+    }
+    tn_host_memory_free(groups);
     return TARN_STATUS_OK;
 }
 
