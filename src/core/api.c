@@ -18,7 +18,6 @@
 #include "pool_registry.h"
 #include "pool_steps.h"
 #include "pool_trim.h"
-#include "pool_watch.h"
 
 #define DEBUG_FLAGS_ALL \
     (TARN_DEBUG_SITES | TARN_DEBUG_ZONES | TARN_DEBUG_POISON | TARN_DEBUG_QUARANTINE)
@@ -502,8 +501,6 @@ tarn_status tarn_capture_begin(tarn_pool *pool, tarn_stream stream, tarn_capture
     if (!capture) return fail_for_null("capture");
     tn_mutex_lock(&pool->growth_lock);
     tarn_status status = tn_capture_begin(pool, stream, capture);
-    /* What a graph uses may be freed, and is used all the same. */
-    if (status == TARN_STATUS_OK) tn_pool_watch_no_more(pool);
     tn_mutex_unlock(&pool->growth_lock);
     return status;
 }

@@ -4,6 +4,7 @@
 
 #include "../base/error.h"
 
+#include "pool_watch.h"
 #include "stream_reuse.h"
 
 static _Atomic tarn_capture last_capture;
@@ -87,6 +88,8 @@ tarn_status tn_capture_begin(struct tarn_pool *pool, tarn_stream stream, tarn_ca
                        "knows",
                        TN_STREAM_COUNT_MAX);
     }
+    /* What a graph uses may be freed, and is used all the same. */
+    tn_pool_watch_no_more(pool);
     *capture = begun;
     return TARN_STATUS_OK;
 }

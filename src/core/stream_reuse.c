@@ -340,7 +340,8 @@ struct tn_stream_name tn_stream_reuse_name(const struct tarn_pool *pool, tarn_st
 /* Stands in the place of a pool's only stream when that is one thread's. */
 static char no_stream;
 
-static bool look_up(const struct tarn_pool *pool, tarn_stream handle, uint32_t *stream_out)
+bool tn_stream_reuse_find_introduced(const struct tarn_pool *pool, tarn_stream handle,
+                                     uint32_t *stream_out)
 {
     struct tn_stream_name name = tn_stream_reuse_name(pool, handle);
     *stream_out = TN_STREAM_NONE;
@@ -352,17 +353,11 @@ static bool look_up(const struct tarn_pool *pool, tarn_stream handle, uint32_t *
 
 bool tn_stream_reuse_find(const struct tarn_pool *pool, tarn_stream handle, uint32_t *stream_out)
 {
-    if (!look_up(pool, handle, stream_out)) return false;
+    if (!tn_stream_reuse_find_introduced(pool, handle, stream_out)) return false;
     if (*stream_out == TN_STREAM_NONE) return true;
     const struct tn_stream_entry *entry = &pool->streams->streams[*stream_out];
     if (entry->state != TN_STREAM_STATE_CALLERS) return true;
     return !pool->identifies_streams && !entry->is_wanted;
-}
-
-bool tn_stream_reuse_find_introduced(const struct tarn_pool *pool, tarn_stream handle,
-                                     uint32_t *stream_out)
-{
-    return look_up(pool, handle, stream_out);
 }
 
 /* --- introducing ------------------------------------------------------------------------------ */
@@ -438,8 +433,8 @@ static bool introduce_locked(struct tarn_pool *pool, const struct identity *iden
     return true;
 }
 
-/* A callers' stream in which all is recorded has come to its end, or nobody needs to know it. */
-static void end_recorded(struct tarn_pool *pool, uint32_t stream)
+/* A stream that ends unannounced has come to its end. What could not be recorded there is lost. */
+static void end_unannounced(struct tarn_pool *pool, uint32_t stream)
 {
     struct tn_stream_entry *entry = &pool->streams->streams[stream];
     tn_mutex_lock(&pool->lock);
@@ -509,13 +504,13 @@ static bool has_vendor_gone(tarn_backend_result result)
 static bool recognise(struct tarn_pool *pool, const struct identity *identity, uint32_t *stream_out)
 {
     tn_mutex_lock(&pool->lock);
-    bool is_known = look_up(pool, identity->name.handle, stream_out);
+    bool is_known = tn_stream_reuse_find_introduced(pool, identity->name.handle, stream_out);
     tn_mutex_unlock(&pool->lock);
     if (!is_known || *stream_out == TN_STREAM_NONE) return is_known;
     struct tn_stream_entry *entry = &pool->streams->streams[*stream_out];
     if (identity->is_unsure) return true;
     if (entry->id != identity->id) {
-        end_recorded(pool, *stream_out);
+        end_unannounced(pool, *stream_out);
         return false;
     }
     return true;
@@ -537,7 +532,8 @@ static tarn_backend_result introduce(struct tarn_pool *pool, tarn_stream handle,
         tn_stream_reuse_poll(pool); /* which may end a retirement */
         make_room_by_waiting(pool, *kept_streams);
         tn_mutex_lock(&pool->lock);
-        bool is_introduced = introduce_locked(pool, &identity) && look_up(pool, handle, &stream);
+        bool is_introduced = introduce_locked(pool, &identity) &&
+                             tn_stream_reuse_find_introduced(pool, handle, &stream);
         tn_mutex_unlock(&pool->lock);
         if (!is_introduced) return fail(TARN_STATUS_OUT_OF_HOST_MEMORY);
     }
@@ -577,7 +573,7 @@ void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *s
     for (size_t i = 0; i < stream_count; i++) {
         uint32_t stream;
         tn_mutex_lock(&pool->lock);
-        bool is_known = look_up(pool, streams[i], &stream);
+        bool is_known = tn_stream_reuse_find_introduced(pool, streams[i], &stream);
         tn_mutex_unlock(&pool->lock);
         TN_ASSERT(is_known);
         if (!is_known) continue;
@@ -619,7 +615,7 @@ static bool unite_dependencies(const struct tarn_pool *pool, const tarn_stream *
     struct tn_dependency dependency = TN_DEPENDENCY_NONE;
     for (size_t i = 0; i < stream_count; i++) {
         uint32_t stream;
-        bool is_known = are_introduced ? look_up(pool, streams[i], &stream)
+        bool is_known = are_introduced ? tn_stream_reuse_find_introduced(pool, streams[i], &stream)
                                        : tn_pool_find_stream(pool, streams[i], &stream);
         if (!is_known) return false;
         dependency = tn_dependency_unite(dependency, tn_pool_depend(pool, stream));
@@ -647,7 +643,7 @@ tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream h
 {
     uint32_t stream;
     tn_mutex_lock(&pool->lock);
-    bool is_known = look_up(pool, handle, &stream);
+    bool is_known = tn_stream_reuse_find_introduced(pool, handle, &stream);
     tn_mutex_unlock(&pool->lock);
     if (!is_known) return OK;
     if (tn_pool_is_captured(pool, stream)) return fail(TARN_STATUS_NOT_READY);
@@ -665,7 +661,7 @@ tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream h
     struct tn_stream_entry *entry = &pool->streams->streams[stream];
     if (pool->identifies_streams && entry->state == TN_STREAM_STATE_CALLERS) {
         /* The handle may be another stream's by now. */
-        end_recorded(pool, stream);
+        end_unannounced(pool, stream);
         return OK;
     }
     tn_mutex_lock(&pool->lock);

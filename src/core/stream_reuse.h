@@ -25,7 +25,7 @@
 
 #include "pool_struct.h"
 
-/* The same for what the handle alone does not tell. */
+/* tn_pool_find_stream where the handle alone does not tell. */
 bool tn_stream_reuse_find(const struct tarn_pool *pool, tarn_stream handle, uint32_t *stream_out);
 
 /* The number of a stream that the pool knows. Undivided, it has none: TN_STREAM_NONE. False: the pool
@@ -108,9 +108,10 @@ static inline bool tn_pool_find_dependency(const struct tarn_pool *pool, const t
     return true;
 }
 
-/* Makes the streams known that are not yet, and makes sure of those that may have ended. The caller names them: their handles are good until the call returns. Its status is OK;
- * INVALID_ARGUMENT: one is of another device; OUT_OF_HOST_MEMORY, also when there are too many streams at once;
- * or the vendor's. Of what went wrong *refused_out is the stream. */
+/* Makes the streams known that are not yet, and makes sure of those that may have ended. The caller names them:
+ * their handles are good until the call returns. Its status is OK; INVALID_ARGUMENT: one is of another device;
+ * OUT_OF_HOST_MEMORY, also when there are too many streams at once; or the vendor's. Of what went wrong
+ * *refused_out is the stream. */
 tarn_backend_result tn_stream_reuse_introduce(struct tarn_pool *pool, const tarn_stream *streams,
                                               size_t stream_count, tarn_stream *refused_out);
 

@@ -63,7 +63,7 @@ struct tn_stream_entry {
     enum tn_stream_state state;
     /* Of callers' streams. */
     uint64_t id;          /* the vendor's number, in a pool whose streams end unannounced */
-    bool is_all_recorded; /* the newest record covers all that was freed here, at whatever time */
+    bool is_all_recorded; /* the newest record covers all that was freed here, if anything was */
     bool is_wanted;       /* others want what was freed here: the next call that names it records */
     tarn_capture capture; /* when it is being captured, or was */
     uint32_t covered_below[TN_STREAM_COUNT_MAX];
