@@ -35,8 +35,7 @@ typedef struct tarn_stats {
 
     size_t requested_bytes;     /* bytes asked for and still live */
     size_t requested_bytes_max; /* the high-water mark of that, since creation */
-    size_t
-        used_bytes; /* the same regions in whole chunks; the same bytes where the pool passes through */
+    size_t used_bytes;          /* the same in whole chunks, where there are such */
     size_t used_bytes_max;
     size_t footprint_bytes; /* bytes held from the backend */
     size_t footprint_bytes_max;

@@ -119,8 +119,8 @@ typedef struct tarn_pool_options {
     size_t struct_bytes; /* sizeof(tarn_pool_options), as TARN_POOL_OPTIONS_INIT sets it */
 
     /* Where the memory comes from. NULL: the backend that tarn was built for, on device 0 whatever
-     * the thread's current device, opened and closed by the pool. Otherwise the two words are copied; what they refer to must stay
-     * until the pool is destroyed. */
+     * the thread's current device, opened and closed by the pool. Otherwise the two words are copied; what
+     * they refer to must stay until the pool is destroyed. */
     const tarn_backend *backend;
 
     /* Smallest unit: a power of two from TARN_CHUNK_BYTES_MIN to TARN_CHUNK_BYTES_MAX. */
@@ -282,8 +282,8 @@ typedef struct tarn_pool_options {
  * Creates a pool. `options` may be NULL for the defaults. No memory is taken from the vendor yet,
  * unless takes_initial_at_once says so. Reads TARN_DISABLE from the environment: see passes_through.
  * Errors: INVALID_ARGUMENT (pool_out is NULL); INVALID_OPTIONS (the message names the field);
- * INVALID_ENVIRONMENT (TARN_DISABLE is neither 0 nor 1);
- * NOT_SUPPORTED (an option that the backend cannot have, likewise); OUT_OF_HOST_MEMORY; what the backend answers when asked for its properties; and those of
+ * INVALID_ENVIRONMENT (TARN_DISABLE is neither 0 nor 1); NOT_SUPPORTED (an option that the backend cannot
+ * have, likewise); OUT_OF_HOST_MEMORY; what the backend answers when asked for its properties; and those of
  * tarn_backend_open when options->backend is NULL.
  */
 TARN_API tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_pool **pool_out);
@@ -547,8 +547,9 @@ typedef uint64_t tarn_capture;
 
 /*
  * Begins to serve the stream out of memory of its own, before the vendor's call that begins the
- * capture. What was freed before and is done with can serve it; so it is well to wait for the device first. With *capture 0 it is a new capture, and its number is written; else one more stream of the same
- * capture, or one more graph in the same memory: for graphs that never run at the same time.
+ * capture. What was freed before and is done with can serve it; so it is well to wait for the device first.
+ * With *capture 0 it is a new capture, and its number is written; else one more stream of the same capture,
+ * or one more graph in the same memory: for graphs that never run at the same time.
  * Where each thread has a stream of that handle, it is the calling thread's that is captured.
  * Errors: INVALID_POOL; INVALID_ARGUMENT (capture is NULL, a number that is none or has been released, or
  * the stream is being captured already); NOT_SUPPORTED (the pool has identifies_streams: what is freed during a
@@ -614,8 +615,8 @@ TARN_API tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *
  *     TARN_DEBUG     debug mode: a list, with commas, of "sites", "zones", "poison" and "quarantine"; see
  *                    tarn/debug.h
  *     TARN_QUARANTINE  quarantine_bytes: like TARN_INITIAL
- * A variable that is empty counts as not set. A value that does not parse makes every call that would create the pool answer
- * INVALID_ENVIRONMENT, and the message names it.
+ * A variable that is empty counts as not set. A value that does not parse makes every call that would create
+ * the pool answer INVALID_ENVIRONMENT, and the message names it.
  * At the end of the process its memory is left to the system and the driver.
  * Errors: those of tarn_pool_alloc, and, while there is no process-wide pool, INVALID_ENVIRONMENT and
  * those of tarn_pool_create and tarn_backend_open (NO_DEVICE, INVALID_DEVICE, NOT_SUPPORTED).
@@ -651,12 +652,11 @@ TARN_API tarn_status tarn_default_pool_abandon(void);
 typedef struct tarn_allocation {
     size_t struct_bytes; /* in: sizeof(tarn_allocation), as TARN_ALLOCATION_INIT sets it */
     tarn_pool *pool;
-    void *address;          /* where the allocation starts */
-    size_t size_bytes;      /* what was asked for */
-    size_t usable_bytes;    /* the same in whole chunks, if there are; all of it may be used */
-    void *static_pool_base; /* what the backend gave */
-    size_t
-        static_pool_bytes; /* how much it gave; of a contiguous pool the whole range, mapped or not */
+    void *address;            /* where the allocation starts */
+    size_t size_bytes;        /* what was asked for */
+    size_t usable_bytes;      /* the same in whole chunks, if there are; all of it may be used */
+    void *static_pool_base;   /* what the backend gave */
+    size_t static_pool_bytes; /* how much; of a contiguous pool the whole range */
     uint64_t static_pool_id;
 } tarn_allocation;
 

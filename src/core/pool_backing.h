@@ -48,8 +48,8 @@ struct tn_release_rule {
 
 /* Acquires backing in which the request finds a place, as much as the growth policy wishes for; what
  * it acquires is in transit from then on. While a static pool arrives it is only as much as the request
- * needs: there will be more. Its status is OK, OUT_OF_MEMORY, OUT_OF_HOST_MEMORY, FORKED or VENDOR_ERROR; or OVER_LIMIT: a cap forbids even
- * the least size, and the backend was not asked. */
+ * needs: there will be more. Its status is OK, OUT_OF_MEMORY, OUT_OF_HOST_MEMORY, FORKED or VENDOR_ERROR; or
+ * OVER_LIMIT: a cap forbids even the least size, and the backend was not asked. */
 tarn_backend_result tn_pool_acquire_backing(struct tarn_pool *pool,
                                             const struct tn_request *request,
                                             struct tn_backing *backing_out);
