@@ -24,11 +24,40 @@
 #if __has_feature(address_sanitizer)
 #define TN_HAS_ADDRESS_SANITIZER 1
 #endif
-#elif defined(__SANITIZE_ADDRESS__)
+#if __has_feature(thread_sanitizer)
+#define TN_HAS_THREAD_SANITIZER 1
+#endif
+#else
+#if defined(__SANITIZE_ADDRESS__)
 #define TN_HAS_ADDRESS_SANITIZER 1
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define TN_HAS_THREAD_SANITIZER 1
+#endif
 #endif
 #ifndef TN_HAS_ADDRESS_SANITIZER
 #define TN_HAS_ADDRESS_SANITIZER 0
+#endif
+
+#ifndef TN_HAS_THREAD_SANITIZER
+#define TN_HAS_THREAD_SANITIZER 0
+#endif
+
+/* Where the thread's own variables are: a register, where the compiler knows which. */
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_thread_pointer)
+#define TN_THREAD_POINTER ((uintptr_t)__builtin_thread_pointer())
+#endif
+#endif
+#ifndef TN_THREAD_POINTER
+#define TN_THREAD_POINTER ((uintptr_t)pthread_self())
+#endif
+
+/* The thread sanitizer does not know what the call does. */
+#if defined(__linux__) && __has_include(<linux/membarrier.h>) && !TN_HAS_THREAD_SANITIZER
+#define TN_HAS_MEMBARRIER 1
+#else
+#define TN_HAS_MEMBARRIER 0
 #endif
 
 /* backtrace: glibc, the BSDs and Apple's have it, musl has not. */

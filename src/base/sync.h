@@ -9,9 +9,13 @@
 #define TN_SYNC_H
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
 
 #include "assert.h"
+#include "compiler.h"
 
 struct tn_mutex {
     pthread_mutex_t handle;
@@ -50,6 +54,23 @@ static inline void tn_mutex_unlock(struct tn_mutex *mutex)
     int error = pthread_mutex_unlock(&mutex->handle);
     TN_ASSERT(error == 0);
     (void)error;
+}
+
+/* The calling thread's, which no other has at the same time. Never 0. */
+static inline uintptr_t tn_thread_token(void)
+{
+    return TN_THREAD_POINTER;
+}
+
+/* Lets another thread run, if one wants to. */
+static inline void tn_thread_yield(void)
+{
+    sched_yield();
+}
+
+static inline void tn_thread_sleep_shortly(void)
+{
+    nanosleep(&(const struct timespec){ .tv_nsec = 50000 }, NULL);
 }
 
 /* Something that threads wait for, under a mutex. */

@@ -10,9 +10,9 @@
 
 bool tn_debug_is_capturing(struct tarn_pool *pool)
 {
-    tn_mutex_lock(&pool->lock);
+    tn_biased_mutex_lock(&pool->lock);
     bool is_capturing = tn_pool_is_capturing(pool);
-    tn_mutex_unlock(&pool->lock);
+    tn_biased_mutex_unlock(&pool->lock);
     return is_capturing;
 }
 

@@ -59,7 +59,7 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     if (!tn_region_index_init(&pool->index)) {
         return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory for a pool's index");
     }
-    tn_mutex_init(&pool->lock);
+    tn_biased_mutex_init(&pool->lock);
     tn_mutex_init(&pool->growth_lock);
     tn_mutex_init(&pool->watch_lock);
     pool->is_unwatched = false;
@@ -123,7 +123,7 @@ static void metadata_fini(struct tarn_pool *pool)
     tn_condition_fini(&pool->callback_ended);
     tn_mutex_fini(&pool->watch_lock);
     tn_mutex_fini(&pool->growth_lock);
-    tn_mutex_fini(&pool->lock);
+    tn_biased_mutex_fini(&pool->lock);
 }
 
 static void release_static_pools(struct tarn_pool *pool)
@@ -333,9 +333,9 @@ TN_HOT enum serve_result serve(struct tarn_pool *pool, const struct tn_request *
 TN_HOT enum serve_result lock_and_serve(struct tarn_pool *pool, const struct tn_request *request,
                                         void **address_out)
 {
-    tn_mutex_lock(&pool->lock);
+    tn_biased_mutex_lock(&pool->lock);
     enum serve_result served = serve(pool, request, address_out);
-    tn_mutex_unlock(&pool->lock);
+    tn_biased_mutex_unlock(&pool->lock);
     return served;
 }
 
@@ -385,7 +385,7 @@ static enum serve_result take_awaited(struct tarn_pool *pool, const struct tn_re
 {
     uint32_t stream;
     enum serve_result served = NOTHING_FITS;
-    tn_mutex_lock(&pool->lock);
+    tn_biased_mutex_lock(&pool->lock);
     bool is_known = tn_stream_reuse_find_introduced(pool, request->stream, &stream);
     struct fit fit = is_known ? find_awaited_fit(pool, request, stream) : NO_FIT;
     if (fit.region == TN_REGION_NONE) tn_stream_reuse_want(pool, stream);
@@ -396,7 +396,7 @@ static enum serve_result take_awaited(struct tarn_pool *pool, const struct tn_re
         *dependency_out = tn_region_dependency(&pool->index.regions[fit.region]);
         *address_out = carve(pool, request, stream, fit);
     }
-    tn_mutex_unlock(&pool->lock);
+    tn_biased_mutex_unlock(&pool->lock);
     return served;
 }
 
@@ -405,7 +405,7 @@ static void put_back(struct tarn_pool *pool, const struct tn_request *request, v
                      struct tn_dependency dependency)
 {
     struct tn_freed freed;
-    tn_mutex_lock(&pool->lock);
+    tn_biased_mutex_lock(&pool->lock);
     /* Times have begun anew meanwhile. */
     if (dependency.time > pool->streams->now) dependency.time = 0;
     const struct tn_static_pool *owner =
@@ -417,7 +417,7 @@ static void put_back(struct tarn_pool *pool, const struct tn_request *request, v
     tn_pool_forbid(pool, address, request->size_bytes);
     tn_stats_take_alloc_back(&pool->stats, request->size_bytes,
                              (size_t)request->chunk_count << pool->chunk_log2);
-    tn_mutex_unlock(&pool->lock);
+    tn_biased_mutex_unlock(&pool->lock);
 }
 
 /* Serves the request with what other streams have freed: what has completed, and what its stream can
@@ -488,7 +488,7 @@ static enum serve_result insert_and_serve(struct tarn_pool *pool, struct tn_stat
                                           const struct tn_request *request, void **address_out)
 {
     /* In one piece, so that no other thread takes the new chunks away in between. */
-    tn_mutex_lock(&pool->lock);
+    tn_biased_mutex_lock(&pool->lock);
     enum serve_result served = NO_HOST_MEMORY;
     bool is_inserted = true;
     if (pool->range) {
@@ -500,7 +500,7 @@ static enum serve_result insert_and_serve(struct tarn_pool *pool, struct tn_stat
         served = pool->passes_through ? serve_alone(pool, added, request, address_out)
                                       : serve(pool, request, address_out);
     }
-    tn_mutex_unlock(&pool->lock);
+    tn_biased_mutex_unlock(&pool->lock);
     if (!is_inserted) tn_pool_withdraw(pool, added);
     return served;
 }
@@ -572,9 +572,9 @@ static tarn_status grow_and_serve(struct tarn_pool *pool, const struct tn_reques
 
 void tn_pool_count_failure(struct tarn_pool *pool)
 {
-    tn_mutex_lock(&pool->lock);
+    tn_biased_mutex_lock(&pool->lock);
     pool->stats.failed_count++;
-    tn_mutex_unlock(&pool->lock);
+    tn_biased_mutex_unlock(&pool->lock);
 }
 
 static TN_COLD tarn_status alloc_slowly(struct tarn_pool *pool, const struct tn_request *request,
@@ -649,9 +649,9 @@ static enum free_result lock_and_free(struct tarn_pool *pool, uintptr_t address,
                                       const tarn_stream *streams, size_t stream_count,
                                       bool are_introduced)
 {
-    tn_mutex_lock(&pool->lock);
+    tn_biased_mutex_lock(&pool->lock);
     enum free_result freed = free_locked(pool, address, streams, stream_count, are_introduced);
-    tn_mutex_unlock(&pool->lock);
+    tn_biased_mutex_unlock(&pool->lock);
     return freed;
 }
 
@@ -727,14 +727,14 @@ tarn_status tn_pool_retire_stream(struct tarn_pool *pool, tarn_stream stream)
 
 void tn_pool_count_empty_alloc(struct tarn_pool *pool)
 {
-    tn_mutex_lock(&pool->lock);
+    tn_biased_mutex_lock(&pool->lock);
     pool->stats.alloc_count++;
-    tn_mutex_unlock(&pool->lock);
+    tn_biased_mutex_unlock(&pool->lock);
 }
 
 void tn_pool_count_empty_free(struct tarn_pool *pool)
 {
-    tn_mutex_lock(&pool->lock);
+    tn_biased_mutex_lock(&pool->lock);
     pool->stats.free_count++;
-    tn_mutex_unlock(&pool->lock);
+    tn_biased_mutex_unlock(&pool->lock);
 }

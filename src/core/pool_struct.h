@@ -4,6 +4,7 @@
  *
  * Two locks. `lock` guards the regions and counters. It is held for tens of nanoseconds, and longer
  * where the arrays of the metadata grow or the free regions divide; no vendor call and no user code runs under it.
+ * Most pools are used by one thread most of the time, so it is biased.
  * `growth_lock` lets one thread at a time change the list of static pools; vendor calls run under it
  * alone, so that others allocate and free meanwhile. The user's functions run under neither.
  * Order: registry lock, growth_lock, lock.
@@ -16,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../base/biased_mutex.h"
 #include "../base/sync.h"
 #include "tarn/tarn.h"
 
@@ -73,7 +75,7 @@ struct tarn_pool {
 
     tarn_stream default_stream; /* of what is allocated and freed without one */
 
-    struct tn_mutex lock;
+    struct tn_biased_mutex lock;
     struct tn_static_pool_list list; /* changed under both locks, read under either */
     struct tn_region_index index;
     struct tn_step_range *range; /* the one static pool of a contiguous pool; NULL: it is none */
