@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "assert.h"
+#include "compiler.h"
 
 _Static_assert(sizeof(size_t) == 8, "tarn is for systems with 64-bit addresses");
 

@@ -15,8 +15,11 @@ enum {
 void tn_biased_mutex_init(struct tn_biased_mutex *mutex)
 {
     atomic_init(&mutex->owner, 0);
-    atomic_init(&mutex->is_inside, false);
-    mutex->is_plain = false;
+    for (unsigned seat = 0; seat < TN_BIASED_MUTEX_SEATS; seat++) {
+        atomic_init(&mutex->is_inside[seat], false);
+        mutex->seated[seat] = 0;
+    }
+    mutex->seat = TN_BIASED_MUTEX_SEATS;
     mutex->can_be_owned = tn_system_barrier_prepare();
     mutex->turn_count = 0;
     mutex->turns_to_own = 1;
@@ -31,9 +34,9 @@ void tn_biased_mutex_fini(struct tn_biased_mutex *mutex)
 
 /* The owner holds it for tens of nanoseconds; longer only where the system runs something else in its
  * place. */
-static void await_outside(struct tn_biased_mutex *mutex)
+static void await_outside(const struct tn_biased_mutex *mutex, unsigned seat)
 {
-    for (unsigned i = 0; atomic_load_explicit(&mutex->is_inside, memory_order_acquire); i++) {
+    for (unsigned i = 0; atomic_load_explicit(&mutex->is_inside[seat], memory_order_acquire); i++) {
         if (i < YIELDS_BEFORE_SLEEP) {
             tn_thread_yield();
         } else {
@@ -42,11 +45,11 @@ static void await_outside(struct tn_biased_mutex *mutex)
     }
 }
 
-static TN_COLD void take_from_owner(struct tn_biased_mutex *mutex)
+static TN_COLD void take_from(struct tn_biased_mutex *mutex, uintptr_t owner)
 {
     atomic_store_explicit(&mutex->owner, 0, memory_order_relaxed);
     tn_system_barrier();
-    await_outside(mutex);
+    await_outside(mutex, owner % TN_BIASED_MUTEX_SEATS);
     mutex->turns_to_own = (uint32_t)tn_min(
         tn_max(mutex->turns_to_own * (size_t)2, TURNS_TO_OWN_AGAIN), TURNS_TO_OWN_MAX);
 }
@@ -54,19 +57,31 @@ static TN_COLD void take_from_owner(struct tn_biased_mutex *mutex)
 void tn_biased_mutex_lock_plain(struct tn_biased_mutex *mutex)
 {
     tn_mutex_lock(&mutex->plain);
-    if (atomic_load_explicit(&mutex->owner, memory_order_relaxed) != 0) take_from_owner(mutex);
-    mutex->is_plain = true;
+    uintptr_t owner = atomic_load_explicit(&mutex->owner, memory_order_relaxed);
+    if (owner != 0) take_from(mutex, owner);
+    mutex->seat = TN_BIASED_MUTEX_SEATS;
+}
+
+/* Makes the thread the owner, if there is a seat for it. */
+static void let_own(struct tn_biased_mutex *mutex, uintptr_t thread)
+{
+    TN_ASSERT(thread % TN_BIASED_MUTEX_SEATS == 0);
+    for (unsigned seat = 0; seat < TN_BIASED_MUTEX_SEATS; seat++) {
+        if (mutex->seated[seat] != 0 && mutex->seated[seat] != thread) continue;
+        mutex->seated[seat] = thread;
+        atomic_store_explicit(&mutex->owner, thread + seat, memory_order_relaxed);
+        return;
+    }
 }
 
 void tn_biased_mutex_unlock_plain(struct tn_biased_mutex *mutex)
 {
     uintptr_t me = tn_thread_token();
-    mutex->is_plain = false;
     mutex->turn_count = mutex->last_holder == me ? mutex->turn_count + 1 : 1;
     mutex->last_holder = me;
     if (mutex->can_be_owned && mutex->turn_count >= mutex->turns_to_own) {
         mutex->turn_count = 0;
-        atomic_store_explicit(&mutex->owner, me, memory_order_relaxed);
+        let_own(mutex, me);
     }
     tn_mutex_unlock(&mutex->plain);
 }

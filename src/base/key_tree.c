@@ -12,7 +12,9 @@ enum {
     CAPACITY = TN_KEY_TREE_CAPACITY,
     COUNT_MIN = CAPACITY / 2,
     /* Seven to the 11th is almost as many keys as there are. */
-    HEIGHT_MAX = 12
+    HEIGHT_MAX = 12,
+    /* Up to so many keys in one leaf are moved one by one. */
+    FEW = 6
 };
 
 _Static_assert(sizeof(struct tn_key_tree_node) == 128, "a node is two cache lines");
@@ -61,7 +63,8 @@ static uint32_t take_node(struct tn_key_tree_store *store, unsigned level)
     }
     store->used_count++;
     node *n = &store->nodes[id];
-    *n = (node){ .level = (uint16_t)level };
+    n->count = 0;
+    n->level = (uint16_t)level;
     for (unsigned i = 0; i <= CAPACITY; i++) {
         n->keys[i] = TN_KEY_TREE_KEY_NONE;
     }
@@ -122,6 +125,37 @@ static void remove_at(node *n, unsigned slot)
         n->links[i] = i >= slot ? behind : n->links[i];
     }
     n->count--;
+}
+
+/* The same for a few entries: fewer instructions, and of so few a wrong guess is rare. */
+static void insert_among_few(node *n, int32_t key, uint32_t link)
+{
+    unsigned slot = n->count++;
+    for (; slot > 0 && n->keys[slot - 1] > key; slot--) {
+        n->keys[slot] = n->keys[slot - 1];
+        n->links[slot] = n->links[slot - 1];
+    }
+    n->keys[slot] = key;
+    n->links[slot] = link;
+}
+
+static void remove_from_few(node *n, int32_t key)
+{
+    unsigned slot = 0;
+    while (n->keys[slot] != key)
+        slot++;
+    TN_ASSERT(slot < n->count);
+    n->count--;
+    for (; slot < n->count; slot++) {
+        n->keys[slot] = n->keys[slot + 1];
+        n->links[slot] = n->links[slot + 1];
+    }
+    n->keys[slot] = TN_KEY_TREE_KEY_NONE;
+}
+
+static bool is_leaf_of_few(const node *n)
+{
+    return n->level == 0 && n->count <= FEW;
 }
 
 static int32_t greatest_key(const node *n)
@@ -197,8 +231,8 @@ static uint32_t insert_or_split(struct tn_key_tree_store *store, uint32_t id, un
     return right_id;
 }
 
-uint32_t tn_key_tree_insert(struct tn_key_tree_store *store, uint32_t root, int32_t key,
-                            uint32_t value)
+static uint32_t insert_slowly(struct tn_key_tree_store *store, uint32_t root, int32_t key,
+                              uint32_t value)
 {
     struct way way;
     uint32_t id = descend_to_leaf(store, root, key, &way);
@@ -220,6 +254,14 @@ uint32_t tn_key_tree_insert(struct tn_key_tree_store *store, uint32_t root, int3
     insert_at(&store->nodes[new_root], 0, greatest_key(&store->nodes[id]), id);
     insert_at(&store->nodes[new_root], 1, greatest_key(&store->nodes[right_id]), right_id);
     return new_root;
+}
+
+uint32_t tn_key_tree_insert(struct tn_key_tree_store *store, uint32_t root, int32_t key,
+                            uint32_t value)
+{
+    if (!is_leaf_of_few(&store->nodes[root])) return insert_slowly(store, root, key, value);
+    insert_among_few(&store->nodes[root], key, value);
+    return root;
 }
 
 /* --- remove --------------------------------------------------------------------------------- */
@@ -250,7 +292,7 @@ static void refill(struct tn_key_tree_store *store, node *parent, unsigned slot)
     parent->keys[left_slot] = greatest_key(left);
 }
 
-uint32_t tn_key_tree_remove(struct tn_key_tree_store *store, uint32_t root, int32_t key)
+static uint32_t remove_slowly(struct tn_key_tree_store *store, uint32_t root, int32_t key)
 {
     struct way way;
     uint32_t id = descend_to_leaf(store, root, key, &way);
@@ -267,12 +309,22 @@ uint32_t tn_key_tree_remove(struct tn_key_tree_store *store, uint32_t root, int3
         if (n->count < COUNT_MIN) refill(store, parent, slot);
         n = parent;
     }
-    if (n->count > 1 || (n->level == 0 && n->count == 1)) return root;
+    if (n->count > 1) return root;
 
-    /* A root with one link is replaced by what it links to, an empty one by nothing. */
-    uint32_t new_root = n->level > 0 ? n->links[0] : TN_KEY_TREE_NONE;
+    /* A root with one link is replaced by what it links to. */
+    uint32_t new_root = n->links[0];
     give_node_back(store, root);
     return new_root;
+}
+
+uint32_t tn_key_tree_remove(struct tn_key_tree_store *store, uint32_t root, int32_t key)
+{
+    node *n = &store->nodes[root];
+    if (!is_leaf_of_few(n)) return remove_slowly(store, root, key);
+    remove_from_few(n, key);
+    if (n->count > 0) return root;
+    give_node_back(store, root);
+    return TN_KEY_TREE_NONE;
 }
 
 void tn_key_tree_discard_leaf(struct tn_key_tree_store *store, uint32_t root)

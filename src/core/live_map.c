@@ -2,6 +2,7 @@
 /* live_map: linear hashing over the first chunk. */
 #include "live_map.h"
 
+#include "../base/arith.h"
 #include "../base/host_memory.h"
 
 void tn_live_map_init(struct tn_live_map *map)
@@ -19,8 +20,9 @@ bool tn_live_map_reserve(struct tn_live_map *map, uint32_t live_count)
 {
     if (live_count > TN_CHUNK_COUNT_MAX) return false;
     void *buckets = map->buckets;
-    if (!tn_host_memory_grow_array(&buckets, &map->bucket_capacity, map->bucket_count,
-                                   live_count * TN_LIVE_MAP_BUCKETS_PER_REGION,
+    uint32_t needed = (uint32_t)tn_max((size_t)live_count * TN_LIVE_MAP_BUCKETS_PER_REGION,
+                                       TN_LIVE_MAP_BUCKETS_MIN);
+    if (!tn_host_memory_grow_array(&buckets, &map->bucket_capacity, map->bucket_count, needed,
                                    sizeof *map->buckets)) {
         return false;
     }
@@ -35,7 +37,6 @@ static void add_bucket(struct tn_live_map *map, struct tn_region *regions)
     uint32_t added = map->bucket_count++;
     map->buckets[added] = TN_REGION_NONE;
     if (added > map->mask) map->mask = map->mask * 2 + 1;
-    if (added == 0) return;
 
     uint32_t *end_of_old = &map->buckets[added & map->mask >> 1];
     uint32_t *end_of_added = &map->buckets[added];
@@ -50,11 +51,23 @@ static void add_bucket(struct tn_live_map *map, struct tn_region *regions)
     *end_of_added = TN_REGION_NONE;
 }
 
+static void add_first_buckets(struct tn_live_map *map)
+{
+    TN_ASSERT(map->bucket_capacity >= TN_LIVE_MAP_BUCKETS_MIN);
+    map->bucket_count = TN_LIVE_MAP_BUCKETS_MIN;
+    map->mask = TN_LIVE_MAP_BUCKETS_MIN - 1;
+    for (uint32_t bucket = 0; bucket < TN_LIVE_MAP_BUCKETS_MIN; bucket++)
+        map->buckets[bucket] = TN_REGION_NONE;
+}
+
 void tn_live_map_add_buckets(struct tn_live_map *map, struct tn_region *regions)
 {
-    for (int i = 0; i < TN_LIVE_MAP_BUCKETS_PER_REGION; i++) {
-        add_bucket(map, regions);
+    if (map->bucket_count == 0) {
+        add_first_buckets(map);
+        return;
     }
+    for (int i = 0; i < TN_LIVE_MAP_BUCKETS_PER_REGION; i++)
+        add_bucket(map, regions);
 }
 
 size_t tn_live_map_metadata_bytes(const struct tn_live_map *map)

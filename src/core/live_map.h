@@ -7,7 +7,8 @@
  * insert ever rehashes the whole table.
  * After W. Litwin, "Linear hashing: a new tool for file and table addressing", VLDB 1980.
  *
- * Cost: find, insert, remove O(1) expected. Memory: 8 bytes for each of the most regions that were ever live.
+ * Cost: find, insert, remove O(1) expected. Memory: 8 bytes for each of the most regions that were ever live, 2 KB at
+ * least.
  * Buckets must have been reserved, so no other call allocates and none can fail.
  * Threads: none of it locks; the pool does.
  * Always true: a live region is linked in the bucket of its first chunk, and nothing else is.
@@ -25,10 +26,13 @@
  * one by a tenth at 100 000 live regions. */
 #define TN_LIVE_MAP_BUCKETS_PER_REGION 2
 
+/* The few regions of a common program do not share buckets: which of two is meant cannot be predicted. */
+#define TN_LIVE_MAP_BUCKETS_MIN 512
+
 struct tn_live_map {
     uint32_t *buckets; /* the first region of each, or TN_REGION_NONE */
     uint32_t bucket_capacity;
-    uint32_t bucket_count; /* buckets in use: 0, or 1 and more */
+    uint32_t bucket_count; /* buckets in use: 0, or TN_LIVE_MAP_BUCKETS_MIN and more */
     uint32_t mask;         /* least 2^k - 1 that is at least bucket_count - 1 */
     uint32_t live_count;
 };
@@ -72,16 +76,15 @@ static inline uint32_t tn_live_map_bucket_of(const struct tn_live_map *map, uint
     return bucket < map->bucket_count ? bucket : bucket & map->mask >> 1;
 }
 
-/* Adds the buckets for one more live region. */
+/* Adds the buckets for one more live region, or the first. */
 void tn_live_map_add_buckets(struct tn_live_map *map, struct tn_region *regions);
 
 static inline void tn_live_map_insert(struct tn_live_map *map, struct tn_region *regions,
                                       uint32_t region)
 {
     map->live_count++;
-    if (TN_UNLIKELY(map->live_count > map->bucket_count / TN_LIVE_MAP_BUCKETS_PER_REGION)) {
+    if (TN_UNLIKELY(map->live_count > map->bucket_count / TN_LIVE_MAP_BUCKETS_PER_REGION))
         tn_live_map_add_buckets(map, regions);
-    }
     uint32_t *bucket = &map->buckets[tn_live_map_bucket_of(map, regions[region].first_chunk)];
     regions[region].link = *bucket;
     *bucket = region;

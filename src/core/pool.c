@@ -26,6 +26,7 @@
 
 #include "pool_backing.h"
 #include "pool_callbacks.h"
+#include "pool_fast.h"
 #include "pool_members.h"
 #include "pool_options.h"
 #include "pool_steps.h"
@@ -271,40 +272,27 @@ static TN_COLD struct fit find_fit_slowly(const struct tarn_pool *pool,
 
 /* The best fit among what the stream may have without waiting: what waits for nothing and what was freed
  * on it; and where there is none, what was freed on streams that it has waited for since. */
-TN_HOT struct fit find_fit(const struct tarn_pool *pool, const struct tn_request *request,
+static struct fit find_fit(const struct tarn_pool *pool, const struct tn_request *request,
                            uint32_t stream)
 {
     const struct reach reach = { stream, 0, false };
     uint32_t own_sets = tn_pool_own_sets(stream);
-    struct fit fit;
-    /* Chunks are aligned to their own size. */
-    if (TN_UNLIKELY(request->alignment_bytes >> pool->chunk_log2 > 1)) {
-        fit = find_fit_slowly(pool, request, &reach, own_sets);
-    } else {
-        fit.region = tn_region_index_find_best_fit(&pool->index, own_sets, request->chunk_count);
-        fit.lead = 0;
-    }
-    if (TN_LIKELY(fit.region != TN_REGION_NONE || stream == TN_STREAM_NONE)) return fit;
+    struct fit fit = find_fit_slowly(pool, request, &reach, own_sets);
+    if (fit.region != TN_REGION_NONE || stream == TN_STREAM_NONE) return fit;
     if (tn_pool_is_captured(pool, stream)) return fit;
     return find_fit_slowly(pool, request, &reach, TN_FREE_SETS_ALL & ~own_sets);
 }
 
 /* Makes the chunks live. Room is reserved. Under `lock`. */
-TN_HOT void *carve(struct tarn_pool *pool, const struct tn_request *request, uint32_t stream,
+static void *carve(struct tarn_pool *pool, const struct tn_request *request, uint32_t stream,
                    struct fit fit)
 {
     uint32_t region = tn_region_index_carve(&pool->index, fit.region, fit.lead,
                                             request->chunk_count, request->slack_bytes);
-    if (TN_UNLIKELY(tn_pool_is_captured(pool, stream)))
+    if (tn_pool_is_captured(pool, stream))
         tn_region_set_owner(&pool->index.regions[region], stream + 1);
-    tn_stats_count_alloc(&pool->stats, request->size_bytes,
-                         (size_t)request->chunk_count << pool->chunk_log2);
-    const struct tn_static_pool *static_pool = static_pool_of_region(pool, region);
-    uintptr_t address =
-        tn_static_pool_address_of(static_pool, pool->index.regions[region].first_chunk);
-    tn_pool_allow(pool, (void *)address, request->size_bytes);
-    /* Here a device address becomes a pointer. */
-    return (void *)address;
+    return tn_pool_hand_out(pool, region, request->size_bytes,
+                            (size_t)request->chunk_count << pool->chunk_log2);
 }
 
 /* Under `lock`. */
@@ -316,7 +304,7 @@ static TN_COLD bool find_introduced(const struct tarn_pool *pool, const struct t
 }
 
 /* Under `lock`. */
-TN_HOT enum serve_result serve(struct tarn_pool *pool, const struct tn_request *request,
+static enum serve_result serve(struct tarn_pool *pool, const struct tn_request *request,
                                void **address_out)
 {
     uint32_t stream;
@@ -330,20 +318,13 @@ TN_HOT enum serve_result serve(struct tarn_pool *pool, const struct tn_request *
     return SERVED;
 }
 
-TN_HOT enum serve_result lock_and_serve(struct tarn_pool *pool, const struct tn_request *request,
+static enum serve_result lock_and_serve(struct tarn_pool *pool, const struct tn_request *request,
                                         void **address_out)
 {
     tn_biased_mutex_lock(&pool->lock);
     enum serve_result served = serve(pool, request, address_out);
     tn_biased_mutex_unlock(&pool->lock);
     return served;
-}
-
-/* The same, once more. */
-static TN_COLD enum serve_result serve_again(struct tarn_pool *pool,
-                                             const struct tn_request *request, void **address_out)
-{
-    return lock_and_serve(pool, request, address_out);
 }
 
 /* --- reuse of what other streams freed ----------------------------------------------------------- */
@@ -429,7 +410,7 @@ static enum serve_result serve_from_others(struct tarn_pool *pool, const struct 
     struct tn_dependency dependency;
     if (!pool->streams || tn_pool_is_capturing(pool)) return NOTHING_FITS;
     enum serve_result served = NOTHING_FITS;
-    if (tn_stream_reuse_poll(pool)) served = serve_again(pool, request, address_out);
+    if (tn_stream_reuse_poll(pool)) served = lock_and_serve(pool, request, address_out);
     if (served != NOTHING_FITS) return served;
     served = take_awaited(pool, request, &address, &dependency);
     if (served != SERVED) return served;
@@ -533,7 +514,7 @@ static enum serve_result serve_from_held(struct tarn_pool *pool, const struct tn
 {
     if (pool->passes_through) return NOTHING_FITS;
     /* Another thread may have grown the pool, or freed, while this one waited. */
-    enum serve_result served = serve_again(pool, request, address_out);
+    enum serve_result served = lock_and_serve(pool, request, address_out);
     return served == NOTHING_FITS ? serve_from_others(pool, request, address_out) : served;
 }
 
@@ -577,8 +558,8 @@ void tn_pool_count_failure(struct tarn_pool *pool)
     tn_biased_mutex_unlock(&pool->lock);
 }
 
-static TN_COLD tarn_status alloc_slowly(struct tarn_pool *pool, const struct tn_request *request,
-                                        void **address_out)
+static tarn_status alloc_by_growth(struct tarn_pool *pool, const struct tn_request *request,
+                                   void **address_out)
 {
     struct tn_request introduced = *request;
     introduced.is_introduced = true;
@@ -601,58 +582,15 @@ static TN_COLD tarn_status fail_for_size(const struct tarn_pool *pool, size_t si
                    size_bytes, (size_t)TN_CHUNK_COUNT_MAX, (size_t)1 << pool->chunk_log2);
 }
 
-tarn_status tn_pool_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
-                          tarn_stream stream, void **address_out)
+tarn_status tn_pool_alloc_slowly(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
+                                 tarn_stream stream, void **address_out)
 {
     struct tn_request request;
-    if (!request_init(&request, pool, size_bytes, alignment_bytes, stream)) {
+    if (!request_init(&request, pool, size_bytes, alignment_bytes, stream))
         return fail_for_size(pool, size_bytes);
-    }
-    if (TN_UNLIKELY(pool->passes_through)) return alloc_slowly(pool, &request, address_out);
-    enum serve_result served = lock_and_serve(pool, &request, address_out);
-    if (TN_LIKELY(served == SERVED)) return TARN_STATUS_OK;
-    return alloc_slowly(pool, &request, address_out);
-}
-
-enum free_result {
-    FREED,
-    FREED_AND_RELEASE_IS_DUE,
-    NOT_LIVE,       /* nothing that is live starts at the address */
-    UNKNOWN_TO_POOL /* one of the streams */
-};
-
-/* Frees what starts at the address, if it can. Under `lock`; where the streams are introduced, under both. */
-static enum free_result free_locked(struct tarn_pool *pool, uintptr_t address,
-                                    const tarn_stream *streams, size_t stream_count,
-                                    bool are_introduced)
-{
-    struct tn_dependency dependency;
-    const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
-    if (TN_UNLIKELY(!owner)) return NOT_LIVE;
-    uint32_t chunk = tn_static_pool_chunk_of(owner, address);
-    if (TN_UNLIKELY(tn_static_pool_address_of(owner, chunk) != address)) return NOT_LIVE;
-    if (TN_UNLIKELY(!tn_pool_find_dependency(pool, streams, stream_count, &dependency)) &&
-        !(are_introduced &&
-          tn_stream_reuse_find_introduced_dependency(pool, streams, stream_count, &dependency)))
-        return UNKNOWN_TO_POOL;
-    struct tn_freed freed;
-    if (TN_UNLIKELY(!tn_region_index_free(&pool->index, chunk, dependency, &freed)))
-        return NOT_LIVE;
-    size_t used_bytes = (size_t)freed.chunk_count << pool->chunk_log2;
-    tn_pool_forbid(pool, (void *)address, tn_min(used_bytes, owner->end_address - address));
-    tn_stats_count_free(&pool->stats, used_bytes - freed.slack_bytes, used_bytes);
-    if (TN_LIKELY(!pool->releases_after_free)) return FREED;
-    return tn_pool_note_free(pool, owner) ? FREED_AND_RELEASE_IS_DUE : FREED;
-}
-
-static enum free_result lock_and_free(struct tarn_pool *pool, uintptr_t address,
-                                      const tarn_stream *streams, size_t stream_count,
-                                      bool are_introduced)
-{
-    tn_biased_mutex_lock(&pool->lock);
-    enum free_result freed = free_locked(pool, address, streams, stream_count, are_introduced);
-    tn_biased_mutex_unlock(&pool->lock);
-    return freed;
+    if (!pool->passes_through && lock_and_serve(pool, &request, address_out) == SERVED)
+        return TARN_STATUS_OK;
+    return alloc_by_growth(pool, &request, address_out);
 }
 
 /* Waits for streams for which there is no room, here and now, so that the memory is free for all. */
@@ -667,8 +605,21 @@ static tarn_backend_result synchronize_all(struct tarn_pool *pool, const tarn_st
     return result;
 }
 
-static TN_COLD tarn_status free_slowly(struct tarn_pool *pool, uintptr_t address,
-                                       const tarn_stream *streams, size_t stream_count)
+/* Frees after streams that the caller has introduced. Under growth_lock. */
+static enum tn_free_result free_after_introduced(struct tarn_pool *pool, uintptr_t address,
+                                                 const tarn_stream *streams, size_t stream_count)
+{
+    struct tn_dependency dependency;
+    enum tn_free_result freed = TN_FREE_RESULT_UNKNOWN_STREAM;
+    tn_biased_mutex_lock(&pool->lock);
+    if (tn_stream_reuse_find_introduced_dependency(pool, streams, stream_count, &dependency))
+        freed = tn_pool_free_locked(pool, address, dependency);
+    tn_biased_mutex_unlock(&pool->lock);
+    return freed;
+}
+
+tarn_status tn_pool_free_slowly(struct tarn_pool *pool, uintptr_t address,
+                                const tarn_stream *streams, size_t stream_count)
 {
     tn_mutex_lock(&pool->growth_lock);
     tarn_stream refused = NULL;
@@ -677,34 +628,15 @@ static TN_COLD tarn_status free_slowly(struct tarn_pool *pool, uintptr_t address
         result = synchronize_all(pool, streams, stream_count);
         if (result.status == TARN_STATUS_OK) stream_count = 0;
     }
-    enum free_result freed = NOT_LIVE;
+    enum tn_free_result freed = TN_FREE_RESULT_NOT_LIVE;
     if (result.status == TARN_STATUS_OK)
-        freed = lock_and_free(pool, address, streams, stream_count, true);
-    if (freed == FREED || freed == FREED_AND_RELEASE_IS_DUE)
+        freed = free_after_introduced(pool, address, streams, stream_count);
+    if (freed == TN_FREE_RESULT_FREED || freed == TN_FREE_RESULT_RELEASE_IS_DUE)
         tn_stream_reuse_record_callers(pool, streams, stream_count, true);
     tn_mutex_unlock(&pool->growth_lock);
     if (result.status != TARN_STATUS_OK) return tn_stream_reuse_fail(pool, refused, result);
-    if (freed != FREED_AND_RELEASE_IS_DUE)
-        return freed == FREED ? TARN_STATUS_OK : TARN_STATUS_NOT_LIVE;
-    tn_pool_release_after_free(pool);
-    return TARN_STATUS_OK;
-}
-
-tarn_status tn_pool_free(struct tarn_pool *pool, void *address, const tarn_stream *streams,
-                         size_t stream_count)
-{
-    tarn_status status = TARN_STATUS_OK;
-    enum free_result freed = lock_and_free(pool, (uintptr_t)address, streams, stream_count, false);
-    if (TN_LIKELY(freed == FREED)) return status;
-    if (freed == FREED_AND_RELEASE_IS_DUE) {
-        tn_pool_release_after_free(pool);
-        return status;
-    }
-    /* Why it is not live is for the caller to find out, who may look into other pools. */
-    status = freed == NOT_LIVE ? TARN_STATUS_NOT_LIVE
-                               : free_slowly(pool, (uintptr_t)address, streams, stream_count);
-    if (status != TARN_STATUS_OK) tn_pool_count_failure(pool);
-    return status;
+    if (freed == TN_FREE_RESULT_RELEASE_IS_DUE) tn_pool_release_after_free(pool);
+    return freed == TN_FREE_RESULT_NOT_LIVE ? TARN_STATUS_NOT_LIVE : TARN_STATUS_OK;
 }
 
 tarn_status tn_pool_retire_stream(struct tarn_pool *pool, tarn_stream stream)

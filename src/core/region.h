@@ -49,13 +49,28 @@ struct tn_region {
     /* live: next in its bucket of the live map; unused: next unused; free: its dependency's time;
      * void: next void that is at rest */
     uint32_t link;
-    /* live: bytes of its chunks that were not asked for, and above them whose it is; free: its
-     * dependency's streams; void: whether it is taken */
-    uint32_t extra : 30;
-    uint32_t state : 2;
+    /* Written as one word by tn_region_mark: a load that follows a store of a part of it would wait until
+     * that has gone to the cache, some 15 cycles. */
+    union {
+        struct {
+            /* live: bytes of its chunks that were not asked for, and above them whose it is; free: its
+             * dependency's streams; void: whether it is taken */
+            uint32_t extra : 30;
+            uint32_t state : 2;
+        };
+        uint32_t state_and_extra;
+    };
 };
 
 _Static_assert(sizeof(struct tn_region) == 24, "a region's record is 24 bytes");
+
+static inline void tn_region_mark(struct tn_region *region, enum tn_region_state state,
+                                  uint32_t extra)
+{
+    TN_ASSERT(extra >> 30 == 0);
+    region->state_and_extra = (uint32_t)state << 30 | extra;
+    TN_ASSERT(region->state == state && region->extra == extra);
+}
 
 #define TN_REGION_SLACK_BITS 25
 
@@ -77,8 +92,8 @@ static inline uint32_t tn_region_owner(const struct tn_region *region)
 
 static inline void tn_region_set_owner(struct tn_region *region, uint32_t owner)
 {
-    region->extra =
-        (tn_region_slack_bytes(region) | owner << TN_REGION_SLACK_BITS) & (((uint32_t)1 << 30) - 1);
+    tn_region_mark(region, TN_REGION_STATE_LIVE,
+                   tn_region_slack_bytes(region) | owner << TN_REGION_SLACK_BITS);
 }
 
 static inline struct tn_dependency tn_region_dependency(const struct tn_region *region)
@@ -91,23 +106,22 @@ static inline void tn_region_set_dependency(struct tn_region *region,
                                             struct tn_dependency dependency)
 {
     TN_ASSERT(region->state == TN_REGION_STATE_FREE);
-    region->extra = dependency.streams & (((uint32_t)1 << 30) - 1);
+    tn_region_mark(region, TN_REGION_STATE_FREE, dependency.streams);
     region->link = dependency.time;
 }
 
 static inline void tn_region_mark_free(struct tn_region *region, struct tn_dependency dependency)
 {
     TN_ASSERT(region->state != TN_REGION_STATE_FREE);
-    region->state = TN_REGION_STATE_FREE;
-    tn_region_set_dependency(region, dependency);
+    tn_region_mark(region, TN_REGION_STATE_FREE, dependency.streams);
+    region->link = dependency.time;
 }
 
 static inline void tn_region_mark_live(struct tn_region *region, uint32_t slack_bytes)
 {
     TN_ASSERT(region->state == TN_REGION_STATE_FREE || region->state == TN_REGION_STATE_UNUSED);
-    region->state = TN_REGION_STATE_LIVE;
     TN_ASSERT(slack_bytes >> TN_REGION_SLACK_BITS == 0);
-    region->extra = slack_bytes & (((uint32_t)1 << TN_REGION_SLACK_BITS) - 1);
+    tn_region_mark(region, TN_REGION_STATE_LIVE, slack_bytes);
 }
 
 static inline bool tn_region_is_head(const struct tn_region *region)
@@ -124,8 +138,7 @@ static inline bool tn_region_is_void_at_rest(const struct tn_region *region)
 static inline void tn_region_mark_void(struct tn_region *region, bool is_taken)
 {
     TN_ASSERT(region->state != TN_REGION_STATE_LIVE);
-    region->state = TN_REGION_STATE_VOID;
-    region->extra = is_taken;
+    tn_region_mark(region, TN_REGION_STATE_VOID, is_taken);
 }
 
 static inline uint32_t tn_region_end_chunk(const struct tn_region *region)

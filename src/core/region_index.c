@@ -7,7 +7,7 @@
 
 /* --- records -------------------------------------------------------------------------------- */
 
-static uint32_t take_record(struct tn_region_index *index)
+TN_HOT uint32_t take_record(struct tn_region_index *index)
 {
     uint32_t region = index->unused;
     if (region != TN_REGION_NONE) {
@@ -15,15 +15,15 @@ static uint32_t take_record(struct tn_region_index *index)
     } else {
         TN_ASSERT(index->fresh < index->region_capacity);
         region = index->fresh++;
-        index->regions[region].state = TN_REGION_STATE_UNUSED;
+        tn_region_mark(&index->regions[region], TN_REGION_STATE_UNUSED, 0);
     }
     index->region_count++;
     return region;
 }
 
-static void give_record_back(struct tn_region_index *index, uint32_t region)
+TN_HOT void give_record_back(struct tn_region_index *index, uint32_t region)
 {
-    index->regions[region].state = TN_REGION_STATE_UNUSED;
+    tn_region_mark(&index->regions[region], TN_REGION_STATE_UNUSED, 0);
     index->regions[region].link = index->unused;
     index->unused = region;
     index->region_count--;
@@ -91,11 +91,9 @@ static TN_COLD bool reserve_slowly(struct tn_region_index *index, uint32_t added
     return true;
 }
 
-/* A carve turns one region into three at most. */
 bool tn_region_index_reserve(struct tn_region_index *index)
 {
-    bool has_room = index->region_count + 2 <= index->reserved_count;
-    return TN_LIKELY(has_room) || reserve_slowly(index, 2, 0, 0);
+    return TN_LIKELY(tn_region_index_has_room(index)) || reserve_slowly(index, 2, 0, 0);
 }
 
 bool tn_region_index_reserve_span(struct tn_region_index *index, uint32_t first_chunk,
@@ -157,19 +155,19 @@ TN_HOT void change_free(struct tn_region_index *index, uint32_t region, uint32_t
 
 /* --- the starts of regions ------------------------------------------------------------------ */
 
-static uint32_t group_of(uint32_t chunk)
+TN_HOT uint32_t group_of(uint32_t chunk)
 {
     return chunk / TN_START_GROUP_CHUNKS;
 }
 
-static void note_start(struct tn_region_index *index, uint32_t first_chunk)
+TN_HOT void note_start(struct tn_region_index *index, uint32_t first_chunk)
 {
     tn_bit_tree_set(&index->starts, group_of(first_chunk));
 }
 
 /* No region starts at first_chunk any more; its group keeps its bit if a neighbour starts there too.
  * A head is where its span starts, which no other span shares. */
-static void forget_start(struct tn_region_index *index, uint32_t first_chunk,
+TN_HOT void forget_start(struct tn_region_index *index, uint32_t first_chunk,
                          const struct tn_region *previous, const struct tn_region *next)
 {
     uint32_t group = group_of(first_chunk);
@@ -254,7 +252,7 @@ uint32_t tn_region_index_find_next_fit(const struct tn_region_index *index, uint
 
 /* Cuts the first chunk_count chunks off a region. They get a new record, before it in the ring;
  * what is left keeps its own. */
-static uint32_t cut_front(struct tn_region_index *index, uint32_t region, uint32_t chunk_count)
+TN_HOT uint32_t cut_front(struct tn_region_index *index, uint32_t region, uint32_t chunk_count)
 {
     uint32_t front = take_record(index);
     struct tn_region *r = &index->regions[region];
@@ -272,26 +270,32 @@ static uint32_t cut_front(struct tn_region_index *index, uint32_t region, uint32
     return front;
 }
 
+/* Makes the first chunks of a free region one of their own, which depends on the same. */
+static TN_COLD void split_off_lead(struct tn_region_index *index, uint32_t region, uint32_t lead)
+{
+    uint32_t old_chunk_count = index->regions[region].chunk_count;
+    uint32_t old_first_chunk = index->regions[region].first_chunk;
+    uint32_t before = cut_front(index, region, lead);
+    change_free(index, region, old_chunk_count, old_first_chunk);
+    tn_region_mark_free(&index->regions[before], tn_region_dependency(&index->regions[region]));
+    insert_free(index, before);
+}
+
 uint32_t tn_region_index_carve(struct tn_region_index *index, uint32_t region, uint32_t lead,
                                uint32_t chunk_count, uint32_t slack_bytes)
 {
     TN_ASSERT(index->region_count + 2 <= index->reserved_count);
     TN_ASSERT((uint64_t)lead + chunk_count <= index->regions[region].chunk_count);
+    if (TN_UNLIKELY(lead > 0)) split_off_lead(index, region, lead);
+
     uint32_t old_chunk_count = index->regions[region].chunk_count;
     uint32_t old_first_chunk = index->regions[region].first_chunk;
-    struct tn_dependency dependency = tn_region_dependency(&index->regions[region]);
-    uint32_t before = lead > 0 ? cut_front(index, region, lead) : TN_REGION_NONE;
-
     uint32_t live = region;
-    if (index->regions[region].chunk_count > chunk_count) {
+    if (old_chunk_count > chunk_count) {
         live = cut_front(index, region, chunk_count);
         change_free(index, region, old_chunk_count, old_first_chunk);
     } else {
         remove_free(index, region, old_chunk_count, old_first_chunk);
-    }
-    if (before != TN_REGION_NONE) {
-        tn_region_mark_free(&index->regions[before], dependency);
-        insert_free(index, before);
     }
     tn_region_mark_live(&index->regions[live], slack_bytes);
     tn_live_map_insert(&index->live, index->regions, live);
@@ -310,7 +314,7 @@ TN_HOT void unite_dependencies(const struct tn_region_index *index, struct tn_re
 }
 
 /* Takes a region out of the ring; its chunks are a neighbour's now. */
-static void dissolve(struct tn_region_index *index, uint32_t region)
+TN_HOT void dissolve(struct tn_region_index *index, uint32_t region)
 {
     struct tn_region *r = &index->regions[region];
     index->regions[r->previous].next = r->next;
@@ -318,32 +322,21 @@ static void dissolve(struct tn_region_index *index, uint32_t region)
     give_record_back(index, region);
 }
 
-/* The region is in no free set. Its chunks go to the free one before it, and so do those of the free
- * one after it, if that can have them too. */
-static void join_to_previous(struct tn_region_index *index, uint32_t region, bool takes_next)
+/* The chunks of `region`, which is in no free set, become those of the free one before it. */
+TN_HOT void join_to_previous(struct tn_region_index *index, uint32_t region)
 {
     struct tn_region *r = &index->regions[region];
     struct tn_region *previous = &index->regions[r->previous];
-    uint32_t old_chunk_count = previous->chunk_count;
-    uint32_t grown = r->previous;
+    uint32_t grown = r->previous, old_chunk_count = previous->chunk_count;
     unite_dependencies(index, previous, r);
     previous->chunk_count += r->chunk_count;
     forget_start(index, r->first_chunk, previous, &index->regions[r->next]);
-    if (takes_next) {
-        uint32_t next = r->next;
-        const struct tn_region *n = &index->regions[next];
-        remove_free(index, next, n->chunk_count, n->first_chunk);
-        unite_dependencies(index, previous, n);
-        previous->chunk_count += n->chunk_count;
-        forget_start(index, n->first_chunk, previous, &index->regions[n->next]);
-        dissolve(index, next);
-    }
     dissolve(index, region);
     change_free(index, grown, old_chunk_count, previous->first_chunk);
 }
 
-/* The region is in no free set. Its chunks go to the free one after it. */
-static void join_to_next(struct tn_region_index *index, uint32_t region)
+/* Likewise of the free one after it. */
+TN_HOT void join_to_next(struct tn_region_index *index, uint32_t region)
 {
     const struct tn_region *r = &index->regions[region];
     uint32_t grown = r->next;
@@ -355,6 +348,19 @@ static void join_to_next(struct tn_region_index *index, uint32_t region)
     forget_start(index, old_first_chunk, next, &index->regions[next->next]);
     dissolve(index, region);
     change_free(index, grown, old_chunk_count, old_first_chunk);
+}
+
+/* The free region after `region` becomes a part of it, which is in no free set. */
+TN_HOT void take_next_in(struct tn_region_index *index, uint32_t region)
+{
+    struct tn_region *r = &index->regions[region];
+    uint32_t taken = r->next;
+    const struct tn_region *next = &index->regions[taken];
+    remove_free(index, taken, next->chunk_count, next->first_chunk);
+    unite_dependencies(index, r, next);
+    r->chunk_count += next->chunk_count;
+    forget_start(index, next->first_chunk, r, &index->regions[next->next]);
+    dissolve(index, taken);
 }
 
 /* Whether the regions, of which the second is free, are one. */
@@ -374,7 +380,8 @@ TN_HOT uint32_t coalesce(struct tn_region_index *index, uint32_t region)
     bool joins_previous = can_join(index, &index->regions[previous], r);
     bool joins_next = can_join(index, &index->regions[next], r);
     if (joins_previous) {
-        join_to_previous(index, region, joins_next);
+        if (joins_next) take_next_in(index, region);
+        join_to_previous(index, region);
         return previous;
     }
     if (joins_next) {

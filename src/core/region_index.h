@@ -85,6 +85,12 @@ bool tn_region_index_span_is_free(const struct tn_region_index *index, uint32_t 
 /* Forgets a span in which nothing is live. */
 void tn_region_index_remove_span(struct tn_region_index *index, uint32_t head);
 
+/* Whether room is reserved for one more carve, which turns one region into three at most. */
+static inline bool tn_region_index_has_room(const struct tn_region_index *index)
+{
+    return index->region_count + 2 <= index->reserved_count;
+}
+
 /* Makes room for one more carve and for the frees of all regions live after it. False: no host
  * memory. */
 bool tn_region_index_reserve(struct tn_region_index *index);

@@ -15,18 +15,13 @@
 bool tn_size_set_init(struct tn_size_set *set, struct tn_key_tree_store *trees)
 {
     *set = (struct tn_size_set){ .trees = trees };
-    /* Zeroed because an empty bin's content is looked at; so the pages come untouched. */
-    set->bins = tn_host_memory_alloc_zeroed(BIN_COUNT * sizeof *set->bins);
-    if (!set->bins) return false;
-    if (tn_bit_tree_init(&set->filled, BIN_COUNT)) return true;
-    tn_host_memory_free(set->bins);
-    *set = (struct tn_size_set){ 0 };
-    return false;
+    /* Zeroed because an empty bin's content is looked at, too; so the pages come untouched. */
+    set->bins = tn_host_memory_alloc_zeroed(sizeof *set->bins);
+    return set->bins != NULL;
 }
 
 void tn_size_set_fini(struct tn_size_set *set)
 {
-    tn_bit_tree_fini(&set->filled);
     tn_host_memory_free(set->bins);
     tn_host_memory_free(set->giants);
 }
@@ -141,13 +136,13 @@ void tn_size_set_insert_slowly(struct tn_size_set *set, const struct tn_region *
         insert_giant(set, key_of_region(&regions[region]), region);
         return;
     }
-    uint32_t content = set->bins[bin];
+    uint32_t content = set->bins->contents[bin];
     uint32_t root = content - IS_TREE;
     if (!(content & IS_TREE)) {
         root = tn_key_tree_create(set->trees, tree_key_of(regions[content].first_chunk), content);
     }
     root = tn_key_tree_insert(set->trees, root, tree_key_of(regions[region].first_chunk), region);
-    set->bins[bin] = IS_TREE + root;
+    set->bins->contents[bin] = IS_TREE + root;
 }
 
 void tn_size_set_remove_slowly(struct tn_size_set *set, uint32_t chunk_count, uint32_t first_chunk)
@@ -156,14 +151,14 @@ void tn_size_set_remove_slowly(struct tn_size_set *set, uint32_t chunk_count, ui
         remove_giant(set, key_of(chunk_count, first_chunk));
         return;
     }
-    uint32_t root = set->bins[chunk_count] - IS_TREE;
+    uint32_t root = set->bins->contents[chunk_count] - IS_TREE;
     root = tn_key_tree_remove(set->trees, root, tree_key_of(first_chunk));
     const struct tn_key_tree_node *node = &set->trees->nodes[root];
     if (node->count > 1) {
-        set->bins[chunk_count] = IS_TREE + root;
+        set->bins->contents[chunk_count] = IS_TREE + root;
         return;
     }
-    set->bins[chunk_count] = node->links[0];
+    set->bins->contents[chunk_count] = node->links[0];
     tn_key_tree_discard_leaf(set->trees, root);
 }
 
@@ -175,12 +170,12 @@ uint32_t tn_size_set_find_after(const struct tn_size_set *set, const struct tn_r
     if (chunk_count >= BIN_COUNT) {
         return tn_size_set_find_giant(set, key_of(chunk_count, first_chunk) + 1);
     }
-    uint32_t content = set->bins[chunk_count];
+    uint32_t content = set->bins->contents[chunk_count];
     uint32_t found = TN_REGION_NONE;
     if (content & IS_TREE) {
         found =
             tn_key_tree_find_at_least(set->trees, content - IS_TREE, tree_key_of(first_chunk) + 1);
-    } else if (tn_bit_tree_has(&set->filled, chunk_count) &&
+    } else if (tn_bit_table_has(&set->bins->filled, chunk_count) &&
                regions[content].first_chunk > first_chunk) {
         found = content;
     }
@@ -190,14 +185,13 @@ uint32_t tn_size_set_find_after(const struct tn_size_set *set, const struct tn_r
 uint32_t tn_size_set_find_largest(const struct tn_size_set *set)
 {
     if (set->giant_count > 0) return set->giants[set->giant_count - 1].region;
-    uint32_t bin = tn_bit_tree_find_previous(&set->filled, BIN_COUNT - 1);
-    return bin == TN_BIT_TREE_NONE ? TN_REGION_NONE : tn_size_set_find(set, bin);
+    uint32_t bin = tn_bit_table_find_last(&set->bins->filled);
+    return bin == TN_BIT_TABLE_NONE ? TN_REGION_NONE : tn_size_set_find(set, bin);
 }
 
 size_t tn_size_set_metadata_bytes(const struct tn_size_set *set)
 {
-    return BIN_COUNT * sizeof *set->bins + tn_bit_tree_metadata_bytes(&set->filled) +
-           (size_t)set->giant_count * sizeof *set->giants;
+    return sizeof *set->bins + (size_t)set->giant_count * sizeof *set->giants;
 }
 
 /* --- check ---------------------------------------------------------------------------------- */
@@ -218,7 +212,7 @@ static const char *check_tree(const struct tn_size_set *set, const struct tn_reg
                               uint32_t bin, size_t *count_out)
 {
     const struct tn_key_tree_store *trees = set->trees;
-    uint32_t root = set->bins[bin] - IS_TREE;
+    uint32_t root = set->bins->contents[bin] - IS_TREE;
     if (!tn_key_tree_check(trees, root, count_out)) {
         return "a key tree of the free set by size is damaged";
     }
@@ -244,7 +238,7 @@ static const char *check_tree(const struct tn_size_set *set, const struct tn_reg
 static const char *check_bin(const struct tn_size_set *set, const struct tn_region *regions,
                              uint32_t bin, size_t *count_out)
 {
-    uint32_t content = set->bins[bin];
+    uint32_t content = set->bins->contents[bin];
     if (content & IS_TREE) return check_tree(set, regions, bin, count_out);
     *count_out = 1;
     return check_binned(&regions[content], bin);
@@ -268,10 +262,10 @@ static const char *check_giants(const struct tn_size_set *set, const struct tn_r
 
 const char *tn_size_set_check(const struct tn_size_set *set, const struct tn_region *regions)
 {
-    if (!tn_bit_tree_check(&set->filled)) return "the bins' bit tree contradicts itself";
+    if (!tn_bit_table_check(&set->bins->filled)) return "the bins' bit table contradicts itself";
     size_t total = set->giant_count;
-    for (uint32_t bin = tn_bit_tree_find_next(&set->filled, 0); bin != TN_BIT_TREE_NONE;
-         bin = tn_bit_tree_find_next(&set->filled, bin + 1)) {
+    for (uint32_t bin = tn_bit_table_find_next(&set->bins->filled, 0); bin != TN_BIT_TABLE_NONE;
+         bin = tn_bit_table_find_next(&set->bins->filled, bin + 1)) {
         size_t count;
         const char *fault = check_bin(set, regions, bin, &count);
         if (fault) return fault;

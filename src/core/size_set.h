@@ -3,7 +3,7 @@
  * size_set: the free set by size: the free regions of a pool, ordered by chunk count and, among
  * equals, by first chunk. Best fit is the first one that is large enough.
  *
- * One ordered set, cut by size into bins, one for each count up to 16383. A bit tree knows which
+ * One ordered set, cut by size into bins, one for each count up to 16383. A bit table knows which
  * bins are not empty. Most bins hold one region, which is then all that is stored; the others hold
  * a key tree by first chunk. Regions of more chunks are giants: there are few, so they stand in one
  * sorted array.
@@ -30,13 +30,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../base/bit_tree.h"
+#include "../base/bit_table.h"
 #include "../base/key_tree.h"
 
 #include "region.h"
 
 /* Regions of so many chunks and more are giants; below, the count is the number of the bin. */
-#define TN_SIZE_SET_BIN_COUNT ((uint32_t)16384)
+#define TN_SIZE_SET_BIN_COUNT ((uint32_t)TN_BIT_TABLE_SIZE)
 
 /* No region has so high a number: a pool has at most TN_CHUNK_COUNT_MAX chunks. */
 #define TN_SIZE_SET_IS_TREE ((uint32_t)1 << 31)
@@ -46,9 +46,14 @@ struct tn_giant {
     uint32_t region;
 };
 
+struct tn_size_bins {
+    struct tn_bit_table filled;
+    uint32_t
+        contents[TN_SIZE_SET_BIN_COUNT]; /* a region; or a tree's root and TN_SIZE_SET_IS_TREE */
+};
+
 struct tn_size_set {
-    uint32_t *bins; /* a region; or a tree's root and TN_SIZE_SET_IS_TREE */
-    struct tn_bit_tree filled;
+    struct tn_size_bins *bins;
     struct tn_key_tree_store *trees; /* shared with the pool's other sets */
     struct tn_giant *giants;
     uint32_t giant_capacity;
@@ -115,23 +120,24 @@ static inline void tn_size_set_insert(struct tn_size_set *set, const struct tn_r
     TN_ASSERT(region < TN_SIZE_SET_IS_TREE);
     uint32_t bin = regions[region].chunk_count;
     set->region_count++;
-    if (bin >= TN_SIZE_SET_BIN_COUNT || tn_bit_tree_has(&set->filled, bin)) {
+    if (bin >= TN_SIZE_SET_BIN_COUNT || tn_bit_table_has(&set->bins->filled, bin)) {
         tn_size_set_insert_slowly(set, regions, region);
         return;
     }
-    set->bins[bin] = region;
-    tn_bit_tree_set(&set->filled, bin);
+    set->bins->contents[bin] = region;
+    tn_bit_table_set(&set->bins->filled, bin);
 }
 
 static inline void tn_size_set_remove(struct tn_size_set *set, uint32_t chunk_count,
                                       uint32_t first_chunk)
 {
     set->region_count--;
-    if (chunk_count >= TN_SIZE_SET_BIN_COUNT || set->bins[chunk_count] & TN_SIZE_SET_IS_TREE) {
+    if (chunk_count >= TN_SIZE_SET_BIN_COUNT ||
+        set->bins->contents[chunk_count] & TN_SIZE_SET_IS_TREE) {
         tn_size_set_remove_slowly(set, chunk_count, first_chunk);
         return;
     }
-    tn_bit_tree_clear(&set->filled, chunk_count);
+    tn_bit_table_clear(&set->bins->filled, chunk_count);
 }
 
 static inline void tn_size_set_change(struct tn_size_set *set, const struct tn_region *regions,
@@ -149,11 +155,10 @@ static inline void tn_size_set_change(struct tn_size_set *set, const struct tn_r
 
 static inline uint32_t tn_size_set_find(const struct tn_size_set *set, uint32_t chunk_count)
 {
-    uint32_t bin = tn_bit_tree_find_next(&set->filled, chunk_count);
-    if (bin == TN_BIT_TREE_NONE) {
+    uint32_t bin = tn_bit_table_find_next(&set->bins->filled, chunk_count);
+    if (TN_UNLIKELY(bin == TN_BIT_TABLE_NONE))
         return tn_size_set_find_giant(set, (uint64_t)chunk_count << 32);
-    }
-    uint32_t content = set->bins[bin];
+    uint32_t content = set->bins->contents[bin];
     if (!(content & TN_SIZE_SET_IS_TREE)) return content;
     return tn_key_tree_find_first(set->trees, content - TN_SIZE_SET_IS_TREE);
 }

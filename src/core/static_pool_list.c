@@ -2,28 +2,42 @@
 /* static_pool_list: two sorted arrays. */
 #include "static_pool_list.h"
 
+#include <string.h>
+
 #include "../base/arith.h"
 #include "../base/host_memory.h"
 
+#define NO_PLACE                               \
+    {                                          \
+        .end = UINT64_MAX, .static_pool = NULL \
+    }
+
+/* The places of a list that has none of its own. */
+static struct tn_static_pool_place no_places[TN_STATIC_POOL_PLACES_MIN] = { NO_PLACE, NO_PLACE,
+                                                                            NO_PLACE, NO_PLACE };
+
 void tn_static_pool_list_init(struct tn_static_pool_list *list)
 {
-    *list = (struct tn_static_pool_list){ 0 };
+    *list = (struct tn_static_pool_list){ .by_chunk = no_places, .by_address = no_places };
 }
 
 void tn_static_pool_list_fini(struct tn_static_pool_list *list)
 {
-    tn_host_memory_free(list->by_chunk);
-    tn_host_memory_free(list->by_address);
+    if (list->by_chunk_capacity > 0) tn_host_memory_free(list->by_chunk);
+    if (list->by_address_capacity > 0) tn_host_memory_free(list->by_address);
     tn_static_pool_list_init(list);
 }
 
 static bool reserve_place(struct tn_static_pool_place **places, uint32_t *capacity, uint32_t count)
 {
-    void *items = *places;
-    if (!tn_host_memory_grow_array(&items, capacity, count, count + 1, sizeof **places)) {
+    bool has_none = *capacity == 0;
+    void *items = has_none ? NULL : *places;
+    uint32_t needed = (uint32_t)tn_max(count + 1, TN_STATIC_POOL_PLACES_MIN);
+    if (!tn_host_memory_grow_array(&items, capacity, count, needed, sizeof **places)) {
         return false;
     }
     *places = items;
+    if (has_none) memcpy(items, no_places, sizeof no_places);
     return true;
 }
 
@@ -62,6 +76,7 @@ static void remove_place(struct tn_static_pool_place *places, uint32_t count,
     for (; place + 1 < count; place++) {
         places[place] = places[place + 1];
     }
+    places[place] = (struct tn_static_pool_place)NO_PLACE;
 }
 
 void tn_static_pool_list_remove(struct tn_static_pool_list *list,

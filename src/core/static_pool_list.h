@@ -5,7 +5,9 @@
  *
  *     by chunk     [ 65536 │ ● ] [ 196608 │ ● ] [ 458752 │ ● ]     where each ends, and which it is
  *
- * What is compared stands in the array itself, so that a search looks at a cache line or two.
+ * What is compared stands in the array itself, so that a search looks at a cache line or two. Most pools have
+ * four static pools at most; so many places there always are, and those that are not in use end beyond
+ * everything, so that all four are compared at once.
  *
  * Cost: find O(log n), insert and remove O(n) in static pools, of which there are few.
  * Room must have been reserved before an insert, which cannot fail then.
@@ -20,7 +22,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../base/compiler.h"
+
 #include "static_pool.h"
+
+#define TN_STATIC_POOL_PLACES_MIN 4
 
 struct tn_static_pool_place {
     uint64_t end; /* number of the chunk, resp. address, that is the first beyond it */
@@ -70,6 +76,10 @@ const char *tn_static_pool_list_check(const struct tn_static_pool_list *list);
 static inline uint32_t tn_static_pool_places_before(const struct tn_static_pool_place *places,
                                                     uint32_t count, uint64_t value)
 {
+    if (TN_LIKELY(count <= TN_STATIC_POOL_PLACES_MIN)) {
+        return (uint32_t)(places[0].end <= value) + (places[1].end <= value) +
+               (places[2].end <= value) + (places[3].end <= value);
+    }
     uint32_t before = 0;
     while (count > 1) {
         uint32_t half = count / 2;

@@ -2,30 +2,6 @@
 /* stats: counting up and down. */
 #include "stats.h"
 
-#include "../base/arith.h"
-
-unsigned tn_stats_histogram_bin(size_t size_bytes)
-{
-    TN_ASSERT(size_bytes > 0);
-    unsigned bin = size_bytes == 1 ? 0 : tn_highest_bit(size_bytes - 1) + 1;
-    return bin < TARN_STATS_HISTOGRAM_BINS ? bin : TARN_STATS_HISTOGRAM_BINS - 1;
-}
-
-static void add_to_mark(size_t *now, size_t *max, size_t bytes)
-{
-    *now += bytes;
-    *max = tn_max(*max, *now);
-}
-
-void tn_stats_count_alloc(struct tn_stats *stats, size_t requested_bytes, size_t used_bytes)
-{
-    stats->alloc_count++;
-    stats->size_histogram[tn_stats_histogram_bin(requested_bytes)]++;
-    add_to_mark(&stats->requested_bytes, &stats->requested_bytes_max, requested_bytes);
-    add_to_mark(&stats->used_bytes, &stats->used_bytes_max, used_bytes);
-    add_to_mark(&stats->live_count, &stats->live_count_max, 1);
-}
-
 void tn_stats_take_alloc_back(struct tn_stats *stats, size_t requested_bytes, size_t used_bytes)
 {
     stats->alloc_count--;
@@ -35,17 +11,9 @@ void tn_stats_take_alloc_back(struct tn_stats *stats, size_t requested_bytes, si
     stats->live_count--;
 }
 
-void tn_stats_count_free(struct tn_stats *stats, size_t requested_bytes, size_t used_bytes)
-{
-    stats->free_count++;
-    stats->requested_bytes -= requested_bytes;
-    stats->used_bytes -= used_bytes;
-    stats->live_count--;
-}
-
 void tn_stats_count_growth(struct tn_stats *stats, size_t backing_bytes)
 {
-    add_to_mark(&stats->footprint_bytes, &stats->footprint_bytes_max, backing_bytes);
+    tn_stats_add_to_mark(&stats->footprint_bytes, &stats->footprint_bytes_max, backing_bytes);
 }
 
 void tn_stats_count_shrinkage(struct tn_stats *stats, size_t backing_bytes)

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../base/arith.h"
 #include "tarn/stats.h"
 
 struct tn_stats {
@@ -23,15 +24,43 @@ struct tn_stats {
     uint64_t size_histogram[TARN_STATS_HISTOGRAM_BINS];
 };
 
-void tn_stats_count_alloc(struct tn_stats *stats, size_t requested_bytes, size_t used_bytes);
+/* The bin that a request of size_bytes, 1 or more, is counted in. */
+static inline unsigned tn_stats_histogram_bin(size_t size_bytes)
+{
+    TN_ASSERT(size_bytes > 0);
+    unsigned bin = size_bytes == 1 ? 0 : tn_highest_bit(size_bytes - 1) + 1;
+    return bin < TARN_STATS_HISTOGRAM_BINS ? bin : TARN_STATS_HISTOGRAM_BINS - 1;
+}
+
+static inline void tn_stats_add_to_mark(size_t *now, size_t *max, size_t bytes)
+{
+    *now += bytes;
+    *max = tn_max(*max, *now);
+}
+
+static inline void tn_stats_count_alloc(struct tn_stats *stats, size_t requested_bytes,
+                                        size_t used_bytes)
+{
+    stats->alloc_count++;
+    stats->size_histogram[tn_stats_histogram_bin(requested_bytes)]++;
+    tn_stats_add_to_mark(&stats->requested_bytes, &stats->requested_bytes_max, requested_bytes);
+    tn_stats_add_to_mark(&stats->used_bytes, &stats->used_bytes_max, used_bytes);
+    tn_stats_add_to_mark(&stats->live_count, &stats->live_count_max, 1);
+}
+
+static inline void tn_stats_count_free(struct tn_stats *stats, size_t requested_bytes,
+                                       size_t used_bytes)
+{
+    stats->free_count++;
+    stats->requested_bytes -= requested_bytes;
+    stats->used_bytes -= used_bytes;
+    stats->live_count--;
+}
+
 /* An allocation that was counted came to nothing. The high-water marks stay. */
 void tn_stats_take_alloc_back(struct tn_stats *stats, size_t requested_bytes, size_t used_bytes);
-void tn_stats_count_free(struct tn_stats *stats, size_t requested_bytes, size_t used_bytes);
 void tn_stats_count_growth(struct tn_stats *stats, size_t backing_bytes);
 void tn_stats_count_shrinkage(struct tn_stats *stats, size_t backing_bytes);
-
-/* The bin that a request of size_bytes, 1 or more, is counted in. */
-unsigned tn_stats_histogram_bin(size_t size_bytes);
 
 /* NULL, or what is wrong with the counters by themselves. */
 const char *tn_stats_check(const struct tn_stats *stats);

@@ -19,7 +19,7 @@ static void take_turns(struct tn_biased_mutex *mutex, unsigned count)
 
 static bool is_mine(struct tn_biased_mutex *mutex)
 {
-    return atomic_load(&mutex->owner) == tn_thread_token();
+    return atomic_load(&mutex->owner) - tn_thread_token() < TN_BIASED_MUTEX_SEATS;
 }
 
 static void *take_one_turn(void *argument)
@@ -85,6 +85,43 @@ static void without_a_barrier_nobody_owns_it(void **state)
     tn_biased_mutex_fini(&mutex);
 }
 
+/* Each of two threads has a seat of its own, and the same one when it owns the mutex again. */
+static void a_seat_is_one_threads(void **state)
+{
+    (void)state;
+    skip_without_barrier();
+    struct tn_biased_mutex mutex;
+    tn_biased_mutex_init(&mutex);
+    take_turns(&mutex, 1);
+    uintptr_t mine = atomic_load(&mutex.owner);
+    mutex.seated[1] = mine + 64; /* another thread's */
+    for (int i = 0; i < 3; i++) {
+        let_another_take_one_turn(&mutex);
+        take_turns(&mutex, (unsigned)TURNS_TO_OWN_AGAIN << i);
+        assert_true(atomic_load(&mutex.owner) == mine);
+    }
+    assert_int_equal(mutex.seated[1], mine + 64);
+    for (unsigned seat = 2; seat < TN_BIASED_MUTEX_SEATS; seat++)
+        assert_int_equal(mutex.seated[seat], 0);
+    tn_biased_mutex_fini(&mutex);
+}
+
+static void with_all_seats_taken_others_own_it_no_more(void **state)
+{
+    (void)state;
+    skip_without_barrier();
+    struct tn_biased_mutex mutex;
+    tn_biased_mutex_init(&mutex);
+    for (unsigned seat = 0; seat < TN_BIASED_MUTEX_SEATS; seat++)
+        mutex.seated[seat] = 64 * (seat + 1);
+    take_turns(&mutex, 10);
+    assert_false(is_mine(&mutex));
+    mutex.seated[TN_BIASED_MUTEX_SEATS - 1] = 0;
+    take_turns(&mutex, 1);
+    assert_true(is_mine(&mutex));
+    tn_biased_mutex_fini(&mutex);
+}
+
 /* --- exclusion ------------------------------------------------------------------------------- */
 
 #define THREAD_COUNT 3
@@ -105,9 +142,10 @@ static void count_one(struct shared *shared)
     if (shared->is_taken) shared->has_met = true;
     shared->is_taken = true;
     shared->count++;
-    shared->owned_count += !shared->mutex.is_plain;
+    bool is_owned = shared->mutex.seat < TN_BIASED_MUTEX_SEATS;
+    shared->owned_count += is_owned;
     /* Who has a few turns in a row owns it, so that it changes hands all the time. */
-    if (shared->mutex.is_plain) shared->mutex.turns_to_own = 3;
+    if (!is_owned) shared->mutex.turns_to_own = 3;
     shared->is_taken = false;
     tn_biased_mutex_unlock(&shared->mutex);
 }
@@ -148,6 +186,8 @@ int main(void)
         cmocka_unit_test(whoever_comes_first_owns_it),
         cmocka_unit_test(another_takes_it_away_and_many_turns_bring_it_back),
         cmocka_unit_test(without_a_barrier_nobody_owns_it),
+        cmocka_unit_test(a_seat_is_one_threads),
+        cmocka_unit_test(with_all_seats_taken_others_own_it_no_more),
         cmocka_unit_test(one_thread_at_a_time_is_inside),
     };
     return cmocka_run_group_tests_name("biased_mutex", tests, NULL, NULL);

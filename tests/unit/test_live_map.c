@@ -11,7 +11,8 @@
 #include "harness/host_memory_faults.h"
 #include "harness/random.h"
 
-#define NONE TN_REGION_NONE
+#define NONE        TN_REGION_NONE
+#define BUCKETS_MIN TN_LIVE_MAP_BUCKETS_MIN
 
 enum {
     REGION_COUNT = 2000
@@ -124,7 +125,7 @@ static void the_outermost_chunks_are_found(void **state)
     expect_taken(fixture, TN_CHUNK_COUNT_MAX - 1, 1);
 }
 
-/* First chunks that share one of the six buckets that three regions bring. */
+/* First chunks that share a bucket. */
 static void regions_of_one_bucket_are_taken_in_any_order(void **state)
 {
     struct fixture *fixture = *state;
@@ -133,7 +134,7 @@ static void regions_of_one_bucket_are_taken_in_any_order(void **state)
     for (int i = 0; i < 6; i++) {
         uint32_t chunks[3], count = 0;
         for (uint32_t chunk = 0; count < 3; chunk++) {
-            if ((tn_live_map_hash_of(chunk) & 7) == 3) chunks[count++] = chunk;
+            if (tn_live_map_hash_of(chunk) % BUCKETS_MIN == 3) chunks[count++] = chunk;
         }
         for (uint32_t region = 0; region < 3; region++) {
             insert(fixture, region, chunks[region]);
@@ -155,18 +156,20 @@ static void each_region_brings_two_buckets(void **state)
     for (uint32_t region = 0; region < REGION_COUNT; region++) {
         insert(fixture, region, region * 3);
         uint32_t live_count = region + 1;
+        uint32_t expected = live_count * 2 < BUCKETS_MIN ? BUCKETS_MIN : live_count * 2;
         assert_int_equal(fixture->map.live_count, live_count);
-        assert_int_equal(fixture->map.bucket_count, live_count * 2);
-        assert_int_equal(tn_live_map_metadata_bytes(&fixture->map), live_count * 2 * 4);
-        assert_true(fixture->map.mask >= live_count * 2 - 1);
-        assert_true(fixture->map.mask / 2 < live_count * 2 - 1);
+        assert_int_equal(fixture->map.bucket_count, expected);
+        assert_int_equal(tn_live_map_metadata_bytes(&fixture->map), expected * 4);
+        assert_true(fixture->map.mask >= expected - 1);
+        assert_true(fixture->map.mask / 2 < expected - 1);
     }
+    assert_true(fixture->map.bucket_count > BUCKETS_MIN);
 }
 
 static void all_are_found_however_far_the_table_has_split(void **state)
 {
     struct fixture *fixture = *state;
-    for (uint32_t region = 0; region < 300; region++) {
+    for (uint32_t region = 0; region < 700; region++) {
         insert(fixture, region, region * 1000);
         expect_sound(fixture);
         for (uint32_t earlier = 0; earlier <= region; earlier++) {
@@ -179,21 +182,19 @@ static void all_are_found_however_far_the_table_has_split(void **state)
 static void buckets_stay_when_regions_go(void **state)
 {
     struct fixture *fixture = *state;
-    for (uint32_t region = 0; region < 100; region++) {
+    for (uint32_t region = 0; region < 400; region++)
         insert(fixture, region, region);
-    }
-    for (uint32_t region = 0; region < 100; region++) {
+    for (uint32_t region = 0; region < 400; region++) {
         expect_taken(fixture, region, region);
         expect_sound(fixture);
     }
-    assert_int_equal(fixture->map.bucket_count, 200);
-    for (uint32_t region = 0; region < 100; region++) {
+    assert_int_equal(fixture->map.bucket_count, 800);
+    for (uint32_t region = 0; region < 400; region++)
         insert(fixture, region, region + 5000);
-    }
-    assert_int_equal(fixture->map.bucket_count, 200);
+    assert_int_equal(fixture->map.bucket_count, 800);
     expect_sound(fixture);
-    insert(fixture, 100, 6000);
-    assert_int_equal(fixture->map.bucket_count, 202);
+    insert(fixture, 400, 6000);
+    assert_int_equal(fixture->map.bucket_count, 802);
     expect_sound(fixture);
 }
 

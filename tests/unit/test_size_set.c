@@ -267,10 +267,10 @@ static void a_bin_of_one_needs_no_tree(void **state)
 {
     struct fixture *fixture = *state;
     insert(fixture, 7, 5, 100);
-    assert_int_equal(fixture->set.bins[5], 7);
+    assert_int_equal(fixture->set.bins->contents[5], 7);
     assert_int_equal(fixture->set.trees->used_count, 0);
     insert(fixture, 8, 5, 200);
-    assert_true(fixture->set.bins[5] & TN_SIZE_SET_IS_TREE);
+    assert_true(fixture->set.bins->contents[5] & TN_SIZE_SET_IS_TREE);
     assert_int_equal(fixture->set.trees->used_count, 1);
 }
 
@@ -279,7 +279,7 @@ static void expect_back_to_one(struct fixture *fixture, uint32_t first_out, uint
     insert(fixture, first_out, 5, first_out * 100);
     insert(fixture, left, 5, left * 100);
     take_out(fixture, first_out);
-    assert_int_equal(fixture->set.bins[5], left);
+    assert_int_equal(fixture->set.bins->contents[5], left);
     assert_int_equal(fixture->set.trees->used_count, 0);
     expect_order(fixture, &left, 1);
     take_out(fixture, left);
@@ -719,14 +719,14 @@ static struct fixture *insert_six(void **state)
 static void bits_that_contradict_each_other_are_found(void **state)
 {
     struct fixture *fixture = insert_six(state);
-    fixture->set.filled.levels[1][3] = 1;
-    expect_fault(fixture, "the bins' bit tree contradicts itself");
+    fixture->set.bins->filled.upper[3] = 1;
+    expect_fault(fixture, "the bins' bit table contradicts itself");
 }
 
 static void a_damaged_key_tree_is_found(void **state)
 {
     struct fixture *fixture = insert_six(state);
-    uint32_t root = fixture->set.bins[10] - TN_SIZE_SET_IS_TREE;
+    uint32_t root = fixture->set.bins->contents[10] - TN_SIZE_SET_IS_TREE;
     fixture->set.trees->nodes[root].count = 0;
     expect_fault(fixture, "a key tree of the free set by size is damaged");
 }
@@ -736,8 +736,8 @@ static void a_key_tree_of_one_is_found(void **state)
     struct fixture *fixture = insert_six(state);
     take_out(fixture, 3);
     uint32_t root = tn_key_tree_create(fixture->set.trees, 200, 3);
-    fixture->set.bins[20] = TN_SIZE_SET_IS_TREE + root;
-    tn_bit_tree_set(&fixture->set.filled, 20);
+    fixture->set.bins->contents[20] = TN_SIZE_SET_IS_TREE + root;
+    tn_bit_table_set(&fixture->set.bins->filled, 20);
     fixture->set.region_count++;
     expect_fault(fixture, "a key tree of the free set by size holds fewer than two");
 }
@@ -819,7 +819,7 @@ static void a_key_that_is_not_the_regions_first_chunk_is_found(void **state)
 /* One of three keys leads to the region of the next key. */
 static void expect_twice(struct fixture *fixture, uint32_t slot, const char *fault)
 {
-    uint32_t root = fixture->set.bins[10] - TN_SIZE_SET_IS_TREE;
+    uint32_t root = fixture->set.bins->contents[10] - TN_SIZE_SET_IS_TREE;
     uint32_t *links = fixture->set.trees->nodes[root].links, region = links[slot];
     links[slot] = links[(slot + 1) % 3];
     expect_fault(fixture, fault);
