@@ -94,7 +94,8 @@ static inline struct tn_static_pool *tn_static_pool_list_find_address(
     const struct tn_static_pool_list *list, uintptr_t address)
 {
     uint32_t place = tn_static_pool_places_before(list->by_address, list->count, address);
-    if (place == list->count) return NULL;
+    /* The last address of all is one that no place is beyond. */
+    if (TN_UNLIKELY(place >= list->count)) return NULL;
     struct tn_static_pool *found = list->by_address[place].static_pool;
     return address >= found->first_address ? found : NULL;
 }
