@@ -21,6 +21,7 @@ void tn_biased_mutex_init(struct tn_biased_mutex *mutex)
     }
     mutex->seat = TN_BIASED_MUTEX_SEATS;
     mutex->can_be_owned = tn_system_barrier_prepare();
+    mutex->wait_count = 0;
     mutex->turn_count = 0;
     mutex->turns_to_own = 1;
     mutex->last_holder = 0;
@@ -56,10 +57,12 @@ static TN_COLD void take_from(struct tn_biased_mutex *mutex, uintptr_t owner)
 
 void tn_biased_mutex_lock_plain(struct tn_biased_mutex *mutex)
 {
-    tn_mutex_lock(&mutex->plain);
+    bool has_waited = !tn_mutex_try_lock(&mutex->plain);
+    if (has_waited) tn_mutex_lock(&mutex->plain);
     uintptr_t owner = atomic_load_explicit(&mutex->owner, memory_order_relaxed);
     if (owner != 0) take_from(mutex, owner);
     mutex->seat = TN_BIASED_MUTEX_SEATS;
+    mutex->wait_count += has_waited || owner != 0;
 }
 
 /* Makes the thread the owner, if there is a seat for it. */
@@ -69,6 +72,7 @@ static void let_own(struct tn_biased_mutex *mutex, uintptr_t thread)
     for (unsigned seat = 0; seat < TN_BIASED_MUTEX_SEATS; seat++) {
         if (mutex->seated[seat] != 0 && mutex->seated[seat] != thread) continue;
         mutex->seated[seat] = thread;
+        mutex->wait_count = 0;
         atomic_store_explicit(&mutex->owner, thread + seat, memory_order_relaxed);
         return;
     }

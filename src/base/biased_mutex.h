@@ -48,6 +48,7 @@ struct tn_biased_mutex {
     /* For who holds it, as all below: */
     unsigned seat; /* by which it is held, or so many: by way of `plain` */
     bool can_be_owned;
+    uint32_t wait_count; /* turns that had to be waited for since a thread became the owner */
     uint32_t turn_count; /* of the last holder by way of `plain`, one after the other */
     uint32_t turns_to_own;
     uintptr_t last_holder;
@@ -60,6 +61,12 @@ void tn_biased_mutex_fini(struct tn_biased_mutex *mutex);
 
 static inline void tn_biased_mutex_lock(struct tn_biased_mutex *mutex);
 static inline void tn_biased_mutex_unlock(struct tn_biased_mutex *mutex);
+
+/* Whether who holds it, the caller, is its owner. */
+static inline bool tn_biased_mutex_is_owned(const struct tn_biased_mutex *mutex)
+{
+    return mutex->seat < TN_BIASED_MUTEX_SEATS;
+}
 
 /* --- the short way: the owner's -------------------------------------------------------------- */
 

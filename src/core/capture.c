@@ -68,20 +68,20 @@ tarn_status tn_capture_begin(struct tarn_pool *pool, tarn_stream stream, tarn_ca
         !has_any(pool, TN_STREAM_STATE_CAPTURING, *capture)) {
         return fail_for_capture(*capture, "is none of this pool's, or has been released");
     }
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     uint32_t number;
     bool is_captured =
         tn_stream_reuse_find_introduced(pool, stream, &number) && tn_pool_is_captured(pool, number);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     if (is_captured) {
         return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "stream %p is being captured already", stream);
     }
     tarn_capture begun = *capture ? *capture : atomic_fetch_add(&last_capture, 1) + 1;
     bool has_begun = tn_stream_reuse_divide(pool);
     tn_stream_reuse_settle(pool);
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     has_begun = has_begun && begin(pool, tn_stream_reuse_name(pool, stream), begun);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     if (!has_begun) {
         return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
                        "no room for one more stream or capture beside the %d at most that a pool "
@@ -101,7 +101,7 @@ tarn_status tn_capture_end(struct tarn_pool *pool, tarn_capture capture)
     if (!has_any(pool, TN_STREAM_STATE_CAPTURING, capture))
         return fail_for_capture(capture, "is not under way in this pool");
     struct tn_stream_table *table = pool->streams;
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         struct tn_stream_entry *entry = &table->streams[i];
         if (entry->state != TN_STREAM_STATE_CAPTURING || entry->capture != capture) continue;
@@ -112,7 +112,7 @@ tarn_status tn_capture_end(struct tarn_pool *pool, tarn_capture capture)
         table->streams[paused].state =
             entry->name.thread ? TN_STREAM_STATE_CALLERS : TN_STREAM_STATE_KNOWN;
     }
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     return TARN_STATUS_OK;
 }
 
@@ -140,11 +140,11 @@ tarn_status tn_capture_release(struct tarn_pool *pool, tarn_capture capture,
     tarn_backend_result known = tn_stream_reuse_introduce(pool, streams, stream_count, &refused);
     if (known.status != TARN_STATUS_OK) return tn_stream_reuse_fail(pool, refused, known);
     struct tn_dependency dependency;
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     bool are_known =
         tn_stream_reuse_find_introduced_dependency(pool, streams, stream_count, &dependency);
     if (are_known) release(pool, capture, dependency);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     TN_ASSERT(are_known);
     return TARN_STATUS_OK;
 }

@@ -10,9 +10,9 @@
 
 bool tn_debug_is_capturing(struct tarn_pool *pool)
 {
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     bool is_capturing = tn_pool_is_capturing(pool);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     return is_capturing;
 }
 

@@ -86,10 +86,10 @@ static void copy_static_pools(const struct tarn_pool *pool, struct picture *pict
 /* Room for as much as the pool has now. False: no host memory, and nothing is left behind. */
 static bool make_room(struct picture *picture, struct tarn_pool *pool)
 {
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     picture->static_pool_count = pool->list.count;
     picture->region_count = pool->index.region_count;
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     /* A little more than that, since others may allocate before the copy is made. */
     picture->static_pool_count += 4;
     picture->region_count += picture->region_count / 8 + 64;
@@ -104,7 +104,7 @@ static bool make_room(struct picture *picture, struct tarn_pool *pool)
 /* Copies all of one instant; false: there is more than there is room for. */
 static bool copy_at_once(struct picture *picture, struct tarn_pool *pool)
 {
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     bool fits = pool->list.count <= picture->static_pool_count &&
                 pool->index.region_count <= picture->region_count;
     if (fits) {
@@ -112,7 +112,7 @@ static bool copy_at_once(struct picture *picture, struct tarn_pool *pool)
         tn_pool_stats_locked(pool, &picture->stats);
         copy_static_pools(pool, picture);
     }
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     return fits;
 }
 

@@ -116,9 +116,9 @@ static size_t neighbours_bytes(const struct tarn_pool *pool)
     size_t bytes = 0;
     for (struct tarn_pool *other = pin_next_neighbour(pool, NULL); other;
          other = pin_next_neighbour(pool, other)) {
-        tn_biased_mutex_lock(&other->lock);
+        tn_pool_lock(other);
         bytes += other->stats.footprint_bytes;
-        tn_biased_mutex_unlock(&other->lock);
+        tn_pool_unlock(other);
     }
     return bytes;
 }
@@ -126,11 +126,11 @@ static size_t neighbours_bytes(const struct tarn_pool *pool)
 static void note_pool(struct tarn_pool *pool, tarn_shortage *shortage)
 {
     tarn_stats stats = TARN_STATS_INIT;
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     tn_pool_stats_locked(pool, &stats);
     shortage->private_bytes = (size_t)tn_stream_reuse_private_chunks(pool) << pool->chunk_log2;
     shortage->wholly_free_bytes = tn_pool_wholly_free_bytes_locked(pool);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     shortage->footprint_bytes = stats.footprint_bytes;
     shortage->used_bytes = stats.used_bytes;
     shortage->free_bytes = stats.free_bytes;
@@ -142,9 +142,9 @@ static void note_device(struct tarn_pool *pool, tarn_shortage *shortage)
 {
     tarn_memory_info info;
     const tarn_backend_operations *operations = pool->backend.operations;
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     bool may_ask = operations->query_memory && !tn_pool_is_capturing(pool);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     if (!may_ask) return;
     if (operations->query_memory(pool->backend.state, &info).status != TARN_STATUS_OK) return;
     shortage->device_free_bytes = info.free_bytes;

@@ -26,7 +26,7 @@
 
 #include "pool_backing.h"
 #include "pool_callbacks.h"
-#include "pool_fast.h"
+#include "hand_out.h"
 #include "pool_members.h"
 #include "pool_options.h"
 #include "pool_steps.h"
@@ -72,6 +72,7 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->releases_after_free = options->release_threshold_bytes > 0 ||
                                 options->returns_when_empty || options->passes_through;
     tn_static_pool_list_init(&pool->list);
+    tn_arenas_init(&pool->arenas);
     pool->stats = (struct tn_stats){ 0 };
     pool->debug = NULL;
     /* Device work on this memory is the host backend's, which tells the sanitizer; of other backends nobody
@@ -119,6 +120,7 @@ static void metadata_fini(struct tarn_pool *pool)
     for (uint32_t i = 0; i < pool->list.count; i++)
         tn_static_pool_destroy(pool->list.by_chunk[i].static_pool);
     tn_step_range_destroy(pool->range);
+    tn_arenas_fini(&pool->arenas);
     tn_region_index_fini(&pool->index);
     tn_static_pool_list_fini(&pool->list);
     tn_condition_fini(&pool->callback_ended);
@@ -291,7 +293,7 @@ static void *carve(struct tarn_pool *pool, const struct tn_request *request, uin
                                             request->chunk_count, request->slack_bytes);
     if (tn_pool_is_captured(pool, stream))
         tn_region_set_owner(&pool->index.regions[region], stream + 1);
-    return tn_pool_hand_out(pool, region, request->size_bytes,
+    return tn_pool_hand_out(pool, &pool->index, &pool->stats, region, request->size_bytes,
                             (size_t)request->chunk_count << pool->chunk_log2);
 }
 
@@ -321,9 +323,9 @@ static enum serve_result serve(struct tarn_pool *pool, const struct tn_request *
 static enum serve_result lock_and_serve(struct tarn_pool *pool, const struct tn_request *request,
                                         void **address_out)
 {
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     enum serve_result served = serve(pool, request, address_out);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     return served;
 }
 
@@ -366,7 +368,7 @@ static enum serve_result take_awaited(struct tarn_pool *pool, const struct tn_re
 {
     uint32_t stream;
     enum serve_result served = NOTHING_FITS;
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     bool is_known = tn_stream_reuse_find_introduced(pool, request->stream, &stream);
     struct fit fit = is_known ? find_awaited_fit(pool, request, stream) : NO_FIT;
     if (fit.region == TN_REGION_NONE) tn_stream_reuse_want(pool, stream);
@@ -377,7 +379,7 @@ static enum serve_result take_awaited(struct tarn_pool *pool, const struct tn_re
         *dependency_out = tn_region_dependency(&pool->index.regions[fit.region]);
         *address_out = carve(pool, request, stream, fit);
     }
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     return served;
 }
 
@@ -386,7 +388,7 @@ static void put_back(struct tarn_pool *pool, const struct tn_request *request, v
                      struct tn_dependency dependency)
 {
     struct tn_freed freed;
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     /* Times have begun anew meanwhile. */
     if (dependency.time > pool->streams->now) dependency.time = 0;
     const struct tn_static_pool *owner =
@@ -398,7 +400,7 @@ static void put_back(struct tarn_pool *pool, const struct tn_request *request, v
     tn_pool_forbid(pool, address, request->size_bytes);
     tn_stats_take_alloc_back(&pool->stats, request->size_bytes,
                              (size_t)request->chunk_count << pool->chunk_log2);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
 }
 
 /* Serves the request with what other streams have freed: what has completed, and what its stream can
@@ -469,7 +471,7 @@ static enum serve_result insert_and_serve(struct tarn_pool *pool, struct tn_stat
                                           const struct tn_request *request, void **address_out)
 {
     /* In one piece, so that no other thread takes the new chunks away in between. */
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     enum serve_result served = NO_HOST_MEMORY;
     bool is_inserted = true;
     if (pool->range) {
@@ -481,7 +483,7 @@ static enum serve_result insert_and_serve(struct tarn_pool *pool, struct tn_stat
         served = pool->passes_through ? serve_alone(pool, added, request, address_out)
                                       : serve(pool, request, address_out);
     }
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     if (!is_inserted) tn_pool_withdraw(pool, added);
     return served;
 }
@@ -610,11 +612,15 @@ static enum tn_free_result free_after_introduced(struct tarn_pool *pool, uintptr
                                                  const tarn_stream *streams, size_t stream_count)
 {
     struct tn_dependency dependency;
-    enum tn_free_result freed = TN_FREE_RESULT_UNKNOWN_STREAM;
-    tn_biased_mutex_lock(&pool->lock);
-    if (tn_stream_reuse_find_introduced_dependency(pool, streams, stream_count, &dependency))
-        freed = tn_pool_free_locked(pool, address, dependency);
-    tn_biased_mutex_unlock(&pool->lock);
+    enum tn_free_result freed = TN_FREE_RESULT_NOT_LIVE;
+    tn_pool_lock(pool);
+    const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
+    bool is_known =
+        tn_stream_reuse_find_introduced_dependency(pool, streams, stream_count, &dependency);
+    TN_ASSERT(is_known);
+    if (is_known && owner)
+        freed = tn_pool_take_back(pool, &pool->index, &pool->stats, owner, address, dependency);
+    tn_pool_unlock(pool);
     return freed;
 }
 

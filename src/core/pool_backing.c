@@ -45,7 +45,7 @@ static bool ample_bytes(const struct tarn_pool *pool, const struct tn_request *r
 static struct tn_growth_state growth_state(struct tarn_pool *pool)
 {
     struct tn_growth_state state = { .refused_bytes = pool->refused_bytes };
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     state.footprint_bytes = pool->stats.footprint_bytes;
     for (uint32_t i = 0; i < pool->list.count; i++) {
         const struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
@@ -53,7 +53,7 @@ static struct tn_growth_state growth_state(struct tarn_pool *pool)
     }
     uint32_t numbers =
         tn_static_pool_list_longest_run(&pool->list, TN_START_GROUP_CHUNKS, TN_CHUNK_COUNT_MAX);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     if (!tn_multiply_fits(numbers, (size_t)1 << pool->chunk_log2, &state.numbered_bytes_max)) {
         state.numbered_bytes_max = SIZE_MAX;
     }
@@ -85,9 +85,9 @@ tarn_backend_result tn_pool_meaning_of(tarn_backend_result result)
 
 static tarn_backend_result acquire(struct tarn_pool *pool, struct tn_backing *backing)
 {
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     pool->stats.vendor_alloc_count++;
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     tarn_backend_result result = pool->backend.operations->acquire(
         pool->backend.state, backing->size_bytes, &backing->address);
     result.status = meaning_of(result.status);
@@ -99,24 +99,24 @@ tarn_backend_result tn_pool_release_backing(struct tarn_pool *pool,
                                             const struct tn_backing *backing)
 {
     pool->refused_bytes = SIZE_MAX;
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     pool->stats.vendor_free_count++;
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     tarn_backend_result result = pool->backend.operations->release(
         pool->backend.state, backing->address, backing->size_bytes);
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     tn_stats_count_shrinkage(&pool->stats, backing->size_bytes);
     pool->transit_bytes -= backing->size_bytes;
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     return result;
 }
 
 void tn_pool_count_arrival(struct tarn_pool *pool, const struct tn_backing *backing)
 {
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     tn_stats_count_growth(&pool->stats, backing->size_bytes);
     pool->transit_bytes += backing->size_bytes;
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
 }
 
 /* NULL, or why a piece that a backend gave cannot be used. Such a piece is not given back: what
@@ -132,9 +132,9 @@ static const char *fault_of(struct tarn_pool *pool, const struct tn_backing *bac
     if (!tn_add_fits(address, backing->size_bytes, &end)) {
         return "it reaches beyond the last address";
     }
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     bool overlaps = tn_static_pool_list_overlaps(&pool->list, address, backing->size_bytes);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     return overlaps ? "it overlaps memory that the pool holds" : NULL;
 }
 
@@ -259,18 +259,18 @@ size_t tn_pool_wholly_free_bytes_locked(const struct tarn_pool *pool)
 
 static size_t wholly_free_bytes(struct tarn_pool *pool)
 {
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     size_t bytes = tn_pool_wholly_free_bytes_locked(pool);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     return bytes;
 }
 
 /* Steps that are partly free help along, and how far nobody knows before it is tried. */
 static size_t used_bytes(struct tarn_pool *pool)
 {
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     size_t bytes = pool->stats.used_bytes;
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     return bytes;
 }
 

@@ -114,10 +114,10 @@ static struct tn_static_pool *find_releasable(const struct tarn_pool *pool,
 static struct tn_static_pool *detach_releasable(struct tarn_pool *pool,
                                                 const struct tn_release_rule *rule, uint64_t id_max)
 {
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     struct tn_static_pool *found = find_releasable(pool, rule, id_max);
     if (found) remove_static_pool(pool, found);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     return found;
 }
 

@@ -23,9 +23,9 @@ static struct tn_stats counted_stats(const struct tarn_pool *pool)
 tarn_leaks tn_pool_leaks(struct tarn_pool *pool)
 {
     tarn_leaks leaks = TARN_LEAKS_INIT;
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     const struct tn_stats stats = counted_stats(pool);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     leaks.allocation_count = stats.live_count;
     leaks.requested_bytes = stats.requested_bytes;
     leaks.used_bytes = stats.used_bytes;
@@ -70,9 +70,9 @@ static enum tn_find_result find_locked(struct tarn_pool *pool, uintptr_t address
 enum tn_find_result tn_pool_find(struct tarn_pool *pool, const void *address,
                                  tarn_allocation *found_out)
 {
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     enum tn_find_result result = find_locked(pool, (uintptr_t)address, found_out);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     return result;
 }
 
@@ -133,19 +133,19 @@ void tn_pool_stats_locked(const struct tarn_pool *pool, tarn_stats *stats_out)
 
 void tn_pool_stats(struct tarn_pool *pool, tarn_stats *stats_out)
 {
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     tn_pool_stats_locked(pool, stats_out);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
 }
 
 /* Bytes of the chunks that are free, and of what the limit lets the pool grow by. */
 static void sum_up_room(struct tarn_pool *pool, size_t *idle_bytes_out, size_t *growth_bytes_out)
 {
     tarn_stats stats = { 0 };
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     sum_up_free(pool, &stats);
     *growth_bytes_out = pool->growth.limit_bytes - pool->stats.footprint_bytes;
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     *idle_bytes_out = stats.free_bytes;
 }
 
@@ -215,9 +215,9 @@ static const char *check_locked(const struct tarn_pool *pool, uint64_t *id_out)
 tarn_status tn_pool_check(struct tarn_pool *pool)
 {
     uint64_t id = 0;
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     const char *fault = check_locked(pool, &id);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     if (!fault) return TARN_STATUS_OK;
     if (id == 0) return tn_fail(TARN_STATUS_CORRUPT, "%s", fault);
     return tn_fail(TARN_STATUS_CORRUPT, "static pool %llu: %s", (unsigned long long)id, fault);

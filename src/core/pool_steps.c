@@ -133,9 +133,9 @@ static bool add_range(struct tarn_pool *pool, const struct geometry *geometry,
         tn_step_range_create(reserved->address, reserved->size_bytes, geometry->step_bytes,
                              geometry->step_count, pool->chunk_log2);
     if (!range) return false;
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     bool is_inserted = insert_range(pool, range);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     if (is_inserted) return true;
     tn_static_pool_destroy(range->static_pool);
     tn_step_range_destroy(range);
@@ -171,9 +171,9 @@ static tarn_backend_result map_step(struct tarn_pool *pool, uint32_t step)
 {
     struct tn_step_range *range = pool->range;
     const struct tn_backing backing = { tn_step_address(range, step), range->step_bytes };
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     pool->stats.vendor_alloc_count++;
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     const tarn_backend_operations *operations = pool->backend.operations;
     tarn_backend_result (*map)(void *, void *, size_t, tarn_mapping *) =
         pool->is_shareable ? operations->range_map_shareable : operations->range_map;
@@ -190,13 +190,13 @@ static tarn_backend_result unmap_step(struct tarn_pool *pool, uint32_t step)
 {
     struct tn_step_range *range = pool->range;
     tn_pool_allow(pool, tn_step_address(range, step), range->step_bytes);
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     pool->stats.vendor_free_count++;
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     tarn_backend_result result =
         pool->backend.operations->range_unmap(pool->backend.state, tn_step_address(range, step),
                                               range->step_bytes, range->steps[step].mapping);
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     if (result.status == TARN_STATUS_OK) {
         tn_step_range_leave(range, &pool->index, step);
     } else {
@@ -204,7 +204,7 @@ static tarn_backend_result unmap_step(struct tarn_pool *pool, uint32_t step)
     }
     tn_stats_count_shrinkage(&pool->stats, range->step_bytes);
     pool->transit_bytes -= range->step_bytes;
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     return result;
 }
 
@@ -321,9 +321,9 @@ static uint32_t map_all(struct tarn_pool *pool, uint32_t *first, tarn_backend_re
         link = &pool->range->steps[*link].next;
         mapped_count++;
     }
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     leave_all(pool, *link);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     *link = TN_STEP_NONE;
     return mapped_count;
 }
@@ -333,9 +333,9 @@ tarn_backend_result tn_pool_map_steps(struct tarn_pool *pool, const struct tn_re
 {
     const struct tn_step_range *range = pool->range;
     struct tn_step_plan plan = { .first_step = TN_STEP_NONE };
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     tarn_backend_result result = { plan_and_take(pool, request, &plan), 0, NULL };
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     if (result.status != TARN_STATUS_OK) return result;
 
     if (map_all(pool, &plan.first_step, &result) < plan.missing_count) {
@@ -417,9 +417,9 @@ static tarn_status export_locked(struct tarn_pool *pool, uintptr_t address,
                                  tarn_exported_step *step_out)
 {
     const struct tn_step_range *range = pool->range;
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     uint32_t step = find_step(pool, address);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     if (step == TN_STEP_NONE) return TARN_STATUS_NOT_LIVE;
 
     void *base = tn_step_address(range, step);
@@ -472,7 +472,7 @@ static uint32_t count_releasable(const struct tarn_pool *pool, const struct tn_r
 /* Takes the steps that the rule lets go. Returns the list of them. */
 static uint32_t take_releasable(struct tarn_pool *pool, const struct tn_release_rule *rule)
 {
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     uint32_t count = count_releasable(pool, rule), first = TN_STEP_NONE;
     if (count > 0) {
         first =
@@ -480,7 +480,7 @@ static uint32_t take_releasable(struct tarn_pool *pool, const struct tn_release_
     }
     for (uint32_t step = first; step != TN_STEP_NONE; step = pool->range->steps[step].next)
         pool->transit_bytes += pool->range->step_bytes;
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     return first;
 }
 

@@ -4,7 +4,8 @@
  *
  * Two locks. `lock` guards the regions and counters. It is held for tens of nanoseconds, and longer
  * where the arrays of the metadata grow or the free regions divide; no vendor call and no user code runs under it.
- * Most pools are used by one thread most of the time, so it is biased.
+ * Most pools are used by one thread most of the time, so it is biased; for those that many use there are
+ * arenas.
  * `growth_lock` lets one thread at a time change the list of static pools; vendor calls run under it
  * alone, so that others allocate and free meanwhile. The user's functions run under neither.
  * Order: registry lock, growth_lock, lock.
@@ -21,6 +22,7 @@
 #include "../base/sync.h"
 #include "tarn/tarn.h"
 
+#include "arena.h"
 #include "growth.h"
 #include "region_index.h"
 #include "static_pool_list.h"
@@ -75,6 +77,8 @@ struct tarn_pool {
 
     tarn_stream default_stream; /* of what is allocated and freed without one */
 
+    struct tn_arenas arenas;
+
     struct tn_biased_mutex lock;
     struct tn_static_pool_list list; /* changed under both locks, read under either */
     struct tn_region_index index;
@@ -110,6 +114,21 @@ static inline bool tn_pool_is_forked(const struct tarn_pool *pool)
 {
     return pool != NULL &&
            atomic_load_explicit(&pool->state, memory_order_acquire) == TN_POOL_STATE_FORKED;
+}
+
+/* Every arena gives back what it has. Under `lock`. */
+void tn_arenas_gather(struct tarn_pool *pool);
+
+/* Locks the pool for anything but an alloc or a free: there are no arenas as long as it is locked. */
+static inline void tn_pool_lock(struct tarn_pool *pool)
+{
+    tn_biased_mutex_lock(&pool->lock);
+    if (TN_UNLIKELY(tn_arenas_are_active(&pool->arenas))) tn_arenas_gather(pool);
+}
+
+static inline void tn_pool_unlock(struct tarn_pool *pool)
+{
+    tn_biased_mutex_unlock(&pool->lock);
 }
 
 #endif

@@ -53,10 +53,10 @@ bool tn_pool_note_free(struct tarn_pool *pool, const struct tn_static_pool *free
 
 static bool take_due_release(struct tarn_pool *pool)
 {
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     bool is_due = pool->is_release_due;
     pool->is_release_due = false;
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     return is_due;
 }
 
@@ -81,16 +81,16 @@ void tn_pool_release_after_free(struct tarn_pool *pool)
     while (is_due && tn_mutex_try_lock(&pool->growth_lock)) {
         if (take_due_release(pool)) release(pool);
         tn_mutex_unlock(&pool->growth_lock);
-        tn_biased_mutex_lock(&pool->lock);
+        tn_pool_lock(pool);
         is_due = pool->is_release_due;
-        tn_biased_mutex_unlock(&pool->lock);
+        tn_pool_unlock(pool);
     }
 }
 
 void tn_pool_release_freed(struct tarn_pool *pool)
 {
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     pool->is_release_due = true;
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     tn_pool_release_after_free(pool);
 }

@@ -30,10 +30,10 @@ void tn_pool_watch_end(const struct tarn_pool *pool, const struct tn_static_pool
 
 static tarn_watch watch_at(struct tarn_pool *pool, uintptr_t address)
 {
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
     tarn_watch watch = owner ? owner->watch : NULL;
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     return watch;
 }
 

@@ -51,6 +51,7 @@ struct tn_region_index {
     uint32_t unused;         /* first of the list of records that were used once, or NONE */
     uint32_t region_count;   /* records in use, the heads of spans among them */
     uint32_t reserved_count; /* room is reserved for so many in use */
+    uint32_t promised_count; /* of which so many are kept for what is adopted */
     uint32_t span_count;
     uint32_t chunk_count; /* of all spans */
     uint32_t void_count;  /* regions that are voids; heads are not counted */
@@ -88,7 +89,7 @@ void tn_region_index_remove_span(struct tn_region_index *index, uint32_t head);
 /* Whether room is reserved for one more carve, which turns one region into three at most. */
 static inline bool tn_region_index_has_room(const struct tn_region_index *index)
 {
-    return index->region_count + 2 <= index->reserved_count;
+    return index->region_count + index->promised_count + 2 <= index->reserved_count;
 }
 
 /* Makes room for one more carve and for the frees of all regions live after it. False: no host
@@ -179,6 +180,20 @@ struct tn_region_run tn_region_index_find_run(const struct tn_region_index *inde
 
 /* Makes one free region of a run, which waits for whatever one of them waited for. */
 void tn_region_index_unite_run(struct tn_region_index *index, const struct tn_region_run *run);
+
+/* --- lending --- */
+
+/* Makes room for so many records more, which only an adopt may use. False: no host memory. */
+bool tn_region_index_promise(struct tn_region_index *index, uint32_t record_count);
+
+/* So many are not needed any more. */
+void tn_region_index_take_promise_back(struct tn_region_index *index, uint32_t record_count);
+
+/* A live region was lent: in another index its chunks are a span, which that one forgets now. What became of
+ * them takes the region's place. Both know the same streams; room must be promised for all regions
+ * of the span. Cost: O(regions of the span). */
+void tn_region_index_adopt(struct tn_region_index *index, uint32_t lent,
+                           struct tn_region_index *borrower, uint32_t head);
 
 /* --- chunks without memory --- */
 

@@ -11,6 +11,18 @@ void tn_stats_take_alloc_back(struct tn_stats *stats, size_t requested_bytes, si
     stats->live_count--;
 }
 
+void tn_stats_add(struct tn_stats *stats, const struct tn_stats *arena)
+{
+    stats->alloc_count += arena->alloc_count;
+    stats->free_count += arena->free_count;
+    for (unsigned bin = 0; bin < TARN_STATS_HISTOGRAM_BINS; bin++)
+        stats->size_histogram[bin] += arena->size_histogram[bin];
+    tn_stats_add_to_mark(&stats->requested_bytes, &stats->requested_bytes_max,
+                         arena->requested_bytes);
+    tn_stats_add_to_mark(&stats->used_bytes, &stats->used_bytes_max, arena->used_bytes);
+    tn_stats_add_to_mark(&stats->live_count, &stats->live_count_max, arena->live_count);
+}
+
 void tn_stats_count_growth(struct tn_stats *stats, size_t backing_bytes)
 {
     tn_stats_add_to_mark(&stats->footprint_bytes, &stats->footprint_bytes_max, backing_bytes);

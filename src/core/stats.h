@@ -59,6 +59,8 @@ static inline void tn_stats_count_free(struct tn_stats *stats, size_t requested_
 
 /* An allocation that was counted came to nothing. The high-water marks stay. */
 void tn_stats_take_alloc_back(struct tn_stats *stats, size_t requested_bytes, size_t used_bytes);
+/* Counts what an arena has counted by itself. Its high-water marks say nothing of the pool's. */
+void tn_stats_add(struct tn_stats *stats, const struct tn_stats *arena);
 void tn_stats_count_growth(struct tn_stats *stats, size_t backing_bytes);
 void tn_stats_count_shrinkage(struct tn_stats *stats, size_t backing_bytes);
 

@@ -74,12 +74,12 @@ static const struct tn_stream_record *find_record(const struct tn_stream_entry *
 static void begin_anew(struct tarn_pool *pool)
 {
     struct tn_stream_table *table = pool->streams;
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     tn_region_index_begin_anew(&pool->index);
     table->now = 1;
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++)
         memset(table->streams[i].covered_below, 0, sizeof table->streams[i].covered_below);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         struct tn_stream_entry *entry = &table->streams[i];
         bool is_retired = entry->state == TN_STREAM_STATE_RETIRED;
@@ -109,9 +109,9 @@ static tarn_backend_result record(struct tarn_pool *pool, struct tn_stream_entry
     }
     if (result.status != TARN_STATUS_OK) return result;
 
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     uint32_t time = tn_stream_table_advance(pool->streams);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     result = operations->event_record(pool->backend.state, event, entry->name.handle);
     if (result.status == TARN_STATUS_OK) {
         entry->records[entry->record_count++] = (struct tn_stream_record){ event, time };
@@ -130,9 +130,9 @@ static void let_newest_cover_all(struct tn_stream_entry *entry)
 
 static void complete(struct tarn_pool *pool, uint32_t stream, uint32_t time)
 {
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     tn_region_index_complete(&pool->index, (uint32_t)1 << stream, time);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
 }
 
 /* Whether a free region may depend on the stream. Under `lock`. */
@@ -149,15 +149,15 @@ static void forget_if_ended(struct tarn_pool *pool, uint32_t stream)
     struct tn_stream_entry *entry = &pool->streams->streams[stream];
     bool is_lost = entry->state == TN_STREAM_STATE_LOST;
     if (!is_lost && (entry->state != TN_STREAM_STATE_RETIRED || entry->record_count > 0)) return;
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     bool is_over = !is_lost || !is_depended_on(pool, stream);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     if (!is_over) return;
     while (entry->record_count > 0)
         forget_oldest_record(pool, entry);
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     tn_stream_table_remove(pool->streams, stream);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
 }
 
 /* Only success means complete: an error says nothing, and what depends on it stays as it is. */
@@ -195,9 +195,9 @@ void tn_stream_reuse_settle(struct tarn_pool *pool)
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         struct tn_stream_entry *entry = &pool->streams->streams[i];
         if (entry->state != TN_STREAM_STATE_KNOWN) continue;
-        tn_biased_mutex_lock(&pool->lock);
+        tn_pool_lock(pool);
         bool has_to_record = is_depended_on(pool, i);
-        tn_biased_mutex_unlock(&pool->lock);
+        tn_pool_unlock(pool);
         /* What cannot be recorded stays as it is. */
         if (has_to_record) (void)record(pool, entry);
     }
@@ -222,27 +222,27 @@ bool tn_stream_reuse_synchronize(struct tarn_pool *pool)
     const tarn_backend_operations *operations = pool->backend.operations;
     if (!pool->streams || tn_pool_is_capturing(pool) || !operations->synchronize) return false;
     if (pool->streams->now >= TN_STREAM_TIME_MAX) begin_anew(pool);
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     bool is_needed = pool->index.pending_chunk_count > 0;
     uint32_t time = is_needed ? tn_stream_table_advance(pool->streams) : 0;
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     if (!is_needed) return false;
     if (operations->synchronize(pool->backend.state).status != TARN_STATUS_OK) return false;
 
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     uint32_t before = pool->index.pending_chunk_count;
     complete_all(pool, time);
     bool has_changed = pool->index.pending_chunk_count < before;
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         struct tn_stream_entry *entry = &pool->streams->streams[i];
         if (entry->state != TN_STREAM_STATE_RETIRED && entry->state != TN_STREAM_STATE_LOST)
             continue;
         while (entry->record_count > 0)
             forget_oldest_record(pool, entry);
-        tn_biased_mutex_lock(&pool->lock);
+        tn_pool_lock(pool);
         tn_stream_table_remove(pool->streams, i);
-        tn_biased_mutex_unlock(&pool->lock);
+        tn_pool_unlock(pool);
     }
     return has_changed;
 }
@@ -298,9 +298,9 @@ static tarn_backend_result order_after(struct tarn_pool *pool, tarn_stream handl
     tarn_backend_result result =
         pool->backend.operations->stream_wait_event(pool->backend.state, handle, covering->event);
     if (result.status != TARN_STATUS_OK) return result;
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     tn_stream_table_cover(pool->streams, stream, awaited, covering->time);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     return result;
 }
 
@@ -309,12 +309,12 @@ tarn_backend_result tn_stream_reuse_order(struct tarn_pool *pool, tarn_stream ha
 {
     uint32_t stream;
     if (dependency.streams == 0) return OK;
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     bool is_known = tn_stream_reuse_find_introduced(pool, handle, &stream);
     uint32_t rest = tn_stream_table_uncovered(pool->streams, stream, dependency);
     uint32_t others = rest & ~tn_stream_reuse_reachable(pool);
     TN_ASSERT(is_known && tn_stream_reuse_unrecorded(pool, others, dependency.time) == 0);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     (void)is_known;
     (void)others;
     if (rest != 0 && !tn_stream_reuse_has_events(pool)) return fail(TARN_STATUS_NOT_SUPPORTED);
@@ -437,9 +437,9 @@ static bool introduce_locked(struct tarn_pool *pool, const struct identity *iden
 static void end_unannounced(struct tarn_pool *pool, uint32_t stream)
 {
     struct tn_stream_entry *entry = &pool->streams->streams[stream];
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     entry->state = entry->is_all_recorded ? TN_STREAM_STATE_RETIRED : TN_STREAM_STATE_LOST;
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     if (entry->is_all_recorded && entry->record_count > 0) let_newest_cover_all(entry);
     poll_stream(pool, stream);
 }
@@ -462,10 +462,10 @@ static bool make_room(struct tarn_pool *pool, uint32_t kept_streams)
     for (uint32_t rest = forgettable(table) & ~kept_streams; rest != 0; rest &= rest - 1) {
         uint32_t stream = tn_lowest_bit(rest);
         struct tn_stream_entry *entry = &table->streams[stream];
-        tn_biased_mutex_lock(&pool->lock);
+        tn_pool_lock(pool);
         bool is_idle = !is_depended_on(pool, stream);
         if (is_idle) entry->state = TN_STREAM_STATE_RETIRED;
-        tn_biased_mutex_unlock(&pool->lock);
+        tn_pool_unlock(pool);
         while (is_idle && entry->record_count > 0)
             forget_oldest_record(pool, entry);
         forget_if_ended(pool, stream);
@@ -503,9 +503,9 @@ static bool has_vendor_gone(tarn_backend_result result)
 /* Whether the pool knows the stream, once it is clear that it is still the same one. */
 static bool recognise(struct tarn_pool *pool, const struct identity *identity, uint32_t *stream_out)
 {
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     bool is_known = tn_stream_reuse_find_introduced(pool, identity->name.handle, stream_out);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     if (!is_known || *stream_out == TN_STREAM_NONE) return is_known;
     struct tn_stream_entry *entry = &pool->streams->streams[*stream_out];
     if (identity->is_unsure) return true;
@@ -531,10 +531,10 @@ static tarn_backend_result introduce(struct tarn_pool *pool, tarn_stream handle,
         if (result.status != TARN_STATUS_OK && !has_vendor_gone(result)) return result;
         tn_stream_reuse_poll(pool); /* which may end a retirement */
         make_room_by_waiting(pool, *kept_streams);
-        tn_biased_mutex_lock(&pool->lock);
+        tn_pool_lock(pool);
         bool is_introduced = introduce_locked(pool, &identity) &&
                              tn_stream_reuse_find_introduced(pool, handle, &stream);
-        tn_biased_mutex_unlock(&pool->lock);
+        tn_pool_unlock(pool);
         if (!is_introduced) return fail(TARN_STATUS_OUT_OF_HOST_MEMORY);
     }
     if (stream != TN_STREAM_NONE) *kept_streams |= (uint32_t)1 << stream;
@@ -560,9 +560,9 @@ static void record_callers(struct tarn_pool *pool, struct tn_stream_entry *entry
     bool is_recorded = record(pool, entry).status == TARN_STATUS_OK;
     /* In other pools the thread frees without growth_lock, so more may be freed here at any time. */
     entry->is_all_recorded = is_recorded && pool->identifies_streams;
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     entry->is_wanted = false;
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
 }
 
 void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *streams,
@@ -572,9 +572,9 @@ void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *s
     bool has_to_record = has_freed && pool->identifies_streams;
     for (size_t i = 0; i < stream_count; i++) {
         uint32_t stream;
-        tn_biased_mutex_lock(&pool->lock);
+        tn_pool_lock(pool);
         bool is_known = tn_stream_reuse_find_introduced(pool, streams[i], &stream);
-        tn_biased_mutex_unlock(&pool->lock);
+        tn_pool_unlock(pool);
         TN_ASSERT(is_known);
         if (!is_known) continue;
         struct tn_stream_entry *entry = &pool->streams->streams[stream];
@@ -602,9 +602,9 @@ tarn_status tn_stream_reuse_fail(const struct tarn_pool *pool, tarn_stream strea
 
 bool tn_stream_reuse_divide(struct tarn_pool *pool)
 {
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     bool is_divided = pool->streams || divide(pool);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     return is_divided;
 }
 
@@ -642,18 +642,18 @@ bool tn_stream_reuse_find_introduced_dependency(const struct tarn_pool *pool,
 tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream handle)
 {
     uint32_t stream;
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     bool is_known = tn_stream_reuse_find_introduced(pool, handle, &stream);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     if (!is_known) return OK;
     if (tn_pool_is_captured(pool, stream)) return fail(TARN_STATUS_NOT_READY);
     if (stream == TN_STREAM_NONE) {
         /* The only stream: dividing tells what was freed on it from what was not. */
-        tn_biased_mutex_lock(&pool->lock);
+        tn_pool_lock(pool);
         bool is_divided = is_untouched(pool) || divide(pool);
         if (!pool->streams && is_divided)
             set_only_stream(pool, (struct tn_stream_name){ pool->default_stream, 0 });
-        tn_biased_mutex_unlock(&pool->lock);
+        tn_pool_unlock(pool);
         if (!is_divided) return fail(TARN_STATUS_OUT_OF_HOST_MEMORY);
         if (!pool->streams) return OK;
         stream = 0;
@@ -664,17 +664,17 @@ tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream h
         end_unannounced(pool, stream);
         return OK;
     }
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     bool has_to_record = is_depended_on(pool, stream);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     tarn_backend_result result = OK;
     if (has_to_record)
         result = tn_stream_reuse_has_events(pool) ? record(pool, entry)
                                                   : fail(TARN_STATUS_NOT_SUPPORTED);
     if (has_to_record && result.status == TARN_STATUS_OK) let_newest_cover_all(entry);
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock(pool);
     entry->state = result.status == TARN_STATUS_OK ? TN_STREAM_STATE_RETIRED : TN_STREAM_STATE_LOST;
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     if (!tn_pool_is_capturing(pool)) poll_stream(pool, stream);
     if (has_vendor_gone(result)) return OK;
     if (result.status != TARN_STATUS_OK) result.status = TARN_STATUS_VENDOR_ERROR;

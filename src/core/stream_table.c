@@ -26,6 +26,15 @@ uint32_t tn_stream_table_search(struct tn_stream_table *table, struct tn_stream_
     return TN_STREAM_NONE;
 }
 
+uint32_t tn_stream_table_find_known(const struct tn_stream_table *table, tarn_stream handle)
+{
+    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
+        const struct tn_stream_entry *entry = &table->streams[i];
+        if (entry->state == TN_STREAM_STATE_KNOWN && entry->name.handle == handle) return i;
+    }
+    return TN_STREAM_NONE;
+}
+
 uint32_t tn_stream_table_find_unused(const struct tn_stream_table *table)
 {
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {

@@ -83,6 +83,9 @@ void tn_stream_table_init(struct tn_stream_table *table);
 /* The stream of that name that is known, the callers' or being captured, or TN_STREAM_NONE. */
 uint32_t tn_stream_table_search(struct tn_stream_table *table, struct tn_stream_name name);
 
+/* The stream that is known by that handle alone, or TN_STREAM_NONE. Changes nothing. */
+uint32_t tn_stream_table_find_known(const struct tn_stream_table *table, tarn_stream handle);
+
 /* Whether that was found last, and is known by its handle alone. */
 static inline bool tn_stream_table_was_last(const struct tn_stream_table *table, tarn_stream handle)
 {

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* arena: making them, and finding a loan. */
+#include "arena.h"
+
+#include "../base/arith.h"
+#include "../base/host_memory.h"
+
+void tn_arenas_init(struct tn_arenas *arenas)
+{
+    atomic_init(&arenas->are_wanted, false);
+    atomic_init(&arenas->active_count, 0);
+    arenas->all = NULL;
+    arenas->memory = NULL;
+    arenas->loan_count = 0;
+}
+
+void tn_arenas_fini(struct tn_arenas *arenas)
+{
+    for (uint32_t i = 0; arenas->all && i < TN_ARENA_COUNT; i++) {
+        if (arenas->all[i].has_index) tn_region_index_fini(&arenas->all[i].index);
+        tn_biased_mutex_fini(&arenas->all[i].lock);
+    }
+    tn_host_memory_free(arenas->memory);
+    tn_arenas_init(arenas);
+}
+
+bool tn_arenas_create(struct tn_arenas *arenas)
+{
+    if (arenas->all) return true;
+    size_t alignment = alignof(struct tn_arena);
+    void *memory =
+        tn_host_memory_alloc_zeroed(TN_ARENA_COUNT * sizeof(struct tn_arena) + alignment);
+    if (!memory) return false;
+    uintptr_t first = tn_round_down((uintptr_t)memory + alignment - 1, alignment);
+    arenas->memory = memory;
+    arenas->all = (struct tn_arena *)first;
+    for (uint32_t i = 0; i < TN_ARENA_COUNT; i++)
+        tn_biased_mutex_init(&arenas->all[i].lock);
+    return true;
+}
+
+const struct tn_loan *tn_arenas_find_loan(const struct tn_arenas *arenas, uint32_t chunk)
+{
+    for (uint32_t i = 0; i < arenas->loan_count; i++) {
+        const struct tn_loan *loan = &arenas->loans[i];
+        if (chunk - loan->first_chunk < loan->chunk_count) return loan;
+    }
+    return NULL;
+}

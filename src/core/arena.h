@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * arena: a part of a pool that a thread allocates from under a lock of its own, when several threads want the
+ * pool at once.
+ *
+ * A pool has one index under one lock. Threads that wait for the lock are given arenas: an arena borrows a run
+ * of free chunks, which is a live region of the pool's index meanwhile, and keeps an index of what becomes
+ * of them:
+ *
+ *     pool's index     │ live │ free │ lent to arena 0     │ live │ lent to arena 1            │ free
+ *                                    │                            │
+ *     arena's index                  │ live │ free │ live  │      │ free │ live │ live │ free  │
+ *
+ * Arenas are for alloc and free, and for nothing else. Whoever locks the pool for anything else gathers first: each
+ * arena gives back what it has, and its regions take the place of the lent one. So everywhere else there is
+ * one index, as if there were no arenas, and what changes there (static pools, streams) no arena sees change. Threads
+ * that still wait for the lock get arenas again.
+ *
+ * A thread has the arena of its number; with more threads than arenas some share one. What an arena cannot serve the
+ * pool serves, or lends it more. What another thread frees goes to the arena that it is of.
+ *
+ * Cost: alloc and free as in the pool's index; lending O(log n); gathering O(regions of the arenas).
+ * Threads: locks are taken in the order pool, arena; of arenas one at a time. Who holds an active arena's lock may read
+ * the pool's list and streams: to change them is to gather first.
+ * Always true: room for all regions of the arenas is promised in the pool's index, so gathering cannot fail; the loans
+ * are the pool's live regions of these chunks, and spans of their arenas.
+ */
+#ifndef TN_ARENA_H
+#define TN_ARENA_H
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../base/biased_mutex.h"
+#include "tarn/tarn.h"
+
+#include "region_index.h"
+#include "stats.h"
+
+#define TN_ARENA_COUNT     32
+#define TN_ARENA_LOANS_MAX 16
+
+/* Chunks that an arena has borrowed. */
+struct tn_loan {
+    uint32_t first_chunk;
+    uint32_t chunk_count;
+    uint32_t arena;
+    uint32_t head; /* of their span in the arena's index */
+};
+
+struct tn_arena {
+    /* Two arenas share no cache line, nor a pair that is fetched together. */
+    alignas(128) struct tn_biased_mutex lock;
+    bool is_active; /* it has borrowed chunks. Changed under both locks */
+    bool has_index;
+    struct tn_region_index index;
+    struct tn_stats stats;   /* of what was done here since it became active */
+    tarn_stream last_handle; /* found last, and its number */
+    uint32_t last_stream;
+    uint32_t loan_count;
+    uint32_t lent_chunk_count;
+    uint32_t promised_count; /* in the pool's index */
+};
+
+/* Under the pool's lock, but for what is atomic. */
+struct tn_arenas {
+    atomic_bool are_wanted;
+    _Atomic uint32_t active_count;
+    struct tn_arena *all; /* TN_ARENA_COUNT of them; NULL until they were wanted */
+    void *memory;         /* in which they are */
+    uint32_t loan_count;
+    struct tn_loan loans[TN_ARENA_COUNT * TN_ARENA_LOANS_MAX]; /* in no order */
+};
+
+void tn_arenas_init(struct tn_arenas *arenas);
+void tn_arenas_fini(struct tn_arenas *arenas);
+
+/* Makes the arenas, if they are not there yet. False: no host memory. */
+bool tn_arenas_create(struct tn_arenas *arenas);
+
+static inline bool tn_arenas_are_wanted(const struct tn_arenas *arenas)
+{
+    return atomic_load_explicit(&arenas->are_wanted, memory_order_acquire);
+}
+
+static inline bool tn_arenas_are_active(const struct tn_arenas *arenas)
+{
+    return atomic_load_explicit(&arenas->active_count, memory_order_acquire) > 0;
+}
+
+/* The loan in which the chunk lies, or NULL. */
+const struct tn_loan *tn_arenas_find_loan(const struct tn_arenas *arenas, uint32_t chunk);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * hand_out: what alloc and free do in an index, the pool's or an arena's.
+ *
+ * Threads: the index and the counters under their lock.
+ * Cost: O(1) but for the index.
+ */
+#ifndef TN_HAND_OUT_H
+#define TN_HAND_OUT_H
+
+#include "../base/arith.h"
+
+#include "pool_struct.h"
+#include "pool_trim.h"
+#include "pool_watch.h"
+#include "stream_reuse.h"
+
+enum tn_free_result {
+    TN_FREE_RESULT_FREED,
+    TN_FREE_RESULT_RELEASE_IS_DUE, /* freed, and tn_pool_release_after_free is to be called */
+    TN_FREE_RESULT_NOT_LIVE,       /* nothing that is live starts at the address */
+    TN_FREE_RESULT_UNKNOWN_STREAM,
+    TN_FREE_RESULT_NO_ARENAS /* the address is of no arena, and never will be as long as it is live */
+};
+
+/* The best fit of what waits for nothing, which serves every stream, and of what was freed on this one. */
+static inline uint32_t tn_pool_find_own_fit(const struct tn_region_index *index, uint32_t stream,
+                                            uint32_t chunk_count)
+{
+    uint32_t idle = tn_size_set_find(&index->by_size[TN_FREE_SET_IDLE], chunk_count);
+    if (TN_LIKELY(stream == TN_STREAM_NONE)) return idle;
+    uint32_t own = tn_size_set_find(&index->by_size[tn_free_set_of_stream(stream)], chunk_count);
+    if (own == TN_REGION_NONE) return idle;
+    if (idle == TN_REGION_NONE) return own;
+    return tn_region_index_is_better(index, idle, own) ? idle : own;
+}
+
+/* Tells of a carved region as memory that is the user's. */
+static inline void *tn_pool_hand_out(const struct tarn_pool *pool,
+                                     const struct tn_region_index *index, struct tn_stats *stats,
+                                     uint32_t region, size_t size_bytes, size_t used_bytes)
+{
+    uint32_t first_chunk = index->regions[region].first_chunk;
+    const struct tn_static_pool *owner = tn_static_pool_list_find_chunk(&pool->list, first_chunk);
+    /* Here a device address becomes a pointer. */
+    void *address = (void *)tn_static_pool_address_of(owner, first_chunk);
+    tn_stats_count_alloc(stats, size_bytes, used_bytes);
+    tn_pool_allow(pool, address, size_bytes);
+    return address;
+}
+
+/* Frees what starts at the address in this static pool; its reuse waits for the dependency. */
+static inline enum tn_free_result tn_pool_take_back(
+    struct tarn_pool *pool, struct tn_region_index *index, struct tn_stats *stats,
+    const struct tn_static_pool *owner, uintptr_t address, struct tn_dependency dependency)
+{
+    struct tn_freed freed;
+    uint32_t chunk = tn_static_pool_chunk_of(owner, address);
+    if (TN_UNLIKELY(tn_static_pool_address_of(owner, chunk) != address ||
+                    !tn_region_index_free(index, chunk, dependency, &freed)))
+        return TN_FREE_RESULT_NOT_LIVE;
+
+    size_t used_bytes = (size_t)freed.chunk_count << pool->chunk_log2;
+    tn_pool_forbid(pool, (void *)address, tn_min(used_bytes, owner->end_address - address));
+    tn_stats_count_free(stats, used_bytes - freed.slack_bytes, used_bytes);
+    if (TN_LIKELY(!pool->releases_after_free)) return TN_FREE_RESULT_FREED;
+    return tn_pool_note_free(pool, owner) ? TN_FREE_RESULT_RELEASE_IS_DUE : TN_FREE_RESULT_FREED;
+}
+
+#endif

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* pool_arenas: borrowing, allocating and freeing in arenas, gathering. */
+#include "pool_arenas.h"
+
+#include "../base/thread_number.h"
+
+enum {
+    LOAN_CHUNKS_MIN = 4096,
+    /* An arena borrows so many times what it lacks, and leaves the pool so many parts of its largest
+     * free region but one. */
+    LOAN_REQUESTS = 4,
+    LOAN_PARTS = 4
+};
+
+/* What each free may have to do, or each alloc to find out, needs the pool's lock. */
+static bool may_have_arenas(const struct tarn_pool *pool)
+{
+    return !pool->debug && !pool->passes_through && !pool->releases_after_free &&
+           !pool->identifies_streams;
+}
+
+bool tn_arenas_want(struct tarn_pool *pool)
+{
+    struct tn_arenas *arenas = &pool->arenas;
+    if (!may_have_arenas(pool) || !tn_arenas_create(arenas)) return false;
+    atomic_store_explicit(&arenas->are_wanted, true, memory_order_release);
+    return true;
+}
+
+void tn_arenas_note_wait(struct tarn_pool *pool)
+{
+    if (pool->lock.wait_count < TN_ARENA_WAITS || tn_arenas_are_wanted(&pool->arenas)) return;
+    pool->lock.wait_count = 0;
+    (void)tn_arenas_want(pool);
+}
+
+/* --- borrowing --------------------------------------------------------------------------------- */
+
+/* The arena's room beyond what is promised is given up, or promised too. Under both locks. */
+static bool promise_room(struct tarn_pool *pool, struct tn_arena *arena)
+{
+    uint32_t added = arena->index.reserved_count - arena->promised_count;
+    if (added > 0 && !tn_region_index_promise(&pool->index, added)) {
+        arena->index.reserved_count = arena->promised_count;
+        return false;
+    }
+    arena->promised_count += added;
+    return true;
+}
+
+static bool make_room(struct tarn_pool *pool, struct tn_arena *arena)
+{
+    return tn_region_index_reserve(&arena->index) && promise_room(pool, arena) &&
+           tn_region_index_has_room(&arena->index);
+}
+
+/* An index with a free set for each stream for which the pool's has one. */
+static bool prepare_index(const struct tarn_pool *pool, struct tn_arena *arena)
+{
+    if (!arena->has_index) arena->has_index = tn_region_index_init(&arena->index);
+    if (!arena->has_index) return false;
+    for (unsigned stream = 0; stream < TN_STREAM_COUNT_MAX; stream++) {
+        if (tn_region_index_has_set(&pool->index, tn_free_set_of_stream(stream)) &&
+            !tn_region_index_add_stream(&arena->index, stream))
+            return false;
+    }
+    return true;
+}
+
+/* Chunks that are worth a loan for the request: fewer and fewer, as long as none has as many. */
+static uint32_t find_lender(const struct tarn_pool *pool, const struct tn_arena *arena,
+                            uint32_t stream, uint32_t chunk_count, uint32_t *loan_count_out)
+{
+    uint64_t largest = tn_region_index_largest_free(&pool->index);
+    uint64_t needed = (uint64_t)chunk_count * LOAN_REQUESTS;
+    uint64_t wanted = tn_max(tn_max(needed, arena->lent_chunk_count), LOAN_CHUNKS_MIN);
+    wanted = tn_max(tn_min(wanted, largest / LOAN_PARTS), needed);
+    for (; wanted >= chunk_count; wanted /= 2) {
+        /* A span starts at a whole group. */
+        uint64_t with_lead = wanted + TN_START_GROUP_CHUNKS - 1;
+        if (with_lead > TN_CHUNK_COUNT_MAX) continue;
+        uint32_t found = tn_pool_find_own_fit(&pool->index, stream, (uint32_t)with_lead);
+        if (found == TN_REGION_NONE) continue;
+        *loan_count_out = (uint32_t)wanted;
+        return found;
+    }
+    return TN_REGION_NONE;
+}
+
+/* The loan waits for what the lender waited for. */
+static uint32_t add_loan_span(struct tn_arena *arena, uint32_t first_chunk, uint32_t chunk_count,
+                              struct tn_dependency dependency)
+{
+    uint32_t head = tn_region_index_add_span(&arena->index, first_chunk, chunk_count);
+    if (dependency.streams != 0)
+        tn_region_index_change_dependency(&arena->index, arena->index.regions[head].next,
+                                          dependency);
+    return head;
+}
+
+/* Lends the arena chunks in which the request can lie. Under both locks. */
+static bool borrow(struct tarn_pool *pool, struct tn_arena *arena, uint32_t stream,
+                   uint32_t chunk_count)
+{
+    struct tn_arenas *arenas = &pool->arenas;
+    uint32_t loan_count;
+    if (arena->loan_count == TN_ARENA_LOANS_MAX) return false;
+    uint32_t lender = find_lender(pool, arena, stream, chunk_count, &loan_count);
+    if (lender == TN_REGION_NONE) return false;
+    uint32_t lead = -pool->index.regions[lender].first_chunk % TN_START_GROUP_CHUNKS;
+    uint32_t first_chunk = pool->index.regions[lender].first_chunk + lead;
+    if (!tn_region_index_reserve_span(&arena->index, first_chunk, loan_count) ||
+        !promise_room(pool, arena) || !tn_region_index_reserve(&pool->index))
+        return false;
+
+    struct tn_dependency dependency = tn_region_dependency(&pool->index.regions[lender]);
+    tn_region_index_carve(&pool->index, lender, lead, loan_count, 0);
+    uint32_t head = add_loan_span(arena, first_chunk, loan_count, dependency);
+    arenas->loans[arenas->loan_count++] =
+        (struct tn_loan){ first_chunk, loan_count, (uint32_t)(arena - arenas->all), head };
+    arena->loan_count++;
+    arena->lent_chunk_count += loan_count;
+    if (arena->loan_count == 1) {
+        arena->is_active = true;
+        arena->stats = (struct tn_stats){ 0 };
+        arena->last_handle = NULL;
+        arena->last_stream = TN_STREAM_NONE;
+        atomic_fetch_add_explicit(&arenas->active_count, 1, memory_order_release);
+    }
+    return true;
+}
+
+/* --- alloc ------------------------------------------------------------------------------------- */
+
+/* The number of a stream that is known by its handle alone. The table is not to be changed here, so what was
+ * found last is remembered by the arena. Under the arena's lock. */
+static bool find_stream(const struct tarn_pool *pool, struct tn_arena *arena, tarn_stream handle,
+                        uint32_t *stream_out)
+{
+    *stream_out = TN_STREAM_NONE;
+    if (!pool->streams) return handle == pool->only_stream;
+    if (arena->last_stream == TN_STREAM_NONE || arena->last_handle != handle) {
+        arena->last_stream = tn_stream_table_find_known(pool->streams, handle);
+        arena->last_handle = handle;
+    }
+    *stream_out = arena->last_stream;
+    return arena->last_stream != TN_STREAM_NONE;
+}
+
+/* NULL: nothing fits, or there is no room. Under the arena's lock. */
+static void *alloc_in(struct tarn_pool *pool, struct tn_arena *arena, size_t size_bytes,
+                      uint32_t chunk_count, uint32_t stream)
+{
+    if (TN_UNLIKELY(!tn_region_index_has_room(&arena->index))) return NULL;
+    uint32_t fit = tn_pool_find_own_fit(&arena->index, stream, chunk_count);
+    if (TN_UNLIKELY(fit == TN_REGION_NONE)) return NULL;
+    size_t used_bytes = (size_t)chunk_count << pool->chunk_log2;
+    uint32_t region = tn_region_index_carve(&arena->index, fit, 0, chunk_count,
+                                            (uint32_t)(used_bytes - size_bytes));
+    return tn_pool_hand_out(pool, &arena->index, &arena->stats, region, size_bytes, used_bytes);
+}
+
+static TN_COLD void *borrow_and_alloc(struct tarn_pool *pool, struct tn_arena *arena,
+                                      size_t size_bytes, uint32_t chunk_count, tarn_stream handle)
+{
+    uint32_t stream;
+    void *address = NULL;
+    tn_biased_mutex_lock(&pool->lock);
+    tn_biased_mutex_lock(&arena->lock);
+    if (find_stream(pool, arena, handle, &stream) && !tn_pool_is_capturing(pool) &&
+        prepare_index(pool, arena)) {
+        /* The arena may have lacked room alone. */
+        if (arena->is_active && make_room(pool, arena))
+            address = alloc_in(pool, arena, size_bytes, chunk_count, stream);
+        if (!address && borrow(pool, arena, stream, chunk_count) && make_room(pool, arena))
+            address = alloc_in(pool, arena, size_bytes, chunk_count, stream);
+    }
+    tn_biased_mutex_unlock(&arena->lock);
+    tn_biased_mutex_unlock(&pool->lock);
+    return address;
+}
+
+static struct tn_arena *own_arena(const struct tarn_pool *pool)
+{
+    return &pool->arenas.all[tn_thread_number() % TN_ARENA_COUNT];
+}
+
+void *tn_arena_alloc(struct tarn_pool *pool, size_t size_bytes, uint32_t chunk_count,
+                     tarn_stream handle)
+{
+    uint32_t stream;
+    void *address = NULL;
+    struct tn_arena *arena = own_arena(pool);
+    tn_biased_mutex_lock(&arena->lock);
+    if (TN_LIKELY(arena->is_active && find_stream(pool, arena, handle, &stream)))
+        address = alloc_in(pool, arena, size_bytes, chunk_count, stream);
+    tn_biased_mutex_unlock(&arena->lock);
+    return TN_LIKELY(address != NULL)
+               ? address
+               : borrow_and_alloc(pool, arena, size_bytes, chunk_count, handle);
+}
+
+/* --- free -------------------------------------------------------------------------------------- */
+
+static bool find_dependency(const struct tarn_pool *pool, struct tn_arena *arena,
+                            const tarn_stream *streams, size_t stream_count,
+                            struct tn_dependency *dependency_out)
+{
+    struct tn_dependency dependency = TN_DEPENDENCY_NONE;
+    for (size_t i = 0; i < stream_count; i++) {
+        uint32_t stream;
+        if (!find_stream(pool, arena, streams[i], &stream)) return false;
+        dependency = tn_dependency_unite(dependency, tn_pool_depend(pool, stream));
+    }
+    *dependency_out = dependency;
+    return true;
+}
+
+/* Under the lock of an active arena. */
+static enum tn_free_result free_in(struct tarn_pool *pool, struct tn_arena *arena,
+                                   uintptr_t address, const tarn_stream *streams,
+                                   size_t stream_count)
+{
+    struct tn_dependency dependency;
+    const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
+    if (!owner) return TN_FREE_RESULT_NOT_LIVE;
+    if (!find_dependency(pool, arena, streams, stream_count, &dependency))
+        return TN_FREE_RESULT_UNKNOWN_STREAM;
+    return tn_pool_take_back(pool, &arena->index, &arena->stats, owner, address, dependency);
+}
+
+/* The lock of the arena that the address is of, or NULL. */
+static struct tn_arena *lock_arena_of(struct tarn_pool *pool, uintptr_t address)
+{
+    struct tn_arena *arena = NULL;
+    tn_biased_mutex_lock(&pool->lock);
+    const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
+    const struct tn_loan *loan =
+        owner ? tn_arenas_find_loan(&pool->arenas, tn_static_pool_chunk_of(owner, address)) : NULL;
+    if (loan) {
+        arena = &pool->arenas.all[loan->arena];
+        tn_biased_mutex_lock(&arena->lock);
+    }
+    tn_biased_mutex_unlock(&pool->lock);
+    return arena;
+}
+
+/* What is in the pool's index stays there: lent are only free chunks. */
+enum tn_free_result tn_arena_free(struct tarn_pool *pool, uintptr_t address,
+                                  const tarn_stream *streams, size_t stream_count)
+{
+    enum tn_free_result freed = TN_FREE_RESULT_NOT_LIVE;
+    struct tn_arena *arena = own_arena(pool);
+    tn_biased_mutex_lock(&arena->lock);
+    if (TN_LIKELY(arena->is_active)) freed = free_in(pool, arena, address, streams, stream_count);
+    tn_biased_mutex_unlock(&arena->lock);
+    if (TN_LIKELY(freed == TN_FREE_RESULT_FREED)) return freed;
+
+    arena = lock_arena_of(pool, address);
+    if (!arena) return TN_FREE_RESULT_NO_ARENAS;
+    freed = free_in(pool, arena, address, streams, stream_count);
+    tn_biased_mutex_unlock(&arena->lock);
+    return freed;
+}
+
+/* --- gathering --------------------------------------------------------------------------------- */
+
+/* From now on no thread touches what is in the arenas. Returns how many calls they have served. */
+static uint64_t deactivate_all(struct tn_arenas *arenas)
+{
+    uint64_t call_count = 0;
+    for (uint32_t i = 0; i < TN_ARENA_COUNT; i++) {
+        struct tn_arena *arena = &arenas->all[i];
+        tn_biased_mutex_lock(&arena->lock);
+        if (arena->is_active) call_count += arena->stats.alloc_count;
+        arena->is_active = false;
+        tn_biased_mutex_unlock(&arena->lock);
+    }
+    atomic_store_explicit(&arenas->active_count, 0, memory_order_release);
+    return call_count;
+}
+
+static void end_loan(struct tarn_pool *pool, const struct tn_loan *loan)
+{
+    struct tn_arena *arena = &pool->arenas.all[loan->arena];
+    uint32_t lent = tn_live_map_find(&pool->index.live, pool->index.regions, loan->first_chunk);
+    TN_ASSERT(lent != TN_REGION_NONE && arena->loan_count > 0);
+    tn_region_index_adopt(&pool->index, lent, &arena->index, loan->head);
+    if (--arena->loan_count > 0) return;
+    tn_region_index_take_promise_back(&pool->index, arena->promised_count);
+    arena->promised_count = 0;
+    arena->index.reserved_count = 0; /* it is promised anew */
+    arena->lent_chunk_count = 0;
+    tn_stats_add(&pool->stats, &arena->stats);
+}
+
+void tn_arenas_gather(struct tarn_pool *pool)
+{
+    struct tn_arenas *arenas = &pool->arenas;
+    uint32_t regions_before = pool->index.region_count;
+    uint64_t call_count = deactivate_all(arenas);
+    while (arenas->loan_count > 0)
+        end_loan(pool, &arenas->loans[--arenas->loan_count]);
+    /* Where arenas hardly last they do not pay: they have to be waited for again. */
+    if (call_count < 8 * (uint64_t)(pool->index.region_count - regions_before))
+        atomic_store_explicit(&arenas->are_wanted, false, memory_order_relaxed);
+}
