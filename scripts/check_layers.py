@@ -77,6 +77,7 @@ MAY_INCLUDE = {
     "tests/docs": {"public"},
     "tests/integration": {"public"},
     "tests/bench": {"public", "tests/bench", "bench"},
+    "tests/speed": {"public", "tests/speed", "bench"},
     "bench": {"public", "bench"},
     "tools": {"public", "tools"},
     "examples": {"public", "examples"},
