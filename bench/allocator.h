@@ -6,11 +6,12 @@
  * Adding one: write the file, and name it in allocator_table.c. One that can only be built where
  * some library is has a second file *_none.c, which says why it is not there.
  *
- * Threads: the calls of one state come from one thread.
+ * Threads: the calls of one state come from one thread, and so do those of each thread's own state.
  */
 #ifndef TN_ALLOCATOR_H
 #define TN_ALLOCATOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,6 +34,12 @@ struct tn_allocator_usage {
     size_t footprint_bytes_max; /* most bytes that it ever held from the vendor at a time */
     uint64_t vendor_calls;      /* calls to the vendor that take memory or give it back */
     size_t metadata_bytes;      /* most host memory for its bookkeeping; 0: it cannot tell */
+};
+
+/* An allocator as one of several threads has it. */
+struct tn_allocator_thread {
+    void *state;
+    bool has_stream; /* of its own */
 };
 
 struct tn_allocator {
@@ -59,6 +66,20 @@ struct tn_allocator {
 
     /* Gives everything back, as far as the allocator knows what it has handed out. */
     void (*close)(void *state);
+
+    /*
+     * Several threads on one allocator. Each opens a state of its own, which its calls take in place of
+     * the other: with a stream of its own where there are streams. What is allocated there is freed
+     * there. An allocator without a lock gets one in these calls.
+     */
+    tarn_status (*open_thread)(void *state, struct tn_allocator_thread *thread_out,
+                               struct tn_reason *reason_out);
+    tarn_status (*alloc_in_thread)(void *state, size_t size_bytes, void **address_out);
+    tarn_status (*free_in_thread)(void *state, void *address, size_t size_bytes);
+    void (*explain_in_thread)(void *state, tarn_status status, struct tn_reason *reason_out);
+
+    /* Called when all threads have ended, and before the usage of the whole is asked for. */
+    void (*close_thread)(void *state);
 };
 
 /* The adapters. */

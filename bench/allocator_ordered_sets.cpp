@@ -14,7 +14,8 @@
  * one in. Two things differ. Chunks are of 1024 bytes and not of 1000, so that addresses are
  * aligned; and the first static pool is as large as tarn's.
  *
- * It is sequential: no lock. Cost: O(log n) in free runs and in live ones.
+ * It is sequential: no lock. Several threads take turns under one that is added here.
+ * Cost: O(log n) in free runs and in live ones.
  */
 #include "allocator.h"
 
@@ -24,6 +25,7 @@
 #include <functional>
 #include <list>
 #include <map>
+#include <mutex>
 #include <new>
 #include <set>
 #include <utility>
@@ -220,6 +222,10 @@ class ordered_sets
         return true;
     }
 
+    std::mutex &lock_of_threads()
+    {
+        return lock_of_threads_;
+    }
     const tn_backing &backing() const
     {
         return backing_;
@@ -265,6 +271,7 @@ class ordered_sets
         return status;
     }
 
+    std::mutex lock_of_threads_;
     tn_backing backing_;
     std::size_t initial_chunk_count_;
     metadata_counter counter_;
@@ -331,11 +338,50 @@ void close_ordered_sets(void *state)
     delete static_cast<ordered_sets *>(state);
 }
 
+/* Several threads have the same state. */
+
+tarn_status open_ordered_sets_thread(void *state, tn_allocator_thread *thread_out, tn_reason *)
+{
+    *thread_out = { state, false };
+    return TARN_STATUS_OK;
+}
+
+tarn_status alloc_in_ordered_sets_thread(void *state, std::size_t size_bytes, void **address_out)
+{
+    std::lock_guard<std::mutex> guard(static_cast<ordered_sets *>(state)->lock_of_threads());
+    return alloc_ordered_sets(state, size_bytes, address_out);
+}
+
+tarn_status free_in_ordered_sets_thread(void *state, void *address, std::size_t size_bytes)
+{
+    std::lock_guard<std::mutex> guard(static_cast<ordered_sets *>(state)->lock_of_threads());
+    return free_ordered_sets(state, address, size_bytes);
+}
+
+void explain_in_ordered_sets_thread(void *state, tarn_status status, tn_reason *reason_out)
+{
+    std::lock_guard<std::mutex> guard(static_cast<ordered_sets *>(state)->lock_of_threads());
+    explain_ordered_sets(state, status, reason_out);
+}
+
+void close_ordered_sets_thread(void *)
+{
+}
+
 } /* namespace */
 
 extern const struct tn_allocator tn_allocator_ordered_sets = {
-    "ordered-sets",         nullptr,
-    open_ordered_sets,      alloc_ordered_sets,
-    free_ordered_sets,      explain_ordered_sets,
-    get_usage_ordered_sets, close_ordered_sets,
+    "ordered-sets",
+    nullptr,
+    open_ordered_sets,
+    alloc_ordered_sets,
+    free_ordered_sets,
+    explain_ordered_sets,
+    get_usage_ordered_sets,
+    close_ordered_sets,
+    open_ordered_sets_thread,
+    alloc_in_ordered_sets_thread,
+    free_in_ordered_sets_thread,
+    explain_in_ordered_sets_thread,
+    close_ordered_sets_thread,
 };

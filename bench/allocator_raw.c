@@ -56,6 +56,51 @@ static void get_usage_raw(void *state, struct tn_allocator_usage *usage_out)
     };
 }
 
+/* Each of several threads counts for itself. */
+struct raw_thread {
+    struct tn_backing backing; /* a copy: what is open belongs to the whole */
+    struct tn_backing *whole;
+};
+
+static tarn_status open_raw_thread(void *state, struct tn_allocator_thread *thread_out,
+                                   struct tn_reason *reason_out)
+{
+    struct raw_thread *self = malloc(sizeof *self);
+    if (!self) {
+        tn_reason_set(reason_out, "no host memory for the adapter");
+        return TARN_STATUS_OUT_OF_HOST_MEMORY;
+    }
+    self->whole = state;
+    self->backing = (struct tn_backing){ .backend = self->whole->backend,
+                                         .granularity_bytes = self->whole->granularity_bytes };
+    *thread_out = (struct tn_allocator_thread){ self, false };
+    return TARN_STATUS_OK;
+}
+
+static tarn_status alloc_in_raw_thread(void *state, size_t size_bytes, void **address_out)
+{
+    return alloc_raw(&((struct raw_thread *)state)->backing, size_bytes, address_out);
+}
+
+static tarn_status free_in_raw_thread(void *state, void *address, size_t size_bytes)
+{
+    return free_raw(&((struct raw_thread *)state)->backing, address, size_bytes);
+}
+
+static void explain_in_raw_thread(void *state, tarn_status status, struct tn_reason *reason_out)
+{
+    explain_raw(&((struct raw_thread *)state)->backing, status, reason_out);
+}
+
+/* The most that all held at a time is taken to be the sum of what each held at most. */
+static void close_raw_thread(void *state)
+{
+    struct raw_thread *self = state;
+    self->whole->footprint_bytes_max += self->backing.footprint_bytes_max;
+    self->whole->vendor_calls += self->backing.vendor_calls;
+    free(self);
+}
+
 static void close_raw(void *state)
 {
     tn_backing_fini(state);
@@ -70,4 +115,9 @@ const struct tn_allocator tn_allocator_raw = {
     .explain = explain_raw,
     .get_usage = get_usage_raw,
     .close = close_raw,
+    .open_thread = open_raw_thread,
+    .alloc_in_thread = alloc_in_raw_thread,
+    .free_in_thread = free_in_raw_thread,
+    .explain_in_thread = explain_in_raw_thread,
+    .close_thread = close_raw_thread,
 };

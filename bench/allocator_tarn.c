@@ -92,6 +92,67 @@ static void get_usage_tarn(void *state, struct tn_allocator_usage *usage_out)
     usage_out->metadata_bytes = stats.metadata_bytes;
 }
 
+/* --- one of several threads ------------------------------------------------------------------------ */
+
+struct tarn_thread {
+    struct tarn_state *shared;
+    tarn_stream stream; /* NULL, the default stream, where the backend has none */
+};
+
+static tarn_status create_stream(struct tarn_state *shared, tarn_stream *stream_out,
+                                 struct tn_reason *reason_out)
+{
+    const tarn_backend *backend = &shared->backing.backend;
+    *stream_out = NULL;
+    if (!backend->operations->stream_create) return TARN_STATUS_OK;
+    tarn_backend_result result = backend->operations->stream_create(backend->state, stream_out);
+    if (result.status != TARN_STATUS_OK)
+        tn_reason_set(reason_out, "no stream: %s", tarn_status_sentence(result.status));
+    return result.status;
+}
+
+static tarn_status open_tarn_thread(void *state, struct tn_allocator_thread *thread_out,
+                                    struct tn_reason *reason_out)
+{
+    struct tarn_thread *self = malloc(sizeof *self);
+    if (!self) {
+        tn_reason_set(reason_out, "no host memory for the adapter");
+        return TARN_STATUS_OUT_OF_HOST_MEMORY;
+    }
+    self->shared = state;
+    tarn_status status = create_stream(self->shared, &self->stream, reason_out);
+    if (status != TARN_STATUS_OK) {
+        free(self);
+        return status;
+    }
+    *thread_out = (struct tn_allocator_thread){ self, self->stream != NULL };
+    return TARN_STATUS_OK;
+}
+
+static tarn_status alloc_in_tarn_thread(void *state, size_t size_bytes, void **address_out)
+{
+    const struct tarn_thread *self = state;
+    return tarn_pool_alloc_on(self->shared->pool, size_bytes, self->stream, address_out);
+}
+
+static tarn_status free_in_tarn_thread(void *state, void *address, size_t size_bytes)
+{
+    const struct tarn_thread *self = state;
+    (void)size_bytes;
+    return tarn_pool_free_on(self->shared->pool, address, self->stream);
+}
+
+static void close_tarn_thread(void *state)
+{
+    struct tarn_thread *self = state;
+    const tarn_backend *backend = &self->shared->backing.backend;
+    if (self->stream) {
+        tarn_stream_retire(self->stream);
+        backend->operations->stream_destroy(backend->state, self->stream);
+    }
+    free(self);
+}
+
 static void close_tarn(void *state)
 {
     struct tarn_state *self = state;
@@ -108,6 +169,11 @@ const struct tn_allocator tn_allocator_tarn = {
     .explain = explain_tarn,
     .get_usage = get_usage_tarn,
     .close = close_tarn,
+    .open_thread = open_tarn_thread,
+    .alloc_in_thread = alloc_in_tarn_thread,
+    .free_in_thread = free_in_tarn_thread,
+    .explain_in_thread = explain_tarn,
+    .close_thread = close_tarn_thread,
 };
 
 const struct tn_allocator tn_allocator_tarn_contiguous = {
@@ -118,4 +184,9 @@ const struct tn_allocator tn_allocator_tarn_contiguous = {
     .explain = explain_tarn,
     .get_usage = get_usage_tarn,
     .close = close_tarn,
+    .open_thread = open_tarn_thread,
+    .alloc_in_thread = alloc_in_tarn_thread,
+    .free_in_thread = free_in_tarn_thread,
+    .explain_in_thread = explain_tarn,
+    .close_thread = close_tarn_thread,
 };

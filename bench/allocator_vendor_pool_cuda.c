@@ -137,6 +137,62 @@ static void get_usage_vendor_pool(void *state, struct tn_allocator_usage *usage_
     };
 }
 
+/* --- one of several threads: the same pool, on a stream of its own ---------------------------------- */
+
+struct vendor_pool_thread {
+    struct vendor_pool own; /* stream, calls and last error are the thread's; the rest is a copy */
+    struct vendor_pool *whole;
+};
+
+static tarn_status open_vendor_pool_thread(void *state, struct tn_allocator_thread *thread_out,
+                                           struct tn_reason *reason_out)
+{
+    struct vendor_pool_thread *self = calloc(1, sizeof *self);
+    if (!self) {
+        tn_reason_set(reason_out, "no host memory for the adapter");
+        return TARN_STATUS_OUT_OF_HOST_MEMORY;
+    }
+    self->whole = state;
+    self->own = *self->whole;
+    self->own.vendor_calls = 0;
+    cudaError_t error = cudaSetDevice(self->own.device);
+    if (error == cudaSuccess)
+        error = cudaStreamCreateWithFlags(&self->own.stream, cudaStreamNonBlocking);
+    tarn_status status = status_of(&self->own, error);
+    if (status != TARN_STATUS_OK) {
+        explain_vendor_pool(&self->own, status, reason_out);
+        free(self);
+        return status;
+    }
+    *thread_out = (struct tn_allocator_thread){ self, true };
+    return TARN_STATUS_OK;
+}
+
+static tarn_status alloc_in_vendor_pool_thread(void *state, size_t size_bytes, void **address_out)
+{
+    return alloc_vendor_pool(&((struct vendor_pool_thread *)state)->own, size_bytes, address_out);
+}
+
+static tarn_status free_in_vendor_pool_thread(void *state, void *address, size_t size_bytes)
+{
+    return free_vendor_pool(&((struct vendor_pool_thread *)state)->own, address, size_bytes);
+}
+
+static void explain_in_vendor_pool_thread(void *state, tarn_status status,
+                                          struct tn_reason *reason_out)
+{
+    explain_vendor_pool(&((struct vendor_pool_thread *)state)->own, status, reason_out);
+}
+
+static void close_vendor_pool_thread(void *state)
+{
+    struct vendor_pool_thread *self = state;
+    self->whole->vendor_calls += self->own.vendor_calls;
+    cudaStreamSynchronize(self->own.stream);
+    cudaStreamDestroy(self->own.stream);
+    free(self);
+}
+
 static void close_vendor_pool(void *state)
 {
     struct vendor_pool *self = state;
@@ -155,4 +211,9 @@ const struct tn_allocator tn_allocator_vendor_pool = {
     .explain = explain_vendor_pool,
     .get_usage = get_usage_vendor_pool,
     .close = close_vendor_pool,
+    .open_thread = open_vendor_pool_thread,
+    .alloc_in_thread = alloc_in_vendor_pool_thread,
+    .free_in_thread = free_in_vendor_pool_thread,
+    .explain_in_thread = explain_in_vendor_pool_thread,
+    .close_thread = close_vendor_pool_thread,
 };

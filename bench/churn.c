@@ -6,6 +6,8 @@
  * Sizes are log-uniform: every doubling from the smallest to the largest is equally likely. After
  * two replacements for every live block the free memory is as fragmented as it gets; the first
  * pass, which is not timed, has at least as many.
+ *
+ * threads: the same by several threads at once, each among blocks of its own.
  */
 #include <stdio.h>
 
@@ -16,30 +18,88 @@ enum {
     PAIR_COUNT_MIN = 20000
 };
 
-static bool fill_workload(struct tn_workload *workload, size_t live_count, uint64_t min_bytes,
-                          uint64_t max_bytes, uint64_t seed)
+/* What one thread does, or all there is. */
+struct part {
+    size_t first_slot;
+    size_t live_count;
+    uint64_t min_bytes;
+    uint64_t max_bytes;
+};
+
+static bool add_setup(struct tn_workload *workload, const struct part *part,
+                      struct tn_random *random)
 {
-    workload->bench = "churn";
-    snprintf(workload->name, sizeof workload->name, "%zu of %s to %s", live_count,
-             tn_size_show(min_bytes).text, tn_size_show(max_bytes).text);
-    workload->slot_count = live_count;
-    workload->unit_count = 2;
-
-    struct tn_random random;
-    tn_random_init(&random, seed);
-    for (size_t slot = 0; slot < live_count; slot++)
-        if (!tn_operations_add_alloc(&workload->setup, slot,
-                                     tn_random_log_uniform(&random, min_bytes, max_bytes)))
+    for (size_t i = 0; i < part->live_count; i++)
+        if (!tn_operations_add_alloc(
+                &workload->setup, part->first_slot + i,
+                tn_random_log_uniform(random, part->min_bytes, part->max_bytes)))
             return false;
+    return true;
+}
 
-    size_t pair_count = 2 * live_count > PAIR_COUNT_MIN ? 2 * live_count : PAIR_COUNT_MIN;
+static bool add_body(struct tn_workload *workload, const struct part *part,
+                     struct tn_random *random)
+{
+    size_t pair_count =
+        2 * part->live_count > PAIR_COUNT_MIN ? 2 * part->live_count : PAIR_COUNT_MIN;
     for (size_t i = 0; i < pair_count; i++) {
-        size_t slot = tn_random_below(&random, live_count);
+        size_t slot = part->first_slot + tn_random_below(random, part->live_count);
         if (!tn_operations_add_free(&workload->body, slot) ||
-            !tn_operations_add_alloc(&workload->body, slot,
-                                     tn_random_log_uniform(&random, min_bytes, max_bytes)))
+            !tn_operations_add_alloc(
+                &workload->body, slot,
+                tn_random_log_uniform(random, part->min_bytes, part->max_bytes)))
             return false;
     }
+    return true;
+}
+
+static bool fill_parts(struct tn_workload *workload, struct part part, size_t part_count,
+                       uint64_t seed)
+{
+    workload->slot_count = part.live_count * part_count;
+    struct tn_random random;
+    tn_random_init(&random, seed);
+    bool is_filled = true;
+    for (size_t i = 0; i < part_count && is_filled; i++) {
+        part.first_slot = i * part.live_count;
+        is_filled = add_setup(workload, &part, &random);
+    }
+    for (size_t i = 0; i < part_count && is_filled; i++) {
+        part.first_slot = i * part.live_count;
+        is_filled = add_body(workload, &part, &random);
+    }
+    return is_filled;
+}
+
+static struct part choose_part(const struct tn_options *options, uint64_t live_count)
+{
+    struct part part = { 0, (size_t)live_count, (uint64_t)1 << 10, (uint64_t)16 << 20 };
+    if (options->size_range.count == 2) {
+        part.min_bytes = options->size_range.values[0];
+        part.max_bytes = options->size_range.values[1];
+    }
+    return part;
+}
+
+/* thread_count: 0 for churn itself. */
+static bool add_workload(const struct tn_options *options, uint64_t live_count,
+                         uint64_t thread_count, struct tn_workload_list *list,
+                         struct tn_reason *reason_out)
+{
+    struct part part = choose_part(options, live_count);
+    size_t part_count = thread_count > 0 ? (size_t)thread_count : 1;
+    struct tn_workload *workload = tn_workload_list_add(list);
+    if (!workload || !fill_parts(workload, part, part_count, options->seed)) {
+        tn_reason_set(reason_out, "there is not enough host memory for the workload");
+        return false;
+    }
+    workload->bench = thread_count > 0 ? "threads" : "churn";
+    workload->thread_count = (size_t)thread_count;
+    workload->unit_count = 2;
+    char threads[24] = "";
+    if (thread_count > 0) snprintf(threads, sizeof threads, "%zu x ", part_count);
+    snprintf(workload->name, sizeof workload->name, "%s%zu of %s to %s", threads, part.live_count,
+             tn_size_show(part.min_bytes).text, tn_size_show(part.max_bytes).text);
     return true;
 }
 
@@ -47,15 +107,19 @@ bool tn_churn_make_workloads(const struct tn_options *options, const struct tn_m
                              struct tn_workload_list *list, struct tn_reason *reason_out)
 {
     (void)machine;
-    struct tn_number_list range = { 2, { (uint64_t)1 << 10, (uint64_t)16 << 20 } };
-    if (options->size_range.count == 2) range = options->size_range;
-    for (size_t i = 0; i < options->counts.count; i++) {
-        struct tn_workload *workload = tn_workload_list_add(list);
-        if (!workload || !fill_workload(workload, (size_t)options->counts.values[i],
-                                        range.values[0], range.values[1], options->seed)) {
-            tn_reason_set(reason_out, "there is not enough host memory for the workload");
-            return false;
-        }
-    }
+    for (size_t i = 0; i < options->counts.count; i++)
+        if (!add_workload(options, options->counts.values[i], 0, list, reason_out)) return false;
+    return true;
+}
+
+bool tn_threads_make_workloads(const struct tn_options *options, const struct tn_machine *machine,
+                               struct tn_workload_list *list, struct tn_reason *reason_out)
+{
+    (void)machine;
+    for (size_t i = 0; i < options->counts.count; i++)
+        for (size_t k = 0; k < options->thread_counts.count; k++)
+            if (!add_workload(options, options->counts.values[i], options->thread_counts.values[k],
+                              list, reason_out))
+                return false;
     return true;
 }

@@ -4,13 +4,16 @@
 
 #include <string.h>
 
+const struct tn_command tn_command_hot = { "hot", tn_hot_make_workloads };
 const struct tn_command tn_command_sweep = { "sweep", tn_sweep_make_workloads };
 const struct tn_command tn_command_live = { "live", tn_live_make_workloads };
 const struct tn_command tn_command_churn = { "churn", tn_churn_make_workloads };
+const struct tn_command tn_command_threads = { "threads", tn_threads_make_workloads };
 const struct tn_command tn_command_replay = { "replay", tn_replay_make_workloads };
 
-static const struct tn_command *const table[] = { &tn_command_sweep, &tn_command_live,
-                                                  &tn_command_churn, &tn_command_replay };
+static const struct tn_command *const table[] = { &tn_command_hot,     &tn_command_sweep,
+                                                  &tn_command_live,    &tn_command_churn,
+                                                  &tn_command_threads, &tn_command_replay };
 
 const struct tn_command *tn_command_find(const char *name)
 {

@@ -18,16 +18,22 @@ struct tn_command {
 
 bool tn_sweep_make_workloads(const struct tn_options *options, const struct tn_machine *machine,
                              struct tn_workload_list *list, struct tn_reason *reason_out);
+bool tn_hot_make_workloads(const struct tn_options *options, const struct tn_machine *machine,
+                           struct tn_workload_list *list, struct tn_reason *reason_out);
 bool tn_live_make_workloads(const struct tn_options *options, const struct tn_machine *machine,
                             struct tn_workload_list *list, struct tn_reason *reason_out);
 bool tn_churn_make_workloads(const struct tn_options *options, const struct tn_machine *machine,
                              struct tn_workload_list *list, struct tn_reason *reason_out);
+bool tn_threads_make_workloads(const struct tn_options *options, const struct tn_machine *machine,
+                               struct tn_workload_list *list, struct tn_reason *reason_out);
 bool tn_replay_make_workloads(const struct tn_options *options, const struct tn_machine *machine,
                               struct tn_workload_list *list, struct tn_reason *reason_out);
 
+extern const struct tn_command tn_command_hot;
 extern const struct tn_command tn_command_sweep;
 extern const struct tn_command tn_command_live;
 extern const struct tn_command tn_command_churn;
+extern const struct tn_command tn_command_threads;
 extern const struct tn_command tn_command_replay;
 
 /* The one with this name, or NULL. */

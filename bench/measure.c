@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
+#include "measure_threads.h"
 #include "player.h"
 #include "progress.h"
 
@@ -62,6 +63,18 @@ static void fail_run_at(struct run *run, const struct tn_stop *stop, size_t firs
                       run->result->allocator->name, stop->reason.text);
     }
     end_run(run);
+}
+
+void tn_result_set_unopened(struct tn_result *result, tarn_status status,
+                            const struct tn_reason *why)
+{
+    bool is_missing = status == TARN_STATUS_NOT_SUPPORTED;
+    result->outcome = is_missing ? TN_OUTCOME_NOT_FOUND : TN_OUTCOME_FAILED;
+    if (is_missing)
+        tn_reason_set(&result->reason, "%s", why->text);
+    else
+        tn_reason_set(&result->reason, "%s: %s cannot be opened: %.400s", result->workload->name,
+                      result->allocator->name, why->text);
 }
 
 static double budget_ns(const struct run *run)
@@ -171,13 +184,7 @@ static void open_run(struct run *run)
                                         run->workload->slot_count, &why);
     run->is_running = status == TARN_STATUS_OK;
     if (run->is_running) return;
-    bool is_missing = status == TARN_STATUS_NOT_SUPPORTED;
-    run->result->outcome = is_missing ? TN_OUTCOME_NOT_FOUND : TN_OUTCOME_FAILED;
-    if (is_missing)
-        tn_reason_set(&run->result->reason, "%s", why.text);
-    else
-        tn_reason_set(&run->result->reason, "%s: %s cannot be opened: %.400s", run->workload->name,
-                      allocator->name, why.text);
+    tn_result_set_unopened(run->result, status, &why);
 }
 
 static void start_run(struct run *run)
@@ -419,7 +426,8 @@ static void init_results(const struct tn_workload *workload, const struct tn_opt
 {
     for (size_t i = 0; i < options->allocator_count; i++) {
         const struct tn_allocator *allocator = options->allocators[i];
-        results[i] = (struct tn_result){ .workload = workload, .allocator = allocator };
+        results[i] =
+            (struct tn_result){ .workload = workload, .allocator = allocator, .stream_count = 1 };
         if (!allocator->missing_because) continue;
         results[i].outcome = TN_OUTCOME_NOT_FOUND;
         tn_reason_set(&results[i].reason, "%s", allocator->missing_because);
@@ -440,6 +448,14 @@ void tn_measure(const struct tn_workload *workload, const struct tn_options *opt
         skip_all(results, options->allocator_count, &reason);
         return;
     }
-    run_allocators(workload, options, results,
-                   can_interleave(options, machine, extent.live_bytes_max));
+    bool is_interleaved = can_interleave(options, machine, extent.live_bytes_max);
+    if (workload->thread_count == 0) {
+        run_allocators(workload, options, results, is_interleaved);
+        return;
+    }
+    for (size_t i = 0; i < options->allocator_count; i++) {
+        results[i].live_bytes_max = extent.live_bytes_max;
+        results[i].live_count_max = extent.live_count_max;
+    }
+    tn_measure_threads(workload, options, is_interleaved, results);
 }

@@ -13,7 +13,8 @@ enum {
     EXIT_BAD_USAGE = 2,
     REPETITIONS_MAX = 1000,
     DEVICE_MAX = 1023,
-    TIME_SECONDS_MAX = 3600
+    TIME_SECONDS_MAX = 3600,
+    THREADS_MAX = 256
 };
 
 #define LIVE_COUNT_MAX 10000000U
@@ -33,6 +34,7 @@ enum option_key {
     KEY_SIZES,
     KEY_COUNTS,
     KEY_LIVE,
+    KEY_THREADS,
     KEY_SIZE_RANGE
 };
 
@@ -42,15 +44,17 @@ enum option_key {
 const char *argp_program_version = "tarn-bench " STRING_OF(TARN_VERSION_MAJOR) "." STRING_OF(
     TARN_VERSION_MINOR) "." STRING_OF(TARN_VERSION_PATCH);
 
-static const char arguments_text[] = "sweep\nlive\nchurn\nreplay TRACE...\nhelp";
+static const char arguments_text[] = "hot\nsweep\nlive\nchurn\nthreads\nreplay TRACE...\nhelp";
 
 static const char manual[] =
     "Compares memory allocators for devices.\n"
     "\n"
     "Commands:\n"
+    "  hot              one block of 1 KB\n"
     "  sweep            one block at a time, by size\n"
     "  live             small blocks, by the number of live ones\n"
     "  churn            random replacement among live blocks of all sizes\n"
+    "  threads          churn by several threads at once on one allocator\n"
     "  replay TRACE...  the allocations of a real program, from a recorded trace\n"
     "  help             prints this\n"
     "\n"
@@ -88,9 +92,10 @@ static const struct argp_option option_table[] = {
       "sweep: sizes (default: powers of 16, and the largest power of 2 that fits)", 2 },
     { "counts", KEY_COUNTS, "LIST", 0,
       "live: numbers of live blocks (default 10,100,1000,10000,100000)", 2 },
-    { "live", KEY_LIVE, "LIST", 0, "churn: the same", 2 },
+    { "live", KEY_LIVE, "LIST", 0, "churn: the same; threads: of each thread (default 100)", 2 },
+    { "threads", KEY_THREADS, "LIST", 0, "threads: how many (default 1,2,4,8,16)", 2 },
     { "size-range", KEY_SIZE_RANGE, "MIN,MAX", 0,
-      "live, churn: sizes of blocks (default 1,10 and 1K,16M)", 2 },
+      "live, churn, threads: sizes of blocks (default 1,10 for live, else 1K,16M)", 2 },
     { NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -102,6 +107,7 @@ struct parsing {
     const char *sizes_option;
     const char *counts_option;
     const char *live_option;
+    const char *threads_option;
     const char *size_range_option;
 };
 
@@ -204,14 +210,20 @@ static void check_command(struct argp_state *state, const struct parsing *parsin
         argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
         exit(EXIT_SUCCESS);
     }
-    if (!command) argp_error(state, "a command is missing: sweep, live, churn, replay or help");
+    if (!command)
+        argp_error(state, "a command is missing: hot, sweep, live, churn, threads, replay or help");
     if (command == &tn_command_replay && parsing->options->trace_count == 0)
         argp_error(state, "replay needs the name of a trace");
     if (command != &tn_command_sweep) refuse(state, parsing->sizes_option, "sweep");
     if (command != &tn_command_live) refuse(state, parsing->counts_option, "live");
-    if (command != &tn_command_churn) refuse(state, parsing->live_option, "churn");
-    if (command != &tn_command_live && command != &tn_command_churn)
-        refuse(state, parsing->size_range_option, "live and churn");
+    if (command != &tn_command_threads) refuse(state, parsing->threads_option, "threads");
+    if (command != &tn_command_churn && command != &tn_command_threads)
+        refuse(state, parsing->live_option, "churn and threads");
+    if (command != &tn_command_live && command != &tn_command_churn &&
+        command != &tn_command_threads)
+        refuse(state, parsing->size_range_option, "live, churn and threads");
+    if (command == &tn_command_threads && !parsing->live_option)
+        parsing->options->counts = (struct tn_number_list){ 1, { 100 } };
 }
 
 /* Options that only some commands take. */
@@ -231,6 +243,10 @@ static error_t parse_special_option(int key, char *text, struct argp_state *stat
     case KEY_LIVE:
         parsing->live_option = "live";
         parse_list(state, "live", text, tn_number_parse, LIVE_COUNT_MAX, &options->counts);
+        return 0;
+    case KEY_THREADS:
+        parsing->threads_option = "threads";
+        parse_list(state, "threads", text, tn_number_parse, THREADS_MAX, &options->thread_counts);
         return 0;
     case KEY_SIZE_RANGE:
         parsing->size_range_option = "size-range";
@@ -299,6 +315,7 @@ static void set_defaults(struct tn_options *options)
                       .initial_bytes = (size_t)64 << 20,
                       .growth_bytes_max = (size_t)1 << 30 },
         .counts = { 5, { 10, 100, 1000, 10000, 100000 } },
+        .thread_counts = { 5, { 1, 2, 4, 8, 16 } },
     };
     for (size_t i = 0; tn_allocator_table[i]; i++)
         options->allocators[options->allocator_count++] = tn_allocator_table[i];

@@ -21,10 +21,11 @@ struct tn_options {
     double time_seconds; /* what the repetitions of one allocator on one workload may take */
     struct tn_allocator_settings settings;
 
-    struct tn_number_list sizes;  /* sweep; empty: from 1 byte to the largest that fits */
-    struct tn_number_list counts; /* live and churn: numbers of live blocks */
+    struct tn_number_list sizes;         /* sweep; empty: from 1 byte to the largest that fits */
+    struct tn_number_list counts;        /* live, churn and threads: numbers of live blocks */
+    struct tn_number_list thread_counts; /* threads */
     struct tn_number_list
-        size_range;            /* live and churn: smallest and largest; empty: the command's */
+        size_range; /* live, churn and threads: smallest and largest; empty: the command's */
     const char *const *traces; /* replay */
     size_t trace_count;
 };

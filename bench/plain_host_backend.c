@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* plain_host_backend: the system's mmap and munmap as a backend, and nothing around them. */
+/* plain_host_backend: the system's mmap and munmap as a backend, and streams that do nothing. */
 #include "plain_host_backend.h"
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -64,6 +65,62 @@ static tarn_backend_result range_unmap(void *state, void *address, size_t size_b
     return reserve_at(address, MAP_FIXED, size_bytes, &same);
 }
 
+/* Streams: nothing ever runs on one, so whatever was submitted is done, and an event has completed. */
+
+static tarn_backend_result stream_create(void *state, tarn_stream *stream_out)
+{
+    (void)state;
+    void *handle = malloc(1);
+    if (!handle) return failure(ENOMEM);
+    *stream_out = handle;
+    return TARN_BACKEND_RESULT_OK;
+}
+
+static tarn_backend_result stream_destroy(void *state, tarn_stream stream)
+{
+    (void)state;
+    free(stream);
+    return TARN_BACKEND_RESULT_OK;
+}
+
+static tarn_backend_result stream_is_done(void *state, tarn_stream stream)
+{
+    (void)state;
+    (void)stream;
+    return TARN_BACKEND_RESULT_OK;
+}
+
+static tarn_backend_result stream_wait_event(void *state, tarn_stream stream, tarn_event event)
+{
+    (void)state;
+    (void)stream;
+    (void)event;
+    return TARN_BACKEND_RESULT_OK;
+}
+
+static tarn_backend_result event_create(void *state, tarn_event *event_out)
+{
+    static char all_events;
+    (void)state;
+    *event_out = &all_events;
+    return TARN_BACKEND_RESULT_OK;
+}
+
+static tarn_backend_result event_has_completed(void *state, tarn_event event)
+{
+    (void)state;
+    (void)event;
+    return TARN_BACKEND_RESULT_OK;
+}
+
+static tarn_backend_result event_record(void *state, tarn_event event, tarn_stream stream)
+{
+    (void)state;
+    (void)event;
+    (void)stream;
+    return TARN_BACKEND_RESULT_OK;
+}
+
 static tarn_backend_result get_properties(void *state, tarn_device_properties *properties_out)
 {
     (void)state;
@@ -90,6 +147,16 @@ static const tarn_backend_operations operations = {
     .range_map = range_map,
     .range_unmap = range_unmap,
     .get_properties = get_properties,
+    .stream_create = stream_create,
+    .stream_destroy = stream_destroy,
+    .stream_check = stream_is_done,
+    .stream_synchronize = stream_is_done,
+    .stream_wait_event = stream_wait_event,
+    .event_create = event_create,
+    .event_destroy = event_has_completed,
+    .event_record = event_record,
+    .event_query = event_has_completed,
+    .event_synchronize = event_has_completed,
 };
 
 tarn_backend tn_plain_host_backend(void)

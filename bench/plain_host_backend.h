@@ -5,7 +5,7 @@
  * What the benchmark runs on where there is no device. tarn's own host backend keeps a list of its
  * pieces, locks, and holds back what the machine does not have; here the raw calls are to be timed,
  * by the hundred thousand, and since the memory is never touched a workload may hold more than the
- * machine has.
+ * machine has. Nothing runs on its streams, so whoever waits for one need not wait.
  */
 #ifndef TN_PLAIN_HOST_BACKEND_H
 #define TN_PLAIN_HOST_BACKEND_H

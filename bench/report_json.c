@@ -66,15 +66,37 @@ static json_t *percentiles_json(const struct tn_percentiles *percentiles)
 /* What a row is about. */
 static json_t *subject_json(const struct tn_result *result)
 {
-    return json_pack("{s:s, s:s, s:s, s:i, s:i}", "bench", result->workload->bench, "workload",
-                     result->workload->name, "allocator", result->allocator->name, "threads", 1,
-                     "streams", 1);
+    size_t thread_count = result->workload->thread_count;
+    return json_pack("{s:s, s:s, s:s, s:o, s:o}", "bench", result->workload->bench, "workload",
+                     result->workload->name, "allocator", result->allocator->name, "threads",
+                     integer(thread_count > 0 ? thread_count : 1), "streams",
+                     integer(result->stream_count));
 }
 
-static json_t *measured_json(const struct tn_result *result)
+/* Of several threads. The ratio is there when it is known. */
+static json_t *rates_json(const struct tn_result *result)
 {
-    json_t *row = subject_json(result);
+    double all = result->pairs_per_s.median;
     json_t *figures = json_pack(
+        "{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:i, s:b, s:b}",
+        "pairs_per_second", all, "pairs_per_second_min", result->pairs_per_s.min,
+        "pairs_per_second_max", result->pairs_per_s.max, "pairs_per_second_per_thread",
+        all / (double)result->workload->thread_count, "ns_per_pair", result->pair_ns.median,
+        "ns_per_pair_min", result->pair_ns.min, "ns_per_pair_max", result->pair_ns.max,
+        "repetitions", integer(result->repetition_count), "peak_live_bytes",
+        integer(result->live_bytes_max), "peak_live_count", integer(result->live_count_max),
+        "peak_footprint_bytes", integer(result->usage.footprint_bytes_max), "metadata_bytes",
+        integer(result->usage.metadata_bytes), "failures", 0, "verified", 1, "interleaved",
+        (int)result->is_interleaved);
+    if (figures && result->one_thread_pairs_per_s > 0.0)
+        json_object_set_new(figures, "ratio_to_one_thread",
+                            json_real(all / result->one_thread_pairs_per_s));
+    return figures;
+}
+
+static json_t *figures_json(const struct tn_result *result)
+{
+    return json_pack(
         "{s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:b, s:b}",
         "pairs", integer(result->pair_count), "alloc_ns", percentiles_json(&result->alloc_ns),
         "free_ns", percentiles_json(&result->free_ns), "ns_per_pair", result->pair_ns.median,
@@ -87,6 +109,13 @@ static json_t *measured_json(const struct tn_result *result)
         integer(result->usage.vendor_calls), "metadata_bytes",
         integer(result->usage.metadata_bytes), "failures", 0, "verified", 1, "interleaved",
         (int)result->is_interleaved);
+}
+
+static json_t *measured_json(const struct tn_result *result)
+{
+    json_t *row = subject_json(result);
+    json_t *figures =
+        result->workload->thread_count > 0 ? rates_json(result) : figures_json(result);
     if (!row || !figures || json_object_update_new(row, figures) != 0) {
         json_decref(row);
         return NULL;

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "commands.h"
 #include "progress.h"
 #include "tarn/version.h"
 
@@ -103,7 +104,7 @@ static struct cell show_metadata(const struct tn_result *result)
     if (result->usage.metadata_bytes == 0 || result->live_count_max == 0) return dash();
     struct cell cell;
     double bytes = (double)result->usage.metadata_bytes / (double)result->live_count_max;
-    snprintf(cell.text, sizeof cell.text, bytes < 1e6 ? "%.0f" : "%.1e", bytes);
+    snprintf(cell.text, sizeof cell.text, bytes < 1e6 ? "%.0f" : "%.0e", bytes);
     return cell;
 }
 
@@ -114,14 +115,61 @@ static struct cell show_count(uint64_t count)
     return cell;
 }
 
-static const char row_format[] = "  %-12s %8s %8s %15s %7s %7s %7s %7s %6s %8s %8s %7s %7s\n";
+/* A number a second, three digits. */
+static struct cell show_rate(double rate)
+{
+    static const char *const units[] = { "", "K", "M", "G" };
+    size_t unit = 0;
+    while (rate >= 999.5 && unit + 1 < sizeof units / sizeof units[0]) {
+        rate /= 1000.0;
+        unit++;
+    }
+    struct cell cell;
+    snprintf(cell.text, sizeof cell.text, "%.*f%s",
+             rate >= 99.95   ? 0
+             : rate >= 9.995 ? 1
+                             : 2,
+             rate, units[unit]);
+    return cell;
+}
+
+static const char row_format[] =
+    "  %-12s %7s %6s %13s %6s %6s %6s %6s %6s %6s %5s %7s %6s %6s %6s\n";
+
+static const char threads_row_format[] = "  %-15s %8s %13s %9s %8s %9s %7s %8s %7s %7s\n";
 
 static void print_head(void)
 {
-    printf(row_format, "", "", "ns/pair", "", "alloc", "", "free", "", "held/", "vendor", "meta B/",
-           "faster", "than");
-    printf(row_format, "allocator", "pairs", "median", "min-max", "p50", "p99", "p50", "p99",
-           "live", "calls", "block", "raw", "sets");
+    printf(row_format, "", "", "ns/", "", "alloc", "", "", "free", "", "", "held/", "vendor",
+           "meta B", "faster", "than");
+    printf(row_format, "allocator", "pairs", "pair", "min-max", "p50", "p99", "p99.9", "p50", "p99",
+           "p99.9", "live", "calls", "/block", "raw", "sets");
+}
+
+static void print_threads_head(void)
+{
+    printf(threads_row_format, "", "pairs/s", "", "pairs/s", "ns/pair", "times one", "held/",
+           "meta B/", "faster", "than");
+    printf(threads_row_format, "allocator", "of all", "min-max", "a thread", "a thread", "thread",
+           "live", "block", "raw", "sets");
+}
+
+static void print_rates(const struct tn_result *result, const struct tn_result *results,
+                        size_t count)
+{
+    const struct tn_spread *rates = &result->pairs_per_s;
+    struct cell range;
+    snprintf(range.text, sizeof range.text, "%.12s-%.12s", show_rate(rates->min).text,
+             show_rate(rates->max).text);
+    struct cell times_one = dash();
+    if (result->one_thread_pairs_per_s > 0.0)
+        times_one = show_ratio(rates->median / result->one_thread_pairs_per_s);
+    printf(threads_row_format, result->allocator->name, show_rate(rates->median).text, range.text,
+           show_rate(rates->median / (double)result->workload->thread_count).text,
+           show_ns(result->pair_ns.median).text, times_one.text, show_footprint(result).text,
+           show_metadata(result).text,
+           show_ratio_to(result, results, count, &tn_allocator_raw).text,
+           show_ratio_to(result, results, count, &tn_allocator_ordered_sets).text);
 }
 
 static void print_measured(const struct tn_result *result, const struct tn_result *results,
@@ -130,7 +178,8 @@ static void print_measured(const struct tn_result *result, const struct tn_resul
     printf(row_format, result->allocator->name, show_count(result->pair_count).text,
            show_ns(result->pair_ns.median).text, show_spread(&result->pair_ns).text,
            show_call_ns(result->alloc_ns.p50).text, show_call_ns(result->alloc_ns.p99).text,
-           show_call_ns(result->free_ns.p50).text, show_call_ns(result->free_ns.p99).text,
+           show_call_ns(result->alloc_ns.p999).text, show_call_ns(result->free_ns.p50).text,
+           show_call_ns(result->free_ns.p99).text, show_call_ns(result->free_ns.p999).text,
            show_footprint(result).text, show_count(result->usage.vendor_calls).text,
            show_metadata(result).text,
            show_ratio_to(result, results, count, &tn_allocator_raw).text,
@@ -143,7 +192,9 @@ static void print_row(const struct tn_result *result, const struct tn_result *re
     static const char *const words[] = { [TN_OUTCOME_SKIPPED] = "skipped",
                                          [TN_OUTCOME_NOT_FOUND] = "not found",
                                          [TN_OUTCOME_FAILED] = "FAILED" };
-    if (result->outcome == TN_OUTCOME_MEASURED)
+    if (result->outcome == TN_OUTCOME_MEASURED && result->workload->thread_count > 0)
+        print_rates(result, results, count);
+    else if (result->outcome == TN_OUTCOME_MEASURED)
         print_measured(result, results, count);
     else if (!result->allocator->missing_because)
         printf("  %-12s %s: %s\n", result->allocator->name, words[result->outcome],
@@ -183,39 +234,60 @@ void tn_report_table_begin(const struct tn_machine *machine, const struct tn_opt
             printf("%s: not found: %s\n", options->allocators[i]->name,
                    options->allocators[i]->missing_because);
     printf("\n");
-    print_head();
+    if (options->command == &tn_command_threads)
+        print_threads_head();
+    else
+        print_head();
+}
+
+/* The rest of the workload's line. */
+static void print_extent(const struct tn_result *measured)
+{
+    if (!measured) {
+        printf("\n");
+        return;
+    }
+    printf(": %s %s live, at most %zu block%s",
+           measured->workload->thread_count > 0 ? "about" : "at most",
+           show_bytes((double)measured->live_bytes_max).text, measured->live_count_max,
+           measured->live_count_max == 1 ? "" : "s");
+    if (measured->workload->thread_count == 0)
+        printf("; %.1f ns of each pair are the harness", measured->harness_pair_ns);
+    printf("\n");
 }
 
 void tn_report_table_add(const struct tn_result *results, size_t count, size_t repetitions)
 {
     tn_progress_clear();
     printf("\n%s %s", results[0].workload->bench, results[0].workload->name);
-    const struct tn_result *measured = find_measured(results, count);
-    if (measured) {
-        printf(": at most %s live, at most %zu block%s; %.1f ns of each pair are the harness\n",
-               show_bytes((double)measured->live_bytes_max).text, measured->live_count_max,
-               measured->live_count_max == 1 ? "" : "s", measured->harness_pair_ns);
-    } else {
-        printf("\n");
-    }
+    print_extent(find_measured(results, count));
     for (size_t i = 0; i < count; i++)
         print_row(&results[i], results, count);
     print_notes(results, count, repetitions);
     fflush(stdout);
 }
 
-void tn_report_table_end(const struct tn_machine *machine)
+static const char calls_legend[] =
+    "ns/pair: all calls of a pass by the number of allocations, without a clock in between;\n"
+    "  the harness is inside. alloc, free: single calls, with one reading of the clock each.\n";
+
+static const char threads_legend[] =
+    "pairs/s: an allocation and a free, of all threads together and by the number of threads.\n"
+    "ns/pair a thread: while the others are at work. times one thread: pairs/s of all by those of\n"
+    "  this allocator with one thread. Each thread has a stream, where allocator and device have any.\n";
+
+static const char common_legend[] =
+    "held/live: most bytes ever held from the vendor by most bytes ever live; a first piece of\n"
+    "  64 MiB weighs on small workloads.\n"
+    "meta B/block: host memory for bookkeeping by most blocks ever live.\n"
+    "faster than raw, sets: ns/pair of raw, of ordered-sets, divided by this ns/pair.\n"
+    "ordered-sets: the pool of today's mesh codes, over the C++ library's sets.\n";
+
+void tn_report_table_end(const struct tn_machine *machine, const struct tn_options *options)
 {
-    printf(
-        "\n"
-        "Times are in ns where nothing else stands.\n"
-        "ns/pair: all calls of a pass by the number of allocations, without a clock in between;\n"
-        "  the harness is inside. alloc, free: single calls, with one reading of the clock each.\n"
-        "held/live: most bytes ever held from the vendor by most bytes ever live; a first piece of\n"
-        "  64 MiB weighs on small workloads.\n"
-        "meta B/block: host memory for bookkeeping by most blocks ever live.\n"
-        "faster than raw, sets: ns/pair of raw, of ordered-sets, divided by this ns/pair.\n"
-        "ordered-sets: the pool of today's mesh codes, over the C++ library's sets.\n");
+    bool is_threads = options->command == &tn_command_threads;
+    printf("\nTimes are in ns where nothing else stands.\n%s%s",
+           is_threads ? threads_legend : calls_legend, common_legend);
     if (machine->is_host)
         printf(
             "raw is mmap and munmap: the host stands in for a device, and no memory is touched.\n");

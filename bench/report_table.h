@@ -13,6 +13,6 @@ void tn_report_table_begin(const struct tn_machine *machine, const struct tn_opt
 void tn_report_table_add(const struct tn_result *results, size_t count, size_t repetitions);
 
 /* What the columns mean. */
-void tn_report_table_end(const struct tn_machine *machine);
+void tn_report_table_end(const struct tn_machine *machine, const struct tn_options *options);
 
 #endif

@@ -4,6 +4,8 @@
  *
  * The best case of every pool, and the figure that a vendor's own calls are known by. The first
  * allocation, which makes a pool grow, falls into the first pass and is not timed.
+ *
+ * hot: the same with one size, 1 KB.
  */
 #include <stdio.h>
 
@@ -13,9 +15,9 @@ enum {
     PAIR_COUNT = 1000
 };
 
-static bool fill_workload(struct tn_workload *workload, uint64_t size_bytes)
+static bool fill_workload(struct tn_workload *workload, const char *bench, uint64_t size_bytes)
 {
-    workload->bench = "sweep";
+    workload->bench = bench;
     snprintf(workload->name, sizeof workload->name, "%s", tn_size_show(size_bytes).text);
     workload->slot_count = 1;
     workload->unit_count = 2;
@@ -42,17 +44,32 @@ static void choose_sizes(const struct tn_machine *machine, struct tn_number_list
         sizes_out->values[sizes_out->count++] = largest_bytes;
 }
 
-bool tn_sweep_make_workloads(const struct tn_options *options, const struct tn_machine *machine,
-                             struct tn_workload_list *list, struct tn_reason *reason_out)
+static bool add_workloads(const char *bench, const struct tn_number_list *sizes,
+                          struct tn_workload_list *list, struct tn_reason *reason_out)
 {
-    struct tn_number_list sizes = options->sizes;
-    if (sizes.count == 0) choose_sizes(machine, &sizes);
-    for (size_t i = 0; i < sizes.count; i++) {
+    for (size_t i = 0; i < sizes->count; i++) {
         struct tn_workload *workload = tn_workload_list_add(list);
-        if (!workload || !fill_workload(workload, sizes.values[i])) {
+        if (!workload || !fill_workload(workload, bench, sizes->values[i])) {
             tn_reason_set(reason_out, "there is not enough host memory for the workload");
             return false;
         }
     }
     return true;
+}
+
+bool tn_sweep_make_workloads(const struct tn_options *options, const struct tn_machine *machine,
+                             struct tn_workload_list *list, struct tn_reason *reason_out)
+{
+    struct tn_number_list sizes = options->sizes;
+    if (sizes.count == 0) choose_sizes(machine, &sizes);
+    return add_workloads("sweep", &sizes, list, reason_out);
+}
+
+bool tn_hot_make_workloads(const struct tn_options *options, const struct tn_machine *machine,
+                           struct tn_workload_list *list, struct tn_reason *reason_out)
+{
+    (void)options;
+    (void)machine;
+    struct tn_number_list sizes = { 1, { 1024 } };
+    return add_workloads("hot", &sizes, list, reason_out);
 }

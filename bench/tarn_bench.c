@@ -24,12 +24,35 @@ static bool print_failures(const struct tn_result *results, size_t count)
     return is_ok;
 }
 
+/* What each allocator did with one thread, and how many blocks that thread had. */
+struct one_thread {
+    size_t live_count;
+    double pairs_per_s[TN_ALLOCATORS_MAX];
+};
+
+/* Notes the figures of one thread, or enters them into those of several with as many blocks each. */
+static void compare_with_one_thread(struct tn_result *results, size_t count, struct one_thread *one)
+{
+    const struct tn_workload *workload = results[0].workload;
+    if (workload->thread_count == 0) return;
+    size_t live_count = workload->slot_count / workload->thread_count;
+    if (workload->thread_count == 1) {
+        one->live_count = live_count;
+        for (size_t i = 0; i < count; i++)
+            one->pairs_per_s[i] = results[i].pairs_per_s.median;
+    }
+    for (size_t i = 0; i < count && one->live_count == live_count; i++)
+        results[i].one_thread_pairs_per_s = one->pairs_per_s[i];
+}
+
 static bool measure_one(const struct tn_workload *workload, const struct tn_options *options,
-                        const struct tn_machine *machine, struct tn_report_json *json)
+                        const struct tn_machine *machine, struct one_thread *one,
+                        struct tn_report_json *json)
 {
     struct tn_result results[TN_ALLOCATORS_MAX];
     size_t count = options->allocator_count;
     tn_measure(workload, options, machine, results);
+    compare_with_one_thread(results, count, one);
     tn_report_table_add(results, count, options->repetitions);
     bool is_ok = print_failures(results, count);
 
@@ -45,10 +68,11 @@ static bool measure_all(const struct tn_workload_list *workloads, const struct t
                         const struct tn_machine *machine, struct tn_report_json *json)
 {
     bool is_ok = true;
+    struct one_thread one = { 0, { 0.0 } };
     tn_report_table_begin(machine, options);
     for (size_t i = 0; i < workloads->count; i++)
-        is_ok = measure_one(&workloads->items[i], options, machine, json) && is_ok;
-    tn_report_table_end(machine);
+        is_ok = measure_one(&workloads->items[i], options, machine, &one, json) && is_ok;
+    tn_report_table_end(machine, options);
 
     struct tn_reason reason;
     if (json && !tn_report_json_finish(json, machine, options, &reason)) {

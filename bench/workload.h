@@ -39,6 +39,10 @@ struct tn_workload {
     struct tn_operations body;
     size_t slot_count;
 
+    /* 0: played by one thread, as a whole. Otherwise setup, body and slots are so many equal parts, one after
+     * the other, one for each thread. */
+    size_t thread_count;
+
     /* The body may be stopped after any multiple of this many operations. body.count when it is
      * all or nothing. */
     size_t unit_count;

@@ -3,6 +3,7 @@
  * test_measure: what the benchmark finds out about allocators that are planted here. They hand out
  * addresses that nobody touches, one after the other, and go wrong at a call that is told to them.
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,9 +14,11 @@
 
 #include <cmocka.h>
 
+#include "clock.h"
 #include "commands.h"
 #include "measure.h"
 #include "scratch.h"
+#include "thread_team.h"
 #include "verifier.h"
 
 /* --- planted allocators -------------------------------------------------------------------------- */
@@ -30,7 +33,8 @@ enum fault {
     FAULT_NO_ADDRESS,
     FAULT_END_OF_MEMORY, /* a block that ends past the last address */
     FAULT_ALLOC_FAILS,
-    FAULT_FREE_FAILS
+    FAULT_FREE_FAILS,
+    FAULT_FREES_IN_A_ROW /* a free that comes after a free fails */
 };
 
 #define FIRST_ADDRESS ((uintptr_t)0x100000)
@@ -38,11 +42,15 @@ enum fault {
 static struct {
     enum fault fault;
     size_t fault_call; /* counted from 1 since opening, allocations or frees */
+    bool fault_lasts;  /* and all such calls after it */
     tarn_status open_status;
+    tarn_status open_thread_status;
     double time_seconds;
     size_t alloc_count;
     size_t free_count;
+    bool was_free;     /* the last call */
     size_t open_count; /* opened and not closed */
+    size_t open_thread_count;
     uintptr_t next;
     uintptr_t last;
 } planted;
@@ -83,12 +91,19 @@ static uintptr_t spoil(uintptr_t address)
     }
 }
 
+static bool is_faulty_call(size_t call)
+{
+    return call == planted.fault_call || (planted.fault_lasts && call > planted.fault_call);
+}
+
 static tarn_status alloc_planted(void *state, size_t size_bytes, void **address_out)
 {
     (void)state;
     uintptr_t address = planted.next;
     planted.next += (size_bytes + 1023) / 512 * 512;
-    if (++planted.alloc_count == planted.fault_call) {
+    planted.was_free = false;
+    planted.alloc_count++;
+    if (is_faulty_call(planted.alloc_count)) {
         if (planted.fault == FAULT_ALLOC_FAILS) return TARN_STATUS_OUT_OF_MEMORY;
         address = spoil(address);
     }
@@ -102,7 +117,10 @@ static tarn_status free_planted(void *state, void *address, size_t size_bytes)
     (void)state;
     (void)address;
     (void)size_bytes;
-    bool is_faulty = ++planted.free_count == planted.fault_call;
+    bool was_free = planted.was_free;
+    planted.was_free = true;
+    bool is_faulty = is_faulty_call(++planted.free_count);
+    if (was_free && planted.fault == FAULT_FREES_IN_A_ROW) return TARN_STATUS_NOT_LIVE;
     return is_faulty && planted.fault == FAULT_FREE_FAILS ? TARN_STATUS_NOT_LIVE : TARN_STATUS_OK;
 }
 
@@ -119,6 +137,47 @@ static void get_usage_planted(void *state, struct tn_allocator_usage *usage_out)
     *usage_out = (struct tn_allocator_usage){ 4096, planted.alloc_count, 64 };
 }
 
+/* Threads take turns; each state is the number of a thread, from 1 in the order of opening. */
+
+static pthread_mutex_t planted_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static tarn_status open_planted_thread(void *state, struct tn_allocator_thread *thread_out,
+                                       struct tn_reason *reason_out)
+{
+    static char threads[8];
+    (void)state;
+    pthread_mutex_lock(&planted_lock);
+    tarn_status status = planted.open_thread_status;
+    if (status == TARN_STATUS_OK)
+        *thread_out = (struct tn_allocator_thread){ &threads[planted.open_thread_count++], true };
+    else
+        tn_reason_set(reason_out, "planted in a thread");
+    pthread_mutex_unlock(&planted_lock);
+    return status;
+}
+
+static tarn_status alloc_in_planted_thread(void *state, size_t size_bytes, void **address_out)
+{
+    pthread_mutex_lock(&planted_lock);
+    tarn_status status = alloc_planted(state, size_bytes, address_out);
+    pthread_mutex_unlock(&planted_lock);
+    return status;
+}
+
+static tarn_status free_in_planted_thread(void *state, void *address, size_t size_bytes)
+{
+    pthread_mutex_lock(&planted_lock);
+    tarn_status status = free_planted(state, address, size_bytes);
+    pthread_mutex_unlock(&planted_lock);
+    return status;
+}
+
+static void close_planted_thread(void *state)
+{
+    (void)state;
+    planted.open_thread_count--;
+}
+
 static void close_planted(void *state)
 {
     (void)state;
@@ -133,6 +192,11 @@ static const struct tn_allocator planted_allocator = {
     .explain = explain_planted,
     .get_usage = get_usage_planted,
     .close = close_planted,
+    .open_thread = open_planted_thread,
+    .alloc_in_thread = alloc_in_planted_thread,
+    .free_in_thread = free_in_planted_thread,
+    .explain_in_thread = explain_planted,
+    .close_thread = close_planted_thread,
 };
 
 static const struct tn_allocator missing_allocator = { .name = "missing",
@@ -411,9 +475,168 @@ static void little_time_means_less_work(void **state)
     free(workload.body.items);
 }
 
+/* --- several threads, each with 3 blocks ---------------------------------------------------------- */
+
+static struct tn_workload_list make_threads(size_t thread_count)
+{
+    struct tn_options options = options_for(&planted_allocator);
+    options.counts = (struct tn_number_list){ 1, { 3 } };
+    options.size_range = (struct tn_number_list){ 2, { 1024, 4096 } };
+    options.thread_counts = (struct tn_number_list){ 1, { thread_count } };
+    struct tn_machine machine = machine_with(0, true);
+    struct tn_workload_list list = { NULL, 0 };
+    struct tn_reason reason = { "" };
+    assert_true(tn_threads_make_workloads(&options, &machine, &list, &reason));
+    return list;
+}
+
+static struct tn_result measure_threads(size_t thread_count)
+{
+    struct tn_workload_list list = make_threads(thread_count);
+    struct tn_machine machine = machine_with(0, true);
+    struct tn_result result = measure(&planted_allocator, &list.items[0], &machine);
+    assert_int_equal(planted.open_thread_count, 0);
+    result.workload = NULL; /* it goes away here */
+    tn_workload_list_fini(&list);
+    return result;
+}
+
+static void expect_threads_fail(enum fault fault, size_t call, bool lasts, const char *part)
+{
+    plant(fault, call);
+    planted.fault_lasts = lasts;
+    struct tn_result result = measure_threads(2);
+    assert_int_equal(result.outcome, TN_OUTCOME_FAILED);
+    if (strncmp(result.reason.text, "2 x 3 of 1K to 4K: planted: ", 28) != 0 ||
+        !strstr(result.reason.text, part))
+        fail_msg("'%s' has not '%s'", result.reason.text, part);
+}
+
+static void the_parts_of_threads_are_apart(void **state)
+{
+    (void)state;
+    struct tn_workload_list list = make_threads(2);
+    const struct tn_workload *workload = &list.items[0];
+    assert_int_equal(workload->slot_count, 6);
+    assert_int_equal(workload->setup.count, 6);
+    assert_int_equal(workload->body.count % 4, 0);
+    for (size_t i = 0; i < workload->setup.count; i++)
+        assert_int_equal(workload->setup.items[i].slot, i);
+    for (size_t i = 0; i < workload->body.count; i++) {
+        const struct tn_operation *operation = &workload->body.items[i];
+        assert_int_equal(operation->slot / 3, i / (workload->body.count / 2));
+        assert_int_equal(operation->is_alloc, i % 2);
+        if (operation->is_alloc) assert_int_equal(operation->slot, operation[-1].slot);
+    }
+    tn_workload_list_fini(&list);
+}
+
+static void threads_are_measured(void **state)
+{
+    (void)state;
+    for (size_t count = 1; count <= 3; count++) {
+        plant(FAULT_NONE, 0);
+        struct tn_result result = measure_threads(count);
+        assert_int_equal(result.outcome, TN_OUTCOME_MEASURED);
+        assert_int_equal(result.repetition_count, 3);
+        assert_int_equal(result.stream_count, count);
+        assert_int_equal(result.live_count_max, 3 * count);
+        assert_true(result.pairs_per_s.min > 0.0);
+        assert_true(result.pairs_per_s.min <= result.pairs_per_s.median);
+        assert_true(result.pairs_per_s.median <= result.pairs_per_s.max);
+        double ratio = result.pair_ns.median * result.pairs_per_s.median / (1e9 * (double)count);
+        assert_true(ratio > 0.999999 && ratio < 1.000001);
+        assert_int_equal(planted.alloc_count, planted.free_count);
+        assert_int_equal(result.usage.vendor_calls, planted.alloc_count); /* at the end of all */
+        /* Each thread plays four times, a pair at least. */
+        assert_true(planted.alloc_count >= 3 * count + 4 * count);
+    }
+}
+
+/* What a play says that it did is what the allocator was asked for, and took as long as it did. */
+static void a_play_counts_the_pairs_of_all_threads(void **state)
+{
+    (void)state;
+    struct tn_workload_list list = make_threads(3);
+    plant(FAULT_NONE, 0);
+    struct tn_team_stop stop;
+    uint64_t start_ns = tn_clock_now_ns();
+    struct tn_thread_team *team =
+        tn_thread_team_create(&planted_allocator, NULL, &list.items[0], &stop);
+    assert_non_null(team);
+    size_t done = planted.alloc_count;
+    assert_int_equal(done, 9);
+    double duration_ns = 0.0;
+    for (unsigned i = 0; i < 3; i++) {
+        struct tn_team_play play;
+        assert_true(tn_thread_team_play(team, 0.005, &play, &stop));
+        assert_true(play.pair_count >= 3);
+        assert_int_equal(play.pair_count, planted.alloc_count - done);
+        done = planted.alloc_count;
+        duration_ns += play.duration_ns;
+    }
+    assert_true(duration_ns > 0.0 && duration_ns <= (double)(tn_clock_now_ns() - start_ns));
+    assert_int_equal(tn_thread_team_count_streams(team), 3);
+    assert_true(tn_thread_team_destroy(team, &stop));
+    assert_int_equal(planted.alloc_count, planted.free_count);
+    tn_workload_list_fini(&list);
+}
+
+static void an_overlap_between_threads_is_found(void **state)
+{
+    (void)state;
+    expect_threads_fail(FAULT_OVERLAP_BEFORE, 2, false, "overlaps the live block");
+    expect_threads_fail(FAULT_FIRST_ADDRESS, 7, true, "overlaps the live block");
+    expect_threads_fail(FAULT_UNALIGNED, 7, true, "is not aligned to 256 bytes");
+}
+
+static void a_failed_call_in_a_thread_is_found(void **state)
+{
+    (void)state;
+    const char *no_memory = ": TARN_STATUS_OUT_OF_MEMORY: as planted";
+    const char *not_live = ": TARN_STATUS_NOT_LIVE: as planted";
+    expect_threads_fail(FAULT_ALLOC_FAILS, 2, false, no_memory);
+    expect_threads_fail(FAULT_ALLOC_FAILS, 6, true, no_memory);
+    expect_threads_fail(FAULT_ALLOC_FAILS, 7, false, no_memory);
+    expect_threads_fail(FAULT_ALLOC_FAILS, 14, true, no_memory);
+    expect_threads_fail(FAULT_FREE_FAILS, 1, false, not_live);
+    expect_threads_fail(FAULT_FREE_FAILS, 7, true, not_live);
+}
+
+/* One thread alone frees twice in a row at the end, and not before. */
+static void a_failed_free_at_the_end_is_found(void **state)
+{
+    (void)state;
+    plant(FAULT_FREES_IN_A_ROW, 0);
+    struct tn_result result = measure_threads(1);
+    assert_int_equal(result.outcome, TN_OUTCOME_FAILED);
+    assert_string_equal(result.reason.text, "1 x 3 of 1K to 4K: planted: thread 0: "
+                                            "TARN_STATUS_NOT_LIVE: as planted");
+    assert_true(planted.free_count > 3);
+}
+
+static void a_thread_may_not_open(void **state)
+{
+    (void)state;
+    plant(FAULT_NONE, 0);
+    planted.open_thread_status = TARN_STATUS_VENDOR_ERROR;
+    struct tn_result result = measure_threads(2);
+    assert_int_equal(result.outcome, TN_OUTCOME_FAILED);
+    assert_string_equal(result.reason.text,
+                        "2 x 3 of 1K to 4K: planted: thread 0: planted in a thread");
+    assert_int_equal(planted.alloc_count, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_parts_of_threads_are_apart),
+        cmocka_unit_test(threads_are_measured),
+        cmocka_unit_test(a_play_counts_the_pairs_of_all_threads),
+        cmocka_unit_test(an_overlap_between_threads_is_found),
+        cmocka_unit_test(a_failed_call_in_a_thread_is_found),
+        cmocka_unit_test(a_failed_free_at_the_end_is_found),
+        cmocka_unit_test(a_thread_may_not_open),
         cmocka_unit_test(a_good_allocator_is_measured),
         cmocka_unit_test(an_overlap_names_both_lines),
         cmocka_unit_test(an_address_of_a_freed_block_is_no_overlap),

@@ -132,6 +132,7 @@ static void commands_are_checked(void **state)
     expect_usage_error(RUN(""), "there is no command ''");
     expect_usage_error(RUN("replay"), "replay needs the name of a trace");
     expect_usage_error(RUN("sweep", "more"), "'more' is one argument too many");
+    expect_usage_error(RUN("threads", "4"), "'4' is one argument too many");
     expect_usage_error(RUN("--wrong", "sweep"), "unrecognized option '--wrong'");
     expect_usage_error(RUN("sweep", "--seed"), "option '--seed' requires an argument");
 }
@@ -156,6 +157,8 @@ static void option_values_are_checked(void **state)
     expect_usage_error(RUN("live", "--counts=10000001"), "10000001 is not from 1 to 10000000");
     expect_usage_error(RUN("replay", "--step=1,2", "x"), "--step 1,2: takes one number");
     expect_usage_error(RUN("churn", "--live=0"), "--live 0: 0 is not from 1 to 10000000");
+    expect_usage_error(RUN("threads", "--threads=0"), "--threads 0: 0 is not from 1 to 256");
+    expect_usage_error(RUN("threads", "--threads=257"), "257 is not from 1 to 256");
     expect_usage_error(RUN("churn", "--size-range=1K"), "takes two sizes, the smaller first");
     expect_usage_error(RUN("churn", "--size-range=2K,1K"), "takes two sizes, the smaller first");
 }
@@ -174,9 +177,11 @@ static void options_of_other_commands_are_refused(void **state)
     (void)state;
     expect_usage_error(RUN("live", "--sizes=1"), "--sizes is an option of sweep only");
     expect_usage_error(RUN("churn", "--counts=1"), "--counts is an option of live only");
-    expect_usage_error(RUN("live", "--live=1"), "--live is an option of churn only");
+    expect_usage_error(RUN("live", "--live=1"), "--live is an option of churn and threads only");
+    expect_usage_error(RUN("hot", "--sizes=1"), "--sizes is an option of sweep only");
+    expect_usage_error(RUN("churn", "--threads=1"), "--threads is an option of threads only");
     expect_usage_error(RUN("sweep", "--size-range=1,2"),
-                       "--size-range is an option of live and churn only");
+                       "--size-range is an option of live, churn and threads only");
 }
 
 static void help_is_no_error(void **state)
@@ -489,6 +494,124 @@ static void made_up_workloads_run(void **state)
                    json, 6);
 }
 
+static void the_hot_block_is_one_of_a_kilobyte(void **state)
+{
+    (void)state;
+    need_device();
+    const char *json = scratch_path("hot.json");
+    struct outcome outcome = RUN("hot", "--allocator=tarn", "--json", json, "--time=0.01");
+    assert_int_equal(outcome.exit_status, 0);
+    expect_part(outcome.output, "hot 1K: at most 1.02 KB live, at most 1 block;");
+    expect_part(outcome.output, "p50    p99  p99.9");
+    outcome_fini(&outcome);
+    json_t *root = load_json(json);
+    json_t *row = json_array_get(json_object_get(root, "results"), 0);
+    expect_row(row, "hot", "1K", "tarn");
+    expect_integer(row, "pairs", 1000);
+    expect_integer(row, "peak_live_bytes", 1024);
+    json_decref(root);
+}
+
+static double get_real(json_t *row, const char *key)
+{
+    assert_true(json_is_real(json_object_get(row, key)));
+    return json_real_value(json_object_get(row, key));
+}
+
+/* As near as nine digits in a file are. */
+static void expect_near(double value, double expected)
+{
+    if (!(value > expected * 0.999999 && value < expected * 1.000001))
+        fail_msg("%.9g is not %.9g", value, expected);
+}
+
+static void expect_rates(json_t *row, const char *allocator, json_int_t threads, json_int_t streams)
+{
+    assert_string_equal(json_string_value(json_object_get(row, "bench")), "threads");
+    assert_string_equal(json_string_value(json_object_get(row, "allocator")), allocator);
+    char workload[64];
+    snprintf(workload, sizeof workload, "%d x 10 of 1K to 64K", (int)threads);
+    assert_string_equal(json_string_value(json_object_get(row, "workload")), workload);
+    expect_integer(row, "threads", threads);
+    expect_integer(row, "streams", streams);
+    expect_integer(row, "failures", 0);
+    expect_integer(row, "repetitions", 2);
+    assert_true(json_is_true(json_object_get(row, "verified")));
+    double median = get_real(row, "pairs_per_second");
+    assert_true(median > 0.0);
+    assert_true(get_real(row, "pairs_per_second_min") <= median);
+    assert_true(get_real(row, "pairs_per_second_max") >= median);
+    double count = (double)threads;
+    expect_near(get_real(row, "pairs_per_second_per_thread"), median / count);
+    expect_near(get_real(row, "ns_per_pair"), count * 1e9 / median);
+    assert_true(json_integer_value(json_object_get(row, "peak_live_count")) == 10 * threads);
+}
+
+static void threads_share_an_allocator(void **state)
+{
+    (void)state;
+    need_device();
+    const char *json = scratch_path("threads.json");
+    struct outcome outcome =
+        RUN("threads", "--threads=1,2,5", "--live=10", "--size-range=1K,64K",
+            "--allocator=raw,tarn", "--json", json, "--time=0.02", "--repetitions=2");
+    if (outcome.exit_status != 0) fail_msg("%s", outcome.errors);
+    expect_part(outcome.output, "threads 5 x 10 of 1K to 64K: about ");
+    expect_part(outcome.output, "live, at most 50 blocks\n");
+    outcome_fini(&outcome);
+    json_t *root = load_json(json);
+    json_t *results = json_object_get(root, "results");
+    assert_int_equal(json_array_size(results), 6);
+    static const json_int_t counts[] = { 1, 2, 5 };
+    for (size_t i = 0; i < 6; i++) {
+        json_t *row = json_array_get(results, i);
+        bool is_raw = i % 2 == 0;
+        json_int_t count = counts[i / 2];
+        expect_rates(row, is_raw ? "raw" : "tarn", count, is_raw ? 1 : count);
+        double one = get_real(json_array_get(results, i % 2), "pairs_per_second");
+        expect_near(get_real(row, "ratio_to_one_thread"), get_real(row, "pairs_per_second") / one);
+    }
+    json_decref(root);
+}
+
+/* Every allocator that is there. The number of one thread comes last, so there is no ratio before. */
+static void all_allocators_take_threads(void **state)
+{
+    (void)state;
+    need_device();
+    const char *json = scratch_path("all_threads.json");
+    struct outcome outcome = RUN("threads", "--threads=3,1", "--live=7", "--size-range=16,4K",
+                                 "--json", json, "--time=0.01", "--repetitions=1");
+    if (outcome.exit_status != 0) fail_msg("%s", outcome.errors);
+    outcome_fini(&outcome);
+    json_t *root = load_json(json);
+    json_t *results = json_object_get(root, "results");
+    size_t count = json_array_size(results);
+    assert_true(count >= 4 && count % 2 == 0);
+    for (size_t i = 0; i < count; i++) {
+        json_t *row = json_array_get(results, i);
+        expect_integer(row, "threads", i < count / 2 ? 3 : 1);
+        assert_int_equal(json_object_get(row, "ratio_to_one_thread") != NULL, i >= count / 2);
+    }
+    json_decref(root);
+}
+
+/* More addresses than any system has. */
+static void what_the_vendor_cannot_do_with_threads_is_skipped(void **state)
+{
+    (void)state;
+    need_device();
+    const char *json = scratch_path("too_much.json");
+    struct outcome outcome = RUN("threads", "--threads=2", "--live=10", "--size-range=16T,16T",
+                                 "--allocator=raw", "--json", json, "--time=0.01");
+    assert_int_equal(outcome.exit_status, 0);
+    outcome_fini(&outcome);
+    json_t *root = load_json(json);
+    assert_int_equal(json_array_size(json_object_get(root, "skipped")), 1);
+    assert_int_equal(json_array_size(json_object_get(root, "results")), 0);
+    json_decref(root);
+}
+
 /* Steps of 1 MiB: six to begin with, then one for what they do not hold. */
 static void a_contiguous_pool_maps_steps_of_the_size_that_is_said(void **state)
 {
@@ -654,6 +777,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_request_that_nobody_can_serve_names_its_line),
         cmocka_unit_test(a_good_trace_passes),
         cmocka_unit_test(made_up_workloads_run),
+        cmocka_unit_test(the_hot_block_is_one_of_a_kilobyte),
+        cmocka_unit_test(threads_share_an_allocator),
+        cmocka_unit_test(all_allocators_take_threads),
+        cmocka_unit_test(what_the_vendor_cannot_do_with_threads_is_skipped),
         cmocka_unit_test(a_contiguous_pool_maps_steps_of_the_size_that_is_said),
         cmocka_unit_test(a_missing_allocator_is_listed),
         cmocka_unit_test(the_vendors_pool_plays),

@@ -20,6 +20,7 @@
 #include <sys/utsname.h>
 
 #include "commands.h"
+#include "plain_host_backend.h"
 #include "tarn/tarn.h"
 
 /* --- the backend ---------------------------------------------------------------------------------- */
@@ -45,72 +46,15 @@ static tarn_backend_result release(void *state, void *address, size_t size_bytes
     return TARN_BACKEND_RESULT_OK;
 }
 
-static tarn_backend_result get_properties(void *state, tarn_device_properties *properties_out)
+/* All else is as on the benchmark's host: streams on which nothing runs. */
+static tarn_backend_operations make_operations(void)
 {
-    (void)state;
-    *properties_out = (tarn_device_properties){
-        .device_name = "made-up addresses",
-        .kind = TARN_MEMORY_KIND_DEVICE,
-        .alignment_bytes = PLACE_BYTES,
-        .granularity_bytes = 4096,
-        .allocation_bytes_max = SIZE_MAX / 4,
-    };
-    return TARN_BACKEND_RESULT_OK;
+    tarn_backend_operations operations = *tn_plain_host_backend().operations;
+    operations.name = "made-up";
+    operations.acquire = acquire;
+    operations.release = release;
+    return operations;
 }
-
-/* Work on a stream is done at once, so every event has completed. */
-
-static tarn_backend_result stream_check(void *state, tarn_stream stream)
-{
-    (void)state;
-    (void)stream;
-    return TARN_BACKEND_RESULT_OK;
-}
-
-static tarn_backend_result stream_wait_event(void *state, tarn_stream stream, tarn_event event)
-{
-    (void)state;
-    (void)stream;
-    (void)event;
-    return TARN_BACKEND_RESULT_OK;
-}
-
-static tarn_backend_result event_create(void *state, tarn_event *event_out)
-{
-    *event_out = state;
-    return TARN_BACKEND_RESULT_OK;
-}
-
-static tarn_backend_result event_of_all(void *state, tarn_event event)
-{
-    (void)state;
-    (void)event;
-    return TARN_BACKEND_RESULT_OK;
-}
-
-static tarn_backend_result event_record(void *state, tarn_event event, tarn_stream stream)
-{
-    (void)state;
-    (void)event;
-    (void)stream;
-    return TARN_BACKEND_RESULT_OK;
-}
-
-static const tarn_backend_operations operations = {
-    .struct_bytes = sizeof(tarn_backend_operations),
-    .name = "made-up",
-    .acquire = acquire,
-    .release = release,
-    .get_properties = get_properties,
-    .stream_check = stream_check,
-    .stream_synchronize = stream_check,
-    .stream_wait_event = stream_wait_event,
-    .event_create = event_create,
-    .event_destroy = event_of_all,
-    .event_record = event_record,
-    .event_query = event_of_all,
-    .event_synchronize = event_of_all,
-};
 
 /* --- the workloads -------------------------------------------------------------------------------- */
 
@@ -125,7 +69,7 @@ struct subject {
 };
 
 static const struct subject subjects[] = {
-    { "hot", &tn_command_sweep, 1, 1024, 1024, NULL, false },
+    { "hot", &tn_command_hot, 1, 1024, 1024, NULL, false },
     { "100-of-1K-16M", &tn_command_churn, 100, 1024, 16 << 20, NULL, false },
     { "1000-of-1K-256K", &tn_command_churn, 1000, 1024, 256 << 10, NULL, false },
     { "1000-of-16-4K", &tn_command_churn, 1000, 16, 4096, NULL, false },
@@ -224,6 +168,7 @@ static bool play_workload(const struct tn_workload *workload, player how, tarn_p
 static bool play_in_new_pool(const struct tn_workload *workload, player how)
 {
     uintptr_t next_address = FIRST_ADDRESS;
+    tarn_backend_operations operations = make_operations();
     tarn_backend backend = { &operations, &next_address };
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = &backend;

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * thread_team: several threads at work on one allocator.
+ *
+ * What a member holds belongs to its thread between the two barriers of a phase, and to the team's caller
+ * otherwise.
+ */
+#include "thread_team.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "clock.h"
+#include "player.h"
+
+enum phase {
+    PHASE_SETUP,
+    PHASE_PLAY,
+    PHASE_END
+};
+
+/* No two threads' blocks share a cache line, nor two lines that are fetched together. */
+enum {
+    APART_BYTES = 128
+};
+
+struct member {
+    struct tn_thread_team *team;
+    pthread_t thread;
+    const struct tn_operation *setup; /* this thread's part, as all that follows */
+    const struct tn_operation *body;
+    size_t setup_count;
+    size_t body_count;
+    size_t next; /* operation of the body */
+    size_t first_slot;
+    size_t slot_count;
+    struct tn_block *blocks;           /* one for each slot */
+    struct tn_allocator_thread opened; /* valid when is_open */
+    bool is_open;
+    bool has_failed;
+    struct tn_team_stop stop; /* when it has failed */
+    size_t pair_count;        /* of the last play, as the times */
+    uint64_t start_ns;
+    uint64_t end_ns;
+};
+
+struct tn_thread_team {
+    const struct tn_allocator *allocator;
+    void *state;                /* the allocator's */
+    pthread_mutex_t start_lock; /* held until all have started */
+    bool is_cancelled;          /* under start_lock */
+    pthread_barrier_t barrier;  /* of the members and the caller */
+    enum phase phase;
+    atomic_bool is_over; /* the play */
+    size_t member_count;
+    struct member members[];
+};
+
+/* --- a member ------------------------------------------------------------------------------------- */
+
+static void stop_member(struct member *member, tarn_status status)
+{
+    struct tn_reason why;
+    member->team->allocator->explain_in_thread(member->opened.state, status, &why);
+    tn_reason_set(&member->stop.reason, "%s: %.400s", tarn_status_name(status), why.text);
+    member->stop.status = status;
+    member->has_failed = true;
+}
+
+static inline tarn_status play_one(const struct tn_allocator *allocator, struct member *member,
+                                   const struct tn_operation *operation)
+{
+    struct tn_block *block = &member->blocks[operation->slot - member->first_slot];
+    if (operation->is_alloc) {
+        block->size_bytes = operation->size_bytes;
+        return allocator->alloc_in_thread(member->opened.state, operation->size_bytes,
+                                          &block->address);
+    }
+    tarn_status status =
+        allocator->free_in_thread(member->opened.state, block->address, block->size_bytes);
+    if (status == TARN_STATUS_OK) block->address = NULL;
+    return status;
+}
+
+static void play_setup(struct member *member)
+{
+    const struct tn_allocator *allocator = member->team->allocator;
+    tarn_status status =
+        allocator->open_thread(member->team->state, &member->opened, &member->stop.reason);
+    member->is_open = status == TARN_STATUS_OK;
+    member->has_failed = !member->is_open;
+    member->stop.status = status;
+    for (size_t i = 0; i < member->setup_count && !member->has_failed; i++) {
+        status = play_one(allocator, member, &member->setup[i]);
+        if (status != TARN_STATUS_OK) stop_member(member, status);
+    }
+}
+
+/* Operations come in pairs, a free and the allocation in its place. One pair at least, so that there is a rate. */
+static void play_body(struct member *member)
+{
+    const struct tn_allocator *allocator = member->team->allocator;
+    size_t next = member->next;
+    size_t pair_count = 0;
+    tarn_status status = TARN_STATUS_OK;
+    member->start_ns = tn_clock_now_ns();
+    do {
+        status = play_one(allocator, member, &member->body[next]);
+        if (status == TARN_STATUS_OK) status = play_one(allocator, member, &member->body[next + 1]);
+        if (status != TARN_STATUS_OK) break;
+        next = next + 2 < member->body_count ? next + 2 : 0;
+        pair_count++;
+    } while (!atomic_load_explicit(&member->team->is_over, memory_order_relaxed));
+    member->end_ns = tn_clock_now_ns();
+    member->next = next;
+    member->pair_count = pair_count;
+    if (status != TARN_STATUS_OK) stop_member(member, status);
+}
+
+static void free_blocks(struct member *member)
+{
+    for (size_t i = 0; i < member->slot_count && member->is_open; i++) {
+        struct tn_block *block = &member->blocks[i];
+        if (!block->address) continue;
+        tarn_status status = member->team->allocator->free_in_thread(
+            member->opened.state, block->address, block->size_bytes);
+        if (status != TARN_STATUS_OK && !member->has_failed) stop_member(member, status);
+        block->address = NULL;
+    }
+}
+
+static void act(struct member *member, enum phase phase)
+{
+    switch (phase) {
+    case PHASE_SETUP:
+        play_setup(member);
+        break;
+    case PHASE_PLAY:
+        play_body(member);
+        break;
+    case PHASE_END:
+        free_blocks(member);
+        break;
+    }
+}
+
+static void *work(void *context)
+{
+    struct member *member = context;
+    struct tn_thread_team *team = member->team;
+    pthread_mutex_lock(&team->start_lock);
+    bool is_cancelled = team->is_cancelled;
+    pthread_mutex_unlock(&team->start_lock);
+    if (is_cancelled) return NULL;
+
+    enum phase phase;
+    do {
+        pthread_barrier_wait(&team->barrier);
+        phase = team->phase;
+        act(member, phase);
+        pthread_barrier_wait(&team->barrier);
+    } while (phase != PHASE_END);
+    return NULL;
+}
+
+/* --- the team ------------------------------------------------------------------------------------- */
+
+static bool stop_team(struct tn_team_stop *stop_out, const char *text)
+{
+    stop_out->status = TARN_STATUS_OK;
+    tn_reason_set(&stop_out->reason, "%s", text);
+    return false;
+}
+
+static void sleep_for(double seconds)
+{
+    struct timespec left = { .tv_sec = (time_t)seconds };
+    left.tv_nsec = (long)((seconds - (double)left.tv_sec) * 1e9);
+    while (nanosleep(&left, &left) != 0)
+        ;
+}
+
+/* False: a member has failed, the first of which is told. */
+static bool run_phase(struct tn_thread_team *team, enum phase phase, double seconds,
+                      struct tn_team_stop *stop_out)
+{
+    team->phase = phase;
+    atomic_store(&team->is_over, false);
+    pthread_barrier_wait(&team->barrier);
+    if (phase == PHASE_PLAY) sleep_for(seconds);
+    atomic_store(&team->is_over, true);
+    pthread_barrier_wait(&team->barrier);
+    for (size_t i = 0; i < team->member_count; i++) {
+        const struct member *member = &team->members[i];
+        if (!member->has_failed) continue;
+        stop_out->status = member->stop.status;
+        tn_reason_set(&stop_out->reason, "thread %zu: %.480s", i, member->stop.reason.text);
+        return false;
+    }
+    return true;
+}
+
+static bool init_member(struct member *member, struct tn_thread_team *team,
+                        const struct tn_workload *workload, size_t number)
+{
+    size_t count = workload->thread_count;
+    *member = (struct member){
+        .team = team,
+        .setup_count = workload->setup.count / count,
+        .body_count = workload->body.count / count,
+        .slot_count = workload->slot_count / count,
+    };
+    member->setup = workload->setup.items + number * member->setup_count;
+    member->body = workload->body.items + number * member->body_count;
+    member->first_slot = number * member->slot_count;
+    size_t bytes = member->slot_count * sizeof member->blocks[0];
+    member->blocks =
+        aligned_alloc(APART_BYTES, (bytes + APART_BYTES - 1) / APART_BYTES * APART_BYTES);
+    if (!member->blocks) return false;
+    for (size_t i = 0; i < member->slot_count; i++)
+        member->blocks[i] = (struct tn_block){ NULL, 0 };
+    return true;
+}
+
+static struct tn_thread_team *allocate_team(const struct tn_workload *workload)
+{
+    struct tn_thread_team *team =
+        calloc(1, sizeof *team + workload->thread_count * sizeof team->members[0]);
+    if (!team) return NULL;
+    team->member_count = workload->thread_count;
+    bool has_memory = true;
+    for (size_t i = 0; i < team->member_count; i++)
+        has_memory = init_member(&team->members[i], team, workload, i) && has_memory;
+    if (has_memory) return team;
+    for (size_t i = 0; i < team->member_count; i++)
+        free(team->members[i].blocks);
+    free(team);
+    return NULL;
+}
+
+static void free_team(struct tn_thread_team *team)
+{
+    for (size_t i = 0; i < team->member_count; i++)
+        free(team->members[i].blocks);
+    pthread_barrier_destroy(&team->barrier);
+    pthread_mutex_destroy(&team->start_lock);
+    free(team);
+}
+
+/* All or none. */
+static bool start_threads(struct tn_thread_team *team)
+{
+    size_t started = 0;
+    pthread_mutex_lock(&team->start_lock);
+    while (started < team->member_count &&
+           pthread_create(&team->members[started].thread, NULL, work, &team->members[started]) == 0)
+        started++;
+    team->is_cancelled = started < team->member_count;
+    pthread_mutex_unlock(&team->start_lock);
+    if (!team->is_cancelled) return true;
+    for (size_t i = 0; i < started; i++)
+        pthread_join(team->members[i].thread, NULL);
+    return false;
+}
+
+struct tn_thread_team *tn_thread_team_create(const struct tn_allocator *allocator, void *state,
+                                             const struct tn_workload *workload,
+                                             struct tn_team_stop *stop_out)
+{
+    struct tn_thread_team *team = allocate_team(workload);
+    if (!team) {
+        stop_team(stop_out, "there is not enough host memory for the threads");
+        return NULL;
+    }
+    team->allocator = allocator;
+    team->state = state;
+    pthread_mutex_init(&team->start_lock, NULL);
+    pthread_barrier_init(&team->barrier, NULL, (unsigned)team->member_count + 1);
+    if (!start_threads(team)) {
+        stop_team(stop_out, "the system has not so many threads");
+        free_team(team);
+        return NULL;
+    }
+    if (run_phase(team, PHASE_SETUP, 0.0, stop_out)) return team;
+    struct tn_team_stop ignored;
+    tn_thread_team_destroy(team, &ignored);
+    return NULL;
+}
+
+bool tn_thread_team_play(struct tn_thread_team *team, double seconds, struct tn_team_play *play_out,
+                         struct tn_team_stop *stop_out)
+{
+    if (!run_phase(team, PHASE_PLAY, seconds, stop_out)) return false;
+    uint64_t start_ns = team->members[0].start_ns;
+    uint64_t end_ns = team->members[0].end_ns;
+    size_t pair_count = 0;
+    for (size_t i = 0; i < team->member_count; i++) {
+        const struct member *member = &team->members[i];
+        if (member->start_ns < start_ns) start_ns = member->start_ns;
+        if (member->end_ns > end_ns) end_ns = member->end_ns;
+        pair_count += member->pair_count;
+    }
+    uint64_t duration_ns = end_ns > start_ns ? end_ns - start_ns : 1;
+    *play_out = (struct tn_team_play){ pair_count, (double)duration_ns };
+    return true;
+}
+
+bool tn_thread_team_verify(const struct tn_thread_team *team, struct tn_verifier *verifier,
+                           struct tn_reason *reason_out)
+{
+    for (size_t i = 0; i < team->member_count; i++) {
+        const struct member *member = &team->members[i];
+        for (size_t k = 0; k < member->slot_count; k++) {
+            const struct tn_block *block = &member->blocks[k];
+            if (!tn_verifier_add(verifier, member->first_slot + k, block->address,
+                                 block->size_bytes, TN_VERIFIER_NO_PLACE, reason_out))
+                return false;
+        }
+    }
+    return true;
+}
+
+size_t tn_thread_team_count_streams(const struct tn_thread_team *team)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < team->member_count; i++)
+        count += team->members[i].opened.has_stream;
+    return count;
+}
+
+bool tn_thread_team_destroy(struct tn_thread_team *team, struct tn_team_stop *stop_out)
+{
+    bool is_ok = run_phase(team, PHASE_END, 0.0, stop_out);
+    for (size_t i = 0; i < team->member_count; i++)
+        pthread_join(team->members[i].thread, NULL);
+    for (size_t i = 0; i < team->member_count; i++)
+        if (team->members[i].is_open) team->allocator->close_thread(team->members[i].opened.state);
+    free_team(team);
+    return is_ok;
+}
