@@ -87,6 +87,7 @@ extern const struct tn_allocator tn_allocator_raw;
 extern const struct tn_allocator tn_allocator_tarn;
 extern const struct tn_allocator tn_allocator_tarn_contiguous;
 extern const struct tn_allocator tn_allocator_vendor_pool;
+extern const struct tn_allocator tn_allocator_cub;
 extern const struct tn_allocator tn_allocator_ordered_sets;
 
 /* Does nothing: what it costs is the benchmark's own share. Not for users, so not in the table. */

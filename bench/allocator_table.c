@@ -5,8 +5,13 @@
 #include <string.h>
 
 const struct tn_allocator *const tn_allocator_table[] = {
-    &tn_allocator_raw,         &tn_allocator_tarn,         &tn_allocator_tarn_contiguous,
-    &tn_allocator_vendor_pool, &tn_allocator_ordered_sets, NULL,
+    &tn_allocator_raw,
+    &tn_allocator_tarn,
+    &tn_allocator_tarn_contiguous,
+    &tn_allocator_vendor_pool,
+    &tn_allocator_cub,
+    &tn_allocator_ordered_sets,
+    NULL,
 };
 
 const struct tn_allocator *tn_allocator_find(const char *name)

@@ -60,6 +60,7 @@ static const char manual[] =
     "\n"
     "Allocators: raw (the vendor's own calls), tarn, "
     "tarn:contiguous (in one range of addresses), vendor-pool (the vendor's own pool), "
+    "cub (the caching allocator of CUDA's CUB), "
     "ordered-sets (the pool of today's mesh codes, on the C++ library's sets). One that is not "
     "there is listed as not found.\n"
     "\n"
@@ -163,7 +164,7 @@ static void add_allocator(struct argp_state *state, struct tn_options *options, 
     if (!allocator)
         argp_error(state,
                    "--allocator: there is no allocator '%s'; there are raw, tarn, "
-                   "tarn:contiguous, vendor-pool and ordered-sets",
+                   "tarn:contiguous, vendor-pool, cub and ordered-sets",
                    name);
     if (is_in_list(options, allocator)) argp_error(state, "--allocator: '%s' is named twice", name);
     options->allocators[options->allocator_count++] = allocator;

@@ -9,6 +9,7 @@
 #   scripts/setup                             its packages
 #   src/CMakeLists.txt                        its source files
 #   bench/allocator_vendor_pool_<vendor>.c    its own pool, or that it has none
+#   bench/allocator_cub.cpp                   what only CUDA has
 #   src/backends.c                            its function that opens
 #   include/tarn/<vendor>.h                   its public header; in the list of tests/api
 #   tests/conformance/vendor_<vendor>.c       what only the vendor can tell

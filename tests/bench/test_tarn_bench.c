@@ -20,6 +20,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
+#include "allocator.h"
 #include "scratch.h"
 #include "tarn/backend.h"
 
@@ -499,7 +500,8 @@ static void the_hot_block_is_one_of_a_kilobyte(void **state)
     (void)state;
     need_device();
     const char *json = scratch_path("hot.json");
-    struct outcome outcome = RUN("hot", "--allocator=tarn", "--json", json, "--time=0.01");
+    struct outcome outcome =
+        RUN("hot", "--allocator=tarn", "--json", json, "--time=1", "--repetitions=1");
     assert_int_equal(outcome.exit_status, 0);
     expect_part(outcome.output, "hot 1K: at most 1.02 KB live, at most 1 block;");
     expect_part(outcome.output, "p50    p99  p99.9");
@@ -641,14 +643,15 @@ static void a_missing_allocator_is_listed(void **state)
     if (has_vendor_pool()) skip();
     need_device();
     const char *json = scratch_path("missing.json");
-    struct outcome outcome =
-        RUN("sweep", "--sizes=1,2", "--allocator=vendor-pool,tarn", "--json", json, "--time=0.01");
+    struct outcome outcome = RUN("sweep", "--sizes=1,2", "--allocator=vendor-pool,tarn,cub",
+                                 "--json", json, "--time=0.01");
     assert_int_equal(outcome.exit_status, 0);
     expect_part(outcome.output, "vendor-pool: not found: ");
+    expect_part(outcome.output, "cub: not found: ");
     outcome_fini(&outcome);
     json_t *root = load_json(json);
     json_t *not_found = json_object_get(root, "not_found");
-    assert_int_equal(json_array_size(not_found), 1);
+    assert_int_equal(json_array_size(not_found), 2);
     assert_string_equal(
         json_string_value(json_object_get(json_array_get(not_found, 0), "allocator")),
         "vendor-pool");
@@ -669,6 +672,35 @@ static void the_vendors_pool_plays(void **state)
     json_t *row = json_array_get(json_object_get(root, "results"), 0);
     json_int_t held_bytes = json_integer_value(json_object_get(row, "peak_footprint_bytes"));
     assert_true(held_bytes >= json_integer_value(json_object_get(row, "peak_live_bytes")));
+    json_decref(root);
+}
+
+/* Its bins are powers of two from 512 bytes on, and what is freed is kept. */
+static void cubs_allocator_plays(void **state)
+{
+    (void)state;
+    if (tn_allocator_cub.missing_because) skip();
+    need_device();
+    const char *json = scratch_path("cub.json");
+    expect_results(RUN("sweep", "--sizes=1,512,513,1M", "--allocator=cub", "--json", json,
+                       "--time=0.1", "--repetitions=1"),
+                   json, 4);
+    static const json_int_t held_bytes[] = { 512, 512, 1024, 1 << 20 };
+    json_t *root = load_json(json);
+    for (size_t i = 0; i < 4; i++) {
+        json_t *row = json_array_get(json_object_get(root, "results"), i);
+        expect_integer(row, "peak_footprint_bytes", held_bytes[i]);
+        expect_integer(row, "vendor_calls", 1);
+    }
+    json_decref(root);
+    expect_results(RUN("churn", "--live=1,50", "--size-range=1,1M", "--allocator=cub", "--json",
+                       json, "--time=0.1"),
+                   json, 2);
+    expect_results(RUN("threads", "--threads=1,3", "--live=10", "--size-range=1,1M",
+                       "--allocator=cub", "--json", json, "--time=0.1"),
+                   json, 2);
+    root = load_json(json);
+    expect_integer(json_array_get(json_object_get(root, "results"), 1), "streams", 3);
     json_decref(root);
 }
 
@@ -784,6 +816,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_contiguous_pool_maps_steps_of_the_size_that_is_said),
         cmocka_unit_test(a_missing_allocator_is_listed),
         cmocka_unit_test(the_vendors_pool_plays),
+        cmocka_unit_test(cubs_allocator_plays),
         cmocka_unit_test(a_device_without_pools_is_no_failure),
         cmocka_unit_test(the_same_seed_gives_the_same_workload),
         cmocka_unit_test(the_traces_that_come_along_replay),
