@@ -576,26 +576,41 @@ static void threads_share_an_allocator(void **state)
     json_decref(root);
 }
 
-/* Every allocator that is there. The number of one thread comes last, so there is no ratio before. */
+/* Every allocator that is there. One thread comes last, so there is no ratio before; and that of one number of
+ * blocks is none for another. */
 static void all_allocators_take_threads(void **state)
 {
     (void)state;
     need_device();
     const char *json = scratch_path("all_threads.json");
-    struct outcome outcome = RUN("threads", "--threads=3,1", "--live=7", "--size-range=16,4K",
+    struct outcome outcome = RUN("threads", "--threads=3,1", "--live=7,8", "--size-range=16,4K",
                                  "--json", json, "--time=0.01", "--repetitions=1");
     if (outcome.exit_status != 0) fail_msg("%s", outcome.errors);
     outcome_fini(&outcome);
     json_t *root = load_json(json);
     json_t *results = json_object_get(root, "results");
     size_t count = json_array_size(results);
-    assert_true(count >= 4 && count % 2 == 0);
+    assert_true(count >= 8 && count % 4 == 0);
     for (size_t i = 0; i < count; i++) {
         json_t *row = json_array_get(results, i);
-        expect_integer(row, "threads", i < count / 2 ? 3 : 1);
-        assert_int_equal(json_object_get(row, "ratio_to_one_thread") != NULL, i >= count / 2);
+        bool is_one = i / (count / 4) % 2 == 1;
+        expect_integer(row, "threads", is_one ? 1 : 3);
+        assert_int_equal(json_object_get(row, "ratio_to_one_thread") != NULL, is_one);
     }
     json_decref(root);
+}
+
+/* What is not said: 100 blocks, of sizes as in churn. */
+static void threads_have_defaults(void **state)
+{
+    (void)state;
+    need_device();
+    struct outcome outcome =
+        RUN("threads", "--threads=2", "--allocator=tarn", "--time=0.01", "--repetitions=1");
+    if (outcome.exit_status != 0) fail_msg("%s", outcome.errors);
+    expect_part(outcome.output, "threads 2 x 100 of 1K to 16M: about ");
+    assert_null(strstr(outcome.output, "threads 2 x 10 of"));
+    outcome_fini(&outcome);
 }
 
 /* More addresses than any system has. */
@@ -717,6 +732,7 @@ static void a_device_without_pools_is_no_failure(void **state)
     outcome_fini(&outcome);
 }
 
+/* With so much time that no pass is cut. */
 static void the_same_seed_gives_the_same_workload(void **state)
 {
     (void)state;
@@ -725,8 +741,8 @@ static void the_same_seed_gives_the_same_workload(void **state)
     static const char *const seeds[] = { "--seed=5", "--seed=5", "--seed=6" };
     for (size_t i = 0; i < 3; i++) {
         const char *json = scratch_path("seed.json");
-        struct outcome outcome =
-            RUN("churn", "--live=50", "--allocator=tarn", "--json", json, "--time=1", seeds[i]);
+        struct outcome outcome = RUN("churn", "--live=50", "--allocator=tarn", "--json", json,
+                                     "--repetitions=1", "--time=60", seeds[i]);
         assert_int_equal(outcome.exit_status, 0);
         outcome_fini(&outcome);
         json_t *root = load_json(json);
@@ -812,6 +828,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_hot_block_is_one_of_a_kilobyte),
         cmocka_unit_test(threads_share_an_allocator),
         cmocka_unit_test(all_allocators_take_threads),
+        cmocka_unit_test(threads_have_defaults),
         cmocka_unit_test(what_the_vendor_cannot_do_with_threads_is_skipped),
         cmocka_unit_test(a_contiguous_pool_maps_steps_of_the_size_that_is_said),
         cmocka_unit_test(a_missing_allocator_is_listed),
