@@ -37,7 +37,9 @@ extern "C" {
     X(INVALID_DEVICE, 18, "there is no device with this number")                              \
     X(VENDOR_ERROR, 19, "a call of the vendor's runtime failed")                              \
     X(CORRUPT, 20, "a check found damage: in a pool's metadata, or in debug mode its memory") \
-    X(FORKED, 21, "it belongs to the process before the fork")
+    X(FORKED, 21, "it belongs to the process before the fork")                                \
+    X(WRONG_SIZE, 22, "the size is not that of the allocation")                               \
+    X(NOT_IN_PLACE, 23, "the allocation cannot have that size where it lies")
 
 typedef enum tarn_status {
 #define TARN_STATUS_ENUMERATOR(name, number, sentence) TARN_STATUS_##name = (number),

@@ -390,6 +390,72 @@ TARN_API tarn_status tarn_pool_alloc_aligned(tarn_pool *pool, size_t size_bytes,
 TARN_API tarn_status tarn_pool_free(tarn_pool *pool, void *address);
 
 /*
+ * The same by a caller who knows how many bytes were asked for: at the allocation, or by the last resize. Another
+ * size frees nothing, in every build: either the address or the size is not what the caller takes it for.
+ * NULL with 0 bytes does nothing.
+ * Errors: besides those of tarn_pool_free, WRONG_SIZE (the message has both sizes; NULL with another size than 0
+ * too).
+ * Cost: that of tarn_pool_free, and one look-up more.
+ */
+TARN_API tarn_status tarn_pool_free_sized(tarn_pool *pool, void *address, size_t size_bytes);
+
+/*
+ * Allocates `count` times, all or nothing: sizes_bytes[i] bytes at addresses_out[i], with the same places as of so
+ * many calls of tarn_pool_alloc one after the other, and NULL for zero bytes. As long as what the pool holds
+ * serves, all of it is done at once under one lock: other threads see all of the batch or nothing of it. An entry
+ * that needs more, growth for example, is served as by tarn_pool_alloc, and others may come in between; so it is
+ * with each entry of a pool in debug mode or passing through.
+ * Where an entry fails, those before it are freed again, and nothing is written. They count as allocated and freed
+ * in the statistics, and their memory waits for the stream as after any free; the pool may have grown for them.
+ * With count 0 nothing is done, and the arrays may be NULL.
+ * Errors: those of tarn_pool_alloc, where the message begins with the entry, "entry 3 of 8: ..."; SIZE_TOO_LARGE is
+ * told before anything else is done; INVALID_ARGUMENT (an array is NULL and count not 0); OUT_OF_HOST_MEMORY also
+ * where a batch of more than 64 finds no host memory for its addresses.
+ * Cost: that of `count` calls, less the locks. Other threads wait for the pool meanwhile: some microseconds for a
+ * hundred entries.
+ */
+TARN_API tarn_status tarn_pool_alloc_many(tarn_pool *pool, size_t count, const size_t *sizes_bytes,
+                                          void **addresses_out);
+
+/*
+ * Frees `count` addresses as tarn_pool_free does, in their order and under one lock, however many of them fail to be
+ * live: what is live is freed. An entry that is NULL does nothing. An address that stands twice in the array is
+ * freed twice: the second one fails. With count 0 nothing is done, and the array may be NULL.
+ * Errors: those of tarn_pool_free, of the first entry that failed, where the message begins with the entry,
+ * "entry 3 of 8: ..."; INVALID_ARGUMENT (addresses is NULL and count not 0; nothing is freed). The lock is let go
+ * for each entry that fails, or that a fallback frees; in debug mode for each.
+ * Cost: that of `count` calls, less the locks. Allocates no host memory.
+ */
+TARN_API tarn_status tarn_pool_free_many(tarn_pool *pool, size_t count, void *const *addresses);
+
+/*
+ * Makes a live allocation larger or smaller where it lies: the address stays, with whatever alignment it has, and
+ * nothing is moved or copied. Where that cannot be, nothing has changed, and the answer is NOT_IN_PLACE:
+ *
+ *     if (tarn_pool_resize(pool, field, larger_bytes) == TARN_STATUS_NOT_IN_PLACE) {
+ *         ...                              allocate, copy on the stream, free
+ *     }
+ *
+ * Larger: it takes what is missing from the free region right behind it, if that is large enough and could be
+ * allocated without waiting for anybody. It never grows the pool, and no vendor is called. What comes on top has
+ * whatever content.
+ * Smaller: the chunks that are needed no more are freed, as by tarn_pool_free. Always possible, but for the cases
+ * below. Within the allocation's last chunk either is always possible, with the same exceptions.
+ * Statistics have the new size at once; a resize counts as no allocation, no free and no failure. From now on
+ * tarn_pool_free_sized wants the new size.
+ * NOT_IN_PLACE besides, whatever the size, unless it stays the same:
+ *  - in debug mode with zones, poison or quarantine, or where a tool such as compute-sanitizer watches the pool: the
+ *    ends of an allocation are looked at where they were. With call sites alone it is as without.
+ *  - in a pool that passes through, but within the last chunk of the allocation and what was asked for at first.
+ * In a contiguous pool it takes what is mapped already, and maps nothing. What a fallback has served is resized there.
+ * Errors: INVALID_POOL, FORKED; INVALID_ARGUMENT (address is NULL, or size_bytes 0); NOT_IN_PLACE;
+ * SIZE_TOO_LARGE; OUT_OF_HOST_MEMORY (to describe what is freed); NOT_LIVE, INTERIOR_ADDRESS, WRONG_POOL and
+ * FOREIGN_ADDRESS as of tarn_pool_free.
+ * Cost: O(log n) in free regions, tens of nanoseconds.
+ */
+TARN_API tarn_status tarn_pool_resize(tarn_pool *pool, void *address, size_t size_bytes);
+
+/*
  * When no free region is large enough and the pool cannot grow, it tries these in turn, and each frees
  * or finds memory that the next attempt may use:
  *     what other streams have freed and is done with       asks events
@@ -508,6 +574,38 @@ TARN_API tarn_status tarn_pool_free_on(tarn_pool *pool, void *address, tarn_stre
  */
 TARN_API tarn_status tarn_pool_free_after(tarn_pool *pool, void *address,
                                           const tarn_stream *streams, size_t stream_count);
+
+/* As tarn_pool_free_sized, of what was used on `stream` last. Errors: besides those of tarn_pool_free_on,
+ * WRONG_SIZE. */
+TARN_API tarn_status tarn_pool_free_sized_on(tarn_pool *pool, void *address, size_t size_bytes,
+                                             tarn_stream stream);
+
+/* As tarn_pool_alloc_many, for use on `stream`. Errors: besides those of tarn_pool_alloc_many, those of
+ * tarn_pool_alloc_on. With identifies_streams each entry costs what a call would, and one that is freed again
+ * though the vendor does not tell which stream it is serves the same stream alone. */
+TARN_API tarn_status tarn_pool_alloc_many_on(tarn_pool *pool, size_t count,
+                                             const size_t *sizes_bytes, tarn_stream stream,
+                                             void **addresses_out);
+
+/* As tarn_pool_free_many, of what was used on `stream` last. Errors: besides those of tarn_pool_free_many, those
+ * of tarn_pool_free_on; with identifies_streams each entry costs what a call would. */
+TARN_API tarn_status tarn_pool_free_many_on(tarn_pool *pool, size_t count, void *const *addresses,
+                                            tarn_stream stream);
+
+/*
+ * As tarn_pool_resize, in the order of `stream`. What comes on top is for use on it, as if it had been allocated
+ * there: from memory that waits for nothing, that was freed on this stream, or on others that it has waited for
+ * since. What is given back is freed on it, so it must have been used there last, or on streams that this one has
+ * waited for.
+ * Captured streams: what was allocated in a capture becomes larger on that stream while it is captured, and what was
+ * not becomes larger on others; everything else is NOT_IN_PLACE. What is given back goes where a free on the stream
+ * would bring it.
+ * Errors: besides those of tarn_pool_resize, those of a stream as of tarn_pool_free_on, and OUT_OF_HOST_MEMORY also
+ * when the pool knows 30 streams and can forget none.
+ * Cost: that of tarn_pool_resize; calls the vendor only where tarn_pool_free_on would, to look at the stream.
+ */
+TARN_API tarn_status tarn_pool_resize_on(tarn_pool *pool, void *address, size_t size_bytes,
+                                         tarn_stream stream);
 
 /*
  * Tells all pools that a handle is about to end. What was freed on the stream becomes free for others

@@ -6,9 +6,11 @@
 #include "../base/arith.h"
 #include "../base/error.h"
 
+#include "batch.h"
 #include "capture.h"
 #include "debug_pool.h"
 #include "dump.h"
+#include "elsewhere.h"
 #include "environment.h"
 #include "leak_report.h"
 #include "out_of_memory.h"
@@ -337,15 +339,6 @@ static TN_COLD tarn_status alloc_for(tarn_pool *pool, size_t size_bytes, size_t 
     return tn_debug_alloc(pool, size_bytes, alignment_bytes, stream, address_out);
 }
 
-/* Debug mode may be that of a pool which the program does not name. */
-static TN_COLD void note_caller_of_fallbacks(const tarn_pool *pool, const void *caller)
-{
-    while (tn_pool_is_open(pool->fallback)) {
-        pool = pool->fallback;
-        if (pool->debug) tn_debug_note_caller(pool, caller);
-    }
-}
-
 /* In each of its callers, so that debug mode learns whom they return to. */
 TN_HOT tarn_status alloc_on(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
                             tarn_stream stream, void **address_out)
@@ -365,7 +358,7 @@ TN_HOT tarn_status alloc_on(tarn_pool *pool, size_t size_bytes, size_t alignment
             ? tn_pool_alloc(pool, size_bytes, alignment_bytes, stream, address_out)
             : alloc_for(pool, size_bytes, alignment_bytes, stream, TN_CALLER, address_out);
     if (TN_LIKELY(status == TARN_STATUS_OK)) return status;
-    note_caller_of_fallbacks(pool, TN_CALLER);
+    tn_note_caller_of_fallbacks(pool, TN_CALLER);
     return tn_alloc_under_shortage(pool, size_bytes, alignment_bytes, stream, status, address_out);
 }
 
@@ -396,51 +389,6 @@ tarn_status tarn_pool_alloc_aligned_on(tarn_pool *pool, size_t size_bytes, size_
     return alloc_on(pool, size_bytes, alignment_bytes, stream, address_out);
 }
 
-static TN_COLD tarn_status fail_for_foreign(const void *address)
-{
-    return tn_fail(TARN_STATUS_FOREIGN_ADDRESS, "%p belongs to no pool", address);
-}
-
-static TN_COLD tarn_status fail_for_owner(const void *address, const tarn_pool *owner,
-                                          const tarn_pool *pool)
-{
-    return tn_fail(TARN_STATUS_WRONG_POOL, "%p belongs to the pool at %p, not to the one at %p",
-                   address, (const void *)owner, (const void *)pool);
-}
-
-/* Says why an address that the pool could not free is not one of its live allocations. */
-static TN_COLD tarn_status fail_for_address(tarn_pool *pool, const void *address)
-{
-    tarn_pool *owner;
-    tarn_allocation found;
-    enum tn_find_result result = tn_pool_registry_find(address, &owner, &found);
-    if (result == TN_FIND_RESULT_FOREIGN)
-        return pool->succeeds_parent ? TARN_STATUS_OK : fail_for_foreign(address);
-    if (owner != pool) return fail_for_owner(address, owner, pool);
-    if (result == TN_FIND_RESULT_FOUND && found.address != address) {
-        return tn_fail(TARN_STATUS_INTERIOR_ADDRESS,
-                       "%p lies inside the allocation of %zu bytes that starts at %p", address,
-                       found.size_bytes, found.address);
-    }
-    if (tn_debug_fail_for_freed(pool, address)) return TARN_STATUS_NOT_LIVE;
-    return tn_fail(TARN_STATUS_NOT_LIVE, "%p is not allocated: freed twice, or never handed out",
-                   address);
-}
-
-/* What the pool does not know may be its fallback's; the last that was asked says why it is not. */
-static TN_COLD tarn_status free_elsewhere(tarn_pool *pool, void *address,
-                                          const tarn_stream *streams, size_t stream_count,
-                                          const void *caller)
-{
-    note_caller_of_fallbacks(pool, caller);
-    while (tn_pool_is_open(pool->fallback)) {
-        pool = pool->fallback;
-        tarn_status status = tn_pool_free_any(pool, address, streams, stream_count);
-        if (status != TARN_STATUS_NOT_LIVE) return status;
-    }
-    return fail_for_address(pool, address);
-}
-
 static TN_COLD tarn_status free_for(tarn_pool *pool, void *address, const tarn_stream *streams,
                                     size_t stream_count, const void *caller)
 {
@@ -460,7 +408,8 @@ TN_HOT tarn_status free_after(tarn_pool *pool, void *address, const tarn_stream 
                              ? tn_pool_free(pool, address, streams, stream_count)
                              : free_for(pool, address, streams, stream_count, TN_CALLER);
     if (TN_LIKELY(status != TARN_STATUS_NOT_LIVE)) return status;
-    return free_elsewhere(pool, address, streams, stream_count, TN_CALLER);
+    tn_note_caller_of_fallbacks(pool, TN_CALLER);
+    return tn_free_elsewhere(pool, address, streams, stream_count);
 }
 
 tarn_status tarn_pool_free(tarn_pool *pool, void *address)
@@ -482,6 +431,118 @@ tarn_status tarn_pool_free_after(tarn_pool *pool, void *address, const tarn_stre
     if (TN_UNLIKELY(!streams && stream_count > 0)) return fail_for_null("streams");
     return free_after(pool, address, streams, stream_count);
 }
+
+/* --- sizes and batches ------------------------------------------------------------------------------- */
+
+/* For debug mode, of the pool and of those that it falls back to. */
+static void note_caller(const tarn_pool *pool, const void *caller)
+{
+    if (pool->debug) tn_debug_note_caller(pool, caller);
+    if (pool->fallback) tn_note_caller_of_fallbacks(pool, caller);
+}
+
+/* In each of its callers, as alloc_on is. */
+TN_HOT tarn_status free_sized(tarn_pool *pool, void *address, size_t size_bytes, tarn_stream stream)
+{
+    if (!address && size_bytes > 0) {
+        return tn_fail(TARN_STATUS_WRONG_SIZE, "NULL is an allocation of 0 bytes, not of %zu",
+                       size_bytes);
+    }
+    if (!address) {
+        tn_pool_count_empty_free(pool);
+        return TARN_STATUS_OK;
+    }
+    note_caller(pool, TN_CALLER);
+    return tn_free_sized_anywhere(pool, address, size_bytes, stream);
+}
+
+tarn_status tarn_pool_free_sized(tarn_pool *pool, void *address, size_t size_bytes)
+{
+    if (!tn_pool_is_open(pool)) return return_to_pool(pool);
+    return free_sized(pool, address, size_bytes, pool->default_stream);
+}
+
+tarn_status tarn_pool_free_sized_on(tarn_pool *pool, void *address, size_t size_bytes,
+                                    tarn_stream stream)
+{
+    if (!tn_pool_is_open(pool)) return return_to_pool(pool);
+    return free_sized(pool, address, size_bytes, stream);
+}
+
+/* Likewise. */
+TN_HOT tarn_status resize(tarn_pool *pool, void *address, size_t size_bytes, tarn_stream stream)
+{
+    if (!address) return fail_for_null("address");
+    if (size_bytes == 0) {
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
+                       "size_bytes is 0: what is not needed any more is freed");
+    }
+    note_caller(pool, TN_CALLER);
+    return tn_resize_anywhere(pool, address, size_bytes, stream);
+}
+
+tarn_status tarn_pool_resize(tarn_pool *pool, void *address, size_t size_bytes)
+{
+    if (!tn_pool_is_open(pool)) return fail_for_pool(pool);
+    return resize(pool, address, size_bytes, pool->default_stream);
+}
+
+tarn_status tarn_pool_resize_on(tarn_pool *pool, void *address, size_t size_bytes,
+                                tarn_stream stream)
+{
+    if (!tn_pool_is_open(pool)) return fail_for_pool(pool);
+    return resize(pool, address, size_bytes, stream);
+}
+
+/* Likewise. */
+TN_HOT tarn_status alloc_many(tarn_pool *pool, size_t count, const size_t *sizes_bytes,
+                              tarn_stream stream, void **addresses_out)
+{
+    if (count == 0) return TARN_STATUS_OK;
+    if (!sizes_bytes) return fail_for_null("sizes_bytes");
+    if (!addresses_out) return fail_for_null("addresses_out");
+    note_caller(pool, TN_CALLER);
+    return tn_batch_alloc(pool, count, sizes_bytes, stream, addresses_out);
+}
+
+tarn_status tarn_pool_alloc_many(tarn_pool *pool, size_t count, const size_t *sizes_bytes,
+                                 void **addresses_out)
+{
+    if (!tn_pool_is_open(pool)) return fail_for_pool(pool);
+    return alloc_many(pool, count, sizes_bytes, pool->default_stream, addresses_out);
+}
+
+tarn_status tarn_pool_alloc_many_on(tarn_pool *pool, size_t count, const size_t *sizes_bytes,
+                                    tarn_stream stream, void **addresses_out)
+{
+    if (!tn_pool_is_open(pool)) return fail_for_pool(pool);
+    return alloc_many(pool, count, sizes_bytes, stream, addresses_out);
+}
+
+/* Likewise. */
+TN_HOT tarn_status free_many(tarn_pool *pool, size_t count, void *const *addresses,
+                             tarn_stream stream)
+{
+    if (count == 0) return TARN_STATUS_OK;
+    if (!addresses) return fail_for_null("addresses");
+    note_caller(pool, TN_CALLER);
+    return tn_batch_free(pool, count, addresses, stream);
+}
+
+tarn_status tarn_pool_free_many(tarn_pool *pool, size_t count, void *const *addresses)
+{
+    if (!tn_pool_is_open(pool)) return return_to_pool(pool);
+    return free_many(pool, count, addresses, pool->default_stream);
+}
+
+tarn_status tarn_pool_free_many_on(tarn_pool *pool, size_t count, void *const *addresses,
+                                   tarn_stream stream)
+{
+    if (!tn_pool_is_open(pool)) return return_to_pool(pool);
+    return free_many(pool, count, addresses, stream);
+}
+
+/* --- streams ----------------------------------------------------------------------------------------- */
 
 /* Goes on when a pool fails: the others must not be left with a handle that has ended. */
 tarn_status tarn_stream_retire(tarn_stream stream)
@@ -557,7 +618,7 @@ tarn_status tarn_pool_find(const void *address, tarn_allocation *found_out)
     case TN_FIND_RESULT_FOREIGN:
         break;
     }
-    return fail_for_foreign(address);
+    return tn_fail_for_foreign(address);
 }
 
 /* Says why the pool has no step for an address that is in no live allocation of it. */
@@ -566,8 +627,8 @@ static tarn_status fail_to_export(const tarn_pool *pool, const void *address)
     tarn_pool *owner;
     tarn_allocation found;
     if (tn_pool_registry_find(address, &owner, &found) == TN_FIND_RESULT_FOREIGN)
-        return fail_for_foreign(address);
-    if (owner != pool) return fail_for_owner(address, owner, pool);
+        return tn_fail_for_foreign(address);
+    if (owner != pool) return tn_fail_for_owner(address, owner, pool);
     return tn_fail(TARN_STATUS_NOT_LIVE, "%p is in no live allocation", address);
 }
 

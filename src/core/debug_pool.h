@@ -62,6 +62,12 @@ tarn_status tn_debug_alloc(struct tarn_pool *pool, size_t size_bytes, size_t ali
 tarn_status tn_debug_free(struct tarn_pool *pool, void *address, const tarn_stream *streams,
                           size_t stream_count);
 
+/* As tn_pool_resize and tn_pool_free_sized, likewise. */
+tarn_status tn_debug_resize(struct tarn_pool *pool, void *address, size_t size_bytes,
+                            tarn_stream stream);
+tarn_status tn_debug_free_sized(struct tarn_pool *pool, void *address, size_t size_bytes,
+                                const tarn_stream *streams, size_t stream_count);
+
 /* Lets the whole quarantine go, if the pool has one. */
 void tn_debug_empty_quarantine(struct tarn_pool *pool);
 

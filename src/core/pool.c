@@ -29,6 +29,7 @@
 #include "hand_out.h"
 #include "pool_members.h"
 #include "pool_options.h"
+#include "pool_parts.h"
 #include "pool_steps.h"
 #include "pool_trim.h"
 #include "pool_watch.h"
@@ -107,6 +108,7 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->on_static_pool_destroyed = options->on_static_pool_destroyed;
     pool->transit_bytes = 0;
     pool->is_release_due = false;
+    pool->has_shrunk = false;
     pool->callback_count = 0;
     pool->arriving_count = 0;
     pool->callback_end_count = 0;
@@ -577,7 +579,7 @@ static tarn_status alloc_by_growth(struct tarn_pool *pool, const struct tn_reque
     return status;
 }
 
-static TN_COLD tarn_status fail_for_size(const struct tarn_pool *pool, size_t size_bytes)
+TN_COLD tarn_status tn_pool_fail_for_size(const struct tarn_pool *pool, size_t size_bytes)
 {
     return tn_fail(TARN_STATUS_SIZE_TOO_LARGE,
                    "%zu bytes are more than a static pool can have: %zu chunks of %zu bytes",
@@ -589,7 +591,7 @@ tarn_status tn_pool_alloc_slowly(struct tarn_pool *pool, size_t size_bytes, size
 {
     struct tn_request request;
     if (!request_init(&request, pool, size_bytes, alignment_bytes, stream))
-        return fail_for_size(pool, size_bytes);
+        return tn_pool_fail_for_size(pool, size_bytes);
     if (!pool->passes_through && lock_and_serve(pool, &request, address_out) == SERVED)
         return TARN_STATUS_OK;
     return alloc_by_growth(pool, &request, address_out);
@@ -644,6 +646,28 @@ tarn_status tn_pool_free_slowly(struct tarn_pool *pool, uintptr_t address,
     if (freed == TN_FREE_RESULT_RELEASE_IS_DUE) tn_pool_release_after_free(pool);
     return freed == TN_FREE_RESULT_NOT_LIVE ? TARN_STATUS_NOT_LIVE : TARN_STATUS_OK;
 }
+
+/* --- parts -------------------------------------------------------------------------------------- */
+
+bool tn_pool_serve_now(struct tarn_pool *pool, size_t size_bytes, tarn_stream stream,
+                       void **address_out)
+{
+    struct tn_request request;
+    return request_init(&request, pool, size_bytes, 1, stream) &&
+           serve(pool, &request, address_out) == SERVED;
+}
+
+void tn_pool_undo_alloc(struct tarn_pool *pool, void *address, tarn_stream stream)
+{
+    tn_mutex_lock(&pool->growth_lock);
+    enum tn_free_result freed = free_after_introduced(pool, (uintptr_t)address, &stream, 1);
+    if (freed == TN_FREE_RESULT_FREED || freed == TN_FREE_RESULT_RELEASE_IS_DUE)
+        tn_stream_reuse_record_callers(pool, &stream, 1, true);
+    tn_mutex_unlock(&pool->growth_lock);
+    if (freed == TN_FREE_RESULT_RELEASE_IS_DUE) tn_pool_release_after_free(pool);
+}
+
+/* --- streams and counts -------------------------------------------------------------------------- */
 
 tarn_status tn_pool_retire_stream(struct tarn_pool *pool, tarn_stream stream)
 {

@@ -14,6 +14,7 @@
 
 #include "pool_arenas.h"
 #include "hand_out.h"
+#include "pool_parts.h"
 
 /* --- alloc ------------------------------------------------------------------------------------- */
 
@@ -61,6 +62,13 @@ tarn_status tn_pool_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alig
         }
     }
     return tn_pool_alloc_slowly(pool, size_bytes, alignment_bytes, stream, address_out);
+}
+
+void *tn_pool_serve_shortly(struct tarn_pool *pool, size_t size_bytes, tarn_stream stream)
+{
+    size_t chunk_count = tn_count_units(size_bytes, pool->chunk_log2);
+    if (chunk_count > TN_CHUNK_COUNT_MAX) return NULL;
+    return serve(pool, size_bytes, (uint32_t)chunk_count, stream);
 }
 
 /* --- free -------------------------------------------------------------------------------------- */

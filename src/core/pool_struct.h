@@ -85,6 +85,7 @@ struct tarn_pool {
     struct tn_step_range *range; /* the one static pool of a contiguous pool; NULL: it is none */
     struct tn_stats stats;
     bool is_release_due;     /* a free has left something to give back */
+    bool has_shrunk;         /* a resize has, which counts as no free, freed chunks */
     size_t transit_bytes;    /* counted in the footprint, but in no static pool of the list */
     tarn_stream only_stream; /* as long as there is no table; no stream's, where it is a thread's */
     uint64_t only_thread;    /* that thread, or 0 */

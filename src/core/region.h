@@ -96,6 +96,14 @@ static inline void tn_region_set_owner(struct tn_region *region, uint32_t owner)
                    tn_region_slack_bytes(region) | owner << TN_REGION_SLACK_BITS);
 }
 
+/* Whose it is stays. */
+static inline void tn_region_set_slack(struct tn_region *region, uint32_t slack_bytes)
+{
+    uint32_t owner = tn_region_owner(region);
+    TN_ASSERT(slack_bytes >> TN_REGION_SLACK_BITS == 0);
+    region->extra = (slack_bytes | owner << TN_REGION_SLACK_BITS) & (((uint32_t)1 << 30) - 1);
+}
+
 static inline struct tn_dependency tn_region_dependency(const struct tn_region *region)
 {
     TN_ASSERT(region->state == TN_REGION_STATE_FREE);

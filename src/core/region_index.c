@@ -407,6 +407,77 @@ bool tn_region_index_free(struct tn_region_index *index, uint32_t first_chunk,
     return true;
 }
 
+/* --- resize --------------------------------------------------------------------------------- */
+
+/* The front of a free region goes to the region before it. */
+static void give_front(struct tn_region_index *index, uint32_t region, uint32_t chunk_count)
+{
+    struct tn_region *r = &index->regions[region];
+    uint32_t old_chunk_count = r->chunk_count, old_first_chunk = r->first_chunk;
+    r->first_chunk += chunk_count;
+    r->chunk_count -= chunk_count;
+    forget_start(index, old_first_chunk, &index->regions[r->previous], r);
+    note_start(index, r->first_chunk);
+    change_free(index, region, old_chunk_count, old_first_chunk);
+}
+
+/* All of it does. */
+static void give_whole(struct tn_region_index *index, uint32_t region)
+{
+    const struct tn_region *r = &index->regions[region];
+    remove_free(index, region, r->chunk_count, r->first_chunk);
+    forget_start(index, r->first_chunk, &index->regions[r->previous], &index->regions[r->next]);
+    dissolve(index, region);
+}
+
+void tn_region_index_extend(struct tn_region_index *index, uint32_t region, uint32_t chunk_count,
+                            uint32_t slack_bytes)
+{
+    struct tn_region *r = &index->regions[region];
+    uint32_t added = chunk_count - r->chunk_count;
+    const struct tn_region *next = &index->regions[r->next];
+    TN_ASSERT(r->state == TN_REGION_STATE_LIVE && next->state == TN_REGION_STATE_FREE);
+    TN_ASSERT(added > 0 && added <= next->chunk_count);
+    if (next->chunk_count > added) {
+        give_front(index, r->next, added);
+    } else {
+        give_whole(index, r->next);
+    }
+    r->chunk_count = chunk_count;
+    tn_region_set_slack(r, slack_bytes);
+}
+
+/* Cuts what lies behind the first chunk_count chunks off a live region. It gets a new record, neither free nor live
+ * yet. */
+static uint32_t cut_back(struct tn_region_index *index, uint32_t region, uint32_t chunk_count)
+{
+    uint32_t back = take_record(index);
+    struct tn_region *r = &index->regions[region];
+    struct tn_region *b = &index->regions[back];
+    TN_ASSERT(chunk_count > 0 && chunk_count < r->chunk_count);
+    b->first_chunk = r->first_chunk + chunk_count;
+    b->chunk_count = r->chunk_count - chunk_count;
+    b->previous = region;
+    b->next = r->next;
+    index->regions[r->next].previous = back;
+    r->next = back;
+    r->chunk_count = chunk_count;
+    note_start(index, b->first_chunk);
+    return back;
+}
+
+void tn_region_index_shorten(struct tn_region_index *index, uint32_t region, uint32_t chunk_count,
+                             uint32_t slack_bytes, struct tn_dependency dependency)
+{
+    TN_ASSERT(index->region_count + 1 <= index->reserved_count);
+    uint32_t owner = tn_region_owner(&index->regions[region]);
+    if (owner != 0) dependency.streams = (uint32_t)1 << (owner - 1);
+    uint32_t back = cut_back(index, region, chunk_count);
+    tn_region_set_slack(&index->regions[region], slack_bytes);
+    tn_region_mark_free(&index->regions[back], dependency);
+    coalesce(index, back);
+}
+
 /* --- dependencies --------------------------------------------------------------------------- */
 
 void tn_region_index_change_dependency(struct tn_region_index *index, uint32_t region,

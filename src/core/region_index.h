@@ -195,6 +195,18 @@ void tn_region_index_take_promise_back(struct tn_region_index *index, uint32_t r
 void tn_region_index_adopt(struct tn_region_index *index, uint32_t lent,
                            struct tn_region_index *borrower, uint32_t head);
 
+/* --- resize --- */
+
+/* A live region has chunk_count chunks from now on, those that it lacks from the front of the free region behind it,
+ * which must have them. */
+void tn_region_index_extend(struct tn_region_index *index, uint32_t region, uint32_t chunk_count,
+                            uint32_t slack_bytes);
+
+/* A live region keeps its first chunk_count chunks. The others are freed as tn_region_index_free frees. Room must be
+ * reserved. */
+void tn_region_index_shorten(struct tn_region_index *index, uint32_t region, uint32_t chunk_count,
+                             uint32_t slack_bytes, struct tn_dependency dependency);
+
 /* --- chunks without memory --- */
 
 /* Adds chunks that no span has, as one void at rest. As tn_region_index_add_span otherwise. */

@@ -23,6 +23,15 @@ void tn_stats_add(struct tn_stats *stats, const struct tn_stats *arena)
     tn_stats_add_to_mark(&stats->live_count, &stats->live_count_max, arena->live_count);
 }
 
+void tn_stats_count_resize(struct tn_stats *stats, size_t old_requested_bytes,
+                           size_t old_used_bytes, size_t requested_bytes, size_t used_bytes)
+{
+    stats->requested_bytes -= old_requested_bytes;
+    stats->used_bytes -= old_used_bytes;
+    tn_stats_add_to_mark(&stats->requested_bytes, &stats->requested_bytes_max, requested_bytes);
+    tn_stats_add_to_mark(&stats->used_bytes, &stats->used_bytes_max, used_bytes);
+}
+
 void tn_stats_count_growth(struct tn_stats *stats, size_t backing_bytes)
 {
     tn_stats_add_to_mark(&stats->footprint_bytes, &stats->footprint_bytes_max, backing_bytes);

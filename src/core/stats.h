@@ -61,6 +61,9 @@ static inline void tn_stats_count_free(struct tn_stats *stats, size_t requested_
 void tn_stats_take_alloc_back(struct tn_stats *stats, size_t requested_bytes, size_t used_bytes);
 /* Counts what an arena has counted by itself. Its high-water marks say nothing of the pool's. */
 void tn_stats_add(struct tn_stats *stats, const struct tn_stats *arena);
+/* A live allocation has become larger or smaller. */
+void tn_stats_count_resize(struct tn_stats *stats, size_t old_requested_bytes,
+                           size_t old_used_bytes, size_t requested_bytes, size_t used_bytes);
 void tn_stats_count_growth(struct tn_stats *stats, size_t backing_bytes);
 void tn_stats_count_shrinkage(struct tn_stats *stats, size_t backing_bytes);
 
