@@ -54,9 +54,8 @@ typedef struct tarn_stats {
 
     uint64_t alloc_count;  /* allocations that succeeded, zero bytes included */
     uint64_t free_count;   /* frees that succeeded, NULL included */
-    uint64_t failed_count; /* allocations that were refused, frees of what is not live here or
-                            * not of that size; an argument that is NULL or no alignment does not
-                            * count */
+    uint64_t failed_count; /* refused allocations, frees of what is not live here or of another
+                            * size; an argument that is NULL or no alignment does not count */
     uint64_t vendor_alloc_count; /* calls that asked the backend for memory, failed ones included */
     uint64_t vendor_free_count;  /* calls that gave it back, refused ones included */
 
