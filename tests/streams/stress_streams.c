@@ -59,6 +59,7 @@ struct worker {
     unsigned number;
     struct random random;
     size_t served_count;
+    size_t grown_count;
     const char *failure;
     int failure_line;
 };
@@ -136,13 +137,42 @@ static void hand_over(struct worker *worker, struct block *block)
     block->users &= ~((uint32_t)1 << OWN);
 }
 
+/* The others are done with it when the stream is: what it gives back may serve anybody after that, and what comes on
+ * top is for the stream. */
+static void resize(struct worker *worker, struct block *block)
+{
+    struct program *program = worker->program;
+    if (!block->address) return;
+    unsigned number = choose_stream(worker);
+    tarn_stream stream = stream_of(program, number);
+    size_t size_bytes = (size_t)random_size(&worker->random, 14);
+    if (size_bytes == 0) return;
+    for (unsigned other = 0; other <= OWN; other++) {
+        if (other != number && block->users >> other & 1) order(program, number, other);
+    }
+    block->users = (uint32_t)1 << number;
+    order_checker_drop(program->checker, block->address);
+    tarn_status status = tarn_pool_resize_on(program->pool, block->address, size_bytes, stream);
+    EXPECT(worker, status == TARN_STATUS_OK || status == TARN_STATUS_NOT_IN_PLACE ||
+                       (is_unannounced && status == TARN_STATUS_VENDOR_ERROR));
+    if (status == TARN_STATUS_OK) {
+        worker->grown_count += size_bytes > block->size_bytes;
+        block->size_bytes = size_bytes;
+    }
+    order_checker_take(program->checker, stream, block->address, block->size_bytes);
+    use(worker, block, number);
+}
+
 static struct block allocate(struct worker *worker)
 {
     struct program *program = worker->program;
     unsigned stream = choose_stream(worker);
     struct block block = { NULL, (size_t)random_size(&worker->random, 14), 0 };
     size_t alignment = (size_t)1 << random_below(&worker->random, 14);
-    tarn_status status = tarn_pool_alloc_aligned_on(program->pool, block.size_bytes, alignment,
+    tarn_status status =
+        alignment == 1 ? tarn_pool_alloc_many_on(program->pool, 1, &block.size_bytes,
+                                                 stream_of(program, stream), &block.address)
+                       : tarn_pool_alloc_aligned_on(program->pool, block.size_bytes, alignment,
                                                     stream_of(program, stream), &block.address);
     if (status != TARN_STATUS_OK) {
         EXPECT(worker, status == TARN_STATUS_OVER_LIMIT || status == TARN_STATUS_OUT_OF_MEMORY ||
@@ -159,6 +189,19 @@ static struct block allocate(struct worker *worker)
     while (random_below(&worker->random, 4) == 0)
         use(worker, &block, choose_stream(worker));
     return block;
+}
+
+static tarn_status free_on(struct worker *worker, struct block block, tarn_stream stream)
+{
+    tarn_pool *pool = worker->program->pool;
+    switch (random_below(&worker->random, 4)) {
+    case 0:
+        return tarn_pool_free_sized_on(pool, block.address, block.size_bytes, stream);
+    case 1:
+        return tarn_pool_free_many_on(pool, 1, &block.address, stream);
+    default:
+        return tarn_pool_free_on(pool, block.address, stream);
+    }
 }
 
 static void release(struct worker *worker, struct block block)
@@ -183,7 +226,7 @@ static void release(struct worker *worker, struct block block)
             operations->stream_synchronize(program->backend.state, users[i]);
         status = tarn_pool_free_after(program->pool, block.address, NULL, 0);
     } else if (user_count == 1) {
-        status = tarn_pool_free_on(program->pool, block.address, users[0]);
+        status = free_on(worker, block, users[0]);
     } else {
         status = tarn_pool_free_after(program->pool, block.address, users, user_count);
     }
@@ -240,7 +283,13 @@ static void *work(void *argument)
         if (random_below(&worker->random, 3) != 0) block = allocate(worker);
         size_t slot = (size_t)random_below(&worker->random, SLOTS);
         hand_over(worker, &block);
-        release(worker, swap(program, slot, block));
+        block = swap(program, slot, block);
+        if (random_below(&worker->random, 4) == 0) {
+            resize(worker, &block);
+            hand_over(worker, &block);
+            block = swap(program, slot, block);
+        }
+        release(worker, block);
         if (step % 64 == 0) look_around(worker);
         pthread_rwlock_unlock(&program->streams_lock);
         if (random_below(&worker->random, 2000) == 0) replace_stream(worker);
@@ -309,11 +358,12 @@ static bool run(uint64_t seed, size_t steps, unsigned thread_count, bool expects
         for (unsigned i = 0; i < thread_count; i++)
             pthread_join(threads[i], NULL);
     }
-    size_t served_count = 0;
+    size_t served_count = 0, grown_count = 0;
     const char *failure = NULL;
     int failure_line = 0;
     for (unsigned i = 0; i < thread_count; i++) {
         served_count += workers[i].served_count;
+        grown_count += workers[i].grown_count;
         if (!workers[i].failure) continue;
         failure = workers[i].failure;
         failure_line = workers[i].failure_line;
@@ -325,11 +375,11 @@ static bool run(uint64_t seed, size_t steps, unsigned thread_count, bool expects
     size_t fault_count = order_checker_fault_count(program->checker);
     struct order_checker_counts counts = order_checker_counts(program->checker);
     printf(
-        "seed %llu, %u threads: %zu served, %llu records, %llu waits, %llu queries, %llu made to "
+        "seed %llu, %u threads: %zu served, %zu grown, %llu records, %llu waits, %llu queries, %llu made to "
         "fail, %zu faults\n",
-        (unsigned long long)seed, thread_count, served_count, (unsigned long long)counts.records,
-        (unsigned long long)counts.waits, (unsigned long long)counts.queries,
-        (unsigned long long)counts.faked_failures, fault_count);
+        (unsigned long long)seed, thread_count, served_count, grown_count,
+        (unsigned long long)counts.records, (unsigned long long)counts.waits,
+        (unsigned long long)counts.queries, (unsigned long long)counts.faked_failures, fault_count);
     if (failure) printf("    %s (line %d)\n", failure, failure_line);
     if (fault_count > 0) printf("    %s\n", order_checker_first_fault(program->checker));
     for (unsigned i = 1; i < STREAMS; i++)
@@ -337,7 +387,7 @@ static bool run(uint64_t seed, size_t steps, unsigned thread_count, bool expects
     tarn_backend_close(&program->backend);
     free(program);
     if (expects_faults) return fault_count > 0;
-    return fault_count == 0 && !failure && served_count > 0;
+    return fault_count == 0 && !failure && served_count > 0 && grown_count > 0;
 }
 
 int main(int argc, char **argv)
