@@ -80,6 +80,20 @@ void naive_pool_free(struct naive_pool *pool, struct naive_place place, size_t c
     }
 }
 
+bool naive_pool_resize(struct naive_pool *pool, struct naive_place place, size_t chunk_count,
+                       size_t new_chunk_count)
+{
+    struct naive_static_pool *static_pool = &pool->static_pools[place.static_pool];
+    if (new_chunk_count > chunk_count) {
+        size_t first = place.first_chunk + chunk_count;
+        if (first >= static_pool->chunk_count) return false;
+        if (run_length(static_pool, first) < new_chunk_count - chunk_count) return false;
+    }
+    memset(static_pool->is_live + place.first_chunk, 0, chunk_count);
+    memset(static_pool->is_live + place.first_chunk, 1, new_chunk_count);
+    return true;
+}
+
 size_t naive_pool_largest_free(const struct naive_pool *pool, size_t *run_count_out)
 {
     size_t largest = 0;

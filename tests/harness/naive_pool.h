@@ -42,6 +42,10 @@ bool naive_pool_alloc(struct naive_pool *pool, size_t chunk_count, uint64_t alig
 
 void naive_pool_free(struct naive_pool *pool, struct naive_place place, size_t chunk_count);
 
+/* In place, into what is free right behind. Whether it can be. */
+bool naive_pool_resize(struct naive_pool *pool, struct naive_place place, size_t chunk_count,
+                       size_t new_chunk_count);
+
 /* Chunks of the longest free run, and how many runs there are. */
 size_t naive_pool_largest_free(const struct naive_pool *pool, size_t *run_count_out);
 

@@ -62,6 +62,12 @@ static void allocate_in_vain(void *argument)
     CHILD_EXPECT(tarn_pool_alloc(parent->pool, 64 * MIB, &address) == TARN_STATUS_FORKED);
     CHILD_EXPECT(tarn_pool_alloc_aligned(parent->pool, 1, 4096, &address) == TARN_STATUS_FORKED);
     CHILD_EXPECT(tarn_pool_alloc_on(parent->pool, 1, NULL, &address) == TARN_STATUS_FORKED);
+    const size_t size = 1;
+    CHILD_EXPECT(tarn_pool_alloc_many(parent->pool, 1, &size, &address) == TARN_STATUS_FORKED);
+    CHILD_EXPECT(tarn_pool_alloc_many_on(parent->pool, 1, &size, NULL, &address) ==
+                 TARN_STATUS_FORKED);
+    CHILD_EXPECT(tarn_pool_resize(parent->pool, parent->live, 1) == TARN_STATUS_FORKED);
+    CHILD_EXPECT(tarn_pool_resize_on(parent->pool, parent->live, 1, NULL) == TARN_STATUS_FORKED);
     CHILD_EXPECT(address == &address);
 }
 
@@ -75,6 +81,11 @@ static void give_back_in_silence(void *argument)
         CHILD_EXPECT(tarn_pool_free_on(parent->pool, parent->live, &i) == TARN_STATUS_OK);
         CHILD_EXPECT(tarn_pool_free_after(parent->pool, parent->live, streams, 1) ==
                      TARN_STATUS_OK);
+        void *const addresses[] = { parent->live };
+        CHILD_EXPECT(tarn_pool_free_sized(parent->pool, parent->live, 1) == TARN_STATUS_OK);
+        CHILD_EXPECT(tarn_pool_free_sized_on(parent->pool, parent->live, 1, &i) == TARN_STATUS_OK);
+        CHILD_EXPECT(tarn_pool_free_many(parent->pool, 1, addresses) == TARN_STATUS_OK);
+        CHILD_EXPECT(tarn_pool_free_many_on(parent->pool, 1, addresses, &i) == TARN_STATUS_OK);
     }
     CHILD_EXPECT(tarn_pool_free(parent->pool, NULL) == TARN_STATUS_OK);
     CHILD_EXPECT(tarn_stream_retire(NULL) == TARN_STATUS_OK);
@@ -251,6 +262,9 @@ static void use_a_new_process_wide_pool(void *inherited)
     memset(address, 1, 1000);
     CHILD_EXPECT(tarn_free(inherited) == TARN_STATUS_OK);
     CHILD_EXPECT(tarn_default_pool(&pool) == TARN_STATUS_OK);
+    CHILD_EXPECT(tarn_pool_free_sized(pool, inherited, 1000) == TARN_STATUS_OK);
+    CHILD_EXPECT(tarn_pool_free_many(pool, 1, &inherited) == TARN_STATUS_OK);
+    CHILD_EXPECT(tarn_pool_resize(pool, inherited, 500) == TARN_STATUS_FOREIGN_ADDRESS);
     CHILD_EXPECT(tarn_pool_check(pool) == TARN_STATUS_OK);
     CHILD_EXPECT(tarn_free((char *)address + 1) == TARN_STATUS_INTERIOR_ADDRESS);
     CHILD_EXPECT(tarn_free(address) == TARN_STATUS_OK);

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Random sequences of allocations, aligned ones among them, frees, bad frees and trims, on a pool
- * and on the naive model of one, side by side: the same place for every request, the same refusals,
- * the same free runs. tarn_pool_check holds after every step.
+ * Random sequences of allocations, aligned ones among them, frees, bad frees, batches of both and
+ * resizing, on a pool and on the naive model of one, side by side: the same place for every request,
+ * the same refusals, the same free runs. tarn_pool_check holds after every step.
  */
+#include <stdio.h>
+
 #include "harness/claims.h"
 #include "harness/naive_pool.h"
 #include "harness/random.h"
 #include "harness/test_backend.h"
 
 enum {
-    LIVE_MAX = 300
+    LIVE_MAX = 300,
+    BATCH_MAX = 12
 };
 
 struct block {
@@ -30,6 +33,7 @@ struct pair {
     uintptr_t bases[NAIVE_STATIC_POOLS_MAX]; /* of chunk 0 of each static pool of the model */
     struct block live[LIVE_MAX];
     size_t live_count;
+    size_t resized_count;
     size_t step;
 };
 
@@ -69,14 +73,41 @@ static void pair_fini(struct pair *pair)
     naive_pool_fini(&pair->model);
 }
 
-/* The pool has grown by itself: the model gets the same static pool. */
-static void grow_model(struct pair *pair, const tarn_allocation *found)
+static uintptr_t base_of(const struct pair *pair, uintptr_t backing)
 {
-    uintptr_t backing = (uintptr_t)found->static_pool_base;
-    uintptr_t base = (backing + pair->chunk_bytes - 1) >> pair->chunk_log2 << pair->chunk_log2;
-    size_t chunk_count = (backing + found->static_pool_bytes - base) >> pair->chunk_log2;
+    return (backing + pair->chunk_bytes - 1) >> pair->chunk_log2 << pair->chunk_log2;
+}
+
+/* The pool has grown by itself: the model gets the same static pool. */
+static void grow_model(struct pair *pair, uintptr_t backing, size_t backing_bytes)
+{
+    uintptr_t base = base_of(pair, backing);
+    size_t chunk_count = (backing + backing_bytes - base) >> pair->chunk_log2;
     pair->bases[pair->model.static_pool_count] = base;
     naive_pool_add(&pair->model, chunk_count, base >> pair->chunk_log2);
+}
+
+/* Whether the piece is new to the model. The backend's addresses ascend. */
+static bool is_new_piece(const struct pair *pair, const struct test_piece *piece)
+{
+    unsigned count = pair->model.static_pool_count;
+    return piece->size_bytes > 0 &&
+           (count == 0 || base_of(pair, piece->address) > pair->bases[count - 1]);
+}
+
+/* It has grown for what came to nothing: no allocation names the static pools. */
+static void grow_model_by_pieces(struct pair *pair)
+{
+    const struct test_piece *lowest;
+    do {
+        lowest = NULL;
+        for (size_t i = 0; i < pair->backend.piece_count; i++) {
+            const struct test_piece *piece = &pair->backend.pieces[i];
+            if (!is_new_piece(pair, piece)) continue;
+            if (!lowest || piece->address < lowest->address) lowest = piece;
+        }
+        if (lowest) grow_model(pair, lowest->address, lowest->size_bytes);
+    } while (lowest);
 }
 
 static tarn_allocation found_at(const void *address)
@@ -84,6 +115,49 @@ static tarn_allocation found_at(const void *address)
     tarn_allocation found = TARN_ALLOCATION_INIT;
     expect_ok(tarn_pool_find(address, &found));
     return found;
+}
+
+/* What was just allocated is where the model has it, and is live in both. */
+static void expect_place(struct pair *pair, void *address, size_t size_bytes,
+                         uint64_t alignment_chunks)
+{
+    struct block block = { .address = address, .size_bytes = size_bytes };
+    size_t chunk_count = chunks_of(pair, size_bytes);
+    if (!naive_pool_alloc(&pair->model, chunk_count, alignment_chunks, &block.place)) {
+        tarn_allocation found = found_at(address);
+        grow_model(pair, (uintptr_t)found.static_pool_base, found.static_pool_bytes);
+        assert_true(naive_pool_alloc(&pair->model, chunk_count, alignment_chunks, &block.place));
+    }
+    uintptr_t expected =
+        pair->bases[block.place.static_pool] + block.place.first_chunk * pair->chunk_bytes;
+    if ((uintptr_t)address != expected) {
+        fail_msg("step %zu: %zu bytes aligned to %zu chunks are at %p, not at %p", pair->step,
+                 size_bytes, (size_t)alignment_chunks, address, (void *)expected);
+    }
+    pair->live[pair->live_count++] = block;
+}
+
+/* What can never be had comes last. Where the others fit without growth all is as it was. */
+static void fail_many(struct pair *pair, size_t *sizes, size_t count)
+{
+    struct naive_place places[BATCH_MAX];
+    void *addresses[BATCH_MAX] = { NULL };
+    size_t placed = 0;
+    bool fits = true;
+    sizes[count - 1] = 8193 * pair->chunk_bytes;
+    for (size_t i = 0; i + 1 < count && fits; i++) {
+        if (sizes[i] == 0) continue;
+        fits = naive_pool_alloc(&pair->model, chunks_of(pair, sizes[i]), 1, &places[placed]);
+        placed += fits;
+    }
+    for (size_t i = 0, freed = 0; freed < placed; i++) {
+        if (sizes[i] > 0) naive_pool_free(&pair->model, places[freed++], chunks_of(pair, sizes[i]));
+    }
+    if (!fits) return;
+    expect_status(TARN_STATUS_OVER_LIMIT,
+                  tarn_pool_alloc_many(pair->pool, count, sizes, addresses));
+    for (size_t i = 0; i < count; i++)
+        assert_null(addresses[i]);
 }
 
 static void allocate(struct pair *pair)
@@ -94,41 +168,123 @@ static void allocate(struct pair *pair)
         random_below(&pair->random, 4) == 0 ? (size_t)1 << random_below(&pair->random, 16) : 1;
     uint64_t alignment_chunks = alignment > pair->chunk_bytes ? alignment >> pair->chunk_log2 : 1;
 
-    struct block block = { .size_bytes = size_bytes };
     void *address;
     tarn_status status = tarn_pool_alloc_aligned(pair->pool, size_bytes, alignment, &address);
-    size_t chunk_count = chunks_of(pair, size_bytes);
-    bool fits = naive_pool_alloc(&pair->model, chunk_count, alignment_chunks, &block.place);
     if (status == TARN_STATUS_OVER_LIMIT) {
-        assert_false(fits);
+        struct naive_place place;
+        assert_false(
+            naive_pool_alloc(&pair->model, chunks_of(pair, size_bytes), alignment_chunks, &place));
         return;
     }
     assert_int_equal(status, TARN_STATUS_OK);
-    if (!fits) {
-        tarn_allocation found = found_at(address);
-        grow_model(pair, &found);
-        assert_true(naive_pool_alloc(&pair->model, chunk_count, alignment_chunks, &block.place));
-    }
-    uintptr_t expected =
-        pair->bases[block.place.static_pool] + block.place.first_chunk * pair->chunk_bytes;
-    if ((uintptr_t)address != expected) {
-        fail_msg("step %zu: %zu bytes aligned to %zu are at %p, not at %p", pair->step, size_bytes,
-                 alignment, address, (void *)expected);
-    }
+    expect_place(pair, address, size_bytes, alignment_chunks);
     assert_int_equal((uintptr_t)address % alignment, 0);
-    block.address = address;
-    pair->live[pair->live_count++] = block;
+}
+
+/* A batch, which may have entries of no bytes, or fail by its last. */
+static void allocate_many(struct pair *pair)
+{
+    size_t sizes[BATCH_MAX];
+    void *addresses[BATCH_MAX];
+    size_t count = 1 + (size_t)random_below(&pair->random, BATCH_MAX);
+    if (pair->live_count + count > LIVE_MAX) return;
+    for (size_t i = 0; i < count; i++) {
+        bool is_empty = random_below(&pair->random, 8) == 0;
+        sizes[i] = is_empty ? 0 : (size_t)random_size(&pair->random, 14);
+    }
+    if (random_below(&pair->random, 4) == 0) {
+        fail_many(pair, sizes, count);
+        return;
+    }
+    tarn_status status = tarn_pool_alloc_many(pair->pool, count, sizes, addresses);
+    if (status == TARN_STATUS_OVER_LIMIT) {
+        grow_model_by_pieces(pair);
+        return;
+    }
+    assert_int_equal(status, TARN_STATUS_OK);
+    for (size_t i = 0; i < count; i++) {
+        if (sizes[i] == 0) {
+            assert_null(addresses[i]);
+        } else {
+            expect_place(pair, addresses[i], sizes[i], 1);
+        }
+    }
+}
+
+/* Any, which is no longer live in the model. */
+static struct block take_block(struct pair *pair)
+{
+    size_t i = (size_t)random_below(&pair->random, pair->live_count);
+    struct block block = pair->live[i];
+    pair->live[i] = pair->live[--pair->live_count];
+    naive_pool_free(&pair->model, block.place, chunks_of(pair, block.size_bytes));
+    return block;
 }
 
 static void free_one(struct pair *pair)
 {
     if (pair->live_count == 0) return;
-    size_t i = (size_t)random_below(&pair->random, pair->live_count);
-    struct block block = pair->live[i];
-    pair->live[i] = pair->live[--pair->live_count];
+    struct block block = take_block(pair);
     expect_ok(tarn_pool_free(pair->pool, block.address));
-    naive_pool_free(&pair->model, block.place, chunks_of(pair, block.size_bytes));
     expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free(pair->pool, block.address));
+}
+
+/* By the wrong size, then by the right one. */
+static void free_one_sized(struct pair *pair)
+{
+    if (pair->live_count == 0) return;
+    struct block block = take_block(pair);
+    size_t wrong_bytes = (size_t)random_size(&pair->random, 18);
+    if (wrong_bytes != block.size_bytes)
+        expect_status(TARN_STATUS_WRONG_SIZE,
+                      tarn_pool_free_sized(pair->pool, block.address, wrong_bytes));
+    expect_ok(tarn_pool_free_sized(pair->pool, block.address, block.size_bytes));
+    expect_status(TARN_STATUS_NOT_LIVE,
+                  tarn_pool_free_sized(pair->pool, block.address, block.size_bytes));
+}
+
+/* A batch, in which one may stand twice, and NULL anywhere. */
+static void free_many(struct pair *pair)
+{
+    void *addresses[BATCH_MAX + 1];
+    char entry[40] = "";
+    size_t count = 0, room = 1 + (size_t)random_below(&pair->random, BATCH_MAX);
+    while (count < room && pair->live_count > 0) {
+        bool is_empty = random_below(&pair->random, 8) == 0;
+        addresses[count++] = is_empty ? NULL : take_block(pair).address;
+    }
+    size_t twice = (size_t)random_below(&pair->random, 2 * BATCH_MAX);
+    bool is_double = twice < count && addresses[twice];
+    if (is_double) {
+        snprintf(entry, sizeof entry, "entry %zu of %zu: ", count, count + 1);
+        addresses[count++] = addresses[twice];
+    }
+    expect_status(is_double ? TARN_STATUS_NOT_LIVE : TARN_STATUS_OK,
+                  tarn_pool_free_many(pair->pool, count, addresses));
+    if (is_double) expect_message(entry);
+}
+
+static void resize_one(struct pair *pair)
+{
+    if (pair->live_count == 0) return;
+    struct block *block = &pair->live[random_below(&pair->random, pair->live_count)];
+    size_t old_count = chunks_of(pair, block->size_bytes), new_bytes;
+    /* Often by a little, which often can be. */
+    if (random_below(&pair->random, 2) == 0) {
+        new_bytes = (size_t)random_size(&pair->random, 18);
+    } else {
+        new_bytes =
+            block->size_bytes + (size_t)random_below(&pair->random, 8) * pair->chunk_bytes / 2;
+    }
+    bool fits =
+        naive_pool_resize(&pair->model, block->place, old_count, chunks_of(pair, new_bytes));
+    expect_status(fits ? TARN_STATUS_OK : TARN_STATUS_NOT_IN_PLACE,
+                  tarn_pool_resize(pair->pool, block->address, new_bytes));
+    if (fits) block->size_bytes = new_bytes;
+    pair->resized_count += fits;
+    tarn_allocation found = found_at(block->address + block->size_bytes - 1);
+    assert_ptr_equal(found.address, block->address);
+    assert_int_equal(found.size_bytes, block->size_bytes);
 }
 
 /* Any address in a block names the block; freeing any but the first is refused. */
@@ -174,11 +330,19 @@ static void one_step(struct pair *pair)
 {
     /* Phases of growing and of shrinking, so that it is sometimes nearly full and nearly empty. */
     unsigned towards_alloc = (pair->step / 500) % 2 == 0 ? 60 : 40;
-    unsigned die = (unsigned)random_below(&pair->random, 110);
+    unsigned die = (unsigned)random_below(&pair->random, 140);
     if (die < towards_alloc) {
         allocate(pair);
-    } else if (die < 100) {
+    } else if (die < 95) {
         free_one(pair);
+    } else if (die < 100) {
+        free_one_sized(pair);
+    } else if (die >= 134) {
+        allocate_many(pair);
+    } else if (die >= 128) {
+        free_many(pair);
+    } else if (die >= 110) {
+        resize_one(pair);
     } else if (die < 105) {
         look_inside_one(pair);
     } else {
@@ -195,6 +359,7 @@ static void run(uint64_t seed, unsigned chunk_log2, size_t misalignment, size_t 
     for (pair.step = 0; pair.step < steps; pair.step++) {
         one_step(&pair);
     }
+    assert_true(pair.resized_count > steps / 50);
     pair_fini(&pair);
 }
 

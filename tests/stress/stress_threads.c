@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Several threads allocate from one pool, write what they get, hand blocks to each other to be freed,
- * look addresses up, read statistics, trim and check; all at once. What a thread wrote must be there
- * when the block is freed. Under the thread sanitizer it shows races, under the address sanitizer
- * what outlives its memory.
+ * Several threads allocate from one pool, one by one and in batches, write what they get, hand blocks to each
+ * other to be resized and freed, look addresses up, read statistics, trim and check; all at once. What a
+ * thread wrote must be there when the block is freed. Under the thread sanitizer it shows races, under the
+ * address sanitizer what outlives its memory.
  */
 #include <pthread.h>
 
@@ -15,7 +15,8 @@
 enum {
     THREADS = 4,
     STEPS = 20000,
-    SLOTS = 64
+    SLOTS = 64,
+    BATCH = 8
 };
 
 struct block {
@@ -47,6 +48,37 @@ static struct block swap(struct shared *shared, size_t slot, struct block block)
     return before;
 }
 
+/* The block keeps its address and what was written before its end. */
+static size_t resize_block(struct shared *shared, struct block *block, size_t size_bytes)
+{
+    if (!block->address) return 0;
+    tarn_status status = tarn_pool_resize(shared->pool, block->address, size_bytes);
+    if (status == TARN_STATUS_NOT_IN_PLACE) return 0;
+    block->size_bytes = size_bytes;
+    size_t failures = status != TARN_STATUS_OK;
+    failures += block->address[0] != block->mark;
+    block->address[size_bytes - 1] = block->mark;
+    return failures;
+}
+
+/* Several by one call each; nobody else has them meanwhile. */
+static size_t use_batch(struct shared *shared, struct random *random)
+{
+    size_t sizes[BATCH], failures = 0;
+    void *addresses[BATCH];
+    for (size_t i = 0; i < BATCH; i++)
+        sizes[i] = (size_t)random_size(random, 12);
+    if (tarn_pool_alloc_many(shared->pool, BATCH, sizes, addresses) != TARN_STATUS_OK) return 1;
+    for (size_t i = 0; i < BATCH; i++)
+        memset(addresses[i], (int)i, sizes[i]);
+    for (size_t i = 0; i < BATCH; i++) {
+        failures += ((unsigned char *)addresses[i])[0] != i;
+        failures += ((unsigned char *)addresses[i])[sizes[i] - 1] != i;
+    }
+    failures += tarn_pool_free_many(shared->pool, BATCH, addresses) != TARN_STATUS_OK;
+    return failures;
+}
+
 static size_t free_block(struct shared *shared, struct block block)
 {
     if (!block.address) return 0;
@@ -56,7 +88,10 @@ static size_t free_block(struct shared *shared, struct block block)
     tarn_allocation found = TARN_ALLOCATION_INIT;
     failures += tarn_pool_find(block.address + block.size_bytes / 2, &found) != TARN_STATUS_OK;
     failures += found.address != block.address;
-    failures += tarn_pool_free(shared->pool, block.address) != TARN_STATUS_OK;
+    failures +=
+        block.size_bytes % 2 == 0
+            ? tarn_pool_free(shared->pool, block.address) != TARN_STATUS_OK
+            : tarn_pool_free_sized(shared->pool, block.address, block.size_bytes) != TARN_STATUS_OK;
     return failures;
 }
 
@@ -97,7 +132,11 @@ static void *work(void *argument)
             block.address[block.size_bytes - 1] = block.mark;
         }
         size_t slot = (size_t)random_below(&random, SLOTS);
-        worker->failures += free_block(shared, swap(shared, slot, block));
+        block = swap(shared, slot, block);
+        if (random_below(&random, 4) == 0)
+            worker->failures += resize_block(shared, &block, (size_t)random_size(&random, 15));
+        worker->failures += free_block(shared, block);
+        if (step % 32 == 0) worker->failures += use_batch(shared, &random);
         if (step % 512 == 0) worker->failures += look_around(shared, &random);
     }
     return NULL;

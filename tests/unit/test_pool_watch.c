@@ -126,6 +126,29 @@ static void what_is_live_is_allowed(void **state)
     assert_int_equal(told.fill_count, 0);
 }
 
+/* The tool knows ends that a resize would change while work is under way. */
+static void what_is_watched_is_not_resized(void **state)
+{
+    (void)state;
+    tarn_pool *pool = create(TARN_DEBUG_SITES);
+    void *address = alloc(pool, 1000);
+    expect_status(TARN_STATUS_NOT_IN_PLACE, tarn_pool_resize(pool, address, 999));
+    expect_message("debug mode");
+    expect_ok(tarn_pool_resize(pool, address, 1000));
+    expect_ok(tarn_pool_free(pool, address));
+    assert_int_equal(told.allow_count, 1);
+    assert_int_equal(told.allowed_bytes, 1000);
+    expect_ok(tarn_pool_destroy(pool));
+
+    /* No tool, no harm. */
+    has_tool = false;
+    pool = create(TARN_DEBUG_SITES);
+    address = alloc(pool, 1000);
+    expect_ok(tarn_pool_resize(pool, address, 5000));
+    expect_ok(tarn_pool_free_sized(pool, address, 5000));
+    expect_ok(tarn_pool_destroy(pool));
+}
+
 static void pieces_come_and_go(void **state)
 {
     (void)state;
@@ -266,6 +289,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_live_is_allowed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_watched_is_not_resized, set_up, tear_down),
         cmocka_unit_test_setup_teardown(pieces_come_and_go, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_in_quarantine_is_forbidden, set_up, tear_down),
         cmocka_unit_test_setup_teardown(where_nobody_watches_debug_mode_looks_itself, set_up,

@@ -145,6 +145,36 @@ static void what_was_freed_is_reported(void **state)
     expect_reported(touch, address + 4999);
 }
 
+static void what_was_resized_is_reported_where_it_ends_now(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = { 100, 20001, 20002, 19999, 3, 4096, 1025, 1024, 1 };
+    char *address = alloc(5000);
+    size_t old_bytes = 5000;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        expect_ok(tarn_pool_resize(pool, address, sizes[i]));
+        memset(address, 1, sizes[i]);
+        expect_reported(touch, address + sizes[i]);
+        if (old_bytes > sizes[i]) expect_reported(touch, address + old_bytes - 1);
+        old_bytes = sizes[i];
+    }
+}
+
+static void a_batch_is_reported_as_one_by_one(void **state)
+{
+    (void)state;
+    const size_t sizes[] = { 100, 5000 };
+    void *addresses[2];
+    expect_ok(tarn_pool_alloc_many(pool, 2, sizes, addresses));
+    for (size_t i = 0; i < 2; i++) {
+        memset(addresses[i], 1, sizes[i]);
+        expect_reported(touch, (char *)addresses[i] + sizes[i]);
+    }
+    expect_ok(tarn_pool_free_many(pool, 2, addresses));
+    expect_reported(touch, addresses[0]);
+    expect_reported(touch, addresses[1]);
+}
+
 static void what_was_never_handed_out_is_reported(void **state)
 {
     (void)state;
@@ -268,6 +298,8 @@ int main(void)
         CASE(the_byte_after_is_reported),
         CASE(the_byte_before_is_reported),
         CASE(what_was_freed_is_reported),
+        CASE(what_was_resized_is_reported_where_it_ends_now),
+        CASE(a_batch_is_reported_as_one_by_one),
         CASE(what_was_never_handed_out_is_reported),
         CASE(work_on_what_is_not_allocated_is_reported_when_submitted),
         CASE(work_may_run_after_the_free),
@@ -277,6 +309,7 @@ int main(void)
         CONTIGUOUS(all_that_was_asked_for_may_be_used),
         CONTIGUOUS(the_byte_after_is_reported),
         CONTIGUOUS(what_was_freed_is_reported),
+        CONTIGUOUS(what_was_resized_is_reported_where_it_ends_now),
         CONTIGUOUS(what_was_never_handed_out_is_reported),
         CONTIGUOUS(steps_that_went_back_are_nobodys),
         CONTIGUOUS(an_abandoned_range_may_be_used),
