@@ -60,7 +60,8 @@ extern "C" {
  * that notices answers what it would otherwise, with CORRUPT in tarn_last_error; tarn_pool_check answers CORRUPT
  * from then on, and looks at what is in quarantine, too: it is what to ask.
  *
- * Statistics count what the program asked for; used_bytes is with zones and quarantine.
+ * Statistics count what the program asked for; used_bytes is with zones and quarantine. With any of the three
+ * tarn_pool_resize answers NOT_IN_PLACE.
  *
  * Where the program runs under a tool that checks what kernels touch, and the backend knows it, as CUDA's knows
  * compute-sanitizer (--nvtx yes), a pool in debug mode with whatever flags tells it what is allocated. Then the tool
