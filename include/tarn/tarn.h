@@ -47,8 +47,9 @@
  *    The exceptions are what ends something that others may still use: destroying a pool, closing a
  *    backend.
  *  - If it can fail it returns a status, and writes its outputs only on TARN_STATUS_OK. A call that
- *    fails has changed no allocation; one that found no memory may have given wholly free static
- *    pools back, trying to make room. tarn_last_error() then has a sentence with the values involved.
+ *    fails has changed no allocation, but for tarn_pool_free_many, which frees what it can; one that found
+ *    no memory may have given wholly free static pools back, trying to make room. tarn_last_error() then
+ *    has a sentence with the values involved.
  *  - It never aborts, throws or prints. A pointer that never was a pool is beyond its help.
  *  - Sizes and addresses are in bytes.
  *
@@ -63,7 +64,7 @@
  *    an error, and a pool that would have to grow fails. What was registered after the first backend was
  *    opened runs before that, and finds all as it was.
  *  - In a child that was forked, pools and backends from before the fork are the parent's. To allocate
- *    from them answers FORKED, and so does asking about them; to free, trim, destroy or close does nothing
+ *    from them or resize answers FORKED, and so does asking about them; to free, trim, destroy or close does nothing
  *    and is no error. tarn_malloc makes a new process-wide pool; where the parent had opened a vendor's
  *    backend that answers FORKED, since no vendor's driver survives a fork. A fork is safe whatever
  *    other threads are doing here.
@@ -411,8 +412,7 @@ TARN_API tarn_status tarn_pool_free_sized(tarn_pool *pool, void *address, size_t
  * Errors: those of tarn_pool_alloc, where the message begins with the entry, "entry 3 of 8: ..."; SIZE_TOO_LARGE is
  * told before anything else is done; INVALID_ARGUMENT (an array is NULL and count not 0); OUT_OF_HOST_MEMORY also
  * where a batch of more than 64 finds no host memory for its addresses.
- * Cost: that of `count` calls, less the locks. Other threads wait for the pool meanwhile: some microseconds for a
- * hundred entries.
+ * Cost: that of `count` calls, less the locks. Other threads wait for the pool meanwhile.
  */
 TARN_API tarn_status tarn_pool_alloc_many(tarn_pool *pool, size_t count, const size_t *sizes_bytes,
                                           void **addresses_out);
@@ -451,7 +451,7 @@ TARN_API tarn_status tarn_pool_free_many(tarn_pool *pool, size_t count, void *co
  * Errors: INVALID_POOL, FORKED; INVALID_ARGUMENT (address is NULL, or size_bytes 0); NOT_IN_PLACE;
  * SIZE_TOO_LARGE; OUT_OF_HOST_MEMORY (to describe what is freed); NOT_LIVE, INTERIOR_ADDRESS, WRONG_POOL and
  * FOREIGN_ADDRESS as of tarn_pool_free.
- * Cost: O(log n) in free regions, tens of nanoseconds.
+ * Cost: O(log n) in free regions.
  */
 TARN_API tarn_status tarn_pool_resize(tarn_pool *pool, void *address, size_t size_bytes);
 

@@ -171,6 +171,31 @@ static void it_is_found_by_any_address_however_large(void **state)
     }
 }
 
+/* Free regions of 16384 chunks and more are kept apart from the others. */
+static void what_is_free_may_be_a_giant(void **state)
+{
+    struct fixture *fixture = *state;
+    enum {
+        CHUNK = 256,
+        CHUNKS = 40000
+    };
+    fixture->options.chunk_bytes = CHUNK;
+    fixture->options.initial_bytes = fixture->options.limit_bytes = (size_t)CHUNKS * CHUNK;
+    create_anew(fixture);
+    char *x = alloc(fixture, CHUNK), *y = alloc(fixture, CHUNK);
+    free_on(fixture, y, NULL);
+    static const size_t left[] = { 16385, 16384, 16383, 16384, 30000, 20000,
+                                   1,     16383, 0,     16384, 39999 };
+    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+        resize(fixture, x, (CHUNKS - left[i]) * CHUNK);
+        assert_int_equal(stats_of(fixture->pool).largest_free_bytes, left[i] * CHUNK);
+        if (left[i] == 0) continue;
+        y = alloc(fixture, left[i] * CHUNK);
+        assert_ptr_equal(y, x + (CHUNKS - left[i]) * CHUNK);
+        free_on(fixture, y, NULL);
+    }
+}
+
 static void within_a_chunk_nothing_but_the_size_changes(void **state)
 {
     struct fixture *fixture = *state;
@@ -634,6 +659,7 @@ int main(void)
         CASE(it_grows_into_what_is_free_behind),
         CASE(what_it_gives_back_is_free_for_others),
         CASE(it_is_found_by_any_address_however_large),
+        CASE(what_is_free_may_be_a_giant),
         CASE(within_a_chunk_nothing_but_the_size_changes),
         CASE(an_alignment_stays),
         CASE(another_static_pool_is_never_taken),
