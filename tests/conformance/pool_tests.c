@@ -129,6 +129,21 @@ static void step_alloc(struct run *run)
     fill(run->fixture, live->address, live->value, live->size_bytes, run->stream);
 }
 
+/* What it holds stays where it is, as much as there is of it then. */
+static void step_resize(struct run *run, size_t which)
+{
+    struct live *live = &run->live[which];
+    size_t size_bytes = draw_size(&run->generator);
+    size_t kept_bytes = size_bytes < live->size_bytes ? size_bytes : live->size_bytes;
+    tarn_status status = tarn_pool_resize(run->pool, live->address, size_bytes);
+    if (status == TARN_STATUS_NOT_IN_PLACE) return;
+    expect_pool_ok(status);
+    synchronize_stream(run->fixture, run->stream);
+    expect_bytes(run->fixture, live->address, kept_bytes, live->value);
+    live->size_bytes = size_bytes;
+    fill(run->fixture, live->address, live->value, size_bytes, run->stream);
+}
+
 static void step_free(struct run *run, size_t which)
 {
     struct live *live = &run->live[which];
@@ -167,6 +182,8 @@ static void run_steps(struct run *run)
         } else {
             step_free(run, (size_t)(draw(&run->generator) % run->live_count));
         }
+        if (run->live_count > 0 && step % 4 == 0)
+            step_resize(run, (size_t)(draw(&run->generator) % run->live_count));
         trim_now_and_then(run, step);
         if (step % 100 == 0) expect_pool_ok(tarn_pool_check(run->pool));
     }

@@ -231,6 +231,24 @@ static void free_one(struct pair *pair)
     expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free(pair->pool, block.address));
 }
 
+/* Into what is mapped and free right behind. */
+static void resize_one(struct pair *pair)
+{
+    if (pair->live_count == 0) return;
+    struct block *block = &pair->live[random_below(&pair->random, pair->live_count)];
+    size_t old_count = block->chunk_count, end = chunk_count_of(pair);
+    size_t chunk_count = 1 + (size_t)random_below(&pair->random, 2 * old_count + 8);
+    bool fits = block->first_chunk + chunk_count <= end;
+    for (size_t i = old_count; i < chunk_count && fits; i++)
+        fits = is_free(pair, block->first_chunk + i);
+    expect_status(fits ? TARN_STATUS_OK : TARN_STATUS_NOT_IN_PLACE,
+                  tarn_pool_resize(pair->pool, block->address, chunk_count * CHUNK_BYTES));
+    if (!fits) return;
+    memset(&pair->is_live[block->first_chunk], 0, old_count);
+    memset(&pair->is_live[block->first_chunk], 1, chunk_count);
+    block->chunk_count = chunk_count;
+}
+
 /* Whole free steps go, the highest first, as long as so much is kept. */
 static void trim(struct pair *pair)
 {
@@ -269,11 +287,13 @@ static void expect_same(struct pair *pair)
 static void one_step(struct pair *pair)
 {
     unsigned towards_alloc = (pair->step / 300) % 2 == 0 ? 60 : 40;
-    unsigned die = (unsigned)random_below(&pair->random, 102);
+    unsigned die = (unsigned)random_below(&pair->random, 112);
     if (die < towards_alloc) {
         allocate(pair);
     } else if (die < 100) {
         free_one(pair);
+    } else if (die < 110) {
+        resize_one(pair);
     } else {
         trim(pair);
     }
