@@ -41,14 +41,13 @@ enum outcome {
 
 /* --- growing ---------------------------------------------------------------------------------- */
 
-/* Whether an allocation on the stream could have the free region, without waiting. */
+/* Whether an allocation on the stream could have the free region, without waiting. A captured stream has waited for
+ * nobody. */
 static bool may_have(const struct resize *resize, uint32_t region)
 {
     const struct tarn_pool *pool = resize->pool;
     struct tn_dependency dependency = tn_region_dependency(&pool->index.regions[region]);
     if (dependency.streams == 0) return true;
-    if (tn_pool_is_captured(pool, resize->stream_number))
-        return dependency.streams == (uint32_t)1 << resize->stream_number;
     return tn_stream_table_uncovered(pool->streams, resize->stream_number, dependency) == 0;
 }
 

@@ -316,6 +316,19 @@ static void a_pool_that_passes_through_asks_for_each(void **state)
                   tarn_pool_alloc_many(fixture->pool, 3, sizes, addresses));
     expect_message("entry 2 of 3: ");
     assert_int_equal(fixture->backend.piece_count, 0);
+
+    /* While a stream is captured what is freed stays, and serves nobody. */
+    tarn_capture capture = 0;
+    expect_ok(tarn_capture_begin(fixture->pool, A, &capture));
+    expect_ok(tarn_pool_alloc_many_on(fixture->pool, 3, sizes, A, addresses));
+    expect_ok(tarn_pool_free_many_on(fixture->pool, 3, addresses, A));
+    assert_int_equal(fixture->backend.piece_count, 2);
+    expect_ok(tarn_pool_alloc_many_on(fixture->pool, 3, sizes, A, addresses));
+    assert_int_equal(fixture->backend.piece_count, 4);
+    expect_ok(tarn_pool_free_many_on(fixture->pool, 3, addresses, A));
+    expect_ok(tarn_capture_end(fixture->pool, capture));
+    expect_ok(tarn_capture_release(fixture->pool, capture, NULL, 0));
+    assert_int_equal(fixture->backend.piece_count, 0);
 }
 
 /* --- free ---------------------------------------------------------------------------------------- */
@@ -432,6 +445,8 @@ static void nothing_is_left_where_streams_cannot_be_told_apart(void **state)
         fixture->backend.fail_call_at[TEST_CALL_STREAM_ID] = 0;
         fixture->backend.fail_call_count = 0;
         assert_true(status == TARN_STATUS_VENDOR_ERROR || status == TARN_STATUS_OVER_LIMIT);
+        assert_int_equal(tarn_last_error().status, status);
+        expect_message(status == TARN_STATUS_OVER_LIMIT ? "entry 3 of 4: " : " of 4: ");
         expect_untouched(addresses, 4);
         assert_int_equal(stats_of(fixture->pool).live_count, 0);
         expect_ok(tarn_pool_check(fixture->pool));
