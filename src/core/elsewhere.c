@@ -69,13 +69,13 @@ static TN_COLD tarn_status fail_to_free(struct tarn_pool *pool, const void *addr
 TN_COLD tarn_status tn_free_elsewhere(struct tarn_pool *pool, void *address,
                                       const tarn_stream *streams, size_t stream_count)
 {
+    struct tarn_pool *asked = pool, *next;
     tarn_status status = TARN_STATUS_NOT_LIVE;
-    for (struct tarn_pool *next = fallback_of(pool); next; next = fallback_of(next)) {
-        pool = next;
-        status = tn_pool_free_any(pool, address, streams, stream_count);
-        if (status != TARN_STATUS_NOT_LIVE) return status;
+    while (status == TARN_STATUS_NOT_LIVE && (next = fallback_of(asked)) != NULL) {
+        asked = next;
+        status = tn_pool_free_any(asked, address, streams, stream_count);
     }
-    return fail_to_free(pool, address);
+    return status == TARN_STATUS_NOT_LIVE ? fail_to_free(asked, address) : status;
 }
 
 static tarn_status free_sized(struct tarn_pool *pool, void *address, size_t size_bytes,
@@ -88,13 +88,13 @@ static tarn_status free_sized(struct tarn_pool *pool, void *address, size_t size
 tarn_status tn_free_sized_anywhere(struct tarn_pool *pool, void *address, size_t size_bytes,
                                    tarn_stream stream)
 {
-    struct tarn_pool *asked = pool;
-    for (struct tarn_pool *next = pool; next; next = fallback_of(next)) {
+    struct tarn_pool *asked = pool, *next;
+    tarn_status status = free_sized(asked, address, size_bytes, stream);
+    while (status == TARN_STATUS_NOT_LIVE && (next = fallback_of(asked)) != NULL) {
         asked = next;
-        tarn_status status = free_sized(asked, address, size_bytes, stream);
-        if (status != TARN_STATUS_NOT_LIVE) return status;
+        status = free_sized(asked, address, size_bytes, stream);
     }
-    return fail_to_free(asked, address);
+    return status == TARN_STATUS_NOT_LIVE ? fail_to_free(asked, address) : status;
 }
 
 static tarn_status resize(struct tarn_pool *pool, void *address, size_t size_bytes,
@@ -107,11 +107,11 @@ static tarn_status resize(struct tarn_pool *pool, void *address, size_t size_byt
 tarn_status tn_resize_anywhere(struct tarn_pool *pool, void *address, size_t size_bytes,
                                tarn_stream stream)
 {
-    struct tarn_pool *asked = pool;
-    for (struct tarn_pool *next = pool; next; next = fallback_of(next)) {
+    struct tarn_pool *asked = pool, *next;
+    tarn_status status = resize(asked, address, size_bytes, stream);
+    while (status == TARN_STATUS_NOT_LIVE && (next = fallback_of(asked)) != NULL) {
         asked = next;
-        tarn_status status = resize(asked, address, size_bytes, stream);
-        if (status != TARN_STATUS_NOT_LIVE) return status;
+        status = resize(asked, address, size_bytes, stream);
     }
-    return fail_for_address(asked, address);
+    return status == TARN_STATUS_NOT_LIVE ? fail_for_address(asked, address) : status;
 }
