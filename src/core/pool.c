@@ -657,10 +657,22 @@ bool tn_pool_serve_now(struct tarn_pool *pool, size_t size_bytes, tarn_stream st
            serve(pool, &request, address_out) == SERVED;
 }
 
+/* Another thread's stream may have taken its place meanwhile. Under growth_lock. */
+static bool is_introduced(struct tarn_pool *pool, tarn_stream stream)
+{
+    uint32_t number;
+    tn_pool_lock(pool);
+    bool is_known = tn_stream_reuse_find_introduced(pool, stream, &number);
+    tn_pool_unlock(pool);
+    return is_known;
+}
+
 void tn_pool_undo_alloc(struct tarn_pool *pool, void *address, tarn_stream stream)
 {
+    enum tn_free_result freed = TN_FREE_RESULT_UNKNOWN_STREAM;
     tn_mutex_lock(&pool->growth_lock);
-    enum tn_free_result freed = free_after_introduced(pool, (uintptr_t)address, &stream, 1);
+    if (is_introduced(pool, stream))
+        freed = free_after_introduced(pool, (uintptr_t)address, &stream, 1);
     if (freed == TN_FREE_RESULT_FREED || freed == TN_FREE_RESULT_RELEASE_IS_DUE)
         tn_stream_reuse_record_callers(pool, &stream, 1, true);
     tn_mutex_unlock(&pool->growth_lock);

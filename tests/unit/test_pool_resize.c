@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "core/pool.h"
+#include "core/pool_arenas.h"
 #include "harness/claims.h"
 #include "harness/host_memory_faults.h"
 #include "harness/test_backend.h"
@@ -518,6 +518,46 @@ static void a_pool_that_passes_through_stays_within_what_the_vendor_gave(void **
     assert_int_equal(fixture->backend.held_bytes, 0);
 }
 
+/* Memory that a thread has allocated out of an arena of its own; each call but alloc and free gathers it. */
+static void what_lies_in_an_arena_is_found(void **state)
+{
+    struct fixture *fixture = *state;
+    const size_t sizes[] = { 3000, 0, 5000 };
+    void *batch[4];
+    fixture->options.initial_bytes = (size_t)64 << 20;
+    fixture->options.limit_bytes = 0;
+    create_anew(fixture);
+    free_on(fixture, alloc(fixture, KIB), NULL);
+    tn_biased_mutex_lock(&fixture->pool->lock);
+    assert_true(tn_arenas_want(fixture->pool));
+    tn_biased_mutex_unlock(&fixture->pool->lock);
+    for (int round = 0; round < 3; round++) {
+        void *x, *y;
+        expect_ok(tarn_pool_alloc(fixture->pool, 5000, &x));
+        expect_ok(tarn_pool_alloc(fixture->pool, 5000, &y));
+        assert_int_equal(atomic_load(&fixture->pool->arenas.active_count), 1);
+        if (round == 0) {
+            resize(fixture, y, 300 * KIB);
+            resize(fixture, x, 10);
+            expect_ok(tarn_pool_free_sized(fixture->pool, x, 10));
+            expect_ok(tarn_pool_free_sized(fixture->pool, y, 300 * KIB));
+        } else if (round == 1) {
+            expect_status(TARN_STATUS_WRONG_SIZE, tarn_pool_free_sized(fixture->pool, x, 5120));
+            expect_ok(tarn_pool_free(fixture->pool, y));
+            expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free_sized(fixture->pool, y, 5000));
+            expect_ok(tarn_pool_free_sized(fixture->pool, x, 5000));
+        } else {
+            expect_ok(tarn_pool_alloc_many(fixture->pool, 3, sizes, batch));
+            assert_ptr_not_equal(batch[0], x);
+            batch[3] = x;
+            expect_ok(tarn_pool_free_many(fixture->pool, 4, batch));
+            expect_ok(tarn_pool_free_many(fixture->pool, 1, &y));
+        }
+        assert_int_equal(stats_of(fixture->pool).live_count, 0);
+        expect_ok(tarn_pool_check(fixture->pool));
+    }
+}
+
 static void a_fallbacks_memory_is_resized_there(void **state)
 {
     struct fixture *fixture = *state;
@@ -677,6 +717,7 @@ int main(void)
         CASE(a_contiguous_pool_resizes_in_what_is_mapped),
         CASE(a_pool_over_the_callers_memory_resizes),
         CASE(a_pool_that_passes_through_stays_within_what_the_vendor_gave),
+        CASE(what_lies_in_an_arena_is_found),
         CASE(a_fallbacks_memory_is_resized_there),
         CASE(with_call_sites_it_is_as_without),
         CASE(where_the_ends_are_watched_it_is_refused),
