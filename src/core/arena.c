@@ -39,6 +39,18 @@ bool tn_arenas_create(struct tn_arenas *arenas)
     return true;
 }
 
+void tn_arenas_freeze(struct tn_arenas *arenas)
+{
+    for (uint32_t i = 0; arenas->all && i < TN_ARENA_COUNT; i++)
+        tn_biased_mutex_lock(&arenas->all[i].lock);
+}
+
+void tn_arenas_thaw(struct tn_arenas *arenas)
+{
+    for (uint32_t i = 0; arenas->all && i < TN_ARENA_COUNT; i++)
+        tn_biased_mutex_unlock(&arenas->all[i].lock);
+}
+
 const struct tn_loan *tn_arenas_find_loan(const struct tn_arenas *arenas, uint32_t chunk)
 {
     for (uint32_t i = 0; i < arenas->loan_count; i++) {

@@ -20,8 +20,9 @@
  * pool serves, or lends it more. What another thread frees goes to the arena that it is of.
  *
  * Cost: alloc and free as in the pool's index; lending O(log n); gathering O(regions of the arenas).
- * Threads: locks are taken in the order pool, arena; of arenas one at a time. Who holds an active arena's lock may read
- * the pool's list and streams: to change them is to gather first.
+ * Threads: locks are taken in the order pool, arena; of arenas one at a time, or all by their numbers. Who holds an
+ * active arena's lock may read the pool's list and streams: who changes them has gathered, or holds all of the arenas'
+ * locks.
  * Always true: room for all regions of the arenas is promised in the pool's index, so gathering cannot fail; the loans
  * are the pool's live regions of these chunks, and spans of their arenas.
  */
@@ -89,6 +90,10 @@ static inline bool tn_arenas_are_active(const struct tn_arenas *arenas)
 {
     return atomic_load_explicit(&arenas->active_count, memory_order_acquire) > 0;
 }
+
+/* Nobody is in an arena until the thaw. Under the pool's lock. */
+void tn_arenas_freeze(struct tn_arenas *arenas);
+void tn_arenas_thaw(struct tn_arenas *arenas);
 
 /* The loan in which the chunk lies, or NULL. */
 const struct tn_loan *tn_arenas_find_loan(const struct tn_arenas *arenas, uint32_t chunk);

@@ -557,9 +557,9 @@ static tarn_status grow_and_serve(struct tarn_pool *pool, const struct tn_reques
 
 void tn_pool_count_failure(struct tarn_pool *pool)
 {
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock_as_it_is(pool);
     pool->stats.failed_count++;
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
 }
 
 static tarn_status alloc_by_growth(struct tarn_pool *pool, const struct tn_request *request,
@@ -701,14 +701,14 @@ tarn_status tn_pool_retire_stream(struct tarn_pool *pool, tarn_stream stream)
 
 void tn_pool_count_empty_alloc(struct tarn_pool *pool)
 {
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock_as_it_is(pool);
     pool->stats.alloc_count++;
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
 }
 
 void tn_pool_count_empty_free(struct tarn_pool *pool)
 {
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock_as_it_is(pool);
     pool->stats.free_count++;
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
 }

@@ -4,12 +4,15 @@
 
 #include "../base/thread_number.h"
 
+#include "pool_members.h"
+
 enum {
     LOAN_CHUNKS_MIN = 4096,
     /* An arena borrows so many times what it lacks, and leaves the pool so many parts of its largest
      * free region but one. */
     LOAN_REQUESTS = 4,
-    LOAN_PARTS = 4
+    LOAN_PARTS = 4,
+    FOOTPRINT_TO_USED_MAX = 2
 };
 
 /* What each free may have to do, or each alloc to find out, needs the pool's lock. */
@@ -160,23 +163,84 @@ static void *alloc_in(struct tarn_pool *pool, struct tn_arena *arena, size_t siz
     return tn_pool_hand_out(pool, &arena->index, &arena->stats, region, size_bytes, used_bytes);
 }
 
-static TN_COLD void *borrow_and_alloc(struct tarn_pool *pool, struct tn_arena *arena,
-                                      size_t size_bytes, uint32_t chunk_count, tarn_stream handle)
+/* Under both locks. */
+static void *borrow_and_alloc(struct tarn_pool *pool, struct tn_arena *arena, size_t size_bytes,
+                              uint32_t chunk_count, tarn_stream handle)
 {
     uint32_t stream;
+    if (!find_stream(pool, arena, handle, &stream) || tn_pool_is_capturing(pool) ||
+        !prepare_index(pool, arena))
+        return NULL;
+    /* The arena may have lacked room alone. */
     void *address = NULL;
-    tn_biased_mutex_lock(&pool->lock);
+    if (arena->is_active && make_room(pool, arena))
+        address = alloc_in(pool, arena, size_bytes, chunk_count, stream);
+    if (!address && borrow(pool, arena, stream, chunk_count) && make_room(pool, arena))
+        address = alloc_in(pool, arena, size_bytes, chunk_count, stream);
+    return address;
+}
+
+static void *lock_borrow_and_alloc(struct tarn_pool *pool, struct tn_arena *arena,
+                                   size_t size_bytes, uint32_t chunk_count, tarn_stream stream)
+{
+    tn_pool_lock_as_it_is(pool);
     tn_biased_mutex_lock(&arena->lock);
-    if (find_stream(pool, arena, handle, &stream) && !tn_pool_is_capturing(pool) &&
-        prepare_index(pool, arena)) {
-        /* The arena may have lacked room alone. */
-        if (arena->is_active && make_room(pool, arena))
-            address = alloc_in(pool, arena, size_bytes, chunk_count, stream);
-        if (!address && borrow(pool, arena, stream, chunk_count) && make_room(pool, arena))
-            address = alloc_in(pool, arena, size_bytes, chunk_count, stream);
-    }
+    void *address = borrow_and_alloc(pool, arena, size_bytes, chunk_count, stream);
     tn_biased_mutex_unlock(&arena->lock);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
+    return address;
+}
+
+/* Whether what the pool holds is so well used that it may hold more, only for the arenas to last: gathering
+ * would find free chunks here and there, but most of them wait for other threads' streams. */
+static bool may_grow(struct tarn_pool *pool)
+{
+    struct tn_arenas *arenas = &pool->arenas;
+    tn_pool_lock_as_it_is(pool);
+    size_t used_bytes = pool->stats.used_bytes;
+    for (uint32_t i = 0; i < TN_ARENA_COUNT; i++) {
+        tn_biased_mutex_lock(&arenas->all[i].lock);
+        if (arenas->all[i].is_active) used_bytes += arenas->all[i].stats.used_bytes;
+        tn_biased_mutex_unlock(&arenas->all[i].lock);
+    }
+    bool is_well_used = pool->stats.footprint_bytes / FOOTPRINT_TO_USED_MAX < used_bytes;
+    tn_pool_unlock(pool);
+    return is_well_used;
+}
+
+/* A static pool more, with the arenas left as they are. Under growth_lock. */
+static bool grow(struct tarn_pool *pool, const struct tn_request *request)
+{
+    struct tn_backing backing;
+    tarn_backend_result result = tn_pool_acquire_backing(pool, request, &backing);
+    if (result.status != TARN_STATUS_OK) return false;
+    struct tn_static_pool *added = tn_pool_announce(pool, &backing, request);
+    if (!added) return false;
+    tn_pool_lock_as_it_is(pool);
+    tn_arenas_freeze(&pool->arenas);
+    bool is_inserted = tn_pool_insert(pool, added);
+    tn_arenas_thaw(&pool->arenas);
+    tn_pool_unlock(pool);
+    if (!is_inserted) tn_pool_withdraw(pool, added);
+    return is_inserted;
+}
+
+/* What else there is to do before the arenas are gathered. */
+static TN_COLD void *alloc_by_more(struct tarn_pool *pool, struct tn_arena *arena,
+                                   size_t size_bytes, uint32_t chunk_count, tarn_stream stream)
+{
+    void *address = lock_borrow_and_alloc(pool, arena, size_bytes, chunk_count, stream);
+    if (address || pool->range || pool->is_over_callers_memory || !may_grow(pool)) return address;
+
+    struct tn_request request = {
+        .size_bytes = size_bytes, .alignment_bytes = 1, .stream = stream, .chunk_count = chunk_count
+    };
+    tn_mutex_lock(&pool->growth_lock);
+    /* Another thread may have been faster. */
+    address = lock_borrow_and_alloc(pool, arena, size_bytes, chunk_count, stream);
+    if (!address && tn_arenas_are_active(&pool->arenas) && grow(pool, &request))
+        address = lock_borrow_and_alloc(pool, arena, size_bytes, chunk_count, stream);
+    tn_mutex_unlock(&pool->growth_lock);
     return address;
 }
 
@@ -195,9 +259,8 @@ void *tn_arena_alloc(struct tarn_pool *pool, size_t size_bytes, uint32_t chunk_c
     if (TN_LIKELY(arena->is_active && find_stream(pool, arena, handle, &stream)))
         address = alloc_in(pool, arena, size_bytes, chunk_count, stream);
     tn_biased_mutex_unlock(&arena->lock);
-    return TN_LIKELY(address != NULL)
-               ? address
-               : borrow_and_alloc(pool, arena, size_bytes, chunk_count, handle);
+    return TN_LIKELY(address != NULL) ? address
+                                      : alloc_by_more(pool, arena, size_bytes, chunk_count, handle);
 }
 
 /* --- free -------------------------------------------------------------------------------------- */
@@ -233,7 +296,7 @@ static enum tn_free_result free_in(struct tarn_pool *pool, struct tn_arena *aren
 static struct tn_arena *lock_arena_of(struct tarn_pool *pool, uintptr_t address)
 {
     struct tn_arena *arena = NULL;
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock_as_it_is(pool);
     const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
     const struct tn_loan *loan =
         owner ? tn_arenas_find_loan(&pool->arenas, tn_static_pool_chunk_of(owner, address)) : NULL;
@@ -241,7 +304,7 @@ static struct tn_arena *lock_arena_of(struct tarn_pool *pool, uintptr_t address)
         arena = &pool->arenas.all[loan->arena];
         tn_biased_mutex_lock(&arena->lock);
     }
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     return arena;
 }
 

@@ -41,10 +41,10 @@ TN_HOT void *lock_and_serve(struct tarn_pool *pool, size_t size_bytes, uint32_t 
         void *address = tn_arena_alloc(pool, size_bytes, chunk_count, stream);
         if (address) return address;
     }
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock_as_it_is(pool);
     if (TN_UNLIKELY(!tn_biased_mutex_is_owned(&pool->lock))) tn_arenas_note_wait(pool);
     void *address = serve(pool, size_bytes, chunk_count, stream);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     return address;
 }
 
@@ -92,9 +92,9 @@ TN_HOT enum tn_free_result lock_and_take_back(struct tarn_pool *pool, uintptr_t 
         enum tn_free_result freed = tn_arena_free(pool, address, streams, stream_count);
         if (freed != TN_FREE_RESULT_NO_ARENAS) return freed;
     }
-    tn_biased_mutex_lock(&pool->lock);
+    tn_pool_lock_as_it_is(pool);
     enum tn_free_result freed = take_back(pool, address, streams, stream_count);
-    tn_biased_mutex_unlock(&pool->lock);
+    tn_pool_unlock(pool);
     return freed;
 }
 

@@ -120,11 +120,18 @@ static inline bool tn_pool_is_forked(const struct tarn_pool *pool)
 /* Every arena gives back what it has. Under `lock`. */
 void tn_arenas_gather(struct tarn_pool *pool);
 
-/* Locks the pool for anything but an alloc or a free: there are no arenas as long as it is locked. */
+/* Locks the pool; for who looks at all that is in it, or changes static pools or streams: there are no
+ * arenas as long as it is locked. */
 static inline void tn_pool_lock(struct tarn_pool *pool)
 {
     tn_biased_mutex_lock(&pool->lock);
     if (TN_UNLIKELY(tn_arenas_are_active(&pool->arenas))) tn_arenas_gather(pool);
+}
+
+/* The same for who only counts, or looks at what arenas do not change. */
+static inline void tn_pool_lock_as_it_is(struct tarn_pool *pool)
+{
+    tn_biased_mutex_lock(&pool->lock);
 }
 
 static inline void tn_pool_unlock(struct tarn_pool *pool)
