@@ -2,6 +2,8 @@
 /* arena: making them, and finding a loan. */
 #include "arena.h"
 
+#include <string.h>
+
 #include "../base/arith.h"
 #include "../base/host_memory.h"
 
@@ -10,8 +12,9 @@ void tn_arenas_init(struct tn_arenas *arenas)
     atomic_init(&arenas->are_wanted, false);
     atomic_init(&arenas->active_count, 0);
     arenas->all = NULL;
-    arenas->memory = NULL;
+    arenas->loans = NULL;
     arenas->loan_count = 0;
+    arenas->memory = NULL;
 }
 
 void tn_arenas_fini(struct tn_arenas *arenas)
@@ -20,6 +23,7 @@ void tn_arenas_fini(struct tn_arenas *arenas)
         if (arenas->all[i].has_index) tn_region_index_fini(&arenas->all[i].index);
         tn_biased_mutex_fini(&arenas->all[i].lock);
     }
+    tn_host_memory_free(arenas->loans);
     tn_host_memory_free(arenas->memory);
     tn_arenas_init(arenas);
 }
@@ -31,6 +35,12 @@ bool tn_arenas_create(struct tn_arenas *arenas)
     void *memory =
         tn_host_memory_alloc_zeroed(TN_ARENA_COUNT * sizeof(struct tn_arena) + alignment);
     if (!memory) return false;
+    arenas->loans =
+        tn_host_memory_alloc(TN_ARENA_COUNT * TN_ARENA_LOANS_MAX * sizeof *arenas->loans);
+    if (!arenas->loans) {
+        tn_host_memory_free(memory);
+        return false;
+    }
     uintptr_t first = tn_round_down((uintptr_t)memory + alignment - 1, alignment);
     arenas->memory = memory;
     arenas->all = (struct tn_arena *)first;
@@ -51,11 +61,33 @@ void tn_arenas_thaw(struct tn_arenas *arenas)
         tn_biased_mutex_unlock(&arenas->all[i].lock);
 }
 
+/* How many loans begin at the chunk or before it. */
+static uint32_t count_loans_until(const struct tn_arenas *arenas, uint32_t chunk)
+{
+    uint32_t low = 0, high = arenas->loan_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (arenas->loans[middle].first_chunk <= chunk) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+void tn_arenas_add_loan(struct tn_arenas *arenas, struct tn_loan loan)
+{
+    struct tn_loan *at = &arenas->loans[count_loans_until(arenas, loan.first_chunk)];
+    memmove(at + 1, at, (size_t)(&arenas->loans[arenas->loan_count] - at) * sizeof *at);
+    *at = loan;
+    arenas->loan_count++;
+}
+
 const struct tn_loan *tn_arenas_find_loan(const struct tn_arenas *arenas, uint32_t chunk)
 {
-    for (uint32_t i = 0; i < arenas->loan_count; i++) {
-        const struct tn_loan *loan = &arenas->loans[i];
-        if (chunk - loan->first_chunk < loan->chunk_count) return loan;
-    }
-    return NULL;
+    uint32_t place = count_loans_until(arenas, chunk);
+    if (place == 0) return NULL;
+    const struct tn_loan *loan = &arenas->loans[place - 1];
+    return chunk - loan->first_chunk < loan->chunk_count ? loan : NULL;
 }

@@ -41,7 +41,7 @@
 #include "stats.h"
 
 #define TN_ARENA_COUNT     32
-#define TN_ARENA_LOANS_MAX 16
+#define TN_ARENA_LOANS_MAX 256
 
 /* Chunks that an arena has borrowed. */
 struct tn_loan {
@@ -69,10 +69,10 @@ struct tn_arena {
 struct tn_arenas {
     atomic_bool are_wanted;
     _Atomic uint32_t active_count;
-    struct tn_arena *all; /* TN_ARENA_COUNT of them; NULL until they were wanted */
-    void *memory;         /* in which they are */
+    struct tn_arena *all;  /* TN_ARENA_COUNT of them; NULL until they were wanted */
+    struct tn_loan *loans; /* by first chunk; room for the most that there can be */
     uint32_t loan_count;
-    struct tn_loan loans[TN_ARENA_COUNT * TN_ARENA_LOANS_MAX]; /* in no order */
+    void *memory; /* in which the arenas are */
 };
 
 void tn_arenas_init(struct tn_arenas *arenas);
@@ -94,6 +94,9 @@ static inline bool tn_arenas_are_active(const struct tn_arenas *arenas)
 /* Nobody is in an arena until the thaw. Under the pool's lock. */
 void tn_arenas_freeze(struct tn_arenas *arenas);
 void tn_arenas_thaw(struct tn_arenas *arenas);
+
+/* Writes a loan down. Under the pool's lock, as the next. */
+void tn_arenas_add_loan(struct tn_arenas *arenas, struct tn_loan loan);
 
 /* The loan in which the chunk lies, or NULL. */
 const struct tn_loan *tn_arenas_find_loan(const struct tn_arenas *arenas, uint32_t chunk);

@@ -119,8 +119,8 @@ static bool borrow(struct tarn_pool *pool, struct tn_arena *arena, uint32_t stre
     struct tn_dependency dependency = tn_region_dependency(&pool->index.regions[lender]);
     tn_region_index_carve(&pool->index, lender, lead, loan_count, 0);
     uint32_t head = add_loan_span(arena, first_chunk, loan_count, dependency);
-    arenas->loans[arenas->loan_count++] =
-        (struct tn_loan){ first_chunk, loan_count, (uint32_t)(arena - arenas->all), head };
+    uint32_t number = (uint32_t)(arena - arenas->all);
+    tn_arenas_add_loan(arenas, (struct tn_loan){ first_chunk, loan_count, number, head });
     arena->loan_count++;
     arena->lent_chunk_count += loan_count;
     if (arena->loan_count == 1) {
