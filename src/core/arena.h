@@ -62,6 +62,7 @@ struct tn_arena {
     uint32_t last_stream;
     uint32_t loan_count;
     uint32_t lent_chunk_count;
+    uint32_t lent_before;    /* so many had been when it was gathered last */
     uint32_t promised_count; /* in the pool's index */
 };
 

@@ -76,7 +76,8 @@ static uint32_t find_lender(const struct tarn_pool *pool, const struct tn_arena 
 {
     uint64_t largest = tn_region_index_largest_free(&pool->index);
     uint64_t needed = (uint64_t)chunk_count * LOAN_REQUESTS;
-    uint64_t wanted = tn_max(tn_max(needed, arena->lent_chunk_count), LOAN_CHUNKS_MIN);
+    uint64_t wanted = tn_max(tn_max(needed, arena->lent_chunk_count),
+                             tn_max(arena->lent_before / 2, LOAN_CHUNKS_MIN));
     wanted = tn_max(tn_min(wanted, largest / LOAN_PARTS), needed);
     for (; wanted >= chunk_count; wanted /= 2) {
         /* A span starts at a whole group. */
@@ -203,7 +204,8 @@ static bool may_grow(struct tarn_pool *pool)
         if (arenas->all[i].is_active) used_bytes += arenas->all[i].stats.used_bytes;
         tn_biased_mutex_unlock(&arenas->all[i].lock);
     }
-    bool is_well_used = pool->stats.footprint_bytes / FOOTPRINT_TO_USED_MAX < used_bytes;
+    bool is_well_used = !pool->range && !pool->is_over_callers_memory &&
+                        pool->stats.footprint_bytes / FOOTPRINT_TO_USED_MAX < used_bytes;
     tn_pool_unlock(pool);
     return is_well_used;
 }
@@ -225,12 +227,28 @@ static bool grow(struct tarn_pool *pool, const struct tn_request *request)
     return is_inserted;
 }
 
-/* What else there is to do before the arenas are gathered. */
+/* Gathers, and finds out what of all that was freed waits for nothing any more: that can be lent to any thread.
+ * Under growth_lock. */
+static bool let_all_lend(struct tarn_pool *pool)
+{
+    if (!pool->streams || tn_pool_is_capturing(pool)) return false;
+    /* Meanwhile nobody borrows. */
+    tn_pool_lock(pool);
+    atomic_store_explicit(&pool->arenas.are_wanted, false, memory_order_relaxed);
+    tn_pool_unlock(pool);
+    tn_stream_reuse_settle(pool);
+    tn_pool_lock(pool);
+    bool are_wanted = tn_arenas_want(pool);
+    tn_pool_unlock(pool);
+    return are_wanted;
+}
+
+/* What else there is to do before the request is the pool's, which gathers. */
 static TN_COLD void *alloc_by_more(struct tarn_pool *pool, struct tn_arena *arena,
                                    size_t size_bytes, uint32_t chunk_count, tarn_stream stream)
 {
     void *address = lock_borrow_and_alloc(pool, arena, size_bytes, chunk_count, stream);
-    if (address || pool->range || pool->is_over_callers_memory || !may_grow(pool)) return address;
+    if (address || !tn_arenas_are_active(&pool->arenas)) return address;
 
     struct tn_request request = {
         .size_bytes = size_bytes, .alignment_bytes = 1, .stream = stream, .chunk_count = chunk_count
@@ -238,7 +256,7 @@ static TN_COLD void *alloc_by_more(struct tarn_pool *pool, struct tn_arena *aren
     tn_mutex_lock(&pool->growth_lock);
     /* Another thread may have been faster. */
     address = lock_borrow_and_alloc(pool, arena, size_bytes, chunk_count, stream);
-    if (!address && tn_arenas_are_active(&pool->arenas) && grow(pool, &request))
+    if (!address && (may_grow(pool) ? grow(pool, &request) : let_all_lend(pool)))
         address = lock_borrow_and_alloc(pool, arena, size_bytes, chunk_count, stream);
     tn_mutex_unlock(&pool->growth_lock);
     return address;
@@ -353,6 +371,7 @@ static void end_loan(struct tarn_pool *pool, const struct tn_loan *loan)
     tn_region_index_take_promise_back(&pool->index, arena->promised_count);
     arena->promised_count = 0;
     arena->index.reserved_count = 0; /* it is promised anew */
+    arena->lent_before = arena->lent_chunk_count;
     arena->lent_chunk_count = 0;
     tn_stats_add(&pool->stats, &arena->stats);
 }
