@@ -10,9 +10,9 @@ enum {
     LOAN_CHUNKS_MIN = 4096,
     /* An arena borrows so many times what it lacks, and leaves the pool so many parts of its largest
      * free region but one. */
-    LOAN_REQUESTS = 4,
+    LOAN_REQUESTS = 2,
     LOAN_PARTS = 4,
-    FOOTPRINT_TO_USED_MAX = 2
+    FOOTPRINT_TO_USED_MAX = 3
 };
 
 /* What each free may have to do, or each alloc to find out, needs the pool's lock. */
@@ -76,8 +76,9 @@ static uint32_t find_lender(const struct tarn_pool *pool, const struct tn_arena 
 {
     uint64_t largest = tn_region_index_largest_free(&pool->index);
     uint64_t needed = (uint64_t)chunk_count * LOAN_REQUESTS;
-    uint64_t wanted = tn_max(tn_max(needed, arena->lent_chunk_count),
-                             tn_max(arena->lent_before / 2, LOAN_CHUNKS_MIN));
+    /* Half of what it had before at first, later a quarter more. */
+    uint64_t more = arena->loan_count == 0 ? arena->lent_before / 2 : arena->lent_chunk_count / 4;
+    uint64_t wanted = tn_max(tn_max(needed, more), LOAN_CHUNKS_MIN);
     wanted = tn_max(tn_min(wanted, largest / LOAN_PARTS), needed);
     for (; wanted >= chunk_count; wanted /= 2) {
         /* A span starts at a whole group. */
@@ -164,11 +165,12 @@ static void *alloc_in(struct tarn_pool *pool, struct tn_arena *arena, size_t siz
     return tn_pool_hand_out(pool, &arena->index, &arena->stats, region, size_bytes, used_bytes);
 }
 
-/* Under both locks. */
+/* NULL: it came to nothing. *is_pools_out: the pool can serve the request itself. Under both locks. */
 static void *borrow_and_alloc(struct tarn_pool *pool, struct tn_arena *arena, size_t size_bytes,
-                              uint32_t chunk_count, tarn_stream handle)
+                              uint32_t chunk_count, tarn_stream handle, bool *is_pools_out)
 {
     uint32_t stream;
+    *is_pools_out = true; /* or nobody can */
     if (!find_stream(pool, arena, handle, &stream) || tn_pool_is_capturing(pool) ||
         !prepare_index(pool, arena))
         return NULL;
@@ -178,15 +180,17 @@ static void *borrow_and_alloc(struct tarn_pool *pool, struct tn_arena *arena, si
         address = alloc_in(pool, arena, size_bytes, chunk_count, stream);
     if (!address && borrow(pool, arena, stream, chunk_count) && make_room(pool, arena))
         address = alloc_in(pool, arena, size_bytes, chunk_count, stream);
+    *is_pools_out = tn_pool_find_own_fit(&pool->index, stream, chunk_count) != TN_REGION_NONE;
     return address;
 }
 
 static void *lock_borrow_and_alloc(struct tarn_pool *pool, struct tn_arena *arena,
-                                   size_t size_bytes, uint32_t chunk_count, tarn_stream stream)
+                                   size_t size_bytes, uint32_t chunk_count, tarn_stream stream,
+                                   bool *is_pools_out)
 {
     tn_pool_lock_as_it_is(pool);
     tn_biased_mutex_lock(&arena->lock);
-    void *address = borrow_and_alloc(pool, arena, size_bytes, chunk_count, stream);
+    void *address = borrow_and_alloc(pool, arena, size_bytes, chunk_count, stream, is_pools_out);
     tn_biased_mutex_unlock(&arena->lock);
     tn_pool_unlock(pool);
     return address;
@@ -247,17 +251,18 @@ static bool let_all_lend(struct tarn_pool *pool)
 static TN_COLD void *alloc_by_more(struct tarn_pool *pool, struct tn_arena *arena,
                                    size_t size_bytes, uint32_t chunk_count, tarn_stream stream)
 {
-    void *address = lock_borrow_and_alloc(pool, arena, size_bytes, chunk_count, stream);
-    if (address || !tn_arenas_are_active(&pool->arenas)) return address;
+    bool is_pools;
+    void *address = lock_borrow_and_alloc(pool, arena, size_bytes, chunk_count, stream, &is_pools);
+    if (address || is_pools || !tn_arenas_are_active(&pool->arenas)) return address;
 
     struct tn_request request = {
         .size_bytes = size_bytes, .alignment_bytes = 1, .stream = stream, .chunk_count = chunk_count
     };
     tn_mutex_lock(&pool->growth_lock);
     /* Another thread may have been faster. */
-    address = lock_borrow_and_alloc(pool, arena, size_bytes, chunk_count, stream);
-    if (!address && (may_grow(pool) ? grow(pool, &request) : let_all_lend(pool)))
-        address = lock_borrow_and_alloc(pool, arena, size_bytes, chunk_count, stream);
+    address = lock_borrow_and_alloc(pool, arena, size_bytes, chunk_count, stream, &is_pools);
+    if (!address && !is_pools && (may_grow(pool) ? grow(pool, &request) : let_all_lend(pool)))
+        address = lock_borrow_and_alloc(pool, arena, size_bytes, chunk_count, stream, &is_pools);
     tn_mutex_unlock(&pool->growth_lock);
     return address;
 }

@@ -173,12 +173,28 @@ static void what_an_arena_lacks_it_borrows_or_the_pool_serves(void **state)
 {
     struct fixture *fixture = *state;
     warm_up(fixture);
-    void *addresses[40];
+    void *addresses[20];
     size_t footprint_bytes = stats_of(fixture->pool).footprint_bytes; /* 64 MiB */
-    for (size_t i = 0; i < 40; i++)
+    for (size_t i = 0; i < 20; i++)
         addresses[i] = alloc(fixture, (MIB * 3) / 2);
     assert_true(own_arena(fixture)->loan_count > 1);
     assert_int_equal(stats_of(fixture->pool).footprint_bytes, footprint_bytes);
+    for (size_t i = 0; i < 20; i++)
+        expect_ok(tarn_pool_free(fixture->pool, addresses[i]));
+}
+
+/* As long as a third of what is held is used. */
+static void for_its_arenas_a_pool_grows_within_bounds(void **state)
+{
+    struct fixture *fixture = *state;
+    warm_up(fixture);
+    void *addresses[40];
+    for (size_t i = 0; i < 40; i++)
+        addresses[i] = alloc(fixture, (MIB * 3) / 2);
+    assert_int_equal(active_count(fixture), 1);
+    tarn_stats stats = stats_of(fixture->pool);
+    assert_true(stats.footprint_bytes > 64 * MIB); /* 60 are live, in loans of a few each */
+    assert_true(stats.footprint_bytes <= 3 * 64 * MIB);
     for (size_t i = 0; i < 40; i++)
         expect_ok(tarn_pool_free(fixture->pool, addresses[i]));
 }
@@ -504,6 +520,7 @@ int main(void)
         TEST(what_is_not_live_is_refused),
         TEST(a_loan_cannot_be_freed),
         TEST(what_an_arena_lacks_it_borrows_or_the_pool_serves),
+        TEST(for_its_arenas_a_pool_grows_within_bounds),
         TEST(nothing_is_out_of_memory_for_a_loan),
         TEST(loans_come_to_an_end),
         TEST(pools_whose_frees_do_more_have_none),
