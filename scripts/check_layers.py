@@ -27,6 +27,7 @@ CORE_LAYERS = [
     {"dependency", "stats", "ranks", "over_backend", "debug_label"},
     {"region", "debug_table"},
     {"size_set"},
+    {"free_set", "free_list", "fit_first", "fit_good", "fit_last_freed"},
     {"region_index", "live_map"},
     {"static_pool", "growth", "stream_table", "thread_cache"},
     {"static_pool_list", "step_range", "arena"},

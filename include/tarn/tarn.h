@@ -116,6 +116,28 @@ typedef void (*tarn_static_pool_callback)(void *user, void *base, size_t size_by
 typedef bool (*tarn_out_of_memory_function)(void *user, tarn_pool *pool, size_t size_bytes,
                                             unsigned attempt);
 
+/*
+ * Which of the free regions that are large enough a request is cut from. Whatever the policy, an allocation is
+ * served if any region holds it. docs/policies.md has figures.
+ */
+typedef enum tarn_fit {
+    /* The smallest, among equals the one at the lowest index: best_fit. Least memory for most programs, and
+     * what is live decides where the next allocation lies. The default, and the one that is tuned. */
+    TARN_FIT_BEST = 0,
+    /* The smallest, among equals the one freed last: best_fit_last_freed. For a device whose caches still have
+     * what was used a moment ago. */
+    TARN_FIT_BEST_LAST_FREED = 1,
+    /* The one at the lowest index: first_fit. Keeps what is live together at low indexes, and the end free:
+     * for a contiguous pool that is to shrink. Small requests may cut large regions. */
+    TARN_FIT_FIRST = 2,
+    /* One of a class of sizes, a class for each power of two: segregated_fit. As other pools do that a program
+     * may be compared with; fragments more. */
+    TARN_FIT_SEGREGATED = 3,
+    /* The same with 32 classes for each power of two: tlsf. In constant time nearly always: for a bound on the
+     * time of one call rather than on memory. */
+    TARN_FIT_TLSF = 4
+} tarn_fit;
+
 typedef struct tarn_pool_options {
     size_t struct_bytes; /* sizeof(tarn_pool_options), as TARN_POOL_OPTIONS_INIT sets it */
 
@@ -264,19 +286,22 @@ typedef struct tarn_pool_options {
     /* With TARN_DEBUG_QUARANTINE: as long as what was freed and is held back is more than so many bytes, whole
      * chunks counted, what was freed first is let go. Not 0 then. */
     size_t quarantine_bytes;
+
+    /* The placement policy. */
+    tarn_fit fit;
 } tarn_pool_options;
 
 /* clang-format off */
 #define TARN_POOL_OPTIONS_INIT \
     { sizeof(tarn_pool_options), NULL, TARN_CHUNK_BYTES_DEFAULT, TARN_INITIAL_BYTES_DEFAULT, \
       TARN_GROWTH_FACTOR_DEFAULT, TARN_GROWTH_BYTES_MAX_DEFAULT, 0, 0, 0, false, false, false, 0, \
-      false, false, false, NULL, NULL, NULL, NULL, NULL, 0, TARN_QUARANTINE_BYTES_DEFAULT }
+      false, false, false, NULL, NULL, NULL, NULL, NULL, 0, TARN_QUARANTINE_BYTES_DEFAULT, TARN_FIT_BEST }
 
 /* As Omega_h's own pool: 700 MB at first, then twice the largest. */
 #define TARN_POOL_OPTIONS_OMEGA_H_INIT \
     { sizeof(tarn_pool_options), NULL, TARN_CHUNK_BYTES_DEFAULT, 700000000, 2.0, \
       0, 0, 0, 0, false, false, false, 0, \
-      false, false, false, NULL, NULL, NULL, NULL, NULL, 0, TARN_QUARANTINE_BYTES_DEFAULT }
+      false, false, false, NULL, NULL, NULL, NULL, NULL, 0, TARN_QUARANTINE_BYTES_DEFAULT, TARN_FIT_BEST }
 /* clang-format on */
 
 /*
