@@ -128,6 +128,10 @@ static tarn_status check_options(const tarn_pool_options *options)
     }
     if ((options->debug & TARN_DEBUG_QUARANTINE) && options->quarantine_bytes == 0)
         return tn_fail(TARN_STATUS_INVALID_OPTIONS, "quarantine_bytes is 0");
+    if (!tn_fit_name(options->fit)) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS, "fit is %d, which is no placement policy",
+                       (int)options->fit);
+    }
     return options->backend ? check_backend(options->backend) : TARN_STATUS_OK;
 }
 
@@ -236,6 +240,7 @@ static tarn_pool_options options_over(const tarn_pool_options *options, size_t s
     over.limit_bytes = size_bytes;
     over.debug = options->debug;
     over.quarantine_bytes = options->quarantine_bytes;
+    over.fit = options->fit;
     over.on_static_pool_created = options->on_static_pool_created;
     over.on_static_pool_destroyed = options->on_static_pool_destroyed;
     over.user = options->user;

@@ -256,7 +256,8 @@ static void write_json(const struct picture *picture, FILE *file)
 {
     fprintf(file, "{\n  \"tarn_dump\": 1,\n  \"backend\": ");
     write_json_string(picture->backend_name, file);
-    fprintf(file, ",\n  \"chunk_bytes\": %zu,\n", picture->chunk_bytes);
+    fprintf(file, ",\n  \"fit\": \"%s\",\n  \"chunk_bytes\": %zu,\n",
+            tn_fit_name(picture->pool->index.fit), picture->chunk_bytes);
     write_json_stats(&picture->stats, file);
     fprintf(file, "  \"static_pools\": [");
     const struct dumped_region *regions = picture->regions;

@@ -11,6 +11,7 @@
 #include "../base/arith.h"
 #include "../base/error.h"
 
+#include "free_set.h"
 #include "ranks.h"
 
 static const char *value_of(const char *name)
@@ -169,6 +170,20 @@ static tarn_status read_kind(tarn_memory_kind *kind)
     return fail_for(name, value, "device, pinned, shared, managed or host");
 }
 
+static tarn_status read_fit(tarn_fit *fit)
+{
+    const char *name = "TARN_FIT";
+    const char *value = value_of(name);
+    if (!value) return TARN_STATUS_OK;
+    for (tarn_fit known = TARN_FIT_BEST; tn_fit_name(known); known++) {
+        if (strcmp(value, tn_fit_name(known)) != 0) continue;
+        *fit = known;
+        return TARN_STATUS_OK;
+    }
+    return fail_for(name, value,
+                    "best_fit, best_fit_last_freed, first_fit, segregated_fit or tlsf");
+}
+
 /* Where we are not told, the launchers may have been. */
 static tarn_status read_ranks(unsigned *rank_count)
 {
@@ -286,6 +301,7 @@ tarn_status tn_environment_read(struct tn_environment *environment_out)
     if (status == TARN_STATUS_OK) status = read_device(&environment.device);
     if (status == TARN_STATUS_OK) status = read_kind(&environment.kind);
     if (status == TARN_STATUS_OK) status = read_ranks(&environment.rank_count);
+    if (status == TARN_STATUS_OK) status = read_fit(&environment.options.fit);
     if (status == TARN_STATUS_OK) status = read_debug(&environment.options.debug);
     if (status == TARN_STATUS_OK) status = read_quarantine(&environment.options.quarantine_bytes);
     if (status == TARN_STATUS_OK) *environment_out = environment;

@@ -58,7 +58,7 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
 
     tarn_status status = tn_pool_options_resolve(options, backend, &properties, &pool->growth);
     if (status != TARN_STATUS_OK) return status;
-    if (!tn_region_index_init(&pool->index)) {
+    if (!tn_region_index_init(&pool->index, options->fit)) {
         return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory for a pool's index");
     }
     tn_biased_mutex_init(&pool->lock);
@@ -247,11 +247,12 @@ static bool is_in_reach(const struct tarn_pool *pool, const struct reach *reach,
 static struct fit find_fit_in_set(const struct tarn_pool *pool, const struct tn_request *request,
                                   const struct reach *reach, unsigned set)
 {
-    uint32_t region = tn_size_set_find(&pool->index.by_size[set], request->chunk_count);
+    uint32_t region =
+        tn_free_set_find(&pool->index.by_size[set], pool->index.regions, request->chunk_count);
     while (region != TN_REGION_NONE) {
         struct fit fit = fit_in_region(pool, request, region);
         if (fit.region != TN_REGION_NONE && is_in_reach(pool, reach, region)) return fit;
-        region = tn_region_index_find_next_fit(&pool->index, region);
+        region = tn_region_index_find_next_fit(&pool->index, region, request->chunk_count);
     }
     return NO_FIT;
 }

@@ -31,14 +31,25 @@ TN_HOT void give_record_back(struct tn_region_index *index, uint32_t region)
 
 /* --- life and room -------------------------------------------------------------------------- */
 
-bool tn_region_index_init(struct tn_region_index *index)
+static bool add_set(struct tn_region_index *index, unsigned set)
 {
-    *index = (struct tn_region_index){ .unused = TN_REGION_NONE, .first_void = TN_REGION_NONE };
+    return tn_region_index_has_set(index, set) ||
+           tn_free_set_init(&index->by_size[set], index->fit, &index->trees, &index->free_nodes);
+}
+
+bool tn_region_index_init(struct tn_region_index *index, tarn_fit fit)
+{
+    *index = (struct tn_region_index){
+        .unused = TN_REGION_NONE,
+        .first_void = TN_REGION_NONE,
+        .fit = fit,
+    };
     tn_live_map_init(&index->live);
     tn_key_tree_store_init(&index->trees);
-    if (!tn_size_set_init(&index->by_size[TN_FREE_SET_IDLE], &index->trees)) return false;
+    tn_free_nodes_init(&index->free_nodes);
+    if (!add_set(index, TN_FREE_SET_IDLE)) return false;
     if (tn_bit_tree_init(&index->starts, 1)) return true;
-    tn_size_set_fini(&index->by_size[TN_FREE_SET_IDLE]);
+    tn_free_set_fini(&index->by_size[TN_FREE_SET_IDLE]);
     return false;
 }
 
@@ -47,9 +58,10 @@ void tn_region_index_fini(struct tn_region_index *index)
     tn_live_map_fini(&index->live);
     tn_bit_tree_fini(&index->starts);
     for (unsigned set = 0; set < TN_FREE_SET_COUNT; set++) {
-        if (tn_region_index_has_set(index, set)) tn_size_set_fini(&index->by_size[set]);
+        if (tn_region_index_has_set(index, set)) tn_free_set_fini(&index->by_size[set]);
     }
     tn_key_tree_store_fini(&index->trees);
+    tn_free_nodes_fini(&index->free_nodes);
     tn_host_memory_free(index->regions);
     *index = (struct tn_region_index){ 0 };
 }
@@ -63,13 +75,15 @@ static bool reserve_free_sets(struct tn_region_index *index, uint32_t span_count
     uint32_t free_count_max =
         index->is_divided ? index->region_capacity : (index->region_capacity + span_count) / 2;
     uint32_t set_count = 0;
+    for (unsigned set = 0; set < TN_FREE_SET_COUNT; set++)
+        set_count += tn_region_index_has_set(index, set);
     for (unsigned set = 0; set < TN_FREE_SET_COUNT; set++) {
         if (!tn_region_index_has_set(index, set)) continue;
-        set_count++;
-        if (!tn_size_set_reserve_giants(&index->by_size[set], free_count_max, chunk_count))
+        if (!tn_free_set_reserve(&index->by_size[set], set_count, free_count_max, chunk_count,
+                                 index->region_capacity))
             return false;
     }
-    return tn_size_set_reserve_trees(&index->trees, set_count, free_count_max);
+    return true;
 }
 
 /* Room for added_regions more records and added_chunks more chunks in added_spans more spans. */
@@ -106,12 +120,6 @@ bool tn_region_index_reserve_span(struct tn_region_index *index, uint32_t first_
            reserve_slowly(index, 4, 1, chunk_count);
 }
 
-static bool add_set(struct tn_region_index *index, unsigned set)
-{
-    return tn_region_index_has_set(index, set) ||
-           tn_size_set_init(&index->by_size[set], &index->trees);
-}
-
 bool tn_region_index_add_stream(struct tn_region_index *index, unsigned stream)
 {
     index->is_divided = true;
@@ -131,7 +139,7 @@ TN_HOT unsigned set_of(const struct tn_region_index *index, const struct tn_regi
 TN_HOT void insert_free(struct tn_region_index *index, uint32_t region)
 {
     unsigned set = set_of(index, &index->regions[region]);
-    tn_size_set_insert(&index->by_size[set], index->regions, region);
+    tn_free_set_insert(&index->by_size[set], index->regions, region);
     if (set != TN_FREE_SET_IDLE) index->pending_chunk_count += index->regions[region].chunk_count;
 }
 
@@ -140,7 +148,7 @@ TN_HOT void remove_free(struct tn_region_index *index, uint32_t region, uint32_t
                         uint32_t first_chunk)
 {
     unsigned set = set_of(index, &index->regions[region]);
-    tn_size_set_remove(&index->by_size[set], chunk_count, first_chunk);
+    tn_free_set_remove(&index->by_size[set], index->regions, region, chunk_count, first_chunk);
     if (set != TN_FREE_SET_IDLE) index->pending_chunk_count -= chunk_count;
 }
 
@@ -148,7 +156,7 @@ TN_HOT void change_free(struct tn_region_index *index, uint32_t region, uint32_t
                         uint32_t old_first_chunk)
 {
     unsigned set = set_of(index, &index->regions[region]);
-    tn_size_set_change(&index->by_size[set], index->regions, region, old_chunk_count,
+    tn_free_set_change(&index->by_size[set], index->regions, region, old_chunk_count,
                        old_first_chunk);
     if (set != TN_FREE_SET_IDLE)
         index->pending_chunk_count += index->regions[region].chunk_count - old_chunk_count;
@@ -244,11 +252,11 @@ void tn_region_index_remove_span(struct tn_region_index *index, uint32_t head)
 
 /* --- carve ---------------------------------------------------------------------------------- */
 
-uint32_t tn_region_index_find_next_fit(const struct tn_region_index *index, uint32_t region)
+uint32_t tn_region_index_find_next_fit(const struct tn_region_index *index, uint32_t region,
+                                       uint32_t chunk_count)
 {
-    const struct tn_region *r = &index->regions[region];
-    return tn_size_set_find_after(&index->by_size[set_of(index, r)], index->regions, r->chunk_count,
-                                  r->first_chunk);
+    unsigned set = set_of(index, &index->regions[region]);
+    return tn_free_set_find_after(&index->by_size[set], index->regions, region, chunk_count);
 }
 
 /* Cuts the first chunk_count chunks off a region. They get a new record, before it in the ring;
@@ -489,23 +497,49 @@ void tn_region_index_change_dependency(struct tn_region_index *index, uint32_t r
     coalesce(index, region);
 }
 
+/* The first region of a set, from one on, that depends on one of the streams up to the time. */
+static uint32_t find_dependent(const struct tn_region_index *index, unsigned set, uint32_t region,
+                               uint32_t streams, uint32_t time)
+{
+    while (region != TN_REGION_NONE) {
+        struct tn_dependency dependency = tn_region_dependency(&index->regions[region]);
+        if ((dependency.streams & streams) != 0 && dependency.time <= time) break;
+        region = tn_free_set_find_after(&index->by_size[set], index->regions, region, 1);
+    }
+    return region;
+}
+
+static uint32_t first_dependent(const struct tn_region_index *index, unsigned set, uint32_t streams,
+                                uint32_t time)
+{
+    uint32_t first = tn_free_set_find(&index->by_size[set], index->regions, 1);
+    return find_dependent(index, set, first, streams, time);
+}
+
+/* Gives a region of the set another dependency, on none of the streams. Returns the next one that depends on
+ * one of them. To be found before, since the region's place is lost; it keeps its own, since nothing that
+ * depends on the streams coalesces with what does not. */
+static uint32_t change_dependent(struct tn_region_index *index, unsigned set, uint32_t region,
+                                 struct tn_dependency dependency, uint32_t streams, uint32_t time)
+{
+    TN_ASSERT((dependency.streams & streams) == 0);
+    uint32_t next = tn_free_set_find_after(&index->by_size[set], index->regions, region, 1);
+    next = find_dependent(index, set, next, streams, time);
+    tn_region_index_change_dependency(index, region, dependency);
+    return next;
+}
+
 /* The regions of one set that depend on the streams up to the time depend on the others alone. */
 static void complete_in_set(struct tn_region_index *index, unsigned set, uint32_t streams,
                             uint32_t time)
 {
-    uint32_t region = tn_size_set_find(&index->by_size[set], 1);
+    uint32_t region = first_dependent(index, set, streams, time);
     while (region != TN_REGION_NONE) {
-        const struct tn_region old = index->regions[region];
-        struct tn_dependency dependency = tn_region_dependency(&old);
-        if ((dependency.streams & streams) != 0 && dependency.time <= time) {
-            dependency.streams &= ~streams;
-            /* Or what it is united with one day would be later than it is. */
-            if (dependency.streams == 0) dependency = TN_DEPENDENCY_NONE;
-            tn_region_index_change_dependency(index, region, dependency);
-        }
-        /* What the region has joined is larger than it was, if it is in this set at all. */
-        region = tn_size_set_find_after(&index->by_size[set], index->regions, old.chunk_count,
-                                        old.first_chunk);
+        struct tn_dependency dependency = tn_region_dependency(&index->regions[region]);
+        dependency.streams &= ~streams;
+        /* Or what it is united with one day would be later than it is. */
+        if (dependency.streams == 0) dependency = TN_DEPENDENCY_NONE;
+        region = change_dependent(index, set, region, dependency, streams, time);
     }
 }
 
@@ -523,18 +557,13 @@ void tn_region_index_complete(struct tn_region_index *index, uint32_t streams, u
 static void replace_in_set(struct tn_region_index *index, unsigned set, uint32_t stream_bit,
                            struct tn_dependency dependency)
 {
-    uint32_t region = tn_size_set_find(&index->by_size[set], 1);
+    uint32_t region = first_dependent(index, set, stream_bit, UINT32_MAX);
     while (region != TN_REGION_NONE) {
-        const struct tn_region old = index->regions[region];
-        struct tn_dependency changed = tn_region_dependency(&old);
-        if (changed.streams & stream_bit) {
-            changed.streams &= ~stream_bit;
-            if (changed.streams == 0) changed = TN_DEPENDENCY_NONE;
-            changed = tn_dependency_unite(changed, dependency);
-            tn_region_index_change_dependency(index, region, changed);
-        }
-        region = tn_size_set_find_after(&index->by_size[set], index->regions, old.chunk_count,
-                                        old.first_chunk);
+        struct tn_dependency changed = tn_region_dependency(&index->regions[region]);
+        changed.streams &= ~stream_bit;
+        if (changed.streams == 0) changed = TN_DEPENDENCY_NONE;
+        changed = tn_dependency_unite(changed, dependency);
+        region = change_dependent(index, set, region, changed, stream_bit, UINT32_MAX);
     }
 }
 
@@ -835,7 +864,7 @@ uint32_t tn_region_index_largest_free(const struct tn_region_index *index)
     uint32_t largest = 0;
     for (unsigned set = 0; set < TN_FREE_SET_COUNT; set++) {
         if (!tn_region_index_has_set(index, set)) continue;
-        uint32_t region = tn_size_set_find_largest(&index->by_size[set]);
+        uint32_t region = tn_free_set_find_largest(&index->by_size[set], index->regions);
         if (region == TN_REGION_NONE) continue;
         largest = (uint32_t)tn_max(largest, index->regions[region].chunk_count);
     }
@@ -847,10 +876,11 @@ size_t tn_region_index_metadata_bytes(const struct tn_region_index *index)
     size_t sets_bytes = 0;
     for (unsigned set = 0; set < TN_FREE_SET_COUNT; set++) {
         if (tn_region_index_has_set(index, set))
-            sets_bytes += tn_size_set_metadata_bytes(&index->by_size[set]);
+            sets_bytes += tn_free_set_metadata_bytes(&index->by_size[set]);
     }
     return (size_t)index->fresh * sizeof *index->regions + sets_bytes +
            (size_t)index->trees.fresh * sizeof *index->trees.nodes +
+           tn_min(index->fresh, index->free_nodes.capacity) * sizeof *index->free_nodes.nodes +
            tn_live_map_metadata_bytes(&index->live) + tn_bit_tree_metadata_bytes(&index->starts);
 }
 
@@ -928,9 +958,9 @@ static const char *check_free_sets(const struct tn_region_index *index, uint32_t
     for (unsigned set = 0; set < TN_FREE_SET_COUNT; set++) {
         bool is_there = tn_region_index_has_set(index, set);
         const char *fault =
-            is_there ? tn_size_set_check(&index->by_size[set], index->regions) : NULL;
+            is_there ? tn_free_set_check(&index->by_size[set], index->regions) : NULL;
         if (fault) return fault;
-        if (counts[set] != (is_there ? index->by_size[set].region_count : 0))
+        if (counts[set] != (is_there ? tn_free_set_region_count(&index->by_size[set]) : 0))
             return "a free region is not in the free set by size of its dependency";
         free_count -= counts[set];
     }

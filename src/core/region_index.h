@@ -2,7 +2,7 @@
 /*
  * region_index: all regions of a pool, in the orders in which they are looked for.
  *
- *     free sets by size   size_sets: best fit over all static pools in one search; one set for what
+ *     free sets by size   free_sets: one search over all static pools, by the pool's policy; one set for what
  *                         waits for nothing, one for each stream on which regions were freed, one for
  *                         what waits for several
  *     free set by index   the records themselves: every region knows its neighbours in address
@@ -38,9 +38,9 @@
 #include "../base/bit_tree.h"
 
 #include "dependency.h"
+#include "free_set.h"
 #include "live_map.h"
 #include "region.h"
-#include "size_set.h"
 
 #define TN_START_GROUP_CHUNKS 64
 
@@ -60,12 +60,14 @@ struct tn_region_index {
     struct tn_bit_tree starts;    /* the groups of TN_START_GROUP_CHUNKS in which a region starts */
     uint32_t pending_chunk_count; /* of free regions that wait for something */
     bool is_divided;              /* there are more sets than that of what waits for nothing */
+    tarn_fit fit;                 /* the policy of all free sets */
     struct tn_key_tree_store trees;
-    struct tn_size_set by_size[TN_FREE_SET_COUNT]; /* without bins: it is not there */
+    struct tn_free_nodes free_nodes;
+    struct tn_free_set by_size[TN_FREE_SET_COUNT];
 };
 
 /* No chunks. False: no host memory; nothing is left behind. */
-bool tn_region_index_init(struct tn_region_index *index);
+bool tn_region_index_init(struct tn_region_index *index, tarn_fit fit);
 void tn_region_index_fini(struct tn_region_index *index);
 
 /* Makes room for one more span, of chunk_count chunks from first_chunk on, and for a carve of it.
@@ -103,34 +105,36 @@ bool tn_region_index_add_stream(struct tn_region_index *index, unsigned stream);
 /* The set is there, so that it can be searched. */
 static inline bool tn_region_index_has_set(const struct tn_region_index *index, unsigned set)
 {
-    return index->by_size[set].bins != NULL;
+    return index->by_size[set].is_there;
 }
 
-/* Whether region a is the better fit: smaller, or of the same size and at a lower index. */
+/* Whether region a is the better fit by the policy: by default smaller, or of the same size and at a lower
+ * index. Both were found in their sets for the same request. */
 static inline bool tn_region_index_is_better(const struct tn_region_index *index, uint32_t a,
                                              uint32_t b)
 {
-    const struct tn_region *x = &index->regions[a], *y = &index->regions[b];
-    return x->chunk_count != y->chunk_count ? x->chunk_count < y->chunk_count
-                                            : x->first_chunk < y->first_chunk;
+    return tn_free_set_is_better(&index->by_size[TN_FREE_SET_IDLE], index->regions, a, b);
 }
 
-/* The smallest free region of chunk_count chunks or more in these sets, a bit each, which must be there;
- * among equals the one at the lowest index; or TN_REGION_NONE. */
+/* The free region of chunk_count chunks or more in these sets, a bit each, which must be there, that is the
+ * best one by the policy: by default the smallest, among equals the one at the lowest index; or
+ * TN_REGION_NONE. */
 static inline uint32_t tn_region_index_find_best_fit(const struct tn_region_index *index,
                                                      uint32_t sets, uint32_t chunk_count)
 {
     uint32_t best = TN_REGION_NONE;
     for (; sets != 0; sets &= sets - 1) {
-        uint32_t found = tn_size_set_find(&index->by_size[tn_lowest_bit(sets)], chunk_count);
+        uint32_t found =
+            tn_free_set_find(&index->by_size[tn_lowest_bit(sets)], index->regions, chunk_count);
         if (found == TN_REGION_NONE) continue;
         if (best == TN_REGION_NONE || tn_region_index_is_better(index, found, best)) best = found;
     }
     return best;
 }
 
-/* The free region that is next best after `region` in its set, or TN_REGION_NONE. */
-uint32_t tn_region_index_find_next_fit(const struct tn_region_index *index, uint32_t region);
+/* The one of chunk_count chunks or more that is next best after `region` in its set, or TN_REGION_NONE. */
+uint32_t tn_region_index_find_next_fit(const struct tn_region_index *index, uint32_t region,
+                                       uint32_t chunk_count);
 
 /* Makes chunk_count chunks of a free region live, those after the first `lead`; what lies before and
  * behind stays free. Returns the live region. Room must be reserved. */

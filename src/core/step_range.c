@@ -257,8 +257,9 @@ bool tn_step_range_has_free(const struct tn_step_range *range, const struct tn_r
     uint32_t free_count = 0, first_step, step_chunks = (uint32_t)1 << range->step_chunk_log2;
     for (unsigned set = 0; set < TN_FREE_SET_COUNT; set++) {
         if (!tn_region_index_has_set(index, set)) continue;
-        for (uint32_t region = tn_size_set_find(&index->by_size[set], step_chunks);
-             region != TN_REGION_NONE; region = tn_region_index_find_next_fit(index, region)) {
+        for (uint32_t region = tn_free_set_find(&index->by_size[set], index->regions, step_chunks);
+             region != TN_REGION_NONE;
+             region = tn_region_index_find_next_fit(index, region, step_chunks)) {
             const struct tn_region *r = &index->regions[region];
             if (!is_free_without(r, held)) continue;
             free_count +=

@@ -138,8 +138,8 @@ static void complete(struct tarn_pool *pool, uint32_t stream, uint32_t time)
 /* Whether a free region may depend on the stream. Under `lock`. */
 static bool is_depended_on(const struct tarn_pool *pool, uint32_t stream)
 {
-    return pool->index.by_size[tn_free_set_of_stream(stream)].region_count > 0 ||
-           pool->index.by_size[TN_FREE_SET_SHARED].region_count > 0;
+    return tn_free_set_region_count(&pool->index.by_size[tn_free_set_of_stream(stream)]) > 0 ||
+           tn_free_set_region_count(&pool->index.by_size[TN_FREE_SET_SHARED]) > 0;
 }
 
 /* The number of a stream that has ended becomes another's when nothing can depend on it any more: the

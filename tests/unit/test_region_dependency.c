@@ -455,7 +455,7 @@ static void random_sequences_do_as_the_model(void **state)
     for (uint64_t i = 0; i < 12; i++) {
         memset(&fixture, 0, sizeof fixture);
         fixture.random = random_init(seed + i);
-        assert_true(tn_region_index_init(&fixture.index));
+        assert_true(tn_region_index_init(&fixture.index, TARN_FIT_BEST));
         add_span(&fixture);
         for (int j = 0; j < STEPS; j++) {
             step(&fixture);
@@ -478,7 +478,7 @@ static void adding_a_stream_may_fail_at_each_allocation(void **state)
     for (bool has_failed = true; has_failed; n++) {
         struct tn_region_index index;
         host_memory_faults_begin(0);
-        assert_true(tn_region_index_init(&index));
+        assert_true(tn_region_index_init(&index, TARN_FIT_BEST));
         assert_true(tn_region_index_reserve_span(&index, 0, 100000));
         tn_region_index_add_span(&index, 0, 100000);
         for (int i = 0; i < 200; i++) {
@@ -521,7 +521,7 @@ static void all_may_be_free_at_once(void **state)
         bool has_giants = i % 2 == 1;
         struct tn_region_index index;
         uint32_t chunk_count = has_giants ? 17000 * count : 1000 * count;
-        assert_true(tn_region_index_init(&index));
+        assert_true(tn_region_index_init(&index, TARN_FIT_BEST));
         assert_true(tn_region_index_reserve_span(&index, 0, chunk_count));
         tn_region_index_add_span(&index, 0, chunk_count);
         uint32_t chunk = 0;
@@ -563,7 +563,7 @@ static void what_is_complete_makes_nothing_later(void **state)
     (void)state;
     struct tn_region_index index;
     struct tn_freed freed;
-    assert_true(tn_region_index_init(&index));
+    assert_true(tn_region_index_init(&index, TARN_FIT_BEST));
     assert_true(tn_region_index_reserve_span(&index, 0, 64));
     uint32_t head = tn_region_index_add_span(&index, 0, 64);
     for (int i = 0; i < 4; i++) {

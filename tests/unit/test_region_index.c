@@ -36,7 +36,7 @@ static int setup(void **state)
     memset(&fixture, 0, sizeof fixture);
     memset(&fixture.index, 0x5a, sizeof fixture.index);
     host_memory_faults_begin(0);
-    assert_true(tn_region_index_init(&fixture.index));
+    assert_true(tn_region_index_init(&fixture.index, TARN_FIT_BEST));
     *state = &fixture;
     return 0;
 }
@@ -88,7 +88,7 @@ static uint32_t carve_at(struct fixture *fixture, uint32_t first_chunk, uint32_t
     uint32_t region = tn_region_index_find_best_fit(index, 1, 1);
     while (region != NONE &&
            first_chunk - index->regions[region].first_chunk >= index->regions[region].chunk_count) {
-        region = tn_region_index_find_next_fit(index, region);
+        region = tn_region_index_find_next_fit(index, region, 1);
     }
     assert_int_not_equal(region, NONE);
     uint32_t lead = first_chunk - index->regions[region].first_chunk;
@@ -307,15 +307,15 @@ static void giants_are_carved_into_giants_and_less(void **state)
     struct fixture *fixture = add_span(*state, 0, 100000);
     carve_at(fixture, 0, 100000 - 16385);
     carve_at(fixture, 100000 - 16385, 1); /* leaves 16384, a giant */
-    assert_int_equal(fixture->index.by_size[0].giant_count, 1);
+    assert_int_equal(fixture->index.by_size[0].best.giant_count, 1);
     carve_at(fixture, 100000 - 16384, 1); /* leaves 16383, none */
-    assert_int_equal(fixture->index.by_size[0].giant_count, 0);
+    assert_int_equal(fixture->index.by_size[0].best.giant_count, 0);
     free_at(fixture, 100000 - 16384);
-    assert_int_equal(fixture->index.by_size[0].giant_count, 1);
+    assert_int_equal(fixture->index.by_size[0].best.giant_count, 1);
     free_at(fixture, 0);
-    assert_int_equal(fixture->index.by_size[0].giant_count, 2);
+    assert_int_equal(fixture->index.by_size[0].best.giant_count, 2);
     free_at(fixture, 100000 - 16385); /* joins two giants */
-    assert_int_equal(fixture->index.by_size[0].giant_count, 1);
+    assert_int_equal(fixture->index.by_size[0].best.giant_count, 1);
     expect_tiles(fixture, (int[]){ -100000 }, 1);
 }
 
@@ -360,7 +360,7 @@ static void the_next_fit_is_the_next_in_size_and_place(void **state)
     uint32_t region = tn_region_index_find_best_fit(&fixture->index, 1, 1);
     for (int i = 0; i < 5; i++) {
         assert_int_equal(fixture->index.regions[region].first_chunk, order[i]);
-        region = tn_region_index_find_next_fit(&fixture->index, region);
+        region = tn_region_index_find_next_fit(&fixture->index, region, 1);
     }
     assert_int_equal(region, NONE);
 }
@@ -543,7 +543,7 @@ static void without_host_memory_there_is_no_index(void **state)
     for (unsigned n = 1;; n++) {
         struct tn_region_index index;
         host_memory_faults_begin(n);
-        bool is_there = tn_region_index_init(&index);
+        bool is_there = tn_region_index_init(&index, TARN_FIT_BEST);
         if (is_there) tn_region_index_fini(&index);
         assert_int_equal(host_memory_faults_outstanding(), 0);
         if (!host_memory_faults_end()) break;
@@ -582,7 +582,7 @@ static void a_span_without_host_memory_is_not_added(void **state)
     while (has_failed) {
         struct fixture fixture = { 0 };
         n++;
-        assert_true(tn_region_index_init(&fixture.index));
+        assert_true(tn_region_index_init(&fixture.index, TARN_FIT_BEST));
         has_failed = second_span_fails_at(&fixture, n);
         tn_region_index_fini(&fixture.index);
     }
@@ -618,7 +618,7 @@ static void a_carve_without_host_memory_is_not_made(void **state)
     while (has_failed) {
         struct fixture fixture = { 0 };
         n++;
-        assert_true(tn_region_index_init(&fixture.index));
+        assert_true(tn_region_index_init(&fixture.index, TARN_FIT_BEST));
         has_failed = reserve_fails_at(&fixture, n);
         tn_region_index_fini(&fixture.index);
     }
@@ -655,7 +655,7 @@ static void freeing_never_allocates(void **state)
     static const uint32_t counts[] = { 1, 2, 3, 15, 16, 17, 31, 32, 33, 1000, 20000 };
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         struct fixture fixture = { 0 };
-        assert_true(tn_region_index_init(&fixture.index));
+        assert_true(tn_region_index_init(&fixture.index, TARN_FIT_BEST));
         add_span(&fixture, 0, counts[i]);
         carve_all(&fixture, counts[i]);
         host_memory_faults_begin(1);
@@ -776,7 +776,7 @@ static uint32_t find_fit(const struct fixture *fixture, struct random *random, u
     expect_run(fixture, best, run);
     if (best == NONE) return NONE;
     run.first_chunk++;
-    uint32_t next = tn_region_index_find_next_fit(&fixture->index, best);
+    uint32_t next = tn_region_index_find_next_fit(&fixture->index, best, 1);
     expect_run(fixture, next, naive_fit(run));
     return next != NONE && random_below(random, 4) == 0 ? next : best;
 }
@@ -945,14 +945,14 @@ static void lost_counts_are_found(void **state)
 static void faults_of_the_free_set_by_size_are_passed_on(void **state)
 {
     struct fixture *fixture = tile_three(state);
-    fixture->index.by_size[0].region_count++;
+    fixture->index.by_size[0].best.region_count++;
     expect_fault(fixture, "the free set by size has lost count");
 }
 
 static void a_free_region_that_cannot_be_found_is_found(void **state)
 {
     struct fixture *fixture = tile_three(state);
-    tn_size_set_remove(&fixture->index.by_size[0], 4900, 100);
+    tn_size_set_remove(&fixture->index.by_size[0].best, 4900, 100);
     expect_fault(fixture, "a free region is not in the free set by size of its dependency");
 }
 

@@ -25,7 +25,7 @@ static int set_up(void **state)
 {
     static struct fixture fixture;
     host_memory_faults_begin(0);
-    assert_true(tn_region_index_init(&fixture.index));
+    assert_true(tn_region_index_init(&fixture.index, TARN_FIT_BEST));
     fixture.range = tn_step_range_create((void *)(BASE + 4096), (STEP_COUNT + 1) * STEP_BYTES,
                                          STEP_BYTES, STEP_COUNT, CHUNK_LOG2);
     assert_non_null(fixture.range);
