@@ -85,7 +85,15 @@ struct tn_allocator {
 /* The adapters. */
 extern const struct tn_allocator tn_allocator_raw;
 extern const struct tn_allocator tn_allocator_tarn;
+extern const struct tn_allocator tn_allocator_tarn_last_freed;
+extern const struct tn_allocator tn_allocator_tarn_first;
+extern const struct tn_allocator tn_allocator_tarn_segregated;
+extern const struct tn_allocator tn_allocator_tarn_tlsf;
 extern const struct tn_allocator tn_allocator_tarn_contiguous;
+extern const struct tn_allocator tn_allocator_tarn_contiguous_last_freed;
+extern const struct tn_allocator tn_allocator_tarn_contiguous_first;
+extern const struct tn_allocator tn_allocator_tarn_contiguous_segregated;
+extern const struct tn_allocator tn_allocator_tarn_contiguous_tlsf;
 extern const struct tn_allocator tn_allocator_vendor_pool;
 extern const struct tn_allocator tn_allocator_cub;
 extern const struct tn_allocator tn_allocator_ordered_sets;
@@ -93,10 +101,10 @@ extern const struct tn_allocator tn_allocator_ordered_sets;
 /* Does nothing: what it costs is the benchmark's own share. Not for users, so not in the table. */
 extern const struct tn_allocator tn_allocator_null;
 
-/* All that a user can ask for, in the order of the reports, ended by NULL. */
+/* What is compared unless the user asks for something else, in the order of the reports, ended by NULL. */
 extern const struct tn_allocator *const tn_allocator_table[];
 
-/* The one with this name, or NULL. */
+/* The one with this name, or NULL. In the table or a tarn pool with a placement policy of its own. */
 const struct tn_allocator *tn_allocator_find(const char *name);
 
 #ifdef __cplusplus

@@ -14,9 +14,27 @@ const struct tn_allocator *const tn_allocator_table[] = {
     NULL,
 };
 
+static const struct tn_allocator *const policies[] = {
+    &tn_allocator_tarn_last_freed,
+    &tn_allocator_tarn_first,
+    &tn_allocator_tarn_segregated,
+    &tn_allocator_tarn_tlsf,
+    &tn_allocator_tarn_contiguous_last_freed,
+    &tn_allocator_tarn_contiguous_first,
+    &tn_allocator_tarn_contiguous_segregated,
+    &tn_allocator_tarn_contiguous_tlsf,
+    NULL,
+};
+
+static const struct tn_allocator *find_in(const struct tn_allocator *const *table, const char *name)
+{
+    for (; *table; table++)
+        if (strcmp((*table)->name, name) == 0) return *table;
+    return NULL;
+}
+
 const struct tn_allocator *tn_allocator_find(const char *name)
 {
-    for (size_t i = 0; tn_allocator_table[i]; i++)
-        if (strcmp(tn_allocator_table[i]->name, name) == 0) return tn_allocator_table[i];
-    return NULL;
+    const struct tn_allocator *found = find_in(tn_allocator_table, name);
+    return found ? found : find_in(policies, name);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* allocator_tarn: a tarn pool with the default options, and a contiguous one, on the backend that the others use
- * too. */
+/* allocator_tarn: a tarn pool with the default options, a contiguous one, and both with each placement policy,
+ * on the backend that the others use too. */
 #include "allocator.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ struct tarn_state {
 
 static tarn_status create_pool(struct tarn_state *self,
                                const struct tn_allocator_settings *settings, bool is_contiguous,
-                               struct tn_reason *reason_out)
+                               tarn_fit fit, struct tn_reason *reason_out)
 {
     tarn_status status = tn_backing_init(&self->backing, settings->device, reason_out);
     if (status != TARN_STATUS_OK) return status;
@@ -26,6 +26,7 @@ static tarn_status create_pool(struct tarn_state *self,
     options.growth_bytes_max = settings->growth_bytes_max;
     options.contiguous = is_contiguous;
     options.step_bytes = settings->step_bytes;
+    options.fit = fit;
     status = tarn_pool_create(&options, &self->pool);
     if (status != TARN_STATUS_OK) {
         tn_reason_set(reason_out, "%s", tarn_last_error().message);
@@ -34,34 +35,22 @@ static tarn_status create_pool(struct tarn_state *self,
     return status;
 }
 
+/* NOT_SUPPORTED where the pool is to be contiguous and the device has no ranges. */
 static tarn_status open_pool(const struct tn_allocator_settings *settings, bool is_contiguous,
-                             void **state_out, struct tn_reason *reason_out)
+                             tarn_fit fit, void **state_out, struct tn_reason *reason_out)
 {
     struct tarn_state *self = malloc(sizeof *self);
     if (!self) {
         tn_reason_set(reason_out, "no host memory for the adapter");
         return TARN_STATUS_OUT_OF_HOST_MEMORY;
     }
-    tarn_status status = create_pool(self, settings, is_contiguous, reason_out);
+    tarn_status status = create_pool(self, settings, is_contiguous, fit, reason_out);
     if (status != TARN_STATUS_OK) {
         free(self);
         return status;
     }
     *state_out = self;
     return TARN_STATUS_OK;
-}
-
-static tarn_status open_tarn(const struct tn_allocator_settings *settings, void **state_out,
-                             struct tn_reason *reason_out)
-{
-    return open_pool(settings, false, state_out, reason_out);
-}
-
-/* NOT_SUPPORTED where the device has no ranges. */
-static tarn_status open_contiguous(const struct tn_allocator_settings *settings, void **state_out,
-                                   struct tn_reason *reason_out)
-{
-    return open_pool(settings, true, state_out, reason_out);
 }
 
 static tarn_status alloc_tarn(void *state, size_t size_bytes, void **address_out)
@@ -161,32 +150,37 @@ static void close_tarn(void *state)
     free(self);
 }
 
-const struct tn_allocator tn_allocator_tarn = {
-    .name = "tarn",
-    .open = open_tarn,
-    .alloc = alloc_tarn,
-    .free = free_tarn,
-    .explain = explain_tarn,
-    .get_usage = get_usage_tarn,
-    .close = close_tarn,
-    .open_thread = open_tarn_thread,
-    .alloc_in_thread = alloc_in_tarn_thread,
-    .free_in_thread = free_in_tarn_thread,
-    .explain_in_thread = explain_tarn,
-    .close_thread = close_tarn_thread,
-};
+/* One adapter, since open is not told which one it is called for. */
+#define ADAPTER(variant, name_, is_contiguous, fit)                                   \
+    static tarn_status open_##variant(const struct tn_allocator_settings *settings,   \
+                                      void **state_out, struct tn_reason *reason_out) \
+    {                                                                                 \
+        return open_pool(settings, (is_contiguous), (fit), state_out, reason_out);    \
+    }                                                                                 \
+    const struct tn_allocator tn_allocator_##variant = {                              \
+        .name = (name_),                                                              \
+        .open = open_##variant,                                                       \
+        .alloc = alloc_tarn,                                                          \
+        .free = free_tarn,                                                            \
+        .explain = explain_tarn,                                                      \
+        .get_usage = get_usage_tarn,                                                  \
+        .close = close_tarn,                                                          \
+        .open_thread = open_tarn_thread,                                              \
+        .alloc_in_thread = alloc_in_tarn_thread,                                      \
+        .free_in_thread = free_in_tarn_thread,                                        \
+        .explain_in_thread = explain_tarn,                                            \
+        .close_thread = close_tarn_thread,                                            \
+    }
 
-const struct tn_allocator tn_allocator_tarn_contiguous = {
-    .name = "tarn:contiguous",
-    .open = open_contiguous,
-    .alloc = alloc_tarn,
-    .free = free_tarn,
-    .explain = explain_tarn,
-    .get_usage = get_usage_tarn,
-    .close = close_tarn,
-    .open_thread = open_tarn_thread,
-    .alloc_in_thread = alloc_in_tarn_thread,
-    .free_in_thread = free_in_tarn_thread,
-    .explain_in_thread = explain_tarn,
-    .close_thread = close_tarn_thread,
-};
+/* clang-format off */
+ADAPTER(tarn, "tarn", false, TARN_FIT_BEST);
+ADAPTER(tarn_last_freed, "tarn:best_fit_last_freed", false, TARN_FIT_BEST_LAST_FREED);
+ADAPTER(tarn_first, "tarn:first_fit", false, TARN_FIT_FIRST);
+ADAPTER(tarn_segregated, "tarn:segregated_fit", false, TARN_FIT_SEGREGATED);
+ADAPTER(tarn_tlsf, "tarn:tlsf", false, TARN_FIT_TLSF);
+ADAPTER(tarn_contiguous, "tarn:contiguous", true, TARN_FIT_BEST);
+ADAPTER(tarn_contiguous_last_freed, "tarn:contiguous:best_fit_last_freed", true, TARN_FIT_BEST_LAST_FREED);
+ADAPTER(tarn_contiguous_first, "tarn:contiguous:first_fit", true, TARN_FIT_FIRST);
+ADAPTER(tarn_contiguous_segregated, "tarn:contiguous:segregated_fit", true, TARN_FIT_SEGREGATED);
+ADAPTER(tarn_contiguous_tlsf, "tarn:contiguous:tlsf", true, TARN_FIT_TLSF);
+/* clang-format on */

@@ -62,7 +62,8 @@ static const char manual[] =
     "tarn:contiguous (in one range of addresses), vendor-pool (the vendor's own pool), "
     "cub (the caching allocator of CUDA's CUB), "
     "ordered-sets (the pool of today's mesh codes, on the C++ library's sets). One that is not "
-    "there is listed as not found.\n"
+    "there is listed as not found. Both of tarn's can have a placement policy after a colon: "
+    "tarn:first_fit, best_fit_last_freed, segregated_fit, tlsf; those are compared only when named.\n"
     "\n"
     "Options:"
     "\v"
@@ -73,7 +74,7 @@ static const char manual[] =
     "command line is wrong.";
 
 static const struct argp_option option_table[] = {
-    { "allocator", KEY_ALLOCATOR, "LIST", 0, "Which to compare (default: all)", 1 },
+    { "allocator", KEY_ALLOCATOR, "LIST", 0, "Which to compare (default: all but policies)", 1 },
     { "repetitions", KEY_REPETITIONS, "N", 0, "Timed repetitions, 1 to 1000 (default 5)", 1 },
     { "time", KEY_TIME, "SECONDS", 0,
       "Fewer repetitions where they would take longer than this for one allocator on one workload "
@@ -164,7 +165,8 @@ static void add_allocator(struct argp_state *state, struct tn_options *options, 
     if (!allocator)
         argp_error(state,
                    "--allocator: there is no allocator '%s'; there are raw, tarn, "
-                   "tarn:contiguous, vendor-pool, cub and ordered-sets",
+                   "tarn:contiguous, vendor-pool, cub and ordered-sets, and tarn's with a "
+                   "placement policy",
                    name);
     if (is_in_list(options, allocator)) argp_error(state, "--allocator: '%s' is named twice", name);
     options->allocators[options->allocator_count++] = allocator;

@@ -174,13 +174,14 @@ static void write_text(const struct picture *picture, FILE *file)
 {
     const tarn_stats *stats = &picture->stats;
     fprintf(file,
-            "tarn pool on %s memory, chunks of %zu bytes\n"
+            "tarn pool on %s memory, chunks of %zu bytes, %s\n"
             "  requested %zu, used %zu, footprint %zu bytes (most: %zu, %zu, %zu)\n"
             "  %zu live, %zu free regions, the largest of %zu bytes, fragmentation %.3f\n",
-            picture->backend_name, picture->chunk_bytes, stats->requested_bytes, stats->used_bytes,
-            stats->footprint_bytes, stats->requested_bytes_max, stats->used_bytes_max,
-            stats->footprint_bytes_max, stats->live_count, stats->free_region_count,
-            stats->largest_free_bytes, stats->fragmentation);
+            picture->backend_name, picture->chunk_bytes, tn_fit_name(picture->pool->index.fit),
+            stats->requested_bytes, stats->used_bytes, stats->footprint_bytes,
+            stats->requested_bytes_max, stats->used_bytes_max, stats->footprint_bytes_max,
+            stats->live_count, stats->free_region_count, stats->largest_free_bytes,
+            stats->fragmentation);
     const struct dumped_region *regions = picture->regions;
     for (size_t i = 0; i < picture->static_pool_count; i++) {
         const struct dumped_static_pool *static_pool = &picture->static_pools[i];

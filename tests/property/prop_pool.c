@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Random sequences of allocations, aligned ones among them, frees, bad frees, batches of both and
- * resizing, on a pool and on the naive model of one, side by side: the same place for every request,
- * the same refusals, the same free runs. tarn_pool_check holds after every step.
+ * resizing, on a pool and on the naive model of one, side by side, for each placement policy: the same
+ * place for every request, the same refusals, the same free runs. Good fit, of which the model does not know
+ * the place, has to give one that is free, and to grow only if there is none. tarn_pool_check holds after
+ * every step.
  */
 #include <stdio.h>
 
@@ -42,7 +44,8 @@ static size_t chunks_of(const struct pair *pair, size_t size_bytes)
     return (size_bytes + pair->chunk_bytes - 1) >> pair->chunk_log2;
 }
 
-static void pair_init(struct pair *pair, uint64_t seed, unsigned chunk_log2, size_t misalignment)
+static void pair_init(struct pair *pair, uint64_t seed, unsigned chunk_log2, size_t misalignment,
+                      tarn_fit fit)
 {
     size_t chunk_bytes = (size_t)1 << chunk_log2;
     memset(pair, 0, sizeof *pair);
@@ -50,6 +53,7 @@ static void pair_init(struct pair *pair, uint64_t seed, unsigned chunk_log2, siz
     pair->chunk_log2 = chunk_log2;
     pair->chunk_bytes = chunk_bytes;
     naive_pool_init(&pair->model);
+    pair->model.fit = fit;
     test_backend_init(&pair->backend);
     pair->backend.misalignment_bytes = misalignment;
     tarn_backend backend = test_backend_open(&pair->backend);
@@ -59,6 +63,7 @@ static void pair_init(struct pair *pair, uint64_t seed, unsigned chunk_log2, siz
     options.initial_bytes = 256 * chunk_bytes;
     options.growth_factor = 1.5;
     options.limit_bytes = 8192 * chunk_bytes;
+    options.fit = fit;
     expect_ok(tarn_pool_create(&options, &pair->pool));
 }
 
@@ -117,17 +122,39 @@ static tarn_allocation found_at(const void *address)
     return found;
 }
 
+static bool is_good_fit(const struct pair *pair)
+{
+    return pair->model.fit == TARN_FIT_SEGREGATED || pair->model.fit == TARN_FIT_TLSF;
+}
+
+/* Where the pool has put something. A static pool that the model lacks is none of its. */
+static struct naive_place place_of(const struct pair *pair, const void *address)
+{
+    struct naive_place place = { NAIVE_STATIC_POOLS_MAX, 0 };
+    for (unsigned i = 0; i < pair->model.static_pool_count; i++) {
+        uintptr_t offset = (uintptr_t)address - pair->bases[i];
+        if (offset >> pair->chunk_log2 < pair->model.static_pools[i].chunk_count)
+            place = (struct naive_place){ i, offset >> pair->chunk_log2 };
+    }
+    return place;
+}
+
 /* What was just allocated is where the model has it, and is live in both. */
 static void expect_place(struct pair *pair, void *address, size_t size_bytes,
                          uint64_t alignment_chunks)
 {
     struct block block = { .address = address, .size_bytes = size_bytes };
     size_t chunk_count = chunks_of(pair, size_bytes);
-    if (!naive_pool_alloc(&pair->model, chunk_count, alignment_chunks, &block.place)) {
+    if (!naive_pool_find(&pair->model, chunk_count, alignment_chunks, &block.place)) {
         tarn_allocation found = found_at(address);
         grow_model(pair, (uintptr_t)found.static_pool_base, found.static_pool_bytes);
-        assert_true(naive_pool_alloc(&pair->model, chunk_count, alignment_chunks, &block.place));
+        assert_true(naive_pool_find(&pair->model, chunk_count, alignment_chunks, &block.place));
     }
+    if (is_good_fit(pair)) {
+        block.place = place_of(pair, address);
+        assert_true(naive_pool_is_free(&pair->model, block.place, chunk_count));
+    }
+    naive_pool_take(&pair->model, block.place, chunk_count);
     uintptr_t expected =
         pair->bases[block.place.static_pool] + block.place.first_chunk * pair->chunk_bytes;
     if ((uintptr_t)address != expected) {
@@ -181,9 +208,11 @@ static void allocate(struct pair *pair)
     assert_int_equal((uintptr_t)address % alignment, 0);
 }
 
-/* A batch, which may have entries of no bytes, or fail by its last. */
+/* A batch, which may have entries of no bytes, or fail by its last. What a failed one has taken and given back
+ * was freed last then, of which the model knows nothing; nor does it know where good fit would have put it. */
 static void allocate_many(struct pair *pair)
 {
+    if (pair->model.fit == TARN_FIT_BEST_LAST_FREED) return;
     size_t sizes[BATCH_MAX];
     void *addresses[BATCH_MAX];
     size_t count = 1 + (size_t)random_below(&pair->random, BATCH_MAX);
@@ -192,7 +221,8 @@ static void allocate_many(struct pair *pair)
         bool is_empty = random_below(&pair->random, 8) == 0;
         sizes[i] = is_empty ? 0 : (size_t)random_size(&pair->random, 14);
     }
-    if (random_below(&pair->random, 4) == 0) {
+    bool may_fail = pair->model.fit == TARN_FIT_BEST || pair->model.fit == TARN_FIT_FIRST;
+    if (may_fail && random_below(&pair->random, 4) == 0) {
         fail_many(pair, sizes, count);
         return;
     }
@@ -352,10 +382,10 @@ static void one_step(struct pair *pair)
     if (pair->step % 16 == 0) expect_same_free_runs(pair);
 }
 
-static void run(uint64_t seed, unsigned chunk_log2, size_t misalignment, size_t steps)
+static void run(uint64_t seed, unsigned chunk_log2, size_t misalignment, size_t steps, tarn_fit fit)
 {
     static struct pair pair;
-    pair_init(&pair, seed, chunk_log2, misalignment);
+    pair_init(&pair, seed, chunk_log2, misalignment, fit);
     for (pair.step = 0; pair.step < steps; pair.step++) {
         one_step(&pair);
     }
@@ -367,27 +397,38 @@ static void places_as_the_model_does(void **state)
 {
     (void)state;
     uint64_t seed = random_seed(20260101);
-    run(seed, 10, 0, 6000);
-    run(seed + 1, 8, 0, 3000);
-    run(seed + 2, 12, 0, 3000);
+    run(seed, 10, 0, 6000, TARN_FIT_BEST);
+    run(seed + 1, 8, 0, 3000, TARN_FIT_BEST);
+    run(seed + 2, 12, 0, 3000, TARN_FIT_BEST);
 }
 
 static void places_as_the_model_does_on_misaligned_backing(void **state)
 {
     (void)state;
     uint64_t seed = random_seed(20260102);
-    run(seed, 10, 256, 3000);
-    run(seed + 1, 12, 768, 3000);
+    run(seed, 10, 256, 3000, TARN_FIT_BEST);
+    run(seed + 1, 12, 768, 3000, TARN_FIT_BEST);
+}
+
+static void every_policy_places_as_the_model_allows(void **state)
+{
+    (void)state;
+    static const tarn_fit fits[] = { TARN_FIT_BEST_LAST_FREED, TARN_FIT_FIRST, TARN_FIT_SEGREGATED,
+                                     TARN_FIT_TLSF };
+    uint64_t seed = random_seed(20260104);
+    for (size_t i = 0; i < sizeof fits / sizeof fits[0]; i++) {
+        run(seed, 10, 0, 4000, fits[i]);
+        run(seed + 1, 8, 0, 2000, fits[i]);
+        run(seed + 2, 12, 768, 2000, fits[i]);
+    }
 }
 
 /* Two pools that are called alike place alike, wherever their memory lies. */
-static void placement_depends_on_the_calls_alone(void **state)
+static void compare_two_pools(uint64_t seed, tarn_fit fit)
 {
-    (void)state;
-    uint64_t seed = random_seed(20260103);
     static struct pair one, other;
-    pair_init(&one, seed, 10, 0);
-    pair_init(&other, seed, 10, 0);
+    pair_init(&one, seed, 10, 0, fit);
+    pair_init(&other, seed, 10, 0, fit);
     other.backend.next_address += (uintptr_t)77 << 22;
     for (size_t i = 0; i < 2000; i++) {
         one.step = other.step = i;
@@ -403,11 +444,20 @@ static void placement_depends_on_the_calls_alone(void **state)
     pair_fini(&other);
 }
 
+static void placement_depends_on_the_calls_alone(void **state)
+{
+    (void)state;
+    uint64_t seed = random_seed(20260103);
+    for (int fit = TARN_FIT_BEST; fit <= TARN_FIT_TLSF; fit++)
+        compare_two_pools(seed, (tarn_fit)fit);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places_as_the_model_does),
         cmocka_unit_test(places_as_the_model_does_on_misaligned_backing),
+        cmocka_unit_test(every_policy_places_as_the_model_allows),
         cmocka_unit_test(placement_depends_on_the_calls_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

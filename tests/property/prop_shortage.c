@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * The promise of no false out-of-memory: whenever free, pending or releasable memory can serve a request,
- * it is served. Random programs over several streams under a low limit; each time that an allocation is
- * refused, every static pool is walked for what could have served it.
+ * it is served. Random programs over several streams under a low limit, with every placement policy; each time
+ * that an allocation is refused, every static pool is walked for what could have served it.
  */
 #include "core/pool_backing.h"
 #include "core/pool_struct.h"
@@ -15,7 +15,7 @@
 enum {
     STREAMS = 4,
     SLOTS = 40,
-    STEPS = 30000
+    STEPS = 15000
 };
 
 #define KIB         ((size_t)1024)
@@ -107,7 +107,7 @@ static void replace_stream(struct scene *scene)
     assert_int_equal(operations.stream_create(scene->backend.state, stream).status, TARN_STATUS_OK);
 }
 
-static void run(bool can_synchronize, bool is_contiguous)
+static void run(bool can_synchronize, bool is_contiguous, tarn_fit fit)
 {
     struct scene scene = { 0 };
     expect_ok(tarn_host_backend_open(NULL, &scene.backend));
@@ -122,6 +122,7 @@ static void run(bool can_synchronize, bool is_contiguous)
     options.growth_factor = 1.0;
     options.limit_bytes = LIMIT_BYTES;
     options.contiguous = is_contiguous;
+    options.fit = fit;
     options.step_bytes = PIECE_BYTES / 8;
     expect_ok(tarn_pool_create(&options, &scene.pool));
     for (unsigned i = 1; i < STREAMS; i++)
@@ -147,20 +148,24 @@ static void what_can_be_served_is_served(void **state)
 {
     (void)state;
     dice = random_init(random_seed(20261121));
-    fail_permille = 0;
-    run(false, false);
-    fail_permille = 100;
-    run(true, false);
+    for (int fit = TARN_FIT_BEST; fit <= TARN_FIT_TLSF; fit++) {
+        fail_permille = 0;
+        run(false, false, (tarn_fit)fit);
+        fail_permille = 100;
+        run(true, false, (tarn_fit)fit);
+    }
 }
 
 static void a_contiguous_pool_serves_what_can_be_served(void **state)
 {
     (void)state;
     dice = random_init(random_seed(20261122));
-    fail_permille = 0;
-    run(false, true);
-    fail_permille = 100;
-    run(true, true);
+    for (int fit = TARN_FIT_BEST; fit <= TARN_FIT_TLSF; fit++) {
+        fail_permille = 0;
+        run(false, true, (tarn_fit)fit);
+        fail_permille = 100;
+        run(true, true, (tarn_fit)fit);
+    }
 }
 
 int main(void)

@@ -6,7 +6,8 @@
  *
  * Blocks are allocated on one stream, used there and on others that were made to wait for it, and freed
  * on the stream that used them last, after several, or after the host has waited. The pool's limit is low, so
- * it has to take what other streams have freed. Queries come late, and records, waits and queries fail.
+ * it has to take what other streams have freed. Each run has another placement policy. Queries come late, and
+ * records, waits and queries fail.
  * --thread-streams: besides, each thread has a stream of its own, under one handle; threads end, and others come,
  * and not all of them retire it. --unannounced: streams end without being retired.
  * --expect-faults is for pools with a bug planted in: the checker must find it.
@@ -317,6 +318,7 @@ static void set_up(struct program *program, struct order_checker_options options
     pool_options.contiguous = is_contiguous;
     pool_options.step_bytes = POOL_BYTES / 16;
     pool_options.identifies_streams = is_unannounced;
+    pool_options.fit = (tarn_fit)(program->seed % (TARN_FIT_TLSF + 1));
     /* The checker may make it fail. */
     while (tarn_pool_create(&pool_options, &program->pool) != TARN_STATUS_OK) {
         if (!is_unannounced) abort();

@@ -96,6 +96,17 @@ static void refuses_growth_below_one(void **state)
     }
 }
 
+static void refuses_a_policy_that_is_none(void **state)
+{
+    static const int absurd[] = { -1, TARN_FIT_TLSF + 1, 1000 };
+    struct fixture *fixture = *state;
+    for (size_t i = 0; i < sizeof absurd / sizeof absurd[0]; i++) {
+        tarn_pool_options options = fixture->options;
+        options.fit = (tarn_fit)absurd[i];
+        expect_refused(fixture, &options, "fit is");
+    }
+}
+
 static void refuses_a_limit_below_a_chunk(void **state)
 {
     struct fixture *fixture = *state;
@@ -513,6 +524,7 @@ int main(void)
         CASE(refuses_absurd_chunks),
         CASE(takes_the_smallest_and_the_largest_chunk),
         CASE(refuses_growth_below_one),
+        CASE(refuses_a_policy_that_is_none),
         CASE(refuses_a_limit_below_a_chunk),
         CASE(refuses_options_of_another_size),
         CASE(refuses_a_backend_that_lacks_something),

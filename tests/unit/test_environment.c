@@ -13,12 +13,24 @@
 #define GB ((size_t)1 << 30)
 #define TB ((size_t)1 << 40)
 
-static const char *const names[] = { "TARN_INITIAL",    "TARN_LIMIT",           "TARN_GROWTH",
-                                     "TARN_GROWTH_MAX", "TARN_CHUNK",           "TARN_DEVICE",
-                                     "TARN_RANKS",      "TARN_RELEASE",         "TARN_VANISH",
-                                     "TARN_KIND",       "TARN_CONTIGUOUS",      "TARN_STEP",
-                                     "TARN_DEBUG",      "TARN_QUARANTINE",      "TARN_SHAREABLE",
-                                     "TARN_DISABLE",    "TARN_IDENTIFY_STREAMS" };
+static const char *const names[] = { "TARN_INITIAL",
+                                     "TARN_LIMIT",
+                                     "TARN_GROWTH",
+                                     "TARN_GROWTH_MAX",
+                                     "TARN_CHUNK",
+                                     "TARN_DEVICE",
+                                     "TARN_RANKS",
+                                     "TARN_RELEASE",
+                                     "TARN_VANISH",
+                                     "TARN_KIND",
+                                     "TARN_CONTIGUOUS",
+                                     "TARN_STEP",
+                                     "TARN_DEBUG",
+                                     "TARN_QUARANTINE",
+                                     "TARN_SHAREABLE",
+                                     "TARN_DISABLE",
+                                     "TARN_IDENTIFY_STREAMS",
+                                     "TARN_FIT" };
 
 static int unset_all(void **state)
 {
@@ -77,6 +89,7 @@ static void expect_defaults(const struct tn_environment *environment)
     assert_int_equal(environment->options.debug, 0);
     assert_int_equal(environment->options.quarantine_bytes, defaults.quarantine_bytes);
     assert_false(environment->options.is_shareable);
+    assert_int_equal(environment->options.fit, TARN_FIT_BEST);
     assert_false(environment->options.passes_through);
     assert_false(environment->options.identifies_streams);
 }
@@ -112,13 +125,15 @@ static void all_variables_are_read_together(void **state)
                                           "5M",
                                           "1",
                                           "1",
-                                          "1" };
+                                          "1",
+                                          "first_fit" };
     _Static_assert(sizeof values == sizeof names, "one for each");
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         setenv(names[i], values[i], 1);
     }
     struct tn_environment environment;
     expect_ok(tn_environment_read(&environment));
+    assert_int_equal(environment.options.fit, TARN_FIT_FIRST);
     assert_int_equal(environment.options.initial_bytes, 700 * MB);
     assert_int_equal(environment.options.limit_bytes, 8 * GB);
     assert_int_equal(environment.options.limit_percent, 0);
@@ -416,6 +431,22 @@ static void debug_mode_is_a_list(void **state)
 
 /* --- the kind ----------------------------------------------------------------------------------- */
 
+static void a_policy_has_a_name(void **state)
+{
+    (void)state;
+    assert_int_equal(read_with("TARN_FIT", "best_fit").options.fit, TARN_FIT_BEST);
+    assert_int_equal(read_with("TARN_FIT", "best_fit_last_freed").options.fit,
+                     TARN_FIT_BEST_LAST_FREED);
+    assert_int_equal(read_with("TARN_FIT", "first_fit").options.fit, TARN_FIT_FIRST);
+    assert_int_equal(read_with("TARN_FIT", "segregated_fit").options.fit, TARN_FIT_SEGREGATED);
+    assert_int_equal(read_with("TARN_FIT", "tlsf").options.fit, TARN_FIT_TLSF);
+    assert_int_equal(read_with("TARN_FIT", "").options.fit, TARN_FIT_BEST);
+    expect_refused("TARN_FIT", "best");
+    expect_refused("TARN_FIT", "first_fit ");
+    expect_refused("TARN_FIT", "TLSF");
+    expect_refused("TARN_FIT", "0");
+}
+
 static void a_kind_has_a_name(void **state)
 {
     (void)state;
@@ -497,6 +528,7 @@ int main(void)
         TEST(a_threshold_is_a_size),
         TEST(debug_mode_is_a_list),
         TEST(a_switch_is_0_or_1),
+        TEST(a_policy_has_a_name),
         TEST(a_kind_has_a_name),
         TEST(ranks_are_a_number_or_what_the_launcher_says),
         TEST(the_first_variable_that_does_not_parse_is_named),
