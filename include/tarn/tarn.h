@@ -287,7 +287,7 @@ typedef struct tarn_pool_options {
      * chunks counted, what was freed first is let go. Not 0 then. */
     size_t quarantine_bytes;
 
-    /* The placement policy. */
+    /* The placement policy. Means nothing with passes_through. */
     tarn_fit fit;
 } tarn_pool_options;
 
@@ -319,8 +319,8 @@ TARN_API tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_poo
  * pool. It is one static pool: it never grows, nothing of it goes back before the end, and then it is the
  * caller's again. The memory is never read or written, and must stay until the pool is destroyed. Where
  * address or end is not a multiple of the chunk size, what lies beside whole chunks is not used.
- * Of the options, which may be NULL, chunk_bytes, debug (call sites alone: the rest is NOT_SUPPORTED) and the
- * functions that are told of static pools mean something here. backend must be NULL; the others do nothing.
+ * Of the options, which may be NULL, chunk_bytes, fit, debug (call sites alone: the rest is NOT_SUPPORTED) and
+ * the functions that are told of static pools mean something here. backend must be NULL; the others do nothing.
  * Without a backend there are no events. On one stream the pool works as any other. What was freed on one
  * stream is never free for another, unless it was freed by tarn_pool_free_after with no streams, when the
  * work is done; and all that is free when the pool sees a second stream counts as freed on the first, if that
@@ -382,20 +382,23 @@ TARN_API tarn_status tarn_pool_abandon(tarn_pool *pool);
 /*
  * Allocates size_bytes. The address is a multiple of 256. Zero bytes succeed with a NULL address.
  * Takes the smallest free region that is large enough, among equals the one at the lowest index (best
- * fit). Indexes run through the static pools in the order in which they were made, but for one that
- * takes the place of one given back. So where the backends round sizes alike, the same sequence of
- * calls gives the same offsets. When no free region is large enough the pool grows, which is when the
- * vendor is called.
+ * fit), unless the pool has another policy: see tarn_fit. Indexes run through the static pools in the order
+ * in which they were made, but for one that takes the place of one given back. So where the backends round
+ * sizes alike, the same sequence of calls gives the same offsets. When no free region is large enough the
+ * pool grows, which is when the vendor is called.
  * Errors: INVALID_POOL; INVALID_ARGUMENT (address_out is NULL); SIZE_TOO_LARGE; OVER_LIMIT;
  * OUT_OF_MEMORY (also for what is more than the backend's largest allocation); OUT_OF_HOST_MEMORY;
  * VENDOR_ERROR.
- * Cost: O(log n) in free regions, tens of nanoseconds; growth costs what the vendor's call costs.
+ * Cost: O(log n) in free regions, tens of nanoseconds; with TARN_FIT_SEGREGATED and TARN_FIT_TLSF O(1), but
+ * O(n) for a request that only regions of its own class of sizes can serve; growth costs what the vendor's
+ * call costs.
  */
 TARN_API tarn_status tarn_pool_alloc(tarn_pool *pool, size_t size_bytes, void **address_out);
 
 /*
- * The same, at an address that is a multiple of alignment_bytes, any power of two. Best fit among
- * the regions that can hold the request so aligned; what is left before and after it stays free.
+ * The same, at an address that is a multiple of alignment_bytes, any power of two. The best by the
+ * pool's policy of the regions that can hold the request so aligned; what is left before and after it stays
+ * free.
  * Errors: besides those of tarn_pool_alloc, INVALID_ALIGNMENT.
  * Cost: that of tarn_pool_alloc, plus a step for each region that only the alignment rules out.
  */
@@ -563,8 +566,9 @@ TARN_API tarn_status tarn_last_shortage(tarn_shortage *shortage_out);
 
 /*
  * Allocates as tarn_pool_alloc does, for use on `stream`, the vendor's own handle, of the pool's device.
- * Best fit among what is free for the stream without waiting; if nothing fits there, among what it can
- * wait for; then the pool grows.
+ * The best by the pool's policy of what is free for the stream without waiting; if nothing fits there, of
+ * what it can wait for; then the pool grows. Good fit, which has no order among all regions, takes the smaller
+ * one of what was free for everybody and what was freed on the stream.
  * Errors: besides those of tarn_pool_alloc, INVALID_ARGUMENT (a stream of another device; told when the
  * pool sees it first), and with identifies_streams VENDOR_ERROR (the vendor did not tell which stream it is);
  * OUT_OF_HOST_MEMORY also when the pool knows 30 streams and can forget none.
@@ -735,6 +739,8 @@ TARN_API tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *
  *                    torchrun) of the ranks on the node. If TARN_DEVICE is set, or one device alone is
  *                    visible, the ranks count as spread over the node's devices, where Slurm tells how
  *                    many there are; otherwise such a rank has its device for itself. MPI is not asked
+ *     TARN_FIT       placement policy: "best_fit", "best_fit_last_freed", "first_fit", "segregated_fit" or
+ *                    "tlsf"; see tarn_fit
  *     TARN_DEBUG     debug mode: a list, with commas, of "sites", "zones", "poison" and "quarantine"; see
  *                    tarn/debug.h
  *     TARN_QUARANTINE  quarantine_bytes: like TARN_INITIAL

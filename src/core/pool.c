@@ -243,7 +243,7 @@ static bool is_in_reach(const struct tarn_pool *pool, const struct reach *reach,
     return rest == 0;
 }
 
-/* The best fit of one set among the regions that the request can have. */
+/* The best fit of one set, by the policy, among the regions that the request can have. */
 static struct fit find_fit_in_set(const struct tarn_pool *pool, const struct tn_request *request,
                                   const struct reach *reach, unsigned set)
 {

@@ -148,6 +148,25 @@ static void growth_options_do_nothing(void **state)
     destroy(pool);
 }
 
+/* Free are 2 KiB in front and 1 KiB at the end, of which a request for 1 KiB gets one. */
+static void the_policy_holds_here_too(void **state)
+{
+    (void)state;
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    for (int i = 0; i < 2; i++) {
+        options.fit = i == 0 ? TARN_FIT_BEST : TARN_FIT_FIRST;
+        tarn_pool *pool;
+        expect_ok(tarn_pool_create_over(memory, 64 * KIB, &options, &pool));
+        char *front = alloc(pool, 2 * KIB), *middle = alloc(pool, 61 * KIB);
+        expect_ok(tarn_pool_free(pool, front));
+        char *third = alloc(pool, KIB);
+        assert_ptr_equal(third, i == 0 ? middle + 61 * KIB : front);
+        expect_ok(tarn_pool_free(pool, third));
+        expect_ok(tarn_pool_free(pool, middle));
+        destroy(pool);
+    }
+}
+
 struct told {
     unsigned created_count, destroyed_count;
 };
@@ -362,6 +381,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_of_it_is_handed_out_and_no_more),
+        cmocka_unit_test(the_policy_holds_here_too),
         cmocka_unit_test(nothing_of_it_goes_back),
         cmocka_unit_test(pools_over_different_memory_are_no_neighbours),
         cmocka_unit_test(what_another_stream_has_freed_is_not_called_scattered),
