@@ -27,9 +27,11 @@ enum tn_free_result {
 static inline uint32_t tn_pool_find_own_fit(const struct tn_region_index *index, uint32_t stream,
                                             uint32_t chunk_count)
 {
-    uint32_t idle = tn_size_set_find(&index->by_size[TN_FREE_SET_IDLE], chunk_count);
+    const struct tn_free_set *sets = index->by_size;
+    uint32_t idle = tn_free_set_find(&sets[TN_FREE_SET_IDLE], index->regions, chunk_count);
     if (TN_LIKELY(stream == TN_STREAM_NONE)) return idle;
-    uint32_t own = tn_size_set_find(&index->by_size[tn_free_set_of_stream(stream)], chunk_count);
+    const struct tn_free_set *of_stream = &sets[tn_free_set_of_stream(stream)];
+    uint32_t own = tn_free_set_find(of_stream, index->regions, chunk_count);
     if (own == TN_REGION_NONE) return idle;
     if (idle == TN_REGION_NONE) return own;
     return tn_region_index_is_better(index, idle, own) ? idle : own;

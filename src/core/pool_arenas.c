@@ -60,7 +60,7 @@ static bool make_room(struct tarn_pool *pool, struct tn_arena *arena)
 /* An index with a free set for each stream for which the pool's has one. */
 static bool prepare_index(const struct tarn_pool *pool, struct tn_arena *arena)
 {
-    if (!arena->has_index) arena->has_index = tn_region_index_init(&arena->index);
+    if (!arena->has_index) arena->has_index = tn_region_index_init(&arena->index, pool->index.fit);
     if (!arena->has_index) return false;
     for (unsigned stream = 0; stream < TN_STREAM_COUNT_MAX; stream++) {
         if (tn_region_index_has_set(&pool->index, tn_free_set_of_stream(stream)) &&

@@ -108,17 +108,17 @@ bool naive_pool_is_free(const struct naive_pool *pool, struct naive_place place,
            run_length(static_pool, place.first_chunk) >= chunk_count;
 }
 
-/* What is left behind it counts as changed before what is left in front. */
+/* What is left in front of it counts as changed before what is left behind. */
 void naive_pool_take(struct naive_pool *pool, struct naive_place place, size_t chunk_count)
 {
     struct naive_static_pool *static_pool = &pool->static_pools[place.static_pool];
     size_t end = place.first_chunk + chunk_count;
     assert(naive_pool_is_free(pool, place, chunk_count));
     memset(static_pool->is_live + place.first_chunk, 1, chunk_count);
-    if (end < static_pool->chunk_count && !static_pool->is_live[end])
-        note_change(pool, static_pool, end);
     if (place.first_chunk > 0 && !static_pool->is_live[place.first_chunk - 1])
         note_change(pool, static_pool, place.first_chunk - 1);
+    if (end < static_pool->chunk_count && !static_pool->is_live[end])
+        note_change(pool, static_pool, end);
 }
 
 bool naive_pool_alloc(struct naive_pool *pool, size_t chunk_count, uint64_t alignment_chunks,
