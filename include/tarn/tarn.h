@@ -121,20 +121,22 @@ typedef bool (*tarn_out_of_memory_function)(void *user, tarn_pool *pool, size_t 
  * served if any region holds it. docs/policies.md has figures.
  */
 typedef enum tarn_fit {
-    /* The smallest, among equals the one at the lowest index: best_fit. Least memory for most programs, and
-     * what is live decides where the next allocation lies. The default, and the one that is tuned. */
+    /* The smallest, among equals the one at the lowest index: best_fit. The default: it held least memory, or
+     * nearly so, in all that was measured, and what is live decides where the next allocation lies. */
     TARN_FIT_BEST = 0,
-    /* The smallest, among equals the one freed last: best_fit_last_freed. For a device whose caches still have
-     * what was used a moment ago. */
+    /* The smallest, among equals the one freed last: best_fit_last_freed. For thousands of free regions of one
+     * size, among which it need not search, and for memory that caches may still have. Where the next allocation
+     * lies depends on the order of the frees. */
     TARN_FIT_BEST_LAST_FREED = 1,
-    /* The one at the lowest index: first_fit. Keeps what is live together at low indexes, and the end free:
-     * for a contiguous pool that is to shrink. Small requests may cut large regions. */
+    /* The one at the lowest index: first_fit. Gathers what is live at low indexes. Small requests may cut large
+     * regions. It takes half as long again as best fit, and mostly held more. */
     TARN_FIT_FIRST = 2,
-    /* One of a class of sizes, a class for each power of two: segregated_fit. As other pools do that a program
-     * may be compared with; fragments more. */
+    /* One of a class of sizes, a class for each power of two: segregated_fit. For comparing with pools that do
+     * so; it held up to half as much again as best fit. */
     TARN_FIT_SEGREGATED = 3,
-    /* The same with 32 classes for each power of two: tlsf. In constant time nearly always: for a bound on the
-     * time of one call rather than on memory. */
+    /* The same with 32 classes for each power of two: tlsf. Constant time, unless only the request's own class
+     * can serve it, which is searched then. Regions within a 32nd of each other are not told apart, and of those
+     * within a 32nd of the request most are passed over, so it may cut a larger one than it must. */
     TARN_FIT_TLSF = 4
 } tarn_fit;
 

@@ -651,6 +651,34 @@ static void a_contiguous_pool_maps_steps_of_the_size_that_is_said(void **state)
     json_decref(root);
 }
 
+/* Free are 4 MiB in front and 1 MiB at the end. Only first fit cuts the front for 1 MiB, and has to grow for the
+ * 4 MiB that are asked for then. */
+static void a_policy_is_the_one_that_is_named(void **state)
+{
+    (void)state;
+    need_device();
+    const char *trace = scratch_write_text("policy.trace", "# tarn-trace 1\n"
+                                                           "a 0 4194304 0 0 0\n"
+                                                           "a 1 1048576 0 0 1\n"
+                                                           "f 0 0 0 2\n"
+                                                           "a 2 1048576 0 0 3\n"
+                                                           "a 3 4194304 0 0 4\n");
+    const char *json = scratch_path("policy.json");
+    struct outcome outcome = RUN(
+        "replay", trace,
+        "--allocator=tarn,tarn:best_fit_last_freed,tarn:first_fit,tarn:segregated_fit,tarn:tlsf",
+        "--json", json, "--initial=6M", "--repetitions=1", "--time=0.01");
+    if (outcome.exit_status != 0) fail_msg("%s", outcome.errors);
+    outcome_fini(&outcome);
+    json_t *root = load_json(json);
+    json_t *results = json_object_get(root, "results");
+    assert_int_equal(json_array_size(results), 5);
+    for (size_t i = 0; i < 5; i++)
+        expect_integer(json_array_get(results, i), "vendor_calls", i == 2 ? 2 : 1);
+    expect_row(json_array_get(results, 2), "replay", "policy.trace", "tarn:first_fit");
+    json_decref(root);
+}
+
 /* An allocator that is asked for and not there is named in both reports. */
 static void a_missing_allocator_is_listed(void **state)
 {
@@ -831,6 +859,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(threads_have_defaults),
         cmocka_unit_test(what_the_vendor_cannot_do_with_threads_is_skipped),
         cmocka_unit_test(a_contiguous_pool_maps_steps_of_the_size_that_is_said),
+        cmocka_unit_test(a_policy_is_the_one_that_is_named),
         cmocka_unit_test(a_missing_allocator_is_listed),
         cmocka_unit_test(the_vendors_pool_plays),
         cmocka_unit_test(cubs_allocator_plays),
