@@ -129,7 +129,7 @@ typedef enum tarn_fit {
      * lies depends on the order of the frees. */
     TARN_FIT_BEST_LAST_FREED = 1,
     /* The one at the lowest index: first_fit. Gathers what is live at low indexes. Small requests may cut large
-     * regions. It takes half as long again as best fit, and mostly held more. */
+     * regions. It takes up to twice the time of best fit, and mostly held more. */
     TARN_FIT_FIRST = 2,
     /* One of a class of sizes, a class for each power of two: segregated_fit. For comparing with pools that do
      * so; it held up to half as much again as best fit. */
