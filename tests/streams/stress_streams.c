@@ -32,7 +32,7 @@ enum {
     ROUNDS = 4 /* in which threads end and others come */
 };
 
-static bool is_contiguous, has_thread_streams, is_unannounced;
+static bool is_contiguous, has_thread_streams, is_unannounced, has_policies;
 
 #define POOL_BYTES ((size_t)256 * 1024)
 
@@ -318,7 +318,7 @@ static void set_up(struct program *program, struct order_checker_options options
     pool_options.contiguous = is_contiguous;
     pool_options.step_bytes = POOL_BYTES / 16;
     pool_options.identifies_streams = is_unannounced;
-    pool_options.fit = (tarn_fit)(program->seed % (TARN_FIT_TLSF + 1));
+    if (has_policies) pool_options.fit = (tarn_fit)(program->seed % (TARN_FIT_TLSF + 1));
     /* The checker may make it fail. */
     while (tarn_pool_create(&pool_options, &program->pool) != TARN_STATUS_OK) {
         if (!is_unannounced) abort();
@@ -404,6 +404,8 @@ int main(int argc, char **argv)
         if (strcmp(argv[i], "--steps") == 0 && i + 1 < argc)
             steps = (size_t)strtoull(argv[++i], NULL, 10);
     }
+    /* Bugs are planted in pools of the default policy. */
+    has_policies = !expects_faults;
     uint64_t seed = random_seed(20261121);
     bool is_good = !expects_faults;
     for (uint64_t i = 0; i < 6; i++) {
