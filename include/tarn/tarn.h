@@ -291,19 +291,29 @@ typedef struct tarn_pool_options {
 
     /* The placement policy. Means nothing with passes_through. */
     tarn_fit fit;
+    /*
+     * Requests of at most half a chunk have slices in place of chunks of their own: a chunk is cut into slices
+     * of 16, 32, 64, ... bytes up to half a chunk, at least a 64th of it. Like this 100 000 allocations of 8 bytes
+     * take 1.6 MB. A slice is aligned to its own size; where more is asked for it is a larger one, or a chunk.
+     * A chunk that is cut is one stream's. What was freed on that stream serves it at once, as ever, and what
+     * other streams have freed when they are done or it has waited for them. With the last slice the chunk is
+     * free. Not cut are chunks of more than 64 KiB; and whole chunks are what captured streams have, pools in debug
+     * mode, for their zones, and pools that pass through.
+     */
+    bool slices;
 } tarn_pool_options;
 
 /* clang-format off */
 #define TARN_POOL_OPTIONS_INIT \
     { sizeof(tarn_pool_options), NULL, TARN_CHUNK_BYTES_DEFAULT, TARN_INITIAL_BYTES_DEFAULT, \
       TARN_GROWTH_FACTOR_DEFAULT, TARN_GROWTH_BYTES_MAX_DEFAULT, 0, 0, 0, false, false, false, 0, \
-      false, false, false, NULL, NULL, NULL, NULL, NULL, 0, TARN_QUARANTINE_BYTES_DEFAULT, TARN_FIT_BEST }
+      false, false, false, NULL, NULL, NULL, NULL, NULL, 0, TARN_QUARANTINE_BYTES_DEFAULT, TARN_FIT_BEST, true }
 
 /* As Omega_h's own pool: 700 MB at first, then twice the largest. */
 #define TARN_POOL_OPTIONS_OMEGA_H_INIT \
     { sizeof(tarn_pool_options), NULL, TARN_CHUNK_BYTES_DEFAULT, 700000000, 2.0, \
       0, 0, 0, 0, false, false, false, 0, \
-      false, false, false, NULL, NULL, NULL, NULL, NULL, 0, TARN_QUARANTINE_BYTES_DEFAULT, TARN_FIT_BEST }
+      false, false, false, NULL, NULL, NULL, NULL, NULL, 0, TARN_QUARANTINE_BYTES_DEFAULT, TARN_FIT_BEST, true }
 /* clang-format on */
 
 /*

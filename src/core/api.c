@@ -241,6 +241,7 @@ static tarn_pool_options options_over(const tarn_pool_options *options, size_t s
     over.debug = options->debug;
     over.quarantine_bytes = options->quarantine_bytes;
     over.fit = options->fit;
+    over.slices = options->slices;
     over.on_static_pool_created = options->on_static_pool_created;
     over.on_static_pool_destroyed = options->on_static_pool_destroyed;
     over.user = options->user;

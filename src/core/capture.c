@@ -125,6 +125,8 @@ static void release(struct tarn_pool *pool, tarn_capture capture, struct tn_depe
         const struct tn_stream_entry *entry = &pool->streams->streams[i];
         if (entry->state != TN_STREAM_STATE_CAPTURED || entry->capture != capture) continue;
         tn_region_index_disown(&pool->index, i, dependency);
+        tn_slices_replace(&pool->slices, i, dependency);
+        tn_slices_forget(&pool->slices, i);
         tn_stream_table_remove(pool->streams, i);
     }
 }

@@ -10,6 +10,7 @@
 
 #include "../base/arith.h"
 
+#include "pool_slices.h"
 #include "pool_struct.h"
 #include "pool_trim.h"
 #include "pool_watch.h"
@@ -51,6 +52,23 @@ static inline void *tn_pool_hand_out(const struct tarn_pool *pool,
     return address;
 }
 
+/* The same of what is not at a chunk, or at one that is cut. In the pool's index. */
+TN_COLD static inline enum tn_free_result tn_pool_take_slice_back(
+    struct tarn_pool *pool, const struct tn_static_pool *owner, uintptr_t address,
+    struct tn_dependency dependency)
+{
+    switch (tn_pool_free_slice(pool, owner, address, dependency)) {
+    case TN_FREE_SLICE_RESULT_NOT_LIVE:
+        return TN_FREE_RESULT_NOT_LIVE;
+    case TN_FREE_SLICE_RESULT_FREED:
+        return TN_FREE_RESULT_FREED;
+    case TN_FREE_SLICE_RESULT_SLAB_FREED:
+        break;
+    }
+    if (!pool->releases_after_free) return TN_FREE_RESULT_FREED;
+    return tn_pool_note_free(pool, owner) ? TN_FREE_RESULT_RELEASE_IS_DUE : TN_FREE_RESULT_FREED;
+}
+
 /* Frees what starts at the address in this static pool; its reuse waits for the dependency. */
 static inline enum tn_free_result tn_pool_take_back(
     struct tarn_pool *pool, struct tn_region_index *index, struct tn_stats *stats,
@@ -60,7 +78,8 @@ static inline enum tn_free_result tn_pool_take_back(
     uint32_t chunk = tn_static_pool_chunk_of(owner, address);
     if (TN_UNLIKELY(tn_static_pool_address_of(owner, chunk) != address ||
                     !tn_region_index_free(index, chunk, dependency, &freed)))
-        return TN_FREE_RESULT_NOT_LIVE;
+        return index == &pool->index ? tn_pool_take_slice_back(pool, owner, address, dependency)
+                                     : TN_FREE_RESULT_NOT_LIVE;
 
     size_t used_bytes = (size_t)freed.chunk_count << pool->chunk_log2;
     tn_pool_forbid(pool, (void *)address, tn_min(used_bytes, owner->end_address - address));

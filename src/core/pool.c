@@ -30,6 +30,7 @@
 #include "pool_members.h"
 #include "pool_options.h"
 #include "pool_parts.h"
+#include "pool_slices.h"
 #include "pool_steps.h"
 #include "pool_trim.h"
 #include "pool_watch.h"
@@ -74,6 +75,7 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
                                 options->returns_when_empty || options->passes_through;
     tn_static_pool_list_init(&pool->list);
     tn_arenas_init(&pool->arenas);
+    tn_pool_init_slices(pool, options);
     pool->stats = (struct tn_stats){ 0 };
     pool->debug = NULL;
     /* Device work on this memory is the host backend's, which tells the sanitizer; of other backends nobody
@@ -123,6 +125,7 @@ static void metadata_fini(struct tarn_pool *pool)
         tn_static_pool_destroy(pool->list.by_chunk[i].static_pool);
     tn_step_range_destroy(pool->range);
     tn_arenas_fini(&pool->arenas);
+    tn_slices_fini(&pool->slices);
     tn_region_index_fini(&pool->index);
     tn_static_pool_list_fini(&pool->list);
     tn_condition_fini(&pool->callback_ended);
@@ -209,6 +212,7 @@ static bool request_init(struct tn_request *request, const struct tarn_pool *poo
     request->is_introduced = false;
     request->chunk_count = (uint32_t)chunk_count;
     request->slack_bytes = (uint32_t)((chunk_count << pool->chunk_log2) - size_bytes);
+    request->slice_class = tn_slices_class_for(&pool->slices, size_bytes, alignment_bytes);
     return true;
 }
 
@@ -309,6 +313,58 @@ static TN_COLD bool find_introduced(const struct tarn_pool *pool, const struct t
 }
 
 /* Under `lock`. */
+static enum serve_result serve_chunks(struct tarn_pool *pool, const struct tn_request *request,
+                                      uint32_t stream, void **address_out)
+{
+    struct fit fit = find_fit(pool, request, stream);
+    if (TN_UNLIKELY(fit.region == TN_REGION_NONE)) return NOTHING_FITS;
+    if (TN_UNLIKELY(!tn_region_index_reserve(&pool->index))) return NO_HOST_MEMORY;
+    *address_out = carve(pool, request, stream, fit);
+    return SERVED;
+}
+
+/* Whether a chunk may be cut for the request. Else it has the chunk to itself. Under `lock`. */
+static bool can_cut(const struct tarn_pool *pool, const struct tn_request *request)
+{
+    return request->slice_class != TN_SLICE_CLASS_NONE &&
+           tn_slices_can_add(&pool->slices, request->slice_class);
+}
+
+/* Under `lock`. */
+static bool reserve_slab(struct tarn_pool *pool, const struct tn_request *request)
+{
+    return tn_region_index_reserve(&pool->index) &&
+           tn_slices_reserve(&pool->slices, request->slice_class);
+}
+
+/* Cuts a chunk. Returns its first slice; the slab is withheld. Room is reserved. Under `lock`. */
+static void *carve_slab(struct tarn_pool *pool, const struct tn_request *request, struct fit fit,
+                        uint32_t *slab_out)
+{
+    *slab_out = tn_pool_cut_slab(pool, request->slice_class, fit.region, fit.lead);
+    return tn_pool_hand_out_slice(pool, *slab_out, request->size_bytes);
+}
+
+/* A capture's memory is its own in whole chunks. Under `lock`. */
+static enum serve_result serve_small(struct tarn_pool *pool, const struct tn_request *request,
+                                     uint32_t stream, void **address_out)
+{
+    if (tn_pool_is_captured(pool, stream)) return serve_chunks(pool, request, stream, address_out);
+    void *address = tn_pool_take_slice(pool, request->slice_class, request->size_bytes, stream);
+    if (!address) {
+        if (!can_cut(pool, request)) return serve_chunks(pool, request, stream, address_out);
+        struct fit fit = find_fit(pool, request, stream);
+        if (fit.region == TN_REGION_NONE) return NOTHING_FITS;
+        if (!reserve_slab(pool, request)) return NO_HOST_MEMORY;
+        uint32_t slab;
+        address = carve_slab(pool, request, fit, &slab);
+        tn_slices_give(&pool->slices, slab, stream, true);
+    }
+    *address_out = address;
+    return SERVED;
+}
+
+/* Under `lock`. */
 static enum serve_result serve(struct tarn_pool *pool, const struct tn_request *request,
                                void **address_out)
 {
@@ -316,11 +372,9 @@ static enum serve_result serve(struct tarn_pool *pool, const struct tn_request *
     if (TN_UNLIKELY(!tn_pool_find_stream(pool, request->stream, &stream) &&
                     !find_introduced(pool, request, &stream)))
         return UNKNOWN_STREAM;
-    struct fit fit = find_fit(pool, request, stream);
-    if (TN_UNLIKELY(fit.region == TN_REGION_NONE)) return NOTHING_FITS;
-    if (TN_UNLIKELY(!tn_region_index_reserve(&pool->index))) return NO_HOST_MEMORY;
-    *address_out = carve(pool, request, stream, fit);
-    return SERVED;
+    if (TN_UNLIKELY(request->slice_class != TN_SLICE_CLASS_NONE))
+        return serve_small(pool, request, stream, address_out);
+    return serve_chunks(pool, request, stream, address_out);
 }
 
 static enum serve_result lock_and_serve(struct tarn_pool *pool, const struct tn_request *request,
@@ -364,46 +418,116 @@ static struct fit find_awaited_fit(struct tarn_pool *pool, const struct tn_reque
     return find_fit_slowly(pool, request, &reach, TN_FREE_SETS_ALL);
 }
 
-/* Takes a region that others have freed, and what it depends on. It is live from then on, so that nobody
- * else gets it while the vendor is called. */
-static enum serve_result take_awaited(struct tarn_pool *pool, const struct tn_request *request,
-                                      void **address_out, struct tn_dependency *dependency_out)
-{
+/* What a request takes that others have freed. It is live from then on, so that nobody else gets it while the
+ * vendor is called. */
+struct taken {
+    void *address;
+    struct tn_dependency dependency; /* which the request's stream must come after */
     uint32_t stream;
+    uint32_t slab;        /* that the address is a slice of, withheld; or TN_SLAB_NONE */
+    uint32_t slab_stream; /* whose it was */
+};
+
+/* Takes chunks. */
+static enum serve_result take_awaited(struct tarn_pool *pool, const struct tn_request *request,
+                                      struct taken *taken)
+{
     enum serve_result served = NOTHING_FITS;
     tn_pool_lock(pool);
-    bool is_known = tn_stream_reuse_find_introduced(pool, request->stream, &stream);
-    struct fit fit = is_known ? find_awaited_fit(pool, request, stream) : NO_FIT;
-    if (fit.region == TN_REGION_NONE) tn_stream_reuse_want(pool, stream);
+    bool is_known = tn_stream_reuse_find_introduced(pool, request->stream, &taken->stream);
+    struct fit fit = is_known ? find_awaited_fit(pool, request, taken->stream) : NO_FIT;
+    bool cuts = can_cut(pool, request);
+    if (fit.region == TN_REGION_NONE) tn_stream_reuse_want(pool, taken->stream);
     if (fit.region != TN_REGION_NONE) {
-        served = tn_region_index_reserve(&pool->index) ? SERVED : NO_HOST_MEMORY;
+        bool has_room = cuts ? reserve_slab(pool, request) : tn_region_index_reserve(&pool->index);
+        served = has_room ? SERVED : NO_HOST_MEMORY;
     }
     if (served == SERVED) {
-        *dependency_out = tn_region_dependency(&pool->index.regions[fit.region]);
-        *address_out = carve(pool, request, stream, fit);
+        taken->dependency = tn_region_dependency(&pool->index.regions[fit.region]);
+        taken->slab = TN_SLAB_NONE;
+        taken->slab_stream = TN_SLAB_STREAM_NOBODY;
+        taken->address = cuts ? carve_slab(pool, request, fit, &taken->slab)
+                              : carve(pool, request, taken->stream, fit);
     }
     tn_pool_unlock(pool);
     return served;
 }
 
-/* Undoes it. */
-static void put_back(struct tarn_pool *pool, const struct tn_request *request, void *address,
-                     struct tn_dependency dependency)
+/* Takes a slice of a slab that another stream has. Under `lock`. */
+static bool take_awaited_slice(struct tarn_pool *pool, unsigned slice_class, size_t size_bytes,
+                               struct taken *taken)
+{
+    uint32_t slab = tn_pool_find_other_slab(pool, slice_class, taken->stream, false);
+    if (slab == TN_SLAB_NONE)
+        slab = tn_pool_find_other_slab(pool, slice_class, taken->stream, true);
+    if (slab == TN_SLAB_NONE) return false;
+    taken->slab = slab;
+    taken->slab_stream = tn_slices_slab(&pool->slices, slab)->stream;
+    taken->dependency = tn_slices_dependency(&pool->slices, slab);
+    tn_slices_withhold(&pool->slices, slab);
+    taken->address = tn_pool_hand_out_slice(pool, slab, size_bytes);
+    return true;
+}
+
+/* Takes a slice wherever there is one that is large enough: a larger one, or another stream's. Under `lock`. */
+static bool take_any_slice(struct tarn_pool *pool, const struct tn_request *request,
+                           struct taken *taken)
+{
+    if (!tn_stream_reuse_find_introduced(pool, request->stream, &taken->stream)) return false;
+    if (tn_pool_is_captured(pool, taken->stream)) return false;
+    bool may_wait = pool->streams && !tn_pool_is_capturing(pool);
+    for (unsigned i = request->slice_class; i < pool->slices.class_count; i++) {
+        taken->slab = TN_SLAB_NONE;
+        taken->dependency = TN_DEPENDENCY_NONE;
+        taken->address = tn_pool_take_slice(pool, i, request->size_bytes, taken->stream);
+        if (taken->address) return true;
+        if (may_wait && take_awaited_slice(pool, i, request->size_bytes, taken)) return true;
+    }
+    return false;
+}
+
+/* Undoes either. */
+static void put_back(struct tarn_pool *pool, const struct tn_request *request,
+                     const struct taken *taken)
 {
     struct tn_freed freed;
+    struct tn_dependency dependency = taken->dependency;
     tn_pool_lock(pool);
+    if (taken->slab != TN_SLAB_NONE) {
+        tn_pool_put_slice_back(pool, taken->slab, taken->address, taken->slab_stream);
+        tn_pool_unlock(pool);
+        return;
+    }
     /* Times have begun anew meanwhile. */
     if (dependency.time > pool->streams->now) dependency.time = 0;
     const struct tn_static_pool *owner =
-        tn_static_pool_list_find_address(&pool->list, (uintptr_t)address);
-    uint32_t chunk = tn_static_pool_chunk_of(owner, (uintptr_t)address);
+        tn_static_pool_list_find_address(&pool->list, (uintptr_t)taken->address);
+    uint32_t chunk = tn_static_pool_chunk_of(owner, (uintptr_t)taken->address);
     bool is_freed = tn_region_index_free(&pool->index, chunk, dependency, &freed);
     TN_ASSERT(is_freed);
     (void)is_freed;
-    tn_pool_forbid(pool, address, request->size_bytes);
+    tn_pool_forbid(pool, taken->address, request->size_bytes);
     tn_stats_take_alloc_back(&pool->stats, request->size_bytes,
                              (size_t)request->chunk_count << pool->chunk_log2);
     tn_pool_unlock(pool);
+}
+
+/* Lets the request's stream come after what others did with what was taken, and hands it out. */
+static enum serve_result hand_out(struct tarn_pool *pool, const struct tn_request *request,
+                                  const struct taken *taken, void **address_out)
+{
+    tarn_backend_result result = tn_stream_reuse_order(pool, request->stream, taken->dependency);
+    if (result.status != TARN_STATUS_OK) {
+        put_back(pool, request, taken);
+        return NOTHING_FITS;
+    }
+    if (taken->slab != TN_SLAB_NONE) {
+        tn_pool_lock(pool);
+        tn_slices_give(&pool->slices, taken->slab, taken->stream, true);
+        tn_pool_unlock(pool);
+    }
+    *address_out = taken->address;
+    return SERVED;
 }
 
 /* Serves the request with what other streams have freed: what has completed, and what its stream can
@@ -411,21 +535,25 @@ static void put_back(struct tarn_pool *pool, const struct tn_request *request, v
 static enum serve_result serve_from_others(struct tarn_pool *pool, const struct tn_request *request,
                                            void **address_out)
 {
-    void *address;
-    struct tn_dependency dependency;
+    struct taken taken;
     if (!pool->streams || tn_pool_is_capturing(pool)) return NOTHING_FITS;
     enum serve_result served = NOTHING_FITS;
     if (tn_stream_reuse_poll(pool)) served = lock_and_serve(pool, request, address_out);
     if (served != NOTHING_FITS) return served;
-    served = take_awaited(pool, request, &address, &dependency);
-    if (served != SERVED) return served;
-    tarn_backend_result result = tn_stream_reuse_order(pool, request->stream, dependency);
-    if (result.status == TARN_STATUS_OK) {
-        *address_out = address;
-        return SERVED;
-    }
-    put_back(pool, request, address, dependency);
-    return NOTHING_FITS;
+    served = take_awaited(pool, request, &taken);
+    return served == SERVED ? hand_out(pool, request, &taken, address_out) : served;
+}
+
+/* Serves a small request where no chunk is left to cut. Under growth_lock. */
+static enum serve_result serve_from_slabs(struct tarn_pool *pool, const struct tn_request *request,
+                                          void **address_out)
+{
+    struct taken taken;
+    if (request->slice_class == TN_SLICE_CLASS_NONE) return NOTHING_FITS;
+    tn_pool_lock(pool);
+    bool is_taken = take_any_slice(pool, request, &taken);
+    tn_pool_unlock(pool);
+    return is_taken ? hand_out(pool, request, &taken, address_out) : NOTHING_FITS;
 }
 
 /* --- growth ------------------------------------------------------------------------------------ */
@@ -520,7 +648,8 @@ static enum serve_result serve_from_held(struct tarn_pool *pool, const struct tn
     if (pool->passes_through) return NOTHING_FITS;
     /* Another thread may have grown the pool, or freed, while this one waited. */
     enum serve_result served = lock_and_serve(pool, request, address_out);
-    return served == NOTHING_FITS ? serve_from_others(pool, request, address_out) : served;
+    if (served == NOTHING_FITS) served = serve_from_others(pool, request, address_out);
+    return served == NOTHING_FITS ? serve_from_slabs(pool, request, address_out) : served;
 }
 
 /* Under growth_lock. */

@@ -256,7 +256,8 @@ static TN_COLD void *alloc_by_more(struct tarn_pool *pool, struct tn_arena *aren
     if (address || is_pools || !tn_arenas_are_active(&pool->arenas)) return address;
 
     struct tn_request request = {
-        .size_bytes = size_bytes, .alignment_bytes = 1, .stream = stream, .chunk_count = chunk_count
+        .size_bytes = size_bytes, .alignment_bytes = 1, .stream = stream, .chunk_count = chunk_count,
+        .slice_class = TN_SLICE_CLASS_NONE
     };
     tn_mutex_lock(&pool->growth_lock);
     /* Another thread may have been faster. */

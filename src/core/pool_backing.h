@@ -23,6 +23,7 @@ struct tn_request {
     bool is_introduced;     /* the stream is, and growth_lock held since */
     uint32_t chunk_count;
     uint32_t slack_bytes; /* chunk_count chunks less size_bytes */
+    unsigned slice_class; /* of the slices that can hold it, or TN_SLICE_CLASS_NONE */
 };
 
 /* A piece of vendor memory on its way into or out of the pool. */

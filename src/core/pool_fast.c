@@ -15,6 +15,7 @@
 #include "pool_arenas.h"
 #include "hand_out.h"
 #include "pool_parts.h"
+#include "pool_slices.h"
 
 /* --- alloc ------------------------------------------------------------------------------------- */
 
@@ -32,6 +33,43 @@ TN_HOT void *serve(struct tarn_pool *pool, size_t size_bytes, uint32_t chunk_cou
     uint32_t region = tn_region_index_carve(&pool->index, fit, 0, chunk_count,
                                             (uint32_t)(used_bytes - size_bytes));
     return tn_pool_hand_out(pool, &pool->index, &pool->stats, region, size_bytes, used_bytes);
+}
+
+/* The first slice of a chunk. Under `lock`. */
+static void *cut_and_serve(struct tarn_pool *pool, unsigned slice_class, size_t size_bytes,
+                           uint32_t stream)
+{
+    uint32_t fit = tn_pool_find_own_fit(&pool->index, stream, 1);
+    if (fit == TN_REGION_NONE || !tn_region_index_has_room(&pool->index)) return NULL;
+    if (!tn_slices_can_add(&pool->slices, slice_class) ||
+        !tn_slices_reserve(&pool->slices, slice_class))
+        return NULL;
+    uint32_t slab = tn_pool_cut_slab(pool, slice_class, fit, 0);
+    void *address = tn_pool_hand_out_slice(pool, slab, size_bytes);
+    tn_slices_give(&pool->slices, slab, stream, true);
+    return address;
+}
+
+/* NULL: not this way. Under `lock`. */
+static void *serve_small(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
+                         tarn_stream handle)
+{
+    uint32_t stream;
+    unsigned slice_class = tn_slices_class_for(&pool->slices, size_bytes, alignment_bytes);
+    if (slice_class == TN_SLICE_CLASS_NONE) return NULL;
+    if (TN_UNLIKELY(!tn_pool_find_stream(pool, handle, &stream))) return NULL;
+    if (TN_UNLIKELY(tn_pool_is_captured(pool, stream))) return NULL;
+    void *address = tn_pool_take_slice(pool, slice_class, size_bytes, stream);
+    return address ? address : cut_and_serve(pool, slice_class, size_bytes, stream);
+}
+
+static void *lock_and_serve_small(struct tarn_pool *pool, size_t size_bytes,
+                                  size_t alignment_bytes, tarn_stream stream)
+{
+    tn_pool_lock_as_it_is(pool);
+    void *address = serve_small(pool, size_bytes, alignment_bytes, stream);
+    tn_pool_unlock(pool);
+    return address;
 }
 
 TN_HOT void *lock_and_serve(struct tarn_pool *pool, size_t size_bytes, uint32_t chunk_count,
@@ -52,6 +90,14 @@ tarn_status tn_pool_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alig
                           tarn_stream stream, void **address_out)
 {
     size_t chunk_count = tn_count_units(size_bytes, pool->chunk_log2);
+    if (TN_UNLIKELY(size_bytes <= pool->slice_bytes_max)) {
+        void *address = lock_and_serve_small(pool, size_bytes, alignment_bytes, stream);
+        if (TN_LIKELY(address != NULL)) {
+            *address_out = address;
+            return TARN_STATUS_OK;
+        }
+        return tn_pool_alloc_slowly(pool, size_bytes, alignment_bytes, stream, address_out);
+    }
     /* Chunks are aligned to their own size. */
     if (TN_LIKELY(alignment_bytes >> pool->chunk_log2 <= 1 && chunk_count <= TN_CHUNK_COUNT_MAX &&
                   !pool->passes_through)) {
@@ -68,6 +114,7 @@ void *tn_pool_serve_shortly(struct tarn_pool *pool, size_t size_bytes, tarn_stre
 {
     size_t chunk_count = tn_count_units(size_bytes, pool->chunk_log2);
     if (chunk_count > TN_CHUNK_COUNT_MAX) return NULL;
+    if (size_bytes <= pool->slice_bytes_max) return serve_small(pool, size_bytes, 1, stream);
     return serve(pool, size_bytes, (uint32_t)chunk_count, stream);
 }
 

@@ -13,7 +13,8 @@
 #include "hand_out.h"
 #include "stream_reuse.h"
 
-/* The live region that starts at the address, and the static pool that it is in; or TN_REGION_NONE. */
+/* The live region that starts at the address and is no slab, and the static pool that it is in; or
+ * TN_REGION_NONE. */
 static inline uint32_t tn_pool_find_start(const struct tarn_pool *pool, uintptr_t address,
                                           const struct tn_static_pool **owner_out)
 {
@@ -22,10 +23,22 @@ static inline uint32_t tn_pool_find_start(const struct tarn_pool *pool, uintptr_
     uint32_t chunk = tn_static_pool_chunk_of(owner, address);
     if (tn_static_pool_address_of(owner, chunk) != address) return TN_REGION_NONE;
     uint32_t region = tn_region_index_find_live(&pool->index, chunk);
-    if (region == TN_REGION_NONE || pool->index.regions[region].first_chunk != chunk)
+    if (region == TN_REGION_NONE || pool->index.regions[region].first_chunk != chunk ||
+        tn_region_is_slab(&pool->index.regions[region]))
         return TN_REGION_NONE;
     *owner_out = owner;
     return region;
+}
+
+/* The same of a live slice. False: there starts none. */
+static inline bool tn_pool_find_slice(const struct tarn_pool *pool, uintptr_t address,
+                                      const struct tn_static_pool **owner_out,
+                                      struct tn_place *place_out)
+{
+    const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
+    if (!owner || !tn_pool_find_place(pool, owner, address, place_out)) return false;
+    *owner_out = owner;
+    return place_out->is_slice && place_out->address == address;
 }
 
 /* What was asked for. */

@@ -6,6 +6,7 @@
 #include "../base/error.h"
 
 #include "pool_options.h"
+#include "pool_slices.h"
 
 /* --- queries ----------------------------------------------------------------------------------- */
 
@@ -32,18 +33,15 @@ tarn_leaks tn_pool_leaks(struct tarn_pool *pool)
     return leaks;
 }
 
-static void describe(struct tarn_pool *pool, const struct tn_static_pool *owner, uint32_t region,
-                     tarn_allocation *found_out)
+static void describe(struct tarn_pool *pool, const struct tn_static_pool *owner,
+                     const struct tn_place *place, tarn_allocation *found_out)
 {
-    const struct tn_region *r = &pool->index.regions[region];
-    size_t chunk_bytes = (size_t)r->chunk_count << pool->chunk_log2;
-    uintptr_t address = tn_static_pool_address_of(owner, r->first_chunk);
     *found_out = (tarn_allocation){
         .struct_bytes = sizeof *found_out,
         .pool = pool,
-        .address = (void *)address,
-        .size_bytes = chunk_bytes - tn_region_slack_bytes(r),
-        .usable_bytes = tn_min(chunk_bytes, owner->end_address - address),
+        .address = (void *)place->address,
+        .size_bytes = place->size_bytes,
+        .usable_bytes = place->usable_bytes,
         .static_pool_base = owner->backing,
         .static_pool_bytes = owner->backing_bytes,
         .static_pool_id = owner->id,
@@ -60,10 +58,9 @@ static enum tn_find_result find_locked(struct tarn_pool *pool, uintptr_t address
         bool is_held = tn_static_pool_list_overlaps(&pool->list, address, 1);
         return is_held ? TN_FIND_RESULT_NOT_LIVE : TN_FIND_RESULT_FOREIGN;
     }
-    uint32_t chunk = tn_static_pool_chunk_of(owner, address);
-    uint32_t region = tn_region_index_find_live(&pool->index, chunk);
-    if (region == TN_REGION_NONE) return TN_FIND_RESULT_NOT_LIVE;
-    describe(pool, owner, region, found_out);
+    struct tn_place place;
+    if (!tn_pool_find_place(pool, owner, address, &place)) return TN_FIND_RESULT_NOT_LIVE;
+    describe(pool, owner, &place, found_out);
     return TN_FIND_RESULT_FOUND;
 }
 
@@ -101,7 +98,7 @@ static size_t metadata_bytes(const struct tarn_pool *pool)
                     : 0;
     return sizeof *pool + list_bytes + range_bytes +
            pool->list.count * sizeof(struct tn_static_pool) +
-           tn_region_index_metadata_bytes(&pool->index);
+           tn_region_index_metadata_bytes(&pool->index) + tn_slices_metadata_bytes(&pool->slices);
 }
 
 void tn_pool_stats_locked(const struct tarn_pool *pool, tarn_stats *stats_out)
@@ -179,12 +176,16 @@ static const char *check_sums(const struct tarn_pool *pool)
     for (uint32_t region = 0; region < index->fresh; region++) {
         const struct tn_region *r = &index->regions[region];
         if (r->state != TN_REGION_STATE_LIVE) continue;
-        used += (size_t)r->chunk_count << pool->chunk_log2;
-        requested += ((size_t)r->chunk_count << pool->chunk_log2) - tn_region_slack_bytes(r);
+        size_t chunk_bytes = (size_t)r->chunk_count << pool->chunk_log2;
+        used += chunk_bytes;
+        requested += tn_region_is_slab(r) ? tn_pool_requested_of_slab(pool, tn_region_slab(r))
+                                          : chunk_bytes - tn_region_slack_bytes(r);
     }
     if (footprint + pool->transit_bytes != pool->stats.footprint_bytes)
         return "the footprint is not what is held";
-    if (index->live.live_count != pool->stats.live_count) return "the live count is wrong";
+    if (index->live.live_count - pool->slices.slab_count + pool->slices.live_count !=
+        pool->stats.live_count)
+        return "the live count is wrong";
     if (used != pool->stats.used_bytes) return "the used bytes are not those of the live regions";
     if (requested != pool->stats.requested_bytes) return "the requested bytes do not add up";
     const struct tn_stats exact = counted_stats(pool);
@@ -203,6 +204,7 @@ static const char *check_locked(const struct tarn_pool *pool, uint64_t *id_out)
     }
     *id_out = 0;
     const char *fault = tn_region_index_check(&pool->index);
+    if (!fault) fault = tn_pool_check_slices(pool);
     if (!fault) fault = tn_static_pool_list_check(&pool->list);
     if (!fault && pool->range) fault = tn_step_range_check(pool->range, &pool->index);
     if (fault) return fault;

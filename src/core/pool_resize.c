@@ -120,12 +120,24 @@ static void watch(const struct resize *resize, size_t old_used_bytes, size_t use
                    extent_bytes - resize->size_bytes);
 }
 
+/* A slice stays one. Under `lock`. */
+static enum outcome resize_slice(struct resize *resize)
+{
+    struct tn_place place;
+    if (!tn_pool_find_slice(resize->pool, resize->address, &resize->owner, &place)) return NOT_LIVE;
+    resize->old_bytes = place.size_bytes;
+    resize->room_bytes = place.usable_bytes;
+    return tn_pool_resize_slice(resize->pool, resize->owner, resize->address, resize->size_bytes)
+               ? RESIZED
+               : NO_ROOM;
+}
+
 /* Under `lock`; where the stream is introduced, under both. */
 static enum outcome resize_locked(struct resize *resize)
 {
     struct tarn_pool *pool = resize->pool;
     resize->region = tn_pool_find_start(pool, resize->address, &resize->owner);
-    if (resize->region == TN_REGION_NONE) return NOT_LIVE;
+    if (resize->region == TN_REGION_NONE) return resize_slice(resize);
     uint32_t old_chunk_count = pool->index.regions[resize->region].chunk_count;
     size_t old_used_bytes = (size_t)old_chunk_count << pool->chunk_log2;
     size_t used_bytes = (size_t)resize->chunk_count << pool->chunk_log2;

@@ -23,8 +23,11 @@ static bool has_size(const struct tarn_pool *pool, const void *address, size_t s
     const struct tn_static_pool *owner;
     uint32_t region = tn_pool_find_start(pool, (uintptr_t)address, &owner);
     /* The free finds out why. */
-    if (region == TN_REGION_NONE) return true;
-    *actual_bytes_out = tn_pool_requested_bytes(pool, region);
+    struct tn_place place;
+    if (region == TN_REGION_NONE && !tn_pool_find_slice(pool, (uintptr_t)address, &owner, &place))
+        return true;
+    *actual_bytes_out = region == TN_REGION_NONE ? place.size_bytes
+                                                 : tn_pool_requested_bytes(pool, region);
     return *actual_bytes_out == size_bytes;
 }
 

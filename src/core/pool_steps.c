@@ -6,6 +6,7 @@
 #include "../base/error.h"
 
 #include "pool_callbacks.h"
+#include "pool_slices.h"
 #include "pool_options.h"
 #include "pool_watch.h"
 #include "stream_reuse.h"
@@ -407,7 +408,8 @@ static uint32_t find_step(const struct tarn_pool *pool, uintptr_t address)
     if (!owner) return TN_STEP_NONE;
     uint32_t chunk = tn_static_pool_chunk_of(owner, address);
     uint32_t step = tn_step_of_chunk(range, chunk);
-    bool is_live = tn_region_index_find_live(&pool->index, chunk) != TN_REGION_NONE;
+    struct tn_place place;
+    bool is_live = tn_pool_find_place(pool, owner, address, &place);
     bool has_memory = is_live || range->steps[step].state == TN_STEP_STATE_TRANSIT;
     return has_memory ? step : TN_STEP_NONE;
 }

@@ -25,6 +25,7 @@
 #include "arena.h"
 #include "growth.h"
 #include "region_index.h"
+#include "slices.h"
 #include "static_pool_list.h"
 #include "stats.h"
 #include "step_range.h"
@@ -48,6 +49,7 @@ struct tarn_pool {
 
     /* The same from init to fini, and read without a lock. */
     unsigned chunk_log2;
+    size_t slice_bytes_max;   /* of the requests that have slices; 0: none has */
     bool releases_after_free; /* a free may give static pools back */
     bool returns_when_empty;
     bool forbids_free_memory; /* tells the address sanitizer; false in builds without it */
@@ -82,6 +84,7 @@ struct tarn_pool {
     struct tn_biased_mutex lock;
     struct tn_static_pool_list list; /* changed under both locks, read under either */
     struct tn_region_index index;
+    struct tn_slices slices; /* no slabs: where small requests have chunks of their own */
     struct tn_step_range *range; /* the one static pool of a contiguous pool; NULL: it is none */
     struct tn_stats stats;
     bool is_release_due;     /* a free has left something to give back */

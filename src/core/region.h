@@ -53,8 +53,8 @@ struct tn_region {
      * that has gone to the cache, some 15 cycles. */
     union {
         struct {
-            /* live: bytes of its chunks that were not asked for, and above them whose it is; free: its
-             * dependency's streams; void: whether it is taken */
+            /* live: bytes of its chunks that were not asked for, or a slab's number, and above them whose it
+             * is; free: its dependency's streams; void: whether it is taken */
             uint32_t extra : 30;
             uint32_t state : 2;
         };
@@ -75,7 +75,11 @@ static inline void tn_region_mark(struct tn_region *region, enum tn_region_state
 #define TN_REGION_SLACK_BITS 25
 
 _Static_assert(TN_STREAM_COUNT_MAX <= 30, "a bit for each stream fits into `extra`");
-_Static_assert(TN_STREAM_COUNT_MAX < 1 << (30 - TN_REGION_SLACK_BITS), "and so does an owner");
+
+/* In the place of an owner: the region is a slab of slices, see slices.h. */
+#define TN_REGION_OWNER_SLAB ((1U << (30 - TN_REGION_SLACK_BITS)) - 1)
+
+_Static_assert(TN_STREAM_COUNT_MAX < TN_REGION_OWNER_SLAB, "and so does an owner");
 
 static inline uint32_t tn_region_slack_bytes(const struct tn_region *region)
 {
@@ -102,6 +106,32 @@ static inline void tn_region_set_slack(struct tn_region *region, uint32_t slack_
     uint32_t owner = tn_region_owner(region);
     TN_ASSERT(slack_bytes >> TN_REGION_SLACK_BITS == 0);
     region->extra = (slack_bytes | owner << TN_REGION_SLACK_BITS) & (((uint32_t)1 << 30) - 1);
+}
+
+static inline bool tn_region_is_slab(const struct tn_region *region)
+{
+    return tn_region_owner(region) == TN_REGION_OWNER_SLAB;
+}
+
+/* Of a slab, which has no slack. */
+static inline uint32_t tn_region_slab(const struct tn_region *region)
+{
+    TN_ASSERT(tn_region_is_slab(region));
+    return tn_region_slack_bytes(region);
+}
+
+static inline void tn_region_mark_slab(struct tn_region *region, uint32_t slab)
+{
+    TN_ASSERT(tn_region_slack_bytes(region) == 0 && tn_region_owner(region) == 0);
+    TN_ASSERT(slab >> TN_REGION_SLACK_BITS == 0);
+    tn_region_mark(region, TN_REGION_STATE_LIVE, slab | TN_REGION_OWNER_SLAB << TN_REGION_SLACK_BITS);
+}
+
+/* Nothing of it is live, so that it can be freed. */
+static inline void tn_region_unmark_slab(struct tn_region *region)
+{
+    TN_ASSERT(tn_region_is_slab(region));
+    tn_region_mark(region, TN_REGION_STATE_LIVE, 0);
 }
 
 static inline struct tn_dependency tn_region_dependency(const struct tn_region *region)

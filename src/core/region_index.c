@@ -407,8 +407,12 @@ bool tn_region_index_free(struct tn_region_index *index, uint32_t first_chunk,
     uint32_t region = tn_live_map_take(&index->live, index->regions, first_chunk);
     if (region == TN_REGION_NONE) return false;
     struct tn_region *r = &index->regions[region];
-    *freed_out = (struct tn_freed){ r->chunk_count, tn_region_slack_bytes(r) };
     uint32_t owner = tn_region_owner(r);
+    if (TN_UNLIKELY(owner == TN_REGION_OWNER_SLAB)) {
+        tn_live_map_insert(&index->live, index->regions, region);
+        return false;
+    }
+    *freed_out = (struct tn_freed){ r->chunk_count, tn_region_slack_bytes(r) };
     if (TN_UNLIKELY(owner != 0)) dependency.streams = (uint32_t)1 << (owner - 1);
     tn_region_mark_free(r, dependency);
     coalesce(index, region);

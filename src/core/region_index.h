@@ -149,7 +149,7 @@ struct tn_freed {
 
 /* Frees the live region that starts at first_chunk and coalesces it with those free neighbours that
  * depend on the same streams, whose sets must be there. What somebody owns waits for its owner,
- * whatever the dependency. False, and nothing has changed: none starts there. */
+ * whatever the dependency. False, and nothing has changed: none starts there, or it is a slab. */
 bool tn_region_index_free(struct tn_region_index *index, uint32_t first_chunk,
                           struct tn_dependency dependency, struct tn_freed *freed_out);
 
@@ -241,6 +241,13 @@ static inline bool tn_region_index_is_free_for(const struct tn_region_index *ind
 {
     const struct tn_region *r = &index->regions[region];
     return r->state == TN_REGION_STATE_FREE && (tn_region_dependency(r).streams & ~streams) == 0;
+}
+
+/* The live region that starts at a chunk, or TN_REGION_NONE. */
+static inline uint32_t tn_region_index_find_start(const struct tn_region_index *index,
+                                                  uint32_t first_chunk)
+{
+    return tn_live_map_find(&index->live, index->regions, first_chunk);
 }
 
 /* The live region that a chunk of some span lies in, or TN_REGION_NONE. */

@@ -76,6 +76,7 @@ static void begin_anew(struct tarn_pool *pool)
     struct tn_stream_table *table = pool->streams;
     tn_pool_lock(pool);
     tn_region_index_begin_anew(&pool->index);
+    tn_slices_begin_anew(&pool->slices);
     table->now = 1;
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++)
         memset(table->streams[i].covered_below, 0, sizeof table->streams[i].covered_below);
@@ -128,18 +129,35 @@ static void let_newest_cover_all(struct tn_stream_entry *entry)
     entry->records[entry->record_count - 1].time = TN_STREAM_TIME_MAX;
 }
 
+/* Nothing depends on these streams any more, a bit each, up to that time. Whether a slice did. Under `lock`. */
+static bool complete_locked(struct tarn_pool *pool, uint32_t streams, uint32_t time)
+{
+    tn_region_index_complete(&pool->index, streams, time);
+    return tn_slices_complete(&pool->slices, streams, time);
+}
+
 static void complete(struct tarn_pool *pool, uint32_t stream, uint32_t time)
 {
     tn_pool_lock(pool);
-    tn_region_index_complete(&pool->index, (uint32_t)1 << stream, time);
+    (void)complete_locked(pool, (uint32_t)1 << stream, time);
     tn_pool_unlock(pool);
 }
 
-/* Whether a free region may depend on the stream. Under `lock`. */
-static bool is_depended_on(const struct tarn_pool *pool, uint32_t stream)
+/* Whether a free region or slice may depend on the stream. Under `lock`. */
+static bool is_depended_on(struct tarn_pool *pool, uint32_t stream)
 {
     return tn_free_set_region_count(&pool->index.by_size[tn_free_set_of_stream(stream)]) > 0 ||
-           tn_free_set_region_count(&pool->index.by_size[TN_FREE_SET_SHARED]) > 0;
+           tn_free_set_region_count(&pool->index.by_size[TN_FREE_SET_SHARED]) > 0 ||
+           tn_slices_depend_on(&pool->slices, stream);
+}
+
+/* The number may become another stream's. */
+static void forget(struct tarn_pool *pool, uint32_t stream)
+{
+    tn_pool_lock(pool);
+    tn_slices_forget(&pool->slices, stream);
+    tn_stream_table_remove(pool->streams, stream);
+    tn_pool_unlock(pool);
 }
 
 /* The number of a stream that has ended becomes another's when nothing can depend on it any more: the
@@ -155,9 +173,7 @@ static void forget_if_ended(struct tarn_pool *pool, uint32_t stream)
     if (!is_over) return;
     while (entry->record_count > 0)
         forget_oldest_record(pool, entry);
-    tn_pool_lock(pool);
-    tn_stream_table_remove(pool->streams, stream);
-    tn_pool_unlock(pool);
+    forget(pool, stream);
 }
 
 /* Only success means complete: an error says nothing, and what depends on it stays as it is. */
@@ -205,16 +221,16 @@ void tn_stream_reuse_settle(struct tarn_pool *pool)
 }
 
 /* All that was freed before the device had nothing to do waits for nothing any more: up to that time on
- * streams that still are, and at any time on those that have ended. */
-static void complete_all(struct tarn_pool *pool, uint32_t time)
+ * streams that still are, and at any time on those that have ended. Whether a slice did. Under `lock`. */
+static bool complete_all(struct tarn_pool *pool, uint32_t time)
 {
     struct tn_stream_table *table = pool->streams;
     uint32_t known = tn_stream_table_in_state(table, TN_STREAM_STATE_KNOWN) |
                      tn_stream_table_in_state(table, TN_STREAM_STATE_CALLERS);
     uint32_t ended = tn_stream_table_in_state(table, TN_STREAM_STATE_RETIRED) |
                      tn_stream_table_in_state(table, TN_STREAM_STATE_LOST);
-    tn_region_index_complete(&pool->index, known | ended, time);
-    tn_region_index_complete(&pool->index, ended, TN_STREAM_TIME_MAX);
+    bool has_changed = complete_locked(pool, known | ended, time);
+    return complete_locked(pool, ended, TN_STREAM_TIME_MAX) || has_changed;
 }
 
 bool tn_stream_reuse_synchronize(struct tarn_pool *pool)
@@ -223,7 +239,7 @@ bool tn_stream_reuse_synchronize(struct tarn_pool *pool)
     if (!pool->streams || tn_pool_is_capturing(pool) || !operations->synchronize) return false;
     if (pool->streams->now >= TN_STREAM_TIME_MAX) begin_anew(pool);
     tn_pool_lock(pool);
-    bool is_needed = pool->index.pending_chunk_count > 0;
+    bool is_needed = pool->index.pending_chunk_count > 0 || pool->slices.streams != 0;
     uint32_t time = is_needed ? tn_stream_table_advance(pool->streams) : 0;
     tn_pool_unlock(pool);
     if (!is_needed) return false;
@@ -231,8 +247,8 @@ bool tn_stream_reuse_synchronize(struct tarn_pool *pool)
 
     tn_pool_lock(pool);
     uint32_t before = pool->index.pending_chunk_count;
-    complete_all(pool, time);
-    bool has_changed = pool->index.pending_chunk_count < before;
+    bool has_changed = complete_all(pool, time);
+    if (pool->index.pending_chunk_count < before) has_changed = true;
     tn_pool_unlock(pool);
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         struct tn_stream_entry *entry = &pool->streams->streams[i];
@@ -240,9 +256,7 @@ bool tn_stream_reuse_synchronize(struct tarn_pool *pool)
             continue;
         while (entry->record_count > 0)
             forget_oldest_record(pool, entry);
-        tn_pool_lock(pool);
-        tn_stream_table_remove(pool->streams, i);
-        tn_pool_unlock(pool);
+        forget(pool, i);
     }
     return has_changed;
 }
@@ -374,6 +388,7 @@ static void divide_free_regions(struct tarn_pool *pool)
     struct tn_dependency dependency = tn_stream_table_depend(pool->streams, 0);
     uint32_t region;
     if (pool->stats.free_count == 0 && !pool->has_shrunk) return;
+    tn_slices_divide(&pool->slices, dependency);
     while ((region = tn_region_index_find_best_fit(&pool->index, (uint32_t)1 << TN_FREE_SET_IDLE,
                                                    1)) != TN_REGION_NONE) {
         tn_region_index_change_dependency(&pool->index, region, dependency);

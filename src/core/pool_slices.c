@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* pool_slices: from slabs to addresses and back. */
+#include "pool_slices.h"
+
+#include "pool_watch.h"
+#include "stream_reuse.h"
+
+void tn_pool_init_slices(struct tarn_pool *pool, const tarn_pool_options *options)
+{
+    /* In debug mode each block has its zones; without static pools there are no chunks to cut. */
+    if (options->slices && options->debug == 0 && !options->passes_through) {
+        tn_slices_init(&pool->slices, pool->chunk_log2);
+    } else {
+        tn_slices_init_without(&pool->slices);
+    }
+    pool->slice_bytes_max = pool->slices.size_max;
+}
+
+/* --- where a slice is ------------------------------------------------------------------------ */
+
+static uintptr_t address_of(const struct tarn_pool *pool, uint32_t slab, unsigned slice)
+{
+    uint32_t chunk = tn_slices_slab(&pool->slices, slab)->first_chunk;
+    const struct tn_static_pool *owner = tn_static_pool_list_find_chunk(&pool->list, chunk);
+    return tn_static_pool_address_of(owner, chunk) +
+           ((uintptr_t)slice << tn_slices_slice_log2(&pool->slices, tn_slab_class(slab)));
+}
+
+/* The number of the slice that an address of a slab lies in. */
+static unsigned slice_at(const struct tarn_pool *pool, uint32_t slab, uintptr_t address)
+{
+    uintptr_t offset = address & (((uintptr_t)1 << pool->chunk_log2) - 1);
+    return (unsigned)(offset >> tn_slices_slice_log2(&pool->slices, tn_slab_class(slab)));
+}
+
+static size_t slice_bytes_of(const struct tarn_pool *pool, uint32_t slab)
+{
+    return (size_t)1 << tn_slices_slice_log2(&pool->slices, tn_slab_class(slab));
+}
+
+/* --- alloc ----------------------------------------------------------------------------------- */
+
+void *tn_pool_hand_out_slice(struct tarn_pool *pool, uint32_t slab, size_t size_bytes)
+{
+    size_t used_bytes = tn_slices_is_empty(&pool->slices, slab) ? (size_t)1 << pool->chunk_log2 : 0;
+    unsigned slice = tn_slices_take(&pool->slices, slab, size_bytes);
+    uintptr_t address = address_of(pool, slab, slice);
+    tn_stats_count_alloc(&pool->stats, size_bytes, used_bytes);
+    tn_pool_allow(pool, (void *)address, size_bytes);
+    /* Here a device address becomes a pointer. */
+    return (void *)address;
+}
+
+/* The stream's slab with pending slices alone that is so longest may be free for it by now. */
+static TN_COLD uint32_t find_covered(struct tarn_pool *pool, unsigned slice_class, uint32_t stream)
+{
+    if (!pool->streams) return TN_SLAB_NONE;
+    uint32_t slab = tn_slices_find_waiting(&pool->slices, slice_class, stream);
+    if (slab == TN_SLAB_NONE) return slab;
+    struct tn_dependency foreign = tn_slices_slab(&pool->slices, slab)->foreign;
+    if (tn_stream_table_uncovered(pool->streams, stream, foreign) != 0) return TN_SLAB_NONE;
+    tn_slices_accept(&pool->slices, slab);
+    return slab;
+}
+
+void *tn_pool_take_slice(struct tarn_pool *pool, unsigned slice_class, size_t size_bytes,
+                         uint32_t stream)
+{
+    uint32_t slab = tn_slices_find_ready(&pool->slices, slice_class, stream);
+    if (TN_UNLIKELY(slab == TN_SLAB_NONE)) slab = find_covered(pool, slice_class, stream);
+    return slab == TN_SLAB_NONE ? NULL : tn_pool_hand_out_slice(pool, slab, size_bytes);
+}
+
+uint32_t tn_pool_cut_slab(struct tarn_pool *pool, unsigned slice_class, uint32_t region,
+                          uint32_t lead)
+{
+    struct tn_dependency dependency = tn_region_dependency(&pool->index.regions[region]);
+    uint32_t live = tn_region_index_carve(&pool->index, region, lead, 1, 0);
+    struct tn_region *r = &pool->index.regions[live];
+    uint32_t slab = tn_slices_add(&pool->slices, slice_class, r->first_chunk, dependency);
+    tn_region_mark_slab(r, slab);
+    return slab;
+}
+
+uint32_t tn_pool_find_other_slab(const struct tarn_pool *pool, unsigned slice_class,
+                                 uint32_t stream, bool may_wait)
+{
+    uint32_t reachable = may_wait ? tn_stream_reuse_reachable(pool) : 0;
+    uint32_t slab = TN_SLAB_NONE;
+    while ((slab = tn_slices_find_next(&pool->slices, slice_class, slab)) != TN_SLAB_NONE) {
+        struct tn_dependency dependency = tn_slices_dependency(&pool->slices, slab);
+        uint32_t rest = tn_stream_table_uncovered(pool->streams, stream, dependency) & ~reachable;
+        if (rest != 0 && may_wait) rest = tn_stream_reuse_unrecorded(pool, rest, dependency.time);
+        if (rest == 0) break;
+    }
+    return slab;
+}
+
+/* --- free ------------------------------------------------------------------------------------ */
+
+/* Gives the chunk of an empty slab up. */
+static void dissolve(struct tarn_pool *pool, uint32_t slab)
+{
+    struct tn_freed freed;
+    struct tn_dependency dependency = tn_slices_dependency(&pool->slices, slab);
+    uint32_t chunk = tn_slices_slab(&pool->slices, slab)->first_chunk;
+    tn_region_unmark_slab(&pool->index.regions[tn_region_index_find_start(&pool->index, chunk)]);
+    bool is_freed = tn_region_index_free(&pool->index, chunk, dependency, &freed);
+    TN_ASSERT(is_freed);
+    (void)is_freed;
+    tn_slices_remove(&pool->slices, slab);
+}
+
+void tn_pool_put_slice_back(struct tarn_pool *pool, uint32_t slab, void *address, uint32_t stream)
+{
+    unsigned slice = slice_at(pool, slab, (uintptr_t)address);
+    size_t size_bytes = tn_slices_free(&pool->slices, slab, slice, TN_DEPENDENCY_NONE);
+    bool is_empty = tn_slices_is_empty(&pool->slices, slab);
+    tn_pool_forbid(pool, address, slice_bytes_of(pool, slab));
+    tn_stats_take_alloc_back(&pool->stats, size_bytes,
+                             is_empty ? (size_t)1 << pool->chunk_log2 : 0);
+    if (is_empty) {
+        dissolve(pool, slab);
+    } else {
+        tn_slices_give(&pool->slices, slab, stream, false);
+    }
+}
+
+/* The slab that an address lies in, or TN_SLAB_NONE. */
+static uint32_t slab_at(const struct tarn_pool *pool, const struct tn_static_pool *owner,
+                        uintptr_t address)
+{
+    uint32_t region =
+        tn_region_index_find_start(&pool->index, tn_static_pool_chunk_of(owner, address));
+    if (region == TN_REGION_NONE || !tn_region_is_slab(&pool->index.regions[region]))
+        return TN_SLAB_NONE;
+    return tn_region_slab(&pool->index.regions[region]);
+}
+
+enum tn_free_slice_result tn_pool_free_slice(struct tarn_pool *pool,
+                                             const struct tn_static_pool *owner, uintptr_t address,
+                                             struct tn_dependency dependency)
+{
+    uint32_t slab = slab_at(pool, owner, address);
+    if (TN_UNLIKELY(slab == TN_SLAB_NONE)) return TN_FREE_SLICE_RESULT_NOT_LIVE;
+    unsigned slice = slice_at(pool, slab, address);
+    size_t slice_bytes = slice_bytes_of(pool, slab);
+    bool is_start = (address & (slice_bytes - 1)) == 0;
+    if (TN_UNLIKELY(!is_start || !tn_slices_is_live(&pool->slices, slab, slice)))
+        return TN_FREE_SLICE_RESULT_NOT_LIVE;
+    size_t size_bytes = tn_slices_free(&pool->slices, slab, slice, dependency);
+    bool is_empty = tn_slices_is_empty(&pool->slices, slab);
+    tn_pool_forbid(pool, (void *)address, slice_bytes);
+    tn_stats_count_free(&pool->stats, size_bytes, is_empty ? (size_t)1 << pool->chunk_log2 : 0);
+    if (!is_empty) return TN_FREE_SLICE_RESULT_FREED;
+    dissolve(pool, slab);
+    return TN_FREE_SLICE_RESULT_SLAB_FREED;
+}
+
+/* --- queries --------------------------------------------------------------------------------- */
+
+bool tn_pool_resize_slice(struct tarn_pool *pool, const struct tn_static_pool *owner,
+                          uintptr_t address, size_t size_bytes)
+{
+    uint32_t slab = slab_at(pool, owner, address);
+    unsigned slice = slice_at(pool, slab, address);
+    size_t old_bytes = tn_slices_size_of(&pool->slices, slab, slice);
+    size_t slice_bytes = slice_bytes_of(pool, slab);
+    if (size_bytes > slice_bytes) return false;
+    tn_slices_set_size(&pool->slices, slab, slice, size_bytes);
+    tn_stats_count_resize(&pool->stats, old_bytes, 0, size_bytes, 0);
+    tn_pool_allow(pool, (const void *)address, size_bytes);
+    tn_pool_forbid(pool, (const void *)(address + size_bytes), slice_bytes - size_bytes);
+    return true;
+}
+
+bool tn_pool_find_place(const struct tarn_pool *pool, const struct tn_static_pool *owner,
+                        uintptr_t address, struct tn_place *place_out)
+{
+    uint32_t chunk = tn_static_pool_chunk_of(owner, address);
+    uint32_t region = tn_region_index_find_live(&pool->index, chunk);
+    if (region == TN_REGION_NONE) return false;
+    const struct tn_region *r = &pool->index.regions[region];
+    uintptr_t start = tn_static_pool_address_of(owner, r->first_chunk);
+    if (!tn_region_is_slab(r)) {
+        size_t chunk_bytes = (size_t)r->chunk_count << pool->chunk_log2;
+        *place_out = (struct tn_place){ start, chunk_bytes - tn_region_slack_bytes(r),
+                                        tn_min(chunk_bytes, owner->end_address - start), false };
+        return true;
+    }
+    uint32_t slab = tn_region_slab(r);
+    unsigned slice = slice_at(pool, slab, address);
+    if (!tn_slices_is_live(&pool->slices, slab, slice)) return false;
+    *place_out = (struct tn_place){ address_of(pool, slab, slice),
+                                    tn_slices_size_of(&pool->slices, slab, slice),
+                                    slice_bytes_of(pool, slab), true };
+    return true;
+}
+
+size_t tn_pool_requested_of_slab(const struct tarn_pool *pool, uint32_t slab)
+{
+    size_t bytes = 0;
+    unsigned count = 1U << tn_slices_per_slab_log2(&pool->slices, tn_slab_class(slab));
+    for (unsigned slice = 0; slice < count; slice++) {
+        if (tn_slices_is_live(&pool->slices, slab, slice))
+            bytes += tn_slices_size_of(&pool->slices, slab, slice);
+    }
+    return bytes;
+}
+
+const char *tn_pool_check_slices(const struct tarn_pool *pool)
+{
+    uint32_t slab_count = 0;
+    const char *fault = tn_slices_check(&pool->slices);
+    if (fault) return fault;
+    for (uint32_t region = 0; region < pool->index.fresh; region++) {
+        const struct tn_region *r = &pool->index.regions[region];
+        if (r->state != TN_REGION_STATE_LIVE || !tn_region_is_slab(r)) continue;
+        uint32_t slab = tn_region_slab(r);
+        unsigned slice_class = tn_slab_class(slab);
+        if (slice_class >= pool->slices.class_count ||
+            (slab & TN_SLAB_COUNT_MAX) >= pool->slices.classes[slice_class].fresh)
+            return "a region is a slab that does not exist";
+        const struct tn_slab *s = tn_slices_slab(&pool->slices, slab);
+        if (s->state == TN_SLAB_STATE_UNUSED || s->first_chunk != r->first_chunk ||
+            r->chunk_count != 1)
+            return "a slab is not where its region is";
+        slab_count++;
+    }
+    return slab_count == pool->slices.slab_count ? NULL : "a slab has no region";
+}

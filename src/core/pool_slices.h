@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * pool_slices: small requests in a pool: which chunk a slice lies in, what becomes of that chunk, and the
+ * counters.
+ *
+ *     alloc    a slab of the stream's with something free? ── yes ──► its first free slice
+ *                    │ no
+ *                    ▼
+ *              a chunk, which pool.c finds, is cut: its first slice
+ *
+ *     free     the slice is free; with the last of a slab its chunk is, too
+ *
+ * An allocation uses a chunk when it is cut, not when a further slice of it is handed out. So used bytes are
+ * those of the live regions, slabs among them.
+ *
+ * No arena has slabs: they are in the pool's index, and stay there while there are arenas.
+ *
+ * Threads: all of it under `lock`, be it as it is, but for the queries. Cost: O(1), and what freeing a region costs.
+ */
+#ifndef TN_POOL_SLICES_H
+#define TN_POOL_SLICES_H
+
+#include "pool_struct.h"
+
+/* Whether options cut chunks. */
+void tn_pool_init_slices(struct tarn_pool *pool, const tarn_pool_options *options);
+
+/* Makes a slice live that the stream may have, though it has pending ones of its own. NULL: there is none. */
+void *tn_pool_take_slice(struct tarn_pool *pool, unsigned slice_class, size_t size_bytes,
+                         uint32_t stream);
+
+/* Cuts a chunk of a free region, the one after the first `lead`. Room for a carve and for the slab must be
+ * reserved. Returns the slab, withheld. */
+uint32_t tn_pool_cut_slab(struct tarn_pool *pool, unsigned slice_class, uint32_t region,
+                          uint32_t lead);
+
+/* A slab that somebody else has, or the stream itself but all of it pending, and that waits for no other streams than
+ * it has waited for or, with may_wait, can be made to wait for; or TN_SLAB_NONE. The last under growth_lock. */
+uint32_t tn_pool_find_other_slab(const struct tarn_pool *pool, unsigned slice_class,
+                                 uint32_t stream, bool may_wait);
+
+/* Makes a slice of a slab live, be it withheld. */
+void *tn_pool_hand_out_slice(struct tarn_pool *pool, uint32_t slab, size_t size_bytes);
+
+/* Undoes that, of a slab which is withheld and was `stream`'s before. */
+void tn_pool_put_slice_back(struct tarn_pool *pool, uint32_t slab, void *address, uint32_t stream);
+
+enum tn_free_slice_result {
+    TN_FREE_SLICE_RESULT_NOT_LIVE, /* there starts none that is live */
+    TN_FREE_SLICE_RESULT_FREED,
+    TN_FREE_SLICE_RESULT_SLAB_FREED /* and with it the chunk */
+};
+enum tn_free_slice_result tn_pool_free_slice(struct tarn_pool *pool,
+                                             const struct tn_static_pool *owner, uintptr_t address,
+                                             struct tn_dependency dependency);
+
+/* Another size for the live slice that starts at the address. False: it is larger than the slice. */
+bool tn_pool_resize_slice(struct tarn_pool *pool, const struct tn_static_pool *owner,
+                          uintptr_t address, size_t size_bytes);
+
+/* --- queries --- */
+
+/* Where an allocation lies. */
+struct tn_place {
+    uintptr_t address;
+    size_t size_bytes;   /* that were asked for */
+    size_t usable_bytes; /* of its chunks or its slice */
+    bool is_slice;
+};
+
+/* The live allocation, slice or not, that an address lies in. False: none. */
+bool tn_pool_find_place(const struct tarn_pool *pool, const struct tn_static_pool *owner,
+                        uintptr_t address, struct tn_place *place_out);
+
+/* Bytes that were asked for of the slices of a slab. */
+size_t tn_pool_requested_of_slab(const struct tarn_pool *pool, uint32_t slab);
+
+/* NULL, or what is wrong with the slabs, and with what the region index has of them. */
+const char *tn_pool_check_slices(const struct tarn_pool *pool);
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * slices: chunks that are cut into slices of one size, for requests that are smaller than half a chunk.
+ *
+ * A chunk that is cut is a slab. To the region index it is a live region; which of its slices are live
+ * is known here. Classes are powers of two, from 16 bytes, or a 64th of a chunk, to half a chunk:
+ *
+ *     slab of 64-byte slices   │ live │      │ live │ live │ past │      │ ...           1024 bytes
+ *     free                     0      1      0      0      0      1        its stream may have them
+ *     pending                  0      0      0      0      1      0        freed, and nobody may yet
+ *     sizes                    40     -      64     33     -      -        what was asked for
+ *
+ * A slab is one stream's. What is freed on that stream, or waits for nothing, is free for it at once. What is
+ * freed on others is pending, until their work is done, or the slab's stream has waited for it. `foreign` says
+ * what that work is, `own_time` when the slab's stream freed last; both together say what the chunk waits
+ * for when no slice is live any more and it is given up. They are kept only while something is free or
+ * pending: of what is live, whoever frees it says what it waits for.
+ *
+ *     ready      something is free      in the list of its class and stream, from which slices are taken
+ *     waiting    pending alone          in another such list, the one that waits longest first
+ *     full       all is live            in no list
+ *     withheld   changes hands          in no list; see tn_slices_withhold
+ *
+ * When a stream ends its slabs are nobody's, and become the next one's that needs such slices.
+ *
+ * Cost: O(1), but for what changes dependencies, O(slabs). Memory: 40 bytes a slab, 2 a slice, and what the
+ * region index takes for the chunk. Room is reserved before a slab is added, so no free needs any.
+ * Threads: none of it locks; the pool does.
+ * Always true: no slice is both free and pending; a slab without live slices is none; what is pending waits for
+ * something.
+ */
+#ifndef TN_SLICES_H
+#define TN_SLICES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../base/arith.h"
+#include "../base/compiler.h"
+
+#include "dependency.h"
+
+#define TN_SLICE_BYTES_MIN 16
+
+/* A slab's masks have a bit for each slice. */
+#define TN_SLICES_PER_SLAB_LOG2_MAX 6
+
+#define TN_SLICE_CLASS_COUNT_MAX 6
+#define TN_SLICE_CLASS_NONE      TN_SLICE_CLASS_COUNT_MAX
+
+/* Of larger chunks none are cut: what was asked for of a slice has 16 bits. */
+#define TN_SLICES_CHUNK_LOG2_MAX 16
+
+/* A slab's number: its class, and below that its place in the array of the class. It fits beside a live
+ * region's owner. */
+#define TN_SLAB_INDEX_BITS      22
+#define TN_SLAB_COUNT_MAX       (((uint32_t)1 << TN_SLAB_INDEX_BITS) - 1) /* of one class */
+#define TN_SLAB_NONE            UINT32_MAX
+#define TN_SLAB_STREAM_NOBODY   TN_STREAM_COUNT_MAX
+#define TN_SLAB_LISTS_PER_CLASS (TN_STREAM_COUNT_MAX + 1)
+
+enum tn_slab_state {
+    TN_SLAB_STATE_UNUSED = 0,
+    TN_SLAB_STATE_READY,
+    TN_SLAB_STATE_WAITING,
+    TN_SLAB_STATE_FULL,
+    TN_SLAB_STATE_WITHHELD
+};
+
+struct tn_slab {
+    uint64_t free;                /* slices that its stream may have, a bit each */
+    uint64_t pending;             /* slices that wait for `foreign` */
+    struct tn_dependency foreign; /* of other streams */
+    uint32_t own_time;            /* when its stream freed last, if has_own */
+    uint32_t first_chunk;
+    uint32_t previous : TN_SLAB_INDEX_BITS; /* in its list, which is a ring */
+    uint32_t state : 3;
+    uint32_t has_own : 1;               /* something that is free waits for its stream */
+    uint32_t next : TN_SLAB_INDEX_BITS; /* unused: next unused, or COUNT_MAX */
+    uint32_t stream : 5;
+};
+
+_Static_assert(sizeof(struct tn_slab) == 40, "a slab's record is 40 bytes");
+_Static_assert(TN_SLAB_STREAM_NOBODY < 1 << 5,
+               "a stream's number, and nobody's, fit into a slab's record");
+
+struct tn_slice_class {
+    struct tn_slab *slabs;
+    uint16_t *sizes; /* of the slices of each slab, one slab after the other */
+    uint32_t slab_capacity;
+    uint32_t sizes_capacity; /* in slabs */
+    uint32_t fresh;          /* records from here on have never been used */
+    uint32_t unused;         /* first of the list of records that were used once, or COUNT_MAX */
+    uint32_t ready[TN_SLAB_LISTS_PER_CLASS]; /* first of each list, or COUNT_MAX */
+    uint32_t waiting[TN_SLAB_LISTS_PER_CLASS];
+};
+
+struct tn_slices {
+    size_t size_max; /* of a request; 0: nothing is cut */
+    unsigned chunk_log2;
+    unsigned least_log2; /* of the slices of class 0 */
+    unsigned class_count;
+    uint32_t slab_count;
+    uint32_t slab_count_max; /* of a class; less than COUNT_MAX in tests */
+    uint64_t live_count;     /* slices */
+    uint32_t
+        streams; /* no slab waits for any other, a bit each; not all of them need be waited for */
+    struct tn_slice_class classes[TN_SLICE_CLASS_COUNT_MAX];
+};
+
+/* Nothing is cut of chunks that are too large. */
+void tn_slices_init(struct tn_slices *slices, unsigned chunk_log2);
+/* Nothing is cut at all. */
+void tn_slices_init_without(struct tn_slices *slices);
+void tn_slices_fini(struct tn_slices *slices);
+
+/* --- numbers --- */
+
+static inline unsigned tn_slab_class(uint32_t slab)
+{
+    return slab >> TN_SLAB_INDEX_BITS;
+}
+
+static inline struct tn_slab *tn_slices_slab(const struct tn_slices *slices, uint32_t slab)
+{
+    TN_ASSERT(tn_slab_class(slab) < slices->class_count);
+    uint32_t index = slab & TN_SLAB_COUNT_MAX;
+    TN_ASSERT(index < slices->classes[tn_slab_class(slab)].fresh);
+    return &slices->classes[tn_slab_class(slab)].slabs[index];
+}
+
+static inline unsigned tn_slices_slice_log2(const struct tn_slices *slices, unsigned slice_class)
+{
+    return slices->least_log2 + slice_class;
+}
+
+static inline unsigned tn_slices_per_slab_log2(const struct tn_slices *slices, unsigned slice_class)
+{
+    return slices->chunk_log2 - tn_slices_slice_log2(slices, slice_class);
+}
+
+/* The class of the smallest slices that hold so many bytes, 1 or more, so aligned; or NONE. */
+static inline unsigned tn_slices_class_for(const struct tn_slices *slices, size_t size_bytes,
+                                           size_t alignment_bytes)
+{
+    if (TN_LIKELY(size_bytes > slices->size_max || alignment_bytes > slices->size_max))
+        return TN_SLICE_CLASS_NONE;
+    unsigned log2 = tn_highest_bit(tn_max(size_bytes, alignment_bytes) * 2 - 1);
+    return log2 <= slices->least_log2 ? 0 : log2 - slices->least_log2;
+}
+
+/* What was asked for of a live slice. */
+size_t tn_slices_size_of(const struct tn_slices *slices, uint32_t slab, unsigned slice);
+
+/* Another size for a live slice that holds it. */
+void tn_slices_set_size(struct tn_slices *slices, uint32_t slab, unsigned slice, size_t size_bytes);
+
+bool tn_slices_is_live(const struct tn_slices *slices, uint32_t slab, unsigned slice);
+
+/* Whether none of its slices is live: it must be removed. */
+bool tn_slices_is_empty(const struct tn_slices *slices, uint32_t slab);
+
+/* What the chunk would wait for. */
+struct tn_dependency tn_slices_dependency(const struct tn_slices *slices, uint32_t slab);
+
+/* --- slabs --- */
+
+/* Whether there is a number for one more slab of the class. */
+bool tn_slices_can_add(const struct tn_slices *slices, unsigned slice_class);
+
+/* Makes room for one more. False: no host memory. */
+bool tn_slices_reserve(struct tn_slices *slices, unsigned slice_class);
+
+/* Adds a slab, withheld, all of whose slices are free, and wait for what the chunk waited for. Room must be
+ * reserved. Returns its number. */
+uint32_t tn_slices_add(struct tn_slices *slices, unsigned slice_class, uint32_t first_chunk,
+                       struct tn_dependency dependency);
+
+/* Forgets a slab that is empty. */
+void tn_slices_remove(struct tn_slices *slices, uint32_t slab);
+
+/* Takes a slab that has something free or pending out of everybody's reach: to take a slice of it while its
+ * next stream is made to wait for what tn_slices_dependency says. What is freed meanwhile is not part of
+ * that, and is pending. */
+void tn_slices_withhold(struct tn_slices *slices, uint32_t slab);
+
+/* Gives a withheld slab to a stream, or to nobody. is_ordered: the stream comes after what the slab waited for when
+ * it was withheld or added; else it waits for it as everybody. */
+void tn_slices_give(struct tn_slices *slices, uint32_t slab, uint32_t stream, bool is_ordered);
+
+/* The stream has waited for what is pending in its slab, so that it is free. */
+void tn_slices_accept(struct tn_slices *slices, uint32_t slab);
+
+/* --- slices: `stream` is TN_STREAM_NONE in a pool that knows one stream --- */
+
+/* A slab of which the stream may have a slice, which may have been nobody's; or NONE. */
+uint32_t tn_slices_find_ready(struct tn_slices *slices, unsigned slice_class, uint32_t stream);
+
+/* Of the stream's slabs with pending slices alone the one that is so longest, or NONE. */
+uint32_t tn_slices_find_waiting(const struct tn_slices *slices, unsigned slice_class,
+                                uint32_t stream);
+
+/* Of any stream's the first after `slab` that has something free or pending; NONE is before the first and
+ * after the last. */
+uint32_t tn_slices_find_next(const struct tn_slices *slices, unsigned slice_class, uint32_t slab);
+
+/* Makes a slice live: the first that is free, and there must be one. */
+unsigned tn_slices_take(struct tn_slices *slices, uint32_t slab, size_t size_bytes);
+
+/* Frees a live slice; what was asked for it says. */
+size_t tn_slices_free(struct tn_slices *slices, uint32_t slab, unsigned slice,
+                      struct tn_dependency dependency);
+
+/* --- dependencies: as the functions of region_index --- */
+
+/* There was one stream, and it is number 0 now: what was freed before waits for the dependency. */
+void tn_slices_divide(struct tn_slices *slices, struct tn_dependency dependency);
+
+/* Whether something that is free or pending waits for the stream. */
+bool tn_slices_depend_on(struct tn_slices *slices, uint32_t stream);
+
+/* True: something waits for less than before. */
+bool tn_slices_complete(struct tn_slices *slices, uint32_t streams, uint32_t time);
+
+void tn_slices_replace(struct tn_slices *slices, uint32_t stream, struct tn_dependency dependency);
+void tn_slices_begin_anew(struct tn_slices *slices);
+
+/* The stream's number is nobody's any more, and nothing that was freed on it is under way. */
+void tn_slices_forget(struct tn_slices *slices, uint32_t stream);
+
+/* --- queries --- */
+
+size_t tn_slices_metadata_bytes(const struct tn_slices *slices);
+
+/* NULL, or what is wrong. Walks everything. */
+const char *tn_slices_check(const struct tn_slices *slices);
+
+#endif
