@@ -73,9 +73,12 @@ static bool check_address(const struct range *range, struct tn_reason *reason_ou
         tn_reason_set(reason_out, "the new block of %zu bytes has no address", range->size_bytes);
         return false;
     }
-    if (range->first % TN_VERIFIER_ALIGNMENT_BYTES != 0) {
-        tn_reason_set(reason_out, "the new block of %zu bytes at 0x%zx is not aligned to %d bytes",
-                      range->size_bytes, (size_t)range->first, TN_VERIFIER_ALIGNMENT_BYTES);
+    size_t alignment_bytes = TN_VERIFIER_ALIGNMENT_BYTES_MIN;
+    while (alignment_bytes < range->size_bytes && alignment_bytes < TN_VERIFIER_ALIGNMENT_BYTES)
+        alignment_bytes *= 2;
+    if (range->first % alignment_bytes != 0) {
+        tn_reason_set(reason_out, "the new block of %zu bytes at 0x%zx is not aligned to %zu bytes",
+                      range->size_bytes, (size_t)range->first, alignment_bytes);
         return false;
     }
     if (range->size_bytes > UINTPTR_MAX - range->first) {

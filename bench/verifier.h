@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * verifier: checks what an allocator hands out. Blocks that are live must not overlap, every
- * address is a multiple of 256, and a block of one byte or more has an address.
+ * verifier: checks what an allocator hands out. Blocks that are live must not overlap, a block of one byte or
+ * more has an address, and that is a multiple of 256; of up to 128 bytes, of its size rounded up to a power
+ * of two, and at least of 16.
  *
  * It knows the blocks by their addresses alone and never touches the memory.
  * Cost: O(log n) in live blocks for each call. Threads: one at a time.
@@ -15,7 +16,8 @@
 #include "reason.h"
 #include "workload.h"
 
-#define TN_VERIFIER_ALIGNMENT_BYTES 256
+#define TN_VERIFIER_ALIGNMENT_BYTES     256
+#define TN_VERIFIER_ALIGNMENT_BYTES_MIN 16 /* of a small block */
 
 /* The place of a block that was live before the verifier looked. */
 #define TN_VERIFIER_NO_PLACE SIZE_MAX

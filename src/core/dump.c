@@ -44,27 +44,66 @@ static void picture_fini(struct picture *picture)
     tn_host_memory_free(picture->regions);
 }
 
+/* Live slices one by one, and what lies between them. */
+static size_t copy_slab(const struct tarn_pool *pool, uint32_t slab, uintptr_t address,
+                        struct dumped_region *to)
+{
+    const struct tn_slices *slices = &pool->slices;
+    unsigned slice_log2 = tn_slices_slice_log2(slices, tn_slab_class(slab));
+    unsigned slice_count = 1U << tn_slices_per_slab_log2(slices, tn_slab_class(slab));
+    size_t slice_bytes = (size_t)1 << slice_log2, count = 0;
+    bool was_live = true;
+    for (unsigned slice = 0; slice < slice_count; slice++) {
+        bool is_live = tn_slices_is_live(slices, slab, slice);
+        if (!is_live && !was_live) {
+            to[count - 1].size_bytes += slice_bytes;
+            continue;
+        }
+        was_live = is_live;
+        to[count++] = (struct dumped_region){
+            .address = address + ((uintptr_t)slice << slice_log2),
+            .size_bytes = slice_bytes,
+            .requested_bytes = is_live ? tn_slices_size_of(slices, slab, slice) : 0,
+            .state = is_live ? "live" : "sliced",
+        };
+    }
+    return count;
+}
+
+static size_t copy_region(const struct tarn_pool *pool, const struct tn_static_pool *static_pool,
+                          const struct tn_region *region, struct dumped_region *to)
+{
+    size_t chunk_bytes = (size_t)region->chunk_count << pool->chunk_log2;
+    uintptr_t address = tn_static_pool_address_of(static_pool, region->first_chunk);
+    bool is_live = region->state == TN_REGION_STATE_LIVE;
+    bool is_void = region->state == TN_REGION_STATE_VOID;
+    if (is_live && tn_region_is_slab(region))
+        return copy_slab(pool, tn_region_slab(region), address, to);
+    *to = (struct dumped_region){
+        .address = address,
+        .size_bytes = tn_min(chunk_bytes, static_pool->end_address - address),
+        .requested_bytes = is_live ? chunk_bytes - tn_region_slack_bytes(region) : 0,
+        .state = is_live   ? "live"
+                 : is_void ? "unmapped"
+                           : "free",
+    };
+    return 1;
+}
+
 static size_t copy_regions(const struct tarn_pool *pool, const struct tn_static_pool *static_pool,
                            struct dumped_region *to)
 {
     const struct tn_region *regions = pool->index.regions;
     size_t count = 0;
-    for (uint32_t r = regions[static_pool->head].next; r != static_pool->head;
-         r = regions[r].next) {
-        size_t chunk_bytes = (size_t)regions[r].chunk_count << pool->chunk_log2;
-        uintptr_t address = tn_static_pool_address_of(static_pool, regions[r].first_chunk);
-        bool is_live = regions[r].state == TN_REGION_STATE_LIVE;
-        bool is_void = regions[r].state == TN_REGION_STATE_VOID;
-        to[count++] = (struct dumped_region){
-            .address = address,
-            .size_bytes = tn_min(chunk_bytes, static_pool->end_address - address),
-            .requested_bytes = is_live ? chunk_bytes - tn_region_slack_bytes(&regions[r]) : 0,
-            .state = is_live   ? "live"
-                     : is_void ? "unmapped"
-                               : "free",
-        };
-    }
+    for (uint32_t r = regions[static_pool->head].next; r != static_pool->head; r = regions[r].next)
+        count += copy_region(pool, static_pool, &regions[r], to + count);
     return count;
+}
+
+/* At most so many are written of the pool: in a slab one more is free than live. Under `lock`. */
+static size_t region_count_max(const struct tarn_pool *pool)
+{
+    return pool->index.region_count + 2 * (size_t)pool->slices.live_count;
 }
 
 static void copy_static_pools(const struct tarn_pool *pool, struct picture *picture)
@@ -88,7 +127,7 @@ static bool make_room(struct picture *picture, struct tarn_pool *pool)
 {
     tn_pool_lock(pool);
     picture->static_pool_count = pool->list.count;
-    picture->region_count = pool->index.region_count;
+    picture->region_count = region_count_max(pool);
     tn_pool_unlock(pool);
     /* A little more than that, since others may allocate before the copy is made. */
     picture->static_pool_count += 4;
@@ -106,7 +145,7 @@ static bool copy_at_once(struct picture *picture, struct tarn_pool *pool)
 {
     tn_pool_lock(pool);
     bool fits = pool->list.count <= picture->static_pool_count &&
-                pool->index.region_count <= picture->region_count;
+                region_count_max(pool) <= picture->region_count;
     if (fits) {
         picture->static_pool_count = pool->list.count;
         tn_pool_stats_locked(pool, &picture->stats);

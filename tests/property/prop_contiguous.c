@@ -161,6 +161,7 @@ static void pair_init(struct pair *pair, uint64_t seed, size_t step_chunks)
     options.limit_bytes = LIMIT_STEPS * step_chunks * CHUNK_BYTES;
     options.contiguous = true;
     options.step_bytes = step_chunks * CHUNK_BYTES;
+    options.slices = false; /* the model knows chunks */
     options.on_static_pool_created = note_created;
     options.on_static_pool_destroyed = note_destroyed;
     options.user = pair;

@@ -64,6 +64,7 @@ static void pair_init(struct pair *pair, uint64_t seed, unsigned chunk_log2, siz
     options.growth_factor = 1.5;
     options.limit_bytes = 8192 * chunk_bytes;
     options.fit = fit;
+    options.slices = false; /* the model knows chunks */
     expect_ok(tarn_pool_create(&options, &pair->pool));
 }
 

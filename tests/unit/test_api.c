@@ -493,9 +493,11 @@ static void finds_what_an_address_lies_in(void **state)
     uint64_t id = found.static_pool_id;
 
     expect_ok(tarn_pool_find(small, &found));
-    assert_int_equal(found.usable_bytes, 1024);
+    assert_int_equal(found.size_bytes, 1);
+    assert_int_equal(found.usable_bytes, 16);
     assert_int_not_equal(found.static_pool_id, id);
 
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_find(small + 16, &found));
     expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_find(small + 1024, &found));
     expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_pool_find(&found, &found));
     expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_pool_find(NULL, &found));

@@ -25,7 +25,8 @@ static tarn_pool *create_named(const char *name)
     return pool;
 }
 
-/* Two static pools: in the first, live of 100 bytes, free, live of 2000; a live one in the second. */
+/* Two static pools: in the first, slices of 128 bytes, of which one is live of 100, free, live of 2000; a live one
+ * in the second. */
 static tarn_pool *example(const char *name)
 {
     tarn_pool *pool = create_named(name);
@@ -61,7 +62,8 @@ static void text_says_what_is_there(void **state)
     expect_says("tarn pool on test memory, chunks of 1024 bytes, best_fit");
     expect_says("requested 102100, used 103424, footprint 196608 bytes");
     expect_says("3 live, 3 free regions");
-    expect_says("1024 bytes live, 100 asked for");
+    expect_says(" 128 bytes live, 100 asked for");
+    expect_says(" 896 bytes sliced");
     expect_says("5120 bytes free");
     expect_says("2048 bytes live, 2000 asked for");
     expect_ok(tarn_pool_destroy_forced(pool, NULL));
