@@ -16,6 +16,8 @@ enum {
     STREAMS = 4,
     SLOTS = 40,
     STEPS = 15000
+    SMALL_SLOTS = 400, /* of slices and nothing else */
+    STEPS = 30000
 };
 
 #define KIB         ((size_t)1024)
@@ -44,7 +46,7 @@ struct scene {
     tarn_backend backend;
     tarn_pool *pool;
     tarn_stream streams[STREAMS];
-    struct block blocks[SLOTS];
+    struct block blocks[SLOTS + SMALL_SLOTS];
 };
 
 /* Chunks of the longest run of free regions of a static pool, whatever they wait for. */
@@ -59,6 +61,16 @@ static uint32_t longest_run(const struct tarn_pool *pool, uint32_t head)
     return longest;
 }
 
+/* Whether any slab has a slice that is not live and would do, whatever it waits for. */
+static bool has_slice(const struct tarn_pool *pool, size_t size_bytes)
+{
+    const struct tn_slices *slices = &pool->slices;
+    for (unsigned i = tn_slices_class_for(slices, size_bytes, 1); i < slices->class_count; i++) {
+        if (tn_slices_find_next(slices, i, TN_SLAB_NONE) != TN_SLAB_NONE) return true;
+    }
+    return false;
+}
+
 /* Nothing that is free would have done, and what can be given back does not make room enough. */
 static void expect_no_memory(struct tarn_pool *pool, size_t size_bytes)
 {
@@ -67,6 +79,7 @@ static void expect_no_memory(struct tarn_pool *pool, size_t size_bytes)
         uint32_t run = longest_run(pool, pool->list.by_chunk[i].static_pool->head);
         if (run >= needed) fail_msg("%zu chunks refused, and %u in a row are free", needed, run);
     }
+    if (has_slice(pool, size_bytes)) fail_msg("%zu bytes refused, and a slice is free", size_bytes);
     size_t releasable = tn_pool_wholly_free_bytes_locked(pool);
     size_t left = LIMIT_BYTES - (pool->stats.footprint_bytes - releasable);
     if (left >= needed * KIB) fail_msg("%zu chunks refused, and %zu bytes are left", needed, left);
@@ -77,9 +90,9 @@ static void expect_no_memory(struct tarn_pool *pool, size_t size_bytes)
     assert_int_equal(shortage.limit_bytes, LIMIT_BYTES);
 }
 
-static void take(struct scene *scene, struct block *block)
+static void take(struct scene *scene, struct block *block, unsigned size_bits)
 {
-    size_t size_bytes = (size_t)random_size(&dice, 17);
+    size_t size_bytes = (size_t)random_size(&dice, size_bits);
     block->stream = (unsigned)random_below(&dice, STREAMS);
     tarn_status status =
         tarn_pool_alloc_on(scene->pool, size_bytes, scene->streams[block->stream], &block->address);
@@ -129,11 +142,13 @@ static void run(bool can_synchronize, bool is_contiguous, tarn_fit fit)
         operations.stream_create(scene.backend.state, &scene.streams[i]);
 
     for (int step = 0; step < STEPS; step++) {
-        struct block *block = &scene.blocks[random_below(&dice, SLOTS)];
+        bool is_small = random_below(&dice, 2) == 0;
+        struct block *block = is_small ? &scene.blocks[SLOTS + random_below(&dice, SMALL_SLOTS)]
+                                       : &scene.blocks[random_below(&dice, SLOTS)];
         if (block->address) {
             give(&scene, block);
         } else {
-            take(&scene, block);
+            take(&scene, block, is_small ? 9 : 17);
         }
         if (random_below(&dice, 500) == 0) replace_stream(&scene);
         if (step % 16 == 0) expect_ok(tarn_pool_check(scene.pool));

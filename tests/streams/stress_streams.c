@@ -2,14 +2,15 @@
 /*
  * Random programs over several streams and threads, over a checker that knows what runs before what.
  *
- * Usage: stress_streams [--steps N] [--contiguous] [--thread-streams] [--unannounced] [--expect-faults]
+ * Usage: stress_streams [--steps N] [--small] [--contiguous] [--thread-streams] [--unannounced] [--expect-faults]
  *
  * Blocks are allocated on one stream, used there and on others that were made to wait for it, and freed
  * on the stream that used them last, after several, or after the host has waited. The pool's limit is low, so
  * it has to take what other streams have freed. Each run has another placement policy. Queries come late, and
  * records, waits and queries fail.
  * --thread-streams: besides, each thread has a stream of its own, under one handle; threads end, and others come,
- * and not all of them retire it. --unannounced: streams end without being retired.
+ * and not all of them retire it. --unannounced: streams end without being retired. --small: sizes up to a chunk, most
+ * of them of slices, in a pool of fewer chunks than there are sizes and streams.
  * --expect-faults is for pools with a bug planted in: the checker must find it.
  */
 #include <pthread.h>
@@ -33,8 +34,10 @@ enum {
 };
 
 static bool is_contiguous, has_thread_streams, is_unannounced, has_policies;
+static bool is_small, is_contiguous, has_thread_streams, is_unannounced;
 
-#define POOL_BYTES ((size_t)256 * 1024)
+#define POOL_BYTES ((size_t)(is_small ? 16 : 256) * 1024)
+#define SIZE_BITS  (is_small ? 10U : 14U)
 
 struct block {
     void *address;
@@ -168,8 +171,8 @@ static struct block allocate(struct worker *worker)
 {
     struct program *program = worker->program;
     unsigned stream = choose_stream(worker);
-    struct block block = { NULL, (size_t)random_size(&worker->random, 14), 0 };
-    size_t alignment = (size_t)1 << random_below(&worker->random, 14);
+    struct block block = { NULL, (size_t)random_size(&worker->random, SIZE_BITS), 0 };
+    size_t alignment = (size_t)1 << random_below(&worker->random, SIZE_BITS);
     tarn_status status =
         alignment == 1 ? tarn_pool_alloc_many_on(program->pool, 1, &block.size_bytes,
                                                  stream_of(program, stream), &block.address)
@@ -237,6 +240,23 @@ static void release(struct worker *worker, struct block block)
     EXPECT(worker, status == TARN_STATUS_OK);
 }
 
+/* The stream is about to end: the block is given back, or another stream's from then on. */
+static void leave_stream(struct worker *worker, size_t slot, unsigned stream)
+{
+    struct program *program = worker->program;
+    struct block block = swap(program, slot, (struct block){ NULL, 0, 0 });
+    if (!block.address) return;
+    if (random_below(&worker->random, 2) == 0) {
+        unsigned other = (stream + 1) % STREAMS;
+        block.users &= ~((uint32_t)1 << other); /* so that it waits for all others */
+        use(worker, &block, other);
+        block.users = (uint32_t)1 << other;
+        swap(program, slot, block);
+    } else {
+        release(worker, block);
+    }
+}
+
 /* The handle ends, and the vendor may give it to the next one. */
 static void replace_stream(struct worker *worker)
 {
@@ -252,7 +272,7 @@ static void replace_stream(struct worker *worker)
     }
     /* Nothing that is live may refer to it. */
     for (size_t slot = 0; slot < SLOTS; slot++)
-        release(worker, swap(program, slot, (struct block){ NULL, 0, 0 }));
+        leave_stream(worker, slot, number);
     tarn_stream stream = program->streams[number];
     tarn_status retired = is_unannounced ? TARN_STATUS_OK : tarn_stream_retire(stream);
     EXPECT(worker, retired == TARN_STATUS_OK || retired == TARN_STATUS_VENDOR_ERROR);
@@ -293,7 +313,7 @@ static void *work(void *argument)
         release(worker, block);
         if (step % 64 == 0) look_around(worker);
         pthread_rwlock_unlock(&program->streams_lock);
-        if (random_below(&worker->random, 2000) == 0) replace_stream(worker);
+        if (random_below(&worker->random, is_small ? 500 : 2000) == 0) replace_stream(worker);
     }
     if (has_thread_streams && random_below(&worker->random, 2) == 0) {
         tarn_status retired = tarn_stream_retire(ORDER_CHECKER_PER_THREAD);
@@ -398,6 +418,7 @@ int main(int argc, char **argv)
     bool expects_faults = false;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--expect-faults") == 0) expects_faults = true;
+        if (strcmp(argv[i], "--small") == 0) is_small = true;
         if (strcmp(argv[i], "--contiguous") == 0) is_contiguous = true;
         if (strcmp(argv[i], "--thread-streams") == 0) has_thread_streams = true;
         if (strcmp(argv[i], "--unannounced") == 0) is_unannounced = true;

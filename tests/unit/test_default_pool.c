@@ -22,6 +22,7 @@ static int start_without_a_pool(void **state)
     unsetenv("TARN_DISABLE");
     unsetenv("TARN_CONTIGUOUS");
     unsetenv("TARN_SHAREABLE");
+    unsetenv("TARN_SLICES");
     return tarn_default_pool_destroy() == TARN_STATUS_OK ? 0 : -1;
 }
 
@@ -208,6 +209,24 @@ static void ranks_share_all_there_is(void **state)
     expect_ok(tarn_free(address));
 }
 
+static void small_requests_have_slices_unless_told_otherwise(void **state)
+{
+    (void)state;
+    if (!has_device()) skip();
+    for (int slices = 0; slices < 2; slices++) {
+        setenv("TARN_SLICES", slices ? "1" : "0", 1);
+        void *first, *second;
+        tarn_pool *pool;
+        expect_ok(tarn_malloc(8, &first));
+        expect_ok(tarn_malloc(8, &second));
+        expect_ok(tarn_default_pool(&pool));
+        assert_int_equal(stats_of(pool).used_bytes, slices ? 1024 : 2048);
+        expect_ok(tarn_free(first));
+        expect_ok(tarn_free(second));
+        expect_ok(tarn_default_pool_destroy());
+    }
+}
+
 static void may_vanish_with_the_last_free(void **state)
 {
     (void)state;
@@ -327,6 +346,7 @@ int main(void)
         CASE(a_limit_may_be_per_cent_of_the_device),
         CASE(ranks_that_share_the_device_share_the_percentage),
         CASE(ranks_share_all_there_is),
+        CASE(small_requests_have_slices_unless_told_otherwise),
         CASE(may_vanish_with_the_last_free),
         CASE(may_be_of_host_memory),
         CASE(a_kind_that_the_vendor_lacks_is_an_error),

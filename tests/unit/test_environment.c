@@ -31,6 +31,7 @@ static const char *const names[] = { "TARN_INITIAL",
                                      "TARN_DISABLE",
                                      "TARN_IDENTIFY_STREAMS",
                                      "TARN_FIT" };
+                                     "TARN_SLICES" };
 
 static int unset_all(void **state)
 {
@@ -92,6 +93,7 @@ static void expect_defaults(const struct tn_environment *environment)
     assert_int_equal(environment->options.fit, TARN_FIT_BEST);
     assert_false(environment->options.passes_through);
     assert_false(environment->options.identifies_streams);
+    assert_true(environment->options.slices);
 }
 
 static void variables_that_are_unset_or_empty_change_nothing(void **state)
@@ -127,6 +129,7 @@ static void all_variables_are_read_together(void **state)
                                           "1",
                                           "1",
                                           "first_fit" };
+                                          "0" };
     _Static_assert(sizeof values == sizeof names, "one for each");
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         setenv(names[i], values[i], 1);
@@ -153,6 +156,7 @@ static void all_variables_are_read_together(void **state)
     assert_true(environment.options.is_shareable);
     assert_true(environment.options.passes_through);
     assert_true(environment.options.identifies_streams);
+    assert_false(environment.options.slices);
 }
 
 /* --- bytes -------------------------------------------------------------------------------------- */
@@ -399,6 +403,10 @@ static void a_switch_is_0_or_1(void **state)
     assert_true(read_with("TARN_CONTIGUOUS", "1").options.contiguous);
     assert_false(read_with("TARN_CONTIGUOUS", "0").options.contiguous);
     expect_refused("TARN_CONTIGUOUS", "yes");
+    assert_true(read_with("TARN_SLICES", "").options.slices);
+    assert_true(read_with("TARN_SLICES", "1").options.slices);
+    assert_false(read_with("TARN_SLICES", "0").options.slices);
+    expect_refused("TARN_SLICES", "no");
     assert_true(read_with("TARN_IDENTIFY_STREAMS", "1").options.identifies_streams);
     assert_false(read_with("TARN_IDENTIFY_STREAMS", "0").options.identifies_streams);
     expect_refused("TARN_IDENTIFY_STREAMS", "yes");

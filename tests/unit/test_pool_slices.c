@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Small requests in pools: how many bytes they take, where they lie, whose they are, and when their chunks are free. */
 #include "core/pool_slices.h"
+#include "core/stream_reuse.h"
 
 #include "harness/claims.h"
 #include "harness/host_memory_faults.h"
@@ -623,6 +624,34 @@ static void more_streams_than_numbers_have_slices(void **state)
     assert_int_equal(stats_of(fixture->pool).used_bytes, 0);
 }
 
+/* When the pool forgets a stream for another, what that stream had waited for is under way for others. */
+static void a_stream_that_is_forgotten_had_waited_for_itself_alone(void **state)
+{
+    struct fixture *fixture = *state;
+    create_with_chunks(fixture, 3);
+    char *slices[4], *chunk = alloc_on(fixture, 1024, B);
+    for (int i = 0; i < 4; i++)
+        slices[i] = alloc_on(fixture, 256, A);
+    free_on(fixture, slices[1], B);
+    free_on(fixture, slices[2], B);
+    char *other = alloc_on(fixture, 1024, B);
+    free_on(fixture, other, B);
+    assert_ptr_equal(alloc_on(fixture, 1024, A), other);
+    assert_int_equal(fixture->backend.wait_count, 1);
+    assert_ptr_equal(alloc_on(fixture, 256, A), slices[1]);
+    free_done(fixture, other);
+    for (int i = 2; i < 40; i++)
+        free_done(fixture, alloc_on(fixture, 1024, STREAM(i)));
+    uint32_t stream;
+    assert_false(tn_pool_find_stream(fixture->pool, A, &stream));
+    alloc_on(fixture, 1024, STREAM(40));
+    assert_int_equal(fixture->backend.wait_count, 1);
+    assert_ptr_equal(alloc_on(fixture, 256, STREAM(40)), slices[2]);
+    assert_int_equal(fixture->backend.wait_count, 2);
+    assert_ptr_equal(fixture->backend.waits[1].awaited, B);
+    (void)chunk;
+}
+
 /* The last records of this time: what comes after is told by the next. */
 static void times_begin_anew(void **state)
 {
@@ -945,6 +974,7 @@ int main(void)
         TEST(a_new_stream_with_the_old_handle_has_no_slabs),
         TEST(what_could_not_be_recorded_is_nobodys),
         TEST(more_streams_than_numbers_have_slices),
+        TEST(a_stream_that_is_forgotten_had_waited_for_itself_alone),
         TEST(times_begin_anew),
         TEST(a_stream_may_end_unannounced),
         TEST(a_capture_has_whole_chunks),
