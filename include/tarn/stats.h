@@ -8,7 +8,8 @@
  *
  * Three sizes of the same thing, each at least as large as the one before:
  *     requested   what the program asked for and has not freed
- *     used        the same rounded up to whole chunks
+ *     used        the same rounded up to whole chunks; a chunk that is cut into slices is used as long as one
+ *                 of them is live
  *     footprint   what the pool holds from the vendor
  */
 #ifndef TARN_STATS_H
@@ -35,18 +36,19 @@ typedef struct tarn_stats {
 
     size_t requested_bytes;     /* bytes asked for and still live */
     size_t requested_bytes_max; /* the high-water mark of that, since creation */
-    size_t used_bytes;          /* the same in whole chunks, where there are such */
+    size_t used_bytes;          /* the chunks in which that lies, where there are such */
     size_t used_bytes_max;
     size_t footprint_bytes; /* bytes held from the backend */
     size_t footprint_bytes_max;
 
-    size_t live_count; /* allocations that are live; those of zero bytes are not counted */
+    size_t live_count; /* allocations, slices too; those of zero bytes are not counted */
     size_t live_count_max;
 
     size_t static_pool_count; /* pieces of vendor memory held; in a contiguous pool steps */
     size_t free_region_count; /* free regions in all of them */
-    size_t free_bytes;        /* bytes in free regions */
-    size_t pending_bytes;     /* of these, what waits for the work of one stream or several */
+    size_t
+        free_bytes; /* bytes in free regions; what is free of a chunk that is cut is not counted */
+    size_t pending_bytes; /* of these, what waits for the work of one stream or several */
     size_t
         largest_free_bytes; /* the largest request that succeeds without growth, up to rounding */
     double

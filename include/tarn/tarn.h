@@ -38,8 +38,8 @@
  *     tarn_pool_destroy(pool);
  *     tarn_backend_close(&backend);
  *
- * Words. A chunk is the smallest unit, 1024 bytes unless chosen otherwise. A region is a run of
- * chunks, free or live. A static pool is one piece of vendor memory cut into chunks. A pool is what
+ * Words. A chunk is the smallest unit, 1024 bytes unless chosen otherwise; for small requests chunks are cut
+ * into slices. A region is a run of chunks, free or live. A static pool is one piece of vendor memory cut into chunks. A pool is what
  * you hold: a list of static pools that grows.
  *
  * Rules for every function.
@@ -292,13 +292,15 @@ typedef struct tarn_pool_options {
     /* The placement policy. Means nothing with passes_through. */
     tarn_fit fit;
     /*
-     * Requests of at most half a chunk have slices in place of chunks of their own: a chunk is cut into slices
-     * of 16, 32, 64, ... bytes up to half a chunk, at least a 64th of it. Like this 100 000 allocations of 8 bytes
-     * take 1.6 MB. A slice is aligned to its own size; where more is asked for it is a larger one, or a chunk.
-     * A chunk that is cut is one stream's. What was freed on that stream serves it at once, as ever, and what
-     * other streams have freed when they are done or it has waited for them. With the last slice the chunk is
-     * free. Not cut are chunks of more than 64 KiB; and whole chunks are what captured streams have, pools in debug
-     * mode, for their zones, and pools that pass through.
+     * Requests of at most half a chunk have slices: a chunk is cut into slices of one size, a power of two from 16
+     * bytes, or a 64th of the chunk, to half of it. So 100 000 allocations of 8 bytes take 1.6 MB. A slice is aligned
+     * to its size; for an alignment beyond that there is a larger slice, or a chunk.
+     * A chunk that is cut is one stream's, the one for which it was cut. What was freed on that stream serves it at
+     * once; what other streams have freed of it does when they are done, or it has waited for them. Where the pool
+     * has no chunk left, the stream has larger slices, and those of others, after a wait. With its last slice
+     * the chunk is free.
+     * Whole chunks are what captured streams have, as a graph keeps its memory; pools in debug mode, where
+     * each block has its zones; pools that pass through; and pools with chunks of more than 64 KiB. false: all.
      */
     bool slices;
 } tarn_pool_options;
@@ -333,6 +335,8 @@ TARN_API tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_poo
  * address or end is not a multiple of the chunk size, what lies beside whole chunks is not used.
  * Of the options, which may be NULL, chunk_bytes, fit, debug (call sites alone: the rest is NOT_SUPPORTED) and
  * the functions that are told of static pools mean something here. backend must be NULL; the others do nothing.
+ * Of the options, which may be NULL, chunk_bytes, slices, debug (call sites alone: the rest is NOT_SUPPORTED) and the
+ * functions that are told of static pools mean something here. backend must be NULL; the others do nothing.
  * Without a backend there are no events. On one stream the pool works as any other. What was freed on one
  * stream is never free for another, unless it was freed by tarn_pool_free_after with no streams, when the
  * work is done; and all that is free when the pool sees a second stream counts as freed on the first, if that
@@ -360,7 +364,7 @@ typedef struct tarn_leaks {
     size_t struct_bytes; /* in: sizeof(tarn_leaks), as TARN_LEAKS_INIT sets it */
     size_t allocation_count;
     size_t requested_bytes; /* what was asked for */
-    size_t used_bytes;      /* the same in whole chunks */
+    size_t used_bytes;      /* the same in whole chunks, see tarn_stats */
 } tarn_leaks;
 
 /* clang-format off */
@@ -398,6 +402,15 @@ TARN_API tarn_status tarn_pool_abandon(tarn_pool *pool);
  * in which they were made, but for one that takes the place of one given back. So where the backends round
  * sizes alike, the same sequence of calls gives the same offsets. When no free region is large enough the
  * pool grows, which is when the vendor is called.
+ * Allocates size_bytes. The address is a multiple of 256; of up to 128 bytes, which may have a slice, of the size
+ * rounded up to a power of two, and at least of 16: see `slices` of the options. Zero bytes succeed with a NULL
+ * address.
+ * A small request takes the first free slice of a chunk that is cut already, if there is one. Anything else
+ * takes the smallest free region that is large enough, among equals the one at the lowest index (best
+ * fit). Indexes run through the static pools in the order in which they were made, but for one that
+ * takes the place of one given back. So where the backends round sizes alike, the same sequence of
+ * calls gives the same offsets. When no free region is large enough the pool grows, which is when the
+ * vendor is called.
  * Errors: INVALID_POOL; INVALID_ARGUMENT (address_out is NULL); SIZE_TOO_LARGE; OVER_LIMIT;
  * OUT_OF_MEMORY (also for what is more than the backend's largest allocation); OUT_OF_HOST_MEMORY;
  * VENDOR_ERROR.
@@ -756,6 +769,7 @@ TARN_API tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *
  *     TARN_DEBUG     debug mode: a list, with commas, of "sites", "zones", "poison" and "quarantine"; see
  *                    tarn/debug.h
  *     TARN_QUARANTINE  quarantine_bytes: like TARN_INITIAL
+ *     TARN_SLICES    "0": small requests have chunks of their own; "1": slices
  * A variable that is empty counts as not set. A value that does not parse makes every call that would create
  * the pool answer INVALID_ENVIRONMENT, and the message names it.
  * At the end of the process its memory is left to the system and the driver.
@@ -793,9 +807,9 @@ TARN_API tarn_status tarn_default_pool_abandon(void);
 typedef struct tarn_allocation {
     size_t struct_bytes; /* in: sizeof(tarn_allocation), as TARN_ALLOCATION_INIT sets it */
     tarn_pool *pool;
-    void *address;            /* where the allocation starts */
-    size_t size_bytes;        /* what was asked for */
-    size_t usable_bytes;      /* the same in whole chunks, if there are; all of it may be used */
+    void *address;       /* where the allocation starts */
+    size_t size_bytes;   /* what was asked for */
+    size_t usable_bytes; /* of its slice or its whole chunks, if there are; all of it may be used */
     void *static_pool_base;   /* what the backend gave */
     size_t static_pool_bytes; /* how much; of a contiguous pool the whole range */
     uint64_t static_pool_id;

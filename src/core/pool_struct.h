@@ -84,7 +84,7 @@ struct tarn_pool {
     struct tn_biased_mutex lock;
     struct tn_static_pool_list list; /* changed under both locks, read under either */
     struct tn_region_index index;
-    struct tn_slices slices; /* no slabs: where small requests have chunks of their own */
+    struct tn_slices slices;     /* of chunks in the index, for small requests */
     struct tn_step_range *range; /* the one static pool of a contiguous pool; NULL: it is none */
     struct tn_stats stats;
     bool is_release_due;     /* a free has left something to give back */

@@ -20,9 +20,11 @@ enum {
     STEPS = 30000
 };
 
-#define KIB         ((size_t)1024)
-#define LIMIT_BYTES (192 * KIB)
-#define PIECE_BYTES (32 * KIB)
+#define KIB ((size_t)1024)
+
+/* Of a pool, which takes a sixth of it at a time. */
+static size_t limit_bytes;
+static unsigned size_bits; /* of the largest request */
 
 static tarn_backend_operations operations;
 static tarn_backend_result (*real_record)(void *, tarn_event, tarn_stream);
@@ -81,18 +83,18 @@ static void expect_no_memory(struct tarn_pool *pool, size_t size_bytes)
     }
     if (has_slice(pool, size_bytes)) fail_msg("%zu bytes refused, and a slice is free", size_bytes);
     size_t releasable = tn_pool_wholly_free_bytes_locked(pool);
-    size_t left = LIMIT_BYTES - (pool->stats.footprint_bytes - releasable);
+    size_t left = limit_bytes - (pool->stats.footprint_bytes - releasable);
     if (left >= needed * KIB) fail_msg("%zu chunks refused, and %zu bytes are left", needed, left);
     tarn_shortage shortage = TARN_SHORTAGE_INIT;
     expect_ok(tarn_last_shortage(&shortage));
     assert_int_equal(shortage.size_bytes, size_bytes);
     assert_int_equal(shortage.footprint_bytes, pool->stats.footprint_bytes);
-    assert_int_equal(shortage.limit_bytes, LIMIT_BYTES);
+    assert_int_equal(shortage.limit_bytes, limit_bytes);
 }
 
-static void take(struct scene *scene, struct block *block, unsigned size_bits)
+static void take(struct scene *scene, struct block *block, unsigned bits)
 {
-    size_t size_bytes = (size_t)random_size(&dice, size_bits);
+    size_t size_bytes = (size_t)random_size(&dice, bits);
     block->stream = (unsigned)random_below(&dice, STREAMS);
     tarn_status status =
         tarn_pool_alloc_on(scene->pool, size_bytes, scene->streams[block->stream], &block->address);
@@ -131,12 +133,13 @@ static void run(bool can_synchronize, bool is_contiguous, tarn_fit fit)
     const tarn_backend backend = { &operations, scene.backend.state };
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = &backend;
-    options.initial_bytes = PIECE_BYTES;
+    options.initial_bytes = limit_bytes / 6;
     options.growth_factor = 1.0;
-    options.limit_bytes = LIMIT_BYTES;
+    options.limit_bytes = limit_bytes;
     options.contiguous = is_contiguous;
     options.fit = fit;
     options.step_bytes = PIECE_BYTES / 8;
+    options.step_bytes = 4 * KIB;
     expect_ok(tarn_pool_create(&options, &scene.pool));
     for (unsigned i = 1; i < STREAMS; i++)
         operations.stream_create(scene.backend.state, &scene.streams[i]);
@@ -148,7 +151,7 @@ static void run(bool can_synchronize, bool is_contiguous, tarn_fit fit)
         if (block->address) {
             give(&scene, block);
         } else {
-            take(&scene, block, is_small ? 9 : 17);
+            take(&scene, block, is_small ? 9 : size_bits);
         }
         if (random_below(&dice, 500) == 0) replace_stream(&scene);
         if (step % 16 == 0) expect_ok(tarn_pool_check(scene.pool));
@@ -169,6 +172,12 @@ static void what_can_be_served_is_served(void **state)
         fail_permille = 100;
         run(true, false, (tarn_fit)fit);
     }
+    limit_bytes = 192 * KIB;
+    size_bits = 17;
+    fail_permille = 0;
+    run(false, false);
+    fail_permille = 100;
+    run(true, false);
 }
 
 static void a_contiguous_pool_serves_what_can_be_served(void **state)
@@ -181,6 +190,27 @@ static void a_contiguous_pool_serves_what_can_be_served(void **state)
         fail_permille = 100;
         run(true, true, (tarn_fit)fit);
     }
+    limit_bytes = 192 * KIB;
+    size_bits = 17;
+    fail_permille = 0;
+    run(false, true);
+    fail_permille = 100;
+    run(true, true);
+}
+
+/* There are fewer chunks than streams and sizes of slices. */
+static void a_slice_is_served_where_there_is_one(void **state)
+{
+    (void)state;
+    dice = random_init(random_seed(20261123));
+    limit_bytes = 24 * KIB;
+    size_bits = 11;
+    fail_permille = 0;
+    run(false, false);
+    run(false, true);
+    fail_permille = 100;
+    run(true, false);
+    run(true, true);
 }
 
 int main(void)
@@ -188,6 +218,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_can_be_served_is_served),
         cmocka_unit_test(a_contiguous_pool_serves_what_can_be_served),
+        cmocka_unit_test(a_slice_is_served_where_there_is_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -640,13 +640,17 @@ static void a_stream_that_is_forgotten_had_waited_for_itself_alone(void **state)
     assert_int_equal(fixture->backend.wait_count, 1);
     assert_ptr_equal(alloc_on(fixture, 256, A), slices[1]);
     free_done(fixture, other);
+    uint32_t number, none;
+    assert_true(tn_pool_find_stream(fixture->pool, A, &number));
     for (int i = 2; i < 40; i++)
         free_done(fixture, alloc_on(fixture, 1024, STREAM(i)));
-    uint32_t stream;
-    assert_false(tn_pool_find_stream(fixture->pool, A, &stream));
-    alloc_on(fixture, 1024, STREAM(40));
+    assert_false(tn_pool_find_stream(fixture->pool, A, &none));
+    /* The one that has its number now. */
+    tarn_stream next = fixture->pool->streams->streams[number].name.handle;
+    assert_ptr_not_equal(next, A);
+    alloc_on(fixture, 1024, next);
     assert_int_equal(fixture->backend.wait_count, 1);
-    assert_ptr_equal(alloc_on(fixture, 256, STREAM(40)), slices[2]);
+    assert_ptr_equal(alloc_on(fixture, 256, next), slices[2]);
     assert_int_equal(fixture->backend.wait_count, 2);
     assert_ptr_equal(fixture->backend.waits[1].awaited, B);
     (void)chunk;
@@ -671,6 +675,26 @@ static void times_begin_anew(void **state)
         }
         assert_true(fixture->pool->streams->now < 10);
     }
+}
+
+/* What was freed in the old time is covered by the first record of the new one. */
+static void what_was_freed_before_is_covered_after(void **state)
+{
+    struct fixture *fixture = *state;
+    create_with_chunks(fixture, 3);
+    char *of_a[2] = { alloc_on(fixture, 512, A), alloc_on(fixture, 512, A) };
+    char *of_b = alloc_on(fixture, 1024, B), *of_c = alloc_on(fixture, 1024, C);
+    fixture->pool->streams->now = TN_STREAM_TIME_MAX;
+    free_on(fixture, of_a[0], B);
+    free_on(fixture, of_c, C);
+    assert_ptr_equal(alloc_on(fixture, 1024, A), of_c);
+    assert_true(fixture->pool->streams->now < 10);
+    free_on(fixture, of_b, B);
+    assert_ptr_equal(alloc_on(fixture, 1024, A), of_b);
+    assert_int_equal(fixture->backend.wait_count, 2);
+    test_backend_take_calls(&fixture->backend);
+    assert_ptr_equal(alloc_on(fixture, 512, A), of_a[0]);
+    expect_no_calls(fixture);
 }
 
 /* Frees of streams that end unannounced are recorded, those of slices, too. */
@@ -976,6 +1000,7 @@ int main(void)
         TEST(more_streams_than_numbers_have_slices),
         TEST(a_stream_that_is_forgotten_had_waited_for_itself_alone),
         TEST(times_begin_anew),
+        TEST(what_was_freed_before_is_covered_after),
         TEST(a_stream_may_end_unannounced),
         TEST(a_capture_has_whole_chunks),
         TEST(what_a_capture_frees_waits_for_its_release),

@@ -407,7 +407,7 @@ static void times_begin_anew(void **state)
 enum {
     STREAMS = 4,
     SLABS = 24,
-    STEPS = 60000
+    STEPS = 20000
 };
 
 /* What one slice waits for, exactly. */
