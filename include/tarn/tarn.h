@@ -333,10 +333,8 @@ TARN_API tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_poo
  * pool. It is one static pool: it never grows, nothing of it goes back before the end, and then it is the
  * caller's again. The memory is never read or written, and must stay until the pool is destroyed. Where
  * address or end is not a multiple of the chunk size, what lies beside whole chunks is not used.
- * Of the options, which may be NULL, chunk_bytes, fit, debug (call sites alone: the rest is NOT_SUPPORTED) and
- * the functions that are told of static pools mean something here. backend must be NULL; the others do nothing.
- * Of the options, which may be NULL, chunk_bytes, slices, debug (call sites alone: the rest is NOT_SUPPORTED) and the
- * functions that are told of static pools mean something here. backend must be NULL; the others do nothing.
+ * Of the options, which may be NULL, chunk_bytes, fit, slices, debug (call sites alone: the rest is NOT_SUPPORTED)
+ * and the functions that are told of static pools mean something here. backend must be NULL; the others do nothing.
  * Without a backend there are no events. On one stream the pool works as any other. What was freed on one
  * stream is never free for another, unless it was freed by tarn_pool_free_after with no streams, when the
  * work is done; and all that is free when the pool sees a second stream counts as freed on the first, if that
@@ -396,21 +394,15 @@ TARN_API tarn_status tarn_pool_abandon(tarn_pool *pool);
 /* -------------------------------------------------------------------------- alloc and free ----- */
 
 /*
- * Allocates size_bytes. The address is a multiple of 256. Zero bytes succeed with a NULL address.
- * Takes the smallest free region that is large enough, among equals the one at the lowest index (best
- * fit), unless the pool has another policy: see tarn_fit. Indexes run through the static pools in the order
- * in which they were made, but for one that takes the place of one given back. So where the backends round
- * sizes alike, the same sequence of calls gives the same offsets. When no free region is large enough the
- * pool grows, which is when the vendor is called.
  * Allocates size_bytes. The address is a multiple of 256; of up to 128 bytes, which may have a slice, of the size
  * rounded up to a power of two, and at least of 16: see `slices` of the options. Zero bytes succeed with a NULL
  * address.
  * A small request takes the first free slice of a chunk that is cut already, if there is one. Anything else
  * takes the smallest free region that is large enough, among equals the one at the lowest index (best
- * fit). Indexes run through the static pools in the order in which they were made, but for one that
- * takes the place of one given back. So where the backends round sizes alike, the same sequence of
- * calls gives the same offsets. When no free region is large enough the pool grows, which is when the
- * vendor is called.
+ * fit), unless the pool has another policy: see tarn_fit. Indexes run through the static pools in the order
+ * in which they were made, but for one that takes the place of one given back. So where the backends round
+ * sizes alike, the same sequence of calls gives the same offsets. When no free region is large enough the
+ * pool grows, which is when the vendor is called.
  * Errors: INVALID_POOL; INVALID_ARGUMENT (address_out is NULL); SIZE_TOO_LARGE; OVER_LIMIT;
  * OUT_OF_MEMORY (also for what is more than the backend's largest allocation); OUT_OF_HOST_MEMORY;
  * VENDOR_ERROR.

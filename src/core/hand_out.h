@@ -53,9 +53,10 @@ static inline void *tn_pool_hand_out(const struct tarn_pool *pool,
 }
 
 /* The same of what is not at a chunk, or at one that is cut. In the pool's index. */
-TN_COLD static inline enum tn_free_result tn_pool_take_slice_back(
-    struct tarn_pool *pool, const struct tn_static_pool *owner, uintptr_t address,
-    struct tn_dependency dependency)
+static inline enum tn_free_result tn_pool_take_slice_back(struct tarn_pool *pool,
+                                                          const struct tn_static_pool *owner,
+                                                          uintptr_t address,
+                                                          struct tn_dependency dependency)
 {
     switch (tn_pool_free_slice(pool, owner, address, dependency)) {
     case TN_FREE_SLICE_RESULT_NOT_LIVE:

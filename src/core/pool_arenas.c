@@ -255,10 +255,11 @@ static TN_COLD void *alloc_by_more(struct tarn_pool *pool, struct tn_arena *aren
     void *address = lock_borrow_and_alloc(pool, arena, size_bytes, chunk_count, stream, &is_pools);
     if (address || is_pools || !tn_arenas_are_active(&pool->arenas)) return address;
 
-    struct tn_request request = {
-        .size_bytes = size_bytes, .alignment_bytes = 1, .stream = stream, .chunk_count = chunk_count,
-        .slice_class = TN_SLICE_CLASS_NONE
-    };
+    struct tn_request request = { .size_bytes = size_bytes,
+                                  .alignment_bytes = 1,
+                                  .stream = stream,
+                                  .chunk_count = chunk_count,
+                                  .slice_class = TN_SLICE_CLASS_NONE };
     tn_mutex_lock(&pool->growth_lock);
     /* Another thread may have been faster. */
     address = lock_borrow_and_alloc(pool, arena, size_bytes, chunk_count, stream, &is_pools);

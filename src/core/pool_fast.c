@@ -63,8 +63,8 @@ static void *serve_small(struct tarn_pool *pool, size_t size_bytes, size_t align
     return address ? address : cut_and_serve(pool, slice_class, size_bytes, stream);
 }
 
-static void *lock_and_serve_small(struct tarn_pool *pool, size_t size_bytes,
-                                  size_t alignment_bytes, tarn_stream stream)
+static void *lock_and_serve_small(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
+                                  tarn_stream stream)
 {
     tn_pool_lock_as_it_is(pool);
     void *address = serve_small(pool, size_bytes, alignment_bytes, stream);

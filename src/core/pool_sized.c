@@ -26,8 +26,8 @@ static bool has_size(const struct tarn_pool *pool, const void *address, size_t s
     struct tn_place place;
     if (region == TN_REGION_NONE && !tn_pool_find_slice(pool, (uintptr_t)address, &owner, &place))
         return true;
-    *actual_bytes_out = region == TN_REGION_NONE ? place.size_bytes
-                                                 : tn_pool_requested_bytes(pool, region);
+    *actual_bytes_out =
+        region == TN_REGION_NONE ? place.size_bytes : tn_pool_requested_bytes(pool, region);
     return *actual_bytes_out == size_bytes;
 }
 

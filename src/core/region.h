@@ -124,7 +124,8 @@ static inline void tn_region_mark_slab(struct tn_region *region, uint32_t slab)
 {
     TN_ASSERT(tn_region_slack_bytes(region) == 0 && tn_region_owner(region) == 0);
     TN_ASSERT(slab >> TN_REGION_SLACK_BITS == 0);
-    tn_region_mark(region, TN_REGION_STATE_LIVE, slab | TN_REGION_OWNER_SLAB << TN_REGION_SLACK_BITS);
+    tn_region_mark(region, TN_REGION_STATE_LIVE,
+                   slab | TN_REGION_OWNER_SLAB << TN_REGION_SLACK_BITS);
 }
 
 /* Nothing of it is live, so that it can be freed. */

@@ -33,8 +33,7 @@ enum {
     ROUNDS = 4 /* in which threads end and others come */
 };
 
-static bool is_contiguous, has_thread_streams, is_unannounced, has_policies;
-static bool is_small, is_contiguous, has_thread_streams, is_unannounced;
+static bool is_small, is_contiguous, has_thread_streams, is_unannounced, has_policies;
 
 #define POOL_BYTES ((size_t)(is_small ? 16 : 256) * 1024)
 #define SIZE_BITS  (is_small ? 10U : 14U)
@@ -149,7 +148,7 @@ static void resize(struct worker *worker, struct block *block)
     if (!block->address) return;
     unsigned number = choose_stream(worker);
     tarn_stream stream = stream_of(program, number);
-    size_t size_bytes = (size_t)random_size(&worker->random, 14);
+    size_t size_bytes = (size_t)random_size(&worker->random, SIZE_BITS);
     if (size_bytes == 0) return;
     for (unsigned other = 0; other <= OWN; other++) {
         if (other != number && block->users >> other & 1) order(program, number, other);

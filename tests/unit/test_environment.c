@@ -30,7 +30,7 @@ static const char *const names[] = { "TARN_INITIAL",
                                      "TARN_SHAREABLE",
                                      "TARN_DISABLE",
                                      "TARN_IDENTIFY_STREAMS",
-                                     "TARN_FIT" };
+                                     "TARN_FIT",
                                      "TARN_SLICES" };
 
 static int unset_all(void **state)
@@ -128,7 +128,7 @@ static void all_variables_are_read_together(void **state)
                                           "1",
                                           "1",
                                           "1",
-                                          "first_fit" };
+                                          "first_fit",
                                           "0" };
     _Static_assert(sizeof values == sizeof names, "one for each");
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
