@@ -148,7 +148,7 @@ static void what_is_not_live_is_refused(void **state)
     char *address = alloc(fixture, 3000);
     expect_status(TARN_STATUS_INTERIOR_ADDRESS, tarn_pool_free(fixture->pool, address + 1024));
     want_arenas(fixture); /* saying why has gathered them */
-    void *again = alloc(fixture, 100);
+    void *again = alloc(fixture, 700);
     expect_ok(tarn_pool_free(fixture->pool, again));
     assert_int_equal(active_count(fixture), 1);
     expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free(fixture->pool, again));
