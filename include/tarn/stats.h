@@ -11,6 +11,10 @@
  *     used        the same rounded up to whole chunks; a chunk that is cut into slices is used as long as one
  *                 of them is live
  *     footprint   what the pool holds from the vendor
+ *
+ * While several threads wait for each other at a pool, and so have parts of it of their own, the high-water
+ * marks of what is requested, used and live are taken when those parts come back, as for this snapshot they do:
+ * a peak between may be missed.
  */
 #ifndef TARN_STATS_H
 #define TARN_STATS_H
