@@ -494,6 +494,7 @@ TARN_API tarn_status tarn_pool_free_many(tarn_pool *pool, size_t count, void *co
  *  - in debug mode with zones, poison or quarantine, or where a tool such as compute-sanitizer watches the pool: the
  *    ends of an allocation are looked at where they were. With call sites alone it is as without.
  *  - in a pool that passes through, but within the last chunk of the allocation and what was asked for at first.
+ *  - beyond its slice, of a small allocation that has one: see `slices` of the options. Within it, it stays there.
  * In a contiguous pool it takes what is mapped already, and maps nothing. What a fallback has served is resized there.
  * Errors: INVALID_POOL, FORKED; INVALID_ARGUMENT (address is NULL, or size_bytes 0); NOT_IN_PLACE;
  * SIZE_TOO_LARGE; OUT_OF_HOST_MEMORY (to describe what is freed); NOT_LIVE, INTERIOR_ADDRESS, WRONG_POOL and

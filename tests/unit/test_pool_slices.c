@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Small requests in pools: how many bytes they take, where they lie, whose they are, and when their chunks are free. */
+#include "core/pool_arenas.h"
 #include "core/pool_slices.h"
 #include "core/stream_reuse.h"
 
@@ -297,6 +298,96 @@ static void wrong_pools_are_told(void **state)
     char *small = alloc(fixture, 8);
     expect_status(TARN_STATUS_WRONG_POOL, tarn_pool_free(other, small));
     expect_ok(tarn_pool_destroy(other));
+}
+
+/* --- other calls -------------------------------------------------------------------------------- */
+
+static void a_slice_is_resized_within_itself(void **state)
+{
+    struct fixture *fixture = *state;
+    char *first = alloc(fixture, 100), *second = alloc(fixture, 100);
+    for (int i = 0; i < 2; i++) {
+        char *slice = i == 0 ? first : second;
+        expect_ok(tarn_pool_resize(fixture->pool, slice, 128));
+        expect_status(TARN_STATUS_NOT_IN_PLACE, tarn_pool_resize(fixture->pool, slice, 129));
+        expect_message("room for 128");
+        expect_ok(tarn_pool_resize(fixture->pool, slice, 1));
+        expect_status(TARN_STATUS_INTERIOR_ADDRESS, tarn_pool_resize(fixture->pool, slice + 1, 2));
+        expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_resize(fixture->pool, first + 256, 2));
+        expect_ok(tarn_pool_check(fixture->pool));
+    }
+    tarn_stats stats = stats_of(fixture->pool);
+    assert_int_equal(stats.requested_bytes, 2);
+    assert_int_equal(stats.requested_bytes_max, 228);
+    assert_int_equal(stats.used_bytes, KIB);
+    free_on(fixture, first, NULL);
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_resize(fixture->pool, first, 2));
+    /* A chunk stays one. */
+    char *chunk = alloc(fixture, 1000);
+    expect_ok(tarn_pool_resize(fixture->pool, chunk, 8));
+    expect_ok(tarn_pool_resize(fixture->pool, chunk, 1024));
+}
+
+static void a_free_may_tell_the_size_of_a_slice(void **state)
+{
+    struct fixture *fixture = *state;
+    char *first = alloc(fixture, 100), *second = alloc(fixture, 101);
+    expect_status(TARN_STATUS_WRONG_SIZE, tarn_pool_free_sized(fixture->pool, first, 128));
+    expect_status(TARN_STATUS_WRONG_SIZE, tarn_pool_free_sized(fixture->pool, second, 100));
+    expect_message("101 bytes, not of 100");
+    expect_status(TARN_STATUS_INTERIOR_ADDRESS,
+                  tarn_pool_free_sized(fixture->pool, second + 1, 101));
+    expect_ok(tarn_pool_free_sized(fixture->pool, first, 100));
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free_sized(fixture->pool, first, 100));
+    expect_ok(tarn_pool_free_sized(fixture->pool, second, 101));
+    assert_int_equal(stats_of(fixture->pool).used_bytes, 0);
+}
+
+static void a_batch_has_slices(void **state)
+{
+    struct fixture *fixture = *state;
+    static const size_t sizes[] = { 8, 2000, 8, 0, 513, 100 };
+    enum {
+        COUNT = sizeof sizes / sizeof *sizes
+    };
+    void *blocks[COUNT];
+    expect_ok(tarn_pool_alloc_many(fixture->pool, COUNT, sizes, blocks));
+    expect_ok(tarn_pool_check(fixture->pool));
+    assert_ptr_equal(blocks[2], (char *)blocks[0] + 16);
+    assert_int_equal(stats_of(fixture->pool).used_bytes, 5 * KIB);
+    expect_ok(tarn_pool_free_many(fixture->pool, COUNT, blocks));
+    assert_int_equal(stats_of(fixture->pool).used_bytes, 0);
+    expect_ok(tarn_pool_check(fixture->pool));
+    /* All or nothing. */
+    static const size_t too_much[] = { 8, 100, 65 * 1024 };
+    expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc_many(fixture->pool, 3, too_much, blocks));
+    assert_int_equal(stats_of(fixture->pool).used_bytes, 0);
+}
+
+/* With arenas slabs are the pool's, and what is large is the arenas'. */
+static void arenas_leave_slices_where_they_are(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->options.initial_bytes = (size_t)64 << 20;
+    fixture->options.limit_bytes = 0;
+    create_anew(fixture);
+    void *small[200], *large[200];
+    assert_true(tn_arenas_want(fixture->pool));
+    for (int i = 0; i < 200; i++) {
+        expect_ok(tarn_pool_alloc(fixture->pool, 8, &small[i]));
+        expect_ok(tarn_pool_alloc(fixture->pool, 1025, &large[i]));
+        assert_true(tn_arenas_are_active(&fixture->pool->arenas));
+    }
+    assert_int_equal(fixture->pool->slices.live_count, 200);
+    for (int i = 0; i < 200; i++) {
+        expect_ok(tarn_pool_free(fixture->pool, small[i]));
+        expect_ok(tarn_pool_free(fixture->pool, large[i]));
+        assert_true(tn_arenas_are_active(&fixture->pool->arenas));
+    }
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free(fixture->pool, small[7]));
+    expect_ok(tarn_pool_check(fixture->pool));
+    assert_int_equal(stats_of(fixture->pool).used_bytes, 0);
+    assert_int_equal(stats_of(fixture->pool).free_region_count, 1);
 }
 
 /* --- whose they are ----------------------------------------------------------------------------- */
@@ -978,6 +1069,10 @@ int main(void)
         TEST(finds_a_slice_by_any_address_inside),
         TEST(bad_frees_are_told_apart),
         TEST(wrong_pools_are_told),
+        TEST(a_slice_is_resized_within_itself),
+        TEST(a_free_may_tell_the_size_of_a_slice),
+        TEST(a_batch_has_slices),
+        TEST(arenas_leave_slices_where_they_are),
         TEST(a_stream_has_its_own_again_at_once),
         TEST(what_another_stream_freed_is_not_handed_out),
         TEST(where_no_chunk_is_left_a_stream_waits_for_another),
