@@ -58,7 +58,7 @@ struct tn_arena {
     bool has_index;
     struct tn_region_index index;
     struct tn_stats stats;   /* of what was done here since it became active */
-    tarn_stream last_handle; /* found last, and its number */
+    tarn_stream last_handle; /* found last while it was active, and its number */
     uint32_t last_stream;
     uint32_t loan_count;
     uint32_t lent_chunk_count;

@@ -128,8 +128,6 @@ static bool borrow(struct tarn_pool *pool, struct tn_arena *arena, uint32_t stre
     if (arena->loan_count == 1) {
         arena->is_active = true;
         arena->stats = (struct tn_stats){ 0 };
-        arena->last_handle = NULL;
-        arena->last_stream = TN_STREAM_NONE;
         atomic_fetch_add_explicit(&arenas->active_count, 1, memory_order_release);
     }
     return true;
@@ -171,6 +169,8 @@ static void *borrow_and_alloc(struct tarn_pool *pool, struct tn_arena *arena, si
 {
     uint32_t stream;
     *is_pools_out = true; /* or nobody can */
+    /* Since it was active streams may have come and gone. */
+    if (!arena->is_active) arena->last_stream = TN_STREAM_NONE;
     if (!find_stream(pool, arena, handle, &stream) || tn_pool_is_capturing(pool) ||
         !prepare_index(pool, arena))
         return NULL;

@@ -18,6 +18,7 @@
 #define MIB ((size_t)1024 * 1024)
 #define A   ((tarn_stream)0xa0)
 #define B   ((tarn_stream)0xb0)
+#define C   ((tarn_stream)0xc0)
 
 struct fixture {
     struct test_backend backend;
@@ -305,6 +306,34 @@ static void an_unknown_stream_is_introduced(void **state)
     expect_ok(tarn_pool_check(fixture->pool));
 }
 
+/* A handle that has ended, and whose number is another stream's now. */
+static void an_arena_forgets_streams_with_the_rest(void **state)
+{
+    struct fixture *fixture = *state;
+    void *on_b = alloc_on(fixture, 1000, B);
+    void *x = alloc_on(fixture, 1000, A);
+    want_arenas(fixture);
+    void *y = alloc_on(fixture, 2000, A);
+    assert_int_equal(active_count(fixture), 1);
+    expect_ok(tarn_pool_free_after(fixture->pool, x, NULL, 0));
+    expect_ok(tarn_pool_free_after(fixture->pool, y, NULL, 0));
+    expect_ok(tarn_pool_free_after(fixture->pool, alloc_on(fixture, 2000, A), NULL, 0));
+    assert_int_equal(active_count(fixture), 1);
+    expect_ok(tarn_stream_retire(A));
+    test_backend_complete(&fixture->backend, A);
+    /* What does not fit has the pool look for what has come to its end. */
+    expect_ok(tarn_pool_free_on(fixture->pool, alloc_on(fixture, 100 * MIB, B), B));
+    char *of_c = alloc_on(fixture, 8 * MIB, C);
+    expect_ok(tarn_pool_free_on(fixture->pool, of_c, C));
+    want_arenas(fixture);
+    unsigned wait_count = fixture->backend.wait_count;
+    char *z = alloc_on(fixture, 2000, A); /* a stream that nobody has seen */
+    assert_int_equal(fixture->backend.wait_count, wait_count);
+    assert_false(z >= of_c && z < of_c + 8 * MIB);
+    expect_ok(tarn_pool_free_on(fixture->pool, z, A));
+    expect_ok(tarn_pool_free_on(fixture->pool, on_b, B));
+}
+
 /* --- several threads ------------------------------------------------------------------------------ */
 
 struct hand_over {
@@ -526,6 +555,7 @@ int main(void)
         TEST(pools_whose_frees_do_more_have_none),
         TEST(an_arena_keeps_the_order_of_streams),
         TEST(an_unknown_stream_is_introduced),
+        TEST(an_arena_forgets_streams_with_the_rest),
         TEST(another_threads_free_goes_to_the_arena),
         TEST(every_host_allocation_may_fail),
         TEST(threads_do_not_notice_arenas_coming_and_going),
