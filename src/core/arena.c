@@ -49,6 +49,16 @@ bool tn_arenas_create(struct tn_arenas *arenas)
     return true;
 }
 
+size_t tn_arenas_metadata_bytes(const struct tn_arenas *arenas)
+{
+    if (!arenas->all) return 0;
+    size_t bytes = TN_ARENA_COUNT * sizeof *arenas->all;
+    for (uint32_t i = 0; i < TN_ARENA_COUNT; i++) {
+        if (arenas->all[i].has_index) bytes += tn_region_index_metadata_bytes(&arenas->all[i].index);
+    }
+    return bytes;
+}
+
 void tn_arenas_freeze(struct tn_arenas *arenas)
 {
     for (uint32_t i = 0; arenas->all && i < TN_ARENA_COUNT; i++)

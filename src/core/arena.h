@@ -92,6 +92,9 @@ static inline bool tn_arenas_are_active(const struct tn_arenas *arenas)
     return atomic_load_explicit(&arenas->active_count, memory_order_acquire) > 0;
 }
 
+/* Bytes of host memory taken, besides the structure itself. While no arena is active. */
+size_t tn_arenas_metadata_bytes(const struct tn_arenas *arenas);
+
 /* Nobody is in an arena until the thaw. Under the pool's lock. */
 void tn_arenas_freeze(struct tn_arenas *arenas);
 void tn_arenas_thaw(struct tn_arenas *arenas);

@@ -98,7 +98,8 @@ static size_t metadata_bytes(const struct tarn_pool *pool)
                     : 0;
     return sizeof *pool + list_bytes + range_bytes +
            pool->list.count * sizeof(struct tn_static_pool) +
-           tn_region_index_metadata_bytes(&pool->index) + tn_slices_metadata_bytes(&pool->slices);
+           tn_region_index_metadata_bytes(&pool->index) + tn_slices_metadata_bytes(&pool->slices) +
+           tn_arenas_metadata_bytes(&pool->arenas);
 }
 
 void tn_pool_stats_locked(const struct tarn_pool *pool, tarn_stats *stats_out)

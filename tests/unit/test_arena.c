@@ -129,6 +129,7 @@ static void looking_at_the_pool_gathers(void **state)
     assert_int_equal(stats.requested_bytes, 4000 + 0 + 1 + 3 + 4);
     assert_int_equal(stats.used_bytes, 4 * 1024);
     assert_int_equal(stats.footprint_bytes, before.footprint_bytes);
+    assert_true(stats.metadata_bytes > before.metadata_bytes + 66 * 1024);
     expect_ok(tarn_pool_check(fixture->pool));
 
     tarn_allocation found = TARN_ALLOCATION_INIT;
