@@ -45,7 +45,7 @@
  * Rules for every function.
  *  - Any thread may call it at any time, on the same pool too, and may free what another allocated.
  *    Threads that wait for each other at a pool get parts of it of their own, for as long as it takes; then
- *    best fit is that of the part, and the pool may hold up to three times what is used.
+ *    best fit is that of the part, and the pool grows for them as long as a third of what it holds is used.
  *    The exceptions are what ends something that others may still use: destroying a pool, closing a
  *    backend.
  *  - If it can fail it returns a status, and writes its outputs only on TARN_STATUS_OK. A call that

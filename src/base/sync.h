@@ -8,6 +8,7 @@
 #ifndef TN_SYNC_H
 #define TN_SYNC_H
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -68,9 +69,14 @@ static inline void tn_thread_yield(void)
     sched_yield();
 }
 
+/* A millisecond. It is no point at which the thread can be cancelled, and errno stays the caller's. */
 static inline void tn_thread_sleep_shortly(void)
 {
-    nanosleep(&(const struct timespec){ .tv_nsec = 50000 }, NULL);
+    int state, caller_errno = errno;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    nanosleep(&(const struct timespec){ .tv_nsec = 1000000 }, NULL);
+    pthread_setcancelstate(state, &state);
+    errno = caller_errno;
 }
 
 /* Something that threads wait for, under a mutex. */

@@ -54,7 +54,8 @@ size_t tn_arenas_metadata_bytes(const struct tn_arenas *arenas)
     if (!arenas->all) return 0;
     size_t bytes = TN_ARENA_COUNT * sizeof *arenas->all;
     for (uint32_t i = 0; i < TN_ARENA_COUNT; i++) {
-        if (arenas->all[i].has_index) bytes += tn_region_index_metadata_bytes(&arenas->all[i].index);
+        if (arenas->all[i].has_index)
+            bytes += tn_region_index_metadata_bytes(&arenas->all[i].index);
     }
     return bytes;
 }

@@ -13,10 +13,9 @@
  *
  * Arenas are for alloc and free, and for nothing else. Whoever locks the pool for anything else gathers first: each
  * arena gives back what it has, and its regions take the place of the lent one. So everywhere else there is
- * one index, as if there were no arenas, and what changes there (static pools, streams) no arena sees change. Threads
- * that still wait for the lock get arenas again.
+ * one index, as if there were no arenas. Threads that still wait for the lock get arenas again.
  *
- * A thread has the arena of its number; with more threads than arenas some share one. What an arena cannot serve the
+ * A thread has the arena of its number, of all threads that ever were; two may share one. What an arena cannot serve the
  * pool serves, or lends it more. What another thread frees goes to the arena that it is of.
  *
  * Cost: alloc and free as in the pool's index; lending O(log n); gathering O(regions of the arenas).

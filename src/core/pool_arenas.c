@@ -12,7 +12,7 @@ enum {
      * free region but one. */
     LOAN_REQUESTS = 2,
     LOAN_PARTS = 4,
-    FOOTPRINT_TO_USED_MAX = 3
+    FOOTPRINT_TO_USED_MAX = 3 /* before a growth for the arenas */
 };
 
 /* What each free may have to do, or each alloc to find out, needs the pool's lock. */
@@ -141,6 +141,7 @@ static bool find_stream(const struct tarn_pool *pool, struct tn_arena *arena, ta
                         uint32_t *stream_out)
 {
     *stream_out = TN_STREAM_NONE;
+    if (handle == pool->default_stream_alias) handle = NULL;
     if (!pool->streams) return handle == pool->only_stream;
     if (arena->last_stream == TN_STREAM_NONE || arena->last_handle != handle) {
         arena->last_stream = tn_stream_table_find_known(pool->streams, handle);
@@ -196,7 +197,7 @@ static void *lock_borrow_and_alloc(struct tarn_pool *pool, struct tn_arena *aren
     return address;
 }
 
-/* Whether what the pool holds is so well used that it may hold more, only for the arenas to last: gathering
+/* Whether so much of what the pool holds is used that it may hold more, only for the arenas to last: gathering
  * would find free chunks here and there, but most of them wait for other threads' streams. */
 static bool may_grow(struct tarn_pool *pool)
 {
@@ -391,6 +392,10 @@ void tn_arenas_gather(struct tarn_pool *pool)
     while (arenas->loan_count > 0)
         end_loan(pool, &arenas->loans[--arenas->loan_count]);
     /* Where arenas hardly last they do not pay: they have to be waited for again. */
-    if (call_count < 8 * (uint64_t)(pool->index.region_count - regions_before))
+    uint32_t regions_after = pool->index.region_count;
+    uint64_t moved_count = regions_after > regions_before ? regions_after - regions_before : 0;
+    if (call_count < 8 * moved_count) {
         atomic_store_explicit(&arenas->are_wanted, false, memory_order_relaxed);
+        pool->lock.wait_count = 0;
+    }
 }

@@ -75,7 +75,8 @@ static void *lock_and_serve_small(struct tarn_pool *pool, size_t size_bytes, siz
 TN_HOT void *lock_and_serve(struct tarn_pool *pool, size_t size_bytes, uint32_t chunk_count,
                             tarn_stream stream)
 {
-    if (TN_UNLIKELY(tn_arenas_are_wanted(&pool->arenas))) {
+    if (TN_UNLIKELY(tn_arenas_are_wanted(&pool->arenas)) &&
+        (stream == NULL || stream != pool->thread_stream)) {
         void *address = tn_arena_alloc(pool, size_bytes, chunk_count, stream);
         if (address) return address;
     }
@@ -120,6 +121,14 @@ void *tn_pool_serve_shortly(struct tarn_pool *pool, size_t size_bytes, tarn_stre
 
 /* --- free -------------------------------------------------------------------------------------- */
 
+/* The loan of an arena is a live region of the pool's index, and nobody's to free. */
+static TN_COLD bool is_lent(const struct tarn_pool *pool, const struct tn_static_pool *owner,
+                            uintptr_t address)
+{
+    uint32_t chunk = tn_static_pool_chunk_of(owner, address);
+    return tn_arenas_find_loan(&pool->arenas, chunk) != NULL;
+}
+
 /* Under `lock`. */
 TN_HOT enum tn_free_result take_back(struct tarn_pool *pool, uintptr_t address,
                                      const tarn_stream *streams, size_t stream_count)
@@ -127,6 +136,8 @@ TN_HOT enum tn_free_result take_back(struct tarn_pool *pool, uintptr_t address,
     struct tn_dependency dependency;
     const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
     if (TN_UNLIKELY(!owner)) return TN_FREE_RESULT_NOT_LIVE;
+    if (TN_UNLIKELY(pool->arenas.loan_count > 0) && is_lent(pool, owner, address))
+        return TN_FREE_RESULT_NOT_LIVE;
     if (TN_UNLIKELY(!tn_pool_find_dependency(pool, streams, stream_count, &dependency)))
         return TN_FREE_RESULT_UNKNOWN_STREAM;
     return tn_pool_take_back(pool, &pool->index, &pool->stats, owner, address, dependency);

@@ -8,7 +8,7 @@
  * arenas.
  * `growth_lock` lets one thread at a time change the list of static pools; vendor calls run under it
  * alone, so that others allocate and free meanwhile. The user's functions run under neither.
- * Order: registry lock, growth_lock, lock.
+ * Order: registry lock, growth_lock, lock, the locks of arenas by their numbers.
  */
 #ifndef TN_POOL_STRUCT_H
 #define TN_POOL_STRUCT_H
@@ -82,7 +82,8 @@ struct tarn_pool {
     struct tn_arenas arenas;
 
     struct tn_biased_mutex lock;
-    struct tn_static_pool_list list; /* changed under both locks, read under either */
+    /* Changed under both locks and with the arenas gathered or frozen; read under either, or in an arena. */
+    struct tn_static_pool_list list;
     struct tn_region_index index;
     struct tn_slices slices;     /* of chunks in the index, for small requests */
     struct tn_step_range *range; /* the one static pool of a contiguous pool; NULL: it is none */

@@ -11,8 +11,8 @@
  *
  * Cost: find O(log n), insert and remove O(n) in static pools, of which there are few.
  * Room must have been reserved before an insert, which cannot fail then.
- * Threads: none of it locks; the pool changes the list under both its locks and reads it under
- * either.
+ * Threads: none of it locks; the pool changes the list under both its locks, with its arenas gathered or frozen, and
+ * reads it under either, or in an active arena.
  * Always true: the same static pools in both orders; neither chunks nor addresses of two overlap.
  */
 #ifndef TN_STATIC_POOL_LIST_H

@@ -8,7 +8,7 @@
 #include <pthread.h>
 
 #include "base/thread_number.h"
-#include "core/pool_struct.h"
+#include "core/pool.h"
 #include "harness/claims.h"
 #include "harness/host_memory_faults.h"
 #include "harness/random.h"
@@ -171,6 +171,41 @@ static void a_loan_cannot_be_freed(void **state)
     expect_ok(tarn_pool_free(fixture->pool, second));
 }
 
+/* One that is freed twice may have been lent between the look for arenas and the lock. */
+static void a_loan_cannot_be_freed_by_who_saw_no_arenas(void **state)
+{
+    struct fixture *fixture = *state;
+    warm_up(fixture);
+    void *first = alloc(fixture, 1000), *second = alloc(fixture, 1000);
+    expect_ok(tarn_pool_free(fixture->pool, first));
+    atomic_store(&fixture->pool->arenas.active_count, 0);
+    assert_int_equal(tn_pool_free(fixture->pool, first, &(tarn_stream){ NULL }, 1),
+                     TARN_STATUS_NOT_LIVE);
+    atomic_store(&fixture->pool->arenas.active_count, 1);
+    expect_ok(tarn_pool_free(fixture->pool, second));
+}
+
+/* All that an arena has served is free again, and coalesces with what lies beside the loan. */
+static void arenas_that_pay_stay_wanted(void **state)
+{
+    struct fixture *fixture = *state;
+    warm_up(fixture);
+    for (int i = 0; i < 100; i++)
+        expect_ok(tarn_pool_free(fixture->pool, alloc(fixture, 1000)));
+    gather(fixture);
+    assert_true(tn_arenas_are_wanted(&fixture->pool->arenas));
+
+    void *addresses[50]; /* fewer calls than there is to move */
+    for (int i = 0; i < 50; i++)
+        addresses[i] = alloc(fixture, 1000);
+    fixture->pool->lock.wait_count = TN_ARENA_WAITS;
+    gather(fixture);
+    assert_false(tn_arenas_are_wanted(&fixture->pool->arenas));
+    assert_int_equal(fixture->pool->lock.wait_count, 0);
+    for (int i = 0; i < 50; i++)
+        expect_ok(tarn_pool_free(fixture->pool, addresses[i]));
+}
+
 static void what_an_arena_lacks_it_borrows_or_the_pool_serves(void **state)
 {
     struct fixture *fixture = *state;
@@ -185,7 +220,7 @@ static void what_an_arena_lacks_it_borrows_or_the_pool_serves(void **state)
         expect_ok(tarn_pool_free(fixture->pool, addresses[i]));
 }
 
-/* As long as a third of what is held is used. */
+/* As long as a third of what is held is used before it. */
 static void for_its_arenas_a_pool_grows_within_bounds(void **state)
 {
     struct fixture *fixture = *state;
@@ -549,6 +584,8 @@ int main(void)
         TEST(looking_at_the_pool_gathers),
         TEST(what_is_not_live_is_refused),
         TEST(a_loan_cannot_be_freed),
+        TEST(a_loan_cannot_be_freed_by_who_saw_no_arenas),
+        TEST(arenas_that_pay_stay_wanted),
         TEST(what_an_arena_lacks_it_borrows_or_the_pool_serves),
         TEST(for_its_arenas_a_pool_grows_within_bounds),
         TEST(nothing_is_out_of_memory_for_a_loan),
