@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * pool_arenas: a pool's dealings with its arenas; see arena.h. tn_arenas_gather is in pool_struct.h, since all
- * who lock a pool may have to.
+ * pool_arenas: a pool's dealings with its arenas; see arena.h. tn_arenas_gather is declared in
+ * pool_struct.h, since all who lock a pool may have to.
  *
  * Threads: as each says.
  */

@@ -12,8 +12,8 @@
  */
 #include "pool.h"
 
-#include "pool_arenas.h"
 #include "hand_out.h"
+#include "pool_arenas.h"
 #include "pool_parts.h"
 #include "pool_slices.h"
 
