@@ -242,6 +242,7 @@ static tarn_pool_options options_over(const tarn_pool_options *options, size_t s
     over.quarantine_bytes = options->quarantine_bytes;
     over.fit = options->fit;
     over.slices = options->slices;
+    over.thread_cache_bytes = options->thread_cache_bytes;
     over.on_static_pool_created = options->on_static_pool_created;
     over.on_static_pool_destroyed = options->on_static_pool_destroyed;
     over.user = options->user;

@@ -38,6 +38,7 @@
 
 #include "region_index.h"
 #include "stats.h"
+#include "thread_cache.h"
 
 #define TN_ARENA_COUNT     32
 #define TN_ARENA_LOANS_MAX 256
@@ -56,8 +57,9 @@ struct tn_arena {
     bool is_active; /* it has borrowed chunks. Changed under both locks */
     bool has_index;
     struct tn_region_index index;
-    struct tn_stats stats;   /* of what was done here since it became active */
-    tarn_stream last_handle; /* found last while it was active, and its number */
+    struct tn_thread_cache *cache; /* in front of the index; NULL: none */
+    struct tn_stats stats;         /* of what was done here since it became active */
+    tarn_stream last_handle;       /* found last while it was active, and its number */
     uint32_t last_stream;
     uint32_t loan_count;
     uint32_t lent_chunk_count;

@@ -305,6 +305,8 @@ tarn_status tn_environment_read(struct tn_environment *environment_out)
     if (status == TARN_STATUS_OK) status = read_debug(&environment.options.debug);
     if (status == TARN_STATUS_OK) status = read_quarantine(&environment.options.quarantine_bytes);
     if (status == TARN_STATUS_OK) status = read_switch("TARN_SLICES", &environment.options.slices);
+    if (status == TARN_STATUS_OK)
+        status = read_bytes("TARN_THREAD_CACHE", &environment.options.thread_cache_bytes);
     if (status == TARN_STATUS_OK) *environment_out = environment;
     return status;
 }

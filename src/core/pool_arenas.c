@@ -62,6 +62,9 @@ static bool prepare_index(const struct tarn_pool *pool, struct tn_arena *arena)
 {
     if (!arena->has_index) arena->has_index = tn_region_index_init(&arena->index, pool->index.fit);
     if (!arena->has_index) return false;
+    if (pool->cache && !arena->cache)
+        arena->cache = tn_thread_cache_create(pool->cache->chunk_count_max);
+    if (pool->cache && !arena->cache) return false;
     for (unsigned stream = 0; stream < TN_STREAM_COUNT_MAX; stream++) {
         if (tn_region_index_has_set(&pool->index, tn_free_set_of_stream(stream)) &&
             !tn_region_index_add_stream(&arena->index, stream))
@@ -155,6 +158,11 @@ static bool find_stream(const struct tarn_pool *pool, struct tn_arena *arena, ta
 static void *alloc_in(struct tarn_pool *pool, struct tn_arena *arena, size_t size_bytes,
                       uint32_t chunk_count, uint32_t stream)
 {
+    if (arena->cache) {
+        void *address = tn_pool_hand_out_cached(pool, arena->cache, &arena->index, &arena->stats,
+                                                size_bytes, chunk_count, stream);
+        if (address) return address;
+    }
     if (TN_UNLIKELY(!tn_region_index_has_room(&arena->index))) return NULL;
     uint32_t fit = tn_pool_find_own_fit(&arena->index, stream, chunk_count);
     if (TN_UNLIKELY(fit == TN_REGION_NONE)) return NULL;
@@ -175,8 +183,9 @@ static void *borrow_and_alloc(struct tarn_pool *pool, struct tn_arena *arena, si
     if (!find_stream(pool, arena, handle, &stream) || tn_pool_is_capturing(pool) ||
         !prepare_index(pool, arena))
         return NULL;
-    /* The arena may have lacked room alone. */
+    /* The arena may have lacked room alone, or what it caches coalesced. */
     void *address = NULL;
+    if (arena->is_active && arena->cache) tn_thread_cache_flush(arena->cache, &arena->index);
     if (arena->is_active && make_room(pool, arena))
         address = alloc_in(pool, arena, size_bytes, chunk_count, stream);
     if (!address && borrow(pool, arena, stream, chunk_count) && make_room(pool, arena))
@@ -305,16 +314,20 @@ static bool find_dependency(const struct tarn_pool *pool, struct tn_arena *arena
     return true;
 }
 
-/* Under the lock of an active arena. */
+/* Under the lock of an active arena. The cache is NULL for another thread's: what comes from here it would not
+ * ask for. */
 static enum tn_free_result free_in(struct tarn_pool *pool, struct tn_arena *arena,
-                                   uintptr_t address, const tarn_stream *streams,
-                                   size_t stream_count)
+                                   struct tn_thread_cache *cache, uintptr_t address,
+                                   const tarn_stream *streams, size_t stream_count)
 {
     struct tn_dependency dependency;
     const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
     if (!owner) return TN_FREE_RESULT_NOT_LIVE;
     if (!find_dependency(pool, arena, streams, stream_count, &dependency))
         return TN_FREE_RESULT_UNKNOWN_STREAM;
+    if (cache && tn_pool_take_back_cached(pool, cache, &arena->index, &arena->stats, owner, address,
+                                          dependency))
+        return TN_FREE_RESULT_FREED;
     return tn_pool_take_back(pool, &arena->index, &arena->stats, owner, address, dependency);
 }
 
@@ -341,13 +354,14 @@ enum tn_free_result tn_arena_free(struct tarn_pool *pool, uintptr_t address,
     enum tn_free_result freed = TN_FREE_RESULT_NOT_LIVE;
     struct tn_arena *arena = own_arena(pool);
     tn_biased_mutex_lock(&arena->lock);
-    if (TN_LIKELY(arena->is_active)) freed = free_in(pool, arena, address, streams, stream_count);
+    if (TN_LIKELY(arena->is_active))
+        freed = free_in(pool, arena, arena->cache, address, streams, stream_count);
     tn_biased_mutex_unlock(&arena->lock);
     if (TN_LIKELY(freed == TN_FREE_RESULT_FREED)) return freed;
 
     arena = lock_arena_of(pool, address);
     if (!arena) return TN_FREE_RESULT_NO_ARENAS;
-    freed = free_in(pool, arena, address, streams, stream_count);
+    freed = free_in(pool, arena, NULL, address, streams, stream_count);
     tn_biased_mutex_unlock(&arena->lock);
     return freed;
 }
@@ -362,6 +376,7 @@ static uint64_t deactivate_all(struct tn_arenas *arenas)
         struct tn_arena *arena = &arenas->all[i];
         tn_biased_mutex_lock(&arena->lock);
         if (arena->is_active) call_count += arena->stats.alloc_count;
+        if (arena->is_active && arena->cache) tn_thread_cache_flush(arena->cache, &arena->index);
         arena->is_active = false;
         tn_biased_mutex_unlock(&arena->lock);
     }

@@ -26,6 +26,11 @@ TN_HOT void *serve(struct tarn_pool *pool, size_t size_bytes, uint32_t chunk_cou
     uint32_t stream;
     if (TN_UNLIKELY(!tn_pool_find_stream(pool, handle, &stream))) return NULL;
     if (TN_UNLIKELY(tn_pool_is_captured(pool, stream))) return NULL;
+    if (pool->cache) {
+        void *address = tn_pool_hand_out_cached(pool, pool->cache, &pool->index, &pool->stats,
+                                                size_bytes, chunk_count, stream);
+        if (address) return address;
+    }
     uint32_t fit = tn_pool_find_own_fit(&pool->index, stream, chunk_count);
     if (TN_UNLIKELY(fit == TN_REGION_NONE || !tn_region_index_has_room(&pool->index))) return NULL;
 
@@ -140,6 +145,9 @@ TN_HOT enum tn_free_result take_back(struct tarn_pool *pool, uintptr_t address,
         return TN_FREE_RESULT_NOT_LIVE;
     if (TN_UNLIKELY(!tn_pool_find_dependency(pool, streams, stream_count, &dependency)))
         return TN_FREE_RESULT_UNKNOWN_STREAM;
+    if (pool->cache && tn_pool_take_back_cached(pool, pool->cache, &pool->index, &pool->stats,
+                                                owner, address, dependency))
+        return TN_FREE_RESULT_FREED;
     return tn_pool_take_back(pool, &pool->index, &pool->stats, owner, address, dependency);
 }
 

@@ -30,6 +30,7 @@
 #include "stats.h"
 #include "step_range.h"
 #include "stream_table.h"
+#include "thread_cache.h"
 
 /* More than that are given back to the vendor. */
 #define TN_POOL_SPARE_EVENTS_MAX 16
@@ -85,8 +86,9 @@ struct tarn_pool {
     /* Changed under both locks and with the arenas gathered or frozen; read under either, or in an arena. */
     struct tn_static_pool_list list;
     struct tn_region_index index;
-    struct tn_slices slices;     /* of chunks in the index, for small requests */
-    struct tn_step_range *range; /* the one static pool of a contiguous pool; NULL: it is none */
+    struct tn_thread_cache *cache; /* in front of the index; NULL: none */
+    struct tn_slices slices;       /* of chunks in the index, for small requests */
+    struct tn_step_range *range;   /* the one static pool of a contiguous pool; NULL: it is none */
     struct tn_stats stats;
     bool is_release_due;     /* a free has left something to give back */
     bool has_shrunk;         /* a resize has, which counts as no free, freed chunks */
@@ -125,11 +127,12 @@ static inline bool tn_pool_is_forked(const struct tarn_pool *pool)
 void tn_arenas_gather(struct tarn_pool *pool);
 
 /* Locks the pool; for who looks at all that is in it, or changes static pools or streams: there are no
- * arenas as long as it is locked. */
+ * arenas as long as it is locked, and nothing is cached. */
 static inline void tn_pool_lock(struct tarn_pool *pool)
 {
     tn_biased_mutex_lock(&pool->lock);
     if (TN_UNLIKELY(tn_arenas_are_active(&pool->arenas))) tn_arenas_gather(pool);
+    if (pool->cache) tn_thread_cache_flush(pool->cache, &pool->index);
 }
 
 /* The same for who only counts, or looks at what arenas do not change. */

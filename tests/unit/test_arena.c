@@ -38,8 +38,8 @@ static int setup(void **state)
     static struct fixture fixture;
     memset(&fixture, 0, sizeof fixture);
     test_backend_init(&fixture.backend);
-    fixture.handle = test_backend_open(&fixture.backend);
     fixture.backend.has_streams = true;
+    fixture.handle = test_backend_open(&fixture.backend);
     fixture.options = (tarn_pool_options)TARN_POOL_OPTIONS_INIT;
     create(&fixture);
     *state = &fixture;
