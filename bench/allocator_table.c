@@ -14,7 +14,9 @@ const struct tn_allocator *const tn_allocator_table[] = {
     NULL,
 };
 
-static const struct tn_allocator *const policies[] = {
+static const struct tn_allocator *const variants[] = {
+    &tn_allocator_tarn_cached,
+    &tn_allocator_tarn_contiguous_cached,
     &tn_allocator_tarn_last_freed,
     &tn_allocator_tarn_first,
     &tn_allocator_tarn_segregated,
@@ -36,5 +38,5 @@ static const struct tn_allocator *find_in(const struct tn_allocator *const *tabl
 const struct tn_allocator *tn_allocator_find(const char *name)
 {
     const struct tn_allocator *found = find_in(tn_allocator_table, name);
-    return found ? found : find_in(policies, name);
+    return found ? found : find_in(variants, name);
 }

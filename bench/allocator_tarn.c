@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* allocator_tarn: a tarn pool with the default options, a contiguous one, and both with each placement policy,
- * on the backend that the others use too. */
+/* allocator_tarn: a tarn pool with the default options, a contiguous one, both with each placement policy and
+ * with a thread cache, on the backend that the others use too. */
 #include "allocator.h"
 
 #include <stdlib.h>
@@ -13,9 +13,19 @@ struct tarn_state {
     tarn_pool *pool;
 };
 
+/* What the adapters' options differ in. */
+struct variant {
+    tarn_fit fit;
+    bool is_contiguous;
+    size_t thread_cache_bytes;
+};
+
+/* A pool keeps less where it is small. */
+#define THREAD_CACHE_BYTES ((size_t)64 << 20)
+
 static tarn_status create_pool(struct tarn_state *self,
-                               const struct tn_allocator_settings *settings, bool is_contiguous,
-                               tarn_fit fit, struct tn_reason *reason_out)
+                               const struct tn_allocator_settings *settings,
+                               const struct variant *variant, struct tn_reason *reason_out)
 {
     tarn_status status = tn_backing_init(&self->backing, settings->device, reason_out);
     if (status != TARN_STATUS_OK) return status;
@@ -24,9 +34,10 @@ static tarn_status create_pool(struct tarn_state *self,
     options.backend = &self->backing.backend;
     options.initial_bytes = settings->initial_bytes;
     options.growth_bytes_max = settings->growth_bytes_max;
-    options.contiguous = is_contiguous;
+    options.contiguous = variant->is_contiguous;
     options.step_bytes = settings->step_bytes;
-    options.fit = fit;
+    options.fit = variant->fit;
+    options.thread_cache_bytes = variant->thread_cache_bytes;
     status = tarn_pool_create(&options, &self->pool);
     if (status != TARN_STATUS_OK) {
         tn_reason_set(reason_out, "%s", tarn_last_error().message);
@@ -36,15 +47,16 @@ static tarn_status create_pool(struct tarn_state *self,
 }
 
 /* NOT_SUPPORTED where the pool is to be contiguous and the device has no ranges. */
-static tarn_status open_pool(const struct tn_allocator_settings *settings, bool is_contiguous,
-                             tarn_fit fit, void **state_out, struct tn_reason *reason_out)
+static tarn_status open_pool(const struct tn_allocator_settings *settings,
+                             const struct variant *variant, void **state_out,
+                             struct tn_reason *reason_out)
 {
     struct tarn_state *self = malloc(sizeof *self);
     if (!self) {
         tn_reason_set(reason_out, "no host memory for the adapter");
         return TARN_STATUS_OUT_OF_HOST_MEMORY;
     }
-    tarn_status status = create_pool(self, settings, is_contiguous, fit, reason_out);
+    tarn_status status = create_pool(self, settings, variant, reason_out);
     if (status != TARN_STATUS_OK) {
         free(self);
         return status;
@@ -151,36 +163,39 @@ static void close_tarn(void *state)
 }
 
 /* One adapter, since open is not told which one it is called for. */
-#define ADAPTER(variant, name_, is_contiguous, fit)                                   \
-    static tarn_status open_##variant(const struct tn_allocator_settings *settings,   \
-                                      void **state_out, struct tn_reason *reason_out) \
-    {                                                                                 \
-        return open_pool(settings, (is_contiguous), (fit), state_out, reason_out);    \
-    }                                                                                 \
-    const struct tn_allocator tn_allocator_##variant = {                              \
-        .name = (name_),                                                              \
-        .open = open_##variant,                                                       \
-        .alloc = alloc_tarn,                                                          \
-        .free = free_tarn,                                                            \
-        .explain = explain_tarn,                                                      \
-        .get_usage = get_usage_tarn,                                                  \
-        .close = close_tarn,                                                          \
-        .open_thread = open_tarn_thread,                                              \
-        .alloc_in_thread = alloc_in_tarn_thread,                                      \
-        .free_in_thread = free_in_tarn_thread,                                        \
-        .explain_in_thread = explain_tarn,                                            \
-        .close_thread = close_tarn_thread,                                            \
+#define ADAPTER(variant_, name_, ...)                                                  \
+    static tarn_status open_##variant_(const struct tn_allocator_settings *settings,   \
+                                       void **state_out, struct tn_reason *reason_out) \
+    {                                                                                  \
+        static const struct variant variant = { __VA_ARGS__ };                         \
+        return open_pool(settings, &variant, state_out, reason_out);                   \
+    }                                                                                  \
+    const struct tn_allocator tn_allocator_##variant_ = {                              \
+        .name = (name_),                                                               \
+        .open = open_##variant_,                                                       \
+        .alloc = alloc_tarn,                                                           \
+        .free = free_tarn,                                                             \
+        .explain = explain_tarn,                                                       \
+        .get_usage = get_usage_tarn,                                                   \
+        .close = close_tarn,                                                           \
+        .open_thread = open_tarn_thread,                                               \
+        .alloc_in_thread = alloc_in_tarn_thread,                                       \
+        .free_in_thread = free_in_tarn_thread,                                         \
+        .explain_in_thread = explain_tarn,                                             \
+        .close_thread = close_tarn_thread,                                             \
     }
 
 /* clang-format off */
-ADAPTER(tarn, "tarn", false, TARN_FIT_BEST);
-ADAPTER(tarn_last_freed, "tarn:best_fit_last_freed", false, TARN_FIT_BEST_LAST_FREED);
-ADAPTER(tarn_first, "tarn:first_fit", false, TARN_FIT_FIRST);
-ADAPTER(tarn_segregated, "tarn:segregated_fit", false, TARN_FIT_SEGREGATED);
-ADAPTER(tarn_tlsf, "tarn:tlsf", false, TARN_FIT_TLSF);
-ADAPTER(tarn_contiguous, "tarn:contiguous", true, TARN_FIT_BEST);
-ADAPTER(tarn_contiguous_last_freed, "tarn:contiguous:best_fit_last_freed", true, TARN_FIT_BEST_LAST_FREED);
-ADAPTER(tarn_contiguous_first, "tarn:contiguous:first_fit", true, TARN_FIT_FIRST);
-ADAPTER(tarn_contiguous_segregated, "tarn:contiguous:segregated_fit", true, TARN_FIT_SEGREGATED);
-ADAPTER(tarn_contiguous_tlsf, "tarn:contiguous:tlsf", true, TARN_FIT_TLSF);
+ADAPTER(tarn, "tarn", TARN_FIT_BEST, false, 0);
+ADAPTER(tarn_cached, "tarn:cached", TARN_FIT_BEST, false, THREAD_CACHE_BYTES);
+ADAPTER(tarn_last_freed, "tarn:best_fit_last_freed", TARN_FIT_BEST_LAST_FREED, false, 0);
+ADAPTER(tarn_first, "tarn:first_fit", TARN_FIT_FIRST, false, 0);
+ADAPTER(tarn_segregated, "tarn:segregated_fit", TARN_FIT_SEGREGATED, false, 0);
+ADAPTER(tarn_tlsf, "tarn:tlsf", TARN_FIT_TLSF, false, 0);
+ADAPTER(tarn_contiguous, "tarn:contiguous", TARN_FIT_BEST, true, 0);
+ADAPTER(tarn_contiguous_cached, "tarn:contiguous:cached", TARN_FIT_BEST, true, THREAD_CACHE_BYTES);
+ADAPTER(tarn_contiguous_last_freed, "tarn:contiguous:best_fit_last_freed", TARN_FIT_BEST_LAST_FREED, true, 0);
+ADAPTER(tarn_contiguous_first, "tarn:contiguous:first_fit", TARN_FIT_FIRST, true, 0);
+ADAPTER(tarn_contiguous_segregated, "tarn:contiguous:segregated_fit", TARN_FIT_SEGREGATED, true, 0);
+ADAPTER(tarn_contiguous_tlsf, "tarn:contiguous:tlsf", TARN_FIT_TLSF, true, 0);
 /* clang-format on */

@@ -36,6 +36,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "assert.h"
 #include "compiler.h"
 #include "sync.h"
 
@@ -62,6 +63,12 @@ void tn_biased_mutex_fini(struct tn_biased_mutex *mutex);
 static inline void tn_biased_mutex_lock(struct tn_biased_mutex *mutex);
 static inline void tn_biased_mutex_unlock(struct tn_biased_mutex *mutex);
 
+/* Locks it if the caller is its owner, and nothing else. False: it is not locked. */
+static inline bool tn_biased_mutex_try_own(struct tn_biased_mutex *mutex);
+
+/* For who has locked it so. */
+static inline void tn_biased_mutex_unlock_owned(struct tn_biased_mutex *mutex);
+
 /* Whether who holds it, the caller, is its owner. */
 static inline bool tn_biased_mutex_is_owned(const struct tn_biased_mutex *mutex)
 {
@@ -74,7 +81,7 @@ static inline bool tn_biased_mutex_is_owned(const struct tn_biased_mutex *mutex)
 void tn_biased_mutex_lock_plain(struct tn_biased_mutex *mutex);
 void tn_biased_mutex_unlock_plain(struct tn_biased_mutex *mutex);
 
-static inline void tn_biased_mutex_lock(struct tn_biased_mutex *mutex)
+static inline bool tn_biased_mutex_try_own(struct tn_biased_mutex *mutex)
 {
     uintptr_t owner = atomic_load_explicit(&mutex->owner, memory_order_relaxed);
     uintptr_t seat = owner - tn_thread_token();
@@ -84,20 +91,30 @@ static inline void tn_biased_mutex_lock(struct tn_biased_mutex *mutex)
         atomic_signal_fence(memory_order_seq_cst);
         if (TN_LIKELY(atomic_load_explicit(&mutex->owner, memory_order_relaxed) == owner)) {
             mutex->seat = (unsigned)seat;
-            return;
+            return true;
         }
         atomic_store_explicit(&mutex->is_inside[seat], false, memory_order_release);
     }
-    tn_biased_mutex_lock_plain(mutex);
+    return false;
+}
+
+static inline void tn_biased_mutex_lock(struct tn_biased_mutex *mutex)
+{
+    if (TN_UNLIKELY(!tn_biased_mutex_try_own(mutex))) tn_biased_mutex_lock_plain(mutex);
+}
+
+static inline void tn_biased_mutex_unlock_owned(struct tn_biased_mutex *mutex)
+{
+    TN_ASSERT(tn_biased_mutex_is_owned(mutex));
+    atomic_store_explicit(&mutex->is_inside[mutex->seat], false, memory_order_release);
 }
 
 static inline void tn_biased_mutex_unlock(struct tn_biased_mutex *mutex)
 {
-    unsigned seat = mutex->seat;
-    if (TN_UNLIKELY(seat == TN_BIASED_MUTEX_SEATS)) {
+    if (TN_UNLIKELY(!tn_biased_mutex_is_owned(mutex))) {
         tn_biased_mutex_unlock_plain(mutex);
     } else {
-        atomic_store_explicit(&mutex->is_inside[seat], false, memory_order_release);
+        tn_biased_mutex_unlock_owned(mutex);
     }
 }
 

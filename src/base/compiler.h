@@ -7,6 +7,7 @@
 #define TN_LIKELY(condition)   __builtin_expect(!!(condition), 1)
 #define TN_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define TN_COLD                __attribute__((cold, noinline))
+#define TN_NOINLINE            __attribute__((noinline))
 /* In place of `static inline`, for the parts of the hot path that the compiler would leave as calls
  * because the slow paths use them too. */
 #define TN_HOT                         static inline __attribute__((always_inline))

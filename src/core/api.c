@@ -16,6 +16,7 @@
 #include "out_of_memory.h"
 #include "over_backend.h"
 #include "pool.h"
+#include "pool_fast.h"
 #include "pool_initial.h"
 #include "pool_registry.h"
 #include "pool_steps.h"
@@ -150,6 +151,7 @@ static tarn_status create(const tarn_pool_options *options, const tarn_backend *
     if (status != TARN_STATUS_OK) goto no_pool;
     status = tn_debug_init(pool, options);
     if (status != TARN_STATUS_OK) goto no_memory;
+    pool->notes_callers = pool->debug || pool->fallback;
     if (options->contiguous) status = tn_pool_reserve_range(pool, options);
     if (status != TARN_STATUS_OK) goto no_memory;
     if (address) {
@@ -339,34 +341,94 @@ tarn_status tarn_pool_abandon(tarn_pool *pool)
 
 /* --- alloc and free --------------------------------------------------------------------------------- */
 
-static TN_COLD tarn_status alloc_for(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
-                                     tarn_stream stream, const void *caller, void **address_out)
+/* For debug mode, of the pool and of those that it falls back to. */
+static void note_caller(const tarn_pool *pool, const void *caller)
 {
-    tn_debug_note_caller(pool, caller);
-    return tn_debug_alloc(pool, size_bytes, alignment_bytes, stream, address_out);
+    if (pool->debug) tn_debug_note_caller(pool, caller);
+    if (pool->fallback) tn_note_caller_of_fallbacks(pool, caller);
+}
+
+/* Whatever is not as it usually is. */
+static TN_COLD tarn_status alloc_with_care(tarn_pool *pool, size_t size_bytes,
+                                           size_t alignment_bytes, tarn_stream stream,
+                                           const void *caller, void **address_out)
+{
+    if (!address_out) return fail_for_null("address_out");
+    if (!tn_is_power_of_two(alignment_bytes)) {
+        return tn_fail(TARN_STATUS_INVALID_ALIGNMENT, "the alignment %zu is not a power of two",
+                       alignment_bytes);
+    }
+    if (size_bytes == 0) {
+        tn_pool_count_empty_alloc(pool);
+        *address_out = NULL;
+        return TARN_STATUS_OK;
+    }
+    note_caller(pool, caller);
+    tarn_status status = tn_pool_alloc_any(pool, size_bytes, alignment_bytes, stream, address_out);
+    if (status == TARN_STATUS_OK) return status;
+    return tn_alloc_under_shortage(pool, size_bytes, alignment_bytes, stream, status, address_out);
+}
+
+static TN_COLD tarn_status alloc_slowly(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
+                                        tarn_stream stream, void **address_out)
+{
+    tarn_status status =
+        tn_pool_alloc_slowly(pool, size_bytes, alignment_bytes, stream, address_out);
+    if (status == TARN_STATUS_OK) return status;
+    return tn_alloc_under_shortage(pool, size_bytes, alignment_bytes, stream, status, address_out);
+}
+
+/* Three ways, each of which ends in a jump to the next where it does not get there. All with arguments that are right,
+ * in a pool that need not know who calls. */
+
+static TN_NOINLINE tarn_status alloc_by_index(tarn_pool *pool, size_t size_bytes,
+                                              size_t alignment_bytes, tarn_stream stream,
+                                              void **address_out)
+{
+    void *address = tn_pool_try_alloc(pool, size_bytes, alignment_bytes, stream);
+    if (TN_UNLIKELY(!address))
+        return alloc_slowly(pool, size_bytes, alignment_bytes, stream, address_out);
+    *address_out = address;
+    return TARN_STATUS_OK;
+}
+
+/* The lock is the caller's, and the request one for whole chunks. */
+static TN_NOINLINE tarn_status alloc_locked(tarn_pool *pool, size_t size_bytes,
+                                            size_t alignment_bytes, tarn_stream stream,
+                                            void **address_out)
+{
+    uint32_t chunk_count = (uint32_t)tn_count_units(size_bytes, pool->chunk_log2);
+    void *address = tn_pool_serve(pool, size_bytes, chunk_count, stream);
+    tn_pool_unlock(pool);
+    if (TN_UNLIKELY(!address))
+        return alloc_slowly(pool, size_bytes, alignment_bytes, stream, address_out);
+    *address_out = address;
+    return TARN_STATUS_OK;
+}
+
+static TN_NOINLINE tarn_status alloc_by_cache(tarn_pool *pool, size_t size_bytes,
+                                              size_t alignment_bytes, tarn_stream stream,
+                                              void **address_out)
+{
+    bool is_locked;
+    void *address = tn_pool_try_cached_alloc(pool, size_bytes, alignment_bytes, stream, &is_locked);
+    if (!address) {
+        return is_locked ? alloc_locked(pool, size_bytes, alignment_bytes, stream, address_out)
+                         : alloc_by_index(pool, size_bytes, alignment_bytes, stream, address_out);
+    }
+    *address_out = address;
+    return TARN_STATUS_OK;
 }
 
 /* In each of its callers, so that debug mode learns whom they return to. */
 TN_HOT tarn_status alloc_on(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
                             tarn_stream stream, void **address_out)
 {
-    if (TN_UNLIKELY(!address_out)) return fail_for_null("address_out");
-    if (TN_UNLIKELY(!tn_is_power_of_two(alignment_bytes))) {
-        return tn_fail(TARN_STATUS_INVALID_ALIGNMENT, "the alignment %zu is not a power of two",
-                       alignment_bytes);
-    }
-    if (TN_UNLIKELY(size_bytes == 0)) {
-        tn_pool_count_empty_alloc(pool);
-        *address_out = NULL;
-        return TARN_STATUS_OK;
-    }
-    tarn_status status =
-        TN_LIKELY(!pool->debug)
-            ? tn_pool_alloc(pool, size_bytes, alignment_bytes, stream, address_out)
-            : alloc_for(pool, size_bytes, alignment_bytes, stream, TN_CALLER, address_out);
-    if (TN_LIKELY(status == TARN_STATUS_OK)) return status;
-    tn_note_caller_of_fallbacks(pool, TN_CALLER);
-    return tn_alloc_under_shortage(pool, size_bytes, alignment_bytes, stream, status, address_out);
+    if (TN_UNLIKELY(!address_out || !tn_is_power_of_two(alignment_bytes) || size_bytes == 0 ||
+                    pool->notes_callers))
+        return alloc_with_care(pool, size_bytes, alignment_bytes, stream, TN_CALLER, address_out);
+    return pool->cache ? alloc_by_cache(pool, size_bytes, alignment_bytes, stream, address_out)
+                       : alloc_by_index(pool, size_bytes, alignment_bytes, stream, address_out);
 }
 
 tarn_status tarn_pool_alloc(tarn_pool *pool, size_t size_bytes, void **address_out)
@@ -396,39 +458,80 @@ tarn_status tarn_pool_alloc_aligned_on(tarn_pool *pool, size_t size_bytes, size_
     return alloc_on(pool, size_bytes, alignment_bytes, stream, address_out);
 }
 
-static TN_COLD tarn_status free_for(tarn_pool *pool, void *address, const tarn_stream *streams,
-                                    size_t stream_count, const void *caller)
+/* Likewise. */
+static TN_COLD tarn_status free_with_care(tarn_pool *pool, void *address,
+                                          const tarn_stream *streams, size_t stream_count,
+                                          const void *caller)
 {
-    tn_debug_note_caller(pool, caller);
-    return tn_debug_free(pool, address, streams, stream_count);
-}
-
-/* In each of its callers, as alloc_on is. */
-TN_HOT tarn_status free_after(tarn_pool *pool, void *address, const tarn_stream *streams,
-                              size_t stream_count)
-{
-    if (TN_UNLIKELY(!address)) {
+    if (!address) {
         tn_pool_count_empty_free(pool);
         return TARN_STATUS_OK;
     }
-    tarn_status status = TN_LIKELY(!pool->debug)
-                             ? tn_pool_free(pool, address, streams, stream_count)
-                             : free_for(pool, address, streams, stream_count, TN_CALLER);
-    if (TN_LIKELY(status != TARN_STATUS_NOT_LIVE)) return status;
-    tn_note_caller_of_fallbacks(pool, TN_CALLER);
+    note_caller(pool, caller);
+    tarn_status status = tn_pool_free_any(pool, address, streams, stream_count);
+    if (status != TARN_STATUS_NOT_LIVE) return status;
     return tn_free_elsewhere(pool, address, streams, stream_count);
+}
+
+static TN_COLD tarn_status finish_free(tarn_pool *pool, void *address, const tarn_stream *streams,
+                                       size_t stream_count, enum tn_free_result freed)
+{
+    tarn_status status =
+        tn_pool_finish_free(pool, (uintptr_t)address, streams, stream_count, freed);
+    if (status != TARN_STATUS_NOT_LIVE) return status;
+    return tn_free_elsewhere(pool, address, streams, stream_count);
+}
+
+static TN_COLD tarn_status finish_free_on(tarn_pool *pool, void *address, tarn_stream stream,
+                                          enum tn_free_result freed)
+{
+    return finish_free(pool, address, &stream, 1, freed);
+}
+
+/* As the three of alloc. */
+
+static TN_NOINLINE tarn_status free_by_index(tarn_pool *pool, void *address, tarn_stream stream)
+{
+    enum tn_free_result freed = tn_pool_try_free(pool, (uintptr_t)address, &stream, 1);
+    if (TN_LIKELY(freed == TN_FREE_RESULT_FREED)) return TARN_STATUS_OK;
+    return finish_free_on(pool, address, stream, freed);
+}
+
+static TN_NOINLINE tarn_status free_locked(tarn_pool *pool, void *address, tarn_stream stream)
+{
+    enum tn_free_result freed = tn_pool_take_back_in_pool(pool, (uintptr_t)address, &stream, 1);
+    tn_pool_unlock(pool);
+    if (TN_LIKELY(freed == TN_FREE_RESULT_FREED)) return TARN_STATUS_OK;
+    return finish_free_on(pool, address, stream, freed);
+}
+
+static TN_NOINLINE tarn_status free_by_cache(tarn_pool *pool, void *address, tarn_stream stream)
+{
+    bool is_locked;
+    if (tn_pool_try_cached_free(pool, (uintptr_t)address, stream, &is_locked))
+        return TARN_STATUS_OK;
+    return is_locked ? free_locked(pool, address, stream) : free_by_index(pool, address, stream);
+}
+
+/* In each of its callers, as alloc_on is. */
+TN_HOT tarn_status free_on(tarn_pool *pool, void *address, tarn_stream stream)
+{
+    if (TN_UNLIKELY(!address || pool->notes_callers))
+        return free_with_care(pool, address, &stream, 1, TN_CALLER);
+    return pool->cache ? free_by_cache(pool, address, stream)
+                       : free_by_index(pool, address, stream);
 }
 
 tarn_status tarn_pool_free(tarn_pool *pool, void *address)
 {
     if (TN_UNLIKELY(!tn_pool_is_open(pool))) return return_to_pool(pool);
-    return free_after(pool, address, &pool->default_stream, 1);
+    return free_on(pool, address, pool->default_stream);
 }
 
 tarn_status tarn_pool_free_on(tarn_pool *pool, void *address, tarn_stream stream)
 {
     if (TN_UNLIKELY(!tn_pool_is_open(pool))) return return_to_pool(pool);
-    return free_after(pool, address, &stream, 1);
+    return free_on(pool, address, stream);
 }
 
 tarn_status tarn_pool_free_after(tarn_pool *pool, void *address, const tarn_stream *streams,
@@ -436,17 +539,14 @@ tarn_status tarn_pool_free_after(tarn_pool *pool, void *address, const tarn_stre
 {
     if (TN_UNLIKELY(!tn_pool_is_open(pool))) return return_to_pool(pool);
     if (TN_UNLIKELY(!streams && stream_count > 0)) return fail_for_null("streams");
-    return free_after(pool, address, streams, stream_count);
+    if (TN_UNLIKELY(!address || pool->notes_callers))
+        return free_with_care(pool, address, streams, stream_count, TN_CALLER);
+    enum tn_free_result freed = tn_pool_try_free(pool, (uintptr_t)address, streams, stream_count);
+    if (TN_LIKELY(freed == TN_FREE_RESULT_FREED)) return TARN_STATUS_OK;
+    return finish_free(pool, address, streams, stream_count, freed);
 }
 
 /* --- sizes and batches ------------------------------------------------------------------------------- */
-
-/* For debug mode, of the pool and of those that it falls back to. */
-static void note_caller(const tarn_pool *pool, const void *caller)
-{
-    if (pool->debug) tn_debug_note_caller(pool, caller);
-    if (pool->fallback) tn_note_caller_of_fallbacks(pool, caller);
-}
 
 /* In each of its callers, as alloc_on is. */
 TN_HOT tarn_status free_sized(tarn_pool *pool, void *address, size_t size_bytes, tarn_stream stream)

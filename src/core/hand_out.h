@@ -48,37 +48,48 @@ static inline void tn_pool_note_alloc(const struct tarn_pool *pool, struct tn_st
 
 /* The same of memory that is the pool's again. */
 static inline void tn_pool_note_free_memory(const struct tarn_pool *pool, struct tn_stats *stats,
-                                            const struct tn_static_pool *owner, uintptr_t address,
-                                            size_t used_bytes, size_t slack_bytes)
+                                            uintptr_t address, size_t used_bytes,
+                                            size_t slack_bytes)
 {
-    tn_pool_forbid(pool, (void *)address, tn_min(used_bytes, owner->end_address - address));
+    tn_pool_forbid(pool, (void *)address, used_bytes);
     tn_stats_count_free(stats, used_bytes - slack_bytes, used_bytes);
 }
 
 /* --- by way of a cache -------------------------------------------------------------------------- */
 
 /* What the cache has of just that size for the stream, or NULL. */
-static inline void *tn_pool_hand_out_cached(const struct tarn_pool *pool,
-                                            struct tn_thread_cache *cache,
-                                            struct tn_region_index *index, struct tn_stats *stats,
-                                            size_t size_bytes, uint32_t chunk_count,
-                                            uint32_t stream)
+TN_HOT void *tn_pool_hand_out_cached(const struct tarn_pool *pool, struct tn_thread_cache *cache,
+                                     struct tn_region_index *index, struct tn_stats *stats,
+                                     size_t size_bytes, uint32_t chunk_count, uint32_t stream)
 {
     size_t used_bytes = (size_t)chunk_count << pool->chunk_log2;
     uint32_t streams = stream == TN_STREAM_NONE ? 0 : (uint32_t)1 << stream;
-    uintptr_t address = tn_thread_cache_take(cache, index, chunk_count, streams,
-                                             (uint32_t)(used_bytes - size_bytes));
-    if (address == 0) return NULL;
-    tn_pool_note_alloc(pool, stats, (void *)address, size_bytes, used_bytes);
-    return (void *)address;
+    const struct tn_cached_region *place = tn_thread_cache_take(
+        cache, index, chunk_count, streams, (uint32_t)(used_bytes - size_bytes));
+    if (!place) return NULL;
+    void *address = (void *)place->address;
+    tn_pool_note_alloc(pool, stats, address, size_bytes, used_bytes);
+    return address;
+}
+
+/* Frees what the cache has handed out. False: nothing that it knows. */
+TN_HOT bool tn_pool_give_to_cache(const struct tarn_pool *pool, struct tn_thread_cache *cache,
+                                  struct tn_region_index *index, struct tn_stats *stats,
+                                  uintptr_t address, struct tn_dependency dependency)
+{
+    const struct tn_cached_region *place = tn_thread_cache_give(cache, index, address, dependency);
+    if (!place) return false;
+    size_t used_bytes = (size_t)tn_cached_chunk_count(place) << pool->chunk_log2;
+    tn_pool_note_free_memory(pool, stats, address, used_bytes, place->slack_bytes);
+    return true;
 }
 
 /* Frees what starts at the address into the cache. False: it is none for the cache, or not live. */
-static inline bool tn_pool_take_back_cached(const struct tarn_pool *pool,
-                                            struct tn_thread_cache *cache,
-                                            struct tn_region_index *index, struct tn_stats *stats,
-                                            const struct tn_static_pool *owner, uintptr_t address,
-                                            struct tn_dependency dependency)
+static inline bool tn_pool_put_into_cache(const struct tarn_pool *pool,
+                                          struct tn_thread_cache *cache,
+                                          struct tn_region_index *index, struct tn_stats *stats,
+                                          const struct tn_static_pool *owner, uintptr_t address,
+                                          struct tn_dependency dependency)
 {
     uint32_t chunk = tn_static_pool_chunk_of(owner, address);
     if (TN_UNLIKELY(tn_static_pool_address_of(owner, chunk) != address)) return false;
@@ -90,7 +101,7 @@ static inline bool tn_pool_take_back_cached(const struct tarn_pool *pool,
     size_t used_bytes = (size_t)r->chunk_count << pool->chunk_log2;
     size_t slack_bytes = tn_region_slack_bytes(r);
     if (!tn_thread_cache_put(cache, index, region, address, dependency)) return false;
-    tn_pool_note_free_memory(pool, stats, owner, address, used_bytes, slack_bytes);
+    tn_pool_note_free_memory(pool, stats, address, used_bytes, slack_bytes);
     return true;
 }
 
@@ -140,7 +151,8 @@ static inline enum tn_free_result tn_pool_take_back(
                                      : TN_FREE_RESULT_NOT_LIVE;
 
     size_t used_bytes = (size_t)freed.chunk_count << pool->chunk_log2;
-    tn_pool_note_free_memory(pool, stats, owner, address, used_bytes, freed.slack_bytes);
+    tn_pool_forbid(pool, (void *)address, tn_min(used_bytes, owner->end_address - address));
+    tn_stats_count_free(stats, used_bytes - freed.slack_bytes, used_bytes);
     if (TN_LIKELY(!pool->releases_after_free)) return TN_FREE_RESULT_FREED;
     return tn_pool_note_free(pool, owner) ? TN_FREE_RESULT_RELEASE_IS_DUE : TN_FREE_RESULT_FREED;
 }

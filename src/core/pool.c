@@ -95,6 +95,7 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     tn_pool_init_slices(pool, options);
     pool->stats = (struct tn_stats){ 0 };
     pool->debug = NULL;
+    pool->notes_callers = false;
     /* Device work on this memory is the host backend's, which tells the sanitizer; of other backends nobody
      * knows who touches the memory late. */
     pool->forbids_free_memory = TN_HAS_ADDRESS_SANITIZER &&

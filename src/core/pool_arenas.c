@@ -314,19 +314,22 @@ static bool find_dependency(const struct tarn_pool *pool, struct tn_arena *arena
     return true;
 }
 
-/* Under the lock of an active arena. The cache is NULL for another thread's: what comes from here it would not
- * ask for. */
-static enum tn_free_result free_in(struct tarn_pool *pool, struct tn_arena *arena,
-                                   struct tn_thread_cache *cache, uintptr_t address,
-                                   const tarn_stream *streams, size_t stream_count)
+/* Under the lock of an active arena. What another thread frees here is not cached: this one would not ask for it. */
+static enum tn_free_result free_in(struct tarn_pool *pool, struct tn_arena *arena, bool is_own,
+                                   uintptr_t address, const tarn_stream *streams,
+                                   size_t stream_count)
 {
     struct tn_dependency dependency;
     const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
     if (!owner) return TN_FREE_RESULT_NOT_LIVE;
     if (!find_dependency(pool, arena, streams, stream_count, &dependency))
         return TN_FREE_RESULT_UNKNOWN_STREAM;
-    if (cache && tn_pool_take_back_cached(pool, cache, &arena->index, &arena->stats, owner, address,
-                                          dependency))
+    struct tn_thread_cache *cache = arena->cache;
+    if (cache && !is_own) tn_thread_cache_forget(cache, address);
+    if (cache && is_own &&
+        (tn_pool_give_to_cache(pool, cache, &arena->index, &arena->stats, address, dependency) ||
+         tn_pool_put_into_cache(pool, cache, &arena->index, &arena->stats, owner, address,
+                                dependency)))
         return TN_FREE_RESULT_FREED;
     return tn_pool_take_back(pool, &arena->index, &arena->stats, owner, address, dependency);
 }
@@ -355,13 +358,13 @@ enum tn_free_result tn_arena_free(struct tarn_pool *pool, uintptr_t address,
     struct tn_arena *arena = own_arena(pool);
     tn_biased_mutex_lock(&arena->lock);
     if (TN_LIKELY(arena->is_active))
-        freed = free_in(pool, arena, arena->cache, address, streams, stream_count);
+        freed = free_in(pool, arena, true, address, streams, stream_count);
     tn_biased_mutex_unlock(&arena->lock);
     if (TN_LIKELY(freed == TN_FREE_RESULT_FREED)) return freed;
 
     arena = lock_arena_of(pool, address);
     if (!arena) return TN_FREE_RESULT_NO_ARENAS;
-    freed = free_in(pool, arena, NULL, address, streams, stream_count);
+    freed = free_in(pool, arena, false, address, streams, stream_count);
     tn_biased_mutex_unlock(&arena->lock);
     return freed;
 }

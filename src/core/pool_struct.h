@@ -55,6 +55,7 @@ struct tarn_pool {
     bool returns_when_empty;
     bool forbids_free_memory; /* tells the address sanitizer; false in builds without it */
     struct tn_debug *debug;   /* NULL: the pool is not in debug mode */
+    bool notes_callers;       /* it, or what it falls back to, may want to know who called */
     bool passes_through;      /* each allocation is a static pool, which goes with it */
     bool is_shareable;        /* steps are mapped so that they can be exported */
     size_t release_threshold_bytes;

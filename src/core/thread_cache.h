@@ -8,20 +8,28 @@
  *
  *     set      0        1        2                 15           16 sets by the number of chunks and the streams
  *           ┌────────┬────────┬────────┬─ ... ─┬────────┐
- *           │ 20 · A │        │ 3 · A  │       │        │       4 ways each
+ *           │ 20 · A │        │ 3 · A  │       │ 9 · B ◦│       4 ways each; ◦ is out
  *           │ 20 · A │        │ 7 · B  │       │        │
  *           └────────┴────────┴────────┴───────┴────────┘
- *                                 ▲ hand: looks at one way with each region that comes
+ *                                 ▲ hand: goes over a set with every fourth region that comes
  *
- * What is kept has bounds, so that little is kept from being coalesced: the chunks together (chunk_count_max, and a
+ * A region that is handed out keeps its place, as one that is out, until the place is needed. If it comes back to
+ * the same stream before that, the place is found by the address, and the index is not asked at all:
+ *
+ *               put                 take
+ *     nothing ───────► cached ◄──────────────► out        a place that is out can be
+ *                                   give                  forgotten at any time
+ *
+ * What is cached has bounds, so that little is kept from being coalesced: the chunks together (chunk_count_max, and a
  * 32nd of the index's), those of one region (a fourth of that), and the time: what the hand finds that was
  * there when 64 others came, it frees. Before anybody looks for more than a region of just the size, or at anything
  * else, all is freed: see tn_pool_lock.
  *
- * Cost: find O(1), 4 comparisons; put likewise, and the frees of what has to go.
+ * Cost: take and give O(1), some 20 instructions; put O(1), and the frees of what has to go.
  * Memory: 2 KB.
  * Threads: under the lock of the index.
- * Always true: what is cached is marked so in the index, and nothing else is.
+ * Always true: what is cached is marked so in the index, and nothing else is; what is out and found by its address
+ * is live there, since whoever frees it otherwise has flushed the cache, or forgets it here.
  */
 #ifndef TN_THREAD_CACHE_H
 #define TN_THREAD_CACHE_H
@@ -37,25 +45,34 @@
 
 #define TN_THREAD_CACHE_SETS_LOG2 4
 #define TN_THREAD_CACHE_WAYS      4
-#define TN_THREAD_CACHE_COUNT     ((1U << TN_THREAD_CACHE_SETS_LOG2) * TN_THREAD_CACHE_WAYS)
+#define TN_THREAD_CACHE_SETS      (1U << TN_THREAD_CACHE_SETS_LOG2)
+#define TN_THREAD_CACHE_COUNT     (TN_THREAD_CACHE_SETS * TN_THREAD_CACHE_WAYS)
+
+/* More than there are places, so that few addresses share one. */
+#define TN_THREAD_CACHE_HASH_LOG2 8
 
 /* Of the chunks of the index. */
 #define TN_THREAD_CACHE_PARTS 32
 
 struct tn_cached_region {
-    uint64_t key; /* its chunks and whom it waits for, see tn_thread_cache_key; 0: none is here */
+    uint64_t
+        key; /* its chunks, its stream's bit, and whether it is out: see tn_thread_cache_key. 0: nothing */
     uintptr_t address;
     uint32_t region;
-    uint32_t time; /* of its dependency */
+    uint32_t slack_bytes; /* out: as in its record */
+    uint32_t time;        /* cached: of its dependency */
     uint32_t put_at;
 };
 
 struct tn_thread_cache {
-    uint32_t chunk_count_max; /* of all together; 0: nothing is ever cached */
-    uint32_t chunk_count;
+    uint32_t chunk_count_max; /* as asked for */
+    uint32_t chunk_count;     /* of all that is cached */
+    uint32_t bound;           /* on that, when a region was put last */
     uint32_t put_count;
     uint32_t next_way; /* to be given up in a full set */
-    struct tn_cached_region regions[TN_THREAD_CACHE_COUNT];
+    bool is_used;      /* some place may hold something */
+    struct tn_cached_region places[TN_THREAD_CACHE_COUNT];
+    uint8_t by_address[1 << TN_THREAD_CACHE_HASH_LOG2]; /* places of what was handed out last */
 };
 
 /* An empty one for so many chunks, or NULL: no host memory. */
@@ -64,109 +81,110 @@ struct tn_thread_cache *tn_thread_cache_create(uint32_t chunk_count_max);
 /* Forgets what is in it. NULL is allowed. */
 void tn_thread_cache_destroy(struct tn_thread_cache *cache);
 
-/* Frees all that is cached. The chunks of it wait for what they waited for. */
+/* Frees all that is cached, and forgets what is out. The chunks wait for what they waited for. */
 void tn_thread_cache_flush(struct tn_thread_cache *cache, struct tn_region_index *index);
 
-/* Takes a region of so many chunks out that waits for just these streams, a bit or none, as a live one with that
- * slack. Returns its address, or 0: there is none. */
-static inline uintptr_t tn_thread_cache_take(struct tn_thread_cache *cache,
-                                             struct tn_region_index *index, uint32_t chunk_count,
-                                             uint32_t streams, uint32_t slack_bytes);
+/* Hands a region of so many chunks out that waits for just these streams, a bit or none, as a live one with that
+ * slack. NULL: there is none. */
+static inline const struct tn_cached_region *tn_thread_cache_take(struct tn_thread_cache *cache,
+                                                                  struct tn_region_index *index,
+                                                                  uint32_t chunk_count,
+                                                                  uint32_t streams,
+                                                                  uint32_t slack_bytes);
 
-/* Caches a live region that is nobody's and waits for this from now on. False: it is none for the cache; free it. */
-static inline bool tn_thread_cache_put(struct tn_thread_cache *cache, struct tn_region_index *index,
-                                       uint32_t region, uintptr_t address,
-                                       struct tn_dependency dependency);
+/* Takes back what is out and waits for these streams from now on. NULL: nothing that is out, or not for such, and
+ * forgotten: free it. */
+static inline const struct tn_cached_region *tn_thread_cache_give(struct tn_thread_cache *cache,
+                                                                  struct tn_region_index *index,
+                                                                  uintptr_t address,
+                                                                  struct tn_dependency dependency);
+
+/* What is out at this address is freed by other means. */
+static inline void tn_thread_cache_forget(struct tn_thread_cache *cache, uintptr_t address);
+
+/* Caches a live region that is nobody's, and waits for this from now on. False: it is none for the cache; free it. */
+bool tn_thread_cache_put(struct tn_thread_cache *cache, struct tn_region_index *index,
+                         uint32_t region, uintptr_t address, struct tn_dependency dependency);
 
 /* NULL, or what is wrong. Walks everything. */
 const char *tn_thread_cache_check(const struct tn_thread_cache *cache,
                                   const struct tn_region_index *index);
 
+static inline uint32_t tn_cached_chunk_count(const struct tn_cached_region *place)
+{
+    return (uint32_t)(place->key >> 32) & INT32_MAX;
+}
+
 /* --- the short way --------------------------------------------------------------------------- */
 
-/* Frees what one place holds, if anything. */
-void tn_thread_cache_evict(struct tn_thread_cache *cache, struct tn_region_index *index,
-                           struct tn_cached_region *place);
+/* In a key. A region has fewer chunks than would reach this bit. */
+#define TN_CACHED_REGION_IS_OUT ((uint64_t)1 << 63)
 
-/* Frees until so many chunks find room. */
-void tn_thread_cache_make_room(struct tn_thread_cache *cache, struct tn_region_index *index,
-                               uint32_t chunk_count, uint32_t chunk_count_max);
-
-/* A region of whole chunks and a stream's bit, or none: never 0. */
 static inline uint64_t tn_thread_cache_key(uint32_t chunk_count, uint32_t streams)
 {
     return (uint64_t)chunk_count << 32 | streams;
 }
 
-/* The first way of the key's set. */
+/* The first place of the key's set. */
 static inline struct tn_cached_region *tn_thread_cache_set_of(struct tn_thread_cache *cache,
                                                               uint64_t key)
 {
     uint32_t hash = ((uint32_t)(key >> 32) + (uint32_t)key) * 0x9E3779B1U;
-    return &cache->regions[(hash >> (32 - TN_THREAD_CACHE_SETS_LOG2)) * TN_THREAD_CACHE_WAYS];
+    return &cache->places[(hash >> (32 - TN_THREAD_CACHE_SETS_LOG2)) * TN_THREAD_CACHE_WAYS];
 }
 
-/* The first way in which the key is, or NULL. 0 is the key of what is empty. */
-static inline struct tn_cached_region *tn_thread_cache_find(struct tn_cached_region *set,
-                                                            uint64_t key)
+/* Where the place of what is out is remembered. */
+static inline uint8_t *tn_thread_cache_link_of(struct tn_thread_cache *cache, uintptr_t address)
 {
-    for (unsigned way = 0; way < TN_THREAD_CACHE_WAYS; way++) {
-        if (set[way].key == key) return &set[way];
-    }
-    return NULL;
+    uint32_t hash = (uint32_t)(address >> 8) * 0x9E3779B1U;
+    return &cache->by_address[hash >> (32 - TN_THREAD_CACHE_HASH_LOG2)];
 }
 
-static inline uintptr_t tn_thread_cache_take(struct tn_thread_cache *cache,
-                                             struct tn_region_index *index, uint32_t chunk_count,
-                                             uint32_t streams, uint32_t slack_bytes)
+static inline const struct tn_cached_region *tn_thread_cache_take(struct tn_thread_cache *cache,
+                                                                  struct tn_region_index *index,
+                                                                  uint32_t chunk_count,
+                                                                  uint32_t streams,
+                                                                  uint32_t slack_bytes)
 {
     uint64_t key = tn_thread_cache_key(chunk_count, streams);
-    struct tn_cached_region *found = tn_thread_cache_find(tn_thread_cache_set_of(cache, key), key);
-    if (!found) return 0;
-    found->key = 0;
-    cache->chunk_count -= chunk_count;
-    tn_region_unmark_cached(&index->regions[found->region], slack_bytes);
-    return found->address;
-}
-
-/* Only one stream's own, or what waits for nothing where there is one stream: nothing else is found again. */
-static inline bool tn_thread_cache_can_keep(const struct tn_region_index *index,
-                                            struct tn_dependency dependency)
-{
-    if (TN_LIKELY(!index->is_divided)) return true;
-    return dependency.streams != 0 && (dependency.streams & (dependency.streams - 1)) == 0;
-}
-
-static inline bool tn_thread_cache_put(struct tn_thread_cache *cache, struct tn_region_index *index,
-                                       uint32_t region, uintptr_t address,
-                                       struct tn_dependency dependency)
-{
-    struct tn_region *r = &index->regions[region];
-    uint32_t max =
-        (uint32_t)tn_min(cache->chunk_count_max, index->chunk_count / TN_THREAD_CACHE_PARTS);
-    uint32_t chunk_count = r->chunk_count;
-    if (chunk_count > max / 4 + (max > 0) || !tn_thread_cache_can_keep(index, dependency))
-        return false;
-
-    /* The hand. */
-    uint32_t now = cache->put_count++;
-    struct tn_cached_region *old = &cache->regions[now % TN_THREAD_CACHE_COUNT];
-    if (old->key != 0 && now - old->put_at >= TN_THREAD_CACHE_COUNT)
-        tn_thread_cache_evict(cache, index, old);
-    if (TN_UNLIKELY(cache->chunk_count + chunk_count > max))
-        tn_thread_cache_make_room(cache, index, chunk_count, max);
-
-    uint64_t key = tn_thread_cache_key(chunk_count, dependency.streams);
-    struct tn_cached_region *set = tn_thread_cache_set_of(cache, key);
-    struct tn_cached_region *place = tn_thread_cache_find(set, 0);
-    if (TN_UNLIKELY(!place)) {
-        place = &set[cache->next_way++ % TN_THREAD_CACHE_WAYS];
-        tn_thread_cache_evict(cache, index, place);
+    struct tn_cached_region *place = tn_thread_cache_set_of(cache, key);
+    const struct tn_cached_region *end = place + TN_THREAD_CACHE_WAYS;
+    while (place->key != key) {
+        if (++place == end) return NULL;
     }
-    tn_region_mark_cached(r);
-    *place = (struct tn_cached_region){ key, address, region, dependency.time, now };
-    cache->chunk_count += chunk_count;
-    return true;
+    place->key = key | TN_CACHED_REGION_IS_OUT;
+    place->slack_bytes = slack_bytes;
+    cache->chunk_count -= chunk_count;
+    *tn_thread_cache_link_of(cache, place->address) = (uint8_t)(place - cache->places);
+    tn_region_unmark_cached(&index->regions[place->region], slack_bytes);
+    return place;
+}
+
+static inline const struct tn_cached_region *tn_thread_cache_give(struct tn_thread_cache *cache,
+                                                                  struct tn_region_index *index,
+                                                                  uintptr_t address,
+                                                                  struct tn_dependency dependency)
+{
+    struct tn_cached_region *place = &cache->places[*tn_thread_cache_link_of(cache, address)];
+    uint64_t key = place->key ^ TN_CACHED_REGION_IS_OUT;
+    if (place->address != address || key & TN_CACHED_REGION_IS_OUT) return NULL;
+    uint32_t chunk_count = cache->chunk_count + tn_cached_chunk_count(place);
+    if (TN_UNLIKELY((uint32_t)key != dependency.streams || chunk_count > cache->bound)) {
+        place->key = 0;
+        return NULL;
+    }
+    place->key = key;
+    place->time = dependency.time;
+    place->put_at = cache->put_count;
+    cache->chunk_count = chunk_count;
+    tn_region_mark_cached(&index->regions[place->region]);
+    return place;
+}
+
+static inline void tn_thread_cache_forget(struct tn_thread_cache *cache, uintptr_t address)
+{
+    struct tn_cached_region *place = &cache->places[*tn_thread_cache_link_of(cache, address)];
+    if (place->address == address && place->key & TN_CACHED_REGION_IS_OUT) place->key = 0;
 }
 
 #endif

@@ -191,12 +191,71 @@ static void a_set_has_four_ways(void **state)
 static void what_nobody_takes_goes_in_time(void **state)
 {
     struct fixture *fixture = *state;
-    expect_ok(tarn_pool_free(fixture->pool, alloc(fixture, 7 * KIB)));
-    unsigned frees = 0;
-    for (; cached_chunks(fixture) >= 7 && frees < 1000; frees++)
-        expect_ok(tarn_pool_free(fixture->pool, alloc(fixture, 3 * KIB)));
-    assert_in_range(frees, TN_THREAD_CACHE_COUNT, 2 * TN_THREAD_CACHE_COUNT);
-    assert_int_equal(cached_chunks(fixture), 3);
+    enum {
+        COUNT = 2 * TN_THREAD_CACHE_COUNT
+    };
+    void *old = alloc(fixture, 7 * KIB), *addresses[COUNT];
+    for (size_t i = 0; i < COUNT; i++)
+        addresses[i] = alloc(fixture, 3 * KIB);
+    expect_ok(tarn_pool_free(fixture->pool, old));
+    size_t frees = 0;
+    while (cached_chunks(fixture) != TN_THREAD_CACHE_WAYS * 3 && frees < COUNT)
+        expect_ok(tarn_pool_free(fixture->pool, addresses[frees++]));
+    assert_in_range(frees, TN_THREAD_CACHE_COUNT, COUNT);
+    free_all(fixture, addresses + frees, COUNT - frees);
+}
+
+/* What comes back to where it went is found by its address. */
+static void what_is_out_comes_back(void **state)
+{
+    struct fixture *fixture = *state;
+    void *address = alloc(fixture, 3 * KIB);
+    expect_ok(tarn_pool_free(fixture->pool, address));
+    uint32_t put_count = fixture->pool->cache->put_count;
+    for (size_t size_bytes = 2 * KIB + 1; size_bytes <= 3 * KIB; size_bytes += 100) {
+        assert_ptr_equal(alloc(fixture, size_bytes), address);
+        expect_cache_is_right(fixture);
+        expect_ok(tarn_pool_free(fixture->pool, address));
+        expect_cache_is_right(fixture);
+    }
+    assert_int_equal(fixture->pool->cache->put_count, put_count);
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free(fixture->pool, address));
+    assert_int_equal(stats_of(fixture->pool).requested_bytes, 0);
+}
+
+/* What was out and is freed by other means is not taken for out when its address is handed out again. */
+static void what_was_out_is_forgotten(void **state)
+{
+    struct fixture *fixture = *state;
+    void *address = alloc(fixture, 3 * KIB), *guard = alloc(fixture, KIB);
+    expect_ok(tarn_pool_free(fixture->pool, address));
+    assert_ptr_equal(alloc(fixture, 3 * KIB), address); /* out */
+    expect_ok(tarn_pool_free_sized(fixture->pool, address, 3 * KIB));
+    assert_ptr_equal(alloc(fixture, 2 * KIB), address); /* another, out of the index */
+    expect_cache_is_right(fixture);
+    expect_ok(tarn_pool_free(fixture->pool, address));
+    assert_int_equal(cached_chunks(fixture), 2);
+    assert_int_equal(stats_of(fixture->pool).used_bytes, KIB);
+    expect_ok(tarn_pool_free(fixture->pool, guard));
+}
+
+/* Likewise what is freed after another stream's work. */
+static void what_was_out_is_forgotten_by_its_stream(void **state)
+{
+    struct fixture *fixture = *state;
+    void *on_b = alloc_on(fixture, 5 * KIB, B), *on_a = alloc_on(fixture, 3 * KIB, A);
+    expect_ok(tarn_pool_free_on(fixture->pool, on_a, A));
+    assert_ptr_equal(alloc_on(fixture, 3 * KIB, A), on_a);
+    expect_ok(tarn_pool_free_on(fixture->pool, on_a, B));
+    expect_cache_is_right(fixture);
+    void *other = alloc_on(fixture, 3 * KIB, A);
+    assert_ptr_not_equal(other, on_a);
+    assert_ptr_equal(alloc_on(fixture, 3 * KIB, B), on_a);
+    expect_cache_is_right(fixture);
+    expect_ok(tarn_pool_free_on(fixture->pool, on_a, B));
+    expect_ok(tarn_pool_free_on(fixture->pool, other, A));
+    expect_ok(tarn_pool_free_on(fixture->pool, on_b, B));
+    expect_cache_is_right(fixture);
 }
 
 static void slices_are_not_cached(void **state)
@@ -473,6 +532,9 @@ int main(void)
         TEST(all_together_has_a_bound),
         TEST(a_set_has_four_ways),
         TEST(what_nobody_takes_goes_in_time),
+        TEST(what_is_out_comes_back),
+        TEST(what_was_out_is_forgotten),
+        TEST(what_was_out_is_forgotten_by_its_stream),
         TEST(slices_are_not_cached),
         TEST(bad_frees_are_refused),
         TEST(what_is_cached_counts_as_free),
