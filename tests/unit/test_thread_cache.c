@@ -2,11 +2,15 @@
 /* test_thread_cache: what is cached, for whom and how long, and that nobody but alloc and free sees it. */
 #include "core/thread_cache.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "core/pool_arenas.h"
 #include "harness/claims.h"
 #include "harness/host_memory_faults.h"
 #include "harness/random.h"
 #include "harness/test_backend.h"
+#include "tarn/host.h"
 
 #define KIB ((size_t)1024)
 #define MIB (1024 * KIB)
@@ -449,6 +453,87 @@ static void an_arena_has_its_own(void **state)
     expect_ok(tarn_pool_check(fixture->pool));
 }
 
+/* What several threads write into their blocks stays, whoever frees them, while some look at the pool. */
+
+enum {
+    THREADS = 4,
+    SLOTS = 64,
+    STEPS = 4000
+};
+
+struct crowd {
+    tarn_pool *pool;
+    _Atomic(char *) slots[SLOTS];
+    atomic_uint failure_count;
+};
+
+struct member {
+    struct crowd *crowd;
+    unsigned number;
+};
+
+static void release(struct crowd *crowd, char *block)
+{
+    if (!block) return;
+    size_t size_bytes;
+    memcpy(&size_bytes, block, sizeof size_bytes);
+    bool is_whole = block[size_bytes - 1] == (char)size_bytes;
+    if (!is_whole || tarn_pool_free(crowd->pool, block) != TARN_STATUS_OK)
+        atomic_fetch_add(&crowd->failure_count, 1);
+}
+
+static void *work(void *argument)
+{
+    struct member *member = argument;
+    struct crowd *crowd = member->crowd;
+    struct random random = random_init(member->number + 1);
+    for (unsigned step = 0; step < STEPS; step++) {
+        void *address = NULL;
+        size_t size_bytes = (1 + random_below(&random, 9)) * 700;
+        if (tarn_pool_alloc(crowd->pool, size_bytes, &address) != TARN_STATUS_OK) {
+            atomic_fetch_add(&crowd->failure_count, 1);
+            continue;
+        }
+        char *block = address;
+        memcpy(block, &size_bytes, sizeof size_bytes);
+        block[size_bytes - 1] = (char)size_bytes;
+        release(crowd, atomic_exchange(&crowd->slots[random_below(&random, SLOTS)], block));
+        if (step % 512 == 0 && tarn_pool_check(crowd->pool) != TARN_STATUS_OK)
+            atomic_fetch_add(&crowd->failure_count, 1);
+        if (step % 128 != 0) continue;
+        tn_biased_mutex_lock(&crowd->pool->lock);
+        (void)tn_arenas_want(crowd->pool);
+        tn_biased_mutex_unlock(&crowd->pool->lock);
+    }
+    return NULL;
+}
+
+static void threads_keep_their_contents(void **state)
+{
+    struct fixture *fixture = *state;
+    struct crowd crowd = { NULL };
+    struct member members[THREADS];
+    pthread_t threads[THREADS];
+    tarn_backend backend;
+    tarn_pool_options options = fixture->options;
+    expect_ok(tarn_host_backend_open(NULL, &backend));
+    options.backend = &backend;
+    expect_ok(tarn_pool_create(&options, &crowd.pool));
+    for (unsigned i = 0; i < THREADS; i++) {
+        members[i] = (struct member){ &crowd, i };
+        assert_int_equal(pthread_create(&threads[i], NULL, work, &members[i]), 0);
+    }
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (size_t i = 0; i < SLOTS; i++)
+        release(&crowd, crowd.slots[i]);
+    assert_int_equal(crowd.failure_count, 0);
+    expect_ok(tarn_pool_check(crowd.pool));
+    assert_int_equal(stats_of(crowd.pool).alloc_count, THREADS * STEPS);
+    expect_ok(tarn_pool_destroy(crowd.pool));
+    tarn_backend_close(&backend);
+}
+
 /* --- against a pool without --------------------------------------------------------------------------- */
 
 /* Whatever the cache holds, sums, refusals and room are those of a pool without one. */
@@ -547,6 +632,7 @@ int main(void)
         TEST(a_second_stream_finds_nothing_of_the_first),
         TEST(a_retired_stream_leaves_nothing),
         TEST(an_arena_has_its_own),
+        TEST(threads_keep_their_contents),
         TEST(a_random_program_sees_no_difference_but_the_addresses),
         TEST(without_host_memory_there_is_no_pool),
     };
