@@ -1,32 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/*
- * key_tree: insert and remove go down once, remembering the way, and then up again: insert as far as
- * nodes split, remove to the root, since the greatest key of every node on the way may change.
- */
+/* key_tree: trees of several nodes. */
 #include "key_tree.h"
 
-#include "assert.h"
+#include "compiler.h"
 #include "host_memory.h"
 
 enum {
     CAPACITY = TN_KEY_TREE_CAPACITY,
-    COUNT_MIN = CAPACITY / 2,
-    /* Seven to the 11th is almost as many keys as there are. */
-    HEIGHT_MAX = 12,
-    /* Up to so many keys in one leaf are moved one by one. */
-    FEW = 6
+    /* Less than half, so that the halves of a leaf that was split are not filled up at once: a third as many
+     * of both as with 7. */
+    COUNT_MIN = 5,
+    /* Five to the 13th is more than half as many keys as there are. */
+    HEIGHT_MAX = 14
 };
 
 _Static_assert(sizeof(struct tn_key_tree_node) == 128, "a node is two cache lines");
 
 typedef struct tn_key_tree_node node;
-
-/* The way from the root to a node: at each level the node, and which link was taken. */
-struct way {
-    uint32_t nodes[HEIGHT_MAX];
-    unsigned slots[HEIGHT_MAX];
-    unsigned length;
-};
 
 /* --- store ---------------------------------------------------------------------------------- */
 
@@ -78,28 +68,79 @@ static void give_node_back(struct tn_key_tree_store *store, uint32_t id)
     store->used_count--;
 }
 
-/* --- within a node -------------------------------------------------------------------------- */
+/* --- entries of one or two nodes ------------------------------------------------------------ */
 
-/*
- * The three below look at all entries whatever the count, and choose by arithmetic rather than by
- * branches: where a key belongs cannot be predicted, and one wrong guess costs more than the few
- * vector operations that compilers make of them. Against memmove: 0.93 of the time of a whole pair
- * of calls, tarn-bench churn with 1000 live.
- */
+struct entries {
+    uint64_t items[2 * CAPACITY]; /* key and, below it, link */
+    unsigned count;
+};
 
-/* The first slot whose key is `key` or more, or the count. */
-static unsigned lower_bound(const node *n, int32_t key)
+static int32_t key_of(uint64_t item)
 {
-    unsigned slot = 0;
-    for (unsigned i = 0; i <= CAPACITY; i++) {
-        slot += n->keys[i] < key;
+    return (int32_t)(item >> 32);
+}
+
+/* Appends all of a node, whose last link has this bound. */
+static void gather(struct entries *entries, const node *n, int32_t bound)
+{
+    for (unsigned i = 0; i < n->count; i++)
+        entries->items[entries->count++] = (uint64_t)n->keys[i] << 32 | n->links[i];
+    if (n->level > 0)
+        entries->items[entries->count - 1] = (uint64_t)bound << 32 | n->links[n->count - 1U];
+}
+
+static void sort(struct entries *entries)
+{
+    for (unsigned i = 1; i < entries->count; i++) {
+        uint64_t item = entries->items[i];
+        unsigned place = i;
+        for (; place > 0 && entries->items[place - 1] > item; place--)
+            entries->items[place] = entries->items[place - 1];
+        entries->items[place] = item;
     }
+}
+
+/* The node has these and no others. */
+static void scatter(node *n, const uint64_t *items, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        n->keys[i] = key_of(items[i]);
+        n->links[i] = (uint32_t)items[i];
+    }
+    for (unsigned i = count; i <= CAPACITY; i++)
+        n->keys[i] = TN_KEY_TREE_KEY_NONE;
+    n->count = (uint16_t)count;
+    if (n->level > 0) n->keys[count - 1] = TN_KEY_TREE_KEY_NONE;
+}
+
+/* The lower half becomes the left node's, the others the right one's. Returns the bound between them. */
+static int32_t scatter_halves(struct entries *entries, node *left, node *right)
+{
+    if (left->level == 0) sort(entries);
+    unsigned half = entries->count / 2;
+    scatter(left, entries->items, half);
+    scatter(right, entries->items + half, entries->count - half);
+    return key_of(entries->items[half - 1]);
+}
+
+/* --- within an inner node ------------------------------------------------------------------- */
+
+/* The link below which `key` is or belongs. All bounds are compared: where it is cannot be predicted. */
+static unsigned slot_for(const node *n, int32_t key)
+{
+    tn_lanes before = tn_lanes_less(tn_lanes_at(n->keys), key);
+    before += tn_lanes_less(tn_lanes_at(n->keys + 4), key);
+    before += tn_lanes_less(tn_lanes_at(n->keys + 8), key);
+    before += tn_lanes_less(tn_lanes_at(n->keys + 12), key);
+    unsigned slot = tn_lanes_sum(-before);
+    TN_ASSERT(slot < n->count);
     return slot;
 }
 
-static void insert_at(node *n, unsigned slot, int32_t key, uint32_t link)
+/* The node below `slot` was cut in two, at this bound; the new one is the right part. */
+static void insert_link_after(node *n, unsigned slot, int32_t bound, uint32_t link)
 {
-    TN_ASSERT(n->count < CAPACITY && slot <= n->count);
+    TN_ASSERT(n->count < CAPACITY && slot < n->count);
     for (unsigned i = CAPACITY - 1; i > 0; i--) {
         int32_t before = n->keys[i - 1];
         n->keys[i] = i > slot ? before : n->keys[i];
@@ -108,72 +149,24 @@ static void insert_at(node *n, unsigned slot, int32_t key, uint32_t link)
         uint32_t before = n->links[i - 1];
         n->links[i] = i > slot ? before : n->links[i];
     }
-    n->keys[slot] = key;
-    n->links[slot] = link;
+    n->keys[slot] = bound;
+    n->links[slot + 1] = link;
     n->count++;
 }
 
-static void remove_at(node *n, unsigned slot)
+/* What was below the link after `slot` is below `slot` now. */
+static void remove_link_after(node *n, unsigned slot)
 {
-    TN_ASSERT(slot < n->count);
+    TN_ASSERT(slot + 1 < n->count);
     for (unsigned i = 0; i < CAPACITY; i++) {
         int32_t behind = n->keys[i + 1];
         n->keys[i] = i >= slot ? behind : n->keys[i];
     }
     for (unsigned i = 0; i + 1 < CAPACITY; i++) {
         uint32_t behind = n->links[i + 1];
-        n->links[i] = i >= slot ? behind : n->links[i];
+        n->links[i] = i > slot ? behind : n->links[i];
     }
     n->count--;
-}
-
-/* The same for a few entries: fewer instructions, and of so few a wrong guess is rare. */
-static void insert_among_few(node *n, int32_t key, uint32_t link)
-{
-    unsigned slot = n->count++;
-    for (; slot > 0 && n->keys[slot - 1] > key; slot--) {
-        n->keys[slot] = n->keys[slot - 1];
-        n->links[slot] = n->links[slot - 1];
-    }
-    n->keys[slot] = key;
-    n->links[slot] = link;
-}
-
-static void remove_from_few(node *n, int32_t key)
-{
-    unsigned slot = 0;
-    while (n->keys[slot] != key)
-        slot++;
-    TN_ASSERT(slot < n->count);
-    n->count--;
-    for (; slot < n->count; slot++) {
-        n->keys[slot] = n->keys[slot + 1];
-        n->links[slot] = n->links[slot + 1];
-    }
-    n->keys[slot] = TN_KEY_TREE_KEY_NONE;
-}
-
-static bool is_leaf_of_few(const node *n)
-{
-    return n->level == 0 && n->count <= FEW;
-}
-
-static int32_t greatest_key(const node *n)
-{
-    return n->keys[n->count - 1];
-}
-
-/* Appends the entries of `from`, from slot `first` on, to `to`. */
-static void move_entries(node *to, node *from, unsigned first)
-{
-    TN_ASSERT(to->count + from->count - first <= CAPACITY);
-    for (unsigned i = first; i < from->count; i++) {
-        to->keys[to->count] = from->keys[i];
-        to->links[to->count] = from->links[i];
-        to->count++;
-        from->keys[i] = TN_KEY_TREE_KEY_NONE;
-    }
-    from->count = (uint16_t)first;
 }
 
 /* --- insert --------------------------------------------------------------------------------- */
@@ -188,143 +181,92 @@ uint32_t tn_key_tree_create(struct tn_key_tree_store *store, int32_t key, uint32
     return root;
 }
 
-/* Goes down to the leaf where `key` is or belongs. A key beyond the greatest belongs to the last leaf,
- * whose separators on the way rise to it. */
-static uint32_t descend_to_leaf(struct tn_key_tree_store *store, uint32_t root, int32_t key,
-                                struct way *way)
+static bool is_full(const node *n)
 {
-    uint32_t id = root;
-    way->length = 0;
-    while (store->nodes[id].level > 0) {
-        node *n = &store->nodes[id];
-        unsigned slot = lower_bound(n, key);
-        if (slot == n->count) {
-            slot--;
-            n->keys[slot] = key;
-        }
-        TN_ASSERT(way->length < HEIGHT_MAX);
-        way->nodes[way->length] = id;
-        way->slots[way->length] = slot;
-        way->length++;
-        id = n->links[slot];
-    }
-    return id;
+    return n->count == CAPACITY;
 }
 
-/* Inserts into a node that may be full; if so returns the new right half, else NONE. */
-static uint32_t insert_or_split(struct tn_key_tree_store *store, uint32_t id, unsigned slot,
-                                int32_t key, uint32_t link)
+/* Cuts in two what is below a link of a node with room. */
+static TN_NOINLINE void split_below(struct tn_key_tree_store *store, node *parent, unsigned slot)
 {
-    if (store->nodes[id].count < CAPACITY) {
-        insert_at(&store->nodes[id], slot, key, link);
-        return TN_KEY_TREE_NONE;
-    }
-    uint32_t right_id = take_node(store, store->nodes[id].level);
-    node *left = &store->nodes[id];
-    node *right = &store->nodes[right_id];
-    move_entries(right, left, COUNT_MIN);
-    if (slot <= COUNT_MIN) {
-        insert_at(left, slot, key, link);
-    } else {
-        insert_at(right, slot - COUNT_MIN, key, link);
-    }
-    return right_id;
+    node *left = &store->nodes[parent->links[slot]];
+    uint32_t right_id = take_node(store, left->level);
+    struct entries entries;
+    entries.count = 0;
+    gather(&entries, left, TN_KEY_TREE_KEY_NONE);
+    int32_t bound = scatter_halves(&entries, left, &store->nodes[right_id]);
+    insert_link_after(parent, slot, bound, right_id);
 }
 
-static uint32_t insert_slowly(struct tn_key_tree_store *store, uint32_t root, int32_t key,
-                              uint32_t value)
+/* A root with one link, to the one that there was. */
+static TN_NOINLINE uint32_t raise_root(struct tn_key_tree_store *store, uint32_t root)
 {
-    struct way way;
-    uint32_t id = descend_to_leaf(store, root, key, &way);
-    unsigned slot = lower_bound(&store->nodes[id], key);
-    uint32_t right_id = insert_or_split(store, id, slot, key, value);
-
-    while (right_id != TN_KEY_TREE_NONE && way.length > 0) {
-        way.length--;
-        uint32_t parent = way.nodes[way.length];
-        slot = way.slots[way.length];
-        store->nodes[parent].keys[slot] = greatest_key(&store->nodes[id]);
-        right_id = insert_or_split(store, parent, slot + 1, greatest_key(&store->nodes[right_id]),
-                                   right_id);
-        id = parent;
-    }
-    if (right_id == TN_KEY_TREE_NONE) return root;
-
-    uint32_t new_root = take_node(store, store->nodes[id].level + 1U);
-    insert_at(&store->nodes[new_root], 0, greatest_key(&store->nodes[id]), id);
-    insert_at(&store->nodes[new_root], 1, greatest_key(&store->nodes[right_id]), right_id);
+    uint32_t new_root = take_node(store, store->nodes[root].level + 1U);
+    node *n = &store->nodes[new_root];
+    n->links[0] = root;
+    n->count = 1;
     return new_root;
 }
 
-uint32_t tn_key_tree_insert(struct tn_key_tree_store *store, uint32_t root, int32_t key,
-                            uint32_t value)
+uint32_t tn_key_tree_insert_slowly(struct tn_key_tree_store *store, uint32_t root, int32_t key,
+                                   uint32_t value)
 {
-    if (!is_leaf_of_few(&store->nodes[root])) return insert_slowly(store, root, key, value);
-    insert_among_few(&store->nodes[root], key, value);
+    if (is_full(&store->nodes[root])) root = raise_root(store, root);
+    node *n = &store->nodes[root];
+    while (n->level > 0) {
+        unsigned slot = slot_for(n, key);
+        if (is_full(&store->nodes[n->links[slot]])) {
+            split_below(store, n, slot);
+            slot += key > n->keys[slot];
+        }
+        n = &store->nodes[n->links[slot]];
+    }
+    tn_key_tree_add_to_leaf(n, key, value);
     return root;
 }
 
 /* --- remove --------------------------------------------------------------------------------- */
 
-/* Fills up the node below link `slot` of `parent`, which is one short of half full, from a
- * neighbour: by one entry if the neighbour can spare it, else by joining the two. */
-static void refill(struct tn_key_tree_store *store, node *parent, unsigned slot)
+/* Fills up the node below link `slot` of `parent` from a neighbour, or joins the two. */
+static TN_NOINLINE void refill(struct tn_key_tree_store *store, node *parent, unsigned slot)
 {
     unsigned left_slot = slot > 0 ? slot - 1 : 0;
     uint32_t right_id = parent->links[left_slot + 1];
     node *left = &store->nodes[parent->links[left_slot]];
     node *right = &store->nodes[right_id];
 
-    if (left->count + right->count < CAPACITY) {
-        move_entries(left, right, 0);
-        parent->keys[left_slot] = greatest_key(left);
-        remove_at(parent, left_slot + 1);
-        give_node_back(store, right_id);
+    struct entries entries;
+    entries.count = 0;
+    gather(&entries, left, parent->keys[left_slot]);
+    gather(&entries, right, TN_KEY_TREE_KEY_NONE);
+    if (entries.count > CAPACITY) {
+        parent->keys[left_slot] = scatter_halves(&entries, left, right);
         return;
     }
-    if (left->count < right->count) {
-        insert_at(left, left->count, right->keys[0], right->links[0]);
-        remove_at(right, 0);
-    } else {
-        insert_at(right, 0, greatest_key(left), left->links[left->count - 1]);
-        remove_at(left, left->count - 1U);
-    }
-    parent->keys[left_slot] = greatest_key(left);
+    /* The least of both is the left one's, which is its first. */
+    scatter(left, entries.items, entries.count);
+    remove_link_after(parent, left_slot);
+    give_node_back(store, right_id);
 }
 
-static uint32_t remove_slowly(struct tn_key_tree_store *store, uint32_t root, int32_t key)
-{
-    struct way way;
-    uint32_t id = descend_to_leaf(store, root, key, &way);
-    node *n = &store->nodes[id];
-    unsigned slot = lower_bound(n, key);
-    TN_ASSERT(slot < n->count && n->keys[slot] == key);
-    remove_at(n, slot);
-
-    while (way.length > 0) {
-        way.length--;
-        node *parent = &store->nodes[way.nodes[way.length]];
-        slot = way.slots[way.length];
-        parent->keys[slot] = greatest_key(n);
-        if (n->count < COUNT_MIN) refill(store, parent, slot);
-        n = parent;
-    }
-    if (n->count > 1) return root;
-
-    /* A root with one link is replaced by what it links to. */
-    uint32_t new_root = n->links[0];
-    give_node_back(store, root);
-    return new_root;
-}
-
-uint32_t tn_key_tree_remove(struct tn_key_tree_store *store, uint32_t root, int32_t key)
+uint32_t tn_key_tree_remove_slowly(struct tn_key_tree_store *store, uint32_t root, int32_t key)
 {
     node *n = &store->nodes[root];
-    if (!is_leaf_of_few(n)) return remove_slowly(store, root, key);
-    remove_from_few(n, key);
-    if (n->count > 0) return root;
+    while (n->level > 0) {
+        unsigned slot = slot_for(n, key);
+        if (store->nodes[n->links[slot]].count == COUNT_MIN) {
+            refill(store, n, slot);
+            slot = slot_for(n, key);
+        }
+        n = &store->nodes[n->links[slot]];
+    }
+    tn_key_tree_remove_from_leaf(n, key);
+    if (store->nodes[root].count > 1) return root;
+
+    /* A root with one link is replaced by what it links to. */
+    uint32_t new_root = store->nodes[root].links[0];
     give_node_back(store, root);
-    return TN_KEY_TREE_NONE;
+    return new_root;
 }
 
 void tn_key_tree_discard_leaf(struct tn_key_tree_store *store, uint32_t root)
@@ -335,60 +277,81 @@ void tn_key_tree_discard_leaf(struct tn_key_tree_store *store, uint32_t root)
 
 /* --- find ----------------------------------------------------------------------------------- */
 
+/* Of a leaf, the place of the least key that is `key` or more, or the count. */
+static unsigned at_least_in_leaf(const node *leaf, int32_t key)
+{
+    unsigned found = leaf->count;
+    for (unsigned i = 0; i < leaf->count; i++) {
+        if (leaf->keys[i] < key) continue;
+        if (found == leaf->count || leaf->keys[i] < leaf->keys[found]) found = i;
+    }
+    return found;
+}
+
 uint32_t tn_key_tree_find_at_least(const struct tn_key_tree_store *store, uint32_t root,
                                    int32_t key)
 {
     const node *n = &store->nodes[root];
-    unsigned slot = lower_bound(n, key);
-    if (slot == n->count) return TN_KEY_TREE_NONE;
+    uint32_t later =
+        TN_KEY_TREE_NONE; /* what comes next after the leaf is the first below this node */
     while (n->level > 0) {
+        unsigned slot = slot_for(n, key);
+        if (slot + 1 < n->count) later = n->links[slot + 1];
         n = &store->nodes[n->links[slot]];
-        slot = lower_bound(n, key);
     }
-    return n->links[slot];
-}
-
-uint32_t tn_key_tree_find_first(const struct tn_key_tree_store *store, uint32_t root)
-{
-    const node *n = &store->nodes[root];
-    while (n->level > 0) {
-        n = &store->nodes[n->links[0]];
-    }
-    return n->links[0];
+    unsigned place = at_least_in_leaf(n, key);
+    if (place < n->count) return n->links[place];
+    return later == TN_KEY_TREE_NONE ? TN_KEY_TREE_NONE : tn_key_tree_find_first(store, later);
 }
 
 /* --- check ---------------------------------------------------------------------------------- */
 
-static bool keys_are_right(const node *n)
+/* What keys below a node may be. */
+struct range {
+    int32_t above; /* -1: all */
+    int32_t to;
+};
+
+static bool are_unused(const node *n, unsigned first)
 {
-    for (unsigned i = 1; i < n->count; i++) {
-        if (n->keys[i - 1] >= n->keys[i]) return false;
-    }
-    for (unsigned i = n->count; i <= CAPACITY; i++) {
+    for (unsigned i = first; i <= CAPACITY; i++) {
         if (n->keys[i] != TN_KEY_TREE_KEY_NONE) return false;
     }
     return true;
 }
 
+static bool check_leaf(const node *n, struct range range)
+{
+    for (unsigned i = 0; i < n->count; i++) {
+        if (n->keys[i] <= range.above || n->keys[i] > range.to) return false;
+        if (i > 0 && n->keys[i] <= n->keys[0]) return false;
+        if (n->keys[i] == TN_KEY_TREE_KEY_NONE) return false;
+        for (unsigned j = 1; j < i; j++) {
+            if (n->keys[j] == n->keys[i]) return false;
+        }
+    }
+    return are_unused(n, n->count);
+}
+
 /* A node of this level and all below it; counts the keys. Recursion ends at level 0. */
 static bool check_node(const struct tn_key_tree_store *store, uint32_t id, unsigned level,
-                       unsigned count_min, size_t *count)
+                       unsigned count_min, struct range range, size_t *count)
 {
     if (id >= store->fresh) return false;
     const node *n = &store->nodes[id];
     if (n->level != level || n->count < count_min || n->count > CAPACITY) return false;
-    if (!keys_are_right(n)) return false;
     if (level == 0) {
         *count += n->count;
-        return true;
+        return check_leaf(n, range);
     }
+    struct range below = range;
     for (unsigned i = 0; i < n->count; i++) {
-        if (!check_node(store, n->links[i], level - 1, COUNT_MIN, count)) return false;
-        const node *child = &store->nodes[n->links[i]];
-        if (greatest_key(child) != n->keys[i]) return false;
-        if (i > 0 && child->keys[0] <= n->keys[i - 1]) return false;
+        below.to = i + 1U < n->count ? n->keys[i] : range.to;
+        if (below.to <= below.above || below.to > range.to) return false;
+        if (!check_node(store, n->links[i], level - 1, COUNT_MIN, below, count)) return false;
+        below.above = below.to;
     }
-    return true;
+    return are_unused(n, n->count - 1U);
 }
 
 bool tn_key_tree_check(const struct tn_key_tree_store *store, uint32_t root, size_t *count_out)
@@ -396,7 +359,8 @@ bool tn_key_tree_check(const struct tn_key_tree_store *store, uint32_t root, siz
     size_t count = 0;
     if (root >= store->fresh || store->nodes[root].level >= HEIGHT_MAX) return false;
     unsigned level = store->nodes[root].level;
-    if (!check_node(store, root, level, level > 0 ? 2 : 1, &count)) return false;
+    struct range all = { -1, TN_KEY_TREE_KEY_NONE };
+    if (!check_node(store, root, level, level > 0 ? 2 : 1, all, &count)) return false;
     *count_out = count;
     return true;
 }

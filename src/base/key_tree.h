@@ -3,24 +3,27 @@
  * key_tree: ordered sets of 31-bit keys, each with a 32-bit value: B+ trees of 128 bytes a
  * node, many of them out of one store of nodes.
  *
- *                      [ 17 | 40 | 93 ]               keys: the greatest key below each link
- *                     /      |       \
- *     [ 3 | 9 | 17 ]   [ 22 | 31 | 40 ]   [ 55 | 93 ]   leaves: keys with their values
+ *                      [ 20 | 40 | - ]                keys: bounds between what lies below the links
+ *                     /      |      \
+ *     [ 3 | 17 | 9 ]   [ 22 | 40 | 31 ]   [ 55 | 93 ]   leaves: keys with their values, the least one first
  *
- * Inner nodes and leaves have one form, since the greatest key below a link is both a separator and
- * a key. A tree is known by the number of its root node; the owner keeps that. The keys of a node
+ * What lies below a link is greater than the bound before it and not greater than its own; the last link has
+ * no bound. Bounds need not be keys, so that a removed key leaves them as they are. A leaf is in no order but for
+ * its least key: most trees are one leaf, in which an insert is an append and the first is there to be read.
+ *
+ * A tree is known by the number of its root node; the owner keeps that. The keys of a node
  * stand together in 64 bytes, so that a search looks at those alone and compares four at a time.
  *
  * After R. Bayer and E. McCreight, "Organization and maintenance of large ordered indexes", Acta
- * Informatica 1 (1972). A node other than a root has at least 7 entries, so a tree of n keys has at
- * most n / 7 leaves and n / 6 + 1 nodes in all.
+ * Informatica 1 (1972), on one way down: what is full is split and what is at its least is filled up before it
+ * is entered. A node other than a root has at least 5 entries, so a tree of n keys has at most n / 5 leaves
+ * and n / 4 + 1 nodes in all.
  *
  * Cost: every call O(log n), one or two cache misses a level. No call but reserve allocates: insert
  * takes its nodes from the store, where they must have been reserved.
  * Threads: none of it locks; the owner does.
- * Always true: keys ascend within a node; links[i]'s greatest key is keys[i]; all leaves are at
- * level 0; only a root has fewer than 7 entries; entries not in use have the key
- * TN_KEY_TREE_KEY_NONE.
+ * Always true: bounds ascend; the least key of a leaf is its first; all leaves are at level 0; only a root has
+ * fewer than 5 entries; keys not in use, and the bound of the last link, are TN_KEY_TREE_KEY_NONE.
  */
 #ifndef TN_KEY_TREE_H
 #define TN_KEY_TREE_H
@@ -29,6 +32,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "assert.h"
+#include "lanes.h"
+
 #define TN_KEY_TREE_CAPACITY 15
 #define TN_KEY_TREE_NONE     UINT32_MAX
 #define TN_KEY_TREE_KEY_NONE INT32_MAX /* keys are 0 to one less */
@@ -36,8 +42,14 @@
 struct tn_key_tree_node {
     int32_t keys[TN_KEY_TREE_CAPACITY + 1]; /* the last is never in use */
     uint32_t links[TN_KEY_TREE_CAPACITY];   /* level 0: values; above: nodes */
-    uint16_t count;
-    uint16_t level;
+    union {
+        struct {
+            uint16_t count;
+            uint16_t level;
+        };
+        uint32_t
+            form; /* both: of a leaf just the count, so that one comparison knows a leaf with room */
+    };
 };
 
 struct tn_key_tree_store {
@@ -58,17 +70,18 @@ bool tn_key_tree_store_reserve(struct tn_key_tree_store *store, uint32_t node_co
 uint32_t tn_key_tree_create(struct tn_key_tree_store *store, int32_t key, uint32_t value);
 
 /* Adds a key that is not there yet; returns the root, which may be another one now. */
-uint32_t tn_key_tree_insert(struct tn_key_tree_store *store, uint32_t root, int32_t key,
-                            uint32_t value);
+static inline uint32_t tn_key_tree_insert(struct tn_key_tree_store *store, uint32_t root,
+                                          int32_t key, uint32_t value);
 
 /* Removes a key that is there; returns the root, or NONE when that was the last key. */
-uint32_t tn_key_tree_remove(struct tn_key_tree_store *store, uint32_t root, int32_t key);
+static inline uint32_t tn_key_tree_remove(struct tn_key_tree_store *store, uint32_t root,
+                                          int32_t key);
 
 /* Gives back the root of a tree that is a single leaf, whatever it holds. */
 void tn_key_tree_discard_leaf(struct tn_key_tree_store *store, uint32_t root);
 
 /* The value of the least key. */
-uint32_t tn_key_tree_find_first(const struct tn_key_tree_store *store, uint32_t root);
+static inline uint32_t tn_key_tree_find_first(const struct tn_key_tree_store *store, uint32_t root);
 
 /* The value of the least key that is `key` or more, or NONE. */
 uint32_t tn_key_tree_find_at_least(const struct tn_key_tree_store *store, uint32_t root,
@@ -76,5 +89,101 @@ uint32_t tn_key_tree_find_at_least(const struct tn_key_tree_store *store, uint32
 
 /* Whether the tree is sound; counts its keys. Walks everything. */
 bool tn_key_tree_check(const struct tn_key_tree_store *store, uint32_t root, size_t *count_out);
+
+/* --- the short way: trees of one leaf ------------------------------------------------------- */
+
+/* The long ways. */
+uint32_t tn_key_tree_insert_slowly(struct tn_key_tree_store *store, uint32_t root, int32_t key,
+                                   uint32_t value);
+uint32_t tn_key_tree_remove_slowly(struct tn_key_tree_store *store, uint32_t root, int32_t key);
+
+/* Behind the others, unless it is the least: then the one that was takes that place. */
+static inline void tn_key_tree_add_to_leaf(struct tn_key_tree_node *leaf, int32_t key,
+                                           uint32_t value)
+{
+    TN_ASSERT(leaf->level == 0 && leaf->count > 0 && leaf->count < TN_KEY_TREE_CAPACITY);
+    uint32_t place = leaf->form++;
+    int32_t least = leaf->keys[0];
+    uint32_t value_of_least = leaf->links[0];
+    bool is_least = key < least;
+    leaf->keys[0] = is_least ? key : least;
+    leaf->links[0] = is_least ? value : value_of_least;
+    leaf->keys[place] = is_least ? least : key;
+    leaf->links[place] = is_least ? value_of_least : value;
+}
+
+/* The place of a key that is there. Looks at all of them, since a wrong guess at where to stop costs more. */
+static inline unsigned tn_key_tree_place_in_leaf(const struct tn_key_tree_node *leaf, int32_t key)
+{
+    tn_lanes places = tn_lanes_equal(tn_lanes_at(leaf->keys), key) & (tn_lanes){ 0, 1, 2, 3 };
+    places |= tn_lanes_equal(tn_lanes_at(leaf->keys + 4), key) & (tn_lanes){ 4, 5, 6, 7 };
+    places |= tn_lanes_equal(tn_lanes_at(leaf->keys + 8), key) & (tn_lanes){ 8, 9, 10, 11 };
+    places |= tn_lanes_equal(tn_lanes_at(leaf->keys + 12), key) & (tn_lanes){ 12, 13, 14, 15 };
+    unsigned place = tn_lanes_sum(places);
+    TN_ASSERT(leaf->keys[place] == key);
+    return place;
+}
+
+/* Where the least but for the first is. There are two or more. */
+static inline unsigned tn_key_tree_second_in_leaf(const struct tn_key_tree_node *leaf,
+                                                  unsigned count)
+{
+    unsigned place = 1;
+    int32_t least = leaf->keys[1];
+    for (unsigned i = 2; i < count; i++) {
+        place = leaf->keys[i] < least ? i : place;
+        least = leaf->keys[i] < least ? leaf->keys[i] : least;
+    }
+    return place;
+}
+
+/* The last one takes the place that becomes free; the next least goes first. */
+static inline void tn_key_tree_remove_from_leaf(struct tn_key_tree_node *leaf, int32_t key)
+{
+    TN_ASSERT(leaf->level == 0 && leaf->count > 1);
+    unsigned place;
+    if (leaf->keys[0] == key) {
+        place = tn_key_tree_second_in_leaf(leaf, leaf->form);
+        leaf->keys[0] = leaf->keys[place];
+        leaf->links[0] = leaf->links[place];
+    } else {
+        place = tn_key_tree_place_in_leaf(leaf, key);
+    }
+    uint32_t last = --leaf->form;
+    leaf->keys[place] = leaf->keys[last];
+    leaf->links[place] = leaf->links[last];
+    leaf->keys[last] = TN_KEY_TREE_KEY_NONE;
+}
+
+static inline uint32_t tn_key_tree_insert(struct tn_key_tree_store *store, uint32_t root,
+                                          int32_t key, uint32_t value)
+{
+    struct tn_key_tree_node *node = &store->nodes[root];
+    if (node->form >= TN_KEY_TREE_CAPACITY)
+        return tn_key_tree_insert_slowly(store, root, key, value);
+    tn_key_tree_add_to_leaf(node, key, value);
+    return root;
+}
+
+static inline uint32_t tn_key_tree_remove(struct tn_key_tree_store *store, uint32_t root,
+                                          int32_t key)
+{
+    struct tn_key_tree_node *node = &store->nodes[root];
+    if (node->level > 0) return tn_key_tree_remove_slowly(store, root, key);
+    if (node->count > 1) {
+        tn_key_tree_remove_from_leaf(node, key);
+        return root;
+    }
+    tn_key_tree_discard_leaf(store, root);
+    return TN_KEY_TREE_NONE;
+}
+
+static inline uint32_t tn_key_tree_find_first(const struct tn_key_tree_store *store, uint32_t root)
+{
+    const struct tn_key_tree_node *node = &store->nodes[root];
+    while (node->level > 0)
+        node = &store->nodes[node->links[0]];
+    return node->links[0];
+}
 
 #endif

@@ -27,16 +27,16 @@ void tn_size_set_fini(struct tn_size_set *set)
 }
 
 /*
- * A tree has two regions or more. One of up to 15 is one node; one of n has at most n / 7 leaves,
- * n / 42 nodes above them and a root. So the nodes are never more than half the regions, nor more
- * than a sixth of them and one a bin. That holds for all sets of a store together.
+ * A tree has two regions or more. One of up to 15 is one node; one of n has at most n / 5 leaves,
+ * n / 20 nodes above them and a root. So the nodes are never more than half the regions, nor more
+ * than a quarter of them and one a bin. That holds for all sets of a store together.
  */
 bool tn_size_set_reserve_trees(struct tn_key_tree_store *trees, uint32_t set_count,
                                uint32_t region_count)
 {
     size_t half = region_count / 2;
-    size_t sixth = region_count / 6 + (size_t)set_count * BIN_COUNT;
-    return tn_key_tree_store_reserve(trees, (uint32_t)tn_min(half, sixth));
+    size_t quarter = region_count / 4 + (size_t)set_count * BIN_COUNT;
+    return tn_key_tree_store_reserve(trees, (uint32_t)tn_min(half, quarter));
 }
 
 bool tn_size_set_reserve_giants(struct tn_size_set *set, uint32_t region_count,

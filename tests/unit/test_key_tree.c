@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * test_key_tree: ordered sets of keys around the sizes at which nodes split (15 and 16 keys) and join
- * (7 and 6), many trees in one store, compared with sorted arrays.
+ * test_key_tree: ordered sets of keys around the sizes at which nodes split (15 and 16 keys) and fill up
+ * or join (5 and 4), many trees in one store, compared with sorted arrays.
  */
 #include "base/key_tree.h"
 
@@ -177,7 +177,7 @@ static void a_full_leaf_splits_wherever_the_key_belongs(void **state)
         struct tree tree = tree_of(15, 10, 10);
         int32_t key = slot * 10 + 5;
         insert_key(&tree, key);
-        bool goes_left = slot <= 7;
+        bool goes_left = slot < 7; /* 70 is the bound between the halves */
         expect_two_leaves(&tree, goes_left ? 8 : 7, goes_left ? 8 : 9);
         expect_at_least(&tree, key, value_of(key));
         expect_at_least(&tree, key + 1, slot < 15 ? value_of(key + 5) : NONE);
@@ -199,60 +199,106 @@ static void descending_keys_make_a_sound_tree(void **state)
 
 /* --- joining ------------------------------------------------------------------------------------ */
 
-static void a_leaf_below_seven_takes_from_the_right(void **state)
+/* The keys 0, 10, ... in two leaves, with so many in each; 60 is the bound between them. */
+static struct tree two_leaves_of(unsigned left_count, unsigned right_count)
+{
+    struct tree tree = tree_of(16, 0, 10);
+    for (unsigned count = 9; count < right_count; count++)
+        insert_key(&tree, 10 * (int32_t)(count + 7));
+    for (unsigned count = 9; count > right_count; count--)
+        remove_key(&tree, 10 * (int32_t)(count + 6));
+    for (unsigned count = 7; count < left_count; count++)
+        insert_key(&tree, 6 * (int32_t)(count - 7) + 1);
+    for (unsigned count = 7; count > left_count; count--)
+        remove_key(&tree, 10 * (int32_t)(count - 1));
+    expect_two_leaves(&tree, left_count, right_count);
+    return tree;
+}
+
+static void a_leaf_of_six_gives_one_away(void **state)
 {
     (void)state;
-    struct tree tree = tree_of(16, 0, 1);
-    expect_two_leaves(&tree, 7, 9);
-    remove_key(&tree, 3);
+    struct tree tree = two_leaves_of(6, 6);
+    remove_key(&tree, 0);
+    expect_two_leaves(&tree, 5, 6);
+    remove_key(&tree, 90);
+    expect_two_leaves(&tree, 5, 5);
+    expect_at_least(&tree, 0, value_of(10));
+    expect_at_least(&tree, 81, value_of(100));
+    fini(&tree);
+}
+
+/* One key goes out of the left leaf, resp. the right one, which has five. */
+static void expect_joined(unsigned left_count, unsigned right_count, int32_t removed)
+{
+    struct tree tree = two_leaves_of(left_count, right_count);
+    remove_key(&tree, removed);
+    expect_one_leaf(&tree, left_count + right_count - 1);
+    expect_at_least(&tree, 0, value_of(removed == 0 ? 10 : 0));
+    expect_at_least(&tree, 41, left_count > 5 ? value_of(50) : value_of(removed == 70 ? 80 : 70));
+    fini(&tree);
+}
+
+static void a_leaf_of_five_joins_where_fifteen_are_one_leaf(void **state)
+{
+    (void)state;
+    for (unsigned count = 5; count <= 10; count++) {
+        expect_joined(5, count, 0);
+        expect_joined(5, count, 40);
+        expect_joined(count, 5, 70);
+        expect_joined(count, 5, 110);
+    }
+}
+
+static void a_leaf_of_five_takes_from_the_right(void **state)
+{
+    (void)state;
+    struct tree tree = two_leaves_of(5, 11);
+    remove_key(&tree, 30);
     expect_two_leaves(&tree, 7, 8);
-    expect_at_least(&tree, 3, value_of(4));
-    expect_at_least(&tree, 7, value_of(7));
+    expect_at_least(&tree, 21, value_of(40));
+    expect_at_least(&tree, 41, value_of(70));
+    expect_at_least(&tree, 90, value_of(90));
+    expect_at_least(&tree, 91, value_of(100));
+    fini(&tree);
+    tree = two_leaves_of(5, 15);
+    remove_key(&tree, 40);
+    expect_two_leaves(&tree, 9, 10);
     fini(&tree);
 }
 
-static void a_leaf_below_seven_takes_from_the_left(void **state)
+static void a_leaf_of_five_takes_from_the_left(void **state)
 {
     (void)state;
-    struct tree tree = tree_of(16, 100, 1);
-    remove_key(&tree, 115);
-    remove_key(&tree, 114);
-    insert_key(&tree, 1);
-    insert_key(&tree, 2);
-    expect_two_leaves(&tree, 9, 7);
-    remove_key(&tree, 107);
+    struct tree tree = two_leaves_of(11, 5);
+    remove_key(&tree, 70); /* the least of its leaf */
     expect_two_leaves(&tree, 8, 7);
-    expect_at_least(&tree, 106, value_of(106));
-    expect_at_least(&tree, 107, value_of(108));
+    expect_at_least(&tree, 61, value_of(80));
+    expect_at_least(&tree, 46, value_of(50));
+    fini(&tree);
+    tree = two_leaves_of(15, 5);
+    remove_key(&tree, 110);
+    expect_two_leaves(&tree, 10, 9);
     fini(&tree);
 }
 
-static void two_small_leaves_become_the_root(void **state)
+/* The bound stays, and what is at least the key is beyond it. */
+static void what_comes_after_a_leaf_is_found_in_the_next(void **state)
 {
     (void)state;
-    struct tree tree = tree_of(16, 0, 1);
-    remove_key(&tree, 15);
-    remove_key(&tree, 14);
-    expect_two_leaves(&tree, 7, 7);
-    struct tree mirrored = tree_of(16, 0, 1);
-    remove_key(&mirrored, 15);
-    remove_key(&mirrored, 14);
-
-    remove_key(&tree, 0); /* the left one falls short */
-    expect_one_leaf(&tree, 13);
-    expect_at_least(&tree, 0, value_of(1));
-    expect_at_least(&tree, 13, value_of(13));
-    expect_at_least(&tree, 14, NONE);
-
-    remove_key(&mirrored, 13); /* the right one does */
-    expect_one_leaf(&mirrored, 13);
-    expect_at_least(&mirrored, 0, value_of(0));
-    expect_at_least(&mirrored, 13, NONE);
+    struct tree tree = tree_of(1000, 0, 1);
+    assert_true(tree.store.nodes[tree.root].level >= 2);
+    for (int32_t key = 0; key < 1000; key++) {
+        remove_key(&tree, key);
+        expect_sound(&tree, 999);
+        expect_at_least(&tree, key, key < 999 ? value_of(key + 1) : NONE);
+        insert_key(&tree, key);
+        expect_at_least(&tree, key, value_of(key));
+    }
     fini(&tree);
-    fini(&mirrored);
 }
 
-static void removing_the_greatest_key_lowers_the_separators(void **state)
+static void removing_the_greatest_key_leaves_none_so_great(void **state)
 {
     (void)state;
     struct tree tree = tree_of(500, 0, 1);
@@ -263,6 +309,86 @@ static void removing_the_greatest_key_lowers_the_separators(void **state)
     }
     fini(&tree);
 }
+
+static void removing_the_least_key_leaves_the_next(void **state)
+{
+    (void)state;
+    enum {
+        COUNT = 500,
+        STRIDE = 177
+    };
+    struct tree tree = no_tree(COUNT);
+    for (int32_t i = 0; i < COUNT; i++)
+        insert_key(&tree, i * STRIDE % COUNT);
+    for (int32_t key = 0; key < COUNT - 1; key++) {
+        remove_key(&tree, key);
+        expect_sound(&tree, (size_t)(COUNT - 1 - key));
+        assert_int_equal(tn_key_tree_find_first(&tree.store, tree.root), value_of(key + 1));
+    }
+    fini(&tree);
+}
+
+/* --- one leaf ----------------------------------------------------------------------------------- */
+
+/* Every leaf of up to five keys in every order of arrival, and each of them removed. */
+static void expect_leaf_without(const int32_t *keys, unsigned count, unsigned removed)
+{
+    struct tree tree = no_tree(3);
+    int32_t least = INT32_MAX;
+    for (unsigned i = 0; i < count; i++) {
+        insert_key(&tree, keys[i]);
+        expect_one_leaf(&tree, i + 1);
+        if (i != removed && keys[i] < least) least = keys[i];
+    }
+    remove_key(&tree, keys[removed]);
+    if (count > 1) {
+        expect_one_leaf(&tree, count - 1);
+        assert_int_equal(tn_key_tree_find_first(&tree.store, tree.root), value_of(least));
+        for (unsigned i = 0; i < count; i++)
+            if (i != removed) expect_at_least(&tree, keys[i], value_of(keys[i]));
+    }
+    fini(&tree);
+}
+
+static void a_leaf_takes_keys_in_any_order(void **state)
+{
+    (void)state;
+    for (unsigned count = 1; count <= 5; count++) {
+        for (unsigned order = 0; order < 120; order++) {
+            int32_t keys[5] = { 0, 10, 20, 30, 40 };
+            unsigned rest = order;
+            for (unsigned i = 0; i + 1 < count; i++) {
+                unsigned other = i + rest % (count - i);
+                rest /= count - i;
+                int32_t key = keys[i];
+                keys[i] = keys[other];
+                keys[other] = key;
+            }
+            for (unsigned removed = 0; removed < count; removed++)
+                expect_leaf_without(keys, count, removed);
+        }
+    }
+}
+
+/* A full leaf, of which one key is removed. */
+static void a_full_leaf_gives_each_key_away(void **state)
+{
+    (void)state;
+    enum {
+        COUNT = 15
+    };
+    for (int32_t stride = 1; stride < COUNT; stride++) {
+        if (stride % 3 == 0 || stride % 5 == 0) continue;
+        for (unsigned removed = 0; removed < COUNT; removed++) {
+            int32_t keys[COUNT];
+            for (int32_t i = 0; i < COUNT; i++)
+                keys[i] = i * stride % COUNT;
+            expect_leaf_without(keys, COUNT, removed);
+        }
+    }
+}
+
+/* --- taking apart ------------------------------------------------------------------------------- */
 
 static void removing_the_last_key_removes_the_tree(void **state)
 {
@@ -377,24 +503,29 @@ static void nothing_but_reserve_allocates(void **state)
     fini(&tree);
 }
 
-/* Ascending keys leave all nodes but the last of each level at their least, which is the most nodes
- * that so many keys can have. */
-static void a_tree_has_at_most_a_sixth_as_many_nodes_as_keys(void **state)
+/* Ascending keys make leaves of seven, of which two are removed then: as many nodes as so many keys can
+ * have. */
+static void a_tree_has_at_most_a_quarter_as_many_nodes_as_keys(void **state)
 {
     (void)state;
     enum {
-        COUNT = 5000
+        COUNT = 7000
     };
-    struct tree tree = no_tree(COUNT / 6 + 2);
+    struct tree tree = no_tree(COUNT / 4 + 2);
     for (int32_t key = 0; key < COUNT; key++) {
         insert_key(&tree, key);
-        uint32_t bound = ((uint32_t)key + 1) / 6 + 1;
+        uint32_t bound = ((uint32_t)key + 1) / 4 + 1;
         if (tree.store.used_count > bound) {
             fail_msg("%d keys take %u nodes, more than %u", key + 1, tree.store.used_count, bound);
         }
     }
     expect_sound(&tree, COUNT);
-    assert_true(tree.store.used_count > COUNT / 7);
+    for (int32_t key = 0; key < COUNT; key += 7) {
+        remove_key(&tree, key);
+        remove_key(&tree, key + 1);
+    }
+    expect_sound(&tree, COUNT / 7 * 5);
+    assert_in_range(tree.store.used_count, COUNT / 7, COUNT / 7 * 5 / 4 + 1);
     fini(&tree);
 }
 
@@ -479,7 +610,7 @@ static uint32_t node_bound(const struct model *models)
 {
     size_t bound = 0;
     for (int i = 0; i < TREE_COUNT; i++) {
-        bound += models[i].count > 0 ? models[i].count / 6 + 1 : 0;
+        bound += models[i].count > 0 ? models[i].count / 4 + 1 : 0;
     }
     return (uint32_t)bound;
 }
@@ -508,7 +639,7 @@ static void random_trees_are_those_of_sorted_arrays(void **state)
     static struct model models[TREE_COUNT];
     (void)state;
     struct random random = random_init(random_seed(2));
-    struct tree store = no_tree(TREE_COUNT * (KEYS_MAX / 6 + 1));
+    struct tree store = no_tree(TREE_COUNT * (KEYS_MAX / 4 + 1));
     for (int i = 0; i < TREE_COUNT; i++) {
         /* From a handful of keys, all of which are there at times, to all that there are. */
         models[i] = (struct model){ .root = NONE, .key_bound = i == 0 ? KEY_MAX : 8 << 2 * i };
@@ -529,7 +660,7 @@ static void one_random_tree_of_thousands_is_a_sorted_array(void **state)
     static struct model models[TREE_COUNT];
     (void)state;
     struct random random = random_init(random_seed(3));
-    struct tree store = no_tree(KEYS_MAX / 6 + 1);
+    struct tree store = no_tree(KEYS_MAX / 4 + 1);
     models[0] = (struct model){ .root = NONE, .key_bound = KEY_MAX };
     for (int step = 0; step < 5000; step++) {
         insert_random(&store.store, &models[0], &random);
@@ -565,27 +696,39 @@ static void damage_to_a_leaf_is_found(void **state)
     struct tree tree = tree_of(40, 10, 10);
     struct tn_key_tree_node *leaf = &tree.store.nodes[tree.store.nodes[tree.root].links[1]];
     struct tn_key_tree_node undamaged = *leaf;
+    int32_t bound = tree.store.nodes[tree.root].keys[1];
 
     leaf->count = 0;
     expect_damage_found(&tree, leaf, undamaged);
     leaf->count = 16;
     expect_damage_found(&tree, leaf, undamaged);
-    leaf->count--; /* fewer than a half */
-    leaf->keys[leaf->count] = TN_KEY_TREE_KEY_NONE;
+    leaf->count = 4; /* too few */
+    for (int i = 4; i < 15; i++)
+        leaf->keys[i] = TN_KEY_TREE_KEY_NONE;
     expect_damage_found(&tree, leaf, undamaged);
     leaf->level = 1;
     expect_damage_found(&tree, leaf, undamaged);
-    leaf->keys[leaf->count] = 1000; /* in an entry that is not in use */
+    leaf->keys[leaf->count] = bound - 1; /* in an entry that is not in use */
     expect_damage_found(&tree, leaf, undamaged);
-    leaf->keys[15] = 1000;
+    leaf->keys[15] = bound - 1;
     expect_damage_found(&tree, leaf, undamaged);
-    leaf->keys[1] = leaf->keys[0]; /* does not ascend */
+    leaf->keys[1] = leaf->keys[0]; /* twice */
     expect_damage_found(&tree, leaf, undamaged);
-    leaf->keys[1] = leaf->keys[2] + 1;
+    leaf->keys[2] = leaf->keys[1];
     expect_damage_found(&tree, leaf, undamaged);
-    leaf->keys[leaf->count - 1]++; /* greater than its separator */
+    leaf->keys[0] = undamaged.keys[1]; /* the least is not the first */
+    leaf->keys[1] = undamaged.keys[0];
+    expect_damage_found(&tree, leaf, undamaged);
+    leaf->keys[3] = TN_KEY_TREE_KEY_NONE;
+    expect_damage_found(&tree, leaf, undamaged);
+    leaf->keys[leaf->count - 1] = bound + 1;
     expect_damage_found(&tree, leaf, undamaged);
     leaf->keys[0] = tree.store.nodes[tree.root].keys[0]; /* belongs to the leaf before */
+    expect_damage_found(&tree, leaf, undamaged);
+
+    leaf = &tree.store.nodes[tree.store.nodes[tree.root].links[0]];
+    undamaged = *leaf;
+    leaf->keys[0] = -1;
     expect_damage_found(&tree, leaf, undamaged);
     fini(&tree);
 }
@@ -612,12 +755,18 @@ static void damage_to_an_inner_node_is_found(void **state)
     expect_damage_found(&tree, root, undamaged);
     root->level = UINT16_MAX; /* higher than any tree */
     expect_damage_found(&tree, root, undamaged);
-    root->keys[0]--;
+    root->keys[0]--; /* below the greatest key that it is for */
     expect_damage_found(&tree, root, undamaged);
-    root->keys[1]++;
+    root->keys[1] += 10; /* not below the least key after it */
+    expect_damage_found(&tree, root, undamaged);
+    root->keys[1] = root->keys[0];
+    expect_damage_found(&tree, root, undamaged);
+    root->keys[root->count - 1] = 1000000; /* the last link has no bound */
+    expect_damage_found(&tree, root, undamaged);
+    root->keys[root->count] = 1000000;
     expect_damage_found(&tree, root, undamaged);
     root->count = 1; /* a root with one link should have been replaced by it */
-    for (int i = 1; i < 15; i++) {
+    for (int i = 0; i < 15; i++) {
         root->keys[i] = TN_KEY_TREE_KEY_NONE;
     }
     expect_damage_found(&tree, root, undamaged);
@@ -662,10 +811,15 @@ int main(void)
         cmocka_unit_test(fifteen_keys_are_one_node_and_sixteen_are_three),
         cmocka_unit_test(a_full_leaf_splits_wherever_the_key_belongs),
         cmocka_unit_test(descending_keys_make_a_sound_tree),
-        cmocka_unit_test(a_leaf_below_seven_takes_from_the_right),
-        cmocka_unit_test(a_leaf_below_seven_takes_from_the_left),
-        cmocka_unit_test(two_small_leaves_become_the_root),
-        cmocka_unit_test(removing_the_greatest_key_lowers_the_separators),
+        cmocka_unit_test(a_leaf_of_six_gives_one_away),
+        cmocka_unit_test(a_leaf_of_five_joins_where_fifteen_are_one_leaf),
+        cmocka_unit_test(a_leaf_of_five_takes_from_the_right),
+        cmocka_unit_test(a_leaf_of_five_takes_from_the_left),
+        cmocka_unit_test(what_comes_after_a_leaf_is_found_in_the_next),
+        cmocka_unit_test(removing_the_greatest_key_leaves_none_so_great),
+        cmocka_unit_test(removing_the_least_key_leaves_the_next),
+        cmocka_unit_test(a_leaf_takes_keys_in_any_order),
+        cmocka_unit_test(a_full_leaf_gives_each_key_away),
         cmocka_unit_test(removing_the_last_key_removes_the_tree),
         cmocka_unit_test(a_tree_can_be_taken_apart_in_any_order),
         cmocka_unit_test(nodes_that_were_given_back_are_taken_again),
@@ -674,7 +828,7 @@ int main(void)
         cmocka_unit_test(reserving_keeps_the_trees),
         cmocka_unit_test(reserving_without_host_memory_changes_nothing),
         cmocka_unit_test(nothing_but_reserve_allocates),
-        cmocka_unit_test(a_tree_has_at_most_a_sixth_as_many_nodes_as_keys),
+        cmocka_unit_test(a_tree_has_at_most_a_quarter_as_many_nodes_as_keys),
         cmocka_unit_test(random_trees_are_those_of_sorted_arrays),
         cmocka_unit_test(one_random_tree_of_thousands_is_a_sorted_array),
         cmocka_unit_test(damage_to_a_leaf_is_found),

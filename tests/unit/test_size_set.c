@@ -465,8 +465,8 @@ static void no_more_is_reserved_than_can_be_needed(void **state)
     assert_true(set_reserve(&set, 60, 60 * BIN_COUNT - 1));
     assert_int_equal(set.trees->capacity, 30);
     assert_int_equal(set.giant_capacity, 59);
-    assert_true(set_reserve(&set, 60000, 70 * BIN_COUNT));
-    assert_int_equal(set.trees->capacity, 60000 / 6 + BIN_COUNT);
+    assert_true(set_reserve(&set, 80000, 70 * BIN_COUNT));
+    assert_int_equal(set.trees->capacity, 80000 / 4 + BIN_COUNT);
     assert_int_equal(set.giant_capacity, 70);
     assert_true(set_reserve(&set, 80, UINT32_MAX));
     assert_int_equal(set.giant_capacity, 80);
@@ -519,8 +519,8 @@ static void fini_crowd(struct crowd *crowd)
 static void expect_nodes_within_bound(const struct crowd *crowd)
 {
     uint32_t count = crowd->set.region_count;
-    uint32_t half = count / 2, sixth = count / 6 + BIN_COUNT;
-    uint32_t bound = half < sixth ? half : sixth;
+    uint32_t half = count / 2, quarter = count / 4 + BIN_COUNT;
+    uint32_t bound = half < quarter ? half : quarter;
     if (crowd->set.trees->used_count > bound) {
         fail_msg("%u regions take %u nodes, more than %u", count, crowd->set.trees->used_count,
                  bound);
@@ -668,7 +668,7 @@ static void random_sets_are_those_of_a_linear_search(void **state)
 }
 
 /* Two in every bin take as many nodes as half the regions; many in one bin, placed in ascending
- * order, a sixth of them. */
+ * order, less than a quarter of them. */
 static void the_nodes_stay_within_what_reserve_reckons(void **state)
 {
     (void)state;
