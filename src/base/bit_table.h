@@ -3,13 +3,15 @@
  * bit_table: a set of numbers below 16384, as 256 words of a bit each and 4 words of a bit for each of
  * those: a bit_tree of one size, without its loops.
  *
- *     upper   [ ..1....1 ] [ 0 ] [ 1....... ] [ 0 ]             one bit a word below
- *     lower   ...  [ 1..1.. ] ... [ .1.... ] ... [ 1... ]       one bit a member
+ *     upper   [ ..1....1 ] [ 0 ] [ 1....... ] [ 0 ] [ 1 ]           one bit a word below
+ *     lower   ...  [ 1..1.. ] ... [ .1.... ] ... [ 1... ] [ 1 ]     one bit a member
  *
- * Cost: set and clear take no branch; find_next looks at one word, or at two and at most three more of
+ * A word more of each holds the number 16384, always: a search ends there and need not count the words.
+ *
+ * Cost: set and clear take no branch; find_next looks at one word, or at two and at most four more of
  * the upper ones. Against a bit_tree: 45 instructions less for a pair of calls of a pool with 100 live
  * regions.
- * Memory: 2080 bytes, zeroed by whoever has it: that is the empty set.
+ * Memory: 2096 bytes.
  * Threads: none of it locks; the owner does.
  * Always true: an upper bit is set if and only if its word below is not zero.
  */
@@ -25,9 +27,16 @@
 #define TN_BIT_TABLE_NONE UINT32_MAX
 
 struct tn_bit_table {
-    uint64_t upper[TN_BIT_TABLE_SIZE / 64 / 64];
-    uint64_t lower[TN_BIT_TABLE_SIZE / 64];
+    uint64_t upper[TN_BIT_TABLE_SIZE / 64 / 64 + 1];
+    uint64_t lower[TN_BIT_TABLE_SIZE / 64 + 1];
 };
+
+/* Makes an empty set of a table that is all zero. */
+static inline void tn_bit_table_init(struct tn_bit_table *table)
+{
+    table->upper[TN_BIT_TABLE_SIZE / 64 / 64] = 1;
+    table->lower[TN_BIT_TABLE_SIZE / 64] = 1;
+}
 
 static inline bool tn_bit_table_has(const struct tn_bit_table *table, uint32_t bit)
 {
@@ -52,10 +61,10 @@ static inline void tn_bit_table_clear(struct tn_bit_table *table, uint32_t bit)
     table->upper[bit / 64 / 64] &= ~((uint64_t)(word == 0) << (bit / 64 % 64));
 }
 
-/* The least member that is `from` or more, or TN_BIT_TABLE_NONE. `from` may lie past the end. */
+/* The least member that is `from` or more, or TN_BIT_TABLE_SIZE. `from` is that at most. */
 static inline uint32_t tn_bit_table_find_next(const struct tn_bit_table *table, uint32_t from)
 {
-    if (TN_UNLIKELY(from >= TN_BIT_TABLE_SIZE)) return TN_BIT_TABLE_NONE;
+    TN_ASSERT(from <= TN_BIT_TABLE_SIZE);
     uint64_t word = table->lower[from / 64] >> (from % 64);
     if (word != 0) return from + tn_lowest_bit(word);
 
@@ -66,9 +75,9 @@ static inline uint32_t tn_bit_table_find_next(const struct tn_bit_table *table, 
         place += 1 + tn_lowest_bit(word);
     } else {
         do {
-            if (++group == TN_BIT_TABLE_SIZE / 64 / 64) return TN_BIT_TABLE_NONE;
-        } while (table->upper[group] == 0);
-        place = group * 64 + tn_lowest_bit(table->upper[group]);
+            word = table->upper[++group];
+        } while (word == 0);
+        place = group * 64 + tn_lowest_bit(word);
     }
     return place * 64 + tn_lowest_bit(table->lower[place]);
 }
@@ -91,7 +100,8 @@ static inline bool tn_bit_table_check(const struct tn_bit_table *table)
         bool has_bit = (table->upper[place / 64] >> (place % 64)) & 1;
         if (has_bit != (table->lower[place] != 0)) return false;
     }
-    return true;
+    return table->upper[TN_BIT_TABLE_SIZE / 64 / 64] == 1 &&
+           table->lower[TN_BIT_TABLE_SIZE / 64] == 1;
 }
 
 #endif

@@ -42,6 +42,7 @@ bool tn_key_tree_store_reserve(struct tn_key_tree_store *store, uint32_t node_co
     return true;
 }
 
+/* Its entries are for the caller to write. */
 static uint32_t take_node(struct tn_key_tree_store *store, unsigned level)
 {
     uint32_t id = store->unused;
@@ -53,11 +54,7 @@ static uint32_t take_node(struct tn_key_tree_store *store, unsigned level)
     }
     store->used_count++;
     node *n = &store->nodes[id];
-    n->count = 0;
     n->level = (uint16_t)level;
-    for (unsigned i = 0; i <= CAPACITY; i++) {
-        n->keys[i] = TN_KEY_TREE_KEY_NONE;
-    }
     return id;
 }
 
@@ -174,10 +171,8 @@ static void remove_link_after(node *n, unsigned slot)
 uint32_t tn_key_tree_create(struct tn_key_tree_store *store, int32_t key, uint32_t value)
 {
     uint32_t root = take_node(store, 0);
-    node *n = &store->nodes[root];
-    n->keys[0] = key;
-    n->links[0] = value;
-    n->count = 1;
+    uint64_t item = (uint64_t)key << 32 | value;
+    scatter(&store->nodes[root], &item, 1);
     return root;
 }
 
@@ -198,21 +193,23 @@ static TN_NOINLINE void split_below(struct tn_key_tree_store *store, node *paren
     insert_link_after(parent, slot, bound, right_id);
 }
 
-/* A root with one link, to the one that there was. */
-static TN_NOINLINE uint32_t raise_root(struct tn_key_tree_store *store, uint32_t root)
+/* What was in the root is below it. */
+static TN_NOINLINE void raise_root(struct tn_key_tree_store *store, uint32_t root)
 {
-    uint32_t new_root = take_node(store, store->nodes[root].level + 1U);
-    node *n = &store->nodes[new_root];
-    n->links[0] = root;
-    n->count = 1;
-    return new_root;
+    unsigned level = store->nodes[root].level;
+    uint32_t below = take_node(store, level);
+    node *n = &store->nodes[root];
+    store->nodes[below] = *n;
+    uint64_t item = (uint64_t)TN_KEY_TREE_KEY_NONE << 32 | below;
+    n->level = (uint16_t)(level + 1);
+    scatter(n, &item, 1);
 }
 
-uint32_t tn_key_tree_insert_slowly(struct tn_key_tree_store *store, uint32_t root, int32_t key,
-                                   uint32_t value)
+void tn_key_tree_insert_slowly(struct tn_key_tree_store *store, uint32_t root, int32_t key,
+                               uint32_t value)
 {
-    if (is_full(&store->nodes[root])) root = raise_root(store, root);
     node *n = &store->nodes[root];
+    if (is_full(n)) raise_root(store, root);
     while (n->level > 0) {
         unsigned slot = slot_for(n, key);
         if (is_full(&store->nodes[n->links[slot]])) {
@@ -222,7 +219,6 @@ uint32_t tn_key_tree_insert_slowly(struct tn_key_tree_store *store, uint32_t roo
         n = &store->nodes[n->links[slot]];
     }
     tn_key_tree_add_to_leaf(n, key, value);
-    return root;
 }
 
 /* --- remove --------------------------------------------------------------------------------- */
@@ -249,27 +245,33 @@ static TN_NOINLINE void refill(struct tn_key_tree_store *store, node *parent, un
     give_node_back(store, right_id);
 }
 
-uint32_t tn_key_tree_remove_slowly(struct tn_key_tree_store *store, uint32_t root, int32_t key)
+/* A root with one link becomes what that links to. */
+static TN_NOINLINE void lower_root(struct tn_key_tree_store *store, uint32_t root)
+{
+    uint32_t below = store->nodes[root].links[0];
+    store->nodes[root] = store->nodes[below];
+    give_node_back(store, below);
+}
+
+void tn_key_tree_remove_slowly(struct tn_key_tree_store *store, uint32_t root, int32_t key)
 {
     node *n = &store->nodes[root];
     while (n->level > 0) {
         unsigned slot = slot_for(n, key);
         if (store->nodes[n->links[slot]].count == COUNT_MIN) {
             refill(store, n, slot);
+            if (n->count == 1) {
+                lower_root(store, root);
+                continue;
+            }
             slot = slot_for(n, key);
         }
         n = &store->nodes[n->links[slot]];
     }
     tn_key_tree_remove_from_leaf(n, key);
-    if (store->nodes[root].count > 1) return root;
-
-    /* A root with one link is replaced by what it links to. */
-    uint32_t new_root = store->nodes[root].links[0];
-    give_node_back(store, root);
-    return new_root;
 }
 
-void tn_key_tree_discard_leaf(struct tn_key_tree_store *store, uint32_t root)
+void tn_key_tree_discard(struct tn_key_tree_store *store, uint32_t root)
 {
     TN_ASSERT(store->nodes[root].level == 0);
     give_node_back(store, root);

@@ -11,7 +11,7 @@
  * no bound. Bounds need not be keys, so that a removed key leaves them as they are. A leaf is in no order but for
  * its least key: most trees are one leaf, in which an insert is an append and the first is there to be read.
  *
- * A tree is known by the number of its root node; the owner keeps that. The keys of a node
+ * A tree is known by the number of its root node, which stays as it grows and shrinks. The keys of a node
  * stand together in 64 bytes, so that a search looks at those alone and compares four at a time.
  *
  * After R. Bayer and E. McCreight, "Organization and maintenance of large ordered indexes", Acta
@@ -69,16 +69,15 @@ bool tn_key_tree_store_reserve(struct tn_key_tree_store *store, uint32_t node_co
 /* A new tree with one key. */
 uint32_t tn_key_tree_create(struct tn_key_tree_store *store, int32_t key, uint32_t value);
 
-/* Adds a key that is not there yet; returns the root, which may be another one now. */
-static inline uint32_t tn_key_tree_insert(struct tn_key_tree_store *store, uint32_t root,
-                                          int32_t key, uint32_t value);
+/* Adds a key that is not there yet. */
+static inline void tn_key_tree_insert(struct tn_key_tree_store *store, uint32_t root, int32_t key,
+                                      uint32_t value);
 
-/* Removes a key that is there; returns the root, or NONE when that was the last key. */
-static inline uint32_t tn_key_tree_remove(struct tn_key_tree_store *store, uint32_t root,
-                                          int32_t key);
+/* Removes a key that is there, and is not the only one. */
+static inline void tn_key_tree_remove(struct tn_key_tree_store *store, uint32_t root, int32_t key);
 
-/* Gives back the root of a tree that is a single leaf, whatever it holds. */
-void tn_key_tree_discard_leaf(struct tn_key_tree_store *store, uint32_t root);
+/* Gives back a tree that is a single leaf, whatever it holds. */
+void tn_key_tree_discard(struct tn_key_tree_store *store, uint32_t root);
 
 /* The value of the least key. */
 static inline uint32_t tn_key_tree_find_first(const struct tn_key_tree_store *store, uint32_t root);
@@ -93,9 +92,14 @@ bool tn_key_tree_check(const struct tn_key_tree_store *store, uint32_t root, siz
 /* --- the short way: trees of one leaf ------------------------------------------------------- */
 
 /* The long ways. */
-uint32_t tn_key_tree_insert_slowly(struct tn_key_tree_store *store, uint32_t root, int32_t key,
-                                   uint32_t value);
-uint32_t tn_key_tree_remove_slowly(struct tn_key_tree_store *store, uint32_t root, int32_t key);
+void tn_key_tree_insert_slowly(struct tn_key_tree_store *store, uint32_t root, int32_t key,
+                               uint32_t value);
+void tn_key_tree_remove_slowly(struct tn_key_tree_store *store, uint32_t root, int32_t key);
+
+static inline bool tn_key_tree_is_leaf_with_room(const struct tn_key_tree_node *node)
+{
+    return node->form < TN_KEY_TREE_CAPACITY;
+}
 
 /* Behind the others, unless it is the least: then the one that was takes that place. */
 static inline void tn_key_tree_add_to_leaf(struct tn_key_tree_node *leaf, int32_t key,
@@ -155,27 +159,25 @@ static inline void tn_key_tree_remove_from_leaf(struct tn_key_tree_node *leaf, i
     leaf->keys[last] = TN_KEY_TREE_KEY_NONE;
 }
 
-static inline uint32_t tn_key_tree_insert(struct tn_key_tree_store *store, uint32_t root,
-                                          int32_t key, uint32_t value)
+static inline void tn_key_tree_insert(struct tn_key_tree_store *store, uint32_t root, int32_t key,
+                                      uint32_t value)
 {
     struct tn_key_tree_node *node = &store->nodes[root];
-    if (node->form >= TN_KEY_TREE_CAPACITY)
-        return tn_key_tree_insert_slowly(store, root, key, value);
-    tn_key_tree_add_to_leaf(node, key, value);
-    return root;
+    if (tn_key_tree_is_leaf_with_room(node)) {
+        tn_key_tree_add_to_leaf(node, key, value);
+    } else {
+        tn_key_tree_insert_slowly(store, root, key, value);
+    }
 }
 
-static inline uint32_t tn_key_tree_remove(struct tn_key_tree_store *store, uint32_t root,
-                                          int32_t key)
+static inline void tn_key_tree_remove(struct tn_key_tree_store *store, uint32_t root, int32_t key)
 {
     struct tn_key_tree_node *node = &store->nodes[root];
-    if (node->level > 0) return tn_key_tree_remove_slowly(store, root, key);
-    if (node->count > 1) {
+    if (node->level == 0) {
         tn_key_tree_remove_from_leaf(node, key);
-        return root;
+    } else {
+        tn_key_tree_remove_slowly(store, root, key);
     }
-    tn_key_tree_discard_leaf(store, root);
-    return TN_KEY_TREE_NONE;
 }
 
 static inline uint32_t tn_key_tree_find_first(const struct tn_key_tree_store *store, uint32_t root)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../base/arith.h"
+#include "../base/compiler.h"
 #include "../base/host_memory.h"
 
 #define IS_TREE   TN_SIZE_SET_IS_TREE
@@ -17,7 +18,10 @@ bool tn_size_set_init(struct tn_size_set *set, struct tn_key_tree_store *trees)
     *set = (struct tn_size_set){ .trees = trees };
     /* Zeroed because an empty bin's content is looked at, too; so the pages come untouched. */
     set->bins = tn_host_memory_alloc_zeroed(sizeof *set->bins);
-    return set->bins != NULL;
+    if (!set->bins) return false;
+    tn_bit_table_init(&set->bins->filled);
+    set->bins->contents[BIN_COUNT] = TN_REGION_NONE;
+    return true;
 }
 
 void tn_size_set_fini(struct tn_size_set *set)
@@ -43,25 +47,22 @@ bool tn_size_set_reserve_giants(struct tn_size_set *set, uint32_t region_count,
                                 uint32_t chunk_count)
 {
     uint32_t giant_count_max = (uint32_t)tn_min(region_count, chunk_count / BIN_COUNT);
+    if (giant_count_max == 0) return true;
     void *giants = set->giants;
-    if (!tn_host_memory_grow_array(&giants, &set->giant_capacity, set->giant_count, giant_count_max,
-                                   sizeof *set->giants)) {
+    if (!tn_host_memory_grow_array(&giants, &set->giant_capacity, set->giant_count,
+                                   giant_count_max + 1, sizeof *set->giants)) {
         return false;
     }
     set->giants = giants;
+    set->giants[set->giant_count] = (struct tn_giant){ UINT64_MAX, TN_REGION_NONE };
     return true;
 }
 
 /* --- giants --------------------------------------------------------------------------------- */
 
-static uint64_t key_of(uint32_t chunk_count, uint32_t first_chunk)
-{
-    return (uint64_t)chunk_count << 32 | first_chunk;
-}
-
 static uint64_t key_of_region(const struct tn_region *region)
 {
-    return key_of(region->chunk_count, region->first_chunk);
+    return tn_giant_key(region->chunk_count, region->first_chunk);
 }
 
 /* How many giants have a lesser key. */
@@ -81,43 +82,51 @@ static uint32_t place_of_giant(const struct tn_size_set *set, uint64_t key)
 
 uint32_t tn_size_set_find_giant(const struct tn_size_set *set, uint64_t key)
 {
-    uint32_t place = place_of_giant(set, key);
-    return place < set->giant_count ? set->giants[place].region : TN_REGION_NONE;
+    return set->giants ? set->giants[place_of_giant(set, key)].region : TN_REGION_NONE;
 }
 
-static void insert_giant(struct tn_size_set *set, uint64_t key, uint32_t region)
+static void note_first_giant(struct tn_size_set *set)
 {
-    TN_ASSERT(set->giant_count < set->giant_capacity);
+    set->bins->contents[BIN_COUNT] = set->giants[0].region;
+}
+
+static TN_NOINLINE void insert_giant(struct tn_size_set *set, uint64_t key, uint32_t region)
+{
+    TN_ASSERT(set->giant_count + 1 < set->giant_capacity);
     uint32_t place = place_of_giant(set, key);
     struct tn_giant *at = &set->giants[place];
+    set->giant_count++;
     memmove(at + 1, at, (set->giant_count - place) * sizeof *at);
     *at = (struct tn_giant){ key, region };
-    set->giant_count++;
+    note_first_giant(set);
 }
 
-static void remove_giant(struct tn_size_set *set, uint64_t key)
+static TN_NOINLINE void remove_giant(struct tn_size_set *set, uint64_t key)
 {
     uint32_t place = place_of_giant(set, key);
     struct tn_giant *at = &set->giants[place];
     TN_ASSERT(place < set->giant_count && at->key == key);
-    set->giant_count--;
     memmove(at, at + 1, (set->giant_count - place) * sizeof *at);
+    set->giant_count--;
+    note_first_giant(set);
 }
 
 void tn_size_set_change_giant(struct tn_size_set *set, const struct tn_region *regions,
                               uint32_t region, uint32_t old_chunk_count, uint32_t old_first_chunk)
 {
-    /* A giant that is cut or grown a little mostly stays between the same two. */
     uint64_t key = key_of_region(&regions[region]);
-    uint32_t place = place_of_giant(set, key_of(old_chunk_count, old_first_chunk));
-    bool is_above = place == 0 || set->giants[place - 1].key < key;
-    bool is_below = place + 1 == set->giant_count || key < set->giants[place + 1].key;
-    if (is_above && is_below) {
-        set->giants[place].key = key;
-        return;
+    uint64_t old_key = tn_giant_key(old_chunk_count, old_first_chunk);
+    if (old_chunk_count >= BIN_COUNT && regions[region].chunk_count >= BIN_COUNT) {
+        /* A giant that is cut or grown a little mostly stays between the same two. */
+        uint32_t place = place_of_giant(set, old_key);
+        TN_ASSERT(place < set->giant_count && set->giants[place].key == old_key);
+        if ((place == 0 || set->giants[place - 1].key < key) && key < set->giants[place + 1].key) {
+            set->giants[place].key = key;
+            return;
+        }
     }
-    remove_giant(set, key_of(old_chunk_count, old_first_chunk));
-    insert_giant(set, key, region);
+    tn_size_set_take_out(set, old_chunk_count, old_first_chunk);
+    tn_size_set_put_in(set, regions, region);
 }
 
 /* --- bins of several regions ---------------------------------------------------------------- */
@@ -128,38 +137,57 @@ static int32_t tree_key_of(uint32_t first_chunk)
     return (int32_t)first_chunk;
 }
 
+/* A bin with one region gets a tree of two. */
+static TN_NOINLINE void insert_second(struct tn_size_set *set, const struct tn_region *first,
+                                      const struct tn_region *second, uint32_t region)
+{
+    uint32_t *content = &set->bins->contents[second->chunk_count];
+    uint32_t root = tn_key_tree_create(set->trees, tree_key_of(first->first_chunk), *content);
+    tn_key_tree_add_to_leaf(&set->trees->nodes[root], tree_key_of(second->first_chunk), region);
+    *content = IS_TREE + root;
+}
+
+/* Of two regions in a tree the one with this key. The other one is the bin's then. */
+static TN_NOINLINE void remove_one_of_two(struct tn_key_tree_store *trees, uint32_t *content,
+                                          int32_t key)
+{
+    uint32_t root = *content - IS_TREE;
+    const struct tn_key_tree_node *leaf = &trees->nodes[root];
+    TN_ASSERT(leaf->form == 2 && (leaf->keys[0] == key || leaf->keys[1] == key));
+    *content = leaf->links[leaf->keys[0] == key];
+    tn_key_tree_discard(trees, root);
+}
+
+/* What is not for a leaf with room goes on elsewhere by a jump, so that this needs no frame. */
 void tn_size_set_insert_slowly(struct tn_size_set *set, const struct tn_region *regions,
                                uint32_t region)
 {
-    uint32_t bin = regions[region].chunk_count;
-    if (bin >= BIN_COUNT) {
-        insert_giant(set, key_of_region(&regions[region]), region);
+    const struct tn_region *inserted = &regions[region];
+    if (inserted->chunk_count >= BIN_COUNT) {
+        insert_giant(set, key_of_region(inserted), region);
         return;
     }
-    uint32_t content = set->bins->contents[bin];
-    uint32_t root = content - IS_TREE;
-    if (!(content & IS_TREE)) {
-        root = tn_key_tree_create(set->trees, tree_key_of(regions[content].first_chunk), content);
+    uint32_t content = set->bins->contents[inserted->chunk_count];
+    if (content & IS_TREE) {
+        tn_key_tree_insert(set->trees, content - IS_TREE, tree_key_of(inserted->first_chunk),
+                           region);
+    } else {
+        insert_second(set, &regions[content], inserted, region);
     }
-    root = tn_key_tree_insert(set->trees, root, tree_key_of(regions[region].first_chunk), region);
-    set->bins->contents[bin] = IS_TREE + root;
 }
 
 void tn_size_set_remove_slowly(struct tn_size_set *set, uint32_t chunk_count, uint32_t first_chunk)
 {
     if (chunk_count >= BIN_COUNT) {
-        remove_giant(set, key_of(chunk_count, first_chunk));
+        remove_giant(set, tn_giant_key(chunk_count, first_chunk));
         return;
     }
-    uint32_t root = set->bins->contents[chunk_count] - IS_TREE;
-    root = tn_key_tree_remove(set->trees, root, tree_key_of(first_chunk));
-    const struct tn_key_tree_node *node = &set->trees->nodes[root];
-    if (node->count > 1) {
-        set->bins->contents[chunk_count] = IS_TREE + root;
-        return;
+    uint32_t *content = &set->bins->contents[chunk_count];
+    if (set->trees->nodes[*content - IS_TREE].form == 2) {
+        remove_one_of_two(set->trees, content, tree_key_of(first_chunk));
+    } else {
+        tn_key_tree_remove(set->trees, *content - IS_TREE, tree_key_of(first_chunk));
     }
-    set->bins->contents[chunk_count] = node->links[0];
-    tn_key_tree_discard_leaf(set->trees, root);
 }
 
 /* --- queries -------------------------------------------------------------------------------- */
@@ -168,7 +196,7 @@ uint32_t tn_size_set_find_after(const struct tn_size_set *set, const struct tn_r
                                 uint32_t chunk_count, uint32_t first_chunk)
 {
     if (chunk_count >= BIN_COUNT) {
-        return tn_size_set_find_giant(set, key_of(chunk_count, first_chunk) + 1);
+        return tn_size_set_find_giant(set, tn_giant_key(chunk_count, first_chunk) + 1);
     }
     uint32_t content = set->bins->contents[chunk_count];
     uint32_t found = TN_REGION_NONE;
@@ -257,6 +285,10 @@ static const char *check_giants(const struct tn_size_set *set, const struct tn_r
             return "the giants of the free set by size do not ascend";
         }
     }
+    if (set->giants && set->giants[set->giant_count].key != UINT64_MAX)
+        return "the giants of the free set by size have no end";
+    if (set->bins->contents[BIN_COUNT] != tn_size_set_find_giant(set, 0))
+        return "the first giant of the free set by size is another one";
     return NULL;
 }
 
@@ -264,7 +296,7 @@ const char *tn_size_set_check(const struct tn_size_set *set, const struct tn_reg
 {
     if (!tn_bit_table_check(&set->bins->filled)) return "the bins' bit table contradicts itself";
     size_t total = set->giant_count;
-    for (uint32_t bin = tn_bit_table_find_next(&set->bins->filled, 0); bin != TN_BIT_TABLE_NONE;
+    for (uint32_t bin = tn_bit_table_find_next(&set->bins->filled, 0); bin < BIN_COUNT;
          bin = tn_bit_table_find_next(&set->bins->filled, bin + 1)) {
         size_t count;
         const char *fault = check_bin(set, regions, bin, &count);

@@ -374,6 +374,41 @@ static void a_giant_that_overtakes_others_moves(void **state)
     expect_order(fixture, (uint32_t[]){ 0, 2, 1 }, 3);
 }
 
+/* The first of three giants, and of one, cut and grown to each edge of its place. */
+static void the_first_giant_is_found_whatever_becomes_of_it(void **state)
+{
+    struct fixture *fixture = *state;
+    for (uint32_t others = 0; others <= 2; others += 2) {
+        insert(fixture, 0, 20000, 100000);
+        if (others > 0) insert(fixture, 1, 30000, 500000);
+        if (others > 0) insert(fixture, 2, 30000, 600000);
+        change(fixture, 0, 20001, 99999);
+        change(fixture, 0, BIN_COUNT, 99999);
+        expect_found(fixture, 1, 0);
+        expect_found(fixture, BIN_COUNT - 1, 0);
+        expect_found(fixture, BIN_COUNT, 0);
+        expect_found(fixture, BIN_COUNT + 1, others > 0 ? 1 : NONE);
+        change(fixture, 0, BIN_COUNT - 1, 99999);
+        expect_found(fixture, BIN_COUNT - 1, 0);
+        expect_found(fixture, BIN_COUNT, others > 0 ? 1 : NONE);
+        change(fixture, 0, BIN_COUNT + 1, 99999);
+        expect_found(fixture, 1, 0);
+        change(fixture, 0, 29999, 600001);
+        change(fixture, 0, 30000, 499999);
+        expect_found(fixture, 1, 0);
+        change(fixture, 0, 30000, 500001);
+        expect_found(fixture, 1, others > 0 ? 1 : 0);
+        change(fixture, 0, 30000, 600001);
+        expect_found(fixture, 30000, others > 0 ? 1 : 0);
+        expect_found(fixture, 30001, NONE);
+        take_out(fixture, 0);
+        expect_found(fixture, 1, others > 0 ? 1 : NONE);
+        if (others > 0) take_out(fixture, 1);
+        if (others > 0) take_out(fixture, 2);
+        expect_order(fixture, NULL, 0);
+    }
+}
+
 /* --- room --------------------------------------------------------------------------------------- */
 
 static void without_host_memory_there_is_no_set(void **state)
@@ -445,7 +480,7 @@ static void metadata_is_what_is_taken_not_what_is_reserved(void **state)
 {
     struct fixture *fixture = *state;
     size_t empty_bytes = set_metadata_bytes(&fixture->set);
-    assert_int_equal(empty_bytes, 16384 * 4 + (256 + 4) * 8);
+    assert_int_equal(empty_bytes, 16384 * 4 + 8 + (256 + 1 + 4 + 1) * 8);
     assert_true(set_reserve(&fixture->set, 10000, 10000 * BIN_COUNT));
     assert_int_equal(set_metadata_bytes(&fixture->set), empty_bytes);
     insert(fixture, 0, 1, 0);
@@ -462,14 +497,16 @@ static void no_more_is_reserved_than_can_be_needed(void **state)
     (void)state;
     struct tn_size_set set;
     assert_true(set_init(&set));
+    assert_true(set_reserve(&set, 60, BIN_COUNT - 1));
+    assert_int_equal(set.giant_capacity, 0);
     assert_true(set_reserve(&set, 60, 60 * BIN_COUNT - 1));
     assert_int_equal(set.trees->capacity, 30);
-    assert_int_equal(set.giant_capacity, 59);
+    assert_int_equal(set.giant_capacity, 59 + 1);
     assert_true(set_reserve(&set, 80000, 70 * BIN_COUNT));
     assert_int_equal(set.trees->capacity, 80000 / 4 + BIN_COUNT);
-    assert_int_equal(set.giant_capacity, 70);
+    assert_int_equal(set.giant_capacity, 70 + 1);
     assert_true(set_reserve(&set, 80, UINT32_MAX));
-    assert_int_equal(set.giant_capacity, 80);
+    assert_int_equal(set.giant_capacity, 80 + 1);
     set_fini(&set);
 }
 
@@ -479,7 +516,7 @@ static void the_last_giant_that_there_is_room_for_can_change(void **state)
     static struct fixture fixture;
     assert_true(set_init(&fixture.set));
     assert_true(set_reserve(&fixture.set, 16, 16 * BIN_COUNT));
-    assert_int_equal(fixture.set.giant_capacity, 16);
+    assert_int_equal(fixture.set.giant_capacity, 16 + 1);
     for (uint32_t region = 0; region < 16; region++) {
         insert(&fixture, region, BIN_COUNT + region, region * 20000);
     }
@@ -801,6 +838,22 @@ static void giants_that_do_not_ascend_are_found(void **state)
     expect_fault(fixture, "the giants of the free set by size do not ascend");
 }
 
+static void giants_without_end_are_found(void **state)
+{
+    struct fixture *fixture = insert_six(state);
+    fixture->set.giants[2].key = (uint64_t)40000 << 32;
+    expect_fault(fixture, "the giants of the free set by size have no end");
+}
+
+static void another_first_giant_is_found(void **state)
+{
+    struct fixture *fixture = insert_six(state);
+    fixture->set.bins->contents[BIN_COUNT] = 5;
+    expect_fault(fixture, "the first giant of the free set by size is another one");
+    fixture->set.bins->contents[BIN_COUNT] = NONE;
+    expect_fault(fixture, "the first giant of the free set by size is another one");
+}
+
 static void a_key_that_is_not_the_regions_first_chunk_is_found(void **state)
 {
     struct fixture *fixture = insert_six(state);
@@ -854,6 +907,7 @@ int main(void)
         TEST(a_region_changes_within_a_tree),
         TEST(a_giant_that_keeps_its_place_is_changed_there),
         TEST(a_giant_that_overtakes_others_moves),
+        TEST(the_first_giant_is_found_whatever_becomes_of_it),
         cmocka_unit_test(without_host_memory_there_is_no_set),
         cmocka_unit_test(reserving_without_host_memory_keeps_the_set),
         TEST(nothing_but_reserve_allocates),
@@ -870,6 +924,8 @@ int main(void)
         TEST(a_lost_count_is_found),
         TEST(a_giant_that_has_changed_is_found),
         TEST(giants_that_do_not_ascend_are_found),
+        TEST(giants_without_end_are_found),
+        TEST(another_first_giant_is_found),
         TEST(a_key_that_is_not_the_regions_first_chunk_is_found),
         TEST(a_region_that_stands_twice_in_a_tree_is_found),
     };
