@@ -184,7 +184,7 @@ static const char *check_sums(const struct tarn_pool *pool)
     }
     if (footprint + pool->transit_bytes != pool->stats.footprint_bytes)
         return "the footprint is not what is held";
-    if (index->live.live_count - pool->slices.slab_count + pool->slices.live_count !=
+    if (tn_live_map_live_count(&index->live) - pool->slices.slab_count + pool->slices.live_count !=
         pool->stats.live_count)
         return "the live count is wrong";
     if (used != pool->stats.used_bytes) return "the used bytes are not those of the live regions";

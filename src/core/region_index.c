@@ -860,7 +860,8 @@ uint32_t tn_region_index_find_live(const struct tn_region_index *index, uint32_t
 
 uint32_t tn_region_index_free_count(const struct tn_region_index *index)
 {
-    return index->region_count - index->span_count - index->live.live_count - index->void_count;
+    return index->region_count - index->span_count - tn_live_map_live_count(&index->live) -
+           index->void_count;
 }
 
 uint32_t tn_region_index_largest_free(const struct tn_region_index *index)
@@ -1010,5 +1011,7 @@ const char *tn_region_index_check(const struct tn_region_index *index)
     if (fault) return fault;
     fault = tn_live_map_check(&index->live, index->regions);
     if (fault) return fault;
-    return index->live.live_count == live_count ? NULL : "a live region is not in the live map";
+    return tn_live_map_live_count(&index->live) == live_count
+               ? NULL
+               : "a live region is not in the live map";
 }
