@@ -84,27 +84,6 @@ TN_HOT bool tn_pool_give_to_cache(const struct tarn_pool *pool, struct tn_thread
     return true;
 }
 
-/* Frees what starts at the address into the cache. False: it is none for the cache, or not live. */
-static inline bool tn_pool_put_into_cache(const struct tarn_pool *pool,
-                                          struct tn_thread_cache *cache,
-                                          struct tn_region_index *index, struct tn_stats *stats,
-                                          const struct tn_static_pool *owner, uintptr_t address,
-                                          struct tn_dependency dependency)
-{
-    uint32_t chunk = tn_static_pool_chunk_of(owner, address);
-    if (TN_UNLIKELY(tn_static_pool_address_of(owner, chunk) != address)) return false;
-    uint32_t region = tn_region_index_find_start(index, chunk);
-    if (TN_UNLIKELY(region == TN_REGION_NONE)) return false;
-    const struct tn_region *r = &index->regions[region];
-    if (TN_UNLIKELY(tn_region_owner(r) != 0)) return false;
-
-    size_t used_bytes = (size_t)r->chunk_count << pool->chunk_log2;
-    size_t slack_bytes = tn_region_slack_bytes(r);
-    if (!tn_thread_cache_put(cache, index, region, address, dependency)) return false;
-    tn_pool_note_free_memory(pool, stats, address, used_bytes, slack_bytes);
-    return true;
-}
-
 /* --- by way of the index ------------------------------------------------------------------------ */
 
 /* Tells of a carved region as memory that is the user's. */
@@ -120,13 +99,13 @@ static inline void *tn_pool_hand_out(const struct tarn_pool *pool,
     return address;
 }
 
-/* The same of what is not at a chunk, or at one that is cut. In the pool's index. */
+/* The same of a slice. Slabs are in the pool's index alone. */
 static inline enum tn_free_result tn_pool_take_slice_back(struct tarn_pool *pool,
                                                           const struct tn_static_pool *owner,
-                                                          uintptr_t address,
+                                                          uint32_t slab, uintptr_t address,
                                                           struct tn_dependency dependency)
 {
-    switch (tn_pool_free_slice(pool, owner, address, dependency)) {
+    switch (tn_pool_free_slice(pool, slab, address, dependency)) {
     case TN_FREE_SLICE_RESULT_NOT_LIVE:
         return TN_FREE_RESULT_NOT_LIVE;
     case TN_FREE_SLICE_RESULT_FREED:
@@ -138,17 +117,33 @@ static inline enum tn_free_result tn_pool_take_slice_back(struct tarn_pool *pool
     return tn_pool_note_free(pool, owner) ? TN_FREE_RESULT_RELEASE_IS_DUE : TN_FREE_RESULT_FREED;
 }
 
-/* Frees what starts at the address in this static pool; its reuse waits for the dependency. */
+/* Frees what starts at the address in this static pool; its reuse waits for the dependency. Into the cache, if there is
+ * one and it takes it. */
 static inline enum tn_free_result tn_pool_take_back(
     struct tarn_pool *pool, struct tn_region_index *index, struct tn_stats *stats,
-    const struct tn_static_pool *owner, uintptr_t address, struct tn_dependency dependency)
+    struct tn_thread_cache *cache, const struct tn_static_pool *owner, uintptr_t address,
+    struct tn_dependency dependency)
 {
     struct tn_freed freed;
     uint32_t chunk = tn_static_pool_chunk_of(owner, address);
-    if (TN_UNLIKELY(tn_static_pool_address_of(owner, chunk) != address ||
-                    !tn_region_index_free(index, chunk, dependency, &freed)))
-        return index == &pool->index ? tn_pool_take_slice_back(pool, owner, address, dependency)
-                                     : TN_FREE_RESULT_NOT_LIVE;
+    uint32_t *place = tn_live_map_find_place(&index->live, index->regions, chunk);
+    if (TN_UNLIKELY(!place)) return TN_FREE_RESULT_NOT_LIVE;
+    const struct tn_region *region = &index->regions[*place];
+    if (TN_UNLIKELY(tn_region_owner(region) == TN_REGION_OWNER_SLAB)) {
+        if (tn_region_is_cached(region)) return TN_FREE_RESULT_NOT_LIVE;
+        return tn_pool_take_slice_back(pool, owner, tn_region_slab(region), address, dependency);
+    }
+    if (TN_UNLIKELY(tn_static_pool_address_of(owner, chunk) != address))
+        return TN_FREE_RESULT_NOT_LIVE;
+    if (cache) {
+        size_t cached_bytes = (size_t)region->chunk_count << pool->chunk_log2;
+        size_t slack_bytes = tn_region_slack_bytes(region);
+        if (tn_thread_cache_put(cache, index, *place, address, dependency)) {
+            tn_pool_note_free_memory(pool, stats, address, cached_bytes, slack_bytes);
+            return TN_FREE_RESULT_FREED;
+        }
+    }
+    tn_region_index_free_at(index, place, dependency, &freed);
 
     size_t used_bytes = (size_t)freed.chunk_count << pool->chunk_log2;
     tn_pool_forbid(pool, (void *)address, tn_min(used_bytes, owner->end_address - address));

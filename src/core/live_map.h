@@ -53,7 +53,15 @@ static inline void tn_live_map_insert(struct tn_live_map *map, struct tn_region 
 static inline uint32_t tn_live_map_find(const struct tn_live_map *map,
                                         const struct tn_region *regions, uint32_t first_chunk);
 
-/* The same, taking it out of the map. */
+/* Where the number of that region stands, or NULL. Good until the map changes. */
+static inline uint32_t *tn_live_map_find_place(struct tn_live_map *map, struct tn_region *regions,
+                                               uint32_t first_chunk);
+
+/* Takes the region whose number stands there out of the map. */
+static inline uint32_t tn_live_map_take_at(struct tn_live_map *map, const struct tn_region *regions,
+                                           uint32_t *place);
+
+/* Both. Returns the region, or TN_REGION_NONE. */
 static inline uint32_t tn_live_map_take(struct tn_live_map *map, struct tn_region *regions,
                                         uint32_t first_chunk);
 
@@ -110,20 +118,30 @@ static inline uint32_t tn_live_map_find(const struct tn_live_map *map,
     return region;
 }
 
+static inline uint32_t *tn_live_map_find_place(struct tn_live_map *map, struct tn_region *regions,
+                                               uint32_t first_chunk)
+{
+    uint32_t *place = &map->buckets[tn_live_map_bucket_of(map, first_chunk)];
+    while (*place != TN_REGION_NONE && regions[*place].first_chunk != first_chunk) {
+        place = &regions[*place].link;
+    }
+    return *place == TN_REGION_NONE ? NULL : place;
+}
+
+static inline uint32_t tn_live_map_take_at(struct tn_live_map *map, const struct tn_region *regions,
+                                           uint32_t *place)
+{
+    uint32_t region = *place;
+    *place = regions[region].link;
+    map->room++;
+    return region;
+}
+
 static inline uint32_t tn_live_map_take(struct tn_live_map *map, struct tn_region *regions,
                                         uint32_t first_chunk)
 {
-    uint32_t *place = &map->buckets[tn_live_map_bucket_of(map, first_chunk)];
-    while (*place != TN_REGION_NONE) {
-        uint32_t region = *place;
-        if (regions[region].first_chunk == first_chunk) {
-            *place = regions[region].link;
-            map->room++;
-            return region;
-        }
-        place = &regions[region].link;
-    }
-    return TN_REGION_NONE;
+    uint32_t *place = tn_live_map_find_place(map, regions, first_chunk);
+    return place ? tn_live_map_take_at(map, regions, place) : TN_REGION_NONE;
 }
 
 #endif

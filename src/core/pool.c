@@ -770,7 +770,8 @@ static enum tn_free_result free_after_introduced(struct tarn_pool *pool, uintptr
         tn_stream_reuse_find_introduced_dependency(pool, streams, stream_count, &dependency);
     TN_ASSERT(is_known);
     if (is_known && owner)
-        freed = tn_pool_take_back(pool, &pool->index, &pool->stats, owner, address, dependency);
+        freed =
+            tn_pool_take_back(pool, &pool->index, &pool->stats, NULL, owner, address, dependency);
     tn_pool_unlock(pool);
     return freed;
 }

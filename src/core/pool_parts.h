@@ -66,7 +66,7 @@ static inline enum tn_free_result tn_pool_free_now(struct tarn_pool *pool, void 
     if (!owner) return TN_FREE_RESULT_NOT_LIVE;
     if (!tn_pool_find_dependency(pool, streams, stream_count, &dependency))
         return TN_FREE_RESULT_UNKNOWN_STREAM;
-    return tn_pool_take_back(pool, &pool->index, &pool->stats, owner, (uintptr_t)address,
+    return tn_pool_take_back(pool, &pool->index, &pool->stats, NULL, owner, (uintptr_t)address,
                              dependency);
 }
 

@@ -126,23 +126,9 @@ void tn_pool_put_slice_back(struct tarn_pool *pool, uint32_t slab, void *address
     }
 }
 
-/* The slab that an address lies in, or TN_SLAB_NONE. */
-static uint32_t slab_at(const struct tarn_pool *pool, const struct tn_static_pool *owner,
-                        uintptr_t address)
+enum tn_free_slice_result tn_pool_free_slice(struct tarn_pool *pool, uint32_t slab,
+                                             uintptr_t address, struct tn_dependency dependency)
 {
-    uint32_t region =
-        tn_region_index_find_start(&pool->index, tn_static_pool_chunk_of(owner, address));
-    if (region == TN_REGION_NONE || !tn_region_is_slab(&pool->index.regions[region]))
-        return TN_SLAB_NONE;
-    return tn_region_slab(&pool->index.regions[region]);
-}
-
-enum tn_free_slice_result tn_pool_free_slice(struct tarn_pool *pool,
-                                             const struct tn_static_pool *owner, uintptr_t address,
-                                             struct tn_dependency dependency)
-{
-    uint32_t slab = slab_at(pool, owner, address);
-    if (TN_UNLIKELY(slab == TN_SLAB_NONE)) return TN_FREE_SLICE_RESULT_NOT_LIVE;
     unsigned slice = slice_at(pool, slab, address);
     size_t slice_bytes = slice_bytes_of(pool, slab);
     bool is_start = (address & (slice_bytes - 1)) == 0;
@@ -162,7 +148,9 @@ enum tn_free_slice_result tn_pool_free_slice(struct tarn_pool *pool,
 bool tn_pool_resize_slice(struct tarn_pool *pool, const struct tn_static_pool *owner,
                           uintptr_t address, size_t size_bytes)
 {
-    uint32_t slab = slab_at(pool, owner, address);
+    uint32_t region =
+        tn_region_index_find_start(&pool->index, tn_static_pool_chunk_of(owner, address));
+    uint32_t slab = tn_region_slab(&pool->index.regions[region]);
     unsigned slice = slice_at(pool, slab, address);
     size_t old_bytes = tn_slices_size_of(&pool->slices, slab, slice);
     size_t slice_bytes = slice_bytes_of(pool, slab);

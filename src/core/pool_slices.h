@@ -50,9 +50,8 @@ enum tn_free_slice_result {
     TN_FREE_SLICE_RESULT_FREED,
     TN_FREE_SLICE_RESULT_SLAB_FREED /* and with it the chunk */
 };
-enum tn_free_slice_result tn_pool_free_slice(struct tarn_pool *pool,
-                                             const struct tn_static_pool *owner, uintptr_t address,
-                                             struct tn_dependency dependency);
+enum tn_free_slice_result tn_pool_free_slice(struct tarn_pool *pool, uint32_t slab,
+                                             uintptr_t address, struct tn_dependency dependency);
 
 /* Another size for the live slice that starts at the address. False: it is larger than the slice. */
 bool tn_pool_resize_slice(struct tarn_pool *pool, const struct tn_static_pool *owner,

@@ -401,21 +401,25 @@ TN_HOT uint32_t coalesce(struct tn_region_index *index, uint32_t region)
     return region;
 }
 
-bool tn_region_index_free(struct tn_region_index *index, uint32_t first_chunk,
-                          struct tn_dependency dependency, struct tn_freed *freed_out)
+void tn_region_index_free_at(struct tn_region_index *index, uint32_t *place,
+                             struct tn_dependency dependency, struct tn_freed *freed_out)
 {
-    uint32_t region = tn_live_map_take(&index->live, index->regions, first_chunk);
-    if (region == TN_REGION_NONE) return false;
+    uint32_t region = tn_live_map_take_at(&index->live, index->regions, place);
     struct tn_region *r = &index->regions[region];
     uint32_t owner = tn_region_owner(r);
-    if (TN_UNLIKELY(owner == TN_REGION_OWNER_SLAB)) {
-        tn_live_map_insert(&index->live, index->regions, region);
-        return false;
-    }
+    TN_ASSERT(owner != TN_REGION_OWNER_SLAB);
     *freed_out = (struct tn_freed){ r->chunk_count, tn_region_slack_bytes(r) };
     if (TN_UNLIKELY(owner != 0)) dependency.streams = (uint32_t)1 << (owner - 1);
     tn_region_mark_free(r, dependency);
     coalesce(index, region);
+}
+
+bool tn_region_index_free(struct tn_region_index *index, uint32_t first_chunk,
+                          struct tn_dependency dependency, struct tn_freed *freed_out)
+{
+    uint32_t *place = tn_live_map_find_place(&index->live, index->regions, first_chunk);
+    if (!place || tn_region_is_slab(&index->regions[*place])) return false;
+    tn_region_index_free_at(index, place, dependency, freed_out);
     return true;
 }
 

@@ -153,6 +153,10 @@ struct tn_freed {
 bool tn_region_index_free(struct tn_region_index *index, uint32_t first_chunk,
                           struct tn_dependency dependency, struct tn_freed *freed_out);
 
+/* The same of what tn_live_map_find_place found, which is no slab. */
+void tn_region_index_free_at(struct tn_region_index *index, uint32_t *place,
+                             struct tn_dependency dependency, struct tn_freed *freed_out);
+
 /* Gives a free region another dependency, and coalesces it as a free does. */
 void tn_region_index_change_dependency(struct tn_region_index *index, uint32_t region,
                                        struct tn_dependency dependency);
