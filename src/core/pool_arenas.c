@@ -327,11 +327,10 @@ static enum tn_free_result free_in(struct tarn_pool *pool, struct tn_arena *aren
     struct tn_thread_cache *cache = arena->cache;
     if (cache && !is_own) tn_thread_cache_forget(cache, address);
     if (cache && is_own &&
-        (tn_pool_give_to_cache(pool, cache, &arena->index, &arena->stats, address, dependency) ||
-         tn_pool_put_into_cache(pool, cache, &arena->index, &arena->stats, owner, address,
-                                dependency)))
+        tn_pool_give_to_cache(pool, cache, &arena->index, &arena->stats, address, dependency))
         return TN_FREE_RESULT_FREED;
-    return tn_pool_take_back(pool, &arena->index, &arena->stats, owner, address, dependency);
+    return tn_pool_take_back(pool, &arena->index, &arena->stats, is_own ? cache : NULL, owner,
+                             address, dependency);
 }
 
 /* The lock of the arena that the address is of, or NULL. */

@@ -9,8 +9,8 @@
 /* --- alloc ------------------------------------------------------------------------------------- */
 
 /* The first slice of a chunk. Under `lock`. */
-static void *cut_and_serve(struct tarn_pool *pool, unsigned slice_class, size_t size_bytes,
-                           uint32_t stream)
+static TN_COLD void *cut_and_serve(struct tarn_pool *pool, unsigned slice_class, size_t size_bytes,
+                                   uint32_t stream)
 {
     uint32_t fit = tn_pool_find_own_fit(&pool->index, stream, 1);
     if (fit == TN_REGION_NONE || !tn_region_index_has_room(&pool->index)) return NULL;
@@ -24,7 +24,7 @@ static void *cut_and_serve(struct tarn_pool *pool, unsigned slice_class, size_t 
 }
 
 /* NULL: not this way. Under `lock`. */
-static void *serve_small(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
+TN_HOT void *serve_small(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
                          tarn_stream handle)
 {
     uint32_t stream;
@@ -33,7 +33,8 @@ static void *serve_small(struct tarn_pool *pool, size_t size_bytes, size_t align
     if (TN_UNLIKELY(!tn_pool_find_stream(pool, handle, &stream))) return NULL;
     if (TN_UNLIKELY(tn_pool_is_captured(pool, stream))) return NULL;
     void *address = tn_pool_take_slice(pool, slice_class, size_bytes, stream);
-    return address ? address : cut_and_serve(pool, slice_class, size_bytes, stream);
+    if (TN_LIKELY(address != NULL)) return address;
+    return cut_and_serve(pool, slice_class, size_bytes, stream);
 }
 
 void *tn_pool_try_alloc_small(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,

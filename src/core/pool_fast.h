@@ -104,12 +104,11 @@ TN_HOT enum tn_free_result tn_pool_take_back_in_pool(struct tarn_pool *pool, uin
         return TN_FREE_RESULT_NOT_LIVE;
     if (TN_UNLIKELY(!tn_pool_find_dependency(pool, streams, stream_count, &dependency)))
         return TN_FREE_RESULT_UNKNOWN_STREAM;
-    if (pool->cache && (tn_pool_give_to_cache(pool, pool->cache, &pool->index, &pool->stats,
-                                              address, dependency) ||
-                        tn_pool_put_into_cache(pool, pool->cache, &pool->index, &pool->stats, owner,
-                                               address, dependency)))
+    if (pool->cache && tn_pool_give_to_cache(pool, pool->cache, &pool->index, &pool->stats,
+                                             address, dependency))
         return TN_FREE_RESULT_FREED;
-    return tn_pool_take_back(pool, &pool->index, &pool->stats, owner, address, dependency);
+    return tn_pool_take_back(pool, &pool->index, &pool->stats, pool->cache, owner, address,
+                             dependency);
 }
 
 TN_HOT enum tn_free_result tn_pool_try_free(struct tarn_pool *pool, uintptr_t address,

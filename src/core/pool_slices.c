@@ -20,9 +20,7 @@ void tn_pool_init_slices(struct tarn_pool *pool, const tarn_pool_options *option
 
 static uintptr_t address_of(const struct tarn_pool *pool, uint32_t slab, unsigned slice)
 {
-    uint32_t chunk = tn_slices_slab(&pool->slices, slab)->first_chunk;
-    const struct tn_static_pool *owner = tn_static_pool_list_find_chunk(&pool->list, chunk);
-    return tn_static_pool_address_of(owner, chunk) +
+    return tn_slices_slab(&pool->slices, slab)->address +
            ((uintptr_t)slice << tn_slices_slice_log2(&pool->slices, tn_slab_class(slab)));
 }
 
@@ -52,7 +50,7 @@ void *tn_pool_hand_out_slice(struct tarn_pool *pool, uint32_t slab, size_t size_
 }
 
 /* The stream's slab with pending slices alone that is so longest may be free for it by now. */
-static TN_COLD uint32_t find_covered(struct tarn_pool *pool, unsigned slice_class, uint32_t stream)
+static uint32_t find_covered(struct tarn_pool *pool, unsigned slice_class, uint32_t stream)
 {
     if (!pool->streams) return TN_SLAB_NONE;
     uint32_t slab = tn_slices_find_waiting(&pool->slices, slice_class, stream);
@@ -63,11 +61,11 @@ static TN_COLD uint32_t find_covered(struct tarn_pool *pool, unsigned slice_clas
     return slab;
 }
 
-void *tn_pool_take_slice(struct tarn_pool *pool, unsigned slice_class, size_t size_bytes,
-                         uint32_t stream)
+void *tn_pool_take_covered_slice(struct tarn_pool *pool, unsigned slice_class, size_t size_bytes,
+                                 uint32_t stream)
 {
     uint32_t slab = tn_slices_find_ready(&pool->slices, slice_class, stream);
-    if (TN_UNLIKELY(slab == TN_SLAB_NONE)) slab = find_covered(pool, slice_class, stream);
+    if (slab == TN_SLAB_NONE) slab = find_covered(pool, slice_class, stream);
     return slab == TN_SLAB_NONE ? NULL : tn_pool_hand_out_slice(pool, slab, size_bytes);
 }
 
@@ -77,7 +75,10 @@ uint32_t tn_pool_cut_slab(struct tarn_pool *pool, unsigned slice_class, uint32_t
     struct tn_dependency dependency = tn_region_dependency(&pool->index.regions[region]);
     uint32_t live = tn_region_index_carve(&pool->index, region, lead, 1, 0);
     struct tn_region *r = &pool->index.regions[live];
-    uint32_t slab = tn_slices_add(&pool->slices, slice_class, r->first_chunk, dependency);
+    const struct tn_static_pool *owner =
+        tn_static_pool_list_find_chunk(&pool->list, r->first_chunk);
+    uint32_t slab = tn_slices_add(&pool->slices, slice_class,
+                                  tn_static_pool_address_of(owner, r->first_chunk), dependency);
     tn_region_mark_slab(r, slab);
     return slab;
 }
@@ -98,16 +99,22 @@ uint32_t tn_pool_find_other_slab(const struct tarn_pool *pool, unsigned slice_cl
 
 /* --- free ------------------------------------------------------------------------------------ */
 
-/* Gives the chunk of an empty slab up. */
-static void dissolve(struct tarn_pool *pool, uint32_t slab)
+/* The chunk of a slab. */
+static uint32_t chunk_of(const struct tarn_pool *pool, uint32_t slab)
+{
+    uintptr_t address = tn_slices_slab(&pool->slices, slab)->address;
+    const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
+    return tn_static_pool_chunk_of(owner, address);
+}
+
+void tn_pool_dissolve_slab(struct tarn_pool *pool, uint32_t slab)
 {
     struct tn_freed freed;
     struct tn_dependency dependency = tn_slices_dependency(&pool->slices, slab);
-    uint32_t chunk = tn_slices_slab(&pool->slices, slab)->first_chunk;
-    tn_region_unmark_slab(&pool->index.regions[tn_region_index_find_start(&pool->index, chunk)]);
-    bool is_freed = tn_region_index_free(&pool->index, chunk, dependency, &freed);
-    TN_ASSERT(is_freed);
-    (void)is_freed;
+    uint32_t *place =
+        tn_live_map_find_place(&pool->index.live, pool->index.regions, chunk_of(pool, slab));
+    tn_region_unmark_slab(&pool->index.regions[*place]);
+    tn_region_index_free_at(&pool->index, place, dependency, &freed);
     tn_slices_remove(&pool->slices, slab);
 }
 
@@ -120,27 +127,10 @@ void tn_pool_put_slice_back(struct tarn_pool *pool, uint32_t slab, void *address
     tn_stats_take_alloc_back(&pool->stats, size_bytes,
                              is_empty ? (size_t)1 << pool->chunk_log2 : 0);
     if (is_empty) {
-        dissolve(pool, slab);
+        tn_pool_dissolve_slab(pool, slab);
     } else {
         tn_slices_give(&pool->slices, slab, stream, false);
     }
-}
-
-enum tn_free_slice_result tn_pool_free_slice(struct tarn_pool *pool, uint32_t slab,
-                                             uintptr_t address, struct tn_dependency dependency)
-{
-    unsigned slice = slice_at(pool, slab, address);
-    size_t slice_bytes = slice_bytes_of(pool, slab);
-    bool is_start = (address & (slice_bytes - 1)) == 0;
-    if (TN_UNLIKELY(!is_start || !tn_slices_is_live(&pool->slices, slab, slice)))
-        return TN_FREE_SLICE_RESULT_NOT_LIVE;
-    size_t size_bytes = tn_slices_free(&pool->slices, slab, slice, dependency);
-    bool is_empty = tn_slices_is_empty(&pool->slices, slab);
-    tn_pool_forbid(pool, (void *)address, slice_bytes);
-    tn_stats_count_free(&pool->stats, size_bytes, is_empty ? (size_t)1 << pool->chunk_log2 : 0);
-    if (!is_empty) return TN_FREE_SLICE_RESULT_FREED;
-    dissolve(pool, slab);
-    return TN_FREE_SLICE_RESULT_SLAB_FREED;
 }
 
 /* --- queries --------------------------------------------------------------------------------- */
@@ -210,8 +200,10 @@ const char *tn_pool_check_slices(const struct tarn_pool *pool)
             (slab & TN_SLAB_COUNT_MAX) >= pool->slices.classes[slice_class].fresh)
             return "a region is a slab that does not exist";
         const struct tn_slab *s = tn_slices_slab(&pool->slices, slab);
-        if (s->state == TN_SLAB_STATE_UNUSED || s->first_chunk != r->first_chunk ||
-            r->chunk_count != 1)
+        if (s->state == TN_SLAB_STATE_UNUSED || r->chunk_count != 1 ||
+            s->address !=
+                tn_static_pool_address_of(
+                    tn_static_pool_list_find_chunk(&pool->list, r->first_chunk), r->first_chunk))
             return "a slab is not where its region is";
         slab_count++;
     }

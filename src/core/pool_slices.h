@@ -21,13 +21,14 @@
 #define TN_POOL_SLICES_H
 
 #include "pool_struct.h"
+#include "pool_watch.h"
 
 /* Whether options cut chunks. */
 void tn_pool_init_slices(struct tarn_pool *pool, const tarn_pool_options *options);
 
 /* Makes a slice live that the stream may have, though it has pending ones of its own. NULL: there is none. */
-void *tn_pool_take_slice(struct tarn_pool *pool, unsigned slice_class, size_t size_bytes,
-                         uint32_t stream);
+static inline void *tn_pool_take_slice(struct tarn_pool *pool, unsigned slice_class,
+                                       size_t size_bytes, uint32_t stream);
 
 /* Cuts a chunk of a free region, the one after the first `lead`. Room for a carve and for the slab must be
  * reserved. Returns the slab, withheld. */
@@ -50,8 +51,9 @@ enum tn_free_slice_result {
     TN_FREE_SLICE_RESULT_FREED,
     TN_FREE_SLICE_RESULT_SLAB_FREED /* and with it the chunk */
 };
-enum tn_free_slice_result tn_pool_free_slice(struct tarn_pool *pool, uint32_t slab,
-                                             uintptr_t address, struct tn_dependency dependency);
+static inline enum tn_free_slice_result tn_pool_free_slice(struct tarn_pool *pool, uint32_t slab,
+                                                           uintptr_t address,
+                                                           struct tn_dependency dependency);
 
 /* Another size for the live slice that starts at the address. False: it is larger than the slice. */
 bool tn_pool_resize_slice(struct tarn_pool *pool, const struct tn_static_pool *owner,
@@ -76,5 +78,49 @@ size_t tn_pool_requested_of_slab(const struct tarn_pool *pool, uint32_t slab);
 
 /* NULL, or what is wrong with the slabs, and with what the region index has of them. */
 const char *tn_pool_check_slices(const struct tarn_pool *pool);
+
+/* --- the short way --------------------------------------------------------------------------- */
+
+/* tn_pool_take_slice where the stream has no slab of which it knows that something is free. */
+void *tn_pool_take_covered_slice(struct tarn_pool *pool, unsigned slice_class, size_t size_bytes,
+                                 uint32_t stream);
+
+/* Gives the chunk of an empty slab up. */
+void tn_pool_dissolve_slab(struct tarn_pool *pool, uint32_t slab);
+
+static inline void *tn_pool_take_slice(struct tarn_pool *pool, unsigned slice_class,
+                                       size_t size_bytes, uint32_t stream)
+{
+    const struct tn_slice_class *c = &pool->slices.classes[slice_class];
+    uint32_t index = c->ready[tn_slab_list_of(stream)];
+    if (TN_UNLIKELY(index == TN_SLAB_INDEX_NONE))
+        return tn_pool_take_covered_slice(pool, slice_class, size_bytes, stream);
+    const struct tn_slab *s = &c->slabs[index];
+    unsigned slice = tn_slices_take_at(&pool->slices, slice_class, index, size_bytes);
+    uintptr_t address = s->address + ((uintptr_t)slice << c->slice_log2);
+    tn_stats_count_alloc(&pool->stats, size_bytes, 0);
+    tn_pool_allow(pool, (void *)address, size_bytes);
+    /* Here a device address becomes a pointer. */
+    return (void *)address;
+}
+
+static inline enum tn_free_slice_result tn_pool_free_slice(struct tarn_pool *pool, uint32_t slab,
+                                                           uintptr_t address,
+                                                           struct tn_dependency dependency)
+{
+    const struct tn_slice_class *c = tn_slices_class_of(&pool->slices, slab);
+    uintptr_t offset = address - c->slabs[tn_slab_index(slab)].address;
+    unsigned slice = (unsigned)(offset >> c->slice_log2);
+    bool is_start = (uintptr_t)slice << c->slice_log2 == offset;
+    if (TN_UNLIKELY(!is_start || !tn_slices_is_live(&pool->slices, slab, slice)))
+        return TN_FREE_SLICE_RESULT_NOT_LIVE;
+    size_t size_bytes = tn_slices_free(&pool->slices, slab, slice, dependency);
+    tn_pool_forbid(pool, (void *)address, (size_t)1 << c->slice_log2);
+    tn_stats_count_free(&pool->stats, size_bytes, 0);
+    if (TN_LIKELY(!tn_slices_is_empty(&pool->slices, slab))) return TN_FREE_SLICE_RESULT_FREED;
+    pool->stats.used_bytes -= (size_t)1 << pool->chunk_log2;
+    tn_pool_dissolve_slab(pool, slab);
+    return TN_FREE_SLICE_RESULT_SLAB_FREED;
+}
 
 #endif

@@ -418,7 +418,7 @@ bool tn_region_index_free(struct tn_region_index *index, uint32_t first_chunk,
                           struct tn_dependency dependency, struct tn_freed *freed_out)
 {
     uint32_t *place = tn_live_map_find_place(&index->live, index->regions, first_chunk);
-    if (!place || tn_region_is_slab(&index->regions[*place])) return false;
+    if (!place || tn_region_owner(&index->regions[*place]) == TN_REGION_OWNER_SLAB) return false;
     tn_region_index_free_at(index, place, dependency, freed_out);
     return true;
 }

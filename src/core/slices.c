@@ -4,8 +4,7 @@
 
 #include "../base/host_memory.h"
 
-/* The end of a list, in 22 bits. */
-#define NO_INDEX TN_SLAB_COUNT_MAX
+#define NO_INDEX TN_SLAB_INDEX_NONE
 
 /* --- life and room --------------------------------------------------------------------------- */
 
@@ -30,8 +29,15 @@ void tn_slices_init(struct tn_slices *slices, unsigned chunk_log2)
         least_log2 = chunk_log2 - TN_SLICES_PER_SLAB_LOG2_MAX;
     slices->chunk_log2 = chunk_log2;
     slices->least_log2 = least_log2;
+    slices->least_mask = ((size_t)1 << least_log2) - 1;
     slices->class_count = chunk_log2 - least_log2;
     slices->size_max = (size_t)1 << (chunk_log2 - 1);
+    for (unsigned i = 0; i < slices->class_count; i++) {
+        struct tn_slice_class *c = &slices->classes[i];
+        c->slice_log2 = least_log2 + i;
+        c->per_slab_log2 = chunk_log2 - c->slice_log2;
+        c->all = ~(uint64_t)0 >> (64 - (1U << c->per_slab_log2));
+    }
 }
 
 void tn_slices_fini(struct tn_slices *slices)
@@ -71,56 +77,51 @@ bool tn_slices_reserve(struct tn_slices *slices, unsigned slice_class)
 
 /* --- lists ----------------------------------------------------------------------------------- */
 
-/* A pool that knows one stream gives it no number: it will be 0. */
-static uint32_t list_of(uint32_t stream)
-{
-    return stream <= TN_SLAB_STREAM_NOBODY ? stream : 0;
-}
-
-static struct tn_slice_class *class_of(struct tn_slices *slices, uint32_t slab)
-{
-    return &slices->classes[tn_slab_class(slab)];
-}
-
 static uint32_t number_of(unsigned slice_class, uint32_t index)
 {
     return index == NO_INDEX ? TN_SLAB_NONE : slice_class << TN_SLAB_INDEX_BITS | index;
 }
 
-#define INDEX(index) ((index)&TN_SLAB_COUNT_MAX) /* says that it fits in 22 bits */
+static void remove_from_ready(struct tn_slice_class *c, uint32_t index)
+{
+    const struct tn_slab *s = &c->slabs[index];
+    uint32_t *first = &c->ready[s->stream];
+    if (s->next != NO_INDEX) c->slabs[s->next].previous = s->previous;
+    *(*first == index ? first : &c->slabs[s->previous].next) = s->next;
+}
 
-static void insert(struct tn_slice_class *c, uint32_t *first, uint32_t index, bool is_first)
+static void append_to_waiting(struct tn_slice_class *c, uint32_t index)
 {
     struct tn_slab *s = &c->slabs[index];
+    uint32_t *first = &c->waiting[s->stream];
+    s->state = TN_SLAB_STATE_WAITING;
     if (*first == NO_INDEX) {
-        s->previous = s->next = INDEX(index);
+        s->previous = s->next = index;
         *first = index;
         return;
     }
-    s->next = INDEX(*first);
+    s->next = *first;
     s->previous = c->slabs[*first].previous;
-    c->slabs[s->previous].next = INDEX(index);
-    c->slabs[*first].previous = INDEX(index);
-    if (is_first) *first = index;
+    c->slabs[s->previous].next = index;
+    c->slabs[*first].previous = index;
 }
 
-static void remove_from(struct tn_slice_class *c, uint32_t *first, uint32_t index)
+static void remove_from_waiting(struct tn_slice_class *c, uint32_t index)
 {
     const struct tn_slab *s = &c->slabs[index];
-    uint32_t next = s->next;
+    uint32_t *first = &c->waiting[s->stream];
     c->slabs[s->previous].next = s->next;
     c->slabs[s->next].previous = s->previous;
-    if (*first == index) *first = next == index ? NO_INDEX : next;
+    if (*first == index) *first = s->next == index ? NO_INDEX : s->next;
 }
 
 /* Takes the slab out of its list, if it is in one. */
 static void unlist(struct tn_slices *slices, uint32_t slab)
 {
-    struct tn_slice_class *c = class_of(slices, slab);
-    uint32_t index = slab & TN_SLAB_COUNT_MAX;
-    const struct tn_slab *s = &c->slabs[index];
-    if (s->state == TN_SLAB_STATE_READY) remove_from(c, &c->ready[s->stream], index);
-    if (s->state == TN_SLAB_STATE_WAITING) remove_from(c, &c->waiting[s->stream], index);
+    struct tn_slice_class *c = tn_slices_class_of(slices, slab);
+    uint32_t index = tn_slab_index(slab);
+    if (c->slabs[index].state == TN_SLAB_STATE_READY) remove_from_ready(c, index);
+    if (c->slabs[index].state == TN_SLAB_STATE_WAITING) remove_from_waiting(c, index);
 }
 
 static enum tn_slab_state state_by_masks(const struct tn_slab *s)
@@ -132,26 +133,22 @@ static enum tn_slab_state state_by_masks(const struct tn_slab *s)
 /* Puts a slab that is in no list where it belongs. */
 static void list(struct tn_slices *slices, uint32_t slab)
 {
-    struct tn_slice_class *c = class_of(slices, slab);
-    uint32_t index = slab & TN_SLAB_COUNT_MAX;
-    struct tn_slab *s = &c->slabs[index];
-    s->state = state_by_masks(s);
-    switch ((enum tn_slab_state)s->state) {
+    struct tn_slice_class *c = tn_slices_class_of(slices, slab);
+    uint32_t index = tn_slab_index(slab);
+    switch (state_by_masks(&c->slabs[index])) {
     case TN_SLAB_STATE_READY:
-        insert(c, &c->ready[s->stream], index, true);
+        tn_slab_mark_ready(c, index);
         break;
     case TN_SLAB_STATE_WAITING:
-        insert(c, &c->waiting[s->stream], index, false);
+        append_to_waiting(c, index);
         break;
-    default: /* full: what is live comes after all of it */
-        s->foreign = TN_DEPENDENCY_NONE;
-        s->has_own = false;
+    default:
+        tn_slab_mark_full(&c->slabs[index]);
         break;
     }
 }
 
-/* After a change of the masks. */
-static void relist(struct tn_slices *slices, uint32_t slab)
+void tn_slices_relist(struct tn_slices *slices, uint32_t slab)
 {
     struct tn_slab *s = tn_slices_slab(slices, slab);
     if (s->state == TN_SLAB_STATE_WITHHELD || state_by_masks(s) == s->state) return;
@@ -201,13 +198,7 @@ static void settle(struct tn_slab *s)
 
 /* --- slabs ----------------------------------------------------------------------------------- */
 
-static uint64_t all_slices(const struct tn_slices *slices, unsigned slice_class)
-{
-    unsigned count = 1U << tn_slices_per_slab_log2(slices, slice_class);
-    return ~(uint64_t)0 >> (64 - count);
-}
-
-uint32_t tn_slices_add(struct tn_slices *slices, unsigned slice_class, uint32_t first_chunk,
+uint32_t tn_slices_add(struct tn_slices *slices, unsigned slice_class, uintptr_t address,
                        struct tn_dependency dependency)
 {
     struct tn_slice_class *c = &slices->classes[slice_class];
@@ -219,9 +210,9 @@ uint32_t tn_slices_add(struct tn_slices *slices, unsigned slice_class, uint32_t 
         c->fresh++;
     }
     c->slabs[index] = (struct tn_slab){
-        .free = all_slices(slices, slice_class),
+        .free = c->all,
         .foreign = dependency,
-        .first_chunk = first_chunk,
+        .address = address,
         .state = TN_SLAB_STATE_WITHHELD,
         .stream = TN_SLAB_STREAM_NOBODY,
     };
@@ -230,20 +221,14 @@ uint32_t tn_slices_add(struct tn_slices *slices, unsigned slice_class, uint32_t 
     return number_of(slice_class, index);
 }
 
-bool tn_slices_is_empty(const struct tn_slices *slices, uint32_t slab)
-{
-    const struct tn_slab *s = tn_slices_slab(slices, slab);
-    return (s->free | s->pending) == all_slices(slices, tn_slab_class(slab));
-}
-
 void tn_slices_remove(struct tn_slices *slices, uint32_t slab)
 {
-    struct tn_slice_class *c = class_of(slices, slab);
-    uint32_t index = slab & TN_SLAB_COUNT_MAX;
+    struct tn_slice_class *c = tn_slices_class_of(slices, slab);
+    uint32_t index = tn_slab_index(slab);
     TN_ASSERT(tn_slices_is_empty(slices, slab));
     unlist(slices, slab);
     c->slabs[index].state = TN_SLAB_STATE_UNUSED;
-    c->slabs[index].next = INDEX(c->unused);
+    c->slabs[index].next = c->unused;
     c->unused = index;
     slices->slab_count--;
 }
@@ -269,7 +254,7 @@ void tn_slices_give(struct tn_slices *slices, uint32_t slab, uint32_t stream, bo
         s->pending |= s->free;
         s->free = 0;
     }
-    s->stream = list_of(stream) & 31;
+    s->stream = (uint8_t)tn_slab_list_of(stream);
     s->foreign = TN_DEPENDENCY_NONE;
     add_dependency(slices, s, dependency);
     settle(s);
@@ -281,36 +266,27 @@ void tn_slices_accept(struct tn_slices *slices, uint32_t slab)
     struct tn_slab *s = tn_slices_slab(slices, slab);
     s->free |= s->pending;
     s->pending = 0;
-    relist(slices, slab);
+    tn_slices_relist(slices, slab);
 }
 
 /* --- slices ---------------------------------------------------------------------------------- */
 
 static uint16_t *size_of(const struct tn_slices *slices, uint32_t slab, unsigned slice)
 {
-    unsigned slice_class = tn_slab_class(slab);
-    size_t first = (size_t)(slab & TN_SLAB_COUNT_MAX)
-                   << tn_slices_per_slab_log2(slices, slice_class);
-    return &slices->classes[slice_class].sizes[first + slice];
+    TN_ASSERT(tn_slices_is_live(slices, slab, slice));
+    return tn_slices_place_of_size(&slices->classes[tn_slab_class(slab)], tn_slab_index(slab),
+                                   slice);
 }
 
 size_t tn_slices_size_of(const struct tn_slices *slices, uint32_t slab, unsigned slice)
 {
-    TN_ASSERT(tn_slices_is_live(slices, slab, slice));
     return *size_of(slices, slab, slice);
 }
 
 void tn_slices_set_size(struct tn_slices *slices, uint32_t slab, unsigned slice, size_t size_bytes)
 {
-    TN_ASSERT(tn_slices_is_live(slices, slab, slice));
     TN_ASSERT(size_bytes <= (size_t)1 << tn_slices_slice_log2(slices, tn_slab_class(slab)));
     *size_of(slices, slab, slice) = (uint16_t)size_bytes;
-}
-
-bool tn_slices_is_live(const struct tn_slices *slices, uint32_t slab, unsigned slice)
-{
-    const struct tn_slab *s = tn_slices_slab(slices, slab);
-    return ((s->free | s->pending) >> slice & 1) == 0;
 }
 
 /* What is nobody's and free waits for nothing, so that the stream may have it. */
@@ -323,7 +299,7 @@ static TN_COLD uint32_t find_nobodys(struct tn_slices *slices, unsigned slice_cl
     struct tn_slab *s = tn_slices_slab(slices, slab);
     const struct tn_dependency dependency = s->foreign;
     unlist(slices, slab);
-    s->stream = list_of(stream) & 31;
+    s->stream = (uint8_t)tn_slab_list_of(stream);
     s->foreign = TN_DEPENDENCY_NONE;
     add_dependency(slices, s, dependency);
     settle(s);
@@ -333,7 +309,7 @@ static TN_COLD uint32_t find_nobodys(struct tn_slices *slices, unsigned slice_cl
 
 uint32_t tn_slices_find_ready(struct tn_slices *slices, unsigned slice_class, uint32_t stream)
 {
-    uint32_t index = slices->classes[slice_class].ready[list_of(stream)];
+    uint32_t index = slices->classes[slice_class].ready[tn_slab_list_of(stream)];
     if (TN_LIKELY(index != NO_INDEX)) return number_of(slice_class, index);
     return find_nobodys(slices, slice_class, stream);
 }
@@ -341,13 +317,13 @@ uint32_t tn_slices_find_ready(struct tn_slices *slices, unsigned slice_class, ui
 uint32_t tn_slices_find_waiting(const struct tn_slices *slices, unsigned slice_class,
                                 uint32_t stream)
 {
-    return number_of(slice_class, slices->classes[slice_class].waiting[list_of(stream)]);
+    return number_of(slice_class, slices->classes[slice_class].waiting[tn_slab_list_of(stream)]);
 }
 
 uint32_t tn_slices_find_next(const struct tn_slices *slices, unsigned slice_class, uint32_t slab)
 {
     const struct tn_slice_class *c = &slices->classes[slice_class];
-    uint32_t index = slab == TN_SLAB_NONE ? 0 : (slab & TN_SLAB_COUNT_MAX) + 1;
+    uint32_t index = slab == TN_SLAB_NONE ? 0 : tn_slab_index(slab) + 1;
     for (; index < c->fresh; index++) {
         enum tn_slab_state state = (enum tn_slab_state)c->slabs[index].state;
         if (state == TN_SLAB_STATE_READY || state == TN_SLAB_STATE_WAITING)
@@ -356,28 +332,14 @@ uint32_t tn_slices_find_next(const struct tn_slices *slices, unsigned slice_clas
     return TN_SLAB_NONE;
 }
 
-unsigned tn_slices_take(struct tn_slices *slices, uint32_t slab, size_t size_bytes)
+void tn_slices_free_after(struct tn_slices *slices, uint32_t slab, unsigned slice,
+                          struct tn_dependency dependency)
 {
     struct tn_slab *s = tn_slices_slab(slices, slab);
-    unsigned slice = tn_lowest_bit(s->free);
-    s->free &= s->free - 1;
-    *size_of(slices, slab, slice) = (uint16_t)size_bytes;
-    slices->live_count++;
-    if (s->free == 0) relist(slices, slab);
-    return slice;
-}
-
-size_t tn_slices_free(struct tn_slices *slices, uint32_t slab, unsigned slice,
-                      struct tn_dependency dependency)
-{
-    struct tn_slab *s = tn_slices_slab(slices, slab);
-    TN_ASSERT(tn_slices_is_live(slices, slab, slice));
     bool waits_for_others = (dependency.streams & ~own_bit(s)) != 0;
-    if (TN_UNLIKELY(dependency.streams != 0)) add_dependency(slices, s, dependency);
+    add_dependency(slices, s, dependency);
     *(waits_for_others ? &s->pending : &s->free) |= (uint64_t)1 << slice;
-    slices->live_count--;
-    relist(slices, slab);
-    return *size_of(slices, slab, slice);
+    tn_slices_relist(slices, slab);
 }
 
 /* --- dependencies ---------------------------------------------------------------------------- */
@@ -420,7 +382,7 @@ static bool change_all(struct tn_slices *slices, uint32_t streams, uint32_t time
             if (change(slices, s, streams, time, in_place)) {
                 has_changed = true;
                 settle(s);
-                relist(slices, number_of(i, index));
+                tn_slices_relist(slices, number_of(i, index));
             }
             still_awaited |= dependency_of(s).streams;
         }
@@ -521,7 +483,7 @@ static const char *check_sizes(const struct tn_slices *slices, uint32_t slab, ui
 static const char *check_slab(const struct tn_slices *slices, uint32_t slab)
 {
     const struct tn_slab *s = tn_slices_slab(slices, slab);
-    uint64_t all = all_slices(slices, tn_slab_class(slab));
+    uint64_t all = slices->classes[tn_slab_class(slab)].all;
     if (((s->free | s->pending) & ~all) != 0) return "a slab has more slices than fit into a chunk";
     if ((s->free & s->pending) != 0) return "a slice is free and pending";
     if (s->state == TN_SLAB_STATE_WITHHELD) return NULL;
@@ -542,15 +504,17 @@ static const char *check_slab(const struct tn_slices *slices, uint32_t slab)
 static const char *check_list(const struct tn_slice_class *c, uint32_t first, uint32_t stream,
                               enum tn_slab_state state, uint32_t *listed_count)
 {
-    uint32_t index = first;
+    uint32_t index = first, end = state == TN_SLAB_STATE_READY ? NO_INDEX : first;
     while (index != NO_INDEX) {
         if (index >= c->fresh) return "a list of slabs links to a record that does not exist";
         const struct tn_slab *s = &c->slabs[index];
         if (s->state != state || s->stream != stream) return "a slab is in the wrong list";
-        if (s->next >= c->fresh || c->slabs[s->next].previous != index)
-            return "a slab does not know the one before it";
         if (++*listed_count > c->fresh) return "the lists hold more slabs than there are";
-        index = s->next == first ? NO_INDEX : s->next;
+        bool is_last = s->next == end;
+        if (!(is_last && end == NO_INDEX) &&
+            (s->next >= c->fresh || c->slabs[s->next].previous != index))
+            return "a slab does not know the one before it";
+        index = is_last ? NO_INDEX : s->next;
     }
     return NULL;
 }
@@ -595,7 +559,7 @@ static const char *check_class(const struct tn_slices *slices, unsigned slice_cl
         }
         const char *fault = check_slab(slices, number_of(slice_class, index));
         if (fault) return fault;
-        uint64_t live = all_slices(slices, slice_class) & ~(s->free | s->pending);
+        uint64_t live = c->all & ~(s->free | s->pending);
         for (; live != 0; live &= live - 1)
             ++*live_count;
     }

@@ -23,7 +23,7 @@
  *
  * When a stream ends its slabs are nobody's, and become the next one's that needs such slices.
  *
- * Cost: O(1), but for what changes dependencies, O(slabs). Memory: 40 bytes a slab, 2 a slice, and what the
+ * Cost: O(1), but for what changes dependencies, O(slabs). Memory: 48 bytes a slab, 2 a slice, and what the
  * region index takes for the chunk. Room is reserved before a slab is added, so no free needs any.
  * Threads: none of it locks; the pool does.
  * Always true: no slice is both free and pending; a slab without live slices is none; what is pending waits for
@@ -56,6 +56,7 @@
  * region's owner. */
 #define TN_SLAB_INDEX_BITS      22
 #define TN_SLAB_COUNT_MAX       (((uint32_t)1 << TN_SLAB_INDEX_BITS) - 1) /* of one class */
+#define TN_SLAB_INDEX_NONE      TN_SLAB_COUNT_MAX
 #define TN_SLAB_NONE            UINT32_MAX
 #define TN_SLAB_STREAM_NOBODY   TN_STREAM_COUNT_MAX
 #define TN_SLAB_LISTS_PER_CLASS (TN_STREAM_COUNT_MAX + 1)
@@ -72,27 +73,30 @@ struct tn_slab {
     uint64_t free;                /* slices that its stream may have, a bit each */
     uint64_t pending;             /* slices that wait for `foreign` */
     struct tn_dependency foreign; /* of other streams */
+    uintptr_t address;            /* of its chunk, which the pool gives it */
     uint32_t own_time;            /* when its stream freed last, if has_own */
-    uint32_t first_chunk;
-    uint32_t previous : TN_SLAB_INDEX_BITS; /* in its list, which is a ring */
-    uint32_t state : 3;
-    uint32_t has_own : 1;               /* something that is free waits for its stream */
-    uint32_t next : TN_SLAB_INDEX_BITS; /* unused: next unused, or COUNT_MAX */
-    uint32_t stream : 5;
+    /* In its list: the ready ones end with INDEX_NONE, and of the first `previous` says nothing; the waiting ones
+     * are a ring. Unused: next unused, or INDEX_NONE. */
+    uint32_t previous;
+    uint32_t next;
+    uint8_t state;
+    uint8_t stream;
+    bool has_own; /* something that is free waits for its stream */
 };
 
-_Static_assert(sizeof(struct tn_slab) == 40, "a slab's record is 40 bytes");
-_Static_assert(TN_SLAB_STREAM_NOBODY < 1 << 5,
-               "a stream's number, and nobody's, fit into a slab's record");
+_Static_assert(sizeof(struct tn_slab) == 48, "a slab's record is 48 bytes");
 
 struct tn_slice_class {
     struct tn_slab *slabs;
     uint16_t *sizes; /* of the slices of each slab, one slab after the other */
+    uint64_t all;    /* the mask of a slab's slices */
+    unsigned slice_log2;
+    unsigned per_slab_log2;
     uint32_t slab_capacity;
     uint32_t sizes_capacity; /* in slabs */
     uint32_t fresh;          /* records from here on have never been used */
-    uint32_t unused;         /* first of the list of records that were used once, or COUNT_MAX */
-    uint32_t ready[TN_SLAB_LISTS_PER_CLASS]; /* first of each list, or COUNT_MAX */
+    uint32_t unused;         /* first of the list of records that were used once, or INDEX_NONE */
+    uint32_t ready[TN_SLAB_LISTS_PER_CLASS]; /* first of each list, or INDEX_NONE */
     uint32_t waiting[TN_SLAB_LISTS_PER_CLASS];
 };
 
@@ -100,6 +104,7 @@ struct tn_slices {
     size_t size_max; /* of a request; 0: nothing is cut */
     unsigned chunk_log2;
     unsigned least_log2; /* of the slices of class 0 */
+    size_t least_mask;   /* their size less 1 */
     unsigned class_count;
     uint32_t slab_count;
     uint32_t slab_count_max; /* of a class; less than COUNT_MAX in tests */
@@ -122,32 +127,41 @@ static inline unsigned tn_slab_class(uint32_t slab)
     return slab >> TN_SLAB_INDEX_BITS;
 }
 
+static inline uint32_t tn_slab_index(uint32_t slab)
+{
+    return slab & TN_SLAB_COUNT_MAX;
+}
+
+static inline struct tn_slice_class *tn_slices_class_of(struct tn_slices *slices, uint32_t slab)
+{
+    TN_ASSERT(tn_slab_class(slab) < slices->class_count);
+    return &slices->classes[tn_slab_class(slab)];
+}
+
 static inline struct tn_slab *tn_slices_slab(const struct tn_slices *slices, uint32_t slab)
 {
     TN_ASSERT(tn_slab_class(slab) < slices->class_count);
-    uint32_t index = slab & TN_SLAB_COUNT_MAX;
-    TN_ASSERT(index < slices->classes[tn_slab_class(slab)].fresh);
-    return &slices->classes[tn_slab_class(slab)].slabs[index];
+    TN_ASSERT(tn_slab_index(slab) < slices->classes[tn_slab_class(slab)].fresh);
+    return &slices->classes[tn_slab_class(slab)].slabs[tn_slab_index(slab)];
 }
 
 static inline unsigned tn_slices_slice_log2(const struct tn_slices *slices, unsigned slice_class)
 {
-    return slices->least_log2 + slice_class;
+    return slices->classes[slice_class].slice_log2;
 }
 
 static inline unsigned tn_slices_per_slab_log2(const struct tn_slices *slices, unsigned slice_class)
 {
-    return slices->chunk_log2 - tn_slices_slice_log2(slices, slice_class);
+    return slices->classes[slice_class].per_slab_log2;
 }
 
 /* The class of the smallest slices that hold so many bytes, 1 or more, so aligned; or NONE. */
 static inline unsigned tn_slices_class_for(const struct tn_slices *slices, size_t size_bytes,
                                            size_t alignment_bytes)
 {
-    if (TN_LIKELY(size_bytes > slices->size_max || alignment_bytes > slices->size_max))
-        return TN_SLICE_CLASS_NONE;
-    unsigned log2 = tn_highest_bit(tn_max(size_bytes, alignment_bytes) * 2 - 1);
-    return log2 <= slices->least_log2 ? 0 : log2 - slices->least_log2;
+    size_t last = (size_bytes - 1) | (alignment_bytes - 1);
+    if (TN_LIKELY(last >= slices->size_max)) return TN_SLICE_CLASS_NONE;
+    return tn_highest_bit(last | slices->least_mask) + 1 - slices->least_log2;
 }
 
 /* What was asked for of a live slice. */
@@ -156,10 +170,18 @@ size_t tn_slices_size_of(const struct tn_slices *slices, uint32_t slab, unsigned
 /* Another size for a live slice that holds it. */
 void tn_slices_set_size(struct tn_slices *slices, uint32_t slab, unsigned slice, size_t size_bytes);
 
-bool tn_slices_is_live(const struct tn_slices *slices, uint32_t slab, unsigned slice);
+static inline bool tn_slices_is_live(const struct tn_slices *slices, uint32_t slab, unsigned slice)
+{
+    const struct tn_slab *s = tn_slices_slab(slices, slab);
+    return ((s->free | s->pending) >> slice & 1) == 0;
+}
 
 /* Whether none of its slices is live: it must be removed. */
-bool tn_slices_is_empty(const struct tn_slices *slices, uint32_t slab);
+static inline bool tn_slices_is_empty(const struct tn_slices *slices, uint32_t slab)
+{
+    const struct tn_slab *s = tn_slices_slab(slices, slab);
+    return (s->free | s->pending) == slices->classes[tn_slab_class(slab)].all;
+}
 
 /* What the chunk would wait for. */
 struct tn_dependency tn_slices_dependency(const struct tn_slices *slices, uint32_t slab);
@@ -174,7 +196,7 @@ bool tn_slices_reserve(struct tn_slices *slices, unsigned slice_class);
 
 /* Adds a slab, withheld, all of whose slices are free, and wait for what the chunk waited for. Room must be
  * reserved. Returns its number. */
-uint32_t tn_slices_add(struct tn_slices *slices, unsigned slice_class, uint32_t first_chunk,
+uint32_t tn_slices_add(struct tn_slices *slices, unsigned slice_class, uintptr_t address,
                        struct tn_dependency dependency);
 
 /* Forgets a slab that is empty. */
@@ -206,11 +228,11 @@ uint32_t tn_slices_find_waiting(const struct tn_slices *slices, unsigned slice_c
 uint32_t tn_slices_find_next(const struct tn_slices *slices, unsigned slice_class, uint32_t slab);
 
 /* Makes a slice live: the first that is free, and there must be one. */
-unsigned tn_slices_take(struct tn_slices *slices, uint32_t slab, size_t size_bytes);
+static inline unsigned tn_slices_take(struct tn_slices *slices, uint32_t slab, size_t size_bytes);
 
 /* Frees a live slice; what was asked for it says. */
-size_t tn_slices_free(struct tn_slices *slices, uint32_t slab, unsigned slice,
-                      struct tn_dependency dependency);
+static inline size_t tn_slices_free(struct tn_slices *slices, uint32_t slab, unsigned slice,
+                                    struct tn_dependency dependency);
 
 /* --- dependencies: as the functions of region_index --- */
 
@@ -235,5 +257,92 @@ size_t tn_slices_metadata_bytes(const struct tn_slices *slices);
 
 /* NULL, or what is wrong. Walks everything. */
 const char *tn_slices_check(const struct tn_slices *slices);
+
+/* --- the short way --------------------------------------------------------------------------- */
+
+/* A pool that knows one stream gives it no number: it will be 0. */
+static inline uint32_t tn_slab_list_of(uint32_t stream)
+{
+    return stream <= TN_SLAB_STREAM_NOBODY ? stream : 0;
+}
+
+/* After a change of the masks: puts the slab where it belongs now. */
+void tn_slices_relist(struct tn_slices *slices, uint32_t slab);
+
+/* tn_slices_free of what waits for something, but for what it returns. */
+void tn_slices_free_after(struct tn_slices *slices, uint32_t slab, unsigned slice,
+                          struct tn_dependency dependency);
+
+/* What is live comes after all that the slab waited for. */
+static inline void tn_slab_mark_full(struct tn_slab *s)
+{
+    s->state = TN_SLAB_STATE_FULL;
+    s->foreign = TN_DEPENDENCY_NONE;
+    s->has_own = false;
+}
+
+/* In no list yet. */
+static inline void tn_slab_mark_ready(struct tn_slice_class *c, uint32_t index)
+{
+    struct tn_slab *s = &c->slabs[index];
+    uint32_t *first = &c->ready[s->stream];
+    s->state = TN_SLAB_STATE_READY;
+    s->next = *first;
+    if (*first != TN_SLAB_INDEX_NONE) c->slabs[*first].previous = index;
+    *first = index;
+}
+
+static inline uint16_t *tn_slices_place_of_size(const struct tn_slice_class *c, uint32_t index,
+                                                unsigned slice)
+{
+    return &c->sizes[((size_t)index << c->per_slab_log2) + slice];
+}
+
+/* tn_slices_take, by class and place. */
+static inline unsigned tn_slices_take_at(struct tn_slices *slices, unsigned slice_class,
+                                         uint32_t index, size_t size_bytes)
+{
+    struct tn_slice_class *c = &slices->classes[slice_class];
+    struct tn_slab *s = &c->slabs[index];
+    unsigned slice = tn_lowest_bit(s->free);
+    *tn_slices_place_of_size(c, index, slice) = (uint16_t)size_bytes;
+    slices->live_count++;
+    s->free &= s->free - 1;
+    if (s->free != 0) return slice;
+    uint32_t *first = &c->ready[s->stream];
+    if (TN_LIKELY(s->pending == 0 && *first == index)) {
+        *first = s->next;
+        tn_slab_mark_full(s);
+    } else {
+        tn_slices_relist(slices, slice_class << TN_SLAB_INDEX_BITS | index);
+    }
+    return slice;
+}
+
+static inline unsigned tn_slices_take(struct tn_slices *slices, uint32_t slab, size_t size_bytes)
+{
+    return tn_slices_take_at(slices, tn_slab_class(slab), tn_slab_index(slab), size_bytes);
+}
+
+static inline size_t tn_slices_free(struct tn_slices *slices, uint32_t slab, unsigned slice,
+                                    struct tn_dependency dependency)
+{
+    struct tn_slice_class *c = tn_slices_class_of(slices, slab);
+    uint32_t index = tn_slab_index(slab);
+    struct tn_slab *s = &c->slabs[index];
+    TN_ASSERT(tn_slices_is_live(slices, slab, slice));
+    slices->live_count--;
+    if (TN_UNLIKELY(dependency.streams != 0)) {
+        tn_slices_free_after(slices, slab, slice, dependency);
+    } else {
+        s->free |= (uint64_t)1 << slice;
+        if (s->state == TN_SLAB_STATE_FULL) {
+            tn_slab_mark_ready(c, index);
+        } else if (TN_UNLIKELY(s->state != TN_SLAB_STATE_READY)) {
+            tn_slices_relist(slices, slab);
+        }
+    }
+    return *tn_slices_place_of_size(c, index, slice);
+}
 
 #endif

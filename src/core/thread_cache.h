@@ -102,7 +102,7 @@ static inline const struct tn_cached_region *tn_thread_cache_give(struct tn_thre
 /* What is out at this address is freed by other means. */
 static inline void tn_thread_cache_forget(struct tn_thread_cache *cache, uintptr_t address);
 
-/* Caches a live region that is nobody's, and waits for this from now on. False: it is none for the cache; free it. */
+/* Caches a live region, which waits for this from now on. False: it is none for the cache, or somebody's; free it. */
 bool tn_thread_cache_put(struct tn_thread_cache *cache, struct tn_region_index *index,
                          uint32_t region, uintptr_t address, struct tn_dependency dependency);
 

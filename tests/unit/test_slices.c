@@ -610,7 +610,7 @@ static void find_one(void)
     uint32_t stream = (uint32_t)random_below(&dice, STREAMS);
     uint32_t slab = tn_slices_find_ready(&slices, slice_class, stream);
     if (slab == TN_SLAB_NONE) return;
-    struct model_slab *m = &model[tn_slices_slab(&slices, slab)->first_chunk];
+    struct model_slab *m = &model[tn_slices_slab(&slices, slab)->address];
     assert_int_equal(m->slab, slab);
     assert_true(m->stream == stream || m->stream == TN_SLAB_STREAM_NOBODY);
     m->stream = stream;
