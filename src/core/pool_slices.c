@@ -107,7 +107,8 @@ static uint32_t chunk_of(const struct tarn_pool *pool, uint32_t slab)
     return tn_static_pool_chunk_of(owner, address);
 }
 
-void tn_pool_dissolve_slab(struct tarn_pool *pool, uint32_t slab)
+/* Gives the chunk of an empty slab up. */
+static void dissolve(struct tarn_pool *pool, uint32_t slab)
 {
     struct tn_freed freed;
     struct tn_dependency dependency = tn_slices_dependency(&pool->slices, slab);
@@ -116,6 +117,28 @@ void tn_pool_dissolve_slab(struct tarn_pool *pool, uint32_t slab)
     tn_region_unmark_slab(&pool->index.regions[*place]);
     tn_region_index_free_at(&pool->index, place, dependency, &freed);
     tn_slices_remove(&pool->slices, slab);
+}
+
+void tn_pool_use_kept_slab(struct tarn_pool *pool, uint32_t slab)
+{
+    tn_slices_use_kept(&pool->slices, slab);
+    tn_stats_add_to_mark(&pool->stats.used_bytes, &pool->stats.used_bytes_max,
+                         (size_t)1 << pool->chunk_log2);
+}
+
+enum tn_free_slice_result tn_pool_end_slab(struct tarn_pool *pool, uint32_t slab)
+{
+    pool->stats.used_bytes -= (size_t)1 << pool->chunk_log2;
+    if (!pool->releases_after_free && tn_slices_keep(&pool->slices, slab))
+        return TN_FREE_SLICE_RESULT_FREED;
+    dissolve(pool, slab);
+    return TN_FREE_SLICE_RESULT_SLAB_FREED;
+}
+
+void tn_pool_free_kept(struct tarn_pool *pool)
+{
+    while (pool->slices.kept_count > 0)
+        dissolve(pool, tn_slices_find_kept(&pool->slices));
 }
 
 void tn_pool_put_slice_back(struct tarn_pool *pool, uint32_t slab, void *address, uint32_t stream)
@@ -127,7 +150,7 @@ void tn_pool_put_slice_back(struct tarn_pool *pool, uint32_t slab, void *address
     tn_stats_take_alloc_back(&pool->stats, size_bytes,
                              is_empty ? (size_t)1 << pool->chunk_log2 : 0);
     if (is_empty) {
-        tn_pool_dissolve_slab(pool, slab);
+        dissolve(pool, slab);
     } else {
         tn_slices_give(&pool->slices, slab, stream, false);
     }

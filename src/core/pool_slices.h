@@ -13,6 +13,10 @@
  * An allocation uses a chunk when it is cut, not when a further slice of it is handed out. So used bytes are
  * those of the live regions, slabs among them.
  *
+ * Many programs have a small block at a time, again and again, and for each a chunk would be cut and freed. So a
+ * slab whose last slice is freed is kept for its stream, where it has no other; that chunk is not used. It is the
+ * short way's affair alone: whoever locks the pool for anything else frees what is kept first, as with arenas.
+ *
  * No arena has slabs: they are in the pool's index, and stay there while there are arenas.
  *
  * Threads: all of it under `lock`, be it as it is, but for the queries. Cost: O(1), and what freeing a region costs.
@@ -85,8 +89,11 @@ const char *tn_pool_check_slices(const struct tarn_pool *pool);
 void *tn_pool_take_covered_slice(struct tarn_pool *pool, unsigned slice_class, size_t size_bytes,
                                  uint32_t stream);
 
-/* Gives the chunk of an empty slab up. */
-void tn_pool_dissolve_slab(struct tarn_pool *pool, uint32_t slab);
+/* The chunk of a kept slab is used again. */
+void tn_pool_use_kept_slab(struct tarn_pool *pool, uint32_t slab);
+
+/* Keeps an empty slab, or gives its chunk up. */
+enum tn_free_slice_result tn_pool_end_slab(struct tarn_pool *pool, uint32_t slab);
 
 static inline void *tn_pool_take_slice(struct tarn_pool *pool, unsigned slice_class,
                                        size_t size_bytes, uint32_t stream)
@@ -96,6 +103,8 @@ static inline void *tn_pool_take_slice(struct tarn_pool *pool, unsigned slice_cl
     if (TN_UNLIKELY(index == TN_SLAB_INDEX_NONE))
         return tn_pool_take_covered_slice(pool, slice_class, size_bytes, stream);
     const struct tn_slab *s = &c->slabs[index];
+    if (TN_UNLIKELY(s->free == c->all))
+        tn_pool_use_kept_slab(pool, slice_class << TN_SLAB_INDEX_BITS | index);
     unsigned slice = tn_slices_take_at(&pool->slices, slice_class, index, size_bytes);
     uintptr_t address = s->address + ((uintptr_t)slice << c->slice_log2);
     tn_stats_count_alloc(&pool->stats, size_bytes, 0);
@@ -118,9 +127,7 @@ static inline enum tn_free_slice_result tn_pool_free_slice(struct tarn_pool *poo
     tn_pool_forbid(pool, (void *)address, (size_t)1 << c->slice_log2);
     tn_stats_count_free(&pool->stats, size_bytes, 0);
     if (TN_LIKELY(!tn_slices_is_empty(&pool->slices, slab))) return TN_FREE_SLICE_RESULT_FREED;
-    pool->stats.used_bytes -= (size_t)1 << pool->chunk_log2;
-    tn_pool_dissolve_slab(pool, slab);
-    return TN_FREE_SLICE_RESULT_SLAB_FREED;
+    return tn_pool_end_slab(pool, slab);
 }
 
 #endif

@@ -127,13 +127,17 @@ static inline bool tn_pool_is_forked(const struct tarn_pool *pool)
 /* Every arena gives back what it has. Under `lock`. */
 void tn_arenas_gather(struct tarn_pool *pool);
 
+/* The chunks of empty slabs are free. Under `lock`. */
+void tn_pool_free_kept(struct tarn_pool *pool);
+
 /* Locks the pool; for who looks at all that is in it, or changes static pools or streams: there are no
- * arenas as long as it is locked, and nothing is cached. */
+ * arenas as long as it is locked, nothing is cached, and then there are no empty slabs. */
 static inline void tn_pool_lock(struct tarn_pool *pool)
 {
     tn_biased_mutex_lock(&pool->lock);
     if (TN_UNLIKELY(tn_arenas_are_active(&pool->arenas))) tn_arenas_gather(pool);
     if (pool->cache) tn_thread_cache_flush(pool->cache, &pool->index);
+    if (TN_UNLIKELY(pool->slices.kept_count > 0)) tn_pool_free_kept(pool);
 }
 
 /* The same for who only counts, or looks at what arenas do not change. */

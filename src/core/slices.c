@@ -16,6 +16,8 @@ void tn_slices_init_without(struct tn_slices *slices)
         c->unused = NO_INDEX;
         for (unsigned list = 0; list < TN_SLAB_LISTS_PER_CLASS; list++)
             c->ready[list] = c->waiting[list] = NO_INDEX;
+        for (unsigned stream = 0; stream < TN_STREAM_COUNT_MAX; stream++)
+            c->kept[stream] = NO_INDEX;
     }
 }
 
@@ -221,11 +223,50 @@ uint32_t tn_slices_add(struct tn_slices *slices, unsigned slice_class, uintptr_t
     return number_of(slice_class, index);
 }
 
+static bool is_kept(const struct tn_slices *slices, uint32_t slab)
+{
+    const struct tn_slice_class *c = &slices->classes[tn_slab_class(slab)];
+    uint8_t stream = tn_slices_slab(slices, slab)->stream;
+    return stream < TN_STREAM_COUNT_MAX && c->kept[stream] == tn_slab_index(slab);
+}
+
+bool tn_slices_keep(struct tn_slices *slices, uint32_t slab)
+{
+    struct tn_slice_class *c = tn_slices_class_of(slices, slab);
+    uint32_t index = tn_slab_index(slab);
+    const struct tn_slab *s = &c->slabs[index];
+    TN_ASSERT(tn_slices_is_empty(slices, slab));
+    if (s->stream == TN_SLAB_STREAM_NOBODY || s->free != c->all) return false;
+    if (c->ready[s->stream] != index || s->next != NO_INDEX) return false;
+    c->kept[s->stream] = index;
+    slices->kept_count++;
+    return true;
+}
+
+void tn_slices_use_kept(struct tn_slices *slices, uint32_t slab)
+{
+    if (!is_kept(slices, slab)) return;
+    tn_slices_class_of(slices, slab)->kept[tn_slices_slab(slices, slab)->stream] = NO_INDEX;
+    slices->kept_count--;
+}
+
+uint32_t tn_slices_find_kept(const struct tn_slices *slices)
+{
+    for (unsigned i = 0; i < slices->class_count; i++) {
+        for (unsigned stream = 0; stream < TN_STREAM_COUNT_MAX; stream++) {
+            uint32_t index = slices->classes[i].kept[stream];
+            if (index != NO_INDEX) return number_of(i, index);
+        }
+    }
+    return TN_SLAB_NONE;
+}
+
 void tn_slices_remove(struct tn_slices *slices, uint32_t slab)
 {
     struct tn_slice_class *c = tn_slices_class_of(slices, slab);
     uint32_t index = tn_slab_index(slab);
     TN_ASSERT(tn_slices_is_empty(slices, slab));
+    tn_slices_use_kept(slices, slab);
     unlist(slices, slab);
     c->slabs[index].state = TN_SLAB_STATE_UNUSED;
     c->slabs[index].next = c->unused;
@@ -236,6 +277,7 @@ void tn_slices_remove(struct tn_slices *slices, uint32_t slab)
 void tn_slices_withhold(struct tn_slices *slices, uint32_t slab)
 {
     struct tn_slab *s = tn_slices_slab(slices, slab);
+    TN_ASSERT(slices->kept_count == 0);
     unlist(slices, slab);
     s->foreign = dependency_of(s);
     s->has_own = false;
@@ -436,6 +478,7 @@ void tn_slices_begin_anew(struct tn_slices *slices)
 
 void tn_slices_forget(struct tn_slices *slices, uint32_t stream)
 {
+    TN_ASSERT(slices->kept_count == 0);
     tn_slices_complete(slices, (uint32_t)1 << stream, UINT32_MAX);
     for (unsigned i = 0; i < slices->class_count; i++) {
         struct tn_slice_class *c = &slices->classes[i];
@@ -487,7 +530,7 @@ static const char *check_slab(const struct tn_slices *slices, uint32_t slab)
     if (((s->free | s->pending) & ~all) != 0) return "a slab has more slices than fit into a chunk";
     if ((s->free & s->pending) != 0) return "a slice is free and pending";
     if (s->state == TN_SLAB_STATE_WITHHELD) return NULL;
-    if ((s->free | s->pending) == all) return "a slab has no live slices";
+    if ((s->free | s->pending) == all && !is_kept(slices, slab)) return "a slab has no live slices";
     if (s->state != state_by_masks(s)) return "a slab is in the wrong state";
     if (s->stream > TN_SLAB_STREAM_NOBODY) return "a slab is no stream's, nor nobody's";
     if (s->pending != 0 && s->foreign.streams == 0) return "a pending slice waits for nothing";
@@ -546,6 +589,19 @@ static const char *check_unused(const struct tn_slice_class *c, uint32_t unused_
     return unused_count == 0 ? NULL : "an unused slab is lost";
 }
 
+static const char *check_kept(const struct tn_slice_class *c, uint32_t *kept_count)
+{
+    for (uint32_t stream = 0; stream < TN_STREAM_COUNT_MAX; stream++) {
+        if (c->kept[stream] == NO_INDEX) continue;
+        const struct tn_slab *s = &c->slabs[c->kept[stream]];
+        if (c->kept[stream] >= c->fresh || s->state != TN_SLAB_STATE_READY || s->stream != stream ||
+            s->free != c->all)
+            return "a slab is kept that is not free for its stream";
+        ++*kept_count;
+    }
+    return NULL;
+}
+
 static const char *check_class(const struct tn_slices *slices, unsigned slice_class,
                                uint32_t *slab_count, uint64_t *live_count)
 {
@@ -570,13 +626,15 @@ static const char *check_class(const struct tn_slices *slices, unsigned slice_cl
 
 const char *tn_slices_check(const struct tn_slices *slices)
 {
-    uint32_t slab_count = 0;
+    uint32_t slab_count = 0, kept_count = 0;
     uint64_t live_count = 0;
     for (unsigned i = 0; i < slices->class_count; i++) {
         const char *fault = check_class(slices, i, &slab_count, &live_count);
+        if (!fault) fault = check_kept(&slices->classes[i], &kept_count);
         if (fault) return fault;
     }
-    if (slab_count != slices->slab_count || live_count != slices->live_count)
+    if (slab_count != slices->slab_count || live_count != slices->live_count ||
+        kept_count != slices->kept_count)
         return "the slabs have lost count";
     return NULL;
 }

@@ -21,13 +21,15 @@
  *     full       all is live            in no list
  *     withheld   changes hands          in no list; see tn_slices_withhold
  *
+ * A slab of which nothing is live any more is removed; or kept, ready, for what its stream asks for next.
+ *
  * When a stream ends its slabs are nobody's, and become the next one's that needs such slices.
  *
  * Cost: O(1), but for what changes dependencies, O(slabs). Memory: 48 bytes a slab, 2 a slice, and what the
  * region index takes for the chunk. Room is reserved before a slab is added, so no free needs any.
  * Threads: none of it locks; the pool does.
- * Always true: no slice is both free and pending; a slab without live slices is none; what is pending waits for
- * something.
+ * Always true: no slice is both free and pending; a slab without live slices is kept, and there is one of a class
+ * and stream at most; what is pending waits for something.
  */
 #ifndef TN_SLICES_H
 #define TN_SLICES_H
@@ -98,6 +100,7 @@ struct tn_slice_class {
     uint32_t unused;         /* first of the list of records that were used once, or INDEX_NONE */
     uint32_t ready[TN_SLAB_LISTS_PER_CLASS]; /* first of each list, or INDEX_NONE */
     uint32_t waiting[TN_SLAB_LISTS_PER_CLASS];
+    uint32_t kept[TN_STREAM_COUNT_MAX]; /* the one that is kept for a stream, or INDEX_NONE */
 };
 
 struct tn_slices {
@@ -108,7 +111,8 @@ struct tn_slices {
     unsigned class_count;
     uint32_t slab_count;
     uint32_t slab_count_max; /* of a class; less than COUNT_MAX in tests */
-    uint64_t live_count;     /* slices */
+    uint32_t kept_count;
+    uint64_t live_count; /* slices */
     uint32_t
         streams; /* no slab waits for any other, a bit each; not all of them need be waited for */
     struct tn_slice_class classes[TN_SLICE_CLASS_COUNT_MAX];
@@ -176,7 +180,7 @@ static inline bool tn_slices_is_live(const struct tn_slices *slices, uint32_t sl
     return ((s->free | s->pending) >> slice & 1) == 0;
 }
 
-/* Whether none of its slices is live: it must be removed. */
+/* Whether none of its slices is live: if that is since the last free, it must be removed or kept. */
 static inline bool tn_slices_is_empty(const struct tn_slices *slices, uint32_t slab)
 {
     const struct tn_slab *s = tn_slices_slab(slices, slab);
@@ -198,6 +202,16 @@ bool tn_slices_reserve(struct tn_slices *slices, unsigned slice_class);
  * reserved. Returns its number. */
 uint32_t tn_slices_add(struct tn_slices *slices, unsigned slice_class, uintptr_t address,
                        struct tn_dependency dependency);
+
+/* Keeps a slab that is empty. False: its stream has another with something free, or may not have all of this one.
+ * While one is kept none is withheld, and no stream forgotten. */
+bool tn_slices_keep(struct tn_slices *slices, uint32_t slab);
+
+/* A slab that is kept, and there must be one. Cost: O(streams). */
+uint32_t tn_slices_find_kept(const struct tn_slices *slices);
+
+/* The slab, if it is kept, is to be so no longer. */
+void tn_slices_use_kept(struct tn_slices *slices, uint32_t slab);
 
 /* Forgets a slab that is empty. */
 void tn_slices_remove(struct tn_slices *slices, uint32_t slab);
@@ -298,7 +312,7 @@ static inline uint16_t *tn_slices_place_of_size(const struct tn_slice_class *c, 
     return &c->sizes[((size_t)index << c->per_slab_log2) + slice];
 }
 
-/* tn_slices_take, by class and place. */
+/* tn_slices_take, by class and place, of what is not kept. */
 static inline unsigned tn_slices_take_at(struct tn_slices *slices, unsigned slice_class,
                                          uint32_t index, size_t size_bytes)
 {
@@ -321,6 +335,7 @@ static inline unsigned tn_slices_take_at(struct tn_slices *slices, unsigned slic
 
 static inline unsigned tn_slices_take(struct tn_slices *slices, uint32_t slab, size_t size_bytes)
 {
+    tn_slices_use_kept(slices, slab);
     return tn_slices_take_at(slices, tn_slab_class(slab), tn_slab_index(slab), size_bytes);
 }
 

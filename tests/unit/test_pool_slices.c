@@ -204,6 +204,102 @@ static void a_chunk_is_used_when_it_is_cut(void **state)
     expect_ok(tarn_pool_create(&fixture->options, &fixture->pool));
 }
 
+/* --- what is kept ------------------------------------------------------------------------------- */
+
+static void expect_kept(const struct fixture *fixture, uint32_t count)
+{
+    assert_int_equal(fixture->pool->slices.kept_count, count);
+}
+
+/* Without a look at the pool in between. */
+static void *alloc_and_free(struct fixture *fixture, size_t size_bytes, tarn_stream stream)
+{
+    void *address;
+    expect_ok(tarn_pool_alloc_on(fixture->pool, size_bytes, stream, &address));
+    expect_ok(tarn_pool_free_on(fixture->pool, address, stream));
+    return address;
+}
+
+static void a_small_block_again_and_again_keeps_its_chunk(void **state)
+{
+    struct fixture *fixture = *state;
+    void *again, *first = alloc_and_free(fixture, 100, NULL);
+    expect_kept(fixture, 1);
+    assert_int_equal(fixture->pool->stats.used_bytes, 0);
+    expect_ok(tarn_pool_alloc(fixture->pool, 128, &again));
+    assert_ptr_equal(again, first);
+    expect_kept(fixture, 0);
+    assert_int_equal(fixture->pool->stats.used_bytes, KIB);
+    expect_ok(tarn_pool_free(fixture->pool, again));
+    /* Each class has its own. */
+    alloc_and_free(fixture, 512, NULL);
+    expect_kept(fixture, 2);
+    assert_int_equal(fixture->pool->slices.slab_count, 2);
+    /* Whoever looks finds nothing of it. */
+    tarn_stats stats = stats_of(fixture->pool);
+    expect_kept(fixture, 0);
+    assert_int_equal(fixture->pool->slices.slab_count, 0);
+    assert_int_equal(stats.used_bytes, 0);
+    assert_int_equal(stats.used_bytes_max, KIB);
+    assert_int_equal(stats.free_region_count, 1);
+    assert_int_equal(stats.alloc_count, 3);
+    assert_int_equal(stats.free_count, 3);
+    expect_ok(tarn_pool_check(fixture->pool));
+}
+
+static void a_kept_chunk_is_there_for_who_needs_it(void **state)
+{
+    struct fixture *fixture = *state;
+    void *all;
+    for (size_t size = 16; size <= 512; size *= 2)
+        alloc_and_free(fixture, size, NULL);
+    expect_kept(fixture, 6);
+    expect_ok(tarn_pool_alloc(fixture->pool, 64 * KIB, &all));
+    expect_kept(fixture, 0);
+    expect_ok(tarn_pool_check(fixture->pool));
+    free_on(fixture, all, NULL);
+    /* Another class may need it. */
+    create_with_chunks(fixture, 1);
+    void *first = alloc_and_free(fixture, 16, NULL);
+    assert_ptr_equal(alloc_and_free(fixture, 512, NULL), first);
+    assert_ptr_equal(alloc(fixture, KIB), first);
+}
+
+static void each_stream_has_its_kept_chunk(void **state)
+{
+    struct fixture *fixture = *state;
+    alloc_on(fixture, KIB, A);
+    alloc_on(fixture, KIB, B);
+    void *of_a = alloc_and_free(fixture, 8, A), *of_b = alloc_and_free(fixture, 8, B), *address;
+    expect_kept(fixture, 2);
+    assert_ptr_equal(alloc_and_free(fixture, 8, A), of_a);
+    assert_ptr_equal(alloc_and_free(fixture, 8, B), of_b);
+    /* What others freed is not. */
+    expect_ok(tarn_pool_alloc_on(fixture->pool, 8, A, &address));
+    expect_ok(tarn_pool_free_on(fixture->pool, address, B));
+    expect_kept(fixture, 1);
+    expect_ok(tarn_pool_check(fixture->pool));
+    expect_kept(fixture, 0);
+    /* The chunk waits as if it had never been kept. */
+    create_with_chunks(fixture, 1);
+    of_a = alloc_and_free(fixture, 8, A);
+    expect_kept(fixture, 1);
+    test_backend_take_calls(&fixture->backend);
+    assert_ptr_equal(alloc_on(fixture, KIB, B), of_a);
+    assert_int_equal(fixture->backend.wait_count, 1);
+}
+
+static void nothing_is_kept_where_a_free_may_release(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->options.release_threshold_bytes = 1;
+    create_anew(fixture);
+    assert_true(fixture->pool->releases_after_free);
+    alloc_and_free(fixture, 8, NULL);
+    expect_kept(fixture, 0);
+    assert_int_equal(fixture->pool->slices.slab_count, 0);
+}
+
 /* --- where they lie ----------------------------------------------------------------------------- */
 
 static void a_slice_is_aligned_to_its_size(void **state)
@@ -1064,6 +1160,10 @@ int main(void)
         TEST(a_hundred_thousand_of_8_bytes_take_2_mb),
         TEST(a_block_costs_little_host_memory),
         TEST(a_chunk_is_used_when_it_is_cut),
+        TEST(a_small_block_again_and_again_keeps_its_chunk),
+        TEST(a_kept_chunk_is_there_for_who_needs_it),
+        TEST(each_stream_has_its_kept_chunk),
+        TEST(nothing_is_kept_where_a_free_may_release),
         TEST(a_slice_is_aligned_to_its_size),
         TEST(the_lowest_free_slice_is_taken),
         TEST(finds_a_slice_by_any_address_inside),

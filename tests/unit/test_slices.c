@@ -265,6 +265,76 @@ static void what_was_waited_for_is_accepted_and_still_known(void **state)
     expect_valid();
 }
 
+/* --- what is kept ------------------------------------------------------------------------------- */
+
+static void free_pair(uint32_t slab, uint32_t streams)
+{
+    tn_slices_free(&slices, slab, 0, on(streams, 1));
+    tn_slices_free(&slices, slab, 1, on(streams, 1));
+    assert_true(tn_slices_is_empty(&slices, slab));
+}
+
+static void an_empty_slab_is_kept_for_a_stream_without_another(void **state)
+{
+    (void)state;
+    uint32_t first = add_full_pair(A), second = add_full_pair(A), of_b = add_full_pair(B);
+    free_pair(first, BIT(A));
+    assert_true(tn_slices_keep(&slices, first));
+    free_pair(second, 0);
+    assert_false(tn_slices_keep(&slices, second));
+    tn_slices_remove(&slices, second);
+    free_pair(of_b, 0);
+    assert_true(tn_slices_keep(&slices, of_b));
+    assert_int_equal(slices.kept_count, 2);
+    expect_valid();
+    /* What is taken is kept no more. */
+    assert_int_equal(tn_slices_find_kept(&slices), first);
+    expect_ready(A, first);
+    tn_slices_take(&slices, first, 512);
+    assert_int_equal(slices.kept_count, 1);
+    assert_int_equal(tn_slices_find_kept(&slices), of_b);
+    expect_valid();
+    tn_slices_remove(&slices, of_b);
+    assert_int_equal(slices.kept_count, 0);
+    assert_int_equal(tn_slices_find_kept(&slices), TN_SLAB_NONE);
+    expect_valid();
+    tn_slices_free(&slices, first, 0, NONE);
+    tn_slices_remove(&slices, first);
+}
+
+static void what_its_stream_may_not_have_is_not_kept(void **state)
+{
+    (void)state;
+    uint32_t of_a = add_full_pair(A), nobodys = add_full_pair(B);
+    tn_slices_free(&slices, of_a, 0, NONE);
+    tn_slices_free(&slices, of_a, 1, on(BIT(B), 1));
+    assert_true(tn_slices_is_empty(&slices, of_a));
+    assert_false(tn_slices_keep(&slices, of_a));
+    tn_slices_remove(&slices, of_a);
+    tn_slices_forget(&slices, B);
+    free_pair(nobodys, 0);
+    assert_false(tn_slices_keep(&slices, nobodys));
+    tn_slices_remove(&slices, nobodys);
+    assert_int_equal(slices.kept_count, 0);
+}
+
+static void check_knows_what_is_kept(void **state)
+{
+    (void)state;
+    uint32_t slab = add_full_pair(A);
+    free_pair(slab, 0);
+    assert_string_equal(tn_slices_check(&slices), "a slab has no live slices");
+    assert_true(tn_slices_keep(&slices, slab));
+    expect_valid();
+    slices.kept_count++;
+    assert_string_equal(tn_slices_check(&slices), "the slabs have lost count");
+    slices.kept_count--;
+    slices.classes[5].kept[B] = tn_slab_index(slab);
+    assert_string_equal(tn_slices_check(&slices), "a slab is kept that is not free for its stream");
+    slices.classes[5].kept[B] = TN_SLAB_INDEX_NONE;
+    tn_slices_remove(&slices, slab);
+}
+
 static void what_waits_longest_comes_first(void **state)
 {
     (void)state;
@@ -534,8 +604,22 @@ static void free_one(struct model_slab *m)
     wait_for(&m->slices[k], streams);
     if (!tn_slices_is_empty(&slices, m->slab)) return;
     expect_safe(m);
+    if (random_below(&dice, 4) != 0 && tn_slices_keep(&slices, m->slab)) return;
     tn_slices_remove(&slices, m->slab);
     m->is_there = false;
+}
+
+/* As a pool does before it looks at slabs. */
+static void remove_kept(void)
+{
+    while (slices.kept_count > 0) {
+        uint32_t slab = tn_slices_find_kept(&slices);
+        struct model_slab *m = &model[tn_slices_slab(&slices, slab)->address];
+        assert_true(tn_slices_is_empty(&slices, slab));
+        expect_safe(m);
+        tn_slices_remove(&slices, slab);
+        m->is_there = false;
+    }
 }
 
 /* The slab goes to another stream, or not; and something may be freed meanwhile. */
@@ -545,6 +629,8 @@ static void hand_over(struct model_slab *m)
     uint32_t taker = (uint32_t)random_below(&dice, STREAMS), former = m->stream;
     bool is_ordered = random_below(&dice, 2) == 0;
     if ((s->free | s->pending) == 0) return;
+    remove_kept();
+    if (!m->is_there) return;
     for (unsigned k = 0; k < slices_of(m); k++) {
         if (!m->slices[k].is_live && is_ordered) m->slices[k].ordered |= BIT(taker);
     }
@@ -588,6 +674,7 @@ static void accept_one(struct model_slab *m)
 static void forget_one(void)
 {
     uint32_t stream = (uint32_t)random_below(&dice, STREAMS);
+    remove_kept();
     tn_slices_forget(&slices, stream);
     model_complete(BIT(stream), UINT32_MAX);
     for (unsigned i = 0; i < SLABS; i++) {
@@ -646,9 +733,11 @@ static void is_as_safe_as_the_model(void **state)
     (void)state;
     dice = random_init(random_seed(20261122));
     now = 10;
+    uint32_t kept_max = 0;
     for (int step = 0; step < STEPS; step++) {
         one_step();
         expect_all_safe();
+        kept_max = slices.kept_count > kept_max ? slices.kept_count : kept_max;
         if (step % 512 != 0) continue;
         /* What is done with is pending no more. */
         tn_slices_complete(&slices, BIT(STREAMS) - 1, now);
@@ -659,6 +748,8 @@ static void is_as_safe_as_the_model(void **state)
             expect_dependency(model[i].slab, 0, 0);
         }
     }
+    remove_kept();
+    assert_true(kept_max > 0);
 }
 
 int main(void)
@@ -676,6 +767,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_was_waited_for_is_accepted_and_still_known, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_waits_longest_comes_first, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_empty_slab_is_kept_for_a_stream_without_another, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_its_stream_may_not_have_is_not_kept, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(check_knows_what_is_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_new_slab_waits_for_what_its_chunk_waited_for, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_slab_changes_hands, set_up, tear_down),
