@@ -129,37 +129,38 @@ bool tn_region_index_add_stream(struct tn_region_index *index, unsigned stream)
 
 /* --- the free sets ---------------------------------------------------------------------------- */
 
-/* The set that a free region stands in, or will. */
-TN_HOT unsigned set_of(const struct tn_region_index *index, const struct tn_region *region)
+/* Where free regions stand that depend on these streams. */
+TN_HOT struct tn_free_set *set_for(struct tn_region_index *index, uint32_t streams)
 {
-    if (TN_LIKELY(!index->is_divided)) return TN_FREE_SET_IDLE;
-    return tn_free_set_of(tn_region_dependency(region).streams);
+    if (TN_LIKELY(streams == 0)) return &index->by_size[TN_FREE_SET_IDLE];
+    return &index->by_size[tn_free_set_of(streams)];
 }
 
 TN_HOT void insert_free(struct tn_region_index *index, uint32_t region)
 {
-    unsigned set = set_of(index, &index->regions[region]);
-    tn_free_set_insert(&index->by_size[set], index->regions, region);
-    if (set != TN_FREE_SET_IDLE) index->pending_chunk_count += index->regions[region].chunk_count;
+    const struct tn_region *r = &index->regions[region];
+    uint32_t streams = tn_region_dependency(r).streams;
+    if (streams != 0) index->pending_chunk_count += r->chunk_count;
+    tn_free_set_insert(set_for(index, streams), index->regions, region);
 }
 
 /* With the count and first chunk that it had when it was inserted. */
 TN_HOT void remove_free(struct tn_region_index *index, uint32_t region, uint32_t chunk_count,
                         uint32_t first_chunk)
 {
-    unsigned set = set_of(index, &index->regions[region]);
-    tn_free_set_remove(&index->by_size[set], index->regions, region, chunk_count, first_chunk);
-    if (set != TN_FREE_SET_IDLE) index->pending_chunk_count -= chunk_count;
+    uint32_t streams = tn_region_dependency(&index->regions[region]).streams;
+    if (streams != 0) index->pending_chunk_count -= chunk_count;
+    tn_free_set_remove(set_for(index, streams), index->regions, region, chunk_count, first_chunk);
 }
 
 TN_HOT void change_free(struct tn_region_index *index, uint32_t region, uint32_t old_chunk_count,
                         uint32_t old_first_chunk)
 {
-    unsigned set = set_of(index, &index->regions[region]);
-    tn_free_set_change(&index->by_size[set], index->regions, region, old_chunk_count,
+    const struct tn_region *r = &index->regions[region];
+    uint32_t streams = tn_region_dependency(r).streams;
+    if (streams != 0) index->pending_chunk_count += r->chunk_count - old_chunk_count;
+    tn_free_set_change(set_for(index, streams), index->regions, region, old_chunk_count,
                        old_first_chunk);
-    if (set != TN_FREE_SET_IDLE)
-        index->pending_chunk_count += index->regions[region].chunk_count - old_chunk_count;
 }
 
 /* --- the starts of regions ------------------------------------------------------------------ */
@@ -255,7 +256,7 @@ void tn_region_index_remove_span(struct tn_region_index *index, uint32_t head)
 uint32_t tn_region_index_find_next_fit(const struct tn_region_index *index, uint32_t region,
                                        uint32_t chunk_count)
 {
-    unsigned set = set_of(index, &index->regions[region]);
+    unsigned set = tn_free_set_of(tn_region_dependency(&index->regions[region]).streams);
     return tn_free_set_find_after(&index->by_size[set], index->regions, region, chunk_count);
 }
 
@@ -960,7 +961,7 @@ static const char *check_free_sets(const struct tn_region_index *index, uint32_t
     for (uint32_t region = 0; region < index->fresh; region++) {
         const struct tn_region *r = &index->regions[region];
         if (r->state != TN_REGION_STATE_FREE) continue;
-        unsigned set = set_of(index, r);
+        unsigned set = tn_free_set_of(tn_region_dependency(r).streams);
         counts[set]++;
         if (set != TN_FREE_SET_IDLE) pending_chunk_count += r->chunk_count;
     }
