@@ -315,10 +315,8 @@ uint32_t tn_region_index_carve(struct tn_region_index *index, uint32_t region, u
 /* --- free ----------------------------------------------------------------------------------- */
 
 /* What grows waits for what both waited for. */
-TN_HOT void unite_dependencies(const struct tn_region_index *index, struct tn_region *grown,
-                               const struct tn_region *joined)
+TN_HOT void unite_dependencies(struct tn_region *grown, const struct tn_region *joined)
 {
-    if (TN_LIKELY(!index->is_divided)) return;
     struct tn_dependency mine = tn_region_dependency(grown);
     tn_region_set_dependency(grown, tn_dependency_unite(mine, tn_region_dependency(joined)));
 }
@@ -332,13 +330,19 @@ TN_HOT void dissolve(struct tn_region_index *index, uint32_t region)
     give_record_back(index, region);
 }
 
+/* Whether a region is free and waits for these streams. */
+TN_HOT bool is_free_on(const struct tn_region *region, uint32_t streams)
+{
+    return region->state_and_extra == ((uint32_t)TN_REGION_STATE_FREE << 30 | streams);
+}
+
 /* The chunks of `region`, which is in no free set, become those of the free one before it. */
-TN_HOT void join_to_previous(struct tn_region_index *index, uint32_t region)
+TN_HOT void join_to_previous(struct tn_region_index *index, uint32_t region, uint32_t time)
 {
     struct tn_region *r = &index->regions[region];
     struct tn_region *previous = &index->regions[r->previous];
     uint32_t grown = r->previous, old_chunk_count = previous->chunk_count;
-    unite_dependencies(index, previous, r);
+    if (time > previous->link) previous->link = time;
     previous->chunk_count += r->chunk_count;
     forget_start(index, r->first_chunk, previous, &index->regions[r->next]);
     dissolve(index, region);
@@ -346,13 +350,13 @@ TN_HOT void join_to_previous(struct tn_region_index *index, uint32_t region)
 }
 
 /* Likewise of the free one after it. */
-TN_HOT void join_to_next(struct tn_region_index *index, uint32_t region)
+TN_HOT void join_to_next(struct tn_region_index *index, uint32_t region, uint32_t time)
 {
     const struct tn_region *r = &index->regions[region];
     uint32_t grown = r->next;
     struct tn_region *next = &index->regions[grown];
     uint32_t old_chunk_count = next->chunk_count, old_first_chunk = next->first_chunk;
-    unite_dependencies(index, next, r);
+    if (time > next->link) next->link = time;
     next->first_chunk = r->first_chunk;
     next->chunk_count += r->chunk_count;
     forget_start(index, old_first_chunk, next, &index->regions[next->next]);
@@ -360,46 +364,56 @@ TN_HOT void join_to_next(struct tn_region_index *index, uint32_t region)
     change_free(index, grown, old_chunk_count, old_first_chunk);
 }
 
-/* The free region after `region` becomes a part of it, which is in no free set. */
-TN_HOT void take_next_in(struct tn_region_index *index, uint32_t region)
+/* The chunks of `region` and of the free one after it become those of the free one before it. */
+TN_HOT void join_three(struct tn_region_index *index, uint32_t region, uint32_t time)
+{
+    struct tn_region *regions = index->regions;
+    const struct tn_region *r = &regions[region];
+    uint32_t grown = r->previous, taken = r->next;
+    const struct tn_region *n = &regions[taken];
+    uint32_t after = n->next;
+    struct tn_region *p = &regions[grown];
+    uint32_t old_chunk_count = p->chunk_count;
+    remove_free(index, taken, n->chunk_count, n->first_chunk);
+    if (n->link > time) time = n->link;
+    if (time > p->link) p->link = time;
+    p->chunk_count += r->chunk_count + n->chunk_count;
+    p->next = after;
+    regions[after].previous = grown;
+    forget_start(index, r->first_chunk, p, &regions[after]);
+    forget_start(index, n->first_chunk, p, &regions[after]);
+    give_record_back(index, taken);
+    give_record_back(index, region);
+    change_free(index, grown, old_chunk_count, p->first_chunk);
+}
+
+/* Makes a region that is in no free set free. Returns the free region that it is part of then. */
+TN_HOT uint32_t make_free(struct tn_region_index *index, uint32_t region,
+                          struct tn_dependency dependency)
 {
     struct tn_region *r = &index->regions[region];
-    uint32_t taken = r->next;
-    const struct tn_region *next = &index->regions[taken];
-    remove_free(index, taken, next->chunk_count, next->first_chunk);
-    unite_dependencies(index, r, next);
-    r->chunk_count += next->chunk_count;
-    forget_start(index, next->first_chunk, r, &index->regions[next->next]);
-    dissolve(index, taken);
-}
-
-/* Whether the regions, of which the second is free, are one. */
-TN_HOT bool can_join(const struct tn_region_index *index, const struct tn_region *neighbour,
-                     const struct tn_region *region)
-{
-    if (neighbour->state != TN_REGION_STATE_FREE) return false;
-    return TN_LIKELY(!index->is_divided) ||
-           tn_region_dependency(neighbour).streams == tn_region_dependency(region).streams;
-}
-
-/* Puts a free region that is in no free set where it belongs. Returns the region that it is part of then. */
-TN_HOT uint32_t coalesce(struct tn_region_index *index, uint32_t region)
-{
-    const struct tn_region *r = &index->regions[region];
     uint32_t previous = r->previous, next = r->next;
-    bool joins_previous = can_join(index, &index->regions[previous], r);
-    bool joins_next = can_join(index, &index->regions[next], r);
-    if (joins_previous) {
-        if (joins_next) take_next_in(index, region);
-        join_to_previous(index, region);
+    bool joins_next = is_free_on(&index->regions[next], dependency.streams);
+    if (is_free_on(&index->regions[previous], dependency.streams)) {
+        if (joins_next)
+            join_three(index, region, dependency.time);
+        else
+            join_to_previous(index, region, dependency.time);
         return previous;
     }
     if (joins_next) {
-        join_to_next(index, region);
+        join_to_next(index, region, dependency.time);
         return next;
     }
+    tn_region_mark(r, TN_REGION_STATE_FREE, dependency.streams);
+    r->link = dependency.time;
     insert_free(index, region);
     return region;
+}
+
+static uint32_t coalesce(struct tn_region_index *index, uint32_t region)
+{
+    return make_free(index, region, tn_region_dependency(&index->regions[region]));
 }
 
 void tn_region_index_free_at(struct tn_region_index *index, uint32_t *place,
@@ -411,8 +425,7 @@ void tn_region_index_free_at(struct tn_region_index *index, uint32_t *place,
     TN_ASSERT(owner != TN_REGION_OWNER_SLAB);
     *freed_out = (struct tn_freed){ r->chunk_count, tn_region_slack_bytes(r) };
     if (TN_UNLIKELY(owner != 0)) dependency.streams = (uint32_t)1 << (owner - 1);
-    tn_region_mark_free(r, dependency);
-    coalesce(index, region);
+    make_free(index, region, dependency);
 }
 
 bool tn_region_index_free(struct tn_region_index *index, uint32_t first_chunk,
@@ -633,7 +646,7 @@ void tn_region_index_unite_run(struct tn_region_index *index, const struct tn_re
         uint32_t joined = first->next;
         const struct tn_region *j = &index->regions[joined];
         remove_free(index, joined, j->chunk_count, j->first_chunk);
-        unite_dependencies(index, first, j);
+        unite_dependencies(first, j);
         first->chunk_count += j->chunk_count;
         forget_start(index, j->first_chunk, first, &index->regions[j->next]);
         dissolve(index, joined);
@@ -919,7 +932,8 @@ static const char *check_region(const struct tn_region_index *index, uint32_t re
         return "a region is empty or reaches beyond its static pool";
     }
     if (r->previous != previous) return "a region does not know the one before it";
-    if (r->state == TN_REGION_STATE_FREE && can_join(index, &index->regions[previous], r)) {
+    if (r->state == TN_REGION_STATE_FREE &&
+        is_free_on(&index->regions[previous], tn_region_dependency(r).streams)) {
         return "two free regions that depend on the same streams touch";
     }
     if (tn_region_is_void_at_rest(r) && tn_region_is_void_at_rest(&index->regions[previous])) {
