@@ -129,6 +129,27 @@ uint32_t tn_bit_tree_find_previous(const struct tn_bit_tree *tree, uint32_t from
     return TN_BIT_TREE_NONE;
 }
 
+void tn_bit_tree_set_above(struct tn_bit_tree *tree, uint32_t word)
+{
+    uint32_t bit = word;
+    for (unsigned level = 1; level < tree->level_count; level++, bit /= 64) {
+        uint64_t *above = &tree->levels[level][bit / 64];
+        uint64_t before = *above;
+        *above = before | (uint64_t)1 << (bit % 64);
+        if (before != 0) return;
+    }
+}
+
+void tn_bit_tree_clear_above(struct tn_bit_tree *tree, uint32_t word)
+{
+    uint32_t bit = word;
+    for (unsigned level = 1; level < tree->level_count; level++, bit /= 64) {
+        uint64_t *above = &tree->levels[level][bit / 64];
+        *above &= ~((uint64_t)1 << (bit % 64));
+        if (*above != 0) return;
+    }
+}
+
 size_t tn_bit_tree_metadata_bytes(const struct tn_bit_tree *tree)
 {
     return total_word_count(tree->bit_count) * sizeof(uint64_t);

@@ -56,6 +56,10 @@ bool tn_bit_tree_check(const struct tn_bit_tree *tree);
 /* The long way, when the word that `from` is in has no member at or after it. */
 uint32_t tn_bit_tree_find_in_later_word(const struct tn_bit_tree *tree, uint32_t from);
 
+/* A word of level 0 has its first member, or has lost its last. */
+void tn_bit_tree_set_above(struct tn_bit_tree *tree, uint32_t word);
+void tn_bit_tree_clear_above(struct tn_bit_tree *tree, uint32_t word);
+
 static inline uint32_t tn_bit_tree_find_next(const struct tn_bit_tree *tree, uint32_t from)
 {
     if (from >= tree->bit_count) return TN_BIT_TREE_NONE;
@@ -74,25 +78,19 @@ static inline bool tn_bit_tree_has(const struct tn_bit_tree *tree, uint32_t bit)
 static inline void tn_bit_tree_set(struct tn_bit_tree *tree, uint32_t bit)
 {
     TN_ASSERT(bit < tree->bit_count);
-    for (unsigned level = 0; level < tree->level_count; level++) {
-        uint64_t *word = &tree->levels[level][bit / 64];
-        uint64_t before = *word;
-        *word = before | (uint64_t)1 << (bit % 64);
-        if (before != 0) return;
-        bit /= 64;
-    }
+    uint64_t *word = &tree->levels[0][bit / 64];
+    uint64_t before = *word;
+    *word = before | (uint64_t)1 << (bit % 64);
+    if (TN_UNLIKELY(before == 0)) tn_bit_tree_set_above(tree, bit / 64);
 }
 
 /* Clearing what is no member does nothing. */
 static inline void tn_bit_tree_clear(struct tn_bit_tree *tree, uint32_t bit)
 {
     TN_ASSERT(bit < tree->bit_count);
-    for (unsigned level = 0; level < tree->level_count; level++) {
-        uint64_t *word = &tree->levels[level][bit / 64];
-        *word &= ~((uint64_t)1 << (bit % 64));
-        if (*word != 0) return;
-        bit /= 64;
-    }
+    uint64_t *word = &tree->levels[0][bit / 64];
+    *word &= ~((uint64_t)1 << (bit % 64));
+    if (TN_UNLIKELY(*word == 0)) tn_bit_tree_clear_above(tree, bit / 64);
 }
 
 #endif

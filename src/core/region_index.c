@@ -175,14 +175,20 @@ TN_HOT void note_start(struct tn_region_index *index, uint32_t first_chunk)
     tn_bit_tree_set(&index->starts, group_of(first_chunk));
 }
 
+TN_HOT bool are_in_one_group(uint32_t chunk, uint32_t other)
+{
+    return (chunk ^ other) < TN_START_GROUP_CHUNKS;
+}
+
 /* No region starts at first_chunk any more; its group keeps its bit if a neighbour starts there too.
  * A head is where its span starts, which no other span shares. */
 TN_HOT void forget_start(struct tn_region_index *index, uint32_t first_chunk,
                          const struct tn_region *previous, const struct tn_region *next)
 {
-    uint32_t group = group_of(first_chunk);
-    if (group_of(previous->first_chunk) == group || group_of(next->first_chunk) == group) return;
-    tn_bit_tree_clear(&index->starts, group);
+    if (are_in_one_group(first_chunk, previous->first_chunk) ||
+        are_in_one_group(first_chunk, next->first_chunk))
+        return;
+    tn_bit_tree_clear(&index->starts, group_of(first_chunk));
 }
 
 /* --- spans ---------------------------------------------------------------------------------- */
