@@ -10,7 +10,7 @@
 TN_HOT uint32_t take_record(struct tn_region_index *index)
 {
     uint32_t region = index->unused;
-    if (region != TN_REGION_NONE) {
+    if (TN_LIKELY(region != TN_REGION_NONE)) {
         index->unused = index->regions[region].link;
     } else {
         TN_ASSERT(index->fresh < index->region_capacity);
@@ -23,8 +23,9 @@ TN_HOT uint32_t take_record(struct tn_region_index *index)
 
 TN_HOT void give_record_back(struct tn_region_index *index, uint32_t region)
 {
-    tn_region_mark(&index->regions[region], TN_REGION_STATE_UNUSED, 0);
-    index->regions[region].link = index->unused;
+    struct tn_region *r = &index->regions[region];
+    tn_region_mark(r, TN_REGION_STATE_UNUSED, 0);
+    r->link = index->unused;
     index->unused = region;
     index->region_count--;
 }
@@ -271,18 +272,19 @@ uint32_t tn_region_index_find_next_fit(const struct tn_region_index *index, uint
 TN_HOT uint32_t cut_front(struct tn_region_index *index, uint32_t region, uint32_t chunk_count)
 {
     uint32_t front = take_record(index);
-    struct tn_region *r = &index->regions[region];
-    struct tn_region *f = &index->regions[front];
+    struct tn_region *regions = index->regions;
+    struct tn_region *r = &regions[region], *f = &regions[front];
+    uint32_t first_chunk = r->first_chunk, previous = r->previous;
     TN_ASSERT(chunk_count > 0 && chunk_count < r->chunk_count);
-    f->first_chunk = r->first_chunk;
+    f->first_chunk = first_chunk;
     f->chunk_count = chunk_count;
-    f->previous = r->previous;
+    f->previous = previous;
     f->next = region;
-    index->regions[r->previous].next = front;
+    regions[previous].next = front;
     r->previous = front;
-    r->first_chunk += chunk_count;
+    r->first_chunk = first_chunk + chunk_count;
     r->chunk_count -= chunk_count;
-    note_start(index, r->first_chunk);
+    note_start(index, first_chunk + chunk_count);
     return front;
 }
 
@@ -304,18 +306,20 @@ uint32_t tn_region_index_carve(struct tn_region_index *index, uint32_t region, u
     TN_ASSERT((uint64_t)lead + chunk_count <= index->regions[region].chunk_count);
     if (TN_UNLIKELY(lead > 0)) split_off_lead(index, region, lead);
 
-    uint32_t old_chunk_count = index->regions[region].chunk_count;
-    uint32_t old_first_chunk = index->regions[region].first_chunk;
-    uint32_t live = region;
+    struct tn_region *regions = index->regions;
+    struct tn_region *r = &regions[region];
+    uint32_t old_chunk_count = r->chunk_count, first_chunk = r->first_chunk;
     if (old_chunk_count > chunk_count) {
-        live = cut_front(index, region, chunk_count);
-        change_free(index, region, old_chunk_count, old_first_chunk);
-    } else {
-        remove_free(index, region, old_chunk_count, old_first_chunk);
+        uint32_t live = cut_front(index, region, chunk_count);
+        tn_region_mark_live(&regions[live], slack_bytes);
+        tn_live_map_insert(&index->live, regions, live);
+        change_free(index, region, old_chunk_count, first_chunk);
+        return live;
     }
-    tn_region_mark_live(&index->regions[live], slack_bytes);
-    tn_live_map_insert(&index->live, index->regions, live);
-    return live;
+    remove_free(index, region, old_chunk_count, first_chunk);
+    tn_region_mark_live(r, slack_bytes);
+    tn_live_map_insert(&index->live, regions, region);
+    return region;
 }
 
 /* --- free ----------------------------------------------------------------------------------- */
