@@ -28,7 +28,7 @@ CORE_LAYERS = [
     {"region", "debug_table"},
     {"size_set", "slices"},
     {"free_set", "free_list", "fit_first", "fit_good", "fit_last_freed"},
-    {"region_index", "live_map"},
+    {"region_index", "region_index_parts", "region_index_struct", "live_map"},
     {"static_pool", "growth", "stream_table", "thread_cache"},
     {"static_pool_list", "step_range", "arena"},
     {"pool_struct", "pool_options"},

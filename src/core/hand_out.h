@@ -14,6 +14,7 @@
 #include "pool_struct.h"
 #include "pool_trim.h"
 #include "pool_watch.h"
+#include "region_index_parts.h"
 #include "stream_reuse.h"
 
 enum tn_free_result {

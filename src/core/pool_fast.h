@@ -21,6 +21,7 @@
 
 #include "hand_out.h"
 #include "pool_arenas.h"
+#include "region_index_parts.h"
 #include "stream_reuse.h"
 
 /* --- alloc ------------------------------------------------------------------------------------- */
@@ -51,8 +52,8 @@ TN_HOT void *tn_pool_serve(struct tarn_pool *pool, size_t size_bytes, uint32_t c
     if (TN_UNLIKELY(fit == TN_REGION_NONE || !tn_region_index_has_room(&pool->index))) return NULL;
 
     size_t used_bytes = (size_t)chunk_count << pool->chunk_log2;
-    uint32_t region = tn_region_index_carve(&pool->index, fit, 0, chunk_count,
-                                            (uint32_t)(used_bytes - size_bytes));
+    uint32_t region = tn_region_index_carve_front(&pool->index, fit, chunk_count,
+                                                  (uint32_t)(used_bytes - size_bytes));
     return tn_pool_hand_out(pool, &pool->index, &pool->stats, region, size_bytes, used_bytes);
 }
 

@@ -172,6 +172,19 @@ static inline void tn_region_set_dependency(struct tn_region *region,
     region->link = dependency.time;
 }
 
+/* Whether a region is free and depends on these streams and on no other. */
+static inline bool tn_region_is_free_on(const struct tn_region *region, uint32_t streams)
+{
+    return region->state_and_extra == ((uint32_t)TN_REGION_STATE_FREE << 30 | streams);
+}
+
+/* What it grows by was freed at this time. */
+static inline void tn_region_put_off(struct tn_region *region, uint32_t time)
+{
+    TN_ASSERT(region->state == TN_REGION_STATE_FREE);
+    if (time > region->link) region->link = time;
+}
+
 static inline void tn_region_mark_free(struct tn_region *region, struct tn_dependency dependency)
 {
     TN_ASSERT(region->state != TN_REGION_STATE_FREE);

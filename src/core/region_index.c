@@ -5,30 +5,7 @@
 #include "../base/arith.h"
 #include "../base/host_memory.h"
 
-/* --- records -------------------------------------------------------------------------------- */
-
-TN_HOT uint32_t take_record(struct tn_region_index *index)
-{
-    uint32_t region = index->unused;
-    if (TN_LIKELY(region != TN_REGION_NONE)) {
-        index->unused = index->regions[region].link;
-    } else {
-        TN_ASSERT(index->fresh < index->region_capacity);
-        region = index->fresh++;
-        tn_region_mark(&index->regions[region], TN_REGION_STATE_UNUSED, 0);
-    }
-    index->region_count++;
-    return region;
-}
-
-TN_HOT void give_record_back(struct tn_region_index *index, uint32_t region)
-{
-    struct tn_region *r = &index->regions[region];
-    tn_region_mark(r, TN_REGION_STATE_UNUSED, 0);
-    r->link = index->unused;
-    index->unused = region;
-    index->region_count--;
-}
+#include "region_index_parts.h"
 
 /* --- life and room -------------------------------------------------------------------------- */
 
@@ -128,77 +105,13 @@ bool tn_region_index_add_stream(struct tn_region_index *index, unsigned stream)
            reserve_free_sets(index, index->span_count, index->chunk_count);
 }
 
-/* --- the free sets ---------------------------------------------------------------------------- */
-
-/* Where free regions stand that depend on these streams. */
-TN_HOT struct tn_free_set *set_for(struct tn_region_index *index, uint32_t streams)
-{
-    if (TN_LIKELY(streams == 0)) return &index->by_size[TN_FREE_SET_IDLE];
-    return &index->by_size[tn_free_set_of(streams)];
-}
-
-TN_HOT void insert_free(struct tn_region_index *index, uint32_t region)
-{
-    const struct tn_region *r = &index->regions[region];
-    uint32_t streams = tn_region_dependency(r).streams;
-    if (streams != 0) index->pending_chunk_count += r->chunk_count;
-    tn_free_set_insert(set_for(index, streams), index->regions, region);
-}
-
-/* With the count and first chunk that it had when it was inserted. */
-TN_HOT void remove_free(struct tn_region_index *index, uint32_t region, uint32_t chunk_count,
-                        uint32_t first_chunk)
-{
-    uint32_t streams = tn_region_dependency(&index->regions[region]).streams;
-    if (streams != 0) index->pending_chunk_count -= chunk_count;
-    tn_free_set_remove(set_for(index, streams), index->regions, region, chunk_count, first_chunk);
-}
-
-TN_HOT void change_free(struct tn_region_index *index, uint32_t region, uint32_t old_chunk_count,
-                        uint32_t old_first_chunk)
-{
-    const struct tn_region *r = &index->regions[region];
-    uint32_t streams = tn_region_dependency(r).streams;
-    if (streams != 0) index->pending_chunk_count += r->chunk_count - old_chunk_count;
-    tn_free_set_change(set_for(index, streams), index->regions, region, old_chunk_count,
-                       old_first_chunk);
-}
-
-/* --- the starts of regions ------------------------------------------------------------------ */
-
-TN_HOT uint32_t group_of(uint32_t chunk)
-{
-    return chunk / TN_START_GROUP_CHUNKS;
-}
-
-TN_HOT void note_start(struct tn_region_index *index, uint32_t first_chunk)
-{
-    tn_bit_tree_set(&index->starts, group_of(first_chunk));
-}
-
-TN_HOT bool are_in_one_group(uint32_t chunk, uint32_t other)
-{
-    return (chunk ^ other) < TN_START_GROUP_CHUNKS;
-}
-
-/* No region starts at first_chunk any more; its group keeps its bit if a neighbour starts there too.
- * A head is where its span starts, which no other span shares. */
-TN_HOT void forget_start(struct tn_region_index *index, uint32_t first_chunk,
-                         const struct tn_region *previous, const struct tn_region *next)
-{
-    if (are_in_one_group(first_chunk, previous->first_chunk) ||
-        are_in_one_group(first_chunk, next->first_chunk))
-        return;
-    tn_bit_tree_clear(&index->starts, group_of(first_chunk));
-}
-
 /* --- spans ---------------------------------------------------------------------------------- */
 
 /* A span of one region, which is neither free nor void yet. Returns that region. */
 static uint32_t add_span(struct tn_region_index *index, uint32_t first_chunk, uint32_t chunk_count)
 {
     TN_ASSERT(first_chunk % TN_START_GROUP_CHUNKS == 0);
-    uint32_t head = take_record(index), whole = take_record(index);
+    uint32_t head = tn_region_index_take_record(index), whole = tn_region_index_take_record(index);
     index->regions[head] = (struct tn_region){
         .first_chunk = first_chunk,
         .previous = whole,
@@ -212,7 +125,7 @@ static uint32_t add_span(struct tn_region_index *index, uint32_t first_chunk, ui
         .next = head,
         .state = TN_REGION_STATE_UNUSED,
     };
-    note_start(index, first_chunk);
+    tn_region_index_note_start(index, first_chunk);
     index->span_count++;
     index->chunk_count += chunk_count;
     return whole;
@@ -223,7 +136,7 @@ uint32_t tn_region_index_add_span(struct tn_region_index *index, uint32_t first_
 {
     uint32_t whole = add_span(index, first_chunk, chunk_count);
     tn_region_mark_free(&index->regions[whole], TN_DEPENDENCY_NONE);
-    insert_free(index, whole);
+    tn_region_index_insert_free(index, index->regions, whole);
     return index->regions[whole].previous;
 }
 
@@ -249,12 +162,12 @@ void tn_region_index_remove_span(struct tn_region_index *index, uint32_t head)
         const struct tn_region *r = &index->regions[region];
         uint32_t next = r->next;
         index->chunk_count -= r->chunk_count;
-        remove_free(index, region, r->chunk_count, r->first_chunk);
-        tn_bit_tree_clear(&index->starts, group_of(r->first_chunk));
-        give_record_back(index, region);
+        tn_region_index_remove_free(index, index->regions, region, r->chunk_count, r->first_chunk);
+        tn_bit_tree_clear(&index->starts, tn_start_group_of(r->first_chunk));
+        tn_region_index_give_record_back(index, region);
         region = next;
     }
-    give_record_back(index, head);
+    tn_region_index_give_record_back(index, head);
     index->span_count--;
 }
 
@@ -267,36 +180,15 @@ uint32_t tn_region_index_find_next_fit(const struct tn_region_index *index, uint
     return tn_free_set_find_after(&index->by_size[set], index->regions, region, chunk_count);
 }
 
-/* Cuts the first chunk_count chunks off a region. They get a new record, before it in the ring;
- * what is left keeps its own. */
-TN_HOT uint32_t cut_front(struct tn_region_index *index, uint32_t region, uint32_t chunk_count)
-{
-    uint32_t front = take_record(index);
-    struct tn_region *regions = index->regions;
-    struct tn_region *r = &regions[region], *f = &regions[front];
-    uint32_t first_chunk = r->first_chunk, previous = r->previous;
-    TN_ASSERT(chunk_count > 0 && chunk_count < r->chunk_count);
-    f->first_chunk = first_chunk;
-    f->chunk_count = chunk_count;
-    f->previous = previous;
-    f->next = region;
-    regions[previous].next = front;
-    r->previous = front;
-    r->first_chunk = first_chunk + chunk_count;
-    r->chunk_count -= chunk_count;
-    note_start(index, first_chunk + chunk_count);
-    return front;
-}
-
 /* Makes the first chunks of a free region one of their own, which depends on the same. */
 static TN_COLD void split_off_lead(struct tn_region_index *index, uint32_t region, uint32_t lead)
 {
     uint32_t old_chunk_count = index->regions[region].chunk_count;
     uint32_t old_first_chunk = index->regions[region].first_chunk;
-    uint32_t before = cut_front(index, region, lead);
-    change_free(index, region, old_chunk_count, old_first_chunk);
+    uint32_t before = tn_region_index_cut_front(index, region, lead);
+    tn_region_index_change_free(index, index->regions, region, old_chunk_count, old_first_chunk);
     tn_region_mark_free(&index->regions[before], tn_region_dependency(&index->regions[region]));
-    insert_free(index, before);
+    tn_region_index_insert_free(index, index->regions, before);
 }
 
 uint32_t tn_region_index_carve(struct tn_region_index *index, uint32_t region, uint32_t lead,
@@ -306,20 +198,7 @@ uint32_t tn_region_index_carve(struct tn_region_index *index, uint32_t region, u
     TN_ASSERT((uint64_t)lead + chunk_count <= index->regions[region].chunk_count);
     if (TN_UNLIKELY(lead > 0)) split_off_lead(index, region, lead);
 
-    struct tn_region *regions = index->regions;
-    struct tn_region *r = &regions[region];
-    uint32_t old_chunk_count = r->chunk_count, first_chunk = r->first_chunk;
-    if (old_chunk_count > chunk_count) {
-        uint32_t live = cut_front(index, region, chunk_count);
-        tn_region_mark_live(&regions[live], slack_bytes);
-        tn_live_map_insert(&index->live, regions, live);
-        change_free(index, region, old_chunk_count, first_chunk);
-        return live;
-    }
-    remove_free(index, region, old_chunk_count, first_chunk);
-    tn_region_mark_live(r, slack_bytes);
-    tn_live_map_insert(&index->live, regions, region);
-    return region;
+    return tn_region_index_carve_front(index, region, chunk_count, slack_bytes);
 }
 
 /* --- free ----------------------------------------------------------------------------------- */
@@ -331,111 +210,15 @@ TN_HOT void unite_dependencies(struct tn_region *grown, const struct tn_region *
     tn_region_set_dependency(grown, tn_dependency_unite(mine, tn_region_dependency(joined)));
 }
 
-/* Takes a region out of the ring; its chunks are a neighbour's now. */
-TN_HOT void dissolve(struct tn_region_index *index, uint32_t region)
+uint32_t tn_region_index_make_free(struct tn_region_index *index, uint32_t region,
+                                   struct tn_dependency dependency)
 {
-    struct tn_region *r = &index->regions[region];
-    index->regions[r->previous].next = r->next;
-    index->regions[r->next].previous = r->previous;
-    give_record_back(index, region);
-}
-
-/* Whether a region is free and waits for these streams. */
-TN_HOT bool is_free_on(const struct tn_region *region, uint32_t streams)
-{
-    return region->state_and_extra == ((uint32_t)TN_REGION_STATE_FREE << 30 | streams);
-}
-
-/* The chunks of `region`, which is in no free set, become those of the free one before it. */
-TN_HOT void join_to_previous(struct tn_region_index *index, uint32_t region, uint32_t time)
-{
-    struct tn_region *r = &index->regions[region];
-    struct tn_region *previous = &index->regions[r->previous];
-    uint32_t grown = r->previous, old_chunk_count = previous->chunk_count;
-    if (time > previous->link) previous->link = time;
-    previous->chunk_count += r->chunk_count;
-    forget_start(index, r->first_chunk, previous, &index->regions[r->next]);
-    dissolve(index, region);
-    change_free(index, grown, old_chunk_count, previous->first_chunk);
-}
-
-/* Likewise of the free one after it. */
-TN_HOT void join_to_next(struct tn_region_index *index, uint32_t region, uint32_t time)
-{
-    const struct tn_region *r = &index->regions[region];
-    uint32_t grown = r->next;
-    struct tn_region *next = &index->regions[grown];
-    uint32_t old_chunk_count = next->chunk_count, old_first_chunk = next->first_chunk;
-    if (time > next->link) next->link = time;
-    next->first_chunk = r->first_chunk;
-    next->chunk_count += r->chunk_count;
-    forget_start(index, old_first_chunk, next, &index->regions[next->next]);
-    dissolve(index, region);
-    change_free(index, grown, old_chunk_count, old_first_chunk);
-}
-
-/* The chunks of `region` and of the free one after it become those of the free one before it. */
-TN_HOT void join_three(struct tn_region_index *index, uint32_t region, uint32_t time)
-{
-    struct tn_region *regions = index->regions;
-    const struct tn_region *r = &regions[region];
-    uint32_t grown = r->previous, taken = r->next;
-    const struct tn_region *n = &regions[taken];
-    uint32_t after = n->next;
-    struct tn_region *p = &regions[grown];
-    uint32_t old_chunk_count = p->chunk_count;
-    remove_free(index, taken, n->chunk_count, n->first_chunk);
-    if (n->link > time) time = n->link;
-    if (time > p->link) p->link = time;
-    p->chunk_count += r->chunk_count + n->chunk_count;
-    p->next = after;
-    regions[after].previous = grown;
-    forget_start(index, r->first_chunk, p, &regions[after]);
-    forget_start(index, n->first_chunk, p, &regions[after]);
-    give_record_back(index, taken);
-    give_record_back(index, region);
-    change_free(index, grown, old_chunk_count, p->first_chunk);
-}
-
-/* Makes a region that is in no free set free. Returns the free region that it is part of then. */
-TN_HOT uint32_t make_free(struct tn_region_index *index, uint32_t region,
-                          struct tn_dependency dependency)
-{
-    struct tn_region *r = &index->regions[region];
-    uint32_t previous = r->previous, next = r->next;
-    bool joins_next = is_free_on(&index->regions[next], dependency.streams);
-    if (is_free_on(&index->regions[previous], dependency.streams)) {
-        if (joins_next)
-            join_three(index, region, dependency.time);
-        else
-            join_to_previous(index, region, dependency.time);
-        return previous;
-    }
-    if (joins_next) {
-        join_to_next(index, region, dependency.time);
-        return next;
-    }
-    tn_region_mark(r, TN_REGION_STATE_FREE, dependency.streams);
-    r->link = dependency.time;
-    insert_free(index, region);
-    return region;
+    return tn_region_index_make_free_inline(index, region, dependency);
 }
 
 static uint32_t coalesce(struct tn_region_index *index, uint32_t region)
 {
-    return make_free(index, region, tn_region_dependency(&index->regions[region]));
-}
-
-void tn_region_index_free_at(struct tn_region_index *index, uint32_t *place,
-                             struct tn_dependency dependency, struct tn_freed *freed_out)
-{
-    uint32_t region = tn_live_map_take_at(&index->live, index->regions, place);
-    struct tn_region *r = &index->regions[region];
-    uint32_t owner = tn_region_owner(r);
-    TN_ASSERT(owner != TN_REGION_OWNER_SLAB);
-    *freed_out = (struct tn_freed){ r->chunk_count, tn_region_slack_bytes(r) };
-    if (TN_UNLIKELY(owner != 0)) dependency.streams = (uint32_t)1 << (owner - 1);
-    make_free(index, region, dependency);
+    return tn_region_index_make_free(index, region, tn_region_dependency(&index->regions[region]));
 }
 
 bool tn_region_index_free(struct tn_region_index *index, uint32_t first_chunk,
@@ -456,18 +239,19 @@ static void give_front(struct tn_region_index *index, uint32_t region, uint32_t 
     uint32_t old_chunk_count = r->chunk_count, old_first_chunk = r->first_chunk;
     r->first_chunk += chunk_count;
     r->chunk_count -= chunk_count;
-    forget_start(index, old_first_chunk, &index->regions[r->previous], r);
-    note_start(index, r->first_chunk);
-    change_free(index, region, old_chunk_count, old_first_chunk);
+    tn_region_index_forget_start(index, old_first_chunk, &index->regions[r->previous], r);
+    tn_region_index_note_start(index, r->first_chunk);
+    tn_region_index_change_free(index, index->regions, region, old_chunk_count, old_first_chunk);
 }
 
 /* All of it does. */
 static void give_whole(struct tn_region_index *index, uint32_t region)
 {
     const struct tn_region *r = &index->regions[region];
-    remove_free(index, region, r->chunk_count, r->first_chunk);
-    forget_start(index, r->first_chunk, &index->regions[r->previous], &index->regions[r->next]);
-    dissolve(index, region);
+    tn_region_index_remove_free(index, index->regions, region, r->chunk_count, r->first_chunk);
+    tn_region_index_forget_start(index, r->first_chunk, &index->regions[r->previous],
+                                 &index->regions[r->next]);
+    tn_region_index_dissolve(index, region);
 }
 
 void tn_region_index_extend(struct tn_region_index *index, uint32_t region, uint32_t chunk_count,
@@ -491,7 +275,7 @@ void tn_region_index_extend(struct tn_region_index *index, uint32_t region, uint
  * yet. */
 static uint32_t cut_back(struct tn_region_index *index, uint32_t region, uint32_t chunk_count)
 {
-    uint32_t back = take_record(index);
+    uint32_t back = tn_region_index_take_record(index);
     struct tn_region *r = &index->regions[region];
     struct tn_region *b = &index->regions[back];
     TN_ASSERT(chunk_count > 0 && chunk_count < r->chunk_count);
@@ -502,7 +286,7 @@ static uint32_t cut_back(struct tn_region_index *index, uint32_t region, uint32_
     index->regions[r->next].previous = back;
     r->next = back;
     r->chunk_count = chunk_count;
-    note_start(index, b->first_chunk);
+    tn_region_index_note_start(index, b->first_chunk);
     return back;
 }
 
@@ -524,7 +308,7 @@ void tn_region_index_change_dependency(struct tn_region_index *index, uint32_t r
                                        struct tn_dependency dependency)
 {
     struct tn_region *r = &index->regions[region];
-    remove_free(index, region, r->chunk_count, r->first_chunk);
+    tn_region_index_remove_free(index, index->regions, region, r->chunk_count, r->first_chunk);
     tn_region_set_dependency(r, dependency);
     coalesce(index, region);
 }
@@ -651,15 +435,16 @@ struct tn_region_run tn_region_index_find_run(const struct tn_region_index *inde
 void tn_region_index_unite_run(struct tn_region_index *index, const struct tn_region_run *run)
 {
     struct tn_region *first = &index->regions[run->first];
-    remove_free(index, run->first, first->chunk_count, first->first_chunk);
+    tn_region_index_remove_free(index, index->regions, run->first, first->chunk_count,
+                                first->first_chunk);
     for (uint32_t i = 1; i < run->region_count; i++) {
         uint32_t joined = first->next;
         const struct tn_region *j = &index->regions[joined];
-        remove_free(index, joined, j->chunk_count, j->first_chunk);
+        tn_region_index_remove_free(index, index->regions, joined, j->chunk_count, j->first_chunk);
         unite_dependencies(first, j);
         first->chunk_count += j->chunk_count;
-        forget_start(index, j->first_chunk, first, &index->regions[j->next]);
-        dissolve(index, joined);
+        tn_region_index_forget_start(index, j->first_chunk, first, &index->regions[j->next]);
+        tn_region_index_dissolve(index, joined);
     }
     coalesce(index, run->first);
 }
@@ -686,20 +471,21 @@ static uint32_t adopt_region(struct tn_region_index *index, uint32_t previous,
                              struct tn_region_index *borrower, uint32_t region)
 {
     struct tn_region *lent = &borrower->regions[region];
-    uint32_t adopted = take_record(index);
+    uint32_t adopted = tn_region_index_take_record(index);
     struct tn_region *a = &index->regions[adopted];
     *a = *lent;
     a->previous = previous;
     index->regions[previous].next = adopted;
-    note_start(index, a->first_chunk);
-    tn_bit_tree_clear(&borrower->starts, group_of(a->first_chunk));
+    tn_region_index_note_start(index, a->first_chunk);
+    tn_bit_tree_clear(&borrower->starts, tn_start_group_of(a->first_chunk));
     if (lent->state == TN_REGION_STATE_LIVE) {
         tn_live_map_take(&borrower->live, borrower->regions, lent->first_chunk);
         tn_live_map_insert(&index->live, index->regions, adopted);
     } else {
-        remove_free(borrower, region, lent->chunk_count, lent->first_chunk);
+        tn_region_index_remove_free(borrower, borrower->regions, region, lent->chunk_count,
+                                    lent->first_chunk);
     }
-    give_record_back(borrower, region);
+    tn_region_index_give_record_back(borrower, region);
     return adopted;
 }
 
@@ -709,14 +495,14 @@ void tn_region_index_adopt(struct tn_region_index *index, uint32_t lent,
     uint32_t previous = index->regions[lent].previous, after = index->regions[lent].next;
     uint32_t last = previous;
     tn_live_map_take(&index->live, index->regions, index->regions[lent].first_chunk);
-    give_record_back(index, lent);
+    tn_region_index_give_record_back(index, lent);
     borrower->chunk_count -= index->regions[lent].chunk_count;
     for (uint32_t region = borrower->regions[head].next; region != head;) {
         uint32_t next = borrower->regions[region].next;
         last = adopt_region(index, last, borrower, region);
         region = next;
     }
-    give_record_back(borrower, head);
+    tn_region_index_give_record_back(borrower, head);
     borrower->span_count--;
     index->regions[last].next = after;
     index->regions[after].previous = last;
@@ -767,10 +553,10 @@ uint32_t tn_region_index_take_void(struct tn_region_index *index, uint32_t regio
     TN_ASSERT(tn_region_is_void_at_rest(&index->regions[region]));
     uint32_t lead = first_chunk - index->regions[region].first_chunk;
     unlist_void(index, region);
-    if (lead > 0) list_void(index, cut_front(index, region, lead));
+    if (lead > 0) list_void(index, tn_region_index_cut_front(index, region, lead));
     uint32_t taken = region;
     if (index->regions[region].chunk_count > chunk_count) {
-        taken = cut_front(index, region, chunk_count);
+        taken = tn_region_index_cut_front(index, region, chunk_count);
         list_void(index, region);
     }
     tn_region_mark_void(&index->regions[taken], true);
@@ -785,16 +571,16 @@ static uint32_t take_part(struct tn_region_index *index, uint32_t region, uint32
     const struct tn_region *r = &index->regions[region];
     struct tn_dependency dependency = tn_region_dependency(r);
     uint32_t lead = first_chunk - r->first_chunk;
-    remove_free(index, region, r->chunk_count, r->first_chunk);
+    tn_region_index_remove_free(index, index->regions, region, r->chunk_count, r->first_chunk);
     if (lead > 0) {
-        uint32_t kept = cut_front(index, region, lead);
+        uint32_t kept = tn_region_index_cut_front(index, region, lead);
         tn_region_mark_free(&index->regions[kept], dependency);
-        insert_free(index, kept);
+        tn_region_index_insert_free(index, index->regions, kept);
     }
     uint32_t taken = region;
     if (r->chunk_count > chunk_count) {
-        taken = cut_front(index, region, chunk_count);
-        insert_free(index, region);
+        taken = tn_region_index_cut_front(index, region, chunk_count);
+        tn_region_index_insert_free(index, index->regions, region);
     }
     tn_region_mark_void(&index->regions[taken], true);
     index->void_count++;
@@ -807,8 +593,8 @@ static void join_voids(struct tn_region_index *index, uint32_t region, uint32_t 
     struct tn_region *r = &index->regions[region];
     const struct tn_region *n = &index->regions[next];
     r->chunk_count += n->chunk_count;
-    forget_start(index, n->first_chunk, r, &index->regions[n->next]);
-    dissolve(index, next);
+    tn_region_index_forget_start(index, n->first_chunk, r, &index->regions[n->next]);
+    tn_region_index_dissolve(index, next);
 }
 
 uint32_t tn_region_index_take_free(struct tn_region_index *index, uint32_t region,
@@ -875,7 +661,7 @@ static uint32_t find_last_start(const struct tn_region_index *index, uint32_t gr
  */
 uint32_t tn_region_index_find_live(const struct tn_region_index *index, uint32_t chunk)
 {
-    uint32_t group = group_of(chunk);
+    uint32_t group = tn_start_group_of(chunk);
     uint32_t region = find_last_start(index, group, chunk);
     if (region == TN_REGION_NONE && group > 0) {
         group = tn_bit_tree_find_previous(&index->starts, group - 1);
@@ -922,15 +708,17 @@ size_t tn_region_index_metadata_bytes(const struct tn_region_index *index)
 /* Whether the region's group has its bit, and no group up to the next region's has one. */
 static bool starts_are_right(const struct tn_region_index *index, const struct tn_region *region)
 {
-    uint32_t group = group_of(region->first_chunk);
+    uint32_t group = tn_start_group_of(region->first_chunk);
     if (!tn_bit_tree_has(&index->starts, group)) return false;
     uint32_t next_start = tn_bit_tree_find_next(&index->starts, group + 1);
     const struct tn_region *next = &index->regions[region->next];
     if (tn_region_is_head(next)) {
         return next_start == TN_BIT_TREE_NONE ||
-               next_start >= group_of(tn_region_end_chunk(region) + TN_START_GROUP_CHUNKS - 1);
+               next_start >=
+                   tn_start_group_of(tn_region_end_chunk(region) + TN_START_GROUP_CHUNKS - 1);
     }
-    return group_of(next->first_chunk) == group || next_start == group_of(next->first_chunk);
+    return tn_start_group_of(next->first_chunk) == group ||
+           next_start == tn_start_group_of(next->first_chunk);
 }
 
 static const char *check_region(const struct tn_region_index *index, uint32_t region,
@@ -943,7 +731,7 @@ static const char *check_region(const struct tn_region_index *index, uint32_t re
     }
     if (r->previous != previous) return "a region does not know the one before it";
     if (r->state == TN_REGION_STATE_FREE &&
-        is_free_on(&index->regions[previous], tn_region_dependency(r).streams)) {
+        tn_region_is_free_on(&index->regions[previous], tn_region_dependency(r).streams)) {
         return "two free regions that depend on the same streams touch";
     }
     if (tn_region_is_void_at_rest(r) && tn_region_is_void_at_rest(&index->regions[previous])) {

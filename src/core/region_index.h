@@ -35,36 +35,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../base/bit_tree.h"
-
-#include "dependency.h"
-#include "free_set.h"
-#include "live_map.h"
-#include "region.h"
-
-#define TN_START_GROUP_CHUNKS 64
-
-struct tn_region_index {
-    struct tn_region *regions;
-    uint32_t region_capacity;
-    uint32_t fresh;          /* records from here on have never been used */
-    uint32_t unused;         /* first of the list of records that were used once, or NONE */
-    uint32_t region_count;   /* records in use, the heads of spans among them */
-    uint32_t reserved_count; /* room is reserved for so many in use */
-    uint32_t promised_count; /* of which so many are kept for what is adopted */
-    uint32_t span_count;
-    uint32_t chunk_count; /* of all spans */
-    uint32_t void_count;  /* regions that are voids; heads are not counted */
-    uint32_t first_void;  /* of the list of those at rest, by address, or NONE */
-    struct tn_live_map live;
-    struct tn_bit_tree starts;    /* the groups of TN_START_GROUP_CHUNKS in which a region starts */
-    uint32_t pending_chunk_count; /* of free regions that wait for something */
-    bool is_divided;              /* there are more sets than that of what waits for nothing */
-    tarn_fit fit;                 /* the policy of all free sets */
-    struct tn_key_tree_store trees;
-    struct tn_free_nodes free_nodes;
-    struct tn_free_set by_size[TN_FREE_SET_COUNT];
-};
+#include "region_index_struct.h"
 
 /* No chunks. False: no host memory; nothing is left behind. */
 bool tn_region_index_init(struct tn_region_index *index, tarn_fit fit);
@@ -141,21 +112,16 @@ uint32_t tn_region_index_find_next_fit(const struct tn_region_index *index, uint
 uint32_t tn_region_index_carve(struct tn_region_index *index, uint32_t region, uint32_t lead,
                                uint32_t chunk_count, uint32_t slack_bytes);
 
-/* What a freed region was. */
-struct tn_freed {
-    uint32_t chunk_count;
-    uint32_t slack_bytes;
-};
-
 /* Frees the live region that starts at first_chunk and coalesces it with those free neighbours that
  * depend on the same streams, whose sets must be there. What somebody owns waits for its owner,
  * whatever the dependency. False, and nothing has changed: none starts there, or it is a slab. */
 bool tn_region_index_free(struct tn_region_index *index, uint32_t first_chunk,
                           struct tn_dependency dependency, struct tn_freed *freed_out);
 
-/* The same of what tn_live_map_find_place found, which is no slab. */
-void tn_region_index_free_at(struct tn_region_index *index, uint32_t *place,
-                             struct tn_dependency dependency, struct tn_freed *freed_out);
+/* Makes a region free that is in no free set, and coalesces it likewise. Returns the free region that it is part of
+ * then. */
+uint32_t tn_region_index_make_free(struct tn_region_index *index, uint32_t region,
+                                   struct tn_dependency dependency);
 
 /* Gives a free region another dependency, and coalesces it as a free does. */
 void tn_region_index_change_dependency(struct tn_region_index *index, uint32_t region,

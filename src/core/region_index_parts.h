@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * region_index_parts: what the files of the region index share: records, free sets, starts; and of these,
+ * carve and free as every alloc and every free of a pool takes them.
+ *
+ * Carve and free are inlined where they are hot: what a call saves and restores was a twentieth of all that an alloc
+ * and its free take. Anybody else calls those of region_index.h.
+ */
+#ifndef TN_REGION_INDEX_PARTS_H
+#define TN_REGION_INDEX_PARTS_H
+
+#include "region_index_struct.h"
+
+/* --- records -------------------------------------------------------------------------------- */
+
+TN_HOT uint32_t tn_region_index_take_record(struct tn_region_index *index)
+{
+    uint32_t region = index->unused;
+    if (TN_LIKELY(region != TN_REGION_NONE)) {
+        index->unused = index->regions[region].link;
+    } else {
+        TN_ASSERT(index->fresh < index->region_capacity);
+        region = index->fresh++;
+        tn_region_mark(&index->regions[region], TN_REGION_STATE_UNUSED, 0);
+    }
+    index->region_count++;
+    return region;
+}
+
+TN_HOT void tn_region_index_give_record_back(struct tn_region_index *index, uint32_t region)
+{
+    struct tn_region *r = &index->regions[region];
+    tn_region_mark(r, TN_REGION_STATE_UNUSED, 0);
+    r->link = index->unused;
+    index->unused = region;
+    index->region_count--;
+}
+
+/* --- the free sets -------------------------------------------------------------------------- */
+
+/* Where free regions stand that depend on these streams. */
+TN_HOT struct tn_free_set *tn_region_index_set_for(struct tn_region_index *index, uint32_t streams)
+{
+    if (TN_LIKELY(streams == 0)) return &index->by_size[TN_FREE_SET_IDLE];
+    return &index->by_size[tn_free_set_of(streams)];
+}
+
+TN_HOT void tn_region_index_insert_free(struct tn_region_index *index, struct tn_region *regions,
+                                        uint32_t region)
+{
+    const struct tn_region *r = &regions[region];
+    uint32_t streams = tn_region_dependency(r).streams;
+    if (streams != 0) index->pending_chunk_count += r->chunk_count;
+    tn_free_set_insert(tn_region_index_set_for(index, streams), regions, region);
+}
+
+/* With the count and first chunk that it had when it was inserted. */
+TN_HOT void tn_region_index_remove_free(struct tn_region_index *index, struct tn_region *regions,
+                                        uint32_t region, uint32_t chunk_count, uint32_t first_chunk)
+{
+    const struct tn_region *r = &regions[region];
+    uint32_t streams = tn_region_dependency(r).streams;
+    if (streams != 0) index->pending_chunk_count -= chunk_count;
+    struct tn_free_set *set = tn_region_index_set_for(index, streams);
+    tn_free_set_remove(set, regions, region, chunk_count, first_chunk);
+}
+
+TN_HOT void tn_region_index_change_free(struct tn_region_index *index, struct tn_region *regions,
+                                        uint32_t region, uint32_t old_chunk_count,
+                                        uint32_t old_first_chunk)
+{
+    const struct tn_region *r = &regions[region];
+    uint32_t streams = tn_region_dependency(r).streams;
+    if (streams != 0) index->pending_chunk_count += r->chunk_count - old_chunk_count;
+    struct tn_free_set *set = tn_region_index_set_for(index, streams);
+    tn_free_set_change(set, regions, region, old_chunk_count, old_first_chunk);
+}
+
+/* --- the starts of regions ------------------------------------------------------------------ */
+
+TN_HOT uint32_t tn_start_group_of(uint32_t chunk)
+{
+    return chunk / TN_START_GROUP_CHUNKS;
+}
+
+TN_HOT bool tn_start_groups_are_one(uint32_t chunk, uint32_t other)
+{
+    return (chunk ^ other) < TN_START_GROUP_CHUNKS;
+}
+
+TN_HOT void tn_region_index_note_start(struct tn_region_index *index, uint32_t first_chunk)
+{
+    tn_bit_tree_set(&index->starts, tn_start_group_of(first_chunk));
+}
+
+/* No region starts at first_chunk any more; its group keeps its bit if a neighbour starts there too.
+ * A head is where its span starts, which no other span shares. */
+TN_HOT void tn_region_index_forget_start(struct tn_region_index *index, uint32_t first_chunk,
+                                         const struct tn_region *previous,
+                                         const struct tn_region *next)
+{
+    if (tn_start_groups_are_one(first_chunk, previous->first_chunk) ||
+        tn_start_groups_are_one(first_chunk, next->first_chunk))
+        return;
+    tn_bit_tree_clear(&index->starts, tn_start_group_of(first_chunk));
+}
+
+/* --- carve ---------------------------------------------------------------------------------- */
+
+/* Cuts the first chunk_count chunks off a region. They get a new record, before it in the ring;
+ * what is left keeps its own. */
+TN_HOT uint32_t tn_region_index_cut_front(struct tn_region_index *index, uint32_t region,
+                                          uint32_t chunk_count)
+{
+    uint32_t front = tn_region_index_take_record(index);
+    struct tn_region *regions = index->regions, *r = &regions[region], *f = &regions[front];
+    uint32_t first_chunk = r->first_chunk, previous = r->previous;
+    TN_ASSERT(chunk_count > 0 && chunk_count < r->chunk_count);
+    f->first_chunk = first_chunk;
+    f->chunk_count = chunk_count;
+    f->previous = previous;
+    f->next = region;
+    regions[previous].next = front;
+    r->previous = front;
+    r->first_chunk = first_chunk + chunk_count;
+    r->chunk_count -= chunk_count;
+    tn_region_index_note_start(index, first_chunk + chunk_count);
+    return front;
+}
+
+/* tn_region_index_carve without a lead. */
+TN_HOT uint32_t tn_region_index_carve_front(struct tn_region_index *index, uint32_t region,
+                                            uint32_t chunk_count, uint32_t slack_bytes)
+{
+    TN_ASSERT(index->region_count + 1 <= index->reserved_count);
+    struct tn_region *regions = index->regions, *r = &regions[region];
+    uint32_t old_chunk_count = r->chunk_count, first_chunk = r->first_chunk;
+    TN_ASSERT(chunk_count <= old_chunk_count);
+    if (old_chunk_count > chunk_count) {
+        uint32_t live = tn_region_index_cut_front(index, region, chunk_count);
+        tn_region_mark_live(&regions[live], slack_bytes);
+        tn_live_map_insert(&index->live, regions, live);
+        tn_region_index_change_free(index, regions, region, old_chunk_count, first_chunk);
+        return live;
+    }
+    tn_region_index_remove_free(index, regions, region, old_chunk_count, first_chunk);
+    tn_region_mark_live(r, slack_bytes);
+    tn_live_map_insert(&index->live, regions, region);
+    return region;
+}
+
+/* --- free ----------------------------------------------------------------------------------- */
+
+/* Takes a region out of the ring; its chunks are a neighbour's now. */
+TN_HOT void tn_region_index_dissolve(struct tn_region_index *index, uint32_t region)
+{
+    struct tn_region *regions = index->regions, *r = &regions[region];
+    uint32_t previous = r->previous, next = r->next;
+    regions[previous].next = next;
+    regions[next].previous = previous;
+    tn_region_index_give_record_back(index, region);
+}
+
+/* The chunks of `region`, which is in no free set, become those of the free one before it. */
+TN_HOT void tn_region_index_join_to_previous(struct tn_region_index *index, uint32_t region,
+                                             uint32_t time)
+{
+    struct tn_region *regions = index->regions, *r = &regions[region];
+    uint32_t grown = r->previous;
+    struct tn_region *g = &regions[grown];
+    uint32_t old_chunk_count = g->chunk_count;
+    g->chunk_count = old_chunk_count + r->chunk_count;
+    tn_region_put_off(g, time);
+    tn_region_index_forget_start(index, r->first_chunk, g, &regions[r->next]);
+    tn_region_index_dissolve(index, region);
+    tn_region_index_change_free(index, regions, grown, old_chunk_count, g->first_chunk);
+}
+
+/* Likewise of the free one after it. */
+TN_HOT void tn_region_index_join_to_next(struct tn_region_index *index, uint32_t region,
+                                         uint32_t time)
+{
+    struct tn_region *regions = index->regions, *r = &regions[region];
+    uint32_t grown = r->next;
+    struct tn_region *g = &regions[grown];
+    uint32_t old_chunk_count = g->chunk_count, old_first_chunk = g->first_chunk;
+    g->first_chunk = r->first_chunk;
+    g->chunk_count = old_chunk_count + r->chunk_count;
+    tn_region_put_off(g, time);
+    tn_region_index_forget_start(index, old_first_chunk, g, &regions[g->next]);
+    tn_region_index_dissolve(index, region);
+    tn_region_index_change_free(index, regions, grown, old_chunk_count, old_first_chunk);
+}
+
+/* The free region after `region` becomes a part of it, which is in no free set. */
+TN_HOT void tn_region_index_take_next_in(struct tn_region_index *index, uint32_t region)
+{
+    struct tn_region *regions = index->regions, *r = &regions[region];
+    uint32_t taken = r->next;
+    struct tn_region *t = &regions[taken];
+    tn_region_index_remove_free(index, regions, taken, t->chunk_count, t->first_chunk);
+    r->chunk_count += t->chunk_count;
+    tn_region_index_forget_start(index, t->first_chunk, r, &regions[t->next]);
+    tn_region_index_dissolve(index, taken);
+}
+
+/* Makes a region free that is in no free set, and coalesces it with those free neighbours that wait for the same
+ * streams. Returns the free region that it is part of then. */
+TN_HOT uint32_t tn_region_index_make_free_inline(struct tn_region_index *index, uint32_t region,
+                                                 struct tn_dependency dependency)
+{
+    struct tn_region *regions = index->regions, *r = &regions[region];
+    uint32_t previous = r->previous, next = r->next, time = dependency.time;
+    struct tn_region *p = &regions[previous], *n = &regions[next];
+    bool joins_next = tn_region_is_free_on(n, dependency.streams);
+    if (tn_region_is_free_on(p, dependency.streams)) {
+        if (joins_next) {
+            tn_region_put_off(p, n->link);
+            tn_region_index_take_next_in(index, region);
+        }
+        tn_region_index_join_to_previous(index, region, time);
+        return previous;
+    }
+    if (joins_next) {
+        tn_region_index_join_to_next(index, region, time);
+        return next;
+    }
+    tn_region_mark(r, TN_REGION_STATE_FREE, dependency.streams);
+    r->link = time;
+    tn_region_index_insert_free(index, regions, region);
+    return region;
+}
+
+/* tn_region_index_free of what tn_live_map_find_place found, which is no slab. */
+TN_HOT void tn_region_index_free_at(struct tn_region_index *index, uint32_t *place,
+                                    struct tn_dependency dependency, struct tn_freed *freed_out)
+{
+    struct tn_region *regions = index->regions;
+    uint32_t region = tn_live_map_take_at(&index->live, regions, place);
+    const struct tn_region *r = &regions[region];
+    uint32_t owner = tn_region_owner(r);
+    TN_ASSERT(owner != TN_REGION_OWNER_SLAB);
+    *freed_out = (struct tn_freed){ r->chunk_count, tn_region_slack_bytes(r) };
+    if (TN_UNLIKELY(owner != 0)) dependency.streams = (uint32_t)1 << (owner - 1);
+    tn_region_index_make_free_inline(index, region, dependency);
+}
+
+#endif
