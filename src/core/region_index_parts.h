@@ -136,14 +136,18 @@ TN_HOT uint32_t tn_region_index_carve_front(struct tn_region_index *index, uint3
     struct tn_region *regions = index->regions, *r = &regions[region];
     uint32_t old_chunk_count = r->chunk_count, first_chunk = r->first_chunk;
     TN_ASSERT(chunk_count <= old_chunk_count);
+    uint32_t streams = tn_region_dependency(r).streams;
+    struct tn_free_set *set = tn_region_index_set_for(index, streams);
+    if (streams != 0) index->pending_chunk_count -= chunk_count;
+
     if (old_chunk_count > chunk_count) {
         uint32_t live = tn_region_index_cut_front(index, region, chunk_count);
         tn_region_mark_live(&regions[live], slack_bytes);
         tn_live_map_insert(&index->live, regions, live);
-        tn_region_index_change_free(index, regions, region, old_chunk_count, first_chunk);
+        tn_free_set_change(set, regions, region, old_chunk_count, first_chunk);
         return live;
     }
-    tn_region_index_remove_free(index, regions, region, old_chunk_count, first_chunk);
+    tn_free_set_remove(set, regions, region, old_chunk_count, first_chunk);
     tn_region_mark_live(r, slack_bytes);
     tn_live_map_insert(&index->live, regions, region);
     return region;
@@ -161,9 +165,10 @@ TN_HOT void tn_region_index_dissolve(struct tn_region_index *index, uint32_t reg
     tn_region_index_give_record_back(index, region);
 }
 
-/* The chunks of `region`, which is in no free set, become those of the free one before it. */
-TN_HOT void tn_region_index_join_to_previous(struct tn_region_index *index, uint32_t region,
-                                             uint32_t time)
+/* The chunks of `region`, which is in no free set, become those of the free one before it, which waits for the same
+ * streams and is in `set`. */
+TN_HOT void tn_region_index_join_to_previous(struct tn_region_index *index, struct tn_free_set *set,
+                                             uint32_t region, uint32_t time)
 {
     struct tn_region *regions = index->regions, *r = &regions[region];
     uint32_t grown = r->previous;
@@ -173,12 +178,12 @@ TN_HOT void tn_region_index_join_to_previous(struct tn_region_index *index, uint
     tn_region_put_off(g, time);
     tn_region_index_forget_start(index, r->first_chunk, g, &regions[r->next]);
     tn_region_index_dissolve(index, region);
-    tn_region_index_change_free(index, regions, grown, old_chunk_count, g->first_chunk);
+    tn_free_set_change(set, regions, grown, old_chunk_count, g->first_chunk);
 }
 
 /* Likewise of the free one after it. */
-TN_HOT void tn_region_index_join_to_next(struct tn_region_index *index, uint32_t region,
-                                         uint32_t time)
+TN_HOT void tn_region_index_join_to_next(struct tn_region_index *index, struct tn_free_set *set,
+                                         uint32_t region, uint32_t time)
 {
     struct tn_region *regions = index->regions, *r = &regions[region];
     uint32_t grown = r->next;
@@ -189,45 +194,49 @@ TN_HOT void tn_region_index_join_to_next(struct tn_region_index *index, uint32_t
     tn_region_put_off(g, time);
     tn_region_index_forget_start(index, old_first_chunk, g, &regions[g->next]);
     tn_region_index_dissolve(index, region);
-    tn_region_index_change_free(index, regions, grown, old_chunk_count, old_first_chunk);
+    tn_free_set_change(set, regions, grown, old_chunk_count, old_first_chunk);
 }
 
-/* The free region after `region` becomes a part of it, which is in no free set. */
-TN_HOT void tn_region_index_take_next_in(struct tn_region_index *index, uint32_t region)
+/* The free one after `region` becomes a part of it. */
+TN_HOT void tn_region_index_take_next_in(struct tn_region_index *index, struct tn_free_set *set,
+                                         uint32_t region)
 {
     struct tn_region *regions = index->regions, *r = &regions[region];
     uint32_t taken = r->next;
     struct tn_region *t = &regions[taken];
-    tn_region_index_remove_free(index, regions, taken, t->chunk_count, t->first_chunk);
+    tn_free_set_remove(set, regions, taken, t->chunk_count, t->first_chunk);
     r->chunk_count += t->chunk_count;
     tn_region_index_forget_start(index, t->first_chunk, r, &regions[t->next]);
     tn_region_index_dissolve(index, taken);
 }
 
-/* Makes a region free that is in no free set, and coalesces it with those free neighbours that wait for the same
- * streams. Returns the free region that it is part of then. */
+/* tn_region_index_make_free. */
 TN_HOT uint32_t tn_region_index_make_free_inline(struct tn_region_index *index, uint32_t region,
                                                  struct tn_dependency dependency)
 {
     struct tn_region *regions = index->regions, *r = &regions[region];
-    uint32_t previous = r->previous, next = r->next, time = dependency.time;
+    uint32_t streams = dependency.streams, time = dependency.time;
+    struct tn_free_set *set = tn_region_index_set_for(index, streams);
+    if (streams != 0) index->pending_chunk_count += r->chunk_count;
+
+    uint32_t previous = r->previous, next = r->next;
     struct tn_region *p = &regions[previous], *n = &regions[next];
-    bool joins_next = tn_region_is_free_on(n, dependency.streams);
-    if (tn_region_is_free_on(p, dependency.streams)) {
+    bool joins_next = tn_region_is_free_on(n, streams);
+    if (tn_region_is_free_on(p, streams)) {
         if (joins_next) {
             tn_region_put_off(p, n->link);
-            tn_region_index_take_next_in(index, region);
+            tn_region_index_take_next_in(index, set, region);
         }
-        tn_region_index_join_to_previous(index, region, time);
+        tn_region_index_join_to_previous(index, set, region, time);
         return previous;
     }
     if (joins_next) {
-        tn_region_index_join_to_next(index, region, time);
+        tn_region_index_join_to_next(index, set, region, time);
         return next;
     }
-    tn_region_mark(r, TN_REGION_STATE_FREE, dependency.streams);
+    tn_region_mark(r, TN_REGION_STATE_FREE, streams);
     r->link = time;
-    tn_region_index_insert_free(index, regions, region);
+    tn_free_set_insert(set, regions, region);
     return region;
 }
 
@@ -240,8 +249,8 @@ TN_HOT void tn_region_index_free_at(struct tn_region_index *index, uint32_t *pla
     const struct tn_region *r = &regions[region];
     uint32_t owner = tn_region_owner(r);
     TN_ASSERT(owner != TN_REGION_OWNER_SLAB);
-    *freed_out = (struct tn_freed){ r->chunk_count, tn_region_slack_bytes(r) };
     if (TN_UNLIKELY(owner != 0)) dependency.streams = (uint32_t)1 << (owner - 1);
+    *freed_out = (struct tn_freed){ r->chunk_count, tn_region_slack_bytes(r) };
     tn_region_index_make_free_inline(index, region, dependency);
 }
 
