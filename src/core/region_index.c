@@ -80,7 +80,7 @@ static TN_COLD bool reserve_slowly(struct tn_region_index *index, uint32_t added
         return false;
     }
     if (!tn_live_map_reserve(&index->live, index->region_capacity)) return false;
-    index->reserved_count = index->region_capacity;
+    index->reserved_count = index->region_capacity - index->promised_count;
     return true;
 }
 
@@ -453,9 +453,10 @@ void tn_region_index_unite_run(struct tn_region_index *index, const struct tn_re
 
 bool tn_region_index_promise(struct tn_region_index *index, uint32_t record_count)
 {
-    uint32_t needed = index->region_count + index->promised_count + record_count;
+    uint32_t needed = index->region_count + record_count;
     if (needed > index->reserved_count && !reserve_slowly(index, record_count, 0, 0)) return false;
     index->promised_count += record_count;
+    index->reserved_count -= record_count;
     return true;
 }
 
@@ -463,6 +464,7 @@ void tn_region_index_take_promise_back(struct tn_region_index *index, uint32_t r
 {
     TN_ASSERT(record_count <= index->promised_count);
     index->promised_count -= record_count;
+    index->reserved_count += record_count;
 }
 
 /* Takes a region as the borrower has it, behind `previous` in the ring, and forgets it there. It is in no

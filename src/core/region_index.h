@@ -62,7 +62,7 @@ void tn_region_index_remove_span(struct tn_region_index *index, uint32_t head);
 /* Whether room is reserved for one more carve, which turns one region into three at most. */
 static inline bool tn_region_index_has_room(const struct tn_region_index *index)
 {
-    return index->region_count + index->promised_count + 2 <= index->reserved_count;
+    return index->region_count + 2 <= index->reserved_count;
 }
 
 /* Makes room for one more carve and for the frees of all regions live after it. False: no host
@@ -117,11 +117,6 @@ uint32_t tn_region_index_carve(struct tn_region_index *index, uint32_t region, u
  * whatever the dependency. False, and nothing has changed: none starts there, or it is a slab. */
 bool tn_region_index_free(struct tn_region_index *index, uint32_t first_chunk,
                           struct tn_dependency dependency, struct tn_freed *freed_out);
-
-/* Makes a region free that is in no free set, and coalesces it likewise. Returns the free region that it is part of
- * then. */
-uint32_t tn_region_index_make_free(struct tn_region_index *index, uint32_t region,
-                                   struct tn_dependency dependency);
 
 /* Gives a free region another dependency, and coalesces it as a free does. */
 void tn_region_index_change_dependency(struct tn_region_index *index, uint32_t region,

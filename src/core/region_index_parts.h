@@ -128,7 +128,7 @@ TN_HOT uint32_t tn_region_index_cut_front(struct tn_region_index *index, uint32_
     return front;
 }
 
-/* tn_region_index_carve without a lead. */
+/* As tn_region_index_carve, without a lead. */
 TN_HOT uint32_t tn_region_index_carve_front(struct tn_region_index *index, uint32_t region,
                                             uint32_t chunk_count, uint32_t slack_bytes)
 {
@@ -210,7 +210,11 @@ TN_HOT void tn_region_index_take_next_in(struct tn_region_index *index, struct t
     tn_region_index_dissolve(index, taken);
 }
 
-/* tn_region_index_make_free. */
+/* Makes a region free that is in no free set, and coalesces it with those free neighbours that wait for the same
+ * streams. Returns the free region that it is part of then. */
+uint32_t tn_region_index_make_free(struct tn_region_index *index, uint32_t region,
+                                   struct tn_dependency dependency);
+
 TN_HOT uint32_t tn_region_index_make_free_inline(struct tn_region_index *index, uint32_t region,
                                                  struct tn_dependency dependency)
 {

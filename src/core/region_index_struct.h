@@ -22,8 +22,8 @@ struct tn_region_index {
     uint32_t fresh;          /* records from here on have never been used */
     uint32_t unused;         /* first of the list of records that were used once, or NONE */
     uint32_t region_count;   /* records in use, the heads of spans among them */
-    uint32_t reserved_count; /* room is reserved for so many in use */
-    uint32_t promised_count; /* of which so many are kept for what is adopted */
+    uint32_t reserved_count; /* room is reserved for so many in use, */
+    uint32_t promised_count; /* and for so many more, which are kept for what is adopted */
     uint32_t span_count;
     uint32_t chunk_count; /* of all spans */
     uint32_t void_count;  /* regions that are voids; heads are not counted */
