@@ -112,10 +112,11 @@ static void dissolve(struct tarn_pool *pool, uint32_t slab)
 {
     struct tn_freed freed;
     struct tn_dependency dependency = tn_slices_dependency(&pool->slices, slab);
-    uint32_t *place =
-        tn_live_map_find_place(&pool->index.live, pool->index.regions, chunk_of(pool, slab));
-    tn_region_unmark_slab(&pool->index.regions[*place]);
-    tn_region_index_free_at(&pool->index, place, dependency, &freed);
+    uint32_t chunk = chunk_of(pool, slab);
+    tn_region_unmark_slab(&pool->index.regions[tn_region_index_find_start(&pool->index, chunk)]);
+    bool is_freed = tn_region_index_free(&pool->index, chunk, dependency, &freed);
+    TN_ASSERT(is_freed);
+    (void)is_freed;
     tn_slices_remove(&pool->slices, slab);
 }
 
