@@ -397,7 +397,7 @@ static TN_NOINLINE tarn_status alloc_locked(tarn_pool *pool, size_t size_bytes,
                                             size_t alignment_bytes, tarn_stream stream,
                                             void **address_out)
 {
-    uint32_t chunk_count = (uint32_t)tn_count_units(size_bytes, pool->chunk_log2);
+    uint32_t chunk_count = (uint32_t)tn_pool_chunks_for(pool, size_bytes);
     void *address = tn_pool_serve(pool, size_bytes, chunk_count, stream);
     tn_pool_unlock(pool);
     if (TN_UNLIKELY(!address))
@@ -473,19 +473,12 @@ static TN_COLD tarn_status free_with_care(tarn_pool *pool, void *address,
     return tn_free_elsewhere(pool, address, streams, stream_count);
 }
 
-static TN_COLD tarn_status finish_free(tarn_pool *pool, void *address, const tarn_stream *streams,
-                                       size_t stream_count, enum tn_free_result freed)
+static TN_COLD tarn_status finish_free(tarn_pool *pool, void *address, tarn_stream stream,
+                                       enum tn_free_result freed)
 {
-    tarn_status status =
-        tn_pool_finish_free(pool, (uintptr_t)address, streams, stream_count, freed);
+    tarn_status status = tn_pool_finish_free(pool, (uintptr_t)address, &stream, 1, freed);
     if (status != TARN_STATUS_NOT_LIVE) return status;
-    return tn_free_elsewhere(pool, address, streams, stream_count);
-}
-
-static TN_COLD tarn_status finish_free_on(tarn_pool *pool, void *address, tarn_stream stream,
-                                          enum tn_free_result freed)
-{
-    return finish_free(pool, address, &stream, 1, freed);
+    return tn_free_elsewhere(pool, address, &stream, 1);
 }
 
 /* As the three of alloc. */
@@ -494,7 +487,7 @@ static TN_NOINLINE tarn_status free_by_index(tarn_pool *pool, void *address, tar
 {
     enum tn_free_result freed = tn_pool_try_free(pool, (uintptr_t)address, &stream, 1);
     if (TN_LIKELY(freed == TN_FREE_RESULT_FREED)) return TARN_STATUS_OK;
-    return finish_free_on(pool, address, stream, freed);
+    return finish_free(pool, address, stream, freed);
 }
 
 static TN_NOINLINE tarn_status free_locked(tarn_pool *pool, void *address, tarn_stream stream)
@@ -502,7 +495,7 @@ static TN_NOINLINE tarn_status free_locked(tarn_pool *pool, void *address, tarn_
     enum tn_free_result freed = tn_pool_take_back_in_pool(pool, (uintptr_t)address, &stream, 1);
     tn_pool_unlock(pool);
     if (TN_LIKELY(freed == TN_FREE_RESULT_FREED)) return TARN_STATUS_OK;
-    return finish_free_on(pool, address, stream, freed);
+    return finish_free(pool, address, stream, freed);
 }
 
 static TN_NOINLINE tarn_status free_by_cache(tarn_pool *pool, void *address, tarn_stream stream)
@@ -541,9 +534,9 @@ tarn_status tarn_pool_free_after(tarn_pool *pool, void *address, const tarn_stre
     if (TN_UNLIKELY(!streams && stream_count > 0)) return fail_for_null("streams");
     if (TN_UNLIKELY(!address || pool->notes_callers))
         return free_with_care(pool, address, streams, stream_count, TN_CALLER);
-    enum tn_free_result freed = tn_pool_try_free(pool, (uintptr_t)address, streams, stream_count);
-    if (TN_LIKELY(freed == TN_FREE_RESULT_FREED)) return TARN_STATUS_OK;
-    return finish_free(pool, address, streams, stream_count, freed);
+    tarn_status status = tn_pool_free(pool, address, streams, stream_count);
+    if (TN_LIKELY(status != TARN_STATUS_NOT_LIVE)) return status;
+    return tn_free_elsewhere(pool, address, streams, stream_count);
 }
 
 /* --- sizes and batches ------------------------------------------------------------------------------- */

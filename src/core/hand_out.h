@@ -120,7 +120,7 @@ static inline enum tn_free_result tn_pool_take_slice_back(struct tarn_pool *pool
 
 /* Frees what starts at the address in this static pool; its reuse waits for the dependency. Into the cache, if there is
  * one and it takes it. */
-static inline enum tn_free_result tn_pool_take_back(
+TN_HOT enum tn_free_result tn_pool_take_back_inline(
     struct tarn_pool *pool, struct tn_region_index *index, struct tn_stats *stats,
     struct tn_thread_cache *cache, const struct tn_static_pool *owner, uintptr_t address,
     struct tn_dependency dependency)
@@ -134,8 +134,7 @@ static inline enum tn_free_result tn_pool_take_back(
         if (tn_region_is_cached(region)) return TN_FREE_RESULT_NOT_LIVE;
         return tn_pool_take_slice_back(pool, owner, tn_region_slab(region), address, dependency);
     }
-    if (TN_UNLIKELY(tn_static_pool_address_of(owner, chunk) != address))
-        return TN_FREE_RESULT_NOT_LIVE;
+    if (TN_UNLIKELY(!tn_static_pool_is_at_chunk(owner, address))) return TN_FREE_RESULT_NOT_LIVE;
     if (cache) {
         size_t cached_bytes = (size_t)region->chunk_count << pool->chunk_log2;
         size_t slack_bytes = tn_region_slack_bytes(region);
@@ -152,5 +151,11 @@ static inline enum tn_free_result tn_pool_take_back(
     if (TN_LIKELY(!pool->releases_after_free)) return TN_FREE_RESULT_FREED;
     return tn_pool_note_free(pool, owner) ? TN_FREE_RESULT_RELEASE_IS_DUE : TN_FREE_RESULT_FREED;
 }
+
+/* The same as a call. */
+enum tn_free_result tn_pool_take_back(struct tarn_pool *pool, struct tn_region_index *index,
+                                      struct tn_stats *stats, struct tn_thread_cache *cache,
+                                      const struct tn_static_pool *owner, uintptr_t address,
+                                      struct tn_dependency dependency);
 
 #endif

@@ -84,6 +84,7 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     tn_mutex_init(&pool->watch_lock);
     pool->is_unwatched = false;
     pool->chunk_log2 = tn_lowest_bit(options->chunk_bytes);
+    pool->plain_alignment_max = options->passes_through ? 0 : options->chunk_bytes;
     pool->release_threshold_bytes = options->release_threshold_bytes;
     pool->returns_when_empty = options->returns_when_empty;
     pool->passes_through = options->passes_through;

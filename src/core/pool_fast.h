@@ -57,13 +57,18 @@ TN_HOT void *tn_pool_serve(struct tarn_pool *pool, size_t size_bytes, uint32_t c
     return tn_pool_hand_out(pool, &pool->index, &pool->stats, region, size_bytes, used_bytes);
 }
 
-/* Whether whole chunks are the request's, as many as a size_t says. */
+/* Whether so many whole chunks serve a request, with no regard to where they lie. */
 TN_HOT bool tn_pool_has_chunks_for(const struct tarn_pool *pool, size_t chunk_count,
                                    size_t alignment_bytes)
 {
-    /* Chunks are aligned to their own size. */
-    return TN_LIKELY(alignment_bytes >> pool->chunk_log2 <= 1 &&
-                     chunk_count <= TN_CHUNK_COUNT_MAX && !pool->passes_through);
+    return TN_LIKELY(alignment_bytes <= pool->plain_alignment_max &&
+                     chunk_count <= TN_CHUNK_COUNT_MAX);
+}
+
+/* Of a request of a byte or more. */
+TN_HOT size_t tn_pool_chunks_for(const struct tarn_pool *pool, size_t size_bytes)
+{
+    return ((size_bytes - 1) >> pool->chunk_log2) + 1;
 }
 
 /* Of a byte or more. NULL: not this way; tn_pool_alloc_slowly begins anew. */
@@ -72,7 +77,7 @@ TN_HOT void *tn_pool_try_alloc(struct tarn_pool *pool, size_t size_bytes, size_t
 {
     if (size_bytes <= pool->slice_bytes_max)
         return tn_pool_try_alloc_small(pool, size_bytes, alignment_bytes, stream);
-    size_t chunk_count = tn_count_units(size_bytes, pool->chunk_log2);
+    size_t chunk_count = tn_pool_chunks_for(pool, size_bytes);
     if (!tn_pool_has_chunks_for(pool, chunk_count, alignment_bytes)) return NULL;
     if (TN_UNLIKELY(tn_arenas_are_wanted(&pool->arenas)) &&
         (stream == NULL || stream != pool->thread_stream)) {
@@ -105,11 +110,11 @@ TN_HOT enum tn_free_result tn_pool_take_back_in_pool(struct tarn_pool *pool, uin
         return TN_FREE_RESULT_NOT_LIVE;
     if (TN_UNLIKELY(!tn_pool_find_dependency(pool, streams, stream_count, &dependency)))
         return TN_FREE_RESULT_UNKNOWN_STREAM;
-    if (pool->cache && tn_pool_give_to_cache(pool, pool->cache, &pool->index, &pool->stats,
-                                             address, dependency))
+    if (pool->cache &&
+        tn_pool_give_to_cache(pool, pool->cache, &pool->index, &pool->stats, address, dependency))
         return TN_FREE_RESULT_FREED;
-    return tn_pool_take_back(pool, &pool->index, &pool->stats, pool->cache, owner, address,
-                             dependency);
+    return tn_pool_take_back_inline(pool, &pool->index, &pool->stats, pool->cache, owner, address,
+                                    dependency);
 }
 
 TN_HOT enum tn_free_result tn_pool_try_free(struct tarn_pool *pool, uintptr_t address,
@@ -149,7 +154,7 @@ TN_HOT void *tn_pool_try_cached_alloc(struct tarn_pool *pool, size_t size_bytes,
                                       bool *is_locked_out)
 {
     uint32_t stream;
-    size_t chunk_count = tn_count_units(size_bytes, pool->chunk_log2);
+    size_t chunk_count = tn_pool_chunks_for(pool, size_bytes);
     *is_locked_out = false;
     if (size_bytes <= pool->slice_bytes_max ||
         !tn_pool_has_chunks_for(pool, chunk_count, alignment_bytes))

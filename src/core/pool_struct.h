@@ -50,8 +50,9 @@ struct tarn_pool {
 
     /* The same from init to fini, and read without a lock. */
     unsigned chunk_log2;
-    size_t slice_bytes_max;   /* of the requests that have slices; 0: none has */
-    bool releases_after_free; /* a free may give static pools back */
+    size_t slice_bytes_max;     /* of the requests that have slices; 0: none has */
+    size_t plain_alignment_max; /* of the requests that any chunk serves: a chunk's; 0: none is */
+    bool releases_after_free;   /* a free may give static pools back */
     bool returns_when_empty;
     bool forbids_free_memory; /* tells the address sanitizer; false in builds without it */
     struct tn_debug *debug;   /* NULL: the pool is not in debug mode */

@@ -60,7 +60,7 @@ struct tn_cached_region {
     uintptr_t address;
     uint32_t region;
     uint32_t slack_bytes; /* out: as in its record */
-    uint32_t time;        /* cached: of its dependency */
+    uint32_t time;        /* of its dependency; no time passes without a flush */
     uint32_t put_at;
 };
 
@@ -174,7 +174,7 @@ static inline const struct tn_cached_region *tn_thread_cache_give(struct tn_thre
         return NULL;
     }
     place->key = key;
-    place->time = dependency.time;
+    TN_ASSERT(place->time == dependency.time);
     place->put_at = cache->put_count;
     cache->chunk_count = chunk_count;
     tn_region_mark_cached(&index->regions[place->region]);

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/thread_number.h"
 #include "core/pool_arenas.h"
 #include "harness/claims.h"
 #include "harness/host_memory_faults.h"
@@ -56,6 +57,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct fixture *fixture = *state;
+    for (unsigned seat = 0; seat < TN_BIASED_MUTEX_SEATS; seat++)
+        assert_false(atomic_load(&fixture->pool->lock.is_inside[seat]));
     expect_ok(tarn_pool_check(fixture->pool));
     expect_ok(tarn_pool_destroy(fixture->pool));
     tarn_backend_close(&fixture->handle);
@@ -534,6 +537,104 @@ static void threads_keep_their_contents(void **state)
     tarn_backend_close(&backend);
 }
 
+/* The bound holds for what comes back as well. */
+static void what_was_out_finds_no_room(void **state)
+{
+    struct fixture *fixture = *state;
+    enum {
+        COUNT = 4
+    };
+    void *out[COUNT], *others[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        out[i] = alloc(fixture, 20 * KIB);
+        others[i] = alloc(fixture, 30 * KIB);
+    }
+    free_all(fixture, out, COUNT);
+    for (size_t i = 0; i < COUNT; i++)
+        out[i] = alloc(fixture, 20 * KIB);
+    free_all(fixture, others, COUNT);
+    assert_int_equal(cached_chunks(fixture), COUNT * 30);
+    for (size_t i = 0; i < COUNT; i++) {
+        expect_ok(tarn_pool_free(fixture->pool, out[i]));
+        assert_true(cached_chunks(fixture) <= 128);
+        expect_cache_is_right(fixture);
+    }
+}
+
+/* Another thread's free of what an arena has handed out of its cache. */
+
+struct other_free {
+    tarn_pool *pool;
+    void *address;
+    tarn_status status;
+};
+
+static void *free_elsewhere(void *argument)
+{
+    struct other_free *other = argument;
+    other->status = tarn_pool_free(other->pool, other->address);
+    return NULL;
+}
+
+static void warm_arena_up(struct fixture *fixture)
+{
+    expect_ok(tarn_pool_free(fixture->pool, alloc(fixture, MIB)));
+    tn_biased_mutex_lock(&fixture->pool->lock);
+    assert_true(tn_arenas_want(fixture->pool));
+    tn_biased_mutex_unlock(&fixture->pool->lock);
+}
+
+static const struct tn_arena *own_arena(const struct fixture *fixture)
+{
+    return &fixture->pool->arenas.all[tn_thread_number() % TN_ARENA_COUNT];
+}
+
+static void expect_arena_is_right(const struct fixture *fixture)
+{
+    const struct tn_arena *arena = own_arena(fixture);
+    assert_true(arena->is_active);
+    const char *fault = tn_thread_cache_check(arena->cache, &arena->index);
+    if (fault) fail_msg("%s", fault);
+}
+
+static void another_thread_frees_what_is_out(void **state)
+{
+    struct fixture *fixture = *state;
+    pthread_t thread;
+    warm_arena_up(fixture);
+    void *address = alloc(fixture, 5 * KIB);
+    expect_ok(tarn_pool_free(fixture->pool, address));
+    assert_ptr_equal(alloc(fixture, 5 * KIB), address);
+    struct other_free other = { fixture->pool, address, TARN_STATUS_OK };
+    assert_int_equal(pthread_create(&thread, NULL, free_elsewhere, &other), 0);
+    pthread_join(thread, NULL);
+    expect_ok(other.status);
+    void *again = alloc(fixture, 3 * KIB);
+    assert_ptr_equal(again, address);
+    expect_arena_is_right(fixture);
+    expect_ok(tarn_pool_free(fixture->pool, again));
+    assert_int_equal(own_arena(fixture)->cache->chunk_count, 3);
+    expect_arena_is_right(fixture);
+}
+
+/* What an arena caches serves a larger request before the arena borrows more. */
+static void an_arena_coalesces_before_it_borrows(void **state)
+{
+    struct fixture *fixture = *state;
+    warm_arena_up(fixture);
+    void *first = alloc(fixture, 6 * KIB), *second = alloc(fixture, 7 * KIB);
+    uint32_t rest = tn_region_index_largest_free(&own_arena(fixture)->index);
+    void *others = alloc(fixture, rest * KIB);
+    assert_int_equal(tn_region_index_largest_free(&own_arena(fixture)->index), 0);
+    expect_ok(tarn_pool_free(fixture->pool, first));
+    expect_ok(tarn_pool_free(fixture->pool, second));
+    assert_int_equal(own_arena(fixture)->cache->chunk_count, 13);
+    assert_ptr_equal(alloc(fixture, 13 * KIB), first);
+    assert_int_equal(own_arena(fixture)->loan_count, 1);
+    expect_ok(tarn_pool_free(fixture->pool, first));
+    expect_ok(tarn_pool_free(fixture->pool, others));
+}
+
 /* --- against a pool without --------------------------------------------------------------------------- */
 
 /* Whatever the cache holds, sums, refusals and room are those of a pool without one. */
@@ -632,6 +733,9 @@ int main(void)
         TEST(a_second_stream_finds_nothing_of_the_first),
         TEST(a_retired_stream_leaves_nothing),
         TEST(an_arena_has_its_own),
+        TEST(what_was_out_finds_no_room),
+        TEST(another_thread_frees_what_is_out),
+        TEST(an_arena_coalesces_before_it_borrows),
         TEST(threads_keep_their_contents),
         TEST(a_random_program_sees_no_difference_but_the_addresses),
         TEST(without_host_memory_there_is_no_pool),
