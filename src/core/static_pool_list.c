@@ -14,11 +14,15 @@
 
 /* The places of a list that has none of its own. */
 static struct tn_static_pool_place no_places[TN_STATIC_POOL_PLACES_MIN] = { NO_PLACE, NO_PLACE,
-                                                                            NO_PLACE, NO_PLACE };
+                                                                            NO_PLACE, NO_PLACE,
+                                                                            NO_PLACE };
 
 void tn_static_pool_list_init(struct tn_static_pool_list *list)
 {
-    *list = (struct tn_static_pool_list){ .by_chunk = no_places, .by_address = no_places };
+    *list = (struct tn_static_pool_list){
+        .by_chunk = no_places,
+        .by_address = no_places,
+    };
 }
 
 void tn_static_pool_list_fini(struct tn_static_pool_list *list)
@@ -28,16 +32,34 @@ void tn_static_pool_list_fini(struct tn_static_pool_list *list)
     tn_static_pool_list_init(list);
 }
 
+static uint32_t first_step_for(uint32_t count)
+{
+    if (count <= 4) return count == 1;
+    uint32_t step = 4;
+    while (step * 2 < count)
+        step *= 2;
+    return step;
+}
+
+/* All that a search may look at, and one that is behind them all. */
+static uint32_t place_count_for(uint32_t count)
+{
+    return (uint32_t)tn_max((size_t)first_step_for(count) * 2, 4) + 1;
+}
+
+/* Places for one more than `count`, and as many as a search among them may look at. */
 static bool reserve_place(struct tn_static_pool_place **places, uint32_t *capacity, uint32_t count)
 {
-    bool has_none = *capacity == 0;
-    void *items = has_none ? NULL : *places;
-    uint32_t needed = (uint32_t)tn_max(count + 1, TN_STATIC_POOL_PLACES_MIN);
-    if (!tn_host_memory_grow_array(&items, capacity, count, needed, sizeof **places)) {
+    void *items = *capacity == 0 ? NULL : *places;
+    uint32_t old_capacity = *capacity;
+    if (!tn_host_memory_grow_array(&items, capacity, count, place_count_for(count + 1),
+                                   sizeof **places)) {
         return false;
     }
     *places = items;
-    if (has_none) memcpy(items, no_places, sizeof no_places);
+    if (*capacity == old_capacity) return true;
+    for (uint32_t i = count; i < *capacity; i++)
+        (*places)[i] = (struct tn_static_pool_place)NO_PLACE;
     return true;
 }
 
@@ -50,9 +72,9 @@ bool tn_static_pool_list_reserve(struct tn_static_pool_list *list)
 static void insert_place(struct tn_static_pool_place *places, uint32_t count,
                          struct tn_static_pool_place added)
 {
-    uint32_t place = tn_static_pool_places_before(places, count, added.end);
-    for (uint32_t i = count; i > place; i--) {
-        places[i] = places[i - 1];
+    uint32_t place = count;
+    for (; place > 0 && places[place - 1].end > added.end; place--) {
+        places[place] = places[place - 1];
     }
     places[place] = added;
 }
@@ -64,6 +86,7 @@ void tn_static_pool_list_insert(struct tn_static_pool_list *list, struct tn_stat
     insert_place(list->by_address, list->count,
                  (struct tn_static_pool_place){ added->end_address, added });
     list->count++;
+    list->first_step = first_step_for(list->count);
 }
 
 static void remove_place(struct tn_static_pool_place *places, uint32_t count,
@@ -85,6 +108,7 @@ void tn_static_pool_list_remove(struct tn_static_pool_list *list,
     remove_place(list->by_chunk, list->count, removed);
     remove_place(list->by_address, list->count, removed);
     list->count--;
+    list->first_step = first_step_for(list->count);
 }
 
 bool tn_static_pool_list_find_numbers(const struct tn_static_pool_list *list, uint32_t chunk_count,
@@ -125,6 +149,13 @@ bool tn_static_pool_list_overlaps(const struct tn_static_pool_list *list, uintpt
     return false;
 }
 
+/* Whether a search finds this place by what is just below its end. */
+static bool is_found(const struct tn_static_pool_list *list,
+                     const struct tn_static_pool_place *places, uint32_t i)
+{
+    return tn_static_pool_list_search(list, places, places[i].end - 1) == &places[i];
+}
+
 const char *tn_static_pool_list_check(const struct tn_static_pool_list *list)
 {
     for (uint32_t i = 1; i < list->count; i++) {
@@ -136,12 +167,19 @@ const char *tn_static_pool_list_check(const struct tn_static_pool_list *list)
         }
     }
     for (uint32_t i = 0; i < list->count; i++) {
+        if (!is_found(list, list->by_chunk, i) || !is_found(list, list->by_address, i))
+            return "a search for a static pool goes astray";
         const struct tn_static_pool *by_address = list->by_address[i].static_pool;
-        uint32_t place =
-            tn_static_pool_places_before(list->by_chunk, list->count, by_address->first_chunk);
-        if (place == list->count || list->by_chunk[place].static_pool != by_address) {
+        const struct tn_static_pool_place *place =
+            tn_static_pool_list_search(list, list->by_chunk, by_address->first_chunk);
+        if (place->static_pool != by_address)
             return "the two orders of the static pools hold different ones";
-        }
+    }
+    uint32_t place_count = place_count_for(list->count);
+    for (uint32_t i = list->count; i < place_count; i++) {
+        if (list->by_chunk[i].end != UINT64_MAX || list->by_chunk[i].static_pool ||
+            list->by_address[i].end != UINT64_MAX || list->by_address[i].static_pool)
+            return "a place of no static pool looks like one";
     }
     return NULL;
 }

@@ -5,9 +5,10 @@
  *
  *     by chunk     [ 65536 │ ● ] [ 196608 │ ● ] [ 458752 │ ● ]     where each ends, and which it is
  *
- * What is compared stands in the array itself, so that a search looks at a cache line or two. Most pools have
- * four static pools at most; so many places there always are, and those that are not in use end beyond
- * everything, so that all four are compared at once.
+ * What is compared stands in the array itself, so that a search looks at a cache line or two. Many pools have
+ * one static pool, which is looked at without a search. Most others have four at most, which are all compared at
+ * once; where there are more, steps lead to the four that matter. So many places there always are, and those that
+ * are not in use end beyond everything.
  *
  * Cost: find O(log n), insert and remove O(n) in static pools, of which there are few.
  * Room must have been reserved before an insert, which cannot fail then.
@@ -26,7 +27,7 @@
 
 #include "static_pool.h"
 
-#define TN_STATIC_POOL_PLACES_MIN 4
+#define TN_STATIC_POOL_PLACES_MIN 5
 
 struct tn_static_pool_place {
     uint64_t end; /* number of the chunk, resp. address, that is the first beyond it */
@@ -37,6 +38,8 @@ struct tn_static_pool_list {
     struct tn_static_pool_place *by_chunk;
     struct tn_static_pool_place *by_address;
     uint32_t count;
+    uint32_t
+        first_step; /* of a search: the power of two, 4 or more, of which the double is more than the count */
     uint32_t by_chunk_capacity;
     uint32_t by_address_capacity;
 };
@@ -71,32 +74,33 @@ bool tn_static_pool_list_overlaps(const struct tn_static_pool_list *list, uintpt
 /* NULL, or what is wrong with the orders. Walks everything. */
 const char *tn_static_pool_list_check(const struct tn_static_pool_list *list);
 
-/* How many of the places end at `value` or before it. Without branches on the comparisons, which
- * cannot be predicted. */
-static inline uint32_t tn_static_pool_places_before(const struct tn_static_pool_place *places,
-                                                    uint32_t count, uint64_t value)
+/* The first place that ends beyond `value`. Without branches on the comparisons, which cannot be predicted. */
+static inline const struct tn_static_pool_place *tn_static_pool_list_search(
+    const struct tn_static_pool_list *list, const struct tn_static_pool_place *places,
+    uint64_t value)
 {
-    if (TN_LIKELY(count <= TN_STATIC_POOL_PLACES_MIN)) {
-        return (uint32_t)(places[0].end <= value) + (places[1].end <= value) +
-               (places[2].end <= value) + (places[3].end <= value);
-    }
-    uint32_t before = 0;
-    while (count > 1) {
-        uint32_t half = count / 2;
-        before += places[before + half - 1].end <= value ? half : 0;
-        count -= half;
-    }
-    return before + (count == 1 && places[before].end <= value);
+    for (uint32_t step = list->first_step; TN_UNLIKELY(step >= 4); step /= 2)
+        places += step & -(uint32_t)(places[step - 1].end <= value);
+    uint64_t before = 4;
+    before -= value < places[0].end;
+    before -= value < places[1].end;
+    before -= value < places[2].end;
+    before -= value < places[3].end;
+    return places + before;
 }
 
 /* The static pool whose chunks the address is among, or NULL. */
 static inline struct tn_static_pool *tn_static_pool_list_find_address(
     const struct tn_static_pool_list *list, uintptr_t address)
 {
-    uint32_t place = tn_static_pool_places_before(list->by_address, list->count, address);
-    /* The last address of all is one that no place is beyond. */
-    if (TN_UNLIKELY(place >= list->count)) return NULL;
-    struct tn_static_pool *found = list->by_address[place].static_pool;
+    const struct tn_static_pool_place *place = list->by_address;
+    if (list->first_step == 1) {
+        if (TN_UNLIKELY(address >= place->end)) return NULL;
+    } else {
+        place = tn_static_pool_list_search(list, place, address);
+        if (TN_UNLIKELY(!place->static_pool)) return NULL;
+    }
+    struct tn_static_pool *found = place->static_pool;
     return address >= found->first_address ? found : NULL;
 }
 
@@ -104,9 +108,10 @@ static inline struct tn_static_pool *tn_static_pool_list_find_address(
 static inline struct tn_static_pool *tn_static_pool_list_find_chunk(
     const struct tn_static_pool_list *list, uint32_t chunk)
 {
-    uint32_t place = tn_static_pool_places_before(list->by_chunk, list->count, chunk);
-    TN_ASSERT(place < list->count && chunk >= list->by_chunk[place].static_pool->first_chunk);
-    return list->by_chunk[place].static_pool;
+    const struct tn_static_pool_place *place = list->by_chunk;
+    if (list->first_step != 1) place = tn_static_pool_list_search(list, place, chunk);
+    TN_ASSERT(place->static_pool && chunk >= place->static_pool->first_chunk && chunk < place->end);
+    return place->static_pool;
 }
 
 #endif

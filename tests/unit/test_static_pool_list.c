@@ -124,6 +124,49 @@ static void each_is_found_among_however_many(void **state)
     }
 }
 
+static void expect_those_below(const struct fixture *fixture, int count)
+{
+    for (int i = 0; i < POOL_COUNT; i++) {
+        if (i < count) expect_listed(fixture, i);
+        if (i >= count) expect_at_address(fixture, (uintptr_t)(2 * i + 1) << 30, NULL);
+    }
+    expect_at_address(fixture, 0, NULL);
+    expect_at_address(fixture, UINTPTR_MAX, NULL);
+    expect_at_address(fixture, UINTPTR_MAX - 1, NULL);
+}
+
+/* Around the counts at which a search begins with a longer step, or with none: 1, 4, 8, 16, 32. */
+static void searches_grow_and_shrink_with_the_list(void **state)
+{
+    struct fixture *fixture = *state;
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < POOL_COUNT; i++) {
+            insert(fixture, i, (uint32_t)(i * 7 % POOL_COUNT) * 128, 100,
+                   (uintptr_t)(2 * i + 1) << 30);
+            expect_those_below(fixture, i + 1);
+        }
+        for (int i = POOL_COUNT; i-- > 0;) {
+            take_out(fixture, i);
+            expect_those_below(fixture, i);
+        }
+    }
+}
+
+/* The last address that there is, too. */
+static void the_last_address_belongs_to_nobody(void **state)
+{
+    struct fixture *fixture = *state;
+    uintptr_t first = UINTPTR_MAX - 64 * CHUNK_BYTES;
+    for (int count = 1; count <= 9; count++) {
+        int i = count - 1;
+        insert(fixture, i, (uint32_t)i * 64, 64, first - (uintptr_t)i * 128 * CHUNK_BYTES);
+        expect_at_address(fixture, UINTPTR_MAX, NULL);
+        expect_at_address(fixture, UINTPTR_MAX - 1, &fixture->pools[0]);
+        for (int j = 0; j < count; j++)
+            expect_listed(fixture, j);
+    }
+}
+
 static void addresses_that_touch_are_told_apart(void **state)
 {
     struct fixture *fixture = *state;
@@ -404,6 +447,40 @@ static void static_pools_that_overlap_are_found(void **state)
     expect_fault(fixture, "the static pools are not in the order of their addresses");
 }
 
+static void a_wrong_first_step_is_found(void **state)
+{
+    struct fixture *fixture = *state;
+    static const uint32_t steps[] = { 0, 1, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 8, 8, 8, 8, 16 };
+    for (int count = 1; count <= 17; count++) {
+        insert(fixture, count - 1, (uint32_t)count * 64, 64, (uintptr_t)count << 30);
+        assert_int_equal(fixture->list.first_step, steps[count]);
+        /* The last of 5, 9 and 17 is found all the same: it is what a search ends at. */
+        if (count <= 5 || count == 9 || count == 17) continue;
+        fixture->list.first_step = count > 8 ? steps[count] / 2 : 0;
+        expect_fault(fixture, "a search for a static pool goes astray");
+        fixture->list.first_step = steps[count];
+        expect_sound(fixture);
+    }
+}
+
+static void a_place_of_no_static_pool_is_found(void **state)
+{
+    struct fixture *fixture = insert_three(state);
+    struct tn_static_pool_place *orders[] = { fixture->list.by_chunk, fixture->list.by_address };
+    for (int i = 0; i < 2; i++) {
+        for (int place = 3; place < 5; place++) {
+            struct tn_static_pool_place *unused = &orders[i][place];
+            unused->static_pool = &fixture->pools[0];
+            expect_fault(fixture, "a place of no static pool looks like one");
+            unused->static_pool = NULL;
+            unused->end--;
+            expect_fault(fixture, "a place of no static pool looks like one");
+            unused->end++;
+            expect_sound(fixture);
+        }
+    }
+}
+
 /* A static pool that is in one order only, with chunks at this place. */
 static void expect_stranger_found(struct fixture *fixture, uint32_t first_chunk)
 {
@@ -432,6 +509,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         TEST(an_empty_list_holds_no_address),
         TEST(each_is_found_among_however_many),
+        TEST(searches_grow_and_shrink_with_the_list),
+        TEST(the_last_address_belongs_to_nobody),
         TEST(addresses_that_touch_are_told_apart),
         TEST(the_last_chunk_number_belongs_to_somebody),
         TEST(memory_that_shares_a_byte_with_backing_overlaps),
@@ -444,6 +523,8 @@ int main(void)
         TEST(random_lists_are_those_of_a_search),
         TEST(wrong_orders_are_found),
         TEST(static_pools_that_overlap_are_found),
+        TEST(a_wrong_first_step_is_found),
+        TEST(a_place_of_no_static_pool_is_found),
         TEST(a_static_pool_in_one_order_only_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
