@@ -120,10 +120,10 @@ static inline enum tn_free_result tn_pool_take_slice_back(struct tarn_pool *pool
 
 /* Frees what starts at the address in this static pool; its reuse waits for the dependency. Into the cache, if there is
  * one and it takes it. */
-TN_HOT enum tn_free_result tn_pool_take_back_inline(
-    struct tarn_pool *pool, struct tn_region_index *index, struct tn_stats *stats,
-    struct tn_thread_cache *cache, const struct tn_static_pool *owner, uintptr_t address,
-    struct tn_dependency dependency)
+TN_HOT enum tn_free_result tn_pool_take_back(struct tarn_pool *pool, struct tn_region_index *index,
+                                             struct tn_stats *stats, struct tn_thread_cache *cache,
+                                             const struct tn_static_pool *owner, uintptr_t address,
+                                             struct tn_dependency dependency)
 {
     struct tn_freed freed;
     uint32_t chunk = tn_static_pool_chunk_of(owner, address);
@@ -151,11 +151,5 @@ TN_HOT enum tn_free_result tn_pool_take_back_inline(
     if (TN_LIKELY(!pool->releases_after_free)) return TN_FREE_RESULT_FREED;
     return tn_pool_note_free(pool, owner) ? TN_FREE_RESULT_RELEASE_IS_DUE : TN_FREE_RESULT_FREED;
 }
-
-/* The same as a call. */
-enum tn_free_result tn_pool_take_back(struct tarn_pool *pool, struct tn_region_index *index,
-                                      struct tn_stats *stats, struct tn_thread_cache *cache,
-                                      const struct tn_static_pool *owner, uintptr_t address,
-                                      struct tn_dependency dependency);
 
 #endif

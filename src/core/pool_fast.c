@@ -64,14 +64,6 @@ void *tn_pool_serve_shortly(struct tarn_pool *pool, size_t size_bytes, tarn_stre
     return tn_pool_serve(pool, size_bytes, (uint32_t)chunk_count, stream);
 }
 
-enum tn_free_result tn_pool_take_back(struct tarn_pool *pool, struct tn_region_index *index,
-                                      struct tn_stats *stats, struct tn_thread_cache *cache,
-                                      const struct tn_static_pool *owner, uintptr_t address,
-                                      struct tn_dependency dependency)
-{
-    return tn_pool_take_back_inline(pool, index, stats, cache, owner, address, dependency);
-}
-
 /* --- free -------------------------------------------------------------------------------------- */
 
 bool tn_pool_is_lent(const struct tarn_pool *pool, const struct tn_static_pool *owner,

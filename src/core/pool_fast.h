@@ -113,8 +113,8 @@ TN_HOT enum tn_free_result tn_pool_take_back_in_pool(struct tarn_pool *pool, uin
     if (pool->cache &&
         tn_pool_give_to_cache(pool, pool->cache, &pool->index, &pool->stats, address, dependency))
         return TN_FREE_RESULT_FREED;
-    return tn_pool_take_back_inline(pool, &pool->index, &pool->stats, pool->cache, owner, address,
-                                    dependency);
+    return tn_pool_take_back(pool, &pool->index, &pool->stats, pool->cache, owner, address,
+                             dependency);
 }
 
 TN_HOT enum tn_free_result tn_pool_try_free(struct tarn_pool *pool, uintptr_t address,
