@@ -178,6 +178,13 @@ static inline bool tn_region_is_free_on(const struct tn_region *region, uint32_t
     return region->state_and_extra == ((uint32_t)TN_REGION_STATE_FREE << 30 | streams);
 }
 
+/* Whether a region is free and depends on none of these streams. */
+static inline bool tn_region_is_free_without(const struct tn_region *region, uint32_t streams)
+{
+    return region->state == TN_REGION_STATE_FREE &&
+           (tn_region_dependency(region).streams & streams) == 0;
+}
+
 /* What it grows by was freed at this time. */
 static inline void tn_region_put_off(struct tn_region *region, uint32_t time)
 {

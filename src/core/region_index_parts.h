@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * region_index_parts: what the files of the region index share: records, free sets, starts; and of these,
- * carve and free as every alloc and every free of a pool takes them.
+ * region_index_parts: what the files of the region index are made of: records, starts, and of these, carve and free as
+ * every alloc and every free of a pool takes them.
  *
- * Carve and free are inlined where they are hot: what a call saves and restores was a twentieth of all that an alloc
- * and its free take. Anybody else calls those of region_index.h.
+ * Carve and free are inlined where they are hot: what a call saves and restores is a twentieth of all that an alloc
+ * and its free take. Whoever is not calls those of region_index.h.
+ *
+ *     region_index.c          life, room, spans, resizing, queries
+ *     region_dependencies.c   what free regions wait for
+ *     region_voids.c          chunks without memory
+ *     region_lending.c        regions that are spans of another index
+ *     region_check.c          whether all that is promised is true
  */
 #ifndef TN_REGION_INDEX_PARTS_H
 #define TN_REGION_INDEX_PARTS_H
@@ -43,37 +49,6 @@ TN_HOT struct tn_free_set *tn_region_index_set_for(struct tn_region_index *index
 {
     if (TN_LIKELY(streams == 0)) return &index->by_size[TN_FREE_SET_IDLE];
     return &index->by_size[tn_free_set_of(streams)];
-}
-
-TN_HOT void tn_region_index_insert_free(struct tn_region_index *index, struct tn_region *regions,
-                                        uint32_t region)
-{
-    const struct tn_region *r = &regions[region];
-    uint32_t streams = tn_region_dependency(r).streams;
-    if (streams != 0) index->pending_chunk_count += r->chunk_count;
-    tn_free_set_insert(tn_region_index_set_for(index, streams), regions, region);
-}
-
-/* With the count and first chunk that it had when it was inserted. */
-TN_HOT void tn_region_index_remove_free(struct tn_region_index *index, struct tn_region *regions,
-                                        uint32_t region, uint32_t chunk_count, uint32_t first_chunk)
-{
-    const struct tn_region *r = &regions[region];
-    uint32_t streams = tn_region_dependency(r).streams;
-    if (streams != 0) index->pending_chunk_count -= chunk_count;
-    struct tn_free_set *set = tn_region_index_set_for(index, streams);
-    tn_free_set_remove(set, regions, region, chunk_count, first_chunk);
-}
-
-TN_HOT void tn_region_index_change_free(struct tn_region_index *index, struct tn_region *regions,
-                                        uint32_t region, uint32_t old_chunk_count,
-                                        uint32_t old_first_chunk)
-{
-    const struct tn_region *r = &regions[region];
-    uint32_t streams = tn_region_dependency(r).streams;
-    if (streams != 0) index->pending_chunk_count += r->chunk_count - old_chunk_count;
-    struct tn_free_set *set = tn_region_index_set_for(index, streams);
-    tn_free_set_change(set, regions, region, old_chunk_count, old_first_chunk);
 }
 
 /* --- the starts of regions ------------------------------------------------------------------ */
@@ -256,6 +231,30 @@ TN_HOT void tn_region_index_free_at(struct tn_region_index *index, uint32_t *pla
     if (TN_UNLIKELY(owner != 0)) dependency.streams = (uint32_t)1 << (owner - 1);
     *freed_out = (struct tn_freed){ r->chunk_count, tn_region_slack_bytes(r) };
     tn_region_index_make_free_inline(index, region, dependency);
+}
+
+/* --- off the hot path ----------------------------------------------------------------------- */
+
+/* Room for added_regions more records and added_chunks more chunks in added_spans more spans. False: no host memory. */
+bool tn_region_index_reserve_slowly(struct tn_region_index *index, uint32_t added_regions,
+                                    uint32_t added_spans, uint32_t added_chunks);
+
+/* A span of one region, which is neither free nor void yet. Returns that region. */
+uint32_t tn_region_index_begin_span(struct tn_region_index *index, uint32_t first_chunk,
+                                    uint32_t chunk_count);
+
+/* Puts a free region into the set of its dependency, and takes it out. */
+void tn_region_index_insert_free(struct tn_region_index *index, uint32_t region);
+void tn_region_index_remove_free(struct tn_region_index *index, uint32_t region);
+
+/* One that is in its set has changed from what is given to what stands in its record. */
+void tn_region_index_change_free(struct tn_region_index *index, uint32_t region,
+                                 uint32_t old_chunk_count, uint32_t old_first_chunk);
+
+/* Puts a free region that is in no free set where it belongs. Returns the region that it is part of then. */
+static inline uint32_t tn_region_index_coalesce(struct tn_region_index *index, uint32_t region)
+{
+    return tn_region_index_make_free(index, region, tn_region_dependency(&index->regions[region]));
 }
 
 #endif
