@@ -696,9 +696,56 @@ static void what_is_complete_makes_nothing_later(void **state)
     tn_region_index_fini(&index);
 }
 
+/* Three regions of a stream that touch, the middle one freed last: whichever has the latest time, it is that of all. */
+static void what_coalesces_waits_until_the_latest_of_its_times(void **state)
+{
+    (void)state;
+    for (uint32_t latest = 0; latest < 3; latest++) {
+        static const uint32_t order[] = { 0, 2, 1 };
+        struct tn_region_index index;
+        struct tn_freed freed;
+        assert_true(tn_region_index_init(&index, TARN_FIT_BEST));
+        assert_true(tn_region_index_add_stream(&index, 0));
+        assert_true(tn_region_index_reserve_span(&index, 0, 64));
+        uint32_t head = tn_region_index_add_span(&index, 0, 64);
+        for (int i = 0; i < 4; i++) {
+            assert_true(tn_region_index_reserve(&index));
+            tn_region_index_carve(&index, tn_region_index_find_best_fit(&index, 1, 16), 0, 16, 0);
+        }
+        for (int i = 0; i < 3; i++) {
+            struct tn_dependency dependency = { 1, order[i] == latest ? 9 : 3 };
+            assert_true(tn_region_index_free(&index, 16 * order[i], dependency, &freed));
+        }
+        const struct tn_region *first = &index.regions[index.regions[head].next];
+        assert_int_equal(first->chunk_count, 48);
+        assert_int_equal(tn_region_dependency(first).time, 9);
+        tn_region_index_fini(&index);
+    }
+}
+
+static void what_is_promised_and_taken_back_is_there_as_before(void **state)
+{
+    (void)state;
+    struct tn_region_index index;
+    assert_true(tn_region_index_init(&index, TARN_FIT_BEST));
+    assert_true(tn_region_index_reserve_span(&index, 0, 64));
+    tn_region_index_add_span(&index, 0, 64);
+    for (uint32_t count = 1; count <= 1000; count *= 10) {
+        assert_true(tn_region_index_promise(&index, count));
+        assert_true(index.region_count + count <= index.region_capacity);
+        uint32_t room = index.region_capacity - index.region_count - count;
+        assert_int_equal(tn_region_index_has_room(&index), room >= 2);
+        tn_region_index_take_promise_back(&index, count);
+        assert_int_equal(index.reserved_count, index.region_capacity);
+    }
+    tn_region_index_fini(&index);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_coalesces_waits_until_the_latest_of_its_times),
+        cmocka_unit_test(what_is_promised_and_taken_back_is_there_as_before),
         cmocka_unit_test(what_is_complete_makes_nothing_later),
         cmocka_unit_test(adding_a_stream_may_fail_at_each_allocation),
         cmocka_unit_test(all_may_be_free_at_once),
