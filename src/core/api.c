@@ -473,6 +473,13 @@ static TN_COLD tarn_status free_with_care(tarn_pool *pool, void *address,
     return tn_free_elsewhere(pool, address, streams, stream_count);
 }
 
+/* A call of its own, so that its caller has no stream in memory, and can jump. */
+static TN_COLD tarn_status free_on_with_care(tarn_pool *pool, void *address, tarn_stream stream,
+                                             const void *caller)
+{
+    return free_with_care(pool, address, &stream, 1, caller);
+}
+
 static TN_COLD tarn_status finish_free(tarn_pool *pool, void *address, tarn_stream stream,
                                        enum tn_free_result freed)
 {
@@ -510,7 +517,7 @@ static TN_NOINLINE tarn_status free_by_cache(tarn_pool *pool, void *address, tar
 TN_HOT tarn_status free_on(tarn_pool *pool, void *address, tarn_stream stream)
 {
     if (TN_UNLIKELY(!address || pool->notes_callers))
-        return free_with_care(pool, address, &stream, 1, TN_CALLER);
+        return free_on_with_care(pool, address, stream, TN_CALLER);
     return pool->cache ? free_by_cache(pool, address, stream)
                        : free_by_index(pool, address, stream);
 }
