@@ -18,12 +18,17 @@
  * A thread has the arena of its number, of all threads that ever were; two may share one. What an arena cannot serve the
  * pool serves, or lends it more. What another thread frees goes to the arena that it is of.
  *
+ * Small requests have slices in an arena, too: it cuts chunks that it has borrowed. The slabs become the pool's as its
+ * regions do, and with the masks, sizes and dependencies that they have; so nobody who frees a slice notices.
+ * What is free in slabs that the pool has got so serves the pool alone.
+ *
  * Cost: alloc and free as in the pool's index; lending O(log n); gathering O(regions of the arenas).
+ * Memory: an arena that was used for small requests takes 3 KB more, and room for its slabs is there twice.
  * Threads: locks are taken in the order pool, arena; of arenas one at a time, or all by their numbers. Who holds an
  * active arena's lock may read the pool's list and streams: who changes them has gathered, or holds all of the arenas'
  * locks.
- * Always true: room for all regions of the arenas is promised in the pool's index, so gathering cannot fail; the loans
- * are the pool's live regions of these chunks, and spans of their arenas.
+ * Always true: room for all regions of the arenas is promised in the pool's index, and for all slabs in its slices, so
+ * gathering cannot fail; the loans are the pool's live regions of these chunks, and spans of their arenas.
  */
 #ifndef TN_ARENA_H
 #define TN_ARENA_H
@@ -37,6 +42,7 @@
 #include "tarn/tarn.h"
 
 #include "region_index.h"
+#include "slices.h"
 #include "stats.h"
 #include "thread_cache.h"
 
@@ -58,6 +64,7 @@ struct tn_arena {
     bool has_index;
     struct tn_region_index index;
     struct tn_thread_cache *cache; /* in front of the index; NULL: none */
+    struct tn_slices *slices;      /* of chunks in the index; NULL until a small request came */
     struct tn_stats stats;         /* of what was done here since it became active */
     tarn_stream last_handle;       /* found last while it was active, and its number */
     uint32_t last_stream;
@@ -65,6 +72,7 @@ struct tn_arena {
     uint32_t lent_chunk_count;
     uint32_t lent_before;    /* so many had been when it was gathered last */
     uint32_t promised_count; /* in the pool's index */
+    uint32_t promised_slab_counts[TN_SLICE_CLASS_COUNT_MAX]; /* in the pool's slices */
 };
 
 /* Under the pool's lock, but for what is atomic. */

@@ -100,13 +100,29 @@ static inline void *tn_pool_hand_out(const struct tarn_pool *pool,
     return address;
 }
 
-/* The same of a slice. Slabs are in the pool's index alone. */
+/* --- small requests ------------------------------------------------------------------------------- */
+
+/* The first slice of a chunk that the stream may have, which is cut. Room for the slab must be reserved. NULL: there is
+ * no such chunk, or no room for a carve. */
+static inline void *tn_pool_cut_and_take_slice(struct tarn_pool *pool, struct tn_part part,
+                                               unsigned slice_class, size_t size_bytes,
+                                               uint32_t stream)
+{
+    uint32_t fit = tn_pool_find_own_fit(part.index, stream, 1);
+    if (fit == TN_REGION_NONE || !tn_region_index_has_room(part.index)) return NULL;
+    uint32_t slab = tn_pool_cut_slab(pool, part, slice_class, fit, 0);
+    void *address = tn_pool_hand_out_slice(pool, part, slab, size_bytes);
+    tn_slices_give(part.slices, slab, stream, true);
+    return address;
+}
+
 static inline enum tn_free_result tn_pool_take_slice_back(struct tarn_pool *pool,
+                                                          struct tn_part part,
                                                           const struct tn_static_pool *owner,
                                                           uint32_t slab, uintptr_t address,
                                                           struct tn_dependency dependency)
 {
-    switch (tn_pool_free_slice(pool, slab, address, dependency)) {
+    switch (tn_pool_free_slice(pool, part, slab, address, dependency)) {
     case TN_FREE_SLICE_RESULT_NOT_LIVE:
         return TN_FREE_RESULT_NOT_LIVE;
     case TN_FREE_SLICE_RESULT_FREED:
@@ -118,28 +134,31 @@ static inline enum tn_free_result tn_pool_take_slice_back(struct tarn_pool *pool
     return tn_pool_note_free(pool, owner) ? TN_FREE_RESULT_RELEASE_IS_DUE : TN_FREE_RESULT_FREED;
 }
 
+/* --- free --------------------------------------------------------------------------------------- */
+
 /* Frees what starts at the address in this static pool; its reuse waits for the dependency. Into the cache, if there is
  * one and it takes it. */
-TN_HOT enum tn_free_result tn_pool_take_back(struct tarn_pool *pool, struct tn_region_index *index,
-                                             struct tn_stats *stats, struct tn_thread_cache *cache,
+TN_HOT enum tn_free_result tn_pool_take_back(struct tarn_pool *pool, struct tn_part part,
                                              const struct tn_static_pool *owner, uintptr_t address,
                                              struct tn_dependency dependency)
 {
     struct tn_freed freed;
+    struct tn_region_index *index = part.index;
     uint32_t chunk = tn_static_pool_chunk_of(owner, address);
     uint32_t *place = tn_live_map_find_place(&index->live, index->regions, chunk);
     if (TN_UNLIKELY(!place)) return TN_FREE_RESULT_NOT_LIVE;
     const struct tn_region *region = &index->regions[*place];
     if (TN_UNLIKELY(tn_region_owner(region) == TN_REGION_OWNER_SLAB)) {
         if (tn_region_is_cached(region)) return TN_FREE_RESULT_NOT_LIVE;
-        return tn_pool_take_slice_back(pool, owner, tn_region_slab(region), address, dependency);
+        return tn_pool_take_slice_back(pool, part, owner, tn_region_slab(region), address,
+                                       dependency);
     }
     if (TN_UNLIKELY(!tn_static_pool_is_at_chunk(owner, address))) return TN_FREE_RESULT_NOT_LIVE;
-    if (cache) {
+    if (part.cache) {
         size_t cached_bytes = (size_t)region->chunk_count << pool->chunk_log2;
         size_t slack_bytes = tn_region_slack_bytes(region);
-        if (tn_thread_cache_put(cache, index, *place, address, dependency)) {
-            tn_pool_note_free_memory(pool, stats, address, cached_bytes, slack_bytes);
+        if (tn_thread_cache_put(part.cache, index, *place, address, dependency)) {
+            tn_pool_note_free_memory(pool, part.stats, address, cached_bytes, slack_bytes);
             return TN_FREE_RESULT_FREED;
         }
     }
@@ -147,7 +166,7 @@ TN_HOT enum tn_free_result tn_pool_take_back(struct tarn_pool *pool, struct tn_r
 
     size_t used_bytes = (size_t)freed.chunk_count << pool->chunk_log2;
     tn_pool_forbid(pool, (void *)address, tn_min(used_bytes, owner->end_address - address));
-    tn_stats_count_free(stats, used_bytes - freed.slack_bytes, used_bytes);
+    tn_stats_count_free(part.stats, used_bytes - freed.slack_bytes, used_bytes);
     if (TN_LIKELY(!pool->releases_after_free)) return TN_FREE_RESULT_FREED;
     return tn_pool_note_free(pool, owner) ? TN_FREE_RESULT_RELEASE_IS_DUE : TN_FREE_RESULT_FREED;
 }

@@ -361,8 +361,9 @@ static bool reserve_slab(struct tarn_pool *pool, const struct tn_request *reques
 static void *carve_slab(struct tarn_pool *pool, const struct tn_request *request, struct fit fit,
                         uint32_t *slab_out)
 {
-    *slab_out = tn_pool_cut_slab(pool, request->slice_class, fit.region, fit.lead);
-    return tn_pool_hand_out_slice(pool, *slab_out, request->size_bytes);
+    *slab_out =
+        tn_pool_cut_slab(pool, tn_pool_part(pool), request->slice_class, fit.region, fit.lead);
+    return tn_pool_hand_out_slice(pool, tn_pool_part(pool), *slab_out, request->size_bytes);
 }
 
 /* A capture's memory is its own in whole chunks. Under `lock`. */
@@ -370,7 +371,8 @@ static enum serve_result serve_small(struct tarn_pool *pool, const struct tn_req
                                      uint32_t stream, void **address_out)
 {
     if (tn_pool_is_captured(pool, stream)) return serve_chunks(pool, request, stream, address_out);
-    void *address = tn_pool_take_slice(pool, request->slice_class, request->size_bytes, stream);
+    void *address = tn_pool_take_slice(pool, tn_pool_part(pool), request->slice_class,
+                                       request->size_bytes, stream);
     if (!address) {
         if (!can_cut(pool, request)) return serve_chunks(pool, request, stream, address_out);
         struct fit fit = find_fit(pool, request, stream);
@@ -485,7 +487,7 @@ static bool take_awaited_slice(struct tarn_pool *pool, unsigned slice_class, siz
     taken->slab_stream = tn_slices_slab(&pool->slices, slab)->stream;
     taken->dependency = tn_slices_dependency(&pool->slices, slab);
     tn_slices_withhold(&pool->slices, slab);
-    taken->address = tn_pool_hand_out_slice(pool, slab, size_bytes);
+    taken->address = tn_pool_hand_out_slice(pool, tn_pool_part(pool), slab, size_bytes);
     return true;
 }
 
@@ -499,7 +501,8 @@ static bool take_any_slice(struct tarn_pool *pool, const struct tn_request *requ
     for (unsigned i = request->slice_class; i < pool->slices.class_count; i++) {
         taken->slab = TN_SLAB_NONE;
         taken->dependency = TN_DEPENDENCY_NONE;
-        taken->address = tn_pool_take_slice(pool, i, request->size_bytes, taken->stream);
+        taken->address =
+            tn_pool_take_slice(pool, tn_pool_part(pool), i, request->size_bytes, taken->stream);
         if (taken->address) return true;
         if (may_wait && take_awaited_slice(pool, i, request->size_bytes, taken)) return true;
     }
@@ -771,8 +774,7 @@ static enum tn_free_result free_after_introduced(struct tarn_pool *pool, uintptr
         tn_stream_reuse_find_introduced_dependency(pool, streams, stream_count, &dependency);
     TN_ASSERT(is_known);
     if (is_known && owner)
-        freed =
-            tn_pool_take_back(pool, &pool->index, &pool->stats, NULL, owner, address, dependency);
+        freed = tn_pool_take_back(pool, tn_pool_part(pool), owner, address, dependency);
     tn_pool_unlock(pool);
     return freed;
 }

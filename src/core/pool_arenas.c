@@ -2,6 +2,7 @@
 /* pool_arenas: borrowing, allocating and freeing in arenas, gathering. */
 #include "pool_arenas.h"
 
+#include "../base/host_memory.h"
 #include "../base/thread_number.h"
 
 #include "pool_members.h"
@@ -14,6 +15,19 @@ enum {
     LOAN_PARTS = 4,
     FOOTPRINT_TO_USED_MAX = 3 /* before a growth for the arenas */
 };
+
+/* What a call asks an arena for. */
+struct wish {
+    size_t size_bytes;
+    uint32_t chunk_count; /* of a slice: 1, in which it can lie */
+    unsigned slice_class; /* or NONE */
+    tarn_stream handle;
+};
+
+static struct tn_part part_of(struct tn_arena *arena)
+{
+    return (struct tn_part){ &arena->index, arena->slices, arena->cache, &arena->stats };
+}
 
 /* What each free may have to do, or each alloc to find out, needs the pool's lock. */
 static bool may_have_arenas(const struct tarn_pool *pool)
@@ -51,10 +65,37 @@ static bool promise_room(struct tarn_pool *pool, struct tn_arena *arena)
     return true;
 }
 
-static bool make_room(struct tarn_pool *pool, struct tn_arena *arena)
+/* The same of room for slabs. */
+static bool promise_slabs(struct tarn_pool *pool, struct tn_arena *arena, unsigned slice_class)
 {
-    return tn_region_index_reserve(&arena->index) && promise_room(pool, arena) &&
-           tn_region_index_has_room(&arena->index);
+    struct tn_slice_class *c = &arena->slices->classes[slice_class];
+    uint32_t *promised_count = &arena->promised_slab_counts[slice_class];
+    uint32_t added = c->reserved_count - *promised_count;
+    if (added > 0 && !tn_slices_promise(&pool->slices, slice_class, added)) {
+        c->reserved_count = *promised_count;
+        return false;
+    }
+    *promised_count += added;
+    return true;
+}
+
+/* In an active arena. */
+static bool make_room(struct tarn_pool *pool, struct tn_arena *arena, const struct wish *wish)
+{
+    if (!tn_region_index_reserve(&arena->index) || !promise_room(pool, arena) ||
+        !tn_region_index_has_room(&arena->index))
+        return false;
+    return wish->slice_class == TN_SLICE_CLASS_NONE ||
+           (tn_slices_reserve(arena->slices, wish->slice_class) &&
+            promise_slabs(pool, arena, wish->slice_class));
+}
+
+static bool prepare_slices(const struct tarn_pool *pool, struct tn_arena *arena)
+{
+    if (arena->slices) return true;
+    arena->slices = tn_host_memory_alloc(sizeof *arena->slices);
+    if (arena->slices) tn_slices_init(arena->slices, pool->chunk_log2);
+    return arena->slices != NULL;
 }
 
 /* An index with a free set for each stream for which the pool's has one. */
@@ -154,53 +195,82 @@ static bool find_stream(const struct tarn_pool *pool, struct tn_arena *arena, ta
     return arena->last_stream != TN_STREAM_NONE;
 }
 
-/* NULL: nothing fits, or there is no room. Under the arena's lock. */
-static void *alloc_in(struct tarn_pool *pool, struct tn_arena *arena, size_t size_bytes,
-                      uint32_t chunk_count, uint32_t stream)
+static TN_COLD void *cut_in(struct tarn_pool *pool, struct tn_arena *arena, const struct wish *wish,
+                            uint32_t stream)
 {
+    if (!tn_slices_has_room(arena->slices, wish->slice_class)) return NULL;
+    return tn_pool_cut_and_take_slice(pool, part_of(arena), wish->slice_class, wish->size_bytes,
+                                      stream);
+}
+
+/* A slice; otherwise as alloc_in. */
+static void *alloc_small_in(struct tarn_pool *pool, struct tn_arena *arena, const struct wish *wish,
+                            uint32_t stream)
+{
+    if (TN_UNLIKELY(!arena->slices)) return NULL;
+    struct tn_part part = part_of(arena);
+    void *address = tn_pool_take_slice(pool, part, wish->slice_class, wish->size_bytes, stream);
+    return TN_LIKELY(address != NULL) ? address : cut_in(pool, arena, wish, stream);
+}
+
+/* NULL: nothing fits, or there is no room. Under the arena's lock. */
+static void *alloc_in(struct tarn_pool *pool, struct tn_arena *arena, const struct wish *wish,
+                      uint32_t stream)
+{
+    if (wish->slice_class != TN_SLICE_CLASS_NONE) return alloc_small_in(pool, arena, wish, stream);
     if (arena->cache) {
         void *address = tn_pool_hand_out_cached(pool, arena->cache, &arena->index, &arena->stats,
-                                                size_bytes, chunk_count, stream);
+                                                wish->size_bytes, wish->chunk_count, stream);
         if (address) return address;
     }
     if (TN_UNLIKELY(!tn_region_index_has_room(&arena->index))) return NULL;
-    uint32_t fit = tn_pool_find_own_fit(&arena->index, stream, chunk_count);
+    uint32_t fit = tn_pool_find_own_fit(&arena->index, stream, wish->chunk_count);
     if (TN_UNLIKELY(fit == TN_REGION_NONE)) return NULL;
-    size_t used_bytes = (size_t)chunk_count << pool->chunk_log2;
-    uint32_t region = tn_region_index_carve(&arena->index, fit, 0, chunk_count,
-                                            (uint32_t)(used_bytes - size_bytes));
-    return tn_pool_hand_out(pool, &arena->index, &arena->stats, region, size_bytes, used_bytes);
+    size_t used_bytes = (size_t)wish->chunk_count << pool->chunk_log2;
+    uint32_t region = tn_region_index_carve(&arena->index, fit, 0, wish->chunk_count,
+                                            (uint32_t)(used_bytes - wish->size_bytes));
+    return tn_pool_hand_out(pool, &arena->index, &arena->stats, region, wish->size_bytes,
+                            used_bytes);
+}
+
+/* Whether the pool can serve the request itself. Under its lock. */
+static bool is_for_pool(const struct tarn_pool *pool, const struct wish *wish, uint32_t stream)
+{
+    if (wish->slice_class != TN_SLICE_CLASS_NONE &&
+        tn_slices_has_ready(&pool->slices, wish->slice_class, stream))
+        return true;
+    return tn_pool_find_own_fit(&pool->index, stream, wish->chunk_count) != TN_REGION_NONE;
 }
 
 /* NULL: it came to nothing. *is_pools_out: the pool can serve the request itself. Under both locks. */
-static void *borrow_and_alloc(struct tarn_pool *pool, struct tn_arena *arena, size_t size_bytes,
-                              uint32_t chunk_count, tarn_stream handle, bool *is_pools_out)
+static void *borrow_and_alloc(struct tarn_pool *pool, struct tn_arena *arena,
+                              const struct wish *wish, bool *is_pools_out)
 {
     uint32_t stream;
     *is_pools_out = true; /* or nobody can */
     /* Since it was active streams may have come and gone. */
     if (!arena->is_active) arena->last_stream = TN_STREAM_NONE;
-    if (!find_stream(pool, arena, handle, &stream) || tn_pool_is_capturing(pool) ||
+    if (!find_stream(pool, arena, wish->handle, &stream) || tn_pool_is_capturing(pool) ||
         !prepare_index(pool, arena))
         return NULL;
+    if (wish->slice_class != TN_SLICE_CLASS_NONE && !prepare_slices(pool, arena)) return NULL;
     /* The arena may have lacked room alone, or what it caches coalesced. */
     void *address = NULL;
     if (arena->is_active && arena->cache) tn_thread_cache_flush(arena->cache, &arena->index);
-    if (arena->is_active && make_room(pool, arena))
-        address = alloc_in(pool, arena, size_bytes, chunk_count, stream);
-    if (!address && borrow(pool, arena, stream, chunk_count) && make_room(pool, arena))
-        address = alloc_in(pool, arena, size_bytes, chunk_count, stream);
-    *is_pools_out = tn_pool_find_own_fit(&pool->index, stream, chunk_count) != TN_REGION_NONE;
+    if (arena->is_active && make_room(pool, arena, wish))
+        address = alloc_in(pool, arena, wish, stream);
+    if (!address && borrow(pool, arena, stream, wish->chunk_count) && make_room(pool, arena, wish))
+        address = alloc_in(pool, arena, wish, stream);
+    *is_pools_out = is_for_pool(pool, wish, stream);
     return address;
 }
 
 static void *lock_borrow_and_alloc(struct tarn_pool *pool, struct tn_arena *arena,
-                                   size_t size_bytes, uint32_t chunk_count, tarn_stream stream,
-                                   bool *is_pools_out)
+                                   const struct wish *wish, bool *is_pools_out)
 {
     tn_pool_lock_as_it_is(pool);
     tn_biased_mutex_lock(&arena->lock);
-    void *address = borrow_and_alloc(pool, arena, size_bytes, chunk_count, stream, is_pools_out);
+    void *address = borrow_and_alloc(pool, arena, wish, is_pools_out);
     tn_biased_mutex_unlock(&arena->lock);
     tn_pool_unlock(pool);
     return address;
@@ -259,22 +329,22 @@ static bool let_all_lend(struct tarn_pool *pool)
 
 /* What else there is to do before the request is the pool's, which gathers. */
 static TN_COLD void *alloc_by_more(struct tarn_pool *pool, struct tn_arena *arena,
-                                   size_t size_bytes, uint32_t chunk_count, tarn_stream stream)
+                                   const struct wish *wish)
 {
     bool is_pools;
-    void *address = lock_borrow_and_alloc(pool, arena, size_bytes, chunk_count, stream, &is_pools);
+    void *address = lock_borrow_and_alloc(pool, arena, wish, &is_pools);
     if (address || is_pools || !tn_arenas_are_active(&pool->arenas)) return address;
 
-    struct tn_request request = { .size_bytes = size_bytes,
+    struct tn_request request = { .size_bytes = wish->size_bytes,
                                   .alignment_bytes = 1,
-                                  .stream = stream,
-                                  .chunk_count = chunk_count,
+                                  .stream = wish->handle,
+                                  .chunk_count = wish->chunk_count,
                                   .slice_class = TN_SLICE_CLASS_NONE };
     tn_mutex_lock(&pool->growth_lock);
     /* Another thread may have been faster. */
-    address = lock_borrow_and_alloc(pool, arena, size_bytes, chunk_count, stream, &is_pools);
+    address = lock_borrow_and_alloc(pool, arena, wish, &is_pools);
     if (!address && !is_pools && (may_grow(pool) ? grow(pool, &request) : let_all_lend(pool)))
-        address = lock_borrow_and_alloc(pool, arena, size_bytes, chunk_count, stream, &is_pools);
+        address = lock_borrow_and_alloc(pool, arena, wish, &is_pools);
     tn_mutex_unlock(&pool->growth_lock);
     return address;
 }
@@ -285,17 +355,17 @@ static struct tn_arena *own_arena(const struct tarn_pool *pool)
 }
 
 void *tn_arena_alloc(struct tarn_pool *pool, size_t size_bytes, uint32_t chunk_count,
-                     tarn_stream handle)
+                     unsigned slice_class, tarn_stream handle)
 {
+    const struct wish wish = { size_bytes, chunk_count, slice_class, handle };
     uint32_t stream;
     void *address = NULL;
     struct tn_arena *arena = own_arena(pool);
     tn_biased_mutex_lock(&arena->lock);
     if (TN_LIKELY(arena->is_active && find_stream(pool, arena, handle, &stream)))
-        address = alloc_in(pool, arena, size_bytes, chunk_count, stream);
+        address = alloc_in(pool, arena, &wish, stream);
     tn_biased_mutex_unlock(&arena->lock);
-    return TN_LIKELY(address != NULL) ? address
-                                      : alloc_by_more(pool, arena, size_bytes, chunk_count, handle);
+    return TN_LIKELY(address != NULL) ? address : alloc_by_more(pool, arena, &wish);
 }
 
 /* --- free -------------------------------------------------------------------------------------- */
@@ -329,8 +399,9 @@ static enum tn_free_result free_in(struct tarn_pool *pool, struct tn_arena *aren
     if (cache && is_own &&
         tn_pool_give_to_cache(pool, cache, &arena->index, &arena->stats, address, dependency))
         return TN_FREE_RESULT_FREED;
-    return tn_pool_take_back(pool, &arena->index, &arena->stats, is_own ? cache : NULL, owner,
-                             address, dependency);
+    struct tn_part part = part_of(arena);
+    if (!is_own) part.cache = NULL;
+    return tn_pool_take_back(pool, part, owner, address, dependency);
 }
 
 /* The lock of the arena that the address is of, or NULL. */
@@ -371,19 +442,35 @@ enum tn_free_result tn_arena_free(struct tarn_pool *pool, uintptr_t address,
 /* --- gathering --------------------------------------------------------------------------------- */
 
 /* From now on no thread touches what is in the arenas. Returns how many calls they have served. */
-static uint64_t deactivate_all(struct tn_arenas *arenas)
+static uint64_t deactivate_all(struct tarn_pool *pool)
 {
+    struct tn_arenas *arenas = &pool->arenas;
     uint64_t call_count = 0;
     for (uint32_t i = 0; i < TN_ARENA_COUNT; i++) {
         struct tn_arena *arena = &arenas->all[i];
         tn_biased_mutex_lock(&arena->lock);
         if (arena->is_active) call_count += arena->stats.alloc_count;
         if (arena->is_active && arena->cache) tn_thread_cache_flush(arena->cache, &arena->index);
+        if (arena->is_active && arena->slices) tn_pool_free_kept_in(pool, part_of(arena));
         arena->is_active = false;
         tn_biased_mutex_unlock(&arena->lock);
     }
     atomic_store_explicit(&arenas->active_count, 0, memory_order_release);
     return call_count;
+}
+
+/* The slabs of the arena are the pool's; their regions will be with the loans that they lie in. */
+static void give_slabs(struct tarn_pool *pool, struct tn_arena *arena)
+{
+    bool had_any = false;
+    for (unsigned i = 0; i < TN_SLICE_CLASS_COUNT_MAX; i++)
+        had_any |= arena->promised_slab_counts[i] > 0;
+    if (!had_any) return;
+    tn_pool_adopt_slabs(pool, part_of(arena));
+    for (unsigned i = 0; i < TN_SLICE_CLASS_COUNT_MAX; i++) {
+        tn_slices_take_promise_back(&pool->slices, i, arena->promised_slab_counts[i]);
+        arena->promised_slab_counts[i] = 0;
+    }
 }
 
 static void end_loan(struct tarn_pool *pool, const struct tn_loan *loan)
@@ -405,7 +492,9 @@ void tn_arenas_gather(struct tarn_pool *pool)
 {
     struct tn_arenas *arenas = &pool->arenas;
     uint32_t regions_before = pool->index.region_count;
-    uint64_t call_count = deactivate_all(arenas);
+    uint64_t call_count = deactivate_all(pool);
+    for (uint32_t i = 0; i < TN_ARENA_COUNT; i++)
+        give_slabs(pool, &arenas->all[i]);
     while (arenas->loan_count > 0)
         end_loan(pool, &arenas->loans[--arenas->loan_count]);
     /* Where arenas hardly last they do not pay: they have to be waited for again. */

@@ -22,9 +22,10 @@ bool tn_arenas_want(struct tarn_pool *pool);
  * again, arenas are wanted. */
 void tn_arenas_note_wait(struct tarn_pool *pool);
 
-/* tn_pool_alloc out of the calling thread's arena. NULL: not this way. With no lock held. */
+/* tn_pool_alloc out of the calling thread's arena: a slice of a class, or chunks if that is NONE. NULL: not this way.
+ * With no lock held. */
 void *tn_arena_alloc(struct tarn_pool *pool, size_t size_bytes, uint32_t chunk_count,
-                     tarn_stream handle);
+                     unsigned slice_class, tarn_stream handle);
 
 /* tn_pool_free of what is in an arena. With no lock held. */
 enum tn_free_result tn_arena_free(struct tarn_pool *pool, uintptr_t address,

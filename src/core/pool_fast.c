@@ -8,19 +8,13 @@
 
 /* --- alloc ------------------------------------------------------------------------------------- */
 
-/* The first slice of a chunk. Under `lock`. */
 static TN_COLD void *cut_and_serve(struct tarn_pool *pool, unsigned slice_class, size_t size_bytes,
                                    uint32_t stream)
 {
-    uint32_t fit = tn_pool_find_own_fit(&pool->index, stream, 1);
-    if (fit == TN_REGION_NONE || !tn_region_index_has_room(&pool->index)) return NULL;
     if (!tn_slices_can_add(&pool->slices, slice_class) ||
         !tn_slices_reserve(&pool->slices, slice_class))
         return NULL;
-    uint32_t slab = tn_pool_cut_slab(pool, slice_class, fit, 0);
-    void *address = tn_pool_hand_out_slice(pool, slab, size_bytes);
-    tn_slices_give(&pool->slices, slab, stream, true);
-    return address;
+    return tn_pool_cut_and_take_slice(pool, tn_pool_part(pool), slice_class, size_bytes, stream);
 }
 
 /* NULL: not this way. Under `lock`. */
@@ -32,15 +26,29 @@ TN_HOT void *serve_small(struct tarn_pool *pool, size_t size_bytes, size_t align
     if (slice_class == TN_SLICE_CLASS_NONE) return NULL;
     if (TN_UNLIKELY(!tn_pool_find_stream(pool, handle, &stream))) return NULL;
     if (TN_UNLIKELY(tn_pool_is_captured(pool, stream))) return NULL;
-    void *address = tn_pool_take_slice(pool, slice_class, size_bytes, stream);
+    void *address = tn_pool_take_slice(pool, tn_pool_part(pool), slice_class, size_bytes, stream);
     if (TN_LIKELY(address != NULL)) return address;
     return cut_and_serve(pool, slice_class, size_bytes, stream);
+}
+
+static TN_COLD void *alloc_small_in_arena(struct tarn_pool *pool, size_t size_bytes,
+                                          size_t alignment_bytes, tarn_stream stream)
+{
+    unsigned slice_class = tn_slices_class_for(&pool->slices, size_bytes, alignment_bytes);
+    if (slice_class == TN_SLICE_CLASS_NONE) return NULL;
+    return tn_arena_alloc(pool, size_bytes, 1, slice_class, stream);
 }
 
 void *tn_pool_try_alloc_small(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
                               tarn_stream stream)
 {
+    if (TN_UNLIKELY(tn_arenas_are_wanted(&pool->arenas)) &&
+        (stream == NULL || stream != pool->thread_stream)) {
+        void *address = alloc_small_in_arena(pool, size_bytes, alignment_bytes, stream);
+        if (address) return address;
+    }
     tn_pool_lock_as_it_is(pool);
+    if (TN_UNLIKELY(!tn_biased_mutex_is_owned(&pool->lock))) tn_arenas_note_wait(pool);
     void *address = serve_small(pool, size_bytes, alignment_bytes, stream);
     tn_pool_unlock(pool);
     return address;

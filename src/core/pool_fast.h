@@ -81,7 +81,8 @@ TN_HOT void *tn_pool_try_alloc(struct tarn_pool *pool, size_t size_bytes, size_t
     if (!tn_pool_has_chunks_for(pool, chunk_count, alignment_bytes)) return NULL;
     if (TN_UNLIKELY(tn_arenas_are_wanted(&pool->arenas)) &&
         (stream == NULL || stream != pool->thread_stream)) {
-        void *address = tn_arena_alloc(pool, size_bytes, (uint32_t)chunk_count, stream);
+        void *address =
+            tn_arena_alloc(pool, size_bytes, (uint32_t)chunk_count, TN_SLICE_CLASS_NONE, stream);
         if (address) return address;
     }
     tn_pool_lock_as_it_is(pool);
@@ -113,8 +114,8 @@ TN_HOT enum tn_free_result tn_pool_take_back_in_pool(struct tarn_pool *pool, uin
     if (pool->cache &&
         tn_pool_give_to_cache(pool, pool->cache, &pool->index, &pool->stats, address, dependency))
         return TN_FREE_RESULT_FREED;
-    return tn_pool_take_back(pool, &pool->index, &pool->stats, pool->cache, owner, address,
-                             dependency);
+    struct tn_part part = { &pool->index, &pool->slices, pool->cache, &pool->stats };
+    return tn_pool_take_back(pool, part, owner, address, dependency);
 }
 
 TN_HOT enum tn_free_result tn_pool_try_free(struct tarn_pool *pool, uintptr_t address,

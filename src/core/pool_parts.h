@@ -66,8 +66,7 @@ static inline enum tn_free_result tn_pool_free_now(struct tarn_pool *pool, void 
     if (!owner) return TN_FREE_RESULT_NOT_LIVE;
     if (!tn_pool_find_dependency(pool, streams, stream_count, &dependency))
         return TN_FREE_RESULT_UNKNOWN_STREAM;
-    return tn_pool_take_back(pool, &pool->index, &pool->stats, NULL, owner, (uintptr_t)address,
-                             dependency);
+    return tn_pool_take_back(pool, tn_pool_part(pool), owner, (uintptr_t)address, dependency);
 }
 
 /* Frees what the same call has allocated on the stream before, and asks no vendor which stream it is. With no

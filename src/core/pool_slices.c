@@ -18,10 +18,10 @@ void tn_pool_init_slices(struct tarn_pool *pool, const tarn_pool_options *option
 
 /* --- where a slice is ------------------------------------------------------------------------ */
 
-static uintptr_t address_of(const struct tarn_pool *pool, uint32_t slab, unsigned slice)
+static uintptr_t address_of(const struct tn_slices *slices, uint32_t slab, unsigned slice)
 {
-    return tn_slices_slab(&pool->slices, slab)->address +
-           ((uintptr_t)slice << tn_slices_slice_log2(&pool->slices, tn_slab_class(slab)));
+    return tn_slices_slab(slices, slab)->address +
+           ((uintptr_t)slice << tn_slices_slice_log2(slices, tn_slab_class(slab)));
 }
 
 /* The number of the slice that an address of a slab lies in. */
@@ -38,46 +38,49 @@ static size_t slice_bytes_of(const struct tarn_pool *pool, uint32_t slab)
 
 /* --- alloc ----------------------------------------------------------------------------------- */
 
-void *tn_pool_hand_out_slice(struct tarn_pool *pool, uint32_t slab, size_t size_bytes)
+void *tn_pool_hand_out_slice(struct tarn_pool *pool, struct tn_part part, uint32_t slab,
+                             size_t size_bytes)
 {
-    size_t used_bytes = tn_slices_is_empty(&pool->slices, slab) ? (size_t)1 << pool->chunk_log2 : 0;
-    unsigned slice = tn_slices_take(&pool->slices, slab, size_bytes);
-    uintptr_t address = address_of(pool, slab, slice);
-    tn_stats_count_alloc(&pool->stats, size_bytes, used_bytes);
+    size_t used_bytes = tn_slices_is_empty(part.slices, slab) ? (size_t)1 << pool->chunk_log2 : 0;
+    unsigned slice = tn_slices_take(part.slices, slab, size_bytes);
+    uintptr_t address = address_of(part.slices, slab, slice);
+    tn_stats_count_alloc(part.stats, size_bytes, used_bytes);
     tn_pool_allow(pool, (void *)address, size_bytes);
     /* Here a device address becomes a pointer. */
     return (void *)address;
 }
 
 /* The stream's slab with pending slices alone that is so longest may be free for it by now. */
-static uint32_t find_covered(struct tarn_pool *pool, unsigned slice_class, uint32_t stream)
+static uint32_t find_covered(const struct tarn_pool *pool, struct tn_slices *slices,
+                             unsigned slice_class, uint32_t stream)
 {
     if (!pool->streams) return TN_SLAB_NONE;
-    uint32_t slab = tn_slices_find_waiting(&pool->slices, slice_class, stream);
+    uint32_t slab = tn_slices_find_waiting(slices, slice_class, stream);
     if (slab == TN_SLAB_NONE) return slab;
-    struct tn_dependency foreign = tn_slices_slab(&pool->slices, slab)->foreign;
+    struct tn_dependency foreign = tn_slices_slab(slices, slab)->foreign;
     if (tn_stream_table_uncovered(pool->streams, stream, foreign) != 0) return TN_SLAB_NONE;
-    tn_slices_accept(&pool->slices, slab);
+    tn_slices_accept(slices, slab);
     return slab;
 }
 
-void *tn_pool_take_covered_slice(struct tarn_pool *pool, unsigned slice_class, size_t size_bytes,
-                                 uint32_t stream)
+void *tn_pool_take_covered_slice(struct tarn_pool *pool, struct tn_part part, unsigned slice_class,
+                                 size_t size_bytes, uint32_t stream)
 {
-    uint32_t slab = tn_slices_find_ready(&pool->slices, slice_class, stream);
-    if (slab == TN_SLAB_NONE) slab = find_covered(pool, slice_class, stream);
-    return slab == TN_SLAB_NONE ? NULL : tn_pool_hand_out_slice(pool, slab, size_bytes);
+    uint32_t slab = tn_slices_find_ready(part.slices, slice_class, stream);
+    if (slab == TN_SLAB_NONE) slab = find_covered(pool, part.slices, slice_class, stream);
+    return slab == TN_SLAB_NONE ? NULL : tn_pool_hand_out_slice(pool, part, slab, size_bytes);
 }
 
-uint32_t tn_pool_cut_slab(struct tarn_pool *pool, unsigned slice_class, uint32_t region,
-                          uint32_t lead)
+uint32_t tn_pool_cut_slab(struct tarn_pool *pool, struct tn_part part, unsigned slice_class,
+                          uint32_t region, uint32_t lead)
 {
-    struct tn_dependency dependency = tn_region_dependency(&pool->index.regions[region]);
-    uint32_t live = tn_region_index_carve(&pool->index, region, lead, 1, 0);
-    struct tn_region *r = &pool->index.regions[live];
+    struct tn_region_index *index = part.index;
+    struct tn_dependency dependency = tn_region_dependency(&index->regions[region]);
+    uint32_t live = tn_region_index_carve(index, region, lead, 1, 0);
+    struct tn_region *r = &index->regions[live];
     const struct tn_static_pool *owner =
         tn_static_pool_list_find_chunk(&pool->list, r->first_chunk);
-    uint32_t slab = tn_slices_add(&pool->slices, slice_class,
+    uint32_t slab = tn_slices_add(part.slices, slice_class,
                                   tn_static_pool_address_of(owner, r->first_chunk), dependency);
     tn_region_mark_slab(r, slab);
     return slab;
@@ -99,47 +102,68 @@ uint32_t tn_pool_find_other_slab(const struct tarn_pool *pool, unsigned slice_cl
 
 /* --- free ------------------------------------------------------------------------------------ */
 
-/* The chunk of a slab. */
-static uint32_t chunk_of(const struct tarn_pool *pool, uint32_t slab)
+/* The region of a slab. */
+static uint32_t find_region(const struct tarn_pool *pool, struct tn_part part, uint32_t slab)
 {
-    uintptr_t address = tn_slices_slab(&pool->slices, slab)->address;
+    uintptr_t address = tn_slices_slab(part.slices, slab)->address;
     const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
-    return tn_static_pool_chunk_of(owner, address);
+    return tn_region_index_find_start(part.index, tn_static_pool_chunk_of(owner, address));
 }
 
 /* Gives the chunk of an empty slab up. */
-static void dissolve(struct tarn_pool *pool, uint32_t slab)
+static void dissolve(struct tarn_pool *pool, struct tn_part part, uint32_t slab)
 {
     struct tn_freed freed;
-    struct tn_dependency dependency = tn_slices_dependency(&pool->slices, slab);
-    uint32_t chunk = chunk_of(pool, slab);
-    tn_region_unmark_slab(&pool->index.regions[tn_region_index_find_start(&pool->index, chunk)]);
-    bool is_freed = tn_region_index_free(&pool->index, chunk, dependency, &freed);
+    struct tn_dependency dependency = tn_slices_dependency(part.slices, slab);
+    uint32_t region = find_region(pool, part, slab);
+    tn_region_unmark_slab(&part.index->regions[region]);
+    bool is_freed = tn_region_index_free(part.index, part.index->regions[region].first_chunk,
+                                         dependency, &freed);
     TN_ASSERT(is_freed);
     (void)is_freed;
-    tn_slices_remove(&pool->slices, slab);
+    tn_slices_remove(part.slices, slab);
 }
 
-void tn_pool_use_kept_slab(struct tarn_pool *pool, uint32_t slab)
+void tn_pool_use_kept_slab(const struct tarn_pool *pool, struct tn_part part, uint32_t slab)
 {
-    tn_slices_use_kept(&pool->slices, slab);
-    tn_stats_add_to_mark(&pool->stats.used_bytes, &pool->stats.used_bytes_max,
+    tn_slices_use_kept(part.slices, slab);
+    tn_stats_add_to_mark(&part.stats->used_bytes, &part.stats->used_bytes_max,
                          (size_t)1 << pool->chunk_log2);
 }
 
-enum tn_free_slice_result tn_pool_end_slab(struct tarn_pool *pool, uint32_t slab)
+enum tn_free_slice_result tn_pool_end_slab(struct tarn_pool *pool, struct tn_part part,
+                                           uint32_t slab)
 {
-    pool->stats.used_bytes -= (size_t)1 << pool->chunk_log2;
-    if (!pool->releases_after_free && tn_slices_keep(&pool->slices, slab))
+    part.stats->used_bytes -= (size_t)1 << pool->chunk_log2;
+    if (!pool->releases_after_free && tn_slices_keep(part.slices, slab))
         return TN_FREE_SLICE_RESULT_FREED;
-    dissolve(pool, slab);
+    dissolve(pool, part, slab);
     return TN_FREE_SLICE_RESULT_SLAB_FREED;
+}
+
+void tn_pool_free_kept_in(struct tarn_pool *pool, struct tn_part part)
+{
+    while (part.slices->kept_count > 0)
+        dissolve(pool, part, tn_slices_find_kept(part.slices));
 }
 
 void tn_pool_free_kept(struct tarn_pool *pool)
 {
-    while (pool->slices.kept_count > 0)
-        dissolve(pool, tn_slices_find_kept(&pool->slices));
+    tn_pool_free_kept_in(pool, tn_pool_part(pool));
+}
+
+void tn_pool_adopt_slabs(struct tarn_pool *pool, struct tn_part part)
+{
+    TN_ASSERT(part.slices->kept_count == 0);
+    for (unsigned i = 0; i < part.slices->class_count && part.slices->slab_count > 0; i++) {
+        uint32_t slab = TN_SLAB_NONE;
+        while ((slab = tn_slices_find_used(part.slices, i, slab)) != TN_SLAB_NONE) {
+            struct tn_region *region = &part.index->regions[find_region(pool, part, slab)];
+            tn_region_unmark_slab(region);
+            tn_region_mark_slab(region, tn_slices_adopt(&pool->slices, part.slices, slab));
+        }
+    }
+    tn_slices_forget_all(part.slices);
 }
 
 void tn_pool_put_slice_back(struct tarn_pool *pool, uint32_t slab, void *address, uint32_t stream)
@@ -151,7 +175,7 @@ void tn_pool_put_slice_back(struct tarn_pool *pool, uint32_t slab, void *address
     tn_stats_take_alloc_back(&pool->stats, size_bytes,
                              is_empty ? (size_t)1 << pool->chunk_log2 : 0);
     if (is_empty) {
-        dissolve(pool, slab);
+        dissolve(pool, tn_pool_part(pool), slab);
     } else {
         tn_slices_give(&pool->slices, slab, stream, false);
     }
@@ -193,7 +217,7 @@ bool tn_pool_find_place(const struct tarn_pool *pool, const struct tn_static_poo
     uint32_t slab = tn_region_slab(r);
     unsigned slice = slice_at(pool, slab, address);
     if (!tn_slices_is_live(&pool->slices, slab, slice)) return false;
-    *place_out = (struct tn_place){ address_of(pool, slab, slice),
+    *place_out = (struct tn_place){ address_of(&pool->slices, slab, slice),
                                     tn_slices_size_of(&pool->slices, slab, slice),
                                     slice_bytes_of(pool, slab), true };
     return true;

@@ -113,6 +113,20 @@ struct tarn_pool {
     struct tn_condition callback_ended;
 };
 
+/* What an alloc or a free works in: the pool's own, or an arena's. */
+struct tn_part {
+    struct tn_region_index *index;
+    struct tn_slices *slices;
+    struct tn_thread_cache *cache; /* or NULL */
+    struct tn_stats *stats;
+};
+
+/* Without the cache, which only the short way fills. */
+static inline struct tn_part tn_pool_part(struct tarn_pool *pool)
+{
+    return (struct tn_part){ &pool->index, &pool->slices, NULL, &pool->stats };
+}
+
 static inline bool tn_pool_is_open(const struct tarn_pool *pool)
 {
     return pool != NULL &&

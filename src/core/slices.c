@@ -2,22 +2,28 @@
 /* slices: masks, lists, and what slabs wait for. */
 #include "slices.h"
 
+#include <string.h>
+
 #include "../base/host_memory.h"
 
 #define NO_INDEX TN_SLAB_INDEX_NONE
 
 /* --- life and room --------------------------------------------------------------------------- */
 
+static void forget_lists(struct tn_slice_class *c)
+{
+    for (unsigned list = 0; list < TN_SLAB_LISTS_PER_CLASS; list++)
+        c->ready[list] = c->waiting[list] = NO_INDEX;
+    for (unsigned stream = 0; stream < TN_STREAM_COUNT_MAX; stream++)
+        c->kept[stream] = NO_INDEX;
+}
+
 void tn_slices_init_without(struct tn_slices *slices)
 {
     *slices = (struct tn_slices){ .slab_count_max = TN_SLAB_COUNT_MAX };
     for (unsigned i = 0; i < TN_SLICE_CLASS_COUNT_MAX; i++) {
-        struct tn_slice_class *c = &slices->classes[i];
-        c->unused = NO_INDEX;
-        for (unsigned list = 0; list < TN_SLAB_LISTS_PER_CLASS; list++)
-            c->ready[list] = c->waiting[list] = NO_INDEX;
-        for (unsigned stream = 0; stream < TN_STREAM_COUNT_MAX; stream++)
-            c->kept[stream] = NO_INDEX;
+        slices->classes[i].unused = NO_INDEX;
+        forget_lists(&slices->classes[i]);
     }
 }
 
@@ -58,23 +64,56 @@ static uint32_t next_index(const struct tn_slice_class *c)
 
 bool tn_slices_can_add(const struct tn_slices *slices, unsigned slice_class)
 {
-    return next_index(&slices->classes[slice_class]) < slices->slab_count_max;
+    const struct tn_slice_class *c = &slices->classes[slice_class];
+    return c->unused != NO_INDEX || c->fresh + c->promised_count < slices->slab_count_max;
+}
+
+/* Room for so many records. */
+static bool grow(struct tn_slice_class *c, uint32_t record_count)
+{
+    void *slabs = c->slabs, *sizes = c->sizes;
+    bool has_slabs = tn_host_memory_grow_array(&slabs, &c->slab_capacity, c->fresh, record_count,
+                                               sizeof *c->slabs);
+    bool has_sizes = tn_host_memory_grow_array(&sizes, &c->sizes_capacity, c->fresh, record_count,
+                                               sizeof *c->sizes << c->per_slab_log2);
+    c->slabs = slabs;
+    c->sizes = sizes;
+    if (!has_slabs || !has_sizes) return false;
+    c->reserved_count = c->slab_capacity < c->sizes_capacity ? c->slab_capacity : c->sizes_capacity;
+    return true;
 }
 
 bool tn_slices_reserve(struct tn_slices *slices, unsigned slice_class)
 {
     struct tn_slice_class *c = &slices->classes[slice_class];
-    if (TN_LIKELY(c->unused != NO_INDEX)) return true;
-    uint32_t needed = c->fresh + 1;
-    void *slabs = c->slabs, *sizes = c->sizes;
-    bool has_slabs =
-        tn_host_memory_grow_array(&slabs, &c->slab_capacity, c->fresh, needed, sizeof *c->slabs);
-    bool has_sizes =
-        tn_host_memory_grow_array(&sizes, &c->sizes_capacity, c->fresh, needed,
-                                  sizeof *c->sizes << tn_slices_per_slab_log2(slices, slice_class));
-    c->slabs = slabs;
-    c->sizes = sizes;
-    return has_slabs && has_sizes;
+    return TN_LIKELY(tn_slices_has_room(slices, slice_class)) ||
+           grow(c, c->fresh + c->promised_count + 1);
+}
+
+bool tn_slices_promise(struct tn_slices *slices, unsigned slice_class, uint32_t slab_count)
+{
+    struct tn_slice_class *c = &slices->classes[slice_class];
+    uint32_t needed = c->fresh + c->promised_count + slab_count;
+    if (needed > slices->slab_count_max) return false;
+    if (needed > c->reserved_count && !grow(c, needed)) return false;
+    c->promised_count += slab_count;
+    return true;
+}
+
+void tn_slices_take_promise_back(struct tn_slices *slices, unsigned slice_class,
+                                 uint32_t slab_count)
+{
+    struct tn_slice_class *c = &slices->classes[slice_class];
+    TN_ASSERT(slab_count <= c->promised_count);
+    c->promised_count -= slab_count;
+}
+
+static unsigned count_bits(uint64_t mask)
+{
+    unsigned count = 0;
+    for (; mask != 0; mask &= mask - 1)
+        count++;
+    return count;
 }
 
 /* --- lists ----------------------------------------------------------------------------------- */
@@ -200,17 +239,23 @@ static void settle(struct tn_slab *s)
 
 /* --- slabs ----------------------------------------------------------------------------------- */
 
-uint32_t tn_slices_add(struct tn_slices *slices, unsigned slice_class, uintptr_t address,
-                       struct tn_dependency dependency)
+static uint32_t take_record(struct tn_slice_class *c)
 {
-    struct tn_slice_class *c = &slices->classes[slice_class];
     uint32_t index = next_index(c);
-    TN_ASSERT(index < c->slab_capacity && index < c->sizes_capacity);
+    TN_ASSERT(index < c->reserved_count);
     if (c->unused != NO_INDEX) {
         c->unused = c->slabs[index].next;
     } else {
         c->fresh++;
     }
+    return index;
+}
+
+uint32_t tn_slices_add(struct tn_slices *slices, unsigned slice_class, uintptr_t address,
+                       struct tn_dependency dependency)
+{
+    struct tn_slice_class *c = &slices->classes[slice_class];
+    uint32_t index = take_record(c);
     c->slabs[index] = (struct tn_slab){
         .free = c->all,
         .foreign = dependency,
@@ -311,6 +356,39 @@ void tn_slices_accept(struct tn_slices *slices, uint32_t slab)
     tn_slices_relist(slices, slab);
 }
 
+/* --- lending --------------------------------------------------------------------------------- */
+
+uint32_t tn_slices_adopt(struct tn_slices *slices, const struct tn_slices *borrower, uint32_t slab)
+{
+    unsigned slice_class = tn_slab_class(slab);
+    struct tn_slice_class *c = &slices->classes[slice_class];
+    const struct tn_slice_class *from = &borrower->classes[slice_class];
+    uint32_t index = take_record(c), old_index = tn_slab_index(slab);
+    struct tn_slab *s = &c->slabs[index];
+    *s = from->slabs[old_index];
+    TN_ASSERT(s->state != TN_SLAB_STATE_UNUSED && s->state != TN_SLAB_STATE_WITHHELD);
+    memcpy(tn_slices_place_of_size(c, index, 0), tn_slices_place_of_size(from, old_index, 0),
+           sizeof *c->sizes << c->per_slab_log2);
+    slices->slab_count++;
+    slices->live_count += count_bits(c->all & ~(s->free | s->pending));
+    slices->streams |= dependency_of(s).streams;
+    list(slices, number_of(slice_class, index));
+    return number_of(slice_class, index);
+}
+
+void tn_slices_forget_all(struct tn_slices *slices)
+{
+    for (unsigned i = 0; i < slices->class_count; i++) {
+        struct tn_slice_class *c = &slices->classes[i];
+        c->fresh = c->reserved_count = 0;
+        c->unused = NO_INDEX;
+        forget_lists(c);
+    }
+    slices->slab_count = slices->kept_count = 0;
+    slices->live_count = 0;
+    slices->streams = 0;
+}
+
 /* --- slices ---------------------------------------------------------------------------------- */
 
 static uint16_t *size_of(const struct tn_slices *slices, uint32_t slab, unsigned slice)
@@ -362,16 +440,26 @@ uint32_t tn_slices_find_waiting(const struct tn_slices *slices, unsigned slice_c
     return number_of(slice_class, slices->classes[slice_class].waiting[tn_slab_list_of(stream)]);
 }
 
-uint32_t tn_slices_find_next(const struct tn_slices *slices, unsigned slice_class, uint32_t slab)
+/* The first after `slab` in one of the states, a bit each. */
+static uint32_t find_in_states(const struct tn_slices *slices, unsigned slice_class, uint32_t slab,
+                               unsigned states)
 {
     const struct tn_slice_class *c = &slices->classes[slice_class];
     uint32_t index = slab == TN_SLAB_NONE ? 0 : tn_slab_index(slab) + 1;
-    for (; index < c->fresh; index++) {
-        enum tn_slab_state state = (enum tn_slab_state)c->slabs[index].state;
-        if (state == TN_SLAB_STATE_READY || state == TN_SLAB_STATE_WAITING)
-            return number_of(slice_class, index);
-    }
-    return TN_SLAB_NONE;
+    while (index < c->fresh && (states >> c->slabs[index].state & 1) == 0)
+        index++;
+    return index < c->fresh ? number_of(slice_class, index) : TN_SLAB_NONE;
+}
+
+uint32_t tn_slices_find_next(const struct tn_slices *slices, unsigned slice_class, uint32_t slab)
+{
+    return find_in_states(slices, slice_class, slab,
+                          1U << TN_SLAB_STATE_READY | 1U << TN_SLAB_STATE_WAITING);
+}
+
+uint32_t tn_slices_find_used(const struct tn_slices *slices, unsigned slice_class, uint32_t slab)
+{
+    return find_in_states(slices, slice_class, slab, ~(1U << TN_SLAB_STATE_UNUSED));
 }
 
 void tn_slices_free_after(struct tn_slices *slices, uint32_t slab, unsigned slice,
@@ -510,6 +598,17 @@ size_t tn_slices_metadata_bytes(const struct tn_slices *slices)
     return bytes;
 }
 
+size_t tn_slices_reserved_bytes(const struct tn_slices *slices)
+{
+    size_t bytes = 0;
+    for (unsigned i = 0; i < slices->class_count; i++) {
+        const struct tn_slice_class *c = &slices->classes[i];
+        bytes += c->slab_capacity * sizeof *c->slabs +
+                 ((size_t)c->sizes_capacity * sizeof *c->sizes << c->per_slab_log2);
+    }
+    return bytes;
+}
+
 /* --- check ----------------------------------------------------------------------------------- */
 
 static const char *check_sizes(const struct tn_slices *slices, uint32_t slab, uint64_t live)
@@ -615,10 +714,10 @@ static const char *check_class(const struct tn_slices *slices, unsigned slice_cl
         }
         const char *fault = check_slab(slices, number_of(slice_class, index));
         if (fault) return fault;
-        uint64_t live = c->all & ~(s->free | s->pending);
-        for (; live != 0; live &= live - 1)
-            ++*live_count;
+        *live_count += count_bits(c->all & ~(s->free | s->pending));
     }
+    if (c->fresh + c->promised_count > c->reserved_count)
+        return "there is no room for the slabs that are promised";
     *slab_count += c->fresh - unused_count;
     const char *fault = check_lists(c);
     return fault ? fault : check_unused(c, unused_count);

@@ -96,6 +96,8 @@ struct tn_slice_class {
     unsigned per_slab_log2;
     uint32_t slab_capacity;
     uint32_t sizes_capacity; /* in slabs */
+    uint32_t reserved_count; /* there is room for so many records */
+    uint32_t promised_count; /* of which so many are kept for what is adopted */
     uint32_t fresh;          /* records from here on have never been used */
     uint32_t unused;         /* first of the list of records that were used once, or INDEX_NONE */
     uint32_t ready[TN_SLAB_LISTS_PER_CLASS]; /* first of each list, or INDEX_NONE */
@@ -195,7 +197,14 @@ struct tn_dependency tn_slices_dependency(const struct tn_slices *slices, uint32
 /* Whether there is a number for one more slab of the class. */
 bool tn_slices_can_add(const struct tn_slices *slices, unsigned slice_class);
 
-/* Makes room for one more. False: no host memory. */
+/* Whether there is room for one more. */
+static inline bool tn_slices_has_room(const struct tn_slices *slices, unsigned slice_class)
+{
+    const struct tn_slice_class *c = &slices->classes[slice_class];
+    return c->unused != TN_SLAB_INDEX_NONE || c->fresh + c->promised_count < c->reserved_count;
+}
+
+/* Makes that room, and there must be a number. False: no host memory. */
 bool tn_slices_reserve(struct tn_slices *slices, unsigned slice_class);
 
 /* Adds a slab, withheld, all of whose slices are free, and wait for what the chunk waited for. Room must be
@@ -230,6 +239,10 @@ void tn_slices_accept(struct tn_slices *slices, uint32_t slab);
 
 /* --- slices: `stream` is TN_STREAM_NONE in a pool that knows one stream --- */
 
+/* Whether there is a slab of which the stream may have a slice. */
+static inline bool tn_slices_has_ready(const struct tn_slices *slices, unsigned slice_class,
+                                       uint32_t stream);
+
 /* A slab of which the stream may have a slice, which may have been nobody's; or NONE. */
 uint32_t tn_slices_find_ready(struct tn_slices *slices, unsigned slice_class, uint32_t stream);
 
@@ -241,12 +254,31 @@ uint32_t tn_slices_find_waiting(const struct tn_slices *slices, unsigned slice_c
  * after the last. */
 uint32_t tn_slices_find_next(const struct tn_slices *slices, unsigned slice_class, uint32_t slab);
 
+/* The first after `slab`, whatever its state; likewise. */
+uint32_t tn_slices_find_used(const struct tn_slices *slices, unsigned slice_class, uint32_t slab);
+
 /* Makes a slice live: the first that is free, and there must be one. */
 static inline unsigned tn_slices_take(struct tn_slices *slices, uint32_t slab, size_t size_bytes);
 
 /* Frees a live slice; what was asked for it says. */
 static inline size_t tn_slices_free(struct tn_slices *slices, uint32_t slab, unsigned slice,
                                     struct tn_dependency dependency);
+
+/* --- lending: slabs of chunks that are in another index for a while, as a loan's --- */
+
+/* Makes room for so many slabs more, which only an adopt may use. False: no host memory, or no numbers. */
+bool tn_slices_promise(struct tn_slices *slices, unsigned slice_class, uint32_t slab_count);
+
+/* So many are not needed any more. */
+void tn_slices_take_promise_back(struct tn_slices *slices, unsigned slice_class,
+                                 uint32_t slab_count);
+
+/* A borrower's slab becomes one of these, as it is. Room must be promised. Returns its number here; the borrower
+ * knows it until it is told to forget all. Those that wait are put after those that are here, in any order. */
+uint32_t tn_slices_adopt(struct tn_slices *slices, const struct tn_slices *borrower, uint32_t slab);
+
+/* Knows no slabs any more, and has no room for one until it is reserved anew. */
+void tn_slices_forget_all(struct tn_slices *slices);
 
 /* --- dependencies: as the functions of region_index --- */
 
@@ -269,6 +301,9 @@ void tn_slices_forget(struct tn_slices *slices, uint32_t stream);
 
 size_t tn_slices_metadata_bytes(const struct tn_slices *slices);
 
+/* The same of all that there is room for. */
+size_t tn_slices_reserved_bytes(const struct tn_slices *slices);
+
 /* NULL, or what is wrong. Walks everything. */
 const char *tn_slices_check(const struct tn_slices *slices);
 
@@ -278,6 +313,14 @@ const char *tn_slices_check(const struct tn_slices *slices);
 static inline uint32_t tn_slab_list_of(uint32_t stream)
 {
     return stream <= TN_SLAB_STREAM_NOBODY ? stream : 0;
+}
+
+static inline bool tn_slices_has_ready(const struct tn_slices *slices, unsigned slice_class,
+                                       uint32_t stream)
+{
+    const struct tn_slice_class *c = &slices->classes[slice_class];
+    return c->ready[tn_slab_list_of(stream)] != TN_SLAB_INDEX_NONE ||
+           c->ready[TN_SLAB_STREAM_NOBODY] != TN_SLAB_INDEX_NONE;
 }
 
 /* After a change of the masks: puts the slab where it belongs now. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Small requests in pools: how many bytes they take, where they lie, whose they are, and when their chunks are free. */
-#include "core/pool_arenas.h"
 #include "core/pool_slices.h"
 #include "core/stream_reuse.h"
 
@@ -458,32 +457,6 @@ static void a_batch_has_slices(void **state)
     static const size_t too_much[] = { 8, 100, 65 * 1024 };
     expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc_many(fixture->pool, 3, too_much, blocks));
     assert_int_equal(stats_of(fixture->pool).used_bytes, 0);
-}
-
-/* With arenas slabs are the pool's, and what is large is the arenas'. */
-static void arenas_leave_slices_where_they_are(void **state)
-{
-    struct fixture *fixture = *state;
-    fixture->options.initial_bytes = (size_t)64 << 20;
-    fixture->options.limit_bytes = 0;
-    create_anew(fixture);
-    void *small[200], *large[200];
-    assert_true(tn_arenas_want(fixture->pool));
-    for (int i = 0; i < 200; i++) {
-        expect_ok(tarn_pool_alloc(fixture->pool, 8, &small[i]));
-        expect_ok(tarn_pool_alloc(fixture->pool, 1025, &large[i]));
-        assert_true(tn_arenas_are_active(&fixture->pool->arenas));
-    }
-    assert_int_equal(fixture->pool->slices.live_count, 200);
-    for (int i = 0; i < 200; i++) {
-        expect_ok(tarn_pool_free(fixture->pool, small[i]));
-        expect_ok(tarn_pool_free(fixture->pool, large[i]));
-        assert_true(tn_arenas_are_active(&fixture->pool->arenas));
-    }
-    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free(fixture->pool, small[7]));
-    expect_ok(tarn_pool_check(fixture->pool));
-    assert_int_equal(stats_of(fixture->pool).used_bytes, 0);
-    assert_int_equal(stats_of(fixture->pool).free_region_count, 1);
 }
 
 /* --- whose they are ----------------------------------------------------------------------------- */
@@ -1172,7 +1145,6 @@ int main(void)
         TEST(a_slice_is_resized_within_itself),
         TEST(a_free_may_tell_the_size_of_a_slice),
         TEST(a_batch_has_slices),
-        TEST(arenas_leave_slices_where_they_are),
         TEST(a_stream_has_its_own_again_at_once),
         TEST(what_another_stream_freed_is_not_handed_out),
         TEST(where_no_chunk_is_left_a_stream_waits_for_another),

@@ -265,6 +265,137 @@ static void what_was_waited_for_is_accepted_and_still_known(void **state)
     expect_valid();
 }
 
+/* --- lending ------------------------------------------------------------------------------------ */
+
+static struct tn_slices borrower;
+
+/* A pair in the borrower, both live, whose sizes and address say which it is. */
+static uint32_t borrow_pair(uint32_t stream, uint16_t number)
+{
+    assert_true(tn_slices_reserve(&borrower, 5));
+    uint32_t slab = tn_slices_add(&borrower, 5, number, NONE);
+    tn_slices_take(&borrower, slab, number);
+    tn_slices_take(&borrower, slab, number + 1U);
+    tn_slices_give(&borrower, slab, stream, true);
+    return slab;
+}
+
+static uint32_t adopt_pair(uint32_t slab, uint16_t number)
+{
+    uint32_t adopted = tn_slices_adopt(&slices, &borrower, slab);
+    assert_int_equal(tn_slices_slab(&slices, adopted)->address, number);
+    expect_valid();
+    return adopted;
+}
+
+static void a_borrowers_slabs_are_adopted_as_they_are(void **state)
+{
+    (void)state;
+    tn_slices_init(&borrower, 10);
+    uint32_t own = add_pair(A);
+    tn_slices_take(&slices, own, 7);
+    uint32_t waiting_own = add_full_pair(B);
+    tn_slices_free(&slices, waiting_own, 1, on(BIT(A), 2));
+
+    uint32_t full = borrow_pair(A, 100), ready = borrow_pair(A, 200), waiting = borrow_pair(B, 300);
+    tn_slices_free(&borrower, ready, 0, on(BIT(A), 4));
+    tn_slices_free(&borrower, waiting, 1, on(BIT(C), 5));
+    assert_null(tn_slices_check(&borrower));
+    assert_true(tn_slices_promise(&slices, 5, 3));
+    full = adopt_pair(full, 100);
+    ready = adopt_pair(ready, 200);
+    waiting = adopt_pair(waiting, 300);
+    tn_slices_take_promise_back(&slices, 5, 3);
+    tn_slices_forget_all(&borrower);
+    assert_null(tn_slices_check(&borrower));
+    assert_int_equal(borrower.slab_count, 0);
+
+    assert_int_equal(slices.slab_count, 5);
+    assert_int_equal(slices.live_count, 6);
+    assert_int_equal(tn_slices_size_of(&slices, full, 0), 100);
+    assert_int_equal(tn_slices_size_of(&slices, full, 1), 101);
+    assert_int_equal(tn_slices_size_of(&slices, ready, 1), 201);
+    assert_int_equal(tn_slices_size_of(&slices, waiting, 0), 300);
+    assert_false(tn_slices_is_live(&slices, ready, 0));
+    assert_false(tn_slices_is_live(&slices, waiting, 1));
+    expect_dependency(full, 0, 0);
+    expect_dependency(ready, BIT(A), 4);
+    expect_dependency(waiting, BIT(C), 5);
+    /* What was here waits longer. */
+    assert_int_equal(tn_slices_find_waiting(&slices, 5, B), waiting_own);
+    assert_true(tn_slices_depend_on(&slices, C));
+    assert_true(tn_slices_complete(&slices, BIT(C), 5));
+    expect_ready(B, waiting);
+    expect_ready(A, ready);
+    assert_int_equal(tn_slices_take(&slices, ready, 5), 0);
+    expect_ready(A, own);
+    tn_slices_fini(&borrower);
+}
+
+static void a_borrower_that_forgot_all_begins_anew(void **state)
+{
+    (void)state;
+    tn_slices_init(&borrower, 10);
+    uint32_t first = borrow_pair(A, 100);
+    tn_slices_free(&borrower, first, 0, on(BIT(A) | BIT(C), 1));
+    tn_slices_free(&borrower, borrow_pair(B, 200), 1, on(BIT(B), 1));
+    tn_slices_forget_all(&borrower);
+    assert_false(tn_slices_has_room(&borrower, 5));
+    assert_false(tn_slices_depend_on(&borrower, A));
+    for (uint32_t stream = A; stream <= C; stream++) {
+        assert_int_equal(tn_slices_find_ready(&borrower, 5, stream), TN_SLAB_NONE);
+        assert_int_equal(tn_slices_find_waiting(&borrower, 5, stream), TN_SLAB_NONE);
+    }
+    assert_int_equal(borrow_pair(C, 300), first);
+    assert_null(tn_slices_check(&borrower));
+    tn_slices_fini(&borrower);
+}
+
+static void what_is_promised_nobody_else_gets(void **state)
+{
+    (void)state;
+    tn_slices_init(&borrower, 10);
+    slices.slab_count_max = 40;
+    uint32_t slab = add_pair(A);
+    tn_slices_take(&slices, slab, 1);
+    assert_true(tn_slices_promise(&slices, 5, 30));
+    assert_false(tn_slices_promise(&slices, 5, 10));
+    assert_int_equal(slices.classes[5].promised_count, 30);
+    uint32_t count = 1;
+    for (; tn_slices_can_add(&slices, 5); count++)
+        tn_slices_take(&slices, add_pair(A), 1);
+    assert_int_equal(count, 10);
+    expect_valid();
+    for (uint16_t i = 0; i < 30; i++)
+        tn_slices_adopt(&slices, &borrower, borrow_pair(A, i + 1));
+    tn_slices_take_promise_back(&slices, 5, 30);
+    assert_int_equal(slices.slab_count, 40);
+    expect_valid();
+    assert_false(tn_slices_promise(&slices, 5, 1));
+    assert_true(tn_slices_promise(&slices, 5, 0));
+    tn_slices_fini(&borrower);
+}
+
+static void a_promise_that_fails_changes_nothing(void **state)
+{
+    (void)state;
+    unsigned failed_count = 0;
+    for (unsigned n = 1;; n++) {
+        tn_slices_init(&slices, 10);
+        host_memory_faults_begin(n);
+        bool is_promised = tn_slices_promise(&slices, 2, 100);
+        bool has_failed = host_memory_faults_end();
+        assert_int_equal(is_promised, !has_failed);
+        assert_int_equal(slices.classes[2].promised_count, is_promised ? 100 : 0);
+        expect_valid();
+        if (is_promised) assert_true(slices.classes[2].reserved_count >= 100);
+        tn_slices_fini(&slices);
+        if (!has_failed) break;
+        failed_count++;
+    }
+    assert_int_equal(failed_count, 2);
+}
+
 /* --- what is kept ------------------------------------------------------------------------------- */
 
 static void free_pair(uint32_t slab, uint32_t streams)
@@ -767,6 +898,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_was_waited_for_is_accepted_and_still_known, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_waits_longest_comes_first, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_borrowers_slabs_are_adopted_as_they_are, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_borrower_that_forgot_all_begins_anew, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_promised_nobody_else_gets, set_up, tear_down),
+        cmocka_unit_test(a_promise_that_fails_changes_nothing),
         cmocka_unit_test_setup_teardown(an_empty_slab_is_kept_for_a_stream_without_another, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_its_stream_may_not_have_is_not_kept, set_up,

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * test_arena_slices: small requests in arenas: whose slabs they are while the arenas last, and that nobody sees the
+ * difference when they are the pool's. What runs before what is for stress.streams_small_in_arenas.
+ */
+#include "core/pool_arenas.h"
+
+#include <pthread.h>
+
+#include "base/thread_number.h"
+#include "core/pool.h"
+#include "harness/claims.h"
+#include "harness/host_memory_faults.h"
+#include "harness/random.h"
+#include "harness/test_backend.h"
+
+#define KIB ((size_t)1024)
+#define MIB ((size_t)1024 * 1024)
+#define A   ((tarn_stream)0xa0)
+#define B   ((tarn_stream)0xb0)
+
+struct fixture {
+    struct test_backend backend;
+    tarn_backend handle;
+    tarn_pool_options options;
+    tarn_pool *pool;
+};
+
+static void create(struct fixture *fixture)
+{
+    fixture->options.backend = &fixture->handle;
+    expect_ok(tarn_pool_create(&fixture->options, &fixture->pool));
+}
+
+static int setup(void **state)
+{
+    static struct fixture fixture;
+    memset(&fixture, 0, sizeof fixture);
+    test_backend_init(&fixture.backend);
+    fixture.backend.has_streams = true;
+    fixture.handle = test_backend_open(&fixture.backend);
+    fixture.options = (tarn_pool_options)TARN_POOL_OPTIONS_INIT;
+    create(&fixture);
+    *state = &fixture;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+    expect_ok(tarn_pool_check(fixture->pool));
+    expect_ok(tarn_pool_destroy_forced(fixture->pool, NULL));
+    tarn_backend_close(&fixture->handle);
+    assert_int_equal(fixture->backend.held_bytes, 0);
+    assert_int_equal(fixture->backend.event_count, 0);
+    return 0;
+}
+
+static char *alloc_on(struct fixture *fixture, size_t size_bytes, tarn_stream stream)
+{
+    void *address = NULL;
+    expect_ok(tarn_pool_alloc_on(fixture->pool, size_bytes, stream, &address));
+    return address;
+}
+
+static char *alloc(struct fixture *fixture, size_t size_bytes)
+{
+    return alloc_on(fixture, size_bytes, NULL);
+}
+
+static void free_on(struct fixture *fixture, void *address, tarn_stream stream)
+{
+    expect_ok(tarn_pool_free_on(fixture->pool, address, stream));
+}
+
+static void want_arenas(struct fixture *fixture)
+{
+    tn_pool_lock_as_it_is(fixture->pool);
+    assert_true(tn_arenas_want(fixture->pool));
+    tn_pool_unlock(fixture->pool);
+}
+
+/* A pool that holds its first static pool, and whose next alloc takes an arena. */
+static void warm_up(struct fixture *fixture)
+{
+    free_on(fixture, alloc(fixture, MIB), NULL);
+    want_arenas(fixture);
+}
+
+static void expect_active(const struct fixture *fixture, uint32_t count)
+{
+    assert_int_equal(atomic_load(&fixture->pool->arenas.active_count), count);
+}
+
+static struct tn_arena *own_arena(const struct fixture *fixture)
+{
+    return &fixture->pool->arenas.all[tn_thread_number() % TN_ARENA_COUNT];
+}
+
+/* Live slices. */
+static void expect_slices(const struct fixture *fixture, uint64_t in_arena, uint64_t in_pool)
+{
+    const struct tn_slices *slices = own_arena(fixture)->slices;
+    assert_int_equal(slices ? slices->live_count : 0, in_arena);
+    assert_int_equal(fixture->pool->slices.live_count, in_pool);
+}
+
+static void gather(struct fixture *fixture)
+{
+    tn_pool_lock(fixture->pool);
+    tn_pool_unlock(fixture->pool);
+    expect_active(fixture, 0);
+    expect_ok(tarn_pool_check(fixture->pool));
+    for (unsigned i = 0; i < TN_SLICE_CLASS_COUNT_MAX; i++)
+        assert_int_equal(fixture->pool->slices.classes[i].promised_count, 0);
+}
+
+static bool share_a_chunk(const void *a, const void *b)
+{
+    return (uintptr_t)a / KIB == (uintptr_t)b / KIB;
+}
+
+/* --- one thread ---------------------------------------------------------------------------------- */
+
+static void small_requests_are_served_in_the_arena(void **state)
+{
+    struct fixture *fixture = *state;
+    warm_up(fixture);
+    char *first = alloc(fixture, 100), *second = alloc(fixture, 65), *large = alloc(fixture, 1000);
+    expect_active(fixture, 1);
+    expect_slices(fixture, 2, 0);
+    assert_int_equal(second - first, 128);
+    assert_false(share_a_chunk(first, large));
+    assert_int_equal(own_arena(fixture)->stats.alloc_count, 3);
+    assert_int_equal(own_arena(fixture)->stats.used_bytes, 2 * KIB);
+    free_on(fixture, first, NULL);
+    assert_ptr_equal(alloc(fixture, 128), first);
+    free_on(fixture, first, NULL);
+    free_on(fixture, second, NULL);
+    /* The slab is kept, and its chunk is not used. */
+    assert_int_equal(own_arena(fixture)->slices->kept_count, 1);
+    assert_int_equal(own_arena(fixture)->stats.used_bytes, KIB);
+    assert_ptr_equal(alloc(fixture, 70), first);
+    assert_int_equal(own_arena(fixture)->stats.used_bytes, 2 * KIB);
+    free_on(fixture, first, NULL);
+    free_on(fixture, large, NULL);
+    expect_active(fixture, 1);
+    gather(fixture);
+    tarn_stats stats = stats_of(fixture->pool);
+    assert_int_equal(stats.used_bytes, 0);
+    assert_int_equal(stats.requested_bytes, 0);
+    assert_int_equal(stats.free_region_count, 1);
+    assert_int_equal(stats.alloc_count, 1 + 5);
+    assert_int_equal(stats.free_count, 1 + 5);
+    assert_int_equal(fixture->pool->slices.slab_count, 0);
+}
+
+enum {
+    MANY = 2000
+};
+
+static size_t size_of(size_t i)
+{
+    return 1 + i * 7 % 600;
+}
+
+/* Of all classes, some slabs full and some not, and chunks among them. */
+static void gathering_changes_nothing_that_is_seen(void **state)
+{
+    struct fixture *fixture = *state;
+    static char *blocks[MANY];
+    size_t requested_bytes = 0;
+    warm_up(fixture);
+    for (size_t i = 0; i < MANY; i++)
+        blocks[i] = alloc(fixture, size_of(i));
+    for (size_t i = 0; i < MANY; i += 3) {
+        free_on(fixture, blocks[i], NULL);
+        blocks[i] = NULL;
+    }
+    expect_active(fixture, 1);
+    gather(fixture);
+    tarn_allocation found = TARN_ALLOCATION_INIT;
+    for (size_t i = 0; i < MANY; i++) {
+        if (!blocks[i]) continue;
+        expect_ok(tarn_pool_find(blocks[i] + size_of(i) - 1, &found));
+        assert_ptr_equal(found.address, blocks[i]);
+        assert_int_equal(found.size_bytes, size_of(i));
+        requested_bytes += size_of(i);
+    }
+    assert_int_equal(stats_of(fixture->pool).requested_bytes, requested_bytes);
+    assert_int_equal(stats_of(fixture->pool).live_count, MANY - (MANY + 2) / 3);
+    /* Some are freed in the pool, some while there are arenas again. */
+    for (size_t i = 0; i < MANY; i++) {
+        if (i == MANY / 2) {
+            want_arenas(fixture);
+            free_on(fixture, alloc(fixture, 2000), NULL);
+            expect_active(fixture, 1);
+        }
+        if (blocks[i]) free_on(fixture, blocks[i], NULL);
+    }
+    gather(fixture);
+    assert_int_equal(stats_of(fixture->pool).used_bytes, 0);
+    assert_int_equal(stats_of(fixture->pool).free_region_count, 1);
+    assert_int_equal(fixture->pool->slices.slab_count, 0);
+}
+
+/* Slabs come to the pool again and again. */
+static void arenas_come_and_go_with_their_slabs(void **state)
+{
+    struct fixture *fixture = *state;
+    static char *blocks[MANY];
+    warm_up(fixture);
+    for (size_t i = 0; i < MANY; i++) {
+        if (i % 100 == 0) {
+            gather(fixture);
+            expect_slices(fixture, 0, i);
+            want_arenas(fixture);
+        }
+        blocks[i] = alloc(fixture, 1 + i % 16);
+    }
+    expect_slices(fixture, 100, MANY - 100);
+    gather(fixture);
+    /* A slice that is free in the pool serves the pool: here, the only one of a slab. */
+    atomic_store(&fixture->pool->arenas.are_wanted, false);
+    free_on(fixture, blocks[7], NULL);
+    assert_ptr_equal(alloc(fixture, 5), blocks[7]);
+    for (size_t i = 0; i < MANY; i++)
+        free_on(fixture, blocks[i], NULL);
+    assert_int_equal(stats_of(fixture->pool).free_region_count, 1);
+}
+
+static void what_is_not_live_in_a_slab_is_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    warm_up(fixture);
+    char *first = alloc(fixture, 100), *second = alloc(fixture, 100);
+    expect_status(TARN_STATUS_INTERIOR_ADDRESS, tarn_pool_free(fixture->pool, second + 1));
+    expect_slices(fixture, 0, 2); /* saying why has gathered */
+    want_arenas(fixture);
+    char *third = alloc(fixture, 100);
+    expect_slices(fixture, 1, 2);
+    assert_false(share_a_chunk(first, third));
+    free_on(fixture, third, NULL);
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free(fixture->pool, third));
+    want_arenas(fixture);
+    third = alloc(fixture, 100);
+    expect_active(fixture, 1);
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free(fixture->pool, third + 128));
+    free_on(fixture, first, NULL);
+    free_on(fixture, second, NULL);
+    free_on(fixture, third, NULL);
+    assert_int_equal(stats_of(fixture->pool).used_bytes, 0);
+}
+
+static void an_alignment_makes_the_slice_larger(void **state)
+{
+    struct fixture *fixture = *state;
+    void *address;
+    warm_up(fixture);
+    alloc(fixture, 8);
+    expect_ok(tarn_pool_alloc_aligned(fixture->pool, 8, 512, &address));
+    assert_int_equal((uintptr_t)address % 512, 0);
+    expect_active(fixture, 1);
+    expect_slices(fixture, 2, 0);
+}
+
+static void arenas_without_small_requests_take_no_memory_for_them(void **state)
+{
+    struct fixture *fixture = *state;
+    warm_up(fixture);
+    alloc(fixture, 1000);
+    assert_null(own_arena(fixture)->slices);
+    size_t before = stats_of(fixture->pool).metadata_bytes;
+    want_arenas(fixture);
+    alloc(fixture, 8);
+    size_t added = stats_of(fixture->pool).metadata_bytes - before;
+    assert_true(added >= sizeof(struct tn_slices) && added < sizeof(struct tn_slices) + 8 * KIB);
+}
+
+static void pools_without_slices_have_chunks_in_arenas(void **state)
+{
+    struct fixture *fixture = *state;
+    expect_ok(tarn_pool_destroy(fixture->pool));
+    fixture->options.slices = false;
+    create(fixture);
+    warm_up(fixture);
+    assert_false(share_a_chunk(alloc(fixture, 8), alloc(fixture, 8)));
+    expect_active(fixture, 1);
+    assert_null(own_arena(fixture)->slices);
+}
+
+/* With as many slabs as there may be, a request has a slice of the pool's, or a chunk. */
+static void numbers_that_the_pool_lacks_an_arena_has_not(void **state)
+{
+    struct fixture *fixture = *state;
+    warm_up(fixture);
+    fixture->pool->slices.slab_count_max = 3;
+    char *blocks[20];
+    for (size_t i = 0; i < 20; i++)
+        blocks[i] = alloc(fixture, 512);
+    gather(fixture);
+    assert_int_equal(stats_of(fixture->pool).live_count, 20);
+    assert_true(fixture->pool->slices.slab_count <= 3);
+    for (size_t i = 0; i < 20; i++)
+        free_on(fixture, blocks[i], NULL);
+    assert_int_equal(stats_of(fixture->pool).used_bytes, 0);
+}
+
+/* --- streams -------------------------------------------------------------------------------------- */
+
+/* Both streams are known, and the arena has a full slab of a's: two slices. */
+static void fill_slab(struct fixture *fixture, char **slices)
+{
+    free_on(fixture, alloc_on(fixture, MIB, A), A);
+    free_on(fixture, alloc_on(fixture, MIB, B), B);
+    want_arenas(fixture);
+    slices[0] = alloc_on(fixture, 512, A);
+    slices[1] = alloc_on(fixture, 512, A);
+    assert_true(share_a_chunk(slices[0], slices[1]));
+    expect_slices(fixture, 2, 0);
+}
+
+static void what_another_stream_freed_waits_in_the_arena_and_after(void **state)
+{
+    struct fixture *fixture = *state;
+    char *slices[2];
+    fill_slab(fixture, slices);
+    unsigned wait_count = fixture->backend.wait_count;
+    free_on(fixture, slices[0], B);
+    char *other = alloc_on(fixture, 512, A);
+    assert_false(share_a_chunk(other, slices[0]));
+    expect_active(fixture, 1);
+    gather(fixture);
+    atomic_store(&fixture->pool->arenas.are_wanted, false);
+    free_on(fixture, other, A);
+    assert_ptr_equal(alloc_on(fixture, 512, A), other);
+    assert_false(share_a_chunk(alloc_on(fixture, 512, A), slices[0]));
+    assert_int_equal(fixture->backend.wait_count, wait_count);
+    assert_true(tn_slices_depend_on(&fixture->pool->slices, 1));
+}
+
+static void what_its_stream_freed_it_has_again_in_the_arena_and_after(void **state)
+{
+    struct fixture *fixture = *state;
+    char *slices[2];
+    fill_slab(fixture, slices);
+    free_on(fixture, slices[1], A);
+    assert_ptr_equal(alloc_on(fixture, 512, A), slices[1]);
+    free_on(fixture, slices[1], A);
+    /* b has a chunk of its own. */
+    assert_false(share_a_chunk(alloc_on(fixture, 512, B), slices[0]));
+    gather(fixture);
+    atomic_store(&fixture->pool->arenas.are_wanted, false);
+    assert_ptr_equal(alloc_on(fixture, 512, A), slices[1]);
+}
+
+static void a_chunk_of_an_arenas_slab_waits_for_all_that_was_freed_of_it(void **state)
+{
+    struct fixture *fixture = *state;
+    char *slices[2];
+    fill_slab(fixture, slices);
+    gather(fixture);
+    size_t pending_bytes = stats_of(fixture->pool).pending_bytes;
+    want_arenas(fixture);
+    slices[0] = alloc_on(fixture, 256, A);
+    slices[1] = alloc_on(fixture, 256, A);
+    expect_active(fixture, 1);
+    free_on(fixture, slices[0], A);
+    free_on(fixture, slices[1], B);
+    /* Nobody may have it without waiting for both. */
+    assert_int_equal(own_arena(fixture)->slices->slab_count, 0);
+    gather(fixture);
+    assert_true(stats_of(fixture->pool).pending_bytes >= pending_bytes);
+    bool is_shared =
+        tn_free_set_region_count(&fixture->pool->index.by_size[TN_FREE_SET_SHARED]) == 1;
+    assert_true(is_shared);
+}
+
+static void a_stream_that_ends_leaves_what_the_arena_had_of_it(void **state)
+{
+    struct fixture *fixture = *state;
+    char *slices[2];
+    fill_slab(fixture, slices);
+    free_on(fixture, slices[1], A);
+    expect_ok(tarn_stream_retire(A));
+    expect_active(fixture, 0);
+    test_backend_complete(&fixture->backend, A);
+    expect_ok(tarn_pool_check(fixture->pool));
+    want_arenas(fixture);
+    free_on(fixture, slices[0], B);
+    expect_ok(tarn_pool_check(fixture->pool));
+    assert_int_equal(stats_of(fixture->pool).used_bytes, 0);
+}
+
+/* --- several threads ------------------------------------------------------------------------------ */
+
+struct hand_over {
+    struct fixture *fixture;
+    void *to_free;
+    char *allocated;
+};
+
+static void *free_and_alloc(void *argument)
+{
+    struct hand_over *hand_over = argument;
+    free_on(hand_over->fixture, hand_over->to_free, NULL);
+    hand_over->allocated = alloc(hand_over->fixture, 8);
+    return NULL;
+}
+
+static void another_threads_free_goes_to_the_arenas_slab(void **state)
+{
+    struct fixture *fixture = *state;
+    warm_up(fixture);
+    char *first = alloc(fixture, 8), *second = alloc(fixture, 8);
+    struct hand_over hand_over = { fixture, first, NULL };
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, free_and_alloc, &hand_over), 0);
+    pthread_join(thread, NULL);
+    expect_active(fixture, 2);
+    assert_int_equal(own_arena(fixture)->stats.free_count, 1);
+    assert_false(share_a_chunk(hand_over.allocated, second));
+    assert_ptr_equal(alloc(fixture, 8), first);
+    free_on(fixture, hand_over.allocated, NULL);
+    gather(fixture);
+    expect_slices(fixture, 0, 2);
+}
+
+static void *alloc_and_free(void *argument)
+{
+    struct fixture *fixture = argument;
+    free_on(fixture, alloc(fixture, 8), NULL);
+    return NULL;
+}
+
+/* A thread that comes while the lock is held; where the system was slow it may come later. */
+static void let_one_thread_wait(struct fixture *fixture)
+{
+    pthread_t thread;
+    tn_pool_lock_as_it_is(fixture->pool);
+    assert_int_equal(pthread_create(&thread, NULL, alloc_and_free, fixture), 0);
+    tn_thread_sleep_shortly();
+    tn_pool_unlock(fixture->pool);
+    pthread_join(thread, NULL);
+}
+
+static void waiting_with_small_requests_brings_arenas(void **state)
+{
+    struct fixture *fixture = *state;
+    int turn_count = 0;
+    while (!tn_arenas_are_wanted(&fixture->pool->arenas)) {
+        let_one_thread_wait(fixture);
+        assert_true(++turn_count < 100 * TN_ARENA_WAITS);
+    }
+    alloc(fixture, 8);
+    expect_active(fixture, 1);
+    expect_slices(fixture, 1, 0);
+}
+
+/* --- failing host memory -------------------------------------------------------------------------- */
+
+static void every_host_allocation_may_fail(void **state)
+{
+    struct fixture *fixture = *state;
+    unsigned failures = 0;
+    for (unsigned n = 1;; n++) {
+        static void *addresses[1200];
+        warm_up(fixture);
+        host_memory_faults_begin(n);
+        size_t count = 0;
+        for (; count < 1200; count++) {
+            if (tarn_pool_alloc(fixture->pool, 500, &addresses[count]) != TARN_STATUS_OK) break;
+        }
+        bool has_failed = host_memory_faults_end();
+        expect_ok(tarn_pool_check(fixture->pool));
+        assert_true(count == 1200 || has_failed);
+        for (size_t i = 0; i < count; i++)
+            expect_ok(tarn_pool_free(fixture->pool, addresses[i]));
+        assert_int_equal(stats_of(fixture->pool).live_count, 0);
+        assert_int_equal(stats_of(fixture->pool).used_bytes, 0);
+        if (!has_failed) break;
+        failures++;
+        expect_ok(tarn_pool_destroy(fixture->pool));
+        create(fixture);
+    }
+    assert_true(failures > 20);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(small_requests_are_served_in_the_arena),
+        TEST(gathering_changes_nothing_that_is_seen),
+        TEST(arenas_come_and_go_with_their_slabs),
+        TEST(what_is_not_live_in_a_slab_is_refused),
+        TEST(an_alignment_makes_the_slice_larger),
+        TEST(arenas_without_small_requests_take_no_memory_for_them),
+        TEST(pools_without_slices_have_chunks_in_arenas),
+        TEST(numbers_that_the_pool_lacks_an_arena_has_not),
+        TEST(what_another_stream_freed_waits_in_the_arena_and_after),
+        TEST(what_its_stream_freed_it_has_again_in_the_arena_and_after),
+        TEST(a_chunk_of_an_arenas_slab_waits_for_all_that_was_freed_of_it),
+        TEST(a_stream_that_ends_leaves_what_the_arena_had_of_it),
+        TEST(another_threads_free_goes_to_the_arenas_slab),
+        TEST(waiting_with_small_requests_brings_arenas),
+        TEST(every_host_allocation_may_fail),
+    };
+    return cmocka_run_group_tests_name("arena_slices", tests, NULL, NULL);
+}
