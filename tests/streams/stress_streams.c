@@ -2,7 +2,8 @@
 /*
  * Random programs over several streams and threads, over a checker that knows what runs before what.
  *
- * Usage: stress_streams [--steps N] [--small] [--contiguous] [--thread-streams] [--unannounced] [--expect-faults]
+ * Usage: stress_streams [--steps N] [--small] [--arenas] [--contiguous] [--thread-streams] [--unannounced]
+ *                       [--expect-faults]
  *
  * Blocks are allocated on one stream, used there and on others that were made to wait for it, and freed
  * on the stream that used them last, after several, or after the host has waited. The pool's limit is low, so
@@ -11,6 +12,8 @@
  * --thread-streams: besides, each thread has a stream of its own, under one handle; threads end, and others come,
  * and not all of them retire it. --unannounced: streams end without being retired. --small: sizes up to a chunk, most
  * of them of slices, in a pool of fewer chunks than there are sizes and streams.
+ * --arenas: threads have arenas most of the time; what gathers them is rare, and there is more memory, so that it can
+ * be lent.
  * --expect-faults is for pools with a bug planted in: the checker must find it.
  */
 #include <pthread.h>
@@ -21,6 +24,7 @@
 
 #include "harness/random.h"
 #include "streams/order_checker.h"
+#include "harness/want_arenas.h"
 
 #include "tarn/host.h"
 #include "tarn/tarn.h"
@@ -33,9 +37,9 @@ enum {
     ROUNDS = 4 /* in which threads end and others come */
 };
 
-static bool is_small, is_contiguous, has_thread_streams, is_unannounced, has_policies;
+static bool is_small, has_arenas, is_contiguous, has_thread_streams, is_unannounced, has_policies;
 
-#define POOL_BYTES ((size_t)(is_small ? 16 : 256) * 1024)
+#define POOL_BYTES ((size_t)(has_arenas ? 1024 : is_small ? 16 : 256) * 1024)
 #define SIZE_BITS  (is_small ? 10U : 14U)
 
 struct block {
@@ -129,6 +133,12 @@ static void use(struct worker *worker, struct block *block, unsigned stream)
                       block->size_bytes);
 }
 
+/* Whether to do what takes back all that arenas have. */
+static bool may_gather(struct worker *worker)
+{
+    return !has_arenas || random_below(&worker->random, 64) == 0;
+}
+
 /* Others have it next: nobody else can record on the worker's own stream. */
 static void hand_over(struct worker *worker, struct block *block)
 {
@@ -171,7 +181,8 @@ static struct block allocate(struct worker *worker)
     struct program *program = worker->program;
     unsigned stream = choose_stream(worker);
     struct block block = { NULL, (size_t)random_size(&worker->random, SIZE_BITS), 0 };
-    size_t alignment = (size_t)1 << random_below(&worker->random, SIZE_BITS);
+    size_t alignment =
+        may_gather(worker) ? (size_t)1 << random_below(&worker->random, SIZE_BITS) : 2;
     tarn_status status =
         alignment == 1 ? tarn_pool_alloc_many_on(program->pool, 1, &block.size_bytes,
                                                  stream_of(program, stream), &block.address)
@@ -197,7 +208,7 @@ static struct block allocate(struct worker *worker)
 static tarn_status free_on(struct worker *worker, struct block block, tarn_stream stream)
 {
     tarn_pool *pool = worker->program->pool;
-    switch (random_below(&worker->random, 4)) {
+    switch (may_gather(worker) ? random_below(&worker->random, 4) : 2) {
     case 0:
         return tarn_pool_free_sized_on(pool, block.address, block.size_bytes, stream);
     case 1:
@@ -304,13 +315,14 @@ static void *work(void *argument)
         size_t slot = (size_t)random_below(&worker->random, SLOTS);
         hand_over(worker, &block);
         block = swap(program, slot, block);
-        if (random_below(&worker->random, 4) == 0) {
+        if (may_gather(worker) && random_below(&worker->random, 4) == 0) {
             resize(worker, &block);
             hand_over(worker, &block);
             block = swap(program, slot, block);
         }
         release(worker, block);
-        if (step % 64 == 0) look_around(worker);
+        if (step % (has_arenas ? 512 : 64) == 0) look_around(worker);
+        if (has_arenas && random_below(&worker->random, 8) == 0) want_arenas(program->pool);
         pthread_rwlock_unlock(&program->streams_lock);
         if (random_below(&worker->random, is_small ? 500 : 2000) == 0) replace_stream(worker);
     }
@@ -419,6 +431,7 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--expect-faults") == 0) expects_faults = true;
         if (strcmp(argv[i], "--small") == 0) is_small = true;
+        if (strcmp(argv[i], "--arenas") == 0) has_arenas = true;
         if (strcmp(argv[i], "--contiguous") == 0) is_contiguous = true;
         if (strcmp(argv[i], "--thread-streams") == 0) has_thread_streams = true;
         if (strcmp(argv[i], "--unannounced") == 0) is_unannounced = true;
