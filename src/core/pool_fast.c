@@ -11,7 +11,9 @@
 static TN_COLD void *cut_and_serve(struct tarn_pool *pool, unsigned slice_class, size_t size_bytes,
                                    uint32_t stream)
 {
-    if (!tn_slices_can_add(&pool->slices, slice_class) ||
+    /* No host memory is taken for what comes to nothing. */
+    if (tn_pool_find_own_fit(&pool->index, stream, 1) == TN_REGION_NONE ||
+        !tn_slices_can_add(&pool->slices, slice_class) ||
         !tn_slices_reserve(&pool->slices, slice_class))
         return NULL;
     return tn_pool_cut_and_take_slice(pool, tn_pool_part(pool), slice_class, size_bytes, stream);
