@@ -8,14 +8,20 @@
 
 /* --- alloc ------------------------------------------------------------------------------------- */
 
+/* No host memory is asked for where there is no chunk. */
+static bool has_slab_room(struct tarn_pool *pool, unsigned slice_class, uint32_t stream)
+{
+    return tn_slices_has_room(&pool->slices, slice_class) ||
+           (tn_pool_find_own_fit(&pool->index, stream, 1) != TN_REGION_NONE &&
+            tn_slices_can_add(&pool->slices, slice_class) &&
+            tn_slices_reserve(&pool->slices, slice_class));
+}
+
+/* NULL: not this way. Under `lock`. */
 static TN_COLD void *cut_and_serve(struct tarn_pool *pool, unsigned slice_class, size_t size_bytes,
                                    uint32_t stream)
 {
-    /* No host memory is taken for what comes to nothing. */
-    if (tn_pool_find_own_fit(&pool->index, stream, 1) == TN_REGION_NONE ||
-        !tn_slices_can_add(&pool->slices, slice_class) ||
-        !tn_slices_reserve(&pool->slices, slice_class))
-        return NULL;
+    if (!has_slab_room(pool, slice_class, stream)) return NULL;
     return tn_pool_cut_and_take_slice(pool, tn_pool_part(pool), slice_class, size_bytes, stream);
 }
 

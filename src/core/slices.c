@@ -68,8 +68,8 @@ bool tn_slices_can_add(const struct tn_slices *slices, unsigned slice_class)
     return c->unused != NO_INDEX || c->fresh + c->promised_count < slices->slab_count_max;
 }
 
-/* Room for so many records. */
-static bool grow(struct tn_slice_class *c, uint32_t record_count)
+/* Room for so many records, and there may be so many. */
+static bool grow(const struct tn_slices *slices, struct tn_slice_class *c, uint32_t record_count)
 {
     void *slabs = c->slabs, *sizes = c->sizes;
     bool has_slabs = tn_host_memory_grow_array(&slabs, &c->slab_capacity, c->fresh, record_count,
@@ -79,7 +79,8 @@ static bool grow(struct tn_slice_class *c, uint32_t record_count)
     c->slabs = slabs;
     c->sizes = sizes;
     if (!has_slabs || !has_sizes) return false;
-    c->reserved_count = c->slab_capacity < c->sizes_capacity ? c->slab_capacity : c->sizes_capacity;
+    size_t capacity = tn_min(c->slab_capacity, c->sizes_capacity);
+    c->reserved_count = (uint32_t)tn_min(capacity, slices->slab_count_max);
     return true;
 }
 
@@ -87,7 +88,7 @@ bool tn_slices_reserve(struct tn_slices *slices, unsigned slice_class)
 {
     struct tn_slice_class *c = &slices->classes[slice_class];
     return TN_LIKELY(tn_slices_has_room(slices, slice_class)) ||
-           grow(c, c->fresh + c->promised_count + 1);
+           grow(slices, c, c->fresh + c->promised_count + 1);
 }
 
 bool tn_slices_promise(struct tn_slices *slices, unsigned slice_class, uint32_t slab_count)
@@ -95,7 +96,7 @@ bool tn_slices_promise(struct tn_slices *slices, unsigned slice_class, uint32_t 
     struct tn_slice_class *c = &slices->classes[slice_class];
     uint32_t needed = c->fresh + c->promised_count + slab_count;
     if (needed > slices->slab_count_max) return false;
-    if (needed > c->reserved_count && !grow(c, needed)) return false;
+    if (needed > c->reserved_count && !grow(slices, c, needed)) return false;
     c->promised_count += slab_count;
     return true;
 }

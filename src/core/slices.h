@@ -197,7 +197,7 @@ struct tn_dependency tn_slices_dependency(const struct tn_slices *slices, uint32
 /* Whether there is a number for one more slab of the class. */
 bool tn_slices_can_add(const struct tn_slices *slices, unsigned slice_class);
 
-/* Whether there is room for one more. */
+/* Whether there is room for one more, and a number. */
 static inline bool tn_slices_has_room(const struct tn_slices *slices, unsigned slice_class)
 {
     const struct tn_slice_class *c = &slices->classes[slice_class];
