@@ -417,7 +417,8 @@ TARN_API tarn_status tarn_pool_abandon(tarn_pool *pool);
  * takes the smallest free region that is large enough, among equals the one at the lowest index (best
  * fit), unless the pool has another policy: see tarn_fit. Indexes run through the static pools in the order
  * in which they were made, but for one that takes the place of one given back. So where the backends round
- * sizes alike, the same sequence of calls gives the same offsets. When no free region is large enough the
+ * sizes alike, the same sequence of calls gives the same offsets; statistics and other looks at the pool are calls, too,
+ * since with them an empty chunk that is kept for small requests is free. When no free region is large enough the
  * pool grows, which is when the vendor is called.
  * Errors: INVALID_POOL; INVALID_ARGUMENT (address_out is NULL); SIZE_TOO_LARGE; OVER_LIMIT;
  * OUT_OF_MEMORY (also for what is more than the backend's largest allocation); OUT_OF_HOST_MEMORY;

@@ -55,7 +55,8 @@ bool tn_arenas_create(struct tn_arenas *arenas)
 size_t tn_arenas_metadata_bytes(const struct tn_arenas *arenas)
 {
     if (!arenas->all) return 0;
-    size_t bytes = TN_ARENA_COUNT * sizeof *arenas->all;
+    size_t bytes = TN_ARENA_COUNT * sizeof *arenas->all +
+                   (size_t)TN_ARENA_COUNT * TN_ARENA_LOANS_MAX * sizeof *arenas->loans;
     for (uint32_t i = 0; i < TN_ARENA_COUNT; i++) {
         if (arenas->all[i].has_index)
             bytes += tn_region_index_metadata_bytes(&arenas->all[i].index);

@@ -65,29 +65,41 @@ static bool promise_room(struct tarn_pool *pool, struct tn_arena *arena)
     return true;
 }
 
-/* The same of room for slabs. */
+/* The same of room for slabs: for all that the arena has room for, or for one. */
 static bool promise_slabs(struct tarn_pool *pool, struct tn_arena *arena, unsigned slice_class)
 {
     struct tn_slice_class *c = &arena->slices->classes[slice_class];
     uint32_t *promised_count = &arena->promised_slab_counts[slice_class];
     uint32_t added = c->reserved_count - *promised_count;
-    if (added > 0 && !tn_slices_promise(&pool->slices, slice_class, added)) {
-        c->reserved_count = *promised_count;
-        return false;
+    bool is_promised = added == 0 || tn_slices_promise(&pool->slices, slice_class, added);
+    if (!is_promised) {
+        added = 1;
+        is_promised = tn_slices_promise(&pool->slices, slice_class, added);
     }
-    *promised_count += added;
-    return true;
+    if (is_promised) *promised_count += added;
+    c->reserved_count = *promised_count;
+    return is_promised;
 }
 
-/* In an active arena. */
-static bool make_room(struct tarn_pool *pool, struct tn_arena *arena, const struct wish *wish)
+/* In an active arena, as the next two. */
+static bool make_slab_room(struct tarn_pool *pool, struct tn_arena *arena, const struct wish *wish)
 {
-    if (!tn_region_index_reserve(&arena->index) || !promise_room(pool, arena) ||
-        !tn_region_index_has_room(&arena->index))
-        return false;
     return wish->slice_class == TN_SLICE_CLASS_NONE ||
            (tn_slices_reserve(arena->slices, wish->slice_class) &&
             promise_slabs(pool, arena, wish->slice_class));
+}
+
+static bool make_room(struct tarn_pool *pool, struct tn_arena *arena, const struct wish *wish)
+{
+    return tn_region_index_reserve(&arena->index) && promise_room(pool, arena) &&
+           tn_region_index_has_room(&arena->index) && make_slab_room(pool, arena, wish);
+}
+
+/* What nobody uses coalesces. */
+static void free_unused(struct tarn_pool *pool, struct tn_arena *arena)
+{
+    if (arena->cache) tn_thread_cache_flush(arena->cache, &arena->index);
+    if (arena->slices) tn_pool_free_kept_in(pool, part_of(arena));
 }
 
 static bool prepare_slices(const struct tarn_pool *pool, struct tn_arena *arena)
@@ -254,9 +266,11 @@ static void *borrow_and_alloc(struct tarn_pool *pool, struct tn_arena *arena,
         !prepare_index(pool, arena))
         return NULL;
     if (wish->slice_class != TN_SLICE_CLASS_NONE && !prepare_slices(pool, arena)) return NULL;
-    /* The arena may have lacked room alone, or what it caches coalesced. */
+    /* More chunks are of no use to slabs that cannot be described. */
+    if (arena->is_active && !make_slab_room(pool, arena, wish)) return NULL;
+    /* The arena may have lacked room alone, or chunks that coalesce. */
     void *address = NULL;
-    if (arena->is_active && arena->cache) tn_thread_cache_flush(arena->cache, &arena->index);
+    if (arena->is_active) free_unused(pool, arena);
     if (arena->is_active && make_room(pool, arena, wish))
         address = alloc_in(pool, arena, wish, stream);
     if (!address && borrow(pool, arena, stream, wish->chunk_count) && make_room(pool, arena, wish))

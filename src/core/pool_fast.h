@@ -75,7 +75,8 @@ TN_HOT size_t tn_pool_chunks_for(const struct tarn_pool *pool, size_t size_bytes
 TN_HOT void *tn_pool_try_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
                                tarn_stream stream)
 {
-    if (size_bytes <= pool->slice_bytes_max)
+    /* No slice is more aligned than the largest is. */
+    if (size_bytes <= pool->slice_bytes_max && alignment_bytes <= pool->slice_bytes_max)
         return tn_pool_try_alloc_small(pool, size_bytes, alignment_bytes, stream);
     size_t chunk_count = tn_pool_chunks_for(pool, size_bytes);
     if (!tn_pool_has_chunks_for(pool, chunk_count, alignment_bytes)) return NULL;

@@ -486,11 +486,83 @@ static void every_host_allocation_may_fail(void **state)
     assert_true(failures > 20);
 }
 
+/* --- what an arena borrows for ---------------------------------------------------------------------- */
+
+/* More chunks are of no use where no slab can be had. */
+static void nothing_is_borrowed_for_want_of_slabs(void **state)
+{
+    struct fixture *fixture = *state;
+    char *of_pool = alloc(fixture, 16);
+    fixture->pool->slices.slab_count_max = 1;
+    warm_up(fixture);
+    void *addresses[40];
+    for (size_t i = 0; i < 40; i++)
+        addresses[i] = alloc(fixture, 16);
+    assert_true(own_arena(fixture)->loan_count <= 1);
+    expect_slices(fixture, 0, 41);
+    for (size_t i = 0; i < 40; i++)
+        free_on(fixture, addresses[i], NULL);
+    free_on(fixture, of_pool, NULL);
+}
+
+/* Room that an arena had in better days is more than the pool can promise again. */
+static void an_arena_is_content_with_room_for_one(void **state)
+{
+    struct fixture *fixture = *state;
+    void *addresses[400];
+    warm_up(fixture);
+    for (size_t i = 0; i < 400; i++)
+        addresses[i] = alloc(fixture, 512);
+    expect_slices(fixture, 400, 0);
+    uint32_t capacity = own_arena(fixture)->slices->classes[5].slab_capacity;
+    gather(fixture);
+    fixture->pool->slices.slab_count_max = capacity + 5; /* 200 slabs are there */
+    want_arenas(fixture);
+    char *more = alloc(fixture, 512);
+    expect_slices(fixture, 1, 400);
+    for (size_t i = 0; i < 400; i++)
+        free_on(fixture, addresses[i], NULL);
+    free_on(fixture, more, NULL);
+}
+
+/* An empty slab that is kept is in nobody's way. */
+static void a_kept_slab_is_given_up_before_more_is_borrowed(void **state)
+{
+    struct fixture *fixture = *state;
+    warm_up(fixture);
+    free_on(fixture, alloc(fixture, 8), NULL);
+    expect_active(fixture, 1);
+    assert_int_equal(own_arena(fixture)->loan_count, 1);
+    size_t lent_bytes = own_arena(fixture)->lent_chunk_count * KIB;
+    char *all = alloc(fixture, lent_bytes);
+    assert_int_equal(own_arena(fixture)->loan_count, 1);
+    free_on(fixture, all, NULL);
+}
+
+/* A slice cannot have the alignment; a chunk of the arena has it. */
+static void a_small_request_may_be_aligned_to_a_chunk(void **state)
+{
+    struct fixture *fixture = *state;
+    warm_up(fixture);
+    free_on(fixture, alloc(fixture, 8), NULL);
+    void *address = NULL;
+    expect_ok(tarn_pool_alloc_aligned(fixture->pool, 100, KIB, &address));
+    assert_int_equal((uintptr_t)address % KIB, 0);
+    expect_active(fixture, 1);
+    assert_int_equal(own_arena(fixture)->stats.requested_bytes, 100);
+    free_on(fixture, address, NULL);
+    expect_active(fixture, 1);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        TEST(nothing_is_borrowed_for_want_of_slabs),
+        TEST(an_arena_is_content_with_room_for_one),
+        TEST(a_kept_slab_is_given_up_before_more_is_borrowed),
+        TEST(a_small_request_may_be_aligned_to_a_chunk),
         TEST(small_requests_are_served_in_the_arena),
         TEST(gathering_changes_nothing_that_is_seen),
         TEST(arenas_come_and_go_with_their_slabs),
