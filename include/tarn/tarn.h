@@ -311,8 +311,8 @@ typedef struct tarn_pool_options {
      * cache, and what is freed is free.
      * With one, a region that was freed on one stream is kept as it is for the next request on that stream that
      * takes just as many chunks, whatever the policy; that is found in a third of the time. What is kept is not
-     * coalesced: at most a 32nd of what the pool holds, and nothing for longer than 128 further frees. Before the pool
-     * looks further than what it has at hand, before it grows or fails or gives back, and before any call
+     * coalesced: at most a 32nd of what the pool holds, and nothing for longer than 128 further frees of what the cache did
+     * not hand out itself. Where nothing else fits, before the pool grows or fails or gives back, and with any call
      * but alloc and free, all of it is free again. So statistics do not tell the difference, bad frees are refused as
      * ever, and the same sequence of calls in one thread gives the same offsets, though other ones than without.
      * Slices need none. Pools in debug mode, which pass through, give memory back after a free

@@ -157,7 +157,12 @@ TN_HOT enum tn_free_result tn_pool_take_back(struct tarn_pool *pool, struct tn_p
     if (part.cache) {
         size_t cached_bytes = (size_t)region->chunk_count << pool->chunk_log2;
         size_t slack_bytes = tn_region_slack_bytes(region);
-        if (tn_thread_cache_put(part.cache, index, *place, address, dependency)) {
+        /* An arena has no voids. */
+        size_t held_chunk_count = index == &pool->index
+                                      ? pool->stats.footprint_bytes >> pool->chunk_log2
+                                      : index->chunk_count;
+        if (tn_thread_cache_put(part.cache, index, (uint32_t)held_chunk_count, *place, address,
+                                dependency)) {
             tn_pool_note_free_memory(pool, part.stats, address, cached_bytes, slack_bytes);
             return TN_FREE_RESULT_FREED;
         }

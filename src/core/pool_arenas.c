@@ -341,6 +341,15 @@ static bool let_all_lend(struct tarn_pool *pool)
     return are_wanted;
 }
 
+/* What nobody uses of the pool's own coalesces. */
+static void free_unused_of_pool(struct tarn_pool *pool)
+{
+    tn_pool_lock_as_it_is(pool);
+    if (pool->cache) tn_thread_cache_flush(pool->cache, &pool->index);
+    if (pool->slices.kept_count > 0) tn_pool_free_kept(pool);
+    tn_pool_unlock(pool);
+}
+
 /* What else there is to do before the request is the pool's, which gathers. */
 static TN_COLD void *alloc_by_more(struct tarn_pool *pool, struct tn_arena *arena,
                                    const struct wish *wish)
@@ -355,6 +364,7 @@ static TN_COLD void *alloc_by_more(struct tarn_pool *pool, struct tn_arena *aren
                                   .chunk_count = wish->chunk_count,
                                   .slice_class = TN_SLICE_CLASS_NONE };
     tn_mutex_lock(&pool->growth_lock);
+    free_unused_of_pool(pool);
     /* Another thread may have been faster. */
     address = lock_borrow_and_alloc(pool, arena, wish, &is_pools);
     if (!address && !is_pools && (may_grow(pool) ? grow(pool, &request) : let_all_lend(pool)))

@@ -93,13 +93,14 @@ static bool can_be_asked_for(const struct tn_region_index *index, struct tn_depe
 }
 
 bool tn_thread_cache_put(struct tn_thread_cache *cache, struct tn_region_index *index,
-                         uint32_t region, uintptr_t address, struct tn_dependency dependency)
+                         uint32_t held_chunk_count, uint32_t region, uintptr_t address,
+                         struct tn_dependency dependency)
 {
     struct tn_region *r = &index->regions[region];
     uint32_t chunk_count = r->chunk_count;
     if (TN_UNLIKELY(tn_region_owner(r) != 0)) return false;
     cache->bound =
-        (uint32_t)tn_min(cache->chunk_count_max, index->chunk_count / TN_THREAD_CACHE_PARTS);
+        (uint32_t)tn_min(cache->chunk_count_max, held_chunk_count / TN_THREAD_CACHE_PARTS);
     if (chunk_count > cache->bound / 4 + (cache->bound > 0) || !can_be_asked_for(index, dependency))
         return false;
     cache->is_used = true;

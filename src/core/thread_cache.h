@@ -21,9 +21,9 @@
  *                                   give                  forgotten at any time
  *
  * What is cached has bounds, so that little is kept from being coalesced: the chunks together (chunk_count_max, and a
- * 32nd of the index's), those of one region (a fourth of that), and the time: what the hand finds that was
- * there when 64 others came, it frees. Before anybody looks for more than a region of just the size, or at anything
- * else, all is freed: see tn_pool_lock.
+ * 32nd of those that have memory), those of one region (a fourth of that), and the time: what the hand finds that was
+ * put there before 64 others were, it frees. Where the index has nothing that fits, and before anybody looks at the
+ * pool, all is freed: see tn_pool_lock.
  *
  * Cost: take and give O(1), some 20 instructions; put O(1), and the frees of what has to go.
  * Memory: 2 KB.
@@ -102,9 +102,11 @@ static inline const struct tn_cached_region *tn_thread_cache_give(struct tn_thre
 /* What is out at this address is freed by other means. */
 static inline void tn_thread_cache_forget(struct tn_thread_cache *cache, uintptr_t address);
 
-/* Caches a live region, which waits for this from now on. False: it is none for the cache, or somebody's; free it. */
+/* Caches a live region, which waits for this from now on. False: it is none for the cache, or somebody's; free it.
+ * held_chunk_count: chunks of the index that have memory. */
 bool tn_thread_cache_put(struct tn_thread_cache *cache, struct tn_region_index *index,
-                         uint32_t region, uintptr_t address, struct tn_dependency dependency);
+                         uint32_t held_chunk_count, uint32_t region, uintptr_t address,
+                         struct tn_dependency dependency);
 
 /* NULL, or what is wrong. Walks everything. */
 const char *tn_thread_cache_check(const struct tn_thread_cache *cache,

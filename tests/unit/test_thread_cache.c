@@ -170,6 +170,31 @@ static void what_is_too_large_is_free_at_once(void **state)
     assert_int_equal(cached_chunks(fixture), 3);
 }
 
+/* A contiguous pool has many more chunks than memory. */
+static void the_bound_is_of_what_is_held(void **state)
+{
+    struct fixture *fixture = *state;
+    expect_ok(tarn_pool_destroy(fixture->pool));
+    tarn_backend host;
+    tarn_pool_options options = fixture->options;
+    expect_ok(tarn_host_backend_open(NULL, &host));
+    options.backend = &host;
+    options.contiguous = true;
+    options.limit_bytes = 256 * MIB;
+    expect_ok(tarn_pool_create(&options, &fixture->pool));
+    size_t held_bytes = stats_of(fixture->pool).footprint_bytes;
+    void *addresses[40];
+    for (size_t i = 0; i < 40; i++)
+        addresses[i] = alloc(fixture, (1 + i) * KIB);
+    for (size_t i = 0; i < 40; i++) {
+        expect_ok(tarn_pool_free(fixture->pool, addresses[i]));
+        assert_true(cached_chunks(fixture) * KIB <= held_bytes / TN_THREAD_CACHE_PARTS);
+    }
+    expect_ok(tarn_pool_destroy(fixture->pool));
+    tarn_backend_close(&host);
+    create(fixture);
+}
+
 static void all_together_has_a_bound(void **state)
 {
     struct fixture *fixture = *state;
@@ -635,6 +660,34 @@ static void an_arena_coalesces_before_it_borrows(void **state)
     expect_ok(tarn_pool_free(fixture->pool, others));
 }
 
+/* What the pool caches itself serves arenas before the pool grows for them. */
+static void a_pool_does_not_grow_for_what_it_caches(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->options.initial_bytes = 64 * MIB;
+    fixture->options.thread_cache_bytes = 8 * MIB;
+    create_anew(fixture);
+    void *large[58], *cached[4], *small[31];
+    for (size_t i = 0; i < 58; i++)
+        large[i] = alloc(fixture, MIB);
+    for (size_t i = 0; i < 4; i++)
+        cached[i] = alloc(fixture, MIB / 2);
+    void *guard = alloc(fixture, 64 * KIB);
+    free_all(fixture, cached, 4);
+    assert_int_equal(cached_chunks(fixture), 2048);
+    tn_biased_mutex_lock(&fixture->pool->lock);
+    assert_true(tn_arenas_want(fixture->pool));
+    tn_biased_mutex_unlock(&fixture->pool->lock);
+    for (size_t i = 0; i < 31; i++)
+        small[i] = alloc(fixture, i == 0 ? 10 * KIB : 100 * KIB);
+    void *last = alloc(fixture, 1700 * KIB);
+    assert_int_equal(stats_of(fixture->pool).footprint_bytes, 64 * MIB);
+    free_all(fixture, large, 58);
+    free_all(fixture, small, 31);
+    free_all(fixture, &guard, 1);
+    free_all(fixture, &last, 1);
+}
+
 /* --- against a pool without --------------------------------------------------------------------------- */
 
 /* Whatever the cache holds, sums, refusals and room are those of a pool without one. */
@@ -715,6 +768,7 @@ int main(void)
         TEST(without_bytes_there_is_no_cache),
         TEST(pools_whose_frees_do_more_have_none),
         TEST(what_is_too_large_is_free_at_once),
+        TEST(the_bound_is_of_what_is_held),
         TEST(all_together_has_a_bound),
         TEST(a_set_has_four_ways),
         TEST(what_nobody_takes_goes_in_time),
@@ -736,6 +790,7 @@ int main(void)
         TEST(what_was_out_finds_no_room),
         TEST(another_thread_frees_what_is_out),
         TEST(an_arena_coalesces_before_it_borrows),
+        TEST(a_pool_does_not_grow_for_what_it_caches),
         TEST(threads_keep_their_contents),
         TEST(a_random_program_sees_no_difference_but_the_addresses),
         TEST(without_host_memory_there_is_no_pool),
