@@ -539,7 +539,7 @@ static void *work(void *argument)
 static void threads_keep_their_contents(void **state)
 {
     struct fixture *fixture = *state;
-    struct crowd crowd = { NULL };
+    struct crowd crowd = { .pool = NULL };
     struct member members[THREADS];
     pthread_t threads[THREADS];
     tarn_backend backend;
