@@ -310,7 +310,7 @@ typedef struct tarn_pool_options {
      * The most that a cache of regions may hold, for each thread that has arenas and for the pool. 0: there is no
      * cache, and what is freed is free.
      * With one, a region that was freed on one stream is kept as it is for the next request on that stream that
-     * takes just as many chunks, whatever the policy; that is found in a third of the time. What is kept is not
+     * takes just as many chunks, whatever the policy; such a pair of calls takes half the time. What is kept is not
      * coalesced: at most a 32nd of what the pool holds, and nothing for longer than 128 further frees of what the cache did
      * not hand out itself. Where nothing else fits, before the pool grows or fails or gives back, and with any call
      * but alloc and free, all of it is free again. So statistics do not tell the difference, bad frees are refused as

@@ -20,6 +20,10 @@
 #error "tarn needs GCC, clang or a compiler that takes their attributes"
 #endif
 
+/* Unions of region.h and key_tree.h have the low part of a word first. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "tarn is for machines that store the lowest byte first");
+
 /* GCC defines a macro, clang has a feature. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)

@@ -47,8 +47,8 @@ struct tn_key_tree_node {
             uint16_t count;
             uint16_t level;
         };
-        uint32_t
-            form; /* both: of a leaf just the count, so that one comparison knows a leaf with room */
+        /* Both: of a leaf just the count, so that one comparison knows a leaf with room. */
+        uint32_t form;
     };
 };
 

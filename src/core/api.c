@@ -378,6 +378,16 @@ static TN_COLD tarn_status alloc_slowly(tarn_pool *pool, size_t size_bytes, size
     return tn_alloc_under_shortage(pool, size_bytes, alignment_bytes, stream, status, address_out);
 }
 
+/* What came of a short way: NULL, or the address. */
+TN_HOT tarn_status finish_alloc(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
+                                tarn_stream stream, void *address, void **address_out)
+{
+    if (TN_UNLIKELY(!address))
+        return alloc_slowly(pool, size_bytes, alignment_bytes, stream, address_out);
+    *address_out = address;
+    return TARN_STATUS_OK;
+}
+
 /* Three ways, each of which ends in a jump to the next where it does not get there. All with arguments that are right,
  * in a pool that need not know who calls. */
 
@@ -386,10 +396,7 @@ static TN_NOINLINE tarn_status alloc_by_index(tarn_pool *pool, size_t size_bytes
                                               void **address_out)
 {
     void *address = tn_pool_try_alloc(pool, size_bytes, alignment_bytes, stream);
-    if (TN_UNLIKELY(!address))
-        return alloc_slowly(pool, size_bytes, alignment_bytes, stream, address_out);
-    *address_out = address;
-    return TARN_STATUS_OK;
+    return finish_alloc(pool, size_bytes, alignment_bytes, stream, address, address_out);
 }
 
 /* The lock is the caller's, and the request one for whole chunks. */
@@ -400,10 +407,7 @@ static TN_NOINLINE tarn_status alloc_locked(tarn_pool *pool, size_t size_bytes,
     uint32_t chunk_count = (uint32_t)tn_pool_chunks_for(pool, size_bytes);
     void *address = tn_pool_serve(pool, size_bytes, chunk_count, stream);
     tn_pool_unlock(pool);
-    if (TN_UNLIKELY(!address))
-        return alloc_slowly(pool, size_bytes, alignment_bytes, stream, address_out);
-    *address_out = address;
-    return TARN_STATUS_OK;
+    return finish_alloc(pool, size_bytes, alignment_bytes, stream, address, address_out);
 }
 
 static TN_NOINLINE tarn_status alloc_by_cache(tarn_pool *pool, size_t size_bytes,
@@ -458,7 +462,7 @@ tarn_status tarn_pool_alloc_aligned_on(tarn_pool *pool, size_t size_bytes, size_
     return alloc_on(pool, size_bytes, alignment_bytes, stream, address_out);
 }
 
-/* Likewise. */
+/* Whatever is not as it usually is. */
 static TN_COLD tarn_status free_with_care(tarn_pool *pool, void *address,
                                           const tarn_stream *streams, size_t stream_count,
                                           const void *caller)

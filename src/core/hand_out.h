@@ -40,63 +40,66 @@ static inline uint32_t tn_pool_find_own_fit(const struct tn_region_index *index,
 }
 
 /* Counts and tells of memory that is the user's from now on. */
-static inline void tn_pool_note_alloc(const struct tarn_pool *pool, struct tn_stats *stats,
+static inline void tn_pool_note_alloc(const struct tarn_pool *pool, struct tn_part part,
                                       void *address, size_t size_bytes, size_t used_bytes)
 {
-    tn_stats_count_alloc(stats, size_bytes, used_bytes);
+    tn_stats_count_alloc(part.stats, size_bytes, used_bytes);
     tn_pool_allow(pool, address, size_bytes);
-}
-
-/* The same of memory that is the pool's again. */
-static inline void tn_pool_note_free_memory(const struct tarn_pool *pool, struct tn_stats *stats,
-                                            uintptr_t address, size_t used_bytes,
-                                            size_t slack_bytes)
-{
-    tn_pool_forbid(pool, (void *)address, used_bytes);
-    tn_stats_count_free(stats, used_bytes - slack_bytes, used_bytes);
 }
 
 /* --- by way of a cache -------------------------------------------------------------------------- */
 
 /* What the cache has of just that size for the stream, or NULL. */
-TN_HOT void *tn_pool_hand_out_cached(const struct tarn_pool *pool, struct tn_thread_cache *cache,
-                                     struct tn_region_index *index, struct tn_stats *stats,
+TN_HOT void *tn_pool_hand_out_cached(const struct tarn_pool *pool, struct tn_part part,
                                      size_t size_bytes, uint32_t chunk_count, uint32_t stream)
 {
     size_t used_bytes = (size_t)chunk_count << pool->chunk_log2;
     uint32_t streams = stream == TN_STREAM_NONE ? 0 : (uint32_t)1 << stream;
     const struct tn_cached_region *place = tn_thread_cache_take(
-        cache, index, chunk_count, streams, (uint32_t)(used_bytes - size_bytes));
+        part.cache, part.index, chunk_count, streams, (uint32_t)(used_bytes - size_bytes));
     if (!place) return NULL;
     void *address = (void *)place->address;
-    tn_pool_note_alloc(pool, stats, address, size_bytes, used_bytes);
+    tn_pool_note_alloc(pool, part, address, size_bytes, used_bytes);
     return address;
 }
 
 /* Frees what the cache has handed out. False: nothing that it knows. */
-TN_HOT bool tn_pool_give_to_cache(const struct tarn_pool *pool, struct tn_thread_cache *cache,
-                                  struct tn_region_index *index, struct tn_stats *stats,
+TN_HOT bool tn_pool_give_to_cache(const struct tarn_pool *pool, struct tn_part part,
                                   uintptr_t address, struct tn_dependency dependency)
 {
-    const struct tn_cached_region *place = tn_thread_cache_give(cache, index, address, dependency);
+    const struct tn_cached_region *place =
+        tn_thread_cache_give(part.cache, part.index, address, dependency);
     if (!place) return false;
     size_t used_bytes = (size_t)tn_cached_chunk_count(place) << pool->chunk_log2;
-    tn_pool_note_free_memory(pool, stats, address, used_bytes, place->slack_bytes);
+    tn_pool_forbid(pool, (void *)address, used_bytes);
+    tn_stats_count_free(part.stats, used_bytes - place->slack_bytes, used_bytes);
     return true;
+}
+
+/* Whether the cache takes a live region, which is free then. */
+static inline bool tn_pool_put_into_cache(const struct tarn_pool *pool, struct tn_part part,
+                                          uint32_t region, uintptr_t address,
+                                          struct tn_dependency dependency)
+{
+    /* An arena has no voids. */
+    size_t held_chunk_count = part.index == &pool->index
+                                  ? pool->stats.footprint_bytes >> pool->chunk_log2
+                                  : part.index->chunk_count;
+    return tn_thread_cache_put(part.cache, part.index, (uint32_t)held_chunk_count, region, address,
+                               dependency);
 }
 
 /* --- by way of the index ------------------------------------------------------------------------ */
 
 /* Tells of a carved region as memory that is the user's. */
-static inline void *tn_pool_hand_out(const struct tarn_pool *pool,
-                                     const struct tn_region_index *index, struct tn_stats *stats,
+static inline void *tn_pool_hand_out(const struct tarn_pool *pool, struct tn_part part,
                                      uint32_t region, size_t size_bytes, size_t used_bytes)
 {
-    uint32_t first_chunk = index->regions[region].first_chunk;
+    uint32_t first_chunk = part.index->regions[region].first_chunk;
     const struct tn_static_pool *owner = tn_static_pool_list_find_chunk(&pool->list, first_chunk);
     /* Here a device address becomes a pointer. */
     void *address = (void *)tn_static_pool_address_of(owner, first_chunk);
-    tn_pool_note_alloc(pool, stats, address, size_bytes, used_bytes);
+    tn_pool_note_alloc(pool, part, address, size_bytes, used_bytes);
     return address;
 }
 
@@ -142,7 +145,6 @@ TN_HOT enum tn_free_result tn_pool_take_back(struct tarn_pool *pool, struct tn_p
                                              const struct tn_static_pool *owner, uintptr_t address,
                                              struct tn_dependency dependency)
 {
-    struct tn_freed freed;
     struct tn_region_index *index = part.index;
     uint32_t chunk = tn_static_pool_chunk_of(owner, address);
     uint32_t *place = tn_live_map_find_place(&index->live, index->regions, chunk);
@@ -154,24 +156,12 @@ TN_HOT enum tn_free_result tn_pool_take_back(struct tarn_pool *pool, struct tn_p
                                        dependency);
     }
     if (TN_UNLIKELY(!tn_static_pool_is_at_chunk(owner, address))) return TN_FREE_RESULT_NOT_LIVE;
-    if (part.cache) {
-        size_t cached_bytes = (size_t)region->chunk_count << pool->chunk_log2;
-        size_t slack_bytes = tn_region_slack_bytes(region);
-        /* An arena has no voids. */
-        size_t held_chunk_count = index == &pool->index
-                                      ? pool->stats.footprint_bytes >> pool->chunk_log2
-                                      : index->chunk_count;
-        if (tn_thread_cache_put(part.cache, index, (uint32_t)held_chunk_count, *place, address,
-                                dependency)) {
-            tn_pool_note_free_memory(pool, part.stats, address, cached_bytes, slack_bytes);
-            return TN_FREE_RESULT_FREED;
-        }
-    }
-    tn_region_index_free_at(index, place, dependency, &freed);
 
-    size_t used_bytes = (size_t)freed.chunk_count << pool->chunk_log2;
+    size_t used_bytes = (size_t)region->chunk_count << pool->chunk_log2;
     tn_pool_forbid(pool, (void *)address, tn_min(used_bytes, owner->end_address - address));
-    tn_stats_count_free(part.stats, used_bytes - freed.slack_bytes, used_bytes);
+    tn_stats_count_free(part.stats, used_bytes - tn_region_slack_bytes(region), used_bytes);
+    if (!part.cache || !tn_pool_put_into_cache(pool, part, *place, address, dependency))
+        tn_region_index_free_at(index, place, dependency);
     if (TN_LIKELY(!pool->releases_after_free)) return TN_FREE_RESULT_FREED;
     return tn_pool_note_free(pool, owner) ? TN_FREE_RESULT_RELEASE_IS_DUE : TN_FREE_RESULT_FREED;
 }

@@ -30,8 +30,8 @@
 #define TN_LIVE_MAP_BUCKETS_MIN 512
 
 struct tn_live_map {
-    uint32_t *
-        buckets; /* the first region of each, or TN_REGION_NONE; while none is in use, one that is empty */
+    /* The first region of each, or TN_REGION_NONE; while none is in use, one that is empty. */
+    uint32_t *buckets;
     uint32_t bucket_capacity;
     uint32_t bucket_count; /* buckets in use: 0, or TN_LIVE_MAP_BUCKETS_MIN and more */
     uint32_t mask;         /* least 2^k - 1 that is at least bucket_count - 1 */

@@ -320,7 +320,7 @@ static void *carve(struct tarn_pool *pool, const struct tn_request *request, uin
                                             request->chunk_count, request->slack_bytes);
     if (tn_pool_is_captured(pool, stream))
         tn_region_set_owner(&pool->index.regions[region], stream + 1);
-    return tn_pool_hand_out(pool, &pool->index, &pool->stats, region, request->size_bytes,
+    return tn_pool_hand_out(pool, tn_pool_part(pool), region, request->size_bytes,
                             (size_t)request->chunk_count << pool->chunk_log2);
 }
 

@@ -231,8 +231,8 @@ static void *alloc_in(struct tarn_pool *pool, struct tn_arena *arena, const stru
 {
     if (wish->slice_class != TN_SLICE_CLASS_NONE) return alloc_small_in(pool, arena, wish, stream);
     if (arena->cache) {
-        void *address = tn_pool_hand_out_cached(pool, arena->cache, &arena->index, &arena->stats,
-                                                wish->size_bytes, wish->chunk_count, stream);
+        void *address = tn_pool_hand_out_cached(pool, part_of(arena), wish->size_bytes,
+                                                wish->chunk_count, stream);
         if (address) return address;
     }
     if (TN_UNLIKELY(!tn_region_index_has_room(&arena->index))) return NULL;
@@ -241,8 +241,7 @@ static void *alloc_in(struct tarn_pool *pool, struct tn_arena *arena, const stru
     size_t used_bytes = (size_t)wish->chunk_count << pool->chunk_log2;
     uint32_t region = tn_region_index_carve(&arena->index, fit, 0, wish->chunk_count,
                                             (uint32_t)(used_bytes - wish->size_bytes));
-    return tn_pool_hand_out(pool, &arena->index, &arena->stats, region, wish->size_bytes,
-                            used_bytes);
+    return tn_pool_hand_out(pool, part_of(arena), region, wish->size_bytes, used_bytes);
 }
 
 /* Whether the pool can serve the request itself. Under its lock. */
@@ -418,13 +417,13 @@ static enum tn_free_result free_in(struct tarn_pool *pool, struct tn_arena *aren
     if (!owner) return TN_FREE_RESULT_NOT_LIVE;
     if (!find_dependency(pool, arena, streams, stream_count, &dependency))
         return TN_FREE_RESULT_UNKNOWN_STREAM;
-    struct tn_thread_cache *cache = arena->cache;
-    if (cache && !is_own) tn_thread_cache_forget(cache, address);
-    if (cache && is_own &&
-        tn_pool_give_to_cache(pool, cache, &arena->index, &arena->stats, address, dependency))
-        return TN_FREE_RESULT_FREED;
     struct tn_part part = part_of(arena);
-    if (!is_own) part.cache = NULL;
+    if (part.cache && is_own && tn_pool_give_to_cache(pool, part, address, dependency))
+        return TN_FREE_RESULT_FREED;
+    if (part.cache && !is_own) {
+        tn_thread_cache_forget(part.cache, address);
+        part.cache = NULL;
+    }
     return tn_pool_take_back(pool, part, owner, address, dependency);
 }
 
@@ -473,9 +472,10 @@ static uint64_t deactivate_all(struct tarn_pool *pool)
     for (uint32_t i = 0; i < TN_ARENA_COUNT; i++) {
         struct tn_arena *arena = &arenas->all[i];
         tn_biased_mutex_lock(&arena->lock);
-        if (arena->is_active) call_count += arena->stats.alloc_count;
-        if (arena->is_active && arena->cache) tn_thread_cache_flush(arena->cache, &arena->index);
-        if (arena->is_active && arena->slices) tn_pool_free_kept_in(pool, part_of(arena));
+        if (arena->is_active) {
+            call_count += arena->stats.alloc_count;
+            free_unused(pool, arena);
+        }
         arena->is_active = false;
         tn_biased_mutex_unlock(&arena->lock);
     }

@@ -74,7 +74,7 @@ tarn_status tn_pool_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alig
 
 void *tn_pool_serve_shortly(struct tarn_pool *pool, size_t size_bytes, tarn_stream stream)
 {
-    size_t chunk_count = tn_count_units(size_bytes, pool->chunk_log2);
+    size_t chunk_count = tn_pool_chunks_for(pool, size_bytes);
     if (chunk_count > TN_CHUNK_COUNT_MAX) return NULL;
     if (size_bytes <= pool->slice_bytes_max) return serve_small(pool, size_bytes, 1, stream);
     return tn_pool_serve(pool, size_bytes, (uint32_t)chunk_count, stream);

@@ -24,6 +24,13 @@
 #include "region_index_parts.h"
 #include "stream_reuse.h"
 
+static inline struct tn_part tn_pool_cached_part(struct tarn_pool *pool)
+{
+    struct tn_part part = tn_pool_part(pool);
+    part.cache = pool->cache;
+    return part;
+}
+
 /* --- alloc ------------------------------------------------------------------------------------- */
 
 /* A request that has a slice. NULL: not this way. */
@@ -37,8 +44,8 @@ TN_HOT void *tn_pool_serve_from_cache(struct tarn_pool *pool, size_t size_bytes,
     uint32_t stream;
     if (!pool->cache || !tn_pool_find_stream(pool, handle, &stream)) return NULL;
     if (TN_UNLIKELY(tn_pool_is_captured(pool, stream))) return NULL;
-    return tn_pool_hand_out_cached(pool, pool->cache, &pool->index, &pool->stats, size_bytes,
-                                   chunk_count, stream);
+    return tn_pool_hand_out_cached(pool, tn_pool_cached_part(pool), size_bytes, chunk_count,
+                                   stream);
 }
 
 /* Out of the index. NULL: not this way. Under `lock`. */
@@ -54,7 +61,7 @@ TN_HOT void *tn_pool_serve(struct tarn_pool *pool, size_t size_bytes, uint32_t c
     size_t used_bytes = (size_t)chunk_count << pool->chunk_log2;
     uint32_t region = tn_region_index_carve_front(&pool->index, fit, chunk_count,
                                                   (uint32_t)(used_bytes - size_bytes));
-    return tn_pool_hand_out(pool, &pool->index, &pool->stats, region, size_bytes, used_bytes);
+    return tn_pool_hand_out(pool, tn_pool_part(pool), region, size_bytes, used_bytes);
 }
 
 /* Whether so many whole chunks serve a request, with no regard to where they lie. */
@@ -112,10 +119,9 @@ TN_HOT enum tn_free_result tn_pool_take_back_in_pool(struct tarn_pool *pool, uin
         return TN_FREE_RESULT_NOT_LIVE;
     if (TN_UNLIKELY(!tn_pool_find_dependency(pool, streams, stream_count, &dependency)))
         return TN_FREE_RESULT_UNKNOWN_STREAM;
-    if (pool->cache &&
-        tn_pool_give_to_cache(pool, pool->cache, &pool->index, &pool->stats, address, dependency))
+    struct tn_part part = tn_pool_cached_part(pool);
+    if (part.cache && tn_pool_give_to_cache(pool, part, address, dependency))
         return TN_FREE_RESULT_FREED;
-    struct tn_part part = { &pool->index, &pool->slices, pool->cache, &pool->stats };
     return tn_pool_take_back(pool, part, owner, address, dependency);
 }
 
@@ -164,7 +170,7 @@ TN_HOT void *tn_pool_try_cached_alloc(struct tarn_pool *pool, size_t size_bytes,
     if (tn_arenas_are_wanted(&pool->arenas) || !tn_biased_mutex_try_own(&pool->lock)) return NULL;
     void *address = NULL;
     if (TN_LIKELY(tn_pool_was_last_stream(pool, handle, &stream))) {
-        address = tn_pool_hand_out_cached(pool, pool->cache, &pool->index, &pool->stats, size_bytes,
+        address = tn_pool_hand_out_cached(pool, tn_pool_cached_part(pool), size_bytes,
                                           (uint32_t)chunk_count, stream);
         *is_locked_out = !address;
     }
@@ -181,7 +187,7 @@ TN_HOT bool tn_pool_try_cached_free(struct tarn_pool *pool, uintptr_t address, t
     if (tn_arenas_are_active(&pool->arenas) || !tn_biased_mutex_try_own(&pool->lock)) return false;
     *is_locked_out = true;
     if (!tn_pool_was_last_stream(pool, handle, &stream)) return false;
-    if (!tn_pool_give_to_cache(pool, pool->cache, &pool->index, &pool->stats, address,
+    if (!tn_pool_give_to_cache(pool, tn_pool_cached_part(pool), address,
                                tn_pool_depend(pool, stream)))
         return false;
     tn_biased_mutex_unlock_owned(&pool->lock);

@@ -237,7 +237,9 @@ bool tn_region_index_free(struct tn_region_index *index, uint32_t first_chunk,
 {
     uint32_t *place = tn_live_map_find_place(&index->live, index->regions, first_chunk);
     if (!place || tn_region_owner(&index->regions[*place]) == TN_REGION_OWNER_SLAB) return false;
-    tn_region_index_free_at(index, place, dependency, freed_out);
+    const struct tn_region *r = &index->regions[*place];
+    *freed_out = (struct tn_freed){ r->chunk_count, tn_region_slack_bytes(r) };
+    tn_region_index_free_at(index, place, dependency);
     return true;
 }
 

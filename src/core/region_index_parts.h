@@ -221,15 +221,13 @@ TN_HOT uint32_t tn_region_index_make_free_inline(struct tn_region_index *index, 
 
 /* tn_region_index_free of what tn_live_map_find_place found, which is no slab. */
 TN_HOT void tn_region_index_free_at(struct tn_region_index *index, uint32_t *place,
-                                    struct tn_dependency dependency, struct tn_freed *freed_out)
+                                    struct tn_dependency dependency)
 {
     struct tn_region *regions = index->regions;
     uint32_t region = tn_live_map_take_at(&index->live, regions, place);
-    const struct tn_region *r = &regions[region];
-    uint32_t owner = tn_region_owner(r);
+    uint32_t owner = tn_region_owner(&regions[region]);
     TN_ASSERT(owner != TN_REGION_OWNER_SLAB);
     if (TN_UNLIKELY(owner != 0)) dependency.streams = (uint32_t)1 << (owner - 1);
-    *freed_out = (struct tn_freed){ r->chunk_count, tn_region_slack_bytes(r) };
     tn_region_index_make_free_inline(index, region, dependency);
 }
 

@@ -38,8 +38,9 @@ struct tn_static_pool_list {
     struct tn_static_pool_place *by_chunk;
     struct tn_static_pool_place *by_address;
     uint32_t count;
-    uint32_t
-        first_step; /* of a search: the power of two, 4 or more, of which the double is more than the count */
+    /* Of a search: a power of two, 4 or more, of which the double is not less than the count. 0: up to four are
+     * there, and are compared at once; 1: one is, which needs no search. */
+    uint32_t first_step;
     uint32_t by_chunk_capacity;
     uint32_t by_address_capacity;
 };

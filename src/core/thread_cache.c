@@ -29,7 +29,7 @@ static void vacate(struct tn_thread_cache *cache, struct tn_region_index *index,
 {
     uint64_t key = place->key;
     place->key = 0;
-    if (key == 0 || key & TN_CACHED_REGION_IS_OUT) return;
+    if (key == 0 || (key & TN_CACHED_REGION_IS_OUT) != 0) return;
 
     struct tn_freed freed;
     struct tn_region *r = &index->regions[place->region];
@@ -126,9 +126,8 @@ bool tn_thread_cache_put(struct tn_thread_cache *cache, struct tn_region_index *
 static bool is_what_was_handed_out(const struct tn_thread_cache *cache,
                                    const struct tn_cached_region *place, const struct tn_region *r)
 {
-    uint32_t hash = (uint32_t)(place->address >> 8) * 0x9E3779B1U;
     unsigned number = (unsigned)(place - cache->places);
-    if (cache->by_address[hash >> (32 - TN_THREAD_CACHE_HASH_LOG2)] != number) return true;
+    if (cache->by_address[tn_thread_cache_link_of(place->address)] != number) return true;
     return r->state == TN_REGION_STATE_LIVE && tn_region_owner(r) == 0 &&
            tn_region_slack_bytes(r) == place->slack_bytes &&
            r->chunk_count == tn_cached_chunk_count(place);

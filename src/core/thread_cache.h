@@ -51,12 +51,12 @@
 /* More than there are places, so that few addresses share one. */
 #define TN_THREAD_CACHE_HASH_LOG2 8
 
-/* Of the chunks of the index. */
+/* Of the chunks that have memory. */
 #define TN_THREAD_CACHE_PARTS 32
 
 struct tn_cached_region {
-    uint64_t
-        key; /* its chunks, its stream's bit, and whether it is out: see tn_thread_cache_key. 0: nothing */
+    /* Its chunks, its stream's bit, and whether it is out: see tn_thread_cache_key. 0: nothing is here. */
+    uint64_t key;
     uintptr_t address;
     uint32_t region;
     uint32_t slack_bytes; /* out: as in its record */
@@ -135,11 +135,18 @@ static inline struct tn_cached_region *tn_thread_cache_set_of(struct tn_thread_c
     return &cache->places[(hash >> (32 - TN_THREAD_CACHE_SETS_LOG2)) * TN_THREAD_CACHE_WAYS];
 }
 
-/* Where the place of what is out is remembered. */
-static inline uint8_t *tn_thread_cache_link_of(struct tn_thread_cache *cache, uintptr_t address)
+/* Where in by_address the place of what is out is remembered. */
+static inline uint32_t tn_thread_cache_link_of(uintptr_t address)
 {
     uint32_t hash = (uint32_t)(address >> 8) * 0x9E3779B1U;
-    return &cache->by_address[hash >> (32 - TN_THREAD_CACHE_HASH_LOG2)];
+    return hash >> (32 - TN_THREAD_CACHE_HASH_LOG2);
+}
+
+/* The place of what is out at the address, or one of something else. */
+static inline struct tn_cached_region *tn_thread_cache_place_of(struct tn_thread_cache *cache,
+                                                                uintptr_t address)
+{
+    return &cache->places[cache->by_address[tn_thread_cache_link_of(address)]];
 }
 
 static inline const struct tn_cached_region *tn_thread_cache_take(struct tn_thread_cache *cache,
@@ -157,7 +164,7 @@ static inline const struct tn_cached_region *tn_thread_cache_take(struct tn_thre
     place->key = key | TN_CACHED_REGION_IS_OUT;
     place->slack_bytes = slack_bytes;
     cache->chunk_count -= chunk_count;
-    *tn_thread_cache_link_of(cache, place->address) = (uint8_t)(place - cache->places);
+    cache->by_address[tn_thread_cache_link_of(place->address)] = (uint8_t)(place - cache->places);
     tn_region_unmark_cached(&index->regions[place->region], slack_bytes);
     return place;
 }
@@ -167,7 +174,7 @@ static inline const struct tn_cached_region *tn_thread_cache_give(struct tn_thre
                                                                   uintptr_t address,
                                                                   struct tn_dependency dependency)
 {
-    struct tn_cached_region *place = &cache->places[*tn_thread_cache_link_of(cache, address)];
+    struct tn_cached_region *place = tn_thread_cache_place_of(cache, address);
     uint64_t key = place->key ^ TN_CACHED_REGION_IS_OUT;
     if (place->address != address || key & TN_CACHED_REGION_IS_OUT) return NULL;
     uint32_t chunk_count = cache->chunk_count + tn_cached_chunk_count(place);
@@ -185,7 +192,7 @@ static inline const struct tn_cached_region *tn_thread_cache_give(struct tn_thre
 
 static inline void tn_thread_cache_forget(struct tn_thread_cache *cache, uintptr_t address)
 {
-    struct tn_cached_region *place = &cache->places[*tn_thread_cache_link_of(cache, address)];
+    struct tn_cached_region *place = tn_thread_cache_place_of(cache, address);
     if (place->address == address && place->key & TN_CACHED_REGION_IS_OUT) place->key = 0;
 }
 
