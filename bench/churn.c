@@ -7,7 +7,7 @@
  * two replacements for every live block the free memory is as fragmented as it gets; the first
  * pass, which is not timed, has at least as many.
  *
- * threads: the same by several threads at once, each among blocks of its own.
+ * threads: the same by several threads at once, each among blocks of its own, or, shared, among those of all.
  */
 #include <stdio.h>
 
@@ -95,11 +95,13 @@ static bool add_workload(const struct tn_options *options, uint64_t live_count,
     }
     workload->bench = thread_count > 0 ? "threads" : "churn";
     workload->thread_count = (size_t)thread_count;
+    workload->is_shared = thread_count > 0 && options->is_shared;
     workload->unit_count = 2;
     char threads[24] = "";
     if (thread_count > 0) snprintf(threads, sizeof threads, "%zu x ", part_count);
-    snprintf(workload->name, sizeof workload->name, "%s%zu of %s to %s", threads, part.live_count,
-             tn_size_show(part.min_bytes).text, tn_size_show(part.max_bytes).text);
+    snprintf(workload->name, sizeof workload->name, "%s%zu of %s to %s%s", threads, part.live_count,
+             tn_size_show(part.min_bytes).text, tn_size_show(part.max_bytes).text,
+             workload->is_shared ? ", shared" : "");
     return true;
 }
 

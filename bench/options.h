@@ -24,6 +24,7 @@ struct tn_options {
     struct tn_number_list sizes;         /* sweep; empty: from 1 byte to the largest that fits */
     struct tn_number_list counts;        /* live, churn and threads: numbers of live blocks */
     struct tn_number_list thread_counts; /* threads */
+    bool is_shared;                      /* threads: any thread frees any block */
     struct tn_number_list
         size_range; /* live, churn and threads: smallest and largest; empty: the command's */
     const char *const *traces; /* replay */

@@ -3,11 +3,13 @@
  * thread_team: several threads at work on one allocator.
  *
  * What a member holds belongs to its thread between the two barriers of a phase, and to the team's caller
- * otherwise.
+ * otherwise. Only the places of blocks are everybody's: in a shared workload a thread exchanges what stands there
+ * for a block of its own, so that each block is always one thread's or in one place.
  */
 #include "thread_team.h"
 
 #include <pthread.h>
+#include <stdalign.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
@@ -26,6 +28,11 @@ enum {
     APART_BYTES = 128
 };
 
+/* Where a slot's block is. */
+struct place {
+    alignas(64) _Atomic(struct tn_block *) block;
+};
+
 struct member {
     struct tn_thread_team *team;
     pthread_t thread;
@@ -36,7 +43,9 @@ struct member {
     size_t next; /* operation of the body */
     size_t first_slot;
     size_t slot_count;
-    struct tn_block *blocks;           /* one for each slot */
+    struct tn_block *blocks;           /* one for each slot, and one more */
+    struct tn_block *spare;            /* which stands in no place */
+    size_t turn;                       /* shared: whose part is next */
     struct tn_allocator_thread opened; /* valid when is_open */
     bool is_open;
     bool has_failed;
@@ -54,6 +63,8 @@ struct tn_thread_team {
     pthread_barrier_t barrier;  /* of the members and the caller */
     enum phase phase;
     atomic_bool is_over; /* the play */
+    bool is_shared;
+    struct place *places; /* by slot */
     size_t member_count;
     struct member members[];
 };
@@ -84,6 +95,33 @@ static inline tarn_status play_one(const struct tn_allocator *allocator, struct 
     return status;
 }
 
+/* The allocation takes the place of a block that most likely is another thread's, which is freed. */
+static inline tarn_status play_shared(const struct tn_allocator *allocator, struct member *member,
+                                      const struct tn_operation *operation)
+{
+    struct tn_thread_team *team = member->team;
+    size_t whose = member->turn++ % team->member_count;
+    size_t slot = whose * member->slot_count + (operation->slot - member->first_slot);
+    struct tn_block *block = member->spare;
+    block->size_bytes = operation->size_bytes;
+    tarn_status status =
+        allocator->alloc_in_thread(member->opened.state, operation->size_bytes, &block->address);
+    if (status != TARN_STATUS_OK) return status;
+    block = atomic_exchange_explicit(&team->places[slot].block, block, memory_order_acq_rel);
+    member->spare = block;
+    status = allocator->free_in_thread(member->opened.state, block->address, block->size_bytes);
+    if (status == TARN_STATUS_OK) block->address = NULL;
+    return status;
+}
+
+static inline tarn_status play_pair(const struct tn_allocator *allocator, struct member *member,
+                                    const struct tn_operation *pair)
+{
+    if (member->team->is_shared) return play_shared(allocator, member, &pair[1]);
+    tarn_status status = play_one(allocator, member, &pair[0]);
+    return status == TARN_STATUS_OK ? play_one(allocator, member, &pair[1]) : status;
+}
+
 static void play_setup(struct member *member)
 {
     const struct tn_allocator *allocator = member->team->allocator;
@@ -107,8 +145,7 @@ static void play_body(struct member *member)
     tarn_status status = TARN_STATUS_OK;
     member->start_ns = tn_clock_now_ns();
     do {
-        status = play_one(allocator, member, &member->body[next]);
-        if (status == TARN_STATUS_OK) status = play_one(allocator, member, &member->body[next + 1]);
+        status = play_pair(allocator, member, &member->body[next]);
         if (status != TARN_STATUS_OK) break;
         next = next + 2 < member->body_count ? next + 2 : 0;
         pair_count++;
@@ -119,16 +156,21 @@ static void play_body(struct member *member)
     if (status != TARN_STATUS_OK) stop_member(member, status);
 }
 
+static void free_block(struct member *member, struct tn_block *block)
+{
+    if (!block->address) return;
+    tarn_status status = member->team->allocator->free_in_thread(member->opened.state,
+                                                                 block->address, block->size_bytes);
+    if (status != TARN_STATUS_OK && !member->has_failed) stop_member(member, status);
+    block->address = NULL;
+}
+
 static void free_blocks(struct member *member)
 {
-    for (size_t i = 0; i < member->slot_count && member->is_open; i++) {
-        struct tn_block *block = &member->blocks[i];
-        if (!block->address) continue;
-        tarn_status status = member->team->allocator->free_in_thread(
-            member->opened.state, block->address, block->size_bytes);
-        if (status != TARN_STATUS_OK && !member->has_failed) stop_member(member, status);
-        block->address = NULL;
-    }
+    if (!member->is_open) return;
+    for (size_t i = 0; i < member->slot_count; i++)
+        free_block(member, member->team->places[member->first_slot + i].block);
+    free_block(member, member->spare); /* after a failure */
 }
 
 static void act(struct member *member, enum phase phase)
@@ -215,13 +257,24 @@ static bool init_member(struct member *member, struct tn_thread_team *team,
     member->setup = workload->setup.items + number * member->setup_count;
     member->body = workload->body.items + number * member->body_count;
     member->first_slot = number * member->slot_count;
-    size_t bytes = member->slot_count * sizeof member->blocks[0];
+    size_t bytes = (member->slot_count + 1) * sizeof member->blocks[0];
     member->blocks =
         aligned_alloc(APART_BYTES, (bytes + APART_BYTES - 1) / APART_BYTES * APART_BYTES);
     if (!member->blocks) return false;
-    for (size_t i = 0; i < member->slot_count; i++)
+    for (size_t i = 0; i <= member->slot_count; i++)
         member->blocks[i] = (struct tn_block){ NULL, 0 };
+    for (size_t i = 0; i < member->slot_count; i++)
+        atomic_init(&team->places[member->first_slot + i].block, &member->blocks[i]);
+    member->spare = &member->blocks[member->slot_count];
     return true;
+}
+
+static void free_memory(struct tn_thread_team *team)
+{
+    for (size_t i = 0; i < team->member_count; i++)
+        free(team->members[i].blocks);
+    free(team->places);
+    free(team);
 }
 
 static struct tn_thread_team *allocate_team(const struct tn_workload *workload)
@@ -230,23 +283,22 @@ static struct tn_thread_team *allocate_team(const struct tn_workload *workload)
         calloc(1, sizeof *team + workload->thread_count * sizeof team->members[0]);
     if (!team) return NULL;
     team->member_count = workload->thread_count;
-    bool has_memory = true;
+    team->is_shared = workload->is_shared;
+    team->places =
+        aligned_alloc(alignof(struct place), workload->slot_count * sizeof team->places[0]);
+    bool has_memory = team->places != NULL;
     for (size_t i = 0; i < team->member_count; i++)
-        has_memory = init_member(&team->members[i], team, workload, i) && has_memory;
+        has_memory = has_memory && init_member(&team->members[i], team, workload, i);
     if (has_memory) return team;
-    for (size_t i = 0; i < team->member_count; i++)
-        free(team->members[i].blocks);
-    free(team);
+    free_memory(team);
     return NULL;
 }
 
 static void free_team(struct tn_thread_team *team)
 {
-    for (size_t i = 0; i < team->member_count; i++)
-        free(team->members[i].blocks);
     pthread_barrier_destroy(&team->barrier);
     pthread_mutex_destroy(&team->start_lock);
-    free(team);
+    free_memory(team);
 }
 
 /* All or none. */
@@ -313,7 +365,7 @@ bool tn_thread_team_verify(const struct tn_thread_team *team, struct tn_verifier
     for (size_t i = 0; i < team->member_count; i++) {
         const struct member *member = &team->members[i];
         for (size_t k = 0; k < member->slot_count; k++) {
-            const struct tn_block *block = &member->blocks[k];
+            const struct tn_block *block = team->places[member->first_slot + k].block;
             if (!tn_verifier_add(verifier, member->first_slot + k, block->address,
                                  block->size_bytes, TN_VERIFIER_NO_PLACE, reason_out))
                 return false;

@@ -4,6 +4,8 @@
  *
  * The threads live as long as the team, so what an allocator keeps for a thread stays warm between two
  * plays. They wait at a barrier, begin together, and end together; between the calls below none of them runs.
+ * In a shared workload a thread puts what it allocates in the place of a block of each thread's part in turn, and frees
+ * that: so of N threads N - 1 of N frees are of blocks that another thread has allocated.
  *
  * Threads: the calls of one team come from one thread, which is none of its own.
  */

@@ -42,6 +42,7 @@ struct tn_workload {
     /* 0: played by one thread, as a whole. Otherwise setup, body and slots are so many equal parts, one after
      * the other, one for each thread. */
     size_t thread_count;
+    bool is_shared; /* whose a slot is does not matter to who frees what is in it */
 
     /* The body may be stopped after any multiple of this many operations. body.count when it is
      * all or nothing. */

@@ -30,7 +30,7 @@ CORE_LAYERS = [
     {"free_set", "free_list", "fit_first", "fit_good", "fit_last_freed"},
     {"region_index", "region_index_parts", "region_index_struct", "region_dependencies", "region_voids",
      "region_lending", "region_check", "live_map"},
-    {"static_pool", "growth", "stream_table", "thread_cache"},
+    {"static_pool", "growth", "stream_table", "thread_cache", "remote_frees"},
     {"static_pool_list", "step_range", "arena"},
     {"pool_struct", "pool_options"},
     {"pool_watch", "pool_slices", "pool_callbacks", "stream_reuse", "capture", "debug_memory"},

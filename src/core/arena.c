@@ -11,10 +11,13 @@ void tn_arenas_init(struct tn_arenas *arenas)
 {
     atomic_init(&arenas->are_wanted, false);
     atomic_init(&arenas->active_count, 0);
+    atomic_init(&arenas->passed_on_count, 0);
+    atomic_init(&arenas->passed_on_max, TN_ARENA_PASSED_ON_MAX);
     arenas->all = NULL;
     arenas->loans = NULL;
     arenas->loan_count = 0;
     arenas->memory = NULL;
+    tn_remote_frees_init(&arenas->remote);
 }
 
 void tn_arenas_fini(struct tn_arenas *arenas)
@@ -28,6 +31,7 @@ void tn_arenas_fini(struct tn_arenas *arenas)
     }
     tn_host_memory_free(arenas->loans);
     tn_host_memory_free(arenas->memory);
+    tn_remote_frees_fini(&arenas->remote);
     tn_arenas_init(arenas);
 }
 
@@ -56,7 +60,8 @@ size_t tn_arenas_metadata_bytes(const struct tn_arenas *arenas)
 {
     if (!arenas->all) return 0;
     size_t bytes = TN_ARENA_COUNT * sizeof *arenas->all +
-                   (size_t)TN_ARENA_COUNT * TN_ARENA_LOANS_MAX * sizeof *arenas->loans;
+                   (size_t)TN_ARENA_COUNT * TN_ARENA_LOANS_MAX * sizeof *arenas->loans +
+                   tn_remote_frees_bytes(&arenas->remote);
     for (uint32_t i = 0; i < TN_ARENA_COUNT; i++) {
         if (arenas->all[i].has_index)
             bytes += tn_region_index_metadata_bytes(&arenas->all[i].index);

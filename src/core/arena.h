@@ -16,7 +16,8 @@
  * one index, as if there were no arenas. Threads that still wait for the lock get arenas again.
  *
  * A thread has the arena of its number, of all threads that ever were; two may share one. What an arena cannot serve the
- * pool serves, or lends it more. What another thread frees goes to the arena that it is of.
+ * pool serves, or lends it more. What another thread frees goes to the arena that it is of, by way of its mailbox where
+ * that happens often: see remote_frees.h.
  *
  * Small requests have slices in an arena, too: it cuts chunks that it has borrowed. The slabs become the pool's as its
  * regions do, and with the masks, sizes and dependencies that they have; so nobody who frees a slice notices.
@@ -25,7 +26,7 @@
  * Cost: alloc and free as in the pool's index; lending O(log n); gathering O(regions of the arenas).
  * Memory: an arena that was used for small requests takes 3 KB more, and room for its slabs is there twice.
  * Threads: locks are taken in the order pool, arena; of arenas one at a time, or all by their numbers. Who holds an
- * active arena's lock may read the pool's list and streams: who changes them has gathered, or holds all of the arenas'
+ * open arena's lock may read the pool's list and streams: who changes them has gathered, or holds all of the arenas'
  * locks.
  * Always true: room for all regions of the arenas is promised in the pool's index, and for all slabs in its slices, so
  * gathering cannot fail; the loans are the pool's live regions of these chunks, and spans of their arenas.
@@ -42,12 +43,16 @@
 #include "tarn/tarn.h"
 
 #include "region_index.h"
+#include "remote_frees.h"
 #include "slices.h"
 #include "stats.h"
 #include "thread_cache.h"
 
 #define TN_ARENA_COUNT     32
 #define TN_ARENA_LOANS_MAX 256
+
+/* So many requests may the pool serve before it finds out what it could lend. */
+#define TN_ARENA_PASSED_ON_MAX 256
 
 /* Chunks that an arena has borrowed. */
 struct tn_loan {
@@ -60,13 +65,16 @@ struct tn_loan {
 struct tn_arena {
     /* Two arenas share no cache line, nor a pair that is fetched together. */
     alignas(128) struct tn_biased_mutex lock;
-    bool is_active; /* it has borrowed chunks. Changed under both locks */
+    bool
+        is_open; /* nobody has gathered since its thread came: it may borrow and post. Changed under both locks */
+    bool is_active; /* it has borrowed chunks, and is open. Likewise */
     bool has_index;
+    uint32_t call_count; /* allocs, from time to time of which the mailbox is emptied */
     struct tn_region_index index;
     struct tn_thread_cache *cache; /* in front of the index; NULL: none */
     struct tn_slices *slices;      /* of chunks in the index; NULL until a small request came */
     struct tn_stats stats;         /* of what was done here since it became active */
-    tarn_stream last_handle;       /* found last while it was active, and its number */
+    tarn_stream last_handle;       /* found last while it was open, and its number */
     uint32_t last_stream;
     uint32_t loan_count;
     uint32_t lent_chunk_count;
@@ -79,10 +87,14 @@ struct tn_arena {
 struct tn_arenas {
     atomic_bool are_wanted;
     _Atomic uint32_t active_count;
+    /* Requests that the pool served since all was lent last, though there are arenas; and so many are too many. */
+    _Atomic uint32_t passed_on_count;
+    _Atomic uint32_t passed_on_max;
     struct tn_arena *all;  /* TN_ARENA_COUNT of them; NULL until they were wanted */
     struct tn_loan *loans; /* by first chunk; room for the most that there can be */
     uint32_t loan_count;
     void *memory; /* in which the arenas are */
+    struct tn_remote_frees remote;
 };
 
 void tn_arenas_init(struct tn_arenas *arenas);

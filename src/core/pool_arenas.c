@@ -13,7 +13,10 @@ enum {
      * free region but one. */
     LOAN_REQUESTS = 2,
     LOAN_PARTS = 4,
-    FOOTPRINT_TO_USED_MAX = 3 /* before a growth for the arenas */
+    FOOTPRINT_TO_USED_MAX = 3, /* before a growth for the arenas */
+    PENDING_PARTS = 8,         /* of what the pool holds must wait for streams, for it to be much */
+    PASSED_ON_LIMIT = 1 << 20,
+    CALLS_TO_MAIL = 16 /* allocs between two looks into the mailbox */
 };
 
 /* What a call asks an arena for. */
@@ -42,6 +45,12 @@ bool tn_arenas_want(struct tarn_pool *pool)
     if (!may_have_arenas(pool) || !tn_arenas_create(arenas)) return false;
     atomic_store_explicit(&arenas->are_wanted, true, memory_order_release);
     return true;
+}
+
+/* In a contiguous pool most chunks never have memory; and what is forbidden is so from the free on. */
+static bool may_cover(const struct tarn_pool *pool)
+{
+    return !pool->range && !pool->forbids_free_memory;
 }
 
 void tn_arenas_note_wait(struct tarn_pool *pool)
@@ -95,9 +104,43 @@ static bool make_room(struct tarn_pool *pool, struct tn_arena *arena, const stru
            tn_region_index_has_room(&arena->index) && make_slab_room(pool, arena, wish);
 }
 
+static uint32_t number_of(const struct tarn_pool *pool, const struct tn_arena *arena)
+{
+    return (uint32_t)(arena - pool->arenas.all);
+}
+
+/* What another thread has freed. It is not cached: this arena's would not ask for it. */
+static enum tn_free_result take_back_remotely(struct tarn_pool *pool, struct tn_arena *arena,
+                                              const struct tn_static_pool *owner, uintptr_t address,
+                                              struct tn_dependency dependency)
+{
+    struct tn_part part = part_of(arena);
+    if (part.cache) tn_thread_cache_forget(part.cache, address);
+    part.cache = NULL;
+    return tn_pool_take_back(pool, part, owner, address, dependency);
+}
+
+/* Under the lock of an active arena, or with all closed. */
+static void empty_mailbox(struct tarn_pool *pool, struct tn_arena *arena)
+{
+    struct tn_remote_frees *remote = &pool->arenas.remote;
+    struct tn_dependency dependency;
+    uint32_t chunk;
+    if (!remote->mailboxes) return;
+    while (tn_mailbox_take(&remote->mailboxes[number_of(pool, arena)], &chunk, &dependency)) {
+        const struct tn_static_pool *owner = tn_static_pool_list_find_chunk(&pool->list, chunk);
+        tn_remote_frees_set(remote, chunk, TN_START_NOBODYS);
+        enum tn_free_result freed = take_back_remotely(
+            pool, arena, owner, tn_static_pool_address_of(owner, chunk), dependency);
+        TN_ASSERT(freed == TN_FREE_RESULT_FREED);
+        (void)freed;
+    }
+}
+
 /* What nobody uses coalesces. */
 static void free_unused(struct tarn_pool *pool, struct tn_arena *arena)
 {
+    empty_mailbox(pool, arena);
     if (arena->cache) tn_thread_cache_flush(arena->cache, &arena->index);
     if (arena->slices) tn_pool_free_kept_in(pool, part_of(arena));
 }
@@ -177,12 +220,12 @@ static bool borrow(struct tarn_pool *pool, struct tn_arena *arena, uint32_t stre
     struct tn_dependency dependency = tn_region_dependency(&pool->index.regions[lender]);
     tn_region_index_carve(&pool->index, lender, lead, loan_count, 0);
     uint32_t head = add_loan_span(arena, first_chunk, loan_count, dependency);
-    uint32_t number = (uint32_t)(arena - arenas->all);
-    tn_arenas_add_loan(arenas, (struct tn_loan){ first_chunk, loan_count, number, head });
+    tn_arenas_add_loan(arenas,
+                       (struct tn_loan){ first_chunk, loan_count, number_of(pool, arena), head });
     arena->loan_count++;
     arena->lent_chunk_count += loan_count;
     if (arena->loan_count == 1) {
-        arena->is_active = true;
+        arena->is_active = arena->is_open = true;
         arena->stats = (struct tn_stats){ 0 };
         atomic_fetch_add_explicit(&arenas->active_count, 1, memory_order_release);
     }
@@ -225,11 +268,9 @@ static void *alloc_small_in(struct tarn_pool *pool, struct tn_arena *arena, cons
     return TN_LIKELY(address != NULL) ? address : cut_in(pool, arena, wish, stream);
 }
 
-/* NULL: nothing fits, or there is no room. Under the arena's lock. */
-static void *alloc_in(struct tarn_pool *pool, struct tn_arena *arena, const struct wish *wish,
-                      uint32_t stream)
+static void *alloc_chunks_in(struct tarn_pool *pool, struct tn_arena *arena,
+                             const struct wish *wish, uint32_t stream)
 {
-    if (wish->slice_class != TN_SLICE_CLASS_NONE) return alloc_small_in(pool, arena, wish, stream);
     if (arena->cache) {
         void *address = tn_pool_hand_out_cached(pool, part_of(arena), wish->size_bytes,
                                                 wish->chunk_count, stream);
@@ -242,6 +283,32 @@ static void *alloc_in(struct tarn_pool *pool, struct tn_arena *arena, const stru
     uint32_t region = tn_region_index_carve(&arena->index, fit, 0, wish->chunk_count,
                                             (uint32_t)(used_bytes - wish->size_bytes));
     return tn_pool_hand_out(pool, part_of(arena), region, wish->size_bytes, used_bytes);
+}
+
+static uint8_t start_of(const struct tarn_pool *pool, const struct tn_arena *arena)
+{
+    return (uint8_t)(number_of(pool, arena) + 1);
+}
+
+/* From now on another thread can post it. */
+static TN_COLD void note_start(struct tarn_pool *pool, const struct tn_arena *arena,
+                               uintptr_t address)
+{
+    const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
+    uint32_t chunk = tn_static_pool_chunk_of(owner, address);
+    if (tn_remote_frees_covers(&pool->arenas.remote, chunk))
+        tn_remote_frees_set(&pool->arenas.remote, chunk, start_of(pool, arena));
+}
+
+/* NULL: nothing fits, or there is no room. Under the arena's lock. */
+static void *alloc_in(struct tarn_pool *pool, struct tn_arena *arena, const struct wish *wish,
+                      uint32_t stream)
+{
+    if (wish->slice_class != TN_SLICE_CLASS_NONE) return alloc_small_in(pool, arena, wish, stream);
+    void *address = alloc_chunks_in(pool, arena, wish, stream);
+    if (TN_UNLIKELY(pool->arenas.remote.chunk_count > 0) && address)
+        note_start(pool, arena, (uintptr_t)address);
+    return address;
 }
 
 /* Whether the pool can serve the request itself. Under its lock. */
@@ -260,7 +327,7 @@ static void *borrow_and_alloc(struct tarn_pool *pool, struct tn_arena *arena,
     uint32_t stream;
     *is_pools_out = true; /* or nobody can */
     /* Since it was active streams may have come and gone. */
-    if (!arena->is_active) arena->last_stream = TN_STREAM_NONE;
+    if (!arena->is_open) arena->last_stream = TN_STREAM_NONE;
     if (!find_stream(pool, arena, wish->handle, &stream) || tn_pool_is_capturing(pool) ||
         !prepare_index(pool, arena))
         return NULL;
@@ -284,6 +351,8 @@ static void *lock_borrow_and_alloc(struct tarn_pool *pool, struct tn_arena *aren
     tn_pool_lock_as_it_is(pool);
     tn_biased_mutex_lock(&arena->lock);
     void *address = borrow_and_alloc(pool, arena, wish, is_pools_out);
+    if (!address && *is_pools_out)
+        atomic_fetch_add_explicit(&pool->arenas.passed_on_count, 1, memory_order_relaxed);
     tn_biased_mutex_unlock(&arena->lock);
     tn_pool_unlock(pool);
     return address;
@@ -340,6 +409,41 @@ static bool let_all_lend(struct tarn_pool *pool)
     return are_wanted;
 }
 
+static bool passes_on_too_much(const struct tn_arenas *arenas)
+{
+    return atomic_load_explicit(&arenas->passed_on_count, memory_order_relaxed) >=
+           atomic_load_explicit(&arenas->passed_on_max, memory_order_relaxed);
+}
+
+static bool is_much_pending(struct tarn_pool *pool)
+{
+    tn_pool_lock_as_it_is(pool);
+    bool is_much = pool->index.pending_chunk_count >
+                   (pool->stats.footprint_bytes >> pool->chunk_log2) / PENDING_PARTS;
+    tn_pool_unlock(pool);
+    return is_much;
+}
+
+/* Threads that free each other's blocks on streams of their own leave the pool regions that wait, each good for the
+ * thread of one stream and too small for a loan. Where streams do not come to an end it is of no use soon again. */
+static TN_COLD void *lend_and_alloc(struct tarn_pool *pool, struct tn_arena *arena,
+                                    const struct wish *wish)
+{
+    struct tn_arenas *arenas = &pool->arenas;
+    bool is_pools;
+    tn_mutex_lock(&pool->growth_lock);
+    if (passes_on_too_much(arenas)) {
+        uint32_t passed_on_max = TN_ARENA_PASSED_ON_MAX;
+        if (is_much_pending(pool) && let_all_lend(pool) && is_much_pending(pool))
+            passed_on_max = (uint32_t)tn_min(arenas->passed_on_max * 2, PASSED_ON_LIMIT);
+        atomic_store_explicit(&arenas->passed_on_max, passed_on_max, memory_order_relaxed);
+        atomic_store_explicit(&arenas->passed_on_count, 0, memory_order_relaxed);
+    }
+    void *address = lock_borrow_and_alloc(pool, arena, wish, &is_pools);
+    tn_mutex_unlock(&pool->growth_lock);
+    return address;
+}
+
 /* What nobody uses of the pool's own coalesces. */
 static void free_unused_of_pool(struct tarn_pool *pool)
 {
@@ -355,7 +459,9 @@ static TN_COLD void *alloc_by_more(struct tarn_pool *pool, struct tn_arena *aren
 {
     bool is_pools;
     void *address = lock_borrow_and_alloc(pool, arena, wish, &is_pools);
-    if (address || is_pools || !tn_arenas_are_active(&pool->arenas)) return address;
+    if (address || !tn_arenas_are_active(&pool->arenas)) return address;
+    if (is_pools)
+        return passes_on_too_much(&pool->arenas) ? lend_and_alloc(pool, arena, wish) : NULL;
 
     struct tn_request request = { .size_bytes = wish->size_bytes,
                                   .alignment_bytes = 1,
@@ -377,6 +483,18 @@ static struct tn_arena *own_arena(const struct tarn_pool *pool)
     return &pool->arenas.all[tn_thread_number() % TN_ARENA_COUNT];
 }
 
+/* Threads free what is in each other's arenas: from now on by way of mailboxes. */
+static TN_COLD void cover_chunks(struct tarn_pool *pool)
+{
+    struct tn_remote_frees *remote = &pool->arenas.remote;
+    tn_pool_lock(pool);
+    /* Another thread may have been faster. Without the memory they go on as they did. */
+    if (tn_remote_frees_are_wanted(remote))
+        (void)tn_remote_frees_cover(remote, tn_static_pool_list_end_chunk(&pool->list),
+                                    TN_ARENA_COUNT);
+    tn_pool_unlock(pool);
+}
+
 void *tn_arena_alloc(struct tarn_pool *pool, size_t size_bytes, uint32_t chunk_count,
                      unsigned slice_class, tarn_stream handle)
 {
@@ -384,7 +502,10 @@ void *tn_arena_alloc(struct tarn_pool *pool, size_t size_bytes, uint32_t chunk_c
     uint32_t stream;
     void *address = NULL;
     struct tn_arena *arena = own_arena(pool);
+    if (TN_UNLIKELY(tn_remote_frees_are_wanted(&pool->arenas.remote))) cover_chunks(pool);
     tn_biased_mutex_lock(&arena->lock);
+    if (TN_UNLIKELY(++arena->call_count % CALLS_TO_MAIL == 0) && arena->is_active)
+        empty_mailbox(pool, arena);
     if (TN_LIKELY(arena->is_active && find_stream(pool, arena, handle, &stream)))
         address = alloc_in(pool, arena, &wish, stream);
     tn_biased_mutex_unlock(&arena->lock);
@@ -407,7 +528,21 @@ static bool find_dependency(const struct tarn_pool *pool, struct tn_arena *arena
     return true;
 }
 
-/* Under the lock of an active arena. What another thread frees here is not cached: this one would not ask for it. */
+/* Whether what may start at the address is the arena's to free, and nobody has posted it. */
+static bool take_start(struct tarn_pool *pool, const struct tn_arena *arena,
+                       const struct tn_static_pool *owner, uintptr_t address)
+{
+    struct tn_remote_frees *remote = &pool->arenas.remote;
+    uint32_t chunk = tn_static_pool_chunk_of(owner, address);
+    if (TN_LIKELY(!tn_remote_frees_covers(remote, chunk))) return true;
+    /* Slices have none, nor has what is not live. */
+    if (!tn_static_pool_is_at_chunk(owner, address) ||
+        tn_remote_frees_who_has(remote, chunk) == TN_START_NOBODYS)
+        return true;
+    return tn_remote_frees_change(remote, chunk, start_of(pool, arena), TN_START_NOBODYS);
+}
+
+/* Under the lock of an active arena. */
 static enum tn_free_result free_in(struct tarn_pool *pool, struct tn_arena *arena, bool is_own,
                                    uintptr_t address, const tarn_stream *streams,
                                    size_t stream_count)
@@ -417,14 +552,44 @@ static enum tn_free_result free_in(struct tarn_pool *pool, struct tn_arena *aren
     if (!owner) return TN_FREE_RESULT_NOT_LIVE;
     if (!find_dependency(pool, arena, streams, stream_count, &dependency))
         return TN_FREE_RESULT_UNKNOWN_STREAM;
+    if (!take_start(pool, arena, owner, address)) return TN_FREE_RESULT_NOT_LIVE;
+    if (!is_own) return take_back_remotely(pool, arena, owner, address, dependency);
     struct tn_part part = part_of(arena);
-    if (part.cache && is_own && tn_pool_give_to_cache(pool, part, address, dependency))
+    if (part.cache && tn_pool_give_to_cache(pool, part, address, dependency))
         return TN_FREE_RESULT_FREED;
-    if (part.cache && !is_own) {
-        tn_thread_cache_forget(part.cache, address);
-        part.cache = NULL;
-    }
     return tn_pool_take_back(pool, part, owner, address, dependency);
+}
+
+/* Frees what is another arena's, without its lock. Under the lock of the thread's own, which is open: so nobody gathers
+ * meanwhile. False: not this way. */
+static bool post(struct tarn_pool *pool, struct tn_arena *own, uintptr_t address,
+                 const tarn_stream *streams, size_t stream_count)
+{
+    struct tn_remote_frees *remote = &pool->arenas.remote;
+    struct tn_dependency dependency;
+    const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
+    if (!owner || !tn_static_pool_is_at_chunk(owner, address)) return false;
+    uint32_t chunk = tn_static_pool_chunk_of(owner, address);
+    if (!tn_remote_frees_covers(remote, chunk)) return false;
+    uint8_t start = tn_remote_frees_who_has(remote, chunk);
+    if (start == TN_START_NOBODYS || start == TN_START_POSTED || start == start_of(pool, own))
+        return false;
+    if (!find_dependency(pool, own, streams, stream_count, &dependency) ||
+        !tn_remote_frees_change(remote, chunk, start, TN_START_POSTED))
+        return false;
+    if (tn_mailbox_post(&remote->mailboxes[start - 1], chunk, dependency)) return true;
+    tn_remote_frees_set(remote, chunk, start);
+    return false;
+}
+
+/* The thread's own arena is open. Under the pool's lock, while any is active. */
+static void open_own(struct tarn_pool *pool)
+{
+    struct tn_arena *own = own_arena(pool);
+    tn_biased_mutex_lock(&own->lock);
+    if (!own->is_open) own->last_stream = TN_STREAM_NONE;
+    own->is_open = true;
+    tn_biased_mutex_unlock(&own->lock);
 }
 
 /* The lock of the arena that the address is of, or NULL. */
@@ -433,10 +598,13 @@ static struct tn_arena *lock_arena_of(struct tarn_pool *pool, uintptr_t address)
     struct tn_arena *arena = NULL;
     tn_pool_lock_as_it_is(pool);
     const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
-    const struct tn_loan *loan =
-        owner ? tn_arenas_find_loan(&pool->arenas, tn_static_pool_chunk_of(owner, address)) : NULL;
+    uint32_t chunk = owner ? tn_static_pool_chunk_of(owner, address) : 0;
+    const struct tn_loan *loan = owner ? tn_arenas_find_loan(&pool->arenas, chunk) : NULL;
     if (loan) {
         arena = &pool->arenas.all[loan->arena];
+        open_own(pool);
+        if (may_cover(pool) && !tn_remote_frees_covers(&pool->arenas.remote, chunk))
+            tn_remote_frees_note_miss(&pool->arenas.remote);
         tn_biased_mutex_lock(&arena->lock);
     }
     tn_pool_unlock(pool);
@@ -452,11 +620,16 @@ enum tn_free_result tn_arena_free(struct tarn_pool *pool, uintptr_t address,
     tn_biased_mutex_lock(&arena->lock);
     if (TN_LIKELY(arena->is_active))
         freed = free_in(pool, arena, true, address, streams, stream_count);
+    if (freed == TN_FREE_RESULT_NOT_LIVE && arena->is_open &&
+        post(pool, arena, address, streams, stream_count))
+        freed = TN_FREE_RESULT_FREED;
     tn_biased_mutex_unlock(&arena->lock);
     if (TN_LIKELY(freed == TN_FREE_RESULT_FREED)) return freed;
 
     arena = lock_arena_of(pool, address);
     if (!arena) return TN_FREE_RESULT_NO_ARENAS;
+    /* It may be full. */
+    empty_mailbox(pool, arena);
     freed = free_in(pool, arena, false, address, streams, stream_count);
     tn_biased_mutex_unlock(&arena->lock);
     return freed;
@@ -476,7 +649,7 @@ static uint64_t deactivate_all(struct tarn_pool *pool)
             call_count += arena->stats.alloc_count;
             free_unused(pool, arena);
         }
-        arena->is_active = false;
+        arena->is_active = arena->is_open = false;
         tn_biased_mutex_unlock(&arena->lock);
     }
     atomic_store_explicit(&arenas->active_count, 0, memory_order_release);
@@ -497,9 +670,21 @@ static void give_slabs(struct tarn_pool *pool, struct tn_arena *arena)
     }
 }
 
+/* Nothing is the arena's any more. */
+static void forget_starts(struct tarn_pool *pool, const struct tn_arena *arena, uint32_t head)
+{
+    struct tn_remote_frees *remote = &pool->arenas.remote;
+    const struct tn_region *regions = arena->index.regions;
+    for (uint32_t region = regions[head].next; region != head; region = regions[region].next) {
+        if (tn_remote_frees_covers(remote, regions[region].first_chunk))
+            tn_remote_frees_set(remote, regions[region].first_chunk, TN_START_NOBODYS);
+    }
+}
+
 static void end_loan(struct tarn_pool *pool, const struct tn_loan *loan)
 {
     struct tn_arena *arena = &pool->arenas.all[loan->arena];
+    if (pool->arenas.remote.chunk_count > 0) forget_starts(pool, arena, loan->head);
     uint32_t lent = tn_live_map_find(&pool->index.live, pool->index.regions, loan->first_chunk);
     TN_ASSERT(lent != TN_REGION_NONE && arena->loan_count > 0);
     tn_region_index_adopt(&pool->index, lent, &arena->index, loan->head);
@@ -517,8 +702,11 @@ void tn_arenas_gather(struct tarn_pool *pool)
     struct tn_arenas *arenas = &pool->arenas;
     uint32_t regions_before = pool->index.region_count;
     uint64_t call_count = deactivate_all(pool);
-    for (uint32_t i = 0; i < TN_ARENA_COUNT; i++)
+    for (uint32_t i = 0; i < TN_ARENA_COUNT; i++) {
+        /* As long as any was open its thread could post. */
+        empty_mailbox(pool, &arenas->all[i]);
         give_slabs(pool, &arenas->all[i]);
+    }
     while (arenas->loan_count > 0)
         end_loan(pool, &arenas->loans[--arenas->loan_count]);
     /* Where arenas hardly last they do not pay: they have to be waited for again. */

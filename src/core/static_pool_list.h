@@ -58,6 +58,12 @@ void tn_static_pool_list_insert(struct tn_static_pool_list *list, struct tn_stat
 void tn_static_pool_list_remove(struct tn_static_pool_list *list,
                                 const struct tn_static_pool *removed);
 
+/* The first chunk number beyond those of all static pools. */
+static inline uint32_t tn_static_pool_list_end_chunk(const struct tn_static_pool_list *list)
+{
+    return list->count == 0 ? 0 : (uint32_t)list->by_chunk[list->count - 1].end;
+}
+
 /* The lowest chunk_count chunk numbers in a row that no static pool has, from a multiple of
  * `alignment` on, a power of two. False: there are none below chunk_limit. */
 bool tn_static_pool_list_find_numbers(const struct tn_static_pool_list *list, uint32_t chunk_count,

@@ -53,6 +53,7 @@ static struct {
     size_t open_thread_count;
     uintptr_t next;
     uintptr_t last;
+    size_t foreign_free_count; /* by another thread than allocated it */
 } planted;
 
 static tarn_status open_planted(const struct tn_allocator_settings *settings, void **state_out,
@@ -63,6 +64,7 @@ static tarn_status open_planted(const struct tn_allocator_settings *settings, vo
     if (planted.open_status != TARN_STATUS_OK) return planted.open_status;
     planted.alloc_count = 0;
     planted.free_count = 0;
+    planted.foreign_free_count = 0;
     planted.next = FIRST_ADDRESS;
     planted.open_count++;
     *state_out = NULL;
@@ -141,15 +143,24 @@ static void get_usage_planted(void *state, struct tn_allocator_usage *usage_out)
 
 static pthread_mutex_t planted_lock = PTHREAD_MUTEX_INITIALIZER;
 
+static char thread_states[8];
+
+/* Without faults an address tells who has allocated it. */
+static uintptr_t signature_of(const void *state)
+{
+    size_t number = (size_t)((const char *)state - thread_states);
+    return planted.fault == FAULT_NONE ? (uintptr_t)(number + 1) << 44 : 0;
+}
+
 static tarn_status open_planted_thread(void *state, struct tn_allocator_thread *thread_out,
                                        struct tn_reason *reason_out)
 {
-    static char threads[8];
     (void)state;
     pthread_mutex_lock(&planted_lock);
     tarn_status status = planted.open_thread_status;
     if (status == TARN_STATUS_OK)
-        *thread_out = (struct tn_allocator_thread){ &threads[planted.open_thread_count++], true };
+        *thread_out =
+            (struct tn_allocator_thread){ &thread_states[planted.open_thread_count++], true };
     else
         tn_reason_set(reason_out, "planted in a thread");
     pthread_mutex_unlock(&planted_lock);
@@ -160,6 +171,7 @@ static tarn_status alloc_in_planted_thread(void *state, size_t size_bytes, void 
 {
     pthread_mutex_lock(&planted_lock);
     tarn_status status = alloc_planted(state, size_bytes, address_out);
+    if (status == TARN_STATUS_OK) *address_out = (char *)*address_out + signature_of(state);
     pthread_mutex_unlock(&planted_lock);
     return status;
 }
@@ -167,6 +179,7 @@ static tarn_status alloc_in_planted_thread(void *state, size_t size_bytes, void 
 static tarn_status free_in_planted_thread(void *state, void *address, size_t size_bytes)
 {
     pthread_mutex_lock(&planted_lock);
+    planted.foreign_free_count += (uintptr_t)address >> 44 != signature_of(state) >> 44;
     tarn_status status = free_planted(state, address, size_bytes);
     pthread_mutex_unlock(&planted_lock);
     return status;
@@ -477,12 +490,15 @@ static void little_time_means_less_work(void **state)
 
 /* --- several threads, each with 3 blocks ---------------------------------------------------------- */
 
+static bool threads_share; /* their blocks, in the workloads that follow */
+
 static struct tn_workload_list make_threads(size_t thread_count)
 {
     struct tn_options options = options_for(&planted_allocator);
     options.counts = (struct tn_number_list){ 1, { 3 } };
     options.size_range = (struct tn_number_list){ 2, { 1024, 4096 } };
     options.thread_counts = (struct tn_number_list){ 1, { thread_count } };
+    options.is_shared = threads_share;
     struct tn_machine machine = machine_with(0, true);
     struct tn_workload_list list = { NULL, 0 };
     struct tn_reason reason = { "" };
@@ -507,8 +523,9 @@ static void expect_threads_fail(enum fault fault, size_t call, bool lasts, const
     planted.fault_lasts = lasts;
     struct tn_result result = measure_threads(2);
     assert_int_equal(result.outcome, TN_OUTCOME_FAILED);
-    if (strncmp(result.reason.text, "2 x 3 of 1K to 4K: planted: ", 28) != 0 ||
-        !strstr(result.reason.text, part))
+    const char *begin =
+        threads_share ? "2 x 3 of 1K to 4K, shared: planted: " : "2 x 3 of 1K to 4K: planted: ";
+    if (strncmp(result.reason.text, begin, strlen(begin)) != 0 || !strstr(result.reason.text, part))
         fail_msg("'%s' has not '%s'", result.reason.text, part);
 }
 
@@ -550,7 +567,42 @@ static void threads_are_measured(void **state)
         assert_int_equal(result.usage.vendor_calls, planted.alloc_count); /* at the end of all */
         /* Each thread plays four times, a pair at least. */
         assert_true(planted.alloc_count >= 3 * count + 4 * count);
+        assert_int_equal(planted.foreign_free_count, 0);
     }
+}
+
+/* Whatever a thread allocates, some thread frees, once; and with three of them most often another. */
+static void threads_that_share_free_each_others_blocks(void **state)
+{
+    (void)state;
+    threads_share = true;
+    plant(FAULT_NONE, 0);
+    struct tn_workload_list list = make_threads(3);
+    struct tn_team_stop stop;
+    struct tn_team_play play;
+    struct tn_thread_team *team =
+        tn_thread_team_create(&planted_allocator, NULL, &list.items[0], &stop);
+    assert_non_null(team);
+    assert_true(tn_thread_team_play(team, 0.05, &play, &stop));
+    assert_int_equal(planted.alloc_count, 9 + play.pair_count);
+    assert_int_equal(planted.free_count, play.pair_count);
+    /* A thread that the system lets run alone finds its own blocks in all places, but not at first. */
+    assert_true(planted.foreign_free_count >= 3);
+    assert_true(tn_thread_team_destroy(team, &stop));
+    assert_int_equal(planted.alloc_count, planted.free_count);
+    tn_workload_list_fini(&list);
+
+    for (size_t count = 1; count <= 3; count++) {
+        struct tn_result result = measure_threads(count);
+        assert_int_equal(result.outcome, TN_OUTCOME_MEASURED);
+        assert_int_equal(planted.alloc_count, planted.free_count);
+    }
+    expect_threads_fail(FAULT_OVERLAP_BEFORE, 2, false, "overlaps the live block");
+    expect_threads_fail(FAULT_FIRST_ADDRESS, 7, true, "overlaps the live block");
+    expect_threads_fail(FAULT_ALLOC_FAILS, 7, false, ": TARN_STATUS_OUT_OF_MEMORY: as planted");
+    assert_int_equal(planted.free_count, planted.alloc_count - 1);
+    expect_threads_fail(FAULT_FREE_FAILS, 1, false, ": TARN_STATUS_NOT_LIVE: as planted");
+    threads_share = false;
 }
 
 /* What a play says that it did is what the allocator was asked for, and took as long as it did. */
@@ -632,6 +684,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_parts_of_threads_are_apart),
         cmocka_unit_test(threads_are_measured),
+        cmocka_unit_test(threads_that_share_free_each_others_blocks),
         cmocka_unit_test(a_play_counts_the_pairs_of_all_threads),
         cmocka_unit_test(an_overlap_between_threads_is_found),
         cmocka_unit_test(a_failed_call_in_a_thread_is_found),

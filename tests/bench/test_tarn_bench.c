@@ -181,6 +181,7 @@ static void options_of_other_commands_are_refused(void **state)
     expect_usage_error(RUN("live", "--live=1"), "--live is an option of churn and threads only");
     expect_usage_error(RUN("hot", "--sizes=1"), "--sizes is an option of sweep only");
     expect_usage_error(RUN("churn", "--threads=1"), "--threads is an option of threads only");
+    expect_usage_error(RUN("churn", "--shared"), "--shared is an option of threads only");
     expect_usage_error(RUN("sweep", "--size-range=1,2"),
                        "--size-range is an option of live, churn and threads only");
 }
@@ -543,6 +544,7 @@ static void expect_rates(json_t *row, const char *allocator, json_int_t threads,
     assert_true(median > 0.0);
     assert_true(get_real(row, "pairs_per_second_min") <= median);
     assert_true(get_real(row, "pairs_per_second_max") >= median);
+    assert_true(json_is_false(json_object_get(row, "shared")));
     double count = (double)threads;
     expect_near(get_real(row, "pairs_per_second_per_thread"), median / count);
     expect_near(get_real(row, "ns_per_pair"), count * 1e9 / median);
@@ -573,6 +575,24 @@ static void threads_share_an_allocator(void **state)
         double one = get_real(json_array_get(results, i % 2), "pairs_per_second");
         expect_near(get_real(row, "ratio_to_one_thread"), get_real(row, "pairs_per_second") / one);
     }
+    json_decref(root);
+}
+
+static void threads_share_their_blocks(void **state)
+{
+    (void)state;
+    need_device();
+    const char *json = scratch_path("shared.json");
+    struct outcome outcome = RUN("threads", "--threads=1,3", "--live=10", "--shared",
+                                 "--size-range=1K,64K", "--json", json, "--time=0.02");
+    if (outcome.exit_status != 0) fail_msg("%s", outcome.errors);
+    expect_part(outcome.output, "threads 3 x 10 of 1K to 64K, shared: about ");
+    outcome_fini(&outcome);
+    json_t *root = load_json(json);
+    json_t *row = json_array_get(json_object_get(root, "results"), 0);
+    assert_string_equal(json_string_value(json_object_get(row, "workload")),
+                        "1 x 10 of 1K to 64K, shared");
+    assert_true(json_is_true(json_object_get(row, "shared")));
     json_decref(root);
 }
 
@@ -856,6 +876,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(made_up_workloads_run),
         cmocka_unit_test(the_hot_block_is_one_of_a_kilobyte),
         cmocka_unit_test(threads_share_an_allocator),
+        cmocka_unit_test(threads_share_their_blocks),
         cmocka_unit_test(all_allocators_take_threads),
         cmocka_unit_test(threads_have_defaults),
         cmocka_unit_test(what_the_vendor_cannot_do_with_threads_is_skipped),

@@ -7,41 +7,19 @@
 
 #include <pthread.h>
 
-#include "base/thread_number.h"
 #include "core/pool.h"
-#include "harness/claims.h"
 #include "harness/host_memory_faults.h"
+#include "harness/pool_fixture.h"
 #include "harness/random.h"
-#include "harness/test_backend.h"
 #include "tarn/host.h"
 
-#define MIB ((size_t)1024 * 1024)
-#define A   ((tarn_stream)0xa0)
-#define B   ((tarn_stream)0xb0)
-#define C   ((tarn_stream)0xc0)
-
-struct fixture {
-    struct test_backend backend;
-    tarn_backend handle;
-    tarn_pool_options options;
-    tarn_pool *pool;
-};
-
-static void create(struct fixture *fixture)
-{
-    fixture->options.backend = &fixture->handle;
-    expect_ok(tarn_pool_create(&fixture->options, &fixture->pool));
-}
+#define C ((tarn_stream)0xc0)
 
 static int setup(void **state)
 {
     static struct fixture fixture;
-    memset(&fixture, 0, sizeof fixture);
-    test_backend_init(&fixture.backend);
-    fixture.backend.has_streams = true;
-    fixture.handle = test_backend_open(&fixture.backend);
-    fixture.options = (tarn_pool_options)TARN_POOL_OPTIONS_INIT;
-    create(&fixture);
+    fixture_init(&fixture);
+    fixture_create_pool(&fixture);
     *state = &fixture;
     return 0;
 }
@@ -49,49 +27,9 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct fixture *fixture = *state;
-    expect_ok(tarn_pool_check(fixture->pool));
-    expect_ok(tarn_pool_destroy(fixture->pool));
-    tarn_backend_close(&fixture->handle);
-    assert_int_equal(fixture->backend.held_bytes, 0);
+    assert_int_equal(stats_of(fixture->pool).live_count, 0);
+    fixture_fini(fixture);
     return 0;
-}
-
-static void *alloc(struct fixture *fixture, size_t size_bytes)
-{
-    void *address = NULL;
-    expect_ok(tarn_pool_alloc(fixture->pool, size_bytes, &address));
-    return address;
-}
-
-static void want_arenas(struct fixture *fixture)
-{
-    tn_biased_mutex_lock(&fixture->pool->lock);
-    assert_true(tn_arenas_want(fixture->pool));
-    tn_biased_mutex_unlock(&fixture->pool->lock);
-}
-
-/* A pool that holds its first static pool, and whose next alloc takes an arena. */
-static void warm_up(struct fixture *fixture)
-{
-    expect_ok(tarn_pool_free(fixture->pool, alloc(fixture, MIB)));
-    want_arenas(fixture);
-}
-
-static uint32_t active_count(const struct fixture *fixture)
-{
-    return atomic_load(&fixture->pool->arenas.active_count);
-}
-
-static const struct tn_arena *own_arena(const struct fixture *fixture)
-{
-    return &fixture->pool->arenas.all[tn_thread_number() % TN_ARENA_COUNT];
-}
-
-static void gather(struct fixture *fixture)
-{
-    tn_pool_lock(fixture->pool);
-    tn_pool_unlock(fixture->pool);
-    assert_int_equal(active_count(fixture), 0);
 }
 
 /* --- one thread ---------------------------------------------------------------------------------- */
@@ -101,14 +39,14 @@ static void an_alloc_takes_an_arena_and_frees_go_there(void **state)
     struct fixture *fixture = *state;
     warm_up(fixture);
     void *first = alloc(fixture, 3000);
-    assert_int_equal(active_count(fixture), 1);
+    expect_active(fixture, 1);
     assert_int_equal(own_arena(fixture)->stats.alloc_count, 1);
     void *second = alloc(fixture, 5000);
     assert_true((uintptr_t)second - (uintptr_t)first == 3072);
     expect_ok(tarn_pool_free(fixture->pool, first));
     expect_ok(tarn_pool_free(fixture->pool, second));
     assert_int_equal(own_arena(fixture)->stats.free_count, 2);
-    assert_int_equal(active_count(fixture), 1);
+    expect_active(fixture, 1);
 }
 
 static void looking_at_the_pool_gathers(void **state)
@@ -120,9 +58,9 @@ static void looking_at_the_pool_gathers(void **state)
     for (size_t i = 0; i < 5; i++)
         addresses[i] = alloc(fixture, 1000 + i);
     expect_ok(tarn_pool_free(fixture->pool, addresses[2]));
-    assert_int_equal(active_count(fixture), 1);
+    expect_active(fixture, 1);
     tarn_stats stats = stats_of(fixture->pool);
-    assert_int_equal(active_count(fixture), 0);
+    expect_active(fixture, 0);
     assert_int_equal(stats.live_count, 4);
     assert_int_equal(stats.alloc_count, before.alloc_count + 5);
     assert_int_equal(stats.free_count, before.free_count + 1);
@@ -152,7 +90,7 @@ static void what_is_not_live_is_refused(void **state)
     want_arenas(fixture); /* saying why has gathered them */
     void *again = alloc(fixture, 700);
     expect_ok(tarn_pool_free(fixture->pool, again));
-    assert_int_equal(active_count(fixture), 1);
+    expect_active(fixture, 1);
     expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free(fixture->pool, again));
     int foreign;
     expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_pool_free(fixture->pool, &foreign));
@@ -228,7 +166,7 @@ static void for_its_arenas_a_pool_grows_within_bounds(void **state)
     void *addresses[40];
     for (size_t i = 0; i < 40; i++)
         addresses[i] = alloc(fixture, (MIB * 3) / 2);
-    assert_int_equal(active_count(fixture), 1);
+    expect_active(fixture, 1);
     tarn_stats stats = stats_of(fixture->pool);
     assert_true(stats.footprint_bytes > 64 * MIB); /* 60 are live, in loans of a few each */
     assert_true(stats.footprint_bytes <= 3 * 64 * MIB);
@@ -243,10 +181,10 @@ static void nothing_is_out_of_memory_for_a_loan(void **state)
     fixture->backend.capacity_bytes = 64 * MIB;
     warm_up(fixture);
     void *small = alloc(fixture, 1000);
-    assert_int_equal(active_count(fixture), 1);
+    expect_active(fixture, 1);
     expect_ok(tarn_pool_free(fixture->pool, small));
     void *all = alloc(fixture, 64 * MIB);
-    assert_int_equal(active_count(fixture), 0);
+    expect_active(fixture, 0);
     expect_ok(tarn_pool_free(fixture->pool, all));
 }
 
@@ -270,12 +208,12 @@ static void loans_come_to_an_end(void **state)
 static void expect_no_arenas(struct fixture *fixture)
 {
     expect_ok(tarn_pool_destroy(fixture->pool));
-    create(fixture);
+    fixture_create_pool(fixture);
     tn_biased_mutex_lock(&fixture->pool->lock);
     assert_false(tn_arenas_want(fixture->pool));
     tn_biased_mutex_unlock(&fixture->pool->lock);
     expect_ok(tarn_pool_free(fixture->pool, alloc(fixture, 1000)));
-    assert_int_equal(active_count(fixture), 0);
+    expect_active(fixture, 0);
 }
 
 static void pools_whose_frees_do_more_have_none(void **state)
@@ -297,13 +235,6 @@ static void pools_whose_frees_do_more_have_none(void **state)
 
 /* --- streams -------------------------------------------------------------------------------------- */
 
-static void *alloc_on(struct fixture *fixture, size_t size_bytes, tarn_stream stream)
-{
-    void *address = NULL;
-    expect_ok(tarn_pool_alloc_on(fixture->pool, size_bytes, stream, &address));
-    return address;
-}
-
 static void an_arena_keeps_the_order_of_streams(void **state)
 {
     struct fixture *fixture = *state;
@@ -311,14 +242,14 @@ static void an_arena_keeps_the_order_of_streams(void **state)
     expect_ok(tarn_pool_free_on(fixture->pool, on_b, B));
     want_arenas(fixture);
     void *x = alloc_on(fixture, 2000, A);
-    assert_int_equal(active_count(fixture), 1);
+    expect_active(fixture, 1);
     expect_ok(tarn_pool_free_on(fixture->pool, x, A));
     assert_ptr_equal(alloc_on(fixture, 2000, A), x); /* its own at once */
     expect_ok(tarn_pool_free_on(fixture->pool, x, A));
     void *y = alloc_on(fixture, 2000, B);
     assert_ptr_not_equal(y, x);
     expect_ok(tarn_pool_free_on(fixture->pool, y, B));
-    assert_int_equal(active_count(fixture), 1);
+    expect_active(fixture, 1);
     assert_int_equal(fixture->backend.wait_count, 0);
 
     /* Gathered, what was freed on a still waits for a. */
@@ -334,7 +265,7 @@ static void an_unknown_stream_is_introduced(void **state)
     struct fixture *fixture = *state;
     warm_up(fixture);
     void *address = alloc(fixture, 1000);
-    assert_int_equal(active_count(fixture), 1);
+    expect_active(fixture, 1);
     expect_ok(tarn_pool_free_on(fixture->pool, address, B));
     address = alloc_on(fixture, 1000, A);
     const tarn_stream both[] = { A, B };
@@ -350,11 +281,11 @@ static void an_arena_forgets_streams_with_the_rest(void **state)
     void *x = alloc_on(fixture, 1000, A);
     want_arenas(fixture);
     void *y = alloc_on(fixture, 2000, A);
-    assert_int_equal(active_count(fixture), 1);
+    expect_active(fixture, 1);
     expect_ok(tarn_pool_free_after(fixture->pool, x, NULL, 0));
     expect_ok(tarn_pool_free_after(fixture->pool, y, NULL, 0));
     expect_ok(tarn_pool_free_after(fixture->pool, alloc_on(fixture, 2000, A), NULL, 0));
-    assert_int_equal(active_count(fixture), 1);
+    expect_active(fixture, 1);
     expect_ok(tarn_stream_retire(A));
     test_backend_complete(&fixture->backend, A);
     /* What does not fit has the pool look for what has come to its end. */
@@ -368,6 +299,55 @@ static void an_arena_forgets_streams_with_the_rest(void **state)
     assert_false(z >= of_c && z < of_c + 8 * MIB);
     expect_ok(tarn_pool_free_on(fixture->pool, z, A));
     expect_ok(tarn_pool_free_on(fixture->pool, on_b, B));
+}
+
+static void pass_on(struct fixture *fixture, uint32_t count)
+{
+    uint32_t before = atomic_load(&fixture->pool->arenas.passed_on_count);
+    char *address = alloc_on(fixture, 100 * KIB, A);
+    assert_int_equal(atomic_load(&fixture->pool->arenas.passed_on_count), before + 1);
+    free_on(fixture, address, A);
+    atomic_store(&fixture->pool->arenas.passed_on_count, count);
+}
+
+/* What waits for a stream in pieces too small to be lent. */
+static void a_pool_that_serves_too_much_looks_what_it_could_lend(void **state)
+{
+    struct fixture *fixture = *state;
+    enum {
+        COUNT = 512
+    };
+    static char *addresses[COUNT];
+    void *on_b = alloc_on(fixture, 128 * KIB, B);
+    addresses[0] = NULL;
+    for (size_t i = 1; i < COUNT; i++)
+        addresses[i] = alloc_on(fixture, 128 * KIB, A);
+    for (size_t i = 1; i < COUNT; i += 2)
+        free_on(fixture, addresses[i], A);
+    want_arenas(fixture);
+    free_on(fixture, alloc_on(fixture, 1100, A), A);
+    expect_active(fixture, 1);
+    const struct tn_arenas *arenas = &fixture->pool->arenas;
+    pass_on(fixture, TN_ARENA_PASSED_ON_MAX - 1);
+    assert_true(fixture->pool->index.pending_chunk_count > 20 * KIB);
+
+    /* The stream has not come there: twice as many have to come before it is tried again. */
+    free_on(fixture, alloc_on(fixture, 100 * KIB, A), A);
+    assert_int_equal(arenas->passed_on_count, 1);
+    assert_int_equal(arenas->passed_on_max, 2 * TN_ARENA_PASSED_ON_MAX);
+    assert_true(fixture->pool->index.pending_chunk_count > 20 * KIB);
+
+    test_backend_complete(&fixture->backend, A);
+    want_arenas(fixture);
+    free_on(fixture, alloc_on(fixture, 1100, A), A);
+    pass_on(fixture, 2 * TN_ARENA_PASSED_ON_MAX - 1);
+    free_on(fixture, alloc_on(fixture, 100 * KIB, A), A);
+    assert_int_equal(arenas->passed_on_max, TN_ARENA_PASSED_ON_MAX);
+    assert_true(fixture->pool->index.pending_chunk_count < KIB);
+
+    free_on(fixture, on_b, B);
+    for (size_t i = 2; i < COUNT; i += 2)
+        free_on(fixture, addresses[i], A);
 }
 
 /* --- several threads ------------------------------------------------------------------------------ */
@@ -394,7 +374,7 @@ static void another_threads_free_goes_to_the_arena(void **state)
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, free_and_alloc, &hand_over), 0);
     pthread_join(thread, NULL);
-    assert_int_equal(active_count(fixture), 2);
+    expect_active(fixture, 2);
     assert_int_equal(own_arena(fixture)->stats.free_count, 1);
     expect_ok(tarn_pool_free(fixture->pool, hand_over.allocated));
     assert_int_equal(own_arena(fixture)->stats.free_count, 1);
@@ -423,7 +403,7 @@ static void every_host_allocation_may_fail(void **state)
         if (!has_failed) break;
         failures++;
         expect_ok(tarn_pool_destroy(fixture->pool));
-        create(fixture);
+        fixture_create_pool(fixture);
     }
     assert_true(failures > 5);
 }
@@ -487,11 +467,7 @@ static void *work(void *argument)
         free_block(worker, swap(worker, (size_t)random_below(&random, SLOTS), block));
         if (worker->looks && step % 500 == 0)
             worker->failures += tarn_pool_check(pool) != TARN_STATUS_OK;
-        if (worker->looks && step % 700 == 0) {
-            tn_biased_mutex_lock(&pool->lock);
-            (void)tn_arenas_want(pool);
-            tn_biased_mutex_unlock(&pool->lock);
-        }
+        if (worker->looks && step % 700 == 0) want_arenas(worker->fixture);
     }
     return NULL;
 }
@@ -522,7 +498,7 @@ static void use_host_backend(struct fixture *fixture)
     expect_ok(tarn_pool_destroy(fixture->pool));
     tarn_backend_close(&fixture->handle);
     expect_ok(tarn_host_backend_open(NULL, &fixture->handle));
-    create(fixture);
+    fixture_create_pool(fixture);
 }
 
 static void threads_do_not_notice_arenas_coming_and_going(void **state)
@@ -563,7 +539,7 @@ static void waiting_brings_arenas(void **state)
     }
     assert_true(turn_count >= TN_ARENA_WAITS / 2);
     void *address = alloc(fixture, 1000);
-    assert_int_equal(active_count(fixture), 1);
+    expect_active(fixture, 1);
     expect_ok(tarn_pool_free(fixture->pool, address));
 }
 
@@ -594,6 +570,7 @@ int main(void)
         TEST(an_arena_keeps_the_order_of_streams),
         TEST(an_unknown_stream_is_introduced),
         TEST(an_arena_forgets_streams_with_the_rest),
+        TEST(a_pool_that_serves_too_much_looks_what_it_could_lend),
         TEST(another_threads_free_goes_to_the_arena),
         TEST(every_host_allocation_may_fail),
         TEST(threads_do_not_notice_arenas_coming_and_going),

@@ -7,94 +7,24 @@
 
 #include <pthread.h>
 
-#include "base/thread_number.h"
 #include "core/pool.h"
-#include "harness/claims.h"
 #include "harness/host_memory_faults.h"
+#include "harness/pool_fixture.h"
 #include "harness/random.h"
-#include "harness/test_backend.h"
-
-#define KIB ((size_t)1024)
-#define MIB ((size_t)1024 * 1024)
-#define A   ((tarn_stream)0xa0)
-#define B   ((tarn_stream)0xb0)
-
-struct fixture {
-    struct test_backend backend;
-    tarn_backend handle;
-    tarn_pool_options options;
-    tarn_pool *pool;
-};
-
-static void create(struct fixture *fixture)
-{
-    fixture->options.backend = &fixture->handle;
-    expect_ok(tarn_pool_create(&fixture->options, &fixture->pool));
-}
 
 static int setup(void **state)
 {
     static struct fixture fixture;
-    memset(&fixture, 0, sizeof fixture);
-    test_backend_init(&fixture.backend);
-    fixture.backend.has_streams = true;
-    fixture.handle = test_backend_open(&fixture.backend);
-    fixture.options = (tarn_pool_options)TARN_POOL_OPTIONS_INIT;
-    create(&fixture);
+    fixture_init(&fixture);
+    fixture_create_pool(&fixture);
     *state = &fixture;
     return 0;
 }
 
 static int teardown(void **state)
 {
-    struct fixture *fixture = *state;
-    expect_ok(tarn_pool_check(fixture->pool));
-    expect_ok(tarn_pool_destroy_forced(fixture->pool, NULL));
-    tarn_backend_close(&fixture->handle);
-    assert_int_equal(fixture->backend.held_bytes, 0);
-    assert_int_equal(fixture->backend.event_count, 0);
+    fixture_fini(*state);
     return 0;
-}
-
-static char *alloc_on(struct fixture *fixture, size_t size_bytes, tarn_stream stream)
-{
-    void *address = NULL;
-    expect_ok(tarn_pool_alloc_on(fixture->pool, size_bytes, stream, &address));
-    return address;
-}
-
-static char *alloc(struct fixture *fixture, size_t size_bytes)
-{
-    return alloc_on(fixture, size_bytes, NULL);
-}
-
-static void free_on(struct fixture *fixture, void *address, tarn_stream stream)
-{
-    expect_ok(tarn_pool_free_on(fixture->pool, address, stream));
-}
-
-static void want_arenas(struct fixture *fixture)
-{
-    tn_pool_lock_as_it_is(fixture->pool);
-    assert_true(tn_arenas_want(fixture->pool));
-    tn_pool_unlock(fixture->pool);
-}
-
-/* A pool that holds its first static pool, and whose next alloc takes an arena. */
-static void warm_up(struct fixture *fixture)
-{
-    free_on(fixture, alloc(fixture, MIB), NULL);
-    want_arenas(fixture);
-}
-
-static void expect_active(const struct fixture *fixture, uint32_t count)
-{
-    assert_int_equal(atomic_load(&fixture->pool->arenas.active_count), count);
-}
-
-static struct tn_arena *own_arena(const struct fixture *fixture)
-{
-    return &fixture->pool->arenas.all[tn_thread_number() % TN_ARENA_COUNT];
 }
 
 /* Live slices. */
@@ -105,12 +35,9 @@ static void expect_slices(const struct fixture *fixture, uint64_t in_arena, uint
     assert_int_equal(fixture->pool->slices.live_count, in_pool);
 }
 
-static void gather(struct fixture *fixture)
+static void gather_slabs(struct fixture *fixture)
 {
-    tn_pool_lock(fixture->pool);
-    tn_pool_unlock(fixture->pool);
-    expect_active(fixture, 0);
-    expect_ok(tarn_pool_check(fixture->pool));
+    gather(fixture);
     for (unsigned i = 0; i < TN_SLICE_CLASS_COUNT_MAX; i++)
         assert_int_equal(fixture->pool->slices.classes[i].promised_count, 0);
 }
@@ -145,7 +72,7 @@ static void small_requests_are_served_in_the_arena(void **state)
     free_on(fixture, first, NULL);
     free_on(fixture, large, NULL);
     expect_active(fixture, 1);
-    gather(fixture);
+    gather_slabs(fixture);
     tarn_stats stats = stats_of(fixture->pool);
     assert_int_equal(stats.used_bytes, 0);
     assert_int_equal(stats.requested_bytes, 0);
@@ -178,7 +105,7 @@ static void gathering_changes_nothing_that_is_seen(void **state)
         blocks[i] = NULL;
     }
     expect_active(fixture, 1);
-    gather(fixture);
+    gather_slabs(fixture);
     tarn_allocation found = TARN_ALLOCATION_INIT;
     for (size_t i = 0; i < MANY; i++) {
         if (!blocks[i]) continue;
@@ -198,7 +125,7 @@ static void gathering_changes_nothing_that_is_seen(void **state)
         }
         if (blocks[i]) free_on(fixture, blocks[i], NULL);
     }
-    gather(fixture);
+    gather_slabs(fixture);
     assert_int_equal(stats_of(fixture->pool).used_bytes, 0);
     assert_int_equal(stats_of(fixture->pool).free_region_count, 1);
     assert_int_equal(fixture->pool->slices.slab_count, 0);
@@ -212,14 +139,14 @@ static void arenas_come_and_go_with_their_slabs(void **state)
     warm_up(fixture);
     for (size_t i = 0; i < MANY; i++) {
         if (i % 100 == 0) {
-            gather(fixture);
+            gather_slabs(fixture);
             expect_slices(fixture, 0, i);
             want_arenas(fixture);
         }
         blocks[i] = alloc(fixture, 1 + i % 16);
     }
     expect_slices(fixture, 100, MANY - 100);
-    gather(fixture);
+    gather_slabs(fixture);
     /* A slice that is free in the pool serves the pool: here, the only one of a slab. */
     atomic_store(&fixture->pool->arenas.are_wanted, false);
     free_on(fixture, blocks[7], NULL);
@@ -282,7 +209,7 @@ static void pools_without_slices_have_chunks_in_arenas(void **state)
     struct fixture *fixture = *state;
     expect_ok(tarn_pool_destroy(fixture->pool));
     fixture->options.slices = false;
-    create(fixture);
+    fixture_create_pool(fixture);
     warm_up(fixture);
     assert_false(share_a_chunk(alloc(fixture, 8), alloc(fixture, 8)));
     expect_active(fixture, 1);
@@ -298,7 +225,7 @@ static void numbers_that_the_pool_lacks_an_arena_has_not(void **state)
     char *blocks[20];
     for (size_t i = 0; i < 20; i++)
         blocks[i] = alloc(fixture, 512);
-    gather(fixture);
+    gather_slabs(fixture);
     assert_int_equal(stats_of(fixture->pool).live_count, 20);
     assert_true(fixture->pool->slices.slab_count <= 3);
     for (size_t i = 0; i < 20; i++)
@@ -330,7 +257,7 @@ static void what_another_stream_freed_waits_in_the_arena_and_after(void **state)
     char *other = alloc_on(fixture, 512, A);
     assert_false(share_a_chunk(other, slices[0]));
     expect_active(fixture, 1);
-    gather(fixture);
+    gather_slabs(fixture);
     atomic_store(&fixture->pool->arenas.are_wanted, false);
     free_on(fixture, other, A);
     assert_ptr_equal(alloc_on(fixture, 512, A), other);
@@ -349,7 +276,7 @@ static void what_its_stream_freed_it_has_again_in_the_arena_and_after(void **sta
     free_on(fixture, slices[1], A);
     /* b has a chunk of its own. */
     assert_false(share_a_chunk(alloc_on(fixture, 512, B), slices[0]));
-    gather(fixture);
+    gather_slabs(fixture);
     atomic_store(&fixture->pool->arenas.are_wanted, false);
     assert_ptr_equal(alloc_on(fixture, 512, A), slices[1]);
 }
@@ -359,7 +286,7 @@ static void a_chunk_of_an_arenas_slab_waits_for_all_that_was_freed_of_it(void **
     struct fixture *fixture = *state;
     char *slices[2];
     fill_slab(fixture, slices);
-    gather(fixture);
+    gather_slabs(fixture);
     size_t pending_bytes = stats_of(fixture->pool).pending_bytes;
     want_arenas(fixture);
     slices[0] = alloc_on(fixture, 256, A);
@@ -369,7 +296,7 @@ static void a_chunk_of_an_arenas_slab_waits_for_all_that_was_freed_of_it(void **
     free_on(fixture, slices[1], B);
     /* Nobody may have it without waiting for both. */
     assert_int_equal(own_arena(fixture)->slices->slab_count, 0);
-    gather(fixture);
+    gather_slabs(fixture);
     assert_true(stats_of(fixture->pool).pending_bytes >= pending_bytes);
     bool is_shared =
         tn_free_set_region_count(&fixture->pool->index.by_size[TN_FREE_SET_SHARED]) == 1;
@@ -422,7 +349,7 @@ static void another_threads_free_goes_to_the_arenas_slab(void **state)
     assert_false(share_a_chunk(hand_over.allocated, second));
     assert_ptr_equal(alloc(fixture, 8), first);
     free_on(fixture, hand_over.allocated, NULL);
-    gather(fixture);
+    gather_slabs(fixture);
     expect_slices(fixture, 0, 2);
 }
 
@@ -481,7 +408,7 @@ static void every_host_allocation_may_fail(void **state)
         if (!has_failed) break;
         failures++;
         expect_ok(tarn_pool_destroy(fixture->pool));
-        create(fixture);
+        fixture_create_pool(fixture);
     }
     assert_true(failures > 20);
 }
@@ -515,7 +442,7 @@ static void an_arena_is_content_with_room_for_one(void **state)
         addresses[i] = alloc(fixture, 512);
     expect_slices(fixture, 400, 0);
     uint32_t capacity = own_arena(fixture)->slices->classes[5].slab_capacity;
-    gather(fixture);
+    gather_slabs(fixture);
     fixture->pool->slices.slab_count_max = capacity + 5; /* 200 slabs are there */
     want_arenas(fixture);
     char *more = alloc(fixture, 512);

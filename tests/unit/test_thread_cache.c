@@ -5,51 +5,27 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "base/thread_number.h"
 #include "core/pool_arenas.h"
-#include "harness/claims.h"
 #include "harness/host_memory_faults.h"
+#include "harness/pool_fixture.h"
 #include "harness/random.h"
-#include "harness/test_backend.h"
 #include "tarn/host.h"
-
-#define KIB ((size_t)1024)
-#define MIB (1024 * KIB)
-#define A   ((tarn_stream)0xa0)
-#define B   ((tarn_stream)0xb0)
-
-struct fixture {
-    struct test_backend backend;
-    tarn_backend handle;
-    tarn_pool_options options;
-    tarn_pool *pool;
-};
-
-static void create(struct fixture *fixture)
-{
-    fixture->options.backend = &fixture->handle;
-    expect_ok(tarn_pool_create(&fixture->options, &fixture->pool));
-}
 
 static void create_anew(struct fixture *fixture)
 {
     expect_ok(tarn_pool_destroy(fixture->pool));
-    create(fixture);
+    fixture_create_pool(fixture);
 }
 
 /* A pool of 4096 chunks: at most 128 are cached, and 33 of one region. */
 static int setup(void **state)
 {
     static struct fixture fixture;
-    memset(&fixture, 0, sizeof fixture);
-    test_backend_init(&fixture.backend);
-    fixture.backend.has_streams = true;
-    fixture.handle = test_backend_open(&fixture.backend);
-    fixture.options = (tarn_pool_options)TARN_POOL_OPTIONS_INIT;
+    fixture_init(&fixture);
     fixture.options.initial_bytes = 4 * MIB;
     fixture.options.takes_initial_at_once = true;
     fixture.options.thread_cache_bytes = MIB;
-    create(&fixture);
+    fixture_create_pool(&fixture);
     *state = &fixture;
     return 0;
 }
@@ -59,25 +35,9 @@ static int teardown(void **state)
     struct fixture *fixture = *state;
     for (unsigned seat = 0; seat < TN_BIASED_MUTEX_SEATS; seat++)
         assert_false(atomic_load(&fixture->pool->lock.is_inside[seat]));
-    expect_ok(tarn_pool_check(fixture->pool));
-    expect_ok(tarn_pool_destroy(fixture->pool));
-    tarn_backend_close(&fixture->handle);
-    assert_int_equal(fixture->backend.held_bytes, 0);
+    assert_int_equal(stats_of(fixture->pool).live_count, 0);
+    fixture_fini(fixture);
     return 0;
-}
-
-static void *alloc(struct fixture *fixture, size_t size_bytes)
-{
-    void *address = NULL;
-    expect_ok(tarn_pool_alloc(fixture->pool, size_bytes, &address));
-    return address;
-}
-
-static void *alloc_on(struct fixture *fixture, size_t size_bytes, tarn_stream stream)
-{
-    void *address = NULL;
-    expect_ok(tarn_pool_alloc_on(fixture->pool, size_bytes, stream, &address));
-    return address;
 }
 
 static void free_all(struct fixture *fixture, void *const *addresses, size_t count)
@@ -192,7 +152,7 @@ static void the_bound_is_of_what_is_held(void **state)
     }
     expect_ok(tarn_pool_destroy(fixture->pool));
     tarn_backend_close(&host);
-    create(fixture);
+    fixture_create_pool(fixture);
 }
 
 static void all_together_has_a_bound(void **state)
@@ -377,7 +337,7 @@ static void a_pool_can_be_destroyed_with_a_full_cache(void **state)
     expect_ok(tarn_pool_free(fixture->pool, alloc(fixture, 3 * KIB)));
     expect_ok(tarn_pool_abandon(fixture->pool));
     fixture->backend.held_bytes = 0; /* which it was told to leave */
-    create(fixture);
+    fixture_create_pool(fixture);
 }
 
 static void batches_and_resizes_find_it_empty(void **state)
@@ -463,9 +423,7 @@ static void an_arena_has_its_own(void **state)
 {
     struct fixture *fixture = *state;
     expect_ok(tarn_pool_free(fixture->pool, alloc(fixture, 3 * KIB)));
-    tn_biased_mutex_lock(&fixture->pool->lock);
-    assert_true(tn_arenas_want(fixture->pool));
-    tn_biased_mutex_unlock(&fixture->pool->lock);
+    want_arenas(fixture);
     void *first = alloc(fixture, 5 * KIB), *second = alloc(fixture, 5 * KIB);
     assert_int_equal(atomic_load(&fixture->pool->arenas.active_count), 1);
     expect_ok(tarn_pool_free(fixture->pool, first));
@@ -601,19 +559,6 @@ static void *free_elsewhere(void *argument)
     return NULL;
 }
 
-static void warm_arena_up(struct fixture *fixture)
-{
-    expect_ok(tarn_pool_free(fixture->pool, alloc(fixture, MIB)));
-    tn_biased_mutex_lock(&fixture->pool->lock);
-    assert_true(tn_arenas_want(fixture->pool));
-    tn_biased_mutex_unlock(&fixture->pool->lock);
-}
-
-static const struct tn_arena *own_arena(const struct fixture *fixture)
-{
-    return &fixture->pool->arenas.all[tn_thread_number() % TN_ARENA_COUNT];
-}
-
 static void expect_arena_is_right(const struct fixture *fixture)
 {
     const struct tn_arena *arena = own_arena(fixture);
@@ -626,7 +571,7 @@ static void another_thread_frees_what_is_out(void **state)
 {
     struct fixture *fixture = *state;
     pthread_t thread;
-    warm_arena_up(fixture);
+    warm_up(fixture);
     void *address = alloc(fixture, 5 * KIB);
     expect_ok(tarn_pool_free(fixture->pool, address));
     assert_ptr_equal(alloc(fixture, 5 * KIB), address);
@@ -646,7 +591,7 @@ static void another_thread_frees_what_is_out(void **state)
 static void an_arena_coalesces_before_it_borrows(void **state)
 {
     struct fixture *fixture = *state;
-    warm_arena_up(fixture);
+    warm_up(fixture);
     void *first = alloc(fixture, 6 * KIB), *second = alloc(fixture, 7 * KIB);
     uint32_t rest = tn_region_index_largest_free(&own_arena(fixture)->index);
     void *others = alloc(fixture, rest * KIB);
@@ -675,9 +620,7 @@ static void a_pool_does_not_grow_for_what_it_caches(void **state)
     void *guard = alloc(fixture, 64 * KIB);
     free_all(fixture, cached, 4);
     assert_int_equal(cached_chunks(fixture), 2048);
-    tn_biased_mutex_lock(&fixture->pool->lock);
-    assert_true(tn_arenas_want(fixture->pool));
-    tn_biased_mutex_unlock(&fixture->pool->lock);
+    want_arenas(fixture);
     for (size_t i = 0; i < 31; i++)
         small[i] = alloc(fixture, i == 0 ? 10 * KIB : 100 * KIB);
     void *last = alloc(fixture, 1700 * KIB);
