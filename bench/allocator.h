@@ -27,6 +27,7 @@ struct tn_allocator_settings {
     size_t growth_bytes_max; /* the largest further piece of tarn's; 0: no cap */
     size_t initial_bytes;    /* the first piece that a pool takes, for pools that can be told */
     size_t step_bytes;       /* what tarn:contiguous maps at a time; 0: as it likes */
+    bool has_one_stream;     /* all threads are on it */
 };
 
 /* What an allocator has taken since it was opened. */
@@ -69,8 +70,7 @@ struct tn_allocator {
 
     /*
      * Several threads on one allocator. Each opens a state of its own, which its calls take in place of
-     * the other: with a stream of its own where there are streams. What is allocated there is freed
-     * there. An allocator without a lock gets one in these calls.
+     * the other: with a stream of its own where there are streams, and they are not to have one. An allocator without a lock gets one in these calls.
      */
     tarn_status (*open_thread)(void *state, struct tn_allocator_thread *thread_out,
                                struct tn_reason *reason_out);

@@ -27,11 +27,13 @@ struct cub_user {
     cub::CachingDeviceAllocator *cache;
     int device;
     cudaStream_t stream;
+    bool owns_stream;
     cudaError_t last_error;
 };
 
 struct cub_allocator {
-    cub_user user; /* its cache is the next field */
+    cub_user user;         /* its cache is the next field but one */
+    bool has_one_stream{}; /* for all threads */
     cub::CachingDeviceAllocator cache{ bin_growth, min_bin, max_bin };
 };
 
@@ -68,7 +70,7 @@ void explain_user(void *state, tarn_status status, tn_reason *reason_out)
 tarn_status start_user(cub_user *user, tn_reason *reason_out)
 {
     cudaError_t error = cudaSetDevice(user->device);
-    if (error == cudaSuccess)
+    if (error == cudaSuccess && user->owns_stream)
         error = cudaStreamCreateWithFlags(&user->stream, cudaStreamNonBlocking);
     tarn_status status = status_of(user, error);
     if (status != TARN_STATUS_OK) explain_user(user, status, reason_out);
@@ -77,6 +79,7 @@ tarn_status start_user(cub_user *user, tn_reason *reason_out)
 
 void end_user(cub_user *user)
 {
+    if (!user->owns_stream) return;
     cudaStreamSynchronize(user->stream);
     cudaStreamDestroy(user->stream);
 }
@@ -115,7 +118,8 @@ tarn_status open_cub(const tn_allocator_settings *settings, void **state_out, tn
         tn_reason_set(reason_out, "no host memory for the adapter");
         return TARN_STATUS_OUT_OF_HOST_MEMORY;
     }
-    self->user = { &self->cache, settings->device, nullptr, cudaSuccess };
+    self->user = { &self->cache, settings->device, nullptr, true, cudaSuccess };
+    self->has_one_stream = settings->has_one_stream;
     tarn_status status = start_user(&self->user, reason_out);
     if (status != TARN_STATUS_OK) {
         delete self;
@@ -169,17 +173,19 @@ void close_cub(void *state)
 
 tarn_status open_cub_thread(void *state, tn_allocator_thread *thread_out, tn_reason *reason_out)
 {
-    auto *user = new (std::nothrow) cub_user(static_cast<const cub_allocator *>(state)->user);
+    const auto *whole = static_cast<const cub_allocator *>(state);
+    auto *user = new (std::nothrow) cub_user(whole->user);
     if (!user) {
         tn_reason_set(reason_out, "no host memory for the adapter");
         return TARN_STATUS_OUT_OF_HOST_MEMORY;
     }
+    user->owns_stream = !whole->has_one_stream;
     tarn_status status = start_user(user, reason_out);
     if (status != TARN_STATUS_OK) {
         delete user;
         return status;
     }
-    *thread_out = { user, true };
+    *thread_out = { user, user->owns_stream };
     return TARN_STATUS_OK;
 }
 

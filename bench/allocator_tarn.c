@@ -11,6 +11,7 @@
 struct tarn_state {
     struct tn_backing backing; /* only opened here: the pool counts for itself */
     tarn_pool *pool;
+    bool has_one_stream; /* for all threads */
 };
 
 /* What the adapters' options differ in. */
@@ -56,6 +57,7 @@ static tarn_status open_pool(const struct tn_allocator_settings *settings,
         tn_reason_set(reason_out, "no host memory for the adapter");
         return TARN_STATUS_OUT_OF_HOST_MEMORY;
     }
+    self->has_one_stream = settings->has_one_stream;
     tarn_status status = create_pool(self, settings, variant, reason_out);
     if (status != TARN_STATUS_OK) {
         free(self);
@@ -97,7 +99,7 @@ static void get_usage_tarn(void *state, struct tn_allocator_usage *usage_out)
 
 struct tarn_thread {
     struct tarn_state *shared;
-    tarn_stream stream; /* NULL, the default stream, where the backend has none */
+    tarn_stream stream; /* NULL, the default stream, where it has none of its own */
 };
 
 static tarn_status create_stream(struct tarn_state *shared, tarn_stream *stream_out,
@@ -105,7 +107,7 @@ static tarn_status create_stream(struct tarn_state *shared, tarn_stream *stream_
 {
     const tarn_backend *backend = &shared->backing.backend;
     *stream_out = NULL;
-    if (!backend->operations->stream_create) return TARN_STATUS_OK;
+    if (!backend->operations->stream_create || shared->has_one_stream) return TARN_STATUS_OK;
     tarn_backend_result result = backend->operations->stream_create(backend->state, stream_out);
     if (result.status != TARN_STATUS_OK)
         tn_reason_set(reason_out, "no stream: %s", tarn_status_sentence(result.status));

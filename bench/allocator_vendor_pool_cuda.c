@@ -17,6 +17,7 @@ struct vendor_pool {
     cudaMemPool_t pool_before; /* the device's current pool, put back at the end */
     cudaStream_t stream;
     uint64_t vendor_calls;
+    bool has_one_stream; /* for all threads */
     cudaError_t last_error;
 };
 
@@ -95,6 +96,7 @@ static tarn_status open_vendor_pool(const struct tn_allocator_settings *settings
         return TARN_STATUS_OUT_OF_HOST_MEMORY;
     }
     self->device = settings->device;
+    self->has_one_stream = settings->has_one_stream;
     tarn_status status = status_of(self, start(self));
     if (status != TARN_STATUS_OK) {
         explain_vendor_pool(self, status, reason_out);
@@ -156,7 +158,7 @@ static tarn_status open_vendor_pool_thread(void *state, struct tn_allocator_thre
     self->own = *self->whole;
     self->own.vendor_calls = 0;
     cudaError_t error = cudaSetDevice(self->own.device);
-    if (error == cudaSuccess)
+    if (error == cudaSuccess && !self->whole->has_one_stream)
         error = cudaStreamCreateWithFlags(&self->own.stream, cudaStreamNonBlocking);
     tarn_status status = status_of(&self->own, error);
     if (status != TARN_STATUS_OK) {
@@ -164,7 +166,7 @@ static tarn_status open_vendor_pool_thread(void *state, struct tn_allocator_thre
         free(self);
         return status;
     }
-    *thread_out = (struct tn_allocator_thread){ self, true };
+    *thread_out = (struct tn_allocator_thread){ self, !self->own.has_one_stream };
     return TARN_STATUS_OK;
 }
 
@@ -188,8 +190,10 @@ static void close_vendor_pool_thread(void *state)
 {
     struct vendor_pool_thread *self = state;
     self->whole->vendor_calls += self->own.vendor_calls;
-    cudaStreamSynchronize(self->own.stream);
-    cudaStreamDestroy(self->own.stream);
+    if (!self->own.has_one_stream) {
+        cudaStreamSynchronize(self->own.stream);
+        cudaStreamDestroy(self->own.stream);
+    }
     free(self);
 }
 

@@ -19,6 +19,7 @@ struct vendor_pool {
     hipMemPool_t pool_before; /* the device's current pool, put back at the end */
     hipStream_t stream;
     uint64_t vendor_calls;
+    bool has_one_stream; /* for all threads */
     hipError_t last_error;
 };
 
@@ -96,6 +97,7 @@ static tarn_status open_vendor_pool(const struct tn_allocator_settings *settings
         return TARN_STATUS_OUT_OF_HOST_MEMORY;
     }
     self->device = settings->device;
+    self->has_one_stream = settings->has_one_stream;
     tarn_status status = status_of(self, start(self));
     if (status != TARN_STATUS_OK) {
         explain_vendor_pool(self, status, reason_out);
@@ -157,7 +159,7 @@ static tarn_status open_vendor_pool_thread(void *state, struct tn_allocator_thre
     self->own = *self->whole;
     self->own.vendor_calls = 0;
     hipError_t error = hipSetDevice(self->own.device);
-    if (error == hipSuccess)
+    if (error == hipSuccess && !self->whole->has_one_stream)
         error = hipStreamCreateWithFlags(&self->own.stream, hipStreamNonBlocking);
     tarn_status status = status_of(&self->own, error);
     if (status != TARN_STATUS_OK) {
@@ -165,7 +167,7 @@ static tarn_status open_vendor_pool_thread(void *state, struct tn_allocator_thre
         free(self);
         return status;
     }
-    *thread_out = (struct tn_allocator_thread){ self, true };
+    *thread_out = (struct tn_allocator_thread){ self, !self->own.has_one_stream };
     return TARN_STATUS_OK;
 }
 
@@ -189,8 +191,10 @@ static void close_vendor_pool_thread(void *state)
 {
     struct vendor_pool_thread *self = state;
     self->whole->vendor_calls += self->own.vendor_calls;
-    hipStreamSynchronize(self->own.stream);
-    hipStreamDestroy(self->own.stream);
+    if (!self->own.has_one_stream) {
+        hipStreamSynchronize(self->own.stream);
+        hipStreamDestroy(self->own.stream);
+    }
     free(self);
 }
 

@@ -99,9 +99,10 @@ static bool add_workload(const struct tn_options *options, uint64_t live_count,
     workload->unit_count = 2;
     char threads[24] = "";
     if (thread_count > 0) snprintf(threads, sizeof threads, "%zu x ", part_count);
-    snprintf(workload->name, sizeof workload->name, "%s%zu of %s to %s%s", threads, part.live_count,
-             tn_size_show(part.min_bytes).text, tn_size_show(part.max_bytes).text,
-             workload->is_shared ? ", shared" : "");
+    snprintf(workload->name, sizeof workload->name, "%s%zu of %s to %s%s%s", threads,
+             part.live_count, tn_size_show(part.min_bytes).text, tn_size_show(part.max_bytes).text,
+             workload->is_shared ? ", shared" : "",
+             thread_count > 0 && options->settings.has_one_stream ? ", one stream" : "");
     return true;
 }
 

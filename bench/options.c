@@ -36,6 +36,7 @@ enum option_key {
     KEY_LIVE,
     KEY_THREADS,
     KEY_SHARED,
+    KEY_ONE_STREAM,
     KEY_SIZE_RANGE
 };
 
@@ -99,6 +100,7 @@ static const struct argp_option option_table[] = {
     { "live", KEY_LIVE, "LIST", 0, "churn: the same; threads: of each thread (default 100)", 2 },
     { "threads", KEY_THREADS, "LIST", 0, "threads: how many (default 1,2,4,8,16)", 2 },
     { "shared", KEY_SHARED, NULL, 0, "threads: each frees blocks of all, not its own", 2 },
+    { "one-stream", KEY_ONE_STREAM, NULL, 0, "threads: all on one stream", 2 },
     { "size-range", KEY_SIZE_RANGE, "MIN,MAX", 0,
       "live, churn, threads: sizes of blocks (default 1,10 for live, else 1K,16M)", 2 },
     { NULL, 0, NULL, 0, NULL, 0 },
@@ -114,6 +116,7 @@ struct parsing {
     const char *live_option;
     const char *threads_option;
     const char *shared_option;
+    const char *one_stream_option;
     const char *size_range_option;
 };
 
@@ -225,6 +228,7 @@ static void check_command(struct argp_state *state, const struct parsing *parsin
     if (command != &tn_command_live) refuse(state, parsing->counts_option, "live");
     if (command != &tn_command_threads) refuse(state, parsing->threads_option, "threads");
     if (command != &tn_command_threads) refuse(state, parsing->shared_option, "threads");
+    if (command != &tn_command_threads) refuse(state, parsing->one_stream_option, "threads");
     if (command != &tn_command_churn && command != &tn_command_threads)
         refuse(state, parsing->live_option, "churn and threads");
     if (command != &tn_command_live && command != &tn_command_churn &&
@@ -259,6 +263,10 @@ static error_t parse_special_option(int key, char *text, struct argp_state *stat
     case KEY_SHARED:
         parsing->shared_option = "shared";
         options->is_shared = true;
+        return 0;
+    case KEY_ONE_STREAM:
+        parsing->one_stream_option = "one-stream";
+        options->settings.has_one_stream = true;
         return 0;
     case KEY_SIZE_RANGE:
         parsing->size_range_option = "size-range";

@@ -274,7 +274,8 @@ static const char calls_legend[] =
 static const char threads_legend[] =
     "pairs/s: an allocation and a free, of all threads together and by the number of threads.\n"
     "ns/pair a thread: while the others are at work. times one thread: pairs/s of all by those of\n"
-    "  this allocator with one thread. Each thread has a stream, where allocator and device have any.\n";
+    "  this allocator with one thread. Each thread has a stream, where allocator and device have any,\n"
+    "  unless it says one stream.\n";
 
 static const char common_legend[] =
     "held/live: most bytes ever held from the vendor by most bytes ever live; a first piece of\n"

@@ -182,6 +182,7 @@ static void options_of_other_commands_are_refused(void **state)
     expect_usage_error(RUN("hot", "--sizes=1"), "--sizes is an option of sweep only");
     expect_usage_error(RUN("churn", "--threads=1"), "--threads is an option of threads only");
     expect_usage_error(RUN("churn", "--shared"), "--shared is an option of threads only");
+    expect_usage_error(RUN("live", "--one-stream"), "--one-stream is an option of threads only");
     expect_usage_error(RUN("sweep", "--size-range=1,2"),
                        "--size-range is an option of live, churn and threads only");
 }
@@ -578,6 +579,23 @@ static void threads_share_an_allocator(void **state)
     json_decref(root);
 }
 
+static void threads_may_be_on_one_stream(void **state)
+{
+    (void)state;
+    need_device();
+    const char *json = scratch_path("one_stream.json");
+    struct outcome outcome =
+        RUN("threads", "--threads=3", "--live=10", "--one-stream", "--json", json, "--time=0.02");
+    if (outcome.exit_status != 0) fail_msg("%s", outcome.errors);
+    expect_part(outcome.output, "threads 3 x 10 of 1K to 16M, one stream: about ");
+    outcome_fini(&outcome);
+    json_t *root = load_json(json), *row;
+    size_t index;
+    json_array_foreach(json_object_get(root, "results"), index, row)
+        expect_integer(row, "streams", 1);
+    json_decref(root);
+}
+
 static void threads_share_their_blocks(void **state)
 {
     (void)state;
@@ -876,6 +894,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(made_up_workloads_run),
         cmocka_unit_test(the_hot_block_is_one_of_a_kilobyte),
         cmocka_unit_test(threads_share_an_allocator),
+        cmocka_unit_test(threads_may_be_on_one_stream),
         cmocka_unit_test(threads_share_their_blocks),
         cmocka_unit_test(all_allocators_take_threads),
         cmocka_unit_test(threads_have_defaults),
