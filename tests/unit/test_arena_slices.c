@@ -9,7 +9,7 @@
 
 #include "core/pool.h"
 #include "harness/host_memory_faults.h"
-#include "harness/pool_fixture.h"
+#include "pool_fixture.h"
 #include "harness/random.h"
 
 static int setup(void **state)

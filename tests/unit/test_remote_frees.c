@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "harness/host_memory_faults.h"
-#include "harness/pool_fixture.h"
+#include "pool_fixture.h"
 #include "tarn/host.h"
 
 /* --- a mailbox -------------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 
 #include "core/pool_arenas.h"
 #include "harness/host_memory_faults.h"
-#include "harness/pool_fixture.h"
+#include "pool_fixture.h"
 #include "harness/random.h"
 #include "tarn/host.h"
 
