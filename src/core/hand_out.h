@@ -76,17 +76,23 @@ TN_HOT bool tn_pool_give_to_cache(const struct tarn_pool *pool, struct tn_part p
     return true;
 }
 
-/* Whether the cache takes a live region, which is free then. */
+/* Frees a live region that the cache takes. False: it does not. */
 static inline bool tn_pool_put_into_cache(const struct tarn_pool *pool, struct tn_part part,
-                                          uint32_t region, uintptr_t address,
-                                          struct tn_dependency dependency)
+                                   uint32_t region, uintptr_t address,
+                                   struct tn_dependency dependency)
 {
+    size_t used_bytes = (size_t)part.index->regions[region].chunk_count << pool->chunk_log2;
+    size_t slack_bytes = tn_region_slack_bytes(&part.index->regions[region]);
     /* An arena has no voids. */
     size_t held_chunk_count = part.index == &pool->index
                                   ? pool->stats.footprint_bytes >> pool->chunk_log2
                                   : part.index->chunk_count;
-    return tn_thread_cache_put(part.cache, part.index, (uint32_t)held_chunk_count, region, address,
-                               dependency);
+    if (!tn_thread_cache_put(part.cache, part.index, (uint32_t)held_chunk_count, region, address,
+                             dependency))
+        return false;
+    tn_pool_forbid(pool, (void *)address, used_bytes);
+    tn_stats_count_free(part.stats, used_bytes - slack_bytes, used_bytes);
+    return true;
 }
 
 /* --- by way of the index ------------------------------------------------------------------------ */
@@ -156,12 +162,13 @@ TN_HOT enum tn_free_result tn_pool_take_back(struct tarn_pool *pool, struct tn_p
                                        dependency);
     }
     if (TN_UNLIKELY(!tn_static_pool_is_at_chunk(owner, address))) return TN_FREE_RESULT_NOT_LIVE;
+    if (part.cache && tn_pool_put_into_cache(pool, part, *place, address, dependency))
+        return TN_FREE_RESULT_FREED;
 
     size_t used_bytes = (size_t)region->chunk_count << pool->chunk_log2;
     tn_pool_forbid(pool, (void *)address, tn_min(used_bytes, owner->end_address - address));
     tn_stats_count_free(part.stats, used_bytes - tn_region_slack_bytes(region), used_bytes);
-    if (!part.cache || !tn_pool_put_into_cache(pool, part, *place, address, dependency))
-        tn_region_index_free_at(index, place, dependency);
+    tn_region_index_free_at(index, place, dependency);
     if (TN_LIKELY(!pool->releases_after_free)) return TN_FREE_RESULT_FREED;
     return tn_pool_note_free(pool, owner) ? TN_FREE_RESULT_RELEASE_IS_DUE : TN_FREE_RESULT_FREED;
 }
