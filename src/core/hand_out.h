@@ -78,8 +78,8 @@ TN_HOT bool tn_pool_give_to_cache(const struct tarn_pool *pool, struct tn_part p
 
 /* Frees a live region that the cache takes. False: it does not. */
 static inline bool tn_pool_put_into_cache(const struct tarn_pool *pool, struct tn_part part,
-                                   uint32_t region, uintptr_t address,
-                                   struct tn_dependency dependency)
+                                          uint32_t region, uintptr_t address,
+                                          struct tn_dependency dependency)
 {
     size_t used_bytes = (size_t)part.index->regions[region].chunk_count << pool->chunk_log2;
     size_t slack_bytes = tn_region_slack_bytes(&part.index->regions[region]);
