@@ -702,11 +702,11 @@ static void a_policy_is_the_one_that_is_named(void **state)
                                                            "a 2 1048576 0 0 3\n"
                                                            "a 3 4194304 0 0 4\n");
     const char *json = scratch_path("policy.json");
-    struct outcome outcome = RUN(
-        "replay", trace,
+    static const char allocators[] =
         "--allocator=tarn,tarn:best_fit_last_freed,tarn:first_fit,tarn:segregated_fit,tarn:tlsf,"
-        "tarn:cached",
-        "--json", json, "--initial=6M", "--repetitions=1", "--time=0.01");
+        "tarn:cached";
+    struct outcome outcome = RUN("replay", trace, allocators, "--json", json, "--initial=6M",
+                                 "--repetitions=1", "--time=0.01");
     if (outcome.exit_status != 0) fail_msg("%s", outcome.errors);
     outcome_fini(&outcome);
     json_t *root = load_json(json);
