@@ -11,8 +11,8 @@ void tn_arenas_init(struct tn_arenas *arenas)
 {
     atomic_init(&arenas->are_wanted, false);
     atomic_init(&arenas->active_count, 0);
-    atomic_init(&arenas->passed_on_count, 0);
-    atomic_init(&arenas->passed_on_max, TN_ARENA_PASSED_ON_MAX);
+    arenas->passed_on_count = 0;
+    arenas->passed_on_max = TN_ARENA_PASSED_ON_MAX;
     arenas->all = NULL;
     arenas->loans = NULL;
     arenas->loan_count = 0;

@@ -345,16 +345,20 @@ static void *borrow_and_alloc(struct tarn_pool *pool, struct tn_arena *arena,
     return address;
 }
 
+/* *is_pools_out: the pool can serve the request itself, and its lock is the caller's, before others are faster. */
 static void *lock_borrow_and_alloc(struct tarn_pool *pool, struct tn_arena *arena,
                                    const struct wish *wish, bool *is_pools_out)
 {
     tn_pool_lock_as_it_is(pool);
     tn_biased_mutex_lock(&arena->lock);
     void *address = borrow_and_alloc(pool, arena, wish, is_pools_out);
-    if (!address && *is_pools_out)
-        atomic_fetch_add_explicit(&pool->arenas.passed_on_count, 1, memory_order_relaxed);
     tn_biased_mutex_unlock(&arena->lock);
-    tn_pool_unlock(pool);
+    *is_pools_out = *is_pools_out && !address;
+    if (*is_pools_out) {
+        pool->arenas.passed_on_count++;
+    } else {
+        tn_pool_unlock(pool);
+    }
     return address;
 }
 
@@ -409,37 +413,38 @@ static bool let_all_lend(struct tarn_pool *pool)
     return are_wanted;
 }
 
-static bool passes_on_too_much(const struct tn_arenas *arenas)
+/* Under the pool's lock. */
+static bool is_much_pending(const struct tarn_pool *pool)
 {
-    return atomic_load_explicit(&arenas->passed_on_count, memory_order_relaxed) >=
-           atomic_load_explicit(&arenas->passed_on_max, memory_order_relaxed);
+    return pool->index.pending_chunk_count >
+           (pool->stats.footprint_bytes >> pool->chunk_log2) / PENDING_PARTS;
 }
 
-static bool is_much_pending(struct tarn_pool *pool)
+/* Whether the pool has served so much that it should find out what it could lend. Under its lock. */
+static bool passes_on_too_much(struct tarn_pool *pool)
 {
-    tn_pool_lock_as_it_is(pool);
-    bool is_much = pool->index.pending_chunk_count >
-                   (pool->stats.footprint_bytes >> pool->chunk_log2) / PENDING_PARTS;
-    tn_pool_unlock(pool);
-    return is_much;
+    struct tn_arenas *arenas = &pool->arenas;
+    if (arenas->passed_on_count < arenas->passed_on_max) return false;
+    arenas->passed_on_count = 0;
+    if (is_much_pending(pool)) return true;
+    arenas->passed_on_max = TN_ARENA_PASSED_ON_MAX;
+    return false;
 }
 
 /* Threads that free each other's blocks on streams of their own leave the pool regions that wait, each good for the
  * thread of one stream and too small for a loan. Where streams do not come to an end it is of no use soon again. */
 static TN_COLD void *lend_and_alloc(struct tarn_pool *pool, struct tn_arena *arena,
-                                    const struct wish *wish)
+                                    const struct wish *wish, bool *is_pools_out)
 {
     struct tn_arenas *arenas = &pool->arenas;
-    bool is_pools;
     tn_mutex_lock(&pool->growth_lock);
-    if (passes_on_too_much(arenas)) {
-        uint32_t passed_on_max = TN_ARENA_PASSED_ON_MAX;
-        if (is_much_pending(pool) && let_all_lend(pool) && is_much_pending(pool))
-            passed_on_max = (uint32_t)tn_min(arenas->passed_on_max * 2, PASSED_ON_LIMIT);
-        atomic_store_explicit(&arenas->passed_on_max, passed_on_max, memory_order_relaxed);
-        atomic_store_explicit(&arenas->passed_on_count, 0, memory_order_relaxed);
-    }
-    void *address = lock_borrow_and_alloc(pool, arena, wish, &is_pools);
+    bool has_lent = let_all_lend(pool);
+    tn_pool_lock_as_it_is(pool);
+    arenas->passed_on_max = has_lent && is_much_pending(pool)
+                                ? (uint32_t)tn_min(arenas->passed_on_max * 2, PASSED_ON_LIMIT)
+                                : TN_ARENA_PASSED_ON_MAX;
+    tn_pool_unlock(pool);
+    void *address = lock_borrow_and_alloc(pool, arena, wish, is_pools_out);
     tn_mutex_unlock(&pool->growth_lock);
     return address;
 }
@@ -453,15 +458,19 @@ static void free_unused_of_pool(struct tarn_pool *pool)
     tn_pool_unlock(pool);
 }
 
-/* What else there is to do before the request is the pool's, which gathers. */
+/* What else there is to do before the request is the pool's, whose lock is the caller's then if it can serve, or
+ * which gathers. */
 static TN_COLD void *alloc_by_more(struct tarn_pool *pool, struct tn_arena *arena,
-                                   const struct wish *wish)
+                                   const struct wish *wish, bool *is_pools_out)
 {
-    bool is_pools;
-    void *address = lock_borrow_and_alloc(pool, arena, wish, &is_pools);
-    if (address || !tn_arenas_are_active(&pool->arenas)) return address;
-    if (is_pools)
-        return passes_on_too_much(&pool->arenas) ? lend_and_alloc(pool, arena, wish) : NULL;
+    void *address = lock_borrow_and_alloc(pool, arena, wish, is_pools_out);
+    if (address) return address;
+    if (*is_pools_out) {
+        if (TN_LIKELY(!passes_on_too_much(pool))) return NULL;
+        tn_pool_unlock(pool);
+        return lend_and_alloc(pool, arena, wish, is_pools_out);
+    }
+    if (!tn_arenas_are_active(&pool->arenas)) return NULL;
 
     struct tn_request request = { .size_bytes = wish->size_bytes,
                                   .alignment_bytes = 1,
@@ -471,9 +480,9 @@ static TN_COLD void *alloc_by_more(struct tarn_pool *pool, struct tn_arena *aren
     tn_mutex_lock(&pool->growth_lock);
     free_unused_of_pool(pool);
     /* Another thread may have been faster. */
-    address = lock_borrow_and_alloc(pool, arena, wish, &is_pools);
-    if (!address && !is_pools && (may_grow(pool) ? grow(pool, &request) : let_all_lend(pool)))
-        address = lock_borrow_and_alloc(pool, arena, wish, &is_pools);
+    address = lock_borrow_and_alloc(pool, arena, wish, is_pools_out);
+    if (!address && !*is_pools_out && (may_grow(pool) ? grow(pool, &request) : let_all_lend(pool)))
+        address = lock_borrow_and_alloc(pool, arena, wish, is_pools_out);
     tn_mutex_unlock(&pool->growth_lock);
     return address;
 }
@@ -496,8 +505,9 @@ static TN_COLD void cover_chunks(struct tarn_pool *pool)
 }
 
 void *tn_arena_alloc(struct tarn_pool *pool, size_t size_bytes, uint32_t chunk_count,
-                     unsigned slice_class, tarn_stream handle)
+                     unsigned slice_class, tarn_stream handle, bool *is_locked_out)
 {
+    *is_locked_out = false;
     const struct wish wish = { size_bytes, chunk_count, slice_class, handle };
     uint32_t stream;
     void *address = NULL;
@@ -509,7 +519,7 @@ void *tn_arena_alloc(struct tarn_pool *pool, size_t size_bytes, uint32_t chunk_c
     if (TN_LIKELY(arena->is_active && find_stream(pool, arena, handle, &stream)))
         address = alloc_in(pool, arena, &wish, stream);
     tn_biased_mutex_unlock(&arena->lock);
-    return TN_LIKELY(address != NULL) ? address : alloc_by_more(pool, arena, &wish);
+    return TN_LIKELY(address != NULL) ? address : alloc_by_more(pool, arena, &wish, is_locked_out);
 }
 
 /* --- free -------------------------------------------------------------------------------------- */
@@ -592,7 +602,7 @@ static void open_own(struct tarn_pool *pool)
     tn_biased_mutex_unlock(&own->lock);
 }
 
-/* The lock of the arena that the address is of, or NULL. */
+/* The lock of the arena that the address is of, or NULL and the pool's lock. */
 static struct tn_arena *lock_arena_of(struct tarn_pool *pool, uintptr_t address)
 {
     struct tn_arena *arena = NULL;
@@ -606,8 +616,8 @@ static struct tn_arena *lock_arena_of(struct tarn_pool *pool, uintptr_t address)
         if (may_cover(pool) && !tn_remote_frees_covers(&pool->arenas.remote, chunk))
             tn_remote_frees_note_miss(&pool->arenas.remote);
         tn_biased_mutex_lock(&arena->lock);
+        tn_pool_unlock(pool);
     }
-    tn_pool_unlock(pool);
     return arena;
 }
 

@@ -22,12 +22,14 @@ bool tn_arenas_want(struct tarn_pool *pool);
  * again, arenas are wanted. */
 void tn_arenas_note_wait(struct tarn_pool *pool);
 
-/* tn_pool_alloc out of the calling thread's arena: a slice of a class, or chunks if that is NONE. NULL: not this way.
- * With no lock held. */
+/* tn_pool_alloc out of the calling thread's arena: a slice of a class, or chunks if that is NONE. NULL: not this way;
+ * *is_locked_out: and the pool's lock is the caller's, so that nobody else takes what the pool has for it. With no
+ * lock held. */
 void *tn_arena_alloc(struct tarn_pool *pool, size_t size_bytes, uint32_t chunk_count,
-                     unsigned slice_class, tarn_stream handle);
+                     unsigned slice_class, tarn_stream handle, bool *is_locked_out);
 
-/* tn_pool_free of what is in an arena. With no lock held. */
+/* tn_pool_free of what is in an arena. NO_ARENAS: it is in none, and the pool's lock is the caller's. With no lock
+ * held. */
 enum tn_free_result tn_arena_free(struct tarn_pool *pool, uintptr_t address,
                                   const tarn_stream *streams, size_t stream_count);
 

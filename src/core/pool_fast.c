@@ -39,23 +39,26 @@ TN_HOT void *serve_small(struct tarn_pool *pool, size_t size_bytes, size_t align
     return cut_and_serve(pool, slice_class, size_bytes, stream);
 }
 
+/* As tn_arena_alloc. */
 static TN_COLD void *alloc_small_in_arena(struct tarn_pool *pool, size_t size_bytes,
-                                          size_t alignment_bytes, tarn_stream stream)
+                                          size_t alignment_bytes, tarn_stream stream,
+                                          bool *is_locked_out)
 {
     unsigned slice_class = tn_slices_class_for(&pool->slices, size_bytes, alignment_bytes);
     if (slice_class == TN_SLICE_CLASS_NONE) return NULL;
-    return tn_arena_alloc(pool, size_bytes, 1, slice_class, stream);
+    return tn_arena_alloc(pool, size_bytes, 1, slice_class, stream, is_locked_out);
 }
 
 void *tn_pool_try_alloc_small(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
                               tarn_stream stream)
 {
+    bool is_locked = false;
     if (TN_UNLIKELY(tn_arenas_are_wanted(&pool->arenas)) &&
         (stream == NULL || stream != pool->thread_stream)) {
-        void *address = alloc_small_in_arena(pool, size_bytes, alignment_bytes, stream);
+        void *address = alloc_small_in_arena(pool, size_bytes, alignment_bytes, stream, &is_locked);
         if (address) return address;
     }
-    tn_pool_lock_as_it_is(pool);
+    if (TN_LIKELY(!is_locked)) tn_pool_lock_as_it_is(pool);
     if (TN_UNLIKELY(!tn_biased_mutex_is_owned(&pool->lock))) tn_arenas_note_wait(pool);
     void *address = serve_small(pool, size_bytes, alignment_bytes, stream);
     tn_pool_unlock(pool);

@@ -87,13 +87,14 @@ TN_HOT void *tn_pool_try_alloc(struct tarn_pool *pool, size_t size_bytes, size_t
         return tn_pool_try_alloc_small(pool, size_bytes, alignment_bytes, stream);
     size_t chunk_count = tn_pool_chunks_for(pool, size_bytes);
     if (!tn_pool_has_chunks_for(pool, chunk_count, alignment_bytes)) return NULL;
+    bool is_locked = false;
     if (TN_UNLIKELY(tn_arenas_are_wanted(&pool->arenas)) &&
         (stream == NULL || stream != pool->thread_stream)) {
-        void *address =
-            tn_arena_alloc(pool, size_bytes, (uint32_t)chunk_count, TN_SLICE_CLASS_NONE, stream);
+        void *address = tn_arena_alloc(pool, size_bytes, (uint32_t)chunk_count, TN_SLICE_CLASS_NONE,
+                                       stream, &is_locked);
         if (address) return address;
     }
-    tn_pool_lock_as_it_is(pool);
+    if (TN_LIKELY(!is_locked)) tn_pool_lock_as_it_is(pool);
     if (TN_UNLIKELY(!tn_biased_mutex_is_owned(&pool->lock))) tn_arenas_note_wait(pool);
     void *address = tn_pool_serve_from_cache(pool, size_bytes, (uint32_t)chunk_count, stream);
     if (!address) address = tn_pool_serve(pool, size_bytes, (uint32_t)chunk_count, stream);
@@ -131,8 +132,9 @@ TN_HOT enum tn_free_result tn_pool_try_free(struct tarn_pool *pool, uintptr_t ad
     if (TN_UNLIKELY(tn_arenas_are_active(&pool->arenas))) {
         enum tn_free_result freed = tn_arena_free(pool, address, streams, stream_count);
         if (freed != TN_FREE_RESULT_NO_ARENAS) return freed;
+    } else {
+        tn_pool_lock_as_it_is(pool);
     }
-    tn_pool_lock_as_it_is(pool);
     enum tn_free_result freed = tn_pool_take_back_in_pool(pool, address, streams, stream_count);
     tn_pool_unlock(pool);
     return freed;

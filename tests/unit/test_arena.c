@@ -303,11 +303,11 @@ static void an_arena_forgets_streams_with_the_rest(void **state)
 
 static void pass_on(struct fixture *fixture, uint32_t count)
 {
-    uint32_t before = atomic_load(&fixture->pool->arenas.passed_on_count);
+    uint32_t before = fixture->pool->arenas.passed_on_count;
     char *address = alloc_on(fixture, 100 * KIB, A);
-    assert_int_equal(atomic_load(&fixture->pool->arenas.passed_on_count), before + 1);
+    assert_int_equal(fixture->pool->arenas.passed_on_count, before + 1);
     free_on(fixture, address, A);
-    atomic_store(&fixture->pool->arenas.passed_on_count, count);
+    fixture->pool->arenas.passed_on_count = count;
 }
 
 /* What waits for a stream in pieces too small to be lent. */
@@ -351,6 +351,58 @@ static void a_pool_that_serves_too_much_looks_what_it_could_lend(void **state)
 }
 
 /* --- several threads ------------------------------------------------------------------------------ */
+
+struct onlooker {
+    struct fixture *fixture;
+    atomic_bool has_seen;
+};
+
+static void *look(void *argument)
+{
+    struct onlooker *onlooker = argument;
+    (void)stats_of(onlooker->fixture->pool);
+    atomic_store(&onlooker->has_seen, true);
+    return NULL;
+}
+
+/* Unlocks it. */
+static void expect_locked(struct fixture *fixture)
+{
+    struct onlooker onlooker = { fixture, false };
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, look, &onlooker), 0);
+    for (int i = 0; i < 20; i++)
+        tn_thread_sleep_shortly();
+    assert_false(atomic_load(&onlooker.has_seen));
+    tn_pool_unlock(fixture->pool);
+    pthread_join(thread, NULL);
+}
+
+/* Otherwise another thread might take what the pool has, and the first would gather all arenas for it. */
+static void what_is_for_the_pool_comes_with_its_lock(void **state)
+{
+    struct fixture *fixture = *state;
+    tarn_stream stream = NULL;
+    bool is_locked = false;
+    fixture->backend.capacity_bytes = 64 * MIB;
+    char *pools = alloc(fixture, MIB);
+    char *gap = alloc(fixture, 100 * KIB), *end = alloc(fixture, 63 * MIB - 100 * KIB);
+    free_on(fixture, gap, NULL);
+    want_arenas(fixture);
+    free_on(fixture, alloc(fixture, 1000), NULL); /* borrows what there is, but for its edge */
+    expect_active(fixture, 1);
+    assert_null(tn_arena_alloc(fixture->pool, MIB, KIB, TN_SLICE_CLASS_NONE, A, &is_locked));
+    assert_true(is_locked); /* it would have to make the stream known */
+    expect_locked(fixture);
+
+    want_arenas(fixture);
+    free_on(fixture, alloc(fixture, 1000), NULL);
+    assert_int_equal(tn_arena_free(fixture->pool, (uintptr_t)pools, &stream, 1),
+                     TN_FREE_RESULT_NO_ARENAS);
+    expect_locked(fixture);
+    free_on(fixture, pools, NULL);
+    free_on(fixture, end, NULL);
+}
 
 struct hand_over {
     struct fixture *fixture;
@@ -571,6 +623,7 @@ int main(void)
         TEST(an_unknown_stream_is_introduced),
         TEST(an_arena_forgets_streams_with_the_rest),
         TEST(a_pool_that_serves_too_much_looks_what_it_could_lend),
+        TEST(what_is_for_the_pool_comes_with_its_lock),
         TEST(another_threads_free_goes_to_the_arena),
         TEST(every_host_allocation_may_fail),
         TEST(threads_do_not_notice_arenas_coming_and_going),
