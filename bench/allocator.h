@@ -70,7 +70,8 @@ struct tn_allocator {
 
     /*
      * Several threads on one allocator. Each opens a state of its own, which its calls take in place of
-     * the other: with a stream of its own where there are streams, and they are not to have one. An allocator without a lock gets one in these calls.
+     * the other: with a stream of its own where there are streams, unless all are to be on one. An
+     * allocator without a lock gets one in these calls.
      */
     tarn_status (*open_thread)(void *state, struct tn_allocator_thread *thread_out,
                                struct tn_reason *reason_out);

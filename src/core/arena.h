@@ -65,9 +65,9 @@ struct tn_loan {
 struct tn_arena {
     /* Two arenas share no cache line, nor a pair that is fetched together. */
     alignas(128) struct tn_biased_mutex lock;
-    bool
-        is_open; /* nobody has gathered since its thread came: it may borrow and post. Changed under both locks */
-    bool is_active; /* it has borrowed chunks, and is open. Likewise */
+    /* Nobody has gathered since its thread came: it may borrow and post. Changed under both locks, as the next. */
+    bool is_open;
+    bool is_active; /* it has borrowed chunks, and is open */
     bool has_index;
     uint32_t call_count; /* allocs, from time to time of which the mailbox is emptied */
     struct tn_region_index index;

@@ -285,14 +285,16 @@ static void *alloc_chunks_in(struct tarn_pool *pool, struct tn_arena *arena,
     return tn_pool_hand_out(pool, part_of(arena), region, wish->size_bytes, used_bytes);
 }
 
+_Static_assert(TN_ARENA_COUNT < TN_START_POSTED,
+               "an arena's byte is another than that of what is posted");
+
 static uint8_t start_of(const struct tarn_pool *pool, const struct tn_arena *arena)
 {
     return (uint8_t)(number_of(pool, arena) + 1);
 }
 
 /* From now on another thread can post it. */
-static TN_COLD void note_start(struct tarn_pool *pool, const struct tn_arena *arena,
-                               uintptr_t address)
+static void note_start(struct tarn_pool *pool, const struct tn_arena *arena, uintptr_t address)
 {
     const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
     uint32_t chunk = tn_static_pool_chunk_of(owner, address);
@@ -371,7 +373,10 @@ static bool may_grow(struct tarn_pool *pool)
     size_t used_bytes = pool->stats.used_bytes;
     for (uint32_t i = 0; i < TN_ARENA_COUNT; i++) {
         tn_biased_mutex_lock(&arenas->all[i].lock);
-        if (arenas->all[i].is_active) used_bytes += arenas->all[i].stats.used_bytes;
+        if (arenas->all[i].is_active) {
+            empty_mailbox(pool, &arenas->all[i]);
+            used_bytes += arenas->all[i].stats.used_bytes;
+        }
         tn_biased_mutex_unlock(&arenas->all[i].lock);
     }
     bool is_well_used = !pool->range && !pool->is_over_callers_memory &&
@@ -420,8 +425,9 @@ static bool is_much_pending(const struct tarn_pool *pool)
            (pool->stats.footprint_bytes >> pool->chunk_log2) / PENDING_PARTS;
 }
 
-/* Whether the pool has served so much that it should find out what it could lend. Under its lock. */
-static bool passes_on_too_much(struct tarn_pool *pool)
+/* Whether it is the caller's turn to find out what the pool could lend, since that has served so much itself. Under
+ * its lock. */
+static bool take_turn_to_lend(struct tarn_pool *pool)
 {
     struct tn_arenas *arenas = &pool->arenas;
     if (arenas->passed_on_count < arenas->passed_on_max) return false;
@@ -432,12 +438,12 @@ static bool passes_on_too_much(struct tarn_pool *pool)
 }
 
 /* Threads that free each other's blocks on streams of their own leave the pool regions that wait, each good for the
- * thread of one stream and too small for a loan. Where streams do not come to an end it is of no use soon again. */
+ * thread of one stream and too small for a loan. Where streams do not come to an end it is of no use soon again.
+ * Under growth_lock, which is given back. */
 static TN_COLD void *lend_and_alloc(struct tarn_pool *pool, struct tn_arena *arena,
                                     const struct wish *wish, bool *is_pools_out)
 {
     struct tn_arenas *arenas = &pool->arenas;
-    tn_mutex_lock(&pool->growth_lock);
     bool has_lent = let_all_lend(pool);
     tn_pool_lock_as_it_is(pool);
     arenas->passed_on_max = has_lent && is_much_pending(pool)
@@ -466,7 +472,9 @@ static TN_COLD void *alloc_by_more(struct tarn_pool *pool, struct tn_arena *aren
     void *address = lock_borrow_and_alloc(pool, arena, wish, is_pools_out);
     if (address) return address;
     if (*is_pools_out) {
-        if (TN_LIKELY(!passes_on_too_much(pool))) return NULL;
+        /* Who waits for the vendor under growth_lock holds up nobody that can be served. */
+        if (TN_LIKELY(!take_turn_to_lend(pool)) || !tn_mutex_try_lock(&pool->growth_lock))
+            return NULL;
         tn_pool_unlock(pool);
         return lend_and_alloc(pool, arena, wish, is_pools_out);
     }
@@ -545,11 +553,11 @@ static bool take_start(struct tarn_pool *pool, const struct tn_arena *arena,
     struct tn_remote_frees *remote = &pool->arenas.remote;
     uint32_t chunk = tn_static_pool_chunk_of(owner, address);
     if (TN_LIKELY(!tn_remote_frees_covers(remote, chunk))) return true;
+    uint8_t start = tn_remote_frees_who_has(remote, chunk);
     /* Slices have none, nor has what is not live. */
-    if (!tn_static_pool_is_at_chunk(owner, address) ||
-        tn_remote_frees_who_has(remote, chunk) == TN_START_NOBODYS)
-        return true;
-    return tn_remote_frees_change(remote, chunk, start_of(pool, arena), TN_START_NOBODYS);
+    if (start == TN_START_NOBODYS || !tn_static_pool_is_at_chunk(owner, address)) return true;
+    return start == start_of(pool, arena) &&
+           tn_remote_frees_change(remote, chunk, start, TN_START_NOBODYS);
 }
 
 /* Under the lock of an active arena. */
@@ -602,6 +610,17 @@ static void open_own(struct tarn_pool *pool)
     tn_biased_mutex_unlock(&own->lock);
 }
 
+/* Whether what is freed at the chunk would have been posted if that had a byte. Under both locks. */
+static bool is_missed(const struct tarn_pool *pool, const struct tn_arena *arena, uint32_t chunk)
+{
+    if (arena == own_arena(pool) || tn_remote_frees_covers(&pool->arenas.remote, chunk) ||
+        !may_cover(pool))
+        return false;
+    uint32_t region = tn_live_map_find(&arena->index.live, arena->index.regions, chunk);
+    return region != TN_REGION_NONE &&
+           tn_region_owner(&arena->index.regions[region]) != TN_REGION_OWNER_SLAB;
+}
+
 /* The lock of the arena that the address is of, or NULL and the pool's lock. */
 static struct tn_arena *lock_arena_of(struct tarn_pool *pool, uintptr_t address)
 {
@@ -613,9 +632,8 @@ static struct tn_arena *lock_arena_of(struct tarn_pool *pool, uintptr_t address)
     if (loan) {
         arena = &pool->arenas.all[loan->arena];
         open_own(pool);
-        if (may_cover(pool) && !tn_remote_frees_covers(&pool->arenas.remote, chunk))
-            tn_remote_frees_note_miss(&pool->arenas.remote);
         tn_biased_mutex_lock(&arena->lock);
+        if (is_missed(pool, arena, chunk)) tn_remote_frees_note_miss(&pool->arenas.remote);
         tn_pool_unlock(pool);
     }
     return arena;

@@ -208,6 +208,7 @@ static const char *check_locked(const struct tarn_pool *pool, uint64_t *id_out)
     if (!fault) fault = tn_pool_check_slices(pool);
     if (!fault) fault = tn_static_pool_list_check(&pool->list);
     if (!fault && pool->range) fault = tn_step_range_check(pool->range, &pool->index);
+    if (!fault) fault = tn_remote_frees_check(&pool->arenas.remote);
     if (fault) return fault;
     if (pool->index.span_count != pool->list.count) {
         return "the list of static pools and the region index have lost count";

@@ -6,7 +6,8 @@
 #include "../base/assert.h"
 #include "../base/host_memory.h"
 
-_Static_assert(sizeof(struct tn_mail) == 16, "four places share a cache line");
+_Static_assert(sizeof(struct tn_mail) == 16 && offsetof(struct tn_mailbox, places) % 64 == 0,
+               "four places share a cache line");
 
 void tn_remote_frees_init(struct tn_remote_frees *frees)
 {
@@ -36,7 +37,9 @@ bool tn_remote_frees_cover(struct tn_remote_frees *frees, uint32_t chunk_count,
     atomic_store_explicit(&frees->are_wanted, false, memory_order_relaxed);
     void *memory = tn_host_memory_alloc_zeroed(memory_bytes(chunk_count, mailbox_count));
     if (!memory) return false;
-    tn_remote_frees_fini(frees);
+    /* Other threads may look whether they are wanted. */
+    tn_host_memory_free(frees->memory);
+    frees->missed_count = 0;
     size_t alignment = alignof(struct tn_mailbox);
     frees->memory = memory;
     frees->mailboxes =
@@ -60,6 +63,19 @@ void tn_remote_frees_note_miss(struct tn_remote_frees *frees)
 size_t tn_remote_frees_bytes(const struct tn_remote_frees *frees)
 {
     return frees->memory ? memory_bytes(frees->chunk_count, frees->mailbox_count) : 0;
+}
+
+const char *tn_remote_frees_check(const struct tn_remote_frees *frees)
+{
+    for (uint32_t chunk = 0; chunk < frees->chunk_count; chunk++) {
+        if (tn_remote_frees_who_has(frees, chunk) != TN_START_NOBODYS)
+            return "a chunk's byte says an arena though there are none";
+    }
+    for (uint32_t i = 0; i < frees->mailbox_count; i++) {
+        if (atomic_load(&frees->mailboxes[i].posted_count) != frees->mailboxes[i].taken_count)
+            return "there is mail though there are no arenas";
+    }
+    return NULL;
 }
 
 bool tn_mailbox_post(struct tn_mailbox *mailbox, uint32_t chunk, struct tn_dependency dependency)

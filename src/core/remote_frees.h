@@ -21,9 +21,10 @@
  * Cost: O(1), and none for the taker but its own work. A free in one's own arena takes the byte, too, which is an
  * atomic operation: so there are no starts before somebody frees what is another's.
  * Memory: a byte a chunk and 4 KB an arena, of host memory.
- * Threads: as each says. What is not atomic is changed while no thread is in an arena.
- * Always true: a byte says an arena just when a live region of that arena which is no slab starts at the chunk, and
- * `posted` until the region is free; a posted region is once in the mailbox, or about to be.
+ * Threads: as each says. The table is changed while no thread is in an arena.
+ * Always true, of chunks that have a byte: it says an arena just when a live region of that arena starts at the chunk which
+ * is neither a slab nor cached, and `posted` until the region is free; a posted region is once in the mailbox, or
+ * about to be.
  */
 #ifndef TN_REMOTE_FREES_H
 #define TN_REMOTE_FREES_H
@@ -51,8 +52,8 @@ struct tn_mail {
 
 struct tn_mailbox {
     alignas(128) _Atomic uint32_t posted_count;
-    alignas(128) uint32_t taken_count; /* the taker's */
-    struct tn_mail places[TN_MAILBOX_PLACES];
+    alignas(128) struct tn_mail places[TN_MAILBOX_PLACES];
+    uint32_t taken_count; /* the taker's */
 };
 
 /* What the byte of a chunk says, besides an arena's number plus 1. */
@@ -71,6 +72,9 @@ struct tn_remote_frees {
 
 void tn_remote_frees_init(struct tn_remote_frees *frees);
 void tn_remote_frees_fini(struct tn_remote_frees *frees);
+
+/* NULL, or what is wrong while no arena is active. Looks at all of it. */
+const char *tn_remote_frees_check(const struct tn_remote_frees *frees);
 
 /* A free that missed the way by a mailbox. Under the pool's lock. */
 void tn_remote_frees_note_miss(struct tn_remote_frees *frees);
@@ -98,7 +102,7 @@ static inline uint8_t tn_remote_frees_who_has(const struct tn_remote_frees *free
     return atomic_load_explicit(&frees->starts[chunk], memory_order_relaxed);
 }
 
-/* A region is live in the arena, or is nobody's: under the lock of its arena. */
+/* For who has it: the arena in which the region is, the thread that has made it `posted`, or who has closed all arenas. */
 static inline void tn_remote_frees_set(struct tn_remote_frees *frees, uint32_t chunk, uint8_t whose)
 {
     atomic_store_explicit(&frees->starts[chunk], whose, memory_order_relaxed);

@@ -39,7 +39,7 @@ enum {
 
 static bool is_small, has_arenas, is_contiguous, has_thread_streams, is_unannounced, has_policies;
 
-#define POOL_BYTES ((size_t)(has_arenas ? 1024 : is_small ? 16 : 256) * 1024)
+#define POOL_BYTES ((size_t)(has_arenas ? 16384 : is_small ? 16 : 256) * 1024)
 #define SIZE_BITS  (is_small ? 10U : 14U)
 
 struct block {

@@ -337,6 +337,15 @@ static void a_pool_that_serves_too_much_looks_what_it_could_lend(void **state)
     assert_int_equal(arenas->passed_on_max, 2 * TN_ARENA_PASSED_ON_MAX);
     assert_true(fixture->pool->index.pending_chunk_count > 20 * KIB);
 
+    /* Nor does anybody wait for who is at the vendor. */
+    want_arenas(fixture);
+    free_on(fixture, alloc_on(fixture, 1100, A), A);
+    pass_on(fixture, 2 * TN_ARENA_PASSED_ON_MAX - 1);
+    tn_mutex_lock(&fixture->pool->growth_lock);
+    free_on(fixture, alloc_on(fixture, 100 * KIB, A), A);
+    tn_mutex_unlock(&fixture->pool->growth_lock);
+    expect_active(fixture, 1);
+
     test_backend_complete(&fixture->backend, A);
     want_arenas(fixture);
     free_on(fixture, alloc_on(fixture, 1100, A), A);

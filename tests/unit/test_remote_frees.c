@@ -151,9 +151,6 @@ static int teardown(void **state)
 {
     struct fixture *fixture = *state;
     assert_int_equal(stats_of(fixture->pool).live_count, 0);
-    const struct tn_remote_frees *remote = &fixture->pool->arenas.remote;
-    for (uint32_t chunk = 0; chunk < remote->chunk_count; chunk++)
-        assert_int_equal(tn_remote_frees_who_has(remote, chunk), TN_START_NOBODYS);
     fixture_fini(fixture);
     return 0;
 }
@@ -517,6 +514,77 @@ static void a_cache_forgets_what_is_posted(void **state)
     assert_int_equal(own_arena(fixture)->stats.free_count, free_count + 1);
 }
 
+struct request {
+    struct fixture *fixture;
+    const struct tn_arena *others_arena;
+    size_t size_bytes;
+    bool is_done;
+};
+
+static void *alloc_and_free(void *argument)
+{
+    struct request *request = argument;
+    if (own_arena(request->fixture) == request->others_arena) return NULL;
+    free_on(request->fixture, alloc(request->fixture, request->size_bytes), NULL);
+    request->is_done = true;
+    return NULL;
+}
+
+static void a_pool_does_not_grow_for_what_is_posted(void **state)
+{
+    struct fixture *fixture = *state;
+    char *addresses[14];
+    cover(fixture);
+    for (size_t i = 0; i < 14; i++)
+        addresses[i] = alloc(fixture, 4 * MIB - KIB);
+    assert_int_equal(fixture->pool->stats.footprint_bytes, 64 * MIB);
+    free_elsewhere(fixture, addresses, 14);
+    struct request request = { fixture, own_arena(fixture), 16 * MIB, false };
+    while (!request.is_done) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, alloc_and_free, &request), 0);
+        pthread_join(thread, NULL);
+    }
+    assert_int_equal(stats_of(fixture->pool).footprint_bytes, 64 * MIB);
+}
+
+/* Which have no byte. */
+static void slices_are_no_reason_for_mailboxes(void **state)
+{
+    struct fixture *fixture = *state;
+    char *addresses[TN_REMOTE_FREES_MISSES];
+    warm_up(fixture);
+    for (size_t i = 0; i < TN_REMOTE_FREES_MISSES; i++)
+        addresses[i] = alloc(fixture, 100);
+    free_elsewhere(fixture, addresses, TN_REMOTE_FREES_MISSES);
+    assert_int_equal(fixture->pool->arenas.remote.missed_count, 0);
+    /* Nor are frees in one's own arena that are refused. */
+    want_arenas(fixture);
+    char *address = alloc(fixture, 2000);
+    tarn_stream stream = NULL;
+    assert_int_equal(tn_arena_free(fixture->pool, (uintptr_t)address + 1, &stream, 1),
+                     TN_FREE_RESULT_NOT_LIVE);
+    assert_int_equal(fixture->pool->arenas.remote.missed_count, 0);
+    free_on(fixture, address, NULL);
+}
+
+/* A check that could not fail would be none. */
+static void a_check_finds_what_is_left_over(void **state)
+{
+    struct fixture *fixture = *state;
+    cover(fixture);
+    gather(fixture);
+    struct tn_remote_frees *remote = &fixture->pool->arenas.remote;
+    tn_remote_frees_set(remote, remote->chunk_count - 1, 3);
+    expect_status(TARN_STATUS_CORRUPT, tarn_pool_check(fixture->pool));
+    expect_message("a chunk's byte says an arena");
+    tn_remote_frees_set(remote, remote->chunk_count - 1, TN_START_NOBODYS);
+    assert_true(tn_mailbox_post(&remote->mailboxes[TN_ARENA_COUNT - 1], 7, dependency_of(7)));
+    expect_status(TARN_STATUS_CORRUPT, tarn_pool_check(fixture->pool));
+    expect_message("there is mail");
+    expect_mail(&remote->mailboxes[TN_ARENA_COUNT - 1], 7);
+}
+
 static void chunks_that_come_later_are_covered_when_they_are_missed(void **state)
 {
     struct fixture *fixture = *state;
@@ -734,6 +802,9 @@ int main(void)
         TEST(what_is_posted_waits_for_its_stream),
         TEST(a_stream_that_nobody_knows_is_introduced),
         TEST(slices_go_by_the_lock),
+        TEST(slices_are_no_reason_for_mailboxes),
+        TEST(a_pool_does_not_grow_for_what_is_posted),
+        TEST(a_check_finds_what_is_left_over),
         TEST(a_cache_forgets_what_is_posted),
         TEST(chunks_that_come_later_are_covered_when_they_are_missed),
         TEST(contiguous_pools_have_none),
