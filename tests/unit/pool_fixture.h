@@ -50,6 +50,30 @@ static inline void fixture_fini(struct fixture *fixture)
     assert_int_equal(fixture->backend.event_count, 0);
 }
 
+/* For cmocka: a pool with the default options. */
+static inline int fixture_setup(void **state)
+{
+    static struct fixture fixture;
+    fixture_init(&fixture);
+    fixture_create_pool(&fixture);
+    *state = &fixture;
+    return 0;
+}
+
+static inline int fixture_teardown(void **state)
+{
+    fixture_fini(*state);
+    return 0;
+}
+
+/* The same for tests that free what they allocate. */
+static inline int fixture_teardown_empty(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(stats_of(fixture->pool).live_count, 0);
+    return fixture_teardown(state);
+}
+
 static inline char *alloc_on(struct fixture *fixture, size_t size_bytes, tarn_stream stream)
 {
     void *address = NULL;

@@ -9,28 +9,11 @@
 
 #include "core/pool.h"
 #include "harness/host_memory_faults.h"
-#include "pool_fixture.h"
 #include "harness/random.h"
+#include "pool_fixture.h"
 #include "tarn/host.h"
 
 #define C ((tarn_stream)0xc0)
-
-static int setup(void **state)
-{
-    static struct fixture fixture;
-    fixture_init(&fixture);
-    fixture_create_pool(&fixture);
-    *state = &fixture;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *fixture = *state;
-    assert_int_equal(stats_of(fixture->pool).live_count, 0);
-    fixture_fini(fixture);
-    return 0;
-}
 
 /* --- one thread ---------------------------------------------------------------------------------- */
 
@@ -612,7 +595,8 @@ static void threads_that_crowd_the_pool_leave_it_sound(void **state)
     assert_int_equal(stats_of(fixture->pool).live_count, 0);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define TEST(function) \
+    cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown_empty)
 
 int main(void)
 {

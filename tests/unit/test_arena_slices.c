@@ -9,23 +9,8 @@
 
 #include "core/pool.h"
 #include "harness/host_memory_faults.h"
-#include "pool_fixture.h"
 #include "harness/random.h"
-
-static int setup(void **state)
-{
-    static struct fixture fixture;
-    fixture_init(&fixture);
-    fixture_create_pool(&fixture);
-    *state = &fixture;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    fixture_fini(*state);
-    return 0;
-}
+#include "pool_fixture.h"
 
 /* Live slices. */
 static void expect_slices(const struct fixture *fixture, uint64_t in_arena, uint64_t in_pool)
@@ -481,7 +466,7 @@ static void a_small_request_may_be_aligned_to_a_chunk(void **state)
     expect_active(fixture, 1);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define TEST(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
 int main(void)
 {

@@ -138,23 +138,6 @@ static void each_mail_arrives_once_and_in_order(void **state)
 
 /* --- in a pool -------------------------------------------------------------------------------------- */
 
-static int setup(void **state)
-{
-    static struct fixture fixture;
-    fixture_init(&fixture);
-    fixture_create_pool(&fixture);
-    *state = &fixture;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *fixture = *state;
-    assert_int_equal(stats_of(fixture->pool).live_count, 0);
-    fixture_fini(fixture);
-    return 0;
-}
-
 struct elsewhere {
     struct fixture *fixture;
     char *const *addresses;
@@ -779,7 +762,8 @@ static void of_all_who_free_the_same_one_does(void **state)
     assert_int_equal(own_arena(fixture)->stats.alloc_count, 1 + RACES);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define TEST(function) \
+    cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown_empty)
 
 int main(void)
 {

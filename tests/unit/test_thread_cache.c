@@ -7,8 +7,8 @@
 
 #include "core/pool_arenas.h"
 #include "harness/host_memory_faults.h"
-#include "pool_fixture.h"
 #include "harness/random.h"
+#include "pool_fixture.h"
 #include "tarn/host.h"
 
 static void create_anew(struct fixture *fixture)
@@ -35,9 +35,7 @@ static int teardown(void **state)
     struct fixture *fixture = *state;
     for (unsigned seat = 0; seat < TN_BIASED_MUTEX_SEATS; seat++)
         assert_false(atomic_load(&fixture->pool->lock.is_inside[seat]));
-    assert_int_equal(stats_of(fixture->pool).live_count, 0);
-    fixture_fini(fixture);
-    return 0;
+    return fixture_teardown_empty(state);
 }
 
 static void free_all(struct fixture *fixture, void *const *addresses, size_t count)
@@ -683,6 +681,50 @@ static void a_random_program_sees_no_difference_but_the_addresses(void **state)
     expect_ok(tarn_pool_destroy(plain));
 }
 
+/* How far from its pool's first block each is. */
+static void play_for_offsets(tarn_pool *pool, uint64_t seed, ptrdiff_t *offsets_out, size_t count)
+{
+    char *blocks[SLOTS] = { NULL };
+    void *first;
+    struct random random = random_init(seed);
+    expect_ok(tarn_pool_alloc(pool, KIB, &first));
+    for (size_t i = 0; i < count; i++) {
+        char **block = &blocks[random_below(&random, SLOTS)];
+        tarn_stream stream = random_below(&random, 8) == 0 ? B : A;
+        void *address;
+        if (*block) expect_ok(tarn_pool_free_on(pool, *block, stream));
+        expect_ok(
+            tarn_pool_alloc_on(pool, (1 + random_below(&random, 12)) * 300, stream, &address));
+        *block = address;
+        offsets_out[i] = *block - (char *)first;
+    }
+    for (size_t i = 0; i < SLOTS; i++) {
+        if (blocks[i]) expect_ok(tarn_pool_free(pool, blocks[i]));
+    }
+    expect_ok(tarn_pool_free(pool, first));
+}
+
+static void the_same_calls_give_the_same_offsets(void **state)
+{
+    struct fixture *fixture = *state;
+    enum {
+        COUNT = 20000
+    };
+    static ptrdiff_t here[COUNT], there[COUNT];
+    tarn_pool *other;
+    expect_ok(tarn_pool_create(&fixture->options, &other));
+    uint64_t seed = random_seed(20261122);
+    play_for_offsets(fixture->pool, seed, here, COUNT);
+    play_for_offsets(other, seed, there, COUNT);
+    assert_memory_equal(here, there, sizeof here);
+    /* Another program gives others. */
+    expect_ok(tarn_pool_destroy(other));
+    expect_ok(tarn_pool_create(&fixture->options, &other));
+    play_for_offsets(other, seed + 1, there, COUNT);
+    assert_memory_not_equal(here, there, sizeof here);
+    expect_ok(tarn_pool_destroy(other));
+}
+
 static void without_host_memory_there_is_no_pool(void **state)
 {
     struct fixture *fixture = *state;
@@ -736,6 +778,7 @@ int main(void)
         TEST(a_pool_does_not_grow_for_what_it_caches),
         TEST(threads_keep_their_contents),
         TEST(a_random_program_sees_no_difference_but_the_addresses),
+        TEST(the_same_calls_give_the_same_offsets),
         TEST(without_host_memory_there_is_no_pool),
     };
     return cmocka_run_group_tests_name("thread_cache", tests, NULL, NULL);
