@@ -503,7 +503,8 @@ static TN_NOINLINE tarn_status free_by_index(tarn_pool *pool, void *address, tar
 
 static TN_NOINLINE tarn_status free_locked(tarn_pool *pool, void *address, tarn_stream stream)
 {
-    enum tn_free_result freed = tn_pool_take_back_in_pool(pool, (uintptr_t)address, &stream, 1);
+    enum tn_free_result freed =
+        tn_pool_take_back_in_pool(pool, (uintptr_t)address, &stream, 1, false);
     tn_pool_unlock(pool);
     if (TN_LIKELY(freed == TN_FREE_RESULT_FREED)) return TARN_STATUS_OK;
     return finish_free(pool, address, stream, freed);

@@ -65,14 +65,17 @@ TN_HOT void *tn_pool_hand_out_cached(const struct tarn_pool *pool, struct tn_par
 
 /* Frees what the cache has handed out. False: nothing that it knows. */
 TN_HOT bool tn_pool_give_to_cache(const struct tarn_pool *pool, struct tn_part part,
-                                  uintptr_t address, struct tn_dependency dependency)
+                                  const struct tn_static_pool *owner, uintptr_t address,
+                                  struct tn_dependency dependency)
 {
+    uint32_t slack_bytes;
     const struct tn_cached_region *place =
-        tn_thread_cache_give(part.cache, part.index, address, dependency);
+        tn_thread_cache_give(part.cache, part.index, tn_static_pool_chunk_of(owner, address),
+                             address, dependency, &slack_bytes);
     if (!place) return false;
     size_t used_bytes = (size_t)tn_cached_chunk_count(place) << pool->chunk_log2;
     tn_pool_forbid(pool, (void *)address, used_bytes);
-    tn_stats_count_free(part.stats, used_bytes - place->slack_bytes, used_bytes);
+    tn_stats_count_free(part.stats, used_bytes - slack_bytes, used_bytes);
     return true;
 }
 

@@ -115,7 +115,7 @@ static enum tn_free_result take_back_remotely(struct tarn_pool *pool, struct tn_
                                               struct tn_dependency dependency)
 {
     struct tn_part part = part_of(arena);
-    if (part.cache) tn_thread_cache_forget(part.cache, address);
+    if (part.cache) tn_thread_cache_forget(part.cache, tn_static_pool_chunk_of(owner, address));
     part.cache = NULL;
     return tn_pool_take_back(pool, part, owner, address, dependency);
 }
@@ -573,7 +573,7 @@ static enum tn_free_result free_in(struct tarn_pool *pool, struct tn_arena *aren
     if (!take_start(pool, arena, owner, address)) return TN_FREE_RESULT_NOT_LIVE;
     if (!is_own) return take_back_remotely(pool, arena, owner, address, dependency);
     struct tn_part part = part_of(arena);
-    if (part.cache && tn_pool_give_to_cache(pool, part, address, dependency))
+    if (part.cache && tn_pool_give_to_cache(pool, part, owner, address, dependency))
         return TN_FREE_RESULT_FREED;
     return tn_pool_take_back(pool, part, owner, address, dependency);
 }

@@ -108,10 +108,15 @@ TN_HOT void *tn_pool_try_alloc(struct tarn_pool *pool, size_t size_bytes, size_t
 TN_COLD bool tn_pool_is_lent(const struct tarn_pool *pool, const struct tn_static_pool *owner,
                              uintptr_t address);
 
-/* Under `lock`. */
+/* What the cache has handed out, and no way of its own took back. False: nothing that it knows. Not in its caller, which
+ * would save registers for it. */
+TN_NOINLINE bool tn_pool_give_in_pool(struct tarn_pool *pool, const struct tn_static_pool *owner,
+                                      uintptr_t address, struct tn_dependency dependency);
+
+/* Under `lock`. asks_cache: what the cache has handed out was not looked for yet. */
 TN_HOT enum tn_free_result tn_pool_take_back_in_pool(struct tarn_pool *pool, uintptr_t address,
                                                      const tarn_stream *streams,
-                                                     size_t stream_count)
+                                                     size_t stream_count, bool asks_cache)
 {
     struct tn_dependency dependency;
     const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
@@ -120,10 +125,10 @@ TN_HOT enum tn_free_result tn_pool_take_back_in_pool(struct tarn_pool *pool, uin
         return TN_FREE_RESULT_NOT_LIVE;
     if (TN_UNLIKELY(!tn_pool_find_dependency(pool, streams, stream_count, &dependency)))
         return TN_FREE_RESULT_UNKNOWN_STREAM;
-    struct tn_part part = tn_pool_cached_part(pool);
-    if (part.cache && tn_pool_give_to_cache(pool, part, address, dependency))
+    if (asks_cache && TN_UNLIKELY(pool->cache != NULL) &&
+        tn_pool_give_in_pool(pool, owner, address, dependency))
         return TN_FREE_RESULT_FREED;
-    return tn_pool_take_back(pool, part, owner, address, dependency);
+    return tn_pool_take_back(pool, tn_pool_cached_part(pool), owner, address, dependency);
 }
 
 TN_HOT enum tn_free_result tn_pool_try_free(struct tarn_pool *pool, uintptr_t address,
@@ -135,7 +140,8 @@ TN_HOT enum tn_free_result tn_pool_try_free(struct tarn_pool *pool, uintptr_t ad
     } else {
         tn_pool_lock_as_it_is(pool);
     }
-    enum tn_free_result freed = tn_pool_take_back_in_pool(pool, address, streams, stream_count);
+    enum tn_free_result freed =
+        tn_pool_take_back_in_pool(pool, address, streams, stream_count, true);
     tn_pool_unlock(pool);
     return freed;
 }
@@ -180,20 +186,22 @@ TN_HOT void *tn_pool_try_cached_alloc(struct tarn_pool *pool, size_t size_bytes,
     return address;
 }
 
-/* Whether it is freed; likewise. */
+/* Whether the cache takes back what it has handed out; *is_locked_out: as above, and it has not. */
 TN_HOT bool tn_pool_try_cached_free(struct tarn_pool *pool, uintptr_t address, tarn_stream handle,
                                     bool *is_locked_out)
 {
     uint32_t stream;
     *is_locked_out = false;
     if (tn_arenas_are_active(&pool->arenas) || !tn_biased_mutex_try_own(&pool->lock)) return false;
-    *is_locked_out = true;
-    if (!tn_pool_was_last_stream(pool, handle, &stream)) return false;
-    if (!tn_pool_give_to_cache(pool, tn_pool_cached_part(pool), address,
-                               tn_pool_depend(pool, stream)))
-        return false;
-    tn_biased_mutex_unlock_owned(&pool->lock);
-    return true;
+    bool is_freed = false;
+    const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
+    if (TN_LIKELY(owner && tn_pool_was_last_stream(pool, handle, &stream))) {
+        is_freed = tn_pool_give_to_cache(pool, tn_pool_cached_part(pool), owner, address,
+                                         tn_pool_depend(pool, stream));
+        *is_locked_out = !is_freed;
+    }
+    if (!*is_locked_out) tn_biased_mutex_unlock_owned(&pool->lock);
+    return is_freed;
 }
 
 #endif

@@ -113,6 +113,7 @@ bool tn_thread_cache_put(struct tn_thread_cache *cache, struct tn_region_index *
         .key = key,
         .address = address,
         .region = region,
+        .first_chunk = r->first_chunk,
         .time = dependency.time,
         .put_at = cache->put_count,
     };
@@ -122,15 +123,14 @@ bool tn_thread_cache_put(struct tn_thread_cache *cache, struct tn_region_index *
 
 /* --- check -------------------------------------------------------------------------------------- */
 
-/* Of what is out, whether it is what the index says: where it can be found by its address. */
+/* Of what is out, whether it is what the index says: where it can be found by its chunk. */
 static bool is_what_was_handed_out(const struct tn_thread_cache *cache,
                                    const struct tn_cached_region *place, const struct tn_region *r)
 {
     unsigned number = (unsigned)(place - cache->places);
-    if (cache->by_address[tn_thread_cache_link_of(place->address)] != number) return true;
+    if (cache->by_chunk[tn_thread_cache_link_of(place->first_chunk)] != number) return true;
     return r->state == TN_REGION_STATE_LIVE && tn_region_owner(r) == 0 &&
-           tn_region_slack_bytes(r) == place->slack_bytes &&
-           r->chunk_count == tn_cached_chunk_count(place);
+           r->first_chunk == place->first_chunk && r->chunk_count == tn_cached_chunk_count(place);
 }
 
 static const char *check_place(const struct tn_thread_cache *cache,

@@ -14,7 +14,8 @@
  *                                 ▲ hand: goes over a set with every fourth region that comes
  *
  * A region that is handed out keeps its place, as one that is out, until the place is needed. If it comes back to
- * the same stream before that, the place is found by the address, and the index is not asked at all:
+ * the same stream before that, the place is found by its first chunk, and the index is not asked at all. By the chunk,
+ * not by the address, so that what is found does not depend on where the vendor's memory lies:
  *
  *               put                 take
  *     nothing ───────► cached ◄──────────────► out        a place that is out can be
@@ -28,7 +29,7 @@
  * Cost: take and give O(1), some 20 instructions; put O(1), and the frees of what has to go.
  * Memory: 2 KB.
  * Threads: under the lock of the index.
- * Always true: what is cached is marked so in the index, and nothing else is; what is out and found by its address
+ * Always true: what is cached is marked so in the index, and nothing else is; what is out and found by its chunk
  * is live there, since whoever frees it otherwise has flushed the cache, or forgets it here.
  */
 #ifndef TN_THREAD_CACHE_H
@@ -48,7 +49,7 @@
 #define TN_THREAD_CACHE_SETS      (1U << TN_THREAD_CACHE_SETS_LOG2)
 #define TN_THREAD_CACHE_COUNT     (TN_THREAD_CACHE_SETS * TN_THREAD_CACHE_WAYS)
 
-/* More than there are places, so that few addresses share one. */
+/* More than there are places, so that few chunks share one. */
 #define TN_THREAD_CACHE_HASH_LOG2 8
 
 /* Of the chunks that have memory. */
@@ -59,7 +60,7 @@ struct tn_cached_region {
     uint64_t key;
     uintptr_t address;
     uint32_t region;
-    uint32_t slack_bytes; /* out: as in its record */
+    uint32_t first_chunk;
     uint32_t time;        /* of its dependency; no time passes without a flush */
     uint32_t put_at;
 };
@@ -72,7 +73,7 @@ struct tn_thread_cache {
     uint32_t next_way; /* to be given up in a full set */
     bool is_used;      /* some place may hold something */
     struct tn_cached_region places[TN_THREAD_CACHE_COUNT];
-    uint8_t by_address[1 << TN_THREAD_CACHE_HASH_LOG2]; /* places of what was handed out last */
+    uint8_t by_chunk[1 << TN_THREAD_CACHE_HASH_LOG2]; /* places of what was handed out last */
 };
 
 /* An empty one for so many chunks, or NULL: no host memory. */
@@ -92,15 +93,14 @@ static inline const struct tn_cached_region *tn_thread_cache_take(struct tn_thre
                                                                   uint32_t streams,
                                                                   uint32_t slack_bytes);
 
-/* Takes back what is out and waits for these streams from now on. NULL: nothing that is out, or not for such, and
- * forgotten: free it. */
-static inline const struct tn_cached_region *tn_thread_cache_give(struct tn_thread_cache *cache,
-                                                                  struct tn_region_index *index,
-                                                                  uintptr_t address,
-                                                                  struct tn_dependency dependency);
+/* Takes back what is out and waits for these streams from now on; first_chunk is the address's. NULL: nothing that is
+ * out, or not for such, and forgotten: free it. */
+static inline const struct tn_cached_region *tn_thread_cache_give(
+    struct tn_thread_cache *cache, struct tn_region_index *index, uint32_t first_chunk,
+    uintptr_t address, struct tn_dependency dependency, uint32_t *slack_bytes_out);
 
-/* What is out at this address is freed by other means. */
-static inline void tn_thread_cache_forget(struct tn_thread_cache *cache, uintptr_t address);
+/* What is out and starts at this chunk is freed by other means. */
+static inline void tn_thread_cache_forget(struct tn_thread_cache *cache, uint32_t first_chunk);
 
 /* Caches a live region, which waits for this from now on. False: it is none for the cache, or somebody's; free it.
  * held_chunk_count: chunks of the index that have memory. */
@@ -135,18 +135,17 @@ static inline struct tn_cached_region *tn_thread_cache_set_of(struct tn_thread_c
     return &cache->places[(hash >> (32 - TN_THREAD_CACHE_SETS_LOG2)) * TN_THREAD_CACHE_WAYS];
 }
 
-/* Where in by_address the place of what is out is remembered. */
-static inline uint32_t tn_thread_cache_link_of(uintptr_t address)
+/* Where in by_chunk the place of what is out is remembered. */
+static inline uint32_t tn_thread_cache_link_of(uint32_t first_chunk)
 {
-    uint32_t hash = (uint32_t)(address >> 8) * 0x9E3779B1U;
-    return hash >> (32 - TN_THREAD_CACHE_HASH_LOG2);
+    return first_chunk * 0x9E3779B1U >> (32 - TN_THREAD_CACHE_HASH_LOG2);
 }
 
-/* The place of what is out at the address, or one of something else. */
+/* The place of what is out and starts at the chunk, or one of something else. */
 static inline struct tn_cached_region *tn_thread_cache_place_of(struct tn_thread_cache *cache,
-                                                                uintptr_t address)
+                                                                uint32_t first_chunk)
 {
-    return &cache->places[cache->by_address[tn_thread_cache_link_of(address)]];
+    return &cache->places[cache->by_chunk[tn_thread_cache_link_of(first_chunk)]];
 }
 
 static inline const struct tn_cached_region *tn_thread_cache_take(struct tn_thread_cache *cache,
@@ -162,19 +161,17 @@ static inline const struct tn_cached_region *tn_thread_cache_take(struct tn_thre
         if (++place == end) return NULL;
     }
     place->key = key | TN_CACHED_REGION_IS_OUT;
-    place->slack_bytes = slack_bytes;
     cache->chunk_count -= chunk_count;
-    cache->by_address[tn_thread_cache_link_of(place->address)] = (uint8_t)(place - cache->places);
+    cache->by_chunk[tn_thread_cache_link_of(place->first_chunk)] = (uint8_t)(place - cache->places);
     tn_region_unmark_cached(&index->regions[place->region], slack_bytes);
     return place;
 }
 
-static inline const struct tn_cached_region *tn_thread_cache_give(struct tn_thread_cache *cache,
-                                                                  struct tn_region_index *index,
-                                                                  uintptr_t address,
-                                                                  struct tn_dependency dependency)
+static inline const struct tn_cached_region *tn_thread_cache_give(
+    struct tn_thread_cache *cache, struct tn_region_index *index, uint32_t first_chunk,
+    uintptr_t address, struct tn_dependency dependency, uint32_t *slack_bytes_out)
 {
-    struct tn_cached_region *place = tn_thread_cache_place_of(cache, address);
+    struct tn_cached_region *place = tn_thread_cache_place_of(cache, first_chunk);
     uint64_t key = place->key ^ TN_CACHED_REGION_IS_OUT;
     if (place->address != address || key & TN_CACHED_REGION_IS_OUT) return NULL;
     uint32_t chunk_count = cache->chunk_count + tn_cached_chunk_count(place);
@@ -186,14 +183,15 @@ static inline const struct tn_cached_region *tn_thread_cache_give(struct tn_thre
     TN_ASSERT(place->time == dependency.time);
     place->put_at = cache->put_count;
     cache->chunk_count = chunk_count;
+    *slack_bytes_out = tn_region_slack_bytes(&index->regions[place->region]);
     tn_region_mark_cached(&index->regions[place->region]);
     return place;
 }
 
-static inline void tn_thread_cache_forget(struct tn_thread_cache *cache, uintptr_t address)
+static inline void tn_thread_cache_forget(struct tn_thread_cache *cache, uint32_t first_chunk)
 {
-    struct tn_cached_region *place = tn_thread_cache_place_of(cache, address);
-    if (place->address == address && place->key & TN_CACHED_REGION_IS_OUT) place->key = 0;
+    struct tn_cached_region *place = tn_thread_cache_place_of(cache, first_chunk);
+    if (place->first_chunk == first_chunk && place->key & TN_CACHED_REGION_IS_OUT) place->key = 0;
 }
 
 #endif
