@@ -39,6 +39,7 @@ CORE_LAYERS = [
     {"pool_members"},
     {"pool_trim", "pool_initial"},
     {"hand_out"},
+    {"arena_mail"},
     {"pool_arenas"},
     {"pool", "pool_query", "pool_parts"},
     {"pool_fast"},

@@ -3,8 +3,8 @@
 #include "pool_arenas.h"
 
 #include "../base/host_memory.h"
-#include "../base/thread_number.h"
 
+#include "arena_mail.h"
 #include "pool_members.h"
 
 enum {
@@ -27,11 +27,6 @@ struct wish {
     tarn_stream handle;
 };
 
-static struct tn_part part_of(struct tn_arena *arena)
-{
-    return (struct tn_part){ &arena->index, arena->slices, arena->cache, &arena->stats };
-}
-
 /* What each free may have to do, or each alloc to find out, needs the pool's lock. */
 static bool may_have_arenas(const struct tarn_pool *pool)
 {
@@ -45,12 +40,6 @@ bool tn_arenas_want(struct tarn_pool *pool)
     if (!may_have_arenas(pool) || !tn_arenas_create(arenas)) return false;
     atomic_store_explicit(&arenas->are_wanted, true, memory_order_release);
     return true;
-}
-
-/* In a contiguous pool most chunks never have memory; and what is forbidden is so from the free on. */
-static bool may_cover(const struct tarn_pool *pool)
-{
-    return !pool->range && !pool->forbids_free_memory;
 }
 
 void tn_arenas_note_wait(struct tarn_pool *pool)
@@ -104,45 +93,12 @@ static bool make_room(struct tarn_pool *pool, struct tn_arena *arena, const stru
            tn_region_index_has_room(&arena->index) && make_slab_room(pool, arena, wish);
 }
 
-static uint32_t number_of(const struct tarn_pool *pool, const struct tn_arena *arena)
-{
-    return (uint32_t)(arena - pool->arenas.all);
-}
-
-/* What another thread has freed. It is not cached: this arena's would not ask for it. */
-static enum tn_free_result take_back_remotely(struct tarn_pool *pool, struct tn_arena *arena,
-                                              const struct tn_static_pool *owner, uintptr_t address,
-                                              struct tn_dependency dependency)
-{
-    struct tn_part part = part_of(arena);
-    if (part.cache) tn_thread_cache_forget(part.cache, tn_static_pool_chunk_of(owner, address));
-    part.cache = NULL;
-    return tn_pool_take_back(pool, part, owner, address, dependency);
-}
-
-/* Under the lock of an active arena, or with all closed. */
-static void empty_mailbox(struct tarn_pool *pool, struct tn_arena *arena)
-{
-    struct tn_remote_frees *remote = &pool->arenas.remote;
-    struct tn_dependency dependency;
-    uint32_t chunk;
-    if (!remote->mailboxes) return;
-    while (tn_mailbox_take(&remote->mailboxes[number_of(pool, arena)], &chunk, &dependency)) {
-        const struct tn_static_pool *owner = tn_static_pool_list_find_chunk(&pool->list, chunk);
-        tn_remote_frees_set(remote, chunk, TN_START_NOBODYS);
-        enum tn_free_result freed = take_back_remotely(
-            pool, arena, owner, tn_static_pool_address_of(owner, chunk), dependency);
-        TN_ASSERT(freed == TN_FREE_RESULT_FREED);
-        (void)freed;
-    }
-}
-
 /* What nobody uses coalesces. */
 static void free_unused(struct tarn_pool *pool, struct tn_arena *arena)
 {
-    empty_mailbox(pool, arena);
+    tn_arena_empty_mailbox(pool, arena);
     if (arena->cache) tn_thread_cache_flush(arena->cache, &arena->index);
-    if (arena->slices) tn_pool_free_kept_in(pool, part_of(arena));
+    if (arena->slices) tn_pool_free_kept_in(pool, tn_arena_part(arena));
 }
 
 static bool prepare_slices(const struct tarn_pool *pool, struct tn_arena *arena)
@@ -220,8 +176,8 @@ static bool borrow(struct tarn_pool *pool, struct tn_arena *arena, uint32_t stre
     struct tn_dependency dependency = tn_region_dependency(&pool->index.regions[lender]);
     tn_region_index_carve(&pool->index, lender, lead, loan_count, 0);
     uint32_t head = add_loan_span(arena, first_chunk, loan_count, dependency);
-    tn_arenas_add_loan(arenas,
-                       (struct tn_loan){ first_chunk, loan_count, number_of(pool, arena), head });
+    tn_arenas_add_loan(
+        arenas, (struct tn_loan){ first_chunk, loan_count, tn_arena_number(pool, arena), head });
     arena->loan_count++;
     arena->lent_chunk_count += loan_count;
     if (arena->loan_count == 1) {
@@ -254,8 +210,8 @@ static TN_COLD void *cut_in(struct tarn_pool *pool, struct tn_arena *arena, cons
                             uint32_t stream)
 {
     if (!tn_slices_has_room(arena->slices, wish->slice_class)) return NULL;
-    return tn_pool_cut_and_take_slice(pool, part_of(arena), wish->slice_class, wish->size_bytes,
-                                      stream);
+    return tn_pool_cut_and_take_slice(pool, tn_arena_part(arena), wish->slice_class,
+                                      wish->size_bytes, stream);
 }
 
 /* A slice; otherwise as alloc_in. */
@@ -263,7 +219,7 @@ static void *alloc_small_in(struct tarn_pool *pool, struct tn_arena *arena, cons
                             uint32_t stream)
 {
     if (TN_UNLIKELY(!arena->slices)) return NULL;
-    struct tn_part part = part_of(arena);
+    struct tn_part part = tn_arena_part(arena);
     void *address = tn_pool_take_slice(pool, part, wish->slice_class, wish->size_bytes, stream);
     return TN_LIKELY(address != NULL) ? address : cut_in(pool, arena, wish, stream);
 }
@@ -272,7 +228,7 @@ static void *alloc_chunks_in(struct tarn_pool *pool, struct tn_arena *arena,
                              const struct wish *wish, uint32_t stream)
 {
     if (arena->cache) {
-        void *address = tn_pool_hand_out_cached(pool, part_of(arena), wish->size_bytes,
+        void *address = tn_pool_hand_out_cached(pool, tn_arena_part(arena), wish->size_bytes,
                                                 wish->chunk_count, stream);
         if (address) return address;
     }
@@ -282,24 +238,7 @@ static void *alloc_chunks_in(struct tarn_pool *pool, struct tn_arena *arena,
     size_t used_bytes = (size_t)wish->chunk_count << pool->chunk_log2;
     uint32_t region = tn_region_index_carve(&arena->index, fit, 0, wish->chunk_count,
                                             (uint32_t)(used_bytes - wish->size_bytes));
-    return tn_pool_hand_out(pool, part_of(arena), region, wish->size_bytes, used_bytes);
-}
-
-_Static_assert(TN_ARENA_COUNT < TN_START_POSTED,
-               "an arena's byte is another than that of what is posted");
-
-static uint8_t start_of(const struct tarn_pool *pool, const struct tn_arena *arena)
-{
-    return (uint8_t)(number_of(pool, arena) + 1);
-}
-
-/* From now on another thread can post it. */
-static void note_start(struct tarn_pool *pool, const struct tn_arena *arena, uintptr_t address)
-{
-    const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
-    uint32_t chunk = tn_static_pool_chunk_of(owner, address);
-    if (tn_remote_frees_covers(&pool->arenas.remote, chunk))
-        tn_remote_frees_set(&pool->arenas.remote, chunk, start_of(pool, arena));
+    return tn_pool_hand_out(pool, tn_arena_part(arena), region, wish->size_bytes, used_bytes);
 }
 
 /* NULL: nothing fits, or there is no room. Under the arena's lock. */
@@ -309,7 +248,7 @@ static void *alloc_in(struct tarn_pool *pool, struct tn_arena *arena, const stru
     if (wish->slice_class != TN_SLICE_CLASS_NONE) return alloc_small_in(pool, arena, wish, stream);
     void *address = alloc_chunks_in(pool, arena, wish, stream);
     if (TN_UNLIKELY(pool->arenas.remote.chunk_count > 0) && address)
-        note_start(pool, arena, (uintptr_t)address);
+        tn_arena_note_start(pool, arena, (uintptr_t)address);
     return address;
 }
 
@@ -374,7 +313,7 @@ static bool may_grow(struct tarn_pool *pool)
     for (uint32_t i = 0; i < TN_ARENA_COUNT; i++) {
         tn_biased_mutex_lock(&arenas->all[i].lock);
         if (arenas->all[i].is_active) {
-            empty_mailbox(pool, &arenas->all[i]);
+            tn_arena_empty_mailbox(pool, &arenas->all[i]);
             used_bytes += arenas->all[i].stats.used_bytes;
         }
         tn_biased_mutex_unlock(&arenas->all[i].lock);
@@ -495,23 +434,6 @@ static TN_COLD void *alloc_by_more(struct tarn_pool *pool, struct tn_arena *aren
     return address;
 }
 
-static struct tn_arena *own_arena(const struct tarn_pool *pool)
-{
-    return &pool->arenas.all[tn_thread_number() % TN_ARENA_COUNT];
-}
-
-/* Threads free what is in each other's arenas: from now on by way of mailboxes. */
-static TN_COLD void cover_chunks(struct tarn_pool *pool)
-{
-    struct tn_remote_frees *remote = &pool->arenas.remote;
-    tn_pool_lock(pool);
-    /* Another thread may have been faster. Without the memory they go on as they did. */
-    if (tn_remote_frees_are_wanted(remote))
-        (void)tn_remote_frees_cover(remote, tn_static_pool_list_end_chunk(&pool->list),
-                                    TN_ARENA_COUNT);
-    tn_pool_unlock(pool);
-}
-
 void *tn_arena_alloc(struct tarn_pool *pool, size_t size_bytes, uint32_t chunk_count,
                      unsigned slice_class, tarn_stream handle, bool *is_locked_out)
 {
@@ -519,11 +441,11 @@ void *tn_arena_alloc(struct tarn_pool *pool, size_t size_bytes, uint32_t chunk_c
     const struct wish wish = { size_bytes, chunk_count, slice_class, handle };
     uint32_t stream;
     void *address = NULL;
-    struct tn_arena *arena = own_arena(pool);
-    if (TN_UNLIKELY(tn_remote_frees_are_wanted(&pool->arenas.remote))) cover_chunks(pool);
+    struct tn_arena *arena = tn_arena_own(pool);
+    if (TN_UNLIKELY(tn_remote_frees_are_wanted(&pool->arenas.remote))) tn_arenas_cover_chunks(pool);
     tn_biased_mutex_lock(&arena->lock);
     if (TN_UNLIKELY(++arena->call_count % CALLS_TO_MAIL == 0) && arena->is_active)
-        empty_mailbox(pool, arena);
+        tn_arena_empty_mailbox(pool, arena);
     if (TN_LIKELY(arena->is_active && find_stream(pool, arena, handle, &stream)))
         address = alloc_in(pool, arena, &wish, stream);
     tn_biased_mutex_unlock(&arena->lock);
@@ -546,20 +468,6 @@ static bool find_dependency(const struct tarn_pool *pool, struct tn_arena *arena
     return true;
 }
 
-/* Whether what may start at the address is the arena's to free, and nobody has posted it. */
-static bool take_start(struct tarn_pool *pool, const struct tn_arena *arena,
-                       const struct tn_static_pool *owner, uintptr_t address)
-{
-    struct tn_remote_frees *remote = &pool->arenas.remote;
-    uint32_t chunk = tn_static_pool_chunk_of(owner, address);
-    if (TN_LIKELY(!tn_remote_frees_covers(remote, chunk))) return true;
-    uint8_t start = tn_remote_frees_who_has(remote, chunk);
-    /* Slices have none, nor has what is not live. */
-    if (start == TN_START_NOBODYS || !tn_static_pool_is_at_chunk(owner, address)) return true;
-    return start == start_of(pool, arena) &&
-           tn_remote_frees_change(remote, chunk, start, TN_START_NOBODYS);
-}
-
 /* Under the lock of an active arena. */
 static enum tn_free_result free_in(struct tarn_pool *pool, struct tn_arena *arena, bool is_own,
                                    uintptr_t address, const tarn_stream *streams,
@@ -570,55 +478,31 @@ static enum tn_free_result free_in(struct tarn_pool *pool, struct tn_arena *aren
     if (!owner) return TN_FREE_RESULT_NOT_LIVE;
     if (!find_dependency(pool, arena, streams, stream_count, &dependency))
         return TN_FREE_RESULT_UNKNOWN_STREAM;
-    if (!take_start(pool, arena, owner, address)) return TN_FREE_RESULT_NOT_LIVE;
-    if (!is_own) return take_back_remotely(pool, arena, owner, address, dependency);
-    struct tn_part part = part_of(arena);
+    if (!tn_arena_take_start(pool, arena, owner, address)) return TN_FREE_RESULT_NOT_LIVE;
+    if (!is_own) return tn_arena_take_back_remotely(pool, arena, owner, address, dependency);
+    struct tn_part part = tn_arena_part(arena);
     if (part.cache && tn_pool_give_to_cache(pool, part, owner, address, dependency))
         return TN_FREE_RESULT_FREED;
     return tn_pool_take_back(pool, part, owner, address, dependency);
 }
 
-/* Frees what is another arena's, without its lock. Under the lock of the thread's own, which is open: so nobody gathers
- * meanwhile. False: not this way. */
+/* Frees what is another arena's. Under the lock of the thread's own, which is open. False: not this way. */
 static bool post(struct tarn_pool *pool, struct tn_arena *own, uintptr_t address,
                  const tarn_stream *streams, size_t stream_count)
 {
-    struct tn_remote_frees *remote = &pool->arenas.remote;
     struct tn_dependency dependency;
-    const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
-    if (!owner || !tn_static_pool_is_at_chunk(owner, address)) return false;
-    uint32_t chunk = tn_static_pool_chunk_of(owner, address);
-    if (!tn_remote_frees_covers(remote, chunk)) return false;
-    uint8_t start = tn_remote_frees_who_has(remote, chunk);
-    if (start == TN_START_NOBODYS || start == TN_START_POSTED || start == start_of(pool, own))
-        return false;
-    if (!find_dependency(pool, own, streams, stream_count, &dependency) ||
-        !tn_remote_frees_change(remote, chunk, start, TN_START_POSTED))
-        return false;
-    if (tn_mailbox_post(&remote->mailboxes[start - 1], chunk, dependency)) return true;
-    tn_remote_frees_set(remote, chunk, start);
-    return false;
+    return find_dependency(pool, own, streams, stream_count, &dependency) &&
+           tn_arena_post(pool, own, address, dependency);
 }
 
 /* The thread's own arena is open. Under the pool's lock, while any is active. */
 static void open_own(struct tarn_pool *pool)
 {
-    struct tn_arena *own = own_arena(pool);
+    struct tn_arena *own = tn_arena_own(pool);
     tn_biased_mutex_lock(&own->lock);
     if (!own->is_open) own->last_stream = TN_STREAM_NONE;
     own->is_open = true;
     tn_biased_mutex_unlock(&own->lock);
-}
-
-/* Whether what is freed at the chunk would have been posted if that had a byte. Under both locks. */
-static bool is_missed(const struct tarn_pool *pool, const struct tn_arena *arena, uint32_t chunk)
-{
-    if (arena == own_arena(pool) || tn_remote_frees_covers(&pool->arenas.remote, chunk) ||
-        !may_cover(pool))
-        return false;
-    uint32_t region = tn_live_map_find(&arena->index.live, arena->index.regions, chunk);
-    return region != TN_REGION_NONE &&
-           tn_region_owner(&arena->index.regions[region]) != TN_REGION_OWNER_SLAB;
 }
 
 /* The lock of the arena that the address is of, or NULL and the pool's lock. */
@@ -633,7 +517,7 @@ static struct tn_arena *lock_arena_of(struct tarn_pool *pool, uintptr_t address)
         arena = &pool->arenas.all[loan->arena];
         open_own(pool);
         tn_biased_mutex_lock(&arena->lock);
-        if (is_missed(pool, arena, chunk)) tn_remote_frees_note_miss(&pool->arenas.remote);
+        tn_arena_note_free_by_lock(pool, arena, chunk);
         tn_pool_unlock(pool);
     }
     return arena;
@@ -644,7 +528,7 @@ enum tn_free_result tn_arena_free(struct tarn_pool *pool, uintptr_t address,
                                   const tarn_stream *streams, size_t stream_count)
 {
     enum tn_free_result freed = TN_FREE_RESULT_NOT_LIVE;
-    struct tn_arena *arena = own_arena(pool);
+    struct tn_arena *arena = tn_arena_own(pool);
     tn_biased_mutex_lock(&arena->lock);
     if (TN_LIKELY(arena->is_active))
         freed = free_in(pool, arena, true, address, streams, stream_count);
@@ -657,7 +541,7 @@ enum tn_free_result tn_arena_free(struct tarn_pool *pool, uintptr_t address,
     arena = lock_arena_of(pool, address);
     if (!arena) return TN_FREE_RESULT_NO_ARENAS;
     /* It may be full. */
-    empty_mailbox(pool, arena);
+    tn_arena_empty_mailbox(pool, arena);
     freed = free_in(pool, arena, false, address, streams, stream_count);
     tn_biased_mutex_unlock(&arena->lock);
     return freed;
@@ -691,28 +575,17 @@ static void give_slabs(struct tarn_pool *pool, struct tn_arena *arena)
     for (unsigned i = 0; i < TN_SLICE_CLASS_COUNT_MAX; i++)
         had_any |= arena->promised_slab_counts[i] > 0;
     if (!had_any) return;
-    tn_pool_adopt_slabs(pool, part_of(arena));
+    tn_pool_adopt_slabs(pool, tn_arena_part(arena));
     for (unsigned i = 0; i < TN_SLICE_CLASS_COUNT_MAX; i++) {
         tn_slices_take_promise_back(&pool->slices, i, arena->promised_slab_counts[i]);
         arena->promised_slab_counts[i] = 0;
     }
 }
 
-/* Nothing is the arena's any more. */
-static void forget_starts(struct tarn_pool *pool, const struct tn_arena *arena, uint32_t head)
-{
-    struct tn_remote_frees *remote = &pool->arenas.remote;
-    const struct tn_region *regions = arena->index.regions;
-    for (uint32_t region = regions[head].next; region != head; region = regions[region].next) {
-        if (tn_remote_frees_covers(remote, regions[region].first_chunk))
-            tn_remote_frees_set(remote, regions[region].first_chunk, TN_START_NOBODYS);
-    }
-}
-
 static void end_loan(struct tarn_pool *pool, const struct tn_loan *loan)
 {
     struct tn_arena *arena = &pool->arenas.all[loan->arena];
-    if (pool->arenas.remote.chunk_count > 0) forget_starts(pool, arena, loan->head);
+    if (pool->arenas.remote.chunk_count > 0) tn_arena_forget_starts(pool, arena, loan->head);
     uint32_t lent = tn_live_map_find(&pool->index.live, pool->index.regions, loan->first_chunk);
     TN_ASSERT(lent != TN_REGION_NONE && arena->loan_count > 0);
     tn_region_index_adopt(&pool->index, lent, &arena->index, loan->head);
@@ -732,7 +605,7 @@ void tn_arenas_gather(struct tarn_pool *pool)
     uint64_t call_count = deactivate_all(pool);
     for (uint32_t i = 0; i < TN_ARENA_COUNT; i++) {
         /* As long as any was open its thread could post. */
-        empty_mailbox(pool, &arenas->all[i]);
+        tn_arena_empty_mailbox(pool, &arenas->all[i]);
         give_slabs(pool, &arenas->all[i]);
     }
     while (arenas->loan_count > 0)
