@@ -61,7 +61,7 @@ struct tn_cached_region {
     uintptr_t address;
     uint32_t region;
     uint32_t first_chunk;
-    uint32_t time;        /* of its dependency; no time passes without a flush */
+    uint32_t time; /* of its dependency; no time passes without a flush */
     uint32_t put_at;
 };
 
