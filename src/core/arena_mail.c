@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* arena_mail: posting, emptying mailboxes, and when there are any. */
+/* arena_mail: forgetting starts, posting, emptying mailboxes, and when there are any. */
 #include "arena_mail.h"
 
-#include "pool_members.h"
+void tn_arena_forget_starts(struct tarn_pool *pool, const struct tn_arena *arena, uint32_t head)
+{
+    struct tn_remote_frees *remote = &pool->arenas.remote;
+    const struct tn_region *regions = arena->index.regions;
+    for (uint32_t region = regions[head].next; region != head; region = regions[region].next) {
+        if (tn_remote_frees_covers(remote, regions[region].first_chunk))
+            tn_remote_frees_set(remote, regions[region].first_chunk, TN_START_NOBODYS);
+    }
+}
 
 bool tn_arena_post(struct tarn_pool *pool, const struct tn_arena *own, uintptr_t address,
                    struct tn_dependency dependency)
@@ -81,14 +89,4 @@ void tn_arenas_cover_chunks(struct tarn_pool *pool)
         (void)tn_remote_frees_cover(remote, tn_static_pool_list_end_chunk(&pool->list),
                                     TN_ARENA_COUNT);
     tn_pool_unlock(pool);
-}
-
-void tn_arena_forget_starts(struct tarn_pool *pool, const struct tn_arena *arena, uint32_t head)
-{
-    struct tn_remote_frees *remote = &pool->arenas.remote;
-    const struct tn_region *regions = arena->index.regions;
-    for (uint32_t region = regions[head].next; region != head; region = regions[region].next) {
-        if (tn_remote_frees_covers(remote, regions[region].first_chunk))
-            tn_remote_frees_set(remote, regions[region].first_chunk, TN_START_NOBODYS);
-    }
 }

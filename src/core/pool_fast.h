@@ -13,8 +13,8 @@
  * In front of that, where the pool has a cache and the lock has its owner, is a way without a call, so that the
  * compiler saves no register for it:
  *
- *     try_cached_alloc   own the lock ── take ── count        else, with the lock or without,
- *     try_cached_free    own the lock ── give ── count        the way above
+ *     try_cached_alloc   own the lock ── take ── count                   else, with the lock or without,
+ *     try_cached_free    own the lock ── static pool ── give ── count    the way above
  */
 #ifndef TN_POOL_FAST_H
 #define TN_POOL_FAST_H

@@ -43,7 +43,7 @@ static struct library open_library(void)
 }
 
 struct use {
-    struct library library;
+    struct library tarn;
     tarn_backend backend;
     tarn_pool *pool;
     void *address;
@@ -51,27 +51,27 @@ struct use {
 
 static struct use begin_use(void)
 {
-    struct use use = { .library = open_library() };
+    struct use use = { .tarn = open_library() };
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
-    assert_int_equal(use.library.host_backend_open(NULL, &use.backend), TARN_STATUS_OK);
+    assert_int_equal(use.tarn.host_backend_open(NULL, &use.backend), TARN_STATUS_OK);
     options.backend = &use.backend;
-    assert_int_equal(use.library.pool_create(&options, &use.pool), TARN_STATUS_OK);
-    assert_int_equal(use.library.pool_alloc(use.pool, 1000, &use.address), TARN_STATUS_OK);
+    assert_int_equal(use.tarn.pool_create(&options, &use.pool), TARN_STATUS_OK);
+    assert_int_equal(use.tarn.pool_alloc(use.pool, 1000, &use.address), TARN_STATUS_OK);
     return use;
 }
 
 static void end_use(struct use *use)
 {
-    assert_int_equal(use->library.pool_free(use->pool, use->address), TARN_STATUS_OK);
-    assert_int_equal(use->library.pool_destroy(use->pool), TARN_STATUS_OK);
-    use->library.backend_close(&use->backend);
+    assert_int_equal(use->tarn.pool_free(use->pool, use->address), TARN_STATUS_OK);
+    assert_int_equal(use->tarn.pool_destroy(use->pool), TARN_STATUS_OK);
+    use->tarn.backend_close(&use->backend);
 }
 
 static void pools_live_on(void **state)
 {
     (void)state;
     struct use use = begin_use();
-    assert_int_equal(dlclose(use.library.handle), 0);
+    assert_int_equal(dlclose(use.tarn.handle), 0);
     void *still_there = dlopen(TARN_LIBRARY, RTLD_NOW | RTLD_NOLOAD);
     assert_non_null(still_there);
     dlclose(still_there);
@@ -83,12 +83,12 @@ static void opened_again_it_knows_its_pools(void **state)
 {
     (void)state;
     struct use use = begin_use();
-    dlclose(use.library.handle);
-    struct use again = { .library = open_library(), .backend = use.backend };
+    dlclose(use.tarn.handle);
+    struct use again = { .tarn = open_library(), .backend = use.backend };
     again.pool = use.pool;
     again.address = use.address;
     end_use(&again);
-    dlclose(again.library.handle);
+    dlclose(again.tarn.handle);
 }
 
 /* The child's exit, with functions of the exit, is the program's below. */
@@ -96,15 +96,15 @@ static void fork_and_use(void *argument)
 {
     struct use *use = argument;
     void *address;
-    CHILD_EXPECT(use->library.pool_alloc(use->pool, 1, &address) == TARN_STATUS_FORKED);
-    CHILD_EXPECT(use->library.pool_free(use->pool, use->address) == TARN_STATUS_OK);
+    CHILD_EXPECT(use->tarn.pool_alloc(use->pool, 1, &address) == TARN_STATUS_FORKED);
+    CHILD_EXPECT(use->tarn.pool_free(use->pool, use->address) == TARN_STATUS_OK);
 }
 
 static void a_fork_after_it_was_closed_finds_its_handlers(void **state)
 {
     (void)state;
     struct use use = begin_use();
-    dlclose(use.library.handle);
+    dlclose(use.tarn.handle);
     expect_in_child(fork_and_use, &use);
     end_use(&use);
 }
@@ -121,7 +121,7 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "leave") == 0) {
         left = begin_use();
-        return dlclose(left.library.handle);
+        return dlclose(left.tarn.handle);
     }
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(pools_live_on),
