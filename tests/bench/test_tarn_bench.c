@@ -786,6 +786,35 @@ static void cubs_allocator_plays(void **state)
     json_decref(root);
 }
 
+/* Sizes are rounded up to 512 bytes, small blocks are cut from pieces of 2 MB, and what is freed is kept. */
+static void pytorchs_allocator_plays(void **state)
+{
+    (void)state;
+    if (tn_allocator_torch.missing_because) skip();
+    need_device();
+    const char *json = scratch_path("torch.json");
+    expect_results(RUN("sweep", "--sizes=1,513,1M,64M", "--allocator=torch", "--json", json,
+                       "--time=0.1", "--repetitions=1"),
+                   json, 4);
+    static const json_int_t held_bytes[] = { 2 << 20, 2 << 20, 2 << 20, 64 << 20 };
+    json_t *root = load_json(json);
+    for (size_t i = 0; i < 4; i++) {
+        json_t *row = json_array_get(json_object_get(root, "results"), i);
+        expect_integer(row, "peak_footprint_bytes", held_bytes[i]);
+        expect_integer(row, "vendor_calls", 1);
+    }
+    json_decref(root);
+    expect_results(RUN("churn", "--live=1,50", "--size-range=1,1M", "--allocator=torch", "--json",
+                       json, "--time=0.1"),
+                   json, 2);
+    expect_results(RUN("threads", "--threads=1,3", "--live=10", "--size-range=1,1M",
+                       "--allocator=torch", "--json", json, "--time=0.1"),
+                   json, 2);
+    root = load_json(json);
+    expect_integer(json_array_get(json_object_get(root, "results"), 1), "streams", 3);
+    json_decref(root);
+}
+
 /* Only a simulated device can be told to have none. */
 static void a_device_without_pools_is_no_failure(void **state)
 {
@@ -904,6 +933,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_missing_allocator_is_listed),
         cmocka_unit_test(the_vendors_pool_plays),
         cmocka_unit_test(cubs_allocator_plays),
+        cmocka_unit_test(pytorchs_allocator_plays),
         cmocka_unit_test(a_device_without_pools_is_no_failure),
         cmocka_unit_test(the_same_seed_gives_the_same_workload),
         cmocka_unit_test(the_traces_that_come_along_replay),
