@@ -32,9 +32,10 @@ struct tn_allocator_settings {
 
 /* What an allocator has taken since it was opened. */
 struct tn_allocator_usage {
-    size_t footprint_bytes_max; /* most bytes that it ever held from the vendor at a time */
-    uint64_t vendor_calls;      /* calls to the vendor that take memory or give it back */
-    size_t metadata_bytes;      /* most host memory for its bookkeeping; 0: it cannot tell */
+    size_t
+        footprint_bytes_max; /* most bytes that it ever held from the vendor; 0: it cannot tell */
+    uint64_t vendor_calls;   /* that take memory or give it back; 0: it cannot tell */
+    size_t metadata_bytes;   /* most host memory for its bookkeeping; 0: it cannot tell */
 };
 
 /* An allocator as one of several threads has it. */
@@ -81,6 +82,10 @@ struct tn_allocator {
 
     /* Called when all threads have ended, and before the usage of the whole is asked for. */
     void (*close_thread)(void *state);
+
+    /* Its addresses are multiples of the block's size rounded up to a power of two, of 8 at least, and of no
+     * more than this. 0: they are what verifier.h asks of all. */
+    size_t alignment_bytes_max;
 };
 
 /* The adapters. */
@@ -101,6 +106,9 @@ extern const struct tn_allocator tn_allocator_vendor_pool;
 extern const struct tn_allocator tn_allocator_cub;
 extern const struct tn_allocator tn_allocator_torch;
 extern const struct tn_allocator tn_allocator_ordered_sets;
+extern const struct tn_allocator tn_allocator_jemalloc;
+extern const struct tn_allocator tn_allocator_mimalloc;
+extern const struct tn_allocator tn_allocator_libc_malloc;
 
 /* Does nothing: what it costs is the benchmark's own share. Not for users, so not in the table. */
 extern const struct tn_allocator tn_allocator_null;
@@ -108,7 +116,10 @@ extern const struct tn_allocator tn_allocator_null;
 /* What is compared unless the user asks for something else, in the order of the reports, ended by NULL. */
 extern const struct tn_allocator *const tn_allocator_table[];
 
-/* The one with this name, or NULL. In the table or a tarn pool with a placement policy of its own. */
+/* The others that a user can ask for, ended by NULL. */
+extern const struct tn_allocator *const tn_allocator_variants[];
+
+/* The one with this name in either, or NULL. */
 const struct tn_allocator *tn_allocator_find(const char *name);
 
 #ifdef __cplusplus

@@ -199,7 +199,18 @@ void close_cub_thread(void *state)
 } /* namespace */
 
 extern const struct tn_allocator tn_allocator_cub = {
-    "cub",        nullptr,       open_cub,         alloc_cub,       free_cub,
-    explain_cub,  get_usage_cub, close_cub,        open_cub_thread, alloc_by_user,
-    free_by_user, explain_user,  close_cub_thread,
+    "cub",
+    nullptr,
+    open_cub,
+    alloc_cub,
+    free_cub,
+    explain_cub,
+    get_usage_cub,
+    close_cub,
+    open_cub_thread,
+    alloc_by_user,
+    free_by_user,
+    explain_user,
+    close_cub_thread,
+    0,
 };

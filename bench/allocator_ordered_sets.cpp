@@ -384,4 +384,5 @@ extern const struct tn_allocator tn_allocator_ordered_sets = {
     free_in_ordered_sets_thread,
     explain_in_ordered_sets_thread,
     close_ordered_sets_thread,
+    0,
 };

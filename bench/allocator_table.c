@@ -12,10 +12,13 @@ const struct tn_allocator *const tn_allocator_table[] = {
     &tn_allocator_cub,
     &tn_allocator_torch,
     &tn_allocator_ordered_sets,
+    &tn_allocator_jemalloc,
+    &tn_allocator_mimalloc,
+    &tn_allocator_libc_malloc,
     NULL,
 };
 
-static const struct tn_allocator *const variants[] = {
+const struct tn_allocator *const tn_allocator_variants[] = {
     &tn_allocator_tarn_cached,
     &tn_allocator_tarn_contiguous_cached,
     &tn_allocator_tarn_last_freed,
@@ -39,5 +42,5 @@ static const struct tn_allocator *find_in(const struct tn_allocator *const *tabl
 const struct tn_allocator *tn_allocator_find(const char *name)
 {
     const struct tn_allocator *found = find_in(tn_allocator_table, name);
-    return found ? found : find_in(variants, name);
+    return found ? found : find_in(tn_allocator_variants, name);
 }

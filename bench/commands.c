@@ -10,10 +10,12 @@ const struct tn_command tn_command_live = { "live", tn_live_make_workloads };
 const struct tn_command tn_command_churn = { "churn", tn_churn_make_workloads };
 const struct tn_command tn_command_threads = { "threads", tn_threads_make_workloads };
 const struct tn_command tn_command_replay = { "replay", tn_replay_make_workloads };
+const struct tn_command tn_command_allocators = { "allocators", NULL };
 
-static const struct tn_command *const table[] = { &tn_command_hot,     &tn_command_sweep,
-                                                  &tn_command_live,    &tn_command_churn,
-                                                  &tn_command_threads, &tn_command_replay };
+static const struct tn_command *const table[] = {
+    &tn_command_hot,     &tn_command_sweep,  &tn_command_live,       &tn_command_churn,
+    &tn_command_threads, &tn_command_replay, &tn_command_allocators,
+};
 
 const struct tn_command *tn_command_find(const char *name)
 {

@@ -11,7 +11,7 @@ struct tn_command {
     const char *name;
 
     /* Adds the workloads to the list. False: the reason names what is wrong with the options or
-     * with a trace, and nothing is to be run. */
+     * with a trace, and nothing is to be run. NULL: there is nothing to measure. */
     bool (*make_workloads)(const struct tn_options *options, const struct tn_machine *machine,
                            struct tn_workload_list *list, struct tn_reason *reason_out);
 };
@@ -35,6 +35,8 @@ extern const struct tn_command tn_command_live;
 extern const struct tn_command tn_command_churn;
 extern const struct tn_command tn_command_threads;
 extern const struct tn_command tn_command_replay;
+extern const struct tn_command
+    tn_command_allocators; /* no benchmark: it lists what can be compared */
 
 /* The one with this name, or NULL. */
 const struct tn_command *tn_command_find(const char *name);

@@ -46,7 +46,8 @@ enum option_key {
 const char *argp_program_version = "tarn-bench " STRING_OF(TARN_VERSION_MAJOR) "." STRING_OF(
     TARN_VERSION_MINOR) "." STRING_OF(TARN_VERSION_PATCH);
 
-static const char arguments_text[] = "hot\nsweep\nlive\nchurn\nthreads\nreplay TRACE...\nhelp";
+static const char arguments_text[] =
+    "hot\nsweep\nlive\nchurn\nthreads\nreplay TRACE...\nallocators\nhelp";
 
 static const char manual[] =
     "Compares memory allocators for devices.\n"
@@ -58,13 +59,14 @@ static const char manual[] =
     "  churn            random replacement among live blocks of all sizes\n"
     "  threads          churn by several threads at once on one allocator\n"
     "  replay TRACE...  the allocations of a real program, from a recorded trace\n"
+    "  allocators       lists the allocators, and why one is not there\n"
     "  help             prints this\n"
     "\n"
     "Allocators: raw (the vendor's own calls), tarn, "
     "tarn:contiguous (in one range of addresses), vendor-pool (the vendor's own pool), "
     "cub (the caching allocator of CUDA's CUB), "
-    "ordered-sets (the pool of today's mesh codes, on the C++ library's sets). One that is not "
-    "there is listed as not found. Both of tarn's can have a placement policy after a colon: "
+    "ordered-sets (the pool of today's mesh codes, on the C++ library's sets), and on the host "
+    "jemalloc, mimalloc and libc-malloc. One that is not there is listed as not found. Both of tarn's can have a placement policy after a colon: "
     "tarn:first_fit, best_fit_last_freed, segregated_fit, tlsf; or, as tarn:cached, a thread cache. Those are compared "
     "only when named.\n"
     "\n"
@@ -171,9 +173,8 @@ static void add_allocator(struct argp_state *state, struct tn_options *options, 
     const struct tn_allocator *allocator = tn_allocator_find(name);
     if (!allocator)
         argp_error(state,
-                   "--allocator: there is no allocator '%s'; there are raw, tarn, "
-                   "tarn:contiguous, vendor-pool, cub and ordered-sets, and tarn's with a "
-                   "placement policy",
+                   "--allocator: there is no allocator '%s'; 'tarn-bench allocators' lists those "
+                   "that there are",
                    name);
     if (is_in_list(options, allocator)) argp_error(state, "--allocator: '%s' is named twice", name);
     options->allocators[options->allocator_count++] = allocator;
@@ -221,7 +222,10 @@ static void check_command(struct argp_state *state, const struct parsing *parsin
         exit(EXIT_SUCCESS);
     }
     if (!command)
-        argp_error(state, "a command is missing: hot, sweep, live, churn, threads, replay or help");
+        argp_error(state, "a command is missing: hot, sweep, live, churn, threads, replay, "
+                          "allocators or help");
+    if (command == &tn_command_allocators && parsing->options->json_path)
+        argp_error(state, "--json is no option of allocators");
     if (command == &tn_command_replay && parsing->options->trace_count == 0)
         argp_error(state, "replay needs the name of a trace");
     if (command != &tn_command_sweep) refuse(state, parsing->sizes_option, "sweep");

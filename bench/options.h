@@ -6,7 +6,7 @@
 #include "allocator.h"
 #include "numbers.h"
 
-#define TN_ALLOCATORS_MAX 16
+#define TN_ALLOCATORS_MAX 64
 
 struct tn_command;
 

@@ -95,7 +95,7 @@ static struct cell show_spread(const struct tn_spread *spread)
 
 static struct cell show_footprint(const struct tn_result *result)
 {
-    if (result->live_bytes_max == 0) return dash();
+    if (result->live_bytes_max == 0 || result->usage.footprint_bytes_max == 0) return dash();
     return show_ratio((double)result->usage.footprint_bytes_max / (double)result->live_bytes_max);
 }
 
@@ -113,6 +113,12 @@ static struct cell show_count(uint64_t count)
     struct cell cell;
     snprintf(cell.text, sizeof cell.text, "%" PRIu64, count);
     return cell;
+}
+
+static struct cell show_vendor_calls(const struct tn_result *result)
+{
+    if (result->live_bytes_max > 0 && result->usage.vendor_calls == 0) return dash();
+    return show_count(result->usage.vendor_calls);
 }
 
 /* A number a second, three digits. */
@@ -180,8 +186,7 @@ static void print_measured(const struct tn_result *result, const struct tn_resul
            show_call_ns(result->alloc_ns.p50).text, show_call_ns(result->alloc_ns.p99).text,
            show_call_ns(result->alloc_ns.p999).text, show_call_ns(result->free_ns.p50).text,
            show_call_ns(result->free_ns.p99).text, show_call_ns(result->free_ns.p999).text,
-           show_footprint(result).text, show_count(result->usage.vendor_calls).text,
-           show_metadata(result).text,
+           show_footprint(result).text, show_vendor_calls(result).text, show_metadata(result).text,
            show_ratio_to(result, results, count, &tn_allocator_raw).text,
            show_ratio_to(result, results, count, &tn_allocator_ordered_sets).text);
 }
@@ -280,7 +285,7 @@ static const char threads_legend[] =
 static const char common_legend[] =
     "held/live: most bytes ever held from the vendor by most bytes ever live; a first piece of\n"
     "  64 MiB weighs on small workloads.\n"
-    "meta B/block: host memory for bookkeeping by most blocks ever live.\n"
+    "meta B/block: host memory for bookkeeping by most blocks ever live. A dash: it cannot tell.\n"
     "faster than raw, sets: ns/pair of raw, of ordered-sets, divided by this ns/pair.\n"
     "ordered-sets: the pool of today's mesh codes, over the C++ library's sets.\n";
 
@@ -291,7 +296,8 @@ void tn_report_table_end(const struct tn_machine *machine, const struct tn_optio
            is_threads ? threads_legend : calls_legend, common_legend);
     if (machine->is_host)
         printf(
-            "raw is mmap and munmap: the host stands in for a device, and no memory is touched.\n");
+            "raw is mmap and munmap: the host stands in for a device, and no memory is touched.\n"
+            "jemalloc, mimalloc, libc-malloc: the floor. They may write into what they hand out, and align to 16.\n");
     else
         printf("raw is the vendor's own allocation and free.\n");
     fflush(stdout);

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "allocator_list.h"
 #include "commands.h"
 #include "measure.h"
 #include "report_json.h"
@@ -87,8 +88,13 @@ static bool run(const struct tn_options *options, struct tn_workload_list *workl
     struct tn_reason reason;
     struct tn_machine machine;
     struct tn_report_json *json = NULL;
-    if (!tn_machine_look(options->settings.device, &machine, &reason) ||
-        !options->command->make_workloads(options, &machine, workloads, &reason) ||
+    if (!tn_machine_look(options->settings.device, &machine, &reason)) {
+        tn_reason_print(&reason);
+        return false;
+    }
+    if (options->command == &tn_command_allocators)
+        return tn_allocator_list_print(&options->settings);
+    if (!options->command->make_workloads(options, &machine, workloads, &reason) ||
         (options->json_path && !(json = tn_report_json_create(options->json_path, &reason)))) {
         tn_reason_print(&reason);
         return false;

@@ -19,6 +19,8 @@ struct range {
 
 struct tn_verifier {
     const struct tn_workload *workload;
+    size_t alignment_bytes_min; /* of a block of one byte */
+    size_t alignment_bytes_max;
     void *tree;            /* of the ranges with at least one byte */
     struct range ranges[]; /* one for each slot */
 };
@@ -27,8 +29,18 @@ struct tn_verifier *tn_verifier_create(const struct tn_workload *workload)
 {
     struct tn_verifier *verifier =
         calloc(1, sizeof *verifier + workload->slot_count * sizeof verifier->ranges[0]);
-    if (verifier) verifier->workload = workload;
+    if (!verifier) return NULL;
+    verifier->workload = workload;
+    verifier->alignment_bytes_min = TN_VERIFIER_ALIGNMENT_BYTES_MIN;
+    verifier->alignment_bytes_max = TN_VERIFIER_ALIGNMENT_BYTES;
     return verifier;
+}
+
+void tn_verifier_limit_alignment(struct tn_verifier *verifier, size_t alignment_bytes_max)
+{
+    if (!verifier || alignment_bytes_max == 0) return;
+    verifier->alignment_bytes_min = TN_VERIFIER_LIMITED_BYTES_MIN;
+    verifier->alignment_bytes_max = alignment_bytes_max;
 }
 
 static void forget_range(void *range)
@@ -67,14 +79,15 @@ static void report_overlap(const struct tn_verifier *verifier, const struct rang
                   origin.text);
 }
 
-static bool check_address(const struct range *range, struct tn_reason *reason_out)
+static bool check_address(const struct tn_verifier *verifier, const struct range *range,
+                          struct tn_reason *reason_out)
 {
     if (range->first == 0) {
         tn_reason_set(reason_out, "the new block of %zu bytes has no address", range->size_bytes);
         return false;
     }
-    size_t alignment_bytes = TN_VERIFIER_ALIGNMENT_BYTES_MIN;
-    while (alignment_bytes < range->size_bytes && alignment_bytes < TN_VERIFIER_ALIGNMENT_BYTES)
+    size_t alignment_bytes = verifier->alignment_bytes_min;
+    while (alignment_bytes < range->size_bytes && alignment_bytes < verifier->alignment_bytes_max)
         alignment_bytes *= 2;
     if (range->first % alignment_bytes != 0) {
         tn_reason_set(reason_out, "the new block of %zu bytes at 0x%zx is not aligned to %zu bytes",
@@ -97,7 +110,7 @@ bool tn_verifier_add(struct tn_verifier *verifier, size_t slot, const void *addr
     if (size_bytes == 0) return true;
 
     struct range **found = NULL;
-    bool is_good = check_address(range, reason_out);
+    bool is_good = check_address(verifier, range, reason_out);
     if (is_good) {
         found = tsearch(range, &verifier->tree, compare_ranges);
         if (!found)

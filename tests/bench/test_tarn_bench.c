@@ -741,6 +741,58 @@ static void a_missing_allocator_is_listed(void **state)
     json_decref(root);
 }
 
+/* Each name that --allocator takes has its line. */
+static void the_allocators_are_listed(void **state)
+{
+    (void)state;
+    need_device();
+    struct outcome outcome = RUN("allocators");
+    if (outcome.exit_status != 0) fail_msg("%s%s", outcome.output, outcome.errors);
+    for (size_t i = 0; tn_allocator_table[i]; i++) {
+        const struct tn_allocator *allocator = tn_allocator_table[i];
+        char line[700];
+        snprintf(line, sizeof line, "  %-36s %s%s", allocator->name,
+                 allocator->missing_because ? "not found: " : "",
+                 allocator->missing_because ? allocator->missing_because : "");
+        expect_part(outcome.output, line);
+    }
+    for (size_t i = 0; tn_allocator_variants[i]; i++)
+        expect_part(outcome.output, tn_allocator_variants[i]->name);
+    char there[64];
+    snprintf(there, sizeof there, "  %-36s there\n", "tarn");
+    expect_part(outcome.output, there);
+    outcome_fini(&outcome);
+    expect_usage_error(RUN("allocators", "--json=x"), "--json is no option of allocators");
+    expect_usage_error(RUN("allocators", "more"), "'more' is one argument too many");
+}
+
+/* What an allocator cannot tell is a dash in the table. */
+static void the_hosts_allocators_play(void **state)
+{
+    (void)state;
+    if (tn_allocator_libc_malloc.missing_because) skip();
+    const char *json = scratch_path("host_peers.json");
+    char list[128] = "--allocator=libc-malloc";
+    size_t count = 1;
+    const struct tn_allocator *const others[] = { &tn_allocator_jemalloc, &tn_allocator_mimalloc };
+    for (size_t i = 0; i < 2; i++) {
+        if (others[i]->missing_because) continue;
+        strcat(strcat(list, ","), others[i]->name);
+        count++;
+    }
+    expect_results(RUN("sweep", "--sizes=1,8,9,1023,1K,1M", list, "--json", json, "--time=0.05"),
+                   json, 6 * count);
+    expect_results(
+        RUN("churn", "--live=1,50", "--size-range=1,1M", list, "--json", json, "--time=0.05"), json,
+        2 * count);
+    expect_results(RUN("threads", "--threads=1,3", "--live=10", "--shared", list, "--json", json,
+                       "--time=0.05"),
+                   json, 2 * count);
+    struct outcome outcome = RUN("hot", "--allocator=libc-malloc", "--time=0.01");
+    expect_part(outcome.output, "     -       -      -      -      -\n");
+    outcome_fini(&outcome);
+}
+
 static void the_vendors_pool_plays(void **state)
 {
     (void)state;
@@ -931,6 +983,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_contiguous_pool_maps_steps_of_the_size_that_is_said),
         cmocka_unit_test(a_policy_is_the_one_that_is_named),
         cmocka_unit_test(a_missing_allocator_is_listed),
+        cmocka_unit_test(the_allocators_are_listed),
+        cmocka_unit_test(the_hosts_allocators_play),
         cmocka_unit_test(the_vendors_pool_plays),
         cmocka_unit_test(cubs_allocator_plays),
         cmocka_unit_test(pytorchs_allocator_plays),

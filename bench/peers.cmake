@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Looks for the allocators of others that tarn-bench compares, and sets
+#   peer_sources      their adapters, or for one that is not there what says why
+#   peer_libraries    what they are linked with
+# A build for a device leaves out those that give memory of the host alone.
+
+set(peer_sources)
+set(peer_libraries)
+
+# --- malloc's kind, on the host ---------------------------------------------------------------------
+
+set(host_alone "gives memory of the host; it takes part with TARN_BACKEND=HOST")
+
+# jemalloc as one object whose only names are tn_jemalloc_*: allocator_jemalloc.c says why.
+if(NOT tarn_vendor)
+    find_library(TARN_JEMALLOC_ARCHIVE NAMES libjemalloc_pic.a)
+    mark_as_advanced(TARN_JEMALLOC_ARCHIVE)
+endif()
+if(TARN_JEMALLOC_ARCHIVE AND CMAKE_OBJCOPY AND NOT tarn_vendor)
+    set(private_jemalloc ${CMAKE_CURRENT_BINARY_DIR}/private_jemalloc.o)
+    set(renamed)
+    foreach(name malloc free mallctl)
+        list(APPEND renamed --redefine-sym ${name}=tn_jemalloc_${name}
+            --keep-global-symbol=tn_jemalloc_${name})
+    endforeach()
+    add_custom_command(OUTPUT ${private_jemalloc}
+        COMMAND ${CMAKE_LINKER} -r -u malloc -o ${private_jemalloc} ${TARN_JEMALLOC_ARCHIVE}
+        COMMAND ${CMAKE_OBJCOPY} ${renamed} ${private_jemalloc}
+        DEPENDS ${TARN_JEMALLOC_ARCHIVE}
+        VERBATIM)
+    list(APPEND peer_sources allocator_jemalloc.c ${private_jemalloc})
+    set_source_files_properties(${private_jemalloc} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+else()
+    if(tarn_vendor)
+        set(why ${host_alone})
+    else()
+        set(why "there was no libjemalloc_pic.a when tarn was built; package libjemalloc-dev of Debian and Ubuntu has it")
+    endif()
+    list(APPEND peer_sources allocator_jemalloc_none.c)
+    set_source_files_properties(allocator_jemalloc_none.c PROPERTIES
+        COMPILE_DEFINITIONS "TN_JEMALLOC_MISSING=\"${why}\"")
+endif()
+
+if(NOT tarn_vendor)
+    find_library(TARN_MIMALLOC_LIBRARY mimalloc)
+    mark_as_advanced(TARN_MIMALLOC_LIBRARY)
+endif()
+if(TARN_MIMALLOC_LIBRARY AND NOT tarn_vendor)
+    list(APPEND peer_sources allocator_mimalloc.c)
+    list(APPEND peer_libraries ${CMAKE_DL_LIBS})
+    set_source_files_properties(allocator_mimalloc.c PROPERTIES
+        COMPILE_DEFINITIONS "TN_MIMALLOC_LIBRARY=\"${TARN_MIMALLOC_LIBRARY}\"")
+else()
+    if(tarn_vendor)
+        set(why ${host_alone})
+    else()
+        set(why "there was no libmimalloc when tarn was built; package libmimalloc-dev of Debian and Ubuntu has it")
+    endif()
+    list(APPEND peer_sources allocator_mimalloc_none.c)
+    set_source_files_properties(allocator_mimalloc_none.c PROPERTIES
+        COMPILE_DEFINITIONS "TN_MIMALLOC_MISSING=\"${why}\"")
+endif()
+
+if(tarn_vendor)
+    list(APPEND peer_sources allocator_libc_malloc_none.c)
+else()
+    list(APPEND peer_sources allocator_libc_malloc.c malloc_peer.c)
+endif()

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* test_peers: the adapters of others' allocators, each by itself. One that is not there is skipped. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <threads.h>
+
+#include <cmocka.h>
+
+#include "allocator.h"
+#include "verifier.h"
+
+#define MEBIBYTE ((size_t)1 << 20)
+
+static void *open_one(const struct tn_allocator *allocator)
+{
+    if (allocator->missing_because) skip();
+    struct tn_allocator_settings settings = { .initial_bytes = 4 * MEBIBYTE };
+    struct tn_reason reason;
+    void *state = NULL;
+    tarn_status status = allocator->open(&settings, &state, &reason);
+    if (status == TARN_STATUS_NOT_SUPPORTED) skip();
+    if (status != TARN_STATUS_OK) fail_msg("%s: %s", allocator->name, reason.text);
+    return state;
+}
+
+static struct tn_allocator_usage usage_of(const struct tn_allocator *allocator, void *state)
+{
+    struct tn_allocator_usage usage;
+    allocator->get_usage(state, &usage);
+    return usage;
+}
+
+/* --- malloc's kind -------------------------------------------------------------------------------- */
+
+enum {
+    BLOCK_COUNT = 300
+};
+
+static size_t size_of(size_t index)
+{
+    return index % 3 == 0 ? index : index * index * 7;
+}
+
+/* Every byte belongs to its block alone. */
+static void expect_own_memory(const struct tn_allocator *allocator)
+{
+    void *state = open_one(allocator);
+    unsigned char *blocks[BLOCK_COUNT];
+    for (size_t i = 0; i < BLOCK_COUNT; i++) {
+        void *address;
+        assert_int_equal(allocator->alloc(state, size_of(i), &address), TARN_STATUS_OK);
+        blocks[i] = address;
+        memset(address, (int)(i % 251), size_of(i));
+    }
+    for (size_t i = 0; i < BLOCK_COUNT; i++) {
+        for (size_t k = 0; k < size_of(i); k++)
+            assert_int_equal(blocks[i][k], i % 251);
+        assert_int_equal(allocator->free(state, blocks[i], size_of(i)), TARN_STATUS_OK);
+    }
+    allocator->close(state);
+}
+
+static void what_they_hand_out_is_memory(void **state)
+{
+    (void)state;
+    if (tn_allocator_libc_malloc.missing_because) skip();
+    expect_own_memory(&tn_allocator_libc_malloc);
+    if (!tn_allocator_jemalloc.missing_because) expect_own_memory(&tn_allocator_jemalloc);
+    if (!tn_allocator_mimalloc.missing_because) expect_own_memory(&tn_allocator_mimalloc);
+}
+
+static void too_much_is_out_of_memory(void **state)
+{
+    (void)state;
+    static const struct tn_allocator *const all[] = { &tn_allocator_jemalloc,
+                                                      &tn_allocator_mimalloc };
+    for (size_t i = 0; i < 2; i++) {
+        void *mine = open_one(all[i]);
+        void *address = &mine;
+        assert_int_equal(all[i]->alloc(mine, SIZE_MAX / 2, &address), TARN_STATUS_OUT_OF_MEMORY);
+        assert_ptr_equal(address, &mine);
+        struct tn_reason reason = { "" };
+        all[i]->explain(mine, TARN_STATUS_OUT_OF_MEMORY, &reason);
+        assert_string_not_equal(reason.text, "");
+        all[i]->close(mine);
+    }
+}
+
+/* The most that was held, though it is held no longer when it is asked for; then nothing is added. */
+static void jemalloc_tells_the_most_that_it_held(void **state)
+{
+    (void)state;
+    const struct tn_allocator *allocator = &tn_allocator_jemalloc;
+    void *mine = open_one(allocator);
+    void *blocks[10];
+    for (size_t i = 0; i < 10; i++)
+        assert_int_equal(allocator->alloc(mine, 10 * MEBIBYTE, &blocks[i]), TARN_STATUS_OK);
+    for (size_t i = 0; i < 10; i++)
+        allocator->free(mine, blocks[i], 10 * MEBIBYTE);
+    struct tn_allocator_usage usage = usage_of(allocator, mine);
+    assert_in_range(usage.footprint_bytes_max, 100 * MEBIBYTE, 130 * MEBIBYTE);
+    assert_in_range(usage.metadata_bytes, 1, 64 * MEBIBYTE);
+    assert_int_equal(usage.vendor_calls, 0);
+
+    assert_int_equal(allocator->alloc(mine, 500 * MEBIBYTE, &blocks[0]), TARN_STATUS_OK);
+    assert_int_equal(usage_of(allocator, mine).footprint_bytes_max, usage.footprint_bytes_max);
+    allocator->free(mine, blocks[0], 500 * MEBIBYTE);
+    allocator->close(mine);
+
+    /* And what the last one held is not this one's. */
+    mine = open_one(allocator);
+    assert_in_range(usage_of(allocator, mine).footprint_bytes_max, 0, 2 * MEBIBYTE);
+    allocator->close(mine);
+}
+
+static void who_cannot_tell_says_nothing(void **state)
+{
+    (void)state;
+    static const struct tn_allocator *const all[] = { &tn_allocator_libc_malloc,
+                                                      &tn_allocator_mimalloc };
+    for (size_t i = 0; i < 2; i++) {
+        void *mine = open_one(all[i]);
+        void *address;
+        assert_int_equal(all[i]->alloc(mine, MEBIBYTE, &address), TARN_STATUS_OK);
+        struct tn_allocator_usage usage = usage_of(all[i], mine);
+        assert_int_equal(usage.footprint_bytes_max, 0);
+        assert_int_equal(usage.metadata_bytes, 0);
+        assert_int_equal(usage.vendor_calls, 0);
+        all[i]->free(mine, address, MEBIBYTE);
+        all[i]->close(mine);
+    }
+}
+
+/* What keeps the books of the others is the C library's malloc, whichever peers are there. */
+static void malloc_stays_the_c_librarys(void **state)
+{
+    (void)state;
+    if (!tn_allocator_mimalloc.missing_because)
+        tn_allocator_mimalloc.close(open_one(&tn_allocator_mimalloc));
+    static const char *const theirs[] = { "mi_malloc", "mallctl", "mallocx", "je_malloc" };
+    for (size_t i = 0; i < sizeof theirs / sizeof theirs[0]; i++)
+        assert_null(dlsym(RTLD_DEFAULT, theirs[i]));
+    Dl_info info;
+    assert_int_not_equal(dladdr(dlsym(RTLD_DEFAULT, "malloc"), &info), 0);
+    if (strstr(info.dli_fname, "jemalloc") || strstr(info.dli_fname, "mimalloc"))
+        fail_msg("malloc is that of %s", info.dli_fname);
+    /* Of the whole program: linked with jemalloc, it would have a malloc of its own. */
+    Dl_info self;
+    assert_int_not_equal(dladdr((void *)(uintptr_t)&tn_allocator_jemalloc, &self), 0);
+    assert_ptr_not_equal(info.dli_fbase, self.dli_fbase);
+}
+
+/* --- threads -------------------------------------------------------------------------------------- */
+
+struct thread_work {
+    const struct tn_allocator *allocator;
+    void *whole;
+    void *taken; /* over from the one before */
+    void *left;  /* for the one after */
+};
+
+static int take_and_leave(void *argument)
+{
+    struct thread_work *work = argument;
+    struct tn_allocator_thread own;
+    struct tn_reason reason;
+    if (work->allocator->open_thread(work->whole, &own, &reason) != TARN_STATUS_OK) return 1;
+    int failures = 0;
+    for (int i = 0; i < 1000; i++) {
+        void *address;
+        failures += work->allocator->alloc_in_thread(own.state, 5000, &address) != TARN_STATUS_OK;
+        failures += work->allocator->free_in_thread(own.state, address, 5000) != TARN_STATUS_OK;
+    }
+    failures += work->allocator->alloc_in_thread(own.state, 5000, &work->left) != TARN_STATUS_OK;
+    if (work->taken)
+        failures += work->allocator->free_in_thread(own.state, work->taken, 5000) != TARN_STATUS_OK;
+    work->allocator->close_thread(own.state);
+    return failures;
+}
+
+static void expect_threads(const struct tn_allocator *allocator)
+{
+    void *state = open_one(allocator);
+    void *left = NULL;
+    for (int round = 0; round < 2; round++) {
+        struct thread_work works[2] = { { allocator, state, left, NULL },
+                                        { allocator, state, NULL, NULL } };
+        thrd_t threads[2];
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(thrd_create(&threads[i], take_and_leave, &works[i]), thrd_success);
+        for (int i = 0; i < 2; i++) {
+            int failures;
+            thrd_join(threads[i], &failures);
+            assert_int_equal(failures, 0);
+        }
+        assert_int_equal(allocator->free(state, works[1].left, 5000), TARN_STATUS_OK);
+        left = works[0].left;
+    }
+    assert_int_equal(allocator->free(state, left, 5000), TARN_STATUS_OK);
+    allocator->close(state);
+}
+
+static const struct tn_allocator *const peers[] = {
+    &tn_allocator_jemalloc,
+    &tn_allocator_mimalloc,
+    &tn_allocator_libc_malloc,
+};
+
+static void threads_use_them_at_once(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof peers / sizeof peers[0]; i++)
+        if (!peers[i]->missing_because) expect_threads(peers[i]);
+}
+
+/* --- what they promise ---------------------------------------------------------------------------- */
+
+static bool takes(const struct tn_allocator *allocator, uintptr_t address, size_t size_bytes)
+{
+    struct tn_workload workload = { .name = "alignment", .slot_count = 1 };
+    struct tn_verifier *verifier = tn_verifier_create(&workload);
+    struct tn_reason reason;
+    assert_non_null(verifier);
+    tn_verifier_limit_alignment(verifier, allocator->alignment_bytes_max);
+    bool is_taken = tn_verifier_add(verifier, 0, (void *)address, size_bytes, 0, &reason);
+    tn_verifier_destroy(verifier);
+    return is_taken;
+}
+
+/* tarn's alignment is asked of all but those that say so. */
+static void the_verifier_asks_what_was_promised(void **state)
+{
+    (void)state;
+    static const struct tn_allocator malloc_like = { .name = "like malloc",
+                                                     .alignment_bytes_max = 16 };
+    static const struct tn_allocator other = { .name = "other" };
+    assert_true(takes(&malloc_like, 0x1008, 8));
+    assert_false(takes(&malloc_like, 0x1004, 8));
+    assert_false(takes(&malloc_like, 0x1008, 9));
+    assert_true(takes(&malloc_like, 0x1010, 5000));
+    assert_false(takes(&malloc_like, 0x1008, 5000));
+    assert_false(takes(&other, 0x1008, 8));
+    assert_true(takes(&other, 0x1010, 16));
+    assert_false(takes(&other, 0x1010, 17));
+    assert_false(takes(&other, 0x1080, 129));
+    assert_true(takes(&other, 0x1100, 129));
+}
+
+static void who_is_missing_says_why(void **state)
+{
+    (void)state;
+    for (size_t i = 0; tn_allocator_table[i]; i++) {
+        const struct tn_allocator *allocator = tn_allocator_table[i];
+        if (allocator->missing_because)
+            assert_true(strlen(allocator->missing_because) > 10);
+        else
+            assert_non_null(allocator->open);
+        assert_ptr_equal(tn_allocator_find(allocator->name), allocator);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_they_hand_out_is_memory),
+        cmocka_unit_test(too_much_is_out_of_memory),
+        cmocka_unit_test(jemalloc_tells_the_most_that_it_held),
+        cmocka_unit_test(who_cannot_tell_says_nothing),
+        cmocka_unit_test(malloc_stays_the_c_librarys),
+        cmocka_unit_test(threads_use_them_at_once),
+        cmocka_unit_test(the_verifier_asks_what_was_promised),
+        cmocka_unit_test(who_is_missing_says_why),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
