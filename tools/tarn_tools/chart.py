@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+chart: the paper that every plot is drawn on, through matplotlib.
+
+For a page a plot is SVG whose colours are variables of the page's style sheet, so that it follows light and
+dark paper, and whose letters are the page's own. As a file it is an ordinary SVG, or a PNG, on white.
+"""
+
+import io
+import re
+
+from .failure import Failure
+from .shown import size as size_shown
+from .system_python import go_on_where_there_is
+
+WIDTH_IN = 5.2
+HEIGHT_IN = 3.5
+PNG_DPI = 160
+
+# Colours of the paper; on a page each becomes the variable.
+INK = "#1b1e23"
+SOFT = "#5b616a"
+GRID = "#dfe2e6"
+AREA = "#e9ebee"
+PAPER = "#ffffff"
+_VARIABLES = {INK: "--ink", SOFT: "--soft", GRID: "--grid", AREA: "--area", PAPER: "--paper"}
+
+
+def load_matplotlib():
+    """matplotlib, set up; a Failure says what to install where it is missing."""
+    go_on_where_there_is("matplotlib")
+    try:
+        import matplotlib
+    except ImportError:
+        raise Failure("plots are drawn by matplotlib, which this Python lacks. Install it: package "
+                      "python3-matplotlib on Debian and Ubuntu, or `python3 -m pip install matplotlib`") from None
+    matplotlib.use("Agg")
+    matplotlib.rcParams.update({
+        "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 10,
+        "text.color": INK, "axes.labelcolor": SOFT, "axes.edgecolor": SOFT, "axes.titlesize": 10.5,
+        "axes.titleweight": "bold", "axes.titlelocation": "left",
+        "xtick.color": SOFT, "ytick.color": SOFT, "xtick.labelsize": 9, "ytick.labelsize": 9,
+        "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.8,
+        "axes.grid": True, "grid.color": GRID, "grid.linewidth": 0.7, "axes.axisbelow": True,
+        "figure.facecolor": PAPER, "axes.facecolor": PAPER, "savefig.facecolor": PAPER,
+        "legend.frameon": False, "legend.fontsize": 9, "path.simplify": True})
+    return matplotlib
+
+
+class Chart:
+    """One plot. draw(axes) is called at once; what it looks like as a file or on a page is asked for later."""
+
+    def __init__(self, name, title, draw, height=HEIGHT_IN):
+        self.name = name
+        self.title = title
+        matplotlib = load_matplotlib()
+        from matplotlib.figure import Figure
+        matplotlib.rcParams["svg.hashsalt"] = name # so that a plot is the same every time
+        self._figure = Figure(figsize=(WIDTH_IN, height), layout="constrained")
+        axes = self._figure.add_subplot()
+        axes.set_title(title)
+        draw(axes)
+        _add_legend(axes)
+
+    def _svg(self):
+        import matplotlib
+        matplotlib.rcParams["svg.hashsalt"] = self.name
+        text = io.StringIO()
+        self._figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+        return text.getvalue()
+
+    def svg_file(self):
+        return self._svg()
+
+    def png_file(self):
+        content = io.BytesIO()
+        self._figure.savefig(content, format="png", dpi=PNG_DPI, metadata={"Software": None})
+        return content.getvalue()
+
+    def svg_on_page(self, styles):
+        """As an element of a page, without anything that refers to the outside."""
+        svg = self._svg()
+        svg = svg[svg.index("<svg"):]
+        svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+        svg = re.sub(r' xmlns(?::\w+)?="[^"]*"', "", svg)
+        svg = re.sub(r'<svg [^>]*?(viewBox="[^"]*")[^>]*>', r"<svg \1 role=\"img\">".replace('\\"', '"'), svg, count=1)
+        svg = re.sub(r'<g id="[^"]*"', "<g", svg)
+        svg = re.sub(r"font-family: [^;\"]*|font: ([\d.]+px) [^;\"]*", _own_font, svg)
+        variables = dict(_VARIABLES)
+        variables.update({style.light: style.variable for style in styles})
+        return re.sub(r"#[0-9a-f]{6}\b", lambda match: f"var({variables[match[0]]})"
+                      if match[0] in variables else match[0], svg)
+
+
+def _own_font(match):
+    return f"font-size: {match[1]}; font-family: inherit" if match[1] else "font-family: inherit"
+
+
+def _add_legend(axes):
+    handles, labels = axes.get_legend_handles_labels()
+    if not labels:
+        return
+    columns = min(len(labels), 3 if max(map(len, labels)) < 18 else 2)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17 * HEIGHT_IN / axes.figure.get_figheight()),
+                ncol=columns, handlelength=2.6, columnspacing=1.4, borderaxespad=0.2)
+
+
+# --- axes --------------------------------------------------------------------------------------------
+
+def time_label(ns, _position=None):
+    for unit, factor in (("ns", 1), ("\u00b5s", 1e3), ("ms", 1e6)):
+        if ns < 999.5 * factor:
+            return f"{ns / factor:g} {unit}"
+    return f"{ns / 1e9:g} s"
+
+
+def size_label(value, _position=None):
+    return size_shown(value).replace("\u202f", " ")
+
+
+def count_label(value, _position=None):
+    for unit, factor in (("", 1), ("k", 1e3), ("M", 1e6), ("G", 1e9)):
+        if value < 999.5 * factor:
+            return f"{value / factor:g}{unit}"
+    return f"{value:g}"
+
+
+def use_log(axis, label, limits=None):
+    """A logarithmic axis, x or y, with a label for each power of ten, and between them where there are few."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    axis.axes.set_xscale("log") if axis.axis_name == "x" else axis.axes.set_yscale("log")
+    if limits:
+        axis.axes.set_xlim(limits) if axis.axis_name == "x" else axis.axes.set_ylim(limits)
+    low, high = axis.get_view_interval()
+    subs = (1.0, 2.0, 5.0) if high < 120 * low else (1.0, 3.0) if high < 2000 * low else (1.0,)
+    axis.set_major_locator(LogLocator(base=10, subs=subs, numticks=12))
+    axis.set_major_formatter(FuncFormatter(label))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def use_powers_of_two(axis, label, low, high, ticks_max=7):
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+    first, last = int(low).bit_length() - 1, (int(high) - 1).bit_length()
+    step = max(1, -(-(last - first) // (ticks_max - 1)))
+    axis.axes.set_xscale("log", base=2)
+    axis.set_major_locator(FixedLocator([2.0 ** power for power in range(first, last + 1, step)]))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(label))
+
+
+def limits_of(values):
+    """Of a logarithmic axis that holds all of them, with a little room."""
+    values = [value for value in values if value and value > 0]
+    return (min(values) / 1.35, max(values) * 1.35) if values else None

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""report_command: tarn-report, a page of results of tarn-bench."""
+
+import argparse
+import os
+
+from . import failure
+from .allocators import Palette
+from .csv_table import csv_text
+from .replaced_file import make_folder, write_bytes, write_text
+from .results import read_results
+from .runs import runs_of
+
+DEFAULT_PAGE = "tarn-report.html"
+DEFAULT_TITLE = "Which allocator?"
+
+EPILOG = """
+Files of one machine and build are parts of one run; several machines, vendors or commits stand side by side.
+The page needs nothing else: no network, no script. Exit status: 0 it is written; 1 it cannot be written, or
+matplotlib is missing (package python3-matplotlib); 2 the command line is wrong, or a file is not what
+`tarn-bench --json` writes. Then nothing is written.
+"""
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(prog="tarn-report", epilog=EPILOG,
+                                     description="Makes one page of the results of tarn-bench --json: who wins where, "
+                                                 "plots, and a table for each trace.")
+    parser.add_argument("files", nargs="+", metavar="FILE.json", help="what tarn-bench --json has written")
+    parser.add_argument("-o", "--output", metavar="PAGE.html",
+                        help=f"the page (default {DEFAULT_PAGE}, or none if only other files are asked for; - is the "
+                             "standard output)")
+    parser.add_argument("--png", metavar="DIR", help="the plots as PNG files in a folder")
+    parser.add_argument("--svg", metavar="DIR", help="the plots as SVG files in a folder")
+    parser.add_argument("--csv", metavar="FILE", help="all results as a table, one row a result")
+    parser.add_argument("--title", metavar="TEXT", default=DEFAULT_TITLE, help="of the page (default: %(default)s)")
+    options = parser.parse_args(arguments)
+    if not (options.output or options.png or options.svg or options.csv):
+        options.output = DEFAULT_PAGE
+    return options
+
+
+def write_plots(folder, suffix, content_of, figures):
+    make_folder(folder)
+    for figure in figures:
+        for chart in figure.charts:
+            write_bytes(os.path.join(folder, f"{chart.name}.{suffix}"), content_of(chart))
+
+
+def main(arguments=None):
+    options = parse(arguments)
+    runs = runs_of([read_results(path) for path in options.files])
+    palette = Palette(result.allocator for run in runs for result in run.results)
+    page = None
+    if options.output or options.png or options.svg:
+        # Only they need matplotlib.
+        from .figures import all_figures
+        figures = all_figures(runs, palette)
+        if options.output:
+            from .page import page_html
+            page = page_html(options.title, runs, palette, figures)
+        if options.png:
+            write_plots(options.png, "png", lambda chart: chart.png_file(), figures)
+        if options.svg:
+            write_plots(options.svg, "svg", lambda chart: chart.svg_file().encode("utf-8"), figures)
+    if options.csv:
+        write_text(options.csv, csv_text(runs))
+    if page is not None:
+        write_text(options.output, page)
+
+
+def run():
+    return failure.run("tarn-report", main)

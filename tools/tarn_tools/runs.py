@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+runs: which files belong together.
+
+A run is one build on one machine; its files hold parts of it. Files are of one run when no fact about machine
+and build differs that both of them state, and no result is in both. So the same benchmark measured twice makes
+two runs, side by side, even where nothing but the figures tells them apart. A file that fits several runs goes
+to one with files of its own folder, else to the first.
+"""
+
+from .results import CUT_SHORT, FAILED
+
+# Facts that do not tell machines apart: they are measured, and differ from start to start.
+MEASURED_FACTS = {"clock_cost_ns"}
+
+# What to tell runs apart by, the best first.
+DISTINGUISHING = ("device_name", "backend", "commit", "cpu_model", "cores", "driver_version", "runtime_version",
+                  "tarn_version", "compiler", "build_type", "c_library", "kernel", "device_bytes")
+
+
+class Run:
+    """Files of one machine and build. `label` is short and no other run's; `results` is in the files' order."""
+
+    def __init__(self, number):
+        self.number = number
+        self.label = ""
+        self.files = []
+        self.facts = {}
+
+    @property
+    def results(self):
+        return [result for file in self.files for result in file.results]
+
+    @property
+    def is_host(self):
+        return self.facts.get("backend") == "host"
+
+    def _subjects(self):
+        return {(result.key, result.allocator) for result in self.results}
+
+    def takes(self, file):
+        stated = _identity(file.machine)
+        if any(self.facts[key] != stated[key] for key in stated if key in self.facts):
+            return False
+        return not self._subjects() & {(result.key, result.allocator) for result in file.results}
+
+    def add(self, file):
+        self.files.append(file)
+        self.facts.update(_identity(file.machine))
+
+    def by_workload(self):
+        """{key: {allocator: result}} of what has figures, in the order of the files."""
+        table = {}
+        for result in self.results:
+            if result.pairs_per_second:
+                table.setdefault(result.key, {})[result.allocator] = result
+        return table
+
+    def failed(self):
+        return [result for result in self.results if result.outcome == FAILED]
+
+    def cut_short(self):
+        return [result for result in self.results if result.outcome == CUT_SHORT]
+
+    def without_time(self):
+        return [result for result in self.results
+                if not result.pairs_per_second and result.outcome not in (FAILED, CUT_SHORT)]
+
+
+def _identity(machine):
+    return {key: value for key, value in machine.items()
+            if key not in MEASURED_FACTS and value not in (None, "")}
+
+
+def runs_of(files):
+    runs = []
+    for file in files:
+        fitting = [run for run in runs if run.takes(file)]
+        same_folder = [run for run in fitting if any(part.folder == file.folder for part in run.files)]
+        if fitting:
+            run = (same_folder or fitting)[0]
+        else:
+            run = Run(len(runs))
+            runs.append(run)
+        run.add(file)
+    _label(runs)
+    return runs
+
+
+# --- labels ------------------------------------------------------------------------------------------
+
+def _name_of_device(run):
+    device = str(run.facts.get("device_name", "unknown device"))
+    if run.is_host and run.facts.get("cpu_model"):
+        return f"host, {run.facts['cpu_model']}"
+    return device
+
+
+def _fact_shown(key, value):
+    text = str(value)
+    if key == "commit":
+        return text[:9]
+    return {"cores": f"{text} cores", "driver_version": f"driver {text}", "runtime_version": f"runtime {text}",
+            "tarn_version": f"tarn {text}", "backend": f"{text} backend"}.get(key, text)
+
+
+def _label(runs):
+    """The device's name, and as many facts as it takes to tell runs of one name apart; last, folder or number."""
+    for run in runs:
+        run.label = _name_of_device(run)
+    for key in DISTINGUISHING:
+        for label in {run.label for run in runs}:
+            same = [run for run in runs if run.label == label]
+            if len({str(run.facts.get(key)) for run in same}) < 2:
+                continue
+            for run in same:
+                if run.facts.get(key):
+                    run.label += f", {_fact_shown(key, run.facts[key])}"
+    _add_folders(runs)
+    for label in {run.label for run in runs}:
+        same = [run for run in runs if run.label == label]
+        if len(same) > 1:
+            for number, run in enumerate(same, 1):
+                run.label += f", run {number}"
+
+
+def _add_folders(runs):
+    for label in {run.label for run in runs}:
+        same = [run for run in runs if run.label == label]
+        folders = [sorted({file.shown_name.split("/")[0] for file in run.files}) for run in same]
+        if len(same) > 1 and all(len(names) == 1 for names in folders) and \
+                len({names[0] for names in folders}) == len(same):
+            for run, names in zip(same, folders):
+                run.label += f", {names[0]}"

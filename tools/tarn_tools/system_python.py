@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+system_python: packages of the system belong to the system's Python.
+
+The first python3 in the path may be another one, which does not see them. Then a program goes on in the
+system's, if that has what it needs.
+"""
+
+import importlib.util
+import os
+import subprocess
+import sys
+
+SYSTEM_PYTHON = "/usr/bin/python3"
+GUARD = "TARN_TOOLS_IN_SYSTEM_PYTHON"
+
+
+def go_on_where_there_is(module):
+    """Returns where it is, and where it is nowhere; else the program starts anew in the system's Python."""
+    if importlib.util.find_spec(module) or os.environ.get(GUARD) or not os.access(SYSTEM_PYTHON, os.X_OK):
+        return
+    asked = subprocess.run([SYSTEM_PYTHON, "-c", f"import sys, {module}; sys.exit(sys.version_info < (3, 9))"],
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    if asked.returncode == 0:
+        os.environ[GUARD] = "1"
+        os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON, os.path.abspath(sys.argv[0]), *sys.argv[1:]])

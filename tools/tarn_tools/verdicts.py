@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+verdicts: who wins where.
+
+An allocator is faster than another when its pairs take less time by at least NEAR; below that the two are
+level, since two runs of one machine agree no better. With several threads it is the pairs a second that count.
+A verdict is about tarn with its default options; its other modes are named where they are faster.
+"""
+
+import statistics
+
+from .allocators import NO_ALLOCATORS, is_peer, is_tarn
+
+NEAR = 1.05
+
+
+class Verdict:
+    """One workload of one run. Ratios are speeds: 2 is twice as fast. None: was not measured."""
+
+    def __init__(self, key, by_allocator):
+        self.key = key
+        self.results = {name: result for name, result in by_allocator.items() if name not in NO_ALLOCATORS}
+        self.tarn = self.results.get("tarn")
+        self.raw = self.results.get("raw")
+        self.fastest = max(self.results.values(), key=_speed, default=None)
+        peers = [result for name, result in self.results.items() if is_peer(name)]
+        self.best_peer = max(peers, key=_speed, default=None)
+        self.leanest_peer = min((peer for peer in peers if peer.held_by_live), key=_held, default=None)
+
+    @property
+    def to_raw(self):
+        return ratio_of(self.tarn, self.raw)
+
+    @property
+    def to_best_peer(self):
+        return ratio_of(self.tarn, self.best_peer)
+
+    @property
+    def memory_to_leanest_peer(self):
+        """How many times the bytes of the peer that holds least tarn holds at most."""
+        if not self.tarn or not self.tarn.held_by_live or not self.leanest_peer:
+            return None
+        return _held(self.tarn) / _held(self.leanest_peer)
+
+    def faster_than_tarn(self):
+        """All others that are faster, tarn's own modes not among them: (result, how many times), worst first."""
+        return self._faster(lambda name: not is_tarn(name))
+
+    def faster_modes(self):
+        return self._faster(lambda name: is_tarn(name) and name != "tarn")
+
+    def _faster(self, is_wanted):
+        if not self.tarn:
+            return []
+        found = [(result, ratio_of(result, self.tarn)) for name, result in self.results.items() if is_wanted(name)]
+        return sorted((pair for pair in found if pair[1] >= NEAR), key=lambda pair: -pair[1])
+
+    @property
+    def word(self):
+        """wins, level or loses, against the best peer; alone where there is none."""
+        if not self.tarn:
+            return "absent"
+        if not self.best_peer:
+            return "alone"
+        if self.to_best_peer >= NEAR:
+            return "wins"
+        return "loses" if self.to_best_peer <= 1 / NEAR else "level"
+
+    @property
+    def holds_more(self):
+        return (self.memory_to_leanest_peer or 0) >= NEAR
+
+
+class Balance:
+    """The verdicts of a run, counted."""
+
+    def __init__(self, verdicts):
+        judged = [verdict for verdict in verdicts if verdict.tarn]
+        self.workload_count = len(judged)
+        self.against_peers = [verdict for verdict in judged if verdict.best_peer]
+        self.wins = [verdict for verdict in judged if verdict.word == "wins"]
+        self.level = [verdict for verdict in judged if verdict.word == "level"]
+        self.losses = [verdict for verdict in judged if verdict.word == "loses"]
+        self.other_losses = [verdict for verdict in judged
+                             if any(not is_peer(result.allocator) for result, _ in verdict.faster_than_tarn())]
+        self.with_peer_memory = [verdict for verdict in judged if verdict.memory_to_leanest_peer]
+        self.holds_more = [verdict for verdict in judged if verdict.holds_more]
+        self.faster_modes = [verdict for verdict in judged if verdict.faster_modes()]
+        self.to_best_peer = _spread([verdict.to_best_peer for verdict in self.against_peers])
+        self.to_raw = _spread([verdict.to_raw for verdict in judged if verdict.raw])
+        self.peers = sorted({name for verdict in verdicts for name in verdict.results if is_peer(name)})
+
+
+def verdicts_of(run):
+    return [Verdict(key, by_allocator) for key, by_allocator in run.by_workload().items()]
+
+
+def ratio_of(result, other):
+    """How many times as fast as another one is."""
+    if not result or not other:
+        return None
+    return result.pairs_per_second / other.pairs_per_second
+
+
+def _speed(result):
+    return result.pairs_per_second
+
+
+def _held(result):
+    return result["peak_footprint_bytes"]
+
+
+def _spread(ratios):
+    """(least, median, most), or None."""
+    return (min(ratios), statistics.median(ratios), max(ratios)) if ratios else None
