@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "reason.h"
-#include "tarn/status.h"
+#include "tarn/backend.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -28,6 +28,10 @@ struct tn_allocator_settings {
     size_t initial_bytes;    /* the first piece that a pool takes, for pools that can be told */
     size_t step_bytes;       /* what tarn:contiguous maps at a time; 0: as it likes */
     bool has_one_stream;     /* all threads are on it */
+
+    /* That memory is taken from, by allocators that take it from one; it outlives them. NULL: each
+     * opens its own. */
+    const tarn_backend *backend;
 };
 
 /* What an allocator has taken since it was opened. */

@@ -17,7 +17,7 @@ static tarn_status open_raw(const struct tn_allocator_settings *settings, void *
         tn_reason_set(reason_out, "no host memory for the adapter");
         return TARN_STATUS_OUT_OF_HOST_MEMORY;
     }
-    tarn_status status = tn_backing_init(backing, settings->device, reason_out);
+    tarn_status status = tn_backing_init(backing, settings, reason_out);
     if (status != TARN_STATUS_OK) {
         free(backing);
         return status;

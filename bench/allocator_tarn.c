@@ -28,7 +28,7 @@ static tarn_status create_pool(struct tarn_state *self,
                                const struct tn_allocator_settings *settings,
                                const struct variant *variant, struct tn_reason *reason_out)
 {
-    tarn_status status = tn_backing_init(&self->backing, settings->device, reason_out);
+    tarn_status status = tn_backing_init(&self->backing, settings, reason_out);
     if (status != TARN_STATUS_OK) return status;
 
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
