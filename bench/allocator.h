@@ -45,6 +45,10 @@ struct tn_allocator_usage {
 struct tn_allocator_thread {
     void *state;
     bool has_stream; /* of its own */
+
+    /* Given when it is opened: a stream of the caller's that the calls are for, in place of one of its own,
+     * of the settings' backend or the vendor's. It outlives the state. NULL: none is given. */
+    tarn_stream stream;
 };
 
 struct tn_allocator {
@@ -74,10 +78,11 @@ struct tn_allocator {
 
     /*
      * Several threads on one allocator. Each opens a state of its own, which its calls take in place of
-     * the other: with a stream of its own where there are streams, unless all are to be on one. An
-     * allocator without a lock gets one in these calls.
+     * the other: with the stream that it was given, or else with one of its own where there are streams, unless
+     * all are to be on one. A thread may have several states, one for each of its streams. An allocator
+     * without a lock gets one in these calls.
      */
-    tarn_status (*open_thread)(void *state, struct tn_allocator_thread *thread_out,
+    tarn_status (*open_thread)(void *state, struct tn_allocator_thread *thread_inout,
                                struct tn_reason *reason_out);
     tarn_status (*alloc_in_thread)(void *state, size_t size_bytes, void **address_out);
     tarn_status (*free_in_thread)(void *state, void *address, size_t size_bytes);

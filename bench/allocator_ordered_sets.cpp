@@ -340,9 +340,10 @@ void close_ordered_sets(void *state)
 
 /* Several threads have the same state. */
 
-tarn_status open_ordered_sets_thread(void *state, tn_allocator_thread *thread_out, tn_reason *)
+tarn_status open_ordered_sets_thread(void *state, tn_allocator_thread *thread_inout, tn_reason *)
 {
-    *thread_out = { state, false };
+    thread_inout->state = state;
+    thread_inout->has_stream = false;
     return TARN_STATUS_OK;
 }
 
