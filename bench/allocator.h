@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "reason.h"
-#include "tarn/status.h"
+#include "tarn/backend.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -28,6 +28,10 @@ struct tn_allocator_settings {
     size_t initial_bytes;    /* the first piece that a pool takes, for pools that can be told */
     size_t step_bytes;       /* what tarn:contiguous maps at a time; 0: as it likes */
     bool has_one_stream;     /* all threads are on it */
+
+    /* That memory is taken from, by allocators that take it from one; it outlives them. NULL: each
+     * opens its own. */
+    const tarn_backend *backend;
 };
 
 /* What an allocator has taken since it was opened. */
@@ -42,6 +46,10 @@ struct tn_allocator_usage {
 struct tn_allocator_thread {
     void *state;
     bool has_stream; /* of its own */
+
+    /* Given when it is opened: a stream of the caller's that the calls are for, in place of one of its own,
+     * of the settings' backend or the vendor's. It outlives the state. NULL: none is given. */
+    tarn_stream stream;
 };
 
 struct tn_allocator {
@@ -71,10 +79,11 @@ struct tn_allocator {
 
     /*
      * Several threads on one allocator. Each opens a state of its own, which its calls take in place of
-     * the other: with a stream of its own where there are streams, unless all are to be on one. An
-     * allocator without a lock gets one in these calls.
+     * the other: with the stream that it was given, or else with one of its own where there are streams, unless
+     * all are to be on one. A thread may have several states, one for each of its streams. An allocator
+     * without a lock gets one in these calls.
      */
-    tarn_status (*open_thread)(void *state, struct tn_allocator_thread *thread_out,
+    tarn_status (*open_thread)(void *state, struct tn_allocator_thread *thread_inout,
                                struct tn_reason *reason_out);
     tarn_status (*alloc_in_thread)(void *state, size_t size_bytes, void **address_out);
     tarn_status (*free_in_thread)(void *state, void *address, size_t size_bytes);

@@ -45,6 +45,15 @@ static void close_null(void *state)
     (void)state;
 }
 
+static tarn_status open_null_thread(void *state, struct tn_allocator_thread *thread_inout,
+                                    struct tn_reason *reason_out)
+{
+    (void)reason_out;
+    thread_inout->state = state;
+    thread_inout->has_stream = false;
+    return TARN_STATUS_OK;
+}
+
 const struct tn_allocator tn_allocator_null = {
     .name = "null",
     .open = open_null,
@@ -53,4 +62,9 @@ const struct tn_allocator tn_allocator_null = {
     .explain = explain_null,
     .get_usage = get_usage_null,
     .close = close_null,
+    .open_thread = open_null_thread,
+    .alloc_in_thread = alloc_null,
+    .free_in_thread = free_null,
+    .explain_in_thread = explain_null,
+    .close_thread = close_null,
 };

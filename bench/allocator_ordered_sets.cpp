@@ -285,7 +285,7 @@ tarn_status open_ordered_sets(const tn_allocator_settings *settings, void **stat
                               tn_reason *reason_out)
 {
     tn_backing backing;
-    tarn_status status = tn_backing_init(&backing, settings->device, reason_out);
+    tarn_status status = tn_backing_init(&backing, settings, reason_out);
     if (status != TARN_STATUS_OK) return status;
     auto *self = new (std::nothrow) ordered_sets(backing, settings->initial_bytes);
     if (!self) {
@@ -340,9 +340,10 @@ void close_ordered_sets(void *state)
 
 /* Several threads have the same state. */
 
-tarn_status open_ordered_sets_thread(void *state, tn_allocator_thread *thread_out, tn_reason *)
+tarn_status open_ordered_sets_thread(void *state, tn_allocator_thread *thread_inout, tn_reason *)
 {
-    *thread_out = { state, false };
+    thread_inout->state = state;
+    thread_inout->has_stream = false;
     return TARN_STATUS_OK;
 }
 

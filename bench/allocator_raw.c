@@ -5,24 +5,31 @@
  */
 #include "allocator.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "backing.h"
 
+struct raw_state {
+    struct tn_backing backing; /* first, since calls of one thread alone take it for the state */
+    atomic_size_t threads_footprint_bytes; /* of all threads' calls */
+    atomic_size_t threads_footprint_bytes_max;
+};
+
 static tarn_status open_raw(const struct tn_allocator_settings *settings, void **state_out,
                             struct tn_reason *reason_out)
 {
-    struct tn_backing *backing = malloc(sizeof *backing);
-    if (!backing) {
+    struct raw_state *self = calloc(1, sizeof *self);
+    if (!self) {
         tn_reason_set(reason_out, "no host memory for the adapter");
         return TARN_STATUS_OUT_OF_HOST_MEMORY;
     }
-    tarn_status status = tn_backing_init(backing, settings->device, reason_out);
+    tarn_status status = tn_backing_init(&self->backing, settings, reason_out);
     if (status != TARN_STATUS_OK) {
-        free(backing);
+        free(self);
         return status;
     }
-    *state_out = backing;
+    *state_out = self;
     return TARN_STATUS_OK;
 }
 
@@ -49,20 +56,22 @@ static void explain_raw(void *state, tarn_status status, struct tn_reason *reaso
 
 static void get_usage_raw(void *state, struct tn_allocator_usage *usage_out)
 {
-    const struct tn_backing *backing = state;
+    const struct raw_state *self = state;
+    size_t of_threads = atomic_load(&self->threads_footprint_bytes_max);
+    size_t of_one = self->backing.footprint_bytes_max;
     *usage_out = (struct tn_allocator_usage){
-        .footprint_bytes_max = backing->footprint_bytes_max,
-        .vendor_calls = backing->vendor_calls,
+        .footprint_bytes_max = of_threads > of_one ? of_threads : of_one,
+        .vendor_calls = self->backing.vendor_calls,
     };
 }
 
-/* Each of several threads counts for itself. */
+/* Each of several threads counts its own calls; the bytes are everybody's, since one may free what another has. */
 struct raw_thread {
     struct tn_backing backing; /* a copy: what is open belongs to the whole */
-    struct tn_backing *whole;
+    struct raw_state *whole;
 };
 
-static tarn_status open_raw_thread(void *state, struct tn_allocator_thread *thread_out,
+static tarn_status open_raw_thread(void *state, struct tn_allocator_thread *thread_inout,
                                    struct tn_reason *reason_out)
 {
     struct raw_thread *self = malloc(sizeof *self);
@@ -71,20 +80,41 @@ static tarn_status open_raw_thread(void *state, struct tn_allocator_thread *thre
         return TARN_STATUS_OUT_OF_HOST_MEMORY;
     }
     self->whole = state;
-    self->backing = (struct tn_backing){ .backend = self->whole->backend,
-                                         .granularity_bytes = self->whole->granularity_bytes };
-    *thread_out = (struct tn_allocator_thread){ self, false };
+    const struct tn_backing *backing = &self->whole->backing;
+    self->backing = (struct tn_backing){ .backend = backing->backend,
+                                         .granularity_bytes = backing->granularity_bytes };
+    thread_inout->state = self;
+    thread_inout->has_stream = false;
     return TARN_STATUS_OK;
+}
+
+/* What this thread's count has changed by changes that of all; where it is less it wraps around, and so does the sum. */
+static void count_for_all(struct raw_thread *self, size_t bytes_before)
+{
+    size_t change = self->backing.footprint_bytes - bytes_before;
+    size_t bytes = atomic_fetch_add(&self->whole->threads_footprint_bytes, change) + change;
+    size_t most = atomic_load(&self->whole->threads_footprint_bytes_max);
+    while (bytes > most &&
+           !atomic_compare_exchange_weak(&self->whole->threads_footprint_bytes_max, &most, bytes))
+        ;
 }
 
 static tarn_status alloc_in_raw_thread(void *state, size_t size_bytes, void **address_out)
 {
-    return alloc_raw(&((struct raw_thread *)state)->backing, size_bytes, address_out);
+    struct raw_thread *self = state;
+    size_t bytes_before = self->backing.footprint_bytes;
+    tarn_status status = alloc_raw(&self->backing, size_bytes, address_out);
+    if (status == TARN_STATUS_OK) count_for_all(self, bytes_before);
+    return status;
 }
 
 static tarn_status free_in_raw_thread(void *state, void *address, size_t size_bytes)
 {
-    return free_raw(&((struct raw_thread *)state)->backing, address, size_bytes);
+    struct raw_thread *self = state;
+    size_t bytes_before = self->backing.footprint_bytes;
+    tarn_status status = free_raw(&self->backing, address, size_bytes);
+    if (status == TARN_STATUS_OK) count_for_all(self, bytes_before);
+    return status;
 }
 
 static void explain_in_raw_thread(void *state, tarn_status status, struct tn_reason *reason_out)
@@ -92,19 +122,18 @@ static void explain_in_raw_thread(void *state, tarn_status status, struct tn_rea
     explain_raw(&((struct raw_thread *)state)->backing, status, reason_out);
 }
 
-/* The most that all held at a time is taken to be the sum of what each held at most. */
 static void close_raw_thread(void *state)
 {
     struct raw_thread *self = state;
-    self->whole->footprint_bytes_max += self->backing.footprint_bytes_max;
-    self->whole->vendor_calls += self->backing.vendor_calls;
+    self->whole->backing.vendor_calls += self->backing.vendor_calls;
     free(self);
 }
 
 static void close_raw(void *state)
 {
-    tn_backing_fini(state);
-    free(state);
+    struct raw_state *self = state;
+    tn_backing_fini(&self->backing);
+    free(self);
 }
 
 const struct tn_allocator tn_allocator_raw = {

@@ -28,7 +28,7 @@ static tarn_status create_pool(struct tarn_state *self,
                                const struct tn_allocator_settings *settings,
                                const struct variant *variant, struct tn_reason *reason_out)
 {
-    tarn_status status = tn_backing_init(&self->backing, settings->device, reason_out);
+    tarn_status status = tn_backing_init(&self->backing, settings, reason_out);
     if (status != TARN_STATUS_OK) return status;
 
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
@@ -99,22 +99,22 @@ static void get_usage_tarn(void *state, struct tn_allocator_usage *usage_out)
 
 struct tarn_thread {
     struct tarn_state *shared;
-    tarn_stream stream; /* NULL, the default stream, where it has none of its own */
+    tarn_stream stream; /* NULL: the default stream */
+    bool owns_stream;
 };
 
-static tarn_status create_stream(struct tarn_state *shared, tarn_stream *stream_out,
-                                 struct tn_reason *reason_out)
+static tarn_status create_stream(struct tarn_thread *self, struct tn_reason *reason_out)
 {
-    const tarn_backend *backend = &shared->backing.backend;
-    *stream_out = NULL;
-    if (!backend->operations->stream_create || shared->has_one_stream) return TARN_STATUS_OK;
-    tarn_backend_result result = backend->operations->stream_create(backend->state, stream_out);
+    const tarn_backend *backend = &self->shared->backing.backend;
+    if (!backend->operations->stream_create || self->shared->has_one_stream) return TARN_STATUS_OK;
+    tarn_backend_result result = backend->operations->stream_create(backend->state, &self->stream);
+    self->owns_stream = result.status == TARN_STATUS_OK;
     if (result.status != TARN_STATUS_OK)
         tn_reason_set(reason_out, "no stream: %s", tarn_status_sentence(result.status));
     return result.status;
 }
 
-static tarn_status open_tarn_thread(void *state, struct tn_allocator_thread *thread_out,
+static tarn_status open_tarn_thread(void *state, struct tn_allocator_thread *thread_inout,
                                     struct tn_reason *reason_out)
 {
     struct tarn_thread *self = malloc(sizeof *self);
@@ -122,13 +122,14 @@ static tarn_status open_tarn_thread(void *state, struct tn_allocator_thread *thr
         tn_reason_set(reason_out, "no host memory for the adapter");
         return TARN_STATUS_OUT_OF_HOST_MEMORY;
     }
-    self->shared = state;
-    tarn_status status = create_stream(self->shared, &self->stream, reason_out);
+    *self = (struct tarn_thread){ .shared = state, .stream = thread_inout->stream };
+    tarn_status status = self->stream ? TARN_STATUS_OK : create_stream(self, reason_out);
     if (status != TARN_STATUS_OK) {
         free(self);
         return status;
     }
-    *thread_out = (struct tn_allocator_thread){ self, self->stream != NULL };
+    thread_inout->state = self;
+    thread_inout->has_stream = self->owns_stream;
     return TARN_STATUS_OK;
 }
 
@@ -149,8 +150,8 @@ static void close_tarn_thread(void *state)
 {
     struct tarn_thread *self = state;
     const tarn_backend *backend = &self->shared->backing.backend;
-    if (self->stream) {
-        tarn_stream_retire(self->stream);
+    if (self->stream) tarn_stream_retire(self->stream);
+    if (self->owns_stream) {
         backend->operations->stream_destroy(backend->state, self->stream);
     }
     free(self);

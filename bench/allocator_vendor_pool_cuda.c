@@ -144,9 +144,10 @@ static void get_usage_vendor_pool(void *state, struct tn_allocator_usage *usage_
 struct vendor_pool_thread {
     struct vendor_pool own; /* stream, calls and last error are the thread's; the rest is a copy */
     struct vendor_pool *whole;
+    bool owns_stream;
 };
 
-static tarn_status open_vendor_pool_thread(void *state, struct tn_allocator_thread *thread_out,
+static tarn_status open_vendor_pool_thread(void *state, struct tn_allocator_thread *thread_inout,
                                            struct tn_reason *reason_out)
 {
     struct vendor_pool_thread *self = calloc(1, sizeof *self);
@@ -157,8 +158,10 @@ static tarn_status open_vendor_pool_thread(void *state, struct tn_allocator_thre
     self->whole = state;
     self->own = *self->whole;
     self->own.vendor_calls = 0;
+    self->owns_stream = !thread_inout->stream && !self->whole->has_one_stream;
+    if (thread_inout->stream) self->own.stream = thread_inout->stream;
     cudaError_t error = cudaSetDevice(self->own.device);
-    if (error == cudaSuccess && !self->whole->has_one_stream)
+    if (error == cudaSuccess && self->owns_stream)
         error = cudaStreamCreateWithFlags(&self->own.stream, cudaStreamNonBlocking);
     tarn_status status = status_of(&self->own, error);
     if (status != TARN_STATUS_OK) {
@@ -166,7 +169,8 @@ static tarn_status open_vendor_pool_thread(void *state, struct tn_allocator_thre
         free(self);
         return status;
     }
-    *thread_out = (struct tn_allocator_thread){ self, !self->own.has_one_stream };
+    thread_inout->state = self;
+    thread_inout->has_stream = self->owns_stream;
     return TARN_STATUS_OK;
 }
 
@@ -190,7 +194,7 @@ static void close_vendor_pool_thread(void *state)
 {
     struct vendor_pool_thread *self = state;
     self->whole->vendor_calls += self->own.vendor_calls;
-    if (!self->own.has_one_stream) {
+    if (self->owns_stream) {
         cudaStreamSynchronize(self->own.stream);
         cudaStreamDestroy(self->own.stream);
     }

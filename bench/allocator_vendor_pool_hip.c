@@ -145,9 +145,10 @@ static void get_usage_vendor_pool(void *state, struct tn_allocator_usage *usage_
 struct vendor_pool_thread {
     struct vendor_pool own; /* stream, calls and last error are the thread's; the rest is a copy */
     struct vendor_pool *whole;
+    bool owns_stream;
 };
 
-static tarn_status open_vendor_pool_thread(void *state, struct tn_allocator_thread *thread_out,
+static tarn_status open_vendor_pool_thread(void *state, struct tn_allocator_thread *thread_inout,
                                            struct tn_reason *reason_out)
 {
     struct vendor_pool_thread *self = calloc(1, sizeof *self);
@@ -158,8 +159,10 @@ static tarn_status open_vendor_pool_thread(void *state, struct tn_allocator_thre
     self->whole = state;
     self->own = *self->whole;
     self->own.vendor_calls = 0;
+    self->owns_stream = !thread_inout->stream && !self->whole->has_one_stream;
+    if (thread_inout->stream) self->own.stream = thread_inout->stream;
     hipError_t error = hipSetDevice(self->own.device);
-    if (error == hipSuccess && !self->whole->has_one_stream)
+    if (error == hipSuccess && self->owns_stream)
         error = hipStreamCreateWithFlags(&self->own.stream, hipStreamNonBlocking);
     tarn_status status = status_of(&self->own, error);
     if (status != TARN_STATUS_OK) {
@@ -167,7 +170,8 @@ static tarn_status open_vendor_pool_thread(void *state, struct tn_allocator_thre
         free(self);
         return status;
     }
-    *thread_out = (struct tn_allocator_thread){ self, !self->own.has_one_stream };
+    thread_inout->state = self;
+    thread_inout->has_stream = self->owns_stream;
     return TARN_STATUS_OK;
 }
 
@@ -191,7 +195,7 @@ static void close_vendor_pool_thread(void *state)
 {
     struct vendor_pool_thread *self = state;
     self->whole->vendor_calls += self->own.vendor_calls;
-    if (!self->own.has_one_stream) {
+    if (self->owns_stream) {
         hipStreamSynchronize(self->own.stream);
         hipStreamDestroy(self->own.stream);
     }

@@ -6,18 +6,24 @@
 
 #include "plain_host_backend.h"
 
-static tarn_status open_backend(int device, tarn_backend *backend_out)
+static tarn_status open_backend(const struct tn_allocator_settings *settings,
+                                tarn_backend *backend_out)
 {
-    if (strcmp(tarn_backend_name(), "host") != 0)
-        return tarn_backend_open(device, TARN_MEMORY_KIND_DEVICE, backend_out);
-    *backend_out = tn_plain_host_backend();
+    if (settings->backend)
+        *backend_out = *settings->backend;
+    else if (strcmp(tarn_backend_name(), "host") == 0)
+        *backend_out = tn_plain_host_backend();
+    else
+        return tarn_backend_open(settings->device, TARN_MEMORY_KIND_DEVICE, backend_out);
     return TARN_STATUS_OK;
 }
 
-tarn_status tn_backing_init(struct tn_backing *backing, int device, struct tn_reason *reason_out)
+tarn_status tn_backing_init(struct tn_backing *backing,
+                            const struct tn_allocator_settings *settings,
+                            struct tn_reason *reason_out)
 {
-    *backing = (struct tn_backing){ .granularity_bytes = 1 };
-    tarn_status status = open_backend(device, &backing->backend);
+    *backing = (struct tn_backing){ .granularity_bytes = 1, .is_borrowed = settings->backend };
+    tarn_status status = open_backend(settings, &backing->backend);
     if (status != TARN_STATUS_OK) {
         tn_reason_set(reason_out, "%s", tarn_last_error().message);
         return status;
@@ -29,7 +35,7 @@ tarn_status tn_backing_init(struct tn_backing *backing, int device, struct tn_re
     if (result.status != TARN_STATUS_OK) {
         backing->last_failure = result;
         tn_backing_explain(backing, reason_out);
-        tarn_backend_close(&backing->backend);
+        tn_backing_fini(backing);
         return result.status;
     }
     backing->granularity_bytes = properties.granularity_bytes;
@@ -38,7 +44,7 @@ tarn_status tn_backing_init(struct tn_backing *backing, int device, struct tn_re
 
 void tn_backing_fini(struct tn_backing *backing)
 {
-    tarn_backend_close(&backing->backend);
+    if (!backing->is_borrowed) tarn_backend_close(&backing->backend);
 }
 
 static size_t round_up(const struct tn_backing *backing, size_t size_bytes)
@@ -76,10 +82,14 @@ tarn_status tn_backing_release(struct tn_backing *backing, void *address, size_t
 
 void tn_backing_explain(const struct tn_backing *backing, struct tn_reason *reason_out)
 {
-    const tarn_backend_result *failure = &backing->last_failure;
-    if (failure->vendor_name)
-        tn_reason_set(reason_out, "%s (%s, %d)", tarn_status_sentence(failure->status),
-                      failure->vendor_name, failure->vendor_code);
+    tn_backend_result_explain(backing->last_failure, reason_out);
+}
+
+void tn_backend_result_explain(tarn_backend_result result, struct tn_reason *reason_out)
+{
+    if (result.vendor_name)
+        tn_reason_set(reason_out, "%s (%s, %d)", tarn_status_sentence(result.status),
+                      result.vendor_name, result.vendor_code);
     else
-        tn_reason_set(reason_out, "%s", tarn_status_sentence(failure->status));
+        tn_reason_set(reason_out, "%s", tarn_status_sentence(result.status));
 }

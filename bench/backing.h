@@ -21,6 +21,7 @@ extern "C" {
 
 struct tn_backing {
     tarn_backend backend;
+    bool is_borrowed;         /* the backend: its owner closes it */
     size_t granularity_bytes; /* the vendor's; footprint is counted in it */
     size_t footprint_bytes;
     size_t footprint_bytes_max;
@@ -28,8 +29,10 @@ struct tn_backing {
     tarn_backend_result last_failure;
 };
 
-/* On failure writes the reason and leaves nothing open. */
-tarn_status tn_backing_init(struct tn_backing *backing, int device, struct tn_reason *reason_out);
+/* On the backend of the settings, or one that it opens. On failure writes the reason and leaves nothing open. */
+tarn_status tn_backing_init(struct tn_backing *backing,
+                            const struct tn_allocator_settings *settings,
+                            struct tn_reason *reason_out);
 void tn_backing_fini(struct tn_backing *backing);
 
 /* size_bytes is not zero. */
@@ -38,6 +41,9 @@ tarn_status tn_backing_release(struct tn_backing *backing, void *address, size_t
 
 /* The last failure of these two, in the vendor's words if it has any. */
 void tn_backing_explain(const struct tn_backing *backing, struct tn_reason *reason_out);
+
+/* What a result of any backend says that is not OK. */
+void tn_backend_result_explain(tarn_backend_result result, struct tn_reason *reason_out);
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,8 @@
  * trace_reader: reads a recorded trace of allocations, as text or compressed by gzip.
  *
  * Live ids are kept in the C library's search tree, each in a record that also knows its slot; the
- * records of slots that are free again form a list, so that slots stay dense and warm.
+ * records of slots that are free again form a list, so that slots stay dense and warm. Threads and streams are
+ * whatever numbers the recorder gave them, and become dense.
  */
 #include "trace_reader.h"
 
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "numbering.h"
 #include "numbers.h"
 
 enum {
@@ -31,6 +33,7 @@ struct live_id {
     size_t slot;
     size_t line;
     uint64_t size_bytes;
+    struct tn_origin origin; /* of the allocation */
     bool is_live;
     struct live_id *next_free; /* when it is not live: the list of free slots */
 };
@@ -48,12 +51,15 @@ struct reader {
     size_t line_number;
 
     struct tn_trace trace;
-    size_t line_capacity; /* of trace.lines */
-    void *live_tree;      /* of live_id, by id */
+    size_t line_capacity; /* of trace.lines and trace.origins */
+    struct tn_numbering threads;
+    struct tn_numbering streams;
+    void *live_tree; /* of live_id, by id */
     struct live_id **slots;
     size_t slot_capacity;
     struct live_id *free_slots;
     uint64_t live_bytes;
+    uint64_t first_time_ns;
     uint64_t last_time_ns;
     uint64_t event_count;
     bool has_event_count; /* whether the metadata says how many there are, and */
@@ -221,8 +227,19 @@ static bool advance_time(struct reader *reader, uint64_t time_ns)
     if (time_ns < reader->last_time_ns)
         return fail_line(reader, "time goes back from %" PRIu64 " to %" PRIu64 " ns",
                          reader->last_time_ns, time_ns);
+    if (reader->event_count == 1) reader->first_time_ns = time_ns;
     reader->last_time_ns = time_ns;
     return true;
+}
+
+/* The numbers are those of the event: stream, thread, time. */
+static bool find_origin(struct reader *reader, const uint64_t *numbers,
+                        struct tn_origin *origin_out)
+{
+    origin_out->time_ns = numbers[2] - reader->first_time_ns;
+    return (tn_numbering_find(&reader->streams, numbers[0], &origin_out->stream) &&
+            tn_numbering_find(&reader->threads, numbers[1], &origin_out->thread)) ||
+           fail_memory(reader);
 }
 
 static int compare_ids(const void *left, const void *right)
@@ -253,23 +270,32 @@ static bool add_slot(struct reader *reader)
     return true;
 }
 
-static bool note_line(struct reader *reader, size_t line)
+static bool grow_notes(struct reader *reader)
+{
+    struct tn_trace *trace = &reader->trace;
+    size_t capacity = reader->line_capacity ? 2 * reader->line_capacity : 1024;
+    void *lines = realloc(trace->lines, capacity * sizeof trace->lines[0]);
+    if (lines) trace->lines = lines;
+    void *origins = realloc(trace->origins, capacity * sizeof trace->origins[0]);
+    if (origins) trace->origins = origins;
+    if (!lines || !origins) return fail_memory(reader);
+    reader->line_capacity = capacity;
+    return true;
+}
+
+/* Where the operation comes from that was added last. */
+static bool note(struct reader *reader, size_t line, struct tn_origin origin)
 {
     size_t index = reader->trace.operations.count - 1;
-    if (index == reader->line_capacity) {
-        size_t capacity = index ? 2 * index : 1024;
-        void *lines = realloc(reader->trace.lines, capacity * sizeof reader->trace.lines[0]);
-        if (!lines) return fail_memory(reader);
-        reader->trace.lines = lines;
-        reader->line_capacity = capacity;
-    }
+    if (index == reader->line_capacity && !grow_notes(reader)) return false;
     reader->trace.lines[index] = line;
+    reader->trace.origins[index] = origin;
     return true;
 }
 
 /* Takes the first free slot for the id, unless the id is live. */
 static bool begin_life(struct reader *reader, uint64_t id, uint64_t size_bytes,
-                       const struct live_id **live_out)
+                       struct tn_origin origin, const struct live_id **live_out)
 {
     if (!reader->free_slots && !add_slot(reader)) return false;
     struct live_id *live = reader->free_slots;
@@ -283,6 +309,7 @@ static bool begin_life(struct reader *reader, uint64_t id, uint64_t size_bytes,
     live->is_live = true;
     live->line = reader->line_number;
     live->size_bytes = size_bytes;
+    live->origin = origin;
     *live_out = live;
     return true;
 }
@@ -299,11 +326,14 @@ static bool read_alloc(struct reader *reader, const struct field *fields)
                          "with these %" PRIu64 " bytes, more are live than 64 bits can count",
                          size_bytes);
 
+    struct tn_origin origin;
     const struct live_id *live = NULL;
-    if (!begin_life(reader, numbers[0], size_bytes, &live)) return false;
+    if (!find_origin(reader, &numbers[2], &origin) ||
+        !begin_life(reader, numbers[0], size_bytes, origin, &live))
+        return false;
     if (!tn_operations_add_alloc(&reader->trace.operations, live->slot, size_bytes))
         return fail_memory(reader);
-    return note_line(reader, reader->line_number);
+    return note(reader, reader->line_number, origin);
 }
 
 static bool read_free(struct reader *reader, const struct field *fields)
@@ -316,6 +346,8 @@ static bool read_free(struct reader *reader, const struct field *fields)
     struct live_id wanted = { .id = numbers[0] };
     struct live_id **found = tfind(&wanted, &reader->live_tree, compare_ids);
     if (!found) return fail_line(reader, "frees id %" PRIu64 ", which is not live", numbers[0]);
+    struct tn_origin origin;
+    if (!find_origin(reader, &numbers[1], &origin)) return false;
     struct live_id *live = *found;
     tdelete(live, &reader->live_tree, compare_ids);
     reader->live_bytes -= live->size_bytes;
@@ -323,7 +355,7 @@ static bool read_free(struct reader *reader, const struct field *fields)
     live->next_free = reader->free_slots;
     reader->free_slots = live;
     if (!tn_operations_add_free(&reader->trace.operations, live->slot)) return fail_memory(reader);
-    return note_line(reader, reader->line_number);
+    return note(reader, reader->line_number, origin);
 }
 
 static bool read_event(struct reader *reader)
@@ -370,7 +402,9 @@ static bool free_what_is_left(struct reader *reader)
     for (size_t slot = 0; slot < reader->trace.slot_count; slot++) {
         if (!reader->slots[slot]->is_live) continue;
         if (!tn_operations_add_free(&reader->trace.operations, slot)) return fail_memory(reader);
-        if (!note_line(reader, 0)) return false;
+        struct tn_origin origin = reader->slots[slot]->origin;
+        origin.time_ns = reader->last_time_ns - reader->first_time_ns;
+        if (!note(reader, 0, origin)) return false;
         reader->trace.left_live_count++;
     }
     return true;
@@ -403,7 +437,11 @@ static bool read_file(struct reader *reader)
         return fail_file(reader, "is not gzip'd, though its name ends in .gz");
     const char *base = strrchr(reader->path, '/');
     set_name(&reader->trace, base ? base + 1 : reader->path);
-    return read_all_lines(reader) && check_counts(reader) && free_what_is_left(reader);
+    if (!read_all_lines(reader) || !check_counts(reader) || !free_what_is_left(reader))
+        return false;
+    reader->trace.thread_count = reader->threads.count;
+    reader->trace.stream_count = reader->streams.count;
+    return true;
 }
 
 static void forget_live_id(void *live)
@@ -419,6 +457,8 @@ static void reader_fini(struct reader *reader)
         free(reader->slots[slot]);
     free(reader->slots);
     free(reader->line);
+    tn_numbering_fini(&reader->threads);
+    tn_numbering_fini(&reader->streams);
 }
 
 bool tn_trace_read(const char *path, struct tn_trace *trace_out, struct tn_reason *reason_out)
@@ -437,5 +477,6 @@ void tn_trace_fini(struct tn_trace *trace)
 {
     free(trace->operations.items);
     free(trace->lines);
+    free(trace->origins);
     *trace = (struct tn_trace){ .name = "" };
 }

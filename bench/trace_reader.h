@@ -28,6 +28,10 @@ struct tn_trace {
      * the slots. */
     struct tn_operations operations;
     size_t *lines; /* of each operation, counted from 1; 0 for one that was added */
+    struct tn_origin
+        *origins; /* of each operation; one that was added has its allocation's thread and stream */
+    size_t thread_count;
+    size_t stream_count;
     size_t slot_count;
     size_t left_live_count; /* how many were added */
 };

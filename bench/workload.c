@@ -43,6 +43,7 @@ static void workload_fini(struct tn_workload *workload)
     free(workload->body.items);
     free(workload->source);
     free(workload->lines);
+    free(workload->origins);
 }
 
 void tn_workload_list_fini(struct tn_workload_list *list)

@@ -30,6 +30,14 @@ struct tn_operations {
     size_t capacity;
 };
 
+/* Where and when an operation was recorded. Threads and streams are numbered from 0 in the order in which they
+ * come up. */
+struct tn_origin {
+    uint64_t time_ns; /* since the first operation */
+    uint32_t thread;
+    uint32_t stream;
+};
+
 #define TN_WORKLOAD_NAME_BYTES 96
 
 struct tn_workload {
@@ -52,6 +60,12 @@ struct tn_workload {
     bool is_recorded;
     char *source;  /* recorded: the file that it comes from; else NULL */
     size_t *lines; /* recorded: the line of each operation of the body, 0 for one that was added */
+    struct tn_origin *origins; /* recorded: of each operation of the body */
+    size_t origin_thread_count;
+    size_t origin_stream_count;
+
+    /* Played as it was recorded, by those threads on those streams; each allocation has a slot of its own. */
+    bool is_faithful;
 };
 
 struct tn_workload_list {

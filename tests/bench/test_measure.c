@@ -152,15 +152,15 @@ static uintptr_t signature_of(const void *state)
     return planted.fault == FAULT_NONE ? (uintptr_t)(number + 1) << 44 : 0;
 }
 
-static tarn_status open_planted_thread(void *state, struct tn_allocator_thread *thread_out,
+static tarn_status open_planted_thread(void *state, struct tn_allocator_thread *thread_inout,
                                        struct tn_reason *reason_out)
 {
     (void)state;
     pthread_mutex_lock(&planted_lock);
     tarn_status status = planted.open_thread_status;
     if (status == TARN_STATUS_OK)
-        *thread_out =
-            (struct tn_allocator_thread){ &thread_states[planted.open_thread_count++], true };
+        *thread_inout =
+            (struct tn_allocator_thread){ &thread_states[planted.open_thread_count++], true, NULL };
     else
         tn_reason_set(reason_out, "planted in a thread");
     pthread_mutex_unlock(&planted_lock);

@@ -71,6 +71,36 @@ static void a_plain_trace_is_read(void **state)
     tn_trace_fini(&trace);
 }
 
+static void expect_origin(const struct tn_trace *trace, size_t index, uint32_t stream,
+                          uint32_t thread, uint64_t time_ns)
+{
+    assert_int_equal(trace->origins[index].stream, stream);
+    assert_int_equal(trace->origins[index].thread, thread);
+    assert_int_equal(trace->origins[index].time_ns, time_ns);
+}
+
+/* Numbered as they come up; what is freed at the end is freed where it was allocated. */
+static void threads_streams_and_times_are_read(void **state)
+{
+    (void)state;
+    struct tn_trace trace =
+        read_good(scratch_write_text("origins.trace", "# tarn-trace 1\n"
+                                                      "a 0 8 18446744073709551615 7 5\n"
+                                                      "a 1 8 0 7 6\n"
+                                                      "f 0 0 4 8\n"
+                                                      "a 2 8 18446744073709551615 4 9\n"));
+    assert_int_equal(trace.thread_count, 2);
+    assert_int_equal(trace.stream_count, 2);
+    expect_origin(&trace, 0, 0, 0, 0);
+    expect_origin(&trace, 1, 1, 0, 1);
+    expect_origin(&trace, 2, 1, 1, 3);
+    expect_origin(&trace, 3, 0, 1, 4);
+    assert_int_equal(trace.left_live_count, 2);
+    expect_origin(&trace, 4, 0, 1, 4); /* slot 0 is id 2's by then */
+    expect_origin(&trace, 5, 1, 0, 4);
+    tn_trace_fini(&trace);
+}
+
 static void a_gzipped_trace_is_the_same(void **state)
 {
     (void)state;
@@ -142,6 +172,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plain_trace_is_read),
+        cmocka_unit_test(threads_streams_and_times_are_read),
         cmocka_unit_test(a_gzipped_trace_is_the_same),
         cmocka_unit_test(a_gzipped_trace_may_have_any_name),
         cmocka_unit_test(without_a_name_the_file_gives_it),
