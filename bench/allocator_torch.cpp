@@ -232,7 +232,7 @@ void close_torch(void *state)
 
 /* --- one of several threads ------------------------------------------------------------------------ */
 
-tarn_status open_torch_thread(void *state, tn_allocator_thread *thread_out, tn_reason *reason_out)
+tarn_status open_torch_thread(void *state, tn_allocator_thread *thread_inout, tn_reason *reason_out)
 {
     const auto *whole = static_cast<const torch_allocator *>(state);
     auto *user = new (std::nothrow) torch_user(whole->user);
@@ -240,13 +240,15 @@ tarn_status open_torch_thread(void *state, tn_allocator_thread *thread_out, tn_r
         tn_reason_set(reason_out, "no host memory for the adapter");
         return TARN_STATUS_OUT_OF_HOST_MEMORY;
     }
-    user->owns_stream = !whole->has_one_stream;
+    user->owns_stream = !thread_inout->stream && !whole->has_one_stream;
+    if (thread_inout->stream) user->stream = static_cast<cudaStream_t>(thread_inout->stream);
     tarn_status status = start_user(user, reason_out);
     if (status != TARN_STATUS_OK) {
         delete user;
         return status;
     }
-    *thread_out = { user, user->owns_stream };
+    thread_inout->state = user;
+    thread_inout->has_stream = user->owns_stream;
     return TARN_STATUS_OK;
 }
 

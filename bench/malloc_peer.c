@@ -92,13 +92,14 @@ void tn_malloc_peer_close(void *state)
 
 /* --- one of several threads ------------------------------------------------------------------------ */
 
-tarn_status tn_malloc_peer_open_thread(void *state, struct tn_allocator_thread *thread_out,
+tarn_status tn_malloc_peer_open_thread(void *state, struct tn_allocator_thread *thread_inout,
                                        struct tn_reason *reason_out)
 {
     struct tn_malloc_peer *self = state;
     (void)reason_out;
     atomic_store(&self->has_threads, true);
-    *thread_out = (struct tn_allocator_thread){ self, false };
+    thread_inout->state = self;
+    thread_inout->has_stream = false;
     return TARN_STATUS_OK;
 }
 

@@ -52,7 +52,7 @@ tarn_status tn_malloc_peer_free(void *state, void *address, size_t size_bytes);
 void tn_malloc_peer_explain(void *state, tarn_status status, struct tn_reason *reason_out);
 void tn_malloc_peer_get_usage(void *state, struct tn_allocator_usage *usage_out);
 void tn_malloc_peer_close(void *state);
-tarn_status tn_malloc_peer_open_thread(void *state, struct tn_allocator_thread *thread_out,
+tarn_status tn_malloc_peer_open_thread(void *state, struct tn_allocator_thread *thread_inout,
                                        struct tn_reason *reason_out);
 tarn_status tn_malloc_peer_alloc_in_thread(void *state, size_t size_bytes, void **address_out);
 tarn_status tn_malloc_peer_free_in_thread(void *state, void *address, size_t size_bytes);
