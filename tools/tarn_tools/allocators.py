@@ -27,6 +27,7 @@ WHAT_THEY_ARE = {
 RAW_BY_BACKEND = {"cuda": "cudaMalloc and cudaFree", "hip": "hipMalloc and hipFree",
                   "ze": "zeMemAllocDevice and zeMemFree", "host": "mmap and munmap"}
 POOL_BY_BACKEND = {"cuda": "cudaMallocAsync and cudaFreeAsync", "hip": "hipMallocAsync and hipFreeAsync"}
+MODES = {"contiguous": "in one range of addresses", "cached": "with a thread cache"}
 
 # Light paper, dark paper, marker of matplotlib, dashes.
 _KNOWN = {
@@ -44,8 +45,8 @@ _TARNS = (("#2f8fc4", "#9ad4f0", "h", "--"), ("#4f5fd6", "#a5adff", "p", "--"), 
           ("#17407a", "#8fb4e8", "*", "--"), ("#5c84a8", "#bcd3e8", "d", "--"), ("#3a76f0", "#86a9ff", "H", ":"),
           ("#0f9aa8", "#7fe0e6", "1", ":"), ("#6a7fb5", "#c2cbe8", "2", ":"), ("#10629e", "#72bdf5", "3", ":"))
 _OTHERS = (("#b04a7a", "#f2a3c6", "<", "--"), ("#5f7a1f", "#bfdc74", ">", "--"), ("#8a4fa0", "#d7a6ea", "4", "--"),
-           ("#a8452f", "#f0927d", "+", "--"), ("#2f7a5a", "#7fd9b1", "x", "--"), ("#75641f", "#d8c46c", "1", ":"),
-           ("#9a2f86", "#ec8fdc", "2", ":"), ("#4d4d8f", "#adade8", "3", ":"), ("#7d5a4a", "#cfae9f", "d", ":"))
+           ("#a8452f", "#f0927d", "+", "--"), ("#2f7a5a", "#7fd9b1", "x", "--"), ("#75641f", "#d8c46c", "1", "-."),
+           ("#9a2f86", "#ec8fdc", "2", "-."), ("#4d4d8f", "#adade8", "3", "-."), ("#7d5a4a", "#cfae9f", "d", ":"))
 
 
 def is_tarn(name):
@@ -66,7 +67,8 @@ def what_it_is(name, backends):
     if name in WHAT_THEY_ARE:
         return WHAT_THEY_ARE[name]
     if is_tarn(name):
-        return "a pool of tarn with " + ", ".join(part.replace("_", " ") for part in name.split(":")[1:])
+        return "a pool of tarn " + ", ".join(MODES.get(part, f"that places by {part.replace('_', ' ')}")
+                                            for part in name.split(":")[1:])
     return next((f"{text}: {name}" for known, text in WHAT_THEY_ARE.items() if name.startswith(known)), name)
 
 
