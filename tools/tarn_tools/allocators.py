@@ -2,9 +2,9 @@
 """
 allocators: what is known of each allocator by its name, and its colour, marker and dashes.
 
-An allocator has one colour over a whole page, and no two share a marker before all markers are used. The first
-eight colours differ also to eyes that lack one kind of cones (tests/tools/test_allocators.py computes it), and
-nothing on a page is told by colour alone. Each is there twice, for light and for dark paper.
+An allocator has one colour over a whole page, and no two of a page have the same marker and dashes. The colours
+of those that are known differ also to eyes that lack one kind of cones (tests/tools/test_allocators.py computes
+it), and nothing on a page is told by colour alone. Each is there twice, for light and for dark paper.
 """
 
 # The pools that a program could use instead of tarn are its peers; these are none.
@@ -33,13 +33,13 @@ MODES = {"contiguous": "in one range of addresses", "cached": "with a thread cac
 _KNOWN = {
     "tarn": ("#0a58b0", "#6cb2ff", "o", "-"),
     "raw": ("#62666d", "#b3b8bf", "s", "-"),
-    "vendor-pool": ("#c94f00", "#ff9c57", "^", "-"),
-    "cub": ("#00876a", "#35d0a5", "v", "-"),
-    "ordered-sets": ("#8f6c00", "#e6c34d", "P", "--"),
-    "torch-python": ("#a3155f", "#ff86bd", "D", "-"),
-    "cupy-python": ("#6d3fc0", "#bb9bff", "X", "-"),
-    "jemalloc": ("#7a3414", "#dd9a78", "<", "-"),
-    "mimalloc": ("#3c6e00", "#9bd44f", ">", "-"),
+    "vendor-pool": ("#bf3a08", "#ff7a33", "^", "-"),
+    "cub": ("#1c8a5a", "#2fae7d", "v", "-"),
+    "ordered-sets": ("#b08a00", "#ffdd33", "P", "--"),
+    "torch-python": ("#7a0052", "#e0559f", "D", "-"),
+    "cupy-python": ("#9d3bf0", "#9a6cff", "X", "-"),
+    "jemalloc": ("#4a2a0a", "#b9f08a", "<", "-"),
+    "mimalloc": ("#2f9dc0", "#55f0ff", ">", "-"),
 }
 _TARNS = (("#2f8fc4", "#9ad4f0", "h", "--"), ("#4f5fd6", "#a5adff", "p", "--"), ("#007a99", "#5cc8e0", "8", "--"),
           ("#17407a", "#8fb4e8", "*", "--"), ("#5c84a8", "#bcd3e8", "d", "--"), ("#3a76f0", "#86a9ff", "H", ":"),
