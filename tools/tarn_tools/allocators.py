@@ -2,9 +2,9 @@
 """
 allocators: what is known of each allocator by its name, and its colour, marker and dashes.
 
-An allocator has one colour over a whole page, and no two share a marker before all markers are used. The first
-eight colours differ also to eyes that lack one kind of cones (tests/tools/test_allocators.py computes it), and
-nothing on a page is told by colour alone. Each is there twice, for light and for dark paper.
+An allocator has one colour over a whole page, and no two of a page have the same marker and dashes. The colours
+of those that are known differ also to eyes that lack one kind of cones (tests/tools/test_allocators.py computes
+it), and nothing on a page is told by colour alone. Each is there twice, for light and for dark paper.
 """
 
 # The pools that a program could use instead of tarn are its peers; these are none.
@@ -27,25 +27,26 @@ WHAT_THEY_ARE = {
 RAW_BY_BACKEND = {"cuda": "cudaMalloc and cudaFree", "hip": "hipMalloc and hipFree",
                   "ze": "zeMemAllocDevice and zeMemFree", "host": "mmap and munmap"}
 POOL_BY_BACKEND = {"cuda": "cudaMallocAsync and cudaFreeAsync", "hip": "hipMallocAsync and hipFreeAsync"}
+MODES = {"contiguous": "in one range of addresses", "cached": "with a thread cache"}
 
 # Light paper, dark paper, marker of matplotlib, dashes.
 _KNOWN = {
     "tarn": ("#0a58b0", "#6cb2ff", "o", "-"),
     "raw": ("#62666d", "#b3b8bf", "s", "-"),
-    "vendor-pool": ("#c94f00", "#ff9c57", "^", "-"),
-    "cub": ("#00876a", "#35d0a5", "v", "-"),
-    "ordered-sets": ("#8f6c00", "#e6c34d", "P", "--"),
-    "torch-python": ("#a3155f", "#ff86bd", "D", "-"),
-    "cupy-python": ("#6d3fc0", "#bb9bff", "X", "-"),
-    "jemalloc": ("#7a3414", "#dd9a78", "<", "-"),
-    "mimalloc": ("#3c6e00", "#9bd44f", ">", "-"),
+    "vendor-pool": ("#bf3a08", "#ff7a33", "^", "-"),
+    "cub": ("#1c8a5a", "#2fae7d", "v", "-"),
+    "ordered-sets": ("#b08a00", "#ffdd33", "P", "--"),
+    "torch-python": ("#7a0052", "#e0559f", "D", "-"),
+    "cupy-python": ("#9d3bf0", "#9a6cff", "X", "-"),
+    "jemalloc": ("#4a2a0a", "#b9f08a", "<", "-"),
+    "mimalloc": ("#2f9dc0", "#55f0ff", ">", "-"),
 }
 _TARNS = (("#2f8fc4", "#9ad4f0", "h", "--"), ("#4f5fd6", "#a5adff", "p", "--"), ("#007a99", "#5cc8e0", "8", "--"),
           ("#17407a", "#8fb4e8", "*", "--"), ("#5c84a8", "#bcd3e8", "d", "--"), ("#3a76f0", "#86a9ff", "H", ":"),
           ("#0f9aa8", "#7fe0e6", "1", ":"), ("#6a7fb5", "#c2cbe8", "2", ":"), ("#10629e", "#72bdf5", "3", ":"))
 _OTHERS = (("#b04a7a", "#f2a3c6", "<", "--"), ("#5f7a1f", "#bfdc74", ">", "--"), ("#8a4fa0", "#d7a6ea", "4", "--"),
-           ("#a8452f", "#f0927d", "+", "--"), ("#2f7a5a", "#7fd9b1", "x", "--"), ("#75641f", "#d8c46c", "1", ":"),
-           ("#9a2f86", "#ec8fdc", "2", ":"), ("#4d4d8f", "#adade8", "3", ":"), ("#7d5a4a", "#cfae9f", "d", ":"))
+           ("#a8452f", "#f0927d", "+", "--"), ("#2f7a5a", "#7fd9b1", "x", "--"), ("#75641f", "#d8c46c", "1", "-."),
+           ("#9a2f86", "#ec8fdc", "2", "-."), ("#4d4d8f", "#adade8", "3", "-."), ("#7d5a4a", "#cfae9f", "d", ":"))
 
 
 def is_tarn(name):
@@ -66,7 +67,8 @@ def what_it_is(name, backends):
     if name in WHAT_THEY_ARE:
         return WHAT_THEY_ARE[name]
     if is_tarn(name):
-        return "a pool of tarn with " + ", ".join(part.replace("_", " ") for part in name.split(":")[1:])
+        return "a pool of tarn " + ", ".join(MODES.get(part, f"that places by {part.replace('_', ' ')}")
+                                            for part in name.split(":")[1:])
     return next((f"{text}: {name}" for known, text in WHAT_THEY_ARE.items() if name.startswith(known)), name)
 
 

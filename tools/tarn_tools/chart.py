@@ -8,6 +8,7 @@ dark paper, and whose letters are the page's own. As a file it is an ordinary SV
 
 import io
 import re
+import textwrap
 
 from .failure import Failure
 from .shown import size as size_shown
@@ -43,7 +44,7 @@ def load_matplotlib():
         "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.8,
         "axes.grid": True, "grid.color": GRID, "grid.linewidth": 0.7, "axes.axisbelow": True,
         "figure.facecolor": PAPER, "axes.facecolor": PAPER, "savefig.facecolor": PAPER,
-        "legend.frameon": False, "legend.fontsize": 9, "path.simplify": True})
+        "legend.frameon": False, "text.parse_math": False, "legend.fontsize": 9, "path.simplify": True})
     return matplotlib
 
 
@@ -58,9 +59,9 @@ class Chart:
         matplotlib.rcParams["svg.hashsalt"] = name # so that a plot is the same every time
         self._figure = Figure(figsize=(WIDTH_IN, height), layout="constrained")
         axes = self._figure.add_subplot()
-        axes.set_title(title)
+        axes.set_title("\n".join(line for part in title.split("\n") for line in textwrap.wrap(part, 58)))
         draw(axes)
-        _add_legend(axes)
+        _add_legend(self._figure, axes)
 
     def _svg(self):
         import matplotlib
@@ -96,13 +97,18 @@ def _own_font(match):
     return f"font-size: {match[1]}; font-family: inherit" if match[1] else "font-family: inherit"
 
 
-def _add_legend(axes):
+def _add_legend(figure, axes):
+    """Below the axes, over the whole width; the axes get what is left."""
     handles, labels = axes.get_legend_handles_labels()
     if not labels:
         return
-    columns = min(len(labels), 3 if max(map(len, labels)) < 18 else 2)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17 * HEIGHT_IN / axes.figure.get_figheight()),
-                ncol=columns, handlelength=2.6, columnspacing=1.4, borderaxespad=0.2)
+    longest = max(map(len, labels))
+    columns = min(len(labels), 4 if longest < 12 else 3 if longest < 20 else 2)
+    row_count = -(-len(labels) // columns)
+    height = (0.12 + 0.19 * row_count) / figure.get_figheight()
+    figure.get_layout_engine().set(rect=(0, height, 1, 1 - height))
+    figure.legend(handles, labels, loc="lower center", ncol=columns, handlelength=2.6, columnspacing=1.4,
+                  borderaxespad=0.3)
 
 
 # --- axes --------------------------------------------------------------------------------------------

@@ -37,22 +37,29 @@ def lines(series, palette, x_axis, x_label, y_label, y_limits, y_ticks=chart.tim
 
 
 def dots(rows, palette, x_label, x_limits, x_ticks):
-    """rows: [(label, {allocator: (value, low, high)})], the first at the top."""
+    """
+    rows: [(label, {allocator: (value, low, high)})], the first at the top. Within a row each allocator has its own
+    height, so that equal ones are all seen.
+    """
     def draw(axes):
         names = palette.in_order(name for _, values in rows for name in values)
-        for name in names:
-            points = [(values[name], -place) for place, (_, values) in enumerate(rows) if name in values]
+        for place in range(0, len(rows), 2):
+            axes.axhspan(-place - 0.5, -place + 0.5, color=chart.AREA, alpha=0.6, linewidth=0, zorder=0)
+        for number, name in enumerate(names):
             style = palette[name]
+            shift = 0.6 * (0.5 - (number + 0.5) / len(names))
+            points = [(values[name], shift - place) for place, (_, values) in enumerate(rows) if name in values]
             for (_, low, high), y in points:
                 if low and high and high > 1.02 * low:
-                    axes.plot([low, high], [y, y], color=style.light, linewidth=3, alpha=0.35,
+                    axes.plot([low, high], [y, y], color=style.light, linewidth=2.5, alpha=0.4,
                               solid_capstyle="butt", zorder=2)
             axes.plot([value for (value, _, _), _ in points], [y for _, y in points], label=name,
-                      color=style.light, marker=style.marker, linestyle="", markersize=8 if name == "tarn" else 6.5,
+                      color=style.light, marker=style.marker, linestyle="", markersize=7 if name == "tarn" else 5.5,
                       zorder=4 if name == "tarn" else 3)
         axes.set_yticks([-place for place in range(len(rows))], [label for label, _ in rows])
         axes.tick_params(axis="y", length=0, labelcolor=chart.INK)
-        axes.set_ylim(-len(rows) + 0.4, 0.6)
+        axes.grid(False, axis="y")
+        axes.set_ylim(-len(rows) + 0.5, 0.5)
         chart.use_log(axes.xaxis, x_ticks, x_limits)
         axes.set_xlabel(x_label)
     return draw

@@ -2,8 +2,9 @@
 """
 figures: which plots a set of runs gives.
 
-A figure is one question. It has a chart for each run (and for each way of looking, where there are several),
-all with the same scale, so that charts side by side can be compared by eye.
+A figure is one question. It has rows of charts, those of a row with one scale, so that charts side by side can
+be compared by eye: a row has a chart for each run, and there are several rows where there are several ways of
+looking. Of one run these stand side by side.
 """
 
 import re
@@ -21,12 +22,18 @@ FREE = ("a free, median", lambda result: _call_ns(result, "free_ns"))
 
 
 class Figure:
-    def __init__(self, name, section, title, text, charts):
+    def __init__(self, name, section, title, text, rows):
         self.name = name
         self.section = section
         self.title = title
         self.text = text
-        self.charts = charts
+        self.rows = [row for row in rows if row]
+        if self.rows and max(map(len, self.rows)) == 1:
+            self.rows = [[row[0] for row in self.rows]]
+
+    @property
+    def charts(self):
+        return [chart for row in self.rows for chart in row]
 
 
 def _pair_ns(result):
@@ -45,7 +52,7 @@ def _file_name(*parts):
 
 
 def _chart(figure_name, run, runs, draw, what="", **options):
-    title = run.label if not what else what if len(runs) == 1 else f"{what} \u2013 {run.label}"
+    title = run.label if not what else what if len(runs) == 1 else f"{what}\n{run.label}"
     return Chart(_file_name(figure_name, what, run.label if len(runs) > 1 else ""), title, draw, **options)
 
 
@@ -69,16 +76,14 @@ def _series(run, bench, x_of, value_of):
 
 def _lines_figure(name, bench, runs, palette, title, text, x_axis, x_label, x_of):
     """Pairs, allocations and frees over a quantity."""
-    charts = []
-    shown = [(what, value_of, [(run, _series(run, bench, x_of, value_of)) for run in runs])
-             for what, value_of in (PAIR, ALLOC, FREE)]
-    for what, value_of, of_runs in shown:
+    rows = []
+    for what, value_of in (PAIR, ALLOC, FREE):
+        of_runs = [(run, _series(run, bench, x_of, value_of)) for run in runs]
         limits = chart.limits_of(point[1] for _, series in of_runs for points in series.values() for point in points)
-        for run, series in of_runs:
-            if series:
-                draw = chart_kinds.lines(series, palette, x_axis, x_label, "time", limits)
-                charts.append(_chart(name, run, runs, draw, what))
-    return Figure(name, bench, title, text, charts) if charts else None
+        rows.append([_chart(name, run, runs,
+                            chart_kinds.lines(series, palette, x_axis, x_label, "time", limits), what)
+                     for run, series in of_runs if series])
+    return Figure(name, bench, title, text, rows)
 
 
 SPREAD = ("The band around a pair's line is the spread of the repetitions; single calls have one reading of the "
@@ -87,7 +92,7 @@ SPREAD = ("The band around a pair's line is the spread of the repetitions; singl
 
 def sweep_figure(runs, palette):
     runs = _with_results(runs, "sweep")
-    return [_lines_figure("sweep", "sweep", runs, palette, "By size",
+    return [_lines_figure("sweep", "sweep", runs, palette, "Time against size",
                           f"One block at a time, allocated and freed, by its size. {SPREAD}",
                           "size", "size of the block", lambda key: size_of(key[1]) or None)]
 
@@ -108,7 +113,7 @@ def live_figures(bench, runs, palette):
             count, of_sizes = live_and_sizes_of(key[1])
             return count if of_sizes == sizes else None
         figures.append(_lines_figure(
-            _file_name(bench, sizes), bench, runs, palette, f"By number of live blocks, of {sizes} bytes",
+            _file_name(bench, sizes), bench, runs, palette, f"Time against live blocks, of {sizes} bytes",
             f"{what} {SPREAD}", "count", "live blocks", x_of))
     return figures
 
@@ -133,9 +138,9 @@ def threads_figures(runs, palette):
             series, palette, "threads", "threads", "pairs a second, all threads", limits, chart.count_label))
             for run, series in of_runs if series]
         kind = f"{live} blocks of {sizes} bytes a thread" if sizes else "threads"
-        figures.append(Figure(name, "threads", f"By number of threads: {kind}",
+        figures.append(Figure(name, "threads", f"Rate against threads: {kind}",
                               "Pairs of an allocation and a free that all threads make together in a second; "
-                              "higher is better.", charts))
+                              "higher is better.", [charts]))
     return figures
 
 
@@ -154,8 +159,8 @@ def _dots_figure(name, section, runs, palette, title, text, is_wanted, value_of,
     limits = chart.limits_of(value for _, rows in rows_of for _, values in rows
                              for triple in values.values() for value in triple)
     charts = [_chart(name, run, runs, chart_kinds.dots(rows, palette, x_label, limits, ticks),
-                     height=1.6 + 0.36 * len(rows)) for run, rows in rows_of if rows]
-    return Figure(name, section, title, text, charts) if charts else None
+                     height=1.5 + (0.3 + 0.03 * max(len(values) for _, values in rows)) * len(rows)) for run, rows in rows_of if rows]
+    return Figure(name, section, title, text, [charts])
 
 
 def _held(result):
@@ -179,7 +184,7 @@ def bench_figures(bench, runs, palette):
                    for result in row.values())
     time_axis = ("pairs a second", chart.count_label) if is_rated else ("time of an allocation and its free",
                                                                        chart.time_label)
-    return [
+    figures = [
         _dots_figure(_file_name(bench, "time"), bench, runs, palette, "Time",
                      "An allocation and its free together, median of the repetitions; the bar behind a dot is "
                      "their spread. " + ("Further right is better." if is_rated else "Further left is better."),
@@ -188,6 +193,7 @@ def bench_figures(bench, runs, palette):
                      "Most bytes held from the vendor at any time, by most bytes live at any time. 1\u00d7 holds "
                      "nothing but what is used; further left is better.",
                      is_wanted, _held, "most bytes held by most bytes live", _ratio_label)]
+    return figures[:1] if bench == "hot" else figures # one small block says nothing about memory
 
 
 # --- memory over time --------------------------------------------------------------------------------
@@ -215,7 +221,7 @@ def memory_figures(runs, palette):
             live = [(point[0], point[1]) for point in next(iter(held.values()))]
             held_by = {allocator: [(point[0], point[2]) for point in points] for allocator, points in held.items()}
             charts.append(_chart(name, run, shown_runs, chart_kinds.memory(live, held_by, palette, y_max or 1)))
-        figures.append(Figure(name, "memory", f"{bench}: {workload}", "", charts))
+        figures.append(Figure(name, "memory", f"{bench}: {workload}", "", [charts]))
     return figures
 
 
@@ -230,4 +236,4 @@ def all_figures(runs, palette):
     figures += live_figures("live", runs, palette) + live_figures("churn", runs, palette)
     figures += threads_figures(runs, palette)
     figures += memory_figures(runs, palette)
-    return [figure for figure in figures if figure and figure.charts]
+    return [figure for figure in figures if figure.rows]

@@ -33,7 +33,7 @@ vendor by the most bytes ever live as asked for. Vendor calls are those that tak
 
 
 def page_html(title, runs, palette, figures):
-    sections = [("summary", "Who wins where", summary_html(runs))]
+    sections = [("summary", "Who wins where", summary_html(runs, _benches(runs)))]
     sections += [(bench, TITLES.get(bench, bench), _bench_html(bench, runs, palette, figures))
                  for bench in _benches(runs)]
     memory = [figure for figure in figures if figure.section == "memory"]
@@ -77,10 +77,10 @@ def _legend(runs, palette):
 
 
 def _figure_html(figure, palette):
-    charts = [element("figure", Markup(chart.svg_on_page(palette)),
-                      **{"aria-label": f"{figure.title}: {chart.title}"}) for chart in figure.charts]
-    return joined(element("h3", figure.title), element("p", figure.text) if figure.text else "",
-                  element("div", *charts, class_="charts"))
+    rows = [element("div", *[element("figure", Markup(chart.svg_on_page(palette)),
+                                     **{"aria-label": f"{figure.title}: {chart.title}"}) for chart in row],
+                    class_="charts") for row in figure.rows]
+    return joined(element("h3", figure.title), element("p", figure.text) if figure.text else "", *rows)
 
 
 def _bench_html(bench, runs, palette, figures):

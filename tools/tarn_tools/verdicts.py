@@ -57,14 +57,17 @@ class Verdict:
 
     @property
     def word(self):
-        """wins, level or loses, against the best peer; alone where there is none."""
+        """
+        loses: another one is faster, a peer or not. Else, against the best peer, wins or level; alone where there
+        is no peer; absent where there is no tarn.
+        """
         if not self.tarn:
             return "absent"
+        if self.faster_than_tarn():
+            return "loses"
         if not self.best_peer:
             return "alone"
-        if self.to_best_peer >= NEAR:
-            return "wins"
-        return "loses" if self.to_best_peer <= 1 / NEAR else "level"
+        return "wins" if self.to_best_peer >= NEAR else "level"
 
     @property
     def holds_more(self):
@@ -75,20 +78,16 @@ class Balance:
     """The verdicts of a run, counted."""
 
     def __init__(self, verdicts):
-        judged = [verdict for verdict in verdicts if verdict.tarn]
-        self.workload_count = len(judged)
-        self.against_peers = [verdict for verdict in judged if verdict.best_peer]
-        self.wins = [verdict for verdict in judged if verdict.word == "wins"]
-        self.level = [verdict for verdict in judged if verdict.word == "level"]
-        self.losses = [verdict for verdict in judged if verdict.word == "loses"]
-        self.other_losses = [verdict for verdict in judged
-                             if any(not is_peer(result.allocator) for result, _ in verdict.faster_than_tarn())]
-        self.with_peer_memory = [verdict for verdict in judged if verdict.memory_to_leanest_peer]
-        self.holds_more = [verdict for verdict in judged if verdict.holds_more]
-        self.faster_modes = [verdict for verdict in judged if verdict.faster_modes()]
+        self.judged = [verdict for verdict in verdicts if verdict.tarn]
+        self.against_peers = [verdict for verdict in self.judged if verdict.best_peer]
+        self.wins = [verdict for verdict in self.judged if verdict.word == "wins"]
+        self.level = [verdict for verdict in self.judged if verdict.word == "level"]
+        self.losses = [verdict for verdict in self.judged if verdict.word == "loses"]
+        self.with_peer_memory = [verdict for verdict in self.judged if verdict.memory_to_leanest_peer]
+        self.holds_more = [verdict for verdict in self.judged if verdict.holds_more]
         self.to_best_peer = _spread([verdict.to_best_peer for verdict in self.against_peers])
-        self.to_raw = _spread([verdict.to_raw for verdict in judged if verdict.raw])
-        self.peers = sorted({name for verdict in verdicts for name in verdict.results if is_peer(name)})
+        self.to_raw = _spread([verdict.to_raw for verdict in self.judged if verdict.raw])
+        self.peers = list(dict.fromkeys(name for verdict in verdicts for name in verdict.results if is_peer(name)))
 
 
 def verdicts_of(run):

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Colours: each allocator has one, no two of a page look alike, also to eyes that lack one kind of cones."""
+
+import itertools
+import unittest
+
+import support # noqa: F401
+from tarn_tools.allocators import Palette, is_peer
+
+KNOWN = ["tarn", "raw", "vendor-pool", "cub", "ordered-sets", "torch-python", "cupy-python", "jemalloc", "mimalloc"]
+MODES = ["tarn:cached", "tarn:contiguous", "tarn:first_fit", "tarn:best_fit_last_freed", "tarn:segregated_fit",
+         "tarn:tlsf", "tarn:contiguous:cached", "tarn:contiguous:tlsf"]
+PAPERS = {"light": "#ffffff", "dark": "#15171a"}
+
+# How a dichromat sees linear light (Machado, Oliveira, Fernandes 2009, severity 1).
+SEEN_BY = {
+    "all": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "protanopes": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216),
+                   (-0.003882, -0.048116, 1.051998)),
+    "deuteranopes": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413),
+                     (-0.011820, 0.042940, 0.968881)),
+    "tritanopes": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602),
+                   (0.004733, 0.691367, 0.303900)),
+}
+
+
+def linear(colour):
+    parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+    return [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+
+
+def seen(colour, matrix):
+    return [min(1, max(0, sum(factor * part for factor, part in zip(row, linear(colour))))) for row in matrix]
+
+
+def lab(light):
+    """CIE L*a*b* of linear sRGB."""
+    rows = ((0.4124, 0.3576, 0.1805), (0.2126, 0.7152, 0.0722), (0.0193, 0.1192, 0.9505))
+    xyz = [sum(f * part for f, part in zip(row, light)) / white for row, white in zip(rows, (0.9505, 1, 1.089))]
+    x, y, z = [part ** (1 / 3) if part > 0.008856 else 7.787 * part + 16 / 116 for part in xyz]
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+def distance(one, other, matrix):
+    return sum((a - b) ** 2 for a, b in zip(lab(seen(one, matrix)), lab(seen(other, matrix)))) ** 0.5
+
+
+def contrast(one, other):
+    luminance = sorted(0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in (linear(one), linear(other)))
+    return (luminance[1] + 0.05) / (luminance[0] + 0.05)
+
+
+class Colours(unittest.TestCase):
+    def test_no_two_allocators_look_alike(self):
+        palette = Palette(KNOWN + MODES + [f"peer-{i}" for i in range(6)])
+        for paper in PAPERS:
+            colours = [getattr(style, paper) for style in palette]
+            self.assertEqual(len(colours), len(set(colours)), paper)
+        looks = [(style.marker, style.dashes) for style in palette]
+        self.assertEqual(len(looks), len(set(looks)))
+
+    def test_known_allocators_differ_to_all_eyes(self):
+        palette = Palette(KNOWN)
+        for paper in PAPERS:
+            for eyes, matrix in SEEN_BY.items():
+                for one, other in itertools.combinations(palette, 2):
+                    far = distance(getattr(one, paper), getattr(other, paper), matrix)
+                    self.assertGreater(far, 10, f"{one.name} and {other.name} on {paper} paper, seen by {eyes}")
+
+    def test_they_stand_out_from_the_paper(self):
+        for style in Palette(KNOWN + MODES + [f"peer-{i}" for i in range(6)]):
+            for paper, colour in PAPERS.items():
+                self.assertGreater(contrast(getattr(style, paper), colour), 3, f"{style.name} on {paper} paper")
+
+    def test_more_allocators_than_colours_is_no_fault(self):
+        self.assertEqual(len(list(Palette([f"peer-{i}" for i in range(100)] + MODES))), 108)
+
+    def test_the_default_comes_first_and_raw_last(self):
+        names = [style.name for style in Palette(KNOWN + MODES)]
+        self.assertEqual((names[0], names[-1]), ("tarn", "raw"))
+
+
+class Peers(unittest.TestCase):
+    def test_who_is_a_peer(self):
+        peers = [name for name in [*KNOWN, *MODES, "harness", "umpire"] if is_peer(name)]
+        self.assertEqual(peers, ["vendor-pool", "cub", "torch-python", "cupy-python", "jemalloc", "mimalloc",
+                                 "umpire"])
+
+
+if __name__ == "__main__":
+    unittest.main()

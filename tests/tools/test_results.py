@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What tarn-report reads: files that are none of ours are refused by name; runs are put together by their facts."""
+
+import json
+import unittest
+
+from support import InFolder, result, results_file, run
+from tarn_tools.failure import BadInput
+from tarn_tools.results import read_results
+from tarn_tools.runs import runs_of
+from tarn_tools.verdicts import verdicts_of
+
+
+class BadFiles(InFolder):
+    def expect_refused(self, content, *words):
+        path = self.write("bad.json", content)
+        page = self.write("page.html", "the old page")
+        done = run("tarn-report", path, "-o", page, "--csv", self.folder / "all.csv", status=2)
+        self.assertTrue(done.err.startswith(f"tarn-report: {path}: "), done.err)
+        self.assertEqual(done.err.count("\n"), 1, done.err)
+        for word in words:
+            self.assertIn(word, done.err)
+        self.assertEqual(page.read_text(), "the old page")
+        self.assertEqual(sorted(file.name for file in self.folder.iterdir()), ["bad.json", "page.html"])
+
+    def test_not_json(self):
+        self.expect_refused("{\"tarn_bench\": 1,", "is not JSON")
+        self.expect_refused("", "is not JSON")
+        self.expect_refused(b"\xff\xfe\x00", "is not JSON")
+        self.expect_refused("[" * 100000, "is not JSON")
+        self.expect_refused('{"tarn_bench": 1, "results": [NaN]}', "is not JSON", "NaN")
+
+    def test_json_of_somebody_else(self):
+        self.expect_refused([1, 2], "not of tarn-bench")
+        self.expect_refused({"tarn_dump": 1}, "not of tarn-bench")
+
+    def test_another_format(self):
+        self.expect_refused(results_file(result("tarn")) | {"tarn_bench": 2}, "format 2", "format 1")
+
+    def test_no_results(self):
+        self.expect_refused(results_file(), "has no results")
+
+    def test_results_that_are_wrong(self):
+        for change, words in (({"allocator": None}, ["result 2", "allocator"]), ({"workload": ""}, ["workload"]),
+                              ({"ns_per_pair": "fast"}, ["ns_per_pair", "not a number"]),
+                              ({"ns_per_pair": -1}, ["ns_per_pair"]), ({"pairs": True}, ["pairs"]),
+                              ({"alloc_ns": [1]}, ["alloc_ns"]), ({"alloc_ns": {"p50": "x"}}, ["p50"]),
+                              ({"memory_over_time": [[1, 2]]}, ["memory_over_time"]),
+                              ({"threads": "two"}, ["threads"])):
+            self.expect_refused(results_file(result("tarn"), result("cub") | change), *words)
+        self.expect_refused(results_file(result("tarn")) | {"results": {}}, "results")
+        self.expect_refused(results_file(result("tarn")) | {"results": [3]}, "number 1")
+        self.expect_refused(results_file(result("tarn")) | {"machine": []}, "machine")
+        self.expect_refused(results_file(result("tarn"), machine={"cores": {}}), "cores")
+        self.expect_refused(json.dumps(results_file(result("tarn"))).replace("100.0", "1e999"), "ns_per_pair")
+
+    def test_not_there(self):
+        done = run("tarn-report", self.folder / "none.json", status=2)
+        self.assertEqual(done.err, f"tarn-report: {self.folder}/none.json: cannot be read: No such file or "
+                                   "directory\n")
+        run("tarn-report", self.folder, status=2)
+
+    def test_one_bad_file_among_good_ones(self):
+        good = self.write("good.json", results_file(result("tarn")))
+        bad = self.write("bad.json", "{")
+        done = run("tarn-report", good, bad, "--csv", self.folder / "all.csv", status=2)
+        self.assertIn("bad.json", done.err)
+        self.assertFalse((self.folder / "all.csv").exists())
+
+
+class Runs(InFolder):
+    def runs_of(self, *contents):
+        paths = [self.write(f"{number}/part-{number}.json", content) for number, content in enumerate(contents)]
+        return runs_of([read_results(str(path)) for path in paths])
+
+    def test_parts_of_one_machine_are_one_run(self):
+        runs = self.runs_of(results_file(result("tarn")),
+                            results_file(result("tarn", bench="hot"), machine={"clock_cost_ns": 35}))
+        self.assertEqual([len(run.files) for run in runs], [2])
+        self.assertEqual(runs[0].label, "Device A")
+
+    def test_a_part_with_fewer_facts_joins(self):
+        content = results_file(result("torch-python"))
+        content["machine"] = {"backend": "cuda", "device_name": "Device A", "compiler": ""}
+        runs = self.runs_of(results_file(result("tarn")), content)
+        self.assertEqual([len(run.files) for run in runs], [2])
+
+    def test_machines_and_commits_stand_side_by_side(self):
+        runs = self.runs_of(results_file(result("tarn"), machine={"commit": "aaaaaaaaaaaaaaaa"}),
+                            results_file(result("tarn"), machine={"commit": "bbbbbbbbbbbbbbbb"}),
+                            results_file(result("tarn"), machine={"device_name": "Device B"}),
+                            results_file(result("tarn"), machine={"device_name": "host memory", "backend": "host",
+                                                                  "cpu_model": "Some CPU"}))
+        self.assertEqual([run.label for run in runs],
+                         ["Device A, aaaaaaaaa", "Device A, bbbbbbbbb", "Device B", "host, Some CPU"])
+
+    def test_the_same_measured_twice_is_two_runs(self):
+        runs = self.runs_of(results_file(result("tarn")), results_file(result("tarn")))
+        self.assertEqual(len(runs), 2)
+        self.assertEqual(len({run.label for run in runs}), 2)
+
+    def test_two_traces_of_one_name_are_both_told(self):
+        run, = self.runs_of(results_file(result("tarn", 10), result("tarn", 20)))
+        self.assertEqual([key[1] for key in run.by_workload()], ["mesh", "mesh (2)"])
+
+
+class Verdicts(InFolder):
+    def verdict(self, *results):
+        path = self.write("v.json", results_file(*results))
+        run, = runs_of([read_results(str(path))])
+        verdict, = verdicts_of(run)
+        return verdict
+
+    def test_words(self):
+        for peer_ns, word in ((200, "wins"), (104, "level"), (100, "level"), (96, "level"), (95, "loses"),
+                              (50, "loses")):
+            self.assertEqual(self.verdict(result("tarn", 100), result("cub", peer_ns)).word, word, peer_ns)
+        self.assertEqual(self.verdict(result("tarn"), result("raw", 9000)).word, "alone")
+        self.assertEqual(self.verdict(result("tarn"), result("ordered-sets", 20)).word, "loses")
+        self.assertEqual(self.verdict(result("cub")).word, "absent")
+
+    def test_ratios(self):
+        verdict = self.verdict(result("tarn", 100, held=200), result("cub", 800, held=100), result("raw", 5000),
+                               result("vendor-pool", 900, held=50), result("tarn:cached", 40),
+                               result("ordered-sets", 300))
+        self.assertAlmostEqual(verdict.to_raw, 50)
+        self.assertAlmostEqual(verdict.to_best_peer, 8)
+        self.assertEqual(verdict.best_peer.allocator, "cub")
+        self.assertEqual(verdict.leanest_peer.allocator, "vendor-pool")
+        self.assertAlmostEqual(verdict.memory_to_leanest_peer, 4)
+        self.assertEqual([mode.allocator for mode, _ in verdict.faster_modes()], ["tarn:cached"])
+        self.assertTrue(verdict.holds_more)
+
+    def test_what_failed_has_no_say(self):
+        failed = {"bench": "replay", "workload": "mesh", "allocator": "cub", "failures": 1, "verified": False,
+                  "error": "out of memory"}
+        self.assertIsNone(self.verdict(result("tarn"), failed).best_peer)
+
+    def test_bad_input_is_an_exit_status_of_two(self):
+        self.assertEqual(BadInput("x").status, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""trace_command: tarn-trace, what is done with recorded traces."""
+
+import argparse
+import json
+import re
+import sys
+from fractions import Fraction
+
+from . import failure
+from .failure import EXIT_FAILED, complain
+from .line_source import Fault
+from .trace_anonymise import anonymise
+from .trace_cut import Part, cut
+from .trace_merge import merge
+from .trace_reader import TraceReader
+from .trace_stats import trace_stats
+from .trace_stats_text import stats_text
+from .trace_timeline import SLICES_MAX, timeline
+
+EPILOG = """
+A trace is text or gzip'd text, in the format of bench/README.md, and what is written is gzip'd when its name ends
+in .gz; - is the standard output. All commands are as strict as tarn-bench replay: the first thing that is wrong is
+named with its line, and nothing is written. Sizes take the suffixes K, M, G and T, times ns, us, ms and s.
+Exit status: 0 all is well; 1 a trace is damaged, or a file cannot be written; 2 the command line is wrong.
+"""
+
+_TIME_UNITS = {"": 1, "ns": 1, "us": 1000, "ms": 1_000_000, "s": 1_000_000_000}
+_SIZE_UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+
+
+# --- what options say ---------------------------------------------------------------------------------
+
+def time_of(text):
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(ns|us|ms|s)?", text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"'{text}' is no time: they are like 500, 20us, 1.5s")
+    return int(Fraction(match[1]) * _TIME_UNITS[match[2] or ""])
+
+
+def size_of(text):
+    match = re.fullmatch(r"(\d+)([KMGT])?", text)
+    if not match or int(match[1]) == 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is no size above zero: they are like 256, 4K, 1M")
+    return int(match[1]) << _SIZE_UNITS[match[2] or ""]
+
+
+def step_of(text):
+    step = time_of(text)
+    if step == 0:
+        raise argparse.ArgumentTypeError("the step must be at least 1ns")
+    return step
+
+
+def count_of(text):
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"'{text}' is no number")
+    return int(text)
+
+
+def factor_of(text):
+    if not re.fullmatch(r"\d+(\.\d+)?(/\d*[1-9]\d*)?", text) or Fraction(text.split("/")[0]) == 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is no factor above zero: they are like 10, 0.5, 1/3")
+    parts = text.split("/")
+    return Fraction(parts[0]) / Fraction(parts[1] if len(parts) > 1 else 1)
+
+
+def _range_of(text, parse):
+    first, colon, last = text.partition(":")
+    if not colon:
+        raise argparse.ArgumentTypeError(f"'{text}' is no range: they are like 100:200, 100: or :200")
+    bounds = (parse(first) if first else 0, parse(last) if last else None)
+    if bounds[1] is not None and bounds[1] <= bounds[0]:
+        raise argparse.ArgumentTypeError(f"the range '{text}' is empty")
+    return bounds
+
+
+def event_range(text):
+    return _range_of(text, count_of)
+
+
+def time_range(text):
+    return _range_of(text, time_of)
+
+
+# --- the commands -------------------------------------------------------------------------------------
+
+def do_stats(options):
+    found = [trace_stats(path) for path in options.traces]
+    if options.json:
+        print(json.dumps(found if len(found) > 1 else found[0], indent=1))
+    else:
+        sys.stdout.write("\n".join(stats_text(stats) for stats in found))
+
+
+def do_check(options):
+    status = 0
+    for path in options.traces:
+        reader = TraceReader(path)
+        try:
+            for _ in reader.events():
+                pass
+            print(f"{path}: {reader.event_count} events, {len(reader.live)} blocks left live")
+        except Fault as fault:
+            complain("tarn-trace", str(fault))
+            status = EXIT_FAILED
+    return status
+
+
+def _tell(text):
+    print(f"tarn-trace: {text}", file=sys.stderr)
+
+
+def do_cut(options):
+    first, last = options.events or (0, options.first)
+    from_ns, to_ns = options.time or (0, None)
+    count, fault = cut(options.trace, options.output, Part(first, last, from_ns, to_ns), name=options.name,
+                       frees_rest=options.free_rest, until_damage=options.until_damage)
+    if fault:
+        complain("tarn-trace", f"{fault}; what comes before is kept")
+    _tell(f"{options.output}: {count} events")
+
+
+def do_merge(options):
+    count = merge(options.traces, options.output, name=options.name, is_aligned=options.align)
+    _tell(f"{options.output}: {count} events")
+
+
+def do_anonymise(options):
+    count = anonymise(options.trace, options.output, name=options.name, size_step=options.round_sizes,
+                      time_step_ns=options.round_times, time_scale=options.scale_times)
+    _tell(f"{options.output}: {count} events")
+
+
+def do_timeline(options):
+    written, count = timeline(options.trace, options.output, options.slices)
+    left_out = f", the largest of {count}; --slices N shows more" if written < count else ""
+    _tell(f"{options.output}: {written} allocations{left_out}")
+
+
+# --- the command line ---------------------------------------------------------------------------------
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(prog="tarn-trace", epilog=EPILOG,
+                                     description="Looks into recorded traces of allocations and changes them.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def add(name, run, text, many=False, writes=False, **more):
+        command = commands.add_parser(name, help=text, description=text, epilog=EPILOG, **more)
+        command.set_defaults(run=run)
+        command.add_argument("traces" if many else "trace", nargs="+" if many else None, metavar="TRACE")
+        if writes:
+            command.add_argument("-o", "--output", metavar="FILE", required=True)
+        return command
+
+    command = add("stats", do_stats, "sizes, lifetimes, what is live over time, threads, streams", many=True)
+    command.add_argument("--json", action="store_true", help="for programs")
+    add("check", do_check, "says whether traces are whole", many=True)
+
+    command = add("cut", do_cut, "a part of a trace; what was allocated before it is left out", writes=True)
+    part = command.add_mutually_exclusive_group()
+    part.add_argument("--first", metavar="N", type=count_of, help="the first N events")
+    part.add_argument("--events", metavar="FROM:TO", type=event_range, help="events by their number, from 0; TO is not in")
+    part.add_argument("--time", metavar="FROM:TO", type=time_range, help="events by time since the first one; TO is not in")
+    command.add_argument("--free-rest", action="store_true",
+                         help="frees at the end what is live there (else it is left live, and freed after a replay)")
+    command.add_argument("--until-damage", action="store_true", help="of a damaged trace, what comes before the damage")
+    command.add_argument("--name", help="of the new trace (default: that of the old one with -cut)")
+
+    command = add("merge", do_merge, "several traces as one in order of time; ids, streams and threads kept apart",
+                  many=True, writes=True)
+    command.add_argument("--align", action="store_true", help="all begin at time 0 (else at their recorded times)")
+    command.add_argument("--name", help="of the new trace (default: merged)")
+
+    command = add("anonymise", do_anonymise, "drops what tells where a trace comes from: head, ids, numbers of streams "
+                  "and threads, begin of time", writes=True, aliases=["anonymize"])
+    command.add_argument("--round-sizes", metavar="SIZE", type=size_of, default=1, help="rounds sizes up to a multiple")
+    command.add_argument("--round-times", metavar="TIME", type=step_of, default=1, help="rounds times down to a multiple")
+    command.add_argument("--scale-times", metavar="FACTOR", type=factor_of, default=Fraction(1),
+                         help="multiplies times, before they are rounded")
+    command.add_argument("--name", default="anonymous", help="of the new trace (default: %(default)s)")
+
+    command = add("timeline", do_timeline, "a timeline for Perfetto (ui.perfetto.dev) or chrome://tracing", writes=True)
+    command.add_argument("--slices", metavar="N", type=count_of, default=SLICES_MAX,
+                         help="at most so many allocations, the largest and longest ones (default %(default)s)")
+    return parser.parse_args(arguments)
+
+
+def main(arguments=None):
+    options = parse(arguments)
+    return options.run(options)
+
+
+def run():
+    return failure.run("tarn-trace", main)

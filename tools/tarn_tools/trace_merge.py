@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""trace_merge: several traces as one, in order of time; nothing of one has to do with anything of another."""
+
+import heapq
+
+from .trace_reader import Alloc, TraceReader
+from .trace_writer import TraceWriter
+
+
+class Numbers:
+    """Numbers from 0 on, in the order in which what they stand for is first seen."""
+
+    def __init__(self):
+        self._of = {}
+
+    def __getitem__(self, key):
+        return self._of.setdefault(key, len(self._of))
+
+
+class Ids:
+    """New ids for what is live. An id is used once."""
+
+    def __init__(self):
+        self._of = {}
+        self._next = 0
+
+    def begin(self, key):
+        self._of[key] = self._next
+        self._next += 1
+        return self._of[key]
+
+    def end(self, key):
+        return self._of.pop(key)
+
+
+def _timed(number, reader, is_aligned):
+    """The events of one trace as what the heap compares: of events at one time the first trace's come first."""
+    for event in reader.events():
+        time_ns = event.time_ns - (reader.first_time_ns if is_aligned else 0)
+        yield time_ns, number, event
+
+
+def merge(paths, output, name=None, is_aligned=False):
+    """is_aligned: every trace begins at time 0. Returns how many events were written."""
+    readers = [TraceReader(path) for path in paths]
+    writer = TraceWriter(output)
+    ids, streams, threads = Ids(), Numbers(), Numbers()
+    sources = [_timed(number, reader, is_aligned) for number, reader in enumerate(readers)]
+    for time_ns, number, event in heapq.merge(*sources, key=lambda item: item[:2]):
+        stream, thread = streams[number, event.stream], threads[number, event.thread]
+        if isinstance(event, Alloc):
+            writer.alloc(ids.begin((number, event.id)), event.bytes, stream, thread, time_ns)
+        else:
+            writer.free(ids.end((number, event.id)), event.alloc.bytes, stream, thread, time_ns)
+    names = ", ".join(reader.name for reader in readers)
+    writer.finish([("name", name or "merged"), ("merged", names), ("events", 0), ("streams", 0), ("threads", 0)])
+    return writer.counts["events"]
