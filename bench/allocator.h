@@ -112,6 +112,7 @@ extern const struct tn_allocator tn_allocator_tarn_contiguous_first;
 extern const struct tn_allocator tn_allocator_tarn_contiguous_segregated;
 extern const struct tn_allocator tn_allocator_tarn_contiguous_tlsf;
 extern const struct tn_allocator tn_allocator_vendor_pool;
+extern const struct tn_allocator tn_allocator_vendor_pool_release;
 extern const struct tn_allocator tn_allocator_cub;
 extern const struct tn_allocator tn_allocator_torch;
 extern const struct tn_allocator tn_allocator_ordered_sets;

@@ -37,11 +37,18 @@ struct cub_allocator {
     cub::CachingDeviceAllocator cache{ bin_growth, min_bin, max_bin };
 };
 
+/* The runtime keeps the last error of a thread, whoever made it. CUB checks for one in every call, and would then
+ * fail where nothing did. */
+void forget_errors()
+{
+    cudaGetLastError();
+}
+
 tarn_status status_of(cub_user *user, cudaError_t error)
 {
     if (error == cudaSuccess) return TARN_STATUS_OK;
     user->last_error = error;
-    cudaGetLastError(); /* so that it does not show up in a later check */
+    forget_errors();
     switch (error) {
     case cudaErrorMemoryAllocation:
         return TARN_STATUS_OUT_OF_MEMORY;
@@ -69,6 +76,7 @@ void explain_user(void *state, tarn_status status, tn_reason *reason_out)
 /* In the calling thread, which uses the device from then on. */
 tarn_status start_user(cub_user *user, tn_reason *reason_out)
 {
+    forget_errors();
     cudaError_t error = cudaSetDevice(user->device);
     if (error == cudaSuccess && user->owns_stream)
         error = cudaStreamCreateWithFlags(&user->stream, cudaStreamNonBlocking);
@@ -82,6 +90,7 @@ void end_user(cub_user *user)
     if (!user->owns_stream) return;
     cudaStreamSynchronize(user->stream);
     cudaStreamDestroy(user->stream);
+    forget_errors();
 }
 
 /* Without the device's number: with it every free would set the device twice. */

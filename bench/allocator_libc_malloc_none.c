@@ -4,5 +4,5 @@
 
 const struct tn_allocator tn_allocator_libc_malloc = {
     .name = "libc-malloc",
-    .missing_because = "gives memory of the host; it takes part with TARN_BACKEND=HOST",
+    .missing_because = "gives memory of the host, so it needs TARN_BACKEND=HOST",
 };

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * allocator_vendor_pool_hip: HIP's own pool, hipMallocAsync and hipFreeAsync on one stream.
+ * allocator_vendor_pool_hip: HIP's own pool, hipMallocFromPoolAsync and hipFreeAsync on one stream.
  *
- * Each opening makes a pool of its own, so that it starts empty, and keeps whatever was freed (the
- * release threshold is unlimited): by default the pool gives its memory back at every
- * synchronisation, which is far slower. Nothing synchronises between the calls.
+ * Each opening makes a pool of its own, so that it starts empty, and several do not get in each other's
+ * way: the device's current pool stays as it is. vendor-pool keeps whatever was freed. vendor-pool:release
+ * has a release threshold of 0, as pools have unless told otherwise: what is free goes back whenever
+ * something synchronises, which makes the next calls far slower. Nothing synchronises between the calls.
  * Not every runtime of AMD heeds the threshold (7.2 is reported not to), and the documents of some
  * versions say that pools have to be asked for, HIP_MEM_POOL_SUPPORT=1.
  */
@@ -16,18 +17,24 @@
 struct vendor_pool {
     int device;
     hipMemPool_t pool;
-    hipMemPool_t pool_before; /* the device's current pool, put back at the end */
     hipStream_t stream;
     uint64_t vendor_calls;
     bool has_one_stream; /* for all threads */
     hipError_t last_error;
 };
 
+/* The runtime keeps the last error of a thread, and others in the same program would take it for theirs: CUB
+ * checks for it in every call. */
+static void forget_errors(void)
+{
+    (void)hipGetLastError();
+}
+
 static tarn_status status_of(struct vendor_pool *self, hipError_t error)
 {
     if (error == hipSuccess) return TARN_STATUS_OK;
     self->last_error = error;
-    (void)hipGetLastError(); /* so that it does not show up in a later check */
+    forget_errors();
     switch (error) {
     case hipErrorOutOfMemory:
         return TARN_STATUS_OUT_OF_MEMORY;
@@ -52,7 +59,7 @@ static hipError_t check_device(const struct vendor_pool *self)
     return error;
 }
 
-static hipError_t create_pool(struct vendor_pool *self)
+static hipError_t create_pool(struct vendor_pool *self, uint64_t threshold_bytes)
 {
     hipMemPoolProps properties = { 0 };
     properties.allocType = hipMemAllocationTypePinned;
@@ -61,21 +68,18 @@ static hipError_t create_pool(struct vendor_pool *self)
     hipError_t error = hipMemPoolCreate(&self->pool, &properties);
     if (error != hipSuccess) return error;
 
-    uint64_t keep_everything = UINT64_MAX;
-    error = hipMemPoolSetAttribute(self->pool, hipMemPoolAttrReleaseThreshold, &keep_everything);
-    if (error == hipSuccess) error = hipDeviceGetMemPool(&self->pool_before, self->device);
-    if (error == hipSuccess) error = hipDeviceSetMemPool(self->device, self->pool);
+    error = hipMemPoolSetAttribute(self->pool, hipMemPoolAttrReleaseThreshold, &threshold_bytes);
     if (error != hipSuccess) hipMemPoolDestroy(self->pool);
     return error;
 }
 
-static hipError_t start(struct vendor_pool *self)
+static hipError_t start(struct vendor_pool *self, uint64_t threshold_bytes)
 {
     hipError_t error = hipSetDevice(self->device);
     if (error == hipSuccess) error = check_device(self);
     if (error == hipSuccess) error = hipStreamCreateWithFlags(&self->stream, hipStreamNonBlocking);
     if (error != hipSuccess) return error;
-    error = create_pool(self);
+    error = create_pool(self, threshold_bytes);
     if (error != hipSuccess) hipStreamDestroy(self->stream);
     return error;
 }
@@ -88,8 +92,9 @@ static void explain_vendor_pool(void *state, tarn_status status, struct tn_reaso
                   (int)error);
 }
 
-static tarn_status open_vendor_pool(const struct tn_allocator_settings *settings, void **state_out,
-                                    struct tn_reason *reason_out)
+static tarn_status open_with_threshold(const struct tn_allocator_settings *settings,
+                                       uint64_t threshold_bytes, void **state_out,
+                                       struct tn_reason *reason_out)
 {
     struct vendor_pool *self = calloc(1, sizeof *self);
     if (!self) {
@@ -98,7 +103,7 @@ static tarn_status open_vendor_pool(const struct tn_allocator_settings *settings
     }
     self->device = settings->device;
     self->has_one_stream = settings->has_one_stream;
-    tarn_status status = status_of(self, start(self));
+    tarn_status status = status_of(self, start(self, threshold_bytes));
     if (status != TARN_STATUS_OK) {
         explain_vendor_pool(self, status, reason_out);
         free(self);
@@ -106,6 +111,18 @@ static tarn_status open_vendor_pool(const struct tn_allocator_settings *settings
     }
     *state_out = self;
     return TARN_STATUS_OK;
+}
+
+static tarn_status open_that_keeps(const struct tn_allocator_settings *settings, void **state_out,
+                                   struct tn_reason *reason_out)
+{
+    return open_with_threshold(settings, UINT64_MAX, state_out, reason_out);
+}
+
+static tarn_status open_that_releases(const struct tn_allocator_settings *settings,
+                                      void **state_out, struct tn_reason *reason_out)
+{
+    return open_with_threshold(settings, 0, state_out, reason_out);
 }
 
 static tarn_status alloc_vendor_pool(void *state, size_t size_bytes, void **address_out)
@@ -116,7 +133,8 @@ static tarn_status alloc_vendor_pool(void *state, size_t size_bytes, void **addr
         return TARN_STATUS_OK;
     }
     self->vendor_calls++;
-    return status_of(self, hipMallocAsync(address_out, size_bytes, self->stream));
+    return status_of(self,
+                     hipMallocFromPoolAsync(address_out, size_bytes, self->pool, self->stream));
 }
 
 static tarn_status free_vendor_pool(void *state, void *address, size_t size_bytes)
@@ -134,6 +152,7 @@ static void get_usage_vendor_pool(void *state, struct tn_allocator_usage *usage_
     uint64_t reserved_bytes_max = 0;
     hipError_t error =
         hipMemPoolGetAttribute(self->pool, hipMemPoolAttrReservedMemHigh, &reserved_bytes_max);
+    forget_errors();
     *usage_out = (struct tn_allocator_usage){
         .footprint_bytes_max = error == hipSuccess ? (size_t)reserved_bytes_max : 0,
         .vendor_calls = self->vendor_calls,
@@ -198,6 +217,7 @@ static void close_vendor_pool_thread(void *state)
     if (self->owns_stream) {
         hipStreamSynchronize(self->own.stream);
         hipStreamDestroy(self->own.stream);
+        forget_errors();
     }
     free(self);
 }
@@ -206,23 +226,23 @@ static void close_vendor_pool(void *state)
 {
     struct vendor_pool *self = state;
     hipStreamSynchronize(self->stream);
-    hipDeviceSetMemPool(self->device, self->pool_before);
     hipMemPoolDestroy(self->pool);
     hipStreamDestroy(self->stream);
+    forget_errors();
     free(self);
 }
 
-const struct tn_allocator tn_allocator_vendor_pool = {
-    .name = "vendor-pool",
-    .open = open_vendor_pool,
-    .alloc = alloc_vendor_pool,
-    .free = free_vendor_pool,
-    .explain = explain_vendor_pool,
-    .get_usage = get_usage_vendor_pool,
-    .close = close_vendor_pool,
-    .open_thread = open_vendor_pool_thread,
-    .alloc_in_thread = alloc_in_vendor_pool_thread,
-    .free_in_thread = free_in_vendor_pool_thread,
-    .explain_in_thread = explain_in_vendor_pool_thread,
-    .close_thread = close_vendor_pool_thread,
-};
+#define VENDOR_POOL(pool_name, open_pool)                                                       \
+    {                                                                                           \
+        .name = (pool_name), .open = (open_pool), .alloc = alloc_vendor_pool,                   \
+        .free = free_vendor_pool, .explain = explain_vendor_pool,                               \
+        .get_usage = get_usage_vendor_pool, .close = close_vendor_pool,                         \
+        .open_thread = open_vendor_pool_thread, .alloc_in_thread = alloc_in_vendor_pool_thread, \
+        .free_in_thread = free_in_vendor_pool_thread,                                           \
+        .explain_in_thread = explain_in_vendor_pool_thread,                                     \
+        .close_thread = close_vendor_pool_thread,                                               \
+    }
+
+const struct tn_allocator tn_allocator_vendor_pool = VENDOR_POOL("vendor-pool", open_that_keeps);
+const struct tn_allocator tn_allocator_vendor_pool_release =
+    VENDOR_POOL("vendor-pool:release", open_that_releases);

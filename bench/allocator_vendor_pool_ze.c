@@ -2,7 +2,13 @@
 /* allocator_vendor_pool_ze: says that Level Zero has no calls for a pool. */
 #include "allocator.h"
 
+#define BECAUSE "Level Zero has no pool of its own"
+
 const struct tn_allocator tn_allocator_vendor_pool = {
     .name = "vendor-pool",
-    .missing_because = "Level Zero has no pool of its own",
+    .missing_because = BECAUSE,
+};
+const struct tn_allocator tn_allocator_vendor_pool_release = {
+    .name = "vendor-pool:release",
+    .missing_because = BECAUSE,
 };

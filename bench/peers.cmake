@@ -10,8 +10,6 @@ set(peer_libraries)
 
 # --- malloc's kind, on the host ---------------------------------------------------------------------
 
-set(host_alone "gives memory of the host; it takes part with TARN_BACKEND=HOST")
-
 # jemalloc as one object whose only names are tn_jemalloc_*: allocator_jemalloc.c says why.
 if(NOT tarn_vendor)
     find_library(TARN_JEMALLOC_ARCHIVE NAMES libjemalloc_pic.a)
@@ -32,14 +30,7 @@ if(TARN_JEMALLOC_ARCHIVE AND CMAKE_OBJCOPY AND NOT tarn_vendor)
     list(APPEND peer_sources allocator_jemalloc.c ${private_jemalloc})
     set_source_files_properties(${private_jemalloc} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
 else()
-    if(tarn_vendor)
-        set(why ${host_alone})
-    else()
-        set(why "there was no libjemalloc_pic.a when tarn was built; package libjemalloc-dev of Debian and Ubuntu has it")
-    endif()
     list(APPEND peer_sources allocator_jemalloc_none.c)
-    set_source_files_properties(allocator_jemalloc_none.c PROPERTIES
-        COMPILE_DEFINITIONS "TN_JEMALLOC_MISSING=\"${why}\"")
 endif()
 
 if(NOT tarn_vendor)
@@ -52,14 +43,7 @@ if(TARN_MIMALLOC_LIBRARY AND NOT tarn_vendor)
     set_source_files_properties(allocator_mimalloc.c PROPERTIES
         COMPILE_DEFINITIONS "TN_MIMALLOC_LIBRARY=\"${TARN_MIMALLOC_LIBRARY}\"")
 else()
-    if(tarn_vendor)
-        set(why ${host_alone})
-    else()
-        set(why "there was no libmimalloc when tarn was built; package libmimalloc-dev of Debian and Ubuntu has it")
-    endif()
     list(APPEND peer_sources allocator_mimalloc_none.c)
-    set_source_files_properties(allocator_mimalloc_none.c PROPERTIES
-        COMPILE_DEFINITIONS "TN_MIMALLOC_MISSING=\"${why}\"")
 endif()
 
 if(tarn_vendor)

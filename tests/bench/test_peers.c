@@ -24,7 +24,7 @@ static void *open_one(const struct tn_allocator *allocator)
     struct tn_reason reason;
     void *state = NULL;
     tarn_status status = allocator->open(&settings, &state, &reason);
-    if (status == TARN_STATUS_NOT_SUPPORTED) skip();
+    if (status == TARN_STATUS_NOT_SUPPORTED || status == TARN_STATUS_NO_DEVICE) skip();
     if (status != TARN_STATUS_OK) fail_msg("%s: %s", allocator->name, reason.text);
     return state;
 }
@@ -156,6 +156,62 @@ static void malloc_stays_the_c_librarys(void **state)
     assert_ptr_not_equal(info.dli_fbase, self.dli_fbase);
 }
 
+/* --- the vendor's pool, and CUB ------------------------------------------------------------------- */
+
+static void take(const struct tn_allocator *allocator, void *state, size_t size_bytes)
+{
+    void *address;
+    struct tn_reason reason;
+    tarn_status status = allocator->alloc(state, size_bytes, &address);
+    if (status == TARN_STATUS_OK) status = allocator->free(state, address, size_bytes);
+    if (status == TARN_STATUS_OK) return;
+    allocator->explain(state, status, &reason);
+    fail_msg("%s: %s", allocator->name, reason.text);
+}
+
+/* Both at once, each with an account of its own. */
+static void each_pool_of_the_vendor_is_its_own(void **state)
+{
+    (void)state;
+    const struct tn_allocator *keeps = &tn_allocator_vendor_pool;
+    const struct tn_allocator *releases = &tn_allocator_vendor_pool_release;
+    void *first = open_one(keeps);
+    void *second = open_one(releases);
+    take(keeps, first, 3 * MEBIBYTE);
+    assert_true(usage_of(keeps, first).footprint_bytes_max >= 3 * MEBIBYTE);
+    assert_int_equal(usage_of(keeps, first).vendor_calls, 2);
+    assert_int_equal(usage_of(releases, second).footprint_bytes_max, 0);
+    take(releases, second, MEBIBYTE);
+    assert_true(usage_of(releases, second).footprint_bytes_max >= MEBIBYTE);
+    releases->close(second);
+    take(keeps, first, 3 * MEBIBYTE);
+    keeps->close(first);
+}
+
+/* CUB takes an error that somebody else has left in the runtime for one of its own. */
+static void nobody_leaves_an_error_behind(void **state)
+{
+    (void)state;
+    static const struct tn_allocator *const others[] = {
+        &tn_allocator_raw,         &tn_allocator_tarn,
+        &tn_allocator_vendor_pool, &tn_allocator_vendor_pool_release,
+        &tn_allocator_cub,         &tn_allocator_ordered_sets,
+    };
+    void *cub = open_one(&tn_allocator_cub);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (others[i]->missing_because) continue;
+        void *other = open_one(others[i]);
+        take(&tn_allocator_cub, cub, 1000);
+        void *address;
+        assert_int_not_equal(others[i]->alloc(other, (size_t)1 << 60, &address), TARN_STATUS_OK);
+        take(&tn_allocator_cub, cub, 1000 << i);
+        usage_of(others[i], other);
+        others[i]->close(other);
+        take(&tn_allocator_cub, cub, 1000);
+    }
+    tn_allocator_cub.close(cub);
+}
+
 /* --- threads -------------------------------------------------------------------------------------- */
 
 struct thread_work {
@@ -165,25 +221,49 @@ struct thread_work {
     void *left;  /* for the one after */
 };
 
+/* Fails with what the allocator says. */
+static bool succeeds(const struct thread_work *work, void *state, tarn_status status)
+{
+    struct tn_reason reason;
+    if (status == TARN_STATUS_OK) return true;
+    work->allocator->explain_in_thread(state, status, &reason);
+    print_error("%s: %s\n", work->allocator->name, reason.text);
+    return false;
+}
+
+static bool take_many(const struct thread_work *work, void *state)
+{
+    for (int i = 0; i < 1000; i++) {
+        void *address;
+        if (!succeeds(work, state, work->allocator->alloc_in_thread(state, 5000, &address)) ||
+            !succeeds(work, state, work->allocator->free_in_thread(state, address, 5000)))
+            return false;
+    }
+    return true;
+}
+
+static bool leave_and_take(struct thread_work *work, void *state)
+{
+    if (!succeeds(work, state, work->allocator->alloc_in_thread(state, 5000, &work->left)))
+        return false;
+    return !work->taken ||
+           succeeds(work, state, work->allocator->free_in_thread(state, work->taken, 5000));
+}
+
 static int take_and_leave(void *argument)
 {
     struct thread_work *work = argument;
     struct tn_allocator_thread own;
     struct tn_reason reason;
     if (work->allocator->open_thread(work->whole, &own, &reason) != TARN_STATUS_OK) return 1;
-    int failures = 0;
-    for (int i = 0; i < 1000; i++) {
-        void *address;
-        failures += work->allocator->alloc_in_thread(own.state, 5000, &address) != TARN_STATUS_OK;
-        failures += work->allocator->free_in_thread(own.state, address, 5000) != TARN_STATUS_OK;
-    }
-    failures += work->allocator->alloc_in_thread(own.state, 5000, &work->left) != TARN_STATUS_OK;
-    if (work->taken)
-        failures += work->allocator->free_in_thread(own.state, work->taken, 5000) != TARN_STATUS_OK;
+    bool is_ok = take_many(work, own.state);
+    /* A block of a stream may not outlive it. */
+    if (is_ok && !own.has_stream) is_ok = leave_and_take(work, own.state);
     work->allocator->close_thread(own.state);
-    return failures;
+    return is_ok ? 0 : 1;
 }
 
+/* What the first thread leaves, one of the next two frees, and what the second leaves, this one. */
 static void expect_threads(const struct tn_allocator *allocator)
 {
     void *state = open_one(allocator);
@@ -199,10 +279,11 @@ static void expect_threads(const struct tn_allocator *allocator)
             thrd_join(threads[i], &failures);
             assert_int_equal(failures, 0);
         }
-        assert_int_equal(allocator->free(state, works[1].left, 5000), TARN_STATUS_OK);
+        if (works[1].left)
+            assert_int_equal(allocator->free(state, works[1].left, 5000), TARN_STATUS_OK);
         left = works[0].left;
     }
-    assert_int_equal(allocator->free(state, left, 5000), TARN_STATUS_OK);
+    if (left) assert_int_equal(allocator->free(state, left, 5000), TARN_STATUS_OK);
     allocator->close(state);
 }
 
@@ -210,7 +291,42 @@ static const struct tn_allocator *const peers[] = {
     &tn_allocator_jemalloc,
     &tn_allocator_mimalloc,
     &tn_allocator_libc_malloc,
+    &tn_allocator_vendor_pool,
+    &tn_allocator_vendor_pool_release,
+    &tn_allocator_cub,
 };
+
+/* What one has freed the other may have once it is done: an allocator that asks, and hears that it is not, goes on. */
+static void expect_two_streams(const struct tn_allocator *allocator)
+{
+    enum {
+        COUNT = 4
+    };
+    void *state = open_one(allocator);
+    struct tn_allocator_thread users[2];
+    struct tn_reason reason;
+    const struct thread_work work = { .allocator = allocator };
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(allocator->open_thread(state, &users[i], &reason), TARN_STATUS_OK);
+    for (int round = 0; round < 200; round++) {
+        void *user = users[round % 3 == 0].state;
+        void *blocks[COUNT];
+        for (int i = 0; i < COUNT; i++)
+            assert_true(succeeds(&work, user, allocator->alloc_in_thread(user, 5000, &blocks[i])));
+        for (int i = 0; i < COUNT; i++)
+            assert_true(succeeds(&work, user, allocator->free_in_thread(user, blocks[i], 5000)));
+    }
+    for (int i = 0; i < 2; i++)
+        allocator->close_thread(users[i].state);
+    allocator->close(state);
+}
+
+static void streams_take_from_each_other(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof peers / sizeof peers[0]; i++)
+        if (!peers[i]->missing_because) expect_two_streams(peers[i]);
+}
 
 static void threads_use_them_at_once(void **state)
 {
@@ -273,7 +389,10 @@ int main(void)
         cmocka_unit_test(jemalloc_tells_the_most_that_it_held),
         cmocka_unit_test(who_cannot_tell_says_nothing),
         cmocka_unit_test(malloc_stays_the_c_librarys),
+        cmocka_unit_test(each_pool_of_the_vendor_is_its_own),
+        cmocka_unit_test(nobody_leaves_an_error_behind),
         cmocka_unit_test(threads_use_them_at_once),
+        cmocka_unit_test(streams_take_from_each_other),
         cmocka_unit_test(the_verifier_asks_what_was_promised),
         cmocka_unit_test(who_is_missing_says_why),
     };

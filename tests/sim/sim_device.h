@@ -294,6 +294,10 @@ SIM_API sim_status sim_pool_get_info(sim_pool *pool, sim_pool_info *info_out);
 /* From the current pool of the stream's device; answers as sim_alloc does. */
 SIM_API sim_status sim_pool_alloc(sim_stream *stream, size_t size_bytes, void **address_out);
 
+/* From this pool, on a stream of its device; else WRONG_DEVICE. */
+SIM_API sim_status sim_pool_alloc_from(sim_pool *pool, sim_stream *stream, size_t size_bytes,
+                                       void **address_out);
+
 /* Waits for the stream. INVALID_ADDRESS: no pool gave it. */
 SIM_API sim_status sim_pool_free(sim_stream *stream, void *address);
 

@@ -131,17 +131,45 @@ static void add_used(const void *handle, uint64_t added_bytes, uint64_t removed_
     sim_unlock();
 }
 
+static sim_status check_pool(const sim_pool *handle, int device)
+{
+    sim_lock();
+    const struct pool *pool = find_locked(handle);
+    sim_status status = SIM_STATUS_OK;
+    if (!pool)
+        status = SIM_STATUS_INVALID_HANDLE;
+    else if (pool->handle.device != device)
+        status = SIM_STATUS_WRONG_DEVICE;
+    sim_unlock();
+    return status;
+}
+
+static sim_status alloc_from(sim_pool *pool, int device, size_t size_bytes, void **address_out)
+{
+    sim_status status = sim_alloc(device, SIM_MEMORY_KIND_DEVICE, size_bytes, 0, address_out);
+    if (status != SIM_STATUS_OK) return status;
+    add_used(pool, size_bytes, 0);
+    return sim_memory_set_owner(*address_out, pool);
+}
+
 sim_status sim_pool_alloc(sim_stream *stream, size_t size_bytes, void **address_out)
 {
     int device;
     sim_pool *pool = NULL;
     sim_status status = sim_stream_find(stream, &device);
     if (status == SIM_STATUS_OK) status = sim_pool_get_current(device, &pool);
-    if (status == SIM_STATUS_OK)
-        status = sim_alloc(device, SIM_MEMORY_KIND_DEVICE, size_bytes, 0, address_out);
-    if (status != SIM_STATUS_OK) return status;
-    add_used(pool, size_bytes, 0);
-    return sim_memory_set_owner(*address_out, pool);
+    if (status == SIM_STATUS_OK) status = alloc_from(pool, device, size_bytes, address_out);
+    return status;
+}
+
+sim_status sim_pool_alloc_from(sim_pool *pool, sim_stream *stream, size_t size_bytes,
+                               void **address_out)
+{
+    int device;
+    sim_status status = sim_stream_find(stream, &device);
+    if (status == SIM_STATUS_OK) status = check_pool(pool, device);
+    if (status == SIM_STATUS_OK) status = alloc_from(pool, device, size_bytes, address_out);
+    return status;
 }
 
 sim_status sim_pool_free(sim_stream *stream, void *address)

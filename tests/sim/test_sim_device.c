@@ -943,8 +943,19 @@ static void a_pool_counts_what_it_gave(void **state)
     assert_int_equal(info.used_bytes, 0);
     assert_int_equal(info.used_bytes_max, 3 * MIB);
 
+    /* From a pool that is not the current one. */
+    EXPECT_OK(sim_pool_set_current(0, first));
+    EXPECT_OK(sim_pool_alloc_from(pool, stream, 2 * MIB, &memory));
+    EXPECT_OK(sim_pool_get_info(pool, &info));
+    assert_int_equal(info.used_bytes, 2 * MIB);
+    EXPECT_OK(sim_pool_get_info(first, &info));
+    assert_int_equal(info.used_bytes, 0);
+    EXPECT_OK(sim_pool_free(stream, memory));
+    EXPECT(sim_pool_alloc_from(pool, create_stream(1), MIB, &memory), WRONG_DEVICE);
+
     assert_int_equal(sim_alive(SIM_THING_POOL), 1);
     EXPECT_OK(sim_pool_destroy(pool));
+    EXPECT(sim_pool_alloc_from(pool, stream, MIB, &memory), INVALID_HANDLE);
     EXPECT(sim_pool_destroy(pool), INVALID_HANDLE);
     EXPECT(sim_pool_destroy(first), INVALID_HANDLE);
     EXPECT_OK(sim_pool_get_current(0, &now));

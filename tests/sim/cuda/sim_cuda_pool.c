@@ -94,6 +94,19 @@ cudaError_t cudaMallocAsync(void **address, size_t size_bytes, cudaStream_t stre
     return sim_cuda_answer(status == SIM_STATUS_INVALID_SIZE ? SIM_STATUS_OUT_OF_MEMORY : status);
 }
 
+cudaError_t cudaMallocFromPoolAsync(void **address, size_t size_bytes, cudaMemPool_t pool,
+                                    cudaStream_t stream)
+{
+    sim_status status = sim_cuda_begin("cudaMallocFromPoolAsync");
+    if (status == SIM_STATUS_OK && size_bytes == 0) {
+        *address = NULL;
+        return sim_cuda_answer(SIM_STATUS_OK);
+    }
+    if (status == SIM_STATUS_OK)
+        status = sim_pool_alloc_from(pool_of(pool), sim_cuda_stream(stream), size_bytes, address);
+    return sim_cuda_answer(status == SIM_STATUS_INVALID_SIZE ? SIM_STATUS_OUT_OF_MEMORY : status);
+}
+
 cudaError_t cudaFreeAsync(void *address, cudaStream_t stream)
 {
     sim_status status = sim_cuda_begin("cudaFreeAsync");

@@ -94,6 +94,19 @@ hipError_t hipMallocAsync(void **address, size_t size_bytes, hipStream_t stream)
     return sim_hip_answer(status == SIM_STATUS_INVALID_SIZE ? SIM_STATUS_OUT_OF_MEMORY : status);
 }
 
+hipError_t hipMallocFromPoolAsync(void **address, size_t size_bytes, hipMemPool_t pool,
+                                  hipStream_t stream)
+{
+    sim_status status = sim_hip_begin("hipMallocFromPoolAsync");
+    if (status == SIM_STATUS_OK && size_bytes == 0) {
+        *address = NULL;
+        return sim_hip_answer(SIM_STATUS_OK);
+    }
+    if (status == SIM_STATUS_OK)
+        status = sim_pool_alloc_from(pool_of(pool), sim_hip_stream(stream), size_bytes, address);
+    return sim_hip_answer(status == SIM_STATUS_INVALID_SIZE ? SIM_STATUS_OUT_OF_MEMORY : status);
+}
+
 hipError_t hipFreeAsync(void *address, hipStream_t stream)
 {
     sim_status status = sim_hip_begin("hipFreeAsync");

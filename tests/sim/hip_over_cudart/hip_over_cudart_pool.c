@@ -74,6 +74,12 @@ hipError_t hipMallocAsync(void **address, size_t size_bytes, hipStream_t stream)
     return answer(cudaMallocAsync(address, size_bytes, stream_of(stream)));
 }
 
+hipError_t hipMallocFromPoolAsync(void **address, size_t size_bytes, hipMemPool_t pool,
+                                  hipStream_t stream)
+{
+    return answer(cudaMallocFromPoolAsync(address, size_bytes, pool_of(pool), stream_of(stream)));
+}
+
 hipError_t hipFreeAsync(void *address, hipStream_t stream)
 {
     return answer(cudaFreeAsync(address, stream_of(stream)));

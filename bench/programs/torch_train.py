@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+A PyTorch program to be recorded: trains a small network on made-up images, the same on every machine.
+
+  torch_train.py [--steps N] [--batch N] [--caching]
+
+PyTorch asks the vendor for large pieces and hands out tensors itself, so a recording of the vendor's calls would
+show the pieces alone. Here it does without: every tensor is an allocation of the vendor's, and every end of one a
+free (PYTORCH_NO_CUDA_MEMORY_CACHING=1). --caching leaves its allocator as it is. Nothing is read from a disk or
+a network. Needs PyTorch with its shared runtime of CUDA or ROCm, as its packages have it, and a device.
+"""
+
+import argparse
+import os
+import sys
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description="Trains a small network on made-up images, to be recorded.")
+    parser.add_argument("--steps", type=int, default=50, metavar="N", help="of training (default 50)")
+    parser.add_argument("--batch", type=int, default=64, metavar="N", help="most images in a step (default 64)")
+    parser.add_argument("--caching", action="store_true", help="leave PyTorch its caching allocator")
+    options = parser.parse_args()
+    if options.steps < 1 or options.batch < 1:
+        parser.error("--steps and --batch are 1 or more")
+    return options
+
+
+def make_network(torch):
+    """Convolutions, then a classifier; 0.6 million parameters."""
+    nn = torch.nn
+    layers = []
+    channels = 3
+    for width in (32, 64, 128, 256):
+        layers += [nn.Conv2d(channels, width, 3, padding=1), nn.BatchNorm2d(width), nn.ReLU(), nn.MaxPool2d(2)]
+        channels = width
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(channels * 4, 128), nn.ReLU(), nn.Linear(128, 10))
+
+
+def train(torch, options):
+    """The mean loss of the last step. Batches differ in size, as they do in programs that pad little."""
+    torch.manual_seed(1)
+    network = make_network(torch).cuda()
+    optimizer = torch.optim.Adam(network.parameters(), lr=1e-3)
+    loss = None
+    for step in range(options.steps):
+        count = max(options.batch - 7 * (step % 5), 1)
+        images = torch.randn(count, 3, 32, 32).cuda()
+        labels = (images.mean(dim=(1, 2, 3)) * 1000).long() % 10
+        optimizer.zero_grad(set_to_none=True)
+        loss = torch.nn.functional.cross_entropy(network(images), labels)
+        loss.backward()
+        optimizer.step()
+    torch.cuda.synchronize()
+    return loss.item()
+
+
+def main():
+    options = parse_arguments()
+    if not options.caching:
+        os.environ["PYTORCH_NO_CUDA_MEMORY_CACHING"] = "1"  # heeded when PyTorch starts
+    try:
+        import torch
+    except ImportError as error:
+        print(f"torch_train.py: {error}; pip install torch", file=sys.stderr)
+        return 1
+    if not torch.cuda.is_available():
+        print(f"torch_train.py: PyTorch {torch.__version__} finds no device of CUDA or ROCm", file=sys.stderr)
+        return 1
+    loss = train(torch, options)
+    print(f"{options.steps} steps on {torch.cuda.get_device_name()}, PyTorch {torch.__version__}: loss {loss:.4f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
