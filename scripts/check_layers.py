@@ -9,7 +9,7 @@ Checks who includes whom.
 The rules, each a function below:
   - an area (a folder) includes only the areas that MAY_INCLUDE grants it
   - core is in layers: a file includes its own layer or a lower one
-  - base, core and backend_common have no vendor header and no vendor #if; public headers have no
+  - base, record, core and backend_common have no vendor header and no vendor #if; public headers have no
     vendor header, and a vendor #if only in that vendor's own header
   - modules (x.h with x.c) of src form no cycle
   - file names of src are unique
@@ -48,7 +48,7 @@ CORE_LAYERS = [
     {"pool_registry"},
     {"out_of_memory", "elsewhere"},
     {"batch"},
-    {"dump", "leak_report", "trace", "environment"},
+    {"dump", "leak_report", "environment", "recording"},
     {"api"},
     {"default_pool"},
 ]
@@ -61,12 +61,14 @@ MAY_INCLUDE = {
     "public": {"public"},
     # error keeps the last tarn_status of a thread; base takes nothing else from above.
     "base": {"base", "public:status"},
-    "core": {"core", "base", "public"},
+    "core": {"core", "record", "base", "public"},
+    # Knows of no pool: what records other programs is made of it, too.
+    "record": {"record", "base", "public:status"},
     # What the backends do alike. They include it; it includes none of them.
     "backend_common": {"backend_common", "base", "public:backend", "public:status"},
     # The one file that knows which backends there are.
     "backends": {"base", "backend_common", "public"} | {"backend_" + name for name in BACKENDS},
-    "tests/unit": {"base", "core", "backend_common", "backends", "public", "tests/unit", "tests/harness"},
+    "tests/unit": {"base", "core", "record", "backend_common", "backends", "public", "tests/unit", "tests/harness"},
     "tests/property": {"base", "core", "public", "tests/property", "tests/harness"},
     "tests/harness": {"base", "core", "public", "tests/harness"},
     # Its headers show nothing of src, so that tests of the public interface may use them.
@@ -78,6 +80,7 @@ MAY_INCLUDE = {
     "tests/streams": {"public", "tests/streams", "tests/harness"},
     "tests/device": {"public", "tests/device", "tests/harness"},
     "tests/life": {"public", "tests/life", "tests/harness"},
+    "tests/record": {"public", "tests/record", "tests/harness"},
     "tests/api": {"public"},
     "tests/docs": {"public"},
     "tests/integration": {"public"},
@@ -195,7 +198,7 @@ def check_core_layers(tree):
 def check_vendors(tree):
     for file in tree.files:
         area = area_of(file)
-        if area not in ("public", "base", "core", "backend_common"):
+        if area not in ("public", "base", "record", "core", "backend_common"):
             continue
         for number, _, name, target in tree.includes(file):
             if target is None and VENDOR_HEADER.match(name):
@@ -255,6 +258,7 @@ CLEAN = {
     "include/tarn/cuda.h": '#include "tarn/backend.h"\n#ifdef __CUDACC__\n#endif\n',
     "src/base/assert.h": "",
     "src/base/error.h": '#include "tarn/status.h"\n',
+    "src/record/recorder.h": '#include "../base/assert.h"\n#include "tarn/status.h"\n',
     "src/core/region.h": '#include "../base/assert.h"\n#ifdef __cplusplus\n#endif\n',
     "src/core/pool.h": '#include "region.h"\n#include "tarn/backend.h"\n',
     "src/core/pool.c": '#include "pool.h"\n#include <stdlib.h>\n',
@@ -307,6 +311,8 @@ PLANTED = [
     ("tests/harness/faults.h", '#include "base/assert.h"', "tests/harness headers may not include base"),
     ("bench/main.c", '#include "../src/core/pool.h"', "bench may not include core"),
     ("examples/first.c", '#include "../src/base/assert.h"', "examples may not include base"),
+    ("src/record/recorder.h", '#include "../core/pool.h"', "record may not include core"),
+    ("src/record/recorder.h", "#include <cuda.h>", "vendor header <cuda.h> in record"),
     ("src/odd/thing.c", "", "'odd' is not in the table of areas"),
 ]
 

@@ -39,7 +39,8 @@ extern "C" {
     X(CORRUPT, 20, "a check found damage: in a pool's metadata, or in debug mode its memory") \
     X(FORKED, 21, "it belongs to the process before the fork")                                \
     X(WRONG_SIZE, 22, "the size is not that of the allocation")                               \
-    X(NOT_IN_PLACE, 23, "the allocation cannot have that size where it lies")
+    X(NOT_IN_PLACE, 23, "the allocation cannot have that size where it lies")                 \
+    X(FILE_ERROR, 24, "a file cannot be opened, read or written")
 
 typedef enum tarn_status {
 #define TARN_STATUS_ENUMERATOR(name, number, sentence) TARN_STATUS_##name = (number),

@@ -83,6 +83,7 @@
 #include "tarn/backend.h"
 #include "tarn/debug.h"
 #include "tarn/export.h"
+#include "tarn/record.h"
 #include "tarn/stats.h"
 #include "tarn/status.h"
 #include "tarn/version.h"
@@ -336,9 +337,10 @@ typedef struct tarn_pool_options {
 
 /*
  * Creates a pool. `options` may be NULL for the defaults. No memory is taken from the vendor yet,
- * unless takes_initial_at_once says so. Reads TARN_DISABLE from the environment: see passes_through.
+ * unless takes_initial_at_once says so. Reads TARN_DISABLE from the environment, see passes_through, and the first
+ * pool TARN_TRACE, see tarn_malloc.
  * Errors: INVALID_ARGUMENT (pool_out is NULL); INVALID_OPTIONS (the message names the field);
- * INVALID_ENVIRONMENT (TARN_DISABLE is neither 0 nor 1); NOT_SUPPORTED (an option that the backend cannot
+ * INVALID_ENVIRONMENT (TARN_DISABLE is neither 0 nor 1; TARN_TRACE cannot be written); NOT_SUPPORTED (an option that the backend cannot
  * have, likewise); OUT_OF_HOST_MEMORY; what the backend answers when asked for its properties; and those of
  * tarn_backend_open when options->backend is NULL.
  */
@@ -357,7 +359,8 @@ TARN_API tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_poo
  * has freed anything; and tarn_stream_retire answers VENDOR_ERROR for a stream on which something was freed.
  * What does not fit is OVER_LIMIT.
  * Errors: INVALID_ARGUMENT (address or pool_out is NULL; no whole chunk; the end is beyond the last address);
- * INVALID_OPTIONS (the message names the field); OUT_OF_HOST_MEMORY.
+ * INVALID_OPTIONS (the message names the field); INVALID_ENVIRONMENT (TARN_TRACE, as of tarn_pool_create);
+ * OUT_OF_HOST_MEMORY.
  */
 TARN_API tarn_status tarn_pool_create_over(void *address, size_t size_bytes,
                                            const tarn_pool_options *options, tarn_pool **pool_out);
@@ -781,6 +784,8 @@ TARN_API tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *
  *     TARN_QUARANTINE  quarantine_bytes: like TARN_INITIAL
  *     TARN_THREAD_CACHE  as thread_cache_bytes, 1M for example
  *     TARN_SLICES    "0": small requests have chunks of their own; "1": slices
+ *     TARN_TRACE     a file, which becomes a trace of all that the process allocates and frees, in this pool and
+ *                    others, from the first pool to the end: see tarn/record.h. %p in its name is the process's number
  * A variable that is empty counts as not set. A value that does not parse makes every call that would create
  * the pool answer INVALID_ENVIRONMENT, and the message names it.
  * At the end of the process its memory is left to the system and the driver.
@@ -889,7 +894,7 @@ TARN_API tarn_status tarn_pool_export(tarn_pool *pool, const void *address,
 
 /* --------------------------------------------------------------------------- statistics -------- */
 /* tarn_pool_stats, tarn_pool_available: tarn/stats.h.  tarn_pool_check, tarn_pool_dump, debug mode:
- * tarn/debug.h. */
+ * tarn/debug.h.  Traces of what a program allocates: tarn/record.h. */
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,7 @@
  */
 #include "../base/arith.h"
 #include "../base/error.h"
+#include "../record/recorder.h"
 
 #include "batch.h"
 #include "capture.h"
@@ -21,6 +22,7 @@
 #include "pool_registry.h"
 #include "pool_steps.h"
 #include "pool_trim.h"
+#include "recording.h"
 
 #define DEBUG_FLAGS_ALL \
     (TARN_DEBUG_SITES | TARN_DEBUG_ZONES | TARN_DEBUG_POISON | TARN_DEBUG_QUARANTINE)
@@ -161,6 +163,7 @@ static tarn_status create(const tarn_pool_options *options, const tarn_backend *
     }
     if (status != TARN_STATUS_OK) goto no_memory;
     tn_pool_registry_open(pool);
+    tn_recording_add_pool(pool);
     *pool_out = pool;
     return TARN_STATUS_OK;
 
@@ -210,6 +213,7 @@ tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_pool **pool_
     if (status != TARN_STATUS_OK) return status;
     bool passes_through = options->passes_through;
     status = tn_environment_read_disable(&passes_through);
+    if (status == TARN_STATUS_OK) status = tn_recording_read_environment();
     if (status != TARN_STATUS_OK) return status;
     if (!passes_through) return open_and_create(options, pool_out);
     const tarn_pool_options passing = options_passing_through(options);
@@ -263,6 +267,7 @@ tarn_status tarn_pool_create_over(void *address, size_t size_bytes,
                          "backend is set, but the memory comes from the caller");
     }
     if (status == TARN_STATUS_OK) status = check_memory(address, size_bytes, options->chunk_bytes);
+    if (status == TARN_STATUS_OK) status = tn_recording_read_environment();
     if (status != TARN_STATUS_OK) return status;
     const tarn_backend backend = tn_over_backend();
     const tarn_pool_options over = options_over(options, size_bytes);
@@ -323,6 +328,7 @@ tarn_status tarn_pool_destroy_forced(tarn_pool *pool, tarn_leaks *leaks_out)
     if (status != TARN_STATUS_OK) return status;
     if (is_ours) {
         leaks = tn_debug_leaks(pool);
+        tn_recording_note_destruction(pool);
         end(pool, tn_pool_fini);
     } else if (pool) {
         end_forked(pool);
@@ -341,32 +347,17 @@ tarn_status tarn_pool_abandon(tarn_pool *pool)
 
 /* --- alloc and free --------------------------------------------------------------------------------- */
 
+/* Somebody wants to know of each call, and has to be told. */
+static inline bool needs_care(const tarn_pool *pool)
+{
+    return atomic_load_explicit(&pool->needs_care, memory_order_relaxed);
+}
+
 /* For debug mode, of the pool and of those that it falls back to. */
 static void note_caller(const tarn_pool *pool, const void *caller)
 {
     if (pool->debug) tn_debug_note_caller(pool, caller);
     if (pool->fallback) tn_note_caller_of_fallbacks(pool, caller);
-}
-
-/* Whatever is not as it usually is. */
-static TN_COLD tarn_status alloc_with_care(tarn_pool *pool, size_t size_bytes,
-                                           size_t alignment_bytes, tarn_stream stream,
-                                           const void *caller, void **address_out)
-{
-    if (!address_out) return fail_for_null("address_out");
-    if (!tn_is_power_of_two(alignment_bytes)) {
-        return tn_fail(TARN_STATUS_INVALID_ALIGNMENT, "the alignment %zu is not a power of two",
-                       alignment_bytes);
-    }
-    if (size_bytes == 0) {
-        tn_pool_count_empty_alloc(pool);
-        *address_out = NULL;
-        return TARN_STATUS_OK;
-    }
-    note_caller(pool, caller);
-    tarn_status status = tn_pool_alloc_any(pool, size_bytes, alignment_bytes, stream, address_out);
-    if (status == TARN_STATUS_OK) return status;
-    return tn_alloc_under_shortage(pool, size_bytes, alignment_bytes, stream, status, address_out);
 }
 
 static TN_COLD tarn_status alloc_slowly(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
@@ -424,15 +415,55 @@ static TN_NOINLINE tarn_status alloc_by_cache(tarn_pool *pool, size_t size_bytes
     return TARN_STATUS_OK;
 }
 
+/* With arguments that are right, too. */
+TN_HOT tarn_status alloc_quickly(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
+                                 tarn_stream stream, void **address_out)
+{
+    return pool->cache ? alloc_by_cache(pool, size_bytes, alignment_bytes, stream, address_out)
+                       : alloc_by_index(pool, size_bytes, alignment_bytes, stream, address_out);
+}
+
+static tarn_status alloc_noting(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
+                                tarn_stream stream, const void *caller, void **address_out)
+{
+    note_caller(pool, caller);
+    tarn_status status = tn_pool_alloc_any(pool, size_bytes, alignment_bytes, stream, address_out);
+    if (status == TARN_STATUS_OK) return status;
+    return tn_alloc_under_shortage(pool, size_bytes, alignment_bytes, stream, status, address_out);
+}
+
+/* Whatever is not as it usually is. */
+static TN_COLD tarn_status alloc_with_care(tarn_pool *pool, size_t size_bytes,
+                                           size_t alignment_bytes, tarn_stream stream,
+                                           const void *caller, void **address_out)
+{
+    tarn_status status = TARN_STATUS_OK;
+    if (!address_out) return fail_for_null("address_out");
+    if (!tn_is_power_of_two(alignment_bytes)) {
+        return tn_fail(TARN_STATUS_INVALID_ALIGNMENT, "the alignment %zu is not a power of two",
+                       alignment_bytes);
+    }
+    if (size_bytes == 0) {
+        tn_pool_count_empty_alloc(pool);
+        *address_out = NULL;
+    } else if (pool->notes_callers) {
+        status = alloc_noting(pool, size_bytes, alignment_bytes, stream, caller, address_out);
+    } else {
+        status = alloc_quickly(pool, size_bytes, alignment_bytes, stream, address_out);
+    }
+    if (status == TARN_STATUS_OK && tn_recorder_is_on())
+        tn_recorder_note_alloc(*address_out, size_bytes, stream);
+    return status;
+}
+
 /* In each of its callers, so that debug mode learns whom they return to. */
 TN_HOT tarn_status alloc_on(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
                             tarn_stream stream, void **address_out)
 {
     if (TN_UNLIKELY(!address_out || !tn_is_power_of_two(alignment_bytes) || size_bytes == 0 ||
-                    pool->notes_callers))
+                    needs_care(pool)))
         return alloc_with_care(pool, size_bytes, alignment_bytes, stream, TN_CALLER, address_out);
-    return pool->cache ? alloc_by_cache(pool, size_bytes, alignment_bytes, stream, address_out)
-                       : alloc_by_index(pool, size_bytes, alignment_bytes, stream, address_out);
+    return alloc_quickly(pool, size_bytes, alignment_bytes, stream, address_out);
 }
 
 tarn_status tarn_pool_alloc(tarn_pool *pool, size_t size_bytes, void **address_out)
@@ -460,28 +491,6 @@ tarn_status tarn_pool_alloc_aligned_on(tarn_pool *pool, size_t size_bytes, size_
 {
     if (TN_UNLIKELY(!tn_pool_is_open(pool))) return fail_for_pool(pool);
     return alloc_on(pool, size_bytes, alignment_bytes, stream, address_out);
-}
-
-/* Whatever is not as it usually is. */
-static TN_COLD tarn_status free_with_care(tarn_pool *pool, void *address,
-                                          const tarn_stream *streams, size_t stream_count,
-                                          const void *caller)
-{
-    if (!address) {
-        tn_pool_count_empty_free(pool);
-        return TARN_STATUS_OK;
-    }
-    note_caller(pool, caller);
-    tarn_status status = tn_pool_free_any(pool, address, streams, stream_count);
-    if (status != TARN_STATUS_NOT_LIVE) return status;
-    return tn_free_elsewhere(pool, address, streams, stream_count);
-}
-
-/* A call of its own, so that its caller has no stream in memory, and can jump. */
-static TN_COLD tarn_status free_on_with_care(tarn_pool *pool, void *address, tarn_stream stream,
-                                             const void *caller)
-{
-    return free_with_care(pool, address, &stream, 1, caller);
 }
 
 static TN_COLD tarn_status finish_free(tarn_pool *pool, void *address, tarn_stream stream,
@@ -518,13 +527,56 @@ static TN_NOINLINE tarn_status free_by_cache(tarn_pool *pool, void *address, tar
     return is_locked ? free_locked(pool, address, stream) : free_by_index(pool, address, stream);
 }
 
+TN_HOT tarn_status free_quickly(tarn_pool *pool, void *address, tarn_stream stream)
+{
+    return pool->cache ? free_by_cache(pool, address, stream)
+                       : free_by_index(pool, address, stream);
+}
+
+static tarn_status free_noting(tarn_pool *pool, void *address, const tarn_stream *streams,
+                               size_t stream_count, const void *caller)
+{
+    note_caller(pool, caller);
+    tarn_status status = tn_pool_free_any(pool, address, streams, stream_count);
+    if (status != TARN_STATUS_NOT_LIVE) return status;
+    return tn_free_elsewhere(pool, address, streams, stream_count);
+}
+
+/* Whatever is not as it usually is. */
+static TN_COLD tarn_status free_with_care(tarn_pool *pool, void *address,
+                                          const tarn_stream *streams, size_t stream_count,
+                                          const void *caller)
+{
+    bool is_recorded = tn_recorder_is_on();
+    uint64_t begun_ns = is_recorded ? tn_recorder_now() : 0;
+    tarn_status status = TARN_STATUS_OK;
+    if (!address) {
+        tn_pool_count_empty_free(pool);
+    } else if (pool->notes_callers || stream_count != 1) {
+        status = free_noting(pool, address, streams, stream_count, caller);
+    } else {
+        status = free_quickly(pool, address, streams[0]);
+    }
+    if (status == TARN_STATUS_OK && is_recorded) {
+        tn_recorder_note_free(address, stream_count > 0 ? streams[0] : pool->default_stream,
+                              begun_ns);
+    }
+    return status;
+}
+
+/* A call of its own, so that its caller has no stream in memory, and can jump. */
+static TN_COLD tarn_status free_on_with_care(tarn_pool *pool, void *address, tarn_stream stream,
+                                             const void *caller)
+{
+    return free_with_care(pool, address, &stream, 1, caller);
+}
+
 /* In each of its callers, as alloc_on is. */
 TN_HOT tarn_status free_on(tarn_pool *pool, void *address, tarn_stream stream)
 {
-    if (TN_UNLIKELY(!address || pool->notes_callers))
+    if (TN_UNLIKELY(!address || needs_care(pool)))
         return free_on_with_care(pool, address, stream, TN_CALLER);
-    return pool->cache ? free_by_cache(pool, address, stream)
-                       : free_by_index(pool, address, stream);
+    return free_quickly(pool, address, stream);
 }
 
 tarn_status tarn_pool_free(tarn_pool *pool, void *address)
@@ -544,7 +596,7 @@ tarn_status tarn_pool_free_after(tarn_pool *pool, void *address, const tarn_stre
 {
     if (TN_UNLIKELY(!tn_pool_is_open(pool))) return return_to_pool(pool);
     if (TN_UNLIKELY(!streams && stream_count > 0)) return fail_for_null("streams");
-    if (TN_UNLIKELY(!address || pool->notes_callers))
+    if (TN_UNLIKELY(!address || needs_care(pool)))
         return free_with_care(pool, address, streams, stream_count, TN_CALLER);
     tarn_status status = tn_pool_free(pool, address, streams, stream_count);
     if (TN_LIKELY(status != TARN_STATUS_NOT_LIVE)) return status;
@@ -560,12 +612,17 @@ TN_HOT tarn_status free_sized(tarn_pool *pool, void *address, size_t size_bytes,
         return tn_fail(TARN_STATUS_WRONG_SIZE, "NULL is an allocation of 0 bytes, not of %zu",
                        size_bytes);
     }
-    if (!address) {
+    bool is_recorded = tn_recorder_is_on();
+    uint64_t begun_ns = is_recorded ? tn_recorder_now() : 0;
+    tarn_status status = TARN_STATUS_OK;
+    if (address) {
+        note_caller(pool, TN_CALLER);
+        status = tn_free_sized_anywhere(pool, address, size_bytes, stream);
+    } else {
         tn_pool_count_empty_free(pool);
-        return TARN_STATUS_OK;
     }
-    note_caller(pool, TN_CALLER);
-    return tn_free_sized_anywhere(pool, address, size_bytes, stream);
+    if (status == TARN_STATUS_OK && is_recorded) tn_recorder_note_free(address, stream, begun_ns);
+    return status;
 }
 
 tarn_status tarn_pool_free_sized(tarn_pool *pool, void *address, size_t size_bytes)
@@ -590,7 +647,12 @@ TN_HOT tarn_status resize(tarn_pool *pool, void *address, size_t size_bytes, tar
                        "size_bytes is 0: what is not needed any more is freed");
     }
     note_caller(pool, TN_CALLER);
-    return tn_resize_anywhere(pool, address, size_bytes, stream);
+    bool is_recorded = tn_recorder_is_on();
+    uint64_t begun_ns = is_recorded ? tn_recorder_now() : 0;
+    tarn_status status = tn_resize_anywhere(pool, address, size_bytes, stream);
+    if (status == TARN_STATUS_OK && is_recorded)
+        tn_recorder_note_resize(address, size_bytes, stream, begun_ns);
+    return status;
 }
 
 tarn_status tarn_pool_resize(tarn_pool *pool, void *address, size_t size_bytes)

@@ -7,6 +7,7 @@
 #include "../base/arith.h"
 #include "../base/error.h"
 #include "../base/host_memory.h"
+#include "../record/recorder.h"
 
 #include "debug_pool.h"
 #include "elsewhere.h"
@@ -45,17 +46,29 @@ static tarn_status free_run(struct tarn_pool *pool, size_t count, void *const *a
     return status;
 }
 
+/* Those of an undone batch were never said to be allocated, and are of no account. */
+static void note_frees(size_t count, void *const *addresses, tarn_stream stream, uint64_t begun_ns)
+{
+    if (begun_ns == 0) return;
+    for (size_t i = 0; i < count; i++)
+        tn_recorder_note_free(addresses[i], stream, begun_ns);
+}
+
 tarn_status tn_batch_free(struct tarn_pool *pool, size_t count, void *const *addresses,
                           tarn_stream stream)
 {
+    const uint64_t begun_ns = tn_recorder_is_on() ? tn_recorder_now() : 0;
     tarn_status first = TARN_STATUS_OK;
     struct tn_saved_error said = { .error = { TARN_STATUS_OK, 0, "", "" } };
     for (size_t i = 0; i < count; i++) {
         size_t freed_count;
         tarn_status status = free_run(pool, count - i, addresses + i, &stream, &freed_count);
+        note_frees(freed_count, addresses + i, stream, begun_ns);
         i += freed_count;
-        if (status == TARN_STATUS_NOT_LIVE)
+        if (status == TARN_STATUS_NOT_LIVE) {
             status = tn_free_elsewhere(pool, addresses[i], &stream, 1);
+            note_frees(status == TARN_STATUS_OK, addresses + i, stream, begun_ns);
+        }
         if (status == TARN_STATUS_OK || first != TARN_STATUS_OK) continue;
         first = fail_at(i, count, status);
         said = tn_error_save();
@@ -144,7 +157,11 @@ tarn_status tn_batch_alloc(struct tarn_pool *pool, size_t count, const size_t *s
                        "the host has no memory for a batch of %zu addresses", count);
     }
     status = alloc_all(pool, count, sizes_bytes, stream, addresses);
-    if (status == TARN_STATUS_OK) memcpy(addresses_out, addresses, count * sizeof *addresses);
+    if (status == TARN_STATUS_OK) {
+        memcpy(addresses_out, addresses, count * sizeof *addresses);
+        for (size_t i = 0; i < count && tn_recorder_is_on(); i++)
+            tn_recorder_note_alloc(addresses[i], sizes_bytes[i], stream);
+    }
     if (addresses != few) tn_host_memory_free(addresses);
     return status;
 }

@@ -97,6 +97,7 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->stats = (struct tn_stats){ 0 };
     pool->debug = NULL;
     pool->notes_callers = false;
+    atomic_store_explicit(&pool->needs_care, false, memory_order_relaxed);
     /* Device work on this memory is the host backend's, which tells the sanitizer; of other backends nobody
      * knows who touches the memory late. */
     pool->forbids_free_memory = TN_HAS_ADDRESS_SANITIZER &&

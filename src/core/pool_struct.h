@@ -48,6 +48,8 @@ struct tarn_pool {
     struct tarn_pool *next_handle; /* under the registry's lock */
     unsigned pin_count;            /* likewise: walks that stand at the pool */
 
+    atomic_bool needs_care; /* each call is told to somebody: notes_callers, or a recording */
+
     /* The same from init to fini, and read without a lock. */
     unsigned chunk_log2;
     size_t slice_bytes_max;     /* of the requests that have slices; 0: none has */

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* event_file: opened, locked, and longer by a chunk at a time. */
+#include "event_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../base/compiler.h"
+#include "../base/error.h"
+#include "../base/host_memory.h"
+
+/* Where a file has one of its own name, it is another recording's. Not many are tried. */
+#define OPEN_ATTEMPTS_MAX 8
+
+static tarn_status fail_for(const char *path, const char *what, int error)
+{
+    return tn_fail(TARN_STATUS_FILE_ERROR, "%s %s: %s", path, what, strerror(error));
+}
+
+/* --- opening --------------------------------------------------------------------------------------- */
+
+/* Whether the descriptor is of the file that has this name now. */
+static bool is_named(int descriptor, const char *path)
+{
+    struct stat opened, named;
+    return fstat(descriptor, &opened) == 0 && stat(path, &named) == 0 &&
+           opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+/* Gives what another recording has left behind another name. False: there is one that goes on, or it cannot be
+ * renamed. */
+static bool set_aside(const char *path, int *error_out)
+{
+    char old[4096];
+    int length = snprintf(old, sizeof old, "%s.old", path);
+    *error_out = ENAMETOOLONG;
+    if (length < 0 || (size_t)length >= sizeof old) return false;
+    int descriptor = open(path, O_RDWR | O_CLOEXEC);
+    *error_out = errno;
+    if (descriptor < 0) return *error_out == ENOENT;
+    bool is_left = flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+    *error_out = is_left ? 0 : errno;
+    if (is_left && is_named(descriptor, path) && rename(path, old) != 0) *error_out = errno;
+    close(descriptor);
+    return *error_out == 0;
+}
+
+/* A new file of this name, locked. */
+static int create_locked(const char *path, bool is_exclusive, int *error_out)
+{
+    for (int attempt = 0; attempt < OPEN_ATTEMPTS_MAX; attempt++) {
+        int descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        *error_out = errno;
+        if (descriptor >= 0) {
+            if (flock(descriptor, LOCK_EX | LOCK_NB) == 0 && is_named(descriptor, path))
+                return descriptor;
+            close(descriptor); /* somebody has set it aside in between */
+        } else if (*error_out != EEXIST || is_exclusive || !set_aside(path, error_out)) {
+            return -1;
+        }
+    }
+    return -1;
+}
+
+static bool is_within_limit(uint64_t end)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+           end <= limit.rlim_cur;
+}
+
+/* Room in the file, mapped; NULL: errno says why not. A limit on the size of files is looked at first, since who
+ * reaches it gets a signal. */
+static void *map_room(int descriptor, uint64_t offset, size_t size_bytes)
+{
+    errno = EFBIG;
+    if (!is_within_limit(offset + size_bytes)) return NULL;
+    do {
+        errno = posix_fallocate(descriptor, (off_t)offset, (off_t)size_bytes);
+    } while (errno == EINTR);
+    if (errno != 0) return NULL;
+    void *room =
+        mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, (off_t)offset);
+    if (room == MAP_FAILED) return NULL;
+    /* Nothing is wrong if a child has it, too. */
+    (void)madvise(room, size_bytes, MADV_DONTFORK);
+    return room;
+}
+
+static void write_name(char *name, size_t name_bytes)
+{
+    char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[length > 0 ? length : 0] = '\0';
+    const char *slash = strrchr(path, '/');
+    snprintf(name, name_bytes, "%s", slash ? slash + 1 : "program");
+}
+
+static void write_header(struct tn_event_file_header *header, const char *source)
+{
+    header->event_bytes = sizeof(struct tn_event);
+    header->chunk_bytes = TN_EVENT_CHUNK_BYTES;
+    header->process = (uint64_t)getpid();
+    write_name(header->name, sizeof header->name);
+    snprintf(header->source, sizeof header->source, "%s", source);
+    /* Last: a file without it is none. */
+    memcpy(header->magic, TN_EVENT_FILE_MAGIC, sizeof TN_EVENT_FILE_MAGIC);
+}
+
+tarn_status tn_event_file_open(struct tn_event_file *file, const char *path, const char *source,
+                               bool is_exclusive)
+{
+    size_t path_bytes = strlen(path) + 1;
+    char *copy = tn_host_memory_alloc(path_bytes);
+    if (!copy) return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory to record");
+    memcpy(copy, path, path_bytes);
+
+    int error = 0;
+    int descriptor = create_locked(path, is_exclusive, &error);
+    if (descriptor < 0) {
+        tn_host_memory_free(copy);
+        if (error == EWOULDBLOCK) {
+            return tn_fail(TARN_STATUS_FILE_ERROR,
+                           "%s is being written by another process, or another recording", path);
+        }
+        return fail_for(path, "cannot be created", error);
+    }
+    struct tn_event_file_header *header = map_room(descriptor, 0, TN_EVENT_FILE_HEADER_BYTES);
+    if (!header) {
+        error = errno;
+        unlink(path);
+        close(descriptor);
+        tn_host_memory_free(copy);
+        return fail_for(path, "has no room", error);
+    }
+    write_header(header, source);
+    file->descriptor = descriptor;
+    file->path = copy;
+    file->header = header;
+    atomic_store(&file->chunk_count, 0);
+    atomic_store(&file->is_full, false);
+    return TARN_STATUS_OK;
+}
+
+/* --- chunks ---------------------------------------------------------------------------------------- */
+
+static uint64_t take_offset(struct tn_event_file *file)
+{
+    uint64_t number = atomic_fetch_add(&file->chunk_count, 1);
+    return TN_EVENT_FILE_HEADER_BYTES + number * TN_EVENT_CHUNK_BYTES;
+}
+
+static bool is_full(const struct tn_event_file *file)
+{
+    return atomic_load_explicit(&file->is_full, memory_order_relaxed);
+}
+
+static TN_COLD void set_full(struct tn_event_file *file)
+{
+    atomic_store_explicit(&file->is_full, true, memory_order_relaxed);
+}
+
+struct tn_event_chunk *tn_event_file_add_chunk(struct tn_event_file *file, uint64_t writer)
+{
+    if (is_full(file)) return NULL;
+    int caller_errno = errno;
+    struct tn_event_chunk *chunk =
+        map_room(file->descriptor, take_offset(file), TN_EVENT_CHUNK_BYTES);
+    errno = caller_errno;
+    if (!chunk) {
+        set_full(file);
+        return NULL;
+    }
+    chunk->writer = writer;
+    atomic_store_explicit(&chunk->ready, TN_EVENT_CHUNK_READY, memory_order_release);
+    return chunk;
+}
+
+static bool write_at(int descriptor, uint64_t offset, const void *bytes, size_t count)
+{
+    const unsigned char *from = bytes;
+    if (!is_within_limit(offset + count)) return false;
+    while (count > 0) {
+        ssize_t written = pwrite(descriptor, from, count, (off_t)offset);
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return false;
+        from += written;
+        offset += (uint64_t)written;
+        count -= (size_t)written;
+    }
+    return true;
+}
+
+/* Until it is ready again the copy alone counts. */
+static void empty_chunk(struct tn_event_chunk *chunk)
+{
+    atomic_store(&chunk->ready, 0);
+    memset(chunk->events, 0, sizeof chunk->events);
+    chunk->number++;
+    atomic_store(&chunk->ready, TN_EVENT_CHUNK_READY);
+}
+
+bool tn_event_file_turn_chunk(struct tn_event_file *file, struct tn_event_chunk *chunk)
+{
+    if (is_full(file)) return false;
+    int caller_errno = errno;
+    bool is_written = write_at(file->descriptor, take_offset(file), chunk, sizeof *chunk);
+    errno = caller_errno;
+    if (is_written)
+        empty_chunk(chunk);
+    else
+        set_full(file);
+    return is_written;
+}
+
+void tn_event_file_leave_chunk(struct tn_event_chunk *chunk)
+{
+    if (chunk) munmap(chunk, TN_EVENT_CHUNK_BYTES);
+}
+
+uint64_t tn_event_file_bytes(const struct tn_event_file *file)
+{
+    return TN_EVENT_FILE_HEADER_BYTES + atomic_load(&file->chunk_count) * TN_EVENT_CHUNK_BYTES;
+}
+
+/* --- the end --------------------------------------------------------------------------------------- */
+
+void tn_event_file_close(struct tn_event_file *file)
+{
+    munmap(file->header, TN_EVENT_FILE_HEADER_BYTES);
+    close(file->descriptor);
+    file->header = NULL;
+    file->descriptor = -1;
+    tn_host_memory_free(file->path);
+    file->path = NULL;
+}
+
+void tn_event_file_forget(struct tn_event_file *file)
+{
+    /* The lock is that of the parent's descriptor, too, and would outlive it by this one. */
+    if (file->descriptor >= 0) close(file->descriptor);
+    file->descriptor = -1;
+    file->header = NULL;
+    file->path = NULL;
+}

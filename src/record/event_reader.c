@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* event_reader: chunks to runs, runs in order, and the heap of them. */
+#include "event_reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../base/error.h"
+#include "../base/host_memory.h"
+
+#include "number_map.h"
+
+static tarn_status fail_for_memory(void)
+{
+    return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory to write a trace");
+}
+
+static uint64_t stamp_of(const struct tn_event *event)
+{
+    return atomic_load_explicit(&event->stamp, memory_order_relaxed);
+}
+
+static uint64_t time_at(const struct tn_event_run *run, uint64_t index)
+{
+    return tn_event_time_ns(stamp_of(tn_event_run_at(run, index)));
+}
+
+/* --- the file --------------------------------------------------------------------------------------- */
+
+static tarn_status map_file(struct tn_event_reader *reader, const char *path, int descriptor)
+{
+    struct stat status;
+    if (fstat(descriptor, &status) != 0)
+        return tn_fail(TARN_STATUS_FILE_ERROR, "%s cannot be read: %s", path, strerror(errno));
+    if (flock(descriptor, LOCK_SH | LOCK_NB) != 0) {
+        return tn_fail(TARN_STATUS_FILE_ERROR, "%s is still being written: its process goes on",
+                       path);
+    }
+    if (!S_ISREG(status.st_mode) || status.st_size < TN_EVENT_FILE_HEADER_BYTES)
+        return tn_fail(TARN_STATUS_FILE_ERROR, "%s is no file of events", path);
+    reader->content_bytes = (size_t)status.st_size;
+    void *content = mmap(NULL, reader->content_bytes, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_NORESERVE, descriptor, 0);
+    if (content == MAP_FAILED)
+        return tn_fail(TARN_STATUS_FILE_ERROR, "%s cannot be mapped: %s", path, strerror(errno));
+    reader->content = content;
+    reader->header = content;
+    return TARN_STATUS_OK;
+}
+
+static tarn_status check_header(const struct tn_event_reader *reader, const char *path)
+{
+    const struct tn_event_file_header *header = reader->header;
+    if (memcmp(header->magic, TN_EVENT_FILE_MAGIC, sizeof TN_EVENT_FILE_MAGIC) != 0)
+        return tn_fail(TARN_STATUS_FILE_ERROR, "%s is no file of events", path);
+    if (header->event_bytes != sizeof(struct tn_event) ||
+        header->chunk_bytes != TN_EVENT_CHUNK_BYTES ||
+        !memchr(header->name, '\0', sizeof header->name) ||
+        !memchr(header->source, '\0', sizeof header->source))
+        return tn_fail(TARN_STATUS_FILE_ERROR, "%s has events of another form", path);
+    return TARN_STATUS_OK;
+}
+
+/* --- runs ------------------------------------------------------------------------------------------- */
+
+/* The run of a writer, a new one if need be; NULL: no memory. */
+static struct tn_event_run *run_of(struct tn_event_reader *reader, struct tn_number_map *run_map,
+                                   uint64_t writer)
+{
+    uint64_t index;
+    if (tn_number_map_find(run_map, writer, &index)) return &reader->runs[index];
+    void *runs = reader->runs;
+    bool has_room = tn_host_memory_grow_array(&runs, &reader->run_capacity, reader->run_count,
+                                              reader->run_count + 1, sizeof *reader->runs);
+    reader->runs = runs;
+    if (!has_room || !tn_number_map_insert(run_map, writer, reader->run_count)) return NULL;
+    struct tn_event_run *run = &reader->runs[reader->run_count++];
+    memset(run, 0, sizeof *run);
+    return run;
+}
+
+static bool is_ready(const struct tn_event_chunk *chunk)
+{
+    return atomic_load_explicit(&chunk->ready, memory_order_relaxed) == TN_EVENT_CHUNK_READY;
+}
+
+static bool append_chunk(struct tn_event_run *run, struct tn_event_chunk *chunk)
+{
+    void *chunks = run->chunks;
+    bool has_room = tn_host_memory_grow_array(&chunks, &run->chunk_capacity, run->chunk_count,
+                                              run->chunk_count + 1, sizeof(void *));
+    run->chunks = chunks;
+    if (has_room) run->chunks[run->chunk_count++] = chunk;
+    return has_room;
+}
+
+/* The first one of a writer is its live one. */
+static bool add_chunk(struct tn_event_run *run, struct tn_event_chunk *chunk)
+{
+    if (!run->live) {
+        run->live = chunk;
+        return true;
+    }
+    return chunk->number != run->chunk_count || append_chunk(run, chunk);
+}
+
+/* Puts the live one behind the copies, or in the place of one that was cut, and counts. */
+static bool end_run(struct tn_event_run *run)
+{
+    bool is_copied = run->live->number + 1 == run->chunk_count;
+    if (is_ready(run->live) && is_copied) run->chunks[run->chunk_count - 1] = run->live;
+    if (is_ready(run->live) && run->live->number == run->chunk_count &&
+        !append_chunk(run, run->live))
+        return false;
+    if (run->chunk_count == 0) return true;
+    run->count = (uint64_t)(run->chunk_count - 1) * TN_EVENTS_PER_CHUNK;
+    const struct tn_event_chunk *last = run->chunks[run->chunk_count - 1];
+    for (size_t i = 0; i < TN_EVENTS_PER_CHUNK && stamp_of(&last->events[i]) != 0; i++)
+        run->count++;
+    return true;
+}
+
+static bool gather_runs(struct tn_event_reader *reader)
+{
+    struct tn_number_map run_map = { NULL, 0, 0 };
+    bool has_memory = true;
+    for (size_t offset = TN_EVENT_FILE_HEADER_BYTES;
+         has_memory && offset + TN_EVENT_CHUNK_BYTES <= reader->content_bytes;
+         offset += TN_EVENT_CHUNK_BYTES) {
+        struct tn_event_chunk *chunk = (void *)(reader->content + offset);
+        /* A live one may just be emptied. It has its writer all the same; writers are counted from 1. */
+        if (chunk->writer == 0) continue;
+        struct tn_event_run *run = run_of(reader, &run_map, chunk->writer);
+        has_memory = run && add_chunk(run, chunk);
+    }
+    tn_number_map_fini(&run_map);
+    for (uint32_t i = 0; has_memory && i < reader->run_count; i++)
+        has_memory = end_run(&reader->runs[i]);
+    return has_memory;
+}
+
+static void swap_events(struct tn_event *left, struct tn_event *right)
+{
+    struct tn_event kept = { left->address, left->size_bytes, left->stream, stamp_of(left) };
+    left->address = right->address;
+    left->size_bytes = right->size_bytes;
+    left->stream = right->stream;
+    atomic_store_explicit(&left->stamp, stamp_of(right), memory_order_relaxed);
+    right->address = kept.address;
+    right->size_bytes = kept.size_bytes;
+    right->stream = kept.stream;
+    atomic_store_explicit(&right->stamp, stamp_of(&kept), memory_order_relaxed);
+}
+
+/* By insertion: what is out of order is so by a few places. Whose events they are stays where it is. */
+static void sort_run(struct tn_event_run *run)
+{
+    for (uint64_t i = 1; i < run->count; i++) {
+        for (uint64_t j = i; j > 0 && time_at(run, j) < time_at(run, j - 1); j--) {
+            struct tn_event *before = tn_event_run_at(run, j - 1);
+            if (tn_event_kind_of(stamp_of(before)) == TN_EVENT_THREAD) break;
+            swap_events(before, tn_event_run_at(run, j));
+        }
+    }
+}
+
+/* --- heap ------------------------------------------------------------------------------------------- */
+
+static bool comes_before(const struct tn_event_reader *reader, uint32_t left, uint32_t right)
+{
+    const struct tn_event_run *a = &reader->runs[left], *b = &reader->runs[right];
+    uint64_t time_a = time_at(a, a->next), time_b = time_at(b, b->next);
+    return time_a != time_b ? time_a < time_b : left < right;
+}
+
+static void sift_down(struct tn_event_reader *reader, uint32_t place)
+{
+    uint32_t *heap = reader->heap;
+    for (;;) {
+        uint32_t least = place;
+        for (uint32_t child = 2 * place + 1; child <= 2 * place + 2; child++) {
+            if (child < reader->heap_count && comes_before(reader, heap[child], heap[least]))
+                least = child;
+        }
+        if (least == place) return;
+        uint32_t moved = heap[place];
+        heap[place] = heap[least];
+        heap[least] = moved;
+        place = least;
+    }
+}
+
+static bool build_heap(struct tn_event_reader *reader)
+{
+    if (reader->run_count == 0) return true;
+    reader->heap = tn_host_memory_alloc(reader->run_count * sizeof *reader->heap);
+    if (!reader->heap) return false;
+    for (uint32_t i = 0; i < reader->run_count; i++)
+        if (reader->runs[i].count > 0) reader->heap[reader->heap_count++] = i;
+    for (uint32_t place = reader->heap_count / 2; place-- > 0;)
+        sift_down(reader, place);
+    return true;
+}
+
+struct tn_event_run *tn_event_reader_first(struct tn_event_reader *reader)
+{
+    return reader->heap_count > 0 ? &reader->runs[reader->heap[0]] : NULL;
+}
+
+void tn_event_reader_advance(struct tn_event_reader *reader)
+{
+    struct tn_event_run *run = &reader->runs[reader->heap[0]];
+    if (++run->next == run->count) reader->heap[0] = reader->heap[--reader->heap_count];
+    sift_down(reader, 0);
+}
+
+/* --- open and close --------------------------------------------------------------------------------- */
+
+tarn_status tn_event_reader_open(struct tn_event_reader *reader, const char *path)
+{
+    *reader = (struct tn_event_reader){ 0 };
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        return tn_fail(TARN_STATUS_FILE_ERROR, "%s cannot be read: %s", path, strerror(errno));
+    tarn_status status = map_file(reader, path, descriptor);
+    close(descriptor);
+    if (status == TARN_STATUS_OK) status = check_header(reader, path);
+    if (status == TARN_STATUS_OK && !gather_runs(reader)) status = fail_for_memory();
+    for (uint32_t i = 0; status == TARN_STATUS_OK && i < reader->run_count; i++)
+        sort_run(&reader->runs[i]);
+    if (status == TARN_STATUS_OK && !build_heap(reader)) status = fail_for_memory();
+    if (status != TARN_STATUS_OK) tn_event_reader_close(reader);
+    return status;
+}
+
+void tn_event_reader_close(struct tn_event_reader *reader)
+{
+    for (uint32_t i = 0; i < reader->run_count; i++) {
+        tn_host_memory_free(reader->runs[i].chunks);
+        tn_host_memory_free(reader->runs[i].label);
+    }
+    tn_host_memory_free(reader->runs);
+    tn_host_memory_free(reader->heap);
+    if (reader->content) munmap(reader->content, reader->content_bytes);
+    *reader = (struct tn_event_reader){ 0 };
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * recorder: writers, of which each thread that records has one.
+ *
+ * A writer says that it is busy before it looks whether recording is on. Who turns it off waits until no writer is
+ * busy, and has the file to itself then. Writers are never given back to the system: one whose thread has ended goes
+ * on in the middle of its chunk with the next new thread.
+ */
+#include "recorder.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/compiler.h"
+#include "../base/error.h"
+#include "../base/host_memory.h"
+#include "../base/process.h"
+#include "../base/sync.h"
+#include "../base/thread_number.h"
+
+#include "event_file.h"
+
+/* A thread is this long in the middle of an event when the disk is stuck or the thread was stopped. */
+#define BUSY_WAIT_MS_MAX 2000
+
+struct writer {
+    atomic_bool is_busy;
+    struct tn_event *next; /* place of the next event; the thread's own, as what follows */
+    struct tn_event *end;  /* of the room; `next` when something has to be done first */
+    struct tn_event_chunk *chunk;
+    uint64_t recording; /* that the chunk is of */
+    uint64_t thread;    /* that the events behind are of, as far as the file knows; 0: none */
+    _Atomic uint64_t event_count;
+    uint64_t number;
+    bool is_taken;              /* under `lock` */
+    struct writer *next_writer; /* set under it, and never changed */
+};
+
+atomic_bool tn_recorder_on;
+
+static struct tn_mutex lock = TN_MUTEX_INIT; /* starting, stopping, taking writers */
+static struct tn_event_file file = { .descriptor = -1 };
+static struct writer *writers;      /* all; under `lock` */
+static uint64_t writer_count;       /* likewise */
+static _Atomic uint64_t recording;  /* number of the one that is on, or was last */
+static _Atomic uint64_t started_ns; /* its beginning */
+static _Atomic uint64_t lost_count;
+static uint64_t file_bytes; /* of the last one, when it has ended; under `lock` */
+static atomic_bool was_forked;
+
+static _Thread_local struct writer *own_writer;
+static pthread_key_t own_writer_key; /* its destructor gives the writer back */
+
+static struct tn_once prepare_once = TN_ONCE_INIT;
+static bool is_prepared;
+
+/* --- the process ------------------------------------------------------------------------------------ */
+
+/* What the parent's other threads were writing, they write for ever. */
+static void after_fork_in_child(void)
+{
+    if (atomic_load(&tn_recorder_on)) atomic_store(&was_forked, true);
+    atomic_store(&tn_recorder_on, false);
+    tn_mutex_init(&lock);
+    tn_event_file_forget(&file);
+    writers = NULL;
+    own_writer = NULL;
+}
+
+static void give_back_writer(void *taken)
+{
+    struct writer *writer = taken;
+    own_writer = NULL;
+    tn_mutex_lock(&lock);
+    writer->is_taken = false;
+    tn_mutex_unlock(&lock);
+}
+
+static void prepare(void)
+{
+    is_prepared = pthread_key_create(&own_writer_key, give_back_writer) == 0 &&
+                  tn_process_call_around_forks(NULL, NULL, after_fork_in_child);
+}
+
+/* --- writers ---------------------------------------------------------------------------------------- */
+
+static struct writer *find_idle_writer(void)
+{
+    for (struct writer *writer = writers; writer; writer = writer->next_writer)
+        if (!writer->is_taken) return writer;
+    return NULL;
+}
+
+static struct writer *create_writer(void)
+{
+    struct writer *writer = tn_host_memory_alloc_zeroed(sizeof *writer);
+    if (!writer) return NULL;
+    writer->number = ++writer_count;
+    writer->next_writer = writers;
+    writers = writer;
+    return writer;
+}
+
+/* The calling thread's, from now on. NULL: no host memory. */
+static TN_COLD struct writer *take_writer(void)
+{
+    tn_mutex_lock(&lock);
+    struct writer *writer = find_idle_writer();
+    if (!writer) writer = create_writer();
+    if (writer) {
+        writer->is_taken = true;
+        writer->end = writer->next; /* the file has to know whose events follow */
+    }
+    tn_mutex_unlock(&lock);
+    if (!writer) return NULL;
+    own_writer = writer;
+    (void)pthread_setspecific(own_writer_key, writer);
+    return writer;
+}
+
+static void put(struct writer *writer, const struct tn_event *event, uint64_t stamp)
+{
+    struct tn_event *place = writer->next++;
+    place->address = event->address;
+    place->size_bytes = event->size_bytes;
+    place->stream = event->stream;
+    atomic_store_explicit(&place->stamp, stamp, memory_order_release);
+}
+
+/* A live chunk of this recording, with room. */
+static bool make_chunk(struct writer *writer, bool is_fresh)
+{
+    struct tn_event_chunk *chunk = writer->chunk;
+    if (is_fresh) {
+        chunk = tn_event_file_add_chunk(&file, writer->number);
+        if (!chunk) return false;
+        writer->chunk = chunk;
+    } else if (!tn_event_file_turn_chunk(&file, chunk)) {
+        return false;
+    }
+    writer->next = chunk->events;
+    return true;
+}
+
+/* Sees to room for one event, in a chunk that knows the thread. */
+static TN_COLD bool make_room(struct writer *writer, uint64_t time_ns)
+{
+    uint64_t current = atomic_load(&recording);
+    bool is_fresh = writer->recording != current;
+    bool is_full = is_fresh || writer->next == writer->chunk->events + TN_EVENTS_PER_CHUNK;
+    if (is_full && !make_chunk(writer, is_fresh)) return false;
+    writer->recording = current;
+    writer->end = writer->chunk->events + TN_EVENTS_PER_CHUNK;
+    uint64_t thread = tn_thread_number();
+    if (is_fresh) writer->thread = 0;
+    if (writer->thread == thread) return true;
+    writer->thread = thread;
+    put(writer, &(struct tn_event){ .address = thread }, tn_event_stamp(time_ns, TN_EVENT_THREAD));
+    return writer->next < writer->end || make_room(writer, time_ns);
+}
+
+static TN_COLD void count_lost(void)
+{
+    atomic_fetch_add(&lost_count, 1);
+}
+
+static void leave(struct writer *writer)
+{
+    atomic_store_explicit(&writer->is_busy, false, memory_order_release);
+}
+
+/* The thread's writer, busy; NULL: nothing is to be written. */
+static struct writer *enter(void)
+{
+    struct writer *writer = own_writer;
+    if (TN_UNLIKELY(!writer)) {
+        writer = take_writer();
+        if (!writer) {
+            count_lost();
+            return NULL;
+        }
+    }
+    if (TN_UNLIKELY(atomic_load_explicit(&writer->is_busy, memory_order_relaxed))) {
+        count_lost(); /* a signal's handler, in the middle of an event */
+        return NULL;
+    }
+    atomic_store(&writer->is_busy, true);
+    if (TN_LIKELY(atomic_load(&tn_recorder_on))) return writer;
+    leave(writer);
+    return NULL;
+}
+
+/* What began before the recording did is as old as that. */
+static uint64_t since_start(uint64_t time_ns)
+{
+    uint64_t started = atomic_load_explicit(&started_ns, memory_order_relaxed);
+    return time_ns > started ? time_ns - started : 0;
+}
+
+static bool write_event(struct writer *writer, const struct tn_event *event, uint64_t time_ns,
+                        enum tn_event_kind kind)
+{
+    if (TN_UNLIKELY(writer->next == writer->end ||
+                    writer->recording != atomic_load_explicit(&recording, memory_order_relaxed)) &&
+        !make_room(writer, time_ns)) {
+        count_lost();
+        /* Where it is seen should the process not come to stop. */
+        atomic_store(&file.header->lost_count, atomic_load(&lost_count));
+        return false;
+    }
+    put(writer, event, tn_event_stamp(time_ns, kind));
+    return true;
+}
+
+static void count_event(struct writer *writer)
+{
+    uint64_t count = atomic_load_explicit(&writer->event_count, memory_order_relaxed);
+    atomic_store_explicit(&writer->event_count, count + 1, memory_order_relaxed);
+}
+
+static void note(const struct tn_event *event, uint64_t time_ns, enum tn_event_kind kind)
+{
+    struct writer *writer = enter();
+    if (!writer) return;
+    if (write_event(writer, event, since_start(time_ns), kind)) count_event(writer);
+    leave(writer);
+}
+
+/* --- events ----------------------------------------------------------------------------------------- */
+
+void tn_recorder_note_alloc(const void *address, size_t size_bytes, const void *stream)
+{
+    const struct tn_event event = { (uintptr_t)address, size_bytes, (uintptr_t)stream, 0 };
+    note(&event, tn_recorder_now(), TN_EVENT_ALLOC);
+}
+
+/* The text first. What of it is missing at a crash, its allocation is missing, too. */
+static bool write_label(struct writer *writer, const char *label, uint64_t time_ns)
+{
+    size_t length = strnlen(label, TN_RECORDER_LABEL_BYTES_MAX);
+    for (size_t begin = 0; begin < length; begin += TN_EVENT_LABEL_BYTES) {
+        struct tn_event event = { 0 };
+        char text[TN_EVENT_LABEL_BYTES] = "";
+        size_t left = length - begin;
+        memcpy(text, label + begin, left < sizeof text ? left : sizeof text);
+        memcpy(&event.address, text, 8);
+        memcpy(&event.size_bytes, text + 8, 8);
+        memcpy(&event.stream, text + 16, 8);
+        if (!write_event(writer, &event, time_ns, TN_EVENT_LABEL)) return false;
+    }
+    return true;
+}
+
+void tn_recorder_note_labelled_alloc(const void *address, size_t size_bytes, const char *label)
+{
+    const struct tn_event event = { (uintptr_t)address, size_bytes, 0, 0 };
+    uint64_t now_ns = tn_recorder_now();
+    struct writer *writer = enter();
+    if (!writer) return;
+    uint64_t time_ns = since_start(now_ns);
+    if (write_label(writer, label, time_ns) && write_event(writer, &event, time_ns, TN_EVENT_ALLOC))
+        count_event(writer);
+    leave(writer);
+}
+
+void tn_recorder_note_free(const void *address, const void *stream, uint64_t begun_ns)
+{
+    const struct tn_event event = { (uintptr_t)address, 0, (uintptr_t)stream, 0 };
+    note(&event, begun_ns, TN_EVENT_FREE);
+}
+
+void tn_recorder_note_resize(const void *address, size_t size_bytes, const void *stream,
+                             uint64_t begun_ns)
+{
+    const struct tn_event event = { (uintptr_t)address, size_bytes, (uintptr_t)stream, 0 };
+    note(&event, begun_ns, TN_EVENT_FREE);
+    note(&event, begun_ns, TN_EVENT_ALLOC);
+}
+
+void tn_recorder_note_gone(const void *address, size_t size_bytes, uint64_t begun_ns)
+{
+    const struct tn_event event = { (uintptr_t)address, size_bytes, 0, 0 };
+    note(&event, begun_ns, TN_EVENT_GONE);
+}
+
+/* --- start and stop --------------------------------------------------------------------------------- */
+
+/* Under `lock`, with recording off. */
+static tarn_status start(const char *path, const char *source, bool is_exclusive)
+{
+    tarn_status status = tn_event_file_open(&file, path, source, is_exclusive);
+    if (status != TARN_STATUS_OK) return status;
+    for (struct writer *writer = writers; writer; writer = writer->next_writer)
+        atomic_store_explicit(&writer->event_count, 0, memory_order_relaxed);
+    atomic_store(&lost_count, 0);
+    atomic_store(&started_ns, tn_recorder_now());
+    atomic_fetch_add(&recording, 1);
+    atomic_store(&tn_recorder_on, true);
+    return TARN_STATUS_OK;
+}
+
+tarn_status tn_recorder_start(const char *path, const char *source, bool is_exclusive)
+{
+    tn_once_call(&prepare_once, prepare);
+    if (!is_prepared)
+        return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory to record");
+    tn_mutex_lock(&lock);
+    tarn_status status;
+    if (file.descriptor >= 0) {
+        status = tn_fail(TARN_STATUS_INVALID_ARGUMENT, "something is being recorded already, in %s",
+                         file.path);
+    } else {
+        status = start(path, source, is_exclusive);
+    }
+    tn_mutex_unlock(&lock);
+    return status;
+}
+
+/* False: it does not come to an end, or is interrupted by who waits. */
+static bool wait_for(const struct writer *writer)
+{
+    for (int waited_ms = 0; atomic_load(&writer->is_busy); waited_ms++) {
+        if (writer == own_writer || waited_ms == BUSY_WAIT_MS_MAX) return false;
+        tn_thread_sleep_shortly();
+    }
+    return true;
+}
+
+/* Under `lock`. A writer that stays busy keeps its chunk and the file, which so remain open. */
+static bool bring_writers_to_rest(void)
+{
+    bool are_idle = true;
+    for (struct writer *writer = writers; writer; writer = writer->next_writer) {
+        if (!wait_for(writer)) {
+            are_idle = false;
+            continue;
+        }
+        tn_event_file_leave_chunk(writer->chunk);
+        writer->chunk = NULL;
+        writer->next = writer->end = NULL;
+        writer->recording = 0;
+    }
+    return are_idle;
+}
+
+bool tn_recorder_stop(void)
+{
+    if (!atomic_load(&tn_recorder_on)) return false;
+    tn_mutex_lock(&lock);
+    bool was_on = atomic_exchange(&tn_recorder_on, false);
+    if (was_on) {
+        bool are_idle = bring_writers_to_rest();
+        file_bytes = tn_event_file_bytes(&file);
+        atomic_store(&file.header->lost_count, atomic_load(&lost_count));
+        if (are_idle)
+            tn_event_file_close(&file);
+        else
+            file = (struct tn_event_file){ .descriptor = -1 };
+    }
+    tn_mutex_unlock(&lock);
+    return was_on;
+}
+
+struct tn_recorder_counts tn_recorder_count(void)
+{
+    struct tn_recorder_counts counts = { .lost_count = atomic_load(&lost_count) };
+    tn_mutex_lock(&lock);
+    bool is_open = file.descriptor >= 0;
+    counts.file_bytes = is_open ? tn_event_file_bytes(&file) : file_bytes;
+    counts.mapped_bytes = is_open ? TN_EVENT_FILE_HEADER_BYTES : 0;
+    for (const struct writer *writer = writers; writer; writer = writer->next_writer) {
+        counts.event_count += atomic_load_explicit(&writer->event_count, memory_order_relaxed);
+        counts.host_bytes += sizeof *writer;
+        if (is_open) counts.mapped_bytes += TN_EVENT_CHUNK_BYTES;
+    }
+    tn_mutex_unlock(&lock);
+    return counts;
+}
+
+bool tn_recorder_was_forked(void)
+{
+    return atomic_load(&was_forked);
+}

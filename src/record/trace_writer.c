@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* trace_writer: events in their order, through the tables of what is live, to lines. */
+#include "trace_writer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/error.h"
+#include "../base/host_memory.h"
+
+#include "event_reader.h"
+#include "number_map.h"
+#include "recorder.h"
+#include "trace_file.h"
+
+/* How often the events of one moment are gone through, each time doing those that can be by then. */
+#define MOMENT_PASSES_MAX 8
+
+/* An event of the moment that is being written. */
+struct pending {
+    uint64_t address;
+    uint64_t size_bytes;
+    uint64_t stream;
+    uint64_t thread;
+    enum tn_event_kind kind;
+    bool is_done;
+    char *label; /* or NULL */
+};
+
+struct trace_writer {
+    struct tn_event_reader reader;
+    struct tn_trace_file *file;
+    struct tn_number_map live;    /* from addresses to ids */
+    struct tn_number_map threads; /* from the process's numbers to the trace's */
+    struct tn_number_map streams; /* likewise from handles */
+    struct pending *moment;
+    uint32_t moment_count;
+    uint32_t moment_capacity;
+    uint64_t time_ns;    /* of the moment */
+    uint64_t *empty_ids; /* of live allocations of no bytes, whose address is NULL */
+    uint32_t empty_count;
+    uint32_t empty_capacity;
+    uint64_t next_id;
+    bool has_memory;
+    struct tn_trace_summary summary;
+};
+
+/* --- lines ------------------------------------------------------------------------------------------ */
+
+static char *append_number(char *end, uint64_t number)
+{
+    char digits[20];
+    size_t count = 0;
+    do {
+        digits[count++] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    while (count > 0)
+        *end++ = digits[--count];
+    return end;
+}
+
+static void write_line(struct trace_writer *writer, char kind, const uint64_t *numbers,
+                       size_t count)
+{
+    char line[5 * 21 + 2];
+    char *end = line;
+    *end++ = kind;
+    for (size_t i = 0; i < count; i++) {
+        *end++ = ' ';
+        end = append_number(end, numbers[i]);
+    }
+    *end++ = '\n';
+    tn_trace_file_write(writer->file, line, (size_t)(end - line));
+}
+
+static void write_key(struct trace_writer *writer, const char *key, const char *text)
+{
+    char line[TN_RECORDER_LABEL_BYTES_MAX + 64];
+    int length = snprintf(line, sizeof line, "# %s: %s\n", key, text);
+    tn_trace_file_write(writer->file, line, (size_t)length);
+}
+
+static void write_key_number(struct trace_writer *writer, const char *key, uint64_t number)
+{
+    char text[21];
+    *append_number(text, number) = '\0';
+    write_key(writer, key, text);
+}
+
+/* What would end the line, or is for no eye, becomes a question mark. */
+static void write_label(struct trace_writer *writer, uint64_t id, const char *label)
+{
+    char text[TN_RECORDER_LABEL_BYTES_MAX + 22];
+    char *end = append_number(text, id);
+    *end++ = ' ';
+    for (; *label != '\0'; label++)
+        *end++ = (unsigned char)*label < ' ' || *label == 0x7f ? '?' : *label;
+    *end = '\0';
+    write_key(writer, "label", text);
+}
+
+/* --- numbers ---------------------------------------------------------------------------------------- */
+
+static uint64_t small_number(struct trace_writer *writer, struct tn_number_map *map, uint64_t key,
+                             uint64_t next)
+{
+    uint64_t number = next;
+    if (!tn_number_map_find(map, key, &number) && !tn_number_map_insert(map, key, next))
+        writer->has_memory = false;
+    return number;
+}
+
+static uint64_t thread_number(struct trace_writer *writer, const struct pending *event)
+{
+    return small_number(writer, &writer->threads, event->thread, writer->threads.count);
+}
+
+/* 0 is NULL, whether it comes up or not. */
+static uint64_t stream_number(struct trace_writer *writer, const struct pending *event)
+{
+    if (event->stream == 0) return 0;
+    return small_number(writer, &writer->streams, event->stream, writer->streams.count + 1);
+}
+
+/* --- events ----------------------------------------------------------------------------------------- */
+
+static void write_free(struct trace_writer *writer, const struct pending *event, uint64_t id)
+{
+    const uint64_t numbers[] = { id, stream_number(writer, event), thread_number(writer, event),
+                                 writer->time_ns };
+    write_line(writer, 'f', numbers, 4);
+    writer->summary.free_count++;
+}
+
+static void push_empty(struct trace_writer *writer, uint64_t id)
+{
+    void *ids = writer->empty_ids;
+    bool has_room = tn_host_memory_grow_array(&ids, &writer->empty_capacity, writer->empty_count,
+                                              writer->empty_count + 1, sizeof id);
+    writer->empty_ids = ids;
+    if (has_room)
+        writer->empty_ids[writer->empty_count++] = id;
+    else
+        writer->has_memory = false;
+}
+
+static void do_alloc(struct trace_writer *writer, struct pending *event)
+{
+    uint64_t id = writer->next_id++;
+    const uint64_t numbers[] = { id, event->size_bytes, stream_number(writer, event),
+                                 thread_number(writer, event), writer->time_ns };
+    if (event->address == 0)
+        push_empty(writer, id);
+    else if (!tn_number_map_insert(&writer->live, event->address, id))
+        writer->has_memory = false;
+    if (event->label) write_label(writer, id, event->label);
+    write_line(writer, 'a', numbers, 5);
+    writer->summary.alloc_count++;
+}
+
+/* False: nothing is live there. Of several allocations of no bytes the last one is freed. */
+static bool do_free(struct trace_writer *writer, const struct pending *event)
+{
+    uint64_t id;
+    if (event->address == 0) {
+        if (writer->empty_count == 0) return false;
+        id = writer->empty_ids[--writer->empty_count];
+    } else if (!tn_number_map_take(&writer->live, event->address, &id)) {
+        return false;
+    }
+    write_free(writer, event, id);
+    return true;
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* By addresses, so that the order does not depend on the table's. */
+static void do_gone(struct trace_writer *writer, const struct pending *event)
+{
+    size_t count = 0;
+    uint64_t *addresses = tn_host_memory_alloc((writer->live.count + 1) * sizeof *addresses);
+    if (!addresses) {
+        writer->has_memory = false;
+        return;
+    }
+    for (size_t i = 0; i < writer->live.capacity; i++) {
+        const struct tn_number_map_entry *entry = &writer->live.entries[i];
+        if (entry->value_plus_one != 0 && entry->key - event->address < event->size_bytes)
+            addresses[count++] = entry->key;
+    }
+    qsort(addresses, count, sizeof *addresses, compare_numbers);
+    for (size_t i = 0; i < count; i++) {
+        const struct pending freed = { .address = addresses[i], .thread = event->thread };
+        do_free(writer, &freed);
+    }
+    tn_host_memory_free(addresses);
+}
+
+/* False: it makes no sense yet. */
+static bool try_event(struct trace_writer *writer, struct pending *event)
+{
+    uint64_t id;
+    switch (event->kind) {
+    case TN_EVENT_ALLOC:
+        if (event->address != 0 && tn_number_map_find(&writer->live, event->address, &id))
+            return false;
+        do_alloc(writer, event);
+        return true;
+    case TN_EVENT_FREE:
+        return do_free(writer, event);
+    case TN_EVENT_GONE:
+        do_gone(writer, event);
+        return true;
+    case TN_EVENT_NONE:
+    case TN_EVENT_THREAD:
+    case TN_EVENT_LABEL:
+        break;
+    }
+    return true;
+}
+
+/* One of which nothing explains why it makes no sense: its beginning was not recorded, or its end. */
+static void do_anyway(struct trace_writer *writer, struct pending *event)
+{
+    if (try_event(writer, event)) return;
+    if (event->kind == TN_EVENT_FREE) {
+        writer->summary.unknown_count += event->address != 0;
+        return;
+    }
+    const struct pending missing = { .address = event->address,
+                                     .stream = event->stream,
+                                     .thread = event->thread };
+    do_free(writer, &missing);
+    do_alloc(writer, event);
+}
+
+static void write_moment(struct trace_writer *writer)
+{
+    bool has_changed = true, is_done = false;
+    for (int pass = 0; pass < MOMENT_PASSES_MAX && has_changed && !is_done; pass++) {
+        has_changed = false;
+        is_done = true;
+        for (uint32_t i = 0; i < writer->moment_count; i++) {
+            struct pending *event = &writer->moment[i];
+            if (event->is_done) continue;
+            event->is_done = try_event(writer, event);
+            has_changed = has_changed || event->is_done;
+            is_done = is_done && event->is_done;
+        }
+    }
+    for (uint32_t i = 0; i < writer->moment_count; i++) {
+        if (!writer->moment[i].is_done) do_anyway(writer, &writer->moment[i]);
+        tn_host_memory_free(writer->moment[i].label);
+    }
+    writer->moment_count = 0;
+}
+
+/* --- reading ---------------------------------------------------------------------------------------- */
+
+static uint64_t stamp_of(const struct tn_event *event)
+{
+    return atomic_load_explicit(&event->stamp, memory_order_relaxed);
+}
+
+/* Room for the text and the zero behind it. */
+#define LABEL_ROOM (TN_RECORDER_LABEL_BYTES_MAX + TN_EVENT_LABEL_BYTES)
+
+static void append_label(struct trace_writer *writer, struct tn_event_run *run,
+                         const struct tn_event *event)
+{
+    if (!run->label) run->label = tn_host_memory_alloc_zeroed(LABEL_ROOM);
+    if (!run->label) {
+        writer->has_memory = false;
+        return;
+    }
+    size_t length = strlen(run->label);
+    if (length + TN_EVENT_LABEL_BYTES >= LABEL_ROOM) return;
+    memcpy(run->label + length, &event->address, 8);
+    memcpy(run->label + length + 8, &event->size_bytes, 8);
+    memcpy(run->label + length + 16, &event->stream, 8);
+}
+
+static struct pending *add_pending(struct trace_writer *writer)
+{
+    void *moment = writer->moment;
+    bool has_room =
+        tn_host_memory_grow_array(&moment, &writer->moment_capacity, writer->moment_count,
+                                  writer->moment_count + 1, sizeof *writer->moment);
+    writer->moment = moment;
+    if (!has_room) writer->has_memory = false;
+    return has_room ? &writer->moment[writer->moment_count++] : NULL;
+}
+
+static void add_to_moment(struct trace_writer *writer, struct tn_event_run *run,
+                          const struct tn_event *event, enum tn_event_kind kind)
+{
+    struct pending *added = add_pending(writer);
+    if (!added) return;
+    *added = (struct pending){ event->address, event->size_bytes, event->stream, run->thread, kind,
+                               false,          run->label };
+    run->label = NULL;
+}
+
+static void take_event(struct trace_writer *writer, struct tn_event_run *run)
+{
+    const struct tn_event *event = tn_event_run_at(run, run->next);
+    uint64_t stamp = stamp_of(event);
+    uint64_t time_ns = tn_event_time_ns(stamp);
+    if (time_ns > writer->time_ns) {
+        write_moment(writer);
+        writer->time_ns = time_ns;
+    }
+    switch (tn_event_kind_of(stamp)) {
+    case TN_EVENT_THREAD:
+        run->thread = event->address;
+        break;
+    case TN_EVENT_LABEL:
+        append_label(writer, run, event);
+        break;
+    case TN_EVENT_ALLOC:
+    case TN_EVENT_FREE:
+    case TN_EVENT_GONE:
+        add_to_moment(writer, run, event, tn_event_kind_of(stamp));
+        break;
+    case TN_EVENT_NONE:
+        break;
+    }
+}
+
+static void write_events(struct trace_writer *writer)
+{
+    struct tn_event_run *run;
+    while (writer->has_memory && (run = tn_event_reader_first(&writer->reader)) != NULL) {
+        take_event(writer, run);
+        tn_event_reader_advance(&writer->reader);
+    }
+    write_moment(writer);
+}
+
+/* --- the whole trace -------------------------------------------------------------------------------- */
+
+static void write_head(struct trace_writer *writer)
+{
+    static const char first_line[] = "# tarn-trace 1\n";
+    tn_trace_file_write(writer->file, first_line, sizeof first_line - 1);
+    write_key(writer, "name", writer->reader.header->name);
+    write_key(writer, "recorded", writer->reader.header->source);
+}
+
+static void summarize(struct trace_writer *writer)
+{
+    const struct tn_event_file_header *header = writer->reader.header;
+    struct tn_trace_summary *summary = &writer->summary;
+    summary->live_count = writer->live.count + writer->empty_count;
+    summary->lost_count = atomic_load(&header->lost_count);
+    summary->thread_count = writer->threads.count;
+    summary->stream_count = writer->streams.count;
+    summary->process = header->process;
+}
+
+static void write_tail(struct trace_writer *writer)
+{
+    const struct tn_trace_summary *summary = &writer->summary;
+    if (summary->lost_count > 0) write_key_number(writer, "lost", summary->lost_count);
+    if (summary->unknown_count > 0)
+        write_key_number(writer, "frees_of_earlier", summary->unknown_count);
+    write_key_number(writer, "live_at_end", summary->live_count);
+    write_key_number(writer, "events", summary->alloc_count + summary->free_count);
+}
+
+static void fini(struct trace_writer *writer)
+{
+    tn_event_reader_close(&writer->reader);
+    tn_number_map_fini(&writer->live);
+    tn_number_map_fini(&writer->threads);
+    tn_number_map_fini(&writer->streams);
+    tn_host_memory_free(writer->moment);
+    tn_host_memory_free(writer->empty_ids);
+}
+
+/* With the events open, and the file. */
+static tarn_status write_trace(struct trace_writer *writer, const char *trace_path)
+{
+    write_head(writer);
+    write_events(writer);
+    summarize(writer);
+    write_tail(writer);
+    int error = tn_trace_file_close(writer->file);
+    if (error != 0) {
+        return tn_fail(TARN_STATUS_FILE_ERROR, "%s cannot be written: %s", trace_path,
+                       strerror(error));
+    }
+    if (writer->has_memory) return TARN_STATUS_OK;
+    remove(trace_path);
+    return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory to write %s",
+                   trace_path);
+}
+
+tarn_status tn_trace_write(const char *event_path, const char *trace_path,
+                           struct tn_trace_summary *summary_out)
+{
+    struct trace_writer writer = { .has_memory = true };
+    tarn_status status = tn_event_reader_open(&writer.reader, event_path);
+    if (status != TARN_STATUS_OK) return status;
+    writer.file = tn_trace_file_create(trace_path);
+    if (writer.file) {
+        status = write_trace(&writer, trace_path);
+    } else {
+        status = tn_fail(TARN_STATUS_FILE_ERROR, "%s cannot be written: %s", trace_path,
+                         strerror(errno));
+    }
+    fini(&writer);
+    if (status == TARN_STATUS_OK) *summary_out = writer.summary;
+    return status;
+}

@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * test_record: what record.h promises of one process: every form of allocation and free, several threads, beginnings
+ * and ends in every order, and what cannot be written.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "harness/child.h"
+#include "harness/claims.h"
+
+#include "tarn/record.h"
+
+#include "scratch_folder.h"
+#include "trace_lines.h"
+
+#define MIB ((size_t)1 << 20)
+
+#define STREAM(number) ((tarn_stream)(uintptr_t)(0x1000 * (number)))
+
+/* A pool over addresses of which nobody touches any, where any handle is a stream. */
+static tarn_pool *create_pool(void)
+{
+    tarn_pool *pool;
+    expect_ok(tarn_pool_create_over((void *)((uintptr_t)1 << 40), (size_t)1 << 40, NULL, &pool));
+    return pool;
+}
+
+static tarn_recording recording(void)
+{
+    tarn_recording found = TARN_RECORDING_INIT;
+    expect_ok(tarn_record_stats(&found));
+    return found;
+}
+
+static bool exists(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0;
+}
+
+static void *alloc(tarn_pool *pool, size_t size_bytes)
+{
+    void *address;
+    expect_ok(tarn_pool_alloc(pool, size_bytes, &address));
+    return address;
+}
+
+/* --- what is recorded --------------------------------------------------------------------------------- */
+
+/* Each line as `<kind> <id> <bytes> <stream>`. */
+static void expect_lines(const char *path, const char *expected)
+{
+    struct trace_lines trace = read_trace_lines(path);
+    char text[4096] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < trace.count && length < sizeof text; i++) {
+        const struct trace_line *line = &trace.lines[i];
+        length += (size_t)snprintf(text + length, sizeof text - length, "%c %d %d %d\n", line->kind,
+                                   (int)line->id, (int)line->bytes, (int)line->stream);
+    }
+    free_trace_lines(&trace);
+    assert_string_equal(text, expected);
+}
+
+static void test_each_call_is_recorded(void **state)
+{
+    (void)state;
+    tarn_pool *pool = create_pool();
+    void *a[8], *failed = NULL;
+    expect_ok(tarn_record_start("calls"));
+    a[0] = alloc(pool, 1000);
+    expect_ok(tarn_pool_alloc_on(pool, 2000, STREAM(1), &a[1]));
+    expect_ok(tarn_pool_alloc_aligned(pool, 3000, 4096, &a[2]));
+    expect_ok(tarn_pool_alloc_aligned_on(pool, 4000, 4096, STREAM(2), &a[3]));
+    assert_null(alloc(pool, 0));
+    assert_int_not_equal(tarn_pool_alloc(pool, SIZE_MAX, &failed), TARN_STATUS_OK);
+    expect_ok(tarn_pool_free(pool, a[0]));
+    assert_int_not_equal(tarn_pool_free(pool, a[0]), TARN_STATUS_OK);
+    expect_ok(tarn_pool_free_on(pool, a[1], STREAM(1)));
+    const tarn_stream streams[] = { STREAM(2), STREAM(1) };
+    expect_ok(tarn_pool_free_after(pool, a[2], streams, 2));
+    assert_int_equal(tarn_pool_free_sized(pool, a[3], 1), TARN_STATUS_WRONG_SIZE);
+    expect_ok(tarn_pool_free_sized_on(pool, a[3], 4000, STREAM(2)));
+    expect_ok(tarn_pool_free(pool, NULL));
+    expect_ok(tarn_pool_free(pool, NULL));
+    expect_ok(tarn_record_stop());
+    expect_lines("calls", "a 0 1000 0\n"
+                          "a 1 2000 1\n"
+                          "a 2 3000 0\n"
+                          "a 3 4000 2\n"
+                          "a 4 0 0\n"
+                          "f 0 1000 0\n"
+                          "f 1 2000 1\n"
+                          "f 2 3000 2\n"
+                          "f 3 4000 2\n"
+                          "f 4 0 0\n");
+    assert_false(exists("calls.events"));
+    expect_ok(tarn_pool_destroy(pool));
+}
+
+static void test_batches_and_resizes_are_recorded(void **state)
+{
+    (void)state;
+    tarn_pool *pool = create_pool();
+    const size_t sizes[] = { 5000, 0, 70000 };
+    void *a[3], *twice[4];
+    expect_ok(tarn_record_start("batches.gz"));
+    expect_ok(tarn_pool_alloc_many(pool, 3, sizes, a));
+    expect_ok(tarn_pool_resize(pool, a[2], 60000));
+    assert_int_not_equal(tarn_pool_resize(pool, a[0], 6 * MIB), TARN_STATUS_OK);
+    /* What can be is freed. */
+    memcpy(twice, (void *[]){ a[0], a[0], a[1], a[2] }, sizeof twice);
+    assert_int_equal(tarn_pool_free_many(pool, 4, twice), TARN_STATUS_NOT_LIVE);
+    const size_t too_much[] = { 4096, (size_t)1 << 40 };
+    assert_int_not_equal(tarn_pool_alloc_many(pool, 2, too_much, twice), TARN_STATUS_OK);
+    expect_ok(tarn_record_stop());
+    expect_lines("batches.gz", "a 0 5000 0\n"
+                               "a 1 0 0\n"
+                               "a 2 70000 0\n"
+                               "f 2 70000 0\n"
+                               "a 3 60000 0\n"
+                               "f 0 5000 0\n"
+                               "f 1 0 0\n"
+                               "f 3 60000 0\n");
+    expect_ok(tarn_pool_destroy(pool));
+}
+
+static void test_every_pool_takes_part(void **state)
+{
+    (void)state;
+    tarn_pool_options debug = TARN_POOL_OPTIONS_INIT;
+    debug.debug = TARN_DEBUG_SITES;
+    tarn_pool *before, *after, *watched;
+    void *process_wide;
+    tarn_pool_options cached = TARN_POOL_OPTIONS_INIT;
+    cached.thread_cache_bytes = 64 * MIB;
+    expect_ok(tarn_pool_create(&cached, &before));
+    void *earlier = alloc(before, 100);
+    expect_ok(tarn_record_start("pools"));
+    expect_ok(tarn_pool_create(NULL, &after));
+    expect_ok(tarn_pool_create(&debug, &watched));
+    void *a = alloc(before, 10000), *b = alloc(after, 20000), *c = alloc(watched, 30000);
+    expect_ok(tarn_malloc(40000, &process_wide));
+    expect_ok(tarn_pool_free(before, earlier));
+    expect_ok(tarn_pool_free(before, a));
+    expect_ok(tarn_pool_free(watched, c));
+    expect_ok(tarn_free(process_wide));
+    /* What is live in it goes with it. */
+    alloc(after, 50000);
+    tarn_pool_destroy_forced(after, NULL);
+    (void)b;
+    expect_ok(tarn_record_stop());
+    expect_lines("pools", "a 0 10000 0\na 1 20000 0\na 2 30000 0\na 3 40000 0\n"
+                          "f 0 10000 0\nf 2 30000 0\nf 3 40000 0\n"
+                          "a 4 50000 0\nf 1 20000 0\nf 4 50000 0\n");
+    expect_ok(tarn_pool_destroy(before));
+    expect_ok(tarn_pool_destroy(watched));
+    expect_ok(tarn_default_pool_destroy());
+}
+
+/* --- threads ------------------------------------------------------------------------------------------ */
+
+#define THREADS        4
+#define SHARED_BLOCKS  64
+#define STEPS_A_THREAD 20000
+
+struct team {
+    tarn_pool *pool;
+    void *_Atomic blocks[SHARED_BLOCKS]; /* everybody frees what anybody has put there */
+    _Atomic uint32_t seed;
+    _Atomic uint64_t alloc_count;
+    atomic_bool is_over;
+};
+
+static void *replace_blocks(void *argument)
+{
+    struct team *team = argument;
+    uint32_t random = atomic_fetch_add(&team->seed, 12345);
+    for (unsigned i = 0; i < STEPS_A_THREAD && !atomic_load(&team->is_over); i++) {
+        random = random * 1664525 + 1013904223;
+        void *block;
+        if (tarn_pool_alloc(team->pool, random >> 16, &block) != TARN_STATUS_OK) abort();
+        atomic_fetch_add(&team->alloc_count, 1);
+        void *old = atomic_exchange(&team->blocks[random >> 10 & (SHARED_BLOCKS - 1)], block);
+        if (tarn_pool_free(team->pool, old) != TARN_STATUS_OK) abort();
+    }
+    return NULL;
+}
+
+static struct team create_team(void)
+{
+    struct team team = { .pool = NULL };
+    expect_ok(tarn_pool_create(NULL, &team.pool));
+    return team;
+}
+
+static void run_team(struct team *team, pthread_t *threads)
+{
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, replace_blocks, team), 0);
+}
+
+static void join_team(pthread_t *threads)
+{
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+}
+
+static void free_blocks(struct team *team)
+{
+    for (int i = 0; i < SHARED_BLOCKS; i++)
+        expect_ok(tarn_pool_free(team->pool, atomic_exchange(&team->blocks[i], NULL)));
+}
+
+/* Rounds, so that new threads go on where others have ended. */
+static void test_threads_are_told_apart_and_in_order(void **state)
+{
+    (void)state;
+    struct team team = create_team();
+    pthread_t threads[THREADS];
+    expect_ok(tarn_record_start("threads.gz"));
+    for (int round = 0; round < 2; round++) {
+        run_team(&team, threads);
+        join_team(threads);
+    }
+    free_blocks(&team);
+    tarn_recording found = recording();
+    assert_true(found.is_recording);
+    assert_int_equal(found.lost_count, 0);
+    assert_in_range(found.mapped_bytes, 1, (THREADS + 2) * 65536 + 4096);
+    expect_ok(tarn_record_stop());
+    assert_false(recording().is_recording);
+
+    struct trace_lines trace = read_trace_lines("threads.gz");
+    assert_int_equal(count_lines(&trace, 'a'), atomic_load(&team.alloc_count));
+    assert_int_equal(trace.live_count, 0);
+    uint64_t thread_max = 0;
+    for (size_t i = 0; i < trace.count; i++)
+        if (trace.lines[i].thread > thread_max) thread_max = trace.lines[i].thread;
+    assert_int_equal(thread_max, 2 * THREADS); /* and the one that freed what was left */
+    free_trace_lines(&trace);
+    expect_ok(tarn_pool_destroy(team.pool));
+}
+
+static void test_a_recording_ends_while_others_allocate(void **state)
+{
+    (void)state;
+    struct team team = create_team();
+    pthread_t threads[THREADS];
+    run_team(&team, threads);
+    for (int i = 0; i < 20; i++) {
+        expect_ok(tarn_record_start("often"));
+        /* Long enough for some events. */
+        for (uint64_t begun = atomic_load(&team.alloc_count);
+             atomic_load(&team.alloc_count) < begun + 100 &&
+             atomic_load(&team.alloc_count) < THREADS * STEPS_A_THREAD;)
+            sched_yield();
+        expect_ok(tarn_record_stop());
+        struct trace_lines trace = read_trace_lines("often");
+        free_trace_lines(&trace);
+    }
+    atomic_store(&team.is_over, true);
+    join_team(threads);
+    free_blocks(&team);
+    expect_ok(tarn_pool_destroy(team.pool));
+}
+
+/* --- beginnings and ends ------------------------------------------------------------------------------ */
+
+static void test_start_and_stop_say_what_is_wrong(void **state)
+{
+    (void)state;
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_record_stop());
+    expect_message("nothing is being recorded");
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_record_start(NULL));
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_record_start(""));
+    expect_status(TARN_STATUS_FILE_ERROR, tarn_record_start("no/such/folder"));
+    expect_message("no/such/folder");
+    expect_status(TARN_STATUS_FILE_ERROR, tarn_record_start("."));
+    char *longest = calloc(1, 6000);
+    assert_non_null(longest);
+    memset(longest, 'x', 5999);
+    expect_status(TARN_STATUS_FILE_ERROR, tarn_record_start(longest));
+    free(longest);
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_record_stats(NULL));
+    tarn_recording wrong = { 0 };
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_record_stats(&wrong));
+
+    expect_ok(tarn_record_start("twice"));
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_record_start("other"));
+    expect_message("twice");
+    assert_false(exists("other.events"));
+    expect_ok(tarn_record_stop());
+    expect_lines("twice", "");
+}
+
+static void test_what_was_left_behind_is_kept(void **state)
+{
+    (void)state;
+    FILE *left = fopen("again.events", "w");
+    assert_non_null(left);
+    fputs("left behind", left);
+    fclose(left);
+    expect_ok(tarn_record_start("again"));
+    expect_ok(tarn_record_stop());
+    assert_true(exists("again"));
+    char text[32] = "";
+    FILE *old = fopen("again.events.old", "r");
+    assert_non_null(old);
+    assert_non_null(fgets(text, sizeof text, old));
+    fclose(old);
+    assert_string_equal(text, "left behind");
+}
+
+static void test_the_folder_may_change(void **state)
+{
+    (void)state;
+    char folder[4096];
+    assert_non_null(getcwd(folder, sizeof folder));
+    expect_ok(tarn_record_start("here"));
+    assert_int_equal(chdir("/"), 0);
+    expect_ok(tarn_record_stop());
+    assert_int_equal(chdir(folder), 0);
+    expect_lines("here", "");
+}
+
+/* --- what cannot be written --------------------------------------------------------------------------- */
+
+static void allocate_beyond_a_limit(void *argument)
+{
+    (void)argument;
+    /* Room for some chunks of 64 KiB, and not for a trace. */
+    const struct rlimit limit = { 200000, 200000 };
+    tarn_pool *pool;
+    CHILD_EXPECT(tarn_pool_create_over((void *)((uintptr_t)1 << 40), (size_t)1 << 40, NULL,
+                                       &pool) == TARN_STATUS_OK);
+    CHILD_EXPECT(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    CHILD_EXPECT(tarn_record_start("limited") == TARN_STATUS_OK);
+    for (int i = 0; i < 20000; i++) {
+        void *address;
+        CHILD_EXPECT(tarn_pool_alloc(pool, 1000, &address) == TARN_STATUS_OK);
+    }
+    tarn_recording found = TARN_RECORDING_INIT;
+    CHILD_EXPECT(tarn_record_stats(&found) == TARN_STATUS_OK);
+    CHILD_EXPECT(found.lost_count > 0 && found.event_count > 2000);
+    CHILD_EXPECT(found.lost_count + found.event_count == 20000);
+    CHILD_EXPECT(tarn_record_stop() == TARN_STATUS_OK);
+}
+
+static void test_a_limit_on_files_costs_events_and_no_more(void **state)
+{
+    (void)state;
+    expect_in_child(allocate_beyond_a_limit, NULL);
+    struct trace_lines trace = read_trace_lines("limited");
+    assert_true(trace.lost_count > 0);
+    assert_int_equal(trace.lost_count + trace.count, 20000);
+    free_trace_lines(&trace);
+}
+
+static void test_a_full_disk_leaves_the_events(void **state)
+{
+    (void)state;
+    tarn_pool *pool = create_pool();
+    if (symlink("/dev/full", "full.gz") != 0) fail_msg("no link to /dev/full");
+    expect_ok(tarn_record_start("full.gz"));
+    expect_ok(tarn_pool_free(pool, alloc(pool, 100)));
+    expect_status(TARN_STATUS_FILE_ERROR, tarn_record_stop());
+    expect_message("full.gz cannot be written");
+    expect_message("full.gz.events");
+    assert_true(exists("full.gz.events"));
+    assert_false(recording().is_recording);
+    expect_ok(tarn_pool_destroy(pool));
+}
+
+/* --- other processes ---------------------------------------------------------------------------------- */
+
+static void be_a_child(void *argument)
+{
+    tarn_pool *parents = argument, *own;
+    void *address;
+    tarn_recording found = TARN_RECORDING_INIT;
+    CHILD_EXPECT(tarn_record_stats(&found) == TARN_STATUS_OK && !found.is_recording);
+    CHILD_EXPECT(tarn_pool_free(parents, &found) == TARN_STATUS_OK);
+    CHILD_EXPECT(tarn_pool_create(NULL, &own) == TARN_STATUS_OK);
+    CHILD_EXPECT(tarn_pool_alloc(own, 1, &address) == TARN_STATUS_OK);
+    CHILD_EXPECT(tarn_record_stop() == TARN_STATUS_OK);
+    CHILD_EXPECT(tarn_record_start("parent.gz") == TARN_STATUS_FILE_ERROR);
+    CHILD_EXPECT(strstr(tarn_last_error().message, "another"));
+    CHILD_EXPECT(tarn_record_start("child.gz") == TARN_STATUS_OK);
+    CHILD_EXPECT(tarn_pool_free(own, address) == TARN_STATUS_OK);
+    CHILD_EXPECT(tarn_pool_alloc(own, 77, &address) == TARN_STATUS_OK);
+    /* Its exit writes its own. */
+    exit(0);
+}
+
+static void test_a_forked_child_is_another_process(void **state)
+{
+    (void)state;
+    tarn_pool *pool = create_pool();
+    expect_ok(tarn_record_start("parent.gz"));
+    void *a = alloc(pool, 1000);
+    expect_in_child(be_a_child, pool);
+    void *b = alloc(pool, 2000);
+    expect_ok(tarn_pool_free(pool, a));
+    expect_ok(tarn_pool_free(pool, b));
+    expect_ok(tarn_record_stop());
+    expect_lines("parent.gz", "a 0 1000 0\na 1 2000 0\nf 0 1000 0\nf 1 2000 0\n");
+    expect_lines("child.gz", "a 0 77 0\n");
+    expect_ok(tarn_pool_destroy(pool));
+}
+
+/* This program anew, with TARN_TRACE; says in its exit status what went wrong. */
+static void run_with_environment(const char *value, const char *argument)
+{
+    assert_int_equal(setenv("TARN_TRACE", value, 1), 0);
+    expect_program_to_end_well(argument);
+    assert_int_equal(unsetenv("TARN_TRACE"), 0);
+}
+
+static int allocate_and_exit(void)
+{
+    void *a, *b;
+    if (tarn_malloc(1000, &a) != TARN_STATUS_OK || tarn_malloc(2000, &b) != TARN_STATUS_OK)
+        return 1;
+    return tarn_free(a) != TARN_STATUS_OK;
+}
+
+static void *allocate_for_ever(void *pool)
+{
+    for (;;) {
+        void *address;
+        if (tarn_pool_alloc(pool, 100, &address) == TARN_STATUS_OK) tarn_pool_free(pool, address);
+    }
+    return NULL;
+}
+
+static int exit_among_threads(void)
+{
+    tarn_pool *pool;
+    pthread_t thread;
+    if (tarn_pool_create(NULL, &pool) != TARN_STATUS_OK) return 1;
+    for (int i = 0; i < 3; i++)
+        if (pthread_create(&thread, NULL, allocate_for_ever, pool) != 0) return 1;
+    tarn_recording found = TARN_RECORDING_INIT;
+    while (tarn_record_stats(&found) == TARN_STATUS_OK && found.event_count < 10000)
+        sched_yield();
+    return 0;
+}
+
+static int expect_refusal(void)
+{
+    void *address;
+    tarn_pool *pool;
+    for (int i = 0; i < 2; i++) {
+        if (tarn_malloc(1, &address) != TARN_STATUS_INVALID_ENVIRONMENT) return 1;
+        if (!strstr(tarn_last_error().message, "TARN_TRACE")) return 1;
+        if (!strstr(tarn_last_error().message, "no/such")) return 1;
+    }
+    return tarn_pool_create(NULL, &pool) != TARN_STATUS_INVALID_ENVIRONMENT;
+}
+
+static void test_the_environment_records_a_whole_process(void **state)
+{
+    (void)state;
+    run_with_environment("whole.gz", "allocate");
+    expect_lines("whole.gz", "a 0 1000 0\na 1 2000 0\nf 0 1000 0\n");
+    run_with_environment("no/such/folder", "refused");
+    run_with_environment("threads-%p-%p", "threads");
+    char pattern[64];
+    for (pid_t process = getpid(); process < getpid() + 100; process++) {
+        snprintf(pattern, sizeof pattern, "threads-%d-%d", (int)process, (int)process);
+        if (!exists(pattern)) continue;
+        struct trace_lines trace = read_trace_lines(pattern);
+        assert_true(trace.count >= 10000);
+        free_trace_lines(&trace);
+        return;
+    }
+    fail_msg("there is no trace of the threads");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "allocate") == 0) return allocate_and_exit();
+    if (argc > 1 && strcmp(argv[1], "threads") == 0) return exit_among_threads();
+    if (argc > 1 && strcmp(argv[1], "refused") == 0) return expect_refusal();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_call_is_recorded),
+        cmocka_unit_test(test_batches_and_resizes_are_recorded),
+        cmocka_unit_test(test_every_pool_takes_part),
+        cmocka_unit_test(test_threads_are_told_apart_and_in_order),
+        cmocka_unit_test(test_a_recording_ends_while_others_allocate),
+        cmocka_unit_test(test_start_and_stop_say_what_is_wrong),
+        cmocka_unit_test(test_what_was_left_behind_is_kept),
+        cmocka_unit_test(test_the_folder_may_change),
+        cmocka_unit_test(test_a_limit_on_files_costs_events_and_no_more),
+        cmocka_unit_test(test_a_full_disk_leaves_the_events),
+        cmocka_unit_test(test_a_forked_child_is_another_process),
+        cmocka_unit_test(test_the_environment_records_a_whole_process),
+    };
+    return cmocka_run_group_tests(tests, enter_scratch_folder, leave_scratch_folder);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* test_number_map: compared with a plain array, while it grows and shrinks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* clang-format off */
+#include <cmocka.h>
+/* clang-format on */
+
+#include <stdbool.h>
+
+#include "harness/random.h"
+
+#include "record/number_map.h"
+
+#define KEYS 3000
+
+static bool is_there[KEYS];
+
+/* Keys of all magnitudes, zero among them, with many that share their low bits. */
+static uint64_t key_of(unsigned index)
+{
+    return (uint64_t)index << (index % 5 * 12);
+}
+
+static void expect_same(const struct tn_number_map *map, unsigned index)
+{
+    uint64_t value;
+    assert_int_equal(tn_number_map_find(map, key_of(index), &value), is_there[index]);
+    if (is_there[index]) assert_int_equal(value, index);
+}
+
+static void test_random_keys(void **state)
+{
+    (void)state;
+    struct tn_number_map map = { 0 };
+    struct random random = random_init(random_seed(1));
+    uint64_t value;
+    size_t count = 0;
+    assert_false(tn_number_map_take(&map, 0, &value));
+    for (unsigned step = 0; step < 200000; step++) {
+        /* Each index has a key of its own. */
+        unsigned index = (unsigned)random_below(&random, KEYS / 5) * 5 + step % 5;
+        expect_same(&map, index);
+        if (is_there[index]) {
+            assert_true(tn_number_map_take(&map, key_of(index), &value));
+            assert_int_equal(value, index);
+            count--;
+        } else {
+            assert_true(tn_number_map_insert(&map, key_of(index), index));
+            count++;
+        }
+        is_there[index] = !is_there[index];
+        assert_int_equal(map.count, count);
+    }
+    for (unsigned index = 0; index < KEYS; index++)
+        expect_same(&map, index);
+    tn_number_map_fini(&map);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_random_keys) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

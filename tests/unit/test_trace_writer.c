@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * test_trace_writer: traces of files of events that are made by hand: orders that threads rarely produce, and what a
+ * killed process leaves in the middle of something.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* clang-format off */
+#include <cmocka.h>
+/* clang-format on */
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "harness/claims.h"
+#include "harness/host_memory_faults.h"
+
+#include "base/host_memory.h"
+#include "record/event.h"
+#include "record/recorder.h"
+#include "record/trace_writer.h"
+
+static char event_path[64], trace_path[64];
+
+static int create_paths(void **state)
+{
+    (void)state;
+    snprintf(event_path, sizeof event_path, "/tmp/tarn-events-%d", (int)getpid());
+    snprintf(trace_path, sizeof trace_path, "/tmp/tarn-trace-%d", (int)getpid());
+    return 0;
+}
+
+static int remove_files(void **state)
+{
+    (void)state;
+    unlink(event_path);
+    unlink(trace_path);
+    return 0;
+}
+
+/* --- files by hand ------------------------------------------------------------------------------------ */
+
+static FILE *events;
+static struct tn_event_chunk chunk;
+static size_t event_count;
+
+static void begin_file(void)
+{
+    union {
+        struct tn_event_file_header header;
+        char bytes[TN_EVENT_FILE_HEADER_BYTES];
+    } head = { .header = { TN_EVENT_FILE_MAGIC, sizeof(struct tn_event), TN_EVENT_CHUNK_BYTES, 4711,
+                           0, "program", "by hand" } };
+    events = fopen(event_path, "wb");
+    assert_non_null(events);
+    assert_int_equal(fwrite(&head, sizeof head, 1, events), 1);
+}
+
+static void begin_chunk(uint64_t writer, uint64_t number)
+{
+    memset(&chunk, 0, sizeof chunk);
+    chunk.writer = writer;
+    chunk.number = number;
+    atomic_init(&chunk.ready, TN_EVENT_CHUNK_READY);
+    event_count = 0;
+}
+
+static void add(enum tn_event_kind kind, uint64_t time_ns, uint64_t address, uint64_t size_bytes)
+{
+    struct tn_event *event = &chunk.events[event_count++];
+    event->address = address;
+    event->size_bytes = size_bytes;
+    event->stream = 0;
+    atomic_init(&event->stamp, tn_event_stamp(time_ns, kind));
+}
+
+static void end_chunk(void)
+{
+    assert_int_equal(fwrite(&chunk, sizeof chunk, 1, events), 1);
+}
+
+static void end_file(void)
+{
+    assert_int_equal(fclose(events), 0);
+}
+
+/* The lines of the trace between head and tail. */
+static void expect_trace(const char *expected)
+{
+    struct tn_trace_summary summary;
+    char text[4096] = "", line[1024];
+    expect_ok(tn_trace_write(event_path, trace_path, &summary));
+    FILE *trace = fopen(trace_path, "r");
+    assert_non_null(trace);
+    while (fgets(line, sizeof line, trace)) {
+        if ((line[0] != '#' || strncmp(line, "# label", 7) == 0) &&
+            strlen(text) + strlen(line) < sizeof text)
+            strcat(text, line);
+    }
+    fclose(trace);
+    assert_string_equal(text, expected);
+}
+
+/* --- order -------------------------------------------------------------------------------------------- */
+
+/* One thread frees what another allocates at the same address, and a third what it got before, all at once. */
+static void test_events_of_one_moment_are_in_an_order_that_can_be(void **state)
+{
+    (void)state;
+    begin_file();
+    begin_chunk(1, 0);
+    add(TN_EVENT_THREAD, 1, 10, 0);
+    add(TN_EVENT_ALLOC, 5, 0x2000, 200); /* after the free of the other */
+    end_chunk();
+    begin_chunk(2, 0);
+    add(TN_EVENT_THREAD, 1, 20, 0);
+    add(TN_EVENT_ALLOC, 1, 0x2000, 100);
+    add(TN_EVENT_FREE, 5, 0x1000, 0); /* of what the third allocates at that moment */
+    add(TN_EVENT_FREE, 5, 0x2000, 0);
+    end_chunk();
+    begin_chunk(3, 0);
+    add(TN_EVENT_THREAD, 2, 30, 0);
+    add(TN_EVENT_ALLOC, 5, 0x1000, 300);
+    end_chunk();
+    end_file();
+    expect_trace("a 0 100 0 0 1\n"
+                 "f 0 0 0 5\n"
+                 "a 1 300 0 1 5\n"
+                 "a 2 200 0 2 5\n"
+                 "f 1 0 0 5\n");
+}
+
+/* A free that calls back, which allocates, is written after that, with the time at which it began. */
+static void test_a_writer_is_sorted(void **state)
+{
+    (void)state;
+    begin_file();
+    begin_chunk(1, 0);
+    add(TN_EVENT_THREAD, 1, 1, 0);
+    add(TN_EVENT_ALLOC, 1, 0x1000, 100);
+    add(TN_EVENT_ALLOC, 4, 0x3000, 200);
+    add(TN_EVENT_ALLOC, 5, 0x1000, 300);
+    add(TN_EVENT_FREE, 3, 0x1000, 0);
+    end_chunk();
+    end_file();
+    expect_trace("a 0 100 0 0 1\n"
+                 "f 0 0 0 3\n"
+                 "a 1 200 0 0 4\n"
+                 "a 2 300 0 0 5\n");
+}
+
+static void test_what_began_earlier_or_is_missing(void **state)
+{
+    (void)state;
+    begin_file();
+    begin_chunk(1, 0);
+    add(TN_EVENT_THREAD, 1, 1, 0);
+    add(TN_EVENT_FREE, 1, 0x9000, 0); /* of an earlier time */
+    add(TN_EVENT_ALLOC, 2, 0x1000, 100);
+    add(TN_EVENT_ALLOC, 3, 0x1000, 200); /* the free before it was not recorded */
+    add(TN_EVENT_ALLOC, 4, 0, 0);
+    add(TN_EVENT_FREE, 5, 0, 0);
+    add(TN_EVENT_FREE, 6, 0, 0); /* of no bytes, and of no account */
+    add(TN_EVENT_ALLOC, 7, 0x2000, 300);
+    add(TN_EVENT_ALLOC, 8, 0x5000, 400);
+    add(TN_EVENT_GONE, 9, 0x1000, 0x4000);
+    end_chunk();
+    end_file();
+    expect_trace("a 0 100 0 0 2\n"
+                 "f 0 0 0 3\n"
+                 "a 1 200 0 0 3\n"
+                 "a 2 0 0 0 4\n"
+                 "f 2 0 0 5\n"
+                 "a 3 300 0 0 7\n"
+                 "a 4 400 0 0 8\n"
+                 "f 1 0 0 9\n"
+                 "f 3 0 0 9\n");
+}
+
+static void test_labels_are_lines_of_their_own(void **state)
+{
+    (void)state;
+    uint64_t text[3];
+    begin_file();
+    begin_chunk(1, 0);
+    add(TN_EVENT_THREAD, 1, 1, 0);
+    memcpy(text, "twenty-four letters long", 24);
+    add(TN_EVENT_LABEL, 1, text[0], text[1]);
+    chunk.events[event_count - 1].stream = text[2];
+    memcpy(text, ", and\nmore\0\0\0\0\0", 16);
+    add(TN_EVENT_LABEL, 1, text[0], text[1]);
+    add(TN_EVENT_ALLOC, 1, 0x1000, 100);
+    add(TN_EVENT_ALLOC, 2, 0x2000, 200);
+    add(TN_EVENT_LABEL, 3, text[0], text[1]); /* without its allocation */
+    end_chunk();
+    end_file();
+    expect_trace("# label: 0 twenty-four letters long, and?more\n"
+                 "a 0 100 0 0 1\n"
+                 "a 1 200 0 0 2\n");
+}
+
+/* --- crashes ------------------------------------------------------------------------------------------ */
+
+static void fill_chunk(uint64_t number)
+{
+    begin_chunk(1, number);
+    if (number == 0) add(TN_EVENT_THREAD, 1, 1, 0);
+    while (event_count < TN_EVENTS_PER_CHUNK)
+        add(TN_EVENT_ALLOC, 1 + number, 0x1000 * (10000 * number + event_count + 1), 1);
+}
+
+static uint64_t count_allocs(void)
+{
+    struct tn_trace_summary summary;
+    expect_ok(tn_trace_write(event_path, trace_path, &summary));
+    return summary.alloc_count;
+}
+
+static void test_an_event_half_written_is_none(void **state)
+{
+    (void)state;
+    begin_file();
+    begin_chunk(1, 0);
+    add(TN_EVENT_THREAD, 1, 1, 0);
+    add(TN_EVENT_ALLOC, 2, 0x1000, 100);
+    add(TN_EVENT_ALLOC, 3, 0x2000, 200);
+    atomic_init(&chunk.events[event_count - 1].stamp, 0);
+    end_chunk();
+    end_file();
+    expect_trace("a 0 100 0 0 2\n");
+}
+
+/* The live chunk comes first in the file, then the copies. */
+static void test_a_chunk_that_was_being_copied_counts_once(void **state)
+{
+    (void)state;
+    /* The copy is whole, and the live one not emptied yet. */
+    begin_file();
+    fill_chunk(0);
+    end_chunk();
+    end_chunk();
+    end_file();
+    assert_int_equal(count_allocs(), TN_EVENTS_PER_CHUNK - 1);
+
+    /* The copy is cut. */
+    begin_file();
+    fill_chunk(0);
+    end_chunk();
+    assert_int_equal(fwrite(&chunk, sizeof chunk / 2, 1, events), 1);
+    end_file();
+    assert_int_equal(count_allocs(), TN_EVENTS_PER_CHUNK - 1);
+
+    /* The live one is being emptied. */
+    begin_file();
+    fill_chunk(0);
+    atomic_init(&chunk.ready, 0);
+    memset(chunk.events, 0, sizeof chunk.events / 2);
+    end_chunk();
+    fill_chunk(0);
+    end_chunk();
+    end_file();
+    assert_int_equal(count_allocs(), TN_EVENTS_PER_CHUNK - 1);
+
+    /* It has been, and has gone on. */
+    begin_file();
+    begin_chunk(1, 1);
+    add(TN_EVENT_ALLOC, 9, 8, 1);
+    end_chunk();
+    fill_chunk(0);
+    end_chunk();
+    end_file();
+    assert_int_equal(count_allocs(), TN_EVENTS_PER_CHUNK);
+}
+
+static void test_what_is_no_file_of_events_is_refused(void **state)
+{
+    (void)state;
+    struct tn_trace_summary summary;
+    unlink(event_path);
+    expect_status(TARN_STATUS_FILE_ERROR, tn_trace_write(event_path, trace_path, &summary));
+    events = fopen(event_path, "wb");
+    assert_non_null(events);
+    end_file();
+    expect_status(TARN_STATUS_FILE_ERROR, tn_trace_write(event_path, trace_path, &summary));
+    expect_message("is no file of events");
+
+    begin_file();
+    end_file();
+    int descriptor = open(event_path, O_RDWR);
+    assert_int_equal(flock(descriptor, LOCK_EX), 0);
+    expect_status(TARN_STATUS_FILE_ERROR, tn_trace_write(event_path, trace_path, &summary));
+    expect_message("still being written");
+    close(descriptor);
+    expect_status(TARN_STATUS_FILE_ERROR, tn_trace_write(event_path, "/no/such/folder", &summary));
+    expect_ok(tn_trace_write(event_path, trace_path, &summary));
+    assert_int_equal(summary.process, 4711);
+}
+
+static void test_host_memory_fails(void **state)
+{
+    (void)state;
+    begin_file();
+    for (uint64_t writer = 1; writer < 40; writer++) {
+        begin_chunk(writer, 0);
+        add(TN_EVENT_THREAD, 1, writer, 0);
+        add(TN_EVENT_LABEL, 2, 0x41, 0);
+        for (uint64_t i = 0; i < 4; i++)
+            add(TN_EVENT_ALLOC, 2, i == 0 ? 0 : 0x1000 * writer + i, i);
+        add(TN_EVENT_GONE, 4, 0x1000 * writer, 0x1000);
+        end_chunk();
+    }
+    end_file();
+    for (unsigned n = 1;; n++) {
+        struct tn_trace_summary summary;
+        unlink(trace_path);
+        host_memory_faults_begin(n);
+        tarn_status status = tn_trace_write(event_path, trace_path, &summary);
+        if (!host_memory_faults_end()) break;
+        if (status == TARN_STATUS_FILE_ERROR)
+            expect_message("Cannot allocate memory");
+        else
+            assert_int_equal(status, TARN_STATUS_OUT_OF_HOST_MEMORY);
+        assert_int_not_equal(access(trace_path, F_OK), 0);
+    }
+    assert_int_equal(access(trace_path, F_OK), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_events_of_one_moment_are_in_an_order_that_can_be),
+        cmocka_unit_test(test_a_writer_is_sorted),
+        cmocka_unit_test(test_what_began_earlier_or_is_missing),
+        cmocka_unit_test(test_labels_are_lines_of_their_own),
+        cmocka_unit_test(test_an_event_half_written_is_none),
+        cmocka_unit_test(test_a_chunk_that_was_being_copied_counts_once),
+        cmocka_unit_test(test_what_is_no_file_of_events_is_refused),
+        cmocka_unit_test(test_host_memory_fails),
+    };
+    return cmocka_run_group_tests(tests, create_paths, remove_files);
+}
