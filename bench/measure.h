@@ -16,7 +16,9 @@
  * so for all of them; where the device has no room for all at once, they run one after the other.
  * One more takes part that does nothing: what it costs is the harness.
  *
- * A workload of several threads is measured as measure_threads.h says.
+ * A workload of several threads is measured as measure_threads.h says, a faithful replay as
+ * measure_faithful.h does. When the user wants to end, what is under way ends as INTERRUPTED, and so does
+ * all that would come after it.
  */
 #ifndef TN_MEASURE_H
 #define TN_MEASURE_H
@@ -28,22 +30,23 @@
 
 enum tn_outcome {
     TN_OUTCOME_MEASURED,
-    TN_OUTCOME_SKIPPED,   /* the workload cannot be run here; the reason says why */
-    TN_OUTCOME_NOT_FOUND, /* the allocator is not there; the reason says why */
-    TN_OUTCOME_FAILED     /* the reason says what failed and where */
+    TN_OUTCOME_SKIPPED,     /* the workload cannot be run here; the reason says why */
+    TN_OUTCOME_NOT_FOUND,   /* the allocator is not there; the reason says why */
+    TN_OUTCOME_INTERRUPTED, /* by the user; repetition_count and pair_ns are those that were done */
+    TN_OUTCOME_FAILED       /* the reason says what failed and where */
 };
 
 struct tn_result {
     const struct tn_workload *workload;
     const struct tn_allocator *allocator;
     enum tn_outcome outcome;
-    struct tn_reason reason; /* unless measured */
+    struct tn_reason reason; /* when skipped, not found or failed */
 
     size_t pair_count; /* in one pass */
     size_t repetition_count;
     size_t pass_count; /* in one repetition */
     struct tn_spread pair_ns;
-    struct tn_percentiles alloc_ns; /* not of several threads, as the next two */
+    struct tn_percentiles alloc_ns; /* not of threads, as the next two */
     struct tn_percentiles free_ns;
     double harness_pair_ns; /* of pair_ns, what the benchmark itself costs */
 
@@ -52,7 +55,14 @@ struct tn_result {
     struct tn_allocator_usage usage; /* after the first pass */
     bool is_interleaved;
 
-    size_t stream_count;           /* that the allocator was used on */
+    struct tn_percentiles
+        late_ns; /* of a faithful replay in recorded time: by how much events began late */
+
+    size_t thread_count;           /* that used the allocator */
+    size_t stream_count;           /* that it was used on */
+    size_t touch_bytes;            /* of each block that were written; 0: memory was not touched */
+    enum tn_order order;           /* of a faithful replay, as the next */
+    double speed;                  /* times as fast as recorded; 0: as fast as possible */
     struct tn_spread pairs_per_s;  /* of all threads together; measure_threads.h */
     double one_thread_pairs_per_s; /* with one thread and as many blocks a thread; 0: not known */
 };

@@ -37,7 +37,12 @@ enum option_key {
     KEY_THREADS,
     KEY_SHARED,
     KEY_ONE_STREAM,
-    KEY_SIZE_RANGE
+    KEY_SIZE_RANGE,
+    KEY_CSV,
+    KEY_FAITHFUL,
+    KEY_ORDER,
+    KEY_SPEED,
+    KEY_TOUCH
 };
 
 #define STRING_OF(number)  STRING_OF_(number)
@@ -72,9 +77,16 @@ static const char manual[] =
     "\v"
     "Sizes take the suffixes K, M, G and T, powers of 1024. Lists have commas and no spaces.\n"
     "\n"
+    "A faithful replay has the threads and streams of the trace. Its order: depends, a free waits for its "
+    "allocation and for nothing else in other threads; strict, each event waits for all before it. "
+    "Its speed: max, as fast as possible; as-recorded; or times as fast as that, 0.001 to 1000.\n"
+    "\n"
+    "Ctrl-C, or SIGTERM, ends it with what was measured so far, in the table and the files; a second one "
+    "ends it at once.\n"
+    "\n"
     "Exit status: 0 everything was measured; 1 something failed, which is named (a bad trace, an "
-    "allocator that failed or handed out memory twice, a file that cannot be written); 2 the "
-    "command line is wrong.";
+    "allocator that failed, handed out memory twice or lost its contents, a file that cannot be "
+    "written); 2 the command line is wrong; 130 it was interrupted.";
 
 static const struct argp_option option_table[] = {
     { "allocator", KEY_ALLOCATOR, "LIST", 0, "Which to compare (default: all but policies)", 1 },
@@ -93,6 +105,11 @@ static const struct argp_option option_table[] = {
       "What tarn:contiguous maps at a time, a power of 2 (default: by the device, at most 64M)",
       1 },
     { "json", KEY_JSON, "FILE", 0, "Write the results to FILE as well", 1 },
+    { "csv", KEY_CSV, "FILE", 0, "Write the results to FILE as well, one line each", 1 },
+    { "touch", KEY_TOUCH, "SIZE", OPTION_ARG_OPTIONAL,
+      "Write into each block after its allocation, and verify that before its free; of blocks larger "
+      "than SIZE only so much, half at either end (default: memory is not touched)",
+      1 },
     { "sizes", KEY_SIZES, "LIST", 0,
       "sweep: sizes (default: powers of 16, and the largest power of 2 that fits)", 2 },
     { "counts", KEY_COUNTS, "LIST", 0,
@@ -103,6 +120,12 @@ static const struct argp_option option_table[] = {
     { "one-stream", KEY_ONE_STREAM, NULL, 0, "threads: all on one stream", 2 },
     { "size-range", KEY_SIZE_RANGE, "MIN,MAX", 0,
       "live, churn, threads: sizes of blocks (default 1,10 for live, else 1K,16M)", 2 },
+    { "faithful", KEY_FAITHFUL, NULL, 0, "replay: in the threads and on the streams of the trace",
+      2 },
+    { "order", KEY_ORDER, "ORDER", 0,
+      "replay --faithful: strict or depends, between threads (default depends)", 2 },
+    { "speed", KEY_SPEED, "SPEED", 0,
+      "replay --faithful: max, as-recorded or a factor (default max)", 2 },
     { NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -118,6 +141,10 @@ struct parsing {
     const char *shared_option;
     const char *one_stream_option;
     const char *size_range_option;
+    const char *faithful_option;
+    const char *order_option;
+    const char *speed_option;
+    const char *touch_option;
 };
 
 static uint64_t parse_one(struct argp_state *state, const char *name, const char *text,
@@ -157,6 +184,30 @@ static double parse_time(struct argp_state *state, const char *text)
         argp_error(state, "--time %s: must be above 0 and at most %d seconds", text,
                    TIME_SECONDS_MAX);
     return seconds;
+}
+
+static double parse_speed(struct argp_state *state, const char *text)
+{
+    if (strcmp(text, "max") == 0) return 0.0;
+    if (strcmp(text, "as-recorded") == 0) return 1.0;
+    char *end;
+    double factor = strtod(text, &end);
+    if (*text < '0' || *text > '9' || *end != '\0' || !(factor >= 0.001 && factor <= 1000.0))
+        argp_error(state, "--speed %s: is max, as-recorded, or a factor from 0.001 to 1000", text);
+    return factor;
+}
+
+static enum tn_order parse_order(struct argp_state *state, const char *text)
+{
+    if (strcmp(text, "strict") != 0 && strcmp(text, "depends") != 0)
+        argp_error(state, "--order %s: is strict or depends", text);
+    return strcmp(text, "strict") == 0 ? TN_ORDER_STRICT : TN_ORDER_DEPENDS;
+}
+
+static size_t parse_touch(struct argp_state *state, const char *text)
+{
+    if (!text) return SIZE_MAX;
+    return (size_t)parse_one(state, "touch", text, tn_size_parse, 1, SIZE_BYTES_MAX);
 }
 
 static bool is_in_list(const struct tn_options *options, const struct tn_allocator *allocator)
@@ -213,6 +264,13 @@ static void refuse(struct argp_state *state, const char *given, const char *comm
     if (given) argp_error(state, "--%s is an option of %s only", given, commands);
 }
 
+static void check_faithful(struct argp_state *state, const struct parsing *parsing)
+{
+    const char *needs = parsing->order_option ? parsing->order_option : parsing->speed_option;
+    if (needs && !parsing->faithful_option)
+        argp_error(state, "--%s is an option of replay --faithful only", needs);
+}
+
 static void check_command(struct argp_state *state, const struct parsing *parsing)
 {
     const struct tn_command *command = parsing->options->command;
@@ -234,6 +292,10 @@ static void check_command(struct argp_state *state, const struct parsing *parsin
     if (command != &tn_command_live && command != &tn_command_churn &&
         command != &tn_command_threads)
         refuse(state, parsing->size_range_option, "live, churn and threads");
+    if (command != &tn_command_replay) refuse(state, parsing->faithful_option, "replay");
+    if (command == &tn_command_threads && parsing->touch_option)
+        argp_error(state, "--touch is no option of threads");
+    check_faithful(state, parsing);
     if (command == &tn_command_threads && !parsing->live_option)
         parsing->options->counts = (struct tn_number_list){ 1, { 100 } };
 }
@@ -244,6 +306,22 @@ static error_t parse_special_option(int key, char *text, struct argp_state *stat
     struct parsing *parsing = state->input;
     struct tn_options *options = parsing->options;
     switch (key) {
+    case KEY_FAITHFUL:
+        parsing->faithful_option = "faithful";
+        options->is_faithful = true;
+        return 0;
+    case KEY_ORDER:
+        parsing->order_option = "order";
+        options->order = parse_order(state, text);
+        return 0;
+    case KEY_SPEED:
+        parsing->speed_option = "speed";
+        options->speed = parse_speed(state, text);
+        return 0;
+    case KEY_TOUCH:
+        parsing->touch_option = "touch";
+        options->touch_bytes = parse_touch(state, text);
+        return 0;
     case KEY_SIZES:
         parsing->sizes_option = "sizes";
         parse_list(state, "sizes", text, tn_size_parse, SIZE_BYTES_MAX, &options->sizes);
@@ -287,6 +365,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return 0;
     case KEY_JSON:
         options->json_path = text;
+        return 0;
+    case KEY_CSV:
+        options->csv_path = text;
         return 0;
     case KEY_SEED:
         options->seed = parse_one(state, "seed", text, tn_number_parse, 0, UINT64_MAX);

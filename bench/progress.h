@@ -1,11 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* progress: one line on stderr that says what is being done. Silent unless stderr is a terminal. */
+/*
+ * progress: one line on stderr that says what is being done, and about how long the rest will take. Silent unless
+ * stderr is a terminal.
+ *
+ * The work is in parts that are taken to last equally long. When some of it is done, and some time has gone by, the line
+ * ends with what is left.
+ */
 #ifndef TN_PROGRESS_H
 #define TN_PROGRESS_H
+
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* There are so many parts; none has begun. */
+void tn_progress_begin(size_t part_count);
+
+/* A further part begins. */
+void tn_progress_next_part(void);
+
+/* Of the part under way so much is done, from 0 to 1. */
+void tn_progress_set_share(double share);
 
 /* Replaces the line. */
 __attribute__((format(printf, 1, 2))) void tn_progress_show(const char *format, ...);

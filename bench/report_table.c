@@ -186,12 +186,26 @@ static void print_measured(const struct tn_result *result, const struct tn_resul
            show_ratio_to(result, results, count, &tn_allocator_ordered_sets).text);
 }
 
+static void print_interrupted(const struct tn_result *result)
+{
+    printf("  %-12s interrupted after %zu repetitions", result->allocator->name,
+           result->repetition_count);
+    if (result->repetition_count > 0)
+        printf(": %s ns/pair, %s", show_ns(result->pair_ns.median).text,
+               show_spread(&result->pair_ns).text);
+    printf("\n");
+}
+
 /* Allocators that were not built in have their line in the head of the report. */
 static void print_row(const struct tn_result *result, const struct tn_result *results, size_t count)
 {
     static const char *const words[] = { [TN_OUTCOME_SKIPPED] = "skipped",
                                          [TN_OUTCOME_NOT_FOUND] = "not found",
                                          [TN_OUTCOME_FAILED] = "FAILED" };
+    if (result->outcome == TN_OUTCOME_INTERRUPTED) {
+        print_interrupted(result);
+        return;
+    }
     if (result->outcome == TN_OUTCOME_MEASURED && result->workload->thread_count > 0)
         print_rates(result, results, count);
     else if (result->outcome == TN_OUTCOME_MEASURED)
@@ -208,6 +222,17 @@ static const struct tn_result *find_measured(const struct tn_result *results, si
     return NULL;
 }
 
+/* Where events wait for their time. */
+static void print_lateness(const struct tn_result *results, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (results[i].outcome == TN_OUTCOME_MEASURED)
+            printf("  (%s: events began late by %s ns at the median, %s at p99, %s at most)\n",
+                   results[i].allocator->name, show_call_ns(results[i].late_ns.p50).text,
+                   show_call_ns(results[i].late_ns.p99).text,
+                   show_call_ns(results[i].late_ns.max).text);
+}
+
 /* What differs from what the head of the report says. */
 static void print_notes(const struct tn_result *results, size_t count, size_t repetitions)
 {
@@ -215,9 +240,22 @@ static void print_notes(const struct tn_result *results, size_t count, size_t re
         if (results[i].outcome == TN_OUTCOME_MEASURED && results[i].repetition_count < repetitions)
             printf("  (%s: %zu of %zu repetitions, by --time)\n", results[i].allocator->name,
                    results[i].repetition_count, repetitions);
+    if (results[0].speed > 0.0) print_lateness(results, count);
     const struct tn_result *measured = find_measured(results, count);
     if (measured && !measured->is_interleaved)
         printf("  (one allocator after the other: the device has no room for all at once)\n");
+}
+
+static void print_touch(const struct tn_options *options)
+{
+    if (options->touch_bytes == 0)
+        printf("memory is not touched\n");
+    else if (options->touch_bytes == SIZE_MAX)
+        printf("memory is written after each allocation, and verified before its free\n");
+    else
+        printf("of each block up to %s are written after its allocation, and verified before its "
+               "free\n",
+               show_bytes((double)options->touch_bytes).text);
 }
 
 void tn_report_table_begin(const struct tn_machine *machine, const struct tn_options *options)
@@ -233,11 +271,20 @@ void tn_report_table_begin(const struct tn_machine *machine, const struct tn_opt
         if (options->allocators[i]->missing_because)
             printf("%s: not found: %s\n", options->allocators[i]->name,
                    options->allocators[i]->missing_because);
+    print_touch(options);
     printf("\n");
     if (options->command == &tn_command_threads)
         print_threads_head();
     else
         print_head();
+}
+
+static void print_faithful(const struct tn_result *measured)
+{
+    printf("; %zu thread%s, %zu stream%s, order %s", measured->thread_count,
+           measured->thread_count == 1 ? "" : "s", measured->stream_count,
+           measured->stream_count == 1 ? "" : "s", tn_order_name(measured->order));
+    if (measured->speed > 0.0) printf(", at %g of the recorded speed", measured->speed);
 }
 
 /* The rest of the workload's line. */
@@ -251,6 +298,7 @@ static void print_extent(const struct tn_result *measured)
            measured->workload->thread_count > 0 ? "about" : "at most",
            show_bytes((double)measured->live_bytes_max).text, measured->live_count_max,
            measured->live_count_max == 1 ? "" : "s");
+    if (measured->workload->is_faithful) print_faithful(measured);
     if (measured->workload->thread_count == 0)
         printf("; %.1f ns of each pair are the harness", measured->harness_pair_ns);
     printf("\n");
@@ -290,8 +338,7 @@ void tn_report_table_end(const struct tn_machine *machine, const struct tn_optio
     printf("\nTimes are in ns where nothing else stands.\n%s%s",
            is_threads ? threads_legend : calls_legend, common_legend);
     if (machine->is_host)
-        printf(
-            "raw is mmap and munmap: the host stands in for a device, and no memory is touched.\n");
+        printf("raw is mmap and munmap: the host stands in for a device.\n");
     else
         printf("raw is the vendor's own allocation and free.\n");
     fflush(stdout);
