@@ -9,10 +9,22 @@
 /* Back to the first column, and clear the line from there. */
 #define START_OF_CLEAR_LINE "\r\033[K"
 
+static struct {
+    size_t index;
+    size_t count; /* 0 or 1: not worth saying */
+} place;
+
+void tn_progress_set_place(size_t index, size_t count)
+{
+    place.index = index;
+    place.count = count;
+}
+
 void tn_progress_show(const char *format, ...)
 {
     if (!isatty(STDERR_FILENO)) return;
     fputs(START_OF_CLEAR_LINE, stderr);
+    if (place.count > 1) fprintf(stderr, "[%zu of %zu] ", place.index + 1, place.count);
     va_list arguments;
     va_start(arguments, format);
     vfprintf(stderr, format, arguments);

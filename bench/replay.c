@@ -17,6 +17,7 @@ static void take_trace(struct tn_workload *workload, struct tn_trace *trace)
     workload->bench = "replay";
     memcpy(workload->name, trace->name, sizeof workload->name);
     workload->is_recorded = true;
+    workload->shows_memory = true;
     workload->body = trace->operations;
     workload->lines = trace->lines;
     workload->slot_count = trace->slot_count;

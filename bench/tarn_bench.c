@@ -9,6 +9,7 @@
 
 #include "commands.h"
 #include "measure.h"
+#include "progress.h"
 #include "report_json.h"
 #include "report_table.h"
 
@@ -34,7 +35,7 @@ struct one_thread {
 static void compare_with_one_thread(struct tn_result *results, size_t count, struct one_thread *one)
 {
     const struct tn_workload *workload = results[0].workload;
-    if (workload->thread_count == 0) return;
+    if (workload->method != TN_METHOD_THREADS) return;
     size_t live_count = workload->slot_count / workload->thread_count;
     if (workload->thread_count == 1) {
         one->live_count = live_count;
@@ -61,6 +62,7 @@ static bool measure_one(const struct tn_workload *workload, const struct tn_opti
         tn_reason_print(&reason);
         is_ok = false;
     }
+    tn_results_fini(results, count);
     return is_ok;
 }
 
@@ -70,9 +72,14 @@ static bool measure_all(const struct tn_workload_list *workloads, const struct t
     bool is_ok = true;
     struct one_thread one = { 0, { 0.0 } };
     tn_report_table_begin(machine, options);
-    for (size_t i = 0; i < workloads->count; i++)
-        is_ok = measure_one(&workloads->items[i], options, machine, &one, json) && is_ok;
-    tn_report_table_end(machine, options);
+    for (size_t i = 0; i < workloads->count; i++) {
+        const struct tn_workload *workload = &workloads->items[i];
+        if (i == 0 || workload->method != workload[-1].method)
+            tn_report_table_head(workload->method);
+        tn_progress_set_place(i, workloads->count);
+        is_ok = measure_one(workload, options, machine, &one, json) && is_ok;
+    }
+    tn_report_table_end(machine, workloads);
 
     struct tn_reason reason;
     if (json && !tn_report_json_finish(json, machine, options, &reason)) {
