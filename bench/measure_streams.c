@@ -9,6 +9,10 @@
 
 static const double repetition_ns_min = 50e6;
 
+enum {
+    CHUNK_BYTES = 1024 /* what pools round to */
+};
+
 /* One allocator on the workload, or the work alone. */
 struct run {
     const struct tn_workload *workload;
@@ -176,6 +180,17 @@ static void run_all(struct run *runs, size_t count, size_t repetition_count)
     }
 }
 
+/* A pool's first piece has room for what is live and no more, so that a stream that wants memory
+ * finds only what was just freed. As far as the pool can be told, and does not round otherwise. */
+static size_t tight_bytes(const struct tn_workload *workload, size_t bytes_max)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < workload->setup.count; i++)
+        bytes +=
+            (workload->setup.items[i].size_bytes + CHUNK_BYTES - 1) / CHUNK_BYTES * CHUNK_BYTES;
+    return bytes < bytes_max ? bytes : bytes_max;
+}
+
 static bool init_run(struct run *run, const struct tn_workload *workload,
                      const struct tn_options *options, struct tn_device_work *work,
                      struct tn_result *result)
@@ -191,6 +206,7 @@ static bool init_run(struct run *run, const struct tn_workload *workload,
     };
     run->settings.backend = &work->backend;
     run->settings.has_one_stream = false;
+    run->settings.initial_bytes = tight_bytes(workload, options->settings.initial_bytes);
     result->stream_count = workload->stream_count;
     result->is_interleaved = true;
     return run->host_ns && run->total_ns;

@@ -6,7 +6,8 @@
 
 enum {
     POINTS_OF_WINDOW = 3,
-    WINDOW_COUNT_MAX = TN_MEMORY_POINTS_MAX / POINTS_OF_WINDOW - 1 /* one more for event 0 */
+    /* One more begins with event 0. */
+    WINDOW_COUNT_MAX = TN_MEMORY_POINTS_MAX / POINTS_OF_WINDOW - 2
 };
 
 struct tn_memory_log *tn_memory_log_create(size_t event_count_max)
@@ -45,6 +46,7 @@ void tn_memory_log_add(struct tn_memory_log *log, struct tn_memory_point point)
     if (log->has_window && point.event / log->window_events != log->last.event / log->window_events)
         tn_memory_log_finish(log);
     if (!log->has_window) {
+        if (log->count == 0) put(log, point);
         begin_window(log, point);
         return;
     }

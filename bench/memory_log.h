@@ -3,7 +3,7 @@
  * memory_log: bytes live and bytes held as a workload goes on, in a few hundred points out of millions.
  *
  * The events are cut into windows of equal length. Of each three stay: the one with the most bytes live,
- * the one with the most bytes held, and the last; so no peak is lost, and neither is the end.
+ * the one with the most bytes held, and the last; and the first of all. So no peak is lost, and neither is the end.
  *
  * Threads: one at a time. Cost: O(1) an event.
  */
