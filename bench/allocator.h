@@ -36,9 +36,17 @@ struct tn_allocator_settings {
 
 /* What an allocator has taken since it was opened. */
 struct tn_allocator_usage {
+    size_t footprint_bytes;     /* held from the vendor now */
     size_t footprint_bytes_max; /* most bytes that it ever held from the vendor at a time */
     uint64_t vendor_calls;      /* calls to the vendor that take memory or give it back */
     size_t metadata_bytes;      /* most host memory for its bookkeeping; 0: it cannot tell */
+};
+
+/* When a block that was freed may be another's, as long as a stream works on it. */
+enum tn_free_order {
+    TN_FREE_NEEDS_WAIT, /* at once: who frees has waited for the stream, unless there is but one */
+    TN_FREE_WAITS,      /* the free itself waits for the device, as cudaFree does */
+    TN_FREE_IS_ORDERED  /* it keeps the order of the stream that its call is for */
 };
 
 /* An allocator as one of several threads has it. */
@@ -90,6 +98,11 @@ struct tn_allocator {
 
     /* Called when all threads have ended, and before the usage of the whole is asked for. */
     void (*close_thread)(void *state);
+
+    enum tn_free_order free_order;
+
+    /* Gives back to the vendor what is free. NULL: it cannot, or holds nothing that is free. */
+    tarn_status (*trim)(void *state);
 };
 
 /* The adapters. */

@@ -7,8 +7,10 @@
 #include "clock.h"
 #include "interrupt.h"
 #include "measure_faithful.h"
+#include "measure_growth.h"
+#include "measure_streams.h"
 #include "measure_threads.h"
-#include "player.h"
+#include "memory_follow.h"
 #include "progress.h"
 
 /* A repetition lasts at least this long, so that the first, colder pass in it weighs little. */
@@ -58,48 +60,25 @@ static void fail_run(struct run *run, const char *text)
     end_run(run);
 }
 
-/* The user wants to end: what was done so far is kept. */
-static void interrupt_run(struct run *run)
+/* The figures are of the repetitions that were done. */
+static void note_done(struct run *run)
 {
-    run->result->outcome = TN_OUTCOME_INTERRUPTED;
     run->result->repetition_count = run->done_count;
     run->result->pair_ns = tn_spread_compute(run->repetitions_ns, run->done_count);
+}
+
+static void interrupt_run(struct run *run)
+{
+    tn_result_set_interrupted(run->result);
+    note_done(run);
     end_run(run);
 }
 
-/* A call failed or an address is bad, in the operation that is `first_place` + stop->index. The
- * vendor's own calls may be unable to play a workload that was made up; nothing else may. */
 static void fail_run_at(struct run *run, const struct tn_stop *stop, size_t first_place)
 {
-    if (stop->is_interrupted) {
-        interrupt_run(run);
-        return;
-    }
-    struct tn_reason place;
-    tn_workload_describe_place(run->workload, first_place + stop->index, &place);
-    if (run->result->allocator == &tn_allocator_raw && !run->workload->is_recorded &&
-        stop->status != TARN_STATUS_OK) {
-        run->result->outcome = TN_OUTCOME_SKIPPED;
-        tn_reason_set(&run->result->reason, "cannot run it: %.200s: %.250s", place.text,
-                      stop->reason.text);
-    } else {
-        run->result->outcome = TN_OUTCOME_FAILED;
-        tn_reason_set(&run->result->reason, "%.200s: %s: %.250s", place.text,
-                      run->result->allocator->name, stop->reason.text);
-    }
+    tn_result_set_stopped(run->result, stop, first_place);
+    if (stop->is_interrupted) note_done(run);
     end_run(run);
-}
-
-void tn_result_set_unopened(struct tn_result *result, tarn_status status,
-                            const struct tn_reason *why)
-{
-    bool is_missing = status == TARN_STATUS_NOT_SUPPORTED;
-    result->outcome = is_missing ? TN_OUTCOME_NOT_FOUND : TN_OUTCOME_FAILED;
-    if (is_missing)
-        tn_reason_set(&result->reason, "%s", why->text);
-    else
-        tn_reason_set(&result->reason, "%s: %s cannot be opened: %.400s", result->workload->name,
-                      result->allocator->name, why->text);
 }
 
 static double budget_ns(const struct run *run)
@@ -317,6 +296,34 @@ static void finish_run(struct run *run)
     run->result->outcome = TN_OUTCOME_MEASURED;
 }
 
+static void play_followed(struct run *run, struct tn_memory_follow *follow)
+{
+    const struct tn_workload *workload = run->workload;
+    struct tn_stop stop;
+    if (!tn_memory_follow_play(follow, &run->player, workload->setup.items, workload->setup.count,
+                               &stop))
+        fail_run_at(run, &stop, 0);
+    else if (!tn_memory_follow_play(follow, &run->player, workload->body.items, run->body_count,
+                                    &stop))
+        fail_run_at(run, &stop, workload->setup.count);
+    else
+        end_run(run);
+    tn_memory_log_finish(follow->log);
+}
+
+/* On an instance of its own, as the first pass. */
+static void follow(struct run *run)
+{
+    struct tn_memory_follow follow;
+    open_run(run);
+    if (!run->is_running) return;
+    if (tn_memory_follow_init(&follow, run->workload->setup.count + run->body_count, NULL))
+        play_followed(run, &follow);
+    else
+        fail_run(run, "there is not enough host memory to note what it holds");
+    run->result->memory = follow.log;
+}
+
 /* --- all runs, taking turns ---------------------------------------------------------------------- */
 
 static void count_pairs(struct run *run)
@@ -367,6 +374,16 @@ static void skip_interrupted(struct run *runs, size_t count)
         if (runs[i].is_running) runs[i].result->outcome = TN_OUTCOME_INTERRUPTED;
 }
 
+static void follow_memory(struct run *runs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (runs[i].result->outcome != TN_OUTCOME_MEASURED || !runs[i].is_verified) continue;
+        tn_progress_show("%s %s: %s: memory over time", runs[i].workload->bench,
+                         runs[i].workload->name, runs[i].result->allocator->name);
+        follow(&runs[i]);
+    }
+}
+
 static void run_together(struct run *runs, size_t count, size_t repetition_count)
 {
     for (size_t i = 0; i < count; i++)
@@ -382,6 +399,7 @@ static void run_together(struct run *runs, size_t count, size_t repetition_count
     take_turns(runs, count, "single calls", time_single_calls);
     take_turns(runs, count, "last pass", verify_last_pass);
     take_turns(runs, count, "freeing", finish_run);
+    if (runs[0].workload->shows_memory) follow_memory(runs, count);
 }
 
 /* --- one workload -------------------------------------------------------------------------------- */
@@ -526,13 +544,14 @@ static void init_results(const struct tn_workload *workload, const struct tn_opt
 {
     for (size_t i = 0; i < options->allocator_count; i++) {
         const struct tn_allocator *allocator = options->allocators[i];
+        bool is_faithful = workload->method == TN_METHOD_FAITHFUL;
         results[i] = (struct tn_result){
             .workload = workload,
             .allocator = allocator,
-            .thread_count = workload->is_faithful        ? workload->origin_thread_count
+            .thread_count = is_faithful                  ? workload->origin_thread_count
                             : workload->thread_count > 0 ? workload->thread_count
                                                          : 1,
-            .stream_count = workload->is_faithful ? workload->origin_stream_count : 1,
+            .stream_count = is_faithful ? workload->origin_stream_count : 1,
             .touch_bytes = options->touch_bytes,
             .order = options->order,
             .speed = options->speed,
@@ -572,17 +591,26 @@ void tn_measure(const struct tn_workload *workload, const struct tn_options *opt
         return;
     }
     bool is_interleaved = can_interleave(options, machine, extent.live_bytes_max);
-    if (workload->thread_count == 0 && !workload->is_faithful) {
-        measure_in_one_thread(workload, options, machine->is_host, results, is_interleaved);
-        return;
-    }
     for (size_t i = 0; i < options->allocator_count; i++) {
         results[i].live_bytes_max = extent.live_bytes_max;
         results[i].live_count_max = extent.live_count_max;
         results[i].pair_count = extent.alloc_count;
     }
-    if (workload->is_faithful)
-        tn_measure_faithful(workload, options, machine, is_interleaved, results);
-    else
+    switch (workload->method) {
+    case TN_METHOD_PASSES:
+        measure_in_one_thread(workload, options, machine->is_host, results, is_interleaved);
+        break;
+    case TN_METHOD_THREADS:
         tn_measure_threads(workload, options, is_interleaved, results);
+        break;
+    case TN_METHOD_FAITHFUL:
+        tn_measure_faithful(workload, options, machine, is_interleaved, results);
+        break;
+    case TN_METHOD_GROWTH:
+        tn_measure_growth(workload, options, results);
+        break;
+    case TN_METHOD_STREAMS:
+        tn_measure_streams(workload, options, results);
+        break;
+    }
 }

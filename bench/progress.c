@@ -3,7 +3,6 @@
 #include "progress.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -19,60 +18,48 @@ static const double guess_after_share = 0.02;
 
 /* There is one standard error, so there is one of this. */
 static struct {
-    uint64_t start_ns;
-    size_t part_count; /* 0: it did not begin */
-    size_t begun_count;
-    double share; /* of the part under way */
-} work;
+    size_t index;
+    size_t count;      /* 0: nothing has begun */
+    double share;      /* that is done of this part */
+    uint64_t start_ns; /* of the first part */
+} place;
 
-void tn_progress_begin(size_t part_count)
+void tn_progress_set_place(size_t index, size_t count)
 {
-    work.start_ns = tn_clock_now_ns();
-    work.part_count = part_count;
-    work.begun_count = 0;
-    work.share = 0.0;
-}
-
-void tn_progress_next_part(void)
-{
-    work.begun_count++;
-    work.share = 0.0;
+    if (place.count == 0) place.start_ns = tn_clock_now_ns();
+    place.index = index;
+    place.count = count;
+    place.share = 0.0;
 }
 
 void tn_progress_set_share(double share)
 {
-    work.share = share;
+    place.share = share;
 }
 
-static void print_time_left(double seconds)
+static void print_time_left(void)
 {
-    if (seconds < 90.0)
-        fprintf(stderr, ", about %.0f s left", seconds);
+    if (place.count == 0) return;
+    double done = ((double)place.index + place.share) / (double)place.count;
+    double passed_s = (double)(tn_clock_now_ns() - place.start_ns) / 1e9;
+    if (passed_s < guess_after_s || done < guess_after_share) return;
+    double left_s = passed_s * (1.0 - done) / done;
+    if (left_s < 90.0)
+        fprintf(stderr, " (about %.0f s left)", left_s);
     else
-        fprintf(stderr, ", about %.0f min left", seconds / 60.0);
-}
-
-static void print_rest(void)
-{
-    if (work.part_count == 0 || work.begun_count == 0) return;
-    if (work.part_count > 1) fprintf(stderr, " (%zu of %zu", work.begun_count, work.part_count);
-    double done = ((double)(work.begun_count - 1) + work.share) / (double)work.part_count;
-    double passed_s = (double)(tn_clock_now_ns() - work.start_ns) / 1e9;
-    bool is_known = passed_s >= guess_after_s && done >= guess_after_share;
-    if (work.part_count == 1 && is_known) fputs(" (1 of 1", stderr);
-    if (is_known) print_time_left(passed_s * (1.0 - done) / done);
-    if (work.part_count > 1 || is_known) fputc(')', stderr);
+        fprintf(stderr, " (about %.0f min left)", left_s / 60.0);
 }
 
 void tn_progress_show(const char *format, ...)
 {
     if (!isatty(STDERR_FILENO)) return;
     fputs(START_OF_CLEAR_LINE, stderr);
+    if (place.count > 1) fprintf(stderr, "[%zu of %zu] ", place.index + 1, place.count);
     va_list arguments;
     va_start(arguments, format);
     vfprintf(stderr, format, arguments);
     va_end(arguments);
-    print_rest();
+    print_time_left();
     fflush(stderr);
 }
 

@@ -15,17 +15,14 @@
 extern "C" {
 #endif
 
-/* There are so many parts; none has begun. */
-void tn_progress_begin(size_t part_count);
+/* Replaces the line. */
+__attribute__((format(printf, 1, 2))) void tn_progress_show(const char *format, ...);
 
-/* A further part begins. */
-void tn_progress_next_part(void);
+/* Part number `index`, counted from 0, of `count` begins. The line begins with that. */
+void tn_progress_set_place(size_t index, size_t count);
 
 /* Of the part under way so much is done, from 0 to 1. */
 void tn_progress_set_share(double share);
-
-/* Replaces the line. */
-__attribute__((format(printf, 1, 2))) void tn_progress_show(const char *format, ...);
 
 /* Removes the line, so that other text may be printed. */
 void tn_progress_clear(void);

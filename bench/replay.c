@@ -18,6 +18,7 @@ static void take_trace(struct tn_workload *workload, struct tn_trace *trace)
     workload->bench = "replay";
     memcpy(workload->name, trace->name, sizeof workload->name);
     workload->is_recorded = true;
+    workload->shows_memory = true;
     workload->body = trace->operations;
     workload->lines = trace->lines;
     workload->origins = trace->origins;
@@ -31,7 +32,7 @@ static void take_trace(struct tn_workload *workload, struct tn_trace *trace)
 static bool make_faithful(struct tn_workload *workload, struct tn_reason *reason_out)
 {
     static const char suffix[] = ", faithful";
-    workload->is_faithful = true;
+    workload->method = TN_METHOD_FAITHFUL;
     size_t length = strlen(workload->name);
     size_t length_max = sizeof workload->name - sizeof suffix;
     if (length > length_max) length = length_max;

@@ -89,7 +89,7 @@ static void write_subject(FILE *file, const struct tn_result *result)
                                             [TN_OUTCOME_NOT_FOUND] = "not found",
                                             [TN_OUTCOME_INTERRUPTED] = "interrupted",
                                             [TN_OUTCOME_FAILED] = "failed" };
-    bool is_faithful = result->workload->is_faithful;
+    bool is_faithful = result->workload->method == TN_METHOD_FAITHFUL;
     write_field(file, result->workload->bench);
     write_field(file, result->workload->name);
     write_field(file, result->allocator->name);
@@ -108,7 +108,7 @@ static void write_subject(FILE *file, const struct tn_result *result)
 static void write_figures(FILE *file, const struct tn_result *result)
 {
     bool is_measured = result->outcome == TN_OUTCOME_MEASURED;
-    bool is_of_threads = result->workload->thread_count > 0;
+    bool is_of_threads = result->workload->method == TN_METHOD_THREADS;
     bool has_times =
         is_measured || (result->outcome == TN_OUTCOME_INTERRUPTED && result->repetition_count > 0);
     bool has_calls = is_measured && !is_of_threads;

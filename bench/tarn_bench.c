@@ -48,7 +48,7 @@ struct one_thread {
 static void compare_with_one_thread(struct tn_result *results, size_t count, struct one_thread *one)
 {
     const struct tn_workload *workload = results[0].workload;
-    if (workload->thread_count == 0) return;
+    if (workload->method != TN_METHOD_THREADS) return;
     size_t live_count = workload->slot_count / workload->thread_count;
     if (workload->thread_count == 1) {
         one->live_count = live_count;
@@ -84,7 +84,9 @@ static bool measure_one(const struct tn_workload *workload, const struct tn_opti
     compare_with_one_thread(results, count, one);
     tn_report_table_add(results, count, options->repetitions);
     bool is_ok = print_failures(results, count);
-    return write_results(files, results, count) && is_ok;
+    is_ok = write_results(files, results, count) && is_ok;
+    tn_results_fini(results, count);
+    return is_ok;
 }
 
 static bool finish_files(const struct files *files, const struct tn_machine *machine,
@@ -109,12 +111,14 @@ static bool measure_all(const struct tn_workload_list *workloads, const struct t
     bool is_ok = true;
     struct one_thread one = { 0, { 0.0 } };
     tn_report_table_begin(machine, options);
-    tn_progress_begin(workloads->count);
     for (size_t i = 0; i < workloads->count && !tn_interrupt_is_wanted(); i++) {
-        tn_progress_next_part();
-        is_ok = measure_one(&workloads->items[i], options, machine, &one, files) && is_ok;
+        const struct tn_workload *workload = &workloads->items[i];
+        if (i == 0 || workload->method != workload[-1].method)
+            tn_report_table_head(workload->method);
+        tn_progress_set_place(i, workloads->count);
+        is_ok = measure_one(workload, options, machine, &one, files) && is_ok;
     }
-    tn_report_table_end(machine, options);
+    tn_report_table_end(machine, workloads);
     return finish_files(files, machine, options) && is_ok;
 }
 
