@@ -36,10 +36,18 @@ struct tn_allocator_settings {
 
 /* What an allocator has taken since it was opened. */
 struct tn_allocator_usage {
+    size_t footprint_bytes; /* held from the vendor now; 0 as well: it cannot tell */
     size_t
         footprint_bytes_max; /* most bytes that it ever held from the vendor; 0: it cannot tell */
     uint64_t vendor_calls;   /* that take memory or give it back; 0: it cannot tell */
     size_t metadata_bytes;   /* most host memory for its bookkeeping; 0: it cannot tell */
+};
+
+/* When a block that was freed may be another's, as long as a stream works on it. */
+enum tn_free_order {
+    TN_FREE_NEEDS_WAIT, /* at once: who frees has waited for the stream, unless there is but one */
+    TN_FREE_WAITS,      /* the free itself waits for the device, as cudaFree does */
+    TN_FREE_IS_ORDERED  /* it keeps the order of the stream that its call is for */
 };
 
 /* An allocator as one of several threads has it. */
@@ -95,6 +103,11 @@ struct tn_allocator {
     /* Its addresses are multiples of the block's size rounded up to a power of two, of 8 at least, and of no
      * more than this. 0: they are what verifier.h asks of all. */
     size_t alignment_bytes_max;
+
+    enum tn_free_order free_order;
+
+    /* Gives back to the vendor what is free. NULL: it cannot, or holds nothing that is free. */
+    tarn_status (*trim)(void *state);
 };
 
 /* The adapters. */

@@ -159,8 +159,16 @@ void get_usage_cub(void *state, tn_allocator_usage *usage_out)
     const cub::CachingDeviceAllocator &cache = static_cast<const cub_allocator *>(state)->cache;
     *usage_out = {};
     for (const auto &device : cache.cached_bytes)
-        usage_out->footprint_bytes_max += device.second.free + device.second.live;
+        usage_out->footprint_bytes += device.second.free + device.second.live;
+    usage_out->footprint_bytes_max = usage_out->footprint_bytes;
     usage_out->vendor_calls = cache.cached_blocks.size() + cache.live_blocks.size();
+}
+
+/* It gives nothing back before, so the most that it held is what it holds now. */
+tarn_status trim_cub(void *state)
+{
+    auto *self = static_cast<cub_allocator *>(state);
+    return status_of(&self->user, self->cache.FreeAllCached());
 }
 
 /* Its destructor leaves out what is live. */
@@ -224,4 +232,6 @@ extern const struct tn_allocator tn_allocator_cub = {
     explain_user,
     close_cub_thread,
     0,
+    TN_FREE_IS_ORDERED,
+    trim_cub,
 };

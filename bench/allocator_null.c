@@ -37,7 +37,7 @@ static void explain_null(void *state, tarn_status status, struct tn_reason *reas
 static void get_usage_null(void *state, struct tn_allocator_usage *usage_out)
 {
     (void)state;
-    *usage_out = (struct tn_allocator_usage){ 0, 0, 0 };
+    *usage_out = (struct tn_allocator_usage){ .footprint_bytes = 0 };
 }
 
 static void close_null(void *state)

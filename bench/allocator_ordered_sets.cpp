@@ -328,6 +328,7 @@ void explain_ordered_sets(void *state, tarn_status status, tn_reason *reason_out
 void get_usage_ordered_sets(void *state, tn_allocator_usage *usage_out)
 {
     const auto *self = static_cast<const ordered_sets *>(state);
+    usage_out->footprint_bytes = self->backing().footprint_bytes;
     usage_out->footprint_bytes_max = self->backing().footprint_bytes_max;
     usage_out->vendor_calls = self->backing().vendor_calls;
     usage_out->metadata_bytes = self->metadata_bytes_max();
@@ -386,4 +387,6 @@ extern const struct tn_allocator tn_allocator_ordered_sets = {
     explain_in_ordered_sets_thread,
     close_ordered_sets_thread,
     0,
+    TN_FREE_NEEDS_WAIT,
+    nullptr, /* nothing is ever given back */
 };

@@ -60,6 +60,8 @@ static void get_usage_raw(void *state, struct tn_allocator_usage *usage_out)
     size_t of_threads = atomic_load(&self->threads_footprint_bytes_max);
     size_t of_one = self->backing.footprint_bytes_max;
     *usage_out = (struct tn_allocator_usage){
+        .footprint_bytes =
+            self->backing.footprint_bytes + atomic_load(&self->threads_footprint_bytes),
         .footprint_bytes_max = of_threads > of_one ? of_threads : of_one,
         .vendor_calls = self->backing.vendor_calls,
     };
@@ -149,4 +151,5 @@ const struct tn_allocator tn_allocator_raw = {
     .free_in_thread = free_in_raw_thread,
     .explain_in_thread = explain_in_raw_thread,
     .close_thread = close_raw_thread,
+    .free_order = TN_FREE_WAITS,
 };

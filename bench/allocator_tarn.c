@@ -87,12 +87,18 @@ static void explain_tarn(void *state, tarn_status status, struct tn_reason *reas
 
 static void get_usage_tarn(void *state, struct tn_allocator_usage *usage_out)
 {
-    *usage_out = (struct tn_allocator_usage){ 0, 0, 0 };
+    *usage_out = (struct tn_allocator_usage){ .footprint_bytes = 0 };
     tarn_stats stats = TARN_STATS_INIT;
     if (tarn_pool_stats(((struct tarn_state *)state)->pool, &stats) != TARN_STATUS_OK) return;
+    usage_out->footprint_bytes = stats.footprint_bytes;
     usage_out->footprint_bytes_max = stats.footprint_bytes_max;
     usage_out->vendor_calls = stats.vendor_alloc_count + stats.vendor_free_count;
     usage_out->metadata_bytes = stats.metadata_bytes;
+}
+
+static tarn_status trim_tarn(void *state)
+{
+    return tarn_pool_trim(((struct tarn_state *)state)->pool, 0, NULL);
 }
 
 /* --- one of several threads ------------------------------------------------------------------------ */
@@ -186,6 +192,8 @@ static void close_tarn(void *state)
         .free_in_thread = free_in_tarn_thread,                                         \
         .explain_in_thread = explain_tarn,                                             \
         .close_thread = close_tarn_thread,                                             \
+        .free_order = TN_FREE_IS_ORDERED,                                              \
+        .trim = trim_tarn,                                                             \
     }
 
 /* clang-format off */

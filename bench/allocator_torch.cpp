@@ -190,6 +190,8 @@ void get_usage_torch(void *state, tn_allocator_usage *usage_out)
     *usage_out = {};
     try {
         const auto stats = stats_of(self);
+        usage_out->footprint_bytes =
+            static_cast<std::size_t>(stats.reserved_bytes[aggregate].current);
         usage_out->footprint_bytes_max =
             static_cast<std::size_t>(stats.reserved_bytes[aggregate].peak);
         usage_out->vendor_calls =
@@ -197,6 +199,16 @@ void get_usage_torch(void *state, tn_allocator_usage *usage_out)
     } catch (...) {
         tn_reason reason;
         (void)status_of_exception(&reason); /* nothing is known then */
+    }
+}
+
+tarn_status trim_torch(void *state)
+{
+    try {
+        torch_cache::emptyCache();
+        return TARN_STATUS_OK;
+    } catch (...) {
+        return status_of_exception(&static_cast<torch_allocator *>(state)->user.last_reason);
     }
 }
 
@@ -262,7 +274,20 @@ void close_torch_thread(void *state)
 } /* namespace */
 
 extern const struct tn_allocator tn_allocator_torch = {
-    "torch",       nullptr,         open_torch,         alloc_torch,       free_torch,
-    explain_torch, get_usage_torch, close_torch,        open_torch_thread, alloc_by_user,
-    free_by_user,  explain_user,    close_torch_thread,
+    "torch",
+    nullptr,
+    open_torch,
+    alloc_torch,
+    free_torch,
+    explain_torch,
+    get_usage_torch,
+    close_torch,
+    open_torch_thread,
+    alloc_by_user,
+    free_by_user,
+    explain_user,
+    close_torch_thread,
+    0,
+    TN_FREE_IS_ORDERED,
+    trim_torch,
 };

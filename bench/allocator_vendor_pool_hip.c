@@ -146,17 +146,33 @@ static tarn_status free_vendor_pool(void *state, void *address, size_t size_byte
     return status_of(self, hipFreeAsync(address, self->stream));
 }
 
+/* 0 where the vendor does not tell. */
+static size_t get_reserved_bytes(const struct vendor_pool *self, hipMemPoolAttr which)
+{
+    uint64_t bytes = 0;
+    hipError_t error = hipMemPoolGetAttribute(self->pool, which, &bytes);
+    forget_errors();
+    return error == hipSuccess ? (size_t)bytes : 0;
+}
+
 static void get_usage_vendor_pool(void *state, struct tn_allocator_usage *usage_out)
 {
-    struct vendor_pool *self = state;
-    uint64_t reserved_bytes_max = 0;
-    hipError_t error =
-        hipMemPoolGetAttribute(self->pool, hipMemPoolAttrReservedMemHigh, &reserved_bytes_max);
-    forget_errors();
+    const struct vendor_pool *self = state;
     *usage_out = (struct tn_allocator_usage){
-        .footprint_bytes_max = error == hipSuccess ? (size_t)reserved_bytes_max : 0,
+        .footprint_bytes = get_reserved_bytes(self, hipMemPoolAttrReservedMemCurrent),
+        .footprint_bytes_max = get_reserved_bytes(self, hipMemPoolAttrReservedMemHigh),
         .vendor_calls = self->vendor_calls,
     };
+}
+
+/* What was freed on the stream is free when the stream has come to it. */
+static tarn_status trim_vendor_pool(void *state)
+{
+    struct vendor_pool *self = state;
+    self->vendor_calls++;
+    hipError_t error = hipStreamSynchronize(self->stream);
+    if (error == hipSuccess) error = hipMemPoolTrimTo(self->pool, 0);
+    return status_of(self, error);
 }
 
 /* --- one of several threads: the same pool, on a stream of its own ---------------------------------- */
@@ -240,7 +256,8 @@ static void close_vendor_pool(void *state)
         .open_thread = open_vendor_pool_thread, .alloc_in_thread = alloc_in_vendor_pool_thread, \
         .free_in_thread = free_in_vendor_pool_thread,                                           \
         .explain_in_thread = explain_in_vendor_pool_thread,                                     \
-        .close_thread = close_vendor_pool_thread,                                               \
+        .close_thread = close_vendor_pool_thread, .free_order = TN_FREE_IS_ORDERED,             \
+        .trim = trim_vendor_pool,                                                               \
     }
 
 const struct tn_allocator tn_allocator_vendor_pool = VENDOR_POOL("vendor-pool", open_that_keeps);

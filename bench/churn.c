@@ -94,6 +94,8 @@ static bool add_workload(const struct tn_options *options, uint64_t live_count,
         return false;
     }
     workload->bench = thread_count > 0 ? "threads" : "churn";
+    workload->method = thread_count > 0 ? TN_METHOD_THREADS : TN_METHOD_PASSES;
+    workload->shows_memory = thread_count == 0;
     workload->thread_count = (size_t)thread_count;
     workload->is_shared = thread_count > 0 && options->is_shared;
     workload->unit_count = 2;
@@ -110,8 +112,10 @@ bool tn_churn_make_workloads(const struct tn_options *options, const struct tn_m
                              struct tn_workload_list *list, struct tn_reason *reason_out)
 {
     (void)machine;
-    for (size_t i = 0; i < options->counts.count; i++)
-        if (!add_workload(options, options->counts.values[i], 0, list, reason_out)) return false;
+    static const struct tn_number_list otherwise = { 5, { 10, 100, 1000, 10000, 100000 } };
+    const struct tn_number_list *live = tn_number_list_or(&options->live_counts, &otherwise);
+    for (size_t i = 0; i < live->count; i++)
+        if (!add_workload(options, live->values[i], 0, list, reason_out)) return false;
     return true;
 }
 
@@ -119,10 +123,14 @@ bool tn_threads_make_workloads(const struct tn_options *options, const struct tn
                                struct tn_workload_list *list, struct tn_reason *reason_out)
 {
     (void)machine;
-    for (size_t i = 0; i < options->counts.count; i++)
-        for (size_t k = 0; k < options->thread_counts.count; k++)
-            if (!add_workload(options, options->counts.values[i], options->thread_counts.values[k],
-                              list, reason_out))
+    static const struct tn_number_list otherwise = { 1, { 100 } };
+    static const struct tn_number_list otherwise_threads = { 5, { 1, 2, 4, 8, 16 } };
+    const struct tn_number_list *live = tn_number_list_or(&options->live_counts, &otherwise);
+    const struct tn_number_list *threads =
+        tn_number_list_or(&options->thread_counts, &otherwise_threads);
+    for (size_t i = 0; i < live->count; i++)
+        for (size_t k = 0; k < threads->count; k++)
+            if (!add_workload(options, live->values[i], threads->values[k], list, reason_out))
                 return false;
     return true;
 }

@@ -26,6 +26,12 @@ bool tn_churn_make_workloads(const struct tn_options *options, const struct tn_m
                              struct tn_workload_list *list, struct tn_reason *reason_out);
 bool tn_threads_make_workloads(const struct tn_options *options, const struct tn_machine *machine,
                                struct tn_workload_list *list, struct tn_reason *reason_out);
+bool tn_streams_make_workloads(const struct tn_options *options, const struct tn_machine *machine,
+                               struct tn_workload_list *list, struct tn_reason *reason_out);
+bool tn_growth_make_workloads(const struct tn_options *options, const struct tn_machine *machine,
+                              struct tn_workload_list *list, struct tn_reason *reason_out);
+bool tn_all_make_workloads(const struct tn_options *options, const struct tn_machine *machine,
+                           struct tn_workload_list *list, struct tn_reason *reason_out);
 bool tn_replay_make_workloads(const struct tn_options *options, const struct tn_machine *machine,
                               struct tn_workload_list *list, struct tn_reason *reason_out);
 
@@ -34,7 +40,10 @@ extern const struct tn_command tn_command_sweep;
 extern const struct tn_command tn_command_live;
 extern const struct tn_command tn_command_churn;
 extern const struct tn_command tn_command_threads;
+extern const struct tn_command tn_command_streams;
+extern const struct tn_command tn_command_growth;
 extern const struct tn_command tn_command_replay;
+extern const struct tn_command tn_command_all;
 extern const struct tn_command
     tn_command_allocators; /* no benchmark: it lists what can be compared */
 

@@ -35,6 +35,13 @@ tarn_backend_result tn_device_work_fill(struct tn_device_work *work, tarn_stream
                                           stream);
 }
 
+tarn_backend_result tn_device_work_copy(struct tn_device_work *work, tarn_stream stream,
+                                        void *destination, const void *source, size_t size_bytes)
+{
+    return work->backend.operations->copy(work->backend.state, destination, source, size_bytes,
+                                          stream);
+}
+
 tarn_backend_result tn_device_work_wait(struct tn_device_work *work, tarn_stream stream)
 {
     return work->backend.operations->stream_synchronize(work->backend.state, stream);
@@ -43,8 +50,7 @@ tarn_backend_result tn_device_work_wait(struct tn_device_work *work, tarn_stream
 tarn_backend_result tn_device_work_read(struct tn_device_work *work, tarn_stream stream,
                                         const void *address, size_t size_bytes, void *bytes_out)
 {
-    tarn_backend_result result =
-        work->backend.operations->copy(work->backend.state, bytes_out, address, size_bytes, stream);
+    tarn_backend_result result = tn_device_work_copy(work, stream, bytes_out, address, size_bytes);
     if (result.status != TARN_STATUS_OK) return result;
     return tn_device_work_wait(work, stream);
 }

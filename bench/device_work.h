@@ -48,6 +48,10 @@ tarn_backend_result tn_device_work_stream_destroy(struct tn_device_work *work, t
 tarn_backend_result tn_device_work_fill(struct tn_device_work *work, tarn_stream stream,
                                         void *address, size_t size_bytes, unsigned char pattern);
 
+/* Between two places in memory of the backend, likewise. */
+tarn_backend_result tn_device_work_copy(struct tn_device_work *work, tarn_stream stream,
+                                        void *destination, const void *source, size_t size_bytes);
+
 /* Until all that was submitted to the stream is done. */
 tarn_backend_result tn_device_work_wait(struct tn_device_work *work, tarn_stream stream);
 

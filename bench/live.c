@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * live: latency by the number of live blocks, which are small.
+ * live: latency by the number of live blocks, which are tiny or of mixed sizes.
  *
  * So many blocks are live. A tenth of them, at random places, are freed; then, over and over, as
  * many are allocated and the same ones are freed in another random order. So the allocations meet
@@ -75,19 +75,31 @@ static bool fill_workload(struct tn_workload *workload, size_t live_count, uint6
     return is_filled;
 }
 
-bool tn_live_make_workloads(const struct tn_options *options, const struct tn_machine *machine,
-                            struct tn_workload_list *list, struct tn_reason *reason_out)
+static bool add_workloads(const struct tn_options *options, const struct tn_number_list *range,
+                          struct tn_workload_list *list, struct tn_reason *reason_out)
 {
-    (void)machine;
-    struct tn_number_list range = { 2, { 1, 10 } };
-    if (options->size_range.count == 2) range = options->size_range;
-    for (size_t i = 0; i < options->counts.count; i++) {
+    static const struct tn_number_list otherwise = { 5, { 10, 100, 1000, 10000, 100000 } };
+    const struct tn_number_list *counts = tn_number_list_or(&options->counts, &otherwise);
+    for (size_t i = 0; i < counts->count; i++) {
         struct tn_workload *workload = tn_workload_list_add(list);
-        if (!workload || !fill_workload(workload, (size_t)options->counts.values[i],
-                                        range.values[0], range.values[1], options->seed)) {
+        if (!workload || !fill_workload(workload, (size_t)counts->values[i], range->values[0],
+                                        range->values[1], options->seed)) {
             tn_reason_set(reason_out, "there is not enough host memory for the workload");
             return false;
         }
     }
     return true;
+}
+
+/* Tiny blocks and those of mixed sizes, unless the sizes were said. */
+bool tn_live_make_workloads(const struct tn_options *options, const struct tn_machine *machine,
+                            struct tn_workload_list *list, struct tn_reason *reason_out)
+{
+    static const struct tn_number_list tiny = { 2, { 1, 10 } };
+    static const struct tn_number_list mixed = { 2, { 1, 64 << 10 } };
+    (void)machine;
+    if (options->size_range.count > 0)
+        return add_workloads(options, &options->size_range, list, reason_out);
+    return add_workloads(options, &tiny, list, reason_out) &&
+           add_workloads(options, &mixed, list, reason_out);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "commit.h"
 #include "tarn/backend.h"
 
 /* The processor as the system names it, "unknown" where it does not. */
@@ -43,6 +44,7 @@ static void look_at_system(struct tn_machine *machine)
     snprintf(machine->c_library, sizeof machine->c_library, "glibc %s", gnu_get_libc_version());
     machine->compiler = TN_BENCH_COMPILER;
     machine->build_type = TN_BENCH_BUILD_TYPE;
+    machine->commit = tn_bench_commit;
 }
 
 static tarn_backend_result ask_device(const tarn_backend *backend, struct tn_machine *machine)

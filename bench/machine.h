@@ -16,6 +16,7 @@ struct tn_machine {
     char c_library[64];
     const char *compiler; /* of the benchmark and of the library built along with it */
     const char *build_type;
+    const char *commit;  /* "unknown" where git did not tell */
     const char *backend; /* "host", "cuda" */
     char device_name[128];
     int driver_version;

@@ -31,6 +31,7 @@ static void look(struct tn_malloc_peer *self)
     size_t metadata_bytes = 0;
     self->calls.look(&self->calls, &held_bytes, &metadata_bytes);
     struct tn_allocator_usage *usage = &self->usage;
+    usage->footprint_bytes = held_bytes;
     if (held_bytes > usage->footprint_bytes_max) usage->footprint_bytes_max = held_bytes;
     if (metadata_bytes > usage->metadata_bytes) usage->metadata_bytes = metadata_bytes;
 }
@@ -78,9 +79,16 @@ void tn_malloc_peer_explain(void *state, tarn_status status, struct tn_reason *r
 void tn_malloc_peer_get_usage(void *state, struct tn_allocator_usage *usage_out)
 {
     struct tn_malloc_peer *self = state;
-    if (self->is_watched && !atomic_load(&self->has_threads)) look(self);
+    if (self->calls.look && !atomic_load(&self->has_threads)) look(self);
     self->is_watched = false;
     *usage_out = self->usage;
+}
+
+tarn_status tn_malloc_peer_trim(void *state)
+{
+    const struct tn_malloc_peer *self = state;
+    if (self->calls.trim) self->calls.trim(&self->calls);
+    return TARN_STATUS_OK;
 }
 
 void tn_malloc_peer_close(void *state)

@@ -3,7 +3,7 @@
  * malloc_peer: a general allocator of the host, with malloc's interface, as one that is compared.
  *
  * What it holds is asked of its own statistics, now and then during the first pass, which is not timed;
- * from get_usage on nobody asks again, and a call costs one branch more than malloc. It lasts as long as
+ * from the first get_usage on that alone asks, and a call costs one branch more than malloc. It lasts as long as
  * the process, so what one workload has taught it the next one finds: closing asks it to give back what it can.
  *
  * Threads: they share it as it is. What it held while they ran it is not asked.
@@ -51,6 +51,7 @@ tarn_status tn_malloc_peer_alloc(void *state, size_t size_bytes, void **address_
 tarn_status tn_malloc_peer_free(void *state, void *address, size_t size_bytes);
 void tn_malloc_peer_explain(void *state, tarn_status status, struct tn_reason *reason_out);
 void tn_malloc_peer_get_usage(void *state, struct tn_allocator_usage *usage_out);
+tarn_status tn_malloc_peer_trim(void *state);
 void tn_malloc_peer_close(void *state);
 tarn_status tn_malloc_peer_open_thread(void *state, struct tn_allocator_thread *thread_inout,
                                        struct tn_reason *reason_out);
@@ -68,7 +69,7 @@ void tn_malloc_peer_close_thread(void *state);
         .alloc_in_thread = tn_malloc_peer_alloc_in_thread,                                        \
         .free_in_thread = tn_malloc_peer_free_in_thread,                                          \
         .explain_in_thread = tn_malloc_peer_explain, .close_thread = tn_malloc_peer_close_thread, \
-        .alignment_bytes_max = TN_MALLOC_PEER_ALIGNMENT_BYTES,                                    \
+        .alignment_bytes_max = TN_MALLOC_PEER_ALIGNMENT_BYTES, .trim = tn_malloc_peer_trim,       \
     }
 
 #endif

@@ -11,55 +11,23 @@
  *   4. a pass with the clock read around every call, for the percentiles.
  *   5. a last pass, every address verified: the allocator is now as it was while it was timed.
  *   6. everything is freed.
+ *   7. where memory over time is asked for, one more pass on another new instance, which notes it.
  *
  * The allocators take turns within every step, so that a machine that slows down or speeds up does
  * so for all of them; where the device has no room for all at once, they run one after the other.
  * One more takes part that does nothing: what it costs is the harness.
  *
- * A workload of several threads is measured as measure_threads.h says.
+ * Workloads of other methods are measured as measure_threads.h, measure_faithful.h, measure_growth.h and
+ * measure_streams.h say. When the user wants to end, what is under way ends as INTERRUPTED, and so does
+ * all that would come after it.
  */
 #ifndef TN_MEASURE_H
 #define TN_MEASURE_H
 
 #include "machine.h"
 #include "options.h"
-#include "percentiles.h"
+#include "result.h"
 #include "workload.h"
-
-enum tn_outcome {
-    TN_OUTCOME_MEASURED,
-    TN_OUTCOME_SKIPPED,   /* the workload cannot be run here; the reason says why */
-    TN_OUTCOME_NOT_FOUND, /* the allocator is not there; the reason says why */
-    TN_OUTCOME_FAILED     /* the reason says what failed and where */
-};
-
-struct tn_result {
-    const struct tn_workload *workload;
-    const struct tn_allocator *allocator;
-    enum tn_outcome outcome;
-    struct tn_reason reason; /* unless measured */
-
-    size_t pair_count; /* in one pass */
-    size_t repetition_count;
-    size_t pass_count; /* in one repetition */
-    struct tn_spread pair_ns;
-    struct tn_percentiles alloc_ns; /* not of several threads, as the next two */
-    struct tn_percentiles free_ns;
-    double harness_pair_ns; /* of pair_ns, what the benchmark itself costs */
-
-    size_t live_bytes_max; /* as asked for */
-    size_t live_count_max;
-    struct tn_allocator_usage usage; /* after the first pass */
-    bool is_interleaved;
-
-    size_t stream_count;           /* that the allocator was used on */
-    struct tn_spread pairs_per_s;  /* of all threads together; measure_threads.h */
-    double one_thread_pairs_per_s; /* with one thread and as many blocks a thread; 0: not known */
-};
-
-/* The allocator did not open: it is not found where this machine cannot have it, and else has failed. */
-void tn_result_set_unopened(struct tn_result *result, tarn_status status,
-                            const struct tn_reason *why);
 
 /* Fills in one result for each allocator of the options, in their order. */
 void tn_measure(const struct tn_workload *workload, const struct tn_options *options,

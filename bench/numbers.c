@@ -90,3 +90,9 @@ bool tn_number_list_parse(const char *text, tn_number_parser parse, uint64_t min
     *list_out = list;
     return true;
 }
+
+const struct tn_number_list *tn_number_list_or(const struct tn_number_list *list,
+                                               const struct tn_number_list *otherwise)
+{
+    return list->count > 0 ? list : otherwise;
+}

@@ -35,6 +35,10 @@ struct tn_number_list {
     uint64_t values[TN_NUMBER_LIST_MAX];
 };
 
+/* The list, or another one when it is empty. */
+const struct tn_number_list *tn_number_list_or(const struct tn_number_list *list,
+                                               const struct tn_number_list *otherwise);
+
 typedef enum tn_number_result (*tn_number_parser)(const char *text, size_t length,
                                                   uint64_t *number_out);
 

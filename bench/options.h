@@ -4,6 +4,7 @@
 #define TN_OPTIONS_H
 
 #include "allocator.h"
+#include "faithful_plan.h"
 #include "numbers.h"
 
 #define TN_ALLOCATORS_MAX 64
@@ -16,19 +17,27 @@ struct tn_options {
     const struct tn_allocator *allocators[TN_ALLOCATORS_MAX]; /* in the order of the reports */
     size_t allocator_count;
     const char *json_path; /* NULL: none */
+    const char *csv_path;  /* likewise */
     uint64_t seed;
     size_t repetitions;
     double time_seconds; /* what the repetitions of one allocator on one workload may take */
     struct tn_allocator_settings settings;
 
-    struct tn_number_list sizes;         /* sweep; empty: from 1 byte to the largest that fits */
-    struct tn_number_list counts;        /* live, churn and threads: numbers of live blocks */
+    /* Lists that are empty were not given: each command has its own instead. */
+    struct tn_number_list sizes;         /* sweep */
+    struct tn_number_list counts;        /* live: numbers of live blocks */
+    struct tn_number_list live_counts;   /* churn; of each thread or stream: threads, streams */
     struct tn_number_list thread_counts; /* threads */
     bool is_shared;                      /* threads: any thread frees any block */
-    struct tn_number_list
-        size_range; /* live, churn and threads: smallest and largest; empty: the command's */
-    const char *const *traces; /* replay */
+    struct tn_number_list stream_counts; /* streams */
+    struct tn_number_list growth_sizes;  /* growth: bytes live at the end */
+    struct tn_number_list size_range;    /* smallest and largest block, where sizes are random */
+    const char *const *traces;           /* replay */
     size_t trace_count;
+    bool is_faithful;    /* replay: with the threads and streams of the trace */
+    enum tn_order order; /* faithful */
+    double speed;        /* faithful: times as fast as recorded; 0: as fast as possible */
+    size_t touch_bytes;  /* of each block that are written and verified; 0: memory is not touched */
 };
 
 /*

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interrupt.h"
 #include "tarn/version.h"
 
 enum {
@@ -63,14 +64,27 @@ static json_t *percentiles_json(const struct tn_percentiles *percentiles)
                      percentiles->mean, "max", integer(percentiles->max));
 }
 
+/* How a faithful replay was played. A speed that is no number is as fast as possible. */
+static void set_faithful(json_t *row, const struct tn_result *result)
+{
+    json_object_set_new(row, "faithful", json_true());
+    json_object_set_new(row, "order", json_string(tn_order_name(result->order)));
+    json_object_set_new(row, "speed",
+                        result->speed > 0.0 ? json_real(result->speed) : json_string("max"));
+    if (result->speed > 0.0 && result->outcome == TN_OUTCOME_MEASURED)
+        json_object_set_new(row, "late_ns", percentiles_json(&result->late_ns));
+}
+
 /* What a row is about. */
 static json_t *subject_json(const struct tn_result *result)
 {
-    size_t thread_count = result->workload->thread_count;
-    return json_pack("{s:s, s:s, s:s, s:o, s:o}", "bench", result->workload->bench, "workload",
-                     result->workload->name, "allocator", result->allocator->name, "threads",
-                     integer(thread_count > 0 ? thread_count : 1), "streams",
-                     integer(result->stream_count));
+    json_t *row =
+        json_pack("{s:s, s:s, s:s, s:o, s:o}", "bench", result->workload->bench, "workload",
+                  result->workload->name, "allocator", result->allocator->name, "threads",
+                  integer(result->thread_count), "streams", integer(result->stream_count));
+    if (row && result->touch_bytes > 0) json_object_set_new(row, "touched", json_true());
+    if (row && result->workload->method == TN_METHOD_FAITHFUL) set_faithful(row, result);
+    return row;
 }
 
 /* Of several threads. The ratio is there when it is known. */
@@ -111,15 +125,110 @@ static json_t *figures_json(const struct tn_result *result)
         (int)result->is_interleaved);
 }
 
+/* What growth has beside the figures of all. The last is there when the allocator can give memory back. */
+static json_t *growth_json(const struct tn_result *result)
+{
+    const struct tn_growth_figures *growth = &result->growth;
+    json_t *figures = figures_json(result);
+    json_t *own = json_pack(
+        "{s:f, s:f, s:f, s:f, s:f, s:o}", "first_alloc_ns", growth->first_alloc_ns.median,
+        "first_alloc_ns_min", growth->first_alloc_ns.min, "first_alloc_ns_max",
+        growth->first_alloc_ns.max, "ns_per_alloc", growth->alloc_ns.median, "ns_per_free",
+        growth->free_ns.median, "held_after_free_bytes", integer(growth->held_after_free_bytes));
+    if (own && growth->can_trim)
+        json_object_set_new(own, "held_after_trim_bytes", integer(growth->held_after_trim_bytes));
+    if (figures && own && json_object_update_new(figures, own) == 0) return figures;
+    json_decref(figures);
+    return NULL;
+}
+
+static json_t *per_pair(uint64_t count, const struct tn_stream_figures *figures)
+{
+    return json_real((double)count / (double)figures->counted_pair_count);
+}
+
+static json_t *streams_json(const struct tn_result *result)
+{
+    static const char *const orders[] = { [TN_FREE_NEEDS_WAIT] = "needs wait",
+                                          [TN_FREE_WAITS] = "waits",
+                                          [TN_FREE_IS_ORDERED] = "ordered" };
+    const struct tn_stream_figures *streams = &result->streams;
+    json_t *calls =
+        json_pack("{s:o, s:o, s:o, s:o}", "records", per_pair(streams->calls.record_count, streams),
+                  "queries", per_pair(streams->calls.query_count, streams), "stream_waits",
+                  per_pair(streams->calls.wait_count, streams), "host_waits",
+                  per_pair(streams->calls.block_count, streams));
+    return json_pack(
+        "{s:s, s:s, s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, "
+        "s:o, s:o, s:i, s:b, s:b}",
+        "mode", result->workload->hands_on ? "handed on" : "own", "free_order",
+        orders[result->allocator->free_order], "pairs", integer(result->pair_count), "ns_per_pair",
+        result->pair_ns.median, "ns_per_pair_min", result->pair_ns.min, "ns_per_pair_max",
+        result->pair_ns.max, "harness_ns_per_pair", result->harness_pair_ns,
+        "allocator_ns_per_pair", result->pair_ns.median - result->harness_pair_ns,
+        "total_ns_per_pair", streams->total_ns.median, "total_ns_per_pair_min",
+        streams->total_ns.min, "total_ns_per_pair_max", streams->total_ns.max,
+        "work_total_ns_per_pair", streams->work_total_ns, "calls_per_pair", calls, "repetitions",
+        integer(result->repetition_count), "passes_per_repetition", integer(result->pass_count),
+        "peak_live_bytes", integer(result->live_bytes_max), "peak_live_count",
+        integer(result->live_count_max), "peak_footprint_bytes",
+        integer(result->usage.footprint_bytes_max), "vendor_calls",
+        integer(result->usage.vendor_calls), "metadata_bytes",
+        integer(result->usage.metadata_bytes), "failures", 0, "verified", 1, "interleaved",
+        (int)result->is_interleaved);
+}
+
+static json_t *memory_json(const struct tn_memory_log *log)
+{
+    json_t *points = json_array();
+    for (size_t i = 0; i < log->count; i++) {
+        const struct tn_memory_point *point = &log->points[i];
+        json_array_append_new(points,
+                              json_pack("[o, o, o]", integer(point->event),
+                                        integer(point->live_bytes), integer(point->held_bytes)));
+    }
+    return points;
+}
+
+static json_t *method_json(const struct tn_result *result)
+{
+    switch (result->workload->method) {
+    case TN_METHOD_PASSES:
+    case TN_METHOD_FAITHFUL:
+        return figures_json(result);
+    case TN_METHOD_THREADS:
+        return rates_json(result);
+    case TN_METHOD_GROWTH:
+        return growth_json(result);
+    case TN_METHOD_STREAMS:
+        return streams_json(result);
+    }
+    return NULL;
+}
+
 static json_t *measured_json(const struct tn_result *result)
 {
     json_t *row = subject_json(result);
-    json_t *figures =
-        result->workload->thread_count > 0 ? rates_json(result) : figures_json(result);
+    json_t *figures = method_json(result);
     if (!row || !figures || json_object_update_new(row, figures) != 0) {
         json_decref(row);
         return NULL;
     }
+    if (result->memory) json_object_set_new(row, "memory_over_time", memory_json(result->memory));
+    return row;
+}
+
+/* Figures are there when a repetition was done. */
+static json_t *interrupted_json(const struct tn_result *result)
+{
+    json_t *row = subject_json(result);
+    if (!row) return NULL;
+    json_object_set_new(row, "interrupted", json_true());
+    json_object_set_new(row, "repetitions", integer(result->repetition_count));
+    if (result->repetition_count == 0) return row;
+    json_object_set_new(row, "ns_per_pair", json_real(result->pair_ns.median));
+    json_object_set_new(row, "ns_per_pair_min", json_real(result->pair_ns.min));
+    json_object_set_new(row, "ns_per_pair_max", json_real(result->pair_ns.max));
     return row;
 }
 
@@ -162,6 +271,8 @@ static int add_result(struct tn_report_json *report, const struct tn_result *res
     switch (result->outcome) {
     case TN_OUTCOME_MEASURED:
         return json_array_append_new(report->results, measured_json(result));
+    case TN_OUTCOME_INTERRUPTED:
+        return json_array_append_new(report->results, interrupted_json(result));
     case TN_OUTCOME_FAILED:
         return json_array_append_new(report->results, failed_json(result));
     case TN_OUTCOME_SKIPPED:
@@ -188,23 +299,24 @@ static json_t *machine_json(const struct tn_machine *machine)
     char version[32];
     snprintf(version, sizeof version, "%d.%d.%d", TARN_VERSION_MAJOR, TARN_VERSION_MINOR,
              TARN_VERSION_PATCH);
-    return json_pack("{s:s, s:s, s:s, s:i, s:i, s:o, s:s, s:o, s:s, s:s, s:s, s:s, s:o}",
-                     "tarn_version", version, "backend", machine->backend, "device_name",
-                     machine->device_name, "driver_version", machine->driver_version,
-                     "runtime_version", machine->runtime_version, "device_bytes",
-                     integer(machine->device_total_bytes), "cpu_model", machine->cpu_model, "cores",
-                     integer(machine->core_count), "kernel", machine->kernel, "c_library",
-                     machine->c_library, "compiler", machine->compiler, "build_type",
-                     machine->build_type, "clock_cost_ns", integer(machine->clock_cost_ns));
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:i, s:i, s:o, s:s, s:o, s:s, s:s, s:s, s:s, s:o}", "tarn_version",
+        version, "commit", machine->commit, "backend", machine->backend, "device_name",
+        machine->device_name, "driver_version", machine->driver_version, "runtime_version",
+        machine->runtime_version, "device_bytes", integer(machine->device_total_bytes), "cpu_model",
+        machine->cpu_model, "cores", integer(machine->core_count), "kernel", machine->kernel,
+        "c_library", machine->c_library, "compiler", machine->compiler, "build_type",
+        machine->build_type, "clock_cost_ns", integer(machine->clock_cost_ns));
 }
 
 static json_t *options_json(const struct tn_options *options)
 {
-    return json_pack("{s:o, s:o, s:f, s:i, s:o, s:o}", "seed", integer(options->seed),
+    return json_pack("{s:o, s:o, s:f, s:i, s:o, s:o, s:o}", "seed", integer(options->seed),
                      "repetitions", integer(options->repetitions), "time_seconds",
                      options->time_seconds, "device", options->settings.device, "initial_bytes",
                      integer(options->settings.initial_bytes), "growth_bytes_max",
-                     integer(options->settings.growth_bytes_max));
+                     integer(options->settings.growth_bytes_max), "touch_bytes",
+                     integer(options->touch_bytes));
 }
 
 static bool write_file(struct tn_report_json *report, const json_t *root)
@@ -224,6 +336,7 @@ bool tn_report_json_finish(struct tn_report_json *report, const struct tn_machin
         json_pack("{s:i, s:o, s:o, s:O, s:O, s:O}", "tarn_bench", FORMAT_VERSION, "machine",
                   machine_json(machine), "options", options_json(options), "results",
                   report->results, "skipped", report->skipped, "not_found", report->not_found);
+    if (root && tn_interrupt_is_wanted()) json_object_set_new(root, "interrupted", json_true());
     bool is_written = root && write_file(report, root);
     if (!is_written)
         tn_reason_set(reason_out, "%s: cannot be written: %s", report->path,

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "commands.h"
 #include "progress.h"
 #include "tarn/version.h"
 
@@ -142,6 +141,10 @@ static struct cell show_rate(double rate)
 static const char row_format[] =
     "  %-12s %7s %6s %13s %6s %6s %6s %6s %6s %6s %5s %7s %6s %6s %6s\n";
 
+static const char growth_row_format[] = "  %-15s %6s %9s %8s %15s %7s %7s %7s %6s %7s %7s %8s\n";
+
+static const char streams_row_format[] = "  %-15s %8s %15s %9s %8s %8s %7s %7s %7s %7s %6s %6s\n";
+
 static const char threads_row_format[] = "  %-15s %8s %13s %9s %8s %9s %7s %8s %7s %7s\n";
 
 static void print_head(void)
@@ -158,6 +161,78 @@ static void print_threads_head(void)
            "meta B/", "faster", "than");
     printf(threads_row_format, "allocator", "of all", "min-max", "a thread", "a thread", "thread",
            "live", "block", "raw", "sets");
+}
+
+static void print_growth_head(void)
+{
+    printf(growth_row_format, "", "", "first", "ns/", "", "alloc", "", "ns/", "held/", "vendor",
+           "left", "after");
+    printf(growth_row_format, "allocator", "blocks", "alloc", "alloc", "pair min-max", "p50", "p99",
+           "free", "live", "calls", "free", "trim");
+}
+
+static void print_streams_head(void)
+{
+    printf(streams_row_format, "", "thread", "", "without", "until", "event", "event", "stream",
+           "host", "held/", "vendor", "");
+    printf(streams_row_format, "allocator", "ns/pair", "min-max", "the work", "done", "records",
+           "queries", "waits", "waits", "live", "calls", "frees");
+}
+
+void tn_report_table_head(enum tn_method method)
+{
+    tn_progress_clear();
+    printf("\n");
+    switch (method) {
+    case TN_METHOD_PASSES:
+    case TN_METHOD_FAITHFUL:
+        print_head();
+        break;
+    case TN_METHOD_THREADS:
+        print_threads_head();
+        break;
+    case TN_METHOD_GROWTH:
+        print_growth_head();
+        break;
+    case TN_METHOD_STREAMS:
+        print_streams_head();
+        break;
+    }
+}
+
+static void print_growth(const struct tn_result *result)
+{
+    const struct tn_growth_figures *growth = &result->growth;
+    struct cell trimmed = dash();
+    if (growth->can_trim) trimmed = show_bytes((double)growth->held_after_trim_bytes);
+    printf(growth_row_format, result->allocator->name, show_count(result->pair_count).text,
+           show_ns(growth->first_alloc_ns.median).text, show_ns(growth->alloc_ns.median).text,
+           show_spread(&result->pair_ns).text, show_call_ns(result->alloc_ns.p50).text,
+           show_call_ns(result->alloc_ns.p99).text, show_ns(growth->free_ns.median).text,
+           show_footprint(result).text, show_count(result->usage.vendor_calls).text,
+           show_bytes((double)growth->held_after_free_bytes).text, trimmed.text);
+}
+
+static struct cell show_calls(uint64_t count, const struct tn_stream_figures *figures)
+{
+    return count == 0 ? dash() : show_ratio((double)count / (double)figures->counted_pair_count);
+}
+
+static void print_streams(const struct tn_result *result)
+{
+    static const char *const orders[] = {
+        [TN_FREE_NEEDS_WAIT] = "after", [TN_FREE_WAITS] = "wait", [TN_FREE_IS_ORDERED] = "order"
+    };
+    const struct tn_stream_figures *streams = &result->streams;
+    printf(streams_row_format, result->allocator->name, show_ns(result->pair_ns.median).text,
+           show_spread(&result->pair_ns).text,
+           show_ns(result->pair_ns.median - result->harness_pair_ns).text,
+           show_ns(streams->total_ns.median).text,
+           show_calls(streams->calls.record_count, streams).text,
+           show_calls(streams->calls.query_count, streams).text,
+           show_calls(streams->calls.wait_count, streams).text,
+           show_calls(streams->calls.block_count, streams).text, show_footprint(result).text,
+           show_count(result->usage.vendor_calls).text, orders[result->allocator->free_order]);
 }
 
 static void print_rates(const struct tn_result *result, const struct tn_result *results,
@@ -191,16 +266,46 @@ static void print_measured(const struct tn_result *result, const struct tn_resul
            show_ratio_to(result, results, count, &tn_allocator_ordered_sets).text);
 }
 
+static void print_interrupted(const struct tn_result *result)
+{
+    printf("  %-12s interrupted after %zu repetitions", result->allocator->name,
+           result->repetition_count);
+    if (result->repetition_count > 0)
+        printf(": %s ns/pair, %s", show_ns(result->pair_ns.median).text,
+               show_spread(&result->pair_ns).text);
+    printf("\n");
+}
+
+static void print_figures(const struct tn_result *result, const struct tn_result *results,
+                          size_t count)
+{
+    switch (result->workload->method) {
+    case TN_METHOD_PASSES:
+    case TN_METHOD_FAITHFUL:
+        print_measured(result, results, count);
+        break;
+    case TN_METHOD_THREADS:
+        print_rates(result, results, count);
+        break;
+    case TN_METHOD_GROWTH:
+        print_growth(result);
+        break;
+    case TN_METHOD_STREAMS:
+        print_streams(result);
+        break;
+    }
+}
+
 /* Allocators that were not built in have their line in the head of the report. */
 static void print_row(const struct tn_result *result, const struct tn_result *results, size_t count)
 {
     static const char *const words[] = { [TN_OUTCOME_SKIPPED] = "skipped",
                                          [TN_OUTCOME_NOT_FOUND] = "not found",
                                          [TN_OUTCOME_FAILED] = "FAILED" };
-    if (result->outcome == TN_OUTCOME_MEASURED && result->workload->thread_count > 0)
-        print_rates(result, results, count);
+    if (result->outcome == TN_OUTCOME_INTERRUPTED)
+        print_interrupted(result);
     else if (result->outcome == TN_OUTCOME_MEASURED)
-        print_measured(result, results, count);
+        print_figures(result, results, count);
     else if (!result->allocator->missing_because)
         printf("  %-12s %s: %s\n", result->allocator->name, words[result->outcome],
                result->reason.text);
@@ -213,6 +318,17 @@ static const struct tn_result *find_measured(const struct tn_result *results, si
     return NULL;
 }
 
+/* Where events wait for their time. */
+static void print_lateness(const struct tn_result *results, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (results[i].outcome == TN_OUTCOME_MEASURED)
+            printf("  (%s: events began late by %s ns at the median, %s at p99, %s at most)\n",
+                   results[i].allocator->name, show_call_ns(results[i].late_ns.p50).text,
+                   show_call_ns(results[i].late_ns.p99).text,
+                   show_call_ns(results[i].late_ns.max).text);
+}
+
 /* What differs from what the head of the report says. */
 static void print_notes(const struct tn_result *results, size_t count, size_t repetitions)
 {
@@ -220,9 +336,22 @@ static void print_notes(const struct tn_result *results, size_t count, size_t re
         if (results[i].outcome == TN_OUTCOME_MEASURED && results[i].repetition_count < repetitions)
             printf("  (%s: %zu of %zu repetitions, by --time)\n", results[i].allocator->name,
                    results[i].repetition_count, repetitions);
+    if (results[0].speed > 0.0) print_lateness(results, count);
     const struct tn_result *measured = find_measured(results, count);
     if (measured && !measured->is_interleaved)
         printf("  (one allocator after the other: the device has no room for all at once)\n");
+}
+
+static void print_touch(const struct tn_options *options)
+{
+    if (options->touch_bytes == 0)
+        printf("memory is not touched\n");
+    else if (options->touch_bytes == SIZE_MAX)
+        printf("memory is written after each allocation, and verified before its free\n");
+    else
+        printf("of each block up to %s are written after its allocation, and verified before its "
+               "free\n",
+               show_bytes((double)options->touch_bytes).text);
 }
 
 void tn_report_table_begin(const struct tn_machine *machine, const struct tn_options *options)
@@ -232,17 +361,22 @@ void tn_report_table_begin(const struct tn_machine *machine, const struct tn_opt
            TARN_VERSION_PATCH, machine->backend, machine->device_name);
     printf("%s, %zu cores, %s, %s, %s, %s build\n", machine->cpu_model, machine->core_count,
            machine->kernel, machine->c_library, machine->compiler, machine->build_type);
-    printf("seed %" PRIu64 ", %zu repetitions; a reading of the clock costs %" PRIu64 " ns\n",
-           options->seed, options->repetitions, machine->clock_cost_ns);
+    printf("commit %s, seed %" PRIu64 ", %zu repetitions; a reading of the clock costs %" PRIu64
+           " ns\n",
+           machine->commit, options->seed, options->repetitions, machine->clock_cost_ns);
     for (size_t i = 0; i < options->allocator_count; i++)
         if (options->allocators[i]->missing_because)
             printf("%s: not found: %s\n", options->allocators[i]->name,
                    options->allocators[i]->missing_because);
-    printf("\n");
-    if (options->command == &tn_command_threads)
-        print_threads_head();
-    else
-        print_head();
+    print_touch(options);
+}
+
+static void print_faithful(const struct tn_result *measured)
+{
+    printf("; %zu thread%s, %zu stream%s, order %s", measured->thread_count,
+           measured->thread_count == 1 ? "" : "s", measured->stream_count,
+           measured->stream_count == 1 ? "" : "s", tn_order_name(measured->order));
+    if (measured->speed > 0.0) printf(", at %g of the recorded speed", measured->speed);
 }
 
 /* The rest of the workload's line. */
@@ -253,11 +387,16 @@ static void print_extent(const struct tn_result *measured)
         return;
     }
     printf(": %s %s live, at most %zu block%s",
-           measured->workload->thread_count > 0 ? "about" : "at most",
+           measured->workload->method == TN_METHOD_THREADS ? "about" : "at most",
            show_bytes((double)measured->live_bytes_max).text, measured->live_count_max,
            measured->live_count_max == 1 ? "" : "s");
-    if (measured->workload->thread_count == 0)
+    bool is_faithful = measured->workload->method == TN_METHOD_FAITHFUL;
+    if (is_faithful) print_faithful(measured);
+    if (is_faithful || measured->workload->method == TN_METHOD_PASSES)
         printf("; %.1f ns of each pair are the harness", measured->harness_pair_ns);
+    if (measured->workload->method == TN_METHOD_STREAMS)
+        printf("; the work alone: %.0f ns, until done %.0f", measured->harness_pair_ns,
+               measured->streams.work_total_ns);
     printf("\n");
 }
 
@@ -276,11 +415,28 @@ static const char calls_legend[] =
     "ns/pair: all calls of a pass by the number of allocations, without a clock in between;\n"
     "  the harness is inside. alloc, free: single calls, with one reading of the clock each.\n";
 
+static const char faithful_legend[] =
+    "ns/pair: a pass, from the start of its first thread to the end of its last, by the number of all\n"
+    "  allocations, without a clock in between; in recorded time that of all calls. alloc, free: single\n"
+    "  calls, with one reading of the clock each.\n";
+
 static const char threads_legend[] =
     "pairs/s: an allocation and a free, of all threads together and by the number of threads.\n"
     "ns/pair a thread: while the others are at work. times one thread: pairs/s of all by those of\n"
     "  this allocator with one thread. Each thread has a stream, where allocator and device have any,\n"
     "  unless it says one stream.\n";
+
+static const char growth_legend[] =
+    "first alloc, ns/alloc, ns/free: of an allocator that was just opened, all allocations and then\n"
+    "  all frees by their number; min-max: both together. p50, p99: single allocations.\n"
+    "left after free, trim: bytes held when all is freed, and when what is free was given back.\n";
+
+static const char streams_legend[] =
+    "thread ns/pair: of the thread that allocates, fills and frees for all streams; without the work:\n"
+    "  less what the fills alone take it. until done: with what it then waits for the streams.\n"
+    "records, queries, waits: calls a pair for events, where they could be counted; host waits: what\n"
+    "  the thread waited for. frees: order, in the order of the stream; wait, for the device; after,\n"
+    "  the thread waits for the stream before, as this allocator knows none (with one, no need).\n";
 
 static const char common_legend[] =
     "held/live: most bytes ever held from the vendor by most bytes ever live; a first piece of\n"
@@ -289,14 +445,27 @@ static const char common_legend[] =
     "faster than raw, sets: ns/pair of raw, of ordered-sets, divided by this ns/pair.\n"
     "ordered-sets: the pool of today's mesh codes, over the C++ library's sets.\n";
 
-void tn_report_table_end(const struct tn_machine *machine, const struct tn_options *options)
+static bool has_method(const struct tn_workload_list *workloads, enum tn_method method)
 {
-    bool is_threads = options->command == &tn_command_threads;
-    printf("\nTimes are in ns where nothing else stands.\n%s%s",
-           is_threads ? threads_legend : calls_legend, common_legend);
+    for (size_t i = 0; i < workloads->count; i++)
+        if (workloads->items[i].method == method) return true;
+    return false;
+}
+
+void tn_report_table_end(const struct tn_machine *machine, const struct tn_workload_list *workloads)
+{
+    static const char *const legends[] = { [TN_METHOD_PASSES] = calls_legend,
+                                           [TN_METHOD_THREADS] = threads_legend,
+                                           [TN_METHOD_FAITHFUL] = faithful_legend,
+                                           [TN_METHOD_GROWTH] = growth_legend,
+                                           [TN_METHOD_STREAMS] = streams_legend };
+    printf("\nTimes are in ns where nothing else stands.\n");
+    for (enum tn_method method = TN_METHOD_PASSES; method <= TN_METHOD_STREAMS; method++)
+        if (has_method(workloads, method)) fputs(legends[method], stdout);
+    fputs(common_legend, stdout);
     if (machine->is_host)
         printf(
-            "raw is mmap and munmap: the host stands in for a device, and no memory is touched.\n"
+            "raw is mmap and munmap: the host stands in for a device, and streams are queues.\n"
             "jemalloc, mimalloc, libc-malloc: the floor. They may write into what they hand out, and align to 16.\n");
     else
         printf("raw is the vendor's own allocation and free.\n");

@@ -9,10 +9,14 @@
 /* What was asked for, and on which machine. */
 void tn_report_table_begin(const struct tn_machine *machine, const struct tn_options *options);
 
+/* The head of the columns for workloads that are measured so. */
+void tn_report_table_head(enum tn_method method);
+
 /* One workload: a line for each allocator, and where fewer repetitions were done than asked. */
 void tn_report_table_add(const struct tn_result *results, size_t count, size_t repetitions);
 
 /* What the columns mean. */
-void tn_report_table_end(const struct tn_machine *machine, const struct tn_options *options);
+void tn_report_table_end(const struct tn_machine *machine,
+                         const struct tn_workload_list *workloads);
 
 #endif

@@ -40,12 +40,26 @@ struct tn_origin {
 
 #define TN_WORKLOAD_NAME_BYTES 96
 
+/* How a workload is measured. */
+enum tn_method {
+    TN_METHOD_PASSES,   /* measure.h */
+    TN_METHOD_THREADS,  /* measure_threads.h; thread_count is not 0 */
+    TN_METHOD_FAITHFUL, /* measure_faithful.h; it is recorded */
+    TN_METHOD_GROWTH,   /* measure_growth.h; the body is allocations, and as many frees */
+    TN_METHOD_STREAMS   /* measure_streams.h; the body is frees and allocations by turns */
+};
+
 struct tn_workload {
     const char *bench; /* the command that it belongs to; static text */
     char name[TN_WORKLOAD_NAME_BYTES];
     struct tn_operations setup;
     struct tn_operations body;
     size_t slot_count;
+    enum tn_method method;
+    bool shows_memory; /* live and held bytes are noted as it goes on */
+
+    size_t stream_count; /* of TN_METHOD_STREAMS */
+    bool hands_on;       /* a block's place is taken by one on the next stream */
 
     /* 0: played by one thread, as a whole. Otherwise setup, body and slots are so many equal parts, one after
      * the other, one for each thread. */
@@ -63,9 +77,6 @@ struct tn_workload {
     struct tn_origin *origins; /* recorded: of each operation of the body */
     size_t origin_thread_count;
     size_t origin_stream_count;
-
-    /* Played as it was recorded, by those threads on those streams; each allocation has a slot of its own. */
-    bool is_faithful;
 };
 
 struct tn_workload_list {

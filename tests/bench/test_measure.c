@@ -136,7 +136,7 @@ static void explain_planted(void *state, tarn_status status, struct tn_reason *r
 static void get_usage_planted(void *state, struct tn_allocator_usage *usage_out)
 {
     (void)state;
-    *usage_out = (struct tn_allocator_usage){ 4096, planted.alloc_count, 64 };
+    *usage_out = (struct tn_allocator_usage){ 4096, 4096, planted.alloc_count, 64 };
 }
 
 /* Threads take turns; each state is the number of a thread, from 1 in the order of opening. */
@@ -261,8 +261,27 @@ static struct tn_result replay(void)
     struct tn_workload_list list = { NULL, 0 };
     struct tn_reason reason = { "" };
     if (!tn_replay_make_workloads(&options, &machine, &list, &reason)) fail_msg("%s", reason.text);
+    list.items[0].shows_memory = false; /* which opens another instance at the end */
     struct tn_result result = measure(&planted_allocator, &list.items[0], &machine);
     result.workload = NULL; /* it goes away here */
+    tn_workload_list_fini(&list);
+    return result;
+}
+
+/* Some blocks of one to four kilobytes, until 16 are live. */
+static struct tn_result grow(void)
+{
+    struct tn_options options = options_for(&planted_allocator);
+    options.growth_sizes = (struct tn_number_list){ 1, { 16 << 10 } };
+    options.size_range = (struct tn_number_list){ 2, { 1 << 10, 4 << 10 } };
+    struct tn_machine machine = machine_with(0, true);
+    struct tn_workload_list list = { NULL, 0 };
+    struct tn_reason reason = { "" };
+    if (!tn_growth_make_workloads(&options, &machine, &list, &reason)) fail_msg("%s", reason.text);
+    struct tn_result result = measure(&planted_allocator, &list.items[0], &machine);
+    assert_int_equal(planted.open_count, 0);
+    result.workload = NULL;
+    tn_results_fini(&result, 1);
     tn_workload_list_fini(&list);
     return result;
 }
@@ -373,6 +392,30 @@ static void a_run_without_time_has_four_passes(void **state)
     assert_int_equal(replay().outcome, TN_OUTCOME_MEASURED);
     assert_int_equal(planted.alloc_count, 16);
     assert_int_equal(planted.free_count, 16);
+}
+
+static void expect_growth_fails(enum fault fault, size_t call, const char *part)
+{
+    plant(fault, call);
+    struct tn_result result = grow();
+    assert_int_equal(result.outcome, TN_OUTCOME_FAILED);
+    if (!strstr(result.reason.text, part)) fail_msg("%s", result.reason.text);
+}
+
+static void growth_is_measured_from_nothing_each_time(void **state)
+{
+    (void)state;
+    plant(FAULT_NONE, 0);
+    struct tn_result result = grow();
+    assert_int_equal(result.outcome, TN_OUTCOME_MEASURED);
+    assert_true(result.repetition_count >= 1 && result.pair_count >= 4);
+    assert_int_equal(planted.alloc_count, result.pair_count); /* of the last instance */
+    assert_int_equal(planted.free_count, result.pair_count);
+    assert_int_equal(result.usage.vendor_calls, result.pair_count); /* after the last allocation */
+    assert_false(result.growth.can_trim);
+    expect_growth_fails(FAULT_OVERLAP_BEFORE, 3, ", operation 3: planted: ");
+    expect_growth_fails(FAULT_ALLOC_FAILS, 2, ", operation 2: planted: TARN_STATUS_OUT_OF_MEMORY");
+    expect_growth_fails(FAULT_FREE_FAILS, 1, "planted: TARN_STATUS_NOT_LIVE: as planted");
 }
 
 static void a_failed_call_is_found_in_every_pass(void **state)
@@ -495,7 +538,7 @@ static bool threads_share; /* their blocks, in the workloads that follow */
 static struct tn_workload_list make_threads(size_t thread_count)
 {
     struct tn_options options = options_for(&planted_allocator);
-    options.counts = (struct tn_number_list){ 1, { 3 } };
+    options.live_counts = (struct tn_number_list){ 1, { 3 } };
     options.size_range = (struct tn_number_list){ 2, { 1024, 4096 } };
     options.thread_counts = (struct tn_number_list){ 1, { thread_count } };
     options.is_shared = threads_share;
@@ -696,6 +739,7 @@ int main(void)
         cmocka_unit_test(a_bad_address_names_its_line),
         cmocka_unit_test(a_failed_call_names_its_line),
         cmocka_unit_test(a_run_without_time_has_four_passes),
+        cmocka_unit_test(growth_is_measured_from_nothing_each_time),
         cmocka_unit_test(a_failed_call_is_found_in_every_pass),
         cmocka_unit_test(an_overlap_in_the_last_pass_is_found),
         cmocka_unit_test(an_overlap_with_an_old_block_is_found),

@@ -9,109 +9,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 #include <jansson.h>
 
 #include "allocator.h"
+#include "program.h"
 #include "scratch.h"
 #include "tarn/backend.h"
 
-extern char **environ;
-
-static const char *program;
 static const char *trace_folder;
-
-/* --- running it ---------------------------------------------------------------------------------- */
-
-enum {
-    ARGUMENT_COUNT_MAX = 16
-};
-
-struct outcome {
-    int exit_status;
-    char *output;
-    char *errors;
-};
-
-static void outcome_fini(struct outcome *outcome)
-{
-    free(outcome->output);
-    free(outcome->errors);
-}
-
-static pid_t start(char *const *arguments, const char *output_path, const char *errors_path)
-{
-    posix_spawn_file_actions_t actions;
-    int flags = O_WRONLY | O_CREAT | O_TRUNC;
-    assert_int_equal(posix_spawn_file_actions_init(&actions), 0);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output_path, flags, 0600);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, errors_path, flags, 0600);
-    pid_t child;
-    int error = posix_spawn(&child, program, &actions, NULL, arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    assert_int_equal(error, 0);
-    return child;
-}
-
-/* Runs the program with these arguments, up to the first NULL. */
-static struct outcome run(const char *const *arguments)
-{
-    char *copies[ARGUMENT_COUNT_MAX + 2] = { strdup(program) };
-    size_t count = 1;
-    for (; arguments[count - 1]; count++) {
-        assert_true(count <= ARGUMENT_COUNT_MAX);
-        copies[count] = strdup(arguments[count - 1]);
-    }
-    const char *output_path = scratch_path("output");
-    const char *errors_path = scratch_path("errors");
-    pid_t child = start(copies, output_path, errors_path);
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    for (size_t i = 0; i < count; i++)
-        free(copies[i]);
-
-    assert_true(WIFEXITED(status));
-    return (struct outcome){ WEXITSTATUS(status), scratch_read(output_path),
-                             scratch_read(errors_path) };
-}
-
-#define RUN(...) run((const char *const[]){ __VA_ARGS__, NULL })
-
-static void expect_part(const char *text, const char *part)
-{
-    if (!strstr(text, part)) fail_msg("'%s' is not in:\n%s", part, text);
-}
-
-/* The device that tarn was built for may be missing where it was built. */
-static void need_device(void)
-{
-    tarn_backend backend;
-    tarn_status status = tarn_backend_open(0, TARN_MEMORY_KIND_DEVICE, &backend);
-    if (status == TARN_STATUS_NO_DEVICE) skip();
-    assert_int_equal(status, TARN_STATUS_OK);
-    tarn_backend_close(&backend);
-}
 
 static bool has_vendor_pool(void)
 {
     const char *backend = tarn_backend_name();
     return strcmp(backend, "cuda") == 0 || strcmp(backend, "hip") == 0;
-}
-
-static json_t *load_json(const char *path)
-{
-    json_error_t error;
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    if (!root) fail_msg("%s:%d: %s", path, error.line, error.text);
-    return root;
 }
 
 /* --- bad command lines --------------------------------------------------------------------------- */
@@ -178,13 +94,15 @@ static void options_of_other_commands_are_refused(void **state)
     (void)state;
     expect_usage_error(RUN("live", "--sizes=1"), "--sizes is an option of sweep only");
     expect_usage_error(RUN("churn", "--counts=1"), "--counts is an option of live only");
-    expect_usage_error(RUN("live", "--live=1"), "--live is an option of churn and threads only");
+    expect_usage_error(RUN("live", "--live=1"),
+                       "--live is an option of churn, threads and streams only");
     expect_usage_error(RUN("hot", "--sizes=1"), "--sizes is an option of sweep only");
     expect_usage_error(RUN("churn", "--threads=1"), "--threads is an option of threads only");
     expect_usage_error(RUN("churn", "--shared"), "--shared is an option of threads only");
     expect_usage_error(RUN("live", "--one-stream"), "--one-stream is an option of threads only");
-    expect_usage_error(RUN("sweep", "--size-range=1,2"),
-                       "--size-range is an option of live, churn and threads only");
+    expect_usage_error(
+        RUN("sweep", "--size-range=1,2"),
+        "--size-range is an option of live, churn, threads, streams and growth only");
 }
 
 static void help_is_no_error(void **state)
@@ -491,7 +409,7 @@ static void made_up_workloads_run(void **state)
                    json, 10);
     expect_results(
         RUN("live", "--counts=1,9,10,1000", "--allocator=raw,tarn", "--json", json, "--time=0.01"),
-        json, 8);
+        json, 16);
     expect_results(RUN("churn", "--live=1,10,100", "--size-range=1K,1M", "--allocator=raw,tarn",
                        "--json", json, "--time=0.01", "--initial=1M"),
                    json, 6);

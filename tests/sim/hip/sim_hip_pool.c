@@ -66,6 +66,16 @@ hipError_t hipMemPoolGetAttribute(hipMemPool_t pool, hipMemPoolAttr attribute, v
     return sim_hip_answer(status);
 }
 
+/* Pools keep nothing back, so there is nothing to give. */
+hipError_t hipMemPoolTrimTo(hipMemPool_t pool, size_t keep_bytes)
+{
+    sim_pool_info info;
+    (void)keep_bytes;
+    sim_status status = sim_hip_begin("hipMemPoolTrimTo");
+    if (status == SIM_STATUS_OK) status = sim_pool_get_info(pool_of(pool), &info);
+    return sim_hip_answer(status);
+}
+
 hipError_t hipDeviceGetMemPool(hipMemPool_t *pool, int device)
 {
     sim_pool *current;

@@ -56,6 +56,11 @@ hipError_t hipMemPoolGetAttribute(hipMemPool_t pool, hipMemPoolAttr attribute, v
     return answer(cudaMemPoolGetAttribute(pool_of(pool), (enum cudaMemPoolAttr)attribute, value));
 }
 
+hipError_t hipMemPoolTrimTo(hipMemPool_t pool, size_t keep_bytes)
+{
+    return answer(cudaMemPoolTrimTo(pool_of(pool), keep_bytes));
+}
+
 hipError_t hipDeviceGetMemPool(hipMemPool_t *pool, int device)
 {
     cudaMemPool_t current;

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* commit: which state of the sources this was built from. Written by commit.cmake in every build. */
+#ifndef TN_COMMIT_H
+#define TN_COMMIT_H
+
+/* The commit's short name; with "-dirty" where files that git knows differ from it; "unknown" without git. */
+extern const char *const tn_bench_commit;
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* program: tarn-bench run from outside, with what it printed and how it ended. For tests with cmocka, which fail where
+ * something is not as it must be. */
+#ifndef TN_PROGRAM_H
+#define TN_PROGRAM_H
+
+#include <jansson.h>
+
+/* The path of tarn-bench, set by main. */
+extern const char *program;
+
+struct outcome {
+    int exit_status;
+    char *output;
+    char *errors;
+};
+
+void outcome_fini(struct outcome *outcome);
+
+/* Runs the program with these arguments, up to the first NULL. */
+struct outcome run(const char *const *arguments);
+
+#define RUN(...) run((const char *const[]){ __VA_ARGS__, NULL })
+
+void expect_part(const char *text, const char *part);
+
+/* Skips the test where the device that tarn was built for is missing. */
+void need_device(void);
+
+json_t *load_json(const char *path);
+
+#endif
