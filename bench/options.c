@@ -342,9 +342,10 @@ static void check_command(struct argp_state *state, const struct parsing *parsin
         argp_error(state,
                    "a command is missing: hot, sweep, live, churn, threads, streams, growth, "
                    "replay, all, allocators or help");
-    if (command == &tn_command_allocators &&
-        (parsing->options->json_path || parsing->options->csv_path))
-        argp_error(state, "allocators measures nothing and writes no file");
+    if (command == &tn_command_allocators && parsing->options->json_path)
+        argp_error(state, "--json is no option of allocators");
+    if (command == &tn_command_allocators && parsing->options->csv_path)
+        argp_error(state, "--csv is no option of allocators");
     if (command == &tn_command_replay && parsing->options->trace_count == 0)
         argp_error(state, "replay needs the name of a trace");
     check_faithful(state, parsing);

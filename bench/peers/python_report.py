@@ -6,6 +6,7 @@ import os
 import pathlib
 import platform
 import re
+import subprocess
 import sys
 import time
 
@@ -75,9 +76,24 @@ def clock_cost_ns():
     return least
 
 
+TREE = pathlib.Path(__file__).resolve().parents[2]  # that this file is in
+
+
+def commit():
+    """What git says the tree is, as it does for tarn-bench."""
+    if not (TREE / ".git").exists():
+        return "unknown"
+    try:
+        said = subprocess.run(
+            ["git", "describe", "--always", "--dirty", "--abbrev=10", "--exclude=*"],
+            cwd=TREE, capture_output=True, text=True, check=False)
+    except OSError:
+        return "unknown"
+    return said.stdout.strip() or "unknown"
+
+
 def tarn_version():
-    """Of the tree that this file is in."""
-    header = pathlib.Path(__file__).resolve().parents[2] / "include/tarn/version.h"
+    header = TREE / "include/tarn/version.h"
     try:
         text = header.read_text()
     except OSError:
@@ -105,6 +121,7 @@ def look_at_machine(allocators):
         facts |= allocator.facts()
     return {
         "tarn_version": tarn_version(),
+        "commit": commit(),
         **facts,
         "cpu_model": cpu_model(),
         "cores": os.cpu_count() or 1,

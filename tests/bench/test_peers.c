@@ -92,7 +92,7 @@ static void too_much_is_out_of_memory(void **state)
     }
 }
 
-/* The most that was held, though it is held no longer when it is asked for; then nothing is added. */
+/* The most that was held, though it is held no longer when it is asked for; then only a question adds to it. */
 static void jemalloc_tells_the_most_that_it_held(void **state)
 {
     (void)state;
@@ -109,7 +109,13 @@ static void jemalloc_tells_the_most_that_it_held(void **state)
     assert_int_equal(usage.vendor_calls, 0);
 
     assert_int_equal(allocator->alloc(mine, 500 * MEBIBYTE, &blocks[0]), TARN_STATUS_OK);
+    allocator->free(mine, blocks[0], 500 * MEBIBYTE);
+    allocator->trim(mine);
     assert_int_equal(usage_of(allocator, mine).footprint_bytes_max, usage.footprint_bytes_max);
+    assert_in_range(usage_of(allocator, mine).footprint_bytes, 0, 4 * MEBIBYTE);
+    assert_int_equal(allocator->alloc(mine, 500 * MEBIBYTE, &blocks[0]), TARN_STATUS_OK);
+    assert_in_range(usage_of(allocator, mine).footprint_bytes, 500 * MEBIBYTE, 530 * MEBIBYTE);
+    assert_in_range(usage_of(allocator, mine).footprint_bytes_max, 500 * MEBIBYTE, 530 * MEBIBYTE);
     allocator->free(mine, blocks[0], 500 * MEBIBYTE);
     allocator->close(mine);
 

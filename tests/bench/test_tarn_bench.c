@@ -681,6 +681,7 @@ static void the_allocators_are_listed(void **state)
     expect_part(outcome.output, there);
     outcome_fini(&outcome);
     expect_usage_error(RUN("allocators", "--json=x"), "--json is no option of allocators");
+    expect_usage_error(RUN("allocators", "--csv=x"), "--csv is no option of allocators");
     expect_usage_error(RUN("allocators", "more"), "'more' is one argument too many");
 }
 
