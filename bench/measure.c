@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "clock.h"
+#include "interrupt.h"
+#include "measure_faithful.h"
 #include "measure_growth.h"
 #include "measure_streams.h"
 #include "measure_threads.h"
@@ -17,6 +19,14 @@ static const double repetition_ns_min = 50e6;
 /* More passes than this in one repetition add nothing. */
 static const double pass_count_max = 1e6;
 
+/* What all allocators have in common where memory is touched. */
+struct stage {
+    struct tn_touch touch;      /* bytes_max is 0: it is not */
+    struct tn_device_work work; /* on a device, as the stream */
+    tarn_stream stream;
+    struct tn_allocator_settings settings;
+};
+
 /* One allocator on the workload. */
 struct run {
     const struct tn_workload *workload;
@@ -28,6 +38,8 @@ struct run {
     size_t body_count; /* operations of the body that are played */
     double first_pass_ns;
     double *repetitions_ns; /* the time of a pair in each */
+    size_t done_count;      /* of the repetitions */
+    const struct stage *stage;
 };
 
 /* --- failure ------------------------------------------------------------------------------------- */
@@ -48,9 +60,24 @@ static void fail_run(struct run *run, const char *text)
     end_run(run);
 }
 
+/* The figures are of the repetitions that were done. */
+static void note_done(struct run *run)
+{
+    run->result->repetition_count = run->done_count;
+    run->result->pair_ns = tn_spread_compute(run->repetitions_ns, run->done_count);
+}
+
+static void interrupt_run(struct run *run)
+{
+    tn_result_set_interrupted(run->result);
+    note_done(run);
+    end_run(run);
+}
+
 static void fail_run_at(struct run *run, const struct tn_stop *stop, size_t first_place)
 {
     tn_result_set_stopped(run->result, stop, first_place);
+    if (stop->is_interrupted) note_done(run);
     end_run(run);
 }
 
@@ -115,8 +142,10 @@ static void verify_first_pass(struct run *run)
         fail_run(run, "there is not enough host memory to verify it");
         return;
     }
-    if (play_first_pass(run, verifier))
-        run->player.allocator->get_usage(run->player.state, &run->result->usage);
+    struct tn_reason why;
+    if (play_first_pass(run, verifier) &&
+        tn_player_get_usage(&run->player, &run->result->usage, &why) != TARN_STATUS_OK)
+        fail_run(run, why.text);
     tn_verifier_destroy(verifier);
 }
 
@@ -157,11 +186,18 @@ static void open_run(struct run *run)
 {
     const struct tn_allocator *allocator = run->result->allocator;
     struct tn_reason why;
-    tarn_status status = tn_player_init(&run->player, allocator, &run->options->settings,
+    tarn_status status = tn_player_init(&run->player, allocator, &run->stage->settings,
                                         run->workload->slot_count, &why);
     run->is_running = status == TARN_STATUS_OK;
-    if (run->is_running) return;
-    tn_result_set_unopened(run->result, status, &why);
+    if (!run->is_running) {
+        tn_result_set_unopened(run->result, status, &why);
+        return;
+    }
+    /* The allocator that does nothing has no memory to touch. */
+    if (run->stage->touch.bytes_max > 0 && run->is_verified &&
+        tn_player_begin_touch(&run->player, &run->stage->touch, run->stage->stream, &why) !=
+            TARN_STATUS_OK)
+        fail_run(run, why.text);
 }
 
 static void start_run(struct run *run)
@@ -217,7 +253,9 @@ static void repeat(struct run *run, size_t repetition)
     struct tn_result *result = run->result;
     if (repetition >= result->repetition_count) return;
     double ns = play_body(run, result->pass_count);
+    if (!run->is_running) return;
     run->repetitions_ns[repetition] = ns / (double)(result->pass_count * result->pair_count);
+    run->done_count = repetition + 1;
 }
 
 static void play_single_calls(struct run *run, struct tn_samples *samples)
@@ -308,13 +346,17 @@ static void take_turns(struct run *runs, size_t count, const char *what, run_ste
         if (!runs[i].is_running) continue;
         tn_progress_show("%s %s: %s: %s", runs[i].workload->bench, runs[i].workload->name,
                          runs[i].result->allocator->name, what);
-        step(&runs[i]);
+        if (tn_interrupt_is_wanted())
+            interrupt_run(&runs[i]);
+        else
+            step(&runs[i]);
     }
 }
 
 static void repeat_in_turns(struct run *runs, size_t count, size_t repetition_count)
 {
-    for (size_t repetition = 0; repetition < repetition_count; repetition++)
+    for (size_t repetition = 0; repetition < repetition_count; repetition++) {
+        tn_progress_set_share((double)repetition / (double)repetition_count);
         for (size_t i = 0; i < count; i++) {
             if (!runs[i].is_running) continue;
             tn_progress_show("%s %s: %s: repetition %zu of %zu", runs[i].workload->bench,
@@ -322,6 +364,14 @@ static void repeat_in_turns(struct run *runs, size_t count, size_t repetition_co
                              repetition + 1, runs[i].result->repetition_count);
             repeat(&runs[i], repetition);
         }
+    }
+}
+
+/* Nothing is open yet. */
+static void skip_interrupted(struct run *runs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (runs[i].is_running) runs[i].result->outcome = TN_OUTCOME_INTERRUPTED;
 }
 
 static void follow_memory(struct run *runs, size_t count)
@@ -338,6 +388,10 @@ static void run_together(struct run *runs, size_t count, size_t repetition_count
 {
     for (size_t i = 0; i < count; i++)
         runs[i].is_running = runs[i].result->outcome == TN_OUTCOME_MEASURED;
+    if (tn_interrupt_is_wanted()) {
+        skip_interrupted(runs, count);
+        return;
+    }
     take_turns(runs, count, "first pass", start_run);
     take_turns(runs, count, "counting", count_pairs);
     take_turns(runs, count, "warming up", warm_up);
@@ -368,11 +422,32 @@ static void fail_all(struct tn_result *results, size_t count, const char *text)
     }
 }
 
+/* What one allocator is expected to hold at most: pools that double hold up to twice what is live, and
+ * fragmentation adds to it. */
+static double expected_bytes(const struct tn_options *options, size_t live_bytes_max)
+{
+    return 2.5 * (double)live_bytes_max + (double)options->settings.initial_bytes;
+}
+
+/* Host memory that is touched is really taken, and where there is not enough, the system ends some program. */
+static bool fits_host(const struct tn_options *options, const struct tn_machine *machine,
+                      size_t live_bytes_max, struct tn_reason *reason_out)
+{
+    double bytes = expected_bytes(options, live_bytes_max);
+    if (bytes < (double)machine->device_free_bytes) return true;
+    tn_reason_set(reason_out, "memory is touched, it may take %.1f GB, and %.1f GB are free",
+                  bytes / 1e9, (double)machine->device_free_bytes / 1e9);
+    return false;
+}
+
 /* Made-up workloads that ask for more than the device has are left out, for every allocator. A
  * recorded one is played: its failure is the answer. */
-static bool fits_device(const struct tn_workload *workload, const struct tn_machine *machine,
-                        size_t live_bytes_max, struct tn_reason *reason_out)
+static bool fits_device(const struct tn_workload *workload, const struct tn_options *options,
+                        const struct tn_machine *machine, size_t live_bytes_max,
+                        struct tn_reason *reason_out)
 {
+    if (machine->is_host && options->touch_bytes > 0)
+        return fits_host(options, machine, live_bytes_max, reason_out);
     if (machine->is_host || workload->is_recorded || live_bytes_max <= machine->device_free_bytes)
         return true;
     tn_reason_set(reason_out, "it has %.1f GB live, and the device has %.1f GB free",
@@ -380,14 +455,13 @@ static bool fits_device(const struct tn_workload *workload, const struct tn_mach
     return false;
 }
 
-/* Whether the device has room for every allocator at once, each holding up to 2.5 times what is
- * live: pools that double hold up to twice as much, and fragmentation adds to it. */
+/* Whether the device has room for every allocator at once. */
 static bool can_interleave(const struct tn_options *options, const struct tn_machine *machine,
                            size_t live_bytes_max)
 {
-    if (machine->is_host) return true;
-    double each_bytes = 2.5 * (double)live_bytes_max + (double)options->settings.initial_bytes;
-    return each_bytes * (double)options->allocator_count < (double)machine->device_free_bytes;
+    if (machine->is_host && options->touch_bytes == 0) return true;
+    return expected_bytes(options, live_bytes_max) * (double)options->allocator_count <
+           (double)machine->device_free_bytes;
 }
 
 /* runs[0] is the allocator that does nothing. */
@@ -407,11 +481,13 @@ static void run_all(struct run *runs, size_t run_count, size_t repetition_count,
 }
 
 static bool init_run(struct run *run, const struct tn_workload *workload,
-                     const struct tn_options *options, struct tn_result *result)
+                     const struct tn_options *options, const struct stage *stage,
+                     struct tn_result *result)
 {
     *run = (struct run){
         .workload = workload,
         .options = options,
+        .stage = stage,
         .result = result,
         .is_verified = result->allocator != &tn_allocator_null,
         .repetitions_ns = calloc(options->repetitions, sizeof run->repetitions_ns[0]),
@@ -419,15 +495,41 @@ static bool init_run(struct run *run, const struct tn_workload *workload,
     return run->repetitions_ns != NULL;
 }
 
+static void stage_fini(struct stage *stage)
+{
+    if (!stage->touch.work) return;
+    if (stage->stream) tn_device_work_stream_destroy(&stage->work, stage->stream);
+    tn_device_work_fini(&stage->work);
+}
+
+/* On a device, work is submitted to a stream, of the backend that memory is taken from. */
+static bool stage_init(struct stage *stage, const struct tn_options *options, bool is_host,
+                       struct tn_reason *reason_out)
+{
+    *stage = (struct stage){ .settings = options->settings };
+    stage->touch.bytes_max = options->touch_bytes;
+    if (is_host || options->touch_bytes == 0) return true;
+    if (tn_device_work_init(&stage->work, options->settings.device, reason_out) != TARN_STATUS_OK)
+        return false;
+    stage->touch.work = &stage->work;
+    stage->settings.backend = &stage->work.backend;
+    tarn_backend_result result = tn_device_work_stream_create(&stage->work, &stage->stream);
+    if (result.status == TARN_STATUS_OK) return true;
+    tn_device_work_explain(result, reason_out);
+    stage_fini(stage);
+    return false;
+}
+
 static void run_allocators(const struct tn_workload *workload, const struct tn_options *options,
-                           struct tn_result *results, bool is_interleaved)
+                           const struct stage *stage, struct tn_result *results,
+                           bool is_interleaved)
 {
     struct run runs[1 + TN_ALLOCATORS_MAX];
     struct tn_result harness = { .workload = workload, .allocator = &tn_allocator_null };
     size_t run_count = 0;
-    bool has_memory = init_run(&runs[run_count++], workload, options, &harness);
+    bool has_memory = init_run(&runs[run_count++], workload, options, stage, &harness);
     for (size_t i = 0; i < options->allocator_count && has_memory; i++)
-        has_memory = init_run(&runs[run_count++], workload, options, &results[i]);
+        has_memory = init_run(&runs[run_count++], workload, options, stage, &results[i]);
 
     if (has_memory)
         run_all(runs, run_count, options->repetitions, is_interleaved);
@@ -442,12 +544,36 @@ static void init_results(const struct tn_workload *workload, const struct tn_opt
 {
     for (size_t i = 0; i < options->allocator_count; i++) {
         const struct tn_allocator *allocator = options->allocators[i];
-        results[i] =
-            (struct tn_result){ .workload = workload, .allocator = allocator, .stream_count = 1 };
+        bool is_faithful = workload->method == TN_METHOD_FAITHFUL;
+        results[i] = (struct tn_result){
+            .workload = workload,
+            .allocator = allocator,
+            .thread_count = is_faithful                  ? workload->origin_thread_count
+                            : workload->thread_count > 0 ? workload->thread_count
+                                                         : 1,
+            .stream_count = is_faithful ? workload->origin_stream_count : 1,
+            .touch_bytes = options->touch_bytes,
+            .order = options->order,
+            .speed = options->speed,
+        };
         if (!allocator->missing_because) continue;
         results[i].outcome = TN_OUTCOME_NOT_FOUND;
         tn_reason_set(&results[i].reason, "%s", allocator->missing_because);
     }
+}
+
+static void measure_in_one_thread(const struct tn_workload *workload,
+                                  const struct tn_options *options, bool is_host,
+                                  struct tn_result *results, bool is_interleaved)
+{
+    struct stage stage;
+    struct tn_reason reason;
+    if (!stage_init(&stage, options, is_host, &reason)) {
+        fail_all(results, options->allocator_count, reason.text);
+        return;
+    }
+    run_allocators(workload, options, &stage, results, is_interleaved);
+    stage_fini(&stage);
 }
 
 void tn_measure(const struct tn_workload *workload, const struct tn_options *options,
@@ -460,7 +586,7 @@ void tn_measure(const struct tn_workload *workload, const struct tn_options *opt
         return;
     }
     struct tn_reason reason;
-    if (!fits_device(workload, machine, extent.live_bytes_max, &reason)) {
+    if (!fits_device(workload, options, machine, extent.live_bytes_max, &reason)) {
         skip_all(results, options->allocator_count, &reason);
         return;
     }
@@ -468,13 +594,17 @@ void tn_measure(const struct tn_workload *workload, const struct tn_options *opt
     for (size_t i = 0; i < options->allocator_count; i++) {
         results[i].live_bytes_max = extent.live_bytes_max;
         results[i].live_count_max = extent.live_count_max;
+        results[i].pair_count = extent.alloc_count;
     }
     switch (workload->method) {
     case TN_METHOD_PASSES:
-        run_allocators(workload, options, results, is_interleaved);
+        measure_in_one_thread(workload, options, machine->is_host, results, is_interleaved);
         break;
     case TN_METHOD_THREADS:
         tn_measure_threads(workload, options, is_interleaved, results);
+        break;
+    case TN_METHOD_FAITHFUL:
+        tn_measure_faithful(workload, options, machine, is_interleaved, results);
         break;
     case TN_METHOD_GROWTH:
         tn_measure_growth(workload, options, results);

@@ -17,7 +17,9 @@
  * so for all of them; where the device has no room for all at once, they run one after the other.
  * One more takes part that does nothing: what it costs is the harness.
  *
- * Workloads of other methods are measured as measure_threads.h, measure_growth.h, measure_streams.h say.
+ * Workloads of other methods are measured as measure_threads.h, measure_faithful.h, measure_growth.h and
+ * measure_streams.h say. When the user wants to end, what is under way ends as INTERRUPTED, and so does
+ * all that would come after it.
  */
 #ifndef TN_MEASURE_H
 #define TN_MEASURE_H

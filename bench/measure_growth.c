@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "memory_follow.h"
 #include "player.h"
+#include "interrupt.h"
 #include "progress.h"
 
 /* One allocator on the workload. */
@@ -178,6 +179,7 @@ static void repeat(struct run *run)
     close_player(&player);
 }
 
+/* Also when the user has ended it, of what was done. */
 static void compute_figures(struct run *run)
 {
     struct tn_result *result = run->result;
@@ -200,7 +202,10 @@ static void take_turns(struct run *runs, size_t count, const char *what, run_ste
         if (runs[i].result->outcome != TN_OUTCOME_MEASURED) continue;
         tn_progress_show("growth %s: %s: %s", runs[i].workload->name,
                          runs[i].result->allocator->name, what);
-        step(&runs[i]);
+        if (!tn_interrupt_is_wanted())
+            step(&runs[i]);
+        else
+            tn_result_set_interrupted(runs[i].result);
     }
 }
 
@@ -208,9 +213,12 @@ static void run_all(struct run *runs, size_t count, size_t repetition_count)
 {
     take_turns(runs, count, "first pass", verify);
     take_turns(runs, count, "single calls", time_single_calls);
-    for (size_t i = 0; i < repetition_count; i++)
+    for (size_t i = 0; i < repetition_count; i++) {
+        tn_progress_set_share((double)i / (double)repetition_count);
         take_turns(runs, count, "repetitions", repeat);
-    take_turns(runs, count, "figures", compute_figures);
+    }
+    for (size_t i = 0; i < count; i++)
+        compute_figures(&runs[i]);
     for (size_t i = 0; i < count; i++)
         runs[i].result->harness_pair_ns = runs[0].result->pair_ns.median;
 }

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "interrupt.h"
 #include "progress.h"
 #include "stream_player.h"
 
@@ -46,7 +47,7 @@ static void end_run(struct run *run)
 
 static bool open_player(struct run *run, const struct tn_allocator_settings *settings)
 {
-    struct tn_stop stop;
+    struct tn_stop stop = { .is_interrupted = false };
     tarn_status status = tn_stream_player_init(&run->player, run->result->allocator, settings,
                                                run->work, run->workload, &stop);
     run->is_running = status == TARN_STATUS_OK;
@@ -83,7 +84,7 @@ static void verify(struct run *run)
     settings.backend = &counted;
     if (!open_player(run, &settings)) return;
     struct tn_stream_calls setup = tn_counted_backend_calls();
-    struct tn_stop stop;
+    struct tn_stop stop = { .is_interrupted = false };
     if (tn_stream_player_play_checked(&run->player, run->body_count, &stop)) {
         count_calls(run, setup);
         run->result->allocator->get_usage(run->player.state, &run->result->usage);
@@ -97,7 +98,7 @@ static void verify(struct run *run)
 
 static bool play(struct run *run, struct tn_stream_play *play_inout)
 {
-    struct tn_stop stop;
+    struct tn_stop stop = { .is_interrupted = false };
     bool is_played =
         run->is_work_alone
             ? tn_stream_player_play_work(&run->player, run->body_count, play_inout, &stop)
@@ -142,6 +143,7 @@ static void repeat(struct run *run)
     run->total_ns[repetition] = all.total_ns / pair_count;
 }
 
+/* Also when the user has ended it, of what was done. */
 static void finish_run(struct run *run)
 {
     struct tn_result *result = run->result;
@@ -162,7 +164,10 @@ static void take_turns(struct run *runs, size_t count, const char *what, run_ste
         tn_progress_show("streams %s: %s: %s", runs[i].workload->name,
                          runs[i].is_work_alone ? "work alone" : runs[i].result->allocator->name,
                          what);
-        step(&runs[i]);
+        if (!tn_interrupt_is_wanted())
+            step(&runs[i]);
+        else
+            tn_result_set_interrupted(runs[i].result);
     }
 }
 
@@ -171,9 +176,12 @@ static void run_all(struct run *runs, size_t count, size_t repetition_count)
 {
     take_turns(runs, count, "first pass", verify);
     take_turns(runs, count, "warming up", warm_up);
-    for (size_t i = 0; i < repetition_count; i++)
+    for (size_t i = 0; i < repetition_count; i++) {
+        tn_progress_set_share((double)i / (double)repetition_count);
         take_turns(runs, count, "repetitions", repeat);
-    take_turns(runs, count, "freeing", finish_run);
+    }
+    for (size_t i = 0; i < count; i++)
+        finish_run(&runs[i]);
     for (size_t i = 0; i < count; i++) {
         runs[i].result->harness_pair_ns = runs[0].result->pair_ns.median;
         runs[i].result->streams.work_total_ns = runs[0].result->streams.total_ns.median;

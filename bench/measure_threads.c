@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "interrupt.h"
 #include "progress.h"
 #include "thread_team.h"
 
@@ -42,6 +43,27 @@ static void fail_run(struct run *run, const struct tn_team_stop *stop)
         tn_reason_set(&result->reason, "%s: %s: %.350s", run->workload->name,
                       result->allocator->name, stop->reason.text);
     }
+    end_run(run);
+}
+
+/* The time of a pair is that of its thread, during which the others are at work too. */
+static void compute_figures(struct run *run)
+{
+    struct tn_result *result = run->result;
+    double thread_ns = (double)run->workload->thread_count * 1e9;
+    result->pairs_per_s = tn_spread_compute(run->pairs_per_s, result->repetition_count);
+    result->pair_ns = (struct tn_spread){
+        .min = thread_ns / result->pairs_per_s.max,
+        .median = thread_ns / result->pairs_per_s.median,
+        .max = thread_ns / result->pairs_per_s.min,
+    };
+}
+
+/* The user wants to end: what was done so far is kept. */
+static void interrupt_run(struct run *run)
+{
+    run->result->outcome = TN_OUTCOME_INTERRUPTED;
+    if (run->result->repetition_count > 0) compute_figures(run);
     end_run(run);
 }
 
@@ -103,19 +125,6 @@ static void repeat(struct run *run)
         (double)done.pair_count * 1e9 / done.duration_ns;
 }
 
-/* The time of a pair is that of its thread, during which the others are at work too. */
-static void compute_figures(struct run *run)
-{
-    struct tn_result *result = run->result;
-    double thread_ns = (double)run->workload->thread_count * 1e9;
-    result->pairs_per_s = tn_spread_compute(run->pairs_per_s, result->repetition_count);
-    result->pair_ns = (struct tn_spread){
-        .min = thread_ns / result->pairs_per_s.max,
-        .median = thread_ns / result->pairs_per_s.median,
-        .max = thread_ns / result->pairs_per_s.min,
-    };
-}
-
 static void finish_run(struct run *run)
 {
     struct tn_team_stop stop;
@@ -138,18 +147,34 @@ static void take_turns(struct run *runs, size_t count, const char *what, run_ste
         if (!runs[i].is_running) continue;
         tn_progress_show("threads %s: %s: %s", runs[i].workload->name,
                          runs[i].result->allocator->name, what);
-        step(&runs[i]);
+        if (tn_interrupt_is_wanted())
+            interrupt_run(&runs[i]);
+        else
+            step(&runs[i]);
     }
+}
+
+/* Nothing is open yet. */
+static void skip_interrupted(struct run *runs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (runs[i].is_running) runs[i].result->outcome = TN_OUTCOME_INTERRUPTED;
 }
 
 static void run_together(struct run *runs, size_t count, size_t repetition_count)
 {
     for (size_t i = 0; i < count; i++)
         runs[i].is_running = runs[i].result->outcome == TN_OUTCOME_MEASURED;
+    if (tn_interrupt_is_wanted()) {
+        skip_interrupted(runs, count);
+        return;
+    }
     take_turns(runs, count, "setup", start_run);
     take_turns(runs, count, "warming up", warm_up);
-    for (size_t i = 0; i < repetition_count; i++)
+    for (size_t i = 0; i < repetition_count; i++) {
+        tn_progress_set_share((double)i / (double)repetition_count);
         take_turns(runs, count, "repetitions", repeat);
+    }
     take_turns(runs, count, "verifying", verify);
     take_turns(runs, count, "freeing", finish_run);
 }

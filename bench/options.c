@@ -40,7 +40,12 @@ enum option_key {
     KEY_ONE_STREAM,
     KEY_STREAMS,
     KEY_UNTIL,
-    KEY_SIZE_RANGE
+    KEY_SIZE_RANGE,
+    KEY_CSV,
+    KEY_FAITHFUL,
+    KEY_ORDER,
+    KEY_SPEED,
+    KEY_TOUCH
 };
 
 #define STRING_OF(number)  STRING_OF_(number)
@@ -79,9 +84,16 @@ static const char manual[] =
     "\v"
     "Sizes take the suffixes K, M, G and T, powers of 1024. Lists have commas and no spaces.\n"
     "\n"
+    "A faithful replay has the threads and streams of the trace. Its order: depends, a free waits for its "
+    "allocation and for nothing else in other threads; strict, each event waits for all before it. "
+    "Its speed: max, as fast as possible; as-recorded; or times as fast as that, 0.001 to 1000.\n"
+    "\n"
+    "Ctrl-C, or SIGTERM, ends it with what was measured so far, in the table and the files; a second one "
+    "ends it at once.\n"
+    "\n"
     "Exit status: 0 everything was measured; 1 something failed, which is named (a bad trace, an "
-    "allocator that failed or handed out memory twice, a file that cannot be written); 2 the "
-    "command line is wrong.";
+    "allocator that failed, handed out memory twice or lost its contents, a file that cannot be "
+    "written); 2 the command line is wrong; 130 it was interrupted.";
 
 static const struct argp_option option_table[] = {
     { "allocator", KEY_ALLOCATOR, "LIST", 0, "Which to compare (default: all but policies)", 1 },
@@ -100,6 +112,11 @@ static const struct argp_option option_table[] = {
       "What tarn:contiguous maps at a time, a power of 2 (default: by the device, at most 64M)",
       1 },
     { "json", KEY_JSON, "FILE", 0, "Write the results to FILE as well", 1 },
+    { "csv", KEY_CSV, "FILE", 0, "Write the results to FILE as well, one line each", 1 },
+    { "touch", KEY_TOUCH, "SIZE", OPTION_ARG_OPTIONAL,
+      "Write into each block after its allocation, and verify that before its free; of blocks larger "
+      "than SIZE only so much, half at either end (default: memory is not touched)",
+      1 },
     { "sizes", KEY_SIZES, "LIST", 0,
       "sweep: sizes (default: powers of 16, and the largest power of 2 that fits)", 2 },
     { "counts", KEY_COUNTS, "LIST", 0,
@@ -115,6 +132,12 @@ static const struct argp_option option_table[] = {
       "Sizes of blocks, not of hot, sweep and replay (default 1,10 and 1,64K for live, 4K,1M for "
       "streams, else 1K,16M)",
       2 },
+    { "faithful", KEY_FAITHFUL, NULL, 0, "replay: in the threads and on the streams of the trace",
+      2 },
+    { "order", KEY_ORDER, "ORDER", 0,
+      "replay --faithful: strict or depends, between threads (default depends)", 2 },
+    { "speed", KEY_SPEED, "SPEED", 0,
+      "replay --faithful: max, as-recorded or a factor (default max)", 2 },
     { NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -133,6 +156,10 @@ struct parsing {
     const char *streams_option;
     const char *until_option;
     const char *size_range_option;
+    const char *faithful_option;
+    const char *order_option;
+    const char *speed_option;
+    const char *touch_option;
 };
 
 static uint64_t parse_one(struct argp_state *state, const char *name, const char *text,
@@ -172,6 +199,30 @@ static double parse_time(struct argp_state *state, const char *text)
         argp_error(state, "--time %s: must be above 0 and at most %d seconds", text,
                    TIME_SECONDS_MAX);
     return seconds;
+}
+
+static double parse_speed(struct argp_state *state, const char *text)
+{
+    if (strcmp(text, "max") == 0) return 0.0;
+    if (strcmp(text, "as-recorded") == 0) return 1.0;
+    char *end;
+    double factor = strtod(text, &end);
+    if (*text < '0' || *text > '9' || *end != '\0' || !(factor >= 0.001 && factor <= 1000.0))
+        argp_error(state, "--speed %s: is max, as-recorded, or a factor from 0.001 to 1000", text);
+    return factor;
+}
+
+static enum tn_order parse_order(struct argp_state *state, const char *text)
+{
+    if (strcmp(text, "strict") != 0 && strcmp(text, "depends") != 0)
+        argp_error(state, "--order %s: is strict or depends", text);
+    return strcmp(text, "strict") == 0 ? TN_ORDER_STRICT : TN_ORDER_DEPENDS;
+}
+
+static size_t parse_touch(struct argp_state *state, const char *text)
+{
+    if (!text) return SIZE_MAX;
+    return (size_t)parse_one(state, "touch", text, tn_size_parse, 1, SIZE_BYTES_MAX);
 }
 
 static bool is_in_list(const struct tn_options *options, const struct tn_allocator *allocator)
@@ -228,6 +279,25 @@ static void refuse(struct argp_state *state, const char *given, const char *comm
     if (given) argp_error(state, "--%s is an option of %s only", given, commands);
 }
 
+static void check_faithful(struct argp_state *state, const struct parsing *parsing)
+{
+    const char *needs = parsing->order_option ? parsing->order_option : parsing->speed_option;
+    if (parsing->options->command != &tn_command_replay)
+        refuse(state, parsing->faithful_option, "replay");
+    if (needs && !parsing->faithful_option)
+        argp_error(state, "--%s is an option of replay --faithful only", needs);
+}
+
+/* Streams has work of its own on each block; the others of these have no place for it. */
+static void check_touch(struct argp_state *state, const struct parsing *parsing)
+{
+    const struct tn_command *command = parsing->options->command;
+    bool can_touch = command == &tn_command_hot || command == &tn_command_sweep ||
+                     command == &tn_command_live || command == &tn_command_churn ||
+                     command == &tn_command_replay;
+    if (!can_touch) refuse(state, parsing->touch_option, "hot, sweep, live, churn and replay");
+}
+
 static void refuse_options_of_others(struct argp_state *state, const struct parsing *parsing)
 {
     const struct tn_command *command = parsing->options->command;
@@ -274,6 +344,8 @@ static void check_command(struct argp_state *state, const struct parsing *parsin
                    "replay, all or help");
     if (command == &tn_command_replay && parsing->options->trace_count == 0)
         argp_error(state, "replay needs the name of a trace");
+    check_faithful(state, parsing);
+    check_touch(state, parsing);
     if (command == &tn_command_all)
         complete_all(parsing);
     else
@@ -286,6 +358,22 @@ static error_t parse_special_option(int key, char *text, struct argp_state *stat
     struct parsing *parsing = state->input;
     struct tn_options *options = parsing->options;
     switch (key) {
+    case KEY_FAITHFUL:
+        parsing->faithful_option = "faithful";
+        options->is_faithful = true;
+        return 0;
+    case KEY_ORDER:
+        parsing->order_option = "order";
+        options->order = parse_order(state, text);
+        return 0;
+    case KEY_SPEED:
+        parsing->speed_option = "speed";
+        options->speed = parse_speed(state, text);
+        return 0;
+    case KEY_TOUCH:
+        parsing->touch_option = "touch";
+        options->touch_bytes = parse_touch(state, text);
+        return 0;
     case KEY_SIZES:
         parsing->sizes_option = "sizes";
         parse_list(state, "sizes", text, tn_size_parse, SIZE_BYTES_MAX, &options->sizes);
@@ -337,6 +425,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return 0;
     case KEY_JSON:
         options->json_path = text;
+        return 0;
+    case KEY_CSV:
+        options->csv_path = text;
         return 0;
     case KEY_SEED:
         options->seed = parse_one(state, "seed", text, tn_number_parse, 0, UINT64_MAX);

@@ -4,6 +4,7 @@
 #define TN_OPTIONS_H
 
 #include "allocator.h"
+#include "faithful_plan.h"
 #include "numbers.h"
 
 #define TN_ALLOCATORS_MAX 16
@@ -16,6 +17,7 @@ struct tn_options {
     const struct tn_allocator *allocators[TN_ALLOCATORS_MAX]; /* in the order of the reports */
     size_t allocator_count;
     const char *json_path; /* NULL: none */
+    const char *csv_path;  /* likewise */
     uint64_t seed;
     size_t repetitions;
     double time_seconds; /* what the repetitions of one allocator on one workload may take */
@@ -32,6 +34,10 @@ struct tn_options {
     struct tn_number_list size_range;    /* smallest and largest block, where sizes are random */
     const char *const *traces;           /* replay */
     size_t trace_count;
+    bool is_faithful;    /* replay: with the threads and streams of the trace */
+    enum tn_order order; /* faithful */
+    double speed;        /* faithful: times as fast as recorded; 0: as fast as possible */
+    size_t touch_bytes;  /* of each block that are written and verified; 0: memory is not touched */
 };
 
 /*

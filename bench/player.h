@@ -6,6 +6,10 @@
  * Each way stops at the first call that fails. A block that the allocator gave stays noted in its
  * slot until its free succeeded, so what is live is known at any time.
  *
+ * Where memory is touched, every block is written after its allocation, in all three ways, and the third also looks
+ * before its free whether that is still there. Blocks are then for use on one stream, which the work is on.
+ * Each way also stops, at a multiple of some operations, when the user wants to end.
+ *
  * Threads: one at a time.
  */
 #ifndef TN_PLAYER_H
@@ -16,6 +20,7 @@
 #include <stdint.h>
 
 #include "allocator.h"
+#include "touch.h"
 #include "verifier.h"
 #include "workload.h"
 
@@ -29,12 +34,15 @@ struct tn_player {
     void *state;             /* the allocator's */
     struct tn_block *blocks; /* one for each slot */
     size_t slot_count;
+    const struct tn_touch *touch;      /* NULL: memory is not touched */
+    struct tn_allocator_thread thread; /* when it has a stream: as which the calls are made */
 };
 
 /* What stopped a player. */
 struct tn_stop {
-    size_t index;       /* of the operation, in the array that was played */
-    tarn_status status; /* what the allocator answered; OK when it was the verifier that objected */
+    size_t index;        /* of the operation, in the array that was played */
+    tarn_status status;  /* what the allocator answered; OK when it was not that */
+    bool is_interrupted; /* nothing is wrong: the user wants to end */
     struct tn_reason reason;
 };
 
@@ -51,6 +59,14 @@ tarn_status tn_player_init(struct tn_player *player, const struct tn_allocator *
                            const struct tn_allocator_settings *settings, size_t slot_count,
                            struct tn_reason *reason_out);
 void tn_player_fini(struct tn_player *player);
+
+/* From now on memory is touched, by work on the stream, or by the processor where that is NULL. */
+tarn_status tn_player_begin_touch(struct tn_player *player, const struct tn_touch *touch,
+                                  tarn_stream stream, struct tn_reason *reason_out);
+
+/* What the allocator has used so far. */
+tarn_status tn_player_get_usage(struct tn_player *player, struct tn_allocator_usage *usage_out,
+                                struct tn_reason *reason_out);
 
 /* As fast as possible. */
 bool tn_player_play(struct tn_player *player, const struct tn_operation *operations, size_t count,

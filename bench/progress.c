@@ -3,21 +3,51 @@
 #include "progress.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
+
+#include "clock.h"
 
 /* Back to the first column, and clear the line from there. */
 #define START_OF_CLEAR_LINE "\r\033[K"
 
+/* Before so much is known, a guess would jump about. */
+static const double guess_after_s = 3.0;
+static const double guess_after_share = 0.02;
+
+/* There is one standard error, so there is one of this. */
 static struct {
     size_t index;
-    size_t count; /* 0 or 1: not worth saying */
+    size_t count;      /* 0: nothing has begun */
+    double share;      /* that is done of this part */
+    uint64_t start_ns; /* of the first part */
 } place;
 
 void tn_progress_set_place(size_t index, size_t count)
 {
+    if (place.count == 0) place.start_ns = tn_clock_now_ns();
     place.index = index;
     place.count = count;
+    place.share = 0.0;
+}
+
+void tn_progress_set_share(double share)
+{
+    place.share = share;
+}
+
+static void print_time_left(void)
+{
+    if (place.count == 0) return;
+    double done = ((double)place.index + place.share) / (double)place.count;
+    double passed_s = (double)(tn_clock_now_ns() - place.start_ns) / 1e9;
+    if (passed_s < guess_after_s || done < guess_after_share) return;
+    double left_s = passed_s * (1.0 - done) / done;
+    if (left_s < 90.0)
+        fprintf(stderr, " (about %.0f s left)", left_s);
+    else
+        fprintf(stderr, " (about %.0f min left)", left_s / 60.0);
 }
 
 void tn_progress_show(const char *format, ...)
@@ -29,6 +59,7 @@ void tn_progress_show(const char *format, ...)
     va_start(arguments, format);
     vfprintf(stderr, format, arguments);
     va_end(arguments);
+    print_time_left();
     fflush(stderr);
 }
 

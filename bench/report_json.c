@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interrupt.h"
 #include "tarn/version.h"
 
 enum {
@@ -63,14 +64,27 @@ static json_t *percentiles_json(const struct tn_percentiles *percentiles)
                      percentiles->mean, "max", integer(percentiles->max));
 }
 
+/* How a faithful replay was played. A speed that is no number is as fast as possible. */
+static void set_faithful(json_t *row, const struct tn_result *result)
+{
+    json_object_set_new(row, "faithful", json_true());
+    json_object_set_new(row, "order", json_string(tn_order_name(result->order)));
+    json_object_set_new(row, "speed",
+                        result->speed > 0.0 ? json_real(result->speed) : json_string("max"));
+    if (result->speed > 0.0 && result->outcome == TN_OUTCOME_MEASURED)
+        json_object_set_new(row, "late_ns", percentiles_json(&result->late_ns));
+}
+
 /* What a row is about. */
 static json_t *subject_json(const struct tn_result *result)
 {
-    size_t thread_count = result->workload->thread_count;
-    return json_pack("{s:s, s:s, s:s, s:o, s:o}", "bench", result->workload->bench, "workload",
-                     result->workload->name, "allocator", result->allocator->name, "threads",
-                     integer(thread_count > 0 ? thread_count : 1), "streams",
-                     integer(result->stream_count));
+    json_t *row =
+        json_pack("{s:s, s:s, s:s, s:o, s:o}", "bench", result->workload->bench, "workload",
+                  result->workload->name, "allocator", result->allocator->name, "threads",
+                  integer(result->thread_count), "streams", integer(result->stream_count));
+    if (row && result->touch_bytes > 0) json_object_set_new(row, "touched", json_true());
+    if (row && result->workload->method == TN_METHOD_FAITHFUL) set_faithful(row, result);
+    return row;
 }
 
 /* Of several threads. The ratio is there when it is known. */
@@ -180,6 +194,7 @@ static json_t *method_json(const struct tn_result *result)
 {
     switch (result->workload->method) {
     case TN_METHOD_PASSES:
+    case TN_METHOD_FAITHFUL:
         return figures_json(result);
     case TN_METHOD_THREADS:
         return rates_json(result);
@@ -200,6 +215,20 @@ static json_t *measured_json(const struct tn_result *result)
         return NULL;
     }
     if (result->memory) json_object_set_new(row, "memory_over_time", memory_json(result->memory));
+    return row;
+}
+
+/* Figures are there when a repetition was done. */
+static json_t *interrupted_json(const struct tn_result *result)
+{
+    json_t *row = subject_json(result);
+    if (!row) return NULL;
+    json_object_set_new(row, "interrupted", json_true());
+    json_object_set_new(row, "repetitions", integer(result->repetition_count));
+    if (result->repetition_count == 0) return row;
+    json_object_set_new(row, "ns_per_pair", json_real(result->pair_ns.median));
+    json_object_set_new(row, "ns_per_pair_min", json_real(result->pair_ns.min));
+    json_object_set_new(row, "ns_per_pair_max", json_real(result->pair_ns.max));
     return row;
 }
 
@@ -242,6 +271,8 @@ static int add_result(struct tn_report_json *report, const struct tn_result *res
     switch (result->outcome) {
     case TN_OUTCOME_MEASURED:
         return json_array_append_new(report->results, measured_json(result));
+    case TN_OUTCOME_INTERRUPTED:
+        return json_array_append_new(report->results, interrupted_json(result));
     case TN_OUTCOME_FAILED:
         return json_array_append_new(report->results, failed_json(result));
     case TN_OUTCOME_SKIPPED:
@@ -280,11 +311,12 @@ static json_t *machine_json(const struct tn_machine *machine)
 
 static json_t *options_json(const struct tn_options *options)
 {
-    return json_pack("{s:o, s:o, s:f, s:i, s:o, s:o}", "seed", integer(options->seed),
+    return json_pack("{s:o, s:o, s:f, s:i, s:o, s:o, s:o}", "seed", integer(options->seed),
                      "repetitions", integer(options->repetitions), "time_seconds",
                      options->time_seconds, "device", options->settings.device, "initial_bytes",
                      integer(options->settings.initial_bytes), "growth_bytes_max",
-                     integer(options->settings.growth_bytes_max));
+                     integer(options->settings.growth_bytes_max), "touch_bytes",
+                     integer(options->touch_bytes));
 }
 
 static bool write_file(struct tn_report_json *report, const json_t *root)
@@ -304,6 +336,7 @@ bool tn_report_json_finish(struct tn_report_json *report, const struct tn_machin
         json_pack("{s:i, s:o, s:o, s:O, s:O, s:O}", "tarn_bench", FORMAT_VERSION, "machine",
                   machine_json(machine), "options", options_json(options), "results",
                   report->results, "skipped", report->skipped, "not_found", report->not_found);
+    if (root && tn_interrupt_is_wanted()) json_object_set_new(root, "interrupted", json_true());
     bool is_written = root && write_file(report, root);
     if (!is_written)
         tn_reason_set(reason_out, "%s: cannot be written: %s", report->path,

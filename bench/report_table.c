@@ -179,6 +179,7 @@ void tn_report_table_head(enum tn_method method)
     printf("\n");
     switch (method) {
     case TN_METHOD_PASSES:
+    case TN_METHOD_FAITHFUL:
         print_head();
         break;
     case TN_METHOD_THREADS:
@@ -260,11 +261,22 @@ static void print_measured(const struct tn_result *result, const struct tn_resul
            show_ratio_to(result, results, count, &tn_allocator_ordered_sets).text);
 }
 
+static void print_interrupted(const struct tn_result *result)
+{
+    printf("  %-12s interrupted after %zu repetitions", result->allocator->name,
+           result->repetition_count);
+    if (result->repetition_count > 0)
+        printf(": %s ns/pair, %s", show_ns(result->pair_ns.median).text,
+               show_spread(&result->pair_ns).text);
+    printf("\n");
+}
+
 static void print_figures(const struct tn_result *result, const struct tn_result *results,
                           size_t count)
 {
     switch (result->workload->method) {
     case TN_METHOD_PASSES:
+    case TN_METHOD_FAITHFUL:
         print_measured(result, results, count);
         break;
     case TN_METHOD_THREADS:
@@ -285,7 +297,9 @@ static void print_row(const struct tn_result *result, const struct tn_result *re
     static const char *const words[] = { [TN_OUTCOME_SKIPPED] = "skipped",
                                          [TN_OUTCOME_NOT_FOUND] = "not found",
                                          [TN_OUTCOME_FAILED] = "FAILED" };
-    if (result->outcome == TN_OUTCOME_MEASURED)
+    if (result->outcome == TN_OUTCOME_INTERRUPTED)
+        print_interrupted(result);
+    else if (result->outcome == TN_OUTCOME_MEASURED)
         print_figures(result, results, count);
     else if (!result->allocator->missing_because)
         printf("  %-12s %s: %s\n", result->allocator->name, words[result->outcome],
@@ -299,6 +313,17 @@ static const struct tn_result *find_measured(const struct tn_result *results, si
     return NULL;
 }
 
+/* Where events wait for their time. */
+static void print_lateness(const struct tn_result *results, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (results[i].outcome == TN_OUTCOME_MEASURED)
+            printf("  (%s: events began late by %s ns at the median, %s at p99, %s at most)\n",
+                   results[i].allocator->name, show_call_ns(results[i].late_ns.p50).text,
+                   show_call_ns(results[i].late_ns.p99).text,
+                   show_call_ns(results[i].late_ns.max).text);
+}
+
 /* What differs from what the head of the report says. */
 static void print_notes(const struct tn_result *results, size_t count, size_t repetitions)
 {
@@ -306,9 +331,22 @@ static void print_notes(const struct tn_result *results, size_t count, size_t re
         if (results[i].outcome == TN_OUTCOME_MEASURED && results[i].repetition_count < repetitions)
             printf("  (%s: %zu of %zu repetitions, by --time)\n", results[i].allocator->name,
                    results[i].repetition_count, repetitions);
+    if (results[0].speed > 0.0) print_lateness(results, count);
     const struct tn_result *measured = find_measured(results, count);
     if (measured && !measured->is_interleaved)
         printf("  (one allocator after the other: the device has no room for all at once)\n");
+}
+
+static void print_touch(const struct tn_options *options)
+{
+    if (options->touch_bytes == 0)
+        printf("memory is not touched\n");
+    else if (options->touch_bytes == SIZE_MAX)
+        printf("memory is written after each allocation, and verified before its free\n");
+    else
+        printf("of each block up to %s are written after its allocation, and verified before its "
+               "free\n",
+               show_bytes((double)options->touch_bytes).text);
 }
 
 void tn_report_table_begin(const struct tn_machine *machine, const struct tn_options *options)
@@ -325,6 +363,15 @@ void tn_report_table_begin(const struct tn_machine *machine, const struct tn_opt
         if (options->allocators[i]->missing_because)
             printf("%s: not found: %s\n", options->allocators[i]->name,
                    options->allocators[i]->missing_because);
+    print_touch(options);
+}
+
+static void print_faithful(const struct tn_result *measured)
+{
+    printf("; %zu thread%s, %zu stream%s, order %s", measured->thread_count,
+           measured->thread_count == 1 ? "" : "s", measured->stream_count,
+           measured->stream_count == 1 ? "" : "s", tn_order_name(measured->order));
+    if (measured->speed > 0.0) printf(", at %g of the recorded speed", measured->speed);
 }
 
 /* The rest of the workload's line. */
@@ -338,7 +385,9 @@ static void print_extent(const struct tn_result *measured)
            measured->workload->method == TN_METHOD_THREADS ? "about" : "at most",
            show_bytes((double)measured->live_bytes_max).text, measured->live_count_max,
            measured->live_count_max == 1 ? "" : "s");
-    if (measured->workload->method == TN_METHOD_PASSES)
+    bool is_faithful = measured->workload->method == TN_METHOD_FAITHFUL;
+    if (is_faithful) print_faithful(measured);
+    if (is_faithful || measured->workload->method == TN_METHOD_PASSES)
         printf("; %.1f ns of each pair are the harness", measured->harness_pair_ns);
     if (measured->workload->method == TN_METHOD_STREAMS)
         printf("; the work alone: %.0f ns, until done %.0f", measured->harness_pair_ns,
@@ -360,6 +409,11 @@ void tn_report_table_add(const struct tn_result *results, size_t count, size_t r
 static const char calls_legend[] =
     "ns/pair: all calls of a pass by the number of allocations, without a clock in between;\n"
     "  the harness is inside. alloc, free: single calls, with one reading of the clock each.\n";
+
+static const char faithful_legend[] =
+    "ns/pair: a pass, from the start of its first thread to the end of its last, by the number of all\n"
+    "  allocations, without a clock in between; in recorded time that of all calls. alloc, free: single\n"
+    "  calls, with one reading of the clock each.\n";
 
 static const char threads_legend[] =
     "pairs/s: an allocation and a free, of all threads together and by the number of threads.\n"
@@ -397,6 +451,7 @@ void tn_report_table_end(const struct tn_machine *machine, const struct tn_workl
 {
     static const char *const legends[] = { [TN_METHOD_PASSES] = calls_legend,
                                            [TN_METHOD_THREADS] = threads_legend,
+                                           [TN_METHOD_FAITHFUL] = faithful_legend,
                                            [TN_METHOD_GROWTH] = growth_legend,
                                            [TN_METHOD_STREAMS] = streams_legend };
     printf("\nTimes are in ns where nothing else stands.\n");
@@ -405,8 +460,7 @@ void tn_report_table_end(const struct tn_machine *machine, const struct tn_workl
     fputs(common_legend, stdout);
     if (machine->is_host)
         printf(
-            "raw is mmap and munmap: the host stands in for a device, and no memory is touched but\n"
-            "in streams, which are queues there.\n");
+            "raw is mmap and munmap: the host stands in for a device, and streams are queues.\n");
     else
         printf("raw is the vendor's own allocation and free.\n");
     fflush(stdout);

@@ -16,8 +16,17 @@ void tn_result_set_unopened(struct tn_result *result, tarn_status status,
                       result->allocator->name, why->text);
 }
 
+void tn_result_set_interrupted(struct tn_result *result)
+{
+    result->outcome = TN_OUTCOME_INTERRUPTED;
+}
+
 void tn_result_set_stopped(struct tn_result *result, const struct tn_stop *stop, size_t first_place)
 {
+    if (stop->is_interrupted) {
+        tn_result_set_interrupted(result);
+        return;
+    }
     struct tn_reason place;
     tn_workload_describe_place(result->workload, first_place + stop->index, &place);
     if (result->allocator == &tn_allocator_raw && !result->workload->is_recorded &&

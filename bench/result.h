@@ -4,6 +4,7 @@
 #define TN_RESULT_H
 
 #include "counted_backend.h"
+#include "faithful_plan.h"
 #include "memory_log.h"
 #include "percentiles.h"
 #include "player.h"
@@ -11,9 +12,10 @@
 
 enum tn_outcome {
     TN_OUTCOME_MEASURED,
-    TN_OUTCOME_SKIPPED,   /* the workload cannot be run here; the reason says why */
-    TN_OUTCOME_NOT_FOUND, /* the allocator is not there; the reason says why */
-    TN_OUTCOME_FAILED     /* the reason says what failed and where */
+    TN_OUTCOME_SKIPPED,     /* the workload cannot be run here; the reason says why */
+    TN_OUTCOME_NOT_FOUND,   /* the allocator is not there; the reason says why */
+    TN_OUTCOME_INTERRUPTED, /* by the user; repetition_count and pair_ns are those that were done */
+    TN_OUTCOME_FAILED       /* the reason says what failed and where */
 };
 
 /* Of TN_METHOD_GROWTH. Times are those of a repetition, which begins with nothing. */
@@ -39,7 +41,7 @@ struct tn_result {
     const struct tn_workload *workload;
     const struct tn_allocator *allocator;
     enum tn_outcome outcome;
-    struct tn_reason reason; /* unless measured */
+    struct tn_reason reason; /* when skipped, not found or failed */
 
     size_t pair_count; /* in one pass */
     size_t repetition_count;
@@ -54,7 +56,14 @@ struct tn_result {
     struct tn_allocator_usage usage; /* after the first pass */
     bool is_interleaved;
 
-    size_t stream_count;           /* that the allocator was used on */
+    struct tn_percentiles
+        late_ns; /* of a faithful replay in recorded time: by how much events began late */
+
+    size_t thread_count;           /* that used the allocator */
+    size_t stream_count;           /* that it was used on */
+    size_t touch_bytes;            /* of each block that were written; 0: memory was not touched */
+    enum tn_order order;           /* of a faithful replay, as the next */
+    double speed;                  /* times as fast as recorded; 0: as fast as possible */
     struct tn_spread pairs_per_s;  /* of all threads together; measure_threads.h */
     double one_thread_pairs_per_s; /* with one thread and as many blocks a thread; 0: not known */
 
@@ -69,8 +78,12 @@ void tn_results_fini(struct tn_result *results, size_t count);
 void tn_result_set_unopened(struct tn_result *result, tarn_status status,
                             const struct tn_reason *why);
 
+/* The user wants to end: what was done so far is kept. */
+void tn_result_set_interrupted(struct tn_result *result);
+
 /* The allocator failed, or an address is bad, in the operation of the workload that is first_place + stop->index. The
- * vendor's own calls may be unable to play a workload that was made up, which is then skipped; nothing else may. */
+ * vendor's own calls may be unable to play a workload that was made up, which is then skipped; nothing else may. Or the user
+ * wants to end. */
 void tn_result_set_stopped(struct tn_result *result, const struct tn_stop *stop,
                            size_t first_place);
 

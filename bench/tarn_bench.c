@@ -3,15 +3,28 @@
  * tarn_bench: the program. Reads the command line, makes the workloads, measures the allocators on
  * each, and reports. What is measured and how is said in README.md.
  *
- * Exit status: 0 everything was measured, 1 something failed, 2 the command line is wrong.
+ * Exit status: 0 everything was measured, 1 something failed, 2 the command line is wrong, 130 the user
+ * interrupted it.
  */
 #include <stdlib.h>
 
 #include "commands.h"
+#include "interrupt.h"
 #include "measure.h"
 #include "progress.h"
+#include "report_csv.h"
 #include "report_json.h"
 #include "report_table.h"
+
+enum {
+    EXIT_INTERRUPTED = 130 /* as a shell says of a program that Ctrl-C has ended */
+};
+
+/* Where results are written besides the table; NULL: nowhere. */
+struct files {
+    struct tn_report_json *json;
+    struct tn_report_csv *csv;
+};
 
 /* Prints each failure, and says whether there was none. */
 static bool print_failures(const struct tn_result *results, size_t count)
@@ -46,9 +59,24 @@ static void compare_with_one_thread(struct tn_result *results, size_t count, str
         results[i].one_thread_pairs_per_s = one->pairs_per_s[i];
 }
 
+static bool write_results(const struct files *files, const struct tn_result *results, size_t count)
+{
+    struct tn_reason reason;
+    bool is_ok = true;
+    if (files->json && !tn_report_json_add(files->json, results, count, &reason)) {
+        tn_reason_print(&reason);
+        is_ok = false;
+    }
+    if (files->csv && !tn_report_csv_add(files->csv, results, count, &reason)) {
+        tn_reason_print(&reason);
+        is_ok = false;
+    }
+    return is_ok;
+}
+
 static bool measure_one(const struct tn_workload *workload, const struct tn_options *options,
                         const struct tn_machine *machine, struct one_thread *one,
-                        struct tn_report_json *json)
+                        const struct files *files)
 {
     struct tn_result results[TN_ALLOCATORS_MAX];
     size_t count = options->allocator_count;
@@ -56,51 +84,71 @@ static bool measure_one(const struct tn_workload *workload, const struct tn_opti
     compare_with_one_thread(results, count, one);
     tn_report_table_add(results, count, options->repetitions);
     bool is_ok = print_failures(results, count);
-
-    struct tn_reason reason;
-    if (json && !tn_report_json_add(json, results, count, &reason)) {
-        tn_reason_print(&reason);
-        is_ok = false;
-    }
+    is_ok = write_results(files, results, count) && is_ok;
     tn_results_fini(results, count);
     return is_ok;
 }
 
-static bool measure_all(const struct tn_workload_list *workloads, const struct tn_options *options,
-                        const struct tn_machine *machine, struct tn_report_json *json)
+static bool finish_files(const struct files *files, const struct tn_machine *machine,
+                         const struct tn_options *options)
 {
-    bool is_ok = true;
-    struct one_thread one = { 0, { 0.0 } };
-    tn_report_table_begin(machine, options);
-    for (size_t i = 0; i < workloads->count; i++) {
-        const struct tn_workload *workload = &workloads->items[i];
-        if (i == 0 || workload->method != workload[-1].method)
-            tn_report_table_head(workload->method);
-        tn_progress_set_place(i, workloads->count);
-        is_ok = measure_one(workload, options, machine, &one, json) && is_ok;
-    }
-    tn_report_table_end(machine, workloads);
-
     struct tn_reason reason;
-    if (json && !tn_report_json_finish(json, machine, options, &reason)) {
+    bool is_ok = true;
+    if (files->json && !tn_report_json_finish(files->json, machine, options, &reason)) {
+        tn_reason_print(&reason);
+        is_ok = false;
+    }
+    if (files->csv && !tn_report_csv_finish(files->csv, &reason)) {
         tn_reason_print(&reason);
         is_ok = false;
     }
     return is_ok;
+}
+
+static bool measure_all(const struct tn_workload_list *workloads, const struct tn_options *options,
+                        const struct tn_machine *machine, const struct files *files)
+{
+    bool is_ok = true;
+    struct one_thread one = { 0, { 0.0 } };
+    tn_report_table_begin(machine, options);
+    for (size_t i = 0; i < workloads->count && !tn_interrupt_is_wanted(); i++) {
+        const struct tn_workload *workload = &workloads->items[i];
+        if (i == 0 || workload->method != workload[-1].method)
+            tn_report_table_head(workload->method);
+        tn_progress_set_place(i, workloads->count);
+        is_ok = measure_one(workload, options, machine, &one, files) && is_ok;
+    }
+    tn_report_table_end(machine, workloads);
+    return finish_files(files, machine, options) && is_ok;
+}
+
+/* All or none. */
+static bool open_files(const struct tn_options *options, struct files *files,
+                       struct tn_reason *reason_out)
+{
+    *files = (struct files){ NULL, NULL };
+    if (options->csv_path && !(files->csv = tn_report_csv_create(options->csv_path, reason_out)))
+        return false;
+    if (!options->json_path ||
+        (files->json = tn_report_json_create(options->json_path, reason_out)))
+        return true;
+    struct tn_reason ignored;
+    if (files->csv) tn_report_csv_finish(files->csv, &ignored);
+    return false;
 }
 
 static bool run(const struct tn_options *options, struct tn_workload_list *workloads)
 {
     struct tn_reason reason;
     struct tn_machine machine;
-    struct tn_report_json *json = NULL;
+    struct files files;
     if (!tn_machine_look(options->settings.device, &machine, &reason) ||
         !options->command->make_workloads(options, &machine, workloads, &reason) ||
-        (options->json_path && !(json = tn_report_json_create(options->json_path, &reason)))) {
+        !open_files(options, &files, &reason)) {
         tn_reason_print(&reason);
         return false;
     }
-    return measure_all(workloads, options, &machine, json);
+    return measure_all(workloads, options, &machine, &files);
 }
 
 int main(int argc, char **argv)
@@ -108,7 +156,9 @@ int main(int argc, char **argv)
     struct tn_options options;
     tn_options_parse(argc, argv, &options);
     struct tn_workload_list workloads = { NULL, 0 };
+    tn_interrupt_watch();
     bool is_ok = run(&options, &workloads);
     tn_workload_list_fini(&workloads);
+    if (tn_interrupt_is_wanted()) return EXIT_INTERRUPTED;
     return is_ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

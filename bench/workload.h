@@ -42,10 +42,11 @@ struct tn_origin {
 
 /* How a workload is measured. */
 enum tn_method {
-    TN_METHOD_PASSES,  /* measure.h */
-    TN_METHOD_THREADS, /* measure_threads.h; thread_count is not 0 */
-    TN_METHOD_GROWTH,  /* measure_growth.h; the body is allocations, and as many frees */
-    TN_METHOD_STREAMS  /* measure_streams.h; the body is frees and allocations by turns */
+    TN_METHOD_PASSES,   /* measure.h */
+    TN_METHOD_THREADS,  /* measure_threads.h; thread_count is not 0 */
+    TN_METHOD_FAITHFUL, /* measure_faithful.h; it is recorded */
+    TN_METHOD_GROWTH,   /* measure_growth.h; the body is allocations, and as many frees */
+    TN_METHOD_STREAMS   /* measure_streams.h; the body is frees and allocations by turns */
 };
 
 struct tn_workload {
@@ -76,9 +77,6 @@ struct tn_workload {
     struct tn_origin *origins; /* recorded: of each operation of the body */
     size_t origin_thread_count;
     size_t origin_stream_count;
-
-    /* Played as it was recorded, by those threads on those streams; each allocation has a slot of its own. */
-    bool is_faithful;
 };
 
 struct tn_workload_list {

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* interrupt: Ctrl-C and SIGTERM as a wish to come to an end. */
+#include "interrupt.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+/* A handler may write a lock-free atomic, and threads may read it. Signals are the process's. */
+static atomic_bool is_wanted;
+_Static_assert(ATOMIC_BOOL_LOCK_FREE == 2, "a signal's handler writes this");
+
+static void note_wish(int number)
+{
+    (void)number;
+    atomic_store(&is_wanted, true);
+}
+
+void tn_interrupt_watch(void)
+{
+    /* Back to the default when it has come: so the second signal ends the program. */
+    struct sigaction action = { .sa_handler = note_wish, .sa_flags = (int)SA_RESETHAND };
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+bool tn_interrupt_is_wanted(void)
+{
+    return atomic_load_explicit(&is_wanted, memory_order_relaxed);
+}

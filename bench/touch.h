@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * touch: writes into memory that an allocator handed out, and looks later whether that is still there.
+ *
+ * A block gets one byte value, which its neighbours in time have not, from its first byte to its last; of a block that
+ * is larger than bytes_max, only the first and the last half of so many. On the host the processor writes. On
+ * a device, and on the host backend's queues, work is submitted to a stream (device_work.h), in the order
+ * that a program's kernels would have.
+ *
+ * Threads: any, on blocks of their own.
+ */
+#ifndef TN_TOUCH_H
+#define TN_TOUCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "device_work.h"
+#include "reason.h"
+
+struct tn_touch {
+    struct tn_device_work *work; /* NULL: the processor */
+    size_t bytes_max;            /* of a block; not 0 */
+};
+
+/* How many bytes of a block are touched. */
+size_t tn_touch_count_bytes(const struct tn_touch *touch, size_t size_bytes);
+
+/* For the allocation at this place of the workload. Does not wait for the stream. False: the vendor refused. */
+bool tn_touch_write(const struct tn_touch *touch, void *address, size_t size_bytes, size_t place,
+                    tarn_stream stream, struct tn_reason *reason_out);
+
+/* Waits until all work on the stream is done. */
+bool tn_touch_wait(const struct tn_touch *touch, tarn_stream stream, struct tn_reason *reason_out);
+
+/* Whether what was written for the allocation at `place` is there, after all work on the stream; waits for that. */
+bool tn_touch_verify(const struct tn_touch *touch, const void *address, size_t size_bytes,
+                     size_t place, tarn_stream stream, struct tn_reason *reason_out);
+
+#endif
