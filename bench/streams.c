@@ -7,6 +7,9 @@
  *
  *     own          on the same stream: what it wants it has just freed itself
  *     handed on    on the next stream: what it wants another has just freed, and may still be filling
+ *
+ * One more block stays, so that all together are as large as pieces of a device's memory are: a pool that begins with
+ * one has nothing else to give.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,17 +18,30 @@
 #include "random.h"
 
 enum {
-    TURN_COUNT_MIN = 1024
+    TURN_COUNT_MIN = 1024,
+    CHUNK_BYTES = 1024, /* what pools round to */
+    PIECE_BYTES = 2 << 20
 };
 
-/* One pass replaces every block equally often. */
-static bool add_turns(struct tn_workload *workload, const size_t *sizes)
+static bool add_setup(struct tn_workload *workload, const size_t *sizes, size_t count)
 {
-    size_t rounds = (TURN_COUNT_MIN + workload->slot_count - 1) / workload->slot_count;
-    for (size_t slot = 0; slot < workload->slot_count; slot++)
+    size_t bytes = 0;
+    for (size_t slot = 0; slot < count; slot++) {
         if (!tn_operations_add_alloc(&workload->setup, slot, sizes[slot])) return false;
+        bytes += (sizes[slot] + CHUNK_BYTES - 1) / CHUNK_BYTES * CHUNK_BYTES;
+    }
+    workload->slot_count = count;
+    if (bytes % PIECE_BYTES == 0) return true;
+    return tn_operations_add_alloc(&workload->setup, workload->slot_count++,
+                                   PIECE_BYTES - bytes % PIECE_BYTES);
+}
+
+/* One pass replaces every block equally often. */
+static bool add_turns(struct tn_workload *workload, const size_t *sizes, size_t count)
+{
+    size_t rounds = (TURN_COUNT_MIN + count - 1) / count;
     for (size_t i = 0; i < rounds; i++)
-        for (size_t slot = 0; slot < workload->slot_count; slot++)
+        for (size_t slot = 0; slot < count; slot++)
             if (!tn_operations_add_free(&workload->body, slot) ||
                 !tn_operations_add_alloc(&workload->body, slot, sizes[slot]))
                 return false;
@@ -36,9 +52,9 @@ static bool add_turns(struct tn_workload *workload, const size_t *sizes)
 static bool fill_workload(struct tn_workload *workload, size_t live_count,
                           const struct tn_number_list *range, uint64_t seed)
 {
-    workload->slot_count = live_count * workload->stream_count;
+    size_t count = live_count * workload->stream_count;
     workload->unit_count = 2;
-    size_t *sizes = malloc(workload->slot_count * sizeof sizes[0]);
+    size_t *sizes = malloc(count * sizeof sizes[0]);
     if (!sizes) return false;
     struct tn_random random;
     tn_random_init(&random, seed);
@@ -47,7 +63,7 @@ static bool fill_workload(struct tn_workload *workload, size_t live_count,
         for (size_t stream = 0; stream < workload->stream_count; stream++)
             sizes[i * workload->stream_count + stream] = size_bytes;
     }
-    bool is_filled = add_turns(workload, sizes);
+    bool is_filled = add_setup(workload, sizes, count) && add_turns(workload, sizes, count);
     free(sizes);
     return is_filled;
 }

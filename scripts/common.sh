@@ -22,14 +22,19 @@ quietly() {
     return 1
 }
 
-# build_preset PRESET [CONFIGURE_OPTION...]: configures and builds, with the log in the build folder.
-build_preset() {
-    local preset=$1 log=$root/build/$1/build.log
-    shift
+# build_target PRESET TARGET [CONFIGURE_OPTION...]: configures and builds, with the log in the build folder.
+build_target() {
+    local preset=$1 target=$2 log=$root/build/$1/build.log
+    shift 2
     mkdir -p "$root/build/$preset"
     : >"$log"
     (cd "$root" && quietly "$log" cmake --preset "$preset" "$@") &&
-        (cd "$root" && quietly "$log" cmake --build --preset "$preset" -j "$jobs")
+        (cd "$root" && quietly "$log" cmake --build --preset "$preset" -j "$jobs" --target "$target")
+}
+
+# build_preset PRESET [CONFIGURE_OPTION...]: all of it, likewise.
+build_preset() {
+    build_target "$1" all "${@:2}"
 }
 
 # Looks where CMake looks.
