@@ -47,12 +47,12 @@ static void scene_fini(struct scene *scene)
     tn_faithful_plan_destroy(scene->strict);
 }
 
-/* On the host nothing runs on streams unless memory is touched. Then they are queues of tarn's host backend, and
- * memory is that backend's too. */
+/* On the host nothing runs on streams, and the processor touches memory: the queues of tarn's host backend run when
+ * somebody waits for them, so that what was written there would be written just before it is verified. */
 static bool open_streams(struct scene *scene, bool is_host, struct tn_reason *reason_out)
 {
     scene->streams_from = tn_plain_host_backend();
-    if (is_host && scene->options->touch_bytes == 0) return true;
+    if (is_host) return true;
     tarn_status status =
         tn_device_work_init(&scene->work, scene->options->settings.device, reason_out);
     scene->has_work = status == TARN_STATUS_OK;
