@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+dump: what tarn_pool_dump writes as JSON, read and checked.
+
+A region's state is live, free, pending (freed on a stream that may still use it), sliced (what is free of a chunk
+that is cut into slices), unmapped (addresses without memory), quarantined or damaged (debug mode). Others that may
+come are kept by their name.
+"""
+
+import json
+
+from .failure import BadInput, reason_of
+
+FORMAT_VERSION = 1
+NUMBER_MAX = 1 << 64
+
+
+class Region:
+    __slots__ = ("offset", "bytes", "state", "requested_bytes", "label", "site", "streams")
+
+    def __init__(self, offset, size, state, requested, label, site, streams):
+        self.offset, self.bytes, self.state, self.requested_bytes = offset, size, state, requested
+        self.label, self.site, self.streams = label, site, streams
+
+
+class StaticPool:
+    def __init__(self, number, base, size, regions):
+        self.id, self.base, self.bytes, self.regions = number, base, size, regions
+
+
+class Dump:
+    def __init__(self, path, content):
+        if not isinstance(content, dict) or "tarn_dump" not in content:
+            raise BadInput(f"{path}: is JSON, but no dump of a pool: it has no \"tarn_dump\"")
+        if content["tarn_dump"] != FORMAT_VERSION:
+            raise BadInput(f"{path}: has format {json.dumps(content['tarn_dump'])[:40]} of dumps, and this program "
+                           f"knows format {FORMAT_VERSION}")
+        self.path = path
+        self.backend = _text(content, "backend", path)
+        self.fit = _text(content, "fit", path)
+        self.chunk_bytes = _number(content, "chunk_bytes", path)
+        self.static_pools = [_static_pool(entry, f"{path}: static pool number {number}") for number, entry in
+                             enumerate(_list(content, "static_pools", path), 1)]
+
+    @property
+    def regions(self):
+        return (region for static_pool in self.static_pools for region in static_pool.regions)
+
+
+def read_dump(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            content = json.load(file)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {reason_of(error)}") from None
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{path}: is not JSON: {error}") from None
+    return Dump(path, content)
+
+
+def _text(entry, key, where):
+    text = entry.get(key, "")
+    if not isinstance(text, str):
+        raise BadInput(f"{where}: \"{key}\" is no text")
+    return text
+
+
+def _number(entry, key, where):
+    value = entry.get(key)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < NUMBER_MAX:
+        raise BadInput(f"{where}: \"{key}\" is no number of bytes")
+    return value
+
+
+def _list(entry, key, where):
+    values = entry.get(key)
+    if not isinstance(values, list):
+        raise BadInput(f"{where}: \"{key}\" is no list")
+    return values
+
+
+def _address(entry, key, where):
+    text = entry.get(key)
+    try:
+        return int(text, 16)
+    except (TypeError, ValueError):
+        raise BadInput(f"{where}: \"{key}\" is no address") from None
+
+
+def _static_pool(entry, where):
+    if not isinstance(entry, dict):
+        raise BadInput(f"{where}: is no object")
+    base, size = _address(entry, "base", where), _number(entry, "bytes", where)
+    regions, end = [], 0
+    for number, row in enumerate(_list(entry, "regions", where), 1):
+        place = f"{where}: region number {number}"
+        if not isinstance(row, dict):
+            raise BadInput(f"{place}: is no object")
+        region = _region(row, base, place)
+        if region.offset < end or region.bytes == 0 or region.offset + region.bytes > size:
+            raise BadInput(f"{place}: does not lie behind the one before it and inside the static pool")
+        end = region.offset + region.bytes
+        regions.append(region)
+    return StaticPool(entry.get("id", 0), base, size, regions)
+
+
+def _region(row, base, where):
+    site = row.get("site", [])
+    streams = row.get("streams", [])
+    if not isinstance(site, list) or not isinstance(streams, list):
+        raise BadInput(f"{where}: \"site\" or \"streams\" is no list")
+    return Region(_address(row, "address", where) - base, _number(row, "bytes", where),
+                  _text(row, "state", where) or "unknown", _number({"requested_bytes": 0} | row, "requested_bytes",
+                                                                   where),
+                  _text(row, "label", where), [str(frame) for frame in site], [str(name) for name in streams])

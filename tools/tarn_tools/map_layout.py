@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+map_layout: where the regions of a pool stand in the picture.
+
+All static pools have one scale: a row is a number of bytes that is a power of two, so that a large pool takes
+several rows and the picture about ROWS_WANTED. A run of addresses without memory longer than a row is drawn as a
+gap of fixed width, since a contiguous pool may own a thousand times the addresses that have memory.
+
+Regions narrower than a pixel are drawn together, neighbours as one cell of at least a pixel: it is filled from
+the bottom by the share of bytes in each state. So 100 000 regions take as many cells as the picture has pixels.
+"""
+
+ROWS_WANTED = 28
+GAP_PIXELS = 46
+UNMAPPED = "unmapped"
+
+
+class Cell:
+    """What is drawn in one place: a region, a part of one (where a row ends), or several, merged."""
+
+    __slots__ = ("row", "x", "width", "region", "shares", "count", "is_gap")
+
+    def __init__(self, row, x, width, region=None, shares=None, count=1, is_gap=False):
+        self.row, self.x, self.width = row, x, width
+        self.region, self.shares, self.count, self.is_gap = region, shares, count, is_gap
+
+
+class PoolLayout:
+    def __init__(self, static_pool, cells, row_count):
+        self.static_pool, self.cells, self.row_count = static_pool, cells, row_count
+
+    @property
+    def merged_count(self):
+        return sum(cell.count for cell in self.cells if cell.shares)
+
+
+def row_bytes_of(dump):
+    """A power of two, at least a chunk, with which all that has memory takes about ROWS_WANTED rows."""
+    mapped = sum(region.bytes for region in dump.regions if region.state != UNMAPPED)
+    wanted = max(mapped // ROWS_WANTED, dump.chunk_bytes, 1)
+    return 1 << (wanted - 1).bit_length()
+
+
+class _Pen:
+    """Walks from left to right and on to the next row, bytes at a time."""
+
+    def __init__(self, row_bytes, width):
+        self.width = width
+        self.pixels_per_byte = width / row_bytes
+        self.row = 0
+        self.x = 0.0
+        self.cells = []
+        self._shares, self._count, self._merged_from = {}, 0, 0.0
+
+    def flush(self):
+        if self._count:
+            total = sum(self._shares.values())
+            shares = [(state, part / total) for state, part in self._shares.items()]
+            self.cells.append(Cell(self.row, self._merged_from, max(self.x - self._merged_from, 0.6), shares=shares,
+                                   count=self._count))
+        self._shares, self._count = {}, 0
+
+    def _end_row_if_full(self):
+        if self.x > self.width - 1e-6:
+            self.flush()
+            self.row, self.x = self.row + 1, 0.0
+
+    def gap(self, region):
+        self.flush()
+        if self.x + GAP_PIXELS > self.width:
+            self.row, self.x = self.row + 1, 0.0
+        self.cells.append(Cell(self.row, self.x, GAP_PIXELS, region, is_gap=True))
+        self.x += GAP_PIXELS
+        self._end_row_if_full()
+
+    def region(self, region):
+        width = region.bytes * self.pixels_per_byte
+        if width < 1:
+            self._merge(region, width)
+            return
+        self.flush()
+        while width > 1e-6:
+            part = min(width, self.width - self.x)
+            self.cells.append(Cell(self.row, self.x, part, region))
+            self.x += part
+            width -= part
+            self._end_row_if_full()
+
+    def _merge(self, region, width):
+        if not self._count:
+            self._merged_from = self.x
+        self._shares[region.state] = self._shares.get(region.state, 0) + region.bytes
+        self._count += 1
+        self.x = min(self.x + width, self.width)
+        if self.x - self._merged_from >= 1:
+            self.flush()
+        self._end_row_if_full()
+
+
+def lay_out(static_pool, row_bytes, width):
+    pen = _Pen(row_bytes, width)
+    for region in static_pool.regions:
+        if region.state == UNMAPPED and region.bytes > row_bytes:
+            pen.gap(region)
+        else:
+            pen.region(region)
+    pen.flush()
+    return PoolLayout(static_pool, pen.cells, pen.row + (1 if pen.x > 0 else 0))
