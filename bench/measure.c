@@ -137,8 +137,8 @@ static bool play_first_pass(struct run *run, struct tn_verifier *verifier)
 
 static void verify_first_pass(struct run *run)
 {
-    struct tn_verifier *verifier = tn_verifier_create(run->workload);
-    tn_verifier_limit_alignment(verifier, run->result->allocator->alignment_bytes_max);
+    struct tn_verifier *verifier =
+        tn_verifier_create(run->workload, run->result->allocator->alignment_bytes_max);
     if (!verifier) {
         fail_run(run, "there is not enough host memory to verify it");
         return;
@@ -174,8 +174,8 @@ static void play_last_pass(struct run *run, struct tn_verifier *verifier)
 static void verify_last_pass(struct run *run)
 {
     if (!run->is_verified) return;
-    struct tn_verifier *verifier = tn_verifier_create(run->workload);
-    tn_verifier_limit_alignment(verifier, run->result->allocator->alignment_bytes_max);
+    struct tn_verifier *verifier =
+        tn_verifier_create(run->workload, run->result->allocator->alignment_bytes_max);
     if (!verifier) {
         fail_run(run, "there is not enough host memory to verify it");
         return;

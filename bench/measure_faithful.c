@@ -152,7 +152,8 @@ static bool play_verified(struct run *run, const struct tn_faithful_plan *plan)
 {
     struct tn_workload view = *run->scene->workload;
     view.slot_count = plan->block_count;
-    struct tn_verifier *verifier = tn_verifier_create(&view);
+    struct tn_verifier *verifier =
+        tn_verifier_create(&view, run->result->allocator->alignment_bytes_max);
     if (!verifier) {
         fail_run_for_memory(run, "to verify it");
         return false;

@@ -100,7 +100,8 @@ static void verify(struct run *run)
     struct tn_player player;
     struct tn_memory_follow follow = { .log = NULL };
     if (!run->is_verified || !open_player(run, &player)) return;
-    struct tn_verifier *verifier = tn_verifier_create(run->workload);
+    struct tn_verifier *verifier =
+        tn_verifier_create(run->workload, run->result->allocator->alignment_bytes_max);
     if (verifier && tn_memory_follow_init(&follow, run->workload->body.count, verifier))
         play_verified(run, &player, &follow);
     else

@@ -75,8 +75,8 @@ static double play_seconds(const struct run *run)
 
 static void verify(struct run *run)
 {
-    struct tn_verifier *verifier = tn_verifier_create(run->workload);
-    tn_verifier_limit_alignment(verifier, run->result->allocator->alignment_bytes_max);
+    struct tn_verifier *verifier =
+        tn_verifier_create(run->workload, run->result->allocator->alignment_bytes_max);
     struct tn_team_stop stop = { TARN_STATUS_OK,
                                  { "there is not enough host memory to verify it" } };
     if (!verifier || !tn_thread_team_verify(run->team, verifier, &stop.reason))

@@ -25,22 +25,18 @@ struct tn_verifier {
     struct range ranges[]; /* one for each slot */
 };
 
-struct tn_verifier *tn_verifier_create(const struct tn_workload *workload)
+struct tn_verifier *tn_verifier_create(const struct tn_workload *workload,
+                                       size_t alignment_bytes_max)
 {
     struct tn_verifier *verifier =
         calloc(1, sizeof *verifier + workload->slot_count * sizeof verifier->ranges[0]);
     if (!verifier) return NULL;
     verifier->workload = workload;
-    verifier->alignment_bytes_min = TN_VERIFIER_ALIGNMENT_BYTES_MIN;
-    verifier->alignment_bytes_max = TN_VERIFIER_ALIGNMENT_BYTES;
+    bool is_limited = alignment_bytes_max != 0;
+    verifier->alignment_bytes_min =
+        is_limited ? TN_VERIFIER_LIMITED_BYTES_MIN : TN_VERIFIER_ALIGNMENT_BYTES_MIN;
+    verifier->alignment_bytes_max = is_limited ? alignment_bytes_max : TN_VERIFIER_ALIGNMENT_BYTES;
     return verifier;
-}
-
-void tn_verifier_limit_alignment(struct tn_verifier *verifier, size_t alignment_bytes_max)
-{
-    if (!verifier || alignment_bytes_max == 0) return;
-    verifier->alignment_bytes_min = TN_VERIFIER_LIMITED_BYTES_MIN;
-    verifier->alignment_bytes_max = alignment_bytes_max;
 }
 
 static void forget_range(void *range)

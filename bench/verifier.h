@@ -25,13 +25,12 @@
 
 struct tn_verifier;
 
-/* For the blocks of this workload, which it refers to. NULL: no host memory. */
-struct tn_verifier *tn_verifier_create(const struct tn_workload *workload);
+/* For the blocks of this workload, which it refers to, from an allocator with this alignment_bytes_max, if that is not 0:
+ * it asks for multiples of the block's size rounded up to a power of two, of no less than 8 and no more than that.
+ * NULL: no host memory. */
+struct tn_verifier *tn_verifier_create(const struct tn_workload *workload,
+                                       size_t alignment_bytes_max);
 void tn_verifier_destroy(struct tn_verifier *verifier); /* NULL is allowed */
-
-/* Asks what an allocator with this alignment_bytes_max promises: multiples of the block's size rounded up to
- * a power of two, of no less than 8 and no more than that. 0 changes nothing; NULL is allowed. */
-void tn_verifier_limit_alignment(struct tn_verifier *verifier, size_t alignment_bytes_max);
 
 /* A new block, allocated by the operation at `place`. False: something is wrong with it, which the
  * reason says; the block is then not taken in. */

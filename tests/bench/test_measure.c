@@ -348,7 +348,7 @@ static void an_address_of_a_freed_block_is_no_overlap(void **state)
 {
     (void)state;
     struct tn_workload workload = { .name = "again", .slot_count = 2 };
-    struct tn_verifier *verifier = tn_verifier_create(&workload);
+    struct tn_verifier *verifier = tn_verifier_create(&workload, 0);
     struct tn_reason reason = { "" };
     assert_non_null(verifier);
     assert_true(tn_verifier_add(verifier, 0, (void *)0x1000, 256, 0, &reason));

@@ -346,10 +346,9 @@ static void threads_use_them_at_once(void **state)
 static bool takes(const struct tn_allocator *allocator, uintptr_t address, size_t size_bytes)
 {
     struct tn_workload workload = { .name = "alignment", .slot_count = 1 };
-    struct tn_verifier *verifier = tn_verifier_create(&workload);
+    struct tn_verifier *verifier = tn_verifier_create(&workload, allocator->alignment_bytes_max);
     struct tn_reason reason;
     assert_non_null(verifier);
-    tn_verifier_limit_alignment(verifier, allocator->alignment_bytes_max);
     bool is_taken = tn_verifier_add(verifier, 0, (void *)address, size_bytes, 0, &reason);
     tn_verifier_destroy(verifier);
     return is_taken;

@@ -397,7 +397,7 @@ static void an_interrupted_run_leaves_what_was_measured(void **state)
     EXPECT_INTERRUPTED(SIGINT, "hot");
     EXPECT_INTERRUPTED(SIGINT, "churn", "--live=1000");
     EXPECT_INTERRUPTED(SIGINT, "threads", "--threads=2");
-    EXPECT_INTERRUPTED(SIGINT, "growth", "--until=64M");
+    EXPECT_INTERRUPTED(SIGINT, "growth", "--until=8G");
     EXPECT_INTERRUPTED(SIGINT, "streams", "--streams=2");
 }
 
