@@ -46,9 +46,15 @@ struct tn_allocator_usage {
 /* When a block that was freed may be another's, as long as a stream works on it. */
 enum tn_free_order {
     TN_FREE_NEEDS_WAIT, /* at once: who frees has waited for the stream, unless there is but one */
-    TN_FREE_WAITS,      /* the free itself waits for the device, as cudaFree does */
-    TN_FREE_IS_ORDERED  /* it keeps the order of the stream that its call is for */
+    TN_FREE_WRITES,    /* at once, and writes into the block: who frees has waited for the stream */
+    TN_FREE_WAITS,     /* the free itself waits for the device, as cudaFree does */
+    TN_FREE_IS_ORDERED /* it keeps the order of the stream that its call is for */
 };
+
+static inline bool tn_free_needs_wait(enum tn_free_order order, size_t stream_count)
+{
+    return order == TN_FREE_WRITES || (order == TN_FREE_NEEDS_WAIT && stream_count > 1);
+}
 
 /* An allocator as one of several threads has it. */
 struct tn_allocator_thread {
@@ -129,6 +135,9 @@ extern const struct tn_allocator tn_allocator_vendor_pool_release;
 extern const struct tn_allocator tn_allocator_cub;
 extern const struct tn_allocator tn_allocator_torch;
 extern const struct tn_allocator tn_allocator_ordered_sets;
+extern const struct tn_allocator tn_allocator_umpire;
+extern const struct tn_allocator tn_allocator_umpire_list;
+extern const struct tn_allocator tn_allocator_umf;
 extern const struct tn_allocator tn_allocator_jemalloc;
 extern const struct tn_allocator tn_allocator_mimalloc;
 extern const struct tn_allocator tn_allocator_libc_malloc;

@@ -207,7 +207,7 @@ static bool needs_wait(const struct tn_faithful_stage *stage, const struct tn_fa
                        uint32_t free_stream)
 {
     return block->stream != free_stream ||
-           (stage->allocator->free_order == TN_FREE_NEEDS_WAIT && stage->plan->stream_count > 1);
+           tn_free_needs_wait(stage->allocator->free_order, stage->plan->stream_count);
 }
 
 static bool leave_block(const struct tn_faithful_member *member, const struct tn_plan_thread *part,

@@ -69,7 +69,8 @@ void tn_malloc_peer_close_thread(void *state);
         .alloc_in_thread = tn_malloc_peer_alloc_in_thread,                                        \
         .free_in_thread = tn_malloc_peer_free_in_thread,                                          \
         .explain_in_thread = tn_malloc_peer_explain, .close_thread = tn_malloc_peer_close_thread, \
-        .alignment_bytes_max = TN_MALLOC_PEER_ALIGNMENT_BYTES, .trim = tn_malloc_peer_trim,       \
+        .alignment_bytes_max = TN_MALLOC_PEER_ALIGNMENT_BYTES, .free_order = TN_FREE_WRITES,      \
+        .trim = tn_malloc_peer_trim,                                                              \
     }
 
 #endif

@@ -151,6 +151,7 @@ static json_t *per_pair(uint64_t count, const struct tn_stream_figures *figures)
 static json_t *streams_json(const struct tn_result *result)
 {
     static const char *const orders[] = { [TN_FREE_NEEDS_WAIT] = "needs wait",
+                                          [TN_FREE_WRITES] = "writes",
                                           [TN_FREE_WAITS] = "waits",
                                           [TN_FREE_IS_ORDERED] = "ordered" };
     const struct tn_stream_figures *streams = &result->streams;

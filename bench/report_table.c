@@ -221,9 +221,10 @@ static struct cell show_calls(uint64_t count, const struct tn_stream_figures *fi
 
 static void print_streams(const struct tn_result *result)
 {
-    static const char *const orders[] = {
-        [TN_FREE_NEEDS_WAIT] = "after", [TN_FREE_WAITS] = "wait", [TN_FREE_IS_ORDERED] = "order"
-    };
+    static const char *const orders[] = { [TN_FREE_NEEDS_WAIT] = "after",
+                                          [TN_FREE_WRITES] = "after",
+                                          [TN_FREE_WAITS] = "wait",
+                                          [TN_FREE_IS_ORDERED] = "order" };
     const struct tn_stream_figures *streams = &result->streams;
     printf(streams_row_format, result->allocator->name, show_ns(result->pair_ns.median).text,
            show_spread(&result->pair_ns).text,
@@ -437,7 +438,8 @@ static const char streams_legend[] =
     "  less what the fills alone take it. until done: with what it then waits for the streams.\n"
     "records, queries, waits: calls a pair for events, where they could be counted; host waits: what\n"
     "  the thread waited for. frees: order, in the order of the stream; wait, for the device; after,\n"
-    "  the thread waits for the stream before, as this allocator knows none (with one, no need).\n";
+    "  the thread waits for the stream before, as this allocator knows none (with one, if its\n"
+    "  free writes into the block).\n";
 
 static const char common_legend[] =
     "held/live: most bytes ever held from the vendor by most bytes ever live; a first piece of\n"

@@ -366,8 +366,7 @@ tarn_status tn_stream_player_init(struct tn_stream_player *player,
         .allocator = allocator,
         .lanes = calloc(workload->stream_count, sizeof player->lanes[0]),
         .blocks = calloc(workload->slot_count, sizeof player->blocks[0]),
-        .waits_before_free =
-            allocator->free_order == TN_FREE_NEEDS_WAIT && workload->stream_count > 1,
+        .waits_before_free = tn_free_needs_wait(allocator->free_order, workload->stream_count),
     };
     if (!player->lanes || !player->blocks) {
         stop_by_work((tarn_backend_result){ .status = TARN_STATUS_OUT_OF_HOST_MEMORY },

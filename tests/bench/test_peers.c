@@ -162,6 +162,44 @@ static void malloc_stays_the_c_librarys(void **state)
     assert_ptr_not_equal(info.dli_fbase, self.dli_fbase);
 }
 
+/* --- pools ---------------------------------------------------------------------------------------- */
+
+/* Before and after there is nothing; in between at least what is live, and not much more. */
+static void expect_footprint(const struct tn_allocator *allocator)
+{
+    void *state = open_one(allocator);
+    assert_int_equal(usage_of(allocator, state).footprint_bytes_max, 0);
+    void *blocks[10];
+    for (size_t i = 0; i < 10; i++)
+        assert_int_equal(allocator->alloc(state, MEBIBYTE, &blocks[i]), TARN_STATUS_OK);
+    for (size_t i = 0; i < 10; i++) {
+        assert_int_equal((uintptr_t)blocks[i] % 256, 0);
+        assert_int_equal(allocator->free(state, blocks[i], MEBIBYTE), TARN_STATUS_OK);
+    }
+    assert_in_range(usage_of(allocator, state).footprint_bytes_max, 10 * MEBIBYTE, 20 * MEBIBYTE);
+    void *nothing = state;
+    assert_int_equal(allocator->alloc(state, 0, &nothing), TARN_STATUS_OK);
+    assert_int_equal(allocator->free(state, nothing, 0), TARN_STATUS_OK);
+    assert_int_not_equal(allocator->alloc(state, (size_t)1 << 60, &nothing), TARN_STATUS_OK);
+    struct tn_reason reason = { "" };
+    allocator->explain(state, TARN_STATUS_OUT_OF_MEMORY, &reason);
+    assert_string_not_equal(reason.text, "");
+    allocator->close(state);
+}
+
+static void umpire_tells_what_it_held(void **state)
+{
+    (void)state;
+    expect_footprint(&tn_allocator_umpire);
+    expect_footprint(&tn_allocator_umpire_list);
+}
+
+static void umf_tells_what_it_held(void **state)
+{
+    (void)state;
+    expect_footprint(&tn_allocator_umf);
+}
+
 /* --- the vendor's pool, and CUB ------------------------------------------------------------------- */
 
 static void take(const struct tn_allocator *allocator, void *state, size_t size_bytes)
@@ -300,6 +338,9 @@ static const struct tn_allocator *const peers[] = {
     &tn_allocator_vendor_pool,
     &tn_allocator_vendor_pool_release,
     &tn_allocator_cub,
+    &tn_allocator_umpire,
+    &tn_allocator_umpire_list,
+    &tn_allocator_umf,
 };
 
 /* What one has freed the other may have once it is done: an allocator that asks, and hears that it is not, goes on. */
@@ -394,6 +435,8 @@ int main(void)
         cmocka_unit_test(jemalloc_tells_the_most_that_it_held),
         cmocka_unit_test(who_cannot_tell_says_nothing),
         cmocka_unit_test(malloc_stays_the_c_librarys),
+        cmocka_unit_test(umpire_tells_what_it_held),
+        cmocka_unit_test(umf_tells_what_it_held),
         cmocka_unit_test(each_pool_of_the_vendor_is_its_own),
         cmocka_unit_test(nobody_leaves_an_error_behind),
         cmocka_unit_test(threads_use_them_at_once),
