@@ -9,7 +9,7 @@
 #include "plain_host_backend.h"
 #include "progress.h"
 
-/* As in measure.c. */
+/* As in measure_passes.c. */
 static const double repetition_ns_min = 50e6;
 static const double pass_count_max = 1e6;
 
@@ -351,16 +351,6 @@ static void run_all(struct run *runs, size_t run_count, bool is_interleaved)
     }
 }
 
-static void fail_all(struct tn_result *results, size_t count, const char *text)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (results[i].outcome != TN_OUTCOME_MEASURED) continue;
-        results[i].outcome = TN_OUTCOME_FAILED;
-        tn_reason_set(&results[i].reason, "%s: %s: %.350s", results[i].workload->name,
-                      results[i].allocator->name, text);
-    }
-}
-
 static void measure_in(const struct scene *scene, struct tn_result *results, bool is_interleaved)
 {
     const struct tn_options *options = scene->options;
@@ -371,7 +361,7 @@ static void measure_in(const struct scene *scene, struct tn_result *results, boo
     struct run runs[1 + TN_ALLOCATORS_MAX];
     double *times_ns = calloc(run_count * options->repetitions, sizeof times_ns[0]);
     if (!times_ns) {
-        fail_all(results, options->allocator_count, "there is not enough host memory");
+        tn_results_fail(results, options->allocator_count, "there is not enough host memory");
         return;
     }
     for (size_t i = 0; i < run_count; i++)
@@ -390,7 +380,7 @@ void tn_measure_faithful(const struct tn_workload *workload, const struct tn_opt
     struct scene scene;
     struct tn_reason reason;
     if (!scene_init(&scene, workload, options, machine->is_host, &reason)) {
-        fail_all(results, options->allocator_count, reason.text);
+        tn_results_fail(results, options->allocator_count, reason.text);
         return;
     }
     measure_in(&scene, results, is_interleaved);
