@@ -30,9 +30,10 @@ struct scene {
 struct run {
     const struct scene *scene;
     struct tn_result *result;
-    void *state; /* the allocator's, while is_running */
+    void *state; /* the allocator's */
     struct tn_faithful_team *team;
     bool is_running;
+    bool is_open;     /* the allocator */
     bool is_verified; /* all but the allocator that does nothing */
     double *repetitions_ns;
     size_t done_count;
@@ -88,8 +89,8 @@ static void end_run(struct run *run)
     struct tn_faithful_stop ignored;
     if (run->team) tn_faithful_team_destroy(run->team, &ignored);
     run->team = NULL;
-    run->result->allocator->close(run->state);
-    run->is_running = false;
+    if (run->is_open) run->result->allocator->close(run->state);
+    run->is_running = run->is_open = false;
 }
 
 static void interrupt_run(struct run *run)
@@ -201,7 +202,7 @@ static void start_run(struct run *run)
     result->pass_count = 1;
     result->repetition_count = 1;
     tarn_status status = result->allocator->open(&run->scene->settings, &run->state, &why);
-    run->is_running = status == TARN_STATUS_OK;
+    run->is_running = run->is_open = status == TARN_STATUS_OK;
     if (run->is_running && run->is_verified)
         verify_first_pass(run);
     else if (!run->is_running)
@@ -319,11 +320,6 @@ static void run_together(struct run *runs, size_t count, size_t repetition_count
 {
     for (size_t i = 0; i < count; i++)
         runs[i].is_running = runs[i].result->outcome == TN_OUTCOME_MEASURED;
-    for (size_t i = 0; i < count; i++)
-        if (runs[i].is_running && tn_interrupt_is_wanted()) {
-            runs[i].result->outcome = TN_OUTCOME_INTERRUPTED;
-            runs[i].is_running = false;
-        }
     take_turns(runs, count, "first pass", start_run);
     take_turns(runs, count, "warming up", warm_up);
     for (size_t i = 0; i < repetition_count; i++) {

@@ -31,6 +31,7 @@ struct run {
     struct tn_player player;
     bool is_verified;  /* all but the allocator that does nothing */
     bool is_running;   /* false after a failure */
+    bool is_open;      /* the player */
     size_t body_count; /* operations of the body that are played */
     double first_pass_ns;
     double *repetitions_ns; /* the time of a pair in each */
@@ -43,9 +44,11 @@ struct run {
 static void end_run(struct run *run)
 {
     struct tn_reason ignored;
+    run->is_running = false;
+    if (!run->is_open) return;
     tn_player_free_all(&run->player, &ignored);
     tn_player_fini(&run->player);
-    run->is_running = false;
+    run->is_open = false;
 }
 
 static void fail_run(struct run *run, const char *text)
@@ -184,7 +187,7 @@ static void open_run(struct run *run)
     struct tn_reason why;
     tarn_status status = tn_player_init(&run->player, allocator, &run->stage->settings,
                                         run->workload->slot_count, &why);
-    run->is_running = status == TARN_STATUS_OK;
+    run->is_running = run->is_open = status == TARN_STATUS_OK;
     if (!run->is_running) {
         tn_result_set_unopened(run->result, status, &why);
         return;
@@ -287,7 +290,7 @@ static void finish_run(struct run *run)
         return;
     }
     tn_player_fini(&run->player);
-    run->is_running = false;
+    run->is_running = run->is_open = false;
     run->result->pair_ns = tn_spread_compute(run->repetitions_ns, run->result->repetition_count);
     run->result->outcome = TN_OUTCOME_MEASURED;
 }
@@ -363,13 +366,6 @@ static void repeat_in_turns(struct run *runs, size_t count, size_t repetition_co
     }
 }
 
-/* Nothing is open yet. */
-static void skip_interrupted(struct run *runs, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (runs[i].is_running) runs[i].result->outcome = TN_OUTCOME_INTERRUPTED;
-}
-
 static void follow_memory(struct run *runs, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -384,10 +380,6 @@ static void run_together(struct run *runs, size_t count, size_t repetition_count
 {
     for (size_t i = 0; i < count; i++)
         runs[i].is_running = runs[i].result->outcome == TN_OUTCOME_MEASURED;
-    if (tn_interrupt_is_wanted()) {
-        skip_interrupted(runs, count);
-        return;
-    }
     take_turns(runs, count, "first pass", start_run);
     take_turns(runs, count, "counting", count_pairs);
     take_turns(runs, count, "warming up", warm_up);
