@@ -64,6 +64,7 @@ static void init_results(const struct tn_workload *workload, const struct tn_opt
     for (size_t i = 0; i < options->allocator_count; i++) {
         const struct tn_allocator *allocator = options->allocators[i];
         bool is_faithful = workload->method == TN_METHOD_FAITHFUL;
+        bool can_touch = is_faithful || workload->method == TN_METHOD_PASSES;
         results[i] = (struct tn_result){
             .workload = workload,
             .allocator = allocator,
@@ -71,7 +72,7 @@ static void init_results(const struct tn_workload *workload, const struct tn_opt
                             : workload->thread_count > 0 ? workload->thread_count
                                                          : 1,
             .stream_count = is_faithful ? workload->origin_stream_count : 1,
-            .touch_bytes = options->touch_bytes,
+            .touch_bytes = can_touch ? options->touch_bytes : 0,
             .order = options->order,
             .speed = options->speed,
         };
