@@ -5,13 +5,16 @@
  */
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -19,6 +22,7 @@
 #include "commands.h"
 #include "faithful_plan.h"
 #include "gate.h"
+#include "interrupt.h"
 #include "measure.h"
 #include "scratch.h"
 
@@ -45,8 +49,9 @@ enum fault {
     FAULT_OVERLAP, /* a block has the place of the one before */
     FAULT_ALLOC_FAILS,
     FAULT_FREE_FAILS,
-    FAULT_SCRIBBLES,    /* an allocation writes into the block before */
-    FAULT_OPENING_FAILS /* in the second thread */
+    FAULT_SCRIBBLES,     /* an allocation writes into the block before */
+    FAULT_OPENING_FAILS, /* in the second thread */
+    FAULT_INTERRUPTED    /* none of the allocator's: the user wants to end */
 };
 
 struct call {
@@ -127,6 +132,7 @@ static tarn_status alloc_in_planted_thread(void *state, size_t size_bytes, void 
     pthread_mutex_lock(&planted.lock);
     note_call(state, true, size_bytes);
     size_t call = ++planted.alloc_count;
+    if (is_faulty(FAULT_INTERRUPTED, call)) raise(SIGINT);
     char *address = planted.memory + planted.next_place++ % PLACE_COUNT * PLACE_BYTES;
     if (is_faulty(FAULT_OVERLAP, call)) address = planted.last;
     if (is_faulty(FAULT_SCRIBBLES, call)) planted.last[700] ^= 1;
@@ -145,6 +151,22 @@ static tarn_status free_in_planted_thread(void *state, void *address, size_t siz
     pthread_mutex_unlock(&planted.lock);
     assert_non_null(address);
     return is_faulty(FAULT_FREE_FAILS, call) ? TARN_STATUS_NOT_LIVE : TARN_STATUS_OK;
+}
+
+/* For one thread alone. */
+
+static tarn_status alloc_planted(void *state, size_t size_bytes, void **address_out)
+{
+    static struct planted_thread self;
+    (void)state;
+    return alloc_in_planted_thread(&self, size_bytes, address_out);
+}
+
+static tarn_status free_planted(void *state, void *address, size_t size_bytes)
+{
+    static struct planted_thread self;
+    (void)state;
+    return free_in_planted_thread(&self, address, size_bytes);
 }
 
 static void explain_planted(void *state, tarn_status status, struct tn_reason *reason_out)
@@ -176,6 +198,8 @@ static void close_planted_thread(void *state)
 static const struct tn_allocator planted_allocator = {
     .name = "planted",
     .open = open_planted,
+    .alloc = alloc_planted,
+    .free = free_planted,
     .explain = explain_planted,
     .get_usage = get_usage_planted,
     .close = close_planted,
@@ -191,13 +215,18 @@ static const struct tn_allocator planted_allocator = {
 
 static struct tn_options options;
 
-static void plant(enum fault fault, size_t call)
+static void plant_with_options(enum fault fault, size_t call)
 {
     planted.fault = fault;
     planted.fault_call = call;
     planted.call_count = planted.alloc_count = planted.free_count = 0;
     planted.opened_thread_count = planted.next_place = 0;
     planted.last = planted.memory;
+}
+
+static void plant(enum fault fault, size_t call)
+{
+    plant_with_options(fault, call);
     options = (struct tn_options){ .repetitions = 2, .time_seconds = 1e-9, .is_faithful = true };
     options.allocators[0] = &planted_allocator;
     options.allocator_count = 1;
@@ -504,6 +533,68 @@ static void contents_that_were_changed_are_found(void **state)
     expect_reported(trace, ":6: planted: ", "byte 700 is");
 }
 
+/* --- interruption -------------------------------------------------------------------------------- */
+
+/* In a process of its own, since nobody takes such a wish back. Two allocators, of which the second may not
+ * have begun. Returns what is wrong. */
+static const char *end_at(size_t call)
+{
+    struct tn_allocator second = planted_allocator;
+    options.allocators[1] = &second;
+    options.allocator_count = 2;
+    plant_with_options(FAULT_INTERRUPTED, call);
+    tn_interrupt_watch();
+    struct tn_workload_list list = load(trace);
+    struct tn_machine machine = { .is_host = true, .device_free_bytes = (size_t)1 << 30 };
+    struct tn_result results[2];
+    tn_measure(&list.items[0], &options, &machine, results);
+    tn_workload_list_fini(&list);
+    if (planted.open_count != 0 || planted.open_thread_count != 0) return "something is open";
+    if (planted.alloc_count < call) return "there are not so many calls";
+    for (size_t i = 0; i < 2; i++) {
+        if (results[i].outcome != TN_OUTCOME_INTERRUPTED &&
+            results[i].outcome != TN_OUTCOME_MEASURED)
+            return "it failed";
+        if (results[i].repetition_count > 0 && !(results[i].pair_ns.median > 0.0))
+            return "a repetition has no time";
+    }
+    if (results[1].outcome != TN_OUTCOME_INTERRUPTED) return "the second was not interrupted";
+    return planted.free_count == planted.alloc_count ? NULL : "something is live";
+}
+
+static void expect_end_at(size_t call)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        const char *wrong = end_at(call);
+        if (wrong) fprintf(stderr, "interrupted in allocation %zu: %s\n", call, wrong);
+        _exit(wrong ? EXIT_FAILURE : EXIT_SUCCESS);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), EXIT_SUCCESS);
+}
+
+/* In each allocation of all passes, the first of the first allocator to the last of the last. */
+static void an_end_may_come_at_any_time(void **state)
+{
+    (void)state;
+    for (size_t kind = 0; kind < 3; kind++) {
+        plant(FAULT_NONE, 0);
+        options.is_faithful = kind > 0;
+        options.touch_bytes = kind == 2 ? 100 : 0;
+        struct tn_options chosen = options;
+        replay(trace);
+        size_t last = planted.alloc_count; /* of one allocator; that of two are twice as many */
+        for (size_t call = 1; call <= 2 * last - PAIR_COUNT; call++) {
+            options = chosen;
+            expect_end_at(call);
+        }
+    }
+}
+
 /* --- gates --------------------------------------------------------------------------------------- */
 
 enum {
@@ -596,6 +687,7 @@ int main(void)
         cmocka_unit_test(a_thread_may_not_open),
         cmocka_unit_test(contents_that_survive_are_no_fault),
         cmocka_unit_test(contents_that_were_changed_are_found),
+        cmocka_unit_test(an_end_may_come_at_any_time),
     };
     return cmocka_run_group_tests(tests, create, destroy);
 }
