@@ -166,6 +166,6 @@ class MapPicture:
         region = cell.region
         self.drawing.rectangle(x, y, cell.width, ROW_HEIGHT, _fill(region.state), _title(region), edge=cell.width > 3)
         text = f"\u2026{_size(region.bytes)}\u2026" if cell.is_gap else _words(region, cell.width)
-        if text:
+        if text and cell.has_words:
             fill = "onlive" if region.state in ("live", "damaged") else "soft"
             self.drawing.text(x + cell.width / 2, y + 15, text, 8 if cell.is_gap else 10, fill, anchor="middle")
