@@ -2,12 +2,13 @@
 /*
  * dump_pool: makes a pool over host memory, uses it, and prints its dump as JSON, for tests of tarn-map.
  *
- *     dump_pool plain | labels | contiguous | empty | many
+ *     dump_pool plain | labels | contiguous | streams | empty | many
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <tarn/host.h>
 #include <tarn/tarn.h>
 
 enum {
@@ -54,10 +55,26 @@ static void use_much(tarn_pool *pool)
     free(blocks);
 }
 
+/* What is freed on two streams that have not come to an end of their work. */
+static void use_on_streams(tarn_pool *pool, const tarn_backend *backend, tarn_stream streams[2])
+{
+    void *blocks[30];
+    for (size_t i = 0; i < 2; i++)
+        expect_ok(backend->operations->stream_create(backend->state, &streams[i]).status);
+    for (size_t i = 0; i < 30; i++)
+        expect_ok(tarn_pool_alloc_on(pool, (size_t)256 << 10, streams[i % 2], &blocks[i]));
+    for (size_t i = 0; i < 30; i += 3)
+        expect_ok(tarn_pool_free_on(pool, blocks[i], streams[i % 2]));
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc == 2 ? argv[1] : "plain";
+    tarn_backend backend;
+    expect_ok(tarn_host_backend_open(NULL, &backend));
+    tarn_stream streams[2] = { NULL, NULL };
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.backend = &backend;
     options.initial_bytes = (size_t)16 << 20;
     options.contiguous = strcmp(what, "contiguous") == 0;
     options.debug = strcmp(what, "labels") == 0 ? TARN_DEBUG_SITES : 0U;
@@ -66,10 +83,15 @@ int main(int argc, char **argv)
     expect_ok(tarn_pool_create(&options, &pool));
     if (strcmp(what, "many") == 0) {
         use_much(pool);
+    } else if (strcmp(what, "streams") == 0) {
+        use_on_streams(pool, &backend, streams);
     } else if (strcmp(what, "empty") != 0) {
         use(pool);
     }
     expect_ok(tarn_pool_dump(pool, TARN_DUMP_FORMAT_JSON, stdout));
     expect_ok(tarn_pool_destroy_forced(pool, NULL));
+    for (size_t i = 0; i < 2; i++)
+        if (streams[i]) expect_ok(backend.operations->stream_destroy(backend.state, streams[i]).status);
+    tarn_backend_close(&backend);
     return EXIT_SUCCESS;
 }

@@ -57,7 +57,7 @@ class _Pen:
         if self._count:
             total = sum(self._shares.values())
             shares = [(state, part / total) for state, part in self._shares.items()]
-            self.cells.append(Cell(self.row, self._merged_from, max(self.x - self._merged_from, 0.6), shares=shares,
+            self.cells.append(Cell(self.row, self._merged_from, self.x - self._merged_from, shares=shares,
                                    count=self._count))
         self._shares, self._count = {}, 0
 
