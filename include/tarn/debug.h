@@ -115,7 +115,9 @@ typedef enum tarn_dump_format {
 /*
  * Writes a map of the pool to `file`: its statistics, its static pools, and every region of them in
  * address order: live, free, or, in a contiguous pool, unmapped. Of a chunk that is cut into slices each live
- * one, and as "sliced" what is free of it. In debug mode, the label and call site of what is live. The picture of the regions is of one instant, copied under the lock and written without it.
+ * one, and as "sliced" what is free of it. Of what was freed on streams and is not yet known to be done with, the
+ * streams, by their numbers in the pool. In debug mode, the label and call site of what is live. The picture of the
+ * regions is of one instant, copied under the lock and written without it.
  * Errors: INVALID_POOL; INVALID_ARGUMENT for a NULL file, an unknown format, or a file that does
  * not take the text; OUT_OF_HOST_MEMORY when the copy finds no room.
  * Any thread. Cost: O(regions).

@@ -15,6 +15,7 @@ struct dumped_region {
     size_t size_bytes;
     size_t requested_bytes; /* 0 unless live */
     const char *state;
+    uint32_t streams; /* of a free one: a bit for each that it waits for */
 };
 
 struct dumped_static_pool {
@@ -86,6 +87,7 @@ static size_t copy_region(const struct tarn_pool *pool, const struct tn_static_p
         .state = is_live   ? "live"
                  : is_void ? "unmapped"
                            : "free",
+        .streams = is_live || is_void ? 0 : tn_region_dependency(region).streams,
     };
     return 1;
 }
@@ -172,6 +174,15 @@ static bool picture_init(struct picture *picture, struct tarn_pool *pool)
     }
 }
 
+/* The numbers of the streams that a free region waits for, with what stands before and after them. */
+static void write_streams(uint32_t streams, const char *before, const char *after, FILE *file)
+{
+    if (streams == 0) return;
+    for (const char *text = before; streams != 0; streams &= streams - 1, text = ", ")
+        fprintf(file, "%s%u", text, tn_lowest_bit(streams));
+    fprintf(file, "%s", after);
+}
+
 /* --- text --------------------------------------------------------------------------------------- */
 
 static const char *const state_names[] = {
@@ -201,7 +212,9 @@ static void write_text_region(const struct picture *picture, const struct dumped
     struct tn_debug_record record;
     fprintf(file, "    0x%" PRIxPTR " %12zu bytes ", region->address, region->size_bytes);
     if (region->requested_bytes == 0) {
-        fprintf(file, "%s\n", region->state);
+        fprintf(file, "%s", region->state);
+        write_streams(region->streams, ", waits for stream ", "", file);
+        fprintf(file, "\n");
     } else if (!tn_debug_look_up(picture->pool, region->address, &record)) {
         fprintf(file, "live, %zu asked for\n", region->requested_bytes);
     } else {
@@ -277,6 +290,7 @@ static void write_json_region(const struct picture *picture, const struct dumped
             has_record ? state_names[record.state] : region->state,
             has_record ? record.range.size_bytes : region->requested_bytes);
     if (has_record) write_json_record(&record, file);
+    write_streams(region->streams, ", \"streams\": [", "]", file);
     fprintf(file, "}");
 }
 

@@ -2,6 +2,8 @@
 /* The dump: its text says what is there, its JSON parses and adds up. */
 #include <jansson.h>
 
+#include <tarn/host.h>
+
 #include "harness/claims.h"
 #include "harness/host_memory_faults.h"
 #include "harness/test_backend.h"
@@ -140,6 +142,38 @@ static void what_is_not_mapped_is_said_to_be(void **state)
     expect_ok(tarn_pool_destroy_forced(pool, NULL));
 }
 
+/* What was freed on a stream waits for it; what was never used waits for none. */
+static void what_waits_for_streams_says_so(void **state)
+{
+    (void)state;
+    tarn_backend backend;
+    expect_ok(tarn_host_backend_open(NULL, &backend));
+    tarn_stream a, b;
+    expect_ok(backend.operations->stream_create(backend.state, &a).status);
+    expect_ok(backend.operations->stream_create(backend.state, &b).status);
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.backend = &backend;
+    options.initial_bytes = 65536;
+    tarn_pool *pool;
+    expect_ok(tarn_pool_create(&options, &pool));
+    void *blocks[3];
+    for (int i = 0; i < 3; i++)
+        expect_ok(tarn_pool_alloc_on(pool, 4096, i == 1 ? b : a, &blocks[i]));
+    expect_ok(tarn_pool_free_on(pool, blocks[1], b));
+    dumped(pool, TARN_DUMP_FORMAT_JSON);
+    expect_says("\"bytes\": 4096, \"state\": \"free\", \"requested_bytes\": 0, \"streams\": [1]}");
+    expect_ok(tarn_pool_free_on(pool, blocks[0], a));
+    dumped(pool, TARN_DUMP_FORMAT_TEXT);
+    expect_says("4096 bytes free, waits for stream 0\n");
+    expect_says("4096 bytes free, waits for stream 1\n");
+    expect_says("53248 bytes free\n");
+    json_decref(parsed(pool));
+    expect_ok(tarn_pool_destroy_forced(pool, NULL));
+    expect_ok(backend.operations->stream_destroy(backend.state, a).status);
+    expect_ok(backend.operations->stream_destroy(backend.state, b).status);
+    tarn_backend_close(&backend);
+}
+
 static void an_empty_pool_is_valid_json(void **state)
 {
     (void)state;
@@ -195,6 +229,7 @@ int main(void)
         cmocka_unit_test(text_says_what_is_there),
         cmocka_unit_test(json_regions_tile_their_static_pools),
         cmocka_unit_test(what_is_not_mapped_is_said_to_be),
+        cmocka_unit_test(what_waits_for_streams_says_so),
         cmocka_unit_test(an_empty_pool_is_valid_json),
         cmocka_unit_test(a_users_backend_may_have_any_name),
         cmocka_unit_test(a_file_that_takes_nothing_is_an_error),

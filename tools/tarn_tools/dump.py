@@ -2,9 +2,9 @@
 """
 dump: what tarn_pool_dump writes as JSON, read and checked.
 
-A region's state is live, free, pending (freed on a stream that may still use it), sliced (what is free of a chunk
-that is cut into slices), unmapped (addresses without memory), quarantined or damaged (debug mode). Others that may
-come are kept by their name.
+A region's state is live, free, sliced (what is free of a chunk that is cut into slices), unmapped (addresses
+without memory), quarantined or damaged (debug mode). Others that may come are kept by their name. A free region
+with streams, which may still use it, is called pending here.
 """
 
 import json
@@ -109,7 +109,9 @@ def _region(row, base, where):
     streams = row.get("streams", [])
     if not isinstance(site, list) or not isinstance(streams, list):
         raise BadInput(f"{where}: \"site\" or \"streams\" is no list")
-    return Region(_address(row, "address", where) - base, _number(row, "bytes", where),
-                  _text(row, "state", where) or "unknown", _number({"requested_bytes": 0} | row, "requested_bytes",
-                                                                   where),
+    state = _text(row, "state", where) or "unknown"
+    if state == "free" and streams:
+        state = "pending"
+    requested = _number({"requested_bytes": 0} | row, "requested_bytes", where)
+    return Region(_address(row, "address", where) - base, _number(row, "bytes", where), state, requested,
                   _text(row, "label", where), [str(frame) for frame in site], [str(name) for name in streams])

@@ -32,7 +32,7 @@ class LineSource:
         self._rest = b""
         self._pending = None # an error behind what was given out: a text, or a function of the line's number
         try:
-            self._file = open(path, "rb", buffering=0) if os.path.isdir(path) is False else None
+            self._file = None if os.path.isdir(path) else open(path, "rb", buffering=0)
         except OSError as error:
             raise Fault(f"{path}: {reason_of(error)}") from None
         first = self._read() if self._file else b""
@@ -81,6 +81,10 @@ class LineSource:
         if is_last:
             raise Fault(f"{place}: the last line has no newline: the file is cut")
         raise Fault(f"{place}: the line has a zero byte")
+
+    def close(self):
+        if self._file:
+            self._file.close()
 
     # --- text ----------------------------------------------------------------------------------------
 

@@ -18,11 +18,12 @@ UNMAPPED = "unmapped"
 class Cell:
     """What is drawn in one place: a region, a part of one (where a row ends), or several, merged."""
 
-    __slots__ = ("row", "x", "width", "region", "shares", "count", "is_gap")
+    __slots__ = ("row", "x", "width", "region", "shares", "count", "is_gap", "has_words")
 
     def __init__(self, row, x, width, region=None, shares=None, count=1, is_gap=False):
         self.row, self.x, self.width = row, x, width
         self.region, self.shares, self.count, self.is_gap = region, shares, count, is_gap
+        self.has_words = is_gap # of a region's parts the widest has
 
 
 class PoolLayout:
@@ -56,7 +57,7 @@ class _Pen:
         if self._count:
             total = sum(self._shares.values())
             shares = [(state, part / total) for state, part in self._shares.items()]
-            self.cells.append(Cell(self.row, self._merged_from, max(self.x - self._merged_from, 0.6), shares=shares,
+            self.cells.append(Cell(self.row, self._merged_from, self.x - self._merged_from, shares=shares,
                                    count=self._count))
         self._shares, self._count = {}, 0
 
@@ -79,12 +80,15 @@ class _Pen:
             self._merge(region, width)
             return
         self.flush()
+        parts = []
         while width > 1e-6:
             part = min(width, self.width - self.x)
-            self.cells.append(Cell(self.row, self.x, part, region))
+            parts.append(Cell(self.row, self.x, part, region))
             self.x += part
             width -= part
             self._end_row_if_full()
+        max(parts, key=lambda cell: cell.width).has_words = True
+        self.cells += parts
 
     def _merge(self, region, width):
         if not self._count:

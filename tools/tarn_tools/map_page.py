@@ -51,7 +51,7 @@ def map_html(picture, title):
     if any(key for key, *_ in labels):
         tables.append(_table("Live, by label", "label", labels, lambda key: key or "(no label)"))
     if labels:
-        by_size = _groups(dump, lambda region: 1 << max(region.bytes - 1, 0).bit_length())
+        by_size = sorted(_groups(dump, lambda region: 1 << max(region.bytes - 1, 0).bit_length()))
         tables.append(_table("Live, by size", "up to", by_size, shown.size))
     paper, ink = COLOURS["paper"], COLOURS["ink"]
     svg = picture.drawing.svg().replace(' xmlns="http://www.w3.org/2000/svg"', "")

@@ -9,6 +9,7 @@ WIDTH = 1160
 MARGIN = 20
 ROW_HEIGHT = 22
 ROW_GAP = 4
+LEAST_WIDTH = 0.6 # so that the smallest region between two large ones is seen
 LETTER = 6.2 # about how wide a letter of 10 pixels is
 
 # Light paper, dark paper. Live, free and pending differ in lightness, so also to eyes that see no colours.
@@ -158,14 +159,15 @@ class MapPicture:
         if cell.shares:
             top = y + ROW_HEIGHT
             shares = sorted(cell.shares, key=lambda share: ORDER.index(share[0]) if share[0] in ORDER else len(ORDER))
+            width = max(cell.width, LEAST_WIDTH)
             for state, part in shares:
                 top -= part * ROW_HEIGHT
-                self.drawing.rectangle(x, top, cell.width, part * ROW_HEIGHT, _fill(state),
+                self.drawing.rectangle(x, top, width, part * ROW_HEIGHT, _fill(state),
                                        title=f"{cell.count} regions" if cell.count > 1 else None)
             return
         region = cell.region
         self.drawing.rectangle(x, y, cell.width, ROW_HEIGHT, _fill(region.state), _title(region), edge=cell.width > 3)
         text = f"\u2026{_size(region.bytes)}\u2026" if cell.is_gap else _words(region, cell.width)
-        if text:
+        if text and cell.has_words:
             fill = "onlive" if region.state in ("live", "damaged") else "soft"
             self.drawing.text(x + cell.width / 2, y + 15, text, 8 if cell.is_gap else 10, fill, anchor="middle")

@@ -14,7 +14,7 @@ something of what is read here writes it to the end only when there was none.
 import re
 from typing import NamedTuple
 
-from .line_source import Fault, LineSource
+from .line_source import LINE_BYTES_MAX, Fault, LineSource
 
 FIRST_LINE = b"# tarn-trace 1"
 SHOWN_MAX = 60
@@ -71,10 +71,16 @@ class TraceReader:
 
     def events(self):
         """Yields Alloc and Free; raises a Fault at the first thing that is wrong."""
-        self._source = source = LineSource(self.path)
+        self._source = LineSource(self.path)
+        try:
+            yield from self._events_of(self._source)
+        finally:
+            self._source.close()
+
+    def _events_of(self, source):
         has_first_line = False
         for lines in source.blocks():
-            is_odd = any(len(line) > 65534 for line in lines) or b"\0" in b"\n".join(lines)
+            is_odd = any(len(line) > LINE_BYTES_MAX for line in lines) or b"\0" in b"\n".join(lines)
             for line in lines:
                 source.line_number += 1
                 if is_odd:
