@@ -216,7 +216,7 @@ template <typename Pool> constexpr tn_allocator adapter(const char *name)
 
 } /* namespace */
 
-extern const struct tn_allocator tn_allocator_umpire =
+extern constexpr struct tn_allocator tn_allocator_umpire =
     adapter<umpire::strategy::QuickPool>("umpire");
-extern const struct tn_allocator tn_allocator_umpire_list =
+extern constexpr struct tn_allocator tn_allocator_umpire_list =
     adapter<umpire::strategy::DynamicPoolList>("umpire:list");
