@@ -310,7 +310,7 @@ static bool leave_and_take(struct thread_work *work, void *state)
 static int take_and_leave(void *argument)
 {
     struct thread_work *work = argument;
-    struct tn_allocator_thread own;
+    struct tn_allocator_thread own = { .stream = NULL };
     struct tn_reason reason;
     if (work->allocator->open_thread(work->whole, &own, &reason) != TARN_STATUS_OK) return 1;
     bool is_ok = take_many(work, own.state);
@@ -364,7 +364,7 @@ static void expect_two_streams(const struct tn_allocator *allocator)
         COUNT = 4
     };
     void *state = open_one(allocator);
-    struct tn_allocator_thread users[2];
+    struct tn_allocator_thread users[2] = { { .stream = NULL } };
     struct tn_reason reason;
     const struct thread_work work = { .allocator = allocator };
     for (int i = 0; i < 2; i++)
