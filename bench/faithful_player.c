@@ -201,7 +201,15 @@ static bool check_contents(const struct tn_faithful_stage *stage,
     return false;
 }
 
-/* The block's memory has to be done with where it is freed on another stream than that of its work. */
+/* Whether a program would have to wait for the block's work before this free: on another stream it would, and
+ * among several streams where the allocator keeps no order of theirs. */
+static bool needs_wait(const struct tn_faithful_stage *stage, const struct tn_faithful_block *block,
+                       uint32_t free_stream)
+{
+    return block->stream != free_stream ||
+           (stage->allocator->free_order == TN_FREE_NEEDS_WAIT && stage->plan->stream_count > 1);
+}
+
 static bool leave_block(const struct tn_faithful_member *member, const struct tn_plan_thread *part,
                         const struct tn_step *step, struct tn_reason *reason_out)
 {
@@ -209,7 +217,7 @@ static bool leave_block(const struct tn_faithful_member *member, const struct tn
     const struct tn_faithful_block *block = &stage->blocks[step->block];
     if (step->size_bytes == 0) return true;
     if (stage->play->verifies_contents) return check_contents(stage, block, reason_out);
-    return block->stream == part->lane_streams[step->lane] ||
+    return !needs_wait(stage, block, part->lane_streams[step->lane]) ||
            tn_touch_wait(stage->play->touch, stage->streams[block->stream], reason_out);
 }
 

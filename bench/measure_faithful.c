@@ -9,7 +9,7 @@
 #include "plain_host_backend.h"
 #include "progress.h"
 
-/* As in measure.c. */
+/* As in measure_passes.c. */
 static const double repetition_ns_min = 50e6;
 static const double pass_count_max = 1e6;
 
@@ -30,9 +30,10 @@ struct scene {
 struct run {
     const struct scene *scene;
     struct tn_result *result;
-    void *state; /* the allocator's, while is_running */
+    void *state; /* the allocator's */
     struct tn_faithful_team *team;
     bool is_running;
+    bool is_open;     /* the allocator */
     bool is_verified; /* all but the allocator that does nothing */
     double *repetitions_ns;
     size_t done_count;
@@ -47,12 +48,12 @@ static void scene_fini(struct scene *scene)
     tn_faithful_plan_destroy(scene->strict);
 }
 
-/* On the host nothing runs on streams unless memory is touched. Then they are queues of tarn's host backend, and
- * memory is that backend's too. */
+/* On the host nothing runs on streams, and the processor touches memory: the queues of tarn's host backend run when
+ * somebody waits for them, so that what was written there would be written just before it is verified. */
 static bool open_streams(struct scene *scene, bool is_host, struct tn_reason *reason_out)
 {
     scene->streams_from = tn_plain_host_backend();
-    if (is_host && scene->options->touch_bytes == 0) return true;
+    if (is_host) return true;
     tarn_status status =
         tn_device_work_init(&scene->work, scene->options->settings.device, reason_out);
     scene->has_work = status == TARN_STATUS_OK;
@@ -88,8 +89,8 @@ static void end_run(struct run *run)
     struct tn_faithful_stop ignored;
     if (run->team) tn_faithful_team_destroy(run->team, &ignored);
     run->team = NULL;
-    run->result->allocator->close(run->state);
-    run->is_running = false;
+    if (run->is_open) run->result->allocator->close(run->state);
+    run->is_running = run->is_open = false;
 }
 
 static void interrupt_run(struct run *run)
@@ -201,7 +202,7 @@ static void start_run(struct run *run)
     result->pass_count = 1;
     result->repetition_count = 1;
     tarn_status status = result->allocator->open(&run->scene->settings, &run->state, &why);
-    run->is_running = status == TARN_STATUS_OK;
+    run->is_running = run->is_open = status == TARN_STATUS_OK;
     if (run->is_running && run->is_verified)
         verify_first_pass(run);
     else if (!run->is_running)
@@ -319,11 +320,6 @@ static void run_together(struct run *runs, size_t count, size_t repetition_count
 {
     for (size_t i = 0; i < count; i++)
         runs[i].is_running = runs[i].result->outcome == TN_OUTCOME_MEASURED;
-    for (size_t i = 0; i < count; i++)
-        if (runs[i].is_running && tn_interrupt_is_wanted()) {
-            runs[i].result->outcome = TN_OUTCOME_INTERRUPTED;
-            runs[i].is_running = false;
-        }
     take_turns(runs, count, "first pass", start_run);
     take_turns(runs, count, "warming up", warm_up);
     for (size_t i = 0; i < repetition_count; i++) {
@@ -351,16 +347,6 @@ static void run_all(struct run *runs, size_t run_count, bool is_interleaved)
     }
 }
 
-static void fail_all(struct tn_result *results, size_t count, const char *text)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (results[i].outcome != TN_OUTCOME_MEASURED) continue;
-        results[i].outcome = TN_OUTCOME_FAILED;
-        tn_reason_set(&results[i].reason, "%s: %s: %.350s", results[i].workload->name,
-                      results[i].allocator->name, text);
-    }
-}
-
 static void measure_in(const struct scene *scene, struct tn_result *results, bool is_interleaved)
 {
     const struct tn_options *options = scene->options;
@@ -371,7 +357,7 @@ static void measure_in(const struct scene *scene, struct tn_result *results, boo
     struct run runs[1 + TN_ALLOCATORS_MAX];
     double *times_ns = calloc(run_count * options->repetitions, sizeof times_ns[0]);
     if (!times_ns) {
-        fail_all(results, options->allocator_count, "there is not enough host memory");
+        tn_results_fail(results, options->allocator_count, "there is not enough host memory");
         return;
     }
     for (size_t i = 0; i < run_count; i++)
@@ -390,7 +376,7 @@ void tn_measure_faithful(const struct tn_workload *workload, const struct tn_opt
     struct scene scene;
     struct tn_reason reason;
     if (!scene_init(&scene, workload, options, machine->is_host, &reason)) {
-        fail_all(results, options->allocator_count, reason.text);
+        tn_results_fail(results, options->allocator_count, reason.text);
         return;
     }
     measure_in(&scene, results, is_interleaved);

@@ -19,6 +19,7 @@ struct run {
     void *state; /* the allocator's */
     struct tn_thread_team *team;
     bool is_running;     /* false after a failure */
+    bool is_open;        /* the allocator */
     double *pairs_per_s; /* in each repetition */
 };
 
@@ -27,8 +28,8 @@ static void end_run(struct run *run)
     struct tn_team_stop ignored;
     if (run->team) tn_thread_team_destroy(run->team, &ignored);
     run->team = NULL;
-    run->result->allocator->close(run->state);
-    run->is_running = false;
+    if (run->is_open) run->result->allocator->close(run->state);
+    run->is_running = run->is_open = false;
 }
 
 /* The vendor's own calls may be unable to play what was made up; nothing else may. */
@@ -88,7 +89,7 @@ static void start_run(struct run *run)
     struct tn_result *result = run->result;
     struct tn_team_stop stop;
     stop.status = result->allocator->open(&run->options->settings, &run->state, &stop.reason);
-    run->is_running = stop.status == TARN_STATUS_OK;
+    run->is_running = run->is_open = stop.status == TARN_STATUS_OK;
     if (!run->is_running) {
         tn_result_set_unopened(result, stop.status, &stop.reason);
         return;
@@ -154,21 +155,10 @@ static void take_turns(struct run *runs, size_t count, const char *what, run_ste
     }
 }
 
-/* Nothing is open yet. */
-static void skip_interrupted(struct run *runs, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (runs[i].is_running) runs[i].result->outcome = TN_OUTCOME_INTERRUPTED;
-}
-
 static void run_together(struct run *runs, size_t count, size_t repetition_count)
 {
     for (size_t i = 0; i < count; i++)
         runs[i].is_running = runs[i].result->outcome == TN_OUTCOME_MEASURED;
-    if (tn_interrupt_is_wanted()) {
-        skip_interrupted(runs, count);
-        return;
-    }
     take_turns(runs, count, "setup", start_run);
     take_turns(runs, count, "warming up", warm_up);
     for (size_t i = 0; i < repetition_count; i++) {

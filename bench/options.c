@@ -282,7 +282,8 @@ static void refuse(struct argp_state *state, const char *given, const char *comm
 static void check_faithful(struct argp_state *state, const struct parsing *parsing)
 {
     const char *needs = parsing->order_option ? parsing->order_option : parsing->speed_option;
-    if (parsing->options->command != &tn_command_replay)
+    const struct tn_command *command = parsing->options->command;
+    if (command != &tn_command_replay && command != &tn_command_all)
         refuse(state, parsing->faithful_option, "replay");
     if (needs && !parsing->faithful_option)
         argp_error(state, "--%s is an option of replay --faithful only", needs);
@@ -294,7 +295,7 @@ static void check_touch(struct argp_state *state, const struct parsing *parsing)
     const struct tn_command *command = parsing->options->command;
     bool can_touch = command == &tn_command_hot || command == &tn_command_sweep ||
                      command == &tn_command_live || command == &tn_command_churn ||
-                     command == &tn_command_replay;
+                     command == &tn_command_replay || command == &tn_command_all;
     if (!can_touch) refuse(state, parsing->touch_option, "hot, sweep, live, churn and replay");
 }
 

@@ -192,6 +192,7 @@ void tn_report_table_head(enum tn_method method)
         print_streams_head();
         break;
     }
+    fflush(stdout); /* whoever follows a long run sees that it has begun */
 }
 
 static void print_growth(const struct tn_result *result)

@@ -48,6 +48,16 @@ void tn_result_set_no_memory(struct tn_result *result)
                   result->workload->name, result->allocator->name);
 }
 
+void tn_results_fail(struct tn_result *results, size_t count, const char *text)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (results[i].outcome != TN_OUTCOME_MEASURED) continue;
+        results[i].outcome = TN_OUTCOME_FAILED;
+        tn_reason_set(&results[i].reason, "%s: %s: %.350s", results[i].workload->name,
+                      results[i].allocator->name, text);
+    }
+}
+
 void tn_results_fini(struct tn_result *results, size_t count)
 {
     for (size_t i = 0; i < count; i++)

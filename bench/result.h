@@ -74,6 +74,9 @@ struct tn_result {
 
 void tn_results_fini(struct tn_result *results, size_t count);
 
+/* All that were to be measured have failed. */
+void tn_results_fail(struct tn_result *results, size_t count, const char *text);
+
 /* The allocator did not open: it is not found where this machine cannot have it, and else has failed. */
 void tn_result_set_unopened(struct tn_result *result, tarn_status status,
                             const struct tn_reason *why);

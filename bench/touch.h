@@ -3,9 +3,8 @@
  * touch: writes into memory that an allocator handed out, and looks later whether that is still there.
  *
  * A block gets one byte value, which its neighbours in time have not, from its first byte to its last; of a block that
- * is larger than bytes_max, only the first and the last half of so many. On the host the processor writes. On
- * a device, and on the host backend's queues, work is submitted to a stream (device_work.h), in the order
- * that a program's kernels would have.
+ * is larger than bytes_max, only the first and the last half of so many. On the host the processor writes; on
+ * a device, work is submitted to a stream (device_work.h), in the order that a program's kernels would have.
  *
  * Threads: any, on blocks of their own.
  */

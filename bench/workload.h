@@ -42,7 +42,7 @@ struct tn_origin {
 
 /* How a workload is measured. */
 enum tn_method {
-    TN_METHOD_PASSES,   /* measure.h */
+    TN_METHOD_PASSES,   /* measure_passes.h */
     TN_METHOD_THREADS,  /* measure_threads.h; thread_count is not 0 */
     TN_METHOD_FAITHFUL, /* measure_faithful.h; it is recorded */
     TN_METHOD_GROWTH,   /* measure_growth.h; the body is allocations, and as many frees */

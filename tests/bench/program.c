@@ -4,13 +4,17 @@
 
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -46,7 +50,9 @@ static pid_t start(char *const *arguments, const char *output_path, const char *
     return child;
 }
 
-struct outcome run(const char *const *arguments)
+/* Starts the program with these arguments, up to the first NULL. */
+static pid_t start_with(const char *const *arguments, const char *output_path,
+                        const char *errors_path)
 {
     char *copies[ARGUMENT_COUNT_MAX + 2] = { strdup(program) };
     size_t count = 1;
@@ -54,17 +60,52 @@ struct outcome run(const char *const *arguments)
         assert_true(count <= ARGUMENT_COUNT_MAX);
         copies[count] = strdup(arguments[count - 1]);
     }
-    const char *output_path = scratch_path("output");
-    const char *errors_path = scratch_path("errors");
     pid_t child = start(copies, output_path, errors_path);
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
     for (size_t i = 0; i < count; i++)
         free(copies[i]);
+    return child;
+}
 
+static struct outcome finish(pid_t child, const char *output_path, const char *errors_path)
+{
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
     return (struct outcome){ WEXITSTATUS(status), scratch_read(output_path),
                              scratch_read(errors_path) };
+}
+
+struct outcome run(const char *const *arguments)
+{
+    const char *output_path = scratch_path("output");
+    const char *errors_path = scratch_path("errors");
+    return finish(start_with(arguments, output_path, errors_path), output_path, errors_path);
+}
+
+static void sleep_for(double seconds)
+{
+    struct timespec time = { .tv_sec = (time_t)seconds };
+    time.tv_nsec = (long)((seconds - (double)time.tv_sec) * 1e9);
+    nanosleep(&time, NULL);
+}
+
+static bool is_empty(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) != 0 || status.st_size == 0;
+}
+
+struct outcome run_and_signal(const char *const *arguments, int signal_number, double seconds)
+{
+    const char *output_path = scratch_path("output");
+    const char *errors_path = scratch_path("errors");
+    pid_t child = start_with(arguments, output_path, errors_path);
+    /* What an earlier run left has been cut off by now. A program that prints nothing gets it all the same. */
+    for (unsigned i = 0; i < 6000 && is_empty(output_path); i++)
+        sleep_for(0.01);
+    sleep_for(seconds);
+    assert_int_equal(kill(child, signal_number), 0);
+    return finish(child, output_path, errors_path);
 }
 
 void expect_part(const char *text, const char *part)

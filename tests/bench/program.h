@@ -20,6 +20,9 @@ void outcome_fini(struct outcome *outcome);
 /* Runs the program with these arguments, up to the first NULL. */
 struct outcome run(const char *const *arguments);
 
+/* The same, and so many seconds after it has printed something it gets the signal. */
+struct outcome run_and_signal(const char *const *arguments, int signal_number, double seconds);
+
 #define RUN(...) run((const char *const[]){ __VA_ARGS__, NULL })
 
 void expect_part(const char *text, const char *part);
