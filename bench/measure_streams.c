@@ -11,7 +11,8 @@
 static const double repetition_ns_min = 50e6;
 
 enum {
-    CHUNK_BYTES = 1024 /* what pools round to */
+    CHUNK_BYTES = 1024, /* what pools round to */
+    STEP_BYTES = 2 << 20
 };
 
 /* One allocator on the workload, or the work alone. */
@@ -189,7 +190,8 @@ static void run_all(struct run *runs, size_t count, size_t repetition_count)
 }
 
 /* A pool's first piece has room for what is live and no more, so that a stream that wants memory
- * finds only what was just freed. As far as the pool can be told, and does not round otherwise. */
+ * finds only what was just freed. As far as the pool can be told, and does not round otherwise. A contiguous one maps
+ * small steps for the same reason. */
 static size_t tight_bytes(const struct tn_workload *workload, size_t bytes_max)
 {
     size_t bytes = 0;
@@ -215,6 +217,7 @@ static bool init_run(struct run *run, const struct tn_workload *workload,
     run->settings.backend = &work->backend;
     run->settings.has_one_stream = false;
     run->settings.initial_bytes = tight_bytes(workload, options->settings.initial_bytes);
+    if (run->settings.step_bytes == 0) run->settings.step_bytes = STEP_BYTES;
     result->stream_count = workload->stream_count;
     result->is_interleaved = true;
     return run->host_ns && run->total_ns;

@@ -92,14 +92,15 @@ static json_t *rates_json(const struct tn_result *result)
 {
     double all = result->pairs_per_s.median;
     json_t *figures = json_pack(
-        "{s:b, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:i, s:b, s:b}",
+        "{s:b, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:b, s:b}",
         "shared", (int)result->workload->is_shared, "pairs_per_second", all, "pairs_per_second_min",
         result->pairs_per_s.min, "pairs_per_second_max", result->pairs_per_s.max,
         "pairs_per_second_per_thread", all / (double)result->workload->thread_count, "ns_per_pair",
         result->pair_ns.median, "ns_per_pair_min", result->pair_ns.min, "ns_per_pair_max",
         result->pair_ns.max, "repetitions", integer(result->repetition_count), "peak_live_bytes",
         integer(result->live_bytes_max), "peak_live_count", integer(result->live_count_max),
-        "peak_footprint_bytes", integer(result->usage.footprint_bytes_max), "metadata_bytes",
+        "peak_footprint_bytes", integer(result->usage.footprint_bytes_max), "vendor_calls",
+        integer(result->usage.vendor_calls), "metadata_bytes",
         integer(result->usage.metadata_bytes), "failures", 0, "verified", 1, "interleaved",
         (int)result->is_interleaved);
     if (figures && result->one_thread_pairs_per_s > 0.0)

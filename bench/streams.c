@@ -54,7 +54,7 @@ static bool fill_workload(struct tn_workload *workload, size_t live_count,
 {
     size_t count = live_count * workload->stream_count;
     workload->unit_count = 2;
-    size_t *sizes = malloc(count * sizeof sizes[0]);
+    size_t *sizes = calloc(count, sizeof sizes[0]);
     if (!sizes) return false;
     struct tn_random random;
     tn_random_init(&random, seed);

@@ -295,6 +295,20 @@ static void tarn_hands_memory_on(void **state)
     tn_workload_list_fini(&handed.list);
 }
 
+/* Its steps are as small as the pieces, else it would have memory to spare. */
+static void a_contiguous_pool_hands_memory_on(void **state)
+{
+    (void)state;
+    need_device();
+    struct measured handed = measure(&tn_allocator_tarn_contiguous, 2, true);
+    if (handed.result.outcome == TN_OUTCOME_FAILED) fail_msg("%s", handed.result.reason.text);
+    if (handed.result.outcome == TN_OUTCOME_MEASURED) {
+        assert_int_equal(handed.result.usage.footprint_bytes_max, 2 << 20);
+        assert_true(handed.result.streams.calls.record_count > 0);
+    }
+    tn_workload_list_fini(&handed.list);
+}
+
 static void all_allocators_play(void **state)
 {
     (void)state;
@@ -319,6 +333,7 @@ int main(void)
         cmocka_unit_test_setup(a_call_that_fails_is_named, plant_nothing),
         cmocka_unit_test_setup(a_pool_is_told_to_begin_with_room_for_what_is_live, plant_nothing),
         cmocka_unit_test_setup(tarn_hands_memory_on, plant_nothing),
+        cmocka_unit_test_setup(a_contiguous_pool_hands_memory_on, plant_nothing),
         cmocka_unit_test_setup(all_allocators_play, plant_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "allocator.h"
+#include "numbers.h"
 #include "program.h"
 #include "scratch.h"
 #include "tarn/backend.h"
@@ -134,6 +135,33 @@ static void others_show_no_memory(void **state)
     const char *json = scratch_path("no_memory.json");
     json_t *root = expect_good(RUN("hot", "--allocator=tarn", "--json", json, "--time=0.01"), json);
     assert_null(json_object_get(find_row(root, "1K", "tarn"), "memory_over_time"));
+    json_decref(root);
+}
+
+/* --- sweep ---------------------------------------------------------------------------------------- */
+
+/* From one byte to the largest power of two that there is room for: twice as much there is not. */
+static void sweep_goes_to_the_largest_that_fits(void **state)
+{
+    (void)state;
+    need_device();
+    const char *json = scratch_path("sweep.json");
+    json_t *root = expect_good(
+        RUN("sweep", "--allocator=tarn", "--json", json, "--time=0.001", "--repetitions=1"), json);
+    uint64_t device_bytes = (uint64_t)get_integer(json_object_get(root, "machine"), "device_bytes");
+    const json_t *results = json_object_get(root, "results");
+    size_t count = json_array_size(results);
+    assert_true(count >= 5);
+    uint64_t size_bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = get_text(json_array_get(results, i), "workload");
+        uint64_t bytes_before = size_bytes;
+        assert_int_equal(tn_size_parse(name, strlen(name), &size_bytes), TN_NUMBER_OK);
+        assert_true(i == 0 ? size_bytes == 1 : size_bytes > bytes_before);
+        assert_int_equal(get_integer(json_array_get(results, i), "peak_live_bytes"), size_bytes);
+    }
+    assert_true(size_bytes <= device_bytes);
+    assert_true((size_bytes & (size_bytes - 1)) == 0);
     json_decref(root);
 }
 
@@ -412,6 +440,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(churn_and_replay_show_memory_over_time),
         cmocka_unit_test(others_show_no_memory),
+        cmocka_unit_test(sweep_goes_to_the_largest_that_fits),
         cmocka_unit_test(growth_begins_with_nothing),
         cmocka_unit_test(growth_past_the_device_is_skipped),
         cmocka_unit_test(blocks_go_round_between_streams),
