@@ -74,7 +74,7 @@ static void init_results(const struct tn_workload *workload, const struct tn_opt
             .stream_count = is_faithful ? workload->origin_stream_count : 1,
             .touch_bytes = can_touch ? options->touch_bytes : 0,
             .order = options->order,
-            .speed = options->speed,
+            .speed = is_faithful ? options->speed : 0.0,
         };
         if (!allocator->missing_because) continue;
         results[i].outcome = TN_OUTCOME_NOT_FOUND;

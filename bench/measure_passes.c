@@ -8,6 +8,7 @@
 #include "interrupt.h"
 #include "memory_follow.h"
 #include "progress.h"
+#include "sliced_play.h"
 
 /* A repetition lasts at least this long, so that the first, colder pass in it weighs little. */
 static const double repetition_ns_min = 50e6;
@@ -29,10 +30,11 @@ struct run {
     const struct tn_options *options;
     struct tn_result *result;
     struct tn_player player;
-    bool is_verified;  /* all but the allocator that does nothing */
-    bool is_running;   /* false after a failure */
-    bool is_open;      /* the player */
-    size_t body_count; /* operations of the body that are played */
+    struct tn_sliced_play sliced; /* for the repetitions */
+    bool is_verified;             /* all but the allocator that does nothing */
+    bool is_running;              /* false after a failure */
+    bool is_open;                 /* the player */
+    size_t body_count;            /* operations of the body that are played */
     double first_pass_ns;
     double *repetitions_ns; /* the time of a pair in each */
     size_t done_count;      /* of the repetitions */
@@ -211,16 +213,14 @@ static void start_run(struct run *run)
         play_first_pass_unverified(run);
 }
 
-/* Plays the body so often, and returns how long that took. */
-static double play_body(struct run *run, size_t pass_count)
+/* Plays the body once, and returns how long that took. */
+static double play_body(struct run *run)
 {
+    struct tn_stop stop;
     uint64_t start_ns = tn_clock_now_ns();
-    for (size_t i = 0; i < pass_count; i++) {
-        struct tn_stop stop;
-        if (!tn_player_play(&run->player, run->workload->body.items, run->body_count, &stop)) {
-            fail_run_at(run, &stop, run->workload->setup.count);
-            return 0.0;
-        }
+    if (!tn_player_play(&run->player, run->workload->body.items, run->body_count, &stop)) {
+        fail_run_at(run, &stop, run->workload->setup.count);
+        return 0.0;
     }
     return (double)(tn_clock_now_ns() - start_ns);
 }
@@ -238,6 +238,11 @@ static void plan_repetitions(struct run *run, double pass_ns)
     double repetition_ns = clamp(budget_ns(run) / wanted, 0.0, repetition_ns_min);
     pass_ns = clamp(pass_ns, 1.0, pass_ns);
     result->pass_count = (size_t)clamp(repetition_ns / pass_ns, 1.0, pass_count_max);
+    if (!tn_sliced_play_init(&run->sliced, run->body_count, result->pass_count, pass_ns)) {
+        fail_run(run, "there is not enough host memory to time it");
+        return;
+    }
+    result->pass_count = tn_sliced_play_round_passes(&run->sliced, result->pass_count);
     result->repetition_count =
         (size_t)clamp(budget_ns(run) / ((double)result->pass_count * pass_ns), 1.0, wanted);
 }
@@ -245,7 +250,7 @@ static void plan_repetitions(struct run *run, double pass_ns)
 static void warm_up(struct run *run)
 {
     double pass_ns = run->first_pass_ns;
-    if (run->first_pass_ns < budget_ns(run) / 2) pass_ns = play_body(run, 1);
+    if (run->first_pass_ns < budget_ns(run) / 2) pass_ns = play_body(run);
     if (run->is_running) plan_repetitions(run, pass_ns);
 }
 
@@ -253,9 +258,14 @@ static void repeat(struct run *run, size_t repetition)
 {
     struct tn_result *result = run->result;
     if (repetition >= result->repetition_count) return;
-    double ns = play_body(run, result->pass_count);
-    if (!run->is_running) return;
-    run->repetitions_ns[repetition] = ns / (double)(result->pass_count * result->pair_count);
+    struct tn_stop stop;
+    double pass_ns;
+    if (!tn_sliced_play_run(&run->sliced, &run->player, run->workload->body.items,
+                            result->pass_count, &pass_ns, &stop)) {
+        fail_run_at(run, &stop, run->workload->setup.count);
+        return;
+    }
+    run->repetitions_ns[repetition] = pass_ns / (double)result->pair_count;
     run->done_count = repetition + 1;
 }
 
@@ -464,8 +474,10 @@ static void run_allocators(const struct tn_workload *workload, const struct tn_o
         run_all(runs, run_count, options->repetitions, is_interleaved);
     else
         tn_results_fail(results, options->allocator_count, "there is not enough host memory");
-    for (size_t i = 0; i < run_count; i++)
+    for (size_t i = 0; i < run_count; i++) {
         free(runs[i].repetitions_ns);
+        tn_sliced_play_fini(&runs[i].sliced);
+    }
 }
 void tn_measure_passes(const struct tn_workload *workload, const struct tn_options *options,
                        const struct tn_machine *machine, bool is_interleaved,

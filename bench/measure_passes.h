@@ -6,8 +6,8 @@
  *   1. setup and a first pass over the body, every address verified, nothing timed. Footprint,
  *      vendor calls and metadata are those of this pass.
  *   2. a pass to warm up.
- *   3. repetitions: passes between two readings of the clock, as many as make 50 ms. The time of
- *      a pair is that of all calls divided by the number of allocations.
+ *   3. repetitions: passes in slices between two readings of the clock (sliced_play.h), as many as make 50 ms. The time
+ *      of a pair is that of a pass divided by the number of allocations.
  *   4. a pass with the clock read around every call, for the percentiles.
  *   5. a last pass, every address verified: the allocator is now as it was while it was timed.
  *   6. everything is freed.

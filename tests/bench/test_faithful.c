@@ -252,6 +252,7 @@ static struct tn_result replay(const char *text)
     tn_measure(&list.items[0], &options, &machine, &result);
     assert_int_equal(planted.open_count, 0);
     assert_int_equal(planted.open_thread_count, 0);
+    tn_results_fini(&result, 1);
     result.workload = NULL; /* it goes away here */
     tn_workload_list_fini(&list);
     return result;
@@ -548,6 +549,7 @@ static const char *end_at(size_t call)
     struct tn_machine machine = { .is_host = true, .device_free_bytes = (size_t)1 << 30 };
     struct tn_result results[2];
     tn_measure(&list.items[0], &options, &machine, results);
+    tn_results_fini(results, 2);
     tn_workload_list_fini(&list);
     if (planted.open_count != 0 || planted.open_thread_count != 0) return "something is open";
     if (planted.alloc_count < call) return "there are not so many calls";
