@@ -29,7 +29,7 @@ def _figure(result):
     """The figure that counts: pairs a second of several threads, or the time of one pair."""
     if result.is_rated:
         return f"{shown.rate(result['pairs_per_second'])}/s"
-    return shown.duration_with_unit(result["ns_per_pair"])
+    return shown.duration_with_unit(result.pair_ns[0])
 
 
 def _place(verdict):
