@@ -86,6 +86,7 @@ MAY_INCLUDE = {
     "tests/integration": {"public"},
     "tests/bench": {"public", "tests/bench", "bench"},
     "tests/speed": {"public", "tests/speed", "bench"},
+    "tests/tools": {"public", "tests/tools"},
     "bench": {"public", "bench"},
     "tools": {"public", "tools"},
     "examples": {"public", "examples"},

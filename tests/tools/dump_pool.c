@@ -91,7 +91,8 @@ int main(int argc, char **argv)
     expect_ok(tarn_pool_dump(pool, TARN_DUMP_FORMAT_JSON, stdout));
     expect_ok(tarn_pool_destroy_forced(pool, NULL));
     for (size_t i = 0; i < 2; i++)
-        if (streams[i]) expect_ok(backend.operations->stream_destroy(backend.state, streams[i]).status);
+        if (streams[i])
+            expect_ok(backend.operations->stream_destroy(backend.state, streams[i]).status);
     tarn_backend_close(&backend);
     return EXIT_SUCCESS;
 }

@@ -15,6 +15,7 @@ BENCH = os.environ.get("TARN_BENCH", "")
 
 sys.path.insert(0, str(SOURCE / "tools"))
 
+run_tests = unittest.main
 needs_bench = unittest.skipUnless(BENCH, "tarn-bench was not built for the memory of this machine")
 
 

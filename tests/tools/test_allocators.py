@@ -4,7 +4,7 @@
 import itertools
 import unittest
 
-import support # noqa: F401
+from support import run_tests
 from tarn_tools.allocators import Palette, is_peer
 
 KNOWN = ["tarn", "raw", "vendor-pool", "cub", "ordered-sets", "torch-python", "cupy-python", "jemalloc", "mimalloc"]
@@ -88,4 +88,4 @@ class Peers(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    run_tests()

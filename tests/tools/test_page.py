@@ -114,7 +114,7 @@ class Page(InFolder):
         self.assertRegex(self.section("loses-time"), r"evil .*cub .*100 ns .*300 ns .*3×")
         self.assertRegex(self.section("loses-time"), r"evil .*ordered-sets \(no peer\) .*2×")
         self.assertNotIn("good", self.section("loses-time"))
-        self.assertRegex(self.section("holds-more"), r"evil .*900 MiB .*cub .*100 MiB .*9×")
+        self.assertRegex(self.section("holds-more"), r"evil .*cub .*100 MiB .*900 MiB .*9×")
         self.assertIn("▼ cub wins", self.section("every-workload"))
         self.assertIn("▲ tarn wins", self.section("every-workload"))
 

@@ -133,7 +133,7 @@ def count_label(value, _position=None):
 
 def use_log(axis, label, limits=None):
     """A logarithmic axis, x or y, with a label for each power of ten, and between them where there are few."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
     axis.axes.set_xscale("log") if axis.axis_name == "x" else axis.axes.set_yscale("log")
     if limits:
         axis.axes.set_xlim(limits) if axis.axis_name == "x" else axis.axes.set_ylim(limits)
@@ -141,7 +141,7 @@ def use_log(axis, label, limits=None):
     subs = (1.0, 2.0, 5.0) if high < 120 * low else (1.0, 3.0) if high < 2000 * low else (1.0,)
     axis.set_major_locator(LogLocator(base=10, subs=subs, numticks=12))
     axis.set_major_formatter(FuncFormatter(label))
-    axis.set_minor_formatter(NullFormatter())
+    axis.set_minor_locator(NullLocator())
 
 
 def use_powers_of_two(axis, label, low, high, ticks_max=7):

@@ -33,7 +33,7 @@ class Drawing:
         out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {_number(self.height)}" '
                f'width="{self.width}" font-family="{FONT}" style="max-width:100%;height:auto">'
                f"<style>{style}@media screen and (prefers-color-scheme:dark){{{dark}}}</style>",
-               f'<rect class="paper" width="100%" height="100%"/>']
+               '<rect class="paper" width="100%" height="100%"/>']
         for shape in self._shapes:
             out.append(self._svg_rectangle(*shape[1:]) if shape[0] == "rectangle" else self._svg_text(*shape[1:]))
         return "\n".join(out) + "\n</svg>\n"

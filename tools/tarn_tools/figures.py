@@ -16,7 +16,7 @@ from .workload_name import live_and_sizes_of, size_of
 # Benches with a plot of their own kind; of all others every workload is a row of dots.
 WITH_LINES = ("sweep", "live", "churn", "threads")
 
-PAIR = ("an allocation and its free", lambda result: _pair_ns(result))
+PAIR = ("an allocation and its free", lambda result: result.pair_ns)
 ALLOC = ("an allocation, median", lambda result: _call_ns(result, "alloc_ns"))
 FREE = ("a free, median", lambda result: _call_ns(result, "free_ns"))
 
@@ -36,9 +36,9 @@ class Figure:
         return [chart for row in self.rows for chart in row]
 
 
-def _pair_ns(result):
-    value = result["ns_per_pair"]
-    return (value, result["ns_per_pair_min"], result["ns_per_pair_max"]) if value else None
+def _spread_of(result, name):
+    """(median, least, most) of a figure that was repeated, or None."""
+    return (result[name], result[f"{name}_min"], result[f"{name}_max"]) if result[name] else None
 
 
 def _call_ns(result, call):
@@ -86,6 +86,13 @@ def _lines_figure(name, bench, runs, palette, title, text, x_axis, x_label, x_of
     return Figure(name, bench, title, text, rows)
 
 
+# Further figures of some benches.
+MORE_DOTS = {
+    "streams": [("ns_per_pair", "Time of the thread", "What the thread that serves the streams spends in a pair, "
+                 "without the wait for the streams at the end.")],
+    "growth": [("first_alloc_ns", "The first allocation", "What a program waits for when it begins.")],
+}
+
 SPREAD = ("The band around a pair's line is the spread of the repetitions; single calls have one reading of the "
           "clock in them, and their band reaches up to the 99th percentile.")
 
@@ -119,8 +126,7 @@ def live_figures(bench, runs, palette):
 
 
 def _rate(result):
-    value = result["pairs_per_second"]
-    return (value, result["pairs_per_second_min"], result["pairs_per_second_max"]) if value else None
+    return _spread_of(result, "pairs_per_second")
 
 
 def threads_figures(runs, palette):
@@ -178,7 +184,7 @@ def bench_figures(bench, runs, palette):
         return key[0] == bench
 
     def value_of(result):
-        return _rate(result) if result.is_rated else _pair_ns(result)
+        return _rate(result) if result.is_rated else result.pair_ns
     runs = _with_results(runs, bench)
     is_rated = any(result.is_rated for run in runs for key, row in run.by_workload().items() if key[0] == bench
                    for result in row.values())
@@ -186,13 +192,16 @@ def bench_figures(bench, runs, palette):
                                                                        chart.time_label)
     figures = [
         _dots_figure(_file_name(bench, "time"), bench, runs, palette, "Time",
-                     "An allocation and its free together, median of the repetitions; the bar behind a dot is "
-                     "their spread. " + ("Further right is better." if is_rated else "Further left is better."),
+                     "An allocation and its free together" + (", until the streams have done their work" if
+                     bench == "streams" else "") + ", median of the repetitions; the bar behind a dot is their spread. " + ("Further right is better." if is_rated else "Further left is better."),
                      is_wanted, value_of, *time_axis),
         _dots_figure(_file_name(bench, "memory"), bench, runs, palette, "Memory",
                      "Most bytes held from the vendor at any time, by most bytes live at any time. 1\u00d7 holds "
                      "nothing but what is used; further left is better.",
                      is_wanted, _held, "most bytes held by most bytes live", _ratio_label)]
+    figures += [_dots_figure(_file_name(bench, more), bench, runs, palette, title, text, is_wanted,
+                             lambda result, more=more: _spread_of(result, more), "time", chart.time_label)
+                for more, title, text in MORE_DOTS.get(bench, ())]
     return figures[:1] if bench == "hot" else figures # one small block says nothing about memory
 
 

@@ -21,8 +21,9 @@ ABOUT = {
     "replay": "What real programs asked for, in their order. Times are of an allocation and its free together.",
     "hot": "The same block again and again: what a call costs at the least.",
     "churn": "A random live block is freed and one of a new random size takes its place.",
-    "streams": "What is freed on one stream serves an allocation on another.",
-    "growth": "A pool that has to take more and more from the vendor.",
+    "streams": "Blocks that go round between streams, each filled there. Times are until all streams have done their "
+               "work, which is in them; the work alone takes the same for all.",
+    "growth": "From nothing to so many live bytes, and back: what a pool costs that has to take memory from the vendor.",
 }
 ORDER = ("replay", "hot", "sweep", "live", "churn", "threads", "streams", "growth")
 

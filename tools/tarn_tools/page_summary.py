@@ -29,7 +29,7 @@ def _figure(result):
     """The figure that counts: pairs a second of several threads, or the time of one pair."""
     if result.is_rated:
         return f"{shown.rate(result['pairs_per_second'])}/s"
-    return shown.duration_with_unit(result["ns_per_pair"])
+    return shown.duration_with_unit(result.pair_ns[0])
 
 
 def _place(verdict):
@@ -61,7 +61,7 @@ def _balance(run, verdicts):
                  f", level on {len(balance.level)}" if balance.level else ""]
         says.append("." if balance.losses else " and loses on none.")
     else:
-        says.append(f"no peer was measured, only what is none; {len(balance.judged)} workloads.")
+        says.append(f"no peer was measured here, on {len(balance.judged)} workloads.")
     if balance.losses:
         says += [" It ", element("strong", f"loses on {len(balance.losses)}"), "."]
     if balance.to_best_peer:
@@ -69,7 +69,8 @@ def _balance(run, verdicts):
         says.append(f" At the median it is {text} the best peer{span}.")
     if balance.to_raw:
         text, span = _median(balance.to_raw)
-        says.append(f" It is {text} the raw calls{span}.")
+        says.append(f" Beside the raw calls it is {text} they are{span}." if balance.to_best_peer else
+                    f" At the median it is {text} the raw calls{span}.")
     if balance.with_peer_memory:
         whole = len(balance.with_peer_memory)
         says += [" It holds more memory than the leanest peer on ",
@@ -122,11 +123,12 @@ def _matrix(judged, benches):
 
 # --- where tarn loses --------------------------------------------------------------------------------
 
-def _comparison(head, rows):
+def _comparison(head, rows, has_machines):
+    """The last column, the machine, is shown where there are several."""
     table = Table(class_="comparison")
-    table.head(*head)
+    table.head(*head, *(["machine"] if has_machines else []))
     for row in rows:
-        table.row(*row)
+        table.row(*(row if has_machines else row[:-1]))
     return table.html()
 
 
@@ -135,16 +137,17 @@ def _losses(judged):
     for run, verdicts in judged:
         for verdict in verdicts:
             tarn = verdict.tarn and _figure(verdict.tarn)
-            rows += [(_place(verdict), run.label, result.allocator + ("" if is_peer(result.allocator) else " (no peer)"),
-                      _figure(result), tarn, shown.ratio(ratio)) for result, ratio in verdict.faster_than_tarn()]
-            modes += [(_place(verdict), run.label, result.allocator, _figure(result), tarn, shown.ratio(ratio))
+            rows += [(_place(verdict), result.allocator + ("" if is_peer(result.allocator) else " (no peer)"),
+                      _figure(result), tarn, shown.ratio(ratio), run.label)
+                     for result, ratio in verdict.faster_than_tarn()]
+            modes += [(_place(verdict), result.allocator, _figure(result), tarn, shown.ratio(ratio), run.label)
                       for result, ratio in verdict.faster_modes()[:1]]
-    head = ("workload", "machine", "faster", "takes", "tarn takes", "times as fast as tarn")
-    said = _comparison(head, rows) if rows else element(
+    head = ("workload", "faster", "takes", "tarn takes", "times as fast as tarn")
+    said = _comparison(head, rows, len(judged) > 1) if rows else element(
         "p", "Nowhere in these results is another allocator faster than tarn by ", NEAR_PERCENT, " or more.")
     if modes:
         said = joined(said, element("p", "tarn's own other modes are faster than its default here:"),
-                      _comparison(head, modes))
+                      _comparison(head, modes, len(judged) > 1))
     return said
 
 
@@ -163,11 +166,11 @@ def _holds_more(judged):
     if not found:
         return element("p", "Nowhere in these results does tarn hold more than the leanest peer by ", NEAR_PERCENT,
                        " or more.")
-    rows = [(_place(verdict), run.label, shown.size(verdict.tarn["peak_live_bytes"]),
+    rows = [(_place(verdict), verdict.leanest_peer.allocator, shown.size(verdict.leanest_peer["peak_footprint_bytes"]),
              shown.size(verdict.tarn["peak_footprint_bytes"]) + ("*" if _first_piece(verdict, run) else ""),
-             verdict.leanest_peer.allocator, shown.size(verdict.leanest_peer["peak_footprint_bytes"]),
-             shown.ratio(verdict.memory_to_leanest_peer)) for run, verdict in found]
-    head = ("workload", "machine", "most live", "tarn holds", "leanest peer", "holds", "tarn to peer")
+             shown.ratio(verdict.memory_to_leanest_peer), shown.size(verdict.tarn["peak_live_bytes"]), run.label)
+            for run, verdict in found]
+    head = ("workload", "leanest peer", "holds", "tarn holds", "tarn to peer", "most live")
     note = element("p", "* the first piece alone, which the option ", element("code", "--initial"), " sets.",
                    class_="about") if any(row[3].endswith("*") for row in rows) else ""
-    return joined(_comparison(head, rows), note)
+    return joined(_comparison(head, rows, len(judged) > 1), note)

@@ -110,7 +110,7 @@ def bench_html(run, bench, palette, title):
             if not result:
                 cells.append(shown.NOTHING)
                 continue
-            text = shown.rate(result["pairs_per_second"]) if result.is_rated else shown.duration(result["ns_per_pair"])
+            text = shown.rate(result["pairs_per_second"]) if result.is_rated else shown.duration(result.pair_ns[0])
             cells.append(element("td", text, _notes(result), title=_details(result),
                                  class_="best" if result.pairs_per_second == fastest else None))
         peer = verdict.best_peer

@@ -20,7 +20,10 @@ FIGURES = (
     "pairs", "ns_per_pair", "ns_per_pair_min", "ns_per_pair_max", "harness_ns_per_pair",
     "pairs_per_second", "pairs_per_second_min", "pairs_per_second_max", "pairs_per_second_per_thread",
     "ratio_to_one_thread", "repetitions", "passes_per_repetition", "peak_live_bytes", "peak_live_count",
-    "peak_footprint_bytes", "vendor_calls", "metadata_bytes")
+    "peak_footprint_bytes", "vendor_calls", "metadata_bytes",
+    "total_ns_per_pair", "total_ns_per_pair_min", "total_ns_per_pair_max", "work_total_ns_per_pair", # streams
+    "first_alloc_ns", "first_alloc_ns_min", "first_alloc_ns_max", "ns_per_alloc", "ns_per_free", # growth
+    "held_after_free_bytes", "held_after_trim_bytes")
 CALLS = ("alloc_ns", "free_ns")
 CALL_FIGURES = ("p50", "p99", "p999", "mean", "max")
 
@@ -38,6 +41,8 @@ class Result:
         self.bench = _text(row, "bench", where)
         self.workload = _text(row, "workload", where)
         self.allocator = _text(row, "allocator", where)
+        if row.get("touched") is True and "touched" not in self.workload:
+            self.workload += ", touched" # the same trace without is another workload
         self.threads = int(_number(row, "threads", where) or 1)
         self.streams = int(_number(row, "streams", where) or 1)
         self.is_shared = bool(row.get("shared", False))
@@ -61,13 +66,19 @@ class Result:
         return "pairs_per_second" in self.figures
 
     @property
+    def pair_ns(self):
+        """(median, least, most) of the time of a pair, or None. Of streams it is until their work is done."""
+        name = "total_ns_per_pair" if self["total_ns_per_pair"] else "ns_per_pair"
+        return (self[name], self[f"{name}_min"], self[f"{name}_max"]) if self[name] else None
+
+    @property
     def pairs_per_second(self):
         """How fast, whichever way it was measured; None: not known."""
         if self.outcome == FAILED:
             return None
         if self.is_rated:
             return self["pairs_per_second"] or None
-        return 1e9 / self["ns_per_pair"] if self["ns_per_pair"] else None
+        return 1e9 / self.pair_ns[0] if self.pair_ns else None
 
     @property
     def held_by_live(self):
