@@ -260,6 +260,7 @@ static void test_a_recording_that_goes_on_is_left_alone(void **state)
         execl(program, program, "100", "alive", (char *)NULL);
         _exit(1);
     }
+    close(ends[1]);
     assert_int_equal(read(ends[0], &signal_of_life, 1), 1);
     expect_exit(125, "$r --recover alive.gz.events");
     expect_output("still being written");
@@ -271,7 +272,6 @@ static void test_a_recording_that_goes_on_is_left_alone(void **state)
     assert_int_equal(count_lines(&trace, 'a'), 100);
     free_trace_lines(&trace);
     close(ends[0]);
-    close(ends[1]);
 }
 
 /* Whatever byte it is cut at, what is there before is a trace. */
@@ -325,6 +325,22 @@ static void test_kokkos_without_tarn_record(void **state)
     expect_lines("default.gz", kokkos_lines);
 }
 
+static void test_a_program_of_kokkos(void **state)
+{
+    (void)state;
+#ifdef HAS_KOKKOS
+    expect_exit(0, "TARN_KOKKOS_SPACES=all $r --kokkos -o views.txt $p/kokkos_views");
+    expect_lines("views.txt", "a 0 8000 0 coordinates\n"
+                              "a 1 40000 0 a field\n"
+                              "a 2 16000 0 new coordinates\n"
+                              "f 0 8000 0\n"
+                              "f 1 40000 0\n"
+                              "f 2 16000 0\n");
+#else
+    skip();
+#endif
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -344,6 +360,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_cut_file_is_recovered_as_far_as_it_goes),
         cmocka_unit_test(test_kokkos),
         cmocka_unit_test(test_kokkos_without_tarn_record),
+        cmocka_unit_test(test_a_program_of_kokkos),
     };
     if (argc < 3) return 2;
     programs = argv[1];
