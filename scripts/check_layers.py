@@ -89,6 +89,7 @@ MAY_INCLUDE = {
     "tests/tools": {"public", "tests/tools"},
     "bench": {"public", "bench"},
     "tools": {"public", "tools"},
+    "recorders": {"recorders", "record", "base", "public:status", "public:version"},
     "examples": {"public", "examples"},
 }
 for backend in BACKENDS:
@@ -128,7 +129,7 @@ class Tree:
         self.root = root
         self.files = sorted(
             file.relative_to(root)
-            for top in ("include", "src", "tests", "bench", "examples", "tools")
+            for top in ("include", "src", "tests", "bench", "examples", "recorders", "tools")
             for file in (root / top).rglob("*")
             if file.suffix in SUFFIXES and file.is_file())
         self.lines = {file: (root / file).read_text().splitlines() for file in self.files}

@@ -106,19 +106,24 @@ void tn_recording_note_destruction(struct tarn_pool *pool)
 
 /* --- start and stop --------------------------------------------------------------------------------- */
 
+/* What is being freed is nobody's any more, should another thread fork meanwhile. */
+static void forget(char **path)
+{
+    char *forgotten = *path;
+    *path = NULL;
+    tn_host_memory_free(forgotten);
+}
+
 static void forget_paths(void)
 {
-    tn_host_memory_free(trace_path);
-    tn_host_memory_free(event_path);
-    trace_path = NULL;
-    event_path = NULL;
+    forget(&trace_path);
+    forget(&event_path);
 }
 
 static void after_fork_in_child(void)
 {
     tn_mutex_init(&lock);
-    trace_path = NULL;
-    event_path = NULL;
+    forget_paths();
 }
 
 /* Nobody is there to be told when it fails; then the events stay. */

@@ -57,8 +57,8 @@ struct tn_event_file_header {
     uint32_t chunk_bytes;
     uint64_t process;
     _Atomic uint64_t lost_count;
-    char name[64];   /* of the program */
-    char source[64]; /* whose allocations these are */
+    char name[64];    /* of the program */
+    char source[128]; /* whose allocations these are */
 };
 
 _Static_assert(sizeof(struct tn_event_file_header) <= TN_EVENT_FILE_HEADER_BYTES, "fits");

@@ -232,14 +232,21 @@ uint64_t tn_event_file_bytes(const struct tn_event_file *file)
 
 /* --- the end --------------------------------------------------------------------------------------- */
 
+/* What is being freed is nobody's any more, should another thread fork meanwhile. */
+static void free_path(struct tn_event_file *file)
+{
+    char *path = file->path;
+    file->path = NULL;
+    tn_host_memory_free(path);
+}
+
 void tn_event_file_close(struct tn_event_file *file)
 {
     munmap(file->header, TN_EVENT_FILE_HEADER_BYTES);
     close(file->descriptor);
     file->header = NULL;
     file->descriptor = -1;
-    tn_host_memory_free(file->path);
-    file->path = NULL;
+    free_path(file);
 }
 
 void tn_event_file_forget(struct tn_event_file *file)
@@ -248,5 +255,5 @@ void tn_event_file_forget(struct tn_event_file *file)
     if (file->descriptor >= 0) close(file->descriptor);
     file->descriptor = -1;
     file->header = NULL;
-    file->path = NULL;
+    free_path(file);
 }

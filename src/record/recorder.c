@@ -57,15 +57,20 @@ static bool is_prepared;
 
 /* --- the process ------------------------------------------------------------------------------------ */
 
-/* What the parent's other threads were writing, they write for ever. */
+/* Writers of threads that are not there any more, and of the parent's chunks, which are not mapped here. */
 static void after_fork_in_child(void)
 {
     if (atomic_load(&tn_recorder_on)) atomic_store(&was_forked, true);
     atomic_store(&tn_recorder_on, false);
     tn_mutex_init(&lock);
     tn_event_file_forget(&file);
-    writers = NULL;
-    own_writer = NULL;
+    for (struct writer *writer = writers; writer; writer = writer->next_writer) {
+        atomic_store(&writer->is_busy, false);
+        writer->is_taken = writer == own_writer;
+        writer->next = writer->end = NULL;
+        writer->chunk = NULL;
+        writer->recording = 0;
+    }
 }
 
 static void give_back_writer(void *taken)

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#define IDS_MAX ((uint64_t)1 << 24)
+#define IDS_MAX ((uint64_t)1 << 19)
 
 struct reading {
     struct trace_lines trace;

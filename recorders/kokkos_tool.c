@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * kokkos_tool: a library of Kokkos Tools. Kokkos calls it after each allocation and before each deallocation, with
+ * the label of the view and the name of the memory space.
+ *
+ * Under tarn-record, which makes the traces, it only writes events. Alone it makes the trace when Kokkos is
+ * finalized: in TARN_KOKKOS_TRACE, or kokkos-<process>.trace.gz.
+ */
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/sync.h"
+#include "record/recorder.h"
+#include "record/trace_writer.h"
+
+#include "process_recording.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+#define SPACES_MAX 16
+
+/* As Kokkos hands it over. */
+struct SpaceHandle {
+    char name[64];
+};
+
+struct space {
+    char name[64];
+    bool is_recorded;
+    _Atomic uint64_t alloc_count;
+};
+
+static const char source[] = "allocations and deallocations of Kokkos, by its tools' interface";
+
+static struct tn_mutex lock = TN_MUTEX_INIT; /* adding spaces, and beginning */
+static struct space spaces[SPACES_MAX];
+static atomic_uint space_count;
+static char *own_path; /* of the trace, alone */
+
+EXPORT void kokkosp_init_library(int load_number, uint64_t interface_version, uint32_t device_count,
+                                 void *devices);
+EXPORT void kokkosp_finalize_library(void);
+EXPORT void kokkosp_allocate_data(struct SpaceHandle space, const char *label, const void *address,
+                                  uint64_t size_bytes);
+EXPORT void kokkosp_deallocate_data(struct SpaceHandle space, const char *label,
+                                    const void *address, uint64_t size_bytes);
+
+/* --- spaces ------------------------------------------------------------------------------------------- */
+
+static bool is_in_list(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = list; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+/* Unless told otherwise what is on devices: no host memory, page-locked or not. */
+static bool is_wanted(const char *name)
+{
+    const char *list = getenv("TARN_KOKKOS_SPACES");
+    if (!list || list[0] == '\0') return !strstr(name, "Host");
+    return strcmp(list, "all") == 0 || is_in_list(list, name);
+}
+
+static struct space *find_space(const char *name)
+{
+    unsigned count = atomic_load_explicit(&space_count, memory_order_acquire);
+    for (unsigned i = 0; i < count; i++)
+        if (strcmp(spaces[i].name, name) == 0) return &spaces[i];
+    return NULL;
+}
+
+/* NULL: there are too many. */
+static struct space *find_or_add_space(const struct SpaceHandle *handle)
+{
+    char name[sizeof handle->name];
+    snprintf(name, sizeof name, "%.*s", (int)sizeof name - 1, handle->name);
+    struct space *found = find_space(name);
+    if (found) return found;
+    tn_mutex_lock(&lock);
+    found = find_space(name);
+    unsigned count = atomic_load(&space_count);
+    if (!found && count < SPACES_MAX) {
+        found = &spaces[count];
+        memcpy(found->name, name, sizeof name);
+        found->is_recorded = is_wanted(name);
+        atomic_store_explicit(&space_count, count + 1, memory_order_release);
+    }
+    tn_mutex_unlock(&lock);
+    return found;
+}
+
+/* --- without tarn-record -------------------------------------------------------------------------------- */
+
+static void begin_alone(void)
+{
+    const char *path = getenv("TARN_KOKKOS_TRACE");
+    char *events = NULL;
+    int length = path && path[0] != '\0'
+                     ? asprintf(&own_path, "%s", path)
+                     : asprintf(&own_path, "kokkos-%ld.trace.gz", (long)getpid());
+    if (length < 0 || asprintf(&events, "%s.events", own_path) < 0) return;
+    if (tn_recorder_start(events, source, false) != TARN_STATUS_OK)
+        fprintf(stderr, "tarn: nothing is recorded: %s\n", tarn_last_error().message);
+    free(events);
+}
+
+static void end_alone(void)
+{
+    char *events = NULL;
+    struct tn_trace_summary summary;
+    if (asprintf(&events, "%s.events", own_path) < 0) return;
+    if (tn_trace_write(events, own_path, &summary) == TARN_STATUS_OK) {
+        unlink(events);
+        fprintf(stderr, "tarn: %s has %llu allocations and %llu frees of Kokkos\n", own_path,
+                (unsigned long long)summary.alloc_count, (unsigned long long)summary.free_count);
+    } else {
+        fprintf(stderr, "tarn: %s; the events are kept in %s\n", tarn_last_error().message, events);
+    }
+    free(events);
+}
+
+/* --- what Kokkos calls -------------------------------------------------------------------------------- */
+
+void kokkosp_init_library(int load_number, uint64_t interface_version, uint32_t device_count,
+                          void *devices)
+{
+    (void)load_number;
+    (void)interface_version;
+    (void)device_count;
+    (void)devices;
+    if (getenv(TN_RECORD_FILE_VARIABLE))
+        tn_process_recording_begin(source);
+    else
+        begin_alone();
+}
+
+static void tell_what_was_left_out(void)
+{
+    unsigned count = atomic_load(&space_count);
+    for (unsigned i = 0; i < count; i++) {
+        if (spaces[i].is_recorded) continue;
+        fprintf(stderr,
+                "tarn: %llu allocations in space %s were not recorded; TARN_KOKKOS_SPACES=%s would "
+                "record them\n",
+                (unsigned long long)atomic_load(&spaces[i].alloc_count), spaces[i].name,
+                spaces[i].name);
+    }
+}
+
+void kokkosp_finalize_library(void)
+{
+    if (own_path && tn_recorder_stop()) end_alone();
+    tell_what_was_left_out();
+}
+
+void kokkosp_allocate_data(struct SpaceHandle space, const char *label, const void *address,
+                           uint64_t size_bytes)
+{
+    struct space *found = find_or_add_space(&space);
+    if (!found) return;
+    atomic_fetch_add_explicit(&found->alloc_count, 1, memory_order_relaxed);
+    if (found->is_recorded && tn_recorder_is_on())
+        tn_recorder_note_labelled_alloc(address, size_bytes, label ? label : "");
+}
+
+void kokkosp_deallocate_data(struct SpaceHandle space, const char *label, const void *address,
+                             uint64_t size_bytes)
+{
+    (void)label;
+    (void)size_bytes;
+    const struct space *found = find_or_add_space(&space);
+    if (found && found->is_recorded && tn_recorder_is_on())
+        tn_recorder_note_free(address, NULL, tn_recorder_now());
+}

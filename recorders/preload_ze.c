@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * preload_ze: the functions of Level Zero's loader that take or give back memory, declared here as it has them: handles
+ * are pointers, a result is a number of 32 bits.
+ */
+#include <stdint.h>
+
+#include "base/compiler.h"
+
+#include "next_function.h"
+#include "process_recording.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+#define ZE_RESULT_ERROR_UNINITIALIZED 0x78000001
+
+static const char source[] = "calls of Level Zero, by tarn-record";
+
+#define FIND_NEXT(type, function)                                            \
+    static struct tn_next_function next_##function = { #function, NULL };    \
+    type *next = (type *)tn_next_function_find(&next_##function, TN_CALLER); \
+    if (!next) return ZE_RESULT_ERROR_UNINITIALIZED
+
+static uint32_t end_alloc(struct tn_vendor_call call, uint32_t result, void *const *address,
+                          size_t size_bytes)
+{
+    tn_vendor_call_end_alloc(call, result == 0, result == 0 ? *address : NULL, size_bytes, NULL);
+    return result;
+}
+
+typedef uint32_t alloc_device(void *context, const void *description, size_t size_bytes,
+                              size_t alignment, void *device, void **address);
+
+EXPORT alloc_device zeMemAllocDevice;
+EXPORT uint32_t zeMemAllocDevice(void *context, const void *description, size_t size_bytes,
+                                 size_t alignment, void *device, void **address)
+{
+    FIND_NEXT(alloc_device, zeMemAllocDevice);
+    struct tn_vendor_call call = tn_vendor_call_begin(source);
+    uint32_t result = next(context, description, size_bytes, alignment, device, address);
+    return end_alloc(call, result, address, size_bytes);
+}
+
+typedef uint32_t alloc_shared(void *context, const void *device_description,
+                              const void *host_description, size_t size_bytes, size_t alignment,
+                              void *device, void **address);
+
+EXPORT alloc_shared zeMemAllocShared;
+EXPORT uint32_t zeMemAllocShared(void *context, const void *device_description,
+                                 const void *host_description, size_t size_bytes, size_t alignment,
+                                 void *device, void **address)
+{
+    FIND_NEXT(alloc_shared, zeMemAllocShared);
+    struct tn_vendor_call call = tn_vendor_call_begin(source);
+    uint32_t result =
+        next(context, device_description, host_description, size_bytes, alignment, device, address);
+    return end_alloc(call, result, address, size_bytes);
+}
+
+typedef uint32_t alloc_host(void *context, const void *description, size_t size_bytes,
+                            size_t alignment, void **address);
+
+EXPORT alloc_host zeMemAllocHost;
+EXPORT uint32_t zeMemAllocHost(void *context, const void *description, size_t size_bytes,
+                               size_t alignment, void **address)
+{
+    FIND_NEXT(alloc_host, zeMemAllocHost);
+    struct tn_vendor_call call = tn_vendor_call_begin(source);
+    uint32_t result = next(context, description, size_bytes, alignment, address);
+    call.is_recorded = call.is_recorded && tn_process_recording_has_host();
+    return end_alloc(call, result, address, size_bytes);
+}
+
+typedef uint32_t free_plainly(void *context, void *address);
+
+EXPORT free_plainly zeMemFree;
+EXPORT uint32_t zeMemFree(void *context, void *address)
+{
+    FIND_NEXT(free_plainly, zeMemFree);
+    struct tn_vendor_call call = tn_vendor_call_begin(source);
+    uint32_t result = next(context, address);
+    tn_vendor_call_end_free(call, result == 0, address, NULL);
+    return result;
+}
+
+typedef uint32_t free_by_policy(void *context, const void *description, void *address);
+
+EXPORT free_by_policy zeMemFreeExt;
+EXPORT uint32_t zeMemFreeExt(void *context, const void *description, void *address)
+{
+    FIND_NEXT(free_by_policy, zeMemFreeExt);
+    struct tn_vendor_call call = tn_vendor_call_begin(source);
+    uint32_t result = next(context, description, address);
+    tn_vendor_call_end_free(call, result == 0, address, NULL);
+    return result;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* run_files: a look into the folder. */
+#include "run_files.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char suffix[] = ".events";
+
+/* What of the name is between prefix and suffix; 0: it is no such name. */
+static size_t process_length(const char *name, const char *prefix)
+{
+    size_t length = strlen(name), prefix_length = strlen(prefix), suffix_length = sizeof suffix - 1;
+    if (length <= prefix_length + suffix_length || strncmp(name, prefix, prefix_length) != 0 ||
+        strcmp(name + length - suffix_length, suffix) != 0)
+        return 0;
+    return length - prefix_length - suffix_length;
+}
+
+static bool add_file(struct tn_run_files *files, const char *folder, const char *name,
+                     const char *prefix, size_t length)
+{
+    void *grown = realloc(files->files, (files->count + 1) * sizeof *files->files);
+    if (!grown) return false;
+    files->files = grown;
+    struct tn_run_file *file = &files->files[files->count];
+    struct stat status;
+    file->process = strndup(name + strlen(prefix), length);
+    if (!file->process || asprintf(&file->event_path, "%s/%s", folder, name) < 0) {
+        free(file->process);
+        return false;
+    }
+    /* Those of a writer that has only begun are told apart by a chunk, and that is enough. */
+    file->event_bytes =
+        stat(file->event_path, &status) == 0 ? (unsigned long long)status.st_size : 0;
+    files->count++;
+    return true;
+}
+
+/* Most events first; then by name, so that the order is the same each time. */
+static int compare_files(const void *left, const void *right)
+{
+    const struct tn_run_file *a = left, *b = right;
+    if (a->event_bytes != b->event_bytes) return a->event_bytes < b->event_bytes ? 1 : -1;
+    return strcmp(a->event_path, b->event_path);
+}
+
+bool tn_run_files_find(struct tn_run_files *files, const char *prefix)
+{
+    *files = (struct tn_run_files){ NULL, 0 };
+    const char *slash = strrchr(prefix, '/');
+    const char *name_prefix = slash ? slash + 1 : prefix;
+    char *folder_path = slash ? strndup(prefix, (size_t)(slash - prefix) + 1) : strdup("./");
+    DIR *folder = folder_path ? opendir(folder_path) : NULL;
+    bool is_read = folder != NULL;
+    for (const struct dirent *entry = folder ? readdir(folder) : NULL; entry && is_read;
+         entry = readdir(folder)) {
+        size_t length = process_length(entry->d_name, name_prefix);
+        if (length > 0) is_read = add_file(files, folder_path, entry->d_name, name_prefix, length);
+    }
+    if (folder) closedir(folder);
+    free(folder_path);
+    if (files->count > 0) qsort(files->files, files->count, sizeof *files->files, compare_files);
+    return is_read;
+}
+
+void tn_run_files_fini(struct tn_run_files *files)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        free(files->files[i].event_path);
+        free(files->files[i].process);
+    }
+    free(files->files);
+}
+
+/* Before the endings of the name, which say what it is. */
+char *tn_run_files_trace_path(const char *trace_path, const char *process)
+{
+    const char *slash = strrchr(trace_path, '/');
+    const char *name = slash ? slash + 1 : trace_path;
+    const char *dot = name[0] != '\0' ? strchr(name + 1, '.') : NULL;
+    const char *ending = dot ? dot : name + strlen(name);
+    char *path;
+    if (asprintf(&path, "%.*s.%s%s", (int)(ending - trace_path), trace_path, process, ending) < 0)
+        return NULL;
+    return path;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * run_files: the files of events that the processes of one run have left, and the traces they become.
+ *
+ * For `trace.gz` process 4711 of run 17 leaves trace.gz.17-4711.events. The process with most events has the trace's own
+ * name; another's is trace.4711.gz.
+ */
+#ifndef TN_RUN_FILES_H
+#define TN_RUN_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct tn_run_file {
+    char *event_path;
+    char *process; /* its number, and a second one where it executed several programs */
+    unsigned long long event_bytes;
+};
+
+struct tn_run_files {
+    struct tn_run_file *files; /* the one with most events first */
+    size_t count;
+};
+
+/* Files whose names begin with `prefix`, a path and the run. False: the folder cannot be read, or there is no memory. */
+bool tn_run_files_find(struct tn_run_files *files, const char *prefix);
+void tn_run_files_fini(struct tn_run_files *files);
+
+/* What another process's trace is called; from malloc, NULL: no memory. */
+char *tn_run_files_trace_path(const char *trace_path, const char *process);
+
+#endif

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * tarn-record: records what a program asks of its vendor's runtime, or of Kokkos, as a trace.
+ *
+ * It runs the program with a library in it that writes events to files, one a process; when the program has ended,
+ * however it did, it makes traces of them. So nothing is done at the end of the program itself.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "record/trace_writer.h"
+#include "tarn/version.h"
+
+#include "process_recording.h"
+#include "run_files.h"
+
+enum {
+    /* As of env and timeout. */
+    EXIT_OURS = 125,
+    EXIT_CANNOT_RUN = 126,
+    EXIT_NOT_FOUND = 127
+};
+
+struct arguments {
+    const char *trace_path;
+    const char *recovered_path; /* of events; NULL: a program is to be run */
+    bool is_kokkos;
+    bool has_host;
+    char **command;
+};
+
+static const char usage[] =
+    "Usage: tarn-record [-o TRACE] [--host] [--kokkos] [--] COMMAND [ARGUMENT...]\n"
+    "       tarn-record --recover EVENTS [-o TRACE]\n"
+    "\n"
+    "Runs a command and records what it allocates and frees on devices as a trace, which\n"
+    "`tarn-bench replay` plays on any allocator. Recorded are calls of a shared libcudart,\n"
+    "libamdhip64 or Level Zero loader, by the command and all processes that it starts.\n"
+    "\n"
+    "  -o, --output TRACE  the trace, trace.gz unless told otherwise; compressed if it ends in .gz.\n"
+    "                      Where several processes allocate, the others' are TRACE with their\n"
+    "                      number before the ending\n"
+    "      --host          page-locked host memory of these, too\n"
+    "      --kokkos        what Kokkos allocates, with its labels, instead of the vendor's calls;\n"
+    "                      in spaces of devices, or in those of TARN_KOKKOS_SPACES (a list with\n"
+    "                      commas, or all)\n"
+    "      --recover EVENTS  makes the trace of what a recording left that never ended: of a process\n"
+    "                      that was killed, with TARN_TRACE or tarn_record_start\n"
+    "  -h, --help\n"
+    "      --version\n"
+    "\n"
+    "Exit status: the command's, 128 and its signal's number if it was killed; 125 if there is no\n"
+    "trace, since nothing was recorded or it cannot be written; 126, 127 if the command cannot be run.\n";
+
+/* --- arguments ---------------------------------------------------------------------------------------- */
+
+static void fail_for_usage(const char *text)
+{
+    fprintf(stderr, "tarn-record: %s\n\n%s", text, usage);
+    exit(EXIT_OURS);
+}
+
+static struct arguments parse(int argc, char **argv)
+{
+    static const struct option options[] = {
+        { "output", required_argument, NULL, 'o' },
+        { "host", no_argument, NULL, 'H' },
+        { "kokkos", no_argument, NULL, 'k' },
+        { "recover", required_argument, NULL, 'r' },
+        { "help", no_argument, NULL, 'h' },
+        { "version", no_argument, NULL, 'V' },
+        { NULL, 0, NULL, 0 },
+    };
+    struct arguments arguments = { 0 };
+    int option;
+    /* The plus: what follows the command is the command's. */
+    while ((option = getopt_long(argc, argv, "+o:h", options, NULL)) != -1) {
+        switch (option) {
+        case 'o':
+            arguments.trace_path = optarg;
+            break;
+        case 'H':
+            arguments.has_host = true;
+            break;
+        case 'k':
+            arguments.is_kokkos = true;
+            break;
+        case 'r':
+            arguments.recovered_path = optarg;
+            break;
+        case 'h':
+            fputs(usage, stdout);
+            exit(EXIT_SUCCESS);
+        case 'V':
+            printf("tarn-record %d.%d.%d\n", TARN_VERSION_MAJOR, TARN_VERSION_MINOR,
+                   TARN_VERSION_PATCH);
+            exit(EXIT_SUCCESS);
+        default:
+            fprintf(stderr, "\n%s", usage);
+            exit(EXIT_OURS);
+        }
+    }
+    arguments.command = argv + optind;
+    if (arguments.recovered_path && optind < argc) fail_for_usage("--recover takes no command");
+    if (!arguments.recovered_path && optind == argc) fail_for_usage("there is no command");
+    return arguments;
+}
+
+static void *require(void *pointer)
+{
+    if (pointer) return pointer;
+    fprintf(stderr, "tarn-record: there is not enough memory\n");
+    exit(EXIT_OURS);
+}
+
+__attribute__((format(printf, 1, 2))) static char *text_of(const char *format, ...)
+{
+    char *text = NULL;
+    va_list values;
+    va_start(values, format);
+    int length = vasprintf(&text, format, values);
+    va_end(values);
+    return require(length < 0 ? NULL : text);
+}
+
+static bool ends_in(const char *text, const char *ending)
+{
+    size_t length = strlen(text), ending_length = strlen(ending);
+    return length > ending_length && strcmp(text + length - ending_length, ending) == 0;
+}
+
+/* --- traces ------------------------------------------------------------------------------------------- */
+
+/* Makes the trace and removes the events. 0: there is none, and why was said; -1: nothing was recorded. */
+static int write_trace(const char *event_path, const char *trace_path)
+{
+    struct tn_trace_summary summary;
+    if (tn_trace_write(event_path, trace_path, &summary) != TARN_STATUS_OK) {
+        fprintf(stderr, "tarn-record: %s; the events are kept in %s\n", tarn_last_error().message,
+                event_path);
+        return 0;
+    }
+    unlink(event_path);
+    if (summary.alloc_count + summary.free_count == 0) {
+        unlink(trace_path);
+        return -1;
+    }
+    fprintf(stderr,
+            "tarn-record: %s: %" PRIu64 " allocations and %" PRIu64 " frees of process %" PRIu64
+            ", %" PRIu64 " threads, %" PRIu64 " streams but the default one\n",
+            trace_path, summary.alloc_count, summary.free_count, summary.process,
+            summary.thread_count, summary.stream_count);
+    if (summary.lost_count > 0) {
+        fprintf(stderr, "tarn-record: %" PRIu64 " events were lost: there was no room for them\n",
+                summary.lost_count);
+    }
+    return 1;
+}
+
+static int recover(const struct arguments *arguments)
+{
+    const char *events = arguments->recovered_path;
+    char *trace_path =
+        arguments->trace_path ? text_of("%s", arguments->trace_path) : text_of("%s", events);
+    if (!arguments->trace_path) {
+        if (!ends_in(events, ".events"))
+            fail_for_usage("which trace? say it by -o, the events' name does not end in .events");
+        trace_path[strlen(trace_path) - strlen(".events")] = '\0';
+    }
+    int written = write_trace(events, trace_path);
+    if (written < 0) fprintf(stderr, "tarn-record: %s has no events\n", events);
+    free(trace_path);
+    return written > 0 ? EXIT_SUCCESS : EXIT_OURS;
+}
+
+static void tell_that_there_is_nothing(const struct arguments *arguments)
+{
+    if (arguments->is_kokkos) {
+        fprintf(
+            stderr,
+            "tarn-record: nothing was recorded: Kokkos called no tool, or allocated in no space that is\n"
+            "recorded, or the command does not use it. Kokkos before 3.0 has none; host space has to\n"
+            "be asked for by TARN_KOKKOS_SPACES.\n");
+        return;
+    }
+    fprintf(
+        stderr,
+        "tarn-record: nothing was recorded: no call of a shared libcudart, libamdhip64 or Level Zero\n"
+        "loader was seen. Possible reasons:\n"
+        " - %s allocates nothing on a device, or on none of these;\n"
+        " - its CUDA runtime is linked into it, as nvcc does unless told `-cudart shared`;\n"
+        " - it looks the functions up by dlsym, or calls the driver by such;\n"
+        " - it is statically linked, has other rights than you, or drops LD_PRELOAD.\n",
+        arguments->command[0]);
+}
+
+/* How many traces there are; what could not be written was said. */
+static size_t write_traces(const struct arguments *arguments, const char *trace_path,
+                           const char *prefix, bool *is_whole_out)
+{
+    struct tn_run_files files;
+    size_t count = 0;
+    *is_whole_out = tn_run_files_find(&files, prefix);
+    for (size_t i = 0; i < files.count; i++) {
+        char *path = count == 0
+                         ? text_of("%s", trace_path)
+                         : require(tn_run_files_trace_path(trace_path, files.files[i].process));
+        int written = write_trace(files.files[i].event_path, path);
+        count += written > 0;
+        *is_whole_out = *is_whole_out && written != 0;
+        free(path);
+    }
+    tn_run_files_fini(&files);
+    if (count == 0 && *is_whole_out) tell_that_there_is_nothing(arguments);
+    return count;
+}
+
+/* --- running ------------------------------------------------------------------------------------------ */
+
+/* A library beside this program, where it was built or where it was installed. */
+static char *library_path(const char *name)
+{
+    static const char *const folders[] = { TARN_RECORD_LIBRARY_FOLDER, "../lib" };
+    char program[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(program, '/');
+    if (slash) *slash = '\0';
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        char *path = text_of("%s/%s/%s", program, folders[i], name);
+        if (access(path, R_OK) == 0) return path;
+        free(path);
+    }
+    fprintf(stderr, "tarn-record: %s is not where it was installed, in %s/%s\n", name, program,
+            folders[0]);
+    exit(EXIT_OURS);
+}
+
+static void set(const char *name, const char *value)
+{
+    if (setenv(name, value, 1) != 0) require(NULL);
+}
+
+/* In front of others that are preloaded, so that what they call is seen. */
+static void prepend(const char *name, const char *value)
+{
+    const char *others = getenv(name);
+    if (!others || others[0] == '\0') {
+        set(name, value);
+        return;
+    }
+    char *both = text_of("%s:%s", value, others);
+    set(name, both);
+    free(both);
+}
+
+static void set_environment(const struct arguments *arguments, const char *file)
+{
+    set(TN_RECORD_FILE_VARIABLE, file);
+    set(TN_RECORD_HOST_VARIABLE, arguments->has_host ? "1" : "0");
+    if (arguments->is_kokkos) {
+        char *library = library_path("libtarn_record_kokkos.so");
+        set("KOKKOS_TOOLS_LIBS", library);
+        set("KOKKOS_PROFILE_LIBRARY", library);
+        free(library);
+    } else {
+        char *library = library_path("libtarn_record_preload.so");
+        prepend("LD_PRELOAD", library);
+        free(library);
+    }
+}
+
+static void run_command(char **command)
+{
+    execvp(command[0], command);
+    int error = errno;
+    fprintf(stderr, "tarn-record: %s: %s\n", command[0], strerror(error));
+    _exit(error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN);
+}
+
+static volatile sig_atomic_t running;
+
+static void pass_on(int signal_number)
+{
+    if (running > 0) kill((pid_t)running, signal_number);
+}
+
+/* What the terminal sends reaches the command by itself; what is sent to this program is passed on. */
+static void wait_calmly(void)
+{
+    signal(SIGINT, SIG_IGN);
+    signal(SIGQUIT, SIG_IGN);
+    signal(SIGTERM, pass_on);
+    signal(SIGHUP, pass_on);
+}
+
+/* The command's status, as shells have it. */
+static int wait_for(pid_t child)
+{
+    int ended;
+    while (waitpid(child, &ended, 0) < 0)
+        if (errno != EINTR) return EXIT_OURS;
+    return WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + WTERMSIG(ended);
+}
+
+static char *absolute(const char *path)
+{
+    char folder[PATH_MAX];
+    if (path[0] == '/') return text_of("%s", path);
+    if (!getcwd(folder, sizeof folder)) {
+        fprintf(stderr, "tarn-record: the current folder has no name: %s\n", strerror(errno));
+        exit(EXIT_OURS);
+    }
+    return text_of("%s/%s", folder, path);
+}
+
+/* What would be known only when the command has done its work. */
+static void check_trace_path(const char *path)
+{
+    struct stat status;
+    char *folder = text_of("%s", path);
+    *(strrchr(folder, '/') + 1) = '\0';
+    int error = 0;
+    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+        error = EISDIR;
+    else if (access(folder, W_OK | X_OK) != 0 ||
+             (access(path, F_OK) == 0 && access(path, W_OK) != 0))
+        error = errno;
+    free(folder);
+    if (error == 0) return;
+    fprintf(stderr, "tarn-record: %s cannot be written: %s\n", path, strerror(error));
+    exit(EXIT_OURS);
+}
+
+static int run(const struct arguments *arguments)
+{
+    char *trace_path = absolute(arguments->trace_path ? arguments->trace_path : "trace.gz");
+    char *file = text_of("%s.%ld", trace_path, (long)getpid());
+    char *prefix = text_of("%s-", file);
+    check_trace_path(trace_path);
+    set_environment(arguments, file);
+
+    pid_t child = fork();
+    if (child == 0) run_command(arguments->command);
+    if (child < 0) {
+        fprintf(stderr, "tarn-record: no process can be made: %s\n", strerror(errno));
+        return EXIT_OURS;
+    }
+    running = child;
+    wait_calmly();
+    int status = wait_for(child);
+    bool is_whole = true;
+    size_t count = write_traces(arguments, trace_path, prefix, &is_whole);
+    free(prefix);
+    free(file);
+    free(trace_path);
+    if (status != EXIT_SUCCESS) return status;
+    return count > 0 && is_whole ? EXIT_SUCCESS : EXIT_OURS;
+}
+
+int main(int argc, char **argv)
+{
+    struct arguments arguments = parse(argc, argv);
+    return arguments.recovered_path ? recover(&arguments) : run(&arguments);
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * test_tarn_record: programs that know nothing of tarn, recorded from outside; and what is made of recordings that
+ * ended by a kill.
+ *
+ * Arguments: the folder of the programs of this test, tarn-record, and tarn-bench if there is one.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* cmocka wants these four first. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* clang-format off */
+#include <cmocka.h>
+/* clang-format on */
+
+#include "scratch_folder.h"
+#include "trace_lines.h"
+
+static const char *programs, *tarn_record, *tarn_bench;
+
+/* --- running ------------------------------------------------------------------------------------------ */
+
+/* In a shell, where $p is the folder of the programs and $r tarn-record; the exit status. What it prints is in
+ * `output`. */
+static int shell(const char *command)
+{
+    char line[2048];
+    snprintf(line, sizeof line, "p='%s' r='%s'; { %s ; } >output 2>&1", programs, tarn_record,
+             command);
+    int ended = system(line);
+    return WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + WTERMSIG(ended);
+}
+
+static void expect_output(const char *part)
+{
+    static char text[16384];
+    FILE *file = fopen("output", "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    if (!strstr(text, part)) fail_msg("the output does not say \"%s\":\n%s", part, text);
+}
+
+static void expect_exit(int status, const char *command)
+{
+    int found = shell(command);
+    if (found == status) return;
+    print_error("%s: ", command);
+    int shown = system("cat output >&2");
+    fail_msg("ended with %d and not %d (%d)", found, status, shown);
+}
+
+static bool exists(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0;
+}
+
+static void expect_lines(const char *path, const char *expected)
+{
+    struct trace_lines trace = read_trace_lines(path);
+    char text[4096] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < trace.count && length < sizeof text; i++) {
+        const struct trace_line *line = &trace.lines[i];
+        length += (size_t)snprintf(text + length, sizeof text - length, "%c %d %d %d%s%s\n",
+                                   line->kind, (int)line->id, (int)line->bytes, (int)line->stream,
+                                   line->label[0] ? " " : "", line->label);
+    }
+    free_trace_lines(&trace);
+    assert_string_equal(text, expected);
+}
+
+/* Whether the strict reader takes it and its live ranges never overlap, tarn-bench knows. */
+static void expect_replay(const char *path)
+{
+    char command[1024];
+    if (!tarn_bench) return;
+    snprintf(command, sizeof command, "%s replay %s --allocator tarn --repetitions 1 --time 0.05",
+             tarn_bench, path);
+    expect_exit(0, command);
+}
+
+/* --- vendors ------------------------------------------------------------------------------------------ */
+
+static const char cuda_lines[] = "a 0 100 0\n"
+                                 "a 1 200 0\n"
+                                 "a 2 768 0\n"
+                                 "a 3 1536 0\n"
+                                 "a 4 300 1\n"
+                                 "a 5 400 2\n"
+                                 "a 6 500 1\n"
+                                 "a 7 800 0\n"
+                                 "a 8 0 0\n"
+                                 "f 0 100 0\n"
+                                 "f 3 1536 0\n"
+                                 "f 4 300 1\n"
+                                 "f 5 400 2\n"
+                                 "f 7 800 0\n"
+                                 "f 8 0 0\n";
+
+static void test_cuda(void **state)
+{
+    (void)state;
+    expect_exit(0, "$r $p/vendor_program cuda");
+    expect_output("trace.gz: 9 allocations and 6 frees");
+    expect_lines("trace.gz", cuda_lines);
+    expect_replay("trace.gz");
+}
+
+static void test_host_memory_is_asked_for(void **state)
+{
+    (void)state;
+    expect_exit(0, "$r --host -o host.txt -- $p/vendor_program cuda");
+    struct trace_lines trace = read_trace_lines("host.txt");
+    assert_int_equal(count_lines(&trace, 'a'), 11);
+    assert_int_equal(count_lines(&trace, 'f'), 8);
+    free_trace_lines(&trace);
+}
+
+static void test_hip(void **state)
+{
+    (void)state;
+    expect_exit(0, "$r -o hip.txt $p/vendor_program hip");
+    expect_lines("hip.txt", "a 0 100 0\na 1 200 0\na 2 300 0\na 3 400 1\n"
+                            "f 0 100 0\nf 1 200 0\nf 2 300 0\nf 3 400 1\n");
+}
+
+static void test_level_zero(void **state)
+{
+    (void)state;
+    expect_exit(0, "$r -o ze.txt $p/vendor_program ze");
+    expect_lines("ze.txt", "a 0 100 0\na 1 200 0\nf 0 100 0\nf 1 200 0\n");
+}
+
+/* The vendor's library comes later, and is the module's alone. */
+static void test_a_module_that_is_loaded(void **state)
+{
+    (void)state;
+    expect_exit(0, "$r -o module.txt $p/module_program $p/libvendor_module.so");
+    expect_lines("module.txt", "a 0 1000 0\nf 0 1000 0\na 1 2000 0\nf 1 2000 0\n");
+}
+
+static void test_threads(void **state)
+{
+    (void)state;
+    expect_exit(0, "$r -o threads.gz $p/vendor_program threads");
+    struct trace_lines trace = read_trace_lines("threads.gz");
+    assert_int_equal(trace.count, 4 * 5000 * 4);
+    assert_int_equal(trace.live_count, 0);
+    assert_int_equal(trace.lost_count, 0);
+    free_trace_lines(&trace);
+    expect_replay("threads.gz");
+}
+
+/* --- processes ---------------------------------------------------------------------------------------- */
+
+static void test_several_processes(void **state)
+{
+    (void)state;
+    expect_exit(0, "mkdir -p of && $r -o of/several.txt -- sh -c \"$p/vendor_program processes\"");
+    expect_output("40000 allocations and 40000 frees");
+    expect_exit(
+        0, "test $(ls of | wc -l) = 2 && mv of/several.txt . && mv of/* other.txt && rmdir of");
+    struct trace_lines trace = read_trace_lines("several.txt");
+    assert_int_equal(trace.count, 80000);
+    free_trace_lines(&trace);
+    expect_lines("other.txt", "a 0 100 0\nf 0 100 0\n");
+}
+
+static void test_a_process_that_becomes_another_program(void **state)
+{
+    (void)state;
+    expect_exit(0, "mkdir -p of && $r -o of/t.txt $p/vendor_program exec");
+    expect_exit(0, "cat of/* | grep -c '^a' && test $(cat of/* | grep -c '^a') = 5 && rm -r of");
+}
+
+static void test_a_kill_loses_nothing(void **state)
+{
+    (void)state;
+    expect_exit(128 + SIGKILL, "$r -o killed.gz $p/vendor_program killed");
+    struct trace_lines trace = read_trace_lines("killed.gz");
+    assert_int_equal(trace.count, 20000);
+    free_trace_lines(&trace);
+    expect_exit(0, "test -z \"$(ls *.events 2>/dev/null)\"");
+}
+
+static void test_the_exit_status_is_the_commands(void **state)
+{
+    (void)state;
+    expect_exit(42, "$r $p/vendor_program cuda 42");
+    expect_exit(127, "$r no-such-command");
+    expect_output("no-such-command");
+    expect_exit(126, "$r /");
+    expect_exit(125, "$r true");
+    expect_output("nothing was recorded");
+    expect_output("-cudart shared");
+    expect_exit(3, "$r sh -c 'exit 3'");
+}
+
+static void test_usage(void **state)
+{
+    (void)state;
+    expect_exit(0, "$r --help");
+    expect_output("Usage: tarn-record");
+    expect_exit(0, "$r --version");
+    expect_exit(125, "$r");
+    expect_exit(125, "$r --no-such-option true");
+    expect_exit(125, "$r -o no/such/folder true");
+    expect_output("no/such/folder cannot be written");
+    expect_exit(125, "$r -o / true");
+    expect_exit(125, "$r --recover no-such.events");
+    expect_output("no-such.events cannot be read");
+    expect_exit(125, "$r --recover output");
+    expect_exit(125, "$r --recover output -o x");
+    expect_output("is no file of events");
+}
+
+/* --- recovery ----------------------------------------------------------------------------------------- */
+
+static void test_what_tarn_recorded_is_recovered(void **state)
+{
+    (void)state;
+    expect_exit(128 + SIGKILL, "TARN_TRACE=lost.gz exec $p/killed_program 10001");
+    assert_false(exists("lost.gz"));
+    assert_true(exists("lost.gz.events"));
+    expect_exit(0, "$r --recover lost.gz.events");
+    expect_output("10001 allocations and 5001 frees");
+    assert_false(exists("lost.gz.events"));
+    struct trace_lines trace = read_trace_lines("lost.gz");
+    assert_int_equal(trace.count, 15002);
+    assert_int_equal(trace.live_count, 5000);
+    free_trace_lines(&trace);
+    expect_replay("lost.gz");
+}
+
+static void test_a_recording_that_goes_on_is_left_alone(void **state)
+{
+    (void)state;
+    int ends[2];
+    char signal_of_life;
+    assert_int_equal(pipe(ends), 0);
+    char program[1024];
+    snprintf(program, sizeof program, "%s/killed_program", programs);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDOUT_FILENO);
+        setenv("TARN_TRACE", "alive.gz", 1);
+        execl(program, program, "100", "alive", (char *)NULL);
+        _exit(1);
+    }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &signal_of_life, 1), 1);
+    expect_exit(125, "$r --recover alive.gz.events");
+    expect_output("still being written");
+    assert_true(exists("alive.gz.events"));
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    expect_exit(0, "$r --recover alive.gz.events -o elsewhere.txt");
+    struct trace_lines trace = read_trace_lines("elsewhere.txt");
+    assert_int_equal(count_lines(&trace, 'a'), 100);
+    free_trace_lines(&trace);
+    close(ends[0]);
+}
+
+/* Whatever byte it is cut at, what is there before is a trace. */
+static void test_a_cut_file_is_recovered_as_far_as_it_goes(void **state)
+{
+    (void)state;
+    expect_exit(128 + SIGKILL, "TARN_TRACE=cut exec $p/killed_program 9000");
+    expect_exit(0, "cp cut.events whole.events");
+    for (int kib = 4; kib < 600; kib += 41) {
+        char command[256];
+        snprintf(command, sizeof command,
+                 "head -c %d whole.events >cut.events; $r --recover cut.events", kib * 1024 + 7);
+        int status = shell(command);
+        assert_true(status == 0 || status == 125);
+        if (status != 0) continue;
+        struct trace_lines trace = read_trace_lines("cut");
+        free_trace_lines(&trace);
+    }
+}
+
+/* --- Kokkos ------------------------------------------------------------------------------------------- */
+
+static const char kokkos_lines[] = "a 0 800 0 coordinates\n"
+                                   "a 1 1600 0 a label of more than twenty-four letters\n"
+                                   "a 2 8 0\n"
+                                   "f 0 800 0\n";
+
+static void test_kokkos(void **state)
+{
+    (void)state;
+    expect_exit(0, "$r --kokkos -o kokkos.gz $p/kokkos_program");
+    expect_lines("kokkos.gz", kokkos_lines);
+    expect_output("1 allocations in space Host were not recorded");
+    expect_replay("kokkos.gz");
+    expect_exit(0, "TARN_KOKKOS_SPACES=Cuda,Host $r --kokkos -o kokkos.gz $p/kokkos_program");
+    struct trace_lines trace = read_trace_lines("kokkos.gz");
+    assert_int_equal(trace.count, 6);
+    free_trace_lines(&trace);
+    expect_exit(125, "TARN_KOKKOS_SPACES=HIP $r --kokkos -o none.gz $p/kokkos_program");
+    expect_output("has to");
+    assert_false(exists("none.gz"));
+}
+
+static void test_kokkos_without_tarn_record(void **state)
+{
+    (void)state;
+    expect_exit(0, "export KOKKOS_TOOLS_LIBS=$(dirname $r)/../lib/libtarn_record_kokkos.so; "
+                   "$p/kokkos_program && TARN_KOKKOS_TRACE=own.txt $p/kokkos_program && "
+                   "mv kokkos-*.trace.gz default.gz");
+    expect_lines("own.txt", kokkos_lines);
+    expect_lines("default.gz", kokkos_lines);
+}
+
+static void test_a_program_of_kokkos(void **state)
+{
+    (void)state;
+#ifdef HAS_KOKKOS
+    expect_exit(0, "TARN_KOKKOS_SPACES=all $r --kokkos -o views.txt $p/kokkos_views");
+    expect_lines("views.txt", "a 0 8000 0 coordinates\n"
+                              "a 1 40000 0 a field\n"
+                              "a 2 16000 0 new coordinates\n"
+                              "f 0 8000 0\n"
+                              "f 1 40000 0\n"
+                              "f 2 16000 0\n");
+#else
+    skip();
+#endif
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cuda),
+        cmocka_unit_test(test_host_memory_is_asked_for),
+        cmocka_unit_test(test_hip),
+        cmocka_unit_test(test_level_zero),
+        cmocka_unit_test(test_a_module_that_is_loaded),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_several_processes),
+        cmocka_unit_test(test_a_process_that_becomes_another_program),
+        cmocka_unit_test(test_a_kill_loses_nothing),
+        cmocka_unit_test(test_the_exit_status_is_the_commands),
+        cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_what_tarn_recorded_is_recovered),
+        cmocka_unit_test(test_a_recording_that_goes_on_is_left_alone),
+        cmocka_unit_test(test_a_cut_file_is_recovered_as_far_as_it_goes),
+        cmocka_unit_test(test_kokkos),
+        cmocka_unit_test(test_kokkos_without_tarn_record),
+        cmocka_unit_test(test_a_program_of_kokkos),
+    };
+    if (argc < 3) return 2;
+    programs = argv[1];
+    tarn_record = argv[2];
+    tarn_bench = argc > 3 ? argv[3] : NULL;
+    return cmocka_run_group_tests(tests, enter_scratch_folder, leave_scratch_folder);
+}

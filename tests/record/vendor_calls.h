@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* vendor_calls: what vendor_program calls of fake_runtime, and of vendor_module. */
+#ifndef TEST_VENDOR_CALLS_H
+#define TEST_VENDOR_CALLS_H
+
+#include <stddef.h>
+
+struct pitched {
+    void *address;
+    size_t pitch, width, height;
+};
+
+struct extent {
+    size_t width, height, depth;
+};
+
+int cudaMalloc(void **address, size_t bytes);
+int cudaMallocManaged(void **address, size_t bytes, unsigned flags);
+int cudaMallocPitch(void **address, size_t *pitch, size_t width, size_t height);
+int cudaMalloc3D(struct pitched *pitched, struct extent extent);
+int cudaMallocAsync(void **address, size_t bytes, void *stream);
+int cudaMallocAsync_ptsz(void **address, size_t bytes, void *stream);
+int cudaMallocFromPoolAsync(void **address, size_t bytes, void *pool, void *stream);
+int cudaMallocHost(void **address, size_t bytes);
+int cudaHostAlloc(void **address, size_t bytes, unsigned flags);
+int cudaFree(void *address);
+int cudaFreeAsync(void *address, void *stream);
+int cudaFreeAsync_ptsz(void *address, void *stream);
+int cudaFreeHost(void *address);
+int cuMemAlloc_v2(void **address, size_t bytes);
+int cuMemFree_v2(void *address);
+int hipMalloc(void **address, size_t bytes);
+int hipExtMallocWithFlags(void **address, size_t bytes, unsigned flags);
+int hipMallocManaged(void **address, size_t bytes, unsigned flags);
+int hipMallocAsync(void **address, size_t bytes, void *stream);
+int hipHostMalloc(void **address, size_t bytes, unsigned flags);
+int hipFree(void *address);
+int hipFreeAsync(void *address, void *stream);
+int hipHostFree(void *address);
+int zeMemAllocDevice(void *context, const void *description, size_t bytes, size_t alignment,
+                     void *device, void **address);
+int zeMemAllocShared(void *context, const void *device_description, const void *host_description,
+                     size_t bytes, size_t alignment, void *device, void **address);
+int zeMemAllocHost(void *context, const void *description, size_t bytes, size_t alignment,
+                   void **address);
+int zeMemFree(void *context, void *address);
+int zeMemFreeExt(void *context, const void *description, void *address);
+
+/* Of vendor_module: allocates and frees so many bytes. */
+typedef int module_function(size_t bytes);
+
+#endif

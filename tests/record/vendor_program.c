@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* vendor_program: a program that knows nothing of tarn. Its argument says which calls it makes, and how it ends. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "vendor_calls.h"
+
+#define STREAM ((void *)(size_t)0x5000)
+
+static void must(int error)
+{
+    if (error != 0) exit(9);
+}
+
+static void use_cuda(void)
+{
+    void *a[10];
+    size_t pitch;
+    struct pitched pitched;
+    void *failed = NULL;
+    must(cudaFree(NULL));
+    must(cudaMalloc(&a[0], 100));
+    must(cudaMallocManaged(&a[1], 200, 1));
+    must(cudaMallocPitch(&a[2], &pitch, 100, 3));
+    must(cudaMalloc3D(&pitched, (struct extent){ 100, 3, 2 }));
+    must(cudaMallocAsync(&a[3], 300, STREAM));
+    must(cudaMallocAsync_ptsz(&a[4], 400, NULL));
+    must(cudaMallocFromPoolAsync(&a[5], 500, NULL, STREAM));
+    must(cudaMallocHost(&a[6], 600));
+    must(cudaHostAlloc(&a[7], 700, 0));
+    must(cuMemAlloc_v2(&a[8], 800));
+    must(cudaMalloc(&a[9], 0));
+    if (cudaMalloc(&failed, (size_t)1 << 40) == 0 || failed) exit(8);
+    must(cudaFree(a[0]));
+    must(cudaFree(pitched.address));
+    must(cudaFreeAsync(a[3], STREAM));
+    must(cudaFreeAsync_ptsz(a[4], NULL));
+    must(cudaFreeHost(a[6]));
+    must(cudaFreeHost(a[7]));
+    must(cuMemFree_v2(a[8]));
+    must(cudaFree(a[9]));
+}
+
+static void use_hip(void)
+{
+    void *a[5];
+    must(hipMalloc(&a[0], 100));
+    must(hipExtMallocWithFlags(&a[1], 200, 1));
+    must(hipMallocManaged(&a[2], 300, 1));
+    must(hipMallocAsync(&a[3], 400, STREAM));
+    must(hipHostMalloc(&a[4], 500, 0));
+    must(hipFree(a[0]));
+    must(hipFree(a[1]));
+    must(hipFree(a[2]));
+    must(hipFreeAsync(a[3], STREAM));
+    must(hipHostFree(a[4]));
+}
+
+static void use_ze(void)
+{
+    void *a[3];
+    must(zeMemAllocDevice(NULL, NULL, 100, 64, NULL, &a[0]));
+    must(zeMemAllocShared(NULL, NULL, NULL, 200, 64, NULL, &a[1]));
+    must(zeMemAllocHost(NULL, NULL, 300, 64, &a[2]));
+    must(zeMemFree(NULL, a[0]));
+    must(zeMemFreeExt(NULL, NULL, a[1]));
+    must(zeMemFree(NULL, a[2]));
+}
+
+static void *allocate_often(void *argument)
+{
+    (void)argument;
+    for (int i = 0; i < 5000; i++) {
+        void *a, *b;
+        must(cudaMalloc(&a, 64));
+        must(cudaMalloc(&b, 128));
+        must(cudaFree(a));
+        must(cudaFree(b));
+    }
+    return NULL;
+}
+
+static void use_threads(void)
+{
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        must(pthread_create(&threads[i], NULL, allocate_often, NULL));
+    for (int i = 0; i < 4; i++)
+        must(pthread_join(threads[i], NULL));
+}
+
+/* A child executes this program again, which allocates more. */
+static void use_processes(void)
+{
+    pid_t child = fork();
+    int ended;
+    if (child == 0) {
+        execl("/proc/self/exe", "vendor_program", "threads", (char *)NULL);
+        _exit(7);
+    }
+    void *a;
+    must(cudaMalloc(&a, 100));
+    must(waitpid(child, &ended, 0) == child ? ended : 6);
+    must(cudaFree(a));
+}
+
+/* The same process becomes another program, and that once more. */
+static void use_exec(void)
+{
+    void *a;
+    must(cudaMalloc(&a, 4242));
+    execl("/proc/self/exe", "vendor_program", "hip", (char *)NULL);
+    exit(7);
+}
+
+static void use_cuda_and_be_killed(void)
+{
+    allocate_often(NULL);
+    kill(getpid(), SIGKILL);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*use)(void);
+    } uses[] = {
+        { "cuda", use_cuda },
+        { "hip", use_hip },
+        { "ze", use_ze },
+        { "threads", use_threads },
+        { "processes", use_processes },
+        { "exec", use_exec },
+        { "killed", use_cuda_and_be_killed },
+    };
+    for (size_t i = 0; argc > 1 && i < sizeof uses / sizeof *uses; i++)
+        if (strcmp(argv[1], uses[i].name) == 0) uses[i].use();
+    return argc > 2 ? atoi(argv[2]) : 0;
+}
