@@ -120,7 +120,7 @@ static bool play(size_t slot_count, size_t pass_count, double pass_ns, double *p
 static void slices_make_up_whole_passes(void **state)
 {
     static const size_t slot_counts[] = { 1, 2, 3, SLOT_COUNT };
-    static const size_t pass_counts[] = { 1, 2, 7, 1000 };
+    static const size_t pass_counts[] = { 1, 2, 7, 40 };
     static const double passes_ns[] = {
         0.0, 1.0, 11.0, 1111.0, 111e3, 199e3, 200e3, 201e3, 1e6, 1e9
     };
