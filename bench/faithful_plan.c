@@ -56,11 +56,9 @@ bool tn_faithful_plan_is_possible(const struct tn_workload *workload, struct tn_
 void tn_faithful_plan_destroy(struct tn_faithful_plan *plan)
 {
     if (!plan) return;
-    for (size_t i = 0; i < plan->thread_count; i++) {
-        free(plan->threads[i].steps);
-        free(plan->threads[i].places);
-        free(plan->threads[i].lane_streams);
-    }
+    free(plan->steps);
+    free(plan->places);
+    free(plan->lane_streams);
     free(plan);
 }
 
@@ -74,16 +72,24 @@ static void count_steps(struct tn_faithful_plan *plan)
     }
 }
 
-/* Also sets the step counts back to 0: they count again what is filled in. */
+/* Gives each thread its part. Also sets the step counts back to 0: they count again what is filled in. */
 static bool allocate_threads(struct tn_faithful_plan *plan)
 {
+    size_t count = plan->workload->body.count;
+    plan->steps = calloc(count + 1, sizeof plan->steps[0]);
+    plan->places = calloc(count + 1, sizeof plan->places[0]);
+    plan->lane_streams =
+        calloc(plan->thread_count * plan->stream_count + 1, sizeof plan->lane_streams[0]);
+    if (!plan->steps || !plan->places || !plan->lane_streams) return false;
+    size_t first = 0;
     for (size_t i = 0; i < plan->thread_count; i++) {
         struct tn_plan_thread *thread = &plan->threads[i];
-        thread->steps = malloc(thread->step_count * sizeof thread->steps[0]);
-        thread->places = malloc(thread->step_count * sizeof thread->places[0]);
-        thread->lane_streams = malloc(plan->stream_count * sizeof thread->lane_streams[0]);
-        if (!thread->steps || !thread->places || !thread->lane_streams) return false;
+        thread->first_step = first;
+        thread->steps = plan->steps + first;
+        thread->places = plan->places + first;
+        thread->lane_streams = plan->lane_streams + i * plan->stream_count;
         thread->first_block = (uint32_t)plan->block_count;
+        first += thread->step_count;
         plan->block_count += thread->block_count;
         thread->step_count = 0;
     }
@@ -105,10 +111,10 @@ static bool scratch_init(struct scratch *scratch, const struct tn_faithful_plan 
     size_t lane_count = thread_count * plan->stream_count;
     *scratch = (struct scratch){
         .order = order,
-        .makers = malloc(plan->workload->slot_count * sizeof scratch->makers[0]),
+        .makers = calloc(plan->workload->slot_count, sizeof scratch->makers[0]),
         .waited = calloc(thread_count * thread_count, sizeof scratch->waited[0]),
-        .lanes = malloc(lane_count * sizeof scratch->lanes[0]),
-        .next_blocks = malloc(thread_count * sizeof scratch->next_blocks[0]),
+        .lanes = calloc(lane_count, sizeof scratch->lanes[0]),
+        .next_blocks = calloc(thread_count, sizeof scratch->next_blocks[0]),
     };
     if (!scratch->makers || !scratch->waited || !scratch->lanes || !scratch->next_blocks)
         return false;
@@ -150,8 +156,9 @@ static void add_step(const struct scratch *scratch, struct tn_faithful_plan *pla
     const struct tn_origin *origin = &workload->origins[place];
     struct tn_plan_thread *thread = &plan->threads[origin->thread];
     struct maker *maker = &scratch->makers[operation->slot];
-    struct tn_step *step = &thread->steps[thread->step_count];
-    thread->places[thread->step_count++] = (uint32_t)place;
+    size_t index = thread->first_step + thread->step_count++;
+    struct tn_step *step = &plan->steps[index];
+    plan->places[index] = (uint32_t)place;
     if (operation->is_alloc)
         *maker = (struct maker){ scratch->next_blocks[origin->thread]++, origin->thread,
                                  (uint32_t)thread->step_count, operation->size_bytes };

@@ -46,6 +46,7 @@ struct tn_plan_thread {
     struct tn_step *steps;
     uint32_t *places; /* of each step, in the body of the workload */
     size_t step_count;
+    size_t first_step;      /* in those of all threads */
     uint16_t *lane_streams; /* which stream each lane is */
     size_t lane_count;
     uint32_t first_block; /* the blocks that it allocates are so many in a row */
@@ -57,6 +58,9 @@ struct tn_faithful_plan {
     size_t block_count;
     size_t stream_count;
     size_t thread_count;
+    struct tn_step *steps; /* of all threads, as the next two: each has a part */
+    uint32_t *places;
+    uint16_t *lane_streams;
     struct tn_plan_thread threads[];
 };
 

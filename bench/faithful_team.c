@@ -180,7 +180,7 @@ static void free_memory(struct tn_faithful_team *team)
         free(member->late_ns);
         if (member->stage) tn_gate_fini(&stage->gates[i]);
     }
-    for (size_t i = 0; i < stage->stream_count; i++)
+    for (size_t i = 0; stage->streams && i < stage->stream_count; i++)
         stage->streams_from->operations->stream_destroy(stage->streams_from->state,
                                                         stage->streams[i]);
     pthread_mutex_destroy(&stage->verifier_lock);

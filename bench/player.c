@@ -57,6 +57,8 @@ tarn_status tn_player_get_usage(struct tn_player *player, struct tn_allocator_us
 
 void tn_player_fini(struct tn_player *player)
 {
+    struct tn_reason ignored;
+    if (player->thread.stream) tn_touch_wait(player->touch, player->thread.stream, &ignored);
     close_thread(player);
     player->allocator->close(player->state);
     free(player->blocks);

@@ -234,7 +234,8 @@ static void plant(enum fault fault, size_t call)
 
 static struct tn_workload_list load(const char *text)
 {
-    const char *path = scratch_write_text("two.trace", text);
+    static const char *path;
+    path = scratch_write_text("two.trace", text);
     options.traces = &path;
     options.trace_count = 1;
     struct tn_machine machine = { .is_host = true };

@@ -297,8 +297,8 @@ static void a_csv_file_has_what_the_json_file_has(void **state)
     json_t *root = REPLAY("--csv", csv_path, "--faithful", write_trace());
     const json_t *results = json_object_get(root, "results");
     char *csv = scratch_read(csv_path);
-    char *heads[FIELD_COUNT_MAX];
-    char *fields[FIELD_COUNT_MAX];
+    char *heads[FIELD_COUNT_MAX] = { NULL };
+    char *fields[FIELD_COUNT_MAX] = { NULL };
     char *rest = csv;
     size_t head_count = split(strsep(&rest, "\n"), heads);
     size_t measured_count = 0;
@@ -397,7 +397,7 @@ static void an_interrupted_run_leaves_what_was_measured(void **state)
     EXPECT_INTERRUPTED(SIGINT, "hot");
     EXPECT_INTERRUPTED(SIGINT, "churn", "--live=1000");
     EXPECT_INTERRUPTED(SIGINT, "threads", "--threads=2");
-    EXPECT_INTERRUPTED(SIGINT, "growth", "--until=8G");
+    EXPECT_INTERRUPTED(SIGINT, "growth", "--until=64M", "--size-range=1K,2K");
     EXPECT_INTERRUPTED(SIGINT, "streams", "--streams=2");
 }
 
