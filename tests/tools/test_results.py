@@ -131,6 +131,17 @@ class Verdicts(InFolder):
         self.assertEqual([mode.allocator for mode, _ in verdict.faster_modes()], ["tarn:cached"])
         self.assertTrue(verdict.holds_more)
 
+    def test_of_streams_it_counts_when_their_work_is_done(self):
+        verdict = self.verdict(result("tarn", 50, bench="streams", total_ns_per_pair=900.0),
+                               result("cub", 500, bench="streams", total_ns_per_pair=450.0))
+        self.assertEqual(verdict.word, "loses")
+        self.assertAlmostEqual(verdict.to_best_peer, 0.5)
+
+    def test_touched_memory_is_another_workload(self):
+        path = self.write("t.json", results_file(result("tarn"), result("tarn", 500, touched=True)))
+        run, = runs_of([read_results(str(path))])
+        self.assertEqual([key[1] for key in run.by_workload()], ["mesh", "mesh, touched"])
+
     def test_what_failed_has_no_say(self):
         failed = {"bench": "replay", "workload": "mesh", "allocator": "cub", "failures": 1, "verified": False,
                   "error": "out of memory"}

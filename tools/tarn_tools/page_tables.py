@@ -138,9 +138,13 @@ def missing_html(runs):
     table = Table(class_="missing")
     table.head("what", "allocator", "workload", "machine", "reason")
     for run in runs:
+        files_of = {}
         for file in run.files:
             for allocator, reason in dict.fromkeys(file.not_found):
-                table.row("not found", allocator, f"all of {file.shown_name}", run.label, reason)
+                files_of.setdefault((allocator, reason), []).append(file.shown_name)
+        for (allocator, reason), names in files_of.items():
+            table.row("not found", allocator, f"all of {', '.join(names)}", run.label, reason)
+        for file in run.files:
             for bench, workload, allocator, reason in file.skipped:
                 table.row("skipped", allocator, f"{bench} {workload}", run.label, reason)
             if file.is_interrupted:
