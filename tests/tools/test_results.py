@@ -85,6 +85,15 @@ class Runs(InFolder):
         runs = self.runs_of(results_file(result("tarn")), content)
         self.assertEqual([len(run.files) for run in runs], [2])
 
+    def test_peers_from_python_stand_beside_tarn(self):
+        python = {"compiler": "Python 3.12, torch 2.11", "build_type": "Python", "runtime_version": 12080,
+                  "device_bytes": 5, "c_library": "glibc 2.40"}
+        runs = self.runs_of(results_file(result("torch-python", 500), machine=python), results_file(result("tarn")),
+                            results_file(result("cupy-python", 400), machine=python))
+        self.assertEqual([len(run.files) for run in runs], [3])
+        self.assertEqual(runs[0].facts["compiler"], "GNU 12.2.0")
+        self.assertEqual(verdicts_of(runs[0])[0].best_peer.allocator, "cupy-python")
+
     def test_machines_and_commits_stand_side_by_side(self):
         runs = self.runs_of(results_file(result("tarn"), machine={"commit": "aaaaaaaaaaaaaaaa"}),
                             results_file(result("tarn"), machine={"commit": "bbbbbbbbbbbbbbbb"}),

@@ -4,6 +4,7 @@
 from . import shown
 from .html_text import Table, element, joined
 from .results import CUT_SHORT
+from .runs import is_python
 from .verdicts import Verdict, ratio_of
 
 # Benches of which each workload has a table of its own.
@@ -205,6 +206,10 @@ def machines_html(runs):
         values = [_fact(run, key) for run in runs]
         if any(value != shown.NOTHING for value in values):
             table.row(label, *values)
+    pythons = [", ".join(dict.fromkeys(str(file.machine.get("compiler", "Python")) for file in run.files
+                                       if is_python(file))) for run in runs]
+    if any(pythons):
+        table.row("peers from Python", *[text or shown.NOTHING for text in pythons])
     table.row("one reading of the clock", *[_clock_cost(run) for run in runs])
     table.row("files", *[joined(*[element("span", file.shown_name, class_="line") for file in run.files])
                          for run in runs])
