@@ -73,6 +73,8 @@ class Page(InFolder):
                                       ("live", "10 of 1 to 10"), ("streams", "ping-pong"), ("growth", "steps"),
                                       ("something-new", "unheard of"))
               for name, ns in (("tarn", 50), ("cub", 500), ("raw", 5000))],
+            result("tarn", 60, bench="growth", workload="to 1G", first_alloc_ns=9000.0),
+            result("tarn", 60, bench="streams", workload="4 x 16", total_ns_per_pair=9000.0),
             *[rates(name, threads, per_second * threads) for threads in (1, 2, 4)
               for name, per_second in (("tarn", 1e7), ("cub", 1e5))]))
         self.assertEqual(reader.fetched, [])
@@ -82,7 +84,8 @@ class Page(InFolder):
         for link in reader.links:
             self.assertIn(f'id="{link[1:]}"', self.source)
         for heading in ("Recorded traces", "By size", "Random replacement", "Several threads", "Between streams",
-                        "Growth", "something-new", "Memory over time"):
+                        "Growth", "something-new", "Memory over time",
+                        "The first allocation", "Time of the thread"):
             self.assertIn(heading, self.text)
         self.assertGreaterEqual(self.source.count("<svg"), 14)
 

@@ -85,6 +85,15 @@ class Runs(InFolder):
         runs = self.runs_of(results_file(result("tarn")), content)
         self.assertEqual([len(run.files) for run in runs], [2])
 
+    def test_peers_from_python_stand_beside_tarn(self):
+        python = {"compiler": "Python 3.12, torch 2.11", "build_type": "Python", "runtime_version": 12080,
+                  "device_bytes": 5, "c_library": "glibc 2.40"}
+        runs = self.runs_of(results_file(result("torch-python", 500), machine=python), results_file(result("tarn")),
+                            results_file(result("cupy-python", 400), machine=python))
+        self.assertEqual([len(run.files) for run in runs], [3])
+        self.assertEqual(runs[0].facts["compiler"], "GNU 12.2.0")
+        self.assertEqual(verdicts_of(runs[0])[0].best_peer.allocator, "cupy-python")
+
     def test_machines_and_commits_stand_side_by_side(self):
         runs = self.runs_of(results_file(result("tarn"), machine={"commit": "aaaaaaaaaaaaaaaa"}),
                             results_file(result("tarn"), machine={"commit": "bbbbbbbbbbbbbbbb"}),
@@ -130,6 +139,17 @@ class Verdicts(InFolder):
         self.assertAlmostEqual(verdict.memory_to_leanest_peer, 4)
         self.assertEqual([mode.allocator for mode, _ in verdict.faster_modes()], ["tarn:cached"])
         self.assertTrue(verdict.holds_more)
+
+    def test_of_streams_it_counts_when_their_work_is_done(self):
+        verdict = self.verdict(result("tarn", 50, bench="streams", total_ns_per_pair=900.0),
+                               result("cub", 500, bench="streams", total_ns_per_pair=450.0))
+        self.assertEqual(verdict.word, "loses")
+        self.assertAlmostEqual(verdict.to_best_peer, 0.5)
+
+    def test_touched_memory_is_another_workload(self):
+        path = self.write("t.json", results_file(result("tarn"), result("tarn", 500, touched=True)))
+        run, = runs_of([read_results(str(path))])
+        self.assertEqual([key[1] for key in run.by_workload()], ["mesh", "mesh, touched"])
 
     def test_what_failed_has_no_say(self):
         failed = {"bench": "replay", "workload": "mesh", "allocator": "cub", "failures": 1, "verified": False,

@@ -68,7 +68,7 @@ def dots(rows, palette, x_label, x_limits, x_ticks):
 def memory(live, held_by, palette, y_max):
     """live: [(event, bytes)], drawn as an area; held_by: {allocator: [(event, bytes)]}, as steps."""
     def draw(axes):
-        from matplotlib.ticker import FuncFormatter, MaxNLocator
+        from matplotlib.ticker import FuncFormatter, MultipleLocator
         axes.fill_between([point[0] for point in live], [point[1] for point in live], color=chart.SOFT, alpha=0.28,
                           step="post", linewidth=0, label="live")
         for name in palette.in_order(held_by):
@@ -79,7 +79,7 @@ def memory(live, held_by, palette, y_max):
                       marker=style.marker, markersize=4.5, markevery=0.12, zorder=4 if name == "tarn" else 3)
         axes.set_ylim(0, y_max * 1.05)
         axes.xaxis.set_major_formatter(FuncFormatter(chart.count_label))
-        axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 4, 8, 10]))
+        axes.yaxis.set_major_locator(MultipleLocator(1 << max(int(y_max) // 5, 1).bit_length()))
         axes.yaxis.set_major_formatter(FuncFormatter(chart.size_label))
         axes.set_xlabel("event")
         axes.set_ylabel("held from the vendor")

@@ -219,19 +219,28 @@ def _memory_workloads(runs):
     return table
 
 
+def _memory_row(bench, workload, of_runs, palette, title=""):
+    """A chart for each run, all with one scale."""
+    y_max = max(max(point[1], point[2]) for _, held in of_runs for points in held.values() for point in points)
+    name = _file_name("memory over time", bench, workload)
+    row = []
+    for run, held in of_runs:
+        live = [(point[0], point[1]) for point in next(iter(held.values()))]
+        held_by = {allocator: [(point[0], point[2]) for point in points] for allocator, points in held.items()}
+        draw = chart_kinds.memory(live, held_by, palette, y_max or 1)
+        row.append(_chart(name, run, [run for run, _ in of_runs], draw, title))
+    return row
+
+
 def memory_figures(runs, palette):
-    figures = []
-    for (bench, workload), of_runs in _memory_workloads(runs).items():
-        y_max = max(max(point[1], point[2]) for _, held in of_runs for points in held.values() for point in points)
-        name = _file_name("memory over time", bench, workload)
-        shown_runs = [run for run, _ in of_runs]
-        charts = []
-        for run, held in of_runs:
-            live = [(point[0], point[1]) for point in next(iter(held.values()))]
-            held_by = {allocator: [(point[0], point[2]) for point in points] for allocator, points in held.items()}
-            charts.append(_chart(name, run, shown_runs, chart_kinds.memory(live, held_by, palette, y_max or 1)))
-        figures.append(Figure(name, "memory", f"{bench}: {workload}", "", [charts]))
-    return figures
+    """With one run a figure is a bench, and its charts are workloads; with several it is a workload."""
+    table = _memory_workloads(runs)
+    if len(runs) > 1:
+        return [Figure(_file_name("memory", *key), "memory", f"{key[0]}: {key[1]}", "",
+                       [_memory_row(*key, of_runs, palette)]) for key, of_runs in table.items()]
+    return [Figure(_file_name("memory", bench), "memory", bench, "",
+                   [[_memory_row(*key, of_runs, palette, key[1])[0] for key, of_runs in table.items()
+                     if key[0] == bench]]) for bench in dict.fromkeys(key[0] for key in table)]
 
 
 def all_figures(runs, palette):

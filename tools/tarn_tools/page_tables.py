@@ -4,6 +4,7 @@
 from . import shown
 from .html_text import Table, element, joined
 from .results import CUT_SHORT
+from .runs import is_python
 from .verdicts import Verdict, ratio_of
 
 # Benches of which each workload has a table of its own.
@@ -138,9 +139,13 @@ def missing_html(runs):
     table = Table(class_="missing")
     table.head("what", "allocator", "workload", "machine", "reason")
     for run in runs:
+        files_of = {}
         for file in run.files:
             for allocator, reason in dict.fromkeys(file.not_found):
-                table.row("not found", allocator, f"all of {file.shown_name}", run.label, reason)
+                files_of.setdefault((allocator, reason), []).append(file.shown_name)
+        for (allocator, reason), names in files_of.items():
+            table.row("not found", allocator, f"all of {', '.join(names)}", run.label, reason)
+        for file in run.files:
             for bench, workload, allocator, reason in file.skipped:
                 table.row("skipped", allocator, f"{bench} {workload}", run.label, reason)
             if file.is_interrupted:
@@ -201,6 +206,10 @@ def machines_html(runs):
         values = [_fact(run, key) for run in runs]
         if any(value != shown.NOTHING for value in values):
             table.row(label, *values)
+    pythons = [", ".join(dict.fromkeys(str(file.machine.get("compiler", "Python")) for file in run.files
+                                       if is_python(file))) for run in runs]
+    if any(pythons):
+        table.row("peers from Python", *[text or shown.NOTHING for text in pythons])
     table.row("one reading of the clock", *[_clock_cost(run) for run in runs])
     table.row("files", *[joined(*[element("span", file.shown_name, class_="line") for file in run.files])
                          for run in runs])

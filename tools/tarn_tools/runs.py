@@ -13,6 +13,9 @@ from .results import CUT_SHORT, FAILED
 # Facts that do not tell machines apart: they are measured, and differ from start to start.
 MEASURED_FACTS = {"clock_cost_ns"}
 
+# What peers measured from Python must agree in with tarn-bench; the rest tells of Python and its libraries.
+OF_THE_MACHINE = ("backend", "device_name", "cpu_model", "cores", "kernel")
+
 # What to tell runs apart by, the best first.
 DISTINGUISHING = ("device_name", "backend", "commit", "cpu_model", "cores", "driver_version", "runtime_version",
                   "tarn_version", "compiler", "build_type", "c_library", "kernel", "device_bytes")
@@ -67,7 +70,14 @@ class Run:
                 if not result.pairs_per_second and result.outcome not in (FAILED, CUT_SHORT)]
 
 
+def is_python(file):
+    """Whether it is of peers that were measured from Python, beside tarn-bench."""
+    return file.machine.get("build_type") == "Python"
+
+
 def _identity(machine):
+    if machine.get("build_type") == "Python":
+        return {key: machine[key] for key in OF_THE_MACHINE if machine.get(key) not in (None, "", "none")}
     return {key: value for key, value in machine.items()
             if key not in MEASURED_FACTS and value not in (None, "")}
 
