@@ -19,10 +19,11 @@
 /* cudaErrorInitializationError, CUDA_ERROR_NOT_INITIALIZED, hipErrorNotInitialized */
 #define NO_RUNTIME 3
 
-/* Finds the vendor's function, as a pointer `next` of this one's type. */
-#define FIND_NEXT(type, function)                                            \
-    static struct tn_next_function next_##function = { #function, NULL };    \
-    type *next = (type *)tn_next_function_find(&next_##function, TN_CALLER); \
+/* Finds the vendor's function, as a pointer `next`. */
+#define FIND_NEXT(function)                                                          \
+    static struct tn_next_function next_##function = { .name = #function };          \
+    __typeof__(&(function)) next =                                                   \
+        (__typeof__(&(function)))tn_next_function_find(&next_##function, TN_CALLER); \
     if (!next) return NO_RUNTIME
 
 /* An allocation. `arguments` begin with void **address; what was allocated are size_bytes, on `stream`. */
@@ -30,8 +31,7 @@
     EXPORT int function parameters;                                              \
     EXPORT int function parameters                                               \
     {                                                                            \
-        typedef int type parameters;                                             \
-        FIND_NEXT(type, function);                                               \
+        FIND_NEXT(function);                                                     \
         struct tn_vendor_call call = tn_vendor_call_begin(source);               \
         int error = next arguments;                                              \
         tn_vendor_call_end_alloc(call, error == 0, error == 0 ? *address : NULL, \
@@ -44,8 +44,7 @@
     EXPORT int function parameters;                                                   \
     EXPORT int function parameters                                                    \
     {                                                                                 \
-        typedef int type parameters;                                                  \
-        FIND_NEXT(type, function);                                                    \
+        FIND_NEXT(function);                                                          \
         struct tn_vendor_call call = tn_vendor_call_begin(source);                    \
         int error = next arguments;                                                   \
         tn_vendor_call_end_alloc(call, error == 0 && tn_process_recording_has_host(), \
@@ -57,8 +56,7 @@
     EXPORT int function parameters;                                 \
     EXPORT int function parameters                                  \
     {                                                               \
-        typedef int type parameters;                                \
-        FIND_NEXT(type, function);                                  \
+        FIND_NEXT(function);                                        \
         struct tn_vendor_call call = tn_vendor_call_begin(source);  \
         int error = next arguments;                                 \
         tn_vendor_call_end_free(call, error == 0, address, stream); \

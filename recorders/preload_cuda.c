@@ -52,8 +52,7 @@ struct extent {
 EXPORT int cudaMalloc3D(struct pitched *pitched, struct extent extent);
 EXPORT int cudaMalloc3D(struct pitched *pitched, struct extent extent)
 {
-    typedef int type(struct pitched * pitched, struct extent extent);
-    FIND_NEXT(type, cudaMalloc3D);
+    FIND_NEXT(cudaMalloc3D);
     struct tn_vendor_call call = tn_vendor_call_begin(source);
     int error = next(pitched, extent);
     tn_vendor_call_end_alloc(call, error == 0, error == 0 ? pitched->address : NULL,

@@ -16,9 +16,10 @@
 
 static const char source[] = "calls of Level Zero, by tarn-record";
 
-#define FIND_NEXT(type, function)                                            \
-    static struct tn_next_function next_##function = { #function, NULL };    \
-    type *next = (type *)tn_next_function_find(&next_##function, TN_CALLER); \
+#define FIND_NEXT(function)                                                          \
+    static struct tn_next_function next_##function = { .name = #function };          \
+    __typeof__(&(function)) next =                                                   \
+        (__typeof__(&(function)))tn_next_function_find(&next_##function, TN_CALLER); \
     if (!next) return ZE_RESULT_ERROR_UNINITIALIZED
 
 static uint32_t end_alloc(struct tn_vendor_call call, uint32_t result, void *const *address,
@@ -35,7 +36,7 @@ EXPORT alloc_device zeMemAllocDevice;
 EXPORT uint32_t zeMemAllocDevice(void *context, const void *description, size_t size_bytes,
                                  size_t alignment, void *device, void **address)
 {
-    FIND_NEXT(alloc_device, zeMemAllocDevice);
+    FIND_NEXT(zeMemAllocDevice);
     struct tn_vendor_call call = tn_vendor_call_begin(source);
     uint32_t result = next(context, description, size_bytes, alignment, device, address);
     return end_alloc(call, result, address, size_bytes);
@@ -50,7 +51,7 @@ EXPORT uint32_t zeMemAllocShared(void *context, const void *device_description,
                                  const void *host_description, size_t size_bytes, size_t alignment,
                                  void *device, void **address)
 {
-    FIND_NEXT(alloc_shared, zeMemAllocShared);
+    FIND_NEXT(zeMemAllocShared);
     struct tn_vendor_call call = tn_vendor_call_begin(source);
     uint32_t result =
         next(context, device_description, host_description, size_bytes, alignment, device, address);
@@ -64,7 +65,7 @@ EXPORT alloc_host zeMemAllocHost;
 EXPORT uint32_t zeMemAllocHost(void *context, const void *description, size_t size_bytes,
                                size_t alignment, void **address)
 {
-    FIND_NEXT(alloc_host, zeMemAllocHost);
+    FIND_NEXT(zeMemAllocHost);
     struct tn_vendor_call call = tn_vendor_call_begin(source);
     uint32_t result = next(context, description, size_bytes, alignment, address);
     call.is_recorded = call.is_recorded && tn_process_recording_has_host();
@@ -76,7 +77,7 @@ typedef uint32_t free_plainly(void *context, void *address);
 EXPORT free_plainly zeMemFree;
 EXPORT uint32_t zeMemFree(void *context, void *address)
 {
-    FIND_NEXT(free_plainly, zeMemFree);
+    FIND_NEXT(zeMemFree);
     struct tn_vendor_call call = tn_vendor_call_begin(source);
     uint32_t result = next(context, address);
     tn_vendor_call_end_free(call, result == 0, address, NULL);
@@ -88,7 +89,7 @@ typedef uint32_t free_by_policy(void *context, const void *description, void *ad
 EXPORT free_by_policy zeMemFreeExt;
 EXPORT uint32_t zeMemFreeExt(void *context, const void *description, void *address)
 {
-    FIND_NEXT(free_by_policy, zeMemFreeExt);
+    FIND_NEXT(zeMemFreeExt);
     struct tn_vendor_call call = tn_vendor_call_begin(source);
     uint32_t result = next(context, description, address);
     tn_vendor_call_end_free(call, result == 0, address, NULL);

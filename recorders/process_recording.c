@@ -2,6 +2,7 @@
 /* process_recording: once per process, and once more in none of its forks. */
 #include "process_recording.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 #define PROGRAMS_MAX 100
 
 static struct tn_once once = TN_ONCE_INIT;
-static const char *first_source;
+static const char *_Atomic first_source;
 static bool has_begun;
 static bool has_host;
 static _Thread_local unsigned depth;
@@ -26,7 +27,8 @@ static bool start_with_number(const char *file, int number)
                              : asprintf(&path, "%s-%ld-%d.events", file, (long)getpid(), number);
     if (length < 0) return false;
     bool is_taken = access(path, F_OK) == 0;
-    bool is_started = !is_taken && tn_recorder_start(path, first_source, true) == TARN_STATUS_OK;
+    bool is_started =
+        !is_taken && tn_recorder_start(path, atomic_load(&first_source), true) == TARN_STATUS_OK;
     if (!is_taken && !is_started)
         fprintf(stderr, "tarn-record: nothing is recorded: %s\n", tarn_last_error().message);
     free(path);
@@ -44,7 +46,8 @@ static void begin(void)
 bool tn_process_recording_begin(const char *source)
 {
     if (tn_recorder_is_on()) return true;
-    if (!first_source) first_source = source;
+    const char *none = NULL;
+    (void)atomic_compare_exchange_strong(&first_source, &none, source);
     tn_once_call(&once, begin);
     return has_begun && tn_recorder_is_on();
 }

@@ -96,8 +96,11 @@ static void write_label(struct trace_writer *writer, uint64_t id, const char *la
     char text[TN_RECORDER_LABEL_BYTES_MAX + 22];
     char *end = append_number(text, id);
     *end++ = ' ';
-    for (; *label != '\0'; label++)
-        *end++ = (unsigned char)*label < ' ' || *label == 0x7f ? '?' : *label;
+    for (; *label != '\0'; label++) {
+        bool is_shown = (unsigned char)*label >= ' ' && *label != 0x7f;
+        *end++ = '?';
+        if (is_shown) end[-1] = *label;
+    }
     *end = '\0';
     write_key(writer, "label", text);
 }

@@ -11,7 +11,7 @@
 
 int main(int argc, char **argv)
 {
-    long count = argc > 1 ? atol(argv[1]) : 0;
+    long count = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
     for (long i = 0; i < count; i++) {
         void *address;
         if (tarn_malloc((size_t)i, &address) != TARN_STATUS_OK) return 1;

@@ -38,27 +38,37 @@ static int shell(const char *command)
     char line[2048];
     snprintf(line, sizeof line, "p='%s' r='%s'; { %s ; } >output 2>&1", programs, tarn_record,
              command);
-    int ended = system(line);
+    int ended;
+    pid_t child = fork();
+    if (child == 0) {
+        execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+        _exit(1);
+    }
+    assert_int_equal(waitpid(child, &ended, 0), child);
     return WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + WTERMSIG(ended);
 }
 
-static void expect_output(const char *part)
+static const char *read_output(void)
 {
     static char text[16384];
     FILE *file = fopen("output", "r");
     assert_non_null(file);
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
     fclose(file);
-    if (!strstr(text, part)) fail_msg("the output does not say \"%s\":\n%s", part, text);
+    return text;
+}
+
+static void expect_output(const char *part)
+{
+    if (!strstr(read_output(), part))
+        fail_msg("the output does not say \"%s\":\n%s", part, read_output());
 }
 
 static void expect_exit(int status, const char *command)
 {
     int found = shell(command);
-    if (found == status) return;
-    print_error("%s: ", command);
-    int shown = system("cat output >&2");
-    fail_msg("ended with %d and not %d (%d)", found, status, shown);
+    if (found != status)
+        fail_msg("%s\nended with %d and not %d:\n%s", command, found, status, read_output());
 }
 
 static bool exists(const char *path)

@@ -11,7 +11,6 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,20 +27,40 @@ struct reading {
     bool has_events;
 };
 
+/* The number at *text, which then is behind it and a space. */
+static uint64_t take_number(const char **text)
+{
+    char *end;
+    uint64_t number = strtoull(*text, &end, 10);
+    assert_ptr_not_equal(end, *text);
+    *text = *end == ' ' ? end + 1 : end;
+    return number;
+}
+
+/* Whether the line has this key; then *value is where its value begins. */
+static bool has_key(const char *line, const char *key, const char **value)
+{
+    size_t length = strlen(key);
+    if (strncmp(line + 2, key, length) != 0 || strncmp(line + 2 + length, ": ", 2) != 0)
+        return false;
+    *value = line + length + 4;
+    return true;
+}
+
 static void take_key(struct reading *reading, const char *line)
 {
-    uint64_t number;
-    int label_at;
-    if (sscanf(line, "# events: %" SCNu64, &number) == 1) {
+    const char *value;
+    if (has_key(line, "events", &value)) {
         reading->has_events = true;
-        assert_int_equal(number, reading->trace.count);
+        assert_int_equal(take_number(&value), reading->trace.count);
+    } else if (has_key(line, "lost", &value)) {
+        reading->trace.lost_count = take_number(&value);
+    } else if (has_key(line, "live_at_end", &value)) {
+        assert_int_equal(take_number(&value), reading->trace.live_count);
+    } else if (has_key(line, "label", &value)) {
+        reading->label_id = take_number(&value);
+        snprintf(reading->label, sizeof reading->label, "%.*s", (int)strcspn(value, "\n"), value);
     }
-    if (sscanf(line, "# lost: %" SCNu64, &number) == 1) reading->trace.lost_count = number;
-    if (sscanf(line, "# live_at_end: %" SCNu64, &number) == 1)
-        assert_int_equal(number, reading->trace.live_count);
-    if (sscanf(line, "# label: %" SCNu64 " %n", &reading->label_id, &label_at) == 1)
-        snprintf(reading->label, sizeof reading->label, "%.*s", (int)strcspn(line + label_at, "\n"),
-                 line + label_at);
 }
 
 static struct trace_line *add_line(struct reading *reading)
@@ -80,15 +99,18 @@ static void take_free(struct reading *reading, struct trace_line *line)
 static void take_event(struct reading *reading, const char *text)
 {
     struct trace_line *line = add_line(reading);
+    assert_true(text[0] == 'a' || text[0] == 'f');
     line->kind = text[0];
-    if (text[0] == 'a') {
-        assert_int_equal(
-            5, sscanf(text, "a %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &line->id,
-                      &line->bytes, &line->stream, &line->thread, &line->time_ns));
+    text += 2;
+    line->id = take_number(&text);
+    if (line->kind == 'a') line->bytes = take_number(&text);
+    line->stream = take_number(&text);
+    line->thread = take_number(&text);
+    line->time_ns = take_number(&text);
+    assert_string_equal(text, "\n");
+    if (line->kind == 'a') {
         take_alloc(reading, line);
     } else {
-        assert_int_equal(4, sscanf(text, "f %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
-                                   &line->id, &line->stream, &line->thread, &line->time_ns));
         take_free(reading, line);
     }
     if (reading->trace.count > 1) assert_true(line[-1].time_ns <= line->time_ns);

@@ -140,5 +140,5 @@ int main(int argc, char **argv)
     };
     for (size_t i = 0; argc > 1 && i < sizeof uses / sizeof *uses; i++)
         if (strcmp(argv[1], uses[i].name) == 0) uses[i].use();
-    return argc > 2 ? atoi(argv[2]) : 0;
+    return argc > 2 ? (int)strtol(argv[2], NULL, 10) : 0;
 }
