@@ -216,7 +216,9 @@ static json_t *measured_json(const struct tn_result *result)
         json_decref(row);
         return NULL;
     }
-    if (result->memory) json_object_set_new(row, "memory_over_time", memory_json(result->memory));
+    /* What it held is 0 where it cannot tell, which is no series. */
+    if (result->memory && result->usage.footprint_bytes_max > 0)
+        json_object_set_new(row, "memory_over_time", memory_json(result->memory));
     return row;
 }
 

@@ -138,6 +138,20 @@ static void others_show_no_memory(void **state)
     json_decref(root);
 }
 
+/* Nor what somebody holds who cannot tell. */
+static void who_cannot_tell_has_no_memory_over_time(void **state)
+{
+    (void)state;
+    if (tn_allocator_libc_malloc.missing_because) skip();
+    const char *json = scratch_path("cannot_tell.json");
+    json_t *root = expect_good(
+        RUN("churn", "--live=5", "--allocator=libc-malloc", "--json", json, "--time=0.01"), json);
+    const json_t *row = find_row(root, "5 of 1K to 16M", "libc-malloc");
+    assert_int_equal(get_integer(row, "peak_footprint_bytes"), 0);
+    assert_null(json_object_get(row, "memory_over_time"));
+    json_decref(root);
+}
+
 /* --- sweep ---------------------------------------------------------------------------------------- */
 
 /* From one byte to the largest power of two that there is room for: twice as much there is not. */
@@ -444,6 +458,7 @@ int main(int argc, char **argv)
     program = argv[1];
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(churn_and_replay_show_memory_over_time),
+        cmocka_unit_test(who_cannot_tell_has_no_memory_over_time),
         cmocka_unit_test(others_show_no_memory),
         cmocka_unit_test(sweep_goes_to_the_largest_that_fits),
         cmocka_unit_test(growth_begins_with_nothing),
