@@ -247,10 +247,13 @@ static void plan_repetitions(struct run *run, double pass_ns)
         (size_t)clamp(budget_ns(run) / ((double)result->pass_count * pass_ns), 1.0, wanted);
 }
 
+/* In the first pass an allocator also took from the vendor what it needs, which can be most of its time; only a long
+ * trace, which cannot be cut, is not worth another pass. */
 static void warm_up(struct run *run)
 {
     double pass_ns = run->first_pass_ns;
-    if (run->first_pass_ns < budget_ns(run) / 2) pass_ns = play_body(run);
+    bool is_cut = run->body_count < run->workload->body.count;
+    if (is_cut || run->first_pass_ns < budget_ns(run) / 2) pass_ns = play_body(run);
     if (run->is_running) plan_repetitions(run, pass_ns);
 }
 

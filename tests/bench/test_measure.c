@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <threads.h>
 
 #include <cmocka.h>
 
@@ -48,8 +49,9 @@ static struct {
     double time_seconds;
     size_t alloc_count;
     size_t free_count;
-    bool was_free;     /* the last call */
-    size_t open_count; /* opened and not closed */
+    long first_alloc_ns; /* that the first allocation takes at least */
+    bool was_free;       /* the last call */
+    size_t open_count;   /* opened and not closed */
     size_t open_thread_count;
     uintptr_t next;
     uintptr_t last;
@@ -105,6 +107,8 @@ static tarn_status alloc_planted(void *state, size_t size_bytes, void **address_
     planted.next += (size_bytes + 1023) / 512 * 512;
     planted.was_free = false;
     planted.alloc_count++;
+    if (planted.alloc_count == 1 && planted.first_alloc_ns > 0)
+        thrd_sleep(&(struct timespec){ .tv_nsec = planted.first_alloc_ns }, NULL);
     if (is_faulty_call(planted.alloc_count)) {
         if (planted.fault == FAULT_ALLOC_FAILS) return TARN_STATUS_OUT_OF_MEMORY;
         address = spoil(address);
@@ -531,6 +535,29 @@ static void little_time_means_less_work(void **state)
     free(workload.body.items);
 }
 
+/* What an allocator takes from the vendor at first says nothing of the passes that follow. */
+static void a_slow_start_leaves_many_passes(void **state)
+{
+    (void)state;
+    plant(FAULT_NONE, 0);
+    planted.first_alloc_ns = 60000000;
+    struct tn_workload workload = { .bench = "test", .slot_count = 1, .unit_count = 2 };
+    for (size_t i = 0; i < 1000; i++) {
+        assert_true(tn_operations_add_alloc(&workload.body, 0, 1));
+        assert_true(tn_operations_add_free(&workload.body, 0));
+    }
+    struct tn_machine machine = machine_with(0, true);
+    struct tn_options options = options_for(&planted_allocator);
+    options.time_seconds = 0.05; /* the first allocation takes more */
+    struct tn_result result;
+    tn_measure(&workload, &options, &machine, &result);
+    assert_int_equal(result.outcome, TN_OUTCOME_MEASURED);
+    assert_int_equal(result.pair_count, 1);
+    assert_int_equal(result.repetition_count, 3);
+    assert_true(result.pass_count > 100);
+    free(workload.body.items);
+}
+
 /* --- several threads, each with 3 blocks ---------------------------------------------------------- */
 
 static bool threads_share; /* their blocks, in the workloads that follow */
@@ -747,6 +774,7 @@ int main(void)
         cmocka_unit_test(a_missing_allocator_is_not_found),
         cmocka_unit_test(what_does_not_fit_the_device_is_skipped),
         cmocka_unit_test(little_time_means_less_work),
+        cmocka_unit_test(a_slow_start_leaves_many_passes),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_destroy);
 }
