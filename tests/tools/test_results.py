@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What tarn-report reads: files that are none of ours are refused by name; runs are put together by their facts."""
 
+import gzip
 import json
 import unittest
 
@@ -29,6 +30,12 @@ class BadFiles(InFolder):
         self.expect_refused(b"\xff\xfe\x00", "is not JSON")
         self.expect_refused("[" * 100000, "is not JSON")
         self.expect_refused('{"tarn_bench": 1, "results": [NaN]}', "is not JSON", "NaN")
+
+    def test_damaged_gzip(self):
+        whole = gzip.compress(json.dumps(results_file(result("tarn"))).encode())
+        self.expect_refused(whole[:-9], "is damaged")
+        self.expect_refused(whole[:30] + b"\0\0\0\0" + whole[34:], "is damaged")
+        self.expect_refused(b"\x1f\x8b", "is damaged")
 
     def test_json_of_somebody_else(self):
         self.expect_refused([1, 2], "not of tarn-bench")
@@ -72,6 +79,11 @@ class Runs(InFolder):
     def runs_of(self, *contents):
         paths = [self.write(f"{number}/part-{number}.json", content) for number, content in enumerate(contents)]
         return runs_of([read_results(str(path)) for path in paths])
+
+    def test_a_compressed_file_is_as_good(self):
+        content = results_file(result("tarn"), result("raw"))
+        path = self.write("small.json.gz", gzip.compress(json.dumps(content).encode()))
+        self.assertEqual([found.allocator for found in read_results(path).results], ["tarn", "raw"])
 
     def test_parts_of_one_machine_are_one_run(self):
         runs = self.runs_of(results_file(result("tarn")),

@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-results: the JSON files of `tarn-bench --json`, read and checked.
+results: the JSON files of `tarn-bench --json`, plain or compressed by gzip, read and checked.
 
 The format is in bench/README.md. Files may have more fields than are known here. What is used is checked
 first: a field of the wrong kind, a number that is none, a result without a name make the whole file bad, and
 the message says which and where.
 """
 
+import gzip
 import json
 import math
 import os
+import zlib
 
 from .failure import BadInput, reason_of
 
 FORMAT_VERSION = 1
+GZIP_MAGIC = b"\x1f\x8b"
 
 # Figures of a result that are numbers, and in the objects alloc_ns and free_ns those of single calls.
 FIGURES = (
@@ -128,8 +131,13 @@ def _number_repeated(results):
 def read_results(path):
     """The ResultFile of a path; BadInput names what is wrong with it."""
     try:
-        with open(path, encoding="utf-8") as file:
-            content = json.load(file, parse_constant=_refuse_constant)
+        with open(path, "rb") as file:
+            text = file.read()
+        if text.startswith(GZIP_MAGIC):
+            text = gzip.decompress(text)
+        content = json.loads(text.decode("utf-8"), parse_constant=_refuse_constant)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise BadInput(f"{path}: is damaged: {error}") from None
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {reason_of(error)}") from None
     except (ValueError, RecursionError) as error:
