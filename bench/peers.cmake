@@ -10,12 +10,18 @@ set(peer_libraries)
 
 # --- malloc's kind, on the host ---------------------------------------------------------------------
 
+# How these two keep their threads apart the thread sanitizer cannot see, and takes for races.
+set(looks_for_mallocs ON)
+if(tarn_vendor OR CMAKE_C_FLAGS MATCHES "sanitize=thread")
+    set(looks_for_mallocs OFF)
+endif()
+
 # jemalloc as one object whose only names are tn_jemalloc_*: allocator_jemalloc.c says why.
-if(NOT tarn_vendor)
+if(looks_for_mallocs)
     find_library(TARN_JEMALLOC_ARCHIVE NAMES libjemalloc_pic.a)
     mark_as_advanced(TARN_JEMALLOC_ARCHIVE)
 endif()
-if(TARN_JEMALLOC_ARCHIVE AND CMAKE_OBJCOPY AND NOT tarn_vendor)
+if(looks_for_mallocs AND TARN_JEMALLOC_ARCHIVE AND CMAKE_OBJCOPY)
     set(private_jemalloc ${CMAKE_CURRENT_BINARY_DIR}/private_jemalloc.o)
     set(renamed)
     foreach(name malloc free mallctl)
@@ -33,11 +39,11 @@ else()
     list(APPEND peer_sources allocator_jemalloc_none.c)
 endif()
 
-if(NOT tarn_vendor)
+if(looks_for_mallocs)
     find_library(TARN_MIMALLOC_LIBRARY mimalloc)
     mark_as_advanced(TARN_MIMALLOC_LIBRARY)
 endif()
-if(TARN_MIMALLOC_LIBRARY AND NOT tarn_vendor)
+if(looks_for_mallocs AND TARN_MIMALLOC_LIBRARY)
     list(APPEND peer_sources allocator_mimalloc.c)
     list(APPEND peer_libraries ${CMAKE_DL_LIBS})
     set_source_files_properties(allocator_mimalloc.c PROPERTIES
