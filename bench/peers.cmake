@@ -24,13 +24,15 @@ endif()
 if(looks_for_mallocs AND TARN_JEMALLOC_ARCHIVE AND CMAKE_OBJCOPY)
     set(private_jemalloc ${CMAKE_CURRENT_BINARY_DIR}/private_jemalloc.o)
     set(renamed)
+    set(kept)
     foreach(name malloc free mallctl)
-        list(APPEND renamed --redefine-sym ${name}=tn_jemalloc_${name}
-            --keep-global-symbol=tn_jemalloc_${name})
+        list(APPEND renamed --redefine-sym ${name}=tn_jemalloc_${name})
+        list(APPEND kept --keep-global-symbol=tn_jemalloc_${name})
     endforeach()
     add_custom_command(OUTPUT ${private_jemalloc}
-        COMMAND ${CMAKE_LINKER} -r -u malloc -o ${private_jemalloc} ${TARN_JEMALLOC_ARCHIVE}
+        COMMAND ${CMAKE_C_COMPILER} -r -nostdlib -Wl,-u,malloc -o ${private_jemalloc} ${TARN_JEMALLOC_ARCHIVE}
         COMMAND ${CMAKE_OBJCOPY} ${renamed} ${private_jemalloc}
+        COMMAND ${CMAKE_OBJCOPY} ${kept} ${private_jemalloc} # LLVM's would keep by the names before
         DEPENDS ${TARN_JEMALLOC_ARCHIVE}
         VERBATIM)
     list(APPEND peer_sources allocator_jemalloc.c ${private_jemalloc})

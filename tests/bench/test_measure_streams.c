@@ -177,7 +177,7 @@ static struct measured measure(const struct tn_allocator *allocator, uint64_t st
                                bool hands_on)
 {
     struct tn_options options = options_of(allocator, stream_count);
-    struct measured measured = { { NULL, 0 }, { NULL } };
+    struct measured measured = { .list = { NULL, 0 } };
     struct tn_machine machine = { .is_host = true };
     struct tn_reason reason;
     assert_true(tn_streams_make_workloads(&options, &machine, &measured.list, &reason));

@@ -264,7 +264,7 @@ static void nobody_leaves_an_error_behind(void **state)
         take(&tn_allocator_cub, cub, 1000);
         void *address;
         assert_int_not_equal(others[i]->alloc(other, (size_t)1 << 60, &address), TARN_STATUS_OK);
-        take(&tn_allocator_cub, cub, 1000 << i);
+        take(&tn_allocator_cub, cub, (size_t)1000 << i);
         usage_of(others[i], other);
         others[i]->close(other);
         take(&tn_allocator_cub, cub, 1000);

@@ -696,7 +696,8 @@ static void the_hosts_allocators_play(void **state)
     const struct tn_allocator *const others[] = { &tn_allocator_jemalloc, &tn_allocator_mimalloc };
     for (size_t i = 0; i < 2; i++) {
         if (others[i]->missing_because) continue;
-        strcat(strcat(list, ","), others[i]->name);
+        size_t length = strlen(list);
+        snprintf(list + length, sizeof list - length, ",%s", others[i]->name);
         count++;
     }
     expect_results(RUN("sweep", "--sizes=1,8,9,1023,1K,1M", list, "--json", json, "--time=0.05"),

@@ -14,9 +14,10 @@
 #include "tarn/record.h"
 #include "tarn/tarn.h"
 
-#define PAIRS  20000
-#define BLOCKS 100
-#define ROUNDS 501
+#define PAIRS      20000
+#define BLOCKS     100
+#define ROUNDS     501
+#define ROUNDS_MAX 10001
 
 static double now_ns(void)
 {
@@ -62,15 +63,12 @@ static void print(const char *what, double *times, int rounds)
 
 int main(int argc, char **argv)
 {
-    int rounds = argc > 2 ? atoi(argv[2]) : ROUNDS;
+    long wanted = argc > 2 ? strtol(argv[2], NULL, 10) : ROUNDS;
     char path[4096];
-    if (argc < 2 || rounds < 1) return 2;
+    if (argc < 2 || wanted < 1 || wanted > ROUNDS_MAX) return 2;
+    int rounds = (int)wanted;
     snprintf(path, sizeof path, "%s/record-cost-%ld", argv[1], (long)getpid());
-    double *times[3];
-    for (int i = 0; i < 3; i++) {
-        times[i] = calloc((size_t)rounds, sizeof *times[i]);
-        if (!times[i]) return 2;
-    }
+    static double times[3][ROUNDS_MAX];
 
     tarn_pool *pool;
     void *blocks[BLOCKS];
@@ -90,7 +88,5 @@ int main(int argc, char **argv)
     print("a call, not recorded", times[0], rounds);
     print("a call, recorded", times[1], rounds);
     print("an event", times[2], rounds);
-    for (int i = 0; i < 3; i++)
-        free(times[i]);
     return 0;
 }
