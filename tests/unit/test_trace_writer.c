@@ -95,13 +95,14 @@ static void expect_trace(const char *expected)
 {
     struct tn_trace_summary summary;
     char text[4096] = "", line[1024];
+    size_t length = 0;
     expect_ok(tn_trace_write(event_path, trace_path, &summary));
     FILE *trace = fopen(trace_path, "r");
     assert_non_null(trace);
     while (fgets(line, sizeof line, trace)) {
-        if ((line[0] != '#' || strncmp(line, "# label", 7) == 0) &&
-            strlen(text) + strlen(line) < sizeof text)
-            strcat(text, line);
+        if (line[0] == '#' && strncmp(line, "# label", 7) != 0) continue;
+        length += (size_t)snprintf(text + length, sizeof text - length, "%s", line);
+        assert_true(length < sizeof text);
     }
     fclose(trace);
     assert_string_equal(text, expected);
