@@ -107,7 +107,7 @@ static bool make_workload(const struct subject *subject, const char *trace_folde
     struct tn_options options = {
         .seed = 1,
         .sizes = { 1, { subject->min_bytes } },
-        .counts = { 1, { subject->live_count } },
+        .live_counts = { 1, { subject->live_count } },
         .size_range = { 2, { subject->min_bytes, subject->max_bytes } },
         .traces = paths,
         .trace_count = 1,
