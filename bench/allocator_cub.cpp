@@ -8,12 +8,12 @@
  *
  * It has a lock, and several threads share it as it is.
  */
-#include "allocator.h"
-
 #include <cub/util_allocator.cuh>
 
-#include <cuda_runtime_api.h>
 #include <new>
+
+#include "allocator.h"
+#include "cuda_user.hpp"
 
 namespace
 {
@@ -23,32 +23,22 @@ constexpr unsigned min_bin = 9;
 constexpr unsigned max_bin = 35;
 
 /* The allocator as one thread has it. */
-struct cub_user {
-    cub::CachingDeviceAllocator *cache;
-    int device;
-    cudaStream_t stream;
-    bool owns_stream;
-    cudaError_t last_error;
+struct cub_user : tn_cuda_user {
+    cub::CachingDeviceAllocator *cache = nullptr;
+    cudaError_t last_error = cudaSuccess;
 };
 
 struct cub_allocator {
-    cub_user user;         /* its cache is the next field but one */
-    bool has_one_stream{}; /* for all threads */
+    cub_user user; /* its cache is the next field */
     cub::CachingDeviceAllocator cache{ bin_growth, min_bin, max_bin };
 };
 
-/* The runtime keeps the last error of a thread, whoever made it. CUB checks for one in every call, and would then
- * fail where nothing did. */
-void forget_errors()
-{
-    cudaGetLastError();
-}
-
+/* CUB checks the runtime's last error in every call, and would fail where nothing did. */
 tarn_status status_of(cub_user *user, cudaError_t error)
 {
     if (error == cudaSuccess) return TARN_STATUS_OK;
     user->last_error = error;
-    forget_errors();
+    tn_forget_cuda_errors();
     switch (error) {
     case cudaErrorMemoryAllocation:
         return TARN_STATUS_OUT_OF_MEMORY;
@@ -73,24 +63,11 @@ void explain_user(void *state, tarn_status status, tn_reason *reason_out)
                   static_cast<int>(error));
 }
 
-/* In the calling thread, which uses the device from then on. */
 tarn_status start_user(cub_user *user, tn_reason *reason_out)
 {
-    forget_errors();
-    cudaError_t error = cudaSetDevice(user->device);
-    if (error == cudaSuccess && user->owns_stream)
-        error = cudaStreamCreateWithFlags(&user->stream, cudaStreamNonBlocking);
-    tarn_status status = status_of(user, error);
+    tarn_status status = status_of(user, tn_cuda_start(user));
     if (status != TARN_STATUS_OK) explain_user(user, status, reason_out);
     return status;
-}
-
-void end_user(cub_user *user)
-{
-    if (!user->owns_stream) return;
-    cudaStreamSynchronize(user->stream);
-    cudaStreamDestroy(user->stream);
-    forget_errors();
 }
 
 /* Without the device's number: with it every free would set the device twice. */
@@ -127,8 +104,9 @@ tarn_status open_cub(const tn_allocator_settings *settings, void **state_out, tn
         tn_reason_set(reason_out, "no host memory for the adapter");
         return TARN_STATUS_OUT_OF_HOST_MEMORY;
     }
-    self->user = { &self->cache, settings->device, nullptr, true, cudaSuccess };
-    self->has_one_stream = settings->has_one_stream;
+    self->user.device = settings->device;
+    self->user.has_one_stream = settings->has_one_stream;
+    self->user.cache = &self->cache;
     tarn_status status = start_user(&self->user, reason_out);
     if (status != TARN_STATUS_OK) {
         delete self;
@@ -172,47 +150,19 @@ tarn_status trim_cub(void *state)
 }
 
 /* Its destructor leaves out what is live. */
-void free_live_blocks(cub::CachingDeviceAllocator *cache)
+void free_live_blocks(cub_user *user)
 {
-    while (!cache->live_blocks.empty())
-        if (cache->DeviceFree(cache->live_blocks.begin()->d_ptr) != cudaSuccess) return;
+    const auto &live = user->cache->live_blocks;
+    while (!live.empty())
+        if (free_by_user(user, live.begin()->d_ptr, 0) != TARN_STATUS_OK) return;
 }
 
 void close_cub(void *state)
 {
     auto *self = static_cast<cub_allocator *>(state);
-    free_live_blocks(&self->cache);
-    end_user(&self->user);
+    free_live_blocks(&self->user);
+    tn_cuda_end(&self->user);
     delete self;
-}
-
-/* --- one of several threads ------------------------------------------------------------------------ */
-
-tarn_status open_cub_thread(void *state, tn_allocator_thread *thread_inout, tn_reason *reason_out)
-{
-    const auto *whole = static_cast<const cub_allocator *>(state);
-    auto *user = new (std::nothrow) cub_user(whole->user);
-    if (!user) {
-        tn_reason_set(reason_out, "no host memory for the adapter");
-        return TARN_STATUS_OUT_OF_HOST_MEMORY;
-    }
-    user->owns_stream = !thread_inout->stream && !whole->has_one_stream;
-    if (thread_inout->stream) user->stream = static_cast<cudaStream_t>(thread_inout->stream);
-    tarn_status status = start_user(user, reason_out);
-    if (status != TARN_STATUS_OK) {
-        delete user;
-        return status;
-    }
-    thread_inout->state = user;
-    thread_inout->has_stream = user->owns_stream;
-    return TARN_STATUS_OK;
-}
-
-void close_cub_thread(void *state)
-{
-    auto *user = static_cast<cub_user *>(state);
-    end_user(user);
-    delete user;
 }
 
 } /* namespace */
@@ -226,11 +176,11 @@ extern const struct tn_allocator tn_allocator_cub = {
     explain_cub,
     get_usage_cub,
     close_cub,
-    open_cub_thread,
+    tn_cuda_open_thread<cub_allocator>,
     alloc_by_user,
     free_by_user,
     explain_user,
-    close_cub_thread,
+    tn_cuda_close_thread<cub_allocator>,
     0,
     TN_FREE_IS_ORDERED,
     trim_cub,

@@ -265,10 +265,17 @@ class ordered_sets
 
     tarn_status grow_by(std::size_t chunk_count)
     {
+        if (chunk_count > SIZE_MAX / chunk_bytes) return TARN_STATUS_OUT_OF_MEMORY;
         void *base;
         tarn_status status = tn_backing_acquire(&backing_, chunk_count * chunk_bytes, &base);
-        if (status == TARN_STATUS_OK) pools_.emplace_back(base, chunk_count, &counter_);
-        return status;
+        if (status != TARN_STATUS_OK) return status;
+        try {
+            pools_.emplace_back(base, chunk_count, &counter_);
+        } catch (...) {
+            tn_backing_release(&backing_, base, chunk_count * chunk_bytes);
+            throw;
+        }
+        return TARN_STATUS_OK;
     }
 
     std::mutex lock_of_threads_;

@@ -8,16 +8,15 @@
  * There is one in a process, with a lock for each device; several threads share it as it is. What it
  * keeps is given back when the benchmark opens and closes it.
  */
-#include "allocator.h"
-
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 
-#include <cstring>
-#include <cuda_runtime_api.h>
 #include <exception>
 #include <new>
 #include <vector>
+
+#include "allocator.h"
+#include "cuda_user.hpp"
 
 namespace torch_cache = c10::cuda::CUDACachingAllocator;
 
@@ -28,40 +27,31 @@ constexpr std::size_t aggregate =
     static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
 
 /* The allocator as one thread has it. */
-struct torch_user {
-    int device;
-    cudaStream_t stream;
-    bool owns_stream;
+struct torch_user : tn_cuda_user {
     tn_reason last_reason;
 };
 
 struct torch_allocator {
     torch_user user;
-    bool has_one_stream; /* for all threads */
     int64_t vendor_calls_before;
 };
-
-void set_first_line(tn_reason *reason, const char *text)
-{
-    tn_reason_set(reason, "%.*s", static_cast<int>(std::strcspn(text, "\n")), text);
-}
 
 /* For use in a handler of any exception: says what the exception does. */
 tarn_status status_of_exception(tn_reason *reason_out)
 {
-    cudaGetLastError(); /* so that it does not show up in a later check */
+    tn_forget_cuda_errors();
     try {
         throw;
     } catch (const std::bad_alloc &) {
         tn_reason_set(reason_out, "%s", tarn_status_sentence(TARN_STATUS_OUT_OF_HOST_MEMORY));
         return TARN_STATUS_OUT_OF_HOST_MEMORY;
     } catch (const c10::OutOfMemoryError &error) {
-        set_first_line(reason_out, error.what_without_backtrace());
+        tn_reason_set(reason_out, "%s", error.what_without_backtrace());
         return TARN_STATUS_OUT_OF_MEMORY;
     } catch (const c10::Error &error) {
-        set_first_line(reason_out, error.what_without_backtrace());
+        tn_reason_set(reason_out, "%s", error.what_without_backtrace());
     } catch (const std::exception &error) {
-        set_first_line(reason_out, error.what());
+        tn_reason_set(reason_out, "%s", error.what());
     }
     return TARN_STATUS_VENDOR_ERROR;
 }
@@ -69,7 +59,7 @@ tarn_status status_of_exception(tn_reason *reason_out)
 tarn_status status_of(cudaError_t error, tn_reason *reason_out)
 {
     if (error == cudaSuccess) return TARN_STATUS_OK;
-    cudaGetLastError();
+    tn_forget_cuda_errors();
     tn_reason_set(reason_out, "%s (%s, %d)", cudaGetErrorString(error), cudaGetErrorName(error),
                   static_cast<int>(error));
     return error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver
@@ -82,20 +72,9 @@ void explain_user(void *state, tarn_status, tn_reason *reason_out)
     *reason_out = static_cast<const torch_user *>(state)->last_reason;
 }
 
-/* In the calling thread, which uses the device from then on. */
 tarn_status start_user(torch_user *user, tn_reason *reason_out)
 {
-    cudaError_t error = cudaSetDevice(user->device);
-    if (error == cudaSuccess && user->owns_stream)
-        error = cudaStreamCreateWithFlags(&user->stream, cudaStreamNonBlocking);
-    return status_of(error, reason_out);
-}
-
-void end_user(torch_user *user)
-{
-    if (!user->owns_stream) return;
-    cudaStreamSynchronize(user->stream);
-    cudaStreamDestroy(user->stream);
+    return status_of(tn_cuda_start(user), reason_out);
 }
 
 tarn_status alloc_by_user(void *state, std::size_t size_bytes, void **address_out)
@@ -154,12 +133,11 @@ tarn_status open_torch(const tn_allocator_settings *settings, void **state_out,
         return TARN_STATUS_OUT_OF_HOST_MEMORY;
     }
     self->user.device = settings->device;
-    self->user.owns_stream = true;
-    self->has_one_stream = settings->has_one_stream;
+    self->user.has_one_stream = settings->has_one_stream;
     tarn_status status = start_user(&self->user, reason_out);
     if (status == TARN_STATUS_OK) {
         status = start_cache(self, reason_out);
-        if (status != TARN_STATUS_OK) end_user(&self->user);
+        if (status != TARN_STATUS_OK) tn_cuda_end(&self->user);
     }
     if (status != TARN_STATUS_OK) {
         delete self;
@@ -238,37 +216,8 @@ void close_torch(void *state)
         tn_reason reason;
         (void)status_of_exception(&reason); /* it keeps what it has */
     }
-    end_user(&self->user);
+    tn_cuda_end(&self->user);
     delete self;
-}
-
-/* --- one of several threads ------------------------------------------------------------------------ */
-
-tarn_status open_torch_thread(void *state, tn_allocator_thread *thread_inout, tn_reason *reason_out)
-{
-    const auto *whole = static_cast<const torch_allocator *>(state);
-    auto *user = new (std::nothrow) torch_user(whole->user);
-    if (!user) {
-        tn_reason_set(reason_out, "no host memory for the adapter");
-        return TARN_STATUS_OUT_OF_HOST_MEMORY;
-    }
-    user->owns_stream = !thread_inout->stream && !whole->has_one_stream;
-    if (thread_inout->stream) user->stream = static_cast<cudaStream_t>(thread_inout->stream);
-    tarn_status status = start_user(user, reason_out);
-    if (status != TARN_STATUS_OK) {
-        delete user;
-        return status;
-    }
-    thread_inout->state = user;
-    thread_inout->has_stream = user->owns_stream;
-    return TARN_STATUS_OK;
-}
-
-void close_torch_thread(void *state)
-{
-    auto *user = static_cast<torch_user *>(state);
-    end_user(user);
-    delete user;
 }
 
 } /* namespace */
@@ -282,11 +231,11 @@ extern const struct tn_allocator tn_allocator_torch = {
     explain_torch,
     get_usage_torch,
     close_torch,
-    open_torch_thread,
+    tn_cuda_open_thread<torch_allocator>,
     alloc_by_user,
     free_by_user,
     explain_user,
-    close_torch_thread,
+    tn_cuda_close_thread<torch_allocator>,
     0,
     TN_FREE_IS_ORDERED,
     trim_torch,

@@ -46,12 +46,18 @@ static umf_result_t finalize(void *provider)
 static umf_result_t acquire(void *provider, size_t size_bytes, size_t alignment, void **address_out)
 {
     struct umf_pool *self = provider;
+    void *address;
     pthread_mutex_lock(&self->lock);
-    tarn_status status = tn_backing_acquire(&self->backing, size_bytes, address_out);
+    tarn_status status = tn_backing_acquire(&self->backing, size_bytes, &address);
+    bool is_aligned =
+        status == TARN_STATUS_OK && (alignment == 0 || (uintptr_t)address % alignment == 0);
+    if (status == TARN_STATUS_OK && !is_aligned)
+        tn_backing_release(&self->backing, address, size_bytes);
     pthread_mutex_unlock(&self->lock);
     if (status != TARN_STATUS_OK) return UMF_RESULT_ERROR_MEMORY_PROVIDER_SPECIFIC;
-    bool is_aligned = alignment == 0 || (uintptr_t)*address_out % alignment == 0;
-    return is_aligned ? UMF_RESULT_SUCCESS : UMF_RESULT_ERROR_INVALID_ALIGNMENT;
+    if (!is_aligned) return UMF_RESULT_ERROR_INVALID_ALIGNMENT;
+    *address_out = address;
+    return UMF_RESULT_SUCCESS;
 }
 
 static umf_result_t release(void *provider, void *address, size_t size_bytes)
@@ -66,9 +72,11 @@ static umf_result_t release(void *provider, void *address, size_t size_bytes)
 
 static umf_result_t get_last_error(void *provider, const char **message_out, int32_t *code_out)
 {
-    const struct umf_pool *self = provider;
+    struct umf_pool *self = provider;
+    pthread_mutex_lock(&self->lock);
     *message_out = tarn_status_sentence(self->backing.last_failure.status);
     *code_out = self->backing.last_failure.vendor_code;
+    pthread_mutex_unlock(&self->lock);
     return UMF_RESULT_SUCCESS;
 }
 
@@ -192,12 +200,14 @@ static tarn_status free_umf(void *state, void *address, size_t size_bytes)
 
 static void explain_umf(void *state, tarn_status status, struct tn_reason *reason_out)
 {
-    const struct umf_pool *self = state;
+    struct umf_pool *self = state;
+    pthread_mutex_lock(&self->lock);
     if (self->backing.last_failure.status != TARN_STATUS_OK)
         tn_backing_explain(&self->backing, reason_out);
     else
         tn_reason_set(reason_out, "%s (umf_result_t %d)", tarn_status_sentence(status),
                       (int)umfPoolGetLastAllocationError(self->pool));
+    pthread_mutex_unlock(&self->lock);
 }
 
 static void get_usage_umf(void *state, struct tn_allocator_usage *usage_out)

@@ -6,6 +6,8 @@
  * resource: DEVICE::N, or on the host HOST, which is malloc. The first block is as large as tarn's first piece,
  * further ones are of 1 MB or of the request. Addresses are aligned to 256. All else is as Umpire has it: it
  * tracks each allocation, and gives blocks back when all of a pool is free, to take one of their size in their place.
+ * But not one that would be more than the machine's memory, which malloc gives in pieces and not as one: where that
+ * block is refused Umpire ends the process.
  *
  * An allocator of Umpire's lives as long as the process. Closing gives its blocks back and leaves an empty one.
  * Its pools have no lock. Several threads take turns under one that is added here.
@@ -14,6 +16,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <mutex>
@@ -25,6 +28,7 @@
 #include <umpire/strategy/QuickPool.hpp>
 #include <umpire/util/error.hpp>
 #include <umpire/util/wrap_allocator.hpp>
+#include <unistd.h>
 
 #include "tarn/backend.h"
 
@@ -67,14 +71,36 @@ std::string resource_name(int device)
     return is_host ? "HOST" : "DEVICE::" + std::to_string(device);
 }
 
+/* The largest block that a resource gives as one, if it has given as much in pieces. */
+std::size_t whole_bytes_max()
+{
+    if (std::strcmp(tarn_backend_name(), "host") != 0) return SIZE_MAX;
+    long page_count = sysconf(_SC_PHYS_PAGES);
+    long page_bytes = sysconf(_SC_PAGESIZE);
+    return page_count > 0 && page_bytes > 0
+               ? static_cast<std::size_t>(page_count) * static_cast<std::size_t>(page_bytes)
+               : 0;
+}
+
+/* Umpire's own rule, unless the block that it asks for would be refused: it takes that where nothing may be thrown. */
+template <typename Pool> umpire::strategy::PoolCoalesceHeuristic<Pool> coalesce_when_free()
+{
+    auto usual = Pool::percent_releasable_hwm(100);
+    std::size_t bytes_max = whole_bytes_max();
+    return [=](const Pool &pool) -> std::size_t {
+        std::size_t bytes = usual(pool);
+        return bytes <= std::min(bytes_max, pool.getActualSize()) ? bytes : 0;
+    };
+}
+
 template <typename Pool> void start(umpire_pool<Pool> *self, const tn_allocator_settings *settings)
 {
     auto &manager = umpire::ResourceManager::getInstance();
     std::string name = "tarn-bench-" + std::to_string(opening_count++);
-    self->allocator =
-        manager.makeAllocator<Pool>(name, manager.getAllocator(resource_name(settings->device)),
-                                    std::max(settings->initial_bytes, alignment_bytes),
-                                    Pool::s_default_next_block_size, alignment_bytes);
+    self->allocator = manager.makeAllocator<Pool>(
+        name, manager.getAllocator(resource_name(settings->device)),
+        std::max(settings->initial_bytes, alignment_bytes), Pool::s_default_next_block_size,
+        alignment_bytes, coalesce_when_free<Pool>());
     self->pool = umpire::util::unwrap_allocator<Pool>(self->allocator);
 }
 
@@ -82,17 +108,18 @@ template <typename Pool>
 tarn_status open_umpire(const tn_allocator_settings *settings, void **state_out,
                         tn_reason *reason_out)
 {
-    std::string resource = resource_name(settings->device);
-    if (!umpire::ResourceManager::getInstance().isAllocator(resource)) {
-        tn_reason_set(reason_out, "this build of Umpire has no resource %s", resource.c_str());
-        return TARN_STATUS_NOT_SUPPORTED;
-    }
     auto *self = new (std::nothrow) umpire_pool<Pool>{};
     if (!self) {
         tn_reason_set(reason_out, "no host memory for the adapter");
         return TARN_STATUS_OUT_OF_HOST_MEMORY;
     }
     try {
+        std::string resource = resource_name(settings->device);
+        if (!umpire::ResourceManager::getInstance().isAllocator(resource)) {
+            tn_reason_set(reason_out, "this build of Umpire has no resource %s", resource.c_str());
+            delete self;
+            return TARN_STATUS_NOT_SUPPORTED;
+        }
         start(self, settings);
     } catch (...) {
         tarn_status status = fail(self);

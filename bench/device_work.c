@@ -59,3 +59,13 @@ void tn_device_work_explain(tarn_backend_result result, struct tn_reason *reason
 {
     tn_backend_result_explain(result, reason_out);
 }
+
+bool tn_device_work_is_ok(tarn_backend_result result, const char *what,
+                          struct tn_reason *reason_out)
+{
+    if (result.status == TARN_STATUS_OK) return true;
+    struct tn_reason why;
+    tn_device_work_explain(result, &why);
+    tn_reason_set(reason_out, "%s: %.400s", what, why.text);
+    return false;
+}

@@ -19,6 +19,7 @@
 #ifndef TN_DEVICE_WORK_H
 #define TN_DEVICE_WORK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "reason.h"
@@ -61,6 +62,10 @@ tarn_backend_result tn_device_work_read(struct tn_device_work *work, tarn_stream
 
 /* What a result says that is not OK, in the vendor's words if it has any. */
 void tn_device_work_explain(tarn_backend_result result, struct tn_reason *reason_out);
+
+/* Whether it is OK. False: the reason says what is not, "WHAT: " and the same. */
+bool tn_device_work_is_ok(tarn_backend_result result, const char *what,
+                          struct tn_reason *reason_out);
 
 #ifdef __cplusplus
 }

@@ -36,20 +36,19 @@ const char *tn_order_name(enum tn_order order)
 
 bool tn_faithful_plan_is_possible(const struct tn_workload *workload, struct tn_reason *reason_out)
 {
-    const char *what = workload->origin_thread_count > TN_FAITHFUL_THREADS_MAX   ? "threads"
-                       : workload->origin_stream_count > TN_FAITHFUL_STREAMS_MAX ? "streams"
-                                                                                 : NULL;
-    if (!what && workload->body.count < UINT32_MAX) return true;
-    if (!what)
+    bool has_room = workload->origin_thread_count <= TN_FAITHFUL_THREADS_MAX &&
+                    workload->origin_stream_count <= TN_FAITHFUL_STREAMS_MAX;
+    if (has_room && workload->body.count < UINT32_MAX) return true;
+    struct tn_path_text source = tn_path_show(workload->source);
+    if (has_room)
         tn_reason_set(reason_out, "%s: has more events than a faithful replay can number",
-                      workload->source);
+                      source.text);
     else
         tn_reason_set(reason_out,
                       "%s: has %zu threads and %zu streams; a faithful replay has at "
                       "most %d and %d",
-                      workload->source, workload->origin_thread_count,
-                      workload->origin_stream_count, TN_FAITHFUL_THREADS_MAX,
-                      TN_FAITHFUL_STREAMS_MAX);
+                      source.text, workload->origin_thread_count, workload->origin_stream_count,
+                      TN_FAITHFUL_THREADS_MAX, TN_FAITHFUL_STREAMS_MAX);
     return false;
 }
 

@@ -22,6 +22,9 @@ enum {
         100000, /* what waking up may take: the last part of a wait is spent looking */
 };
 
+/* Later than anybody waits for, and still a time that can be counted. */
+static const double century_ns = 3.2e18;
+
 /* Nobody is to wait for this thread any more. */
 static void abandon_gates(struct tn_faithful_stage *stage)
 {
@@ -29,48 +32,68 @@ static void abandon_gates(struct tn_faithful_stage *stage)
         tn_gate_abandon(&stage->gates[i]);
 }
 
-static bool stop_at(struct tn_faithful_member *member, const struct tn_plan_thread *part,
-                    size_t step, tarn_status status, const struct tn_reason *why)
+/* False, always, as the next ones: so that a play ends. */
+static bool stop_member(struct tn_faithful_member *member, const struct tn_faithful_stop *stop)
 {
-    struct tn_faithful_stop *stop = &member->stop;
-    *stop = (struct tn_faithful_stop){ .status = status };
-    if (part)
-        tn_workload_describe_place(member->stage->plan->workload, part->places[step], &stop->place);
-    tn_reason_set(&stop->reason, "thread %zu: %.450s", member->number, why->text);
+    member->stop = *stop;
     member->has_stopped = true;
     abandon_gates(member->stage);
     return false;
 }
 
-void tn_faithful_member_stop(struct tn_faithful_member *member, const struct tn_plan_thread *part,
-                             size_t step, tarn_status status)
+static bool stop_at(struct tn_faithful_member *member, const struct tn_plan_thread *part,
+                    size_t step, const struct tn_reason *why)
 {
-    struct tn_reason why;
-    struct tn_reason text;
-    member->stage->allocator->explain_in_thread(member->lane_states[0], status, &why);
-    tn_reason_set(&text, "%s: %.400s", tarn_status_name(status), why.text);
-    stop_at(member, part, step, status, &text);
+    struct tn_faithful_stop stop = { .status = TARN_STATUS_OK };
+    tn_workload_describe_place(member->stage->plan->workload, part->places[step], &stop.place);
+    tn_reason_set(&stop.reason, "thread %zu: %.450s", member->number, why->text);
+    return stop_member(member, &stop);
 }
 
-static bool stop_for_call(struct tn_faithful_member *member, const struct tn_plan_thread *part,
+static bool stop_for_call(struct tn_faithful_member *member, void *lane_state,
+                          const struct tn_reason *place, tarn_status status)
+{
+    struct tn_reason why;
+    struct tn_faithful_stop stop = { .status = status, .place = *place };
+    member->stage->allocator->explain_in_thread(lane_state, status, &why);
+    tn_reason_set(&stop.reason, "thread %zu: %s: %.400s", member->number, tarn_status_name(status),
+                  why.text);
+    return stop_member(member, &stop);
+}
+
+static bool stop_for_step(struct tn_faithful_member *member, const struct tn_plan_thread *part,
                           size_t step, tarn_status status)
 {
-    struct tn_reason why;
-    struct tn_reason text;
-    void *state = member->lane_states[part->steps[step].lane];
-    member->stage->allocator->explain_in_thread(state, status, &why);
-    tn_reason_set(&text, "%s: %.400s", tarn_status_name(status), why.text);
-    return stop_at(member, part, step, status, &text);
+    struct tn_reason place;
+    tn_workload_describe_place(member->stage->plan->workload, part->places[step], &place);
+    return stop_for_call(member, member->lane_states[part->steps[step].lane], &place, status);
 }
 
-/* False, always: so that a play ends. */
+void tn_faithful_member_stop(struct tn_faithful_member *member, tarn_status status)
+{
+    const struct tn_reason nowhere = { "" };
+    stop_for_call(member, member->lane_states[0], &nowhere, status);
+}
+
 static bool stop_for_user(struct tn_faithful_member *member)
 {
-    member->stop = (struct tn_faithful_stop){ .is_interrupted = true };
-    tn_reason_set(&member->stop.reason, "interrupted");
-    member->has_stopped = true;
-    abandon_gates(member->stage);
-    return false;
+    struct tn_faithful_stop stop = { .is_interrupted = true };
+    tn_reason_set(&stop.reason, "interrupted");
+    return stop_member(member, &stop);
+}
+
+void tn_faithful_describe_contents(const struct tn_faithful_stage *stage,
+                                   const struct tn_contents_finding *finding,
+                                   struct tn_faithful_stop *stop_out)
+{
+    const struct tn_workload *workload = stage->plan->workload;
+    struct tn_reason origin;
+    tn_workload_describe_place(workload, finding->block.alloc_place, &origin);
+    *stop_out = (struct tn_faithful_stop){ .status = TARN_STATUS_OK };
+    tn_workload_describe_place(workload, finding->block.free_place, &stop_out->place);
+    tn_reason_set(&stop_out->reason, "thread %u: %.300s; it was allocated here: %.160s",
+                  workload->origins[finding->block.free_place].thread, finding->reason.text,
+                  origin.text);
 }
 
 static inline tarn_status call(const struct tn_allocator *allocator, void *state,
@@ -107,7 +130,7 @@ static bool play_swiftly(struct tn_faithful_member *member, const struct tn_plan
         if (!await(stage, step, pass)) return false;
         tarn_status status =
             call(allocator, member->lane_states[step->lane], step, &stage->blocks[step->block]);
-        if (status != TARN_STATUS_OK) return stop_for_call(member, part, i, status);
+        if (status != TARN_STATUS_OK) return stop_for_step(member, part, i, status);
         if (step->is_awaited) tn_gate_advance(own, before + i + 1);
         if (i % LOOK_INTERVAL_STEPS == 0 && tn_interrupt_is_wanted()) return stop_for_user(member);
     }
@@ -138,7 +161,8 @@ static uint64_t time_of(const struct tn_faithful_member *member, const struct tn
 {
     const struct tn_faithful_stage *stage = member->stage;
     double recorded_ns = (double)stage->plan->workload->origins[part->places[index]].time_ns;
-    return stage->start_ns + (uint64_t)(recorded_ns / stage->play->speed);
+    double time_ns = recorded_ns / stage->play->speed;
+    return stage->start_ns + (uint64_t)(time_ns < century_ns ? time_ns : century_ns);
 }
 
 /* Waits for the event's time and for what has to be before, and notes how late it is then. */
@@ -188,17 +212,22 @@ static bool write_block(struct tn_faithful_member *member, const struct tn_plan_
                           stage->streams[block->stream], reason_out);
 }
 
-static bool check_contents(const struct tn_faithful_stage *stage,
-                           const struct tn_faithful_block *block, struct tn_reason *reason_out)
+/* What it stops for may be a block that another thread has freed before. */
+static bool look_at_contents(struct tn_faithful_member *member,
+                             const struct tn_faithful_block *block, size_t free_place)
 {
-    struct tn_reason why;
-    if (tn_touch_verify(stage->play->touch, block->address, block->size_bytes, block->place,
-                        stage->streams[block->stream], &why))
-        return true;
-    struct tn_reason origin;
-    tn_workload_describe_place(stage->plan->workload, block->place, &origin);
-    tn_reason_set(reason_out, "%.350s; it was allocated here: %.120s", why.text, origin.text);
-    return false;
+    const struct tn_faithful_stage *stage = member->stage;
+    const struct tn_contents_block looked_at = { .address = block->address,
+                                                 .size_bytes = block->size_bytes,
+                                                 .pattern = tn_touch_pattern_of(block->place),
+                                                 .stream = stage->streams[block->stream],
+                                                 .alloc_place = block->place,
+                                                 .free_place = free_place };
+    struct tn_contents_finding finding;
+    struct tn_faithful_stop stop;
+    if (tn_contents_look(stage->contents, &looked_at, &finding)) return true;
+    tn_faithful_describe_contents(stage, &finding, &stop);
+    return stop_member(member, &stop);
 }
 
 /* Whether a program would have to wait for the block's work before this free: on another stream it would, and
@@ -210,15 +239,18 @@ static bool needs_wait(const struct tn_faithful_stage *stage, const struct tn_fa
            tn_free_needs_wait(stage->allocator->free_order, stage->plan->stream_count);
 }
 
-static bool leave_block(const struct tn_faithful_member *member, const struct tn_plan_thread *part,
-                        const struct tn_step *step, struct tn_reason *reason_out)
+static bool leave_block(struct tn_faithful_member *member, const struct tn_plan_thread *part,
+                        size_t index)
 {
     const struct tn_faithful_stage *stage = member->stage;
+    const struct tn_step *step = &part->steps[index];
     const struct tn_faithful_block *block = &stage->blocks[step->block];
+    struct tn_reason why;
     if (step->size_bytes == 0) return true;
-    if (stage->play->verifies_contents) return check_contents(stage, block, reason_out);
+    if (stage->contents && !look_at_contents(member, block, part->places[index])) return false;
     return !needs_wait(stage, block, part->lane_streams[step->lane]) ||
-           tn_touch_wait(stage->play->touch, stage->streams[block->stream], reason_out);
+           tn_touch_wait(stage->play->touch, stage->streams[block->stream], &why) ||
+           stop_at(member, part, index, &why);
 }
 
 static bool before_call(struct tn_faithful_member *member, const struct tn_plan_thread *part,
@@ -226,10 +258,8 @@ static bool before_call(struct tn_faithful_member *member, const struct tn_plan_
 {
     const struct tn_faithful_play *play = member->stage->play;
     const struct tn_step *step = &part->steps[index];
-    struct tn_reason why;
     if (step->is_alloc) return true;
-    if (play->touch && !leave_block(member, part, step, &why))
-        return stop_at(member, part, index, TARN_STATUS_OK, &why);
+    if (play->touch && !leave_block(member, part, index)) return false;
     if (play->verifier) let_go(member, step);
     return true;
 }
@@ -242,7 +272,7 @@ static bool after_call(struct tn_faithful_member *member, const struct tn_plan_t
     if (!part->steps[index].is_alloc) return true;
     if ((play->verifier && !take_in(member, part, index, &why)) ||
         (play->touch && !write_block(member, part, index, &why)))
-        return stop_at(member, part, index, TARN_STATUS_OK, &why);
+        return stop_at(member, part, index, &why);
     return true;
 }
 
@@ -270,7 +300,7 @@ static bool play_step(struct tn_faithful_member *member, const struct tn_plan_th
                              ? call_clocked(member, step)
                              : call(stage->allocator, member->lane_states[step->lane], step,
                                     &stage->blocks[step->block]);
-    if (status != TARN_STATUS_OK) return stop_for_call(member, part, index, status);
+    if (status != TARN_STATUS_OK) return stop_for_step(member, part, index, status);
     return after_call(member, part, index);
 }
 

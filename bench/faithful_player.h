@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "contents.h"
 #include "faithful_team.h"
 #include "gate.h"
 
@@ -30,15 +31,14 @@ struct tn_faithful_stage {
     struct tn_gate *gates; /* one of each thread */
     pthread_mutex_t verifier_lock;
     const struct tn_faithful_play *play; /* the one under way */
+    struct tn_contents *contents;        /* of a play that verifies them */
     size_t done_pass_count;              /* before it */
     uint64_t start_ns;                   /* of it */
 };
 
 struct tn_faithful_member {
-    struct tn_faithful_team *team;
     struct tn_faithful_stage *stage; /* the team's */
     size_t number;                   /* of the thread, in the plan */
-    pthread_t thread;
     void **lane_states; /* the allocator's, one for each stream that the thread names */
     size_t open_count;  /* of them */
     bool has_stopped;
@@ -56,8 +56,12 @@ struct tn_faithful_member {
 /* Plays the thread's part of what is under way. */
 void tn_faithful_member_play(struct tn_faithful_member *member);
 
-/* Notes what the allocator answered in that step of the part, or in none. */
-void tn_faithful_member_stop(struct tn_faithful_member *member, const struct tn_plan_thread *part,
-                             size_t step, tarn_status status);
+/* Notes what the allocator answered in none of the plan's steps. */
+void tn_faithful_member_stop(struct tn_faithful_member *member, tarn_status status);
+
+/* That a block was found with other contents than it had been given, or could not be looked at. */
+void tn_faithful_describe_contents(const struct tn_faithful_stage *stage,
+                                   const struct tn_contents_finding *finding,
+                                   struct tn_faithful_stop *stop_out);
 
 #endif

@@ -2,43 +2,30 @@
 /*
  * faithful_team: the threads of a recorded program at work again.
  *
- * What a member holds belongs to its thread between the two barriers of a phase, and to the team's caller
- * otherwise. The address of a block is its allocating thread's until the step that frees it, which waits for the
- * allocation; and a pass begins when all threads have ended the one before. Steps are counted on through all passes,
- * so that gates need no going back.
+ * A member is of a crew (crew.h). The address of a block is its allocating thread's until the step that frees it, which
+ * waits for the allocation; and a pass begins when all threads have ended the one before. Steps are counted on through
+ * all passes, so that gates need no going back.
  */
 #include "faithful_team.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
+#include "crew.h"
 #include "faithful_player.h"
-#include "interrupt.h"
-
-enum phase {
-    PHASE_OPEN,
-    PHASE_PLAY,
-    PHASE_FREE,
-    PHASE_END
-};
 
 struct tn_faithful_team {
     struct tn_faithful_stage stage;
-    pthread_mutex_t start_lock; /* held until all have started */
-    bool is_cancelled;          /* under start_lock */
-    pthread_barrier_t barrier;  /* of the members and the caller */
-    enum phase phase;
-    size_t started_count;
+    struct tn_crew *crew;
     struct tn_faithful_member *members;
 };
 
 /* --- a member ------------------------------------------------------------------------------------- */
 
-static void open_lanes(struct tn_faithful_member *member)
+static void open_lanes(void *context)
 {
+    struct tn_faithful_member *member = context;
     const struct tn_faithful_stage *stage = member->stage;
     const struct tn_plan_thread *part = &stage->plan->threads[member->number];
     for (; member->open_count < part->lane_count; member->open_count++) {
@@ -56,8 +43,9 @@ static void open_lanes(struct tn_faithful_member *member)
     }
 }
 
-static void free_left(struct tn_faithful_member *member)
+static void free_left(void *context)
 {
+    struct tn_faithful_member *member = context;
     const struct tn_faithful_stage *stage = member->stage;
     const struct tn_plan_thread *part = &stage->plan->threads[member->number];
     for (size_t i = 0; i < part->block_count && member->open_count > 0; i++) {
@@ -67,44 +55,13 @@ static void free_left(struct tn_faithful_member *member)
                                                               block->address, block->size_bytes);
         block->address = NULL;
         if (status != TARN_STATUS_OK && !member->has_stopped)
-            tn_faithful_member_stop(member, NULL, 0, status);
+            tn_faithful_member_stop(member, status);
     }
 }
 
-static void act(struct tn_faithful_member *member, enum phase phase)
+static void play_member(void *context)
 {
-    switch (phase) {
-    case PHASE_OPEN:
-        open_lanes(member);
-        break;
-    case PHASE_PLAY:
-        tn_faithful_member_play(member);
-        break;
-    case PHASE_FREE:
-        free_left(member);
-        break;
-    case PHASE_END:
-        break;
-    }
-}
-
-static void *work(void *context)
-{
-    struct tn_faithful_member *member = context;
-    struct tn_faithful_team *team = member->team;
-    pthread_mutex_lock(&team->start_lock);
-    bool is_cancelled = team->is_cancelled;
-    pthread_mutex_unlock(&team->start_lock);
-    if (is_cancelled) return NULL;
-
-    enum phase phase;
-    do {
-        pthread_barrier_wait(&team->barrier);
-        phase = team->phase;
-        act(member, phase);
-        pthread_barrier_wait(&team->barrier);
-    } while (phase != PHASE_END);
-    return NULL;
+    tn_faithful_member_play(context);
 }
 
 /* --- the team ------------------------------------------------------------------------------------- */
@@ -116,12 +73,11 @@ static void stop_team(struct tn_faithful_stop *stop_out, const char *text)
 }
 
 /* False: a member has stopped. Of several the one that has failed is told, and of those the first. */
-static bool run_phase(struct tn_faithful_team *team, enum phase phase,
-                      struct tn_faithful_stop *stop_out)
+static bool all_act(struct tn_faithful_team *team, tn_crew_act act,
+                    struct tn_faithful_stop *stop_out)
 {
-    team->phase = phase;
-    pthread_barrier_wait(&team->barrier);
-    pthread_barrier_wait(&team->barrier);
+    tn_crew_begin(team->crew, act);
+    tn_crew_end(team->crew);
     const struct tn_faithful_stop *found = NULL;
     for (size_t i = 0; i < team->stage.plan->thread_count; i++) {
         const struct tn_faithful_member *member = &team->members[i];
@@ -158,7 +114,6 @@ static bool allocate_member(struct tn_faithful_team *team, size_t number, size_t
     struct tn_faithful_member *member = &team->members[number];
     size_t alloc_max = part->block_count * clocked_max;
     size_t step_max = part->step_count * clocked_max;
-    member->team = team;
     member->stage = &team->stage;
     member->number = number;
     tn_gate_init(&team->stage.gates[number]);
@@ -216,25 +171,13 @@ static struct tn_faithful_team *allocate_team(const struct tn_faithful_setup *se
     return NULL;
 }
 
-/* All or none. */
-static bool start_threads(struct tn_faithful_team *team)
+static bool start_threads(struct tn_faithful_team *team, struct tn_faithful_stop *stop_out)
 {
-    size_t count = team->stage.plan->thread_count;
-    size_t started = 0;
-    pthread_mutex_init(&team->start_lock, NULL);
-    pthread_barrier_init(&team->barrier, NULL, (unsigned)count + 1);
-    pthread_mutex_lock(&team->start_lock);
-    while (started < count &&
-           pthread_create(&team->members[started].thread, NULL, work, &team->members[started]) == 0)
-        started++;
-    team->is_cancelled = started < count;
-    pthread_mutex_unlock(&team->start_lock);
-    if (!team->is_cancelled) return true;
-    for (size_t i = 0; i < started; i++)
-        pthread_join(team->members[i].thread, NULL);
-    pthread_barrier_destroy(&team->barrier);
-    pthread_mutex_destroy(&team->start_lock);
-    return false;
+    struct tn_reason why;
+    team->crew = tn_crew_create(team->members, sizeof team->members[0],
+                                team->stage.plan->thread_count, &why);
+    if (!team->crew) stop_team(stop_out, why.text);
+    return team->crew;
 }
 
 struct tn_faithful_team *tn_faithful_team_create(const struct tn_faithful_setup *setup,
@@ -245,19 +188,35 @@ struct tn_faithful_team *tn_faithful_team_create(const struct tn_faithful_setup 
         stop_team(stop_out, "there is not enough host memory for the threads");
         return NULL;
     }
-    bool is_ok = create_streams(team, stop_out);
-    if (is_ok && !start_threads(team)) {
-        stop_team(stop_out, "the system has not so many threads");
-        is_ok = false;
-    }
-    if (!is_ok) {
+    if (!create_streams(team, stop_out) || !start_threads(team, stop_out)) {
         free_memory(team);
         return NULL;
     }
-    if (run_phase(team, PHASE_OPEN, stop_out)) return team;
+    if (all_act(team, open_lanes, stop_out)) return team;
     struct tn_faithful_stop ignored;
     tn_faithful_team_destroy(team, &ignored);
     return NULL;
+}
+
+/* With what is still aside when all have played. */
+static bool play_with_contents(struct tn_faithful_team *team, struct tn_faithful_stop *stop_out)
+{
+    struct tn_faithful_stage *stage = &team->stage;
+    struct tn_contents_finding finding;
+    struct tn_reason why;
+    stage->contents = tn_contents_create(stage->play->touch, &why);
+    if (!stage->contents) {
+        stop_team(stop_out, why.text);
+        return false;
+    }
+    bool is_ok = all_act(team, play_member, stop_out);
+    if (is_ok && !tn_contents_finish(stage->contents, &finding)) {
+        tn_faithful_describe_contents(stage, &finding, stop_out);
+        is_ok = false;
+    }
+    tn_contents_destroy(stage->contents);
+    stage->contents = NULL;
+    return is_ok;
 }
 
 bool tn_faithful_team_play(struct tn_faithful_team *team, const struct tn_faithful_play *play,
@@ -266,7 +225,9 @@ bool tn_faithful_team_play(struct tn_faithful_team *team, const struct tn_faithf
     struct tn_faithful_stage *stage = &team->stage;
     stage->play = play;
     stage->start_ns = tn_clock_now_ns() + (play->speed > 0.0 ? TN_FAITHFUL_HEAD_START_NS : 0);
-    if (!run_phase(team, PHASE_PLAY, stop_out)) return false;
+    bool is_ok = play->verifies_contents ? play_with_contents(team, stop_out)
+                                         : all_act(team, play_member, stop_out);
+    if (!is_ok) return false;
     stage->done_pass_count += play->pass_count;
     uint64_t start_ns = team->members[0].start_ns;
     uint64_t end_ns = team->members[0].end_ns;
@@ -348,16 +309,11 @@ bool tn_faithful_team_destroy(struct tn_faithful_team *team, struct tn_faithful_
 {
     struct tn_faithful_stage *stage = &team->stage;
     finish_streams(stage);
-    bool is_ok = run_phase(team, PHASE_FREE, stop_out);
-    struct tn_faithful_stop ignored;
-    run_phase(team, PHASE_END, &ignored);
-    for (size_t i = 0; i < stage->plan->thread_count; i++)
-        pthread_join(team->members[i].thread, NULL);
+    bool is_ok = all_act(team, free_left, stop_out);
+    tn_crew_destroy(team->crew);
     for (size_t i = 0; i < stage->plan->thread_count; i++)
         for (size_t lane = 0; lane < team->members[i].open_count; lane++)
             stage->allocator->close_thread(team->members[i].lane_states[lane]);
-    pthread_barrier_destroy(&team->barrier);
-    pthread_mutex_destroy(&team->start_lock);
     free_memory(team);
     return is_ok;
 }

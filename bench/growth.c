@@ -11,24 +11,36 @@
 #include "commands.h"
 #include "random.h"
 
+static bool fail_memory(struct tn_reason *reason_out)
+{
+    tn_reason_set(reason_out, "there is not enough host memory for the workload");
+    return false;
+}
+
 static bool add_allocs(struct tn_workload *workload, uint64_t live_bytes, uint64_t min_bytes,
-                       uint64_t max_bytes, struct tn_random *random)
+                       uint64_t max_bytes, struct tn_random *random, struct tn_reason *reason_out)
 {
     for (uint64_t bytes = 0; bytes < live_bytes;) {
+        if (workload->slot_count == TN_LIVE_COUNT_MAX) {
+            tn_reason_set(reason_out, "growth %s has more than %u blocks", workload->name,
+                          TN_LIVE_COUNT_MAX);
+            return false;
+        }
         uint64_t size_bytes = tn_random_log_uniform(random, min_bytes, max_bytes);
         if (size_bytes > live_bytes - bytes) size_bytes = live_bytes - bytes;
         if (!tn_operations_add_alloc(&workload->body, workload->slot_count, (size_t)size_bytes))
-            return false;
+            return fail_memory(reason_out);
         workload->slot_count++;
         bytes += size_bytes;
     }
     return true;
 }
 
-static bool add_frees(struct tn_workload *workload, struct tn_random *random)
+static bool add_frees(struct tn_workload *workload, struct tn_random *random,
+                      struct tn_reason *reason_out)
 {
     size_t *slots = malloc(workload->slot_count * sizeof slots[0]);
-    if (!slots) return false;
+    if (!slots) return fail_memory(reason_out);
     for (size_t i = 0; i < workload->slot_count; i++)
         slots[i] = i;
     tn_random_shuffle(random, slots, workload->slot_count);
@@ -36,11 +48,11 @@ static bool add_frees(struct tn_workload *workload, struct tn_random *random)
     for (size_t i = 0; i < workload->slot_count && is_filled; i++)
         is_filled = tn_operations_add_free(&workload->body, slots[i]);
     free(slots);
-    return is_filled;
+    return is_filled || fail_memory(reason_out);
 }
 
 static bool fill_workload(struct tn_workload *workload, uint64_t live_bytes, uint64_t min_bytes,
-                          uint64_t max_bytes, uint64_t seed)
+                          uint64_t max_bytes, uint64_t seed, struct tn_reason *reason_out)
 {
     workload->bench = "growth";
     workload->method = TN_METHOD_GROWTH;
@@ -49,10 +61,11 @@ static bool fill_workload(struct tn_workload *workload, uint64_t live_bytes, uin
              tn_size_show(max_bytes).text);
     struct tn_random random;
     tn_random_init(&random, seed);
-    bool is_filled = add_allocs(workload, live_bytes, min_bytes, max_bytes, &random) &&
-                     add_frees(workload, &random);
+    if (!add_allocs(workload, live_bytes, min_bytes, max_bytes, &random, reason_out) ||
+        !add_frees(workload, &random, reason_out))
+        return false;
     workload->unit_count = workload->body.count;
-    return is_filled;
+    return true;
 }
 
 bool tn_growth_make_workloads(const struct tn_options *options, const struct tn_machine *machine,
@@ -67,11 +80,10 @@ bool tn_growth_make_workloads(const struct tn_options *options, const struct tn_
     const struct tn_number_list *sizes = tn_number_list_or(&options->size_range, &range);
     for (size_t i = 0; i < live_bytes->count; i++) {
         struct tn_workload *workload = tn_workload_list_add(list);
-        if (!workload || !fill_workload(workload, live_bytes->values[i], sizes->values[0],
-                                        sizes->values[1], options->seed)) {
-            tn_reason_set(reason_out, "there is not enough host memory for the workload");
+        if (!workload) return fail_memory(reason_out);
+        if (!fill_workload(workload, live_bytes->values[i], sizes->values[0], sizes->values[1],
+                           options->seed, reason_out))
             return false;
-        }
     }
     return true;
 }

@@ -10,19 +10,25 @@
 static atomic_bool is_wanted;
 _Static_assert(ATOMIC_BOOL_LOCK_FREE == 2, "a signal's handler writes this");
 
+static void handle_both(void (*handler)(int))
+{
+    struct sigaction action = { .sa_handler = handler };
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+/* Back to the default: so the second signal ends the program, whichever of the two it is. */
 static void note_wish(int number)
 {
     (void)number;
     atomic_store(&is_wanted, true);
+    handle_both(SIG_DFL);
 }
 
 void tn_interrupt_watch(void)
 {
-    /* Back to the default when it has come: so the second signal ends the program. */
-    struct sigaction action = { .sa_handler = note_wish, .sa_flags = (int)SA_RESETHAND };
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    handle_both(note_wish);
 }
 
 bool tn_interrupt_is_wanted(void)

@@ -2,7 +2,7 @@
 /*
  * interrupt: Ctrl-C and SIGTERM as a wish to come to an end, with what was measured so far.
  *
- * A second one ends the program at once, as without this.
+ * A second one, of either kind, ends the program at once, as without this.
  */
 #ifndef TN_INTERRUPT_H
 #define TN_INTERRUPT_H

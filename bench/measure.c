@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* measure: what the allocators cost on one workload. */
+/* measure: what the allocators cost on the workloads of a command. */
 #include "measure.h"
+
+#include <string.h>
 
 #include "measure_faithful.h"
 #include "measure_growth.h"
@@ -15,6 +17,12 @@ static void skip_all(struct tn_result *results, size_t count, const struct tn_re
             results[i].outcome = TN_OUTCOME_SKIPPED;
             results[i].reason = *reason;
         }
+}
+
+/* The others have no place for work on each block, or work of their own. */
+static bool can_touch(const struct tn_workload *workload)
+{
+    return workload->method == TN_METHOD_PASSES || workload->method == TN_METHOD_FAITHFUL;
 }
 
 /* What one allocator is expected to hold at most: pools that double hold up to twice what is live, and
@@ -41,7 +49,7 @@ static bool fits_device(const struct tn_workload *workload, const struct tn_opti
                         const struct tn_machine *machine, size_t live_bytes_max,
                         struct tn_reason *reason_out)
 {
-    if (machine->is_host && options->touch_bytes > 0)
+    if (machine->is_host && can_touch(workload) && options->touch_bytes > 0)
         return fits_host(options, machine, live_bytes_max, reason_out);
     if (machine->is_host || workload->is_recorded || live_bytes_max <= machine->device_free_bytes)
         return true;
@@ -50,39 +58,42 @@ static bool fits_device(const struct tn_workload *workload, const struct tn_opti
     return false;
 }
 
-/* Whether the device has room for every allocator at once. */
-static bool can_interleave(const struct tn_options *options, const struct tn_machine *machine,
-                           size_t live_bytes_max)
+static size_t count_threads(const struct tn_workload *workload)
 {
-    if (machine->is_host && options->touch_bytes == 0) return true;
-    return expected_bytes(options, live_bytes_max) * (double)options->allocator_count <
-           (double)machine->device_free_bytes;
+    if (workload->method == TN_METHOD_FAITHFUL) return workload->origin_thread_count;
+    return workload->method == TN_METHOD_THREADS ? workload->thread_count : 1;
 }
+
+/* With threads it is the allocator that may have more. */
+static size_t count_streams(const struct tn_workload *workload)
+{
+    if (workload->method == TN_METHOD_FAITHFUL) return workload->origin_stream_count;
+    return workload->method == TN_METHOD_STREAMS ? workload->stream_count : 1;
+}
+
 static void init_results(const struct tn_workload *workload, const struct tn_options *options,
                          struct tn_result *results)
 {
     for (size_t i = 0; i < options->allocator_count; i++) {
         const struct tn_allocator *allocator = options->allocators[i];
-        bool is_faithful = workload->method == TN_METHOD_FAITHFUL;
-        bool can_touch = is_faithful || workload->method == TN_METHOD_PASSES;
         results[i] = (struct tn_result){
             .workload = workload,
             .allocator = allocator,
-            .thread_count = is_faithful                  ? workload->origin_thread_count
-                            : workload->thread_count > 0 ? workload->thread_count
-                                                         : 1,
-            .stream_count = is_faithful ? workload->origin_stream_count : 1,
-            .touch_bytes = can_touch ? options->touch_bytes : 0,
+            .thread_count = count_threads(workload),
+            .stream_count = count_streams(workload),
+            .touch_bytes = can_touch(workload) ? options->touch_bytes : 0,
             .order = options->order,
-            .speed = is_faithful ? options->speed : 0.0,
+            .speed = workload->method == TN_METHOD_FAITHFUL ? options->speed : 0.0,
         };
         if (!allocator->missing_because) continue;
         results[i].outcome = TN_OUTCOME_NOT_FOUND;
         tn_reason_set(&results[i].reason, "%s", allocator->missing_because);
     }
 }
-void tn_measure(const struct tn_workload *workload, const struct tn_options *options,
-                const struct tn_machine *machine, struct tn_result *results)
+
+/* What is known before anything is played. */
+static void prepare(const struct tn_workload *workload, const struct tn_options *options,
+                    const struct tn_machine *machine, struct tn_result *results)
 {
     init_results(workload, options, results);
     struct tn_workload_extent extent;
@@ -95,27 +106,33 @@ void tn_measure(const struct tn_workload *workload, const struct tn_options *opt
         skip_all(results, options->allocator_count, &reason);
         return;
     }
-    bool is_interleaved = can_interleave(options, machine, extent.live_bytes_max);
     for (size_t i = 0; i < options->allocator_count; i++) {
         results[i].live_bytes_max = extent.live_bytes_max;
         results[i].live_count_max = extent.live_count_max;
         results[i].pair_count = extent.alloc_count;
     }
-    switch (workload->method) {
-    case TN_METHOD_PASSES:
-        tn_measure_passes(workload, options, machine, is_interleaved, results);
-        break;
-    case TN_METHOD_THREADS:
-        tn_measure_threads(workload, options, is_interleaved, results);
-        break;
-    case TN_METHOD_FAITHFUL:
-        tn_measure_faithful(workload, options, machine, is_interleaved, results);
-        break;
-    case TN_METHOD_GROWTH:
-        tn_measure_growth(workload, options, results);
-        break;
-    case TN_METHOD_STREAMS:
-        tn_measure_streams(workload, options, results);
-        break;
-    }
+}
+
+size_t tn_measure_count_together(const struct tn_workload *workloads, size_t count)
+{
+    size_t together = 1;
+    while (together < count && workloads[together].method == workloads[0].method &&
+           strcmp(workloads[together].bench, workloads[0].bench) == 0)
+        together++;
+    return together;
+}
+
+size_t tn_measure(const struct tn_workload *workloads, size_t count,
+                  const struct tn_options *options, const struct tn_machine *machine,
+                  struct tn_result *results)
+{
+    static const struct tn_measure_method *const methods[] = {
+        [TN_METHOD_PASSES] = &tn_measure_passes,     [TN_METHOD_THREADS] = &tn_measure_threads,
+        [TN_METHOD_FAITHFUL] = &tn_measure_faithful, [TN_METHOD_GROWTH] = &tn_measure_growth,
+        [TN_METHOD_STREAMS] = &tn_measure_streams,
+    };
+    for (size_t i = 0; i < count; i++)
+        prepare(&workloads[i], options, machine, &results[i * options->allocator_count]);
+    return tn_measure_rounds(methods[workloads[0].method], workloads, count, options, machine,
+                             results);
 }

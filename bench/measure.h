@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * measure: what the allocators cost on one workload.
+ * measure: what the allocators cost on the workloads of a command.
  *
- * The allocators take turns within every step, so that a machine that slows down or speeds up does
- * so for all of them; where the device has no room for all at once, they run one after the other.
- * One more takes part that does nothing: what it costs is the harness.
+ * All workloads of a command and all allocators take turns, in rounds (measure_rounds.h), one open at a time; so a
+ * machine that slows down or speeds up does so for all of them. One more takes part that does nothing: what it
+ * costs is the harness.
  *
- * How depends on the workload's method: measure_passes.h, measure_threads.h, measure_faithful.h, measure_growth.h and
- * measure_streams.h say it. When the user wants to end, what is under way ends as INTERRUPTED, and so does
- * all that would come after it.
+ * What is done in a turn depends on the workloads' method: measure_passes.h, measure_threads.h, measure_faithful.h,
+ * measure_growth.h and measure_streams.h say it. When the user wants to end, what is under way ends as INTERRUPTED,
+ * with the repetitions that were done.
  */
 #ifndef TN_MEASURE_H
 #define TN_MEASURE_H
@@ -18,8 +18,14 @@
 #include "result.h"
 #include "workload.h"
 
-/* Fills in one result for each allocator of the options, in their order. */
-void tn_measure(const struct tn_workload *workload, const struct tn_options *options,
-                const struct tn_machine *machine, struct tn_result *results);
+/* How many of the workloads, from the first on, are measured together: those of one command. */
+size_t tn_measure_count_together(const struct tn_workload *workloads, size_t count);
+
+/* Fills in one result for each allocator of the options, in their order, for each of the workloads, which belong
+ * together. Returns of how many workloads, from the first on: fewer when the user wanted to end before the others
+ * had begun. */
+size_t tn_measure(const struct tn_workload *workloads, size_t count,
+                  const struct tn_options *options, const struct tn_machine *machine,
+                  struct tn_result *results);
 
 #endif

@@ -2,27 +2,24 @@
 /*
  * measure_faithful: what the allocators cost in a recorded program's own threads, on its own streams.
  *
- * For each allocator, on one instance that starts empty:
+ * The first visit (measure_rounds.h) of an allocator, on an instance that starts empty:
  *   1. a pass in strict order, every address verified and, where memory is touched, its contents. Footprint,
  *      vendor calls and metadata are those of this pass. Then the threads end, and new ones start.
  *   2. a pass to warm up, in the order asked for, as what follows.
- *   3. repetitions: passes from the start of the first thread to the end of the last, as many as make 50 ms.
+ *   3. repetitions: passes from the start of the first thread to the end of the last, as many as make 12 ms.
  *      The time of a pair is this time divided by the number of allocations of all threads.
  *   4. a pass with the clock read around every call, for the percentiles.
  *   5. a last pass, verified as the first.
+ * The others: 2 and 3.
  *
- * In recorded time a repetition is one pass in which every event waits for its time, and the clock is read around
- * every call; the time of a pair is then that of all calls, and 4 is left out.
+ * In recorded time there is one visit. A repetition is one pass in which every event waits for its time, and the clock
+ * is read around every call; the time of a pair is then that of all calls, and 4 is left out.
  */
 #ifndef TN_MEASURE_FAITHFUL_H
 #define TN_MEASURE_FAITHFUL_H
 
-#include "measure.h"
+#include "measure_rounds.h"
 
-/* Fills in the results of what is not missing. Together: all allocators take turns; otherwise one follows the
- * other. */
-void tn_measure_faithful(const struct tn_workload *workload, const struct tn_options *options,
-                         const struct tn_machine *machine, bool is_interleaved,
-                         struct tn_result *results);
+extern const struct tn_measure_method tn_measure_faithful;
 
 #endif

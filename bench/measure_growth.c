@@ -2,37 +2,25 @@
 /* measure_growth: what it costs an allocator to grow from nothing, and what it gives back. */
 #include "measure_growth.h"
 
-#include <stdlib.h>
-
 #include "clock.h"
 #include "memory_follow.h"
 #include "player.h"
-#include "interrupt.h"
-#include "progress.h"
 
-/* One allocator on the workload. */
-struct run {
-    const struct tn_workload *workload;
-    const struct tn_options *options;
-    struct tn_result *result;
-    bool is_verified; /* all but the allocator that does nothing */
-    double *times[4]; /* of each repetition: a pair, the first allocation, an allocation, a free */
-    double duration_ns; /* of all repetitions so far */
-};
-
+/* The figures of a repetition. */
 enum {
     TIME_PAIR,
-    TIME_FIRST,
+    TIME_FIRST, /* of the first allocation */
     TIME_ALLOC,
-    TIME_FREE
+    TIME_FREE,
+    TIME_COUNT
 };
 
-static size_t alloc_count(const struct run *run)
+static size_t alloc_count(const struct tn_run *run)
 {
     return run->workload->body.count / 2;
 }
 
-static bool open_player(struct run *run, struct tn_player *player)
+static bool open_player(struct tn_run *run, struct tn_player *player)
 {
     struct tn_reason why;
     tarn_status status = tn_player_init(player, run->result->allocator, &run->options->settings,
@@ -52,14 +40,14 @@ static void close_player(struct tn_player *player)
 
 /* --- the pass that is verified ---------------------------------------------------------------------- */
 
-static bool trim(struct run *run, struct tn_player *player)
+static void trim(struct tn_run *run, struct tn_player *player)
 {
     struct tn_growth_figures *growth = &run->result->growth;
     struct tn_allocator_usage usage = { .footprint_bytes = 0 };
     player->allocator->get_usage(player->state, &usage);
     growth->held_after_free_bytes = usage.footprint_bytes;
     growth->can_trim = player->allocator->trim != NULL;
-    if (!growth->can_trim) return true;
+    if (!growth->can_trim) return;
 
     tarn_status status = player->allocator->trim(player->state);
     if (status != TARN_STATUS_OK) {
@@ -69,14 +57,13 @@ static bool trim(struct run *run, struct tn_player *player)
         tn_reason_set(&run->result->reason, "%s: %s: giving back what is free: %s: %.300s",
                       run->workload->name, player->allocator->name, tarn_status_name(status),
                       why.text);
-        return false;
+        return;
     }
     player->allocator->get_usage(player->state, &usage);
     growth->held_after_trim_bytes = usage.footprint_bytes;
-    return true;
 }
 
-static void play_verified(struct run *run, struct tn_player *player,
+static void play_verified(struct tn_run *run, struct tn_player *player,
                           struct tn_memory_follow *follow)
 {
     const struct tn_operation *body = run->workload->body.items;
@@ -95,53 +82,27 @@ static void play_verified(struct run *run, struct tn_player *player,
     trim(run, player);
 }
 
-static void verify(struct run *run)
+static void play_first(struct tn_run *run)
 {
     struct tn_player player;
     struct tn_memory_follow follow = { .log = NULL };
-    if (!run->is_verified || !open_player(run, &player)) return;
+    run->result->pair_count = alloc_count(run);
+    run->result->pass_count = 1;
+    if (run->is_harness || !open_player(run, &player)) return;
     struct tn_verifier *verifier =
         tn_verifier_create(run->workload, run->result->allocator->alignment_bytes_max);
     if (verifier && tn_memory_follow_init(&follow, run->workload->body.count, verifier))
         play_verified(run, &player, &follow);
     else
-        tn_result_set_no_memory(run->result);
+        tn_results_fail(run->result, 1, "there is not enough host memory");
     run->result->memory = follow.log;
     tn_verifier_destroy(verifier);
     close_player(&player);
 }
 
-/* --- the others ------------------------------------------------------------------------------------- */
+/* --- what is timed ---------------------------------------------------------------------------------- */
 
-static void play_single_calls(struct run *run, struct tn_player *player, struct tn_samples *samples)
-{
-    struct tn_stop stop;
-    if (!tn_player_play_timed(player, run->workload->body.items, run->workload->body.count, samples,
-                              &stop)) {
-        tn_result_set_stopped(run->result, &stop, 0);
-        return;
-    }
-    run->result->alloc_ns = tn_percentiles_compute(samples->alloc_ns, samples->alloc_count);
-    run->result->free_ns = tn_percentiles_compute(samples->free_ns, samples->free_count);
-}
-
-static void time_single_calls(struct run *run)
-{
-    struct tn_player player;
-    if (!open_player(run, &player)) return;
-    struct tn_samples samples = { NULL, NULL, 0, 0 };
-    samples.alloc_ns = calloc(alloc_count(run), sizeof samples.alloc_ns[0]);
-    samples.free_ns = calloc(alloc_count(run), sizeof samples.free_ns[0]);
-    if (samples.alloc_ns && samples.free_ns)
-        play_single_calls(run, &player, &samples);
-    else
-        tn_result_set_no_memory(run->result);
-    free(samples.alloc_ns);
-    free(samples.free_ns);
-    close_player(&player);
-}
-
-static bool play_part(struct run *run, struct tn_player *player, size_t first, size_t count)
+static bool play_part(struct tn_run *run, struct tn_player *player, size_t first, size_t count)
 {
     struct tn_stop stop;
     if (tn_player_play(player, run->workload->body.items + first, count, &stop)) return true;
@@ -149,113 +110,74 @@ static bool play_part(struct run *run, struct tn_player *player, size_t first, s
     return false;
 }
 
-static void play_repetition(struct run *run, struct tn_player *player)
+static bool play_timed(struct tn_run *run, struct tn_player *player, double *figures_out)
 {
     size_t count = alloc_count(run);
     uint64_t start_ns = tn_clock_now_ns();
-    if (!play_part(run, player, 0, 1)) return;
+    if (!play_part(run, player, 0, 1)) return false;
     uint64_t first_ns = tn_clock_now_ns();
-    if (!play_part(run, player, 1, count - 1)) return;
+    if (!play_part(run, player, 1, count - 1)) return false;
     uint64_t grown_ns = tn_clock_now_ns();
-    if (!play_part(run, player, count, count)) return;
+    if (!play_part(run, player, count, count)) return false;
     uint64_t end_ns = tn_clock_now_ns();
 
-    size_t repetition = run->result->repetition_count++;
-    run->times[TIME_PAIR][repetition] = (double)(end_ns - start_ns) / (double)count;
-    run->times[TIME_FIRST][repetition] = (double)(first_ns - start_ns);
-    run->times[TIME_ALLOC][repetition] = (double)(grown_ns - start_ns) / (double)count;
-    run->times[TIME_FREE][repetition] = (double)(end_ns - grown_ns) / (double)count;
-    run->duration_ns += (double)(end_ns - start_ns);
+    figures_out[TIME_PAIR] = (double)(end_ns - start_ns) / (double)count;
+    figures_out[TIME_FIRST] = (double)(first_ns - start_ns);
+    figures_out[TIME_ALLOC] = (double)(grown_ns - start_ns) / (double)count;
+    figures_out[TIME_FREE] = (double)(end_ns - grown_ns) / (double)count;
+    return true;
 }
 
-/* At least once, and not again when the time would not do. */
-static void repeat(struct run *run)
+static bool repeat(struct tn_run *run, double *figures_out)
 {
     struct tn_player player;
-    size_t done = run->result->repetition_count;
-    double next_ns = done > 0 ? run->duration_ns / (double)done : 0.0;
-    if (run->duration_ns + next_ns > run->options->time_seconds * 1e9) return;
-    if (!open_player(run, &player)) return;
-    play_repetition(run, &player);
+    if (!open_player(run, &player)) return false;
+    bool is_played = play_timed(run, &player, figures_out);
     close_player(&player);
+    return is_played;
 }
 
-/* Also when the user has ended it, of what was done. */
-static void compute_figures(struct run *run)
+/* An allocator that begins with nothing is never warm. */
+static double warm_up(struct tn_run *run)
 {
-    struct tn_result *result = run->result;
-    size_t count = result->repetition_count;
-    result->pair_count = alloc_count(run);
-    result->pass_count = 1;
-    result->pair_ns = tn_spread_compute(run->times[TIME_PAIR], count);
-    result->growth.first_alloc_ns = tn_spread_compute(run->times[TIME_FIRST], count);
-    result->growth.alloc_ns = tn_spread_compute(run->times[TIME_ALLOC], count);
-    result->growth.free_ns = tn_spread_compute(run->times[TIME_FREE], count);
+    double figures[TIME_COUNT];
+    if (!run->is_first || !repeat(run, figures)) return 0.0;
+    return figures[TIME_PAIR] * (double)alloc_count(run);
 }
 
-/* --- all of them ------------------------------------------------------------------------------------ */
-
-typedef void (*run_step)(struct run *run);
-
-static void take_turns(struct run *runs, size_t count, const char *what, run_step step)
+static bool play_single_calls(struct tn_run *run, struct tn_samples *samples)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (runs[i].result->outcome != TN_OUTCOME_MEASURED) continue;
-        tn_progress_show("growth %s: %s: %s", runs[i].workload->name,
-                         runs[i].result->allocator->name, what);
-        if (!tn_interrupt_is_wanted())
-            step(&runs[i]);
-        else
-            tn_result_set_interrupted(runs[i].result);
-    }
+    const struct tn_operations *body = &run->workload->body;
+    struct tn_player player;
+    struct tn_stop stop;
+    if (!open_player(run, &player)) return false;
+    bool is_played = tn_player_play_timed(&player, body->items, body->count, samples, &stop);
+    if (!is_played) tn_result_set_stopped(run->result, &stop, 0);
+    close_player(&player);
+    return is_played;
 }
 
-static void run_all(struct run *runs, size_t count, size_t repetition_count)
+static void time_single_calls(struct tn_run *run)
 {
-    take_turns(runs, count, "first pass", verify);
-    take_turns(runs, count, "single calls", time_single_calls);
-    for (size_t i = 0; i < repetition_count; i++) {
-        tn_progress_set_share((double)i / (double)repetition_count);
-        take_turns(runs, count, "repetitions", repeat);
-    }
-    for (size_t i = 0; i < count; i++)
-        compute_figures(&runs[i]);
-    for (size_t i = 0; i < count; i++)
-        runs[i].result->harness_pair_ns = runs[0].result->pair_ns.median;
+    tn_run_time_calls(run, play_single_calls);
 }
 
-static bool init_run(struct run *run, const struct tn_workload *workload,
-                     const struct tn_options *options, struct tn_result *result)
+static void summarise(struct tn_run *run, const struct tn_result *harness)
 {
-    *run = (struct run){ .workload = workload,
-                         .options = options,
-                         .result = result,
-                         .is_verified = result->allocator != &tn_allocator_null };
-    result->is_interleaved = true;
-    bool is_ok = true;
-    for (size_t i = 0; i < 4; i++) {
-        run->times[i] = calloc(options->repetitions, sizeof run->times[i][0]);
-        is_ok = run->times[i] && is_ok;
-    }
-    return is_ok;
+    struct tn_growth_figures *growth = &run->result->growth;
+    (void)harness;
+    growth->first_alloc_ns = tn_spread_compute(run->figures[TIME_FIRST], run->done_count);
+    growth->alloc_ns = tn_spread_compute(run->figures[TIME_ALLOC], run->done_count);
+    growth->free_ns = tn_spread_compute(run->figures[TIME_FREE], run->done_count);
 }
 
-void tn_measure_growth(const struct tn_workload *workload, const struct tn_options *options,
-                       struct tn_result *results)
-{
-    struct run runs[1 + TN_ALLOCATORS_MAX];
-    struct tn_result harness = { .workload = workload, .allocator = &tn_allocator_null };
-    size_t count = 0;
-    bool has_memory = init_run(&runs[count++], workload, options, &harness);
-    for (size_t i = 0; i < options->allocator_count; i++)
-        has_memory = init_run(&runs[count++], workload, options, &results[i]) && has_memory;
-    if (has_memory) {
-        run_all(runs, count, options->repetitions);
-    } else {
-        for (size_t i = 0; i < options->allocator_count; i++)
-            tn_result_set_no_memory(&results[i]);
-    }
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < 4; k++)
-            free(runs[i].times[k]);
-}
+const struct tn_measure_method tn_measure_growth = {
+    .harness = &tn_allocator_null,
+    .repetition_ns = TN_REPETITION_NS,
+    .figure_count = TIME_COUNT,
+    .play_first = play_first,
+    .warm_up = warm_up,
+    .repeat = repeat,
+    .time_single_calls = time_single_calls,
+    .summarise = summarise,
+};

@@ -2,19 +2,12 @@
 /* measure_passes: what the allocators cost where one thread plays a workload over and over. */
 #include "measure_passes.h"
 
-#include <stdlib.h>
-
 #include "clock.h"
-#include "interrupt.h"
 #include "memory_follow.h"
-#include "progress.h"
 #include "sliced_play.h"
 
-/* A repetition lasts at least this long, so that the first, colder pass in it weighs little. */
-static const double repetition_ns_min = 50e6;
-
-/* More passes than this in one repetition add nothing. */
-static const double pass_count_max = 1e6;
+/* Short passes warm up for so long together. */
+static const double warm_up_ns = 1e6;
 
 /* What all allocators have in common where memory is touched. */
 struct stage {
@@ -25,326 +18,151 @@ struct stage {
 };
 
 /* One allocator on the workload. */
-struct run {
-    const struct tn_workload *workload;
-    const struct tn_options *options;
-    struct tn_result *result;
+struct own {
     struct tn_player player;
     struct tn_sliced_play sliced; /* for the repetitions */
-    bool is_verified;             /* all but the allocator that does nothing */
-    bool is_running;              /* false after a failure */
-    bool is_open;                 /* the player */
     size_t body_count;            /* operations of the body that are played */
     double first_pass_ns;
-    double *repetitions_ns; /* the time of a pair in each */
-    size_t done_count;      /* of the repetitions */
-    const struct stage *stage;
 };
 
-/* --- failure ------------------------------------------------------------------------------------- */
+/* --- the stage ----------------------------------------------------------------------------------- */
 
-static void end_run(struct run *run)
+static void stage_fini(void *self)
 {
-    struct tn_reason ignored;
-    run->is_running = false;
-    if (!run->is_open) return;
-    tn_player_free_all(&run->player, &ignored);
-    tn_player_fini(&run->player);
-    run->is_open = false;
+    struct stage *stage = self;
+    if (!stage->touch.work) return;
+    if (stage->stream) tn_device_work_stream_destroy(&stage->work, stage->stream);
+    tn_device_work_fini(&stage->work);
 }
 
-static void fail_run(struct run *run, const char *text)
+/* On a device, work is submitted to a stream, of the backend that memory is taken from. */
+static tarn_status stage_init(void *self, const struct tn_workload *workload,
+                              const struct tn_options *options, const struct tn_machine *machine,
+                              struct tn_reason *reason_out)
 {
-    run->result->outcome = TN_OUTCOME_FAILED;
-    tn_reason_set(&run->result->reason, "%s: %s: %s", run->workload->name,
-                  run->result->allocator->name, text);
-    end_run(run);
+    struct stage *stage = self;
+    (void)workload;
+    stage->settings = options->settings;
+    stage->touch.bytes_max = options->touch_bytes;
+    if (machine->is_host || options->touch_bytes == 0) return TARN_STATUS_OK;
+    tarn_status status = tn_device_work_init(&stage->work, options->settings.device, reason_out);
+    if (status != TARN_STATUS_OK) return status;
+    stage->touch.work = &stage->work;
+    stage->settings.backend = &stage->work.backend;
+    tarn_backend_result result = tn_device_work_stream_create(&stage->work, &stage->stream);
+    if (result.status == TARN_STATUS_OK) return TARN_STATUS_OK;
+    tn_device_work_explain(result, reason_out);
+    stage_fini(stage);
+    return result.status;
 }
 
-/* The figures are of the repetitions that were done. */
-static void note_done(struct run *run)
+/* --- the instance -------------------------------------------------------------------------------- */
+
+static void fail(struct tn_run *run, const char *text)
 {
-    run->result->repetition_count = run->done_count;
-    run->result->pair_ns = tn_spread_compute(run->repetitions_ns, run->done_count);
+    tn_results_fail(run->result, 1, text);
 }
 
-static void interrupt_run(struct run *run)
-{
-    tn_result_set_interrupted(run->result);
-    note_done(run);
-    end_run(run);
-}
-
-static void fail_run_at(struct run *run, const struct tn_stop *stop, size_t first_place)
-{
-    tn_result_set_stopped(run->result, stop, first_place);
-    if (stop->is_interrupted) note_done(run);
-    end_run(run);
-}
-
-static double budget_ns(const struct run *run)
+static double budget_ns(const struct tn_run *run)
 {
     return run->options->time_seconds * 1e9;
 }
 
-/* --- the steps of one run ------------------------------------------------------------------------ */
-
-static bool add_live_blocks(const struct run *run, struct tn_verifier *verifier,
-                            struct tn_reason *reason_out)
+/* The allocator that does nothing has no memory to touch. */
+static bool open_run(struct tn_run *run)
 {
-    for (size_t slot = 0; slot < run->player.slot_count; slot++) {
-        const struct tn_block *block = &run->player.blocks[slot];
-        if (block->address && !tn_verifier_add(verifier, slot, block->address, block->size_bytes,
-                                               TN_VERIFIER_NO_PLACE, reason_out))
-            return false;
-    }
-    return true;
-}
-
-/* The first pass also decides how much of the body is played: all of it, unless it takes too long
- * and may be cut. */
-static bool play_first_body(struct run *run, struct tn_verifier *verifier)
-{
-    const struct tn_workload *workload = run->workload;
-    uint64_t start_ns = tn_clock_now_ns();
-    size_t done = 0;
-    while (done < workload->body.count) {
-        struct tn_stop stop;
-        if (!tn_player_play_verified(&run->player, workload->body.items + done,
-                                     workload->unit_count, verifier, workload->setup.count + done,
-                                     &stop)) {
-            fail_run_at(run, &stop, workload->setup.count + done);
-            return false;
-        }
-        done += workload->unit_count;
-        run->first_pass_ns = (double)(tn_clock_now_ns() - start_ns);
-        if (run->first_pass_ns > budget_ns(run) / 4) break;
-    }
-    run->body_count = done;
-    return true;
-}
-
-static bool play_first_pass(struct run *run, struct tn_verifier *verifier)
-{
-    const struct tn_workload *workload = run->workload;
-    struct tn_stop stop;
-    if (!tn_player_play_verified(&run->player, workload->setup.items, workload->setup.count,
-                                 verifier, 0, &stop)) {
-        fail_run_at(run, &stop, 0);
+    struct own *own = run->own;
+    const struct stage *stage = run->stage;
+    struct tn_reason why;
+    tarn_status status = tn_player_init(&own->player, run->result->allocator, &stage->settings,
+                                        run->workload->slot_count, &why);
+    if (status != TARN_STATUS_OK) {
+        tn_result_set_unopened(run->result, status, &why);
         return false;
     }
-    return play_first_body(run, verifier);
+    if (stage->touch.bytes_max > 0 && !run->is_harness &&
+        tn_player_begin_touch(&own->player, &stage->touch, stage->stream, &why) != TARN_STATUS_OK)
+        fail(run, why.text);
+    return true;
 }
 
-static void verify_first_pass(struct run *run)
+/* After a failure, what is live is freed without a word. */
+static void close_run(struct tn_run *run)
 {
-    struct tn_verifier *verifier =
-        tn_verifier_create(run->workload, run->result->allocator->alignment_bytes_max);
-    if (!verifier) {
-        fail_run(run, "there is not enough host memory to verify it");
-        return;
-    }
+    struct own *own = run->own;
     struct tn_reason why;
-    if (play_first_pass(run, verifier) &&
-        tn_player_get_usage(&run->player, &run->result->usage, &why) != TARN_STATUS_OK)
-        fail_run(run, why.text);
-    tn_verifier_destroy(verifier);
+    if (!tn_player_free_all(&own->player, &why) && run->result->outcome == TN_OUTCOME_MEASURED)
+        fail(run, why.text);
+    tn_player_fini(&own->player);
 }
 
-/* The allocator that does nothing has no addresses to verify. */
-static void play_first_pass_unverified(struct run *run)
+static bool play_setup(struct tn_run *run)
 {
+    struct own *own = run->own;
+    const struct tn_operations *setup = &run->workload->setup;
     struct tn_stop stop;
-    run->body_count = run->workload->body.count;
-    if (!tn_player_play(&run->player, run->workload->setup.items, run->workload->setup.count,
-                        &stop))
-        fail_run_at(run, &stop, 0);
-}
-
-static void play_last_pass(struct run *run, struct tn_verifier *verifier)
-{
-    struct tn_stop stop;
-    struct tn_reason reason;
-    if (!add_live_blocks(run, verifier, &reason))
-        fail_run(run, reason.text);
-    else if (!tn_player_play_verified(&run->player, run->workload->body.items, run->body_count,
-                                      verifier, run->workload->setup.count, &stop))
-        fail_run_at(run, &stop, run->workload->setup.count);
-}
-
-static void verify_last_pass(struct run *run)
-{
-    if (!run->is_verified) return;
-    struct tn_verifier *verifier =
-        tn_verifier_create(run->workload, run->result->allocator->alignment_bytes_max);
-    if (!verifier) {
-        fail_run(run, "there is not enough host memory to verify it");
-        return;
-    }
-    play_last_pass(run, verifier);
-    tn_verifier_destroy(verifier);
-}
-
-static void open_run(struct run *run)
-{
-    const struct tn_allocator *allocator = run->result->allocator;
-    struct tn_reason why;
-    tarn_status status = tn_player_init(&run->player, allocator, &run->stage->settings,
-                                        run->workload->slot_count, &why);
-    run->is_running = run->is_open = status == TARN_STATUS_OK;
-    if (!run->is_running) {
-        tn_result_set_unopened(run->result, status, &why);
-        return;
-    }
-    /* The allocator that does nothing has no memory to touch. */
-    if (run->stage->touch.bytes_max > 0 && run->is_verified &&
-        tn_player_begin_touch(&run->player, &run->stage->touch, run->stage->stream, &why) !=
-            TARN_STATUS_OK)
-        fail_run(run, why.text);
-}
-
-static void start_run(struct run *run)
-{
-    open_run(run);
-    if (!run->is_running) return;
-    if (run->is_verified)
-        verify_first_pass(run);
-    else
-        play_first_pass_unverified(run);
+    if (tn_player_play(&own->player, setup->items, setup->count, &stop)) return true;
+    tn_result_set_stopped(run->result, &stop, 0);
+    return false;
 }
 
 /* Plays the body once, and returns how long that took. */
-static double play_body(struct run *run)
+static double play_body(struct tn_run *run)
 {
+    struct own *own = run->own;
     struct tn_stop stop;
     uint64_t start_ns = tn_clock_now_ns();
-    if (!tn_player_play(&run->player, run->workload->body.items, run->body_count, &stop)) {
-        fail_run_at(run, &stop, run->workload->setup.count);
+    if (!tn_player_play(&own->player, run->workload->body.items, own->body_count, &stop)) {
+        tn_result_set_stopped(run->result, &stop, run->workload->setup.count);
         return 0.0;
     }
     return (double)(tn_clock_now_ns() - start_ns);
 }
 
-static double clamp(double value, double min, double max)
-{
-    return value < min ? min : value > max ? max : value;
-}
+/* --- the first pass ------------------------------------------------------------------------------ */
 
-/* Chooses passes and repetitions so that they fill the time, and no more. */
-static void plan_repetitions(struct run *run, double pass_ns)
+/* The first pass also decides how much of the body is played: all of it, unless it takes too long
+ * and may be cut. */
+static bool play_first_body(struct tn_run *run, struct tn_verifier *verifier)
 {
-    struct tn_result *result = run->result;
-    double wanted = (double)run->options->repetitions;
-    double repetition_ns = clamp(budget_ns(run) / wanted, 0.0, repetition_ns_min);
-    pass_ns = clamp(pass_ns, 1.0, pass_ns);
-    result->pass_count = (size_t)clamp(repetition_ns / pass_ns, 1.0, pass_count_max);
-    if (!tn_sliced_play_init(&run->sliced, run->body_count, result->pass_count, pass_ns)) {
-        fail_run(run, "there is not enough host memory to time it");
-        return;
-    }
-    result->pass_count = tn_sliced_play_round_passes(&run->sliced, result->pass_count);
-    result->repetition_count =
-        (size_t)clamp(budget_ns(run) / ((double)result->pass_count * pass_ns), 1.0, wanted);
-}
-
-/* In the first pass an allocator also took from the vendor what it needs, which can be most of its time; only a long
- * trace, which cannot be cut, is not worth another pass. */
-static void warm_up(struct run *run)
-{
-    double pass_ns = run->first_pass_ns;
-    bool is_cut = run->body_count < run->workload->body.count;
-    if (is_cut || run->first_pass_ns < budget_ns(run) / 2) pass_ns = play_body(run);
-    if (run->is_running) plan_repetitions(run, pass_ns);
-}
-
-static void repeat(struct run *run, size_t repetition)
-{
-    struct tn_result *result = run->result;
-    if (repetition >= result->repetition_count) return;
-    struct tn_stop stop;
-    double pass_ns;
-    if (!tn_sliced_play_run(&run->sliced, &run->player, run->workload->body.items,
-                            result->pass_count, &pass_ns, &stop)) {
-        fail_run_at(run, &stop, run->workload->setup.count);
-        return;
-    }
-    run->repetitions_ns[repetition] = pass_ns / (double)result->pair_count;
-    run->done_count = repetition + 1;
-}
-
-static void play_single_calls(struct run *run, struct tn_samples *samples)
-{
-    struct tn_stop stop;
-    if (!tn_player_play_timed(&run->player, run->workload->body.items, run->body_count, samples,
-                              &stop)) {
-        fail_run_at(run, &stop, run->workload->setup.count);
-        return;
-    }
-    run->result->alloc_ns = tn_percentiles_compute(samples->alloc_ns, samples->alloc_count);
-    run->result->free_ns = tn_percentiles_compute(samples->free_ns, samples->free_count);
-}
-
-static void time_single_calls(struct run *run)
-{
-    struct tn_samples samples = { NULL, NULL, 0, 0 };
-    samples.alloc_ns = malloc(run->body_count * sizeof samples.alloc_ns[0]);
-    samples.free_ns = malloc(run->body_count * sizeof samples.free_ns[0]);
-    if (samples.alloc_ns && samples.free_ns)
-        play_single_calls(run, &samples);
-    else
-        fail_run(run, "there is not enough host memory for the durations of its calls");
-    free(samples.alloc_ns);
-    free(samples.free_ns);
-}
-
-static void finish_run(struct run *run)
-{
-    struct tn_reason why;
-    if (!tn_player_free_all(&run->player, &why)) {
-        fail_run(run, why.text);
-        return;
-    }
-    tn_player_fini(&run->player);
-    run->is_running = run->is_open = false;
-    run->result->pair_ns = tn_spread_compute(run->repetitions_ns, run->result->repetition_count);
-    run->result->outcome = TN_OUTCOME_MEASURED;
-}
-
-static void play_followed(struct run *run, struct tn_memory_follow *follow)
-{
+    struct own *own = run->own;
     const struct tn_workload *workload = run->workload;
+    uint64_t start_ns = tn_clock_now_ns();
+    size_t done = 0;
+    while (done < workload->body.count) {
+        struct tn_stop stop;
+        if (!tn_player_play_verified(&own->player, workload->body.items + done,
+                                     workload->unit_count, verifier, workload->setup.count + done,
+                                     &stop)) {
+            tn_result_set_stopped(run->result, &stop, workload->setup.count + done);
+            return false;
+        }
+        done += workload->unit_count;
+        own->first_pass_ns = (double)(tn_clock_now_ns() - start_ns);
+        if (own->first_pass_ns > budget_ns(run) / 4) break;
+    }
+    own->body_count = done;
+    return true;
+}
+
+static bool play_first_setup(struct tn_run *run, struct tn_verifier *verifier)
+{
+    struct own *own = run->own;
+    const struct tn_operations *setup = &run->workload->setup;
     struct tn_stop stop;
-    if (!tn_memory_follow_play(follow, &run->player, workload->setup.items, workload->setup.count,
-                               &stop))
-        fail_run_at(run, &stop, 0);
-    else if (!tn_memory_follow_play(follow, &run->player, workload->body.items, run->body_count,
-                                    &stop))
-        fail_run_at(run, &stop, workload->setup.count);
-    else
-        end_run(run);
-    tn_memory_log_finish(follow->log);
+    if (tn_player_play_verified(&own->player, setup->items, setup->count, verifier, 0, &stop))
+        return true;
+    tn_result_set_stopped(run->result, &stop, 0);
+    return false;
 }
 
-/* On an instance of its own, as the first pass. */
-static void follow(struct run *run)
+/* Of the part of the body that is played. */
+static void count_pairs(struct tn_run *run)
 {
-    struct tn_memory_follow follow;
-    open_run(run);
-    if (!run->is_running) return;
-    if (tn_memory_follow_init(&follow, run->workload->setup.count + run->body_count, NULL))
-        play_followed(run, &follow);
-    else
-        fail_run(run, "there is not enough host memory to note what it holds");
-    run->result->memory = follow.log;
-}
-
-/* --- all runs, taking turns ---------------------------------------------------------------------- */
-
-static void count_pairs(struct run *run)
-{
+    const struct own *own = run->own;
     struct tn_workload_extent extent;
-    if (!tn_workload_measure(run->workload, run->body_count, &extent)) {
-        fail_run(run, "there is not enough host memory to go through the workload");
+    if (!tn_workload_measure(run->workload, own->body_count, &extent)) {
+        fail(run, "there is not enough host memory to go through the workload");
         return;
     }
     run->result->pair_count = extent.alloc_count;
@@ -352,146 +170,219 @@ static void count_pairs(struct run *run)
     run->result->live_count_max = extent.live_count_max;
 }
 
-typedef void (*run_step)(struct run *run);
-
-static void take_turns(struct run *runs, size_t count, const char *what, run_step step)
+static void play_verified(struct tn_run *run, struct tn_verifier *verifier)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (!runs[i].is_running) continue;
-        tn_progress_show("%s %s: %s: %s", runs[i].workload->bench, runs[i].workload->name,
-                         runs[i].result->allocator->name, what);
-        if (tn_interrupt_is_wanted())
-            interrupt_run(&runs[i]);
-        else
-            step(&runs[i]);
+    struct own *own = run->own;
+    struct tn_reason why;
+    if (!play_first_setup(run, verifier) || !play_first_body(run, verifier)) return;
+    if (tn_player_get_usage(&own->player, &run->result->usage, &why) == TARN_STATUS_OK)
+        count_pairs(run);
+    else
+        fail(run, why.text);
+}
+
+static struct tn_verifier *create_verifier(struct tn_run *run)
+{
+    struct tn_verifier *verifier =
+        tn_verifier_create(run->workload, run->result->allocator->alignment_bytes_max);
+    if (!verifier) fail(run, "there is not enough host memory to verify it");
+    return verifier;
+}
+
+/* The allocator that does nothing has no addresses to verify. */
+static void play_first(struct tn_run *run)
+{
+    struct own *own = run->own;
+    if (run->is_harness) {
+        own->body_count = run->workload->body.count;
+        play_setup(run);
+        return;
     }
+    struct tn_verifier *verifier = create_verifier(run);
+    if (verifier) play_verified(run, verifier);
+    tn_verifier_destroy(verifier);
 }
 
-static void repeat_in_turns(struct run *runs, size_t count, size_t repetition_count)
+/* --- what is timed ------------------------------------------------------------------------------- */
+
+/* Chooses how many passes a repetition has, and returns how long it will take. */
+static double plan_repetition(struct tn_run *run, double pass_ns)
 {
-    for (size_t repetition = 0; repetition < repetition_count; repetition++) {
-        tn_progress_set_share((double)repetition / (double)repetition_count);
-        for (size_t i = 0; i < count; i++) {
-            if (!runs[i].is_running) continue;
-            tn_progress_show("%s %s: %s: repetition %zu of %zu", runs[i].workload->bench,
-                             runs[i].workload->name, runs[i].result->allocator->name,
-                             repetition + 1, runs[i].result->repetition_count);
-            repeat(&runs[i], repetition);
-        }
+    struct own *own = run->own;
+    struct tn_result *result = run->result;
+    result->pass_count = tn_run_count_passes(run, pass_ns);
+    if (!tn_sliced_play_init(&own->sliced, own->body_count, result->pass_count, pass_ns)) {
+        fail(run, "there is not enough host memory to time it");
+        return 0.0;
     }
+    result->pass_count = tn_sliced_play_round_passes(&own->sliced, result->pass_count);
+    return (double)result->pass_count * pass_ns;
 }
 
-static void follow_memory(struct run *runs, size_t count)
+/* Passes until it has been played for so long, with what was played before; returns the time of the shortest, since
+ * the first are colder, and the last may be long because the system took the processor. */
+static double play_warm(struct tn_run *run, double before_ns)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (runs[i].result->outcome != TN_OUTCOME_MEASURED || !runs[i].is_verified) continue;
-        tn_progress_show("%s %s: %s: memory over time", runs[i].workload->bench,
-                         runs[i].workload->name, runs[i].result->allocator->name);
-        follow(&runs[i]);
+    double shortest_ns = before_ns;
+    for (double all_ns = before_ns; all_ns < warm_up_ns;) {
+        double pass_ns = play_body(run);
+        if (run->result->outcome != TN_OUTCOME_MEASURED) break;
+        if (all_ns <= 0.0 || pass_ns < shortest_ns) shortest_ns = pass_ns;
+        all_ns += pass_ns + 1.0;
     }
+    return shortest_ns;
 }
 
-static void run_together(struct run *runs, size_t count, size_t repetition_count)
+/* As the first visit does it, but for the verifier: an allocator may count until it is asked what it has used. */
+static void warm_up_again(struct tn_run *run)
 {
-    for (size_t i = 0; i < count; i++)
-        runs[i].is_running = runs[i].result->outcome == TN_OUTCOME_MEASURED;
-    take_turns(runs, count, "first pass", start_run);
-    take_turns(runs, count, "counting", count_pairs);
-    take_turns(runs, count, "warming up", warm_up);
-    repeat_in_turns(runs, count, repetition_count);
-    take_turns(runs, count, "single calls", time_single_calls);
-    take_turns(runs, count, "last pass", verify_last_pass);
-    take_turns(runs, count, "freeing", finish_run);
-    if (runs[0].workload->shows_memory) follow_memory(runs, count);
+    struct own *own = run->own;
+    struct tn_allocator_usage ignored;
+    struct tn_reason why;
+    if (!play_setup(run)) return;
+    double pass_ns = play_body(run);
+    if (run->result->outcome != TN_OUTCOME_MEASURED) return;
+    if (tn_player_get_usage(&own->player, &ignored, &why) != TARN_STATUS_OK)
+        fail(run, why.text);
+    else
+        play_warm(run, pass_ns);
 }
-/* --- one workload -------------------------------------------------------------------------------- */
 
-/* runs[0] is the allocator that does nothing. */
-static void run_all(struct run *runs, size_t run_count, size_t repetition_count,
-                    bool is_interleaved)
+/* In the first pass an allocator also took from the vendor what it needs, which can be most of its time; only a long
+ * trace, which cannot be cut, is not worth another pass. */
+static double warm_up(struct tn_run *run)
 {
-    if (is_interleaved) {
-        run_together(runs, run_count, repetition_count);
-    } else {
-        for (size_t i = 0; i < run_count; i++)
-            run_together(&runs[i], 1, repetition_count);
+    const struct own *own = run->own;
+    if (!run->is_first) {
+        warm_up_again(run);
+        return 0.0;
     }
-    for (size_t i = 0; i < run_count; i++) {
-        runs[i].result->harness_pair_ns = runs[0].result->pair_ns.median;
-        runs[i].result->is_interleaved = is_interleaved;
-    }
+    double pass_ns = own->first_pass_ns;
+    bool is_cut = own->body_count < run->workload->body.count;
+    if (is_cut || own->first_pass_ns < budget_ns(run) / 2) pass_ns = play_warm(run, 0.0);
+    return run->result->outcome == TN_OUTCOME_MEASURED ? plan_repetition(run, pass_ns) : 0.0;
 }
 
-static bool init_run(struct run *run, const struct tn_workload *workload,
-                     const struct tn_options *options, const struct stage *stage,
-                     struct tn_result *result)
+static bool repeat(struct tn_run *run, double *figures_out)
 {
-    *run = (struct run){
-        .workload = workload,
-        .options = options,
-        .stage = stage,
-        .result = result,
-        .is_verified = result->allocator != &tn_allocator_null,
-        .repetitions_ns = calloc(options->repetitions, sizeof run->repetitions_ns[0]),
-    };
-    return run->repetitions_ns != NULL;
-}
-
-static void stage_fini(struct stage *stage)
-{
-    if (!stage->touch.work) return;
-    if (stage->stream) tn_device_work_stream_destroy(&stage->work, stage->stream);
-    tn_device_work_fini(&stage->work);
-}
-
-/* On a device, work is submitted to a stream, of the backend that memory is taken from. */
-static bool stage_init(struct stage *stage, const struct tn_options *options, bool is_host,
-                       struct tn_reason *reason_out)
-{
-    *stage = (struct stage){ .settings = options->settings };
-    stage->touch.bytes_max = options->touch_bytes;
-    if (is_host || options->touch_bytes == 0) return true;
-    if (tn_device_work_init(&stage->work, options->settings.device, reason_out) != TARN_STATUS_OK)
+    struct own *own = run->own;
+    struct tn_stop stop;
+    struct tn_sliced_time time;
+    if (!tn_sliced_play_run(&own->sliced, &own->player, run->workload->body.items,
+                            run->result->pass_count, &time, &stop)) {
+        tn_result_set_stopped(run->result, &stop, run->workload->setup.count);
         return false;
-    stage->touch.work = &stage->work;
-    stage->settings.backend = &stage->work.backend;
-    tarn_backend_result result = tn_device_work_stream_create(&stage->work, &stage->stream);
-    if (result.status == TARN_STATUS_OK) return true;
-    tn_device_work_explain(result, reason_out);
-    stage_fini(stage);
+    }
+    figures_out[0] = time.pass_ns / (double)run->result->pair_count;
+    run->weight = time.counted_share;
+    return true;
+}
+
+/* --- what comes once ----------------------------------------------------------------------------- */
+
+static bool play_single_calls(struct tn_run *run, struct tn_samples *samples)
+{
+    struct own *own = run->own;
+    struct tn_stop stop;
+    if (tn_player_play_timed(&own->player, run->workload->body.items, own->body_count, samples,
+                             &stop))
+        return true;
+    tn_result_set_stopped(run->result, &stop, run->workload->setup.count);
     return false;
 }
 
-static void run_allocators(const struct tn_workload *workload, const struct tn_options *options,
-                           const struct stage *stage, struct tn_result *results,
-                           bool is_interleaved)
+static void time_single_calls(struct tn_run *run)
 {
-    struct run runs[1 + TN_ALLOCATORS_MAX];
-    struct tn_result harness = { .workload = workload, .allocator = &tn_allocator_null };
-    size_t run_count = 0;
-    bool has_memory = init_run(&runs[run_count++], workload, options, stage, &harness);
-    for (size_t i = 0; i < options->allocator_count && has_memory; i++)
-        has_memory = init_run(&runs[run_count++], workload, options, stage, &results[i]);
-
-    if (has_memory)
-        run_all(runs, run_count, options->repetitions, is_interleaved);
-    else
-        tn_results_fail(results, options->allocator_count, "there is not enough host memory");
-    for (size_t i = 0; i < run_count; i++) {
-        free(runs[i].repetitions_ns);
-        tn_sliced_play_fini(&runs[i].sliced);
-    }
+    tn_run_time_calls(run, play_single_calls);
 }
-void tn_measure_passes(const struct tn_workload *workload, const struct tn_options *options,
-                       const struct tn_machine *machine, bool is_interleaved,
-                       struct tn_result *results)
+
+static bool add_live_blocks(const struct own *own, struct tn_verifier *verifier,
+                            struct tn_reason *reason_out)
 {
-    struct stage stage;
+    for (size_t slot = 0; slot < own->player.slot_count; slot++) {
+        const struct tn_block *block = &own->player.blocks[slot];
+        if (block->address && !tn_verifier_add(verifier, slot, block->address, block->size_bytes,
+                                               TN_VERIFIER_NO_PLACE, reason_out))
+            return false;
+    }
+    return true;
+}
+
+static void play_last_verified(struct tn_run *run, struct tn_verifier *verifier)
+{
+    struct own *own = run->own;
+    struct tn_stop stop;
     struct tn_reason reason;
-    if (!stage_init(&stage, options, machine->is_host, &reason)) {
-        tn_results_fail(results, options->allocator_count, reason.text);
+    if (!add_live_blocks(own, verifier, &reason))
+        fail(run, reason.text);
+    else if (!tn_player_play_verified(&own->player, run->workload->body.items, own->body_count,
+                                      verifier, run->workload->setup.count, &stop))
+        tn_result_set_stopped(run->result, &stop, run->workload->setup.count);
+}
+
+static void play_last(struct tn_run *run)
+{
+    if (run->is_harness) return;
+    struct tn_verifier *verifier = create_verifier(run);
+    if (verifier) play_last_verified(run, verifier);
+    tn_verifier_destroy(verifier);
+}
+
+static void play_followed(struct tn_run *run, struct tn_memory_follow *follow)
+{
+    struct own *own = run->own;
+    const struct tn_workload *workload = run->workload;
+    struct tn_stop stop;
+    if (!tn_memory_follow_play(follow, &own->player, workload->setup.items, workload->setup.count,
+                               &stop))
+        tn_result_set_stopped(run->result, &stop, 0);
+    else if (!tn_memory_follow_play(follow, &own->player, workload->body.items, own->body_count,
+                                    &stop))
+        tn_result_set_stopped(run->result, &stop, workload->setup.count);
+    tn_memory_log_finish(follow->log);
+}
+
+/* On an instance of its own, as the first pass. */
+static void follow(struct tn_run *run)
+{
+    const struct own *own = run->own;
+    struct tn_memory_follow follow;
+    if (!run->workload->shows_memory || !open_run(run)) return;
+    if (run->result->outcome != TN_OUTCOME_MEASURED) {
+        close_run(run);
         return;
     }
-    run_allocators(workload, options, &stage, results, is_interleaved);
-    stage_fini(&stage);
+    if (tn_memory_follow_init(&follow, run->workload->setup.count + own->body_count, NULL))
+        play_followed(run, &follow);
+    else
+        fail(run, "there is not enough host memory to note what it holds");
+    run->result->memory = follow.log;
+    close_run(run);
 }
+
+static void fini(struct tn_run *run)
+{
+    struct own *own = run->own;
+    tn_sliced_play_fini(&own->sliced);
+}
+
+const struct tn_measure_method tn_measure_passes = {
+    .harness = &tn_allocator_null,
+    .repetition_ns = TN_REPETITION_NS,
+    .figure_count = 1,
+    .knows_weight = true,
+    .is_first_played_again = true,
+    .own_bytes = sizeof(struct own),
+    .stage_bytes = sizeof(struct stage),
+    .stage_init = stage_init,
+    .stage_fini = stage_fini,
+    .open = open_run,
+    .play_first = play_first,
+    .warm_up = warm_up,
+    .repeat = repeat,
+    .time_single_calls = time_single_calls,
+    .play_last = play_last,
+    .close = close_run,
+    .follow = follow,
+    .fini = fini,
+};

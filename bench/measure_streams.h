@@ -2,21 +2,20 @@
 /*
  * measure_streams: what an allocator costs a thread that submits work to several streams.
  *
- * For each allocator:
+ * In the first visit (measure_rounds.h):
  *   1. on an instance of its own a pass with the content of every block verified, and its calls for streams
  *      counted. Held bytes, vendor calls and metadata are those of this pass.
- *   2. on another instance a pass to warm up, and repetitions: passes that together make 50 ms, each taken in parts
+ *   2. on another instance a pass to warm up, and repetitions: passes that together make 12 ms, each taken in parts
  *      of 256 turns. The thread's time is that until all of a part is submitted; the whole time that until
  *      the streams have done it.
- * The allocators take turns, and with them the work alone: the same fills on the same streams, of blocks that stay.
+ *   3. a pass with the clock read around every call of the allocator's, for the percentiles.
+ * The others: 2. The harness is the work alone: the same fills on the same streams, of blocks that stay.
  */
 #ifndef TN_MEASURE_STREAMS_H
 #define TN_MEASURE_STREAMS_H
 
-#include "measure.h"
+#include "measure_rounds.h"
 
-/* Measures those of the results that are still to be measured. */
-void tn_measure_streams(const struct tn_workload *workload, const struct tn_options *options,
-                        struct tn_result *results);
+extern const struct tn_measure_method tn_measure_streams;
 
 #endif

@@ -2,23 +2,21 @@
 /*
  * measure_threads: how many pairs several threads do on one allocator at once.
  *
- * For each allocator, on one instance that starts empty, with threads that stay to the end:
- *   1. every thread plays its part of the setup, all at once; then every live block is verified.
+ * In a visit (measure_rounds.h), on one instance that starts empty, with threads that stay to its end:
+ *   1. every thread plays its part of the setup, all at once. In the first visit every live block is then verified.
  *   2. a play to warm up.
  *   3. repetitions, each a play of a fixed time. The rate is that of all pairs, from the start of the first
  *      thread to the end of the last.
- *   4. every live block is verified again, and freed by its thread.
+ *   4. in the first visit every live block is verified again. Each is freed by its thread.
+ * There are three visits at most.
  *
- * The allocators take turns as in measure.h.
+ * What is held, and the calls of the vendor, are those of the first visit as a whole.
  */
 #ifndef TN_MEASURE_THREADS_H
 #define TN_MEASURE_THREADS_H
 
-#include "measure.h"
+#include "measure_rounds.h"
 
-/* Fills in the results of what is not missing. Together: all allocators take turns; otherwise one follows the
- * other. */
-void tn_measure_threads(const struct tn_workload *workload, const struct tn_options *options,
-                        bool is_interleaved, struct tn_result *results);
+extern const struct tn_measure_method tn_measure_threads;
 
 #endif

@@ -3,23 +3,21 @@
 #include "options.h"
 
 #include <argp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "commands.h"
+#include "option_values.h"
 #include "tarn/version.h"
 
 enum {
     EXIT_BAD_USAGE = 2,
     REPETITIONS_MAX = 1000,
     DEVICE_MAX = 1023,
-    TIME_SECONDS_MAX = 3600,
     THREADS_MAX = 256,
     STREAMS_MAX = 64
 };
-
-#define LIVE_COUNT_MAX 10000000U
-#define SIZE_BYTES_MAX ((uint64_t)1 << 46)
 
 /* Keys of options that have no short form lie above all characters. */
 enum option_key {
@@ -45,8 +43,11 @@ enum option_key {
     KEY_FAITHFUL,
     KEY_ORDER,
     KEY_SPEED,
-    KEY_TOUCH
+    KEY_TOUCH,
+    KEY_END
 };
+
+_Static_assert(KEY_END - KEY_ALLOCATOR <= 32, "a bit for each");
 
 #define STRING_OF(number)  STRING_OF_(number)
 #define STRING_OF_(number) #number
@@ -99,7 +100,7 @@ static const char manual[] =
 
 static const struct argp_option option_table[] = {
     { "allocator", KEY_ALLOCATOR, "LIST", 0, "Which to compare (default: all but policies)", 1 },
-    { "repetitions", KEY_REPETITIONS, "N", 0, "Timed repetitions, 1 to 1000 (default 5)", 1 },
+    { "repetitions", KEY_REPETITIONS, "N", 0, "Timed repetitions, 1 to 1000 (default 15)", 1 },
     { "time", KEY_TIME, "SECONDS", 0,
       "Fewer repetitions where they would take longer than this for one allocator on one workload "
       "(default 10; all: 1)",
@@ -117,7 +118,8 @@ static const struct argp_option option_table[] = {
     { "csv", KEY_CSV, "FILE", 0, "Write the results to FILE as well, one line each", 1 },
     { "touch", KEY_TOUCH, "SIZE", OPTION_ARG_OPTIONAL,
       "Write into each block after its allocation, and verify that before its free; of blocks larger "
-      "than SIZE only so much, half at either end (default: memory is not touched)",
+      "than SIZE only so much, half at either end (default: memory is not touched). On a device 16 KB "
+      "of larger ones are verified",
       1 },
     { "sizes", KEY_SIZES, "LIST", 0,
       "sweep: sizes (default: powers of 16, and the largest power of 2 that fits)", 2 },
@@ -147,114 +149,17 @@ static const struct argp_option option_table[] = {
 struct parsing {
     struct tn_options *options;
     bool is_help;
-    bool has_time;
-    /* Names of options that fit some commands only, when they were given. */
-    const char *sizes_option;
-    const char *counts_option;
-    const char *live_option;
-    const char *threads_option;
-    const char *shared_option;
-    const char *one_stream_option;
-    const char *streams_option;
-    const char *until_option;
-    const char *size_range_option;
-    const char *faithful_option;
-    const char *order_option;
-    const char *speed_option;
-    const char *touch_option;
+    uint32_t given; /* a bit for each option, by its key */
 };
 
-static uint64_t parse_one(struct argp_state *state, const char *name, const char *text,
-                          tn_number_parser parse, uint64_t min, uint64_t max)
+static uint32_t bit_of(int key)
 {
-    struct tn_number_list list = { 0, { 0 } };
-    struct tn_reason reason;
-    if (!tn_number_list_parse(text, parse, min, max, &list, &reason))
-        argp_error(state, "--%s %s: %s", name, text, reason.text);
-    if (list.count != 1) argp_error(state, "--%s %s: takes one number", name, text);
-    return list.values[0];
+    return (uint32_t)1 << (key - KEY_ALLOCATOR);
 }
 
-static void parse_list(struct argp_state *state, const char *name, const char *text,
-                       tn_number_parser parse, uint64_t max, struct tn_number_list *list_out)
+static bool is_given(const struct parsing *parsing, int key)
 {
-    struct tn_reason reason;
-    if (!tn_number_list_parse(text, parse, 1, max, list_out, &reason))
-        argp_error(state, "--%s %s: %s", name, text, reason.text);
-}
-
-static void parse_size_range(struct argp_state *state, const char *text,
-                             struct tn_number_list *list_out)
-{
-    parse_list(state, "size-range", text, tn_size_parse, SIZE_BYTES_MAX, list_out);
-    if (list_out->count != 2 || list_out->values[0] > list_out->values[1])
-        argp_error(state, "--size-range %s: takes two sizes, the smaller first", text);
-}
-
-static double parse_time(struct argp_state *state, const char *text)
-{
-    char *end;
-    double seconds = strtod(text, &end);
-    if (end == text || *end != '\0')
-        argp_error(state, "--time %s: '%s' is not a number", text, text);
-    if (!(seconds > 0.0 && seconds <= TIME_SECONDS_MAX))
-        argp_error(state, "--time %s: must be above 0 and at most %d seconds", text,
-                   TIME_SECONDS_MAX);
-    return seconds;
-}
-
-static double parse_speed(struct argp_state *state, const char *text)
-{
-    if (strcmp(text, "max") == 0) return 0.0;
-    if (strcmp(text, "as-recorded") == 0) return 1.0;
-    char *end;
-    double factor = strtod(text, &end);
-    if (*text < '0' || *text > '9' || *end != '\0' || !(factor >= 0.001 && factor <= 1000.0))
-        argp_error(state, "--speed %s: is max, as-recorded, or a factor from 0.001 to 1000", text);
-    return factor;
-}
-
-static enum tn_order parse_order(struct argp_state *state, const char *text)
-{
-    if (strcmp(text, "strict") != 0 && strcmp(text, "depends") != 0)
-        argp_error(state, "--order %s: is strict or depends", text);
-    return strcmp(text, "strict") == 0 ? TN_ORDER_STRICT : TN_ORDER_DEPENDS;
-}
-
-static size_t parse_touch(struct argp_state *state, const char *text)
-{
-    if (!text) return SIZE_MAX;
-    return (size_t)parse_one(state, "touch", text, tn_size_parse, 1, SIZE_BYTES_MAX);
-}
-
-static bool is_in_list(const struct tn_options *options, const struct tn_allocator *allocator)
-{
-    for (size_t i = 0; i < options->allocator_count; i++)
-        if (options->allocators[i] == allocator) return true;
-    return false;
-}
-
-static void add_allocator(struct argp_state *state, struct tn_options *options, const char *name)
-{
-    const struct tn_allocator *allocator = tn_allocator_find(name);
-    if (!allocator)
-        argp_error(state,
-                   "--allocator: there is no allocator '%s'; 'tarn-bench allocators' lists those "
-                   "that there are",
-                   name);
-    if (is_in_list(options, allocator)) argp_error(state, "--allocator: '%s' is named twice", name);
-    options->allocators[options->allocator_count++] = allocator;
-}
-
-static void parse_allocators(struct argp_state *state, const char *text, struct tn_options *options)
-{
-    char *names = strdup(text);
-    if (!names) argp_error(state, "--allocator: there is no host memory for the list");
-    options->allocator_count = 0;
-    char *rest = names;
-    for (const char *name; (name = strsep(&rest, ","));)
-        add_allocator(state, options, name);
-    free(names);
+    return (parsing->given & bit_of(key)) != 0;
 }
 
 static void parse_argument(struct argp_state *state, struct parsing *parsing, const char *text)
@@ -275,146 +180,168 @@ static void parse_argument(struct argp_state *state, struct parsing *parsing, co
     state->next = state->argc;
 }
 
-static void refuse(struct argp_state *state, const char *given, const char *commands)
+/* --- what fits together -------------------------------------------------------------------------- */
+
+/* An option of some commands, and of `all`. */
+struct restriction {
+    int key;
+    const struct tn_command *commands[6]; /* ended by NULL */
+};
+
+static const struct restriction restrictions[] = {
+    { KEY_SIZES, { &tn_command_sweep } },
+    { KEY_COUNTS, { &tn_command_live } },
+    { KEY_LIVE, { &tn_command_churn, &tn_command_threads, &tn_command_streams } },
+    { KEY_THREADS, { &tn_command_threads } },
+    { KEY_SHARED, { &tn_command_threads } },
+    { KEY_ONE_STREAM, { &tn_command_threads } },
+    { KEY_STREAMS, { &tn_command_streams } },
+    { KEY_UNTIL, { &tn_command_growth } },
+    { KEY_SIZE_RANGE,
+      { &tn_command_live, &tn_command_churn, &tn_command_threads, &tn_command_streams,
+        &tn_command_growth } },
+    { KEY_FAITHFUL, { &tn_command_replay } },
+    /* Streams has work of its own on each block; the others that are missing have no place for it. */
+    { KEY_TOUCH,
+      { &tn_command_hot, &tn_command_sweep, &tn_command_live, &tn_command_churn,
+        &tn_command_replay } },
+};
+
+static const char *name_of(int key)
 {
-    if (given) argp_error(state, "--%s is an option of %s only", given, commands);
+    const struct argp_option *option = option_table;
+    while (option->key != key)
+        option++;
+    return option->name;
 }
 
-static void check_faithful(struct argp_state *state, const struct parsing *parsing)
+static bool allows(const struct restriction *restriction, const struct tn_command *command)
 {
-    const char *needs = parsing->order_option ? parsing->order_option : parsing->speed_option;
-    const struct tn_command *command = parsing->options->command;
-    if (command != &tn_command_replay && command != &tn_command_all)
-        refuse(state, parsing->faithful_option, "replay");
-    if (needs && !parsing->faithful_option)
-        argp_error(state, "--%s is an option of replay --faithful only", needs);
+    for (size_t i = 0; restriction->commands[i]; i++)
+        if (restriction->commands[i] == command) return true;
+    return command == &tn_command_all;
 }
 
-/* Streams has work of its own on each block; the others of these have no place for it. */
-static void check_touch(struct argp_state *state, const struct parsing *parsing)
+/* "churn, threads and streams". */
+static void list_commands(const struct restriction *restriction, char *text_out, size_t size)
 {
-    const struct tn_command *command = parsing->options->command;
-    bool can_touch = command == &tn_command_hot || command == &tn_command_sweep ||
-                     command == &tn_command_live || command == &tn_command_churn ||
-                     command == &tn_command_replay || command == &tn_command_all;
-    if (!can_touch) refuse(state, parsing->touch_option, "hot, sweep, live, churn and replay");
+    const struct tn_command *const *commands = restriction->commands;
+    size_t length = 0;
+    for (size_t i = 0; commands[i]; i++) {
+        const char *before = i == 0 ? "" : commands[i + 1] ? ", " : " and ";
+        length +=
+            (size_t)snprintf(text_out + length, size - length, "%s%s", before, commands[i]->name);
+    }
 }
 
-static void refuse_options_of_others(struct argp_state *state, const struct parsing *parsing)
+static void check_restrictions(struct argp_state *state, const struct parsing *parsing)
 {
-    const struct tn_command *command = parsing->options->command;
-    bool is_threads = command == &tn_command_threads;
-    bool is_streams = command == &tn_command_streams;
-    bool is_churn = command == &tn_command_churn;
-    bool has_range = is_churn || is_threads || is_streams || command == &tn_command_live ||
-                     command == &tn_command_growth;
-    if (command != &tn_command_sweep) refuse(state, parsing->sizes_option, "sweep");
-    if (command != &tn_command_live) refuse(state, parsing->counts_option, "live");
-    if (!is_threads) refuse(state, parsing->threads_option, "threads");
-    if (!is_threads) refuse(state, parsing->shared_option, "threads");
-    if (!is_threads) refuse(state, parsing->one_stream_option, "threads");
-    if (!is_streams) refuse(state, parsing->streams_option, "streams");
-    if (command != &tn_command_growth) refuse(state, parsing->until_option, "growth");
-    if (!is_churn && !is_threads && !is_streams)
-        refuse(state, parsing->live_option, "churn, threads and streams");
-    if (!has_range)
-        refuse(state, parsing->size_range_option, "live, churn, threads, streams and growth");
+    for (size_t i = 0; i < sizeof restrictions / sizeof restrictions[0]; i++) {
+        const struct restriction *restriction = &restrictions[i];
+        if (!is_given(parsing, restriction->key) || allows(restriction, parsing->options->command))
+            continue;
+        char commands[128];
+        list_commands(restriction, commands, sizeof commands);
+        argp_error(state, "--%s is an option of %s only", name_of(restriction->key), commands);
+    }
+    static const int of_faithful[] = { KEY_ORDER, KEY_SPEED };
+    for (size_t i = 0; i < sizeof of_faithful / sizeof of_faithful[0]; i++)
+        if (is_given(parsing, of_faithful[i]) && !is_given(parsing, KEY_FAITHFUL))
+            argp_error(state, "--%s is an option of replay --faithful only",
+                       name_of(of_faithful[i]));
+}
+
+static void check_files(struct argp_state *state, const struct tn_options *options)
+{
+    const char *json_path = options->json_path;
+    const char *csv_path = options->csv_path;
+    if (options->command == &tn_command_allocators && json_path)
+        argp_error(state, "--json is no option of allocators");
+    if (options->command == &tn_command_allocators && csv_path)
+        argp_error(state, "--csv is no option of allocators");
+    if (json_path && csv_path && strcmp(json_path, csv_path) == 0)
+        argp_error(state, "--json and --csv are both '%s'", json_path);
 }
 
 /* The traces are those that come along, unless there are others. */
 static void complete_all(const struct parsing *parsing)
 {
+    struct tn_options *options = parsing->options;
     static const char *const shipped[] = { TN_BENCH_TRACES "/examinimd-lj.trace.gz",
                                            TN_BENCH_TRACES "/omegah-warp-3d-small-cut.trace.gz",
                                            TN_BENCH_TRACES "/torch_resnet-cut.trace.gz" };
-    if (!parsing->has_time) parsing->options->time_seconds = 1.0;
-    if (parsing->options->trace_count > 0) return;
-    parsing->options->traces = shipped;
-    parsing->options->trace_count = sizeof shipped / sizeof shipped[0];
+    if (!is_given(parsing, KEY_TIME)) options->time_seconds = 1.0;
+    if (options->trace_count > 0) return;
+    options->traces = shipped;
+    options->trace_count = sizeof shipped / sizeof shipped[0];
 }
 
 static void check_command(struct argp_state *state, const struct parsing *parsing)
 {
     const struct tn_command *command = parsing->options->command;
-    if (parsing->is_help) {
-        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
-        exit(EXIT_SUCCESS);
-    }
+    if (parsing->is_help) argp_state_help(state, stdout, ARGP_HELP_STD_HELP); /* ends the process */
     if (!command)
         argp_error(state,
                    "a command is missing: hot, sweep, live, churn, threads, streams, growth, "
                    "replay, all, allocators or help");
-    if (command == &tn_command_allocators && parsing->options->json_path)
-        argp_error(state, "--json is no option of allocators");
-    if (command == &tn_command_allocators && parsing->options->csv_path)
-        argp_error(state, "--csv is no option of allocators");
     if (command == &tn_command_replay && parsing->options->trace_count == 0)
         argp_error(state, "replay needs the name of a trace");
-    check_faithful(state, parsing);
-    check_touch(state, parsing);
-    if (command == &tn_command_all)
-        complete_all(parsing);
-    else
-        refuse_options_of_others(state, parsing);
+    check_files(state, parsing->options);
+    check_restrictions(state, parsing);
+    if (command == &tn_command_all) complete_all(parsing);
 }
 
+/* --- one option after the other ------------------------------------------------------------------- */
+
 /* Options that only some commands take. */
-static error_t parse_special_option(int key, char *text, struct argp_state *state)
+static error_t parse_special_option(int key, const char *text, struct argp_state *state,
+                                    struct tn_options *options)
 {
-    struct parsing *parsing = state->input;
-    struct tn_options *options = parsing->options;
     switch (key) {
     case KEY_FAITHFUL:
-        parsing->faithful_option = "faithful";
         options->is_faithful = true;
         return 0;
     case KEY_ORDER:
-        parsing->order_option = "order";
-        options->order = parse_order(state, text);
+        options->order = tn_option_parse_order(state, text);
         return 0;
     case KEY_SPEED:
-        parsing->speed_option = "speed";
-        options->speed = parse_speed(state, text);
+        options->speed = tn_option_parse_speed(state, text);
         return 0;
     case KEY_TOUCH:
-        parsing->touch_option = "touch";
-        options->touch_bytes = parse_touch(state, text);
+        options->touch_bytes = tn_option_parse_touch(state, text);
         return 0;
     case KEY_SIZES:
-        parsing->sizes_option = "sizes";
-        parse_list(state, "sizes", text, tn_size_parse, SIZE_BYTES_MAX, &options->sizes);
+        tn_option_parse_list(state, "sizes", text, tn_size_parse, TN_SIZE_BYTES_MAX,
+                             &options->sizes);
         return 0;
     case KEY_COUNTS:
-        parsing->counts_option = "counts";
-        parse_list(state, "counts", text, tn_number_parse, LIVE_COUNT_MAX, &options->counts);
+        tn_option_parse_list(state, "counts", text, tn_number_parse, TN_LIVE_COUNT_MAX,
+                             &options->counts);
         return 0;
     case KEY_LIVE:
-        parsing->live_option = "live";
-        parse_list(state, "live", text, tn_number_parse, LIVE_COUNT_MAX, &options->live_counts);
+        tn_option_parse_list(state, "live", text, tn_number_parse, TN_LIVE_COUNT_MAX,
+                             &options->live_counts);
         return 0;
     case KEY_THREADS:
-        parsing->threads_option = "threads";
-        parse_list(state, "threads", text, tn_number_parse, THREADS_MAX, &options->thread_counts);
+        tn_option_parse_list(state, "threads", text, tn_number_parse, THREADS_MAX,
+                             &options->thread_counts);
         return 0;
     case KEY_SHARED:
-        parsing->shared_option = "shared";
         options->is_shared = true;
         return 0;
     case KEY_ONE_STREAM:
-        parsing->one_stream_option = "one-stream";
         options->settings.has_one_stream = true;
         return 0;
     case KEY_STREAMS:
-        parsing->streams_option = "streams";
-        parse_list(state, "streams", text, tn_number_parse, STREAMS_MAX, &options->stream_counts);
+        tn_option_parse_list(state, "streams", text, tn_number_parse, STREAMS_MAX,
+                             &options->stream_counts);
         return 0;
     case KEY_UNTIL:
-        parsing->until_option = "until";
-        parse_list(state, "until", text, tn_size_parse, SIZE_BYTES_MAX, &options->growth_sizes);
+        tn_option_parse_list(state, "until", text, tn_size_parse, TN_SIZE_BYTES_MAX,
+                             &options->growth_sizes);
         return 0;
     case KEY_SIZE_RANGE:
-        parsing->size_range_option = "size-range";
-        parse_size_range(state, text, &options->size_range);
+        tn_option_parse_size_range(state, text, &options->size_range);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -425,9 +352,10 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 {
     struct parsing *parsing = state->input;
     struct tn_options *options = parsing->options;
+    if (key >= KEY_ALLOCATOR && key < KEY_END) parsing->given |= bit_of(key);
     switch (key) {
     case KEY_ALLOCATOR:
-        parse_allocators(state, text, options);
+        tn_option_parse_allocators(state, text, options);
         return 0;
     case KEY_JSON:
         options->json_path = text;
@@ -436,31 +364,30 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         options->csv_path = text;
         return 0;
     case KEY_SEED:
-        options->seed = parse_one(state, "seed", text, tn_number_parse, 0, UINT64_MAX);
+        options->seed = tn_option_parse_one(state, "seed", text, tn_number_parse, 0, UINT64_MAX);
         return 0;
     case KEY_REPETITIONS:
-        options->repetitions =
-            (size_t)parse_one(state, "repetitions", text, tn_number_parse, 1, REPETITIONS_MAX);
+        options->repetitions = (size_t)tn_option_parse_one(state, "repetitions", text,
+                                                           tn_number_parse, 1, REPETITIONS_MAX);
         return 0;
     case KEY_TIME:
-        options->time_seconds = parse_time(state, text);
-        parsing->has_time = true;
+        options->time_seconds = tn_option_parse_time(state, text);
         return 0;
     case KEY_DEVICE:
         options->settings.device =
-            (int)parse_one(state, "device", text, tn_number_parse, 0, DEVICE_MAX);
+            (int)tn_option_parse_one(state, "device", text, tn_number_parse, 0, DEVICE_MAX);
         return 0;
     case KEY_INITIAL:
-        options->settings.initial_bytes =
-            (size_t)parse_one(state, "initial", text, tn_size_parse, 0, SIZE_BYTES_MAX);
+        options->settings.initial_bytes = (size_t)tn_option_parse_one(
+            state, "initial", text, tn_size_parse, 0, TN_SIZE_BYTES_MAX);
         return 0;
     case KEY_GROWTH_MAX:
-        options->settings.growth_bytes_max =
-            (size_t)parse_one(state, "growth-max", text, tn_size_parse, 0, SIZE_BYTES_MAX);
+        options->settings.growth_bytes_max = (size_t)tn_option_parse_one(
+            state, "growth-max", text, tn_size_parse, 0, TN_SIZE_BYTES_MAX);
         return 0;
     case KEY_STEP:
         options->settings.step_bytes =
-            (size_t)parse_one(state, "step", text, tn_size_parse, 0, SIZE_BYTES_MAX);
+            (size_t)tn_option_parse_one(state, "step", text, tn_size_parse, 0, TN_SIZE_BYTES_MAX);
         return 0;
     case ARGP_KEY_ARG:
         parse_argument(state, parsing, text);
@@ -469,7 +396,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         check_command(state, parsing);
         return 0;
     default:
-        return parse_special_option(key, text, state);
+        return parse_special_option(key, text, state, options);
     }
 }
 
@@ -477,7 +404,7 @@ static void set_defaults(struct tn_options *options)
 {
     *options = (struct tn_options){
         .seed = 1,
-        .repetitions = 5,
+        .repetitions = 15,
         .time_seconds = 10.0,
         .settings = { .device = 0,
                       .initial_bytes = (size_t)64 << 20,

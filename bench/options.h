@@ -9,6 +9,9 @@
 
 #define TN_ALLOCATORS_MAX 64
 
+/* As many blocks are live at most, in made-up workloads of one thread. */
+#define TN_LIVE_COUNT_MAX 10000000U
+
 struct tn_command;
 
 struct tn_options {

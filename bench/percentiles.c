@@ -13,8 +13,8 @@ static int compare_samples(const void *left, const void *right)
 
 static int compare_values(const void *left, const void *right)
 {
-    double a = *(const double *)left;
-    double b = *(const double *)right;
+    double a = ((const struct tn_weighted *)left)->value;
+    double b = ((const struct tn_weighted *)right)->value;
     return (a > b) - (a < b);
 }
 
@@ -43,13 +43,38 @@ struct tn_percentiles tn_percentiles_compute(uint64_t *samples, size_t count)
     return result;
 }
 
-struct tn_spread tn_spread_compute(double *values, size_t count)
+static double sum_weights(const struct tn_weighted *values, size_t count)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < count; i++)
+        sum += values[i].weight;
+    return sum;
+}
+
+/* Of sorted values that have so much weight together. */
+static double find_median(const struct tn_weighted *values, size_t count, double all)
+{
+    double before = 0.0;
+    size_t i = 0;
+    while (i + 1 < count && 2.0 * (before + values[i].weight) < all)
+        before += values[i++].weight;
+    if (2.0 * (before + values[i].weight) > all) return values[i].value;
+    size_t next = i + 1;
+    while (next + 1 < count && values[next].weight <= 0.0)
+        next++;
+    return next < count ? (values[i].value + values[next].value) / 2.0 : values[i].value;
+}
+
+struct tn_spread tn_spread_compute(struct tn_weighted *values, size_t count)
 {
     struct tn_spread spread = { 0.0, 0.0, 0.0 };
     if (count == 0) return spread;
     qsort(values, count, sizeof values[0], compare_values);
-    spread.min = values[0];
-    spread.median = (values[(count - 1) / 2] + values[count / 2]) / 2.0;
-    spread.max = values[count - 1];
+    double all = sum_weights(values, count);
+    for (size_t i = 0; i < count && all <= 0.0; i++)
+        values[i].weight = 1.0;
+    spread.min = values[0].value;
+    spread.median = find_median(values, count, sum_weights(values, count));
+    spread.max = values[count - 1].value;
     return spread;
 }

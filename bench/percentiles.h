@@ -24,11 +24,19 @@ struct tn_percentiles tn_percentiles_compute(uint64_t *samples, size_t count);
 
 struct tn_spread {
     double min;
-    double median; /* of an even number: the mean of the two in the middle */
+    double
+        median; /* by weight; where just half of it lies on either side: the mean of the two in the middle */
     double max;
 };
 
-/* Sorts the values. All zero when there are none. */
-struct tn_spread tn_spread_compute(double *values, size_t count);
+/* What was measured once, and how much that counts: 0 to 1. */
+struct tn_weighted {
+    double value;
+    double weight;
+};
+
+/* Sorts the values. All zero when there are none. Where no value has any weight, all have the same; without weight a
+ * value is still one of which min and max are the least and the most. */
+struct tn_spread tn_spread_compute(struct tn_weighted *values, size_t count);
 
 #endif

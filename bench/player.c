@@ -41,6 +41,8 @@ static void close_thread(struct tn_player *player)
 tarn_status tn_player_begin_touch(struct tn_player *player, const struct tn_touch *touch,
                                   tarn_stream stream, struct tn_reason *reason_out)
 {
+    player->contents = tn_contents_create(touch, reason_out);
+    if (!player->contents) return TARN_STATUS_OUT_OF_MEMORY;
     player->touch = touch;
     player->thread.stream = stream;
     return open_thread(player, reason_out);
@@ -59,6 +61,7 @@ void tn_player_fini(struct tn_player *player)
 {
     struct tn_reason ignored;
     if (player->thread.stream) tn_touch_wait(player->touch, player->thread.stream, &ignored);
+    tn_contents_destroy(player->contents);
     close_thread(player);
     player->allocator->close(player->state);
     free(player->blocks);
@@ -201,16 +204,41 @@ bool tn_player_play_timed(struct tn_player *player, const struct tn_operation *o
     return true;
 }
 
-/* Before the free: the contents have survived, and the addresses are the program's no more. */
+static bool stop_for_contents(const struct tn_contents_finding *finding, struct tn_stop *stop_out)
+{
+    stop_out->reason = finding->reason;
+    return stop_for_memory(finding->block.free_place, stop_out);
+}
+
+/* Whether the contents have survived until the free at this index; on a device that may be told later. */
+static bool look_at_contents(struct tn_player *player, const struct tn_operation *operation,
+                             size_t index, struct tn_stop *stop_out)
+{
+    const struct tn_block *block = &player->blocks[operation->slot];
+    if (!player->touch || block->size_bytes == 0) return true;
+    const struct tn_contents_block looked_at = { .address = block->address,
+                                                 .size_bytes = block->size_bytes,
+                                                 .pattern = tn_touch_pattern_of(operation->slot),
+                                                 .stream = player->thread.stream,
+                                                 .free_place = index };
+    struct tn_contents_finding finding;
+    return tn_contents_look(player->contents, &looked_at, &finding) ||
+           stop_for_contents(&finding, stop_out);
+}
+
+static bool finish_contents(struct tn_player *player, struct tn_stop *stop_out)
+{
+    struct tn_contents_finding finding;
+    return !player->touch || tn_contents_finish(player->contents, &finding) ||
+           stop_for_contents(&finding, stop_out);
+}
+
+/* Before the free: the addresses are the program's no more. */
 static bool leave_block(struct tn_player *player, const struct tn_operation *operation,
                         size_t index, struct tn_verifier *verifier, struct tn_stop *stop_out)
 {
-    const struct tn_block *block = &player->blocks[operation->slot];
     if (operation->is_alloc) return true;
-    if (player->touch && block->size_bytes > 0 &&
-        !tn_touch_verify(player->touch, block->address, block->size_bytes, operation->slot,
-                         player->thread.stream, &stop_out->reason))
-        return stop_for_memory(index, stop_out);
+    if (!look_at_contents(player, operation, index, stop_out)) return false;
     tn_verifier_remove(verifier, operation->slot);
     return true;
 }
@@ -232,7 +260,7 @@ bool tn_player_play_verified(struct tn_player *player, const struct tn_operation
             return stop_for_memory(i, stop_out);
         if (!touch_block(player, operation, i, stop_out)) return false;
     }
-    return true;
+    return finish_contents(player, stop_out);
 }
 
 static tarn_status free_block(struct tn_player *player, const struct tn_block *block)

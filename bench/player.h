@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "allocator.h"
+#include "contents.h"
 #include "touch.h"
 #include "verifier.h"
 #include "workload.h"
@@ -35,6 +36,7 @@ struct tn_player {
     struct tn_block *blocks; /* one for each slot */
     size_t slot_count;
     const struct tn_touch *touch;      /* NULL: memory is not touched */
+    struct tn_contents *contents;      /* where it is: whether they survive */
     struct tn_allocator_thread thread; /* when it has a stream: as which the calls are made */
 };
 
@@ -78,7 +80,8 @@ bool tn_player_play_timed(struct tn_player *player, const struct tn_operation *o
                           size_t count, struct tn_samples *samples, struct tn_stop *stop_out);
 
 /* Reports every block to the verifier, and stops when it objects. `first_place` is the place of the
- * first operation in the workload, for its messages. */
+ * first operation in the workload, for its messages. What has changed in a block of a device may be told some
+ * operations after its free, and at the end at the latest. */
 bool tn_player_play_verified(struct tn_player *player, const struct tn_operation *operations,
                              size_t count, struct tn_verifier *verifier, size_t first_place,
                              struct tn_stop *stop_out);

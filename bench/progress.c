@@ -12,22 +12,28 @@
 /* Back to the first column, and clear the line from there. */
 #define START_OF_CLEAR_LINE "\r\033[K"
 
+/* What is longer than the terminal is wide is cut, or parts of it would stay in the lines above. */
+#define STOP_WRAPPING  "\033[?7l"
+#define START_WRAPPING "\033[?7h"
+
 /* Before so much is known, a guess would jump about. */
 static const double guess_after_s = 3.0;
 static const double guess_after_share = 0.02;
 
 /* There is one standard error, so there is one of this. */
 static struct {
-    size_t index;
+    size_t first;
+    size_t part_count;
     size_t count;      /* 0: nothing has begun */
-    double share;      /* that is done of this part */
+    double share;      /* that is done of these parts */
     uint64_t start_ns; /* of the first part */
 } place;
 
-void tn_progress_set_place(size_t index, size_t count)
+void tn_progress_set_place(size_t first, size_t part_count, size_t count)
 {
     if (place.count == 0) place.start_ns = tn_clock_now_ns();
-    place.index = index;
+    place.first = first;
+    place.part_count = part_count;
     place.count = count;
     place.share = 0.0;
 }
@@ -37,10 +43,21 @@ void tn_progress_set_share(double share)
     place.share = share;
 }
 
+static void print_place(void)
+{
+    if (place.part_count == place.count) return;
+    if (place.part_count == 1)
+        fprintf(stderr, "[%zu of %zu] ", place.first + 1, place.count);
+    else
+        fprintf(stderr, "[%zu to %zu of %zu] ", place.first + 1, place.first + place.part_count,
+                place.count);
+}
+
 static void print_time_left(void)
 {
     if (place.count == 0) return;
-    double done = ((double)place.index + place.share) / (double)place.count;
+    double done =
+        ((double)place.first + place.share * (double)place.part_count) / (double)place.count;
     double passed_s = (double)(tn_clock_now_ns() - place.start_ns) / 1e9;
     if (passed_s < guess_after_s || done < guess_after_share) return;
     double left_s = passed_s * (1.0 - done) / done;
@@ -53,13 +70,14 @@ static void print_time_left(void)
 void tn_progress_show(const char *format, ...)
 {
     if (!isatty(STDERR_FILENO)) return;
-    fputs(START_OF_CLEAR_LINE, stderr);
-    if (place.count > 1) fprintf(stderr, "[%zu of %zu] ", place.index + 1, place.count);
+    fputs(START_OF_CLEAR_LINE STOP_WRAPPING, stderr);
+    print_place();
     va_list arguments;
     va_start(arguments, format);
     vfprintf(stderr, format, arguments);
     va_end(arguments);
     print_time_left();
+    fputs(START_WRAPPING, stderr);
     fflush(stderr);
 }
 

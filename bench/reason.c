@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "progress.h"
 
@@ -13,6 +14,20 @@ void tn_reason_set(struct tn_reason *reason, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(reason->text, sizeof reason->text, format, arguments);
     va_end(arguments);
+    reason->text[strcspn(reason->text, "\n")] = '\0';
+}
+
+struct tn_path_text tn_path_show(const char *path)
+{
+    static const char cut[] = "...";
+    struct tn_path_text shown;
+    size_t length = strlen(path);
+    if (length < sizeof shown.text)
+        snprintf(shown.text, sizeof shown.text, "%s", path);
+    else
+        snprintf(shown.text, sizeof shown.text, "%s%s", cut,
+                 path + length - (sizeof shown.text - sizeof cut));
+    return shown;
 }
 
 void tn_reason_print(const struct tn_reason *reason)

@@ -11,9 +11,18 @@ struct tn_reason {
     char text[512];
 };
 
-/* Replaces the text; what does not fit is cut. */
+#define TN_PATH_SHOWN_BYTES 120
+
+/* Replaces the text. What does not fit is cut, and what comes after the first line. */
 __attribute__((format(printf, 2, 3))) void tn_reason_set(struct tn_reason *reason,
                                                          const char *format, ...);
+
+struct tn_path_text {
+    char text[TN_PATH_SHOWN_BYTES];
+};
+
+/* A path, or "..." and its end where it is longer: what a reason says after it is not to be cut. */
+struct tn_path_text tn_path_show(const char *path);
 
 /* Prints "tarn-bench: " and the text as a line to stderr, clear of any progress shown there. */
 void tn_reason_print(const struct tn_reason *reason);

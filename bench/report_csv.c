@@ -24,7 +24,8 @@ static const char head[] =
 
 static bool fail(const struct tn_report_csv *report, struct tn_reason *reason_out)
 {
-    tn_reason_set(reason_out, "%s: cannot be written: %s", report->path, strerror(errno));
+    tn_reason_set(reason_out, "%s: cannot be written: %s", tn_path_show(report->path).text,
+                  strerror(errno));
     return false;
 }
 

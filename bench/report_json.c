@@ -45,7 +45,8 @@ struct tn_report_json *tn_report_json_create(const char *path, struct tn_reason 
     report->not_found = json_array();
     report->file = fopen(path, "w");
     if (!report->file || !report->results || !report->skipped || !report->not_found) {
-        tn_reason_set(reason_out, "%s: cannot be written: %s", path, strerror(errno));
+        tn_reason_set(reason_out, "%s: cannot be written: %s", tn_path_show(path).text,
+                      strerror(errno));
         destroy_report(report);
         return NULL;
     }
@@ -55,6 +56,19 @@ struct tn_report_json *tn_report_json_create(const char *path, struct tn_reason 
 static json_t *integer(uint64_t value)
 {
     return json_integer(value < INT64_MAX ? (json_int_t)value : INT64_MAX);
+}
+
+/* What is no UTF-8, as a path may be and a text that was cut, has question marks in the place of what is not ASCII. */
+static json_t *text_json(const char *text)
+{
+    json_t *string = json_string(text);
+    if (string) return string;
+    char *plain = strdup(text);
+    for (char *letter = plain; plain && *letter != '\0'; letter++)
+        if ((unsigned char)*letter > 127) *letter = '?';
+    string = plain ? json_string(plain) : NULL;
+    free(plain);
+    return string;
 }
 
 static json_t *percentiles_json(const struct tn_percentiles *percentiles)
@@ -92,12 +106,13 @@ static json_t *rates_json(const struct tn_result *result)
 {
     double all = result->pairs_per_s.median;
     json_t *figures = json_pack(
-        "{s:b, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:b, s:b}",
+        "{s:b, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:i, s:b, s:b}",
         "shared", (int)result->workload->is_shared, "pairs_per_second", all, "pairs_per_second_min",
         result->pairs_per_s.min, "pairs_per_second_max", result->pairs_per_s.max,
         "pairs_per_second_per_thread", all / (double)result->workload->thread_count, "ns_per_pair",
         result->pair_ns.median, "ns_per_pair_min", result->pair_ns.min, "ns_per_pair_max",
-        result->pair_ns.max, "repetitions", integer(result->repetition_count), "peak_live_bytes",
+        result->pair_ns.max, "repetitions", integer(result->repetition_count), "instances",
+        integer(result->instance_count), "counted_share", result->counted_share, "peak_live_bytes",
         integer(result->live_bytes_max), "peak_live_count", integer(result->live_count_max),
         "peak_footprint_bytes", integer(result->usage.footprint_bytes_max), "vendor_calls",
         integer(result->usage.vendor_calls), "metadata_bytes",
@@ -112,25 +127,37 @@ static json_t *rates_json(const struct tn_result *result)
 static json_t *figures_json(const struct tn_result *result)
 {
     return json_pack(
-        "{s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:b, s:b}",
+        "{s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:b, s:b}",
         "pairs", integer(result->pair_count), "alloc_ns", percentiles_json(&result->alloc_ns),
         "free_ns", percentiles_json(&result->free_ns), "ns_per_pair", result->pair_ns.median,
         "ns_per_pair_min", result->pair_ns.min, "ns_per_pair_max", result->pair_ns.max,
         "harness_ns_per_pair", result->harness_pair_ns, "repetitions",
-        integer(result->repetition_count), "passes_per_repetition", integer(result->pass_count),
-        "peak_live_bytes", integer(result->live_bytes_max), "peak_live_count",
-        integer(result->live_count_max), "peak_footprint_bytes",
+        integer(result->repetition_count), "instances", integer(result->instance_count),
+        "counted_share", result->counted_share, "passes_per_repetition",
+        integer(result->pass_count), "peak_live_bytes", integer(result->live_bytes_max),
+        "peak_live_count", integer(result->live_count_max), "peak_footprint_bytes",
         integer(result->usage.footprint_bytes_max), "vendor_calls",
         integer(result->usage.vendor_calls), "metadata_bytes",
         integer(result->usage.metadata_bytes), "failures", 0, "verified", 1, "interleaved",
         (int)result->is_interleaved);
 }
 
+/* Both are the callee's. */
+static json_t *join(json_t *figures, json_t *more)
+{
+    if (figures && more && json_object_update(figures, more) == 0) {
+        json_decref(more);
+        return figures;
+    }
+    json_decref(figures);
+    json_decref(more);
+    return NULL;
+}
+
 /* What growth has beside the figures of all. The last is there when the allocator can give memory back. */
 static json_t *growth_json(const struct tn_result *result)
 {
     const struct tn_growth_figures *growth = &result->growth;
-    json_t *figures = figures_json(result);
     json_t *own = json_pack(
         "{s:f, s:f, s:f, s:f, s:f, s:o}", "first_alloc_ns", growth->first_alloc_ns.median,
         "first_alloc_ns_min", growth->first_alloc_ns.min, "first_alloc_ns_max",
@@ -138,9 +165,7 @@ static json_t *growth_json(const struct tn_result *result)
         growth->free_ns.median, "held_after_free_bytes", integer(growth->held_after_free_bytes));
     if (own && growth->can_trim)
         json_object_set_new(own, "held_after_trim_bytes", integer(growth->held_after_trim_bytes));
-    if (figures && own && json_object_update_new(figures, own) == 0) return figures;
-    json_decref(figures);
-    return NULL;
+    return join(figures_json(result), own);
 }
 
 static json_t *per_pair(uint64_t count, const struct tn_stream_figures *figures)
@@ -148,6 +173,7 @@ static json_t *per_pair(uint64_t count, const struct tn_stream_figures *figures)
     return json_real((double)count / (double)figures->counted_pair_count);
 }
 
+/* What streams have beside them. */
 static json_t *streams_json(const struct tn_result *result)
 {
     static const char *const orders[] = { [TN_FREE_NEEDS_WAIT] = "needs wait",
@@ -160,24 +186,15 @@ static json_t *streams_json(const struct tn_result *result)
                   "queries", per_pair(streams->calls.query_count, streams), "stream_waits",
                   per_pair(streams->calls.wait_count, streams), "host_waits",
                   per_pair(streams->calls.block_count, streams));
-    return json_pack(
-        "{s:s, s:s, s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, "
-        "s:o, s:o, s:i, s:b, s:b}",
-        "mode", result->workload->hands_on ? "handed on" : "own", "free_order",
-        orders[result->allocator->free_order], "pairs", integer(result->pair_count), "ns_per_pair",
-        result->pair_ns.median, "ns_per_pair_min", result->pair_ns.min, "ns_per_pair_max",
-        result->pair_ns.max, "harness_ns_per_pair", result->harness_pair_ns,
-        "allocator_ns_per_pair", result->pair_ns.median - result->harness_pair_ns,
-        "total_ns_per_pair", streams->total_ns.median, "total_ns_per_pair_min",
-        streams->total_ns.min, "total_ns_per_pair_max", streams->total_ns.max,
-        "work_total_ns_per_pair", streams->work_total_ns, "calls_per_pair", calls, "repetitions",
-        integer(result->repetition_count), "passes_per_repetition", integer(result->pass_count),
-        "peak_live_bytes", integer(result->live_bytes_max), "peak_live_count",
-        integer(result->live_count_max), "peak_footprint_bytes",
-        integer(result->usage.footprint_bytes_max), "vendor_calls",
-        integer(result->usage.vendor_calls), "metadata_bytes",
-        integer(result->usage.metadata_bytes), "failures", 0, "verified", 1, "interleaved",
-        (int)result->is_interleaved);
+    json_t *own =
+        json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:o}", "mode",
+                  result->workload->hands_on ? "handed on" : "own", "free_order",
+                  orders[result->allocator->free_order], "allocator_ns_per_pair",
+                  result->pair_ns.median - result->harness_pair_ns, "total_ns_per_pair",
+                  streams->total_ns.median, "total_ns_per_pair_min", streams->total_ns.min,
+                  "total_ns_per_pair_max", streams->total_ns.max, "work_total_ns_per_pair",
+                  streams->work_total_ns, "calls_per_pair", calls);
+    return join(figures_json(result), own);
 }
 
 static json_t *memory_json(const struct tn_memory_log *log)
@@ -239,8 +256,8 @@ static json_t *interrupted_json(const struct tn_result *result)
 static json_t *failed_json(const struct tn_result *result)
 {
     json_t *row = subject_json(result);
-    json_t *failure = json_pack("{s:i, s:b, s:s%}", "failures", 1, "verified", 0, "error",
-                                result->reason.text, strlen(result->reason.text));
+    json_t *failure = json_pack("{s:i, s:b, s:o}", "failures", 1, "verified", 0, "error",
+                                text_json(result->reason.text));
     if (!row || !failure || json_object_update_new(row, failure) != 0) {
         json_decref(row);
         return NULL;
@@ -250,9 +267,9 @@ static json_t *failed_json(const struct tn_result *result)
 
 static json_t *skipped_json(const struct tn_result *result)
 {
-    return json_pack("{s:s, s:s, s:s, s:s}", "bench", result->workload->bench, "workload",
+    return json_pack("{s:s, s:s, s:s, s:o}", "bench", result->workload->bench, "workload",
                      result->workload->name, "allocator", result->allocator->name, "reason",
-                     result->reason.text);
+                     text_json(result->reason.text));
 }
 
 /* An allocator that is not there is listed once, not for every workload. */
@@ -266,8 +283,8 @@ static int add_not_found(json_t *not_found, const struct tn_result *result)
         if (strcmp(name, result->allocator->name) == 0) return 0;
     }
     return json_array_append_new(not_found,
-                                 json_pack("{s:s, s:s}", "allocator", result->allocator->name,
-                                           "reason", result->reason.text));
+                                 json_pack("{s:s, s:o}", "allocator", result->allocator->name,
+                                           "reason", text_json(result->reason.text)));
 }
 
 static int add_result(struct tn_report_json *report, const struct tn_result *result)
@@ -343,7 +360,7 @@ bool tn_report_json_finish(struct tn_report_json *report, const struct tn_machin
     if (root && tn_interrupt_is_wanted()) json_object_set_new(root, "interrupted", json_true());
     bool is_written = root && write_file(report, root);
     if (!is_written)
-        tn_reason_set(reason_out, "%s: cannot be written: %s", report->path,
+        tn_reason_set(reason_out, "%s: cannot be written: %s", tn_path_show(report->path).text,
                       errno ? strerror(errno) : "there is not enough host memory");
     json_decref(root);
     destroy_report(report);

@@ -4,7 +4,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "contents.h"
 #include "progress.h"
 #include "tarn/version.h"
 
@@ -331,29 +333,78 @@ static void print_lateness(const struct tn_result *results, size_t count)
                    show_call_ns(results[i].late_ns.max).text);
 }
 
+/* An entry of a list in a note, which goes on in another line when this one is full. Returns the width so far. */
+static int print_entry(int width, const char *begin, const char *entry)
+{
+    if (width > 0 && width + (int)strlen(entry) + 3 <= 120) return width + printf(", %s", entry);
+    if (width > 0) printf(",\n");
+    return printf(width > 0 ? "   %s%s" : "  (%s%s", width > 0 ? "" : begin, entry);
+}
+
+/* Those that have not as many as the head of the report says. */
+static void print_repetitions(const struct tn_result *results, size_t count, size_t repetitions)
+{
+    char begin[64];
+    snprintf(begin, sizeof begin, "of %zu repetitions: ", repetitions);
+    int width = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (results[i].outcome != TN_OUTCOME_MEASURED || results[i].repetition_count >= repetitions)
+            continue;
+        char entry[64];
+        snprintf(entry, sizeof entry, "%.40s %zu", results[i].allocator->name,
+                 results[i].repetition_count);
+        width = print_entry(width, begin, entry);
+    }
+    if (width > 0) printf(")\n");
+}
+
+static void print_those_in_a_row(const struct tn_result *results, size_t count)
+{
+    int width = 0;
+    for (size_t i = 0; i < count; i++)
+        if (results[i].outcome == TN_OUTCOME_MEASURED && !results[i].is_interleaved)
+            width = print_entry(width,
+                                "repetitions in a row, not by turns: ", results[i].allocator->name);
+    if (width > 0) printf(")\n");
+}
+
+/* Those whose median is of few measurements, or all of whose were disturbed. */
+static void print_disturbed(const struct tn_result *results, size_t count)
+{
+    int width = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (results[i].outcome != TN_OUTCOME_MEASURED || results[i].counted_share >= 0.1) continue;
+        char entry[64];
+        snprintf(entry, sizeof entry, "%.40s %.0f %%", results[i].allocator->name,
+                 100.0 * results[i].counted_share);
+        width = print_entry(width, "little time was not disturbed by others: ", entry);
+    }
+    if (width > 0) printf(")\n");
+}
+
 /* What differs from what the head of the report says. */
 static void print_notes(const struct tn_result *results, size_t count, size_t repetitions)
 {
-    for (size_t i = 0; i < count; i++)
-        if (results[i].outcome == TN_OUTCOME_MEASURED && results[i].repetition_count < repetitions)
-            printf("  (%s: %zu of %zu repetitions, by --time)\n", results[i].allocator->name,
-                   results[i].repetition_count, repetitions);
+    print_repetitions(results, count, repetitions);
+    print_those_in_a_row(results, count);
+    print_disturbed(results, count);
     if (results[0].speed > 0.0) print_lateness(results, count);
-    const struct tn_result *measured = find_measured(results, count);
-    if (measured && !measured->is_interleaved)
-        printf("  (one allocator after the other: the device has no room for all at once)\n");
 }
 
-static void print_touch(const struct tn_options *options)
+static void print_touch(const struct tn_machine *machine, const struct tn_options *options)
 {
-    if (options->touch_bytes == 0)
+    if (options->touch_bytes == 0) {
         printf("memory is not touched\n");
-    else if (options->touch_bytes == SIZE_MAX)
-        printf("memory is written after each allocation, and verified before its free\n");
+        return;
+    }
+    if (options->touch_bytes == SIZE_MAX)
+        printf("memory is written after each allocation, and verified before its free");
     else
         printf("of each block up to %s are written after its allocation, and verified before its "
-               "free\n",
+               "free",
                show_bytes((double)options->touch_bytes).text);
+    bool is_sampled = !machine->is_host && options->touch_bytes > TN_CONTENTS_SAMPLE_BYTES;
+    printf(is_sampled ? ", 16 KB of larger ones\n" : "\n");
 }
 
 void tn_report_table_begin(const struct tn_machine *machine, const struct tn_options *options)
@@ -370,7 +421,7 @@ void tn_report_table_begin(const struct tn_machine *machine, const struct tn_opt
         if (options->allocators[i]->missing_because)
             printf("%s: not found: %s\n", options->allocators[i]->name,
                    options->allocators[i]->missing_because);
-    print_touch(options);
+    print_touch(machine, options);
 }
 
 static void print_faithful(const struct tn_result *measured)
@@ -442,8 +493,8 @@ static const char streams_legend[] =
     "  free writes into the block).\n";
 
 static const char common_legend[] =
-    "held/live: most bytes ever held from the vendor by most bytes ever live; a first piece of\n"
-    "  64 MiB weighs on small workloads.\n"
+    "held/live: most bytes ever held from the vendor by most bytes ever live; the first piece\n"
+    "  (--initial) weighs on small workloads.\n"
     "meta B/block: host memory for bookkeeping by most blocks ever live. A dash: it cannot tell.\n"
     "faster than raw, sets: ns/pair of raw, of ordered-sets, divided by this ns/pair.\n"
     "ordered-sets: the pool of today's mesh codes, over the C++ library's sets.\n";

@@ -41,13 +41,6 @@ void tn_result_set_stopped(struct tn_result *result, const struct tn_stop *stop,
     }
 }
 
-void tn_result_set_no_memory(struct tn_result *result)
-{
-    result->outcome = TN_OUTCOME_FAILED;
-    tn_reason_set(&result->reason, "%s: %s: there is not enough host memory",
-                  result->workload->name, result->allocator->name);
-}
-
 void tn_results_fail(struct tn_result *results, size_t count, const char *text)
 {
     for (size_t i = 0; i < count; i++) {

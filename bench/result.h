@@ -45,16 +45,18 @@ struct tn_result {
 
     size_t pair_count; /* in one pass */
     size_t repetition_count;
-    size_t pass_count; /* in one repetition */
+    size_t instance_count; /* that the repetitions were done on */
+    size_t pass_count;     /* in one repetition */
+    double counted_share;  /* of their time, what was not disturbed. If nothing was, all counts */
     struct tn_spread pair_ns;
-    struct tn_percentiles alloc_ns; /* not of several threads, as the next two */
+    struct tn_percentiles alloc_ns; /* of single calls; not of several threads, as the next two */
     struct tn_percentiles free_ns;
     double harness_pair_ns; /* of pair_ns, what the benchmark itself costs */
 
     size_t live_bytes_max; /* as asked for */
     size_t live_count_max;
     struct tn_allocator_usage usage; /* after the first pass */
-    bool is_interleaved;
+    bool is_interleaved; /* the repetitions with those of others, unless there was but one */
 
     struct tn_percentiles
         late_ns; /* of a faithful replay in recorded time: by how much events began late */
@@ -89,8 +91,5 @@ void tn_result_set_interrupted(struct tn_result *result);
  * wants to end. */
 void tn_result_set_stopped(struct tn_result *result, const struct tn_stop *stop,
                            size_t first_place);
-
-/* The benchmark itself lacks host memory. */
-void tn_result_set_no_memory(struct tn_result *result);
 
 #endif

@@ -1,21 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* sliced_play: the time of passes, without what the system took of it for others. */
+/* sliced_play: the time of passes, without what others took of it. */
 #include "sliced_play.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
 #include "clock.h"
+#include "gauge.h"
 
 /* Long against a reading of the clock, and short against the time that a system leaves a thread alone. */
 static const double slice_ns = 200e3;
 
+/* Which slices are looked at: the first of these that there are any of. */
+enum level {
+    LEVEL_QUIET, /* the machine was quiet, and the thread had the processor throughout */
+    LEVEL_OWN,   /* the thread had the processor throughout */
+    LEVEL_ALL,
+    LEVEL_COUNT
+};
+
+/* One slice of a pass: in all runs that were, known_ns; in the last one, the rest. */
 struct tn_slice_times {
-    double counted_ns; /* of those that count */
-    double all_ns;
-    size_t counted_count;
-    size_t all_count;
+    double known_ns; /* the mean of those that count, in the last run that had any; 0: none had */
+    double sums_ns[LEVEL_COUNT];
+    size_t counts[LEVEL_COUNT];
 };
 
 bool tn_sliced_play_init(struct tn_sliced_play *play, size_t operation_count, size_t pass_count,
@@ -24,7 +32,8 @@ bool tn_sliced_play_init(struct tn_sliced_play *play, size_t operation_count, si
     *play = (struct tn_sliced_play){ .operation_count = operation_count,
                                      .slice_operation_count = operation_count,
                                      .slice_count = 1,
-                                     .slice_pass_count = 1 };
+                                     .slice_pass_count = 1,
+                                     .is_quiet = tn_gauge_is_quiet };
     if (pass_ns < slice_ns) {
         play->slice_pass_count = (size_t)(slice_ns / (pass_ns < 1.0 ? 1.0 : pass_ns)) + 1;
         if (play->slice_pass_count > pass_count) play->slice_pass_count = pass_count;
@@ -56,11 +65,19 @@ static long count_switches(void)
     return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
 }
 
+static void note(struct tn_slice_times *times, enum level best, double duration_ns)
+{
+    for (unsigned level = best; level < LEVEL_COUNT; level++) {
+        times->sums_ns[level] += duration_ns;
+        times->counts[level]++;
+    }
+}
+
+/* `was_quiet` is how the machine was before, and then after it. */
 static bool play_slice(struct tn_sliced_play *play, struct tn_player *player,
-                       const struct tn_operation *operations, size_t index,
+                       const struct tn_operation *operations, size_t index, bool *was_quiet_inout,
                        struct tn_stop *stop_out)
 {
-    struct tn_slice_times *times = &play->times[index];
     size_t first = index * play->slice_operation_count;
     size_t count = play->operation_count - first;
     if (count > play->slice_operation_count) count = play->slice_operation_count;
@@ -72,41 +89,81 @@ static bool play_slice(struct tn_sliced_play *play, struct tn_player *player,
         return false;
     }
     double duration_ns = (double)(tn_clock_now_ns() - start_ns);
-    times->all_ns += duration_ns;
-    times->all_count++;
-    if (count_switches() != switches) return true;
-    times->counted_ns += duration_ns;
-    times->counted_count++;
+    bool is_own = count_switches() == switches;
+    bool was_quiet = *was_quiet_inout;
+    *was_quiet_inout = play->is_quiet();
+    bool is_quiet = was_quiet && *was_quiet_inout;
+    note(&play->times[index],
+         !is_own    ? LEVEL_ALL
+         : is_quiet ? LEVEL_QUIET
+                    : LEVEL_OWN,
+         duration_ns);
     return true;
 }
 
-/* Slices are alike in length but for the last, and in a program's trace more or less in time. */
-static double compute_pass_ns(const struct tn_sliced_play *play)
+static void begin_run(struct tn_sliced_play *play)
 {
-    double counted_ns = 0.0;
-    double all_ns = 0.0;
-    size_t counted_count = 0;
+    for (size_t i = 0; i < play->slice_count; i++)
+        play->times[i] = (struct tn_slice_times){ .known_ns = play->times[i].known_ns };
+}
+
+static double mean_ns(const struct tn_slice_times *times, enum level level)
+{
+    return times->counts[level] > 0 ? times->sums_ns[level] / (double)times->counts[level] : 0.0;
+}
+
+static void end_run(struct tn_sliced_play *play)
+{
+    for (size_t i = 0; i < play->slice_count; i++)
+        if (play->times[i].counts[LEVEL_QUIET] > 0)
+            play->times[i].known_ns = mean_ns(&play->times[i], LEVEL_QUIET);
+}
+
+static size_t sum_counts(const struct tn_sliced_play *play, enum level level)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < play->slice_count; i++)
+        sum += play->times[i].counts[level];
+    return sum;
+}
+
+/* Slices are alike in length but for the last, and in a program's trace more or less in time. */
+static double compute_pass_ns(const struct tn_sliced_play *play, enum level level)
+{
+    double sum_ns = 0.0;
+    size_t count = 0;
     for (size_t i = 0; i < play->slice_count; i++) {
         const struct tn_slice_times *times = &play->times[i];
-        all_ns += times->all_ns / (double)times->all_count;
-        if (times->counted_count == 0) continue;
-        counted_ns += times->counted_ns / (double)times->counted_count;
-        counted_count++;
+        double duration_ns = level == LEVEL_QUIET ? times->known_ns : mean_ns(times, level);
+        sum_ns += duration_ns;
+        count += duration_ns > 0.0;
     }
-    double sum_ns = counted_count == 0
-                        ? all_ns
-                        : counted_ns * (double)play->slice_count / (double)counted_count;
-    return sum_ns / (double)play->slice_pass_count;
+    if (count == 0) return 0.0;
+    return sum_ns * (double)play->slice_count / (double)count / (double)play->slice_pass_count;
+}
+
+static struct tn_sliced_time compute_time(const struct tn_sliced_play *play)
+{
+    enum level level = LEVEL_QUIET;
+    while (level < LEVEL_ALL && sum_counts(play, level) == 0)
+        level++;
+    return (struct tn_sliced_time){
+        .pass_ns = compute_pass_ns(play, level),
+        .counted_share =
+            (double)sum_counts(play, LEVEL_QUIET) / (double)sum_counts(play, LEVEL_ALL),
+    };
 }
 
 bool tn_sliced_play_run(struct tn_sliced_play *play, struct tn_player *player,
                         const struct tn_operation *operations, size_t pass_count,
-                        double *pass_ns_out, struct tn_stop *stop_out)
+                        struct tn_sliced_time *time_out, struct tn_stop *stop_out)
 {
-    memset(play->times, 0, play->slice_count * sizeof play->times[0]);
+    begin_run(play);
+    bool was_quiet = play->is_quiet();
     for (size_t pass = 0; pass < pass_count; pass += play->slice_pass_count)
         for (size_t i = 0; i < play->slice_count; i++)
-            if (!play_slice(play, player, operations, i, stop_out)) return false;
-    *pass_ns_out = compute_pass_ns(play);
+            if (!play_slice(play, player, operations, i, &was_quiet, stop_out)) return false;
+    end_run(play);
+    *time_out = compute_time(play);
     return true;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
+#include "contents.h"
 
 /* A stream, and the allocator as it is used there. */
 struct tn_stream_lane {
@@ -18,12 +19,6 @@ struct tn_stream_block {
     size_t size_bytes;
     size_t lane;
     unsigned char pattern;
-};
-
-/* What is copied aside of a block: all, or of a large one its first and last bytes. */
-enum {
-    SAMPLE_BYTES = 8192,
-    SAMPLES_BYTES = 2 * SAMPLE_BYTES
 };
 
 /* --- what may fail --------------------------------------------------------------------------------- */
@@ -67,24 +62,38 @@ static bool wait_for_all(const struct tn_stream_player *player, struct tn_stop *
     return true;
 }
 
-static bool free_block(struct tn_stream_player *player, struct tn_stream_block *block,
-                       struct tn_stop *stop_out)
+static bool wait_before_free(struct tn_stream_player *player, const struct tn_stream_block *block,
+                             struct tn_stop *stop_out)
 {
-    const struct tn_stream_lane *lane = &player->lanes[block->lane];
-    if (player->waits_before_free) {
-        player->host_wait_count++;
-        tarn_backend_result result = tn_device_work_wait(player->work, lane->stream);
-        if (result.status != TARN_STATUS_OK)
-            return stop_by_work(result, "waiting for a stream", stop_out);
-    }
-    tarn_status status =
-        knows_streams(player)
-            ? player->allocator->free_in_thread(lane->opened.state, block->address,
-                                                block->size_bytes)
-            : player->allocator->free(player->state, block->address, block->size_bytes);
+    if (!player->waits_before_free) return true;
+    player->host_wait_count++;
+    tarn_backend_result result =
+        tn_device_work_wait(player->work, player->lanes[block->lane].stream);
+    return result.status == TARN_STATUS_OK ||
+           stop_by_work(result, "waiting for a stream", stop_out);
+}
+
+static tarn_status call_free(struct tn_stream_player *player, const struct tn_stream_block *block)
+{
+    return knows_streams(player)
+               ? player->allocator->free_in_thread(player->lanes[block->lane].opened.state,
+                                                   block->address, block->size_bytes)
+               : player->allocator->free(player->state, block->address, block->size_bytes);
+}
+
+static bool note_free(struct tn_stream_player *player, struct tn_stream_block *block,
+                      tarn_status status, struct tn_stop *stop_out)
+{
     if (status != TARN_STATUS_OK) return stop_by_allocator(player, block->lane, status, stop_out);
     block->address = NULL;
     return true;
+}
+
+static bool free_block(struct tn_stream_player *player, struct tn_stream_block *block,
+                       struct tn_stop *stop_out)
+{
+    return wait_before_free(player, block, stop_out) &&
+           note_free(player, block, call_free(player, block), stop_out);
 }
 
 static bool fill_block(struct tn_stream_player *player, struct tn_stream_block *block,
@@ -97,18 +106,32 @@ static bool fill_block(struct tn_stream_player *player, struct tn_stream_block *
     return result.status == TARN_STATUS_OK || stop_by_work(result, "filling a block", stop_out);
 }
 
-static bool alloc_block(struct tn_stream_player *player, struct tn_stream_block *block,
-                        size_t size_bytes, struct tn_stop *stop_out)
+static tarn_status call_alloc(struct tn_stream_player *player, const struct tn_stream_block *block,
+                              size_t size_bytes, void **address_out)
 {
-    void *address = NULL;
-    tarn_status status = knows_streams(player)
-                             ? player->allocator->alloc_in_thread(
-                                   player->lanes[block->lane].opened.state, size_bytes, &address)
-                             : player->allocator->alloc(player->state, size_bytes, &address);
+    return knows_streams(player)
+               ? player->allocator->alloc_in_thread(player->lanes[block->lane].opened.state,
+                                                    size_bytes, address_out)
+               : player->allocator->alloc(player->state, size_bytes, address_out);
+}
+
+/* And fills it. */
+static bool note_alloc(struct tn_stream_player *player, struct tn_stream_block *block,
+                       tarn_status status, void *address, size_t size_bytes,
+                       struct tn_stop *stop_out)
+{
     if (status != TARN_STATUS_OK) return stop_by_allocator(player, block->lane, status, stop_out);
     block->address = address;
     block->size_bytes = size_bytes;
     return fill_block(player, block, stop_out);
+}
+
+static bool alloc_block(struct tn_stream_player *player, struct tn_stream_block *block,
+                        size_t size_bytes, struct tn_stop *stop_out)
+{
+    void *address = NULL;
+    tarn_status status = call_alloc(player, block, size_bytes, &address);
+    return note_alloc(player, block, status, address, size_bytes, stop_out);
 }
 
 static void hand_on(const struct tn_stream_player *player, struct tn_stream_block *block)
@@ -137,6 +160,27 @@ static bool take_turn_of_work(struct tn_stream_player *player, const struct tn_o
     struct tn_stream_block *block = &player->blocks[turn[0].slot];
     hand_on(player, block);
     return fill_block(player, block, stop_out);
+}
+
+/* With a reading of the clock before and after each call, and with nothing of the work between them. */
+static bool take_turn_timed(struct tn_stream_player *player, const struct tn_operation *turn,
+                            struct tn_stop *stop_out)
+{
+    struct tn_samples *samples = player->samples;
+    struct tn_stream_block *block = &player->blocks[turn[0].slot];
+    if (!wait_before_free(player, block, stop_out)) return false;
+    uint64_t start_ns = tn_clock_now_ns();
+    tarn_status status = call_free(player, block);
+    samples->free_ns[samples->free_count++] = tn_clock_now_ns() - start_ns;
+    if (!note_free(player, block, status, stop_out)) return false;
+
+    hand_on(player, block);
+    void *address = NULL;
+    size_t size_bytes = turn[1].size_bytes;
+    start_ns = tn_clock_now_ns();
+    status = call_alloc(player, block, size_bytes, &address);
+    samples->alloc_ns[samples->alloc_count++] = tn_clock_now_ns() - start_ns;
+    return note_alloc(player, block, status, address, size_bytes, stop_out);
 }
 
 static bool play(struct tn_stream_player *player, size_t count, turn_function take,
@@ -171,110 +215,65 @@ bool tn_stream_player_play_work(struct tn_stream_player *player, size_t count,
     return play(player, count, take_turn_of_work, play_inout, stop_out);
 }
 
+bool tn_stream_player_play_timed(struct tn_stream_player *player, size_t count,
+                                 struct tn_samples *samples, struct tn_stop *stop_out)
+{
+    struct tn_stream_play ignored = { 0.0, 0.0 };
+    player->samples = samples;
+    return play(player, count, take_turn_timed, &ignored, stop_out);
+}
+
 /* --- a checked play -------------------------------------------------------------------------------- */
 
-/* What is copied aside, in memory of the device, where a copy is not waited for. */
-struct aside {
-    void *device_bytes; /* SAMPLES_BYTES for each turn */
-    unsigned char *host_bytes;
-    size_t sample_bytes[TN_STREAM_TURNS_MAX];
-    unsigned char patterns[TN_STREAM_TURNS_MAX];
-    size_t count;
-};
-
-static bool copy_part(struct tn_stream_player *player, const struct tn_stream_block *block,
-                      void *target, size_t offset, size_t size_bytes, struct tn_stop *stop_out)
+/* Whether the block that the turn frees has in it what it was filled with; that is told some turns later. */
+static bool stop_by_contents(const struct tn_contents_finding *finding, struct tn_stop *stop_out)
 {
-    tarn_backend_result result =
-        tn_device_work_copy(player->work, player->lanes[block->lane].stream, target,
-                            block->address + offset, size_bytes);
-    return result.status == TARN_STATUS_OK || stop_by_work(result, "copying a block", stop_out);
+    stop_out->index = finding->block.free_place;
+    stop_out->status = TARN_STATUS_OK;
+    tn_reason_set(
+        &stop_out->reason, "%.400s%s", finding->reason.text,
+        finding->has_changed ? ": its memory was given to another stream too early, or twice" : "");
+    return false;
 }
 
-static bool set_aside(struct tn_stream_player *player, const struct tn_stream_block *block,
-                      struct aside *aside, struct tn_stop *stop_out)
+static bool look_at(struct tn_stream_player *player, const struct tn_stream_block *block,
+                    size_t turn, struct tn_contents *contents, struct tn_stop *stop_out)
 {
-    unsigned char *target = (unsigned char *)aside->device_bytes + aside->count * SAMPLES_BYTES;
-    size_t size_bytes = block->size_bytes;
-    aside->patterns[aside->count] = block->pattern;
-    aside->sample_bytes[aside->count] = size_bytes < SAMPLES_BYTES ? size_bytes : SAMPLES_BYTES;
-    aside->count++;
-    if (size_bytes <= SAMPLES_BYTES)
-        return copy_part(player, block, target, 0, size_bytes, stop_out);
-    return copy_part(player, block, target, 0, SAMPLE_BYTES, stop_out) &&
-           copy_part(player, block, target + SAMPLE_BYTES, size_bytes - SAMPLE_BYTES, SAMPLE_BYTES,
-                     stop_out);
+    const struct tn_contents_block looked_at = { .address = block->address,
+                                                 .size_bytes = block->size_bytes,
+                                                 .pattern = block->pattern,
+                                                 .stream = player->lanes[block->lane].stream,
+                                                 .free_place = turn };
+    struct tn_contents_finding finding;
+    return tn_contents_look(contents, &looked_at, &finding) || stop_by_contents(&finding, stop_out);
 }
 
-static bool compare_sample(const struct aside *aside, size_t index, struct tn_stop *stop_out)
-{
-    const unsigned char *bytes = aside->host_bytes + index * SAMPLES_BYTES;
-    for (size_t i = 0; i < aside->sample_bytes[index]; i++) {
-        if (bytes[i] == aside->patterns[index]) continue;
-        stop_out->status = TARN_STATUS_OK;
-        tn_reason_set(&stop_out->reason,
-                      "the block that it frees was filled with %u and has %u in it: its memory was "
-                      "given to another stream too early, or twice",
-                      aside->patterns[index], bytes[i]);
-        return false;
-    }
-    return true;
-}
-
-/* Of the turns from the operation `first` on. */
-static bool compare(struct tn_stream_player *player, struct aside *aside, size_t first,
-                    struct tn_stop *stop_out)
-{
-    if (!wait_for_all(player, stop_out)) return false;
-    tarn_backend_result result =
-        tn_device_work_read(player->work, player->lanes[0].stream, aside->device_bytes,
-                            aside->count * SAMPLES_BYTES, aside->host_bytes);
-    if (result.status != TARN_STATUS_OK)
-        return stop_by_work(result, "reading what was copied", stop_out);
-    for (size_t i = 0; i < aside->count; i++) {
-        stop_out->index = first + 2 * i;
-        if (!compare_sample(aside, i, stop_out)) return false;
-    }
-    aside->count = 0;
-    return true;
-}
-
-static bool play_aside(struct tn_stream_player *player, size_t count, struct aside *aside,
-                       struct tn_stop *stop_out)
+static bool play_looking(struct tn_stream_player *player, size_t count,
+                         struct tn_contents *contents, struct tn_stop *stop_out)
 {
     const struct tn_operation *operations = player->workload->body.items;
     for (size_t i = 0; i < count; i += 2) {
         stop_out->index = i;
-        if (!set_aside(player, &player->blocks[operations[i].slot], aside, stop_out) ||
+        if (!look_at(player, &player->blocks[operations[i].slot], i, contents, stop_out) ||
             !take_turn(player, &operations[i], stop_out))
             return false;
-        bool is_full = aside->count == TN_STREAM_TURNS_MAX || i + 2 >= count;
-        if (is_full && !compare(player, aside, i + 2 - 2 * aside->count, stop_out)) return false;
     }
-    return true;
+    struct tn_contents_finding finding;
+    return tn_contents_finish(contents, &finding) || stop_by_contents(&finding, stop_out);
 }
 
 bool tn_stream_player_play_checked(struct tn_stream_player *player, size_t count,
                                    struct tn_stop *stop_out)
 {
-    struct aside aside = { .count = 0 };
-    const tarn_backend *backend = &player->work->backend;
-    size_t all_bytes = (size_t)TN_STREAM_TURNS_MAX * SAMPLES_BYTES;
+    const struct tn_touch touch = { player->work, SIZE_MAX };
     stop_out->index = 0;
-    tarn_backend_result result =
-        backend->operations->acquire(backend->state, all_bytes, &aside.device_bytes);
-    if (result.status != TARN_STATUS_OK)
-        return stop_by_work(result, "memory to copy blocks to", stop_out);
-    aside.host_bytes = calloc(1, all_bytes);
-    bool is_ok =
-        aside.host_bytes
-            ? play_aside(player, count, &aside, stop_out)
-            : stop_by_work((tarn_backend_result){ .status = TARN_STATUS_OUT_OF_HOST_MEMORY },
-                           "memory to compare blocks in", stop_out);
-    struct tn_stop ignored;
-    wait_for_all(player, &ignored);
-    backend->operations->release(backend->state, aside.device_bytes, all_bytes);
-    free(aside.host_bytes);
+    struct tn_contents *contents = tn_contents_create(&touch, &stop_out->reason);
+    if (!contents) {
+        stop_out->status = TARN_STATUS_OUT_OF_MEMORY;
+        return false;
+    }
+    bool is_ok = play_looking(player, count, contents, stop_out);
+    tn_contents_destroy(contents);
     return is_ok;
 }
 

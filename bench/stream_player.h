@@ -33,8 +33,9 @@ struct tn_stream_player {
     struct tn_stream_lane *lanes;
     struct tn_stream_block *blocks; /* one for each slot */
     bool waits_before_free;
-    uint64_t host_wait_count; /* for a stream, before frees */
-    uint64_t turn_count;      /* so far; what a block is filled with comes from it */
+    uint64_t host_wait_count;   /* for a stream, before frees */
+    uint64_t turn_count;        /* so far; what a block is filled with comes from it */
+    struct tn_samples *samples; /* where a play of single calls notes them */
 };
 
 /* How long a play took. */
@@ -62,6 +63,12 @@ bool tn_stream_player_play(struct tn_stream_player *player, size_t count,
 bool tn_stream_player_play_work(struct tn_stream_player *player, size_t count,
                                 struct tn_stream_play *play_inout, struct tn_stop *stop_out);
 
+/* Adds the duration of every call to `samples`, whose arrays have room for `count` / 2 more each. What the thread waits
+ * for a stream before a free is not in it, and neither is the work. */
+bool tn_stream_player_play_timed(struct tn_stream_player *player, size_t count,
+                                 struct tn_samples *samples, struct tn_stop *stop_out);
+
+/* The contents of every block are verified. */
 bool tn_stream_player_play_checked(struct tn_stream_player *player, size_t count,
                                    struct tn_stop *stop_out);
 

@@ -28,20 +28,19 @@ static bool fill_workload(struct tn_workload *workload, const char *bench, uint6
     return true;
 }
 
-/* Powers of 16, and last the largest power of two that the device has room for. */
-static void choose_sizes(const struct tn_machine *machine, struct tn_number_list *sizes_out)
+/* Powers of 16, and last the largest power of two that the device has room for. 1 in any case. */
+static struct tn_number_list choose_sizes(const struct tn_machine *machine)
 {
-    *sizes_out = (struct tn_number_list){ 0, { 0 } };
+    struct tn_number_list sizes = { 1, { 1 } };
     uint64_t room_bytes = machine->device_free_bytes;
     uint64_t size_bytes = 1;
-    for (; size_bytes <= room_bytes; size_bytes *= 16)
-        sizes_out->values[sizes_out->count++] = size_bytes;
-
-    uint64_t largest_bytes = size_bytes / 16;
-    while (largest_bytes * 2 <= room_bytes)
+    for (; size_bytes <= room_bytes / 16; sizes.values[sizes.count++] = size_bytes)
+        size_bytes *= 16;
+    uint64_t largest_bytes = size_bytes;
+    while (largest_bytes <= room_bytes / 2)
         largest_bytes *= 2;
-    if (sizes_out->count > 0 && largest_bytes != size_bytes / 16)
-        sizes_out->values[sizes_out->count++] = largest_bytes;
+    if (largest_bytes != size_bytes) sizes.values[sizes.count++] = largest_bytes;
+    return sizes;
 }
 
 static bool add_workloads(const char *bench, const struct tn_number_list *sizes,
@@ -61,7 +60,7 @@ bool tn_sweep_make_workloads(const struct tn_options *options, const struct tn_m
                              struct tn_workload_list *list, struct tn_reason *reason_out)
 {
     struct tn_number_list sizes = options->sizes;
-    if (sizes.count == 0) choose_sizes(machine, &sizes);
+    if (sizes.count == 0) sizes = choose_sizes(machine);
     return add_workloads("sweep", &sizes, list, reason_out);
 }
 

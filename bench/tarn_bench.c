@@ -6,7 +6,11 @@
  * Exit status: 0 everything was measured, 1 something failed, 2 the command line is wrong, 130 the user
  * interrupted it.
  */
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "allocator_list.h"
 #include "commands.h"
@@ -75,18 +79,38 @@ static bool write_results(const struct files *files, const struct tn_result *res
     return is_ok;
 }
 
-static bool measure_one(const struct tn_workload *workload, const struct tn_options *options,
-                        const struct tn_machine *machine, struct one_thread *one,
-                        const struct files *files)
+/* Of one workload. */
+static bool report(struct tn_result *results, const struct tn_options *options,
+                   struct one_thread *one, const struct files *files)
 {
-    struct tn_result results[TN_ALLOCATORS_MAX];
     size_t count = options->allocator_count;
-    tn_measure(workload, options, machine, results);
     compare_with_one_thread(results, count, one);
     tn_report_table_add(results, count, options->repetitions);
     bool is_ok = print_failures(results, count);
     is_ok = write_results(files, results, count) && is_ok;
     tn_results_fini(results, count);
+    return is_ok;
+}
+
+/* Workloads that are measured together. */
+static bool measure_together(const struct tn_workload *workloads, size_t workload_count,
+                             const struct tn_options *options, const struct tn_machine *machine,
+                             struct one_thread *one, const struct files *files)
+{
+    struct tn_result *results =
+        calloc(workload_count * options->allocator_count, sizeof results[0]);
+    if (!results) {
+        struct tn_reason reason;
+        tn_reason_set(&reason, "%s: there is not enough host memory for its results",
+                      workloads[0].bench);
+        tn_reason_print(&reason);
+        return false;
+    }
+    bool is_ok = true;
+    size_t begun_count = tn_measure(workloads, workload_count, options, machine, results);
+    for (size_t i = 0; i < begun_count; i++)
+        is_ok = report(&results[i * options->allocator_count], options, one, files) && is_ok;
+    free(results);
     return is_ok;
 }
 
@@ -112,12 +136,14 @@ static bool measure_all(const struct tn_workload_list *workloads, const struct t
     bool is_ok = true;
     struct one_thread one = { 0, { 0.0 } };
     tn_report_table_begin(machine, options);
-    for (size_t i = 0; i < workloads->count && !tn_interrupt_is_wanted(); i++) {
+    size_t count = 0;
+    for (size_t i = 0; i < workloads->count && !tn_interrupt_is_wanted(); i += count) {
         const struct tn_workload *workload = &workloads->items[i];
+        count = tn_measure_count_together(workload, workloads->count - i);
         if (i == 0 || workload->method != workload[-1].method)
             tn_report_table_head(workload->method);
-        tn_progress_set_place(i, workloads->count);
-        is_ok = measure_one(workload, options, machine, &one, files) && is_ok;
+        tn_progress_set_place(i, count, workloads->count);
+        is_ok = measure_together(workload, count, options, machine, &one, files) && is_ok;
     }
     tn_report_table_end(machine, workloads);
     return finish_files(files, machine, options) && is_ok;
@@ -157,9 +183,20 @@ static bool run(const struct tn_options *options, struct tn_workload_list *workl
     return measure_all(workloads, options, &machine, &files);
 }
 
+/* What is printed is a result as well: a full disk is a failure. */
+static void check_output(void)
+{
+    struct tn_reason reason;
+    if (fflush(stdout) == 0 && !ferror(stdout)) return;
+    tn_reason_set(&reason, "standard output: cannot be written: %s", strerror(errno));
+    tn_reason_print(&reason);
+    _exit(EXIT_FAILURE);
+}
+
 int main(int argc, char **argv)
 {
     struct tn_options options;
+    atexit(check_output); /* also when the options end the program */
     tn_options_parse(argc, argv, &options);
     struct tn_workload_list workloads = { NULL, 0 };
     tn_interrupt_watch();

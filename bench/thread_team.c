@@ -2,26 +2,19 @@
 /*
  * thread_team: several threads at work on one allocator.
  *
- * What a member holds belongs to its thread between the two barriers of a phase, and to the team's caller
- * otherwise. Only the places of blocks are everybody's: in a shared workload a thread exchanges what stands there
- * for a block of its own, so that each block is always one thread's or in one place.
+ * A member is of a crew (crew.h). Only the places of blocks are everybody's: in a shared workload a thread exchanges
+ * what stands there for a block of its own, so that each block is always one thread's or in one place.
  */
 #include "thread_team.h"
 
-#include <pthread.h>
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "clock.h"
+#include "crew.h"
 #include "player.h"
-
-enum phase {
-    PHASE_SETUP,
-    PHASE_PLAY,
-    PHASE_END
-};
 
 /* No two threads' blocks share a cache line, nor two lines that are fetched together. */
 enum {
@@ -35,7 +28,6 @@ struct place {
 
 struct member {
     struct tn_thread_team *team;
-    pthread_t thread;
     const struct tn_operation *setup; /* this thread's part, as all that follows */
     const struct tn_operation *body;
     size_t setup_count;
@@ -57,11 +49,8 @@ struct member {
 
 struct tn_thread_team {
     const struct tn_allocator *allocator;
-    void *state;                /* the allocator's */
-    pthread_mutex_t start_lock; /* held until all have started */
-    bool is_cancelled;          /* under start_lock */
-    pthread_barrier_t barrier;  /* of the members and the caller */
-    enum phase phase;
+    void *state; /* the allocator's */
+    struct tn_crew *crew;
     atomic_bool is_over; /* the play */
     bool is_shared;
     struct place *places; /* by slot */
@@ -122,8 +111,9 @@ static inline tarn_status play_pair(const struct tn_allocator *allocator, struct
     return status == TARN_STATUS_OK ? play_one(allocator, member, &pair[1]) : status;
 }
 
-static void play_setup(struct member *member)
+static void play_setup(void *context)
 {
+    struct member *member = context;
     const struct tn_allocator *allocator = member->team->allocator;
     tarn_status status =
         allocator->open_thread(member->team->state, &member->opened, &member->stop.reason);
@@ -137,8 +127,9 @@ static void play_setup(struct member *member)
 }
 
 /* Operations come in pairs, a free and the allocation in its place. One pair at least, so that there is a rate. */
-static void play_body(struct member *member)
+static void play_body(void *context)
 {
+    struct member *member = context;
     const struct tn_allocator *allocator = member->team->allocator;
     size_t next = member->next;
     size_t pair_count = 0;
@@ -165,56 +156,16 @@ static void free_block(struct member *member, struct tn_block *block)
     block->address = NULL;
 }
 
-static void free_blocks(struct member *member)
+static void free_blocks(void *context)
 {
+    struct member *member = context;
     if (!member->is_open) return;
     for (size_t i = 0; i < member->slot_count; i++)
         free_block(member, member->team->places[member->first_slot + i].block);
     free_block(member, member->spare); /* after a failure */
 }
 
-static void act(struct member *member, enum phase phase)
-{
-    switch (phase) {
-    case PHASE_SETUP:
-        play_setup(member);
-        break;
-    case PHASE_PLAY:
-        play_body(member);
-        break;
-    case PHASE_END:
-        free_blocks(member);
-        break;
-    }
-}
-
-static void *work(void *context)
-{
-    struct member *member = context;
-    struct tn_thread_team *team = member->team;
-    pthread_mutex_lock(&team->start_lock);
-    bool is_cancelled = team->is_cancelled;
-    pthread_mutex_unlock(&team->start_lock);
-    if (is_cancelled) return NULL;
-
-    enum phase phase;
-    do {
-        pthread_barrier_wait(&team->barrier);
-        phase = team->phase;
-        act(member, phase);
-        pthread_barrier_wait(&team->barrier);
-    } while (phase != PHASE_END);
-    return NULL;
-}
-
 /* --- the team ------------------------------------------------------------------------------------- */
-
-static bool stop_team(struct tn_team_stop *stop_out, const char *text)
-{
-    stop_out->status = TARN_STATUS_OK;
-    tn_reason_set(&stop_out->reason, "%s", text);
-    return false;
-}
 
 static void sleep_for(double seconds)
 {
@@ -225,15 +176,14 @@ static void sleep_for(double seconds)
 }
 
 /* False: a member has failed, the first of which is told. */
-static bool run_phase(struct tn_thread_team *team, enum phase phase, double seconds,
-                      struct tn_team_stop *stop_out)
+static bool all_act(struct tn_thread_team *team, tn_crew_act act, double seconds,
+                    struct tn_team_stop *stop_out)
 {
-    team->phase = phase;
     atomic_store(&team->is_over, false);
-    pthread_barrier_wait(&team->barrier);
-    if (phase == PHASE_PLAY) sleep_for(seconds);
+    tn_crew_begin(team->crew, act);
+    if (seconds > 0.0) sleep_for(seconds);
     atomic_store(&team->is_over, true);
-    pthread_barrier_wait(&team->barrier);
+    tn_crew_end(team->crew);
     for (size_t i = 0; i < team->member_count; i++) {
         const struct member *member = &team->members[i];
         if (!member->has_failed) continue;
@@ -294,48 +244,25 @@ static struct tn_thread_team *allocate_team(const struct tn_workload *workload)
     return NULL;
 }
 
-static void free_team(struct tn_thread_team *team)
-{
-    pthread_barrier_destroy(&team->barrier);
-    pthread_mutex_destroy(&team->start_lock);
-    free_memory(team);
-}
-
-/* All or none. */
-static bool start_threads(struct tn_thread_team *team)
-{
-    size_t started = 0;
-    pthread_mutex_lock(&team->start_lock);
-    while (started < team->member_count &&
-           pthread_create(&team->members[started].thread, NULL, work, &team->members[started]) == 0)
-        started++;
-    team->is_cancelled = started < team->member_count;
-    pthread_mutex_unlock(&team->start_lock);
-    if (!team->is_cancelled) return true;
-    for (size_t i = 0; i < started; i++)
-        pthread_join(team->members[i].thread, NULL);
-    return false;
-}
-
 struct tn_thread_team *tn_thread_team_create(const struct tn_allocator *allocator, void *state,
                                              const struct tn_workload *workload,
                                              struct tn_team_stop *stop_out)
 {
     struct tn_thread_team *team = allocate_team(workload);
+    stop_out->status = TARN_STATUS_OK;
     if (!team) {
-        stop_team(stop_out, "there is not enough host memory for the threads");
+        tn_reason_set(&stop_out->reason, "there is not enough host memory for the threads");
         return NULL;
     }
     team->allocator = allocator;
     team->state = state;
-    pthread_mutex_init(&team->start_lock, NULL);
-    pthread_barrier_init(&team->barrier, NULL, (unsigned)team->member_count + 1);
-    if (!start_threads(team)) {
-        stop_team(stop_out, "the system has not so many threads");
-        free_team(team);
+    team->crew = tn_crew_create(team->members, sizeof team->members[0], team->member_count,
+                                &stop_out->reason);
+    if (!team->crew) {
+        free_memory(team);
         return NULL;
     }
-    if (run_phase(team, PHASE_SETUP, 0.0, stop_out)) return team;
+    if (all_act(team, play_setup, 0.0, stop_out)) return team;
     struct tn_team_stop ignored;
     tn_thread_team_destroy(team, &ignored);
     return NULL;
@@ -344,7 +271,7 @@ struct tn_thread_team *tn_thread_team_create(const struct tn_allocator *allocato
 bool tn_thread_team_play(struct tn_thread_team *team, double seconds, struct tn_team_play *play_out,
                          struct tn_team_stop *stop_out)
 {
-    if (!run_phase(team, PHASE_PLAY, seconds, stop_out)) return false;
+    if (!all_act(team, play_body, seconds, stop_out)) return false;
     uint64_t start_ns = team->members[0].start_ns;
     uint64_t end_ns = team->members[0].end_ns;
     size_t pair_count = 0;
@@ -384,11 +311,10 @@ size_t tn_thread_team_count_streams(const struct tn_thread_team *team)
 
 bool tn_thread_team_destroy(struct tn_thread_team *team, struct tn_team_stop *stop_out)
 {
-    bool is_ok = run_phase(team, PHASE_END, 0.0, stop_out);
-    for (size_t i = 0; i < team->member_count; i++)
-        pthread_join(team->members[i].thread, NULL);
+    bool is_ok = all_act(team, free_blocks, 0.0, stop_out);
+    tn_crew_destroy(team->crew);
     for (size_t i = 0; i < team->member_count; i++)
         if (team->members[i].is_open) team->allocator->close_thread(team->members[i].opened.state);
-    free_team(team);
+    free_memory(team);
     return is_ok;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * touch: writes into memory that an allocator handed out, and looks later whether that is still there.
+ * touch: writes into memory that an allocator handed out. contents.h looks later whether that is still there.
  *
  * A block gets one byte value, which its neighbours in time have not, from its first byte to its last; of a block that
  * is larger than bytes_max, only the first and the last half of so many. On the host the processor writes; on
@@ -22,18 +22,22 @@ struct tn_touch {
     size_t bytes_max;            /* of a block; not 0 */
 };
 
-/* How many bytes of a block are touched. */
-size_t tn_touch_count_bytes(const struct tn_touch *touch, size_t size_bytes);
+/* What is written of a block: [0, head_bytes) and [tail_offset, its size), which may be empty. */
+struct tn_touch_ends {
+    size_t head_bytes;
+    size_t tail_offset;
+};
 
-/* For the allocation at this place of the workload. Does not wait for the stream. False: the vendor refused. */
+struct tn_touch_ends tn_touch_ends_of(const struct tn_touch *touch, size_t size_bytes);
+
+/* What is written for the allocation at this place of the workload. */
+unsigned char tn_touch_pattern_of(size_t place);
+
+/* Does not wait for the stream. False: the vendor refused. */
 bool tn_touch_write(const struct tn_touch *touch, void *address, size_t size_bytes, size_t place,
                     tarn_stream stream, struct tn_reason *reason_out);
 
 /* Waits until all work on the stream is done. */
 bool tn_touch_wait(const struct tn_touch *touch, tarn_stream stream, struct tn_reason *reason_out);
-
-/* Whether what was written for the allocation at `place` is there, after all work on the stream; waits for that. */
-bool tn_touch_verify(const struct tn_touch *touch, const void *address, size_t size_bytes,
-                     size_t place, tarn_stream stream, struct tn_reason *reason_out);
 
 #endif

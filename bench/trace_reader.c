@@ -79,14 +79,15 @@ __attribute__((format(printf, 2, 3))) static bool fail_line(struct reader *reade
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    tn_reason_set(reader->reason, "%s:%zu: %s", reader->path, reader->line_number, text);
+    tn_reason_set(reader->reason, "%s:%zu: %s", tn_path_show(reader->path).text,
+                  reader->line_number, text);
     return false;
 }
 
 /* Reports what is wrong with the file as a whole. */
 static bool fail_file(struct reader *reader, const char *text)
 {
-    tn_reason_set(reader->reason, "%s: %s", reader->path, text);
+    tn_reason_set(reader->reason, "%s: %s", tn_path_show(reader->path).text, text);
     return false;
 }
 
@@ -113,7 +114,7 @@ static bool fail_zlib(struct reader *reader)
      * lie further on. */
     const char *colon = strrchr(text, ':');
     tn_reason_set(reader->reason, "%s: the gzip'd data are damaged at line %zu or after it:%s",
-                  reader->path, reader->line_number, colon ? colon + 1 : text);
+                  tn_path_show(reader->path).text, reader->line_number, colon ? colon + 1 : text);
     return false;
 }
 
@@ -253,7 +254,7 @@ static bool add_slot(struct reader *reader)
 {
     size_t slot = reader->trace.slot_count;
     if (slot == UINT32_MAX)
-        return fail_line(reader, "more than %" PRIu32 " blocks are live", UINT32_MAX - 1);
+        return fail_line(reader, "more than %" PRIu32 " blocks are live", UINT32_MAX);
     if (slot == reader->slot_capacity) {
         size_t capacity = slot ? 2 * slot : 1024;
         void *slots = realloc(reader->slots, capacity * sizeof reader->slots[0]);
@@ -416,7 +417,8 @@ static bool check_counts(struct reader *reader)
         tn_reason_set(reader->reason,
                       "%s: has %" PRIu64 " events and not %" PRIu64
                       " as its metadata says: the file is cut or was changed",
-                      reader->path, reader->event_count, reader->event_count_promised);
+                      tn_path_show(reader->path).text, reader->event_count,
+                      reader->event_count_promised);
         return false;
     }
     if (reader->event_count == 0) return fail_file(reader, "the trace has no events");

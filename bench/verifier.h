@@ -25,8 +25,8 @@
 
 struct tn_verifier;
 
-/* For the blocks of this workload, which it refers to, from an allocator with this alignment_bytes_max, if that is not 0:
- * it asks for multiples of the block's size rounded up to a power of two, of no less than 8 and no more than that.
+/* For the blocks of this workload, which it refers to, from an allocator with this alignment_bytes_max, if that is not
+ * 0: it asks for multiples of the block's size rounded up to a power of two, of no less than 8 and no more than that.
  * NULL: no host memory. */
 struct tn_verifier *tn_verifier_create(const struct tn_workload *workload,
                                        size_t alignment_bytes_max);

@@ -97,8 +97,9 @@ void tn_workload_describe_place(const struct tn_workload *workload, size_t place
         return;
     }
     size_t line = workload->lines[place - workload->setup.count];
+    struct tn_path_text source = tn_path_show(workload->source);
     if (line == 0)
-        tn_reason_set(text_out, "%s, freeing what was left live", workload->source);
+        tn_reason_set(text_out, "%s, freeing what was left live", source.text);
     else
-        tn_reason_set(text_out, "%s:%zu", workload->source, line);
+        tn_reason_set(text_out, "%s:%zu", source.text, line);
 }

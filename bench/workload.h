@@ -102,7 +102,7 @@ struct tn_workload_extent {
 bool tn_workload_measure(const struct tn_workload *workload, size_t body_count,
                          struct tn_workload_extent *extent_out);
 
-/* Where an operation stands, for a message: "FILE:LINE", or its number. `place` counts the
+/* Where an operation stands, for a message: "FILE:LINE", or its number; of 150 bytes at most. `place` counts the
  * operations of the setup and then those of the body. */
 void tn_workload_describe_place(const struct tn_workload *workload, size_t place,
                                 struct tn_reason *text_out);

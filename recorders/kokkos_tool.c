@@ -12,10 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/host_memory.h"
 #include "base/sync.h"
 #include "record/recorder.h"
+#include "record/trace_path.h"
 #include "record/trace_writer.h"
 
 #include "process_recording.h"
@@ -37,10 +38,11 @@ struct space {
 
 static const char source[] = "allocations and deallocations of Kokkos, by its tools' interface";
 
-static struct tn_mutex lock = TN_MUTEX_INIT; /* adding spaces, and beginning */
+static struct tn_mutex lock = TN_MUTEX_INIT; /* adding spaces */
 static struct space spaces[SPACES_MAX];
 static atomic_uint space_count;
-static char *own_path; /* of the trace, alone */
+static char *own_path; /* of the trace, alone; it and the next are kept */
+static char *own_event_path;
 
 EXPORT void kokkosp_init_library(int load_number, uint64_t interface_version, uint32_t device_count,
                                  void *devices);
@@ -101,32 +103,37 @@ static struct space *find_or_add_space(const struct SpaceHandle *handle)
 
 /* --- without tarn-record -------------------------------------------------------------------------------- */
 
+/* The paths of the trace and the events; the program may change its folder before it ends. */
+static tarn_status set_own_paths(void)
+{
+    const char *pattern = getenv("TARN_KOKKOS_TRACE");
+    bool is_set = pattern && pattern[0] != '\0';
+    char *path = tn_trace_path_expand(is_set ? pattern : "kokkos-%p.trace.gz");
+    if (!path) return TARN_STATUS_OUT_OF_HOST_MEMORY;
+    tarn_status status = tn_trace_path_absolute(path, &own_path);
+    tn_host_memory_free(path);
+    if (status != TARN_STATUS_OK) return status;
+    own_event_path = tn_trace_path_of_events(own_path);
+    return own_event_path ? tn_trace_path_check(own_path) : TARN_STATUS_OUT_OF_HOST_MEMORY;
+}
+
 static void begin_alone(void)
 {
-    const char *path = getenv("TARN_KOKKOS_TRACE");
-    char *events = NULL;
-    int length = path && path[0] != '\0'
-                     ? asprintf(&own_path, "%s", path)
-                     : asprintf(&own_path, "kokkos-%ld.trace.gz", (long)getpid());
-    if (length < 0 || asprintf(&events, "%s.events", own_path) < 0) return;
-    if (tn_recorder_start(events, source, false) != TARN_STATUS_OK)
+    tarn_status status = set_own_paths();
+    if (status == TARN_STATUS_OK) status = tn_recorder_start(own_event_path, source, false);
+    if (status != TARN_STATUS_OK)
         fprintf(stderr, "tarn: nothing is recorded: %s\n", tarn_last_error().message);
-    free(events);
 }
 
 static void end_alone(void)
 {
-    char *events = NULL;
     struct tn_trace_summary summary;
-    if (asprintf(&events, "%s.events", own_path) < 0) return;
-    if (tn_trace_write(events, own_path, &summary) == TARN_STATUS_OK) {
-        unlink(events);
+    if (tn_trace_write(own_event_path, own_path, &summary) == TARN_STATUS_OK) {
         fprintf(stderr, "tarn: %s has %llu allocations and %llu frees of Kokkos\n", own_path,
                 (unsigned long long)summary.alloc_count, (unsigned long long)summary.free_count);
     } else {
-        fprintf(stderr, "tarn: %s; the events are kept in %s\n", tarn_last_error().message, events);
+        fprintf(stderr, "tarn: %s\n", tarn_last_error().message);
     }
-    free(events);
 }
 
 /* --- what Kokkos calls -------------------------------------------------------------------------------- */
@@ -159,7 +166,7 @@ static void tell_what_was_left_out(void)
 
 void kokkosp_finalize_library(void)
 {
-    if (own_path && tn_recorder_stop()) end_alone();
+    if (own_event_path && tn_recorder_stop()) end_alone();
     tell_what_was_left_out();
 }
 

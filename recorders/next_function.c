@@ -26,12 +26,21 @@ static void *find_for_caller(const char *name, const void *caller)
     return symbol;
 }
 
+/* What was found is called for ever, and the program may close the library meanwhile. */
+static void keep_library_of(const void *symbol)
+{
+    Dl_info info;
+    if (dladdr(symbol, &info) && info.dli_fname)
+        (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 tn_function tn_next_function_find(struct tn_next_function *function, const void *caller)
 {
     tn_function found = atomic_load_explicit(&function->found, memory_order_acquire);
     if (found) return found;
     void *symbol = dlsym(RTLD_NEXT, function->name);
     if (!symbol) symbol = find_for_caller(function->name, caller);
+    if (symbol) keep_library_of(symbol);
     found = as_function(symbol);
     atomic_store_explicit(&function->found, found, memory_order_release);
     return found;

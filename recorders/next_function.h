@@ -3,7 +3,8 @@
  * next_function: the vendor's own function behind one of the same name in this library.
  *
  * It is the next one in the program's libraries; or, where the vendor's library was loaded later and is nobody
- * else's, as with the modules of Python, the one that the caller's own libraries have.
+ * else's, as with the modules of Python, the one that the caller's own libraries have. That is the one from then on,
+ * for all callers, and its library stays in the process when nobody else has it open.
  *
  * Threads: any. Cost: a load, after the first call.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * preload_calls: how a function is made that stands in for one of CUDA's or HIP's, which are alike: an error is an
+ * preload_calls: how a function is made that stands in for one of a vendor's. CUDA's and HIP's are alike: an error is an
  * int, 0 is success, and the first parameter of an allocation is void **address. The file that includes this has a
  * `source`, whose calls they are.
  */
@@ -19,19 +19,19 @@
 /* cudaErrorInitializationError, CUDA_ERROR_NOT_INITIALIZED, hipErrorNotInitialized */
 #define NO_RUNTIME 3
 
-/* Finds the vendor's function, as a pointer `next`. */
-#define FIND_NEXT(function)                                                          \
+/* Finds the vendor's function, as a pointer `next`; or returns that there is none. */
+#define FIND_NEXT(function, no_runtime)                                              \
     static struct tn_next_function next_##function = { .name = #function };          \
     __typeof__(&(function)) next =                                                   \
         (__typeof__(&(function)))tn_next_function_find(&next_##function, TN_CALLER); \
-    if (!next) return NO_RUNTIME
+    if (!next) return no_runtime
 
 /* An allocation. `arguments` begin with void **address; what was allocated are size_bytes, on `stream`. */
 #define ALLOC(function, parameters, arguments, size_bytes, stream)               \
     EXPORT int function parameters;                                              \
     EXPORT int function parameters                                               \
     {                                                                            \
-        FIND_NEXT(function);                                                     \
+        FIND_NEXT(function, NO_RUNTIME);                                         \
         struct tn_vendor_call call = tn_vendor_call_begin(source);               \
         int error = next arguments;                                              \
         tn_vendor_call_end_alloc(call, error == 0, error == 0 ? *address : NULL, \
@@ -44,7 +44,7 @@
     EXPORT int function parameters;                                                   \
     EXPORT int function parameters                                                    \
     {                                                                                 \
-        FIND_NEXT(function);                                                          \
+        FIND_NEXT(function, NO_RUNTIME);                                              \
         struct tn_vendor_call call = tn_vendor_call_begin(source);                    \
         int error = next arguments;                                                   \
         tn_vendor_call_end_alloc(call, error == 0 && tn_process_recording_has_host(), \
@@ -56,7 +56,7 @@
     EXPORT int function parameters;                                 \
     EXPORT int function parameters                                  \
     {                                                               \
-        FIND_NEXT(function);                                        \
+        FIND_NEXT(function, NO_RUNTIME);                            \
         struct tn_vendor_call call = tn_vendor_call_begin(source);  \
         int error = next arguments;                                 \
         tn_vendor_call_end_free(call, error == 0, address, stream); \

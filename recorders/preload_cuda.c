@@ -4,7 +4,7 @@
  * programs that link that.
  *
  * Their forms are CUDA's own, declared here: an error is an int, a stream a pointer. The forms for each
- * thread's default stream end in _ptsz; there the handle NULL means that stream, which else has the handle 2.
+ * thread's default stream end in _ptsz; there the handle NULL means that stream.
  */
 #include <stddef.h>
 
@@ -14,7 +14,7 @@ static const char source[] = "calls of CUDA's runtime or driver, by tarn-record"
 
 static const void *thread_stream(const void *stream)
 {
-    return stream ? stream : (const void *)2;
+    return stream ? stream : TN_VENDOR_THREAD_STREAM;
 }
 
 /* --- the runtime -------------------------------------------------------------------------------------- */
@@ -52,7 +52,7 @@ struct extent {
 EXPORT int cudaMalloc3D(struct pitched *pitched, struct extent extent);
 EXPORT int cudaMalloc3D(struct pitched *pitched, struct extent extent)
 {
-    FIND_NEXT(cudaMalloc3D);
+    FIND_NEXT(cudaMalloc3D, NO_RUNTIME);
     struct tn_vendor_call call = tn_vendor_call_begin(source);
     int error = next(pitched, extent);
     tn_vendor_call_end_alloc(call, error == 0, error == 0 ? pitched->address : NULL,

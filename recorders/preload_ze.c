@@ -5,22 +5,11 @@
  */
 #include <stdint.h>
 
-#include "base/compiler.h"
-
-#include "next_function.h"
-#include "process_recording.h"
-
-#define EXPORT __attribute__((visibility("default")))
+#include "preload_calls.h"
 
 #define ZE_RESULT_ERROR_UNINITIALIZED 0x78000001
 
 static const char source[] = "calls of Level Zero, by tarn-record";
-
-#define FIND_NEXT(function)                                                          \
-    static struct tn_next_function next_##function = { .name = #function };          \
-    __typeof__(&(function)) next =                                                   \
-        (__typeof__(&(function)))tn_next_function_find(&next_##function, TN_CALLER); \
-    if (!next) return ZE_RESULT_ERROR_UNINITIALIZED
 
 static uint32_t end_alloc(struct tn_vendor_call call, uint32_t result, void *const *address,
                           size_t size_bytes)
@@ -36,7 +25,7 @@ EXPORT alloc_device zeMemAllocDevice;
 EXPORT uint32_t zeMemAllocDevice(void *context, const void *description, size_t size_bytes,
                                  size_t alignment, void *device, void **address)
 {
-    FIND_NEXT(zeMemAllocDevice);
+    FIND_NEXT(zeMemAllocDevice, ZE_RESULT_ERROR_UNINITIALIZED);
     struct tn_vendor_call call = tn_vendor_call_begin(source);
     uint32_t result = next(context, description, size_bytes, alignment, device, address);
     return end_alloc(call, result, address, size_bytes);
@@ -51,7 +40,7 @@ EXPORT uint32_t zeMemAllocShared(void *context, const void *device_description,
                                  const void *host_description, size_t size_bytes, size_t alignment,
                                  void *device, void **address)
 {
-    FIND_NEXT(zeMemAllocShared);
+    FIND_NEXT(zeMemAllocShared, ZE_RESULT_ERROR_UNINITIALIZED);
     struct tn_vendor_call call = tn_vendor_call_begin(source);
     uint32_t result =
         next(context, device_description, host_description, size_bytes, alignment, device, address);
@@ -65,7 +54,7 @@ EXPORT alloc_host zeMemAllocHost;
 EXPORT uint32_t zeMemAllocHost(void *context, const void *description, size_t size_bytes,
                                size_t alignment, void **address)
 {
-    FIND_NEXT(zeMemAllocHost);
+    FIND_NEXT(zeMemAllocHost, ZE_RESULT_ERROR_UNINITIALIZED);
     struct tn_vendor_call call = tn_vendor_call_begin(source);
     uint32_t result = next(context, description, size_bytes, alignment, address);
     call.is_recorded = call.is_recorded && tn_process_recording_has_host();
@@ -77,7 +66,7 @@ typedef uint32_t free_plainly(void *context, void *address);
 EXPORT free_plainly zeMemFree;
 EXPORT uint32_t zeMemFree(void *context, void *address)
 {
-    FIND_NEXT(zeMemFree);
+    FIND_NEXT(zeMemFree, ZE_RESULT_ERROR_UNINITIALIZED);
     struct tn_vendor_call call = tn_vendor_call_begin(source);
     uint32_t result = next(context, address);
     tn_vendor_call_end_free(call, result == 0, address, NULL);
@@ -89,7 +78,7 @@ typedef uint32_t free_by_policy(void *context, const void *description, void *ad
 EXPORT free_by_policy zeMemFreeExt;
 EXPORT uint32_t zeMemFreeExt(void *context, const void *description, void *address)
 {
-    FIND_NEXT(zeMemFreeExt);
+    FIND_NEXT(zeMemFreeExt, ZE_RESULT_ERROR_UNINITIALIZED);
     struct tn_vendor_call call = tn_vendor_call_begin(source);
     uint32_t result = next(context, description, address);
     tn_vendor_call_end_free(call, result == 0, address, NULL);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/sync.h"
+#include "base/thread_number.h"
 #include "record/recorder.h"
 
 /* A process that executes another program keeps its number, and the file of the first one is there. */
@@ -64,16 +65,24 @@ struct tn_vendor_call tn_vendor_call_begin(const char *source)
     return (struct tn_vendor_call){ tn_recorder_now(), true };
 }
 
+/* Of CUDA's and HIP's handles 1 is the default stream, as NULL is, and 2 is each thread's own. */
+static const void *stream_of(const void *handle)
+{
+    if (handle == (const void *)1) return NULL;
+    return handle == TN_VENDOR_THREAD_STREAM ? tn_recorder_stream_of(tn_thread_number()) : handle;
+}
+
 void tn_vendor_call_end_alloc(struct tn_vendor_call call, bool is_done, const void *address,
                               size_t size_bytes, const void *stream)
 {
     depth--;
-    if (call.is_recorded && is_done) tn_recorder_note_alloc(address, size_bytes, stream);
+    if (call.is_recorded && is_done) tn_recorder_note_alloc(address, size_bytes, stream_of(stream));
 }
 
 void tn_vendor_call_end_free(struct tn_vendor_call call, bool is_done, const void *address,
                              const void *stream)
 {
     depth--;
-    if (call.is_recorded && is_done) tn_recorder_note_free(address, stream, call.begun_ns);
+    if (call.is_recorded && is_done)
+        tn_recorder_note_free(address, stream_of(stream), call.begun_ns);
 }

@@ -31,6 +31,9 @@ struct tn_vendor_call {
     bool is_recorded; /* it is not part of another, and something is being recorded */
 };
 
+/* cudaStreamPerThread, hipStreamPerThread */
+#define TN_VENDOR_THREAD_STREAM ((const void *)2)
+
 struct tn_vendor_call tn_vendor_call_begin(const char *source);
 void tn_vendor_call_end_alloc(struct tn_vendor_call call, bool is_done, const void *address,
                               size_t size_bytes, const void *stream);

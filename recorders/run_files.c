@@ -40,7 +40,7 @@ static bool add_file(struct tn_run_files *files, const char *folder, const char 
     return true;
 }
 
-/* Most events first; then by name, so that the order is the same each time. */
+/* The largest first; then by name, so that the order is the same each time. */
 static int compare_files(const void *left, const void *right)
 {
     const struct tn_run_file *a = left, *b = right;

@@ -2,8 +2,8 @@
 /*
  * run_files: the files of events that the processes of one run have left, and the traces they become.
  *
- * For `trace.gz` process 4711 of run 17 leaves trace.gz.17-4711.events. The process with most events has the trace's own
- * name; another's is trace.4711.gz.
+ * For `trace.gz` process 4711 of run 17 leaves trace.gz.17-4711.events. The process with the largest file has the trace's
+ * own name; another's is trace.4711.gz.
  */
 #ifndef TN_RUN_FILES_H
 #define TN_RUN_FILES_H
@@ -18,7 +18,7 @@ struct tn_run_file {
 };
 
 struct tn_run_files {
-    struct tn_run_file *files; /* the one with most events first */
+    struct tn_run_file *files; /* the largest first */
     size_t count;
 };
 

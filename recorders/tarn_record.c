@@ -19,6 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/host_memory.h"
+#include "record/trace_path.h"
 #include "record/trace_writer.h"
 #include "tarn/version.h"
 
@@ -50,7 +52,7 @@ static const char usage[] =
     "\n"
     "  -o, --output TRACE  the trace, trace.gz unless told otherwise; compressed if it ends in .gz.\n"
     "                      Where several processes allocate, the others' are TRACE with their\n"
-    "                      number before the ending\n"
+    "                      number before the ending; %p in it is the number of tarn-record's own\n"
     "      --host          page-locked host memory of these, too\n"
     "      --kokkos        what Kokkos allocates, with its labels, instead of the vendor's calls;\n"
     "                      in spaces of devices, or in those of TARN_KOKKOS_SPACES (a list with\n"
@@ -142,19 +144,30 @@ static bool ends_in(const char *text, const char *ending)
 
 /* --- traces ------------------------------------------------------------------------------------------- */
 
-/* Makes the trace and removes the events. 0: there is none, and why was said; -1: nothing was recorded. */
-static int write_trace(const char *event_path, const char *trace_path)
+/* What is no plain file was there before. */
+static void remove_plain(const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) unlink(path);
+}
+
+enum outcome {
+    OUTCOME_FAILED, /* why was said */
+    OUTCOME_EMPTY,  /* there were no events, and there is no trace */
+    OUTCOME_WRITTEN
+};
+
+/* Makes the trace and removes the events. */
+static enum outcome write_trace(const char *event_path, const char *trace_path)
 {
     struct tn_trace_summary summary;
     if (tn_trace_write(event_path, trace_path, &summary) != TARN_STATUS_OK) {
-        fprintf(stderr, "tarn-record: %s; the events are kept in %s\n", tarn_last_error().message,
-                event_path);
-        return 0;
+        fprintf(stderr, "tarn-record: %s\n", tarn_last_error().message);
+        return OUTCOME_FAILED;
     }
-    unlink(event_path);
     if (summary.alloc_count + summary.free_count == 0) {
-        unlink(trace_path);
-        return -1;
+        remove_plain(trace_path);
+        return OUTCOME_EMPTY;
     }
     fprintf(stderr,
             "tarn-record: %s: %" PRIu64 " allocations and %" PRIu64 " frees of process %" PRIu64
@@ -162,26 +175,26 @@ static int write_trace(const char *event_path, const char *trace_path)
             trace_path, summary.alloc_count, summary.free_count, summary.process,
             summary.thread_count, summary.stream_count);
     if (summary.lost_count > 0) {
-        fprintf(stderr, "tarn-record: %" PRIu64 " events were lost: there was no room for them\n",
+        fprintf(stderr,
+                "tarn-record: %" PRIu64
+                " events were lost: the disk was full, or their file closed\n",
                 summary.lost_count);
     }
-    return 1;
+    return OUTCOME_WRITTEN;
 }
 
 static int recover(const struct arguments *arguments)
 {
     const char *events = arguments->recovered_path;
-    char *trace_path =
-        arguments->trace_path ? text_of("%s", arguments->trace_path) : text_of("%s", events);
-    if (!arguments->trace_path) {
-        if (!ends_in(events, ".events"))
-            fail_for_usage("which trace? say it by -o, the events' name does not end in .events");
-        trace_path[strlen(trace_path) - strlen(".events")] = '\0';
-    }
-    int written = write_trace(events, trace_path);
-    if (written < 0) fprintf(stderr, "tarn-record: %s has no events\n", events);
+    if (!arguments->trace_path && !ends_in(events, ".events"))
+        fail_for_usage("which trace? say it by -o, the events' name does not end in .events");
+    char *trace_path = arguments->trace_path
+                           ? text_of("%s", arguments->trace_path)
+                           : text_of("%.*s", (int)(strlen(events) - strlen(".events")), events);
+    enum outcome outcome = write_trace(events, trace_path);
+    if (outcome == OUTCOME_EMPTY) fprintf(stderr, "tarn-record: %s has no events\n", events);
     free(trace_path);
-    return written > 0 ? EXIT_SUCCESS : EXIT_OURS;
+    return outcome == OUTCOME_WRITTEN ? EXIT_SUCCESS : EXIT_OURS;
 }
 
 static void tell_that_there_is_nothing(const struct arguments *arguments)
@@ -216,9 +229,9 @@ static size_t write_traces(const struct arguments *arguments, const char *trace_
         char *path = count == 0
                          ? text_of("%s", trace_path)
                          : require(tn_run_files_trace_path(trace_path, files.files[i].process));
-        int written = write_trace(files.files[i].event_path, path);
-        count += written > 0;
-        *is_whole_out = *is_whole_out && written != 0;
+        enum outcome outcome = write_trace(files.files[i].event_path, path);
+        count += outcome == OUTCOME_WRITTEN;
+        *is_whole_out = *is_whole_out && outcome != OUTCOME_FAILED;
         free(path);
     }
     tn_run_files_fini(&files);
@@ -265,6 +278,14 @@ static void prepend(const char *name, const char *value)
     free(both);
 }
 
+/* The loader takes both for the end of a name. */
+static void fail_for_name(const char *library)
+{
+    fprintf(stderr, "tarn-record: %s cannot be preloaded: a space or colon is in its path\n",
+            library);
+    exit(EXIT_OURS);
+}
+
 static void set_environment(const struct arguments *arguments, const char *file)
 {
     set(TN_RECORD_FILE_VARIABLE, file);
@@ -276,6 +297,7 @@ static void set_environment(const struct arguments *arguments, const char *file)
         free(library);
     } else {
         char *library = library_path("libtarn_record_preload.so");
+        if (strpbrk(library, " :")) fail_for_name(library);
         prepend("LD_PRELOAD", library);
         free(library);
     }
@@ -314,57 +336,70 @@ static int wait_for(pid_t child)
     return WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + WTERMSIG(ended);
 }
 
-static char *absolute(const char *path)
+/* From the root on, and known not to be in vain when the command has done its work. */
+static char *path_of_trace(const struct arguments *arguments)
 {
-    char folder[PATH_MAX];
-    if (path[0] == '/') return text_of("%s", path);
-    if (!getcwd(folder, sizeof folder)) {
-        fprintf(stderr, "tarn-record: the current folder has no name: %s\n", strerror(errno));
+    const char *pattern = arguments->trace_path ? arguments->trace_path : "trace.gz";
+    char *path = require(tn_trace_path_expand(pattern)), *absolute = NULL;
+    tarn_status status = tn_trace_path_absolute(path, &absolute);
+    if (status == TARN_STATUS_OK) status = tn_trace_path_check(absolute);
+    if (status != TARN_STATUS_OK) {
+        fprintf(stderr, "tarn-record: %s\n", tarn_last_error().message);
         exit(EXIT_OURS);
     }
-    return text_of("%s/%s", folder, path);
+    tn_host_memory_free(path);
+    return absolute;
 }
 
-/* What would be known only when the command has done its work. */
-static void check_trace_path(const char *path)
+static bool has_files(const char *prefix)
 {
-    struct stat status;
-    char *folder = text_of("%s", path);
-    *(strrchr(folder, '/') + 1) = '\0';
-    int error = 0;
-    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-        error = EISDIR;
-    else if (access(folder, W_OK | X_OK) != 0 ||
-             (access(path, F_OK) == 0 && access(path, W_OK) != 0))
-        error = errno;
-    free(folder);
-    if (error == 0) return;
-    fprintf(stderr, "tarn-record: %s cannot be written: %s\n", path, strerror(error));
+    struct tn_run_files files;
+    bool is_read = tn_run_files_find(&files, prefix);
+    bool is_there = is_read && files.count > 0;
+    tn_run_files_fini(&files);
+    return is_there;
+}
+
+/* What files of events are called before the process: this run's, and not those that another tarn-record of this
+ * number has left when it was killed. In containers the numbers are often the same. */
+static char *name_of_run(const char *trace_path)
+{
+    for (int attempt = 1;; attempt++) {
+        char *file = attempt == 1 ? text_of("%s.%ld", trace_path, (long)getpid())
+                                  : text_of("%s.%ld.%d", trace_path, (long)getpid(), attempt);
+        char *prefix = text_of("%s-", file);
+        bool is_taken = has_files(prefix);
+        free(prefix);
+        if (!is_taken) return file;
+        free(file);
+    }
+}
+
+static pid_t start_command(const struct arguments *arguments, const char *file)
+{
+    set_environment(arguments, file);
+    pid_t child = fork();
+    if (child == 0) run_command(arguments->command);
+    if (child > 0) return child;
+    fprintf(stderr, "tarn-record: no process can be made: %s\n", strerror(errno));
     exit(EXIT_OURS);
 }
 
 static int run(const struct arguments *arguments)
 {
-    char *trace_path = absolute(arguments->trace_path ? arguments->trace_path : "trace.gz");
-    char *file = text_of("%s.%ld", trace_path, (long)getpid());
-    char *prefix = text_of("%s-", file);
-    check_trace_path(trace_path);
-    set_environment(arguments, file);
-
-    pid_t child = fork();
-    if (child == 0) run_command(arguments->command);
-    if (child < 0) {
-        fprintf(stderr, "tarn-record: no process can be made: %s\n", strerror(errno));
-        return EXIT_OURS;
-    }
-    running = child;
+    char *trace_path = path_of_trace(arguments);
+    char *file = name_of_run(trace_path);
+    running = start_command(arguments, file);
     wait_calmly();
-    int status = wait_for(child);
+    int status = wait_for(running);
+    running = 0;
+
     bool is_whole = true;
+    char *prefix = text_of("%s-", file);
     size_t count = write_traces(arguments, trace_path, prefix, &is_whole);
     free(prefix);
     free(file);
-    free(trace_path);
+    tn_host_memory_free(trace_path);
     if (status != EXIT_SUCCESS) return status;
     return count > 0 && is_whole ? EXIT_SUCCESS : EXIT_OURS;
 }

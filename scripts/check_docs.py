@@ -24,7 +24,7 @@ from pathlib import Path
 
 SKIPPED_FOLDERS = {".git", "build"}
 SKIPPED_DOCUMENTS = {"CHANGELOG.md"}
-C_SUFFIXES = {".c", ".h", ".cpp", ".cu", ".hpp"}
+C_SUFFIXES = {".c", ".h", ".cpp", ".cu", ".cuh", ".hpp"}
 
 # What counts as code that a name can be of, besides files without a suffix, such as scripts.
 CODE_SUFFIXES = C_SUFFIXES | {".cmake", ".in", ".json", ".map", ".py", ".sh", ".txt", ""}
@@ -33,7 +33,7 @@ FENCE = re.compile(r"^\s*(```|~~~)")
 SPAN = re.compile(r"`([^`]+)`")
 LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
 PATH = re.compile(r"[\w.*/-]+")
-FILE_NAME = re.compile(r"\.(c|h|cpp|cu|hpp|cmake|gz|in|json|map|md|py|sh|txt)$")
+FILE_NAME = re.compile(r"\.(c|h|cpp|cu|cuh|hpp|cmake|gz|in|json|map|md|py|sh|txt)$")
 PLACEHOLDER = re.compile(r"<|\.\.\.|(^|[/_.])[A-Z]{3,}([/_.]|$)")
 KNOWN_CAPITALS = re.compile(r"(README|CHANGELOG|CONTRIBUTING|LICENSE|CMakeLists|CMakePresets)")
 NAME = re.compile(r"(?<![\w/.-])(?:tarn|tn|TARN|TN)_\w+")

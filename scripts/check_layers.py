@@ -46,9 +46,9 @@ CORE_LAYERS = [
     {"pool_batch", "pool_resize", "pool_sized"},
     {"debug_pool", "debug_check", "debug_resize"},
     {"pool_registry"},
-    {"out_of_memory", "elsewhere"},
+    {"out_of_memory", "elsewhere", "recording"},
     {"batch"},
-    {"dump", "leak_report", "environment", "recording"},
+    {"dump", "leak_report", "environment"},
     {"api"},
     {"default_pool"},
 ]

@@ -2,22 +2,31 @@
 """
 The allocators of PyTorch and CuPy, as one calls them from Python.
 
-Each has `alloc` and `free`, which are called in the loop that is timed and so are the library's own functions
-where it has some; `frees_by_dropping` says that a block is an object, which is freed when nobody refers to it.
+`calls` gives the way in which one is called (python_calls.py): with the library's own functions where it has some,
+since they are called in the loops that are timed. `errors` are what these raise. A stream is an object of the
+library's; the vendor knows it by a number.
 """
 
-NAMES = ("torch-python", "cupy-python")
+from python_calls import ByCall, ByObject
+from python_failures import CannotPlay, NotFound
 
 
-class NotFound(Exception):
-    """Why an allocator is not there."""
+class _Python:
+    """What both have in common."""
+
+    def create_streams(self, count):
+        """So many that do not wait for each other."""
+        streams = [self.create_stream() for _ in range(count)]
+        different = len(set(map(self.number_of, streams)))
+        if different < count:
+            raise CannotPlay(f"it wants {count} streams, and {self.version} has {different} of them at a time")
+        return streams
 
 
-class TorchPython:
-    """PyTorch's caching allocator: its raw allocation and free, on the current stream."""
+class TorchPython(_Python):
+    """PyTorch's caching allocator: its raw allocation and free."""
 
     name = "torch-python"
-    frees_by_dropping = False
     errors = (RuntimeError, MemoryError)
 
     def __init__(self, device):
@@ -25,29 +34,60 @@ class TorchPython:
             import torch
         except ImportError as error:
             raise NotFound(f"{error}; pip install torch") from error
-        if not torch.cuda.is_available():
-            raise NotFound(f"PyTorch {torch.__version__} finds no device of CUDA or ROCm")
-        if device >= torch.cuda.device_count():
-            raise NotFound(f"PyTorch {torch.__version__} finds {torch.cuda.device_count()} devices, and not number {device}")
         self.torch = torch
         self.device = device
         self.version = f"PyTorch {torch.__version__}"
+        if not torch.cuda.is_available():
+            raise NotFound(f"{self.version} finds no device of CUDA or ROCm")
+        if device >= torch.cuda.device_count():
+            raise NotFound(f"{self.version} finds {torch.cuda.device_count()} devices, and not number {device}")
         torch.cuda.init()
-        torch.cuda.set_device(device)
-        # What torch.cuda.caching_allocator_alloc and _delete call, without what these look up each time.
-        self.alloc = torch._C._cuda_cudaCachingAllocator_raw_alloc
-        self.free = torch._C._cuda_cudaCachingAllocator_raw_delete
-        self.stream = torch.cuda.current_stream(device).cuda_stream
+        self.enter_thread()
 
-    def address_of(self, block):
-        return block or 0
+    # --- calls ---
+
+    def calls(self, stream=None):
+        """For a stream, or the current one: what torch.cuda.caching_allocator_alloc and _delete call, without what
+        these look up each time."""
+        if stream is None:
+            stream = self.torch.cuda.current_stream(self.device)
+        return ByCall(self.torch._C._cuda_cudaCachingAllocator_raw_alloc,
+                      self.torch._C._cuda_cudaCachingAllocator_raw_delete, self.number_of(stream))
+
+    def enter_thread(self, _=None):
+        """In each thread before its first call, which names the stream itself."""
+        self.torch.cuda.set_device(self.device)
+
+    def leave_streams(self):
+        """Nothing was made current."""
+
+    def create_stream(self):
+        return self.torch.cuda.Stream(device=self.device)
+
+    @staticmethod
+    def number_of(stream):
+        return stream.cuda_stream
+
+    @staticmethod
+    def use_of(_):
+        """Calls name their stream."""
+        return None
+
+    # --- life ---
 
     def open(self):
         """There is one in a process: what it keeps from before is given back."""
-        self.torch.cuda.synchronize(self.device)
-        self.torch.cuda.empty_cache()
+        self.trim()
         self.torch.cuda.reset_peak_memory_stats(self.device)
         self.calls_before = self._vendor_calls()
+
+    def trim(self):
+        self.torch.cuda.synchronize(self.device)
+        self.torch.cuda.empty_cache()
+
+    close = trim
+
+    # --- what it tells ---
 
     def _vendor_calls(self):
         """0 where this version does not count them."""
@@ -61,9 +101,13 @@ class TorchPython:
             "vendor_calls": self._vendor_calls() - self.calls_before,
         }
 
-    def close(self):
-        self.torch.cuda.synchronize(self.device)
-        self.torch.cuda.empty_cache()
+    def held_bytes(self):
+        """What torch.cuda.memory_reserved says, without putting all else that is counted in order for it."""
+        return self.torch.cuda.memory_stats_as_nested_dict(self.device)["reserved_bytes"]["all"]["current"]
+
+    def free_bytes(self):
+        """Of the device."""
+        return self.torch.cuda.mem_get_info(self.device)[0]
 
     def facts(self):
         properties = self.torch.cuda.get_device_properties(self.device)
@@ -78,49 +122,83 @@ class TorchPython:
         }
 
 
-class CupyPython:
-    """CuPy's memory pool, one of its own for each opening. A block is an object, freed when it is dropped."""
+class CupyPython(_Python):
+    """CuPy's memory pool, one of its own for each opening."""
 
     name = "cupy-python"
-    frees_by_dropping = True
-    free = None
-    stream = None
+    errors = (RuntimeError, MemoryError)
 
     def __init__(self, device):
         try:
             import cupy
         except ImportError as error:
             raise NotFound(f"{error}; pip install cupy-cuda13x") from error
-        try:
-            count = cupy.cuda.runtime.getDeviceCount()
-        except RuntimeError as error:
-            raise NotFound(f"CuPy {cupy.__version__} finds no device: {error}") from error
-        if device >= count:
-            raise NotFound(f"CuPy {cupy.__version__} finds {count} devices, and not number {device}")
         self.cupy = cupy
         self.device = device
         self.version = f"CuPy {cupy.__version__}"
-        self.errors = (RuntimeError, MemoryError)
-        cupy.cuda.Device(device).use()
         self.pool = None
+        try:
+            count = cupy.cuda.runtime.getDeviceCount()
+        except RuntimeError as error:
+            raise NotFound(f"{self.version} finds no device: {error}") from error
+        if device >= count:
+            raise NotFound(f"{self.version} finds {count} devices, and not number {device}")
+        self.enter_thread()
 
-    def address_of(self, block):
-        return block.ptr
+    # --- calls ---
+
+    def calls(self, _=None):
+        """For the stream that is current in the thread."""
+        return ByObject(self.pool.malloc)
+
+    def enter_thread(self, stream=None):
+        """In each thread before its first call."""
+        self.cupy.cuda.Device(self.device).use()
+        if stream is not None:
+            stream.use()
+
+    def leave_streams(self):
+        """Streams that are gone are not current any more."""
+        self.cupy.cuda.Stream.null.use()
+
+    def create_stream(self):
+        return self.cupy.cuda.Stream(non_blocking=True)
+
+    @staticmethod
+    def number_of(stream):
+        return stream.ptr
+
+    @staticmethod
+    def use_of(stream):
+        """What makes it current."""
+        return stream.use
+
+    # --- life ---
 
     def open(self):
-        self.cupy.cuda.Device(self.device).use()
+        self.enter_thread()
         self.pool = self.cupy.cuda.MemoryPool()
-        self.alloc = self.pool.malloc
 
-    def usage(self):
-        """It gives nothing back by itself, so what it holds now is the most that it has held; the vendor's calls
-        it does not count."""
-        return {"peak_footprint_bytes": self.pool.total_bytes(), "vendor_calls": 0}
+    def trim(self):
+        self.pool.free_all_blocks()
 
     def close(self):
-        self.alloc = None
-        self.pool.free_all_blocks()
+        if self.pool is not None:
+            self.trim()
         self.pool = None
+
+    # --- what it tells ---
+
+    def usage(self):
+        """It gives nothing back by itself as long as the device has room, so what it holds now is the most that it has
+        held; the vendor's calls it does not count."""
+        return {"peak_footprint_bytes": self.held_bytes(), "vendor_calls": 0}
+
+    def held_bytes(self):
+        return self.pool.total_bytes()
+
+    def free_bytes(self):
+        return self.cupy.cuda.runtime.memGetInfo()[0]
 
     def facts(self):
         runtime = self.cupy.cuda.runtime
@@ -133,22 +211,6 @@ class CupyPython:
             "driver_version": runtime.driverGetVersion(),
             "runtime_version": runtime.runtimeGetVersion(),
         }
-
-
-class Nothing:
-    """Does nothing, and is called as another one is: what it costs is Python's."""
-
-    name = "nothing"
-    errors = ()
-
-    def __init__(self, other):
-        self.frees_by_dropping = other.frees_by_dropping
-        self.stream = other.stream
-        self.alloc = (lambda size: None) if self.frees_by_dropping else (lambda size, stream: 0)
-        self.free = lambda block: None
-
-    def open(self):
-        pass
 
 
 KINDS = {kind.name: kind for kind in (TorchPython, CupyPython)}

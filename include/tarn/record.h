@@ -7,14 +7,17 @@
  *     tarn_record_stop();
  *
  * or, with nothing changed in the program, TARN_TRACE=mesh.trace.gz in the environment: then recording
- * begins with the first pool and ends with the process. `tarn-bench replay mesh.trace.gz` plays the trace on any
- * allocator and machine; bench/README.md has the format, docs/recording.md the rest of the story.
+ * begins with the first pool, unless something is being recorded by then, and ends with the process.
+ * `tarn-bench replay mesh.trace.gz` plays the trace on any allocator and machine; bench/README.md has the format,
+ * docs/recording.md the rest of the story.
  *
- * What is recorded: allocations and frees of all pools of the process, by any of the calls, requests of zero bytes
- * too. A call that fails is not. A resize is a free and an allocation at the same moment. A pool that is
+ * What is recorded: allocations and frees of all pools of the process, by any of the calls. A call that fails is
+ * not. A request of zero bytes is, with its free at the same moment: it gets NULL, by which no free could be known as
+ * its own, so frees of NULL are not. A resize is a free and an allocation at the same moment. A pool that is
  * destroyed by tarn_pool_destroy_forced frees what is live; one that is abandoned leaves it so. A free after several
  * streams is one on the first of them. Frees of what was allocated before the recording are left out.
- * Threads and streams are numbered in the order in which they come up; stream 0 is the handle NULL.
+ * Threads and streams are numbered in the order in which they come up. Stream 0 is the default stream; the stream that
+ * each thread has of its own is another one in each.
  * Allocations of two pools over the same addresses, which no two have unless they were made up, are not
  * told apart.
  *
@@ -60,9 +63,10 @@ TARN_API tarn_status tarn_record_stop(void);
 typedef struct tarn_recording {
     size_t struct_bytes; /* in: sizeof(tarn_recording), as TARN_RECORDING_INIT sets it */
     bool is_recording;
-    uint64_t event_count; /* allocations and frees, those of what was allocated earlier too */
-    uint64_t
-        lost_count; /* those for which there was no room: the disk is full, or a limit on files is reached */
+    uint64_t event_count; /* allocations and frees, of what was allocated earlier, too */
+    /* Those for which there was no room: the disk is full, a limit on files is reached, or the program has closed all
+     * descriptors, that of the events too. */
+    uint64_t lost_count;
     uint64_t file_bytes; /* of the events, on the disk */
     size_t mapped_bytes; /* of the file's pages in this process: 64 KiB a thread that records */
     size_t host_bytes;   /* other host memory of the recorder's */

@@ -296,8 +296,10 @@ static inline hipError_t tn_exchange_capture_mode(enum cudaStreamCaptureMode *mo
 /* --- CUDA's own pool, which the benchmark compares with: names that 5.2 lacks ------------------- */
 
 #undef hipMemPoolAttrReleaseThreshold
+#undef hipMemPoolAttrReservedMemCurrent
 #undef hipMemPoolAttrReservedMemHigh
-#define hipMemPoolAttrReleaseThreshold cudaMemPoolAttrReleaseThreshold
-#define hipMemPoolAttrReservedMemHigh  cudaMemPoolAttrReservedMemHigh
+#define hipMemPoolAttrReleaseThreshold   cudaMemPoolAttrReleaseThreshold
+#define hipMemPoolAttrReservedMemCurrent cudaMemPoolAttrReservedMemCurrent
+#define hipMemPoolAttrReservedMemHigh    cudaMemPoolAttrReservedMemHigh
 
 #endif

@@ -69,13 +69,27 @@ static inline void tn_thread_yield(void)
     sched_yield();
 }
 
+/* Where the thread waits for the system it could be cancelled, and would leave what it has locked so. In between it
+ * is not; what the one gave belongs to the other. */
+static inline int tn_thread_begin_uncancelled(void)
+{
+    int state;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    return state;
+}
+
+static inline void tn_thread_end_uncancelled(int state)
+{
+    pthread_setcancelstate(state, &state);
+}
+
 /* A millisecond. It is no point at which the thread can be cancelled, and errno stays the caller's. */
 static inline void tn_thread_sleep_shortly(void)
 {
-    int state, caller_errno = errno;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    int caller_errno = errno;
+    int state = tn_thread_begin_uncancelled();
     nanosleep(&(const struct timespec){ .tv_nsec = 1000000 }, NULL);
-    pthread_setcancelstate(state, &state);
+    tn_thread_end_uncancelled(state);
     errno = caller_errno;
 }
 

@@ -5,7 +5,6 @@
  */
 #include "../base/arith.h"
 #include "../base/error.h"
-#include "../record/recorder.h"
 
 #include "batch.h"
 #include "capture.h"
@@ -452,7 +451,7 @@ static TN_COLD tarn_status alloc_with_care(tarn_pool *pool, size_t size_bytes,
         status = alloc_quickly(pool, size_bytes, alignment_bytes, stream, address_out);
     }
     if (status == TARN_STATUS_OK && tn_recorder_is_on())
-        tn_recorder_note_alloc(*address_out, size_bytes, stream);
+        tn_recorder_note_alloc(*address_out, size_bytes, tn_recording_stream(pool, stream));
     return status;
 }
 
@@ -558,8 +557,8 @@ static TN_COLD tarn_status free_with_care(tarn_pool *pool, void *address,
         status = free_quickly(pool, address, streams[0]);
     }
     if (status == TARN_STATUS_OK && is_recorded) {
-        tn_recorder_note_free(address, stream_count > 0 ? streams[0] : pool->default_stream,
-                              begun_ns);
+        tarn_stream stream = stream_count > 0 ? streams[0] : pool->default_stream;
+        tn_recorder_note_free(address, tn_recording_stream(pool, stream), begun_ns);
     }
     return status;
 }
@@ -621,7 +620,8 @@ TN_HOT tarn_status free_sized(tarn_pool *pool, void *address, size_t size_bytes,
     } else {
         tn_pool_count_empty_free(pool);
     }
-    if (status == TARN_STATUS_OK && is_recorded) tn_recorder_note_free(address, stream, begun_ns);
+    if (status == TARN_STATUS_OK && is_recorded)
+        tn_recorder_note_free(address, tn_recording_stream(pool, stream), begun_ns);
     return status;
 }
 
@@ -650,8 +650,9 @@ TN_HOT tarn_status resize(tarn_pool *pool, void *address, size_t size_bytes, tar
     bool is_recorded = tn_recorder_is_on();
     uint64_t begun_ns = is_recorded ? tn_recorder_now() : 0;
     tarn_status status = tn_resize_anywhere(pool, address, size_bytes, stream);
-    if (status == TARN_STATUS_OK && is_recorded)
-        tn_recorder_note_resize(address, size_bytes, stream, begun_ns);
+    if (status == TARN_STATUS_OK && is_recorded) {
+        tn_recorder_note_resize(address, size_bytes, tn_recording_stream(pool, stream), begun_ns);
+    }
     return status;
 }
 

@@ -7,13 +7,13 @@
 #include "../base/arith.h"
 #include "../base/error.h"
 #include "../base/host_memory.h"
-#include "../record/recorder.h"
 
 #include "debug_pool.h"
 #include "elsewhere.h"
 #include "out_of_memory.h"
 #include "pool_batch.h"
 #include "pool_parts.h"
+#include "recording.h"
 
 /* A batch of no more than these needs no host memory. */
 #define FEW_ENTRIES 64
@@ -46,28 +46,28 @@ static tarn_status free_run(struct tarn_pool *pool, size_t count, void *const *a
     return status;
 }
 
-/* Those of an undone batch were never said to be allocated, and are of no account. */
-static void note_frees(size_t count, void *const *addresses, tarn_stream stream, uint64_t begun_ns)
+static void note_frees(const struct tarn_pool *pool, size_t count, void *const *addresses,
+                       tarn_stream stream, uint64_t begun_ns)
 {
     if (begun_ns == 0) return;
     for (size_t i = 0; i < count; i++)
-        tn_recorder_note_free(addresses[i], stream, begun_ns);
+        tn_recorder_note_free(addresses[i], tn_recording_stream(pool, stream), begun_ns);
 }
 
-tarn_status tn_batch_free(struct tarn_pool *pool, size_t count, void *const *addresses,
-                          tarn_stream stream)
+/* begun_ns is for the recording; 0: it is not to know. */
+static tarn_status free_all(struct tarn_pool *pool, size_t count, void *const *addresses,
+                            tarn_stream stream, uint64_t begun_ns)
 {
-    const uint64_t begun_ns = tn_recorder_is_on() ? tn_recorder_now() : 0;
     tarn_status first = TARN_STATUS_OK;
     struct tn_saved_error said = { .error = { TARN_STATUS_OK, 0, "", "" } };
     for (size_t i = 0; i < count; i++) {
         size_t freed_count;
         tarn_status status = free_run(pool, count - i, addresses + i, &stream, &freed_count);
-        note_frees(freed_count, addresses + i, stream, begun_ns);
+        note_frees(pool, freed_count, addresses + i, stream, begun_ns);
         i += freed_count;
         if (status == TARN_STATUS_NOT_LIVE) {
             status = tn_free_elsewhere(pool, addresses[i], &stream, 1);
-            note_frees(status == TARN_STATUS_OK, addresses + i, stream, begun_ns);
+            note_frees(pool, status == TARN_STATUS_OK, addresses + i, stream, begun_ns);
         }
         if (status == TARN_STATUS_OK || first != TARN_STATUS_OK) continue;
         first = fail_at(i, count, status);
@@ -75,6 +75,12 @@ tarn_status tn_batch_free(struct tarn_pool *pool, size_t count, void *const *add
     }
     if (first != TARN_STATUS_OK) tn_error_restore(&said);
     return first;
+}
+
+tarn_status tn_batch_free(struct tarn_pool *pool, size_t count, void *const *addresses,
+                          tarn_stream stream)
+{
+    return free_all(pool, count, addresses, stream, tn_recorder_is_on() ? tn_recorder_now() : 0);
 }
 
 /* --- alloc --------------------------------------------------------------------------------------- */
@@ -93,13 +99,13 @@ static tarn_status alloc_entry(struct tarn_pool *pool, size_t size_bytes, tarn_s
     return tn_alloc_under_shortage(pool, size_bytes, 1, stream, status, address_out);
 }
 
-/* Frees entries that nobody knows of. A vendor who cannot tell the stream any more is not asked. */
+/* Frees entries that nobody knows of, no recording either. A vendor who cannot tell the stream any more is not asked. */
 static TN_COLD void undo(struct tarn_pool *pool, size_t count, void *const *addresses,
                          tarn_stream stream)
 {
     struct tn_saved_error saved = tn_error_save();
     for (size_t i = 0; i < count; i++) {
-        tarn_status status = tn_batch_free(pool, 1, &addresses[i], stream);
+        tarn_status status = free_all(pool, 1, &addresses[i], stream, 0);
         if (status == TARN_STATUS_VENDOR_ERROR && !pool->debug)
             tn_pool_undo_alloc(pool, addresses[i], stream);
     }
@@ -160,7 +166,7 @@ tarn_status tn_batch_alloc(struct tarn_pool *pool, size_t count, const size_t *s
     if (status == TARN_STATUS_OK) {
         memcpy(addresses_out, addresses, count * sizeof *addresses);
         for (size_t i = 0; i < count && tn_recorder_is_on(); i++)
-            tn_recorder_note_alloc(addresses[i], sizes_bytes[i], stream);
+            tn_recorder_note_alloc(addresses[i], sizes_bytes[i], tn_recording_stream(pool, stream));
     }
     if (addresses != few) tn_host_memory_free(addresses);
     return status;

@@ -2,19 +2,14 @@
 /* recording: the public functions of record.h, and what pools have to do with them. */
 #include "recording.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <sys/auxv.h>
 
 #include "../base/error.h"
 #include "../base/host_memory.h"
 #include "../base/process.h"
 #include "../base/sync.h"
-#include "../record/recorder.h"
+#include "../record/trace_path.h"
 #include "../record/trace_writer.h"
 #include "tarn/record.h"
 
@@ -31,51 +26,30 @@ static atomic_bool environment_is_read; /* TARN_TRACE has had its recording */
 static struct tn_once process_once = TN_ONCE_INIT;
 static bool watches_process;
 
-/* --- paths ------------------------------------------------------------------------------------------ */
-
-static tarn_status fail_for_memory(void)
+/* Files are opened and written under the lock. */
+static int lock_uncancelled(void)
 {
-    return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory to record");
+    int cancel_state = tn_thread_begin_uncancelled();
+    tn_mutex_lock(&lock);
+    return cancel_state;
 }
 
-/* "a", "b" and "c" in one; NULL: no memory. */
-static char *join(const char *a, const char *b, const char *c)
+static void unlock(int cancel_state)
 {
-    size_t bytes = strlen(a) + strlen(b) + strlen(c) + 1;
-    char *joined = tn_host_memory_alloc(bytes);
-    if (joined) snprintf(joined, bytes, "%s%s%s", a, b, c);
-    return joined;
-}
-
-/* The program may change its folder before the trace is written. */
-static char *absolute_path(const char *path)
-{
-    char folder[PATH_MAX];
-    if (path[0] == '/' || !getcwd(folder, sizeof folder)) return join(path, "", "");
-    return join(folder, "/", path);
-}
-
-/* What would be known too late. */
-static tarn_status check_trace_path(const char *path)
-{
-    struct stat status;
-    int error = 0;
-    if (stat(path, &status) == 0) {
-        if (S_ISDIR(status.st_mode))
-            error = EISDIR;
-        else if (access(path, W_OK) != 0)
-            error = errno;
-    }
-    if (error == 0) return TARN_STATUS_OK;
-    return tn_fail(TARN_STATUS_FILE_ERROR, "%s cannot be written: %s", path, strerror(error));
+    tn_mutex_unlock(&lock);
+    tn_thread_end_uncancelled(cancel_state);
 }
 
 /* --- pools ------------------------------------------------------------------------------------------ */
 
+/* Again if a recording has begun or ended meanwhile, since who does that may have set it in between. */
 static void set_care(struct tarn_pool *pool)
 {
-    atomic_store_explicit(&pool->needs_care, pool->notes_callers || tn_recorder_is_on(),
-                          memory_order_relaxed);
+    bool is_on;
+    do {
+        is_on = atomic_load(&tn_recorder_on);
+        atomic_store(&pool->needs_care, pool->notes_callers || is_on);
+    } while (is_on != atomic_load(&tn_recorder_on));
 }
 
 /* Those that are opened meanwhile see to it themselves. */
@@ -132,25 +106,42 @@ static void stop_at_exit(void)
     if (tn_recorder_is_on()) (void)tarn_record_stop();
 }
 
-static void watch_process(void)
+static void watch(void)
 {
     watches_process =
         tn_process_call_around_forks(NULL, NULL, after_fork_in_child) && atexit(stop_at_exit) == 0;
 }
 
-/* Under the lock, with nothing recorded. */
+static tarn_status fail_for_memory(void)
+{
+    return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory to record");
+}
+
+/* Before the lock is held: a child that is forked meanwhile has to get it open. */
+static tarn_status watch_process(void)
+{
+    tn_once_call(&process_once, watch);
+    return watches_process ? TARN_STATUS_OK : fail_for_memory();
+}
+
+/* Under the lock, as what follows. */
+static tarn_status set_paths(const char *path)
+{
+    tarn_status status = tn_trace_path_absolute(path, &trace_path);
+    if (status != TARN_STATUS_OK) return status;
+    event_path = tn_trace_path_of_events(trace_path);
+    return event_path ? tn_trace_path_check(trace_path) : fail_for_memory();
+}
+
 static tarn_status start(const char *path)
 {
-    trace_path = absolute_path(path);
-    event_path = trace_path ? join(trace_path, ".events", "") : NULL;
-    tarn_status status = event_path ? check_trace_path(trace_path) : fail_for_memory();
+    tarn_status status = set_paths(path);
     if (status == TARN_STATUS_OK) status = tn_recorder_start(event_path, source, false);
-    if (status != TARN_STATUS_OK) {
+    if (status == TARN_STATUS_OK)
+        set_care_of_all();
+    else
         forget_paths();
-        return status;
-    }
-    set_care_of_all();
-    return TARN_STATUS_OK;
+    return status;
 }
 
 tarn_status tarn_record_start(const char *path)
@@ -158,42 +149,30 @@ tarn_status tarn_record_start(const char *path)
     if (!path || path[0] == '\0') {
         return tn_fail(TARN_STATUS_INVALID_ARGUMENT, path ? "the path is empty" : "path is NULL");
     }
-    tn_once_call(&process_once, watch_process);
-    if (!watches_process) return fail_for_memory();
-    tn_mutex_lock(&lock);
-    tarn_status status = trace_path ? tn_fail(TARN_STATUS_INVALID_ARGUMENT,
-                                              "%s is being recorded already", trace_path)
-                                    : start(path);
-    tn_mutex_unlock(&lock);
+    tarn_status status = watch_process();
+    if (status != TARN_STATUS_OK) return status;
+    int cancel_state = lock_uncancelled();
+    status = trace_path
+                 ? tn_fail(TARN_STATUS_INVALID_ARGUMENT, "%s is being recorded already", trace_path)
+                 : start(path);
+    unlock(cancel_state);
     return status;
-}
-
-/* Under the lock. */
-static tarn_status write_trace(void)
-{
-    struct tn_trace_summary summary;
-    tarn_status status = tn_trace_write(event_path, trace_path, &summary);
-    if (status == TARN_STATUS_OK) {
-        unlink(event_path);
-        return status;
-    }
-    struct tn_saved_error saved = tn_error_save();
-    return tn_fail(status, "%s; the events are kept in %s", saved.message, event_path);
 }
 
 tarn_status tarn_record_stop(void)
 {
     tarn_status status = TARN_STATUS_OK;
-    tn_mutex_lock(&lock);
+    struct tn_trace_summary summary;
+    int cancel_state = lock_uncancelled();
     if (trace_path) {
         tn_recorder_stop();
         set_care_of_all();
-        status = write_trace();
+        status = tn_trace_write(event_path, trace_path, &summary);
         forget_paths();
     } else if (!tn_recorder_was_forked()) {
         status = tn_fail(TARN_STATUS_INVALID_ARGUMENT, "nothing is being recorded");
     }
-    tn_mutex_unlock(&lock);
+    unlock(cancel_state);
     return status;
 }
 
@@ -216,40 +195,30 @@ tarn_status tarn_record_stats(tarn_recording *recording_out)
 
 /* --- environment ------------------------------------------------------------------------------------ */
 
-/* The value with the process's number in the place of each %p; NULL: no memory. */
-static char *expand(const char *value)
+static tarn_status start_by_pattern(const char *pattern)
 {
-    char number[24];
-    int length = snprintf(number, sizeof number, "%ld", (long)getpid());
-    size_t bytes = strlen(value) + 1;
-    for (const char *at = strstr(value, "%p"); at; at = strstr(at + 2, "%p"))
-        bytes += (size_t)length;
-    char *expanded = tn_host_memory_alloc(bytes);
-    if (!expanded) return NULL;
-    char *end = expanded;
-    while (*value != '\0') {
-        bool is_number = value[0] == '%' && value[1] == 'p';
-        if (is_number) {
-            memcpy(end, number, (size_t)length);
-            end += length;
-        } else {
-            *end++ = *value;
-        }
-        value += is_number ? 2 : 1;
-    }
-    *end = '\0';
-    return expanded;
-}
-
-static tarn_status start_by_environment(const char *value)
-{
-    char *path = expand(value);
+    char *path = tn_trace_path_expand(pattern);
     if (!path) return fail_for_memory();
-    tarn_status status = tarn_record_start(path);
+    tarn_status status = start(path);
     tn_host_memory_free(path);
     if (status != TARN_STATUS_FILE_ERROR) return status;
     struct tn_saved_error saved = tn_error_save();
     return tn_fail(TARN_STATUS_INVALID_ENVIRONMENT, "TARN_TRACE: %s", saved.message);
+}
+
+/* Of several threads whose pools are the first the first one does it. */
+static tarn_status start_once_by_pattern(const char *pattern)
+{
+    tarn_status status = watch_process();
+    if (status != TARN_STATUS_OK) return status;
+    int cancel_state = lock_uncancelled();
+    bool is_read = atomic_load_explicit(&environment_is_read, memory_order_relaxed);
+    /* Who has begun a recording by a call wants that one. */
+    if (!is_read && !trace_path) status = start_by_pattern(pattern);
+    if (status == TARN_STATUS_OK)
+        atomic_store_explicit(&environment_is_read, true, memory_order_release);
+    unlock(cancel_state);
+    return status;
 }
 
 tarn_status tn_recording_read_environment(void)
@@ -257,10 +226,7 @@ tarn_status tn_recording_read_environment(void)
     if (atomic_load_explicit(&environment_is_read, memory_order_acquire)) return TARN_STATUS_OK;
     const char *value = getenv("TARN_TRACE");
     bool is_set = value && value[0] != '\0';
-    /* A child would write over the parent's; and who has begun a recording by a call wants that one. */
-    if (!is_set || tn_recorder_is_on() || tn_recorder_was_forked()) return TARN_STATUS_OK;
-    tarn_status status = start_by_environment(value);
-    if (status == TARN_STATUS_OK)
-        atomic_store_explicit(&environment_is_read, true, memory_order_release);
-    return status;
+    /* A child would write over the parent's; and with others' rights one may not choose what is written. */
+    if (!is_set || tn_recorder_was_forked() || getauxval(AT_SECURE) != 0) return TARN_STATUS_OK;
+    return start_once_by_pattern(value);
 }

@@ -8,7 +8,18 @@
 #ifndef TN_RECORDING_H
 #define TN_RECORDING_H
 
+#include "../record/recorder.h"
+
 #include "pool.h"
+#include "stream_reuse.h"
+
+/* What is written down of a stream: the default one under one name, and each thread's own apart. */
+static inline const void *tn_recording_stream(const struct tarn_pool *pool, tarn_stream stream)
+{
+    if (!stream) return NULL;
+    struct tn_stream_name name = tn_stream_reuse_name(pool, stream);
+    return name.thread == 0 ? name.handle : tn_recorder_stream_of(name.thread);
+}
 
 /* Begins to record when TARN_TRACE says so and nothing has been recorded by it yet. INVALID_ENVIRONMENT: it cannot be
  * written. */

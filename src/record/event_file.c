@@ -14,7 +14,7 @@
 
 #include "../base/compiler.h"
 #include "../base/error.h"
-#include "../base/host_memory.h"
+#include "../base/sync.h"
 
 /* Where a file has one of its own name, it is another recording's. Not many are tried. */
 #define OPEN_ATTEMPTS_MAX 8
@@ -45,22 +45,43 @@ static bool set_aside(const char *path, int *error_out)
     int descriptor = open(path, O_RDWR | O_CLOEXEC);
     *error_out = errno;
     if (descriptor < 0) return *error_out == ENOENT;
-    bool is_left = flock(descriptor, LOCK_EX | LOCK_NB) == 0;
-    *error_out = is_left ? 0 : errno;
-    if (is_left && is_named(descriptor, path) && rename(path, old) != 0) *error_out = errno;
+    *error_out = 0;
+    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0)
+        *error_out = errno == EWOULDBLOCK ? errno : EEXIST; /* no locks: nobody knows */
+    else if (is_named(descriptor, path) && rename(path, old) != 0)
+        *error_out = errno;
     close(descriptor);
     return *error_out == 0;
+}
+
+/* A new file, with a descriptor that no program without standard output takes for that. */
+static int create(const char *path)
+{
+    int descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
+    int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    int error = errno;
+    close(descriptor);
+    if (moved < 0) unlink(path);
+    errno = error;
+    return moved;
+}
+
+/* Where there are no locks it is as good as locked. False: somebody else has it. */
+static bool lock_new(int descriptor)
+{
+    return flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
 /* A new file of this name, locked. */
 static int create_locked(const char *path, bool is_exclusive, int *error_out)
 {
     for (int attempt = 0; attempt < OPEN_ATTEMPTS_MAX; attempt++) {
-        int descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        int descriptor = create(path);
         *error_out = errno;
         if (descriptor >= 0) {
-            if (flock(descriptor, LOCK_EX | LOCK_NB) == 0 && is_named(descriptor, path))
-                return descriptor;
+            if (lock_new(descriptor) && is_named(descriptor, path)) return descriptor;
+            *error_out = EWOULDBLOCK;
             close(descriptor); /* somebody has set it aside in between */
         } else if (*error_out != EEXIST || is_exclusive || !set_aside(path, error_out)) {
             return -1;
@@ -114,35 +135,33 @@ static void write_header(struct tn_event_file_header *header, const char *source
     memcpy(header->magic, TN_EVENT_FILE_MAGIC, sizeof TN_EVENT_FILE_MAGIC);
 }
 
+static tarn_status fail_to_create(const char *path, int error)
+{
+    if (error != EWOULDBLOCK) return fail_for(path, "cannot be created", error);
+    return tn_fail(TARN_STATUS_FILE_ERROR,
+                   "%s is being written by another process, or another recording", path);
+}
+
 tarn_status tn_event_file_open(struct tn_event_file *file, const char *path, const char *source,
                                bool is_exclusive)
 {
-    size_t path_bytes = strlen(path) + 1;
-    char *copy = tn_host_memory_alloc(path_bytes);
-    if (!copy) return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory to record");
-    memcpy(copy, path, path_bytes);
-
     int error = 0;
     int descriptor = create_locked(path, is_exclusive, &error);
-    if (descriptor < 0) {
-        tn_host_memory_free(copy);
-        if (error == EWOULDBLOCK) {
-            return tn_fail(TARN_STATUS_FILE_ERROR,
-                           "%s is being written by another process, or another recording", path);
-        }
-        return fail_for(path, "cannot be created", error);
-    }
-    struct tn_event_file_header *header = map_room(descriptor, 0, TN_EVENT_FILE_HEADER_BYTES);
+    if (descriptor < 0) return fail_to_create(path, error);
+    struct stat status;
+    struct tn_event_file_header *header = NULL;
+    if (fstat(descriptor, &status) == 0)
+        header = map_room(descriptor, 0, TN_EVENT_FILE_HEADER_BYTES);
     if (!header) {
         error = errno;
         unlink(path);
         close(descriptor);
-        tn_host_memory_free(copy);
         return fail_for(path, "has no room", error);
     }
     write_header(header, source);
     file->descriptor = descriptor;
-    file->path = copy;
+    file->device = status.st_dev;
+    file->inode = status.st_ino;
     file->header = header;
     atomic_store(&file->chunk_count, 0);
     atomic_store(&file->is_full, false);
@@ -150,6 +169,13 @@ tarn_status tn_event_file_open(struct tn_event_file *file, const char *path, con
 }
 
 /* --- chunks ---------------------------------------------------------------------------------------- */
+
+static bool has_descriptor(const struct tn_event_file *file)
+{
+    struct stat status;
+    return fstat(file->descriptor, &status) == 0 && status.st_dev == file->device &&
+           status.st_ino == file->inode;
+}
 
 static uint64_t take_offset(struct tn_event_file *file)
 {
@@ -167,22 +193,6 @@ static TN_COLD void set_full(struct tn_event_file *file)
     atomic_store_explicit(&file->is_full, true, memory_order_relaxed);
 }
 
-struct tn_event_chunk *tn_event_file_add_chunk(struct tn_event_file *file, uint64_t writer)
-{
-    if (is_full(file)) return NULL;
-    int caller_errno = errno;
-    struct tn_event_chunk *chunk =
-        map_room(file->descriptor, take_offset(file), TN_EVENT_CHUNK_BYTES);
-    errno = caller_errno;
-    if (!chunk) {
-        set_full(file);
-        return NULL;
-    }
-    chunk->writer = writer;
-    atomic_store_explicit(&chunk->ready, TN_EVENT_CHUNK_READY, memory_order_release);
-    return chunk;
-}
-
 static bool write_at(int descriptor, uint64_t offset, const void *bytes, size_t count)
 {
     const unsigned char *from = bytes;
@@ -198,6 +208,34 @@ static bool write_at(int descriptor, uint64_t offset, const void *bytes, size_t 
     return true;
 }
 
+static struct tn_event_chunk *map_chunk(struct tn_event_file *file)
+{
+    if (!has_descriptor(file)) return NULL;
+    return map_room(file->descriptor, take_offset(file), TN_EVENT_CHUNK_BYTES);
+}
+
+static bool write_chunk(struct tn_event_file *file, const struct tn_event_chunk *chunk)
+{
+    return has_descriptor(file) &&
+           write_at(file->descriptor, take_offset(file), chunk, sizeof *chunk);
+}
+
+struct tn_event_chunk *tn_event_file_add_chunk(struct tn_event_file *file, uint64_t writer)
+{
+    if (is_full(file)) return NULL;
+    int caller_errno = errno, cancel_state = tn_thread_begin_uncancelled();
+    struct tn_event_chunk *chunk = map_chunk(file);
+    tn_thread_end_uncancelled(cancel_state);
+    errno = caller_errno;
+    if (!chunk) {
+        set_full(file);
+        return NULL;
+    }
+    chunk->writer = writer;
+    atomic_store_explicit(&chunk->ready, TN_EVENT_CHUNK_READY, memory_order_release);
+    return chunk;
+}
+
 /* Until it is ready again the copy alone counts. */
 static void empty_chunk(struct tn_event_chunk *chunk)
 {
@@ -210,8 +248,9 @@ static void empty_chunk(struct tn_event_chunk *chunk)
 bool tn_event_file_turn_chunk(struct tn_event_file *file, struct tn_event_chunk *chunk)
 {
     if (is_full(file)) return false;
-    int caller_errno = errno;
-    bool is_written = write_at(file->descriptor, take_offset(file), chunk, sizeof *chunk);
+    int caller_errno = errno, cancel_state = tn_thread_begin_uncancelled();
+    bool is_written = write_chunk(file, chunk);
+    tn_thread_end_uncancelled(cancel_state);
     errno = caller_errno;
     if (is_written)
         empty_chunk(chunk);
@@ -232,28 +271,16 @@ uint64_t tn_event_file_bytes(const struct tn_event_file *file)
 
 /* --- the end --------------------------------------------------------------------------------------- */
 
-/* What is being freed is nobody's any more, should another thread fork meanwhile. */
-static void free_path(struct tn_event_file *file)
-{
-    char *path = file->path;
-    file->path = NULL;
-    tn_host_memory_free(path);
-}
-
 void tn_event_file_close(struct tn_event_file *file)
 {
     munmap(file->header, TN_EVENT_FILE_HEADER_BYTES);
-    close(file->descriptor);
-    file->header = NULL;
-    file->descriptor = -1;
-    free_path(file);
+    tn_event_file_forget(file);
 }
 
+/* A child's lock is that of the parent's descriptor, too, and would outlive it. */
 void tn_event_file_forget(struct tn_event_file *file)
 {
-    /* The lock is that of the parent's descriptor, too, and would outlive it by this one. */
-    if (file->descriptor >= 0) close(file->descriptor);
+    if (has_descriptor(file)) close(file->descriptor);
     file->descriptor = -1;
     file->header = NULL;
-    free_path(file);
 }

@@ -32,17 +32,25 @@ static uint64_t time_at(const struct tn_event_run *run, uint64_t index)
 
 /* --- the file --------------------------------------------------------------------------------------- */
 
+/* Where there are no locks nobody can tell. */
+static bool is_being_written(int descriptor)
+{
+    return flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
 static tarn_status map_file(struct tn_event_reader *reader, const char *path, int descriptor)
 {
     struct stat status;
-    if (fstat(descriptor, &status) != 0)
-        return tn_fail(TARN_STATUS_FILE_ERROR, "%s cannot be read: %s", path, strerror(errno));
-    if (flock(descriptor, LOCK_SH | LOCK_NB) != 0) {
+    if (is_being_written(descriptor)) {
         return tn_fail(TARN_STATUS_FILE_ERROR, "%s is still being written: its process goes on",
                        path);
     }
+    if (fstat(descriptor, &status) != 0)
+        return tn_fail(TARN_STATUS_FILE_ERROR, "%s cannot be read: %s", path, strerror(errno));
     if (!S_ISREG(status.st_mode) || status.st_size < TN_EVENT_FILE_HEADER_BYTES)
         return tn_fail(TARN_STATUS_FILE_ERROR, "%s is no file of events", path);
+    reader->device = status.st_dev;
+    reader->inode = status.st_ino;
     reader->content_bytes = (size_t)status.st_size;
     void *content = mmap(NULL, reader->content_bytes, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_NORESERVE, descriptor, 0);
@@ -112,10 +120,10 @@ static bool add_chunk(struct tn_event_run *run, struct tn_event_chunk *chunk)
 /* Puts the live one behind the copies, or in the place of one that was cut, and counts. */
 static bool end_run(struct tn_event_run *run)
 {
-    bool is_copied = run->live->number + 1 == run->chunk_count;
+    uint64_t number = run->live->number;
+    bool is_copied = run->chunk_count > 0 && number == run->chunk_count - 1;
     if (is_ready(run->live) && is_copied) run->chunks[run->chunk_count - 1] = run->live;
-    if (is_ready(run->live) && run->live->number == run->chunk_count &&
-        !append_chunk(run, run->live))
+    if (is_ready(run->live) && number == run->chunk_count && !append_chunk(run, run->live))
         return false;
     if (run->chunk_count == 0) return true;
     run->count = (uint64_t)(run->chunk_count - 1) * TN_EVENTS_PER_CHUNK;
@@ -157,13 +165,33 @@ static void swap_events(struct tn_event *left, struct tn_event *right)
     atomic_store_explicit(&right->stamp, stamp_of(&kept), memory_order_relaxed);
 }
 
+/* The writer's next thread cannot have begun later than what it did. */
+static void begin_thread_by(struct tn_event *thread, uint64_t time_ns)
+{
+    if (tn_event_time_ns(stamp_of(thread)) <= time_ns) return;
+    atomic_store_explicit(&thread->stamp, tn_event_stamp(time_ns, TN_EVENT_THREAD),
+                          memory_order_relaxed);
+}
+
+/* What a machine that went down did not write is nothing, at the time of what is before it. */
+static void give_time(struct tn_event *event, uint64_t time_ns)
+{
+    if (stamp_of(event) != 0) return;
+    atomic_store_explicit(&event->stamp, tn_event_stamp(time_ns, TN_EVENT_NONE),
+                          memory_order_relaxed);
+}
+
 /* By insertion: what is out of order is so by a few places. Whose events they are stays where it is. */
 static void sort_run(struct tn_event_run *run)
 {
     for (uint64_t i = 1; i < run->count; i++) {
+        give_time(tn_event_run_at(run, i), time_at(run, i - 1));
         for (uint64_t j = i; j > 0 && time_at(run, j) < time_at(run, j - 1); j--) {
             struct tn_event *before = tn_event_run_at(run, j - 1);
-            if (tn_event_kind_of(stamp_of(before)) == TN_EVENT_THREAD) break;
+            if (tn_event_kind_of(stamp_of(before)) == TN_EVENT_THREAD) {
+                begin_thread_by(before, time_at(run, j));
+                break;
+            }
             swap_events(before, tn_event_run_at(run, j));
         }
     }
@@ -236,6 +264,13 @@ tarn_status tn_event_reader_open(struct tn_event_reader *reader, const char *pat
     if (status == TARN_STATUS_OK && !build_heap(reader)) status = fail_for_memory();
     if (status != TARN_STATUS_OK) tn_event_reader_close(reader);
     return status;
+}
+
+bool tn_event_reader_is_of(const struct tn_event_reader *reader, const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && status.st_dev == reader->device &&
+           status.st_ino == reader->inode;
 }
 
 void tn_event_reader_close(struct tn_event_reader *reader)

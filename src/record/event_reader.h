@@ -33,6 +33,7 @@ struct tn_event_run {
 };
 
 struct tn_event_reader {
+    uint64_t device, inode; /* the file's */
     const struct tn_event_file_header *header;
     unsigned char *content; /* the file, mapped */
     size_t content_bytes;
@@ -56,6 +57,9 @@ static inline struct tn_event *tn_event_run_at(const struct tn_event_run *run, u
 
 /* Goes on in the run that was first, by one event. */
 void tn_event_reader_advance(struct tn_event_reader *reader);
+
+/* Whether the file has this name, too. */
+bool tn_event_reader_is_of(const struct tn_event_reader *reader, const char *path);
 
 void tn_event_reader_close(struct tn_event_reader *reader);
 

@@ -7,10 +7,11 @@
 
 #define CAPACITY_MIN 64
 
-/* Addresses differ in their middle bits, handles in their low ones: the product mixes both into its high ones. */
+/* Addresses differ in their middle bits or high ones, handles in their low ones: the product mixes all of them into
+ * its highest. */
 static size_t place_of(const struct tn_number_map *map, uint64_t key)
 {
-    return (size_t)((key * 0x9e3779b97f4a7c15) >> 20) & (map->capacity - 1);
+    return (size_t)((key * 0x9e3779b97f4a7c15) >> (__builtin_clzll(map->capacity) + 1));
 }
 
 /* Where the key is, or else would go. */

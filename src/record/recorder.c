@@ -271,6 +271,7 @@ void tn_recorder_note_labelled_alloc(const void *address, size_t size_bytes, con
 
 void tn_recorder_note_free(const void *address, const void *stream, uint64_t begun_ns)
 {
+    if (!address) return; /* nothing: an allocation of no bytes is over at once */
     const struct tn_event event = { (uintptr_t)address, 0, (uintptr_t)stream, 0 };
     note(&event, begun_ns, TN_EVENT_FREE);
 }
@@ -310,15 +311,16 @@ tarn_status tn_recorder_start(const char *path, const char *source, bool is_excl
     tn_once_call(&prepare_once, prepare);
     if (!is_prepared)
         return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory to record");
+    int cancel_state = tn_thread_begin_uncancelled();
     tn_mutex_lock(&lock);
     tarn_status status;
     if (file.descriptor >= 0) {
-        status = tn_fail(TARN_STATUS_INVALID_ARGUMENT, "something is being recorded already, in %s",
-                         file.path);
+        status = tn_fail(TARN_STATUS_INVALID_ARGUMENT, "something is being recorded already");
     } else {
         status = start(path, source, is_exclusive);
     }
     tn_mutex_unlock(&lock);
+    tn_thread_end_uncancelled(cancel_state);
     return status;
 }
 
@@ -332,7 +334,7 @@ static bool wait_for(const struct writer *writer)
     return true;
 }
 
-/* Under `lock`. A writer that stays busy keeps its chunk and the file, which so remain open. */
+/* Under `lock`. A writer that stays busy keeps its chunk. */
 static bool bring_writers_to_rest(void)
 {
     bool are_idle = true;
@@ -352,18 +354,21 @@ static bool bring_writers_to_rest(void)
 bool tn_recorder_stop(void)
 {
     if (!atomic_load(&tn_recorder_on)) return false;
+    int cancel_state = tn_thread_begin_uncancelled();
     tn_mutex_lock(&lock);
     bool was_on = atomic_exchange(&tn_recorder_on, false);
     if (was_on) {
         bool are_idle = bring_writers_to_rest();
         file_bytes = tn_event_file_bytes(&file);
         atomic_store(&file.header->lost_count, atomic_load(&lost_count));
+        /* Else who is busy still needs the file, which stays open and locked. */
         if (are_idle)
             tn_event_file_close(&file);
         else
-            file = (struct tn_event_file){ .descriptor = -1 };
+            file.descriptor = -1;
     }
     tn_mutex_unlock(&lock);
+    tn_thread_end_uncancelled(cancel_state);
     return was_on;
 }
 

@@ -63,11 +63,19 @@ static inline uint64_t tn_recorder_now(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+/* What stands for a stream of this thread's own, since the vendors' handle is the same in all: odd, as no handle is. */
+static inline const void *tn_recorder_stream_of(uint64_t thread)
+{
+    return (const void *)(uintptr_t)(thread << 1 | 1);
+}
+
+/* No address: nothing was asked for. */
 void tn_recorder_note_alloc(const void *address, size_t size_bytes, const void *stream);
 
 /* The same with a text, of which the first TN_RECORDER_LABEL_BYTES_MAX bytes are kept. */
 void tn_recorder_note_labelled_alloc(const void *address, size_t size_bytes, const char *label);
 
+/* Of NULL nothing is written. */
 void tn_recorder_note_free(const void *address, const void *stream, uint64_t begun_ns);
 
 /* Both at the time at which the resize was begun. */

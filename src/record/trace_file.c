@@ -42,8 +42,11 @@ static void write_bytes(struct tn_trace_file *file, const unsigned char *bytes, 
     if (file->error == 0 && !is_within_limit(file, count)) file->error = EFBIG;
     while (count > 0 && file->error == 0) {
         ssize_t written = write(file->descriptor, bytes, count);
-        if (written < 0 && errno != EINTR) file->error = errno;
-        if (written <= 0) continue;
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) {
+            file->error = written < 0 ? errno : ENOSPC;
+            return;
+        }
         bytes += written;
         count -= (size_t)written;
         file->written_bytes += (size_t)written;
@@ -119,12 +122,24 @@ static void write_end(struct tn_trace_file *file)
     write_bytes(file, tail, sizeof tail);
 }
 
-int tn_trace_file_close(struct tn_trace_file *file)
+/* After an error a plain file goes. */
+static int let_go(struct tn_trace_file *file)
 {
-    write_end(file);
     if (close(file->descriptor) != 0 && file->error == 0) file->error = errno;
     int error = file->error;
     if (error != 0 && file->is_plain) unlink(file->path);
     tn_host_memory_free(file);
     return error;
+}
+
+int tn_trace_file_close(struct tn_trace_file *file)
+{
+    write_end(file);
+    return let_go(file);
+}
+
+void tn_trace_file_abandon(struct tn_trace_file *file)
+{
+    file->error = ECANCELED;
+    (void)let_go(file);
 }

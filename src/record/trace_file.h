@@ -27,4 +27,7 @@ void tn_trace_file_write(struct tn_trace_file *file, const char *text, size_t le
  * plain one. */
 int tn_trace_file_close(struct tn_trace_file *file);
 
+/* Forgets the file, which is gone again likewise. */
+void tn_trace_file_abandon(struct tn_trace_file *file);
+
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../base/error.h"
 #include "../base/host_memory.h"
@@ -17,6 +18,9 @@
 
 /* How often the events of one moment are gone through, each time doing those that can be by then. */
 #define MOMENT_PASSES_MAX 8
+
+/* The longest is "label: " with a number of 20 digits. */
+#define KEY_BYTES_MAX 28
 
 /* An event of the moment that is being written. */
 struct pending {
@@ -38,10 +42,7 @@ struct trace_writer {
     struct pending *moment;
     uint32_t moment_count;
     uint32_t moment_capacity;
-    uint64_t time_ns;    /* of the moment */
-    uint64_t *empty_ids; /* of live allocations of no bytes, whose address is NULL */
-    uint32_t empty_count;
-    uint32_t empty_capacity;
+    uint64_t time_ns; /* of the moment */
     uint64_t next_id;
     bool has_memory;
     struct tn_trace_summary summary;
@@ -76,10 +77,14 @@ static void write_line(struct trace_writer *writer, char kind, const uint64_t *n
     tn_trace_file_write(writer->file, line, (size_t)(end - line));
 }
 
+/* The texts are others': what would end the line, or is for no eye, becomes a question mark. */
 static void write_key(struct trace_writer *writer, const char *key, const char *text)
 {
-    char line[TN_RECORDER_LABEL_BYTES_MAX + 64];
-    int length = snprintf(line, sizeof line, "# %s: %s\n", key, text);
+    char line[KEY_BYTES_MAX + TN_RECORDER_LABEL_BYTES_MAX + 4];
+    int length = snprintf(line, sizeof line, "# %s %.*s", key, TN_RECORDER_LABEL_BYTES_MAX, text);
+    for (int i = 0; i < length; i++)
+        if ((unsigned char)line[i] < ' ' || line[i] == 0x7f) line[i] = '?';
+    line[length++] = '\n';
     tn_trace_file_write(writer->file, line, (size_t)length);
 }
 
@@ -90,19 +95,11 @@ static void write_key_number(struct trace_writer *writer, const char *key, uint6
     write_key(writer, key, text);
 }
 
-/* What would end the line, or is for no eye, becomes a question mark. */
 static void write_label(struct trace_writer *writer, uint64_t id, const char *label)
 {
-    char text[TN_RECORDER_LABEL_BYTES_MAX + 22];
-    char *end = append_number(text, id);
-    *end++ = ' ';
-    for (; *label != '\0'; label++) {
-        bool is_shown = (unsigned char)*label >= ' ' && *label != 0x7f;
-        *end++ = '?';
-        if (is_shown) end[-1] = *label;
-    }
-    *end = '\0';
-    write_key(writer, "label", text);
+    char key[KEY_BYTES_MAX] = "label: ";
+    *append_number(key + strlen(key), id) = '\0';
+    write_key(writer, key, label);
 }
 
 /* --- numbers ---------------------------------------------------------------------------------------- */
@@ -138,44 +135,28 @@ static void write_free(struct trace_writer *writer, const struct pending *event,
     writer->summary.free_count++;
 }
 
-static void push_empty(struct trace_writer *writer, uint64_t id)
-{
-    void *ids = writer->empty_ids;
-    bool has_room = tn_host_memory_grow_array(&ids, &writer->empty_capacity, writer->empty_count,
-                                              writer->empty_count + 1, sizeof id);
-    writer->empty_ids = ids;
-    if (has_room)
-        writer->empty_ids[writer->empty_count++] = id;
-    else
-        writer->has_memory = false;
-}
-
-static void do_alloc(struct trace_writer *writer, struct pending *event)
+/* One of no bytes has no address by which a free could be known as its own, and is freed at once. */
+static void do_alloc(struct trace_writer *writer, const struct pending *event)
 {
     uint64_t id = writer->next_id++;
     const uint64_t numbers[] = { id, event->size_bytes, stream_number(writer, event),
                                  thread_number(writer, event), writer->time_ns };
-    if (event->address == 0)
-        push_empty(writer, id);
-    else if (!tn_number_map_insert(&writer->live, event->address, id))
-        writer->has_memory = false;
     if (event->label) write_label(writer, id, event->label);
     write_line(writer, 'a', numbers, 5);
     writer->summary.alloc_count++;
+    if (event->address == 0)
+        write_free(writer, event, id);
+    else if (!tn_number_map_insert(&writer->live, event->address, id))
+        writer->has_memory = false;
 }
 
-/* False: nothing is live there. Of several allocations of no bytes the last one is freed. */
+/* False: nothing is live there. */
 static bool do_free(struct trace_writer *writer, const struct pending *event)
 {
     uint64_t id;
-    if (event->address == 0) {
-        if (writer->empty_count == 0) return false;
-        id = writer->empty_ids[--writer->empty_count];
-    } else if (!tn_number_map_take(&writer->live, event->address, &id)) {
-        return false;
-    }
-    write_free(writer, event, id);
-    return true;
+    bool is_live = tn_number_map_take(&writer->live, event->address, &id);
+    if (is_live) write_free(writer, event, id);
+    return is_live;
 }
 
 static int compare_numbers(const void *left, const void *right)
@@ -212,8 +193,7 @@ static bool try_event(struct trace_writer *writer, struct pending *event)
     uint64_t id;
     switch (event->kind) {
     case TN_EVENT_ALLOC:
-        if (event->address != 0 && tn_number_map_find(&writer->live, event->address, &id))
-            return false;
+        if (tn_number_map_find(&writer->live, event->address, &id)) return false;
         do_alloc(writer, event);
         return true;
     case TN_EVENT_FREE:
@@ -234,7 +214,7 @@ static void do_anyway(struct trace_writer *writer, struct pending *event)
 {
     if (try_event(writer, event)) return;
     if (event->kind == TN_EVENT_FREE) {
-        writer->summary.unknown_count += event->address != 0;
+        writer->summary.unknown_count++;
         return;
     }
     const struct pending missing = { .address = event->address,
@@ -353,15 +333,15 @@ static void write_head(struct trace_writer *writer)
 {
     static const char first_line[] = "# tarn-trace 1\n";
     tn_trace_file_write(writer->file, first_line, sizeof first_line - 1);
-    write_key(writer, "name", writer->reader.header->name);
-    write_key(writer, "recorded", writer->reader.header->source);
+    write_key(writer, "name:", writer->reader.header->name);
+    write_key(writer, "recorded:", writer->reader.header->source);
 }
 
 static void summarize(struct trace_writer *writer)
 {
     const struct tn_event_file_header *header = writer->reader.header;
     struct tn_trace_summary *summary = &writer->summary;
-    summary->live_count = writer->live.count + writer->empty_count;
+    summary->live_count = writer->live.count;
     summary->lost_count = atomic_load(&header->lost_count);
     summary->thread_count = writer->threads.count;
     summary->stream_count = writer->streams.count;
@@ -371,11 +351,16 @@ static void summarize(struct trace_writer *writer)
 static void write_tail(struct trace_writer *writer)
 {
     const struct tn_trace_summary *summary = &writer->summary;
-    if (summary->lost_count > 0) write_key_number(writer, "lost", summary->lost_count);
+    if (summary->lost_count > 0) write_key_number(writer, "lost:", summary->lost_count);
     if (summary->unknown_count > 0)
-        write_key_number(writer, "frees_of_earlier", summary->unknown_count);
-    write_key_number(writer, "live_at_end", summary->live_count);
-    write_key_number(writer, "events", summary->alloc_count + summary->free_count);
+        write_key_number(writer, "frees_of_earlier:", summary->unknown_count);
+    write_key_number(writer, "live_at_end:", summary->live_count);
+    write_key_number(writer, "events:", summary->alloc_count + summary->free_count);
+}
+
+static tarn_status fail_to_write(const char *trace_path, int error)
+{
+    return tn_fail(TARN_STATUS_FILE_ERROR, "%s cannot be written: %s", trace_path, strerror(error));
 }
 
 static void fini(struct trace_writer *writer)
@@ -385,7 +370,6 @@ static void fini(struct trace_writer *writer)
     tn_number_map_fini(&writer->threads);
     tn_number_map_fini(&writer->streams);
     tn_host_memory_free(writer->moment);
-    tn_host_memory_free(writer->empty_ids);
 }
 
 /* With the events open, and the file. */
@@ -393,17 +377,32 @@ static tarn_status write_trace(struct trace_writer *writer, const char *trace_pa
 {
     write_head(writer);
     write_events(writer);
+    if (!writer->has_memory) {
+        tn_trace_file_abandon(writer->file);
+        return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory to write %s",
+                       trace_path);
+    }
     summarize(writer);
     write_tail(writer);
     int error = tn_trace_file_close(writer->file);
-    if (error != 0) {
-        return tn_fail(TARN_STATUS_FILE_ERROR, "%s cannot be written: %s", trace_path,
-                       strerror(error));
-    }
-    if (writer->has_memory) return TARN_STATUS_OK;
-    remove(trace_path);
-    return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory to write %s",
-                   trace_path);
+    return error == 0 ? TARN_STATUS_OK : fail_to_write(trace_path, error);
+}
+
+static tarn_status create_and_write(struct trace_writer *writer, const char *trace_path)
+{
+    if (tn_event_reader_is_of(&writer->reader, trace_path))
+        return tn_fail(TARN_STATUS_FILE_ERROR, "%s would be written over the events", trace_path);
+    writer->file = tn_trace_file_create(trace_path);
+    return writer->file ? write_trace(writer, trace_path) : fail_to_write(trace_path, errno);
+}
+
+/* Messages are cut, so it is named without its folder. */
+static tarn_status fail_with_events(tarn_status status, const char *event_path)
+{
+    struct tn_saved_error saved = tn_error_save();
+    const char *slash = strrchr(event_path, '/');
+    return tn_fail(status, "%s; the events are kept in %s", saved.message,
+                   slash ? slash + 1 : event_path);
 }
 
 tarn_status tn_trace_write(const char *event_path, const char *trace_path,
@@ -412,14 +411,12 @@ tarn_status tn_trace_write(const char *event_path, const char *trace_path,
     struct trace_writer writer = { .has_memory = true };
     tarn_status status = tn_event_reader_open(&writer.reader, event_path);
     if (status != TARN_STATUS_OK) return status;
-    writer.file = tn_trace_file_create(trace_path);
-    if (writer.file) {
-        status = write_trace(&writer, trace_path);
-    } else {
-        status = tn_fail(TARN_STATUS_FILE_ERROR, "%s cannot be written: %s", trace_path,
-                         strerror(errno));
-    }
-    fini(&writer);
+    status = create_and_write(&writer, trace_path);
+    if (status != TARN_STATUS_OK)
+        fail_with_events(status, event_path);
+    else if (tn_event_reader_is_of(&writer.reader, event_path))
+        unlink(event_path); /* else another recording has set it aside, and has its name */
     if (status == TARN_STATUS_OK) *summary_out = writer.summary;
+    fini(&writer);
     return status;
 }

@@ -4,7 +4,8 @@
  *
  * Events have addresses, traces have ids: each allocation gets a new one, the next number. What an event means can
  * depend on what else happened: a free of what is not live is of an earlier time, and is left out; an allocation of
- * what is live says that its free is missing, and gets one.
+ * what is live says that its free is missing, and gets one. One of no bytes gets no address, so nobody can know its
+ * free from that of another: it is freed at once.
  * Among events of the same nanosecond those are first that can be.
  *
  * The lines are those that bench/README.md lists; the key `events` comes last, so that a cut trace is found out.
@@ -32,7 +33,8 @@ struct tn_trace_summary {
     uint64_t process; /* number of the process that was recorded */
 };
 
-/* FILE_ERROR, OUT_OF_HOST_MEMORY: then there is no trace. The file of events stays as it is, always. */
+/* Writes the trace and removes the file of events. FILE_ERROR, OUT_OF_HOST_MEMORY: then there is no trace, and the file
+ * of events stays, which the message says. */
 tarn_status tn_trace_write(const char *event_path, const char *trace_path,
                            struct tn_trace_summary *summary_out);
 

@@ -82,6 +82,15 @@ struct outcome run(const char *const *arguments)
     return finish(start_with(arguments, output_path, errors_path), output_path, errors_path);
 }
 
+struct outcome run_to(const char *output_path, const char *const *arguments)
+{
+    const char *errors_path = scratch_path("errors");
+    pid_t child = start_with(arguments, output_path, errors_path);
+    struct outcome outcome = finish(child, errors_path, errors_path);
+    outcome.output[0] = '\0';
+    return outcome;
+}
+
 static void sleep_for(double seconds)
 {
     struct timespec time = { .tv_sec = (time_t)seconds };
@@ -111,6 +120,14 @@ struct outcome run_and_signal(const char *const *arguments, int signal_number, d
 void expect_part(const char *text, const char *part)
 {
     if (!strstr(text, part)) fail_msg("'%s' is not in:\n%s", part, text);
+}
+
+void expect_usage_error(struct outcome outcome, const char *message)
+{
+    assert_int_equal(outcome.exit_status, 2);
+    assert_string_equal(outcome.output, "");
+    expect_part(outcome.errors, message);
+    outcome_fini(&outcome);
 }
 
 void need_device(void)

@@ -25,6 +25,7 @@
 #include "interrupt.h"
 #include "measure.h"
 #include "scratch.h"
+#include "tarn/backend.h"
 
 /* Two threads; streams 5 and 9; the second thread frees on the first one's stream what that has allocated. */
 static const char trace[] = "# tarn-trace 1\n"
@@ -81,13 +82,14 @@ static struct {
     char *memory;
     size_t next_place;
     char *last;
+    const tarn_backend *backend; /* NULL: the processor touches memory */
 } planted = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static tarn_status open_planted(const struct tn_allocator_settings *settings, void **state_out,
                                 struct tn_reason *reason_out)
 {
-    (void)settings;
     (void)reason_out;
+    planted.backend = settings->backend;
     planted.open_count++;
     *state_out = &planted;
     return TARN_STATUS_OK;
@@ -127,6 +129,16 @@ static bool is_faulty(enum fault fault, size_t call)
     return planted.fault == fault && planted.fault_call == call;
 }
 
+/* Into the block before, in the order of the stream if there is one. */
+static void scribble(const struct planted_thread *self)
+{
+    const tarn_backend *backend = planted.backend;
+    if (backend)
+        backend->operations->fill(backend->state, planted.last + 700, 0, 1, self->stream);
+    else
+        planted.last[700] = 0;
+}
+
 static tarn_status alloc_in_planted_thread(void *state, size_t size_bytes, void **address_out)
 {
     pthread_mutex_lock(&planted.lock);
@@ -135,7 +147,7 @@ static tarn_status alloc_in_planted_thread(void *state, size_t size_bytes, void 
     if (is_faulty(FAULT_INTERRUPTED, call)) raise(SIGINT);
     char *address = planted.memory + planted.next_place++ % PLACE_COUNT * PLACE_BYTES;
     if (is_faulty(FAULT_OVERLAP, call)) address = planted.last;
-    if (is_faulty(FAULT_SCRIBBLES, call)) planted.last[700] ^= 1;
+    if (is_faulty(FAULT_SCRIBBLES, call)) scribble(state);
     planted.last = address;
     pthread_mutex_unlock(&planted.lock);
     if (is_faulty(FAULT_ALLOC_FAILS, call)) return TARN_STATUS_OUT_OF_MEMORY;
@@ -245,12 +257,15 @@ static struct tn_workload_list load(const char *text)
     return list;
 }
 
+/* As on a device: streams run what they are given, by tarn's host backend. */
+static bool has_streams;
+
 static struct tn_result replay(const char *text)
 {
     struct tn_workload_list list = load(text);
-    struct tn_machine machine = { .is_host = true, .device_free_bytes = (size_t)1 << 30 };
+    struct tn_machine machine = { .is_host = !has_streams, .device_free_bytes = (size_t)1 << 30 };
     struct tn_result result;
-    tn_measure(&list.items[0], &options, &machine, &result);
+    tn_measure(&list.items[0], 1, &options, &machine, &result);
     assert_int_equal(planted.open_count, 0);
     assert_int_equal(planted.open_thread_count, 0);
     tn_results_fini(&result, 1);
@@ -493,6 +508,20 @@ static void a_thread_may_not_open(void **state)
 
 /* --- contents ------------------------------------------------------------------------------------ */
 
+/* Planted memory is the host's. */
+static void begin_streams(void)
+{
+    if (strcmp(tarn_backend_name(), "host") != 0) skip();
+    has_streams = true;
+}
+
+static int end_streams(void **state)
+{
+    (void)state;
+    has_streams = false;
+    return 0;
+}
+
 static void contents_that_survive_are_no_fault(void **state)
 {
     (void)state;
@@ -535,6 +564,43 @@ static void contents_that_were_changed_are_found(void **state)
     expect_reported(trace, ":6: planted: ", "byte 700 is");
 }
 
+/* In the first pass and in the last, of a replay in one thread. */
+static void one_thread_looks_at_contents_too(void **state)
+{
+    (void)state;
+    for (size_t pass = 0; pass < 2; pass++) {
+        plant(FAULT_NONE, 0);
+        options.is_faithful = false;
+        options.touch_bytes = SIZE_MAX;
+        struct tn_options chosen = options;
+        assert_int_equal(replay(trace).outcome, TN_OUTCOME_MEASURED);
+        /* After the last pass comes one that notes what is held. */
+        size_t before = pass == 0 ? 0 : planted.alloc_count - 2 * PAIR_COUNT;
+        plant(FAULT_SCRIBBLES, before + 2);
+        options = chosen;
+        expect_reported(trace, ":6: planted: the contents of the block of 1000 bytes",
+                        "byte 700 is 0x00, and 0x01 was written");
+    }
+}
+
+static void one_thread_looks_at_contents_on_a_stream_too(void **state)
+{
+    begin_streams();
+    one_thread_looks_at_contents_too(state);
+}
+
+static void contents_survive_on_streams_too(void **state)
+{
+    begin_streams();
+    contents_that_survive_are_no_fault(state);
+}
+
+static void contents_that_were_changed_on_streams_are_found(void **state)
+{
+    begin_streams();
+    contents_that_were_changed_are_found(state);
+}
+
 /* --- interruption -------------------------------------------------------------------------------- */
 
 /* In a process of its own, since nobody takes such a wish back. Two allocators, of which the second may not
@@ -549,7 +615,7 @@ static const char *end_at(size_t call)
     struct tn_workload_list list = load(trace);
     struct tn_machine machine = { .is_host = true, .device_free_bytes = (size_t)1 << 30 };
     struct tn_result results[2];
-    tn_measure(&list.items[0], &options, &machine, results);
+    tn_measure(&list.items[0], 1, &options, &machine, results);
     tn_results_fini(results, 2);
     tn_workload_list_fini(&list);
     if (planted.open_count != 0 || planted.open_thread_count != 0) return "something is open";
@@ -690,6 +756,10 @@ int main(void)
         cmocka_unit_test(a_thread_may_not_open),
         cmocka_unit_test(contents_that_survive_are_no_fault),
         cmocka_unit_test(contents_that_were_changed_are_found),
+        cmocka_unit_test(one_thread_looks_at_contents_too),
+        cmocka_unit_test_teardown(one_thread_looks_at_contents_on_a_stream_too, end_streams),
+        cmocka_unit_test_teardown(contents_survive_on_streams_too, end_streams),
+        cmocka_unit_test_teardown(contents_that_were_changed_on_streams_are_found, end_streams),
         cmocka_unit_test(an_end_may_come_at_any_time),
     };
     return cmocka_run_group_tests(tests, create, destroy);

@@ -17,6 +17,7 @@
 
 #include "allocator.h"
 #include "backing.h"
+#include "clock.h"
 #include "commands.h"
 #include "measure.h"
 
@@ -32,6 +33,7 @@ static struct {
     bool gives_twice;     /* one block to two */
     size_t fail_alloc_at; /* counted from 1 since opening; 0: never */
     size_t fail_free_at;  /* likewise */
+    uint64_t free_ns;     /* that a free takes at least */
     size_t open_count;    /* opened and not closed, threads too */
     size_t initial_bytes; /* of the settings */
     size_t alloc_count;
@@ -78,6 +80,9 @@ static tarn_status free_planted(void *state, void *address, size_t size_bytes)
 {
     (void)state;
     (void)size_bytes;
+    uint64_t end_ns = tn_clock_now_ns() + planted.free_ns;
+    while (planted.free_ns > 0 && tn_clock_now_ns() < end_ns)
+        ;
     if (++planted.free_count == planted.fail_free_at) return TARN_STATUS_NOT_LIVE;
     if (planted.idle_count < BLOCK_COUNT) planted.idle[planted.idle_count++] = address;
     return TARN_STATUS_OK;
@@ -157,6 +162,8 @@ struct measured {
     struct tn_result result;
 };
 
+static double time_seconds; /* for the repetitions, as --time; 0: what most tests have */
+
 static struct tn_options options_of(const struct tn_allocator *allocator, uint64_t stream_count)
 {
     return (struct tn_options){
@@ -164,7 +171,7 @@ static struct tn_options options_of(const struct tn_allocator *allocator, uint64
         .allocator_count = 1,
         .seed = 1,
         .repetitions = 3,
-        .time_seconds = 0.02,
+        .time_seconds = time_seconds > 0.0 ? time_seconds : 0.02,
         .settings = { .initial_bytes = (size_t)64 << 20 },
         .live_counts = { 1, { 4 } },
         .stream_counts = { 1, { stream_count } },
@@ -182,7 +189,7 @@ static struct measured measure(const struct tn_allocator *allocator, uint64_t st
     struct tn_reason reason;
     assert_true(tn_streams_make_workloads(&options, &machine, &measured.list, &reason));
     assert_int_equal(measured.list.count, stream_count > 1 ? 2 : 1);
-    tn_measure(&measured.list.items[hands_on], &options, &machine, &measured.result);
+    tn_measure(&measured.list.items[hands_on], 1, &options, &machine, &measured.result);
     assert_int_equal(planted.open_count, 0);
     return measured;
 }
@@ -219,6 +226,7 @@ static int plant_nothing(void **state)
 {
     (void)state;
     memset(&planted, 0, sizeof planted);
+    time_seconds = 0.0;
     planted_allocator.free_order = TN_FREE_IS_ORDERED;
     return 0;
 }
@@ -266,6 +274,37 @@ static void a_call_that_fails_is_named(void **state)
     planted.fail_alloc_at = 0;
     planted.fail_free_at = 5;
     expect_failed(true, ", operation 18: planted: TARN_STATUS_NOT_LIVE: as planted");
+}
+
+/* Of the calls alone. */
+static void single_calls_are_timed(void **state)
+{
+    (void)state;
+    need_device();
+    planted.free_ns = 50000;
+    struct measured measured = measure(&planted_allocator, 2, false);
+    const struct tn_result *result = &measured.result;
+    if (result->outcome != TN_OUTCOME_MEASURED) fail_msg("%s", result->reason.text);
+    assert_true(result->free_ns.p50 >= 50000 && result->free_ns.p50 <= result->free_ns.p99);
+    assert_true(result->free_ns.p999 <= result->free_ns.max);
+    assert_true(result->alloc_ns.p50 > 0 && result->alloc_ns.p50 < 50000);
+    assert_true(result->alloc_ns.mean > 0.0 && result->free_ns.mean >= 50000.0);
+    tn_workload_list_fini(&measured.list);
+}
+
+/* Without time they come after the setup, a pass to warm up and one repetition, of 1024 pairs each. */
+static void a_single_call_that_fails_is_named(void **state)
+{
+    (void)state;
+    need_device();
+    time_seconds = 1e-9;
+    expect_measured(&planted_allocator, 2, false, 0.0);
+    assert_int_equal(planted.alloc_count, 9 + 3 * 1024);
+    planted.fail_alloc_at = 9 + 2 * 1024 + 3;
+    expect_failed(false, ", operation 14: planted: TARN_STATUS_OUT_OF_MEMORY: as planted");
+    planted.fail_alloc_at = 0;
+    planted.fail_free_at = 2 * 1024 + 3;
+    expect_failed(false, ", operation 14: planted: TARN_STATUS_NOT_LIVE: as planted");
 }
 
 /* Otherwise a stream would find memory that nobody else has touched. */
@@ -332,6 +371,8 @@ int main(void)
         cmocka_unit_test_setup(the_same_is_right_for_one_stream_and_after_a_wait, plant_nothing),
         cmocka_unit_test_setup(a_block_given_twice_is_found, plant_nothing),
         cmocka_unit_test_setup(a_call_that_fails_is_named, plant_nothing),
+        cmocka_unit_test_setup(single_calls_are_timed, plant_nothing),
+        cmocka_unit_test_setup(a_single_call_that_fails_is_named, plant_nothing),
         cmocka_unit_test_setup(a_pool_is_told_to_begin_with_room_for_what_is_live, plant_nothing),
         cmocka_unit_test_setup(tarn_hands_memory_on, plant_nothing),
         cmocka_unit_test_setup(a_contiguous_pool_hands_memory_on, plant_nothing),

@@ -9,10 +9,12 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "allocator.h"
+#include "tarn/backend.h"
 #include "verifier.h"
 
 #define MEBIBYTE ((size_t)1 << 20)
@@ -207,6 +209,33 @@ static void umpire_tells_what_it_held(void **state)
     (void)state;
     expect_footprint(&tn_allocator_umpire);
     expect_footprint(&tn_allocator_umpire_list);
+}
+
+/* In pieces the system promises more than it has, but not in one: which Umpire would take when all is free again. */
+static void expect_more_than_one_block_could_be(const struct tn_allocator *allocator)
+{
+    const size_t piece_bytes = 256 * MEBIBYTE;
+    size_t memory_bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+    size_t count = memory_bytes / piece_bytes * 5 / 4 + 2;
+    void *state = open_one(allocator);
+    void **pieces = calloc(count, sizeof pieces[0]);
+    assert_non_null(pieces);
+    size_t given = 0;
+    while (given < count && allocator->alloc(state, piece_bytes, &pieces[given]) == TARN_STATUS_OK)
+        given++;
+    for (size_t i = 0; i < given; i++)
+        assert_int_equal(allocator->free(state, pieces[i], piece_bytes), TARN_STATUS_OK);
+    allocator->close(state);
+    free(pieces);
+    if (given < count) skip(); /* this system promises no more than it has */
+}
+
+static void umpire_takes_back_more_than_one_block_could_be(void **state)
+{
+    (void)state;
+    if (strcmp(tarn_backend_name(), "host") != 0) skip();
+    expect_more_than_one_block_could_be(&tn_allocator_umpire);
+    expect_more_than_one_block_could_be(&tn_allocator_umpire_list);
 }
 
 static void umf_tells_what_it_held(void **state)
@@ -453,6 +482,7 @@ int main(void)
         cmocka_unit_test(who_cannot_tell_says_nothing),
         cmocka_unit_test(malloc_stays_the_c_librarys),
         cmocka_unit_test(umpire_tells_what_it_held),
+        cmocka_unit_test(umpire_takes_back_more_than_one_block_could_be),
         cmocka_unit_test(umf_tells_what_it_held),
         cmocka_unit_test(each_pool_of_the_vendor_is_its_own),
         cmocka_unit_test(nobody_leaves_an_error_behind),

@@ -59,11 +59,34 @@ static void percentiles_are_nearest_ranks(void **state)
 static void the_median_of_an_even_number_lies_between(void **state)
 {
     (void)state;
-    double odd[] = { 9.0, 1.0, 5.0 };
+    struct tn_weighted odd[] = { { 9.0, 1.0 }, { 1.0, 1.0 }, { 5.0, 1.0 } };
     struct tn_spread spread = tn_spread_compute(odd, 3);
     assert_true(spread.min == 1.0 && spread.median == 5.0 && spread.max == 9.0);
-    double even[] = { 9.0, 1.0, 5.0, 6.0 };
+    struct tn_weighted even[] = { { 9.0, 1.0 }, { 1.0, 1.0 }, { 5.0, 1.0 }, { 6.0, 1.0 } };
     assert_true(tn_spread_compute(even, 4).median == 5.5);
+}
+
+/* As if a value stood there as often as its weight says. */
+static void values_count_by_their_weight(void **state)
+{
+    (void)state;
+    for (unsigned weights = 0; weights < 256; weights++) { /* 0 to 3, of four values */
+        struct tn_weighted values[4];
+        struct tn_weighted repeated[12];
+        size_t count = 0;
+        for (unsigned i = 0; i < 4; i++) {
+            unsigned weight = weights >> 2 * i & 3;
+            values[i] = (struct tn_weighted){ (double)(1 << i), weight / 4.0 };
+            for (unsigned k = 0; k < weight; k++)
+                repeated[count++] = (struct tn_weighted){ values[i].value, 1.0 };
+        }
+        double median = tn_spread_compute(repeated, count).median;
+        struct tn_spread spread = tn_spread_compute(values, 4);
+        if (weights == 0) median = 3.0; /* where none has any, all have the same */
+        if (spread.median != median)
+            fail_msg("weights %#x: %f, and not %f", weights, spread.median, median);
+        assert_true(spread.min == 1.0 && spread.max == 8.0);
+    }
 }
 
 int main(void)
@@ -73,6 +96,7 @@ int main(void)
         cmocka_unit_test(one_sample_is_every_percentile),
         cmocka_unit_test(percentiles_are_nearest_ranks),
         cmocka_unit_test(the_median_of_an_even_number_lies_between),
+        cmocka_unit_test(values_count_by_their_weight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,14 +57,6 @@ static double number_of(const json_t *row, const char *key)
 
 /* --- command lines ------------------------------------------------------------------------------- */
 
-static void expect_usage_error(struct outcome outcome, const char *message)
-{
-    assert_int_equal(outcome.exit_status, 2);
-    assert_string_equal(outcome.output, "");
-    expect_part(outcome.errors, message);
-    outcome_fini(&outcome);
-}
-
 static void options_are_checked(void **state)
 {
     (void)state;

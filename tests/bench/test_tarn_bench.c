@@ -32,14 +32,6 @@ static bool has_vendor_pool(void)
 
 /* --- bad command lines --------------------------------------------------------------------------- */
 
-static void expect_usage_error(struct outcome outcome, const char *message)
-{
-    assert_int_equal(outcome.exit_status, 2);
-    assert_string_equal(outcome.output, "");
-    expect_part(outcome.errors, message);
-    outcome_fini(&outcome);
-}
-
 static void commands_are_checked(void **state)
 {
     (void)state;
@@ -64,7 +56,9 @@ static void option_values_are_checked(void **state)
     expect_usage_error(RUN("sweep", "--repetitions=0"), "0 is not from 1 to 1000");
     expect_usage_error(RUN("sweep", "--repetitions=1001"), "1001 is not from 1 to 1000");
     expect_usage_error(RUN("sweep", "--time=0"), "--time 0: must be above 0");
-    expect_usage_error(RUN("sweep", "--time=nan"), "--time nan: must be above 0");
+    expect_usage_error(RUN("sweep", "--time=nan"), "--time nan: 'nan' is not a number");
+    expect_usage_error(RUN("sweep", "--time=0x10"), "--time 0x10: '0x10' is not a number");
+    expect_usage_error(RUN("sweep", "--time=1e-4000"), "--time 1e-4000: must be above 0");
     expect_usage_error(RUN("sweep", "--time=3601"), "at most 3600 seconds");
     expect_usage_error(RUN("sweep", "--time=1s"), "'1s' is not a number");
     expect_usage_error(RUN("sweep", "--device=x"), "--device x: 'x' is not a number");
@@ -281,6 +275,37 @@ static void a_request_that_nobody_can_serve_names_its_line(void **state)
     snprintf(expected, sizeof expected, "tarn-bench: %s:3: raw: TARN_STATUS_OUT_OF_MEMORY", path);
     expect_part(outcome.errors, expected);
     outcome_fini(&outcome);
+
+    /* As much as can be said: rounded up to whole chunks it is nothing. */
+    if (tn_allocator_ordered_sets.missing_because) return;
+    path = scratch_write_text("most.trace", FIRST_LINE "a 0 18446744073709551615 0 0 6\n");
+    outcome = RUN("replay", "--allocator=ordered-sets", path);
+    assert_int_equal(outcome.exit_status, 1);
+    expect_part(outcome.errors, "most.trace:2: ordered-sets: TARN_STATUS_OUT_OF_MEMORY");
+    outcome_fini(&outcome);
+}
+
+/* Neither the path, nor what is cut of it, need be UTF-8. */
+static void a_failure_with_any_path_is_in_the_json_file(void **state)
+{
+    (void)state;
+    need_device();
+    const char *path =
+        scratch_write_text("gr\xfc\xdf"
+                           "e.trace",
+                           FIRST_LINE "# name: odd\na 0 18446744073709550000 0 0 6\n");
+    const char *json = scratch_path("odd.json");
+    struct outcome outcome = RUN("replay", "--allocator=raw,tarn", "--json", json, path);
+    assert_int_equal(outcome.exit_status, 1);
+    assert_null(strstr(outcome.errors, "host memory"));
+    outcome_fini(&outcome);
+    json_t *root = load_json(json);
+    json_t *results = json_object_get(root, "results");
+    assert_int_equal(json_array_size(results), 2);
+    for (size_t i = 0; i < 2; i++)
+        expect_part(json_string_value(json_object_get(json_array_get(results, i), "error")),
+                    "/gr??e.trace:3: ");
+    json_decref(root);
 }
 
 /* --- good runs ----------------------------------------------------------------------------------- */
@@ -680,6 +705,7 @@ static void the_allocators_are_listed(void **state)
     snprintf(there, sizeof there, "  %-36s there\n", "tarn");
     expect_part(outcome.output, there);
     outcome_fini(&outcome);
+    expect_usage_error(RUN("hot", "--json=x", "--csv=x"), "--json and --csv are both 'x'");
     expect_usage_error(RUN("allocators", "--json=x"), "--json is no option of allocators");
     expect_usage_error(RUN("allocators", "--csv=x"), "--csv is no option of allocators");
     expect_usage_error(RUN("allocators", "more"), "'more' is one argument too many");
@@ -731,62 +757,53 @@ static void the_vendors_pool_plays(void **state)
     json_decref(root);
 }
 
-/* Its bins are powers of two from 512 bytes on, and what is freed is kept. */
-static void cubs_allocator_plays(void **state)
+enum {
+    SWEEP_COUNT = 4
+};
+
+/* An allocator of CUDA's that keeps what is freed: of each size it takes so much, once. */
+static void expect_keeping(const struct tn_allocator *allocator, const char *sizes,
+                           const json_int_t held_bytes[SWEEP_COUNT])
 {
-    (void)state;
-    if (tn_allocator_cub.missing_because) skip();
+    if (allocator->missing_because) skip();
     need_device();
-    const char *json = scratch_path("cub.json");
-    expect_results(RUN("sweep", "--sizes=1,512,513,1M", "--allocator=cub", "--json", json,
-                       "--time=0.1", "--repetitions=1"),
-                   json, 4);
-    static const json_int_t held_bytes[] = { 512, 512, 1024, 1 << 20 };
+    const char *json = scratch_path("keeping.json");
+    char list[64];
+    snprintf(list, sizeof list, "--allocator=%s", allocator->name);
+    expect_results(RUN("sweep", sizes, list, "--json", json, "--time=0.1", "--repetitions=1"), json,
+                   SWEEP_COUNT);
     json_t *root = load_json(json);
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < SWEEP_COUNT; i++) {
         json_t *row = json_array_get(json_object_get(root, "results"), i);
         expect_integer(row, "peak_footprint_bytes", held_bytes[i]);
         expect_integer(row, "vendor_calls", 1);
     }
     json_decref(root);
-    expect_results(RUN("churn", "--live=1,50", "--size-range=1,1M", "--allocator=cub", "--json",
+    expect_results(
+        RUN("churn", "--live=1,50", "--size-range=1,1M", list, "--json", json, "--time=0.1"), json,
+        2);
+    expect_results(RUN("threads", "--threads=1,3", "--live=10", "--size-range=1,1M", list, "--json",
                        json, "--time=0.1"),
-                   json, 2);
-    expect_results(RUN("threads", "--threads=1,3", "--live=10", "--size-range=1,1M",
-                       "--allocator=cub", "--json", json, "--time=0.1"),
                    json, 2);
     root = load_json(json);
     expect_integer(json_array_get(json_object_get(root, "results"), 1), "streams", 3);
     json_decref(root);
 }
 
-/* Sizes are rounded up to 512 bytes, small blocks are cut from pieces of 2 MB, and what is freed is kept. */
+/* Its bins are powers of two from 512 bytes on. */
+static void cubs_allocator_plays(void **state)
+{
+    static const json_int_t held_bytes[] = { 512, 512, 1024, 1 << 20 };
+    (void)state;
+    expect_keeping(&tn_allocator_cub, "--sizes=1,512,513,1M", held_bytes);
+}
+
+/* Sizes are rounded up to 512 bytes, and small blocks are cut from pieces of 2 MB. */
 static void pytorchs_allocator_plays(void **state)
 {
-    (void)state;
-    if (tn_allocator_torch.missing_because) skip();
-    need_device();
-    const char *json = scratch_path("torch.json");
-    expect_results(RUN("sweep", "--sizes=1,513,1M,64M", "--allocator=torch", "--json", json,
-                       "--time=0.1", "--repetitions=1"),
-                   json, 4);
     static const json_int_t held_bytes[] = { 2 << 20, 2 << 20, 2 << 20, 64 << 20 };
-    json_t *root = load_json(json);
-    for (size_t i = 0; i < 4; i++) {
-        json_t *row = json_array_get(json_object_get(root, "results"), i);
-        expect_integer(row, "peak_footprint_bytes", held_bytes[i]);
-        expect_integer(row, "vendor_calls", 1);
-    }
-    json_decref(root);
-    expect_results(RUN("churn", "--live=1,50", "--size-range=1,1M", "--allocator=torch", "--json",
-                       json, "--time=0.1"),
-                   json, 2);
-    expect_results(RUN("threads", "--threads=1,3", "--live=10", "--size-range=1,1M",
-                       "--allocator=torch", "--json", json, "--time=0.1"),
-                   json, 2);
-    root = load_json(json);
-    expect_integer(json_array_get(json_object_get(root, "results"), 1), "streams", 3);
-    json_decref(root);
+    (void)state;
+    expect_keeping(&tn_allocator_torch, "--sizes=1,513,1M,64M", held_bytes);
 }
 
 /* Only a simulated device can be told to have none. */
@@ -859,6 +876,25 @@ static void a_json_file_that_cannot_be_written_is_named(void **state)
     outcome_fini(&outcome);
 }
 
+/* The tables are results, too. */
+static void output_that_cannot_be_written_is_a_failure(void **state)
+{
+    (void)state;
+    need_device();
+    if (access("/dev/full", W_OK) != 0) skip();
+    static const char *const commands[][5] = {
+        { "hot", "--allocator=tarn", "--time=0.01", NULL },
+        { "allocators", NULL },
+        { "help", NULL },
+    };
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        struct outcome outcome = run_to("/dev/full", commands[i]);
+        assert_int_equal(outcome.exit_status, 1);
+        expect_part(outcome.errors, "tarn-bench: standard output: cannot be written: ");
+        outcome_fini(&outcome);
+    }
+}
+
 static void an_unknown_device_is_named(void **state)
 {
     (void)state;
@@ -893,6 +929,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_story_is_checked),
         cmocka_unit_test(a_line_has_an_end),
         cmocka_unit_test(a_request_that_nobody_can_serve_names_its_line),
+        cmocka_unit_test(a_failure_with_any_path_is_in_the_json_file),
         cmocka_unit_test(a_good_trace_passes),
         cmocka_unit_test(made_up_workloads_run),
         cmocka_unit_test(the_hot_block_is_one_of_a_kilobyte),
@@ -914,6 +951,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_same_seed_gives_the_same_workload),
         cmocka_unit_test(the_traces_that_come_along_replay),
         cmocka_unit_test(a_json_file_that_cannot_be_written_is_named),
+        cmocka_unit_test(output_that_cannot_be_written_is_a_failure),
         cmocka_unit_test(an_unknown_device_is_named),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_destroy);

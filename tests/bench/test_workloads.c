@@ -104,7 +104,7 @@ static void churn_and_replay_show_memory_over_time(void **state)
     need_device();
     const char *json = scratch_path("memory.json");
     json_t *root = expect_good(RUN("churn", "--live=20", "--allocator=raw,tarn,ordered-sets",
-                                   "--json", json, "--time=5", "--repetitions=1"),
+                                   "--json", json, "--time=60", "--repetitions=1"),
                                json);
     expect_memory_over_time(find_row(root, "20 of 1K to 16M", "tarn"), 20 + 2 * 20000);
     if (!tn_allocator_ordered_sets.missing_because)
@@ -208,7 +208,7 @@ static void growth_begins_with_nothing(void **state)
     const char *json = scratch_path("growth.json");
     struct outcome outcome =
         RUN("growth", "--until=10M,16M", "--size-range=4K,64K", "--initial=2M",
-            "--allocator=raw,tarn,ordered-sets", "--json", json, "--time=1", "--repetitions=2");
+            "--allocator=raw,tarn,ordered-sets", "--json", json, "--time=60", "--repetitions=2");
     expect_part(outcome.output, "growth to 10M of 4K to 64K: at most 10.5 MB live");
     json_t *root = expect_good(outcome, json);
     const json_t *raw = find_row(root, "to 10M of 4K to 64K", "raw");
@@ -262,6 +262,10 @@ static void expect_streams(const json_t *row, json_int_t streams, const char *mo
     assert_true(without > median - work - 0.01 && without < median - work + 0.01);
     assert_true(get_number(row, "total_ns_per_pair") >= median * 0.999);
     assert_true(get_number(row, "work_total_ns_per_pair") >= work * 0.999);
+    const json_t *free_ns = json_object_get(row, "free_ns");
+    assert_true(get_number(free_ns, "p50") > 0.0);
+    assert_true(get_number(free_ns, "p999") >= get_number(free_ns, "p99"));
+    assert_true(get_number(json_object_get(row, "alloc_ns"), "max") > 0.0);
     const json_t *calls = json_object_get(row, "calls_per_pair");
     bool needs_wait =
         strcmp(free_order, "writes") == 0 || (strcmp(free_order, "needs wait") == 0 && streams > 1);
@@ -407,14 +411,6 @@ static void all_explains_every_table(void **state)
 }
 
 /* --- options and machine -------------------------------------------------------------------------- */
-
-static void expect_usage_error(struct outcome outcome, const char *message)
-{
-    assert_int_equal(outcome.exit_status, 2);
-    assert_string_equal(outcome.output, "");
-    expect_part(outcome.errors, message);
-    outcome_fini(&outcome);
-}
 
 static void options_are_checked(void **state)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* kokkos_program: loads a library of Kokkos Tools and calls it, as Kokkos does. */
+/* kokkos_program: loads a library of Kokkos Tools and calls it, as Kokkos does, and goes to another folder meanwhile. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct SpaceHandle {
     char name[64];
@@ -37,6 +38,7 @@ int main(void)
     find("kokkosp_allocate_data", &allocate);
     find("kokkosp_deallocate_data", &deallocate);
     init(0, 20171029, 0, NULL);
+    if (chdir("/") != 0) return 1;
     allocate(device, "coordinates", (void *)0x1000, 800);
     allocate(host, "coordinates_mirror", (void *)0x2000, 800);
     allocate(device, "a label of more than twenty-four letters", (void *)0x3000, 1600);

@@ -3,6 +3,7 @@
  * test_record: what record.h promises of one process: every form of allocation and free, several threads, beginnings
  * and ends in every order, and what cannot be written.
  */
+#include <fcntl.h>
 #include <glob.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -10,12 +11,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 
 #include "harness/child.h"
 #include "harness/claims.h"
 
+#include "tarn/host.h"
 #include "tarn/record.h"
 
 #include "scratch_folder.h"
@@ -55,21 +60,6 @@ static void *alloc(tarn_pool *pool, size_t size_bytes)
 
 /* --- what is recorded --------------------------------------------------------------------------------- */
 
-/* Each line as `<kind> <id> <bytes> <stream>`. */
-static void expect_lines(const char *path, const char *expected)
-{
-    struct trace_lines trace = read_trace_lines(path);
-    char text[4096] = "";
-    size_t length = 0;
-    for (size_t i = 0; i < trace.count && length < sizeof text; i++) {
-        const struct trace_line *line = &trace.lines[i];
-        length += (size_t)snprintf(text + length, sizeof text - length, "%c %d %d %d\n", line->kind,
-                                   (int)line->id, (int)line->bytes, (int)line->stream);
-    }
-    free_trace_lines(&trace);
-    assert_string_equal(text, expected);
-}
-
 static void test_each_call_is_recorded(void **state)
 {
     (void)state;
@@ -92,16 +82,16 @@ static void test_each_call_is_recorded(void **state)
     expect_ok(tarn_pool_free(pool, NULL));
     expect_ok(tarn_pool_free(pool, NULL));
     expect_ok(tarn_record_stop());
-    expect_lines("calls", "a 0 1000 0\n"
-                          "a 1 2000 1\n"
-                          "a 2 3000 0\n"
-                          "a 3 4000 2\n"
-                          "a 4 0 0\n"
-                          "f 0 1000 0\n"
-                          "f 1 2000 1\n"
-                          "f 2 3000 2\n"
-                          "f 3 4000 2\n"
-                          "f 4 0 0\n");
+    expect_trace_lines("calls", "a 0 1000 0\n"
+                                "a 1 2000 1\n"
+                                "a 2 3000 0\n"
+                                "a 3 4000 2\n"
+                                "a 4 0 0\n"
+                                "f 4 0 0\n" /* of no bytes nothing lives */
+                                "f 0 1000 0\n"
+                                "f 1 2000 1\n"
+                                "f 2 3000 2\n"
+                                "f 3 4000 2\n");
     assert_false(exists("calls.events"));
     expect_ok(tarn_pool_destroy(pool));
 }
@@ -122,14 +112,63 @@ static void test_batches_and_resizes_are_recorded(void **state)
     const size_t too_much[] = { 4096, (size_t)1 << 40 };
     assert_int_not_equal(tarn_pool_alloc_many(pool, 2, too_much, twice), TARN_STATUS_OK);
     expect_ok(tarn_record_stop());
-    expect_lines("batches.gz", "a 0 5000 0\n"
-                               "a 1 0 0\n"
-                               "a 2 70000 0\n"
-                               "f 2 70000 0\n"
-                               "a 3 60000 0\n"
-                               "f 0 5000 0\n"
-                               "f 1 0 0\n"
-                               "f 3 60000 0\n");
+    expect_trace_lines("batches.gz", "a 0 5000 0\n"
+                                     "a 1 0 0\n"
+                                     "f 1 0 0\n"
+                                     "a 2 70000 0\n"
+                                     "f 2 70000 0\n"
+                                     "a 3 60000 0\n"
+                                     "f 0 5000 0\n"
+                                     "f 3 60000 0\n");
+    expect_ok(tarn_pool_destroy(pool));
+}
+
+/* What is freed of a batch that fails was never anybody's. */
+static void test_a_batch_that_fails_is_not_recorded(void **state)
+{
+    (void)state;
+    tarn_pool *pool;
+    const size_t sizes[] = { 32 * MIB, 0, 16 * MIB, 32 * MIB };
+    void *a[4];
+    expect_ok(tarn_pool_create_over((void *)((uintptr_t)1 << 40), 64 * MIB, NULL, &pool));
+    expect_ok(tarn_record_start("undone"));
+    expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc_many(pool, 4, sizes, a));
+    expect_ok(tarn_record_stop());
+    struct trace_lines trace = read_trace_lines("undone");
+    assert_int_equal(trace.count, 0);
+    assert_int_equal(trace.unknown_count, 0);
+    free_trace_lines(&trace);
+    expect_ok(tarn_pool_destroy(pool));
+}
+
+static void *use_the_threads_own_stream(void *pool)
+{
+    void *address;
+    if (tarn_pool_alloc_on(pool, 1000, TARN_HOST_STREAM_PER_THREAD, &address) != TARN_STATUS_OK)
+        abort();
+    if (tarn_pool_free_on(pool, address, TARN_HOST_STREAM_PER_THREAD) != TARN_STATUS_OK) abort();
+    return NULL;
+}
+
+/* Handles that mean another stream in each thread, and two that mean the same. */
+static void test_streams_are_told_apart(void **state)
+{
+    (void)state;
+    tarn_pool *pool;
+    void *a;
+    expect_ok(tarn_pool_create(NULL, &pool));
+    expect_ok(tarn_record_start("streams"));
+    expect_ok(tarn_pool_alloc_on(pool, 500, TARN_HOST_STREAM_DEFAULT, &a));
+    expect_ok(tarn_pool_free_on(pool, a, NULL));
+    for (int i = 0; i < 2; i++) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, use_the_threads_own_stream, pool), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+    }
+    expect_ok(tarn_record_stop());
+    expect_trace_lines("streams", "a 0 500 0\nf 0 500 0\n"
+                                  "a 1 1000 1\nf 1 1000 1\n"
+                                  "a 2 1000 2\nf 2 1000 2\n");
     expect_ok(tarn_pool_destroy(pool));
 }
 
@@ -158,12 +197,35 @@ static void test_every_pool_takes_part(void **state)
     tarn_pool_destroy_forced(after, NULL);
     (void)b;
     expect_ok(tarn_record_stop());
-    expect_lines("pools", "a 0 10000 0\na 1 20000 0\na 2 30000 0\na 3 40000 0\n"
-                          "f 0 10000 0\nf 2 30000 0\nf 3 40000 0\n"
-                          "a 4 50000 0\nf 1 20000 0\nf 4 50000 0\n");
+    expect_trace_lines("pools", "a 0 10000 0\na 1 20000 0\na 2 30000 0\na 3 40000 0\n"
+                                "f 0 10000 0\nf 2 30000 0\nf 3 40000 0\n"
+                                "a 4 50000 0\nf 1 20000 0\nf 4 50000 0\n");
     expect_ok(tarn_pool_destroy(before));
     expect_ok(tarn_pool_destroy(watched));
     expect_ok(tarn_default_pool_destroy());
+}
+
+/* Pools of every make. */
+static void test_what_is_live_goes_with_its_pool(void **state)
+{
+    (void)state;
+    tarn_pool_options passing = TARN_POOL_OPTIONS_INIT, contiguous = TARN_POOL_OPTIONS_INIT;
+    passing.passes_through = true;
+    contiguous.contiguous = true;
+    const tarn_pool_options *const makes[] = { &passing, &contiguous };
+    for (size_t i = 0; i < sizeof makes / sizeof *makes; i++) {
+        tarn_pool *pool;
+        expect_ok(tarn_record_start("destroyed"));
+        expect_ok(tarn_pool_create(makes[i], &pool));
+        alloc(pool, 1000);
+        alloc(pool, 10 * MIB);
+        expect_ok(tarn_pool_destroy_forced(pool, NULL));
+        expect_ok(tarn_record_stop());
+        struct trace_lines trace = read_trace_lines("destroyed");
+        assert_int_equal(trace.count, 4);
+        assert_int_equal(trace.live_count, 0);
+        free_trace_lines(&trace);
+    }
 }
 
 /* --- threads ------------------------------------------------------------------------------------------ */
@@ -299,7 +361,7 @@ static void test_start_and_stop_say_what_is_wrong(void **state)
     expect_message("twice");
     assert_false(exists("other.events"));
     expect_ok(tarn_record_stop());
-    expect_lines("twice", "");
+    expect_trace_lines("twice", "");
 }
 
 static void test_what_was_left_behind_is_kept(void **state)
@@ -329,7 +391,7 @@ static void test_the_folder_may_change(void **state)
     assert_int_equal(chdir("/"), 0);
     expect_ok(tarn_record_stop());
     assert_int_equal(chdir(folder), 0);
-    expect_lines("here", "");
+    expect_trace_lines("here", "");
 }
 
 /* --- what cannot be written --------------------------------------------------------------------------- */
@@ -380,6 +442,37 @@ static void test_a_full_disk_leaves_the_events(void **state)
     expect_ok(tarn_pool_destroy(pool));
 }
 
+static void close_all_descriptors(void *argument)
+{
+    (void)argument;
+    tarn_pool *pool;
+    CHILD_EXPECT(tarn_pool_create_over((void *)((uintptr_t)1 << 40), (size_t)1 << 40, NULL,
+                                       &pool) == TARN_STATUS_OK);
+    CHILD_EXPECT(tarn_record_start("closed") == TARN_STATUS_OK);
+    for (int descriptor = 3; descriptor < 1000; descriptor++)
+        close(descriptor);
+    int precious[10];
+    for (int i = 0; i < 10; i++)
+        precious[i] = open("precious", O_RDWR | O_CREAT, 0600);
+    for (int i = 0; i < 10000; i++) {
+        void *address;
+        CHILD_EXPECT(tarn_pool_alloc(pool, 1000, &address) == TARN_STATUS_OK);
+    }
+    CHILD_EXPECT(tarn_record_stop() == TARN_STATUS_OK);
+    struct stat status;
+    for (int i = 0; i < 10; i++)
+        CHILD_EXPECT(fstat(precious[i], &status) == 0 && status.st_size == 0);
+}
+
+static void test_a_program_may_close_all_descriptors(void **state)
+{
+    (void)state;
+    expect_in_child(close_all_descriptors, NULL);
+    struct trace_lines trace = read_trace_lines("closed");
+    assert_int_equal(trace.lost_count + trace.count, 10000);
+    free_trace_lines(&trace);
+}
+
 /* --- other processes ---------------------------------------------------------------------------------- */
 
 static void be_a_child(void *argument)
@@ -412,8 +505,8 @@ static void test_a_forked_child_is_another_process(void **state)
     expect_ok(tarn_pool_free(pool, a));
     expect_ok(tarn_pool_free(pool, b));
     expect_ok(tarn_record_stop());
-    expect_lines("parent.gz", "a 0 1000 0\na 1 2000 0\nf 0 1000 0\nf 1 2000 0\n");
-    expect_lines("child.gz", "a 0 77 0\n");
+    expect_trace_lines("parent.gz", "a 0 1000 0\na 1 2000 0\nf 0 1000 0\nf 1 2000 0\n");
+    expect_trace_lines("child.gz", "a 0 77 0\n");
     expect_ok(tarn_pool_destroy(pool));
 }
 
@@ -455,6 +548,52 @@ static int exit_among_threads(void)
     return 0;
 }
 
+#define FIRST_POOLS 8
+
+static bool is_disk_slow;
+
+/* The system's call, on a disk that takes its time: so the others come while the first one begins. */
+int flock(int fd, int operation)
+{
+    if (is_disk_slow) nanosleep(&(const struct timespec){ .tv_nsec = 50000000 }, NULL);
+    return (int)syscall(SYS_flock, fd, operation);
+}
+
+static void *create_one_of_the_first_pools(void *argument)
+{
+    tarn_pool *pool;
+    void *address;
+    bool is_done = tarn_pool_create(NULL, &pool) == TARN_STATUS_OK &&
+                   tarn_pool_alloc(pool, 1000, &address) == TARN_STATUS_OK;
+    if (!is_done) fprintf(stderr, "%s\n", tarn_last_error().message);
+    return is_done ? argument : NULL;
+}
+
+static int create_first_pools(void)
+{
+    pthread_t threads[FIRST_POOLS];
+    void *done;
+    int status = 0;
+    is_disk_slow = true;
+    for (int i = 0; i < FIRST_POOLS; i++)
+        if (pthread_create(&threads[i], NULL, create_one_of_the_first_pools, threads) != 0)
+            return 1;
+    for (int i = 0; i < FIRST_POOLS; i++)
+        status = pthread_join(threads[i], &done) != 0 || !done ? 1 : status;
+    return status;
+}
+
+static int record_by_a_call(void)
+{
+    tarn_pool *pool;
+    if (tarn_record_start("called") != TARN_STATUS_OK) return 1;
+    for (int i = 0; i < 2; i++) {
+        if (tarn_pool_create(NULL, &pool) != TARN_STATUS_OK) return 1;
+        (void)tarn_record_stop();
+    }
+    return 0;
+}
+
 static int expect_refusal(void)
 {
     void *address;
@@ -471,7 +610,7 @@ static void test_the_environment_records_a_whole_process(void **state)
 {
     (void)state;
     run_with_environment("whole.gz", "allocate");
-    expect_lines("whole.gz", "a 0 1000 0\na 1 2000 0\nf 0 1000 0\n");
+    expect_trace_lines("whole.gz", "a 0 1000 0\na 1 2000 0\nf 0 1000 0\n");
     run_with_environment("no/such/folder", "refused");
     run_with_environment("threads-%p-%p", "threads");
     glob_t found;
@@ -489,15 +628,38 @@ static void test_the_environment_records_a_whole_process(void **state)
     globfree(&found);
 }
 
+static void test_of_several_first_pools_one_begins_to_record(void **state)
+{
+    (void)state;
+    run_with_environment("first.gz", "first pools");
+    struct trace_lines trace = read_trace_lines("first.gz");
+    assert_int_equal(trace.count, FIRST_POOLS);
+    free_trace_lines(&trace);
+}
+
+/* For good: it would begin in the middle. */
+static void test_a_recording_by_a_call_is_the_one(void **state)
+{
+    (void)state;
+    run_with_environment("not.gz", "called");
+    expect_trace_lines("called", "");
+    assert_false(exists("not.gz"));
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "first pools") == 0) return create_first_pools();
+    if (argc > 1 && strcmp(argv[1], "called") == 0) return record_by_a_call();
     if (argc > 1 && strcmp(argv[1], "allocate") == 0) return allocate_and_exit();
     if (argc > 1 && strcmp(argv[1], "threads") == 0) return exit_among_threads();
     if (argc > 1 && strcmp(argv[1], "refused") == 0) return expect_refusal();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_call_is_recorded),
         cmocka_unit_test(test_batches_and_resizes_are_recorded),
+        cmocka_unit_test(test_a_batch_that_fails_is_not_recorded),
+        cmocka_unit_test(test_streams_are_told_apart),
         cmocka_unit_test(test_every_pool_takes_part),
+        cmocka_unit_test(test_what_is_live_goes_with_its_pool),
         cmocka_unit_test(test_threads_are_told_apart_and_in_order),
         cmocka_unit_test(test_a_recording_ends_while_others_allocate),
         cmocka_unit_test(test_start_and_stop_say_what_is_wrong),
@@ -505,8 +667,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_the_folder_may_change),
         cmocka_unit_test(test_a_limit_on_files_costs_events_and_no_more),
         cmocka_unit_test(test_a_full_disk_leaves_the_events),
+        cmocka_unit_test(test_a_program_may_close_all_descriptors),
         cmocka_unit_test(test_a_forked_child_is_another_process),
         cmocka_unit_test(test_the_environment_records_a_whole_process),
+        cmocka_unit_test(test_of_several_first_pools_one_begins_to_record),
+        cmocka_unit_test(test_a_recording_by_a_call_is_the_one),
     };
     return cmocka_run_group_tests(tests, enter_scratch_folder, leave_scratch_folder);
 }

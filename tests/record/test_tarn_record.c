@@ -6,11 +6,14 @@
  * Arguments: the folder of the programs of this test, tarn-record, and tarn-bench if there is one.
  */
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,6 +27,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
+#include "killed_program.h"
 #include "scratch_folder.h"
 #include "trace_lines.h"
 
@@ -77,21 +81,6 @@ static bool exists(const char *path)
     return stat(path, &status) == 0;
 }
 
-static void expect_lines(const char *path, const char *expected)
-{
-    struct trace_lines trace = read_trace_lines(path);
-    char text[4096] = "";
-    size_t length = 0;
-    for (size_t i = 0; i < trace.count && length < sizeof text; i++) {
-        const struct trace_line *line = &trace.lines[i];
-        length += (size_t)snprintf(text + length, sizeof text - length, "%c %d %d %d%s%s\n",
-                                   line->kind, (int)line->id, (int)line->bytes, (int)line->stream,
-                                   line->label[0] ? " " : "", line->label);
-    }
-    free_trace_lines(&trace);
-    assert_string_equal(text, expected);
-}
-
 /* Whether the strict reader takes it and its live ranges never overlap, tarn-bench knows. */
 static void expect_replay(const char *path)
 {
@@ -113,19 +102,19 @@ static const char cuda_lines[] = "a 0 100 0\n"
                                  "a 6 500 1\n"
                                  "a 7 800 0\n"
                                  "a 8 0 0\n"
+                                 "f 8 0 0\n" /* of no bytes nothing lives */
                                  "f 0 100 0\n"
                                  "f 3 1536 0\n"
                                  "f 4 300 1\n"
                                  "f 5 400 2\n"
-                                 "f 7 800 0\n"
-                                 "f 8 0 0\n";
+                                 "f 7 800 0\n";
 
 static void test_cuda(void **state)
 {
     (void)state;
     expect_exit(0, "$r $p/vendor_program cuda");
     expect_output("trace.gz: 9 allocations and 6 frees");
-    expect_lines("trace.gz", cuda_lines);
+    expect_trace_lines("trace.gz", cuda_lines);
     expect_replay("trace.gz");
 }
 
@@ -143,23 +132,32 @@ static void test_hip(void **state)
 {
     (void)state;
     expect_exit(0, "$r -o hip.txt $p/vendor_program hip");
-    expect_lines("hip.txt", "a 0 100 0\na 1 200 0\na 2 300 0\na 3 400 1\n"
-                            "f 0 100 0\nf 1 200 0\nf 2 300 0\nf 3 400 1\n");
+    expect_trace_lines("hip.txt", "a 0 100 0\na 1 200 0\na 2 300 0\na 3 400 1\n"
+                                  "f 0 100 0\nf 1 200 0\nf 2 300 0\nf 3 400 1\n");
 }
 
 static void test_level_zero(void **state)
 {
     (void)state;
     expect_exit(0, "$r -o ze.txt $p/vendor_program ze");
-    expect_lines("ze.txt", "a 0 100 0\na 1 200 0\nf 0 100 0\nf 1 200 0\n");
+    expect_trace_lines("ze.txt", "a 0 100 0\na 1 200 0\nf 0 100 0\nf 1 200 0\n");
 }
 
-/* The vendor's library comes later, and is the module's alone. */
-static void test_a_module_that_is_loaded(void **state)
+static void test_streams(void **state)
+{
+    (void)state;
+    expect_exit(0, "$r -o streams.txt $p/vendor_program streams");
+    expect_trace_lines("streams.txt", "a 0 100 0\nf 0 100 0\n"
+                                      "a 1 200 1\na 2 300 1\nf 1 200 1\nf 2 300 1\n"
+                                      "a 3 200 2\na 4 300 2\nf 3 200 2\nf 4 300 2\n");
+}
+
+/* The vendor's library comes later, is the module's alone, and is closed with it. */
+static void test_a_module_that_is_loaded_and_closed(void **state)
 {
     (void)state;
     expect_exit(0, "$r -o module.txt $p/module_program $p/libvendor_module.so");
-    expect_lines("module.txt", "a 0 1000 0\nf 0 1000 0\na 1 2000 0\nf 1 2000 0\n");
+    expect_trace_lines("module.txt", "a 0 1000 0\nf 0 1000 0\na 1 2000 0\nf 1 2000 0\n");
 }
 
 static void test_threads(void **state)
@@ -186,7 +184,7 @@ static void test_several_processes(void **state)
     struct trace_lines trace = read_trace_lines("several.txt");
     assert_int_equal(trace.count, 80000);
     free_trace_lines(&trace);
-    expect_lines("other.txt", "a 0 100 0\nf 0 100 0\n");
+    expect_trace_lines("other.txt", "a 0 100 0\nf 0 100 0\n");
 }
 
 static void test_a_process_that_becomes_another_program(void **state)
@@ -204,6 +202,18 @@ static void test_a_kill_loses_nothing(void **state)
     assert_int_equal(trace.count, 20000);
     free_trace_lines(&trace);
     expect_exit(0, "test -z \"$(ls *.events 2>/dev/null)\"");
+}
+
+/* What a tarn-record of the same number has left is not this run's. */
+static void test_what_another_run_has_left(void **state)
+{
+    (void)state;
+    expect_exit(0, "mkdir -p of && sh -c 'echo left >of/t.txt.$$-1.events; "
+                   "exec $1 -o of/t.txt $2/vendor_program hip' sh $r $p");
+    expect_exit(0, "mv of/t.txt mine.txt && cat of/t.txt.*-1.events && rm of/* && rmdir of");
+    expect_output("left");
+    expect_trace_lines("mine.txt", "a 0 100 0\na 1 200 0\na 2 300 0\na 3 400 1\n"
+                                   "f 0 100 0\nf 1 200 0\nf 2 300 0\nf 3 400 1\n");
 }
 
 static void test_the_exit_status_is_the_commands(void **state)
@@ -235,6 +245,18 @@ static void test_usage(void **state)
     expect_exit(125, "$r --recover output");
     expect_exit(125, "$r --recover output -o x");
     expect_output("is no file of events");
+    expect_exit(125, "$r --recover . -o x");
+    expect_exit(0, "$r -o each-%p.txt $p/vendor_program hip && mv each-[1-9]*.txt each.txt");
+}
+
+static void test_a_folder_that_the_loader_cannot_name(void **state)
+{
+    (void)state;
+    expect_exit(0, "mkdir -p 'a b/bin' 'a b/lib' && cp $r 'a b/bin' && "
+                   "cp $(dirname $r)/../lib/libtarn_record_preload.so 'a b/lib'");
+    expect_exit(125, "'a b/bin/tarn-record' true");
+    expect_output("a space or colon");
+    expect_exit(0, "rm -r 'a b'");
 }
 
 /* --- recovery ----------------------------------------------------------------------------------------- */
@@ -284,22 +306,92 @@ static void test_a_recording_that_goes_on_is_left_alone(void **state)
     close(ends[0]);
 }
 
-/* Whatever byte it is cut at, what is there before is a trace. */
+/* It would be gone before it is read. */
+static void test_events_are_not_written_over(void **state)
+{
+    (void)state;
+    expect_exit(128 + SIGKILL, "TARN_TRACE=over exec $p/killed_program 100");
+    expect_exit(125, "$r --recover over.events -o ./over.events");
+    expect_output("would be written over the events");
+    expect_exit(0, "$r --recover over.events");
+    expect_output("100 allocations and 50 frees");
+}
+
+static _Atomic uint64_t *map_counts(void)
+{
+    int descriptor = open("counts", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    assert_int_equal(ftruncate(descriptor, 4096), 0);
+    void *counts = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    assert_ptr_not_equal(counts, MAP_FAILED);
+    close(descriptor);
+    return counts;
+}
+
+static uint64_t sum(const _Atomic uint64_t *counts)
+{
+    uint64_t total = 0;
+    for (int i = 0; i < KILLED_THREADS; i++)
+        total += atomic_load(&counts[i]);
+    return total;
+}
+
+/* Whatever its threads are at: each may have been about to count one. */
+static void test_a_kill_at_any_moment_loses_nothing(void **state)
+{
+    (void)state;
+    char program[1024];
+    snprintf(program, sizeof program, "%s/killed_program", programs);
+    _Atomic uint64_t *counts = map_counts();
+    for (uint64_t round = 0; round < 15; round++) {
+        for (int i = 0; i < KILLED_THREADS; i++)
+            atomic_store(&counts[i], 0);
+        pid_t child = fork();
+        if (child == 0) {
+            setenv("TARN_TRACE", "moment", 1);
+            execl(program, program, "count", "counts", (char *)NULL);
+            _exit(1);
+        }
+        while (sum(counts) < 1000 + round * 1777) {
+            assert_int_equal(waitpid(child, NULL, WNOHANG), 0);
+            sched_yield();
+        }
+        kill(child, SIGKILL);
+        assert_int_equal(waitpid(child, NULL, 0), child);
+        expect_exit(0, "$r --recover moment.events");
+        struct trace_lines trace = read_trace_lines("moment");
+        assert_in_range(trace.count, sum(counts), sum(counts) + KILLED_THREADS);
+        assert_in_range(trace.live_count, 0, KILLED_THREADS);
+        free_trace_lines(&trace);
+    }
+    munmap((void *)counts, 4096);
+}
+
+#define CUT_ALLOCS 9000
+#define CUT_EVENTS (CUT_ALLOCS * 3 / 2)
+
+/* Whatever byte it is cut at, what is there before is a trace; and with no chunk there is nothing. The events of one
+ * thread: the file has the chunk that it is at, then the others in their order. */
 static void test_a_cut_file_is_recovered_as_far_as_it_goes(void **state)
 {
     (void)state;
+    size_t count_before = 0;
     expect_exit(128 + SIGKILL, "TARN_TRACE=cut exec $p/killed_program 9000");
     expect_exit(0, "cp cut.events whole.events");
-    for (int kib = 4; kib < 600; kib += 41) {
+    for (size_t bytes = 1000; bytes < 4096 + 65536 * 9; bytes += 41 * 1024) {
         char command[256];
         snprintf(command, sizeof command,
-                 "head -c %d whole.events >cut.events; $r --recover cut.events", kib * 1024 + 7);
-        int status = shell(command);
-        assert_true(status == 0 || status == 125);
-        if (status != 0) continue;
+                 "head -c %zu whole.events >cut.events; $r --recover cut.events", bytes);
+        bool has_copy = bytes >= 4096 + 2 * 65536;
+        expect_exit(has_copy ? 0 : 125, command);
+        if (!has_copy) continue;
         struct trace_lines trace = read_trace_lines("cut");
+        size_t copies = (bytes - 4096) / 65536 - 1;
+        assert_true(trace.count >= (copies * 2047 < CUT_EVENTS ? copies * 2047 - 1 : CUT_EVENTS));
+        assert_true(trace.count >= count_before);
+        count_before = trace.count;
         free_trace_lines(&trace);
     }
+    assert_int_equal(count_before, CUT_EVENTS);
 }
 
 /* --- Kokkos ------------------------------------------------------------------------------------------- */
@@ -313,7 +405,7 @@ static void test_kokkos(void **state)
 {
     (void)state;
     expect_exit(0, "$r --kokkos -o kokkos.gz $p/kokkos_program");
-    expect_lines("kokkos.gz", kokkos_lines);
+    expect_trace_lines("kokkos.gz", kokkos_lines);
     expect_output("1 allocations in space Host were not recorded");
     expect_replay("kokkos.gz");
     expect_exit(0, "TARN_KOKKOS_SPACES=Cuda,Host $r --kokkos -o kokkos.gz $p/kokkos_program");
@@ -329,10 +421,10 @@ static void test_kokkos_without_tarn_record(void **state)
 {
     (void)state;
     expect_exit(0, "export KOKKOS_TOOLS_LIBS=$(dirname $r)/../lib/libtarn_record_kokkos.so; "
-                   "$p/kokkos_program && TARN_KOKKOS_TRACE=own.txt $p/kokkos_program && "
-                   "mv kokkos-*.trace.gz default.gz");
-    expect_lines("own.txt", kokkos_lines);
-    expect_lines("default.gz", kokkos_lines);
+                   "$p/kokkos_program && TARN_KOKKOS_TRACE=own-%p.txt $p/kokkos_program && "
+                   "mv kokkos-[1-9]*.trace.gz default.gz && mv own-[1-9]*.txt own.txt");
+    expect_trace_lines("own.txt", kokkos_lines);
+    expect_trace_lines("default.gz", kokkos_lines);
 }
 
 static void test_a_program_of_kokkos(void **state)
@@ -340,12 +432,12 @@ static void test_a_program_of_kokkos(void **state)
     (void)state;
 #ifdef HAS_KOKKOS
     expect_exit(0, "TARN_KOKKOS_SPACES=all $r --kokkos -o views.txt $p/kokkos_views");
-    expect_lines("views.txt", "a 0 8000 0 coordinates\n"
-                              "a 1 40000 0 a field\n"
-                              "a 2 16000 0 new coordinates\n"
-                              "f 0 8000 0\n"
-                              "f 1 40000 0\n"
-                              "f 2 16000 0\n");
+    expect_trace_lines("views.txt", "a 0 8000 0 coordinates\n"
+                                    "a 1 40000 0 a field\n"
+                                    "a 2 16000 0 new coordinates\n"
+                                    "f 0 8000 0\n"
+                                    "f 1 40000 0\n"
+                                    "f 2 16000 0\n");
 #else
     skip();
 #endif
@@ -358,15 +450,20 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_host_memory_is_asked_for),
         cmocka_unit_test(test_hip),
         cmocka_unit_test(test_level_zero),
-        cmocka_unit_test(test_a_module_that_is_loaded),
+        cmocka_unit_test(test_streams),
+        cmocka_unit_test(test_a_module_that_is_loaded_and_closed),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_several_processes),
         cmocka_unit_test(test_a_process_that_becomes_another_program),
         cmocka_unit_test(test_a_kill_loses_nothing),
+        cmocka_unit_test(test_what_another_run_has_left),
         cmocka_unit_test(test_the_exit_status_is_the_commands),
         cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_a_folder_that_the_loader_cannot_name),
         cmocka_unit_test(test_what_tarn_recorded_is_recovered),
         cmocka_unit_test(test_a_recording_that_goes_on_is_left_alone),
+        cmocka_unit_test(test_events_are_not_written_over),
+        cmocka_unit_test(test_a_kill_at_any_moment_loses_nothing),
         cmocka_unit_test(test_a_cut_file_is_recovered_as_far_as_it_goes),
         cmocka_unit_test(test_kokkos),
         cmocka_unit_test(test_kokkos_without_tarn_record),

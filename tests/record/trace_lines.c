@@ -55,6 +55,8 @@ static void take_key(struct reading *reading, const char *line)
         assert_int_equal(take_number(&value), reading->trace.count);
     } else if (has_key(line, "lost", &value)) {
         reading->trace.lost_count = take_number(&value);
+    } else if (has_key(line, "frees_of_earlier", &value)) {
+        reading->trace.unknown_count = take_number(&value);
     } else if (has_key(line, "live_at_end", &value)) {
         assert_int_equal(take_number(&value), reading->trace.live_count);
     } else if (has_key(line, "label", &value)) {
@@ -149,4 +151,19 @@ size_t count_lines(const struct trace_lines *trace, char kind)
     for (size_t i = 0; i < trace->count; i++)
         count += trace->lines[i].kind == kind;
     return count;
+}
+
+void expect_trace_lines(const char *path, const char *expected)
+{
+    struct trace_lines trace = read_trace_lines(path);
+    char text[4096] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < trace.count && length < sizeof text; i++) {
+        const struct trace_line *line = &trace.lines[i];
+        length += (size_t)snprintf(text + length, sizeof text - length, "%c %d %d %d%s%s\n",
+                                   line->kind, (int)line->id, (int)line->bytes, (int)line->stream,
+                                   line->label[0] ? " " : "", line->label);
+    }
+    free_trace_lines(&trace);
+    assert_string_equal(text, expected);
 }

@@ -23,13 +23,17 @@ struct trace_line {
 struct trace_lines {
     struct trace_line *lines;
     size_t count;
-    size_t live_count;   /* at the end */
-    uint64_t lost_count; /* as the trace says */
+    size_t live_count;      /* at the end */
+    uint64_t lost_count;    /* as the trace says */
+    uint64_t unknown_count; /* likewise, by frees_of_earlier */
 };
 
 /* Reads a plain or compressed trace, and fails the test when a claim does not hold. */
 struct trace_lines read_trace_lines(const char *path);
 void free_trace_lines(struct trace_lines *trace);
+
+/* Claims what the lines are, each as `<kind> <id> <bytes> <stream>`, and its label if it has one. */
+void expect_trace_lines(const char *path, const char *expected);
 
 /* How many lines are allocations, or frees. */
 size_t count_lines(const struct trace_lines *trace, char kind);

@@ -94,6 +94,29 @@ static void use_threads(void)
         must(pthread_join(threads[i], NULL));
 }
 
+static void *use_its_own_stream(void *argument)
+{
+    void *a, *b;
+    must(cudaMallocAsync_ptsz(&a, 200, NULL));
+    must(cudaMallocAsync(&b, 300, (void *)2));
+    must(cudaFreeAsync(a, (void *)2));
+    must(cudaFreeAsync_ptsz(b, NULL));
+    return argument;
+}
+
+/* One thread after the other; and the default stream by its other name. */
+static void use_streams(void)
+{
+    void *a;
+    must(cudaMallocAsync(&a, 100, (void *)1));
+    must(cudaFreeAsync(a, NULL));
+    for (int i = 0; i < 2; i++) {
+        pthread_t thread;
+        must(pthread_create(&thread, NULL, use_its_own_stream, NULL));
+        must(pthread_join(thread, NULL));
+    }
+}
+
 /* A child executes this program again, which allocates more. */
 static void use_processes(void)
 {
@@ -130,13 +153,10 @@ int main(int argc, char **argv)
         const char *name;
         void (*use)(void);
     } uses[] = {
-        { "cuda", use_cuda },
-        { "hip", use_hip },
-        { "ze", use_ze },
-        { "threads", use_threads },
-        { "processes", use_processes },
-        { "exec", use_exec },
-        { "killed", use_cuda_and_be_killed },
+        { "cuda", use_cuda },       { "hip", use_hip },
+        { "ze", use_ze },           { "streams", use_streams },
+        { "threads", use_threads }, { "processes", use_processes },
+        { "exec", use_exec },       { "killed", use_cuda_and_be_killed },
     };
     for (size_t i = 0; argc > 1 && i < sizeof uses / sizeof *uses; i++)
         if (strcmp(argv[1], uses[i].name) == 0) uses[i].use();

@@ -5,10 +5,11 @@ import itertools
 import unittest
 
 from support import run_tests
-from tarn_tools.allocators import Palette, is_peer
+from tarn_tools.allocators import Palette, is_peer, what_it_is
 
-KNOWN = ["tarn", "raw", "vendor-pool", "cub", "ordered-sets", "torch-python", "cupy-python", "jemalloc", "mimalloc"]
-MODES = ["tarn:cached", "tarn:contiguous", "tarn:first_fit", "tarn:best_fit_last_freed", "tarn:segregated_fit",
+KNOWN = ["tarn", "tarn:cached", "vendor-pool", "vendor-pool:release", "cub", "torch", "torch-python", "cupy-python",
+         "umpire", "umpire:list", "umf", "jemalloc", "mimalloc", "libc-malloc", "ordered-sets", "raw"]
+MODES = ["tarn:contiguous", "tarn:first_fit", "tarn:best_fit_last_freed", "tarn:segregated_fit",
          "tarn:tlsf", "tarn:contiguous:cached", "tarn:contiguous:tlsf"]
 PAPERS = {"light": "#ffffff", "dark": "#15171a"}
 
@@ -72,19 +73,35 @@ class Colours(unittest.TestCase):
             for paper, colour in PAPERS.items():
                 self.assertGreater(contrast(getattr(style, paper), colour), 3, f"{style.name} on {paper} paper")
 
-    def test_more_allocators_than_colours_is_no_fault(self):
-        self.assertEqual(len(list(Palette([f"peer-{i}" for i in range(100)] + MODES))), 108)
+    def test_markers_of_known_ones_differ(self):
+        """Plots of dots have no dashes; a hollow marker is another one."""
+        markers = [(style.marker, style.is_hollow) for style in Palette(KNOWN)]
+        self.assertEqual(len(markers), len(set(markers)))
 
-    def test_the_default_comes_first_and_raw_last(self):
-        names = [style.name for style in Palette(KNOWN + MODES)]
-        self.assertEqual((names[0], names[-1]), ("tarn", "raw"))
+    def test_more_allocators_than_colours_is_no_fault(self):
+        self.assertEqual(len(list(Palette([f"peer-{i}" for i in range(100)] + MODES))), 100 + len(MODES))
+
+    def test_they_have_one_order(self):
+        names = [style.name for style in Palette([*reversed(KNOWN), "peer-1", "tarn:tlsf"])]
+        self.assertEqual(names, [*KNOWN[:2], "tarn:tlsf", *KNOWN[2:-2], "peer-1", *KNOWN[-2:]])
+
+
+class Names(unittest.TestCase):
+    def test_what_they_are(self):
+        self.assertEqual(what_it_is("raw", {"cuda"}), "the vendor's own calls: cudaMalloc and cudaFree")
+        self.assertEqual(what_it_is("tarn:contiguous:tlsf", ()),
+                         "a pool of tarn in one range of addresses, that places by tlsf")
+        self.assertEqual(what_it_is("umpire:other", ()), "Umpire's QuickPool, as other")
+
+    def test_a_name_that_only_begins_like_another(self):
+        for name in ("rawhide", "tarnished", "cubic"):
+            self.assertEqual(what_it_is(name, ()), name)
 
 
 class Peers(unittest.TestCase):
     def test_who_is_a_peer(self):
-        peers = [name for name in [*KNOWN, *MODES, "harness", "umpire"] if is_peer(name)]
-        self.assertEqual(peers, ["vendor-pool", "cub", "torch-python", "cupy-python", "jemalloc", "mimalloc",
-                                 "umpire"])
+        peers = [name for name in [*KNOWN, *MODES, "harness", "anything"] if is_peer(name)]
+        self.assertEqual(peers, [*KNOWN[2:-2], "anything"])
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import struct
 import subprocess
 import time
 import unittest
@@ -12,17 +13,22 @@ import xml.etree.ElementTree as ElementTree
 from support import InFolder, has_matplotlib, run
 from tarn_tools.dump import Dump
 from tarn_tools.map_layout import lay_out, row_bytes_of
+from tarn_tools.shown import plain
+from tarn_tools.shown import size as size_shown
 
 DUMP_POOL = os.environ.get("TARN_DUMP_POOL", "")
 SVG = "{http://www.w3.org/2000/svg}"
 
+
 def region(address, size, state, **more):
     return {"address": hex(address), "bytes": size, "state": state, "requested_bytes": 0, **more}
+
 
 def dump_of(*pools):
     return {"tarn_dump": 1, "backend": "host", "fit": "best_fit", "chunk_bytes": 1024, "static_pools": [
         {"id": number, "base": hex(regions[0][0]), "bytes": sum(size for _, size, *_ in regions),
          "regions": [region(*entry) for entry in regions]} for number, regions in enumerate(pools)]}
+
 
 class Map(InFolder):
     def draw(self, content, kind="svg"):
@@ -34,7 +40,6 @@ class Map(InFolder):
     def real_dump(self, what):
         path = self.folder / f"{what}.json"
         with open(path, "wb") as file:
-
             subprocess.run([DUMP_POOL, what], stdout=file, check=True)
         return path
 
@@ -44,6 +49,7 @@ class Map(InFolder):
         words = " ".join(element.text or "" for element in root.iter(SVG + "text"))
         titles = [element.text for element in root.iter(SVG + "title")]
         return root, words, titles
+
 
 @unittest.skipUnless(DUMP_POOL, "there is no program that dumps a pool")
 class RealPools(Map):
@@ -58,9 +64,9 @@ class RealPools(Map):
                 for word in words:
                     self.assertIn(word, said)
                 counts = [pool["regions"] for pool in json.loads(dump.read_text())["static_pools"]]
-                live = sum(entry["state"] == "live" for pool in counts for entry in pool)
+                live = [entry["bytes"] for pool in counts for entry in pool if entry["state"] == "live"]
                 if counts:
-                    self.assertIn(f"{live} live of", said)
+                    self.assertIn(f"{len(live)} live, {plain(size_shown(sum(live)))}; ", said)
 
     def test_labels_and_sites_and_streams(self):
         _, _, titles = self.svg_of(self.real_dump("labels"))
@@ -85,6 +91,7 @@ class RealPools(Map):
         self.assertLess(time.monotonic() - begin, 60)
         self.assertIn("regions are narrower than a pixel and drawn together", words)
         self.assertLess(len(list(root.iter())), 100_000)
+
 
 class Scale(Map):
     def test_widths_are_bytes(self):
@@ -120,18 +127,44 @@ class Scale(Map):
             self.assertGreaterEqual(drawn, len(sizes))
 
     def test_addresses_without_memory_are_a_gap(self):
-        content = dump_of([(0, 1 << 20, "live"), (1 << 20, 1 << 40, "unmapped"), ((1 << 20) + (1 << 40), 1 << 20, "free")])
+        content = dump_of([(0, 1 << 20, "live"), (1 << 20, 1 << 40, "unmapped"),
+                           ((1 << 20) + (1 << 40), 1 << 20, "free")])
         _, words, _ = self.svg_of(content)
         self.assertIn("…1 TiB…", words)
         self.assertIn("2 MiB in 1 static pool", words)
 
     def test_states_that_are_not_known_are_drawn(self):
-        _, words, _ = self.svg_of(dump_of([(0, 4096, "lent <&>"), (4096, 4096, "quarantined"), (8192, 4096, "damaged")]))
+        _, words, _ = self.svg_of(dump_of([(0, 4096, "lent <&>"), (4096, 4096, "quarantined"),
+                                           (8192, 4096, "damaged")]))
         self.assertIn("lent <&>, 4 KiB", words)
+
+    def test_texts_that_no_picture_can_hold(self):
+        content = dump_of([(0, 4096, "live")])
+        content["static_pools"][0]["regions"][0].update(label="bell \x07 <&>", site=["half \ud800"], requested_bytes=1)
+        content["static_pools"][0]["id"] = "\x01"
+        _, words, titles = self.svg_of(content) # is read as XML
+        self.assertIn("bell \ufffd <&> 4 KiB", words)
+        self.assertIn("static pool \ufffd", words)
+        self.assertIn("half \ufffd", titles[0])
+
+    @unittest.skipUnless(has_matplotlib(), "no Python here has matplotlib: package python3-matplotlib")
+    def test_a_png_has_an_end(self):
+        """A picture that is higher than matplotlib draws is drawn smaller, and in the end not at all."""
+        for pool_count, status in ((900, 0), (2000, 1)):
+            path = self.write("pools.json", dump_of(*[[(number << 20, 4096, "live")] for number in range(pool_count)]))
+            done = run("tarn-map", path, "-o", self.folder / "map.png", status=status)
+            if status:
+                self.assertRegex(done.err, r"^tarn-map: the picture is \d+ pixels high, and a PNG has at most")
+            else:
+                self.assertEqual(done.err, "")
+                width, height = struct.unpack(">II", (self.folder / "map.png").read_bytes()[16:24])
+                self.assertLess(height, 1 << 16)
+                self.assertLess(width, 2320)
 
     def test_fragmentation(self):
         _, words, _ = self.svg_of(dump_of([(0, 1024, "free"), (1024, 1024, "live"), (2048, 3072, "free")]))
         self.assertIn("external fragmentation 25.0 %", words)
+
 
 class Refused(Map):
     def expect_refused(self, content, words):
@@ -151,6 +184,8 @@ class Refused(Map):
         self.expect_refused(good | {"static_pools": {}}, "static_pools")
         self.expect_refused(good | {"static_pools": [1]}, "static pool number 1: is no object")
         for change, words in (({"address": "nowhere"}, "\"address\" is no address"), ({"address": 5}, "no address"),
+                              ({"address": " 0x400"}, "no address"), ({"address": "0x4_00"}, "no address"),
+                              ({"address": "-0x400"}, "no address"), ({"address": "0x" + "f" * 17}, "no address"),
                               ({"bytes": "1"}, "\"bytes\""), ({"bytes": 0}, "region number 2: does not lie"),
                               ({"bytes": 4096}, "does not lie"), ({"address": "0x0"}, "does not lie"),
                               ({"label": 3}, "\"label\""), ({"site": "x"}, "\"site\"")):
@@ -169,6 +204,7 @@ class Refused(Map):
         path = self.write("good.json", dump_of([(0, 1024, "free")]))
         run("tarn-map", path, cwd=self.folder)
         self.assertTrue(re.match("<svg ", (self.folder / "good.svg").read_text()))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -3,9 +3,16 @@
 
 import json
 import os
+import pty
+import subprocess
+import sys
+import threading
 import unittest
+from unittest import mock
 
-from support import SOURCE, InFolder, has_matplotlib, needs_bench, run
+from support import SOURCE, InFolder, has_matplotlib, needs_bench, result, results_file, run
+from tarn_tools import progress
+from tarn_tools.progress import Progress
 
 TRACE = "# tarn-trace 1\n# name: tiny\n" + "".join(
     f"a {i} {1000 * (i + 1)} 0 0 {10 * i}\n" for i in range(20)) + "".join(f"f {i} 0 0 500\n" for i in range(20))
@@ -40,12 +47,52 @@ class EndToEnd(InFolder):
             self.assertTrue(path.read_bytes().startswith(b"\x89PNG"), path)
 
     def test_the_results_that_come_along(self):
-        files = sorted((SOURCE / "bench" / "results").glob("*/*.json"))
+        """A page of all of them takes long; the table alone reads and checks them as well."""
+        results = SOURCE / "bench" / "results"
+        files = sorted([*results.glob("*/*.json"), *results.glob("*/*.json.gz")])
         self.assertGreater(len(files), 3)
-        run("tarn-report", *files, "-o", self.folder / "page.html")
-        text = (self.folder / "page.html").read_text()
-        for words in ("NVIDIA H200", "host, AMD EPYC", "torch_resnet", "ordered-sets"):
-            self.assertIn(words, text)
+        run("tarn-report", *files, "--csv", self.folder / "all.csv")
+        run("tarn-report", *sorted(results.glob("h200-2026-11-21/*.json")), *results.glob("host-2026-11-21/*.json"),
+            "-o", self.folder / "page.html")
+        for text in ((self.folder / "all.csv").read_text(), (self.folder / "page.html").read_text()):
+            for words in ("NVIDIA H200", "host, AMD EPYC", "torch_resnet", "ordered-sets"):
+                self.assertIn(words, text)
+
+    def test_of_a_pipe(self):
+        """What is read from a pipe is read once, also where another Python has matplotlib."""
+        pipe = self.folder / "pipe.json"
+        os.mkfifo(pipe)
+        writer = threading.Thread(target=pipe.write_text, args=(json.dumps(results_file(result("tarn"))),))
+        writer.start()
+        run("tarn-report", pipe, "-o", self.folder / "page.html")
+        writer.join()
+        self.assertIn("mesh", (self.folder / "page.html").read_text())
+
+
+class OnATerminal(InFolder):
+    def test_a_line_says_how_far_it_is_and_goes(self):
+        """On a terminal alone: elsewhere every test that looks at stderr would see it."""
+        ours, theirs = pty.openpty()
+        program = ("from tarn_tools import progress; progress.BEGIN_SECONDS = progress.STEP_SECONDS = 0\n"
+                   "with progress.Progress('tarn-report', 'drawing') as p: p.tell(1, 4); p.tell(3, 4)")
+        subprocess.run([sys.executable, "-c", program], stderr=theirs, check=True,
+                       env={**os.environ, "PYTHONPATH": str(SOURCE / "tools")})
+        os.close(theirs)
+        said = os.read(ours, 1000).decode()
+        os.close(ours)
+        self.assertEqual(said, "\rtarn-report: drawing ... 25 %\x1b[K\rtarn-report: drawing ... 75 %\x1b[K\r\x1b[K")
+
+    def test_several_parts(self):
+        ours, theirs = pty.openpty()
+        with open(theirs, "w") as terminal, mock.patch.object(progress, "BEGIN_SECONDS", 0), \
+                mock.patch.object(progress, "STEP_SECONDS", 0), mock.patch("sys.stderr", terminal):
+            with Progress("p", "reading") as told:
+                told.tell(10, 100, part="a")
+                told.tell(90, 100, part="b")
+                told.tell(0, 0, part="a pipe")
+        said = os.read(ours, 1000).decode()
+        os.close(ours)
+        self.assertEqual([word for word in said.split() if word.isdigit()], ["10", "50", "50"])
 
 
 class WithoutMatplotlib(InFolder):

@@ -4,12 +4,13 @@
 import gzip
 import json
 import unittest
+from unittest import mock
 
-from support import InFolder, result, results_file, run
+from support import InFolder, rates, result, results_file, run
 from tarn_tools.failure import BadInput
 from tarn_tools.results import read_results
 from tarn_tools.runs import runs_of
-from tarn_tools.verdicts import verdicts_of
+from tarn_tools.verdicts import kinds_of, verdicts_of
 
 
 class BadFiles(InFolder):
@@ -61,6 +62,26 @@ class BadFiles(InFolder):
         self.expect_refused(results_file(result("tarn"), machine={"cores": {}}), "cores")
         self.expect_refused(json.dumps(results_file(result("tarn"))).replace("100.0", "1e999"), "ns_per_pair")
 
+    def test_numbers_that_leave_what_can_be_reckoned_with(self):
+        for number in (1e-300, 5e-324, 1e30, 10 ** 400):
+            self.expect_refused(results_file(result("tarn") | {"ns_per_pair": number}), "no number that can be")
+        self.expect_refused(results_file(result("tarn") | {"memory_over_time": [[0, True, 1]]}), "triples of numbers")
+
+    def test_facts_with_odd_names(self):
+        """The sentence is one line whatever the file holds."""
+        self.expect_refused(results_file(result("tarn"), machine={"two\nlines \ud800": []}),
+                            "neither a text nor a number")
+
+    def test_larger_than_any(self):
+        """Also where a small file becomes a large text."""
+        path = self.write("bomb.json.gz", gzip.compress(b" " * 5000))
+        with mock.patch("tarn_tools.results.FILE_BYTES_MAX", 4999):
+            for name in (path, self.write("large.json", " " * 5000)):
+                with self.assertRaisesRegex(BadInput, "has more than"):
+                    read_results(str(name))
+        with self.assertRaisesRegex(BadInput, "is not JSON"):
+            read_results(str(path))
+
     def test_not_there(self):
         done = run("tarn-report", self.folder / "none.json", status=2)
         self.assertEqual(done.err, f"tarn-report: {self.folder}/none.json: cannot be read: No such file or "
@@ -106,6 +127,32 @@ class Runs(InFolder):
         self.assertEqual(runs[0].facts["compiler"], "GNU 12.2.0")
         self.assertEqual(verdicts_of(runs[0])[0].best_peer.allocator, "cupy-python")
 
+    def test_of_python_counts_what_is_not_the_interpreter(self):
+        """What it takes beyond tarn-bench's own harness is taken off; of streams beyond the work of the streams."""
+        python = {"build_type": "Python", "compiler": "Python 3.12"}
+        streams = {"bench": "streams", "workload": "2 x 16, own"}
+        run, = self.runs_of(
+            results_file(rates("torch-python", 2, 1e6) | {"harness_ns_per_pair": 500.0},
+                         result("torch-python", 1000, harness_ns_per_pair=305.0),
+                         result("torch-python", 1000, workload="alone", harness_ns_per_pair=305.0),
+                         result("torch-python", 5000, **streams, total_ns_per_pair=6000.0,
+                                work_total_ns_per_pair=4000.0),
+                         result("torch-python", 9, bench="hot", workload="1K", harness_ns_per_pair=1.0),
+                         rates("cupy-python", 2, 1e6), machine=python),
+            results_file(result("tarn"), rates("tarn", 2, 1e6), result("tarn", bench="hot", workload="1K"),
+                         result("tarn", 3000, **streams, total_ns_per_pair=3500.0, work_total_ns_per_pair=3000.0)))
+        found = {key[1]: row["torch-python"] for key, row in run.by_workload.items()}
+        self.assertEqual(found["mesh"].pair_ns, (700, 980 - 300, 1030 - 300))
+        self.assertAlmostEqual(found["mesh"].pairs_per_second, 1e9 / 700)
+        self.assertEqual(found["alone"].pair_ns[0], 695) # nothing stands beside it
+        self.assertEqual(found["2 x 16, own"].pair_ns[0], 5000)
+        self.assertEqual(found["1K"].pair_ns[0], 9) # never more than was measured
+        # Of the 2 us that a pair takes its thread 0.5 are Python's.
+        self.assertAlmostEqual(found["2 x 100 of 1K to 16M"].pairs_per_second, 2e9 / 1500)
+        self.assertEqual(run.by_workload["threads", "2 x 100 of 1K to 16M", 2]["cupy-python"].rates, (1e6, 9e5, 1.1e6))
+        self.assertEqual(found["mesh"]["ns_per_pair"], 1000) # for the table of all figures
+        self.assertEqual({row["tarn"].python_ns for row in run.by_workload.values() if "tarn" in row}, {0})
+
     def test_machines_and_commits_stand_side_by_side(self):
         runs = self.runs_of(results_file(result("tarn"), machine={"commit": "aaaaaaaaaaaaaaaa"}),
                             results_file(result("tarn"), machine={"commit": "bbbbbbbbbbbbbbbb"}),
@@ -122,7 +169,28 @@ class Runs(InFolder):
 
     def test_two_traces_of_one_name_are_both_told(self):
         run, = self.runs_of(results_file(result("tarn", 10), result("tarn", 20)))
-        self.assertEqual([key[1] for key in run.by_workload()], ["mesh", "mesh (2)"])
+        self.assertEqual([key[1] for key in run.by_workload], ["mesh", "mesh (2)"])
+
+    def test_two_faithful_ones_of_one_name_stay_faithful(self):
+        run, = self.runs_of(results_file(*[result("tarn", workload="mesh, faithful") for _ in range(2)]))
+        self.assertEqual([key[1] for key in run.by_workload], ["mesh, faithful", "mesh (2), faithful"])
+
+    def test_workloads_as_they_are_come_before_those_played_in_another_way(self):
+        replayed = [result("tarn", workload=name) for name in ("b, faithful", "b", "a, touched")]
+        runs = self.runs_of(results_file(*replayed),
+                            results_file(result("tarn", workload="a")),
+                            results_file(result("tarn", bench="streams", workload="1 x 2, handed on")),
+                            results_file(result("tarn", bench="streams", workload="1 x 2, own")))
+        self.assertEqual([key[1] for key in runs[0].by_workload if key[0] == "replay"],
+                         ["b", "a", "b, faithful", "a, touched"])
+        self.assertEqual([key[1] for key in runs[0].by_workload if key[0] == "streams"],
+                         ["1 x 2, handed on", "1 x 2, own"])
+
+    def test_texts_that_no_document_can_hold(self):
+        run, = self.runs_of(results_file(result("a\x00b", workload="\ud800 \x1b[2J", bench="x"),
+                                         machine={"device_name": "\udfff", "\x01": "\x02"}))
+        self.assertEqual(list(run.by_workload), [("x", "\ufffd \ufffd[2J", 1)])
+        self.assertEqual((run.label, run.facts["\ufffd"], run.results[0].allocator), ("\ufffd", "\ufffd", "a\ufffdb"))
 
 
 class Verdicts(InFolder):
@@ -161,15 +229,35 @@ class Verdicts(InFolder):
     def test_touched_memory_is_another_workload(self):
         path = self.write("t.json", results_file(result("tarn"), result("tarn", 500, touched=True)))
         run, = runs_of([read_results(str(path))])
-        self.assertEqual([key[1] for key in run.by_workload()], ["mesh", "mesh, touched"])
+        self.assertEqual([key[1] for key in run.by_workload], ["mesh", "mesh, touched"])
+        path = self.write("t.json", results_file(result("tarn", workload="untouched"),
+                                                 result("tarn", workload="untouched", touched=True),
+                                                 result("tarn", workload="mesh, touched", touched=True)))
+        run, = runs_of([read_results(str(path))])
+        self.assertEqual([key[1] for key in run.by_workload], ["untouched", "untouched, touched", "mesh, touched"])
+
+    def test_who_is_faster_only_by_writing(self):
+        tarn = result("tarn", 100)
+        self.assertTrue(self.verdict(tarn, result("jemalloc", 20)).loses_to_writing_only)
+        self.assertFalse(self.verdict(tarn, result("jemalloc", 20), result("cub", 30)).loses_to_writing_only)
+        self.assertFalse(self.verdict(tarn, result("jemalloc", 200)).loses_to_writing_only)
+
+    def test_kinds(self):
+        path = self.write("k.json", results_file(*[
+            result(name, ns, workload=workload) for name, ns, workload in (
+                ("tarn", 100, "a"), ("cub", 300, "a"), ("tarn", 100, "b"), ("cub", 50, "b"), ("tarn", 100, "c"),
+                ("cub", 800, "c"), ("tarn", 100, "a, faithful"), ("raw", 900, "a"))]))
+        plain, faithful = kinds_of(verdicts_of(runs_of([read_results(str(path))])[0]))
+        self.assertEqual((plain.name, faithful.name), ("replay", "replay, faithful"))
+        self.assertEqual(plain.times_tarn("cub"), (0.5, 3, 8))
+        self.assertEqual(plain.times_tarn("raw"), (9, 9, 9))
+        self.assertEqual(len(plain.measured("raw")), 1)
+        self.assertIsNone(faithful.times_tarn("cub"))
 
     def test_what_failed_has_no_say(self):
         failed = {"bench": "replay", "workload": "mesh", "allocator": "cub", "failures": 1, "verified": False,
                   "error": "out of memory"}
         self.assertIsNone(self.verdict(result("tarn"), failed).best_peer)
-
-    def test_bad_input_is_an_exit_status_of_two(self):
-        self.assertEqual(BadInput("x").status, 2)
 
 
 if __name__ == "__main__":

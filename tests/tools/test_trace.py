@@ -91,7 +91,7 @@ class Stats(Traces):
 
     def test_for_people(self):
         text = run("tarn-trace", "stats", self.small(), *SHIPPED[:1]).out
-        for words in ("8 events", "most bytes live: 1.3 KiB in 3 blocks, after 200 ns", "1 requests of zero bytes",
+        for words in ("8 events", "most bytes live: 1.3 KiB in 3 blocks, after 200 ns", "requests of zero bytes: 1",
                       "freed on another stream: 1, by another thread: 1", SHIPPED[0].name):
             self.assertIn(words, text)
 
@@ -105,6 +105,67 @@ class Stats(Traces):
         done = run("tarn-trace", "stats", path, status=1)
         self.assertEqual(done.err, f"tarn-trace: {path}:16: frees id 99, which is not live\n")
         self.assertEqual(done.out, "")
+
+
+class Labels(Traces):
+    """What a recorder says of an allocation stands in the line before it, and goes where the allocation goes."""
+
+    TEXT = ("# tarn-trace 1\n# name: k\n# label: 5 mesh: corners\na 5 100 0 0 1\n"
+            "# label: 6 f\u00fcr <\"x\">\na 6 200 0 0 2\nf 5 0 0 3\n# label: 5 again\na 5 300 0 0 4\n"
+            "a 7 1 0 0 5\n# label: 9 of nobody\na 8 2 0 0 6\n# note: end\n")
+
+    def labelled(self):
+        return self.write("labels.trace", self.TEXT.encode())
+
+    def test_stats(self):
+        stats = json.loads(run("tarn-trace", "stats", "--json", self.labelled()).out)
+        self.assertEqual([(entry["label"], entry["allocations"], entry["bytes"]) for entry in stats["labels"]],
+                         [("again", 1, 300), ("f\u00fcr <\"x\">", 1, 200), ("mesh: corners", 1, 100), ("", 2, 3)])
+        self.assertEqual((stats["distinct_labels"], stats["metadata"]), (3, {"name": "k", "note": "end"}))
+        text = run("tarn-trace", "stats", self.labelled()).out
+        self.assertIn("labels: 3 distinct", text)
+        self.assertRegex(text, r" 1 of +100 B in all: mesh: corners\n")
+        self.assertEqual(json.loads(run("tarn-trace", "stats", "--json", SHIPPED[0]).out)["labels"], [])
+
+    def test_cut(self):
+        path = self.folder / "out.trace"
+        run("tarn-trace", "cut", self.labelled(), "-o", path, "--events", "1:5")
+        self.assertEqual(path.read_text(encoding="utf-8"),
+                         "# tarn-trace 1\n# name: k-cut\n# note: end\n# cut: 3 events, of 6 of k\n# events: 3\n"
+                         "# label: 6 f\u00fcr <\"x\">\na 6 200 0 0 2\n# label: 5 again\na 5 300 0 0 4\na 7 1 0 0 5\n")
+        self.expect_whole(path)
+
+    def test_merge(self):
+        path = self.folder / "out.trace"
+        run("tarn-trace", "merge", self.labelled(), self.labelled(), "-o", path)
+        text = path.read_text(encoding="utf-8")
+        self.assertEqual(text.count("# label: "), 6)
+        self.assertIn("# label: 0 mesh: corners\na 0 100 0 0 1\n# label: 1 mesh: corners\na 1 100 1 1 1\n", text)
+        self.expect_whole(path)
+
+    def test_anonymise(self):
+        path = self.folder / "out.trace"
+        run("tarn-trace", "anonymise", self.labelled(), "-o", path)
+        self.assertNotIn("label", path.read_text())
+
+    def test_timeline(self):
+        path = self.folder / "out.json"
+        run("tarn-trace", "timeline", self.labelled(), "-o", path)
+        names = [event["name"] for event in json.loads(path.read_text())["traceEvents"] if event["ph"] == "X"]
+        self.assertEqual(names, ["mesh: corners 100 B", "f\u00fcr <\"x\"> 200 B", "again 300 B", "1 B", "2 B"])
+
+    def test_the_longest(self):
+        path, out = self.write("long.trace", "# tarn-trace 1\n# label: 1 " + "y" * 65500 + "\na 1 8 0 0 0\n"), \
+            self.folder / "out.trace"
+        run("tarn-trace", "merge", path, path, "-o", out)
+        self.expect_whole(out)
+
+    def test_many_take_no_memory(self):
+        """They go with their allocations, and none is kept."""
+        lines = "".join(f"# label: 1 {number:0100}\na 1 8 0 0 0\nf 1 0 0 0\n" for number in range(20000))
+        reader = TraceReader(self.write("many.trace", "# tarn-trace 1\n" + lines))
+        self.assertEqual(sum(1 for _ in reader.events()), 40000)
+        self.assertEqual(reader.metadata, [])
 
 
 class Cut(Traces):
@@ -231,6 +292,19 @@ class Anonymise(Traces):
             head = set(dict(self.events_of(path)[1].metadata))
             self.assertEqual(head, {"name", "events", "streams", "threads"})
 
+    def test_what_no_trace_can_hold_is_not_written(self):
+        path, out = self.write("late.trace", "# tarn-trace 1\na 0 1000 0 0 0\nf 0 0 0 999999999999\n"), \
+            self.folder / "out.trace"
+        done = run("tarn-trace", "anonymise", path, "-o", out, "--scale-times", "1000000000", status=1)
+        self.assertEqual(done.err, f"tarn-trace: {out}: a time would not fit in 64 bits\n")
+        done = run("tarn-trace", "anonymise", path, "-o", out, "--round-sizes", "99999999T", status=1)
+        self.assertIn("more bytes would be live than 64 bits can count", done.err)
+        large = self.write("large.trace", f"# tarn-trace 1\na 0 {1 << 63} 0 0 0\n")
+        run("tarn-trace", "merge", large, large, "-o", out, status=1)
+        self.assertFalse(out.exists())
+        run("tarn-trace", "merge", large, path, "-o", out)
+        run("tarn-trace", "check", out)
+
     def test_bad_options(self):
         for options in (("--round-sizes", "0"), ("--round-sizes", "x"), ("--round-times", "0"),
                         ("--scale-times", "0"), ("--scale-times", "1/0"), ("--scale-times", "-1")):
@@ -275,10 +349,13 @@ class Parts(unittest.TestCase):
         values = [i * i for i in range(1, 3000)]
         for value in values:
             histogram.add(value)
-        for percent in (1, 50, 90, 99, 99.9):
-            exact = values[max(0, -int(-len(values) * percent // 100) - 1)]
-            self.assertAlmostEqual(histogram.percentile(percent) / exact, 1, delta=0.01)
-        self.assertEqual(histogram.percentile(100), values[-1])
+        for per_mille in range(1, 1000):
+            exact = values[-(-len(values) * per_mille // 1000) - 1]
+            self.assertLessEqual(histogram.percentile(per_mille), exact)
+            self.assertGreater(histogram.percentile(per_mille), exact * (1 - 1 / 256))
+        self.assertEqual(histogram.percentile(1000), values[-1])
+        self.assertIsNone(LogHistogram().percentile(500))
+        self.assertIsNone(LogHistogram().percentile(1000))
 
     def test_a_curve_keeps_its_peak(self):
         for peak in (0, 1, 777, 99_999):

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "harness/host_memory_faults.h"
 #include "harness/random.h"
 
 #include "record/number_map.h"
@@ -59,8 +60,34 @@ static void test_random_keys(void **state)
     tn_number_map_fini(&map);
 }
 
+/* What was in it stays so, wherever there is no memory to grow. */
+static void test_host_memory_fails(void **state)
+{
+    (void)state;
+    for (unsigned n = 1;; n++) {
+        struct tn_number_map map = { 0 };
+        uint64_t count = 0, value;
+        host_memory_faults_begin(n);
+        while (count < KEYS && tn_number_map_insert(&map, count << 30, count))
+            count++;
+        assert_int_equal(map.count, count);
+        for (uint64_t i = 0; i < count; i++) {
+            assert_true(tn_number_map_find(&map, i << 30, &value));
+            assert_int_equal(value, i);
+        }
+        assert_false(tn_number_map_find(&map, count << 30, &value));
+        tn_number_map_fini(&map);
+        assert_int_equal(host_memory_faults_outstanding(), 0);
+        if (!host_memory_faults_end()) break;
+        assert_int_not_equal(count, KEYS);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_random_keys) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_keys),
+        cmocka_unit_test(test_host_memory_fails),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,14 +12,17 @@
 /* clang-format on */
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/claims.h"
 #include "harness/host_memory_faults.h"
+#include "harness/random.h"
 
 #include "base/host_memory.h"
 #include "record/event.h"
@@ -156,6 +159,28 @@ static void test_a_writer_is_sorted(void **state)
                  "a 2 300 0 0 5\n");
 }
 
+/* What a thread does in the middle of its first free of all comes before that in the file. */
+static void test_a_threads_first_event_may_be_out_of_order(void **state)
+{
+    (void)state;
+    begin_file();
+    begin_chunk(1, 0);
+    add(TN_EVENT_THREAD, 1, 1, 0);
+    add(TN_EVENT_ALLOC, 1, 0x1000, 100);
+    add(TN_EVENT_ALLOC, 4, 0x1000, 300);
+    end_chunk();
+    begin_chunk(2, 0);
+    add(TN_EVENT_THREAD, 5, 2, 0);
+    add(TN_EVENT_ALLOC, 5, 0x3000, 200);
+    add(TN_EVENT_FREE, 3, 0x1000, 0);
+    end_chunk();
+    end_file();
+    expect_trace("a 0 100 0 0 1\n"
+                 "f 0 0 1 3\n"
+                 "a 1 300 0 0 4\n"
+                 "a 2 200 0 1 5\n");
+}
+
 static void test_what_began_earlier_or_is_missing(void **state)
 {
     (void)state;
@@ -165,9 +190,8 @@ static void test_what_began_earlier_or_is_missing(void **state)
     add(TN_EVENT_FREE, 1, 0x9000, 0); /* of an earlier time */
     add(TN_EVENT_ALLOC, 2, 0x1000, 100);
     add(TN_EVENT_ALLOC, 3, 0x1000, 200); /* the free before it was not recorded */
+    add(TN_EVENT_ALLOC, 4, 0, 0);        /* of no bytes, and over at once */
     add(TN_EVENT_ALLOC, 4, 0, 0);
-    add(TN_EVENT_FREE, 5, 0, 0);
-    add(TN_EVENT_FREE, 6, 0, 0); /* of no bytes, and of no account */
     add(TN_EVENT_ALLOC, 7, 0x2000, 300);
     add(TN_EVENT_ALLOC, 8, 0x5000, 400);
     add(TN_EVENT_GONE, 9, 0x1000, 0x4000);
@@ -177,11 +201,13 @@ static void test_what_began_earlier_or_is_missing(void **state)
                  "f 0 0 0 3\n"
                  "a 1 200 0 0 3\n"
                  "a 2 0 0 0 4\n"
-                 "f 2 0 0 5\n"
-                 "a 3 300 0 0 7\n"
-                 "a 4 400 0 0 8\n"
+                 "f 2 0 0 4\n"
+                 "a 3 0 0 0 4\n"
+                 "f 3 0 0 4\n"
+                 "a 4 300 0 0 7\n"
+                 "a 5 400 0 0 8\n"
                  "f 1 0 0 9\n"
-                 "f 3 0 0 9\n");
+                 "f 4 0 0 9\n");
 }
 
 static void test_labels_are_lines_of_their_own(void **state)
@@ -279,6 +305,76 @@ static void test_a_chunk_that_was_being_copied_counts_once(void **state)
     assert_int_equal(count_allocs(), TN_EVENTS_PER_CHUNK);
 }
 
+/* --- damage ------------------------------------------------------------------------------------------- */
+
+/* A part that the machine had not written when it went down, in the middle of many. */
+static void test_a_hole_costs_what_was_in_it(void **state)
+{
+    (void)state;
+    begin_file();
+    begin_chunk(1, 2);
+    end_chunk();
+    for (uint64_t number = 0; number < 2; number++) {
+        fill_chunk(number);
+        if (number == 0) memset((void *)&chunk.events[100], 0, 128 * sizeof *chunk.events);
+        end_chunk();
+    }
+    end_file();
+    assert_int_equal(count_allocs(), 2 * TN_EVENTS_PER_CHUNK - 1 - 128);
+}
+
+/* Longer than any that is written, in pieces of odd lengths; and a number that no writer comes to. */
+static void test_what_no_recorder_writes(void **state)
+{
+    (void)state;
+    begin_file();
+    begin_chunk(1, 0);
+    add(TN_EVENT_THREAD, 1, 1, 0);
+    for (int i = 0; i < 30; i++) {
+        add(TN_EVENT_LABEL, 1, 0x4141414141414141, 0x4141414141414141);
+        chunk.events[event_count - 1].stream = i == 0 ? 0x41 : 0x4141414141414141;
+    }
+    add(TN_EVENT_ALLOC, 1, 0x1000, 100);
+    add((enum tn_event_kind)200, 2, 0x1000, 100);
+    end_chunk();
+    begin_chunk(2, UINT64_MAX);
+    add(TN_EVENT_ALLOC, 1, 0x2000, 100);
+    end_chunk();
+    end_file();
+    char letters[TN_RECORDER_LABEL_BYTES_MAX + 1] = "", expected[1024];
+    memset(letters, 'A', TN_RECORDER_LABEL_BYTES_MAX);
+    snprintf(expected, sizeof expected, "# label: 0 %s\na 0 100 0 0 1\n", letters);
+    expect_trace(expected);
+}
+
+static void write_damaged_file(struct random *random)
+{
+    begin_file();
+    for (uint64_t writer = 1; writer <= 3; writer++) {
+        for (uint64_t number = 0; number < 2; number++) {
+            fill_chunk(number);
+            chunk.writer = writer;
+            for (int i = 0; i < 20; i++) {
+                size_t place = random_below(random, 20) * 32 + random_below(random, 32);
+                ((unsigned char *)&chunk)[place] = (unsigned char)random_next(random);
+            }
+            end_chunk();
+        }
+    }
+    end_file();
+}
+
+/* The sanitizers see more of it. What becomes of it is a trace, of whatever. */
+static void test_damage_harms_nobody(void **state)
+{
+    (void)state;
+    struct random random = random_init(random_seed(1));
+    for (int i = 0; i < 100; i++) {
+        write_damaged_file(&random);
+        (void)count_allocs();
+    }
+}
+
 static void test_what_is_no_file_of_events_is_refused(void **state)
 {
     (void)state;
@@ -301,6 +397,101 @@ static void test_what_is_no_file_of_events_is_refused(void **state)
     expect_status(TARN_STATUS_FILE_ERROR, tn_trace_write(event_path, "/no/such/folder", &summary));
     expect_ok(tn_trace_write(event_path, trace_path, &summary));
     assert_int_equal(summary.process, 4711);
+}
+
+/* --- the files themselves ----------------------------------------------------------------------------- */
+
+static void write_some_events(void)
+{
+    begin_file();
+    fill_chunk(0);
+    end_chunk();
+    end_file();
+}
+
+static void test_the_events_go_when_the_trace_is_there(void **state)
+{
+    (void)state;
+    struct tn_trace_summary summary;
+    write_some_events();
+    expect_status(TARN_STATUS_FILE_ERROR, tn_trace_write(event_path, "/dev/full", &summary));
+    expect_message("No space left on device; the events are kept in tarn-events-");
+    expect_status(TARN_STATUS_FILE_ERROR, tn_trace_write(event_path, event_path, &summary));
+    expect_message("would be written over the events");
+    unlink(trace_path);
+    assert_int_equal(link(event_path, trace_path), 0);
+    expect_status(TARN_STATUS_FILE_ERROR, tn_trace_write(event_path, trace_path, &summary));
+    assert_int_equal(unlink(trace_path), 0);
+    expect_ok(tn_trace_write(event_path, trace_path, &summary));
+    assert_int_equal(summary.alloc_count, TN_EVENTS_PER_CHUNK - 1);
+    assert_int_not_equal(access(event_path, F_OK), 0);
+}
+
+/* Into a pipe, whose reader is the program that begins anew meanwhile. */
+static void *set_aside_and_read(void *old_path)
+{
+    char bytes[4096];
+    int pipe_end = open(trace_path, O_RDONLY);
+    if (pipe_end < 0 || rename(event_path, old_path) != 0) return NULL;
+    FILE *anew = fopen(event_path, "w");
+    if (!anew || fclose(anew) != 0) return NULL;
+    while (read(pipe_end, bytes, sizeof bytes) > 0) {
+    }
+    close(pipe_end);
+    return old_path;
+}
+
+static void test_a_recording_that_began_meanwhile_keeps_its_events(void **state)
+{
+    (void)state;
+    struct tn_trace_summary summary;
+    char old_path[80];
+    pthread_t reader;
+    void *result;
+    snprintf(old_path, sizeof old_path, "%s.old", event_path);
+    /* More than a pipe holds, so that the reader comes to what it does. */
+    begin_file();
+    begin_chunk(1, 8);
+    end_chunk();
+    for (uint64_t number = 0; number < 8; number++) {
+        fill_chunk(number);
+        end_chunk();
+    }
+    end_file();
+    unlink(trace_path);
+    assert_int_equal(mkfifo(trace_path, 0600), 0);
+    assert_int_equal(pthread_create(&reader, NULL, set_aside_and_read, old_path), 0);
+    expect_ok(tn_trace_write(event_path, trace_path, &summary));
+    assert_int_equal(pthread_join(reader, &result), 0);
+    assert_ptr_equal(result, old_path);
+    assert_int_equal(access(event_path, F_OK), 0);
+    assert_int_equal(unlink(old_path), 0);
+    assert_int_equal(unlink(trace_path), 0);
+}
+
+/* One that is no plain file is not removed for want of memory. */
+static void test_a_pipe_stays(void **state)
+{
+    (void)state;
+    struct tn_trace_summary summary;
+    begin_file();
+    begin_chunk(1, 0);
+    add(TN_EVENT_THREAD, 1, 1, 0);
+    add(TN_EVENT_ALLOC, 2, 0x1000, 100);
+    end_chunk();
+    end_file();
+    unlink(trace_path);
+    assert_int_equal(mkfifo(trace_path, 0600), 0);
+    int pipe_end = open(trace_path, O_RDWR);
+    for (unsigned n = 1;; n++) {
+        host_memory_faults_begin(n);
+        tarn_status status = tn_trace_write(event_path, trace_path, &summary);
+        assert_int_equal(access(trace_path, F_OK), 0);
+        if (!host_memory_faults_end()) break;
+        assert_int_not_equal(status, TARN_STATUS_OK);
+    }
+    close(pipe_end);
+    assert_int_equal(unlink(trace_path), 0);
 }
 
 static void test_host_memory_fails(void **state)
@@ -337,11 +528,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_events_of_one_moment_are_in_an_order_that_can_be),
         cmocka_unit_test(test_a_writer_is_sorted),
+        cmocka_unit_test(test_a_threads_first_event_may_be_out_of_order),
         cmocka_unit_test(test_what_began_earlier_or_is_missing),
         cmocka_unit_test(test_labels_are_lines_of_their_own),
         cmocka_unit_test(test_an_event_half_written_is_none),
         cmocka_unit_test(test_a_chunk_that_was_being_copied_counts_once),
+        cmocka_unit_test(test_a_hole_costs_what_was_in_it),
+        cmocka_unit_test(test_what_no_recorder_writes),
+        cmocka_unit_test(test_damage_harms_nobody),
         cmocka_unit_test(test_what_is_no_file_of_events_is_refused),
+        cmocka_unit_test(test_the_events_go_when_the_trace_is_there),
+        cmocka_unit_test(test_a_recording_that_began_meanwhile_keeps_its_events),
+        cmocka_unit_test(test_a_pipe_stays),
         cmocka_unit_test(test_host_memory_fails),
     };
     return cmocka_run_group_tests(tests, create_paths, remove_files);

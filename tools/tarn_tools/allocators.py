@@ -4,12 +4,16 @@ allocators: what is known of each allocator by its name, and its colour, marker 
 
 An allocator has one colour over a whole page, and no two of a page have the same marker and dashes. The colours
 of those that are known differ also to eyes that lack one kind of cones (tests/tools/test_allocators.py computes
-it), and nothing on a page is told by colour alone. Each is there twice, for light and for dark paper.
+it), and nothing on a page is told by colour alone. Each is there twice, for light and for dark paper. Markers of
+those that were reached through Python are hollow.
 """
+
+import itertools
 
 # The pools that a program could use instead of tarn are its peers; these are none.
 NO_PEERS = ("raw", "ordered-sets")
 NO_ALLOCATORS = ("harness", "null") # what the benchmark itself costs
+WRITING = ("jemalloc", "mimalloc", "libc-malloc") # into the memory that they hand out, which no device's pool may
 
 WHAT_THEY_ARE = {
     "raw": "the vendor's own calls",
@@ -33,28 +37,39 @@ RAW_BY_BACKEND = {"cuda": "cudaMalloc and cudaFree", "hip": "hipMalloc and hipFr
 POOL_BY_BACKEND = {"cuda": "cudaMallocAsync and cudaFreeAsync", "hip": "hipMallocAsync and hipFreeAsync"}
 MODES = {"contiguous": "in one range of addresses", "cached": "with a thread cache"}
 
-# Light paper, dark paper, marker of matplotlib, dashes.
+# Light paper, dark paper, marker of matplotlib, dashes; in the order in which allocators are listed everywhere.
 _KNOWN = {
     "tarn": ("#0a58b0", "#6cb2ff", "o", "-"),
-    "raw": ("#62666d", "#b3b8bf", "s", "-"),
+    "tarn:cached": ("#11276e", "#0969b7", "h", "--"),
     "vendor-pool": ("#bf3a08", "#ff7a33", "^", "-"),
+    "vendor-pool:release": ("#7e502c", "#d2a463", "d", "--"),
     "cub": ("#1c8a5a", "#2fae7d", "v", "-"),
-    "ordered-sets": ("#b08a00", "#ffdd33", "P", "--"),
-    "torch-python": ("#7a0052", "#e0559f", "D", "-"),
-    "cupy-python": ("#9d3bf0", "#9a6cff", "X", "-"),
+    "torch": ("#f9219a", "#ce0a35", "D", "-"),
+    "torch-python": ("#7a0052", "#e0559f", "D", "--"),
+    "cupy-python": ("#9d3bf0", "#9a6cff", "X", "--"),
+    "umpire": ("#628831", "#e4eebc", "p", "-"),
+    "umpire:list": ("#454805", "#68a825", "*", "--"),
+    "umf": ("#0d4b33", "#aeffea", "H", "-"),
     "jemalloc": ("#4a2a0a", "#b9f08a", "<", "-"),
     "mimalloc": ("#2f9dc0", "#55f0ff", ">", "-"),
+    "libc-malloc": ("#db6d73", "#c42c54", "8", "-"),
+    "ordered-sets": ("#b08a00", "#ffdd33", "P", "--"),
+    "raw": ("#62666d", "#b3b8bf", "s", "-"),
 }
-_TARNS = (("#2f8fc4", "#9ad4f0", "h", "--"), ("#4f5fd6", "#a5adff", "p", "--"), ("#007a99", "#5cc8e0", "8", "--"),
-          ("#17407a", "#8fb4e8", "*", "--"), ("#5c84a8", "#bcd3e8", "d", "--"), ("#3a76f0", "#86a9ff", "H", ":"),
+_TARNS = (("#2f8fc4", "#9ad4f0", "h", ":"), ("#4f5fd6", "#a5adff", "p", ":"), ("#007a99", "#5cc8e0", "8", "--"),
+          ("#17407a", "#8fb4e8", "*", ":"), ("#5c84a8", "#bcd3e8", "d", ":"), ("#3a76f0", "#86a9ff", "H", ":"),
           ("#0f9aa8", "#7fe0e6", "1", ":"), ("#6a7fb5", "#c2cbe8", "2", ":"), ("#10629e", "#72bdf5", "3", ":"))
 _OTHERS = (("#b04a7a", "#f2a3c6", "<", "--"), ("#5f7a1f", "#bfdc74", ">", "--"), ("#8a4fa0", "#d7a6ea", "4", "--"),
            ("#a8452f", "#f0927d", "+", "--"), ("#2f7a5a", "#7fd9b1", "x", "--"), ("#75641f", "#d8c46c", "1", "-."),
-           ("#9a2f86", "#ec8fdc", "2", "-."), ("#4d4d8f", "#adade8", "3", "-."), ("#7d5a4a", "#cfae9f", "d", ":"))
+           ("#9a2f86", "#ec8fdc", "2", "-."), ("#4d4d8f", "#adade8", "3", "-."), ("#7d5a4a", "#cfae9f", "d", "-."))
 
 
 def is_tarn(name):
     return name == "tarn" or name.startswith("tarn:")
+
+
+def is_through_python(name):
+    return name.endswith("-python")
 
 
 def is_peer(name):
@@ -73,7 +88,8 @@ def what_it_is(name, backends):
     if is_tarn(name):
         return "a pool of tarn " + ", ".join(MODES.get(part, f"that places by {part.replace('_', ' ')}")
                                             for part in name.split(":")[1:])
-    return next((f"{text}: {name}" for known, text in WHAT_THEY_ARE.items() if name.startswith(known)), name)
+    known = next((known for known in WHAT_THEY_ARE if name.startswith(known + ":")), None)
+    return f"{WHAT_THEY_ARE[known]}, as {name[len(known) + 1:]}" if known else name
 
 
 class Style:
@@ -82,16 +98,17 @@ class Style:
         self.variable = f"--allocator-{number}"
         self.light, self.dark, self.marker, self.dashes = look
         self.width = 2.4 if name == "tarn" else 1.4
+        self.is_hollow = is_through_python(name)
 
 
 class Palette:
     """The styles of the allocators of a page, in the order in which they are listed everywhere."""
 
     def __init__(self, names):
-        tarns, others = iter(_TARNS * 4), iter(_OTHERS * 4)
+        tarns, others = itertools.cycle(_TARNS), itertools.cycle(_OTHERS)
         self.styles = {}
         for number, name in enumerate(sorted(set(names), key=_place)):
-            look = _KNOWN.get(name) or next(tarns if is_tarn(name) else others, _OTHERS[-1])
+            look = _KNOWN.get(name) or next(tarns if is_tarn(name) else others)
             self.styles[name] = Style(name, number, look)
 
     def __getitem__(self, name):
@@ -106,10 +123,7 @@ class Palette:
 
 
 def _place(name):
-    """tarn, its other modes, the peers, the ordered sets, and raw."""
-    if is_tarn(name):
-        return (0 if name == "tarn" else 1, name)
-    known = list(_KNOWN)
-    if name in NO_PEERS:
-        return (4 if name == "raw" else 3, name)
-    return (2, f"{known.index(name):03}" if name in known else f"999{name}")
+    """tarn, its other modes, the peers, the ordered sets, and raw; those that are known in their order."""
+    known = list(_KNOWN).index(name) if name in _KNOWN else len(_KNOWN)
+    kind = 0 if is_tarn(name) else 2 if name in NO_PEERS else 1
+    return (kind, known, name)

@@ -6,17 +6,21 @@ For a page a plot is SVG whose colours are variables of the page's style sheet, 
 dark paper, and whose letters are the page's own. As a file it is an ordinary SVG, or a PNG, on white.
 """
 
+import functools
 import io
+import logging
 import re
 import textwrap
+import warnings
 
 from .failure import Failure
+from .shown import plain
 from .shown import size as size_shown
-from .system_python import go_on_where_there_is
 
 WIDTH_IN = 5.2
 HEIGHT_IN = 3.5
 PNG_DPI = 160
+LABEL_LETTERS_MAX = 36
 
 # Colours of the paper; on a page each becomes the variable.
 INK = "#1b1e23"
@@ -29,7 +33,7 @@ _VARIABLES = {INK: "--ink", SOFT: "--soft", GRID: "--grid", AREA: "--area", PAPE
 
 def load_matplotlib():
     """matplotlib, set up; a Failure says what to install where it is missing."""
-    go_on_where_there_is("matplotlib")
+    logging.getLogger("matplotlib").setLevel(logging.ERROR) # not where it keeps its fonts
     try:
         import matplotlib
     except ImportError:
@@ -38,8 +42,8 @@ def load_matplotlib():
     matplotlib.use("Agg")
     matplotlib.rcParams.update({
         "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 10,
-        "text.color": INK, "axes.labelcolor": SOFT, "axes.edgecolor": SOFT, "axes.titlesize": 10.5,
-        "axes.titleweight": "bold", "axes.titlelocation": "left",
+        "text.color": INK, "axes.labelcolor": SOFT, "axes.edgecolor": SOFT,
+        "figure.titlesize": 10.5, "figure.titleweight": "bold",
         "xtick.color": SOFT, "ytick.color": SOFT, "xtick.labelsize": 9, "ytick.labelsize": 9,
         "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.8,
         "axes.grid": True, "grid.color": GRID, "grid.linewidth": 0.7, "axes.axisbelow": True,
@@ -49,48 +53,55 @@ def load_matplotlib():
 
 
 class Chart:
-    """One plot. draw(axes) is called at once; what it looks like as a file or on a page is asked for later."""
+    """One plot. draw(axes) is called at once; `name`, that of its file, is no other plot's when it is written."""
 
     def __init__(self, name, title, draw, height=HEIGHT_IN):
         self.name = name
         self.title = title
-        matplotlib = load_matplotlib()
+        load_matplotlib()
         from matplotlib.figure import Figure
-        matplotlib.rcParams["svg.hashsalt"] = name # so that a plot is the same every time
         self._figure = Figure(figsize=(WIDTH_IN, height), layout="constrained")
         axes = self._figure.add_subplot()
-        axes.set_title("\n".join(line for part in title.split("\n") for line in textwrap.wrap(part, 58)))
+        lines = [line for part in title.split("\n") for line in textwrap.wrap(part, 62)]
+        self._figure.suptitle("\n".join(lines), x=0.01, ha="left")
         draw(axes)
         _add_legend(self._figure, axes)
 
-    def _svg(self):
+    def _saved(self, **options):
         import matplotlib
-        matplotlib.rcParams["svg.hashsalt"] = self.name
-        text = io.StringIO()
-        self._figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-        return text.getvalue()
-
-    def svg_file(self):
-        return self._svg()
-
-    def png_file(self):
+        matplotlib.rcParams["svg.hashsalt"] = self.name # so that a plot is the same every time
         content = io.BytesIO()
-        self._figure.savefig(content, format="png", dpi=PNG_DPI, metadata={"Software": None})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore") # of letters that its font lacks: who looks at it has others
+            self._figure.savefig(content, **options)
         return content.getvalue()
+
+    @functools.cached_property
+    def svg_file(self):
+        return self._saved(format="svg", metadata={"Date": None, "Creator": None})
+
+    @property
+    def png_file(self):
+        return self._saved(format="png", dpi=PNG_DPI, metadata={"Software": None})
 
     def svg_on_page(self, styles):
         """As an element of a page, without anything that refers to the outside."""
-        svg = self._svg()
+        svg = self.svg_file.decode("utf-8")
         svg = svg[svg.index("<svg"):]
-        svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-        svg = re.sub(r' xmlns(?::\w+)?="[^"]*"', "", svg)
-        svg = re.sub(r'<svg [^>]*?(viewBox="[^"]*")[^>]*>', r"<svg \1 role=\"img\">".replace('\\"', '"'), svg, count=1)
-        svg = re.sub(r'<g id="[^"]*"', "<g", svg)
-        svg = re.sub(r"font-family: [^;\"]*|font: ([\d.]+px) [^;\"]*", _own_font, svg)
-        variables = dict(_VARIABLES)
-        variables.update({style.light: style.variable for style in styles})
-        return re.sub(r"#[0-9a-f]{6}\b", lambda match: f"var({variables[match[0]]})"
-                      if match[0] in variables else match[0], svg)
+        svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", svg, flags=re.DOTALL)
+        colours = dict(_VARIABLES)
+        colours.update({style.light: style.variable for style in styles})
+        return re.sub(r"<[^>]*>", lambda tag: _tag_on_page(tag[0], colours), svg) # and no letter of a text
+
+
+def _tag_on_page(tag, colours):
+    if tag.startswith("<svg "):
+        box = re.search(r'viewBox="[^"]*"', tag)[0]
+        return f'<svg {box} role="img">'
+    tag = re.sub(r'^<g id="[^"]*"', "<g", tag)
+    tag = re.sub(r"font-family: [^;\"]*|font: ([\d.]+px) [^;\"]*", _own_font, tag)
+    return re.sub(r"#[0-9a-f]{6}\b", lambda match: f"var({colours[match[0]]})" if match[0] in colours else match[0],
+                  tag)
 
 
 def _own_font(match):
@@ -113,6 +124,14 @@ def _add_legend(figure, axes):
 
 # --- axes --------------------------------------------------------------------------------------------
 
+def short_label(text):
+    """What fits beside an axis: of a long name the begin and the end."""
+    if len(text) <= LABEL_LETTERS_MAX:
+        return text
+    half = (LABEL_LETTERS_MAX - 1) // 2
+    return f"{text[:half]}\u2026{text[-half:]}"
+
+
 def time_label(ns, _position=None):
     for unit, factor in (("ns", 1), ("\u00b5s", 1e3), ("ms", 1e6)):
         if ns < 999.5 * factor:
@@ -121,7 +140,7 @@ def time_label(ns, _position=None):
 
 
 def size_label(value, _position=None):
-    return size_shown(value).replace("\u202f", " ")
+    return plain(size_shown(value))
 
 
 def count_label(value, _position=None):

@@ -1,29 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-chart_kinds: the four ways in which results are drawn: lines over a quantity, rates over threads, dots by
-workload, memory over time. Each returns a function for Chart.
+chart_kinds: the three ways in which results are drawn: lines over a quantity, dots by workload, memory over time.
+Each returns a function for Chart.
 """
 
 from . import chart
 
 
-def _mark(style):
-    return {"color": style.light, "marker": style.marker, "markersize": 5, "linestyle": style.dashes,
-            "linewidth": style.width, "zorder": 4 if style.name == "tarn" else 3}
+class Value:
+    """A figure of a plot, with its spread; `measured` where something was taken off."""
+
+    def __init__(self, median, low=None, high=None, measured=None):
+        self.median, self.low, self.high, self.measured = median, low, high, measured
+
+
+def _look(style):
+    return {"color": style.light, "marker": style.marker, "markerfacecolor": chart.PAPER if style.is_hollow else None,
+            "zorder": 4 if style.name == "tarn" else 3}
+
+
+def _label(style):
+    """A legend leaves out what begins with a low line."""
+    return chart.short_label(f"\u200b{style.name}" if style.name.startswith("_") else style.name)
+
+
+def _axis_label(text, values):
+    return f"{text}\n(hollow: less Python's share)" if any(value.measured for value in values) else text
 
 
 def lines(series, palette, x_axis, x_label, y_label, y_limits, y_ticks=chart.time_label):
-    """series: {allocator: [(x, y, low, high)]}. The band from low to high is what the repetitions spread over."""
+    """series: {allocator: [(x, Value)]}. The band from low to high is what the repetitions spread over."""
     def draw(axes):
         for name in palette.in_order(series):
-            points = sorted(series[name])
-            xs = [point[0] for point in points]
-            axes.plot(xs, [point[1] for point in points], label=name, **_mark(palette[name]))
-            if any(point[2] and point[3] for point in points):
-                axes.fill_between(xs, [point[2] or point[1] for point in points],
-                                  [point[3] or point[1] for point in points],
-                                  color=palette[name].light, alpha=0.15, linewidth=0)
-        all_x = [point[0] for points in series.values() for point in points]
+            style, points = palette[name], sorted(series[name], key=lambda point: point[0])
+            xs = [x for x, _ in points]
+            axes.plot(xs, [value.median for _, value in points], label=_label(style), markersize=5,
+                      linestyle=style.dashes, linewidth=style.width, **_look(style))
+            if any(value.low and value.high for _, value in points):
+                axes.fill_between(xs, [value.low or value.median for _, value in points],
+                                  [value.high or value.median for _, value in points],
+                                  color=style.light, alpha=0.15, linewidth=0)
+        all_x = [x for points in series.values() for x, _ in points]
         chart.use_log(axes.yaxis, y_ticks, y_limits)
         if x_axis == "size":
             chart.use_powers_of_two(axes.xaxis, chart.size_label, min(all_x), max(all_x))
@@ -32,14 +49,14 @@ def lines(series, palette, x_axis, x_label, y_label, y_limits, y_ticks=chart.tim
         else:
             chart.use_log(axes.xaxis, chart.count_label)
         axes.set_xlabel(x_label)
-        axes.set_ylabel(y_label)
+        axes.set_ylabel(_axis_label(y_label, [value for points in series.values() for _, value in points]))
     return draw
 
 
 def dots(rows, palette, x_label, x_limits, x_ticks):
     """
-    rows: [(label, {allocator: (value, low, high)})], the first at the top. Within a row each allocator has its own
-    height, so that equal ones are all seen.
+    rows: [(label, {allocator: Value})], the first at the top. Within a row each allocator has its own height, so
+    that equal ones are all seen. A thin line leads to where a figure was measured.
     """
     def draw(axes):
         names = palette.in_order(name for _, values in rows for name in values)
@@ -47,36 +64,41 @@ def dots(rows, palette, x_label, x_limits, x_ticks):
             axes.axhspan(-place - 0.5, -place + 0.5, color=chart.AREA, alpha=0.6, linewidth=0, zorder=0)
         for number, name in enumerate(names):
             style = palette[name]
-            shift = 0.6 * (0.5 - (number + 0.5) / len(names))
+            shift = 0.66 * (0.5 - (number + 0.5) / len(names))
             points = [(values[name], shift - place) for place, (_, values) in enumerate(rows) if name in values]
-            for (_, low, high), y in points:
-                if low and high and high > 1.02 * low:
-                    axes.plot([low, high], [y, y], color=style.light, linewidth=2.5, alpha=0.4,
+            for value, y in points:
+                if value.low and value.high and value.high > 1.02 * value.low:
+                    axes.plot([value.low, value.high], [y, y], color=style.light, linewidth=2.5, alpha=0.4,
                               solid_capstyle="butt", zorder=2)
-            axes.plot([value for (value, _, _), _ in points], [y for _, y in points], label=name,
-                      color=style.light, marker=style.marker, linestyle="", markersize=7 if name == "tarn" else 5.5,
-                      zorder=4 if name == "tarn" else 3)
-        axes.set_yticks([-place for place in range(len(rows))], [label for label, _ in rows])
+                if value.measured:
+                    axes.plot([value.median, value.measured], [y, y], color=style.light, linewidth=0.9, zorder=2)
+            axes.plot([value.median for value, _ in points], [y for _, y in points], label=_label(style),
+                      linestyle="", markersize=7 if name == "tarn" else 5.5, **_look(style))
+        axes.set_yticks([-place for place in range(len(rows))], [chart.short_label(label) for label, _ in rows])
         axes.tick_params(axis="y", length=0, labelcolor=chart.INK)
         axes.grid(False, axis="y")
         axes.set_ylim(-len(rows) + 0.5, 0.5)
         chart.use_log(axes.xaxis, x_ticks, x_limits)
-        axes.set_xlabel(x_label)
+        axes.set_xlabel(_axis_label(x_label, [value for _, values in rows for value in values.values()]))
     return draw
 
 
-def memory(live, held_by, palette, y_max):
-    """live: [(event, bytes)], drawn as an area; held_by: {allocator: [(event, bytes)]}, as steps."""
+def memory(live, held_by, not_drawn, palette, y_max):
+    """
+    live: [(event, bytes)], drawn as an area; held_by: {allocator: [(event, bytes)]}, as steps. not_drawn:
+    {allocator: the most it holds}, which the legend says.
+    """
     def draw(axes):
         from matplotlib.ticker import FuncFormatter, MultipleLocator
         axes.fill_between([point[0] for point in live], [point[1] for point in live], color=chart.SOFT, alpha=0.28,
                           step="post", linewidth=0, label="live")
         for name in palette.in_order(held_by):
-            style = palette[name]
-            points = held_by[name]
-            axes.plot([point[0] for point in points], [point[1] for point in points], label=name,
-                      color=style.light, linestyle=style.dashes, linewidth=style.width, drawstyle="steps-post",
-                      marker=style.marker, markersize=4.5, markevery=0.12, zorder=4 if name == "tarn" else 3)
+            style, points = palette[name], held_by[name]
+            axes.plot([point[0] for point in points], [point[1] for point in points], label=_label(style),
+                      linestyle=style.dashes, linewidth=style.width, drawstyle="steps-post", markersize=4.5,
+                      markevery=0.12, **_look(style))
+        for name, most in not_drawn.items():
+            axes.plot([], [], label=f"{_label(palette[name])}: up to {chart.size_label(most)}", **_look(palette[name]))
         axes.set_ylim(0, y_max * 1.05)
         axes.xaxis.set_major_formatter(FuncFormatter(chart.count_label))
         axes.yaxis.set_major_locator(MultipleLocator(1 << max(int(y_max) // 5, 1).bit_length()))

@@ -16,12 +16,13 @@ def csv_text(runs):
     writer = csv.writer(text, lineterminator="\n")
     calls = [f"{call}.{name}" for call in CALLS for name in CALL_FIGURES]
     writer.writerow(["machine", "file", *FIELDS, "shared", "verified", "outcome", "reason", *FIGURES,
-                     *[name.replace("_ns.", "_ns_") for name in calls], *FACTS])
+                     "python_ns_per_pair", *[name.replace("_ns.", "_ns_") for name in calls], *FACTS])
     for run in runs:
         facts = [run.facts.get(name, "") for name in FACTS]
         for file in run.files:
             for result in file.results:
-                figures = [result[name] for name in (*FIGURES, *calls)]
+                figures = [*[result[name] for name in FIGURES], result.python_ns or None,
+                           *[result[name] for name in calls]]
                 writer.writerow([run.label, file.shown_name, *[getattr(result, name) for name in FIELDS],
                                  int(result.is_shared), int(result.is_verified), result.outcome, result.reason,
                                  *["" if value is None else value for value in figures], *facts])

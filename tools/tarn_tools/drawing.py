@@ -4,6 +4,10 @@
 import io
 from html import escape
 
+from .chart import load_matplotlib
+from .failure import Failure
+
+PNG_SIDE_MAX = 60_000 # matplotlib has a limit
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif"
 
 
@@ -53,8 +57,11 @@ class Drawing:
         return f'<text class="{fill}" x="{_number(x)}" y="{_number(y)}" font-size="{size}"{at}{weight} ' \
                f'pointer-events="none">{escape(text)}</text>'
 
-    def png(self, scale=2):
-        from .chart import load_matplotlib
+    def png(self):
+        if self.height > PNG_SIDE_MAX:
+            raise Failure(f"the picture is {self.height:.0f} pixels high, and a PNG has at most {PNG_SIDE_MAX}; as "
+                          ".svg or .html it may have any height")
+        scale = min(2, PNG_SIDE_MAX / self.height)
         load_matplotlib()
         from matplotlib.collections import PatchCollection
         from matplotlib.figure import Figure

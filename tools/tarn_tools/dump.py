@@ -8,8 +8,10 @@ with streams, which may still use it, is called pending here.
 """
 
 import json
+import re
 
 from .failure import BadInput, reason_of
+from .shown import printable
 
 FORMAT_VERSION = 1
 NUMBER_MAX = 1 << 64
@@ -62,7 +64,7 @@ def _text(entry, key, where):
     text = entry.get(key, "")
     if not isinstance(text, str):
         raise BadInput(f"{where}: \"{key}\" is no text")
-    return text
+    return printable(text)
 
 
 def _number(entry, key, where):
@@ -81,10 +83,9 @@ def _list(entry, key, where):
 
 def _address(entry, key, where):
     text = entry.get(key)
-    try:
-        return int(text, 16)
-    except (TypeError, ValueError):
-        raise BadInput(f"{where}: \"{key}\" is no address") from None
+    if not isinstance(text, str) or not re.fullmatch(r"0x[0-9a-fA-F]{1,16}", text):
+        raise BadInput(f"{where}: \"{key}\" is no address")
+    return int(text, 16)
 
 
 def _static_pool(entry, where):
@@ -101,7 +102,7 @@ def _static_pool(entry, where):
             raise BadInput(f"{place}: does not lie behind the one before it and inside the static pool")
         end = region.offset + region.bytes
         regions.append(region)
-    return StaticPool(entry.get("id", 0), base, size, regions)
+    return StaticPool(printable(str(entry.get("id", 0))), base, size, regions)
 
 
 def _region(row, base, where):
@@ -114,4 +115,5 @@ def _region(row, base, where):
         state = "pending"
     requested = _number({"requested_bytes": 0} | row, "requested_bytes", where)
     return Region(_address(row, "address", where) - base, _number(row, "bytes", where), state, requested,
-                  _text(row, "label", where), [str(frame) for frame in site], [str(name) for name in streams])
+                  _text(row, "label", where), [printable(str(frame)) for frame in site],
+                  [printable(str(name)) for name in streams])

@@ -9,21 +9,21 @@ looking. Of one run these stand side by side.
 
 import re
 
-from . import chart, chart_kinds
+from . import chart, chart_kinds, workload_name
 from .chart import Chart
-from .workload_name import live_and_sizes_of, size_of
+from .chart_kinds import Value
+from .page_words import title_of_kind
+from .workload_name import live_and_sizes_of, parts_of, size_of
 
 # Benches with a plot of their own kind; of all others every workload is a row of dots.
 WITH_LINES = ("sweep", "live", "churn", "threads")
 
-PAIR = ("an allocation and its free", lambda result: result.pair_ns)
-ALLOC = ("an allocation, median", lambda result: _call_ns(result, "alloc_ns"))
-FREE = ("a free, median", lambda result: _call_ns(result, "free_ns"))
+FILE_NAME_LETTERS_MAX = 90
+STRETCHES = 100 # of memory over time
 
 
 class Figure:
-    def __init__(self, name, section, title, text, rows):
-        self.name = name
+    def __init__(self, section, title, text, rows):
         self.section = section
         self.title = title
         self.text = text
@@ -36,173 +36,223 @@ class Figure:
         return [chart for row in self.rows for chart in row]
 
 
-def _spread_of(result, name):
-    """(median, least, most) of a figure that was repeated, or None."""
-    return (result[name], result[f"{name}_min"], result[f"{name}_max"]) if result[name] else None
-
-
-def _call_ns(result, call):
-    """The median, and the band up to the 99th percentile."""
-    value = result[f"{call}.p50"]
-    return (value, value, result[f"{call}.p99"]) if value else None
-
-
 def _file_name(*parts):
-    return re.sub(r"[^a-z0-9]+", "-", " ".join(parts).lower()).strip("-")[:90]
+    return re.sub(r"[^a-z0-9]+", "-", " ".join(parts).lower()).strip("-")[:FILE_NAME_LETTERS_MAX]
 
 
-def _chart(figure_name, run, runs, draw, what="", **options):
-    title = run.label if not what else what if len(runs) == 1 else f"{what}\n{run.label}"
-    return Chart(_file_name(figure_name, what, run.label if len(runs) > 1 else ""), title, draw, **options)
+def _chart(name, title, run, runs, draw, **options):
+    """Of one run; it is named where there are several."""
+    if len(runs) > 1:
+        name, title = f"{name} {run.label}", f"{title}\n{run.label}"
+    return Chart(_file_name(name), title, draw, **options)
 
 
-def _with_results(runs, bench):
-    return [run for run in runs if any(key[0] == bench for key in run.by_workload())]
+# --- figures of a result -----------------------------------------------------------------------------
+
+def _time(result, triple):
+    """A time of pairs, and what it was before Python's share was taken off."""
+    if not triple:
+        return None
+    return Value(*triple, measured=triple[0] + result.python_ns if result.python_ns else None)
+
+
+def _pair(result):
+    return _time(result, result.pair_ns)
+
+
+def _thread(result):
+    """Of streams the time of the thread that serves them."""
+    return _time(result, result.less_python("ns_per_pair"))
+
+
+def _rate(result):
+    return Value(*result.rates, measured=result["pairs_per_second"] if result.python_ns else None) \
+        if result.rates else None
+
+
+def _call(name):
+    """A percentile of single calls."""
+    return lambda result: Value(result[name]) if result[name] else None
+
+
+def _repeated(name):
+    return lambda result: Value(result[name], result[f"{name}_min"], result[f"{name}_max"]) if result[name] else None
+
+
+def _held(result):
+    return Value(result.held_by_live) if result.held_by_live else None
 
 
 # --- lines -------------------------------------------------------------------------------------------
 
-def _series(run, bench, x_of, value_of):
-    """{allocator: [(x, value, low, high)]}"""
+WAYS = (("an allocation and its free", _pair),
+        ("an allocation, median", _call("alloc_ns.p50")), ("a free, median", _call("free_ns.p50")),
+        ("an allocation, 99th percentile", _call("alloc_ns.p99")), ("a free, 99th percentile", _call("free_ns.p99")))
+
+SPREAD = ("The band around a pair's line is the spread of the repetitions. Single calls have one reading of the "
+          "clock in them.")
+
+
+def _series(run, keys, x_of, value_of):
+    """{allocator: [(x, Value)]}"""
     series = {}
-    for key, by_allocator in run.by_workload().items():
-        x = x_of(key) if key[0] == bench else None
-        for name, result in by_allocator.items():
-            values = value_of(result)
-            if x is not None and values:
-                series.setdefault(name, []).append((x, *values))
+    for key in keys:
+        x = x_of(key)
+        for name, result in run.by_workload[key].items():
+            value = value_of(result)
+            if x and value: # an axis for many orders of magnitude has no place for zero
+                series.setdefault(name, []).append((x, value))
     return series
 
 
-def _lines_figure(name, bench, runs, palette, title, text, x_axis, x_label, x_of):
+def _limits(all_series):
+    return chart.limits_of(value.median for series in all_series for points in series.values() for _, value in points)
+
+
+def _groups(runs, bench, group_of):
+    """{group: {run: keys}} of a bench, in the order in which they come up."""
+    groups = {}
+    for run in runs:
+        for key in run.by_workload:
+            if key[0] == bench:
+                groups.setdefault(group_of(key), {}).setdefault(run, []).append(key)
+    return groups
+
+
+def _lines_figure(name, bench, keys_of, runs, palette, title, x_axis, x_label, x_of):
     """Pairs, allocations and frees over a quantity."""
     rows = []
-    for what, value_of in (PAIR, ALLOC, FREE):
-        of_runs = [(run, _series(run, bench, x_of, value_of)) for run in runs]
-        limits = chart.limits_of(point[1] for _, series in of_runs for points in series.values() for point in points)
-        rows.append([_chart(name, run, runs,
-                            chart_kinds.lines(series, palette, x_axis, x_label, "time", limits), what)
+    for what, value_of in WAYS:
+        of_runs = [(run, _series(run, keys, x_of, value_of)) for run, keys in keys_of.items()]
+        limits = _limits(series for _, series in of_runs)
+        rows.append([_chart(f"{name} {what}", what[0].upper() + what[1:], run, runs,
+                            chart_kinds.lines(series, palette, x_axis, x_label, "time", limits))
                      for run, series in of_runs if series])
-    return Figure(name, bench, title, text, rows)
+    return Figure(bench, title, SPREAD, rows)
 
 
-# Further figures of some benches.
-MORE_DOTS = {
-    "streams": [("ns_per_pair", "Time of the thread", "What the thread that serves the streams spends in a pair, "
-                 "without the wait for the streams at the end.")],
-    "growth": [("first_alloc_ns", "The first allocation", "What a program waits for when it begins.")],
-}
-
-SPREAD = ("The band around a pair's line is the spread of the repetitions; single calls have one reading of the "
-          "clock in them, and their band reaches up to the 99th percentile.")
+def _how(qualifiers):
+    return "".join(f", {qualifier}" for qualifier in qualifiers)
 
 
-def sweep_figure(runs, palette):
-    runs = _with_results(runs, "sweep")
-    return [_lines_figure("sweep", "sweep", runs, palette, "Time against size",
-                          f"One block at a time, allocated and freed, by its size. {SPREAD}",
-                          "size", "size of the block", lambda key: size_of(key[1]) or None)]
-
-
-def _sizes_in(runs, bench):
-    """The ranges of sizes of a bench's workloads, each once."""
-    found = [live_and_sizes_of(key[1])[1] for run in runs for key in run.by_workload() if key[0] == bench]
-    return list(dict.fromkeys(sizes for sizes in found if sizes))
+def sweep_figures(runs, palette):
+    groups = _groups(runs, "sweep", lambda key: parts_of(key[1])[1])
+    return [_lines_figure(_file_name("sweep", *qualifiers), "sweep", keys_of, runs, palette,
+                          f"Time against size{_how(qualifiers)}", "size", "size of the block",
+                          lambda key: size_of(key[1]))
+            for qualifiers, keys_of in groups.items()]
 
 
 def live_figures(bench, runs, palette):
-    runs = _with_results(runs, bench)
-    what = {"live": "A tenth of the blocks, at random places, is allocated and freed again.",
-            "churn": "A random block is freed, and one of a new random size allocated."}[bench]
-    figures = []
-    for sizes in _sizes_in(runs, bench):
-        def x_of(key, sizes=sizes):
-            count, of_sizes = live_and_sizes_of(key[1])
-            return count if of_sizes == sizes else None
-        figures.append(_lines_figure(
-            _file_name(bench, sizes), bench, runs, palette, f"Time against live blocks, of {sizes} bytes",
-            f"{what} {SPREAD}", "count", "live blocks", x_of))
-    return figures
+    groups = _groups(runs, bench, lambda key: (live_and_sizes_of(key[1])[1], parts_of(key[1])[1]))
+    return [_lines_figure(_file_name(bench, sizes or "", *qualifiers), bench, keys_of, runs, palette,
+                          f"Time against live blocks, of {sizes or 'some'} bytes{_how(qualifiers)}", "count",
+                          "live blocks", lambda key: live_and_sizes_of(key[1])[0])
+            for (sizes, qualifiers), keys_of in groups.items()]
 
 
-def _rate(result):
-    return _spread_of(result, "pairs_per_second")
+def _blocks_of_threads(key):
+    """What the workloads of a line have in common: all but the number of threads."""
+    live, sizes = live_and_sizes_of(key[1])
+    name, qualifiers = parts_of(key[1])
+    return workload_name.joined(f"{live} blocks of {sizes} bytes a thread" if sizes else name, qualifiers)
 
 
 def threads_figures(runs, palette):
-    runs = _with_results(runs, "threads")
     figures = []
-    kinds = list(dict.fromkeys(live_and_sizes_of(key[1]) for run in runs for key in run.by_workload()
-                               if key[0] == "threads"))
-    for live, sizes in kinds:
-        def x_of(key, kind=(live, sizes)):
-            return key[2] if live_and_sizes_of(key[1]) == kind else None
-        of_runs = [(run, _series(run, "threads", x_of, _rate)) for run in runs]
-        limits = chart.limits_of(point[1] for _, series in of_runs for points in series.values() for point in points)
-        name = _file_name("threads", str(live or ""), sizes or "")
-        charts = [_chart(name, run, runs, chart_kinds.lines(
-            series, palette, "threads", "threads", "pairs a second, all threads", limits, chart.count_label))
-            for run, series in of_runs if series]
-        kind = f"{live} blocks of {sizes} bytes a thread" if sizes else "threads"
-        figures.append(Figure(name, "threads", f"Rate against threads: {kind}",
-                              "Pairs of an allocation and a free that all threads make together in a second; "
-                              "higher is better.", [charts]))
+    for blocks, keys_of in _groups(runs, "threads", _blocks_of_threads).items():
+        of_runs = [(run, _series(run, keys, lambda key: key[2], _rate)) for run, keys in keys_of.items()]
+        limits = _limits(series for _, series in of_runs)
+        name = _file_name("threads", blocks.replace(" blocks", "").replace(" bytes a thread", ""))
+        figures.append(Figure("threads", f"Rate against threads: {blocks}",
+                              "Pairs of an allocation and a free that all threads make together in a second: "
+                              "higher is better.",
+                              [[_chart(name, f"Rate: {blocks}", run, runs, chart_kinds.lines(
+                                  series, palette, "threads", "threads", "pairs a second, all threads", limits,
+                                  chart.count_label)) for run, series in of_runs if series]]))
     return figures
 
 
 # --- dots --------------------------------------------------------------------------------------------
 
-def _dots_figure(name, section, runs, palette, title, text, is_wanted, value_of, x_label, ticks):
-    rows_of = []
-    for run in runs:
-        rows = []
-        for key, by_allocator in run.by_workload().items():
-            values = {allocator: value_of(result) for allocator, result in by_allocator.items() if is_wanted(key)}
-            values = {allocator: value for allocator, value in values.items() if value}
-            if values:
-                rows.append((key[1], values))
-        rows_of.append((run, rows))
-    limits = chart.limits_of(value for _, rows in rows_of for _, values in rows
-                             for triple in values.values() for value in triple)
-    charts = [_chart(name, run, runs, chart_kinds.dots(rows, palette, x_label, limits, ticks),
-                     height=1.5 + (0.3 + 0.03 * max(len(values) for _, values in rows)) * len(rows)) for run, rows in rows_of if rows]
-    return Figure(name, section, title, text, [charts])
+def _dots_rows(run, keys, value_of):
+    rows = []
+    for key in keys:
+        values = {name: value_of(result) for name, result in run.by_workload[key].items()}
+        values = {name: value for name, value in values.items() if value}
+        if values:
+            rows.append((parts_of(key[1])[0], values))
+    return rows
 
 
-def _held(result):
-    value = result.held_by_live
-    return (value, None, None) if value else None
+def _dots_height(rows):
+    return 1.5 + (0.3 + 0.03 * max(len(values) for _, values in rows)) * len(rows)
 
 
-def _ratio_label(value, _position=None):
-    return f"{value:g}\u00d7"
+class _Dots:
+    """What the figures of one kind of workloads have in common."""
+
+    def __init__(self, kind, keys_of, runs, palette):
+        self.kind, self.runs, self.palette = kind, runs, palette
+        self.bench = next(iter(keys_of.values()))[0][0]
+        self._keys_of = keys_of
+
+    @property
+    def is_rated(self):
+        return any(result.is_rated for run, keys in self._keys_of.items() for key in keys
+                   for result in run.by_workload[key].values())
+
+    def figure(self, name, title, text, value_of, x_label, ticks):
+        rows_of = [(run, _dots_rows(run, keys, value_of)) for run, keys in self._keys_of.items()]
+        limits = chart.limits_of(
+            edge for _, rows in rows_of for _, values in rows for value in values.values()
+            for edge in (value.median, value.low, value.high, value.measured))
+        title = f"{title_of_kind(self.kind)}: {title}"
+        return Figure(self.bench, title, text, [[
+            _chart(f"{self.kind} {name}", title, run, self.runs,
+                   chart_kinds.dots(rows, self.palette, x_label, limits, ticks), height=_dots_height(rows))
+            for run, rows in rows_of if rows]])
 
 
-def bench_figures(bench, runs, palette):
+REPEATED = "Median of the repetitions; the bar behind a dot is their spread."
+
+
+def _time_figure(dots):
+    if dots.is_rated:
+        return dots.figure("time", "rate", f"{REPEATED} Further right is better.", _rate, "pairs a second",
+                           chart.count_label)
+    until = ", until the streams have done their work" if dots.bench == "streams" else ""
+    return dots.figure("time", "time", f"An allocation and its free together{until}. {REPEATED} Further left is "
+                       "better.", _pair, "time of an allocation and its free", chart.time_label)
+
+
+def _memory_figure(dots):
+    return dots.figure("memory", "memory",
+                       "Most bytes held from the vendor at any time, by most bytes live at any time. 1\u00d7 holds "
+                       "nothing but what is used; further left is better.", _held, "most bytes held by most bytes live",
+                       lambda value, _position: f"{value:g}\u00d7")
+
+
+# Further figures of some benches.
+MORE_DOTS = {
+    "streams": [("ns per pair", "time of the thread", "What the thread that serves the streams spends in a pair, "
+                 "without the wait for the streams at the end.", _thread)],
+    "growth": [("first alloc ns", "the first allocation", "What a program waits for when it begins.",
+                _repeated("first_alloc_ns"))],
+}
+
+
+def dots_figures(bench, runs, palette):
     """Of a bench whose workloads are names: recorded traces, streams, growth, and what may come."""
-    def is_wanted(key):
-        return key[0] == bench
-
-    def value_of(result):
-        return _rate(result) if result.is_rated else result.pair_ns
-    runs = _with_results(runs, bench)
-    is_rated = any(result.is_rated for run in runs for key, row in run.by_workload().items() if key[0] == bench
-                   for result in row.values())
-    time_axis = ("pairs a second", chart.count_label) if is_rated else ("time of an allocation and its free",
-                                                                       chart.time_label)
-    figures = [
-        _dots_figure(_file_name(bench, "time"), bench, runs, palette, "Time",
-                     "An allocation and its free together" + (", until the streams have done their work" if
-                     bench == "streams" else "") + ", median of the repetitions; the bar behind a dot is their spread. " + ("Further right is better." if is_rated else "Further left is better."),
-                     is_wanted, value_of, *time_axis),
-        _dots_figure(_file_name(bench, "memory"), bench, runs, palette, "Memory",
-                     "Most bytes held from the vendor at any time, by most bytes live at any time. 1\u00d7 holds "
-                     "nothing but what is used; further left is better.",
-                     is_wanted, _held, "most bytes held by most bytes live", _ratio_label)]
-    figures += [_dots_figure(_file_name(bench, more), bench, runs, palette, title, text, is_wanted,
-                             lambda result, more=more: _spread_of(result, more), "time", chart.time_label)
-                for more, title, text in MORE_DOTS.get(bench, ())]
-    return figures[:1] if bench == "hot" else figures # one small block says nothing about memory
+    figures = []
+    for kind, keys_of in _groups(runs, bench, workload_name.kind_of).items():
+        dots = _Dots(kind, keys_of, runs, palette)
+        figures.append(_time_figure(dots))
+        if bench != "hot": # one small block says nothing about memory
+            figures.append(_memory_figure(dots))
+        figures += [dots.figure(name, title, text, value_of, "time", chart.time_label)
+                    for name, title, text, value_of in MORE_DOTS.get(bench, ())]
+    return figures
 
 
 # --- memory over time --------------------------------------------------------------------------------
@@ -211,7 +261,7 @@ def _memory_workloads(runs):
     """{(bench, workload): [(run, {allocator: points})]}"""
     table = {}
     for run in runs:
-        for key, by_allocator in run.by_workload().items():
+        for key, by_allocator in run.by_workload.items():
             held = {name: result.memory_over_time for name, result in by_allocator.items()
                     if len(result.memory_over_time) > 1}
             if held:
@@ -219,39 +269,82 @@ def _memory_workloads(runs):
     return table
 
 
-def _memory_row(bench, workload, of_runs, palette, title=""):
-    """A chart for each run, all with one scale."""
-    y_max = max(max(point[1], point[2]) for _, held in of_runs for points in held.values() for point in points)
-    name = _file_name("memory over time", bench, workload)
-    row = []
-    for run, held in of_runs:
-        live = [(point[0], point[1]) for point in next(iter(held.values()))]
-        held_by = {allocator: [(point[0], point[2]) for point in points] for allocator, points in held.items()}
-        draw = chart_kinds.memory(live, held_by, palette, y_max or 1)
-        row.append(_chart(name, run, [run for run, _ in of_runs], draw, title))
-    return row
+def envelope(points, stretches=STRETCHES):
+    """
+    [(event, bytes)]: the most in each of so many equal stretches of the events. What goes up and down within one
+    cannot be told apart in a plot.
+    """
+    first, last = points[0][0], points[-1][0]
+    width = max((last - first) / stretches, 1)
+    found, before, place = [], 0, 0
+    for number in range(stretches):
+        end = first + (number + 1) * width
+        most = before
+        while place < len(points) and (points[place][0] < end or number == stretches - 1):
+            before = points[place][1]
+            most = max(most, before)
+            place += 1
+        found.append((first + number * width, most))
+        if place == len(points):
+            break
+    return [*found, (last, before)]
+
+
+def _most(held):
+    return max(point[2] for point in held)
+
+
+def _too_high(held):
+    """Allocators for whose sake all others would lie at the bottom: raw, if it holds several times as much."""
+    others = [_most(points) for name, points in held.items() if name != "raw"]
+    return ["raw"] if others and "raw" in held and _most(held["raw"]) > 2 * max(others) else []
+
+
+def _memory_chart(run, runs, bench, workload, held, too_high, y_max, palette):
+    live = envelope([(point[0], point[1]) for point in next(iter(held.values()))])
+    held_by = {name: envelope([(point[0], point[2]) for point in points]) for name, points in held.items()
+               if name not in too_high}
+    not_drawn = {name: _most(held[name]) for name in too_high if name in held}
+    return _chart(f"memory over time {bench} {workload}", f"Memory, {bench}: {workload}", run, runs,
+                  chart_kinds.memory(live, held_by, not_drawn, palette, y_max or 1))
 
 
 def memory_figures(runs, palette):
-    """With one run a figure is a bench, and its charts are workloads; with several it is a workload."""
-    table = _memory_workloads(runs)
-    if len(runs) > 1:
-        return [Figure(_file_name("memory", *key), "memory", f"{key[0]}: {key[1]}", "",
-                       [_memory_row(*key, of_runs, palette)]) for key, of_runs in table.items()]
-    return [Figure(_file_name("memory", bench), "memory", bench, "",
-                   [[_memory_row(*key, of_runs, palette, key[1])[0] for key, of_runs in table.items()
-                     if key[0] == bench]]) for bench in dict.fromkeys(key[0] for key in table)]
+    figures = []
+    for (bench, workload), of_runs in _memory_workloads(runs).items():
+        too_high = [name for _, held in of_runs for name in _too_high(held)]
+        y_max = max(max(point[1], point[2]) for _, held in of_runs for name, points in held.items()
+                    if name not in too_high for point in points)
+        figures.append(Figure("memory", f"{bench}: {workload}", "",
+                              [[_memory_chart(run, runs, bench, workload, held, too_high, y_max, palette)
+                                for run, held in of_runs]]))
+    return figures
+
+
+# --- all ---------------------------------------------------------------------------------------------
+
+def _number_equal_names(figures):
+    """Names that differ in letters that no file should have are one name, and a plot must not replace another."""
+    taken = set()
+    for one in (one for figure in figures for one in figure.charts):
+        name, number = one.name, 1
+        while one.name in taken:
+            number += 1
+            one.name = f"{name}-{number}"
+        taken.add(one.name)
 
 
 def all_figures(runs, palette):
     """In the order in which a page has them."""
-    benches = list(dict.fromkeys(key[0] for run in runs for key in run.by_workload()))
+    benches = list(dict.fromkeys(key[0] for run in runs for key in run.by_workload))
     figures = []
     for bench in benches:
         if bench not in WITH_LINES:
-            figures += bench_figures(bench, runs, palette)
-    figures += sweep_figure(runs, palette)
+            figures += dots_figures(bench, runs, palette)
+    figures += sweep_figures(runs, palette)
     figures += live_figures("live", runs, palette) + live_figures("churn", runs, palette)
     figures += threads_figures(runs, palette)
     figures += memory_figures(runs, palette)
-    return [figure for figure in figures if figure.rows]
+    figures = [figure for figure in figures if figure.rows]
+    _number_equal_names(figures)
+    return figures

@@ -28,6 +28,8 @@ class LineSource:
 
     def __init__(self, path):
         self.path = path
+        self.bytes_read = 0
+        self.bytes_in_all = 0 # 0: of a pipe nobody knows
         self.line_number = 0 # of the line that was handed out last, kept by the caller
         self._rest = b""
         self._pending = None # an error behind what was given out: a text, or a function of the line's number
@@ -35,9 +37,10 @@ class LineSource:
             self._file = None if os.path.isdir(path) else open(path, "rb", buffering=0)
         except OSError as error:
             raise Fault(f"{path}: {reason_of(error)}") from None
-        first = self._read() if self._file else b""
-        self._input = first
-        self.is_gzip = first[:2] == GZIP_MAGIC
+        if self._file:
+            self.bytes_in_all = os.fstat(self._file.fileno()).st_size
+        self._input = self._read() if self._file else b""
+        self.is_gzip = self._input[:2] == GZIP_MAGIC
         if path.endswith(".gz") and not self.is_gzip:
             raise Fault(f"{path}: is not gzip'd, though its name ends in .gz")
         if self._file is None:
@@ -45,7 +48,9 @@ class LineSource:
 
     def _read(self):
         try:
-            return self._file.read(INPUT_BYTES)
+            data = self._file.read(INPUT_BYTES)
+            self.bytes_read += len(data)
+            return data
         except OSError as error:
             self._pending = f"cannot be read: {reason_of(error)}"
             return b""

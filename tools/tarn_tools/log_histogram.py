@@ -1,33 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """log_histogram: percentiles of any number of values in little memory, each at most 1/256 too low."""
 
-EXACT_BITS = 8 # values of so many bits are kept as they are, of larger ones the leading bits
+EXACT_BITS = 9 # values of so many bits are kept as they are, of larger ones the leading bits
+
+
+def percentile_of(counts, per_mille):
+    """Of {value: how often}, the value that so many thousandths of all are not above; None when there is none."""
+    wanted = max(1, -(-sum(counts.values()) * per_mille // 1000))
+    seen = 0
+    for value in sorted(counts):
+        seen += counts[value]
+        if seen >= wanted:
+            return value
+    return None
 
 
 class LogHistogram:
     def __init__(self):
         self._counts = {}
-        self.count = 0
-        self.max = 0
+        self._max = None
 
     def add(self, value):
         shift = value.bit_length() - EXACT_BITS
         floor = value >> shift << shift if shift > 0 else value
         self._counts[floor] = self._counts.get(floor, 0) + 1
-        self.count += 1
-        if value > self.max:
-            self.max = value
+        if self._max is None or value > self._max:
+            self._max = value
 
-    def percentile(self, percent):
-        """The value that so many percent of all are not above; None when there is none."""
-        if self.count == 0:
-            return None
-        if percent >= 100:
-            return self.max
-        wanted = max(1, -(-self.count * percent // 100))
-        seen = 0
-        for value in sorted(self._counts):
-            seen += self._counts[value]
-            if seen >= wanted:
-                return value
-        return self.max
+    def percentile(self, per_mille):
+        """As percentile_of; the largest value is exact."""
+        return self._max if per_mille >= 1000 else percentile_of(self._counts, per_mille)

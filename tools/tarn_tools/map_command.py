@@ -10,6 +10,7 @@ from .failure import BadInput
 from .map_page import map_html
 from .map_picture import MapPicture
 from .replaced_file import write_bytes, write_text
+from .system_python import go_on_where_there_is
 
 EPILOG = """
 The dump is what tarn_pool_dump(pool, TARN_DUMP_FORMAT_JSON, file) writes. The kind of picture follows from the name
@@ -36,6 +37,8 @@ def main(arguments=None):
     kind = os.path.splitext(output)[1]
     if kind not in (".svg", ".png", ".html"):
         raise BadInput(f"{output}: a picture's name ends in .svg, .png or .html")
+    if kind == ".png":
+        go_on_where_there_is("matplotlib") # before the dump is read, of a pipe perhaps
     picture = MapPicture(read_dump(options.dump))
     if kind == ".svg":
         write_text(output, picture.drawing.svg())

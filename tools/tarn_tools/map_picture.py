@@ -18,6 +18,7 @@ COLOURS = {
     "live": ("#2f74c0", "#5b9fe6"), "free": ("#e4e8ed", "#363c44"), "pending": ("#f0b040", "#c98a1a"),
     "sliced": ("#bcd7f2", "#33516f"), "unmapped": ("#f7f7f8", "#1d2024"), "quarantined": ("#c9a3d8", "#74508a"),
     "damaged": ("#c03028", "#ff6a5c"), "other": ("#9a9a9a", "#9a9a9a"), "onlive": ("#ffffff", "#0c1420"),
+    "onpending": ("#3a2a00", "#1b1200"),
 }
 MEANINGS = {
     "live": "live: handed out", "free": "free", "pending": "pending: freed on a stream that may still use it",
@@ -25,6 +26,7 @@ MEANINGS = {
     "quarantined": "freed and held back (debug mode)", "damaged": "written to out of turn (debug mode)",
 }
 ORDER = tuple(MEANINGS)
+_INK_ON = {"live": "onlive", "damaged": "onlive", "pending": "onpending", "quarantined": "ink"}
 
 
 def _fill(state):
@@ -33,6 +35,10 @@ def _fill(state):
 
 def _size(value):
     return shown.plain(shown.size(value))
+
+
+def _count(value):
+    return shown.plain(shown.count(value))
 
 
 class Totals:
@@ -62,7 +68,7 @@ def _title(region):
     """Shown by a pointer that rests on the region."""
     says = [f"{region.state}, {_size(region.bytes)} at +0x{region.offset:x}"]
     if region.requested_bytes:
-        says.append(f"{shown.plain(shown.count(region.requested_bytes))} bytes asked for")
+        says.append(f"{_count(region.requested_bytes)} bytes asked for")
     if region.label:
         says.append(f"\"{region.label}\"")
     if region.streams:
@@ -97,8 +103,9 @@ class MapPicture:
 
     def _draw(self):
         dump = self.dump
-        self._line(f"A pool of {dump.backend or 'unknown'} memory: {_size(self.totals.held)} in "
-                   f"{len(dump.static_pools)} static pool{'s' if len(dump.static_pools) != 1 else ''}", 17, is_bold=True)
+        count = len(dump.static_pools)
+        self._line(f"A pool of {dump.backend or 'unknown'} memory: {_size(self.totals.held)} in {count} static "
+                   f"pool{'s' if count != 1 else ''}", 17, is_bold=True)
         for text in self.totals_text():
             self._line(text, 12, "soft")
         self._legend()
@@ -111,9 +118,10 @@ class MapPicture:
     def totals_text(self):
         totals = self.totals
         live = totals.counts.get("live", 0)
-        says = f"{shown.plain(shown.count(live))} live of {_size(totals.bytes.get('live', 0))}, " \
-               f"{shown.plain(shown.count(totals.counts.get('free', 0)))} free regions of " \
-               f"{_size(totals.bytes.get('free', 0))}, the largest {_size(totals.largest_free)}"
+        free = totals.counts.get("free", 0)
+        says = f"{_count(live)} live, {_size(totals.bytes.get('live', 0))}; {_count(free)} free region" \
+               f"{'s' if free != 1 else ''}, {_size(totals.bytes.get('free', 0))}" + \
+               (f", the largest {_size(totals.largest_free)}" if free > 1 else "")
         fragmentation = []
         if totals.external is not None:
             fragmentation.append(f"external fragmentation {100 * totals.external:.1f} % (free bytes outside of the "
@@ -123,7 +131,7 @@ class MapPicture:
         scale = f"Placement {self.dump.fit or 'unknown'}, chunks of {_size(self.dump.chunk_bytes)}. " \
                 f"A row is {_size(self.row_bytes)}."
         if self.merged_count:
-            scale += f" {shown.plain(shown.count(self.merged_count))} regions are narrower than a pixel and drawn " \
+            scale += f" {_count(self.merged_count)} regions are narrower than a pixel and drawn " \
                      "together: the height of a colour is its share."
         return [text for text in (says, "; ".join(fragmentation), scale) if text]
 
@@ -146,7 +154,7 @@ class MapPicture:
         counts = {}
         for region in static_pool.regions:
             counts[region.state] = counts.get(region.state, 0) + 1
-        parts = ", ".join(f"{shown.plain(shown.count(counts[state]))} {state}"
+        parts = ", ".join(f"{_count(counts[state])} {state}"
                           for state in (*ORDER, *sorted(set(counts) - set(ORDER))) if state in counts)
         self._line(f"static pool {static_pool.id}: {_size(static_pool.bytes)} at 0x{static_pool.base:x}; {parts}", 12,
                    is_bold=True, advance=6)
@@ -169,5 +177,5 @@ class MapPicture:
         self.drawing.rectangle(x, y, cell.width, ROW_HEIGHT, _fill(region.state), _title(region), edge=cell.width > 3)
         text = f"\u2026{_size(region.bytes)}\u2026" if cell.is_gap else _words(region, cell.width)
         if text and cell.has_words:
-            fill = "onlive" if region.state in ("live", "damaged") else "soft"
+            fill = _INK_ON.get(region.state, "soft")
             self.drawing.text(x + cell.width / 2, y + 15, text, 8 if cell.is_gap else 10, fill, anchor="middle")

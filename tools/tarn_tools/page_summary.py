@@ -2,39 +2,47 @@
 """page_summary: the first thing to read: who wins where, where tarn loses, and where it holds more memory."""
 
 from . import shown
-from .allocators import is_peer
+from .allocators import NO_PEERS, WRITING, is_tarn
 from .html_text import Table, element, joined
-from .verdicts import NEAR, Balance, ratio_of, verdicts_of
+from .page_parts import MARKS, allocator, figure_of, standing
+from .page_words import anchor_of, full_name, in_order, title_of, title_of_kind
+from .verdicts import NEAR, Balance, Verdict, kinds_of, ratio_of, spread_of, verdicts_of
+from .workload_name import size_of
 
 NEAR_PERCENT = f"{(NEAR - 1) * 100:.0f}{shown.THIN_SPACE}%"
 
-HEADS = {"wins": "\u25b2 tarn wins", "level": "= level", "alone": "tarn"}
 
-
-def summary_html(runs, benches):
-    """benches: in the order in which a page has them."""
+def summary_html(runs, palette):
     judged = [(run, verdicts_of(run)) for run in runs]
-    return joined(
-        element("p", "Every allocator plays the same sequences of allocations and frees. The peers are the pools "
-                     "that a program could use instead of tarn; the vendor's raw calls and the ordered sets are no "
-                     "peers, but are measured too. Two allocators within ", NEAR_PERCENT, " of each other count as "
-                     "level."),
-        *[element("p", *_balance(run, verdicts), class_="balance") for run, verdicts in judged],
+    parts = [
+        element("p", "Every allocator plays the same sequences of allocations and frees. A time is that of a pair: one "
+                     "allocation and its free. The peers are the pools that a program could use instead of tarn; the "
+                     "vendor's raw calls and the ordered sets are no peers, but are measured too. Two allocators "
+                     "within ", NEAR_PERCENT, " of each other count as level."),
+        _python_note(runs), *[element("p", *_balance(run, verdicts), class_="balance") for run, verdicts in judged],
+        element("h3", "At a glance", id="at-a-glance"), _glances(judged, palette),
         element("h3", "Where tarn loses time", id="loses-time"), _losses(judged),
-        element("h3", "Where tarn holds more memory than a peer", id="holds-more"), _holds_more(judged),
-        element("h3", "Every workload", id="every-workload"), _matrix(judged, benches))
+        element("h3", "Where tarn holds more memory than a peer", id="holds-more"), _holds_more(judged)]
+    if len(runs) > 1:
+        parts += [element("h3", "Side by side", id="side-by-side"), _side_by_side(judged)]
+    return joined(*parts)
 
 
-def _figure(result):
-    """The figure that counts: pairs a second of several threads, or the time of one pair."""
-    if result.is_rated:
-        return f"{shown.rate(result['pairs_per_second'])}/s"
-    return shown.duration_with_unit(result.pair_ns[0])
+def _python_note(runs):
+    results = [result for run in runs for result in run.results if result.python_ns]
+    if not results:
+        return ""
+    least, _, most = spread_of([result.python_ns for result in results])
+    names = ", ".join(dict.fromkeys(result.allocator for result in results))
+    return element("p", f"Between the calls of those that were reached through Python ({names}) an interpreter is at "
+                        "work. What it takes with functions that do nothing, beyond what tarn-bench itself takes, is "
+                        f"taken off their pairs: {_from_to(least, most)}. It is inside their single calls. Their "
+                        "markers are hollow in plots, where a thin line ends at what was measured.")
 
 
-def _place(verdict):
-    bench, workload, _ = verdict.key
-    return workload if bench == "replay" else f"{bench}: {workload}"
+def _from_to(least, most):
+    texts = dict.fromkeys(map(shown.duration_with_unit, (least, most)))
+    return " to ".join(texts)
 
 
 # --- in words ----------------------------------------------------------------------------------------
@@ -43,10 +51,14 @@ def _of(part, whole):
     return f"all {whole}" if part == whole and whole > 1 else f"{part} of {whole}"
 
 
+def _workloads(count):
+    return "workload" if count == 1 else "workloads"
+
+
 def _median(spread):
     least, median, most = spread
-    text = f"{shown.ratio(median)} as fast as"
-    return text, "" if least == most else f" ({shown.ratio(least)} to {shown.ratio(most)})"
+    return f"{shown.ratio(median)} as fast as", \
+        "" if least == most else f" ({shown.ratio(least)} to {shown.ratio(most)})"
 
 
 def _balance(run, verdicts):
@@ -54,16 +66,15 @@ def _balance(run, verdicts):
     says = [element("strong", run.label), ": "]
     if not balance.judged:
         return [*says, "tarn itself was not measured here."]
-    if balance.against_peers:
-        whole = len(balance.against_peers)
-        says += ["beside ", ", ".join(balance.peers), ", tarn is the fastest on ",
-                 element("strong", _of(len(balance.wins), whole)), " workloads" if whole > 1 else " workload",
-                 f", level on {len(balance.level)}" if balance.level else ""]
-        says.append("." if balance.losses else " and loses on none.")
+    whole = len(balance.against_peers)
+    if whole:
+        says += ["tarn is the fastest on ", element("strong", _of(len(balance.wins), whole)), " ", _workloads(whole),
+                 f", level on {len(balance.level)}" if balance.level else "",
+                 "." if balance.losses else ", and loses on none."]
     else:
-        says.append(f"no peer was measured here, on {len(balance.judged)} workloads.")
+        says.append(f"no peer was measured here, on {len(balance.judged)} {_workloads(len(balance.judged))}.")
     if balance.losses:
-        says += [" It ", element("strong", f"loses on {len(balance.losses)}"), "."]
+        says += [" It ", element("strong", f"loses on {len(balance.losses)}"), _to_writing(balance), "."]
     if balance.to_best_peer:
         text, span = _median(balance.to_best_peer)
         says.append(f" At the median it is {text} the best peer{span}.")
@@ -72,105 +83,223 @@ def _balance(run, verdicts):
         says.append(f" Beside the raw calls it is {text} they are{span}." if balance.to_best_peer else
                     f" At the median it is {text} the raw calls{span}.")
     if balance.with_peer_memory:
-        whole = len(balance.with_peer_memory)
-        says += [" It holds more memory than the leanest peer on ",
-                 element("strong", _of(len(balance.holds_more), whole)), "."]
+        says += [" It holds more memory than the leanest peer on ", element("strong", _of(
+            len(balance.holds_more), len(balance.with_peer_memory))), _of_first_piece(balance), "."]
     return says
 
 
-# --- every workload ----------------------------------------------------------------------------------
-
-def _lines(verdict):
-    """What stands below tarn's own figure."""
-    lines = []
-    for other, kind in ((verdict.best_peer, ""), (verdict.results.get("ordered-sets"), ""), (verdict.raw, "")):
-        if other:
-            lines.append(f"{shown.ratio(ratio_of(verdict.tarn, other))} as fast as {other.allocator}, {_figure(other)}")
-    mode = next(iter(verdict.faster_modes()), None)
-    if mode:
-        lines.append(f"by option: {mode[0].allocator}, {_figure(mode[0])}")
-    if verdict.memory_to_leanest_peer:
-        lines.append(f"holds {shown.ratio(verdict.memory_to_leanest_peer)} the memory of "
-                     f"{verdict.leanest_peer.allocator}")
-    return lines
+def _to_writing(balance):
+    count = sum(verdict.loses_to_writing_only for verdict in balance.losses)
+    return f", on {count} of them only to allocators that write into the memory they hand out, which no pool of " \
+           "device memory may" if count else ""
 
 
-def _cell(verdict):
-    if verdict is None or not verdict.results:
-        return element("td", shown.NOTHING)
-    if not verdict.tarn:
-        return element("td", f"tarn was not measured; fastest is {verdict.fastest.allocator}, "
-                             f"{_figure(verdict.fastest)}", class_="verdict")
-    head = HEADS.get(verdict.word)
-    if not head:
-        head = f"\u25bc {verdict.faster_than_tarn()[0][0].allocator} wins"
-    return element("td", element("b", head), " ", element("span", _figure(verdict.tarn), class_="figure"),
-                   *[element("small", line) for line in _lines(verdict)], class_=f"verdict {verdict.word}")
+def _of_first_piece(balance):
+    count = sum(verdict.tarn.holds_first_piece for verdict in balance.holds_more)
+    return f", on {count} of them with nothing but its first piece" if count else ""
 
 
-def _matrix(judged, benches):
-    table = Table(class_="matrix")
-    table.head("workload", *[run.label for run, _ in judged])
-    by_run = [{verdict.key: verdict for verdict in verdicts} for _, verdicts in judged]
-    keys = list(dict.fromkeys(key for verdicts in by_run for key in verdicts))
-    for bench in benches:
-        table.group(bench, 1 + len(by_run))
-        for key in keys:
-            if key[0] == bench:
-                table.row(key[1], *[_cell(verdicts.get(key)) for verdicts in by_run])
-    return element("p", "No workload has a figure.") if table.is_empty else table.html()
+# --- at a glance -------------------------------------------------------------------------------------
+
+def _glances(judged, palette):
+    tables = [_glance(run, verdicts, palette, len(judged) > 1) for run, verdicts in judged
+              if any(verdict.tarn for verdict in verdicts)]
+    if not tables:
+        return element("p", "No workload has a figure of tarn.")
+    return joined(element("p", "How many times tarn's time the others take, the higher the better for tarn: the median "
+                               "over the workloads of a kind, and below it the least and the most. ", MARKS["loses"],
+                          ": on one of these workloads at least it is faster than tarn. A dash: it was not measured."),
+                  *tables)
+
+
+def _glance(run, verdicts, palette, has_caption):
+    names = palette.in_order(name for verdict in verdicts for name in verdict.results)
+    kinds = kinds_of(verdicts)
+    table = Table(run.label if has_caption else None, class_="figures")
+    table.head("workloads", "tarn is fastest", *[allocator(name, palette) for name in names])
+    for bench in in_order(dict.fromkeys(kind.bench for kind in kinds)):
+        for kind in kinds:
+            if kind.bench == bench:
+                table.row(joined(element("a", title_of_kind(kind.name), href=f"#{anchor_of(bench)}"),
+                                 f" ({len(kind.verdicts)})"),
+                          _fastest_cell(kind),
+                          *[_own_cell(kind) if name == "tarn" else _glance_cell(kind, name) for name in names])
+    return table.html()
+
+
+def _fastest_cell(kind):
+    balance = Balance(kind.verdicts)
+    count = sum(verdict.word != "alone" for verdict in balance.judged)
+    if count == 0:
+        return shown.NOTHING
+    word = "loses" if balance.losses else "wins" if len(balance.wins) == count else "level"
+    return element("td", f"{len(balance.wins)} of {count}",
+                   element("small", f"level on {len(balance.level)}" if balance.level else ""), class_=word)
+
+
+def _own_cell(kind):
+    results = kind.measured("tarn")
+    if not results:
+        return shown.NOTHING
+    if results[0].is_rated:
+        least, median, most = spread_of([result.rates[0] for result in results])
+        return _with_range(f"{shown.rate(median)}/s", shown.rate(least), shown.rate(most))
+    least, median, most = spread_of([result.pair_ns[0] for result in results])
+    return _with_range(shown.duration_with_unit(median), shown.duration(least), shown.duration(most))
+
+
+def _with_range(text, least, most):
+    return element("td", text, element("small", f"{least}{shown.NOTHING}{most}" if least != most else ""))
+
+
+def _glance_cell(kind, name):
+    spread = kind.times_tarn(name)
+    if not spread:
+        return shown.NOTHING
+    least, median, most = spread
+    word = standing(least) if not is_tarn(name) else "wins"
+    mark = f"{MARKS[word]} " if word == "loses" else ""
+    below = shown.ratio_range(least, most) if least != most else ""
+    count = len(kind.measured(name))
+    if count < len(kind.verdicts):
+        below += f" on {count}"
+    return element("td", f"{mark}{shown.ratio(median)}", element("small", below),
+                   class_=word if word != "wins" else None)
 
 
 # --- where tarn loses --------------------------------------------------------------------------------
 
-def _comparison(head, rows, has_machines):
-    """The last column, the machine, is shown where there are several."""
+def _by_machine(judged, rows_of, *head):
+    """A table with the rows of each machine, which is named where there are several; None where there are no rows."""
+    rows_by_label = {run.label: rows_of(verdicts) for run, verdicts in judged}
+    width = max((len(row) for rows in rows_by_label.values() for row in rows), default=0)
+    if not width:
+        return None
     table = Table(class_="comparison")
-    table.head(*head, *(["machine"] if has_machines else []))
-    for row in rows:
-        table.row(*(row if has_machines else row[:-1]))
+    table.head(*head[:width])
+    for label, rows in rows_by_label.items():
+        if rows and len(judged) > 1:
+            table.group(label, width)
+        for row in rows:
+            table.row(*row, *[""] * (width - len(row)))
     return table.html()
 
 
 def _losses(judged):
-    rows, modes = [], []
-    for run, verdicts in judged:
-        for verdict in verdicts:
-            tarn = verdict.tarn and _figure(verdict.tarn)
-            rows += [(_place(verdict), result.allocator + ("" if is_peer(result.allocator) else " (no peer)"),
-                      _figure(result), tarn, shown.ratio(ratio), run.label)
-                     for result, ratio in verdict.faster_than_tarn()]
-            modes += [(_place(verdict), result.allocator, _figure(result), tarn, shown.ratio(ratio), run.label)
-                      for result, ratio in verdict.faster_modes()[:1]]
-    head = ("workload", "faster", "takes", "tarn takes", "times as fast as tarn")
-    said = _comparison(head, rows, len(judged) > 1) if rows else element(
+    head = ("workload", "tarn takes", "fastest", "takes", "as fast", "holds", "also faster")
+    lost = _by_machine(judged, lambda verdicts: _faster_rows(verdicts, Verdict.faster_than_tarn), *head)
+    modes = _by_machine(judged, lambda verdicts: _faster_rows(verdicts, Verdict.faster_modes), *head)
+    said = joined(lost, _marks_explained(judged)) if lost else element(
         "p", "Nowhere in these results is another allocator faster than tarn by ", NEAR_PERCENT, " or more.")
-    if modes:
-        said = joined(said, element("p", "tarn's own other modes are faster than its default here:"),
-                      _comparison(head, modes, len(judged) > 1))
-    return said
+    return joined(said, element("p", "tarn's own other modes are faster than its default here:"), modes) if modes \
+        else said
 
 
-def _first_piece(verdict, run):
-    """Whether all that tarn holds is the piece that it begins with."""
-    held = verdict.tarn["peak_footprint_bytes"]
-    return any(file.options.get("initial_bytes") == held for file in run.files if verdict.tarn in file.results)
+def _faster_rows(verdicts, faster_of):
+    """Worst first. The last cell, who else is faster, is left out where there is nobody in any row."""
+    found = [(verdict, faster_of(verdict)) for verdict in verdicts]
+    found = sorted(((verdict, faster) for verdict, faster in found if faster), key=lambda pair: -pair[1][0][1])
+    has_others = any(len(faster) > 1 for _, faster in found)
+    rows = []
+    for verdict, ((fastest, ratio), *others) in found:
+        names = ", ".join(f"{_marked(other)} {shown.ratio(times)}" for other, times in others)
+        rows.append((full_name(verdict.key), figure_of(verdict.tarn), element("b", _marked(fastest)),
+                     figure_of(fastest), shown.ratio(ratio), _memory_beside_tarn(fastest, verdict.tarn),
+                     *([names] if has_others else [])))
+    return rows
 
+
+def _marked(result):
+    return result.allocator + ("\u2020" if result.allocator in WRITING else "") + \
+        ("\u2021" if result.allocator in NO_PEERS else "")
+
+
+def _marks_explained(judged):
+    names = {result.allocator for _, verdicts in judged for verdict in verdicts
+             for result, _ in verdict.faster_than_tarn()}
+    says = []
+    if names & set(WRITING):
+        says.append("\u2020 writes into the memory that it hands out, which no pool of device memory may.")
+    if names & set(NO_PEERS):
+        says.append("\u2021 is no peer.")
+    return element("p", " ".join(says), class_="about") if says else ""
+
+
+def _memory_beside_tarn(result, tarn):
+    """What the faster one pays in memory, or saves."""
+    if not result.held_by_live or not tarn.held_by_live:
+        return shown.NOTHING
+    return f"{shown.ratio(result.held_by_live / tarn.held_by_live)} tarn's memory" if not tarn.holds_first_piece \
+        else shown.size(result["peak_footprint_bytes"])
+
+
+# --- where it holds more -----------------------------------------------------------------------------
 
 def _holds_more(judged):
-    all_verdicts = [(run, verdict) for run, verdicts in judged for verdict in verdicts]
-    if not any(verdict.memory_to_leanest_peer for _, verdict in all_verdicts):
+    all_verdicts = [verdict for _, verdicts in judged for verdict in verdicts]
+    if not any(verdict.memory_to_leanest_peer for verdict in all_verdicts):
         return element("p", "No peer's memory was measured in these results.")
-    found = sorted(((run, verdict) for run, verdict in all_verdicts if verdict.holds_more),
-                   key=lambda pair: -pair[1].memory_to_leanest_peer)
-    if not found:
+    table = _by_machine(judged, _holds_more_rows, "workload", "tarn holds", "leanest peer", "most live")
+    first = [verdict for verdict in all_verdicts if verdict.holds_more and verdict.tarn.holds_first_piece]
+    if not table and not first:
         return element("p", "Nowhere in these results does tarn hold more than the leanest peer by ", NEAR_PERCENT,
                        " or more.")
-    rows = [(_place(verdict), verdict.leanest_peer.allocator, shown.size(verdict.leanest_peer["peak_footprint_bytes"]),
-             shown.size(verdict.tarn["peak_footprint_bytes"]) + ("*" if _first_piece(verdict, run) else ""),
-             shown.ratio(verdict.memory_to_leanest_peer), shown.size(verdict.tarn["peak_live_bytes"]), run.label)
-            for run, verdict in found]
-    head = ("workload", "leanest peer", "holds", "tarn holds", "tarn to peer", "most live")
-    note = element("p", "* the first piece alone, which the option ", element("code", "--initial"), " sets.",
-                   class_="about") if any(row[3].endswith("*") for row in rows) else ""
-    return joined(_comparison(head, rows, len(judged) > 1), note)
+    return joined(table or "", _first_pieces(first))
+
+
+def _holds_more_rows(verdicts):
+    """Worst first."""
+    rows = []
+    grown = [verdict for verdict in verdicts if verdict.holds_more and not verdict.tarn.holds_first_piece]
+    for verdict in sorted(grown, key=lambda verdict: -verdict.memory_to_leanest_peer):
+        peer = verdict.leanest_peer
+        rows.append((full_name(verdict.key), shown.size(verdict.tarn["peak_footprint_bytes"]),
+                     joined(element("b", peer.allocator), f": {shown.size(peer['peak_footprint_bytes'])}, tarn holds "
+                            f"{shown.ratio(verdict.memory_to_leanest_peer)} as much"),
+                     shown.size(verdict.tarn["peak_live_bytes"])))
+    return rows
+
+
+def _first_pieces(verdicts):
+    """Small programs, in a sentence: what tarn holds there is an option, and says nothing of how it grows."""
+    if not verdicts:
+        return ""
+    pieces = ", ".join(dict.fromkeys(shown.size(verdict.tarn["peak_footprint_bytes"]) for verdict in verdicts))
+    least, _, most = spread_of([verdict.leanest_peer["peak_footprint_bytes"] for verdict in verdicts])
+    names = {}
+    for verdict in verdicts:
+        names.setdefault(verdict.key[0], []).append(verdict.key[1])
+    listed = "; ".join(f"{title_of(bench).lower()}: {', '.join(dict.fromkeys(of_bench))}"
+                       for bench, of_bench in names.items())
+    return element("p", f"On {len(verdicts)} {_workloads(len(verdicts))} all that tarn holds is its first piece of "
+                        f"{pieces}, which the option ", element("code", "--initial"), " sets, where the leanest peer ",
+                   f"holds {shown.size(least)}", f" to {shown.size(most)}: " if least != most else ": ", listed, ".")
+
+
+# --- side by side ------------------------------------------------------------------------------------
+
+def _side_by_side(judged):
+    """Of several runs: tarn's figure, and how it stands to the best peer there."""
+    by_run = [{verdict.key: verdict for verdict in verdicts} for _, verdicts in judged]
+    keys = list(dict.fromkeys(key for verdicts in by_run for key in verdicts))
+    table = Table(class_="figures")
+    table.head("workload", *[run.label for run, _ in judged])
+    for bench in in_order(dict.fromkeys(key[0] for key in keys)):
+        table.group(bench, 1 + len(by_run))
+        for key in sorted(keys, key=lambda key: size_of(key[1]) or 0):
+            if key[0] == bench:
+                table.row(key[1], *[_side_cell(verdicts.get(key)) for verdicts in by_run])
+    return element("p", "No workload has a figure.") if table.is_empty else table.html()
+
+
+def _side_cell(verdict):
+    if not verdict or not verdict.fastest:
+        return shown.NOTHING
+    if not verdict.tarn:
+        return element("td", f"{verdict.fastest.allocator} {figure_of(verdict.fastest)}",
+                       element("small", "tarn was not measured"))
+    other = verdict.faster_than_tarn()[0][0] if verdict.word == "loses" else verdict.best_peer or verdict.raw
+    words = f"{shown.ratio(ratio_of(verdict.tarn, other))} as fast as {other.allocator}, {figure_of(other)}" \
+        if other else "alone"
+    mark = f"{MARKS[verdict.word]} " if verdict.word in MARKS else ""
+    return element("td", f"{mark}{figure_of(verdict.tarn)}", element("small", words), class_=verdict.word)

@@ -1,37 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""page_tables: the figures themselves: a table for each trace, one for each bench, and what was not measured."""
+"""page_tables: the figures themselves: a table for each bench, one for each trace, and what was not measured."""
 
 from . import shown
+from .allocators import is_tarn
 from .html_text import Table, element, joined
-from .results import CUT_SHORT
-from .runs import is_python
+from .page_parts import MARKS, allocator, details_of, notes_of, spread_shown, standing
+from .page_words import title_of_kind
 from .verdicts import Verdict, ratio_of
 
-# Benches of which each workload has a table of its own.
+# Benches of which each workload has a table of its own, too.
 WITH_TABLES = ("replay",)
 
 
-def _swatch(name, palette):
-    """A patch of the allocator's colour with the marker that the plots have."""
-    return element("span", "", class_="swatch", style=f"background:var({palette[name].variable})")
-
-
-def _spread(result, name):
-    low, high = result[f"{name}_min"], result[f"{name}_max"]
-    if low is None or high is None:
-        return shown.NOTHING
-    show = shown.rate if result.is_rated else shown.duration
-    return f"{show(low)}{shown.NOTHING}{show(high)}"
-
-
-def _notes(result):
-    notes = []
-    if result.outcome == CUT_SHORT:
-        notes.append("cut short")
-    if not result.is_verified:
-        notes.append("not verified")
-    if not result.is_interleaved:
-        notes.append("ran alone")
+def _in_brackets(notes):
     return f" ({', '.join(notes)})" if notes else ""
 
 
@@ -50,13 +31,16 @@ def _cell(value, best, show):
 CALL_COLUMNS = [f"{call}.{name}" for call in ("alloc_ns", "free_ns") for name in ("p50", "p99", "p999")]
 
 
-def workload_html(run, key, palette, title):
+def _pair_ns(result):
+    return result.pair_ns[0]
+
+
+def workload_html(run, key, palette):
     """The table of one workload on one run: a row an allocator."""
-    by_allocator = run.by_workload()[key]
+    by_allocator = run.by_workload[key]
     verdict = Verdict(key, by_allocator)
-    names = palette.in_order(by_allocator)
-    rows = [by_allocator[name] for name in names]
-    table = Table(title)
+    rows = [by_allocator[name] for name in palette.in_order(by_allocator)]
+    table = Table(key[1])
     table.head("", ("ns a pair", 2), ("allocation, ns", 3), ("free, ns", 3), ("memory", 2), "vendor",
                ("times as fast as", 2))
     table.head("allocator", "median", "min\u2013max", "p50", "p99", "p99.9", "p50", "p99", "p99.9", "held/live",
@@ -64,100 +48,128 @@ def workload_html(run, key, palette, title):
     for result in rows:
         calls = [_cell(result[column], _best(rows, lambda other, column=column: other[column]), shown.duration)
                  for column in CALL_COLUMNS]
-        to_peer = ratio_of(result, verdict.best_peer)
         table.row(
-            joined(_swatch(result.allocator, palette), result.allocator, _notes(result)),
-            _cell(result["ns_per_pair"], _best(rows, lambda other: other["ns_per_pair"]), shown.duration),
-            _spread(result, "ns_per_pair"), *calls,
+            joined(allocator(result.allocator, palette), _in_brackets(notes_of(result))),
+            _cell(_pair_ns(result), _best(rows, _pair_ns), shown.duration), spread_shown(result), *calls,
             _cell(result.held_by_live, _best(rows, lambda other: other.held_by_live), shown.ratio),
             shown.size(result["peak_footprint_bytes"]),
             shown.count(result["vendor_calls"]) if result["vendor_calls"] is not None else shown.NOTHING,
             shown.ratio(ratio_of(result, verdict.raw)),
-            "is it" if result is verdict.best_peer else shown.ratio(to_peer),
+            "is it" if result is verdict.best_peer else shown.ratio(ratio_of(result, verdict.best_peer)),
             class_="tarn" if result.allocator == "tarn" else None)
     return joined(table.html(), element("p", _about(rows), class_="about"))
 
 
 def _about(rows):
-    pairs = next((row["pairs"] for row in rows if row["pairs"]), None)
-    live = next((row["peak_live_bytes"] for row in rows if row["peak_live_bytes"]), None)
-    blocks = next((row["peak_live_count"] for row in rows if row["peak_live_count"]), None)
-    harness = next((row["harness_ns_per_pair"] for row in rows if row["harness_ns_per_pair"]), None)
+    first = rows[0] # the workload is the same for all
+    harness = next((row.harness_ns for row in rows if not row.is_through_python), 0)
     says = []
-    if pairs:
-        says.append(f"{shown.count(pairs)} pairs in a pass")
-    if live:
-        says.append(f"at most {shown.size(live)} live" + (f" in {shown.count(blocks)} blocks" if blocks else ""))
+    if first["pairs"]:
+        says.append(f"{shown.count(first['pairs'])} pairs in a pass")
+    if first["peak_live_bytes"]:
+        blocks = f" in {shown.count(first['peak_live_count'])} blocks" if first["peak_live_count"] else ""
+        says.append(f"at most {shown.size(first['peak_live_bytes'])} live{blocks}")
     if harness:
-        says.append(f"the harness, {shown.duration_with_unit(harness)} a pair, is inside every figure")
+        says.append(f"the harness, {shown.duration_with_unit(harness)} a pair, is inside the times of all")
+    off = [f"{shown.duration_with_unit(row.python_ns)} of {row.allocator}" for row in rows if row.python_ns]
+    if off:
+        says.append(f"Python's own work is taken off the pair, {', '.join(off)}, and is inside its single calls")
     return "; ".join(says)
 
 
 # --- one bench, all workloads ------------------------------------------------------------------------
 
-def bench_html(run, bench, palette, title):
-    """A row a workload, a column an allocator."""
-    workloads = [(key, row) for key, row in run.by_workload().items() if key[0] == bench]
-    names = palette.in_order(name for _, row in workloads for name in row)
-    table = Table(title)
-    table.head("workload", *[joined(_swatch(name, palette), name) for name in names], "tarn to raw",
-               "tarn to best peer")
-    for key, row in workloads:
+def bench_html(run, coverage, bench, palette, title):
+    """A row a workload, a column an allocator: its figure, and how many times tarn's time that is."""
+    workloads = {key: row for key, row in run.by_workload.items() if key[0] == bench}
+    names = palette.in_order(name for row in workloads.values() for name in row)
+    table = Table(title, class_="figures")
+    table.head("workload", *[allocator(name, palette) for name in names], "tarn's memory to the leanest peer's")
+    for key, row in workloads.items():
         verdict = Verdict(key, row)
-        fastest = max(result.pairs_per_second for result in row.values())
-        cells = []
-        for name in names:
-            result = row.get(name)
-            if not result:
-                cells.append(shown.NOTHING)
-                continue
-            text = shown.rate(result["pairs_per_second"]) if result.is_rated else shown.duration(result.pair_ns[0])
-            cells.append(element("td", text, _notes(result), title=_details(result),
-                                 class_="best" if result.pairs_per_second == fastest else None))
-        peer = verdict.best_peer
-        table.row(key[1], *cells, shown.ratio(verdict.to_raw),
-                  f"{shown.ratio(verdict.to_best_peer)} ({peer.allocator})" if peer and verdict.tarn else shown.NOTHING)
+        of_all = _notes_of_all(row.values())
+        cells = [_figure_cell(verdict, row[name], of_all) if name in row else
+                 element("td", shown.NOTHING, title=coverage.reason(key, name)) for name in names]
+        table.row(joined(key[1], _in_brackets(of_all)), *cells, _memory_cell(verdict))
     return table.html()
 
 
-def _details(result):
-    """Shown by a pointer that rests on the figure."""
-    says = [f"{result.allocator}: {_spread(result, 'pairs_per_second' if result.is_rated else 'ns_per_pair')}"]
-    for call, name in (("alloc_ns", "allocation"), ("free_ns", "free")):
-        if result[f"{call}.p50"] is not None:
-            says.append(f"{name} p50 {shown.duration(result[f'{call}.p50'])}, p99 {shown.duration(result[f'{call}.p99'])}, "
-                        f"p99.9 {shown.duration(result[f'{call}.p999'])}")
-    if result.held_by_live:
-        says.append(f"held {shown.size(result['peak_footprint_bytes'])}, {shown.ratio(result.held_by_live)} of live")
-    return "; ".join(says)
+def _notes_of_all(results):
+    """What holds for each of them is said once."""
+    notes = [notes_of(result) for result in results]
+    return [note for note in notes[0] if all(note in others for others in notes)] if len(notes) > 1 else []
+
+
+def _figure_cell(verdict, result, of_all):
+    text = f"{shown.rate(result.rates[0])}/s" if result.is_rated else shown.duration(result.pair_ns[0])
+    times_tarn = verdict.times_tarn(result.allocator)
+    below, word = [note for note in notes_of(result) if note not in of_all], None
+    if result is verdict.tarn:
+        word = verdict.word if verdict.word in MARKS else None
+        text = f"{MARKS[word]} {text}" if word else text
+    elif times_tarn:
+        word = standing(times_tarn) if standing(times_tarn) != "wins" and not is_tarn(result.allocator) else None
+        below.insert(0, shown.ratio(times_tarn))
+    classes = [name for name in (word, "best" if result is verdict.fastest else None) if name]
+    return element("td", text, element("small", ", ".join(below)) if below else "", title=details_of(result),
+                   class_=" ".join(classes) or None)
+
+
+def _memory_cell(verdict):
+    ratio, peer = verdict.memory_to_leanest_peer, verdict.leanest_peer
+    if not ratio:
+        return shown.NOTHING
+    if verdict.holds_more and verdict.tarn.holds_first_piece:
+        return element("td", "first piece", element("small", f"{peer.allocator} "
+                                                    f"{shown.size(peer['peak_footprint_bytes'])}"))
+    return element("td", shown.ratio(ratio), element("small", peer.allocator),
+                   class_="loses" if verdict.holds_more else None)
 
 
 # --- what was not measured ---------------------------------------------------------------------------
 
-def missing_html(runs):
-    """Not found, skipped, failed, cut short, without a time: each with its reason."""
+def missing_html(runs, coverages):
+    """Not found, skipped, failed, cut short, without a time, not asked for: each with its reason."""
     table = Table(class_="missing")
     table.head("what", "allocator", "workload", "machine", "reason")
-    for run in runs:
-        files_of = {}
-        for file in run.files:
-            for allocator, reason in dict.fromkeys(file.not_found):
-                files_of.setdefault((allocator, reason), []).append(file.shown_name)
-        for (allocator, reason), names in files_of.items():
-            table.row("not found", allocator, f"all of {', '.join(names)}", run.label, reason)
-        for file in run.files:
-            for bench, workload, allocator, reason in file.skipped:
-                table.row("skipped", allocator, f"{bench} {workload}", run.label, reason)
-            if file.is_interrupted:
-                table.row("cut short", "all", file.shown_name, run.label, "the benchmark was interrupted")
-        for what, results in (("FAILED", run.failed()), ("cut short", run.cut_short()),
-                              ("without a time", run.without_time())):
-            for result in results:
-                table.row(what, result.allocator, f"{result.bench} {result.workload}", run.label,
-                          result.reason or "the file has no time of it", class_="bad" if what == "FAILED" else None)
+    for run, coverage in zip(runs, coverages):
+        for row in _missing_of(run):
+            table.row(*row[:3], run.label, row[3], class_="bad" if row[0] == "FAILED" else None)
+        for name, kinds in coverage.gaps.items():
+            where = "; ".join(_gap(kind, missed, keys) for kind, (missed, keys) in kinds.items())
+            table.row("not asked for", name, where, run.label, "no file has a result of it, or says why not")
     if table.is_empty:
-        return element("p", "Nothing: all that was asked for was found, measured and verified.")
+        return element("p", "Nothing: every allocator was found, measured and verified on every workload.")
     return table.html()
+
+
+def _gap(kind, missed, keys):
+    """One kind of workloads, and those of it if they are not all."""
+    names = "" if len(missed) == len(keys) else f": {', '.join(key[1] for key in missed)}"
+    return f"{title_of_kind(kind)} ({len(missed)} of {len(keys)}){names}"
+
+
+def _missing_of(run):
+    """(what, allocator, workload, reason) of what the files say."""
+    files_of = {}
+    for file in run.files:
+        for pair in dict.fromkeys(file.not_found):
+            files_of.setdefault(pair, []).append(file.shown_name)
+    for (name, reason), files in files_of.items():
+        yield "not found", name, f"all of {', '.join(files)}", reason
+    for file in run.files:
+        for bench, workload, name, reason in file.skipped:
+            yield "skipped", name, f"{bench} {workload}", reason
+        if file.is_interrupted:
+            yield "cut short", "all", file.shown_name, "the benchmark was interrupted"
+    for what, results in (("FAILED", run.failed()), ("cut short", run.cut_short()),
+                          ("without a time", run.without_time())):
+        for result in results:
+            yield what, result.allocator, f"{result.bench} {result.workload}", result.reason or _no_time(result)
+
+
+def _no_time(result):
+    return "Python's own work takes as long" if result.python_ns else "the file has no time of it"
 
 
 # --- machines, runs ----------------------------------------------------------------------------------
@@ -207,7 +219,7 @@ def machines_html(runs):
         if any(value != shown.NOTHING for value in values):
             table.row(label, *values)
     pythons = [", ".join(dict.fromkeys(str(file.machine.get("compiler", "Python")) for file in run.files
-                                       if is_python(file))) for run in runs]
+                                       if file.is_python)) for run in runs]
     if any(pythons):
         table.row("peers from Python", *[text or shown.NOTHING for text in pythons])
     table.row("one reading of the clock", *[_clock_cost(run) for run in runs])
@@ -226,12 +238,13 @@ def _options(file):
 
 
 def runs_html(runs):
+    has_commands = any(file.command for run in runs for file in run.files)
     table = Table()
-    table.head("file", "machine", "results", "command", "options")
+    table.head("file", "machine", "results", *(["command"] if has_commands else []), "options")
     for run in runs:
         for file in run.files:
             benches = ", ".join(dict.fromkeys(result.bench for result in file.results))
+            command = element("td", element("code", file.command or shown.NOTHING), class_="text")
             table.row(file.shown_name, run.label, f"{len(file.results)} ({benches})",
-                      element("td", element("code", file.command)) if file.command else "not recorded",
-                      _options(file))
+                      *([command] if has_commands else []), element("td", _options(file), class_="text"))
     return table.html()

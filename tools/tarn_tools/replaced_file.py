@@ -3,11 +3,13 @@
 replaced_file: files that are whole or not there.
 
 What is written goes to a file beside the wanted one, which takes its place at the end. When anything fails
-before that, the old file stays as it was and nothing is left behind.
+before that, the old file stays as it was and nothing is left behind. A link stays a link, and the file that it
+leads to is replaced; a pipe or a device keeps its place and is written to as it is.
 """
 
 import contextlib
 import os
+import stat
 import sys
 import tempfile
 
@@ -20,27 +22,39 @@ def _umask():
     return mask
 
 
+def _mode_of(path):
+    """That of the file that is replaced, or of a new one."""
+    try:
+        return stat.S_IMODE(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return 0o666 & ~_umask()
+
+
 @contextlib.contextmanager
 def replaced_file(path):
     """Yields a file for bytes that becomes `path`; "-" is the standard output. Its errors are Failures."""
-    if path == "-":
-        yield sys.stdout.buffer
-        return
-    if os.path.exists(path) and not os.path.isfile(path):
-        with _failures_of(path):
-            with open(path, "wb") as file: # a pipe or a device keeps its place
+    if path == "-" and not sys.stdout:
+        raise Failure("the standard output is closed")
+    with _failures_of("the standard output" if path == "-" else path):
+        if path == "-":
+            yield sys.stdout.buffer
+            sys.stdout.flush()
+        elif os.path.exists(path) and not os.path.isfile(path):
+            with open(path, "wb") as file:
                 yield file
-        return
-    with _failures_of(path):
-        handle, beside = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=".tarn-")
+        else:
+            with _file_beside(os.path.realpath(path)) as file:
+                yield file
+
+
+@contextlib.contextmanager
+def _file_beside(path):
+    handle, beside = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".tarn-")
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
-            with _failures_of(path):
-                file.flush()
-        with _failures_of(path):
-            os.chmod(beside, 0o666 & ~_umask())
-            os.replace(beside, path)
+        os.chmod(beside, _mode_of(path))
+        os.replace(beside, path)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(beside)
@@ -58,12 +72,11 @@ def _failures_of(path):
 
 
 def write_text(path, text):
-    with replaced_file(path) as file, _failures_of(path):
-        file.write(text.encode("utf-8", "replace"))
+    write_bytes(path, text.encode("utf-8", "replace"))
 
 
 def write_bytes(path, content):
-    with replaced_file(path) as file, _failures_of(path):
+    with replaced_file(path) as file:
         file.write(content)
 
 

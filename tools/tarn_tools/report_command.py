@@ -7,9 +7,12 @@ import os
 from . import failure
 from .allocators import Palette
 from .csv_table import csv_text
+from .page import page_html
+from .progress import Progress
 from .replaced_file import make_folder, write_bytes, write_text
 from .results import read_results
 from .runs import runs_of
+from .system_python import go_on_where_there_is
 
 DEFAULT_PAGE = "tarn-report.html"
 DEFAULT_TITLE = "Which allocator?"
@@ -41,33 +44,43 @@ def parse(arguments):
     return options
 
 
-def write_plots(folder, suffix, content_of, figures):
+def write_plots(folder, suffix, content_of, charts):
     make_folder(folder)
-    for figure in figures:
-        for chart in figure.charts:
+    with Progress("tarn-report", f"writing {suffix}") as progress:
+        for number, chart in enumerate(charts):
+            progress.tell(number, len(charts))
             write_bytes(os.path.join(folder, f"{chart.name}.{suffix}"), content_of(chart))
+
+
+def draw(runs, palette):
+    """All figures; what takes time of them is done."""
+    from .figures import all_figures
+    figures = all_figures(runs, palette)
+    charts = [chart for figure in figures for chart in figure.charts]
+    with Progress("tarn-report", "drawing") as progress:
+        for number, chart in enumerate(charts):
+            progress.tell(number, len(charts))
+            chart.svg_file # kept by it
+    return figures, charts
 
 
 def main(arguments=None):
     options = parse(arguments)
+    has_plots = options.output or options.png or options.svg
+    if has_plots:
+        go_on_where_there_is("matplotlib") # before anything is read, of a pipe perhaps
     runs = runs_of([read_results(path) for path in options.files])
     palette = Palette(result.allocator for run in runs for result in run.results)
-    page = None
-    if options.output or options.png or options.svg:
-        # Only they need matplotlib.
-        from .figures import all_figures
-        figures = all_figures(runs, palette)
-        if options.output:
-            from .page import page_html
-            page = page_html(options.title, runs, palette, figures)
+    if has_plots:
+        figures, charts = draw(runs, palette)
         if options.png:
-            write_plots(options.png, "png", lambda chart: chart.png_file(), figures)
+            write_plots(options.png, "png", lambda chart: chart.png_file, charts)
         if options.svg:
-            write_plots(options.svg, "svg", lambda chart: chart.svg_file().encode("utf-8"), figures)
+            write_plots(options.svg, "svg", lambda chart: chart.svg_file, charts)
     if options.csv:
         write_text(options.csv, csv_text(runs))
-    if page is not None:
-        write_text(options.output, page)
+    if options.output:
+        write_text(options.output, page_html(options.title, runs, palette, figures))
 
 
 def run():

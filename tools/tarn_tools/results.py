@@ -8,21 +8,24 @@ the message says which and where.
 """
 
 import gzip
+import io
 import json
-import math
 import os
 import zlib
 
+from . import workload_name
 from .failure import BadInput, reason_of
+from .shown import printable
 
 FORMAT_VERSION = 1
 GZIP_MAGIC = b"\x1f\x8b"
+FILE_BYTES_MAX = 1 << 28 # a thousand times the largest that was seen
 
 # Figures of a result that are numbers, and in the objects alloc_ns and free_ns those of single calls.
 FIGURES = (
     "pairs", "ns_per_pair", "ns_per_pair_min", "ns_per_pair_max", "harness_ns_per_pair",
     "pairs_per_second", "pairs_per_second_min", "pairs_per_second_max", "pairs_per_second_per_thread",
-    "ratio_to_one_thread", "repetitions", "passes_per_repetition", "peak_live_bytes", "peak_live_count",
+    "ratio_to_one_thread", "repetitions", "instances", "passes_per_repetition", "peak_live_bytes", "peak_live_count",
     "peak_footprint_bytes", "vendor_calls", "metadata_bytes",
     "total_ns_per_pair", "total_ns_per_pair_min", "total_ns_per_pair_max", "work_total_ns_per_pair", # streams
     "first_alloc_ns", "first_alloc_ns_min", "first_alloc_ns_max", "ns_per_alloc", "ns_per_free", # growth
@@ -34,23 +37,25 @@ MEASURED = "measured"
 FAILED = "failed"
 CUT_SHORT = "cut short"
 
-NUMBER_MAX = 2.0 ** 80
+# Of what is not zero. Beyond these, ratios of ratios would leave what floating-point numbers can hold.
+NUMBER_MIN, NUMBER_MAX = 2.0 ** -80, 2.0 ** 80
 
 
 class Result:
     """What one allocator did on one workload. `figures` has the numbers that are there, by name."""
 
-    def __init__(self, row, where):
+    def __init__(self, row, where, is_through_python=False):
         self.bench = _text(row, "bench", where)
-        self.workload = _text(row, "workload", where)
+        self.workload = _workload(row, where)
         self.allocator = _text(row, "allocator", where)
-        if row.get("touched") is True and "touched" not in self.workload:
-            self.workload += ", touched" # the same trace without is another workload
         self.threads = int(_number(row, "threads", where) or 1)
         self.streams = int(_number(row, "streams", where) or 1)
         self.is_shared = bool(row.get("shared", False))
         self.is_verified = row.get("verified") is not False
         self.is_interleaved = row.get("interleaved") is not False
+        self.is_through_python = is_through_python
+        self.python_ns = 0.0 # what is taken off the time of a pair: see take_off_python
+        self.first_piece_bytes = None # what a pool was told to begin with
         self.figures = _figures(row, where)
         self.memory_over_time = _memory_over_time(row, where)
         self.outcome, self.reason = _outcome(row, where)
@@ -69,10 +74,40 @@ class Result:
         return "pairs_per_second" in self.figures
 
     @property
+    def harness_ns(self):
+        """What a pair takes with an allocator that does nothing; of streams, until their work is done."""
+        return self["work_total_ns_per_pair" if self["total_ns_per_pair"] else "harness_ns_per_pair"] or 0
+
+    def take_off_python(self, native):
+        """
+        An interpreter takes several times what C takes for what is around the calls. What it takes more than
+        `native`, a result of the same workload that was measured in C, or None, does not count.
+        """
+        self.python_ns = max(0.0, self.harness_ns - (native.harness_ns if native else 0))
+
+    def less_python(self, name):
+        """(median, least, most) of a time of pairs that was repeated, without what is Python's; or None."""
+        if not self[name] or self[name] <= self.python_ns:
+            return None
+        return tuple(ns and max(ns - self.python_ns, NUMBER_MIN)
+                     for ns in (self[name], self[f"{name}_min"], self[f"{name}_max"]))
+
+    @property
     def pair_ns(self):
         """(median, least, most) of the time of a pair, or None. Of streams it is until their work is done."""
-        name = "total_ns_per_pair" if self["total_ns_per_pair"] else "ns_per_pair"
-        return (self[name], self[f"{name}_min"], self[f"{name}_max"]) if self[name] else None
+        return self.less_python("total_ns_per_pair" if self["total_ns_per_pair"] else "ns_per_pair")
+
+    @property
+    def rates(self):
+        """(median, least, most) of the pairs a second of all threads; None where they were not counted."""
+        names = ("pairs_per_second", "pairs_per_second_min", "pairs_per_second_max")
+        rates = [self[name] and self._rate_less_python(self[name]) for name in names]
+        return tuple(rates) if rates[0] else None
+
+    def _rate_less_python(self, rate):
+        """A pair takes its thread so long; None where all of that is Python's."""
+        ns = self.threads * 1e9 / rate - self.python_ns
+        return self.threads * 1e9 / ns if ns > 0 else None
 
     @property
     def pairs_per_second(self):
@@ -80,7 +115,7 @@ class Result:
         if self.outcome == FAILED:
             return None
         if self.is_rated:
-            return self["pairs_per_second"] or None
+            return self.rates[0] if self.rates else None
         return 1e9 / self.pair_ns[0] if self.pair_ns else None
 
     @property
@@ -88,6 +123,11 @@ class Result:
         """Most bytes held by most bytes live; None: not known."""
         held, live = self["peak_footprint_bytes"], self["peak_live_bytes"]
         return held / live if held and live and self.outcome != FAILED else None
+
+    @property
+    def holds_first_piece(self):
+        """Whether all that it ever held is what it was told to begin with."""
+        return self["peak_footprint_bytes"] == self.first_piece_bytes
 
 
 class ResultFile:
@@ -99,15 +139,17 @@ class ResultFile:
         if content["tarn_bench"] != FORMAT_VERSION:
             raise BadInput(f"{path}: has format {json.dumps(content['tarn_bench'])[:40]} of tarn-bench's results, "
                            f"and this program knows format {FORMAT_VERSION}")
-        self.path = path
         self.folder = os.path.dirname(os.path.abspath(path))
-        self.shown_name = "/".join(os.path.abspath(path).split(os.sep)[-2:])
+        self.shown_name = printable("/".join(os.path.abspath(path).split(os.sep)[-2:]))
         self.machine = _facts(content, "machine", path)
+        self.is_python = self.machine.get("build_type") == "Python" # of peers that stand beside tarn-bench
         self.options = _facts(content, "options", path)
         self.command = _command(content, path)
         self.is_interrupted = content.get("interrupted") is True
-        self.results = [Result(row, f"{path}: result {number}")
+        self.results = [Result(row, f"{path}: result {number}", self.is_python)
                         for number, row in _rows(content, "results", path)]
+        for result in self.results:
+            result.first_piece_bytes = self.options.get("initial_bytes")
         _number_repeated(self.results)
         self.skipped = [(_text(row, "bench", where), _text(row, "workload", where),
                          _text(row, "allocator", where), _text(row, "reason", where))
@@ -125,16 +167,19 @@ def _number_repeated(results):
         subject = (result.key, result.allocator)
         seen[subject] = seen.get(subject, 0) + 1
         if seen[subject] > 1:
-            result.workload += f" ({seen[subject]})"
+            name, qualifiers = workload_name.parts_of(result.workload)
+            result.workload = workload_name.joined(f"{name} ({seen[subject]})", qualifiers)
 
 
 def read_results(path):
     """The ResultFile of a path; BadInput names what is wrong with it."""
     try:
         with open(path, "rb") as file:
-            text = file.read()
+            text = file.read(FILE_BYTES_MAX + 1)
         if text.startswith(GZIP_MAGIC):
-            text = gzip.decompress(text)
+            text = gzip.GzipFile(fileobj=io.BytesIO(text)).read(FILE_BYTES_MAX + 1)
+        if len(text) > FILE_BYTES_MAX:
+            raise BadInput(f"{path}: has more than {FILE_BYTES_MAX >> 20} MiB, and is no file of tarn-bench's")
         content = json.loads(text.decode("utf-8"), parse_constant=_refuse_constant)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise BadInput(f"{path}: is damaged: {error}") from None
@@ -170,18 +215,30 @@ def _text(row, key, where):
     text = row.get(key)
     if not isinstance(text, str) or not text:
         raise BadInput(f"{where}: has no text \"{key}\"")
-    return text
+    return printable(text)
+
+
+def _workload(row, where):
+    """A trace whose memory is touched is another workload than the same trace without."""
+    name, qualifiers = workload_name.parts_of(_text(row, "workload", where))
+    if row.get("touched") is True and "touched" not in qualifiers:
+        qualifiers += ("touched",)
+    return workload_name.joined(name, qualifiers)
+
+
+def _is_number(value):
+    """Whether it is one that can be: nothing is negative, and no machine is as large as the largest."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and (
+        value == 0 or NUMBER_MIN <= value <= NUMBER_MAX)
 
 
 def _number(row, key, where):
     value = row.get(key)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise BadInput(f"{where}: \"{key}\" is not a number")
-    if not 0 <= value <= NUMBER_MAX or not math.isfinite(value):
+    if value is None or _is_number(value):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
         raise BadInput(f"{where}: \"{key}\" is no number that can be: {str(value)[:40]}")
-    return value
+    raise BadInput(f"{where}: \"{key}\" is not a number")
 
 
 def _figures(row, where):
@@ -196,11 +253,11 @@ def _figures(row, where):
 
 
 def _memory_over_time(row, where):
-    points = row.get("memory_over_time") or []
+    points = row.get("memory_over_time")
+    if points is None:
+        return []
     are_good = isinstance(points, list) and all(
-        isinstance(point, list) and len(point) == 3 and
-        all(isinstance(value, (int, float)) and 0 <= value <= NUMBER_MAX for value in point)
-        for point in points)
+        isinstance(point, list) and len(point) == 3 and all(map(_is_number, point)) for point in points)
     if not are_good:
         raise BadInput(f"{where}: \"memory_over_time\" is no list of triples of numbers")
     return points
@@ -208,7 +265,7 @@ def _memory_over_time(row, where):
 
 def _outcome(row, where):
     error = row.get("error")
-    reason = error if isinstance(error, str) else ""
+    reason = printable(error) if isinstance(error, str) else ""
     if row.get("interrupted") is True:
         return CUT_SHORT, reason or "interrupted"
     if error or _number(row, "failures", where):
@@ -222,8 +279,8 @@ def _facts(content, key, path):
         raise BadInput(f"{path}: \"{key}\" is no object")
     for name, value in facts.items():
         if isinstance(value, (dict, list)):
-            raise BadInput(f"{path}: \"{name}\" in \"{key}\" is neither a text nor a number")
-    return facts
+            raise BadInput(f"{path}: {json.dumps(name)} in \"{key}\" is neither a text nor a number")
+    return {printable(name): printable(value) if isinstance(value, str) else value for name, value in facts.items()}
 
 
 def _command(content, path):
@@ -232,4 +289,4 @@ def _command(content, path):
         command = " ".join(command)
     if not isinstance(command, str):
         raise BadInput(f"{path}: \"command\" is no text")
-    return command
+    return printable(command)

@@ -8,6 +8,9 @@ two runs, side by side, even where nothing but the figures tells them apart. A f
 to one with files of its own folder, else to the first.
 """
 
+import functools
+
+from . import workload_name
 from .results import CUT_SHORT, FAILED
 
 # Facts that do not tell machines apart: they are measured, and differ from start to start.
@@ -22,42 +25,43 @@ DISTINGUISHING = ("device_name", "backend", "commit", "cpu_model", "cores", "dri
 
 
 class Run:
-    """Files of one machine and build. `label` is short and no other run's; `results` is in the files' order."""
+    """Files of one machine and build, all added before anything is asked. `label` is short and no other run's."""
 
-    def __init__(self, number):
-        self.number = number
+    def __init__(self):
         self.label = ""
         self.files = []
         self.facts = {}
-
-    @property
-    def results(self):
-        return [result for file in self.files for result in file.results]
+        self._subjects = set()
 
     @property
     def is_host(self):
         return self.facts.get("backend") == "host"
 
-    def _subjects(self):
-        return {(result.key, result.allocator) for result in self.results}
-
     def takes(self, file):
-        stated = _identity(file.machine)
+        stated = _identity(file)
         if any(self.facts[key] != stated[key] for key in stated if key in self.facts):
             return False
-        return not self._subjects() & {(result.key, result.allocator) for result in file.results}
+        return self._subjects.isdisjoint(_subjects_of(file))
 
     def add(self, file):
         self.files.append(file)
-        self.facts.update(_identity(file.machine))
+        self.facts.update(_identity(file))
+        self._subjects.update(_subjects_of(file))
 
+    @functools.cached_property
+    def results(self):
+        """In the order of the files, those of tarn-bench first."""
+        files = sorted(self.files, key=lambda file: file.is_python)
+        return [result for file in files for result in file.results]
+
+    @functools.cached_property
     def by_workload(self):
-        """{key: {allocator: result}} of what has figures, in the order of the files."""
+        """{key: {allocator: result}} of what has figures; a workload that was played as it is comes first."""
         table = {}
         for result in self.results:
             if result.pairs_per_second:
                 table.setdefault(result.key, {})[result.allocator] = result
-        return table
+        return dict(sorted(table.items(), key=lambda item: _manner(item[0])))
 
     def failed(self):
         return [result for result in self.results if result.outcome == FAILED]
@@ -69,16 +73,27 @@ class Run:
         return [result for result in self.results
                 if not result.pairs_per_second and result.outcome not in (FAILED, CUT_SHORT)]
 
+    def take_off_python(self):
+        native = {result.key: result for result in self.results if not result.is_through_python}
+        for result in self.results:
+            if result.is_through_python:
+                result.take_off_python(native.get(result.key))
 
-def is_python(file):
-    """Whether it is of peers that were measured from Python, beside tarn-bench."""
-    return file.machine.get("build_type") == "Python"
+
+def _manner(key):
+    """Streams stay side by side with one another; the others' manners of playing follow each other."""
+    _, qualifiers = workload_name.parts_of(key[1])
+    return () if key[0] == "streams" else tuple(map(workload_name.QUALIFIERS.index, qualifiers))
 
 
-def _identity(machine):
-    if machine.get("build_type") == "Python":
-        return {key: machine[key] for key in OF_THE_MACHINE if machine.get(key) not in (None, "", "none")}
-    return {key: value for key, value in machine.items()
+def _subjects_of(file):
+    return {(result.key, result.allocator) for result in file.results}
+
+
+def _identity(file):
+    if file.is_python:
+        return {key: file.machine[key] for key in OF_THE_MACHINE if file.machine.get(key) not in (None, "", "none")}
+    return {key: value for key, value in file.machine.items()
             if key not in MEASURED_FACTS and value not in (None, "")}
 
 
@@ -90,9 +105,11 @@ def runs_of(files):
         if fitting:
             run = (same_folder or fitting)[0]
         else:
-            run = Run(len(runs))
+            run = Run()
             runs.append(run)
         run.add(file)
+    for run in runs:
+        run.take_off_python()
     _label(runs)
     return runs
 

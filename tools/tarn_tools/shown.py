@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""shown: numbers as people read them."""
+"""shown: numbers as people read them, and texts that any document can hold."""
+
+import re
 
 THIN_SPACE = "\u202f"
 NOTHING = "\u2013"
+TIMES = "\u00d7"
+
+# What XML has no way to write: control characters, halves of characters, and two that are none.
+_NOWHERE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
@@ -59,11 +65,28 @@ def rate(per_second):
 
 
 def ratio(value):
+    """How many times: two digits up to 10, then one behind the point, none from 100 on, and millions as M."""
     if value is None:
         return NOTHING
-    return f"{_few_digits(value) if value < 1000 else count(value)}\u00d7"
+    if value < 0.01:
+        return f"<0.01{TIMES}"
+    if value < 1:
+        return f"{value:.2f}{TIMES}"
+    if value < 99.95:
+        return f"{value:.1f}{TIMES}"
+    return f"{count(value) if value < 100_000 else rate(value)}{TIMES}"
+
+
+def ratio_range(least, most):
+    """7.5 to 12.1 times, as briefly as a cell of a table wants it."""
+    return f"{ratio(least).rstrip(TIMES)}{NOTHING}{ratio(most)}"
 
 
 def plain(text):
     """For a terminal or a file's name: no narrow space."""
     return text.replace(THIN_SPACE, " ")
+
+
+def printable(text):
+    """The text of a file, with a mark in the place of each character that a document cannot hold."""
+    return _NOWHERE.sub("\ufffd", text)

@@ -19,8 +19,9 @@ def go_on_where_there_is(module):
     """Returns where it is, and where it is nowhere; else the program starts anew in the system's Python."""
     if importlib.util.find_spec(module) or os.environ.get(GUARD) or not os.access(SYSTEM_PYTHON, os.X_OK):
         return
-    asked = subprocess.run([SYSTEM_PYTHON, "-c", f"import sys, {module}; sys.exit(sys.version_info < (3, 9))"],
-                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    question = f"import sys, importlib.util as i; sys.exit(sys.version_info < (3, 9) or not i.find_spec('{module}'))"
+    asked = subprocess.run([SYSTEM_PYTHON, "-c", question], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                           check=False)
     if asked.returncode == 0:
         os.environ[GUARD] = "1"
         os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON, os.path.abspath(sys.argv[0]), *sys.argv[1:]])

@@ -8,7 +8,7 @@ import sys
 from fractions import Fraction
 
 from . import failure
-from .failure import EXIT_FAILED, complain
+from .failure import EXIT_FAILED, say
 from .line_source import Fault
 from .trace_anonymise import anonymise
 from .trace_cut import Part, cut
@@ -102,13 +102,9 @@ def do_check(options):
                 pass
             print(f"{path}: {reader.event_count} events, {len(reader.live)} blocks left live")
         except Fault as fault:
-            complain("tarn-trace", str(fault))
+            say("tarn-trace", str(fault))
             status = EXIT_FAILED
     return status
-
-
-def _tell(text):
-    print(f"tarn-trace: {text}", file=sys.stderr)
 
 
 def do_cut(options):
@@ -117,25 +113,25 @@ def do_cut(options):
     count, fault = cut(options.trace, options.output, Part(first, last, from_ns, to_ns), name=options.name,
                        frees_rest=options.free_rest, until_damage=options.until_damage)
     if fault:
-        complain("tarn-trace", f"{fault}; what comes before is kept")
-    _tell(f"{options.output}: {count} events")
+        say("tarn-trace", f"{fault}; what comes before is kept")
+    say("tarn-trace", f"{options.output}: {count} events")
 
 
 def do_merge(options):
     count = merge(options.traces, options.output, name=options.name, is_aligned=options.align)
-    _tell(f"{options.output}: {count} events")
+    say("tarn-trace", f"{options.output}: {count} events")
 
 
 def do_anonymise(options):
     count = anonymise(options.trace, options.output, name=options.name, size_step=options.round_sizes,
                       time_step_ns=options.round_times, time_scale=options.scale_times)
-    _tell(f"{options.output}: {count} events")
+    say("tarn-trace", f"{options.output}: {count} events")
 
 
 def do_timeline(options):
     written, count = timeline(options.trace, options.output, options.slices)
     left_out = f", the largest of {count}; --slices N shows more" if written < count else ""
-    _tell(f"{options.output}: {written} allocations{left_out}")
+    say("tarn-trace", f"{options.output}: {written} allocations{left_out}")
 
 
 # --- the command line ---------------------------------------------------------------------------------
@@ -160,8 +156,10 @@ def parse(arguments):
     command = add("cut", do_cut, "a part of a trace; what was allocated before it is left out", writes=True)
     part = command.add_mutually_exclusive_group()
     part.add_argument("--first", metavar="N", type=count_of, help="the first N events")
-    part.add_argument("--events", metavar="FROM:TO", type=event_range, help="events by their number, from 0; TO is not in")
-    part.add_argument("--time", metavar="FROM:TO", type=time_range, help="events by time since the first one; TO is not in")
+    part.add_argument("--events", metavar="FROM:TO", type=event_range,
+                      help="events by their number, from 0; TO is not in")
+    part.add_argument("--time", metavar="FROM:TO", type=time_range,
+                      help="events by time since the first one; TO is not in")
     command.add_argument("--free-rest", action="store_true",
                          help="frees at the end what is live there (else it is left live, and freed after a replay)")
     command.add_argument("--until-damage", action="store_true", help="of a damaged trace, what comes before the damage")
@@ -175,7 +173,8 @@ def parse(arguments):
     command = add("anonymise", do_anonymise, "drops what tells where a trace comes from: head, ids, numbers of streams "
                   "and threads, begin of time", writes=True, aliases=["anonymize"])
     command.add_argument("--round-sizes", metavar="SIZE", type=size_of, default=1, help="rounds sizes up to a multiple")
-    command.add_argument("--round-times", metavar="TIME", type=step_of, default=1, help="rounds times down to a multiple")
+    command.add_argument("--round-times", metavar="TIME", type=step_of, default=1,
+                         help="rounds times down to a multiple")
     command.add_argument("--scale-times", metavar="FACTOR", type=factor_of, default=Fraction(1),
                          help="multiplies times, before they are rounded")
     command.add_argument("--name", default="anonymous", help="of the new trace (default: %(default)s)")

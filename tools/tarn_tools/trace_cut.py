@@ -34,7 +34,7 @@ def cut(path, output, part, name=None, frees_rest=False, until_damage=False):
                 continue
             if isinstance(event, Alloc):
                 kept[event.id] = event
-                writer.alloc(event.id, event.bytes, event.stream, event.thread, event.time_ns)
+                writer.alloc(event.id, event.bytes, event.stream, event.thread, event.time_ns, event.label)
             elif kept.get(event.id) is event.alloc:
                 del kept[event.id]
                 writer.free(event.id, event.alloc.bytes, event.stream, event.thread, event.time_ns)

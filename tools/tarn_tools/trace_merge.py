@@ -3,6 +3,7 @@
 
 import heapq
 
+from .progress import Progress
 from .trace_reader import Alloc, TraceReader
 from .trace_writer import TraceWriter
 
@@ -33,9 +34,9 @@ class Ids:
         return self._of.pop(key)
 
 
-def _timed(number, reader, is_aligned):
+def _timed(number, reader, is_aligned, progress):
     """The events of one trace as what the heap compares: of events at one time the first trace's come first."""
-    for event in reader.events():
+    for event in reader.events(progress):
         time_ns = event.time_ns - (reader.first_time_ns if is_aligned else 0)
         yield time_ns, number, event
 
@@ -45,11 +46,12 @@ def merge(paths, output, name=None, is_aligned=False):
     readers = [TraceReader(path) for path in paths]
     writer = TraceWriter(output)
     ids, streams, threads = Ids(), Numbers(), Numbers()
-    sources = [_timed(number, reader, is_aligned) for number, reader in enumerate(readers)]
+    progress = Progress("tarn-trace", "reading")
+    sources = [_timed(number, reader, is_aligned, progress) for number, reader in enumerate(readers)]
     for time_ns, number, event in heapq.merge(*sources, key=lambda item: item[:2]):
         stream, thread = streams[number, event.stream], threads[number, event.thread]
         if isinstance(event, Alloc):
-            writer.alloc(ids.begin((number, event.id)), event.bytes, stream, thread, time_ns)
+            writer.alloc(ids.begin((number, event.id)), event.bytes, stream, thread, time_ns, event.label)
         else:
             writer.free(ids.end((number, event.id)), event.alloc.bytes, stream, thread, time_ns)
     names = ", ".join(reader.name for reader in readers)

@@ -4,17 +4,19 @@ trace_reader: a trace of allocations, event by event, as strict as bench/trace_r
 
     # tarn-trace 1                              first line
     # key: value                                any number of these, anywhere
+    # label: <id> <text>                        of the allocation that follows
     a <id> <bytes> <stream> <thread> <t_ns>     an allocation
     f <id> <stream> <thread> <t_ns>             the free of one
 
-Memory: what is live, and the lines '# key: value'. A fault shows when its line is reached, so whoever writes
-something of what is read here writes it to the end only when there was none.
+Memory: what is live, and the lines '# key: value', labels not among them. A fault shows when its line is reached, so
+whoever writes something of what is read here writes it to the end only when there was none.
 """
 
 import re
 from typing import NamedTuple
 
 from .line_source import LINE_BYTES_MAX, Fault, LineSource
+from .progress import Progress
 
 FIRST_LINE = b"# tarn-trace 1"
 SHOWN_MAX = 60
@@ -23,6 +25,8 @@ NUMBER_MAX = (1 << 64) - 1
 # Numbers of up to 19 digits fit in 64 bits; a line with a longer one goes the long way.
 _ALLOC = re.compile(rb"a ([0-9]{1,19}) ([0-9]{1,19}) ([0-9]{1,19}) ([0-9]{1,19}) ([0-9]{1,19})")
 _FREE = re.compile(rb"f ([0-9]{1,19}) ([0-9]{1,19}) ([0-9]{1,19}) ([0-9]{1,19})")
+
+_LABEL = re.compile(rb"([0-9]{1,20}) (.+)", re.DOTALL)
 
 _ALLOC_FIELDS = ("id", "size", "stream", "thread", "time")
 _FREE_FIELDS = ("id", "stream", "thread", "time")
@@ -35,6 +39,7 @@ class Alloc(NamedTuple):
     thread: int
     time_ns: int
     line: int
+    label: str # empty where there is none
 
 
 class Free(NamedTuple):
@@ -49,6 +54,13 @@ def _shown(text):
     return text[:SHOWN_MAX].decode("utf-8", "surrogateescape")
 
 
+def _number_of(text):
+    """None: it is no number of 64 bits. Any number of zeros may stand in front."""
+    digits = text.lstrip(b"0") or b"0"
+    number = int(digits) if text.isdigit() and len(digits) <= 20 else NUMBER_MAX + 1
+    return number if number <= NUMBER_MAX else None
+
+
 class TraceReader:
     """metadata: (key, value) in their order, as far as was read. live: {id: Alloc}. Both are the caller's to read."""
 
@@ -61,6 +73,7 @@ class TraceReader:
         self.first_time_ns = None
         self.last_time_ns = 0
         self._promised = None
+        self._label = (None, "") # of an allocation to come, and its id
 
     @property
     def name(self):
@@ -69,17 +82,19 @@ class TraceReader:
         name = named[-1] if named else self.path.rsplit("/", 1)[-1]
         return re.sub(r"[^ -~]", "?", name)
 
-    def events(self):
-        """Yields Alloc and Free; raises a Fault at the first thing that is wrong."""
+    def events(self, progress=None):
+        """Yields Alloc and Free; raises a Fault at the first thing that is wrong. Several readers share a Progress."""
         self._source = LineSource(self.path)
         try:
-            yield from self._events_of(self._source)
+            with progress or Progress("tarn-trace", "reading") as progress:
+                yield from self._events_of(self._source, progress)
         finally:
             self._source.close()
 
-    def _events_of(self, source):
+    def _events_of(self, source, progress):
         has_first_line = False
         for lines in source.blocks():
+            progress.tell(source.bytes_read, source.bytes_in_all, part=self)
             is_odd = any(len(line) > LINE_BYTES_MAX for line in lines) or b"\0" in b"\n".join(lines)
             for line in lines:
                 source.line_number += 1
@@ -119,9 +134,13 @@ class TraceReader:
             self._fail(f"'{_shown(line)}' is not a line '# key: value'")
         key, value = line[2:colon], line[colon + 1:].lstrip(b" ")
         if key == b"events":
-            if not value.isdigit() or int(value[:4000]) > NUMBER_MAX:
+            self._promised = _number_of(value)
+            if self._promised is None:
                 self._fail(f"the number of events '{_shown(value)}' is not a number")
-            self._promised = int(value)
+        label = _LABEL.fullmatch(value) if key == b"label" else None
+        if label:
+            self._label = (int(label[1]), label[2].decode("utf-8", "surrogateescape"))
+            return
         self.metadata.append((key.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape")))
 
     # --- events --------------------------------------------------------------------------------------
@@ -150,10 +169,10 @@ class TraceReader:
     def _number(self, name, text):
         if not text.isdigit():
             self._fail(f"the {name} '{_shown(text)}' is not a number")
-        digits = text.lstrip(b"0")
-        if len(digits) > 20 or int(digits or b"0") > NUMBER_MAX:
+        number = _number_of(text)
+        if number is None:
             self._fail(f"the {name} '{_shown(text)}' does not fit in 64 bits")
-        return int(digits or b"0")
+        return number
 
     def _advance_time(self, time_ns):
         if time_ns < self.last_time_ns:
@@ -170,7 +189,9 @@ class TraceReader:
             self._fail(f"with these {size} bytes, more are live than 64 bits can count")
         if number in self.live:
             self._fail(f"allocates id {number}, which is live since line {self.live[number].line}")
-        alloc = Alloc(number, size, stream, thread, time_ns, self._source.line_number)
+        label = self._label[1] if self._label[0] == number else ""
+        alloc = Alloc(number, size, stream, thread, time_ns, self._source.line_number, label)
+        self._label = (None, "")
         self.live[number] = alloc
         return alloc
 

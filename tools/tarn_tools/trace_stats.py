@@ -2,17 +2,19 @@
 """
 trace_stats: what a trace is like: sizes, lifetimes, what is live over time, threads, streams.
 
-Memory: what is live, the distinct sizes, and some hundreds of numbers; nothing grows with the number of events.
+Memory: what is live, the distinct sizes and labels, and some hundreds of numbers; nothing grows with the number of
+events.
 """
 
 from collections import Counter
 
 from .live_curve import LiveCurve
-from .log_histogram import LogHistogram
+from .log_histogram import LogHistogram, percentile_of
 from .trace_reader import Alloc, TraceReader
 
-PERCENTILES = (50, 90, 99, 99.9, 100)
+PER_MILLE = {"p50": 500, "p90": 900, "p99": 990, "p999": 999}
 COMMON_SIZES = 10
+LARGEST_LABELS = 20
 CURVE_POINTS = 500
 
 
@@ -32,26 +34,23 @@ class _Tally:
 
 
 def _percentiles(histogram):
-    return {f"p{percent:g}".replace(".", ""): histogram.percentile(percent) for percent in PERCENTILES[:-1]} | {
-        "max": histogram.percentile(100)}
+    return {name: histogram.percentile(per_mille) for name, per_mille in PER_MILLE.items()} | {
+        "max": histogram.percentile(1000)}
 
 
-def _weighted_percentile(counter, percent):
-    """Of {value: how often}, exactly."""
-    wanted = max(1, -(-sum(counter.values()) * percent // 100))
-    seen = 0
-    for value in sorted(counter):
-        seen += counter[value]
-        if seen >= wanted:
-            return value
-    return None
+def _of_labels(tallies):
+    """Those with the most bytes; "" are allocations without one, where others have any."""
+    if set(tallies) <= {""}:
+        return []
+    largest = sorted(tallies.items(), key=lambda item: (-item[1].bytes, item[0]))[:LARGEST_LABELS]
+    return [{"label": label, "allocations": tally.allocations, "bytes": tally.bytes} for label, tally in largest]
 
 
 def trace_stats(path, curve_points=CURVE_POINTS):
     """All that is known of it, as what JSON can hold."""
     reader = TraceReader(path)
     sizes, lifetimes_ns, lifetimes_events = Counter(), LogHistogram(), LogHistogram()
-    threads, streams = {}, {}
+    threads, streams, labels = {}, {}, {}
     curve = LiveCurve(max(1, curve_points // 2))
     peak_bytes, peak_count, frees = (0, 0, 0), (0, 0, 0), 0
     other_stream = other_thread = number = 0
@@ -63,7 +62,8 @@ def trace_stats(path, curve_points=CURVE_POINTS):
         if isinstance(event, Alloc):
             sizes[event.bytes] += 1
             began[event.id] = number
-            for tally in (thread, stream):
+            label = labels.get(event.label) or labels.setdefault(event.label, _Tally())
+            for tally in (thread, stream, label):
                 tally.allocations += 1
                 tally.bytes += event.bytes
             if reader.live_bytes > peak_bytes[0]:
@@ -92,8 +92,7 @@ def trace_stats(path, curve_points=CURVE_POINTS):
         "duration_ns": reader.last_time_ns - reader.first_time_ns,
         "allocated_bytes": sum(size * count for size, count in sizes.items()),
         "sizes": {"distinct": len(sizes), "zero": sizes.get(0, 0),
-                  **{f"p{percent:g}".replace(".", ""): _weighted_percentile(sizes, percent)
-                     for percent in PERCENTILES[:-1]}, "max": max(sizes),
+                  **{name: percentile_of(sizes, per_mille) for name, per_mille in PER_MILLE.items()}, "max": max(sizes),
                   "most_common": [{"bytes": size, "count": count}
                                   for size, count in sorted(sizes.items(), key=lambda item: (-item[1], item[0]))
                                   [:COMMON_SIZES]],
@@ -103,6 +102,7 @@ def trace_stats(path, curve_points=CURVE_POINTS):
         "peak_bytes": {"bytes": peak_bytes[0], "time_ns": peak_bytes[1], "blocks": peak_bytes[2]},
         "peak_blocks": {"blocks": peak_count[0], "time_ns": peak_count[1], "bytes": peak_count[2]},
         "live_over_time": [list(point) for point in curve.points()],
+        "labels": _of_labels(labels), "distinct_labels": len(labels.keys() - {""}),
         "threads": [threads[key].as_json(key) for key in sorted(threads)],
         "streams": [streams[key].as_json(key) for key in sorted(streams)],
         "freed_on_another_stream": other_stream, "freed_by_another_thread": other_thread,

@@ -5,7 +5,7 @@ from . import shown
 
 BAR_WIDTH = 40
 CURVE_ROWS = 16
-LISTED_MAX = 16 # threads, streams
+LISTED_MAX = 16 # threads, streams, labels
 
 
 def _size(value):
@@ -32,7 +32,7 @@ def _percentiles(values, show):
 
 def _sizes(stats):
     sizes = stats["sizes"]
-    yield f"sizes: {_count(sizes['distinct'])} distinct, {_count(sizes['zero'])} requests of zero bytes"
+    yield f"sizes: {_count(sizes['distinct'])} distinct; requests of zero bytes: {_count(sizes['zero'])}"
     yield f"  {_percentiles(sizes, _size)}"
     yield "  most common: " + ", ".join(f"{_count(entry['count'])} of {_size(entry['bytes'])}"
                                         for entry in sizes["most_common"][:5])
@@ -69,6 +69,15 @@ def _tallies(stats, key):
         yield f"  and {len(tallies) - LISTED_MAX} more"
 
 
+def _labels(stats):
+    if not stats["labels"]:
+        return
+    yield f"labels: {_count(stats['distinct_labels'])} distinct; those with the most bytes"
+    for entry in stats["labels"][:LISTED_MAX]:
+        yield f"  {_count(entry['allocations']):>8} of {_size(entry['bytes']):>10} in all: " \
+              f"{shown.printable(entry['label']) or '(no label)'}"
+
+
 def stats_text(stats):
     lines = [f"{stats['trace']} ({stats['file']})",
              f"{_count(stats['events'])} events in {_time(stats['duration_ns'])}: {_count(stats['allocations'])} "
@@ -79,7 +88,7 @@ def stats_text(stats):
     if stats["frees"]:
         lines += [f"lifetimes: {_percentiles(stats['lifetime_ns'], _time)}",
                   f"  in events: {_percentiles(stats['lifetime_events'], _count)}"]
-    lines += [*_live(stats), *_tallies(stats, "threads"), *_tallies(stats, "streams"),
+    lines += [*_live(stats), *_tallies(stats, "threads"), *_tallies(stats, "streams"), *_labels(stats),
               f"freed on another stream: {_count(stats['freed_on_another_stream'])}, by another thread: "
               f"{_count(stats['freed_by_another_thread'])}"]
     return "\n".join(lines) + "\n"

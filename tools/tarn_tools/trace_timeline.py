@@ -3,7 +3,8 @@
 trace_timeline: a trace as a timeline in the trace-event format, which Perfetto and chrome://tracing show.
 
 Counters: bytes and blocks live. Slices: each allocation from its begin to its free, in a process for each
-stream, in as many lanes (threads, to those programs) as blocks are live at once; a slice is named by its size.
+stream, in as many lanes (threads, to those programs) as blocks are live at once; a slice is named by its label and
+size.
 Where there are more allocations than slices are wanted, those with the most bytes times nanoseconds are shown.
 """
 
@@ -70,7 +71,8 @@ def _slice_events(slices, first_ns):
             yield {"ph": "M", "name": "process_name", "pid": processes[alloc.stream], "tid": 0,
                    "args": {"name": f"stream {alloc.stream}"}}
         lane = lanes.setdefault(alloc.stream, _Lanes()).take(alloc.time_ns, end_ns)
-        yield {"ph": "X", "name": shown.plain(shown.size(alloc.bytes)), "cat": "allocation",
+        name = " ".join(filter(None, (shown.printable(alloc.label), shown.plain(shown.size(alloc.bytes)))))
+        yield {"ph": "X", "name": name, "cat": "allocation",
                "pid": processes[alloc.stream], "tid": lane, "ts": _micros(alloc.time_ns - first_ns),
                "dur": _micros(end_ns - alloc.time_ns),
                "args": {"bytes": alloc.bytes, "id": alloc.id, "thread": alloc.thread, "line": alloc.line}}

@@ -3,17 +3,21 @@
 trace_writer: writes a trace, gzip'd when the name ends in .gz.
 
 The head says how many events there are, which is known at the end. So the events wait in a file of their own;
-of gzip'd data head and events are two members, which every reader takes as one text.
+of gzip'd data head and events are two members, which every reader takes as one text. What a reader would refuse,
+numbers of more than 64 bits, is not written.
 """
 
 import gzip
 import shutil
 import tempfile
 
+from .failure import Failure, reason_of
 from .replaced_file import replaced_file
+from .trace_reader import NUMBER_MAX
 
 LINES_AT_ONCE = 4096
 GZIP_LEVEL = 6
+LABEL_BYTES_MAX = 60_000 # so that its line is one that can be read
 
 # Keys of a head that count something; of a trace that was changed they are counted anew.
 COUNTED = ("events", "allocations", "zero_size_allocations", "live_at_end", "peak_live_bytes", "live_count_at_peak",
@@ -39,15 +43,19 @@ class TraceWriter:
     def _compressed(file):
         return gzip.GzipFile(filename="", mode="wb", compresslevel=GZIP_LEVEL, fileobj=file, mtime=0)
 
-    def alloc(self, number, size, stream, thread, time_ns):
+    def alloc(self, number, size, stream, thread, time_ns, label=""):
         counts = self.counts
         counts["allocations"] += 1
         counts["zero_size_allocations"] += size == 0
         self._live_count += 1
         self._live_bytes += size
+        if self._live_bytes > NUMBER_MAX:
+            raise Failure(f"{self._path}: more bytes would be live than 64 bits can count")
         if self._live_bytes > counts["peak_live_bytes"]:
             counts["peak_live_bytes"] = self._live_bytes
             counts["live_count_at_peak"] = self._live_count
+        if label:
+            self._lines.append(_label_line(number, label))
         self._write(f"a {number} {size} {stream} {thread} {time_ns}\n", stream, thread, time_ns)
 
     def free(self, number, size, stream, thread, time_ns):
@@ -61,13 +69,19 @@ class TraceWriter:
         self._threads.add(thread)
         if self._first_time_ns is None:
             self._first_time_ns = time_ns
+        if time_ns > NUMBER_MAX:
+            raise Failure(f"{self._path}: a time would not fit in 64 bits")
         self.last_time_ns = time_ns
         self._lines.append(line)
         if len(self._lines) >= LINES_AT_ONCE:
             self._flush()
 
     def _flush(self):
-        self._to.write("".join(self._lines).encode("ascii"))
+        try:
+            self._to.write("".join(self._lines).encode("utf-8", "surrogateescape"))
+        except OSError as error:
+            raise Failure(f"events wait in a file in {tempfile.gettempdir()}, which cannot be written: "
+                          f"{reason_of(error)}") from None
         self._lines.clear()
 
     def finish(self, metadata):
@@ -89,3 +103,8 @@ class TraceWriter:
             self._spool.seek(0)
             shutil.copyfileobj(self._spool, file, 1 << 20)
         self._spool.close()
+
+
+def _label_line(number, label):
+    text = label.encode("utf-8", "surrogateescape")[:LABEL_BYTES_MAX].decode("utf-8", "surrogateescape")
+    return f"# label: {number} {text}\n"

@@ -4,12 +4,14 @@ verdicts: who wins where.
 
 An allocator is faster than another when its pairs take less time by at least NEAR; below that the two are
 level, since two runs of one machine agree no better. With several threads it is the pairs a second that count.
-A verdict is about tarn with its default options; its other modes are named where they are faster.
+A verdict is about tarn with its default options; its other modes are named where they are faster. Of peers that
+were reached through Python the interpreter's share is taken off.
 """
 
 import statistics
 
-from .allocators import NO_ALLOCATORS, is_peer, is_tarn
+from .allocators import NO_ALLOCATORS, WRITING, is_peer, is_tarn
+from .workload_name import kind_of
 
 NEAR = 1.05
 
@@ -73,6 +75,32 @@ class Verdict:
     def holds_more(self):
         return (self.memory_to_leanest_peer or 0) >= NEAR
 
+    @property
+    def loses_to_writing_only(self):
+        """Whether all that are faster write into the memory that they hand out."""
+        faster = self.faster_than_tarn()
+        return bool(faster) and all(result.allocator in WRITING for result, _ in faster)
+
+    def times_tarn(self, name):
+        """How many times tarn's time another one takes; None where one of them was not measured."""
+        return ratio_of(self.tarn, self.results.get(name))
+
+
+class Kind:
+    """The verdicts of all workloads of one kind."""
+
+    def __init__(self, name, bench):
+        self.name, self.bench = name, bench
+        self.verdicts = []
+
+    def measured(self, name):
+        return [verdict.results[name] for verdict in self.verdicts if name in verdict.results]
+
+    def times_tarn(self, name):
+        """(least, median, most) over the workloads; None where it stands beside tarn on none."""
+        ratios = [verdict.times_tarn(name) for verdict in self.verdicts]
+        return spread_of([ratio for ratio in ratios if ratio is not None])
+
 
 class Balance:
     """The verdicts of a run, counted."""
@@ -85,13 +113,20 @@ class Balance:
         self.losses = [verdict for verdict in self.judged if verdict.word == "loses"]
         self.with_peer_memory = [verdict for verdict in self.judged if verdict.memory_to_leanest_peer]
         self.holds_more = [verdict for verdict in self.judged if verdict.holds_more]
-        self.to_best_peer = _spread([verdict.to_best_peer for verdict in self.against_peers])
-        self.to_raw = _spread([verdict.to_raw for verdict in self.judged if verdict.raw])
-        self.peers = list(dict.fromkeys(name for verdict in verdicts for name in verdict.results if is_peer(name)))
+        self.to_best_peer = spread_of([verdict.to_best_peer for verdict in self.against_peers])
+        self.to_raw = spread_of([verdict.to_raw for verdict in self.judged if verdict.raw])
 
 
 def verdicts_of(run):
-    return [Verdict(key, by_allocator) for key, by_allocator in run.by_workload().items()]
+    return [Verdict(key, by_allocator) for key, by_allocator in run.by_workload.items()]
+
+
+def kinds_of(verdicts):
+    kinds = {}
+    for verdict in verdicts:
+        name = kind_of(verdict.key)
+        kinds.setdefault(name, Kind(name, verdict.key[0])).verdicts.append(verdict)
+    return list(kinds.values())
 
 
 def ratio_of(result, other):
@@ -109,6 +144,6 @@ def _held(result):
     return result["peak_footprint_bytes"]
 
 
-def _spread(ratios):
+def spread_of(values):
     """(least, median, most), or None."""
-    return (min(ratios), statistics.median(ratios), max(ratios)) if ratios else None
+    return (min(values), statistics.median(values), max(values)) if values else None

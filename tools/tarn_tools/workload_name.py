@@ -1,20 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""workload_name: what the names of tarn-bench's made-up workloads say, for the axes of plots."""
+"""workload_name: what the names of tarn-bench's workloads say: how they were played, and quantities for axes."""
 
 import re
 
+# How a workload was played stands behind its name, after a comma each.
+QUALIFIERS = ("own", "handed on", "shared", "one stream", "faithful", "touched")
+
 _SUFFIXES = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
-_SIZE = re.compile(r"(\d+)([KMGT]?)")
-_COUNT_OF_SIZES = re.compile(r"(?:(\d+) x )?(\d+) of (\S+ to .+)")
+_SIZE = re.compile(r"(\d+)([KMGT]?)", re.ASCII)
+_COUNT_OF_SIZES = re.compile(r"(?:(\d+) x )?(\d+) of (\S+ to .+)", re.ASCII)
+
+
+def parts_of(name):
+    """("mesh", ("faithful", "touched")) of "mesh, faithful, touched"."""
+    qualifiers = ()
+    while True:
+        rest, _, last = name.rpartition(", ")
+        if not rest or last not in QUALIFIERS:
+            return name, qualifiers
+        name, qualifiers = rest, (last, *qualifiers)
+
+
+def joined(name, qualifiers):
+    return ", ".join((name, *qualifiers))
+
+
+def kind_of(key):
+    """Workloads of one kind are of one bench and were played in one way; as text, "replay, faithful"."""
+    return joined(key[0], parts_of(key[1])[1])
 
 
 def size_of(name):
     """Bytes of "64K"; None when it is no size."""
-    match = _SIZE.fullmatch(name)
+    match = _SIZE.fullmatch(parts_of(name)[0])
     return int(match[1]) << _SUFFIXES[match[2]] if match else None
 
 
 def live_and_sizes_of(name):
     """(1000, "1K to 16M") of "1000 of 1K to 16M"; with threads too: "4 x 100 of 1K to 16M, shared"."""
-    match = _COUNT_OF_SIZES.fullmatch(name)
+    match = _COUNT_OF_SIZES.fullmatch(parts_of(name)[0])
     return (int(match[2]), match[3]) if match else (None, None)

@@ -1,49 +1,70 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What replay_python.py calls of CuPy, over addresses that are made up. FAKE_CUPY=no_device: there is none."""
+"""What python_bench.py calls of CuPy. FAKE_CUPY plants a fault: no_device, or one of the heap's."""
 
+import itertools
 import os
+import threading
+
+from fake_heap import Heap
 
 __version__ = "0.fake"
+fault = os.environ.get("FAKE_CUPY", "")
+_thread = threading.local()
 
 
 class _Pointer:
-    def __init__(self, pool, ptr, size):
-        self.pool, self.ptr, self.size = pool, ptr, size
+    def __init__(self, heap, ptr):
+        self.heap, self.ptr = heap, ptr
 
     def __del__(self):
-        self.pool.live_bytes -= self.size
+        self.heap.free(self.ptr)
 
 
 class MemoryPool:
-    """An address is used again only when nothing is live."""
+    """A block is one of the stream that is current when it is allocated."""
 
     def __init__(self):
-        self.live_bytes = self.held_bytes = 0
-        self.next_address = 1 << 41
+        self.heap = Heap(1, fault)
 
     def malloc(self, size):
-        rounded = -(-size // 512) * 512
-        self.live_bytes += rounded
-        self.held_bytes = max(self.held_bytes, self.live_bytes)
-        address = self.next_address if size else 0
-        self.next_address += rounded
-        return _Pointer(self, address, rounded)
+        return _Pointer(self.heap, self.heap.alloc(size, getattr(_thread, "stream", 0)))
 
     def total_bytes(self):
-        return self.held_bytes
+        return self.heap.held_bytes
 
     def free_all_blocks(self):
-        assert self.live_bytes == 0, f"{self.live_bytes} bytes are live"
+        self.heap.give_back()
+
+
+class Stream:
+    numbers = itertools.count(200)
+
+    def __init__(self, non_blocking):
+        assert non_blocking
+        self.ptr = next(Stream.numbers)
+
+    def use(self):
+        _thread.stream = self.ptr
+
+
+class _NullStream:
+    @staticmethod
+    def use():
+        _thread.stream = 0
+
+
+Stream.null = _NullStream
 
 
 class runtime:
     is_hip = False
     driverGetVersion = staticmethod(lambda: 13010)
     runtimeGetVersion = staticmethod(lambda: 13000)
+    memGetInfo = staticmethod(lambda: (14 << 30, 1 << 34))
 
     @staticmethod
     def getDeviceCount():
-        if os.environ.get("FAKE_CUPY") == "no_device":
+        if fault == "no_device":
             raise RuntimeError("cudaErrorNoDevice (planted)")
         return 1
 
@@ -57,10 +78,11 @@ class _Device:
         self.number = number
 
     def use(self):
-        pass
+        _thread.has_device = True
 
 
 class cuda:
     runtime = runtime
     MemoryPool = MemoryPool
     Device = _Device
+    Stream = Stream

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * option_values: the values of options, from their texts.
+ *
+ * Like argp's own checks each ends the process with a message where the text is wrong.
+ */
+#ifndef TN_OPTION_VALUES_H
+#define TN_OPTION_VALUES_H
+
+#include <argp.h>
+
+#include "options.h"
+
+#define TN_SIZE_BYTES_MAX ((uint64_t)1 << 46)
+
+/* `name` is the option's, for the message. */
+uint64_t tn_option_parse_one(struct argp_state *state, const char *name, const char *text,
+                             tn_number_parser parse, uint64_t min, uint64_t max);
+
+/* Each from 1 to `max`. */
+void tn_option_parse_list(struct argp_state *state, const char *name, const char *text,
+                          tn_number_parser parse, uint64_t max, struct tn_number_list *list_out);
+
+void tn_option_parse_size_range(struct argp_state *state, const char *text,
+                                struct tn_number_list *list_out);
+double tn_option_parse_time(struct argp_state *state, const char *text);
+double tn_option_parse_speed(struct argp_state *state, const char *text);
+enum tn_order tn_option_parse_order(struct argp_state *state, const char *text);
+
+/* NULL, where the option has no value: as much as there is. */
+size_t tn_option_parse_touch(struct argp_state *state, const char *text);
+
+/* In the place of those that are in the options. */
+void tn_option_parse_allocators(struct argp_state *state, const char *text,
+                                struct tn_options *options);
+
+#endif

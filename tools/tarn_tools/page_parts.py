@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""page_parts: what several parts of a page show in the same way: an allocator, a figure, how it stands to tarn."""
+
+import re
+
+from . import shown
+from .html_text import Markup, element, joined
+from .results import CUT_SHORT
+from .verdicts import NEAR
+
+MARKS = {"wins": "\u25b2", "level": "=", "loses": "\u25bc"} # of tarn; the same is told by colour
+
+
+def swatch(name, palette):
+    """A patch of the allocator's colour; of one that was reached through Python a ring, as its markers are."""
+    style = palette[name]
+    return element("span", "", class_="swatch hollow" if style.is_hollow else "swatch",
+                   style=f"--of:var({style.variable})")
+
+
+def allocator(name, palette):
+    """A name may break behind the parts that it is made of."""
+    parts = [part for part in re.split(r"(?<=[:_-])", name) if part]
+    return joined(swatch(name, palette), *[piece for part in parts for piece in (part, Markup("<wbr>"))][:-1])
+
+
+def figure_of(result):
+    """The figure that counts: pairs a second of several threads, or the time of one pair."""
+    if result.is_rated:
+        return f"{shown.rate(result.rates[0])}/s"
+    return shown.duration_with_unit(result.pair_ns[0])
+
+
+def standing(times_tarn):
+    """Of another one that takes so many times tarn's time: what that is for tarn."""
+    if times_tarn <= 1 / NEAR:
+        return "loses"
+    return "wins" if times_tarn >= NEAR else "level"
+
+
+def notes_of(result):
+    """What a reader must know of a figure, in a few words each."""
+    notes = []
+    if result.outcome == CUT_SHORT:
+        notes.append("cut short")
+    if not result.is_verified:
+        notes.append("not verified")
+    if not result.is_interleaved:
+        notes.append("ran alone")
+    if result.is_through_python and result.is_rated:
+        notes.append("one thread at a time")
+    return notes
+
+
+def details_of(result):
+    """Shown by a pointer that rests on the figure."""
+    says = [f"{result.allocator}: {spread_shown(result)}"]
+    if result.python_ns:
+        says.append(f"{shown.duration_with_unit(result.python_ns)} of Python are taken off")
+    for call, name in (("alloc_ns", "allocation"), ("free_ns", "free")):
+        if result[f"{call}.p50"]: # zeros where single calls were not measured
+            says.append(f"{name} p50 {shown.duration(result[f'{call}.p50'])}, p99 "
+                        f"{shown.duration(result[f'{call}.p99'])}, p99.9 {shown.duration(result[f'{call}.p999'])}")
+    if result.held_by_live:
+        says.append(f"held {shown.size(result['peak_footprint_bytes'])}, {shown.ratio(result.held_by_live)} of live")
+    return "; ".join(says)
+
+
+def spread_shown(result):
+    """From the least to the most of the repetitions."""
+    triple, show = (result.rates, shown.rate) if result.is_rated else (result.pair_ns, shown.duration)
+    _, low, high = triple or (None, None, None)
+    return f"{show(low)}{shown.NOTHING}{show(high)}" if low and high else shown.NOTHING
