@@ -16,7 +16,7 @@ install(TARGETS tarn EXPORT tarn-targets
 
 # A vendor's header comes with that vendor's backend only.
 install(DIRECTORY include/tarn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-    FILES_MATCHING PATTERN "*.h"
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.cuh"
     REGEX "/(cuda|hip|ze)\\.h$" EXCLUDE)
 if(tarn_vendor)
     install(FILES include/tarn/${tarn_vendor}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tarn)

@@ -9,8 +9,9 @@ Checks who includes whom.
 The rules, each a function below:
   - an area (a folder) includes only the areas that MAY_INCLUDE grants it
   - core is in layers: a file includes its own layer or a lower one
-  - base, record, core and backend_common have no vendor header and no vendor #if; public headers have no
-    vendor header, and a vendor #if only in that vendor's own header
+  - base, record, core, device_heap and backend_common have no vendor header and no vendor #if; public headers
+    have no vendor header, and a vendor #if only in that vendor's own header, or in the files of the device heap
+    that are for it
   - modules (x.h with x.c) of src form no cycle
   - file names of src are unique
 """
@@ -20,7 +21,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-SUFFIXES = {".c", ".h", ".cpp", ".cu", ".hpp"}
+SUFFIXES = {".c", ".h", ".cpp", ".cu", ".cuh", ".hpp"}
 
 # Bottom up. A new module of core gets its place here.
 CORE_LAYERS = [
@@ -58,17 +59,22 @@ BACKENDS = ["host", "cuda", "hip", "ze"]
 # What a public header is called in the rules: "public", or "public:cuda" where it matters which.
 # Headers of the system are not the concern of this table.
 MAY_INCLUDE = {
-    "public": {"public"},
+    "public": {"public", "device_part"},
+    # include/tarn/device_heap: what the device's half of the device heap consists of, and what both halves know.
+    "device_part": {"device_part"},
     # error keeps the last tarn_status of a thread; base takes nothing else from above.
     "base": {"base", "public:status"},
     "core": {"core", "record", "base", "public"},
     # Knows of no pool: what records other programs is made of it, too.
     "record": {"record", "base", "public:status"},
+    # The host's half of the device heap: uses pools as any program does.
+    "device_heap": {"device_heap", "base", "public", "device_part:layout", "device_part:size_class"},
     # What the backends do alike. They include it; it includes none of them.
     "backend_common": {"backend_common", "base", "public:backend", "public:status"},
     # The one file that knows which backends there are.
     "backends": {"base", "backend_common", "public"} | {"backend_" + name for name in BACKENDS},
-    "tests/unit": {"base", "core", "record", "backend_common", "backends", "public", "tests/unit", "tests/harness"},
+    "tests/unit": {"base", "core", "record", "device_heap", "backend_common", "backends", "public", "device_part",
+                   "tests/unit", "tests/harness"},
     "tests/property": {"base", "core", "public", "tests/property", "tests/harness"},
     "tests/harness": {"base", "core", "public", "tests/harness"},
     # Its headers show nothing of src, so that tests of the public interface may use them.
@@ -78,6 +84,7 @@ MAY_INCLUDE = {
     "tests/sim": {"core", "public", "tests/sim", "tests/harness"},
     "tests/stress": {"public", "tests/stress", "tests/harness"},
     "tests/streams": {"public", "tests/streams", "tests/harness"},
+    "tests/device_heap": {"base", "device_heap", "public", "device_part", "tests/device_heap", "tests/harness"},
     "tests/device": {"public", "tests/device", "tests/harness"},
     "tests/life": {"public", "tests/life", "tests/harness"},
     "tests/record": {"public", "tests/record", "tests/harness"},
@@ -101,6 +108,8 @@ for backend in BACKENDS:
 VENDOR_HEADER = re.compile(
     r"^(cuda|cublas|cupti|cufft|curand|cusparse|driver_types|vector_types|nvml|nvrtc|hip/|hip_|hsa|roc|"
     r"level_zero/|ze_|zes_|sycl|CL/)", re.IGNORECASE)
+# Of the device part: what vendors differ in, and functions of the host and of devices.
+FILES_FOR_VENDORS = {"platform.cuh", "platform_cuda.cuh", "platform_hip.cuh", "size_class.h"}
 VENDOR_MACRO = re.compile(r"CUDA|NVCC|(\b|_)HIP|ROCM|LEVEL_ZERO|SYCL|(\b|_)ZE(\b|_)|TARN_HAVE_")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 CONDITION = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif)\b(.*)")
@@ -110,7 +119,7 @@ def area_of(path):
     """The area of a file, given its path from the root; None for what no rule speaks of."""
     parts = path.parts
     if parts[:2] == ("include", "tarn"):
-        return "public"
+        return "device_part" if parts[2] == "device_heap" else "public"
     if parts[0] == "src":
         return parts[1] if len(parts) > 2 else path.stem
     if parts[0] == "tests":
@@ -200,7 +209,9 @@ def check_core_layers(tree):
 def check_vendors(tree):
     for file in tree.files:
         area = area_of(file)
-        if area not in ("public", "base", "record", "core", "backend_common"):
+        if area not in ("public", "device_part", "base", "record", "core", "device_heap", "backend_common"):
+            continue
+        if area == "device_part" and file.name in FILES_FOR_VENDORS:
             continue
         for number, _, name, target in tree.includes(file):
             if target is None and VENDOR_HEADER.match(name):
@@ -260,6 +271,13 @@ CLEAN = {
     "include/tarn/cuda.h": '#include "tarn/backend.h"\n#ifdef __CUDACC__\n#endif\n',
     "src/base/assert.h": "",
     "src/base/error.h": '#include "tarn/status.h"\n',
+    "include/tarn/device_heap.h": '#include "tarn/device_heap/layout.h"\n#include "tarn/backend.h"\n',
+    "include/tarn/device_heap.cuh": '#include "tarn/device_heap/platform.cuh"\n',
+    "include/tarn/device_heap/layout.h": "",
+    "include/tarn/device_heap/platform.cuh":
+        '#include "tarn/device_heap/layout.h"\n#include <hip/hip_runtime.h>\n#if defined(__HIPCC__)\n#endif\n',
+    "src/device_heap/heap_plan.h":
+        '#include "../base/assert.h"\n#include "tarn/device_heap/layout.h"\n#include "tarn/device_heap.h"\n',
     "src/record/recorder.h": '#include "../base/assert.h"\n#include "tarn/status.h"\n',
     "src/core/region.h": '#include "../base/assert.h"\n#ifdef __cplusplus\n#endif\n',
     "src/core/pool.h": '#include "region.h"\n#include "tarn/backend.h"\n',
@@ -315,6 +333,15 @@ PLANTED = [
     ("examples/first.c", '#include "../src/base/assert.h"', "examples may not include base"),
     ("src/record/recorder.h", '#include "../core/pool.h"', "record may not include core"),
     ("src/record/recorder.h", "#include <cuda.h>", "vendor header <cuda.h> in record"),
+    ("src/device_heap/heap_plan.h", '#include "../core/pool.h"', "device_heap may not include core"),
+    ("src/device_heap/heap_plan.h", '#include "tarn/device_heap/platform.cuh"',
+     "device_heap may not include device_part"),
+    ("src/device_heap/heap_plan.h", "#include <cuda.h>", "vendor header <cuda.h> in device_heap"),
+    ("src/core/pool.c", '#include "../device_heap/heap_plan.h"', "core may not include device_heap"),
+    ("include/tarn/device_heap/layout.h", '#include "tarn/backend.h"', "device_part may not include public"),
+    ("include/tarn/device_heap/layout.h", "#ifdef __CUDACC__", "vendor #if in device_part"),
+    ("include/tarn/device_heap/layout.h", "#include <cuda.h>", "vendor header <cuda.h> in device_part"),
+    ("include/tarn/device_heap.cuh", "#ifdef __CUDACC__", "vendor #if in public"),
     ("src/odd/thing.c", "", "'odd' is not in the table of areas"),
 ]
 

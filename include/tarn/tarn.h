@@ -845,6 +845,15 @@ typedef struct tarn_allocation {
  */
 TARN_API tarn_status tarn_pool_find(const void *address, tarn_allocation *found_out);
 
+/*
+ * Writes the backend that a pool has its memory from: two words, for its fill and copy for example, where the pool
+ * opened it itself. It may be used as long as there is the pool, and must not be closed unless the caller opened it.
+ * Errors: INVALID_POOL; FORKED; INVALID_ARGUMENT (backend_out is NULL); NOT_SUPPORTED (a pool over memory of the
+ * caller's has none).
+ * Cost: none.
+ */
+TARN_API tarn_status tarn_pool_get_backend(const tarn_pool *pool, tarn_backend *backend_out);
+
 /* ------------------------------------------------------------------------ other processes ------ */
 
 /*

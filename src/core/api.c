@@ -796,6 +796,18 @@ tarn_status tarn_pool_find(const void *address, tarn_allocation *found_out)
     return tn_fail_for_foreign(address);
 }
 
+tarn_status tarn_pool_get_backend(const tarn_pool *pool, tarn_backend *backend_out)
+{
+    if (!tn_pool_is_open(pool)) return fail_for_pool(pool);
+    if (!backend_out) return fail_for_null("backend_out");
+    if (pool->is_over_callers_memory) {
+        return tn_fail(TARN_STATUS_NOT_SUPPORTED,
+                       "the pool is over memory of the caller's, and has no backend");
+    }
+    *backend_out = pool->backend;
+    return TARN_STATUS_OK;
+}
+
 /* Says why the pool has no step for an address that is in no live allocation of it. */
 static tarn_status fail_to_export(const tarn_pool *pool, const void *address)
 {

@@ -11,6 +11,7 @@
  *     thread_tests.c       all of it from several threads
  *     pool_tests.c         a pool over the backend: its data, and the same places on every backend
  *     pool_stream_tests.c  a pool hands memory over between streams, and data tells the order
+ *     device_heap_tests.c  device heaps in its memory, as far as the host makes them
  *     open_tests.c         opening and closing, and what they refuse
  *     vendor_NAME.c        what only the vendor can tell; one of them is built
  *
@@ -63,6 +64,7 @@ int run_stream_tests(const struct target *target);
 int run_thread_tests(const struct target *target);
 int run_pool_tests(const struct target *target);
 int run_pool_stream_tests(const struct target *target);
+int run_device_heap_tests(const struct target *target);
 
 int run_open_tests(void);
 

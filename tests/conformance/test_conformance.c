@@ -63,6 +63,7 @@ static int run_suite(const struct target *targets, size_t target_count)
         failed_count += run_thread_tests(&targets[i]);
         failed_count += run_pool_tests(&targets[i]);
         failed_count += run_pool_stream_tests(&targets[i]);
+        failed_count += run_device_heap_tests(&targets[i]);
     }
     return failed_count;
 }

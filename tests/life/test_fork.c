@@ -99,7 +99,9 @@ static void ask_in_vain(void *argument)
     struct parent *parent = argument;
     tarn_stats stats = TARN_STATS_INIT;
     tarn_allocation found = TARN_ALLOCATION_INIT;
+    tarn_backend backend;
     CHILD_EXPECT(tarn_pool_stats(parent->pool, &stats) == TARN_STATUS_FORKED);
+    CHILD_EXPECT(tarn_pool_get_backend(parent->pool, &backend) == TARN_STATUS_FORKED);
     CHILD_EXPECT(tarn_pool_check(parent->pool) == TARN_STATUS_FORKED);
     CHILD_EXPECT(tarn_pool_dump(parent->pool, TARN_DUMP_FORMAT_TEXT, stderr) == TARN_STATUS_FORKED);
     CHILD_EXPECT(tarn_pool_find(parent->live, &found) == TARN_STATUS_FOREIGN_ADDRESS);

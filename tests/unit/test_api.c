@@ -503,6 +503,26 @@ static void finds_what_an_address_lies_in(void **state)
     expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_pool_find(NULL, &found));
 }
 
+static void tells_the_backend_of_a_pool(void **state)
+{
+    struct fixture *fixture = *state;
+    static uint64_t memory[1024];
+    tarn_backend backend = { NULL, NULL }, other = { NULL, NULL };
+    tarn_pool *over;
+    expect_ok(tarn_pool_get_backend(fixture->pool, &backend));
+    assert_ptr_equal(backend.operations, fixture->opened.operations);
+    assert_ptr_equal(backend.state, fixture->opened.state);
+    expect_ok(tarn_pool_create_over(memory, sizeof memory, NULL, &over));
+    expect_status(TARN_STATUS_NOT_SUPPORTED, tarn_pool_get_backend(over, &other));
+    expect_message("memory of the caller's");
+    expect_ok(tarn_pool_destroy(over));
+    expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_get_backend(over, &other));
+    expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_get_backend(NULL, &other));
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_get_backend(fixture->pool, NULL));
+    expect_message("backend_out is NULL");
+    assert_null(other.operations);
+}
+
 static void histogram_counts_by_powers_of_two(void **state)
 {
     struct fixture *fixture = *state;
@@ -550,6 +570,7 @@ int main(void)
         CASE(null_outputs_are_refused),
         CASE(structures_of_another_size_are_refused),
         CASE(finds_what_an_address_lies_in),
+        CASE(tells_the_backend_of_a_pool),
         CASE(histogram_counts_by_powers_of_two),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,23 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * program: what somebody else would write against an installed tarn. Uses a pool of its own and the
- * process-wide one, and exits 0 when both worked.
+ * program: what somebody else would write against an installed tarn. Uses a pool of its own, a device heap in it, and
+ * the process-wide pool, and exits 0 when all worked.
  *
  * Where tarn was built for a device and this machine has none, the answer NO_DEVICE is the right
  * one; then the pool runs on the host backend, which every tarn has.
  */
 #include <stdio.h>
 #include <string.h>
+#include <tarn/device_heap.h>
 #include <tarn/host.h>
 #include <tarn/tarn.h>
 
 #define FIELD_BYTES 100000
+#define HEAP_BYTES  ((size_t)1 << 20)
 
 /* Says which call went wrong and why, and gives the program's exit status. */
 static int fail(const char *call)
 {
     fprintf(stderr, "%s: %s\n", call, tarn_last_error().message);
     return 1;
+}
+
+static int use_device_heap(tarn_pool *pool)
+{
+    tarn_device_heap *heap;
+    if (tarn_device_heap_create(pool, HEAP_BYTES, NULL, NULL, &heap) != TARN_STATUS_OK) {
+        return fail("tarn_device_heap_create");
+    }
+    if (tarn_device_heap_check(heap, NULL) != TARN_STATUS_OK) {
+        return fail("tarn_device_heap_check");
+    }
+    if (tarn_device_heap_destroy(heap, NULL) != TARN_STATUS_OK) {
+        return fail("tarn_device_heap_destroy");
+    }
+    return 0;
 }
 
 static int use_pool(const tarn_backend *backend)
@@ -35,6 +52,9 @@ static int use_pool(const tarn_backend *backend)
     }
     if (tarn_pool_free(pool, field) != TARN_STATUS_OK) {
         return fail("tarn_pool_free");
+    }
+    if (use_device_heap(pool)) {
+        return 1;
     }
     if (tarn_pool_destroy(pool) != TARN_STATUS_OK) {
         return fail("tarn_pool_destroy");

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* device_heap/bits: of words of 64. */
+#ifndef TARN_DEVICE_HEAP_BITS_CUH
+#define TARN_DEVICE_HEAP_BITS_CUH
+
+#include "tarn/device_heap/platform.cuh"
+
+/* The lowest `count` bits, 0 to 64. */
+TN_DEVICE uint64_t tn_low_bits(uint32_t count)
+{
+    return count >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << count) - 1;
+}
+
+/* The place of the n-th one, from 0; there are more than n. Six steps, each of which halves the word. */
+TN_DEVICE uint32_t tn_nth_one(uint64_t bits, uint32_t n)
+{
+    uint32_t place = 0;
+    for (uint32_t width = 32; width != 0; width /= 2) {
+        uint32_t below = tn_count_ones(bits & tn_low_bits(width));
+        if (n >= below) {
+            n -= below;
+            bits >>= width;
+            place += width;
+        }
+    }
+    return place;
+}
+
+/* The lowest `count` ones, or all where there are fewer. */
+TN_DEVICE uint64_t tn_lowest_ones(uint64_t bits, uint32_t count)
+{
+    if (tn_count_ones(bits) <= count) return bits;
+    return bits & tn_low_bits(tn_nth_one(bits, count));
+}
+
+/* Where runs of `length` ones begin, 1 to 64. Halving takes as many steps as the length has bits. */
+TN_DEVICE uint64_t tn_run_starts(uint64_t bits, uint32_t length)
+{
+    for (uint32_t have = 1; have < length;) {
+        uint32_t step = have < length - have ? have : length - have;
+        bits &= bits >> step;
+        have += step;
+    }
+    return bits;
+}
+
+/* The first one for the first place, and so on, so that waves at different places do not all go for the same. */
+TN_DEVICE uint32_t tn_spread_pick(uint64_t bits, uint32_t place)
+{
+    return tn_nth_one(bits, place % tn_count_ones(bits));
+}
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* device_heap/heap: where the parts of a heap are; see layout.h. */
+#ifndef TARN_DEVICE_HEAP_HEAP_CUH
+#define TARN_DEVICE_HEAP_HEAP_CUH
+
+#include "tarn/device_heap/bit_tree.cuh"
+#include "tarn/device_heap/size_class.h"
+
+#define TN_NO_PAGE 0xFFFFFFFFU
+
+/*
+ * What does not change while a kernel runs. In what is inlined into a kernel it is the handle itself, a parameter; out
+ * of line it is the copy in the control block. A function out of line is called with tn_out_of_line(heap), so that
+ * the parameter need not be written to memory for it.
+ */
+typedef const tn_heap_layout *tn_heap;
+
+TN_DEVICE tn_heap tn_out_of_line(tn_heap heap)
+{
+    return (tn_heap)heap->control;
+}
+
+TN_DEVICE tn_heap_control *tn_control(tn_heap heap)
+{
+    return (tn_heap_control *)heap->control;
+}
+
+TN_DEVICE tn_heap_counters *tn_counters(tn_heap heap)
+{
+    return &tn_control(heap)->counters;
+}
+
+TN_DEVICE uint64_t *tn_header(tn_heap heap, uint32_t page)
+{
+    return (uint64_t *)heap->headers + (uint64_t)page * TN_HEAP_HEADER_WORDS;
+}
+
+/* The pages of a run, in the word after its header. */
+TN_DEVICE uint64_t *tn_run_pages(tn_heap heap, uint32_t page)
+{
+    return tn_header(heap, page) + 1;
+}
+
+TN_DEVICE uint64_t *tn_bitmap(tn_heap heap, uint32_t page)
+{
+    return (uint64_t *)heap->bitmaps + (uint64_t)page * TN_HEAP_BITMAP_WORDS;
+}
+
+TN_DEVICE uint64_t *tn_span_pages(tn_heap heap, uint32_t span)
+{
+    return (uint64_t *)heap->span_pages + span;
+}
+
+TN_DEVICE uint64_t *tn_starts(tn_heap heap, uint32_t span)
+{
+    return (uint64_t *)heap->starts + span;
+}
+
+TN_DEVICE tn_tree tn_free_spans(tn_heap heap)
+{
+    return tn_tree_at(heap->free_spans, heap->span_shape);
+}
+
+TN_DEVICE tn_tree tn_open_spans(tn_heap heap)
+{
+    return tn_tree_at(heap->open_spans, heap->span_shape);
+}
+
+/* Of the slabs of a class that are good, or sparse. */
+TN_DEVICE tn_tree tn_class_tree(tn_heap heap, uint32_t size_class, uint32_t state)
+{
+    uint32_t tree_words = heap->page_shape.words[0] + heap->page_shape.words[1] + heap->page_shape.words[2];
+    uint32_t tree = 2 * size_class + (state == TN_HEAP_STATE_GOOD ? 0 : 1);
+    return tn_tree_at(heap->class_trees + (uint64_t)tree * tree_words * 8, heap->page_shape);
+}
+
+/* Of a class the place that is so many places after the one of this wave. */
+TN_DEVICE uint32_t *tn_slot(tn_heap heap, uint32_t size_class, uint32_t number)
+{
+    uint32_t slot = size_class * heap->slot_count + (number & (heap->slot_count - 1));
+    return (uint32_t *)heap->slots + (uint64_t)slot * TN_HEAP_PLACE_WORDS;
+}
+
+TN_DEVICE uint32_t *tn_cursor(tn_heap heap, uint32_t number)
+{
+    return (uint32_t *)heap->cursors + (uint64_t)(number & (heap->cursor_count - 1)) * TN_HEAP_PLACE_WORDS;
+}
+
+/* --- addresses -------------------------------------------------------------------------------------- */
+
+TN_DEVICE_SLOW uint64_t tn_page_address_far(tn_heap heap, uint32_t page)
+{
+    const tn_heap_control *control = tn_control(heap);
+    uint32_t i = 1;
+    while (i + 1 < control->region_count && page >= control->regions[i + 1].first_page)
+        i++;
+    return control->regions[i].address +
+           ((uint64_t)(page - control->regions[i].first_page) << TN_HEAP_PAGE_SHIFT);
+}
+
+TN_DEVICE uint64_t tn_page_address(tn_heap heap, uint32_t page)
+{
+    if (page >= heap->first_region.page_count) return tn_page_address_far(tn_out_of_line(heap), page);
+    return heap->first_region.address + ((uint64_t)page << TN_HEAP_PAGE_SHIFT);
+}
+
+TN_DEVICE_SLOW uint32_t tn_page_of_far(tn_heap heap, uint64_t address)
+{
+    const tn_heap_control *control = tn_control(heap);
+    for (uint32_t i = 1; i < control->region_count; i++) {
+        const tn_heap_region *region = &control->regions[i];
+        uint64_t page = (address - region->address) >> TN_HEAP_PAGE_SHIFT;
+        if (address >= region->address && page < region->page_count)
+            return region->first_page + (uint32_t)page;
+    }
+    return TN_NO_PAGE;
+}
+
+/* The page that an address lies in; TN_NO_PAGE when it is not of this heap. */
+TN_DEVICE uint32_t tn_page_of(tn_heap heap, uint64_t address)
+{
+    uint64_t page = (address - heap->first_region.address) >> TN_HEAP_PAGE_SHIFT;
+    if (address < heap->first_region.address || page >= heap->first_region.page_count)
+        return tn_page_of_far(tn_out_of_line(heap), address);
+    return (uint32_t)page;
+}
+
+#endif

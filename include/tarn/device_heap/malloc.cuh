@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * device_heap/malloc: the lanes of a wave that want objects of one class get them together: one of them, the
+ * leader, takes credits and bits, and says which bits they are; the others count themselves off.
+ */
+#ifndef TARN_DEVICE_HEAP_MALLOC_CUH
+#define TARN_DEVICE_HEAP_MALLOC_CUH
+
+#include "tarn/device_heap/contents.cuh"
+#include "tarn/device_heap/runs.cuh"
+#include "tarn/device_heap/take.cuh"
+
+TN_DEVICE uint32_t tn_lanes_before(tn_mask lanes)
+{
+    return tn_count_ones(lanes & (((tn_mask)1 << tn_lane()) - 1));
+}
+
+/* What a leader says to its group. */
+TN_DEVICE tn_objects tn_objects_tell(tn_mask lanes, const tn_objects &objects, uint32_t leader)
+{
+    tn_objects told;
+    told.word = tn_wave_shuffle(lanes, objects.word, leader);
+    told.bits = tn_wave_shuffle(lanes, (uint32_t)objects.bits, leader) |
+                (uint64_t)tn_wave_shuffle(lanes, (uint32_t)(objects.bits >> 32), leader) << 32;
+    return told;
+}
+
+/* Objects for a group in which so many wait; none when there is no memory. */
+TN_DEVICE tn_objects tn_leader_take(tn_heap heap, uint32_t size_class, uint32_t wanted, tn_hold *hold)
+{
+    tn_objects objects = { 0, 0 };
+    if (hold->credits > 0 || tn_take(heap, size_class, wanted, hold))
+        objects = tn_objects_take(heap, hold);
+    else
+        tn_fetch_add(&tn_counters(heap)->failed, (uint64_t)wanted);
+    tn_fence_acquire();
+    return objects;
+}
+
+/* An object for each of the lanes, in groups of one class each; 0 for those for which there was no memory. All
+ * groups go through this together, so that their leaders work at the same time. */
+TN_DEVICE uint64_t tn_lanes_malloc(tn_heap heap, tn_mask lanes, tn_mask group, uint32_t size_class)
+{
+    uint32_t leader = tn_first_one(group);
+    uint32_t object_bytes = tn_heap_class_bytes(size_class);
+    tn_hold hold = { TN_NO_PAGE, 0, 0, 0 };
+    tn_mask waiting = lanes;
+    uint64_t address = 0;
+    bool is_done = false;
+    do {
+        tn_objects objects = { 0, 0 };
+        tn_mask ours = waiting & group;
+        if (tn_lane() == leader && ours != 0) objects = tn_leader_take(heap, size_class, tn_count_ones(ours), &hold);
+        uint32_t page = tn_wave_shuffle(lanes, hold.page, leader);
+        objects = tn_objects_tell(lanes, objects, leader);
+        uint32_t rank = tn_lanes_before(ours);
+        if (!is_done && rank < tn_count_ones(objects.bits)) {
+            uint32_t index = objects.word * 64 + tn_nth_one(objects.bits, rank);
+            address = tn_page_address(heap, page) + (uint64_t)index * object_bytes;
+        }
+        is_done = address != 0 || objects.bits == 0;
+        waiting = tn_wave_ballot(lanes, !is_done);
+    } while (waiting != 0);
+    tn_wave_sync(lanes);
+    return address;
+}
+
+TN_DEVICE_SLOW uint64_t tn_run_malloc(tn_heap heap, uint64_t pages, uint32_t rank)
+{
+    uint64_t address = tn_run_create(heap, pages, tn_place(), rank);
+    if (address == 0) {
+        tn_reclaim(heap);
+        address = tn_run_create(heap, pages, tn_place(), rank);
+    }
+    if (address == 0) tn_fetch_add(&tn_counters(heap)->failed, (uint64_t)1);
+    tn_fence_acquire();
+    return address;
+}
+
+/* --- what is freed ---------------------------------------------------------------------------------- */
+
+/* Where an address points. */
+struct tn_target {
+    uint32_t page;         /* the slab's or run's first; TN_NO_PAGE when it is the address of nothing */
+    uint32_t index;        /* of the object */
+    uint32_t object_bytes; /* 0 for a run */
+};
+
+TN_DEVICE tn_target tn_find(tn_heap heap, uint64_t address)
+{
+    tn_target target = { TN_NO_PAGE, 0, 0 };
+    uint32_t inside = tn_page_of(heap, address);
+    if (inside == TN_NO_PAGE) return target;
+    uint64_t starts = tn_load(tn_starts(heap, inside / TN_HEAP_SPAN_PAGES));
+    starts &= tn_low_bits(inside % TN_HEAP_SPAN_PAGES + 1);
+    if (starts == 0) return target;
+    uint32_t page = inside / TN_HEAP_SPAN_PAGES * TN_HEAP_SPAN_PAGES + 63 - tn_leading_zeros(starts);
+    uint64_t header = tn_load(tn_header(heap, page));
+    uint32_t size_class = tn_header_class(header);
+    uint64_t from_start = address - tn_page_address(heap, page);
+    if (size_class == TN_HEAP_CLASS_RUN) {
+        if (from_start == 0) target.page = page;
+        return target;
+    }
+    if (size_class == 0) return target;
+    size_class -= 1;
+    uint32_t object_bytes = tn_heap_class_bytes(size_class);
+    uint32_t index = (uint32_t)from_start / object_bytes;
+    if (index >= tn_header_capacity(header) || index * object_bytes != (uint32_t)from_start) return target;
+    target.page = page;
+    target.index = index;
+    target.object_bytes = object_bytes;
+    return target;
+}
+
+/* Frees objects, in groups of one word of a slab's bitmap each. */
+TN_DEVICE void tn_lanes_free(tn_heap heap, tn_mask lanes, tn_mask group, const tn_target &target)
+{
+    tn_objects objects;
+    objects.word = target.index / 64;
+    objects.bits = tn_wave_or(lanes, group, tn_bit(target.index));
+    tn_wave_sync(lanes);
+    if (tn_lane() != tn_first_one(group)) return;
+    uint32_t freed = tn_objects_put(heap, target.page, objects);
+    uint32_t asked = tn_count_ones(group);
+    if (freed < asked) tn_fetch_add(&tn_counters(heap)->double_frees, (uint64_t)(asked - freed));
+    if (freed > 0) tn_slab_give(heap, target.page, freed);
+}
+
+TN_DEVICE_SLOW void tn_run_free(tn_heap heap, uint32_t page)
+{
+    tn_fence_release();
+    if (!tn_run_destroy(heap, page)) tn_fetch_add(&tn_counters(heap)->double_frees, (uint64_t)1);
+}
+
+/* Canaries and poison of what is about to be freed. */
+TN_DEVICE_SLOW void tn_finish_contents(tn_heap heap, uint32_t page, uint32_t index, uint32_t object_bytes,
+                                       uint64_t address)
+{
+    uint64_t size_bytes = object_bytes != 0 ? object_bytes : *tn_run_pages(heap, page) * TN_HEAP_PAGE_BYTES;
+    if (object_bytes != 0 && !tn_object_is_live(heap, page, index)) return;
+    if (!tn_contents_finish(address, size_bytes)) tn_fetch_add(&tn_counters(heap)->damaged_frees, (uint64_t)1);
+}
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * device_heap/platform_hip: AMD's devices. See platform.cuh. There is no match instruction: groups are found one
+ * after the other, the whole wave first. Compiled only; this has never run on a device.
+ */
+#ifndef TARN_DEVICE_HEAP_PLATFORM_HIP_CUH
+#define TARN_DEVICE_HEAP_PLATFORM_HIP_CUH
+
+#include <hip/hip_runtime.h>
+#include <stdint.h>
+
+#define TN_DEVICE      static __device__ __forceinline__
+#define TN_DEVICE_SLOW static __device__ __attribute__((noinline))
+
+typedef uint64_t tn_mask; /* of waves of 32 lanes the lower half */
+
+TN_DEVICE uint32_t tn_lane()
+{
+    return __lane_id();
+}
+
+TN_DEVICE uint32_t tn_place()
+{
+    uint32_t block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+    uint32_t thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+    return block ^ (thread / warpSize) << 26;
+}
+
+TN_DEVICE tn_mask tn_wave_active()
+{
+    return __ballot(1);
+}
+
+TN_DEVICE tn_mask tn_wave_ballot(tn_mask lanes, bool yes)
+{
+    return __ballot(yes) & lanes;
+}
+
+TN_DEVICE uint32_t tn_wave_shuffle(tn_mask, uint32_t value, uint32_t lane)
+{
+    return (uint32_t)__shfl((int)value, (int)lane);
+}
+
+/* Each turn answers all lanes that have the key of the first lane without an answer. */
+TN_DEVICE tn_mask tn_wave_match(tn_mask lanes, uint32_t key)
+{
+    tn_mask rest = lanes, same = 0;
+    while (rest != 0) {
+        uint32_t first = (uint32_t)__ffsll((unsigned long long)rest) - 1;
+        bool is_same = tn_wave_shuffle(lanes, key, first) == key;
+        tn_mask alike = __ballot(is_same) & lanes;
+        if (is_same) same = alike;
+        rest &= ~alike;
+    }
+    return same;
+}
+
+TN_DEVICE uint64_t tn_wave_or(tn_mask lanes, tn_mask group, uint64_t bits)
+{
+    uint64_t all = 0;
+    for (tn_mask rest = group; (__ballot(rest != 0) & lanes) != 0; rest &= rest - 1) {
+        int other = rest != 0 ? __ffsll((unsigned long long)rest) - 1 : 0;
+        uint32_t low = (uint32_t)__shfl((int)(uint32_t)bits, other);
+        uint32_t high = (uint32_t)__shfl((int)(uint32_t)(bits >> 32), other);
+        if (rest != 0) all |= (uint64_t)high << 32 | low;
+    }
+    return all;
+}
+
+TN_DEVICE void tn_wave_sync(tn_mask)
+{
+    __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront");
+}
+
+#define TN_HIP_ATOMICS(type)                                                                     \
+    TN_DEVICE type tn_load(const type *address)                                                  \
+    {                                                                                            \
+        return __hip_atomic_load(address, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);           \
+    }                                                                                            \
+    TN_DEVICE void tn_store(type *address, type value)                                           \
+    {                                                                                            \
+        __hip_atomic_store(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);          \
+    }                                                                                            \
+    TN_DEVICE type tn_fetch_add(type *address, type value)                                       \
+    {                                                                                            \
+        return __hip_atomic_fetch_add(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT); \
+    }                                                                                            \
+    TN_DEVICE type tn_fetch_and(type *address, type value)                                       \
+    {                                                                                            \
+        return __hip_atomic_fetch_and(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT); \
+    }                                                                                            \
+    TN_DEVICE type tn_fetch_or(type *address, type value)                                        \
+    {                                                                                            \
+        return __hip_atomic_fetch_or(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT); \
+    }                                                                                            \
+    TN_DEVICE type tn_fetch_max(type *address, type value)                                       \
+    {                                                                                            \
+        return __hip_atomic_fetch_max(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT); \
+    }                                                                                            \
+    TN_DEVICE type tn_compare_exchange(type *address, type expected, type value)                 \
+    {                                                                                            \
+        __hip_atomic_compare_exchange_strong(address, &expected, value, __ATOMIC_RELAXED,        \
+                                             __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);        \
+        return expected;                                                                         \
+    }
+TN_HIP_ATOMICS(uint32_t)
+TN_HIP_ATOMICS(uint64_t)
+#undef TN_HIP_ATOMICS
+
+TN_DEVICE void tn_fence_acquire()
+{
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");
+}
+
+TN_DEVICE void tn_fence()
+{
+    __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent");
+}
+
+TN_DEVICE void tn_fence_release()
+{
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
+}
+
+TN_DEVICE void tn_store_release(uint32_t *address, uint32_t value)
+{
+    __hip_atomic_store(address, value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+}
+
+TN_DEVICE uint64_t tn_fetch_and_release(uint64_t *address, uint64_t value)
+{
+    return __hip_atomic_fetch_and(address, value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+}
+
+TN_DEVICE void tn_pause(uint32_t nanoseconds)
+{
+    for (uint32_t done = 0; done < nanoseconds; done += 128)
+        __builtin_amdgcn_s_sleep(4); /* 256 cycles */
+}
+
+TN_DEVICE uint32_t tn_count_ones(uint64_t bits)
+{
+    return (uint32_t)__popcll(bits);
+}
+
+TN_DEVICE uint32_t tn_first_one(uint64_t bits)
+{
+    return (uint32_t)__ffsll((unsigned long long)bits) - 1;
+}
+
+TN_DEVICE uint32_t tn_leading_zeros(uint64_t bits)
+{
+    return (uint32_t)__clzll((long long)bits);
+}
+
+#endif

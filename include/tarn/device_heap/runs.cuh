@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * device_heap/runs: objects larger than any class, each a run of pages of its own. Up to a span they are pages of
+ * one span; beyond that they begin with a span, and the rest of the last one is opened for others.
+ *
+ * The header of a run's first page has the class TN_HEAP_CLASS_RUN, and the word after it the number of pages.
+ */
+#ifndef TARN_DEVICE_HEAP_RUNS_CUH
+#define TARN_DEVICE_HEAP_RUNS_CUH
+
+#include "tarn/device_heap/slab.cuh"
+
+TN_DEVICE void tn_spans_put(tn_heap heap, uint32_t first, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        tn_tree_insert(tn_free_spans(heap), first + i);
+    tn_spans_count(heap, -(int32_t)count);
+}
+
+/* Spans from `first` on, as many as are free of `count`. */
+TN_DEVICE uint32_t tn_spans_take_in_order(tn_heap heap, uint32_t first, uint32_t count)
+{
+    tn_tree free = tn_free_spans(heap);
+    for (uint32_t done = 0; done < count;) {
+        uint32_t span = first + done;
+        uint32_t part = 64 - span % 64 < count - done ? 64 - span % 64 : count - done;
+        uint64_t bits = tn_low_bits(part) << span % 64;
+        uint64_t *word = &free.levels[0][span / 64];
+        uint64_t before = tn_fetch_and(word, ~bits);
+        if (before != 0 && (before & ~bits) == 0) tn_tree_lower(free, 1, span / 64);
+        uint32_t got = tn_count_ones(before & bits);
+        if (got > 0) tn_spans_count(heap, (int32_t)got);
+        if (got == part) {
+            done += part;
+            continue;
+        }
+        /* Something among them was taken meanwhile: these bits go back, and the caller puts back the rest. */
+        for (uint64_t rest = before & bits; rest != 0; rest &= rest - 1)
+            tn_spans_put(heap, span / 64 * 64 + tn_first_one(rest), 1);
+        return done;
+    }
+    return count;
+}
+
+/* How many ones follow from a place of a word on, up to its end. */
+TN_DEVICE uint32_t tn_ones_from(uint64_t word, uint32_t place)
+{
+    uint64_t rest = ~(word >> place);
+    uint32_t ones = rest == 0 ? 64 : tn_first_one(rest);
+    return ones < 64 - place ? ones : 64 - place;
+}
+
+/* The first run of free spans from *first on; false when there is none. */
+TN_DEVICE bool tn_spans_find(tn_heap heap, uint32_t count, uint32_t *first)
+{
+    const uint64_t *words = tn_free_spans(heap).levels[0];
+    uint32_t span_count = heap->span_shape.words[0] * 64;
+    uint32_t length = 0;
+    for (uint32_t span = *first; span < span_count;) {
+        uint64_t word = tn_load(&words[span / 64]);
+        uint32_t ones = tn_ones_from(word, span % 64);
+        if (ones == 0) {
+            length = 0;
+            uint64_t rest = word >> span % 64;
+            span += rest == 0 ? 64 - span % 64 : tn_first_one(rest);
+            continue;
+        }
+        span += ones;
+        length += ones;
+        if (length < count) continue;
+        *first = span - length;
+        return true;
+    }
+    return false;
+}
+
+/* A run of whole free spans, from `from` on if there is one. Whoever loses a race for one looks on from there, and in
+ * the end from the first span on again: each loss is another's gain. */
+TN_DEVICE bool tn_spans_take(tn_heap heap, uint32_t count, uint32_t from, uint32_t *first_out)
+{
+    bool has_lost = from != 0;
+    for (uint32_t first = from;;) {
+        if (!tn_spans_find(heap, count, &first)) {
+            if (!has_lost) return false;
+            has_lost = false;
+            first = 0;
+            continue;
+        }
+        uint32_t taken = tn_spans_take_in_order(heap, first, count);
+        if (taken == count) {
+            *first_out = first;
+            return true;
+        }
+        if (taken > 0) tn_spans_put(heap, first, taken);
+        has_lost = true;
+        first += taken + 1;
+    }
+}
+
+/* More pages than a span has. */
+TN_DEVICE uint32_t tn_pages_take_spans(tn_heap heap, uint64_t pages, uint32_t rank)
+{
+    uint32_t spans = (uint32_t)((pages + TN_HEAP_SPAN_PAGES - 1) / TN_HEAP_SPAN_PAGES);
+    uint32_t first;
+    if (!tn_spans_take(heap, spans, rank * spans, &first)) return TN_NO_PAGE;
+    uint32_t tail = (uint32_t)(pages % TN_HEAP_SPAN_PAGES);
+    if (tail != 0) tn_span_put_pages(heap, first + spans - 1, ~tn_low_bits(tail));
+    return first * TN_HEAP_SPAN_PAGES;
+}
+
+TN_DEVICE void tn_pages_put_spans(tn_heap heap, uint32_t page, uint64_t pages)
+{
+    uint32_t first = page / TN_HEAP_SPAN_PAGES;
+    uint32_t spans = (uint32_t)(pages / TN_HEAP_SPAN_PAGES);
+    uint32_t tail = (uint32_t)(pages % TN_HEAP_SPAN_PAGES);
+    tn_spans_put(heap, first, spans);
+    if (tail != 0) tn_span_put_pages(heap, first + spans, tn_low_bits(tail));
+}
+
+/* Lanes that come here together are told apart by their rank, so that they do not all go for the same pages. */
+TN_DEVICE_SLOW uint64_t tn_run_create(tn_heap heap, uint64_t pages, uint32_t place, uint32_t rank)
+{
+    if (pages > TN_HEAP_PAGES_MAX) return 0;
+    uint32_t page = pages <= TN_HEAP_SPAN_PAGES ? tn_pages_take(heap, (uint32_t)pages, place + rank)
+                                                : tn_pages_take_spans(heap, pages, rank);
+    if (page == TN_NO_PAGE) return 0;
+    *tn_run_pages(heap, page) = pages;
+    tn_fence_release();
+    tn_fetch_or(tn_starts(heap, page / TN_HEAP_SPAN_PAGES), tn_bit(page));
+    tn_fetch_add(tn_header(heap, page), (uint64_t)TN_HEAP_CLASS_RUN);
+    return tn_page_address(heap, page);
+}
+
+/* Whether it was a run, and is free now. */
+TN_DEVICE_SLOW bool tn_run_destroy(tn_heap heap, uint32_t page)
+{
+    uint64_t pages = *tn_run_pages(heap, page);
+    uint64_t header = tn_load(tn_header(heap, page));
+    for (;;) {
+        if (tn_header_class(header) != TN_HEAP_CLASS_RUN) return false;
+        uint64_t seen = tn_compare_exchange(tn_header(heap, page), header, header - TN_HEAP_CLASS_RUN);
+        if (seen == header) break;
+        header = seen;
+    }
+    tn_fetch_and(tn_starts(heap, page / TN_HEAP_SPAN_PAGES), ~tn_bit(page));
+    if (pages <= TN_HEAP_SPAN_PAGES)
+        tn_pages_put(heap, page, (uint32_t)pages);
+    else
+        tn_pages_put_spans(heap, page, pages);
+    return true;
+}
+
+#endif

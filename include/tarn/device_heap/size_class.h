@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * device_heap/size_class: the sizes that objects of a device heap are rounded up to. Multiples of 16 bytes up to
+ * 64, and from there on four to a doubling, so that less than a fifth of an object is lost:
+ *
+ *     16 32 48 64 | 80 96 112 128 | 160 192 224 256 | ... | 40 K 48 K 56 K 64 K
+ *
+ * A size is mantissa << shift, with a mantissa of 1 to 8, and a slab of as many pages as the mantissa has no rest.
+ */
+#ifndef TARN_DEVICE_HEAP_SIZE_CLASS_H
+#define TARN_DEVICE_HEAP_SIZE_CLASS_H
+
+#include "tarn/device_heap/layout.h"
+
+/* A function of the host, and of the device where a compiler for one reads this. */
+#if defined(__CUDACC__) || defined(__HIPCC__)
+#define TN_HEAP_BOTH static __host__ __device__ inline
+#else
+#define TN_HEAP_BOTH static inline
+#endif
+
+#define TN_HEAP_CLASSES_LINEAR 4    /* of multiples of 16 */
+#define TN_HEAP_REST_MAX       1024 /* bytes that may be left over at the end of a slab of one page */
+
+/* The place of the highest bit of what is not 0. */
+TN_HEAP_BOTH uint32_t tn_heap_log2(uint32_t value)
+{
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+    return 31 - (uint32_t)__clz((int)value);
+#else
+    return 31 - (uint32_t)__builtin_clz(value);
+#endif
+}
+
+/* 1 <= size_bytes <= TN_HEAP_OBJECT_MAX. */
+TN_HEAP_BOTH uint32_t tn_heap_class_of(uint32_t size_bytes)
+{
+    uint32_t last = size_bytes - 1;
+    if (size_bytes <= 64) return last / 16;
+    uint32_t log2 = tn_heap_log2(last);
+    return TN_HEAP_CLASSES_LINEAR + (log2 - 6) * 4 + (last >> (log2 - 2) & 3);
+}
+
+TN_HEAP_BOTH uint32_t tn_heap_class_mantissa(uint32_t size_class)
+{
+    return size_class < TN_HEAP_CLASSES_LINEAR ? size_class + 1 : 5 + size_class % 4;
+}
+
+TN_HEAP_BOTH uint32_t tn_heap_class_shift(uint32_t size_class)
+{
+    return size_class < TN_HEAP_CLASSES_LINEAR ? 4 : size_class / 4 + 3;
+}
+
+TN_HEAP_BOTH uint32_t tn_heap_class_bytes(uint32_t size_class)
+{
+    return tn_heap_class_mantissa(size_class) << tn_heap_class_shift(size_class);
+}
+
+/* Pages of the smallest slab that loses no more than 1/64 at its end. */
+TN_HEAP_BOTH uint32_t tn_heap_class_unit_pages(uint32_t size_class)
+{
+    uint32_t rest = (uint32_t)TN_HEAP_PAGE_BYTES % tn_heap_class_bytes(size_class);
+    return rest <= TN_HEAP_REST_MAX ? 1 : tn_heap_class_mantissa(size_class);
+}
+
+#endif

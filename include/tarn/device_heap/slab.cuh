@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * device_heap/slab: a run of pages cut into objects of one class, and the header that counts its free objects.
+ *
+ *              create                              credits are used up, and its slot gets another
+ *     idle ──────────────> current ─────────────────────────────────────────────> full
+ *      ^                      ^                                                     |  some are free
+ *      |                      | taken for a slot                                    v
+ *      └── all are free ── good <────────────── a quarter is free ────────────── sparse
+ *
+ * All of it is one word, changed by additions (credits) and by compare and exchange (the state, with the credits
+ * as they were). Who adds credits sees in the word whether a change of state is due, and makes it; so does who
+ * gives back credits that he took in excess. Credits may be below zero for a moment: a wave that took from a used
+ * up slab, or that looked at a slot which held the slab in an earlier life, and is about to give back.
+ *
+ * The state is good or sparse: the slab is in its tree, or is about to be, or was just taken out by a wave which
+ * will see the state. A slab in a tree whose state is another is an old hint, and who takes it drops it.
+ */
+#ifndef TARN_DEVICE_HEAP_SLAB_CUH
+#define TARN_DEVICE_HEAP_SLAB_CUH
+
+#include "tarn/device_heap/pages.cuh"
+
+#define TN_CREDIT             ((uint64_t)1 << TN_HEAP_CREDIT_SHIFT)
+#define TN_STATE_MASK         ((((uint64_t)1 << TN_HEAP_STATE_BITS) - 1) << TN_HEAP_STATE_SHIFT)
+#define TN_SLAB_GOOD_DIVISOR  4 /* good from a quarter free on */
+
+/* --- the word --------------------------------------------------------------------------------------- */
+
+TN_DEVICE uint32_t tn_header_field(uint64_t header, uint32_t shift, uint32_t bits)
+{
+    return (uint32_t)(header >> shift) & ((1U << bits) - 1);
+}
+
+TN_DEVICE uint32_t tn_header_class(uint64_t header) /* + 1 */
+{
+    return tn_header_field(header, 0, TN_HEAP_CLASS_BITS);
+}
+
+TN_DEVICE uint32_t tn_header_state(uint64_t header)
+{
+    return tn_header_field(header, TN_HEAP_STATE_SHIFT, TN_HEAP_STATE_BITS);
+}
+
+TN_DEVICE uint32_t tn_header_pages(uint64_t header)
+{
+    return tn_header_field(header, TN_HEAP_PAGES_SHIFT, TN_HEAP_PAGES_BITS);
+}
+
+TN_DEVICE uint32_t tn_header_capacity(uint64_t header)
+{
+    return tn_header_field(header, TN_HEAP_CAPACITY_SHIFT, TN_HEAP_CAPACITY_BITS);
+}
+
+TN_DEVICE int32_t tn_header_credits(uint64_t header)
+{
+    return (int32_t)((int64_t)header >> TN_HEAP_CREDIT_SHIFT);
+}
+
+TN_DEVICE uint64_t tn_header_with_state(uint64_t header, uint32_t state)
+{
+    return (header & ~TN_STATE_MASK) | (uint64_t)state << TN_HEAP_STATE_SHIFT;
+}
+
+TN_DEVICE uint64_t tn_header_make(uint32_t size_class, uint32_t state, uint32_t pages,
+                                  uint32_t capacity, uint32_t credits)
+{
+    return (uint64_t)(size_class + 1) | (uint64_t)state << TN_HEAP_STATE_SHIFT |
+           (uint64_t)pages << TN_HEAP_PAGES_SHIFT |
+           (uint64_t)capacity << TN_HEAP_CAPACITY_SHIFT | (uint64_t)credits << TN_HEAP_CREDIT_SHIFT;
+}
+
+/* Whether it is the header of a slab of that class in that state. */
+TN_DEVICE bool tn_header_is(uint64_t header, uint32_t size_class, uint32_t state)
+{
+    return tn_header_class(header) == size_class + 1 && tn_header_state(header) == state;
+}
+
+/* --- changes of state ------------------------------------------------------------------------------- */
+
+/* The state that a slab with this header should have. */
+TN_DEVICE uint32_t tn_slab_state_due(uint64_t header)
+{
+    uint32_t state = tn_header_state(header);
+    int32_t credits = tn_header_credits(header);
+    int32_t capacity = (int32_t)tn_header_capacity(header);
+    if (state == TN_HEAP_STATE_IDLE || state == TN_HEAP_STATE_CURRENT) return state;
+    if (credits == capacity) return TN_HEAP_STATE_IDLE;
+    if (state == TN_HEAP_STATE_GOOD) return state;
+    if (credits * TN_SLAB_GOOD_DIVISOR >= capacity) return TN_HEAP_STATE_GOOD;
+    return credits > 0 ? (uint32_t)TN_HEAP_STATE_SPARSE : state;
+}
+
+/* A slab that is wholly free and no longer a slab gives its pages back. */
+TN_DEVICE void tn_slab_retire(tn_heap heap, uint32_t page, uint64_t header)
+{
+    uint32_t pages = tn_header_pages(header);
+    tn_fetch_and(tn_starts(heap, page / TN_HEAP_SPAN_PAGES), ~tn_bit(page));
+    tn_pages_put(heap, page, pages);
+}
+
+/* Makes the change of state that is due, if one is. */
+TN_DEVICE_SLOW void tn_slab_change_state(tn_heap heap, uint32_t page, uint64_t header)
+{
+    uint32_t state, due;
+    for (;;) {
+        state = tn_header_state(header);
+        due = tn_slab_state_due(header);
+        if (due == state) return;
+        uint64_t after = due == TN_HEAP_STATE_IDLE ? 0 : tn_header_with_state(header, due);
+        uint64_t seen = tn_compare_exchange(tn_header(heap, page), header, after);
+        if (seen == header) break;
+        header = seen;
+    }
+    uint32_t size_class = tn_header_class(header) - 1;
+    if (state != TN_HEAP_STATE_FULL) tn_tree_remove(tn_class_tree(heap, size_class, state), page);
+    if (due != TN_HEAP_STATE_IDLE)
+        tn_tree_insert(tn_class_tree(heap, size_class, due), page);
+    else
+        tn_slab_retire(heap, page, header);
+}
+
+/* Says that a slab in a slot is wholly free, for who finds no memory. */
+TN_DEVICE void tn_slab_note_idle(tn_heap heap, uint64_t header)
+{
+    uint64_t bit = tn_bit(tn_header_class(header) - 1);
+    uint64_t *classes = &tn_counters(heap)->idle_classes;
+    if ((tn_load(classes) & bit) == 0) tn_fetch_or(classes, bit);
+}
+
+TN_DEVICE void tn_slab_settle(tn_heap heap, uint32_t page, uint64_t header)
+{
+    if (tn_slab_state_due(header) != tn_header_state(header))
+        tn_slab_change_state(tn_out_of_line(heap), page, header);
+    else if (tn_header_state(header) == TN_HEAP_STATE_CURRENT &&
+             tn_header_credits(header) == (int32_t)tn_header_capacity(header))
+        tn_slab_note_idle(heap, header);
+}
+
+/* --- credits ---------------------------------------------------------------------------------------- */
+
+TN_DEVICE void tn_slab_give(tn_heap heap, uint32_t page, uint32_t count)
+{
+    uint64_t before = tn_fetch_add(tn_header(heap, page), count * TN_CREDIT);
+    tn_slab_settle(heap, page, before + count * TN_CREDIT);
+}
+
+/* What a wave holds of a slab: so many of its bits are the wave's to find. */
+struct tn_hold {
+    uint32_t page; /* the slab's first */
+    uint32_t credits;
+    uint32_t capacity;
+    uint32_t next; /* object to try first */
+};
+
+/* Up to `wanted` credits; none when the slab has none, or is not of the class. */
+TN_DEVICE bool tn_slab_take(tn_heap heap, uint32_t page, uint32_t size_class, uint32_t wanted,
+                            tn_hold *hold_out)
+{
+    uint64_t before = tn_fetch_add(tn_header(heap, page), -(wanted * TN_CREDIT));
+    int32_t credits = tn_header_credits(before);
+    uint32_t taken = 0;
+    if (tn_header_class(before) == size_class + 1 && credits > 0)
+        taken = wanted < (uint32_t)credits ? wanted : (uint32_t)credits;
+    if (taken < wanted) tn_slab_give(heap, page, wanted - taken);
+    if (taken == 0) return false;
+    hold_out->page = page;
+    hold_out->credits = taken;
+    hold_out->capacity = tn_header_capacity(before);
+    hold_out->next = hold_out->capacity - (uint32_t)credits; /* if nothing was ever freed */
+    return true;
+}
+
+/* --- from pages to slabs, from trees to slots, and back ---------------------------------------------- */
+
+/* A new slab, of which `wanted` credits are the caller's. The objects' bits are 0: all came back. */
+TN_DEVICE_SLOW bool tn_slab_create(tn_heap heap, uint32_t size_class, uint32_t pages, uint32_t state,
+                              uint32_t wanted, uint32_t place, tn_hold *hold_out)
+{
+    uint32_t page = tn_pages_take(heap, pages, place);
+    if (page == TN_NO_PAGE) return false;
+    uint32_t capacity = (uint32_t)((pages * TN_HEAP_PAGE_BYTES) / tn_heap_class_bytes(size_class));
+    uint32_t taken = wanted < capacity ? wanted : capacity;
+    tn_fetch_or(tn_starts(heap, page / TN_HEAP_SPAN_PAGES), tn_bit(page));
+    uint64_t header = tn_header_make(size_class, state, pages, capacity, capacity - taken);
+    uint64_t before = tn_fetch_add(tn_header(heap, page), header);
+    if (state == TN_HEAP_STATE_FULL) tn_slab_settle(heap, page, before + header);
+    hold_out->page = page;
+    hold_out->credits = taken;
+    hold_out->capacity = capacity;
+    hold_out->next = 0;
+    return true;
+}
+
+/* Makes a slab that was just taken out of a tree current, if it still is what the tree said, and takes credits. */
+TN_DEVICE bool tn_slab_adopt(tn_heap heap, uint32_t page, uint32_t size_class, uint32_t state,
+                             uint32_t wanted, tn_hold *hold_out)
+{
+    uint64_t header = tn_load(tn_header(heap, page));
+    while (tn_header_is(header, size_class, state)) {
+        int32_t credits = tn_header_credits(header);
+        uint32_t taken = credits <= 0 ? 0 : wanted < (uint32_t)credits ? wanted : (uint32_t)credits;
+        uint64_t after = tn_header_with_state(header, taken > 0 ? TN_HEAP_STATE_CURRENT : TN_HEAP_STATE_FULL);
+        uint64_t seen = tn_compare_exchange(tn_header(heap, page), header, after - taken * TN_CREDIT);
+        if (seen == header) {
+            hold_out->page = page;
+            hold_out->credits = taken;
+            hold_out->capacity = tn_header_capacity(header);
+            hold_out->next = hold_out->capacity - (uint32_t)credits;
+            return taken > 0;
+        }
+        header = seen;
+    }
+    return false;
+}
+
+/* A slab out of a tree, made current. */
+TN_DEVICE_SLOW bool tn_slab_pop(tn_heap heap, uint32_t size_class, uint32_t state, uint32_t wanted,
+                           uint32_t place, tn_hold *hold_out)
+{
+    tn_tree tree = tn_class_tree(heap, size_class, state);
+    uint32_t page;
+    while (tn_tree_take(tree, place, &page))
+        if (tn_slab_adopt(heap, page, size_class, state, wanted, hold_out)) return true;
+    return false;
+}
+
+/* A current slab leaves its slot. */
+TN_DEVICE_SLOW void tn_slab_release(tn_heap heap, uint32_t page)
+{
+    uint64_t *word = tn_header(heap, page);
+    uint64_t header = tn_load(word);
+    for (;;) {
+        uint64_t after = tn_header_with_state(header, TN_HEAP_STATE_FULL);
+        uint64_t seen = tn_compare_exchange(word, header, after);
+        if (seen == header) break;
+        header = seen;
+    }
+    tn_slab_settle(heap, page, tn_header_with_state(header, TN_HEAP_STATE_FULL));
+}
+
+#endif

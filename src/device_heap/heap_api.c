@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * heap_api: the public functions of a device heap. Checks arguments, each with its own message, and puts the parts
+ * together; and undoes what was done when one of them fails.
+ */
+#include "../base/arith.h"
+#include "../base/error.h"
+#include "tarn/tarn.h"
+
+#include "heap_check.h"
+#include "heap_object.h"
+#include "heap_stats.h"
+
+_Static_assert(TARN_DEVICE_HEAP_PAGE_BYTES == TN_HEAP_PAGE_BYTES, "as promised");
+_Static_assert(TARN_DEVICE_HEAP_SIZE_BYTES_MAX == TN_HEAP_PAGES_MAX * TN_HEAP_PAGE_BYTES,
+               "as promised");
+_Static_assert(TARN_DEVICE_HEAP_PIECES_MAX == TN_HEAP_REGIONS_MAX, "as promised");
+_Static_assert((int)TARN_DEVICE_HEAP_CHECKS_NONE == (int)TN_HEAP_CHECK_NONE &&
+                   (int)TARN_DEVICE_HEAP_CHECKS_FREES == (int)TN_HEAP_CHECK_FREES &&
+                   (int)TARN_DEVICE_HEAP_CHECKS_CONTENTS == (int)TN_HEAP_CHECK_CONTENTS,
+               "the device reads the numbers of the options");
+
+/* What a table of operations has at least; the ones that are needed are before. */
+#define OPERATIONS_BYTES_MIN offsetof(tarn_backend_operations, range_map_shareable)
+
+/* --- checks ---------------------------------------------------------------------------------------- */
+
+static TN_COLD tarn_status fail_for_null(const char *argument)
+{
+    return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "%s is NULL", argument);
+}
+
+static tarn_status check_options(const tarn_device_heap_options *options, size_t size_bytes)
+{
+    if (options->struct_bytes != sizeof *options) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS,
+                       "struct_bytes is %zu, not %zu: start from TARN_DEVICE_HEAP_OPTIONS_INIT",
+                       options->struct_bytes, sizeof *options);
+    }
+    if (options->size_bytes_max != 0 && options->size_bytes_max < size_bytes) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS,
+                       "size_bytes_max is %zu, less than the %zu that the heap begins with",
+                       options->size_bytes_max, size_bytes);
+    }
+    switch (options->checks) {
+    case TARN_DEVICE_HEAP_CHECKS_NONE:
+    case TARN_DEVICE_HEAP_CHECKS_FREES:
+    case TARN_DEVICE_HEAP_CHECKS_CONTENTS:
+        return TARN_STATUS_OK;
+    }
+    return tn_fail(TARN_STATUS_INVALID_OPTIONS, "checks is %d, which is no level of checks",
+                   (int)options->checks);
+}
+
+static tarn_status check_backend(const tarn_backend *backend)
+{
+    if (!backend) return fail_for_null("backend");
+    if (!backend->operations) return fail_for_null("the backend's table of operations");
+    if (backend->operations->struct_bytes < OPERATIONS_BYTES_MIN) {
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
+                       "the backend's table of operations says it has %zu bytes, not %zu",
+                       backend->operations->struct_bytes, sizeof *backend->operations);
+    }
+    return backend->operations->name ? TARN_STATUS_OK : fail_for_null("the backend's name");
+}
+
+/* As a pool looks at the streams that it sees. */
+static tarn_status check_stream(const tarn_backend *backend, tarn_stream stream)
+{
+    if (!backend->operations->stream_check) return TARN_STATUS_OK;
+    tarn_backend_result result = backend->operations->stream_check(backend->state, stream);
+    if (result.status == TARN_STATUS_OK) return TARN_STATUS_OK;
+    return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
+                          "the stream %p is none of the %s backend's device: %s", stream,
+                          backend->operations->name, tarn_status_sentence(result.status));
+}
+
+/* A NULL address is no memory. */
+static tarn_status check_memory(const void *address, size_t size_bytes)
+{
+    size_t end;
+    if (!address) return fail_for_null("address");
+    if ((uintptr_t)address % TARN_DEVICE_HEAP_ALIGNMENT_BYTES != 0) {
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "the address %p is no multiple of %d", address,
+                       TARN_DEVICE_HEAP_ALIGNMENT_BYTES);
+    }
+    if (!tn_add_fits((uintptr_t)address, size_bytes, &end)) {
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
+                       "%zu bytes from %p on reach beyond the last address", size_bytes, address);
+    }
+    return TARN_STATUS_OK;
+}
+
+/* Of a heap whose pool is there, if it has one; without that nothing of it may be touched. */
+static tarn_status check_heap(const tarn_device_heap *heap)
+{
+    tarn_backend backend;
+    if (!heap) return fail_for_null("heap");
+    return heap->pool ? tarn_pool_get_backend(heap->pool, &backend) : TARN_STATUS_OK;
+}
+
+/* --- create ---------------------------------------------------------------------------------------- */
+
+/* What a heap is made of. */
+struct source {
+    tarn_pool *pool; /* NULL: the address is the caller's */
+    tarn_backend backend;
+    void *address;
+    size_t size_bytes;
+};
+
+/* The caller's memory, or the pool's. */
+static tarn_status obtain(const struct source *source, tarn_stream stream,
+                          struct tn_heap_piece *piece_out)
+{
+    struct tn_heap_piece piece = {
+        source->address, source->size_bytes, source->pool != NULL, { 0 }
+    };
+    tarn_status status = TARN_STATUS_OK;
+    if (source->pool)
+        status = tarn_pool_alloc_on(source->pool, piece.size_bytes, stream, &piece.address);
+    if (status == TARN_STATUS_OK) *piece_out = piece;
+    return status;
+}
+
+/* After a failure, which stays the last error. */
+static void return_piece(tarn_pool *pool, const struct tn_heap_piece *piece, tarn_stream stream)
+{
+    if (!piece->is_from_pool) return;
+    struct tn_saved_error saved = tn_error_save();
+    (void)tarn_pool_free_on(pool, piece->address, stream);
+    tn_error_restore(&saved);
+}
+
+/* The same of what is not yet a heap. A backend that cannot even be waited for may still read it: then it stays. */
+static void discard(tarn_device_heap *heap, tarn_stream stream)
+{
+    struct tn_saved_error saved = tn_error_save();
+    if (tn_heap_transfer_settle(&heap->transfer, stream) == TARN_STATUS_OK)
+        tn_heap_object_free(heap, true);
+    tn_error_restore(&saved);
+}
+
+/* With checked arguments. */
+static tarn_status create(const struct source *source, const tarn_device_heap_options *options,
+                          tarn_stream stream, tarn_device_heap **heap_out)
+{
+    struct tn_heap_plan plan;
+    struct tn_heap_piece piece;
+    tarn_device_heap *heap;
+    tarn_status status = tn_heap_plan_init(&plan, source->size_bytes, options->size_bytes_max);
+    if (status != TARN_STATUS_OK) return status;
+    status = tn_heap_object_create(&source->backend, &plan, &heap);
+    if (status != TARN_STATUS_OK) return status;
+    heap->pool = source->pool;
+    heap->size_bytes_max = options->size_bytes_max;
+    status = obtain(source, stream, &piece);
+    if (status != TARN_STATUS_OK) goto no_piece;
+    status = tn_heap_object_begin(heap, &piece, (enum tn_heap_check)options->checks, stream);
+    if (status != TARN_STATUS_OK) goto no_heap;
+    *heap_out = heap;
+    return TARN_STATUS_OK;
+
+no_heap:
+    return_piece(source->pool, &piece, stream);
+no_piece:
+    discard(heap, stream);
+    return status;
+}
+
+tarn_status tarn_device_heap_create(tarn_pool *pool, size_t size_bytes,
+                                    const tarn_device_heap_options *options, tarn_stream stream,
+                                    tarn_device_heap **heap_out)
+{
+    const tarn_device_heap_options defaults = TARN_DEVICE_HEAP_OPTIONS_INIT;
+    struct source source = { .pool = pool, .size_bytes = size_bytes };
+    if (!heap_out) return fail_for_null("heap_out");
+    if (!options) options = &defaults;
+    tarn_status status = tarn_pool_get_backend(pool, &source.backend);
+    if (status == TARN_STATUS_OK) status = check_options(options, size_bytes);
+    return status == TARN_STATUS_OK ? create(&source, options, stream, heap_out) : status;
+}
+
+tarn_status tarn_device_heap_create_over(const tarn_backend *backend, void *address,
+                                         size_t size_bytes, const tarn_device_heap_options *options,
+                                         tarn_stream stream, tarn_device_heap **heap_out)
+{
+    const tarn_device_heap_options defaults = TARN_DEVICE_HEAP_OPTIONS_INIT;
+    if (!heap_out) return fail_for_null("heap_out");
+    if (!options) options = &defaults;
+    tarn_status status = check_backend(backend);
+    if (status == TARN_STATUS_OK) status = check_memory(address, size_bytes);
+    if (status == TARN_STATUS_OK) status = check_options(options, size_bytes);
+    if (status == TARN_STATUS_OK) status = check_stream(backend, stream);
+    if (status != TARN_STATUS_OK) return status;
+    const struct source source = { NULL, *backend, address, size_bytes };
+    return create(&source, options, stream, heap_out);
+}
+
+tarn_device_heap_handle tarn_device_heap_get_handle(const tarn_device_heap *heap)
+{
+    return heap ? tn_heap_object_handle(heap) : (tarn_device_heap_handle){ .layout = { 0 } };
+}
+
+/* --- between kernels -------------------------------------------------------------------------------- */
+
+/* With checked arguments. */
+static tarn_status add(tarn_device_heap *heap, const struct source *source, tarn_stream stream)
+{
+    struct tn_heap_piece piece;
+    tarn_status status = tn_heap_object_check_growth(heap, source->size_bytes);
+    if (status == TARN_STATUS_OK) status = obtain(source, stream, &piece);
+    if (status != TARN_STATUS_OK) return status;
+    status = tn_heap_object_grow(heap, &piece, stream);
+    if (status != TARN_STATUS_OK) return_piece(source->pool, &piece, stream);
+    return status;
+}
+
+tarn_status tarn_device_heap_add(tarn_device_heap *heap, size_t size_bytes, tarn_stream stream)
+{
+    tarn_status status = check_heap(heap);
+    if (status != TARN_STATUS_OK) return status;
+    if (!heap->pool) {
+        return tn_fail(TARN_STATUS_NOT_SUPPORTED,
+                       "the device heap was created over memory of the caller's, and has no pool");
+    }
+    const struct source source = { .pool = heap->pool, .size_bytes = size_bytes };
+    return add(heap, &source, stream);
+}
+
+/* What no address is in twice. */
+static tarn_status check_apart(const tarn_device_heap *heap, const void *address, size_t size_bytes)
+{
+    uintptr_t begin = (uintptr_t)address, end = begin + size_bytes;
+    for (uint32_t i = 0; i < heap->piece_count; i++) {
+        const struct tn_heap_piece *piece = &heap->pieces[i];
+        uintptr_t piece_begin = (uintptr_t)piece->address;
+        if (begin >= piece_begin + piece->size_bytes || piece_begin >= end) continue;
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
+                       "the %zu bytes from %p on are in part the device heap's already: it has %zu "
+                       "from %p on",
+                       size_bytes, address, piece->size_bytes, piece->address);
+    }
+    return TARN_STATUS_OK;
+}
+
+tarn_status tarn_device_heap_add_over(tarn_device_heap *heap, void *address, size_t size_bytes,
+                                      tarn_stream stream)
+{
+    tarn_status status = check_heap(heap);
+    if (status == TARN_STATUS_OK) status = check_memory(address, size_bytes);
+    if (status == TARN_STATUS_OK) status = check_apart(heap, address, size_bytes);
+    if (status == TARN_STATUS_OK) status = check_stream(&heap->transfer.backend, stream);
+    if (status != TARN_STATUS_OK) return status;
+    const struct source source = { .address = address, .size_bytes = size_bytes };
+    return add(heap, &source, stream);
+}
+
+tarn_status tarn_device_heap_reset(tarn_device_heap *heap, tarn_stream stream)
+{
+    tarn_status status = check_heap(heap);
+    return status == TARN_STATUS_OK ? tn_heap_object_prepare(heap, stream) : status;
+}
+
+/* --- statistics ------------------------------------------------------------------------------------- */
+
+tarn_status tarn_device_heap_get_stats(tarn_device_heap *heap, tarn_stream stream,
+                                       tarn_device_heap_stats *stats_out)
+{
+    struct tn_heap_view view;
+    tarn_status status = check_heap(heap);
+    if (status != TARN_STATUS_OK) return status;
+    if (!stats_out) return fail_for_null("stats_out");
+    if (stats_out->struct_bytes != sizeof *stats_out) {
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
+                       "stats_out says it has %zu bytes, this library knows %zu: was it "
+                       "initialised, and do header and library match?",
+                       stats_out->struct_bytes, sizeof *stats_out);
+    }
+    status = tn_heap_object_read(heap, tn_heap_plan_summary_bytes(&heap->plan), stream, &view);
+    if (status != TARN_STATUS_OK) return status;
+    *stats_out = tn_heap_stats(&view, heap->size_bytes);
+    return tn_heap_transfer_settle(&heap->transfer, stream);
+}
+
+tarn_status tarn_device_heap_check(tarn_device_heap *heap, tarn_stream stream)
+{
+    struct tn_heap_view view;
+    tarn_status status = check_heap(heap);
+    if (status != TARN_STATUS_OK) return status;
+    status = tn_heap_object_read(heap, heap->plan.metadata_bytes, stream, &view);
+    if (status != TARN_STATUS_OK) return status;
+    status = tn_heap_check(&view);
+    (void)tn_heap_transfer_settle(&heap->transfer, stream); /* nothing is under way: no wait */
+    return status;
+}
+
+/* --- destroy ---------------------------------------------------------------------------------------- */
+
+/* What is left of a heap whose pool is gone, or the parent's. */
+static tarn_status abandon(tarn_device_heap *heap)
+{
+    tn_heap_object_free(heap, false);
+    return TARN_STATUS_OK;
+}
+
+tarn_status tarn_device_heap_destroy(tarn_device_heap *heap, tarn_stream stream)
+{
+    if (!heap) return TARN_STATUS_OK;
+    tarn_status status = check_heap(heap);
+    if (status == TARN_STATUS_OK) status = tn_heap_transfer_settle(&heap->transfer, stream);
+    if (status == TARN_STATUS_INVALID_POOL || status == TARN_STATUS_FORKED) return abandon(heap);
+    if (status != TARN_STATUS_OK || !tn_heap_object_give_back(heap, stream, &status)) return status;
+    tn_heap_object_free(heap, true);
+    return status;
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * heap_check: every structure of a heap against every other. The device's half says why they agree when no kernel
+ * is at work; here is what follows from it:
+ *
+ *   - what the host alone writes is as the host wrote it
+ *   - trees have a bit above for each word that is not 0, and name nothing that there is not
+ *   - no slot or cursor is busy. A slab is current if and only if it is in a slot, one and of its class
+ *   - something begins on a page if and only if its header says so
+ *   - a slab's header agrees with itself, has no state that it should have left, and as many credits as its bitmap
+ *     has objects that are not live; a good or sparse one is in its tree
+ *   - each page is free, or a slab's or run's, and not both; an open span with free pages is in its tree
+ *   - what is not a slab's has no bits in its bitmap
+ *   - spans are counted as they are
+ */
+#include "heap_check.h"
+
+#include <inttypes.h>
+
+#include "../base/arith.h"
+#include "../base/error.h"
+#include "../base/host_memory.h"
+
+#define PLACE_BUSY   UINT32_MAX
+#define GOOD_DIVISOR 4 /* a slab is good from a quarter free on */
+
+/* Sets of pages have a word for each span. */
+struct walk {
+    struct tn_heap_view view;
+    uint64_t *known; /* pages that there are */
+    uint64_t *owned; /* pages that are free, a slab's or a run's */
+    uint64_t *slots; /* first pages of slabs that are in slots */
+    uint64_t used_span_count;
+    const char *place; /* of the fault: what it is that has the number */
+    uint64_t number;
+};
+
+static const char *fault_at(struct walk *walk, const char *place, uint64_t number,
+                            const char *fault)
+{
+    walk->place = place;
+    walk->number = number;
+    return fault;
+}
+
+/* --- sets of pages ------------------------------------------------------------------------------- */
+
+/* Those of a run that lie in a span, of which there is one at least. */
+static uint64_t bits_in_span(uint64_t span, uint64_t first_page, uint64_t page_count)
+{
+    uint64_t first = tn_max(first_page, span * 64);
+    uint64_t length = tn_min(first_page + page_count, span * 64 + 64) - first;
+    return UINT64_MAX >> (64 - length) << first % 64;
+}
+
+/* Puts pages into a set. False: one of them was in it. */
+static bool insert(uint64_t *set, uint64_t first_page, uint64_t page_count)
+{
+    for (uint64_t span = first_page / 64; span * 64 < first_page + page_count; span++) {
+        uint64_t bits = bits_in_span(span, first_page, page_count);
+        if ((set[span] & bits) != 0) return false;
+        set[span] |= bits;
+    }
+    return true;
+}
+
+/* The same of pages that must be there. */
+static bool claim(const struct walk *walk, uint64_t *set, uint64_t first_page, uint64_t page_count)
+{
+    if (page_count > walk->view.plan->page_max - first_page) return false;
+    for (uint64_t span = first_page / 64; span * 64 < first_page + page_count; span++)
+        if ((bits_in_span(span, first_page, page_count) & ~walk->known[span]) != 0) return false;
+    return insert(set, first_page, page_count);
+}
+
+static bool is_known(const struct walk *walk, uint64_t page)
+{
+    return page < walk->view.plan->page_max && tn_heap_bit_is_set(walk->known, page);
+}
+
+/* --- what the host has written ------------------------------------------------------------------- */
+
+static const char *check_layout(struct walk *walk)
+{
+    if (tn_heap_view_is_intact(&walk->view)) return NULL;
+    return fault_at(walk, "control block", 0, "something else was written over it");
+}
+
+/* --- trees --------------------------------------------------------------------------------------- */
+
+static const char *check_tree(struct walk *walk, const struct tn_heap_tree_view *tree,
+                              const char *place, uint64_t number)
+{
+    for (int level = 1; level < TN_HEAP_TREE_LEVELS; level++) {
+        for (uint32_t i = 0; i < tree->shape->words[level - 1]; i++)
+            if (tree->levels[level - 1][i] != 0 && !tn_heap_bit_is_set(tree->levels[level], i))
+                return fault_at(walk, place, number, "a word of its tree has no bit above");
+    }
+    return NULL;
+}
+
+/* That all pages in it are there, as many numbers as words have. */
+static const char *check_class_tree(struct walk *walk, uint32_t size_class, uint32_t state)
+{
+    const struct tn_heap_tree_view tree = tn_heap_view_class_tree(&walk->view, size_class, state);
+    for (uint64_t span = 0; span < walk->view.plan->span_max; span++)
+        if ((tree.levels[0][span] & ~walk->known[span]) != 0)
+            return fault_at(walk, "class", size_class, "a page that there is not is in a tree");
+    return check_tree(walk, &tree, "class", size_class);
+}
+
+static const char *check_trees(struct walk *walk)
+{
+    const struct tn_heap_tree_view free_spans = tn_heap_view_free_spans(&walk->view);
+    const struct tn_heap_tree_view open_spans = tn_heap_view_open_spans(&walk->view);
+    const char *fault = check_tree(walk, &free_spans, "free spans", 0);
+    if (!fault) fault = check_tree(walk, &open_spans, "open spans", 0);
+    for (uint32_t i = 0; i < TN_HEAP_CLASS_COUNT && !fault; i++) {
+        fault = check_class_tree(walk, i, TN_HEAP_STATE_GOOD);
+        if (!fault) fault = check_class_tree(walk, i, TN_HEAP_STATE_SPARSE);
+    }
+    return fault;
+}
+
+/* --- places -------------------------------------------------------------------------------------- */
+
+static const char *check_slot(struct walk *walk, uint32_t size_class, uint32_t content)
+{
+    if (content == 0) return NULL;
+    if (content == PLACE_BUSY) return fault_at(walk, "class", size_class, "a slot is busy");
+    uint64_t page = content - 1;
+    if (!is_known(walk, page))
+        return fault_at(walk, "class", size_class, "a slot has a page that there is not");
+    const struct tn_heap_header header = tn_heap_view_header(&walk->view, page);
+    if (header.owner != TN_HEAP_OWNER_SLAB || header.size_class != size_class ||
+        header.state != TN_HEAP_STATE_CURRENT)
+        return fault_at(walk, "page", page,
+                        "a slot has it, and it is no current slab of its class");
+    if (!insert(walk->slots, page, 1)) return fault_at(walk, "page", page, "two slots have it");
+    return NULL;
+}
+
+static const char *check_cursor(struct walk *walk, uint32_t content)
+{
+    if (content == 0) return NULL;
+    if (content == PLACE_BUSY) return fault_at(walk, "cursors", 0, "one is busy");
+    if (is_known(walk, (uint64_t)(content - 1) * TN_HEAP_SPAN_PAGES)) return NULL;
+    return fault_at(walk, "cursors", 0, "one has a span that there is not");
+}
+
+static const char *check_places(struct walk *walk)
+{
+    const struct tn_heap_plan *plan = walk->view.plan;
+    const char *fault = NULL;
+    for (uint32_t i = 0; i < TN_HEAP_CLASS_COUNT * plan->slot_count && !fault; i++)
+        fault =
+            check_slot(walk, i / plan->slot_count, tn_heap_view_place(&walk->view, plan->slots, i));
+    for (uint32_t i = 0; i < plan->cursor_count && !fault; i++)
+        fault = check_cursor(walk, tn_heap_view_place(&walk->view, plan->cursors, i));
+    return fault;
+}
+
+/* --- bitmaps ------------------------------------------------------------------------------------- */
+
+/* Ones among the first `bit_count` bits, and whether there are others in the words of so many pages. */
+static uint32_t count_live(const struct walk *walk, uint64_t page, uint64_t page_count,
+                           uint32_t bit_count, bool *has_others_out)
+{
+    const uint64_t *words = tn_heap_view_bitmap(&walk->view, page);
+    uint32_t live_count = 0;
+    uint64_t others = 0;
+    for (uint64_t i = 0; i < page_count * TN_HEAP_BITMAP_WORDS; i++) {
+        uint64_t left = bit_count > i * 64 ? bit_count - i * 64 : 0;
+        uint64_t valid = left >= 64 ? UINT64_MAX : ((uint64_t)1 << left) - 1;
+        live_count += (uint32_t)__builtin_popcountll(words[i] & valid);
+        others |= words[i] & ~valid;
+    }
+    *has_others_out = others != 0;
+    return live_count;
+}
+
+static bool has_bits(const struct walk *walk, uint64_t page, uint64_t page_count)
+{
+    bool has_others;
+    (void)count_live(walk, page, page_count, 0, &has_others);
+    return has_others;
+}
+
+/* --- slabs and runs ------------------------------------------------------------------------------ */
+
+/* Whether a slab that nobody is working on stays in its state. */
+static bool is_settled(const struct tn_heap_header *header)
+{
+    uint32_t credits = (uint32_t)header->credits;
+    switch (header->state) {
+    case TN_HEAP_STATE_CURRENT:
+        return true;
+    case TN_HEAP_STATE_FULL:
+        return credits == 0;
+    case TN_HEAP_STATE_SPARSE:
+        return (uint64_t)credits * GOOD_DIVISOR < header->capacity;
+    case TN_HEAP_STATE_GOOD:
+        return credits < header->capacity;
+    default:
+        return false;
+    }
+}
+
+static bool is_in_its_tree(const struct walk *walk, uint64_t page,
+                           const struct tn_heap_header *header)
+{
+    if (header->state != TN_HEAP_STATE_GOOD && header->state != TN_HEAP_STATE_SPARSE) return true;
+    const struct tn_heap_tree_view tree =
+        tn_heap_view_class_tree(&walk->view, header->size_class, header->state);
+    return tn_heap_bit_is_set(tree.levels[0], page);
+}
+
+static const char *check_slab(struct walk *walk, uint64_t page, const struct tn_heap_header *header)
+{
+    uint64_t pages = header->page_count;
+    uint64_t capacity = pages * TN_HEAP_PAGE_BYTES / tn_heap_class_bytes(header->size_class);
+    bool has_others;
+    if (pages == 0 || page % TN_HEAP_SPAN_PAGES + pages > TN_HEAP_SPAN_PAGES)
+        return "its slab has no pages, or leaves its span";
+    if (header->capacity != capacity) return "its slab has another capacity than its pages";
+    if (header->credits < 0 || (uint64_t)header->credits > capacity)
+        return "its slab has fewer credits than none, or more than objects";
+    if (!claim(walk, walk->owned, page, pages)) return "its slab has pages that are not its own";
+    uint32_t live_count = count_live(walk, page, pages, header->capacity, &has_others);
+    if (live_count + (uint32_t)header->credits != capacity)
+        return "its slab has other credits than objects that are not live";
+    if (has_others) return "the bitmap of its slab has bits that are no objects";
+    if (!is_settled(header)) return "its slab is in a state that it should have left";
+    if (!is_in_its_tree(walk, page, header)) return "its slab is not in the tree of its class";
+    bool is_current = header->state == TN_HEAP_STATE_CURRENT;
+    if (is_current != tn_heap_bit_is_set(walk->slots, page))
+        return "its slab is current and in no slot";
+    return NULL;
+}
+
+static const char *check_run(struct walk *walk, uint64_t page)
+{
+    uint64_t pages = tn_heap_view_run_pages(&walk->view, page);
+    uint64_t in_span = page % TN_HEAP_SPAN_PAGES;
+    if (tn_heap_view_header_words(&walk->view, page)[0] != TN_HEAP_CLASS_RUN)
+        return "the header of its run says more than that";
+    if (pages == 0 || (in_span > 0 && in_span + pages > TN_HEAP_SPAN_PAGES))
+        return "its run has no pages, or leaves its span";
+    if (!claim(walk, walk->owned, page, pages)) return "its run has pages that are not its own";
+    return has_bits(walk, page, pages) ? "the bitmap of its run has bits" : NULL;
+}
+
+static const char *check_header(struct walk *walk, uint64_t page)
+{
+    const struct tn_heap_header header = tn_heap_view_header(&walk->view, page);
+    bool is_start =
+        tn_heap_bit_is_set(tn_heap_view_part(&walk->view, walk->view.plan->starts), page);
+    switch (header.owner) {
+    case TN_HEAP_OWNER_SLAB:
+        return is_start ? check_slab(walk, page, &header) : "its slab has not begun";
+    case TN_HEAP_OWNER_RUN:
+        return is_start ? check_run(walk, page) : "its run has not begun";
+    case TN_HEAP_OWNER_NOBODY:
+        if (tn_heap_view_header_words(&walk->view, page)[0] != 0)
+            return "the header of nothing says something";
+        return is_start ? "nothing begins there, but it is said to" : NULL;
+    default:
+        return "its header says nothing that there is";
+    }
+}
+
+static const char *check_headers(struct walk *walk)
+{
+    for (uint64_t page = 0; page < walk->view.plan->page_max; page++) {
+        const char *fault = check_header(walk, page);
+        if (fault) return fault_at(walk, "page", page, fault);
+    }
+    return NULL;
+}
+
+/* --- spans --------------------------------------------------------------------------------------- */
+
+static bool has_bits_of_free_pages(const struct walk *walk, uint64_t span, uint64_t pages)
+{
+    for (; pages != 0; pages &= pages - 1)
+        if (has_bits(walk, span * TN_HEAP_SPAN_PAGES + tn_lowest_bit(pages), 1)) return true;
+    return false;
+}
+
+static const char *check_span(struct walk *walk, uint64_t span)
+{
+    uint64_t known = walk->known[span], open_pages = tn_heap_view_open_pages(&walk->view, span);
+    bool is_free = tn_heap_span_is_free(&walk->view, span);
+    bool is_open = tn_heap_bit_is_set(tn_heap_view_open_spans(&walk->view).levels[0], span);
+    if (is_free && ~known != 0) return "it is free, and has not all its pages";
+    if (is_free && open_pages != 0) return "it is free, and has pages that are free one by one";
+    if (is_open && known == 0) return "it is open, and there is no such span";
+    if (open_pages != 0 && !is_open)
+        return "it has free pages, and is not in the tree of open spans";
+    if (open_pages == UINT64_MAX) return "all its pages are free, and it is not";
+    uint64_t free_pages = is_free ? UINT64_MAX : open_pages;
+    if ((free_pages & ~known) != 0) return "pages are free that there are not";
+    if ((free_pages & walk->owned[span]) != 0) return "pages are free that are a slab's or a run's";
+    if ((free_pages | walk->owned[span]) != known) return "pages are nobody's";
+    if (has_bits_of_free_pages(walk, span, free_pages)) return "the bitmap of a free page has bits";
+    if (~known == 0 && !is_free) walk->used_span_count++;
+    return NULL;
+}
+
+static const char *check_spans(struct walk *walk)
+{
+    for (uint64_t span = 0; span < walk->view.plan->span_max; span++) {
+        const char *fault = check_span(walk, span);
+        if (fault) return fault_at(walk, "span", span, fault);
+    }
+    return NULL;
+}
+
+/* --- counters ------------------------------------------------------------------------------------ */
+
+static const char *check_counters(struct walk *walk)
+{
+    const struct tn_heap_counters *counters = &tn_heap_view_control(&walk->view)->counters;
+    if (counters->spans_used != walk->used_span_count)
+        return fault_at(walk, "spans", walk->used_span_count,
+                        "so many are used, and others counted");
+    if (counters->spans_used_max < counters->spans_used)
+        return fault_at(walk, "spans", counters->spans_used, "their high-water mark is lower");
+    if (counters->spans_used_max > walk->view.plan->span_max)
+        return fault_at(walk, "spans", walk->view.plan->span_max,
+                        "there are no more, and their high-water mark is higher");
+    return NULL;
+}
+
+/* --- all of it ----------------------------------------------------------------------------------- */
+
+/* In an order in which each may rely on those before it. */
+static const char *check(struct walk *walk)
+{
+    const struct tn_heap_control *known = walk->view.known;
+    for (uint32_t i = 0; i < known->region_count; i++)
+        insert(walk->known, known->regions[i].first_page, known->regions[i].page_count);
+    const char *fault = check_layout(walk);
+    if (!fault) fault = check_trees(walk);
+    if (!fault) fault = check_places(walk);
+    if (!fault) fault = check_headers(walk);
+    if (!fault) fault = check_spans(walk);
+    if (!fault) fault = check_counters(walk);
+    return fault;
+}
+
+tarn_status tn_heap_check(const struct tn_heap_view *view)
+{
+    size_t set_bytes = view->plan->span_max * sizeof(uint64_t);
+    uint64_t *sets = tn_host_memory_alloc_zeroed(3 * set_bytes);
+    if (!sets) {
+        return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
+                       "device heap: the host has no memory for a check of %" PRIu64 " spans",
+                       view->plan->span_max);
+    }
+    struct walk walk = { .view = *view,
+                         .known = sets,
+                         .owned = sets + view->plan->span_max,
+                         .slots = sets + 2 * view->plan->span_max };
+    const char *fault = check(&walk);
+    tn_host_memory_free(sets);
+    if (!fault) return TARN_STATUS_OK;
+    return tn_fail(TARN_STATUS_CORRUPT, "device heap: %s %" PRIu64 ": %s", walk.place, walk.number,
+                   fault);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * emulation: a device of the processor, for the device heap's kernels. Each wave is a thread, and its lanes are
+ * fibers of it that run one after the other: a lane runs until it comes to a function that its group has to come to
+ * together, and only when all lanes have come to one or ended does any go on. That is harder than what a device does:
+ * a lane that waits for another of its wave waits for ever, and is found. Waves of one lane are plain threads.
+ *
+ * Which lane runs first, who is said to be here together, and where a thread gives way to others is drawn from a
+ * seed. Memory order is the processor's, with each operation acquiring and releasing: what too weak an order would
+ * break on a device this does not show.
+ *
+ * This file is the platform of tarn/device_heap/platform.cuh, whose names it has.
+ */
+#ifndef TN_EMULATION_H
+#define TN_EMULATION_H
+
+#include <stdint.h>
+
+#include <functional>
+
+#define TN_DEVICE      static inline
+#define TN_DEVICE_SLOW static inline
+
+typedef uint64_t tn_mask;
+
+namespace emulation
+{
+
+/* Runs the lanes of a wave in this thread, until all have ended. Ends the program when they wait for each other. With
+ * a seed of 0 it never gives way to other threads by itself. */
+void run_wave(uint32_t number, uint32_t lane_count, uint64_t seed,
+              const std::function<void(uint32_t)> &body);
+
+/* Times that lanes of this thread have paused since it began. */
+uint64_t pause_count();
+
+/* Now and then gives way to another thread. */
+void stumble();
+
+} // namespace emulation
+
+uint32_t tn_lane();
+uint32_t tn_place();
+tn_mask tn_wave_active();
+tn_mask tn_wave_ballot(tn_mask lanes, bool yes);
+tn_mask tn_wave_match(tn_mask lanes, uint32_t key);
+uint32_t tn_wave_shuffle(tn_mask lanes, uint32_t value, uint32_t lane);
+uint64_t tn_wave_or(tn_mask lanes, tn_mask group, uint64_t bits);
+void tn_wave_sync(tn_mask lanes);
+void tn_pause(uint32_t nanoseconds);
+
+template <typename word> word tn_load(const word *address)
+{
+    emulation::stumble();
+    return __atomic_load_n(address, __ATOMIC_ACQUIRE);
+}
+
+template <typename word> void tn_store(word *address, word value)
+{
+    emulation::stumble();
+    __atomic_store_n(address, value, __ATOMIC_RELEASE);
+}
+
+template <typename word> word tn_fetch_add(word *address, word value)
+{
+    emulation::stumble();
+    return __atomic_fetch_add(address, value, __ATOMIC_ACQ_REL);
+}
+
+template <typename word> word tn_fetch_and(word *address, word value)
+{
+    emulation::stumble();
+    return __atomic_fetch_and(address, value, __ATOMIC_ACQ_REL);
+}
+
+template <typename word> word tn_fetch_or(word *address, word value)
+{
+    emulation::stumble();
+    return __atomic_fetch_or(address, value, __ATOMIC_ACQ_REL);
+}
+
+template <typename word> word tn_compare_exchange(word *address, word expected, word value)
+{
+    emulation::stumble();
+    __atomic_compare_exchange_n(address, &expected, value, false, __ATOMIC_ACQ_REL,
+                                __ATOMIC_ACQUIRE);
+    return expected;
+}
+
+template <typename word> word tn_fetch_max(word *address, word value)
+{
+    word before = tn_load(address);
+    while (before < value) {
+        word seen = tn_compare_exchange(address, before, value);
+        if (seen == before) break;
+        before = seen;
+    }
+    return before;
+}
+
+TN_DEVICE void tn_fence_acquire()
+{
+}
+
+TN_DEVICE void tn_fence()
+{
+}
+
+TN_DEVICE void tn_fence_release()
+{
+}
+
+template <typename word> void tn_store_release(word *address, word value)
+{
+    tn_store(address, value);
+}
+
+template <typename word> word tn_fetch_and_release(word *address, word value)
+{
+    return tn_fetch_and(address, value);
+}
+
+TN_DEVICE uint32_t tn_count_ones(uint64_t bits)
+{
+    return (uint32_t)__builtin_popcountll(bits);
+}
+
+TN_DEVICE uint32_t tn_first_one(uint64_t bits)
+{
+    return (uint32_t)__builtin_ctzll(bits);
+}
+
+TN_DEVICE uint32_t tn_leading_zeros(uint64_t bits)
+{
+    return (uint32_t)__builtin_clzll(bits);
+}
+
+#endif

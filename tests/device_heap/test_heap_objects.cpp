@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What one lane or one wave gets of a device heap and gives back: sizes, limits, bad frees, growth. */
+#include "heap_world.h"
+
+#include <string.h>
+
+#include <set>
+
+namespace
+{
+
+constexpr size_t MIB = (size_t)1 << 20;
+
+void every_size_is_served(void **)
+{
+    heap_world world;
+    heap_world_init(&world, 64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    with_lane([&] {
+        for (size_t edge = 16; edge <= 16 * MIB; edge *= 2)
+            for (size_t size = edge - 1; size <= edge + 1; size++) {
+                char *object = (char *)heap_malloc(&world, size);
+                assert_non_null(object);
+                assert_int_equal((uintptr_t)object % 16, 0);
+                assert_true(tarn_dsize(world.handle, object) >= size);
+                memset(object, 1, size);
+                heap_free(&world, object);
+                assert_int_equal(tarn_dsize(world.handle, object), 0);
+            }
+    });
+    tarn_device_heap_stats stats = heap_world_check(&world);
+    assert_int_equal(stats.live_count, 0);
+    assert_int_equal(stats.failed_count + stats.double_free_count + stats.foreign_free_count, 0);
+    heap_world_fini(&world);
+}
+
+void sizes_are_rounded_by_less_than_a_fifth(void **)
+{
+    for (uint32_t size = 1; size <= TN_HEAP_OBJECT_MAX; size++) {
+        uint32_t size_class = tn_heap_class_of(size);
+        uint32_t bytes = tn_heap_class_bytes(size_class);
+        assert_true(bytes >= size && bytes % 16 == 0 && size_class < TN_HEAP_CLASS_COUNT);
+        assert_true(size_class == 0 || tn_heap_class_bytes(size_class - 1) < size);
+        if (size > 64) assert_true((bytes - size) * 5 < bytes);
+        uint32_t slab_bytes = tn_heap_class_unit_pages(size_class) * (uint32_t)TN_HEAP_PAGE_BYTES;
+        assert_true(slab_bytes % bytes * 64 <= slab_bytes);
+    }
+}
+
+void what_cannot_be_is_null(void **)
+{
+    heap_world world;
+    heap_world_init(&world, 8 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_CONTENTS);
+    with_lane([&] {
+        assert_null(heap_malloc(&world, 0));
+        assert_null(tarn_dmalloc_wave(world.handle, 0));
+        for (size_t size : { 8 * MIB, (size_t)1 << 40, ((size_t)1 << 40) + 1, SIZE_MAX - 16,
+                             SIZE_MAX - 1, SIZE_MAX }) {
+            assert_null(heap_malloc(&world, size));
+            assert_null(tarn_dmalloc_wave(world.handle, size));
+        }
+    });
+    assert_int_equal(heap_world_check(&world).failed_count, 12);
+    heap_world_fini(&world);
+}
+
+void bad_frees_are_counted_and_change_nothing(void **)
+{
+    heap_world world;
+    char elsewhere[16];
+    heap_world_init(&world, 16 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    with_lane([&] {
+        char *object = (char *)heap_malloc(&world, 100);
+        char *run = (char *)heap_malloc(&world, 3 * TARN_DEVICE_HEAP_PAGE_BYTES);
+        char *large = (char *)heap_malloc(&world, 5 * MIB);
+        heap_free(&world, nullptr);
+        for (char *bad :
+             { elsewhere, object + 1, object + 16, run + 16, run + TARN_DEVICE_HEAP_PAGE_BYTES,
+               large + MIB, large + 4 * MIB + 65536 }) {
+            heap_free(&world, bad);
+            assert_int_equal(tarn_dsize(world.handle, bad), 0);
+        }
+        assert_false(tarn_downs(world.handle, elsewhere));
+        assert_true(tarn_downs(world.handle, object + 1));
+        assert_true(tarn_dsize(world.handle, object) >= 100);
+        for (char *once : { object, run, large }) {
+            heap_free(&world, once);
+            heap_free(&world, once);
+        }
+    });
+    tarn_device_heap_stats stats = heap_world_check(&world);
+    assert_int_equal(stats.foreign_free_count + stats.double_free_count, 7 + 3);
+    assert_true(stats.double_free_count >= 1);
+    assert_int_equal(stats.live_count, 0);
+    heap_world_fini(&world);
+}
+
+void lanes_that_free_the_same_object_free_it_once(void **)
+{
+    heap_world world;
+    void *object = nullptr;
+    heap_world_init(&world, 8 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    with_lane([&] { object = heap_malloc(&world, 64); });
+    with_waves(1, 32, 1, [&](uint32_t, uint32_t) { heap_free(&world, object); });
+    tarn_device_heap_stats stats = heap_world_check(&world);
+    assert_int_equal(stats.double_free_count, 31);
+    assert_int_equal(stats.live_count, 0);
+    heap_world_fini(&world);
+}
+
+void a_damaged_end_is_counted(void **)
+{
+    heap_world world;
+    heap_world_init(&world, 8 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_CONTENTS);
+    with_lane([&] {
+        for (size_t size : { (size_t)1, (size_t)100, (size_t)65536, (size_t)200000 }) {
+            char *object = (char *)heap_malloc(&world, size);
+            memset(object, 0, size);
+            heap_free(&world, object);
+        }
+        assert_int_equal(heap_world_check(&world).damaged_free_count, 0);
+        for (size_t size : { (size_t)1, (size_t)100, (size_t)65536, (size_t)200000 }) {
+            char *object = (char *)heap_malloc(&world, size);
+            assert_int_equal((unsigned char)object[0], TN_POISON_TAKEN);
+            memset(object, 0, size + 1);
+            heap_free(&world, object);
+        }
+    });
+    tarn_device_heap_stats stats = heap_world_check(&world);
+    assert_int_equal(stats.damaged_free_count, 4);
+    assert_int_equal(stats.live_count, 0);
+    heap_world_fini(&world);
+}
+
+bool is_of_one_page(size_t size_bytes)
+{
+    return size_bytes <= TN_HEAP_OBJECT_MAX &&
+           tn_heap_class_unit_pages(tn_heap_class_of((uint32_t)size_bytes)) == 1;
+}
+
+/* Takes objects until there are none, and gives how many there were. */
+size_t exhaust(heap_world *world, size_t size_bytes, std::vector<void *> *objects)
+{
+    size_t count = 0;
+    while (void *object = heap_malloc(world, size_bytes)) {
+        objects->push_back(object);
+        count++;
+    }
+    return count;
+}
+
+void a_full_heap_recovers_whole(void **)
+{
+    heap_world world;
+    heap_world_init(&world, 32 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    size_t capacity = heap_world_check(&world).capacity_bytes;
+    with_lane([&] {
+        for (size_t size : { (size_t)64, (size_t)1024, (size_t)3000, (size_t)24576, (size_t)65536,
+                             16 * (size_t)65536 }) {
+            std::vector<void *> objects;
+            size_t first = exhaust(&world, size, &objects);
+            size_t object_bytes = tarn_dsize(world.handle, objects[0]);
+            /* Slabs and runs of several pages leave some at the end of each span. */
+            assert_true(first * object_bytes * 100 >= capacity * (is_of_one_page(size) ? 98 : 85));
+            assert_int_equal(std::set<void *>(objects.begin(), objects.end()).size(), first);
+            for (void *object : objects)
+                heap_free(&world, object);
+            objects.clear();
+            assert_true(exhaust(&world, size, &objects) >= first);
+            for (void *object : objects)
+                heap_free(&world, object);
+        }
+        void *all = heap_malloc(&world, capacity / (4 * MIB) * (4 * MIB));
+        assert_non_null(all);
+        heap_free(&world, all);
+    });
+    assert_int_equal(heap_world_check(&world).live_count, 0);
+    heap_world_fini(&world);
+}
+
+void one_free_object_among_many_is_found(void **)
+{
+    heap_world world;
+    heap_world_init(&world, 4 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    with_lane([&] {
+        std::vector<void *> objects;
+        exhaust(&world, 32, &objects);
+        for (size_t i = 0; i < objects.size(); i += objects.size() / 50) {
+            heap_free(&world, objects[i]);
+            assert_ptr_equal(heap_malloc(&world, 32), objects[i]);
+            assert_null(heap_malloc(&world, 32));
+        }
+    });
+    heap_world_check(&world);
+    heap_world_fini(&world);
+}
+
+void slabs_of_another_class_give_way(void **)
+{
+    heap_world world;
+    heap_world_init(&world, 4 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    with_lane([&] {
+        std::vector<void *> objects;
+        for (size_t size = 16; size <= 65536; size *= 2) {
+            exhaust(&world, size, &objects);
+            for (void *object : objects)
+                heap_free(&world, object);
+            objects.clear();
+        }
+        for (size_t i = 0; i < 100; i++) {
+            void *run = heap_malloc(&world, 3 * MIB);
+            assert_non_null(run);
+            heap_free(&world, run);
+        }
+    });
+    assert_int_equal(heap_world_check(&world).used_bytes, 0);
+    heap_world_fini(&world);
+}
+
+void memory_that_is_added_is_used(void **)
+{
+    heap_world world;
+    heap_world_init(&world, 2 * MIB, 64 * MIB, TARN_DEVICE_HEAP_CHECKS_FREES);
+    std::vector<void *> objects;
+    size_t before = 0, after = 0;
+    with_lane([&] { before = exhaust(&world, 4096, &objects); });
+    for (int i = 0; i < 3; i++)
+        expect_ok(tarn_device_heap_add(world.heap, 5 * MIB, world.stream));
+    heap_world_wait(&world);
+    with_lane([&] {
+        after = exhaust(&world, 4096, &objects);
+        assert_true(after * 4096 >= 14 * MIB);
+        for (void *object : objects) {
+            assert_true(tarn_dsize(world.handle, object) == 4096);
+            heap_free(&world, object);
+        }
+        assert_non_null(heap_malloc(&world, 4 * MIB));
+        assert_null(heap_malloc(&world, 6 * MIB)); /* pieces do not touch each other */
+    });
+    assert_int_equal(heap_world_check(&world).live_count, 1);
+    assert_true(before > 0);
+    heap_world_fini(&world);
+}
+
+void a_wave_gets_objects_side_by_side(void **)
+{
+    heap_world world;
+    heap_world_init(&world, 16 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    for (uint32_t lanes : { 2U, 32U, 64U })
+        for (size_t size :
+             { (size_t)16, (size_t)200, (size_t)4096, (size_t)40000, (size_t)70000 }) {
+            std::vector<void *> objects(lanes);
+            with_waves(1, lanes, size, [&](uint32_t, uint32_t lane) {
+                objects[lane] = lane % 2 == 0 ? heap_malloc(&world, size)
+                                              : tarn_dmalloc_wave(world.handle, size);
+                assert_non_null(objects[lane]);
+                memset(objects[lane], (int)lane, size);
+            });
+            for (uint32_t lane = 0; lane < lanes; lane++)
+                for (size_t i = 0; i < size; i++)
+                    assert_int_equal(((unsigned char *)objects[lane])[i], lane);
+            with_waves(1, lanes, size,
+                       [&](uint32_t, uint32_t lane) { heap_free(&world, objects[lane]); });
+        }
+    assert_int_equal(heap_world_check(&world).live_count, 0);
+    heap_world_fini(&world);
+}
+
+/* No lane of a wave ever waits for another of the same wave, which on some devices would never go on. */
+void a_wave_alone_never_pauses(void **)
+{
+    heap_world world;
+    heap_world_init(&world, 64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    uint64_t paused = 0;
+    std::thread thread([&] {
+        for (uint64_t seed = 0; seed < 50; seed++)
+            emulation::run_wave(0, 64, seed, [&](uint32_t lane) {
+                void *objects[8];
+                for (uint32_t i = 0; i < 8; i++)
+                    objects[i] = heap_malloc(&world, 1 + (seed * 977 + lane * 131 + i * 31) % 3000);
+                for (void *object : objects) {
+                    assert_non_null(object);
+                    heap_free(&world, object);
+                }
+            });
+        paused = emulation::pause_count();
+    });
+    thread.join();
+    assert_int_equal(paused, 0);
+    assert_int_equal(heap_world_check(&world).live_count, 0);
+    heap_world_fini(&world);
+}
+
+} // namespace
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_size_is_served),
+        cmocka_unit_test(sizes_are_rounded_by_less_than_a_fifth),
+        cmocka_unit_test(what_cannot_be_is_null),
+        cmocka_unit_test(bad_frees_are_counted_and_change_nothing),
+        cmocka_unit_test(lanes_that_free_the_same_object_free_it_once),
+        cmocka_unit_test(a_damaged_end_is_counted),
+        cmocka_unit_test(a_full_heap_recovers_whole),
+        cmocka_unit_test(one_free_object_among_many_is_found),
+        cmocka_unit_test(slabs_of_another_class_give_way),
+        cmocka_unit_test(memory_that_is_added_is_used),
+        cmocka_unit_test(a_wave_gets_objects_side_by_side),
+        cmocka_unit_test(a_wave_alone_never_pauses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
