@@ -186,7 +186,8 @@ static void expect_growth(const json_t *row, json_int_t live_bytes)
     assert_string_equal(get_text(row, "bench"), "growth");
     assert_int_equal(get_integer(row, "failures"), 0);
     assert_true(json_is_true(json_object_get(row, "verified")));
-    assert_int_equal(get_integer(row, "repetitions"), 2);
+    json_int_t repetitions = get_integer(row, "repetitions");
+    assert_true(repetitions == 1 || repetitions == 2); /* fewer than two where they take long */
     json_int_t pairs = get_integer(row, "pairs");
     assert_int_equal(get_integer(row, "peak_live_bytes"), live_bytes);
     assert_int_equal(get_integer(row, "peak_live_count"), pairs);
