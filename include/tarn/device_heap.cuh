@@ -81,6 +81,17 @@ TN_DEVICE void *tarn_dmalloc_wave(const tarn_device_heap_handle &handle, size_t 
     return tn_prepared(heap, address, tn_heap_class_bytes(size_class), size_bytes);
 }
 
+/* One object for a whole wave, whose lanes all call this, with one size: each gets its address, or each null. It is
+ * freed once, by any lane of any wave. */
+TN_DEVICE void *tarn_dmalloc_coop(const tarn_device_heap_handle &handle, size_t size_bytes)
+{
+    tn_mask lanes = tn_wave_whole();
+    uint32_t leader = tn_first_one(lanes);
+    uint64_t address = 0;
+    if (tn_lane() == leader) address = (uint64_t)(uintptr_t)tarn_dmalloc(handle, size_bytes);
+    return (void *)(uintptr_t)tn_wave_tell(lanes, address, leader);
+}
+
 /* Frees an object of this heap, and nothing for null. What is not live, or is no object's address, is counted and
  * changes nothing. The memory can be handed out again at once. */
 TN_DEVICE void tarn_dfree(const tarn_device_heap_handle &handle, void *object)

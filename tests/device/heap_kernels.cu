@@ -123,6 +123,24 @@ __global__ void keep_replacing(tarn_device_heap_handle heap, uint32_t max, uint3
         end(heap, object, found);
 }
 
+/* Waves have objects together. */
+__global__ void objects_of_waves(tarn_device_heap_handle heap, uint32_t size, findings *found)
+{
+    uint32_t lane = threadIdx.x % 32;
+    unsigned char *bytes = (unsigned char *)tarn_dmalloc_coop(heap, size);
+    if (bytes == nullptr) {
+        atomicAdd(&found->refused, 1ULL);
+        return;
+    }
+    for (uint32_t i = lane; i < size; i += 32)
+        bytes[i] = (unsigned char)(thread_number() / 32 + i);
+    __syncwarp();
+    for (uint32_t i = 31 - lane; i < size; i += 32)
+        if (bytes[i] != (unsigned char)(thread_number() / 32 + i)) atomicAdd(&found->wrong, 1ULL);
+    __syncwarp();
+    if (lane == 31) tarn_dfree(heap, bytes);
+}
+
 /* Blocks write large objects together. */
 __global__ void large_objects(tarn_device_heap_handle heap, uint32_t size, uint32_t rounds, findings *found)
 {
@@ -333,6 +351,17 @@ void large_objects_of_many_sizes()
     }
 }
 
+void objects_of_whole_waves()
+{
+    heap_of_pool heap((size_t)1 << 30);
+    found_on_device found;
+    for (uint32_t size : { 64U, 3000U, 200000U }) {
+        objects_of_waves<<<blocks_for(few_or(1U << 16)), block_threads>>>(heap.handle, size, found.get());
+        found.expect_nothing();
+        heap.expect_empty();
+    }
+}
+
 /* At least 98 % of a heap can be had, and all of that again. */
 void memory_that_runs_out()
 {
@@ -451,6 +480,7 @@ struct {
     { "objects of any size", objects_of_any_size },
     { "objects that come and go", objects_that_come_and_go },
     { "large objects of many sizes", large_objects_of_many_sizes },
+    { "objects of whole waves", objects_of_whole_waves },
     { "memory that runs out", memory_that_runs_out },
     { "a heap grows between kernels", a_heap_grows_between_kernels },
     { "bad frees are counted", bad_frees_are_counted },

@@ -21,6 +21,7 @@ constexpr size_t STACK_BYTES = 256 << 10;
 constexpr uint64_t STUMBLE_MASK = 63; /* one operation in 64 */
 
 enum class kind {
+    WHOLE,
     ACTIVE,
     BALLOT,
     MATCH,
@@ -99,7 +100,7 @@ void run_lane(wave *own, uint32_t number)
 
 bool is_same_meeting(const meeting &a, const meeting &b)
 {
-    return a.what == b.what && a.site == b.site && (a.what == kind::ACTIVE || a.lanes == b.lanes);
+    return a.what == b.what && a.site == b.site && a.lanes == b.lanes;
 }
 
 /* Lanes that have come to the same meeting as this one. */
@@ -114,7 +115,7 @@ tn_mask lanes_at(const wave &own, const meeting &at)
 
 uint64_t answer(const wave &own, tn_mask lanes, const meeting &asked)
 {
-    if (asked.what == kind::ACTIVE) return lanes;
+    if (asked.what == kind::ACTIVE || asked.what == kind::WHOLE) return lanes;
     if (asked.what == kind::SHUFFLE) return own.lanes[asked.wanted].at.value;
     uint64_t result = 0;
     for (tn_mask rest = lanes; rest != 0; rest &= rest - 1) {
@@ -145,6 +146,14 @@ tn_mask some_of(tn_mask lanes)
     return some != 0 ? some : lanes;
 }
 
+tn_mask lanes_left(const wave &own)
+{
+    tn_mask lanes = 0;
+    for (uint32_t i = 0; i < own.lanes.size(); i++)
+        if (!own.lanes[i].is_done) lanes |= (tn_mask)1 << i;
+    return lanes;
+}
+
 /* Every lane waits or is done. False when all are done. */
 bool hold_any_meeting(wave *own)
 {
@@ -158,7 +167,7 @@ bool hold_any_meeting(wave *own)
         tn_mask lanes = lanes_at(*own, one.at);
         if (one.at.what == kind::ACTIVE)
             lanes = some_of(lanes);
-        else if (lanes != one.at.lanes)
+        else if (lanes != (one.at.what == kind::WHOLE ? lanes_left(*own) : one.at.lanes))
             continue;
         hold_meeting(own, lanes);
         return true;
@@ -182,7 +191,7 @@ __attribute__((noinline)) uint64_t meet(kind what, const void *site, tn_mask lan
     }
     lane &self = own->lanes[own->current];
     uint32_t number = own->current;
-    if (what != kind::ACTIVE && (lanes >> number & 1) == 0) {
+    if (what != kind::ACTIVE && what != kind::WHOLE && (lanes >> number & 1) == 0) {
         fprintf(stderr, "emulation: lane %u comes to a meeting of others\n", number);
         abort();
     }
@@ -280,6 +289,11 @@ uint32_t tn_place()
 }
 
 #define TN_SITE __builtin_return_address(0)
+
+__attribute__((noinline)) tn_mask tn_wave_whole()
+{
+    return meet(kind::WHOLE, TN_SITE, 0, 0, 0);
+}
 
 __attribute__((noinline)) tn_mask tn_wave_active()
 {

@@ -41,6 +41,7 @@ void stumble();
 
 uint32_t tn_lane();
 uint32_t tn_place();
+tn_mask tn_wave_whole();
 tn_mask tn_wave_active();
 tn_mask tn_wave_ballot(tn_mask lanes, bool yes);
 tn_mask tn_wave_match(tn_mask lanes, uint32_t key);

@@ -265,6 +265,37 @@ void a_wave_gets_objects_side_by_side(void **)
     heap_world_fini(&world);
 }
 
+/* Each wave gets an object of its own, and each of its lanes the address; also where lanes have ended before. */
+void a_whole_wave_gets_one_object(void **)
+{
+    constexpr uint32_t wave_count = 4;
+    heap_world world;
+    heap_world_init(&world, 64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    for (uint32_t lanes : { 1U, 32U, 64U })
+        for (size_t size : { (size_t)100, (size_t)70000, 5 * MIB }) {
+            std::vector<void *> objects(wave_count * lanes);
+            with_waves(wave_count, lanes, size, [&](uint32_t wave, uint32_t lane) {
+                if (lane % 5 != 3) objects[wave * lanes + lane] = tarn_dmalloc_coop(world.handle, size);
+            });
+            std::set<void *> different(objects.begin(), objects.end());
+            different.erase(nullptr);
+            assert_int_equal(different.size(), wave_count);
+            for (uint32_t i = 0; i < wave_count * lanes; i++)
+                assert_ptr_equal(objects[i], i % lanes % 5 != 3 ? objects[i / lanes * lanes] : NULL);
+            with_lane([&] {
+                for (void *object : different)
+                    heap_free(&world, object);
+            });
+            assert_int_equal(heap_world_check(&world).live_count, 0);
+        }
+    with_waves(1, 32, 1, [&](uint32_t, uint32_t) {
+        assert_null(tarn_dmalloc_coop(world.handle, 0));
+        assert_null(tarn_dmalloc_coop(world.handle, 65 * MIB));
+    });
+    assert_int_equal(heap_world_check(&world).failed_count, 1);
+    heap_world_fini(&world);
+}
+
 /* No lane of a wave ever waits for another of the same wave, which on some devices would never go on. */
 void a_wave_alone_never_pauses(void **)
 {
@@ -306,6 +337,7 @@ int main(void)
         cmocka_unit_test(slabs_of_another_class_give_way),
         cmocka_unit_test(memory_that_is_added_is_used),
         cmocka_unit_test(a_wave_gets_objects_side_by_side),
+        cmocka_unit_test(a_whole_wave_gets_one_object),
         cmocka_unit_test(a_wave_alone_never_pauses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

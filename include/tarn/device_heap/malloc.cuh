@@ -16,12 +16,17 @@ TN_DEVICE uint32_t tn_lanes_before(tn_mask lanes)
 }
 
 /* What a leader says to its group. */
+TN_DEVICE uint64_t tn_wave_tell(tn_mask lanes, uint64_t value, uint32_t leader)
+{
+    uint32_t low = tn_wave_shuffle(lanes, (uint32_t)value, leader);
+    return (uint64_t)tn_wave_shuffle(lanes, (uint32_t)(value >> 32), leader) << 32 | low;
+}
+
 TN_DEVICE tn_objects tn_objects_tell(tn_mask lanes, const tn_objects &objects, uint32_t leader)
 {
     tn_objects told;
     told.word = tn_wave_shuffle(lanes, objects.word, leader);
-    told.bits = tn_wave_shuffle(lanes, (uint32_t)objects.bits, leader) |
-                (uint64_t)tn_wave_shuffle(lanes, (uint32_t)(objects.bits >> 32), leader) << 32;
+    told.bits = tn_wave_tell(lanes, objects.bits, leader);
     return told;
 }
 

@@ -11,6 +11,7 @@
  *     tn_mask                         a bit for each lane of a wave
  *     tn_lane                         the number of this one
  *     tn_place                        where this wave is: its block in the lower 26 bits, its number there above
+ *     tn_wave_whole                   all lanes of the wave that have not ended, which all come to it
  *     tn_wave_active                  the lanes that are here together
  *     tn_wave_ballot(lanes, yes)      those of them that say yes
  *     tn_wave_match(lanes, key)       those of them that have the same key

@@ -29,6 +29,11 @@ TN_DEVICE tn_mask tn_wave_active()
     return __activemask();
 }
 
+TN_DEVICE tn_mask tn_wave_whole()
+{
+    return __ballot_sync(~(tn_mask)0, true);
+}
+
 TN_DEVICE tn_mask tn_wave_ballot(tn_mask lanes, bool yes)
 {
     return __ballot_sync(lanes, yes);
