@@ -121,21 +121,6 @@ TN_DEVICE_SLOW bool tn_tree_take(const tn_tree &tree, uint32_t place, uint32_t *
     }
 }
 
-/* One of the first numbers, which stays; false when there is none. */
-TN_DEVICE_SLOW bool tn_tree_find(const tn_tree &tree, uint32_t place, uint32_t *number_out)
-{
-    for (;;) {
-        uint32_t index = tn_tree_first_word(tree);
-        if (index == ~0U) return false;
-        uint64_t word = tn_load(&tree.levels[0][index]);
-        if (word != 0) {
-            *number_out = index * 64 + tn_spread_pick(word, place);
-            return true;
-        }
-        tn_tree_lower(tree, 1, index);
-    }
-}
-
 /* The first number from *number on; false when there is none. */
 TN_DEVICE bool tn_tree_next(const tn_tree &tree, uint32_t *number)
 {

@@ -18,9 +18,9 @@
  *     tn_wave_shuffle(lanes, x, lane) that lane's x; each may ask for another's
  *     tn_wave_or(lanes, group, bits)  the bits of all of this lane's group
  *     tn_wave_sync(lanes)             what each has written, the others see
- *     tn_load, tn_store, tn_fetch_add, tn_fetch_and, tn_fetch_or, tn_exchange, tn_compare_exchange
- *                                     atomic and relaxed, for the whole device, of 32 or 64 bits; the last gives
- *                                     what was there
+ *     tn_load, tn_store, tn_fetch_add, tn_fetch_and, tn_fetch_or, tn_fetch_max, tn_compare_exchange
+ *                                     atomic and relaxed, for the whole device, of 32 or 64 bits as they are needed;
+ *                                     the last gives what was there
  *     tn_fence                        what this lane does next to memory is done after what it did before
  *     tn_store_release, tn_fetch_and_release, tn_fence_release
  *                                     what this lane has done before is done when others see what it does next

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * device_heap/platform_hip: AMD's devices. See platform.cuh. There is no match instruction: groups are found one
- * after the other, the whole wave first. Compiled only; this has never run on a device.
+ * device_heap/platform_hip: AMD's devices. See platform.cuh. Compiled only; this has never run on a device.
+ *
+ * What HIP's headers have as calls into a library of bitcode stands here as the compiler's own functions: a call
+ * would cost more than what it does where that library is not linked in before code is made.
+ *
+ * A wave has 64 lanes on gfx9, and 32 on gfx10 and later; masks have 64 bits on all. There is no match instruction:
+ * groups are found one after the other, the first lane's first.
  */
 #ifndef TARN_DEVICE_HEAP_PLATFORM_HIP_CUH
 #define TARN_DEVICE_HEAP_PLATFORM_HIP_CUH
@@ -19,16 +24,22 @@ TN_DEVICE uint32_t tn_lane()
     return __lane_id();
 }
 
+/* Blocks are told apart well enough without knowing how many there are, which would take divisions. */
 TN_DEVICE uint32_t tn_place()
 {
-    uint32_t block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-    uint32_t thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+    uint32_t block = __builtin_amdgcn_workgroup_id_x() + 0x9E3779B1U * __builtin_amdgcn_workgroup_id_y() +
+                     0x85EBCA77U * __builtin_amdgcn_workgroup_id_z();
+    uint32_t row = __builtin_amdgcn_workitem_id_y() + __builtin_amdgcn_workgroup_size_y() * __builtin_amdgcn_workitem_id_z();
+    uint32_t thread = __builtin_amdgcn_workitem_id_x() + __builtin_amdgcn_workgroup_size_x() * row;
     return block ^ (thread / warpSize) << 26;
 }
 
+/* To the compiler each of these asks about another value, so that one before a branch is not taken for one in it. */
 TN_DEVICE tn_mask tn_wave_active()
 {
-    return __ballot(1);
+    int is_here = 1;
+    asm volatile("" : "+v"(is_here));
+    return __ballot(is_here);
 }
 
 TN_DEVICE tn_mask tn_wave_ballot(tn_mask lanes, bool yes)
@@ -46,7 +57,7 @@ TN_DEVICE tn_mask tn_wave_match(tn_mask lanes, uint32_t key)
 {
     tn_mask rest = lanes, same = 0;
     while (rest != 0) {
-        uint32_t first = (uint32_t)__ffsll((unsigned long long)rest) - 1;
+        uint32_t first = (uint32_t)__builtin_ctzll(rest);
         bool is_same = tn_wave_shuffle(lanes, key, first) == key;
         tn_mask alike = __ballot(is_same) & lanes;
         if (is_same) same = alike;
@@ -59,7 +70,7 @@ TN_DEVICE uint64_t tn_wave_or(tn_mask lanes, tn_mask group, uint64_t bits)
 {
     uint64_t all = 0;
     for (tn_mask rest = group; (__ballot(rest != 0) & lanes) != 0; rest &= rest - 1) {
-        int other = rest != 0 ? __ffsll((unsigned long long)rest) - 1 : 0;
+        int other = rest != 0 ? __builtin_ctzll(rest) : 0;
         uint32_t low = (uint32_t)__shfl((int)(uint32_t)bits, other);
         uint32_t high = (uint32_t)__shfl((int)(uint32_t)(bits >> 32), other);
         if (rest != 0) all |= (uint64_t)high << 32 | low;
@@ -69,7 +80,9 @@ TN_DEVICE uint64_t tn_wave_or(tn_mask lanes, tn_mask group, uint64_t bits)
 
 TN_DEVICE void tn_wave_sync(tn_mask)
 {
-    __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront");
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
+    __builtin_amdgcn_wave_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
 }
 
 #define TN_HIP_ATOMICS(type)                                                                     \
@@ -140,17 +153,17 @@ TN_DEVICE void tn_pause(uint32_t nanoseconds)
 
 TN_DEVICE uint32_t tn_count_ones(uint64_t bits)
 {
-    return (uint32_t)__popcll(bits);
+    return (uint32_t)__builtin_popcountll(bits);
 }
 
 TN_DEVICE uint32_t tn_first_one(uint64_t bits)
 {
-    return (uint32_t)__ffsll((unsigned long long)bits) - 1;
+    return (uint32_t)__builtin_ctzll(bits);
 }
 
 TN_DEVICE uint32_t tn_leading_zeros(uint64_t bits)
 {
-    return (uint32_t)__clzll((long long)bits);
+    return (uint32_t)__builtin_clzll(bits);
 }
 
 #endif

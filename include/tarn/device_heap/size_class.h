@@ -25,7 +25,7 @@
 /* The place of the highest bit of what is not 0. */
 TN_HEAP_BOTH uint32_t tn_heap_log2(uint32_t value)
 {
-#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+#if defined(__CUDA_ARCH__)
     return 31 - (uint32_t)__clz((int)value);
 #else
     return 31 - (uint32_t)__builtin_clz(value);
