@@ -36,6 +36,11 @@ KERNEL kernel_malloc_wave(tarn_device_heap_handle heap, void **objects, size_t s
     objects[thread_number()] = tarn_dmalloc_wave(heap, size_bytes);
 }
 
+KERNEL kernel_malloc_coop(tarn_device_heap_handle heap, void **objects, size_t size_bytes)
+{
+    objects[thread_number()] = tarn_dmalloc_coop(heap, size_bytes);
+}
+
 KERNEL kernel_free(tarn_device_heap_handle heap, void **objects)
 {
     tarn_dfree(heap, objects[thread_number()]);

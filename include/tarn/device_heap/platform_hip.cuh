@@ -42,6 +42,12 @@ TN_DEVICE tn_mask tn_wave_active()
     return __ballot(is_here);
 }
 
+/* Where all come, those that are here are all. */
+TN_DEVICE tn_mask tn_wave_whole()
+{
+    return tn_wave_active();
+}
+
 TN_DEVICE tn_mask tn_wave_ballot(tn_mask lanes, bool yes)
 {
     return __ballot(yes) & lanes;
