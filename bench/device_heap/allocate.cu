@@ -6,7 +6,8 @@
 #include "stage.cuh"
 #include "tests.h"
 
-namespace {
+namespace
+{
 
 struct workload {
     std::string name;
@@ -14,13 +15,14 @@ struct workload {
     sizes of;
 };
 
-template <class Heap>
-class bench {
-public:
+template <class Heap> class bench
+{
+  public:
     bench(const char *test, const options &options, report &report)
-        : test_(test), options_(options), report_(report), patience_(options, report), heap_(options.heap_bytes),
-          objects_(options.threads)
-    {}
+        : test_(test), options_(options), report_(report), patience_(options, report),
+          heap_(options.heap_bytes), objects_(options.threads)
+    {
+    }
 
     void run(const workload &workload)
     {
@@ -32,7 +34,7 @@ public:
         if (Heap::can_free) measure_shuffled(subject);
     }
 
-private:
+  private:
     double get()
     {
         typename Heap::device_part device = heap_.device();
@@ -40,9 +42,11 @@ private:
         const sizes of = workload_->of;
         double us = device_us([&] {
             if (of.kind == distribution::one)
-                get_alike<<<blocks, block_threads>>>(device, of.max_bytes, objects_.addresses.get(), objects_.count);
+                get_alike<<<blocks, block_threads>>>(device, of.max_bytes, objects_.addresses.get(),
+                                                     objects_.count);
             else
-                get_mixed<<<blocks, block_threads>>>(device, of, objects_.addresses.get(), objects_.count);
+                get_mixed<<<blocks, block_threads>>>(device, of, objects_.addresses.get(),
+                                                     objects_.count);
         });
         patience_.note_us(us);
         return us;
@@ -52,7 +56,8 @@ private:
     {
         typename Heap::device_part device = heap_.device();
         return device_us([&] {
-            put_all<<<blocks_for(objects_.count), block_threads>>>(device, objects_.addresses.get(), objects_.count);
+            put_all<<<blocks_for(objects_.count), block_threads>>>(device, objects_.addresses.get(),
+                                                                   objects_.count);
         });
     }
 
@@ -60,8 +65,8 @@ private:
     {
         typename Heap::device_part device = heap_.device();
         return device_us([&] {
-            put_shuffled<<<blocks_for(objects_.count), block_threads>>>(device, objects_.addresses.get(),
-                                                                        objects_.count);
+            put_shuffled<<<blocks_for(objects_.count), block_threads>>>(
+                device, objects_.addresses.get(), objects_.count);
         });
     }
 
@@ -128,29 +133,30 @@ private:
     const workload *workload_ = nullptr;
 };
 
-template <class Heap>
-void run_one_size(const options &options, report &report)
+template <class Heap> void run_one_size(const options &options, report &report)
 {
     bench<Heap> bench("one-size", options, report);
     for (uint32_t size_bytes = 16; size_bytes <= 4096; size_bytes *= 2) {
-        workload workload{ std::to_string(size_bytes) + " B", (double)size_bytes,
+        workload workload{ std::to_string(size_bytes) + " B",
+                           (double)size_bytes,
                            { distribution::one, size_bytes, size_bytes } };
         bench.run(workload);
     }
 }
 
-template <class Heap>
-void run_mixed(const options &options, report &report)
+template <class Heap> void run_mixed(const options &options, report &report)
 {
     bench<Heap> bench("mixed", options, report);
-    const workload workloads[] = { { "uniform 16 to 128 B", 0, { distribution::uniform, 16, 128 } },
-                                   { "log 16 to 4096 B", 0, { distribution::log, 16, 4096 } },
-                                   { "uniform 16 to 4096 B", 0, { distribution::uniform, 16, 4096 } } };
+    const workload workloads[] = {
+        { "uniform 16 to 128 B", 0, { distribution::uniform, 16, 128 } },
+        { "log 16 to 4096 B", 0, { distribution::log, 16, 4096 } },
+        { "uniform 16 to 4096 B", 0, { distribution::uniform, 16, 4096 } }
+    };
     for (const workload &workload : workloads)
         bench.run(workload);
 }
 
-}
+} // namespace
 
 void test_one_size(const options &options, report &report)
 {

@@ -13,7 +13,8 @@
 inline void check_cuda(cudaError_t error, const char *call, const char *file, int line)
 {
     if (error == cudaSuccess) return;
-    std::fprintf(stderr, "%s:%d: %s: %s (%s)\n", file, line, call, cudaGetErrorName(error), cudaGetErrorString(error));
+    std::fprintf(stderr, "%s:%d: %s: %s (%s)\n", file, line, call, cudaGetErrorName(error),
+                 cudaGetErrorString(error));
     std::exit(EXIT_FAILURE);
 }
 

@@ -3,7 +3,8 @@
 #include "stage.cuh"
 #include "tests.h"
 
-namespace {
+namespace
+{
 
 double us_since(double start_s)
 {
@@ -13,7 +14,8 @@ double us_since(double start_s)
 /* The pool has its memory already, as in a program that runs. */
 void run_size(const options &options, report &report, size_t heap_bytes)
 {
-    subject subject{ "create", std::to_string(heap_bytes >> 30) + " GiB", (double)heap_bytes, tarn_heap::name };
+    subject subject{ "create", std::to_string(heap_bytes >> 30) + " GiB", (double)heap_bytes,
+                     tarn_heap::name };
     std::vector<double> calls, waits, resets;
     tarn_heap first(heap_bytes);
     tarn_device_heap *heap = nullptr;
@@ -33,7 +35,7 @@ void run_size(const options &options, report &report, size_t heap_bytes)
     report.add(subject, "reset, on the device", "us", resets);
 }
 
-}
+} // namespace
 
 void test_create(const options &options, report &report)
 {

@@ -7,15 +7,15 @@
 #include "stage.cuh"
 #include "tests.h"
 
-namespace {
+namespace
+{
 
 enum {
     EXIT_NO_DEVICE = 77
 };
 
 /* What the compiler gave a thread of the kernel that allocates. */
-template <class Heap>
-std::string kernel_of()
+template <class Heap> std::string kernel_of()
 {
     cudaFuncAttributes kernel;
     CUDA(cudaFuncGetAttributes(&kernel, get_alike<typename Heap::device_part>));
@@ -29,7 +29,7 @@ bool has_device()
     return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
 }
 
-}
+} // namespace
 
 int main(int argument_count, char **arguments)
 {

@@ -7,11 +7,10 @@
 
 #include "calls.h"
 
-template <class T>
-class device_array {
-public:
-    explicit device_array(size_t count)
-        : bytes_(count * sizeof(T))
+template <class T> class device_array
+{
+  public:
+    explicit device_array(size_t count) : bytes_(count * sizeof(T))
     {
         CUDA(cudaMalloc(&data_, bytes_));
         clear();
@@ -43,7 +42,7 @@ public:
         CUDA(cudaMemcpy(data_, &value, sizeof value, cudaMemcpyHostToDevice));
     }
 
-private:
+  private:
     T *data_ = nullptr;
     size_t bytes_;
 };

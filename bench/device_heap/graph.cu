@@ -9,7 +9,8 @@
 #include "stage.cuh"
 #include "tests.h"
 
-namespace {
+namespace
+{
 
 constexpr uint32_t capacity_min = 4;
 constexpr unsigned batch_count = 4;
@@ -36,8 +37,7 @@ __device__ uint32_t degree_of(uint32_t vertex, uint32_t batch)
     return (1U << octave) + mixed(vertex + batch * 0x10001U) % (1U << octave);
 }
 
-template <class Device>
-__device__ bool resize(const Device &heap, list &list, uint32_t capacity)
+template <class Device> __device__ bool resize(const Device &heap, list &list, uint32_t capacity)
 {
     uint32_t *edges = (uint32_t *)heap.get((size_t)capacity * sizeof *edges);
     if (edges == nullptr) return false;
@@ -63,8 +63,8 @@ __device__ bool append(const Device &heap, list &list, uint32_t vertex, uint32_t
 }
 
 template <class Device>
-TIMED_KERNEL void insert(const __grid_constant__ Device heap, list *lists, uint32_t vertices, uint32_t batch,
-                         unsigned long long *failed)
+TIMED_KERNEL void insert(const __grid_constant__ Device heap, list *lists, uint32_t vertices,
+                         uint32_t batch, unsigned long long *failed)
 {
     uint32_t vertex = thread_number();
     if (vertex >= vertices) return;
@@ -91,13 +91,14 @@ TIMED_KERNEL void remove_half(const __grid_constant__ Device heap, list *lists, 
 
 /* Each doubles from where it is to `degree`. */
 template <class Device>
-TIMED_KERNEL void expand(const __grid_constant__ Device heap, list *lists, uint32_t vertices, uint32_t degree,
-                         unsigned long long *failed)
+TIMED_KERNEL void expand(const __grid_constant__ Device heap, list *lists, uint32_t vertices,
+                         uint32_t degree, unsigned long long *failed)
 {
     uint32_t vertex = thread_number();
     if (vertex >= vertices) return;
     list list = lists[vertex];
-    if (list.count < degree && !append(heap, list, vertex, degree - list.count)) atomicAdd(failed, 1ULL);
+    if (list.count < degree && !append(heap, list, vertex, degree - list.count))
+        atomicAdd(failed, 1ULL);
     lists[vertex] = list;
 }
 
@@ -110,7 +111,8 @@ TIMED_KERNEL void drop(const __grid_constant__ Device heap, list *lists, uint32_
     lists[vertex] = { nullptr, 0, 0 };
 }
 
-__global__ void verify(const list *lists, uint32_t vertices, unsigned long long *edge_count, unsigned long long *wrong)
+__global__ void verify(const list *lists, uint32_t vertices, unsigned long long *edge_count,
+                       unsigned long long *wrong)
 {
     uint32_t vertex = thread_number();
     if (vertex >= vertices) return;
@@ -120,13 +122,14 @@ __global__ void verify(const list *lists, uint32_t vertices, unsigned long long 
         if (list.edges[i] != neighbour(vertex, i)) atomicAdd(wrong, 1ULL);
 }
 
-template <class Heap>
-class bench {
-public:
+template <class Heap> class bench
+{
+  public:
     bench(const options &options, report &report)
         : options_(options), report_(report), patience_(options, report), heap_(options.heap_bytes),
           vertices_(options.threads / 4), lists_(vertices_)
-    {}
+    {
+    }
 
     void run()
     {
@@ -138,15 +141,16 @@ public:
             for (uint32_t batch = 1; goes_on && batch < batch_count; batch++)
                 goes_on = step("insert", inserts, [&] { insert_batch(batch); });
             goes_on = goes_on && step("remove", removes, [&] {
-                remove_half<<<blocks_for(vertices_), block_threads>>>(heap_.device(), lists_.get(), vertices_,
-                                                                      counts_.get());
-            });
+                          remove_half<<<blocks_for(vertices_), block_threads>>>(
+                              heap_.device(), lists_.get(), vertices_, counts_.get());
+                      });
             goes_on = goes_on && step("expand", expands, [&] {
-                expand<<<blocks_for(hub_count), block_threads>>>(heap_.device(), lists_.get(), hub_count, hub_degree,
-                                                                 counts_.get());
-            });
+                          expand<<<blocks_for(hub_count), block_threads>>>(
+                              heap_.device(), lists_.get(), hub_count, hub_degree, counts_.get());
+                      });
             step("drop", drops, [&] {
-                drop<<<blocks_for(vertices_), block_threads>>>(heap_.device(), lists_.get(), vertices_);
+                drop<<<blocks_for(vertices_), block_threads>>>(heap_.device(), lists_.get(),
+                                                               vertices_);
             });
         });
         add("make", makes);
@@ -156,7 +160,7 @@ public:
         add("drop", drops);
     }
 
-private:
+  private:
     subject subject_of(const char *name) const
     {
         return { "graph", name, 0, Heap::name };
@@ -164,13 +168,12 @@ private:
 
     void insert_batch(uint32_t batch)
     {
-        insert<<<blocks_for(vertices_), block_threads>>>(heap_.device(), lists_.get(), vertices_, batch,
-                                                         counts_.get());
+        insert<<<blocks_for(vertices_), block_threads>>>(heap_.device(), lists_.get(), vertices_,
+                                                         batch, counts_.get());
     }
 
     /* Times it, verifies what there is then, and says whether the heap was fast enough to go on. */
-    template <class Submit>
-    bool step(const char *name, std::vector<double> &times, Submit submit)
+    template <class Submit> bool step(const char *name, std::vector<double> &times, Submit submit)
     {
         counts_.clear();
         times.push_back(device_us(submit));
@@ -179,7 +182,8 @@ private:
                                                          counts_.get() + 2);
         CUDA(cudaGetLastError());
         if (counts_.read(0) != 0)
-            report_.fault(subject_of(name), std::to_string(counts_.read(0)) + " lists could not grow");
+            report_.fault(subject_of(name),
+                          std::to_string(counts_.read(0)) + " lists could not grow");
         if (counts_.read(2) != 0)
             report_.fault(subject_of(name), std::to_string(counts_.read(2)) + " edges are wrong");
         return times.back() * 1e-6 < options_.patience_s;
@@ -196,17 +200,18 @@ private:
     Heap heap_;
     uint32_t vertices_;
     device_array<list> lists_;
-    device_array<unsigned long long> counts_{ 3 }; /* lists that could not grow, edges, wrong edges */
+    device_array<unsigned long long> counts_{
+        3
+    }; /* lists that could not grow, edges, wrong edges */
 };
 
-template <class Heap>
-void run(const options &options, report &report)
+template <class Heap> void run(const options &options, report &report)
 {
     if (!Heap::can_free) return;
     bench<Heap>(options, report).run();
 }
 
-}
+} // namespace
 
 void test_graph(const options &options, report &report)
 {

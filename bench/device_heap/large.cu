@@ -3,7 +3,8 @@
 #include "stage.cuh"
 #include "tests.h"
 
-namespace {
+namespace
+{
 
 struct workload {
     const char *name;
@@ -11,19 +12,19 @@ struct workload {
     uint32_t threads;
 };
 
-const workload workloads[] = { { "64 KiB x 1024", 64, 1024 },    { "1 MiB x 256", 1 << 10, 256 },
-                               { "16 MiB x 64", 16 << 10, 64 },  { "32 MiB x 64", 32 << 10, 64 },
+const workload workloads[] = { { "64 KiB x 1024", 64, 1024 },     { "1 MiB x 256", 1 << 10, 256 },
+                               { "16 MiB x 64", 16 << 10, 64 },   { "32 MiB x 64", 32 << 10, 64 },
                                { "128 MiB x 16", 128 << 10, 16 }, { "1 GiB x 4", 1 << 20, 4 } };
 
 template <class Device>
-TIMED_KERNEL void get_large(const __grid_constant__ Device heap, uint32_t size_kib, void **objects, uint32_t count)
+TIMED_KERNEL void get_large(const __grid_constant__ Device heap, uint32_t size_kib, void **objects,
+                            uint32_t count)
 {
     uint32_t number = thread_number();
     if (number < count) objects[number] = heap.get((size_t)size_kib << 10);
 }
 
-template <class Heap>
-void run(const options &options, report &report)
+template <class Heap> void run(const options &options, report &report)
 {
     if (!Heap::can_free) return;
     Heap heap(options.heap_bytes);
@@ -43,14 +44,14 @@ void run(const options &options, report &report)
         std::vector<double> gets, puts;
         repeat(options, [&] {
             gets.push_back(device_us([&] {
-                get_large<<<blocks_for(workload.threads), block_threads>>>(device, workload.size_kib,
-                                                                           objects.addresses.get(), workload.threads);
+                get_large<<<blocks_for(workload.threads), block_threads>>>(
+                    device, workload.size_kib, objects.addresses.get(), workload.threads);
             }));
             patience.note_us(gets.back());
             if (gets.size() == 1) objects.verify(subject, bytes >= 1 << 20 ? of : part, report);
             puts.push_back(device_us([&] {
-                put_all<<<blocks_for(workload.threads), block_threads>>>(device, objects.addresses.get(),
-                                                                         workload.threads);
+                put_all<<<blocks_for(workload.threads), block_threads>>>(
+                    device, objects.addresses.get(), workload.threads);
             }));
         });
         report.add(subject, "allocate", "us", gets);
@@ -58,7 +59,7 @@ void run(const options &options, report &report)
     }
 }
 
-}
+} // namespace
 
 void test_large(const options &options, report &report)
 {

@@ -3,7 +3,8 @@
 #include "stage.cuh"
 #include "tests.h"
 
-namespace {
+namespace
+{
 
 constexpr uint32_t calls_of_round = 64;
 
@@ -26,8 +27,7 @@ void run_lanes(const options &options, report &report, Heap &heap, unsigned lane
     report.add(subject, "free", "cycles", puts);
 }
 
-template <class Heap>
-void run(const options &options, report &report)
+template <class Heap> void run(const options &options, report &report)
 {
     if (!Heap::can_free) return;
     Heap heap(options.heap_bytes);
@@ -35,7 +35,7 @@ void run(const options &options, report &report)
     run_lanes(options, report, heap, 32);
 }
 
-}
+} // namespace
 
 void test_latency(const options &options, report &report)
 {

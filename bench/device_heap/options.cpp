@@ -13,27 +13,28 @@ extern "C" {
 #include "numbers.h"
 }
 
-namespace {
+namespace
+{
 
-const char usage[] = "usage: device_heap_bench [OPTION...]\n"
-                     "\n"
-                     "Measures tarn's device heap, malloc and free in kernels, beside CUDA's own malloc in kernels and\n"
-                     "beside a bump pointer, which manages nothing.\n"
-                     "\n"
-                     "  --tests LIST    of one-size, mixed, scaling, churn, steady, large, oom, graph, latency, create\n"
-                     "  --heaps LIST    of bump, tarn, cuda\n"
-                     "  --rounds N      of each figure, if --patience lasts; 9\n"
-                     "  --threads N     that allocate at once, a power of two; 1M\n"
-                     "  --size BYTES    of the heap; 8G\n"
-                     "  --patience S    a heap gets no further workload of a test after one that took longer; 1\n"
-                     "  --json FILE     the figures for programs; tarn-report draws them\n";
+const char usage[] =
+    "usage: device_heap_bench [OPTION...]\n"
+    "\n"
+    "Measures tarn's device heap, malloc and free in kernels, beside CUDA's own malloc in kernels and\n"
+    "beside a bump pointer, which manages nothing.\n"
+    "\n"
+    "  --tests LIST    of one-size, mixed, scaling, churn, steady, large, oom, graph, latency, create\n"
+    "  --heaps LIST    of bump, tarn, cuda\n"
+    "  --rounds N      of each figure, if --patience lasts; 9\n"
+    "  --threads N     that allocate at once, a power of two; 1M\n"
+    "  --size BYTES    of the heap; 8G\n"
+    "  --patience S    a heap gets no further workload of a test after one that took longer; 1\n"
+    "  --json FILE     the figures for programs; tarn-report draws them\n";
 
 const char *const test_names[] = { "one-size", "mixed", "scaling", "churn",   "steady",
                                    "large",    "oom",   "graph",   "latency", "create" };
 const char *const heap_names[] = { "bump", "tarn", "cuda" };
 
-template <size_t count>
-bool is_known(const char *const (&names)[count], const std::string &name)
+template <size_t count> bool is_known(const char *const (&names)[count], const std::string &name)
 {
     return std::find(names, names + count, name) != names + count;
 }
@@ -45,7 +46,8 @@ bool parse_list(const char *option, const char *text, const char *const (&names)
     std::istringstream words(text);
     for (std::string word; std::getline(words, word, ',');) {
         if (!is_known(names, word)) {
-            std::fprintf(stderr, "device_heap_bench: --%s %s: '%s' is not known\n", option, text, word.c_str());
+            std::fprintf(stderr, "device_heap_bench: --%s %s: '%s' is not known\n", option, text,
+                         word.c_str());
             return false;
         }
         list_out->push_back(word);
@@ -53,13 +55,15 @@ bool parse_list(const char *option, const char *text, const char *const (&names)
     return true;
 }
 
-bool parse_size(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *number_out)
+bool parse_size(const char *option, const char *text, uint64_t min, uint64_t max,
+                uint64_t *number_out)
 {
     std::string word(text);
-    if (tn_size_parse(text, word.size(), number_out) == TN_NUMBER_OK && *number_out >= min && *number_out <= max)
+    if (tn_size_parse(text, word.size(), number_out) == TN_NUMBER_OK && *number_out >= min &&
+        *number_out <= max)
         return true;
-    std::fprintf(stderr, "device_heap_bench: --%s %s: is not a number from %llu to %llu\n", option, text,
-                 (unsigned long long)min, (unsigned long long)max);
+    std::fprintf(stderr, "device_heap_bench: --%s %s: is not a number from %llu to %llu\n", option,
+                 text, (unsigned long long)min, (unsigned long long)max);
     return false;
 }
 
@@ -115,7 +119,7 @@ bool contains(const std::vector<std::string> &list, const std::string &name)
     return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
 }
 
-}
+} // namespace
 
 bool options::has_test(const std::string &name) const
 {
@@ -130,10 +134,14 @@ bool options::has_heap(const std::string &name) const
 bool options_parse(int argument_count, char **arguments, options *options_out, int *exit_status_out)
 {
     static const option known[] = {
-        { "tests", required_argument, nullptr, 't' },    { "heaps", required_argument, nullptr, 'h' },
-        { "rounds", required_argument, nullptr, 'r' },   { "threads", required_argument, nullptr, 'n' },
-        { "size", required_argument, nullptr, 's' },     { "patience", required_argument, nullptr, 'p' },
-        { "json", required_argument, nullptr, 'j' },     { "help", no_argument, nullptr, '?' + 1 },
+        { "tests", required_argument, nullptr, 't' },
+        { "heaps", required_argument, nullptr, 'h' },
+        { "rounds", required_argument, nullptr, 'r' },
+        { "threads", required_argument, nullptr, 'n' },
+        { "size", required_argument, nullptr, 's' },
+        { "patience", required_argument, nullptr, 'p' },
+        { "json", required_argument, nullptr, 'j' },
+        { "help", no_argument, nullptr, '?' + 1 },
         { nullptr, 0, nullptr, 0 },
     };
     *exit_status_out = 2;

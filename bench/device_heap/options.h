@@ -22,6 +22,7 @@ struct options {
 };
 
 /* True: go on. False: the exit status is written; usage or what is wrong was printed. */
-bool options_parse(int argument_count, char **arguments, options *options_out, int *exit_status_out);
+bool options_parse(int argument_count, char **arguments, options *options_out,
+                   int *exit_status_out);
 
 #endif

@@ -6,21 +6,22 @@
 #include "stage.cuh"
 #include "tests.h"
 
-namespace {
+namespace
+{
 
 /* Bytes of what the threads got, and how long it took. */
-template <class Heap>
-double fill(Heap &heap, objects &objects, uint32_t size_bytes, double *us_out)
+template <class Heap> double fill(Heap &heap, objects &objects, uint32_t size_bytes, double *us_out)
 {
     typename Heap::device_part device = heap.device();
     *us_out = device_us([&] {
-        get_alike<<<blocks_for(objects.count), block_threads>>>(device, size_bytes, objects.addresses.get(),
-                                                                objects.count);
+        get_alike<<<blocks_for(objects.count), block_threads>>>(
+            device, size_bytes, objects.addresses.get(), objects.count);
     });
     return (double)objects.look_at({ distribution::one, size_bytes, size_bytes }).bytes;
 }
 
-void run_workload(const options &options, report &report, const char *name, size_t heap_bytes, uint32_t size_bytes)
+void run_workload(const options &options, report &report, const char *name, size_t heap_bytes,
+                  uint32_t size_bytes)
 {
     subject subject{ "oom", name, (double)size_bytes, tarn_heap::name };
     const sizes of{ distribution::one, size_bytes, size_bytes };
@@ -34,11 +35,12 @@ void run_workload(const options &options, report &report, const char *name, size
         times.push_back(us);
         if (objects.count_wrong(of) != 0) report.fault(subject, "objects lie in each other");
         frees.push_back(device_us([&] {
-            put_all<<<blocks_for(objects.count), block_threads>>>(heap.device(), objects.addresses.get(),
-                                                                  objects.count);
+            put_all<<<blocks_for(objects.count), block_threads>>>(
+                heap.device(), objects.addresses.get(), objects.count);
         }));
         shares_again.push_back(fill(heap, objects, size_bytes, &us) / (double)heap_bytes * 100.0);
-        put_all<<<blocks_for(objects.count), block_threads>>>(heap.device(), objects.addresses.get(), objects.count);
+        put_all<<<blocks_for(objects.count), block_threads>>>(
+            heap.device(), objects.addresses.get(), objects.count);
     });
     TARN(tarn_device_heap_check(heap.heap, nullptr));
     report.add(subject, "share handed out", "%", shares);
@@ -47,7 +49,7 @@ void run_workload(const options &options, report &report, const char *name, size
     report.add(subject, "free", "us", frees);
 }
 
-}
+} // namespace
 
 /* CUDA's heap has one size for the whole process, and a bump pointer gives nothing back. */
 void test_out_of_memory(const options &options, report &report)

@@ -14,7 +14,8 @@ extern "C" {
 }
 #include "tarn/version.h"
 
-namespace {
+namespace
+{
 
 constexpr int format_version = 1;
 
@@ -26,8 +27,8 @@ double median_of(const std::vector<double> &sorted)
 
 json_t *subject_json(const subject &of)
 {
-    json_t *row = json_pack("{s:s, s:s, s:s}", "test", of.test.c_str(), "workload", of.workload.c_str(), "heap",
-                            of.heap.c_str());
+    json_t *row = json_pack("{s:s, s:s, s:s}", "test", of.test.c_str(), "workload",
+                            of.workload.c_str(), "heap", of.heap.c_str());
     if (of.x > 0.0) json_object_set_new(row, "x", json_real(of.x));
     return row;
 }
@@ -56,18 +57,21 @@ json_t *machine_json()
     tn_machine machine;
     tn_reason reason;
     if (!tn_machine_look(0, &machine, &reason)) return json_object();
-    std::string version = std::to_string(TARN_VERSION_MAJOR) + "." + std::to_string(TARN_VERSION_MINOR) + "." +
+    std::string version = std::to_string(TARN_VERSION_MAJOR) + "." +
+                          std::to_string(TARN_VERSION_MINOR) + "." +
                           std::to_string(TARN_VERSION_PATCH);
-    return json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:I, s:s}", "tarn_version", version.c_str(), "commit",
-                     machine.commit, "backend", machine.backend, "device_name", machine.device_name,
-                     "driver_version", machine.driver_version, "runtime_version", machine.runtime_version,
-                     "device_bytes", (json_int_t)machine.device_total_bytes, "cpu_model", machine.cpu_model);
+    return json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:I, s:s}", "tarn_version", version.c_str(),
+                     "commit", machine.commit, "backend", machine.backend, "device_name",
+                     machine.device_name, "driver_version", machine.driver_version,
+                     "runtime_version", machine.runtime_version, "device_bytes",
+                     (json_int_t)machine.device_total_bytes, "cpu_model", machine.cpu_model);
 }
 
 json_t *options_json(const options &options)
 {
-    return json_pack("{s:i, s:i, s:I, s:f}", "rounds", (int)options.rounds, "threads", (int)options.threads,
-                     "heap_bytes", (json_int_t)options.heap_bytes, "patience_seconds", options.patience_s);
+    return json_pack("{s:i, s:i, s:I, s:f}", "rounds", (int)options.rounds, "threads",
+                     (int)options.threads, "heap_bytes", (json_int_t)options.heap_bytes,
+                     "patience_seconds", options.patience_s);
 }
 
 void print_subject(const subject &of)
@@ -75,16 +79,19 @@ void print_subject(const subject &of)
     std::printf("%-9s %-40s %-5s ", of.test.c_str(), of.workload.c_str(), of.heap.c_str());
 }
 
-}
+} // namespace
 
-void report::add(const subject &of, const std::string &name, const std::string &unit, std::vector<double> values)
+void report::add(const subject &of, const std::string &name, const std::string &unit,
+                 std::vector<double> values)
 {
     if (values.empty()) return;
     std::sort(values.begin(), values.end());
-    figure figure{ of, name, unit, median_of(values), values.front(), values.back(), values.size() };
+    figure figure{
+        of, name, unit, median_of(values), values.front(), values.back(), values.size()
+    };
     print_subject(of);
-    std::printf("%-26s %12.2f %-6s (%.2f to %.2f, %zu)\n", name.c_str(), figure.median, unit.c_str(), figure.min,
-                figure.max, figure.rounds);
+    std::printf("%-26s %12.2f %-6s (%.2f to %.2f, %zu)\n", name.c_str(), figure.median,
+                unit.c_str(), figure.min, figure.max, figure.rounds);
     std::fflush(stdout);
     figures_.push_back(figure);
 }
@@ -105,9 +112,9 @@ void report::fault(const subject &of, const std::string &what)
 
 bool report::write(const options &options, const std::vector<std::string> &kernels) const
 {
-    json_t *root = json_pack("{s:i, s:o, s:o, s:[], s:[], s:[], s:[]}", "tarn_device_heap_bench", format_version,
-                             "machine", machine_json(), "options", options_json(options), "kernels", "results",
-                             "skipped", "faults");
+    json_t *root = json_pack("{s:i, s:o, s:o, s:[], s:[], s:[], s:[]}", "tarn_device_heap_bench",
+                             format_version, "machine", machine_json(), "options",
+                             options_json(options), "kernels", "results", "skipped", "faults");
     for (const std::string &kernel : kernels)
         json_array_append_new(json_object_get(root, "kernels"), json_string(kernel.c_str()));
     for (const figure &figure : figures_)
@@ -117,10 +124,12 @@ bool report::write(const options &options, const std::vector<std::string> &kerne
     for (const remark &fault : faults_)
         json_array_append_new(json_object_get(root, "faults"), remark_json(fault.of, fault.text));
     errno = 0;
-    bool is_written = json_dump_file(root, options.json_path.c_str(), JSON_INDENT(1) | JSON_REAL_PRECISION(6)) == 0;
+    bool is_written = json_dump_file(root, options.json_path.c_str(),
+                                     JSON_INDENT(1) | JSON_REAL_PRECISION(6)) == 0;
     json_decref(root);
     if (!is_written)
-        std::fprintf(stderr, "device_heap_bench: %s: cannot be written: %s\n", options.json_path.c_str(),
+        std::fprintf(stderr, "device_heap_bench: %s: cannot be written: %s\n",
+                     options.json_path.c_str(),
                      errno != 0 ? std::strerror(errno) : "there is not enough host memory");
     return is_written;
 }

@@ -13,7 +13,8 @@
 struct subject {
     std::string test;
     std::string workload; /* "64 B" */
-    double x;             /* where it stands among the test's workloads: bytes or threads; 0: by its name alone */
+    double
+        x; /* where it stands among the test's workloads: bytes or threads; 0: by its name alone */
     std::string heap;
 };
 
@@ -25,10 +26,12 @@ struct figure {
     size_t rounds;
 };
 
-class report {
-public:
+class report
+{
+  public:
     /* Values are those of the rounds; none: nothing is added. */
-    void add(const subject &of, const std::string &name, const std::string &unit, std::vector<double> values);
+    void add(const subject &of, const std::string &name, const std::string &unit,
+             std::vector<double> values);
 
     /* A workload that a heap was not given, and why. */
     void skip(const subject &of, const std::string &why);
@@ -44,7 +47,7 @@ public:
     /* Whether the file could be written; says why not. */
     bool write(const options &options, const std::vector<std::string> &kernels) const;
 
-private:
+  private:
     struct remark {
         subject of;
         std::string text;

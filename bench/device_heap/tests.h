@@ -23,9 +23,9 @@ struct test {
 };
 
 const test all_tests[] = {
-    { "one-size", test_one_size }, { "mixed", test_mixed },     { "scaling", test_scaling },
-    { "churn", test_churn },       { "steady", test_steady },   { "large", test_large },
-    { "oom", test_out_of_memory }, { "graph", test_graph },     { "latency", test_latency },
+    { "one-size", test_one_size }, { "mixed", test_mixed },   { "scaling", test_scaling },
+    { "churn", test_churn },       { "steady", test_steady }, { "large", test_large },
+    { "oom", test_out_of_memory }, { "graph", test_graph },   { "latency", test_latency },
     { "create", test_create },
 };
 

@@ -21,7 +21,8 @@
 #include "tarn/device_heap.h"
 #include "tarn/tarn.h"
 
-namespace {
+namespace
+{
 
 constexpr uint32_t block_threads = 128;
 
@@ -57,7 +58,8 @@ __device__ uint32_t any_size(uint32_t random, uint32_t max)
     return size > 0 ? size : 1;
 }
 
-__device__ object make(const tarn_device_heap_handle &heap, uint32_t size, uint32_t seed, findings *found)
+__device__ object make(const tarn_device_heap_handle &heap, uint32_t size, uint32_t seed,
+                       findings *found)
 {
     object object = { (unsigned char *)tarn_dmalloc(heap, size), size, seed };
     if (object.bytes == nullptr) {
@@ -65,7 +67,8 @@ __device__ object make(const tarn_device_heap_handle &heap, uint32_t size, uint3
         return object;
     }
     if ((uintptr_t)object.bytes % 16 != 0) atomicAdd(&found->misaligned, 1ULL);
-    if (!tarn_downs(heap, object.bytes) || tarn_dsize(heap, object.bytes) < size) atomicAdd(&found->denied, 1ULL);
+    if (!tarn_downs(heap, object.bytes) || tarn_dsize(heap, object.bytes) < size)
+        atomicAdd(&found->denied, 1ULL);
     for (uint32_t i = 0; i < size; i++)
         object.bytes[i] = (unsigned char)(seed + i * 11);
     return object;
@@ -75,7 +78,8 @@ __device__ void end(const tarn_device_heap_handle &heap, const object &object, f
 {
     if (object.bytes == nullptr) return;
     for (uint32_t i = 0; i < object.size; i++)
-        if (object.bytes[i] != (unsigned char)(object.seed + i * 11)) atomicAdd(&found->wrong, 1ULL);
+        if (object.bytes[i] != (unsigned char)(object.seed + i * 11))
+            atomicAdd(&found->wrong, 1ULL);
     tarn_dfree(heap, object.bytes);
 }
 
@@ -86,29 +90,32 @@ __device__ uint32_t thread_number()
     return blockIdx.x * block_threads + threadIdx.x;
 }
 
-__global__ void make_of_size(tarn_device_heap_handle heap, uint32_t size, object *objects, uint32_t count,
-                             findings *found)
+__global__ void make_of_size(tarn_device_heap_handle heap, uint32_t size, object *objects,
+                             uint32_t count, findings *found)
 {
     uint32_t number = thread_number();
     if (number < count) objects[number] = make(heap, size, mixed(number), found);
 }
 
-__global__ void make_of_any_size(tarn_device_heap_handle heap, uint32_t max, object *objects, uint32_t count,
-                                 findings *found)
+__global__ void make_of_any_size(tarn_device_heap_handle heap, uint32_t max, object *objects,
+                                 uint32_t count, findings *found)
 {
     uint32_t number = thread_number();
-    if (number < count) objects[number] = make(heap, any_size(mixed(number), max), mixed(number + 1), found);
+    if (number < count)
+        objects[number] = make(heap, any_size(mixed(number), max), mixed(number + 1), found);
 }
 
 /* By other threads than those that made them. */
-__global__ void end_all(tarn_device_heap_handle heap, const object *objects, uint32_t count, findings *found)
+__global__ void end_all(tarn_device_heap_handle heap, const object *objects, uint32_t count,
+                        findings *found)
 {
     uint32_t number = thread_number();
     if (number < count) end(heap, objects[count - 1 - number], found);
 }
 
 /* Each thread has four objects, and makes new ones in their place; lanes part in between. */
-__global__ void keep_replacing(tarn_device_heap_handle heap, uint32_t max, uint32_t rounds, findings *found)
+__global__ void keep_replacing(tarn_device_heap_handle heap, uint32_t max, uint32_t rounds,
+                               findings *found)
 {
     uint32_t number = thread_number();
     object held[4] = {};
@@ -142,7 +149,8 @@ __global__ void objects_of_waves(tarn_device_heap_handle heap, uint32_t size, fi
 }
 
 /* Blocks write large objects together. */
-__global__ void large_objects(tarn_device_heap_handle heap, uint32_t size, uint32_t rounds, findings *found)
+__global__ void large_objects(tarn_device_heap_handle heap, uint32_t size, uint32_t rounds,
+                              findings *found)
 {
     __shared__ unsigned char *bytes;
     for (uint32_t round = 0; round < rounds; round++) {
@@ -176,7 +184,8 @@ __global__ void free_foreign(tarn_device_heap_handle heap, void *const *objects)
     tarn_dfree(heap, (void *)&objects[thread_number()]);
 }
 
-__global__ void free_every_second(tarn_device_heap_handle heap, void *const *objects, uint32_t first)
+__global__ void free_every_second(tarn_device_heap_handle heap, void *const *objects,
+                                  uint32_t first)
 {
     if (thread_number() % 2 == first) tarn_dfree(heap, objects[thread_number()]);
 }
@@ -203,8 +212,9 @@ unsigned blocks_for(uint32_t threads)
     return (threads + block_threads - 1) / block_threads;
 }
 
-class found_on_device {
-public:
+class found_on_device
+{
+  public:
     found_on_device()
     {
         CUDA(cudaMalloc(&found_, sizeof *found_));
@@ -238,12 +248,13 @@ public:
         EXPECT(found.denied == 0);
     }
 
-private:
+  private:
     findings *found_ = nullptr;
 };
 
-class heap_of_pool {
-public:
+class heap_of_pool
+{
+  public:
     explicit heap_of_pool(size_t size_bytes, const tarn_device_heap_options *options = nullptr,
                           bool is_contiguous = false)
     {
@@ -275,14 +286,14 @@ public:
     tarn_device_heap *heap = nullptr;
     tarn_device_heap_handle handle;
 
-private:
+  private:
     tarn_pool *pool_ = nullptr;
 };
 
-class object_list {
-public:
-    explicit object_list(uint32_t object_count)
-        : count(object_count)
+class object_list
+{
+  public:
+    explicit object_list(uint32_t object_count) : count(object_count)
     {
         CUDA(cudaMalloc(&get, count * sizeof *get));
         CUDA(cudaMemset(get, 0, count * sizeof *get));
@@ -305,8 +316,10 @@ void objects_of_one_size()
         uint32_t count = few_or(size <= 4096 ? 1U << 16 : 1U << 12);
         object_list objects(count);
         for (int again = 0; again < 3; again++) {
-            make_of_size<<<blocks_for(count), block_threads>>>(heap.handle, size, objects.get, count, found.get());
-            end_all<<<blocks_for(count), block_threads>>>(heap.handle, objects.get, count, found.get());
+            make_of_size<<<blocks_for(count), block_threads>>>(heap.handle, size, objects.get,
+                                                               count, found.get());
+            end_all<<<blocks_for(count), block_threads>>>(heap.handle, objects.get, count,
+                                                          found.get());
         }
         found.expect_nothing();
         heap.expect_empty();
@@ -319,11 +332,12 @@ void objects_of_any_size()
     found_on_device found;
     object_list objects(few_or(1U << 17));
     for (uint32_t max : { 128U, 4096U, 65536U }) {
-        make_of_any_size<<<blocks_for(objects.count), block_threads>>>(heap.handle, max, objects.get, objects.count,
-                                                                       found.get());
+        make_of_any_size<<<blocks_for(objects.count), block_threads>>>(
+            heap.handle, max, objects.get, objects.count, found.get());
         EXPECT(heap.stats().live_count == objects.count);
         TARN(tarn_device_heap_check(heap.heap, nullptr));
-        end_all<<<blocks_for(objects.count), block_threads>>>(heap.handle, objects.get, objects.count, found.get());
+        end_all<<<blocks_for(objects.count), block_threads>>>(heap.handle, objects.get,
+                                                              objects.count, found.get());
         found.expect_nothing();
         heap.expect_empty();
     }
@@ -334,7 +348,8 @@ void objects_that_come_and_go()
     heap_of_pool heap((size_t)2 << 30);
     found_on_device found;
     for (uint32_t max : { 64U, 4096U, 20000U }) {
-        keep_replacing<<<blocks_for(few_or(1U << 16)), block_threads>>>(heap.handle, max, 64, found.get());
+        keep_replacing<<<blocks_for(few_or(1U << 16)), block_threads>>>(heap.handle, max, 64,
+                                                                        found.get());
         found.expect_nothing();
         heap.expect_empty();
     }
@@ -356,7 +371,8 @@ void objects_of_whole_waves()
     heap_of_pool heap((size_t)1 << 30);
     found_on_device found;
     for (uint32_t size : { 64U, 3000U, 200000U }) {
-        objects_of_waves<<<blocks_for(few_or(1U << 16)), block_threads>>>(heap.handle, size, found.get());
+        objects_of_waves<<<blocks_for(few_or(1U << 16)), block_threads>>>(heap.handle, size,
+                                                                          found.get());
         found.expect_nothing();
         heap.expect_empty();
     }
@@ -371,8 +387,8 @@ void memory_that_runs_out()
         object_list objects((uint32_t)(heap_bytes / size) + 1000);
         for (int again = 0; again < 3; again++) {
             found_on_device found;
-            make_of_size<<<blocks_for(objects.count), block_threads>>>(heap.handle, size, objects.get, objects.count,
-                                                                       found.get());
+            make_of_size<<<blocks_for(objects.count), block_threads>>>(
+                heap.handle, size, objects.get, objects.count, found.get());
             findings now = found.read();
             found_on_device::expect_no_damage(now);
             tarn_device_heap_stats stats = heap.stats();
@@ -380,8 +396,8 @@ void memory_that_runs_out()
             EXPECT(stats.failed_count == now.refused * (unsigned)(again + 1) || again > 0);
             EXPECT(stats.live_count == objects.count - now.refused);
             EXPECT((double)stats.live_bytes >= (is_small ? 0.9 : 0.98) * (double)heap_bytes);
-            end_all<<<blocks_for(objects.count), block_threads>>>(heap.handle, objects.get, objects.count,
-                                                                  found.get());
+            end_all<<<blocks_for(objects.count), block_threads>>>(heap.handle, objects.get,
+                                                                  objects.count, found.get());
             found_on_device::expect_no_damage(found.read());
             heap.expect_empty();
         }
@@ -400,15 +416,17 @@ void a_heap_grows_between_kernels()
     heap_of_pool heap((size_t)16 << 20, &options);
     object_list objects(32000); /* of 1000 bytes: twice what there is at first */
     found_on_device first, second;
-    make_of_size<<<blocks_for(objects.count), block_threads>>>(heap.handle, 1000, objects.get, objects.count,
-                                                               first.get());
+    make_of_size<<<blocks_for(objects.count), block_threads>>>(heap.handle, 1000, objects.get,
+                                                               objects.count, first.get());
     EXPECT(first.read().refused > 0);
-    end_all<<<blocks_for(objects.count), block_threads>>>(heap.handle, objects.get, objects.count, first.get());
+    end_all<<<blocks_for(objects.count), block_threads>>>(heap.handle, objects.get, objects.count,
+                                                          first.get());
     TARN(tarn_device_heap_add(heap.heap, (size_t)32 << 20, nullptr));
-    make_of_size<<<blocks_for(objects.count), block_threads>>>(heap.handle, 1000, objects.get, objects.count,
-                                                               second.get());
+    make_of_size<<<blocks_for(objects.count), block_threads>>>(heap.handle, 1000, objects.get,
+                                                               objects.count, second.get());
     TARN(tarn_device_heap_check(heap.heap, nullptr));
-    end_all<<<blocks_for(objects.count), block_threads>>>(heap.handle, objects.get, objects.count, second.get());
+    end_all<<<blocks_for(objects.count), block_threads>>>(heap.handle, objects.get, objects.count,
+                                                          second.get());
     found_on_device::expect_no_damage(first.read());
     second.expect_nothing();
     heap.expect_empty();
@@ -459,7 +477,8 @@ void many_heaps_at_once()
         CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
         tarn_device_heap *heap;
         TARN(tarn_device_heap_create(pool, (size_t)32 << 20, nullptr, stream, &heap));
-        keep_replacing<<<8, block_threads, 0, stream>>>(tarn_device_heap_get_handle(heap), 4096, 32, found.get());
+        keep_replacing<<<8, block_threads, 0, stream>>>(tarn_device_heap_get_handle(heap), 4096, 32,
+                                                        found.get());
         CUDA(cudaGetLastError());
         TARN(tarn_device_heap_destroy(heap, stream));
     }
@@ -488,7 +507,7 @@ struct {
     { "many heaps at once", many_heaps_at_once },
 };
 
-}
+} // namespace
 
 int main(int argument_count, char **arguments)
 {

@@ -275,13 +275,15 @@ void a_whole_wave_gets_one_object(void **)
         for (size_t size : { (size_t)100, (size_t)70000, 5 * MIB }) {
             std::vector<void *> objects(wave_count * lanes);
             with_waves(wave_count, lanes, size, [&](uint32_t wave, uint32_t lane) {
-                if (lane % 5 != 3) objects[wave * lanes + lane] = tarn_dmalloc_coop(world.handle, size);
+                if (lane % 5 != 3)
+                    objects[wave * lanes + lane] = tarn_dmalloc_coop(world.handle, size);
             });
             std::set<void *> different(objects.begin(), objects.end());
             different.erase(nullptr);
             assert_int_equal(different.size(), wave_count);
             for (uint32_t i = 0; i < wave_count * lanes; i++)
-                assert_ptr_equal(objects[i], i % lanes % 5 != 3 ? objects[i / lanes * lanes] : NULL);
+                assert_ptr_equal(objects[i],
+                                 i % lanes % 5 != 3 ? objects[i / lanes * lanes] : NULL);
             with_lane([&] {
                 for (void *object : different)
                     heap_free(&world, object);
