@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <ucontext.h>
 
 #include <memory>
@@ -33,8 +34,9 @@ enum class kind {
 /* What a lane has come to. */
 struct meeting {
     kind what;
-    const void *site; /* where in the program */
-    tn_mask lanes;    /* who comes */
+    const char *file; /* where in the source */
+    int line;
+    tn_mask lanes; /* who comes */
     uint64_t value;
     uint64_t wanted; /* the lane of a shuffle, the group of an or */
     uint64_t result;
@@ -100,7 +102,8 @@ void run_lane(wave *own, uint32_t number)
 
 bool is_same_meeting(const meeting &a, const meeting &b)
 {
-    return a.what == b.what && a.site == b.site && a.lanes == b.lanes;
+    return a.what == b.what && a.line == b.line && a.lanes == b.lanes &&
+           strcmp(a.file, b.file) == 0;
 }
 
 /* Lanes that have come to the same meeting as this one. */
@@ -180,13 +183,12 @@ bool hold_any_meeting(wave *own)
     return false;
 }
 
-__attribute__((noinline)) uint64_t meet(kind what, const void *site, tn_mask lanes, uint64_t value,
-                                        uint64_t wanted)
+uint64_t meet(kind what, const char *file, int line, tn_mask lanes, uint64_t value, uint64_t wanted)
 {
     wave *own = this_wave;
     if (own->lanes.size() == 1) {
         own->lanes[0].at.value = value;
-        meeting asked = { what, site, 1, value, wanted, 0 };
+        meeting asked = { what, file, line, 1, value, wanted, 0 };
         return answer(*own, 1, asked);
     }
     lane &self = own->lanes[own->current];
@@ -195,7 +197,7 @@ __attribute__((noinline)) uint64_t meet(kind what, const void *site, tn_mask lan
         fprintf(stderr, "emulation: lane %u comes to a meeting of others\n", number);
         abort();
     }
-    self.at = { what, site, lanes, value, wanted, 0 };
+    self.at = { what, file, line, lanes, value, wanted, 0 };
     self.is_waiting = true;
     switch_to(own->scheduler_fiber, &self.context, &own->scheduler);
     return self.at.result;
@@ -288,41 +290,39 @@ uint32_t tn_place()
     return this_wave->number;
 }
 
-#define TN_SITE __builtin_return_address(0)
-
-__attribute__((noinline)) tn_mask tn_wave_whole()
+tn_mask tn_wave_whole(const char *file, int line)
 {
-    return meet(kind::WHOLE, TN_SITE, 0, 0, 0);
+    return meet(kind::WHOLE, file, line, 0, 0, 0);
 }
 
-__attribute__((noinline)) tn_mask tn_wave_active()
+tn_mask tn_wave_active(const char *file, int line)
 {
-    return meet(kind::ACTIVE, TN_SITE, 0, 0, 0);
+    return meet(kind::ACTIVE, file, line, 0, 0, 0);
 }
 
-__attribute__((noinline)) tn_mask tn_wave_ballot(tn_mask lanes, bool yes)
+tn_mask tn_wave_ballot(tn_mask lanes, bool yes, const char *file, int line)
 {
-    return meet(kind::BALLOT, TN_SITE, lanes, yes, 0);
+    return meet(kind::BALLOT, file, line, lanes, yes, 0);
 }
 
-__attribute__((noinline)) tn_mask tn_wave_match(tn_mask lanes, uint32_t key)
+tn_mask tn_wave_match(tn_mask lanes, uint32_t key, const char *file, int line)
 {
-    return meet(kind::MATCH, TN_SITE, lanes, key, 0);
+    return meet(kind::MATCH, file, line, lanes, key, 0);
 }
 
-__attribute__((noinline)) uint32_t tn_wave_shuffle(tn_mask lanes, uint32_t value, uint32_t lane)
+uint32_t tn_wave_shuffle(tn_mask lanes, uint32_t value, uint32_t lane, const char *file, int line)
 {
-    return (uint32_t)meet(kind::SHUFFLE, TN_SITE, lanes, value, lane);
+    return (uint32_t)meet(kind::SHUFFLE, file, line, lanes, value, lane);
 }
 
-__attribute__((noinline)) uint64_t tn_wave_or(tn_mask lanes, tn_mask group, uint64_t bits)
+uint64_t tn_wave_or(tn_mask lanes, tn_mask group, uint64_t bits, const char *file, int line)
 {
-    return meet(kind::OR, TN_SITE, lanes, bits, group);
+    return meet(kind::OR, file, line, lanes, bits, group);
 }
 
-__attribute__((noinline)) void tn_wave_sync(tn_mask lanes)
+void tn_wave_sync(tn_mask lanes, const char *file, int line)
 {
-    meet(kind::SYNC, TN_SITE, lanes, 0, 0);
+    meet(kind::SYNC, file, line, lanes, 0, 0);
 }
 
 void tn_pause(uint32_t)

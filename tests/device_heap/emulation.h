@@ -41,13 +41,18 @@ void stumble();
 
 uint32_t tn_lane();
 uint32_t tn_place();
-tn_mask tn_wave_whole();
-tn_mask tn_wave_active();
-tn_mask tn_wave_ballot(tn_mask lanes, bool yes);
-tn_mask tn_wave_match(tn_mask lanes, uint32_t key);
-uint32_t tn_wave_shuffle(tn_mask lanes, uint32_t value, uint32_t lane);
-uint64_t tn_wave_or(tn_mask lanes, tn_mask group, uint64_t bits);
-void tn_wave_sync(tn_mask lanes);
+
+/* Lanes come together where they are at one place in the source, given last; the compiler may make several places of
+ * that one. */
+#define TN_SITE const char *file = __builtin_FILE(), int line = __builtin_LINE()
+
+tn_mask tn_wave_whole(TN_SITE);
+tn_mask tn_wave_active(TN_SITE);
+tn_mask tn_wave_ballot(tn_mask lanes, bool yes, TN_SITE);
+tn_mask tn_wave_match(tn_mask lanes, uint32_t key, TN_SITE);
+uint32_t tn_wave_shuffle(tn_mask lanes, uint32_t value, uint32_t lane, TN_SITE);
+uint64_t tn_wave_or(tn_mask lanes, tn_mask group, uint64_t bits, TN_SITE);
+void tn_wave_sync(tn_mask lanes, TN_SITE);
 void tn_pause(uint32_t nanoseconds);
 
 template <typename word> word tn_load(const word *address)
