@@ -104,6 +104,11 @@ template <typename word> word tn_fetch_max(word *address, word value)
     return before;
 }
 
+TN_DEVICE bool tn_was_in_loop()
+{
+    return true;
+}
+
 TN_DEVICE void tn_fence_acquire()
 {
 }

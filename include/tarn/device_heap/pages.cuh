@@ -185,7 +185,10 @@ TN_DEVICE_SLOW uint32_t tn_pages_take(tn_heap heap, uint32_t count, uint32_t pla
             if (tn_span_take_next(heap, content - 1, count, from, &page)) return page;
         }
         if (content == TN_PLACE_BUSY) break;
-        if (tn_place_claim(cursor, content)) return tn_cursor_refill(heap, cursor, content, count, place);
+        if (tn_place_claim(cursor, content)) {
+            page = tn_cursor_refill(heap, cursor, content, count, place);
+            if (tn_was_in_loop()) return page;
+        }
     }
     tn_pages_search(heap, count, place, &page);
     return page;

@@ -73,6 +73,11 @@ TN_DEVICE void tn_wave_sync(tn_mask lanes)
     __syncwarp(lanes);
 }
 
+TN_DEVICE bool tn_was_in_loop()
+{
+    return true;
+}
+
 TN_DEVICE uint32_t tn_load(const uint32_t *address)
 {
     uint32_t value;

@@ -141,8 +141,10 @@ TN_DEVICE bool tn_take_from_slot(tn_heap heap, uint32_t size_class, uint32_t wan
     uint32_t content = tn_load(slot);
     for (;;) {
         if (tn_place_holds(content) && tn_slab_take(heap, content - 1, size_class, wanted, hold_out)) return true;
-        if (content != TN_PLACE_BUSY && tn_place_claim(slot, content))
-            return tn_slot_refill(tn_out_of_line(heap), slot, content, size_class, wanted, place, hold_out);
+        if (content != TN_PLACE_BUSY && tn_place_claim(slot, content)) {
+            bool is_found = tn_slot_refill(tn_out_of_line(heap), slot, content, size_class, wanted, place, hold_out);
+            if (tn_was_in_loop()) return is_found;
+        }
         tn_place_ask(slot, wanted);
         content = tn_place_wait(slot, &pauses);
         if (content == TN_PLACE_BUSY) return tn_take_own_slab(heap, size_class, wanted, place, hold_out);
