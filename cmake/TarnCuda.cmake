@@ -26,12 +26,12 @@ enable_language(CUDA)
 enable_language(CXX)
 set(TARN_HAS_KERNELS TRUE)
 
-# tarn_add_kernel_program(<name> <files>...): with tarn and the runtime that it uses. For a folder of its own: that
-# has no other warnings than these, since the compiler has options of its own and the toolkit's headers no -Wundef.
+# tarn_add_kernel_program(<name> <files>...): with tarn and the runtime that it uses. It has warnings of its own, since
+# the compiler has its own options and the toolkit's headers no -Wundef.
 function(tarn_add_kernel_program name)
-    set_property(DIRECTORY PROPERTY COMPILE_OPTIONS)
     add_executable(${name} ${ARGN})
     set_target_properties(${name} PROPERTIES
+        COMPILE_OPTIONS ""
         CUDA_STANDARD 17
         CUDA_STANDARD_REQUIRED ON
         CXX_STANDARD 17
