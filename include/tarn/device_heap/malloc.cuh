@@ -118,32 +118,18 @@ TN_DEVICE tn_target tn_find(tn_heap heap, uint64_t address)
     return target;
 }
 
-/* What those lanes of this one's group have together that may have something. */
-TN_DEVICE uint32_t tn_wave_sum(tn_mask lanes, tn_mask group, uint32_t value)
-{
-    uint32_t sum = 0;
-    for (tn_mask rest = group; tn_wave_ballot(lanes, rest != 0) != 0; rest &= rest - 1) {
-        uint32_t theirs = tn_wave_shuffle(lanes, value, rest != 0 ? tn_first_one(rest) : tn_lane());
-        if (rest != 0) sum += theirs;
-    }
-    return sum;
-}
-
-/* Frees objects: in groups of one word of a slab's bitmap each; the credits then in groups of one slab, since all that
- * is freed in a slab goes through one header. */
+/* Frees objects, in groups of one word of a slab's bitmap each. */
 TN_DEVICE void tn_lanes_free(tn_heap heap, tn_mask lanes, tn_mask group, const tn_target &target)
 {
     tn_objects objects;
     objects.word = target.index / 64;
     objects.bits = tn_wave_or(lanes, group, tn_bit(target.index));
     tn_wave_sync(lanes);
-    bool is_leader = tn_lane() == tn_first_one(group);
-    uint32_t freed = is_leader ? tn_objects_put(heap, target.page, objects) : 0;
+    if (tn_lane() != tn_first_one(group)) return;
+    uint32_t freed = tn_objects_put(heap, target.page, objects);
     uint32_t asked = tn_count_ones(group);
-    if (is_leader && freed < asked) tn_fetch_add(&tn_counters(heap)->double_frees, (uint64_t)(asked - freed));
-    tn_mask of_slab = tn_wave_match(lanes, target.page);
-    freed = tn_wave_sum(lanes, of_slab & tn_wave_ballot(lanes, is_leader), freed);
-    if (tn_lane() == tn_first_one(of_slab) && freed > 0) tn_slab_give(heap, target.page, freed);
+    if (freed < asked) tn_fetch_add(&tn_counters(heap)->double_frees, (uint64_t)(asked - freed));
+    if (freed > 0) tn_slab_give(heap, target.page, freed);
 }
 
 TN_DEVICE_SLOW void tn_run_free(tn_heap heap, uint32_t page)

@@ -20,8 +20,7 @@ TN_DEVICE uint64_t tn_objects_valid(uint32_t capacity, uint32_t word)
 }
 
 /* Makes objects of one word live, as many as that word has and no more than the credits; uses up so many.
- * A slab that is filled for the first time has them where the credits say. Who has the credits of all objects need not
- * ask which are free. */
+ * A slab that is filled for the first time has them where the credits say. */
 TN_DEVICE tn_objects tn_objects_take(tn_heap heap, tn_hold *hold)
 {
     uint64_t *words = tn_bitmap(heap, hold->page);
@@ -30,12 +29,7 @@ TN_DEVICE tn_objects tn_objects_take(tn_heap heap, tn_hold *hold)
     objects.word = hold->next / 64;
     uint64_t valid = tn_objects_valid(hold->capacity, objects.word);
     uint64_t wanted = tn_low_bits(hold->credits) << hold->next % 64 & valid;
-    bool is_only_taker = hold->credits == hold->capacity;
-    if (is_only_taker) {
-        objects.bits = wanted;
-        tn_fetch_or(&words[objects.word], wanted);
-    }
-    while (!is_only_taker) {
+    for (;;) {
         uint64_t before = tn_fetch_or(&words[objects.word], wanted);
         objects.bits = wanted & ~before;
         if (objects.bits != 0) break;

@@ -56,46 +56,26 @@ TN_DEVICE uint32_t tn_run_choose(uint64_t starts, uint32_t from)
     return tn_first_one(above != 0 ? above : starts);
 }
 
-/* Takes a run of pages of an open span, if all of it is free; writes what is free then. */
-TN_DEVICE bool tn_span_take_run(tn_heap heap, uint32_t span, uint32_t count, uint32_t first, uint64_t *free_out)
-{
-    uint64_t run = tn_low_bits(count) << first;
-    uint64_t before = tn_fetch_and(tn_span_pages(heap, span), ~run);
-    *free_out = before & ~run;
-    if ((before & run) == run) {
-        if (*free_out == 0) tn_span_is_used_up(heap, span);
-        return true;
-    }
-    if ((before & run) != 0) tn_span_put_pages(heap, span, before & run);
-    return false;
-}
-
 /* A run of pages of an open span, from page `from` on if there is one; false when the span has none. */
 TN_DEVICE_SLOW bool tn_span_take_pages(tn_heap heap, uint32_t span, uint32_t count, uint32_t from,
                                        uint32_t *page_out)
 {
-    uint64_t free = tn_load(tn_span_pages(heap, span));
+    uint64_t *word = tn_span_pages(heap, span);
+    uint64_t free = tn_load(word);
     uint64_t starts;
     while ((starts = tn_run_starts(free, count)) != 0) {
         uint32_t first = tn_run_choose(starts, from);
-        if (tn_span_take_run(heap, span, count, first, &free)) {
+        uint64_t run = tn_low_bits(count) << first;
+        uint64_t before = tn_fetch_and(word, ~run);
+        free = before & ~run;
+        if ((before & run) == run) {
+            if (free == 0) tn_span_is_used_up(heap, span);
             *page_out = span * TN_HEAP_SPAN_PAGES + first;
             return true;
         }
+        if ((before & run) != 0) tn_span_put_pages(heap, span, before & run);
     }
     return false;
-}
-
-/* The same, where page `from` of the span is likely to be free and nobody else's aim: without a look before. */
-TN_DEVICE bool tn_span_take_next(tn_heap heap, uint32_t span, uint32_t count, uint32_t from, uint32_t *page_out)
-{
-    uint32_t first = from % TN_HEAP_SPAN_PAGES;
-    uint64_t free;
-    if (from + count <= TN_HEAP_SPAN_PAGES && tn_span_take_run(heap, span, count, first, &free)) {
-        *page_out = span * TN_HEAP_SPAN_PAGES + first;
-        return true;
-    }
-    return tn_span_take_pages(heap, span, count, from, page_out);
 }
 
 /* Takes a free span, of the same 64 as `wanted` if one of those is free, and opens what the run leaves of it. */
@@ -182,7 +162,7 @@ TN_DEVICE_SLOW uint32_t tn_pages_take(tn_heap heap, uint32_t count, uint32_t pla
         uint32_t content = tn_place_wait(cursor, &pauses);
         if (tn_place_holds(content)) {
             uint32_t from = tn_place_count(cursor, count);
-            if (tn_span_take_next(heap, content - 1, count, from, &page)) return page;
+            if (tn_span_take_pages(heap, content - 1, count, from, &page)) return page;
         }
         if (content == TN_PLACE_BUSY) break;
         if (tn_place_claim(cursor, content)) {

@@ -184,7 +184,7 @@ TN_DEVICE_SLOW bool tn_slab_create(tn_heap heap, uint32_t size_class, uint32_t p
     tn_fetch_or(tn_starts(heap, page / TN_HEAP_SPAN_PAGES), tn_bit(page));
     uint64_t header = tn_header_make(size_class, state, pages, capacity, capacity - taken);
     uint64_t before = tn_fetch_add(tn_header(heap, page), header);
-    if (state == TN_HEAP_STATE_FULL && taken < capacity) tn_slab_settle(heap, page, before + header);
+    if (state == TN_HEAP_STATE_FULL) tn_slab_settle(heap, page, before + header);
     hold_out->page = page;
     hold_out->credits = taken;
     hold_out->capacity = capacity;
