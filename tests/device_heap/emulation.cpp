@@ -9,6 +9,7 @@
 #include <ucontext.h>
 
 #include <memory>
+#include <thread>
 #include <vector>
 
 #if defined(__SANITIZE_THREAD__)
@@ -64,6 +65,8 @@ thread_local wave *this_wave;
 thread_local uint64_t random_state = 1;
 thread_local uint64_t pauses;
 thread_local bool may_stumble;
+thread_local uint64_t operations_left; /* until it is interrupted, if it is to be */
+thread_local std::function<void()> interruption;
 
 uint64_t next_random()
 {
@@ -273,8 +276,23 @@ uint64_t pause_count()
     return pauses;
 }
 
+void interrupt_at(uint64_t operation, const std::function<void()> &body)
+{
+    operations_left = operation;
+    interruption = body;
+}
+
+bool was_interrupted()
+{
+    bool has_come_to_it = operations_left == 0;
+    operations_left = 0;
+    interruption = nullptr;
+    return has_come_to_it;
+}
+
 void stumble()
 {
+    if (operations_left != 0 && --operations_left == 0) std::thread(interruption).join();
     if (may_stumble && (next_random() & STUMBLE_MASK) == 0) sched_yield();
 }
 

@@ -34,7 +34,14 @@ void run_wave(uint32_t number, uint32_t lane_count, uint64_t seed,
 /* Times that lanes of this thread have paused since it began. */
 uint64_t pause_count();
 
-/* Now and then gives way to another thread. */
+/* Before as many more atomic operations of this thread, counted from 1, runs `body` in another thread, and waits for its
+ * end: a lane that stands still there while others do much. */
+void interrupt_at(uint64_t operation, const std::function<void()> &body);
+
+/* Forgets that; whether it has come to it. */
+bool was_interrupted();
+
+/* Before each atomic operation: now and then gives way to another thread. */
 void stumble();
 
 } // namespace emulation

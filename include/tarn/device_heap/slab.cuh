@@ -99,6 +99,16 @@ TN_DEVICE void tn_slab_retire(tn_heap heap, uint32_t page, uint64_t header)
     tn_pages_put(heap, page, pages);
 }
 
+/* A slab is no longer in the state that this tree is for. It may be again, or a later slab on this page: then what took
+ * it there is not to be undone. */
+TN_DEVICE void tn_slab_leave_tree(tn_heap heap, uint32_t page, uint32_t size_class, uint32_t state)
+{
+    tn_tree tree = tn_class_tree(heap, size_class, state);
+    tn_tree_remove(tree, page);
+    tn_fence();
+    if (tn_header_is(tn_load(tn_header(heap, page)), size_class, state)) tn_tree_insert(tree, page);
+}
+
 /* Makes the change of state that is due, if one is. */
 TN_DEVICE_SLOW void tn_slab_change_state(tn_heap heap, uint32_t page, uint64_t header)
 {
@@ -113,7 +123,7 @@ TN_DEVICE_SLOW void tn_slab_change_state(tn_heap heap, uint32_t page, uint64_t h
         header = seen;
     }
     uint32_t size_class = tn_header_class(header) - 1;
-    if (state != TN_HEAP_STATE_FULL) tn_tree_remove(tn_class_tree(heap, size_class, state), page);
+    if (state != TN_HEAP_STATE_FULL) tn_slab_leave_tree(heap, page, size_class, state);
     if (due != TN_HEAP_STATE_IDLE)
         tn_tree_insert(tn_class_tree(heap, size_class, due), page);
     else

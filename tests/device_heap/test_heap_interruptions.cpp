@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * A lane stands still before its n-th atomic operation, for each n that there is, while another does much in the same
+ * places: gives whole slabs back, has their pages made into slabs anew, fills and empties those. After that every
+ * structure of the heap agrees with every other, and all of its memory can be had.
+ */
+#include "heap_world.h"
+
+namespace
+{
+
+constexpr size_t OBJECT_BYTES = 4096; /* 16 to a page; a slab is good from 4 free ones on */
+constexpr size_t PAGE_OBJECTS = 16;
+constexpr size_t HEAP_BYTES = (size_t)144 << 10; /* two pages, with the metadata */
+constexpr uint64_t OPERATIONS_MAX = 1000;
+
+typedef std::vector<void *> objects;
+
+objects take_all(heap_world *world)
+{
+    objects taken;
+    with_lane([&] {
+        while (void *object = heap_malloc(world, OBJECT_BYTES))
+            taken.push_back(object);
+    });
+    return taken;
+}
+
+void take_one(heap_world *world)
+{
+    with_lane([&] { heap_malloc(world, OBJECT_BYTES); });
+}
+
+void free_some(heap_world *world, const objects &those, size_t first, size_t count)
+{
+    with_lane([&] {
+        for (size_t i = 0; i < count && first + i < those.size(); i++)
+            heap_free(world, those[first + i]);
+    });
+}
+
+/* Whether the one that frees object `number` came to its n-th operation, where it stood still while the slab around
+ * that object went and came back. The first `free_count` objects are free before. */
+bool free_is_interrupted(uint64_t n, size_t free_count, size_t freed_after_count)
+{
+    heap_world world;
+    heap_world_init(&world, HEAP_BYTES, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    objects all = take_all(&world);
+    assert_int_equal(all.size(), 2 * PAGE_OBJECTS);
+    free_some(&world, all, 0, free_count);
+
+    bool is_over = false;
+    with_lane([&] {
+        emulation::interrupt_at(n, [&] {
+            free_some(&world, all, free_count + 1, PAGE_OBJECTS - free_count - 1);
+            objects again = take_all(&world);
+            free_some(&world, all, PAGE_OBJECTS, 1);
+            take_one(&world);
+            free_some(&world, again, 0, freed_after_count);
+        });
+        heap_free(&world, all[free_count]);
+        is_over = !emulation::was_interrupted();
+    });
+
+    tarn_device_heap_stats stats = heap_world_check(&world);
+    size_t rest = take_all(&world).size();
+    assert_int_equal(stats.double_free_count + stats.foreign_free_count, 0);
+    assert_int_equal(stats.live_count + rest, 2 * PAGE_OBJECTS);
+    heap_world_fini(&world);
+    return !is_over;
+}
+
+void a_free_may_stand_still_anywhere(void **)
+{
+    for (size_t free_count = 0; free_count < PAGE_OBJECTS; free_count++)
+        for (size_t freed_after_count = 0; freed_after_count <= PAGE_OBJECTS; freed_after_count++) {
+            uint64_t n = 1;
+            while (free_is_interrupted(n, free_count, freed_after_count))
+                n++;
+            assert_true(n > 1 && n < OPERATIONS_MAX);
+        }
+}
+
+/* Takes one object of so many bytes, which is to come from a heap with this many free objects in the first slab and in the
+ * second one, and stands still before its n-th operation. Whether it came to that. */
+bool malloc_is_interrupted(uint64_t n, size_t size_bytes, size_t first_count, size_t second_count)
+{
+    heap_world world;
+    heap_world_init(&world, HEAP_BYTES, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    objects all = take_all(&world);
+    free_some(&world, all, 0, first_count);
+    free_some(&world, all, PAGE_OBJECTS, second_count);
+
+    bool is_over = false;
+    void *object = nullptr;
+    with_lane([&] {
+        emulation::interrupt_at(n, [&] {
+            objects more = take_all(&world);
+            free_some(&world, more, 0, more.size());
+            free_some(&world, all, first_count, PAGE_OBJECTS - first_count);
+            objects again = take_all(&world);
+            free_some(&world, again, 0, again.size());
+        });
+        object = heap_malloc(&world, size_bytes);
+        is_over = !emulation::was_interrupted();
+    });
+
+    tarn_device_heap_stats stats = heap_world_check(&world);
+    assert_int_equal(stats.double_free_count + stats.foreign_free_count, 0);
+    assert_int_equal(stats.live_count, PAGE_OBJECTS - second_count +
+                                           (is_over ? PAGE_OBJECTS - first_count : 0) +
+                                           (object != nullptr ? 1 : 0));
+    with_lane([&] { heap_free(&world, object); });
+    free_some(&world, all, PAGE_OBJECTS + second_count, PAGE_OBJECTS - second_count);
+    if (is_over) free_some(&world, all, first_count, PAGE_OBJECTS - first_count);
+    assert_int_equal(heap_world_check(&world).live_count, 0);
+    assert_int_equal(take_all(&world).size(), 2 * PAGE_OBJECTS);
+    heap_world_fini(&world);
+    return !is_over;
+}
+
+void a_malloc_may_stand_still_anywhere(void **)
+{
+    const size_t counts[] = { 0, 1, PAGE_OBJECTS / 4, PAGE_OBJECTS };
+    for (size_t size_bytes : { OBJECT_BYTES, OBJECT_BYTES / 2, PAGE_OBJECTS * OBJECT_BYTES + 1 })
+        for (size_t first_count : counts)
+            for (size_t second_count : counts) {
+                uint64_t n = 1;
+                while (malloc_is_interrupted(n, size_bytes, first_count, second_count))
+                    n++;
+                assert_true(n > 1 && n < OPERATIONS_MAX);
+            }
+}
+
+} // namespace
+
+int main()
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_free_may_stand_still_anywhere),
+        cmocka_unit_test(a_malloc_may_stand_still_anywhere),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
