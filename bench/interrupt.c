@@ -26,8 +26,17 @@ static void note_wish(int number)
     handle_both(SIG_DFL);
 }
 
+static void note_that_nobody_reads(int number)
+{
+    (void)number;
+    atomic_store(&is_wanted, true);
+}
+
 void tn_interrupt_watch(void)
 {
+    struct sigaction action = { .sa_handler = note_that_nobody_reads };
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGPIPE, &action, NULL);
     handle_both(note_wish);
 }
 

@@ -251,6 +251,15 @@ static void check_restrictions(struct argp_state *state, const struct parsing *p
                        name_of(of_faithful[i]));
 }
 
+/* It would be gone before it is played. */
+static void check_not_a_trace(struct argp_state *state, const struct tn_options *options,
+                              const char *option, const char *path)
+{
+    for (size_t i = 0; path && i < options->trace_count; i++)
+        if (strcmp(options->traces[i], path) == 0)
+            argp_error(state, "--%s is '%s', which is a trace to play", option, path);
+}
+
 static void check_files(struct argp_state *state, const struct tn_options *options)
 {
     const char *json_path = options->json_path;
@@ -261,6 +270,8 @@ static void check_files(struct argp_state *state, const struct tn_options *optio
         argp_error(state, "--csv is no option of allocators");
     if (json_path && csv_path && strcmp(json_path, csv_path) == 0)
         argp_error(state, "--json and --csv are both '%s'", json_path);
+    check_not_a_trace(state, options, "json", json_path);
+    check_not_a_trace(state, options, "csv", csv_path);
 }
 
 /* The traces are those that come along, unless there are others. */

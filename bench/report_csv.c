@@ -11,6 +11,7 @@
 struct tn_report_csv {
     FILE *file;
     const char *path;
+    int error; /* the first that came up, which is the cause of the others; 0: none did */
 };
 
 static const char head[] =
@@ -22,11 +23,15 @@ static const char head[] =
     "harness_ns_per_pair,repetitions,passes_per_repetition,peak_live_bytes,peak_live_count,"
     "peak_footprint_bytes,vendor_calls,metadata_bytes,reason\n";
 
-static bool fail(const struct tn_report_csv *report, struct tn_reason *reason_out)
+static void note_error(struct tn_report_csv *report)
+{
+    if (report->error == 0) report->error = errno;
+}
+
+static void explain(const struct tn_report_csv *report, struct tn_reason *reason_out)
 {
     tn_reason_set(reason_out, "%s: cannot be written: %s", tn_path_show(report->path).text,
-                  strerror(errno));
-    return false;
+                  strerror(report->error));
 }
 
 struct tn_report_csv *tn_report_csv_create(const char *path, struct tn_reason *reason_out)
@@ -39,7 +44,8 @@ struct tn_report_csv *tn_report_csv_create(const char *path, struct tn_reason *r
     report->path = path;
     report->file = fopen(path, "w");
     if (report->file && fputs(head, report->file) != EOF) return report;
-    fail(report, reason_out);
+    note_error(report);
+    explain(report, reason_out);
     if (report->file) fclose(report->file);
     free(report);
     return NULL;
@@ -131,8 +137,7 @@ static void write_figures(FILE *file, const struct tn_result *result)
     write_number(file, result->usage.metadata_bytes, is_measured);
 }
 
-bool tn_report_csv_add(struct tn_report_csv *report, const struct tn_result *results, size_t count,
-                       struct tn_reason *reason_out)
+void tn_report_csv_add(struct tn_report_csv *report, const struct tn_result *results, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         write_subject(report->file, &results[i]);
@@ -140,15 +145,14 @@ bool tn_report_csv_add(struct tn_report_csv *report, const struct tn_result *res
         write_text(report->file, results[i].reason.text);
         fputc('\n', report->file);
     }
-    bool is_written = fflush(report->file) == 0 && !ferror(report->file);
-    return is_written || fail(report, reason_out);
+    if (fflush(report->file) != 0 || ferror(report->file)) note_error(report);
 }
 
 bool tn_report_csv_finish(struct tn_report_csv *report, struct tn_reason *reason_out)
 {
-    bool is_written = !ferror(report->file);
-    is_written = fclose(report->file) == 0 && is_written;
-    if (!is_written) fail(report, reason_out);
+    if (fclose(report->file) != 0) note_error(report);
+    bool is_written = report->error == 0;
+    if (!is_written) explain(report, reason_out);
     free(report);
     return is_written;
 }

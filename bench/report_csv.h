@@ -16,11 +16,10 @@ struct tn_report_csv;
  * reason says why. */
 struct tn_report_csv *tn_report_csv_create(const char *path, struct tn_reason *reason_out);
 
-/* The results of one workload. False: they cannot be written. */
-bool tn_report_csv_add(struct tn_report_csv *report, const struct tn_result *results, size_t count,
-                       struct tn_reason *reason_out);
+/* The results of one workload. That they cannot be written is said at the end, once. */
+void tn_report_csv_add(struct tn_report_csv *report, const struct tn_result *results, size_t count);
 
-/* Closes the file, also when not all could be written. */
+/* Closes the file. False: not all could be written, and the reason says why. */
 bool tn_report_csv_finish(struct tn_report_csv *report, struct tn_reason *reason_out);
 
 #endif

@@ -2,6 +2,7 @@
 /* report_table: results as a table on stdout, for people. At most 120 columns wide. */
 #include "report_table.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +14,19 @@
 struct cell {
     char text[32];
 };
+
+/* There is one standard output, so there is one of this. */
+static int first_error;
+
+static void flush(void)
+{
+    if (fflush(stdout) != 0 && first_error == 0) first_error = errno;
+}
+
+int tn_report_table_get_error(void)
+{
+    return first_error;
+}
 
 /* Bytes in powers of ten, three digits. */
 static struct cell show_bytes(double bytes)
@@ -200,7 +214,7 @@ void tn_report_table_head(enum tn_method method)
         print_streams_head();
         break;
     }
-    fflush(stdout); /* whoever follows a long run sees that it has begun */
+    flush(); /* whoever follows a long run sees that it has begun */
 }
 
 static void print_growth(const struct tn_result *result)
@@ -461,7 +475,7 @@ void tn_report_table_add(const struct tn_result *results, size_t count, size_t r
     for (size_t i = 0; i < count; i++)
         print_row(&results[i], results, count);
     print_notes(results, count, repetitions);
-    fflush(stdout);
+    flush();
 }
 
 static const char calls_legend[] =
@@ -523,5 +537,5 @@ void tn_report_table_end(const struct tn_machine *machine, const struct tn_workl
             "jemalloc, mimalloc, libc-malloc: the floor. They may write into what they hand out, and align to 16.\n");
     else
         printf("raw is the vendor's own allocation and free.\n");
-    fflush(stdout);
+    flush();
 }

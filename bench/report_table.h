@@ -19,4 +19,7 @@ void tn_report_table_add(const struct tn_result *results, size_t count, size_t r
 void tn_report_table_end(const struct tn_machine *machine,
                          const struct tn_workload_list *workloads);
 
+/* errno of the first time that lines could not be written; 0: they all were, or are still to be. */
+int tn_report_table_get_error(void);
+
 #endif

@@ -67,16 +67,10 @@ static void compare_with_one_thread(struct tn_result *results, size_t count, str
 static bool write_results(const struct files *files, const struct tn_result *results, size_t count)
 {
     struct tn_reason reason;
-    bool is_ok = true;
-    if (files->json && !tn_report_json_add(files->json, results, count, &reason)) {
-        tn_reason_print(&reason);
-        is_ok = false;
-    }
-    if (files->csv && !tn_report_csv_add(files->csv, results, count, &reason)) {
-        tn_reason_print(&reason);
-        is_ok = false;
-    }
-    return is_ok;
+    if (files->csv) tn_report_csv_add(files->csv, results, count);
+    if (!files->json || tn_report_json_add(files->json, results, count, &reason)) return true;
+    tn_reason_print(&reason);
+    return false;
 }
 
 /* Of one workload. */
@@ -187,8 +181,10 @@ static bool run(const struct tn_options *options, struct tn_workload_list *workl
 static void check_output(void)
 {
     struct tn_reason reason;
-    if (fflush(stdout) == 0 && !ferror(stdout)) return;
-    tn_reason_set(&reason, "standard output: cannot be written: %s", strerror(errno));
+    int error = fflush(stdout) == 0 ? tn_report_table_get_error() : errno;
+    if (error == 0 && !ferror(stdout)) return;
+    tn_reason_set(&reason, "standard output: cannot be written: %s",
+                  error != 0 ? strerror(error) : "some of it was lost");
     tn_reason_print(&reason);
     _exit(EXIT_FAILURE);
 }

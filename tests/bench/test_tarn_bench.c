@@ -708,6 +708,10 @@ static void the_allocators_are_listed(void **state)
     expect_usage_error(RUN("hot", "--json=x", "--csv=x"), "--json and --csv are both 'x'");
     expect_usage_error(RUN("allocators", "--json=x"), "--json is no option of allocators");
     expect_usage_error(RUN("allocators", "--csv=x"), "--csv is no option of allocators");
+    expect_usage_error(RUN("replay", "a", "b", "--json=b"),
+                       "--json is 'b', which is a trace to play");
+    expect_usage_error(RUN("replay", "a", "b", "--csv=a"),
+                       "--csv is 'a', which is a trace to play");
     expect_usage_error(RUN("allocators", "more"), "'more' is one argument too many");
 }
 
@@ -858,7 +862,7 @@ static void the_traces_that_come_along_replay(void **state)
 
 /* --- files that cannot be written ---------------------------------------------------------------- */
 
-static void a_json_file_that_cannot_be_written_is_named(void **state)
+static void a_file_that_cannot_be_written_is_named(void **state)
 {
     (void)state;
     need_device();
@@ -870,6 +874,11 @@ static void a_json_file_that_cannot_be_written_is_named(void **state)
     outcome_fini(&outcome);
     if (access("/dev/full", W_OK) != 0) skip();
     outcome = RUN("sweep", "--sizes=1", "--allocator=tarn", "--time=0.01", "--json=/dev/full");
+    assert_int_equal(outcome.exit_status, 1);
+    assert_string_equal(outcome.errors,
+                        "tarn-bench: /dev/full: cannot be written: No space left on device\n");
+    outcome_fini(&outcome);
+    outcome = RUN("sweep", "--sizes=1", "--allocator=tarn", "--time=0.01", "--csv=/dev/full");
     assert_int_equal(outcome.exit_status, 1);
     assert_string_equal(outcome.errors,
                         "tarn-bench: /dev/full: cannot be written: No space left on device\n");
@@ -950,7 +959,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_device_without_pools_is_no_failure),
         cmocka_unit_test(the_same_seed_gives_the_same_workload),
         cmocka_unit_test(the_traces_that_come_along_replay),
-        cmocka_unit_test(a_json_file_that_cannot_be_written_is_named),
+        cmocka_unit_test(a_file_that_cannot_be_written_is_named),
         cmocka_unit_test(output_that_cannot_be_written_is_a_failure),
         cmocka_unit_test(an_unknown_device_is_named),
     };
