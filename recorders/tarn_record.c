@@ -116,6 +116,9 @@ static struct arguments parse(int argc, char **argv)
     arguments.command = argv + optind;
     if (arguments.recovered_path && optind < argc) fail_for_usage("--recover takes no command");
     if (!arguments.recovered_path && optind == argc) fail_for_usage("there is no command");
+    if (arguments.is_kokkos && arguments.has_host)
+        fail_for_usage("--host is of the vendors' calls, which --kokkos does not record;\n"
+                       "TARN_KOKKOS_SPACES=Host is for Kokkos");
     return arguments;
 }
 
@@ -197,8 +200,10 @@ static int recover(const struct arguments *arguments)
     return outcome == OUTCOME_WRITTEN ? EXIT_SUCCESS : EXIT_OURS;
 }
 
-static void tell_that_there_is_nothing(const struct arguments *arguments)
+/* Of a command that could not be run, that is the reason, and was said. */
+static void tell_that_there_is_nothing(const struct arguments *arguments, int status)
 {
+    if (status == EXIT_CANNOT_RUN || status == EXIT_NOT_FOUND) return;
     if (arguments->is_kokkos) {
         fprintf(
             stderr,
@@ -219,7 +224,7 @@ static void tell_that_there_is_nothing(const struct arguments *arguments)
 }
 
 /* How many traces there are; what could not be written was said. */
-static size_t write_traces(const struct arguments *arguments, const char *trace_path,
+static size_t write_traces(const struct arguments *arguments, int status, const char *trace_path,
                            const char *prefix, bool *is_whole_out)
 {
     struct tn_run_files files;
@@ -235,7 +240,7 @@ static size_t write_traces(const struct arguments *arguments, const char *trace_
         free(path);
     }
     tn_run_files_fini(&files);
-    if (count == 0 && *is_whole_out) tell_that_there_is_nothing(arguments);
+    if (count == 0 && *is_whole_out) tell_that_there_is_nothing(arguments, status);
     return count;
 }
 
@@ -396,7 +401,7 @@ static int run(const struct arguments *arguments)
 
     bool is_whole = true;
     char *prefix = text_of("%s-", file);
-    size_t count = write_traces(arguments, trace_path, prefix, &is_whole);
+    size_t count = write_traces(arguments, status, trace_path, prefix, &is_whole);
     free(prefix);
     free(file);
     tn_host_memory_free(trace_path);
