@@ -171,6 +171,21 @@ class Page(InFolder):
                                r"holds 1 MiB to 3 MiB: recorded traces: small, smaller")
         self.assertIn("on all 3, on 2 of them with nothing but its first piece", self.text)
 
+    def test_what_bookkeeping_takes_is_said(self):
+        self.page_of(results_file(result("tarn", metadata_bytes=77 << 10),
+                                  result("tarn", workload="large", metadata_bytes=2 << 20),
+                                  result("cub", workload="large", metadata_bytes=5 << 20)))
+        self.assertIn("tarn's bookkeeping is in the host's memory: 77 KiB to 2 MiB, the most in large.",
+                      self.section("holds-more"))
+        self.page_of(results_file(result("tarn", metadata_bytes=0), result("cub")))
+        self.assertNotIn("bookkeeping", self.text)
+
+    def test_that_the_host_stands_in_for_a_device_is_said(self):
+        self.page_of(results_file(result("tarn"), machine={"backend": "host", "device_name": "host memory"}))
+        self.assertIn("no GPU was used", self.text)
+        self.page_of(results_file(result("tarn"), machine={"backend": "cuda"}))
+        self.assertNotIn("no GPU was used", self.text)
+
     def test_who_writes_into_the_memory_is_marked(self):
         self.page_of(results_file(result("tarn", 100), result("jemalloc", 20), result("umpire", 900),
                                   result("tarn", 100, workload="b"), result("umpire", 50, workload="b")))
@@ -265,6 +280,14 @@ class WithoutPlots(InFolder):
         run("tarn-report", status=2)
         run("tarn-report", "--no-such-option", "x.json", status=2)
         self.assertIn("python3-matplotlib", run("tarn-report", "--help").out)
+
+    def test_results_are_not_replaced_by_their_page(self):
+        path = self.write("in.json", results_file(result("tarn")))
+        before = path.read_bytes()
+        for option in ("-o", "--csv"):
+            failed = run("tarn-report", path, option, path, status=2)
+            self.assertIn("would be replaced, and is one of the files that are read", failed.err)
+        self.assertEqual(path.read_bytes(), before)
 
     def test_where_it_cannot_be_written(self):
         path = self.write("in.json", results_file(result("tarn")))

@@ -305,6 +305,15 @@ class Anonymise(Traces):
         run("tarn-trace", "merge", large, path, "-o", out)
         run("tarn-trace", "check", out)
 
+    def test_a_trace_is_not_replaced_by_what_is_made_of_it(self):
+        path, link = self.write("a.trace", SMALL), self.folder / "link.trace"
+        link.symlink_to(path)
+        for command in (["cut", path], ["merge", SHIPPED[0], path], ["anonymise", path], ["timeline", path]):
+            for output in (path, link):
+                failed = run("tarn-trace", *command, "-o", output, status=2)
+                self.assertIn("would be replaced, and is one of the files that are read", failed.err)
+        self.assertEqual(path.read_text(), SMALL)
+
     def test_bad_options(self):
         for options in (("--round-sizes", "0"), ("--round-sizes", "x"), ("--round-times", "0"),
                         ("--scale-times", "0"), ("--scale-times", "1/0"), ("--scale-times", "-1")):

@@ -19,13 +19,23 @@ def summary_html(runs, palette):
                      "allocation and its free. The peers are the pools that a program could use instead of tarn; the "
                      "vendor's raw calls and the ordered sets are no peers, but are measured too. Two allocators "
                      "within ", NEAR_PERCENT, " of each other count as level."),
-        _python_note(runs), *[element("p", *_balance(run, verdicts), class_="balance") for run, verdicts in judged],
+        _host_note(runs), _python_note(runs), *[element("p", *_balance(run, verdicts), class_="balance") for run, verdicts in judged],
         element("h3", "At a glance", id="at-a-glance"), _glances(judged, palette),
         element("h3", "Where tarn loses time", id="loses-time"), _losses(judged),
-        element("h3", "Where tarn holds more memory than a peer", id="holds-more"), _holds_more(judged)]
+        element("h3", "Where tarn holds more memory than a peer", id="holds-more"), _holds_more(judged),
+        *[_bookkeeping(run, len(judged) > 1) for run, _ in judged]]
     if len(runs) > 1:
         parts += [element("h3", "Side by side", id="side-by-side"), _side_by_side(judged)]
     return joined(*parts)
+
+
+def _host_note(runs):
+    labels = [run.label for run in runs if run.is_host]
+    if not labels:
+        return ""
+    return element("p", element("strong", ", ".join(labels)), ": no GPU was used, the host's memory stands in for a "
+                   "device's. A pool's own work is the same over any device, so its times and what it holds tell of one, "
+                   "too. The raw calls do not, which here are mmap and munmap, nor do streams, which are queues.")
 
 
 def _python_note(runs):
@@ -274,6 +284,18 @@ def _first_pieces(verdicts):
     return element("p", f"On {len(verdicts)} {_workloads(len(verdicts))} all that tarn holds is its first piece of "
                         f"{pieces}, which the option ", element("code", "--initial"), " sets, where the leanest peer ",
                    f"holds {shown.size(least)}", f" to {shown.size(most)}: " if least != most else ": ", listed, ".")
+
+
+def _bookkeeping(run, has_label):
+    """What is held on the host beside it."""
+    results = [result for result in run.results if result.allocator == "tarn" and result["metadata_bytes"]]
+    if not results:
+        return ""
+    least, most = (pick(results, key=lambda result: result["metadata_bytes"]) for pick in (min, max))
+    says = [f"tarn's bookkeeping is in the host's memory: {shown.size(least['metadata_bytes'])}"]
+    if most["metadata_bytes"] > least["metadata_bytes"]:
+        says.append(f" to {shown.size(most['metadata_bytes'])}, the most in {full_name(most.key)}")
+    return element("p", *([element("strong", run.label), ": "] if has_label else []), *says, ".")
 
 
 # --- side by side ------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from .allocators import Palette
 from .csv_table import csv_text
 from .page import page_html
 from .progress import Progress
-from .replaced_file import make_folder, write_bytes, write_text
+from .replaced_file import keep_inputs, make_folder, write_bytes, write_text
 from .results import read_results
 from .runs import runs_of
 from .system_python import go_on_where_there_is
@@ -67,6 +67,8 @@ def draw(runs, palette):
 def main(arguments=None):
     options = parse(arguments)
     has_plots = options.output or options.png or options.svg
+    for output in (options.output, options.csv):
+        keep_inputs(output, options.files)
     if has_plots:
         go_on_where_there_is("matplotlib") # before anything is read, of a pipe perhaps
     runs = runs_of([read_results(path) for path in options.files])

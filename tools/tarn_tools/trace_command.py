@@ -10,6 +10,7 @@ from fractions import Fraction
 from . import failure
 from .failure import EXIT_FAILED, say
 from .line_source import Fault
+from .replaced_file import keep_inputs
 from .trace_anonymise import anonymise
 from .trace_cut import Part, cut
 from .trace_merge import merge
@@ -187,6 +188,7 @@ def parse(arguments):
 
 def main(arguments=None):
     options = parse(arguments)
+    keep_inputs(getattr(options, "output", None), getattr(options, "traces", None) or [options.trace])
     return options.run(options)
 
 
