@@ -12,6 +12,16 @@ die() {
     exit 1
 }
 
+# help_if_asked ARGUMENT...: where the first is -h or --help, prints the head of the script and ends it.
+help_if_asked() {
+    case ${1:-} in
+    -h | --help) ;;
+    *) return 0 ;;
+    esac
+    awk 'NR > 3 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$0"
+    exit 0
+}
+
 # quietly LOG COMMAND...: appends the output to LOG, and shows LOG only when the command fails.
 quietly() {
     local log=$1
