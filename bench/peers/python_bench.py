@@ -63,30 +63,41 @@ def measure_all(options, report):
     return 0 if is_ok else 1
 
 
-def write(report, path):
+def try_to(write, path):
     """False: it cannot be written."""
     try:
-        report.write(path)
+        write(path)
         return True
     except OSError as error:
         complain(f"{path}: cannot be written: {error.strerror}")
         return False
 
 
+def touch(path):
+    """Known before anything is measured, and nothing of an older file is lost yet."""
+    with open(path, "ab"):
+        pass
+
+
 def main(arguments):
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     options = python_options.parse(arguments, tuple(python_allocators.KINDS))
     report = Report(options)
+    if options.json and not try_to(touch, options.json):
+        return 1
     try:
         status = measure_all(options, report)
-    except (BadTrace, OSError) as error:
+    except BadTrace as error:
         complain(error)
+        return 1
+    except OSError as error:
+        complain(f"{error.filename}: {error.strerror}" if error.filename else error)
         return 1
     except KeyboardInterrupt:
         complain("interrupted")
         report.is_interrupted = True
         status = EXIT_INTERRUPTED
-    if options.json and not write(report, options.json):
+    if options.json and not try_to(report.write, options.json):
         status = 1
     return status
 

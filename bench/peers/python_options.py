@@ -117,6 +117,8 @@ def _check_traces(parser, options):
         parser.error(f"'{options.traces[0]}' is one argument too many: only replay and all take any")
     if options.command == "replay" and not options.traces:
         parser.error("replay needs the name of a trace")
+    if options.json in options.traces:
+        parser.error(f"--json is '{options.json}', which is a trace to play")
 
 
 def parse(arguments, names):

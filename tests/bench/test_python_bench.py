@@ -128,14 +128,17 @@ class Page(PythonBenchTest):
             self.assertIn(name, page)
 
     def expect_one_run(self, *paths):
-        """In which each workload has a row of each allocator."""
+        """In which each workload has a row of each allocator; of fakes some have no time beyond Python's."""
         sys.path.insert(0, str(SOURCE / "tools"))
         from tarn_tools.results import read_results
         from tarn_tools.runs import runs_of
         runs = runs_of([read_results(str(path)) for path in paths])
         self.assertEqual(len(runs), 1)
-        for key, row in runs[0].by_workload.items():
-            self.assertEqual(set(row), {"tarn", *NAMES}, key)
+        names = {}
+        for result in runs[0].results:
+            names.setdefault(result.key, set()).add(result.allocator)
+        for key, of_key in names.items():
+            self.assertEqual(of_key, {"tarn", *NAMES}, key)
 
 
 class Missing(PythonBenchTest):
@@ -230,6 +233,20 @@ class Missing(PythonBenchTest):
         done = self.run_program("--time", "0.02", "--json", "/nonexistent/x.json", "churn", "--live", "1")
         self.assertEqual(done.returncode, 1)
         self.assertIn("/nonexistent/x.json: cannot be written", done.stderr)
+        self.assertEqual(done.stdout, "", "before anything is measured")
+
+    def test_a_trace_is_not_replaced_by_its_results(self):
+        path = self.folder / "good.trace"
+        path.write_text(GOOD)
+        done = self.run_program("replay", str(path), "--json", str(path))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("which is a trace to play", done.stderr)
+        self.assertEqual(path.read_text(), GOOD)
+
+    def test_a_trace_that_is_not_there_is_named(self):
+        done = self.run_program("replay", "missing.trace")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, "python_bench.py: missing.trace: No such file or directory\n")
 
 
 if __name__ == "__main__":
