@@ -84,3 +84,20 @@ def results_file(*results, machine=(), skipped=(), not_found=(), **more):
     return {"tarn_bench": 1, "machine": {**MACHINE, **dict(machine)},
             "options": {"seed": 1, "repetitions": 5, "time_seconds": 10.0, "device": 0, "initial_bytes": 1 << 26},
             "results": list(results), "skipped": list(skipped), "not_found": list(not_found), **more}
+
+
+def heap_result(heap, median=100.0, test="one-size", workload="64 B", figure="allocate, warm", unit="us", **more):
+    return {"test": test, "workload": workload, "heap": heap, "figure": figure, "unit": unit, "median": median,
+            "min": median * 0.98, "max": median * 1.03, "rounds": 9, **more}
+
+
+def heap_file(*results, machine=(), kernels=(), skipped=(), faults=(), **more):
+    known = ("tarn_version", "backend", "device_name", "driver_version", "runtime_version", "device_bytes", "cpu_model")
+    return {"tarn_device_heap_bench": 1,
+            "machine": {**{name: MACHINE[name] for name in known}, "commit": "0123456789", **dict(machine)},
+            "options": {"rounds": 9, "threads": 1 << 20, "heap_bytes": 8 << 30, "patience_seconds": 1.0},
+            "kernels": list(kernels), "results": list(results), "skipped": list(skipped), "faults": list(faults), **more}
+
+
+def heap_remark(heap, text, test="one-size", workload="64 B", **more):
+    return {"test": test, "workload": workload, "heap": heap, "text": text, **more}

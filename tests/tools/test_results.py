@@ -8,7 +8,7 @@ from unittest import mock
 
 from support import InFolder, rates, result, results_file, run
 from tarn_tools.failure import BadInput
-from tarn_tools.results import read_results
+from tarn_tools.result_files import read_results
 from tarn_tools.runs import runs_of
 from tarn_tools.verdicts import kinds_of, verdicts_of
 
@@ -75,7 +75,7 @@ class BadFiles(InFolder):
     def test_larger_than_any(self):
         """Also where a small file becomes a large text."""
         path = self.write("bomb.json.gz", gzip.compress(b" " * 5000))
-        with mock.patch("tarn_tools.results.FILE_BYTES_MAX", 4999):
+        with mock.patch("tarn_tools.result_files.FILE_BYTES_MAX", 4999):
             for name in (path, self.write("large.json", " " * 5000)):
                 with self.assertRaisesRegex(BadInput, "has more than"):
                     read_results(str(name))

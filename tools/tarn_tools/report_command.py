@@ -10,7 +10,7 @@ from .csv_table import csv_text
 from .page import page_html
 from .progress import Progress
 from .replaced_file import keep_inputs, make_folder, write_bytes, write_text
-from .results import read_results
+from .result_files import read_results
 from .runs import runs_of
 from .system_python import go_on_where_there_is
 

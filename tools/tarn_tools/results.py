@@ -1,25 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-results: the JSON files of `tarn-bench --json`, plain or compressed by gzip, read and checked.
+results: the JSON files of `tarn-bench --json`, checked.
 
 The format is in bench/README.md. Files may have more fields than are known here. What is used is checked
 first: a field of the wrong kind, a number that is none, a result without a name make the whole file bad, and
 the message says which and where.
 """
 
-import gzip
-import io
-import json
-import os
-import zlib
-
 from . import workload_name
-from .failure import BadInput, reason_of
+from .failure import BadInput
+from .result_fields import (NUMBER_MIN, FileOfResults, check_format, is_number, number_of, occurrences, placed_rows_of,
+                            rows_of, text_of)
 from .shown import printable
 
+KEY = "tarn_bench"
+PROGRAM = "tarn-bench"
 FORMAT_VERSION = 1
-GZIP_MAGIC = b"\x1f\x8b"
-FILE_BYTES_MAX = 1 << 28 # a thousand times the largest that was seen
 
 # Figures of a result that are numbers, and in the objects alloc_ns and free_ns those of single calls.
 FIGURES = (
@@ -37,19 +33,16 @@ MEASURED = "measured"
 FAILED = "failed"
 CUT_SHORT = "cut short"
 
-# Of what is not zero. Beyond these, ratios of ratios would leave what floating-point numbers can hold.
-NUMBER_MIN, NUMBER_MAX = 2.0 ** -80, 2.0 ** 80
-
 
 class Result:
     """What one allocator did on one workload. `figures` has the numbers that are there, by name."""
 
     def __init__(self, row, where, is_through_python=False):
-        self.bench = _text(row, "bench", where)
+        self.bench = text_of(row, "bench", where)
         self.workload = _workload(row, where)
-        self.allocator = _text(row, "allocator", where)
-        self.threads = int(_number(row, "threads", where) or 1)
-        self.streams = int(_number(row, "streams", where) or 1)
+        self.allocator = text_of(row, "allocator", where)
+        self.threads = int(number_of(row, "threads", where) or 1)
+        self.streams = int(number_of(row, "streams", where) or 1)
         self.is_shared = bool(row.get("shared", False))
         self.is_verified = row.get("verified") is not False
         self.is_interleaved = row.get("interleaved") is not False
@@ -130,125 +123,57 @@ class Result:
         return self["peak_footprint_bytes"] == self.first_piece_bytes
 
 
-class ResultFile:
-    """One file. `shown_name` is its name with the folder it lies in, and no more of its path."""
-
+class ResultFile(FileOfResults):
     def __init__(self, path, content):
-        if not isinstance(content, dict) or "tarn_bench" not in content:
-            raise BadInput(f"{path}: is JSON, but not of tarn-bench: it has no \"tarn_bench\"")
-        if content["tarn_bench"] != FORMAT_VERSION:
-            raise BadInput(f"{path}: has format {json.dumps(content['tarn_bench'])[:40]} of tarn-bench's results, "
-                           f"and this program knows format {FORMAT_VERSION}")
-        self.folder = os.path.dirname(os.path.abspath(path))
-        self.shown_name = printable("/".join(os.path.abspath(path).split(os.sep)[-2:]))
-        self.machine = _facts(content, "machine", path)
-        self.is_python = self.machine.get("build_type") == "Python" # of peers that stand beside tarn-bench
-        self.options = _facts(content, "options", path)
+        check_format(content, KEY, FORMAT_VERSION, PROGRAM, path)
+        super().__init__(path, content)
+        self.is_python = self.machine.get("build_type") == "Python"
         self.command = _command(content, path)
         self.is_interrupted = content.get("interrupted") is True
         self.results = [Result(row, f"{path}: result {number}", self.is_python)
-                        for number, row in _rows(content, "results", path)]
+                        for number, row in rows_of(content, "results", path)]
         for result in self.results:
             result.first_piece_bytes = self.options.get("initial_bytes")
         _number_repeated(self.results)
-        self.skipped = [(_text(row, "bench", where), _text(row, "workload", where),
-                         _text(row, "allocator", where), _text(row, "reason", where))
-                        for row, where in _placed(content, "skipped", path)]
-        self.not_found = [(_text(row, "allocator", where), _text(row, "reason", where))
-                          for row, where in _placed(content, "not_found", path)]
+        self.skipped = [(text_of(row, "bench", where), text_of(row, "workload", where),
+                         text_of(row, "allocator", where), text_of(row, "reason", where))
+                        for row, where in placed_rows_of(content, "skipped", path)]
+        self.not_found = [(text_of(row, "allocator", where), text_of(row, "reason", where))
+                          for row, where in placed_rows_of(content, "not_found", path)]
         if not (self.results or self.skipped or self.not_found):
             raise BadInput(f"{path}: has no results")
+
+    @property
+    def subjects(self):
+        return {(result.key, result.allocator) for result in self.results}
 
 
 def _number_repeated(results):
     """Two traces may have one name: the second one's results get a number, so that both are told."""
-    seen = {}
-    for result in results:
-        subject = (result.key, result.allocator)
-        seen[subject] = seen.get(subject, 0) + 1
-        if seen[subject] > 1:
+    for result, number in occurrences(results, lambda result: (result.key, result.allocator)):
+        if number > 1:
             name, qualifiers = workload_name.parts_of(result.workload)
-            result.workload = workload_name.joined(f"{name} ({seen[subject]})", qualifiers)
-
-
-def read_results(path):
-    """The ResultFile of a path; BadInput names what is wrong with it."""
-    try:
-        with open(path, "rb") as file:
-            text = file.read(FILE_BYTES_MAX + 1)
-        if text.startswith(GZIP_MAGIC):
-            text = gzip.GzipFile(fileobj=io.BytesIO(text)).read(FILE_BYTES_MAX + 1)
-        if len(text) > FILE_BYTES_MAX:
-            raise BadInput(f"{path}: has more than {FILE_BYTES_MAX >> 20} MiB, and is no file of tarn-bench's")
-        content = json.loads(text.decode("utf-8"), parse_constant=_refuse_constant)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise BadInput(f"{path}: is damaged: {error}") from None
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {reason_of(error)}") from None
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{path}: is not JSON: {error}") from None
-    return ResultFile(path, content)
-
-
-def _refuse_constant(text):
-    raise ValueError(f"{text} is no number")
+            result.workload = workload_name.joined(f"{name} ({number})", qualifiers)
 
 
 # --- fields ------------------------------------------------------------------------------------------
 
-def _rows(content, key, path):
-    rows = content.get(key, [])
-    if not isinstance(rows, list):
-        raise BadInput(f"{path}: \"{key}\" is no list")
-    for number, row in enumerate(rows, 1):
-        if not isinstance(row, dict):
-            raise BadInput(f"{path}: \"{key}\" has an entry, number {number}, that is no object")
-        yield number, row
-
-
-def _placed(content, key, path):
-    for number, row in _rows(content, key, path):
-        yield row, f"{path}: entry {number} of \"{key}\""
-
-
-def _text(row, key, where):
-    text = row.get(key)
-    if not isinstance(text, str) or not text:
-        raise BadInput(f"{where}: has no text \"{key}\"")
-    return printable(text)
-
-
 def _workload(row, where):
     """A trace whose memory is touched is another workload than the same trace without."""
-    name, qualifiers = workload_name.parts_of(_text(row, "workload", where))
+    name, qualifiers = workload_name.parts_of(text_of(row, "workload", where))
     if row.get("touched") is True and "touched" not in qualifiers:
         qualifiers += ("touched",)
     return workload_name.joined(name, qualifiers)
 
 
-def _is_number(value):
-    """Whether it is one that can be: nothing is negative, and no machine is as large as the largest."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and (
-        value == 0 or NUMBER_MIN <= value <= NUMBER_MAX)
-
-
-def _number(row, key, where):
-    value = row.get(key)
-    if value is None or _is_number(value):
-        return value
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        raise BadInput(f"{where}: \"{key}\" is no number that can be: {str(value)[:40]}")
-    raise BadInput(f"{where}: \"{key}\" is not a number")
-
-
 def _figures(row, where):
-    figures = {name: _number(row, name, where) for name in FIGURES}
+    figures = {name: number_of(row, name, where) for name in FIGURES}
     for call in CALLS:
         times = row.get(call)
         if times is not None and not isinstance(times, dict):
             raise BadInput(f"{where}: \"{call}\" is no object")
         for name in CALL_FIGURES:
-            figures[f"{call}.{name}"] = _number(times or {}, name, where)
+            figures[f"{call}.{name}"] = number_of(times or {}, name, where)
     return {name: value for name, value in figures.items() if value is not None}
 
 
@@ -257,7 +182,7 @@ def _memory_over_time(row, where):
     if points is None:
         return []
     are_good = isinstance(points, list) and all(
-        isinstance(point, list) and len(point) == 3 and all(map(_is_number, point)) for point in points)
+        isinstance(point, list) and len(point) == 3 and all(map(is_number, point)) for point in points)
     if not are_good:
         raise BadInput(f"{where}: \"memory_over_time\" is no list of triples of numbers")
     return points
@@ -268,19 +193,9 @@ def _outcome(row, where):
     reason = printable(error) if isinstance(error, str) else ""
     if row.get("interrupted") is True:
         return CUT_SHORT, reason or "interrupted"
-    if error or _number(row, "failures", where):
+    if error or number_of(row, "failures", where):
         return FAILED, reason or "it failed, and no reason is given"
     return MEASURED, ""
-
-
-def _facts(content, key, path):
-    facts = content.get(key, {})
-    if not isinstance(facts, dict):
-        raise BadInput(f"{path}: \"{key}\" is no object")
-    for name, value in facts.items():
-        if isinstance(value, (dict, list)):
-            raise BadInput(f"{path}: {json.dumps(name)} in \"{key}\" is neither a text nor a number")
-    return {printable(name): printable(value) if isinstance(value, str) else value for name, value in facts.items()}
 
 
 def _command(content, path):

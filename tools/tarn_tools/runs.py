@@ -11,6 +11,7 @@ to one with files of its own folder, else to the first.
 import functools
 
 from . import workload_name
+from .heap_results import HeapFile
 from .results import CUT_SHORT, FAILED
 
 # Facts that do not tell machines apart: they are measured, and differ from start to start.
@@ -25,11 +26,15 @@ DISTINGUISHING = ("device_name", "backend", "commit", "cpu_model", "cores", "dri
 
 
 class Run:
-    """Files of one machine and build, all added before anything is asked. `label` is short and no other run's."""
+    """
+    Files of one machine and build, all added before anything is asked. `label` is short and no other run's; `files`
+    are those of tarn-bench, `heap_files` those of device_heap_bench.
+    """
 
     def __init__(self):
         self.label = ""
         self.files = []
+        self.heap_files = []
         self.facts = {}
         self._subjects = set()
 
@@ -41,12 +46,16 @@ class Run:
         stated = _identity(file)
         if any(self.facts[key] != stated[key] for key in stated if key in self.facts):
             return False
-        return self._subjects.isdisjoint(_subjects_of(file))
+        return self._subjects.isdisjoint(file.subjects)
 
     def add(self, file):
-        self.files.append(file)
+        (self.heap_files if isinstance(file, HeapFile) else self.files).append(file)
         self.facts.update(_identity(file))
-        self._subjects.update(_subjects_of(file))
+        self._subjects.update(file.subjects)
+
+    @property
+    def all_files(self):
+        return self.files + self.heap_files
 
     @functools.cached_property
     def results(self):
@@ -62,6 +71,10 @@ class Run:
             if result.pairs_per_second:
                 table.setdefault(result.key, {})[result.allocator] = result
         return dict(sorted(table.items(), key=lambda item: _manner(item[0])))
+
+    @functools.cached_property
+    def heap_results(self):
+        return [result for file in self.heap_files for result in file.results]
 
     def failed(self):
         return [result for result in self.results if result.outcome == FAILED]
@@ -86,10 +99,6 @@ def _manner(key):
     return () if key[0] == "streams" else tuple(map(workload_name.QUALIFIERS.index, qualifiers))
 
 
-def _subjects_of(file):
-    return {(result.key, result.allocator) for result in file.results}
-
-
 def _identity(file):
     if file.is_python:
         return {key: file.machine[key] for key in OF_THE_MACHINE if file.machine.get(key) not in (None, "", "none")}
@@ -101,7 +110,7 @@ def runs_of(files):
     runs = []
     for file in files:
         fitting = [run for run in runs if run.takes(file)]
-        same_folder = [run for run in fitting if any(part.folder == file.folder for part in run.files)]
+        same_folder = [run for run in fitting if any(part.folder == file.folder for part in run.all_files)]
         if fitting:
             run = (same_folder or fitting)[0]
         else:
@@ -154,7 +163,7 @@ def _label(runs):
 def _add_folders(runs):
     for label in {run.label for run in runs}:
         same = [run for run in runs if run.label == label]
-        folders = [sorted({file.shown_name.split("/")[0] for file in run.files}) for run in same]
+        folders = [sorted({file.shown_name.split("/")[0] for file in run.all_files}) for run in same]
         if len(same) > 1 and all(len(names) == 1 for names in folders) and \
                 len({names[0] for names in folders}) == len(same):
             for run, names in zip(same, folders):
