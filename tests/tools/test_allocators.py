@@ -9,6 +9,7 @@ from tarn_tools.allocators import Palette, is_peer, what_it_is
 
 KNOWN = ["tarn", "tarn:cached", "vendor-pool", "vendor-pool:release", "cub", "torch", "torch-python", "cupy-python",
          "umpire", "umpire:list", "umf", "jemalloc", "mimalloc", "libc-malloc", "ordered-sets", "raw"]
+HEAPS = ["tarn", "cuda", "bump"] # in plots of their own
 MODES = ["tarn:contiguous", "tarn:first_fit", "tarn:best_fit_last_freed", "tarn:segregated_fit",
          "tarn:tlsf", "tarn:contiguous:cached", "tarn:contiguous:tlsf"]
 PAPERS = {"light": "#ffffff", "dark": "#15171a"}
@@ -53,7 +54,7 @@ def contrast(one, other):
 
 class Colours(unittest.TestCase):
     def test_no_two_allocators_look_alike(self):
-        palette = Palette(KNOWN + MODES + [f"peer-{i}" for i in range(6)])
+        palette = Palette(KNOWN + HEAPS + MODES + [f"peer-{i}" for i in range(6)])
         for paper in PAPERS:
             colours = [getattr(style, paper) for style in palette]
             self.assertEqual(len(colours), len(set(colours)), paper)
@@ -61,15 +62,20 @@ class Colours(unittest.TestCase):
         self.assertEqual(len(looks), len(set(looks)))
 
     def test_known_allocators_differ_to_all_eyes(self):
-        palette = Palette(KNOWN)
+        self.expect_all_differ(Palette(KNOWN))
+
+    def expect_all_differ(self, palette):
         for paper in PAPERS:
             for eyes, matrix in SEEN_BY.items():
                 for one, other in itertools.combinations(palette, 2):
                     far = distance(getattr(one, paper), getattr(other, paper), matrix)
                     self.assertGreater(far, 10, f"{one.name} and {other.name} on {paper} paper, seen by {eyes}")
 
+    def test_heaps_differ_to_all_eyes(self):
+        self.expect_all_differ(Palette(HEAPS))
+
     def test_they_stand_out_from_the_paper(self):
-        for style in Palette(KNOWN + MODES + [f"peer-{i}" for i in range(6)]):
+        for style in Palette(KNOWN + HEAPS + MODES + [f"peer-{i}" for i in range(6)]):
             for paper, colour in PAPERS.items():
                 self.assertGreater(contrast(getattr(style, paper), colour), 3, f"{style.name} on {paper} paper")
 

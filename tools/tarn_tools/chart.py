@@ -150,6 +150,18 @@ def count_label(value, _position=None):
     return f"{value:g}"
 
 
+def power_label(value, _position=None):
+    """A count on an axis of powers of two: 4096 as 4 Ki."""
+    for unit, factor in (("", 1), (" Ki", 1 << 10), (" Mi", 1 << 20), (" Gi", 1 << 30)):
+        if value < 1024 * factor:
+            return f"{value / factor:g}{unit}"
+    return f"{value:g}"
+
+
+def ratio_label(value, _position=None):
+    return f"{value:g}\u00d7"
+
+
 def use_log(axis, label, limits=None):
     """A logarithmic axis, x or y, with a label for each power of ten, and between them where there are few."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator

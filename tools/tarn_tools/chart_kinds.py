@@ -45,7 +45,7 @@ def lines(series, palette, x_axis, x_label, y_label, y_limits, y_ticks=chart.tim
         if x_axis == "size":
             chart.use_powers_of_two(axes.xaxis, chart.size_label, min(all_x), max(all_x))
         elif x_axis == "threads":
-            chart.use_powers_of_two(axes.xaxis, chart.count_label, min(all_x), max(max(all_x), 2), 9)
+            chart.use_powers_of_two(axes.xaxis, chart.power_label, min(all_x), max(max(all_x), 2), 9)
         else:
             chart.use_log(axes.xaxis, chart.count_label)
         axes.set_xlabel(x_label)

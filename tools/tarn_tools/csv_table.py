@@ -1,29 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""csv_table: all results as one table for other programs: one row a result, one column a figure."""
+"""
+csv_table: all results as one table for other programs: one row a result.
+
+Of tarn-bench a result has a column a figure. Of device_heap_bench each figure is a result, whose name and unit are in
+columns, and what was skipped or found wrong is a row, too.
+"""
 
 import csv
 import io
 
-from .results import CALL_FIGURES, CALLS, FIGURES
+from .results import CALL_FIGURES, CALLS, FIGURES, MEASURED
 
 FACTS = ("backend", "device_name", "device_bytes", "driver_version", "runtime_version", "cpu_model", "cores",
          "kernel", "c_library", "compiler", "build_type", "tarn_version", "commit")
 FIELDS = ("bench", "workload", "allocator", "threads", "streams")
+CALL_COLUMNS = {f"{call}.{name}": f"{call}_{name}" for call in CALLS for name in CALL_FIGURES}
+HEAP_COLUMNS = ("figure", "unit", "x", "median", "min", "max", "rounds")
+COLUMNS = ("machine", "file", *FIELDS, "shared", "verified", "outcome", "reason", *FIGURES, "python_ns_per_pair",
+           *CALL_COLUMNS.values(), *HEAP_COLUMNS, *FACTS)
 
 
 def csv_text(runs):
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    calls = [f"{call}.{name}" for call in CALLS for name in CALL_FIGURES]
-    writer.writerow(["machine", "file", *FIELDS, "shared", "verified", "outcome", "reason", *FIGURES,
-                     "python_ns_per_pair", *[name.replace("_ns.", "_ns_") for name in calls], *FACTS])
+    writer = csv.DictWriter(text, COLUMNS, restval="", lineterminator="\n")
+    writer.writeheader()
     for run in runs:
-        facts = [run.facts.get(name, "") for name in FACTS]
+        facts = {"machine": run.label, **{name: run.facts.get(name) for name in FACTS}}
         for file in run.files:
-            for result in file.results:
-                figures = [*[result[name] for name in FIGURES], result.python_ns or None,
-                           *[result[name] for name in calls]]
-                writer.writerow([run.label, file.shown_name, *[getattr(result, name) for name in FIELDS],
-                                 int(result.is_shared), int(result.is_verified), result.outcome, result.reason,
-                                 *["" if value is None else value for value in figures], *facts])
+            writer.writerows({**facts, "file": file.shown_name, **_row(result)} for result in file.results)
+        for file in run.heap_files:
+            writer.writerows({**facts, "file": file.shown_name, **row} for row in _heap_rows(file))
     return text.getvalue()
+
+
+def _row(result):
+    return {**{name: getattr(result, name) for name in FIELDS}, "shared": int(result.is_shared),
+            "verified": int(result.is_verified), "outcome": result.outcome, "reason": result.reason,
+            **{name: result[name] for name in FIGURES}, "python_ns_per_pair": result.python_ns or None,
+            **{column: result[name] for name, column in CALL_COLUMNS.items()}}
+
+
+def _heap_rows(file):
+    for result in file.results:
+        yield {**_subject(result), "outcome": MEASURED, "verified": int(not result.faults),
+               "reason": "; ".join(result.faults), "figure": result.figure, "unit": result.unit,
+               "median": result.median, "min": result.low, "max": result.high, "rounds": result.rounds}
+    for outcome, remarks in (("skipped", file.skipped), ("fault", file.faults)):
+        for remark in remarks:
+            yield {**_subject(remark), "outcome": outcome, "reason": remark.text}
+
+
+def _subject(of):
+    return {"bench": f"device-heap {of.test}", "workload": of.workload, "allocator": of.heap, "x": of.x}

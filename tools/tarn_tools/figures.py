@@ -2,49 +2,20 @@
 """
 figures: which plots a set of runs gives.
 
-A figure is one question. It has rows of charts, those of a row with one scale, so that charts side by side can
-be compared by eye: a row has a chart for each run, and there are several rows where there are several ways of
-looking. Of one run these stand side by side.
+Those of device_heap_bench are in heap_figures.py.
 """
 
-import re
-
 from . import chart, chart_kinds, workload_name
-from .chart import Chart
 from .chart_kinds import Value
+from .figure import Figure, chart_of, dots_height, file_name, limits_of_series, number_equal_names
+from .heap_figures import heap_figures
 from .page_words import title_of_kind
 from .workload_name import live_and_sizes_of, parts_of, size_of
 
 # Benches with a plot of their own kind; of all others every workload is a row of dots.
 WITH_LINES = ("sweep", "live", "churn", "threads")
 
-FILE_NAME_LETTERS_MAX = 90
 STRETCHES = 100 # of memory over time
-
-
-class Figure:
-    def __init__(self, section, title, text, rows):
-        self.section = section
-        self.title = title
-        self.text = text
-        self.rows = [row for row in rows if row]
-        if self.rows and max(map(len, self.rows)) == 1:
-            self.rows = [[row[0] for row in self.rows]]
-
-    @property
-    def charts(self):
-        return [chart for row in self.rows for chart in row]
-
-
-def _file_name(*parts):
-    return re.sub(r"[^a-z0-9]+", "-", " ".join(parts).lower()).strip("-")[:FILE_NAME_LETTERS_MAX]
-
-
-def _chart(name, title, run, runs, draw, **options):
-    """Of one run; it is named where there are several."""
-    if len(runs) > 1:
-        name, title = f"{name} {run.label}", f"{title}\n{run.label}"
-    return Chart(_file_name(name), title, draw, **options)
 
 
 # --- figures of a result -----------------------------------------------------------------------------
@@ -105,10 +76,6 @@ def _series(run, keys, x_of, value_of):
     return series
 
 
-def _limits(all_series):
-    return chart.limits_of(value.median for series in all_series for points in series.values() for _, value in points)
-
-
 def _groups(runs, bench, group_of):
     """{group: {run: keys}} of a bench, in the order in which they come up."""
     groups = {}
@@ -124,8 +91,8 @@ def _lines_figure(name, bench, keys_of, runs, palette, title, x_axis, x_label, x
     rows = []
     for what, value_of in WAYS:
         of_runs = [(run, _series(run, keys, x_of, value_of)) for run, keys in keys_of.items()]
-        limits = _limits(series for _, series in of_runs)
-        rows.append([_chart(f"{name} {what}", what[0].upper() + what[1:], run, runs,
+        limits = limits_of_series(series for _, series in of_runs)
+        rows.append([chart_of(f"{name} {what}", what[0].upper() + what[1:], run, runs,
                             chart_kinds.lines(series, palette, x_axis, x_label, "time", limits))
                      for run, series in of_runs if series])
     return Figure(bench, title, SPREAD, rows)
@@ -137,7 +104,7 @@ def _how(qualifiers):
 
 def sweep_figures(runs, palette):
     groups = _groups(runs, "sweep", lambda key: parts_of(key[1])[1])
-    return [_lines_figure(_file_name("sweep", *qualifiers), "sweep", keys_of, runs, palette,
+    return [_lines_figure(file_name("sweep", *qualifiers), "sweep", keys_of, runs, palette,
                           f"Time against size{_how(qualifiers)}", "size", "size of the block",
                           lambda key: size_of(key[1]))
             for qualifiers, keys_of in groups.items()]
@@ -145,7 +112,7 @@ def sweep_figures(runs, palette):
 
 def live_figures(bench, runs, palette):
     groups = _groups(runs, bench, lambda key: (live_and_sizes_of(key[1])[1], parts_of(key[1])[1]))
-    return [_lines_figure(_file_name(bench, sizes or "", *qualifiers), bench, keys_of, runs, palette,
+    return [_lines_figure(file_name(bench, sizes or "", *qualifiers), bench, keys_of, runs, palette,
                           f"Time against live blocks, of {sizes or 'some'} bytes{_how(qualifiers)}", "count",
                           "live blocks", lambda key: live_and_sizes_of(key[1])[0])
             for (sizes, qualifiers), keys_of in groups.items()]
@@ -162,12 +129,12 @@ def threads_figures(runs, palette):
     figures = []
     for blocks, keys_of in _groups(runs, "threads", _blocks_of_threads).items():
         of_runs = [(run, _series(run, keys, lambda key: key[2], _rate)) for run, keys in keys_of.items()]
-        limits = _limits(series for _, series in of_runs)
-        name = _file_name("threads", blocks.replace(" blocks", "").replace(" bytes a thread", ""))
+        limits = limits_of_series(series for _, series in of_runs)
+        name = file_name("threads", blocks.replace(" blocks", "").replace(" bytes a thread", ""))
         figures.append(Figure("threads", f"Rate against threads: {blocks}",
                               "Pairs of an allocation and a free that all threads make together in a second: "
                               "higher is better.",
-                              [[_chart(name, f"Rate: {blocks}", run, runs, chart_kinds.lines(
+                              [[chart_of(name, f"Rate: {blocks}", run, runs, chart_kinds.lines(
                                   series, palette, "threads", "threads", "pairs a second, all threads", limits,
                                   chart.count_label)) for run, series in of_runs if series]]))
     return figures
@@ -183,10 +150,6 @@ def _dots_rows(run, keys, value_of):
         if values:
             rows.append((parts_of(key[1])[0], values))
     return rows
-
-
-def _dots_height(rows):
-    return 1.5 + (0.3 + 0.03 * max(len(values) for _, values in rows)) * len(rows)
 
 
 class _Dots:
@@ -209,8 +172,8 @@ class _Dots:
             for edge in (value.median, value.low, value.high, value.measured))
         title = f"{title_of_kind(self.kind)}: {title}"
         return Figure(self.bench, title, text, [[
-            _chart(f"{self.kind} {name}", title, run, self.runs,
-                   chart_kinds.dots(rows, self.palette, x_label, limits, ticks), height=_dots_height(rows))
+            chart_of(f"{self.kind} {name}", title, run, self.runs,
+                   chart_kinds.dots(rows, self.palette, x_label, limits, ticks), height=dots_height(rows))
             for run, rows in rows_of if rows]])
 
 
@@ -230,7 +193,7 @@ def _memory_figure(dots):
     return dots.figure("memory", "memory",
                        "Most bytes held from the vendor at any time, by most bytes live at any time. 1\u00d7 holds "
                        "nothing but what is used; further left is better.", _held, "most bytes held by most bytes live",
-                       lambda value, _position: f"{value:g}\u00d7")
+                       chart.ratio_label)
 
 
 # Further figures of some benches.
@@ -305,7 +268,7 @@ def _memory_chart(run, runs, bench, workload, held, too_high, y_max, palette):
     held_by = {name: envelope([(point[0], point[2]) for point in points]) for name, points in held.items()
                if name not in too_high}
     not_drawn = {name: _most(held[name]) for name in too_high if name in held}
-    return _chart(f"memory over time {bench} {workload}", f"Memory, {bench}: {workload}", run, runs,
+    return chart_of(f"memory over time {bench} {workload}", f"Memory, {bench}: {workload}", run, runs,
                   chart_kinds.memory(live, held_by, not_drawn, palette, y_max or 1))
 
 
@@ -323,19 +286,10 @@ def memory_figures(runs, palette):
 
 # --- all ---------------------------------------------------------------------------------------------
 
-def _number_equal_names(figures):
-    """Names that differ in letters that no file should have are one name, and a plot must not replace another."""
-    taken = set()
-    for one in (one for figure in figures for one in figure.charts):
-        name, number = one.name, 1
-        while one.name in taken:
-            number += 1
-            one.name = f"{name}-{number}"
-        taken.add(one.name)
-
-
 def all_figures(runs, palette):
     """In the order in which a page has them."""
+    heaps = heap_figures(runs, palette)
+    runs = [run for run in runs if run.files]
     benches = list(dict.fromkeys(key[0] for run in runs for key in run.by_workload))
     figures = []
     for bench in benches:
@@ -344,7 +298,7 @@ def all_figures(runs, palette):
     figures += sweep_figures(runs, palette)
     figures += live_figures("live", runs, palette) + live_figures("churn", runs, palette)
     figures += threads_figures(runs, palette)
-    figures += memory_figures(runs, palette)
+    figures += memory_figures(runs, palette) + heaps
     figures = [figure for figure in figures if figure.rows]
-    _number_equal_names(figures)
+    number_equal_names(figures)
     return figures

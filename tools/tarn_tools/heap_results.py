@@ -58,6 +58,10 @@ class HeapFile(FileOfResults):
             raise BadInput(f"{path}: has no results")
 
     @property
+    def parts(self):
+        return list(dict.fromkeys(result.test for result in self.results))
+
+    @property
     def subjects(self):
         return {(PROGRAM, result.key, result.heap) for result in self.results}
 

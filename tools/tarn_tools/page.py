@@ -6,7 +6,9 @@ from pathlib import Path
 from . import page_tables
 from .allocators import what_it_is
 from .coverage import Coverage
+from .heap_page import heap_html
 from .html_text import Markup, element, joined
+from .page_figures import figures_html
 from .page_parts import swatch
 from .page_summary import summary_html
 from .page_words import ABOUT, anchor_of, in_order, title_of
@@ -24,17 +26,16 @@ vendor by the most bytes ever live as asked for. Vendor calls are those that tak
 
 
 def page_html(title, runs, palette, figures):
-    coverages = [Coverage(run) for run in runs]
-    sections = [("summary", "Who wins where", summary_html(runs, palette))]
-    sections += [(anchor_of(bench), title_of(bench), _bench_html(bench, runs, coverages, palette, figures))
-                 for bench in in_order(dict.fromkeys(key[0] for run in runs for key in run.by_workload))]
-    memory = [figure for figure in figures if figure.section == "memory"]
-    if memory:
-        sections.append(("memory", "Memory over time", _memory_html(memory, palette)))
-    sections += [("missing", "Not measured", page_tables.missing_html(runs, coverages)),
-                 ("machines", "Machines", page_tables.machines_html(runs)),
-                 ("runs", "How it was run", joined(element("p", HOW_TO_READ), page_tables.runs_html(runs)))]
-    body = [element("h1", title), _lead(runs), _contents(sections), _legend(runs, palette)]
+    of_pools = [run for run in runs if run.files]
+    of_heaps = [run for run in runs if run.heap_files]
+    sections = _pool_sections(of_pools, palette, figures) if of_pools else []
+    if of_heaps:
+        sections.append(("device-heap", "Device heap", heap_html(of_heaps, palette, figures)))
+    sections += [("machines", "Machines", page_tables.machines_html(runs)),
+                 ("runs", "How it was run", joined(element("p", HOW_TO_READ) if of_pools else "",
+                                                   page_tables.runs_html(runs)))]
+    body = [element("h1", title), _lead(of_pools) if of_pools else "", _heap_lead(of_heaps) if of_heaps else "",
+            _contents(sections), _legend(of_pools, palette) if of_pools else ""]
     for name, heading, content in sections:
         body += [element("h2", heading, id=name), content]
     return joined(
@@ -46,6 +47,18 @@ def page_html(title, runs, palette, figures):
                 "\n", element("body", *body), lang="en"), "\n")
 
 
+def _pool_sections(runs, palette, figures):
+    """What tarn-bench measured."""
+    coverages = [Coverage(run) for run in runs]
+    sections = [("summary", "Who wins where", summary_html(runs, palette))]
+    sections += [(anchor_of(bench), title_of(bench), _bench_html(bench, runs, coverages, palette, figures))
+                 for bench in in_order(dict.fromkeys(key[0] for run in runs for key in run.by_workload))]
+    memory = [figure for figure in figures if figure.section == "memory"]
+    if memory:
+        sections.append(("memory", "Memory over time", _memory_html(memory, palette)))
+    return [*sections, ("missing", "Not measured", page_tables.missing_html(runs, coverages))]
+
+
 def _lead(runs):
     workloads = {key for run in runs for key in run.by_workload}
     names = {name for run in runs for row in run.by_workload.values() for name in row}
@@ -53,44 +66,28 @@ def _lead(runs):
                         f"{len(workloads)} workloads. ", element("b", "; ".join(run.label for run in runs)), ".")
 
 
+def _heap_lead(runs):
+    return element("p", "Device heaps, malloc and free inside kernels, compared by device_heap_bench: ",
+                   element("b", "; ".join(run.label for run in runs)), ".")
+
+
 def _contents(sections):
     return element("nav", *[element("a", heading, href=f"#{name}") for name, heading, _ in sections])
 
 
 def _legend(runs, palette):
+    names = {result.allocator for run in runs for result in run.results}
     backends = {run.facts.get("backend") for run in runs}
     items = [element("li", swatch(style.name, palette), element("b", style.name),
-                     f" \u2013 {what_it_is(style.name, backends)}") for style in palette]
+                     f" \u2013 {what_it_is(style.name, backends)}") for style in palette if style.name in names]
     return element("ul", *items, class_="legend")
 
 
-# --- plots -------------------------------------------------------------------------------------------
-
-def _chart_html(chart, palette, text=""):
-    return element("figure", Markup(chart.svg_on_page(palette)), element("figcaption", text) if text else "",
-                   **{"aria-label": chart.title})
-
-
-def _figures_html(figures, palette):
-    """Those of one chart stand side by side; of others each has a heading, and its rows."""
-    parts, alone = [], []
-    for figure in [*figures, None]:
-        if figure and len(figure.charts) == 1:
-            alone.append(_chart_html(figure.charts[0], palette, figure.text))
-            continue
-        if alone:
-            parts.append(element("div", *alone, class_="charts" if len(alone) % 3 == 0 else "charts large"))
-            alone = []
-        if figure:
-            parts += [element("h3", figure.title), element("p", figure.text) if figure.text else "",
-                      *[element("div", *[_chart_html(chart, palette) for chart in row], class_="charts")
-                        for row in figure.rows]]
-    return joined(*parts)
-
+# --- benches ----------------------------------------------------------------------------------------
 
 def _bench_html(bench, runs, coverages, palette, figures):
     parts = [element("p", ABOUT[bench])] if bench in ABOUT else []
-    parts.append(_figures_html([figure for figure in figures if figure.section == bench], palette))
+    parts.append(figures_html([figure for figure in figures if figure.section == bench], palette))
     for run, coverage in zip(runs, coverages):
         keys = [key for key in run.by_workload if key[0] == bench]
         if keys:
@@ -109,7 +106,7 @@ def _table_title(run, keys):
 def _memory_html(figures, palette):
     text = element("p", "What each allocator holds from the vendor (lines) over what is live (grey), while the "
                         "workload goes on: the most in each hundredth of its events.")
-    return joined(text, _figures_html(figures, palette))
+    return joined(text, figures_html(figures, palette))
 
 
 # --- style -------------------------------------------------------------------------------------------

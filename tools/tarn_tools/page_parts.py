@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""page_parts: what several parts of a page show in the same way: an allocator, a figure, how it stands to tarn."""
+"""page_parts: what several parts of a page show in the same way: an allocator, a figure, a balance."""
 
 import re
 
 from . import shown
-from .html_text import Markup, element, joined
+from .html_text import Markup, Table, element, joined
 from .results import CUT_SHORT
 from .verdicts import NEAR
+
+NEAR_PERCENT = f"{(NEAR - 1) * 100:.0f}{shown.THIN_SPACE}%"
 
 MARKS = {"wins": "\u25b2", "level": "=", "loses": "\u25bc"} # of tarn; the same is told by colour
 
@@ -29,13 +31,6 @@ def figure_of(result):
     if result.is_rated:
         return f"{shown.rate(result.rates[0])}/s"
     return shown.duration_with_unit(result.pair_ns[0])
-
-
-def standing(times_tarn):
-    """Of another one that takes so many times tarn's time: what that is for tarn."""
-    if times_tarn <= 1 / NEAR:
-        return "loses"
-    return "wins" if times_tarn >= NEAR else "level"
 
 
 def notes_of(result):
@@ -71,3 +66,37 @@ def spread_shown(result):
     triple, show = (result.rates, shown.rate) if result.is_rated else (result.pair_ns, shown.duration)
     _, low, high = triple or (None, None, None)
     return f"{show(low)}{shown.NOTHING}{show(high)}" if low and high else shown.NOTHING
+
+
+def with_range(text, least, most):
+    return element("td", text, element("small", f"{least}{shown.NOTHING}{most}" if least != most else ""))
+
+
+def by_machine(judged, rows_of, *head):
+    """
+    judged: [(run, verdicts)]; rows_of(verdicts) are rows of cells. A table with the rows of each machine, which is
+    named where there are several; None where there are no rows.
+    """
+    rows_by_label = {run.label: rows_of(verdicts) for run, verdicts in judged}
+    width = max((len(row) for rows in rows_by_label.values() for row in rows), default=0)
+    if not width:
+        return None
+    table = Table(class_="comparison")
+    table.head(*head[:width])
+    for label, rows in rows_by_label.items():
+        if rows and len(judged) > 1:
+            table.group(label, width)
+        for row in rows:
+            table.row(*row, *[""] * (width - len(row)))
+    return table.html()
+
+
+def share_words(part, whole):
+    return f"all {whole}" if part == whole and whole > 1 else f"{part} of {whole}"
+
+
+def speed_words(spread):
+    """(how fast at the median, from where to where)."""
+    least, median, most = spread
+    return f"{shown.ratio(median)} as fast as", \
+        "" if least == most else f" ({shown.ratio(least)} to {shown.ratio(most)})"

@@ -4,12 +4,11 @@
 from . import shown
 from .allocators import NO_PEERS, WRITING, is_tarn
 from .html_text import Table, element, joined
-from .page_parts import MARKS, allocator, figure_of, standing
+from .page_parts import (MARKS, NEAR_PERCENT, allocator, by_machine, figure_of, share_words, speed_words,
+                         with_range)
 from .page_words import anchor_of, full_name, in_order, title_of, title_of_kind
-from .verdicts import NEAR, Balance, Verdict, kinds_of, ratio_of, spread_of, verdicts_of
+from .verdicts import Balance, Verdict, kinds_of, ratio_of, spread_of, standing, verdicts_of
 from .workload_name import size_of
-
-NEAR_PERCENT = f"{(NEAR - 1) * 100:.0f}{shown.THIN_SPACE}%"
 
 
 def summary_html(runs, palette):
@@ -57,18 +56,8 @@ def _from_to(least, most):
 
 # --- in words ----------------------------------------------------------------------------------------
 
-def _of(part, whole):
-    return f"all {whole}" if part == whole and whole > 1 else f"{part} of {whole}"
-
-
 def _workloads(count):
     return "workload" if count == 1 else "workloads"
-
-
-def _median(spread):
-    least, median, most = spread
-    return f"{shown.ratio(median)} as fast as", \
-        "" if least == most else f" ({shown.ratio(least)} to {shown.ratio(most)})"
 
 
 def _balance(run, verdicts):
@@ -78,7 +67,8 @@ def _balance(run, verdicts):
         return [*says, "tarn itself was not measured here."]
     whole = len(balance.against_peers)
     if whole:
-        says += ["tarn is the fastest on ", element("strong", _of(len(balance.wins), whole)), " ", _workloads(whole),
+        says += ["tarn is the fastest on ", element("strong", share_words(len(balance.wins), whole)), " ",
+                 _workloads(whole),
                  f", level on {len(balance.level)}" if balance.level else "",
                  "." if balance.losses else ", and loses on none."]
     else:
@@ -86,14 +76,14 @@ def _balance(run, verdicts):
     if balance.losses:
         says += [" It ", element("strong", f"loses on {len(balance.losses)}"), _to_writing(balance), "."]
     if balance.to_best_peer:
-        text, span = _median(balance.to_best_peer)
+        text, span = speed_words(balance.to_best_peer)
         says.append(f" At the median it is {text} the best peer{span}.")
     if balance.to_raw:
-        text, span = _median(balance.to_raw)
+        text, span = speed_words(balance.to_raw)
         says.append(f" Beside the raw calls it is {text} they are{span}." if balance.to_best_peer else
                     f" At the median it is {text} the raw calls{span}.")
     if balance.with_peer_memory:
-        says += [" It holds more memory than the leanest peer on ", element("strong", _of(
+        says += [" It holds more memory than the leanest peer on ", element("strong", share_words(
             len(balance.holds_more), len(balance.with_peer_memory))), _of_first_piece(balance), "."]
     return says
 
@@ -153,13 +143,9 @@ def _own_cell(kind):
         return shown.NOTHING
     if results[0].is_rated:
         least, median, most = spread_of([result.rates[0] for result in results])
-        return _with_range(f"{shown.rate(median)}/s", shown.rate(least), shown.rate(most))
+        return with_range(f"{shown.rate(median)}/s", shown.rate(least), shown.rate(most))
     least, median, most = spread_of([result.pair_ns[0] for result in results])
-    return _with_range(shown.duration_with_unit(median), shown.duration(least), shown.duration(most))
-
-
-def _with_range(text, least, most):
-    return element("td", text, element("small", f"{least}{shown.NOTHING}{most}" if least != most else ""))
+    return with_range(shown.duration_with_unit(median), shown.duration(least), shown.duration(most))
 
 
 def _glance_cell(kind, name):
@@ -179,26 +165,10 @@ def _glance_cell(kind, name):
 
 # --- where tarn loses --------------------------------------------------------------------------------
 
-def _by_machine(judged, rows_of, *head):
-    """A table with the rows of each machine, which is named where there are several; None where there are no rows."""
-    rows_by_label = {run.label: rows_of(verdicts) for run, verdicts in judged}
-    width = max((len(row) for rows in rows_by_label.values() for row in rows), default=0)
-    if not width:
-        return None
-    table = Table(class_="comparison")
-    table.head(*head[:width])
-    for label, rows in rows_by_label.items():
-        if rows and len(judged) > 1:
-            table.group(label, width)
-        for row in rows:
-            table.row(*row, *[""] * (width - len(row)))
-    return table.html()
-
-
 def _losses(judged):
     head = ("workload", "tarn takes", "fastest", "takes", "as fast", "holds", "also faster")
-    lost = _by_machine(judged, lambda verdicts: _faster_rows(verdicts, Verdict.faster_than_tarn), *head)
-    modes = _by_machine(judged, lambda verdicts: _faster_rows(verdicts, Verdict.faster_modes), *head)
+    lost = by_machine(judged, lambda verdicts: _faster_rows(verdicts, Verdict.faster_than_tarn), *head)
+    modes = by_machine(judged, lambda verdicts: _faster_rows(verdicts, Verdict.faster_modes), *head)
     said = joined(lost, _marks_explained(judged)) if lost else element(
         "p", "Nowhere in these results is another allocator faster than tarn by ", NEAR_PERCENT, " or more.")
     return joined(said, element("p", "tarn's own other modes are faster than its default here:"), modes) if modes \
@@ -249,7 +219,7 @@ def _holds_more(judged):
     all_verdicts = [verdict for _, verdicts in judged for verdict in verdicts]
     if not any(verdict.memory_to_leanest_peer for verdict in all_verdicts):
         return element("p", "No peer's memory was measured in these results.")
-    table = _by_machine(judged, _holds_more_rows, "workload", "tarn holds", "leanest peer", "most live")
+    table = by_machine(judged, _holds_more_rows, "workload", "tarn holds", "leanest peer", "most live")
     first = [verdict for verdict in all_verdicts if verdict.holds_more and verdict.tarn.holds_first_piece]
     if not table and not first:
         return element("p", "Nowhere in these results does tarn hold more than the leanest peer by ", NEAR_PERCENT,

@@ -4,9 +4,9 @@
 from . import shown
 from .allocators import is_tarn
 from .html_text import Table, element, joined
-from .page_parts import MARKS, allocator, details_of, notes_of, spread_shown, standing
+from .page_parts import MARKS, allocator, details_of, notes_of, spread_shown
 from .page_words import title_of_kind
-from .verdicts import Verdict, ratio_of
+from .verdicts import Verdict, ratio_of, standing
 
 # Benches of which each workload has a table of its own, too.
 WITH_TABLES = ("replay",)
@@ -222,10 +222,21 @@ def machines_html(runs):
                                        if file.is_python)) for run in runs]
     if any(pythons):
         table.row("peers from Python", *[text or shown.NOTHING for text in pythons])
-    table.row("one reading of the clock", *[_clock_cost(run) for run in runs])
-    table.row("files", *[joined(*[element("span", file.shown_name, class_="line") for file in run.files])
-                         for run in runs])
+    if any(run.files for run in runs):
+        table.row("one reading of the clock", *[_clock_cost(run) for run in runs])
+    if any(_kernels(run) for run in runs):
+        table.row("kernels that allocate", *[_in_lines(_kernels(run)) for run in runs])
+    table.row("files", *[_in_lines(file.shown_name for file in run.all_files) for run in runs])
     return table.html()
+
+
+def _kernels(run):
+    """What the compiler gave them, of each heap."""
+    return dict.fromkeys(kernel for file in run.heap_files for kernel in file.kernels)
+
+
+def _in_lines(texts):
+    return joined(*[element("span", text, class_="line") for text in texts]) or shown.NOTHING
 
 
 def _options(file):
@@ -238,12 +249,12 @@ def _options(file):
 
 
 def runs_html(runs):
-    has_commands = any(file.command for run in runs for file in run.files)
+    has_commands = any(file.command for run in runs for file in run.all_files)
     table = Table()
     table.head("file", "machine", "results", *(["command"] if has_commands else []), "options")
     for run in runs:
-        for file in run.files:
-            benches = ", ".join(dict.fromkeys(result.bench for result in file.results))
+        for file in run.all_files:
+            benches = ", ".join(file.parts)
             command = element("td", element("code", file.command or shown.NOTHING), class_="text")
             table.row(file.shown_name, run.label, f"{len(file.results)} ({benches})",
                       *([command] if has_commands else []), element("td", _options(file), class_="text"))

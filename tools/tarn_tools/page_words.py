@@ -38,7 +38,11 @@ def title_of_kind(kind):
 
 def anchor_of(bench):
     """A link to its section; what is not known may have letters that an anchor cannot."""
-    return bench if bench in ORDER else "bench-" + "".join(f"{byte:02x}" for byte in bench.encode())
+    return bench if bench in ORDER else f"bench-{in_hexadecimal(bench)}"
+
+
+def in_hexadecimal(text):
+    return "".join(f"{byte:02x}" for byte in text.encode())
 
 
 def full_name(key):

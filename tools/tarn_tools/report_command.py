@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""report_command: tarn-report, a page of results of tarn-bench."""
+"""report_command: tarn-report, a page of results of tarn-bench and device_heap_bench."""
 
 import argparse
 import os
@@ -21,16 +21,16 @@ EPILOG = """
 Files of one machine and build are parts of one run; several machines, vendors or commits stand side by side.
 The page needs nothing else: no network, no script. Exit status: 0 it is written; 1 it cannot be written, or
 matplotlib is missing (package python3-matplotlib); 2 the command line is wrong, or a file is not what
-`tarn-bench --json` writes. Then nothing is written.
+`tarn-bench --json` or `device_heap_bench --json` writes. Then nothing is written.
 """
 
 
 def parse(arguments):
     parser = argparse.ArgumentParser(prog="tarn-report", epilog=EPILOG,
-                                     description="Makes one page of the results of tarn-bench --json: who wins where, "
-                                                 "plots, and a table for each trace.")
-    parser.add_argument("files", nargs="+", metavar="FILE.json", help="what tarn-bench --json has written, plain or "
-                        "compressed by gzip")
+                                     description="Makes one page of the results of tarn-bench --json and "
+                                                 "device_heap_bench --json: who wins where, plots, and tables.")
+    parser.add_argument("files", nargs="+", metavar="FILE.json", help="what tarn-bench --json or device_heap_bench --json "
+                        "has written, plain or compressed by gzip")
     parser.add_argument("-o", "--output", metavar="PAGE.html",
                         help=f"the page (default {DEFAULT_PAGE}, or none if only other files are asked for; - is the "
                              "standard output)")
@@ -72,7 +72,8 @@ def main(arguments=None):
     if has_plots:
         go_on_where_there_is("matplotlib") # before anything is read, of a pipe perhaps
     runs = runs_of([read_results(path) for path in options.files])
-    palette = Palette(result.allocator for run in runs for result in run.results)
+    palette = Palette([*(result.allocator for run in runs for result in run.results),
+                       *(result.heap for run in runs for result in run.heap_results)])
     if has_plots:
         figures, charts = draw(runs, palette)
         if options.png:

@@ -144,6 +144,10 @@ class ResultFile(FileOfResults):
             raise BadInput(f"{path}: has no results")
 
     @property
+    def parts(self):
+        return list(dict.fromkeys(result.bench for result in self.results))
+
+    @property
     def subjects(self):
         return {(result.key, result.allocator) for result in self.results}
 

@@ -136,6 +136,13 @@ def ratio_of(result, other):
     return result.pairs_per_second / other.pairs_per_second
 
 
+def standing(times_tarn):
+    """Of another one that takes so many times tarn's time: what that is for tarn."""
+    if times_tarn <= 1 / NEAR:
+        return "loses"
+    return "wins" if times_tarn >= NEAR else "level"
+
+
 def _speed(result):
     return result.pairs_per_second
 

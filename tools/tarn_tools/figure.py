@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+figure: one question and the plots that answer it.
+
+A figure has rows of charts, those of a row with one scale, so that charts side by side can be compared by eye: a
+row has a chart for each run, and there are several rows where there are several ways of looking. Of one run these
+stand side by side.
+"""
+
+import re
+
+from . import chart
+from .chart import Chart
+
+FILE_NAME_LETTERS_MAX = 90
+
+
+class Figure:
+    def __init__(self, section, title, text, rows):
+        self.section = section
+        self.title = title
+        self.text = text
+        self.rows = [row for row in rows if row]
+        if self.rows and max(map(len, self.rows)) == 1:
+            self.rows = [[row[0] for row in self.rows]]
+
+    @property
+    def charts(self):
+        return [chart for row in self.rows for chart in row]
+
+
+def file_name(*parts):
+    return re.sub(r"[^a-z0-9]+", "-", " ".join(parts).lower()).strip("-")[:FILE_NAME_LETTERS_MAX]
+
+
+def chart_of(name, title, run, runs, draw, **options):
+    """Of one run; it is named where there are several."""
+    if len(runs) > 1:
+        name, title = f"{name} {run.label}", f"{title}\n{run.label}"
+    return Chart(file_name(name), title, draw, **options)
+
+
+def limits_of_series(all_series):
+    return chart.limits_of(value.median for series in all_series for points in series.values() for _, value in points)
+
+
+def dots_height(rows):
+    return 1.5 + (0.3 + 0.03 * max(len(values) for _, values in rows)) * len(rows)
+
+
+def number_equal_names(figures):
+    """Names that differ in letters that no file should have are one name, and a plot must not replace another."""
+    taken = set()
+    for one in (one for figure in figures for one in figure.charts):
+        name, number = one.name, 1
+        while one.name in taken:
+            number += 1
+            one.name = f"{name}-{number}"
+        taken.add(one.name)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+heap_verdicts: who wins where in device_heap_bench's results.
+
+As in verdicts.py two are level when they are within NEAR. A bump pointer is a bound and no rival. What was found
+wrong where it was measured has no say.
+"""
+
+import functools
+
+from .allocators import is_tarn
+from .heap_units import unit_of
+from .heap_words import BOUNDS, in_order
+from .verdicts import NEAR, spread_of, standing
+
+
+class HeapVerdict:
+    """
+    One figure of one workload of one run. Ratios are how many times as good: a half of the time, twice as many a
+    second. None: not known.
+    """
+
+    def __init__(self, key):
+        self.test, self.workload, self.figure, unit = key
+        self.unit = unit_of(unit)
+        self.results = {}
+
+    @property
+    def tarn(self):
+        return self.results.get("tarn")
+
+    def times_tarn(self, name):
+        """How many times as good as that heap tarn is."""
+        tarn, other = self.tarn, self.results.get(name)
+        if self.unit.is_less_better is None or not tarn or not other or not tarn.median or not other.median:
+            return None
+        return other.median / tarn.median if self.unit.is_less_better else tarn.median / other.median
+
+    @functools.cached_property
+    def rivals(self):
+        """[(result, how many times as good as tarn it is)], the best first."""
+        found = [(result, self.times_tarn(name)) for name, result in self.results.items()
+                 if not is_tarn(name) and name not in BOUNDS and not result.faults]
+        return sorted(((result, 1 / times) for result, times in found if times), key=lambda pair: -pair[1])
+
+    @property
+    def better_than_tarn(self):
+        return [(result, times) for result, times in self.rivals if times >= NEAR] if self.word == "loses" else []
+
+    @functools.cached_property
+    def word(self):
+        """wins, level, loses; alone where no rival can be compared; absent without tarn; wrong where its memory was."""
+        if not self.tarn:
+            return "absent"
+        if self.tarn.faults:
+            return "wrong"
+        return standing(1 / self.rivals[0][1]) if self.rivals else "alone"
+
+
+class HeapBalance:
+    """Verdicts, counted."""
+
+    def __init__(self, verdicts):
+        self.wins, self.level, self.losses, self.wrong = (
+            [verdict for verdict in verdicts if verdict.word == word] for word in ("wins", "level", "loses", "wrong"))
+        self.compared = self.wins + self.level + self.losses + self.wrong
+
+
+def times_tarn_of(verdicts, name):
+    """(least, median, most); None where tarn stands beside that heap in none. What is wrong has no say."""
+    ratios = [verdict.times_tarn(name) for verdict in verdicts
+              if verdict.word != "wrong" and name in verdict.results and not verdict.results[name].faults]
+    return spread_of([ratio for ratio in ratios if ratio])
+
+
+def heap_verdicts_of(run):
+    """In the order of the tests, of the figures in them, and of the files."""
+    verdicts = {}
+    for result in run.heap_results:
+        verdict = verdicts.setdefault(result.key, HeapVerdict(result.key))
+        verdict.results[result.heap] = result
+    tests = in_order(dict.fromkeys(verdict.test for verdict in verdicts.values()))
+    groups = groups_of(verdicts.values())
+    return [verdict for test in tests for group, of_group in groups.items() if group[0] == test
+            for verdict in of_group]
+
+
+def groups_of(verdicts):
+    """{(test, figure, Unit): verdicts}"""
+    groups = {}
+    for verdict in verdicts:
+        groups.setdefault((verdict.test, verdict.figure, verdict.unit), []).append(verdict)
+    return groups
