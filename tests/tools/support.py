@@ -96,7 +96,8 @@ def heap_file(*results, machine=(), kernels=(), skipped=(), faults=(), **more):
     return {"tarn_device_heap_bench": 1,
             "machine": {**{name: MACHINE[name] for name in known}, "commit": "0123456789", **dict(machine)},
             "options": {"rounds": 9, "threads": 1 << 20, "heap_bytes": 8 << 30, "patience_seconds": 1.0},
-            "kernels": list(kernels), "results": list(results), "skipped": list(skipped), "faults": list(faults), **more}
+            "kernels": list(kernels), "results": list(results), "skipped": list(skipped), "faults": list(faults),
+            **more}
 
 
 def heap_remark(heap, text, test="one-size", workload="64 B", **more):

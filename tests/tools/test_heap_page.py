@@ -52,7 +52,7 @@ class Verdicts(InFolder):
         self.assertIsNone(times_tarn_of(verdicts, "cuda"))
 
     def test_a_unit_that_nobody_knows_and_zero_are_not_compared(self):
-        self.assertEqual(self.word(heap_result("tarn", 1, unit="apples"), heap_result("cuda", 9, unit="apples")), "alone")
+        self.assertEqual(self.word(*[heap_result(heap, unit="apples") for heap in ("tarn", "cuda")]), "alone")
         self.assertEqual(self.word(heap_result("tarn", 0), heap_result("cuda", 9)), "alone")
 
     def test_ratios_over_workloads(self):
@@ -63,7 +63,8 @@ class Verdicts(InFolder):
         self.assertIsNone(times_tarn_of(verdicts, "bump"))
 
     def test_they_come_in_the_order_of_the_tests(self):
-        verdicts = self.verdicts_of(*[heap_result("tarn", test=test) for test in ("create", "new", "churn", "one-size")])
+        tests = ("create", "new", "churn", "one-size")
+        verdicts = self.verdicts_of(*[heap_result("tarn", test=test) for test in tests])
         self.assertEqual([verdict.test for verdict in verdicts], ["one-size", "churn", "create", "new"])
 
 
@@ -78,8 +79,8 @@ class Page(WithPage):
         for words in ("Who wins where", "Not measured", "Recorded traces", "tarn-bench", "one reading of the clock",
                       "time of a pair", "a pool of tarn"):
             self.assertNotIn(words, self.text)
-        self.assertEqual([link for link in reader.links if link in ("#summary", "#missing", "#device-heap", "#machines")],
-                         ["#device-heap", "#machines"])
+        contents = [link for link in reader.links if link in ("#summary", "#missing", "#device-heap", "#machines")]
+        self.assertEqual(contents, ["#device-heap", "#machines"])
 
     def test_tarn_bench_alone_has_nothing_of_it(self):
         self.page_of(results_file(result("tarn")))
@@ -99,10 +100,11 @@ class Page(WithPage):
         self.page_of(heap_file(heap_result("tarn", 100, workload="good"), heap_result("cuda", 800, workload="good"),
                                heap_result("tarn", 300, workload="evil"), heap_result("cuda", 100, workload="evil"),
                                heap_result("bump", 50, workload="good")))
-        self.assertIn("the best in 1 of 2 figures. It loses in 1. At the median it is 4.2× as fast as cuda (0.33× to 8.0×) "
-                      "and 0.50× as fast as bump, a bound.", self.text)
+        self.assertIn("the best in 1 of 2 figures. It loses in 1. At the median it is 4.2× as fast as cuda (0.33× to "
+                      "8.0×) and 0.50× as fast as bump, a bound.", self.text)
         lost = self.section("device-heap-loses")
-        self.assertRegex(lost, r"one-size, evil: allocate, warm 300 µs \(294 µs–309 µs\) cuda 100 µs \(98 µs–103 µs\) 3.0×")
+        self.assertRegex(lost, r"one-size, evil: allocate, warm 300 µs \(294 µs–309 µs\) "
+                               r"cuda 100 µs \(98 µs–103 µs\) 3.0×")
         self.assertNotIn("one-size, good", lost)
         self.assertRegex(self.section("device-heap-at-a-glance"),
                          r"allocate, warm \(2\) 1 of 2 200 µs 100 µs–300 µs ▼ 4.2× 0.33–8.0× 0.50× in 1")
@@ -113,7 +115,8 @@ class Page(WithPage):
 
     def test_fewer_a_second_and_more_memory_are_losses(self):
         self.page_of(heap_file(
-            *[heap_result(heap, rate, "churn", "64 B", "pairs", "M/s") for heap, rate in (("tarn", 100), ("cuda", 250))],
+            *[heap_result(heap, rate, "churn", "64 B", "pairs", "M/s")
+              for heap, rate in (("tarn", 100), ("cuda", 250))],
             *[heap_result(heap, times, "steady", "64 B", "range over live", "times")
               for heap, times in (("tarn", 1.5), ("cuda", 1.2))]))
         lost = self.section("device-heap-loses")
@@ -161,6 +164,15 @@ class Page(WithPage):
         self.assertRegex(self.section("device-heap-loses"), "one-size, 64 B: pour 700 µs .* kettle 70 µs .* 10.0×")
         self.assertIn("<b>kettle</b>", self.source)
 
+    def test_numbers_at_the_ends_of_what_can_be(self):
+        least, most = 2.0 ** -80, 2.0 ** 80
+        self.page_of(heap_file(*[heap_result(heap, median, test, f"{number}", test, unit, x=x) | {"min": least, "max": most}
+                                 for test in ("one-size", "scaling", "churn")
+                                 for unit in ("us", "cycles", "M/s", "times", "%", "cups")
+                                 for number, x in enumerate((least, 1, most))
+                                 for heap, median in (("tarn", least), ("cuda", most))], machine={"device_bytes": 0}))
+        self.assertIn("loses in", self.text)
+
     def test_nothing_of_a_file_is_markup(self):
         evil = "<script>alert(1)</script>\"'&amp;--><svg onload=x>"
         rows = [heap_result(heap, 1, evil, evil, evil, unit) for heap in (evil, "tarn") for unit in ("us", evil)]
@@ -176,14 +188,16 @@ class Page(WithPage):
         for words in ("Who wins where", "Recorded traces", "Not measured", "Device heap"):
             self.assertIn(words, self.text)
         self.assertIn("2 of them on 1 workloads", self.text) # heaps are no allocators of tarn-bench's
-        self.assertRegex(self.section("machines"), "kernels that allocate tarn: 40 registers files .*in-0.json .*in-1.json")
+        self.assertRegex(self.section("machines"),
+                         "kernels that allocate tarn: 40 registers files .*in-0.json .*in-1.json")
         self.assertRegex(self.section("runs"), r"in-0.json Device A 2 \(replay\) .*in-1.json Device A 2 \(one-size\)")
         swatches = self.source.split('class="legend"')
         self.assertNotIn("<b>cuda</b>", swatches[1].split("</ul>")[0])
         self.assertIn("<b>cuda</b>", swatches[2].split("</ul>")[0])
 
     def test_several_machines(self):
-        self.page_of(heap_file(heap_result("tarn", x=64), heap_result("cuda", 900, x=64), kernels=["tarn: 40 registers"]),
+        self.page_of(heap_file(heap_result("tarn", x=64), heap_result("cuda", 900, x=64),
+                               kernels=["tarn: 40 registers"]),
                      heap_file(heap_result("tarn", 70, x=64), heap_result("cuda", 50, x=64),
                                machine={"device_name": "Device B"}))
         for label in ("Device A", "Device B"):
@@ -219,14 +233,16 @@ class Plots(InFolder):
             "scaling-1024-b-allocate", "scaling-1024-b-free", "churn-pairs", "steady-replacements",
             "steady-range-over-live", "large-allocate", "large-free", "graph-time", "latency-allocate",
             "latency-free"))) # what tarn's heap alone has is in tables
-        self.assertLess({"tarn", "cuda", "bump", "16 B", "4 KiB", "10 ms"}, set(plots["device-heap-one-size-allocate-warm"]))
+        self.assertLess({"tarn", "cuda", "bump", "16 B", "4 KiB", "10 ms"},
+                        set(plots["device-heap-one-size-allocate-warm"]))
         self.assertNotIn("cuda", plots["device-heap-one-size-allocate-fresh"])
         self.assertLess({"tarn", "cuda", "1", "256 Ki", "threads"}, set(plots["device-heap-scaling-64-b-free"]))
         self.assertLess({"make", "drop", "300 µs", "10 ms"}, set(plots["device-heap-graph-time"]))
         self.assertLess({"log 16 to 4096 B", "pairs a second", "200M"}, set(plots["device-heap-churn-pairs"]))
 
     def test_zero_and_no_quantity_have_no_place_on_an_axis(self):
-        plots = self.plots_of(heap_file(heap_result("tarn", 0, x=64), heap_result("cuda", 5, x=64), heap_result("tarn", 5),
+        plots = self.plots_of(heap_file(heap_result("tarn", 0, x=64), heap_result("cuda", 5, x=64),
+                                        heap_result("tarn", 5, workload="32 B"),
                                         heap_result("cuda", 0, "churn", unit="M/s")))
         self.assertEqual(list(plots), ["device-heap-one-size-allocate-warm"])
         self.assertNotIn("tarn", plots["device-heap-one-size-allocate-warm"])
@@ -259,8 +275,9 @@ class Csv(InFolder):
                          [("replay", "tarn", "measured"), ("device-heap one-size", "tarn", "measured"),
                           ("device-heap one-size", "cuda", "measured"), ("device-heap one-size", "cuda", "skipped"),
                           ("device-heap one-size", "cuda", "fault")])
-        self.assertEqual([rows[1][name] for name in ("workload", "figure", "unit", "x", "median", "min", "max", "rounds",
-                                                     "verified", "ns_per_pair", "device_name")],
+        columns = ("workload", "figure", "unit", "x", "median", "min", "max", "rounds", "verified", "ns_per_pair",
+                   "device_name")
+        self.assertEqual([rows[1][name] for name in columns],
                          ["64 B", "allocate, warm", "us", "64", "50", "49.0", "51.5", "9", "1", "", "Device A"])
         self.assertEqual((rows[2]["verified"], rows[2]["reason"]), ("0", "lost"))
         self.assertEqual((rows[3]["x"], rows[3]["reason"], rows[3]["median"]), ("32", "too slow", ""))

@@ -3,9 +3,13 @@
 
 import gzip
 import json
+import re
+import unittest
 
 from heap_sample import sample
-from support import InFolder, heap_file, heap_remark, heap_result, result, results_file, run, run_tests
+from support import SOURCE, InFolder, heap_file, heap_remark, heap_result, result, results_file, run, run_tests
+from tarn_tools.heap_units import unit_of
+from tarn_tools.heap_words import HEAPS, TESTS
 from tarn_tools.result_files import read_results
 from tarn_tools.runs import runs_of
 
@@ -27,6 +31,7 @@ class BadFiles(InFolder):
         self.expect_refused(heap_file(heap_result("tarn"), tarn_device_heap_bench=2), "format 2", "device_heap_bench",
                             "format 1")
         self.expect_refused(heap_file(heap_result("tarn"), tarn_device_heap_bench=[1]), "format [1]")
+        self.expect_refused(heap_file(heap_result("tarn"), tarn_device_heap_bench=True), "format true")
 
     def test_no_results(self):
         self.expect_refused(heap_file(), "has no results")
@@ -34,7 +39,8 @@ class BadFiles(InFolder):
     def test_results_that_are_wrong(self):
         for change, words in (({"test": None}, ["result 2", "no text \"test\""]), ({"heap": 7}, ["heap"]),
                               ({"workload": ""}, ["workload"]), ({"figure": []}, ["figure"]), ({"unit": {}}, ["unit"]),
-                              ({"median": None}, ["no number \"median\""]), ({"min": "little"}, ["min", "not a number"]),
+                              ({"median": None}, ["no number \"median\""]),
+                              ({"min": "little"}, ["min", "not a number"]),
                               ({"max": True}, ["max", "not a number"]), ({"median": -1}, ["no number that can be"]),
                               ({"x": "64"}, ["x", "not a number"]), ({"rounds": None}, ["rounds"]),
                               ({"median": 1e30}, ["no number that can be"]), ({"median": 1}, ["between", "min"])):
@@ -59,9 +65,34 @@ class BadFiles(InFolder):
         self.expect_refused(heap_file(faults=[heap_remark(None, "x")]), 'entry 1 of "faults"', "heap")
 
     def test_numbers_that_are_none(self):
-        for number, word in (("NaN", "is no number"), ("-Infinity", "is no number"), ("1e999", "no number that can be")):
+        for number, word in (("NaN", "is no number"), ("-Infinity", "is no number"),
+                             ("1e999", "no number that can be")):
             self.expect_refused(json.dumps(heap_file(heap_result("tarn"))).replace("100.0", number), word)
 
+
+
+class Sources(unittest.TestCase):
+    """What the benchmark is in its sources, and what these tests and the page take it to be, are the same."""
+
+    FOLDER = SOURCE / "bench" / "device_heap"
+
+    def all_matches(self, pattern, suffix):
+        return [match for path in sorted(self.FOLDER.glob(f"*{suffix}"))
+                for match in re.findall(pattern, path.read_text())]
+
+    def test_tests(self):
+        self.assertEqual(self.all_matches(r'\{ "([\w-]+)", test_\w+ \}', "tests.h"), list(TESTS))
+        self.assertEqual({row["test"] for row in sample()["results"]}, set(TESTS))
+
+    def test_heaps(self):
+        self.assertEqual(set(self.all_matches(r'constexpr const char \*name = "(\w+)"', "heaps.cuh")), set(HEAPS))
+
+    def test_figures_and_units(self):
+        found = set(self.all_matches(r'report_?\.add\([^"]*, "([^"]+)", "([^"]+)"', ".cu"))
+        self.assertGreater(len(found), 15)
+        self.assertEqual(found, {(row["figure"], row["unit"]) for row in sample()["results"]})
+        for _, unit in found:
+            self.assertIsNotNone(unit_of(unit).is_less_better, unit)
 
 
 class Read(InFolder):

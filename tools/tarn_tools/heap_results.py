@@ -47,7 +47,8 @@ class HeapFile(FileOfResults):
         check_format(content, KEY, FORMAT_VERSION, PROGRAM, path)
         super().__init__(path, content)
         self.kernels = _kernels(content, path)
-        self.results = [HeapResult(row, f"{path}: result {number}") for number, row in rows_of(content, "results", path)]
+        self.results = [HeapResult(row, f"{path}: result {number}")
+                        for number, row in rows_of(content, "results", path)]
         self.skipped = [Remark(row, where) for row, where in placed_rows_of(content, "skipped", path)]
         self.faults = [Remark(row, where) for row, where in placed_rows_of(content, "faults", path)]
         self._note_faults()

@@ -29,8 +29,8 @@ def parse(arguments):
     parser = argparse.ArgumentParser(prog="tarn-report", epilog=EPILOG,
                                      description="Makes one page of the results of tarn-bench --json and "
                                                  "device_heap_bench --json: who wins where, plots, and tables.")
-    parser.add_argument("files", nargs="+", metavar="FILE.json", help="what tarn-bench --json or device_heap_bench --json "
-                        "has written, plain or compressed by gzip")
+    parser.add_argument("files", nargs="+", metavar="FILE.json", help="what tarn-bench --json or device_heap_bench "
+                        "--json has written, plain or compressed by gzip")
     parser.add_argument("-o", "--output", metavar="PAGE.html",
                         help=f"the page (default {DEFAULT_PAGE}, or none if only other files are asked for; - is the "
                              "standard output)")

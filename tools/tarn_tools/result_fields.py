@@ -29,7 +29,7 @@ class FileOfResults:
 
 
 def check_format(content, key, known, program, path):
-    if content[key] != known:
+    if content[key] != known or content[key] is True: # which equals 1
         raise BadInput(f"{path}: has format {json.dumps(content[key])[:40]} of {program}'s results, and this program "
                        f"knows format {known}")
 
