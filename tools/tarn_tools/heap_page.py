@@ -46,7 +46,10 @@ def _test_html(test, judged, palette, figures):
 
 
 def _table(run, test, verdicts, palette, is_named):
-    """A row a workload, a column a heap: its figure, the rounds' range, and how many times as good tarn is."""
+    """
+    A row a workload, a column a heap: its figure, the rounds' range, and how many times as good tarn is, or of a bound
+    tarn's multiple.
+    """
     names = palette.in_order(name for verdict in verdicts for name in verdict.results)
     reasons = {(remark.workload, remark.heap): remark.text for file in run.heap_files for remark in file.skipped
                if remark.test == test}
@@ -73,11 +76,15 @@ def _cell(verdict, name, reasons):
     elif times and not is_tarn(name) and name not in BOUNDS and standing(times) != "wins":
         word = standing(times)
     below = [range_shown(verdict.unit, result.low, result.high)]
-    below += [shown.ratio(times)] if times and result is not verdict.tarn else []
+    below += [_ratio(verdict, name, times)] if times and result is not verdict.tarn else []
     below += ["found wrong"] if result.faults else []
     return element("td", f"{mark}{verdict.unit.show(result.median)}", element("small", ", ".join(filter(None, below))),
                    title="; ".join([f"{name}: {result.rounds} rounds", *result.faults]),
                    class_="loses" if result.faults else word)
+
+
+def _ratio(verdict, name, times):
+    return f"tarn {shown.ratio(verdict.multiple_of(name))}" if name in BOUNDS else shown.ratio(times)
 
 
 # --- what was skipped, what was found wrong ----------------------------------------------------------

@@ -2,7 +2,7 @@
 """
 heap_results: the JSON files of `device_heap_bench --json`, checked as those of tarn-bench are.
 
-The format is that of bench/device_heap/report.cpp. Tests, workloads, heaps, figures and units that are not known
+The format is in bench/device_heap/README.md. Tests, workloads, heaps, figures and units that are not known
 here are shown by their names.
 """
 

@@ -3,10 +3,10 @@
 
 from . import shown
 from .heap_parts import full_name, range_shown, with_range
-from .heap_verdicts import HeapBalance, groups_of, times_tarn_of
+from .heap_verdicts import HeapBalance, groups_of, multiples_of, times_tarn_of
 from .heap_words import BOUNDS, anchor_of, title_of
 from .html_text import Table, element, joined
-from .page_parts import MARKS, NEAR_PERCENT, allocator, by_machine, share_words, speed_words
+from .page_parts import MARKS, NEAR_PERCENT, allocator, by_machine, range_words, share_words
 from .verdicts import spread_of, standing
 
 
@@ -48,13 +48,17 @@ def _speeds(verdicts):
     """Beside each other heap, in what is a time or a rate."""
     timed = [verdict for verdict in verdicts if verdict.unit.is_speed]
     names = dict.fromkeys(name for verdict in timed for name in verdict.results if name != "tarn")
-    says = []
-    for name in sorted(names, key=lambda name: name in BOUNDS):
-        spread = times_tarn_of(timed, name)
-        if spread:
-            text, span = speed_words(spread)
-            says.append(f"{text} {name}{', a bound' if name in BOUNDS else ''}{span}")
-    return f" At the median it is {' and '.join(says)}." if says else ""
+    says = [_beside(timed, name) for name in sorted(names, key=lambda name: name in BOUNDS)]
+    return "".join(filter(None, says))
+
+
+def _beside(timed, name):
+    if name in BOUNDS:
+        spread = multiples_of(timed, name)
+        return spread and (f" At the median it takes {shown.ratio(spread[1])} the time of {name}, a bound"
+                           f"{range_words(spread)}.")
+    spread = times_tarn_of(timed, name)
+    return spread and f" At the median it is {shown.ratio(spread[1])} as fast as {name}{range_words(spread)}."
 
 
 # --- at a glance -------------------------------------------------------------------------------------
@@ -63,8 +67,8 @@ def _glances(judged, palette):
     return joined(element("p", "How many times as good as the others tarn is, in time, in rate or in memory: above "
                                f"1{shown.TIMES} tarn is better. The median over the workloads, and below it the least "
                                "and the most. ", MARKS["loses"], ": in one of these workloads at least it is better "
-                               "than tarn. A bump pointer is a bound, no rival. A dash: it was not measured, or has "
-                               "no such call."),
+                               "than tarn. A bump pointer is a bound and no rival: there it is tarn's multiple of its "
+                               "figure. A dash: it was not measured, or has no such call."),
                   *[_glance(run, verdicts, palette, len(judged) > 1) for run, verdicts in judged if verdicts])
 
 
@@ -101,7 +105,7 @@ def _own_cell(group, unit):
 
 
 def _other_cell(group, name):
-    spread = times_tarn_of(group, name)
+    spread = multiples_of(group, name) if name in BOUNDS else times_tarn_of(group, name)
     if not spread:
         return shown.NOTHING
     least, median, most = spread
@@ -109,7 +113,8 @@ def _other_cell(group, name):
     count = sum(name in verdict.results for verdict in group)
     below = [shown.ratio_range(least, most)] if least != most else []
     below += [f"in {count}"] if count < len(group) else []
-    return element("td", f"{MARKS[word]} " if word == "loses" else "", shown.ratio(median),
+    mark = "tarn " if name in BOUNDS else f"{MARKS[word]} " if word == "loses" else ""
+    return element("td", mark, shown.ratio(median),
                    element("small", " ".join(below)), class_=word if word != "wins" else None)
 
 

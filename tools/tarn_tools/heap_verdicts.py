@@ -29,12 +29,17 @@ class HeapVerdict:
     def tarn(self):
         return self.results.get("tarn")
 
+    def multiple_of(self, name):
+        """tarn's figure by that heap's."""
+        tarn, other = self.tarn, self.results.get(name)
+        return tarn.median / other.median if tarn and other and tarn.median and other.median else None
+
     def times_tarn(self, name):
         """How many times as good as that heap tarn is."""
-        tarn, other = self.tarn, self.results.get(name)
-        if self.unit.is_less_better is None or not tarn or not other or not tarn.median or not other.median:
+        multiple = self.multiple_of(name)
+        if self.unit.is_less_better is None or not multiple:
             return None
-        return other.median / tarn.median if self.unit.is_less_better else tarn.median / other.median
+        return 1 / multiple if self.unit.is_less_better else multiple
 
     @functools.cached_property
     def rivals(self):
@@ -68,7 +73,15 @@ class HeapBalance:
 
 def times_tarn_of(verdicts, name):
     """(least, median, most); None where tarn stands beside that heap in none. What is wrong has no say."""
-    ratios = [verdict.times_tarn(name) for verdict in verdicts
+    return _spread(HeapVerdict.times_tarn, verdicts, name)
+
+
+def multiples_of(verdicts, name):
+    return _spread(HeapVerdict.multiple_of, verdicts, name)
+
+
+def _spread(ratio_of, verdicts, name):
+    ratios = [ratio_of(verdict, name) for verdict in verdicts
               if verdict.word != "wrong" and name in verdict.results and not verdict.results[name].faults]
     return spread_of([ratio for ratio in ratios if ratio])
 

@@ -97,6 +97,9 @@ def share_words(part, whole):
 
 def speed_words(spread):
     """(how fast at the median, from where to where)."""
-    least, median, most = spread
-    return f"{shown.ratio(median)} as fast as", \
-        "" if least == most else f" ({shown.ratio(least)} to {shown.ratio(most)})"
+    return f"{shown.ratio(spread[1])} as fast as", range_words(spread)
+
+
+def range_words(spread):
+    least, _, most = spread
+    return "" if least == most else f" ({shown.ratio(least)} to {shown.ratio(most)})"
