@@ -76,6 +76,25 @@ uint64_t next_random()
     return random_state;
 }
 
+/* An operation that is under way. */
+struct letter {
+    emulation::sent what;
+    void *address;
+    size_t size_bytes;
+    uint64_t value;
+};
+
+thread_local std::vector<letter> letters;
+thread_local bool is_sending_off;
+
+template <typename word> void deliver(word *address, const letter &one)
+{
+    word value = (word)one.value;
+    if (one.what == emulation::sent::ADD) __atomic_fetch_add(address, value, __ATOMIC_ACQ_REL);
+    if (one.what == emulation::sent::AND) __atomic_fetch_and(address, value, __ATOMIC_ACQ_REL);
+    if (one.what == emulation::sent::OR) __atomic_fetch_or(address, value, __ATOMIC_ACQ_REL);
+}
+
 void switch_to(void *tsan_fiber, ucontext_t *from, const ucontext_t *to)
 {
 #if defined(__SANITIZE_THREAD__)
@@ -268,6 +287,8 @@ void run_wave(uint32_t number, uint32_t lane_count, uint64_t seed,
         body(0);
     else
         run_fibers(&own);
+    arrive(nullptr);
+    is_sending_off = false;
     this_wave = nullptr;
 }
 
@@ -288,6 +309,33 @@ bool was_interrupted()
     operations_left = 0;
     interruption = nullptr;
     return has_come_to_it;
+}
+
+void send_off_unanswered()
+{
+    is_sending_off = true;
+}
+
+void send_off(sent what, void *address, size_t size_bytes, uint64_t value)
+{
+    stumble();
+    letters.push_back({ what, address, size_bytes, value });
+    if (!is_sending_off) arrive(nullptr);
+}
+
+void arrive(const void *address)
+{
+    if (letters.empty()) return;
+    std::vector<letter> rest;
+    for (const letter &one : letters) {
+        if (address != nullptr && one.address != address)
+            rest.push_back(one);
+        else if (one.size_bytes == sizeof(uint32_t))
+            deliver((uint32_t *)one.address, one);
+        else
+            deliver((uint64_t *)one.address, one);
+    }
+    letters = rest;
 }
 
 void stumble()

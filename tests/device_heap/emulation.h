@@ -14,6 +14,7 @@
 #ifndef TN_EMULATION_H
 #define TN_EMULATION_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <functional>
@@ -41,6 +42,22 @@ void interrupt_at(uint64_t operation, const std::function<void()> &body);
 /* Forgets that; whether it has come to it. */
 bool was_interrupted();
 
+/* From now on, until the wave ends: an atomic operation of this thread whose answer nobody looks at is done late, when
+ * this thread comes to a fence, to a release or to the same word, as on a device that sends it off and goes on. */
+void send_off_unanswered();
+
+enum class sent {
+    ADD,
+    AND,
+    OR
+};
+
+/* Does it now, or keeps it for later. */
+void send_off(sent what, void *address, size_t size_bytes, uint64_t value);
+
+/* Does what was kept for this word; for NULL, all. */
+void arrive(const void *address);
+
 /* Before each atomic operation: now and then gives way to another thread. */
 void stumble();
 
@@ -65,36 +82,73 @@ void tn_pause(uint32_t nanoseconds);
 template <typename word> word tn_load(const word *address)
 {
     emulation::stumble();
+    emulation::arrive(address);
     return __atomic_load_n(address, __ATOMIC_ACQUIRE);
 }
 
 template <typename word> void tn_store(word *address, word value)
 {
     emulation::stumble();
+    emulation::arrive(address);
     __atomic_store_n(address, value, __ATOMIC_RELEASE);
 }
 
-template <typename word> word tn_fetch_add(word *address, word value)
+/* The answer of an operation, which is done when somebody looks at it. */
+template <typename word, emulation::sent what> class tn_answer
 {
-    emulation::stumble();
-    return __atomic_fetch_add(address, value, __ATOMIC_ACQ_REL);
+    word *address;
+    word value;
+    bool is_open = true;
+
+  public:
+    tn_answer(word *at, word operand) : address(at), value(operand)
+    {
+    }
+
+    tn_answer(tn_answer &&other) : address(other.address), value(other.value)
+    {
+        other.is_open = false;
+    }
+
+    ~tn_answer()
+    {
+        if (is_open) emulation::send_off(what, address, sizeof(word), value);
+    }
+
+    operator word()
+    {
+        is_open = false;
+        emulation::stumble();
+        emulation::arrive(address);
+        if (what == emulation::sent::ADD)
+            return __atomic_fetch_add(address, value, __ATOMIC_ACQ_REL);
+        if (what == emulation::sent::AND)
+            return __atomic_fetch_and(address, value, __ATOMIC_ACQ_REL);
+        return __atomic_fetch_or(address, value, __ATOMIC_ACQ_REL);
+    }
+};
+
+template <typename word>
+tn_answer<word, emulation::sent::ADD> tn_fetch_add(word *address, word value)
+{
+    return { address, value };
 }
 
-template <typename word> word tn_fetch_and(word *address, word value)
+template <typename word>
+tn_answer<word, emulation::sent::AND> tn_fetch_and(word *address, word value)
 {
-    emulation::stumble();
-    return __atomic_fetch_and(address, value, __ATOMIC_ACQ_REL);
+    return { address, value };
 }
 
-template <typename word> word tn_fetch_or(word *address, word value)
+template <typename word> tn_answer<word, emulation::sent::OR> tn_fetch_or(word *address, word value)
 {
-    emulation::stumble();
-    return __atomic_fetch_or(address, value, __ATOMIC_ACQ_REL);
+    return { address, value };
 }
 
 template <typename word> word tn_compare_exchange(word *address, word expected, word value)
 {
     emulation::stumble();
+    emulation::arrive(address);
     __atomic_compare_exchange_n(address, &expected, value, false, __ATOMIC_ACQ_REL,
                                 __ATOMIC_ACQUIRE);
     return expected;
@@ -122,19 +176,25 @@ TN_DEVICE void tn_fence_acquire()
 
 TN_DEVICE void tn_fence()
 {
+    emulation::stumble();
+    emulation::arrive(nullptr);
 }
 
 TN_DEVICE void tn_fence_release()
 {
+    emulation::stumble();
+    emulation::arrive(nullptr);
 }
 
 template <typename word> void tn_store_release(word *address, word value)
 {
+    emulation::arrive(nullptr);
     tn_store(address, value);
 }
 
 template <typename word> word tn_fetch_and_release(word *address, word value)
 {
+    emulation::arrive(nullptr);
     return tn_fetch_and(address, value);
 }
 

@@ -51,6 +51,7 @@ bool free_is_interrupted(uint64_t n, size_t free_count, size_t freed_after_count
 
     bool is_over = false;
     with_lane([&] {
+        emulation::send_off_unanswered();
         emulation::interrupt_at(n, [&] {
             free_some(&world, all, free_count + 1, PAGE_OBJECTS - free_count - 1);
             objects again = take_all(&world);
@@ -59,6 +60,7 @@ bool free_is_interrupted(uint64_t n, size_t free_count, size_t freed_after_count
             free_some(&world, again, 0, freed_after_count);
         });
         heap_free(&world, all[free_count]);
+        emulation::stumble();
         is_over = !emulation::was_interrupted();
     });
 
@@ -81,6 +83,39 @@ void a_free_may_stand_still_anywhere(void **)
         }
 }
 
+/* Likewise, whoever frees an object of two pages, all that the heap has. */
+bool large_free_is_interrupted(uint64_t n)
+{
+    heap_world world;
+    heap_world_init(&world, HEAP_BYTES, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    bool is_over = false;
+    objects taken;
+    with_lane([&] {
+        void *object = heap_malloc(&world, PAGE_OBJECTS * OBJECT_BYTES + 1);
+        assert_non_null(object);
+        emulation::send_off_unanswered();
+        emulation::interrupt_at(n, [&] { taken = take_all(&world); });
+        heap_free(&world, object);
+        emulation::stumble();
+        is_over = !emulation::was_interrupted();
+    });
+    tarn_device_heap_stats stats = heap_world_check(&world);
+    assert_int_equal(stats.live_count, taken.size());
+    free_some(&world, taken, 0, taken.size());
+    stats = heap_world_check(&world);
+    assert_int_equal(stats.live_count + stats.double_free_count + stats.foreign_free_count, 0);
+    heap_world_fini(&world);
+    return !is_over;
+}
+
+void a_free_of_a_large_object_may_stand_still_anywhere(void **)
+{
+    uint64_t n = 1;
+    while (large_free_is_interrupted(n))
+        n++;
+    assert_true(n > 1 && n < OPERATIONS_MAX);
+}
+
 /* Takes one object of so many bytes, which is to come from a heap with this many free objects in the first slab and in the
  * second one, and stands still before its n-th operation. Whether it came to that. */
 bool malloc_is_interrupted(uint64_t n, size_t size_bytes, size_t first_count, size_t second_count)
@@ -94,6 +129,7 @@ bool malloc_is_interrupted(uint64_t n, size_t size_bytes, size_t first_count, si
     bool is_over = false;
     void *object = nullptr;
     with_lane([&] {
+        emulation::send_off_unanswered();
         emulation::interrupt_at(n, [&] {
             objects more = take_all(&world);
             free_some(&world, more, 0, more.size());
@@ -102,6 +138,7 @@ bool malloc_is_interrupted(uint64_t n, size_t size_bytes, size_t first_count, si
             free_some(&world, again, 0, again.size());
         });
         object = heap_malloc(&world, size_bytes);
+        emulation::stumble();
         is_over = !emulation::was_interrupted();
     });
 
@@ -138,6 +175,7 @@ int main()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_free_may_stand_still_anywhere),
+        cmocka_unit_test(a_free_of_a_large_object_may_stand_still_anywhere),
         cmocka_unit_test(a_malloc_may_stand_still_anywhere),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -134,7 +134,6 @@ TN_DEVICE void tn_lanes_free(tn_heap heap, tn_mask lanes, tn_mask group, const t
 
 TN_DEVICE_SLOW void tn_run_free(tn_heap heap, uint32_t page)
 {
-    tn_fence_release();
     if (!tn_run_destroy(heap, page)) tn_fetch_add(&tn_counters(heap)->double_frees, (uint64_t)1);
 }
 

@@ -143,6 +143,7 @@ TN_DEVICE_SLOW bool tn_run_destroy(tn_heap heap, uint32_t page)
         header = seen;
     }
     tn_fetch_and(tn_starts(heap, page / TN_HEAP_SPAN_PAGES), ~tn_bit(page));
+    tn_fence_release(); /* that, and what was done with the object, is done before others have the pages */
     if (pages <= TN_HEAP_SPAN_PAGES)
         tn_pages_put(heap, page, (uint32_t)pages);
     else

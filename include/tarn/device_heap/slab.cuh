@@ -96,6 +96,7 @@ TN_DEVICE void tn_slab_retire(tn_heap heap, uint32_t page, uint64_t header)
 {
     uint32_t pages = tn_header_pages(header);
     tn_fetch_and(tn_starts(heap, page / TN_HEAP_SPAN_PAGES), ~tn_bit(page));
+    tn_fence_release(); /* or it might undo what the next owner of the page does there */
     tn_pages_put(heap, page, pages);
 }
 
