@@ -169,6 +169,49 @@ void a_malloc_may_stand_still_anywhere(void **)
             }
 }
 
+/* A wave of so many lanes, which fill more than a page, makes a slab of its own, and stands still while others take what it
+ * leaves and free that; such a slab is there before. Whether it came to its n-th operation. */
+bool own_slab_is_interrupted(uint64_t n, uint32_t lane_count)
+{
+    heap_world world;
+    heap_world_init(&world, 2 * HEAP_BYTES, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    objects before(lane_count), taken(lane_count);
+    with_waves(1, lane_count, 0,
+               [&](uint32_t, uint32_t lane) { before[lane] = heap_malloc(&world, OBJECT_BYTES); });
+    bool is_begun = false;
+    bool was_interrupted = false;
+    with_waves(1, lane_count, 0, [&](uint32_t, uint32_t lane) {
+        if (!is_begun) {
+            is_begun = true;
+            emulation::send_off_unanswered();
+            emulation::interrupt_at(n, [&] {
+                was_interrupted = true;
+                objects rest = take_all(&world);
+                free_some(&world, rest, 0, rest.size());
+            });
+        }
+        taken[lane] = heap_malloc(&world, OBJECT_BYTES);
+        emulation::stumble();
+    });
+    tarn_device_heap_stats stats = heap_world_check(&world);
+    assert_int_equal(stats.double_free_count + stats.foreign_free_count, 0);
+    free_some(&world, before, 0, before.size());
+    free_some(&world, taken, 0, taken.size());
+    assert_int_equal(heap_world_check(&world).live_count, 0);
+    heap_world_fini(&world);
+    return was_interrupted;
+}
+
+void a_slab_of_a_waves_own_may_be_found_at_once(void **)
+{
+    for (uint32_t lane_count = PAGE_OBJECTS; lane_count <= 2 * PAGE_OBJECTS; lane_count++) {
+        uint64_t n = 1;
+        while (own_slab_is_interrupted(n, lane_count))
+            n++;
+        assert_true(n > 1 && n < OPERATIONS_MAX);
+    }
+}
+
 } // namespace
 
 int main()
@@ -176,6 +219,7 @@ int main()
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_free_may_stand_still_anywhere),
         cmocka_unit_test(a_free_of_a_large_object_may_stand_still_anywhere),
+        cmocka_unit_test(a_slab_of_a_waves_own_may_be_found_at_once),
         cmocka_unit_test(a_malloc_may_stand_still_anywhere),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -193,6 +193,8 @@ TN_DEVICE_SLOW bool tn_slab_create(tn_heap heap, uint32_t size_class, uint32_t p
     uint32_t capacity = (uint32_t)((pages * TN_HEAP_PAGE_BYTES) / tn_heap_class_bytes(size_class));
     uint32_t taken = wanted < capacity ? wanted : capacity;
     tn_fetch_or(tn_starts(heap, page / TN_HEAP_SPAN_PAGES), tn_bit(page));
+    /* Who finds the slab may free what he takes of it, which takes its start; who finds it in a slot sees that anyway. */
+    if (state == TN_HEAP_STATE_FULL && taken < capacity) tn_fence_release();
     uint64_t header = tn_header_make(size_class, state, pages, capacity, capacity - taken);
     uint64_t before = tn_fetch_add(tn_header(heap, page), header);
     if (state == TN_HEAP_STATE_FULL) tn_slab_settle(heap, page, before + header);
