@@ -7,7 +7,8 @@
  *
  * Which lane runs first, who is said to be here together, and where a thread gives way to others is drawn from a
  * seed. Memory order is the processor's, with each operation acquiring and releasing: what too weak an order would
- * break on a device this does not show.
+ * break on a device this does not show; but for operations whose answers nobody looks at, which come late where a test
+ * asks for that.
  *
  * This file is the platform of tarn/device_heap/platform.cuh, whose names it has.
  */
@@ -105,7 +106,7 @@ template <typename word, emulation::sent what> class tn_answer
     {
     }
 
-    tn_answer(tn_answer &&other) : address(other.address), value(other.value)
+    tn_answer(tn_answer &&other) noexcept : address(other.address), value(other.value)
     {
         other.is_open = false;
     }
