@@ -12,10 +12,10 @@ Exit status: 0 what is there was measured; 1 something failed, or no allocator i
 wrong; 130 it was interrupted, and what was measured until then is written.
 """
 
-import signal
 import sys
 
 import python_allocators
+import python_interrupt
 import python_options
 from python_commands import make_workloads
 from python_failures import BadTrace, NotFound
@@ -80,7 +80,7 @@ def touch(path):
 
 
 def main(arguments):
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
+    python_interrupt.listen()
     options = python_options.parse(arguments, tuple(python_allocators.KINDS))
     report = Report(options)
     if options.json and not try_to(touch, options.json):

@@ -7,6 +7,7 @@ all of them; where the device has no room for all at once, they run one after th
 import gc
 
 from python_growth import GrowthRun
+from python_interrupt import end_if_wished
 from python_passes import PassesRun
 from python_streams import StreamsRun
 from python_threads import ThreadsRun
@@ -36,6 +37,7 @@ def take_turns(runs, repetitions, progress):
     kind = type(runs[0])
     for name in (*kind.STEPS_BEFORE, *["repeat"] * repetitions, *kind.STEPS_AFTER):
         for run in runs:
+            end_if_wished()
             progress(f"{run.workload.bench} {run.workload.name}: {run.allocator.name}: {name.replace('_', ' ')}")
             run.step(name)
 

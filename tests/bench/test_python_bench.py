@@ -130,7 +130,7 @@ class Page(PythonBenchTest):
     def expect_one_run(self, *paths):
         """In which each workload has a row of each allocator; of fakes some have no time beyond Python's."""
         sys.path.insert(0, str(SOURCE / "tools"))
-        from tarn_tools.results import read_results
+        from tarn_tools.result_files import read_results
         from tarn_tools.runs import runs_of
         runs = runs_of([read_results(str(path)) for path in paths])
         self.assertEqual(len(runs), 1)

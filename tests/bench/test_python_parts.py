@@ -9,6 +9,7 @@ By hand: TARN_SOURCE=$PWD python3 tests/bench/test_python_parts.py
 import os
 import pathlib
 import random
+import subprocess
 import sys
 import unittest
 
@@ -126,6 +127,33 @@ class Numbers(unittest.TestCase):
                 parse_list(text, 0, 10)
         with self.assertRaises(ValueError):
             parse_range("1,2,3", 0, 10)
+
+
+# A signal that comes while Python calls a __del__.
+INTERRUPTED_IN_DEL = """
+import os, signal, python_interrupt
+
+class Block:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        print("not reached")
+
+python_interrupt.listen()
+python_interrupt.end_if_wished()
+Block()
+try:
+    python_interrupt.end_if_wished()
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+class Interrupt(unittest.TestCase):
+    def test_a_signal_is_not_lost(self):
+        program = subprocess.run([sys.executable, "-c", INTERRUPTED_IN_DEL], env={**os.environ, "PYTHONPATH": sys.path[0]},
+                                 capture_output=True, text=True, check=True)
+        self.assertEqual(program.stdout, "interrupted\n")
+        self.assertEqual(program.stderr, "")
 
 
 if __name__ == "__main__":
