@@ -6,7 +6,6 @@
  *     can_free      whether what is freed is handed out again
  *     can_renew     whether renew() makes all of it free
  *     device()      what kernels are given: get(bytes), get_alike(bytes) where all lanes ask for as much, put(object)
- *     begin, end    its memory; 0 where that is not known
  */
 #ifndef TN_HEAP_BENCH_HEAPS_CUH
 #define TN_HEAP_BENCH_HEAPS_CUH

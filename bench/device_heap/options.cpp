@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* options: what the command line says. */
-#include "options.h"
+#include "tests.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -30,29 +30,29 @@ const char usage[] =
     "  --patience S    a heap gets no further workload of a test after one that took longer; 1\n"
     "  --json FILE     the figures for programs; tarn-report draws them\n";
 
-const char *const test_names[] = { "one-size", "mixed", "scaling", "churn",   "steady",
-                                   "large",    "oom",   "graph",   "latency", "create" };
-const char *const heap_names[] = { "bump", "tarn", "cuda" };
-
-template <size_t count> bool is_known(const char *const (&names)[count], const std::string &name)
+std::vector<std::string> test_names()
 {
-    return std::find(names, names + count, name) != names + count;
+    std::vector<std::string> names;
+    for (const test &test : all_tests)
+        names.push_back(test.name);
+    return names;
 }
 
-template <size_t count>
-bool parse_list(const char *option, const char *text, const char *const (&names)[count],
+bool parse_list(const char *option, const char *text, const std::vector<std::string> &known,
                 std::vector<std::string> *list_out)
 {
     std::istringstream words(text);
     for (std::string word; std::getline(words, word, ',');) {
-        if (!is_known(names, word)) {
+        if (std::find(known.begin(), known.end(), word) == known.end()) {
             std::fprintf(stderr, "device_heap_bench: --%s %s: '%s' is not known\n", option, text,
                          word.c_str());
             return false;
         }
         list_out->push_back(word);
     }
-    return true;
+    if (!list_out->empty()) return true;
+    std::fprintf(stderr, "device_heap_bench: --%s: the list is empty\n", option);
+    return false;
 }
 
 bool parse_size(const char *option, const char *text, uint64_t min, uint64_t max,
@@ -91,9 +91,9 @@ bool set_option(int option, const char *text, options *options_out)
     uint64_t number = 0;
     switch (option) {
     case 't':
-        return parse_list("tests", text, test_names, &options_out->tests);
+        return parse_list("tests", text, test_names(), &options_out->tests);
     case 'h':
-        return parse_list("heaps", text, heap_names, &options_out->heaps);
+        return parse_list("heaps", text, { "bump", "tarn", "cuda" }, &options_out->heaps);
     case 'r':
         if (!parse_size("rounds", text, 1, 1000, &number)) return false;
         options_out->rounds = (unsigned)number;

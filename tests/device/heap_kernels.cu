@@ -378,13 +378,15 @@ void objects_of_whole_waves()
     }
 }
 
-/* At least 98 % of a heap can be had, and all of that again. */
+/* At least 98 % of a heap can be had, and all of that again; of one of 8 MiB, of which metadata and the ends of slabs are
+ * a larger part, 90 %. */
 void memory_that_runs_out()
 {
     size_t heap_bytes = (size_t)(is_small ? 8 : 256) << 20;
     for (uint32_t size : { 64U, 1000U, 16384U }) {
         heap_of_pool heap(heap_bytes);
         object_list objects((uint32_t)(heap_bytes / size) + 1000);
+        unsigned long long refused_count = 0;
         for (int again = 0; again < 3; again++) {
             found_on_device found;
             make_of_size<<<blocks_for(objects.count), block_threads>>>(
@@ -393,7 +395,8 @@ void memory_that_runs_out()
             found_on_device::expect_no_damage(now);
             tarn_device_heap_stats stats = heap.stats();
             EXPECT(now.refused > 0);
-            EXPECT(stats.failed_count == now.refused * (unsigned)(again + 1) || again > 0);
+            refused_count += now.refused;
+            EXPECT(stats.failed_count == refused_count);
             EXPECT(stats.live_count == objects.count - now.refused);
             EXPECT((double)stats.live_bytes >= (is_small ? 0.9 : 0.98) * (double)heap_bytes);
             end_all<<<blocks_for(objects.count), block_threads>>>(heap.handle, objects.get,
