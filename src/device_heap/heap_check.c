@@ -5,8 +5,8 @@
  *
  *   - what the host alone writes is as the host wrote it
  *   - trees have a bit above for each word that is not 0, and name nothing that there is not
- *   - no slot or cursor is busy. A slab is current if and only if it is in a slot, one and of its class
- *   - something begins on a page if and only if its header says so
+ *   - no slot is busy. A slab is current if and only if it is in a slot, or next for one; one and of its class
+ *   - the label of a page says what slab it is part of, or that a run begins there, and else nothing
  *   - a slab's header agrees with itself, has no state that it should have left, and as many credits as its bitmap
  *     has objects that are not live; a good or sparse one is in its tree
  *   - each page is free, or a slab's or run's, and not both; an open span with free pages is in its tree
@@ -140,23 +140,37 @@ static const char *check_slot(struct walk *walk, uint32_t size_class, uint32_t c
     return NULL;
 }
 
-static const char *check_cursor(struct walk *walk, uint32_t content)
+/* The spans that a cursor's segments had, which may be anybody's by now; no segment is ahead of the tickets. */
+static const char *check_cursor(struct walk *walk, uint64_t number)
 {
-    if (content == 0) return NULL;
-    if (content == PLACE_BUSY) return fault_at(walk, "cursors", 0, "one is busy");
-    if (is_known(walk, (uint64_t)(content - 1) * TN_HEAP_SPAN_PAGES)) return NULL;
-    return fault_at(walk, "cursors", 0, "one has a span that there is not");
+    const uint64_t *cursor =
+        tn_heap_view_part(&walk->view, walk->view.plan->cursors) + number * TN_HEAP_CURSOR_WORDS;
+    uint64_t segment_count =
+        cursor[TN_HEAP_CURSOR_TICKETS] / TN_HEAP_SPAN_PAGES + 1; /* the last one may have begun */
+    for (uint32_t i = 0; i < TN_HEAP_SEGMENT_COUNT; i++) {
+        uint64_t entry = cursor[TN_HEAP_CURSOR_SEGMENTS + i];
+        uint64_t content = entry & ~(UINT64_MAX << TN_HEAP_SEGMENT_SHIFT);
+        if (content != 0 && !is_known(walk, (content - 1) * TN_HEAP_SPAN_PAGES))
+            return fault_at(walk, "cursors", number, "it has a span that there is not");
+        if (entry >> TN_HEAP_SEGMENT_SHIFT > segment_count)
+            return fault_at(walk, "cursors", number, "it is ahead of its tickets");
+    }
+    return NULL;
 }
 
 static const char *check_places(struct walk *walk)
 {
     const struct tn_heap_plan *plan = walk->view.plan;
     const char *fault = NULL;
-    for (uint32_t i = 0; i < TN_HEAP_CLASS_COUNT * plan->slot_count && !fault; i++)
-        fault =
-            check_slot(walk, i / plan->slot_count, tn_heap_view_place(&walk->view, plan->slots, i));
+    for (uint32_t i = 0; i < TN_HEAP_CLASS_COUNT * plan->slot_count && !fault; i++) {
+        uint32_t size_class = i / plan->slot_count;
+        fault = check_slot(walk, size_class, tn_heap_view_slot(&walk->view, i, 0));
+        if (!fault)
+            fault =
+                check_slot(walk, size_class, tn_heap_view_slot(&walk->view, i, TN_HEAP_PLACE_NEXT));
+    }
     for (uint32_t i = 0; i < plan->cursor_count && !fault; i++)
-        fault = check_cursor(walk, tn_heap_view_place(&walk->view, plan->cursors, i));
+        fault = check_cursor(walk, i);
     return fault;
 }
 
@@ -215,6 +229,14 @@ static bool is_in_its_tree(const struct walk *walk, uint64_t page,
     return tn_heap_bit_is_set(tree.levels[0], page);
 }
 
+/* Of so many pages. */
+static bool have_label(const struct walk *walk, uint64_t page, uint64_t page_count, uint64_t label)
+{
+    for (uint64_t i = 0; i < page_count; i++)
+        if (tn_heap_view_label(&walk->view, page + i) != label) return false;
+    return true;
+}
+
 static const char *check_slab(struct walk *walk, uint64_t page, const struct tn_heap_header *header)
 {
     uint64_t pages = header->page_count;
@@ -226,6 +248,8 @@ static const char *check_slab(struct walk *walk, uint64_t page, const struct tn_
     if (header->credits < 0 || (uint64_t)header->credits > capacity)
         return "its slab has fewer credits than none, or more than objects";
     if (!claim(walk, walk->owned, page, pages)) return "its slab has pages that are not its own";
+    if (!have_label(walk, page, pages, tn_heap_label_of(header->size_class + 1, capacity, page)))
+        return "the label of a page of its slab says something else";
     uint32_t live_count = count_live(walk, page, pages, header->capacity, &has_others);
     if (live_count + (uint32_t)header->credits != capacity)
         return "its slab has other credits than objects that are not live";
@@ -247,23 +271,23 @@ static const char *check_run(struct walk *walk, uint64_t page)
     if (pages == 0 || (in_span > 0 && in_span + pages > TN_HEAP_SPAN_PAGES))
         return "its run has no pages, or leaves its span";
     if (!claim(walk, walk->owned, page, pages)) return "its run has pages that are not its own";
+    if (!have_label(walk, page, 1, TN_HEAP_CLASS_RUN) || !have_label(walk, page + 1, pages - 1, 0))
+        return "the label of a page of its run says something else";
     return has_bits(walk, page, pages) ? "the bitmap of its run has bits" : NULL;
 }
 
 static const char *check_header(struct walk *walk, uint64_t page)
 {
     const struct tn_heap_header header = tn_heap_view_header(&walk->view, page);
-    bool is_start =
-        tn_heap_bit_is_set(tn_heap_view_part(&walk->view, walk->view.plan->starts), page);
     switch (header.owner) {
     case TN_HEAP_OWNER_SLAB:
-        return is_start ? check_slab(walk, page, &header) : "its slab has not begun";
+        return check_slab(walk, page, &header);
     case TN_HEAP_OWNER_RUN:
-        return is_start ? check_run(walk, page) : "its run has not begun";
+        return check_run(walk, page);
     case TN_HEAP_OWNER_NOBODY:
         if (tn_heap_view_header_words(&walk->view, page)[0] != 0)
             return "the header of nothing says something";
-        return is_start ? "nothing begins there, but it is said to" : NULL;
+        return NULL;
     default:
         return "its header says nothing that there is";
     }
@@ -287,6 +311,13 @@ static bool has_bits_of_free_pages(const struct walk *walk, uint64_t span, uint6
     return false;
 }
 
+static bool has_labels_of_free_pages(const struct walk *walk, uint64_t span, uint64_t pages)
+{
+    for (; pages != 0; pages &= pages - 1)
+        if (!have_label(walk, span * TN_HEAP_SPAN_PAGES + tn_lowest_bit(pages), 1, 0)) return true;
+    return false;
+}
+
 static const char *check_span(struct walk *walk, uint64_t span)
 {
     uint64_t known = walk->known[span], open_pages = tn_heap_view_open_pages(&walk->view, span);
@@ -303,6 +334,7 @@ static const char *check_span(struct walk *walk, uint64_t span)
     if ((free_pages & walk->owned[span]) != 0) return "pages are free that are a slab's or a run's";
     if ((free_pages | walk->owned[span]) != known) return "pages are nobody's";
     if (has_bits_of_free_pages(walk, span, free_pages)) return "the bitmap of a free page has bits";
+    if (has_labels_of_free_pages(walk, span, free_pages)) return "a free page has a label";
     if (~known == 0 && !is_free) walk->used_span_count++;
     return NULL;
 }

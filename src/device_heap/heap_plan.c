@@ -8,8 +8,9 @@
 #include "../base/arith.h"
 #include "../base/error.h"
 
-#define PART_ALIGNMENT   256 /* each part begins so, that none shares a cache line with another */
-#define PAGES_OF_A_PLACE 64  /* pages of the heap for each slot and cursor: small heaps have few */
+#define PART_ALIGNMENT    256 /* each part begins so, that none shares a cache line with another */
+#define PAGES_OF_A_SLOT   64  /* pages of the heap for each slot of a class: small heaps have few */
+#define PAGES_OF_A_CURSOR 256 /* likewise; each has spans open */
 
 _Static_assert(TN_HEAP_SPAN_PAGES == 64, "the pages of a span are the bits of a word");
 
@@ -61,8 +62,8 @@ static void lay_out(struct tn_heap_plan *plan, uint64_t size_pages)
     plan->span_max = round_up(plan->page_max, TN_HEAP_SPAN_PAGES) / TN_HEAP_SPAN_PAGES;
     plan->span_shape = make_tree_shape(plan->span_max);
     plan->page_shape = make_tree_shape(plan->page_max);
-    plan->slot_count = choose_place_count(size_pages / PAGES_OF_A_PLACE, TN_HEAP_SLOTS_MAX);
-    plan->cursor_count = choose_place_count(size_pages / PAGES_OF_A_PLACE, TN_HEAP_CURSORS_MAX);
+    plan->slot_count = choose_place_count(size_pages / PAGES_OF_A_SLOT, TN_HEAP_SLOTS_MAX);
+    plan->cursor_count = choose_place_count(size_pages / PAGES_OF_A_CURSOR, TN_HEAP_CURSORS_MAX);
     uint64_t word = sizeof(uint64_t), place = TN_HEAP_PLACE_WORDS * sizeof(uint32_t);
     uint64_t span_tree = tn_heap_tree_words(&plan->span_shape) * word;
     uint64_t page_tree = tn_heap_tree_words(&plan->page_shape) * word;
@@ -71,11 +72,10 @@ static void lay_out(struct tn_heap_plan *plan, uint64_t size_pages)
     plan->free_spans = append(&end, span_tree);
     plan->open_spans = append(&end, span_tree);
     plan->span_pages = append(&end, plan->span_max * word);
-    plan->starts = append(&end, plan->span_max * word);
     plan->headers = append(&end, plan->page_max * TN_HEAP_HEADER_WORDS * word);
     plan->class_trees = append(&end, 2 * TN_HEAP_CLASS_COUNT * page_tree);
     plan->slots = append(&end, (uint64_t)TN_HEAP_CLASS_COUNT * plan->slot_count * place);
-    plan->cursors = append(&end, plan->cursor_count * place);
+    plan->cursors = append(&end, plan->cursor_count * TN_HEAP_CURSOR_WORDS * word);
     plan->bitmaps = append(&end, plan->page_max * TN_HEAP_BITMAP_WORDS * word);
     plan->metadata_bytes = end;
 }
@@ -129,7 +129,6 @@ void tn_heap_plan_write_image(const struct tn_heap_plan *plan, uint64_t metadata
     layout->headers = metadata_address + plan->headers;
     layout->bitmaps = metadata_address + plan->bitmaps;
     layout->span_pages = metadata_address + plan->span_pages;
-    layout->starts = metadata_address + plan->starts;
     layout->free_spans = metadata_address + plan->free_spans;
     layout->open_spans = metadata_address + plan->open_spans;
     layout->class_trees = metadata_address + plan->class_trees;

@@ -2,10 +2,10 @@
 /*
  * heap_plan: where the parts of a device heap lie in its memory, and what an empty one has in them.
  *
- *     | control | free spans | open spans | span pages | starts | headers | class trees | slots | cursors | bitmaps |
- *     |_____________ image _______________|                               |
- *     |_____________________ summary _____________________________________|
- *     |_____________________________________ metadata ____________________________________________________|
+ *     | control | free spans | open spans | span pages | headers | class trees | slots | cursors | bitmaps |
+ *     |_____________ image _______________|                      |
+ *     |_____________________ summary ____________________________|
+ *     |_____________________________________ metadata ___________________________________________|
  *
  * and the pages of the first region behind it. The image is what is not 0 in an empty heap, but for the word of a
  * span that is shorter than others, at the end of a region. The summary is what tells how much is live.
@@ -33,8 +33,7 @@ struct tn_heap_plan {
     struct tn_heap_tree_shape span_shape, page_shape;
     uint32_t slot_count, cursor_count;
     /* From the first byte of the metadata, in bytes. */
-    uint64_t free_spans, open_spans, span_pages, starts, headers, class_trees, slots, cursors,
-        bitmaps;
+    uint64_t free_spans, open_spans, span_pages, headers, class_trees, slots, cursors, bitmaps;
     uint64_t metadata_bytes;
 };
 

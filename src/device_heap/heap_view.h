@@ -114,23 +114,17 @@ static inline uint64_t tn_heap_view_open_pages(const struct tn_heap_view *view, 
     return tn_heap_view_part(view, view->plan->span_pages)[span];
 }
 
-/* A bit for each page of a span that a slab or a run begins on. */
-static inline uint64_t tn_heap_view_starts(const struct tn_heap_view *view, uint64_t span)
-{
-    return tn_heap_view_part(view, view->plan->starts)[span];
-}
-
 static inline const uint64_t *tn_heap_view_bitmap(const struct tn_heap_view *view, uint64_t page)
 {
     return tn_heap_view_part(view, view->plan->bitmaps) + page * TN_HEAP_BITMAP_WORDS;
 }
 
-/* What a slot of a class, or a cursor, has in it. */
-static inline uint32_t tn_heap_view_place(const struct tn_heap_view *view, uint64_t offset,
-                                          uint64_t number)
+/* A word of a slot. */
+static inline uint32_t tn_heap_view_slot(const struct tn_heap_view *view, uint64_t number,
+                                         uint32_t word)
 {
-    const uint32_t *places = (const uint32_t *)tn_heap_view_part(view, offset);
-    return places[number * TN_HEAP_PLACE_WORDS];
+    const uint32_t *slots = (const uint32_t *)tn_heap_view_part(view, view->plan->slots);
+    return slots[number * TN_HEAP_PLACE_WORDS + word];
 }
 
 /* --- headers -------------------------------------------------------------------------------------- */
@@ -139,6 +133,18 @@ static inline const uint64_t *tn_heap_view_header_words(const struct tn_heap_vie
                                                         uint64_t page)
 {
     return tn_heap_view_part(view, view->plan->headers) + page * TN_HEAP_HEADER_WORDS;
+}
+
+/* What the label says of a page of a slab that begins on page `first`. */
+static inline uint64_t tn_heap_label_of(uint32_t class_plus_one, uint64_t capacity, uint64_t first)
+{
+    return class_plus_one | capacity << TN_HEAP_LABEL_CAPACITY_SHIFT |
+           first << TN_HEAP_LABEL_PAGE_SHIFT;
+}
+
+static inline uint64_t tn_heap_view_label(const struct tn_heap_view *view, uint64_t page)
+{
+    return tn_heap_view_header_words(view, page)[TN_HEAP_LABEL_WORD];
 }
 
 /* Pages of the run that begins there. */

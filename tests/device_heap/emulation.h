@@ -22,6 +22,7 @@
 
 #define TN_DEVICE      static inline
 #define TN_DEVICE_SLOW static inline
+#define TN_UNROLL_8
 
 typedef uint64_t tn_mask;
 

@@ -212,6 +212,48 @@ void a_slab_of_a_waves_own_may_be_found_at_once(void **)
     }
 }
 
+/* A lane that takes a page stands still before its n-th operation, perhaps where it is about to say what span its
+ * segment has, while others take those of two and a half segments. These may wait for it, but who comes later has
+ * nobody to wait for. Whether it came to that. */
+bool page_is_interrupted(uint64_t n, size_t pages_before)
+{
+    constexpr size_t pages_meanwhile = 63 + 64 + 32, pages_after = 65;
+    heap_world world;
+    heap_world_init(&world, (size_t)28 << 20, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    auto take_pages = [&](size_t count) {
+        for (size_t i = 0; i < count; i++)
+            assert_non_null(heap_malloc(&world, TARN_DEVICE_HEAP_PAGE_BYTES));
+    };
+    bool is_over = false;
+    with_lane([&] {
+        take_pages(pages_before);
+        emulation::send_off_unanswered();
+        emulation::interrupt_at(n, [&] { with_lane([&] { take_pages(pages_meanwhile); }); });
+        take_pages(1);
+        emulation::stumble();
+        is_over = !emulation::was_interrupted();
+    });
+    with_lane([&] {
+        uint64_t pauses = emulation::pause_count();
+        take_pages(pages_after);
+        assert_int_equal(emulation::pause_count(), pauses);
+    });
+    assert_int_equal(heap_world_check(&world).live_count,
+                     pages_before + 1 + pages_after + (is_over ? 0 : pages_meanwhile));
+    heap_world_fini(&world);
+    return !is_over;
+}
+
+void who_opens_a_span_may_stand_still_anywhere(void **)
+{
+    for (size_t pages_before : { 0, 63, 64 }) {
+        uint64_t n = 1;
+        while (page_is_interrupted(n, pages_before))
+            n++;
+        assert_true(n > 1 && n < OPERATIONS_MAX);
+    }
+}
+
 } // namespace
 
 int main()
@@ -221,6 +263,7 @@ int main()
         cmocka_unit_test(a_free_of_a_large_object_may_stand_still_anywhere),
         cmocka_unit_test(a_slab_of_a_waves_own_may_be_found_at_once),
         cmocka_unit_test(a_malloc_may_stand_still_anywhere),
+        cmocka_unit_test(who_opens_a_span_may_stand_still_anywhere),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -216,6 +216,85 @@ void slabs_of_another_class_give_way(void **)
     heap_world_fini(&world);
 }
 
+/* In one wave after the other; wave numbers choose slots and cursors. */
+void *malloc_in_wave(heap_world *world, uint32_t wave, size_t size_bytes)
+{
+    void *object = nullptr;
+    std::thread thread([&] {
+        emulation::run_wave(wave, 1, 0, [&](uint32_t) { object = heap_malloc(world, size_bytes); });
+    });
+    thread.join();
+    return object;
+}
+
+/* What one slot has, and what is prepared for it, is had by who comes to another one. */
+void waves_of_other_slots_get_what_is_left(void **)
+{
+    constexpr size_t size_bytes = 4096, of_a_page = 16;
+    heap_world world;
+    std::vector<char *> all;
+    heap_world_init(&world, 16 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    while (void *object = malloc_in_wave(&world, 0, size_bytes))
+        all.push_back((char *)object);
+    std::set<uintptr_t> pages;
+    for (char *object : all) {
+        bool is_one_of_two = pages.size() < 2 || pages.count((uintptr_t)object / 65536) != 0;
+        if (!is_one_of_two || (uintptr_t)object % 65536 >= 65536 / of_a_page * 4) continue;
+        pages.insert((uintptr_t)object / 65536);
+        with_lane([&] { heap_free(&world, object); });
+    }
+    assert_int_equal(pages.size(), 2);
+    assert_non_null(malloc_in_wave(&world, 0, size_bytes));
+    for (int left = 7; left > 0; left--)
+        assert_non_null(malloc_in_wave(&world, 1, size_bytes));
+    assert_null(malloc_in_wave(&world, 1, size_bytes));
+    heap_world_check(&world);
+    heap_world_fini(&world);
+}
+
+/* A slab that was prepared for a slot and that nobody has used is no page lost. */
+void what_is_prepared_for_one_class_another_gets(void **)
+{
+    heap_world world;
+    heap_world_init(&world, 8 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    size_t page_count = heap_world_check(&world).capacity_bytes / TARN_DEVICE_HEAP_PAGE_BYTES;
+    assert_non_null(malloc_in_wave(&world, 0, 48));
+    size_t count = 0;
+    while (malloc_in_wave(&world, 0, 65536) != nullptr)
+        count++;
+    assert_int_equal(count, page_count - 1);
+    heap_world_check(&world);
+    heap_world_fini(&world);
+}
+
+/* Runs of pages of every length, in a heap that is full in the end: what one length leaves another gets. */
+void no_page_is_lost_to_lengths_that_differ(void **)
+{
+    heap_world world;
+    heap_world_init(&world, 40 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    size_t page_count = heap_world_check(&world).capacity_bytes / TARN_DEVICE_HEAP_PAGE_BYTES;
+    std::vector<void *> taken;
+    size_t used = 0;
+    for (size_t length = 63; length > 0;) {
+        void *object = malloc_in_wave(&world, (uint32_t)used, length * TARN_DEVICE_HEAP_PAGE_BYTES);
+        if (object == nullptr) {
+            length--;
+            continue;
+        }
+        taken.push_back(object);
+        used += length;
+        if (length > 1 && taken.size() % 2 == 0) length--;
+    }
+    assert_int_equal(used, page_count);
+    heap_world_check(&world);
+    for (void *object : taken)
+        with_lane([&] { heap_free(&world, object); });
+    tarn_device_heap_stats stats = heap_world_check(&world);
+    assert_int_equal(stats.live_count, 0);
+    assert_int_equal(stats.free_page_count, page_count);
+    heap_world_fini(&world);
+}
+
 void memory_that_is_added_is_used(void **)
 {
     heap_world world;
@@ -337,6 +416,9 @@ int main(void)
         cmocka_unit_test(a_full_heap_recovers_whole),
         cmocka_unit_test(one_free_object_among_many_is_found),
         cmocka_unit_test(slabs_of_another_class_give_way),
+        cmocka_unit_test(waves_of_other_slots_get_what_is_left),
+        cmocka_unit_test(what_is_prepared_for_one_class_another_gets),
+        cmocka_unit_test(no_page_is_lost_to_lengths_that_differ),
         cmocka_unit_test(memory_that_is_added_is_used),
         cmocka_unit_test(a_wave_gets_objects_side_by_side),
         cmocka_unit_test(a_whole_wave_gets_one_object),

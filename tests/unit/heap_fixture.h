@@ -161,6 +161,11 @@ static inline uint64_t *header_at(struct tn_heap_control *control, uint64_t page
     return words_at(control->layout.headers) + page * TN_HEAP_HEADER_WORDS;
 }
 
+static inline uint64_t *label_at(struct tn_heap_control *control, uint64_t page)
+{
+    return header_at(control, page) + TN_HEAP_LABEL_WORD;
+}
+
 static inline uint64_t *bitmap_at(struct tn_heap_control *control, uint64_t page)
 {
     return words_at(control->layout.bitmaps) + page * TN_HEAP_BITMAP_WORDS;
@@ -235,7 +240,6 @@ static inline void begin_on(struct tn_heap_control *control, uint64_t page, uint
 {
     for (uint64_t i = 0; i < page_count; i++)
         take_page(control, page + i);
-    words_at(control->layout.starts)[page / 64] |= bit_of(page);
 }
 
 static inline uint64_t make_header(uint32_t size_class, enum tn_heap_state state, uint64_t pages,
@@ -256,6 +260,9 @@ static inline void make_slab(struct tn_heap_control *control, uint64_t page, uin
     begin_on(control, page, pages);
     *header_at(control, page) =
         make_header(size_class, state, pages, capacity, capacity - live_count);
+    for (uint64_t i = 0; i < pages; i++)
+        *label_at(control, page + i) = (size_class + 1) | capacity << TN_HEAP_LABEL_CAPACITY_SHIFT |
+                                       page << TN_HEAP_LABEL_PAGE_SHIFT;
     for (uint32_t i = 0; i < live_count; i++)
         bitmap_at(control, page)[i / 64] |= bit_of(i);
     if (state == TN_HEAP_STATE_CURRENT) *slot_at(control, size_class, slot) = (uint32_t)page + 1;
@@ -268,6 +275,7 @@ static inline void make_run(struct tn_heap_control *control, uint64_t page, uint
 {
     begin_on(control, page, pages);
     header_at(control, page)[0] = TN_HEAP_CLASS_RUN;
+    *label_at(control, page) = TN_HEAP_CLASS_RUN;
     header_at(control, page)[1] = pages;
 }
 

@@ -18,9 +18,9 @@ struct sample {
     uint64_t second_page; /* first of the second region */
 };
 
-static uint32_t *cursor_at(struct tn_heap_control *control)
+static uint64_t *cursor_at(struct tn_heap_control *control)
 {
-    return (uint32_t *)words_at(control->layout.cursors);
+    return words_at(control->layout.cursors);
 }
 
 static struct sample begin(struct fixture *fixture)
@@ -35,7 +35,8 @@ static struct sample begin(struct fixture *fixture)
     make_slab(control, 4, 0, 1, TN_HEAP_STATE_FULL, 4096, 0);
     make_run(control, 10, 5);
     make_run(control, 64, 70);
-    *cursor_at(control) = 1;
+    cursor_at(control)[TN_HEAP_CURSOR_TICKETS] = 13;
+    cursor_at(control)[TN_HEAP_CURSOR_SEGMENTS] = (uint64_t)1 << TN_HEAP_SEGMENT_SHIFT | 1;
     expect_ok(tarn_device_heap_check(heap, fixture->stream));
     return (struct sample){ fixture, heap, control, &control->layout,
                             control->regions[1].first_page };
@@ -119,6 +120,9 @@ static void slots_are_looked_at(void **state)
     expect_fault_with_32(&sample, slot, UINT32_MAX, "class 0: a slot is busy");
     expect_fault_with_32(&sample, slot, 0, "page 0: its slab is current and in no slot");
     expect_fault_with_32(&sample, other, 1, "page 0: two slots have it");
+    expect_fault_with_32(&sample, slot + TN_HEAP_PLACE_NEXT, 1, "page 0: two slots have it");
+    expect_fault_with_32(&sample, other + TN_HEAP_PLACE_NEXT, UINT32_MAX,
+                         "class 0: a slot is busy");
     expect_fault_with_32(&sample, other, 5, no_slab);  /* full */
     expect_fault_with_32(&sample, other, 11, no_slab); /* a run */
     expect_fault_with_32(&sample, other, 9, no_slab);  /* a free page */
@@ -129,15 +133,26 @@ static void slots_are_looked_at(void **state)
     end(&sample);
 }
 
+static uint64_t entry_of(uint64_t segment, uint64_t span)
+{
+    return (segment + 1) << TN_HEAP_SEGMENT_SHIFT | (span + 1);
+}
+
 static void cursors_are_looked_at(void **state)
 {
     const struct sample sample = begin(*state);
-    uint32_t *cursor = cursor_at(sample.control);
-    uint32_t short_span = (uint32_t)sample.second_page / 64 + 1;
-    expect_fault_with_32(&sample, cursor, UINT32_MAX, "cursors 0: one is busy");
-    expect_fault_with_32(&sample, cursor, short_span + 2, "one has a span that there is not");
-    expect_fault_with_32(&sample, cursor, UINT32_MAX - 1, "one has a span that there is not");
-    *cursor = short_span + 1;
+    uint64_t *cursor = cursor_at(sample.control);
+    uint64_t *entry = cursor + TN_HEAP_CURSOR_SEGMENTS;
+    uint64_t *last = entry + TN_HEAP_SEGMENT_COUNT - 1;
+    uint64_t short_span = sample.second_page / 64 + 1;
+    const char *no_span = "cursors 0: it has a span that there is not";
+    expect_fault_with(&sample, entry, entry_of(0, short_span + 1), no_span);
+    expect_fault_with(&sample, last, entry_of(0, short_span + 1), no_span);
+    expect_fault_with(&sample, entry, (uint64_t)1 << TN_HEAP_SEGMENT_SHIFT | 0xFFFFF, no_span);
+    expect_fault_with(&sample, entry, entry_of(1, 0), "cursors 0: it is ahead of its tickets");
+    cursor[TN_HEAP_CURSOR_TICKETS] = 64;
+    *entry = entry_of(1, short_span);
+    *last = (uint64_t)1 << TN_HEAP_SEGMENT_SHIFT; /* had none */
     end(&sample);
 }
 
@@ -148,18 +163,38 @@ static void expect_fault_with_header(const struct sample *sample, uint64_t page,
     expect_fault_with(sample, header_at(sample->control, page), header, message);
 }
 
-static void headers_and_starts_are_looked_at(void **state)
+static void headers_are_looked_at(void **state)
 {
     const struct sample sample = begin(*state);
-    uint64_t *starts = words_at(sample.layout->starts);
-    expect_fault_with(&sample, starts, *starts & ~bit_of(1), "page 1: its slab has not begun");
-    expect_fault_with(&sample, starts, *starts & ~bit_of(10), "page 10: its run has not begun");
-    expect_fault_with(&sample, starts, *starts | bit_of(5), "page 5: nothing begins there");
-    expect_fault_with(&sample, starts, *starts | bit_of(2), "page 2: nothing begins there");
     expect_fault_with_header(&sample, 9, (uint64_t)1 << TN_HEAP_CREDIT_SHIFT,
                              "page 9: the header of nothing says something");
     expect_fault_with_header(&sample, 9, TN_HEAP_CLASS_COUNT + 1, "its header says nothing that");
-    expect_fault_with_header(&sample, 9, TN_HEAP_CLASS_RUN, "page 9: its run has not begun");
+    expect_fault_with_header(&sample, 9, TN_HEAP_CLASS_RUN,
+                             "page 9: its run has no pages, or leaves its span");
+    end(&sample);
+}
+
+static void labels_are_looked_at(void **state)
+{
+    const struct sample sample = begin(*state);
+    struct tn_heap_control *control = sample.control;
+    const char *slab = "page 1: the label of a page of its slab says something else";
+    const char *run = "page 10: the label of a page of its run says something else";
+    uint64_t label = *label_at(control, 1);
+    expect_fault_with(&sample, label_at(control, 1), 0, slab);
+    expect_fault_with(&sample, label_at(control, 2), 0, slab);
+    expect_fault_with(&sample, label_at(control, 1), label + 1, slab);
+    expect_fault_with(&sample, label_at(control, 2),
+                      label + ((uint64_t)1 << TN_HEAP_LABEL_CAPACITY_SHIFT), slab);
+    expect_fault_with(&sample, label_at(control, 2),
+                      label + ((uint64_t)1 << TN_HEAP_LABEL_PAGE_SHIFT), slab);
+    expect_fault_with(&sample, label_at(control, 10), 0, run);
+    expect_fault_with(&sample, label_at(control, 10), TN_HEAP_CLASS_RUN + 64, run);
+    expect_fault_with(&sample, label_at(control, 11), TN_HEAP_CLASS_RUN, run);
+    expect_fault_with(&sample, label_at(control, 64 + 69), 1,
+                      "page 64: the label of a page of its run says something else");
+    expect_fault_with(&sample, label_at(control, 5), label, "span 0: a free page has a label");
+    expect_fault_with(&sample, label_at(control, 200), 1, "span 3: a free page has a label");
     end(&sample);
 }
 
@@ -181,7 +216,9 @@ static void slabs_are_looked_at(void **state)
     expect_fault_with_header(&sample, 1, make_header(3, good, 2, 2048, 1049),
                              "page 1: its slab has other credits than objects that are not live");
     expect_fault_with_header(&sample, 0, make_header(0, TN_HEAP_STATE_CURRENT, 2, 8192, 6192),
-                             "page 1: its slab has pages that are not its own");
+                             "page 0: the label of a page of its slab says something else");
+    expect_fault_with_header(&sample, 4, make_header(0, full, 7, 28672, 24576),
+                             "page 4: the label of a page of its slab says something else");
     expect_fault_with_header(&sample, 1, make_header(3, full, 2, 2048, 1048),
                              "page 1: its slab is in a state that it should have left");
     expect_fault_with_header(&sample, 1, make_header(3, sparse, 2, 2048, 1048),
@@ -313,7 +350,8 @@ int main(void)
         TEST(trees_are_looked_at),
         TEST(slots_are_looked_at),
         TEST(cursors_are_looked_at),
-        TEST(headers_and_starts_are_looked_at),
+        TEST(headers_are_looked_at),
+        TEST(labels_are_looked_at),
         TEST(slabs_are_looked_at),
         TEST(a_slab_that_is_wholly_free_is_none),
         TEST(bitmaps_are_looked_at),

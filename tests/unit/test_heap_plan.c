@@ -43,12 +43,11 @@ static void expect_parts_in_order(const struct tn_heap_plan *plan)
     expect_part(0, sizeof(struct tn_heap_control), plan->free_spans);
     expect_part(plan->free_spans, span_tree, plan->open_spans);
     expect_part(plan->open_spans, span_tree, plan->span_pages);
-    expect_part(plan->span_pages, 8 * spans, plan->starts);
-    expect_part(plan->starts, 8 * spans, plan->headers);
+    expect_part(plan->span_pages, 8 * spans, plan->headers);
     expect_part(plan->headers, 32 * plan->page_max, plan->class_trees);
     expect_part(plan->class_trees, 2 * TN_HEAP_CLASS_COUNT * page_tree, plan->slots);
     expect_part(plan->slots, TN_HEAP_CLASS_COUNT * plan->slot_count * place, plan->cursors);
-    expect_part(plan->cursors, plan->cursor_count * place, plan->bitmaps);
+    expect_part(plan->cursors, 8 * TN_HEAP_CURSOR_WORDS * plan->cursor_count, plan->bitmaps);
     expect_part(plan->bitmaps, 512 * plan->page_max, plan->metadata_bytes);
     assert_int_equal(tn_heap_plan_image_bytes(plan), plan->span_pages);
     assert_int_equal(tn_heap_plan_summary_bytes(plan), plan->class_trees);
@@ -97,7 +96,8 @@ static void small_heaps_have_few_places(void **state)
     assert_int_equal(plan_for(127 * 64 * KIB, 0).slot_count, 1);
     assert_int_equal(plan_for(128 * 64 * KIB, 0).slot_count, 2);
     assert_int_equal(plan_for(GIB, 0).slot_count, TN_HEAP_SLOTS_MAX);
-    assert_int_equal(plan_for(16 * MIB, GIB).cursor_count, 4);
+    assert_int_equal(plan_for(32 * MIB - 1, GIB).cursor_count, 1);
+    assert_int_equal(plan_for(32 * MIB, GIB).cursor_count, 2);
     assert_int_equal(plan_for(GIB, 0).cursor_count, TN_HEAP_CURSORS_MAX);
 }
 
@@ -253,7 +253,6 @@ static void an_image_says_where_everything_is(void **state)
     assert_int_equal(layout->headers, ADDRESS + heap.plan.headers);
     assert_int_equal(layout->bitmaps, ADDRESS + heap.plan.bitmaps);
     assert_int_equal(layout->span_pages, ADDRESS + heap.plan.span_pages);
-    assert_int_equal(layout->starts, ADDRESS + heap.plan.starts);
     assert_int_equal(layout->free_spans, ADDRESS + heap.plan.free_spans);
     assert_int_equal(layout->open_spans, ADDRESS + heap.plan.open_spans);
     assert_int_equal(layout->class_trees, ADDRESS + heap.plan.class_trees);

@@ -17,19 +17,20 @@
 #include "tarn/device_heap/bits.cuh"
 #include "tarn/device_heap/layout.h"
 
+/* Goes from function to function by value, in registers. */
 struct tn_tree {
-    uint64_t *levels[TN_HEAP_TREE_LEVELS];
-    uint32_t top_words;
+    uint64_t *words; /* level by level */
+    const tn_heap_tree_shape *shape;
 };
 
-TN_DEVICE tn_tree tn_tree_at(uint64_t address, const tn_heap_tree_shape &shape)
+#define TN_NO_NUMBER 0xFFFFFFFFU
+
+TN_DEVICE uint64_t *tn_tree_level(tn_tree tree, uint32_t level)
 {
-    tn_tree tree;
-    tree.levels[0] = (uint64_t *)address;
-    tree.levels[1] = tree.levels[0] + shape.words[0];
-    tree.levels[2] = tree.levels[1] + shape.words[1];
-    tree.top_words = shape.words[2];
-    return tree;
+    uint64_t *words = tree.words;
+    if (level >= 1) words += tree.shape->words[0];
+    if (level >= 2) words += tree.shape->words[1];
+    return words;
 }
 
 TN_DEVICE uint64_t tn_bit(uint32_t number)
@@ -38,96 +39,92 @@ TN_DEVICE uint64_t tn_bit(uint32_t number)
 }
 
 /* A word on the level below is not 0, or was a moment ago. */
-TN_DEVICE_SLOW void tn_tree_raise(const tn_tree &tree, uint32_t level, uint32_t number)
+TN_DEVICE_SLOW void tn_tree_raise(tn_tree tree, uint32_t level, uint32_t number)
 {
     for (; level < TN_HEAP_TREE_LEVELS; level++, number /= 64) {
-        if (tn_fetch_or(&tree.levels[level][number / 64], tn_bit(number)) != 0) return;
+        if (tn_fetch_or(&tn_tree_level(tree, level)[number / 64], tn_bit(number)) != 0) return;
         tn_fence();
     }
 }
 
 /* A word on the level below was seen to be 0. */
-TN_DEVICE_SLOW void tn_tree_lower(const tn_tree &tree, uint32_t level, uint32_t number)
+TN_DEVICE_SLOW void tn_tree_lower(tn_tree tree, uint32_t level, uint32_t number)
 {
     for (; level < TN_HEAP_TREE_LEVELS; level++, number /= 64) {
-        uint64_t before = tn_fetch_and(&tree.levels[level][number / 64], ~tn_bit(number));
+        uint64_t before = tn_fetch_and(&tn_tree_level(tree, level)[number / 64], ~tn_bit(number));
         tn_fence();
-        if (tn_load(&tree.levels[level - 1][number]) != 0) tn_tree_raise(tree, level, number);
+        if (tn_load(&tn_tree_level(tree, level - 1)[number]) != 0) tn_tree_raise(tree, level, number);
         if ((before & ~tn_bit(number)) != 0) return;
     }
 }
 
-TN_DEVICE void tn_tree_insert(const tn_tree &tree, uint32_t number)
+TN_DEVICE void tn_tree_insert(tn_tree tree, uint32_t number)
 {
     tn_tree_raise(tree, 0, number);
 }
 
 /* Whether it was in the set, and it is this caller who took it out. */
-TN_DEVICE bool tn_tree_remove(const tn_tree &tree, uint32_t number)
+TN_DEVICE bool tn_tree_remove(tn_tree tree, uint32_t number)
 {
-    uint64_t before = tn_fetch_and(&tree.levels[0][number / 64], ~tn_bit(number));
+    uint64_t before = tn_fetch_and(&tree.words[number / 64], ~tn_bit(number));
     if (before == tn_bit(number)) tn_tree_lower(tree, 1, number / 64);
     return (before & tn_bit(number)) != 0;
 }
 
-/* A word of level 0 with a number in it, among the first; ~0 when there is none. */
-TN_DEVICE uint32_t tn_tree_first_word(const tn_tree &tree)
+/* A word of level 0 with a number in it, among the first; TN_NO_NUMBER when there is none. */
+TN_DEVICE uint32_t tn_tree_first_word(tn_tree tree)
 {
-    for (uint32_t top = 0; top < tree.top_words;) {
-        uint64_t upper = tn_load(&tree.levels[2][top]);
+    for (uint32_t top = 0; top < tree.shape->words[2];) {
+        uint64_t upper = tn_load(&tn_tree_level(tree, 2)[top]);
         if (upper == 0) {
             top++;
             continue;
         }
         uint32_t middle = top * 64 + tn_first_one(upper);
-        uint64_t lower = tn_load(&tree.levels[1][middle]);
+        uint64_t lower = tn_load(&tn_tree_level(tree, 1)[middle]);
         if (lower != 0) return middle * 64 + tn_first_one(lower);
         tn_tree_lower(tree, 2, middle);
     }
-    return ~0U;
+    return TN_NO_NUMBER;
 }
 
-/* Takes one number of a word of level 0 out, `wanted` if that is there; false when there is none. */
-TN_DEVICE bool tn_tree_take_of_word(const tn_tree &tree, uint32_t index, uint32_t wanted, uint32_t place,
-                                    uint32_t *number_out)
+/* Takes a number of one word of level 0 out, the one at place `first` if nobody else does; who loses that goes on at
+ * `place`, so that those who come at once go apart. TN_NO_NUMBER when there is none. */
+TN_DEVICE uint32_t tn_tree_take_of_word(tn_tree tree, uint32_t index, uint32_t first, uint32_t place)
 {
-    uint32_t number = wanted;
-    for (;;) {
-        uint64_t before = tn_fetch_and(&tree.levels[0][index], ~tn_bit(number));
-        uint64_t word = before & ~tn_bit(number);
+    uint64_t word = tn_load(&tree.words[index]);
+    while (word != 0) {
+        uint32_t number = index * 64 + tn_spread_pick(word, first);
+        uint64_t before = tn_fetch_and(&tree.words[index], ~tn_bit(number));
+        word = before & ~tn_bit(number);
         if (word != before) {
             if (word == 0) tn_tree_lower(tree, 1, index);
-            *number_out = number;
-            return true;
+            return number;
         }
-        if (word == 0) return false;
-        number = index * 64 + tn_spread_pick(word, place);
+        first = place;
     }
+    return TN_NO_NUMBER;
 }
 
-/* Takes one of the first numbers out; false when there is none. */
-TN_DEVICE_SLOW bool tn_tree_take(const tn_tree &tree, uint32_t place, uint32_t *number_out)
+/* Takes one of the first numbers out; TN_NO_NUMBER when there is none. */
+TN_DEVICE_SLOW uint32_t tn_tree_take(tn_tree tree, uint32_t first, uint32_t place)
 {
     for (;;) {
         uint32_t index = tn_tree_first_word(tree);
-        if (index == ~0U) return false;
-        uint64_t word = tn_load(&tree.levels[0][index]);
-        if (word == 0) {
-            tn_tree_lower(tree, 1, index);
-            continue;
-        }
-        uint32_t wanted = index * 64 + tn_spread_pick(word, place);
-        if (tn_tree_take_of_word(tree, index, wanted, place, number_out)) return true;
+        if (index == TN_NO_NUMBER) return TN_NO_NUMBER;
+        uint32_t number = tn_tree_take_of_word(tree, index, first, place);
+        if (number != TN_NO_NUMBER) return number;
+        tn_tree_lower(tree, 1, index);
     }
 }
 
 /* The first number from *number on; false when there is none. */
-TN_DEVICE bool tn_tree_next(const tn_tree &tree, uint32_t *number)
+TN_DEVICE bool tn_tree_next(tn_tree tree, uint32_t *number)
 {
-    uint32_t word_count = (uint32_t)(tree.levels[1] - tree.levels[0]);
+    uint32_t word_count = tree.shape->words[0];
     uint64_t mask = ~(uint64_t)0 << *number % 64;
     for (uint32_t index = *number / 64; index < word_count; index++) {
-        uint64_t word = tn_load(&tree.levels[0][index]) & mask;
+        uint64_t word = tn_load(&tree.words[index]) & mask;
         mask = ~(uint64_t)0;
         if (word == 0) continue;
         *number = index * 64 + tn_first_one(word);

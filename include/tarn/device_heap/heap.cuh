@@ -35,6 +35,12 @@ TN_DEVICE uint64_t *tn_header(tn_heap heap, uint32_t page)
     return (uint64_t *)heap->headers + (uint64_t)page * TN_HEAP_HEADER_WORDS;
 }
 
+/* What slab a page belongs to; see layout.h. */
+TN_DEVICE uint64_t *tn_label(tn_heap heap, uint32_t page)
+{
+    return tn_header(heap, page) + TN_HEAP_LABEL_WORD;
+}
+
 /* The pages of a run, in the word after its header. */
 TN_DEVICE uint64_t *tn_run_pages(tn_heap heap, uint32_t page)
 {
@@ -51,19 +57,14 @@ TN_DEVICE uint64_t *tn_span_pages(tn_heap heap, uint32_t span)
     return (uint64_t *)heap->span_pages + span;
 }
 
-TN_DEVICE uint64_t *tn_starts(tn_heap heap, uint32_t span)
-{
-    return (uint64_t *)heap->starts + span;
-}
-
 TN_DEVICE tn_tree tn_free_spans(tn_heap heap)
 {
-    return tn_tree_at(heap->free_spans, heap->span_shape);
+    return { (uint64_t *)heap->free_spans, &heap->span_shape };
 }
 
 TN_DEVICE tn_tree tn_open_spans(tn_heap heap)
 {
-    return tn_tree_at(heap->open_spans, heap->span_shape);
+    return { (uint64_t *)heap->open_spans, &heap->span_shape };
 }
 
 /* Of the slabs of a class that are good, or sparse. */
@@ -71,7 +72,7 @@ TN_DEVICE tn_tree tn_class_tree(tn_heap heap, uint32_t size_class, uint32_t stat
 {
     uint32_t tree_words = heap->page_shape.words[0] + heap->page_shape.words[1] + heap->page_shape.words[2];
     uint32_t tree = 2 * size_class + (state == TN_HEAP_STATE_GOOD ? 0 : 1);
-    return tn_tree_at(heap->class_trees + (uint64_t)tree * tree_words * 8, heap->page_shape);
+    return { (uint64_t *)heap->class_trees + (uint64_t)tree * tree_words, &heap->page_shape };
 }
 
 /* Of a class the place that is so many places after the one of this wave. */
@@ -81,9 +82,10 @@ TN_DEVICE uint32_t *tn_slot(tn_heap heap, uint32_t size_class, uint32_t number)
     return (uint32_t *)heap->slots + (uint64_t)slot * TN_HEAP_PLACE_WORDS;
 }
 
-TN_DEVICE uint32_t *tn_cursor(tn_heap heap, uint32_t number)
+/* The one of this place. */
+TN_DEVICE uint64_t *tn_cursor(tn_heap heap, uint32_t number)
 {
-    return (uint32_t *)heap->cursors + (uint64_t)(number & (heap->cursor_count - 1)) * TN_HEAP_PLACE_WORDS;
+    return (uint64_t *)heap->cursors + (uint64_t)(number & (heap->cursor_count - 1)) * TN_HEAP_CURSOR_WORDS;
 }
 
 /* --- addresses -------------------------------------------------------------------------------------- */

@@ -8,20 +8,19 @@
  *                    slab: a run of pages cut into objects of one size class
  *                    run:  a run of pages that is one large object
  *
- * Nothing that manages memory lies in it. Each page has a header and 4096 bits; the header of a slab's first page
- * counts the free objects, the credits, and the slab's bits say which those are. Who takes objects takes credits
+ * Nothing that manages memory lies in it. Each page has a header, a label and 4096 bits; the header of a slab's first
+ * page counts the free objects, the credits, and the slab's bits say which those are. Who takes objects takes credits
  * first, and then has a right to so many of the bits, so the search for them must end. Who frees clears the bits
- * first, and gives the credits back after.
+ * first, and gives the credits back after. The label of each page of a slab says what slab that is, for who frees.
  *
  *     free spans   a bit tree with one bit a span: the whole span is free. A bit is the truth: who clears it owns
  *                  the span
  *     span pages   one word a span that is open, that is, handed out page by page: a bit for each free page. The
  *                  word is the truth. A word that becomes full is closed: its span is a free span again
  *     open spans   a bit tree of hints: the span is open, and has free pages
- *     starts       one word a span: a bit for each page that a slab or a run begins on
  *     good, sparse one bit tree of hints for each size class: slabs with many credits, and with few
  *     slots        for each size class places that blocks of threads take their objects from: a slab each
- *     cursors      likewise the open spans that pages are taken from
+ *     cursors      places that pages are taken from, by tickets: the open span of every 64 tickets
  *
  * All zero but the free spans and the control block is an empty heap.
  */
@@ -46,12 +45,21 @@ extern "C" {
 #define TN_HEAP_SLOTS_MAX 32
 #endif
 #ifndef TN_HEAP_CURSORS_MAX
-#define TN_HEAP_CURSORS_MAX 64
+#define TN_HEAP_CURSORS_MAX 4
 #endif
 #define TN_HEAP_PAGES_MAX    ((uint64_t)1 << 24) /* 1 TiB */
-#define TN_HEAP_PLACE_WORDS  32 /* of 32 bits: each slot and cursor has a cache line */
+#define TN_HEAP_PLACE_WORDS  32                  /* of 32 bits: each slot has a cache line */
+#define TN_HEAP_PLACE_NEXT   16 /* the word, in a third sector, for what the slot will have */
 #define TN_HEAP_HEADER_WORDS 4  /* of 64 bits: each header has a sector */
 #define TN_HEAP_TREE_LEVELS  3
+
+/* A cursor: words of 64 bits. */
+#define TN_HEAP_CURSOR_TICKETS  0 /* pages that were asked for */
+#define TN_HEAP_CURSOR_NEWEST   4 /* the last span, in another sector: more may be free near it */
+#define TN_HEAP_CURSOR_SEGMENTS 16
+#define TN_HEAP_SEGMENT_COUNT   128 /* entries: more than waves of a device can be at work on */
+#define TN_HEAP_SEGMENT_SHIFT   20  /* in an entry: its number + 1 above, its span + 1 below */
+#define TN_HEAP_CURSOR_WORDS    (TN_HEAP_CURSOR_SEGMENTS + TN_HEAP_SEGMENT_COUNT)
 
 /* What a header says, from the lowest bit: the size class + 1, or TN_HEAP_CLASS_RUN, or 0; the state; the pages; the
  * capacity in objects; and the credits, with a sign, for takers that take too many for a moment and give them
@@ -65,6 +73,12 @@ extern "C" {
 #define TN_HEAP_CAPACITY_SHIFT 16
 #define TN_HEAP_CAPACITY_BITS  19
 #define TN_HEAP_CREDIT_SHIFT   35
+
+/* What a label says, from the lowest bit: the size class + 1, or TN_HEAP_CLASS_RUN, or 0; the capacity in objects; and
+ * the first page. Each page of a slab has one, and the first of a run. */
+#define TN_HEAP_LABEL_WORD           2 /* of a page's header words */
+#define TN_HEAP_LABEL_CAPACITY_SHIFT 6
+#define TN_HEAP_LABEL_PAGE_SHIFT     25
 
 enum tn_heap_state {
     TN_HEAP_STATE_IDLE,    /* no slab */
@@ -108,7 +122,6 @@ struct tn_heap_layout {
     uint64_t control; /* the control block, in which there is a copy of this */
     uint64_t headers; /* TN_HEAP_HEADER_WORDS words for each page */
     uint64_t bitmaps; /* TN_HEAP_BITMAP_WORDS for each page */
-    uint64_t starts;  /* a word for each span */
     uint64_t slots;   /* slot_count for each class */
     struct tn_heap_region first_region;
     uint32_t slot_count;   /* of a class; a power of two */

@@ -34,7 +34,8 @@ TN_DEVICE tn_objects tn_objects_tell(tn_mask lanes, const tn_objects &objects, u
 TN_DEVICE tn_objects tn_leader_take(tn_heap heap, uint32_t size_class, uint32_t wanted, tn_hold *hold)
 {
     tn_objects objects = { 0, 0 };
-    if (hold->credits > 0 || tn_take(heap, size_class, wanted, hold))
+    if (hold->credits == 0) *hold = tn_take(heap, size_class, wanted);
+    if (hold->credits > 0)
         objects = tn_objects_take(heap, hold);
     else
         tn_fetch_add(&tn_counters(heap)->failed, (uint64_t)wanted);
@@ -48,7 +49,7 @@ TN_DEVICE uint64_t tn_lanes_malloc(tn_heap heap, tn_mask lanes, tn_mask group, u
 {
     uint32_t leader = tn_first_one(group);
     uint32_t object_bytes = tn_heap_class_bytes(size_class);
-    tn_hold hold = { TN_NO_PAGE, 0, 0, 0 };
+    tn_hold hold = tn_hold_nothing();
     tn_mask waiting = lanes;
     uint64_t address = 0;
     bool is_done = false;
@@ -96,22 +97,16 @@ TN_DEVICE tn_target tn_find(tn_heap heap, uint64_t address)
     tn_target target = { TN_NO_PAGE, 0, 0 };
     uint32_t inside = tn_page_of(heap, address);
     if (inside == TN_NO_PAGE) return target;
-    uint64_t starts = tn_load(tn_starts(heap, inside / TN_HEAP_SPAN_PAGES));
-    starts &= tn_low_bits(inside % TN_HEAP_SPAN_PAGES + 1);
-    if (starts == 0) return target;
-    uint32_t page = inside / TN_HEAP_SPAN_PAGES * TN_HEAP_SPAN_PAGES + 63 - tn_leading_zeros(starts);
-    uint64_t header = tn_load(tn_header(heap, page));
-    uint32_t size_class = tn_header_class(header);
-    uint64_t from_start = address - tn_page_address(heap, page);
-    if (size_class == TN_HEAP_CLASS_RUN) {
-        if (from_start == 0) target.page = page;
-        return target;
-    }
+    uint64_t label = tn_load(tn_label(heap, inside));
+    uint32_t size_class = tn_header_field(label, 0, TN_HEAP_CLASS_BITS);
     if (size_class == 0) return target;
-    size_class -= 1;
-    uint32_t object_bytes = tn_heap_class_bytes(size_class);
-    uint32_t index = (uint32_t)from_start / object_bytes;
-    if (index >= tn_header_capacity(header) || index * object_bytes != (uint32_t)from_start) return target;
+    bool is_run = size_class == TN_HEAP_CLASS_RUN;
+    uint32_t page = is_run ? inside : (uint32_t)(label >> TN_HEAP_LABEL_PAGE_SHIFT);
+    uint32_t from_start = (uint32_t)(address - tn_page_address(heap, page));
+    uint32_t object_bytes = is_run ? 0 : tn_heap_class_bytes(size_class - 1);
+    uint32_t index = is_run ? 0 : from_start / object_bytes;
+    if (index * object_bytes != from_start) return target;
+    if (!is_run && index >= tn_header_field(label, TN_HEAP_LABEL_CAPACITY_SHIFT, TN_HEAP_CAPACITY_BITS)) return target;
     target.page = page;
     target.index = index;
     target.object_bytes = object_bytes;

@@ -4,17 +4,16 @@
  *
  *     free span ── open ──> open span ── close, when its last page comes back ──> free span
  *
- * A wave takes pages of the open span that its cursor holds, and one of the waves that find no room there gives the
- * cursor another.
+ * A wave takes a ticket at its cursor, which tells it what span to take pages of, and from where on; see cursor.cuh.
  *
  * Always true: a page is free when its bit in the word of an open span is set, or the bit of its free span; and
- * otherwise it is one slab's or run's, or in the hands of one wave that is about to say whose.
+ * otherwise it is one slab's or run's, or in the hands of one wave that is about to say whose. Nothing depends on
+ * tickets but how fast a wave finds a page that no other wave goes for.
  */
 #ifndef TARN_DEVICE_HEAP_PAGES_CUH
 #define TARN_DEVICE_HEAP_PAGES_CUH
 
-#include "tarn/device_heap/heap.cuh"
-#include "tarn/device_heap/place.cuh"
+#include "tarn/device_heap/cursor.cuh"
 
 /* --- spans ------------------------------------------------------------------------------------------ */
 
@@ -56,12 +55,11 @@ TN_DEVICE uint32_t tn_run_choose(uint64_t starts, uint32_t from)
     return tn_first_one(above != 0 ? above : starts);
 }
 
-/* A run of pages of an open span, from page `from` on if there is one; false when the span has none. */
-TN_DEVICE_SLOW bool tn_span_take_pages(tn_heap heap, uint32_t span, uint32_t count, uint32_t from,
-                                       uint32_t *page_out)
+/* A run of pages of an open span, from page `from` on if there is one; TN_NO_PAGE when the span has none. `free` is
+ * what the caller has seen to be free, or hopes. */
+TN_DEVICE_SLOW uint32_t tn_span_take_pages(tn_heap heap, uint32_t span, uint32_t count, uint32_t from, uint64_t free)
 {
     uint64_t *word = tn_span_pages(heap, span);
-    uint64_t free = tn_load(word);
     uint64_t starts;
     while ((starts = tn_run_starts(free, count)) != 0) {
         uint32_t first = tn_run_choose(starts, from);
@@ -70,25 +68,25 @@ TN_DEVICE_SLOW bool tn_span_take_pages(tn_heap heap, uint32_t span, uint32_t cou
         free = before & ~run;
         if ((before & run) == run) {
             if (free == 0) tn_span_is_used_up(heap, span);
-            *page_out = span * TN_HEAP_SPAN_PAGES + first;
-            return true;
+            return span * TN_HEAP_SPAN_PAGES + first;
         }
         if ((before & run) != 0) tn_span_put_pages(heap, span, before & run);
     }
-    return false;
+    return TN_NO_PAGE;
 }
 
-/* Takes a free span, of the same 64 as `wanted` if one of those is free, and opens what the run leaves of it. */
-TN_DEVICE bool tn_span_open(tn_heap heap, uint32_t count, uint32_t wanted, uint32_t place, uint32_t *page_out)
+/* Takes a free span, of the same 64 as `near` if one of those is free, and opens what a run of the caller's leaves of
+ * it, which begins at its page `from`. Gives the run's page; TN_NO_PAGE when there is no free span. */
+TN_DEVICE uint32_t tn_span_open(tn_heap heap, uint32_t count, uint32_t from, uint32_t near, uint32_t first,
+                                uint32_t place)
 {
     tn_tree free = tn_free_spans(heap);
-    uint32_t span;
-    bool is_taken = wanted / 64 < heap->span_shape.words[0] &&
-                    tn_tree_take_of_word(free, wanted / 64, wanted, place, &span);
-    if (!is_taken && !tn_tree_take(free, place, &span)) return false;
-    if (count < TN_HEAP_SPAN_PAGES) tn_fetch_or(tn_span_pages(heap, span), ~tn_low_bits(count));
-    *page_out = span * TN_HEAP_SPAN_PAGES;
-    return true;
+    uint32_t span = tn_tree_take_of_word(free, near / 64, first, place);
+    if (span == TN_NO_NUMBER) span = tn_tree_take(free, first, place);
+    if (span == TN_NO_NUMBER) return TN_NO_PAGE;
+    uint64_t run = tn_low_bits(count) << from;
+    if (~run != 0) tn_fetch_or(tn_span_pages(heap, span), ~run);
+    return span * TN_HEAP_SPAN_PAGES + from;
 }
 
 /* What can wait until others can use the span. */
@@ -101,52 +99,51 @@ TN_DEVICE void tn_span_opened(tn_heap heap, uint32_t span)
 /* --- runs within a span ----------------------------------------------------------------------------- */
 
 /* Of an open span that the tree named; an old hint goes away. */
-TN_DEVICE bool tn_span_try(tn_heap heap, uint32_t span, uint32_t count, uint32_t *page_out)
+TN_DEVICE uint32_t tn_span_try(tn_heap heap, uint32_t span, uint32_t count)
 {
-    if (tn_span_take_pages(heap, span, count, 0, page_out)) return true;
-    if (tn_load(tn_span_pages(heap, span)) == 0) tn_span_is_used_up(heap, span);
-    return false;
+    uint64_t free = tn_load(tn_span_pages(heap, span));
+    uint32_t page = tn_span_take_pages(heap, span, count, 0, free);
+    if (page == TN_NO_PAGE && tn_load(tn_span_pages(heap, span)) == 0) tn_span_is_used_up(heap, span);
+    return page;
 }
 
 /* A run of any open span, in a free one that is opened for it, or nowhere. */
-TN_DEVICE_SLOW bool tn_pages_search(tn_heap heap, uint32_t count, uint32_t place, uint32_t *page_out)
+TN_DEVICE_SLOW uint32_t tn_pages_search(tn_heap heap, uint32_t count, uint32_t place)
 {
     tn_tree open = tn_open_spans(heap);
-    for (uint32_t span = 0; tn_tree_next(open, &span); span++)
-        if (tn_span_try(heap, span, count, page_out)) return true;
-    if (!tn_span_open(heap, count, 0, place, page_out)) return false;
-    tn_span_opened(heap, *page_out / TN_HEAP_SPAN_PAGES);
-    return true;
+    uint32_t page = TN_NO_PAGE;
+    for (uint32_t span = 0; page == TN_NO_PAGE && tn_tree_next(open, &span); span++)
+        page = tn_span_try(heap, span, count);
+    if (page != TN_NO_PAGE) return page;
+    page = tn_span_open(heap, count, 0, 0, place, place);
+    if (page != TN_NO_PAGE) tn_span_opened(heap, page / TN_HEAP_SPAN_PAGES);
+    return page;
 }
 
-/* Gives a cursor that the caller has claimed another span, and the caller pages of it: the span of the next
- * cursor, if that has half of its pages; else a free one, those of different cursors apart from each other; else
- * any open one with room. */
-TN_DEVICE_SLOW uint32_t tn_cursor_refill(tn_heap heap, uint32_t *cursor, uint32_t content, uint32_t count,
-                                         uint32_t place)
+/* Gives a segment its span, and the caller pages of it: of a free one, from its page `from` on; else of any open one
+ * with room. */
+TN_DEVICE_SLOW uint32_t tn_segment_open(tn_heap heap, uint64_t *cursor, uint64_t segment, uint32_t count,
+                                        uint32_t from, uint32_t place)
 {
-    uint32_t page = TN_NO_PAGE;
-    uint32_t next = tn_load(tn_cursor(heap, place + 1));
-    bool is_shared = tn_place_holds(next) && next != content &&
-                     tn_count_ones(tn_load(tn_span_pages(heap, next - 1))) >= TN_HEAP_SPAN_PAGES / 2 &&
-                     tn_span_take_pages(heap, next - 1, count, 0, &page);
-    uint32_t wanted = tn_place_holds(content) ? content - 1 : 0;
-    if (!is_shared && tn_span_open(heap, count, wanted, place & (heap->cursor_count - 1), &page)) {
-        uint32_t span = page / TN_HEAP_SPAN_PAGES;
-        tn_place_fill(cursor, span + 1);
+    uint32_t near = (uint32_t)tn_load(&cursor[TN_HEAP_CURSOR_NEWEST]);
+    uint32_t first = place & (heap->cursor_count - 1);
+    uint32_t page = tn_span_open(heap, count, from, near, first, first + heap->cursor_count * (uint32_t)segment);
+    bool is_new = page != TN_NO_PAGE;
+    if (!is_new) page = tn_pages_search(heap, count, place);
+    uint32_t span = page / TN_HEAP_SPAN_PAGES;
+    tn_segment_publish(cursor, segment, page != TN_NO_PAGE ? span + 1 : TN_SEGMENT_EMPTY);
+    if (is_new) {
+        tn_store(&cursor[TN_HEAP_CURSOR_NEWEST], (uint64_t)span);
         tn_span_opened(heap, span);
-        return page;
     }
-    if (!is_shared) tn_pages_search(heap, count, place, &page);
-    tn_place_fill(cursor, page != TN_NO_PAGE ? page / TN_HEAP_SPAN_PAGES + 1 : content);
     return page;
 }
 
 /* A whole span, which needs no cursor. */
 TN_DEVICE uint32_t tn_pages_take_span(tn_heap heap, uint32_t place)
 {
-    uint32_t span;
-    if (!tn_tree_take(tn_free_spans(heap), place, &span)) return TN_NO_PAGE;
+    uint32_t span = tn_tree_take(tn_free_spans(heap), place, place);
+    if (span == TN_NO_NUMBER) return TN_NO_PAGE;
     tn_spans_count(heap, 1);
     return span * TN_HEAP_SPAN_PAGES;
 }
@@ -155,23 +152,24 @@ TN_DEVICE uint32_t tn_pages_take_span(tn_heap heap, uint32_t place)
 TN_DEVICE_SLOW uint32_t tn_pages_take(tn_heap heap, uint32_t count, uint32_t place)
 {
     if (count == TN_HEAP_SPAN_PAGES) return tn_pages_take_span(heap, place);
-    uint32_t *cursor = tn_cursor(heap, place);
-    uint32_t page = TN_NO_PAGE;
-    uint32_t pauses = TN_PLACE_PAUSES;
-    for (;;) {
-        uint32_t content = tn_place_wait(cursor, &pauses);
-        if (tn_place_holds(content)) {
-            uint32_t from = tn_place_count(cursor, count);
-            if (tn_span_take_pages(heap, content - 1, count, from, &page)) return page;
-        }
-        if (content == TN_PLACE_BUSY) break;
-        if (tn_place_claim(cursor, content)) {
-            page = tn_cursor_refill(heap, cursor, content, count, place);
+    uint64_t *cursor = tn_cursor(heap, place);
+    for (uint32_t pauses = TN_PLACE_PAUSES; pauses > 0;) {
+        tn_ticket ticket = tn_ticket_take(cursor, count);
+        if (tn_ticket_opens(ticket, count)) {
+            bool is_whole = ticket.from == 0;
+            uint64_t segment = is_whole ? ticket.segment : ticket.segment + 1;
+            uint32_t from = is_whole ? 0 : TN_HEAP_SPAN_PAGES - count; /* where tickets come to last */
+            uint32_t page = tn_segment_open(heap, cursor, segment, count, from, place);
             if (tn_was_in_loop()) return page;
         }
+        uint32_t content = tn_segment_wait(cursor, ticket.segment, &pauses);
+        if (content == TN_SEGMENT_EMPTY) break;
+        if (content == TN_SEGMENT_GONE) continue;
+        uint32_t page = tn_span_take_pages(heap, content - 1, count, ticket.from, ~(uint64_t)0);
+        if (page != TN_NO_PAGE) return page;
+        tn_segment_skip(cursor, ticket.segment);
     }
-    tn_pages_search(heap, count, place, &page);
-    return page;
+    return tn_pages_search(heap, count, place);
 }
 
 TN_DEVICE void tn_pages_put(tn_heap heap, uint32_t page, uint32_t count)

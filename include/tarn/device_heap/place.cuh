@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * device_heap/place: a word that says what many waves take from, a slab or a span, and that one of them replaces
- * when it is used up.
+ * device_heap/place: a word that says what slab many waves take from, and that one of them replaces when it is used
+ * up.
  *
  *     0 ── claim ──> busy ── fill ──> n + 1 ── claim ──> busy ── ...
  *
@@ -16,11 +16,9 @@
 #define TN_PLACE_EMPTY     0U
 #define TN_PLACE_BUSY      0xFFFFFFFFU
 #define TN_PLACE_PAUSES       4096 /* until a wave does without: some milliseconds */
-#define TN_PLACE_PAUSE_NS     256
+#define TN_PLACE_PAUSE_NS     128
 #define TN_PLACE_PAUSE_NS_MAX 1024
-#define TN_PLACE_DEMAND       8 /* the word, in another sector, for what waits */
-#define TN_PLACE_SIZE         9 /* the word for how much it was given the last time */
-#define TN_PLACE_TAKEN        16 /* a word in a third sector, for what was taken */
+#define TN_PLACE_DEMAND       8 /* of 32 bits, the first of the word for the demand, in another sector */
 
 TN_DEVICE bool tn_place_holds(uint32_t content)
 {
@@ -39,36 +37,44 @@ TN_DEVICE void tn_place_fill(uint32_t *place, uint32_t content)
     tn_store_release(place, content);
 }
 
-/* Says that so much is wanted of what the place will have. */
+/* What waves say to those who fill the place, in a word of 64 bits: how much they wait for, and above that how much
+ * the last slab was made for. */
+struct tn_demand {
+    uint32_t asked;
+    uint32_t given;
+};
+
+TN_DEVICE uint64_t *tn_place_demand_word(uint32_t *place)
+{
+    return (uint64_t *)&place[TN_PLACE_DEMAND];
+}
+
 TN_DEVICE void tn_place_ask(uint32_t *place, uint32_t wanted)
 {
-    tn_fetch_add(&place[TN_PLACE_DEMAND], wanted);
+    tn_fetch_add(tn_place_demand_word(place), (uint64_t)wanted);
 }
 
-/* How much has been taken before this; waves that go on from there do not go for the same. */
-TN_DEVICE uint32_t tn_place_count(uint32_t *place, uint32_t count)
+TN_DEVICE tn_demand tn_place_demand(uint32_t *place)
 {
-    return tn_fetch_add(&place[TN_PLACE_TAKEN], count);
+    uint64_t word = tn_load(tn_place_demand_word(place));
+    return { (uint32_t)word, (uint32_t)(word >> 32) };
 }
 
-/* What was asked for since the last time. Of the one who claimed it. */
-TN_DEVICE uint32_t tn_place_demand(uint32_t *place)
+TN_DEVICE void tn_place_give(uint32_t *place, uint32_t given)
 {
-    uint32_t demand = tn_load(&place[TN_PLACE_DEMAND]);
-    tn_store(&place[TN_PLACE_DEMAND], 0U);
-    return demand;
+    tn_store(tn_place_demand_word(place), (uint64_t)given << 32);
 }
 
-/* Waits until it is not busy, and gives what it has then; BUSY after `pauses` have come down to 0. Hundreds of waves
- * may wait: they look less and less often, so that those who work do not queue behind them. */
-TN_DEVICE uint32_t tn_place_wait(const uint32_t *place, uint32_t *pauses)
+/* Waits until it is not busy, and gives what it has then; BUSY after `pauses` have come down to 0. Where hundreds of
+ * waves may wait they look less and less often, so that those who work do not queue behind them. */
+TN_DEVICE uint32_t tn_place_wait(const uint32_t *place, uint32_t *pauses, uint32_t pause_ns_max)
 {
     uint32_t content;
     uint32_t wait_ns = TN_PLACE_PAUSE_NS;
     while ((content = tn_load(place)) == TN_PLACE_BUSY && *pauses > 0) {
         *pauses -= 1;
         tn_pause(wait_ns);
-        if (wait_ns < TN_PLACE_PAUSE_NS_MAX) wait_ns *= 2;
+        if (wait_ns < pause_ns_max) wait_ns *= 2;
     }
     return content;
 }

@@ -8,6 +8,8 @@
  *
  * Each has the same functions:
  *
+ *     TN_DEVICE, TN_DEVICE_SLOW       before a function: in line, or out of line
+ *     TN_UNROLL_8                     before a loop: eight rounds at a time
  *     tn_mask                         a bit for each lane of a wave
  *     tn_lane                         the number of this one
  *     tn_place                        where this wave is: its block in the lower 26 bits, its number there above

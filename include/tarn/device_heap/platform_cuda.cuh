@@ -7,6 +7,7 @@
 
 #define TN_DEVICE      static __device__ __forceinline__
 #define TN_DEVICE_SLOW static __device__ __noinline__
+#define TN_UNROLL_8    _Pragma("unroll 8")
 
 typedef uint32_t tn_mask;
 
@@ -78,59 +79,72 @@ TN_DEVICE bool tn_was_in_loop()
     return true;
 }
 
+/*
+ * Memory is in the global space, and the instructions say so: for any other address a compiler has to ask where it is,
+ * and adds a loop for memory that is shared within a block.
+ */
+TN_DEVICE uint64_t tn_global(const void *address)
+{
+    return (uint64_t)__cvta_generic_to_global(address);
+}
+
 TN_DEVICE uint32_t tn_load(const uint32_t *address)
 {
     uint32_t value;
-    asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(tn_global(address)) : "memory");
     return value;
 }
 
 TN_DEVICE uint64_t tn_load(const uint64_t *address)
 {
     uint64_t value;
-    asm volatile("ld.relaxed.gpu.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(tn_global(address)) : "memory");
     return value;
 }
 
 TN_DEVICE void tn_store(uint32_t *address, uint32_t value)
 {
-    asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
+    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(tn_global(address)), "r"(value) : "memory");
 }
 
-TN_DEVICE uint32_t tn_fetch_add(uint32_t *address, uint32_t value)
+TN_DEVICE void tn_store(uint64_t *address, uint64_t value)
 {
-    return atomicAdd(address, value);
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(tn_global(address)), "l"(value) : "memory");
 }
 
-TN_DEVICE uint64_t tn_fetch_add(uint64_t *address, uint64_t value)
-{
-    return atomicAdd((unsigned long long *)address, (unsigned long long)value);
-}
+/* A function that does one operation on a word and gives what was there. */
+#define TN_CUDA_ATOMIC(name, word, instruction, constraint)                                                          \
+    TN_DEVICE word name(word *address, word value)                                                                   \
+    {                                                                                                                \
+        word before;                                                                                                 \
+        asm volatile("atom." instruction " %0, [%1], %2;"                                                            \
+                     : "=" constraint(before)                                                                        \
+                     : "l"(tn_global(address)), constraint(value)                                                    \
+                     : "memory");                                                                                    \
+        return before;                                                                                               \
+    }
 
-TN_DEVICE uint64_t tn_fetch_and(uint64_t *address, uint64_t value)
-{
-    return atomicAnd((unsigned long long *)address, (unsigned long long)value);
-}
+TN_CUDA_ATOMIC(tn_fetch_add, uint32_t, "relaxed.gpu.global.add.u32", "r")
+TN_CUDA_ATOMIC(tn_fetch_add, uint64_t, "relaxed.gpu.global.add.u64", "l")
+TN_CUDA_ATOMIC(tn_fetch_and, uint64_t, "relaxed.gpu.global.and.b64", "l")
+TN_CUDA_ATOMIC(tn_fetch_and_release, uint64_t, "release.gpu.global.and.b64", "l")
+TN_CUDA_ATOMIC(tn_fetch_or, uint64_t, "relaxed.gpu.global.or.b64", "l")
+TN_CUDA_ATOMIC(tn_fetch_max, uint32_t, "relaxed.gpu.global.max.u32", "r")
+TN_CUDA_ATOMIC(tn_fetch_max, uint64_t, "relaxed.gpu.global.max.u64", "l")
 
-TN_DEVICE uint64_t tn_fetch_or(uint64_t *address, uint64_t value)
-{
-    return atomicOr((unsigned long long *)address, (unsigned long long)value);
-}
+#define TN_CUDA_COMPARE_EXCHANGE(word, bits, constraint)                                                             \
+    TN_DEVICE word tn_compare_exchange(word *address, word expected, word value)                                     \
+    {                                                                                                                \
+        word before;                                                                                                 \
+        asm volatile("atom.relaxed.gpu.global.cas." bits " %0, [%1], %2, %3;"                                        \
+                     : "=" constraint(before)                                                                        \
+                     : "l"(tn_global(address)), constraint(expected), constraint(value)                              \
+                     : "memory");                                                                                    \
+        return before;                                                                                               \
+    }
 
-TN_DEVICE uint32_t tn_fetch_max(uint32_t *address, uint32_t value)
-{
-    return atomicMax(address, value);
-}
-
-TN_DEVICE uint32_t tn_compare_exchange(uint32_t *address, uint32_t expected, uint32_t value)
-{
-    return atomicCAS(address, expected, value);
-}
-
-TN_DEVICE uint64_t tn_compare_exchange(uint64_t *address, uint64_t expected, uint64_t value)
-{
-    return atomicCAS((unsigned long long *)address, (unsigned long long)expected, (unsigned long long)value);
-}
+TN_CUDA_COMPARE_EXCHANGE(uint32_t, "b32", "r")
+TN_CUDA_COMPARE_EXCHANGE(uint64_t, "b64", "l")
 
 /*
  * What is done next uses memory that an atomic operation before has given. It needs that operation's answer, so no
@@ -143,26 +157,33 @@ TN_DEVICE void tn_fence_acquire()
     asm volatile("" ::: "memory");
 }
 
-TN_DEVICE void tn_fence()
-{
-    __threadfence();
-}
-
+/*
+ * For the same reason no fence here is __threadfence(), or any that also acquires: such a one throws the first-level
+ * cache away, and what waves keep on their stacks with it. What is read after a fence is read by tn_load and by atomic
+ * operations, which do not use that cache.
+ */
 TN_DEVICE void tn_fence_release()
 {
-    __threadfence();
+#if __CUDACC_VER_MAJOR__ > 12 || (__CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ >= 7)
+    asm volatile("fence.release.gpu;" ::: "memory");
+#else
+    asm volatile("fence.acq_rel.gpu;" ::: "memory"); /* older compilers know no other */
+#endif
+}
+
+TN_DEVICE void tn_fence()
+{
+    tn_fence_release();
 }
 
 TN_DEVICE void tn_store_release(uint32_t *address, uint32_t value)
 {
-    asm volatile("st.release.gpu.u32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(tn_global(address)), "r"(value) : "memory");
 }
 
-TN_DEVICE uint64_t tn_fetch_and_release(uint64_t *address, uint64_t value)
+TN_DEVICE void tn_store_release(uint64_t *address, uint64_t value)
 {
-    uint64_t before;
-    asm volatile("atom.release.gpu.and.b64 %0, [%1], %2;" : "=l"(before) : "l"(address), "l"(value) : "memory");
-    return before;
+    asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(tn_global(address)), "l"(value) : "memory");
 }
 
 TN_DEVICE void tn_pause(uint32_t nanoseconds)

@@ -16,6 +16,7 @@
 
 #define TN_DEVICE      static __device__ __forceinline__
 #define TN_DEVICE_SLOW static __device__ __attribute__((noinline))
+#define TN_UNROLL_8    _Pragma("unroll 8")
 
 typedef uint64_t tn_mask; /* of waves of 32 lanes the lower half */
 
@@ -108,6 +109,10 @@ TN_DEVICE bool tn_was_in_loop()
     {                                                                                            \
         __hip_atomic_store(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);          \
     }                                                                                            \
+    TN_DEVICE void tn_store_release(type *address, type value)                                   \
+    {                                                                                            \
+        __hip_atomic_store(address, value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);          \
+    }                                                                                            \
     TN_DEVICE type tn_fetch_add(type *address, type value)                                       \
     {                                                                                            \
         return __hip_atomic_fetch_add(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT); \
@@ -147,11 +152,6 @@ TN_DEVICE void tn_fence()
 TN_DEVICE void tn_fence_release()
 {
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
-}
-
-TN_DEVICE void tn_store_release(uint32_t *address, uint32_t value)
-{
-    __hip_atomic_store(address, value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
 }
 
 TN_DEVICE uint64_t tn_fetch_and_release(uint64_t *address, uint64_t value)

@@ -25,7 +25,7 @@ TN_DEVICE uint32_t tn_spans_take_in_order(tn_heap heap, uint32_t first, uint32_t
         uint32_t span = first + done;
         uint32_t part = 64 - span % 64 < count - done ? 64 - span % 64 : count - done;
         uint64_t bits = tn_low_bits(part) << span % 64;
-        uint64_t *word = &free.levels[0][span / 64];
+        uint64_t *word = &free.words[span / 64];
         uint64_t before = tn_fetch_and(word, ~bits);
         if (before != 0 && (before & ~bits) == 0) tn_tree_lower(free, 1, span / 64);
         uint32_t got = tn_count_ones(before & bits);
@@ -53,7 +53,7 @@ TN_DEVICE uint32_t tn_ones_from(uint64_t word, uint32_t place)
 /* The first run of free spans from *first on; false when there is none. */
 TN_DEVICE bool tn_spans_find(tn_heap heap, uint32_t count, uint32_t *first)
 {
-    const uint64_t *words = tn_free_spans(heap).levels[0];
+    const uint64_t *words = tn_free_spans(heap).words;
     uint32_t span_count = heap->span_shape.words[0] * 64;
     uint32_t length = 0;
     for (uint32_t span = *first; span < span_count;) {
@@ -126,7 +126,7 @@ TN_DEVICE_SLOW uint64_t tn_run_create(tn_heap heap, uint64_t pages, uint32_t pla
     if (page == TN_NO_PAGE) return 0;
     *tn_run_pages(heap, page) = pages;
     tn_fence_release();
-    tn_fetch_or(tn_starts(heap, page / TN_HEAP_SPAN_PAGES), tn_bit(page));
+    tn_store(tn_label(heap, page), (uint64_t)TN_HEAP_CLASS_RUN);
     tn_fetch_add(tn_header(heap, page), (uint64_t)TN_HEAP_CLASS_RUN);
     return tn_page_address(heap, page);
 }
@@ -142,7 +142,7 @@ TN_DEVICE_SLOW bool tn_run_destroy(tn_heap heap, uint32_t page)
         if (seen == header) break;
         header = seen;
     }
-    tn_fetch_and(tn_starts(heap, page / TN_HEAP_SPAN_PAGES), ~tn_bit(page));
+    tn_store(tn_label(heap, page), (uint64_t)0);
     tn_fence_release(); /* that, and what was done with the object, is done before others have the pages */
     if (pages <= TN_HEAP_SPAN_PAGES)
         tn_pages_put(heap, page, (uint32_t)pages);

@@ -91,12 +91,26 @@ TN_DEVICE uint32_t tn_slab_state_due(uint64_t header)
     return credits > 0 ? (uint32_t)TN_HEAP_STATE_SPARSE : state;
 }
 
+TN_DEVICE uint64_t tn_label_make(uint32_t page, uint32_t size_class, uint32_t capacity)
+{
+    return (uint64_t)(size_class + 1) | (uint64_t)capacity << TN_HEAP_LABEL_CAPACITY_SHIFT |
+           (uint64_t)page << TN_HEAP_LABEL_PAGE_SHIFT;
+}
+
+TN_DEVICE void tn_pages_label(tn_heap heap, uint32_t page, uint32_t pages, uint64_t label)
+{
+    uint64_t *labels = tn_label(heap, page);
+    TN_UNROLL_8
+    for (uint32_t i = 0; i < pages; i++)
+        tn_store(&labels[i * TN_HEAP_HEADER_WORDS], label);
+}
+
 /* A slab that is wholly free and no longer a slab gives its pages back. */
 TN_DEVICE void tn_slab_retire(tn_heap heap, uint32_t page, uint64_t header)
 {
     uint32_t pages = tn_header_pages(header);
-    tn_fetch_and(tn_starts(heap, page / TN_HEAP_SPAN_PAGES), ~tn_bit(page));
-    tn_fence_release(); /* or it might undo what the next owner of the page does there */
+    tn_pages_label(heap, page, pages, 0);
+    tn_fence_release(); /* or it might undo what the next owner of the pages does there */
     tn_pages_put(heap, page, pages);
 }
 
@@ -108,6 +122,15 @@ TN_DEVICE void tn_slab_leave_tree(tn_heap heap, uint32_t page, uint32_t size_cla
     tn_tree_remove(tree, page);
     tn_fence();
     if (tn_header_is(tn_load(tn_header(heap, page)), size_class, state)) tn_tree_insert(tree, page);
+}
+
+/* A slab has come to a state. Who made the next change may have been faster, and found nothing to take out: that would
+ * leave an old hint, one for each slab where all objects are freed at once. */
+TN_DEVICE void tn_slab_enter_tree(tn_heap heap, uint32_t page, uint32_t size_class, uint32_t state)
+{
+    tn_tree_insert(tn_class_tree(heap, size_class, state), page);
+    tn_fence();
+    if (!tn_header_is(tn_load(tn_header(heap, page)), size_class, state)) tn_slab_leave_tree(heap, page, size_class, state);
 }
 
 /* Makes the change of state that is due, if one is. */
@@ -126,17 +149,16 @@ TN_DEVICE_SLOW void tn_slab_change_state(tn_heap heap, uint32_t page, uint64_t h
     uint32_t size_class = tn_header_class(header) - 1;
     if (state != TN_HEAP_STATE_FULL) tn_slab_leave_tree(heap, page, size_class, state);
     if (due != TN_HEAP_STATE_IDLE)
-        tn_tree_insert(tn_class_tree(heap, size_class, due), page);
+        tn_slab_enter_tree(heap, page, size_class, due);
     else
         tn_slab_retire(heap, page, header);
 }
 
-/* Says that a slab in a slot is wholly free, for who finds no memory. */
-TN_DEVICE void tn_slab_note_idle(tn_heap heap, uint64_t header)
+/* Says that a slab of a class is in a slot and wholly free, for who finds no memory. */
+TN_DEVICE void tn_class_note_idle(tn_heap heap, uint32_t size_class)
 {
-    uint64_t bit = tn_bit(tn_header_class(header) - 1);
     uint64_t *classes = &tn_counters(heap)->idle_classes;
-    if ((tn_load(classes) & bit) == 0) tn_fetch_or(classes, bit);
+    if ((tn_load(classes) & tn_bit(size_class)) == 0) tn_fetch_or(classes, tn_bit(size_class));
 }
 
 TN_DEVICE void tn_slab_settle(tn_heap heap, uint32_t page, uint64_t header)
@@ -145,7 +167,7 @@ TN_DEVICE void tn_slab_settle(tn_heap heap, uint32_t page, uint64_t header)
         tn_slab_change_state(tn_out_of_line(heap), page, header);
     else if (tn_header_state(header) == TN_HEAP_STATE_CURRENT &&
              tn_header_credits(header) == (int32_t)tn_header_capacity(header))
-        tn_slab_note_idle(heap, header);
+        tn_class_note_idle(heap, tn_header_class(header) - 1);
 }
 
 /* --- credits ---------------------------------------------------------------------------------------- */
@@ -156,86 +178,88 @@ TN_DEVICE void tn_slab_give(tn_heap heap, uint32_t page, uint32_t count)
     tn_slab_settle(heap, page, before + count * TN_CREDIT);
 }
 
-/* What a wave holds of a slab: so many of its bits are the wave's to find. */
+/* What a wave holds of a slab: so many of its bits are the wave's to find. It goes from function to function by value,
+ * in registers. */
 struct tn_hold {
-    uint32_t page; /* the slab's first */
-    uint32_t credits;
+    uint32_t page;    /* the slab's first */
+    uint32_t credits; /* 0: it holds nothing */
     uint32_t capacity;
     uint32_t next; /* object to try first */
 };
 
+TN_DEVICE tn_hold tn_hold_nothing()
+{
+    return { TN_NO_PAGE, 0, 0, 0 };
+}
+
+/* What `taken` credits of so many were; if nothing was ever freed, the objects lie where the credits say. */
+TN_DEVICE tn_hold tn_hold_of(uint32_t page, uint32_t taken, uint32_t capacity, int32_t credits)
+{
+    return { page, taken, capacity, capacity - (uint32_t)credits };
+}
+
+TN_DEVICE uint32_t tn_credits_of(int32_t credits, uint32_t wanted)
+{
+    if (credits <= 0) return 0;
+    return wanted < (uint32_t)credits ? wanted : (uint32_t)credits;
+}
+
 /* Up to `wanted` credits; none when the slab has none, or is not of the class. */
-TN_DEVICE bool tn_slab_take(tn_heap heap, uint32_t page, uint32_t size_class, uint32_t wanted,
-                            tn_hold *hold_out)
+TN_DEVICE tn_hold tn_slab_take(tn_heap heap, uint32_t page, uint32_t size_class, uint32_t wanted)
 {
     uint64_t before = tn_fetch_add(tn_header(heap, page), -(wanted * TN_CREDIT));
     int32_t credits = tn_header_credits(before);
-    uint32_t taken = 0;
-    if (tn_header_class(before) == size_class + 1 && credits > 0)
-        taken = wanted < (uint32_t)credits ? wanted : (uint32_t)credits;
+    uint32_t taken = tn_header_class(before) == size_class + 1 ? tn_credits_of(credits, wanted) : 0;
     if (taken < wanted) tn_slab_give(heap, page, wanted - taken);
-    if (taken == 0) return false;
-    hold_out->page = page;
-    hold_out->credits = taken;
-    hold_out->capacity = tn_header_capacity(before);
-    hold_out->next = hold_out->capacity - (uint32_t)credits; /* if nothing was ever freed */
-    return true;
+    return tn_hold_of(page, taken, tn_header_capacity(before), credits);
 }
 
 /* --- from pages to slabs, from trees to slots, and back ---------------------------------------------- */
 
 /* A new slab, of which `wanted` credits are the caller's. The objects' bits are 0: all came back. */
-TN_DEVICE_SLOW bool tn_slab_create(tn_heap heap, uint32_t size_class, uint32_t pages, uint32_t state,
-                              uint32_t wanted, uint32_t place, tn_hold *hold_out)
+TN_DEVICE_SLOW tn_hold tn_slab_create(tn_heap heap, uint32_t size_class, uint32_t pages, uint32_t state,
+                                      uint32_t wanted, uint32_t place)
 {
     uint32_t page = tn_pages_take(heap, pages, place);
-    if (page == TN_NO_PAGE) return false;
+    if (page == TN_NO_PAGE) return tn_hold_nothing();
     uint32_t capacity = (uint32_t)((pages * TN_HEAP_PAGE_BYTES) / tn_heap_class_bytes(size_class));
     uint32_t taken = wanted < capacity ? wanted : capacity;
-    tn_fetch_or(tn_starts(heap, page / TN_HEAP_SPAN_PAGES), tn_bit(page));
-    /* Who finds the slab may free what he takes of it, which takes its start; who finds it in a slot sees that anyway. */
+    tn_pages_label(heap, page, pages, tn_label_make(page, size_class, capacity));
+    /* Who finds the slab may free what he takes of it, which takes labels; who finds it in a slot sees them anyway. */
     if (state == TN_HEAP_STATE_FULL && taken < capacity) tn_fence_release();
     uint64_t header = tn_header_make(size_class, state, pages, capacity, capacity - taken);
     uint64_t before = tn_fetch_add(tn_header(heap, page), header);
     if (state == TN_HEAP_STATE_FULL) tn_slab_settle(heap, page, before + header);
-    hold_out->page = page;
-    hold_out->credits = taken;
-    hold_out->capacity = capacity;
-    hold_out->next = 0;
-    return true;
+    return tn_hold_of(page, taken, capacity, (int32_t)capacity);
 }
 
-/* Makes a slab that was just taken out of a tree current, if it still is what the tree said, and takes credits. */
-TN_DEVICE bool tn_slab_adopt(tn_heap heap, uint32_t page, uint32_t size_class, uint32_t state,
-                             uint32_t wanted, tn_hold *hold_out)
+/* Makes a slab that was just taken out of a tree current, if it still is what the tree said and has credits, and takes
+ * up to `wanted`. */
+TN_DEVICE tn_hold tn_slab_adopt(tn_heap heap, uint32_t page, uint32_t size_class, uint32_t state, uint32_t wanted)
 {
     uint64_t header = tn_load(tn_header(heap, page));
     while (tn_header_is(header, size_class, state)) {
         int32_t credits = tn_header_credits(header);
-        uint32_t taken = credits <= 0 ? 0 : wanted < (uint32_t)credits ? wanted : (uint32_t)credits;
-        uint64_t after = tn_header_with_state(header, taken > 0 ? TN_HEAP_STATE_CURRENT : TN_HEAP_STATE_FULL);
+        uint32_t taken = tn_credits_of(credits, wanted);
+        uint64_t after = tn_header_with_state(header, credits > 0 ? TN_HEAP_STATE_CURRENT : TN_HEAP_STATE_FULL);
         uint64_t seen = tn_compare_exchange(tn_header(heap, page), header, after - taken * TN_CREDIT);
-        if (seen == header) {
-            hold_out->page = page;
-            hold_out->credits = taken;
-            hold_out->capacity = tn_header_capacity(header);
-            hold_out->next = hold_out->capacity - (uint32_t)credits;
-            return taken > 0;
-        }
+        if (seen == header && credits <= 0) break;
+        if (seen == header) return tn_hold_of(page, taken, tn_header_capacity(header), credits);
         header = seen;
     }
-    return false;
+    return tn_hold_nothing();
 }
 
-/* A slab out of a tree, made current. */
-TN_DEVICE_SLOW bool tn_slab_pop(tn_heap heap, uint32_t size_class, uint32_t state, uint32_t wanted,
-                           uint32_t place, tn_hold *hold_out)
+/* A slab out of a tree, made current; no page when there is none. */
+TN_DEVICE_SLOW tn_hold tn_slab_pop(tn_heap heap, uint32_t size_class, uint32_t state, uint32_t wanted, uint32_t place)
 {
     tn_tree tree = tn_class_tree(heap, size_class, state);
-    uint32_t page;
-    while (tn_tree_take(tree, place, &page))
-        if (tn_slab_adopt(heap, page, size_class, state, wanted, hold_out)) return true;
-    return false;
+    for (;;) {
+        uint32_t page = tn_tree_take(tree, place, place);
+        if (page == TN_NO_NUMBER) return tn_hold_nothing();
+        tn_hold hold = tn_slab_adopt(heap, page, size_class, state, wanted);
+        if (hold.page != TN_NO_PAGE) return hold;
+    }
 }
 
 /* A current slab leaves its slot. */

@@ -5,18 +5,23 @@
  *
  *     1. lanes that fill a page or more together   a slab of their own
  *     2. the slab in the slot of this place        one addition to its header
- *     3. that one used up: another for the slot    a good slab, a new one, or a sparse one
+ *     3. that one used up: another for the slot    one that was prepared, a good one, a new one, or a sparse one
  *     4. the slot busy for too long                a slab of their own
  *     5. no memory                                 the slabs in the other slots of the class; then wholly free
  *                                                  slabs in slots of any class go, and 3 once more
  *
  * A new slab for a slot has room for all that wait for it by then: so many waves at once get a large slab together,
- * and few waves do not leave much of one unused.
+ * and few waves do not leave much of one unused. Where slabs become large, who fills the slot also prepares its next
+ * slab, while the others use the one that they have got.
  */
 #ifndef TARN_DEVICE_HEAP_TAKE_CUH
 #define TARN_DEVICE_HEAP_TAKE_CUH
 
 #include "tarn/device_heap/objects.cuh"
+
+#ifndef TN_SLOT_PREPARE_BYTES
+#define TN_SLOT_PREPARE_BYTES (16 * TN_HEAP_PAGE_BYTES) /* the next slab is prepared from slabs of this size on */
+#endif
 
 /* --- slabs ------------------------------------------------------------------------------------------ */
 
@@ -31,72 +36,122 @@ TN_DEVICE uint32_t tn_pages_for(uint32_t size_class, uint32_t objects)
 }
 
 /* A slab of the wave's own; what it does not take others find in a tree. */
-TN_DEVICE bool tn_take_own_slab(tn_heap heap, uint32_t size_class, uint32_t wanted, uint32_t place,
-                                tn_hold *hold_out)
+TN_DEVICE tn_hold tn_take_own_slab(tn_heap heap, uint32_t size_class, uint32_t wanted, uint32_t place)
 {
     uint32_t pages = tn_pages_for(size_class, wanted);
-    return tn_slab_create(tn_out_of_line(heap), size_class, pages, TN_HEAP_STATE_FULL, wanted, place, hold_out);
+    return tn_slab_create(tn_out_of_line(heap), size_class, pages, TN_HEAP_STATE_FULL, wanted, place);
 }
 
-/* A new slab for a slot, of `pages` or of the fewest. */
-TN_DEVICE bool tn_take_new_slab(tn_heap heap, uint32_t size_class, uint32_t pages, uint32_t wanted, uint32_t place,
-                                tn_hold *hold_out)
-{
-    uint32_t unit = tn_heap_class_unit_pages(size_class);
-    if (tn_slab_create(heap, size_class, pages, TN_HEAP_STATE_CURRENT, wanted, place, hold_out)) return true;
-    return pages != unit && tn_slab_create(heap, size_class, unit, TN_HEAP_STATE_CURRENT, wanted, place, hold_out);
-}
-
-/* Pages for what waits for a slot; and not much less than the last time, since waves come one after the other. */
+/* Pages for what waits for a slot. Not all of it has asked yet: so many as the last time, as long as a quarter has. */
 TN_DEVICE uint32_t tn_slot_pages(uint32_t *slot, uint32_t size_class, uint32_t wanted)
 {
-    uint32_t pages = tn_pages_for(size_class, wanted + tn_place_demand(slot));
-    uint32_t last = tn_load(&slot[TN_PLACE_SIZE]);
-    if (pages < last) pages = tn_pages_for(size_class, 0) > last / 2 ? pages : last - last / 4;
-    tn_store(&slot[TN_PLACE_SIZE], pages);
+    tn_demand demand = tn_place_demand(slot);
+    uint32_t pages = tn_pages_for(size_class, wanted + demand.asked);
+    uint32_t last = demand.given, fewest = tn_heap_class_unit_pages(size_class);
+    if (pages < last) pages = pages * 4 >= last ? last : last / 2 > fewest ? last / 2 : fewest;
+    tn_place_give(slot, pages);
     return pages;
 }
 
-/* Gives a slot that the caller has claimed another slab, and the caller the first of it. */
-TN_DEVICE_SLOW bool tn_slot_refill(tn_heap heap, uint32_t *slot, uint32_t content, uint32_t size_class,
-                                   uint32_t wanted, uint32_t place, tn_hold *hold_out)
+/* A slab for a slot, and up to `wanted` credits of it: one that is good, a new one for all that waits and `more`, or a
+ * new one of the fewest pages. */
+TN_DEVICE_SLOW tn_hold tn_slot_supply(tn_heap heap, uint32_t *slot, uint32_t size_class, uint32_t wanted,
+                                      uint32_t more, uint32_t place)
 {
-    bool is_found = tn_slab_pop(heap, size_class, TN_HEAP_STATE_GOOD, wanted, place, hold_out);
-    uint32_t pages = tn_slot_pages(slot, size_class, wanted);
-    is_found = is_found || tn_take_new_slab(heap, size_class, pages, wanted, place, hold_out) ||
-               tn_slab_pop(heap, size_class, TN_HEAP_STATE_SPARSE, wanted, place, hold_out);
-    tn_place_fill(slot, is_found ? hold_out->page + 1 : content);
-    if (is_found && tn_place_holds(content)) tn_slab_release(heap, content - 1);
-    return is_found;
+    tn_hold hold = tn_slab_pop(heap, size_class, TN_HEAP_STATE_GOOD, wanted, place);
+    if (hold.page != TN_NO_PAGE) return hold;
+    uint32_t pages = tn_slot_pages(slot, size_class, wanted + more);
+    uint32_t fewest = tn_heap_class_unit_pages(size_class);
+    hold = tn_slab_create(heap, size_class, pages, TN_HEAP_STATE_CURRENT, wanted, place);
+    if (hold.page != TN_NO_PAGE || pages == fewest) return hold;
+    return tn_slab_create(heap, size_class, fewest, TN_HEAP_STATE_CURRENT, wanted, place);
+}
+
+/* Where a slot goes through large slabs, many want its objects: so the slab that comes next is prepared, no smaller
+ * than the one that it has. */
+TN_DEVICE void tn_slot_prepare(tn_heap heap, uint32_t *slot, uint32_t size_class, uint32_t capacity, uint32_t place)
+{
+    uint32_t *next = &slot[TN_HEAP_PLACE_NEXT];
+    if ((uint64_t)capacity * tn_heap_class_bytes(size_class) < TN_SLOT_PREPARE_BYTES) return;
+    if (!tn_place_claim(next, TN_PLACE_EMPTY)) return;
+    uint32_t page = tn_slot_supply(heap, slot, size_class, 0, capacity, place).page;
+    tn_place_fill(next, page == TN_NO_PAGE ? TN_PLACE_EMPTY : page + 1);
+    if (page != TN_NO_PAGE) tn_class_note_idle(heap, size_class);
+}
+
+/* What was prepared for a slot that the caller has claimed; empty when nothing was. */
+TN_DEVICE uint32_t tn_slot_take_next(uint32_t *slot)
+{
+    uint32_t *next = &slot[TN_HEAP_PLACE_NEXT];
+    uint32_t pauses = TN_PLACE_PAUSES;
+    uint32_t content = tn_place_wait(next, &pauses, TN_PLACE_PAUSE_NS);
+    if (!tn_place_holds(content) || !tn_place_claim(next, content)) return TN_PLACE_EMPTY;
+    tn_store(next, TN_PLACE_EMPTY);
+    return content;
+}
+
+/* Gives a slot that the caller has claimed another slab, and the caller credits of it; or the caller some of what was
+ * prepared, if others leave some. */
+TN_DEVICE_SLOW tn_hold tn_slot_refill(tn_heap heap, uint32_t *slot, uint32_t content, uint32_t size_class,
+                                      uint32_t wanted, uint32_t place)
+{
+    tn_hold hold;
+    uint32_t next = tn_slot_take_next(slot);
+    if (next != TN_PLACE_EMPTY) {
+        tn_place_fill(slot, next);
+        hold = tn_slab_take(heap, next - 1, size_class, wanted);
+    } else {
+        hold = tn_slot_supply(heap, slot, size_class, wanted, 0, place);
+        if (hold.page == TN_NO_PAGE) hold = tn_slab_pop(heap, size_class, TN_HEAP_STATE_SPARSE, wanted, place);
+        tn_place_fill(slot, hold.page != TN_NO_PAGE ? hold.page + 1 : content);
+        if (hold.page == TN_NO_PAGE) return hold;
+    }
+    tn_slot_prepare(heap, slot, size_class, hold.capacity, place);
+    if (tn_place_holds(content)) tn_slab_release(heap, content - 1);
+    return hold;
 }
 
 /* --- when there is no memory ------------------------------------------------------------------------ */
 
-TN_DEVICE_SLOW bool tn_take_from_other_slots(tn_heap heap, uint32_t size_class, uint32_t wanted,
-                                        uint32_t place, tn_hold *hold_out)
+/* A slot's slab, or the one that was prepared for it. */
+TN_DEVICE tn_hold tn_take_from_word(tn_heap heap, const uint32_t *word, uint32_t size_class, uint32_t wanted)
 {
-    for (uint32_t i = 0; i < heap->slot_count; i++) {
-        uint32_t content = tn_load(tn_slot(heap, size_class, place + i));
-        if (tn_place_holds(content) && tn_slab_take(heap, content - 1, size_class, wanted, hold_out))
-            return true;
-    }
-    return false;
+    uint32_t content = tn_load(word);
+    if (!tn_place_holds(content)) return tn_hold_nothing();
+    return tn_slab_take(heap, content - 1, size_class, wanted);
 }
 
-/* Empties the slots of a class whose slabs are wholly free. False when one was busy, which may have such a slab. */
+TN_DEVICE_SLOW tn_hold tn_take_from_other_slots(tn_heap heap, uint32_t size_class, uint32_t wanted, uint32_t place)
+{
+    tn_hold hold = tn_hold_nothing();
+    for (uint32_t i = 0; i < 2 * heap->slot_count && hold.credits == 0; i++) {
+        const uint32_t *slot = tn_slot(heap, size_class, place + i / 2);
+        hold = tn_take_from_word(heap, &slot[i % 2 * TN_HEAP_PLACE_NEXT], size_class, wanted);
+    }
+    return hold;
+}
+
+/* Empties a word of a slot whose slab is wholly free. False when it was busy, and may have such a slab. */
+TN_DEVICE bool tn_slot_empty(tn_heap heap, uint32_t *word)
+{
+    uint32_t content = tn_load(word);
+    if (content == TN_PLACE_BUSY) return false;
+    if (!tn_place_holds(content)) return true;
+    uint64_t header = tn_load(tn_header(heap, content - 1));
+    if (tn_header_credits(header) != (int32_t)tn_header_capacity(header)) return true;
+    if (!tn_place_claim(word, content)) return true;
+    tn_place_fill(word, TN_PLACE_EMPTY);
+    tn_slab_release(heap, content - 1);
+    return true;
+}
+
+/* The same for all slots of a class. */
 TN_DEVICE bool tn_slots_empty(tn_heap heap, uint32_t size_class)
 {
     bool is_every = true;
-    for (uint32_t i = 0; i < heap->slot_count; i++) {
-        uint32_t *slot = tn_slot(heap, size_class, i);
-        uint32_t content = tn_load(slot);
-        if (content == TN_PLACE_BUSY) is_every = false;
-        if (!tn_place_holds(content)) continue;
-        uint64_t header = tn_load(tn_header(heap, content - 1));
-        if (tn_header_credits(header) != (int32_t)tn_header_capacity(header)) continue;
-        if (!tn_place_claim(slot, content)) continue;
-        tn_place_fill(slot, TN_PLACE_EMPTY);
-        tn_slab_release(heap, content - 1);
+    for (uint32_t i = 0; i < 2 * heap->slot_count; i++) {
+        uint32_t *slot = tn_slot(heap, size_class, i / 2);
+        if (!tn_slot_empty(heap, &slot[i % 2 * TN_HEAP_PLACE_NEXT])) is_every = false;
     }
     return is_every;
 }
@@ -115,50 +170,61 @@ TN_DEVICE_SLOW void tn_reclaim(tn_heap heap)
     if (again != 0) tn_fetch_or(classes, again);
 }
 
-/* Reclaims, and looks once more at everything: another wave may have reclaimed, or freed. */
-TN_DEVICE_SLOW bool tn_take_last(tn_heap heap, uint32_t size_class, uint32_t wanted, uint32_t place,
-                                 tn_hold *hold_out)
+/* Out of the trees of a class, and not for a slot. */
+TN_DEVICE tn_hold tn_take_from_trees(tn_heap heap, uint32_t size_class, uint32_t wanted, uint32_t place)
 {
-    if (tn_take_from_other_slots(heap, size_class, wanted, place, hold_out)) return true;
+    tn_hold hold = tn_slab_pop(heap, size_class, TN_HEAP_STATE_GOOD, wanted, place);
+    if (hold.credits == 0) hold = tn_slab_pop(heap, size_class, TN_HEAP_STATE_SPARSE, wanted, place);
+    if (hold.credits > 0) tn_slab_release(heap, hold.page);
+    return hold;
+}
+
+/* Reclaims, and looks once more at everything: another wave may have reclaimed, or freed. */
+TN_DEVICE_SLOW tn_hold tn_take_last(tn_heap heap, uint32_t size_class, uint32_t wanted, uint32_t place)
+{
+    tn_hold hold = tn_take_from_other_slots(heap, size_class, wanted, place);
+    if (hold.credits > 0) return hold;
     tn_reclaim(heap);
     tn_pause(TN_PLACE_PAUSE_NS);
-    if (tn_slab_pop(heap, size_class, TN_HEAP_STATE_GOOD, wanted, place, hold_out) ||
-        tn_slab_pop(heap, size_class, TN_HEAP_STATE_SPARSE, wanted, place, hold_out)) {
-        tn_slab_release(heap, hold_out->page);
-        return true;
-    }
-    if (tn_take_own_slab(heap, size_class, 1, place, hold_out)) return true;
-    return tn_take_from_other_slots(heap, size_class, wanted, place, hold_out);
+    hold = tn_take_from_trees(heap, size_class, wanted, place);
+    if (hold.credits == 0) hold = tn_take_own_slab(heap, size_class, 1, place);
+    if (hold.credits == 0) hold = tn_take_from_other_slots(heap, size_class, wanted, place);
+    return hold;
 }
 
 /* --- all of it -------------------------------------------------------------------------------------- */
 
-TN_DEVICE bool tn_take_from_slot(tn_heap heap, uint32_t size_class, uint32_t wanted, uint32_t place,
-                                 tn_hold *hold_out)
+TN_DEVICE tn_hold tn_take_from_slot(tn_heap heap, uint32_t size_class, uint32_t wanted, uint32_t place)
 {
     uint32_t *slot = tn_slot(heap, size_class, place);
     uint32_t pauses = TN_PLACE_PAUSES;
     uint32_t content = tn_load(slot);
     for (;;) {
-        if (tn_place_holds(content) && tn_slab_take(heap, content - 1, size_class, wanted, hold_out)) return true;
+        if (tn_place_holds(content)) {
+            tn_hold hold = tn_slab_take(heap, content - 1, size_class, wanted);
+            if (hold.credits > 0) return hold;
+        }
         if (content != TN_PLACE_BUSY && tn_place_claim(slot, content)) {
-            bool is_found = tn_slot_refill(tn_out_of_line(heap), slot, content, size_class, wanted, place, hold_out);
-            if (tn_was_in_loop()) return is_found;
+            tn_hold hold = tn_slot_refill(tn_out_of_line(heap), slot, content, size_class, wanted, place);
+            if (tn_was_in_loop() && (hold.credits > 0 || hold.page == TN_NO_PAGE)) return hold;
         }
         tn_place_ask(slot, wanted);
-        content = tn_place_wait(slot, &pauses);
-        if (content == TN_PLACE_BUSY) return tn_take_own_slab(heap, size_class, wanted, place, hold_out);
+        content = tn_place_wait(slot, &pauses, TN_PLACE_PAUSE_NS_MAX);
+        if (content == TN_PLACE_BUSY) return tn_take_own_slab(heap, size_class, wanted, place);
     }
 }
 
-/* Credits for up to `wanted` objects; false when there is no memory. */
-TN_DEVICE bool tn_take(tn_heap heap, uint32_t size_class, uint32_t wanted, tn_hold *hold_out)
+/* Credits for up to `wanted` objects; none when there is no memory. */
+TN_DEVICE tn_hold tn_take(tn_heap heap, uint32_t size_class, uint32_t wanted)
 {
     uint32_t place = tn_place();
-    bool fills_page = (uint64_t)wanted * tn_heap_class_bytes(size_class) >= TN_HEAP_PAGE_BYTES;
-    return (fills_page && tn_take_own_slab(heap, size_class, wanted, place, hold_out)) ||
-           tn_take_from_slot(heap, size_class, wanted, place, hold_out) ||
-           tn_take_last(tn_out_of_line(heap), size_class, wanted, place, hold_out);
+    if ((uint64_t)wanted * tn_heap_class_bytes(size_class) >= TN_HEAP_PAGE_BYTES) {
+        tn_hold hold = tn_take_own_slab(heap, size_class, wanted, place);
+        if (hold.credits > 0) return hold;
+    }
+    tn_hold hold = tn_take_from_slot(heap, size_class, wanted, place);
+    if (hold.credits > 0) return hold;
+    return tn_take_last(tn_out_of_line(heap), size_class, wanted, place);
 }
 
 #endif
