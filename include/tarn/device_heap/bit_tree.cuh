@@ -63,6 +63,14 @@ TN_DEVICE void tn_tree_insert(tn_tree tree, uint32_t number)
     tn_tree_raise(tree, 0, number);
 }
 
+/* The same of several numbers of one word of level 0. */
+TN_DEVICE void tn_tree_insert_word(tn_tree tree, uint32_t index, uint64_t bits)
+{
+    if (tn_fetch_or(&tree.words[index], bits) != 0) return;
+    tn_fence();
+    tn_tree_raise(tree, 1, index);
+}
+
 /* Whether it was in the set, and it is this caller who took it out. */
 TN_DEVICE bool tn_tree_remove(tn_tree tree, uint32_t number)
 {

@@ -57,7 +57,7 @@ TN_DEVICE uint32_t tn_run_choose(uint64_t starts, uint32_t from)
 
 /* A run of pages of an open span, from page `from` on if there is one; TN_NO_PAGE when the span has none. `free` is
  * what the caller has seen to be free, or hopes. */
-TN_DEVICE_SLOW uint32_t tn_span_take_pages(tn_heap heap, uint32_t span, uint32_t count, uint32_t from, uint64_t free)
+TN_DEVICE uint32_t tn_span_take_pages(tn_heap heap, uint32_t span, uint32_t count, uint32_t from, uint64_t free)
 {
     uint64_t *word = tn_span_pages(heap, span);
     uint64_t starts;
@@ -122,8 +122,8 @@ TN_DEVICE_SLOW uint32_t tn_pages_search(tn_heap heap, uint32_t count, uint32_t p
 
 /* Gives a segment its span, and the caller pages of it: of a free one, from its page `from` on; else of any open one
  * with room. */
-TN_DEVICE_SLOW uint32_t tn_segment_open(tn_heap heap, uint64_t *cursor, uint64_t segment, uint32_t count,
-                                        uint32_t from, uint32_t place)
+TN_DEVICE uint32_t tn_segment_open(tn_heap heap, uint64_t *cursor, uint64_t segment, uint32_t count, uint32_t from,
+                                   uint32_t place)
 {
     uint32_t near = (uint32_t)tn_load(&cursor[TN_HEAP_CURSOR_NEWEST]);
     uint32_t first = place & (heap->cursor_count - 1);

@@ -10,10 +10,21 @@
 
 #include "tarn/device_heap/slab.cuh"
 
+/* Of so many spans from one on, those that lie in the same word as that one. */
+TN_DEVICE uint32_t tn_spans_in_word(uint32_t span, uint32_t count)
+{
+    return 64 - span % 64 < count ? 64 - span % 64 : count;
+}
+
 TN_DEVICE void tn_spans_put(tn_heap heap, uint32_t first, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++)
-        tn_tree_insert(tn_free_spans(heap), first + i);
+    tn_tree free = tn_free_spans(heap);
+    for (uint32_t done = 0; done < count;) {
+        uint32_t span = first + done;
+        uint32_t part = tn_spans_in_word(span, count - done);
+        tn_tree_insert_word(free, span / 64, tn_low_bits(part) << span % 64);
+        done += part;
+    }
     tn_spans_count(heap, -(int32_t)count);
 }
 
@@ -23,7 +34,7 @@ TN_DEVICE uint32_t tn_spans_take_in_order(tn_heap heap, uint32_t first, uint32_t
     tn_tree free = tn_free_spans(heap);
     for (uint32_t done = 0; done < count;) {
         uint32_t span = first + done;
-        uint32_t part = 64 - span % 64 < count - done ? 64 - span % 64 : count - done;
+        uint32_t part = tn_spans_in_word(span, count - done);
         uint64_t bits = tn_low_bits(part) << span % 64;
         uint64_t *word = &free.words[span / 64];
         uint64_t before = tn_fetch_and(word, ~bits);

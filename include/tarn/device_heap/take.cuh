@@ -55,8 +55,8 @@ TN_DEVICE uint32_t tn_slot_pages(uint32_t *slot, uint32_t size_class, uint32_t w
 
 /* A slab for a slot, and up to `wanted` credits of it: one that is good, a new one for all that waits and `more`, or a
  * new one of the fewest pages. */
-TN_DEVICE_SLOW tn_hold tn_slot_supply(tn_heap heap, uint32_t *slot, uint32_t size_class, uint32_t wanted,
-                                      uint32_t more, uint32_t place)
+TN_DEVICE tn_hold tn_slot_supply(tn_heap heap, uint32_t *slot, uint32_t size_class, uint32_t wanted, uint32_t more,
+                                 uint32_t place)
 {
     tn_hold hold = tn_slab_pop(heap, size_class, TN_HEAP_STATE_GOOD, wanted, place);
     if (hold.page != TN_NO_PAGE) return hold;
