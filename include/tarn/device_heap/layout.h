@@ -42,7 +42,7 @@ extern "C" {
 #define TN_HEAP_OBJECT_MAX   65536 /* bytes of the largest size class */
 #define TN_HEAP_REGIONS_MAX  16
 #ifndef TN_HEAP_SLOTS_MAX
-#define TN_HEAP_SLOTS_MAX 32
+#define TN_HEAP_SLOTS_MAX 64
 #endif
 #ifndef TN_HEAP_CURSORS_MAX
 #define TN_HEAP_CURSORS_MAX 4
