@@ -123,7 +123,7 @@ TN_DEVICE size_t tarn_dsize(const tarn_device_heap_handle &handle, const void *o
     tn_target target = tn_find(heap, (uint64_t)(uintptr_t)object);
     if (target.page == TN_NO_PAGE) return 0;
     uint64_t canary = heap->check >= TN_HEAP_CHECK_CONTENTS ? TN_CANARY_BYTES : 0;
-    if (target.object_bytes == 0) return *tn_run_pages(heap, target.page) * TN_HEAP_PAGE_BYTES - canary;
+    if (target.object_bytes == 0) return tn_load(tn_run_pages(heap, target.page)) * TN_HEAP_PAGE_BYTES - canary;
     return tn_object_is_live(heap, target.page, target.index) ? target.object_bytes - canary : 0;
 }
 

@@ -147,7 +147,7 @@ static const char *check_cursor(struct walk *walk, uint64_t number)
         tn_heap_view_part(&walk->view, walk->view.plan->cursors) + number * TN_HEAP_CURSOR_WORDS;
     uint64_t segment_count =
         cursor[TN_HEAP_CURSOR_TICKETS] / TN_HEAP_SPAN_PAGES + 1; /* the last one may have begun */
-    for (uint32_t i = 0; i < TN_HEAP_SEGMENT_COUNT; i++) {
+    for (uint32_t i = 0; i < TN_HEAP_SEGMENTS_MAX; i++) {
         uint64_t entry = cursor[TN_HEAP_CURSOR_SEGMENTS + i];
         uint64_t content = entry & ~(UINT64_MAX << TN_HEAP_SEGMENT_SHIFT);
         if (content != 0 && !is_known(walk, (content - 1) * TN_HEAP_SPAN_PAGES))

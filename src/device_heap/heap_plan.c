@@ -11,6 +11,9 @@
 #define PART_ALIGNMENT    256 /* each part begins so, that none shares a cache line with another */
 #define PAGES_OF_A_SLOT   64  /* pages of the heap for each slot of a class: small heaps have few */
 #define PAGES_OF_A_CURSOR 256 /* likewise; each has spans open */
+#define CURSOR_PART \
+    4 /* of the spans, the part that cursors may open before they look at theirs again */
+#define SEGMENTS_MIN 2
 
 _Static_assert(TN_HEAP_SPAN_PAGES == 64, "the pages of a span are the bits of a word");
 
@@ -64,6 +67,9 @@ static void lay_out(struct tn_heap_plan *plan, uint64_t size_pages)
     plan->page_shape = make_tree_shape(plan->page_max);
     plan->slot_count = choose_place_count(size_pages / PAGES_OF_A_SLOT, TN_HEAP_SLOTS_MAX);
     plan->cursor_count = choose_place_count(size_pages / PAGES_OF_A_CURSOR, TN_HEAP_CURSORS_MAX);
+    plan->segment_count = choose_place_count(
+        size_pages / TN_HEAP_SPAN_PAGES / (CURSOR_PART * plan->cursor_count), TN_HEAP_SEGMENTS_MAX);
+    if (plan->segment_count < SEGMENTS_MIN) plan->segment_count = SEGMENTS_MIN;
     uint64_t word = sizeof(uint64_t), place = TN_HEAP_PLACE_WORDS * sizeof(uint32_t);
     uint64_t span_tree = tn_heap_tree_words(&plan->span_shape) * word;
     uint64_t page_tree = tn_heap_tree_words(&plan->page_shape) * word;
@@ -138,6 +144,7 @@ void tn_heap_plan_write_image(const struct tn_heap_plan *plan, uint64_t metadata
     layout->page_shape = plan->page_shape;
     layout->slot_count = plan->slot_count;
     layout->cursor_count = plan->cursor_count;
+    layout->segment_count = plan->segment_count;
     layout->check = (uint32_t)check;
 }
 

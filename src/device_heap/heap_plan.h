@@ -31,7 +31,7 @@ struct tn_heap_plan {
     uint64_t page_max; /* page numbers that there can be */
     uint64_t span_max;
     struct tn_heap_tree_shape span_shape, page_shape;
-    uint32_t slot_count, cursor_count;
+    uint32_t slot_count, cursor_count, segment_count;
     /* From the first byte of the metadata, in bytes. */
     uint64_t free_spans, open_spans, span_pages, headers, class_trees, slots, cursors, bitmaps;
     uint64_t metadata_bytes;

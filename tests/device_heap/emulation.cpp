@@ -93,6 +93,7 @@ template <typename word> void deliver(word *address, const letter &one)
     if (one.what == emulation::sent::ADD) __atomic_fetch_add(address, value, __ATOMIC_ACQ_REL);
     if (one.what == emulation::sent::AND) __atomic_fetch_and(address, value, __ATOMIC_ACQ_REL);
     if (one.what == emulation::sent::OR) __atomic_fetch_or(address, value, __ATOMIC_ACQ_REL);
+    if (one.what == emulation::sent::SET) __atomic_store_n(address, value, __ATOMIC_RELEASE);
 }
 
 void switch_to(void *tsan_fiber, ucontext_t *from, const ucontext_t *to)

@@ -51,7 +51,8 @@ void send_off_unanswered();
 enum class sent {
     ADD,
     AND,
-    OR
+    OR,
+    SET
 };
 
 /* Does it now, or keeps it for later. */
@@ -90,9 +91,8 @@ template <typename word> word tn_load(const word *address)
 
 template <typename word> void tn_store(word *address, word value)
 {
-    emulation::stumble();
     emulation::arrive(address);
-    __atomic_store_n(address, value, __ATOMIC_RELEASE);
+    emulation::send_off(emulation::sent::SET, address, sizeof(word), value);
 }
 
 /* The answer of an operation, which is done when somebody looks at it. */

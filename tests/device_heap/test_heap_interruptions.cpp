@@ -213,11 +213,11 @@ void a_slab_of_a_waves_own_may_be_found_at_once(void **)
 }
 
 /* A lane that takes a page stands still before its n-th operation, perhaps where it is about to say what span its
- * segment has, while others take those of two and a half segments. These may wait for it, but who comes later has
- * nobody to wait for. Whether it came to that. */
+ * segment has, while others take those of two segments and go on. One of them may wait for it, but who comes later
+ * has nobody to wait for. Whether it came to that. */
 bool page_is_interrupted(uint64_t n, size_t pages_before)
 {
-    constexpr size_t pages_meanwhile = 63 + 64 + 32, pages_after = 65;
+    constexpr size_t pages_meanwhile = 1 + 64 + 32, pages_after = 65;
     heap_world world;
     heap_world_init(&world, (size_t)28 << 20, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     auto take_pages = [&](size_t count) {
@@ -244,6 +244,45 @@ bool page_is_interrupted(uint64_t n, size_t pages_before)
     return !is_over;
 }
 
+/* A heap that was empty of memory has all of it again; a lane takes most of a span, and stands still before its n-th
+ * operation, while another takes and frees pages. Whether it came to that. */
+bool search_is_interrupted(uint64_t n)
+{
+    constexpr size_t page = TARN_DEVICE_HEAP_PAGE_BYTES;
+    heap_world world;
+    heap_world_init(&world, (size_t)5 << 20, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    bool is_over = false;
+    with_lane([&] {
+        objects all;
+        while (void *object = heap_malloc(&world, page))
+            all.push_back(object);
+        for (void *object : all)
+            heap_free(&world, object);
+        emulation::send_off_unanswered();
+        emulation::interrupt_at(n, [&] {
+            with_lane([&] {
+                void *two = heap_malloc(&world, 2 * page), *one = heap_malloc(&world, page);
+                heap_free(&world, two);
+                heap_free(&world, one);
+            });
+        });
+        assert_non_null(heap_malloc(&world, 30 * page));
+        emulation::stumble();
+        is_over = !emulation::was_interrupted();
+    });
+    assert_int_equal(heap_world_check(&world).live_count, 1);
+    heap_world_fini(&world);
+    return !is_over;
+}
+
+void who_looks_for_a_span_may_stand_still_anywhere(void **)
+{
+    uint64_t n = 1;
+    while (search_is_interrupted(n))
+        n++;
+    assert_true(n > 1 && n < OPERATIONS_MAX);
+}
+
 void who_opens_a_span_may_stand_still_anywhere(void **)
 {
     for (size_t pages_before : { 0, 63, 64 }) {
@@ -264,6 +303,7 @@ int main()
         cmocka_unit_test(a_slab_of_a_waves_own_may_be_found_at_once),
         cmocka_unit_test(a_malloc_may_stand_still_anywhere),
         cmocka_unit_test(who_opens_a_span_may_stand_still_anywhere),
+        cmocka_unit_test(who_looks_for_a_span_may_stand_still_anywhere),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

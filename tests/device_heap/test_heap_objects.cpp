@@ -295,6 +295,59 @@ void no_page_is_lost_to_lengths_that_differ(void **)
     heap_world_fini(&world);
 }
 
+/* Pages come and go, eight at a time, and one in 64 stays: those that stay must not each keep a span open. */
+void a_few_pages_that_stay_leave_spans_free(void **)
+{
+    constexpr size_t live_max = 8, rounds = 4096;
+    heap_world world;
+    heap_world_init(&world, 64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    with_lane([&] {
+        void *live[live_max] = {};
+        for (size_t i = 0; i < rounds; i++) {
+            void *object = heap_malloc(&world, TARN_DEVICE_HEAP_PAGE_BYTES);
+            assert_non_null(object);
+            if (i % 64 == 5) continue;
+            heap_free(&world, live[i % live_max]);
+            live[i % live_max] = object;
+        }
+        for (void *object : live)
+            heap_free(&world, object);
+    });
+    tarn_device_heap_stats stats = heap_world_check(&world);
+    assert_int_equal(stats.live_count, rounds / 64);
+    assert_true(stats.free_span_count >= 8);
+    with_lane([&] { assert_non_null(heap_malloc(&world, 8 * MIB)); });
+    heap_world_fini(&world);
+}
+
+/* Slots are filled with good slabs for long, while waves ask: what they asked for then was served, and no new slab is
+ * made for it. */
+void what_was_served_is_not_asked_for_again(void **)
+{
+    constexpr size_t size_bytes = 1024, count = 64 * 40;
+    heap_world world;
+    heap_world_init(&world, 64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    with_lane([&] {
+        std::vector<void *> objects(count);
+        uint32_t *slot = tn_slot(&world.handle.layout, tn_heap_class_of(size_bytes), 0);
+        for (void *&object : objects)
+            object = heap_malloc(&world, size_bytes);
+        for (int round = 0; round < 100; round++) {
+            for (size_t i = 0; i < count; i += 2)
+                heap_free(&world, objects[i]);
+            tn_place_ask(slot, 64); /* as waves do that wait for the slot */
+            for (size_t i = 0; i < count; i += 2)
+                objects[i] = heap_malloc(&world, size_bytes);
+        }
+        uint64_t free_page_count = heap_world_check(&world).free_page_count;
+        for (int i = 0; i < 128; i++)
+            assert_non_null(heap_malloc(&world, size_bytes));
+        assert_in_range(heap_world_check(&world).free_page_count, free_page_count - 16,
+                        free_page_count);
+    });
+    heap_world_fini(&world);
+}
+
 void memory_that_is_added_is_used(void **)
 {
     heap_world world;
@@ -419,6 +472,8 @@ int main(void)
         cmocka_unit_test(waves_of_other_slots_get_what_is_left),
         cmocka_unit_test(what_is_prepared_for_one_class_another_gets),
         cmocka_unit_test(no_page_is_lost_to_lengths_that_differ),
+        cmocka_unit_test(a_few_pages_that_stay_leave_spans_free),
+        cmocka_unit_test(what_was_served_is_not_asked_for_again),
         cmocka_unit_test(memory_that_is_added_is_used),
         cmocka_unit_test(a_wave_gets_objects_side_by_side),
         cmocka_unit_test(a_whole_wave_gets_one_object),

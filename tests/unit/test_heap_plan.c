@@ -99,6 +99,9 @@ static void small_heaps_have_few_places(void **state)
     assert_int_equal(plan_for(32 * MIB - 1, GIB).cursor_count, 1);
     assert_int_equal(plan_for(32 * MIB, GIB).cursor_count, 2);
     assert_int_equal(plan_for(GIB, 0).cursor_count, TN_HEAP_CURSORS_MAX);
+    assert_int_equal(plan_for(16 * MIB, GIB).segment_count, 2);
+    assert_int_equal(plan_for(GIB, 0).segment_count, 16);
+    assert_int_equal(plan_for(16 * GIB, 0).segment_count, TN_HEAP_SEGMENTS_MAX);
 }
 
 /* --- sizes ---------------------------------------------------------------------------------------- */
@@ -260,6 +263,7 @@ static void an_image_says_where_everything_is(void **state)
     assert_int_equal(layout->cursors, ADDRESS + heap.plan.cursors);
     assert_int_equal(layout->slot_count, heap.plan.slot_count);
     assert_int_equal(layout->cursor_count, heap.plan.cursor_count);
+    assert_int_equal(layout->segment_count, heap.plan.segment_count);
     assert_int_equal(layout->check, TN_HEAP_CHECK_FREES);
     assert_int_equal(control->region_count, 0);
     assert_int_equal(control->counters.spans_used_max, 0);

@@ -38,6 +38,13 @@ TN_DEVICE uint64_t tn_bit(uint32_t number)
     return (uint64_t)1 << number % 64;
 }
 
+/* A word as it is after a fence. An operation that changes memory: fences put those in order with what was done before,
+ * and not every one puts loads. */
+TN_DEVICE uint64_t tn_look_again(uint64_t *word)
+{
+    return tn_fetch_or(word, (uint64_t)0);
+}
+
 /* A word on the level below is not 0, or was a moment ago. */
 TN_DEVICE_SLOW void tn_tree_raise(tn_tree tree, uint32_t level, uint32_t number)
 {
@@ -53,7 +60,7 @@ TN_DEVICE_SLOW void tn_tree_lower(tn_tree tree, uint32_t level, uint32_t number)
     for (; level < TN_HEAP_TREE_LEVELS; level++, number /= 64) {
         uint64_t before = tn_fetch_and(&tn_tree_level(tree, level)[number / 64], ~tn_bit(number));
         tn_fence();
-        if (tn_load(&tn_tree_level(tree, level - 1)[number]) != 0) tn_tree_raise(tree, level, number);
+        if (tn_look_again(&tn_tree_level(tree, level - 1)[number]) != 0) tn_tree_raise(tree, level, number);
         if ((before & ~tn_bit(number)) != 0) return;
     }
 }

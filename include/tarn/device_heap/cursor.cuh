@@ -12,17 +12,15 @@
  * name: no two waves go for the same, and none looks for a page. If those are not free, for the span was not new, they
  * take others of the span; and if there are none, they have the rest of the segment's tickets skipped, and get new ones.
  *
- * Entries are in a ring. Who comes so late that the ring has gone round gets a new ticket, too.
+ * Entries are in a ring. Who comes so late that the ring has gone round gets a new ticket, too. The span of an entry
+ * that is about to be written over serves again, if half of its pages are free: so cursors do not go on and on through
+ * the free spans, and leave each with a few pages used.
  */
 #ifndef TARN_DEVICE_HEAP_CURSOR_CUH
 #define TARN_DEVICE_HEAP_CURSOR_CUH
 
 #include "tarn/device_heap/heap.cuh"
 #include "tarn/device_heap/place.cuh"
-
-#ifndef TN_SEGMENT_RING
-#define TN_SEGMENT_RING TN_HEAP_SEGMENT_COUNT
-#endif
 
 #define TN_SEGMENT_EMPTY 0U          /* there was no page */
 #define TN_SEGMENT_GONE  0xFFFFFFFFU /* the ring has gone round, or it took too long */
@@ -44,26 +42,31 @@ TN_DEVICE bool tn_ticket_opens(const tn_ticket &ticket, uint32_t count)
     return ticket.from == 0 || ticket.from + count > TN_HEAP_SPAN_PAGES;
 }
 
-TN_DEVICE uint64_t *tn_segment_entry(uint64_t *cursor, uint64_t segment)
+TN_DEVICE uint64_t *tn_segment_entry(tn_heap heap, uint64_t *cursor, uint64_t segment)
 {
-    return &cursor[TN_HEAP_CURSOR_SEGMENTS + segment % TN_SEGMENT_RING];
+    return &cursor[TN_HEAP_CURSOR_SEGMENTS + ((uint32_t)segment & (heap->segment_count - 1))];
+}
+
+TN_DEVICE uint32_t tn_segment_content(uint64_t entry)
+{
+    return (uint32_t)entry & ((1U << TN_HEAP_SEGMENT_SHIFT) - 1);
 }
 
 /* An entry never goes back to an earlier segment: nobody waits for that any more. */
-TN_DEVICE void tn_segment_publish(uint64_t *cursor, uint64_t segment, uint32_t content)
+TN_DEVICE void tn_segment_publish(tn_heap heap, uint64_t *cursor, uint64_t segment, uint32_t content)
 {
     tn_fence_release();
-    tn_fetch_max(tn_segment_entry(cursor, segment), (segment + 1) << TN_HEAP_SEGMENT_SHIFT | content);
+    tn_fetch_max(tn_segment_entry(heap, cursor, segment), (segment + 1) << TN_HEAP_SEGMENT_SHIFT | content);
 }
 
 /* The span of a segment, + 1, as soon as it has one. */
-TN_DEVICE uint32_t tn_segment_wait(uint64_t *cursor, uint64_t segment, uint32_t *pauses)
+TN_DEVICE uint32_t tn_segment_wait(tn_heap heap, uint64_t *cursor, uint64_t segment, uint32_t *pauses)
 {
     uint32_t wait_ns = TN_PLACE_PAUSE_NS;
     for (;;) {
-        uint64_t entry = tn_load(tn_segment_entry(cursor, segment));
+        uint64_t entry = tn_load(tn_segment_entry(heap, cursor, segment));
         uint64_t published = entry >> TN_HEAP_SEGMENT_SHIFT;
-        if (published == segment + 1) return (uint32_t)entry & ((1U << TN_HEAP_SEGMENT_SHIFT) - 1);
+        if (published == segment + 1) return tn_segment_content(entry);
         if (published > segment + 1 || *pauses == 0) return TN_SEGMENT_GONE;
         *pauses -= 1;
         tn_pause(wait_ns);

@@ -57,9 +57,9 @@ extern "C" {
 #define TN_HEAP_CURSOR_TICKETS  0 /* pages that were asked for */
 #define TN_HEAP_CURSOR_NEWEST   4 /* the last span, in another sector: more may be free near it */
 #define TN_HEAP_CURSOR_SEGMENTS 16
-#define TN_HEAP_SEGMENT_COUNT   128 /* entries: more than waves of a device can be at work on */
+#define TN_HEAP_SEGMENTS_MAX    128 /* entries of the ring; small heaps have fewer */
 #define TN_HEAP_SEGMENT_SHIFT   20  /* in an entry: its number + 1 above, its span + 1 below */
-#define TN_HEAP_CURSOR_WORDS    (TN_HEAP_CURSOR_SEGMENTS + TN_HEAP_SEGMENT_COUNT)
+#define TN_HEAP_CURSOR_WORDS    (TN_HEAP_CURSOR_SEGMENTS + TN_HEAP_SEGMENTS_MAX)
 
 /* What a header says, from the lowest bit: the size class + 1, or TN_HEAP_CLASS_RUN, or 0; the state; the pages; the
  * capacity in objects; and the credits, with a sign, for takers that take too many for a moment and give them
@@ -124,14 +124,14 @@ struct tn_heap_layout {
     uint64_t bitmaps; /* TN_HEAP_BITMAP_WORDS for each page */
     uint64_t slots;   /* slot_count for each class */
     struct tn_heap_region first_region;
-    uint32_t slot_count;   /* of a class; a power of two */
-    uint32_t cursor_count; /* likewise */
-    uint32_t check;        /* enum tn_heap_check */
-    uint32_t reserved;
-    uint64_t span_pages;  /* a word for each span */
-    uint64_t free_spans;  /* a tree over spans */
-    uint64_t open_spans;  /* likewise */
-    uint64_t class_trees; /* two trees over pages for each class: good, sparse */
+    uint32_t slot_count;    /* of a class; a power of two */
+    uint32_t cursor_count;  /* likewise */
+    uint32_t segment_count; /* of a cursor's ring; likewise */
+    uint32_t check;         /* enum tn_heap_check */
+    uint64_t span_pages;    /* a word for each span */
+    uint64_t free_spans;    /* a tree over spans */
+    uint64_t open_spans;    /* likewise */
+    uint64_t class_trees;   /* two trees over pages for each class: good, sparse */
     uint64_t cursors;
     struct tn_heap_tree_shape span_shape;
     struct tn_heap_tree_shape page_shape;

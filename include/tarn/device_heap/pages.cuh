@@ -45,7 +45,7 @@ TN_DEVICE_SLOW void tn_span_is_used_up(tn_heap heap, uint32_t span)
 {
     tn_tree_remove(tn_open_spans(heap), span);
     tn_fence();
-    if (tn_load(tn_span_pages(heap, span)) != 0) tn_tree_insert(tn_open_spans(heap), span);
+    if (tn_look_again(tn_span_pages(heap, span)) != 0) tn_tree_insert(tn_open_spans(heap), span);
 }
 
 /* Where a run begins, the first from `from` on, or the first. */
@@ -116,25 +116,39 @@ TN_DEVICE_SLOW uint32_t tn_pages_search(tn_heap heap, uint32_t count, uint32_t p
         page = tn_span_try(heap, span, count);
     if (page != TN_NO_PAGE) return page;
     page = tn_span_open(heap, count, 0, 0, place, place);
-    if (page != TN_NO_PAGE) tn_span_opened(heap, page / TN_HEAP_SPAN_PAGES);
+    if (page == TN_NO_PAGE) return page;
+    tn_fence_release(); /* the pages are free before anybody is told so, and finds that they are not */
+    tn_span_opened(heap, page / TN_HEAP_SPAN_PAGES);
     return page;
 }
 
-/* Gives a segment its span, and the caller pages of it: of a free one, from its page `from` on; else of any open one
- * with room. */
+/* Pages of the span that a segment of the last time round had, if half of it is free. */
+TN_DEVICE uint32_t tn_segment_reuse(tn_heap heap, uint64_t *cursor, uint64_t segment, uint32_t count)
+{
+    uint32_t content = tn_segment_content(tn_load(tn_segment_entry(heap, cursor, segment)));
+    if (content == TN_SEGMENT_EMPTY) return TN_NO_PAGE;
+    uint64_t free = tn_load(tn_span_pages(heap, content - 1));
+    if (tn_count_ones(free) < TN_HEAP_SPAN_PAGES / 2) return TN_NO_PAGE;
+    return tn_span_take_pages(heap, content - 1, count, 0, free);
+}
+
+/* Gives a segment its span, and the caller pages of it: of one that it had before; of a free one, from its page `from`
+ * on; else of any open one with room. */
 TN_DEVICE uint32_t tn_segment_open(tn_heap heap, uint64_t *cursor, uint64_t segment, uint32_t count, uint32_t from,
                                    uint32_t place)
 {
-    uint32_t near = (uint32_t)tn_load(&cursor[TN_HEAP_CURSOR_NEWEST]);
     uint32_t first = place & (heap->cursor_count - 1);
-    uint32_t page = tn_span_open(heap, count, from, near, first, first + heap->cursor_count * (uint32_t)segment);
-    bool is_new = page != TN_NO_PAGE;
-    if (!is_new) page = tn_pages_search(heap, count, place);
+    uint32_t near = (uint32_t)tn_load(&cursor[TN_HEAP_CURSOR_NEWEST]);
+    uint32_t page = tn_segment_reuse(heap, cursor, segment, count);
+    bool is_new = page == TN_NO_PAGE;
+    if (is_new) page = tn_span_open(heap, count, from, near, first, first + heap->cursor_count * (uint32_t)segment);
+    is_new = is_new && page != TN_NO_PAGE;
+    if (page == TN_NO_PAGE) page = tn_pages_search(heap, count, place);
     uint32_t span = page / TN_HEAP_SPAN_PAGES;
-    tn_segment_publish(cursor, segment, page != TN_NO_PAGE ? span + 1 : TN_SEGMENT_EMPTY);
+    tn_segment_publish(heap, cursor, segment, page != TN_NO_PAGE ? span + 1 : TN_SEGMENT_EMPTY);
     if (is_new) {
-        tn_store(&cursor[TN_HEAP_CURSOR_NEWEST], (uint64_t)span);
         tn_span_opened(heap, span);
+        tn_store(&cursor[TN_HEAP_CURSOR_NEWEST], (uint64_t)span);
     }
     return page;
 }
@@ -162,10 +176,12 @@ TN_DEVICE_SLOW uint32_t tn_pages_take(tn_heap heap, uint32_t count, uint32_t pla
             uint32_t page = tn_segment_open(heap, cursor, segment, count, from, place);
             if (tn_was_in_loop()) return page;
         }
-        uint32_t content = tn_segment_wait(cursor, ticket.segment, &pauses);
+        uint32_t content = tn_segment_wait(heap, cursor, ticket.segment, &pauses);
         if (content == TN_SEGMENT_EMPTY) break;
-        if (content == TN_SEGMENT_GONE) continue;
-        uint32_t page = tn_span_take_pages(heap, content - 1, count, ticket.from, ~(uint64_t)0);
+        if (content == TN_SEGMENT_GONE && pauses > 0) continue;
+        uint32_t page = TN_NO_PAGE;
+        if (content != TN_SEGMENT_GONE)
+            page = tn_span_take_pages(heap, content - 1, count, ticket.from, ~(uint64_t)0);
         if (page != TN_NO_PAGE) return page;
         tn_segment_skip(cursor, ticket.segment);
     }

@@ -24,7 +24,7 @@
  *     tn_load, tn_store, tn_fetch_add, tn_fetch_and, tn_fetch_or, tn_fetch_max, tn_compare_exchange
  *                                     atomic and relaxed, for the whole device, of 32 or 64 bits as they are needed;
  *                                     the last gives what was there
- *     tn_fence                        what this lane does next to memory is done after what it did before
+ *     tn_fence                        what this lane next changes in memory is changed after what it did before
  *     tn_store_release, tn_fetch_and_release, tn_fence_release
  *                                     what this lane has done before is done when others see what it does next
  *     tn_fence_acquire                the other side of that: what is done next uses what was just seen

@@ -159,8 +159,8 @@ TN_DEVICE void tn_fence_acquire()
 
 /*
  * For the same reason no fence here is __threadfence(), or any that also acquires: such a one throws the first-level
- * cache away, and what waves keep on their stacks with it. What is read after a fence is read by tn_load and by atomic
- * operations, which do not use that cache.
+ * cache away, and what waves keep on their stacks with it. What manages the heap is read by tn_load and by atomic operations,
+ * which do not use that cache.
  */
 TN_DEVICE void tn_fence_release()
 {

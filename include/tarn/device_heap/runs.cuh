@@ -135,7 +135,7 @@ TN_DEVICE_SLOW uint64_t tn_run_create(tn_heap heap, uint64_t pages, uint32_t pla
     uint32_t page = pages <= TN_HEAP_SPAN_PAGES ? tn_pages_take(heap, (uint32_t)pages, place + rank)
                                                 : tn_pages_take_spans(heap, pages, rank);
     if (page == TN_NO_PAGE) return 0;
-    *tn_run_pages(heap, page) = pages;
+    tn_store(tn_run_pages(heap, page), pages);
     tn_fence_release();
     tn_store(tn_label(heap, page), (uint64_t)TN_HEAP_CLASS_RUN);
     tn_fetch_add(tn_header(heap, page), (uint64_t)TN_HEAP_CLASS_RUN);
@@ -145,7 +145,7 @@ TN_DEVICE_SLOW uint64_t tn_run_create(tn_heap heap, uint64_t pages, uint32_t pla
 /* Whether it was a run, and is free now. */
 TN_DEVICE_SLOW bool tn_run_destroy(tn_heap heap, uint32_t page)
 {
-    uint64_t pages = *tn_run_pages(heap, page);
+    uint64_t pages = tn_load(tn_run_pages(heap, page));
     uint64_t header = tn_load(tn_header(heap, page));
     for (;;) {
         if (tn_header_class(header) != TN_HEAP_CLASS_RUN) return false;

@@ -121,7 +121,7 @@ TN_DEVICE void tn_slab_leave_tree(tn_heap heap, uint32_t page, uint32_t size_cla
     tn_tree tree = tn_class_tree(heap, size_class, state);
     tn_tree_remove(tree, page);
     tn_fence();
-    if (tn_header_is(tn_load(tn_header(heap, page)), size_class, state)) tn_tree_insert(tree, page);
+    if (tn_header_is(tn_look_again(tn_header(heap, page)), size_class, state)) tn_tree_insert(tree, page);
 }
 
 /* A slab has come to a state. Who made the next change may have been faster, and found nothing to take out: that would
@@ -130,7 +130,7 @@ TN_DEVICE void tn_slab_enter_tree(tn_heap heap, uint32_t page, uint32_t size_cla
 {
     tn_tree_insert(tn_class_tree(heap, size_class, state), page);
     tn_fence();
-    if (!tn_header_is(tn_load(tn_header(heap, page)), size_class, state)) tn_slab_leave_tree(heap, page, size_class, state);
+    if (!tn_header_is(tn_look_again(tn_header(heap, page)), size_class, state)) tn_slab_leave_tree(heap, page, size_class, state);
 }
 
 /* Makes the change of state that is due, if one is. */
@@ -225,8 +225,7 @@ TN_DEVICE_SLOW tn_hold tn_slab_create(tn_heap heap, uint32_t size_class, uint32_
     uint32_t capacity = (uint32_t)((pages * TN_HEAP_PAGE_BYTES) / tn_heap_class_bytes(size_class));
     uint32_t taken = wanted < capacity ? wanted : capacity;
     tn_pages_label(heap, page, pages, tn_label_make(page, size_class, capacity));
-    /* Who finds the slab may free what he takes of it, which takes labels; who finds it in a slot sees them anyway. */
-    if (state == TN_HEAP_STATE_FULL && taken < capacity) tn_fence_release();
+    if (taken < capacity) tn_fence_release(); /* who takes of it may also free, which takes the labels */
     uint64_t header = tn_header_make(size_class, state, pages, capacity, capacity - taken);
     uint64_t before = tn_fetch_add(tn_header(heap, page), header);
     if (state == TN_HEAP_STATE_FULL) tn_slab_settle(heap, page, before + header);

@@ -59,7 +59,10 @@ TN_DEVICE tn_hold tn_slot_supply(tn_heap heap, uint32_t *slot, uint32_t size_cla
                                  uint32_t place)
 {
     tn_hold hold = tn_slab_pop(heap, size_class, TN_HEAP_STATE_GOOD, wanted, place);
-    if (hold.page != TN_NO_PAGE) return hold;
+    if (hold.page != TN_NO_PAGE) {
+        tn_place_give(slot, tn_place_demand(slot).given); /* what was asked for comes out of that */
+        return hold;
+    }
     uint32_t pages = tn_slot_pages(slot, size_class, wanted + more);
     uint32_t fewest = tn_heap_class_unit_pages(size_class);
     hold = tn_slab_create(heap, size_class, pages, TN_HEAP_STATE_CURRENT, wanted, place);
@@ -106,8 +109,8 @@ TN_DEVICE_SLOW tn_hold tn_slot_refill(tn_heap heap, uint32_t *slot, uint32_t con
         tn_place_fill(slot, hold.page != TN_NO_PAGE ? hold.page + 1 : content);
         if (hold.page == TN_NO_PAGE) return hold;
     }
-    tn_slot_prepare(heap, slot, size_class, hold.capacity, place);
     if (tn_place_holds(content)) tn_slab_release(heap, content - 1);
+    tn_slot_prepare(heap, slot, size_class, hold.capacity, place);
     return hold;
 }
 
@@ -162,7 +165,7 @@ TN_DEVICE_SLOW void tn_reclaim(tn_heap heap)
     uint64_t *classes = &tn_counters(heap)->idle_classes;
     uint64_t again = 0;
     uint64_t rest;
-    while ((rest = tn_load(classes)) != 0) {
+    while ((rest = tn_load(classes) & ~again) != 0) {
         uint32_t size_class = tn_first_one(rest);
         if ((tn_fetch_and(classes, ~tn_bit(size_class)) & tn_bit(size_class)) == 0) continue;
         if (!tn_slots_empty(heap, size_class)) again |= tn_bit(size_class);
