@@ -285,7 +285,7 @@ void who_looks_for_a_span_may_stand_still_anywhere(void **)
 
 void who_opens_a_span_may_stand_still_anywhere(void **)
 {
-    for (size_t pages_before : { 0, 63, 64 }) {
+    for (size_t pages_before : { (size_t)0, (size_t)63, (size_t)64 }) {
         uint64_t n = 1;
         while (page_is_interrupted(n, pages_before))
             n++;
