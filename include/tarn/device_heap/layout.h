@@ -82,7 +82,7 @@ extern "C" {
 
 enum tn_heap_state {
     TN_HEAP_STATE_IDLE,    /* no slab */
-    TN_HEAP_STATE_CURRENT, /* in a slot, and not given back even when it is wholly free */
+    TN_HEAP_STATE_CURRENT, /* in a slot, or next for one; not given back even when wholly free */
     TN_HEAP_STATE_FULL,    /* nowhere: had no credits when it left its slot */
     TN_HEAP_STATE_SPARSE,  /* in the tree of its class's slabs with few credits */
     TN_HEAP_STATE_GOOD     /* in the tree of those with many */
