@@ -39,6 +39,18 @@ void free_some(heap_world *world, const objects &those, size_t first, size_t cou
     });
 }
 
+/* No tree of the class has a slab that is in another state: who looks for one would go through those in vain. */
+void expect_no_old_hints(heap_world *world)
+{
+    tn_heap heap = &world->handle.layout;
+    uint32_t size_class = tn_heap_class_of(OBJECT_BYTES);
+    for (uint32_t state : { (uint32_t)TN_HEAP_STATE_GOOD, (uint32_t)TN_HEAP_STATE_SPARSE }) {
+        tn_tree tree = tn_class_tree(heap, size_class, state);
+        for (uint32_t page = 0; tn_tree_next(tree, &page); page++)
+            assert_true(tn_header_is(*tn_header(heap, page), size_class, state));
+    }
+}
+
 /* Whether the one that frees object `number` came to its n-th operation, where it stood still while the slab around
  * that object went and came back. The first `free_count` objects are free before. */
 bool free_is_interrupted(uint64_t n, size_t free_count, size_t freed_after_count)
@@ -65,6 +77,7 @@ bool free_is_interrupted(uint64_t n, size_t free_count, size_t freed_after_count
     });
 
     tarn_device_heap_stats stats = heap_world_check(&world);
+    expect_no_old_hints(&world);
     size_t rest = take_all(&world).size();
     assert_int_equal(stats.double_free_count + stats.foreign_free_count, 0);
     assert_int_equal(stats.live_count + rest, 2 * PAGE_OBJECTS);
