@@ -164,10 +164,10 @@ TN_DEVICE void tn_fence_acquire()
  */
 TN_DEVICE void tn_fence_release()
 {
-#if __CUDACC_VER_MAJOR__ > 12 || (__CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ >= 7)
+#if __CUDA_ARCH__ >= 900 && (__CUDACC_VER_MAJOR__ > 12 || (__CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ >= 7))
     asm volatile("fence.release.gpu;" ::: "memory");
 #else
-    asm volatile("fence.acq_rel.gpu;" ::: "memory"); /* older compilers know no other */
+    asm volatile("fence.acq_rel.gpu;" ::: "memory"); /* older devices have no other, nor do older compilers know one */
 #endif
 }
 
