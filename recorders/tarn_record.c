@@ -180,7 +180,8 @@ static enum outcome write_trace(const char *event_path, const char *trace_path)
     if (summary.lost_count > 0) {
         fprintf(stderr,
                 "tarn-record: %" PRIu64
-                " events were lost: the disk was full, or their file closed\n",
+                " events were lost: the disk was full, their file closed, or a signal's handler\n"
+                "made them in the middle of others\n",
                 summary.lost_count);
     }
     return OUTCOME_WRITTEN;

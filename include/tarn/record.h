@@ -65,7 +65,7 @@ typedef struct tarn_recording {
     bool is_recording;
     uint64_t event_count; /* allocations and frees, of what was allocated earlier, too */
     /* Those for which there was no room: the disk is full, a limit on files is reached, or the program has closed all
-     * descriptors, that of the events too. */
+     * descriptors, that of the events too. And those that a signal's handler made in the middle of another. */
     uint64_t lost_count;
     uint64_t file_bytes; /* of the events, on the disk */
     size_t mapped_bytes; /* of the file's pages in this process: 64 KiB a thread that records */

@@ -50,10 +50,26 @@ static uint64_t file_bytes; /* of the last one, when it has ended; under `lock` 
 static atomic_bool was_forked;
 
 static _Thread_local struct writer *own_writer;
-static pthread_key_t own_writer_key; /* its destructor gives the writer back */
+static _Thread_local atomic_bool is_locking; /* the thread waits for `lock` or holds it */
+static pthread_key_t own_writer_key;         /* its destructor gives the writer back */
 
 static struct tn_once prepare_once = TN_ONCE_INIT;
 static bool is_prepared;
+
+/* --- the lock --------------------------------------------------------------------------------------- */
+
+/* Said before, for a signal's handler, which would wait for its own thread. */
+static void lock_writers(void)
+{
+    atomic_store(&is_locking, true);
+    tn_mutex_lock(&lock);
+}
+
+static void unlock_writers(void)
+{
+    tn_mutex_unlock(&lock);
+    atomic_store(&is_locking, false);
+}
 
 /* --- the process ------------------------------------------------------------------------------------ */
 
@@ -77,9 +93,9 @@ static void give_back_writer(void *taken)
 {
     struct writer *writer = taken;
     own_writer = NULL;
-    tn_mutex_lock(&lock);
+    lock_writers();
     writer->is_taken = false;
-    tn_mutex_unlock(&lock);
+    unlock_writers();
 }
 
 static void prepare(void)
@@ -107,20 +123,22 @@ static struct writer *create_writer(void)
     return writer;
 }
 
-/* The calling thread's, from now on. NULL: no host memory. */
+/* The calling thread's, from now on. NULL: no host memory, or this is a signal's handler that has interrupted this or
+ * what else is done under the lock. */
 static TN_COLD struct writer *take_writer(void)
 {
-    tn_mutex_lock(&lock);
+    if (atomic_load(&is_locking)) return NULL;
+    lock_writers();
     struct writer *writer = find_idle_writer();
     if (!writer) writer = create_writer();
     if (writer) {
         writer->is_taken = true;
-        writer->end = writer->next; /* the file has to know whose events follow */
+        writer->end = writer->next;                /* the file has to know whose events follow */
+        atomic_signal_fence(memory_order_release); /* a handler may go on with it from here */
+        own_writer = writer;
     }
-    tn_mutex_unlock(&lock);
-    if (!writer) return NULL;
-    own_writer = writer;
-    (void)pthread_setspecific(own_writer_key, writer);
+    unlock_writers();
+    if (writer) (void)pthread_setspecific(own_writer_key, writer);
     return writer;
 }
 
@@ -312,14 +330,14 @@ tarn_status tn_recorder_start(const char *path, const char *source, bool is_excl
     if (!is_prepared)
         return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory to record");
     int cancel_state = tn_thread_begin_uncancelled();
-    tn_mutex_lock(&lock);
+    lock_writers();
     tarn_status status;
     if (file.descriptor >= 0) {
         status = tn_fail(TARN_STATUS_INVALID_ARGUMENT, "something is being recorded already");
     } else {
         status = start(path, source, is_exclusive);
     }
-    tn_mutex_unlock(&lock);
+    unlock_writers();
     tn_thread_end_uncancelled(cancel_state);
     return status;
 }
@@ -355,7 +373,7 @@ bool tn_recorder_stop(void)
 {
     if (!atomic_load(&tn_recorder_on)) return false;
     int cancel_state = tn_thread_begin_uncancelled();
-    tn_mutex_lock(&lock);
+    lock_writers();
     bool was_on = atomic_exchange(&tn_recorder_on, false);
     if (was_on) {
         bool are_idle = bring_writers_to_rest();
@@ -367,7 +385,7 @@ bool tn_recorder_stop(void)
         else
             file.descriptor = -1;
     }
-    tn_mutex_unlock(&lock);
+    unlock_writers();
     tn_thread_end_uncancelled(cancel_state);
     return was_on;
 }
@@ -375,7 +393,7 @@ bool tn_recorder_stop(void)
 struct tn_recorder_counts tn_recorder_count(void)
 {
     struct tn_recorder_counts counts = { .lost_count = atomic_load(&lost_count) };
-    tn_mutex_lock(&lock);
+    lock_writers();
     bool is_open = file.descriptor >= 0;
     counts.file_bytes = is_open ? tn_event_file_bytes(&file) : file_bytes;
     counts.mapped_bytes = is_open ? TN_EVENT_FILE_HEADER_BYTES : 0;
@@ -384,7 +402,7 @@ struct tn_recorder_counts tn_recorder_count(void)
         counts.host_bytes += sizeof *writer;
         if (is_open) counts.mapped_bytes += TN_EVENT_CHUNK_BYTES;
     }
-    tn_mutex_unlock(&lock);
+    unlock_writers();
     return counts;
 }
 

@@ -10,8 +10,8 @@
  *     tn_free(address);                                tn_recorder_note_alloc(address, ...);
  *     tn_recorder_note_free(address, stream, begun_ns);
  *
- * Threads: any, signal handlers too, whose events are lost where they interrupt an event. A forked child records
- * nothing until it starts on its own.
+ * Threads: any, signal handlers too, whose events are lost where they interrupt an event, or what their thread does
+ * under the lock. A forked child records nothing until it starts on its own.
  * Cost: an event is a reading of the clock and 32 bytes of memory; a chunk, every 2047 events, some system calls.
  */
 #ifndef TN_RECORDER_H

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * test_recorder: a recording that does not go as it should: no host memory, a disk that hangs, a thread that is
- * cancelled. What is written down is tested through the library, in tests/record.
+ * cancelled or gets a signal. What is written down is tested through the library, in tests/record.
  */
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "harness/child.h"
 #include "harness/claims.h"
 #include "harness/host_memory_faults.h"
 
+#include "base/host_memory.h"
 #include "base/sync.h"
 #include "record/event.h"
 #include "record/recorder.h"
@@ -178,10 +182,144 @@ static void test_a_thread_is_not_cancelled_in_the_middle(void **state)
     assert_int_equal(summary.alloc_count, 2 * TN_EVENTS_PER_CHUNK);
 }
 
+/* --- signals ------------------------------------------------------------------------------------------ */
+
+/* Long for what must not wait at all. */
+#define SIGNAL_SECONDS_MAX 30
+
+static _Atomic uint64_t handled_count;
+
+static void note_in_handler(int signal_number)
+{
+    (void)signal_number;
+    atomic_fetch_add(&handled_count, 1);
+    note_allocs(1, 1);
+}
+
+static void begin_signals(void)
+{
+    const struct sigaction action = { .sa_handler = note_in_handler, .sa_flags = SA_RESTART };
+    alarm(SIGNAL_SECONDS_MAX);
+    CHILD_EXPECT(sigaction(SIGUSR1, &action, NULL) == 0);
+    CHILD_EXPECT(tn_recorder_start(path, "a test", false) == TARN_STATUS_OK);
+}
+
+static void *raise_and_alloc(size_t size_bytes)
+{
+    raise(SIGUSR1);
+    return malloc(size_bytes);
+}
+
+/* In a process of its own, as above. */
+static void get_a_signal_at_the_first_event(void *argument)
+{
+    const struct tn_host_memory_hooks hooks = { raise_and_alloc, free };
+    (void)argument;
+    begin_signals();
+    tn_host_memory_set_hooks(&hooks);
+    note_allocs(1, 1);
+    tn_host_memory_set_hooks(NULL);
+    CHILD_EXPECT(atomic_load(&handled_count) == 1);
+    raise(SIGUSR1);
+    struct tn_recorder_counts counts = tn_recorder_count();
+    CHILD_EXPECT(counts.lost_count == 1 && counts.event_count == 2);
+    CHILD_EXPECT(tn_recorder_stop());
+}
+
+static void test_a_handler_at_the_first_event_loses_its_own(void **state)
+{
+    (void)state;
+    struct tn_trace_summary summary;
+    expect_in_child(get_a_signal_at_the_first_event, NULL);
+    expect_ok(tn_trace_write(path, trace_path, &summary));
+    assert_int_equal(summary.lost_count, 1);
+}
+
+#define IDLE_WRITERS  8
+#define SHORT_THREADS 1000
+
+static atomic_bool are_over;
+
+static void *note_with_others(void *barrier)
+{
+    note_allocs(1, 1);
+    pthread_barrier_wait(barrier);
+    return barrier;
+}
+
+/* More than are in use at any time, so that no handler takes host memory, for which that is no place. */
+static void leave_idle_writers(void)
+{
+    pthread_barrier_t barrier;
+    pthread_t threads[IDLE_WRITERS];
+    pthread_barrier_init(&barrier, NULL, IDLE_WRITERS);
+    for (int i = 0; i < IDLE_WRITERS; i++)
+        CHILD_EXPECT(pthread_create(&threads[i], NULL, note_with_others, &barrier) == 0);
+    for (int i = 0; i < IDLE_WRITERS; i++)
+        CHILD_EXPECT(pthread_join(threads[i], NULL) == 0);
+    pthread_barrier_destroy(&barrier);
+}
+
+/* Begins, asks and ends: whatever a thread does with the lock of all. */
+static void *note_once(void *argument)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGUSR1);
+    pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
+    for (int i = 0; i < 1000; i++)
+        (void)tn_recorder_count();
+    note_allocs(1, 1);
+    return argument;
+}
+
+static void *run_short_threads(void *argument)
+{
+    for (int i = 0; i < SHORT_THREADS; i++) {
+        pthread_t thread;
+        CHILD_EXPECT(pthread_create(&thread, NULL, note_once, NULL) == 0);
+        CHILD_EXPECT(pthread_join(thread, NULL) == 0);
+    }
+    atomic_store(&are_over, true);
+    return argument;
+}
+
+/* The short threads alone take signals, one after the other. */
+static void get_signals_at_any_moment(void *argument)
+{
+    pthread_t thread;
+    sigset_t signals;
+    (void)argument;
+    begin_signals();
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGUSR1);
+    CHILD_EXPECT(pthread_sigmask(SIG_BLOCK, &signals, NULL) == 0);
+    leave_idle_writers();
+    CHILD_EXPECT(pthread_create(&thread, NULL, run_short_threads, NULL) == 0);
+    /* Not so many that nothing but the handler runs. */
+    while (!atomic_load(&are_over) &&
+           nanosleep(&(const struct timespec){ .tv_nsec = 1 }, NULL) == 0)
+        kill(getpid(), SIGUSR1);
+    CHILD_EXPECT(pthread_join(thread, NULL) == 0);
+    struct tn_recorder_counts counts = tn_recorder_count();
+    CHILD_EXPECT(counts.event_count + counts.lost_count ==
+                 IDLE_WRITERS + SHORT_THREADS + atomic_load(&handled_count));
+    CHILD_EXPECT(tn_recorder_stop());
+}
+
+static void test_handlers_at_any_moment_hold_nobody_up(void **state)
+{
+    (void)state;
+    expect_in_child(get_signals_at_any_moment, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_host_memory_fails, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_handler_at_the_first_event_loses_its_own, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(test_handlers_at_any_moment_hold_nobody_up, begin, end),
         cmocka_unit_test_setup_teardown(test_frees_of_nothing_are_no_events, begin, end),
         cmocka_unit_test_setup_teardown(test_a_disk_that_hangs_holds_nobody_up_for_ever, begin,
                                         end),
