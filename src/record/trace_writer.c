@@ -410,7 +410,8 @@ tarn_status tn_trace_write(const char *event_path, const char *trace_path,
 {
     struct trace_writer writer = { .has_memory = true };
     tarn_status status = tn_event_reader_open(&writer.reader, event_path);
-    if (status != TARN_STATUS_OK) return status;
+    if (status == TARN_STATUS_OUT_OF_HOST_MEMORY) return fail_with_events(status, event_path);
+    if (status != TARN_STATUS_OK) return status; /* which names the file as it is */
     status = create_and_write(&writer, trace_path);
     if (status != TARN_STATUS_OK)
         fail_with_events(status, event_path);

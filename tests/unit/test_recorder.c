@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -96,6 +97,7 @@ static void record_while_memory_fails(void *fail_at)
     } else {
         CHILD_EXPECT(recording.event_count + recording.lost_count == 10);
         CHILD_EXPECT(stopped == TARN_STATUS_OK || has_failed);
+        CHILD_EXPECT(stopped == TARN_STATUS_OK || strstr(tarn_last_error().message, ".events"));
     }
     /* Once more, with memory. */
     CHILD_EXPECT(tarn_record_start(trace_path) == TARN_STATUS_OK);
