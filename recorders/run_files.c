@@ -3,6 +3,7 @@
 #include "run_files.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,9 +62,11 @@ bool tn_run_files_find(struct tn_run_files *files, const char *prefix)
         size_t length = process_length(entry->d_name, name_prefix);
         if (length > 0) is_read = add_file(files, folder_path, entry->d_name, name_prefix, length);
     }
+    int error = errno;
     if (folder) closedir(folder);
     free(folder_path);
     if (files->count > 0) qsort(files->files, files->count, sizeof *files->files, compare_files);
+    errno = error;
     return is_read;
 }
 

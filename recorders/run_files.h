@@ -22,7 +22,8 @@ struct tn_run_files {
     size_t count;
 };
 
-/* Files whose names begin with `prefix`, a path and the run. False: the folder cannot be read, or there is no memory. */
+/* Files whose names begin with `prefix`, a path and the run. False: the folder cannot be read, or there is no memory;
+ * errno says why. */
 bool tn_run_files_find(struct tn_run_files *files, const char *prefix);
 void tn_run_files_fini(struct tn_run_files *files);
 

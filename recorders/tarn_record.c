@@ -231,6 +231,10 @@ static size_t write_traces(const struct arguments *arguments, int status, const 
     struct tn_run_files files;
     size_t count = 0;
     *is_whole_out = tn_run_files_find(&files, prefix);
+    if (!*is_whole_out) {
+        fprintf(stderr, "tarn-record: %s cannot be written: its folder cannot be read: %s\n",
+                trace_path, strerror(errno));
+    }
     for (size_t i = 0; i < files.count; i++) {
         char *path = count == 0
                          ? text_of("%s", trace_path)

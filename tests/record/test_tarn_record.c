@@ -232,6 +232,29 @@ static void test_the_exit_status_is_the_commands(void **state)
     expect_exit(3, "$r sh -c 'exit 3'");
 }
 
+/* What was recorded is kept, and recovered elsewhere. */
+static void test_a_full_disk(void **state)
+{
+    (void)state;
+    expect_exit(0, "mkdir full && ln -s /dev/full full/t.gz");
+    expect_exit(125, "$r -o full/t.gz $p/vendor_program hip");
+    expect_output("full/t.gz cannot be written: No space left on device; the events are kept in");
+    expect_exit(0, "$r --recover full/t.gz.*.events -o full.txt && rm -r full");
+    expect_trace_lines("full.txt", "a 0 100 0\na 1 200 0\na 2 300 0\na 3 400 1\n"
+                                   "f 0 100 0\nf 1 200 0\nf 2 300 0\nf 3 400 1\n");
+}
+
+static void test_a_folder_that_goes(void **state)
+{
+    (void)state;
+    expect_exit(0, "mkdir goes");
+    expect_exit(125, "$r -o goes/t.gz sh -c \"$p/vendor_program hip; mv goes gone\"");
+    expect_output(
+        "goes/t.gz cannot be written: its folder cannot be read: No such file or directory");
+    expect_exit(0, "$r --recover gone/t.gz.*.events -o gone.txt && rm -r gone");
+    expect_output("4 allocations and 4 frees");
+}
+
 static void test_usage(void **state)
 {
     (void)state;
@@ -430,6 +453,20 @@ static void test_kokkos_without_tarn_record(void **state)
     expect_trace_lines("default.gz", kokkos_lines);
 }
 
+static void test_kokkos_on_a_full_disk(void **state)
+{
+    (void)state;
+    expect_exit(0, "mkdir full && ln -s /dev/full full/k.gz");
+    expect_exit(0, "export KOKKOS_TOOLS_LIBS=$(dirname $r)/../lib/libtarn_record_kokkos.so; "
+                   "TARN_KOKKOS_TRACE=full/k.gz $p/kokkos_program");
+    expect_output("full/k.gz cannot be written: No space left on device; the events are kept in "
+                  "k.gz.events");
+    expect_exit(125, "$r --kokkos -o full/k.gz $p/kokkos_program");
+    expect_output("full/k.gz cannot be written: No space left on device; the events are kept in");
+    expect_exit(0, "$r --recover full/k.gz.events -o full-kokkos.gz && rm -r full");
+    expect_trace_lines("full-kokkos.gz", kokkos_lines);
+}
+
 static void test_a_program_of_kokkos(void **state)
 {
     (void)state;
@@ -461,6 +498,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_kill_loses_nothing),
         cmocka_unit_test(test_what_another_run_has_left),
         cmocka_unit_test(test_the_exit_status_is_the_commands),
+        cmocka_unit_test(test_a_full_disk),
+        cmocka_unit_test(test_a_folder_that_goes),
         cmocka_unit_test(test_usage),
         cmocka_unit_test(test_a_folder_that_the_loader_cannot_name),
         cmocka_unit_test(test_what_tarn_recorded_is_recovered),
@@ -470,6 +509,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_cut_file_is_recovered_as_far_as_it_goes),
         cmocka_unit_test(test_kokkos),
         cmocka_unit_test(test_kokkos_without_tarn_record),
+        cmocka_unit_test(test_kokkos_on_a_full_disk),
         cmocka_unit_test(test_a_program_of_kokkos),
     };
     if (argc < 3) return 2;
