@@ -24,7 +24,9 @@
  * How: an event is 32 bytes in a file next to the trace, PATH.events, whose pages are mapped, each thread's of its
  * own. So whatever becomes of the process, killed or crashed, the system keeps what was recorded but for calls that
  * had not returned. tarn_record_stop, and the end of the process, make the trace of it and remove it; after a crash
- * `tarn-record --recover PATH.events` does. Tens of nanoseconds an event, and nothing at all while nothing is recorded.
+ * `tarn-record --recover PATH.events` does. When the end of the process cannot write the trace, the events stay, too;
+ * that is said, in a line on standard error, of a recording by TARN_TRACE alone. Tens of nanoseconds an event, and
+ * nothing at all while nothing is recorded.
  */
 #ifndef TARN_RECORD_H
 #define TARN_RECORD_H

@@ -2,6 +2,7 @@
 /* recording: the public functions of record.h, and what pools have to do with them. */
 #include "recording.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 
@@ -21,6 +22,7 @@ static const char source[] = "allocations and frees of all pools of a process, b
 static struct tn_mutex lock = TN_MUTEX_INIT;
 static char *trace_path;                /* absolute; under the lock; NULL: nothing is recorded */
 static char *event_path;                /* likewise */
+static bool is_by_environment;          /* likewise: TARN_TRACE asked for it */
 static atomic_bool environment_is_read; /* TARN_TRACE has had its recording */
 
 static struct tn_once process_once = TN_ONCE_INIT;
@@ -88,22 +90,40 @@ static void forget(char **path)
     tn_host_memory_free(forgotten);
 }
 
-static void forget_paths(void)
+static void forget_recording(void)
 {
     forget(&trace_path);
     forget(&event_path);
+    is_by_environment = false;
 }
 
 static void after_fork_in_child(void)
 {
     tn_mutex_init(&lock);
-    forget_paths();
+    forget_recording();
 }
 
-/* Nobody is there to be told when it fails; then the events stay. */
+/* Under the lock. */
+static tarn_status stop(void)
+{
+    struct tn_trace_summary summary;
+    tn_recorder_stop();
+    set_care_of_all();
+    tarn_status status = tn_trace_write(event_path, trace_path, &summary);
+    forget_recording();
+    return status;
+}
+
+/* When it fails the events stay. Who has set TARN_TRACE is told in no other way; who has called could have asked. */
 static void stop_at_exit(void)
 {
-    if (tn_recorder_is_on()) (void)tarn_record_stop();
+    if (!tn_recorder_is_on()) return;
+    int cancel_state = lock_uncancelled();
+    bool is_told = is_by_environment;
+    tarn_status status = trace_path ? stop() : TARN_STATUS_OK;
+    if (status != TARN_STATUS_OK && is_told)
+        fprintf(stderr, "tarn: TARN_TRACE: %s\n", tarn_last_error().message);
+    unlock(cancel_state);
 }
 
 static void watch(void)
@@ -140,7 +160,7 @@ static tarn_status start(const char *path)
     if (status == TARN_STATUS_OK)
         set_care_of_all();
     else
-        forget_paths();
+        forget_recording();
     return status;
 }
 
@@ -162,13 +182,9 @@ tarn_status tarn_record_start(const char *path)
 tarn_status tarn_record_stop(void)
 {
     tarn_status status = TARN_STATUS_OK;
-    struct tn_trace_summary summary;
     int cancel_state = lock_uncancelled();
     if (trace_path) {
-        tn_recorder_stop();
-        set_care_of_all();
-        status = tn_trace_write(event_path, trace_path, &summary);
-        forget_paths();
+        status = stop();
     } else if (!tn_recorder_was_forked()) {
         status = tn_fail(TARN_STATUS_INVALID_ARGUMENT, "nothing is being recorded");
     }
@@ -200,6 +216,7 @@ static tarn_status start_by_pattern(const char *pattern)
     char *path = tn_trace_path_expand(pattern);
     if (!path) return fail_for_memory();
     tarn_status status = start(path);
+    is_by_environment = status == TARN_STATUS_OK;
     tn_host_memory_free(path);
     if (status != TARN_STATUS_FILE_ERROR) return status;
     struct tn_saved_error saved = tn_error_save();

@@ -526,6 +526,30 @@ static int allocate_and_exit(void)
     return tarn_free(a) != TARN_STATUS_OK;
 }
 
+static int allocate_and_lose_the_folder(void)
+{
+    void *address;
+    if (tarn_malloc(1000, &address) != TARN_STATUS_OK) return 1;
+    return rename("folder", "moved");
+}
+
+static int record_by_a_call_and_exit(void)
+{
+    return tarn_record_start("full-called.gz") != TARN_STATUS_OK || allocate_and_exit() != 0;
+}
+
+static int stop_by_a_call_and_exit(void)
+{
+    if (allocate_and_exit() != 0) return 1;
+    return tarn_record_stop() != TARN_STATUS_FILE_ERROR;
+}
+
+/* With what it says on standard error in a file. */
+static int run_and_write_down(int (*part)(void))
+{
+    return freopen("said", "w", stderr) ? part() : 1;
+}
+
 static void *allocate_for_ever(void *pool)
 {
     for (;;) {
@@ -628,6 +652,54 @@ static void test_the_environment_records_a_whole_process(void **state)
     globfree(&found);
 }
 
+/* One line, or nothing. */
+static void expect_said(const char *first, const char *last)
+{
+    char text[1024];
+    FILE *said = fopen("said", "r");
+    assert_non_null(said);
+    text[fread(text, 1, sizeof text - 1, said)] = '\0';
+    fclose(said);
+    const char *end = strchr(text, '\n');
+    size_t length = strlen(text), last_length = strlen(last);
+    bool is_one_line = end ? end[1] == '\0' : length == 0;
+    if (!is_one_line || strncmp(text, first, strlen(first)) != 0 || length < last_length ||
+        strcmp(text + length - last_length, last) != 0)
+        fail_msg("not \"%s ... %s\", but \"%s\"", first, last, text);
+}
+
+/* Nobody asked for the status, but who set the variable. */
+static void test_the_user_is_told_when_the_end_cannot_be_written(void **state)
+{
+    (void)state;
+    if (symlink("/dev/full", "full-set.gz") != 0) fail_msg("no link to /dev/full");
+    run_with_environment("full-set.gz", "told");
+    expect_said("tarn: TARN_TRACE: ",
+                "full-set.gz cannot be written: No space left on device; the events are kept in "
+                "full-set.gz.events\n");
+    assert_true(exists("full-set.gz.events"));
+    assert_int_equal(mkdir("folder", 0700), 0);
+    run_with_environment("folder/gone.gz", "told without a folder");
+    expect_said("tarn: TARN_TRACE: ", "gone.gz.events cannot be read: No such file or directory\n");
+    assert_int_equal(unlink("moved/gone.gz.events"), 0);
+    assert_int_equal(rmdir("moved"), 0);
+    run_with_environment("told.gz", "told");
+    expect_said("", "");
+    expect_trace_lines("told.gz", "a 0 1000 0\na 1 2000 0\nf 0 1000 0\n");
+}
+
+/* Who calls can ask. */
+static void test_nothing_is_said_of_a_recording_by_a_call(void **state)
+{
+    (void)state;
+    if (symlink("/dev/full", "full-called.gz") != 0) fail_msg("no link to /dev/full");
+    run_with_environment("not.gz", "not told");
+    expect_said("", "");
+    assert_true(exists("full-called.gz.events"));
+    run_with_environment("full-called.gz", "not told at a stop");
+    expect_said("", "");
+}
+
 static void test_of_several_first_pools_one_begins_to_record(void **state)
 {
     (void)state;
@@ -653,6 +725,13 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "allocate") == 0) return allocate_and_exit();
     if (argc > 1 && strcmp(argv[1], "threads") == 0) return exit_among_threads();
     if (argc > 1 && strcmp(argv[1], "refused") == 0) return expect_refusal();
+    if (argc > 1 && strcmp(argv[1], "told") == 0) return run_and_write_down(allocate_and_exit);
+    if (argc > 1 && strcmp(argv[1], "told without a folder") == 0)
+        return run_and_write_down(allocate_and_lose_the_folder);
+    if (argc > 1 && strcmp(argv[1], "not told") == 0)
+        return run_and_write_down(record_by_a_call_and_exit);
+    if (argc > 1 && strcmp(argv[1], "not told at a stop") == 0)
+        return run_and_write_down(stop_by_a_call_and_exit);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_call_is_recorded),
         cmocka_unit_test(test_batches_and_resizes_are_recorded),
@@ -670,6 +749,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_program_may_close_all_descriptors),
         cmocka_unit_test(test_a_forked_child_is_another_process),
         cmocka_unit_test(test_the_environment_records_a_whole_process),
+        cmocka_unit_test(test_the_user_is_told_when_the_end_cannot_be_written),
+        cmocka_unit_test(test_nothing_is_said_of_a_recording_by_a_call),
         cmocka_unit_test(test_of_several_first_pools_one_begins_to_record),
         cmocka_unit_test(test_a_recording_by_a_call_is_the_one),
     };
