@@ -67,6 +67,7 @@ thread_local uint64_t pauses;
 thread_local bool may_stumble;
 thread_local uint64_t operations_left; /* until it is interrupted, if it is to be */
 thread_local std::function<void()> interruption;
+thread_local std::function<void()> at_pauses;
 
 uint64_t next_random()
 {
@@ -290,6 +291,7 @@ void run_wave(uint32_t number, uint32_t lane_count, uint64_t seed,
         run_fibers(&own);
     arrive(nullptr);
     is_sending_off = false;
+    at_pauses = nullptr;
     this_wave = nullptr;
 }
 
@@ -310,6 +312,11 @@ bool was_interrupted()
     operations_left = 0;
     interruption = nullptr;
     return has_come_to_it;
+}
+
+void on_pause(const std::function<void()> &body)
+{
+    at_pauses = body;
 }
 
 void send_off_unanswered()
@@ -395,5 +402,6 @@ void tn_wave_sync(tn_mask lanes, const char *file, int line)
 void tn_pause(uint32_t)
 {
     pauses++;
+    if (at_pauses) at_pauses();
     sched_yield();
 }

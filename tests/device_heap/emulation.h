@@ -58,6 +58,9 @@ enum class sent {
 /* Does it now, or keeps it for later. */
 void send_off(sent what, void *address, size_t size_bytes, uint64_t value);
 
+/* What this thread does at each pause from now on, until its wave ends. */
+void on_pause(const std::function<void()> &body);
+
 /* Does what was kept for this word; for NULL, all. */
 void arrive(const void *address);
 

@@ -4,6 +4,8 @@
  * places: gives whole slabs back, has their pages made into slabs anew, fills and empties those. After that every
  * structure of the heap agrees with every other, and all of its memory can be had.
  */
+#include <atomic>
+
 #include "heap_world.h"
 
 namespace
@@ -288,6 +290,45 @@ bool search_is_interrupted(uint64_t n)
     return !is_over;
 }
 
+/* The heap's first slab is used up; its second page is free, or, where the next slab is always prepared, that. A lane takes
+ * of it, and stands still before its n-th operation, while another wants the page for another class and has such slabs given
+ * back. One of them gets it. Whether it came to that. */
+bool refill_is_interrupted(uint64_t n)
+{
+    heap_world world;
+    heap_world_init(&world, HEAP_BYTES, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    void *other = nullptr, *object = nullptr;
+    bool is_over = false;
+    with_lane([&] {
+        for (size_t i = 0; i < PAGE_OBJECTS; i++)
+            assert_non_null(heap_malloc(&world, OBJECT_BYTES));
+        emulation::send_off_unanswered();
+        emulation::interrupt_at(
+            n, [&] { with_lane([&] { other = heap_malloc(&world, 2 * OBJECT_BYTES); }); });
+        object = heap_malloc(&world, OBJECT_BYTES);
+        emulation::stumble();
+        is_over = !emulation::was_interrupted();
+    });
+    assert_true(object != nullptr || other != nullptr);
+    assert_int_equal(heap_world_check(&world).live_count,
+                     PAGE_OBJECTS + (object != nullptr) + (other != nullptr));
+    with_lane([&] {
+        heap_free(&world, object);
+        heap_free(&world, other);
+    });
+    assert_int_equal(take_all(&world).size(), PAGE_OBJECTS);
+    heap_world_fini(&world);
+    return !is_over;
+}
+
+void who_refills_a_slot_may_stand_still_anywhere(void **)
+{
+    uint64_t n = 1;
+    while (refill_is_interrupted(n))
+        n++;
+    assert_true(n > 1 && n < OPERATIONS_MAX);
+}
+
 void who_looks_for_a_span_may_stand_still_anywhere(void **)
 {
     uint64_t n = 1;
@@ -306,6 +347,158 @@ void who_opens_a_span_may_stand_still_anywhere(void **)
     }
 }
 
+/* --- who finds nothing waits for what is on its way ------------------------------------------------- */
+
+/* `other` begins before the n-th operation of `body`, which goes on when `other` is done, or has to pause; and that ends
+ * after `body` has. Whether there was an n-th operation. */
+bool meanwhile(uint64_t n, const std::function<void()> &body, const std::function<void()> &other)
+{
+    std::atomic<bool> rests{ false }, is_over{ false };
+    std::thread thread;
+    bool was_interrupted = false;
+    auto run_other = [&] {
+        with_lane([&] {
+            emulation::on_pause([&] {
+                rests = true;
+                while (!is_over)
+                    std::this_thread::yield();
+            });
+            other();
+        });
+        rests = true;
+    };
+    with_lane([&] {
+        emulation::send_off_unanswered();
+        emulation::interrupt_at(n, [&] {
+            thread = std::thread(run_other);
+            while (!rests)
+                std::this_thread::yield();
+        });
+        body();
+        emulation::stumble();
+        was_interrupted = emulation::was_interrupted();
+    });
+    is_over = true;
+    if (thread.joinable()) thread.join();
+    return was_interrupted;
+}
+
+/* Whatever `moves` stands still at, there is a page for the other. */
+void expect_page_meanwhile(size_t heap_bytes, const std::function<void(heap_world *)> &prepare,
+                           const std::function<void(heap_world *)> &moves)
+{
+    bool is_over = false;
+    uint64_t n = 0;
+    while (!is_over) {
+        assert_true(++n < OPERATIONS_MAX);
+        heap_world world;
+        heap_world_init(&world, heap_bytes, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+        with_lane([&] { prepare(&world); });
+        void *object = nullptr;
+        is_over = !meanwhile(
+            n, [&] { moves(&world); },
+            [&] { object = heap_malloc(&world, TARN_DEVICE_HEAP_PAGE_BYTES); });
+        if (!is_over) assert_non_null(object);
+        heap_world_check(&world);
+        heap_world_fini(&world);
+    }
+    assert_true(n > 2);
+}
+
+constexpr size_t ONE_SPAN_BYTES = (size_t)5 << 20; /* a whole span, and a rest that is taken */
+constexpr size_t SPAN_BYTES = (size_t)4 << 20;
+
+/* A heap of so many whole free spans, and nothing else. */
+void take_the_rest(heap_world *world, size_t span_count)
+{
+    objects spans;
+    for (size_t i = 0; i < span_count; i++)
+        spans.push_back(heap_malloc(world, SPAN_BYTES));
+    while (heap_malloc(world, TARN_DEVICE_HEAP_PAGE_BYTES))
+        continue;
+    for (void *span : spans) {
+        assert_non_null(span);
+        heap_free(world, span);
+    }
+}
+
+void who_opens_the_last_span_leaves_pages_of_it(void **)
+{
+    expect_page_meanwhile(
+        ONE_SPAN_BYTES, [](heap_world *world) { take_the_rest(world, 1); },
+        [](heap_world *world) {
+            assert_non_null(heap_malloc(world, 2 * TARN_DEVICE_HEAP_PAGE_BYTES));
+        });
+}
+
+/* Where the other is faster there are not two spans in a row any more. */
+void who_takes_a_part_of_the_last_spans_leaves_the_rest(void **)
+{
+    expect_page_meanwhile(
+        2 * SPAN_BYTES + (1 << 20), [](heap_world *world) { take_the_rest(world, 2); },
+        [](heap_world *world) { heap_malloc(world, SPAN_BYTES + 1); });
+}
+
+void who_closes_a_span_leaves_pages_of_it(void **)
+{
+    void *last;
+    expect_page_meanwhile(
+        ONE_SPAN_BYTES,
+        [&](heap_world *world) {
+            take_the_rest(world, 1);
+            last = heap_malloc(world, TARN_DEVICE_HEAP_PAGE_BYTES + 1);
+        },
+        [&](heap_world *world) { heap_free(world, last); });
+}
+
+/* All that the heap has is a slab of another class, in a slot and wholly free. */
+void who_reclaims_leaves_what_it_does_not_take(void **)
+{
+    constexpr size_t other_bytes = 57000;
+    expect_page_meanwhile(
+        (size_t)1 << 20,
+        [](heap_world *world) {
+            uint32_t size_class = tn_heap_class_of(other_bytes);
+            tn_place_ask(tn_slot(&world->handle.layout, size_class, 0), 16);
+            heap_free(world, heap_malloc(world, other_bytes));
+        },
+        [](heap_world *world) { assert_non_null(heap_malloc(world, OBJECT_BYTES)); });
+}
+
+/* Two who free the spans of a heap stand still before their n-th and m-th operations, while another takes what it gets. No
+ * more spans were ever used than there are. */
+void spans_are_not_counted_twice(void **)
+{
+    constexpr uint64_t operations = 60; /* of a free of a span there are fewer */
+    for (uint64_t n = 1; n < operations; n++)
+        for (uint64_t m = 1; m < operations; m++) {
+            heap_world world;
+            heap_world_init(&world, 2 * SPAN_BYTES + (1 << 20), 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+            void *one = nullptr, *two = nullptr;
+            auto take_both = [&] {
+                one = heap_malloc(&world, SPAN_BYTES);
+                two = heap_malloc(&world, SPAN_BYTES);
+            };
+            with_lane(take_both);
+            void *first = one, *second = two;
+            bool was_late = meanwhile(
+                n, [&] { heap_free(&world, first); },
+                [&] {
+                    emulation::interrupt_at(m, [&] { with_lane(take_both); });
+                    heap_free(&world, second);
+                    emulation::was_interrupted();
+                });
+            tarn_device_heap_stats stats = heap_world_check(&world);
+            assert_true(stats.span_bytes_max <= 2 * SPAN_BYTES);
+            heap_world_fini(&world);
+            if (!was_late) {
+                assert_true(n > 2);
+                return;
+            }
+        }
+    fail();
+}
+
 } // namespace
 
 int main()
@@ -317,6 +510,12 @@ int main()
         cmocka_unit_test(a_malloc_may_stand_still_anywhere),
         cmocka_unit_test(who_opens_a_span_may_stand_still_anywhere),
         cmocka_unit_test(who_looks_for_a_span_may_stand_still_anywhere),
+        cmocka_unit_test(who_refills_a_slot_may_stand_still_anywhere),
+        cmocka_unit_test(who_opens_the_last_span_leaves_pages_of_it),
+        cmocka_unit_test(who_takes_a_part_of_the_last_spans_leaves_the_rest),
+        cmocka_unit_test(who_closes_a_span_leaves_pages_of_it),
+        cmocka_unit_test(who_reclaims_leaves_what_it_does_not_take),
+        cmocka_unit_test(spans_are_not_counted_twice),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

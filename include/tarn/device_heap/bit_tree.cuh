@@ -103,31 +103,29 @@ TN_DEVICE uint32_t tn_tree_first_word(tn_tree tree)
     return TN_NO_NUMBER;
 }
 
-/* Takes a number of one word of level 0 out, the one at place `first` if nobody else does; who loses that goes on at
- * `place`, so that those who come at once go apart. TN_NO_NUMBER when there is none. */
-TN_DEVICE uint32_t tn_tree_take_of_word(tn_tree tree, uint32_t index, uint32_t first, uint32_t place)
+/* Takes a number of one word of level 0 out, which the caller has seen to be `word`: the one at `place`, so that those
+ * who come at once go apart. TN_NO_NUMBER when there is none. */
+TN_DEVICE uint32_t tn_tree_take_of_word(tn_tree tree, uint32_t index, uint64_t word, uint32_t place)
 {
-    uint64_t word = tn_load(&tree.words[index]);
     while (word != 0) {
-        uint32_t number = index * 64 + tn_spread_pick(word, first);
+        uint32_t number = index * 64 + tn_spread_pick(word, place);
         uint64_t before = tn_fetch_and(&tree.words[index], ~tn_bit(number));
         word = before & ~tn_bit(number);
         if (word != before) {
             if (word == 0) tn_tree_lower(tree, 1, index);
             return number;
         }
-        first = place;
     }
     return TN_NO_NUMBER;
 }
 
 /* Takes one of the first numbers out; TN_NO_NUMBER when there is none. */
-TN_DEVICE_SLOW uint32_t tn_tree_take(tn_tree tree, uint32_t first, uint32_t place)
+TN_DEVICE_SLOW uint32_t tn_tree_take(tn_tree tree, uint32_t place)
 {
     for (;;) {
         uint32_t index = tn_tree_first_word(tree);
         if (index == TN_NO_NUMBER) return TN_NO_NUMBER;
-        uint32_t number = tn_tree_take_of_word(tree, index, first, place);
+        uint32_t number = tn_tree_take_of_word(tree, index, tn_load(&tree.words[index]), place);
         if (number != TN_NO_NUMBER) return number;
         tn_tree_lower(tree, 1, index);
     }

@@ -14,6 +14,7 @@
 #define TARN_DEVICE_HEAP_PAGES_CUH
 
 #include "tarn/device_heap/cursor.cuh"
+#include "tarn/device_heap/moves.cuh"
 
 /* --- spans ------------------------------------------------------------------------------------------ */
 
@@ -25,16 +26,28 @@ TN_DEVICE void tn_spans_count(tn_heap heap, int32_t count)
         tn_fetch_max(&tn_counters(heap)->spans_used_max, used);
 }
 
+/* A span whose pages are all free becomes a free span, unless somebody takes one of them before. */
+TN_DEVICE bool tn_span_close(tn_heap heap, uint32_t span)
+{
+    tn_move_begin(heap);
+    tn_fence();
+    uint64_t seen = tn_compare_exchange(tn_span_pages(heap, span), ~(uint64_t)0, (uint64_t)0);
+    if (seen == ~(uint64_t)0) {
+        tn_tree_remove(tn_open_spans(heap), span);
+        tn_spans_count(heap, -1);
+        tn_fence(); /* or who takes it at once might count it as one more */
+        tn_tree_insert(tn_free_spans(heap), span);
+    }
+    tn_move_end(heap);
+    return seen == ~(uint64_t)0;
+}
+
 /* Makes pages of a span free that the caller has; the last one closes it. */
 TN_DEVICE_SLOW void tn_span_put_pages(tn_heap heap, uint32_t span, uint64_t pages)
 {
-    uint64_t *word = tn_span_pages(heap, span);
-    uint64_t before = tn_fetch_or(word, pages);
-    if ((before | pages) == ~(uint64_t)0 && tn_compare_exchange(word, ~(uint64_t)0, (uint64_t)0) == ~(uint64_t)0) {
-        tn_tree_remove(tn_open_spans(heap), span);
-        tn_tree_insert(tn_free_spans(heap), span);
-        tn_spans_count(heap, -1);
-    } else if (before == 0) {
+    uint64_t before = tn_fetch_or(tn_span_pages(heap, span), pages);
+    if ((before | pages) == ~(uint64_t)0 && tn_span_close(heap, span)) return;
+    if (before == 0) {
         tn_fence();
         tn_tree_insert(tn_open_spans(heap), span);
     }
@@ -75,14 +88,30 @@ TN_DEVICE uint32_t tn_span_take_pages(tn_heap heap, uint32_t span, uint32_t coun
     return TN_NO_PAGE;
 }
 
-/* Takes a free span, of the same 64 as `near` if one of those is free, and opens what a run of the caller's leaves of
- * it, which begins at its page `from`. Gives the run's page; TN_NO_PAGE when there is no free span. */
-TN_DEVICE uint32_t tn_span_open(tn_heap heap, uint32_t count, uint32_t from, uint32_t near, uint32_t first,
-                                uint32_t place)
+/* Takes a free span, of the same 64 as `near` if one of those is free: the first one, or as many on as others are about
+ * to take. Who gets one has begun a move. TN_NO_NUMBER when there is none. */
+TN_DEVICE uint32_t tn_span_take_free(tn_heap heap, uint32_t near)
 {
     tn_tree free = tn_free_spans(heap);
-    uint32_t span = tn_tree_take_of_word(free, near / 64, first, place);
-    if (span == TN_NO_NUMBER) span = tn_tree_take(free, first, place);
+    uint32_t index = near / 64;
+    uint64_t word = tn_load(&free.words[index]);
+    if (word == 0) {
+        index = tn_tree_first_word(free);
+        if (index == TN_NO_NUMBER) return TN_NO_NUMBER; /* and no move is begun: others need not look again */
+        word = tn_load(&free.words[index]);
+    }
+    uint32_t place = tn_move_begin(heap);
+    uint32_t span = tn_tree_take_of_word(free, index, word, place);
+    if (span == TN_NO_NUMBER) span = tn_tree_take(free, place);
+    if (span == TN_NO_NUMBER) tn_move_end(heap);
+    return span;
+}
+
+/* Opens what a run of the caller's leaves of a free span: a run that begins at page `from`. Gives the run's page;
+ * TN_NO_PAGE when there is no free span. */
+TN_DEVICE uint32_t tn_span_open(tn_heap heap, uint32_t count, uint32_t from, uint32_t near)
+{
+    uint32_t span = tn_span_take_free(heap, near);
     if (span == TN_NO_NUMBER) return TN_NO_PAGE;
     uint64_t run = tn_low_bits(count) << from;
     if (~run != 0) tn_fetch_or(tn_span_pages(heap, span), ~run);
@@ -93,6 +122,7 @@ TN_DEVICE uint32_t tn_span_open(tn_heap heap, uint32_t count, uint32_t from, uin
 TN_DEVICE void tn_span_opened(tn_heap heap, uint32_t span)
 {
     tn_tree_insert(tn_open_spans(heap), span);
+    tn_move_end(heap);
     tn_spans_count(heap, 1);
 }
 
@@ -108,14 +138,14 @@ TN_DEVICE uint32_t tn_span_try(tn_heap heap, uint32_t span, uint32_t count)
 }
 
 /* A run of any open span, in a free one that is opened for it, or nowhere. */
-TN_DEVICE_SLOW uint32_t tn_pages_search(tn_heap heap, uint32_t count, uint32_t place)
+TN_DEVICE_SLOW uint32_t tn_pages_search(tn_heap heap, uint32_t count)
 {
     tn_tree open = tn_open_spans(heap);
     uint32_t page = TN_NO_PAGE;
     for (uint32_t span = 0; page == TN_NO_PAGE && tn_tree_next(open, &span); span++)
         page = tn_span_try(heap, span, count);
     if (page != TN_NO_PAGE) return page;
-    page = tn_span_open(heap, count, 0, 0, place, place);
+    page = tn_span_open(heap, count, 0, 0);
     if (page == TN_NO_PAGE) return page;
     tn_fence_release(); /* the pages are free before anybody is told so, and finds that they are not */
     tn_span_opened(heap, page / TN_HEAP_SPAN_PAGES);
@@ -134,16 +164,14 @@ TN_DEVICE uint32_t tn_segment_reuse(tn_heap heap, uint64_t *cursor, uint64_t seg
 
 /* Gives a segment its span, and the caller pages of it: of one that it had before; of a free one, from its page `from`
  * on; else of any open one with room. */
-TN_DEVICE uint32_t tn_segment_open(tn_heap heap, uint64_t *cursor, uint64_t segment, uint32_t count, uint32_t from,
-                                   uint32_t place)
+TN_DEVICE uint32_t tn_segment_open(tn_heap heap, uint64_t *cursor, uint64_t segment, uint32_t count, uint32_t from)
 {
-    uint32_t first = place & (heap->cursor_count - 1);
     uint32_t near = (uint32_t)tn_load(&cursor[TN_HEAP_CURSOR_NEWEST]);
     uint32_t page = tn_segment_reuse(heap, cursor, segment, count);
     bool is_new = page == TN_NO_PAGE;
-    if (is_new) page = tn_span_open(heap, count, from, near, first, first + heap->cursor_count * (uint32_t)segment);
+    if (is_new) page = tn_span_open(heap, count, from, near);
     is_new = is_new && page != TN_NO_PAGE;
-    if (page == TN_NO_PAGE) page = tn_pages_search(heap, count, place);
+    if (page == TN_NO_PAGE) page = tn_pages_search(heap, count);
     uint32_t span = page / TN_HEAP_SPAN_PAGES;
     tn_segment_publish(heap, cursor, segment, page != TN_NO_PAGE ? span + 1 : TN_SEGMENT_EMPTY);
     if (is_new) {
@@ -156,7 +184,7 @@ TN_DEVICE uint32_t tn_segment_open(tn_heap heap, uint64_t *cursor, uint64_t segm
 /* A whole span, which needs no cursor. */
 TN_DEVICE uint32_t tn_pages_take_span(tn_heap heap, uint32_t place)
 {
-    uint32_t span = tn_tree_take(tn_free_spans(heap), place, place);
+    uint32_t span = tn_tree_take(tn_free_spans(heap), place);
     if (span == TN_NO_NUMBER) return TN_NO_PAGE;
     tn_spans_count(heap, 1);
     return span * TN_HEAP_SPAN_PAGES;
@@ -173,7 +201,7 @@ TN_DEVICE_SLOW uint32_t tn_pages_take(tn_heap heap, uint32_t count, uint32_t pla
             bool is_whole = ticket.from == 0;
             uint64_t segment = is_whole ? ticket.segment : ticket.segment + 1;
             uint32_t from = is_whole ? 0 : TN_HEAP_SPAN_PAGES - count; /* where tickets come to last */
-            uint32_t page = tn_segment_open(heap, cursor, segment, count, from, place);
+            uint32_t page = tn_segment_open(heap, cursor, segment, count, from);
             if (tn_was_in_loop()) return page;
         }
         uint32_t content = tn_segment_wait(heap, cursor, ticket.segment, &pauses);
@@ -185,7 +213,7 @@ TN_DEVICE_SLOW uint32_t tn_pages_take(tn_heap heap, uint32_t count, uint32_t pla
         if (page != TN_NO_PAGE) return page;
         tn_segment_skip(cursor, ticket.segment);
     }
-    return tn_pages_search(heap, count, place);
+    return tn_pages_search(heap, count);
 }
 
 TN_DEVICE void tn_pages_put(tn_heap heap, uint32_t page, uint32_t count)

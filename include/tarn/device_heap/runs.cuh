@@ -19,13 +19,14 @@ TN_DEVICE uint32_t tn_spans_in_word(uint32_t span, uint32_t count)
 TN_DEVICE void tn_spans_put(tn_heap heap, uint32_t first, uint32_t count)
 {
     tn_tree free = tn_free_spans(heap);
+    tn_spans_count(heap, -(int32_t)count);
+    tn_fence(); /* or who takes them at once might count them as more */
     for (uint32_t done = 0; done < count;) {
         uint32_t span = first + done;
         uint32_t part = tn_spans_in_word(span, count - done);
         tn_tree_insert_word(free, span / 64, tn_low_bits(part) << span % 64);
         done += part;
     }
-    tn_spans_count(heap, -(int32_t)count);
 }
 
 /* Spans from `first` on, as many as are free of `count`. */
@@ -86,7 +87,7 @@ TN_DEVICE bool tn_spans_find(tn_heap heap, uint32_t count, uint32_t *first)
 }
 
 /* A run of whole free spans, from `from` on if there is one. Whoever loses a race for one looks on from there, and in
- * the end from the first span on again: each loss is another's gain. */
+ * the end from the first span on again: each loss is another's gain. Who gets one has begun a move. */
 TN_DEVICE bool tn_spans_take(tn_heap heap, uint32_t count, uint32_t from, uint32_t *first_out)
 {
     bool has_lost = from != 0;
@@ -97,12 +98,15 @@ TN_DEVICE bool tn_spans_take(tn_heap heap, uint32_t count, uint32_t from, uint32
             first = 0;
             continue;
         }
+        tn_move_begin(heap);
+        tn_fence();
         uint32_t taken = tn_spans_take_in_order(heap, first, count);
         if (taken == count) {
             *first_out = first;
             return true;
         }
         if (taken > 0) tn_spans_put(heap, first, taken);
+        tn_move_end(heap);
         has_lost = true;
         first += taken + 1;
     }
@@ -116,6 +120,7 @@ TN_DEVICE uint32_t tn_pages_take_spans(tn_heap heap, uint64_t pages, uint32_t ra
     if (!tn_spans_take(heap, spans, rank * spans, &first)) return TN_NO_PAGE;
     uint32_t tail = (uint32_t)(pages % TN_HEAP_SPAN_PAGES);
     if (tail != 0) tn_span_put_pages(heap, first + spans - 1, ~tn_low_bits(tail));
+    tn_move_end(heap);
     return first * TN_HEAP_SPAN_PAGES;
 }
 

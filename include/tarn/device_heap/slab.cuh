@@ -254,7 +254,7 @@ TN_DEVICE_SLOW tn_hold tn_slab_pop(tn_heap heap, uint32_t size_class, uint32_t s
 {
     tn_tree tree = tn_class_tree(heap, size_class, state);
     for (;;) {
-        uint32_t page = tn_tree_take(tree, place, place);
+        uint32_t page = tn_tree_take(tree, place);
         if (page == TN_NO_NUMBER) return tn_hold_nothing();
         tn_hold hold = tn_slab_adopt(heap, page, size_class, state, wanted);
         if (hold.page != TN_NO_PAGE) return hold;

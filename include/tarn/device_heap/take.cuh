@@ -164,13 +164,18 @@ TN_DEVICE_SLOW void tn_reclaim(tn_heap heap)
 {
     uint64_t *classes = &tn_counters(heap)->idle_classes;
     uint64_t again = 0;
-    uint64_t rest;
-    while ((rest = tn_load(classes) & ~again) != 0) {
+    uint64_t rest = tn_load(classes);
+    if (rest == 0) return;
+    tn_move_begin(heap);
+    tn_fence();
+    for (; rest != 0; rest = tn_load(classes) & ~again) {
         uint32_t size_class = tn_first_one(rest);
         if ((tn_fetch_and(classes, ~tn_bit(size_class)) & tn_bit(size_class)) == 0) continue;
         if (!tn_slots_empty(heap, size_class)) again |= tn_bit(size_class);
     }
     if (again != 0) tn_fetch_or(classes, again);
+    tn_fence();
+    tn_move_end(heap);
 }
 
 /* Out of the trees of a class, and not for a slot. */
@@ -188,9 +193,13 @@ TN_DEVICE_SLOW tn_hold tn_take_last(tn_heap heap, uint32_t size_class, uint32_t 
     tn_hold hold = tn_take_from_other_slots(heap, size_class, wanted, place);
     if (hold.credits > 0) return hold;
     tn_reclaim(heap);
-    tn_pause(TN_PLACE_PAUSE_NS);
-    hold = tn_take_from_trees(heap, size_class, wanted, place);
-    if (hold.credits == 0) hold = tn_take_own_slab(heap, size_class, 1, place);
+    uint64_t moves;
+    uint32_t looks = TN_MOVES_LOOKS;
+    do {
+        moves = tn_look_again(tn_moves(heap));
+        hold = tn_take_from_trees(heap, size_class, wanted, place);
+        if (hold.credits == 0) hold = tn_take_own_slab(heap, size_class, 1, place);
+    } while (hold.credits == 0 && tn_moves_look_again(heap, moves, &looks));
     if (hold.credits == 0) hold = tn_take_from_other_slots(heap, size_class, wanted, place);
     return hold;
 }
