@@ -100,7 +100,7 @@ static void small_heaps_have_few_places(void **state)
     assert_int_equal(plan_for(32 * MIB, GIB).cursor_count, 2);
     assert_int_equal(plan_for(GIB, 0).cursor_count, TN_HEAP_CURSORS_MAX);
     assert_int_equal(plan_for(16 * MIB, GIB).segment_count, 2);
-    assert_int_equal(plan_for(GIB, 0).segment_count, 16);
+    assert_int_equal(plan_for(GIB, 0).segment_count, 32);
     assert_int_equal(plan_for(16 * GIB, 0).segment_count, TN_HEAP_SEGMENTS_MAX);
 }
 

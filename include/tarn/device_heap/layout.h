@@ -45,7 +45,7 @@ extern "C" {
 #define TN_HEAP_SLOTS_MAX 64
 #endif
 #ifndef TN_HEAP_CURSORS_MAX
-#define TN_HEAP_CURSORS_MAX 4
+#define TN_HEAP_CURSORS_MAX 2
 #endif
 #define TN_HEAP_PAGES_MAX    ((uint64_t)1 << 24) /* 1 TiB */
 #define TN_HEAP_PLACE_WORDS  32                  /* of 32 bits: each slot has a cache line */

@@ -20,7 +20,7 @@
 #include "tarn/device_heap/objects.cuh"
 
 #ifndef TN_SLOT_PREPARE_BYTES
-#define TN_SLOT_PREPARE_BYTES (16 * TN_HEAP_PAGE_BYTES) /* the next slab is prepared from slabs of this size on */
+#define TN_SLOT_PREPARE_BYTES (8 * TN_HEAP_PAGE_BYTES) /* the next slab is prepared from slabs of this size on */
 #endif
 
 /* --- slabs ------------------------------------------------------------------------------------------ */
