@@ -361,6 +361,9 @@ static const char *check_counters(struct walk *walk)
     if (counters->spans_used_max > walk->view.plan->span_max)
         return fault_at(walk, "spans", walk->view.plan->span_max,
                         "there are no more, and their high-water mark is higher");
+    if ((uint32_t)counters->moves != 0)
+        return fault_at(walk, "moves", (uint32_t)counters->moves,
+                        "so many are said to be under way");
     return NULL;
 }
 

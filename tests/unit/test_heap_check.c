@@ -338,6 +338,9 @@ static void counters_are_looked_at(void **state)
                          "spans 3: their high-water mark is lower");
     expect_fault_with_32(&sample, &counters->spans_used_max, UINT32_MAX,
                          "there are no more, and their high-water mark is higher");
+    expect_fault_with(&sample, &counters->moves, 7 * ((uint64_t)1 << 32) + 2,
+                      "moves 2: so many are said to be under way");
+    counters->moves = 7 * ((uint64_t)1 << 32); /* that there were moves is no fault */
     end(&sample);
 }
 
