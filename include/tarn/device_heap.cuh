@@ -14,9 +14,9 @@
  * Any thread of any kernel may call any of these at any time, also in divergent code. An object may be freed by
  * another thread than the one that got it, in another block or a later kernel; who frees makes sure that nobody
  * uses it any more. A pointer that goes to another thread within a kernel takes a fence (__threadfence) before it is
- * stored, as what it points to does, also where that thread does no more than free it. Nothing here waits for
- * another lane of its wave, traps or prints. The lanes of a wave that call together share the work: calls in converged
- * code are cheaper.
+ * stored, and one after it was read, as what it points to does, also where that thread does no more than free it.
+ * Nothing here waits for another lane of its wave, traps or prints. The lanes of a wave that call together share the
+ * work: calls in converged code are cheaper.
  */
 #ifndef TARN_DEVICE_HEAP_CUH
 #define TARN_DEVICE_HEAP_CUH

@@ -65,17 +65,17 @@ TN_DEVICE_SLOW void tn_tree_lower(tn_tree tree, uint32_t level, uint32_t number)
     }
 }
 
-TN_DEVICE void tn_tree_insert(tn_tree tree, uint32_t number)
-{
-    tn_tree_raise(tree, 0, number);
-}
-
-/* The same of several numbers of one word of level 0. */
+/* Several numbers of one word of level 0. */
 TN_DEVICE void tn_tree_insert_word(tn_tree tree, uint32_t index, uint64_t bits)
 {
     if (tn_fetch_or(&tree.words[index], bits) != 0) return;
     tn_fence();
     tn_tree_raise(tree, 1, index);
+}
+
+TN_DEVICE void tn_tree_insert(tn_tree tree, uint32_t number)
+{
+    tn_tree_insert_word(tree, number / 64, tn_bit(number));
 }
 
 /* Whether it was in the set, and it is this caller who took it out. */

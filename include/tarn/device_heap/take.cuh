@@ -20,7 +20,7 @@
 #include "tarn/device_heap/objects.cuh"
 
 #ifndef TN_SLOT_PREPARE_BYTES
-#define TN_SLOT_PREPARE_BYTES (8 * TN_HEAP_PAGE_BYTES) /* the next slab is prepared from slabs of this size on */
+#define TN_SLOT_PREPARE_BYTES (16 * TN_HEAP_PAGE_BYTES) /* the next slab is prepared from slabs of this size on */
 #endif
 
 /* --- slabs ------------------------------------------------------------------------------------------ */
@@ -42,12 +42,20 @@ TN_DEVICE tn_hold tn_take_own_slab(tn_heap heap, uint32_t size_class, uint32_t w
     return tn_slab_create(tn_out_of_line(heap), size_class, pages, TN_HEAP_STATE_FULL, wanted, place);
 }
 
+/* No fewer pages, in a power of two of units, and no more than a span: so slabs go into spans without a rest, and in
+ * line with the segments of tickets. */
+TN_DEVICE uint32_t tn_pages_in_line(uint32_t pages, uint32_t unit)
+{
+    uint32_t more = unit << tn_heap_log2((2 * pages - 1) / unit);
+    return more <= TN_HEAP_SPAN_PAGES ? more : more / 2;
+}
+
 /* Pages for what waits for a slot. Not all of it has asked yet: so many as the last time, as long as a quarter has. */
 TN_DEVICE uint32_t tn_slot_pages(uint32_t *slot, uint32_t size_class, uint32_t wanted)
 {
     tn_demand demand = tn_place_demand(slot);
-    uint32_t pages = tn_pages_for(size_class, wanted + demand.asked);
     uint32_t last = demand.given, fewest = tn_heap_class_unit_pages(size_class);
+    uint32_t pages = tn_pages_in_line(tn_pages_for(size_class, wanted + demand.asked), fewest);
     if (pages < last) pages = pages * 4 >= last ? last : last / 2 > fewest ? last / 2 : fewest;
     tn_place_give(slot, pages);
     return pages;
