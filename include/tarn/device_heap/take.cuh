@@ -50,20 +50,22 @@ TN_DEVICE uint32_t tn_pages_in_line(uint32_t pages, uint32_t unit)
     return more <= TN_HEAP_SPAN_PAGES ? more : more / 2;
 }
 
-/* Pages for what waits for a slot. Not all of it has asked yet: so many as the last time, as long as a quarter has. */
-TN_DEVICE uint32_t tn_slot_pages(uint32_t *slot, uint32_t size_class, uint32_t wanted)
+/* Pages for `wanted` objects and what waits for a slot, or for `least` if that is more. Not all has asked yet that will:
+ * so many pages as the last time, as long as a quarter has. */
+TN_DEVICE uint32_t tn_slot_pages(uint32_t *slot, uint32_t size_class, uint32_t wanted, uint32_t least)
 {
     tn_demand demand = tn_place_demand(slot);
     uint32_t last = demand.given, fewest = tn_heap_class_unit_pages(size_class);
-    uint32_t pages = tn_pages_in_line(tn_pages_for(size_class, wanted + demand.asked), fewest);
+    uint32_t objects = wanted + demand.asked > least ? wanted + demand.asked : least;
+    uint32_t pages = tn_pages_in_line(tn_pages_for(size_class, objects), fewest);
     if (pages < last) pages = pages * 4 >= last ? last : last / 2 > fewest ? last / 2 : fewest;
     tn_place_give(slot, pages);
     return pages;
 }
 
-/* A slab for a slot, and up to `wanted` credits of it: one that is good, a new one for all that waits and `more`, or a
- * new one of the fewest pages. */
-TN_DEVICE tn_hold tn_slot_supply(tn_heap heap, uint32_t *slot, uint32_t size_class, uint32_t wanted, uint32_t more,
+/* A slab for a slot, and up to `wanted` credits of it: one that is good, a new one for all that waits and no less than
+ * `least`, or a new one of the fewest pages. */
+TN_DEVICE tn_hold tn_slot_supply(tn_heap heap, uint32_t *slot, uint32_t size_class, uint32_t wanted, uint32_t least,
                                  uint32_t place)
 {
     tn_hold hold = tn_slab_pop(heap, size_class, TN_HEAP_STATE_GOOD, wanted, place);
@@ -71,7 +73,7 @@ TN_DEVICE tn_hold tn_slot_supply(tn_heap heap, uint32_t *slot, uint32_t size_cla
         tn_place_give(slot, tn_place_demand(slot).given); /* what was asked for comes out of that */
         return hold;
     }
-    uint32_t pages = tn_slot_pages(slot, size_class, wanted + more);
+    uint32_t pages = tn_slot_pages(slot, size_class, wanted, least);
     uint32_t fewest = tn_heap_class_unit_pages(size_class);
     hold = tn_slab_create(heap, size_class, pages, TN_HEAP_STATE_CURRENT, wanted, place);
     if (hold.page != TN_NO_PAGE || pages == fewest) return hold;
