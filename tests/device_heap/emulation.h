@@ -10,7 +10,7 @@
  * break on a device this does not show; but for operations whose answers nobody looks at, which come late where a test
  * asks for that.
  *
- * This file is the platform of tarn/device_heap/platform.cuh, whose names it has.
+ * This file, with fiber_platform.h, is the platform of tarn/device_heap/platform.cuh, whose names it has.
  */
 #ifndef TN_EMULATION_H
 #define TN_EMULATION_H
@@ -20,11 +20,7 @@
 
 #include <functional>
 
-#define TN_DEVICE      static inline
-#define TN_DEVICE_SLOW static inline
-#define TN_UNROLL_8
-
-typedef uint64_t tn_mask;
+#include "fiber_platform.h"
 
 namespace emulation
 {
@@ -48,16 +44,6 @@ bool was_interrupted();
  * this thread comes to a fence, to a release or to the same word, as on a device that sends it off and goes on. */
 void send_off_unanswered();
 
-enum class sent {
-    ADD,
-    AND,
-    OR,
-    SET
-};
-
-/* Does it now, or keeps it for later. */
-void send_off(sent what, void *address, size_t size_bytes, uint64_t value);
-
 /* What this thread does at each pause from now on, until its wave ends. */
 void on_pause(const std::function<void()> &body);
 
@@ -69,20 +55,6 @@ void stumble();
 
 } // namespace emulation
 
-uint32_t tn_lane();
-uint32_t tn_place();
-
-/* Lanes come together where they are at one place in the source, given last; the compiler may make several places of
- * that one. */
-#define TN_SITE const char *file = __builtin_FILE(), int line = __builtin_LINE()
-
-tn_mask tn_wave_whole(TN_SITE);
-tn_mask tn_wave_active(TN_SITE);
-tn_mask tn_wave_ballot(tn_mask lanes, bool yes, TN_SITE);
-tn_mask tn_wave_match(tn_mask lanes, uint32_t key, TN_SITE);
-uint32_t tn_wave_shuffle(tn_mask lanes, uint32_t value, uint32_t lane, TN_SITE);
-uint64_t tn_wave_or(tn_mask lanes, tn_mask group, uint64_t bits, TN_SITE);
-void tn_wave_sync(tn_mask lanes, TN_SITE);
 void tn_pause(uint32_t nanoseconds);
 
 template <typename word> word tn_load(const word *address)
@@ -95,59 +67,16 @@ template <typename word> word tn_load(const word *address)
 template <typename word> void tn_store(word *address, word value)
 {
     emulation::arrive(address);
-    emulation::send_off(emulation::sent::SET, address, sizeof(word), value);
+    fibers::send_off(fibers::operation::STORE, address, sizeof(word), value);
 }
 
-/* The answer of an operation, which is done when somebody looks at it. */
-template <typename word, emulation::sent what> class tn_answer
+template <typename word> word fibers::operate(operation what, word *address, word value)
 {
-    word *address;
-    word value;
-    bool is_open = true;
-
-  public:
-    tn_answer(word *at, word operand) : address(at), value(operand)
-    {
-    }
-
-    tn_answer(tn_answer &&other) noexcept : address(other.address), value(other.value)
-    {
-        other.is_open = false;
-    }
-
-    ~tn_answer()
-    {
-        if (is_open) emulation::send_off(what, address, sizeof(word), value);
-    }
-
-    operator word()
-    {
-        is_open = false;
-        emulation::stumble();
-        emulation::arrive(address);
-        if (what == emulation::sent::ADD)
-            return __atomic_fetch_add(address, value, __ATOMIC_ACQ_REL);
-        if (what == emulation::sent::AND)
-            return __atomic_fetch_and(address, value, __ATOMIC_ACQ_REL);
-        return __atomic_fetch_or(address, value, __ATOMIC_ACQ_REL);
-    }
-};
-
-template <typename word>
-tn_answer<word, emulation::sent::ADD> tn_fetch_add(word *address, word value)
-{
-    return { address, value };
-}
-
-template <typename word>
-tn_answer<word, emulation::sent::AND> tn_fetch_and(word *address, word value)
-{
-    return { address, value };
-}
-
-template <typename word> tn_answer<word, emulation::sent::OR> tn_fetch_or(word *address, word value)
-{
-    return { address, value };
+    emulation::stumble();
+    emulation::arrive(address);
+    if (what == operation::ADD) return __atomic_fetch_add(address, value, __ATOMIC_ACQ_REL);
+    if (what == operation::AND) return __atomic_fetch_and(address, value, __ATOMIC_ACQ_REL);
+    return __atomic_fetch_or(address, value, __ATOMIC_ACQ_REL);
 }
 
 template <typename word> word tn_compare_exchange(word *address, word expected, word value)
@@ -168,11 +97,6 @@ template <typename word> word tn_fetch_max(word *address, word value)
         before = seen;
     }
     return before;
-}
-
-TN_DEVICE bool tn_was_in_loop()
-{
-    return true;
 }
 
 TN_DEVICE void tn_fence_acquire()
@@ -201,21 +125,6 @@ template <typename word> word tn_fetch_and_release(word *address, word value)
 {
     emulation::arrive(nullptr);
     return tn_fetch_and(address, value);
-}
-
-TN_DEVICE uint32_t tn_count_ones(uint64_t bits)
-{
-    return (uint32_t)__builtin_popcountll(bits);
-}
-
-TN_DEVICE uint32_t tn_first_one(uint64_t bits)
-{
-    return (uint32_t)__builtin_ctzll(bits);
-}
-
-TN_DEVICE uint32_t tn_leading_zeros(uint64_t bits)
-{
-    return (uint32_t)__builtin_clzll(bits);
 }
 
 #endif
