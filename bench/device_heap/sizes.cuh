@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* sizes: how large object number i of a test is: the same for every heap, and on host and device. */
+/* sizes: how large object number i of a test is: the same for every heap, and on host and device. C++ without CUDA has
+ * them, too. */
 #ifndef TN_HEAP_BENCH_SIZES_CUH
 #define TN_HEAP_BENCH_SIZES_CUH
 
 #include <cstdint>
 
+#if defined(__CUDACC__)
+#define TN_EVERYWHERE __host__ __device__
+#else
+#define TN_EVERYWHERE
+#endif
+
 /* Numbers that look random: the finalizer of MurmurHash3 (A. Appleby, 2011), on 32 bits. */
-__host__ __device__ inline uint32_t mixed(uint32_t x)
+TN_EVERYWHERE inline uint32_t mixed(uint32_t x)
 {
     x ^= x >> 16;
     x *= 0x85ebca6bU;
@@ -26,7 +33,7 @@ struct sizes {
     uint32_t min_bytes;
     uint32_t max_bytes;
 
-    __host__ __device__ uint32_t of(uint32_t number) const
+    TN_EVERYWHERE uint32_t of(uint32_t number) const
     {
         if (kind == distribution::one) return max_bytes;
         uint32_t random = mixed(number * 2 + 1);
@@ -39,11 +46,20 @@ struct sizes {
     }
 };
 
+TN_EVERYWHERE inline uint32_t bits_in(uint32_t mask)
+{
+#if defined(__CUDA_ARCH__)
+    return (uint32_t)__popc(mask);
+#else
+    return (uint32_t)__builtin_popcount(mask);
+#endif
+}
+
 /* Another order of 0 to count - 1, where count is a power of two: steps that can be undone, so none comes twice. */
-__device__ inline uint32_t shuffled(uint32_t number, uint32_t count)
+TN_EVERYWHERE inline uint32_t shuffled(uint32_t number, uint32_t count)
 {
     uint32_t mask = count - 1;
-    uint32_t half = (32 - (uint32_t)__clz((int)mask)) / 2 + 1;
+    uint32_t half = bits_in(mask) / 2 + 1;
     for (int round = 0; round < 3; round++) {
         number = (number * 0x9e3779b1U + 0x7f4a7c15U) & mask;
         number ^= number >> half;
