@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* held_objects: objects that threads have got, and null where they have none; where they lie. */
+#ifndef TN_MODEL_HELD_OBJECTS_H
+#define TN_MODEL_HELD_OBJECTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <vector>
+
+struct held_objects {
+    explicit held_objects(size_t count) : addresses(count), size_bytes(count)
+    {
+    }
+
+    /* Ends the program where one lies in another, or not at 16 bytes. */
+    void expect_apart() const;
+
+    uint64_t count() const;
+    uint64_t bytes() const; /* as asked for */
+
+    /* From the lowest address to the end of the last, by the bytes asked for. */
+    double range() const;
+
+    std::vector<void *> addresses;
+    std::vector<uint32_t> size_bytes;
+};
+
+#endif

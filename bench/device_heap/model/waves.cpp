@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* waves: blocks begin as others end, lanes go on as events say. */
+#include "waves.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <algorithm>
+
+namespace model
+{
+
+device *running;
+
+/* They keep their stacks for the next waves and kernels. */
+static std::vector<std::unique_ptr<lane>> idle_lanes;
+
+void post(double when, lane *who, request *asked)
+{
+    running->events.push({ when, running->event_count++, who, asked });
+}
+
+void go_on_at(lane *who, double when)
+{
+    post(when, who, nullptr);
+}
+
+/* --- multiprocessors ---------------------------------------------------------------------------------- */
+
+/* From when on it is busy, so long. */
+static double multiprocessor_time(uint32_t number, double busy)
+{
+    double *is_free = &running->multiprocessor_is_free[number];
+    double begin = std::max(running->now, *is_free);
+    *is_free = begin + busy;
+    return begin;
+}
+
+double lane_time(const lane *own, double busy)
+{
+    wave *of = own->of;
+    if (of->busy_at != running->now) {
+        of->busy_at = running->now;
+        of->busy_from = multiprocessor_time(of->multiprocessor, busy);
+        return of->busy_from;
+    }
+    double *is_free = &running->multiprocessor_is_free[of->multiprocessor];
+    of->busy_from += LANE_IN_STEP;
+    *is_free = std::max(*is_free, of->busy_from);
+    return of->busy_from;
+}
+
+/* --- waves -------------------------------------------------------------------------------------------- */
+
+void give_way()
+{
+    running->current->fiber.give_way();
+}
+
+/* Of one lane after another. */
+static void lane_body()
+{
+    for (;;) {
+        lane *own = running->current;
+        running->kernel.body(own->of->number, own->number);
+        own->is_done = true;
+        own->fiber.give_way();
+    }
+}
+
+static std::unique_ptr<lane> idle_lane()
+{
+    if (idle_lanes.empty()) return std::unique_ptr<lane>(new lane(lane_body));
+    std::unique_ptr<lane> last = std::move(idle_lanes.back());
+    idle_lanes.pop_back();
+    return last;
+}
+
+static void begin_lane(wave *of, uint32_t number, double when)
+{
+    std::unique_ptr<lane> own = idle_lane();
+    own->of = of;
+    own->number = number;
+    own->is_done = false;
+    own->sent_until = 0;
+    own->random_state = 0x9E3779B97F4A7C15U * (of->number * 64 + number + 1) | 1;
+    go_on_at(own.get(), when);
+    of->lanes[number] = std::move(own);
+}
+
+static void begin_block(uint32_t multiprocessor)
+{
+    const kernel &kernel = running->kernel;
+    uint32_t block = running->next_block++;
+    uint32_t first = block * WAVES_OF_BLOCK;
+    if (first >= kernel.wave_count) return;
+    uint32_t count = std::min(WAVES_OF_BLOCK, kernel.wave_count - first);
+    running->waves_left[block] = count;
+    for (uint32_t number = first; number < first + count; number++) {
+        double when = multiprocessor_time(multiprocessor, WAVE_BEGINS_ALONE) + WAVE_BEGINS;
+        wave *own = new wave(number, kernel.lane_count, multiprocessor);
+        running->waves[number].reset(own);
+        for (uint32_t lane = 0; lane < kernel.lane_count; lane++)
+            begin_lane(own, lane, when);
+    }
+}
+
+/* When every lane that is left waits: of those that have come to the same meeting as this one. */
+static bool hold_meeting(wave *own, uint32_t number)
+{
+    tn_mask lanes = own->meetings.lanes_with(number);
+    if (!own->meetings.is_complete(number, lanes)) return false;
+    own->meetings.hold(lanes);
+    for (tn_mask rest = lanes; rest != 0; rest &= rest - 1)
+        go_on_at(own->lanes[tn_first_one(rest)].get(), running->now + MEETING);
+    return true;
+}
+
+void hold_meetings(wave *own)
+{
+    tn_mask all = own->meetings.waiting();
+    if (all == 0 || all != own->meetings.left()) return;
+    bool is_any = false;
+    for (tn_mask rest = all; rest != 0; rest &= own->meetings.waiting() & (rest - 1))
+        is_any |= hold_meeting(own, tn_first_one(rest));
+    if (is_any) return;
+    fprintf(stderr, "model: wave %u: lanes wait for each other in different places\n", own->number);
+    abort();
+}
+
+static void end_lane(lane *own)
+{
+    wave *of = own->of;
+    of->meetings.end(own->number);
+    idle_lanes.push_back(std::move(of->lanes[own->number]));
+    hold_meetings(of);
+    if (of->meetings.left() != 0) return;
+    uint32_t block = of->number / WAVES_OF_BLOCK, multiprocessor = of->multiprocessor;
+    running->waves[of->number].reset();
+    if (--running->waves_left[block] == 0) begin_block(multiprocessor);
+}
+
+static void go_on(lane *own)
+{
+    running->current = own;
+    own->fiber.go_on();
+    running->current = nullptr;
+    if (own->is_done) end_lane(own);
+}
+
+/* --- events ------------------------------------------------------------------------------------------- */
+
+static void arrive(const event &arrived)
+{
+    double done = running->cache.take_turn(*arrived.asked, running->now);
+    uint64_t before = do_at_once(*arrived.asked);
+    if (arrived.who == nullptr) {
+        delete arrived.asked;
+        return;
+    }
+    arrived.who->answer = before;
+    go_on_at(arrived.who, done + ROUND_TRIP / 2);
+}
+
+outcome run(const kernel &kernel)
+{
+    device own(kernel);
+    running = &own;
+    for (uint32_t i = 0; i < BLOCKS_AT_ONCE * MULTIPROCESSORS; i++)
+        begin_block(i % MULTIPROCESSORS);
+    while (!own.events.empty()) {
+        event next = own.events.top();
+        own.events.pop();
+        own.now = next.when;
+        if (next.asked != nullptr)
+            arrive(next);
+        else
+            go_on(next.who);
+    }
+    running = nullptr;
+    double waves = kernel.wave_count;
+    return { (own.now + LAUNCH) / 1000, (double)own.operation_count / waves,
+             (double)own.pause_count / waves };
+}
+
+} // namespace model

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* waves: the device that runs a kernel. Its events, its multiprocessors, and the waves on them. */
+#ifndef TN_MODEL_WAVES_H
+#define TN_MODEL_WAVES_H
+
+#include <stdint.h>
+
+#include <memory>
+#include <queue>
+#include <vector>
+
+#include "costs.h"
+#include "device_heap/meetings.h"
+#include "fiber.h"
+#include "memory.h"
+#include "model_device.h"
+
+namespace model
+{
+
+struct wave;
+
+struct lane {
+    explicit lane(void (*body)()) : fiber(body)
+    {
+    }
+
+    model::fiber fiber;
+    wave *of;
+    uint32_t number;
+    bool is_done;
+    double sent_until; /* when what it has sent off will be done */
+    request asked;
+    uint64_t answer;
+    uint64_t random_state;
+};
+
+struct wave {
+    wave(uint32_t wave_number, uint32_t lane_count, uint32_t on_multiprocessor)
+        : number(wave_number), multiprocessor(on_multiprocessor), lanes(lane_count),
+          meetings(lane_count)
+    {
+    }
+
+    uint32_t number, multiprocessor;
+    std::vector<std::unique_ptr<lane>> lanes;
+    fibers::meetings meetings;
+    double busy_at = -1;  /* when a lane has last wanted the multiprocessor, */
+    double busy_from = 0; /* and when it got it */
+};
+
+/* A lane goes on; or, where there is a request, that is at its word. */
+struct event {
+    double when;
+    uint64_t number; /* of those at the same time the first goes first */
+    lane *who;       /* null where nobody waits for the answer */
+    request *asked;
+};
+
+inline bool operator<(const event &a, const event &b)
+{
+    return a.when != b.when ? a.when > b.when : a.number > b.number;
+}
+
+struct device {
+    explicit device(const model::kernel &of)
+        : kernel(of), multiprocessor_is_free(MULTIPROCESSORS), waves(of.wave_count),
+          waves_left(of.wave_count / WAVES_OF_BLOCK + 1)
+    {
+    }
+
+    const model::kernel &kernel;
+    double now = 0;
+    uint64_t event_count = 0;
+    std::priority_queue<event> events;
+    model::cache cache;
+    std::vector<double> multiprocessor_is_free;
+    std::vector<std::unique_ptr<wave>> waves; /* that have begun and not ended */
+    std::vector<uint32_t> waves_left;         /* of each block */
+    uint32_t next_block = 0;
+    uint64_t operation_count = 0, pause_count = 0;
+    lane *current = nullptr;
+};
+
+extern device *running; /* or null: outside of a kernel */
+
+/* A request of which nobody waits for the answer has been made by new, and is deleted when it is done. */
+void post(double when, lane *who, request *asked);
+void go_on_at(lane *who, double when);
+
+/* From when on the lane's multiprocessor is busy for it, so long. Lanes of a wave that ask at the same time are in step,
+ * and have one instruction. */
+double lane_time(const lane *own, double busy);
+
+/* Until this lane goes on. */
+void give_way();
+
+/* If all lanes wait that are left, those go on that are all there. */
+void hold_meetings(wave *own);
+
+} // namespace model
+
+#endif
