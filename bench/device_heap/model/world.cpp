@@ -58,9 +58,12 @@ tarn_device_heap_stats world::expect_live(uint64_t count)
     tarn_device_heap_stats stats = TARN_DEVICE_HEAP_STATS_INIT;
     expect_ok(tarn_device_heap_check(heap_, stream_));
     expect_ok(tarn_device_heap_get_stats(heap_, stream_, &stats));
-    if (stats.live_count == count) return stats;
-    fprintf(stderr, "device_heap_model: %llu objects are live, and should be %llu\n",
-            (unsigned long long)stats.live_count, (unsigned long long)count);
+    uint64_t fault_count = stats.failed_count + stats.double_free_count + stats.foreign_free_count;
+    if (stats.live_count == count && fault_count == 0) return stats;
+    fprintf(stderr,
+            "device_heap_model: %llu objects are live, and should be %llu; %llu calls went wrong\n",
+            (unsigned long long)stats.live_count, (unsigned long long)count,
+            (unsigned long long)fault_count);
     exit(1);
 }
 

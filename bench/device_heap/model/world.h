@@ -26,7 +26,7 @@ class world
 
     void renew();
 
-    /* Compares every structure of the heap with every other, too. */
+    /* And that no call has gone wrong. Compares every structure of the heap with every other, too. */
     tarn_device_heap_stats expect_live(uint64_t count);
 
     const tarn_device_heap_handle &handle() const
