@@ -5,7 +5,7 @@
  * Measured: 300 cycles for the way to the cache and back; 1.3 thousand million additions a second to a word; 1.7 to a
  * slice; the launch of a kernel that does nothing. The others are such that the figures of
  * bench/results/h200-heap-2026-11-23 come out as near as they will for the heap that was measured there, with one lane
- * a wave; but for the last two, for waves of many lanes, which are guesses.
+ * a wave; but for LANE_IN_STEP and MEETING, of waves of many lanes, which are guesses.
  */
 #ifndef TN_MODEL_COSTS_H
 #define TN_MODEL_COSTS_H
@@ -33,7 +33,8 @@ constexpr double MEETING = 10;
 constexpr uint32_t MULTIPROCESSORS = 132;
 constexpr uint32_t BLOCKS_AT_ONCE = 6; /* of a multiprocessor, with 40 registers a thread */
 constexpr uint32_t WAVES_OF_BLOCK = 8;
-constexpr uint32_t SLICES = 64; /* of the cache */
+constexpr uint32_t LOAD_BYTES = 32; /* that a load brings, for all lanes in step */
+constexpr uint32_t SLICES = 64;     /* of the cache */
 
 } // namespace model
 

@@ -16,6 +16,7 @@ uint64_t ask(const request &asked)
     double when = lane_time(own, MULTIPROCESSOR) + THINKING + ROUND_TRIP / 2;
     running->operation_count++;
     own->asked = asked;
+    own->with = join_volley(own, asked.what);
     post(when, own, &own->asked);
     give_way();
     return own->answer;

@@ -8,10 +8,12 @@
  * end. Nothing is random but how long a pause takes, and that is the same each time.
  *
  * What it leaves out: how many instructions there are between two operations (each costs the same), what is kept on
- * stacks, waves of one multiprocessor that displace each other's instructions, and operations on objects. A kernel may
- * have one lane a wave, that stands for a whole group, the one that works for it; or all of them, which go their own
- * ways, and a meeting is held when every lane of the wave has come to one or ended. For these it also leaves out that a
- * device asks once for what lanes in step want of one line: here each of their operations waits for its own turn.
+ * stacks, waves of one multiprocessor that displace each other's instructions, and operations on objects.
+ *
+ * A kernel may have one lane a wave, that stands for a whole group, the one that works for it; or all of them. Lanes that
+ * ask for something at the same time have one instruction: they go on together when the last one's answer is there, and
+ * loads of the same 32 bytes are one. Lanes whose ways have parted come together where they meet, which they do when
+ * every lane of the wave has come to a meeting or ended. Left out is that such lanes take turns on a device.
  *
  * This file, with fiber_platform.h, is the platform of tarn/device_heap/platform.cuh, whose names it has.
  */

@@ -42,11 +42,11 @@ double lane_time(const lane *own, double busy)
     if (of->busy_at != running->now) {
         of->busy_at = running->now;
         of->busy_from = multiprocessor_time(of->multiprocessor, busy);
+        of->busy_lanes = 1;
         return of->busy_from;
     }
     double *is_free = &running->multiprocessor_is_free[of->multiprocessor];
-    of->busy_from += LANE_IN_STEP;
-    *is_free = std::max(*is_free, of->busy_from);
+    *is_free = std::max(*is_free, of->busy_from + LANE_IN_STEP * of->busy_lanes++);
     return of->busy_from;
 }
 
@@ -150,16 +150,48 @@ static void go_on(lane *own)
 
 /* --- events ------------------------------------------------------------------------------------------- */
 
-static void arrive(const event &arrived)
+volley *join_volley(lane *own, fibers::operation what)
 {
-    double done = running->cache.take_turn(*arrived.asked, running->now);
-    uint64_t before = do_at_once(*arrived.asked);
-    if (arrived.who == nullptr) {
-        delete arrived.asked;
-        return;
+    wave *of = own->of;
+    if (of->asked_at != running->now || of->asking->what != what) {
+        of->asked_at = running->now;
+        of->asking = new volley{ what, 0, 0, 0 };
     }
-    arrived.who->answer = before;
-    go_on_at(arrived.who, done + ROUND_TRIP / 2);
+    of->asking->lanes |= (tn_mask)1 << own->number;
+    return of->asking;
+}
+
+/* Whether another lane's load has brought what this one loads. */
+static bool is_brought(const lane *own)
+{
+    if (own->with->what != fibers::operation::LOAD) return false;
+    for (tn_mask rest = own->with->arrived; rest != 0; rest &= rest - 1) {
+        const lane *other = own->of->lanes[tn_first_one(rest)].get();
+        if ((uintptr_t)other->asked.address / LOAD_BYTES ==
+            (uintptr_t)own->asked.address / LOAD_BYTES)
+            return true;
+    }
+    return false;
+}
+
+static void arrive_awaited(lane *own)
+{
+    volley *with = own->with;
+    if (!is_brought(own))
+        with->done = std::max(with->done, running->cache.take_turn(own->asked, running->now));
+    own->answer = do_at_once(own->asked);
+    with->arrived |= (tn_mask)1 << own->number;
+    if (with->arrived != with->lanes) return;
+    for (tn_mask rest = with->lanes; rest != 0; rest &= rest - 1)
+        go_on_at(own->of->lanes[tn_first_one(rest)].get(), with->done + ROUND_TRIP / 2);
+    delete with;
+}
+
+static void arrive(request *asked)
+{
+    running->cache.take_turn(*asked, running->now);
+    do_at_once(*asked);
+    delete asked;
 }
 
 outcome run(const kernel &kernel)
@@ -172,8 +204,10 @@ outcome run(const kernel &kernel)
         event next = own.events.top();
         own.events.pop();
         own.now = next.when;
-        if (next.asked != nullptr)
-            arrive(next);
+        if (next.who == nullptr)
+            arrive(next.asked);
+        else if (next.asked != nullptr)
+            arrive_awaited(next.who);
         else
             go_on(next.who);
     }

@@ -20,6 +20,15 @@ namespace model
 
 struct wave;
 
+/* Lanes of a wave that have asked for the same kind of thing at the same time: one instruction. They go on together,
+ * when the last of them has its answer. */
+struct volley {
+    fibers::operation what;
+    tn_mask lanes;
+    tn_mask arrived; /* those of them whose requests have come to their words */
+    double done;     /* when the last of these is */
+};
+
 struct lane {
     explicit lane(void (*body)()) : fiber(body)
     {
@@ -31,6 +40,7 @@ struct lane {
     bool is_done;
     double sent_until; /* when what it has sent off will be done */
     request asked;
+    volley *with; /* who else has asked */
     uint64_t answer;
     uint64_t random_state;
 };
@@ -45,8 +55,11 @@ struct wave {
     uint32_t number, multiprocessor;
     std::vector<std::unique_ptr<lane>> lanes;
     fibers::meetings meetings;
-    double busy_at = -1;  /* when a lane has last wanted the multiprocessor, */
-    double busy_from = 0; /* and when it got it */
+    double busy_at = -1; /* when a lane has last wanted the multiprocessor, */
+    double busy_from;    /* when it got it, */
+    uint32_t busy_lanes; /* and how many have wanted it at that time */
+    double asked_at = -1;
+    volley *asking; /* of the lanes that have asked at that time */
 };
 
 /* A lane goes on; or, where there is a request, that is at its word. */
@@ -91,6 +104,9 @@ void go_on_at(lane *who, double when);
 /* From when on the lane's multiprocessor is busy for it, so long. Lanes of a wave that ask at the same time are in step,
  * and have one instruction. */
 double lane_time(const lane *own, double busy);
+
+/* The lanes of its wave that ask with this one. */
+volley *join_volley(lane *own, fibers::operation what);
 
 /* Until this lane goes on. */
 void give_way();
