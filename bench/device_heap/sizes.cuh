@@ -38,7 +38,7 @@ struct sizes {
         if (kind == distribution::one) return max_bytes;
         uint32_t random = mixed(number * 2 + 1);
         if (kind == distribution::uniform) return min_bytes + random % (max_bytes - min_bytes + 1);
-        uint32_t octaves = 0;
+        uint32_t octaves = 1; /* max is twice min, or more */
         while (min_bytes << (octaves + 1) <= max_bytes)
             octaves++;
         uint32_t low = min_bytes << mixed(random) % octaves;

@@ -37,7 +37,8 @@ class meetings
 {
   public:
     explicit meetings(uint32_t lane_count)
-        : left_(~(tn_mask)0 >> (64 - lane_count)), at_(lane_count), results_(lane_count)
+        : left_(lane_count < 64 ? ((tn_mask)1 << lane_count) - 1 : ~(tn_mask)0), at_(lane_count),
+          results_(lane_count)
     {
     }
 
