@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "meetings.h"
@@ -49,6 +50,7 @@ thread_local uint64_t random_state = 1;
 thread_local uint64_t pauses;
 thread_local bool may_stumble;
 thread_local uint64_t operations_left; /* until it is interrupted, if it is to be */
+thread_local uint64_t operations_more; /* and from then on until it is again */
 thread_local std::function<void()> interruption;
 thread_local std::function<void()> at_pauses;
 
@@ -206,16 +208,17 @@ uint64_t pause_count()
     return pauses;
 }
 
-void interrupt_at(uint64_t operation, const std::function<void()> &body)
+void interrupt_at(uint64_t operation, const std::function<void()> &body, uint64_t again)
 {
     operations_left = operation;
+    operations_more = again;
     interruption = body;
 }
 
 bool was_interrupted()
 {
     bool has_come_to_it = operations_left == 0;
-    operations_left = 0;
+    operations_left = operations_more = 0;
     interruption = nullptr;
     return has_come_to_it;
 }
@@ -247,7 +250,10 @@ void arrive(const void *address)
 
 void stumble()
 {
-    if (operations_left != 0 && --operations_left == 0) std::thread(interruption).join();
+    if (operations_left != 0 && --operations_left == 0) {
+        std::thread(interruption).join();
+        std::swap(operations_left, operations_more);
+    }
     if (may_stumble && (next_random() & STUMBLE_MASK) == 0) sched_yield();
 }
 

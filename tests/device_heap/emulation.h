@@ -34,10 +34,10 @@ void run_wave(uint32_t number, uint32_t lane_count, uint64_t seed,
 uint64_t pause_count();
 
 /* Before as many more atomic operations of this thread, counted from 1, runs `body` in another thread, and waits for its
- * end: a lane that stands still there while others do much. */
-void interrupt_at(uint64_t operation, const std::function<void()> &body);
+ * end: a lane that stands still there while others do much. And once more before the one that is `again` later. */
+void interrupt_at(uint64_t operation, const std::function<void()> &body, uint64_t again = 0);
 
-/* Forgets that; whether it has come to it. */
+/* Forgets that; whether it has come to it, each time. */
 bool was_interrupted();
 
 /* From now on, until the wave ends: an atomic operation of this thread whose answer nobody looks at is done late, when

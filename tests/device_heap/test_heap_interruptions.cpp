@@ -349,13 +349,14 @@ void who_opens_a_span_may_stand_still_anywhere(void **)
 
 /* --- who finds nothing waits for what is on its way ------------------------------------------------- */
 
-/* `other` begins before the n-th operation of `body`, which goes on when `other` is done, or has to pause; and that ends
- * after `body` has. Whether there was an n-th operation. */
-bool meanwhile(uint64_t n, const std::function<void()> &body, const std::function<void()> &other)
+/* `first` is done before the n-th operation of `body`. `other` begins m operations later, or there if m is 0; `body` goes on
+ * when that is done, or has to pause, and it ends after `body` has. Whether there were so many operations. */
+bool meanwhile(uint64_t n, uint64_t m, const std::function<void()> &body,
+               const std::function<void()> &first, const std::function<void()> &other)
 {
     std::atomic<bool> rests{ false }, is_over{ false };
     std::thread thread;
-    bool was_interrupted = false;
+    bool was_interrupted = false, is_first = true;
     auto run_other = [&] {
         with_lane([&] {
             emulation::on_pause([&] {
@@ -369,11 +370,19 @@ bool meanwhile(uint64_t n, const std::function<void()> &body, const std::functio
     };
     with_lane([&] {
         emulation::send_off_unanswered();
-        emulation::interrupt_at(n, [&] {
-            thread = std::thread(run_other);
-            while (!rests)
-                std::this_thread::yield();
-        });
+        emulation::interrupt_at(
+            n,
+            [&] {
+                if (is_first) with_lane(first);
+                if (is_first && m != 0) {
+                    is_first = false;
+                    return;
+                }
+                thread = std::thread(run_other);
+                while (!rests)
+                    std::this_thread::yield();
+            },
+            m);
         body();
         emulation::stumble();
         was_interrupted = emulation::was_interrupted();
@@ -383,26 +392,56 @@ bool meanwhile(uint64_t n, const std::function<void()> &body, const std::functio
     return was_interrupted;
 }
 
-/* Whatever `moves` stands still at, there is a page for the other. */
-void expect_page_meanwhile(size_t heap_bytes, const std::function<void(heap_world *)> &prepare,
-                           const std::function<void(heap_world *)> &moves)
+typedef std::function<void(heap_world *)> act;
+
+/* What the others do while `moves` stands still. */
+struct others {
+    act first;
+    std::function<void *(heap_world *)> take;
+};
+
+/* Whether there were so many operations; if so the others got something. */
+bool gets_object_meanwhile(uint64_t n, uint64_t m, size_t heap_bytes, const act &prepare,
+                           const act &moves, const others &others)
 {
-    bool is_over = false;
-    uint64_t n = 0;
-    while (!is_over) {
-        assert_true(++n < OPERATIONS_MAX);
-        heap_world world;
-        heap_world_init(&world, heap_bytes, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
-        with_lane([&] { prepare(&world); });
-        void *object = nullptr;
-        is_over = !meanwhile(
-            n, [&] { moves(&world); },
-            [&] { object = heap_malloc(&world, TARN_DEVICE_HEAP_PAGE_BYTES); });
-        if (!is_over) assert_non_null(object);
-        heap_world_check(&world);
-        heap_world_fini(&world);
+    heap_world world;
+    heap_world_init(&world, heap_bytes, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    with_lane([&] { prepare(&world); });
+    void *object = nullptr;
+    bool was_interrupted = meanwhile(
+        n, m, [&] { moves(&world); },
+        [&] {
+            if (others.first) others.first(&world);
+        },
+        [&] { object = others.take(&world); });
+    if (was_interrupted) assert_non_null(object);
+    heap_world_check(&world);
+    heap_world_fini(&world);
+    return was_interrupted;
+}
+
+/* Wherever `moves` stands still, once or twice. */
+void expect_object_meanwhile(size_t heap_bytes, const act &prepare, const act &moves,
+                             const others &others)
+{
+    uint64_t n = 1;
+    while (gets_object_meanwhile(n, 0, heap_bytes, prepare, moves, others)) {
+        uint64_t m = 1;
+        while (others.first && gets_object_meanwhile(n, m, heap_bytes, prepare, moves, others))
+            m++;
+        assert_true(++n < OPERATIONS_MAX && m < OPERATIONS_MAX);
     }
     assert_true(n > 2);
+}
+
+void *take_page(heap_world *world)
+{
+    return heap_malloc(world, TARN_DEVICE_HEAP_PAGE_BYTES);
+}
+
+void expect_page_meanwhile(size_t heap_bytes, const act &prepare, const act &moves)
+{
+    expect_object_meanwhile(heap_bytes, prepare, moves, { nullptr, take_page });
 }
 
 constexpr size_t ONE_SPAN_BYTES = (size_t)5 << 20; /* a whole span, and a rest that is taken */
@@ -414,7 +453,7 @@ void take_the_rest(heap_world *world, size_t span_count)
     objects spans;
     for (size_t i = 0; i < span_count; i++)
         spans.push_back(heap_malloc(world, SPAN_BYTES));
-    while (heap_malloc(world, TARN_DEVICE_HEAP_PAGE_BYTES))
+    while (take_page(world))
         continue;
     for (void *span : spans) {
         assert_non_null(span);
@@ -451,18 +490,76 @@ void who_closes_a_span_leaves_pages_of_it(void **)
         [&](heap_world *world) { heap_free(world, last); });
 }
 
-/* All that the heap has is a slab of another class, in a slot and wholly free. */
+void who_takes_a_span_hides_none_that_is_freed(void **)
+{
+    void *span;
+    expect_object_meanwhile(
+        2 * SPAN_BYTES + (1 << 20),
+        [&](heap_world *world) {
+            take_the_rest(world, 2);
+            span = heap_malloc(world, SPAN_BYTES);
+        },
+        [](heap_world *world) { assert_non_null(heap_malloc(world, SPAN_BYTES)); },
+        { [&](heap_world *world) { heap_free(world, span); },
+          [](heap_world *world) { return heap_malloc(world, SPAN_BYTES); } });
+}
+
+/* A slab of another class in slot 0, of so many pages. */
+void *take_of_large_slab(heap_world *world, size_t size_bytes, uint32_t waiting,
+                         uint32_t page_count)
+{
+    tn_heap heap = &world->handle.layout;
+    tn_place_ask(tn_slot(heap, tn_heap_class_of((uint32_t)size_bytes), 0), waiting);
+    void *object = heap_malloc(world, size_bytes);
+    uint64_t header = *tn_header(heap, tn_page_of(heap, (uint64_t)(uintptr_t)object));
+    assert_int_equal(tn_header_pages(header), page_count);
+    return object;
+}
+
+/* All that the heap has is a slab of another class, in a slot and wholly free, and a page that is taken. */
 void who_reclaims_leaves_what_it_does_not_take(void **)
 {
-    constexpr size_t other_bytes = 57000;
     expect_page_meanwhile(
         (size_t)1 << 20,
         [](heap_world *world) {
-            uint32_t size_class = tn_heap_class_of(other_bytes);
-            tn_place_ask(tn_slot(&world->handle.layout, size_class, 0), 16);
-            heap_free(world, heap_malloc(world, other_bytes));
+            heap_free(world, take_of_large_slab(world, 57000, 11, 14));
+            assert_non_null(take_page(world));
         },
         [](heap_world *world) { assert_non_null(heap_malloc(world, OBJECT_BYTES)); });
+}
+
+/* The slab in a slot is used up, and another page is free. While a lane gives the slot that, all of the slab is freed, and
+ * its page is wanted. */
+void who_refills_a_slot_leaves_what_was_in_it(void **)
+{
+    objects all;
+    expect_object_meanwhile(
+        HEAP_BYTES,
+        [&](heap_world *world) {
+            all.clear();
+            for (size_t i = 0; i < PAGE_OBJECTS; i++)
+                all.push_back(heap_malloc(world, OBJECT_BYTES));
+        },
+        [](heap_world *world) { assert_non_null(heap_malloc(world, OBJECT_BYTES)); },
+        { nullptr, [&](heap_world *world) {
+             for (void *object : all)
+                 heap_free(world, object);
+             return take_page(world);
+         } });
+}
+
+/* What waits would fill a span, and there are only parts of one. */
+void a_slab_is_as_large_as_there_is_room(void **)
+{
+    heap_world world;
+    heap_world_init(&world, ONE_SPAN_BYTES, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    with_lane([&] {
+        take_the_rest(&world, 1);
+        assert_non_null(take_page(&world));
+        take_of_large_slab(&world, OBJECT_BYTES, 40 * PAGE_OBJECTS, 16);
+    });
+    heap_world_check(&world);
+    heap_world_fini(&world);
 }
 
 /* Two who free the spans of a heap stand still before their n-th and m-th operations, while another takes what it gets. No
@@ -482,7 +579,7 @@ void spans_are_not_counted_twice(void **)
             with_lane(take_both);
             void *first = one, *second = two;
             bool was_late = meanwhile(
-                n, [&] { heap_free(&world, first); },
+                n, 0, [&] { heap_free(&world, first); }, [] {},
                 [&] {
                     emulation::interrupt_at(m, [&] { with_lane(take_both); });
                     heap_free(&world, second);
@@ -514,7 +611,10 @@ int main()
         cmocka_unit_test(who_opens_the_last_span_leaves_pages_of_it),
         cmocka_unit_test(who_takes_a_part_of_the_last_spans_leaves_the_rest),
         cmocka_unit_test(who_closes_a_span_leaves_pages_of_it),
+        cmocka_unit_test(who_takes_a_span_hides_none_that_is_freed),
         cmocka_unit_test(who_reclaims_leaves_what_it_does_not_take),
+        cmocka_unit_test(who_refills_a_slot_leaves_what_was_in_it),
+        cmocka_unit_test(a_slab_is_as_large_as_there_is_room),
         cmocka_unit_test(spans_are_not_counted_twice),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -9,7 +9,7 @@
  *
  * Only level 0 is the truth. Who sets the first bit of a word sets the bit above after it. Who clears the last one
  * clears the bit above and looks again whether the word is still 0, and sets it again if not: so a bit above is
- * missing for a moment at most, and one too many is put right by who comes upon it.
+ * missing for a moment at most, in which a look misses the word, and one too many is put right by who comes upon it.
  */
 #ifndef TARN_DEVICE_HEAP_BIT_TREE_CUH
 #define TARN_DEVICE_HEAP_BIT_TREE_CUH

@@ -75,13 +75,14 @@ TN_DEVICE_SLOW uint64_t tn_run_malloc(tn_heap heap, uint64_t pages, uint32_t ran
 {
     uint64_t address = tn_run_create(heap, pages, tn_place(), rank);
     if (address == 0) {
+        bool is_every;
         uint64_t moves;
         uint32_t looks = TN_MOVES_LOOKS;
-        tn_reclaim(heap);
         do {
-            moves = tn_look_again(tn_moves(heap));
+            is_every = tn_reclaim(heap);
+            moves = tn_moves_wait(heap);
             address = tn_run_create(heap, pages, tn_place(), rank);
-        } while (address == 0 && tn_moves_look_again(heap, moves, &looks));
+        } while (address == 0 && tn_may_have_missed(heap, is_every, moves, &looks));
     }
     if (address == 0) tn_fetch_add(&tn_counters(heap)->failed, (uint64_t)1);
     tn_fence_acquire();

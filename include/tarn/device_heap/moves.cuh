@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * device_heap/moves: memory that is on its way. Who opens a free span, looks for several in a row or gives back slabs
- * that are wholly free has more in its hands for a while than it will keep, and nobody else can find that. Who finds no
- * memory meanwhile has not seen all of it, and looks again.
+ * device_heap/moves: spans that are on their way. Who opens, takes or closes a span, or gives back slabs that are wholly
+ * free, has more in its hands for a while than it will keep, and nobody else finds that. Who finds no memory meanwhile
+ * has not seen all pages, and looks again.
  *
  *     word    | moves that were begun | moves under way |       32 bits each
  *
- * If none is under way before a look, and none has begun after it, then the look missed nothing.
+ * If none is under way before a look, and none has begun until after it, then the look has seen all of that. Not counted
+ * is what is quicker, or smaller: slabs on their way between slots and trees, and pages that a wave takes in part, for
+ * others have the rest of what it wanted, and puts back.
  */
 #ifndef TARN_DEVICE_HEAP_MOVES_CUH
 #define TARN_DEVICE_HEAP_MOVES_CUH
@@ -15,7 +17,8 @@
 #include "tarn/device_heap/place.cuh"
 
 #define TN_MOVES_BEGUN ((uint64_t)1 << 32)
-#define TN_MOVES_LOOKS 16 /* until a wave takes what it has not found for not there */
+#define TN_MOVES_LOOKS  16 /* until a wave takes what it has not found for not there */
+#define TN_MOVES_PAUSES 16 /* before each */
 
 TN_DEVICE uint64_t *tn_moves(tn_heap heap)
 {
@@ -34,19 +37,23 @@ TN_DEVICE void tn_move_end(tn_heap heap)
     tn_fetch_add(tn_moves(heap), ~(uint64_t)0);
 }
 
-/* Whether a look between these two readings may have missed memory. Waits for what was under way, though not for ever. */
-TN_DEVICE bool tn_moves_look_again(tn_heap heap, uint64_t before, uint32_t *looks)
+/* Waits until none is under way, though not for ever: 15 us. Gives the word as it was then. */
+TN_DEVICE uint64_t tn_moves_wait(tn_heap heap)
 {
-    uint64_t after = tn_look_again(tn_moves(heap));
-    if (((uint32_t)before == 0 && after == before) || *looks == 0) return false;
-    *looks -= 1;
     uint32_t wait_ns = TN_PLACE_PAUSE_NS;
-    for (uint32_t pauses = TN_MOVES_LOOKS; (uint32_t)after != 0 && pauses > 0; pauses--) {
+    uint64_t moves = tn_load(tn_moves(heap));
+    for (uint32_t pauses = TN_MOVES_PAUSES; (uint32_t)moves != 0 && pauses > 0; pauses--) {
         tn_pause(wait_ns);
         if (wait_ns < TN_PLACE_PAUSE_NS_MAX) wait_ns *= 2;
-        after = tn_load(tn_moves(heap));
+        moves = tn_load(tn_moves(heap));
     }
-    return true;
+    return moves;
+}
+
+/* Whether a look since then may have missed memory. */
+TN_DEVICE bool tn_moves_missed(tn_heap heap, uint64_t before)
+{
+    return (uint32_t)before != 0 || tn_load(tn_moves(heap)) != before;
 }
 
 #endif

@@ -7,8 +7,8 @@
  * A wave takes a ticket at its cursor, which tells it what span to take pages of, and from where on; see cursor.cuh.
  *
  * Always true: a page is free when its bit in the word of an open span is set, or the bit of its free span; and
- * otherwise it is one slab's or run's, or in the hands of one wave that is about to say whose. Nothing depends on
- * tickets but how fast a wave finds a page that no other wave goes for.
+ * otherwise it is one slab's or run's, or in the hands of one wave that is about to say whose, or to put it back. Nothing
+ * depends on tickets but how fast a wave finds a page that no other wave goes for.
  */
 #ifndef TARN_DEVICE_HEAP_PAGES_CUH
 #define TARN_DEVICE_HEAP_PAGES_CUH
@@ -56,9 +56,12 @@ TN_DEVICE_SLOW void tn_span_put_pages(tn_heap heap, uint32_t span, uint64_t page
 /* The hint that a span is open goes away when it has no free page, and comes back if it was wrong. */
 TN_DEVICE_SLOW void tn_span_is_used_up(tn_heap heap, uint32_t span)
 {
+    tn_move_begin(heap);
+    tn_fence();
     tn_tree_remove(tn_open_spans(heap), span);
     tn_fence();
     if (tn_look_again(tn_span_pages(heap, span)) != 0) tn_tree_insert(tn_open_spans(heap), span);
+    tn_move_end(heap);
 }
 
 /* Where a run begins, the first from `from` on, or the first. */
@@ -88,8 +91,8 @@ TN_DEVICE uint32_t tn_span_take_pages(tn_heap heap, uint32_t span, uint32_t coun
     return TN_NO_PAGE;
 }
 
-/* Takes a free span, of the same 64 as `near` if one of those is free: the first one, or as many on as others are about
- * to take. Who gets one has begun a move. TN_NO_NUMBER when there is none. */
+/* Takes a free span, of the same 64 as `near` if one of those is free: the first one, or as many on as other
+ * moves are under way. Who gets one has begun a move. TN_NO_NUMBER when there is none. */
 TN_DEVICE uint32_t tn_span_take_free(tn_heap heap, uint32_t near)
 {
     tn_tree free = tn_free_spans(heap);
@@ -182,10 +185,11 @@ TN_DEVICE uint32_t tn_segment_open(tn_heap heap, uint64_t *cursor, uint64_t segm
 }
 
 /* A whole span, which needs no cursor. */
-TN_DEVICE uint32_t tn_pages_take_span(tn_heap heap, uint32_t place)
+TN_DEVICE uint32_t tn_pages_take_span(tn_heap heap)
 {
-    uint32_t span = tn_tree_take(tn_free_spans(heap), place);
+    uint32_t span = tn_span_take_free(heap, 0);
     if (span == TN_NO_NUMBER) return TN_NO_PAGE;
+    tn_move_end(heap);
     tn_spans_count(heap, 1);
     return span * TN_HEAP_SPAN_PAGES;
 }
@@ -193,7 +197,7 @@ TN_DEVICE uint32_t tn_pages_take_span(tn_heap heap, uint32_t place)
 /* 1 to 64 pages in a row, within a span; TN_NO_PAGE when there are none. */
 TN_DEVICE_SLOW uint32_t tn_pages_take(tn_heap heap, uint32_t count, uint32_t place)
 {
-    if (count == TN_HEAP_SPAN_PAGES) return tn_pages_take_span(heap, place);
+    if (count == TN_HEAP_SPAN_PAGES) return tn_pages_take_span(heap);
     uint64_t *cursor = tn_cursor(heap, place);
     for (uint32_t pauses = TN_PLACE_PAUSES; pauses > 0;) {
         tn_ticket ticket = tn_ticket_take(cursor, count);

@@ -8,7 +8,8 @@
  *     3. that one used up: another for the slot    one that was prepared, a good one, a new one, or a sparse one
  *     4. the slot busy for too long                a slab of their own
  *     5. no memory                                 the slabs in the other slots of the class; then wholly free
- *                                                  slabs in slots of any class go, and 3 once more
+ *                                                  slabs in slots of any class go, and the trees once more, or a
+ *                                                  slab of its own; again while anything is on its way
  *
  * A new slab for a slot has room for all that wait for it by then: so many waves at once get a large slab together,
  * and few waves do not leave much of one unused. Where slabs become large, who fills the slot also prepares its next
@@ -42,8 +43,8 @@ TN_DEVICE tn_hold tn_take_own_slab(tn_heap heap, uint32_t size_class, uint32_t w
     return tn_slab_create(tn_out_of_line(heap), size_class, pages, TN_HEAP_STATE_FULL, wanted, place);
 }
 
-/* No fewer pages, in a power of two of units, and no more than a span: so slabs go into spans without a rest, and in
- * line with the segments of tickets. */
+/* No fewer pages, in a power of two of units, as long as a span has so many: so most slabs go into spans without a rest,
+ * and in line with the segments of tickets. */
 TN_DEVICE uint32_t tn_pages_in_line(uint32_t pages, uint32_t unit)
 {
     uint32_t more = unit << tn_heap_log2((2 * pages - 1) / unit);
@@ -64,7 +65,7 @@ TN_DEVICE uint32_t tn_slot_pages(uint32_t *slot, uint32_t size_class, uint32_t w
 }
 
 /* A slab for a slot, and up to `wanted` credits of it: one that is good, a new one for all that waits and no less than
- * `least`, or a new one of the fewest pages. */
+ * `least`, or a new one of as many pages as there are. */
 TN_DEVICE tn_hold tn_slot_supply(tn_heap heap, uint32_t *slot, uint32_t size_class, uint32_t wanted, uint32_t least,
                                  uint32_t place)
 {
@@ -75,9 +76,12 @@ TN_DEVICE tn_hold tn_slot_supply(tn_heap heap, uint32_t *slot, uint32_t size_cla
     }
     uint32_t pages = tn_slot_pages(slot, size_class, wanted, least);
     uint32_t fewest = tn_heap_class_unit_pages(size_class);
-    hold = tn_slab_create(heap, size_class, pages, TN_HEAP_STATE_CURRENT, wanted, place);
-    if (hold.page != TN_NO_PAGE || pages == fewest) return hold;
-    return tn_slab_create(heap, size_class, fewest, TN_HEAP_STATE_CURRENT, wanted, place);
+    for (;;) {
+        hold = tn_slab_create(heap, size_class, pages, TN_HEAP_STATE_CURRENT, wanted, place);
+        if (hold.page != TN_NO_PAGE || pages == fewest) return hold;
+        pages = pages / 4 > fewest ? pages / 4 : fewest;
+        tn_place_give(slot, pages);
+    }
 }
 
 /* Where a slot goes through large slabs, many want its objects: so the slab that comes next is prepared, no smaller
@@ -85,7 +89,7 @@ TN_DEVICE tn_hold tn_slot_supply(tn_heap heap, uint32_t *slot, uint32_t size_cla
 TN_DEVICE void tn_slot_prepare(tn_heap heap, uint32_t *slot, uint32_t size_class, uint32_t capacity, uint32_t place)
 {
     uint32_t *next = &slot[TN_HEAP_PLACE_NEXT];
-    if ((uint64_t)capacity * tn_heap_class_bytes(size_class) < TN_SLOT_PREPARE_BYTES) return;
+    if (tn_pages_for(size_class, capacity) * TN_HEAP_PAGE_BYTES < TN_SLOT_PREPARE_BYTES) return;
     if (!tn_place_claim(next, TN_PLACE_EMPTY)) return;
     uint32_t page = tn_slot_supply(heap, slot, size_class, 0, capacity, place).page;
     tn_place_fill(next, page == TN_NO_PAGE ? TN_PLACE_EMPTY : page + 1);
@@ -169,13 +173,13 @@ TN_DEVICE bool tn_slots_empty(tn_heap heap, uint32_t size_class)
     return is_every;
 }
 
-/* Gives back the wholly free slabs that are in slots. */
-TN_DEVICE_SLOW void tn_reclaim(tn_heap heap)
+/* Gives back the wholly free slabs that are in slots. False when a slot was busy that may have one. */
+TN_DEVICE_SLOW bool tn_reclaim(tn_heap heap)
 {
     uint64_t *classes = &tn_counters(heap)->idle_classes;
     uint64_t again = 0;
     uint64_t rest = tn_load(classes);
-    if (rest == 0) return;
+    if (rest == 0) return true;
     tn_move_begin(heap);
     tn_fence();
     for (; rest != 0; rest = tn_load(classes) & ~again) {
@@ -186,6 +190,7 @@ TN_DEVICE_SLOW void tn_reclaim(tn_heap heap)
     if (again != 0) tn_fetch_or(classes, again);
     tn_fence();
     tn_move_end(heap);
+    return again == 0;
 }
 
 /* Out of the trees of a class, and not for a slot. */
@@ -197,19 +202,28 @@ TN_DEVICE tn_hold tn_take_from_trees(tn_heap heap, uint32_t size_class, uint32_t
     return hold;
 }
 
-/* Reclaims, and looks once more at everything: another wave may have reclaimed, or freed. */
+/* Whether who has found nothing looks again: a slot was busy that may have a wholly free slab, or pages were on their way. */
+TN_DEVICE bool tn_may_have_missed(tn_heap heap, bool was_every, uint64_t moves, uint32_t *looks)
+{
+    if ((was_every && !tn_moves_missed(heap, moves)) || --*looks == 0) return false;
+    if (!was_every) tn_pause(TN_PLACE_PAUSE_NS_MAX);
+    return true;
+}
+
+/* Reclaims, and looks once more: another wave may have reclaimed, or freed. */
 TN_DEVICE_SLOW tn_hold tn_take_last(tn_heap heap, uint32_t size_class, uint32_t wanted, uint32_t place)
 {
     tn_hold hold = tn_take_from_other_slots(heap, size_class, wanted, place);
     if (hold.credits > 0) return hold;
-    tn_reclaim(heap);
+    bool is_every;
     uint64_t moves;
     uint32_t looks = TN_MOVES_LOOKS;
     do {
-        moves = tn_look_again(tn_moves(heap));
+        is_every = tn_reclaim(heap);
+        moves = tn_moves_wait(heap);
         hold = tn_take_from_trees(heap, size_class, wanted, place);
         if (hold.credits == 0) hold = tn_take_own_slab(heap, size_class, 1, place);
-    } while (hold.credits == 0 && tn_moves_look_again(heap, moves, &looks));
+    } while (hold.credits == 0 && tn_may_have_missed(heap, is_every, moves, &looks));
     if (hold.credits == 0) hold = tn_take_from_other_slots(heap, size_class, wanted, place);
     return hold;
 }
