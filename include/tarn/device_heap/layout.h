@@ -108,8 +108,8 @@ struct tn_heap_counters {
     uint64_t foreign_frees; /* of what is no object's address */
     uint64_t damaged_frees; /* of objects whose end was written over */
     uint64_t idle_classes;  /* a bit for each class that has a wholly free slab in a slot */
-    uint64_t moves;      /* that were begun, in the upper half, and that are under way: moves.cuh */
-    uint32_t spans_used; /* not free */
+    uint64_t moves;         /* of spans: begun, in the upper half, and under way; see moves.cuh */
+    uint32_t spans_used;    /* not free */
     uint32_t spans_used_max;
 };
 

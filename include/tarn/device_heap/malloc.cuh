@@ -74,16 +74,9 @@ TN_DEVICE uint64_t tn_lanes_malloc(tn_heap heap, tn_mask lanes, tn_mask group, u
 TN_DEVICE_SLOW uint64_t tn_run_malloc(tn_heap heap, uint64_t pages, uint32_t rank)
 {
     uint64_t address = tn_run_create(heap, pages, tn_place(), rank);
-    if (address == 0) {
-        bool is_every;
-        uint64_t moves;
-        uint32_t looks = TN_MOVES_LOOKS;
-        do {
-            is_every = tn_reclaim(heap);
-            moves = tn_moves_wait(heap);
-            address = tn_run_create(heap, pages, tn_place(), rank);
-        } while (address == 0 && tn_may_have_missed(heap, is_every, moves, &looks));
-    }
+    tn_looks looks = { 0, false, 0 };
+    while (address == 0 && tn_look_once_more(heap, &looks))
+        address = tn_run_create(heap, pages, tn_place(), rank);
     if (address == 0) tn_fetch_add(&tn_counters(heap)->failed, (uint64_t)1);
     tn_fence_acquire();
     return address;

@@ -202,28 +202,35 @@ TN_DEVICE tn_hold tn_take_from_trees(tn_heap heap, uint32_t size_class, uint32_t
     return hold;
 }
 
-/* Whether who has found nothing looks again: a slot was busy that may have a wholly free slab, or pages were on their way. */
-TN_DEVICE bool tn_may_have_missed(tn_heap heap, bool was_every, uint64_t moves, uint32_t *looks)
+/* The looks of a wave that has found nothing. */
+struct tn_looks {
+    uint32_t count;
+    bool was_every; /* slot looked at before the last one: none was busy */
+    uint64_t moves; /* before the last one */
+};
+
+/* Makes ready for a look: reclaims, and waits for what is on its way. False when the last look has missed nothing: no slot
+ * was busy that may have a wholly free slab, and no pages were on their way. */
+TN_DEVICE bool tn_look_once_more(tn_heap heap, tn_looks *looks)
 {
-    if ((was_every && !tn_moves_missed(heap, moves)) || --*looks == 0) return false;
-    if (!was_every) tn_pause(TN_PLACE_PAUSE_NS_MAX);
+    if (looks->count > 0 && looks->was_every && !tn_moves_missed(heap, looks->moves)) return false;
+    if (looks->count++ == TN_MOVES_LOOKS) return false;
+    if (looks->count > 1 && !looks->was_every) tn_pause(TN_PLACE_PAUSE_NS_MAX);
+    looks->was_every = tn_reclaim(heap);
+    looks->moves = tn_moves_wait(heap);
     return true;
 }
 
-/* Reclaims, and looks once more: another wave may have reclaimed, or freed. */
+/* Another wave may have reclaimed, or freed. */
 TN_DEVICE_SLOW tn_hold tn_take_last(tn_heap heap, uint32_t size_class, uint32_t wanted, uint32_t place)
 {
     tn_hold hold = tn_take_from_other_slots(heap, size_class, wanted, place);
     if (hold.credits > 0) return hold;
-    bool is_every;
-    uint64_t moves;
-    uint32_t looks = TN_MOVES_LOOKS;
-    do {
-        is_every = tn_reclaim(heap);
-        moves = tn_moves_wait(heap);
+    tn_looks looks = { 0, false, 0 };
+    while (hold.credits == 0 && tn_look_once_more(heap, &looks)) {
         hold = tn_take_from_trees(heap, size_class, wanted, place);
         if (hold.credits == 0) hold = tn_take_own_slab(heap, size_class, 1, place);
-    } while (hold.credits == 0 && tn_may_have_missed(heap, is_every, moves, &looks));
+    }
     if (hold.credits == 0) hold = tn_take_from_other_slots(heap, size_class, wanted, place);
     return hold;
 }
