@@ -7,8 +7,8 @@
  *     word    | moves that were begun | moves under way |       32 bits each
  *
  * If none is under way before a look, and none has begun until after it, then the look has seen all of that. Not counted
- * is what is quicker, or smaller: slabs on their way between slots and trees, and pages that a wave takes in part, for
- * others have the rest of what it wanted, and puts back.
+ * is what is quicker, or smaller: hints that go away, slabs on their way between slots and trees, and pages that a wave
+ * takes in part, for others have the rest of what it wanted, and puts back.
  */
 #ifndef TARN_DEVICE_HEAP_MOVES_CUH
 #define TARN_DEVICE_HEAP_MOVES_CUH

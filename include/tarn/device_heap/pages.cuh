@@ -56,12 +56,9 @@ TN_DEVICE_SLOW void tn_span_put_pages(tn_heap heap, uint32_t span, uint64_t page
 /* The hint that a span is open goes away when it has no free page, and comes back if it was wrong. */
 TN_DEVICE_SLOW void tn_span_is_used_up(tn_heap heap, uint32_t span)
 {
-    tn_move_begin(heap);
-    tn_fence();
     tn_tree_remove(tn_open_spans(heap), span);
     tn_fence();
     if (tn_look_again(tn_span_pages(heap, span)) != 0) tn_tree_insert(tn_open_spans(heap), span);
-    tn_move_end(heap);
 }
 
 /* Where a run begins, the first from `from` on, or the first. */
