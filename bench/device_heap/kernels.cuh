@@ -2,7 +2,7 @@
 /*
  * kernels: what is timed, and what looks at its results afterwards.
  *
- * Whoever allocates has a limit of registers, so that six blocks of 256 threads are on a multiprocessor at once, as in
+ * Whoever allocates has a limit of registers, so that five blocks of 256 threads are on a multiprocessor at once, as in
  * a program that waits for memory; without one the compiler takes what it likes, and fewer are. BLOCKS chooses another.
  */
 #ifndef TN_HEAP_BENCH_KERNELS_CUH
@@ -11,7 +11,7 @@
 #include "sizes.cuh"
 
 #ifndef TN_HEAP_BENCH_BLOCKS
-#define TN_HEAP_BENCH_BLOCKS 6
+#define TN_HEAP_BENCH_BLOCKS 5
 #endif
 
 constexpr uint32_t block_threads = 256;
@@ -93,7 +93,8 @@ TIMED_KERNEL void replace_half(const __grid_constant__ Device heap, sizes of, ui
     }
 }
 
-/* Cycles of `rounds` calls of each kind, by the first lanes of one wave. */
+/* Cycles of `rounds` calls of each kind, by the first lanes of one wave: until an object's address is there, and until
+ * the call that frees it has returned. */
 template <class Device>
 TIMED_KERNEL void time_calls(const __grid_constant__ Device heap, uint32_t size_bytes, uint32_t rounds,
                              unsigned long long *cycles)
@@ -103,10 +104,9 @@ TIMED_KERNEL void time_calls(const __grid_constant__ Device heap, uint32_t size_
     for (uint32_t i = 0; i < rounds; i++) {
         long long start = clock64();
         void *object = heap.get(size_bytes);
-        __threadfence();
+        if (object == nullptr) break;
         long long middle = clock64();
         heap.put(object);
-        __threadfence();
         get_cycles += (unsigned long long)(middle - start);
         put_cycles += (unsigned long long)(clock64() - middle);
     }
@@ -116,6 +116,13 @@ TIMED_KERNEL void time_calls(const __grid_constant__ Device heap, uint32_t size_
 }
 
 /* --- not timed -------------------------------------------------------------------------------------- */
+
+__global__ static void spin(long long cycles)
+{
+    long long start = clock64();
+    while (clock64() - start < cycles) {
+    }
+}
 
 /* What is known of many objects. */
 struct survey {

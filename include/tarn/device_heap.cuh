@@ -101,7 +101,7 @@ TN_DEVICE void tarn_dfree(const tarn_device_heap_handle &handle, void *object)
     tn_heap heap = &handle.layout;
     if (object == nullptr) return;
     uint64_t address = (uint64_t)(uintptr_t)object;
-    tn_target target = tn_find(heap, address);
+    tn_target target = tn_find_to_free(heap, address);
     if (target.page == TN_NO_PAGE) {
         tn_fetch_add(&tn_counters(heap)->foreign_frees, (uint64_t)1);
         return;

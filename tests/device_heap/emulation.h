@@ -121,10 +121,4 @@ template <typename word> void tn_store_release(word *address, word value)
     tn_store(address, value);
 }
 
-template <typename word> word tn_fetch_and_release(word *address, word value)
-{
-    emulation::arrive(nullptr);
-    return tn_fetch_and(address, value);
-}
-
 #endif

@@ -102,11 +102,4 @@ template <typename word> void tn_store_release(word *address, word value)
     tn_store(address, value);
 }
 
-template <typename word>
-tn_answer<word, fibers::operation::AND> tn_fetch_and_release(word *address, word value)
-{
-    model::fence();
-    return tn_fetch_and(address, value);
-}
-
 #endif

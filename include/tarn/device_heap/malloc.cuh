@@ -91,12 +91,10 @@ struct tn_target {
     uint32_t object_bytes; /* 0 for a run */
 };
 
-TN_DEVICE tn_target tn_find(tn_heap heap, uint64_t address)
+/* What the label of its page, `inside`, says of it; nothing for TN_NO_PAGE and 0. */
+TN_DEVICE tn_target tn_target_of(tn_heap heap, uint64_t address, uint32_t inside, uint64_t label)
 {
     tn_target target = { TN_NO_PAGE, 0, 0 };
-    uint32_t inside = tn_page_of(heap, address);
-    if (inside == TN_NO_PAGE) return target;
-    uint64_t label = tn_load(tn_label(heap, inside));
     uint32_t size_class = tn_header_field(label, 0, TN_HEAP_CLASS_BITS);
     if (size_class == 0) return target;
     bool is_run = size_class == TN_HEAP_CLASS_RUN;
@@ -110,6 +108,26 @@ TN_DEVICE tn_target tn_find(tn_heap heap, uint64_t address)
     target.index = index;
     target.object_bytes = object_bytes;
     return target;
+}
+
+TN_DEVICE uint64_t tn_label_of(tn_heap heap, uint32_t inside)
+{
+    return inside != TN_NO_PAGE ? tn_load(tn_label(heap, inside)) : 0;
+}
+
+TN_DEVICE tn_target tn_find(tn_heap heap, uint64_t address)
+{
+    uint32_t inside = tn_page_of(heap, address);
+    return tn_target_of(heap, address, inside, tn_label_of(heap, inside));
+}
+
+/* For who frees. Each lane waits here until what it has done with its object is done; the label comes meanwhile. */
+TN_DEVICE tn_target tn_find_to_free(tn_heap heap, uint64_t address)
+{
+    uint32_t inside = tn_page_of(heap, address);
+    uint64_t label = tn_label_of(heap, inside);
+    tn_fence_release();
+    return tn_target_of(heap, address, inside, label);
 }
 
 /* Frees objects, in groups of one word of a slab's bitmap each. */

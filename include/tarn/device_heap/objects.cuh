@@ -20,9 +20,14 @@ TN_DEVICE uint64_t tn_objects_valid(uint32_t capacity, uint32_t word)
 }
 
 /* Makes objects of one word live, as many as that word has and no more than the credits; uses up so many.
- * A slab that is filled for the first time has them where the credits say. */
+ * A slab that is filled for the first time has them where the credits say; those of a new one are live by now. */
 TN_DEVICE tn_objects tn_objects_take(tn_heap heap, tn_hold *hold)
 {
+    if (hold->is_live) {
+        uint32_t credits = hold->credits;
+        hold->credits = 0;
+        return { 0, tn_low_bits(credits) };
+    }
     uint64_t *words = tn_bitmap(heap, hold->page);
     uint32_t word_count = (hold->capacity + 63) / 64;
     tn_objects objects;
@@ -47,10 +52,10 @@ TN_DEVICE tn_objects tn_objects_take(tn_heap heap, tn_hold *hold)
     return objects;
 }
 
-/* Makes objects free that are live, and gives how many were. What was done with them is done before. */
+/* Makes objects free that are live, and gives how many were. What was done with them must be done before. */
 TN_DEVICE uint32_t tn_objects_put(tn_heap heap, uint32_t page, const tn_objects &objects)
 {
-    uint64_t before = tn_fetch_and_release(&tn_bitmap(heap, page)[objects.word], ~objects.bits);
+    uint64_t before = tn_fetch_and(&tn_bitmap(heap, page)[objects.word], ~objects.bits);
     return tn_count_ones(before & objects.bits);
 }
 

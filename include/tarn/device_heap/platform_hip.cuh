@@ -154,11 +154,6 @@ TN_DEVICE void tn_fence_release()
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
 }
 
-TN_DEVICE uint64_t tn_fetch_and_release(uint64_t *address, uint64_t value)
-{
-    return __hip_atomic_fetch_and(address, value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
-}
-
 TN_DEVICE void tn_pause(uint32_t nanoseconds)
 {
     for (uint32_t done = 0; done < nanoseconds; done += 128)

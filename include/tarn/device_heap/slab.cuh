@@ -9,8 +9,8 @@
  *      └── all are free ── good <────────────── a quarter is free ────────────── sparse
  *
  * All of it is one word, changed by additions (credits) and by compare and exchange (the state, with the credits
- * as they were). Who adds credits sees in the word whether a change of state is due, and makes it; so does who
- * gives back credits that he took in excess. Credits may be below zero for a moment: a wave that took from a used
+ * as they were). Whose addition makes a change of state due makes the change, and no one else: so where many free at
+ * once, one of them does. To give back credits that were taken in excess is such an addition, too. Credits may be below zero for a moment: a wave that took from a used
  * up slab, or that looked at a slot which held the slab in an earlier life, and is about to give back.
  *
  * The state is good or sparse: the slab is in its tree, or is about to be, or was just taken out by a wave which
@@ -161,9 +161,11 @@ TN_DEVICE void tn_class_note_idle(tn_heap heap, uint32_t size_class)
     if ((tn_load(classes) & tn_bit(size_class)) == 0) tn_fetch_or(classes, tn_bit(size_class));
 }
 
-TN_DEVICE void tn_slab_settle(tn_heap heap, uint32_t page, uint64_t header)
+/* After an operation of the caller's. Where the state that was due before it is due still, the change to that is somebody
+ * else's, or nobody's because it is the state. */
+TN_DEVICE void tn_slab_settle(tn_heap heap, uint32_t page, uint64_t header, uint32_t due_before)
 {
-    if (tn_slab_state_due(header) != tn_header_state(header))
+    if (tn_slab_state_due(header) != due_before)
         tn_slab_change_state(tn_out_of_line(heap), page, header);
     else if (tn_header_state(header) == TN_HEAP_STATE_CURRENT &&
              tn_header_credits(header) == (int32_t)tn_header_capacity(header))
@@ -175,7 +177,7 @@ TN_DEVICE void tn_slab_settle(tn_heap heap, uint32_t page, uint64_t header)
 TN_DEVICE void tn_slab_give(tn_heap heap, uint32_t page, uint32_t count)
 {
     uint64_t before = tn_fetch_add(tn_header(heap, page), count * TN_CREDIT);
-    tn_slab_settle(heap, page, before + count * TN_CREDIT);
+    tn_slab_settle(heap, page, before + count * TN_CREDIT, tn_slab_state_due(before));
 }
 
 /* What a wave holds of a slab: so many of its bits are the wave's to find. It goes from function to function by value,
@@ -185,17 +187,18 @@ struct tn_hold {
     uint32_t credits; /* 0: it holds nothing */
     uint32_t capacity;
     uint32_t next; /* object to try first */
+    bool is_live;  /* of a slab that the wave has made: its objects are the first ones, and their bits are set */
 };
 
 TN_DEVICE tn_hold tn_hold_nothing()
 {
-    return { TN_NO_PAGE, 0, 0, 0 };
+    return { TN_NO_PAGE, 0, 0, 0, false };
 }
 
 /* What `taken` credits of so many were; if nothing was ever freed, the objects lie where the credits say. */
 TN_DEVICE tn_hold tn_hold_of(uint32_t page, uint32_t taken, uint32_t capacity, int32_t credits)
 {
-    return { page, taken, capacity, capacity - (uint32_t)credits };
+    return { page, taken, capacity, capacity - (uint32_t)credits, false };
 }
 
 TN_DEVICE uint32_t tn_credits_of(int32_t credits, uint32_t wanted)
@@ -224,12 +227,18 @@ TN_DEVICE_SLOW tn_hold tn_slab_create(tn_heap heap, uint32_t size_class, uint32_
     if (page == TN_NO_PAGE) return tn_hold_nothing();
     uint32_t capacity = (uint32_t)((pages * TN_HEAP_PAGE_BYTES) / tn_heap_class_bytes(size_class));
     uint32_t taken = wanted < capacity ? wanted : capacity;
+    tn_hold hold = { page, taken, capacity, 0, true };
     tn_pages_label(heap, page, pages, tn_label_make(page, size_class, capacity));
-    if (taken < capacity) tn_fence_release(); /* who takes of it may also free, which takes the labels */
+    if (taken > 0) tn_fetch_or(tn_bitmap(heap, page), tn_low_bits(taken)); /* of one word: a wave has 64 lanes at most */
     uint64_t header = tn_header_make(size_class, state, pages, capacity, capacity - taken);
+    if (taken == capacity) {
+        tn_fetch_add(tn_header(heap, page), header); /* nobody waits for the answer: nothing is due */
+        return hold;
+    }
+    tn_fence_release(); /* who takes of it looks at the bits, and may also free, which takes the labels */
     uint64_t before = tn_fetch_add(tn_header(heap, page), header);
-    if (state == TN_HEAP_STATE_FULL) tn_slab_settle(heap, page, before + header);
-    return tn_hold_of(page, taken, capacity, (int32_t)capacity);
+    if (state == TN_HEAP_STATE_FULL) tn_slab_settle(heap, page, before + header, TN_HEAP_STATE_FULL);
+    return hold;
 }
 
 /* Makes a slab that was just taken out of a tree current, if it still is what the tree said and has credits, and takes
@@ -272,7 +281,7 @@ TN_DEVICE_SLOW void tn_slab_release(tn_heap heap, uint32_t page)
         if (seen == header) break;
         header = seen;
     }
-    tn_slab_settle(heap, page, tn_header_with_state(header, TN_HEAP_STATE_FULL));
+    tn_slab_settle(heap, page, tn_header_with_state(header, TN_HEAP_STATE_FULL), TN_HEAP_STATE_FULL);
 }
 
 #endif
