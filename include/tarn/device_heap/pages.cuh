@@ -88,8 +88,10 @@ TN_DEVICE uint32_t tn_span_take_pages(tn_heap heap, uint32_t span, uint32_t coun
     return TN_NO_PAGE;
 }
 
+#define TN_SPANS_SPREAD 32 /* moves at once that go for spans of one word; as many more go for the next word, and so on */
+
 /* Takes a free span, of the same 64 as `near` if one of those is free: the first one, or as many on as other
- * moves are under way. Who gets one has begun a move. TN_NO_NUMBER when there is none. */
+ * moves are under way, and of later ones where those are many. Who gets one has begun a move. TN_NO_NUMBER when there is none. */
 TN_DEVICE uint32_t tn_span_take_free(tn_heap heap, uint32_t near)
 {
     tn_tree free = tn_free_spans(heap);
@@ -101,6 +103,11 @@ TN_DEVICE uint32_t tn_span_take_free(tn_heap heap, uint32_t near)
         word = tn_load(&free.words[index]);
     }
     uint32_t place = tn_move_begin(heap);
+    uint32_t words_on = place / TN_SPANS_SPREAD;
+    if (words_on > 0 && index + words_on < heap->span_shape.words[0]) {
+        index += words_on;
+        word = tn_load(&free.words[index]);
+    }
     uint32_t span = tn_tree_take_of_word(free, index, word, place);
     if (span == TN_NO_NUMBER) span = tn_tree_take(free, place);
     if (span == TN_NO_NUMBER) tn_move_end(heap);
