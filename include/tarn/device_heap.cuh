@@ -91,7 +91,9 @@ TN_DEVICE void *tarn_dmalloc_coop(const tarn_device_heap_handle &handle, size_t 
     uint32_t leader = tn_first_one(lanes);
     uint64_t address = 0;
     if (tn_lane() == leader) address = (uint64_t)(uintptr_t)tarn_dmalloc(handle, size_bytes);
-    return (void *)(uintptr_t)tn_wave_tell(lanes, address, leader);
+    address = tn_wave_tell(lanes, address, leader);
+    tn_wave_sync(lanes); /* any lane may free it: what the leader did comes before */
+    return (void *)(uintptr_t)address;
 }
 
 /* Frees an object of this heap, and nothing for null. What is not live, or is no object's address, is counted and

@@ -156,6 +156,7 @@ TN_DEVICE_SLOW void tn_finish_contents(tn_heap heap, uint32_t page, uint32_t ind
     uint64_t size_bytes = object_bytes != 0 ? object_bytes : tn_load(tn_run_pages(heap, page)) * TN_HEAP_PAGE_BYTES;
     if (object_bytes != 0 && !tn_object_is_live(heap, page, index)) return;
     if (!tn_contents_finish(address, size_bytes)) tn_fetch_add(&tn_counters(heap)->damaged_frees, (uint64_t)1);
+    tn_fence_release(); /* the poison is there before the next owner is */
 }
 
 #endif

@@ -27,7 +27,8 @@
  *     tn_fence                        what this lane next changes in memory is changed after what it did before
  *     tn_store_release, tn_fence_release
  *                                     what this lane has done before is done when others see what it does next, and
- *                                     after the fence also when others of its wave go on from where they meet
+ *                                     after the fence also when others of its wave go on from where they meet. That
+ *                                     devices wait there until it is done is more than PTX promises
  *     tn_fence_acquire                the other side of that: what is done next uses what was just seen
  *     tn_pause                        about so many nanoseconds
  *     tn_count_ones, tn_first_one, tn_leading_zeros

@@ -229,13 +229,14 @@ TN_DEVICE_SLOW tn_hold tn_slab_create(tn_heap heap, uint32_t size_class, uint32_
     uint32_t taken = wanted < capacity ? wanted : capacity;
     tn_hold hold = { page, taken, capacity, 0, true };
     tn_pages_label(heap, page, pages, tn_label_make(page, size_class, capacity));
-    if (taken > 0) tn_fetch_or(tn_bitmap(heap, page), tn_low_bits(taken)); /* of one word: a wave has 64 lanes at most */
     uint64_t header = tn_header_make(size_class, state, pages, capacity, capacity - taken);
-    if (taken == capacity) {
-        tn_fetch_add(tn_header(heap, page), header); /* nobody waits for the answer: nothing is due */
+    if (taken == capacity) { /* nobody else can take of it, and no state is due: no answer is waited for */
+        tn_fetch_add(tn_header(heap, page), header);
+        tn_fetch_or(tn_bitmap(heap, page), tn_low_bits(taken)); /* one word: a wave has 64 lanes at most */
         return hold;
     }
-    tn_fence_release(); /* who takes of it looks at the bits, and may also free, which takes the labels */
+    if (taken > 0) tn_fetch_or(tn_bitmap(heap, page), tn_low_bits(taken));
+    tn_fence_release(); /* or who takes of it would get the same objects; and who frees takes the labels */
     uint64_t before = tn_fetch_add(tn_header(heap, page), header);
     if (state == TN_HEAP_STATE_FULL) tn_slab_settle(heap, page, before + header, TN_HEAP_STATE_FULL);
     return hold;
