@@ -143,12 +143,13 @@ static const char *check_slot(struct walk *walk, uint32_t size_class, uint32_t c
 /* The spans that a cursor's segments had, which may be anybody's by now; no segment is ahead of the tickets. */
 static const char *check_cursor(struct walk *walk, uint64_t number)
 {
-    const uint64_t *cursor =
-        tn_heap_view_part(&walk->view, walk->view.plan->cursors) + number * TN_HEAP_CURSOR_WORDS;
+    const uint32_t ring = walk->view.plan->segment_count;
+    const uint64_t *cursor = tn_heap_view_part(&walk->view, walk->view.plan->cursors) +
+                             number * TN_HEAP_CURSOR_WORDS(ring);
     uint64_t segment_count =
         cursor[TN_HEAP_CURSOR_TICKETS] / TN_HEAP_SPAN_PAGES + 1; /* the last one may have begun */
-    for (uint32_t i = 0; i < TN_HEAP_SEGMENTS_MAX; i++) {
-        uint64_t entry = cursor[TN_HEAP_CURSOR_SEGMENTS + i];
+    for (uint32_t i = 0; i < ring; i++) {
+        uint64_t entry = cursor[TN_HEAP_CURSOR_SEGMENTS + i * TN_HEAP_SEGMENT_WORDS];
         uint64_t content = entry & ~(UINT64_MAX << TN_HEAP_SEGMENT_SHIFT);
         if (content != 0 && !is_known(walk, (content - 1) * TN_HEAP_SPAN_PAGES))
             return fault_at(walk, "cursors", number, "it has a span that there is not");

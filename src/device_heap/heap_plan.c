@@ -81,7 +81,8 @@ static void lay_out(struct tn_heap_plan *plan, uint64_t size_pages)
     plan->headers = append(&end, plan->page_max * TN_HEAP_HEADER_WORDS * word);
     plan->class_trees = append(&end, 2 * TN_HEAP_CLASS_COUNT * page_tree);
     plan->slots = append(&end, (uint64_t)TN_HEAP_CLASS_COUNT * plan->slot_count * place);
-    plan->cursors = append(&end, plan->cursor_count * TN_HEAP_CURSOR_WORDS * word);
+    plan->cursors = append(&end, plan->cursor_count *
+                                     (uint64_t)TN_HEAP_CURSOR_WORDS(plan->segment_count) * word);
     plan->bitmaps = append(&end, plan->page_max * TN_HEAP_BITMAP_WORDS * word);
     plan->metadata_bytes = end;
 }

@@ -143,7 +143,7 @@ static void cursors_are_looked_at(void **state)
     const struct sample sample = begin(*state);
     uint64_t *cursor = cursor_at(sample.control);
     uint64_t *entry = cursor + TN_HEAP_CURSOR_SEGMENTS;
-    uint64_t *last = entry + TN_HEAP_SEGMENTS_MAX - 1;
+    uint64_t *last = entry + (size_t)(sample.layout->segment_count - 1) * TN_HEAP_SEGMENT_WORDS;
     uint64_t short_span = sample.second_page / 64 + 1;
     const char *no_span = "cursors 0: it has a span that there is not";
     expect_fault_with(&sample, entry, entry_of(0, short_span + 1), no_span);

@@ -47,7 +47,8 @@ static void expect_parts_in_order(const struct tn_heap_plan *plan)
     expect_part(plan->headers, 32 * plan->page_max, plan->class_trees);
     expect_part(plan->class_trees, 2 * TN_HEAP_CLASS_COUNT * page_tree, plan->slots);
     expect_part(plan->slots, TN_HEAP_CLASS_COUNT * plan->slot_count * place, plan->cursors);
-    expect_part(plan->cursors, 8 * TN_HEAP_CURSOR_WORDS * plan->cursor_count, plan->bitmaps);
+    expect_part(plan->cursors, 8 * TN_HEAP_CURSOR_WORDS(plan->segment_count) * plan->cursor_count,
+                plan->bitmaps);
     expect_part(plan->bitmaps, 512 * plan->page_max, plan->metadata_bytes);
     assert_int_equal(tn_heap_plan_image_bytes(plan), plan->span_pages);
     assert_int_equal(tn_heap_plan_summary_bytes(plan), plan->class_trees);

@@ -44,7 +44,8 @@ TN_DEVICE bool tn_ticket_opens(const tn_ticket &ticket, uint32_t count)
 
 TN_DEVICE uint64_t *tn_segment_entry(tn_heap heap, uint64_t *cursor, uint64_t segment)
 {
-    return &cursor[TN_HEAP_CURSOR_SEGMENTS + ((uint32_t)segment & (heap->segment_count - 1))];
+    uint32_t index = (uint32_t)segment & (heap->segment_count - 1);
+    return &cursor[TN_HEAP_CURSOR_SEGMENTS + index * TN_HEAP_SEGMENT_WORDS];
 }
 
 TN_DEVICE uint32_t tn_segment_content(uint64_t entry)

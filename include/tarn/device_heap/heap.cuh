@@ -85,7 +85,8 @@ TN_DEVICE uint32_t *tn_slot(tn_heap heap, uint32_t size_class, uint32_t number)
 /* The one of this place. */
 TN_DEVICE uint64_t *tn_cursor(tn_heap heap, uint32_t number)
 {
-    return (uint64_t *)heap->cursors + (uint64_t)(number & (heap->cursor_count - 1)) * TN_HEAP_CURSOR_WORDS;
+    uint32_t cursor = number & (heap->cursor_count - 1);
+    return (uint64_t *)heap->cursors + (uint64_t)cursor * TN_HEAP_CURSOR_WORDS(heap->segment_count);
 }
 
 /* --- addresses -------------------------------------------------------------------------------------- */
