@@ -54,16 +54,13 @@ extern "C" {
 #define TN_HEAP_TREE_LEVELS  3
 
 /* A cursor: words of 64 bits. */
-#define TN_HEAP_CURSOR_TICKETS 0 /* pages that were asked for */
-#define TN_HEAP_CURSOR_NEWEST \
-    16 /* the last span, in another cache line: more may be free near it */
-#define TN_HEAP_CURSOR_SEGMENTS 32
-#define TN_HEAP_SEGMENTS_MAX    128 /* entries of the ring; small heaps have fewer */
-#define TN_HEAP_SEGMENT_WORDS \
-    16 /* of each a cache line: who waits for one does not queue with who waits for the next */
-#define TN_HEAP_SEGMENT_SHIFT 20 /* in an entry: its number + 1 above, its span + 1 below */
-#define TN_HEAP_CURSOR_WORDS(segment_count) \
-    (TN_HEAP_CURSOR_SEGMENTS + (segment_count)*TN_HEAP_SEGMENT_WORDS)
+#define TN_HEAP_CURSOR_TICKETS      0  /* pages that were asked for */
+#define TN_HEAP_CURSOR_NEWEST       16 /* the last span, in another cache line */
+#define TN_HEAP_CURSOR_SEGMENTS     32
+#define TN_HEAP_SEGMENTS_MAX        128 /* entries of the ring; small heaps have fewer */
+#define TN_HEAP_SEGMENT_WORDS       16  /* a cache line for each, since waves wait there */
+#define TN_HEAP_SEGMENT_SHIFT       20  /* in an entry: its number + 1 above, its span + 1 below */
+#define TN_HEAP_CURSOR_WORDS(count) (TN_HEAP_CURSOR_SEGMENTS + (count)*TN_HEAP_SEGMENT_WORDS)
 
 /* What a header says, from the lowest bit: the size class + 1, or TN_HEAP_CLASS_RUN, or 0; the state; the pages; the
  * capacity in objects; and the credits, with a sign, for takers that take too many for a moment and give them
