@@ -8,54 +8,77 @@ namespace
 
 struct workload {
     const char *name;
-    uint32_t size_kib;
+    uint32_t least_kib;
+    uint32_t most_kib;
     uint32_t threads;
 };
 
-const workload workloads[] = { { "64 KiB x 1024", 64, 1024 },     { "1 MiB x 256", 1 << 10, 256 },
-                               { "16 MiB x 64", 16 << 10, 64 },   { "32 MiB x 64", 32 << 10, 64 },
-                               { "128 MiB x 16", 128 << 10, 16 }, { "1 GiB x 4", 1 << 20, 4 } };
+/* The last one is the longest for an allocator that looks through all it has. */
+const workload workloads[] = { { "64 KiB x 1024", 64, 64, 1024 },
+                               { "1 MiB x 256", 1 << 10, 1 << 10, 256 },
+                               { "16 MiB x 64", 16 << 10, 16 << 10, 64 },
+                               { "32 MiB x 64", 32 << 10, 32 << 10, 64 },
+                               { "128 MiB x 16", 128 << 10, 128 << 10, 16 },
+                               { "1 GiB x 4", 1 << 20, 1 << 20, 4 },
+                               { "4 to 64 KiB x 65536", 4, 64, 65536 } };
+
+__device__ uint32_t kib_of(const workload &workload, uint32_t number)
+{
+    return workload.least_kib + mixed(number) % (workload.most_kib - workload.least_kib + 1);
+}
 
 template <class Device>
-TIMED_KERNEL void get_large(const __grid_constant__ Device heap, uint32_t size_kib, void **objects,
-                            uint32_t count)
+TIMED_KERNEL void get_large(const __grid_constant__ Device heap, const workload workload,
+                            void **objects)
 {
     uint32_t number = thread_number();
-    if (number < count) objects[number] = heap.get((size_t)size_kib << 10);
+    if (number < workload.threads)
+        objects[number] = heap.get((size_t)kib_of(workload, number) << 10);
+}
+
+/* What is looked at of each object, the first MiB at most. */
+__global__ void note_parts(const workload workload, uint32_t *bytes)
+{
+    uint32_t number = thread_number();
+    if (number < workload.threads) bytes[number] = min(kib_of(workload, number), 1U << 10) << 10;
+}
+
+template <class Heap>
+void run_workload(const options &options, report &report, Heap &heap, const subject &subject,
+                  const workload &workload, patience &patience)
+{
+    typename Heap::device_part device = heap.device();
+    unsigned blocks = blocks_for(workload.threads);
+    objects objects(workload.threads);
+    device_array<uint32_t> parts(workload.threads);
+    note_parts<<<blocks, block_threads>>>(workload, parts.get());
+    std::vector<double> gets, puts;
+    repeat(options, [&] {
+        gets.push_back(device_us([&] {
+            get_large<<<blocks, block_threads>>>(device, workload, objects.addresses.get());
+        }));
+        patience.note_us(gets.back());
+        if (gets.size() == 1) objects.verify(subject, {}, report, parts.get());
+        puts.push_back(device_us([&] {
+            put_all<<<blocks, block_threads>>>(device, objects.addresses.get(), workload.threads);
+        }));
+    });
+    report.add(subject, "allocate", "us", gets);
+    report.add(subject, "free", "us", puts);
 }
 
 template <class Heap> void run(const options &options, report &report)
 {
     if (!Heap::can_free) return;
     Heap heap(options.heap_bytes);
-    typename Heap::device_part device = heap.device();
     patience patience(options, report);
     for (const workload &workload : workloads) {
         subject subject{ "large", workload.name, 0, Heap::name };
-        size_t bytes = (size_t)workload.size_kib << 10;
-        if (bytes * workload.threads > options.heap_bytes / 2) {
+        uint64_t most_bytes = ((uint64_t)workload.most_kib << 10) * workload.threads;
+        if (most_bytes > options.heap_bytes / 2)
             report.skip(subject, "the heap is too small for it");
-            continue;
-        }
-        if (!patience.lasts_for(subject)) continue;
-        objects objects(workload.threads);
-        const sizes of{ distribution::one, 1U << 20, 1U << 20 }; /* the first MiB is looked at */
-        const sizes part{ distribution::one, 1U << 16, 1U << 16 };
-        std::vector<double> gets, puts;
-        repeat(options, [&] {
-            gets.push_back(device_us([&] {
-                get_large<<<blocks_for(workload.threads), block_threads>>>(
-                    device, workload.size_kib, objects.addresses.get(), workload.threads);
-            }));
-            patience.note_us(gets.back());
-            if (gets.size() == 1) objects.verify(subject, bytes >= 1 << 20 ? of : part, report);
-            puts.push_back(device_us([&] {
-                put_all<<<blocks_for(workload.threads), block_threads>>>(
-                    device, objects.addresses.get(), workload.threads);
-            }));
-        });
-        report.add(subject, "allocate", "us", gets);
-        report.add(subject, "free", "us", puts);
+        else if (patience.lasts_for(subject))
+            run_workload(options, report, heap, subject, workload, patience);
     }
 }
 

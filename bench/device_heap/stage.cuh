@@ -116,10 +116,10 @@ struct objects {
     }
 
     /* All there, aligned, and none in another. */
-    void verify(const subject &subject, const sizes &of, report &report)
+    void verify(const subject &subject, const sizes &of, report &report, const uint32_t *size_bytes = nullptr)
     {
-        survey now = look_at(of);
-        unsigned long long wrong_words = count_wrong(of);
+        survey now = look_at(of, size_bytes);
+        unsigned long long wrong_words = count_wrong(of, size_bytes);
         if (now.count != count) report.fault(subject, std::to_string(count - now.count) + " requests got nothing");
         if (now.misaligned != 0) report.fault(subject, std::to_string(now.misaligned) + " objects are not aligned");
         if (wrong_words != 0) report.fault(subject, std::to_string(wrong_words) + " words were written over");
