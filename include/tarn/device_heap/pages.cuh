@@ -91,7 +91,8 @@ TN_DEVICE uint32_t tn_span_take_pages(tn_heap heap, uint32_t span, uint32_t coun
 #define TN_SPANS_SPREAD 32 /* moves at once that go for spans of one word; as many more go for the next word, and so on */
 
 /* Takes a free span, of the same 64 as `near` if one of those is free: the first one, or as many on as other
- * moves are under way, and of later ones where those are many. Who gets one has begun a move. TN_NO_NUMBER when there is none. */
+ * moves are under way, and of later ones where those are many. Who gets one has begun a move. TN_NO_NUMBER when there
+ * is none. */
 TN_DEVICE uint32_t tn_span_take_free(tn_heap heap, uint32_t near)
 {
     tn_tree free = tn_free_spans(heap);

@@ -10,8 +10,9 @@
  *
  * All of it is one word, changed by additions (credits) and by compare and exchange (the state, with the credits
  * as they were). Whose addition makes a change of state due makes the change, and no one else: so where many free at
- * once, one of them does. To give back credits that were taken in excess is such an addition, too. Credits may be below zero for a moment: a wave that took from a used
- * up slab, or that looked at a slot which held the slab in an earlier life, and is about to give back.
+ * once, one of them does. To give back credits that were taken in excess is such an addition, too. Credits may be
+ * below zero for a moment: a wave that took from a used up slab, or that looked at a slot which held the slab in an
+ * earlier life, and is about to give back.
  *
  * The state is good or sparse: the slab is in its tree, or is about to be, or was just taken out by a wave which
  * will see the state. A slab in a tree whose state is another is an old hint, and who takes it drops it.
