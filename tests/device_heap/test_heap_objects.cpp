@@ -397,44 +397,6 @@ void a_wave_gets_objects_side_by_side(void **)
     heap_world_fini(&world);
 }
 
-uint32_t slab_pages_of(const heap_world &world, const void *object)
-{
-    tn_heap heap = &world.handle.layout;
-    uint64_t label = tn_label_of(heap, tn_page_of(heap, (uint64_t)(uintptr_t)object));
-    return tn_header_pages(*tn_header(heap, (uint32_t)(label >> TN_HEAP_LABEL_PAGE_SHIFT)));
-}
-
-/* One after the other, each wave fills a page: after so many they share a slab. Some waves come apart here, and their parts
- * share small ones before. */
-void many_waves_that_fill_a_page_share_a_slab(void **)
-{
-    constexpr uint32_t lanes = 32, wave_count = 4 * TN_SHARE_ASKED;
-    constexpr size_t size = 2048;
-    heap_world world;
-    heap_world_init(&world, 64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
-    std::vector<void *> objects(wave_count * lanes);
-    uint32_t sharing = 0;
-    for (uint32_t wave = 0; wave < wave_count; wave++) {
-        with_waves(1, lanes, wave, [&](uint32_t, uint32_t lane) {
-            objects[wave * lanes + lane] = heap_malloc(&world, size);
-            memset(objects[wave * lanes + lane], (int)wave, size);
-        });
-        if (slab_pages_of(world, objects[wave * lanes]) >= TN_SHARE_ASKED) sharing++;
-        if (wave < TN_SHARE_ASKED) assert_int_equal(sharing, 0);
-    }
-    assert_true(sharing >= TN_SHARE_ASKED / 2);
-    for (uint32_t i = 0; i < wave_count * lanes; i++)
-        for (size_t at = 0; at < size; at++)
-            assert_int_equal(((unsigned char *)objects[i])[at], i / lanes);
-    assert_int_equal(heap_world_check(&world).live_count, wave_count * lanes);
-    for (uint32_t wave = 0; wave < wave_count; wave++)
-        with_waves(1, lanes, wave, [&](uint32_t, uint32_t lane) {
-            heap_free(&world, objects[wave * lanes + lane]);
-        });
-    assert_int_equal(heap_world_check(&world).live_count, 0);
-    heap_world_fini(&world);
-}
-
 /* Each wave gets an object of its own, and each of its lanes the address; also where lanes have ended before. */
 void a_whole_wave_gets_one_object(void **)
 {
@@ -514,7 +476,6 @@ int main(void)
         cmocka_unit_test(what_was_served_is_not_asked_for_again),
         cmocka_unit_test(memory_that_is_added_is_used),
         cmocka_unit_test(a_wave_gets_objects_side_by_side),
-        cmocka_unit_test(many_waves_that_fill_a_page_share_a_slab),
         cmocka_unit_test(a_whole_wave_gets_one_object),
         cmocka_unit_test(a_wave_alone_never_pauses),
     };

@@ -3,8 +3,7 @@
  * device_heap/take: from where a wave gets objects of one class, for as many of its lanes as want one. One lane
  * does this for all.
  *
- *     1. lanes that fill a page or more together   a slab of their own; or, where many such waves come and each takes
- *                                                  little of a span, what the slot has
+ *     1. lanes that fill a page or more together   a slab of their own
  *     2. the slab in the slot of this place        one addition to its header
  *     3. that one used up: another for the slot    one that was prepared, a good one, a new one, or a sparse one
  *     4. the slot busy for too long                a slab of their own
@@ -24,10 +23,6 @@
 #ifndef TN_SLOT_PREPARE_BYTES
 #define TN_SLOT_PREPARE_BYTES (16 * TN_HEAP_PAGE_BYTES) /* the next slab is prepared from slabs of this size on */
 #endif
-
-#define TN_SHARE_LANES 16 /* that want something together */
-#define TN_SHARE_WAVES 64 /* that a span has room for */
-#define TN_SHARE_ASKED 16 /* that have found nothing in the slot */
 
 /* --- slabs ------------------------------------------------------------------------------------------ */
 
@@ -262,44 +257,12 @@ TN_DEVICE tn_hold tn_take_from_slot(tn_heap heap, uint32_t size_class, uint32_t 
     }
 }
 
-/* Whether so many waves that want as much as this one can take of one slab that a slot is worth it to them. */
-TN_DEVICE bool tn_is_for_many(uint32_t wanted, uint64_t wanted_bytes)
-{
-    return wanted >= TN_SHARE_LANES && wanted_bytes * TN_SHARE_WAVES <= TN_HEAP_SPAN_PAGES * TN_HEAP_PAGE_BYTES;
-}
-
-/* Of the slot's slab, for who needs not wait for it: who finds it used up or busy says so, and does without. One of those
- * fills the slot as soon as they were many. */
-TN_DEVICE tn_hold tn_take_if_ready(tn_heap heap, uint32_t size_class, uint32_t wanted, uint32_t place)
-{
-    uint32_t *slot = tn_slot(heap, size_class, place);
-    uint32_t content = tn_load(slot);
-    uint32_t asked = tn_place_demand(slot).asked;
-    if (tn_place_holds(content)) {
-        tn_hold hold = tn_slab_take(heap, content - 1, size_class, wanted);
-        if (hold.credits > 0) return hold;
-    }
-    if (asked >= TN_SHARE_ASKED * wanted && content != TN_PLACE_BUSY && tn_place_claim(slot, content))
-        return tn_slot_refill(tn_out_of_line(heap), slot, content, size_class, wanted, place);
-    tn_place_ask(slot, wanted);
-    return tn_hold_nothing();
-}
-
-/* For lanes that fill a page or more together. */
-TN_DEVICE tn_hold tn_take_pages_full(tn_heap heap, uint32_t size_class, uint32_t wanted, uint64_t wanted_bytes, uint32_t place)
-{
-    tn_hold hold = tn_hold_nothing();
-    if (tn_is_for_many(wanted, wanted_bytes)) hold = tn_take_if_ready(heap, size_class, wanted, place);
-    return hold.credits > 0 ? hold : tn_take_own_slab(heap, size_class, wanted, place);
-}
-
 /* Credits for up to `wanted` objects; none when there is no memory. */
 TN_DEVICE tn_hold tn_take(tn_heap heap, uint32_t size_class, uint32_t wanted)
 {
     uint32_t place = tn_place();
-    uint64_t wanted_bytes = (uint64_t)wanted * tn_heap_class_bytes(size_class);
-    if (wanted_bytes >= TN_HEAP_PAGE_BYTES) {
-        tn_hold hold = tn_take_pages_full(heap, size_class, wanted, wanted_bytes, place);
+    if ((uint64_t)wanted * tn_heap_class_bytes(size_class) >= TN_HEAP_PAGE_BYTES) {
+        tn_hold hold = tn_take_own_slab(heap, size_class, wanted, place);
         if (hold.credits > 0) return hold;
     }
     tn_hold hold = tn_take_from_slot(heap, size_class, wanted, place);
