@@ -108,7 +108,7 @@ TN_DEVICE void tarn_dfree(const tarn_device_heap_handle &handle, void *object)
         tn_fetch_add(&tn_counters(heap)->foreign_frees, (uint64_t)1);
         return;
     }
-    if (heap->check >= TN_HEAP_CHECK_CONTENTS) tn_finish_contents(tn_out_of_line(heap), target.page, target.index, target.object_bytes, address);
+    if (heap->check >= TN_HEAP_CHECK_CONTENTS) tn_finish_contents(tn_out_of_line(heap), target, address);
     if (target.object_bytes == 0) {
         tn_run_free(tn_out_of_line(heap), target.page);
         return;
@@ -126,7 +126,8 @@ TN_DEVICE size_t tarn_dsize(const tarn_device_heap_handle &handle, const void *o
     if (target.page == TN_NO_PAGE) return 0;
     uint64_t canary = heap->check >= TN_HEAP_CHECK_CONTENTS ? TN_CANARY_BYTES : 0;
     if (target.object_bytes == 0) return tn_load(tn_run_pages(heap, target.page)) * TN_HEAP_PAGE_BYTES - canary;
-    return tn_object_is_live(heap, target.page, target.index) ? target.object_bytes - canary : 0;
+    bool is_live = tn_object_is_live(heap, target.page, target.capacity, target.index);
+    return is_live ? target.object_bytes - canary : 0;
 }
 
 /* Whether an address lies in the heap's memory, live or not. */

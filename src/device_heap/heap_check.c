@@ -9,7 +9,8 @@
  *   - the label of a page says what slab it is part of, or that a run begins there, and else nothing
  *   - a slab's header agrees with itself, has no state that it should have left, and as many credits as its bitmap
  *     has objects that are not live; a good or sparse one is in its tree
- *   - each page is free, or a slab's or run's, and not both; an open span with free pages is in its tree
+ *   - each page is free, or a slab's or run's, and not both; a span with free pages is in the tree of open spans, and one
+ *     is in the tree of free spans if and only if all its pages are free
  *   - what is not a slab's has no bits in its bitmap
  *   - spans are counted as they are
  */
@@ -140,25 +141,6 @@ static const char *check_slot(struct walk *walk, uint32_t size_class, uint32_t c
     return NULL;
 }
 
-/* The spans that a cursor's segments had, which may be anybody's by now; no segment is ahead of the tickets. */
-static const char *check_cursor(struct walk *walk, uint64_t number)
-{
-    const uint32_t ring = walk->view.plan->segment_count;
-    const uint64_t *cursor = tn_heap_view_part(&walk->view, walk->view.plan->cursors) +
-                             number * TN_HEAP_CURSOR_WORDS(ring);
-    uint64_t segment_count =
-        cursor[TN_HEAP_CURSOR_TICKETS] / TN_HEAP_SPAN_PAGES + 1; /* the last one may have begun */
-    for (uint32_t i = 0; i < ring; i++) {
-        uint64_t entry = cursor[TN_HEAP_CURSOR_SEGMENTS + i * TN_HEAP_SEGMENT_WORDS];
-        uint64_t content = entry & ~(UINT64_MAX << TN_HEAP_SEGMENT_SHIFT);
-        if (content != 0 && !is_known(walk, (content - 1) * TN_HEAP_SPAN_PAGES))
-            return fault_at(walk, "cursors", number, "it has a span that there is not");
-        if (entry >> TN_HEAP_SEGMENT_SHIFT > segment_count)
-            return fault_at(walk, "cursors", number, "it is ahead of its tickets");
-    }
-    return NULL;
-}
-
 static const char *check_places(struct walk *walk)
 {
     const struct tn_heap_plan *plan = walk->view.plan;
@@ -170,26 +152,34 @@ static const char *check_places(struct walk *walk)
             fault =
                 check_slot(walk, size_class, tn_heap_view_slot(&walk->view, i, TN_HEAP_PLACE_NEXT));
     }
-    for (uint32_t i = 0; i < plan->cursor_count && !fault; i++)
-        fault = check_cursor(walk, i);
     return fault;
 }
 
 /* --- bitmaps ------------------------------------------------------------------------------------- */
 
-/* Ones among the first `bit_count` bits, and whether there are others in the words of so many pages. */
+/* Ones among the first `bit_count` bits of a word, and whether there are others. */
+static uint32_t count_live_of_word(uint64_t word, uint64_t bit_count, uint64_t *others)
+{
+    uint64_t valid = bit_count >= 64 ? UINT64_MAX : ((uint64_t)1 << bit_count) - 1;
+    *others |= word & ~valid;
+    return (uint32_t)__builtin_popcountll(word & valid);
+}
+
+/* Ones among the bits of so many objects, and whether there are others in the words of so many pages. */
 static uint32_t count_live(const struct walk *walk, uint64_t page, uint64_t page_count,
-                           uint32_t bit_count, bool *has_others_out)
+                           uint32_t object_count, bool *has_others_out)
 {
     const uint64_t *words = tn_heap_view_bitmap(&walk->view, page);
-    uint32_t live_count = 0;
+    bool is_beside_header = object_count <= TN_HEAP_BITS_OBJECTS;
     uint64_t others = 0;
-    for (uint64_t i = 0; i < page_count * TN_HEAP_BITMAP_WORDS; i++) {
-        uint64_t left = bit_count > i * 64 ? bit_count - i * 64 : 0;
-        uint64_t valid = left >= 64 ? UINT64_MAX : ((uint64_t)1 << left) - 1;
-        live_count += (uint32_t)__builtin_popcountll(words[i] & valid);
-        others |= words[i] & ~valid;
-    }
+    uint64_t left = is_beside_header ? object_count : 0;
+    uint32_t live_count = 0;
+    for (uint64_t i = 0; i < page_count; i++, left = 0)
+        live_count +=
+            count_live_of_word(tn_heap_view_bits_word(&walk->view, page + i), left, &others);
+    left = is_beside_header ? 0 : object_count;
+    for (uint64_t i = 0; i < page_count * TN_HEAP_BITMAP_WORDS; i++, left -= tn_min(left, 64))
+        live_count += count_live_of_word(words[i], left, &others);
     *has_others_out = others != 0;
     return live_count;
 }
@@ -321,17 +311,17 @@ static bool has_labels_of_free_pages(const struct walk *walk, uint64_t span, uin
 
 static const char *check_span(struct walk *walk, uint64_t span)
 {
-    uint64_t known = walk->known[span], open_pages = tn_heap_view_open_pages(&walk->view, span);
-    bool is_free = tn_heap_span_is_free(&walk->view, span);
+    uint64_t known = walk->known[span];
+    uint64_t free_pages = tn_heap_view_free_pages(&walk->view, span);
+    bool is_free = tn_heap_bit_is_set(tn_heap_view_free_spans(&walk->view).levels[0], span);
     bool is_open = tn_heap_bit_is_set(tn_heap_view_open_spans(&walk->view).levels[0], span);
-    if (is_free && ~known != 0) return "it is free, and has not all its pages";
-    if (is_free && open_pages != 0) return "it is free, and has pages that are free one by one";
-    if (is_open && known == 0) return "it is open, and there is no such span";
-    if (open_pages != 0 && !is_open)
-        return "it has free pages, and is not in the tree of open spans";
-    if (open_pages == UINT64_MAX) return "all its pages are free, and it is not";
-    uint64_t free_pages = is_free ? UINT64_MAX : open_pages;
     if ((free_pages & ~known) != 0) return "pages are free that there are not";
+    if (is_open && known == 0) return "it is said to have free pages, and there is no such span";
+    if (free_pages != 0 && !is_open)
+        return "it has free pages, and is not in the tree of open spans";
+    if (is_free && ~free_pages != 0) return "it is said to be free, and not all its pages are";
+    if (!is_free && ~free_pages == 0)
+        return "all its pages are free, and it is not in the tree of free spans";
     if ((free_pages & walk->owned[span]) != 0) return "pages are free that are a slab's or a run's";
     if ((free_pages | walk->owned[span]) != known) return "pages are nobody's";
     if (has_bits_of_free_pages(walk, span, free_pages)) return "the bitmap of a free page has bits";
@@ -365,6 +355,9 @@ static const char *check_counters(struct walk *walk)
     if ((uint32_t)counters->moves != 0)
         return fault_at(walk, "moves", (uint32_t)counters->moves,
                         "so many are said to be under way");
+    if (counters->span_takers != 0)
+        return fault_at(walk, "takers", counters->span_takers,
+                        "so many are said to look for a span");
     return NULL;
 }
 

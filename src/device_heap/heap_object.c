@@ -56,16 +56,23 @@ static uint64_t first_page_address(const struct tarn_device_heap *heap,
     return piece == &heap->pieces[0] ? address + heap->plan.metadata_bytes : address;
 }
 
-static tarn_status write_rest(struct tarn_device_heap *heap, const struct tn_heap_piece *piece,
-                              tarn_stream stream)
+/* That the pages of a piece are free, and that there are none behind them. */
+static tarn_status write_spans(struct tarn_device_heap *heap, const struct tn_heap_piece *piece,
+                               tarn_stream stream)
 {
-    const struct tn_heap_rest *rest = &piece->rest;
-    if (rest->pages == 0) return TARN_STATUS_OK;
-    char *word = metadata_of(heap) + heap->plan.span_pages + rest->span * sizeof rest->pages;
-    return tn_heap_transfer_write(&heap->transfer, word, &rest->pages, sizeof rest->pages, stream);
+    const struct tn_heap_spans *spans = &piece->spans;
+    uint64_t *words = (uint64_t *)(metadata_of(heap) + heap->plan.span_pages) + spans->first;
+    tarn_status status = TARN_STATUS_OK;
+    if (spans->whole_count > 0)
+        status = tn_heap_transfer_fill(&heap->transfer, words, UINT8_MAX,
+                                       spans->whole_count * sizeof *words, stream);
+    bool is_last = (uint64_t)spans->first + spans->whole_count == heap->plan.span_max;
+    if (is_last || status != TARN_STATUS_OK) return status;
+    return tn_heap_transfer_write(&heap->transfer, words + spans->whole_count, &spans->rest_pages,
+                                  sizeof spans->rest_pages, stream);
 }
 
-/* The image comes last: as long as it is not there, no page is. */
+/* The image comes last: as long as it does not name them, nobody takes pages. */
 static tarn_status write_image(struct tarn_device_heap *heap, const void *image, tarn_stream stream)
 {
     return tn_heap_transfer_write(&heap->transfer, metadata_of(heap), image,
@@ -74,10 +81,10 @@ static tarn_status write_image(struct tarn_device_heap *heap, const void *image,
 
 tarn_status tn_heap_object_prepare(struct tarn_device_heap *heap, tarn_stream stream)
 {
-    tarn_status status = tn_heap_transfer_fill_zero(&heap->transfer, metadata_of(heap),
-                                                    heap->plan.metadata_bytes, stream);
+    tarn_status status = tn_heap_transfer_fill(&heap->transfer, metadata_of(heap), 0,
+                                               heap->plan.metadata_bytes, stream);
     for (uint32_t i = 0; i < heap->piece_count && status == TARN_STATUS_OK; i++)
-        status = write_rest(heap, &heap->pieces[i], stream);
+        status = write_spans(heap, &heap->pieces[i], stream);
     if (status == TARN_STATUS_OK) status = write_image(heap, heap->image, stream);
     if (status == TARN_STATUS_OK) tn_heap_transfer_end_writes(&heap->transfer, stream);
     return status;
@@ -98,8 +105,8 @@ tarn_status tn_heap_object_begin(struct tarn_device_heap *heap, const struct tn_
     heap->piece_count = 1;
     heap->size_bytes = piece->size_bytes;
     tn_heap_plan_write_image(&heap->plan, (uint64_t)(uintptr_t)piece->address, check, heap->image);
-    first->rest = tn_heap_plan_add_region(&heap->plan, heap->image, first_page_address(heap, first),
-                                          page_count);
+    first->spans = tn_heap_plan_add_region(&heap->plan, heap->image,
+                                           first_page_address(heap, first), page_count);
     return tn_heap_object_prepare(heap, stream);
 }
 
@@ -144,8 +151,8 @@ tarn_status tn_heap_object_grow(struct tarn_device_heap *heap, const struct tn_h
     if (status != TARN_STATUS_OK) return status;
     *added = *piece;
     uint64_t address = first_page_address(heap, added);
-    added->rest = tn_heap_plan_add_region(&heap->plan, image, address, page_count);
-    status = write_rest(heap, added, stream);
+    added->spans = tn_heap_plan_add_region(&heap->plan, image, address, page_count);
+    status = write_spans(heap, added, stream);
     if (status == TARN_STATUS_OK) status = write_image(heap, image, stream);
     if (status != TARN_STATUS_OK) return status;
     (void)tn_heap_plan_add_region(&heap->plan, heap->image, address, page_count);

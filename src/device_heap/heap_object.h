@@ -21,7 +21,7 @@ struct tn_heap_piece {
     void *address;
     size_t size_bytes;
     bool is_from_pool; /* and goes back there */
-    struct tn_heap_rest rest;
+    struct tn_heap_spans spans;
 };
 
 struct tarn_device_heap {

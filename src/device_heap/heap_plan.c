@@ -10,10 +10,7 @@
 
 #define PART_ALIGNMENT    256 /* each part begins so, that none shares a cache line with another */
 #define PAGES_OF_A_SLOT   64  /* pages of the heap for each slot of a class: small heaps have few */
-#define PAGES_OF_A_CURSOR 256 /* likewise; each has spans open */
-#define CURSOR_PART \
-    4 /* of the spans, the part that cursors may open before they look at theirs again */
-#define SEGMENTS_MIN 2
+#define PAGES_OF_A_CURSOR 256 /* likewise */
 
 _Static_assert(TN_HEAP_SPAN_PAGES == 64, "the pages of a span are the bits of a word");
 
@@ -67,9 +64,6 @@ static void lay_out(struct tn_heap_plan *plan, uint64_t size_pages)
     plan->page_shape = make_tree_shape(plan->page_max);
     plan->slot_count = choose_place_count(size_pages / PAGES_OF_A_SLOT, TN_HEAP_SLOTS_MAX);
     plan->cursor_count = choose_place_count(size_pages / PAGES_OF_A_CURSOR, TN_HEAP_CURSORS_MAX);
-    plan->segment_count = choose_place_count(
-        size_pages / TN_HEAP_SPAN_PAGES / (CURSOR_PART * plan->cursor_count), TN_HEAP_SEGMENTS_MAX);
-    if (plan->segment_count < SEGMENTS_MIN) plan->segment_count = SEGMENTS_MIN;
     uint64_t word = sizeof(uint64_t), place = TN_HEAP_PLACE_WORDS * sizeof(uint32_t);
     uint64_t span_tree = tn_heap_tree_words(&plan->span_shape) * word;
     uint64_t page_tree = tn_heap_tree_words(&plan->page_shape) * word;
@@ -81,8 +75,7 @@ static void lay_out(struct tn_heap_plan *plan, uint64_t size_pages)
     plan->headers = append(&end, plan->page_max * TN_HEAP_HEADER_WORDS * word);
     plan->class_trees = append(&end, 2 * TN_HEAP_CLASS_COUNT * page_tree);
     plan->slots = append(&end, (uint64_t)TN_HEAP_CLASS_COUNT * plan->slot_count * place);
-    plan->cursors = append(&end, plan->cursor_count *
-                                     (uint64_t)TN_HEAP_CURSOR_WORDS(plan->segment_count) * word);
+    plan->cursors = append(&end, plan->cursor_count * (uint64_t)TN_HEAP_CURSOR_WORDS * word);
     plan->bitmaps = append(&end, plan->page_max * TN_HEAP_BITMAP_WORDS * word);
     plan->metadata_bytes = end;
 }
@@ -145,7 +138,6 @@ void tn_heap_plan_write_image(const struct tn_heap_plan *plan, uint64_t metadata
     layout->page_shape = plan->page_shape;
     layout->slot_count = plan->slot_count;
     layout->cursor_count = plan->cursor_count;
-    layout->segment_count = plan->segment_count;
     layout->check = (uint32_t)check;
 }
 
@@ -186,8 +178,8 @@ tarn_status tn_heap_plan_check_region(const struct tn_heap_plan *plan, const voi
     return TARN_STATUS_OK;
 }
 
-struct tn_heap_rest tn_heap_plan_add_region(const struct tn_heap_plan *plan, void *image,
-                                            uint64_t address, uint64_t page_count)
+struct tn_heap_spans tn_heap_plan_add_region(const struct tn_heap_plan *plan, void *image,
+                                             uint64_t address, uint64_t page_count)
 {
     struct tn_heap_control *control = image;
     uint64_t first_page = next_first_page(control);
@@ -202,11 +194,16 @@ struct tn_heap_rest tn_heap_plan_add_region(const struct tn_heap_plan *plan, voi
     control->layout.first_region = control->regions[0];
     uint64_t *free_spans = (uint64_t *)image + plan->free_spans / 8;
     uint64_t *open_spans = (uint64_t *)image + plan->open_spans / 8;
-    uint64_t span = first_page / TN_HEAP_SPAN_PAGES;
-    uint64_t short_span = span + page_count / TN_HEAP_SPAN_PAGES;
-    uint64_t rest = page_count % TN_HEAP_SPAN_PAGES;
-    for (; span < short_span; span++)
+    const struct tn_heap_spans spans = {
+        .first = (uint32_t)(first_page / TN_HEAP_SPAN_PAGES),
+        .whole_count = (uint32_t)(page_count / TN_HEAP_SPAN_PAGES),
+        .rest_pages = ((uint64_t)1 << page_count % TN_HEAP_SPAN_PAGES) - 1,
+    };
+    uint32_t rest_span = spans.first + spans.whole_count;
+    control->span_end = spans.rest_pages != 0 ? rest_span + 1 : rest_span;
+    for (uint32_t span = spans.first; span < rest_span; span++)
         set_tree_bit(free_spans, &plan->span_shape, span);
-    if (rest > 0) set_tree_bit(open_spans, &plan->span_shape, short_span);
-    return (struct tn_heap_rest){ (uint32_t)short_span, ((uint64_t)1 << rest) - 1 };
+    for (uint32_t span = spans.first; span < control->span_end; span++)
+        set_tree_bit(open_spans, &plan->span_shape, span);
+    return spans;
 }

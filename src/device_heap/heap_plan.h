@@ -7,8 +7,8 @@
  *     |_____________________ summary ____________________________|
  *     |_____________________________________ metadata ___________________________________________|
  *
- * and the pages of the first region behind it. The image is what is not 0 in an empty heap, but for the word of a
- * span that is shorter than others, at the end of a region. The summary is what tells how much is live.
+ * and the pages of the first region behind it. The image is what is not 0 in an empty heap, but for the words of its
+ * spans. The summary is what tells how much is live.
  *
  * Page numbers go from region to region, each of which begins with a span. Between two of them is a span that is
  * never wholly free, one that is short or one that is nobody's, so that no run of whole spans leaves a region:
@@ -31,16 +31,17 @@ struct tn_heap_plan {
     uint64_t page_max; /* page numbers that there can be */
     uint64_t span_max;
     struct tn_heap_tree_shape span_shape, page_shape;
-    uint32_t slot_count, cursor_count, segment_count;
+    uint32_t slot_count, cursor_count;
     /* From the first byte of the metadata, in bytes. */
     uint64_t free_spans, open_spans, span_pages, headers, class_trees, slots, cursors, bitmaps;
     uint64_t metadata_bytes;
 };
 
-/* What a region has at its end that is no whole span. */
-struct tn_heap_rest {
-    uint32_t span;
-    uint64_t pages; /* its word: a bit for each page; 0: there is no rest */
+/* The spans of a region. */
+struct tn_heap_spans {
+    uint32_t first;
+    uint32_t whole_count; /* all bits of their words are set */
+    uint64_t rest_pages;  /* the word of one more: a bit for each page; 0: there is none */
 };
 
 /* For a heap of `size_bytes` with its metadata that may grow to `size_bytes_max`, if that is more. SIZE_TOO_LARGE for
@@ -62,8 +63,8 @@ tarn_status tn_heap_plan_check_region(const struct tn_heap_plan *plan, const voi
                                       uint64_t page_count);
 
 /* Adds one that can, of a page or more. */
-struct tn_heap_rest tn_heap_plan_add_region(const struct tn_heap_plan *plan, void *image,
-                                            uint64_t address, uint64_t page_count);
+struct tn_heap_spans tn_heap_plan_add_region(const struct tn_heap_plan *plan, void *image,
+                                             uint64_t address, uint64_t page_count);
 
 /* Words of a bit tree of this shape, which has those of level 0 first. */
 uint64_t tn_heap_tree_words(const struct tn_heap_tree_shape *shape);

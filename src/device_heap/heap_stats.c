@@ -63,14 +63,13 @@ static unsigned longest_run(uint64_t word)
 static void count_span(const struct tn_heap_view *view, uint64_t span, uint64_t *run_spans,
                        tarn_device_heap_stats *stats)
 {
+    uint64_t pages = tn_heap_view_free_pages(view, span);
     size_t run_bytes;
-    if (tn_heap_span_is_free(view, span)) {
-        stats->free_page_count += TN_HEAP_SPAN_PAGES;
+    stats->free_page_count += (size_t)__builtin_popcountll(pages);
+    if (pages == UINT64_MAX) {
         stats->free_span_count++;
         run_bytes = ++*run_spans * SPAN_BYTES;
     } else {
-        uint64_t pages = tn_heap_view_open_pages(view, span);
-        stats->free_page_count += (size_t)__builtin_popcountll(pages);
         *run_spans = 0;
         run_bytes = longest_run(pages) * TN_HEAP_PAGE_BYTES;
     }

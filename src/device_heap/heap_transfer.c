@@ -46,12 +46,12 @@ void tn_heap_transfer_fini(struct tn_heap_transfer *transfer)
     if (transfer->has_event) backend->operations->event_destroy(backend->state, transfer->event);
 }
 
-tarn_status tn_heap_transfer_fill_zero(struct tn_heap_transfer *transfer, void *address,
-                                       size_t size_bytes, tarn_stream stream)
+tarn_status tn_heap_transfer_fill(struct tn_heap_transfer *transfer, void *address, uint8_t value,
+                                  size_t size_bytes, tarn_stream stream)
 {
     const tarn_backend *backend = &transfer->backend;
     return judge(transfer,
-                 backend->operations->fill(backend->state, address, 0, size_bytes, stream),
+                 backend->operations->fill(backend->state, address, value, size_bytes, stream),
                  "fill its memory");
 }
 

@@ -33,8 +33,8 @@ tarn_status tn_heap_transfer_init(struct tn_heap_transfer *transfer, const tarn_
 /* When it is settled. */
 void tn_heap_transfer_fini(struct tn_heap_transfer *transfer);
 
-tarn_status tn_heap_transfer_fill_zero(struct tn_heap_transfer *transfer, void *address,
-                                       size_t size_bytes, tarn_stream stream);
+tarn_status tn_heap_transfer_fill(struct tn_heap_transfer *transfer, void *address, uint8_t value,
+                                  size_t size_bytes, tarn_stream stream);
 
 tarn_status tn_heap_transfer_write(struct tn_heap_transfer *transfer, void *address,
                                    const void *source, size_t size_bytes, tarn_stream stream);

@@ -55,7 +55,7 @@ static inline bool tn_heap_view_is_intact(const struct tn_heap_view *view)
 {
     const struct tn_heap_control *control = tn_heap_view_control(view), *known = view->known;
     return memcmp(&control->layout, &known->layout, sizeof known->layout) == 0 &&
-           control->region_count == known->region_count &&
+           control->region_count == known->region_count && control->span_end == known->span_end &&
            memcmp(control->regions, known->regions, sizeof known->regions) == 0;
 }
 
@@ -103,13 +103,8 @@ static inline struct tn_heap_tree_view tn_heap_view_class_tree(const struct tn_h
     return tn_heap_view_tree(trees + number * tn_heap_tree_words(shape), shape);
 }
 
-static inline bool tn_heap_span_is_free(const struct tn_heap_view *view, uint64_t span)
-{
-    return tn_heap_bit_is_set(tn_heap_view_part(view, view->plan->free_spans), span);
-}
-
-/* A bit for each free page of a span that is open. */
-static inline uint64_t tn_heap_view_open_pages(const struct tn_heap_view *view, uint64_t span)
+/* A bit for each free page of a span. */
+static inline uint64_t tn_heap_view_free_pages(const struct tn_heap_view *view, uint64_t span)
 {
     return tn_heap_view_part(view, view->plan->span_pages)[span];
 }
@@ -133,6 +128,12 @@ static inline const uint64_t *tn_heap_view_header_words(const struct tn_heap_vie
                                                         uint64_t page)
 {
     return tn_heap_view_part(view, view->plan->headers) + page * TN_HEAP_HEADER_WORDS;
+}
+
+/* The bitmap of a slab of few objects that begins there. */
+static inline uint64_t tn_heap_view_bits_word(const struct tn_heap_view *view, uint64_t page)
+{
+    return tn_heap_view_header_words(view, page)[TN_HEAP_BITS_WORD];
 }
 
 /* What the label says of a page of a slab that begins on page `first`. */

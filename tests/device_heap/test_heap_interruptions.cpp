@@ -225,9 +225,8 @@ void a_slab_of_a_waves_own_may_be_found_at_once(void **)
     }
 }
 
-/* A lane that takes a page stands still before its n-th operation, perhaps where it is about to say what span its
- * segment has, while others take those of two segments and go on. One of them may wait for it, but who comes later
- * has nobody to wait for. Whether it came to that. */
+/* A lane that takes a page stands still before its n-th operation, while others take those of a span and a half. Nobody
+ * waits for it, then or later. Whether it came to that. */
 bool page_is_interrupted(uint64_t n, size_t pages_before)
 {
     constexpr size_t pages_meanwhile = 1 + 64 + 32, pages_after = 65;
@@ -241,7 +240,13 @@ bool page_is_interrupted(uint64_t n, size_t pages_before)
     with_lane([&] {
         take_pages(pages_before);
         emulation::send_off_unanswered();
-        emulation::interrupt_at(n, [&] { with_lane([&] { take_pages(pages_meanwhile); }); });
+        emulation::interrupt_at(n, [&] {
+            with_lane([&] {
+                uint64_t pauses = emulation::pause_count();
+                take_pages(pages_meanwhile);
+                assert_int_equal(emulation::pause_count(), pauses);
+            });
+        });
         take_pages(1);
         emulation::stumble();
         is_over = !emulation::was_interrupted();
@@ -335,7 +340,7 @@ void who_looks_for_a_span_may_stand_still_anywhere(void **)
     assert_true(n > 1 && n < OPERATIONS_MAX);
 }
 
-void who_opens_a_span_may_stand_still_anywhere(void **)
+void who_takes_a_page_may_stand_still_anywhere(void **)
 {
     for (size_t pages_before : { (size_t)0, (size_t)63, (size_t)64 }) {
         uint64_t n = 1;
@@ -354,7 +359,7 @@ int main()
         cmocka_unit_test(a_free_of_a_large_object_may_stand_still_anywhere),
         cmocka_unit_test(a_slab_of_a_waves_own_may_be_found_at_once),
         cmocka_unit_test(a_malloc_may_stand_still_anywhere),
-        cmocka_unit_test(who_opens_a_span_may_stand_still_anywhere),
+        cmocka_unit_test(who_takes_a_page_may_stand_still_anywhere),
         cmocka_unit_test(who_looks_for_a_span_may_stand_still_anywhere),
         cmocka_unit_test(who_refills_a_slot_may_stand_still_anywhere),
     };

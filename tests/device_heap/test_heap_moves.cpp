@@ -130,7 +130,7 @@ void take_the_rest(heap_world *world, size_t span_count)
     }
 }
 
-void who_opens_the_last_span_leaves_pages_of_it(void **)
+void who_begins_the_last_span_leaves_pages_of_it(void **)
 {
     expect_page_meanwhile(
         ONE_SPAN_BYTES, [](heap_world *world) { take_the_rest(world, 1); },
@@ -147,7 +147,7 @@ void who_takes_a_part_of_the_last_spans_leaves_the_rest(void **)
         [](heap_world *world) { heap_malloc(world, SPAN_BYTES + 1); });
 }
 
-void who_closes_a_span_leaves_pages_of_it(void **)
+void who_frees_the_last_page_of_a_span_leaves_pages_of_it(void **)
 {
     void *last;
     expect_page_meanwhile(
@@ -270,9 +270,9 @@ void spans_are_not_counted_twice(void **)
 int main()
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_opens_the_last_span_leaves_pages_of_it),
+        cmocka_unit_test(who_begins_the_last_span_leaves_pages_of_it),
         cmocka_unit_test(who_takes_a_part_of_the_last_spans_leaves_the_rest),
-        cmocka_unit_test(who_closes_a_span_leaves_pages_of_it),
+        cmocka_unit_test(who_frees_the_last_page_of_a_span_leaves_pages_of_it),
         cmocka_unit_test(who_takes_a_span_hides_none_that_is_freed),
         cmocka_unit_test(who_reclaims_leaves_what_it_does_not_take),
         cmocka_unit_test(who_refills_a_slot_leaves_what_was_in_it),

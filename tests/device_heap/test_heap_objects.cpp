@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include <algorithm>
 #include <set>
 
 namespace
@@ -295,6 +296,71 @@ void no_page_is_lost_to_lengths_that_differ(void **)
     heap_world_fini(&world);
 }
 
+uint32_t span_of(const heap_world &world, const void *object)
+{
+    return tn_page_of(&world.handle.layout, (uint64_t)(uintptr_t)object) / TN_HEAP_SPAN_PAGES;
+}
+
+/* Pages for waves of all cursors; gives the last span that has one. */
+uint32_t take_pages(heap_world *world, size_t count, std::vector<void *> *taken)
+{
+    uint32_t last = 0;
+    for (size_t i = 0; i < count; i++) {
+        void *page = malloc_in_wave(world, (uint32_t)i, TARN_DEVICE_HEAP_PAGE_BYTES);
+        assert_non_null(page);
+        taken->push_back(page);
+        last = std::max(last, span_of(*world, page));
+    }
+    return last;
+}
+
+/* Cursors go through the spans together, and return when a quarter of what they went through is free again. */
+void pages_lie_in_the_first_spans(void **)
+{
+    constexpr size_t span_pages = TN_HEAP_SPAN_PAGES;
+    heap_world world;
+    heap_world_init(&world, 128 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    std::vector<void *> taken;
+    assert_int_equal(take_pages(&world, 20 * span_pages, &taken), 19);
+    with_lane([&] {
+        for (size_t i = 0; i < 8 * span_pages; i++)
+            heap_free(&world, taken[i]);
+    });
+    taken.erase(taken.begin(), taken.begin() + 8 * span_pages);
+    assert_in_range(take_pages(&world, 8 * span_pages, &taken), 0,
+                    20); /* one part on before they return */
+    assert_int_equal(heap_world_check(&world).live_count, 20 * span_pages);
+    heap_world_fini(&world);
+}
+
+/* Tickets and returns are numbers of 32 bits. When those run out pages are found all the same, each once. */
+void counts_of_cursors_may_run_out(void **)
+{
+    const uint64_t words[] = { 0xFFFFFFFF00000000U, 0xFFFFFFFFFFFFFFF0U, 0x00000000FFFFFFF0U,
+                               0xFFFFFFFF00000400U };
+    for (uint64_t word : words) {
+        heap_world world;
+        heap_world_init(&world, 64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+        tn_heap heap = &world.handle.layout;
+        size_t page_count = heap_world_check(&world).capacity_bytes / TARN_DEVICE_HEAP_PAGE_BYTES;
+        assert_true(heap->cursor_count > 1);
+        for (uint32_t i = 0; i < heap->cursor_count; i++)
+            *tn_cursor_word(heap, i) = word;
+        for (int round = 0; round < 3; round++) {
+            std::vector<void *> taken;
+            take_pages(&world, page_count, &taken);
+            assert_null(malloc_in_wave(&world, 1, TARN_DEVICE_HEAP_PAGE_BYTES));
+            assert_int_equal(heap_world_check(&world).live_count, page_count);
+            with_lane([&] {
+                for (void *page : taken)
+                    heap_free(&world, page);
+            });
+            assert_int_equal(heap_world_check(&world).free_page_count, page_count);
+        }
+        heap_world_fini(&world);
+    }
+}
+
 /* Pages come and go, eight at a time, and one in 64 stays: those that stay must not each keep a span open. */
 void a_few_pages_that_stay_leave_spans_free(void **)
 {
@@ -472,6 +538,8 @@ int main(void)
         cmocka_unit_test(waves_of_other_slots_get_what_is_left),
         cmocka_unit_test(what_is_prepared_for_one_class_another_gets),
         cmocka_unit_test(no_page_is_lost_to_lengths_that_differ),
+        cmocka_unit_test(pages_lie_in_the_first_spans),
+        cmocka_unit_test(counts_of_cursors_may_run_out),
         cmocka_unit_test(a_few_pages_that_stay_leave_spans_free),
         cmocka_unit_test(what_was_served_is_not_asked_for_again),
         cmocka_unit_test(memory_that_is_added_is_used),

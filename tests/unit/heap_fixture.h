@@ -166,6 +166,12 @@ static inline uint64_t *label_at(struct tn_heap_control *control, uint64_t page)
     return header_at(control, page) + TN_HEAP_LABEL_WORD;
 }
 
+/* The bitmap of a slab of few objects. */
+static inline uint64_t *bits_word_at(struct tn_heap_control *control, uint64_t page)
+{
+    return header_at(control, page) + TN_HEAP_BITS_WORD;
+}
+
 static inline uint64_t *bitmap_at(struct tn_heap_control *control, uint64_t page)
 {
     return words_at(control->layout.bitmaps) + page * TN_HEAP_BITMAP_WORDS;
@@ -212,15 +218,13 @@ static inline void tree_remove(uint64_t *tree, const struct tn_heap_tree_shape *
 
 /* --- objects made by hand --------------------------------------------------------------------------- */
 
-/* Makes a free span one whose pages are handed out one by one. */
-static inline void open_span(struct tn_heap_control *control, uint64_t span)
+/* Says that a span is not free any more. */
+static inline void begin_span(struct tn_heap_control *control, uint64_t span)
 {
     const struct tn_heap_layout *layout = &control->layout;
     uint64_t *word = words_at(layout->free_spans) + span / 64;
     if ((*word & bit_of(span)) == 0) return;
     tree_remove(words_at(layout->free_spans), &layout->span_shape, span);
-    tree_insert(words_at(layout->open_spans), &layout->span_shape, span);
-    words_at(layout->span_pages)[span] = UINT64_MAX;
     control->counters.spans_used++;
     if (control->counters.spans_used > control->counters.spans_used_max)
         control->counters.spans_used_max = control->counters.spans_used;
@@ -229,7 +233,7 @@ static inline void open_span(struct tn_heap_control *control, uint64_t span)
 static inline void take_page(struct tn_heap_control *control, uint64_t page)
 {
     const struct tn_heap_layout *layout = &control->layout;
-    open_span(control, page / 64);
+    begin_span(control, page / 64);
     uint64_t *free_pages = words_at(layout->span_pages) + page / 64;
     assert_true((*free_pages & bit_of(page)) != 0);
     *free_pages &= ~bit_of(page);
@@ -263,8 +267,10 @@ static inline void make_slab(struct tn_heap_control *control, uint64_t page, uin
     for (uint64_t i = 0; i < pages; i++)
         *label_at(control, page + i) = (size_class + 1) | capacity << TN_HEAP_LABEL_CAPACITY_SHIFT |
                                        page << TN_HEAP_LABEL_PAGE_SHIFT;
+    uint64_t *bits =
+        capacity <= TN_HEAP_BITS_OBJECTS ? bits_word_at(control, page) : bitmap_at(control, page);
     for (uint32_t i = 0; i < live_count; i++)
-        bitmap_at(control, page)[i / 64] |= bit_of(i);
+        bits[i / 64] |= bit_of(i);
     if (state == TN_HEAP_STATE_CURRENT) *slot_at(control, size_class, slot) = (uint32_t)page + 1;
     if (state == TN_HEAP_STATE_GOOD || state == TN_HEAP_STATE_SPARSE)
         tree_insert(class_tree_at(control, size_class, state), &control->layout.page_shape, page);

@@ -8,8 +8,9 @@
  *           1  a good slab of class 3, of 2 pages         page 64  a large object of 70 pages
  *           3  a sparse slab of class 7                   page 192 nothing: a free span
  *           4  a full slab of class 0
+ *           5  a sparse slab of class 19, which has 64 objects
  *
- * and a cursor in span 0. The second region is free. */
+ * The second region is free. */
 struct sample {
     struct fixture *fixture;
     tarn_device_heap *heap;
@@ -18,10 +19,7 @@ struct sample {
     uint64_t second_page; /* first of the second region */
 };
 
-static uint64_t *cursor_at(struct tn_heap_control *control)
-{
-    return words_at(control->layout.cursors);
-}
+#define FEW_OBJECTS 19 /* a class of 1 KiB: a page has 64 */
 
 static struct sample begin(struct fixture *fixture)
 {
@@ -33,10 +31,9 @@ static struct sample begin(struct fixture *fixture)
     make_slab(control, 1, 3, 2, TN_HEAP_STATE_GOOD, 1000, 0);
     make_slab(control, 3, 7, 1, TN_HEAP_STATE_SPARSE, 500, 0);
     make_slab(control, 4, 0, 1, TN_HEAP_STATE_FULL, 4096, 0);
+    make_slab(control, 5, FEW_OBJECTS, 1, TN_HEAP_STATE_SPARSE, 60, 0);
     make_run(control, 10, 5);
     make_run(control, 64, 70);
-    cursor_at(control)[TN_HEAP_CURSOR_TICKETS] = 13;
-    cursor_at(control)[TN_HEAP_CURSOR_SEGMENTS] = (uint64_t)1 << TN_HEAP_SEGMENT_SHIFT | 1;
     expect_ok(tarn_device_heap_check(heap, fixture->stream));
     return (struct sample){ fixture, heap, control, &control->layout,
                             control->regions[1].first_page };
@@ -83,6 +80,7 @@ static void what_the_host_has_written_is_looked_at(void **state)
     const char *message = "control block 0: something else was written";
     expect_fault_with(&sample, &layout->headers, layout->headers + 1, message);
     expect_fault_with_32(&sample, &sample.control->region_count, 1, message);
+    expect_fault_with_32(&sample, &sample.control->span_end, 1, message);
     expect_fault_with_32(&sample, &sample.control->regions[15].page_count, 1, message);
     end(&sample);
 }
@@ -133,29 +131,6 @@ static void slots_are_looked_at(void **state)
     end(&sample);
 }
 
-static uint64_t entry_of(uint64_t segment, uint64_t span)
-{
-    return (segment + 1) << TN_HEAP_SEGMENT_SHIFT | (span + 1);
-}
-
-static void cursors_are_looked_at(void **state)
-{
-    const struct sample sample = begin(*state);
-    uint64_t *cursor = cursor_at(sample.control);
-    uint64_t *entry = cursor + TN_HEAP_CURSOR_SEGMENTS;
-    uint64_t *last = entry + (size_t)(sample.layout->segment_count - 1) * TN_HEAP_SEGMENT_WORDS;
-    uint64_t short_span = sample.second_page / 64 + 1;
-    const char *no_span = "cursors 0: it has a span that there is not";
-    expect_fault_with(&sample, entry, entry_of(0, short_span + 1), no_span);
-    expect_fault_with(&sample, last, entry_of(0, short_span + 1), no_span);
-    expect_fault_with(&sample, entry, (uint64_t)1 << TN_HEAP_SEGMENT_SHIFT | 0xFFFFF, no_span);
-    expect_fault_with(&sample, entry, entry_of(1, 0), "cursors 0: it is ahead of its tickets");
-    cursor[TN_HEAP_CURSOR_TICKETS] = 64;
-    *entry = entry_of(1, short_span);
-    *last = (uint64_t)1 << TN_HEAP_SEGMENT_SHIFT; /* had none */
-    end(&sample);
-}
-
 /* Another header for a page. */
 static void expect_fault_with_header(const struct sample *sample, uint64_t page, uint64_t header,
                                      const char *message)
@@ -193,7 +168,7 @@ static void labels_are_looked_at(void **state)
     expect_fault_with(&sample, label_at(control, 11), TN_HEAP_CLASS_RUN, run);
     expect_fault_with(&sample, label_at(control, 64 + 69), 1,
                       "page 64: the label of a page of its run says something else");
-    expect_fault_with(&sample, label_at(control, 5), label, "span 0: a free page has a label");
+    expect_fault_with(&sample, label_at(control, 6), label, "span 0: a free page has a label");
     expect_fault_with(&sample, label_at(control, 200), 1, "span 3: a free page has a label");
     end(&sample);
 }
@@ -259,9 +234,29 @@ static void bitmaps_are_looked_at(void **state)
                       "page 10: the bitmap of its run has bits");
     expect_fault_with(&sample, bitmap_at(sample.control, 64 + 69) + 63, 1,
                       "page 64: the bitmap of its run has bits");
-    expect_fault_with(&sample, bitmap_at(sample.control, 5), 1,
+    expect_fault_with(&sample, bitmap_at(sample.control, 6), 1,
                       "span 0: the bitmap of a free page has bits");
     expect_fault_with(&sample, bitmap_at(sample.control, 200), 1,
+                      "span 3: the bitmap of a free page has bits");
+    end(&sample);
+}
+
+static void bits_beside_headers_are_looked_at(void **state)
+{
+    const struct sample sample = begin(*state);
+    uint64_t *bits = bits_word_at(sample.control, 5);
+    assert_int_equal(*bits, ((uint64_t)1 << 60) - 1);
+    expect_fault_with(&sample, bits, *bits - 1,
+                      "page 5: its slab has other credits than objects that are not live");
+    expect_fault_with(&sample, bitmap_at(sample.control, 5), 1,
+                      "page 5: the bitmap of its slab has bits that are no objects");
+    expect_fault_with(&sample, bits_word_at(sample.control, 1), 1,
+                      "page 1: the bitmap of its slab has bits that are no objects");
+    expect_fault_with(&sample, bits_word_at(sample.control, 2), 1,
+                      "page 1: the bitmap of its slab has bits that are no objects");
+    expect_fault_with(&sample, bits_word_at(sample.control, 11), 1,
+                      "page 10: the bitmap of its run has bits");
+    expect_fault_with(&sample, bits_word_at(sample.control, 200), 1,
                       "span 3: the bitmap of a free page has bits");
     end(&sample);
 }
@@ -294,37 +289,27 @@ static void spans_are_looked_at(void **state)
     const struct sample sample = begin(*state);
     uint64_t *free_spans = words_at(sample.layout->free_spans);
     uint64_t *open_spans = words_at(sample.layout->open_spans);
-    uint64_t *open_pages = words_at(sample.layout->span_pages);
+    uint64_t *free_pages = words_at(sample.layout->span_pages);
     uint64_t short_span = sample.second_page / 64 + 1;
-    assert_int_equal(open_pages[3], 0);
-    expect_fault_with(&sample, free_spans, *free_spans | bit_of(short_span),
-                      "it is free, and has not all");
-    expect_fault_with(&sample, free_spans, *free_spans | bit_of(short_span + 1),
-                      "it is free, and has not all");
-    expect_fault_with(&sample, open_pages + 3, 1,
-                      "span 3: it is free, and has pages that are free one");
+    const char *not_free = "it is said to be free, and not all its pages are";
+    assert_true(~free_pages[3] == 0);
+    expect_fault_with(&sample, free_spans, *free_spans | bit_of(short_span), not_free);
+    expect_fault_with(&sample, free_spans, *free_spans | bit_of(short_span + 1), not_free);
+    expect_fault_with(&sample, free_spans, *free_spans | bit_of(1), not_free);
+    expect_fault_with(&sample, free_spans, *free_spans & ~bit_of(3),
+                      "span 3: all its pages are free, and it is not in the tree of free spans");
     expect_fault_with(&sample, open_spans, *open_spans | bit_of(short_span + 1),
-                      "it is open, and there is no such span");
+                      "it is said to have free pages, and there is no such span");
     expect_fault_with(&sample, open_spans, *open_spans & ~bit_of(0),
                       "span 0: it has free pages, and is not in");
-    expect_fault_with(&sample, free_spans, *free_spans & ~bit_of(3), "span 3: pages are nobody's");
-    expect_fault_with(&sample, free_spans, *free_spans | bit_of(1),
-                      "span 1: pages are free that are a slab's or a run's");
-    expect_fault_with(&sample, open_pages, open_pages[0] | 1,
+    expect_fault_with(&sample, open_spans, *open_spans & ~bit_of(3),
+                      "span 3: it has free pages, and is not in");
+    expect_fault_with(&sample, free_pages, free_pages[0] | 1,
                       "span 0: pages are free that are a slab's or a run's");
-    expect_fault_with(&sample, open_pages, open_pages[0] & ~bit_of(50),
+    expect_fault_with(&sample, free_pages, free_pages[0] & ~bit_of(50),
                       "span 0: pages are nobody's");
-    expect_fault_with(&sample, open_pages + short_span, 7, "pages are free that there are not");
-    *open_spans |= bit_of(1) | bit_of(3); /* old hints */
-    end(&sample);
-}
-
-static void a_span_without_a_used_page_is_free(void **state)
-{
-    const struct sample sample = begin(*state);
-    open_span(sample.control, 3);
-    expect_fault(&sample, "span 3: all its pages are free, and it is not");
-    make_run(sample.control, 192, 1);
+    expect_fault_with(&sample, free_pages + short_span, 7, "pages are free that there are not");
+    *open_spans |= bit_of(1); /* old hints */
     end(&sample);
 }
 
@@ -340,6 +325,8 @@ static void counters_are_looked_at(void **state)
                          "there are no more, and their high-water mark is higher");
     expect_fault_with(&sample, &counters->moves, 7 * ((uint64_t)1 << 32) + 2,
                       "moves 2: so many are said to be under way");
+    expect_fault_with_32(&sample, &counters->span_takers, 3,
+                         "takers 3: so many are said to look for a span");
     counters->moves = 7 * ((uint64_t)1 << 32); /* that there were moves is no fault */
     end(&sample);
 }
@@ -352,15 +339,14 @@ int main(void)
         TEST(what_the_host_has_written_is_looked_at),
         TEST(trees_are_looked_at),
         TEST(slots_are_looked_at),
-        TEST(cursors_are_looked_at),
         TEST(headers_are_looked_at),
         TEST(labels_are_looked_at),
         TEST(slabs_are_looked_at),
         TEST(a_slab_that_is_wholly_free_is_none),
         TEST(bitmaps_are_looked_at),
+        TEST(bits_beside_headers_are_looked_at),
         TEST(runs_are_looked_at),
         TEST(spans_are_looked_at),
-        TEST(a_span_without_a_used_page_is_free),
         TEST(counters_are_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,8 +47,7 @@ static void expect_parts_in_order(const struct tn_heap_plan *plan)
     expect_part(plan->headers, 32 * plan->page_max, plan->class_trees);
     expect_part(plan->class_trees, 2 * TN_HEAP_CLASS_COUNT * page_tree, plan->slots);
     expect_part(plan->slots, TN_HEAP_CLASS_COUNT * plan->slot_count * place, plan->cursors);
-    expect_part(plan->cursors, 8 * TN_HEAP_CURSOR_WORDS(plan->segment_count) * plan->cursor_count,
-                plan->bitmaps);
+    expect_part(plan->cursors, 8 * TN_HEAP_CURSOR_WORDS * plan->cursor_count, plan->bitmaps);
     expect_part(plan->bitmaps, 512 * plan->page_max, plan->metadata_bytes);
     assert_int_equal(tn_heap_plan_image_bytes(plan), plan->span_pages);
     assert_int_equal(tn_heap_plan_summary_bytes(plan), plan->class_trees);
@@ -100,9 +99,6 @@ static void small_heaps_have_few_places(void **state)
     assert_int_equal(plan_for(32 * MIB - 1, GIB).cursor_count, 1);
     assert_int_equal(plan_for(32 * MIB, GIB).cursor_count, 2);
     assert_int_equal(plan_for(GIB, 0).cursor_count, TN_HEAP_CURSORS_MAX);
-    assert_int_equal(plan_for(16 * MIB, GIB).segment_count, 2);
-    assert_int_equal(plan_for(GIB, 0).segment_count, 32);
-    assert_int_equal(plan_for(16 * GIB, 0).segment_count, TN_HEAP_SEGMENTS_MAX);
 }
 
 /* --- sizes ---------------------------------------------------------------------------------------- */
@@ -198,19 +194,15 @@ static const struct tn_heap_region *add_region(struct empty_heap *heap, uint64_t
     struct tn_heap_control *control = (void *)heap->words;
     uint64_t address = ADDRESS + (control->region_count + 1) * TIB;
     expect_ok(tn_heap_plan_check_region(&heap->plan, heap->words, page_count));
-    const struct tn_heap_rest rest =
+    const struct tn_heap_spans spans =
         tn_heap_plan_add_region(&heap->plan, heap->words, address, page_count);
-    if (rest.pages != 0) heap->words[heap->plan.span_pages / 8 + rest.span] = rest.pages;
+    uint64_t *words = heap->words + heap->plan.span_pages / 8 + spans.first;
+    memset(words, UINT8_MAX, spans.whole_count * sizeof *words);
+    if (spans.rest_pages != 0) words[spans.whole_count] = spans.rest_pages;
     const struct tn_heap_region *region = &control->regions[control->region_count - 1];
     assert_int_equal(region->address, address);
     assert_int_equal(region->page_count, page_count);
     return region;
-}
-
-/* Pages of a span that a heap says are free, one by one or with the whole span. */
-static uint64_t free_pages(const struct tn_heap_view *view, uint64_t span)
-{
-    return tn_heap_span_is_free(view, span) ? UINT64_MAX : tn_heap_view_open_pages(view, span);
 }
 
 static void expect_tree_covers(const struct tn_heap_tree_view *tree)
@@ -229,6 +221,7 @@ static void expect_all_free(const struct empty_heap *heap)
     const struct tn_heap_tree_view open_spans = tn_heap_view_open_spans(&view);
     const struct tn_heap_tree_view free_spans = tn_heap_view_free_spans(&view);
     uint64_t *expected = calloc(heap->plan.span_max, sizeof *expected);
+    uint64_t span_end = 0;
     assert_non_null(expected);
     for (uint32_t i = 0; i < view.known->region_count; i++) {
         const struct tn_heap_region *region = &view.known->regions[i];
@@ -238,10 +231,12 @@ static void expect_all_free(const struct empty_heap *heap)
         }
     }
     for (uint64_t span = 0; span < heap->plan.span_max; span++) {
-        bool is_short = expected[span] != 0 && ~expected[span] != 0;
-        assert_true(free_pages(&view, span) == expected[span]);
-        assert_int_equal(tn_heap_bit_is_set(open_spans.levels[0], span), is_short);
+        if (expected[span] != 0) span_end = span + 1;
+        assert_true(tn_heap_view_free_pages(&view, span) == expected[span]);
+        assert_int_equal(tn_heap_bit_is_set(free_spans.levels[0], span), ~expected[span] == 0);
+        assert_int_equal(tn_heap_bit_is_set(open_spans.levels[0], span), expected[span] != 0);
     }
+    assert_int_equal(view.known->span_end, span_end);
     expect_tree_covers(&open_spans);
     expect_tree_covers(&free_spans);
     free(expected);
@@ -264,7 +259,6 @@ static void an_image_says_where_everything_is(void **state)
     assert_int_equal(layout->cursors, ADDRESS + heap.plan.cursors);
     assert_int_equal(layout->slot_count, heap.plan.slot_count);
     assert_int_equal(layout->cursor_count, heap.plan.cursor_count);
-    assert_int_equal(layout->segment_count, heap.plan.segment_count);
     assert_int_equal(layout->check, TN_HEAP_CHECK_FREES);
     assert_int_equal(control->region_count, 0);
     assert_int_equal(control->counters.spans_used_max, 0);

@@ -82,8 +82,11 @@ class storm
     {
         model::outcome outcome = run_kernel([&](uint32_t wave, uint32_t) {
             for (const part &part : parts_[wave]) {
-                tn_load(tn_label(heap_, part.page));
-                tn_slab_give(heap_, part.page, tn_objects_put(heap_, part.page, part.objects));
+                uint64_t label = tn_load(tn_label(heap_, part.page));
+                uint32_t capacity =
+                    tn_header_field(label, TN_HEAP_LABEL_CAPACITY_SHIFT, TN_HEAP_CAPACITY_BITS);
+                tn_slab_give(heap_, part.page,
+                             tn_objects_put(heap_, part.page, capacity, part.objects));
             }
             parts_[wave].clear();
         });

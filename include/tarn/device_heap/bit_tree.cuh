@@ -65,17 +65,21 @@ TN_DEVICE_SLOW void tn_tree_lower(tn_tree tree, uint32_t level, uint32_t number)
     }
 }
 
-/* Several numbers of one word of level 0. */
-TN_DEVICE void tn_tree_insert_word(tn_tree tree, uint32_t index, uint64_t bits)
+/* Several numbers of one word of level 0. Gives the word as it was. */
+TN_DEVICE uint64_t tn_tree_insert_word(tn_tree tree, uint32_t index, uint64_t bits)
 {
-    if (tn_fetch_or(&tree.words[index], bits) != 0) return;
-    tn_fence();
-    tn_tree_raise(tree, 1, index);
+    uint64_t before = tn_fetch_or(&tree.words[index], bits);
+    if (before == 0) {
+        tn_fence();
+        tn_tree_raise(tree, 1, index);
+    }
+    return before;
 }
 
-TN_DEVICE void tn_tree_insert(tn_tree tree, uint32_t number)
+/* Whether it was not in the set, and it is this caller who put it there. */
+TN_DEVICE bool tn_tree_insert(tn_tree tree, uint32_t number)
 {
-    tn_tree_insert_word(tree, number / 64, tn_bit(number));
+    return (tn_tree_insert_word(tree, number / 64, tn_bit(number)) & tn_bit(number)) == 0;
 }
 
 /* Whether it was in the set, and it is this caller who took it out. */
@@ -131,17 +135,30 @@ TN_DEVICE_SLOW uint32_t tn_tree_take(tn_tree tree, uint32_t place)
     }
 }
 
+/* A word of level 0 from `index` on that is not 0, as level 1 says; TN_NO_NUMBER when there is none. */
+TN_DEVICE uint32_t tn_tree_next_word(tn_tree tree, uint32_t index)
+{
+    while (index < tree.shape->words[0]) {
+        uint64_t upper = tn_load(&tn_tree_level(tree, 1)[index / 64]) >> index % 64;
+        if (upper != 0) return index + tn_first_one(upper);
+        index = (index / 64 + 1) * 64;
+    }
+    return TN_NO_NUMBER;
+}
+
 /* The first number from *number on; false when there is none. */
 TN_DEVICE bool tn_tree_next(tn_tree tree, uint32_t *number)
 {
-    uint32_t word_count = tree.shape->words[0];
+    uint32_t index = *number / 64;
     uint64_t mask = ~(uint64_t)0 << *number % 64;
-    for (uint32_t index = *number / 64; index < word_count; index++) {
+    while (index < tree.shape->words[0]) {
         uint64_t word = tn_load(&tree.words[index]) & mask;
+        if (word != 0) {
+            *number = index * 64 + tn_first_one(word);
+            return true;
+        }
         mask = ~(uint64_t)0;
-        if (word == 0) continue;
-        *number = index * 64 + tn_first_one(word);
-        return true;
+        index = tn_tree_next_word(tree, index + 1);
     }
     return false;
 }

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * device_heap/cursor: where waves that want pages go apart. A cursor counts tickets, one a page; each 64 of them are a
- * segment, which has a span.
+ * device_heap/cursor: where waves that want pages go apart. A cursor counts tickets, one a page, and goes through the
+ * spans from the first one on. There are up to four; each takes its turn with parts of 32 pages:
  *
- *     tickets    0 ........ 63 | 64 ....... 127 | 128 ...
- *     segment    0             | 1              | 2           of each: its number + 1, and its span + 1
- *     span       7             | 9              | not yet
+ *     spans            | 0                     | 1                     | 2                     | 3 ...
+ *     parts of cursor  | 0         | 1         | 2         | 3         | 0         | 1         | 2 ...
+ *     its tickets      | 0 ...  31 | 0 ...  31 | 0 ...  31 | 0 ...  31 | 32 ... 63 | 32 ... 63 | 32 ...
  *
- * The wave whose tickets begin a segment opens a span for it, at once and without waiting for anybody; so many spans
- * may be opened at a time. The others of the segment wait until it has one, and then take the pages that their tickets
- * name: no two waves go for the same, and none looks for a page. If those are not free, for the span was not new, they
- * take others of the span; and if there are none, they have the rest of the segment's tickets skipped, and get new ones.
+ * So one addition tells a wave what pages to take, which no other wave goes for, and nobody waits for anybody. Where
+ * those are not free, it takes others of the span; where the span has none, the cursor goes on to the next that has.
  *
- * Entries are in a ring. Who comes so late that the ring has gone round gets a new ticket, too. The span of an entry
- * that is about to be written over serves again, if half of its pages are free: so cursors do not go on and on through
- * the free spans, and leave each with a few pages used.
+ * The cursors return to the first span when a quarter of the pages behind them is free again, and one by itself when it
+ * has come to the end: so what is in use lies in the first spans, and those further on stay free.
+ *
+ *     word       | how often it has returned | tickets since then |      32 bits each; it never becomes less
+ *
+ * To return and to go on are maxima of that. Who took its ticket before the last return changes nothing by it.
  */
 #ifndef TARN_DEVICE_HEAP_CURSOR_CUH
 #define TARN_DEVICE_HEAP_CURSOR_CUH
@@ -22,63 +23,103 @@
 #include "tarn/device_heap/heap.cuh"
 #include "tarn/device_heap/place.cuh"
 
-#define TN_SEGMENT_EMPTY 0U          /* there was no page */
-#define TN_SEGMENT_GONE  0xFFFFFFFFU /* the ring has gone round, or it took too long */
+#ifndef TN_CURSOR_PART_PAGES
+#define TN_CURSOR_PART_PAGES 32
+#endif
+#ifndef TN_CURSOR_RETURN_DIVISOR
+#define TN_CURSOR_RETURN_DIVISOR 4
+#endif
+#define TN_CURSOR_PARTS          (TN_HEAP_SPAN_PAGES / TN_CURSOR_PART_PAGES) /* of a span */
+#define TN_CURSOR_RETURN         ((uint64_t)1 << TN_HEAP_TICKETS_RETURNS)
 
+/* Of one wave, for pages in a row. */
 struct tn_ticket {
-    uint64_t segment;
-    uint32_t from; /* the page of its span */
+    uint64_t returns; /* of the cursor, in the upper half */
+    uint32_t number;  /* for the first page */
+    uint32_t cursor_number;
 };
 
-TN_DEVICE tn_ticket tn_ticket_take(uint64_t *cursor, uint32_t count)
+TN_DEVICE uint64_t *tn_cursor_word(tn_heap heap, uint32_t cursor_number)
 {
-    uint64_t number = tn_fetch_add(&cursor[TN_HEAP_CURSOR_TICKETS], (uint64_t)count);
-    return { number / TN_HEAP_SPAN_PAGES, (uint32_t)number % TN_HEAP_SPAN_PAGES };
+    return &tn_cursor(heap, cursor_number)[TN_HEAP_CURSOR_TICKETS];
 }
 
-/* Whether a segment begins with these tickets, or among them: their own, or the next one. */
-TN_DEVICE bool tn_ticket_opens(const tn_ticket &ticket, uint32_t count)
+TN_DEVICE tn_ticket tn_ticket_take(tn_heap heap, uint32_t cursor_number, uint32_t count)
 {
-    return ticket.from == 0 || ticket.from + count > TN_HEAP_SPAN_PAGES;
+    uint64_t word = tn_fetch_add(tn_cursor_word(heap, cursor_number), (uint64_t)count);
+    return { word & ~(TN_CURSOR_RETURN - 1), (uint32_t)word, cursor_number };
 }
 
-TN_DEVICE uint64_t *tn_segment_entry(tn_heap heap, uint64_t *cursor, uint64_t segment)
+/* Whether the pages are in two parts. */
+TN_DEVICE bool tn_ticket_crosses(const tn_ticket &ticket, uint32_t count)
 {
-    uint32_t index = (uint32_t)segment & (heap->segment_count - 1);
-    return &cursor[TN_HEAP_CURSOR_SEGMENTS + index * TN_HEAP_SEGMENT_WORDS];
+    return ticket.number % TN_CURSOR_PART_PAGES + count > TN_CURSOR_PART_PAGES;
 }
 
-TN_DEVICE uint32_t tn_segment_content(uint64_t entry)
+/* The page that it is for; where it is for pages in two parts, so that they end with the second one, where tickets come to
+ * last. */
+TN_DEVICE uint64_t tn_ticket_page(tn_heap heap, const tn_ticket &ticket, uint32_t count)
 {
-    return (uint32_t)entry & ((1U << TN_HEAP_SEGMENT_SHIFT) - 1);
-}
-
-/* An entry never goes back to an earlier segment: nobody waits for that any more. */
-TN_DEVICE void tn_segment_publish(tn_heap heap, uint64_t *cursor, uint64_t segment, uint32_t content)
-{
-    tn_fence_release();
-    tn_fetch_max(tn_segment_entry(heap, cursor, segment), (segment + 1) << TN_HEAP_SEGMENT_SHIFT | content);
-}
-
-/* The span of a segment, + 1, as soon as it has one. */
-TN_DEVICE uint32_t tn_segment_wait(tn_heap heap, uint64_t *cursor, uint64_t segment, uint32_t *pauses)
-{
-    uint32_t wait_ns = TN_PLACE_PAUSE_NS;
-    for (;;) {
-        uint64_t entry = tn_load(tn_segment_entry(heap, cursor, segment));
-        uint64_t published = entry >> TN_HEAP_SEGMENT_SHIFT;
-        if (published == segment + 1) return tn_segment_content(entry);
-        if (published > segment + 1 || *pauses == 0) return TN_SEGMENT_GONE;
-        *pauses -= 1;
-        tn_pause(wait_ns);
-        if (wait_ns < TN_PLACE_PAUSE_NS_MAX) wait_ns *= 2;
+    uint64_t turn = ticket.number / TN_CURSOR_PART_PAGES;
+    uint32_t from = ticket.number % TN_CURSOR_PART_PAGES;
+    if (tn_ticket_crosses(ticket, count)) {
+        turn++;
+        from = TN_CURSOR_PART_PAGES - count;
     }
+    return (turn * heap->cursor_count + ticket.cursor_number) * TN_CURSOR_PART_PAGES + from;
 }
 
-/* The tickets that are left of a segment are worth nothing. */
-TN_DEVICE void tn_segment_skip(uint64_t *cursor, uint64_t segment)
+/* --- going on and returning ------------------------------------------------------------------------- */
+
+/* A cursor's tickets up to the first part of a span, or a later one, are worth nothing. */
+TN_DEVICE void tn_cursor_skip(tn_heap heap, const tn_ticket &ticket, uint32_t span)
 {
-    tn_fetch_max(&cursor[TN_HEAP_CURSOR_TICKETS], (segment + 1) * TN_HEAP_SPAN_PAGES);
+    uint64_t part = (uint64_t)span * TN_CURSOR_PARTS;
+    uint64_t turn = (part + heap->cursor_count - 1 - ticket.cursor_number) / heap->cursor_count;
+    tn_fetch_max(tn_cursor_word(heap, ticket.cursor_number), ticket.returns + turn * TN_CURSOR_PART_PAGES);
+}
+
+/* After the last return that can be counted it begins anew; who is late may undo that once. */
+TN_DEVICE void tn_cursor_return(tn_heap heap, uint32_t cursor_number, uint64_t returns)
+{
+    uint64_t *word = tn_cursor_word(heap, cursor_number);
+    uint64_t next = returns + TN_CURSOR_RETURN;
+    if (next != 0)
+        tn_fetch_max(word, next);
+    else
+        tn_fetch_and(word, (uint64_t)0);
+}
+
+/* Pages came back; any cursor will do. */
+TN_DEVICE void tn_cursors_note_freed(tn_heap heap, uint32_t span, uint32_t count)
+{
+    uint64_t *cursor = tn_cursor(heap, span & (heap->cursor_count - 1));
+    tn_fetch_add(&cursor[TN_HEAP_CURSOR_FREED], (uint64_t)count);
+}
+
+/* How many pages came back since the cursors were at their beginning. Who takes that is the only one who knows. */
+TN_DEVICE uint64_t tn_cursors_freed(tn_heap heap, bool takes)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < heap->cursor_count; i++) {
+        uint64_t *freed = &tn_cursor(heap, i)[TN_HEAP_CURSOR_FREED];
+        sum += takes ? tn_fetch_and(freed, (uint64_t)0) : tn_load(freed);
+    }
+    return sum;
+}
+
+/* Of a wave that comes to a part first. The one who finds that enough came back has all cursors return. */
+TN_DEVICE_SLOW void tn_cursors_look_back(tn_heap heap, uint32_t number)
+{
+    uint64_t enough = (uint64_t)number * heap->cursor_count / TN_CURSOR_RETURN_DIVISOR;
+    if (number < TN_CURSOR_PART_PAGES || tn_cursors_freed(heap, false) < enough) return;
+    uint64_t freed = tn_cursors_freed(heap, true);
+    if (freed < enough) {
+        tn_cursors_note_freed(heap, 0, (uint32_t)freed);
+        return;
+    }
+    for (uint32_t i = 0; i < heap->cursor_count; i++)
+        tn_cursor_return(heap, i, tn_load(tn_cursor_word(heap, i)) & ~(TN_CURSOR_RETURN - 1));
 }
 
 #endif

@@ -47,8 +47,10 @@ TN_DEVICE uint64_t *tn_run_pages(tn_heap heap, uint32_t page)
     return tn_header(heap, page) + 1;
 }
 
-TN_DEVICE uint64_t *tn_bitmap(tn_heap heap, uint32_t page)
+/* Of a slab of so many objects. */
+TN_DEVICE uint64_t *tn_bitmap(tn_heap heap, uint32_t page, uint32_t capacity)
 {
+    if (capacity <= TN_HEAP_BITS_OBJECTS) return tn_header(heap, page) + TN_HEAP_BITS_WORD;
     return (uint64_t *)heap->bitmaps + (uint64_t)page * TN_HEAP_BITMAP_WORDS;
 }
 
@@ -82,11 +84,9 @@ TN_DEVICE uint32_t *tn_slot(tn_heap heap, uint32_t size_class, uint32_t number)
     return (uint32_t *)heap->slots + (uint64_t)slot * TN_HEAP_PLACE_WORDS;
 }
 
-/* The one of this place. */
 TN_DEVICE uint64_t *tn_cursor(tn_heap heap, uint32_t number)
 {
-    uint32_t cursor = number & (heap->cursor_count - 1);
-    return (uint64_t *)heap->cursors + (uint64_t)cursor * TN_HEAP_CURSOR_WORDS(heap->segment_count);
+    return (uint64_t *)heap->cursors + number * TN_HEAP_CURSOR_WORDS;
 }
 
 /* --- addresses -------------------------------------------------------------------------------------- */

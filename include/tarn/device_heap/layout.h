@@ -13,16 +13,14 @@
  * first, and then has a right to so many of the bits, so the search for them must end. Who frees clears the bits
  * first, and gives the credits back after. The label of each page of a slab says what slab that is, for who frees.
  *
- *     free spans   a bit tree with one bit a span: the whole span is free. A bit is the truth: who clears it owns
- *                  the span
- *     span pages   one word a span that is open, that is, handed out page by page: a bit for each free page. The
- *                  word is the truth. A word that becomes full is closed: its span is a free span again
- *     open spans   a bit tree of hints: the span is open, and has free pages
+ *     span pages   one word a span: a bit for each free page. The word is the truth
+ *     free spans   a bit tree of hints, one bit a span: all its pages are free
+ *     open spans   a bit tree of hints: the span has free pages
  *     good, sparse one bit tree of hints for each size class: slabs with many credits, and with few
  *     slots        for each size class places that blocks of threads take their objects from: a slab each
- *     cursors      places that pages are taken from, by tickets: the open span of every 64 tickets
+ *     cursors      places that count tickets for pages, 64 to a span
  *
- * All zero but the free spans and the control block is an empty heap.
+ * All zero but the pages and trees of spans and the control block is an empty heap.
  */
 #ifndef TARN_DEVICE_HEAP_LAYOUT_H
 #define TARN_DEVICE_HEAP_LAYOUT_H
@@ -45,7 +43,7 @@ extern "C" {
 #define TN_HEAP_SLOTS_MAX 64
 #endif
 #ifndef TN_HEAP_CURSORS_MAX
-#define TN_HEAP_CURSORS_MAX 2
+#define TN_HEAP_CURSORS_MAX 4
 #endif
 #define TN_HEAP_PAGES_MAX    ((uint64_t)1 << 24) /* 1 TiB */
 #define TN_HEAP_PLACE_WORDS  32                  /* of 32 bits: each slot has a cache line */
@@ -53,14 +51,12 @@ extern "C" {
 #define TN_HEAP_HEADER_WORDS 4  /* of 64 bits: each header has a sector */
 #define TN_HEAP_TREE_LEVELS  3
 
-/* A cursor: words of 64 bits. */
-#define TN_HEAP_CURSOR_TICKETS      0  /* pages that were asked for */
-#define TN_HEAP_CURSOR_NEWEST       16 /* the last span, in another cache line */
-#define TN_HEAP_CURSOR_SEGMENTS     32
-#define TN_HEAP_SEGMENTS_MAX        128 /* entries of the ring; small heaps have fewer */
-#define TN_HEAP_SEGMENT_WORDS       16  /* a cache line for each, since waves wait there */
-#define TN_HEAP_SEGMENT_SHIFT       20  /* in an entry: its number + 1 above, its span + 1 below */
-#define TN_HEAP_CURSOR_WORDS(count) (TN_HEAP_CURSOR_SEGMENTS + (count)*TN_HEAP_SEGMENT_WORDS)
+/* A cursor: words of 64 bits, in a cache line each. */
+#define TN_HEAP_CURSOR_TICKETS \
+    0 /* pages that were asked for, since the last of so many returns above */
+#define TN_HEAP_CURSOR_FREED    16 /* pages of its spans that came back since then */
+#define TN_HEAP_CURSOR_WORDS    32
+#define TN_HEAP_TICKETS_RETURNS 32 /* the first bit that counts those */
 
 /* What a header says, from the lowest bit: the size class + 1, or TN_HEAP_CLASS_RUN, or 0; the state; the pages; the
  * capacity in objects; and the credits, with a sign, for takers that take too many for a moment and give them
@@ -80,6 +76,11 @@ extern "C" {
 #define TN_HEAP_LABEL_WORD           2 /* of a page's header words */
 #define TN_HEAP_LABEL_CAPACITY_SHIFT 6
 #define TN_HEAP_LABEL_PAGE_SHIFT     25
+
+/* The bitmap of a slab of no more objects than a word has bits is beside the header of its first page: so what is done
+ * to those is done to one sector of memory. */
+#define TN_HEAP_BITS_WORD    3 /* of a page's header words */
+#define TN_HEAP_BITS_OBJECTS 64
 
 enum tn_heap_state {
     TN_HEAP_STATE_IDLE,    /* no slab */
@@ -110,8 +111,10 @@ struct tn_heap_counters {
     uint64_t damaged_frees; /* of objects whose end was written over */
     uint64_t idle_classes;  /* a bit for each class that has a wholly free slab in a slot */
     uint64_t moves;         /* of spans: begun, in the upper half, and under way; see moves.cuh */
-    uint32_t spans_used;    /* not free */
+    uint32_t spans_used;    /* not all their pages are free */
     uint32_t spans_used_max;
+    uint32_t span_takers; /* that look for a whole span right now */
+    uint32_t reserved;
 };
 
 /* Of all bit trees over the same range: words of 64 bits on each level, one level after the other. */
@@ -123,17 +126,18 @@ struct tn_heap_tree_shape {
 struct tn_heap_layout {
     uint64_t control; /* the control block, in which there is a copy of this */
     uint64_t headers; /* TN_HEAP_HEADER_WORDS words for each page */
-    uint64_t bitmaps; /* TN_HEAP_BITMAP_WORDS for each page */
-    uint64_t slots;   /* slot_count for each class */
+    uint64_t
+        bitmaps; /* TN_HEAP_BITMAP_WORDS for each page, for slabs of more objects than a word has bits */
+    uint64_t slots; /* slot_count for each class */
     struct tn_heap_region first_region;
-    uint32_t slot_count;    /* of a class; a power of two */
-    uint32_t cursor_count;  /* likewise */
-    uint32_t segment_count; /* of a cursor's ring; likewise */
-    uint32_t check;         /* enum tn_heap_check */
-    uint64_t span_pages;    /* a word for each span */
-    uint64_t free_spans;    /* a tree over spans */
-    uint64_t open_spans;    /* likewise */
-    uint64_t class_trees;   /* two trees over pages for each class: good, sparse */
+    uint32_t slot_count;   /* of a class; a power of two */
+    uint32_t cursor_count; /* likewise */
+    uint32_t check;        /* enum tn_heap_check */
+    uint32_t reserved;
+    uint64_t span_pages;  /* a word for each span */
+    uint64_t free_spans;  /* a tree over spans */
+    uint64_t open_spans;  /* likewise */
+    uint64_t class_trees; /* two trees over pages for each class: good, sparse */
     uint64_t cursors;
     struct tn_heap_tree_shape span_shape;
     struct tn_heap_tree_shape page_shape;
@@ -143,7 +147,7 @@ struct tn_heap_control {
     struct tn_heap_layout layout;
     struct tn_heap_counters counters;
     uint32_t region_count;
-    uint32_t reserved;
+    uint32_t span_end; /* of all regions */
     struct tn_heap_region regions[TN_HEAP_REGIONS_MAX];
 };
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * device_heap/moves: spans that are on their way. Who opens, takes or closes a span, or gives back slabs that are wholly
- * free, has more in its hands for a while than it will keep, and nobody else finds that. Who finds no memory meanwhile
- * has not seen all pages, and looks again.
+ * device_heap/moves: memory that is on its way. Who takes several spans, or gives back slabs that are wholly free, has
+ * more in its hands for a while than it will keep; and who puts the tree of free spans right may take out a span that
+ * is free again meanwhile, and puts it back. Nobody else finds that. Who finds no memory then has not seen all pages, and
+ * looks again.
  *
  *     word    | moves that were begun | moves under way |       32 bits each
  *

@@ -28,7 +28,7 @@ TN_DEVICE tn_objects tn_objects_take(tn_heap heap, tn_hold *hold)
         hold->credits = 0;
         return { 0, tn_low_bits(credits) };
     }
-    uint64_t *words = tn_bitmap(heap, hold->page);
+    uint64_t *words = tn_bitmap(heap, hold->page, hold->capacity);
     uint32_t word_count = (hold->capacity + 63) / 64;
     tn_objects objects;
     objects.word = hold->next / 64;
@@ -53,15 +53,15 @@ TN_DEVICE tn_objects tn_objects_take(tn_heap heap, tn_hold *hold)
 }
 
 /* Makes objects free that are live, and gives how many were. What was done with them must be done before. */
-TN_DEVICE uint32_t tn_objects_put(tn_heap heap, uint32_t page, const tn_objects &objects)
+TN_DEVICE uint32_t tn_objects_put(tn_heap heap, uint32_t page, uint32_t capacity, const tn_objects &objects)
 {
-    uint64_t before = tn_fetch_and(&tn_bitmap(heap, page)[objects.word], ~objects.bits);
+    uint64_t before = tn_fetch_and(&tn_bitmap(heap, page, capacity)[objects.word], ~objects.bits);
     return tn_count_ones(before & objects.bits);
 }
 
-TN_DEVICE bool tn_object_is_live(tn_heap heap, uint32_t page, uint32_t index)
+TN_DEVICE bool tn_object_is_live(tn_heap heap, uint32_t page, uint32_t capacity, uint32_t index)
 {
-    return (tn_load(&tn_bitmap(heap, page)[index / 64]) & tn_bit(index)) != 0;
+    return (tn_load(&tn_bitmap(heap, page, capacity)[index / 64]) & tn_bit(index)) != 0;
 }
 
 #endif

@@ -2,13 +2,13 @@
 /*
  * device_heap/pages: hands out runs of 1 to 64 pages within a span, and runs of more pages in whole spans.
  *
- *     free span ── open ──> open span ── close, when its last page comes back ──> free span
+ * The word of a span says which of its pages are free, and one atomic operation on it takes some or gives some back. A
+ * wave takes a ticket at a cursor, which tells it what word to go for; see cursor.cuh. Two trees of hints say what spans
+ * have free pages, and what spans have all of theirs.
  *
- * A wave takes a ticket at its cursor, which tells it what span to take pages of, and from where on; see cursor.cuh.
- *
- * Always true: a page is free when its bit in the word of an open span is set, or the bit of its free span; and
- * otherwise it is one slab's or run's, or in the hands of one wave that is about to say whose, or to put it back. Nothing
- * depends on tickets but how fast a wave finds a page that no other wave goes for.
+ * Always true: a page is free when its bit in the word of its span is set; and otherwise it is one slab's or run's, or in
+ * the hands of one wave that is about to say whose, or to put it back. Nothing depends on tickets but how fast a wave
+ * finds a page that no other wave goes for.
  */
 #ifndef TARN_DEVICE_HEAP_PAGES_CUH
 #define TARN_DEVICE_HEAP_PAGES_CUH
@@ -16,49 +16,60 @@
 #include "tarn/device_heap/cursor.cuh"
 #include "tarn/device_heap/moves.cuh"
 
-/* --- spans ------------------------------------------------------------------------------------------ */
+#define TN_SPAN_FREE (~(uint64_t)0)
 
-/* How many are not free, and the most that were. */
-TN_DEVICE void tn_spans_count(tn_heap heap, int32_t count)
+/* --- hints ------------------------------------------------------------------------------------------ */
+
+/* How many have pages that are not free: so many more. Gives how many that are. */
+TN_DEVICE uint32_t tn_spans_count(tn_heap heap, int32_t count)
 {
-    uint32_t used = tn_fetch_add(&tn_counters(heap)->spans_used, (uint32_t)count) + (uint32_t)count;
-    if (count > 0 && (int32_t)used > 0) /* one may be counted as closed before it is as opened */
-        tn_fetch_max(&tn_counters(heap)->spans_used_max, used);
+    return tn_fetch_add(&tn_counters(heap)->spans_used, (uint32_t)count) + (uint32_t)count;
 }
 
-/* A span whose pages are all free becomes a free span, unless somebody takes one of them before. */
-TN_DEVICE bool tn_span_close(tn_heap heap, uint32_t span)
+/* The most that ever were; less than none may be for a moment. */
+TN_DEVICE void tn_spans_note(tn_heap heap, uint32_t used)
 {
+    if ((int32_t)used > 0) tn_fetch_max(&tn_counters(heap)->spans_used_max, used);
+}
+
+/* Makes the tree of free spans say what the word of a span says, which was free or not when the caller changed it. A span
+ * is counted as used as long as it is not in the tree: so none is counted before it was counted as free. */
+TN_DEVICE_SLOW void tn_span_tell_free(tn_heap heap, uint32_t span, bool is_free)
+{
+    tn_tree free = tn_free_spans(heap);
     tn_move_begin(heap);
-    tn_fence();
-    uint64_t seen = tn_compare_exchange(tn_span_pages(heap, span), ~(uint64_t)0, (uint64_t)0);
-    if (seen == ~(uint64_t)0) {
-        tn_tree_remove(tn_open_spans(heap), span);
-        tn_spans_count(heap, -1);
-        tn_fence(); /* or who takes it at once might count it as one more */
-        tn_tree_insert(tn_free_spans(heap), span);
+    for (bool is_told = false; !is_told;) {
+        if (is_free) tn_spans_count(heap, -1);
+        tn_fence();
+        bool has_changed = is_free ? tn_tree_insert(free, span) : tn_tree_remove(free, span);
+        if (has_changed != is_free) tn_spans_note(heap, tn_spans_count(heap, 1));
+        tn_fence();
+        bool was_free = is_free;
+        is_free = tn_look_again(tn_span_pages(heap, span)) == TN_SPAN_FREE;
+        is_told = is_free == was_free;
     }
     tn_move_end(heap);
-    return seen == ~(uint64_t)0;
 }
 
-/* Makes pages of a span free that the caller has; the last one closes it. */
-TN_DEVICE_SLOW void tn_span_put_pages(tn_heap heap, uint32_t span, uint64_t pages)
-{
-    uint64_t before = tn_fetch_or(tn_span_pages(heap, span), pages);
-    if ((before | pages) == ~(uint64_t)0 && tn_span_close(heap, span)) return;
-    if (before == 0) {
-        tn_fence();
-        tn_tree_insert(tn_open_spans(heap), span);
-    }
-}
-
-/* The hint that a span is open goes away when it has no free page, and comes back if it was wrong. */
+/* The hint that a span has free pages goes away with the last one, and comes back if it was wrong. */
 TN_DEVICE_SLOW void tn_span_is_used_up(tn_heap heap, uint32_t span)
 {
     tn_tree_remove(tn_open_spans(heap), span);
     tn_fence();
     if (tn_look_again(tn_span_pages(heap, span)) != 0) tn_tree_insert(tn_open_spans(heap), span);
+}
+
+/* --- pages of one span ------------------------------------------------------------------------------ */
+
+/* Makes pages free that the caller has. */
+TN_DEVICE_SLOW void tn_span_put_pages(tn_heap heap, uint32_t span, uint64_t pages)
+{
+    uint64_t before = tn_fetch_or(tn_span_pages(heap, span), pages);
+    if (before == 0) {
+        tn_fence();
+        tn_tree_insert(tn_open_spans(heap), span);
+    }
+    if ((before | pages) == TN_SPAN_FREE) tn_span_tell_free(heap, span, true);
 }
 
 /* Where a run begins, the first from `from` on, or the first. */
@@ -68,8 +79,8 @@ TN_DEVICE uint32_t tn_run_choose(uint64_t starts, uint32_t from)
     return tn_first_one(above != 0 ? above : starts);
 }
 
-/* A run of pages of an open span, from page `from` on if there is one; TN_NO_PAGE when the span has none. `free` is
- * what the caller has seen to be free, or hopes. */
+/* A run of pages of a span, from page `from` on if there is one; TN_NO_PAGE when the span has none. `free` is what the
+ * caller has seen to be free, or hopes. */
 TN_DEVICE uint32_t tn_span_take_pages(tn_heap heap, uint32_t span, uint32_t count, uint32_t from, uint64_t free)
 {
     uint64_t *word = tn_span_pages(heap, span);
@@ -80,6 +91,7 @@ TN_DEVICE uint32_t tn_span_take_pages(tn_heap heap, uint32_t span, uint32_t coun
         uint64_t before = tn_fetch_and(word, ~run);
         free = before & ~run;
         if ((before & run) == run) {
+            if (before == TN_SPAN_FREE) tn_span_tell_free(heap, span, false);
             if (free == 0) tn_span_is_used_up(heap, span);
             return span * TN_HEAP_SPAN_PAGES + first;
         }
@@ -88,55 +100,7 @@ TN_DEVICE uint32_t tn_span_take_pages(tn_heap heap, uint32_t span, uint32_t coun
     return TN_NO_PAGE;
 }
 
-#define TN_SPANS_SPREAD 32 /* moves at once that go for spans of one word; as many more go for the next word, and so on */
-
-/* Takes a free span, of the same 64 as `near` if one of those is free: the first one, or as many on as other
- * moves are under way, and of later ones where those are many. Who gets one has begun a move. TN_NO_NUMBER when there
- * is none. */
-TN_DEVICE uint32_t tn_span_take_free(tn_heap heap, uint32_t near)
-{
-    tn_tree free = tn_free_spans(heap);
-    uint32_t index = near / 64;
-    uint64_t word = tn_load(&free.words[index]);
-    if (word == 0) {
-        index = tn_tree_first_word(free);
-        if (index == TN_NO_NUMBER) return TN_NO_NUMBER; /* and no move is begun: others need not look again */
-        word = tn_load(&free.words[index]);
-    }
-    uint32_t place = tn_move_begin(heap);
-    uint32_t words_on = place / TN_SPANS_SPREAD;
-    if (words_on > 0 && index + words_on < heap->span_shape.words[0]) {
-        index += words_on;
-        word = tn_load(&free.words[index]);
-    }
-    uint32_t span = tn_tree_take_of_word(free, index, word, place);
-    if (span == TN_NO_NUMBER) span = tn_tree_take(free, place);
-    if (span == TN_NO_NUMBER) tn_move_end(heap);
-    return span;
-}
-
-/* Opens what a run of the caller's leaves of a free span: a run that begins at page `from`. Gives the run's page;
- * TN_NO_PAGE when there is no free span. */
-TN_DEVICE uint32_t tn_span_open(tn_heap heap, uint32_t count, uint32_t from, uint32_t near)
-{
-    uint32_t span = tn_span_take_free(heap, near);
-    if (span == TN_NO_NUMBER) return TN_NO_PAGE;
-    uint64_t run = tn_low_bits(count) << from;
-    if (~run != 0) tn_fetch_or(tn_span_pages(heap, span), ~run);
-    return span * TN_HEAP_SPAN_PAGES + from;
-}
-
-/* What can wait until others can use the span. */
-TN_DEVICE void tn_span_opened(tn_heap heap, uint32_t span)
-{
-    tn_tree_insert(tn_open_spans(heap), span);
-    tn_move_end(heap);
-    tn_spans_count(heap, 1);
-}
-
-/* --- runs within a span ----------------------------------------------------------------------------- */
-
-/* Of an open span that the tree named; an old hint goes away. */
+/* Of a span that a tree named; an old hint goes away. */
 TN_DEVICE uint32_t tn_span_try(tn_heap heap, uint32_t span, uint32_t count)
 {
     uint64_t free = tn_load(tn_span_pages(heap, span));
@@ -145,89 +109,145 @@ TN_DEVICE uint32_t tn_span_try(tn_heap heap, uint32_t span, uint32_t count)
     return page;
 }
 
-/* A run of any open span, in a free one that is opened for it, or nowhere. */
-TN_DEVICE_SLOW uint32_t tn_pages_search(tn_heap heap, uint32_t count)
+/* --- free spans ------------------------------------------------------------------------------------- */
+
+#define TN_SPANS_SPREAD 32 /* at once that go for spans of one word; as many more go for the next word, and so on */
+
+/* Where somebody looks for a free span: in a word of their tree. */
+struct tn_free_word {
+    uint32_t index; /* TN_NO_NUMBER when there is none */
+    uint64_t bits;
+};
+
+/* The first word with a free span. */
+TN_DEVICE tn_free_word tn_free_word_first(tn_heap heap)
 {
-    tn_tree open = tn_open_spans(heap);
-    uint32_t page = TN_NO_PAGE;
-    for (uint32_t span = 0; page == TN_NO_PAGE && tn_tree_next(open, &span); span++)
-        page = tn_span_try(heap, span, count);
-    if (page != TN_NO_PAGE) return page;
-    page = tn_span_open(heap, count, 0, 0);
-    if (page == TN_NO_PAGE) return page;
-    tn_fence_release(); /* the pages are free before anybody is told so, and finds that they are not */
-    tn_span_opened(heap, page / TN_HEAP_SPAN_PAGES);
-    return page;
+    tn_tree free = tn_free_spans(heap);
+    uint32_t index = tn_tree_first_word(free);
+    return { index, index != TN_NO_NUMBER ? tn_load(&free.words[index]) : 0 };
 }
 
-/* Pages of the span that a segment of the last time round had, if half of it is free. */
-TN_DEVICE uint32_t tn_segment_reuse(tn_heap heap, uint64_t *cursor, uint64_t segment, uint32_t count)
+/* A later one, where there is one. */
+TN_DEVICE tn_free_word tn_free_word_later(tn_heap heap, const tn_free_word &word, uint32_t words_on)
 {
-    uint32_t content = tn_segment_content(tn_load(tn_segment_entry(heap, cursor, segment)));
-    if (content == TN_SEGMENT_EMPTY) return TN_NO_PAGE;
-    uint64_t free = tn_load(tn_span_pages(heap, content - 1));
-    if (tn_count_ones(free) < TN_HEAP_SPAN_PAGES / 2) return TN_NO_PAGE;
-    return tn_span_take_pages(heap, content - 1, count, 0, free);
+    if (words_on >= heap->span_shape.words[0] - word.index) return word;
+    uint32_t index = word.index + words_on;
+    return { index, tn_load(&tn_free_spans(heap).words[index]) };
 }
 
-/* Gives a segment its span, and the caller pages of it: of one that it had before; of a free one, from its page `from`
- * on; else of any open one with room. */
-TN_DEVICE uint32_t tn_segment_open(tn_heap heap, uint64_t *cursor, uint64_t segment, uint32_t count, uint32_t from)
+/* Goes for a span of a word: both for its bit in the tree and for the first of its pages, at once. Who gets the bit has to
+ * say that the span is used, or that it is not. Whether it got the pages. */
+TN_DEVICE bool tn_span_begin(tn_heap heap, uint32_t span, uint64_t rest, tn_free_word *word)
 {
-    uint32_t near = (uint32_t)tn_load(&cursor[TN_HEAP_CURSOR_NEWEST]);
-    uint32_t page = tn_segment_reuse(heap, cursor, segment, count);
-    bool is_new = page == TN_NO_PAGE;
-    if (is_new) page = tn_span_open(heap, count, from, near);
-    is_new = is_new && page != TN_NO_PAGE;
-    if (page == TN_NO_PAGE) page = tn_pages_search(heap, count);
-    uint32_t span = page / TN_HEAP_SPAN_PAGES;
-    tn_segment_publish(heap, cursor, segment, page != TN_NO_PAGE ? span + 1 : TN_SEGMENT_EMPTY);
-    if (is_new) {
-        tn_span_opened(heap, span);
-        tn_store(&cursor[TN_HEAP_CURSOR_NEWEST], (uint64_t)span);
+    uint64_t before = tn_fetch_and(&tn_free_spans(heap).words[span / 64], ~tn_bit(span));
+    bool has_pages = tn_compare_exchange(tn_span_pages(heap, span), TN_SPAN_FREE, rest) == TN_SPAN_FREE;
+    word->bits = before & ~tn_bit(span);
+    if ((before & tn_bit(span)) == 0) return has_pages;
+    tn_spans_note(heap, tn_spans_count(heap, 1));
+    if (word->bits == 0) tn_tree_lower(tn_free_spans(heap), 1, span / 64);
+    if (!has_pages) tn_span_tell_free(heap, span, false);
+    return has_pages;
+}
+
+/* The first pages of a free span, 1 to 64, which need no ticket; TN_NO_PAGE when there is none. Those who come at once go
+ * for different spans. */
+TN_DEVICE_SLOW uint32_t tn_pages_begin_span(tn_heap heap, uint32_t count)
+{
+    uint64_t rest = ~tn_low_bits(count);
+    uint32_t *takers = &tn_counters(heap)->span_takers;
+    tn_free_word word = { 0, tn_load(tn_free_spans(heap).words) };
+    uint32_t place = tn_fetch_add(takers, 1U);
+    uint32_t span = TN_NO_NUMBER;
+    if (word.bits == 0) word = tn_free_word_first(heap);
+    if (place >= TN_SPANS_SPREAD && word.bits != 0) word = tn_free_word_later(heap, word, place / TN_SPANS_SPREAD);
+    for (bool is_done = false; !is_done;) {
+        if (word.bits == 0) word = tn_free_word_first(heap);
+        if (word.index == TN_NO_NUMBER) break;
+        if (word.bits == 0) { /* old news of a word */
+            tn_tree_lower(tn_free_spans(heap), 1, word.index);
+            continue;
+        }
+        span = word.index * 64 + tn_spread_pick(word.bits, place);
+        is_done = tn_span_begin(heap, span, rest, &word);
     }
-    return page;
-}
-
-/* A whole span, which needs no cursor. */
-TN_DEVICE uint32_t tn_pages_take_span(tn_heap heap)
-{
-    uint32_t span = tn_span_take_free(heap, 0);
-    if (span == TN_NO_NUMBER) return TN_NO_PAGE;
-    tn_move_end(heap);
-    tn_spans_count(heap, 1);
+    tn_fetch_add(takers, ~0U);
+    if (word.index == TN_NO_NUMBER) return TN_NO_PAGE;
+    /* All of it: nobody gives pages back meanwhile, and says that it has some. */
+    if (rest == 0) tn_fetch_and(&tn_open_spans(heap).words[span / 64], ~tn_bit(span));
     return span * TN_HEAP_SPAN_PAGES;
 }
 
-/* 1 to 64 pages in a row, within a span; TN_NO_PAGE when there are none. */
-TN_DEVICE_SLOW uint32_t tn_pages_take(tn_heap heap, uint32_t count, uint32_t place)
+/* --- all of it -------------------------------------------------------------------------------------- */
+
+/* A run of any span, or nowhere. */
+TN_DEVICE_SLOW uint32_t tn_pages_search(tn_heap heap, uint32_t count)
 {
-    if (count == TN_HEAP_SPAN_PAGES) return tn_pages_take_span(heap);
-    uint64_t *cursor = tn_cursor(heap, place);
-    for (uint32_t pauses = TN_PLACE_PAUSES; pauses > 0;) {
-        tn_ticket ticket = tn_ticket_take(cursor, count);
-        if (tn_ticket_opens(ticket, count)) {
-            bool is_whole = ticket.from == 0;
-            uint64_t segment = is_whole ? ticket.segment : ticket.segment + 1;
-            uint32_t from = is_whole ? 0 : TN_HEAP_SPAN_PAGES - count; /* where tickets come to last */
-            uint32_t page = tn_segment_open(heap, cursor, segment, count, from);
-            if (tn_was_in_loop()) return page;
-        }
-        uint32_t content = tn_segment_wait(heap, cursor, ticket.segment, &pauses);
-        if (content == TN_SEGMENT_EMPTY) break;
-        if (content == TN_SEGMENT_GONE && pauses > 0) continue;
+    tn_tree open = tn_open_spans(heap);
+    uint32_t page = tn_pages_begin_span(heap, count);
+    for (uint32_t span = 0; page == TN_NO_PAGE && tn_tree_next(open, &span); span++)
+        page = tn_span_try(heap, span, count);
+    return page;
+}
+
+#define TN_TICKETS_MAX   4 /* until a wave looks for pages by itself */
+#define TN_TICKETS_LARGE 8 /* pages: who wants more, and cannot have what its ticket is for, begins a span */
+
+/* A span had not what a ticket was for: its cursor goes on to the next one that has pages, or returns. False when there are
+ * none at all. */
+TN_DEVICE_SLOW bool tn_cursor_go_on(tn_heap heap, uint32_t cursor_number, uint64_t returns, uint32_t span)
+{
+    tn_ticket ticket = { returns, 0, cursor_number };
+    tn_tree open = tn_open_spans(heap);
+    uint32_t next = span + 1;
+    if (tn_tree_next(open, &next)) {
+        tn_cursor_skip(heap, ticket, next);
+        return true;
+    }
+    next = 0;
+    if (!tn_tree_next(open, &next)) return false;
+    tn_cursor_return(heap, cursor_number, returns);
+    return true;
+}
+
+/* 1 to 63 pages in a row, within a span; TN_NO_PAGE when there are none. */
+TN_DEVICE uint32_t tn_pages_take_part(tn_heap heap, uint32_t count, uint32_t cursor_number)
+{
+    bool is_large = count > TN_TICKETS_LARGE;
+    for (uint32_t i = 0; i < TN_TICKETS_MAX; i++) {
+        tn_ticket ticket = tn_ticket_take(heap, cursor_number, count);
+        if (is_large && tn_ticket_crosses(ticket, count)) break;
+        uint64_t wanted = tn_ticket_page(heap, ticket, count);
+        uint64_t span = wanted / TN_HEAP_SPAN_PAGES;
+        uint32_t span_end = tn_control(heap)->span_end;
         uint32_t page = TN_NO_PAGE;
-        if (content != TN_SEGMENT_GONE)
-            page = tn_span_take_pages(heap, content - 1, count, ticket.from, ~(uint64_t)0);
-        if (page != TN_NO_PAGE) return page;
-        tn_segment_skip(cursor, ticket.segment);
+        if (span < span_end)
+            page = tn_span_take_pages(heap, (uint32_t)span, count, (uint32_t)wanted % TN_HEAP_SPAN_PAGES, TN_SPAN_FREE);
+        else
+            span = span_end;
+        if (page != TN_NO_PAGE) {
+            bool is_first = ticket.number % TN_CURSOR_PART_PAGES == 0 || tn_ticket_crosses(ticket, count);
+            if (is_first) tn_cursors_look_back(heap, ticket.number);
+            return page;
+        }
+        if (is_large) break;
+        if (!tn_cursor_go_on(heap, cursor_number, ticket.returns, (uint32_t)span)) return TN_NO_PAGE;
     }
     return tn_pages_search(heap, count);
 }
 
+/* 1 to 64 of them. */
+TN_DEVICE_SLOW uint32_t tn_pages_take(tn_heap heap, uint32_t count, uint32_t place)
+{
+    if (count == TN_HEAP_SPAN_PAGES) return tn_pages_begin_span(heap, count);
+    if (count > TN_CURSOR_PART_PAGES) return tn_pages_search(heap, count);
+    return tn_pages_take_part(heap, count, place & (heap->cursor_count - 1));
+}
+
 TN_DEVICE void tn_pages_put(tn_heap heap, uint32_t page, uint32_t count)
 {
-    tn_span_put_pages(heap, page / TN_HEAP_SPAN_PAGES, tn_low_bits(count) << page % TN_HEAP_SPAN_PAGES);
+    uint32_t span = page / TN_HEAP_SPAN_PAGES;
+    tn_span_put_pages(heap, span, tn_low_bits(count) << page % TN_HEAP_SPAN_PAGES);
+    tn_cursors_note_freed(heap, span, count);
 }
 
 #endif

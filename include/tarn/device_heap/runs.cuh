@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * device_heap/runs: objects larger than any class, each a run of pages of its own. Up to a span they are pages of
- * one span; beyond that they begin with a span, and the rest of the last one is opened for others.
+ * one span; beyond that they begin with a span, and the rest of the last one is free for others.
  *
  * The header of a run's first page has the class TN_HEAP_CLASS_RUN, and the word after it the number of pages.
  */
@@ -16,40 +16,84 @@ TN_DEVICE uint32_t tn_spans_in_word(uint32_t span, uint32_t count)
     return 64 - span % 64 < count ? 64 - span % 64 : count;
 }
 
+/* Those spans of a word of the tree, from `first` on, whose pages are not all free. */
+TN_DEVICE uint64_t tn_spans_not_free(tn_heap heap, uint32_t first, uint32_t count)
+{
+    uint64_t not_free = 0;
+    TN_UNROLL_8
+    for (uint32_t i = 0; i < count; i++)
+        if (tn_look_again(tn_span_pages(heap, first + i)) != TN_SPAN_FREE) not_free |= tn_bit(i);
+    return not_free;
+}
+
+/* Whole spans of a word of the tree are free. Some may be taken before the tree says so. */
+TN_DEVICE void tn_spans_tell_free(tn_heap heap, uint32_t first, uint32_t count)
+{
+    uint64_t bits = tn_low_bits(count) << first % 64;
+    tn_tree_insert_word(tn_open_spans(heap), first / 64, bits);
+    tn_spans_count(heap, -(int32_t)count);
+    tn_fence();
+    uint64_t before = tn_tree_insert_word(tn_free_spans(heap), first / 64, bits);
+    uint32_t known = tn_count_ones(before & bits);
+    if (known > 0) tn_spans_note(heap, tn_spans_count(heap, (int32_t)known));
+    tn_fence();
+    for (uint64_t rest = tn_spans_not_free(heap, first, count); rest != 0; rest &= rest - 1)
+        tn_span_tell_free(heap, first + tn_first_one(rest), false);
+}
+
 TN_DEVICE void tn_spans_put(tn_heap heap, uint32_t first, uint32_t count)
 {
-    tn_tree free = tn_free_spans(heap);
-    tn_spans_count(heap, -(int32_t)count);
-    tn_fence(); /* or who takes them at once might count them as more */
+    TN_UNROLL_8
+    for (uint32_t i = 0; i < count; i++)
+        tn_store(tn_span_pages(heap, first + i), TN_SPAN_FREE);
+    tn_fence();
     for (uint32_t done = 0; done < count;) {
-        uint32_t span = first + done;
-        uint32_t part = tn_spans_in_word(span, count - done);
-        tn_tree_insert_word(free, span / 64, tn_low_bits(part) << span % 64);
+        uint32_t part = tn_spans_in_word(first + done, count - done);
+        tn_spans_tell_free(heap, first + done, part);
         done += part;
     }
 }
 
-/* Spans from `first` on, as many as are free of `count`. */
-TN_DEVICE uint32_t tn_spans_take_in_order(tn_heap heap, uint32_t first, uint32_t count)
+/* The pages of spans, a bit for each span of which it got all. */
+TN_DEVICE uint64_t tn_spans_take_pages(tn_heap heap, uint32_t first, uint32_t count)
+{
+    uint64_t got = 0;
+    TN_UNROLL_8
+    for (uint32_t i = 0; i < count; i++)
+        if (tn_compare_exchange(tn_span_pages(heap, first + i), TN_SPAN_FREE, (uint64_t)0) == TN_SPAN_FREE)
+            got |= tn_bit(i);
+    return got;
+}
+
+/* Spans of one word of the tree, or none. It goes for their bits in the tree and for their pages at once, as tn_span_begin
+ * does for one. */
+TN_DEVICE bool tn_spans_take_of_word(tn_heap heap, uint32_t first, uint32_t count)
 {
     tn_tree free = tn_free_spans(heap);
+    uint64_t all = tn_low_bits(count), bits = all << first % 64;
+    uint64_t before = tn_fetch_and(&free.words[first / 64], ~bits);
+    uint64_t got = tn_spans_take_pages(heap, first, count);
+    uint64_t numbers = (before & bits) >> first % 64;
+    if (numbers != 0) tn_spans_note(heap, tn_spans_count(heap, (int32_t)tn_count_ones(numbers)));
+    if (before != 0 && (before & ~bits) == 0) tn_tree_lower(free, 1, first / 64);
+    if (got == all) {
+        tn_fetch_and(&tn_open_spans(heap).words[first / 64], ~bits);
+        return true;
+    }
+    for (uint64_t rest = got; rest != 0; rest &= rest - 1)
+        tn_span_put_pages(heap, first + tn_first_one(rest), TN_SPAN_FREE);
+    for (uint64_t rest = numbers & ~got; rest != 0; rest &= rest - 1)
+        tn_span_tell_free(heap, first + tn_first_one(rest), false);
+    return false;
+}
+
+/* Spans from `first` on, as many as are free of `count`, in parts of one word each. */
+TN_DEVICE uint32_t tn_spans_take_in_order(tn_heap heap, uint32_t first, uint32_t count)
+{
     for (uint32_t done = 0; done < count;) {
-        uint32_t span = first + done;
-        uint32_t part = tn_spans_in_word(span, count - done);
-        uint64_t bits = tn_low_bits(part) << span % 64;
-        uint64_t *word = &free.words[span / 64];
-        uint64_t before = tn_fetch_and(word, ~bits);
-        if (before != 0 && (before & ~bits) == 0) tn_tree_lower(free, 1, span / 64);
-        uint32_t got = tn_count_ones(before & bits);
-        if (got > 0) tn_spans_count(heap, (int32_t)got);
-        if (got == part) {
-            done += part;
-            continue;
-        }
-        /* Something among them was taken meanwhile: these bits go back, and the caller puts back the rest. */
-        for (uint64_t rest = before & bits; rest != 0; rest &= rest - 1)
-            tn_spans_put(heap, span / 64 * 64 + tn_first_one(rest), 1);
-        return done;
+        uint32_t part = tn_spans_in_word(first + done, count - done);
+        if (!tn_spans_take_of_word(heap, first + done, part)) return done;
+        done += part;
     }
     return count;
 }
@@ -131,6 +175,7 @@ TN_DEVICE void tn_pages_put_spans(tn_heap heap, uint32_t page, uint64_t pages)
     uint32_t tail = (uint32_t)(pages % TN_HEAP_SPAN_PAGES);
     tn_spans_put(heap, first, spans);
     if (tail != 0) tn_span_put_pages(heap, first + spans, tn_low_bits(tail));
+    tn_cursors_note_freed(heap, first, (uint32_t)pages);
 }
 
 /* Lanes that come here together are told apart by their rank, so that they do not all go for the same pages. */

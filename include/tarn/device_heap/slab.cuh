@@ -233,10 +233,10 @@ TN_DEVICE_SLOW tn_hold tn_slab_create(tn_heap heap, uint32_t size_class, uint32_
     uint64_t header = tn_header_make(size_class, state, pages, capacity, capacity - taken);
     if (taken == capacity) { /* nobody else can take of it, and no state is due: no answer is waited for */
         tn_fetch_add(tn_header(heap, page), header);
-        tn_fetch_or(tn_bitmap(heap, page), tn_low_bits(taken)); /* one word: a wave has 64 lanes at most */
+        tn_fetch_or(tn_bitmap(heap, page, capacity), tn_low_bits(taken)); /* one word: a wave has 64 lanes at most */
         return hold;
     }
-    if (taken > 0) tn_fetch_or(tn_bitmap(heap, page), tn_low_bits(taken));
+    if (taken > 0) tn_fetch_or(tn_bitmap(heap, page, capacity), tn_low_bits(taken));
     tn_fence_release(); /* or who takes of it would get the same objects; and who frees takes the labels */
     uint64_t before = tn_fetch_add(tn_header(heap, page), header);
     if (state == TN_HEAP_STATE_FULL) tn_slab_settle(heap, page, before + header, TN_HEAP_STATE_FULL);

@@ -44,7 +44,7 @@ TN_DEVICE tn_hold tn_take_own_slab(tn_heap heap, uint32_t size_class, uint32_t w
 }
 
 /* No fewer pages, in a power of two of units, as long as a span has so many: so most slabs go into spans without a rest,
- * and in line with the segments of tickets. */
+ * and in line with the parts that cursors go through. */
 TN_DEVICE uint32_t tn_pages_in_line(uint32_t pages, uint32_t unit)
 {
     uint32_t more = unit << tn_heap_log2((2 * pages - 1) / unit);
