@@ -56,7 +56,17 @@ static uint64_t first_page_address(const struct tarn_device_heap *heap,
     return piece == &heap->pieces[0] ? address + heap->plan.metadata_bytes : address;
 }
 
-/* That the pages of a piece are free, and that there are none behind them. */
+/* That there are no spans from those of a piece on: the words of one that could not be added may be there. */
+static tarn_status clear_spans(struct tarn_device_heap *heap, const struct tn_heap_piece *piece,
+                               tarn_stream stream)
+{
+    uint64_t *words = (uint64_t *)(metadata_of(heap) + heap->plan.span_pages);
+    uint64_t first = piece->spans.first;
+    return tn_heap_transfer_fill(&heap->transfer, words + first, 0,
+                                 (heap->plan.span_max - first) * sizeof *words, stream);
+}
+
+/* That the pages of a piece are free, and that there is no span right behind them. */
 static tarn_status write_spans(struct tarn_device_heap *heap, const struct tn_heap_piece *piece,
                                tarn_stream stream)
 {
@@ -152,7 +162,8 @@ tarn_status tn_heap_object_grow(struct tarn_device_heap *heap, const struct tn_h
     *added = *piece;
     uint64_t address = first_page_address(heap, added);
     added->spans = tn_heap_plan_add_region(&heap->plan, image, address, page_count);
-    status = write_spans(heap, added, stream);
+    status = clear_spans(heap, added, stream);
+    if (status == TARN_STATUS_OK) status = write_spans(heap, added, stream);
     if (status == TARN_STATUS_OK) status = write_image(heap, image, stream);
     if (status != TARN_STATUS_OK) return status;
     (void)tn_heap_plan_add_region(&heap->plan, heap->image, address, page_count);

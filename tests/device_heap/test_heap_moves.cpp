@@ -231,6 +231,130 @@ void a_slab_is_as_large_as_there_is_room(void **)
     heap_world_fini(&world);
 }
 
+/* A lane takes so much, and stands still before its n-th operation while another takes two pages, and m operations later,
+ * or at once if m is 0, while that frees them. The trees agree with the words afterwards. Whether it came to that. */
+bool span_is_used_meanwhile(uint64_t n, uint64_t m, size_t span_count, size_t size_bytes)
+{
+    heap_world world;
+    heap_world_init(&world, span_count * SPAN_BYTES + (1 << 20), 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    void *pages = nullptr;
+    bool was_interrupted = false;
+    auto take = [&] { pages = heap_malloc(&world, TARN_DEVICE_HEAP_PAGE_BYTES + 1); };
+    auto give = [&] { heap_free(&world, pages); };
+    with_lane([&] { take_the_rest(&world, span_count); });
+    with_lane([&] {
+        emulation::send_off_unanswered();
+        emulation::interrupt_at(
+            n,
+            [&] {
+                bool is_first = pages == nullptr;
+                if (is_first) with_lane(take);
+                if (!is_first || m == 0) with_lane(give);
+            },
+            m);
+        heap_malloc(&world, size_bytes);
+        emulation::stumble();
+        was_interrupted = emulation::was_interrupted();
+    });
+    heap_world_check(&world);
+    heap_world_fini(&world);
+    return was_interrupted;
+}
+
+void who_takes_a_span_that_was_used_meanwhile_puts_trees_right(void **)
+{
+    const size_t sizes[] = { SPAN_BYTES, 40 * TARN_DEVICE_HEAP_PAGE_BYTES, 2 * SPAN_BYTES };
+    for (size_t size_bytes : sizes) {
+        size_t span_count = size_bytes > SPAN_BYTES ? 2 : 1;
+        uint64_t n = 1;
+        for (; span_is_used_meanwhile(n, 0, span_count, size_bytes); n++) {
+            uint64_t m = 1;
+            while (span_is_used_meanwhile(n, m, span_count, size_bytes))
+                m++;
+            assert_true(m < OPERATIONS_MAX);
+        }
+        assert_true(n > 2 && n < OPERATIONS_MAX);
+    }
+}
+
+/* In a heap of so many spans that the trees have a second word. All but small runs is taken; a lane frees one in the first
+ * span of that word, and stands still, and another frees one in the next span and takes that. */
+bool run_is_freed_meanwhile(uint64_t n, size_t run_bytes)
+{
+    heap_world world;
+    heap_world_init(&world, 66 * SPAN_BYTES + ((size_t)14 << 20), 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    void *one = nullptr, *two = nullptr, *got = nullptr;
+    bool was_interrupted = false;
+    with_lane([&] {
+        while (void *run = heap_malloc(&world, run_bytes)) {
+            uint32_t page = tn_page_of(&world.handle.layout, (uint64_t)(uintptr_t)run);
+            if (page / TN_HEAP_SPAN_PAGES == 64) one = run;
+            if (page / TN_HEAP_SPAN_PAGES == 65) two = run;
+        }
+        while (take_page(&world))
+            continue;
+    });
+    assert_true(one != nullptr && two != nullptr);
+    with_lane([&] {
+        emulation::send_off_unanswered();
+        emulation::interrupt_at(n, [&] {
+            with_lane([&] {
+                heap_free(&world, two);
+                got = heap_malloc(&world, run_bytes);
+            });
+        });
+        heap_free(&world, one);
+        emulation::stumble();
+        was_interrupted = emulation::was_interrupted();
+    });
+    if (was_interrupted) assert_non_null(got);
+    heap_world_check(&world);
+    heap_world_fini(&world);
+    return was_interrupted;
+}
+
+void who_frees_pages_hides_none_that_another_has_freed(void **)
+{
+    for (size_t page_count : { (size_t)2, (size_t)32 }) {
+        uint64_t n = 1;
+        while (run_is_freed_meanwhile(n, page_count * TARN_DEVICE_HEAP_PAGE_BYTES))
+            n++;
+        assert_true(n > 2 && n < OPERATIONS_MAX);
+    }
+}
+
+/* A lane frees an object of two spans, and stands still before its n-th operation, while another takes pages of them if it
+ * can. Whether it came to that. */
+bool spans_are_used_at_once(uint64_t n)
+{
+    heap_world world;
+    heap_world_init(&world, 2 * SPAN_BYTES + (1 << 20), 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    void *spans = nullptr;
+    bool was_interrupted = false;
+    with_lane([&] {
+        take_the_rest(&world, 2);
+        spans = heap_malloc(&world, 2 * SPAN_BYTES);
+        assert_non_null(spans);
+        emulation::send_off_unanswered();
+        emulation::interrupt_at(
+            n, [&] { with_lane([&] { heap_malloc(&world, TARN_DEVICE_HEAP_PAGE_BYTES + 1); }); });
+        heap_free(&world, spans);
+        emulation::stumble();
+        was_interrupted = emulation::was_interrupted();
+    });
+    heap_world_check(&world);
+    heap_world_fini(&world);
+    return was_interrupted;
+}
+
+void spans_may_be_used_before_trees_say_that_they_are_free(void **)
+{
+    uint64_t n = 1;
+    while (spans_are_used_at_once(n))
+        n++;
+    assert_true(n > 2 && n < OPERATIONS_MAX);
+}
+
 /* Two who free the spans of a heap stand still before their n-th and m-th operations, while another takes what it gets. No
  * more spans were ever used than there are. */
 void spans_are_not_counted_twice(void **)
@@ -277,6 +401,9 @@ int main()
         cmocka_unit_test(who_reclaims_leaves_what_it_does_not_take),
         cmocka_unit_test(who_refills_a_slot_leaves_what_was_in_it),
         cmocka_unit_test(a_slab_is_as_large_as_there_is_room),
+        cmocka_unit_test(who_takes_a_span_that_was_used_meanwhile_puts_trees_right),
+        cmocka_unit_test(who_frees_pages_hides_none_that_another_has_freed),
+        cmocka_unit_test(spans_may_be_used_before_trees_say_that_they_are_free),
         cmocka_unit_test(spans_are_not_counted_twice),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

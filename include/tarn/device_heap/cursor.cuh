@@ -15,7 +15,7 @@
  *
  *     word       | how often it has returned | tickets since then |      32 bits each; it never becomes less
  *
- * To return and to go on are maxima of that. Who took its ticket before the last return changes nothing by it.
+ * To return and to go on are maxima of that, but for the last return that can be counted. Who took its ticket before the last return changes nothing by it.
  */
 #ifndef TARN_DEVICE_HEAP_CURSOR_CUH
 #define TARN_DEVICE_HEAP_CURSOR_CUH

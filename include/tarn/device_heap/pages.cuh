@@ -135,18 +135,22 @@ TN_DEVICE tn_free_word tn_free_word_later(tn_heap heap, const tn_free_word &word
     return { index, tn_load(&tn_free_spans(heap).words[index]) };
 }
 
-/* Goes for a span of a word: both for its bit in the tree and for the first of its pages, at once. Who gets the bit has to
- * say that the span is used, or that it is not. Whether it got the pages. */
-TN_DEVICE bool tn_span_begin(tn_heap heap, uint32_t span, uint64_t rest, tn_free_word *word)
+/* A word of the tree has no free span, or had none: says so above. That may be wrong for a moment, which is a move. */
+TN_DEVICE_SLOW void tn_free_word_is_empty(tn_heap heap, uint32_t index)
 {
-    uint64_t before = tn_fetch_and(&tn_free_spans(heap).words[span / 64], ~tn_bit(span));
-    bool has_pages = tn_compare_exchange(tn_span_pages(heap, span), TN_SPAN_FREE, rest) == TN_SPAN_FREE;
-    word->bits = before & ~tn_bit(span);
-    if ((before & tn_bit(span)) == 0) return has_pages;
-    tn_spans_note(heap, tn_spans_count(heap, 1));
-    if (word->bits == 0) tn_tree_lower(tn_free_spans(heap), 1, span / 64);
-    if (!has_pages) tn_span_tell_free(heap, span, false);
-    return has_pages;
+    tn_move_begin(heap);
+    tn_fence();
+    tn_tree_lower(tn_free_spans(heap), 1, index);
+    tn_move_end(heap);
+}
+
+/* Takes bits out of a word of the tree. The caller has pages of those spans, so they do not become free meanwhile. */
+TN_DEVICE void tn_free_word_drop(tn_heap heap, uint32_t index, uint64_t bits)
+{
+    uint64_t before = tn_fetch_and(&tn_free_spans(heap).words[index], ~bits);
+    uint32_t dropped = tn_count_ones(before & bits);
+    if (dropped > 0) tn_spans_note(heap, tn_spans_count(heap, (int32_t)dropped));
+    if (before != 0 && (before & ~bits) == 0) tn_free_word_is_empty(heap, index);
 }
 
 /* The first pages of a free span, 1 to 64, which need no ticket; TN_NO_PAGE when there is none. Those who come at once go
@@ -160,18 +164,21 @@ TN_DEVICE_SLOW uint32_t tn_pages_begin_span(tn_heap heap, uint32_t count)
     uint32_t span = TN_NO_NUMBER;
     if (word.bits == 0) word = tn_free_word_first(heap);
     if (place >= TN_SPANS_SPREAD && word.bits != 0) word = tn_free_word_later(heap, word, place / TN_SPANS_SPREAD);
-    for (bool is_done = false; !is_done;) {
+    for (;;) {
         if (word.bits == 0) word = tn_free_word_first(heap);
         if (word.index == TN_NO_NUMBER) break;
-        if (word.bits == 0) { /* old news of a word */
-            tn_tree_lower(tn_free_spans(heap), 1, word.index);
+        if (word.bits == 0) { /* old news */
+            tn_free_word_is_empty(heap, word.index);
             continue;
         }
         span = word.index * 64 + tn_spread_pick(word.bits, place);
-        is_done = tn_span_begin(heap, span, rest, &word);
+        if (tn_compare_exchange(tn_span_pages(heap, span), TN_SPAN_FREE, rest) == TN_SPAN_FREE) break;
+        tn_span_tell_free(heap, span, false);
+        word.bits &= ~tn_bit(span);
     }
     tn_fetch_add(takers, ~0U);
     if (word.index == TN_NO_NUMBER) return TN_NO_PAGE;
+    tn_free_word_drop(heap, span / 64, tn_bit(span));
     /* All of it: nobody gives pages back meanwhile, and says that it has some. */
     if (rest == 0) tn_fetch_and(&tn_open_spans(heap).words[span / 64], ~tn_bit(span));
     return span * TN_HEAP_SPAN_PAGES;
@@ -199,7 +206,7 @@ TN_DEVICE_SLOW bool tn_cursor_go_on(tn_heap heap, uint32_t cursor_number, uint64
     tn_ticket ticket = { returns, 0, cursor_number };
     tn_tree open = tn_open_spans(heap);
     uint32_t next = span + 1;
-    if (tn_tree_next(open, &next)) {
+    if (tn_tree_skip(open, &next)) {
         tn_cursor_skip(heap, ticket, next);
         return true;
     }

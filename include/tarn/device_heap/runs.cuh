@@ -16,40 +16,39 @@ TN_DEVICE uint32_t tn_spans_in_word(uint32_t span, uint32_t count)
     return 64 - span % 64 < count ? 64 - span % 64 : count;
 }
 
-/* Those spans of a word of the tree, from `first` on, whose pages are not all free. */
-TN_DEVICE uint64_t tn_spans_not_free(tn_heap heap, uint32_t first, uint32_t count)
+/* Those spans of a word of the tree whose pages are not all free. */
+TN_DEVICE uint64_t tn_spans_not_free(tn_heap heap, uint32_t index, uint64_t bits)
 {
     uint64_t not_free = 0;
     TN_UNROLL_8
-    for (uint32_t i = 0; i < count; i++)
-        if (tn_look_again(tn_span_pages(heap, first + i)) != TN_SPAN_FREE) not_free |= tn_bit(i);
+    for (uint32_t i = 0; i < 64; i++)
+        if ((bits >> i & 1) != 0 && tn_look_again(tn_span_pages(heap, index * 64 + i)) != TN_SPAN_FREE)
+            not_free |= tn_bit(i);
     return not_free;
 }
 
-/* Whole spans of a word of the tree are free. Some may be taken before the tree says so. */
-TN_DEVICE void tn_spans_tell_free(tn_heap heap, uint32_t first, uint32_t count)
+/* Makes all pages free of spans of a word of the tree, which the caller has. Some may be taken before the trees say so. */
+TN_DEVICE void tn_spans_put_word(tn_heap heap, uint32_t index, uint64_t bits)
 {
-    uint64_t bits = tn_low_bits(count) << first % 64;
-    tn_tree_insert_word(tn_open_spans(heap), first / 64, bits);
-    tn_spans_count(heap, -(int32_t)count);
+    for (uint64_t rest = bits; rest != 0; rest &= rest - 1)
+        tn_store(tn_span_pages(heap, index * 64 + tn_first_one(rest)), TN_SPAN_FREE);
     tn_fence();
-    uint64_t before = tn_tree_insert_word(tn_free_spans(heap), first / 64, bits);
-    uint32_t known = tn_count_ones(before & bits);
+    tn_tree_insert_word(tn_open_spans(heap), index, bits);
+    tn_spans_count(heap, -(int32_t)tn_count_ones(bits));
+    tn_fence();
+    uint32_t known = tn_count_ones(tn_tree_insert_word(tn_free_spans(heap), index, bits) & bits);
     if (known > 0) tn_spans_note(heap, tn_spans_count(heap, (int32_t)known));
     tn_fence();
-    for (uint64_t rest = tn_spans_not_free(heap, first, count); rest != 0; rest &= rest - 1)
-        tn_span_tell_free(heap, first + tn_first_one(rest), false);
+    for (uint64_t rest = tn_spans_not_free(heap, index, bits); rest != 0; rest &= rest - 1)
+        tn_span_tell_free(heap, index * 64 + tn_first_one(rest), false);
 }
 
 TN_DEVICE void tn_spans_put(tn_heap heap, uint32_t first, uint32_t count)
 {
-    TN_UNROLL_8
-    for (uint32_t i = 0; i < count; i++)
-        tn_store(tn_span_pages(heap, first + i), TN_SPAN_FREE);
-    tn_fence();
     for (uint32_t done = 0; done < count;) {
-        uint32_t part = tn_spans_in_word(first + done, count - done);
-        tn_spans_tell_free(heap, first + done, part);
+        uint32_t span = first + done;
+        uint32_t part = tn_spans_in_word(span, count - done);
+        tn_spans_put_word(heap, span / 64, tn_low_bits(part) << span % 64);
         done += part;
     }
 }
@@ -65,26 +64,19 @@ TN_DEVICE uint64_t tn_spans_take_pages(tn_heap heap, uint32_t first, uint32_t co
     return got;
 }
 
-/* Spans of one word of the tree, or none. It goes for their bits in the tree and for their pages at once, as tn_span_begin
- * does for one. */
+/* Spans of one word of the tree, or none. */
 TN_DEVICE bool tn_spans_take_of_word(tn_heap heap, uint32_t first, uint32_t count)
 {
-    tn_tree free = tn_free_spans(heap);
-    uint64_t all = tn_low_bits(count), bits = all << first % 64;
-    uint64_t before = tn_fetch_and(&free.words[first / 64], ~bits);
-    uint64_t got = tn_spans_take_pages(heap, first, count);
-    uint64_t numbers = (before & bits) >> first % 64;
-    if (numbers != 0) tn_spans_note(heap, tn_spans_count(heap, (int32_t)tn_count_ones(numbers)));
-    if (before != 0 && (before & ~bits) == 0) tn_tree_lower(free, 1, first / 64);
-    if (got == all) {
-        tn_fetch_and(&tn_open_spans(heap).words[first / 64], ~bits);
-        return true;
+    uint32_t index = first / 64;
+    uint64_t all = tn_low_bits(count) << first % 64;
+    uint64_t got = tn_spans_take_pages(heap, first, count) << first % 64;
+    if (got != all) {
+        if (got != 0) tn_spans_put_word(heap, index, got);
+        return false;
     }
-    for (uint64_t rest = got; rest != 0; rest &= rest - 1)
-        tn_span_put_pages(heap, first + tn_first_one(rest), TN_SPAN_FREE);
-    for (uint64_t rest = numbers & ~got; rest != 0; rest &= rest - 1)
-        tn_span_tell_free(heap, first + tn_first_one(rest), false);
-    return false;
+    tn_free_word_drop(heap, index, all);
+    tn_fetch_and(&tn_open_spans(heap).words[index], ~all);
+    return true;
 }
 
 /* Spans from `first` on, as many as are free of `count`, in parts of one word each. */

@@ -232,6 +232,7 @@ TN_DEVICE_SLOW tn_hold tn_slab_create(tn_heap heap, uint32_t size_class, uint32_
     tn_pages_label(heap, page, pages, tn_label_make(page, size_class, capacity));
     uint64_t header = tn_header_make(size_class, state, pages, capacity, capacity - taken);
     if (taken == capacity) { /* nobody else can take of it, and no state is due: no answer is waited for */
+        if (pages == TN_HEAP_SPAN_PAGES) tn_fence_release(); /* or a tree might be told after a free that nothing is free */
         tn_fetch_add(tn_header(heap, page), header);
         tn_fetch_or(tn_bitmap(heap, page, capacity), tn_low_bits(taken)); /* one word: a wave has 64 lanes at most */
         return hold;
