@@ -150,7 +150,23 @@ TN_DEVICE void tn_free_word_drop(tn_heap heap, uint32_t index, uint64_t bits)
     uint64_t before = tn_fetch_and(&tn_free_spans(heap).words[index], ~bits);
     uint32_t dropped = tn_count_ones(before & bits);
     if (dropped > 0) tn_spans_note(heap, tn_spans_count(heap, (int32_t)dropped));
-    if (before != 0 && (before & ~bits) == 0) tn_free_word_is_empty(heap, index);
+    if (dropped > 0 && (before & ~bits) == 0) tn_free_word_is_empty(heap, index);
+}
+
+/* Goes for a span of a word: for its bit in the tree, which nobody else gets then, and for the first of its pages. Where it
+ * gets the bit alone, somebody else has pages, and puts the bit back who frees the last of them. */
+TN_DEVICE bool tn_span_begin(tn_heap heap, uint32_t span, uint64_t rest, tn_free_word *word)
+{
+    uint64_t before = tn_fetch_and(&tn_free_spans(heap).words[span / 64], ~tn_bit(span));
+    word->bits = before & ~tn_bit(span);
+    if ((before & tn_bit(span)) == 0) return false;
+    if (word->bits == 0) tn_free_word_is_empty(heap, span / 64);
+    bool has_pages = tn_compare_exchange(tn_span_pages(heap, span), TN_SPAN_FREE, rest) == TN_SPAN_FREE;
+    uint32_t used = tn_spans_count(heap, 1);
+    /* Pages may have been used and freed since the bit went, which brought it back. */
+    if (has_pages) tn_free_word_drop(heap, span / 64, tn_bit(span));
+    tn_spans_note(heap, used);
+    return has_pages;
 }
 
 /* The first pages of a free span, 1 to 64, which need no ticket; TN_NO_PAGE when there is none. Those who come at once go
@@ -164,7 +180,7 @@ TN_DEVICE_SLOW uint32_t tn_pages_begin_span(tn_heap heap, uint32_t count)
     uint32_t span = TN_NO_NUMBER;
     if (word.bits == 0) word = tn_free_word_first(heap);
     if (place >= TN_SPANS_SPREAD && word.bits != 0) word = tn_free_word_later(heap, word, place / TN_SPANS_SPREAD);
-    for (;;) {
+    for (bool is_done = false; !is_done;) {
         if (word.bits == 0) word = tn_free_word_first(heap);
         if (word.index == TN_NO_NUMBER) break;
         if (word.bits == 0) { /* old news */
@@ -172,13 +188,10 @@ TN_DEVICE_SLOW uint32_t tn_pages_begin_span(tn_heap heap, uint32_t count)
             continue;
         }
         span = word.index * 64 + tn_spread_pick(word.bits, place);
-        if (tn_compare_exchange(tn_span_pages(heap, span), TN_SPAN_FREE, rest) == TN_SPAN_FREE) break;
-        tn_span_tell_free(heap, span, false);
-        word.bits &= ~tn_bit(span);
+        is_done = tn_span_begin(heap, span, rest, &word);
     }
     tn_fetch_add(takers, ~0U);
     if (word.index == TN_NO_NUMBER) return TN_NO_PAGE;
-    tn_free_word_drop(heap, span / 64, tn_bit(span));
     /* All of it: nobody gives pages back meanwhile, and says that it has some. */
     if (rest == 0) tn_fetch_and(&tn_open_spans(heap).words[span / 64], ~tn_bit(span));
     return span * TN_HEAP_SPAN_PAGES;

@@ -20,11 +20,11 @@ TN_DEVICE uint32_t tn_spans_in_word(uint32_t span, uint32_t count)
 TN_DEVICE uint64_t tn_spans_not_free(tn_heap heap, uint32_t index, uint64_t bits)
 {
     uint64_t not_free = 0;
+    uint32_t first = tn_first_one(bits), end = 64 - tn_leading_zeros(bits);
     TN_UNROLL_8
-    for (uint32_t i = 0; i < 64; i++)
-        if ((bits >> i & 1) != 0 && tn_look_again(tn_span_pages(heap, index * 64 + i)) != TN_SPAN_FREE)
-            not_free |= tn_bit(i);
-    return not_free;
+    for (uint32_t i = first; i < end; i++)
+        if (tn_look_again(tn_span_pages(heap, index * 64 + i)) != TN_SPAN_FREE) not_free |= tn_bit(i);
+    return not_free & bits;
 }
 
 /* Makes all pages free of spans of a word of the tree, which the caller has. Some may be taken before the trees say so. */
