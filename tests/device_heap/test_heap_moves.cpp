@@ -355,6 +355,35 @@ void spans_may_be_used_before_trees_say_that_they_are_free(void **)
     assert_true(n > 2 && n < OPERATIONS_MAX);
 }
 
+/* A lane takes pages of one of two free spans, and stands still before its n-th operation, while another wants both spans
+ * and is told that there are none such. Whether it came to that. */
+bool spans_are_wanted_meanwhile(uint64_t n)
+{
+    heap_world world;
+    heap_world_init(&world, 2 * SPAN_BYTES + (1 << 20), 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    bool was_interrupted = false;
+    with_lane([&] {
+        take_the_rest(&world, 2);
+        emulation::send_off_unanswered();
+        emulation::interrupt_at(
+            n, [&] { with_lane([&] { heap_free(&world, heap_malloc(&world, 2 * SPAN_BYTES)); }); });
+        assert_non_null(heap_malloc(&world, TARN_DEVICE_HEAP_PAGE_BYTES + 1));
+        emulation::stumble();
+        was_interrupted = emulation::was_interrupted();
+    });
+    heap_world_check(&world);
+    heap_world_fini(&world);
+    return was_interrupted;
+}
+
+void who_wants_spans_waits_for_nobody_who_has_pages_of_one(void **)
+{
+    uint64_t n = 1;
+    while (spans_are_wanted_meanwhile(n))
+        n++;
+    assert_true(n > 2 && n < OPERATIONS_MAX);
+}
+
 /* Two who free the spans of a heap stand still before their n-th and m-th operations, while another takes what it gets. No
  * more spans were ever used than there are. */
 void spans_are_not_counted_twice(void **)
@@ -404,6 +433,7 @@ int main()
         cmocka_unit_test(who_takes_a_span_that_was_used_meanwhile_puts_trees_right),
         cmocka_unit_test(who_frees_pages_hides_none_that_another_has_freed),
         cmocka_unit_test(spans_may_be_used_before_trees_say_that_they_are_free),
+        cmocka_unit_test(who_wants_spans_waits_for_nobody_who_has_pages_of_one),
         cmocka_unit_test(spans_are_not_counted_twice),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

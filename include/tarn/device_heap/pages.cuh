@@ -229,7 +229,7 @@ TN_DEVICE_SLOW bool tn_cursor_go_on(tn_heap heap, uint32_t cursor_number, uint64
     return true;
 }
 
-/* 1 to 63 pages in a row, within a span; TN_NO_PAGE when there are none. */
+/* 1 to 32 pages in a row, within a span; TN_NO_PAGE when there are none. */
 TN_DEVICE uint32_t tn_pages_take_part(tn_heap heap, uint32_t count, uint32_t cursor_number)
 {
     bool is_large = count > TN_TICKETS_LARGE;

@@ -64,7 +64,8 @@ TN_DEVICE uint64_t tn_spans_take_pages(tn_heap heap, uint32_t first, uint32_t co
     return got;
 }
 
-/* Spans of one word of the tree, or none. */
+/* Spans of one word of the tree, or none. Where somebody has pages of one, the tree is told so at once: the other may not
+ * have come to that yet, and nobody is to find that span again meanwhile. */
 TN_DEVICE bool tn_spans_take_of_word(tn_heap heap, uint32_t first, uint32_t count)
 {
     uint32_t index = first / 64;
@@ -72,6 +73,8 @@ TN_DEVICE bool tn_spans_take_of_word(tn_heap heap, uint32_t first, uint32_t coun
     uint64_t got = tn_spans_take_pages(heap, first, count) << first % 64;
     if (got != all) {
         if (got != 0) tn_spans_put_word(heap, index, got);
+        for (uint64_t rest = all & ~got; rest != 0; rest &= rest - 1)
+            tn_span_tell_free(heap, index * 64 + tn_first_one(rest), false);
         return false;
     }
     tn_free_word_drop(heap, index, all);
