@@ -46,7 +46,7 @@ void expect_no_old_hints(heap_world *world)
     uint32_t size_class = tn_heap_class_of(OBJECT_BYTES);
     for (uint32_t state : { (uint32_t)TN_HEAP_STATE_GOOD, (uint32_t)TN_HEAP_STATE_SPARSE }) {
         tn_tree tree = tn_class_tree(heap, size_class, state);
-        for (uint32_t page = 0; tn_tree_next(tree, &page); page++)
+        for (uint32_t page = 0; tn_tree_next(tree, &page, false); page++)
             assert_true(tn_header_is(*tn_header(heap, page), size_class, state));
     }
 }

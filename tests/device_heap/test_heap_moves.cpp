@@ -231,34 +231,64 @@ void a_slab_is_as_large_as_there_is_room(void **)
     heap_world_fini(&world);
 }
 
-/* A lane takes so much, and stands still before its n-th operation while another takes two pages, and m operations later,
- * or at once if m is 0, while that frees them. The trees agree with the words afterwards. Whether it came to that. */
-bool span_is_used_meanwhile(uint64_t n, uint64_t m, size_t span_count, size_t size_bytes)
+/* `body` stands still before its n-th operation while another lane does one thing, and m operations later, or at once if m
+ * is 0, while that does one more. The heap is sound afterwards, and given back. Whether it came to that. */
+bool is_interrupted(heap_world *world, uint64_t n, uint64_t m, const std::function<void()> &body,
+                    const std::function<void()> &one, const std::function<void()> &more)
 {
-    heap_world world;
-    heap_world_init(&world, span_count * SPAN_BYTES + (1 << 20), 0, TARN_DEVICE_HEAP_CHECKS_FREES);
-    void *pages = nullptr;
-    bool was_interrupted = false;
-    auto take = [&] { pages = heap_malloc(&world, TARN_DEVICE_HEAP_PAGE_BYTES + 1); };
-    auto give = [&] { heap_free(&world, pages); };
-    with_lane([&] { take_the_rest(&world, span_count); });
+    bool is_first = true, was_interrupted = false;
     with_lane([&] {
         emulation::send_off_unanswered();
         emulation::interrupt_at(
             n,
             [&] {
-                bool is_first = pages == nullptr;
-                if (is_first) with_lane(take);
-                if (!is_first || m == 0) with_lane(give);
+                bool is_second = !is_first || m == 0;
+                if (is_first) with_lane(one);
+                if (is_second) with_lane(more);
+                is_first = false;
             },
             m);
-        heap_malloc(&world, size_bytes);
+        body();
         emulation::stumble();
         was_interrupted = emulation::was_interrupted();
     });
-    heap_world_check(&world);
-    heap_world_fini(&world);
+    heap_world_check(world);
+    heap_world_fini(world);
     return was_interrupted;
+}
+
+/* Wherever it stands still. */
+void wherever(const std::function<bool(uint64_t)> &is_interrupted_at)
+{
+    uint64_t n = 1;
+    while (is_interrupted_at(n))
+        n++;
+    assert_true(n > 2 && n < OPERATIONS_MAX);
+}
+
+void nothing()
+{
+}
+
+/* A heap of so many free spans. */
+heap_world world_of_spans(size_t span_count)
+{
+    heap_world world;
+    heap_world_init(&world, span_count * SPAN_BYTES + (1 << 20), 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    with_lane([&] { take_the_rest(&world, span_count); });
+    return world;
+}
+
+constexpr size_t TWO_PAGES = TARN_DEVICE_HEAP_PAGE_BYTES + 1;
+
+/* A lane takes so much, while another takes two pages, and then frees them. */
+bool span_is_used_meanwhile(uint64_t n, uint64_t m, size_t span_count, size_t size_bytes)
+{
+    heap_world world = world_of_spans(span_count);
+    void *pages = nullptr;
+    return is_interrupted(
+        &world, n, m, [&] { heap_malloc(&world, size_bytes); },
+        [&] { pages = heap_malloc(&world, TWO_PAGES); }, [&] { heap_free(&world, pages); });
 }
 
 void who_takes_a_span_that_was_used_meanwhile_puts_trees_right(void **)
@@ -266,25 +296,24 @@ void who_takes_a_span_that_was_used_meanwhile_puts_trees_right(void **)
     const size_t sizes[] = { SPAN_BYTES, 40 * TARN_DEVICE_HEAP_PAGE_BYTES, 2 * SPAN_BYTES };
     for (size_t size_bytes : sizes) {
         size_t span_count = size_bytes > SPAN_BYTES ? 2 : 1;
-        uint64_t n = 1;
-        for (; span_is_used_meanwhile(n, 0, span_count, size_bytes); n++) {
+        wherever([&](uint64_t n) {
+            if (!span_is_used_meanwhile(n, 0, span_count, size_bytes)) return false;
             uint64_t m = 1;
             while (span_is_used_meanwhile(n, m, span_count, size_bytes))
                 m++;
             assert_true(m < OPERATIONS_MAX);
-        }
-        assert_true(n > 2 && n < OPERATIONS_MAX);
+            return true;
+        });
     }
 }
 
-/* In a heap of so many spans that the trees have a second word. All but small runs is taken; a lane frees one in the first
- * span of that word, and stands still, and another frees one in the next span and takes that. */
+/* In a heap of so many spans that the trees have a second word. All but small runs is taken; a lane frees one in the
+ * first span of that word, while another frees one in the next span and takes that. */
 bool run_is_freed_meanwhile(uint64_t n, size_t run_bytes)
 {
     heap_world world;
     heap_world_init(&world, 66 * SPAN_BYTES + ((size_t)14 << 20), 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     void *one = nullptr, *two = nullptr, *got = nullptr;
-    bool was_interrupted = false;
     with_lane([&] {
         while (void *run = heap_malloc(&world, run_bytes)) {
             uint32_t page = tn_page_of(&world.handle.layout, (uint64_t)(uintptr_t)run);
@@ -295,93 +324,44 @@ bool run_is_freed_meanwhile(uint64_t n, size_t run_bytes)
             continue;
     });
     assert_true(one != nullptr && two != nullptr);
-    with_lane([&] {
-        emulation::send_off_unanswered();
-        emulation::interrupt_at(n, [&] {
-            with_lane([&] {
-                heap_free(&world, two);
-                got = heap_malloc(&world, run_bytes);
-            });
-        });
-        heap_free(&world, one);
-        emulation::stumble();
-        was_interrupted = emulation::was_interrupted();
-    });
+    bool was_interrupted = is_interrupted(
+        &world, n, 0, [&] { heap_free(&world, one); }, [&] { heap_free(&world, two); },
+        [&] { got = heap_malloc(&world, run_bytes); });
     if (was_interrupted) assert_non_null(got);
-    heap_world_check(&world);
-    heap_world_fini(&world);
     return was_interrupted;
 }
 
 void who_frees_pages_hides_none_that_another_has_freed(void **)
 {
-    for (size_t page_count : { (size_t)2, (size_t)32 }) {
-        uint64_t n = 1;
-        while (run_is_freed_meanwhile(n, page_count * TARN_DEVICE_HEAP_PAGE_BYTES))
-            n++;
-        assert_true(n > 2 && n < OPERATIONS_MAX);
-    }
+    for (size_t page_count : { (size_t)2, (size_t)32 })
+        wherever([&](uint64_t n) {
+            return run_is_freed_meanwhile(n, page_count * TARN_DEVICE_HEAP_PAGE_BYTES);
+        });
 }
 
-/* A lane frees an object of two spans, and stands still before its n-th operation, while another takes pages of them if it
- * can. Whether it came to that. */
-bool spans_are_used_at_once(uint64_t n)
-{
-    heap_world world;
-    heap_world_init(&world, 2 * SPAN_BYTES + (1 << 20), 0, TARN_DEVICE_HEAP_CHECKS_FREES);
-    void *spans = nullptr;
-    bool was_interrupted = false;
-    with_lane([&] {
-        take_the_rest(&world, 2);
-        spans = heap_malloc(&world, 2 * SPAN_BYTES);
-        assert_non_null(spans);
-        emulation::send_off_unanswered();
-        emulation::interrupt_at(
-            n, [&] { with_lane([&] { heap_malloc(&world, TARN_DEVICE_HEAP_PAGE_BYTES + 1); }); });
-        heap_free(&world, spans);
-        emulation::stumble();
-        was_interrupted = emulation::was_interrupted();
-    });
-    heap_world_check(&world);
-    heap_world_fini(&world);
-    return was_interrupted;
-}
-
+/* A lane frees an object of two spans, while another takes pages of them if it can. */
 void spans_may_be_used_before_trees_say_that_they_are_free(void **)
 {
-    uint64_t n = 1;
-    while (spans_are_used_at_once(n))
-        n++;
-    assert_true(n > 2 && n < OPERATIONS_MAX);
-}
-
-/* A lane takes pages of one of two free spans, and stands still before its n-th operation, while another wants both spans
- * and is told that there are none such. Whether it came to that. */
-bool spans_are_wanted_meanwhile(uint64_t n)
-{
-    heap_world world;
-    heap_world_init(&world, 2 * SPAN_BYTES + (1 << 20), 0, TARN_DEVICE_HEAP_CHECKS_FREES);
-    bool was_interrupted = false;
-    with_lane([&] {
-        take_the_rest(&world, 2);
-        emulation::send_off_unanswered();
-        emulation::interrupt_at(
-            n, [&] { with_lane([&] { heap_free(&world, heap_malloc(&world, 2 * SPAN_BYTES)); }); });
-        assert_non_null(heap_malloc(&world, TARN_DEVICE_HEAP_PAGE_BYTES + 1));
-        emulation::stumble();
-        was_interrupted = emulation::was_interrupted();
+    wherever([](uint64_t n) {
+        heap_world world = world_of_spans(2);
+        void *spans = nullptr;
+        with_lane([&] { spans = heap_malloc(&world, 2 * SPAN_BYTES); });
+        assert_non_null(spans);
+        return is_interrupted(
+            &world, n, 0, [&] { heap_free(&world, spans); },
+            [&] { heap_malloc(&world, TWO_PAGES); }, nothing);
     });
-    heap_world_check(&world);
-    heap_world_fini(&world);
-    return was_interrupted;
 }
 
+/* A lane takes pages of one of two free spans, while another wants both spans, and is told that there are none such. */
 void who_wants_spans_waits_for_nobody_who_has_pages_of_one(void **)
 {
-    uint64_t n = 1;
-    while (spans_are_wanted_meanwhile(n))
-        n++;
-    assert_true(n > 2 && n < OPERATIONS_MAX);
+    wherever([](uint64_t n) {
+        heap_world world = world_of_spans(2);
+        return is_interrupted(
+            &world, n, 0, [&] { assert_non_null(heap_malloc(&world, TWO_PAGES)); },
+            [&] { heap_free(&world, heap_malloc(&world, 2 * SPAN_BYTES)); }, nothing);
+    });
 }
 
 /* Two who free the spans of a heap stand still before their n-th and m-th operations, while another takes what it gets. No

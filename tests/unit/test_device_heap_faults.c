@@ -127,6 +127,29 @@ static void pieces_that_could_not_be_given_back_are_the_next_time(void **state)
     assert_int_equal(refused_count, 3);
 }
 
+/* A large piece, of which something was written, and after it a small one. */
+static void a_piece_that_could_not_be_added_leaves_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    unsigned refused_count = 0;
+    bool has_failed = true;
+    for (unsigned n = 1; has_failed; n++) {
+        tarn_device_heap *heap = create_heap(fixture, 2 * MIB, 64 * MIB);
+        wait_for_stream(fixture);
+        faulty_backend_begin(n, 1);
+        tarn_status status = tarn_device_heap_add(heap, 12 * MIB, fixture->stream);
+        has_failed = faulty_backend_end() != 0;
+        if (status != TARN_STATUS_OK) {
+            refused_count++;
+            expect_ok(tarn_device_heap_add(heap, MIB, fixture->stream));
+        }
+        expect_ok(tarn_device_heap_check(heap, fixture->stream));
+        expect_empty(fixture, heap);
+        destroy_heap(fixture, heap);
+    }
+    assert_true(refused_count >= 4); /* the words are cleared and written, and then the image */
+}
+
 static void an_event_that_fails_is_done_without(void **state)
 {
     struct fixture *fixture = *state;
@@ -268,6 +291,7 @@ int main(void)
         TEST(a_forked_child_has_no_heaps),
         TEST(a_heap_that_cannot_be_waited_for_stays),
         cmocka_unit_test(pieces_that_could_not_be_given_back_are_the_next_time),
+        TEST(a_piece_that_could_not_be_added_leaves_nothing),
         TEST(an_event_that_fails_is_done_without),
         cmocka_unit_test(each_call_of_the_backend_fails),
         cmocka_unit_test(each_host_allocation_fails),

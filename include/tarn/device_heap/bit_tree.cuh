@@ -136,22 +136,6 @@ TN_DEVICE_SLOW uint32_t tn_tree_take(tn_tree tree, uint32_t place)
     }
 }
 
-/* The first number from *number on; false when there is none. Looks at all words of level 0, so it misses nothing that is
- * there. */
-TN_DEVICE bool tn_tree_next(tn_tree tree, uint32_t *number)
-{
-    uint32_t word_count = tree.shape->words[0];
-    uint64_t mask = ~(uint64_t)0 << *number % 64;
-    for (uint32_t index = *number / 64; index < word_count; index++) {
-        uint64_t word = tn_load(&tree.words[index]) & mask;
-        mask = ~(uint64_t)0;
-        if (word == 0) continue;
-        *number = index * 64 + tn_first_one(word);
-        return true;
-    }
-    return false;
-}
-
 /* A word of level 0 from `index` on that is not 0, as level 1 says; TN_NO_NUMBER when there is none. */
 TN_DEVICE uint32_t tn_tree_next_word(tn_tree tree, uint32_t index)
 {
@@ -163,9 +147,9 @@ TN_DEVICE uint32_t tn_tree_next_word(tn_tree tree, uint32_t index)
     return TN_NO_NUMBER;
 }
 
-/* Like tn_tree_next, in fewer steps: it leaves out words for which level 1 has no bit, also where that is about to get
- * one. */
-TN_DEVICE bool tn_tree_skip(tn_tree tree, uint32_t *number)
+/* The first number from *number on; false when there is none. Looks at each word of level 0, and so misses nothing that is
+ * there; or, where it `skips`, at those alone for which level 1 has a bit by now. */
+TN_DEVICE bool tn_tree_next(tn_tree tree, uint32_t *number, bool skips)
 {
     uint32_t index = *number / 64;
     uint64_t mask = ~(uint64_t)0 << *number % 64;
@@ -176,7 +160,7 @@ TN_DEVICE bool tn_tree_skip(tn_tree tree, uint32_t *number)
             return true;
         }
         mask = ~(uint64_t)0;
-        index = tn_tree_next_word(tree, index + 1);
+        index = skips ? tn_tree_next_word(tree, index + 1) : index + 1;
     }
     return false;
 }

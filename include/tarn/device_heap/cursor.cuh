@@ -15,20 +15,16 @@
  *
  *     word       | how often it has returned | tickets since then |      32 bits each; it never becomes less
  *
- * To return and to go on are maxima of that, but for the last return that can be counted. Who took its ticket before the last return changes nothing by it.
+ * To return and to go on are maxima of that, but for the last return that can be counted. Who took its ticket before
+ * the last return changes nothing by it.
  */
 #ifndef TARN_DEVICE_HEAP_CURSOR_CUH
 #define TARN_DEVICE_HEAP_CURSOR_CUH
 
 #include "tarn/device_heap/heap.cuh"
-#include "tarn/device_heap/place.cuh"
 
-#ifndef TN_CURSOR_PART_PAGES
-#define TN_CURSOR_PART_PAGES 32
-#endif
-#ifndef TN_CURSOR_RETURN_DIVISOR
-#define TN_CURSOR_RETURN_DIVISOR 4
-#endif
+#define TN_CURSOR_PART_PAGES     32
+#define TN_CURSOR_RETURN_DIVISOR 4 /* when that part of what they went through is free */
 #define TN_CURSOR_PARTS          (TN_HEAP_SPAN_PAGES / TN_CURSOR_PART_PAGES) /* of a span */
 #define TN_CURSOR_RETURN         ((uint64_t)1 << TN_HEAP_TICKETS_RETURNS)
 

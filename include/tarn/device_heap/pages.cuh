@@ -204,7 +204,7 @@ TN_DEVICE_SLOW uint32_t tn_pages_search(tn_heap heap, uint32_t count)
 {
     tn_tree open = tn_open_spans(heap);
     uint32_t page = tn_pages_begin_span(heap, count);
-    for (uint32_t span = 0; page == TN_NO_PAGE && tn_tree_next(open, &span); span++)
+    for (uint32_t span = 0; page == TN_NO_PAGE && tn_tree_next(open, &span, false); span++)
         page = tn_span_try(heap, span, count);
     return page;
 }
@@ -219,12 +219,12 @@ TN_DEVICE_SLOW bool tn_cursor_go_on(tn_heap heap, uint32_t cursor_number, uint64
     tn_ticket ticket = { returns, 0, cursor_number };
     tn_tree open = tn_open_spans(heap);
     uint32_t next = span + 1;
-    if (tn_tree_skip(open, &next)) {
+    if (tn_tree_next(open, &next, true)) {
         tn_cursor_skip(heap, ticket, next);
         return true;
     }
     next = 0;
-    if (!tn_tree_next(open, &next)) return false;
+    if (!tn_tree_next(open, &next, false)) return false;
     tn_cursor_return(heap, cursor_number, returns);
     return true;
 }
