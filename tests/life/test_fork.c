@@ -480,17 +480,17 @@ static void *create_and_destroy_the_process_wide_pool(void *argument)
     return NULL;
 }
 
-/* The address sanitizer's malloc has locks of its own, which GCC 12's does not bring to rest around a
- * fork. So under it a child of several threads may not allocate host memory. */
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_ADDRESS_SANITIZER true
+/* The malloc of the address and of the thread sanitizer has locks of its own, which GCC 12's do not bring to rest around
+ * a fork. So under them a child of several threads may not allocate host memory. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HAS_MALLOC_OF_SANITIZER true
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_ADDRESS_SANITIZER true
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define HAS_MALLOC_OF_SANITIZER true
 #endif
 #endif
-#ifndef HAS_ADDRESS_SANITIZER
-#define HAS_ADDRESS_SANITIZER false
+#ifndef HAS_MALLOC_OF_SANITIZER
+#define HAS_MALLOC_OF_SANITIZER false
 #endif
 
 static void live_on_alone(void *argument)
@@ -503,7 +503,7 @@ static void live_on_alone(void *argument)
     CHILD_EXPECT(tarn_pool_find(crowd, &found) == TARN_STATUS_FOREIGN_ADDRESS);
     CHILD_EXPECT(tarn_default_pool_destroy() == TARN_STATUS_OK);
     CHILD_EXPECT(tarn_pool_destroy(crowd->pool) == TARN_STATUS_OK);
-    if (HAS_ADDRESS_SANITIZER) return;
+    if (HAS_MALLOC_OF_SANITIZER) return;
     work();
     if (strcmp(tarn_backend_name(), "host") == 0) {
         CHILD_EXPECT(tarn_malloc(1000, &address) == TARN_STATUS_OK);
