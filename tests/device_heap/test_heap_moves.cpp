@@ -173,6 +173,86 @@ void who_takes_a_span_hides_none_that_is_freed(void **)
           [](heap_world *world) { return heap_malloc(world, SPAN_BYTES); } });
 }
 
+/* The first of these that lies in a span, or none. */
+void *one_in_span(heap_world *world, const objects &those, uint32_t span)
+{
+    for (void *one : those)
+        if (tn_page_of(&world->handle.layout, (uint64_t)(uintptr_t)one) / TN_HEAP_SPAN_PAGES ==
+            span)
+            return one;
+    return nullptr;
+}
+
+/* All that is free are two pages of a span. Who takes them makes the hint go away, while many pages of that span are freed,
+ * and as many are wanted. */
+void who_uses_a_span_up_hides_no_pages_that_are_freed(void **)
+{
+    constexpr size_t size_bytes = 40 * TARN_DEVICE_HEAP_PAGE_BYTES;
+    void *many;
+    expect_object_meanwhile(
+        5 * SPAN_BYTES + (1 << 20),
+        [&](heap_world *world) {
+            objects pairs;
+            many = heap_malloc(world, size_bytes);
+            while (heap_malloc(world, SPAN_BYTES))
+                continue;
+            while (void *pair = heap_malloc(world, 2 * TARN_DEVICE_HEAP_PAGE_BYTES))
+                pairs.push_back(pair);
+            while (take_page(world))
+                continue;
+            uint32_t span =
+                tn_page_of(&world->handle.layout, (uint64_t)(uintptr_t)many) / TN_HEAP_SPAN_PAGES;
+            heap_free(world, one_in_span(world, pairs, span));
+        },
+        [](heap_world *world) { heap_malloc(world, 2 * TARN_DEVICE_HEAP_PAGE_BYTES); },
+        { [&](heap_world *world) { heap_free(world, many); },
+          [](heap_world *world) { return heap_malloc(world, size_bytes); } });
+}
+
+/* Level 2 of the tree of free spans says that there is one and level 1 that there is none: as it is after who frees a span
+ * has stood still between the two, while another took pages of it. Leaves that span used. */
+void leave_old_news(heap_world *world, void *span)
+{
+    tn_tree free = tn_free_spans(&world->handle.layout);
+    for (uint64_t n = 1; n < OPERATIONS_MAX; n++) {
+        void *pages = nullptr;
+        emulation::interrupt_at(n, [&] {
+            with_lane([&] { pages = heap_malloc(world, 2 * TARN_DEVICE_HEAP_PAGE_BYTES); });
+        });
+        heap_free(world, span);
+        emulation::was_interrupted();
+        if (*tn_tree_level(free, 2) != 0 && *tn_tree_level(free, 1) == 0) return;
+        heap_free(world, pages);
+        span = heap_malloc(world, SPAN_BYTES);
+        assert_non_null(span);
+    }
+    fail();
+}
+
+/* A lane looks for a span where the tree has old news, while another frees two, and takes one. */
+void who_mends_old_news_hides_no_span_that_is_freed(void **)
+{
+    void *spans[3];
+    expect_object_meanwhile(
+        70 * SPAN_BYTES,
+        [&](heap_world *world) {
+            while (void *span = heap_malloc(world, SPAN_BYTES)) {
+                uint32_t number = tn_page_of(&world->handle.layout, (uint64_t)(uintptr_t)span) /
+                                  TN_HEAP_SPAN_PAGES;
+                if (number >= 64 && number < 67) spans[number - 64] = span;
+            }
+            while (take_page(world))
+                continue;
+            leave_old_news(world, spans[2]);
+        },
+        [](heap_world *world) { heap_malloc(world, SPAN_BYTES); },
+        { [&](heap_world *world) {
+             heap_free(world, spans[0]);
+             heap_free(world, spans[1]);
+         },
+          [](heap_world *world) { return heap_malloc(world, SPAN_BYTES); } });
+}
+
 /* A slab of another class in slot 0, of so many pages. */
 void *take_of_large_slab(heap_world *world, size_t size_bytes, uint32_t waiting,
                          uint32_t page_count)
@@ -407,6 +487,8 @@ int main()
         cmocka_unit_test(who_takes_a_part_of_the_last_spans_leaves_the_rest),
         cmocka_unit_test(who_frees_the_last_page_of_a_span_leaves_pages_of_it),
         cmocka_unit_test(who_takes_a_span_hides_none_that_is_freed),
+        cmocka_unit_test(who_uses_a_span_up_hides_no_pages_that_are_freed),
+        cmocka_unit_test(who_mends_old_news_hides_no_span_that_is_freed),
         cmocka_unit_test(who_reclaims_leaves_what_it_does_not_take),
         cmocka_unit_test(who_refills_a_slot_leaves_what_was_in_it),
         cmocka_unit_test(a_slab_is_as_large_as_there_is_room),

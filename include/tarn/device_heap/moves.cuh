@@ -2,14 +2,14 @@
 /*
  * device_heap/moves: memory that is on its way. Who takes several spans, or gives back slabs that are wholly free, has
  * more in its hands for a while than it will keep; and who puts the tree of free spans right may take out a span that
- * is free again meanwhile, and puts it back. Nobody else finds that. Who finds no memory then has not seen all pages, and
+ * is free again meanwhile, and puts it back; as who puts the tree of open spans right may, of a span. Nobody else finds that. Who finds no memory then has not seen all pages, and
  * looks again. Who takes pages of one span has no more in its hands than it will keep, and that is no move.
  *
  *     word    | moves that were begun | moves under way |       32 bits each
  *
  * If none is under way before a look, and none has begun until after it, then the look has seen all of that. Not counted
- * is what is quicker, or smaller: hints that go away, slabs on their way between slots and trees, and pages that a wave
- * takes in part, for others have the rest of what it wanted, and puts back.
+ * is what is quicker, or smaller: hints in the trees of slabs that go away, slabs on their way between slots and trees, and
+ * pages that a wave takes in part, for it hoped for more in a row, and puts back.
  */
 #ifndef TARN_DEVICE_HEAP_MOVES_CUH
 #define TARN_DEVICE_HEAP_MOVES_CUH

@@ -51,12 +51,16 @@ TN_DEVICE_SLOW void tn_span_tell_free(tn_heap heap, uint32_t span, bool is_free)
     tn_move_end(heap);
 }
 
-/* The hint that a span has free pages goes away with the last one, and comes back if it was wrong. */
+/* The hint that a span has free pages goes away with the last one, and comes back if it was wrong. Others miss it meanwhile,
+ * which is a move. */
 TN_DEVICE_SLOW void tn_span_is_used_up(tn_heap heap, uint32_t span)
 {
+    tn_move_begin(heap);
+    tn_fence();
     tn_tree_remove(tn_open_spans(heap), span);
     tn_fence();
     if (tn_look_again(tn_span_pages(heap, span)) != 0) tn_tree_insert(tn_open_spans(heap), span);
+    tn_move_end(heap);
 }
 
 /* --- pages of one span ------------------------------------------------------------------------------ */
@@ -119,11 +123,12 @@ struct tn_free_word {
     uint64_t bits;
 };
 
-/* The first word with a free span. */
+/* The first word with a free span. As level 1 says, and not level 2: old news there are put right without a move, and a bit
+ * is missing meanwhile. */
 TN_DEVICE tn_free_word tn_free_word_first(tn_heap heap)
 {
     tn_tree free = tn_free_spans(heap);
-    uint32_t index = tn_tree_first_word(free);
+    uint32_t index = tn_tree_next_word(free, 0);
     return { index, index != TN_NO_NUMBER ? tn_load(&free.words[index]) : 0 };
 }
 
@@ -235,10 +240,12 @@ TN_DEVICE uint32_t tn_pages_take_part(tn_heap heap, uint32_t count, uint32_t cur
     bool is_large = count > TN_TICKETS_LARGE;
     for (uint32_t i = 0; i < TN_TICKETS_MAX; i++) {
         tn_ticket ticket = tn_ticket_take(heap, cursor_number, count);
-        if (is_large && tn_ticket_crosses(ticket, count)) break;
         uint64_t wanted = tn_ticket_page(heap, ticket, count);
         uint64_t span = wanted / TN_HEAP_SPAN_PAGES;
         uint32_t span_end = tn_control(heap)->span_end;
+        /* Who wants so many does not go on with the cursor, and may be the only one who comes to its end. */
+        if (is_large && span >= span_end) tn_cursor_return(heap, cursor_number, ticket.returns);
+        if (is_large && tn_ticket_crosses(ticket, count)) break;
         uint32_t page = TN_NO_PAGE;
         if (span < span_end)
             page = tn_span_take_pages(heap, (uint32_t)span, count, (uint32_t)wanted % TN_HEAP_SPAN_PAGES, TN_SPAN_FREE);

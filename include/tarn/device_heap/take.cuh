@@ -230,6 +230,9 @@ TN_DEVICE_SLOW tn_hold tn_take_last(tn_heap heap, uint32_t size_class, uint32_t 
     while (hold.credits == 0 && tn_look_once_more(heap, &looks)) {
         hold = tn_take_from_trees(heap, size_class, wanted, place);
         if (hold.credits == 0) hold = tn_take_own_slab(heap, size_class, 1, place);
+        /* An object fits into any page, though a slab of one page may waste some of it. */
+        if (hold.credits == 0 && tn_heap_class_unit_pages(size_class) > 1)
+            hold = tn_slab_create(heap, size_class, 1, TN_HEAP_STATE_FULL, 1, place);
     }
     if (hold.credits == 0) hold = tn_take_from_other_slots(heap, size_class, wanted, place);
     return hold;
