@@ -11,11 +11,12 @@
  *
  * One source for CUDA (compute capability 7.0 and up) and HIP, C++14, nothing but headers and no dependency.
  *
- * Any thread of any kernel may call any of these at any time, also in divergent code. An object may be freed by
+ * Any thread of any kernel may call any of these at any time, also in divergent code; but tarn_dmalloc_wave and
+ * tarn_dmalloc_coop, which lanes of a wave call together, as they say. An object may be freed by
  * another thread than the one that got it, in another block or a later kernel; who frees makes sure that nobody
  * uses it any more. A pointer that goes to another thread within a kernel takes a fence (__threadfence) before it is
  * stored, and one after it was read, as what it points to does, also where that thread does no more than free it.
- * Nothing here waits for another lane of its wave, traps or prints. The lanes of a wave that call together share the
+ * Nothing else here waits for another lane of its wave; nothing traps or prints. The lanes of a wave that call together share the
  * work: calls in converged code are cheaper.
  */
 #ifndef TARN_DEVICE_HEAP_CUH
@@ -31,7 +32,7 @@
 TN_DEVICE uint64_t tn_bytes_with_canary(tn_heap heap, uint64_t size_bytes)
 {
     bool has_canary = heap->check >= TN_HEAP_CHECK_CONTENTS && size_bytes <= UINT64_MAX / 2;
-    return has_canary ? size_bytes + TN_CANARY_BYTES : size_bytes;
+    return has_canary ? size_bytes + TN_HEAP_CANARY_BYTES : size_bytes;
 }
 
 /* What the highest check level writes into a new object. */
@@ -56,7 +57,7 @@ TN_DEVICE bool tn_is_for_run(tn_heap heap, size_t size_bytes)
 
 /*
  * size_bytes of memory, aligned to 16 bytes, or null: when there is none, for 0 bytes, and for more than a heap can
- * have. What is in it is undefined. Up to 64 KiB sizes are rounded up by less than a fifth (and to 16 bytes), beyond
+ * have. What is in it is undefined. Up to 64 KiB sizes are rounded up by less than a quarter (and to 16 bytes), beyond
  * that to 64 KiB. Costs three or four round trips to the L2 cache for all lanes with the same size together.
  */
 TN_DEVICE void *tarn_dmalloc(const tarn_device_heap_handle &handle, size_t size_bytes)
@@ -118,19 +119,20 @@ TN_DEVICE void tarn_dfree(const tarn_device_heap_handle &handle, void *object)
     tn_lanes_free(heap, lanes, tn_wave_match(lanes, key), target);
 }
 
-/* The bytes that may be used at an object's address, at least those asked for; 0 when it is no live object's. */
+/* The bytes that may be used at an object's address, at least those asked for, and just those where the heap checks
+ * contents; 0 when it is no live object's. */
 TN_DEVICE size_t tarn_dsize(const tarn_device_heap_handle &handle, const void *object)
 {
     tn_heap heap = &handle.layout;
     tn_target target = tn_find(heap, (uint64_t)(uintptr_t)object);
     if (target.page == TN_NO_PAGE) return 0;
-    uint64_t canary = heap->check >= TN_HEAP_CHECK_CONTENTS ? TN_CANARY_BYTES : 0;
-    if (target.object_bytes == 0) return tn_load(tn_run_pages(heap, target.page)) * TN_HEAP_PAGE_BYTES - canary;
-    bool is_live = tn_object_is_live(heap, target.page, target.capacity, target.index);
-    return is_live ? target.object_bytes - canary : 0;
+    bool is_run = target.object_bytes == 0;
+    if (!is_run && !tn_object_is_live(heap, target.page, target.capacity, target.index)) return 0;
+    uint64_t bytes = is_run ? tn_load(tn_run_pages(heap, target.page)) * TN_HEAP_PAGE_BYTES : target.object_bytes;
+    return heap->check >= TN_HEAP_CHECK_CONTENTS ? tn_contents_usable((uint64_t)(uintptr_t)object, bytes) : bytes;
 }
 
-/* Whether an address lies in the heap's memory, live or not. */
+/* Whether an address lies in the pages that the heap has for objects, live or not. */
 TN_DEVICE bool tarn_downs(const tarn_device_heap_handle &handle, const void *address)
 {
     tn_heap heap = &handle.layout;

@@ -27,7 +27,7 @@
  * Words. A page is 64 KiB, a span 64 pages. Objects of up to 64 KiB have one of 44 size classes, and lie in slabs,
  * runs of pages that are cut into objects of one class. Larger ones, the large objects, have pages of their own. A
  * heap consists of pieces of memory, the first of which also has the metadata: 0.9 % of the heap, or of what it may
- * grow to; 1 % below 1 GiB.
+ * grow to, and half a MiB more if it may grow; of heaps below 16 MiB up to 5 %.
  *
  * Rules for every function.
  *  - Streams. What a call does on the device it does in the order of its stream, as tarn_pool_alloc_on and
@@ -45,7 +45,7 @@
  * Life and death. The pool must stay until its heaps are destroyed, and refuses to be destroyed before: to it they
  * are live allocations. Nothing but the heap may free or resize them. A pool that is destroyed by force or abandoned
  * takes the memory of its heaps with it: then all that can be done with them is to destroy them, too, which gives
- * back the host's part; the backend keeps what it needs for an event. A backend that was given to
+ * back the host's part, and any other call answers INVALID_POOL; the backend keeps what it needs for an event. A backend that was given to
  * tarn_device_heap_create_over must stay open until the heap is destroyed. In a child that was forked a heap of the
  * parent's answers FORKED as its pool does, and to destroy it does nothing on the device.
  */
@@ -84,8 +84,8 @@ typedef enum tarn_device_heap_checks {
     /* Frees of what is not live, and of what is no object's address, are counted and change nothing. The default. */
     TARN_DEVICE_HEAP_CHECKS_FREES = 1,
     /* Besides, objects are filled with a pattern when they are handed out and when they are freed, and the bytes
-     * behind them are looked at when they are freed: an object whose end was written over is counted, and freed.
-     * Each takes 16 bytes more. For finding errors: every byte is written twice. */
+     * behind what was asked for are looked at when they are freed: an object behind whose end something was written
+     * is counted, and freed. Each takes 16 bytes more. For finding errors: every byte is written twice. */
     TARN_DEVICE_HEAP_CHECKS_CONTENTS = 2
 } tarn_device_heap_checks;
 
@@ -94,7 +94,8 @@ typedef struct tarn_device_heap_options {
         struct_bytes; /* sizeof(tarn_device_heap_options), as TARN_DEVICE_HEAP_OPTIONS_INIT sets it */
 
     /* The most that the heap may have when all has been added, in bytes, with the first piece and its metadata. The
-     * metadata is made for as much: 9 MiB for each GiB. 0: nothing will be added. */
+     * metadata is made for as much, and lies in the first piece: half a MiB, and 9 MiB for each GiB. 0: nothing will
+     * be added. */
     size_t size_bytes_max;
 
     tarn_device_heap_checks checks;
@@ -111,8 +112,8 @@ typedef struct tarn_device_heap_options {
  * may be used there at once; no thread waits, unless the pool does for memory (growth, debug mode) or the backend
  * lacks events. To the pool it is one allocation.
  * Errors: INVALID_POOL, FORKED; INVALID_ARGUMENT (heap_out is NULL; size_bytes is too small: with its metadata a heap
- * needs some 77 KiB at least; a stream of another device); INVALID_OPTIONS (the message names the field);
- * SIZE_TOO_LARGE (more than TARN_DEVICE_HEAP_SIZE_BYTES_MAX); NOT_SUPPORTED (a pool over memory of the caller's, which
+ * needs 74 KiB at least, and 634 KiB if it may grow; a stream of another device); INVALID_OPTIONS (the message names
+ * the field); SIZE_TOO_LARGE (size_bytes or size_bytes_max is more than TARN_DEVICE_HEAP_SIZE_BYTES_MAX); NOT_SUPPORTED (a pool over memory of the caller's, which
  * has no backend, see tarn_device_heap_create_over; a backend that lacks fill, copy or stream_synchronize);
  * OUT_OF_HOST_MEMORY; those of tarn_pool_alloc_on.
  * Cost: that of tarn_pool_alloc_on; an event, two or three copies of some KiB, and on the device a fill of the
@@ -183,7 +184,7 @@ TARN_API tarn_status tarn_device_heap_add_over(tarn_device_heap *heap, void *add
 /*
  * Makes all of a heap free again, in the order of the stream, without a wait: as it was when it was created, but with
  * all pieces that have been added. What is counted begins at 0. Pointers to objects mean nothing any more.
- * Errors: INVALID_ARGUMENT (heap is NULL). When the backend fails, the heap must be reset again before kernels use it.
+ * Errors: INVALID_ARGUMENT (heap is NULL; a stream of another device). When the backend fails, the heap must be reset again before kernels use it.
  * Cost: that of preparing it: a fill of the metadata on the device, and copies of some KiB.
  */
 TARN_API tarn_status tarn_device_heap_reset(tarn_device_heap *heap, tarn_stream stream);
@@ -222,10 +223,10 @@ typedef struct tarn_device_heap_stats {
     size_t largest_free_bytes; /* the largest object for which there are pages */
 
     uint64_t failed_count;       /* requests that got nothing */
-    uint64_t double_free_count;  /* frees of what was not live */
-    uint64_t foreign_free_count; /* frees of what is no object's address */
+    uint64_t double_free_count;  /* frees of what was not live, in slabs that are there */
+    uint64_t foreign_free_count; /* frees of what is no object's address, or no longer */
     uint64_t
-        damaged_free_count; /* frees of objects whose end was written over; see TARN_DEVICE_HEAP_CHECKS_CONTENTS */
+        damaged_free_count; /* frees of objects with something written behind their end; see TARN_DEVICE_HEAP_CHECKS_CONTENTS */
 
     tarn_device_heap_class classes[TARN_DEVICE_HEAP_CLASS_COUNT]; /* from 16 bytes up */
 } tarn_device_heap_stats;
@@ -239,7 +240,8 @@ typedef struct tarn_device_heap_stats {
  * Writes what a heap has and has done, since it was created or reset. Reads a part of the metadata back, and waits
  * for the stream. While kernels on other streams use the heap each number is one of some moment, and they need not
  * agree; otherwise they are exact.
- * Errors: INVALID_ARGUMENT (heap or stats_out is NULL, or its struct_bytes is wrong); OUT_OF_HOST_MEMORY.
+ * Errors: INVALID_ARGUMENT (heap or stats_out is NULL, or its struct_bytes is wrong; a stream of another device);
+ * OUT_OF_HOST_MEMORY.
  * Cost: a copy of half a MiB for each GiB of the heap, or of what it may grow to; as much host memory meanwhile.
  */
 TARN_API tarn_status tarn_device_heap_get_stats(tarn_device_heap *heap, tarn_stream stream,
@@ -249,7 +251,7 @@ TARN_API tarn_status tarn_device_heap_get_stats(tarn_device_heap *heap, tarn_str
  * Reads all of the metadata back and compares every structure with every other: for tests, and where a kernel is
  * suspected to have written where it should not. Only while no kernel uses the heap. Waits for the stream.
  * Returns OK, or CORRUPT with the first fault found named in tarn_last_error().message.
- * Errors besides: INVALID_ARGUMENT (heap is NULL); OUT_OF_HOST_MEMORY.
+ * Errors besides: INVALID_ARGUMENT (heap is NULL; a stream of another device); OUT_OF_HOST_MEMORY.
  * Cost: a copy of the metadata, 9 MiB for each GiB, and as much host memory meanwhile.
  */
 TARN_API tarn_status tarn_device_heap_check(tarn_device_heap *heap, tarn_stream stream);

@@ -99,6 +99,13 @@ static tarn_status check_heap(const tarn_device_heap *heap)
     return heap->pool ? tarn_pool_get_backend(heap->pool, &backend) : TARN_STATUS_OK;
 }
 
+/* The same, and the stream of what is done next. */
+static tarn_status check_heap_and_stream(const tarn_device_heap *heap, tarn_stream stream)
+{
+    tarn_status status = check_heap(heap);
+    return status == TARN_STATUS_OK ? check_stream(&heap->transfer.backend, stream) : status;
+}
+
 /* --- create ---------------------------------------------------------------------------------------- */
 
 /* What a heap is made of. */
@@ -258,7 +265,7 @@ tarn_status tarn_device_heap_add_over(tarn_device_heap *heap, void *address, siz
 
 tarn_status tarn_device_heap_reset(tarn_device_heap *heap, tarn_stream stream)
 {
-    tarn_status status = check_heap(heap);
+    tarn_status status = check_heap_and_stream(heap, stream);
     return status == TARN_STATUS_OK ? tn_heap_object_prepare(heap, stream) : status;
 }
 
@@ -268,7 +275,7 @@ tarn_status tarn_device_heap_get_stats(tarn_device_heap *heap, tarn_stream strea
                                        tarn_device_heap_stats *stats_out)
 {
     struct tn_heap_view view;
-    tarn_status status = check_heap(heap);
+    tarn_status status = check_heap_and_stream(heap, stream);
     if (status != TARN_STATUS_OK) return status;
     if (!stats_out) return fail_for_null("stats_out");
     if (stats_out->struct_bytes != sizeof *stats_out) {
@@ -286,7 +293,7 @@ tarn_status tarn_device_heap_get_stats(tarn_device_heap *heap, tarn_stream strea
 tarn_status tarn_device_heap_check(tarn_device_heap *heap, tarn_stream stream)
 {
     struct tn_heap_view view;
-    tarn_status status = check_heap(heap);
+    tarn_status status = check_heap_and_stream(heap, stream);
     if (status != TARN_STATUS_OK) return status;
     status = tn_heap_object_read(heap, heap->plan.metadata_bytes, stream, &view);
     if (status != TARN_STATUS_OK) return status;

@@ -83,12 +83,13 @@ static void lay_out(struct tn_heap_plan *plan, uint64_t size_pages)
 tarn_status tn_heap_plan_init(struct tn_heap_plan *plan, size_t size_bytes, size_t size_bytes_max)
 {
     uint64_t size_pages = size_bytes / TN_HEAP_PAGE_BYTES;
-    plan->page_max = tn_max(size_bytes, size_bytes_max) / TN_HEAP_PAGE_BYTES;
-    if (plan->page_max > TN_HEAP_PAGES_MAX) {
+    size_t most_bytes = tn_max(size_bytes, size_bytes_max);
+    if (most_bytes > TN_HEAP_PAGES_MAX * TN_HEAP_PAGE_BYTES) {
         return tn_fail(TARN_STATUS_SIZE_TOO_LARGE,
-                       "a device heap of %zu bytes: none has more than %" PRIu64,
-                       tn_max(size_bytes, size_bytes_max), TN_HEAP_PAGES_MAX * TN_HEAP_PAGE_BYTES);
+                       "a device heap of up to %zu bytes: none has more than %" PRIu64, most_bytes,
+                       TN_HEAP_PAGES_MAX * TN_HEAP_PAGE_BYTES);
     }
+    plan->page_max = most_bytes / TN_HEAP_PAGE_BYTES;
     /* A region takes at most a span of numbers more than it has pages. */
     if (size_bytes_max > size_bytes)
         plan->page_max =
@@ -96,9 +97,9 @@ tarn_status tn_heap_plan_init(struct tn_heap_plan *plan, size_t size_bytes, size
     lay_out(plan, size_pages);
     if (size_bytes < plan->metadata_bytes + TN_HEAP_PAGE_BYTES) {
         return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
-                       "a device heap of %zu bytes, of which its metadata takes %" PRIu64
-                       ", has no page of %" PRIu64,
-                       size_bytes, plan->metadata_bytes, TN_HEAP_PAGE_BYTES);
+                       "a device heap of %zu bytes has no page of %" PRIu64
+                       ": its metadata, for up to %zu bytes, takes %" PRIu64,
+                       size_bytes, TN_HEAP_PAGE_BYTES, most_bytes, plan->metadata_bytes);
     }
     return TARN_STATUS_OK;
 }

@@ -116,5 +116,7 @@ tarn_device_heap_stats tn_heap_stats(const struct tn_heap_view *view, size_t siz
         stats.classes[i].object_bytes = tn_heap_class_bytes(i);
     for (uint32_t i = 0; i < view->known->region_count; i++)
         count_region(view, &view->known->regions[i], &stats);
+    if (view->known->layout.check == TN_HEAP_CHECK_CONTENTS && stats.largest_free_bytes > 0)
+        stats.largest_free_bytes -= TN_HEAP_CANARY_BYTES;
     return stats;
 }

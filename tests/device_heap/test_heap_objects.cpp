@@ -34,14 +34,14 @@ void every_size_is_served(void **)
     heap_world_fini(&world);
 }
 
-void sizes_are_rounded_by_less_than_a_fifth(void **)
+void sizes_are_rounded_by_less_than_a_quarter(void **)
 {
     for (uint32_t size = 1; size <= TN_HEAP_OBJECT_MAX; size++) {
         uint32_t size_class = tn_heap_class_of(size);
         uint32_t bytes = tn_heap_class_bytes(size_class);
         assert_true(bytes >= size && bytes % 16 == 0 && size_class < TN_HEAP_CLASS_COUNT);
         assert_true(size_class == 0 || tn_heap_class_bytes(size_class - 1) < size);
-        if (size > 64) assert_true((bytes - size) * 5 < bytes);
+        if (size > 64) assert_true((bytes - size) * 4 < size);
         uint32_t slab_bytes = tn_heap_class_unit_pages(size_class) * (uint32_t)TN_HEAP_PAGE_BYTES;
         assert_true(slab_bytes % bytes * 64 <= slab_bytes);
     }
@@ -115,8 +115,10 @@ void a_damaged_end_is_counted(void **)
     with_lane([&] {
         for (size_t size : { (size_t)1, (size_t)100, (size_t)65536, (size_t)200000 }) {
             char *object = (char *)heap_malloc(&world, size);
+            assert_int_equal(tarn_dsize(world.handle, object), size);
             memset(object, 0, size);
             heap_free(&world, object);
+            assert_int_equal(tarn_dsize(world.handle, object), 0);
         }
         assert_int_equal(heap_world_check(&world).damaged_free_count, 0);
         for (size_t size : { (size_t)1, (size_t)100, (size_t)65536, (size_t)200000 }) {
@@ -130,6 +132,23 @@ void a_damaged_end_is_counted(void **)
     assert_int_equal(stats.damaged_free_count, 4);
     assert_int_equal(stats.live_count, 0);
     heap_world_fini(&world);
+}
+
+void the_largest_object_is_what_the_statistics_say(void **)
+{
+    for (auto checks : { TARN_DEVICE_HEAP_CHECKS_FREES, TARN_DEVICE_HEAP_CHECKS_CONTENTS })
+        for (size_t heap_bytes : { MIB, 8 * MIB, 20 * MIB }) {
+            heap_world world;
+            heap_world_init(&world, heap_bytes, 0, checks);
+            size_t largest = heap_world_check(&world).largest_free_bytes;
+            with_lane([&] {
+                assert_null(heap_malloc(&world, largest + 1));
+                void *object = heap_malloc(&world, largest);
+                assert_non_null(object);
+                assert_int_equal(tarn_dsize(world.handle, object), largest);
+            });
+            heap_world_fini(&world);
+        }
 }
 
 bool is_of_one_page(size_t size_bytes)
@@ -386,6 +405,67 @@ void a_few_pages_that_stay_leave_spans_free(void **)
     heap_world_fini(&world);
 }
 
+/* There are free pages and no two in a row: an object of a class that has slabs of several pages, to waste less, gets one. */
+void a_small_object_fits_where_a_page_is_free(void **)
+{
+    for (size_t size_bytes : { (size_t)2500, (size_t)5000, (size_t)20000, (size_t)40000 }) {
+        heap_world world;
+        heap_world_init(&world, 5 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+        std::vector<void *> pages, objects;
+        with_lane([&] {
+            exhaust(&world, TARN_DEVICE_HEAP_PAGE_BYTES, &pages);
+            for (size_t i = 0; i < pages.size(); i += 2)
+                heap_free(&world, pages[i]);
+            size_t count = exhaust(&world, size_bytes, &objects);
+            assert_in_range(count, (pages.size() + 1) / 2, SIZE_MAX);
+        });
+        assert_int_equal(heap_world_check(&world).free_page_count, 0);
+        with_lane([&] {
+            for (void *object : objects)
+                heap_free(&world, object);
+        });
+        heap_world_check(&world);
+        heap_world_fini(&world);
+    }
+}
+
+/* Spans that have something of 60 MiB of objects. */
+size_t spans_of_live(heap_world *world, size_t size_bytes)
+{
+    std::vector<void *> objects;
+    with_lane([&] {
+        for (size_t bytes = 0; bytes < 60 * MIB; bytes += size_bytes)
+            objects.push_back(heap_malloc(world, size_bytes));
+    });
+    tarn_device_heap_stats stats = heap_world_check(world);
+    with_lane([&] {
+        for (void *object : objects)
+            heap_free(world, object);
+    });
+    return stats.span_bytes / (4 * MIB);
+}
+
+/* Only objects of many pages come and go, until all that there is was used: those that come next take no more spans than
+ * in a new heap. */
+void large_objects_lie_in_the_first_spans_again(void **)
+{
+    for (size_t size_bytes : { MIB, 2 * MIB, 17 * (size_t)TARN_DEVICE_HEAP_PAGE_BYTES }) {
+        heap_world world;
+        heap_world_init(&world, 260 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+        size_t span_count = spans_of_live(&world, size_bytes);
+        for (int round = 0; round < 4; round++) {
+            std::vector<void *> objects;
+            with_lane([&] {
+                exhaust(&world, size_bytes, &objects);
+                for (void *object : objects)
+                    heap_free(&world, object);
+            });
+            assert_in_range(spans_of_live(&world, size_bytes), 15, span_count + 2);
+        }
+        heap_world_fini(&world);
+    }
+}
+
 /* Slots are filled with good slabs for long, while waves ask: what they asked for then was served, and no new slab is
  * made for it. */
 void what_was_served_is_not_asked_for_again(void **)
@@ -527,11 +607,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_size_is_served),
-        cmocka_unit_test(sizes_are_rounded_by_less_than_a_fifth),
+        cmocka_unit_test(sizes_are_rounded_by_less_than_a_quarter),
         cmocka_unit_test(what_cannot_be_is_null),
         cmocka_unit_test(bad_frees_are_counted_and_change_nothing),
         cmocka_unit_test(lanes_that_free_the_same_object_free_it_once),
         cmocka_unit_test(a_damaged_end_is_counted),
+        cmocka_unit_test(the_largest_object_is_what_the_statistics_say),
         cmocka_unit_test(a_full_heap_recovers_whole),
         cmocka_unit_test(one_free_object_among_many_is_found),
         cmocka_unit_test(slabs_of_another_class_give_way),
@@ -541,6 +622,8 @@ int main(void)
         cmocka_unit_test(pages_lie_in_the_first_spans),
         cmocka_unit_test(counts_of_cursors_may_run_out),
         cmocka_unit_test(a_few_pages_that_stay_leave_spans_free),
+        cmocka_unit_test(large_objects_lie_in_the_first_spans_again),
+        cmocka_unit_test(a_small_object_fits_where_a_page_is_free),
         cmocka_unit_test(what_was_served_is_not_asked_for_again),
         cmocka_unit_test(memory_that_is_added_is_used),
         cmocka_unit_test(a_wave_gets_objects_side_by_side),

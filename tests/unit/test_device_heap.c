@@ -291,11 +291,29 @@ static void sizes_that_no_heap_has_are_refused(void **state)
     const tarn_status too_large = TARN_STATUS_SIZE_TOO_LARGE;
     expect_not_created(invalid, fixture->pool, 0, NULL, "a device heap of 0 bytes");
     expect_not_created(invalid, fixture->pool, PAGE, NULL, "has no page");
-    expect_not_created(too_large, fixture->pool, TARN_DEVICE_HEAP_SIZE_BYTES_MAX + PAGE, NULL,
+    expect_not_created(too_large, fixture->pool, TARN_DEVICE_HEAP_SIZE_BYTES_MAX + 1, NULL,
                        "none has more than 1099511627776");
     expect_not_created(too_large, fixture->pool, SIZE_MAX, NULL, "none has more than");
     assert_int_equal(stats_of(fixture->pool).alloc_count, 0);
     assert_int_equal(faulty_backend_event_count(), 0);
+}
+
+static void streams_of_nobody_are_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    int nobody;
+    tarn_device_heap *heap = create_heap(fixture, MIB, 2 * MIB), *none = NULL;
+    tarn_device_heap_stats stats = TARN_DEVICE_HEAP_STATS_INIT;
+    const tarn_status invalid = TARN_STATUS_INVALID_ARGUMENT;
+    expect_status(invalid, tarn_device_heap_create(fixture->pool, MIB, NULL, &nobody, &none));
+    expect_status(invalid, tarn_device_heap_add(heap, MIB, &nobody));
+    expect_status(invalid, tarn_device_heap_reset(heap, &nobody));
+    expect_status(invalid, tarn_device_heap_get_stats(heap, &nobody, &stats));
+    expect_status(invalid, tarn_device_heap_check(heap, &nobody));
+    expect_status(invalid, tarn_device_heap_destroy(heap, &nobody));
+    assert_non_null(strstr(tarn_last_error().message, "stream"));
+    expect_ok(tarn_device_heap_check(heap, fixture->stream));
+    destroy_heap(fixture, heap);
 }
 
 static void options_that_mean_nothing_are_refused(void **state)
@@ -316,7 +334,8 @@ static void options_that_mean_nothing_are_refused(void **state)
     options.size_bytes_max = SIZE_MAX;
     expect_not_created(TARN_STATUS_SIZE_TOO_LARGE, fixture->pool, MIB, &options, "none has more");
     options.size_bytes_max = 1024 * MIB;
-    expect_not_created(TARN_STATUS_INVALID_ARGUMENT, fixture->pool, MIB, &options, "metadata");
+    expect_not_created(TARN_STATUS_INVALID_ARGUMENT, fixture->pool, MIB, &options,
+                       "its metadata, for up to 1073741824 bytes, takes 96");
     assert_int_equal(stats_of(fixture->pool).alloc_count, 0);
 }
 
@@ -617,6 +636,7 @@ int main(void)
         TEST(a_heap_lies_in_what_a_fallback_gives),
         cmocka_unit_test(a_pool_in_debug_mode_tells_what_was_written_beside_a_heap),
         TEST(sizes_that_no_heap_has_are_refused),
+        TEST(streams_of_nobody_are_refused),
         TEST(options_that_mean_nothing_are_refused),
         TEST(pools_without_memory_for_a_heap_are_refused),
         TEST(memory_that_cannot_be_a_heap_is_refused),

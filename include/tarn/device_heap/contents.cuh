@@ -2,7 +2,7 @@
 /*
  * device_heap/contents: what the highest check level writes into objects.
  *
- *     | what was asked for | canary ... | size asked for, 8 bytes |       TN_CANARY_BYTES more than was asked for
+ *     | what was asked for | canary ... | size asked for, 8 bytes |       TN_HEAP_CANARY_BYTES more than was asked for
  *      poison                                                            at least, up to the object's end
  *
  * The canary goes from the end of what was asked for to the object's last 8 bytes; it has 8 bytes or more.
@@ -12,7 +12,6 @@
 
 #include "tarn/device_heap/heap.cuh"
 
-#define TN_CANARY_BYTES  16
 #define TN_CANARY        0xC5
 #define TN_POISON_TAKEN  0xCD /* in what was handed out */
 #define TN_POISON_FREED  0xDD /* in what is free */
@@ -36,11 +35,18 @@ TN_DEVICE_SLOW void tn_contents_prepare(uint64_t address, uint64_t object_bytes,
     *tn_contents_size(address, object_bytes) = size_bytes;
 }
 
+/* The bytes that a live object's owner may use: those asked for, or none where the canary is gone that says how many. */
+TN_DEVICE uint64_t tn_contents_usable(uint64_t address, uint64_t object_bytes)
+{
+    uint64_t size_bytes = *tn_contents_size(address, object_bytes);
+    return size_bytes <= object_bytes - TN_HEAP_CANARY_BYTES ? size_bytes : 0;
+}
+
 /* Before it is freed; whether its end is as it was. */
 TN_DEVICE_SLOW bool tn_contents_finish(uint64_t address, uint64_t object_bytes)
 {
     uint64_t size_bytes = *tn_contents_size(address, object_bytes);
-    bool is_intact = size_bytes <= object_bytes - TN_CANARY_BYTES;
+    bool is_intact = size_bytes <= object_bytes - TN_HEAP_CANARY_BYTES;
     for (uint64_t i = size_bytes; is_intact && i < object_bytes - 8; i++)
         is_intact = ((const uint8_t *)address)[i] == TN_CANARY;
     tn_contents_fill(address, object_bytes, TN_POISON_FREED);

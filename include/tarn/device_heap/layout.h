@@ -97,6 +97,8 @@ enum tn_heap_check {
     TN_HEAP_CHECK_CONTENTS
 };
 
+#define TN_HEAP_CANARY_BYTES 16 /* that each object has more, where contents are checked */
+
 struct tn_heap_region {
     uint64_t address;    /* of the first page */
     uint32_t first_page; /* its number, a multiple of TN_HEAP_SPAN_PAGES */

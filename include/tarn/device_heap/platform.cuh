@@ -46,10 +46,12 @@
 
 #if defined(TARN_DEVICE_HEAP_EMULATION)
 #include TARN_DEVICE_HEAP_EMULATION
-#elif defined(__HIPCC__) && !defined(__CUDACC__)
+#elif defined(__CUDACC__)
+#include "tarn/device_heap/platform_cuda.cuh"
+#elif defined(__HIPCC__)
 #include "tarn/device_heap/platform_hip.cuh"
 #else
-#include "tarn/device_heap/platform_cuda.cuh"
+#error "tarn/device_heap.cuh is for CUDA's and HIP's compilers; the host's side is tarn/device_heap.h"
 #endif
 
 #endif
