@@ -53,6 +53,7 @@ thread_local uint64_t operations_left; /* until it is interrupted, if it is to b
 thread_local uint64_t operations_more; /* and from then on until it is again */
 thread_local std::function<void()> interruption;
 thread_local std::function<void()> at_pauses;
+thread_local std::function<void()> at_operations;
 
 uint64_t next_random()
 {
@@ -200,6 +201,7 @@ void run_wave(uint32_t number, uint32_t lane_count, uint64_t seed,
     arrive(nullptr);
     is_sending_off = false;
     at_pauses = nullptr;
+    at_operations = nullptr;
     this_wave = nullptr;
 }
 
@@ -228,6 +230,11 @@ void on_pause(const std::function<void()> &body)
     at_pauses = body;
 }
 
+void on_operation(const std::function<void()> &body)
+{
+    at_operations = body;
+}
+
 void send_off_unanswered()
 {
     is_sending_off = true;
@@ -250,6 +257,7 @@ void arrive(const void *address)
 
 void stumble()
 {
+    if (at_operations) at_operations();
     if (operations_left != 0 && --operations_left == 0) {
         std::thread(interruption).join();
         std::swap(operations_left, operations_more);

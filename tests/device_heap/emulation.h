@@ -47,6 +47,9 @@ void send_off_unanswered();
 /* What this thread does at each pause from now on, until its wave ends. */
 void on_pause(const std::function<void()> &body);
 
+/* And before each atomic operation. */
+void on_operation(const std::function<void()> &body);
+
 /* Does what was kept for this word; for NULL, all. */
 void arrive(const void *address);
 
