@@ -34,6 +34,7 @@ struct writer {
     _Atomic uint64_t event_count;
     uint64_t number;
     bool is_taken;              /* under `lock` */
+    uint64_t given_back_ns;     /* likewise: no event of the thread before is later */
     struct writer *next_writer; /* set under it, and never changed */
 };
 
@@ -94,6 +95,7 @@ static void give_back_writer(void *taken)
     struct writer *writer = taken;
     own_writer = NULL;
     lock_writers();
+    writer->given_back_ns = tn_recorder_now();
     writer->is_taken = false;
     unlock_writers();
 }
@@ -106,10 +108,12 @@ static void prepare(void)
 
 /* --- writers ---------------------------------------------------------------------------------------- */
 
-static struct writer *find_idle_writer(void)
+/* For an event of then. A thread may read the clock and stand still while another one lives and ends: its events do not
+ * go behind that one's, or in the order of time they would be the other's. */
+static struct writer *find_idle_writer(uint64_t begun_ns)
 {
     for (struct writer *writer = writers; writer; writer = writer->next_writer)
-        if (!writer->is_taken) return writer;
+        if (!writer->is_taken && writer->given_back_ns <= begun_ns) return writer;
     return NULL;
 }
 
@@ -125,11 +129,11 @@ static struct writer *create_writer(void)
 
 /* The calling thread's, from now on. NULL: no host memory, or this is a signal's handler that has interrupted this or
  * what else is done under the lock. */
-static TN_COLD struct writer *take_writer(void)
+static TN_COLD struct writer *take_writer(uint64_t begun_ns)
 {
     if (atomic_load(&is_locking)) return NULL;
     lock_writers();
-    struct writer *writer = find_idle_writer();
+    struct writer *writer = find_idle_writer(begun_ns);
     if (!writer) writer = create_writer();
     if (writer) {
         writer->is_taken = true;
@@ -193,12 +197,12 @@ static void leave(struct writer *writer)
     atomic_store_explicit(&writer->is_busy, false, memory_order_release);
 }
 
-/* The thread's writer, busy; NULL: nothing is to be written. */
-static struct writer *enter(void)
+/* The thread's writer for an event of then, busy; NULL: nothing is to be written. */
+static struct writer *enter(uint64_t begun_ns)
 {
     struct writer *writer = own_writer;
     if (TN_UNLIKELY(!writer)) {
-        writer = take_writer();
+        writer = take_writer(begun_ns);
         if (!writer) {
             count_lost();
             return NULL;
@@ -244,7 +248,7 @@ static void count_event(struct writer *writer)
 
 static void note(const struct tn_event *event, uint64_t time_ns, enum tn_event_kind kind)
 {
-    struct writer *writer = enter();
+    struct writer *writer = enter(time_ns);
     if (!writer) return;
     if (write_event(writer, event, since_start(time_ns), kind)) count_event(writer);
     leave(writer);
@@ -279,7 +283,7 @@ void tn_recorder_note_labelled_alloc(const void *address, size_t size_bytes, con
 {
     const struct tn_event event = { (uintptr_t)address, size_bytes, 0, 0 };
     uint64_t now_ns = tn_recorder_now();
-    struct writer *writer = enter();
+    struct writer *writer = enter(now_ns);
     if (!writer) return;
     uint64_t time_ns = since_start(now_ns);
     if (write_label(writer, label, time_ns) && write_event(writer, &event, time_ns, TN_EVENT_ALLOC))

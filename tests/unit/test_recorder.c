@@ -134,6 +134,41 @@ static void test_frees_of_nothing_are_no_events(void **state)
 
 /* --- threads ------------------------------------------------------------------------------------------ */
 
+static void *note_three(void *argument)
+{
+    (void)argument;
+    note_allocs(100, 3);
+    return NULL;
+}
+
+static void *note_free_begun_before(void *begun_ns)
+{
+    tn_recorder_note_free((const void *)1, NULL, *(uint64_t *)begun_ns);
+    return NULL;
+}
+
+static void run_thread(void *(*body)(void *), void *argument)
+{
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, body, argument), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* It has read the clock, and another thread comes and goes before it has its place in the file. */
+static void test_a_thread_that_stands_still_takes_nobodys_events(void **state)
+{
+    (void)state;
+    start();
+    note_allocs(1, 1);
+    uint64_t begun_ns = tn_recorder_now();
+    run_thread(note_three, NULL);
+    run_thread(note_free_begun_before, &begun_ns);
+    run_thread(note_three, NULL);
+    struct tn_trace_summary summary = stop_and_write();
+    assert_int_equal(summary.thread_count, 4);
+    assert_int_equal(tn_recorder_count().lost_count, 0);
+}
+
 static void *note_more_than_a_chunk(void *argument)
 {
     note_allocs(1, 2 * TN_EVENTS_PER_CHUNK);
@@ -323,6 +358,8 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(test_handlers_at_any_moment_hold_nobody_up, begin, end),
         cmocka_unit_test_setup_teardown(test_frees_of_nothing_are_no_events, begin, end),
+        cmocka_unit_test_setup_teardown(test_a_thread_that_stands_still_takes_nobodys_events, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(test_a_disk_that_hangs_holds_nobody_up_for_ever, begin,
                                         end),
         cmocka_unit_test_setup_teardown(test_a_thread_is_not_cancelled_in_the_middle, begin, end),
