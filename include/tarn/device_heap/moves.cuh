@@ -2,8 +2,8 @@
 /*
  * device_heap/moves: memory that is on its way. Who takes several spans, or gives back slabs that are wholly free, has
  * more in its hands for a while than it will keep; and who puts the tree of free spans right may take out a span that
- * is free again meanwhile, and puts it back; as who puts the tree of open spans right may, of a span. Nobody else finds that. Who finds no memory then has not seen all pages, and
- * looks again. Who takes pages of one span has no more in its hands than it will keep, and that is no move.
+ * is free again meanwhile, and puts it back; so may who puts the tree of open spans right. Nobody else finds that. Who
+ * finds no memory then has not seen all pages, and looks again. Who takes pages of one span has no more in its hands than it will keep, and that is no move.
  *
  *     word    | moves that were begun | moves under way |       32 bits each
  *

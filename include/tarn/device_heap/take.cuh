@@ -9,7 +9,8 @@
  *     4. the slot busy for too long                a slab of their own
  *     5. no memory                                 the slabs in the other slots of the class; then wholly free
  *                                                  slabs in slots of any class go, and the trees once more, or a
- *                                                  slab of its own; again while anything is on its way
+ *                                                  slab of its own, of one page if need be; again while
+ *                                                  anything is on its way
  *
  * A new slab for a slot has room for all that wait for it by then: so many waves at once get a large slab together,
  * and few waves do not leave much of one unused. Where slabs become large, who fills the slot also prepares its next
