@@ -4,6 +4,7 @@
  *
  * Whoever allocates has a limit of registers, so that five blocks of 256 threads are on a multiprocessor at once, as in
  * a program that waits for memory; without one the compiler takes what it likes, and fewer are. BLOCKS chooses another.
+ * Whoever only frees needs fewer, and fills a multiprocessor.
  */
 #ifndef TN_HEAP_BENCH_KERNELS_CUH
 #define TN_HEAP_BENCH_KERNELS_CUH
@@ -13,10 +14,14 @@
 #ifndef TN_HEAP_BENCH_BLOCKS
 #define TN_HEAP_BENCH_BLOCKS 5
 #endif
+#ifndef TN_HEAP_BENCH_FREE_BLOCKS
+#define TN_HEAP_BENCH_FREE_BLOCKS 8
+#endif
 
 constexpr uint32_t block_threads = 256;
 
 #define TIMED_KERNEL __global__ __launch_bounds__(block_threads, TN_HEAP_BENCH_BLOCKS) static
+#define FREE_KERNEL  __global__ __launch_bounds__(block_threads, TN_HEAP_BENCH_FREE_BLOCKS) static
 
 __device__ inline uint32_t thread_number()
 {
@@ -40,7 +45,7 @@ TIMED_KERNEL void get_mixed(const __grid_constant__ Device heap, sizes of, void 
 }
 
 template <class Device>
-TIMED_KERNEL void put_all(const __grid_constant__ Device heap, void **objects, uint32_t count)
+FREE_KERNEL void put_all(const __grid_constant__ Device heap, void **objects, uint32_t count)
 {
     uint32_t number = thread_number();
     if (number < count) heap.put(objects[number]);
@@ -48,7 +53,7 @@ TIMED_KERNEL void put_all(const __grid_constant__ Device heap, void **objects, u
 
 /* In another order than they were got. */
 template <class Device>
-TIMED_KERNEL void put_shuffled(const __grid_constant__ Device heap, void **objects, uint32_t count)
+FREE_KERNEL void put_shuffled(const __grid_constant__ Device heap, void **objects, uint32_t count)
 {
     uint32_t number = thread_number();
     if (number < count) heap.put(objects[shuffled(number, count)]);

@@ -42,8 +42,10 @@ void sizes_are_rounded_by_less_than_a_quarter(void **)
         assert_true(bytes >= size && bytes % 16 == 0 && size_class < TN_HEAP_CLASS_COUNT);
         assert_true(size_class == 0 || tn_heap_class_bytes(size_class - 1) < size);
         if (size > 64) assert_true((bytes - size) * 4 < size);
-        uint32_t slab_bytes = tn_heap_class_unit_pages(size_class) * (uint32_t)TN_HEAP_PAGE_BYTES;
+        uint32_t page_bytes = (uint32_t)TN_HEAP_PAGE_BYTES;
+        uint32_t slab_bytes = tn_heap_class_unit_pages(size_class) * page_bytes;
         assert_true(slab_bytes % bytes * 64 <= slab_bytes);
+        assert_int_equal(slab_bytes == page_bytes, page_bytes % bytes * 64 <= page_bytes);
     }
 }
 

@@ -67,7 +67,7 @@ class storm
         model::outcome outcome = run_kernel([&](uint32_t wave, uint32_t) {
             tn_hold hold = tn_hold_nothing();
             for (uint32_t left = LANES; left > 0;) {
-                tn_objects objects = tn_leader_take(heap_, size_class, left, &hold);
+                tn_objects objects = tn_leader_take(heap_, size_class, left, true, &hold);
                 if (objects.bits == 0) break;
                 parts_[wave].push_back({ hold.page, objects });
                 left -= tn_count_ones(objects.bits);

@@ -11,15 +11,22 @@ TN_DEVICE uint64_t tn_low_bits(uint32_t count)
     return count >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << count) - 1;
 }
 
-/* The place of the n-th one, from 0; there are more than n. Six steps, each of which halves the word. */
+/* The place of the n-th one, from 0; there are more than n. Five steps, each of which halves half of the word. */
 TN_DEVICE uint32_t tn_nth_one(uint64_t bits, uint32_t n)
 {
+    uint32_t half = (uint32_t)bits;
     uint32_t place = 0;
-    for (uint32_t width = 32; width != 0; width /= 2) {
-        uint32_t below = tn_count_ones(bits & tn_low_bits(width));
+    uint32_t below = tn_count_ones(half);
+    if (n >= below) {
+        n -= below;
+        half = (uint32_t)(bits >> 32);
+        place = 32;
+    }
+    for (uint32_t width = 16; width != 0; width /= 2) {
+        below = tn_count_ones(half & ((1U << width) - 1));
         if (n >= below) {
             n -= below;
-            bits >>= width;
+            half >>= width;
             place += width;
         }
     }

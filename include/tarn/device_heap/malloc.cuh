@@ -30,11 +30,11 @@ TN_DEVICE tn_objects tn_objects_tell(tn_mask lanes, const tn_objects &objects, u
     return told;
 }
 
-/* Objects for a group in which so many wait; none when there is no memory. */
-TN_DEVICE tn_objects tn_leader_take(tn_heap heap, uint32_t size_class, uint32_t wanted, tn_hold *hold)
+/* Objects for a group in which so many wait, alone in its wave or not; none when there is no memory. */
+TN_DEVICE tn_objects tn_leader_take(tn_heap heap, uint32_t size_class, uint32_t wanted, bool is_alone, tn_hold *hold)
 {
     tn_objects objects = { 0, 0 };
-    if (hold->credits == 0) *hold = tn_take(heap, size_class, wanted);
+    if (hold->credits == 0) *hold = tn_take(heap, size_class, wanted, is_alone);
     if (hold->credits > 0)
         objects = tn_objects_take(heap, hold);
     else
@@ -56,7 +56,8 @@ TN_DEVICE uint64_t tn_lanes_malloc(tn_heap heap, tn_mask lanes, tn_mask group, u
     do {
         tn_objects objects = { 0, 0 };
         tn_mask ours = waiting & group;
-        if (tn_lane() == leader && ours != 0) objects = tn_leader_take(heap, size_class, tn_count_ones(ours), &hold);
+        if (tn_lane() == leader && ours != 0)
+            objects = tn_leader_take(heap, size_class, tn_count_ones(ours), group == lanes, &hold);
         uint32_t page = tn_wave_shuffle(lanes, hold.page, leader);
         objects = tn_objects_tell(lanes, objects, leader);
         uint32_t rank = tn_lanes_before(ours);

@@ -83,23 +83,29 @@ TN_DEVICE uint32_t tn_run_choose(uint64_t starts, uint32_t from)
     return tn_first_one(above != 0 ? above : starts);
 }
 
+/* After an "and" for a run of pages of a span: whether the caller has them. Where it got some of them, it puts them back. */
+TN_DEVICE bool tn_span_took_run(tn_heap heap, uint32_t span, uint64_t run, uint64_t before)
+{
+    if ((before & run) != run) {
+        if ((before & run) != 0) tn_span_put_pages(heap, span, before & run);
+        return false;
+    }
+    if (before == TN_SPAN_FREE) tn_span_tell_free(heap, span, false);
+    if (before == run) tn_span_is_used_up(heap, span);
+    return true;
+}
+
 /* A run of pages of a span, from page `from` on if there is one; TN_NO_PAGE when the span has none. `free` is what the
  * caller has seen to be free, or hopes. */
 TN_DEVICE uint32_t tn_span_take_pages(tn_heap heap, uint32_t span, uint32_t count, uint32_t from, uint64_t free)
 {
-    uint64_t *word = tn_span_pages(heap, span);
     uint64_t starts;
     while ((starts = tn_run_starts(free, count)) != 0) {
         uint32_t first = tn_run_choose(starts, from);
         uint64_t run = tn_low_bits(count) << first;
-        uint64_t before = tn_fetch_and(word, ~run);
+        uint64_t before = tn_fetch_and(tn_span_pages(heap, span), ~run);
+        if (tn_span_took_run(heap, span, run, before)) return span * TN_HEAP_SPAN_PAGES + first;
         free = before & ~run;
-        if ((before & run) == run) {
-            if (before == TN_SPAN_FREE) tn_span_tell_free(heap, span, false);
-            if (free == 0) tn_span_is_used_up(heap, span);
-            return span * TN_HEAP_SPAN_PAGES + first;
-        }
-        if ((before & run) != 0) tn_span_put_pages(heap, span, before & run);
     }
     return TN_NO_PAGE;
 }
@@ -214,8 +220,8 @@ TN_DEVICE_SLOW uint32_t tn_pages_search(tn_heap heap, uint32_t count)
     return page;
 }
 
-#define TN_TICKETS_MAX   4 /* until a wave looks for pages by itself */
-#define TN_TICKETS_LARGE 8 /* pages: who wants more, and cannot have what its ticket is for, begins a span */
+#define TN_TICKETS_MAX 4 /* until a wave looks for pages by itself */
+#define TN_PAGES_FEW   8 /* who wants more, and cannot have what its ticket is for, begins a span */
 
 /* A span had not what a ticket was for: its cursor goes on to the next one that has pages, or returns. False when there are
  * none at all. */
@@ -234,40 +240,85 @@ TN_DEVICE_SLOW bool tn_cursor_go_on(tn_heap heap, uint32_t cursor_number, uint64
     return true;
 }
 
-/* 1 to 32 pages in a row, within a span; TN_NO_PAGE when there are none. */
-TN_DEVICE uint32_t tn_pages_take_part(tn_heap heap, uint32_t count, uint32_t cursor_number)
+/* Whether the wave is the first that comes to a part. */
+TN_DEVICE bool tn_ticket_is_first(const tn_ticket &ticket, uint32_t count)
 {
-    bool is_large = count > TN_TICKETS_LARGE;
-    for (uint32_t i = 0; i < TN_TICKETS_MAX; i++) {
-        tn_ticket ticket = tn_ticket_take(heap, cursor_number, count);
+    return ticket.number % TN_CURSOR_PART_PAGES == 0 || tn_ticket_crosses(ticket, count);
+}
+
+/* Goes for a run of pages from one on, where there is such a page. Gives those of its span that were free. */
+TN_DEVICE uint64_t tn_pages_try(tn_heap heap, uint64_t page, uint64_t run, uint32_t span_end)
+{
+    uint64_t span = page / TN_HEAP_SPAN_PAGES;
+    return span < span_end ? tn_fetch_and(tn_span_pages(heap, (uint32_t)span), ~run) : (uint64_t)0;
+}
+
+/* 1 to 8 pages in a row, for a wave that has gone for those of a ticket, when `before` was free of their span: those, or
+ * others of the span, or those of further tickets. */
+TN_DEVICE_SLOW uint32_t tn_pages_take_on(tn_heap heap, uint32_t count, tn_ticket ticket, uint64_t before)
+{
+    uint32_t span_end = tn_control(heap)->span_end;
+    for (uint32_t i = 1;; i++) {
         uint64_t wanted = tn_ticket_page(heap, ticket, count);
         uint64_t span = wanted / TN_HEAP_SPAN_PAGES;
-        uint32_t span_end = tn_control(heap)->span_end;
-        /* Who wants so many does not go on with the cursor, and may be the only one who comes to its end. */
-        if (is_large && span >= span_end) tn_cursor_return(heap, cursor_number, ticket.returns);
-        if (is_large && tn_ticket_crosses(ticket, count)) break;
+        uint32_t from = (uint32_t)wanted % TN_HEAP_SPAN_PAGES;
+        uint64_t run = tn_low_bits(count) << from;
         uint32_t page = TN_NO_PAGE;
-        if (span < span_end)
-            page = tn_span_take_pages(heap, (uint32_t)span, count, (uint32_t)wanted % TN_HEAP_SPAN_PAGES, TN_SPAN_FREE);
-        else
+        if (i > 1) before = tn_pages_try(heap, wanted, run, span_end);
+        if (span >= span_end)
             span = span_end;
+        else if (tn_span_took_run(heap, (uint32_t)span, run, before))
+            page = (uint32_t)wanted;
+        else
+            page = tn_span_take_pages(heap, (uint32_t)span, count, from, before & ~run);
         if (page != TN_NO_PAGE) {
-            bool is_first = ticket.number % TN_CURSOR_PART_PAGES == 0 || tn_ticket_crosses(ticket, count);
-            if (is_first) tn_cursors_look_back(heap, ticket.number);
+            if (tn_ticket_is_first(ticket, count)) tn_cursors_look_back(heap, ticket.number);
             return page;
         }
-        if (is_large) break;
-        if (!tn_cursor_go_on(heap, cursor_number, ticket.returns, (uint32_t)span)) return TN_NO_PAGE;
+        if (!tn_cursor_go_on(heap, ticket.cursor_number, ticket.returns, (uint32_t)span)) return TN_NO_PAGE;
+        if (i == TN_TICKETS_MAX) return tn_pages_search(heap, count);
+        ticket = tn_ticket_take(heap, ticket.cursor_number, count);
     }
-    return tn_pages_search(heap, count);
+}
+
+/* 1 to 8 pages in a row, within a span; TN_NO_PAGE when there are none. Most waves get what their ticket is for, and have
+ * nothing else to do: that is in line. */
+TN_DEVICE uint32_t tn_pages_take_few(tn_heap heap, uint32_t count, uint32_t cursor_number)
+{
+    uint32_t span_end = tn_control(heap)->span_end;
+    tn_ticket ticket = tn_ticket_take(heap, cursor_number, count);
+    uint64_t page = tn_ticket_page(heap, ticket, count);
+    uint64_t run = tn_low_bits(count) << page % TN_HEAP_SPAN_PAGES;
+    uint64_t before = tn_pages_try(heap, page, run, span_end);
+    bool has_all = (before & run) == run;
+    if (has_all && before != run && before != TN_SPAN_FREE && !tn_ticket_is_first(ticket, count)) return (uint32_t)page;
+    return tn_pages_take_on(tn_out_of_line(heap), count, ticket, before);
+}
+
+/* 9 to 32. Who wants so many does not go on with the cursor, and may be the only one who comes to its end. */
+TN_DEVICE uint32_t tn_pages_take_part(tn_heap heap, uint32_t count, uint32_t cursor_number)
+{
+    tn_ticket ticket = tn_ticket_take(heap, cursor_number, count);
+    uint64_t wanted = tn_ticket_page(heap, ticket, count);
+    uint64_t span = wanted / TN_HEAP_SPAN_PAGES;
+    uint32_t page = TN_NO_PAGE;
+    if (span >= tn_control(heap)->span_end)
+        tn_cursor_return(heap, cursor_number, ticket.returns);
+    else if (!tn_ticket_crosses(ticket, count))
+        page = tn_span_take_pages(heap, (uint32_t)span, count, (uint32_t)wanted % TN_HEAP_SPAN_PAGES, TN_SPAN_FREE);
+    if (page == TN_NO_PAGE) return tn_pages_search(heap, count);
+    if (tn_ticket_is_first(ticket, count)) tn_cursors_look_back(heap, ticket.number);
+    return page;
 }
 
 /* 1 to 64 of them. */
 TN_DEVICE_SLOW uint32_t tn_pages_take(tn_heap heap, uint32_t count, uint32_t place)
 {
+    uint32_t cursor_number = place & (heap->cursor_count - 1);
     if (count == TN_HEAP_SPAN_PAGES) return tn_pages_begin_span(heap, count);
     if (count > TN_CURSOR_PART_PAGES) return tn_pages_search(heap, count);
-    return tn_pages_take_part(heap, count, place & (heap->cursor_count - 1));
+    if (count > TN_PAGES_FEW) return tn_pages_take_part(heap, count, cursor_number);
+    return tn_pages_take_few(heap, count, cursor_number);
 }
 
 TN_DEVICE void tn_pages_put(tn_heap heap, uint32_t page, uint32_t count)

@@ -19,8 +19,7 @@
 #define TN_HEAP_BOTH static inline
 #endif
 
-#define TN_HEAP_CLASSES_LINEAR 4    /* of multiples of 16 */
-#define TN_HEAP_REST_MAX       1024 /* bytes that may be left over at the end of a slab of one page */
+#define TN_HEAP_CLASSES_LINEAR 4 /* of multiples of 16 */
 
 /* The place of the highest bit of what is not 0. */
 TN_HEAP_BOTH uint32_t tn_heap_log2(uint32_t value)
@@ -56,11 +55,14 @@ TN_HEAP_BOTH uint32_t tn_heap_class_bytes(uint32_t size_class)
     return tn_heap_class_mantissa(size_class) << tn_heap_class_shift(size_class);
 }
 
-/* Pages of the smallest slab that loses no more than 1/64 at its end. */
+/* The classes of which a slab of one page would lose more than 1/64 at its end, a bit for each. */
+#define TN_HEAP_CLASSES_OF_SEVERAL_PAGES 0x77731000000ULL
+
+/* Pages of the smallest slab that loses no more. */
 TN_HEAP_BOTH uint32_t tn_heap_class_unit_pages(uint32_t size_class)
 {
-    uint32_t rest = (uint32_t)TN_HEAP_PAGE_BYTES % tn_heap_class_bytes(size_class);
-    return rest <= TN_HEAP_REST_MAX ? 1 : tn_heap_class_mantissa(size_class);
+    uint32_t is_one = (uint32_t)(~TN_HEAP_CLASSES_OF_SEVERAL_PAGES >> size_class) & 1;
+    return is_one ? 1 : tn_heap_class_mantissa(size_class);
 }
 
 #endif

@@ -220,13 +220,11 @@ TN_DEVICE tn_hold tn_slab_take(tn_heap heap, uint32_t page, uint32_t size_class,
 
 /* --- from pages to slabs, from trees to slots, and back ---------------------------------------------- */
 
-/* A new slab, of which `wanted` credits are the caller's. The objects' bits are 0: all came back. */
-TN_DEVICE_SLOW tn_hold tn_slab_create(tn_heap heap, uint32_t size_class, uint32_t pages, uint32_t state,
-                                      uint32_t wanted, uint32_t place)
+/* Makes pages a slab, of which `wanted` credits are the caller's. The objects' bits are 0: all came back. */
+TN_DEVICE tn_hold tn_slab_make(tn_heap heap, uint32_t page, uint32_t pages, uint32_t size_class, uint32_t state,
+                               uint32_t wanted)
 {
-    uint32_t page = tn_pages_take(heap, pages, place);
-    if (page == TN_NO_PAGE) return tn_hold_nothing();
-    uint32_t capacity = (uint32_t)((pages * TN_HEAP_PAGE_BYTES) / tn_heap_class_bytes(size_class));
+    uint32_t capacity = (pages << TN_HEAP_PAGE_SHIFT) / tn_heap_class_bytes(size_class);
     uint32_t taken = wanted < capacity ? wanted : capacity;
     tn_hold hold = { page, taken, capacity, 0, true };
     tn_pages_label(heap, page, pages, tn_label_make(page, size_class, capacity));
@@ -242,6 +240,15 @@ TN_DEVICE_SLOW tn_hold tn_slab_create(tn_heap heap, uint32_t size_class, uint32_
     uint64_t before = tn_fetch_add(tn_header(heap, page), header);
     if (state == TN_HEAP_STATE_FULL) tn_slab_settle(heap, page, before + header, TN_HEAP_STATE_FULL);
     return hold;
+}
+
+/* A slab of pages that were free, if there are so many in a row. */
+TN_DEVICE_SLOW tn_hold tn_slab_create(tn_heap heap, uint32_t size_class, uint32_t pages, uint32_t state,
+                                      uint32_t wanted, uint32_t place)
+{
+    uint32_t page = tn_pages_take(heap, pages, place);
+    if (page == TN_NO_PAGE) return tn_hold_nothing();
+    return tn_slab_make(heap, page, pages, size_class, state, wanted);
 }
 
 /* Makes a slab that was just taken out of a tree current, if it still is what the tree said and has credits, and takes
