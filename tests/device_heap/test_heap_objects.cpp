@@ -383,6 +383,22 @@ void counts_of_cursors_may_run_out(void **)
 }
 
 /* Pages come and go, eight at a time, and one in 64 stays: those that stay must not each keep a span open. */
+/* Where a page is used by who has nothing else to do with its span, too. */
+void a_span_that_is_used_up_is_not_said_to_be_open(void **)
+{
+    heap_world world;
+    heap_world_init(&world, 16 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    uint64_t page_count = heap_world_check(&world).free_page_count;
+    with_lane([&] {
+        for (uint64_t i = 0; i < page_count; i++)
+            assert_non_null(heap_malloc(&world, TARN_DEVICE_HEAP_PAGE_BYTES));
+    });
+    tn_tree open = tn_open_spans(&world.handle.layout);
+    for (uint32_t i = 0; i < open.shape->words[0]; i++)
+        assert_int_equal(open.words[i], 0);
+    heap_world_fini(&world);
+}
+
 void a_few_pages_that_stay_leave_spans_free(void **)
 {
     constexpr size_t live_max = 8, rounds = 4096;
@@ -623,6 +639,7 @@ int main(void)
         cmocka_unit_test(no_page_is_lost_to_lengths_that_differ),
         cmocka_unit_test(pages_lie_in_the_first_spans),
         cmocka_unit_test(counts_of_cursors_may_run_out),
+        cmocka_unit_test(a_span_that_is_used_up_is_not_said_to_be_open),
         cmocka_unit_test(a_few_pages_that_stay_leave_spans_free),
         cmocka_unit_test(large_objects_lie_in_the_first_spans_again),
         cmocka_unit_test(a_small_object_fits_where_a_page_is_free),
