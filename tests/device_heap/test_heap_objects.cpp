@@ -382,7 +382,6 @@ void counts_of_cursors_may_run_out(void **)
     }
 }
 
-/* Pages come and go, eight at a time, and one in 64 stays: those that stay must not each keep a span open. */
 /* Where a page is used by who has nothing else to do with its span, too. */
 void a_span_that_is_used_up_is_not_said_to_be_open(void **)
 {
@@ -399,6 +398,28 @@ void a_span_that_is_used_up_is_not_said_to_be_open(void **)
     heap_world_fini(&world);
 }
 
+/* A cursor that comes to no span before another one does looks back all the same: pages that come and go stay in front. */
+void a_cursor_looks_back_in_spans_that_others_use(void **)
+{
+    heap_world world;
+    heap_world_init(&world, 512 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    tn_heap heap = &world.handle.layout;
+    assert_true(heap->cursor_count > 1);
+    with_lane([&] {
+        for (uint32_t i = 0; i < 32 * TN_CURSOR_PART_PAGES; i++)
+            assert_int_not_equal(tn_pages_take(heap, 1, 0), TN_NO_PAGE);
+        uint32_t last = 0;
+        for (uint32_t i = 0; i < 32 * TN_CURSOR_PART_PAGES; i++) {
+            uint32_t page = tn_pages_take(heap, 1, 1);
+            tn_pages_put(heap, page, 1);
+            last = std::max(last, page);
+        }
+        assert_true(last < 2 * heap->cursor_count * TN_CURSOR_PART_PAGES);
+    });
+    heap_world_fini(&world);
+}
+
+/* Pages come and go, eight at a time, and one in 64 stays: those that stay must not each keep a span open. */
 void a_few_pages_that_stay_leave_spans_free(void **)
 {
     constexpr size_t live_max = 8, rounds = 4096;
@@ -640,6 +661,7 @@ int main(void)
         cmocka_unit_test(pages_lie_in_the_first_spans),
         cmocka_unit_test(counts_of_cursors_may_run_out),
         cmocka_unit_test(a_span_that_is_used_up_is_not_said_to_be_open),
+        cmocka_unit_test(a_cursor_looks_back_in_spans_that_others_use),
         cmocka_unit_test(a_few_pages_that_stay_leave_spans_free),
         cmocka_unit_test(large_objects_lie_in_the_first_spans_again),
         cmocka_unit_test(a_small_object_fits_where_a_page_is_free),

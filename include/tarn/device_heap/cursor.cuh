@@ -52,6 +52,12 @@ TN_DEVICE bool tn_ticket_crosses(const tn_ticket &ticket, uint32_t count)
     return ticket.number % TN_CURSOR_PART_PAGES + count > TN_CURSOR_PART_PAGES;
 }
 
+/* Whether the wave is the first that comes to a part. */
+TN_DEVICE bool tn_ticket_is_first(const tn_ticket &ticket, uint32_t count)
+{
+    return ticket.number % TN_CURSOR_PART_PAGES == 0 || tn_ticket_crosses(ticket, count);
+}
+
 /* The page that it is for; where it is for pages in two parts, so that they end with the second one, where tickets come to
  * last. */
 TN_DEVICE uint64_t tn_ticket_page(tn_heap heap, const tn_ticket &ticket, uint32_t count)

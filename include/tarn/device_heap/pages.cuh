@@ -240,12 +240,6 @@ TN_DEVICE_SLOW bool tn_cursor_go_on(tn_heap heap, uint32_t cursor_number, uint64
     return true;
 }
 
-/* Whether the wave is the first that comes to a part. */
-TN_DEVICE bool tn_ticket_is_first(const tn_ticket &ticket, uint32_t count)
-{
-    return ticket.number % TN_CURSOR_PART_PAGES == 0 || tn_ticket_crosses(ticket, count);
-}
-
 /* Goes for a run of pages from one on, where there is such a page. Gives those of its span that were free. */
 TN_DEVICE uint64_t tn_pages_try(tn_heap heap, uint64_t page, uint64_t run, uint32_t span_end)
 {

@@ -261,7 +261,7 @@ TN_DEVICE tn_hold tn_take_from_slot(tn_heap heap, uint32_t size_class, uint32_t 
     }
 }
 
-/* For a wave whose lanes all want one class: what most of those get, which is in line, and costs half the instructions. */
+/* For a wave whose lanes all want one class: what most of those get, in line. */
 TN_DEVICE tn_hold tn_take_at_once(tn_heap heap, uint32_t size_class, uint32_t wanted, bool fills_pages, uint32_t place)
 {
     if (!fills_pages) return tn_take_from_word(heap, tn_slot(heap, size_class, place), size_class, wanted);
