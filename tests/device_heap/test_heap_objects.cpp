@@ -640,6 +640,30 @@ void a_wave_alone_never_pauses(void **)
     heap_world_fini(&world);
 }
 
+/* Pages of the next slab of a slot that so many objects are asked of, in a heap of so many bytes. */
+uint32_t pages_of_a_storm(size_t heap_bytes, uint32_t asked)
+{
+    heap_world world;
+    heap_world_init(&world, heap_bytes, 0, TARN_DEVICE_HEAP_CHECKS_NONE);
+    tn_heap heap = &world.handle.layout;
+    uint32_t size_class = tn_heap_class_of(256), pages = 0;
+    with_lane([&] {
+        uint32_t *slot = tn_slot(heap, size_class, 0);
+        tn_place_ask(slot, asked);
+        pages = tn_slot_pages(heap, slot, size_class, 0, 0);
+    });
+    heap_world_fini(&world);
+    return pages;
+}
+
+void a_storm_gets_more_than_it_asked_for(void **)
+{
+    uint32_t fits = 1024 * 256 / TARN_DEVICE_HEAP_PAGE_BYTES;
+    assert_int_equal(pages_of_a_storm(1024 * MIB, 1023), fits);
+    assert_int_equal(pages_of_a_storm(1024 * MIB, 1024), 2 * fits);
+    assert_int_equal(pages_of_a_storm(32 * MIB, 1024), fits);
+}
+
 } // namespace
 
 int main(void)
@@ -670,6 +694,7 @@ int main(void)
         cmocka_unit_test(a_wave_gets_objects_side_by_side),
         cmocka_unit_test(a_whole_wave_gets_one_object),
         cmocka_unit_test(a_wave_alone_never_pauses),
+        cmocka_unit_test(a_storm_gets_more_than_it_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,6 +25,10 @@
 #define TN_SLOT_PREPARE_BYTES (16 * TN_HEAP_PAGE_BYTES) /* the next slab is prepared from slabs of this size on */
 #endif
 
+#define TN_STORM_OBJECTS 1024 /* that wait for a slot, or more */
+#define TN_STORM_FACTOR  2
+#define TN_STORM_SHARE   16
+
 /* --- slabs ------------------------------------------------------------------------------------------ */
 
 /* Pages for so many objects, in multiples of what a class wastes little of, and no more than a span. */
@@ -52,14 +56,27 @@ TN_DEVICE uint32_t tn_pages_in_line(uint32_t pages, uint32_t unit)
     return more <= TN_HEAP_SPAN_PAGES ? more : more / 2;
 }
 
+/* More pages than what waits for a slot would fill, where so many want a class at once that more will come; and as many
+ * for each slot of the class would be no more than a sixteenth of the heap. */
+TN_DEVICE uint32_t tn_pages_for_storm(tn_heap heap, uint32_t size_class, uint32_t pages)
+{
+    uint32_t unit = tn_heap_class_unit_pages(size_class);
+    uint32_t share = heap->first_region.page_count / (heap->slot_count * TN_STORM_SHARE) / unit * unit;
+    uint32_t more = pages * TN_STORM_FACTOR < share ? pages * TN_STORM_FACTOR : share;
+    uint32_t most = TN_HEAP_SPAN_PAGES / unit * unit;
+    return more <= pages ? pages : more < most ? more : most;
+}
+
 /* Pages for `wanted` objects and what waits for a slot, or for `least` if that is more. Not all has asked yet that will:
  * so many pages as the last time, as long as a quarter has. */
-TN_DEVICE uint32_t tn_slot_pages(uint32_t *slot, uint32_t size_class, uint32_t wanted, uint32_t least)
+TN_DEVICE uint32_t tn_slot_pages(tn_heap heap, uint32_t *slot, uint32_t size_class, uint32_t wanted, uint32_t least)
 {
     tn_demand demand = tn_place_demand(slot);
     uint32_t last = demand.given, fewest = tn_heap_class_unit_pages(size_class);
     uint32_t objects = wanted + demand.asked > least ? wanted + demand.asked : least;
-    uint32_t pages = tn_pages_in_line(tn_pages_for(size_class, objects), fewest);
+    uint32_t pages = tn_pages_for(size_class, objects);
+    if (demand.asked >= TN_STORM_OBJECTS) pages = tn_pages_for_storm(heap, size_class, pages);
+    pages = tn_pages_in_line(pages, fewest);
     if (pages < last) pages = pages * 4 >= last ? last : last / 2 > fewest ? last / 2 : fewest;
     tn_place_give(slot, pages);
     return pages;
@@ -75,7 +92,7 @@ TN_DEVICE tn_hold tn_slot_supply(tn_heap heap, uint32_t *slot, uint32_t size_cla
         tn_place_give(slot, tn_place_demand(slot).given); /* what was asked for comes out of that */
         return hold;
     }
-    uint32_t pages = tn_slot_pages(slot, size_class, wanted, least);
+    uint32_t pages = tn_slot_pages(heap, slot, size_class, wanted, least);
     uint32_t fewest = tn_heap_class_unit_pages(size_class);
     for (;;) {
         hold = tn_slab_create(heap, size_class, pages, TN_HEAP_STATE_CURRENT, wanted, place);
