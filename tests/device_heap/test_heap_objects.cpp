@@ -419,6 +419,30 @@ void a_cursor_looks_back_in_spans_that_others_use(void **)
     heap_world_fini(&world);
 }
 
+/* Somebody has pages of a span that the tree still has: of what it lost there, the lane tells no more than it knows. */
+void who_loses_spans_looks_past_those_of_a_wave(void **)
+{
+    constexpr uint32_t run = 2;
+    heap_world world;
+    heap_world_init(&world, 512 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    tn_heap heap = &world.handle.layout;
+    with_lane([&] {
+        uint32_t lost = 0, got = 0;
+        assert_true(tn_spans_find(heap, run, &lost));
+        tn_store(tn_span_pages(heap, lost), (uint64_t)0);
+        assert_true(tn_spans_take(heap, run, 0, &got));
+        tn_move_end(heap);
+        assert_int_equal(got, lost + TN_SPANS_RUNS_APART * run);
+        uint32_t found = 0;
+        assert_true(tn_spans_find(heap, 1, &found));
+        assert_int_equal(found, lost + 1);
+        tn_spans_put(heap, got, run);
+        tn_spans_put(heap, lost, 1);
+    });
+    heap_world_check(&world);
+    heap_world_fini(&world);
+}
+
 /* Pages come and go, eight at a time, and one in 64 stays: those that stay must not each keep a span open. */
 void a_few_pages_that_stay_leave_spans_free(void **)
 {
@@ -686,6 +710,7 @@ int main(void)
         cmocka_unit_test(counts_of_cursors_may_run_out),
         cmocka_unit_test(a_span_that_is_used_up_is_not_said_to_be_open),
         cmocka_unit_test(a_cursor_looks_back_in_spans_that_others_use),
+        cmocka_unit_test(who_loses_spans_looks_past_those_of_a_wave),
         cmocka_unit_test(a_few_pages_that_stay_leave_spans_free),
         cmocka_unit_test(large_objects_lie_in_the_first_spans_again),
         cmocka_unit_test(a_small_object_fits_where_a_page_is_free),

@@ -10,6 +10,8 @@
 
 #include "tarn/device_heap/slab.cuh"
 
+#define TN_SPANS_RUNS_APART 32 /* who loses a race looks on so many runs later: past those that a wave takes at once */
+
 /* Of so many spans from one on, those that lie in the same word as that one. */
 TN_DEVICE uint32_t tn_spans_in_word(uint32_t span, uint32_t count)
 {
@@ -53,12 +55,14 @@ TN_DEVICE void tn_spans_put(tn_heap heap, uint32_t first, uint32_t count)
     }
 }
 
-/* The pages of spans, a bit for each span of which it got all. */
+/* The pages of spans, a bit for each span of which it got all. Without the first it does not ask for the others: so of
+ * two who want the same run one gets it, and not each a part. */
 TN_DEVICE uint64_t tn_spans_take_pages(tn_heap heap, uint32_t first, uint32_t count)
 {
-    uint64_t got = 0;
+    if (tn_compare_exchange(tn_span_pages(heap, first), TN_SPAN_FREE, (uint64_t)0) != TN_SPAN_FREE) return 0;
+    uint64_t got = tn_bit(0);
     TN_UNROLL_8
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 1; i < count; i++)
         if (tn_compare_exchange(tn_span_pages(heap, first + i), TN_SPAN_FREE, (uint64_t)0) == TN_SPAN_FREE)
             got |= tn_bit(i);
     return got;
@@ -73,7 +77,8 @@ TN_DEVICE bool tn_spans_take_of_word(tn_heap heap, uint32_t first, uint32_t coun
     uint64_t got = tn_spans_take_pages(heap, first, count) << first % 64;
     if (got != all) {
         if (got != 0) tn_spans_put_word(heap, index, got);
-        for (uint64_t rest = all & ~got; rest != 0; rest &= rest - 1)
+        uint64_t asked = got != 0 ? all : tn_bit(first % 64);
+        for (uint64_t rest = asked & ~got; rest != 0; rest &= rest - 1)
             tn_span_tell_free(heap, index * 64 + tn_first_one(rest), false);
         return false;
     }
@@ -125,8 +130,9 @@ TN_DEVICE bool tn_spans_find(tn_heap heap, uint32_t count, uint32_t *first)
     return false;
 }
 
-/* A run of whole free spans, from `from` on if there is one. Whoever loses a race for one looks on from there, and in
- * the end from the first span on again: each loss is another's gain. Who gets one has begun a move. */
+/* A run of whole free spans, from `from` on if there is one. Whoever loses a race for one looks on further from there,
+ * where the other lanes of the winner's wave are not, and in the end from the first span on again: each loss is another's
+ * gain. Who gets one has begun a move. */
 TN_DEVICE bool tn_spans_take(tn_heap heap, uint32_t count, uint32_t from, uint32_t *first_out)
 {
     bool has_lost = from != 0;
@@ -147,7 +153,7 @@ TN_DEVICE bool tn_spans_take(tn_heap heap, uint32_t count, uint32_t from, uint32
         if (taken > 0) tn_spans_put(heap, first, taken);
         tn_move_end(heap);
         has_lost = true;
-        first += taken + 1;
+        first += TN_SPANS_RUNS_APART * count;
     }
 }
 
