@@ -25,6 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tarn/device_heap/free.cuh"
 #include "tarn/device_heap/layout.h"
 #include "tarn/device_heap/malloc.cuh"
 

@@ -96,12 +96,6 @@ TN_DEVICE void tn_wave_sync(tn_mask lanes, TN_SITE)
     fibers::meet(fibers::meeting_kind::SYNC, file, line, lanes, 0, 0);
 }
 
-/* No compiler moves what is in a loop behind it, where each lane is a fiber. */
-TN_DEVICE bool tn_was_in_loop()
-{
-    return true;
-}
-
 /* --- operations whose answers somebody may look at -------------------------------------------------- */
 
 /* The answer of an operation, which is done when somebody looks at it; or sent off when nobody has. */

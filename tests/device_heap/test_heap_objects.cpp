@@ -665,12 +665,12 @@ void a_wave_alone_never_pauses(void **)
 }
 
 /* Pages of the next slab of a slot that so many objects are asked of, in a heap of so many bytes. */
-uint32_t pages_of_a_storm(size_t heap_bytes, uint32_t asked)
+uint32_t pages_of_a_storm(size_t heap_bytes, uint32_t object_bytes, uint32_t asked)
 {
     heap_world world;
     heap_world_init(&world, heap_bytes, 0, TARN_DEVICE_HEAP_CHECKS_NONE);
     tn_heap heap = &world.handle.layout;
-    uint32_t size_class = tn_heap_class_of(256), pages = 0;
+    uint32_t size_class = tn_heap_class_of(object_bytes), pages = 0;
     with_lane([&] {
         uint32_t *slot = tn_slot(heap, size_class, 0);
         tn_place_ask(slot, asked);
@@ -682,10 +682,12 @@ uint32_t pages_of_a_storm(size_t heap_bytes, uint32_t asked)
 
 void a_storm_gets_more_than_it_asked_for(void **)
 {
-    uint32_t fits = 1024 * 256 / TARN_DEVICE_HEAP_PAGE_BYTES;
-    assert_int_equal(pages_of_a_storm(1024 * MIB, 1023), fits);
-    assert_int_equal(pages_of_a_storm(1024 * MIB, 1024), 2 * fits);
-    assert_int_equal(pages_of_a_storm(32 * MIB, 1024), fits);
+    assert_int_equal(pages_of_a_storm(1024 * MIB, 64, 1023), 1);
+    assert_int_equal(pages_of_a_storm(1024 * MIB, 64, 1024), 1 * 2);
+    assert_int_equal(pages_of_a_storm(1024 * MIB, 64, 2047), 2 * 2);
+    assert_int_equal(pages_of_a_storm(1024 * MIB, 64, 2048), 2 * 4);
+    assert_int_equal(pages_of_a_storm(32 * MIB, 256, 1024),
+                     4); /* as many for all slots would be too much */
 }
 
 } // namespace

@@ -65,12 +65,24 @@ class storm
     {
         uint32_t size_class = tn_heap_class_of(size_bytes_);
         model::outcome outcome = run_kernel([&](uint32_t wave, uint32_t) {
-            tn_hold hold = tn_hold_nothing();
+            uint32_t place = tn_place(), pauses = TN_PLACE_PAUSES;
+            uint32_t *slot = tn_slot(heap_, size_class, place);
+            bool is_own = LANES * tn_heap_class_bytes(size_class) >= TN_HEAP_PAGE_BYTES;
             for (uint32_t left = LANES; left > 0;) {
-                tn_objects objects = tn_leader_take(heap_, size_class, left, true, &hold);
-                if (objects.bits == 0) break;
-                parts_[wave].push_back({ hold.page, objects });
-                left -= tn_count_ones(objects.bits);
+                tn_hold hold = tn_hold_nothing();
+                if (is_own) hold = tn_take_own_slab(heap_, size_class, left, place);
+                is_own = false;
+                if (hold.credits == 0) {
+                    uint32_t content = tn_place_wait(slot, &pauses, TN_PLACE_PAUSE_NS_MAX);
+                    tn_slot_look look = tn_slot_look_into(heap_, content, left);
+                    hold = tn_take(heap_, size_class, left, place, look, pauses == 0);
+                    if (hold.credits == 0 && !tn_hold_waits(hold)) break;
+                }
+                while (hold.credits > 0) {
+                    tn_objects objects = tn_objects_take(heap_, &hold);
+                    parts_[wave].push_back({ hold.page, objects });
+                    left -= tn_count_ones(objects.bits);
+                }
             }
         });
         world_->expect_live(threads_);

@@ -11,9 +11,12 @@ TN_DEVICE uint64_t tn_low_bits(uint32_t count)
     return count >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << count) - 1;
 }
 
-/* The place of the n-th one, from 0; there are more than n. Five steps, each of which halves half of the word. */
+/* The place of the n-th one, from 0; there are more than n. Most often the ones are in a row; if not, five steps, each of
+ * which halves half of the word. */
 TN_DEVICE uint32_t tn_nth_one(uint64_t bits, uint32_t n)
 {
+    uint32_t first = tn_first_one(bits);
+    if ((~(bits >> first) & tn_low_bits(n + 1)) == 0) return first + n;
     uint32_t half = (uint32_t)bits;
     uint32_t place = 0;
     uint32_t below = tn_count_ones(half);

@@ -91,7 +91,7 @@ TN_DEVICE uint64_t *tn_cursor(tn_heap heap, uint32_t number)
 
 /* --- addresses -------------------------------------------------------------------------------------- */
 
-TN_DEVICE_SLOW uint64_t tn_page_address_far(tn_heap heap, uint32_t page)
+TN_DEVICE uint64_t tn_page_address_far(tn_heap heap, uint32_t page)
 {
     const tn_heap_control *control = tn_control(heap);
     uint32_t i = 1;
@@ -103,7 +103,7 @@ TN_DEVICE_SLOW uint64_t tn_page_address_far(tn_heap heap, uint32_t page)
 
 TN_DEVICE uint64_t tn_page_address(tn_heap heap, uint32_t page)
 {
-    if (page >= heap->first_region.page_count) return tn_page_address_far(tn_out_of_line(heap), page);
+    if (page >= heap->first_region.page_count) return tn_page_address_far(heap, page);
     return heap->first_region.address + ((uint64_t)page << TN_HEAP_PAGE_SHIFT);
 }
 

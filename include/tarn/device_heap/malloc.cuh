@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * device_heap/malloc: the lanes of a wave that want objects of one class get them together: one of them, the
- * leader, takes credits and bits, and says which bits they are; the others count themselves off.
+ * device_heap/malloc: the lanes of a wave that want objects of one class are a group, and get them together: one of them,
+ * the leader, takes credits and bits, and says which bits they are; the others count themselves off.
+ *
+ *     in line      the wave takes all of a slab                  or each leader looks into its slot
+ *                    | pages of its ticket not had                 | one has not got all that it wants
+ *                    v                                             v
+ *     out of line  pages_on ── no pages ───────────────────────> malloc_on:  a step of each leader that lacks credits
+ *                                                                            those that have some use them up
+ *                                                                            all lanes wait, if no leader can go on
+ *
+ * What is in line calls nothing: whatever lives across a call would lie in memory from where it begins, on all ways. And
+ * no lane waits but together with all others of its wave: so none holds another up that has claimed what third ones wait
+ * for.
  */
 #ifndef TARN_DEVICE_HEAP_MALLOC_CUH
 #define TARN_DEVICE_HEAP_MALLOC_CUH
 
-#include "tarn/device_heap/contents.cuh"
 #include "tarn/device_heap/runs.cuh"
 #include "tarn/device_heap/take.cuh"
 
@@ -30,46 +40,194 @@ TN_DEVICE tn_objects tn_objects_tell(tn_mask lanes, const tn_objects &objects, u
     return told;
 }
 
-/* Objects for a group in which so many wait, alone in its wave or not; none when there is no memory. */
-TN_DEVICE tn_objects tn_leader_take(tn_heap heap, uint32_t size_class, uint32_t wanted, bool is_alone, tn_hold *hold)
+/* --- objects for a wave ----------------------------------------------------------------------------- */
+
+/* Objects of a group of lanes with one class. */
+struct tn_group {
+    tn_mask lanes;
+    uint32_t leader;
+    uint32_t size_class;
+};
+
+TN_DEVICE bool tn_leads(const tn_group &group)
 {
-    tn_objects objects = { 0, 0 };
-    if (hold->credits == 0) *hold = tn_take(heap, size_class, wanted, is_alone);
-    if (hold->credits > 0)
-        objects = tn_objects_take(heap, hold);
-    else
-        tn_fetch_add(&tn_counters(heap)->failed, (uint64_t)wanted);
-    tn_fence_acquire();
-    return objects;
+    return tn_lane() == group.leader;
 }
 
-/* An object for each of the lanes, in groups of one class each; 0 for those for which there was no memory. All
- * groups go through this together, so that their leaders work at the same time. */
-TN_DEVICE uint64_t tn_lanes_malloc(tn_heap heap, tn_mask lanes, tn_mask group, uint32_t size_class)
+/* Objects that a leader takes for those of its group that wait; other lanes take none. */
+TN_DEVICE uint32_t tn_group_wanted(const tn_group &group, tn_mask waiting)
 {
-    uint32_t leader = tn_first_one(group);
-    uint32_t object_bytes = tn_heap_class_bytes(size_class);
-    tn_hold hold = tn_hold_nothing();
-    tn_mask waiting = lanes;
-    uint64_t address = 0;
-    bool is_done = false;
+    return tn_leads(group) ? tn_count_ones(waiting & group.lanes) : 0;
+}
+
+/* An object for a lane that waits for one, as long as its leader has taken some; 0 when there is none for it. */
+TN_DEVICE uint64_t tn_lane_address(tn_heap heap, tn_mask lanes, const tn_group &group, tn_mask waiting, uint32_t page,
+                                   tn_objects objects)
+{
+    page = tn_wave_shuffle(lanes, page, group.leader);
+    objects = tn_objects_tell(lanes, objects, group.leader);
+    uint32_t rank = tn_lanes_before(waiting & group.lanes);
+    if (rank >= tn_count_ones(objects.bits)) return 0;
+    uint32_t index = objects.word * 64 + tn_nth_one(objects.bits, rank);
+    return tn_page_address(heap, page) + (uint64_t)index * tn_heap_class_bytes(group.size_class);
+}
+
+/* Objects for the credits that leaders hold; lanes without one have the address 0. All groups go through this together,
+ * so that their leaders work at the same time. Gives who has none still. */
+TN_DEVICE tn_mask tn_lanes_use_up(tn_heap heap, tn_mask lanes, const tn_group &group, tn_mask waiting, tn_hold hold,
+                                  uint64_t *address)
+{
     do {
         tn_objects objects = { 0, 0 };
-        tn_mask ours = waiting & group;
-        if (tn_lane() == leader && ours != 0)
-            objects = tn_leader_take(heap, size_class, tn_count_ones(ours), group == lanes, &hold);
-        uint32_t page = tn_wave_shuffle(lanes, hold.page, leader);
-        objects = tn_objects_tell(lanes, objects, leader);
-        uint32_t rank = tn_lanes_before(ours);
-        if (!is_done && rank < tn_count_ones(objects.bits)) {
-            uint32_t index = objects.word * 64 + tn_nth_one(objects.bits, rank);
-            address = tn_page_address(heap, page) + (uint64_t)index * object_bytes;
-        }
-        is_done = address != 0 || objects.bits == 0;
-        waiting = tn_wave_ballot(lanes, !is_done);
-    } while (waiting != 0);
+        if (hold.credits > 0) objects = tn_objects_take(heap, &hold);
+        tn_wave_sync(lanes);
+        uint64_t got = tn_lane_address(heap, lanes, group, waiting, hold.page, objects);
+        if (*address == 0) *address = got;
+        waiting = tn_wave_ballot(lanes, *address == 0);
+    } while (waiting != 0 && tn_wave_ballot(lanes, hold.credits > 0) != 0);
+    tn_fence_acquire();
+    return waiting;
+}
+
+/* Until the slot of a leader that waits is no longer busy, or all have waited long; gives what the slot of this lane's class
+ * has. All lanes wait together: so none stands still for another that has something to do. */
+TN_DEVICE uint32_t tn_lanes_wait(tn_mask lanes, const uint32_t *slot, bool waits, uint32_t *pauses)
+{
+    uint32_t wait_ns = TN_PLACE_PAUSE_NS;
+    for (;;) {
+        uint32_t content = tn_load(slot);
+        if (tn_wave_ballot(lanes, waits && content != TN_PLACE_BUSY) != 0 || *pauses == 0) return content;
+        *pauses -= 1;
+        tn_pause(wait_ns);
+        if (wait_ns < TN_PLACE_PAUSE_NS_MAX) wait_ns *= 2;
+    }
+}
+
+/* The lanes of groups whose leader says so. */
+TN_DEVICE tn_mask tn_lanes_of_leaders(tn_mask lanes, const tn_group &group, bool says_so)
+{
+    tn_mask leaders = tn_wave_ballot(lanes, says_so);
+    return leaders == 0 ? 0 : tn_wave_ballot(lanes, (leaders >> group.leader & 1) != 0);
+}
+
+/* A leader whose slot had not all that it wanted; other lanes want nothing. */
+struct tn_seeker {
+    tn_slot_look look; /* the last one into its slot */
+    uint32_t wanted;   /* objects */
+    bool waits;        /* until its slot is no longer busy */
+    bool has_failed;   /* there is no memory */
+};
+
+/* A step of a seeker after a look into its slot: credits, or none yet. Who has not looked makes a slab of its own. */
+TN_DEVICE tn_hold tn_seeker_step(tn_heap heap, uint32_t size_class, uint32_t place, bool is_late, tn_seeker *seeker)
+{
+    bool is_own = seeker->look.content == TN_PLACE_UNKNOWN;
+    if (seeker->waits && seeker->look.content == TN_PLACE_BUSY && !is_late) return tn_hold_nothing();
+    tn_hold hold = is_own ? tn_take_own_slab(heap, size_class, seeker->wanted, place)
+                          : tn_take(heap, size_class, seeker->wanted, place, seeker->look, is_late);
+    seeker->waits = tn_hold_waits(hold);
+    seeker->has_failed = hold.credits == 0 && !seeker->waits && !is_own;
+    if (seeker->has_failed) tn_fetch_add(&tn_counters(heap)->failed, (uint64_t)seeker->wanted);
+    return hold;
+}
+
+/* For a wave in which some have not got an object at once: `address` is 0 for those. `look` is what a leader has seen of
+ * its slot. Who gets credits uses them up at once, also while others of the wave wait: what is held for long is not there
+ * for others, who then take more pages. */
+TN_DEVICE_SLOW uint64_t tn_lanes_malloc_on(tn_heap heap, tn_mask lanes, tn_group group, tn_slot_look look,
+                                           uint64_t address)
+{
+    uint32_t place = tn_place();
+    uint32_t *slot = tn_slot(heap, group.size_class, place);
+    uint32_t pauses = TN_PLACE_PAUSES;
+    tn_mask waiting = tn_wave_ballot(lanes, address == 0), failed = 0;
+    tn_seeker seeker = { look, tn_group_wanted(group, waiting), false, false };
+    for (;;) {
+        tn_hold hold = tn_hold_nothing();
+        if (seeker.wanted > 0) hold = tn_seeker_step(heap, group.size_class, place, pauses == 0, &seeker);
+        tn_wave_sync(lanes); /* or what follows is done twice, by leaders and by the others */
+        failed |= tn_lanes_of_leaders(lanes, group, seeker.has_failed);
+        if (tn_wave_ballot(lanes, hold.credits > 0) != 0)
+            waiting = tn_lanes_use_up(heap, lanes, group, waiting, hold, &address);
+        waiting &= ~failed;
+        if (waiting == 0) return address;
+        seeker.wanted = tn_group_wanted(group, waiting);
+        bool has_work = tn_wave_ballot(lanes, seeker.wanted > 0 && !seeker.waits) != 0;
+        uint32_t content = has_work ? tn_load(slot) : tn_lanes_wait(lanes, slot, seeker.wanted > 0, &pauses);
+        if (seeker.wanted > 0) seeker.look = tn_slot_look_into(heap, content, seeker.wanted);
+    }
+}
+
+/* An object for each of the lanes, or 0, out of slots: most groups get all in line. */
+TN_DEVICE uint64_t tn_lanes_malloc_of_slots(tn_heap heap, tn_mask lanes, const tn_group &group, bool fills_pages)
+{
+    tn_slot_look look = tn_slot_look_not_yet();
+    tn_hold hold = tn_hold_nothing();
+    uint64_t address = 0;
+    if (tn_leads(group) && !fills_pages) {
+        uint32_t wanted = tn_count_ones(group.lanes);
+        look = tn_slot_look_into(heap, tn_load(tn_slot(heap, group.size_class, tn_place())), wanted);
+        if (tn_slot_had(look, group.size_class, wanted) == wanted) hold = tn_slot_hold(look, wanted);
+    }
+    if (tn_lanes_use_up(heap, lanes, group, lanes, hold, &address) != 0)
+        address = tn_lanes_malloc_on(tn_out_of_line(heap), lanes, group, look, address);
     tn_wave_sync(lanes);
     return address;
+}
+
+/* Of a slab of which each lane has an object. */
+TN_DEVICE uint64_t tn_own_address(tn_heap heap, tn_mask lanes, uint32_t size_class, uint32_t page)
+{
+    return tn_page_address(heap, page) + (uint64_t)tn_lanes_before(lanes) * tn_heap_class_bytes(size_class);
+}
+
+/* For a wave that has not got the pages of its ticket, or has more to do. */
+TN_DEVICE_SLOW uint64_t tn_lanes_malloc_pages_on(tn_heap heap, tn_mask lanes, tn_group group, uint32_t pages,
+                                                 tn_pages_look look)
+{
+    uint32_t page = TN_NO_PAGE;
+    if (tn_leads(group)) {
+        page = tn_pages_take_on(heap, pages, look);
+        if (page != TN_NO_PAGE) tn_slab_make_full(heap, page, pages, group.size_class, tn_count_ones(lanes));
+    }
+    page = tn_wave_shuffle(lanes, page, group.leader);
+    if (page == TN_NO_PAGE) return tn_lanes_malloc_on(heap, lanes, group, tn_slot_look_not_yet(), 0);
+    tn_fence_acquire();
+    return tn_own_address(heap, lanes, group.size_class, page);
+}
+
+/* An object for each of the lanes, or 0, which all want one class and take all of a slab of few pages: most waves get the
+ * pages of their ticket in line. */
+TN_DEVICE uint64_t tn_lanes_malloc_of_pages(tn_heap heap, tn_mask lanes, const tn_group &group, uint32_t pages)
+{
+    tn_pages_look look = { { 0, 0, 0 }, 0 };
+    uint32_t page = TN_NO_PAGE;
+    uint64_t address;
+    if (tn_leads(group)) {
+        look = tn_pages_look_for(heap, pages, tn_place() & (heap->cursor_count - 1));
+        page = tn_pages_looked_at(heap, pages, look);
+        if (page != TN_NO_PAGE) tn_slab_make_full(heap, page, pages, group.size_class, tn_count_ones(lanes));
+    }
+    page = tn_wave_shuffle(lanes, page, group.leader);
+    tn_fence_acquire();
+    if (page == TN_NO_PAGE)
+        address = tn_lanes_malloc_pages_on(tn_out_of_line(heap), lanes, group, pages, look);
+    else
+        address = tn_own_address(heap, lanes, group.size_class, page);
+    tn_wave_sync(lanes);
+    return address;
+}
+
+/* An object for each of the lanes, in groups of one class each; 0 for those for which there was no memory. */
+TN_DEVICE uint64_t tn_lanes_malloc(tn_heap heap, tn_mask lanes, tn_mask group_lanes, uint32_t size_class)
+{
+    tn_group group = { group_lanes, tn_first_one(group_lanes), size_class };
+    uint32_t wanted = tn_count_ones(group_lanes);
+    uint32_t bytes = wanted * tn_heap_class_bytes(size_class);
+    uint32_t pages = tn_pages_for(size_class, wanted);
+    bool is_own = bytes + tn_heap_class_bytes(size_class) > pages * TN_HEAP_PAGE_BYTES;
+    if (group_lanes == lanes && is_own && pages <= TN_PAGES_FEW) return tn_lanes_malloc_of_pages(heap, lanes, group, pages);
+    return tn_lanes_malloc_of_slots(heap, lanes, group, bytes >= TN_HEAP_PAGE_BYTES);
 }
 
 TN_DEVICE_SLOW uint64_t tn_run_malloc(tn_heap heap, uint64_t pages, uint32_t rank)
@@ -81,86 +239,6 @@ TN_DEVICE_SLOW uint64_t tn_run_malloc(tn_heap heap, uint64_t pages, uint32_t ran
     if (address == 0) tn_fetch_add(&tn_counters(heap)->failed, (uint64_t)1);
     tn_fence_acquire();
     return address;
-}
-
-/* --- what is freed ---------------------------------------------------------------------------------- */
-
-/* Where an address points. */
-struct tn_target {
-    uint32_t page;         /* the slab's or run's first; TN_NO_PAGE when it is the address of nothing */
-    uint32_t index;        /* of the object */
-    uint32_t capacity;     /* of the slab */
-    uint32_t object_bytes; /* 0 for a run */
-};
-
-/* What the label of its page, `inside`, says of it; nothing for TN_NO_PAGE and 0. */
-TN_DEVICE tn_target tn_target_of(tn_heap heap, uint64_t address, uint32_t inside, uint64_t label)
-{
-    tn_target target = { TN_NO_PAGE, 0, 0, 0 };
-    uint32_t size_class = tn_header_field(label, 0, TN_HEAP_CLASS_BITS);
-    if (size_class == 0) return target;
-    bool is_run = size_class == TN_HEAP_CLASS_RUN;
-    uint32_t page = is_run ? inside : (uint32_t)(label >> TN_HEAP_LABEL_PAGE_SHIFT);
-    uint32_t from_start = (uint32_t)(address - tn_page_address(heap, page));
-    uint32_t object_bytes = is_run ? 0 : tn_heap_class_bytes(size_class - 1);
-    uint32_t index = is_run ? 0 : from_start / object_bytes;
-    if (index * object_bytes != from_start) return target;
-    uint32_t capacity = tn_header_field(label, TN_HEAP_LABEL_CAPACITY_SHIFT, TN_HEAP_CAPACITY_BITS);
-    if (!is_run && index >= capacity) return target;
-    target.page = page;
-    target.index = index;
-    target.capacity = capacity;
-    target.object_bytes = object_bytes;
-    return target;
-}
-
-TN_DEVICE uint64_t tn_label_of(tn_heap heap, uint32_t inside)
-{
-    return inside != TN_NO_PAGE ? tn_load(tn_label(heap, inside)) : 0;
-}
-
-TN_DEVICE tn_target tn_find(tn_heap heap, uint64_t address)
-{
-    uint32_t inside = tn_page_of(heap, address);
-    return tn_target_of(heap, address, inside, tn_label_of(heap, inside));
-}
-
-/* For who frees. Each lane waits here until what it has done with its object is done; the label comes meanwhile. */
-TN_DEVICE tn_target tn_find_to_free(tn_heap heap, uint64_t address)
-{
-    uint32_t inside = tn_page_of(heap, address);
-    uint64_t label = tn_label_of(heap, inside);
-    tn_fence_release();
-    return tn_target_of(heap, address, inside, label);
-}
-
-/* Frees objects, in groups of one word of a slab's bitmap each. */
-TN_DEVICE void tn_lanes_free(tn_heap heap, tn_mask lanes, tn_mask group, const tn_target &target)
-{
-    tn_objects objects;
-    objects.word = target.index / 64;
-    objects.bits = tn_wave_or(lanes, group, tn_bit(target.index));
-    tn_wave_sync(lanes);
-    if (tn_lane() != tn_first_one(group)) return;
-    uint32_t freed = tn_objects_put(heap, target.page, target.capacity, objects);
-    uint32_t asked = tn_count_ones(group);
-    if (freed < asked) tn_fetch_add(&tn_counters(heap)->double_frees, (uint64_t)(asked - freed));
-    if (freed > 0) tn_slab_give(heap, target.page, freed);
-}
-
-TN_DEVICE_SLOW void tn_run_free(tn_heap heap, uint32_t page)
-{
-    if (!tn_run_destroy(heap, page)) tn_fetch_add(&tn_counters(heap)->double_frees, (uint64_t)1);
-}
-
-/* Canaries and poison of what is about to be freed. */
-TN_DEVICE_SLOW void tn_finish_contents(tn_heap heap, tn_target target, uint64_t address)
-{
-    uint32_t object_bytes = target.object_bytes;
-    uint64_t size_bytes = object_bytes != 0 ? object_bytes : tn_load(tn_run_pages(heap, target.page)) * TN_HEAP_PAGE_BYTES;
-    if (object_bytes != 0 && !tn_object_is_live(heap, target.page, target.capacity, target.index)) return;
-    if (!tn_contents_finish(address, size_bytes)) tn_fetch_add(&tn_counters(heap)->damaged_frees, (uint64_t)1);
-    tn_fence_release(); /* the poison is there before the next owner is */
 }
 
 #endif

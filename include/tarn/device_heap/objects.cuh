@@ -23,7 +23,7 @@ TN_DEVICE uint64_t tn_objects_valid(uint32_t capacity, uint32_t word)
  * A slab that is filled for the first time has them where the credits say; those of a new one are live by now. */
 TN_DEVICE tn_objects tn_objects_take(tn_heap heap, tn_hold *hold)
 {
-    if (hold->is_live) {
+    if (hold->next == TN_NEXT_LIVE) {
         uint32_t credits = hold->credits;
         hold->credits = 0;
         return { 0, tn_low_bits(credits) };

@@ -247,46 +247,63 @@ TN_DEVICE uint64_t tn_pages_try(tn_heap heap, uint64_t page, uint64_t run, uint3
     return span < span_end ? tn_fetch_and(tn_span_pages(heap, (uint32_t)span), ~run) : (uint64_t)0;
 }
 
-/* 1 to 8 pages in a row, for a wave that has gone for those of a ticket, when `before` was free of their span: those, or
- * others of the span, or those of further tickets. */
-TN_DEVICE_SLOW uint32_t tn_pages_take_on(tn_heap heap, uint32_t count, tn_ticket ticket, uint64_t before)
+/* What a wave has got that went for the pages of its ticket. */
+struct tn_pages_look {
+    tn_ticket ticket;
+    uint64_t before; /* pages of their span that were free */
+};
+
+TN_DEVICE tn_pages_look tn_pages_look_for(tn_heap heap, uint32_t count, uint32_t cursor_number)
+{
+    tn_ticket ticket = tn_ticket_take(heap, cursor_number, count);
+    uint64_t page = tn_ticket_page(heap, ticket, count);
+    uint64_t run = tn_low_bits(count) << page % TN_HEAP_SPAN_PAGES;
+    return { ticket, tn_pages_try(heap, page, run, tn_control(heap)->span_end) };
+}
+
+/* The first of them, where the wave has them and has nothing else to do, as most have; else TN_NO_PAGE. */
+TN_DEVICE uint32_t tn_pages_looked_at(tn_heap heap, uint32_t count, const tn_pages_look &look)
+{
+    uint64_t page = tn_ticket_page(heap, look.ticket, count);
+    uint64_t run = tn_low_bits(count) << page % TN_HEAP_SPAN_PAGES;
+    bool has_all = (look.before & run) == run;
+    bool has_more_to_do = look.before == run || look.before == TN_SPAN_FREE || tn_ticket_is_first(look.ticket, count);
+    return has_all && !has_more_to_do ? (uint32_t)page : TN_NO_PAGE;
+}
+
+/* 1 to 8 pages in a row, for a wave that has looked for those of a ticket: those, or others of the span, or those of
+ * further tickets. */
+TN_DEVICE_SLOW uint32_t tn_pages_take_on(tn_heap heap, uint32_t count, tn_pages_look look)
 {
     uint32_t span_end = tn_control(heap)->span_end;
     for (uint32_t i = 1;; i++) {
-        uint64_t wanted = tn_ticket_page(heap, ticket, count);
+        uint64_t wanted = tn_ticket_page(heap, look.ticket, count);
         uint64_t span = wanted / TN_HEAP_SPAN_PAGES;
         uint32_t from = (uint32_t)wanted % TN_HEAP_SPAN_PAGES;
         uint64_t run = tn_low_bits(count) << from;
         uint32_t page = TN_NO_PAGE;
-        if (i > 1) before = tn_pages_try(heap, wanted, run, span_end);
         if (span >= span_end)
             span = span_end;
-        else if (tn_span_took_run(heap, (uint32_t)span, run, before))
+        else if (tn_span_took_run(heap, (uint32_t)span, run, look.before))
             page = (uint32_t)wanted;
         else
-            page = tn_span_take_pages(heap, (uint32_t)span, count, from, before & ~run);
+            page = tn_span_take_pages(heap, (uint32_t)span, count, from, look.before & ~run);
         if (page != TN_NO_PAGE) {
-            if (tn_ticket_is_first(ticket, count)) tn_cursors_look_back(heap, ticket.number);
+            if (tn_ticket_is_first(look.ticket, count)) tn_cursors_look_back(heap, look.ticket.number);
             return page;
         }
-        if (!tn_cursor_go_on(heap, ticket.cursor_number, ticket.returns, (uint32_t)span)) return TN_NO_PAGE;
+        if (!tn_cursor_go_on(heap, look.ticket.cursor_number, look.ticket.returns, (uint32_t)span)) return TN_NO_PAGE;
         if (i == TN_TICKETS_MAX) return tn_pages_search(heap, count);
-        ticket = tn_ticket_take(heap, ticket.cursor_number, count);
+        look = tn_pages_look_for(heap, count, look.ticket.cursor_number);
     }
 }
 
-/* 1 to 8 pages in a row, within a span; TN_NO_PAGE when there are none. Most waves get what their ticket is for, and have
- * nothing else to do: that is in line. */
+/* 1 to 8 pages in a row, within a span; TN_NO_PAGE when there are none. */
 TN_DEVICE uint32_t tn_pages_take_few(tn_heap heap, uint32_t count, uint32_t cursor_number)
 {
-    uint32_t span_end = tn_control(heap)->span_end;
-    tn_ticket ticket = tn_ticket_take(heap, cursor_number, count);
-    uint64_t page = tn_ticket_page(heap, ticket, count);
-    uint64_t run = tn_low_bits(count) << page % TN_HEAP_SPAN_PAGES;
-    uint64_t before = tn_pages_try(heap, page, run, span_end);
-    bool has_all = (before & run) == run;
-    if (has_all && before != run && before != TN_SPAN_FREE && !tn_ticket_is_first(ticket, count)) return (uint32_t)page;
-    return tn_pages_take_on(tn_out_of_line(heap), count, ticket, before);
+    tn_pages_look look = tn_pages_look_for(heap, count, cursor_number);
+    uint32_t page = tn_pages_looked_at(heap, count, look);
+    return page != TN_NO_PAGE ? page : tn_pages_take_on(heap, count, look);
 }
 
 /* 9 to 32. Who wants so many does not go on with the cursor, and may be the only one who comes to its end. */

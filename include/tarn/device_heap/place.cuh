@@ -15,6 +15,7 @@
 
 #define TN_PLACE_EMPTY     0U
 #define TN_PLACE_BUSY      0xFFFFFFFFU
+#define TN_PLACE_UNKNOWN   0xFFFFFFFEU /* what nobody has looked at */
 #define TN_PLACE_PAUSES       4096 /* until a wave does without: some milliseconds */
 #define TN_PLACE_PAUSE_NS     128
 #define TN_PLACE_PAUSE_NS_MAX 1024
@@ -22,7 +23,7 @@
 
 TN_DEVICE bool tn_place_holds(uint32_t content)
 {
-    return content != TN_PLACE_EMPTY && content != TN_PLACE_BUSY;
+    return content != TN_PLACE_EMPTY && content < TN_PLACE_UNKNOWN;
 }
 
 /* Makes a place that has `content` busy; false when it has another by now. */

@@ -20,7 +20,6 @@
  *     tn_wave_shuffle(lanes, x, lane) that lane's x; each may ask for another's
  *     tn_wave_or(lanes, group, bits)  the bits of all of this lane's group
  *     tn_wave_sync(lanes)             what each has written, the others see
- *     tn_was_in_loop()                true; and what stands before it in a loop is done there, not after the loop
  *     tn_load, tn_store, tn_fetch_add, tn_fetch_and, tn_fetch_or, tn_fetch_max, tn_compare_exchange
  *                                     atomic and relaxed, for the whole device, of 32 or 64 bits as they are needed;
  *                                     the last gives what was there
@@ -38,8 +37,7 @@
  * would take turns. No lane waits for another of its wave in any other way.
  *
  * Where lanes cannot each go their own way, those that leave a loop stand still until the last one of their wave has
- * left it; and what a compiler sees to lead out of a loop is done after it. So who has claimed what others wait for does
- * what he has to do in the loop in which others wait, which tn_was_in_loop sees to.
+ * left it. So no lane waits by itself for what others of its wave may hold up: lanes wait together, see malloc.cuh.
  */
 #ifndef TARN_DEVICE_HEAP_PLATFORM_CUH
 #define TARN_DEVICE_HEAP_PLATFORM_CUH

@@ -74,11 +74,6 @@ TN_DEVICE void tn_wave_sync(tn_mask lanes)
     __syncwarp(lanes);
 }
 
-TN_DEVICE bool tn_was_in_loop()
-{
-    return true;
-}
-
 /*
  * Memory is in the global space, and the instructions say so: for any other address a compiler has to ask where it is,
  * and adds a loop for memory that is shared within a block.

@@ -92,14 +92,6 @@ TN_DEVICE void tn_wave_sync(tn_mask)
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
 }
 
-/* The compiler does not know that the loop ends here. */
-TN_DEVICE bool tn_was_in_loop()
-{
-    int is_so = 1;
-    asm volatile("" : "+v"(is_so));
-    return is_so != 0;
-}
-
 #define TN_HIP_ATOMICS(type)                                                                     \
     TN_DEVICE type tn_load(const type *address)                                                  \
     {                                                                                            \

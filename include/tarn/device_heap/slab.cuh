@@ -100,10 +100,11 @@ TN_DEVICE uint64_t tn_label_make(uint32_t page, uint32_t size_class, uint32_t ca
 
 TN_DEVICE void tn_pages_label(tn_heap heap, uint32_t page, uint32_t pages, uint64_t label)
 {
-    uint64_t *labels = tn_label(heap, page);
+    uint64_t *word = tn_label(heap, page);
+    const uint64_t *end = word + (uint64_t)pages * TN_HEAP_HEADER_WORDS;
     TN_UNROLL_8
-    for (uint32_t i = 0; i < pages; i++)
-        tn_store(&labels[i * TN_HEAP_HEADER_WORDS], label);
+    for (; word != end; word += TN_HEAP_HEADER_WORDS)
+        tn_store(word, label);
 }
 
 /* A slab that is wholly free and no longer a slab gives its pages back. */
@@ -187,19 +188,31 @@ struct tn_hold {
     uint32_t page;    /* the slab's first */
     uint32_t credits; /* 0: it holds nothing */
     uint32_t capacity;
-    uint32_t next; /* object to try first */
-    bool is_live;  /* of a slab that the wave has made: its objects are the first ones, and their bits are set */
+    uint32_t next; /* object to try first, or one of those below */
 };
+
+#define TN_NEXT_LIVE  0xFFFFFFFFU /* of a slab that the wave has made: its objects are the first ones, and their bits are set */
+#define TN_NEXT_WAITS 0xFFFFFFFEU /* it holds nothing yet: another wave is at work on its slot */
 
 TN_DEVICE tn_hold tn_hold_nothing()
 {
-    return { TN_NO_PAGE, 0, 0, 0, false };
+    return { TN_NO_PAGE, 0, 0, 0 };
+}
+
+TN_DEVICE tn_hold tn_hold_waiting()
+{
+    return { TN_NO_PAGE, 0, 0, TN_NEXT_WAITS };
+}
+
+TN_DEVICE bool tn_hold_waits(const tn_hold &hold)
+{
+    return hold.next == TN_NEXT_WAITS;
 }
 
 /* What `taken` credits of so many were; if nothing was ever freed, the objects lie where the credits say. */
 TN_DEVICE tn_hold tn_hold_of(uint32_t page, uint32_t taken, uint32_t capacity, int32_t credits)
 {
-    return { page, taken, capacity, capacity - (uint32_t)credits, false };
+    return { page, taken, capacity, capacity - (uint32_t)credits };
 }
 
 TN_DEVICE uint32_t tn_credits_of(int32_t credits, uint32_t wanted)
@@ -220,19 +233,35 @@ TN_DEVICE tn_hold tn_slab_take(tn_heap heap, uint32_t page, uint32_t size_class,
 
 /* --- from pages to slabs, from trees to slots, and back ---------------------------------------------- */
 
+/* The header and the bits of a slab of which the caller has all objects. Nobody else can take of it, and no state is due: so
+ * no answer is waited for. */
+TN_DEVICE void tn_slab_begin_used_up(tn_heap heap, uint32_t page, uint64_t header)
+{
+    uint32_t capacity = tn_header_capacity(header);
+    /* or a tree might be told after a free that nothing is free */
+    if (tn_header_pages(header) == TN_HEAP_SPAN_PAGES) tn_fence_release();
+    tn_fetch_add(tn_header(heap, page), header);
+    tn_fetch_or(tn_bitmap(heap, page, capacity), tn_low_bits(capacity)); /* one word: a wave has 64 lanes at most */
+}
+
+/* Makes pages a slab of which the caller has all objects, in no slot. */
+TN_DEVICE void tn_slab_make_full(tn_heap heap, uint32_t page, uint32_t pages, uint32_t size_class, uint32_t capacity)
+{
+    tn_pages_label(heap, page, pages, tn_label_make(page, size_class, capacity));
+    tn_slab_begin_used_up(heap, page, tn_header_make(size_class, TN_HEAP_STATE_FULL, pages, capacity, 0));
+}
+
 /* Makes pages a slab, of which `wanted` credits are the caller's. The objects' bits are 0: all came back. */
 TN_DEVICE tn_hold tn_slab_make(tn_heap heap, uint32_t page, uint32_t pages, uint32_t size_class, uint32_t state,
                                uint32_t wanted)
 {
     uint32_t capacity = (pages << TN_HEAP_PAGE_SHIFT) / tn_heap_class_bytes(size_class);
     uint32_t taken = wanted < capacity ? wanted : capacity;
-    tn_hold hold = { page, taken, capacity, 0, true };
+    tn_hold hold = { page, taken, capacity, TN_NEXT_LIVE };
     tn_pages_label(heap, page, pages, tn_label_make(page, size_class, capacity));
     uint64_t header = tn_header_make(size_class, state, pages, capacity, capacity - taken);
-    if (taken == capacity) { /* nobody else can take of it, and no state is due: no answer is waited for */
-        if (pages == TN_HEAP_SPAN_PAGES) tn_fence_release(); /* or a tree might be told after a free that nothing is free */
-        tn_fetch_add(tn_header(heap, page), header);
-        tn_fetch_or(tn_bitmap(heap, page, capacity), tn_low_bits(taken)); /* one word: a wave has 64 lanes at most */
+    if (taken == capacity) {
+        tn_slab_begin_used_up(heap, page, header);
         return hold;
     }
     if (taken > 0) tn_fetch_or(tn_bitmap(heap, page, capacity), tn_low_bits(taken));

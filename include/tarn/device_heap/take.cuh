@@ -25,9 +25,9 @@
 #define TN_SLOT_PREPARE_BYTES (16 * TN_HEAP_PAGE_BYTES) /* the next slab is prepared from slabs of this size on */
 #endif
 
-#define TN_STORM_OBJECTS 1024 /* that wait for a slot, or more */
-#define TN_STORM_FACTOR  2
-#define TN_STORM_SHARE   16
+#define TN_STORM_OBJECTS    1024 /* that wait for a slot, or more */
+#define TN_STORM_FACTOR_MAX 4
+#define TN_STORM_SHARE      16
 
 /* --- slabs ------------------------------------------------------------------------------------------ */
 
@@ -56,13 +56,15 @@ TN_DEVICE uint32_t tn_pages_in_line(uint32_t pages, uint32_t unit)
     return more <= TN_HEAP_SPAN_PAGES ? more : more / 2;
 }
 
-/* More pages than what waits for a slot would fill, where so many want a class at once that more will come; and as many
- * for each slot of the class would be no more than a sixteenth of the heap. */
-TN_DEVICE uint32_t tn_pages_for_storm(tn_heap heap, uint32_t size_class, uint32_t pages)
+/* More pages than what waits for a slot would fill, where so many want a class at once that more will come: twice as many,
+ * and four times where twice as many wait; and as many for each slot of the class would be no more than a sixteenth of the
+ * heap. */
+TN_DEVICE uint32_t tn_pages_for_storm(tn_heap heap, uint32_t size_class, uint32_t pages, uint32_t asked)
 {
     uint32_t unit = tn_heap_class_unit_pages(size_class);
     uint32_t share = heap->first_region.page_count / (heap->slot_count * TN_STORM_SHARE) / unit * unit;
-    uint32_t more = pages * TN_STORM_FACTOR < share ? pages * TN_STORM_FACTOR : share;
+    uint32_t factor = asked >= 2 * TN_STORM_OBJECTS ? TN_STORM_FACTOR_MAX : TN_STORM_FACTOR_MAX / 2;
+    uint32_t more = pages * factor < share ? pages * factor : share;
     uint32_t most = TN_HEAP_SPAN_PAGES / unit * unit;
     return more <= pages ? pages : more < most ? more : most;
 }
@@ -75,7 +77,7 @@ TN_DEVICE uint32_t tn_slot_pages(tn_heap heap, uint32_t *slot, uint32_t size_cla
     uint32_t last = demand.given, fewest = tn_heap_class_unit_pages(size_class);
     uint32_t objects = wanted + demand.asked > least ? wanted + demand.asked : least;
     uint32_t pages = tn_pages_for(size_class, objects);
-    if (demand.asked >= TN_STORM_OBJECTS) pages = tn_pages_for_storm(heap, size_class, pages);
+    if (demand.asked >= TN_STORM_OBJECTS) pages = tn_pages_for_storm(heap, size_class, pages, demand.asked);
     pages = tn_pages_in_line(pages, fewest);
     if (pages < last) pages = pages * 4 >= last ? last : last / 2 > fewest ? last / 2 : fewest;
     tn_place_give(slot, pages);
@@ -258,51 +260,65 @@ TN_DEVICE_SLOW tn_hold tn_take_last(tn_heap heap, uint32_t size_class, uint32_t 
 
 /* --- all of it -------------------------------------------------------------------------------------- */
 
-TN_DEVICE tn_hold tn_take_from_slot(tn_heap heap, uint32_t size_class, uint32_t wanted, uint32_t place)
+/* What a leader has seen of its slot. */
+struct tn_slot_look {
+    uint32_t content;
+    uint64_t header; /* of the slab there, before credits were taken of it; 0 where there is no slab */
+};
+
+TN_DEVICE tn_slot_look tn_slot_look_not_yet()
+{
+    return { TN_PLACE_UNKNOWN, 0 };
+}
+
+/* Takes credits of the slab that a slot has, if it has one. */
+TN_DEVICE tn_slot_look tn_slot_look_into(tn_heap heap, uint32_t content, uint32_t wanted)
+{
+    tn_slot_look look = { content, 0 };
+    if (tn_place_holds(content)) look.header = tn_fetch_add(tn_header(heap, content - 1), -(wanted * TN_CREDIT));
+    return look;
+}
+
+/* How many of the credits that were asked for a slab had, which is of the class. */
+TN_DEVICE uint32_t tn_slot_had(const tn_slot_look &look, uint32_t size_class, uint32_t wanted)
+{
+    return tn_header_class(look.header) == size_class + 1 ? tn_credits_of(tn_header_credits(look.header), wanted) : 0;
+}
+
+TN_DEVICE tn_hold tn_slot_hold(const tn_slot_look &look, uint32_t taken)
+{
+    return tn_hold_of(look.content - 1, taken, tn_header_capacity(look.header), tn_header_credits(look.header));
+}
+
+/* A leader that is to come back when its slot is no longer busy. */
+TN_DEVICE tn_hold tn_take_later(uint32_t *slot, uint32_t wanted)
+{
+    tn_place_ask(slot, wanted);
+    return tn_hold_waiting();
+}
+
+/* Credits for up to `wanted` objects: those that a leader's look into its slot has got, or of another slab for the slot, or
+ * from where else there are some; none when there is no memory. It does not wait for a busy slot, since other leaders of its
+ * wave may have something to do, but is told to, or gets a slab of its own when it has waited long. */
+TN_DEVICE tn_hold tn_take(tn_heap heap, uint32_t size_class, uint32_t wanted, uint32_t place, const tn_slot_look &look,
+                          bool is_late)
 {
     uint32_t *slot = tn_slot(heap, size_class, place);
-    uint32_t pauses = TN_PLACE_PAUSES;
-    uint32_t content = tn_load(slot);
-    for (;;) {
-        if (tn_place_holds(content)) {
-            tn_hold hold = tn_slab_take(heap, content - 1, size_class, wanted);
-            if (hold.credits > 0) return hold;
-        }
-        if (content != TN_PLACE_BUSY && tn_place_claim(slot, content)) {
-            tn_hold hold = tn_slot_refill(tn_out_of_line(heap), slot, content, size_class, wanted, place);
-            if (tn_was_in_loop() && (hold.credits > 0 || hold.page == TN_NO_PAGE)) return hold;
-        }
-        tn_place_ask(slot, wanted);
-        content = tn_place_wait(slot, &pauses, TN_PLACE_PAUSE_NS_MAX);
-        if (content == TN_PLACE_BUSY) return tn_take_own_slab(heap, size_class, wanted, place);
-    }
-}
-
-/* For a wave whose lanes all want one class: what most of those get, in line. */
-TN_DEVICE tn_hold tn_take_at_once(tn_heap heap, uint32_t size_class, uint32_t wanted, bool fills_pages, uint32_t place)
-{
-    if (!fills_pages) return tn_take_from_word(heap, tn_slot(heap, size_class, place), size_class, wanted);
-    uint32_t pages = tn_pages_for(size_class, wanted);
-    if (pages > TN_PAGES_FEW) return tn_take_own_slab(heap, size_class, wanted, place);
-    uint32_t page = tn_pages_take_few(heap, pages, place & (heap->cursor_count - 1));
-    if (page == TN_NO_PAGE) return tn_hold_nothing();
-    return tn_slab_make(heap, page, pages, size_class, TN_HEAP_STATE_FULL, wanted);
-}
-
-/* Credits for up to `wanted` objects; none when there is no memory. Where a wave has several leaders, each goes its own
- * way: in line they would wait for the slowest of them at every step. */
-TN_DEVICE tn_hold tn_take(tn_heap heap, uint32_t size_class, uint32_t wanted, bool is_alone)
-{
-    uint32_t place = tn_place();
-    bool fills_pages = (uint64_t)wanted * tn_heap_class_bytes(size_class) >= TN_HEAP_PAGE_BYTES;
     tn_hold hold = tn_hold_nothing();
-    if (is_alone)
-        hold = tn_take_at_once(heap, size_class, wanted, fills_pages, place);
-    else if (fills_pages)
+    if (tn_place_holds(look.content)) {
+        uint32_t taken = tn_slot_had(look, size_class, wanted);
+        if (taken < wanted) tn_slab_give(heap, look.content - 1, wanted - taken);
+        if (taken > 0) return tn_slot_hold(look, taken);
+    }
+    if (look.content != TN_PLACE_BUSY) {
+        if (!tn_place_claim(slot, look.content)) return tn_take_later(slot, wanted);
+        hold = tn_slot_refill(heap, slot, look.content, size_class, wanted, place);
+        if (hold.credits == 0 && hold.page != TN_NO_PAGE) return tn_take_later(slot, wanted);
+    } else {
+        if (!is_late) return tn_take_later(slot, wanted);
         hold = tn_take_own_slab(heap, size_class, wanted, place);
-    if (hold.credits == 0) hold = tn_take_from_slot(heap, size_class, wanted, place);
-    if (hold.credits == 0) hold = tn_take_last(tn_out_of_line(heap), size_class, wanted, place);
-    return hold;
+    }
+    return hold.credits > 0 ? hold : tn_take_last(heap, size_class, wanted, place);
 }
 
 #endif

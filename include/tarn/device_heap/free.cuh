@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * device_heap/free: what an address is, and how lanes of a wave free objects: those whose bits are in one word together.
+ */
+#ifndef TARN_DEVICE_HEAP_FREE_CUH
+#define TARN_DEVICE_HEAP_FREE_CUH
+
+#include "tarn/device_heap/contents.cuh"
+#include "tarn/device_heap/objects.cuh"
+#include "tarn/device_heap/runs.cuh"
+
+/* Where an address points. */
+struct tn_target {
+    uint32_t page;         /* the slab's or run's first; TN_NO_PAGE when it is the address of nothing */
+    uint32_t index;        /* of the object */
+    uint32_t capacity;     /* of the slab */
+    uint32_t object_bytes; /* 0 for a run */
+};
+
+/* What the label of its page, `inside`, says of it; nothing for TN_NO_PAGE and 0. */
+TN_DEVICE tn_target tn_target_of(tn_heap heap, uint64_t address, uint32_t inside, uint64_t label)
+{
+    tn_target target = { TN_NO_PAGE, 0, 0, 0 };
+    uint32_t size_class = tn_header_field(label, 0, TN_HEAP_CLASS_BITS);
+    if (size_class == 0) return target;
+    bool is_run = size_class == TN_HEAP_CLASS_RUN;
+    uint32_t page = is_run ? inside : (uint32_t)(label >> TN_HEAP_LABEL_PAGE_SHIFT);
+    uint32_t from_start = (uint32_t)(address - tn_page_address(heap, page));
+    uint32_t object_bytes = is_run ? 0 : tn_heap_class_bytes(size_class - 1);
+    uint32_t index = is_run ? 0 : from_start / object_bytes;
+    if (index * object_bytes != from_start) return target;
+    uint32_t capacity = tn_header_field(label, TN_HEAP_LABEL_CAPACITY_SHIFT, TN_HEAP_CAPACITY_BITS);
+    if (!is_run && index >= capacity) return target;
+    target.page = page;
+    target.index = index;
+    target.capacity = capacity;
+    target.object_bytes = object_bytes;
+    return target;
+}
+
+TN_DEVICE uint64_t tn_label_of(tn_heap heap, uint32_t inside)
+{
+    return inside != TN_NO_PAGE ? tn_load(tn_label(heap, inside)) : 0;
+}
+
+TN_DEVICE tn_target tn_find(tn_heap heap, uint64_t address)
+{
+    uint32_t inside = tn_page_of(heap, address);
+    return tn_target_of(heap, address, inside, tn_label_of(heap, inside));
+}
+
+/* For who frees. Each lane waits here until what it has done with its object is done; the label comes meanwhile. */
+TN_DEVICE tn_target tn_find_to_free(tn_heap heap, uint64_t address)
+{
+    uint32_t inside = tn_page_of(heap, address);
+    uint64_t label = tn_label_of(heap, inside);
+    tn_fence_release();
+    return tn_target_of(heap, address, inside, label);
+}
+
+/* Frees objects, in groups of one word of a slab's bitmap each. */
+TN_DEVICE void tn_lanes_free(tn_heap heap, tn_mask lanes, tn_mask group, const tn_target &target)
+{
+    tn_objects objects;
+    objects.word = target.index / 64;
+    objects.bits = tn_wave_or(lanes, group, tn_bit(target.index));
+    tn_wave_sync(lanes);
+    if (tn_lane() != tn_first_one(group)) return;
+    uint32_t freed = tn_objects_put(heap, target.page, target.capacity, objects);
+    uint32_t asked = tn_count_ones(group);
+    if (freed < asked) tn_fetch_add(&tn_counters(heap)->double_frees, (uint64_t)(asked - freed));
+    if (freed > 0) tn_slab_give(heap, target.page, freed);
+}
+
+TN_DEVICE_SLOW void tn_run_free(tn_heap heap, uint32_t page)
+{
+    if (!tn_run_destroy(heap, page)) tn_fetch_add(&tn_counters(heap)->double_frees, (uint64_t)1);
+}
+
+/* Canaries and poison of what is about to be freed. */
+TN_DEVICE_SLOW void tn_finish_contents(tn_heap heap, tn_target target, uint64_t address)
+{
+    uint32_t object_bytes = target.object_bytes;
+    uint64_t size_bytes = object_bytes != 0 ? object_bytes : tn_load(tn_run_pages(heap, target.page)) * TN_HEAP_PAGE_BYTES;
+    if (object_bytes != 0 && !tn_object_is_live(heap, target.page, target.capacity, target.index)) return;
+    if (!tn_contents_finish(address, size_bytes)) tn_fetch_add(&tn_counters(heap)->damaged_frees, (uint64_t)1);
+    tn_fence_release(); /* the poison is there before the next owner is */
+}
+
+#endif

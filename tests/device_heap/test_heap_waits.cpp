@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A wave whose slot another wave is at work on: what it does meanwhile, and how long it waits. */
+#include "heap_world.h"
+
+#include <set>
+
+#include "tarn/device_heap/bits.cuh"
+
+namespace
+{
+
+constexpr size_t MIB = (size_t)1 << 20;
+constexpr uint32_t LANES = 32;
+
+/* All slots of a class. */
+void set_slots(tn_heap heap, uint32_t size_class, uint32_t content)
+{
+    for (uint32_t i = 0; i < heap->slot_count; i++)
+        tn_store(tn_slot(heap, size_class, i), content);
+}
+
+bool has_filled_slot(tn_heap heap, uint32_t size_class)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < heap->slot_count; i++)
+        has |= tn_place_holds(tn_load(tn_slot(heap, size_class, i)));
+    return has;
+}
+
+uint32_t asked_of_slots(tn_heap heap, uint32_t size_class)
+{
+    uint32_t asked = 0;
+    for (uint32_t i = 0; i < heap->slot_count; i++)
+        asked += tn_place_demand(tn_slot(heap, size_class, i)).asked;
+    return asked;
+}
+
+/* A wave of which every other lane wants `busy_bytes`, whose slots are busy, and each other one `other_bytes`; does
+ * `on_first_pause` when it pauses for the first time, and gives how often its lanes have. */
+uint64_t run_wave_at_busy_slot(heap_world *world, size_t busy_bytes, size_t other_bytes,
+                               void **objects, const std::function<void()> &on_first_pause)
+{
+    uint64_t pauses = 0;
+    std::thread thread([&] {
+        bool has_paused = false;
+        emulation::on_pause([&] {
+            if (!has_paused) on_first_pause();
+            has_paused = true;
+        });
+        emulation::run_wave(0, LANES, 1, [&](uint32_t lane) {
+            objects[lane] = heap_malloc(world, lane % 2 == 0 ? busy_bytes : other_bytes);
+        });
+        pauses = emulation::pause_count();
+    });
+    thread.join();
+    return pauses;
+}
+
+void expect_all_different(void *const *objects)
+{
+    std::set<void *> different(objects, objects + LANES);
+    assert_int_equal(different.size(), LANES);
+    assert_int_equal(different.count(nullptr), 0);
+}
+
+void free_all(heap_world *world, void **objects)
+{
+    with_waves(1, LANES, 1, [&](uint32_t, uint32_t lane) { heap_free(world, objects[lane]); });
+    assert_int_equal(heap_world_check(world).live_count, 0);
+    heap_world_fini(world);
+}
+
+/* Lanes with another size have filled their slot before anybody waits: on some devices a lane that waits holds up all of its
+ * wave, and whoever waits for what that wave has claimed. What it waits for it has asked for once. */
+void others_of_a_wave_that_waits_go_on(void **)
+{
+    heap_world world;
+    void *objects[LANES];
+    heap_world_init(&world, 64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    tn_heap heap = &world.handle.layout;
+    uint32_t busy = tn_heap_class_of(64), other = tn_heap_class_of(256);
+    set_slots(heap, busy, TN_PLACE_BUSY);
+    bool has_filled = false;
+    uint32_t asked = 0;
+    uint64_t pauses = run_wave_at_busy_slot(&world, 64, 256, objects, [&] {
+        has_filled = has_filled_slot(heap, other);
+        asked = asked_of_slots(heap, busy);
+        set_slots(heap, busy, TN_PLACE_EMPTY);
+    });
+    assert_true(has_filled);
+    assert_int_equal(asked, LANES / 2);
+    assert_in_range(pauses, 1, LANES);
+    expect_all_different(objects);
+    free_all(&world, objects);
+}
+
+/* Nobody depends on a wave that does not go on. */
+void who_has_waited_long_makes_a_slab_of_its_own(void **)
+{
+    heap_world world;
+    void *objects[LANES];
+    heap_world_init(&world, 64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    tn_heap heap = &world.handle.layout;
+    uint32_t busy = tn_heap_class_of(64);
+    set_slots(heap, busy, TN_PLACE_BUSY);
+    uint64_t pauses = run_wave_at_busy_slot(&world, 64, 256, objects, [] {});
+    assert_int_equal(pauses, (uint64_t)TN_PLACE_PAUSES * LANES);
+    expect_all_different(objects);
+    assert_false(has_filled_slot(heap, busy));
+    set_slots(heap, busy, TN_PLACE_EMPTY);
+    free_all(&world, objects);
+}
+
+/* Both sizes wait, for different slots, and the one that is free first goes on first. */
+void a_wave_wakes_up_for_the_first_slot_that_is_free(void **)
+{
+    heap_world world;
+    void *objects[LANES];
+    heap_world_init(&world, 64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    tn_heap heap = &world.handle.layout;
+    uint32_t late = tn_heap_class_of(64), early = tn_heap_class_of(256);
+    set_slots(heap, late, TN_PLACE_BUSY);
+    set_slots(heap, early, TN_PLACE_BUSY);
+    uint64_t pauses = run_wave_at_busy_slot(&world, 64, 256, objects,
+                                            [&] { set_slots(heap, early, TN_PLACE_EMPTY); });
+    assert_int_equal(pauses, (uint64_t)TN_PLACE_PAUSES * LANES);
+    assert_true(has_filled_slot(heap, early));
+    assert_int_equal(asked_of_slots(heap, late), LANES / 2);
+    expect_all_different(objects);
+    set_slots(heap, late, TN_PLACE_EMPTY);
+    free_all(&world, objects);
+}
+
+void the_nth_one_is_found_in_a_row_or_not(void **)
+{
+    uint64_t words[] = { 1,
+                         3,
+                         ~(uint64_t)0,
+                         (uint64_t)1 << 63,
+                         (uint64_t)3 << 62,
+                         0xFFFFFFFF00000000,
+                         0x00FFFFFF00000000,
+                         0x5555555555555555,
+                         0x80000000FFFFFFFF,
+                         0xF00000000000000F,
+                         0x123456789ABCDEF0 };
+    for (uint64_t word : words)
+        for (uint32_t place = 0, n = 0; place < 64; place++)
+            if ((word >> place & 1) != 0) assert_int_equal(tn_nth_one(word, n++), place);
+}
+
+} // namespace
+
+int main()
+{
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(others_of_a_wave_that_waits_go_on),
+        cmocka_unit_test(who_has_waited_long_makes_a_slab_of_its_own),
+        cmocka_unit_test(a_wave_wakes_up_for_the_first_slot_that_is_free),
+        cmocka_unit_test(the_nth_one_is_found_in_a_row_or_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
