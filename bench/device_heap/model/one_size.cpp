@@ -60,29 +60,29 @@ class storm
         return model::run({ (uint32_t)parts_.size(), 1, body });
     }
 
-    /* As tn_lanes_malloc does for the one group of a wave. */
+    /* As tn_lanes_malloc does for the one group of a wave; where that fills a page or more it makes a slab of its own. */
     model::outcome take()
     {
         uint32_t size_class = tn_heap_class_of(size_bytes_);
+        bool fills_pages = LANES * tn_heap_class_bytes(size_class) >= TN_HEAP_PAGE_BYTES;
         model::outcome outcome = run_kernel([&](uint32_t wave, uint32_t) {
             uint32_t place = tn_place(), pauses = TN_PLACE_PAUSES;
             uint32_t *slot = tn_slot(heap_, size_class, place);
-            bool is_own = LANES * tn_heap_class_bytes(size_class) >= TN_HEAP_PAGE_BYTES;
+            tn_hold hold = tn_hold_nothing();
+            if (fills_pages) hold = tn_take_own_slab(heap_, size_class, LANES, place);
+            uint32_t content = hold.credits == 0 ? tn_load(slot) : TN_PLACE_EMPTY;
             for (uint32_t left = LANES; left > 0;) {
-                tn_hold hold = tn_hold_nothing();
-                if (is_own) hold = tn_take_own_slab(heap_, size_class, left, place);
-                is_own = false;
                 if (hold.credits == 0) {
-                    uint32_t content = tn_place_wait(slot, &pauses, TN_PLACE_PAUSE_NS_MAX);
                     tn_slot_look look = tn_slot_look_into(heap_, content, left);
                     hold = tn_take(heap_, size_class, left, place, look, pauses == 0);
-                    if (hold.credits == 0 && !tn_hold_waits(hold)) break;
                 }
+                if (hold.credits == 0 && !tn_hold_waits(hold)) break;
                 while (hold.credits > 0) {
                     tn_objects objects = tn_objects_take(heap_, &hold);
                     parts_[wave].push_back({ hold.page, objects });
                     left -= tn_count_ones(objects.bits);
                 }
+                if (left > 0) content = tn_place_wait(slot, &pauses, TN_PLACE_PAUSE_NS_MAX);
             }
         });
         world_->expect_live(threads_);

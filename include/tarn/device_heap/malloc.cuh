@@ -60,6 +60,14 @@ TN_DEVICE uint32_t tn_group_wanted(const tn_group &group, tn_mask waiting)
     return tn_leads(group) ? tn_count_ones(waiting & group.lanes) : 0;
 }
 
+/* The first look of leaders into their slots. */
+TN_DEVICE tn_slot_look tn_leader_look(tn_heap heap, const tn_group &group)
+{
+    if (!tn_leads(group)) return tn_slot_look_not_yet();
+    uint32_t content = tn_load(tn_slot(heap, group.size_class, tn_place()));
+    return tn_slot_look_into(heap, content, tn_count_ones(group.lanes));
+}
+
 /* An object for a lane that waits for one, as long as its leader has taken some; 0 when there is none for it. */
 TN_DEVICE uint64_t tn_lane_address(tn_heap heap, tn_mask lanes, const tn_group &group, tn_mask waiting, uint32_t page,
                                    tn_objects objects)
@@ -90,7 +98,8 @@ TN_DEVICE tn_mask tn_lanes_use_up(tn_heap heap, tn_mask lanes, const tn_group &g
 }
 
 /* Until the slot of a leader that waits is no longer busy, or all have waited long; gives what the slot of this lane's class
- * has. All lanes wait together: so none stands still for another that has something to do. */
+ * has. All lanes wait together: so none stands still for another that has something to do. Hundreds of waves may wait: they
+ * look less and less often, so that those who work do not queue behind them. */
 TN_DEVICE uint32_t tn_lanes_wait(tn_mask lanes, const uint32_t *slot, bool waits, uint32_t *pauses)
 {
     uint32_t wait_ns = TN_PLACE_PAUSE_NS;
@@ -110,11 +119,11 @@ TN_DEVICE tn_mask tn_lanes_of_leaders(tn_mask lanes, const tn_group &group, bool
     return leaders == 0 ? 0 : tn_wave_ballot(lanes, (leaders >> group.leader & 1) != 0);
 }
 
-/* A leader whose slot had not all that it wanted; other lanes want nothing. */
+/* A leader whose slot had not all that it wanted, or that has not looked there; other lanes want nothing. */
 struct tn_seeker {
     tn_slot_look look; /* the last one into its slot */
     uint32_t wanted;   /* objects */
-    bool waits;        /* until its slot is no longer busy */
+    bool waits;        /* it has been told to; its slot may be busy no longer */
     bool has_failed;   /* there is no memory */
 };
 
@@ -166,7 +175,7 @@ TN_DEVICE uint64_t tn_lanes_malloc_of_slots(tn_heap heap, tn_mask lanes, const t
     uint64_t address = 0;
     if (tn_leads(group) && !fills_pages) {
         uint32_t wanted = tn_count_ones(group.lanes);
-        look = tn_slot_look_into(heap, tn_load(tn_slot(heap, group.size_class, tn_place())), wanted);
+        look = tn_leader_look(heap, group);
         if (tn_slot_had(look, group.size_class, wanted) == wanted) hold = tn_slot_hold(look, wanted);
     }
     if (tn_lanes_use_up(heap, lanes, group, lanes, hold, &address) != 0)
@@ -191,7 +200,7 @@ TN_DEVICE_SLOW uint64_t tn_lanes_malloc_pages_on(tn_heap heap, tn_mask lanes, tn
         if (page != TN_NO_PAGE) tn_slab_make_full(heap, page, pages, group.size_class, tn_count_ones(lanes));
     }
     page = tn_wave_shuffle(lanes, page, group.leader);
-    if (page == TN_NO_PAGE) return tn_lanes_malloc_on(heap, lanes, group, tn_slot_look_not_yet(), 0);
+    if (page == TN_NO_PAGE) return tn_lanes_malloc_on(heap, lanes, group, tn_leader_look(heap, group), 0);
     tn_fence_acquire();
     return tn_own_address(heap, lanes, group.size_class, page);
 }

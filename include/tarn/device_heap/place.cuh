@@ -66,8 +66,7 @@ TN_DEVICE void tn_place_give(uint32_t *place, uint32_t given)
     tn_store(tn_place_demand_word(place), (uint64_t)given << 32);
 }
 
-/* Waits until it is not busy, and gives what it has then; BUSY after `pauses` have come down to 0. Where hundreds of
- * waves may wait they look less and less often, so that those who work do not queue behind them. */
+/* Waits until it is not busy, and gives what it has then; BUSY after `pauses` have come down to 0. */
 TN_DEVICE uint32_t tn_place_wait(const uint32_t *place, uint32_t *pauses, uint32_t pause_ns_max)
 {
     uint32_t content;

@@ -37,7 +37,7 @@
  * would take turns. No lane waits for another of its wave in any other way.
  *
  * Where lanes cannot each go their own way, those that leave a loop stand still until the last one of their wave has
- * left it. So no lane waits by itself for what others of its wave may hold up: lanes wait together, see malloc.cuh.
+ * left it. So no lane waits at a slot by itself, which others of its wave may hold up: lanes wait together, see malloc.cuh.
  */
 #ifndef TARN_DEVICE_HEAP_PLATFORM_CUH
 #define TARN_DEVICE_HEAP_PLATFORM_CUH

@@ -192,7 +192,7 @@ struct tn_hold {
 };
 
 #define TN_NEXT_LIVE  0xFFFFFFFFU /* of a slab that the wave has made: its objects are the first ones, and their bits are set */
-#define TN_NEXT_WAITS 0xFFFFFFFEU /* it holds nothing yet: another wave is at work on its slot */
+#define TN_NEXT_WAITS 0xFFFFFFFEU /* it holds nothing yet: another wave is at work on its slot, or was */
 
 TN_DEVICE tn_hold tn_hold_nothing()
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * device_heap/take: from where a wave gets objects of one class, for as many of its lanes as want one. One lane
- * does this for all.
+ * does this for all. What comes first is decided in malloc.cuh.
  *
- *     1. lanes that fill a page or more together   a slab of their own
+ *     1. lanes that fill a page or more together,  a slab of their own
+ *        or to which nobody else's object fits
  *     2. the slab in the slot of this place        one addition to its header
  *     3. that one used up: another for the slot    one that was prepared, a good one, a new one, or a sparse one
  *     4. the slot busy for too long                a slab of their own
@@ -58,7 +59,7 @@ TN_DEVICE uint32_t tn_pages_in_line(uint32_t pages, uint32_t unit)
 
 /* More pages than what waits for a slot would fill, where so many want a class at once that more will come: twice as many,
  * and four times where twice as many wait; and as many for each slot of the class would be no more than a sixteenth of the
- * heap. */
+ * heap, before that is rounded. */
 TN_DEVICE uint32_t tn_pages_for_storm(tn_heap heap, uint32_t size_class, uint32_t pages, uint32_t asked)
 {
     uint32_t unit = tn_heap_class_unit_pages(size_class);
@@ -299,7 +300,8 @@ TN_DEVICE tn_hold tn_take_later(uint32_t *slot, uint32_t wanted)
 
 /* Credits for up to `wanted` objects: those that a leader's look into its slot has got, or of another slab for the slot, or
  * from where else there are some; none when there is no memory. It does not wait for a busy slot, since other leaders of its
- * wave may have something to do, but is told to, or gets a slab of its own when it has waited long. */
+ * wave may have something to do, but is told to, or gets a slab of its own when it has waited long. For functions out of line,
+ * with their heap. */
 TN_DEVICE tn_hold tn_take(tn_heap heap, uint32_t size_class, uint32_t wanted, uint32_t place, const tn_slot_look &look,
                           bool is_late)
 {
