@@ -68,11 +68,11 @@ TN_DEVICE tn_slot_look tn_leader_look(tn_heap heap, const tn_group &group)
     return tn_slot_look_into(heap, content, tn_count_ones(group.lanes));
 }
 
-/* An object for a lane that waits for one, as long as its leader has taken some; 0 when there is none for it. */
+/* An object of the slab at a page for a lane that waits for one, as long as its leader has taken some; 0 when there is none
+ * for it. */
 TN_DEVICE uint64_t tn_lane_address(tn_heap heap, tn_mask lanes, const tn_group &group, tn_mask waiting, uint32_t page,
                                    tn_objects objects)
 {
-    page = tn_wave_shuffle(lanes, page, group.leader);
     objects = tn_objects_tell(lanes, objects, group.leader);
     uint32_t rank = tn_lanes_before(waiting & group.lanes);
     if (rank >= tn_count_ones(objects.bits)) return 0;
@@ -85,11 +85,13 @@ TN_DEVICE uint64_t tn_lane_address(tn_heap heap, tn_mask lanes, const tn_group &
 TN_DEVICE tn_mask tn_lanes_use_up(tn_heap heap, tn_mask lanes, const tn_group &group, tn_mask waiting, tn_hold hold,
                                   uint64_t *address)
 {
+    uint32_t page = tn_wave_shuffle(lanes, hold.page, group.leader);
+    if (group.lanes == lanes && page == TN_NO_PAGE) return waiting;
     do {
         tn_objects objects = { 0, 0 };
         if (hold.credits > 0) objects = tn_objects_take(heap, &hold);
         tn_wave_sync(lanes);
-        uint64_t got = tn_lane_address(heap, lanes, group, waiting, hold.page, objects);
+        uint64_t got = tn_lane_address(heap, lanes, group, waiting, page, objects);
         if (*address == 0) *address = got;
         waiting = tn_wave_ballot(lanes, *address == 0);
     } while (waiting != 0 && tn_wave_ballot(lanes, hold.credits > 0) != 0);
@@ -155,12 +157,13 @@ TN_DEVICE_SLOW uint64_t tn_lanes_malloc_on(tn_heap heap, tn_mask lanes, tn_group
         tn_hold hold = tn_hold_nothing();
         if (seeker.wanted > 0) hold = tn_seeker_step(heap, group.size_class, place, pauses == 0, &seeker);
         tn_wave_sync(lanes); /* or what follows is done twice, by leaders and by the others */
-        failed |= tn_lanes_of_leaders(lanes, group, seeker.has_failed);
-        if (tn_wave_ballot(lanes, hold.credits > 0) != 0)
-            waiting = tn_lanes_use_up(heap, lanes, group, waiting, hold, &address);
-        waiting &= ~failed;
-        if (waiting == 0) return address;
-        seeker.wanted = tn_group_wanted(group, waiting);
+        if (tn_wave_ballot(lanes, hold.credits > 0 || seeker.has_failed) != 0) {
+            failed |= tn_lanes_of_leaders(lanes, group, seeker.has_failed);
+            seeker.has_failed = false;
+            waiting = tn_lanes_use_up(heap, lanes, group, waiting, hold, &address) & ~failed;
+            if (waiting == 0) return address;
+            seeker.wanted = tn_group_wanted(group, waiting);
+        }
         bool has_work = tn_wave_ballot(lanes, seeker.wanted > 0 && !seeker.waits) != 0;
         uint32_t content = has_work ? tn_load(slot) : tn_lanes_wait(lanes, slot, seeker.wanted > 0, &pauses);
         if (seeker.wanted > 0) seeker.look = tn_slot_look_into(heap, content, seeker.wanted);

@@ -26,9 +26,9 @@
 #define TN_SLOT_PREPARE_BYTES (16 * TN_HEAP_PAGE_BYTES) /* the next slab is prepared from slabs of this size on */
 #endif
 
-#define TN_STORM_OBJECTS    1024 /* that wait for a slot, or more */
-#define TN_STORM_FACTOR_MAX 4
-#define TN_STORM_SHARE      16
+#define TN_STORM_OBJECTS 64  /* that wait for a slot: there is room for twice as many */
+#define TN_STORM_MANY    512 /* likewise, and for four times */
+#define TN_STORM_SHARE   16
 
 /* --- slabs ------------------------------------------------------------------------------------------ */
 
@@ -57,14 +57,13 @@ TN_DEVICE uint32_t tn_pages_in_line(uint32_t pages, uint32_t unit)
     return more <= TN_HEAP_SPAN_PAGES ? more : more / 2;
 }
 
-/* More pages than what waits for a slot would fill, where so many want a class at once that more will come: twice as many,
- * and four times where twice as many wait; and as many for each slot of the class would be no more than a sixteenth of the
- * heap, before that is rounded. */
+/* More pages than what waits for a slot would fill, where so many want a class at once that more will come; and as many for
+ * each slot of the class would be no more than a sixteenth of the heap, before that is rounded. */
 TN_DEVICE uint32_t tn_pages_for_storm(tn_heap heap, uint32_t size_class, uint32_t pages, uint32_t asked)
 {
     uint32_t unit = tn_heap_class_unit_pages(size_class);
     uint32_t share = heap->first_region.page_count / (heap->slot_count * TN_STORM_SHARE) / unit * unit;
-    uint32_t factor = asked >= 2 * TN_STORM_OBJECTS ? TN_STORM_FACTOR_MAX : TN_STORM_FACTOR_MAX / 2;
+    uint32_t factor = asked >= TN_STORM_MANY ? 4 : 2;
     uint32_t more = pages * factor < share ? pages * factor : share;
     uint32_t most = TN_HEAP_SPAN_PAGES / unit * unit;
     return more <= pages ? pages : more < most ? more : most;
