@@ -26,7 +26,7 @@
 #define TN_SLOT_PREPARE_BYTES (16 * TN_HEAP_PAGE_BYTES) /* the next slab is prepared from slabs of this size on */
 #endif
 
-#define TN_STORM_OBJECTS 64  /* that wait for a slot: there is room for twice as many */
+#define TN_STORM_OBJECTS 96  /* that wait for a slot: there is room for twice as many */
 #define TN_STORM_MANY    512 /* likewise, and for four times */
 #define TN_STORM_SHARE   16
 
