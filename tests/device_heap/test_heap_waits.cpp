@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A wave whose slot another wave is at work on: what it does meanwhile, and how long it waits. */
+/* A wave whose slot another wave is at work on: what it does meanwhile, and how long it waits; and one whose slot is not
+ * what it was. */
 #include "heap_world.h"
 
 #include <set>
@@ -131,6 +132,54 @@ void a_wave_wakes_up_for_the_first_slot_that_is_free(void **)
     free_all(&world, objects);
 }
 
+/* Takes all memory in objects of 4 KiB, and frees every other one. */
+void fill_with_others(heap_world *world, std::vector<void *> *others)
+{
+    emulation::run_wave(1, 1, 0, [&](uint32_t) {
+        std::vector<void *> objects;
+        for (void *object; (object = heap_malloc(world, 4096)) != nullptr;)
+            objects.push_back(object);
+        for (size_t i = 0; i < objects.size(); i++) {
+            if (i % 2 == 0)
+                others->push_back(objects[i]);
+            else
+                heap_free(world, objects[i]);
+        }
+    });
+}
+
+/* A lane stands still between its look at the slot and its addition to the slab there, which is another size's by then. */
+void a_slab_of_another_size_gives_nothing(void **)
+{
+    heap_world world;
+    heap_world_init(&world, 2 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    std::vector<void *> others;
+    void *object = nullptr;
+    bool was_interrupted = false;
+    std::thread thread([&] {
+        emulation::run_wave(0, 1, 0, [&](uint32_t) {
+            heap_free(&world, heap_malloc(&world, 64));
+            emulation::interrupt_at(2, [&] { fill_with_others(&world, &others); });
+            object = heap_malloc(&world, 64);
+            was_interrupted = emulation::was_interrupted();
+        });
+    });
+    thread.join();
+    assert_true(was_interrupted);
+    assert_true(others.size() > 16);
+    heap_world_check(&world);
+    with_lane([&] {
+        assert_int_equal(tarn_dsize(world.handle, object), object != nullptr ? 64 : 0);
+        for (void *other : others)
+            assert_int_equal(tarn_dsize(world.handle, other), 4096);
+        heap_free(&world, object);
+        for (void *other : others)
+            heap_free(&world, other);
+    });
+    assert_int_equal(heap_world_check(&world).live_count, 0);
+    heap_world_fini(&world);
+}
+
 void the_nth_one_is_found_in_a_row_or_not(void **)
 {
     uint64_t words[] = { 1,
@@ -157,6 +206,7 @@ int main()
         cmocka_unit_test(others_of_a_wave_that_waits_go_on),
         cmocka_unit_test(who_has_waited_long_makes_a_slab_of_its_own),
         cmocka_unit_test(a_wave_wakes_up_for_the_first_slot_that_is_free),
+        cmocka_unit_test(a_slab_of_another_size_gives_nothing),
         cmocka_unit_test(the_nth_one_is_found_in_a_row_or_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
