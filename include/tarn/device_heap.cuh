@@ -73,7 +73,9 @@ TN_DEVICE void *tarn_dmalloc(const tarn_device_heap_handle &handle, size_t size_
     return tn_prepared(heap, address, tn_heap_class_bytes(size_class), size_bytes);
 }
 
-/* The same, where all lanes of the wave that call do so together and with one size: no grouping. */
+/* The same without grouping, where every lane of the wave that comes here asks for the same size: a constant, a kernel's
+ * parameter. Sizes of two classes give objects that overlap, and nothing finds that. So not on the two sides of a branch with a
+ * size each, either: a compiler may make one call of the two. */
 TN_DEVICE void *tarn_dmalloc_wave(const tarn_device_heap_handle &handle, size_t size_bytes)
 {
     tn_heap heap = &handle.layout;
@@ -85,8 +87,9 @@ TN_DEVICE void *tarn_dmalloc_wave(const tarn_device_heap_handle &handle, size_t 
     return tn_prepared(heap, address, tn_heap_class_bytes(size_class), size_bytes);
 }
 
-/* One object for a whole wave, whose lanes all call this, with one size: each gets its address, or each null. It is
- * freed once, by any lane of any wave. */
+/* One object for a whole wave, whose lanes all call this, but for those that have ended, with one size: each gets its address,
+ * or each null. Not in a branch that some lanes do not take: the call would wait for them. It is freed once, by any lane of any
+ * wave. */
 TN_DEVICE void *tarn_dmalloc_coop(const tarn_device_heap_handle &handle, size_t size_bytes)
 {
     tn_mask lanes = tn_wave_whole();
@@ -121,7 +124,7 @@ TN_DEVICE void tarn_dfree(const tarn_device_heap_handle &handle, void *object)
 }
 
 /* The bytes that may be used at an object's address, at least those asked for, and just those where the heap checks
- * contents; 0 when it is no live object's. */
+ * contents; 0 when it is no live object's, or, where the heap checks contents, its end was written over. */
 TN_DEVICE size_t tarn_dsize(const tarn_device_heap_handle &handle, const void *object)
 {
     tn_heap heap = &handle.layout;

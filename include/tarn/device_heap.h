@@ -24,6 +24,9 @@
  * Objects live until they are freed, across kernels. The heap never grows by itself: when it is full tarn_dmalloc
  * gives null, and the host may add memory between kernels. What it has goes back to the pool as a whole.
  *
+ * Build tarn with TARN_BACKEND=CUDA or HIP for it. A heap over the host backend can be made, too, and is for tests: no
+ * kernel of a device may use it.
+ *
  * Words. A page is 64 KiB, a span 64 pages. Objects of up to 64 KiB have one of 44 size classes, and lie in slabs,
  * runs of pages that are cut into objects of one class. Larger ones, the large objects, have pages of their own. A
  * heap consists of pieces of memory, the first of which also has the metadata: 0.9 % of the heap, or of what it may
@@ -111,8 +114,9 @@ typedef struct tarn_device_heap_options {
  * contiguous ones too. `options` may be NULL for the defaults. The memory is prepared in the order of the stream, and
  * may be used there at once; no thread waits, unless the pool does for memory (growth, debug mode) or the backend
  * lacks events. To the pool it is one allocation.
- * Errors: INVALID_POOL, FORKED; INVALID_ARGUMENT (heap_out is NULL; size_bytes is too small: with its metadata a heap
- * needs 74 KiB at least, and 634 KiB if it may grow; a stream of another device); INVALID_OPTIONS (the message names
+ * Errors: INVALID_POOL, FORKED; INVALID_ARGUMENT (heap_out is NULL; size_bytes is too small: the metadata
+ * and a page have to fit, which takes 74 KiB at least, and half a MiB and 9 MiB for each GiB of size_bytes_max if it may
+ * grow; a stream of another device); INVALID_OPTIONS (the message names
  * the field); SIZE_TOO_LARGE (size_bytes or size_bytes_max is more than TARN_DEVICE_HEAP_SIZE_BYTES_MAX); NOT_SUPPORTED (a pool over memory of the caller's, which
  * has no backend, see tarn_device_heap_create_over; a backend that lacks fill, copy or stream_synchronize);
  * OUT_OF_HOST_MEMORY; those of tarn_pool_alloc_on.
@@ -176,7 +180,7 @@ TARN_API tarn_status tarn_device_heap_add(tarn_device_heap *heap, size_t size_by
 /*
  * The same of memory of the caller's, also for a heap out of a pool. It must stay until the heap is destroyed.
  * Errors: those of tarn_device_heap_add, but for those of a pool; INVALID_ARGUMENT (address is NULL or not aligned to
- * TARN_DEVICE_HEAP_ALIGNMENT_BYTES; the end is beyond the last address; the heap has some of it already).
+ * TARN_DEVICE_HEAP_ALIGNMENT_BYTES; the end is beyond the last address; the heap has some of it already; a stream of another device).
  */
 TARN_API tarn_status tarn_device_heap_add_over(tarn_device_heap *heap, void *address,
                                                size_t size_bytes, tarn_stream stream);
@@ -222,7 +226,8 @@ typedef struct tarn_device_heap_stats {
     size_t free_span_count;    /* spans that have nothing but such pages; not counted likewise */
     size_t largest_free_bytes; /* the largest object for which there are pages */
 
-    uint64_t failed_count;       /* requests that got nothing */
+    uint64_t
+        failed_count; /* requests of more than 0 bytes that got nothing; of tarn_dmalloc_coop one a wave */
     uint64_t double_free_count;  /* frees of what was not live, in slabs that are there */
     uint64_t foreign_free_count; /* frees of what is no object's address, or no longer */
     uint64_t

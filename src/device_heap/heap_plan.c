@@ -97,8 +97,8 @@ tarn_status tn_heap_plan_init(struct tn_heap_plan *plan, size_t size_bytes, size
     lay_out(plan, size_pages);
     if (size_bytes < plan->metadata_bytes + TN_HEAP_PAGE_BYTES) {
         return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
-                       "a device heap of %zu bytes has no page of %" PRIu64
-                       ": its metadata, for up to %zu bytes, takes %" PRIu64,
+                       "a device heap of %zu bytes is too small: a page of %" PRIu64
+                       " has to fit behind its metadata, which for up to %zu bytes takes %" PRIu64,
                        size_bytes, TN_HEAP_PAGE_BYTES, most_bytes, plan->metadata_bytes);
     }
     return TARN_STATUS_OK;

@@ -290,7 +290,7 @@ static void sizes_that_no_heap_has_are_refused(void **state)
     const tarn_status invalid = TARN_STATUS_INVALID_ARGUMENT;
     const tarn_status too_large = TARN_STATUS_SIZE_TOO_LARGE;
     expect_not_created(invalid, fixture->pool, 0, NULL, "a device heap of 0 bytes");
-    expect_not_created(invalid, fixture->pool, PAGE, NULL, "has no page");
+    expect_not_created(invalid, fixture->pool, PAGE, NULL, "is too small");
     expect_not_created(too_large, fixture->pool, TARN_DEVICE_HEAP_SIZE_BYTES_MAX + 1, NULL,
                        "none has more than 1099511627776");
     expect_not_created(too_large, fixture->pool, SIZE_MAX, NULL, "none has more than");
@@ -335,7 +335,7 @@ static void options_that_mean_nothing_are_refused(void **state)
     expect_not_created(TARN_STATUS_SIZE_TOO_LARGE, fixture->pool, MIB, &options, "none has more");
     options.size_bytes_max = 1024 * MIB;
     expect_not_created(TARN_STATUS_INVALID_ARGUMENT, fixture->pool, MIB, &options,
-                       "its metadata, for up to 1073741824 bytes, takes 96");
+                       "its metadata, which for up to 1073741824 bytes takes 96");
     assert_int_equal(stats_of(fixture->pool).alloc_count, 0);
 }
 
@@ -369,8 +369,8 @@ static void memory_that_cannot_be_a_heap_is_refused(void **state)
     expect_not_created_over(invalid, backend, memory + 128, MIB - 128, "no multiple of 256");
     expect_not_created_over(invalid, backend, memory + 1, MIB - 1, "no multiple of 256");
     expect_not_created_over(invalid, backend, memory, SIZE_MAX, "beyond the last address");
-    expect_not_created_over(invalid, backend, memory, 0, "has no page");
-    expect_not_created_over(invalid, backend, memory, 64 * KIB, "has no page");
+    expect_not_created_over(invalid, backend, memory, 0, "is too small");
+    expect_not_created_over(invalid, backend, memory, 64 * KIB, "is too small");
     expect_not_created_over(invalid, NULL, memory, MIB, "backend is NULL");
     tarn_backend other = { NULL, NULL };
     expect_not_created_over(invalid, &other, memory, MIB, "table of operations is NULL");

@@ -162,7 +162,9 @@ static void the_metadata_is_for_what_a_heap_may_grow_to(void **state)
     assert_int_equal(plan_for(GIB, GIB + 1).page_max, GIB / PAGE + 16 * 64);
     assert_true(plan_for(GIB, 2 * GIB).metadata_bytes > plan_for(2 * GIB, 0).metadata_bytes);
     expect_refused(TARN_STATUS_INVALID_ARGUMENT, MIB, GIB); /* no room for it */
-    expect_message("1048576 bytes has no page of 65536: its metadata, for up to 1073741824 bytes,");
+    expect_message(
+        "1048576 bytes is too small: a page of 65536 has to fit behind its metadata, which for up to "
+        "1073741824 bytes takes");
 }
 
 /* --- images --------------------------------------------------------------------------------------- */

@@ -11,8 +11,8 @@
  *                                                                            all lanes wait, if no leader can go on
  *
  * What is in line calls nothing: whatever lives across a call would lie in memory from where it begins, on all ways. And
- * no lane waits but together with all others of its wave: so none holds another up that has claimed what third ones wait
- * for.
+ * no lane waits at a busy slot but together with all others of its wave: so none holds another up that has claimed what third
+ * ones wait for. Who has claimed a slot may wait for what is being prepared for it, whose maker waits for nothing.
  */
 #ifndef TARN_DEVICE_HEAP_MALLOC_CUH
 #define TARN_DEVICE_HEAP_MALLOC_CUH
