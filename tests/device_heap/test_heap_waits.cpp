@@ -36,10 +36,40 @@ uint32_t asked_of_slots(tn_heap heap, uint32_t size_class)
     return asked;
 }
 
-/* A wave of which every other lane wants `busy_bytes`, whose slots are busy, and each other one `other_bytes`; does
- * `on_first_pause` when it pauses for the first time, and gives how often its lanes have. */
-uint64_t run_wave_at_busy_slot(heap_world *world, size_t busy_bytes, size_t other_bytes,
-                               void **objects, const std::function<void()> &on_first_pause)
+constexpr size_t FIRST_BYTES = 64,
+                 SECOND_BYTES = 256; /* what every other lane of a wave wants, and each other one */
+
+/* A heap in which all slots of the first size are busy, and what a wave has got of it. */
+struct busy_heap {
+    heap_world world;
+    tn_heap heap;
+    uint32_t first, second; /* size classes */
+    void *objects[LANES];
+};
+
+void busy_heap_init(busy_heap *busy)
+{
+    heap_world_init(&busy->world, 64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    busy->heap = &busy->world.handle.layout;
+    busy->first = tn_heap_class_of(FIRST_BYTES);
+    busy->second = tn_heap_class_of(SECOND_BYTES);
+    set_slots(busy->heap, busy->first, TN_PLACE_BUSY);
+}
+
+/* Each lane has got an object, and gives it back. No slot may be busy any more. */
+void busy_heap_fini(busy_heap *busy)
+{
+    std::set<void *> different(busy->objects, busy->objects + LANES);
+    assert_int_equal(different.size(), LANES);
+    assert_int_equal(different.count(nullptr), 0);
+    with_waves(1, LANES, 1,
+               [&](uint32_t, uint32_t lane) { heap_free(&busy->world, busy->objects[lane]); });
+    assert_int_equal(heap_world_check(&busy->world).live_count, 0);
+    heap_world_fini(&busy->world);
+}
+
+/* Runs a wave, does `on_first_pause` when it pauses for the first time, and gives how often its lanes have. */
+uint64_t busy_heap_run(busy_heap *busy, const std::function<void()> &on_first_pause)
 {
     uint64_t pauses = 0;
     std::thread thread([&] {
@@ -49,7 +79,8 @@ uint64_t run_wave_at_busy_slot(heap_world *world, size_t busy_bytes, size_t othe
             has_paused = true;
         });
         emulation::run_wave(0, LANES, 1, [&](uint32_t lane) {
-            objects[lane] = heap_malloc(world, lane % 2 == 0 ? busy_bytes : other_bytes);
+            size_t size_bytes = lane % 2 == 0 ? FIRST_BYTES : SECOND_BYTES;
+            busy->objects[lane] = heap_malloc(&busy->world, size_bytes);
         });
         pauses = emulation::pause_count();
     });
@@ -57,79 +88,50 @@ uint64_t run_wave_at_busy_slot(heap_world *world, size_t busy_bytes, size_t othe
     return pauses;
 }
 
-void expect_all_different(void *const *objects)
-{
-    std::set<void *> different(objects, objects + LANES);
-    assert_int_equal(different.size(), LANES);
-    assert_int_equal(different.count(nullptr), 0);
-}
-
-void free_all(heap_world *world, void **objects)
-{
-    with_waves(1, LANES, 1, [&](uint32_t, uint32_t lane) { heap_free(world, objects[lane]); });
-    assert_int_equal(heap_world_check(world).live_count, 0);
-    heap_world_fini(world);
-}
-
 /* Lanes with another size have filled their slot before anybody waits: on some devices a lane that waits holds up all of its
  * wave, and whoever waits for what that wave has claimed. What it waits for it has asked for once. */
 void others_of_a_wave_that_waits_go_on(void **)
 {
-    heap_world world;
-    void *objects[LANES];
-    heap_world_init(&world, 64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
-    tn_heap heap = &world.handle.layout;
-    uint32_t busy = tn_heap_class_of(64), other = tn_heap_class_of(256);
-    set_slots(heap, busy, TN_PLACE_BUSY);
+    busy_heap busy;
+    busy_heap_init(&busy);
     bool has_filled = false;
     uint32_t asked = 0;
-    uint64_t pauses = run_wave_at_busy_slot(&world, 64, 256, objects, [&] {
-        has_filled = has_filled_slot(heap, other);
-        asked = asked_of_slots(heap, busy);
-        set_slots(heap, busy, TN_PLACE_EMPTY);
+    uint64_t pauses = busy_heap_run(&busy, [&] {
+        has_filled = has_filled_slot(busy.heap, busy.second);
+        asked = asked_of_slots(busy.heap, busy.first);
+        set_slots(busy.heap, busy.first, TN_PLACE_EMPTY);
     });
     assert_true(has_filled);
     assert_int_equal(asked, LANES / 2);
     assert_in_range(pauses, 1, LANES);
-    expect_all_different(objects);
-    free_all(&world, objects);
+    busy_heap_fini(&busy);
 }
 
 /* Nobody depends on a wave that does not go on. */
 void who_has_waited_long_makes_a_slab_of_its_own(void **)
 {
-    heap_world world;
-    void *objects[LANES];
-    heap_world_init(&world, 64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
-    tn_heap heap = &world.handle.layout;
-    uint32_t busy = tn_heap_class_of(64);
-    set_slots(heap, busy, TN_PLACE_BUSY);
-    uint64_t pauses = run_wave_at_busy_slot(&world, 64, 256, objects, [] {});
+    busy_heap busy;
+    busy_heap_init(&busy);
+    uint64_t pauses = busy_heap_run(&busy, [] {});
     assert_int_equal(pauses, (uint64_t)TN_PLACE_PAUSES * LANES);
-    expect_all_different(objects);
-    assert_false(has_filled_slot(heap, busy));
-    set_slots(heap, busy, TN_PLACE_EMPTY);
-    free_all(&world, objects);
+    assert_false(has_filled_slot(busy.heap, busy.first));
+    set_slots(busy.heap, busy.first, TN_PLACE_EMPTY);
+    busy_heap_fini(&busy);
 }
 
 /* Both sizes wait, for different slots, and the one that is free first goes on first. */
 void a_wave_wakes_up_for_the_first_slot_that_is_free(void **)
 {
-    heap_world world;
-    void *objects[LANES];
-    heap_world_init(&world, 64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
-    tn_heap heap = &world.handle.layout;
-    uint32_t late = tn_heap_class_of(64), early = tn_heap_class_of(256);
-    set_slots(heap, late, TN_PLACE_BUSY);
-    set_slots(heap, early, TN_PLACE_BUSY);
-    uint64_t pauses = run_wave_at_busy_slot(&world, 64, 256, objects,
-                                            [&] { set_slots(heap, early, TN_PLACE_EMPTY); });
+    busy_heap busy;
+    busy_heap_init(&busy);
+    set_slots(busy.heap, busy.second, TN_PLACE_BUSY);
+    uint64_t pauses =
+        busy_heap_run(&busy, [&] { set_slots(busy.heap, busy.second, TN_PLACE_EMPTY); });
     assert_int_equal(pauses, (uint64_t)TN_PLACE_PAUSES * LANES);
-    assert_true(has_filled_slot(heap, early));
-    assert_int_equal(asked_of_slots(heap, late), LANES / 2);
-    expect_all_different(objects);
-    set_slots(heap, late, TN_PLACE_EMPTY);
-    free_all(&world, objects);
+    assert_true(has_filled_slot(busy.heap, busy.second));
+    assert_int_equal(asked_of_slots(busy.heap, busy.first), LANES / 2);
+    set_slots(busy.heap, busy.first, TN_PLACE_EMPTY);
+    busy_heap_fini(&busy);
 }
 
 /* Takes all memory in objects of 4 KiB, and frees every other one. */
