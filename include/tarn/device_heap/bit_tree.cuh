@@ -83,6 +83,12 @@ TN_DEVICE bool tn_tree_insert(tn_tree tree, uint32_t number)
     return (tn_tree_insert_word(tree, number / 64, tn_bit(number)) & tn_bit(number)) == 0;
 }
 
+/* Takes it out if it is in the set. Whether it was the last one of its word: then the caller lowers level 1. */
+TN_DEVICE bool tn_tree_drop(tn_tree tree, uint32_t number)
+{
+    return tn_fetch_and(&tree.words[number / 64], ~tn_bit(number)) == tn_bit(number);
+}
+
 /* Whether it was in the set, and it is this caller who took it out. */
 TN_DEVICE bool tn_tree_remove(tn_tree tree, uint32_t number)
 {

@@ -37,7 +37,7 @@ struct tn_ticket {
 
 TN_DEVICE uint64_t *tn_cursor_word(tn_heap heap, uint32_t cursor_number)
 {
-    return &tn_cursor(heap, cursor_number)[TN_HEAP_CURSOR_TICKETS];
+    return tn_cursor(heap, cursor_number);
 }
 
 TN_DEVICE tn_ticket tn_ticket_take(tn_heap heap, uint32_t cursor_number, uint32_t count)
@@ -92,20 +92,30 @@ TN_DEVICE void tn_cursor_return(tn_heap heap, uint32_t cursor_number, uint64_t r
         tn_fetch_and(word, (uint64_t)0);
 }
 
-/* Pages came back; any cursor will do. */
+/* A word that counts pages which came back, of those of all cursors. */
+TN_DEVICE uint64_t *tn_cursors_freed_word(uint64_t *cursors, uint32_t number)
+{
+    uint32_t line = number / TN_HEAP_CURSOR_FREED_LINES * TN_HEAP_CURSOR_LINES + 1 + number % TN_HEAP_CURSOR_FREED_LINES;
+    return cursors + line * TN_HEAP_CURSOR_LINE_WORDS;
+}
+
+/* Pages of a span came back. Many waves say so at once: those of different spans in different words. */
 TN_DEVICE void tn_cursors_note_freed(tn_heap heap, uint32_t span, uint32_t count)
 {
-    uint64_t *cursor = tn_cursor(heap, span & (heap->cursor_count - 1));
-    tn_fetch_add(&cursor[TN_HEAP_CURSOR_FREED], (uint64_t)count);
+    uint32_t number = span & (heap->cursor_count * TN_HEAP_CURSOR_FREED_LINES - 1);
+    tn_fetch_add(tn_cursors_freed_word(tn_cursor(heap, 0), number), (uint64_t)count);
 }
 
 /* How many pages came back since the cursors were at their beginning. Who takes that is the only one who knows. */
 TN_DEVICE uint64_t tn_cursors_freed(tn_heap heap, bool takes)
 {
+    uint64_t *cursors = tn_cursor(heap, 0);
+    uint32_t count = heap->cursor_count * TN_HEAP_CURSOR_FREED_LINES;
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < heap->cursor_count; i++) {
-        uint64_t *freed = &tn_cursor(heap, i)[TN_HEAP_CURSOR_FREED];
-        sum += takes ? tn_fetch_and(freed, (uint64_t)0) : tn_load(freed);
+    TN_UNROLL_8
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t *word = tn_cursors_freed_word(cursors, i);
+        sum += takes ? tn_fetch_and(word, (uint64_t)0) : tn_load(word);
     }
     return sum;
 }

@@ -69,7 +69,10 @@ TN_DEVICE void tn_lanes_free(tn_heap heap, tn_mask lanes, tn_mask group, const t
     uint32_t freed = tn_objects_put(heap, target.page, target.capacity, objects);
     uint32_t asked = tn_count_ones(group);
     if (freed < asked) tn_fetch_add(&tn_counters(heap)->double_frees, (uint64_t)(asked - freed));
-    if (freed > 0) tn_slab_give(heap, target.page, freed);
+    if (freed == target.capacity)
+        tn_slab_give_all(tn_out_of_line(heap), target.page, freed, target.object_bytes);
+    else if (freed > 0)
+        tn_slab_give(heap, target.page, freed);
 }
 
 TN_DEVICE_SLOW void tn_run_free(tn_heap heap, uint32_t page)

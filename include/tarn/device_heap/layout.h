@@ -51,12 +51,14 @@ extern "C" {
 #define TN_HEAP_HEADER_WORDS 4  /* of 64 bits: each header has a sector */
 #define TN_HEAP_TREE_LEVELS  3
 
-/* A cursor: words of 64 bits, in a cache line each. */
-#define TN_HEAP_CURSOR_TICKETS \
-    0 /* pages that were asked for, since the last of so many returns above */
-#define TN_HEAP_CURSOR_FREED    16 /* pages of its spans that came back since then */
-#define TN_HEAP_CURSOR_WORDS    32
-#define TN_HEAP_TICKETS_RETURNS 32 /* the first bit that counts those */
+/* A cursor: words of 64 bits in a cache line each, since many waves add to them at once. The first counts pages that were
+ * asked for, since the last of so many returns above; the others, of which each span has one, pages that came back since
+ * then. More of those would make frees quicker, and those slower who add them up. */
+#define TN_HEAP_CURSOR_LINE_WORDS  16
+#define TN_HEAP_CURSOR_FREED_LINES 2 /* a power of two */
+#define TN_HEAP_CURSOR_LINES       (1 + TN_HEAP_CURSOR_FREED_LINES)
+#define TN_HEAP_CURSOR_WORDS       (TN_HEAP_CURSOR_LINES * TN_HEAP_CURSOR_LINE_WORDS)
+#define TN_HEAP_TICKETS_RETURNS    32 /* the first bit that counts those */
 
 /* What a header says, from the lowest bit: the size class + 1, or TN_HEAP_CLASS_RUN, or 0; the state; the pages; the
  * capacity in objects; and the credits, with a sign, for takers that take too many for a moment and give them

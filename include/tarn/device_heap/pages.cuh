@@ -65,15 +65,26 @@ TN_DEVICE_SLOW void tn_span_is_used_up(tn_heap heap, uint32_t span)
 
 /* --- pages of one span ------------------------------------------------------------------------------ */
 
-/* Makes pages free that the caller has. */
-TN_DEVICE_SLOW void tn_span_put_pages(tn_heap heap, uint32_t span, uint64_t pages)
+/* Pages of a span are free now, besides those `before`: where it had none, or has all of them, the trees are told. */
+TN_DEVICE_SLOW void tn_span_tell(tn_heap heap, uint32_t span, uint64_t before, uint64_t pages)
 {
-    uint64_t before = tn_fetch_or(tn_span_pages(heap, span), pages);
     if (before == 0) {
         tn_fence();
         tn_tree_insert(tn_open_spans(heap), span);
     }
     if ((before | pages) == TN_SPAN_FREE) tn_span_tell_free(heap, span, true);
+}
+
+TN_DEVICE bool tn_span_has_to_tell(uint64_t before, uint64_t pages)
+{
+    return before == 0 || (before | pages) == TN_SPAN_FREE;
+}
+
+/* Makes pages free that the caller has. */
+TN_DEVICE_SLOW void tn_span_put_pages(tn_heap heap, uint32_t span, uint64_t pages)
+{
+    uint64_t before = tn_fetch_or(tn_span_pages(heap, span), pages);
+    if (tn_span_has_to_tell(before, pages)) tn_span_tell(heap, span, before, pages);
 }
 
 /* Where a run begins, the first from `from` on, or the first. */
@@ -332,11 +343,18 @@ TN_DEVICE_SLOW uint32_t tn_pages_take(tn_heap heap, uint32_t count, uint32_t pla
     return tn_pages_take_few(heap, count, cursor_number);
 }
 
+/* The bits of 1 to 64 of them in the word of their span. */
+TN_DEVICE uint64_t tn_pages_of_span(uint32_t page, uint32_t count)
+{
+    return tn_low_bits(count) << page % TN_HEAP_SPAN_PAGES;
+}
+
+/* Makes 1 to 64 of them free that the caller has. */
 TN_DEVICE void tn_pages_put(tn_heap heap, uint32_t page, uint32_t count)
 {
     uint32_t span = page / TN_HEAP_SPAN_PAGES;
-    tn_span_put_pages(heap, span, tn_low_bits(count) << page % TN_HEAP_SPAN_PAGES);
     tn_cursors_note_freed(heap, span, count);
+    tn_span_put_pages(heap, span, tn_pages_of_span(page, count));
 }
 
 #endif

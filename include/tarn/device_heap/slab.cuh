@@ -107,15 +107,6 @@ TN_DEVICE void tn_pages_label(tn_heap heap, uint32_t page, uint32_t pages, uint6
         tn_store(word, label);
 }
 
-/* A slab that is wholly free and no longer a slab gives its pages back. */
-TN_DEVICE void tn_slab_retire(tn_heap heap, uint32_t page, uint64_t header)
-{
-    uint32_t pages = tn_header_pages(header);
-    tn_pages_label(heap, page, pages, 0);
-    tn_fence_release(); /* or it might undo what the next owner of the pages does there */
-    tn_pages_put(heap, page, pages);
-}
-
 /* A slab is no longer in the state that this tree is for. It may be again, or a later slab on this page: then what took
  * it there is not to be undone. */
 TN_DEVICE void tn_slab_leave_tree(tn_heap heap, uint32_t page, uint32_t size_class, uint32_t state)
@@ -135,6 +126,30 @@ TN_DEVICE void tn_slab_enter_tree(tn_heap heap, uint32_t page, uint32_t size_cla
     if (!tn_header_is(tn_look_again(tn_header(heap, page)), size_class, state)) tn_slab_leave_tree(heap, page, size_class, state);
 }
 
+/* After a slab's pages became free, besides those `before` of their span: tells the trees that have to be told. */
+TN_DEVICE_SLOW void tn_slab_tell(tn_heap heap, uint32_t page, uint64_t header, uint64_t before, bool was_last)
+{
+    tn_tree tree = tn_class_tree(heap, tn_header_class(header) - 1, tn_header_state(header));
+    if (was_last) tn_tree_lower(tree, 1, page / 64);
+    tn_span_tell(heap, page / TN_HEAP_SPAN_PAGES, before, tn_pages_of_span(page, tn_header_pages(header)));
+}
+
+/* Pages that were a slab with this header, wholly free, are free pages. Nobody makes a slab of them before that: so it leaves
+ * its tree for good. Most often this calls nothing. */
+TN_DEVICE void tn_slab_retire(tn_heap heap, uint32_t page, uint64_t header)
+{
+    uint32_t state = tn_header_state(header), count = tn_header_pages(header);
+    uint32_t span = page / TN_HEAP_SPAN_PAGES;
+    uint64_t pages = tn_pages_of_span(page, count);
+    bool was_last = state != TN_HEAP_STATE_FULL &&
+                    tn_tree_drop(tn_class_tree(heap, tn_header_class(header) - 1, state), page);
+    tn_pages_label(heap, page, count, 0);
+    tn_fence_release(); /* or it might undo what the next owner of the pages does there */
+    tn_cursors_note_freed(heap, span, count);
+    uint64_t before = tn_fetch_or(tn_span_pages(heap, span), pages);
+    if (was_last || tn_span_has_to_tell(before, pages)) tn_slab_tell(tn_out_of_line(heap), page, header, before, was_last);
+}
+
 /* Makes the change of state that is due, if one is. */
 TN_DEVICE_SLOW void tn_slab_change_state(tn_heap heap, uint32_t page, uint64_t header)
 {
@@ -148,12 +163,13 @@ TN_DEVICE_SLOW void tn_slab_change_state(tn_heap heap, uint32_t page, uint64_t h
         if (seen == header) break;
         header = seen;
     }
+    if (due == TN_HEAP_STATE_IDLE) {
+        tn_slab_retire(heap, page, header);
+        return;
+    }
     uint32_t size_class = tn_header_class(header) - 1;
     if (state != TN_HEAP_STATE_FULL) tn_slab_leave_tree(heap, page, size_class, state);
-    if (due != TN_HEAP_STATE_IDLE)
-        tn_slab_enter_tree(heap, page, size_class, due);
-    else
-        tn_slab_retire(heap, page, header);
+    tn_slab_enter_tree(heap, page, size_class, due);
 }
 
 /* Says that a slab of a class is in a slot and wholly free, for who finds no memory. */
@@ -180,6 +196,18 @@ TN_DEVICE void tn_slab_give(tn_heap heap, uint32_t page, uint32_t count)
 {
     uint64_t before = tn_fetch_add(tn_header(heap, page), count * TN_CREDIT);
     tn_slab_settle(heap, page, before + count * TN_CREDIT, tn_slab_state_due(before));
+}
+
+/* All of a slab at once, which most often is in no slot: then a compare and exchange will do. */
+TN_DEVICE_SLOW void tn_slab_give_all(tn_heap heap, uint32_t page, uint32_t capacity, uint32_t object_bytes)
+{
+    uint32_t pages = (capacity * object_bytes + (uint32_t)TN_HEAP_PAGE_BYTES - 1) >> TN_HEAP_PAGE_SHIFT;
+    uint64_t header = tn_header_make(tn_heap_class_of(object_bytes), TN_HEAP_STATE_FULL, pages, capacity, 0);
+    uint64_t seen = tn_compare_exchange(tn_header(heap, page), header, (uint64_t)0);
+    if (seen == header)
+        tn_slab_retire(heap, page, header);
+    else
+        tn_slab_give(heap, page, capacity);
 }
 
 /* What a wave holds of a slab: so many of its bits are the wave's to find. It goes from function to function by value,
