@@ -398,6 +398,33 @@ void a_span_that_is_used_up_is_not_said_to_be_open(void **)
     heap_world_fini(&world);
 }
 
+/* Slabs become sparse, good and free pages again: trees, and what is above their words, name none of them then. */
+void slabs_that_are_free_leave_no_hint(void **)
+{
+    heap_world world;
+    heap_world_init(&world, 64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    tn_heap heap = &world.handle.layout;
+    const uint32_t size_class = tn_heap_class_of(1024);
+    uint64_t hints = 0;
+    with_lane([&] {
+        std::vector<void *> objects(20000);
+        for (void *&object : objects)
+            assert_non_null(object = heap_malloc(&world, 1024));
+        for (void *object : objects) {
+            heap_free(&world, object);
+            hints |= tn_class_tree(heap, size_class, TN_HEAP_STATE_GOOD).words[0];
+        }
+    });
+    assert_int_not_equal(hints, 0);
+    for (uint32_t state : { TN_HEAP_STATE_GOOD, TN_HEAP_STATE_SPARSE }) {
+        tn_tree tree = tn_class_tree(heap, size_class, state);
+        const uint32_t *words = tree.shape->words;
+        for (uint32_t i = 0; i < words[0] + words[1] + words[2]; i++)
+            assert_int_equal(tree.words[i], 0);
+    }
+    heap_world_fini(&world);
+}
+
 /* A cursor that comes to no span before another one does looks back all the same: pages that come and go stay in front. */
 void a_cursor_looks_back_in_spans_that_others_use(void **)
 {
@@ -712,6 +739,7 @@ int main(void)
         cmocka_unit_test(pages_lie_in_the_first_spans),
         cmocka_unit_test(counts_of_cursors_may_run_out),
         cmocka_unit_test(a_span_that_is_used_up_is_not_said_to_be_open),
+        cmocka_unit_test(slabs_that_are_free_leave_no_hint),
         cmocka_unit_test(a_cursor_looks_back_in_spans_that_others_use),
         cmocka_unit_test(who_loses_spans_looks_past_those_of_a_wave),
         cmocka_unit_test(a_few_pages_that_stay_leave_spans_free),
