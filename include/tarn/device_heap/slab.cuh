@@ -10,7 +10,8 @@
  *
  * All of it is one word, changed by additions (credits) and by compare and exchange (the state, with the credits
  * as they were). Whose addition makes a change of state due makes the change, and no one else: so where many free at
- * once, one of them does. To give back credits that were taken in excess is such an addition, too. Credits may be
+ * once, one of them does. A full slab may become idle, too: by an addition that makes it wholly free, or, where a wave frees
+ * all of it, by a compare and exchange alone. To give back credits that were taken in excess is such an addition, too. Credits may be
  * below zero for a moment: a wave that took from a used up slab, or that looked at a slot which held the slab in an
  * earlier life, and is about to give back.
  *
@@ -126,16 +127,17 @@ TN_DEVICE void tn_slab_enter_tree(tn_heap heap, uint32_t page, uint32_t size_cla
     if (!tn_header_is(tn_look_again(tn_header(heap, page)), size_class, state)) tn_slab_leave_tree(heap, page, size_class, state);
 }
 
-/* After a slab's pages became free, besides those `before` of their span: tells the trees that have to be told. */
+/* After a slab's pages became free, besides those `before` of their span: tells the trees that have to be told; of spans first,
+ * since nobody finds the pages before. */
 TN_DEVICE_SLOW void tn_slab_tell(tn_heap heap, uint32_t page, uint64_t header, uint64_t before, bool was_last)
 {
     tn_tree tree = tn_class_tree(heap, tn_header_class(header) - 1, tn_header_state(header));
-    if (was_last) tn_tree_lower(tree, 1, page / 64);
     tn_span_tell(heap, page / TN_HEAP_SPAN_PAGES, before, tn_pages_of_span(page, tn_header_pages(header)));
+    if (was_last) tn_tree_lower(tree, 1, page / 64);
 }
 
-/* Pages that were a slab with this header, wholly free, are free pages. Nobody makes a slab of them before that: so it leaves
- * its tree for good. Most often this calls nothing. */
+/* Pages that were a slab with this header, wholly free, are free pages. Nobody makes a slab of them before that: so nobody
+ * rightly has it in a tree again. Most often this calls nothing. */
 TN_DEVICE void tn_slab_retire(tn_heap heap, uint32_t page, uint64_t header)
 {
     uint32_t state = tn_header_state(header), count = tn_header_pages(header);
