@@ -366,7 +366,7 @@ void counts_of_cursors_may_run_out(void **)
         size_t page_count = heap_world_check(&world).capacity_bytes / TARN_DEVICE_HEAP_PAGE_BYTES;
         assert_true(heap->cursor_count > 1);
         for (uint32_t i = 0; i < heap->cursor_count; i++)
-            *tn_cursor_word(heap, i) = word;
+            *tn_cursor(heap, i) = word;
         for (int round = 0; round < 3; round++) {
             std::vector<void *> taken;
             take_pages(&world, page_count, &taken);
@@ -423,6 +423,26 @@ void slabs_that_are_free_leave_no_hint(void **)
             assert_int_equal(tree.words[i], 0);
     }
     heap_world_fini(&world);
+}
+
+/* As many words for pages that came back as the plan has room for, apart from each other and from tickets. */
+void counts_of_cursors_lie_apart(void **)
+{
+    for (size_t size_bytes : { MIB, 512 * MIB }) {
+        heap_world world;
+        heap_world_init(&world, size_bytes, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+        tn_heap heap = &world.handle.layout;
+        std::set<uint64_t *> words;
+        for (uint32_t i = 0; i < heap->cursor_count; i++)
+            words.insert(tn_cursor(heap, i));
+        for (uint32_t i = 0; i < heap->cursor_count * TN_HEAP_CURSOR_FREED_LINES; i++)
+            words.insert(tn_cursors_freed_word(tn_cursor(heap, 0), i));
+        assert_int_equal(words.size(), heap->cursor_count * TN_HEAP_CURSOR_LINES);
+        uint64_t *last = tn_cursor(heap, heap->cursor_count) - TN_HEAP_CURSOR_LINE_WORDS;
+        assert_ptr_equal(*words.begin(), tn_cursor(heap, 0));
+        assert_ptr_equal(*words.rbegin(), last);
+        heap_world_fini(&world);
+    }
 }
 
 /* A cursor that comes to no span before another one does looks back all the same: pages that come and go stay in front. */
@@ -740,6 +760,7 @@ int main(void)
         cmocka_unit_test(counts_of_cursors_may_run_out),
         cmocka_unit_test(a_span_that_is_used_up_is_not_said_to_be_open),
         cmocka_unit_test(slabs_that_are_free_leave_no_hint),
+        cmocka_unit_test(counts_of_cursors_lie_apart),
         cmocka_unit_test(a_cursor_looks_back_in_spans_that_others_use),
         cmocka_unit_test(who_loses_spans_looks_past_those_of_a_wave),
         cmocka_unit_test(a_few_pages_that_stay_leave_spans_free),

@@ -35,14 +35,9 @@ struct tn_ticket {
     uint32_t cursor_number;
 };
 
-TN_DEVICE uint64_t *tn_cursor_word(tn_heap heap, uint32_t cursor_number)
-{
-    return tn_cursor(heap, cursor_number);
-}
-
 TN_DEVICE tn_ticket tn_ticket_take(tn_heap heap, uint32_t cursor_number, uint32_t count)
 {
-    uint64_t word = tn_fetch_add(tn_cursor_word(heap, cursor_number), (uint64_t)count);
+    uint64_t word = tn_fetch_add(tn_cursor(heap, cursor_number), (uint64_t)count);
     return { word & ~(TN_CURSOR_RETURN - 1), (uint32_t)word, cursor_number };
 }
 
@@ -78,13 +73,13 @@ TN_DEVICE void tn_cursor_skip(tn_heap heap, const tn_ticket &ticket, uint32_t sp
 {
     uint64_t part = (uint64_t)span * TN_CURSOR_PARTS;
     uint64_t turn = (part + heap->cursor_count - 1 - ticket.cursor_number) / heap->cursor_count;
-    tn_fetch_max(tn_cursor_word(heap, ticket.cursor_number), ticket.returns + turn * TN_CURSOR_PART_PAGES);
+    tn_fetch_max(tn_cursor(heap, ticket.cursor_number), ticket.returns + turn * TN_CURSOR_PART_PAGES);
 }
 
 /* After the last return that can be counted it begins anew; who is late may undo that once. */
 TN_DEVICE void tn_cursor_return(tn_heap heap, uint32_t cursor_number, uint64_t returns)
 {
-    uint64_t *word = tn_cursor_word(heap, cursor_number);
+    uint64_t *word = tn_cursor(heap, cursor_number);
     uint64_t next = returns + TN_CURSOR_RETURN;
     if (next != 0)
         tn_fetch_max(word, next);
@@ -131,7 +126,7 @@ TN_DEVICE_SLOW void tn_cursors_look_back(tn_heap heap, uint32_t number)
         return;
     }
     for (uint32_t i = 0; i < heap->cursor_count; i++)
-        tn_cursor_return(heap, i, tn_load(tn_cursor_word(heap, i)) & ~(TN_CURSOR_RETURN - 1));
+        tn_cursor_return(heap, i, tn_load(tn_cursor(heap, i)) & ~(TN_CURSOR_RETURN - 1));
 }
 
 #endif

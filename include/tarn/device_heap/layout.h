@@ -18,7 +18,7 @@
  *     open spans   a bit tree of hints: the span has free pages
  *     good, sparse one bit tree of hints for each size class: slabs with many credits, and with few
  *     slots        for each size class places that blocks of threads take their objects from: a slab each
- *     cursors      places that count tickets for pages, 64 to a span
+ *     cursors      places that count tickets for pages, 64 to a span, and pages that came back
  *
  * All zero but the pages and trees of spans and the control block is an empty heap.
  */

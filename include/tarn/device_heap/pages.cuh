@@ -349,12 +349,18 @@ TN_DEVICE uint64_t tn_pages_of_span(uint32_t page, uint32_t count)
     return tn_low_bits(count) << page % TN_HEAP_SPAN_PAGES;
 }
 
-/* Makes 1 to 64 of them free that the caller has. */
-TN_DEVICE void tn_pages_put(tn_heap heap, uint32_t page, uint32_t count)
+/* Makes 1 to 64 of them free that the caller has. Gives those of their span that were before: the caller tells the trees. */
+TN_DEVICE uint64_t tn_pages_put_untold(tn_heap heap, uint32_t page, uint32_t count)
 {
     uint32_t span = page / TN_HEAP_SPAN_PAGES;
     tn_cursors_note_freed(heap, span, count);
-    tn_span_put_pages(heap, span, tn_pages_of_span(page, count));
+    return tn_fetch_or(tn_span_pages(heap, span), tn_pages_of_span(page, count));
+}
+
+TN_DEVICE void tn_pages_put(tn_heap heap, uint32_t page, uint32_t count)
+{
+    uint64_t before = tn_pages_put_untold(heap, page, count);
+    tn_span_tell(heap, page / TN_HEAP_SPAN_PAGES, before, tn_pages_of_span(page, count));
 }
 
 #endif

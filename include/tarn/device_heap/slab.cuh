@@ -137,19 +137,17 @@ TN_DEVICE_SLOW void tn_slab_tell(tn_heap heap, uint32_t page, uint64_t header, u
 }
 
 /* Pages that were a slab with this header, wholly free, are free pages. Nobody makes a slab of them before that: so nobody
- * rightly has it in a tree again. Most often this calls nothing. */
+ * rightly has it in a tree again. For functions out of line; most often this calls nothing. */
 TN_DEVICE void tn_slab_retire(tn_heap heap, uint32_t page, uint64_t header)
 {
     uint32_t state = tn_header_state(header), count = tn_header_pages(header);
-    uint32_t span = page / TN_HEAP_SPAN_PAGES;
-    uint64_t pages = tn_pages_of_span(page, count);
     bool was_last = state != TN_HEAP_STATE_FULL &&
                     tn_tree_drop(tn_class_tree(heap, tn_header_class(header) - 1, state), page);
     tn_pages_label(heap, page, count, 0);
     tn_fence_release(); /* or it might undo what the next owner of the pages does there */
-    tn_cursors_note_freed(heap, span, count);
-    uint64_t before = tn_fetch_or(tn_span_pages(heap, span), pages);
-    if (was_last || tn_span_has_to_tell(before, pages)) tn_slab_tell(tn_out_of_line(heap), page, header, before, was_last);
+    uint64_t before = tn_pages_put_untold(heap, page, count);
+    if (was_last || tn_span_has_to_tell(before, tn_pages_of_span(page, count)))
+        tn_slab_tell(heap, page, header, before, was_last);
 }
 
 /* Makes the change of state that is due, if one is. */
