@@ -67,9 +67,10 @@ TN_DEVICE void *tarn_dmalloc(const tarn_device_heap_handle &handle, size_t size_
     if (size_bytes == 0) return nullptr;
     if (tn_is_for_run(heap, size_bytes)) return tn_malloc_run(heap, size_bytes);
     uint32_t size_class = tn_heap_class_of((uint32_t)tn_bytes_with_canary(heap, size_bytes));
+    uint32_t content = tn_lane_slot(heap, size_class);
     tn_mask lanes = tn_wave_active();
     tn_mask group = tn_wave_match(lanes, size_class);
-    uint64_t address = tn_lanes_malloc(heap, lanes, group, size_class);
+    uint64_t address = tn_lanes_malloc(heap, lanes, group, size_class, content);
     return tn_prepared(heap, address, tn_heap_class_bytes(size_class), size_bytes);
 }
 
@@ -82,8 +83,9 @@ TN_DEVICE void *tarn_dmalloc_wave(const tarn_device_heap_handle &handle, size_t 
     if (size_bytes == 0) return nullptr;
     if (tn_is_for_run(heap, size_bytes)) return tn_malloc_run(heap, size_bytes);
     uint32_t size_class = tn_heap_class_of((uint32_t)tn_bytes_with_canary(heap, size_bytes));
+    uint32_t content = tn_lane_slot(heap, size_class);
     tn_mask lanes = tn_wave_active();
-    uint64_t address = tn_lanes_malloc(heap, lanes, lanes, size_class);
+    uint64_t address = tn_lanes_malloc(heap, lanes, lanes, size_class, content);
     return tn_prepared(heap, address, tn_heap_class_bytes(size_class), size_bytes);
 }
 

@@ -49,6 +49,21 @@ void sizes_are_rounded_by_less_than_a_quarter(void **)
     }
 }
 
+/* The quotients only grow, so all are right where they are right at both ends of each object. */
+void numbers_of_objects_are_quotients(void **)
+{
+    const uint32_t span_bytes = TN_HEAP_SPAN_PAGES * (uint32_t)TN_HEAP_PAGE_BYTES;
+    for (uint32_t size_class = 0; size_class < TN_HEAP_CLASS_COUNT; size_class++) {
+        uint32_t bytes = tn_heap_class_bytes(size_class);
+        for (uint32_t i = 0; i < span_bytes / bytes; i++) {
+            if (tn_heap_class_index(size_class, i * bytes) == i &&
+                tn_heap_class_index(size_class, i * bytes + bytes - 1) == i)
+                continue;
+            fail_msg("object %u of class %u", i, size_class);
+        }
+    }
+}
+
 void what_cannot_be_is_null(void **)
 {
     heap_world world;
@@ -745,6 +760,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_size_is_served),
         cmocka_unit_test(sizes_are_rounded_by_less_than_a_quarter),
+        cmocka_unit_test(numbers_of_objects_are_quotients),
         cmocka_unit_test(what_cannot_be_is_null),
         cmocka_unit_test(bad_frees_are_counted_and_change_nothing),
         cmocka_unit_test(lanes_that_free_the_same_object_free_it_once),

@@ -17,54 +17,46 @@ struct tn_target {
     uint32_t object_bytes; /* 0 for a run */
 };
 
-/* What the label of its page, `inside`, says of it; nothing for TN_NO_PAGE and 0. */
-TN_DEVICE tn_target tn_target_of(tn_heap heap, uint64_t address, uint32_t inside, uint64_t label)
+/* What the label of the page there says of an offset into the heap; nothing for the label 0. */
+TN_DEVICE tn_target tn_target_of(uint64_t offset, uint64_t label)
 {
-    tn_target target = { TN_NO_PAGE, 0, 0, 0 };
-    uint32_t size_class = tn_header_field(label, 0, TN_HEAP_CLASS_BITS);
-    if (size_class == 0) return target;
-    bool is_run = size_class == TN_HEAP_CLASS_RUN;
-    uint32_t page = is_run ? inside : (uint32_t)(label >> TN_HEAP_LABEL_PAGE_SHIFT);
-    uint32_t from_start = (uint32_t)(address - tn_page_address(heap, page));
-    uint32_t object_bytes = is_run ? 0 : tn_heap_class_bytes(size_class - 1);
-    uint32_t index = is_run ? 0 : from_start / object_bytes;
-    if (index * object_bytes != from_start) return target;
+    uint32_t label_class = tn_header_field(label, 0, TN_HEAP_CLASS_BITS);
+    uint32_t size_class = (label_class - 1) % (1U << TN_HEAP_CLASS_BITS);
     uint32_t capacity = tn_header_field(label, TN_HEAP_LABEL_CAPACITY_SHIFT, TN_HEAP_CAPACITY_BITS);
-    if (!is_run && index >= capacity) return target;
-    target.page = page;
-    target.index = index;
-    target.capacity = capacity;
-    target.object_bytes = object_bytes;
-    return target;
+    bool is_run = label_class == TN_HEAP_CLASS_RUN;
+    uint32_t page = (uint32_t)(is_run ? offset >> TN_HEAP_PAGE_SHIFT : label >> TN_HEAP_LABEL_PAGE_SHIFT);
+    uint32_t from_start = (uint32_t)offset - (page << TN_HEAP_PAGE_SHIFT);
+    uint32_t object_bytes = is_run ? 0 : tn_heap_class_bytes(size_class);
+    uint32_t index = is_run ? 0 : tn_heap_class_index(size_class, from_start);
+    bool is_object = label_class != 0 && index * object_bytes == from_start && (is_run || index < capacity);
+    return { is_object ? page : TN_NO_PAGE, index, capacity, object_bytes };
 }
 
-TN_DEVICE uint64_t tn_label_of(tn_heap heap, uint32_t inside)
+TN_DEVICE uint64_t tn_label_at(tn_heap heap, uint64_t offset)
 {
-    return inside != TN_NO_PAGE ? tn_load(tn_label(heap, inside)) : 0;
+    return offset != TN_NO_OFFSET ? tn_load(tn_label(heap, (uint32_t)(offset >> TN_HEAP_PAGE_SHIFT))) : 0;
 }
 
 TN_DEVICE tn_target tn_find(tn_heap heap, uint64_t address)
 {
-    uint32_t inside = tn_page_of(heap, address);
-    return tn_target_of(heap, address, inside, tn_label_of(heap, inside));
+    uint64_t offset = tn_offset_of(heap, address);
+    return tn_target_of(offset, tn_label_at(heap, offset));
 }
 
 /* For who frees. Each lane waits here until what it has done with its object is done; the label comes meanwhile. */
 TN_DEVICE tn_target tn_find_to_free(tn_heap heap, uint64_t address)
 {
-    uint32_t inside = tn_page_of(heap, address);
-    uint64_t label = tn_label_of(heap, inside);
-    tn_fence_release();
-    return tn_target_of(heap, address, inside, label);
+    uint64_t offset = tn_offset_of(heap, address);
+    return tn_target_of(offset, tn_fence_release_with(tn_label_at(heap, offset)));
 }
 
 /* Frees objects, in groups of one word of a slab's bitmap each. */
 TN_DEVICE void tn_lanes_free(tn_heap heap, tn_mask lanes, tn_mask group, const tn_target &target)
 {
+    tn_wave_sync(lanes);
     tn_objects objects;
     objects.word = target.index / 64;
     objects.bits = tn_wave_or(lanes, group, tn_bit(target.index));
-    tn_wave_sync(lanes);
     if (tn_lane() != tn_first_one(group)) return;
     uint32_t freed = tn_objects_put(heap, target.page, target.capacity, objects);
     uint32_t asked = tn_count_ones(group);

@@ -107,25 +107,33 @@ TN_DEVICE uint64_t tn_page_address(tn_heap heap, uint32_t page)
     return heap->first_region.address + ((uint64_t)page << TN_HEAP_PAGE_SHIFT);
 }
 
-TN_DEVICE_SLOW uint32_t tn_page_of_far(tn_heap heap, uint64_t address)
+/* The pages of all regions in a row, by bytes: where an address lies there; TN_NO_OFFSET when it is not of this heap. */
+#define TN_NO_OFFSET (~(uint64_t)0)
+
+TN_DEVICE_SLOW uint64_t tn_offset_of_far(tn_heap heap, uint64_t address)
 {
     const tn_heap_control *control = tn_control(heap);
     for (uint32_t i = 1; i < control->region_count; i++) {
         const tn_heap_region *region = &control->regions[i];
-        uint64_t page = (address - region->address) >> TN_HEAP_PAGE_SHIFT;
-        if (address >= region->address && page < region->page_count)
-            return region->first_page + (uint32_t)page;
+        uint64_t inside = address - region->address;
+        if (address >= region->address && inside >> TN_HEAP_PAGE_SHIFT < region->page_count)
+            return ((uint64_t)region->first_page << TN_HEAP_PAGE_SHIFT) + inside;
     }
-    return TN_NO_PAGE;
+    return TN_NO_OFFSET;
+}
+
+TN_DEVICE uint64_t tn_offset_of(tn_heap heap, uint64_t address)
+{
+    uint64_t inside = address - heap->first_region.address;
+    if (address < heap->first_region.address || inside >> TN_HEAP_PAGE_SHIFT >= heap->first_region.page_count)
+        return tn_offset_of_far(tn_out_of_line(heap), address);
+    return inside;
 }
 
 /* The page that an address lies in; TN_NO_PAGE when it is not of this heap. */
 TN_DEVICE uint32_t tn_page_of(tn_heap heap, uint64_t address)
 {
-    uint64_t page = (address - heap->first_region.address) >> TN_HEAP_PAGE_SHIFT;
-    if (address < heap->first_region.address || page >= heap->first_region.page_count)
-        return tn_page_of_far(tn_out_of_line(heap), address);
-    return (uint32_t)page;
+    return (uint32_t)(tn_offset_of(heap, address) >> TN_HEAP_PAGE_SHIFT);
 }
 
 #endif

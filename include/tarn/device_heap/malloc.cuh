@@ -32,14 +32,6 @@ TN_DEVICE uint64_t tn_wave_tell(tn_mask lanes, uint64_t value, uint32_t leader)
     return (uint64_t)tn_wave_shuffle(lanes, (uint32_t)(value >> 32), leader) << 32 | low;
 }
 
-TN_DEVICE tn_objects tn_objects_tell(tn_mask lanes, const tn_objects &objects, uint32_t leader)
-{
-    tn_objects told;
-    told.word = tn_wave_shuffle(lanes, objects.word, leader);
-    told.bits = tn_wave_tell(lanes, objects.bits, leader);
-    return told;
-}
-
 /* --- objects for a wave ----------------------------------------------------------------------------- */
 
 /* Objects of a group of lanes with one class. */
@@ -60,24 +52,40 @@ TN_DEVICE uint32_t tn_group_wanted(const tn_group &group, tn_mask waiting)
     return tn_leads(group) ? tn_count_ones(waiting & group.lanes) : 0;
 }
 
+/* What the slot has from which this lane's group will take, most often. Each lane asks before it knows its group: so the
+ * answer comes while groups are found. */
+TN_DEVICE uint32_t tn_lane_slot(tn_heap heap, uint32_t size_class)
+{
+    return tn_load(tn_slot(heap, size_class, tn_place()));
+}
+
 /* The first look of leaders into their slots. */
 TN_DEVICE tn_slot_look tn_leader_look(tn_heap heap, const tn_group &group)
 {
     if (!tn_leads(group)) return tn_slot_look_not_yet();
-    uint32_t content = tn_load(tn_slot(heap, group.size_class, tn_place()));
-    return tn_slot_look_into(heap, content, tn_count_ones(group.lanes));
+    return tn_slot_look_into(heap, tn_lane_slot(heap, group.size_class), tn_count_ones(group.lanes));
 }
 
-/* An object of the slab at a page for a lane that waits for one, as long as its leader has taken some; 0 when there is none
- * for it. */
-TN_DEVICE uint64_t tn_lane_address(tn_heap heap, tn_mask lanes, const tn_group &group, tn_mask waiting, uint32_t page,
-                                   tn_objects objects)
+/* Objects of one word that a leader has taken for its group. */
+struct tn_haul {
+    uint64_t address; /* of what the lowest bit of the word stands for */
+    uint64_t bits;    /* 0: none */
+};
+
+TN_DEVICE tn_haul tn_haul_take(tn_heap heap, uint32_t size_class, tn_hold *hold)
 {
-    objects = tn_objects_tell(lanes, objects, group.leader);
+    tn_objects objects = tn_objects_take(heap, hold);
+    uint64_t offset = (uint64_t)(objects.word * 64) * tn_heap_class_bytes(size_class);
+    return { tn_page_address(heap, hold->page) + offset, objects.bits };
+}
+
+/* An object for a lane that waits for one, as long as its leader has taken some; 0 when there is none for it. */
+TN_DEVICE uint64_t tn_lane_address(tn_mask lanes, const tn_group &group, tn_mask waiting, const tn_haul &haul)
+{
+    uint64_t first = tn_wave_tell(lanes, haul.address, group.leader);
+    uint64_t bits = tn_wave_tell(lanes, haul.bits, group.leader);
     uint32_t rank = tn_lanes_before(waiting & group.lanes);
-    if (rank >= tn_count_ones(objects.bits)) return 0;
-    uint32_t index = objects.word * 64 + tn_nth_one(objects.bits, rank);
-    return tn_page_address(heap, page) + (uint64_t)index * tn_heap_class_bytes(group.size_class);
+    return rank < tn_count_ones(bits) ? first + tn_nth_one(bits, rank) * tn_heap_class_bytes(group.size_class) : 0;
 }
 
 /* Objects for the credits that leaders hold; lanes without one have the address 0. All groups go through this together,
@@ -85,13 +93,11 @@ TN_DEVICE uint64_t tn_lane_address(tn_heap heap, tn_mask lanes, const tn_group &
 TN_DEVICE tn_mask tn_lanes_use_up(tn_heap heap, tn_mask lanes, const tn_group &group, tn_mask waiting, tn_hold hold,
                                   uint64_t *address)
 {
-    uint32_t page = tn_wave_shuffle(lanes, hold.page, group.leader);
-    if (group.lanes == lanes && page == TN_NO_PAGE) return waiting;
     do {
-        tn_objects objects = { 0, 0 };
-        if (hold.credits > 0) objects = tn_objects_take(heap, &hold);
+        tn_haul haul = { 0, 0 };
+        if (hold.credits > 0) haul = tn_haul_take(heap, group.size_class, &hold);
         tn_wave_sync(lanes);
-        uint64_t got = tn_lane_address(heap, lanes, group, waiting, page, objects);
+        uint64_t got = tn_lane_address(lanes, group, waiting, haul);
         if (*address == 0) *address = got;
         waiting = tn_wave_ballot(lanes, *address == 0);
     } while (waiting != 0 && tn_wave_ballot(lanes, hold.credits > 0) != 0);
@@ -170,20 +176,20 @@ TN_DEVICE_SLOW uint64_t tn_lanes_malloc_on(tn_heap heap, tn_mask lanes, tn_group
     }
 }
 
-/* An object for each of the lanes, or 0, out of slots: most groups get all in line. */
-TN_DEVICE uint64_t tn_lanes_malloc_of_slots(tn_heap heap, tn_mask lanes, const tn_group &group, bool fills_pages)
+/* An object for each of the lanes, or 0, out of slots, of which this lane's has `content`: most groups get all in line. */
+TN_DEVICE uint64_t tn_lanes_malloc_of_slots(tn_heap heap, tn_mask lanes, const tn_group &group, uint32_t content,
+                                            bool fills_pages)
 {
     tn_slot_look look = tn_slot_look_not_yet();
     tn_hold hold = tn_hold_nothing();
     uint64_t address = 0;
     if (tn_leads(group) && !fills_pages) {
         uint32_t wanted = tn_count_ones(group.lanes);
-        look = tn_leader_look(heap, group);
+        look = tn_slot_look_into(heap, content, wanted);
         if (tn_slot_had(look, group.size_class, wanted) == wanted) hold = tn_slot_hold(look, wanted);
     }
     if (tn_lanes_use_up(heap, lanes, group, lanes, hold, &address) != 0)
         address = tn_lanes_malloc_on(tn_out_of_line(heap), lanes, group, look, address);
-    tn_wave_sync(lanes);
     return address;
 }
 
@@ -231,7 +237,7 @@ TN_DEVICE uint64_t tn_lanes_malloc_of_pages(tn_heap heap, tn_mask lanes, const t
 }
 
 /* An object for each of the lanes, in groups of one class each; 0 for those for which there was no memory. */
-TN_DEVICE uint64_t tn_lanes_malloc(tn_heap heap, tn_mask lanes, tn_mask group_lanes, uint32_t size_class)
+TN_DEVICE uint64_t tn_lanes_malloc(tn_heap heap, tn_mask lanes, tn_mask group_lanes, uint32_t size_class, uint32_t content)
 {
     tn_group group = { group_lanes, tn_first_one(group_lanes), size_class };
     uint32_t wanted = tn_count_ones(group_lanes);
@@ -239,7 +245,7 @@ TN_DEVICE uint64_t tn_lanes_malloc(tn_heap heap, tn_mask lanes, tn_mask group_la
     uint32_t pages = tn_pages_for(size_class, wanted);
     bool is_own = bytes + tn_heap_class_bytes(size_class) > pages * TN_HEAP_PAGE_BYTES;
     if (group_lanes == lanes && is_own && pages <= TN_PAGES_FEW) return tn_lanes_malloc_of_pages(heap, lanes, group, pages);
-    return tn_lanes_malloc_of_slots(heap, lanes, group, bytes >= TN_HEAP_PAGE_BYTES);
+    return tn_lanes_malloc_of_slots(heap, lanes, group, content, bytes >= TN_HEAP_PAGE_BYTES);
 }
 
 TN_DEVICE_SLOW uint64_t tn_run_malloc(tn_heap heap, uint64_t pages, uint32_t rank)

@@ -28,6 +28,7 @@
  *                                     what this lane has done before is done when others see what it does next, and
  *                                     after the fence also when others of its wave go on from where they meet. That
  *                                     devices wait there until it is done is more than PTX promises
+ *     tn_fence_release_with(x)        the same and x, of a load before: it comes while the fence takes its time
  *     tn_fence_acquire                the other side of that: what is done next uses what was just seen
  *     tn_pause                        about so many nanoseconds
  *     tn_count_ones, tn_first_one, tn_leading_zeros

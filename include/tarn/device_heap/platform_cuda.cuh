@@ -165,6 +165,16 @@ TN_DEVICE void tn_fence_release()
 #endif
 }
 
+/* The clock is read after the fence, and its highest bit is never set: but the compiler does not know, and so what comes
+ * before the fence does not wait for the value. */
+TN_DEVICE uint64_t tn_fence_release_with(uint64_t value)
+{
+    uint64_t cycles;
+    tn_fence_release();
+    asm volatile("mov.u64 %0, %%clock64;" : "=l"(cycles)::"memory");
+    return value | cycles >> 63;
+}
+
 TN_DEVICE void tn_fence()
 {
     tn_fence_release();

@@ -10,6 +10,8 @@
 #ifndef TARN_DEVICE_HEAP_SIZE_CLASS_H
 #define TARN_DEVICE_HEAP_SIZE_CLASS_H
 
+#include <stdbool.h>
+
 #include "tarn/device_heap/layout.h"
 
 /* A function of the host, and of the device where a compiler for one reads this. */
@@ -54,6 +56,21 @@ TN_HEAP_BOTH uint32_t tn_heap_class_bytes(uint32_t size_class)
 {
     /* clang's analyzer takes any number for a class. NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
     return tn_heap_class_mantissa(size_class) << tn_heap_class_shift(size_class);
+}
+
+/* Of objects of a class in a row, the number of the one that so many bytes lie in, less than a span. Each size is 5 to 8 times
+ * a power of two, so the division is a multiplication: by a fraction of 2^32 that is up to 4 too large, which for quotients
+ * below 2^21 stays less than what is left of it to the next. */
+TN_HEAP_BOTH uint32_t tn_heap_class_index(uint32_t size_class, uint32_t offset_bytes)
+{
+    bool is_linear = size_class < TN_HEAP_CLASSES_LINEAR;
+    uint32_t quarter = !is_linear ? size_class % 4 : size_class == 2 ? 1 : 3;
+    uint32_t shift = !is_linear ? size_class / 4 + 3 : size_class < 2 ? size_class + 1 : 3;
+    uint32_t reciprocal = quarter == 0   ? 0x33333334
+                          : quarter == 1 ? 0x2AAAAAAB
+                          : quarter == 2 ? 0x24924925
+                                         : 0x20000000;
+    return (uint32_t)((uint64_t)(offset_bytes >> shift) * reciprocal >> 32);
 }
 
 /* The classes of which a slab of one page would lose more than 1/64 at its end, a bit for each. */

@@ -172,22 +172,22 @@ TN_DEVICE_SLOW void tn_slab_change_state(tn_heap heap, uint32_t page, uint64_t h
     tn_slab_enter_tree(heap, page, size_class, due);
 }
 
-/* Says that a slab of a class is in a slot and wholly free, for who finds no memory. */
+/* Says that a slab of a class is in a slot and wholly free, for who finds no memory. Nobody waits for the answer. */
 TN_DEVICE void tn_class_note_idle(tn_heap heap, uint32_t size_class)
 {
-    uint64_t *classes = &tn_counters(heap)->idle_classes;
-    if ((tn_load(classes) & tn_bit(size_class)) == 0) tn_fetch_or(classes, tn_bit(size_class));
+    tn_fetch_or(&tn_counters(heap)->idle_classes, tn_bit(size_class));
 }
 
-/* After an operation of the caller's. Where the state that was due before it is due still, the change to that is somebody
- * else's, or nobody's because it is the state. */
-TN_DEVICE void tn_slab_settle(tn_heap heap, uint32_t page, uint64_t header, uint32_t due_before)
+/* After an addition of the caller's to the credits. Where the state that was due before it is due still, the change to that
+ * is somebody else's, or nobody's because it is the state. */
+TN_DEVICE void tn_slab_settle(tn_heap heap, uint32_t page, uint64_t before, uint64_t header)
 {
-    if (tn_slab_state_due(header) != due_before)
+    if (tn_header_state(header) == TN_HEAP_STATE_CURRENT) {
+        if (tn_header_credits(header) == (int32_t)tn_header_capacity(header))
+            tn_class_note_idle(heap, tn_header_class(header) - 1);
+    } else if (tn_slab_state_due(header) != tn_slab_state_due(before)) {
         tn_slab_change_state(tn_out_of_line(heap), page, header);
-    else if (tn_header_state(header) == TN_HEAP_STATE_CURRENT &&
-             tn_header_credits(header) == (int32_t)tn_header_capacity(header))
-        tn_class_note_idle(heap, tn_header_class(header) - 1);
+    }
 }
 
 /* --- credits ---------------------------------------------------------------------------------------- */
@@ -195,7 +195,7 @@ TN_DEVICE void tn_slab_settle(tn_heap heap, uint32_t page, uint64_t header, uint
 TN_DEVICE void tn_slab_give(tn_heap heap, uint32_t page, uint32_t count)
 {
     uint64_t before = tn_fetch_add(tn_header(heap, page), count * TN_CREDIT);
-    tn_slab_settle(heap, page, before + count * TN_CREDIT, tn_slab_state_due(before));
+    tn_slab_settle(heap, page, before, before + count * TN_CREDIT);
 }
 
 /* All of a slab at once, which most often is in no slot: then a compare and exchange will do. */
@@ -295,7 +295,7 @@ TN_DEVICE tn_hold tn_slab_make(tn_heap heap, uint32_t page, uint32_t pages, uint
     if (taken > 0) tn_fetch_or(tn_bitmap(heap, page, capacity), tn_low_bits(taken));
     tn_fence_release(); /* or who takes of it would get the same objects; and who frees takes the labels */
     uint64_t before = tn_fetch_add(tn_header(heap, page), header);
-    if (state == TN_HEAP_STATE_FULL) tn_slab_settle(heap, page, before + header, TN_HEAP_STATE_FULL);
+    if (state == TN_HEAP_STATE_FULL) tn_slab_change_state(heap, page, before + header);
     return hold;
 }
 
@@ -348,7 +348,7 @@ TN_DEVICE_SLOW void tn_slab_release(tn_heap heap, uint32_t page)
         if (seen == header) break;
         header = seen;
     }
-    tn_slab_settle(heap, page, tn_header_with_state(header, TN_HEAP_STATE_FULL), TN_HEAP_STATE_FULL);
+    tn_slab_change_state(heap, page, tn_header_with_state(header, TN_HEAP_STATE_FULL));
 }
 
 #endif
