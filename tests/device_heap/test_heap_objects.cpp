@@ -440,6 +440,38 @@ void slabs_that_are_free_leave_no_hint(void **)
     heap_world_fini(&world);
 }
 
+/* Each wave goes to a slot of its own, as long as the class has as many. */
+void large_heaps_have_more_slots_for_some_sizes(void **)
+{
+    struct {
+        uint32_t size_bytes, slots;
+    } const classes[] = { { 16, TN_HEAP_SLOTS_MAX / 2 },   { 256, TN_HEAP_SLOTS_MAX / 2 },
+                          { 257, TN_HEAP_SLOTS_MAX },      { 1024, TN_HEAP_SLOTS_MAX },
+                          { 1025, TN_HEAP_SLOTS_MAX / 2 }, { 4096, TN_HEAP_SLOTS_MAX / 2 },
+                          { 4097, TN_HEAP_SLOTS_MAX },     { 32768, TN_HEAP_SLOTS_MAX } };
+    heap_world world;
+    heap_world_init(&world, 2048 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    tn_heap heap = &world.handle.layout;
+    assert_int_equal(heap->slot_count, TN_HEAP_SLOTS_MAX);
+    std::vector<void *> objects;
+    for (const auto &its : classes) {
+        uint32_t size_class = tn_heap_class_of(its.size_bytes), filled = 0;
+        for (uint32_t wave = 0; wave < 2 * TN_HEAP_SLOTS_MAX; wave++)
+            objects.push_back(malloc_in_wave(&world, wave, its.size_bytes));
+        const uint32_t *slots = tn_slot(heap, size_class, 0);
+        for (uint32_t i = 0; i < heap->slot_count; i++)
+            if (tn_place_holds(slots[i * TN_HEAP_PLACE_WORDS])) filled++;
+        assert_int_equal(filled, its.slots);
+    }
+    assert_int_equal(heap_world_check(&world).live_count, objects.size());
+    with_lane([&] {
+        for (void *object : objects)
+            heap_free(&world, object);
+    });
+    assert_int_equal(heap_world_check(&world).live_count, 0);
+    heap_world_fini(&world);
+}
+
 /* As many words for pages that came back as the plan has room for, apart from each other and from tickets. */
 void counts_of_cursors_lie_apart(void **)
 {
@@ -776,6 +808,7 @@ int main(void)
         cmocka_unit_test(counts_of_cursors_may_run_out),
         cmocka_unit_test(a_span_that_is_used_up_is_not_said_to_be_open),
         cmocka_unit_test(slabs_that_are_free_leave_no_hint),
+        cmocka_unit_test(large_heaps_have_more_slots_for_some_sizes),
         cmocka_unit_test(counts_of_cursors_lie_apart),
         cmocka_unit_test(a_cursor_looks_back_in_spans_that_others_use),
         cmocka_unit_test(who_loses_spans_looks_past_those_of_a_wave),

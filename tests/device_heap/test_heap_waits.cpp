@@ -16,14 +16,14 @@ constexpr uint32_t LANES = 32;
 /* All slots of a class. */
 void set_slots(tn_heap heap, uint32_t size_class, uint32_t content)
 {
-    for (uint32_t i = 0; i < heap->slot_count; i++)
+    for (uint32_t i = 0; i < tn_heap_class_slots(size_class, heap->slot_count); i++)
         tn_store(tn_slot(heap, size_class, i), content);
 }
 
 bool has_filled_slot(tn_heap heap, uint32_t size_class)
 {
     bool has = false;
-    for (uint32_t i = 0; i < heap->slot_count; i++)
+    for (uint32_t i = 0; i < tn_heap_class_slots(size_class, heap->slot_count); i++)
         has |= tn_place_holds(tn_load(tn_slot(heap, size_class, i)));
     return has;
 }
@@ -31,7 +31,7 @@ bool has_filled_slot(tn_heap heap, uint32_t size_class)
 uint32_t asked_of_slots(tn_heap heap, uint32_t size_class)
 {
     uint32_t asked = 0;
-    for (uint32_t i = 0; i < heap->slot_count; i++)
+    for (uint32_t i = 0; i < tn_heap_class_slots(size_class, heap->slot_count); i++)
         asked += tn_place_demand(tn_slot(heap, size_class, i)).asked;
     return asked;
 }

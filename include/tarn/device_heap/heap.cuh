@@ -80,7 +80,7 @@ TN_DEVICE tn_tree tn_class_tree(tn_heap heap, uint32_t size_class, uint32_t stat
 /* Of a class the place that is so many places after the one of this wave. */
 TN_DEVICE uint32_t *tn_slot(tn_heap heap, uint32_t size_class, uint32_t number)
 {
-    uint32_t slot = size_class * heap->slot_count + (number & (heap->slot_count - 1));
+    uint32_t slot = size_class * heap->slot_count + (number & (tn_heap_class_slots(size_class, heap->slot_count) - 1));
     return (uint32_t *)heap->slots + (uint64_t)slot * TN_HEAP_PLACE_WORDS;
 }
 

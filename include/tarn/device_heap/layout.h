@@ -40,7 +40,7 @@ extern "C" {
 #define TN_HEAP_OBJECT_MAX   65536 /* bytes of the largest size class */
 #define TN_HEAP_REGIONS_MAX  16
 #ifndef TN_HEAP_SLOTS_MAX
-#define TN_HEAP_SLOTS_MAX 64
+#define TN_HEAP_SLOTS_MAX 128 /* of a class; see tn_heap_class_slots */
 #endif
 #ifndef TN_HEAP_CURSORS_MAX
 #define TN_HEAP_CURSORS_MAX 4
@@ -134,7 +134,7 @@ struct tn_heap_layout {
         bitmaps; /* TN_HEAP_BITMAP_WORDS for each page, for slabs of more objects than a word has bits */
     uint64_t slots; /* slot_count for each class */
     struct tn_heap_region first_region;
-    uint32_t slot_count;   /* of a class; a power of two */
+    uint32_t slot_count;   /* of a class at most; a power of two */
     uint32_t cursor_count; /* likewise */
     uint32_t check;        /* enum tn_heap_check */
     uint32_t reserved;

@@ -83,4 +83,17 @@ TN_HEAP_BOTH uint32_t tn_heap_class_unit_pages(uint32_t size_class)
     return is_one ? 1 : tn_heap_class_mantissa(size_class);
 }
 
+/* The classes that may have all slots, a bit for each: those of more than 256 bytes up to 1 KiB, of which many waves at once
+ * use up slab after slab, and of more than 4 KiB, of which a slab has few objects. More slots for the others would leave more
+ * of the heap in slabs that few take from. */
+#define TN_HEAP_CLASSES_OF_ALL_SLOTS 0xFFFF00FF000ULL
+
+/* Slots of a class in a heap that has up to so many for each. */
+TN_HEAP_BOTH uint32_t tn_heap_class_slots(uint32_t size_class, uint32_t slot_count)
+{
+    const uint32_t some = (TN_HEAP_SLOTS_MAX + 1) / 2;
+    uint32_t has_all = (uint32_t)(TN_HEAP_CLASSES_OF_ALL_SLOTS >> size_class) & 1;
+    return has_all || slot_count < some ? slot_count : some;
+}
+
 #endif

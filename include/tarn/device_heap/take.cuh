@@ -62,7 +62,8 @@ TN_DEVICE uint32_t tn_pages_in_line(uint32_t pages, uint32_t unit)
 TN_DEVICE uint32_t tn_pages_for_storm(tn_heap heap, uint32_t size_class, uint32_t pages, uint32_t asked)
 {
     uint32_t unit = tn_heap_class_unit_pages(size_class);
-    uint32_t share = heap->first_region.page_count / (heap->slot_count * TN_STORM_SHARE) / unit * unit;
+    uint32_t slots = tn_heap_class_slots(size_class, heap->slot_count);
+    uint32_t share = heap->first_region.page_count / (slots * TN_STORM_SHARE) / unit * unit;
     uint32_t factor = asked >= TN_STORM_MANY ? 4 : 2;
     uint32_t more = pages * factor < share ? pages * factor : share;
     uint32_t most = TN_HEAP_SPAN_PAGES / unit * unit;
@@ -161,7 +162,8 @@ TN_DEVICE tn_hold tn_take_from_word(tn_heap heap, const uint32_t *word, uint32_t
 TN_DEVICE_SLOW tn_hold tn_take_from_other_slots(tn_heap heap, uint32_t size_class, uint32_t wanted, uint32_t place)
 {
     tn_hold hold = tn_hold_nothing();
-    for (uint32_t i = 0; i < 2 * heap->slot_count && hold.credits == 0; i++) {
+    uint32_t words = 2 * tn_heap_class_slots(size_class, heap->slot_count);
+    for (uint32_t i = 0; i < words && hold.credits == 0; i++) {
         const uint32_t *slot = tn_slot(heap, size_class, place + i / 2);
         hold = tn_take_from_word(heap, &slot[i % 2 * TN_HEAP_PLACE_NEXT], size_class, wanted);
     }
@@ -185,8 +187,9 @@ TN_DEVICE bool tn_slot_empty(tn_heap heap, uint32_t *word)
 /* The same for all slots of a class. */
 TN_DEVICE bool tn_slots_empty(tn_heap heap, uint32_t size_class)
 {
+    uint32_t words = 2 * tn_heap_class_slots(size_class, heap->slot_count);
     bool is_every = true;
-    for (uint32_t i = 0; i < 2 * heap->slot_count; i++) {
+    for (uint32_t i = 0; i < words; i++) {
         uint32_t *slot = tn_slot(heap, size_class, i / 2);
         if (!tn_slot_empty(heap, &slot[i % 2 * TN_HEAP_PLACE_NEXT])) is_every = false;
     }
