@@ -8,13 +8,16 @@
 #include "../base/arith.h"
 #include "../base/error.h"
 
-#define PART_ALIGNMENT  256 /* each part begins so, that none shares a cache line with another */
-#define PAGES_OF_A_SLOT 64  /* pages of the heap for each slot of a class: small heaps have few */
-#define PAGES_OF_ALL_SLOTS \
-    32768 /* 2 GiB: from there on some classes have twice as many as the others */
-#define PAGES_OF_A_CURSOR 256 /* as for a slot */
+#define PART_ALIGNMENT     256 /* each part begins so, that none shares a cache line with another */
+#define PAGES_OF_A_SLOT    64 /* pages of the heap for each slot of a class: small heaps have few */
+#define PAGES_OF_ALL_SLOTS 65536 /* 4 GiB: from there on some classes have all that can be */
+#define PAGES_OF_A_CURSOR  256   /* as for a slot */
 
 _Static_assert(TN_HEAP_SPAN_PAGES == 64, "the pages of a span are the bits of a word");
+_Static_assert((TN_HEAP_SLOTS_SOME & (TN_HEAP_SLOTS_SOME - 1)) == 0,
+               "waves choose slots by bits of their number");
+_Static_assert((TN_HEAP_SLOTS_MAX & (TN_HEAP_SLOTS_MAX - 1)) == 0,
+               "waves choose slots by bits of their number");
 
 /* --- where things are ---------------------------------------------------------------------------- */
 
@@ -64,8 +67,7 @@ static void lay_out(struct tn_heap_plan *plan, uint64_t size_pages)
     plan->span_max = round_up(plan->page_max, TN_HEAP_SPAN_PAGES) / TN_HEAP_SPAN_PAGES;
     plan->span_shape = make_tree_shape(plan->span_max);
     plan->page_shape = make_tree_shape(plan->page_max);
-    plan->slot_count =
-        choose_place_count(size_pages / PAGES_OF_A_SLOT, (TN_HEAP_SLOTS_MAX + 1) / 2);
+    plan->slot_count = choose_place_count(size_pages / PAGES_OF_A_SLOT, TN_HEAP_SLOTS_SOME);
     if (size_pages >= PAGES_OF_ALL_SLOTS) plan->slot_count = TN_HEAP_SLOTS_MAX;
     plan->cursor_count = choose_place_count(size_pages / PAGES_OF_A_CURSOR, TN_HEAP_CURSORS_MAX);
     uint64_t word = sizeof(uint64_t), place = TN_HEAP_PLACE_WORDS * sizeof(uint32_t);

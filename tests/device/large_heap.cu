@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * large_heap: a device heap of nine tenths of the memory that a device has free. It is filled, half of it is freed and
- * filled with other sizes, and then one object takes half of it. All that is handed out is written in full, with a pattern
+ * filled with another size, and then one object takes half of it. All that is handed out is written in full, with a pattern
  * of each object's own, and verified.
  *
  * Usage: test_large_heap [GIB]          no more than so many GiB

@@ -440,30 +440,62 @@ void slabs_that_are_free_leave_no_hint(void **)
     heap_world_fini(&world);
 }
 
-/* Each wave goes to a slot of its own, as long as the class has as many. */
+/* From 4 GiB on. Each wave goes to a slot of its own, as long as the class has as many. */
 void large_heaps_have_more_slots_for_some_sizes(void **)
 {
+    constexpr uint32_t some = TN_HEAP_SLOTS_SOME, all = TN_HEAP_SLOTS_MAX;
     struct {
         uint32_t size_bytes, slots;
-    } const classes[] = { { 16, TN_HEAP_SLOTS_MAX / 2 },   { 256, TN_HEAP_SLOTS_MAX / 2 },
-                          { 257, TN_HEAP_SLOTS_MAX },      { 1024, TN_HEAP_SLOTS_MAX },
-                          { 1025, TN_HEAP_SLOTS_MAX / 2 }, { 4096, TN_HEAP_SLOTS_MAX / 2 },
-                          { 4097, TN_HEAP_SLOTS_MAX },     { 32768, TN_HEAP_SLOTS_MAX } };
+    } const classes[] = { { 16, some },   { 256, some },  { 257, all },  { 1024, all },
+                          { 1025, some }, { 4096, some }, { 4097, all }, { 32768, all } };
     heap_world world;
-    heap_world_init(&world, 2048 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    heap_world_init(&world, 4096 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     tn_heap heap = &world.handle.layout;
-    assert_int_equal(heap->slot_count, TN_HEAP_SLOTS_MAX);
+    assert_int_equal(heap->slot_count, all);
     std::vector<void *> objects;
     for (const auto &its : classes) {
         uint32_t size_class = tn_heap_class_of(its.size_bytes), filled = 0;
-        for (uint32_t wave = 0; wave < 2 * TN_HEAP_SLOTS_MAX; wave++)
+        for (uint32_t wave = 0; wave < 2 * all; wave++)
             objects.push_back(malloc_in_wave(&world, wave, its.size_bytes));
         const uint32_t *slots = tn_slot(heap, size_class, 0);
-        for (uint32_t i = 0; i < heap->slot_count; i++)
+        for (uint32_t i = 0; i < all; i++)
             if (tn_place_holds(slots[i * TN_HEAP_PLACE_WORDS])) filled++;
         assert_int_equal(filled, its.slots);
     }
     assert_int_equal(heap_world_check(&world).live_count, objects.size());
+    with_lane([&] {
+        for (void *object : objects)
+            heap_free(&world, object);
+    });
+    /* All slabs that are free leave their slots for one object of all spans. */
+    size_t span_bytes = TN_HEAP_SPAN_PAGES * TN_HEAP_PAGE_BYTES;
+    with_lane([&] {
+        void *object =
+            heap_malloc(&world, heap->first_region.page_count / TN_HEAP_SPAN_PAGES * span_bytes);
+        assert_non_null(object);
+        heap_free(&world, object);
+    });
+    assert_int_equal(heap_world_check(&world).live_count, 0);
+    heap_world_fini(&world);
+}
+
+/* When there is no page left, also what is in the last of many slots is had by a wave that comes to another. */
+void waves_of_other_slots_get_what_is_left_in_large_heaps(void **)
+{
+    heap_world world;
+    heap_world_init(&world, 4096 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    std::vector<void *> objects;
+    objects.push_back(malloc_in_wave(&world, TN_HEAP_SLOTS_MAX - 1, 1024));
+    for (size_t size_bytes = 2048 * MIB; size_bytes >= TN_HEAP_PAGE_BYTES; size_bytes /= 2)
+        while (void *object = malloc_in_wave(&world, 0, size_bytes))
+            objects.push_back(object);
+    assert_int_equal(heap_world_check(&world).free_page_count, 0);
+    size_t count = 0;
+    while (void *object = malloc_in_wave(&world, 0, 1024)) {
+        objects.push_back(object);
+        count++;
+    }
+    assert_int_equal(count, TN_HEAP_PAGE_BYTES / 1024 - 1);
     with_lane([&] {
         for (void *object : objects)
             heap_free(&world, object);
@@ -809,6 +841,7 @@ int main(void)
         cmocka_unit_test(a_span_that_is_used_up_is_not_said_to_be_open),
         cmocka_unit_test(slabs_that_are_free_leave_no_hint),
         cmocka_unit_test(large_heaps_have_more_slots_for_some_sizes),
+        cmocka_unit_test(waves_of_other_slots_get_what_is_left_in_large_heaps),
         cmocka_unit_test(counts_of_cursors_lie_apart),
         cmocka_unit_test(a_cursor_looks_back_in_spans_that_others_use),
         cmocka_unit_test(who_loses_spans_looks_past_those_of_a_wave),

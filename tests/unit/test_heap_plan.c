@@ -95,8 +95,9 @@ static void small_heaps_have_few_places(void **state)
     (void)state;
     assert_int_equal(plan_for(127 * 64 * KIB, 0).slot_count, 1);
     assert_int_equal(plan_for(128 * 64 * KIB, 0).slot_count, 2);
-    assert_int_equal(plan_for(2 * GIB - 64 * KIB, 0).slot_count, TN_HEAP_SLOTS_MAX / 2);
-    assert_int_equal(plan_for(2 * GIB, 0).slot_count, TN_HEAP_SLOTS_MAX);
+    assert_int_equal(plan_for(GIB, 0).slot_count, TN_HEAP_SLOTS_SOME);
+    assert_int_equal(plan_for(4 * GIB - 64 * KIB, 0).slot_count, TN_HEAP_SLOTS_SOME);
+    assert_int_equal(plan_for(4 * GIB, 0).slot_count, TN_HEAP_SLOTS_MAX);
     assert_int_equal(plan_for(32 * MIB - 1, GIB).cursor_count, 1);
     assert_int_equal(plan_for(32 * MIB, GIB).cursor_count, 2);
     assert_int_equal(plan_for(GIB, 0).cursor_count, TN_HEAP_CURSORS_MAX);

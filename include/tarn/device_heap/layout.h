@@ -39,9 +39,8 @@ extern "C" {
 #define TN_HEAP_CLASS_COUNT  44
 #define TN_HEAP_OBJECT_MAX   65536 /* bytes of the largest size class */
 #define TN_HEAP_REGIONS_MAX  16
-#ifndef TN_HEAP_SLOTS_MAX
-#define TN_HEAP_SLOTS_MAX 128 /* of a class; see tn_heap_class_slots */
-#endif
+#define TN_HEAP_SLOTS_SOME   64  /* of most classes, at most */
+#define TN_HEAP_SLOTS_MAX    128 /* of the others, in large heaps; see tn_heap_class_slots */
 #ifndef TN_HEAP_CURSORS_MAX
 #define TN_HEAP_CURSORS_MAX 4
 #endif

@@ -59,8 +59,8 @@ TN_HEAP_BOTH uint32_t tn_heap_class_bytes(uint32_t size_class)
 }
 
 /* Of objects of a class in a row, the number of the one that so many bytes lie in, less than a span. Each size is 5 to 8 times
- * a power of two, so the division is a multiplication: by a fraction of 2^32 that is up to 4 too large, which for quotients
- * below 2^21 stays less than what is left of it to the next. */
+ * a power of two, so the division is a multiplication: by a fraction of 2^32 that is up to 4 too large, which stays less
+ * than what is left to the next quotient where less than 2^21 is divided. */
 TN_HEAP_BOTH uint32_t tn_heap_class_index(uint32_t size_class, uint32_t offset_bytes)
 {
     bool is_linear = size_class < TN_HEAP_CLASSES_LINEAR;
@@ -91,9 +91,8 @@ TN_HEAP_BOTH uint32_t tn_heap_class_unit_pages(uint32_t size_class)
 /* Slots of a class in a heap that has up to so many for each. */
 TN_HEAP_BOTH uint32_t tn_heap_class_slots(uint32_t size_class, uint32_t slot_count)
 {
-    const uint32_t some = (TN_HEAP_SLOTS_MAX + 1) / 2;
     uint32_t has_all = (uint32_t)(TN_HEAP_CLASSES_OF_ALL_SLOTS >> size_class) & 1;
-    return has_all || slot_count < some ? slot_count : some;
+    return has_all || slot_count < TN_HEAP_SLOTS_SOME ? slot_count : TN_HEAP_SLOTS_SOME;
 }
 
 #endif
