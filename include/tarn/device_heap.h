@@ -30,7 +30,7 @@
  * Words. A page is 64 KiB, a span 64 pages. Objects of up to 64 KiB have one of 44 size classes, and lie in slabs,
  * runs of pages that are cut into objects of one class. Larger ones, the large objects, have pages of their own. A
  * heap consists of pieces of memory, the first of which also has the metadata: 0.9 % of the heap, or of what it may
- * grow to, and half a MiB more if it may grow; of 1 MiB 1.8 %, of the smallest heap 14 %.
+ * grow to, and up to a MiB more if it may grow; of 1 MiB 1.8 %, of the smallest heap 14 %.
  *
  * Rules for every function.
  *  - Streams. What a call does on the device it does in the order of its stream, as tarn_pool_alloc_on and
@@ -97,7 +97,7 @@ typedef struct tarn_device_heap_options {
         struct_bytes; /* sizeof(tarn_device_heap_options), as TARN_DEVICE_HEAP_OPTIONS_INIT sets it */
 
     /* The most that the heap may have when all has been added, in bytes, with the first piece and its metadata. The
-     * metadata is made for as much, and lies in the first piece: half a MiB, and 9 MiB for each GiB. 0: nothing will
+     * metadata is made for as much, and lies in the first piece: up to a MiB, and 9 MiB for each GiB. 0: nothing will
      * be added. */
     size_t size_bytes_max;
 
@@ -115,7 +115,7 @@ typedef struct tarn_device_heap_options {
  * may be used there at once; no thread waits, unless the pool does for memory (growth, debug mode) or the backend
  * lacks events. To the pool it is one allocation.
  * Errors: INVALID_POOL, FORKED; INVALID_ARGUMENT (heap_out is NULL; size_bytes is too small: the metadata
- * and a page have to fit, which takes 75 KiB at least, and half a MiB and 9 MiB for each GiB of size_bytes_max if it may
+ * and a page have to fit, which takes 75 KiB at least, and up to a MiB and 9 MiB for each GiB of size_bytes_max if it may
  * grow; a stream of another device); INVALID_OPTIONS (the message names
  * the field); SIZE_TOO_LARGE (size_bytes or size_bytes_max is more than TARN_DEVICE_HEAP_SIZE_BYTES_MAX); NOT_SUPPORTED (a pool over memory of the caller's, which
  * has no backend, see tarn_device_heap_create_over; a backend that lacks fill, copy or stream_synchronize);

@@ -8,8 +8,8 @@
 #include "../base/arith.h"
 #include "../base/error.h"
 
-#define PART_ALIGNMENT     256 /* each part begins so, that none shares a cache line with another */
-#define PAGES_OF_A_SLOT    64 /* pages of the heap for each slot of a class: small heaps have few */
+#define PART_ALIGNMENT     256   /* of each part, so that none shares a cache line */
+#define PAGES_OF_A_SLOT    64    /* of the heap, for each slot of a class: small heaps have few */
 #define PAGES_OF_ALL_SLOTS 65536 /* 4 GiB: from there on some classes have all that can be */
 #define PAGES_OF_A_CURSOR  256   /* as for a slot */
 

@@ -52,6 +52,15 @@ inline void check_claim(bool holds, const char *claim, const char *file, int lin
     die(EXIT_WRONG);
 }
 
+/* Ends the program where there is no device: as skipped, unless one is expected. */
+inline void expect_device()
+{
+    int device_count = 0;
+    if (cudaGetDeviceCount(&device_count) == cudaSuccess && device_count > 0) return;
+    std::fprintf(stderr, "there is no device\n");
+    die(std::getenv("TARN_EXPECT_DEVICE") ? EXIT_WRONG : EXIT_NO_DEVICE);
+}
+
 #define EXPECT(claim) check_claim((claim), #claim, __FILE__, __LINE__)
 
 #endif

@@ -519,11 +519,7 @@ int main(int argument_count, char **arguments)
         std::fprintf(stderr, "usage: %s [--small]\n", arguments[0]);
         return EXIT_USAGE;
     }
-    int device_count = 0;
-    if (cudaGetDeviceCount(&device_count) != cudaSuccess || device_count == 0) {
-        std::fprintf(stderr, "there is no device\n");
-        return std::getenv("TARN_EXPECT_DEVICE") ? EXIT_WRONG : EXIT_NO_DEVICE;
-    }
+    expect_device();
     for (const auto &test : tests) {
         test.run();
         std::printf("%s: as it should be\n", test.name);

@@ -237,11 +237,7 @@ int main(int argument_count, char **arguments)
         std::fprintf(stderr, "usage: %s [GIB]\n", arguments[0]);
         return EXIT_USAGE;
     }
-    int device_count = 0;
-    if (cudaGetDeviceCount(&device_count) != cudaSuccess || device_count == 0) {
-        std::fprintf(stderr, "there is no device\n");
-        return std::getenv("TARN_EXPECT_DEVICE") ? EXIT_WRONG : EXIT_NO_DEVICE;
-    }
+    expect_device();
     size_t free_bytes, all_bytes;
     CUDA(cudaMemGetInfo(&free_bytes, &all_bytes));
     size_t heap_bytes = free_bytes / 10 * 9;

@@ -149,11 +149,7 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
 
-    int device_count = 0;
-    if (cudaGetDeviceCount(&device_count) != cudaSuccess || device_count == 0) {
-        std::printf("there is no device\n");
-        return std::getenv("TARN_EXPECT_DEVICE") ? EXIT_WRONG : EXIT_NO_DEVICE;
-    }
+    expect_device();
     tarn_pool *pool;
     TARN(tarn_pool_create(&options, &pool));
     if (is_planted) run_planted(pool, what);

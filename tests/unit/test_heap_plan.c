@@ -90,6 +90,19 @@ static void metadata_is_a_small_part(void **state)
     }
 }
 
+/* As the header says of heaps that may grow. */
+static void growing_heaps_keep_to_what_metadata_may_take(void **state)
+{
+    (void)state;
+    for (size_t size_bytes = MIB; size_bytes <= 8 * GIB; size_bytes *= 2) {
+        for (size_t more_bytes = 64 * KIB; more_bytes <= 64 * size_bytes; more_bytes *= 8) {
+            size_t most_bytes = size_bytes + more_bytes;
+            const struct tn_heap_plan plan = plan_for(size_bytes, most_bytes);
+            assert_true(plan.metadata_bytes <= MIB + most_bytes / 1024 * 9);
+        }
+    }
+}
+
 static void small_heaps_have_few_places(void **state)
 {
     (void)state;
@@ -367,6 +380,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_lie_one_after_the_other),
         cmocka_unit_test(metadata_is_a_small_part),
+        cmocka_unit_test(growing_heaps_keep_to_what_metadata_may_take),
         cmocka_unit_test(small_heaps_have_few_places),
         cmocka_unit_test(a_heap_has_a_page_or_is_none),
         cmocka_unit_test(the_first_region_has_what_the_metadata_leaves),

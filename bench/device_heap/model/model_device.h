@@ -96,12 +96,6 @@ TN_DEVICE void tn_fence_release()
     model::fence();
 }
 
-TN_DEVICE uint64_t tn_fence_release_with(uint64_t value)
-{
-    tn_fence_release();
-    return value;
-}
-
 template <typename word> void tn_store_release(word *address, word value)
 {
     model::fence();

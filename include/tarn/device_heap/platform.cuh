@@ -53,4 +53,13 @@
 #error "tarn/device_heap.cuh is for CUDA's and HIP's compilers; the host's side is tarn/device_heap.h"
 #endif
 
+/* Where a fence waits for a load before it by itself, or a compiler leaves the two together. */
+#ifndef TN_HAS_FENCE_RELEASE_WITH
+TN_DEVICE uint64_t tn_fence_release_with(uint64_t value)
+{
+    tn_fence_release();
+    return value;
+}
+#endif
+
 #endif

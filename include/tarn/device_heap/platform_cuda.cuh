@@ -167,6 +167,7 @@ TN_DEVICE void tn_fence_release()
 
 /* The clock is read after the fence, and its highest bit is never set: but the compiler does not know, and so what comes
  * before the fence does not wait for the value. */
+#define TN_HAS_FENCE_RELEASE_WITH
 TN_DEVICE uint64_t tn_fence_release_with(uint64_t value)
 {
     uint64_t cycles;

@@ -146,12 +146,6 @@ TN_DEVICE void tn_fence_release()
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
 }
 
-TN_DEVICE uint64_t tn_fence_release_with(uint64_t value)
-{
-    tn_fence_release();
-    return value;
-}
-
 TN_DEVICE void tn_pause(uint32_t nanoseconds)
 {
     for (uint32_t done = 0; done < nanoseconds; done += 128)
