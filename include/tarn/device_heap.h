@@ -29,8 +29,8 @@
  *
  * Words. A page is 64 KiB, a span 64 pages. Objects of up to 64 KiB have one of 44 size classes, and lie in slabs,
  * runs of pages that are cut into objects of one class. Larger ones, the large objects, have pages of their own. A
- * heap consists of pieces of memory, the first of which also has the metadata: 0.9 % of the heap, or of what it may
- * grow to, and up to a MiB more if it may grow; of 1 MiB 1.8 %, of the smallest heap 14 %.
+ * heap consists of pieces of memory, the first of which also has the metadata: 1 % of the heap, or of what it may
+ * grow to, and up to a MiB more if it may grow; of less than 1 GiB 1.2 %, of 1 MiB 2 %, of the smallest heap 14 %.
  *
  * Rules for every function.
  *  - Streams. What a call does on the device it does in the order of its stream, as tarn_pool_alloc_on and
@@ -97,8 +97,8 @@ typedef struct tarn_device_heap_options {
         struct_bytes; /* sizeof(tarn_device_heap_options), as TARN_DEVICE_HEAP_OPTIONS_INIT sets it */
 
     /* The most that the heap may have when all has been added, in bytes, with the first piece and its metadata. The
-     * metadata is made for as much, and lies in the first piece: up to a MiB, and 9 MiB for each GiB. 0: nothing will
-     * be added. */
+     * metadata is made for as much, and lies in the first piece: up to a MiB, and 10.5 MiB for each GiB. 0: nothing
+     * will be added. */
     size_t size_bytes_max;
 
     tarn_device_heap_checks checks;
@@ -115,8 +115,8 @@ typedef struct tarn_device_heap_options {
  * may be used there at once; no thread waits, unless the pool does for memory (growth, debug mode) or the backend
  * lacks events. To the pool it is one allocation.
  * Errors: INVALID_POOL, FORKED; INVALID_ARGUMENT (heap_out is NULL; size_bytes is too small: the metadata
- * and a page have to fit, which takes 75 KiB at least, and up to a MiB and 9 MiB for each GiB of size_bytes_max if it may
- * grow; a stream of another device); INVALID_OPTIONS (the message names
+ * and a page have to fit, which takes 75 KiB at least, and up to a MiB and 10.5 MiB for each GiB of size_bytes_max if
+ * it may grow; a stream of another device); INVALID_OPTIONS (the message names
  * the field); SIZE_TOO_LARGE (size_bytes or size_bytes_max is more than TARN_DEVICE_HEAP_SIZE_BYTES_MAX); NOT_SUPPORTED (a pool over memory of the caller's, which
  * has no backend, see tarn_device_heap_create_over; a backend that lacks fill, copy or stream_synchronize);
  * OUT_OF_HOST_MEMORY; those of tarn_pool_alloc_on.
@@ -247,7 +247,8 @@ typedef struct tarn_device_heap_stats {
  * agree; otherwise they are exact.
  * Errors: INVALID_ARGUMENT (heap or stats_out is NULL, or its struct_bytes is wrong; a stream of another device);
  * OUT_OF_HOST_MEMORY.
- * Cost: a copy of half a MiB for each GiB of the heap, or of what it may grow to; as much host memory meanwhile.
+ * Cost: two copies, together 2 MiB for each GiB of the heap up to the last page in use; as much host memory meanwhile.
+ * Those in use are the first ones, most often.
  */
 TARN_API tarn_status tarn_device_heap_get_stats(tarn_device_heap *heap, tarn_stream stream,
                                                 tarn_device_heap_stats *stats_out);
@@ -257,7 +258,7 @@ TARN_API tarn_status tarn_device_heap_get_stats(tarn_device_heap *heap, tarn_str
  * suspected to have written where it should not. Only while no kernel uses the heap. Waits for the stream.
  * Returns OK, or CORRUPT with the first fault found named in tarn_last_error().message.
  * Errors besides: INVALID_ARGUMENT (heap is NULL; a stream of another device); OUT_OF_HOST_MEMORY.
- * Cost: a copy of the metadata, 9 MiB for each GiB, and as much host memory meanwhile.
+ * Cost: a copy of the metadata, 10.5 MiB for each GiB, and as much host memory meanwhile.
  */
 TARN_API tarn_status tarn_device_heap_check(tarn_device_heap *heap, tarn_stream stream);
 

@@ -284,7 +284,7 @@ tarn_status tarn_device_heap_get_stats(tarn_device_heap *heap, tarn_stream strea
                        "initialised, and do header and library match?",
                        stats_out->struct_bytes, sizeof *stats_out);
     }
-    status = tn_heap_object_read(heap, tn_heap_plan_summary_bytes(&heap->plan), stream, &view);
+    status = tn_heap_object_read_summary(heap, stream, &view);
     if (status != TARN_STATUS_OK) return status;
     *stats_out = tn_heap_stats(&view, heap->size_bytes);
     return tn_heap_transfer_settle(&heap->transfer, stream);
@@ -295,7 +295,7 @@ tarn_status tarn_device_heap_check(tarn_device_heap *heap, tarn_stream stream)
     struct tn_heap_view view;
     tarn_status status = check_heap_and_stream(heap, stream);
     if (status != TARN_STATUS_OK) return status;
-    status = tn_heap_object_read(heap, heap->plan.metadata_bytes, stream, &view);
+    status = tn_heap_object_read(heap, stream, &view);
     if (status != TARN_STATUS_OK) return status;
     status = tn_heap_check(&view);
     (void)tn_heap_transfer_settle(&heap->transfer, stream); /* nothing is under way: no wait */

@@ -85,7 +85,7 @@ static void count_region(const struct tn_heap_view *view, const struct tn_heap_r
     uint64_t end = (uint64_t)region->first_page + region->page_count;
     stats->capacity_bytes += region->page_count * TN_HEAP_PAGE_BYTES;
     for (uint64_t page = region->first_page; page < end; page++) {
-        count_page(view, page, stats);
+        if (page < view->page_count) count_page(view, page, stats);
         if (page % TN_HEAP_SPAN_PAGES == 0)
             count_span(view, page / TN_HEAP_SPAN_PAGES, &run_spans, stats);
     }

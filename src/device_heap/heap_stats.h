@@ -6,7 +6,7 @@
 #include "heap_view.h"
 #include "tarn/device_heap.h"
 
-/* From the summary alone, of a heap that was given so many bytes in all. */
+/* From the summary alone, as much of it as the view has, of a heap that was given so many bytes in all. */
 tarn_device_heap_stats tn_heap_stats(const struct tn_heap_view *view, size_t size_bytes);
 
 #endif

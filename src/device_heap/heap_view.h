@@ -18,6 +18,7 @@ struct tn_heap_view {
     const struct tn_heap_plan *plan;
     const struct tn_heap_control *known; /* the host's: its layout and regions are true */
     const uint64_t *words;
+    uint64_t page_count; /* of the first pages, whose headers are there */
 };
 
 /* A tree of bits: level 0 first. */
@@ -107,6 +108,20 @@ static inline struct tn_heap_tree_view tn_heap_view_class_tree(const struct tn_h
 static inline uint64_t tn_heap_view_free_pages(const struct tn_heap_view *view, uint64_t span)
 {
     return tn_heap_view_part(view, view->plan->span_pages)[span];
+}
+
+/* The page behind the last one that is not free; 0 when there is none. */
+static inline uint64_t tn_heap_view_used_page_end(const struct tn_heap_view *view)
+{
+    const uint64_t *free_pages = tn_heap_view_part(view, view->plan->span_pages);
+    for (uint32_t i = view->known->region_count; i-- > 0;) {
+        const struct tn_heap_region *region = &view->known->regions[i];
+        uint64_t end = (uint64_t)region->first_page + region->page_count;
+        while (end > region->first_page && tn_heap_bit_is_set(free_pages, end - 1))
+            end--;
+        if (end > region->first_page) return end;
+    }
+    return 0;
 }
 
 static inline const uint64_t *tn_heap_view_bitmap(const struct tn_heap_view *view, uint64_t page)

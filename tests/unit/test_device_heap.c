@@ -335,7 +335,7 @@ static void options_that_mean_nothing_are_refused(void **state)
     expect_not_created(TARN_STATUS_SIZE_TOO_LARGE, fixture->pool, MIB, &options, "none has more");
     options.size_bytes_max = 1024 * MIB;
     expect_not_created(TARN_STATUS_INVALID_ARGUMENT, fixture->pool, MIB, &options,
-                       "its metadata, which for up to 1073741824 bytes takes 96");
+                       "its metadata, which for up to 1073741824 bytes takes 113");
     assert_int_equal(stats_of(fixture->pool).alloc_count, 0);
 }
 

@@ -52,6 +52,39 @@ static void classes_are_those_of_the_device(void **state)
     assert_int_equal(smaller, TN_HEAP_OBJECT_MAX);
 }
 
+/* What lies behind the last page in use is not read back, which of a large heap is most of the headers. */
+static void headers_behind_the_last_page_in_use_are_not_looked_at(void **state)
+{
+    struct fixture *fixture = *state;
+    tarn_device_heap *heap;
+    struct tn_heap_control *control = begin(fixture, &heap);
+    make_slab(control, 64, 5, 4, TN_HEAP_STATE_FULL, 2730, 0);
+    *header_at(control, 67) = make_header(7, TN_HEAP_STATE_FULL, 1, 512, 0);
+    *header_at(control, 68) = make_header(6, TN_HEAP_STATE_FULL, 1, 585, 0);
+    const tarn_device_heap_stats stats = heap_stats_of(fixture, heap);
+    destroy_heap(fixture, heap);
+    assert_int_equal(stats.classes[5].slab_count, 1);
+    assert_int_equal(stats.classes[7].slab_count, 1);
+    assert_int_equal(stats.classes[6].slab_count, 0);
+}
+
+static void slabs_of_further_pieces_are_counted(void **state)
+{
+    struct fixture *fixture = *state;
+    tarn_device_heap *heap = create_heap(fixture, 20 * MIB, 64 * MIB);
+    expect_ok(tarn_device_heap_add(heap, 100 * PAGE, fixture->stream));
+    expect_ok(tarn_device_heap_add(heap, 70 * PAGE, fixture->stream));
+    wait_for_stream(fixture);
+    struct tn_heap_control *control = control_of(heap);
+    make_slab(control, 3, 5, 4, TN_HEAP_STATE_FULL, 2730, 0);
+    make_slab(control, control->regions[1].first_page + 99, 7, 1, TN_HEAP_STATE_FULL, 512, 0);
+    const tarn_device_heap_stats stats = end(fixture, heap);
+    assert_int_equal(stats.piece_count, 3);
+    assert_int_equal(stats.classes[5].live_count, 2730);
+    assert_int_equal(stats.classes[7].live_count, 512);
+    assert_int_equal(stats.used_bytes, 5 * PAGE);
+}
+
 static void slabs_are_counted_by_class(void **state)
 {
     struct fixture *fixture = *state;
@@ -184,10 +217,15 @@ static void what_changes_meanwhile_does_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(an_empty_heap_has_everything_free),   TEST(classes_are_those_of_the_device),
-        TEST(slabs_are_counted_by_class),          TEST(large_objects_are_counted),
-        TEST(the_largest_free_run_is_found),       TEST(counters_are_told),
+        TEST(an_empty_heap_has_everything_free),
+        TEST(classes_are_those_of_the_device),
+        TEST(slabs_are_counted_by_class),
+        TEST(large_objects_are_counted),
+        TEST(the_largest_free_run_is_found),
+        TEST(counters_are_told),
         TEST(what_changes_meanwhile_does_no_harm),
+        TEST(headers_behind_the_last_page_in_use_are_not_looked_at),
+        TEST(slabs_of_further_pieces_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,7 +47,7 @@ extern "C" {
 #define TN_HEAP_PAGES_MAX    ((uint64_t)1 << 24) /* 1 TiB */
 #define TN_HEAP_PLACE_WORDS  32                  /* of 32 bits: each slot has a cache line */
 #define TN_HEAP_PLACE_NEXT   16 /* the word, in a third sector, for what the slot will have */
-#define TN_HEAP_HEADER_WORDS 4  /* of 64 bits: each header has a sector */
+#define TN_HEAP_HEADER_WORDS 16 /* of 64 bits: each header has a cache line, and its first sector */
 #define TN_HEAP_TREE_LEVELS  3
 
 /* A cursor: words of 64 bits in a cache line each, since many waves add to them at once. The first counts pages that were
