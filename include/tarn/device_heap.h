@@ -247,8 +247,8 @@ typedef struct tarn_device_heap_stats {
  * agree; otherwise they are exact.
  * Errors: INVALID_ARGUMENT (heap or stats_out is NULL, or its struct_bytes is wrong; a stream of another device);
  * OUT_OF_HOST_MEMORY.
- * Cost: two copies, together 2 MiB for each GiB of the heap up to the last page in use; as much host memory meanwhile.
- * Those in use are the first ones, most often.
+ * Cost: copies of 2 MiB for each GiB of the heap up to the last page in use, which are the first ones most often: each of
+ * up to 4 MiB, as much host memory meanwhile, and a wait.
  */
 TARN_API tarn_status tarn_device_heap_get_stats(tarn_device_heap *heap, tarn_stream stream,
                                                 tarn_device_heap_stats *stats_out);

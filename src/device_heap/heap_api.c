@@ -271,6 +271,23 @@ tarn_status tarn_device_heap_reset(tarn_device_heap *heap, tarn_stream stream)
 
 /* --- statistics ------------------------------------------------------------------------------------- */
 
+#define HEADERS_AT_ONCE 32768 /* that are read back, of 2 GiB: the host needs 4 MiB for them */
+
+/* Adds what is live on the first pages of a heap. */
+static tarn_status add_live(tarn_device_heap *heap, uint64_t page_count, tarn_stream stream,
+                            tarn_device_heap_stats *stats)
+{
+    tarn_status status = TARN_STATUS_OK;
+    for (uint64_t page = 0; page < page_count && status == TARN_STATUS_OK;
+         page += HEADERS_AT_ONCE) {
+        uint64_t count = tn_min(page_count - page, HEADERS_AT_ONCE);
+        const uint64_t *headers;
+        status = tn_heap_object_read_headers(heap, page, count, stream, &headers);
+        if (status == TARN_STATUS_OK) tn_heap_stats_add_live(headers, count, stats);
+    }
+    return status;
+}
+
 tarn_status tarn_device_heap_get_stats(tarn_device_heap *heap, tarn_stream stream,
                                        tarn_device_heap_stats *stats_out)
 {
@@ -284,9 +301,12 @@ tarn_status tarn_device_heap_get_stats(tarn_device_heap *heap, tarn_stream strea
                        "initialised, and do header and library match?",
                        stats_out->struct_bytes, sizeof *stats_out);
     }
-    status = tn_heap_object_read_summary(heap, stream, &view);
+    status = tn_heap_object_read(heap, tn_heap_plan_summary_bytes(&heap->plan), stream, &view);
     if (status != TARN_STATUS_OK) return status;
-    *stats_out = tn_heap_stats(&view, heap->size_bytes);
+    tarn_device_heap_stats stats = tn_heap_stats_of_summary(&view, heap->size_bytes);
+    status = add_live(heap, tn_heap_view_used_page_end(&view), stream, &stats);
+    if (status != TARN_STATUS_OK) return status;
+    *stats_out = stats;
     return tn_heap_transfer_settle(&heap->transfer, stream);
 }
 
@@ -295,7 +315,7 @@ tarn_status tarn_device_heap_check(tarn_device_heap *heap, tarn_stream stream)
     struct tn_heap_view view;
     tarn_status status = check_heap_and_stream(heap, stream);
     if (status != TARN_STATUS_OK) return status;
-    status = tn_heap_object_read(heap, stream, &view);
+    status = tn_heap_object_read(heap, heap->plan.metadata_bytes, stream, &view);
     if (status != TARN_STATUS_OK) return status;
     status = tn_heap_check(&view);
     (void)tn_heap_transfer_settle(&heap->transfer, stream); /* nothing is under way: no wait */

@@ -143,7 +143,7 @@ tarn_status tn_heap_object_check_growth(const struct tarn_device_heap *heap, siz
 /* That nothing has written over what only the host writes: regions are added by what is there. */
 static tarn_status check_read_image(const struct tarn_device_heap *heap, const void *image)
 {
-    const struct tn_heap_view view = { &heap->plan, control_of(heap), image, 0 };
+    const struct tn_heap_view view = { &heap->plan, control_of(heap), image };
     if (tn_heap_view_is_intact(&view)) return TARN_STATUS_OK;
     return tn_fail(TARN_STATUS_CORRUPT,
                    "device heap: control block 0: something else was written over it");
@@ -175,36 +175,28 @@ tarn_status tn_heap_object_grow(struct tarn_device_heap *heap, const struct tn_h
 
 /* --- looking ---------------------------------------------------------------------------------------- */
 
-static tarn_status read_first(struct tarn_device_heap *heap, size_t size_bytes, uint64_t page_count,
-                              tarn_stream stream, struct tn_heap_view *view_out)
+tarn_status tn_heap_object_read(struct tarn_device_heap *heap, size_t size_bytes,
+                                tarn_stream stream, struct tn_heap_view *view_out)
 {
     void *words;
     tarn_status status =
         tn_heap_transfer_read(&heap->transfer, metadata_of(heap), size_bytes, stream, &words);
     if (status == TARN_STATUS_OK)
-        *view_out = (struct tn_heap_view){ &heap->plan, control_of(heap), words, page_count };
+        *view_out = (struct tn_heap_view){ &heap->plan, control_of(heap), words };
     return status;
 }
 
-tarn_status tn_heap_object_read(struct tarn_device_heap *heap, tarn_stream stream,
-                                struct tn_heap_view *view_out)
+tarn_status tn_heap_object_read_headers(struct tarn_device_heap *heap, uint64_t first_page,
+                                        uint64_t page_count, tarn_stream stream,
+                                        const uint64_t **headers_out)
 {
-    return read_first(heap, heap->plan.metadata_bytes, heap->plan.page_max, stream, view_out);
-}
-
-static tarn_status read_summary_of(struct tarn_device_heap *heap, uint64_t page_count,
-                                   tarn_stream stream, struct tn_heap_view *view_out)
-{
-    size_t size_bytes = tn_heap_plan_summary_bytes(&heap->plan, page_count);
-    return read_first(heap, size_bytes, page_count, stream, view_out);
-}
-
-tarn_status tn_heap_object_read_summary(struct tarn_device_heap *heap, tarn_stream stream,
-                                        struct tn_heap_view *view_out)
-{
-    tarn_status status = read_summary_of(heap, 0, stream, view_out);
-    if (status != TARN_STATUS_OK) return status;
-    return read_summary_of(heap, tn_heap_view_used_page_end(view_out), stream, view_out);
+    const size_t header_bytes = TN_HEAP_HEADER_WORDS * sizeof(uint64_t);
+    const char *first = metadata_of(heap) + heap->plan.headers + first_page * header_bytes;
+    void *headers;
+    tarn_status status =
+        tn_heap_transfer_read(&heap->transfer, first, page_count * header_bytes, stream, &headers);
+    if (status == TARN_STATUS_OK) *headers_out = headers;
+    return status;
 }
 
 /* --- giving back ------------------------------------------------------------------------------------ */

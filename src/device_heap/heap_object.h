@@ -59,13 +59,14 @@ tarn_status tn_heap_object_check_growth(const struct tarn_device_heap *heap, siz
 tarn_status tn_heap_object_grow(struct tarn_device_heap *heap, const struct tn_heap_piece *piece,
                                 tarn_stream stream);
 
-/* Reads the metadata; the view is good until tn_heap_transfer_settle. Waits for the stream. */
-tarn_status tn_heap_object_read(struct tarn_device_heap *heap, tarn_stream stream,
-                                struct tn_heap_view *view_out);
+/* Reads the first bytes of the metadata; the view is good until tn_heap_transfer_settle. Waits for the stream. */
+tarn_status tn_heap_object_read(struct tarn_device_heap *heap, size_t size_bytes,
+                                tarn_stream stream, struct tn_heap_view *view_out);
 
-/* The same for the summary, with headers as far as there are pages in use. Waits twice. */
-tarn_status tn_heap_object_read_summary(struct tarn_device_heap *heap, tarn_stream stream,
-                                        struct tn_heap_view *view_out);
+/* Reads the headers of pages in a row, likewise. */
+tarn_status tn_heap_object_read_headers(struct tarn_device_heap *heap, uint64_t first_page,
+                                        uint64_t page_count, tarn_stream stream,
+                                        const uint64_t **headers_out);
 
 /* Gives the pieces back that are the pool's. Whether all of them are gone, with whatever status. */
 bool tn_heap_object_give_back(struct tarn_device_heap *heap, tarn_stream stream,

@@ -120,10 +120,9 @@ size_t tn_heap_plan_image_bytes(const struct tn_heap_plan *plan)
     return plan->span_pages;
 }
 
-size_t tn_heap_plan_summary_bytes(const struct tn_heap_plan *plan, uint64_t page_count)
+size_t tn_heap_plan_summary_bytes(const struct tn_heap_plan *plan)
 {
-    TN_ASSERT(page_count <= plan->page_max);
-    return plan->headers + page_count * TN_HEAP_HEADER_WORDS * sizeof(uint64_t);
+    return plan->headers;
 }
 
 /* --- what an empty heap has in them ---------------------------------------------------------------- */

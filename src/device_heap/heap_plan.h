@@ -3,12 +3,12 @@
  * heap_plan: where the parts of a device heap lie in its memory, and what an empty one has in them.
  *
  *     | control | free spans | open spans | span pages | headers | class trees | slots | cursors | bitmaps |
- *     |_____________ image _______________|                      |
- *     |_____________________ summary ____________________________|
+ *     |_____________ image _______________|            |
+ *     |__________________ summary _____________________|
  *     |_____________________________________ metadata ___________________________________________|
  *
  * and the pages of the first region behind it. The image is what is not 0 in an empty heap, but for the words of its
- * spans. The summary, with the headers of all pages or of the first ones, is what tells how much is live.
+ * spans. The summary tells how much is free, and the headers how much is live.
  *
  * Page numbers go from region to region, each of which begins with a span. Between two of them is a span that is
  * never wholly free, one that is short or one that is nobody's, so that no run of whole spans leaves a region:
@@ -52,9 +52,7 @@ tarn_status tn_heap_plan_init(struct tn_heap_plan *plan, size_t size_bytes, size
 uint64_t tn_heap_plan_first_page_count(const struct tn_heap_plan *plan, size_t size_bytes);
 
 size_t tn_heap_plan_image_bytes(const struct tn_heap_plan *plan);
-
-/* With the headers of the first pages, of so many. */
-size_t tn_heap_plan_summary_bytes(const struct tn_heap_plan *plan, uint64_t page_count);
+size_t tn_heap_plan_summary_bytes(const struct tn_heap_plan *plan);
 
 /* The image of a heap without a page whose metadata is at this address of the device. */
 void tn_heap_plan_write_image(const struct tn_heap_plan *plan, uint64_t metadata_address,

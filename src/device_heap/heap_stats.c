@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/*
- * heap_stats: region by region, what each page begins and what of each span is free.
- *
- * Kernels may have been at work while the metadata was read, so nothing is taken for granted that one word says of
- * another.
- */
+/* heap_stats: what each page begins, and region by region what of each span is free. */
 #include "heap_stats.h"
 
 #include "../base/arith.h"
@@ -39,13 +34,16 @@ static void count_run(uint64_t page_count, tarn_device_heap_stats *stats)
     stats->used_bytes += run_bytes;
 }
 
-static void count_page(const struct tn_heap_view *view, uint64_t page,
-                       tarn_device_heap_stats *stats)
+void tn_heap_stats_add_live(const uint64_t *headers, uint64_t page_count,
+                            tarn_device_heap_stats *stats)
 {
-    const struct tn_heap_header header = tn_heap_view_header(view, page);
-    if (header.owner == TN_HEAP_OWNER_SLAB) count_slab(&header, stats);
-    if (header.owner == TN_HEAP_OWNER_RUN)
-        count_run(tn_min(tn_heap_view_run_pages(view, page), TN_HEAP_PAGES_MAX), stats);
+    for (uint64_t i = 0; i < page_count; i++) {
+        const uint64_t *words = &headers[i * TN_HEAP_HEADER_WORDS];
+        const struct tn_heap_header header = tn_heap_header_of(words[0]);
+        if (header.owner == TN_HEAP_OWNER_SLAB) count_slab(&header, stats);
+        if (header.owner == TN_HEAP_OWNER_RUN)
+            count_run(tn_min(words[TN_HEAP_RUN_PAGES_WORD], TN_HEAP_PAGES_MAX), stats);
+    }
 }
 
 /* --- what is free ---------------------------------------------------------------------------------- */
@@ -84,11 +82,8 @@ static void count_region(const struct tn_heap_view *view, const struct tn_heap_r
     uint64_t run_spans = 0;
     uint64_t end = (uint64_t)region->first_page + region->page_count;
     stats->capacity_bytes += region->page_count * TN_HEAP_PAGE_BYTES;
-    for (uint64_t page = region->first_page; page < end; page++) {
-        if (page < view->page_count) count_page(view, page, stats);
-        if (page % TN_HEAP_SPAN_PAGES == 0)
-            count_span(view, page / TN_HEAP_SPAN_PAGES, &run_spans, stats);
-    }
+    for (uint64_t page = region->first_page; page < end; page += TN_HEAP_SPAN_PAGES)
+        count_span(view, page / TN_HEAP_SPAN_PAGES, &run_spans, stats);
 }
 
 /* While kernels run the counter may be below zero for a moment. */
@@ -97,7 +92,7 @@ static size_t span_bytes(const struct tn_heap_view *view, uint32_t span_count)
     return tn_min(span_count, view->plan->span_max) * SPAN_BYTES;
 }
 
-tarn_device_heap_stats tn_heap_stats(const struct tn_heap_view *view, size_t size_bytes)
+tarn_device_heap_stats tn_heap_stats_of_summary(const struct tn_heap_view *view, size_t size_bytes)
 {
     const struct tn_heap_counters *counters = &tn_heap_view_control(view)->counters;
     tarn_device_heap_stats stats = {

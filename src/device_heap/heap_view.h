@@ -18,7 +18,6 @@ struct tn_heap_view {
     const struct tn_heap_plan *plan;
     const struct tn_heap_control *known; /* the host's: its layout and regions are true */
     const uint64_t *words;
-    uint64_t page_count; /* of the first pages, whose headers are there */
 };
 
 /* A tree of bits: level 0 first. */
@@ -116,10 +115,10 @@ static inline uint64_t tn_heap_view_used_page_end(const struct tn_heap_view *vie
     const uint64_t *free_pages = tn_heap_view_part(view, view->plan->span_pages);
     for (uint32_t i = view->known->region_count; i-- > 0;) {
         const struct tn_heap_region *region = &view->known->regions[i];
-        uint64_t end = (uint64_t)region->first_page + region->page_count;
-        while (end > region->first_page && tn_heap_bit_is_set(free_pages, end - 1))
-            end--;
-        if (end > region->first_page) return end;
+        uint64_t first = region->first_page, end = first + region->page_count;
+        while (end > first && tn_heap_bit_is_set(free_pages, end - 1))
+            end = free_pages[(end - 1) / 64] == UINT64_MAX ? (end - 1) / 64 * 64 : end - 1;
+        if (end > first) return end;
     }
     return 0;
 }
@@ -166,7 +165,7 @@ static inline uint64_t tn_heap_view_label(const struct tn_heap_view *view, uint6
 /* Pages of the run that begins there. */
 static inline uint64_t tn_heap_view_run_pages(const struct tn_heap_view *view, uint64_t page)
 {
-    return tn_heap_view_header_words(view, page)[1];
+    return tn_heap_view_header_words(view, page)[TN_HEAP_RUN_PAGES_WORD];
 }
 
 static inline uint32_t tn_heap_header_field(uint64_t word, int shift, int bits)

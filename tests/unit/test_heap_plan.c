@@ -50,8 +50,7 @@ static void expect_parts_in_order(const struct tn_heap_plan *plan)
     expect_part(plan->cursors, 8 * TN_HEAP_CURSOR_WORDS * plan->cursor_count, plan->bitmaps);
     expect_part(plan->bitmaps, 512 * plan->page_max, plan->metadata_bytes);
     assert_int_equal(tn_heap_plan_image_bytes(plan), plan->span_pages);
-    assert_int_equal(tn_heap_plan_summary_bytes(plan, 0), plan->headers);
-    assert_int_equal(tn_heap_plan_summary_bytes(plan, 1), plan->headers + 128);
+    assert_int_equal(tn_heap_plan_summary_bytes(plan), plan->headers);
 }
 
 /* A bit of one level for each word of the one below. */
@@ -86,7 +85,7 @@ static void metadata_is_a_small_part(void **state)
     for (size_t size_bytes = 32 * MIB; size_bytes <= TIB; size_bytes *= 2) {
         const struct tn_heap_plan plan = plan_for(size_bytes, 0);
         assert_true(plan.metadata_bytes * 2000 < size_bytes * (size_bytes < GIB ? 24 : 21));
-        assert_true(tn_heap_plan_summary_bytes(&plan, plan.page_max) < size_bytes / 480);
+        assert_true(tn_heap_plan_summary_bytes(&plan) <= 72 * KIB + size_bytes / (512 * KIB));
         assert_true(tn_heap_plan_image_bytes(&plan) <= 72 * KIB);
     }
 }
@@ -194,7 +193,7 @@ struct empty_heap {
 static struct empty_heap empty_heap_create(size_t size_bytes, size_t size_bytes_max)
 {
     struct empty_heap heap = { .plan = plan_for(size_bytes, size_bytes_max) };
-    heap.words = calloc(1, tn_heap_plan_summary_bytes(&heap.plan, heap.plan.page_max));
+    heap.words = calloc(1, tn_heap_plan_summary_bytes(&heap.plan));
     assert_non_null(heap.words);
     memset(heap.words, 0xa5, tn_heap_plan_image_bytes(&heap.plan)); /* it is all written */
     tn_heap_plan_write_image(&heap.plan, ADDRESS, TN_HEAP_CHECK_FREES, heap.words);
@@ -203,8 +202,7 @@ static struct empty_heap empty_heap_create(size_t size_bytes, size_t size_bytes_
 
 static struct tn_heap_view view_of(const struct empty_heap *heap)
 {
-    return (struct tn_heap_view){ &heap->plan, (const void *)heap->words, heap->words,
-                                  heap->plan.page_max };
+    return (struct tn_heap_view){ &heap->plan, (const void *)heap->words, heap->words };
 }
 
 static const struct tn_heap_region *add_region(struct empty_heap *heap, uint64_t page_count)

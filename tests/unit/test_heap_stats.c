@@ -85,6 +85,24 @@ static void slabs_of_further_pieces_are_counted(void **state)
     assert_int_equal(stats.used_bytes, 5 * PAGE);
 }
 
+/* Headers are read back 32768 at a time. */
+static void slabs_of_large_heaps_are_counted(void **state)
+{
+    struct fixture *fixture = *state;
+    tarn_device_heap *heap = create_heap(fixture, 4200 * MIB, 0);
+    wait_for_stream(fixture);
+    struct tn_heap_control *control = control_of(heap);
+    const uint64_t pages[] = { 1, 32767, 32768, 65535, 65536 };
+    size_t page_count = sizeof pages / sizeof *pages;
+    for (size_t i = 0; i < page_count; i++) {
+        make_slab(control, pages[i], 7, 1, TN_HEAP_STATE_FULL, 512, 0);
+        assert_int_equal(heap_stats_of(fixture, heap).classes[7].live_count, 512 * (i + 1));
+    }
+    const tarn_device_heap_stats stats = end(fixture, heap);
+    assert_int_equal(stats.classes[7].slab_count, page_count);
+    assert_int_equal(stats.used_bytes, page_count * PAGE);
+}
+
 static void slabs_are_counted_by_class(void **state)
 {
     struct fixture *fixture = *state;
@@ -226,6 +244,7 @@ int main(void)
         TEST(what_changes_meanwhile_does_no_harm),
         TEST(headers_behind_the_last_page_in_use_are_not_looked_at),
         TEST(slabs_of_further_pieces_are_counted),
+        TEST(slabs_of_large_heaps_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,7 +44,7 @@ TN_DEVICE uint64_t *tn_label(tn_heap heap, uint32_t page)
 /* The pages of a run, in the word after its header. */
 TN_DEVICE uint64_t *tn_run_pages(tn_heap heap, uint32_t page)
 {
-    return tn_header(heap, page) + 1;
+    return tn_header(heap, page) + TN_HEAP_RUN_PAGES_WORD;
 }
 
 /* Of a slab of so many objects. */

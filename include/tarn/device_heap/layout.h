@@ -72,6 +72,9 @@ extern "C" {
 #define TN_HEAP_CAPACITY_BITS  19
 #define TN_HEAP_CREDIT_SHIFT   35
 
+/* Of a page's header words: the pages of the run that begins there. */
+#define TN_HEAP_RUN_PAGES_WORD 1
+
 /* What a label says, from the lowest bit: the size class + 1, or TN_HEAP_CLASS_RUN, or 0; the capacity in objects; and
  * the first page. Each page of a slab has one, and the first of a run. */
 #define TN_HEAP_LABEL_WORD           2 /* of a page's header words */
