@@ -30,7 +30,7 @@
  * Words. A page is 64 KiB, a span 64 pages. Objects of up to 64 KiB have one of 44 size classes, and lie in slabs,
  * runs of pages that are cut into objects of one class. Larger ones, the large objects, have pages of their own. A
  * heap consists of pieces of memory, the first of which also has the metadata: 1 % of the heap, or of what it may
- * grow to, and up to a MiB more if it may grow; of less than 1 GiB 1.2 %, of 1 MiB 2 %, of the smallest heap 14 %.
+ * grow to, and up to a MiB more if it may grow; of 8 MiB to 1 GiB 1.2 %, of 1 MiB 2 %, of the smallest heap 14 %.
  *
  * Rules for every function.
  *  - Streams. What a call does on the device it does in the order of its stream, as tarn_pool_alloc_on and
@@ -121,7 +121,7 @@ typedef struct tarn_device_heap_options {
  * has no backend, see tarn_device_heap_create_over; a backend that lacks fill, copy or stream_synchronize);
  * OUT_OF_HOST_MEMORY; those of tarn_pool_alloc_on.
  * Cost: that of tarn_pool_alloc_on; an event, two or three copies of some KiB, and on the device a fill of the
- * metadata, 70 MB for a heap of 8 GB.
+ * metadata, 80 MB for a heap of 8 GB.
  */
 TARN_API tarn_status tarn_device_heap_create(tarn_pool *pool, size_t size_bytes,
                                              const tarn_device_heap_options *options,
@@ -247,8 +247,9 @@ typedef struct tarn_device_heap_stats {
  * agree; otherwise they are exact.
  * Errors: INVALID_ARGUMENT (heap or stats_out is NULL, or its struct_bytes is wrong; a stream of another device);
  * OUT_OF_HOST_MEMORY.
- * Cost: copies of 2 MiB for each GiB of the heap up to the last page in use, which are the first ones most often: each of
- * up to 4 MiB, as much host memory meanwhile, and a wait.
+ * Cost: a copy of 2 KiB for each GiB that the heap has or may grow to, and copies of 2 MiB for each GiB up to the last
+ * page in use, of up to 4 MiB each. Pages in use are the first ones, most often. A wait for each copy; as much host
+ * memory meanwhile as one of them has.
  */
 TARN_API tarn_status tarn_device_heap_get_stats(tarn_device_heap *heap, tarn_stream stream,
                                                 tarn_device_heap_stats *stats_out);

@@ -63,7 +63,7 @@ tarn_status tn_heap_object_grow(struct tarn_device_heap *heap, const struct tn_h
 tarn_status tn_heap_object_read(struct tarn_device_heap *heap, size_t size_bytes,
                                 tarn_stream stream, struct tn_heap_view *view_out);
 
-/* Reads the headers of pages in a row, likewise. */
+/* Reads the headers of pages in a row, which are good as long. What was read before is gone then. */
 tarn_status tn_heap_object_read_headers(struct tarn_device_heap *heap, uint64_t first_page,
                                         uint64_t page_count, tarn_stream stream,
                                         const uint64_t **headers_out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * heap_stats: counts what a heap's metadata says. Cost: O(pages).
+ * heap_stats: counts what a heap's metadata says. Cost: O(spans), and O(pages) for what is live.
  *
  * Kernels may have been at work while it was read, so nothing is taken for granted that one word says of another.
  */

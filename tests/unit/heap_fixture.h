@@ -282,7 +282,7 @@ static inline void make_run(struct tn_heap_control *control, uint64_t page, uint
     begin_on(control, page, pages);
     header_at(control, page)[0] = TN_HEAP_CLASS_RUN;
     *label_at(control, page) = TN_HEAP_CLASS_RUN;
-    header_at(control, page)[1] = pages;
+    header_at(control, page)[TN_HEAP_RUN_PAGES_WORD] = pages;
 }
 
 #endif

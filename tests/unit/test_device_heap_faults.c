@@ -218,6 +218,12 @@ static void live_with_faults(struct fixture *fixture, struct faults *faults)
     TWICE(faults, tarn_device_heap_add(heap, 3 * MIB, stream),
           expect_ok(tarn_device_heap_reset(heap, stream)));
     TWICE(faults, tarn_device_heap_check(heap, stream), (void)0);
+    wait_for_stream(fixture);
+    make_run(control_of(heap), 64, 1); /* so that headers are read, too */
+    TWICE(faults, tarn_device_heap_get_stats(heap, stream, &stats),
+          assert_int_equal(stats.size_bytes, 0));
+    assert_int_equal(stats.large_count, 1);
+    stats = (tarn_device_heap_stats)TARN_DEVICE_HEAP_STATS_INIT;
     TWICE(faults, tarn_device_heap_reset(heap, stream), (void)0);
     TWICE(faults, tarn_device_heap_get_stats(heap, stream, &stats),
           assert_int_equal(stats.size_bytes, 0));

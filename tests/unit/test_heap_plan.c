@@ -79,10 +79,12 @@ static void parts_lie_one_after_the_other(void **state)
     }
 }
 
+/* As the header says. */
 static void metadata_is_a_small_part(void **state)
 {
     (void)state;
-    for (size_t size_bytes = 32 * MIB; size_bytes <= TIB; size_bytes *= 2) {
+    assert_true(plan_for(MIB, 0).metadata_bytes * 100 < 2 * MIB);
+    for (size_t size_bytes = 8 * MIB; size_bytes <= TIB; size_bytes *= 2) {
         const struct tn_heap_plan plan = plan_for(size_bytes, 0);
         assert_true(plan.metadata_bytes * 2000 < size_bytes * (size_bytes < GIB ? 24 : 21));
         assert_true(tn_heap_plan_summary_bytes(&plan) <= 72 * KIB + size_bytes / (512 * KIB));
@@ -95,10 +97,10 @@ static void growing_heaps_keep_to_what_metadata_may_take(void **state)
 {
     (void)state;
     for (size_t size_bytes = MIB; size_bytes <= 8 * GIB; size_bytes *= 2) {
-        for (size_t more_bytes = 64 * KIB; more_bytes <= 16 * size_bytes; more_bytes *= 8) {
-            size_t most_bytes = size_bytes + more_bytes;
-            const struct tn_heap_plan plan = plan_for(size_bytes, most_bytes);
-            assert_true(plan.metadata_bytes <= MIB + most_bytes / 2048 * 21);
+        for (size_t more_bytes = 64 * KIB; more_bytes <= 64 * size_bytes; more_bytes *= 8) {
+            size_t most_bytes = size_bytes + more_bytes, bound_bytes = MIB + most_bytes / 2048 * 21;
+            if (size_bytes < bound_bytes + PAGE) continue;
+            assert_true(plan_for(size_bytes, most_bytes).metadata_bytes <= bound_bytes);
         }
     }
 }
@@ -134,6 +136,7 @@ static void a_heap_has_a_page_or_is_none(void **state)
     expect_refused(invalid, PAGE, 0);
     size_t smallest = PAGE + (size_t)plan_for(2 * PAGE - 1, 0).metadata_bytes;
     assert_true(smallest <= 75 * KIB);
+    assert_true((smallest - PAGE) * 100 < 14 * smallest);
     expect_refused(invalid, smallest - 1, 0);
     for (size_t size_bytes = smallest; size_bytes <= smallest + 1; size_bytes++) {
         const struct tn_heap_plan plan = plan_for(size_bytes, 0);

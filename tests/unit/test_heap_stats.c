@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_heap_stats: what is counted of heaps whose objects were made by hand. */
+#include <sys/mman.h>
+
 #include "heap_fixture.h"
 
 static struct tn_heap_control *begin(const struct fixture *fixture, tarn_device_heap **heap_out)
@@ -85,22 +87,35 @@ static void slabs_of_further_pieces_are_counted(void **state)
     assert_int_equal(stats.used_bytes, 5 * PAGE);
 }
 
-/* Headers are read back 32768 at a time. */
+/* Headers are read back 32768 at a time, after the summary, and none where nothing is in use. */
 static void slabs_of_large_heaps_are_counted(void **state)
 {
     struct fixture *fixture = *state;
-    tarn_device_heap *heap = create_heap(fixture, 4200 * MIB, 0);
+    size_t mapped_bytes = (size_t)(4200 * MIB);
+    void *mapping = mmap(NULL, mapped_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(mapping != MAP_FAILED);
+    tarn_device_heap *heap = create_heap(fixture, 64 * MIB, 5120 * MIB);
+    expect_ok(tarn_device_heap_add_over(heap, mapping, mapped_bytes, fixture->stream));
     wait_for_stream(fixture);
     struct tn_heap_control *control = control_of(heap);
-    const uint64_t pages[] = { 1, 32767, 32768, 65535, 65536 };
-    size_t page_count = sizeof pages / sizeof *pages;
-    for (size_t i = 0; i < page_count; i++) {
-        make_slab(control, pages[i], 7, 1, TN_HEAP_STATE_FULL, 512, 0);
-        assert_int_equal(heap_stats_of(fixture, heap).classes[7].live_count, 512 * (i + 1));
+    const struct {
+        uint64_t page;
+        unsigned copy_count;
+    } steps[] = { { 257, 2 }, { 32767, 2 }, { 32768, 3 }, { 65535, 3 }, { 65536, 4 } };
+    assert_in_range(control->regions[1].first_page, 64, steps[0].page);
+    (void)faulty_backend_take_calls(FAULTY_CALL_COPY);
+    assert_int_equal(heap_stats_of(fixture, heap).live_count, 0);
+    assert_int_equal(faulty_backend_take_calls(FAULTY_CALL_COPY), 1);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        make_slab(control, steps[i].page, 7, 1, TN_HEAP_STATE_FULL, 512, 0);
+        const tarn_device_heap_stats stats = heap_stats_of(fixture, heap);
+        assert_int_equal(stats.classes[7].live_count, 512 * (i + 1));
+        assert_int_equal(stats.used_bytes, (i + 1) * PAGE);
+        assert_int_equal(faulty_backend_take_calls(FAULTY_CALL_COPY), steps[i].copy_count);
     }
-    const tarn_device_heap_stats stats = end(fixture, heap);
-    assert_int_equal(stats.classes[7].slab_count, page_count);
-    assert_int_equal(stats.used_bytes, page_count * PAGE);
+    expect_ok(tarn_device_heap_check(heap, fixture->stream));
+    destroy_heap(fixture, heap);
+    assert_int_equal(munmap(mapping, mapped_bytes), 0);
 }
 
 static void slabs_are_counted_by_class(void **state)
@@ -219,7 +234,7 @@ static void what_changes_meanwhile_does_no_harm(void **state)
     *header_at(control, 1) += 32 * credit;
     *header_at(control, 2) = -(7 * credit);
     make_run(control, 64, 1);
-    header_at(control, 64)[1] = UINT64_MAX;
+    header_at(control, 64)[TN_HEAP_RUN_PAGES_WORD] = UINT64_MAX;
     control->counters.spans_used = UINT32_MAX;
     const tarn_device_heap_stats stats = heap_stats_of(fixture, heap);
     assert_int_equal(stats.classes[0].live_count, 4096);

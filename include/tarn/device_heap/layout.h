@@ -44,11 +44,14 @@ extern "C" {
 #ifndef TN_HEAP_CURSORS_MAX
 #define TN_HEAP_CURSORS_MAX 4
 #endif
-#define TN_HEAP_PAGES_MAX    ((uint64_t)1 << 24) /* 1 TiB */
-#define TN_HEAP_PLACE_WORDS  32                  /* of 32 bits: each slot has a cache line */
-#define TN_HEAP_PLACE_NEXT   16 /* the word, in a third sector, for what the slot will have */
-#define TN_HEAP_HEADER_WORDS 16 /* of 64 bits: each header has a cache line, and its first sector */
-#define TN_HEAP_TREE_LEVELS  3
+#define TN_HEAP_PAGES_MAX   ((uint64_t)1 << 24) /* 1 TiB */
+#define TN_HEAP_PLACE_WORDS 32                  /* of 32 bits: each slot has a cache line */
+#define TN_HEAP_PLACE_NEXT  16 /* the word, in a third sector, for what the slot will have */
+#define TN_HEAP_TREE_LEVELS 3
+
+/* A header has the first four words of 64 bits of a cache line: the further apart they lie, the more parts of a device's
+ * cache are at work on headers of slabs that lie side by side. */
+#define TN_HEAP_HEADER_WORDS 16
 
 /* A cursor: words of 64 bits in a cache line each, since many waves add to them at once. The first counts pages that were
  * asked for, since the last of so many returns above; the others, of which each span has one, pages that came back since
