@@ -5,7 +5,8 @@
  *
  *   - what the host alone writes is as the host wrote it
  *   - trees have a bit above for each word that is not 0, and name nothing that there is not
- *   - no slot is busy. A slab is current if and only if it is in a slot, or next for one; one and of its class
+ *   - no slot is busy, and none has anything that its class does not use. A slab is current if and only if it is in a
+ *     slot, or next for one; one and of its class
  *   - the label of a page says what slab it is part of, or that a run begins there, and else nothing
  *   - a slab's header agrees with itself, has no state that it should have left, and as many credits as its bitmap
  *     has objects that are not live; a good or sparse one is in its tree
@@ -125,9 +126,16 @@ static const char *check_trees(struct walk *walk)
 
 /* --- places -------------------------------------------------------------------------------------- */
 
-static const char *check_slot(struct walk *walk, uint32_t size_class, uint32_t content)
+/* A word of a slot. */
+static const char *check_slot(struct walk *walk, uint32_t size_class, uint32_t number,
+                              uint32_t word)
 {
+    uint32_t slot_count = walk->view.plan->slot_count;
+    uint64_t slot = (uint64_t)size_class * slot_count + number;
+    uint32_t content = tn_heap_view_slot(&walk->view, slot, word);
     if (content == 0) return NULL;
+    if (number >= tn_heap_class_slots(size_class, slot_count))
+        return fault_at(walk, "class", size_class, "a slot that it does not use has something");
     if (content == PLACE_BUSY) return fault_at(walk, "class", size_class, "a slot is busy");
     uint64_t page = content - 1;
     if (!is_known(walk, page))
@@ -143,14 +151,11 @@ static const char *check_slot(struct walk *walk, uint32_t size_class, uint32_t c
 
 static const char *check_places(struct walk *walk)
 {
-    const struct tn_heap_plan *plan = walk->view.plan;
+    uint32_t slot_count = walk->view.plan->slot_count;
     const char *fault = NULL;
-    for (uint32_t i = 0; i < TN_HEAP_CLASS_COUNT * plan->slot_count && !fault; i++) {
-        uint32_t size_class = i / plan->slot_count;
-        fault = check_slot(walk, size_class, tn_heap_view_slot(&walk->view, i, 0));
-        if (!fault)
-            fault =
-                check_slot(walk, size_class, tn_heap_view_slot(&walk->view, i, TN_HEAP_PLACE_NEXT));
+    for (uint32_t i = 0; i < TN_HEAP_CLASS_COUNT * slot_count && !fault; i++) {
+        fault = check_slot(walk, i / slot_count, i % slot_count, 0);
+        if (!fault) fault = check_slot(walk, i / slot_count, i % slot_count, TN_HEAP_PLACE_NEXT);
     }
     return fault;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_heap_check: each fault of a heap is planted, found, named, and taken back. */
+#include <sys/mman.h>
+
 #include "heap_fixture.h"
 
 /* A heap in which everything is that there can be:
@@ -132,6 +134,29 @@ static void slots_are_looked_at(void **state)
 }
 
 /* Another header for a page. */
+/* Of a heap so large that some classes have more slots than others; its objects are never touched. */
+static void slots_that_no_class_uses_are_looked_at(void **state)
+{
+    struct fixture *fixture = *state;
+    const size_t size_bytes = (size_t)4096 * MIB;
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void *memory = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    tarn_device_heap *heap = create_over(fixture, memory, size_bytes, 0);
+    wait_for_stream(fixture);
+    const struct sample sample = { .fixture = fixture, .heap = heap, .control = control_of(heap) };
+    uint32_t few = 0, many = 12; /* of 16 and of 320 bytes */
+    make_slab(sample.control, 0, many, 1, TN_HEAP_STATE_CURRENT, 0, TN_HEAP_SLOTS_MAX - 1);
+    make_slab(sample.control, 1, few, 1, TN_HEAP_STATE_CURRENT, 0, TN_HEAP_SLOTS_SOME - 1);
+    expect_ok(tarn_device_heap_check(heap, fixture->stream));
+    uint32_t *unused = slot_at(sample.control, few, TN_HEAP_SLOTS_SOME);
+    const char *message = "class 0: a slot that it does not use has something";
+    expect_fault_with_32(&sample, unused, 2, message);
+    expect_fault_with_32(&sample, unused + TN_HEAP_PLACE_NEXT, 2, message);
+    destroy_heap(fixture, heap);
+    assert_int_equal(munmap(memory, size_bytes), 0);
+}
+
 static void expect_fault_with_header(const struct sample *sample, uint64_t page, uint64_t header,
                                      const char *message)
 {
@@ -339,6 +364,7 @@ int main(void)
         TEST(what_the_host_has_written_is_looked_at),
         TEST(trees_are_looked_at),
         TEST(slots_are_looked_at),
+        TEST(slots_that_no_class_uses_are_looked_at),
         TEST(headers_are_looked_at),
         TEST(labels_are_looked_at),
         TEST(slabs_are_looked_at),
