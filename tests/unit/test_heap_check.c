@@ -133,7 +133,6 @@ static void slots_are_looked_at(void **state)
     end(&sample);
 }
 
-/* Another header for a page. */
 /* Of a heap so large that some classes have more slots than others; its objects are never touched. */
 static void slots_that_no_class_uses_are_looked_at(void **state)
 {
@@ -157,6 +156,7 @@ static void slots_that_no_class_uses_are_looked_at(void **state)
     assert_int_equal(munmap(memory, size_bytes), 0);
 }
 
+/* Another header for a page. */
 static void expect_fault_with_header(const struct sample *sample, uint64_t page, uint64_t header,
                                      const char *message)
 {
