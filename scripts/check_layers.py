@@ -9,9 +9,9 @@ Checks who includes whom.
 The rules, each a function below:
   - an area (a folder) includes only the areas that MAY_INCLUDE grants it
   - core is in layers: a file includes its own layer or a lower one
-  - base, record, core, device_heap and backend_common have no vendor header and no vendor #if; public headers
-    have no vendor header, and a vendor #if only in that vendor's own header, or in the files of the device heap
-    that are for it
+  - base, record, core, device_heap and backend_common have no vendor header and no vendor #if; neither has
+    backend_cuda_hip but in runtime_names.h; public headers have no vendor header, and a vendor #if only in that
+    vendor's own header, or in the files of the device heap that are for it
   - modules (x.h with x.c) of src form no cycle
   - file names of src are unique
 """
@@ -71,6 +71,8 @@ MAY_INCLUDE = {
     "device_heap": {"device_heap", "base", "public", "device_part:layout", "device_part:size_class"},
     # What the backends do alike. They include it; it includes none of them.
     "backend_common": {"backend_common", "base", "public:backend", "public:status"},
+    # What the backends of CUDA and HIP share. It knows the vendor by runtime_names.h alone.
+    "backend_cuda_hip": {"backend_cuda_hip", "base", "backend_common", "public:backend", "public:status"},
     # The one file that knows which backends there are.
     "backends": {"base", "backend_common", "public"} | {"backend_" + name for name in BACKENDS},
     "tests/unit": {"base", "core", "record", "device_heap", "backend_common", "backends", "public", "device_part",
@@ -105,12 +107,15 @@ for backend in BACKENDS:
         "base", "backend_common", "public:backend", "public:status", "public:" + backend,
         "backend_" + backend}
     MAY_INCLUDE["tests/unit"].add("backend_" + backend)
+for backend in ("cuda", "hip"):
+    MAY_INCLUDE["backend_" + backend].add("backend_cuda_hip")
 
 VENDOR_HEADER = re.compile(
     r"^(cuda|cublas|cupti|cufft|curand|cusparse|driver_types|vector_types|nvml|nvrtc|hip/|hip_|hsa|roc|"
     r"level_zero/|ze_|zes_|sycl|CL/)", re.IGNORECASE)
-# Of the device part: what vendors differ in, and functions of the host and of devices.
-FILES_FOR_VENDORS = {"platform.cuh", "platform_cuda.cuh", "platform_hip.cuh", "size_class.h"}
+# Of the device part: what vendors differ in, and functions of the host and of devices. Of backend_cuda_hip: its
+# names.
+FILES_FOR_VENDORS = {"platform.cuh", "platform_cuda.cuh", "platform_hip.cuh", "size_class.h", "runtime_names.h"}
 VENDOR_MACRO = re.compile(r"CUDA|NVCC|(\b|_)HIP|ROCM|LEVEL_ZERO|SYCL|(\b|_)ZE(\b|_)|TARN_HAVE_")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 CONDITION = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif)\b(.*)")
@@ -210,9 +215,10 @@ def check_core_layers(tree):
 def check_vendors(tree):
     for file in tree.files:
         area = area_of(file)
-        if area not in ("public", "device_part", "base", "record", "core", "device_heap", "backend_common"):
+        if area not in ("public", "device_part", "base", "record", "core", "device_heap", "backend_common",
+                        "backend_cuda_hip"):
             continue
-        if area == "device_part" and file.name in FILES_FOR_VENDORS:
+        if area in ("device_part", "backend_cuda_hip") and file.name in FILES_FOR_VENDORS:
             continue
         for number, _, name, target in tree.includes(file):
             if target is None and VENDOR_HEADER.match(name):
@@ -285,8 +291,11 @@ CLEAN = {
     "src/core/pool.c": '#include "pool.h"\n#include <stdlib.h>\n',
     "src/core/api.c": '#include "pool.h"\n',
     "src/backend_common/opening.h": '#include "tarn/backend.h"\n#include "../base/assert.h"\n',
+    "src/backend_cuda_hip/runtime_names.h":
+        "#if defined(__HIP_PLATFORM_AMD__)\n#include <hip/hip_runtime_api.h>\n#endif\n",
+    "src/backend_cuda_hip/runtime_device.h": '#include "runtime_names.h"\n#include "../backend_common/opening.h"\n',
     "src/backend_cuda/cuda_backend.c":
-        '#include <cuda_runtime_api.h>\n#include "tarn/cuda.h"\n#include "../backend_common/opening.h"\n',
+        '#include <cuda.h>\n#include "tarn/cuda.h"\n#include "../backend_cuda_hip/runtime_device.h"\n',
     "src/backend_host/host_backend.c": '#include "../base/assert.h"\n#include "tarn/backend.h"\n',
     "src/backends.c": '#include "tarn/cuda.h"\n#if defined(TARN_HAVE_CUDA_BACKEND)\n#endif\n',
     "tests/unit/test_pool.c": '#include "core/pool.h"\n',
@@ -324,6 +333,13 @@ PLANTED = [
      "backend_common may not include backend_host"),
     ("src/backend_common/opening.h", "#include <cuda.h>", "vendor header <cuda.h> in backend_common"),
     ("src/backend_common/opening.h", "#if TARN_HAVE_CUDA_BACKEND", "vendor #if in backend_common"),
+    ("src/backend_cuda_hip/runtime_device.h", "#include <cuda.h>", "vendor header <cuda.h> in backend_cuda_hip"),
+    ("src/backend_cuda_hip/runtime_device.h", "#if CUDART_VERSION >= 12000", "vendor #if in backend_cuda_hip"),
+    ("src/backend_cuda_hip/runtime_device.h", '#include "../backend_cuda/cuda_backend.c"',
+     "backend_cuda_hip may not include backend_cuda"),
+    ("src/backend_cuda_hip/runtime_device.h", '#include "tarn/cuda.h"', "backend_cuda_hip may not include public"),
+    ("src/backend_host/host_backend.c", '#include "../backend_cuda_hip/runtime_device.h"',
+     "backend_host may not include backend_cuda_hip"),
     ("src/backends.c", '#include "core/pool.h"', "backends may not include core"),
     ("include/tarn/status.h", '#include "../../src/base/assert.h"', "public may not include base"),
     ("include/tarn/status.h", "#include <cuda_runtime_api.h>", "vendor header <cuda_runtime_api.h> in public"),

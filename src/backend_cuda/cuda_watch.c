@@ -1,29 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * cuda_watch: tells compute-sanitizer what of a piece of device memory may be touched, by the memory extension
- * of NVTX: the piece is a heap, what is allowed is a region of it. The tool takes pieces of cudaMalloc alone,
- * and wants a context to be there before NVTX is called.
+ * cuda_watch: tells compute-sanitizer which parts of a piece of device memory may be touched.
  *
- * NVTX is headers alone. It loads a tool where the environment names one; without a tool each call is a test of a
- * pointer. The header of the extension is not in every toolkit (13.0 has it): without it nobody is told.
+ * It uses the memory extension of NVTX: the piece is a heap, each allowed part a region of it. The tool
+ * takes pieces of cudaMalloc alone, and needs a context before the first call of NVTX. NVTX consists of
+ * headers. It loads a tool if the environment names one; without a tool each call only tests a pointer.
+ * Not every toolkit has the header of the extension (13.0 has it). Without the header the backend has no
+ * watch operations.
  * Threads: any.
  */
 #include "cuda_device.h"
 
-#if defined(__has_include)
-#if __has_include(<nvtx3/nvToolsExtMem.h>)
-#define HAS_NVTX 1
-#endif
-#endif
-
-#ifdef HAS_NVTX
+#ifdef TN_RUNTIME_HAS_WATCH
 #include <nvtx3/nvToolsExtMem.h>
 
-tarn_watch tn_cuda_watch_begin(void *state, void *address, size_t size_bytes)
+tarn_watch tn_runtime_watch_begin(void *state, void *address, size_t size_bytes)
 {
     const struct tn_cuda_device *device = state;
-    if (device->properties.kind != TARN_MEMORY_KIND_DEVICE) return NULL;
-    if (tn_lifetime_is_over(&device->lifetime)) return NULL;
+    if (device->runtime.properties.kind != TARN_MEMORY_KIND_DEVICE) return NULL;
+    if (tn_lifetime_is_over(&device->runtime.lifetime)) return NULL;
     const nvtxMemVirtualRangeDesc_t piece = { .size = size_bytes, .ptr = address };
     const nvtxMemHeapDesc_t heap = {
         .extCompatID = NVTX_EXT_COMPATID_MEM,
@@ -37,17 +32,17 @@ tarn_watch tn_cuda_watch_begin(void *state, void *address, size_t size_bytes)
     return watch == NVTX_MEM_HEAP_HANDLE_NO_TOOL ? NULL : watch;
 }
 
-void tn_cuda_watch_end(void *state, tarn_watch watch)
+void tn_runtime_watch_end(void *state, tarn_watch watch)
 {
     const struct tn_cuda_device *device = state;
-    if (tn_lifetime_is_over(&device->lifetime)) return;
+    if (tn_lifetime_is_over(&device->runtime.lifetime)) return;
     nvtxMemHeapUnregister(device->watch_domain, watch);
 }
 
-void tn_cuda_watch_allow(void *state, tarn_watch watch, void *address, size_t size_bytes)
+void tn_runtime_watch_allow(void *state, tarn_watch watch, void *address, size_t size_bytes)
 {
     const struct tn_cuda_device *device = state;
-    if (tn_lifetime_is_over(&device->lifetime)) return;
+    if (tn_lifetime_is_over(&device->runtime.lifetime)) return;
     const nvtxMemVirtualRangeDesc_t part = { .size = size_bytes, .ptr = address };
     const nvtxMemRegionsRegisterBatch_t regions = {
         .extCompatID = NVTX_EXT_COMPATID_MEM,
@@ -61,10 +56,10 @@ void tn_cuda_watch_allow(void *state, tarn_watch watch, void *address, size_t si
     nvtxMemRegionsRegister(device->watch_domain, &regions);
 }
 
-void tn_cuda_watch_forbid(void *state, tarn_watch watch, void *address)
+void tn_runtime_watch_forbid(void *state, tarn_watch watch, void *address)
 {
     const struct tn_cuda_device *device = state;
-    if (tn_lifetime_is_over(&device->lifetime)) return;
+    if (tn_lifetime_is_over(&device->runtime.lifetime)) return;
     if (!address) {
         nvtxMemHeapReset(device->watch_domain, watch);
         return;
@@ -81,48 +76,16 @@ void tn_cuda_watch_forbid(void *state, tarn_watch watch, void *address)
     nvtxMemRegionsUnregister(device->watch_domain, &regions);
 }
 
-void tn_cuda_watch_init(struct tn_cuda_device *device)
+void tn_runtime_watch_init(struct tn_runtime_device *device)
 {
     if (device->properties.kind == TARN_MEMORY_KIND_DEVICE)
-        device->watch_domain = nvtxDomainCreateA("tarn");
+        ((struct tn_cuda_device *)device)->watch_domain = nvtxDomainCreateA("tarn");
 }
 
-void tn_cuda_watch_fini(const struct tn_cuda_device *device)
+void tn_runtime_watch_fini(struct tn_runtime_device *device)
 {
-    if (!device->watch_domain || tn_lifetime_is_over(&device->lifetime)) return;
-    nvtxDomainDestroy(device->watch_domain);
+    nvtxDomainHandle_t domain = ((struct tn_cuda_device *)device)->watch_domain;
+    if (domain && !tn_lifetime_is_over(&device->lifetime)) nvtxDomainDestroy(domain);
 }
 
-#else
-
-tarn_watch tn_cuda_watch_begin(void *state, void *address, size_t size_bytes)
-{
-    (void)state, (void)address, (void)size_bytes;
-    return NULL;
-}
-
-void tn_cuda_watch_end(void *state, tarn_watch watch)
-{
-    (void)state, (void)watch;
-}
-
-void tn_cuda_watch_allow(void *state, tarn_watch watch, void *address, size_t size_bytes)
-{
-    (void)state, (void)watch, (void)address, (void)size_bytes;
-}
-
-void tn_cuda_watch_forbid(void *state, tarn_watch watch, void *address)
-{
-    (void)state, (void)watch, (void)address;
-}
-
-void tn_cuda_watch_init(struct tn_cuda_device *device)
-{
-    (void)device;
-}
-
-void tn_cuda_watch_fini(const struct tn_cuda_device *device)
-{
-    (void)device;
-}
 #endif

@@ -151,7 +151,7 @@ static const struct sim_vendor_calls calls[] = {
       "cudaGetDevice 1" },
     { "range_release", "cuMemAddressFree 1, cudaGetDevice 1" },
 
-    /* cuda_status.c tells the three cases. */
+    /* cuda_status.c describes the two cases. */
     { "acquire, another device is current",
       "cuDevicePrimaryCtxGetState 1, cudaGetDevice 1, cudaMalloc 1, cudaSetDevice 2, "
       "cudaThreadExchangeStreamCaptureMode 2" },

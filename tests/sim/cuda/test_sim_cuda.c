@@ -369,7 +369,7 @@ static void a_mapping_that_is_none_is_refused(void **state)
 
 /* --- a thread of its own ----------------------------------------------------------------------- */
 
-/* The third case of cuda_status.c, with stacks that are larger than all addresses. */
+/* The second case of cuda_status.c, with stacks that are larger than all addresses. */
 static void where_no_thread_can_be_made_nothing_is_called(void **state)
 {
     (void)state;
