@@ -8,8 +8,8 @@
 
 #include "opening.h"
 
-/* The generation of the process that opened a vendor's backend first, plus 1; 0: none has. A library
- * has one vendor. */
+/* The generation of the process that opened the first backend of a vendor, plus 1. 0: no process has.
+ * A library has one vendor. */
 static atomic_uint_least32_t vendor_since;
 
 tarn_status tn_lifetime_check_open(const char *vendor, int number, tarn_backend_result ending)
@@ -19,12 +19,12 @@ tarn_status tn_lifetime_check_open(const char *vendor, int number, tarn_backend_
     if (since != tn_process_generation() + 1) {
         return tn_fail(
             TARN_STATUS_FORKED,
-            "cannot open %s device %d: %s was in use before the fork, and does not survive "
-            "one",
+            "cannot open %s device %d: %s was in use before the fork, so it cannot be used in the "
+            "child",
             vendor, number, vendor);
     }
     if (tn_process_is_ending())
-        return tn_backend_fail_open(vendor, number, ending, "the process ends");
+        return tn_backend_fail_open(vendor, number, ending, "the process is ending");
     return TARN_STATUS_OK;
 }
 

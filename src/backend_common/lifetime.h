@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * lifetime: until when an open backend may call its vendor.
+ * lifetime: how long an open backend may call its vendor.
  *
  *     opened ─────────────────────────────► closed
  *               │               │
- *               │               └─ exit: the vendor's library may go at any time, and calling it
- *               │                  may crash
- *               └─ fork: in the child the vendor's library is half a copy, and so are the locks
+ *               │               └─ exit: the vendor's library may be unloaded at any time, and calling
+ *               │                  it may crash
+ *               └─ fork: the child has an incomplete copy of the vendor's library and of the locks
  *
- * From either on, what takes something fails without asking the vendor, and what gives something back
- * does nothing and is no failure. In the child not even a lock of the backend's is taken.
+ * After either of them an operation that takes something fails without asking the vendor. An operation
+ * that gives something back does nothing and succeeds. In the child it takes no lock of the backend.
  *
  * Threads: any. Cost: two loads.
  */
@@ -27,20 +27,21 @@ struct tn_lifetime {
     uint32_t generation; /* of the process in which the backend was opened */
 };
 
-/* Whether a vendor's backend may be opened: not when its vendor was in use before the fork, nor at the
- * end of the process, when `ending` is what the vendor itself would say. Reports why not. */
+/* Whether a vendor's backend may be opened: not if the vendor was in use before the fork, and not when
+ * the process is ending. Reports the reason. `ending` is the answer that the vendor itself would give at
+ * the end of the process. */
 tarn_status tn_lifetime_check_open(const char *vendor, int number, tarn_backend_result ending);
 
-/* The vendor has been opened: from now on the end of the process counts. */
+/* Call it when the vendor has been opened: the end of the process is watched from then on. */
 void tn_lifetime_note_vendor(void);
 
-/* Beginning now. Forks are watched: tn_backend_check_open saw to it. */
+/* A lifetime that begins now. tn_backend_check_open must have been called, so that forks are watched. */
 static inline struct tn_lifetime tn_lifetime_begin(void)
 {
     return (struct tn_lifetime){ tn_process_generation() };
 }
 
-/* The backend is the parent's. */
+/* Whether the backend was opened in the parent process. */
 static inline bool tn_lifetime_is_forked(const struct tn_lifetime *lifetime)
 {
     return lifetime->generation != tn_process_generation();
@@ -51,7 +52,7 @@ static inline bool tn_lifetime_is_over(const struct tn_lifetime *lifetime)
     return tn_lifetime_is_forked(lifetime) || tn_process_is_ending();
 }
 
-/* What an operation that takes something answers when it is over. */
+/* The answer of an operation that takes something when the lifetime is over. */
 static inline tarn_backend_result tn_lifetime_refusal(const struct tn_lifetime *lifetime,
                                                       tarn_backend_result ending)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* opening: the checks, and the sentences. */
+/* opening: the checks and the messages. */
 #include "opening.h"
 
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 #include "../base/error.h"
 #include "../base/process.h"
 
-/* NULL for a number that is no kind. */
+/* NULL for a number that is not a kind. */
 static const char *kind_name(tarn_memory_kind kind)
 {
     switch (kind) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * operation: what operations of every backend refuse before the vendor is asked, so that the same
- * mistake has the same status everywhere, whatever a vendor makes of it.
+ * operation: the checks that the operations of every backend make before they call the vendor. So a
+ * mistake has the same status everywhere, whatever a vendor answers to it.
  */
 #ifndef TN_OPERATION_H
 #define TN_OPERATION_H
@@ -13,14 +13,14 @@
 
 #include "../base/arith.h"
 
-/* An answer in which the vendor has no say. */
+/* An answer that does not come from the vendor. */
 static inline tarn_backend_result tn_backend_result(tarn_status status)
 {
     return (tarn_backend_result){ status, 0, NULL };
 }
 
-/* The largest size is checked here because vendors do not: managed memory may be larger than the
- * device's, and host memory is pinned until nothing else on the machine runs. */
+/* Vendors do not check the largest size: managed memory may be larger than the device's memory, and
+ * pinning too much host memory stops all other programs of the machine. */
 static inline tarn_status tn_backend_check_acquire(const tarn_device_properties *properties,
                                                    size_t size_bytes, void *const *address_out)
 {
@@ -45,7 +45,7 @@ static inline tarn_status tn_backend_check_range_reserve(const tarn_device_prope
     return TARN_STATUS_OK;
 }
 
-/* A range, or a part of one: for range_release and range_unmap. */
+/* For range_release and range_unmap: checks a range or a part of one. */
 static inline tarn_status tn_backend_check_range(const tarn_device_properties *properties,
                                                  const void *address, size_t size_bytes)
 {
@@ -69,7 +69,7 @@ static inline tarn_status tn_backend_check_range_map(const tarn_device_propertie
     return TARN_STATUS_OK;
 }
 
-/* For range_map_shareable, whose size and place are then checked as range_map's, and for range_export. */
+/* For range_map_shareable, which then also makes the check of range_map, and for range_export. */
 static inline tarn_status tn_backend_check_shareable(const tarn_device_properties *properties)
 {
     return properties->has_shareable_ranges ? TARN_STATUS_OK : TARN_STATUS_NOT_SUPPORTED;

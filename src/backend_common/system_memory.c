@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* system_memory: what sysconf tells, in bytes. */
+/* system_memory: the answers of sysconf, in bytes. */
 #include "system_memory.h"
 
 #include <stdint.h>
@@ -12,7 +12,7 @@ size_t tn_system_page_bytes(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* A number of pages that the system tells, in bytes. */
+/* Asks the system for a number of pages. Returns it in bytes. */
 static size_t system_bytes(int name)
 {
     long page_count = sysconf(name);

@@ -2,17 +2,17 @@
 /*
  * hip_over_cuda: HIP on NVIDIA's platform, for CUDA 13.
  *
- * HIP's own headers for that platform (hip/nvidia_detail, last in HIP 5.7) turn each call of HIP into
- * one of CUDA. They were written for CUDA 11, use what CUDA 13 no longer has, and lack the calls for
- * ranges or have them with other types. So here is, in this order:
+ * HIP's own headers for that platform (hip/nvidia_detail, last in HIP 5.7) turn each call of HIP into a
+ * call of CUDA. They were written for CUDA 11 and use names that CUDA 13 no longer has. They lack the
+ * calls for ranges, or have them with other types. So this file has, in this order:
  *
- *     1. CUDA's headers, so that HIP's find them read
- *     2. stand-ins for what has changed since, under CUDA's old names
- *     3. HIP's headers, and the old names are gone again
- *     4. the calls for ranges, as AMD has them, over the driver's, and other names that 5.2 lacks
+ *     1. CUDA's headers, so that HIP's headers do not read them again
+ *     2. replacements for changed calls, under CUDA's old names
+ *     3. HIP's headers, after which the old names are undefined
+ *     4. AMD's calls for ranges, over those of CUDA's driver, and other names that HIP 5.2 lacks
  *
- * The build has the compiler read this file before any other where TARN_HIP_PLATFORM=nvidia. What the
- * backend does not use (textures, launches) compiles, and answers NotSupported.
+ * With TARN_HIP_PLATFORM=nvidia the build makes the compiler read this file before any other. Calls that
+ * the backend does not use (textures, launches) compile, and answer NotSupported.
  */
 #ifndef TN_HIP_OVER_CUDA_H
 #define TN_HIP_OVER_CUDA_H
@@ -25,9 +25,9 @@
 #include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
 
-/* --- stand-ins --------------------------------------------------------------------------------- */
+/* --- replacements ------------------------------------------------------------------------------ */
 
-/* A device's number became a struct cudaMemLocation, since it may also be a part of the host. */
+/* CUDA 13 takes a struct cudaMemLocation instead of a device's number. */
 static inline struct cudaMemLocation tn_location_of(int device)
 {
     enum cudaMemLocationType type =
@@ -47,8 +47,8 @@ static inline cudaError_t tn_mem_prefetch(const void *address, size_t size_bytes
     return cudaMemPrefetchAsync(address, size_bytes, tn_location_of(device), 0, stream);
 }
 
-/* The properties of a device that HIP's headers copy. CUDA took some of them out; the name and the
- * memory are all that the backend asks for, and the others are 0. */
+/* The device properties that HIP's headers copy. CUDA 13 lacks some of them. The backend uses the name and
+ * the size of the memory. The others are 0. */
 struct tn_device_properties {
     char name[256];
     size_t totalGlobalMem;
@@ -88,7 +88,7 @@ static inline cudaError_t tn_get_device_properties(struct tn_device_properties *
 #define cuCtxCreate(...)          CUDA_ERROR_NOT_SUPPORTED
 #define cuDeviceGetAttribute(...) CUDA_ERROR_NOT_SUPPORTED
 
-/* "auto x = y", as in C++, which C took for an int. */
+/* The headers have "auto x = y" of C++, where C assumes an int. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wimplicit-int"
 #include <hip/hip_runtime_api.h>
@@ -107,10 +107,10 @@ static inline cudaError_t tn_get_device_properties(struct tn_device_properties *
 #undef cuCtxCreate
 #undef cuDeviceGetAttribute
 
-/* --- ranges: what the backend uses of them, with AMD's names and types ------------------------- */
+/* --- ranges: the calls that the backend uses, with AMD's names and types ----------------------- */
 
-/* The driver is not linked, so the runtime is asked for its functions, by each call: ranges are made
- * seldom. Writes the function's address to the pointer to a function that function_out points to. */
+/* Writes the function's address to the pointer to a function that function_out points to. The driver is
+ * not linked, so each call asks the runtime for the driver's function: calls for ranges are rare. */
 static inline hipError_t tn_find_driver_function(const char *name, void *function_out)
 {
     enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
@@ -123,7 +123,7 @@ static inline hipError_t tn_find_driver_function(const char *name, void *functio
     return answer;
 }
 
-/* Declares `function`, a pointer to the driver's function of that name, or returns why there is none. */
+/* Declares `function`, a pointer to the driver's function of that name, or returns the error. */
 #define TN_DRIVER_FUNCTION(name)                                           \
     __typeof__(name) *function;                                            \
     hipError_t function_error = tn_find_driver_function(#name, &function); \
@@ -223,7 +223,7 @@ static inline hipError_t tn_mem_unmap(void *address, size_t size_bytes)
     return hipCUResultTohipError(function((CUdeviceptr)(uintptr_t)address, size_bytes));
 }
 
-/* For one device: more than one has no use here. */
+/* For one device only: the backend needs no more. */
 static inline hipError_t tn_mem_set_access(void *address, size_t size_bytes,
                                            const tn_access *access, size_t count)
 {
@@ -237,7 +237,7 @@ static inline hipError_t tn_mem_set_access(void *address, size_t size_bytes,
         function((CUdeviceptr)(uintptr_t)address, size_bytes, &driver_access, 1));
 }
 
-/* The number has no name in 5.2; see hip_range.c. */
+/* HIP 5.2 has no name for this attribute; see hip_range.c. */
 static inline hipError_t tn_device_get_attribute(int *value_out, hipDeviceAttribute_t attribute,
                                                  int device)
 {
@@ -293,7 +293,7 @@ static inline hipError_t tn_exchange_capture_mode(enum cudaStreamCaptureMode *mo
 
 #define hipThreadExchangeStreamCaptureMode tn_exchange_capture_mode
 
-/* --- CUDA's own pool, which the benchmark compares with: names that 5.2 lacks ------------------- */
+/* --- CUDA's own pool, for the benchmark: names that 5.2 lacks ----------------------------------- */
 
 #undef hipMemPoolAttrReleaseThreshold
 #undef hipMemPoolAttrReservedMemCurrent

@@ -2,16 +2,16 @@
 /*
  * host_backend: a device made of the machine's own memory.
  *
- * A piece is an anonymous private mapping without reserved swap, so that a large one costs nothing
- * until it is touched. What the machine would promise too generously is held back here: pieces, and
- * what is mapped into ranges, never exceed the device's memory together, which is the machine's
- * unless the options name another size.
+ * A piece is an anonymous private mapping without reserved swap. A large piece costs nothing until it
+ * is touched, so the system would promise more memory than the machine has. This backend sets the limit:
+ * pieces and mappings in ranges together never exceed the device's memory. That is the machine's memory,
+ * unless the options set another size.
  *
- * Cost: acquire is one mmap. Release runs everything that any stream still has to do, as vendors'
- * frees do, then one munmap; it searches the list of pieces, of which there are few.
- * Threads: any; the device's one lock is held throughout, also while the system works.
- * Always true: used_bytes is the sum of mapped_bytes of all pieces and of what is mapped into
- * ranges, and at most memory_bytes.
+ * Cost: acquire is one mmap. Release runs all tasks of all streams, since the frees of vendors wait
+ * too, then one munmap. It searches the list of pieces, which is short.
+ * Threads: any; each operation holds the device's one lock, also during calls of the system.
+ * Always true: used_bytes is the sum of mapped_bytes of all pieces and of the sizes of all mappings,
+ * and at most memory_bytes.
  */
 #include "tarn/host.h"
 
@@ -30,13 +30,13 @@
 struct tn_host_piece {
     struct tn_host_piece *next;
     void *address;
-    size_t size_bytes;   /* as it was asked for */
-    size_t mapped_bytes; /* the same in whole pages */
+    size_t size_bytes;   /* the size that was asked for */
+    size_t mapped_bytes; /* that size in whole pages */
 };
 
 /* --- memory ------------------------------------------------------------------------------------ */
 
-/* Maps the piece and counts it in. Under the lock. */
+/* Maps the piece and adds it to used_bytes. Under the lock. */
 static tarn_backend_result piece_map_locked(struct tn_host_device *device,
                                             struct tn_host_piece *piece)
 {
@@ -78,8 +78,8 @@ static tarn_backend_result acquire(void *state, size_t size_bytes, void **addres
     return result;
 }
 
-/* Where the list of pieces points to the one that starts at the address; to NULL if there is none.
- * Under the lock. */
+/* The link in the list of pieces that points to the piece at the address, or the last link, which is
+ * NULL. Under the lock. */
 static struct tn_host_piece **piece_link_locked(struct tn_host_device *device, const void *address)
 {
     struct tn_host_piece **link = &device->pieces;
@@ -88,7 +88,8 @@ static struct tn_host_piece **piece_link_locked(struct tn_host_device *device, c
     return link;
 }
 
-/* Unmaps the piece and counts it out. It stays when the system refuses. Under the lock. */
+/* Unmaps the piece and takes it from used_bytes. If the system refuses, the piece stays. Under the
+ * lock. */
 static tarn_backend_result piece_unmap_locked(struct tn_host_device *device,
                                               struct tn_host_piece **link)
 {
@@ -128,8 +129,7 @@ static tarn_backend_result get_properties(void *state, tarn_device_properties *p
     return TARN_BACKEND_RESULT_OK;
 }
 
-/* With the machine's own memory others take part too, so what is left may be less than the pieces
- * leave. */
+/* Other programs use the machine's memory too, so less may be free than the pieces leave. */
 static tarn_backend_result query_memory(void *state, tarn_memory_info *info_out)
 {
     struct tn_host_device *device = state;
@@ -156,7 +156,7 @@ static tarn_backend_result synchronize(void *state)
 
 /* --- life -------------------------------------------------------------------------------------- */
 
-/* In a child all stays: another thread may have been about to change it. */
+/* In a forked child nothing is freed: a thread of the parent may have been changing the state. */
 static void close_device(void *state)
 {
     struct tn_host_device *device = state;
@@ -204,8 +204,8 @@ static const tarn_backend_operations operations = {
 static tarn_device_properties properties_of(const tarn_host_options *options, size_t memory_bytes)
 {
     size_t page_bytes = tn_system_page_bytes();
-    /* Only whole pages are given. Not even one fits a device smaller than that, but "none" is no
-     * size that a piece can have. */
+    /* Pieces are whole pages. No page fits a device that is smaller, but the largest size may not be
+     * 0. */
     size_t largest_bytes = tn_max(tn_round_down(memory_bytes, page_bytes), page_bytes);
     if (options->allocation_bytes_max != 0)
         largest_bytes = tn_min(largest_bytes, options->allocation_bytes_max);
@@ -256,8 +256,8 @@ tarn_status tarn_host_backend_open(const tarn_host_options *options, tarn_backen
     if (status != TARN_STATUS_OK) return status;
     if (options && options->struct_bytes != sizeof *options) {
         return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
-                       "tarn_host_backend_open: struct_bytes is %zu where TARN_HOST_OPTIONS_INIT "
-                       "sets %zu",
+                       "tarn_host_backend_open: struct_bytes is %zu, not %zu: start from "
+                       "TARN_HOST_OPTIONS_INIT",
                        options->struct_bytes, sizeof *options);
     }
     return open_device(options ? options : &defaults, backend_out);

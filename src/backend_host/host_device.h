@@ -5,9 +5,9 @@
  *     host_backend.c   memory, device information, opening and closing
  *     host_range.c     ranges of addresses, into which memory is mapped
  *     host_stream.c    streams, events, data
- *     host_status.c    what the system's answer means
+ *     host_status.c    status codes for the system's errors
  *
- * Threads: `lock` guards all that changes, and every task of every stream runs under it.
+ * Threads: `lock` guards all fields that change, and every task of every stream runs under it.
  */
 #ifndef TN_HOST_DEVICE_H
 #define TN_HOST_DEVICE_H
@@ -24,30 +24,30 @@ struct tn_host_piece; /* private to host_backend.c */
 struct tn_host_range; /* private to host_range.c */
 struct tn_host_task;  /* private to host_stream.c */
 
-/* A queue of tasks that have not run yet. A tarn_stream points to one. */
+/* A queue of tasks that have not run yet. A tarn_stream points to such a struct. */
 struct tn_host_stream {
     struct tn_host_stream *next; /* in the device's list */
-    uint64_t id;                 /* no two of the process ever have the same */
-    uint64_t thread;             /* whose own it is; 0: it was created, or is the default stream */
-    struct tn_host_task *first;  /* runs next; NULL when there is nothing to do */
-    struct tn_host_task *last;   /* undefined when there is nothing to do */
+    uint64_t id;                 /* unique in the process for all time */
+    uint64_t thread;             /* the thread that owns it; 0: created, or the default stream */
+    struct tn_host_task *first;  /* runs next; NULL: the queue is empty */
+    struct tn_host_task *last;   /* undefined if the queue is empty */
 };
 
 struct tn_host_device {
-    /* The same for as long as the backend is open. */
+    /* These do not change while the backend is open. */
     struct tn_lifetime lifetime;
     tarn_device_properties properties;
-    size_t memory_bytes;      /* pieces and mappings together are never larger than this */
-    bool is_memory_pretended; /* memory_bytes is a wish, not what the machine has */
+    size_t memory_bytes;      /* the limit of pieces and mappings together */
+    bool is_memory_pretended; /* the options set memory_bytes; else it is the machine's memory */
 
-    struct tn_mutex lock; /* guards what follows */
+    struct tn_mutex lock; /* guards the fields below */
     size_t used_bytes;    /* in pieces and mappings, whole pages */
     struct tn_host_piece *pieces;
     struct tn_host_range *ranges;
     struct tn_host_stream default_stream; /* stands for NULL; first in the list of all streams */
 };
 
-/* Opened before a fork: its lock may be held by a thread that is not here. */
+/* Whether the backend was opened before a fork. A thread of the parent may have held its lock. */
 static inline bool tn_host_is_forked(const void *state)
 {
     const struct tn_host_device *device = state;
@@ -56,10 +56,10 @@ static inline bool tn_host_is_forked(const void *state)
 
 /* --- host_status.c ----------------------------------------------------------------------------- */
 
-/* Of an errno; 0 is success. */
+/* The result for an errno; 0 is success. */
 tarn_backend_result tn_host_result(int error);
 
-/* The same for what gives something back, where no error means that the device has no memory. */
+/* The result for an errno of an operation that gives something back. It is never OUT_OF_MEMORY. */
 tarn_backend_result tn_host_result_of_return(int error);
 
 /* --- host_range.c, in the order of the operations table; `state` is a tn_host_device ----------- */
@@ -75,7 +75,7 @@ tarn_backend_result tn_host_range_map_shareable(void *state, void *address, size
 tarn_backend_result tn_host_range_export(void *state, void *address, size_t size_bytes,
                                          tarn_mapping mapping, int *file_descriptor_out);
 
-/* Whether the system has memory that is a file without a name. */
+/* Whether the system has memfd_create: memory that is a file without a name. */
 bool tn_host_has_shareable_ranges(void);
 
 /* --- host_stream.c, in the order of the operations table; `state` is a tn_host_device ---------- */
@@ -98,10 +98,10 @@ tarn_backend_result tn_host_fill(void *state, void *address, unsigned char value
 tarn_backend_result tn_host_copy(void *state, void *destination, const void *source,
                                  size_t size_bytes, tarn_stream stream);
 
-/* Runs all that was submitted to any stream. Under the lock. */
+/* Runs all tasks of all streams. Under the lock. */
 void tn_host_streams_finish_locked(struct tn_host_device *device);
 
-/* The default stream is there from here to there, and so are those that threads have of their own. */
+/* Begin and end the default stream. The second also ends the streams that threads own. */
 void tn_host_streams_init(struct tn_host_device *device);
 void tn_host_streams_fini_locked(struct tn_host_device *device);
 

@@ -2,20 +2,20 @@
 /*
  * host_range: ranges of addresses, and memory that is mapped into them.
  *
- *     reserved    pages that nobody may touch: whoever does dies at once
+ *     reserved    pages that may not be touched: a program that does crashes at once
  *     mapped      pages to read and write, which the system fills with zeros at the first touch
  *
- * Mapping makes reserved pages usable. Unmapping puts new reserved ones in their place, which gives
- * the old ones back to the system. Mapping must not put new ones in place: the system would first
- * take away what is there, and then could refuse to promise the memory.
+ * Mapping changes the protection of reserved pages. Unmapping replaces the pages by new reserved ones,
+ * which gives the old ones back to the system. Mapping must not replace pages: the system would first
+ * remove the reserved pages, and could then refuse the memory.
  *
- * What can be exported is a file without a name, which lives as long as somebody has it open or mapped. Its
- * pages have to be put in place. The system promises nothing for them, so that what it can still refuse then is
- * a mapping, and reserved pages are put back.
+ * Shareable memory is a file without a name, which lives while any process has it open or mapped. Its
+ * pages do replace the reserved ones. The system counts no memory for them, so it can only refuse for
+ * want of mappings; then reserved pages are put back.
  *
- * Cost: one call of the system, and a search of two short lists. Unmapping runs everything that any
- * stream still has to do, as release does.
- * Threads: any; the device's one lock is held throughout, also while the system works.
+ * Cost: one call of the system, and a search of two short lists. Unmapping runs all tasks of all
+ * streams.
+ * Threads: any; each operation holds the device's one lock, also during calls of the system.
  * Always true: mappings lie in their range and do not overlap.
  */
 #define _GNU_SOURCE /* memfd_create */
@@ -31,12 +31,12 @@
 #include "../backend_common/operation.h"
 #include "../base/host_memory.h"
 
-/* A tarn_mapping points to one. */
+/* A tarn_mapping points to such a struct. */
 struct tn_host_mapping {
     struct tn_host_mapping *next; /* in the range's list */
     uintptr_t start;
     size_t size_bytes;
-    int file; /* that the pages are of, or NO_FILE */
+    int file; /* the file of the pages, or NO_FILE */
 };
 
 #define NO_FILE (-1)
@@ -55,8 +55,7 @@ static tarn_backend_result range_reserve_locked(struct tn_host_device *device,
 {
     void *address = mmap(NULL, range->size_bytes, PROT_NONE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    /* The size was checked before, so all that can be wrong with it is that it is so large: valgrind says
-     * EINVAL to that. */
+    /* The size was checked before, so it can only be too large. valgrind answers EINVAL then. */
     if (address == MAP_FAILED) return tn_host_result(errno == EINVAL ? ENOMEM : errno);
     range->start = (uintptr_t)address;
     range->next = device->ranges;
@@ -87,7 +86,7 @@ tarn_backend_result tn_host_range_reserve(void *state, size_t size_bytes, void *
     return result;
 }
 
-/* Unmaps what is not mapped: gives up the addresses. */
+/* Gives the addresses back to the system. */
 static tarn_backend_result range_release_locked(struct tn_host_range **link)
 {
     struct tn_host_range *range = *link;
@@ -118,7 +117,7 @@ tarn_backend_result tn_host_range_release(void *state, void *address, size_t siz
 
 /* --- mapping ----------------------------------------------------------------------------------- */
 
-/* The range in which all of the addresses lie, or NULL. Under the lock. */
+/* The range that contains all of the addresses, or NULL. Under the lock. */
 static struct tn_host_range *range_around_locked(struct tn_host_device *device, uintptr_t start,
                                                  size_t size_bytes)
 {
@@ -137,7 +136,8 @@ static bool is_mapped_locked(const struct tn_host_range *range, uintptr_t start,
     return mapping != NULL;
 }
 
-/* Where the system keeps the pages as several mappings, it may have changed the first when it refuses. */
+/* The system may keep the pages as several mappings, and may have changed the first ones when it
+ * refuses. */
 static int make_usable(const struct tn_host_mapping *mapping)
 {
     if (mprotect((void *)mapping->start, mapping->size_bytes, PROT_READ | PROT_WRITE) == 0)
@@ -147,7 +147,7 @@ static int make_usable(const struct tn_host_mapping *mapping)
     return error;
 }
 
-/* Puts reserved pages in the place. */
+/* Replaces the pages by reserved ones. */
 static int make_reserved(const struct tn_host_mapping *mapping)
 {
     void *address = mmap((void *)mapping->start, mapping->size_bytes, PROT_NONE,
@@ -155,7 +155,7 @@ static int make_reserved(const struct tn_host_mapping *mapping)
     return address == MAP_FAILED ? errno : 0;
 }
 
-/* Puts the file's pages in the place. */
+/* Replaces the reserved pages by those of the file. */
 static int put_file_in_place(const struct tn_host_mapping *mapping)
 {
     if (mmap((void *)mapping->start, mapping->size_bytes, PROT_READ | PROT_WRITE,
@@ -166,7 +166,7 @@ static int put_file_in_place(const struct tn_host_mapping *mapping)
     return error;
 }
 
-/* Makes the pages usable and counts them in. Under the lock. */
+/* Maps the pages and adds them to used_bytes. Under the lock. */
 static tarn_backend_result mapping_map_locked(struct tn_host_device *device,
                                               struct tn_host_mapping *mapping)
 {
@@ -184,7 +184,7 @@ static tarn_backend_result mapping_map_locked(struct tn_host_device *device,
     return TARN_BACKEND_RESULT_OK;
 }
 
-/* Of the file's pages, if there is one. */
+/* Maps pages of the file, or plain memory for NO_FILE. */
 static tarn_backend_result map(struct tn_host_device *device, void *address, size_t size_bytes,
                                int file, tarn_mapping *mapping_out)
 {
@@ -216,7 +216,8 @@ tarn_backend_result tn_host_range_map(void *state, void *address, size_t size_by
     return map(device, address, size_bytes, NO_FILE, mapping_out);
 }
 
-/* Where the range's list points to the mapping; to NULL if it is none of these. Under the lock. */
+/* The link in the range's list that points to the mapping, or the last link, which is NULL. Under the
+ * lock. */
 static struct tn_host_mapping **mapping_link_locked(struct tn_host_range *range,
                                                     const struct tn_host_mapping *mapping)
 {
@@ -226,7 +227,8 @@ static struct tn_host_mapping **mapping_link_locked(struct tn_host_range *range,
     return link;
 }
 
-/* Where a list points to the mapping, if it is there, whole; else NULL. Under the lock. */
+/* The link that points to the mapping, if it has exactly this address and size; else NULL. Under the
+ * lock. */
 static struct tn_host_mapping **find_mapping_locked(struct tn_host_device *device, void *address,
                                                     size_t size_bytes,
                                                     const struct tn_host_mapping *mapping)
@@ -238,7 +240,7 @@ static struct tn_host_mapping **find_mapping_locked(struct tn_host_device *devic
     return is_it ? link : NULL;
 }
 
-/* Puts reserved pages in the place of the mapping's and counts it out. Under the lock. */
+/* Replaces the mapping's pages by reserved ones and takes it from used_bytes. Under the lock. */
 static tarn_backend_result mapping_unmap_locked(struct tn_host_device *device,
                                                 struct tn_host_mapping **link)
 {
@@ -280,7 +282,7 @@ bool tn_host_has_shareable_ranges(void)
     return true;
 }
 
-/* Above the process's limit the system would not refuse a file's size, but end the process by a signal. */
+/* If a file exceeds the process's limit, the system does not refuse: it ends the process by a signal. */
 static bool is_within_limit(size_t size_bytes)
 {
     struct rlimit limit;
@@ -288,7 +290,7 @@ static bool is_within_limit(size_t size_bytes)
            size_bytes <= limit.rlim_cur;
 }
 
-/* Negative: errno says why. */
+/* Returns a negative number and sets errno on failure. */
 static int create_file(size_t size_bytes)
 {
     if (!is_within_limit(size_bytes)) {

@@ -6,27 +6,27 @@
  *                            ▲
  *     stream B    copy ── wait for r ── fill
  *
- * Submitting puts a task at the end of a queue and does nothing else. Tasks run when somebody waits
- * for them, in the thread that waits: synchronizing with a stream or an event runs what stands
- * before it and nothing more. Asking after an event runs one task at most, so that asking again and
- * again comes to an end. So a program that uses memory too early meets the old content, every time.
+ * Submitting only puts a task at the end of a queue. Tasks run when a thread waits for them, in that
+ * thread: synchronizing with a stream or an event runs the tasks before it and no others. Querying an
+ * event runs at most one task, so that a loop of queries ends. A program that uses memory too early
+ * therefore always finds the old content.
  *
- * The stream of a thread's own is made when the thread first names it, and stays when the thread ends: its
- * work may not have run. Once it is empty it may become another thread's.
+ * A thread's own stream is created when the thread first uses it. It outlives the thread, since its
+ * tasks may not have run. Once it is empty, another thread may get it.
  *
  * An event refers to the task of its latest record. A wait refers to the record that was the latest
- * when the wait was submitted, and does not notice when the event is recorded again or destroyed.
+ * when the wait was submitted. Recording the event again or destroying it does not change the wait.
  *
- * The memory of a task may be freed in stream order before the task runs. So the address sanitizer is asked
- * when the task is submitted, and does not look when it runs.
+ * The memory of a task may be freed in stream order before the task runs. So the address sanitizer
+ * checks the memory when the task is submitted, and not when it runs.
  *
- * Cost: submitting is one small piece of host memory. Running a task takes one step more for each
- * stream that it has to wait for.
- * Threads: any. Tasks run under the device's lock, so whoever only asks may wait for another
- * thread's task to end, but never for one to begin.
- * Always true: a record is submitted before every wait that refers to it. So of all tasks that have
- * not run, the one submitted first stands at the head of its queue and waits for nothing: there is
- * always one that can run.
+ * Cost: submitting allocates one small piece of host memory. Running a task takes one step more for
+ * each stream that it has to wait for.
+ * Threads: any. Tasks run under the device's lock. So a query may wait until another thread's task
+ * ends, but never until one begins.
+ * Always true: a record is submitted before every wait that refers to it. So among the tasks that have
+ * not run, the one submitted first is at the head of its queue and waits for nothing: there is always a
+ * task that can run.
  */
 #include "host_device.h"
 
@@ -57,23 +57,23 @@ struct copy_task {
     size_t size_bytes;
 };
 
-/* Guarded by the device's lock once it is submitted. */
+/* The device's lock guards it from its submission on. */
 struct tn_host_task {
     struct tn_host_task *next;     /* in the queue */
-    struct tn_host_stream *stream; /* whose queue it is in; meaningless when it is done */
-    size_t reference_count;        /* the queue; of a record also its event and those who wait */
+    struct tn_host_stream *stream; /* the stream of the queue; meaningless when it is done */
+    size_t reference_count;        /* the queue; of a record also its event and its waits */
     bool is_done;
     enum task_kind kind;
     union {
         struct fill_task fill;
         struct copy_task copy;
-        struct tn_host_task *awaited; /* the record that a wait waits for */
+        struct tn_host_task *awaited; /* a wait's record */
     } of;
 };
 
-/* A tarn_event points to one. */
+/* A tarn_event points to such a struct. */
 struct tn_host_event {
-    struct tn_host_task *record; /* the latest; NULL when it was never recorded */
+    struct tn_host_task *record; /* the latest; NULL: never recorded */
 };
 
 /* --- tasks ------------------------------------------------------------------------------------- */
@@ -138,8 +138,8 @@ static void stream_push_locked(struct tn_host_stream *stream, struct tn_host_tas
     stream->last = task;
 }
 
-/* Runs one task: the stream's first, or when that has to wait, the first of the stream that it
- * waits for, and so on. Each step leads to a task that was submitted earlier, so the last is found. */
+/* Runs one task: the stream's first. If that has to wait, it runs the first task of the awaited stream,
+ * and so on. Each step leads to a task that was submitted earlier, so the search ends. */
 static void stream_advance_locked(struct tn_host_stream *stream)
 {
     TN_ASSERT(stream->first);
@@ -168,7 +168,7 @@ void tn_host_streams_finish_locked(struct tn_host_device *device)
 
 static _Atomic uint64_t last_id;
 
-/* Makes a stream one that nobody has used. */
+/* Makes a stream a new one. */
 static void stream_begin(struct tn_host_stream *stream, uint64_t thread)
 {
     stream->id = atomic_fetch_add(&last_id, 1) + 1;
@@ -205,7 +205,7 @@ static bool is_created(tarn_stream stream)
     return stream && stream != TARN_HOST_STREAM_DEFAULT && stream != TARN_HOST_STREAM_PER_THREAD;
 }
 
-/* NULL: no host memory for one of the thread's own. */
+/* NULL: no host memory for the thread's own stream. */
 static struct tn_host_stream *stream_of_locked(struct tn_host_device *device, tarn_stream stream)
 {
     if (stream == TARN_HOST_STREAM_PER_THREAD) return thread_stream_locked(device);
@@ -227,7 +227,7 @@ void tn_host_streams_fini_locked(struct tn_host_device *device)
     }
 }
 
-/* Takes the task, whatever it answers. */
+/* Owns the task, also when it fails. */
 static tarn_backend_result submit_locked(struct tn_host_device *device, tarn_stream stream,
                                          struct tn_host_task *task)
 {
@@ -284,7 +284,7 @@ tarn_backend_result tn_host_stream_destroy(void *state, tarn_stream stream)
     return TARN_BACKEND_RESULT_OK;
 }
 
-/* Believes nothing. NULL: there is no such stream. */
+/* Searches all streams, so the handle may be invalid. NULL: there is no such stream. */
 static const struct tn_host_stream *find_stream_locked(struct tn_host_device *device,
                                                        tarn_stream stream)
 {
@@ -358,7 +358,7 @@ tarn_backend_result tn_host_event_create(void *state, tarn_event *event_out)
     return TARN_BACKEND_RESULT_OK;
 }
 
-/* A record that is still queued, and waits for it, stay: they do not need the event. */
+/* A queued record and the waits for it outlive the event: they do not need it. */
 tarn_backend_result tn_host_event_destroy(void *state, tarn_event event)
 {
     struct tn_host_device *device = state;
@@ -392,7 +392,7 @@ tarn_backend_result tn_host_event_record(void *state, tarn_event event, tarn_str
     return result;
 }
 
-/* Answers first and makes progress then, so that the first answer about work that nobody waited for
+/* Answers first and runs a task then, so that the first answer about work that no thread has waited for
  * is always NOT_READY. */
 tarn_backend_result tn_host_event_query(void *state, tarn_event event)
 {

@@ -4,15 +4,15 @@
  *
  *     DEVICE   zeMemAllocDevice
  *     PINNED   zeMemAllocHost, for all devices of the context, at the same address on host and device
- *     SHARED   zeMemAllocShared, at home on the device
+ *     SHARED   zeMemAllocShared, with the device as its home
  *
- * Memory of the first two is made resident at once, since kernels may reach it through pointers in
- * other memory, where the driver does not see them. Shared memory is not: it would have to move to the
+ * DEVICE and PINNED memory is made resident at once: kernels may reach it through pointers in other
+ * memory, which the driver does not see. SHARED memory is not, since it would then have to move to the
  * device before every kernel.
  *
- * Cost: that of the vendor's calls, microseconds to milliseconds. Acquire is two (shared memory: one).
- * Release is one where the driver waits by itself for the work on the memory; else all streams are
- * waited for first.
+ * Cost: that of the vendor's calls, microseconds to milliseconds. Acquire makes two calls (SHARED: one).
+ * Release makes one call if the driver itself waits for the work on the memory. Else it first waits for
+ * all streams.
  * Threads: any; the vendor does the locking.
  */
 #include "tarn/ze.h"
@@ -27,10 +27,10 @@
 #include "../base/host_memory.h"
 #include "ze_device.h"
 
-/* Asked for with each allocation: a page, so that no chunk is lost to alignment. */
+/* Each allocation is aligned to a page, so that no chunk is lost to alignment. */
 #define ALIGNMENT_BYTES 4096
 
-/* The largest pages that device memory is mapped in; smaller pieces share one. */
+/* The largest pages of device memory. Smaller pieces share a page. */
 #define GRANULARITY_BYTES ((size_t)2 << 20)
 
 /* --- memory ------------------------------------------------------------------------------------ */
@@ -78,7 +78,7 @@ static tarn_backend_result acquire(void *state, size_t size_bytes, void **addres
     void *address = NULL;
     ze_result_t error = allocate(device, size_bytes, &address);
     if (error == ZE_RESULT_SUCCESS) {
-        /* The driver may promise more than there is, and find out here. */
+        /* The driver may have allocated more than there is, and notice it here. */
         error = make_resident(device, address, size_bytes);
         if (error == ZE_RESULT_SUCCESS) {
             *address_out = address;
@@ -89,8 +89,8 @@ static tarn_backend_result acquire(void *state, size_t size_bytes, void **addres
     return tn_ze_result_of_acquire(error, device->properties.kind);
 }
 
-/* The driver waits for the work on this memory, and gives it back before the call returns, so that what is
- * asked for next can have it. */
+/* The driver waits for the work on this memory and frees it before the call returns, so that the next
+ * allocation can use it. */
 static ze_result_t free_when_idle(const struct tn_ze_device *device, void *address)
 {
     const ze_memory_free_ext_desc_t desc = {
@@ -125,7 +125,7 @@ static tarn_backend_result get_properties(void *state, tarn_device_properties *p
     return TARN_BACKEND_RESULT_OK;
 }
 
-/* A layer of the loader that is older than the extension refuses it. */
+/* If a layer of the loader is older than the extension, it answers with an invalid argument. */
 static tarn_backend_result query_device_memory(const struct tn_ze_device *device,
                                                tarn_memory_info *info_out)
 {
@@ -159,7 +159,7 @@ static tarn_backend_result query_memory(void *state, tarn_memory_info *info_out)
     return query_device_memory(device, info_out);
 }
 
-/* Waiting for the lists that the backend made would leave out those of the application. */
+/* Without the vendor's call this is not supported: the backend does not know the application's lists. */
 static tarn_backend_result synchronize(void *state)
 {
     const struct tn_ze_device *device = state;
@@ -172,7 +172,7 @@ static tarn_backend_result synchronize(void *state)
 
 /* --- life -------------------------------------------------------------------------------------- */
 
-/* The context stays as long as work may be pending in it. */
+/* The context is not destroyed while work may be pending in it. */
 static void device_fini(struct tn_ze_device *device, bool is_over)
 {
     if (device->owns_context && is_over) zeContextDestroy(device->context);
@@ -180,8 +180,8 @@ static void device_fini(struct tn_ze_device *device, bool is_over)
     tn_mutex_fini(&device->lock);
 }
 
-/* In a child all stays: another thread may have been about to change it. At the end of the process what
- * is the vendor's stays. */
+/* In a forked child nothing is freed: a thread of the parent may have been changing the state. At the end
+ * of the process the vendor's objects are not destroyed. */
 static void close_device(void *state)
 {
     struct tn_ze_device *device = state;
@@ -244,7 +244,7 @@ static ze_result_t find_kind(ze_device_handle_t device, tarn_memory_kind kind, b
     return error;
 }
 
-/* The memory that allocations come from, the first that the device names. */
+/* Allocations come from the first memory that the device lists. */
 static ze_result_t find_memory(struct tn_ze_device *device)
 {
     ze_device_memory_properties_t memory = { .stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES };
@@ -254,7 +254,7 @@ static ze_result_t find_memory(struct tn_ze_device *device)
     return error;
 }
 
-/* Lists are made for the first group of engines that computes and copies. */
+/* Lists are created for the first group of engines that computes and copies. */
 static ze_result_t find_queue_group(struct tn_ze_device *device)
 {
     enum {
@@ -288,7 +288,7 @@ static ze_result_t find_driver(struct tn_ze_device *device)
     return error;
 }
 
-/* A sub-device's root; the device itself when it is none. */
+/* Finds the root of a sub-device. The root of any other device is the device itself. */
 static void find_root(struct tn_ze_device *device)
 {
     ze_device_handle_t root = NULL;
@@ -298,8 +298,8 @@ static void find_root(struct tn_ze_device *device)
     device->root = root ? root : device->handle;
 }
 
-/* What goes with allocations beyond the limit, as two extensions name it. Intel's driver knows the older
- * one alone. NULL: the driver has neither. */
+/* The struct for allocations beyond the limit. Two extensions have one; Intel's driver knows only the older
+ * extension. NULL: the driver has neither. */
 static const void *relaxed_limits(const struct tn_ze_extensions *extensions)
 {
     static const ze_relaxed_allocation_limits_exp_desc_t exp = {
@@ -314,8 +314,8 @@ static const void *relaxed_limits(const struct tn_ze_extensions *extensions)
     return extensions->relaxed_limits_ext ? &ext : NULL;
 }
 
-/* A driver that lists the policies of freeing may report none, and have them all the same: Intel's
- * does. */
+/* Policies of freeing count if the driver lists the extension: Intel's driver lists it and reports no
+ * policy, but has them. */
 static tarn_backend_result find_extensions(struct tn_ze_device *device, bool wants_relaxed_limits)
 {
     tarn_backend_result result = tn_ze_find_extensions(device->driver, &device->extensions);
@@ -354,7 +354,7 @@ static ze_result_t find_context(struct tn_ze_device *device, ze_context_handle_t
     return zeContextCreate(device->driver, &desc, &device->context);
 }
 
-/* What is asked in turn, nothing of which has to be given back. */
+/* Asks for everything that needs no object of the vendor. */
 static tarn_backend_result find_out(struct tn_ze_device *device, tarn_memory_kind kind,
                                     bool wants_relaxed_limits)
 {
@@ -417,8 +417,8 @@ tarn_status tarn_ze_backend_open(int device, tarn_memory_kind kind, const tarn_z
     if (status != TARN_STATUS_OK) return status;
     if (options && options->struct_bytes != sizeof *options) {
         return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
-                       "tarn_ze_backend_open: struct_bytes is %zu where TARN_ZE_OPTIONS_INIT "
-                       "sets %zu",
+                       "tarn_ze_backend_open: struct_bytes is %zu, not %zu: start from "
+                       "TARN_ZE_OPTIONS_INIT",
                        options->struct_bytes, sizeof *options);
     }
     if (!options) options = &defaults;

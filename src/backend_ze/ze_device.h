@@ -5,13 +5,13 @@
  *     ze_backend.c   memory, device information, opening and closing
  *     ze_range.c     ranges of addresses, into which memory is mapped
  *     ze_stream.c    streams, events, data
- *     ze_status.c    what a call's answer means
- *     ze_record.c    the vendor's events, recycled
+ *     ze_status.c    status codes for the vendor's errors
+ *     ze_record.c    recycles the vendor's events
  *     ze_driver.c    drivers and devices; functions that the loader may not have
  *
- * Threads: what changes while the backend is open stands under one of two locks; a list of commands
- * has one of its own (tn_ze_list_lock). `lock` is held for moments. `streams_lock` is taken before
- * both others, never after.
+ * Threads: two locks guard the fields that change while the backend is open. A list of commands has a
+ * lock of its own (tn_ze_list_lock). `lock` is held only for short times. `streams_lock` is taken
+ * before the other two, never after.
  */
 #ifndef TN_ZE_DEVICE_H
 #define TN_ZE_DEVICE_H
@@ -28,7 +28,7 @@
 #include "../base/sync.h"
 #include "ze_newer.h"
 
-/* Where a device was found. */
+/* A device, the driver that has it, and the loader's newer functions. */
 struct tn_ze_place {
     ze_driver_handle_t driver;
     ze_device_handle_t device;
@@ -44,42 +44,42 @@ struct tn_ze_extensions {
 };
 
 /*
- * A place in a list's order: one of the vendor's events, which such a place uses up. It is recycled
- * when nobody refers to it any more and the device is through with it.
+ * A place in a list's order. It uses one of the vendor's events. The record is recycled when it has no
+ * reference left and the device has finished with the event.
  */
 struct tn_ze_record {
-    struct tn_ze_record *next; /* in the device's list of free or of retired ones */
+    struct tn_ze_record *next; /* in the device's list of free or of retired records */
     ze_event_handle_t event;
-    struct tn_ze_record *awaited; /* what a wait waits for, which is a reference; NULL: no wait */
+    struct tn_ze_record *awaited; /* the record that a wait waits for, referenced; NULL: no wait */
     unsigned reference_count;
-    bool is_submitted; /* to a list; before that the device does not know it */
-    bool is_done;      /* the device has come to it, for certain */
-    bool is_used;      /* it was submitted in an earlier life */
+    bool is_submitted; /* to a list */
+    bool is_done;      /* the device is known to have reached it */
+    bool is_used;      /* submitted before it was last recycled */
 };
 
-/* Records that were made together. */
+/* Records that were created together. */
 struct tn_ze_record_pool {
     struct tn_ze_record_pool *next;
     ze_event_pool_handle_t pool; /* NULL with counter-based events, which need none */
     unsigned capacity;
-    unsigned count; /* of records that have an event; the others were never needed */
+    unsigned count; /* of records that have an event */
     struct tn_ze_record records[];
 };
 
 struct tn_ze_records {
     struct tn_ze_record_pool *pools; /* the newest first */
     struct tn_ze_record *free;
-    struct tn_ze_record *retired; /* nobody refers to them, but the device is not through yet */
+    struct tn_ze_record *retired; /* without references, but the device may still use them */
     unsigned retired_count;
     unsigned total_count;
-    unsigned pending_count; /* of the retired ones, when they were last asked after */
+    unsigned pending_count; /* of retired records that were not done when last queried */
 };
 
-/* What is mapped into ranges. */
+/* Memory that is mapped into a range. */
 struct tn_ze_mapping {
     uintptr_t start;
     size_t size_bytes;
-    ze_physical_mem_handle_t physical; /* NULL while somebody maps or unmaps it */
+    ze_physical_mem_handle_t physical; /* NULL while a thread maps or unmaps it */
 };
 
 struct tn_ze_mappings {
@@ -88,7 +88,7 @@ struct tn_ze_mappings {
     uint32_t capacity;
 };
 
-/* A list that the backend made. */
+/* A list that the backend created. */
 struct tn_ze_stream {
     struct tn_ze_stream *next;
     ze_command_list_handle_t list;
@@ -96,33 +96,32 @@ struct tn_ze_stream {
 };
 
 struct tn_ze_device {
-    /* The same for as long as the backend is open. */
+    /* These do not change while the backend is open. */
     struct tn_lifetime lifetime;
     ze_driver_handle_t driver;
     ze_device_handle_t handle;
-    ze_device_handle_t
-        root; /* that the device is a part of, itself when it is whole; NULL: not told */
+    ze_device_handle_t root; /* of a sub-device; else the device itself; NULL: unknown */
     ze_context_handle_t context;
     bool owns_context;
     char name[ZE_MAX_DEVICE_NAME];
     tarn_device_properties properties;
     size_t memory_bytes;
     struct tn_ze_extensions extensions;
-    const void *allocation_extension; /* goes with each allocation; NULL: none */
+    const void *allocation_extension; /* of each allocation; NULL: none */
     struct tn_ze_newer newer;
     uint32_t queue_group;
     bool lists_are_in_order; /* else a barrier follows each command */
 
-    struct tn_mutex streams_lock;       /* guards the streams; held while they are waited for */
+    struct tn_mutex streams_lock;       /* guards the streams; also held while waiting for them */
     struct tn_ze_stream default_stream; /* stands for NULL; first in the list of all streams */
-    struct tn_ze_stream *idle_streams;  /* destroyed ones, whose lists are used again */
+    struct tn_ze_stream *idle_streams;  /* destroyed streams; new streams reuse their lists */
 
-    struct tn_mutex lock; /* guards what follows, and the records of events */
+    struct tn_mutex lock; /* guards the fields below, and the records of events */
     struct tn_ze_records records;
     struct tn_ze_mappings mappings;
 };
 
-/* No function of the loader may be called any more. */
+/* Whether the loader's functions may no longer be called. */
 static inline bool tn_ze_is_over(const void *state)
 {
     const struct tn_ze_device *device = state;
@@ -133,30 +132,30 @@ static inline bool tn_ze_is_over(const void *state)
 
 tarn_backend_result tn_ze_result(ze_result_t error);
 
-/* Whether a newer function answers that the driver does not have it. A loader that wraps handles says
- * so in the words for a driver that is gone. */
+/* Whether a newer function answers that the driver does not have it. A loader that wraps handles then
+ * answers UNINITIALIZED, which otherwise means that the driver is unloaded. */
 bool tn_ze_is_lacking(ze_result_t error);
 
-/* What the loader says when it is gone. */
+/* The loader's answer after it is unloaded. */
 tarn_backend_result tn_ze_unloading(void);
 
-/* What taking something answers when the backend's lifetime is over. */
+/* The answer of an operation that takes something when the backend's lifetime is over. */
 tarn_backend_result tn_ze_refusal(const void *state);
 
-/* What giving something back answers: when the driver is gone, at the end of the process, there is
- * nothing left to give back, and that is no failure. */
+/* The answer of an operation that gives something back. If the driver is unloaded, at the end of the
+ * process, nothing is left to give back: that counts as success. */
 tarn_backend_result tn_ze_return(tarn_backend_result result);
 
-/* The same for what takes memory or addresses with arguments that were checked: too large a size is
- * OUT_OF_MEMORY, and what else is wrong is not the caller's doing. */
+/* The answer of an operation that takes memory or addresses, after its arguments were checked. Too large
+ * a size is OUT_OF_MEMORY. Any other fault that the vendor finds is not the caller's: VENDOR_ERROR. */
 tarn_backend_result tn_ze_result_of_acquire(ze_result_t error, tarn_memory_kind kind);
 
 /* --- ze_driver.c ------------------------------------------------------------------------------- */
 
-/* Finds the device with that handle or, when it is NULL, that number. */
+/* Finds the device by its handle, or by its number if the handle is NULL. */
 tarn_status tn_ze_find_device(int number, ze_device_handle_t handle, struct tn_ze_place *place_out);
 
-/* What the driver lists. Asked while the backend is opened. */
+/* Asks the driver which extensions it has. For opening. */
 tarn_backend_result tn_ze_find_extensions(ze_driver_handle_t driver,
                                           struct tn_ze_extensions *extensions_out);
 
@@ -173,7 +172,7 @@ tarn_backend_result tn_ze_range_map_shareable(void *state, void *address, size_t
 tarn_backend_result tn_ze_range_export(void *state, void *address, size_t size_bytes,
                                        tarn_mapping mapping, int *file_descriptor_out);
 
-/* Finds out what the properties say of ranges. Tries one. */
+/* Sets the device's properties of ranges. Tries a range out. */
 void tn_ze_find_ranges(struct tn_ze_device *device);
 
 /* --- ze_stream.c, in the order of the operations table; `state` is a tn_ze_device -------------- */
@@ -195,50 +194,51 @@ tarn_backend_result tn_ze_fill(void *state, void *address, unsigned char value, 
 tarn_backend_result tn_ze_copy(void *state, void *destination, const void *source,
                                size_t size_bytes, tarn_stream stream);
 
-/* The default stream's list. */
+/* Creates the default stream's list. */
 tarn_backend_result tn_ze_streams_init(struct tn_ze_device *device);
-/* False: work may be pending that could not be waited for. Then all that is the vendor's stays, and so
- * must the context, since the device may come back to it at any time. */
+/* False: waiting for some work failed, so it may still run. Then no object of the vendor is destroyed. The
+ * context must stay too, since the device may still use it. */
 bool tn_ze_streams_fini(struct tn_ze_device *device);
 
-/* Waits for all work on the device, or where the vendor has no such call, on all lists that the
- * backend made. */
+/* Waits for all work on the device. If the vendor has no such call, waits for all lists that the backend
+ * created. */
 tarn_backend_result tn_ze_streams_finish(struct tn_ze_device *device);
 
-/* What guards a list of commands, of any backend of the process. */
+/* The lock of a list of commands, for all backends of the process. */
 struct tn_mutex *tn_ze_list_lock(ze_command_list_handle_t list);
 
 /* --- ze_record.c ------------------------------------------------------------------------------- */
 
-/* One that is not submitted yet, with one reference. */
+/* Gives a record with one reference that is not submitted yet. */
 tarn_backend_result tn_ze_record_take(struct tn_ze_device *device,
                                       struct tn_ze_record **record_out);
 /* NULL is allowed. */
 void tn_ze_record_unref(struct tn_ze_device *device, struct tn_ze_record *record);
 
-/* Makes it as if it had just been taken. The caller has the only reference; waits until the device has
- * come to it. */
+/* Makes the record like one that was just taken. The caller must have the only reference. Waits until
+ * the device has reached the record. */
 tarn_backend_result tn_ze_record_renew(struct tn_ze_device *device, struct tn_ze_record *record);
 
-/* Puts the record at the end of the list: the device comes to it when all before is done. */
+/* Puts the record at the end of the list. The device reaches it when all commands before are done. */
 tarn_backend_result tn_ze_record_submit(struct tn_ze_record *record, ze_command_list_handle_t list);
 
-/* Makes the list wait for a record, which may be unreferenced as soon as this returns. */
+/* Makes the list wait for a record. The caller may drop its reference when the call returns. */
 tarn_backend_result tn_ze_record_await(struct tn_ze_device *device, ze_command_list_handle_t list,
                                        struct tn_ze_record *awaited);
 
-/* NOT_READY while the device has not come to it; and waiting until it has. */
+/* The first answers NOT_READY until the device has reached the record. The second waits until then. */
 tarn_backend_result tn_ze_record_query(struct tn_ze_device *device, struct tn_ze_record *record);
 tarn_backend_result tn_ze_record_synchronize(struct tn_ze_device *device,
                                              struct tn_ze_record *record);
 
-/* Finds out which kind of events the driver has. */
+/* Finds out whether the driver has counter-based events. */
 tarn_backend_result tn_ze_records_init(struct tn_ze_device *device);
 
-/* Whether a list must stay, when it has finished, as long as others may wait for what it has set. */
+/* Whether a finished list must be kept, because other lists may wait for events that it has set. */
 bool tn_ze_records_need_lists(const struct tn_ze_device *device);
 
-/* Nobody refers to a record any more. All lists have finished, or the vendor's events stay. */
+/* Requires that no record has a reference. `gives_events_back` destroys the vendor's events: requires that
+ * all lists have finished. */
 void tn_ze_records_fini(struct tn_ze_device *device, bool gives_events_back);
 
 #endif

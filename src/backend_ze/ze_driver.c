@@ -2,8 +2,8 @@
 /*
  * ze_driver: drivers and their devices, and the functions that the loader may not have.
  *
- * Initialising again is harmless: the loader gives everybody in the process the same drivers, whoever
- * was first.
+ * The application may have initialised the loader before. Initialising it again is harmless: all callers
+ * in the process get the same drivers.
  *
  * Threads: any.
  */
@@ -17,7 +17,7 @@
 #include "../base/error.h"
 #include "../base/host_memory.h"
 
-/* More of them than any machine has. */
+/* No machine has as many. */
 enum {
     DRIVER_COUNT_MAX = 16,
     DEVICE_COUNT_MAX = 256
@@ -25,14 +25,15 @@ enum {
 
 /* --- newer functions --------------------------------------------------------------------------- */
 
-/* A function as an object, which C has no conversion for. */
+/* Writes the function's address to the pointer to a function that function_out points to. C has no
+ * conversion from an object pointer. */
 static void find_function(void *loader, const char *name, void *function_out)
 {
     void *entry = dlsym(loader, name);
     memcpy(function_out, &entry, sizeof entry);
 }
 
-/* The loader is linked, so it is only found here, never loaded. */
+/* The library is linked with the loader, so this call finds it and does not load it. */
 static struct tn_ze_newer find_newer(void)
 {
     struct tn_ze_newer newer = { .device_get_root = NULL };
@@ -54,8 +55,8 @@ struct drivers {
     ze_driver_handle_t handles[DRIVER_COUNT_MAX];
 };
 
-/* Newer loaders call zeInit deprecated, in favour of zeInitDrivers. But that finds no driver that is
- * older than it, which some loaders call a success without naming a driver; zeInit finds them all. */
+/* Newer loaders deprecate zeInit in favour of zeInitDrivers. But zeInitDrivers finds no driver that is
+ * older than itself, and some loaders then answer success with no driver. zeInit finds all drivers. */
 static ze_result_t find_drivers(struct drivers *drivers_out)
 {
     drivers_out->count = DRIVER_COUNT_MAX;
@@ -96,16 +97,16 @@ tarn_backend_result tn_ze_find_extensions(ze_driver_handle_t driver,
 
 /* --- devices ----------------------------------------------------------------------------------- */
 
-/* What is looked for, and how many there are, as far as it was counted. */
+/* The search for one device. */
 struct search {
     ze_device_handle_t handle; /* NULL: the device with the number */
     int number;
-    int count;
+    int count;                /* of devices so far */
     ze_device_handle_t found; /* NULL: not yet */
-    ze_result_t error;        /* of the first driver that was passed over */
+    ze_result_t error;        /* of the first driver that was skipped */
 };
 
-/* Drivers for other things than GPUs answer too, when the application has initialised them. */
+/* Drivers of other devices than GPUs answer too, if the application has initialised them. */
 static ze_result_t is_gpu(ze_device_handle_t device, bool *is_gpu_out)
 {
     ze_device_properties_t properties = { .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES };
@@ -114,7 +115,7 @@ static ze_result_t is_gpu(ze_device_handle_t device, bool *is_gpu_out)
     return error;
 }
 
-/* Looks among the parts of a device, and among their parts. */
+/* Searches the sub-devices of a device, and their sub-devices. */
 static ze_result_t search_parts(struct search *search, ze_device_handle_t device, int depth)
 {
     ze_device_handle_t parts[DEVICE_COUNT_MAX];
@@ -144,23 +145,23 @@ static ze_result_t search_device(struct search *search, ze_device_handle_t devic
     return ZE_RESULT_SUCCESS;
 }
 
-/* One that does not name its devices has none. But when a device does not tell what it is, nobody knows
- * the numbers of those behind it. A handle stands for the same device whatever others say. */
+/* A driver that fails to list its devices is skipped. If a device does not tell its type, the numbers of
+ * the devices after it are unknown, so the search by number fails. A search by handle goes on. */
 static ze_result_t search_driver(struct search *search, ze_driver_handle_t driver)
 {
     ze_device_handle_t devices[DEVICE_COUNT_MAX];
     uint32_t count = DEVICE_COUNT_MAX;
     ze_result_t error = zeDeviceGet(driver, &count, devices);
-    bool may_be_passed_over = error != ZE_RESULT_SUCCESS || search->handle;
+    bool may_be_skipped = error != ZE_RESULT_SUCCESS || search->handle;
     for (uint32_t i = 0; error == ZE_RESULT_SUCCESS && i < count && !search->found; i++)
         error = search_device(search, devices[i]);
-    if (!may_be_passed_over) return error;
+    if (!may_be_skipped) return error;
     if (search->error == ZE_RESULT_SUCCESS) search->error = error;
     return ZE_RESULT_SUCCESS;
 }
 
-/* Looks through the drivers up to the one that has the device. The error of one that was passed over
- * counts when the device may be there for all that is known. */
+/* Searches the drivers up to the one that has the device. Fails with the error of a skipped driver if the
+ * skipped driver may have the device. */
 static ze_result_t search_drivers(struct search *search, const struct drivers *drivers,
                                   ze_driver_handle_t *driver_out)
 {
@@ -173,7 +174,7 @@ static ze_result_t search_drivers(struct search *search, const struct drivers *d
     return error == ZE_RESULT_SUCCESS && is_blank ? search->error : error;
 }
 
-/* A driver that is not there says the same as one that lacks what it needs itself, or is too old. */
+/* No driver, a driver that lacks a dependency and a driver that is too old: all are NO_DEVICE. */
 static tarn_status fail_to_search(int number, ze_result_t error)
 {
     tarn_backend_result result = tn_ze_result(error);
@@ -185,7 +186,7 @@ static tarn_status fail_to_search(int number, ze_result_t error)
 
 static tarn_status fail_to_find(const struct search *search)
 {
-    /* What the loader says when there is no driver stands for a driver without a device as well. */
+    /* A driver without a device is reported like a missing driver, with the loader's error for that. */
     if (!search->handle && search->count == 0)
         return fail_to_search(search->number, ZE_RESULT_ERROR_UNINITIALIZED);
     if (!search->handle)

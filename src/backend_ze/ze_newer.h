@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * ze_newer: what Level Zero has gained since 1.4, the oldest version that tarn is built with.
+ * ze_newer: declarations that came after Level Zero 1.4, the oldest version that tarn is built with.
  *
- * The loader and the driver that a program meets are newer or older than the headers that it was
- * built with. So what came later is declared here, under names of our own, and the functions are
- * looked up in the loader that the process has. With headers that have them, the compiler compares.
+ * A program may run with a newer or older loader and driver than the headers that it was built with. So
+ * the newer declarations are here, under names of our own, and the functions are looked up in the
+ * process's loader. If the headers have the declarations, the compiler compares them.
  *
  *     1.7    lists that run in order
- *     1.8    whose device a list is for
+ *     1.8    the device of a list
  *     1.14   waiting for a whole device
  *     1.15   counter-based events; how much memory is left; properties of physical memory
  */
@@ -18,7 +18,7 @@
 
 #include <level_zero/ze_api.h>
 
-/* --- functions; each is NULL when the loader does not have it ------------------------------------ */
+/* --- functions; each is NULL if the loader does not have it --------------------------------------- */
 
 struct tn_ze_event_counter_based_desc {
     ze_structure_type_t stype;
@@ -74,13 +74,13 @@ struct tn_ze_device_usablemem_size_ext_properties {
     uint64_t currUsableMemSize;
 };
 
-/* --- the same in the headers that have it ----------------------------------------------------------- */
+/* --- comparison with the headers, if they have it ------------------------------------------------- */
 
-#define TN_ZE_SAME(name) _Static_assert(TN_##name == (int)(name), "not what the header says")
+#define TN_ZE_SAME(name) _Static_assert(TN_##name == (int)(name), "differs from the header")
 #define TN_ZE_SAME_FIELD(ours, theirs, field)                                   \
     _Static_assert(sizeof(struct ours) == sizeof(theirs) &&                     \
                        offsetof(struct ours, field) == offsetof(theirs, field), \
-                   "not what the header says")
+                   "differs from the header")
 
 #ifdef ZE_API_VERSION_CURRENT_M
 #if ZE_API_VERSION_CURRENT_M >= ZE_MAKE_VERSION(1, 15)

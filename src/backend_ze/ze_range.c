@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * ze_range: addresses that are reserved first, and memory that is mapped into them piece by piece.
+ * ze_range: ranges of addresses, and memory that is mapped into them.
  *
  * Each mapping has a physical object of its own, mapped from its start: Intel's driver maps an object of
- * device memory once, and takes no offset on devices of several tiles. A tarn_mapping is a
- * ze_physical_mem_handle_t. Pages are as large as the size that is asked for makes them, so the
- * granularity is what the largest sizes have.
+ * device memory only once, and takes no offset on devices with several tiles. A tarn_mapping is a
+ * ze_physical_mem_handle_t. The driver chooses the page size by the requested size. The granularity is
+ * the page size of the largest requests.
  *
- * Intel's driver does not notice when memory is mapped over other memory, when what is unmapped is not
- * mapped, or when a range is given up with something in it. So what is mapped is noted here.
+ * Intel's driver does not refuse to map over mapped memory, to unmap where nothing is mapped, or to
+ * release a range with mappings. So the backend keeps a table of the mappings.
  *
- * Not every driver that has the calls can map, and one that cannot says so late. So a range is tried out
- * when the backend is opened, and a driver that fails has none. The same with memory that can be shared, where the
- * loader has the call that gives its file descriptor.
+ * A driver may have the calls and still fail to map. So opening the backend tries a range out; if that
+ * fails, there are no ranges. If the loader has the call for a file descriptor, opening also tries out
+ * shareable memory.
  *
- * That descriptor is the driver's: Intel's gives the same one each time. So it is copied, and left open.
+ * The file descriptor belongs to the driver: Intel's gives the same one each time. So the backend copies
+ * it and does not close it.
  *
- * Cost: that of the vendor's calls, and moving the notes of what is mapped behind. Unmap waits until the
- * work is done that the backend can wait for.
- * Threads: any; the notes are under the device's lock, the vendor's calls are not.
+ * Cost: that of the vendor's calls, and moving the later entries of the table. Unmapping first waits as
+ * tn_ze_streams_finish does.
+ * Threads: any. The device's lock guards the table. It is not held during the vendor's calls.
  */
 #include "ze_device.h"
 
@@ -30,9 +31,9 @@
 #include "../base/arith.h"
 #include "../base/host_memory.h"
 
-/* --- what is mapped ---------------------------------------------------------------------------- */
+/* --- the table of mappings --------------------------------------------------------------------- */
 
-/* The first mapping that starts at the address or after it. */
+/* The index of the first mapping that starts at the address or after it. */
 static uint32_t mapping_from_locked(const struct tn_ze_mappings *mappings, uintptr_t address)
 {
     uint32_t first = 0, count = mappings->count;
@@ -72,7 +73,7 @@ static tarn_status mapping_insert_locked(struct tn_ze_mappings *mappings, uintpt
     return TARN_STATUS_OK;
 }
 
-/* Takes the place, so that nobody else maps there meanwhile. */
+/* Enters the addresses in the table, so that no other thread maps there meanwhile. */
 static tarn_status mapping_begin(struct tn_ze_device *device, const void *address,
                                  size_t size_bytes)
 {
@@ -82,7 +83,7 @@ static tarn_status mapping_begin(struct tn_ze_device *device, const void *addres
     return status;
 }
 
-/* What is mapped there from now on; NULL: nothing. */
+/* Completes the entry with its memory. NULL: removes the entry. */
 static void mapping_end(struct tn_ze_device *device, const void *address,
                         ze_physical_mem_handle_t physical)
 {
@@ -98,7 +99,8 @@ static void mapping_end(struct tn_ze_device *device, const void *address,
     tn_mutex_unlock(&device->lock);
 }
 
-/* Takes a mapping, whole, so that nobody else unmaps it meanwhile. False: there is no such one. */
+/* Claims the mapping with exactly this address, size and memory, so that no other thread unmaps it
+ * meanwhile. False: there is no such mapping. */
 static bool mapping_take(struct tn_ze_device *device, const void *address, size_t size_bytes,
                          ze_physical_mem_handle_t physical)
 {
@@ -150,19 +152,19 @@ tarn_backend_result tn_ze_range_release(void *state, void *address, size_t size_
 
 /* --- mapping ----------------------------------------------------------------------------------- */
 
-/* The access that is given here needs no second call. */
+/* Mapping also grants access, so no second call is needed. */
 static ze_result_t map_physical(const struct tn_ze_device *device, void *address, size_t size_bytes,
                                 ze_physical_mem_handle_t physical)
 {
     ze_result_t error = zeVirtualMemMap(device->context, address, size_bytes, physical, 0,
                                         ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE);
-    /* Intel's driver maps first, then makes the memory resident, and when the second fails the first
-     * stays. */
+    /* Intel's driver maps first and then makes the memory resident. If the second step fails, the memory
+     * stays mapped. */
     if (error != ZE_RESULT_SUCCESS) zeVirtualMemUnmap(device->context, address, size_bytes);
     return error;
 }
 
-/* How the memory can be shared is settled when it is made. */
+/* Whether the memory can be shared is settled when it is created. */
 static tarn_backend_result map(const struct tn_ze_device *device, void *address, size_t size_bytes,
                                bool is_shareable, ze_physical_mem_handle_t *physical_out)
 {
@@ -187,7 +189,7 @@ static tarn_backend_result map(const struct tn_ze_device *device, void *address,
     return TARN_BACKEND_RESULT_OK;
 }
 
-/* When the memory cannot be given back it is mapped again, so that nothing has changed. */
+/* If the memory cannot be destroyed, it is mapped again, so that nothing has changed. */
 static tarn_backend_result unmap(const struct tn_ze_device *device, void *address,
                                  size_t size_bytes, ze_physical_mem_handle_t physical)
 {
@@ -249,7 +251,7 @@ tarn_backend_result tn_ze_range_map_shareable(void *state, void *address, size_t
     return range_map(device, address, size_bytes, true, mapping_out);
 }
 
-/* Asks the driver for its descriptor. One that knows nothing of sharing leaves it as it is. */
+/* Asks the driver for the file descriptor. A driver that cannot share does not write it. */
 static ze_result_t find_descriptor(const struct tn_ze_device *device,
                                    ze_physical_mem_handle_t physical, int *file_descriptor_out)
 {
@@ -288,7 +290,8 @@ tarn_backend_result tn_ze_range_export(void *state, void *address, size_t size_b
 
 /* --- whether there are any --------------------------------------------------------------------- */
 
-/* Of the smallest and the largest sizes that may be asked for; 0 when the driver does not tell. */
+/* The largest page size of several request sizes, from 1 byte to the largest. 0: the driver does not
+ * tell. */
 static size_t page_bytes(const struct tn_ze_device *device)
 {
     const size_t sizes[] = { 1, device->properties.granularity_bytes,
@@ -304,8 +307,8 @@ static size_t page_bytes(const struct tn_ze_device *device)
     return largest_bytes;
 }
 
-/* Whether memory can be mapped and unmapped again, and shared meanwhile if it is to be. Nothing has worked on it,
- * so nothing is waited for. What cannot be unmapped stays, with its range. */
+/* Whether memory can be mapped, exported if it is shareable, and unmapped. No work has used it, so this
+ * does not wait. Memory that cannot be unmapped is lost with its range. */
 static bool can_map(const struct tn_ze_device *device, size_t size_bytes, bool is_shareable)
 {
     void *address;
@@ -324,7 +327,7 @@ static bool can_map(const struct tn_ze_device *device, size_t size_bytes, bool i
     return is_good && error == ZE_RESULT_SUCCESS;
 }
 
-/* Whatever goes wrong here says that there are none, or that they cannot be shared. */
+/* Any failure means that there are no ranges, or that they cannot be shared. */
 void tn_ze_find_ranges(struct tn_ze_device *device)
 {
     if (device->properties.kind != TARN_MEMORY_KIND_DEVICE) return;

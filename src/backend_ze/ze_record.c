@@ -1,38 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * ze_record: the vendor's events, recycled.
+ * ze_record: recycles the vendor's events.
  *
- * An event of Level Zero is a flag in a pool of a fixed number of places. It is set by the device when
- * a list comes to it, and must be reset by the host before it can be used again. A wait that the
- * device has not come to yet looks at the flag as it will be then. So each record, and each wait, gets
- * a flag of its own, and none is reset before
+ * An event of Level Zero is a flag in a pool with a fixed number of places. The device sets the flag when
+ * a list reaches it. The host must reset the flag before the next use. A wait looks at the flag only when
+ * the device reaches the wait. So each record and each wait gets a flag of its own. A flag is reset only
+ * when
  *
- *   - nobody refers to it: no event of the backend's user, no call that asks after it;
+ *   - it has no reference: no event of the user and no running call refers to it;
  *   - the device has set it;
- *   - the device is through with every wait for it.
+ *   - the device has finished every wait for it.
  *
- * For the last, a wait sets a flag itself when it is over:
+ * To show the last, a wait sets a flag of its own when it ends:
  *
  *     list A    work ── barrier: sets r                     r: retired when its event moves on,
  *                                │                             free when w is set
  *     list B    work ── barrier: waits for r, sets w        w: retired at once, free when it is set
  *
- * Barriers, and not the lighter appends for signals and waits: a barrier has its place in a list's
- * order even where the list as a whole has none.
+ * The appends for signals and waits would be cheaper. But a barrier keeps its place in the order even of
+ * a list that does not run in order.
  *
- * Newer drivers have counter-based events. A list sets them to the number of its last command, and a
- * wait remembers the number that was current when it was appended. They are never reset, waits need no
- * flag, and a record is free as soon as nobody refers to it. But the number itself is the list's: a
- * wait looks at it in memory that goes with the list, and that Intel's driver gives to the next one,
- * to count from the start. So a list that has finished is not destroyed; the next stream gets it, and
- * counts on.
+ * Newer drivers have counter-based events. A list sets them to the number of its last command. A wait
+ * remembers the number that was current when it was appended. They are never reset, waits need no flag,
+ * and a record is free as soon as it has no reference. But a wait reads the number in memory of the list
+ * that sets it. When a list is destroyed, Intel's driver gives that memory to the next list, which counts
+ * from the start. So a finished list is not destroyed: the next stream gets it and counts on.
  *
- * Cost: a record is one append; a wait too. When no record is free the retired ones are asked after,
- * but only when they have become twice as many as were still pending the last time. So each of them
- * is asked after twice, on average, however many are pending on a list that stands still; and there are
- * never more than about twice as many as were pending at once.
- * Threads: any. Vendor's calls that make, query and destroy events are made under the device's lock,
- * those that wait are not.
+ * Cost: a record is one append, and so is a wait. If no record is free, the retired ones are queried, but
+ * only when they are twice as many as were pending the last time. So each record is queried twice on
+ * average, even if many are pending on a list that stands still. And there are never more than about
+ * twice as many records as were pending at once.
+ * Threads: any. The vendor's calls that create, query and destroy events are made under the device's
+ * lock, those that wait are not.
  */
 #include "ze_device.h"
 
@@ -52,7 +51,7 @@ static bool is_counter_based(const struct tn_ze_device *device)
 
 /* --- making ------------------------------------------------------------------------------------ */
 
-/* What the device did before is seen by the host and by other lists. */
+/* The host and other lists see what the device wrote before. */
 #define SIGNAL_SCOPE ((ze_event_scope_flags_t)ZE_EVENT_SCOPE_FLAG_HOST)
 #define WAIT_SCOPE   ((ze_event_scope_flags_t)ZE_EVENT_SCOPE_FLAG_DEVICE)
 
@@ -91,7 +90,7 @@ static ze_result_t pool_create(struct tn_ze_device *device, unsigned capacity,
     return zeEventPoolCreate(device->context, &desc, 1, &device->handle, pool_out);
 }
 
-/* Each pool is as large as all before it together. */
+/* Each pool is as large as all earlier pools together, within limits. */
 static tarn_backend_result pool_add_locked(struct tn_ze_device *device)
 {
     struct tn_ze_records *records = &device->records;
@@ -131,7 +130,7 @@ static tarn_backend_result record_make_locked(struct tn_ze_device *device,
 
 /* --- recycling --------------------------------------------------------------------------------- */
 
-/* Hands the reference to what it waited for over to the caller; NULL: to nothing. */
+/* Returns the record's reference to the record that it waited for, or NULL. */
 static struct tn_ze_record *record_free_locked(struct tn_ze_device *device,
                                                struct tn_ze_record *record)
 {
@@ -164,7 +163,7 @@ static void record_unref_locked(struct tn_ze_device *device, struct tn_ze_record
     }
 }
 
-/* Asks after all that are retired, and frees those that the device is through with. */
+/* Queries all retired records, and frees those that are done. */
 static void reclaim_locked(struct tn_ze_device *device)
 {
     struct tn_ze_records *records = &device->records;
@@ -184,7 +183,7 @@ static void reclaim_locked(struct tn_ze_device *device)
     records->pending_count = records->retired_count;
 }
 
-/* When none can be made, whoever is through meanwhile will do, worthwhile or not. */
+/* If no record can be created, the retired ones are queried, also when few are likely to be done. */
 static tarn_backend_result record_find_locked(struct tn_ze_device *device,
                                               struct tn_ze_record **record_out)
 {
@@ -202,7 +201,7 @@ static tarn_backend_result record_find_locked(struct tn_ze_device *device,
     return TARN_BACKEND_RESULT_OK;
 }
 
-/* Clears what an earlier life left. The record is the caller's alone. */
+/* Resets the flag after an earlier use. Requires that the caller has the only reference. */
 static tarn_backend_result record_reset(struct tn_ze_device *device, struct tn_ze_record *record)
 {
     if (record->is_used && !is_counter_based(device)) {
@@ -324,7 +323,7 @@ tarn_backend_result tn_ze_record_synchronize(struct tn_ze_device *device,
 
 /* --- life -------------------------------------------------------------------------------------- */
 
-/* A loader may have counter-based events and the driver not, which the first one shows. It is kept. */
+/* The loader may have counter-based events and the driver not. Creating the first one shows it. */
 tarn_backend_result tn_ze_records_init(struct tn_ze_device *device)
 {
     struct tn_ze_record *record = NULL;

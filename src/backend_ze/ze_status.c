@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * ze_status: what a call's answer means.
+ * ze_status: status codes for the vendor's errors.
  *
- * There is no current device and no last error in Level Zero: every call names the device or the
- * context that it is for, and answers for itself.
+ * Level Zero has no current device and no last error: every call names its device or context, and
+ * returns its own error.
  */
 #include "ze_device.h"
 
 #include "../backend_common/operation.h"
 
-/* One line a code: name, number, what it means. The numbers stand here because older headers lack
- * the later ones. */
+/* For each code: its name, number and status. The numbers are written out because older headers lack the
+ * later codes. */
 #define RESULT_TABLE(X)                                                             \
     X(ZE_RESULT_SUCCESS, 0, OK)                                                     \
     X(ZE_RESULT_NOT_READY, 1, NOT_READY)                                            \
@@ -91,8 +91,8 @@ tarn_backend_result tn_ze_return(tarn_backend_result result)
     return is_gone ? TARN_BACKEND_RESULT_OK : result;
 }
 
-/* The limit that a driver has may be lower than what it says, and host memory is what the kinds that
- * lie there are made of. */
+/* A driver may refuse sizes below the limit that it reports. Kinds other than DEVICE take host memory, so
+ * a lack of host memory is a lack of theirs. */
 tarn_backend_result tn_ze_result_of_acquire(ze_result_t error, tarn_memory_kind kind)
 {
     tarn_backend_result result = tn_ze_result(error);

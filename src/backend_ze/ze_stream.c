@@ -3,36 +3,37 @@
  * ze_stream: streams and events of one device, and data in their order.
  *
  * A tarn_stream is a ze_command_list_handle_t: an immediate list, whose commands run when they are
- * appended, one after the other. A list has no call that waits for it in Level Zero 1.4, nor one that
- * two threads may make at once in later ones; so waiting is a record at its end, and waiting for that.
+ * appended, one after the other. Level Zero 1.4 has no call that waits for a list. Later versions have
+ * one, but two threads may not make it at once. So the backend puts a record at the end of the list and
+ * waits for the record.
  *
- * A tarn_event refers to the record of its latest place in a list. A wait refers to the record that
- * was the latest when it was submitted, and does not notice when the event is recorded again or
- * destroyed; see ze_record.c.
+ * A tarn_event refers to the record of its latest place in a list. A wait refers to the record that was
+ * the latest when the wait was submitted. Recording the event again or destroying it does not change the
+ * wait; see ze_record.c.
  *
- * Drivers before 1.7 have no lists that run in order. There a barrier follows each command that is
- * appended here; records and waits are barriers anyway.
+ * Drivers before 1.7 have no lists that run in order. With them a barrier follows each fill and copy.
+ * Records and waits are barriers in any case.
  *
  * Cost: fill, copy, record and wait are one append each.
- * Threads: any. A list may not be used by two threads at once, so each append is made under a lock of
- * the list's. Destroying a stream waits for other threads that wait for all streams.
+ * Threads: any. Two threads may not use a list at once, so each append is made under the list's lock.
+ * Destroying a stream waits for other threads that wait for all streams.
  */
 #include "ze_device.h"
 
 #include "../backend_common/operation.h"
 #include "../base/host_memory.h"
 
-/* A tarn_event points to one. */
+/* A tarn_event points to such a struct. */
 struct tn_ze_event {
-    struct tn_ze_record *record; /* the latest; NULL when it was never recorded */
+    struct tn_ze_record *record; /* the latest; NULL: never recorded */
 };
 
 /* --- lists ------------------------------------------------------------------------------------- */
 
 /*
- * The locks are the process's, since two backends may be given the same list: one for device memory,
- * say, and one for pinned. A list that is not ours has no place where its own lock could be kept, so
- * lists share a few; that costs some waiting and nothing else, as no append waits for the device.
+ * The locks belong to the process, since two backends may use the same list: for example one for device
+ * memory and one for pinned. A list of the application has no place for a lock of its own, so lists
+ * share a few locks. That costs little waiting, as no append waits for the device.
  */
 #define FOUR(x) x, x, x, x
 static struct tn_mutex list_locks[] = { FOUR(FOUR(TN_MUTEX_INIT)) };
@@ -49,7 +50,7 @@ static ze_command_list_handle_t list_of(const struct tn_ze_device *device, tarn_
     return stream ? (ze_command_list_handle_t)stream : device->default_stream.list;
 }
 
-/* Intel's driver looks at the handle even when there will be none. */
+/* Intel's driver reads the handle also when it fails, so it must be initialised. */
 static ze_result_t list_create(const struct tn_ze_device *device, bool is_in_order,
                                ze_command_list_handle_t *list_out)
 {
@@ -125,7 +126,7 @@ tarn_backend_result tn_ze_stream_create(void *state, tarn_stream *stream_out)
     return TARN_BACKEND_RESULT_OK;
 }
 
-/* Where the list of streams points to the one with that list; to NULL if there is none. */
+/* The link that points to the stream with that list of commands, or the last link, which is NULL. */
 static struct tn_ze_stream **stream_link_locked(struct tn_ze_device *device,
                                                 ze_command_list_handle_t list)
 {
@@ -135,14 +136,14 @@ static struct tn_ze_stream **stream_link_locked(struct tn_ze_device *device,
     return link;
 }
 
-/* Want of memory, which passes, kept the host from waiting, and the work goes on. */
+/* Whether the host could not wait for lack of memory. A later attempt may succeed; the work goes on. */
 static bool may_wait_later(tarn_backend_result result)
 {
     return result.status == TARN_STATUS_OUT_OF_MEMORY ||
            result.status == TARN_STATUS_OUT_OF_HOST_MEMORY;
 }
 
-/* Other lists may wait for events that the list has set, and not have come to that yet. */
+/* Keeps a finished stream for reuse: other lists may still have waits ahead for events that it set. */
 static void stream_keep_locked(struct tn_ze_device *device, struct tn_ze_stream **link)
 {
     struct tn_ze_stream *stream = *link;
@@ -151,9 +152,9 @@ static void stream_keep_locked(struct tn_ze_device *device, struct tn_ze_stream 
     device->idle_streams = stream;
 }
 
-/* The vendor's destroy does not wait. Whether the work failed or not, the stream goes; when there was
- * no memory to wait, or the vendor refuses, it stays. Until it is gone others who wait for all streams
- * must find it. */
+/* The vendor's destroy does not wait. If the stream's work has failed, the stream is destroyed all the same.
+ * If there is no memory to wait, or the vendor refuses, the stream stays. It is in the list of streams
+ * until it is destroyed, since other threads that wait for all streams must find it. */
 static tarn_backend_result stream_destroy_locked(struct tn_ze_device *device,
                                                  struct tn_ze_stream **link)
 {
@@ -185,8 +186,8 @@ tarn_backend_result tn_ze_stream_destroy(void *state, tarn_stream stream)
     return result;
 }
 
-/* A stream of another part of the same device will do. Where the vendor does not tell, the caller is
- * believed. */
+/* A stream of another sub-device of the same device is accepted. If the vendor does not tell the stream's
+ * device, every stream is accepted. */
 tarn_backend_result tn_ze_stream_check(void *state, tarn_stream stream)
 {
     const struct tn_ze_device *device = state;
@@ -215,7 +216,7 @@ tarn_backend_result tn_ze_stream_synchronize(void *state, tarn_stream stream)
     return result;
 }
 
-/* The latest record with a reference for the caller; NULL when it was never recorded. */
+/* The latest record, with a reference for the caller. NULL: the event was never recorded. */
 static struct tn_ze_record *latest_record(struct tn_ze_device *device,
                                           const struct tn_ze_event *event)
 {
@@ -249,7 +250,7 @@ tarn_backend_result tn_ze_event_create(void *state, tarn_event *event_out)
     return TARN_BACKEND_RESULT_OK;
 }
 
-/* A record that is still pending, and waits for it, stay: they do not need the event. */
+/* A pending record and the waits for it outlive the event: they do not need it. */
 tarn_backend_result tn_ze_event_destroy(void *state, tarn_event event)
 {
     struct tn_ze_event *destroyed = event;
@@ -305,7 +306,7 @@ tarn_backend_result tn_ze_event_synchronize(void *state, tarn_event event)
 
 /* --- data -------------------------------------------------------------------------------------- */
 
-/* After an append that answered `error`, under the list's lock. */
+/* Ends an append that answered `error`. Under the list's lock. */
 static ze_result_t end_command_locked(const struct tn_ze_device *device,
                                       ze_command_list_handle_t list, ze_result_t error)
 {
@@ -351,8 +352,8 @@ tarn_backend_result tn_ze_copy(void *state, void *destination, const void *sourc
 
 /* --- all of them ------------------------------------------------------------------------------- */
 
-/* The default stream's list, which is also where it shows whether lists can run in order: the driver
- * may be too old, and the validation layer of the 1.8 loader refuses a flag that is newer than it. */
+/* Creates the default stream's list, which shows whether lists can run in order. The driver may be too old,
+ * and the validation layer of the 1.8 loader refuses flags that are newer than itself. */
 static ze_result_t first_list_create(struct tn_ze_device *device,
                                      ze_command_list_handle_t *list_out)
 {
@@ -380,8 +381,8 @@ tarn_backend_result tn_ze_streams_init(struct tn_ze_device *device)
     return result;
 }
 
-/* Whether all work is over. Who could not be waited for is asked once more when the others have
- * finished, by which memory may have come free. */
+/* Waits for all streams. Returns whether all work is over. If waiting for a stream fails, it is tried once
+ * more after the others have finished, since memory may have become free. */
 static bool finish_at_last(struct tn_ze_device *device)
 {
     bool is_over = false;
@@ -403,8 +404,8 @@ static void streams_fini(struct tn_ze_device *device, struct tn_ze_stream *first
     }
 }
 
-/* Streams that are left are those whose destruction the vendor refused, or that could not be waited
- * for. No list is destroyed before all have finished, since they wait for each other's events. */
+/* The streams that are left could not be waited for, or the vendor refused to destroy them. No list is
+ * destroyed before all have finished, since they wait for each other's events. */
 bool tn_ze_streams_fini(struct tn_ze_device *device)
 {
     bool is_over = !tn_ze_is_over(device) && finish_at_last(device);
