@@ -12,14 +12,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "allocator_list.h"
-#include "commands.h"
-#include "interrupt.h"
-#include "measure.h"
-#include "progress.h"
-#include "report_csv.h"
-#include "report_json.h"
-#include "report_table.h"
+#include "allocators/allocator_list.h"
+#include "common/interrupt.h"
+#include "common/progress.h"
+#include "measuring/measure.h"
+#include "reporting/report_csv.h"
+#include "reporting/report_json.h"
+#include "reporting/report_table.h"
+#include "workloads/commands.h"
 
 enum {
     EXIT_INTERRUPTED = 130 /* as a shell says of a program that Ctrl-C has ended */

@@ -3,18 +3,18 @@
 # TarnBackend: checks TARN_BACKEND and finds the vendor's SDK.
 #
 # What only one vendor needs stands in these places, and nowhere else in the build:
-#   cmake/tarn-vendor-<vendor>.cmake          finds the SDK; sets the variables below
-#   CMakePresets.json                         its preset
-#   scripts/common.sh                         its SDK and its devices, for the scripts
-#   scripts/setup                             its packages
-#   src/CMakeLists.txt                        its source files
-#   bench/allocator_vendor_pool_<vendor>.c    its own pool, or that it has none
-#   bench/allocator_cub.cpp                   what only CUDA has
-#   src/backends.c                            its function that opens
-#   include/tarn/<vendor>.h                   its public header; in the list of tests/api
-#   tests/conformance/vendor_<vendor>.c       what only the vendor can tell
-#   tests/sim/<vendor>                        its simulated driver
-#   tests/device                              its kernels, so far CUDA's alone
+#   cmake/tarn-vendor-<vendor>.cmake                    finds the SDK; sets the variables below
+#   CMakePresets.json                                   its preset
+#   scripts/common.sh                                   its SDK and its devices, for the scripts
+#   scripts/setup                                       its packages
+#   src/CMakeLists.txt                                  its source files
+#   bench/allocators/allocator_vendor_pool_<vendor>.c   its own pool, or that it has none
+#   bench/allocators/peers/allocator_cub.cpp            what only CUDA has
+#   src/backends.c                                      its function that opens
+#   include/tarn/<vendor>.h                             its public header; in the list of tests/api
+#   tests/conformance/vendor_<vendor>.c                 what only the vendor can tell
+#   tests/sim/<vendor>                                  its simulated driver
+#   tests/device                                        its kernels, so far CUDA's alone
 
 set(tarn_backends HOST CUDA HIP ZE)
 

@@ -56,6 +56,9 @@ CORE_LAYERS = [
 
 BACKENDS = ["host", "cuda", "hip", "ze"]
 
+# Folders of bench, bottom up: each includes itself and those before it.
+BENCH_LAYERS = ["bench/" + name for name in ("common", "allocators", "workloads", "playing", "measuring", "reporting")]
+
 # What a public header is called in the rules: "public", or "public:cuda" where it matters which.
 # Headers of the system are not the concern of this table.
 MAY_INCLUDE = {
@@ -93,15 +96,17 @@ MAY_INCLUDE = {
     "tests/api": {"public"},
     "tests/docs": {"public"},
     "tests/integration": {"public"},
-    "tests/bench": {"public", "tests/bench", "bench"},
-    "tests/speed": {"public", "tests/speed", "bench"},
+    "tests/bench": {"public", "tests/bench", *BENCH_LAYERS},
+    "tests/speed": {"public", "tests/speed", *BENCH_LAYERS},
     "tests/tools": {"public", "tests/tools"},
     # The model of the device heap has lanes that are fibers, as the emulation has: these are what both are made of.
-    "bench": {"public", "bench", "tests/device_heap:fiber_platform", "tests/device_heap:meetings"},
+    "bench": {"public", "bench", *BENCH_LAYERS, "tests/device_heap:fiber_platform", "tests/device_heap:meetings"},
     "tools": {"public", "tools"},
     "recorders": {"recorders", "record", "base", "public:status", "public:version"},
     "examples": {"public", "examples"},
 }
+for count, layer in enumerate(BENCH_LAYERS, 1):
+    MAY_INCLUDE[layer] = {"public", *BENCH_LAYERS[:count]}
 for backend in BACKENDS:
     MAY_INCLUDE["backend_" + backend] = {
         "base", "backend_common", "public:backend", "public:status", "public:" + backend,
@@ -130,7 +135,7 @@ def area_of(path):
         return parts[1] if len(parts) > 2 else path.stem
     if parts[0] == "tests":
         return "/".join(parts[:2]) if len(parts) > 2 else None
-    return parts[0]
+    return next((layer for layer in BENCH_LAYERS if path.is_relative_to(layer)), parts[0])
 
 
 def module_of(path):
@@ -302,7 +307,9 @@ CLEAN = {
     "tests/harness/faults.h": '#include "tarn/status.h"\n',
     "tests/harness/faults.c": '#include "harness/faults.h"\n#include "base/assert.h"\n',
     "tests/stress/stress_pool.c": '#include <tarn/backend.h>\n#include "harness/faults.h"\n',
-    "bench/main.c": '#include "tarn/backend.h"\n#include <cuda_runtime_api.h>\n',
+    "bench/main.c": '#include "tarn/backend.h"\n#include "measuring/measure.h"\n#include <cuda_runtime_api.h>\n',
+    "bench/common/clock.h": "",
+    "bench/measuring/measure.h": '#include "../common/clock.h"\n',
 }
 
 # Each adds one line to one file of the clean tree (or adds the file), and says what must be reported.
@@ -347,6 +354,7 @@ PLANTED = [
     ("tests/stress/stress_pool.c", '#include "../../src/core/pool.h"', "tests/stress may not include core"),
     ("tests/harness/faults.h", '#include "base/assert.h"', "tests/harness headers may not include base"),
     ("bench/main.c", '#include "../src/core/pool.h"', "bench may not include core"),
+    ("bench/common/clock.h", '#include "../measuring/measure.h"', "bench/common may not include bench/measuring"),
     ("examples/first.c", '#include "../src/base/assert.h"', "examples may not include base"),
     ("src/record/recorder.h", '#include "../core/pool.h"', "record may not include core"),
     ("src/record/recorder.h", "#include <cuda.h>", "vendor header <cuda.h> in record"),

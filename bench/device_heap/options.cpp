@@ -10,7 +10,7 @@
 #include <getopt.h>
 
 extern "C" {
-#include "numbers.h"
+#include "../common/numbers.h"
 }
 
 namespace

@@ -10,7 +10,7 @@
 #include <jansson.h>
 
 extern "C" {
-#include "machine.h"
+#include "../common/machine.h"
 }
 #include "tarn/version.h"
 

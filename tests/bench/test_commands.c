@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "commands.h"
+#include "workloads/commands.h"
 
 /* The sizes of a sweep on a machine with so much room, in their order. */
 static void expect_sweep(uint64_t room_bytes, const uint64_t *sizes, size_t count)

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "contents.h"
-#include "counted_backend.h"
+#include "allocators/counted_backend.h"
+#include "playing/contents.h"
 
 enum {
     STREAM_COUNT = 3,

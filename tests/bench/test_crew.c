@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "crew.h"
+#include "playing/crew.h"
 
 enum {
     MEMBER_COUNT = 5

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "allocator.h"
-#include "device_work.h"
+#include "allocators/allocator.h"
+#include "playing/device_work.h"
 
 enum {
     SIZE_BYTES = 70000

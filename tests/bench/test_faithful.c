@@ -18,14 +18,14 @@
 
 #include <cmocka.h>
 
-#include "clock.h"
-#include "commands.h"
-#include "faithful_plan.h"
-#include "gate.h"
-#include "interrupt.h"
-#include "measure.h"
+#include "common/clock.h"
+#include "common/interrupt.h"
+#include "measuring/measure.h"
+#include "playing/gate.h"
 #include "scratch.h"
 #include "tarn/backend.h"
+#include "workloads/commands.h"
+#include "workloads/faithful_plan.h"
 
 /* Two threads; streams 5 and 9; the second thread frees on the first one's stream what that has allocated. */
 static const char trace[] = "# tarn-trace 1\n"

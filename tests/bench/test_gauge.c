@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "clock.h"
-#include "gauge.h"
+#include "common/clock.h"
+#include "common/gauge.h"
 
 /* However busy the machine is. */
 static void there_are_quiet_moments(void **state)

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "interrupt.h"
+#include "common/interrupt.h"
 
 /* In a child, which is to be ended by the second. */
 static void expect_end(int first, int second)

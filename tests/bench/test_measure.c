@@ -19,14 +19,14 @@
 
 #include <cmocka.h>
 
-#include "clock.h"
-#include "commands.h"
-#include "gauge.h"
-#include "interrupt.h"
-#include "measure.h"
+#include "common/clock.h"
+#include "common/gauge.h"
+#include "common/interrupt.h"
+#include "measuring/measure.h"
+#include "playing/thread_team.h"
+#include "playing/verifier.h"
 #include "scratch.h"
-#include "thread_team.h"
-#include "verifier.h"
+#include "workloads/commands.h"
 
 /* --- the clock ----------------------------------------------------------------------------------- */
 

@@ -15,11 +15,11 @@
 
 #include <cmocka.h>
 
-#include "allocator.h"
-#include "backing.h"
-#include "clock.h"
-#include "commands.h"
-#include "measure.h"
+#include "allocators/allocator.h"
+#include "allocators/backing.h"
+#include "common/clock.h"
+#include "measuring/measure.h"
+#include "workloads/commands.h"
 
 /* --- the planted allocator ----------------------------------------------------------------------- */
 

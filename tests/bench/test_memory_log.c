@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "memory_log.h"
+#include "measuring/memory_log.h"
 
 static bool has_point(const struct tn_memory_log *log, struct tn_memory_point wanted)
 {

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "numbers.h"
+#include "common/numbers.h"
 
 static void expect_number(const char *text, enum tn_number_result result, uint64_t number)
 {

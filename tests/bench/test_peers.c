@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
-#include "allocator.h"
+#include "allocators/allocator.h"
+#include "playing/verifier.h"
 #include "tarn/backend.h"
-#include "verifier.h"
 
 #define MEBIBYTE ((size_t)1 << 20)
 

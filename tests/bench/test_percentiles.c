@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "percentiles.h"
+#include "common/percentiles.h"
 
 static void nothing_is_all_zero(void **state)
 {

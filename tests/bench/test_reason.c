@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
-#include "reason.h"
+#include "common/reason.h"
+#include "playing/verifier.h"
 #include "scratch.h"
-#include "trace_reader.h"
-#include "verifier.h"
+#include "workloads/trace_reader.h"
 
 static void a_reason_is_one_line(void **state)
 {

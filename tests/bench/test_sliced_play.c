@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "clock.h"
-#include "sliced_play.h"
+#include "common/clock.h"
+#include "playing/sliced_play.h"
 
 /* An allocator that is busy for a while in each call, and checks that calls come in order. A part of the calls is
  * disturbed: they take longer, and the machine is not quiet meanwhile. */

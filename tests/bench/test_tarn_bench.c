@@ -17,7 +17,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "allocator.h"
+#include "allocators/allocator.h"
 #include "program.h"
 #include "scratch.h"
 #include "tarn/backend.h"

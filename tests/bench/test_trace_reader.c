@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "scratch.h"
-#include "trace_reader.h"
+#include "workloads/trace_reader.h"
 
 static const char small_trace[] = "# tarn-trace 1\n"
                                   "# name: small\n"

@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "allocator.h"
-#include "numbers.h"
+#include "allocators/allocator.h"
+#include "common/numbers.h"
 #include "program.h"
 #include "scratch.h"
 #include "tarn/backend.h"

@@ -19,9 +19,9 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "commands.h"
-#include "plain_host_backend.h"
+#include "allocators/plain_host_backend.h"
 #include "tarn/tarn.h"
+#include "workloads/commands.h"
 
 /* --- the backend ---------------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
 """
 line_source: the lines of a file that is text or gzip'd text, in bounded memory.
 
-It reads as zlib's gzgets does under bench/trace_reader.c, so that a damaged file is found out at the same line
+It reads as zlib's gzgets does under bench/workloads/trace_reader.c, so that a damaged file is found out at the same line
 with the same words: in rounds of 256 KiB of text; of a round that is damaged nothing is given out; what follows
 the gzip'd data and is none is ignored.
 """

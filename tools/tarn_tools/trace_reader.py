@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-trace_reader: a trace of allocations, event by event, as strict as bench/trace_reader.c and in the same words.
+trace_reader: a trace of allocations, event by event, as strict as bench/workloads/trace_reader.c and in the same words.
 
     # tarn-trace 1                              first line
     # key: value                                any number of these, anywhere

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * allocator_jemalloc: jemalloc's malloc and free, under names of its own.
+ *
+ * Its libraries export malloc itself: a program that is linked with one has it everywhere, and what is
+ * compared would stand in for what keeps the books of all others. So the build takes jemalloc out of its
+ * static library and renames what is called here, private_jemalloc in peers.cmake. Its shared library
+ * cannot be loaded later on, since it wants thread-local memory that is given out when a program starts.
+ *
+ * Held are the pages of its blocks and those that it has not yet given back, dirty and muzzy. Its metadata
+ * are apart, some 2.7 MB from the start.
+ */
+#include "malloc_peer.h"
+
+/* As the build has named them. */
+void *tn_jemalloc_malloc(size_t size_bytes);
+void tn_jemalloc_free(void *address);
+int tn_jemalloc_mallctl(const char *name, void *old, size_t *old_bytes, void *new,
+                        size_t new_bytes);
+
+/* "4096" means all arenas. 0 for what it does not know. */
+static size_t read_size(const char *name)
+{
+    size_t value = 0;
+    size_t value_bytes = sizeof value;
+    return tn_jemalloc_mallctl(name, &value, &value_bytes, NULL, 0) == 0 ? value : 0;
+}
+
+static void look_at_jemalloc(const struct tn_malloc_calls *calls, size_t *held_bytes_out,
+                             size_t *metadata_bytes_out)
+{
+    (void)calls;
+    uint64_t epoch = 1; /* any: setting it brings the statistics up to date */
+    tn_jemalloc_mallctl("epoch", NULL, NULL, &epoch, sizeof epoch);
+    size_t page_count = read_size("stats.arenas.4096.pactive") +
+                        read_size("stats.arenas.4096.pdirty") +
+                        read_size("stats.arenas.4096.pmuzzy");
+    *held_bytes_out = page_count * read_size("arenas.page");
+    *metadata_bytes_out = read_size("stats.metadata");
+}
+
+static void trim_jemalloc(const struct tn_malloc_calls *calls)
+{
+    (void)calls;
+    tn_jemalloc_mallctl("thread.tcache.flush", NULL, NULL, NULL, 0);
+    tn_jemalloc_mallctl("arena.4096.purge", NULL, NULL, NULL, 0);
+}
+
+static tarn_status open_jemalloc(const struct tn_allocator_settings *settings, void **state_out,
+                                 struct tn_reason *reason_out)
+{
+    static const struct tn_malloc_calls calls = { tn_jemalloc_malloc, tn_jemalloc_free,
+                                                  look_at_jemalloc, trim_jemalloc, NULL };
+    (void)settings;
+    *state_out = tn_malloc_peer_create(&calls, reason_out);
+    return *state_out ? TARN_STATUS_OK : TARN_STATUS_OUT_OF_HOST_MEMORY;
+}
+
+const struct tn_allocator tn_allocator_jemalloc = TN_MALLOC_PEER("jemalloc", open_jemalloc);

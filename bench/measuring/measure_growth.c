@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* measure_growth: what it costs an allocator to grow from nothing, and what it gives back. */
+#include "measure_growth.h"
+
+#include "../common/clock.h"
+#include "../playing/player.h"
+#include "memory_follow.h"
+
+/* The figures of a repetition. */
+enum {
+    TIME_PAIR,
+    TIME_FIRST, /* of the first allocation */
+    TIME_ALLOC,
+    TIME_FREE,
+    TIME_COUNT
+};
+
+static size_t alloc_count(const struct tn_run *run)
+{
+    return run->workload->body.count / 2;
+}
+
+static bool open_player(struct tn_run *run, struct tn_player *player)
+{
+    struct tn_reason why;
+    tarn_status status = tn_player_init(player, run->result->allocator, &run->options->settings,
+                                        run->workload->slot_count, &why);
+    if (status == TARN_STATUS_OK) return true;
+    tn_result_set_unopened(run->result, status, &why);
+    return false;
+}
+
+/* After a failure, what is live is freed without a word. */
+static void close_player(struct tn_player *player)
+{
+    struct tn_reason ignored;
+    tn_player_free_all(player, &ignored);
+    tn_player_fini(player);
+}
+
+/* --- the pass that is verified ---------------------------------------------------------------------- */
+
+static void trim(struct tn_run *run, struct tn_player *player)
+{
+    struct tn_growth_figures *growth = &run->result->growth;
+    struct tn_allocator_usage usage = { .footprint_bytes = 0 };
+    player->allocator->get_usage(player->state, &usage);
+    growth->held_after_free_bytes = usage.footprint_bytes;
+    growth->can_trim = player->allocator->trim != NULL;
+    if (!growth->can_trim) return;
+
+    tarn_status status = player->allocator->trim(player->state);
+    if (status != TARN_STATUS_OK) {
+        struct tn_reason why;
+        player->allocator->explain(player->state, status, &why);
+        run->result->outcome = TN_OUTCOME_FAILED;
+        tn_reason_set(&run->result->reason, "%s: %s: giving back what is free: %s: %.300s",
+                      run->workload->name, player->allocator->name, tarn_status_name(status),
+                      why.text);
+        return;
+    }
+    player->allocator->get_usage(player->state, &usage);
+    growth->held_after_trim_bytes = usage.footprint_bytes;
+}
+
+static void play_verified(struct tn_run *run, struct tn_player *player,
+                          struct tn_memory_follow *follow)
+{
+    const struct tn_operation *body = run->workload->body.items;
+    size_t count = alloc_count(run);
+    struct tn_stop stop;
+    if (!tn_memory_follow_play(follow, player, body, count, &stop)) {
+        tn_result_set_stopped(run->result, &stop, 0);
+        return;
+    }
+    player->allocator->get_usage(player->state, &run->result->usage);
+    if (!tn_memory_follow_play(follow, player, body + count, count, &stop)) {
+        tn_result_set_stopped(run->result, &stop, count);
+        return;
+    }
+    tn_memory_log_finish(follow->log);
+    trim(run, player);
+}
+
+static void play_first(struct tn_run *run)
+{
+    struct tn_player player;
+    struct tn_memory_follow follow = { .log = NULL };
+    run->result->pair_count = alloc_count(run);
+    run->result->pass_count = 1;
+    if (run->is_harness || !open_player(run, &player)) return;
+    struct tn_verifier *verifier =
+        tn_verifier_create(run->workload, run->result->allocator->alignment_bytes_max);
+    if (verifier && tn_memory_follow_init(&follow, run->workload->body.count, verifier))
+        play_verified(run, &player, &follow);
+    else
+        tn_results_fail(run->result, 1, "there is not enough host memory");
+    run->result->memory = follow.log;
+    tn_verifier_destroy(verifier);
+    close_player(&player);
+}
+
+/* --- what is timed ---------------------------------------------------------------------------------- */
+
+static bool play_part(struct tn_run *run, struct tn_player *player, size_t first, size_t count)
+{
+    struct tn_stop stop;
+    if (tn_player_play(player, run->workload->body.items + first, count, &stop)) return true;
+    tn_result_set_stopped(run->result, &stop, first);
+    return false;
+}
+
+static bool play_timed(struct tn_run *run, struct tn_player *player, double *figures_out)
+{
+    size_t count = alloc_count(run);
+    uint64_t start_ns = tn_clock_now_ns();
+    if (!play_part(run, player, 0, 1)) return false;
+    uint64_t first_ns = tn_clock_now_ns();
+    if (!play_part(run, player, 1, count - 1)) return false;
+    uint64_t grown_ns = tn_clock_now_ns();
+    if (!play_part(run, player, count, count)) return false;
+    uint64_t end_ns = tn_clock_now_ns();
+
+    figures_out[TIME_PAIR] = (double)(end_ns - start_ns) / (double)count;
+    figures_out[TIME_FIRST] = (double)(first_ns - start_ns);
+    figures_out[TIME_ALLOC] = (double)(grown_ns - start_ns) / (double)count;
+    figures_out[TIME_FREE] = (double)(end_ns - grown_ns) / (double)count;
+    return true;
+}
+
+static bool repeat(struct tn_run *run, double *figures_out)
+{
+    struct tn_player player;
+    if (!open_player(run, &player)) return false;
+    bool is_played = play_timed(run, &player, figures_out);
+    close_player(&player);
+    return is_played;
+}
+
+/* An allocator that begins with nothing is never warm. */
+static double warm_up(struct tn_run *run)
+{
+    double figures[TIME_COUNT];
+    if (!run->is_first || !repeat(run, figures)) return 0.0;
+    return figures[TIME_PAIR] * (double)alloc_count(run);
+}
+
+static bool play_single_calls(struct tn_run *run, struct tn_samples *samples)
+{
+    const struct tn_operations *body = &run->workload->body;
+    struct tn_player player;
+    struct tn_stop stop;
+    if (!open_player(run, &player)) return false;
+    bool is_played = tn_player_play_timed(&player, body->items, body->count, samples, &stop);
+    if (!is_played) tn_result_set_stopped(run->result, &stop, 0);
+    close_player(&player);
+    return is_played;
+}
+
+static void time_single_calls(struct tn_run *run)
+{
+    tn_run_time_calls(run, play_single_calls);
+}
+
+static void summarise(struct tn_run *run, const struct tn_result *harness)
+{
+    struct tn_growth_figures *growth = &run->result->growth;
+    (void)harness;
+    growth->first_alloc_ns = tn_spread_compute(run->figures[TIME_FIRST], run->done_count);
+    growth->alloc_ns = tn_spread_compute(run->figures[TIME_ALLOC], run->done_count);
+    growth->free_ns = tn_spread_compute(run->figures[TIME_FREE], run->done_count);
+}
+
+const struct tn_measure_method tn_measure_growth = {
+    .harness = &tn_allocator_null,
+    .repetition_ns = TN_REPETITION_NS,
+    .figure_count = TIME_COUNT,
+    .play_first = play_first,
+    .warm_up = warm_up,
+    .repeat = repeat,
+    .time_single_calls = time_single_calls,
+    .summarise = summarise,
+};

@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* report_table: results as a table on stdout, for people. At most 120 columns wide. */
+#include "report_table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../common/progress.h"
+#include "../playing/contents.h"
+#include "tarn/version.h"
+
+struct cell {
+    char text[32];
+};
+
+/* There is one standard output, so there is one of this. */
+static int first_error;
+
+static void flush(void)
+{
+    if (fflush(stdout) != 0 && first_error == 0) first_error = errno;
+}
+
+int tn_report_table_get_error(void)
+{
+    return first_error;
+}
+
+/* Bytes in powers of ten, three digits. */
+static struct cell show_bytes(double bytes)
+{
+    static const char *const units[] = { "B", "KB", "MB", "GB", "TB" };
+    size_t unit = 0;
+    while (bytes >= 999.5 && unit + 1 < sizeof units / sizeof units[0]) {
+        bytes /= 1000.0;
+        unit++;
+    }
+    int decimals = unit == 0 || bytes >= 99.95 ? 0 : bytes >= 9.995 ? 1 : 2;
+    struct cell cell;
+    snprintf(cell.text, sizeof cell.text, "%.*f %s", decimals, bytes, units[unit]);
+    return cell;
+}
+
+/* Nanoseconds: from 10 us up with a unit, so that no column grows wide. */
+static struct cell show_ns(double ns)
+{
+    struct cell cell;
+    if (ns < 99.95)
+        snprintf(cell.text, sizeof cell.text, "%.1f", ns);
+    else if (ns < 9999.5)
+        snprintf(cell.text, sizeof cell.text, "%.0f", ns);
+    else if (ns < 9999.5e3)
+        snprintf(cell.text, sizeof cell.text, ns < 99.95e3 ? "%.1fus" : "%.0fus", ns / 1e3);
+    else
+        snprintf(cell.text, sizeof cell.text, ns < 99.95e6 ? "%.1fms" : "%.0fms", ns / 1e6);
+    return cell;
+}
+
+/* One call's duration: whole nanoseconds, as the clock counts. */
+static struct cell show_call_ns(uint64_t ns)
+{
+    struct cell cell;
+    if (ns >= 10000) return show_ns((double)ns);
+    snprintf(cell.text, sizeof cell.text, "%" PRIu64, ns);
+    return cell;
+}
+
+static struct cell show_ratio(double ratio)
+{
+    struct cell cell;
+    if (ratio < 9.995)
+        snprintf(cell.text, sizeof cell.text, "%.2f", ratio);
+    else if (ratio < 99999.5)
+        snprintf(cell.text, sizeof cell.text, ratio < 99.95 ? "%.1f" : "%.0f", ratio);
+    else
+        snprintf(cell.text, sizeof cell.text, "%.0e", ratio);
+    return cell;
+}
+
+static struct cell dash(void)
+{
+    return (struct cell){ "-" };
+}
+
+/* How many times as long a pair takes with `other`; a dash when that was not measured. */
+static struct cell show_ratio_to(const struct tn_result *result, const struct tn_result *results,
+                                 size_t count, const struct tn_allocator *other)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (results[i].allocator != other || results[i].outcome != TN_OUTCOME_MEASURED ||
+            result->pair_ns.median <= 0.0)
+            continue;
+        struct cell ratio = show_ratio(results[i].pair_ns.median / result->pair_ns.median);
+        struct cell cell;
+        snprintf(cell.text, sizeof cell.text, "%.20sx", ratio.text);
+        return cell;
+    }
+    return dash();
+}
+
+static struct cell show_spread(const struct tn_spread *spread)
+{
+    struct cell cell;
+    snprintf(cell.text, sizeof cell.text, "%.12s-%.12s", show_ns(spread->min).text,
+             show_ns(spread->max).text);
+    return cell;
+}
+
+static struct cell show_footprint(const struct tn_result *result)
+{
+    if (result->live_bytes_max == 0 || result->usage.footprint_bytes_max == 0) return dash();
+    return show_ratio((double)result->usage.footprint_bytes_max / (double)result->live_bytes_max);
+}
+
+static struct cell show_metadata(const struct tn_result *result)
+{
+    if (result->usage.metadata_bytes == 0 || result->live_count_max == 0) return dash();
+    struct cell cell;
+    double bytes = (double)result->usage.metadata_bytes / (double)result->live_count_max;
+    snprintf(cell.text, sizeof cell.text, bytes < 1e6 ? "%.0f" : "%.0e", bytes);
+    return cell;
+}
+
+static struct cell show_count(uint64_t count)
+{
+    struct cell cell;
+    snprintf(cell.text, sizeof cell.text, "%" PRIu64, count);
+    return cell;
+}
+
+static struct cell show_vendor_calls(const struct tn_result *result)
+{
+    if (result->live_bytes_max > 0 && result->usage.vendor_calls == 0) return dash();
+    return show_count(result->usage.vendor_calls);
+}
+
+/* A number a second, three digits. */
+static struct cell show_rate(double rate)
+{
+    static const char *const units[] = { "", "K", "M", "G" };
+    size_t unit = 0;
+    while (rate >= 999.5 && unit + 1 < sizeof units / sizeof units[0]) {
+        rate /= 1000.0;
+        unit++;
+    }
+    struct cell cell;
+    snprintf(cell.text, sizeof cell.text, "%.*f%s",
+             rate >= 99.95   ? 0
+             : rate >= 9.995 ? 1
+                             : 2,
+             rate, units[unit]);
+    return cell;
+}
+
+static const char row_format[] =
+    "  %-12s %7s %6s %13s %6s %6s %6s %6s %6s %6s %5s %7s %6s %6s %6s\n";
+
+static const char growth_row_format[] = "  %-15s %6s %9s %8s %15s %7s %7s %7s %6s %7s %7s %8s\n";
+
+static const char streams_row_format[] = "  %-15s %8s %15s %9s %8s %8s %7s %7s %7s %7s %6s %6s\n";
+
+static const char threads_row_format[] = "  %-15s %8s %13s %9s %8s %9s %7s %8s %7s %7s\n";
+
+static void print_head(void)
+{
+    printf(row_format, "", "", "ns/", "", "alloc", "", "", "free", "", "", "held/", "vendor",
+           "meta B", "faster", "than");
+    printf(row_format, "allocator", "pairs", "pair", "min-max", "p50", "p99", "p99.9", "p50", "p99",
+           "p99.9", "live", "calls", "/block", "raw", "sets");
+}
+
+static void print_threads_head(void)
+{
+    printf(threads_row_format, "", "pairs/s", "", "pairs/s", "ns/pair", "times one", "held/",
+           "meta B/", "faster", "than");
+    printf(threads_row_format, "allocator", "of all", "min-max", "a thread", "a thread", "thread",
+           "live", "block", "raw", "sets");
+}
+
+static void print_growth_head(void)
+{
+    printf(growth_row_format, "", "", "first", "ns/", "", "alloc", "", "ns/", "held/", "vendor",
+           "left", "after");
+    printf(growth_row_format, "allocator", "blocks", "alloc", "alloc", "pair min-max", "p50", "p99",
+           "free", "live", "calls", "free", "trim");
+}
+
+static void print_streams_head(void)
+{
+    printf(streams_row_format, "", "thread", "", "without", "until", "event", "event", "stream",
+           "host", "held/", "vendor", "");
+    printf(streams_row_format, "allocator", "ns/pair", "min-max", "the work", "done", "records",
+           "queries", "waits", "waits", "live", "calls", "frees");
+}
+
+void tn_report_table_head(enum tn_method method)
+{
+    tn_progress_clear();
+    printf("\n");
+    switch (method) {
+    case TN_METHOD_PASSES:
+    case TN_METHOD_FAITHFUL:
+        print_head();
+        break;
+    case TN_METHOD_THREADS:
+        print_threads_head();
+        break;
+    case TN_METHOD_GROWTH:
+        print_growth_head();
+        break;
+    case TN_METHOD_STREAMS:
+        print_streams_head();
+        break;
+    }
+    flush(); /* whoever follows a long run sees that it has begun */
+}
+
+static void print_growth(const struct tn_result *result)
+{
+    const struct tn_growth_figures *growth = &result->growth;
+    struct cell trimmed = dash();
+    if (growth->can_trim) trimmed = show_bytes((double)growth->held_after_trim_bytes);
+    printf(growth_row_format, result->allocator->name, show_count(result->pair_count).text,
+           show_ns(growth->first_alloc_ns.median).text, show_ns(growth->alloc_ns.median).text,
+           show_spread(&result->pair_ns).text, show_call_ns(result->alloc_ns.p50).text,
+           show_call_ns(result->alloc_ns.p99).text, show_ns(growth->free_ns.median).text,
+           show_footprint(result).text, show_count(result->usage.vendor_calls).text,
+           show_bytes((double)growth->held_after_free_bytes).text, trimmed.text);
+}
+
+static struct cell show_calls(uint64_t count, const struct tn_stream_figures *figures)
+{
+    return count == 0 ? dash() : show_ratio((double)count / (double)figures->counted_pair_count);
+}
+
+static void print_streams(const struct tn_result *result)
+{
+    static const char *const orders[] = { [TN_FREE_NEEDS_WAIT] = "after",
+                                          [TN_FREE_WRITES] = "after",
+                                          [TN_FREE_WAITS] = "wait",
+                                          [TN_FREE_IS_ORDERED] = "order" };
+    const struct tn_stream_figures *streams = &result->streams;
+    printf(streams_row_format, result->allocator->name, show_ns(result->pair_ns.median).text,
+           show_spread(&result->pair_ns).text,
+           show_ns(result->pair_ns.median - result->harness_pair_ns).text,
+           show_ns(streams->total_ns.median).text,
+           show_calls(streams->calls.record_count, streams).text,
+           show_calls(streams->calls.query_count, streams).text,
+           show_calls(streams->calls.wait_count, streams).text,
+           show_calls(streams->calls.block_count, streams).text, show_footprint(result).text,
+           show_count(result->usage.vendor_calls).text, orders[result->allocator->free_order]);
+}
+
+static void print_rates(const struct tn_result *result, const struct tn_result *results,
+                        size_t count)
+{
+    const struct tn_spread *rates = &result->pairs_per_s;
+    struct cell range;
+    snprintf(range.text, sizeof range.text, "%.12s-%.12s", show_rate(rates->min).text,
+             show_rate(rates->max).text);
+    struct cell times_one = dash();
+    if (result->one_thread_pairs_per_s > 0.0)
+        times_one = show_ratio(rates->median / result->one_thread_pairs_per_s);
+    printf(threads_row_format, result->allocator->name, show_rate(rates->median).text, range.text,
+           show_rate(rates->median / (double)result->workload->thread_count).text,
+           show_ns(result->pair_ns.median).text, times_one.text, show_footprint(result).text,
+           show_metadata(result).text,
+           show_ratio_to(result, results, count, &tn_allocator_raw).text,
+           show_ratio_to(result, results, count, &tn_allocator_ordered_sets).text);
+}
+
+static void print_measured(const struct tn_result *result, const struct tn_result *results,
+                           size_t count)
+{
+    printf(row_format, result->allocator->name, show_count(result->pair_count).text,
+           show_ns(result->pair_ns.median).text, show_spread(&result->pair_ns).text,
+           show_call_ns(result->alloc_ns.p50).text, show_call_ns(result->alloc_ns.p99).text,
+           show_call_ns(result->alloc_ns.p999).text, show_call_ns(result->free_ns.p50).text,
+           show_call_ns(result->free_ns.p99).text, show_call_ns(result->free_ns.p999).text,
+           show_footprint(result).text, show_vendor_calls(result).text, show_metadata(result).text,
+           show_ratio_to(result, results, count, &tn_allocator_raw).text,
+           show_ratio_to(result, results, count, &tn_allocator_ordered_sets).text);
+}
+
+static void print_interrupted(const struct tn_result *result)
+{
+    printf("  %-12s interrupted after %zu repetitions", result->allocator->name,
+           result->repetition_count);
+    if (result->repetition_count > 0)
+        printf(": %s ns/pair, %s", show_ns(result->pair_ns.median).text,
+               show_spread(&result->pair_ns).text);
+    printf("\n");
+}
+
+static void print_figures(const struct tn_result *result, const struct tn_result *results,
+                          size_t count)
+{
+    switch (result->workload->method) {
+    case TN_METHOD_PASSES:
+    case TN_METHOD_FAITHFUL:
+        print_measured(result, results, count);
+        break;
+    case TN_METHOD_THREADS:
+        print_rates(result, results, count);
+        break;
+    case TN_METHOD_GROWTH:
+        print_growth(result);
+        break;
+    case TN_METHOD_STREAMS:
+        print_streams(result);
+        break;
+    }
+}
+
+/* Allocators that were not built in have their line in the head of the report. */
+static void print_row(const struct tn_result *result, const struct tn_result *results, size_t count)
+{
+    static const char *const words[] = { [TN_OUTCOME_SKIPPED] = "skipped",
+                                         [TN_OUTCOME_NOT_FOUND] = "not found",
+                                         [TN_OUTCOME_FAILED] = "FAILED" };
+    if (result->outcome == TN_OUTCOME_INTERRUPTED)
+        print_interrupted(result);
+    else if (result->outcome == TN_OUTCOME_MEASURED)
+        print_figures(result, results, count);
+    else if (!result->allocator->missing_because)
+        printf("  %-12s %s: %s\n", result->allocator->name, words[result->outcome],
+               result->reason.text);
+}
+
+static const struct tn_result *find_measured(const struct tn_result *results, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (results[i].outcome == TN_OUTCOME_MEASURED) return &results[i];
+    return NULL;
+}
+
+/* Where events wait for their time. */
+static void print_lateness(const struct tn_result *results, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (results[i].outcome == TN_OUTCOME_MEASURED)
+            printf("  (%s: events began late by %s ns at the median, %s at p99, %s at most)\n",
+                   results[i].allocator->name, show_call_ns(results[i].late_ns.p50).text,
+                   show_call_ns(results[i].late_ns.p99).text,
+                   show_call_ns(results[i].late_ns.max).text);
+}
+
+/* An entry of a list in a note, which goes on in another line when this one is full. Returns the width so far. */
+static int print_entry(int width, const char *begin, const char *entry)
+{
+    if (width > 0 && width + (int)strlen(entry) + 3 <= 120) return width + printf(", %s", entry);
+    if (width > 0) printf(",\n");
+    return printf(width > 0 ? "   %s%s" : "  (%s%s", width > 0 ? "" : begin, entry);
+}
+
+/* Those that have not as many as the head of the report says. */
+static void print_repetitions(const struct tn_result *results, size_t count, size_t repetitions)
+{
+    char begin[64];
+    snprintf(begin, sizeof begin, "of %zu repetitions: ", repetitions);
+    int width = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (results[i].outcome != TN_OUTCOME_MEASURED || results[i].repetition_count >= repetitions)
+            continue;
+        char entry[64];
+        snprintf(entry, sizeof entry, "%.40s %zu", results[i].allocator->name,
+                 results[i].repetition_count);
+        width = print_entry(width, begin, entry);
+    }
+    if (width > 0) printf(")\n");
+}
+
+static void print_those_in_a_row(const struct tn_result *results, size_t count)
+{
+    int width = 0;
+    for (size_t i = 0; i < count; i++)
+        if (results[i].outcome == TN_OUTCOME_MEASURED && !results[i].is_interleaved)
+            width = print_entry(width,
+                                "repetitions in a row, not by turns: ", results[i].allocator->name);
+    if (width > 0) printf(")\n");
+}
+
+/* Those whose median is of few measurements, or all of whose were disturbed. */
+static void print_disturbed(const struct tn_result *results, size_t count)
+{
+    int width = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (results[i].outcome != TN_OUTCOME_MEASURED || results[i].counted_share >= 0.1) continue;
+        char entry[64];
+        snprintf(entry, sizeof entry, "%.40s %.0f %%", results[i].allocator->name,
+                 100.0 * results[i].counted_share);
+        width = print_entry(width, "little time was not disturbed by others: ", entry);
+    }
+    if (width > 0) printf(")\n");
+}
+
+/* What differs from what the head of the report says. */
+static void print_notes(const struct tn_result *results, size_t count, size_t repetitions)
+{
+    print_repetitions(results, count, repetitions);
+    print_those_in_a_row(results, count);
+    print_disturbed(results, count);
+    if (results[0].speed > 0.0) print_lateness(results, count);
+}
+
+static void print_touch(const struct tn_machine *machine, const struct tn_options *options)
+{
+    if (options->touch_bytes == 0) {
+        printf("memory is not touched\n");
+        return;
+    }
+    if (options->touch_bytes == SIZE_MAX)
+        printf("memory is written after each allocation, and verified before its free");
+    else
+        printf("of each block up to %s are written after its allocation, and verified before its "
+               "free",
+               show_bytes((double)options->touch_bytes).text);
+    bool is_sampled = !machine->is_host && options->touch_bytes > TN_CONTENTS_SAMPLE_BYTES;
+    printf(is_sampled ? ", 16 KB of larger ones\n" : "\n");
+}
+
+void tn_report_table_begin(const struct tn_machine *machine, const struct tn_options *options)
+{
+    tn_progress_clear();
+    printf("tarn-bench %d.%d.%d, %s backend, device %s\n", TARN_VERSION_MAJOR, TARN_VERSION_MINOR,
+           TARN_VERSION_PATCH, machine->backend, machine->device_name);
+    printf("%s, %zu cores, %s, %s, %s, %s build\n", machine->cpu_model, machine->core_count,
+           machine->kernel, machine->c_library, machine->compiler, machine->build_type);
+    printf("commit %s, seed %" PRIu64 ", %zu repetitions; a reading of the clock costs %" PRIu64
+           " ns\n",
+           machine->commit, options->seed, options->repetitions, machine->clock_cost_ns);
+    for (size_t i = 0; i < options->allocator_count; i++)
+        if (options->allocators[i]->missing_because)
+            printf("%s: not found: %s\n", options->allocators[i]->name,
+                   options->allocators[i]->missing_because);
+    print_touch(machine, options);
+}
+
+static void print_faithful(const struct tn_result *measured)
+{
+    printf("; %zu thread%s, %zu stream%s, order %s", measured->thread_count,
+           measured->thread_count == 1 ? "" : "s", measured->stream_count,
+           measured->stream_count == 1 ? "" : "s", tn_order_name(measured->order));
+    if (measured->speed > 0.0) printf(", at %g of the recorded speed", measured->speed);
+}
+
+/* The rest of the workload's line. */
+static void print_extent(const struct tn_result *measured)
+{
+    if (!measured) {
+        printf("\n");
+        return;
+    }
+    printf(": %s %s live, at most %zu block%s",
+           measured->workload->method == TN_METHOD_THREADS ? "about" : "at most",
+           show_bytes((double)measured->live_bytes_max).text, measured->live_count_max,
+           measured->live_count_max == 1 ? "" : "s");
+    bool is_faithful = measured->workload->method == TN_METHOD_FAITHFUL;
+    if (is_faithful) print_faithful(measured);
+    if (is_faithful || measured->workload->method == TN_METHOD_PASSES)
+        printf("; %.1f ns of each pair are the harness", measured->harness_pair_ns);
+    if (measured->workload->method == TN_METHOD_STREAMS)
+        printf("; the work alone: %.0f ns, until done %.0f", measured->harness_pair_ns,
+               measured->streams.work_total_ns);
+    printf("\n");
+}
+
+void tn_report_table_add(const struct tn_result *results, size_t count, size_t repetitions)
+{
+    tn_progress_clear();
+    printf("\n%s %s", results[0].workload->bench, results[0].workload->name);
+    print_extent(find_measured(results, count));
+    for (size_t i = 0; i < count; i++)
+        print_row(&results[i], results, count);
+    print_notes(results, count, repetitions);
+    flush();
+}
+
+static const char calls_legend[] =
+    "ns/pair: all calls of a pass by the number of allocations, without a clock in between;\n"
+    "  the harness is inside. alloc, free: single calls, with one reading of the clock each.\n";
+
+static const char faithful_legend[] =
+    "ns/pair: a pass, from the start of its first thread to the end of its last, by the number of all\n"
+    "  allocations, without a clock in between; in recorded time that of all calls. alloc, free: single\n"
+    "  calls, with one reading of the clock each.\n";
+
+static const char threads_legend[] =
+    "pairs/s: an allocation and a free, of all threads together and by the number of threads.\n"
+    "ns/pair a thread: while the others are at work. times one thread: pairs/s of all by those of\n"
+    "  this allocator with one thread. Each thread has a stream, where allocator and device have any,\n"
+    "  unless it says one stream.\n";
+
+static const char growth_legend[] =
+    "first alloc, ns/alloc, ns/free: of an allocator that was just opened, all allocations and then\n"
+    "  all frees by their number; min-max: both together. p50, p99: single allocations.\n"
+    "left after free, trim: bytes held when all is freed, and when what is free was given back.\n";
+
+static const char streams_legend[] =
+    "thread ns/pair: of the thread that allocates, fills and frees for all streams; without the work:\n"
+    "  less what the fills alone take it. until done: with what it then waits for the streams.\n"
+    "records, queries, waits: calls a pair for events, where they could be counted; host waits: what\n"
+    "  the thread waited for. frees: order, in the order of the stream; wait, for the device; after,\n"
+    "  the thread waits for the stream before, as this allocator knows none (with one, if its\n"
+    "  free writes into the block).\n";
+
+static const char common_legend[] =
+    "held/live: most bytes ever held from the vendor by most bytes ever live; the first piece\n"
+    "  (--initial) weighs on small workloads.\n"
+    "meta B/block: host memory for bookkeeping by most blocks ever live. A dash: it cannot tell.\n"
+    "faster than raw, sets: ns/pair of raw, of ordered-sets, divided by this ns/pair.\n"
+    "ordered-sets: the pool of today's mesh codes, over the C++ library's sets.\n";
+
+static bool has_method(const struct tn_workload_list *workloads, enum tn_method method)
+{
+    for (size_t i = 0; i < workloads->count; i++)
+        if (workloads->items[i].method == method) return true;
+    return false;
+}
+
+void tn_report_table_end(const struct tn_machine *machine, const struct tn_workload_list *workloads)
+{
+    static const char *const legends[] = { [TN_METHOD_PASSES] = calls_legend,
+                                           [TN_METHOD_THREADS] = threads_legend,
+                                           [TN_METHOD_FAITHFUL] = faithful_legend,
+                                           [TN_METHOD_GROWTH] = growth_legend,
+                                           [TN_METHOD_STREAMS] = streams_legend };
+    printf("\nTimes are in ns where nothing else stands.\n");
+    for (enum tn_method method = TN_METHOD_PASSES; method <= TN_METHOD_STREAMS; method++)
+        if (has_method(workloads, method)) fputs(legends[method], stdout);
+    fputs(common_legend, stdout);
+    if (machine->is_host)
+        printf(
+            "raw is mmap and munmap: the host stands in for a device, and streams are queues.\n"
+            "jemalloc, mimalloc, libc-malloc: the floor. They may write into what they hand out, and align to 16.\n");
+    else
+        printf("raw is the vendor's own allocation and free.\n");
+    flush();
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* report_table: results as a table on stdout, for people. */
+#ifndef TN_REPORT_TABLE_H
+#define TN_REPORT_TABLE_H
+
+#include "../common/machine.h"
+#include "../measuring/measure.h"
+
+/* What was asked for, and on which machine. */
+void tn_report_table_begin(const struct tn_machine *machine, const struct tn_options *options);
+
+/* The head of the columns for workloads that are measured so. */
+void tn_report_table_head(enum tn_method method);
+
+/* One workload: a line for each allocator, and where fewer repetitions were done than asked. */
+void tn_report_table_add(const struct tn_result *results, size_t count, size_t repetitions);
+
+/* What the columns mean. */
+void tn_report_table_end(const struct tn_machine *machine,
+                         const struct tn_workload_list *workloads);
+
+/* errno of the first time that lines could not be written; 0: they all were, or are still to be. */
+int tn_report_table_get_error(void);
+
+#endif
