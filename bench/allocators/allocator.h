@@ -119,14 +119,10 @@ struct tn_allocator {
 /* The adapters. */
 extern const struct tn_allocator tn_allocator_raw;
 extern const struct tn_allocator tn_allocator_tarn;
-extern const struct tn_allocator tn_allocator_tarn_cached;
-extern const struct tn_allocator tn_allocator_tarn_last_freed;
 extern const struct tn_allocator tn_allocator_tarn_first;
 extern const struct tn_allocator tn_allocator_tarn_segregated;
 extern const struct tn_allocator tn_allocator_tarn_tlsf;
 extern const struct tn_allocator tn_allocator_tarn_contiguous;
-extern const struct tn_allocator tn_allocator_tarn_contiguous_cached;
-extern const struct tn_allocator tn_allocator_tarn_contiguous_last_freed;
 extern const struct tn_allocator tn_allocator_tarn_contiguous_first;
 extern const struct tn_allocator tn_allocator_tarn_contiguous_segregated;
 extern const struct tn_allocator tn_allocator_tarn_contiguous_tlsf;

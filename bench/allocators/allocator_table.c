@@ -23,13 +23,9 @@ const struct tn_allocator *const tn_allocator_table[] = {
 };
 
 const struct tn_allocator *const tn_allocator_variants[] = {
-    &tn_allocator_tarn_cached,
-    &tn_allocator_tarn_contiguous_cached,
-    &tn_allocator_tarn_last_freed,
     &tn_allocator_tarn_first,
     &tn_allocator_tarn_segregated,
     &tn_allocator_tarn_tlsf,
-    &tn_allocator_tarn_contiguous_last_freed,
     &tn_allocator_tarn_contiguous_first,
     &tn_allocator_tarn_contiguous_segregated,
     &tn_allocator_tarn_contiguous_tlsf,

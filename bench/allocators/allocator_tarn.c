@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* allocator_tarn: a tarn pool with the default options, a contiguous one, both with each placement policy and
- * with a thread cache, on the backend that the others use too. */
+/* allocator_tarn: a tarn pool with the default options, and a contiguous one, both with each placement policy, on
+ * the backend that the others use too. */
 #include "allocator.h"
 
 #include <stdlib.h>
@@ -18,11 +18,7 @@ struct tarn_state {
 struct variant {
     tarn_fit fit;
     bool is_contiguous;
-    size_t thread_cache_bytes;
 };
-
-/* A pool keeps less where it is small. */
-#define THREAD_CACHE_BYTES ((size_t)64 << 20)
 
 static tarn_status create_pool(struct tarn_state *self,
                                const struct tn_allocator_settings *settings,
@@ -38,7 +34,6 @@ static tarn_status create_pool(struct tarn_state *self,
     options.contiguous = variant->is_contiguous;
     options.step_bytes = settings->step_bytes;
     options.fit = variant->fit;
-    options.thread_cache_bytes = variant->thread_cache_bytes;
     status = tarn_pool_create(&options, &self->pool);
     if (status != TARN_STATUS_OK) {
         tn_reason_set(reason_out, "%s", tarn_last_error().message);
@@ -172,11 +167,11 @@ static void close_tarn(void *state)
 }
 
 /* One adapter, since open is not told which one it is called for. */
-#define ADAPTER(variant_, name_, ...)                                                  \
+#define ADAPTER(variant_, name_, fit_, is_contiguous_)                                 \
     static tarn_status open_##variant_(const struct tn_allocator_settings *settings,   \
                                        void **state_out, struct tn_reason *reason_out) \
     {                                                                                  \
-        static const struct variant variant = { __VA_ARGS__ };                         \
+        static const struct variant variant = { fit_, is_contiguous_ };                \
         return open_pool(settings, &variant, state_out, reason_out);                   \
     }                                                                                  \
     const struct tn_allocator tn_allocator_##variant_ = {                              \
@@ -196,17 +191,11 @@ static void close_tarn(void *state)
         .trim = trim_tarn,                                                             \
     }
 
-/* clang-format off */
-ADAPTER(tarn, "tarn", TARN_FIT_BEST, false, 0);
-ADAPTER(tarn_cached, "tarn:cached", TARN_FIT_BEST, false, THREAD_CACHE_BYTES);
-ADAPTER(tarn_last_freed, "tarn:best_fit_last_freed", TARN_FIT_BEST_LAST_FREED, false, 0);
-ADAPTER(tarn_first, "tarn:first_fit", TARN_FIT_FIRST, false, 0);
-ADAPTER(tarn_segregated, "tarn:segregated_fit", TARN_FIT_SEGREGATED, false, 0);
-ADAPTER(tarn_tlsf, "tarn:tlsf", TARN_FIT_TLSF, false, 0);
-ADAPTER(tarn_contiguous, "tarn:contiguous", TARN_FIT_BEST, true, 0);
-ADAPTER(tarn_contiguous_cached, "tarn:contiguous:cached", TARN_FIT_BEST, true, THREAD_CACHE_BYTES);
-ADAPTER(tarn_contiguous_last_freed, "tarn:contiguous:best_fit_last_freed", TARN_FIT_BEST_LAST_FREED, true, 0);
-ADAPTER(tarn_contiguous_first, "tarn:contiguous:first_fit", TARN_FIT_FIRST, true, 0);
-ADAPTER(tarn_contiguous_segregated, "tarn:contiguous:segregated_fit", TARN_FIT_SEGREGATED, true, 0);
-ADAPTER(tarn_contiguous_tlsf, "tarn:contiguous:tlsf", TARN_FIT_TLSF, true, 0);
-/* clang-format on */
+ADAPTER(tarn, "tarn", TARN_FIT_BEST, false);
+ADAPTER(tarn_first, "tarn:first_fit", TARN_FIT_FIRST, false);
+ADAPTER(tarn_segregated, "tarn:segregated_fit", TARN_FIT_SEGREGATED, false);
+ADAPTER(tarn_tlsf, "tarn:tlsf", TARN_FIT_TLSF, false);
+ADAPTER(tarn_contiguous, "tarn:contiguous", TARN_FIT_BEST, true);
+ADAPTER(tarn_contiguous_first, "tarn:contiguous:first_fit", TARN_FIT_FIRST, true);
+ADAPTER(tarn_contiguous_segregated, "tarn:contiguous:segregated_fit", TARN_FIT_SEGREGATED, true);
+ADAPTER(tarn_contiguous_tlsf, "tarn:contiguous:tlsf", TARN_FIT_TLSF, true);

@@ -66,24 +66,22 @@ struct subject {
     uint64_t max_bytes;
     const char *trace;  /* replay: file, in the folder of the traces */
     bool is_on_streams; /* on two in turn */
-    bool is_cached;     /* the pool has a thread cache */
 };
 
+#define CHURN(live_count_, min_bytes_, max_bytes_)                                        \
+    .command = &tn_command_churn, .live_count = (live_count_), .min_bytes = (min_bytes_), \
+    .max_bytes = (max_bytes_)
+#define REPLAY(trace_) .command = &tn_command_replay, .trace = (trace_)
+
 static const struct subject subjects[] = {
-    { "hot", &tn_command_hot, 1, 1024, 1024, NULL, false, false },
-    { "100-of-1K-16M", &tn_command_churn, 100, 1024, 16 << 20, NULL, false, false },
-    { "1000-of-1K-256K", &tn_command_churn, 1000, 1024, 256 << 10, NULL, false, false },
-    { "1000-of-16-4K", &tn_command_churn, 1000, 16, 4096, NULL, false, false },
-    { "100000-of-1K-256K", &tn_command_churn, 100000, 1024, 256 << 10, NULL, false, false },
-    { "two-streams", &tn_command_churn, 100, 1024, 16 << 20, NULL, true, false },
-    { "mesh-trace", &tn_command_replay, 0, 0, 0, "omegah-warp-3d-small-cut.trace.gz", false,
-      false },
-    { "network-trace", &tn_command_replay, 0, 0, 0, "torch_resnet-cut.trace.gz", false, false },
-    { "hot-cached", &tn_command_hot, 1, 1024, 1024, NULL, false, true },
-    { "mesh-trace-cached", &tn_command_replay, 0, 0, 0, "omegah-warp-3d-small-cut.trace.gz", false,
-      true },
-    { "network-trace-cached", &tn_command_replay, 0, 0, 0, "torch_resnet-cut.trace.gz", false,
-      true },
+    { .name = "hot", .command = &tn_command_hot },
+    { .name = "100-of-1K-16M", CHURN(100, 1024, 16 << 20) },
+    { .name = "1000-of-1K-256K", CHURN(1000, 1024, 256 << 10) },
+    { .name = "1000-of-16-4K", CHURN(1000, 16, 4096) },
+    { .name = "100000-of-1K-256K", CHURN(100000, 1024, 256 << 10) },
+    { .name = "two-streams", CHURN(100, 1024, 16 << 20), .is_on_streams = true },
+    { .name = "mesh-trace", REPLAY("omegah-warp-3d-small-cut.trace.gz") },
+    { .name = "network-trace", REPLAY("torch_resnet-cut.trace.gz") },
 };
 
 enum {
@@ -172,14 +170,13 @@ static bool play_workload(const struct tn_workload *workload, player how, tarn_p
     return is_ok;
 }
 
-static bool play_in_new_pool(const struct tn_workload *workload, player how, bool is_cached)
+static bool play_in_new_pool(const struct tn_workload *workload, player how)
 {
     uintptr_t next_address = FIRST_ADDRESS;
     tarn_backend_operations operations = make_operations();
     tarn_backend backend = { &operations, &next_address };
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = &backend;
-    if (is_cached) options.thread_cache_bytes = (size_t)64 << 20;
     tarn_pool *pool;
     if (tarn_pool_create(&options, &pool) != TARN_STATUS_OK) return false;
     bool is_ok = play_workload(workload, how, pool);
@@ -194,8 +191,7 @@ static bool run_subject(const struct subject *subject, const char *trace_folder)
     struct tn_reason reason = { "" };
     bool is_ok = make_workload(subject, trace_folder, &list, &reason);
     if (is_ok) {
-        is_ok = play_in_new_pool(&list.items[0], subject->is_on_streams ? play_on_streams : play,
-                                 subject->is_cached);
+        is_ok = play_in_new_pool(&list.items[0], subject->is_on_streams ? play_on_streams : play);
         tn_reason_set(&reason, "%s", tarn_last_error().message);
     }
     if (is_ok)

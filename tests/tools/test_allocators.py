@@ -7,11 +7,11 @@ import unittest
 from support import run_tests
 from tarn_tools.allocators import Palette, is_peer, what_it_is
 
-KNOWN = ["tarn", "tarn:cached", "vendor-pool", "vendor-pool:release", "cub", "torch", "torch-python", "cupy-python",
+KNOWN = ["tarn", "vendor-pool", "vendor-pool:release", "cub", "torch", "torch-python", "cupy-python",
          "umpire", "umpire:list", "umf", "jemalloc", "mimalloc", "libc-malloc", "ordered-sets", "raw"]
 HEAPS = ["tarn", "cuda", "bump"] # in plots of their own
-MODES = ["tarn:contiguous", "tarn:first_fit", "tarn:best_fit_last_freed", "tarn:segregated_fit",
-         "tarn:tlsf", "tarn:contiguous:cached", "tarn:contiguous:tlsf"]
+MODES = ["tarn:contiguous", "tarn:first_fit", "tarn:segregated_fit", "tarn:tlsf", "tarn:contiguous:first_fit",
+         "tarn:contiguous:segregated_fit", "tarn:contiguous:tlsf"]
 PAPERS = {"light": "#ffffff", "dark": "#15171a"}
 
 # How a dichromat sees linear light (Machado, Oliveira, Fernandes 2009, severity 1).
@@ -89,7 +89,7 @@ class Colours(unittest.TestCase):
 
     def test_they_have_one_order(self):
         names = [style.name for style in Palette([*reversed(KNOWN), "peer-1", "tarn:tlsf"])]
-        self.assertEqual(names, [*KNOWN[:2], "tarn:tlsf", *KNOWN[2:-2], "peer-1", *KNOWN[-2:]])
+        self.assertEqual(names, [KNOWN[0], "tarn:tlsf", *KNOWN[1:-2], "peer-1", *KNOWN[-2:]])
 
 
 class Names(unittest.TestCase):
@@ -97,6 +97,8 @@ class Names(unittest.TestCase):
         self.assertEqual(what_it_is("raw", {"cuda"}), "the vendor's own calls: cudaMalloc and cudaFree")
         self.assertEqual(what_it_is("tarn:contiguous:tlsf", ()),
                          "a pool of tarn in one range of addresses, that places by tlsf")
+        self.assertEqual(what_it_is("tarn:first_fit", ()), "a pool of tarn that places by first fit")
+        self.assertEqual(what_it_is("tarn:other", ()), "a pool of tarn as other")
         self.assertEqual(what_it_is("umpire:other", ()), "Umpire's QuickPool, as other")
 
     def test_a_name_that_only_begins_like_another(self):
@@ -107,7 +109,7 @@ class Names(unittest.TestCase):
 class Peers(unittest.TestCase):
     def test_who_is_a_peer(self):
         peers = [name for name in [*KNOWN, *MODES, "harness", "anything"] if is_peer(name)]
-        self.assertEqual(peers, [*KNOWN[2:-2], "anything"])
+        self.assertEqual(peers, [*KNOWN[1:-2], "anything"])
 
 
 if __name__ == "__main__":

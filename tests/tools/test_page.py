@@ -37,7 +37,7 @@ class Page(WithPage):
         self.assertGreaterEqual(self.source.count("<svg"), 14)
 
     def test_all_allocators_and_workloads_are_told(self):
-        names = ["tarn", "tarn:cached", "tarn:tlsf", "raw", "cub", "vendor-pool", "torch-python", "cupy-python",
+        names = ["tarn", "tarn:contiguous", "tarn:tlsf", "raw", "cub", "vendor-pool", "torch-python", "cupy-python",
                  "jemalloc", "nobody-knows-it"]
         self.page_of(results_file(*[result(name, 10.0 + number, workload=workload)
                                     for workload in ("mesh", "front") for number, name in enumerate(names)]))

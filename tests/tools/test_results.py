@@ -210,14 +210,14 @@ class Verdicts(InFolder):
 
     def test_ratios(self):
         verdict = self.verdict(result("tarn", 100, held=200), result("cub", 800, held=100), result("raw", 5000),
-                               result("vendor-pool", 900, held=50), result("tarn:cached", 40),
+                               result("vendor-pool", 900, held=50), result("tarn:tlsf", 40),
                                result("ordered-sets", 300))
         self.assertAlmostEqual(verdict.to_raw, 50)
         self.assertAlmostEqual(verdict.to_best_peer, 8)
         self.assertEqual(verdict.best_peer.allocator, "cub")
         self.assertEqual(verdict.leanest_peer.allocator, "vendor-pool")
         self.assertAlmostEqual(verdict.memory_to_leanest_peer, 4)
-        self.assertEqual([mode.allocator for mode, _ in verdict.faster_modes()], ["tarn:cached"])
+        self.assertEqual([mode.allocator for mode, _ in verdict.faster_modes()], ["tarn:tlsf"])
         self.assertTrue(verdict.holds_more)
 
     def test_of_streams_it_counts_when_their_work_is_done(self):

@@ -35,12 +35,12 @@ WHAT_THEY_ARE = {
 RAW_BY_BACKEND = {"cuda": "cudaMalloc and cudaFree", "hip": "hipMalloc and hipFree",
                   "ze": "zeMemAllocDevice and zeMemFree", "host": "mmap and munmap"}
 POOL_BY_BACKEND = {"cuda": "cudaMallocAsync and cudaFreeAsync", "hip": "hipMallocAsync and hipFreeAsync"}
-MODES = {"contiguous": "in one range of addresses", "cached": "with a thread cache"}
+MODES = {"contiguous": "in one range of addresses", "first_fit": "that places by first fit",
+         "segregated_fit": "that places by segregated fit", "tlsf": "that places by tlsf"}
 
 # Light paper, dark paper, marker of matplotlib, dashes; in the order in which allocators are listed everywhere.
 _KNOWN = {
     "tarn": ("#0a58b0", "#6cb2ff", "o", "-"),
-    "tarn:cached": ("#11276e", "#0969b7", "h", "--"),
     "vendor-pool": ("#bf3a08", "#ff7a33", "^", "-"),
     "vendor-pool:release": ("#7e502c", "#d2a463", "d", "--"),
     "cub": ("#1c8a5a", "#2fae7d", "v", "-"),
@@ -88,8 +88,7 @@ def what_it_is(name, backends):
     if name in WHAT_THEY_ARE:
         return WHAT_THEY_ARE[name]
     if is_tarn(name):
-        return "a pool of tarn " + ", ".join(MODES.get(part, f"that places by {part.replace('_', ' ')}")
-                                            for part in name.split(":")[1:])
+        return "a pool of tarn " + ", ".join(MODES.get(part, f"as {part}") for part in name.split(":")[1:])
     known = next((known for known in WHAT_THEY_ARE if name.startswith(known + ":")), None)
     return f"{WHAT_THEY_ARE[known]}, as {name[len(known) + 1:]}" if known else name
 
