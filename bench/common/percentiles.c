@@ -28,7 +28,7 @@ static size_t rank_of(size_t count, size_t thousandths)
 
 struct tn_percentiles tn_percentiles_compute(uint64_t *samples, size_t count)
 {
-    struct tn_percentiles result = { 0, 0, 0, 0, 0.0 };
+    struct tn_percentiles result = { 0 };
     if (count == 0) return result;
     qsort(samples, count, sizeof samples[0], compare_samples);
 

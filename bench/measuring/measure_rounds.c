@@ -76,7 +76,7 @@ void tn_run_time_calls(struct tn_run *run,
                        bool (*play)(struct tn_run *run, struct tn_samples *samples))
 {
     size_t count_max = run->workload->body.count;
-    struct tn_samples samples = { NULL, NULL, 0, 0 };
+    struct tn_samples samples = { 0 };
     samples.alloc_ns = malloc(count_max * sizeof samples.alloc_ns[0]);
     samples.free_ns = malloc(count_max * sizeof samples.free_ns[0]);
     if (!samples.alloc_ns || !samples.free_ns) {

@@ -46,5 +46,5 @@ bool tn_numbering_find(struct tn_numbering *numbering, uint64_t key, uint32_t *n
 void tn_numbering_fini(struct tn_numbering *numbering)
 {
     tdestroy(numbering->tree, free);
-    *numbering = (struct tn_numbering){ NULL, NULL, 0 };
+    *numbering = (struct tn_numbering){ 0 };
 }

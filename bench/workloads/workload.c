@@ -78,7 +78,7 @@ static void follow(struct live_extent *live, const struct tn_operation *operatio
 bool tn_workload_measure(const struct tn_workload *workload, size_t body_count,
                          struct tn_workload_extent *extent_out)
 {
-    *extent_out = (struct tn_workload_extent){ 0, 0, 0 };
+    *extent_out = (struct tn_workload_extent){ 0 };
     struct live_extent live = { .extent = extent_out };
     live.sizes = calloc(workload->slot_count, sizeof live.sizes[0]);
     if (!live.sizes) return false;

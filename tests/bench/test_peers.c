@@ -359,8 +359,8 @@ static void expect_threads(const struct tn_allocator *allocator)
     void *state = open_one(allocator);
     void *left = NULL;
     for (int round = 0; round < 2; round++) {
-        struct thread_work works[2] = { { allocator, state, left, NULL, false },
-                                        { allocator, state, NULL, NULL, false } };
+        struct thread_work works[2] = { { .allocator = allocator, .whole = state, .taken = left },
+                                        { .allocator = allocator, .whole = state } };
         pthread_t threads[2];
         for (int i = 0; i < 2; i++)
             assert_int_equal(pthread_create(&threads[i], NULL, take_and_leave, &works[i]), 0);

@@ -109,7 +109,7 @@ enum {
 
 static struct tn_operations make_operations(size_t slot_count)
 {
-    struct tn_operations operations = { NULL, 0, 0 };
+    struct tn_operations operations = { 0 };
     for (size_t i = 0; i < slot_count; i++) {
         assert_true(tn_operations_add_alloc(&operations, i, i + 1));
         assert_true(tn_operations_add_free(&operations, i));

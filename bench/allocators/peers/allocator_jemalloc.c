@@ -49,8 +49,10 @@ static void trim_jemalloc(const struct tn_malloc_calls *calls)
 static tarn_status open_jemalloc(const struct tn_allocator_settings *settings, void **state_out,
                                  struct tn_reason *reason_out)
 {
-    static const struct tn_malloc_calls calls = { tn_jemalloc_malloc, tn_jemalloc_free,
-                                                  look_at_jemalloc, trim_jemalloc, NULL };
+    static const struct tn_malloc_calls calls = { .alloc = tn_jemalloc_malloc,
+                                                  .free = tn_jemalloc_free,
+                                                  .look = look_at_jemalloc,
+                                                  .trim = trim_jemalloc };
     (void)settings;
     *state_out = tn_malloc_peer_create(&calls, reason_out);
     return *state_out ? TARN_STATUS_OK : TARN_STATUS_OUT_OF_HOST_MEMORY;

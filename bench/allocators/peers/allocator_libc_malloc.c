@@ -18,7 +18,9 @@ static void trim_libc(const struct tn_malloc_calls *calls)
 static tarn_status open_libc_malloc(const struct tn_allocator_settings *settings, void **state_out,
                                     struct tn_reason *reason_out)
 {
-    static const struct tn_malloc_calls calls = { malloc, free, NULL, trim_libc, NULL };
+    static const struct tn_malloc_calls calls = { .alloc = malloc,
+                                                  .free = free,
+                                                  .trim = trim_libc };
     (void)settings;
     *state_out = tn_malloc_peer_create(&calls, reason_out);
     return *state_out ? TARN_STATUS_OK : TARN_STATUS_OUT_OF_HOST_MEMORY;

@@ -44,7 +44,7 @@ static bool load(struct tn_malloc_calls *calls, struct tn_reason *reason_out)
 static tarn_status open_mimalloc(const struct tn_allocator_settings *settings, void **state_out,
                                  struct tn_reason *reason_out)
 {
-    struct tn_malloc_calls calls = { NULL, NULL, NULL, trim_mimalloc, NULL };
+    struct tn_malloc_calls calls = { .trim = trim_mimalloc };
     (void)settings;
     if (!load(&calls, reason_out)) return TARN_STATUS_NOT_SUPPORTED;
     *state_out = tn_malloc_peer_create(&calls, reason_out);
