@@ -127,20 +127,16 @@ typedef enum tarn_fit {
     /* The smallest, among equals the one at the lowest index: best_fit. The default: it held least memory, or
      * nearly so, in all that was measured, and what is live decides where the next allocation lies. */
     TARN_FIT_BEST = 0,
-    /* The smallest, among equals the one freed last: best_fit_last_freed. For thousands of free regions of one
-     * size, among which it need not search, and for memory that caches may still have. Where the next allocation
-     * lies depends on the order of the frees. */
-    TARN_FIT_BEST_LAST_FREED = 1,
     /* The one at the lowest index: first_fit. Gathers what is live at low indexes. Small requests may cut large
      * regions. It takes up to twice the time of best fit, and mostly held more. */
-    TARN_FIT_FIRST = 2,
+    TARN_FIT_FIRST = 1,
     /* One of a class of sizes, a class for each power of two: segregated_fit. For comparing with pools that do
      * so; it held up to half as much again as best fit. */
-    TARN_FIT_SEGREGATED = 3,
+    TARN_FIT_SEGREGATED = 2,
     /* The same with 32 classes for each power of two: tlsf. Constant time, unless only the request's own class
      * can serve it, which is searched then. Regions within a 32nd of each other are not told apart, and of those
      * within a 32nd of the request most are passed over, so it may cut a larger one than it must. */
-    TARN_FIT_TLSF = 4
+    TARN_FIT_TLSF = 3
 } tarn_fit;
 
 typedef struct tarn_pool_options {
@@ -306,33 +302,19 @@ typedef struct tarn_pool_options {
      * each block has its zones; pools that pass through; and pools with chunks of more than 64 KiB. false: all.
      */
     bool slices;
-
-    /*
-     * The most that a cache of regions may hold, for each thread that has arenas and for the pool. 0: there is no
-     * cache, and what is freed is free.
-     * With one, a region that was freed on one stream is kept as it is for the next request on that stream that
-     * takes just as many chunks, whatever the policy; such a pair of calls takes half the time. What is kept is not
-     * coalesced: at most a 32nd of what the pool holds, and nothing for longer than 128 further frees of what the cache did
-     * not hand out itself. Where nothing else fits, before the pool grows or fails or gives back, and with any call
-     * but alloc and free, all of it is free again. So statistics do not tell the difference, bad frees are refused as
-     * ever, and the same sequence of calls in one thread gives the same offsets, though other ones than without.
-     * Slices need none. Pools in debug mode, which pass through, give memory back after a free
-     * (release_threshold_bytes, returns_when_empty) or whose streams end unannounced have none.
-     */
-    size_t thread_cache_bytes;
 } tarn_pool_options;
 
 /* clang-format off */
 #define TARN_POOL_OPTIONS_INIT \
     { sizeof(tarn_pool_options), NULL, TARN_CHUNK_BYTES_DEFAULT, TARN_INITIAL_BYTES_DEFAULT, \
       TARN_GROWTH_FACTOR_DEFAULT, TARN_GROWTH_BYTES_MAX_DEFAULT, 0, 0, 0, false, false, false, 0, \
-      false, false, false, NULL, NULL, NULL, NULL, NULL, 0, TARN_QUARANTINE_BYTES_DEFAULT, TARN_FIT_BEST, true, 0 }
+      false, false, false, NULL, NULL, NULL, NULL, NULL, 0, TARN_QUARANTINE_BYTES_DEFAULT, TARN_FIT_BEST, true }
 
 /* As Omega_h's own pool: 700 MB at first, then twice the largest. */
 #define TARN_POOL_OPTIONS_OMEGA_H_INIT \
     { sizeof(tarn_pool_options), NULL, TARN_CHUNK_BYTES_DEFAULT, 700000000, 2.0, \
       0, 0, 0, 0, false, false, false, 0, \
-      false, false, false, NULL, NULL, NULL, NULL, NULL, 0, TARN_QUARANTINE_BYTES_DEFAULT, TARN_FIT_BEST, true, 0 }
+      false, false, false, NULL, NULL, NULL, NULL, NULL, 0, TARN_QUARANTINE_BYTES_DEFAULT, TARN_FIT_BEST, true }
 /* clang-format on */
 
 /*
@@ -777,12 +759,10 @@ TARN_API tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *
  *                    torchrun) of the ranks on the node. If TARN_DEVICE is set, or one device alone is
  *                    visible, the ranks count as spread over the node's devices, where Slurm tells how
  *                    many there are; otherwise such a rank has its device for itself. MPI is not asked
- *     TARN_FIT       placement policy: "best_fit", "best_fit_last_freed", "first_fit", "segregated_fit" or
- *                    "tlsf"; see tarn_fit
+ *     TARN_FIT       placement policy: "best_fit", "first_fit", "segregated_fit" or "tlsf"; see tarn_fit
  *     TARN_DEBUG     debug mode: a list, with commas, of "sites", "zones", "poison" and "quarantine"; see
  *                    tarn/debug.h
  *     TARN_QUARANTINE  quarantine_bytes: like TARN_INITIAL
- *     TARN_THREAD_CACHE  as thread_cache_bytes, 1M for example
  *     TARN_SLICES    "0": small requests have chunks of their own; "1": slices
  *     TARN_TRACE     a file, which becomes a trace of all that the process allocates and frees, in this pool and
  *                    others, from the first pool to the end: see tarn/record.h. %p in its name is the process's number

@@ -247,7 +247,6 @@ static tarn_pool_options options_over(const tarn_pool_options *options, size_t s
     over.quarantine_bytes = options->quarantine_bytes;
     over.fit = options->fit;
     over.slices = options->slices;
-    over.thread_cache_bytes = options->thread_cache_bytes;
     over.on_static_pool_created = options->on_static_pool_created;
     over.on_static_pool_destroyed = options->on_static_pool_destroyed;
     over.user = options->user;
@@ -368,58 +367,16 @@ static TN_COLD tarn_status alloc_slowly(tarn_pool *pool, size_t size_bytes, size
     return tn_alloc_under_shortage(pool, size_bytes, alignment_bytes, stream, status, address_out);
 }
 
-/* What came of a short way: NULL, or the address. */
-TN_HOT tarn_status finish_alloc(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
-                                tarn_stream stream, void *address, void **address_out)
+/* With arguments that are right, in a pool that need not know who calls. */
+static TN_NOINLINE tarn_status alloc_quickly(tarn_pool *pool, size_t size_bytes,
+                                             size_t alignment_bytes, tarn_stream stream,
+                                             void **address_out)
 {
+    void *address = tn_pool_try_alloc(pool, size_bytes, alignment_bytes, stream);
     if (TN_UNLIKELY(!address))
         return alloc_slowly(pool, size_bytes, alignment_bytes, stream, address_out);
     *address_out = address;
     return TARN_STATUS_OK;
-}
-
-/* Three ways, each of which ends in a jump to the next where it does not get there. All with arguments that are right,
- * in a pool that need not know who calls. */
-
-static TN_NOINLINE tarn_status alloc_by_index(tarn_pool *pool, size_t size_bytes,
-                                              size_t alignment_bytes, tarn_stream stream,
-                                              void **address_out)
-{
-    void *address = tn_pool_try_alloc(pool, size_bytes, alignment_bytes, stream);
-    return finish_alloc(pool, size_bytes, alignment_bytes, stream, address, address_out);
-}
-
-/* The lock is the caller's, and the request one for whole chunks. */
-static TN_NOINLINE tarn_status alloc_locked(tarn_pool *pool, size_t size_bytes,
-                                            size_t alignment_bytes, tarn_stream stream,
-                                            void **address_out)
-{
-    uint32_t chunk_count = (uint32_t)tn_pool_chunks_for(pool, size_bytes);
-    void *address = tn_pool_serve(pool, size_bytes, chunk_count, stream);
-    tn_pool_unlock(pool);
-    return finish_alloc(pool, size_bytes, alignment_bytes, stream, address, address_out);
-}
-
-static TN_NOINLINE tarn_status alloc_by_cache(tarn_pool *pool, size_t size_bytes,
-                                              size_t alignment_bytes, tarn_stream stream,
-                                              void **address_out)
-{
-    bool is_locked;
-    void *address = tn_pool_try_cached_alloc(pool, size_bytes, alignment_bytes, stream, &is_locked);
-    if (!address) {
-        return is_locked ? alloc_locked(pool, size_bytes, alignment_bytes, stream, address_out)
-                         : alloc_by_index(pool, size_bytes, alignment_bytes, stream, address_out);
-    }
-    *address_out = address;
-    return TARN_STATUS_OK;
-}
-
-/* With arguments that are right, too. */
-TN_HOT tarn_status alloc_quickly(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
-                                 tarn_stream stream, void **address_out)
-{
-    return pool->cache ? alloc_by_cache(pool, size_bytes, alignment_bytes, stream, address_out)
-                       : alloc_by_index(pool, size_bytes, alignment_bytes, stream, address_out);
 }
 
 static tarn_status alloc_noting(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
@@ -500,36 +457,11 @@ static TN_COLD tarn_status finish_free(tarn_pool *pool, void *address, tarn_stre
     return tn_free_elsewhere(pool, address, &stream, 1);
 }
 
-/* As the three of alloc. */
-
-static TN_NOINLINE tarn_status free_by_index(tarn_pool *pool, void *address, tarn_stream stream)
+static TN_NOINLINE tarn_status free_quickly(tarn_pool *pool, void *address, tarn_stream stream)
 {
     enum tn_free_result freed = tn_pool_try_free(pool, (uintptr_t)address, &stream, 1);
     if (TN_LIKELY(freed == TN_FREE_RESULT_FREED)) return TARN_STATUS_OK;
     return finish_free(pool, address, stream, freed);
-}
-
-static TN_NOINLINE tarn_status free_locked(tarn_pool *pool, void *address, tarn_stream stream)
-{
-    enum tn_free_result freed =
-        tn_pool_take_back_in_pool(pool, (uintptr_t)address, &stream, 1, false);
-    tn_pool_unlock(pool);
-    if (TN_LIKELY(freed == TN_FREE_RESULT_FREED)) return TARN_STATUS_OK;
-    return finish_free(pool, address, stream, freed);
-}
-
-static TN_NOINLINE tarn_status free_by_cache(tarn_pool *pool, void *address, tarn_stream stream)
-{
-    bool is_locked;
-    if (tn_pool_try_cached_free(pool, (uintptr_t)address, stream, &is_locked))
-        return TARN_STATUS_OK;
-    return is_locked ? free_locked(pool, address, stream) : free_by_index(pool, address, stream);
-}
-
-TN_HOT tarn_status free_quickly(tarn_pool *pool, void *address, tarn_stream stream)
-{
-    return pool->cache ? free_by_cache(pool, address, stream)
-                       : free_by_index(pool, address, stream);
 }
 
 static tarn_status free_noting(tarn_pool *pool, void *address, const tarn_stream *streams,

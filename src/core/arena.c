@@ -24,7 +24,6 @@ void tn_arenas_fini(struct tn_arenas *arenas)
 {
     for (uint32_t i = 0; arenas->all && i < TN_ARENA_COUNT; i++) {
         if (arenas->all[i].has_index) tn_region_index_fini(&arenas->all[i].index);
-        tn_thread_cache_destroy(arenas->all[i].cache);
         if (arenas->all[i].slices) tn_slices_fini(arenas->all[i].slices);
         tn_host_memory_free(arenas->all[i].slices);
         tn_biased_mutex_fini(&arenas->all[i].lock);
@@ -65,7 +64,6 @@ size_t tn_arenas_metadata_bytes(const struct tn_arenas *arenas)
     for (uint32_t i = 0; i < TN_ARENA_COUNT; i++) {
         if (arenas->all[i].has_index)
             bytes += tn_region_index_metadata_bytes(&arenas->all[i].index);
-        if (arenas->all[i].cache) bytes += sizeof *arenas->all[i].cache;
         const struct tn_slices *slices = arenas->all[i].slices;
         if (slices) bytes += sizeof *slices + tn_slices_reserved_bytes(slices);
     }

@@ -46,7 +46,6 @@
 #include "remote_frees.h"
 #include "slices.h"
 #include "stats.h"
-#include "thread_cache.h"
 
 #define TN_ARENA_COUNT     32
 #define TN_ARENA_LOANS_MAX 256
@@ -71,7 +70,6 @@ struct tn_arena {
     bool has_index;
     uint32_t call_count; /* allocs, from time to time of which the mailbox is emptied */
     struct tn_region_index index;
-    struct tn_thread_cache *cache; /* in front of the index; NULL: none */
     struct tn_slices *slices;      /* of chunks in the index; NULL until a small request came */
     struct tn_stats stats;         /* of what was done here since it became active */
     tarn_stream last_handle;       /* found last while it was open, and its number */

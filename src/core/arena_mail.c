@@ -33,10 +33,7 @@ enum tn_free_result tn_arena_take_back_remotely(struct tarn_pool *pool, struct t
                                                 const struct tn_static_pool *owner,
                                                 uintptr_t address, struct tn_dependency dependency)
 {
-    struct tn_part part = tn_arena_part(arena);
-    if (part.cache) tn_thread_cache_forget(part.cache, tn_static_pool_chunk_of(owner, address));
-    part.cache = NULL; /* this arena's thread would not ask for it */
-    return tn_pool_take_back(pool, part, owner, address, dependency);
+    return tn_pool_take_back(pool, tn_arena_part(arena), owner, address, dependency);
 }
 
 void tn_arena_empty_mailbox(struct tarn_pool *pool, struct tn_arena *arena)

@@ -15,7 +15,7 @@
 
 static inline struct tn_part tn_arena_part(struct tn_arena *arena)
 {
-    return (struct tn_part){ &arena->index, arena->slices, arena->cache, &arena->stats };
+    return (struct tn_part){ &arena->index, arena->slices, &arena->stats };
 }
 
 /* The calling thread's. */

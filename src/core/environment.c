@@ -181,7 +181,7 @@ static tarn_status read_fit(tarn_fit *fit)
         return TARN_STATUS_OK;
     }
     return fail_for(name, value,
-                    "best_fit, best_fit_last_freed, first_fit, segregated_fit or tlsf");
+                    "best_fit, first_fit, segregated_fit or tlsf");
 }
 
 /* Where we are not told, the launchers may have been. */
@@ -305,8 +305,6 @@ tarn_status tn_environment_read(struct tn_environment *environment_out)
     if (status == TARN_STATUS_OK) status = read_debug(&environment.options.debug);
     if (status == TARN_STATUS_OK) status = read_quarantine(&environment.options.quarantine_bytes);
     if (status == TARN_STATUS_OK) status = read_switch("TARN_SLICES", &environment.options.slices);
-    if (status == TARN_STATUS_OK)
-        status = read_bytes("TARN_THREAD_CACHE", &environment.options.thread_cache_bytes);
     if (status == TARN_STATUS_OK) *environment_out = environment;
     return status;
 }

@@ -9,7 +9,6 @@ static const struct {
     const struct tn_fit_operations *operations;
 } policies[] = {
     [TARN_FIT_BEST] = { "best_fit", NULL },
-    [TARN_FIT_BEST_LAST_FREED] = { "best_fit_last_freed", &tn_fit_last_freed },
     [TARN_FIT_FIRST] = { "first_fit", &tn_fit_first },
     [TARN_FIT_SEGREGATED] = { "segregated_fit", &tn_fit_segregated },
     [TARN_FIT_TLSF] = { "tlsf", &tn_fit_tlsf },

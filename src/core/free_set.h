@@ -4,7 +4,6 @@
  *
  *     policy                order in which what is large enough is offered         find         kept in
  *     best_fit              by size, then by first chunk                           O(log n)     size_set.h
- *     best_fit_last_freed   by size, then what was freed last                      O(1)         fit_last_freed.c
  *     first_fit             by first chunk                                         O(log n)     fit_first.c
  *     segregated_fit        by class of sizes, a class an octave                   see there    fit_good.c
  *     tlsf                  by class of sizes, 32 classes an octave                see there    fit_good.c
@@ -60,21 +59,6 @@ struct tn_free_nodes {
 
 struct tn_fit_operations;
 
-/* A region of so many chunks that it has no bin. */
-struct tn_last_freed_giant {
-    uint32_t chunk_count;
-    uint32_t region;
-    uint64_t freed_at;
-};
-
-struct tn_last_freed_set {
-    uint32_t *bins; /* the region freed last of each count, where `filled` says that there is one */
-    struct tn_bit_tree filled;
-    struct tn_last_freed_giant *giants; /* in order */
-    uint32_t giant_capacity;
-    uint32_t giant_count;
-};
-
 struct tn_size_classes;
 
 struct tn_free_set {
@@ -84,7 +68,6 @@ struct tn_free_set {
     struct tn_free_nodes *nodes; /* shared with the pool's other sets; not of best fit */
     union {
         struct tn_size_set best;
-        struct tn_last_freed_set last_freed;
         uint32_t root; /* first fit: of the tree, or TN_REGION_NONE */
         struct tn_size_classes *classes;
     };
@@ -112,7 +95,6 @@ struct tn_fit_operations {
     const char *(*check)(const struct tn_free_set *set, const struct tn_region *regions);
 };
 
-extern const struct tn_fit_operations tn_fit_last_freed;
 extern const struct tn_fit_operations tn_fit_first;
 extern const struct tn_fit_operations tn_fit_segregated;
 extern const struct tn_fit_operations tn_fit_tlsf;

@@ -47,57 +47,6 @@ static inline void tn_pool_note_alloc(const struct tarn_pool *pool, struct tn_pa
     tn_pool_allow(pool, address, size_bytes);
 }
 
-/* --- by way of a cache -------------------------------------------------------------------------- */
-
-/* What the cache has of just that size for the stream, or NULL. */
-TN_HOT void *tn_pool_hand_out_cached(const struct tarn_pool *pool, struct tn_part part,
-                                     size_t size_bytes, uint32_t chunk_count, uint32_t stream)
-{
-    size_t used_bytes = (size_t)chunk_count << pool->chunk_log2;
-    uint32_t streams = stream == TN_STREAM_NONE ? 0 : (uint32_t)1 << stream;
-    const struct tn_cached_region *place = tn_thread_cache_take(
-        part.cache, part.index, chunk_count, streams, (uint32_t)(used_bytes - size_bytes));
-    if (!place) return NULL;
-    void *address = (void *)place->address;
-    tn_pool_note_alloc(pool, part, address, size_bytes, used_bytes);
-    return address;
-}
-
-/* Frees what the cache has handed out. False: nothing that it knows. */
-TN_HOT bool tn_pool_give_to_cache(const struct tarn_pool *pool, struct tn_part part,
-                                  const struct tn_static_pool *owner, uintptr_t address,
-                                  struct tn_dependency dependency)
-{
-    uint32_t slack_bytes;
-    const struct tn_cached_region *place =
-        tn_thread_cache_give(part.cache, part.index, tn_static_pool_chunk_of(owner, address),
-                             address, dependency, &slack_bytes);
-    if (!place) return false;
-    size_t used_bytes = (size_t)tn_cached_chunk_count(place) << pool->chunk_log2;
-    tn_pool_forbid(pool, (void *)address, used_bytes);
-    tn_stats_count_free(part.stats, used_bytes - slack_bytes, used_bytes);
-    return true;
-}
-
-/* Frees a live region that the cache takes. False: it does not. */
-static inline bool tn_pool_put_into_cache(const struct tarn_pool *pool, struct tn_part part,
-                                          uint32_t region, uintptr_t address,
-                                          struct tn_dependency dependency)
-{
-    size_t used_bytes = (size_t)part.index->regions[region].chunk_count << pool->chunk_log2;
-    size_t slack_bytes = tn_region_slack_bytes(&part.index->regions[region]);
-    /* An arena has no voids. */
-    size_t held_chunk_count = part.index == &pool->index
-                                  ? pool->stats.footprint_bytes >> pool->chunk_log2
-                                  : part.index->chunk_count;
-    if (!tn_thread_cache_put(part.cache, part.index, (uint32_t)held_chunk_count, region, address,
-                             dependency))
-        return false;
-    tn_pool_forbid(pool, (void *)address, used_bytes);
-    tn_stats_count_free(part.stats, used_bytes - slack_bytes, used_bytes);
-    return true;
-}
-
 /* --- by way of the index ------------------------------------------------------------------------ */
 
 /* Tells of a carved region as memory that is the user's. */
@@ -148,8 +97,7 @@ static inline enum tn_free_result tn_pool_take_slice_back(struct tarn_pool *pool
 
 /* --- free --------------------------------------------------------------------------------------- */
 
-/* Frees what starts at the address in this static pool; its reuse waits for the dependency. Into the cache, if there is
- * one and it takes it. */
+/* Frees what starts at the address in this static pool; its reuse waits for the dependency. */
 TN_HOT enum tn_free_result tn_pool_take_back(struct tarn_pool *pool, struct tn_part part,
                                              const struct tn_static_pool *owner, uintptr_t address,
                                              struct tn_dependency dependency)
@@ -160,13 +108,10 @@ TN_HOT enum tn_free_result tn_pool_take_back(struct tarn_pool *pool, struct tn_p
     if (TN_UNLIKELY(!place)) return TN_FREE_RESULT_NOT_LIVE;
     const struct tn_region *region = &index->regions[*place];
     if (TN_UNLIKELY(tn_region_owner(region) == TN_REGION_OWNER_SLAB)) {
-        if (tn_region_is_cached(region)) return TN_FREE_RESULT_NOT_LIVE;
         return tn_pool_take_slice_back(pool, part, owner, tn_region_slab(region), address,
                                        dependency);
     }
     if (TN_UNLIKELY(!tn_static_pool_is_at_chunk(owner, address))) return TN_FREE_RESULT_NOT_LIVE;
-    if (part.cache && tn_pool_put_into_cache(pool, part, *place, address, dependency))
-        return TN_FREE_RESULT_FREED;
 
     size_t used_bytes = (size_t)region->chunk_count << pool->chunk_log2;
     tn_pool_forbid(pool, (void *)address, tn_min(used_bytes, owner->end_address - address));

@@ -38,19 +38,6 @@
 
 /* --- life ----------------------------------------------------------------------------------- */
 
-/* What each free may have to do besides rules a cache out in other pools. False: no host memory. */
-static bool init_cache(struct tarn_pool *pool, const tarn_pool_options *options)
-{
-    size_t chunk_count = options->thread_cache_bytes / options->chunk_bytes;
-    pool->cache = NULL;
-    if (chunk_count == 0 || options->debug != 0 || options->passes_through ||
-        options->release_threshold_bytes > 0 || options->returns_when_empty ||
-        options->identifies_streams)
-        return true;
-    pool->cache = tn_thread_cache_create((uint32_t)tn_min(chunk_count, TN_CHUNK_COUNT_MAX));
-    return pool->cache != NULL;
-}
-
 tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *options,
                          const tarn_backend *backend, bool owns_backend)
 {
@@ -74,10 +61,6 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     if (status != TARN_STATUS_OK) return status;
     if (!tn_region_index_init(&pool->index, options->fit)) {
         return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory for a pool's index");
-    }
-    if (!init_cache(pool, options)) {
-        tn_region_index_fini(&pool->index);
-        return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory for a pool's cache");
     }
     tn_biased_mutex_init(&pool->lock);
     tn_mutex_init(&pool->growth_lock);
@@ -146,7 +129,6 @@ static void metadata_fini(struct tarn_pool *pool)
     tn_step_range_destroy(pool->range);
     tn_arenas_fini(&pool->arenas);
     tn_slices_fini(&pool->slices);
-    tn_thread_cache_destroy(pool->cache);
     tn_region_index_fini(&pool->index);
     tn_static_pool_list_fini(&pool->list);
     tn_condition_fini(&pool->callback_ended);

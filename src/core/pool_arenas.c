@@ -97,7 +97,6 @@ static bool make_room(struct tarn_pool *pool, struct tn_arena *arena, const stru
 static void free_unused(struct tarn_pool *pool, struct tn_arena *arena)
 {
     tn_arena_empty_mailbox(pool, arena);
-    if (arena->cache) tn_thread_cache_flush(arena->cache, &arena->index);
     if (arena->slices) tn_pool_free_kept_in(pool, tn_arena_part(arena));
 }
 
@@ -114,9 +113,6 @@ static bool prepare_index(const struct tarn_pool *pool, struct tn_arena *arena)
 {
     if (!arena->has_index) arena->has_index = tn_region_index_init(&arena->index, pool->index.fit);
     if (!arena->has_index) return false;
-    if (pool->cache && !arena->cache)
-        arena->cache = tn_thread_cache_create(pool->cache->chunk_count_max);
-    if (pool->cache && !arena->cache) return false;
     for (unsigned stream = 0; stream < TN_STREAM_COUNT_MAX; stream++) {
         if (tn_region_index_has_set(&pool->index, tn_free_set_of_stream(stream)) &&
             !tn_region_index_add_stream(&arena->index, stream))
@@ -227,11 +223,6 @@ static void *alloc_small_in(struct tarn_pool *pool, struct tn_arena *arena, cons
 static void *alloc_chunks_in(struct tarn_pool *pool, struct tn_arena *arena,
                              const struct wish *wish, uint32_t stream)
 {
-    if (arena->cache) {
-        void *address = tn_pool_hand_out_cached(pool, tn_arena_part(arena), wish->size_bytes,
-                                                wish->chunk_count, stream);
-        if (address) return address;
-    }
     if (TN_UNLIKELY(!tn_region_index_has_room(&arena->index))) return NULL;
     uint32_t fit = tn_pool_find_own_fit(&arena->index, stream, wish->chunk_count);
     if (TN_UNLIKELY(fit == TN_REGION_NONE)) return NULL;
@@ -398,7 +389,6 @@ static TN_COLD void *lend_and_alloc(struct tarn_pool *pool, struct tn_arena *are
 static void free_unused_of_pool(struct tarn_pool *pool)
 {
     tn_pool_lock_as_it_is(pool);
-    if (pool->cache) tn_thread_cache_flush(pool->cache, &pool->index);
     if (pool->slices.kept_count > 0) tn_pool_free_kept(pool);
     tn_pool_unlock(pool);
 }
@@ -480,10 +470,7 @@ static enum tn_free_result free_in(struct tarn_pool *pool, struct tn_arena *aren
         return TN_FREE_RESULT_UNKNOWN_STREAM;
     if (!tn_arena_take_start(pool, arena, owner, address)) return TN_FREE_RESULT_NOT_LIVE;
     if (!is_own) return tn_arena_take_back_remotely(pool, arena, owner, address, dependency);
-    struct tn_part part = tn_arena_part(arena);
-    if (part.cache && tn_pool_give_to_cache(pool, part, owner, address, dependency))
-        return TN_FREE_RESULT_FREED;
-    return tn_pool_take_back(pool, part, owner, address, dependency);
+    return tn_pool_take_back(pool, tn_arena_part(arena), owner, address, dependency);
 }
 
 /* Frees what is another arena's. Under the lock of the thread's own, which is open. False: not this way. */

@@ -92,12 +92,6 @@ bool tn_pool_is_lent(const struct tarn_pool *pool, const struct tn_static_pool *
     return tn_arenas_find_loan(&pool->arenas, chunk) != NULL;
 }
 
-bool tn_pool_give_in_pool(struct tarn_pool *pool, const struct tn_static_pool *owner,
-                          uintptr_t address, struct tn_dependency dependency)
-{
-    return tn_pool_give_to_cache(pool, tn_pool_cached_part(pool), owner, address, dependency);
-}
-
 tarn_status tn_pool_finish_free(struct tarn_pool *pool, uintptr_t address,
                                 const tarn_stream *streams, size_t stream_count,
                                 enum tn_free_result freed)

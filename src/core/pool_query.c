@@ -99,7 +99,7 @@ static size_t metadata_bytes(const struct tarn_pool *pool)
     return sizeof *pool + list_bytes + range_bytes +
            pool->list.count * sizeof(struct tn_static_pool) +
            tn_region_index_metadata_bytes(&pool->index) + tn_slices_metadata_bytes(&pool->slices) +
-           tn_arenas_metadata_bytes(&pool->arenas) + (pool->cache ? sizeof *pool->cache : 0);
+           tn_arenas_metadata_bytes(&pool->arenas);
 }
 
 void tn_pool_stats_locked(const struct tarn_pool *pool, tarn_stats *stats_out)
@@ -216,25 +216,12 @@ static const char *check_locked(const struct tarn_pool *pool, uint64_t *id_out)
     return check_sums(pool);
 }
 
-/* As it is: whoever locks the pool for the rest of the check empties it. */
-static const char *check_cache(struct tarn_pool *pool)
-{
-    if (!pool->cache) return NULL;
-    tn_pool_lock_as_it_is(pool);
-    const char *fault = tn_thread_cache_check(pool->cache, &pool->index);
-    tn_pool_unlock(pool);
-    return fault;
-}
-
 tarn_status tn_pool_check(struct tarn_pool *pool)
 {
     uint64_t id = 0;
-    const char *fault = check_cache(pool);
-    if (!fault) {
-        tn_pool_lock(pool);
-        fault = check_locked(pool, &id);
-        tn_pool_unlock(pool);
-    }
+    tn_pool_lock(pool);
+    const char *fault = check_locked(pool, &id);
+    tn_pool_unlock(pool);
     if (!fault) return TARN_STATUS_OK;
     if (id == 0) return tn_fail(TARN_STATUS_CORRUPT, "%s", fault);
     return tn_fail(TARN_STATUS_CORRUPT, "static pool %llu: %s", (unsigned long long)id, fault);

@@ -30,7 +30,6 @@
 #include "stats.h"
 #include "step_range.h"
 #include "stream_table.h"
-#include "thread_cache.h"
 
 /* More than that are given back to the vendor. */
 #define TN_POOL_SPARE_EVENTS_MAX 16
@@ -90,7 +89,6 @@ struct tarn_pool {
     /* Changed under both locks and with the arenas gathered or frozen; read under either, or in an arena. */
     struct tn_static_pool_list list;
     struct tn_region_index index;
-    struct tn_thread_cache *cache; /* in front of the index; NULL: none */
     struct tn_slices slices;       /* of chunks in the index, for small requests */
     struct tn_step_range *range;   /* the one static pool of a contiguous pool; NULL: it is none */
     struct tn_stats stats;
@@ -119,14 +117,12 @@ struct tarn_pool {
 struct tn_part {
     struct tn_region_index *index;
     struct tn_slices *slices;
-    struct tn_thread_cache *cache; /* or NULL */
     struct tn_stats *stats;
 };
 
-/* Without the cache, which only the short way fills. */
 static inline struct tn_part tn_pool_part(struct tarn_pool *pool)
 {
-    return (struct tn_part){ &pool->index, &pool->slices, NULL, &pool->stats };
+    return (struct tn_part){ &pool->index, &pool->slices, &pool->stats };
 }
 
 static inline bool tn_pool_is_open(const struct tarn_pool *pool)
@@ -148,12 +144,11 @@ void tn_arenas_gather(struct tarn_pool *pool);
 void tn_pool_free_kept(struct tarn_pool *pool);
 
 /* Locks the pool; for who looks at all that is in it, or changes static pools or streams: there are no
- * arenas as long as it is locked, nothing is cached, and then there are no empty slabs. */
+ * arenas as long as it is locked, and no empty slabs. */
 static inline void tn_pool_lock(struct tarn_pool *pool)
 {
     tn_biased_mutex_lock(&pool->lock);
     if (TN_UNLIKELY(tn_arenas_are_active(&pool->arenas))) tn_arenas_gather(pool);
-    if (pool->cache) tn_thread_cache_flush(pool->cache, &pool->index);
     if (TN_UNLIKELY(pool->slices.kept_count > 0)) tn_pool_free_kept(pool);
 }
 

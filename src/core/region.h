@@ -76,8 +76,7 @@ static inline void tn_region_mark(struct tn_region *region, enum tn_region_state
 
 _Static_assert(TN_STREAM_COUNT_MAX <= 30, "a bit for each stream fits into `extra`");
 
-/* In the place of an owner: the region is a slab of slices, see slices.h, or cached; whichever, nobody frees it as a
- * whole. */
+/* In the place of an owner: the region is a slab of slices, see slices.h; nobody frees it as a whole. */
 #define TN_REGION_OWNER_SLAB ((1U << (30 - TN_REGION_SLACK_BITS)) - 1)
 
 _Static_assert(TN_STREAM_COUNT_MAX < TN_REGION_OWNER_SLAB, "and so does an owner");
@@ -109,18 +108,9 @@ static inline void tn_region_set_slack(struct tn_region *region, uint32_t slack_
     region->extra = (slack_bytes | owner << TN_REGION_SLACK_BITS) & (((uint32_t)1 << 30) - 1);
 }
 
-/* In the place of a slab's number: the region is kept by a thread_cache, see there. */
-#define TN_REGION_CACHED (((uint32_t)1 << TN_REGION_SLACK_BITS) - 1)
-
-static inline bool tn_region_is_cached(const struct tn_region *region)
-{
-    TN_ASSERT(region->state == TN_REGION_STATE_LIVE);
-    return region->extra == (TN_REGION_CACHED | TN_REGION_OWNER_SLAB << TN_REGION_SLACK_BITS);
-}
-
 static inline bool tn_region_is_slab(const struct tn_region *region)
 {
-    return tn_region_owner(region) == TN_REGION_OWNER_SLAB && !tn_region_is_cached(region);
+    return tn_region_owner(region) == TN_REGION_OWNER_SLAB;
 }
 
 /* Of a slab, which has no slack. */
@@ -133,22 +123,8 @@ static inline uint32_t tn_region_slab(const struct tn_region *region)
 static inline void tn_region_mark_slab(struct tn_region *region, uint32_t slab)
 {
     TN_ASSERT(tn_region_slack_bytes(region) == 0 && tn_region_owner(region) == 0);
-    TN_ASSERT(slab < TN_REGION_CACHED);
     tn_region_mark(region, TN_REGION_STATE_LIVE,
                    slab | TN_REGION_OWNER_SLAB << TN_REGION_SLACK_BITS);
-}
-
-static inline void tn_region_mark_cached(struct tn_region *region)
-{
-    TN_ASSERT(tn_region_owner(region) == 0);
-    tn_region_mark(region, TN_REGION_STATE_LIVE,
-                   TN_REGION_CACHED | TN_REGION_OWNER_SLAB << TN_REGION_SLACK_BITS);
-}
-
-static inline void tn_region_unmark_cached(struct tn_region *region, uint32_t slack_bytes)
-{
-    TN_ASSERT(tn_region_is_cached(region));
-    tn_region_mark(region, TN_REGION_STATE_LIVE, slack_bytes);
 }
 
 /* Nothing of it is live, so that it can be freed. */

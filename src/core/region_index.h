@@ -114,7 +114,7 @@ uint32_t tn_region_index_carve(struct tn_region_index *index, uint32_t region, u
 
 /* Frees the live region that starts at first_chunk and coalesces it with those free neighbours that
  * depend on the same streams, whose sets must be there. What somebody owns waits for its owner,
- * whatever the dependency. False, and nothing has changed: none starts there, or it is a slab, or cached. */
+ * whatever the dependency. False, and nothing has changed: none starts there, or it is a slab. */
 bool tn_region_index_free(struct tn_region_index *index, uint32_t first_chunk,
                           struct tn_dependency dependency, struct tn_freed *freed_out);
 

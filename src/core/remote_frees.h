@@ -23,7 +23,7 @@
  * Memory: a byte a chunk and 4 KB an arena, of host memory.
  * Threads: as each says. The table is changed while no thread is in an arena.
  * Always true, of chunks that have a byte: it says an arena just when a live region of that arena starts at the chunk which
- * is neither a slab nor cached, and `posted` until the region is free; a posted region is once in the mailbox, or
+ * is no slab, and `posted` until the region is free; a posted region is once in the mailbox, or
  * about to be.
  */
 #ifndef TN_REMOTE_FREES_H

@@ -10,14 +10,12 @@ void naive_pool_init(struct naive_pool *pool)
 {
     pool->static_pool_count = 0;
     pool->fit = TARN_FIT_BEST;
-    pool->now = 0;
 }
 
 void naive_pool_fini(struct naive_pool *pool)
 {
     for (unsigned i = 0; i < pool->static_pool_count; i++) {
         free(pool->static_pools[i].is_live);
-        free(pool->static_pools[i].changed_at);
     }
 }
 
@@ -41,17 +39,6 @@ static size_t lead_of(const struct naive_static_pool *static_pool, size_t first_
     return lead;
 }
 
-/* The free run that a chunk lies in is new. */
-static void note_change(struct naive_pool *pool, struct naive_static_pool *static_pool,
-                        size_t chunk)
-{
-    pool->now++;
-    while (chunk > 0 && !static_pool->is_live[chunk - 1])
-        chunk--;
-    for (; chunk < static_pool->chunk_count && !static_pool->is_live[chunk]; chunk++)
-        static_pool->changed_at[chunk] = pool->now;
-}
-
 void naive_pool_add(struct naive_pool *pool, size_t chunk_count, uint64_t phase)
 {
     assert(pool->static_pool_count < NAIVE_STATIC_POOLS_MAX);
@@ -59,42 +46,27 @@ void naive_pool_add(struct naive_pool *pool, size_t chunk_count, uint64_t phase)
     added->chunk_count = chunk_count;
     added->phase = phase;
     added->is_live = calloc(chunk_count, 1);
-    added->changed_at = calloc(chunk_count, sizeof *added->changed_at);
-    assert(added->is_live && added->changed_at);
-    note_change(pool, added, 0);
-}
-
-struct run {
-    size_t length;
-    uint64_t changed_at;
-};
-
-/* Whether it is taken rather than one that comes before it. */
-static bool is_better(tarn_fit fit, struct run run, struct run before)
-{
-    if (fit == TARN_FIT_FIRST) return false;
-    if (run.length != before.length) return run.length < before.length;
-    return fit == TARN_FIT_BEST_LAST_FREED && run.changed_at > before.changed_at;
+    assert(added->is_live);
 }
 
 bool naive_pool_find(const struct naive_pool *pool, size_t chunk_count, uint64_t alignment_chunks,
                      struct naive_place *place_out)
 {
     bool is_found = false;
-    struct run best = { 0, 0 };
+    size_t best_length = 0;
     for (unsigned i = 0; i < pool->static_pool_count; i++) {
         const struct naive_static_pool *static_pool = &pool->static_pools[i];
         size_t chunk = 0;
         while (chunk < static_pool->chunk_count) {
-            struct run run = { run_length(static_pool, chunk), static_pool->changed_at[chunk] };
+            size_t length = run_length(static_pool, chunk);
             size_t lead = lead_of(static_pool, chunk, alignment_chunks);
-            if (run.length >= lead + chunk_count &&
-                (!is_found || is_better(pool->fit, run, best))) {
+            bool is_better = pool->fit != TARN_FIT_FIRST && length < best_length;
+            if (length >= lead + chunk_count && (!is_found || is_better)) {
                 is_found = true;
-                best = run;
+                best_length = length;
                 *place_out = (struct naive_place){ i, chunk + lead };
             }
-            chunk += run.length > 0 ? run.length : 1;
+            chunk += length > 0 ? length : 1;
         }
     }
     return is_found;
@@ -108,17 +80,11 @@ bool naive_pool_is_free(const struct naive_pool *pool, struct naive_place place,
            run_length(static_pool, place.first_chunk) >= chunk_count;
 }
 
-/* What is left in front of it counts as changed before what is left behind. */
 void naive_pool_take(struct naive_pool *pool, struct naive_place place, size_t chunk_count)
 {
     struct naive_static_pool *static_pool = &pool->static_pools[place.static_pool];
-    size_t end = place.first_chunk + chunk_count;
     assert(naive_pool_is_free(pool, place, chunk_count));
     memset(static_pool->is_live + place.first_chunk, 1, chunk_count);
-    if (place.first_chunk > 0 && !static_pool->is_live[place.first_chunk - 1])
-        note_change(pool, static_pool, place.first_chunk - 1);
-    if (end < static_pool->chunk_count && !static_pool->is_live[end])
-        note_change(pool, static_pool, end);
 }
 
 bool naive_pool_alloc(struct naive_pool *pool, size_t chunk_count, uint64_t alignment_chunks,
@@ -136,7 +102,6 @@ void naive_pool_free(struct naive_pool *pool, struct naive_place place, size_t c
         assert(static_pool->is_live[place.first_chunk + i]);
         static_pool->is_live[place.first_chunk + i] = 0;
     }
-    note_change(pool, static_pool, place.first_chunk);
 }
 
 bool naive_pool_resize(struct naive_pool *pool, struct naive_place place, size_t chunk_count,
@@ -150,10 +115,6 @@ bool naive_pool_resize(struct naive_pool *pool, struct naive_place place, size_t
     }
     memset(static_pool->is_live + place.first_chunk, 0, chunk_count);
     memset(static_pool->is_live + place.first_chunk, 1, new_chunk_count);
-    size_t end = place.first_chunk + new_chunk_count;
-    if (new_chunk_count != chunk_count && end < static_pool->chunk_count &&
-        !static_pool->is_live[end])
-        note_change(pool, static_pool, end);
     return true;
 }
 

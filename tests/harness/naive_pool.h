@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * naive_pool: what a pool should do, written so plainly that it can be believed: one byte a chunk
- * that says free or live, one number that says since when, and best fit or first fit by looking at every free
- * run. Does not know addresses: a static pool is a number and an offset into it.
+ * that says free or live, and best fit or first fit by looking at every free run. Does not know addresses: a static
+ * pool is a number and an offset into it.
  *
  * Cost: O(chunks) a call.
  */
@@ -29,11 +29,9 @@ struct naive_pool {
         size_t chunk_count;
         uint64_t phase; /* of chunk 0: its address divided by the chunk size */
         unsigned char *is_live;
-        uint64_t *changed_at; /* of all chunks of a free run: when it became what it is */
     } static_pools[NAIVE_STATIC_POOLS_MAX];
     unsigned static_pool_count;
     tarn_fit fit; /* best fit unless changed; of good fit only what fits at all is known */
-    uint64_t now;
 };
 
 void naive_pool_init(struct naive_pool *pool);
@@ -41,8 +39,7 @@ void naive_pool_fini(struct naive_pool *pool);
 void naive_pool_add(struct naive_pool *pool, size_t chunk_count, uint64_t phase);
 
 /* Best fit: the shortest free run that holds chunk_count chunks at a multiple of alignment_chunks;
- * of equally short ones the first, or the one that changed last. First fit: the first one. Whether there is
- * one. */
+ * of equally short ones the first. First fit: the first one. Whether there is one. */
 bool naive_pool_find(const struct naive_pool *pool, size_t chunk_count, uint64_t alignment_chunks,
                      struct naive_place *place_out);
 

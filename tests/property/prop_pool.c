@@ -213,7 +213,6 @@ static void allocate(struct pair *pair)
  * was freed last then, of which the model knows nothing; nor does it know where good fit would have put it. */
 static void allocate_many(struct pair *pair)
 {
-    if (pair->model.fit == TARN_FIT_BEST_LAST_FREED) return;
     size_t sizes[BATCH_MAX];
     void *addresses[BATCH_MAX];
     size_t count = 1 + (size_t)random_below(&pair->random, BATCH_MAX);
@@ -414,8 +413,7 @@ static void places_as_the_model_does_on_misaligned_backing(void **state)
 static void every_policy_places_as_the_model_allows(void **state)
 {
     (void)state;
-    static const tarn_fit fits[] = { TARN_FIT_BEST_LAST_FREED, TARN_FIT_FIRST, TARN_FIT_SEGREGATED,
-                                     TARN_FIT_TLSF };
+    static const tarn_fit fits[] = { TARN_FIT_FIRST, TARN_FIT_SEGREGATED, TARN_FIT_TLSF };
     uint64_t seed = random_seed(20260104);
     for (size_t i = 0; i < sizeof fits / sizeof fits[0]; i++) {
         run(seed, 10, 0, 4000, fits[i]);

@@ -179,9 +179,7 @@ static void test_every_pool_takes_part(void **state)
     debug.debug = TARN_DEBUG_SITES;
     tarn_pool *before, *after, *watched;
     void *process_wide;
-    tarn_pool_options cached = TARN_POOL_OPTIONS_INIT;
-    cached.thread_cache_bytes = 64 * MIB;
-    expect_ok(tarn_pool_create(&cached, &before));
+    expect_ok(tarn_pool_create(NULL, &before));
     void *earlier = alloc(before, 100);
     expect_ok(tarn_record_start("pools"));
     expect_ok(tarn_pool_create(NULL, &after));

@@ -349,7 +349,6 @@ static void set_up(struct program *program, struct order_checker_options options
     pool_options.contiguous = is_contiguous;
     pool_options.step_bytes = POOL_BYTES / 16;
     pool_options.identifies_streams = is_unannounced;
-    pool_options.thread_cache_bytes = program->seed % 2 == 0 ? 0 : POOL_BYTES;
     if (has_policies) pool_options.fit = (tarn_fit)(program->seed % (TARN_FIT_TLSF + 1));
     /* The checker may make it fail. */
     while (tarn_pool_create(&pool_options, &program->pool) != TARN_STATUS_OK) {

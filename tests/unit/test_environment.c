@@ -31,8 +31,7 @@ static const char *const names[] = { "TARN_INITIAL",
                                      "TARN_DISABLE",
                                      "TARN_IDENTIFY_STREAMS",
                                      "TARN_FIT",
-                                     "TARN_SLICES",
-                                     "TARN_THREAD_CACHE" };
+                                     "TARN_SLICES" };
 
 static int unset_all(void **state)
 {
@@ -95,7 +94,6 @@ static void expect_defaults(const struct tn_environment *environment)
     assert_false(environment->options.passes_through);
     assert_false(environment->options.identifies_streams);
     assert_true(environment->options.slices);
-    assert_int_equal(environment->options.thread_cache_bytes, 0);
 }
 
 static void variables_that_are_unset_or_empty_change_nothing(void **state)
@@ -131,8 +129,7 @@ static void all_variables_are_read_together(void **state)
                                           "1",
                                           "1",
                                           "first_fit",
-                                          "0",
-                                          "512K" };
+                                          "0" };
     _Static_assert(sizeof values == sizeof names, "one for each");
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         setenv(names[i], values[i], 1);
@@ -160,7 +157,6 @@ static void all_variables_are_read_together(void **state)
     assert_true(environment.options.passes_through);
     assert_true(environment.options.identifies_streams);
     assert_false(environment.options.slices);
-    assert_int_equal(environment.options.thread_cache_bytes, 512 * KB);
 }
 
 /* --- bytes -------------------------------------------------------------------------------------- */
@@ -411,8 +407,6 @@ static void a_switch_is_0_or_1(void **state)
     assert_true(read_with("TARN_SLICES", "1").options.slices);
     assert_false(read_with("TARN_SLICES", "0").options.slices);
     expect_refused("TARN_SLICES", "no");
-    assert_int_equal(read_with("TARN_THREAD_CACHE", "1M").options.thread_cache_bytes, 1024 * 1024);
-    expect_refused("TARN_THREAD_CACHE", "much");
     assert_true(read_with("TARN_IDENTIFY_STREAMS", "1").options.identifies_streams);
     assert_false(read_with("TARN_IDENTIFY_STREAMS", "0").options.identifies_streams);
     expect_refused("TARN_IDENTIFY_STREAMS", "yes");
@@ -449,8 +443,6 @@ static void a_policy_has_a_name(void **state)
 {
     (void)state;
     assert_int_equal(read_with("TARN_FIT", "best_fit").options.fit, TARN_FIT_BEST);
-    assert_int_equal(read_with("TARN_FIT", "best_fit_last_freed").options.fit,
-                     TARN_FIT_BEST_LAST_FREED);
     assert_int_equal(read_with("TARN_FIT", "first_fit").options.fit, TARN_FIT_FIRST);
     assert_int_equal(read_with("TARN_FIT", "segregated_fit").options.fit, TARN_FIT_SEGREGATED);
     assert_int_equal(read_with("TARN_FIT", "tlsf").options.fit, TARN_FIT_TLSF);

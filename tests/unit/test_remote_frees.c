@@ -468,35 +468,6 @@ static void slices_go_by_the_lock(void **state)
     assert_int_equal(fixture->pool->arenas.remote.missed_count, 0);
 }
 
-static void a_cache_forgets_what_is_posted(void **state)
-{
-    struct fixture *fixture = *state;
-    expect_ok(tarn_pool_destroy(fixture->pool));
-    fixture->options.thread_cache_bytes = MIB;
-    fixture_create_pool(fixture);
-    cover(fixture);
-    char *addresses[2] = { alloc(fixture, 2000), alloc(fixture, 5 * KIB) };
-    free_on(fixture, addresses[1], NULL);
-    assert_ptr_equal(alloc(fixture, 5 * KIB), addresses[1]); /* out of the cache */
-    free_elsewhere(fixture, addresses, 2);
-    tarn_stream stream = NULL;
-    assert_int_equal(tn_arena_free(fixture->pool, (uintptr_t)addresses[1], &stream, 1),
-                     TN_FREE_RESULT_NOT_LIVE);
-    char *more[20];
-    alloc_many(fixture, more, 20); /* where it was */
-    const char *fault =
-        tn_thread_cache_check(own_arena(fixture)->cache, &own_arena(fixture)->index);
-    if (fault) fail_msg("%s", fault);
-    expect_active(fixture, 1);
-    free_many(fixture, more, 20);
-    /* What comes out of the cache can be posted, too. */
-    addresses[0] = alloc(fixture, 3000);
-    addresses[1] = alloc(fixture, 2000);
-    uint64_t free_count = own_arena(fixture)->stats.free_count;
-    free_elsewhere(fixture, addresses, 2);
-    assert_int_equal(own_arena(fixture)->stats.free_count, free_count + 1);
-}
-
 struct request {
     struct fixture *fixture;
     const struct tn_arena *others_arena;
@@ -789,7 +760,6 @@ int main(void)
         TEST(slices_are_no_reason_for_mailboxes),
         TEST(a_pool_does_not_grow_for_what_is_posted),
         TEST(a_check_finds_what_is_left_over),
-        TEST(a_cache_forgets_what_is_posted),
         TEST(chunks_that_come_later_are_covered_when_they_are_missed),
         TEST(contiguous_pools_have_none),
         TEST(without_host_memory_frees_go_by_the_lock),
