@@ -198,18 +198,18 @@ def check(root):
 CLEAN = {
     "include/tarn/tarn.h": "typedef struct tarn_pool tarn_pool;\nint tarn_pool_alloc(tarn_pool *);\n",
     "src/base/error.c": '/* tn_ghost */\nint tn_fail(int status)\n{\n    return status;\n}\n',
-    "src/core/pool.h": "static inline int tn_pool_is_open(void)\n{\n    return 1;\n}\n",
-    "src/core/pool.c": '#define TN_PAIR(a) \\\n    do { (a); } while (0)\n'
+    "src/core/pool/pool.h": "static inline int tn_pool_is_open(void)\n{\n    return 1;\n}\n",
+    "src/core/pool/pool.c": '#define TN_PAIR(a) \\\n    do { (a); } while (0)\n'
                        'struct request {\n    int x;\n};\n'
                        'static int serve(int a,\n                 int b)\n{\n    return tn_fail(a) + b;\n}\n'
                        'const char *seed(void)\n{\n    return getenv("TARN_SEED");\n}\n',
     "src/CMakeLists.txt": "# tarn_gone\nfunction(tarn_add_test)\n",
     "scripts/test": "#!/bin/sh\n",
-    "docs/tour.md": "[`tn_fail`](../src/base/error.c), [`serve`](../src/core/pool.c), "
-                    "[`struct request`](../src/core/pool.c), [`tn_pool_is_open`](../src/core/pool.h),\n"
+    "docs/tour.md": "[`tn_fail`](../src/base/error.c), [`serve`](../src/core/pool/pool.c), "
+                    "[`struct request`](../src/core/pool/pool.c), [`tn_pool_is_open`](../src/core/pool/pool.h),\n"
                     "`src/core`, `tarn/tarn.h`, `pool.c`, `src/*/pool.h`, `po*.c`, `tests/unit/test_NAME.c`, "
                     "`scripts/test -L unit`, `TARN_SEED`, tarn_pool_alloc, `tarn_pool_*`, TN_PAIR,\n"
-                    "`core/pool.c`, `build/release/bin`, [web](https://example.org/tn_no.c), tarn_add_test.\n"
+                    "`core/pool/pool.c`, `build/release/bin`, [web](https://example.org/tn_no.c), tarn_add_test.\n"
                     "```\nwhatever.c tn_fail()\n```\n",
     "CHANGELOG.md": "tarn_removed\n",
 }
@@ -218,9 +218,9 @@ CLEAN = {
 PLANTED = [
     ("[gone](gone.md)", "the link to gone.md leads nowhere"),
     ("[out](../../../etc/passwd)", "leads nowhere"),
-    ("[`tn_fail`](../src/core/pool.c)", "function tn_fail does not stand in src/core/pool.c"),
+    ("[`tn_fail`](../src/core/pool/pool.c)", "function tn_fail does not stand in src/core/pool/pool.c"),
     ("[`serve`](../src/base/error.c)", "function serve does not stand in src/base/error.c"),
-    ("[`struct gone`](../src/core/pool.c)", "gone does not occur in src/core/pool.c"),
+    ("[`struct gone`](../src/core/pool/pool.c)", "gone does not occur in src/core/pool/pool.c"),
     ("`src/core/gone.c`", "there is no src/core/gone.c"),
     ("`gone.h`", "there is no gone.h"),
     ("`src/gone`", "there is no src/gone"),

@@ -8,10 +8,11 @@ Checks who includes whom.
 
 The rules, each a function below:
   - an area (a folder) includes only the areas that MAY_INCLUDE grants it
-  - core is in layers: a file includes its own layer or a lower one
   - base, record, core, device_heap and backend_common have no vendor header and no vendor #if; neither has
     backend_cuda_hip but in runtime_names.h; public headers have no vendor header, and a vendor #if only in that
     vendor's own header, or in the files of the device heap that are for it
+  - src/core is a stack of folders: a file includes its own folder or one below it
+  - no folder of src has more than 25 C files
   - modules (x.h with x.c) of src form no cycle
   - file names of src are unique
 """
@@ -23,36 +24,11 @@ from pathlib import Path
 
 SUFFIXES = {".c", ".h", ".cpp", ".cu", ".cuh", ".hpp"}
 
-# Bottom up. A new module of core gets its place here.
-CORE_LAYERS = [
-    {"dependency", "stats", "ranks", "over_backend", "debug_label"},
-    {"region", "debug_table"},
-    {"size_set", "slices"},
-    {"free_set", "free_list", "fit_first", "fit_good"},
-    {"region_index", "region_index_parts", "region_index_struct", "region_dependencies", "region_voids",
-     "region_lending", "region_check", "live_map"},
-    {"static_pool", "growth", "stream_table", "remote_frees"},
-    {"static_pool_list", "step_range", "arena"},
-    {"pool_struct", "pool_options"},
-    {"pool_watch", "pool_slices", "pool_callbacks", "stream_reuse", "capture", "debug_memory"},
-    {"pool_backing"},
-    {"pool_steps"},
-    {"pool_members"},
-    {"pool_trim", "pool_initial"},
-    {"hand_out"},
-    {"arena_mail"},
-    {"pool_arenas"},
-    {"pool", "pool_query", "pool_parts"},
-    {"pool_fast"},
-    {"pool_batch", "pool_resize", "pool_sized"},
-    {"debug_pool", "debug_check", "debug_resize"},
-    {"pool_registry"},
-    {"out_of_memory", "elsewhere", "recording"},
-    {"batch"},
-    {"dump", "leak_report", "environment"},
-    {"api"},
-    {"default_pool"},
-]
+# The folders of src/core, bottom up: a file includes its own folder or one below it.
+CORE = ["index", "parts", "serve", "supply", "pool", "care", "api"]
+
+# In a folder of src.
+FILES_MAX = 25
 
 BACKENDS = ["host", "cuda", "hip", "ze"]
 
@@ -67,7 +43,6 @@ MAY_INCLUDE = {
     "device_part": {"device_part"},
     # error keeps the last tarn_status of a thread; base takes nothing else from above.
     "base": {"base", "public:status"},
-    "core": {"core", "record", "base", "public"},
     # Knows of no pool: what records other programs is made of it, too.
     "record": {"record", "base", "public:status"},
     # The host's half of the device heap: uses pools as any program does.
@@ -107,6 +82,10 @@ MAY_INCLUDE = {
 }
 for count, layer in enumerate(BENCH_LAYERS, 1):
     MAY_INCLUDE[layer] = {"public", *BENCH_LAYERS[:count]}
+for i, folder in enumerate(CORE):
+    MAY_INCLUDE["core/" + folder] = {"core/" + below for below in CORE[:i + 1]} | {"base", "public"}
+for folder in ("care", "api"):
+    MAY_INCLUDE["core/" + folder].add("record")
 for backend in BACKENDS:
     MAY_INCLUDE["backend_" + backend] = {
         "base", "backend_common", "public:backend", "public:status", "public:" + backend,
@@ -132,6 +111,8 @@ def area_of(path):
     if parts[:2] == ("include", "tarn"):
         return "device_part" if parts[2] == "device_heap" else "public"
     if parts[0] == "src":
+        if parts[1] == "core":
+            return "/".join(parts[1:3]) if len(parts) > 3 else "core"
         return parts[1] if len(parts) > 2 else path.stem
     if parts[0] == "tests":
         return "/".join(parts[:2]) if len(parts) > 2 else None
@@ -193,33 +174,24 @@ def check_areas(tree):
                 continue
             target_area = area_of(target)
             grants = {target_area, f"{target_area}:{target.stem}"}
+            if target_area.startswith("core/"):
+                grants.add("core")
             if not grants & MAY_INCLUDE[area]:
                 tree.report(file, number, f"{area} may not include {target_area} ({target})")
 
 
-def core_layer(stem):
-    return next((i for i, layer in enumerate(CORE_LAYERS) if stem in layer), None)
-
-
-def check_core_layers(tree):
-    for file in tree.files:
-        if area_of(file) != "core":
-            continue
-        layer = core_layer(file.stem)
-        if layer is None:
-            tree.report(file, 1, "is in no layer of core; give it its place in CORE_LAYERS")
-            continue
-        for number, _, _, target in tree.includes(file):
-            if target is None or area_of(target) != "core":
-                continue
-            target_layer = core_layer(target.stem)
-            if target_layer is not None and target_layer > layer:
-                tree.report(file, number, f"{target.stem} is in a higher layer of core than {file.stem}")
+def check_folder_sizes(tree):
+    folders = [file.parent for file in tree.files if file.parts[0] == "src"]
+    for folder in sorted(set(folders)):
+        if folders.count(folder) > FILES_MAX:
+            tree.report(folder, 1, f"has {folders.count(folder)} files: more than {FILES_MAX} are two folders")
 
 
 def check_vendors(tree):
     for file in tree.files:
         area = area_of(file)
+        if area.startswith("core/"):
+            area = "core"
         if area not in ("public", "device_part", "base", "record", "core", "device_heap", "backend_common",
                         "backend_cuda_hip"):
             continue
@@ -270,7 +242,7 @@ def check_unique_names(tree):
 def check(root):
     """All violations of the tree at root, as lines of text."""
     tree = Tree(root.resolve())
-    for rule in (check_areas, check_core_layers, check_vendors, check_cycles, check_unique_names):
+    for rule in (check_areas, check_folder_sizes, check_vendors, check_cycles, check_unique_names):
         rule(tree)
     return tree.files, tree.violations
 
@@ -291,10 +263,10 @@ CLEAN = {
     "src/device_heap/heap_plan.h":
         '#include "../base/assert.h"\n#include "tarn/device_heap/layout.h"\n#include "tarn/device_heap.h"\n',
     "src/record/recorder.h": '#include "../base/assert.h"\n#include "tarn/status.h"\n',
-    "src/core/region.h": '#include "../base/assert.h"\n#ifdef __cplusplus\n#endif\n',
-    "src/core/pool.h": '#include "region.h"\n#include "tarn/backend.h"\n',
-    "src/core/pool.c": '#include "pool.h"\n#include <stdlib.h>\n',
-    "src/core/api.c": '#include "pool.h"\n',
+    "src/core/index/region.h": '#include "../base/assert.h"\n#ifdef __cplusplus\n#endif\n',
+    "src/core/pool/pool.h": '#include "region.h"\n#include "tarn/backend.h"\n',
+    "src/core/pool/pool.c": '#include "pool.h"\n#include <stdlib.h>\n',
+    "src/core/api/api.c": '#include "pool.h"\n',
     "src/backend_common/opening.h": '#include "tarn/backend.h"\n#include "../base/assert.h"\n',
     "src/backend_cuda_hip/runtime_names.h":
         "#if defined(__HIP_PLATFORM_AMD__)\n#include <hip/hip_runtime_api.h>\n#endif\n",
@@ -303,7 +275,7 @@ CLEAN = {
         '#include <cuda.h>\n#include "tarn/cuda.h"\n#include "../backend_cuda_hip/runtime_device.h"\n',
     "src/backend_host/host_backend.c": '#include "../base/assert.h"\n#include "tarn/backend.h"\n',
     "src/backends.c": '#include "tarn/cuda.h"\n#if defined(TARN_HAVE_CUDA_BACKEND)\n#endif\n',
-    "tests/unit/test_pool.c": '#include "core/pool.h"\n',
+    "tests/unit/test_pool.c": '#include "core/pool/pool.h"\n',
     "tests/harness/faults.h": '#include "tarn/status.h"\n',
     "tests/harness/faults.c": '#include "harness/faults.h"\n#include "base/assert.h"\n',
     "tests/stress/stress_pool.c": '#include <tarn/backend.h>\n#include "harness/faults.h"\n',
@@ -317,17 +289,17 @@ PLANTED = [
     ("src/base/assert.h", '#include "../core/region.h"', "base may not include core"),
     ("src/base/assert.h", '#include "tarn/backend.h"', "base may not include public"),
     ("src/base/assert.h", "#include <cuda.h>", "vendor header <cuda.h> in base"),
-    ("src/core/region.h", '#include "pool.h"', "pool is in a higher layer of core than region"),
-    ("src/core/region.h", '#include "pool.h"', "cycle: pool -> region -> pool"),
-    ("src/core/pool.c", '#include "../backend_host/host_backend.c"', "core may not include backend_host"),
-    ("src/core/pool.c", '#include "../backend_common/opening.h"', "core may not include backend_common"),
-    ("src/core/pool.c", "#include <cuda_runtime_api.h>", "vendor header <cuda_runtime_api.h> in core"),
-    ("src/core/pool.c", "#include <hip/hip_runtime.h>", "vendor header <hip/hip_runtime.h> in core"),
-    ("src/core/pool.c", "#include <level_zero/ze_api.h>", "vendor header <level_zero/ze_api.h> in core"),
-    ("src/core/pool.c", "#ifdef __CUDACC__", "vendor #if in core"),
-    ("src/core/pool.c", "#  if TARN_HAVE_CUDA_BACKEND", "vendor #if in core"),
-    ("src/core/pool.c", "#elif defined(__HIP_PLATFORM_AMD__)", "vendor #if in core"),
-    ("src/core/pool.c", '#include "no_such_file.h"', '"no_such_file.h" is no file of this tree'),
+    ("src/core/index/region.h", '#include "pool.h"', "pool is in a higher layer of core than region"),
+    ("src/core/index/region.h", '#include "pool.h"', "cycle: pool -> region -> pool"),
+    ("src/core/pool/pool.c", '#include "../backend_host/host_backend.c"', "core may not include backend_host"),
+    ("src/core/pool/pool.c", '#include "../backend_common/opening.h"', "core may not include backend_common"),
+    ("src/core/pool/pool.c", "#include <cuda_runtime_api.h>", "vendor header <cuda_runtime_api.h> in core"),
+    ("src/core/pool/pool.c", "#include <hip/hip_runtime.h>", "vendor header <hip/hip_runtime.h> in core"),
+    ("src/core/pool/pool.c", "#include <level_zero/ze_api.h>", "vendor header <level_zero/ze_api.h> in core"),
+    ("src/core/pool/pool.c", "#ifdef __CUDACC__", "vendor #if in core"),
+    ("src/core/pool/pool.c", "#  if TARN_HAVE_CUDA_BACKEND", "vendor #if in core"),
+    ("src/core/pool/pool.c", "#elif defined(__HIP_PLATFORM_AMD__)", "vendor #if in core"),
+    ("src/core/pool/pool.c", '#include "no_such_file.h"', '"no_such_file.h" is no file of this tree'),
     ("src/core/brand_new.c", "", "is in no layer of core"),
     ("src/core/assert.h", "", "has the name of src/base/assert.h"),
     ("src/backend_host/host_backend.c", '#include "../core/pool.h"', "backend_host may not include core"),
@@ -347,14 +319,14 @@ PLANTED = [
     ("src/backend_cuda_hip/runtime_device.h", '#include "tarn/cuda.h"', "backend_cuda_hip may not include public"),
     ("src/backend_host/host_backend.c", '#include "../backend_cuda_hip/runtime_device.h"',
      "backend_host may not include backend_cuda_hip"),
-    ("src/backends.c", '#include "core/pool.h"', "backends may not include core"),
+    ("src/backends.c", '#include "core/pool/pool.h"', "backends may not include core"),
     ("include/tarn/status.h", '#include "../../src/base/assert.h"', "public may not include base"),
     ("include/tarn/status.h", "#include <cuda_runtime_api.h>", "vendor header <cuda_runtime_api.h> in public"),
     ("include/tarn/status.h", "#ifdef __CUDACC__", "vendor #if in public"),
-    ("tests/stress/stress_pool.c", '#include "../../src/core/pool.h"', "tests/stress may not include core"),
+    ("tests/stress/stress_pool.c", '#include "../../src/core/pool/pool.h"', "tests/stress may not include core"),
     ("tests/harness/faults.h", '#include "base/assert.h"', "tests/harness headers may not include base"),
-    ("bench/main.c", '#include "../src/core/pool.h"', "bench may not include core"),
     ("bench/common/clock.h", '#include "../measuring/measure.h"', "bench/common may not include bench/measuring"),
+    ("bench/main.c", '#include "../src/core/pool/pool.h"', "bench may not include core"),
     ("examples/first.c", '#include "../src/base/assert.h"', "examples may not include base"),
     ("src/record/recorder.h", '#include "../core/pool.h"', "record may not include core"),
     ("src/record/recorder.h", "#include <cuda.h>", "vendor header <cuda.h> in record"),
@@ -362,7 +334,7 @@ PLANTED = [
     ("src/device_heap/heap_plan.h", '#include "tarn/device_heap/platform.cuh"',
      "device_heap may not include device_part"),
     ("src/device_heap/heap_plan.h", "#include <cuda.h>", "vendor header <cuda.h> in device_heap"),
-    ("src/core/pool.c", '#include "../device_heap/heap_plan.h"', "core may not include device_heap"),
+    ("src/core/pool/pool.c", '#include "../device_heap/heap_plan.h"', "core may not include device_heap"),
     ("include/tarn/device_heap/layout.h", '#include "tarn/backend.h"', "device_part may not include public"),
     ("include/tarn/device_heap/layout.h", "#ifdef __CUDACC__", "vendor #if in device_part"),
     ("include/tarn/device_heap/layout.h", "#include <cuda.h>", "vendor header <cuda.h> in device_part"),

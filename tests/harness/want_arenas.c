@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "harness/want_arenas.h"
 
-#include "core/pool_arenas.h"
+#include "core/pool/pool_arenas.h"
 
 void want_arenas(tarn_pool *pool)
 {

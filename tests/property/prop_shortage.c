@@ -4,8 +4,8 @@
  * it is served. Random programs over several streams under a low limit, with every placement policy; each time
  * that an allocation is refused, every static pool is walked for what could have served it.
  */
-#include "core/pool_backing.h"
-#include "core/pool_struct.h"
+#include "core/supply/pool_backing.h"
+#include "core/serve/pool_struct.h"
 
 #include "harness/claims.h"
 #include "harness/random.h"

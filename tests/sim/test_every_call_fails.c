@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "core/pool_registry.h"
+#include "core/care/pool_registry.h"
 #include "harness/host_memory_faults.h"
 #include "sim_scenario.h"
 #include "sim_vendor.h"

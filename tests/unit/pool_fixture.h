@@ -7,7 +7,7 @@
 #define POOL_FIXTURE_H
 
 #include "base/thread_number.h"
-#include "core/pool_arenas.h"
+#include "core/pool/pool_arenas.h"
 #include "harness/claims.h"
 #include "harness/test_backend.h"
 

@@ -6,7 +6,7 @@
 #include "harness/claims.h"
 #include "harness/test_backend.h"
 
-#include "core/pool_registry.h"
+#include "core/care/pool_registry.h"
 
 struct fixture {
     struct test_backend backend;

@@ -3,11 +3,11 @@
  * test_arena: what threads get of their own, what becomes of it when it is gathered, and that nobody sees the
  * difference. Made by request here; that waiting brings arenas is the last test's.
  */
-#include "core/pool_arenas.h"
+#include "core/pool/pool_arenas.h"
 
 #include <pthread.h>
 
-#include "core/pool.h"
+#include "core/pool/pool.h"
 #include "harness/host_memory_faults.h"
 #include "harness/random.h"
 #include "pool_fixture.h"

@@ -3,11 +3,11 @@
  * test_arena_slices: small requests in arenas: whose slabs they are while the arenas last, and that nobody sees the
  * difference when they are the pool's. What runs before what is for stress.streams_small_in_arenas.
  */
-#include "core/pool_arenas.h"
+#include "core/pool/pool_arenas.h"
 
 #include <pthread.h>
 
-#include "core/pool.h"
+#include "core/pool/pool.h"
 #include "harness/host_memory_faults.h"
 #include "harness/random.h"
 #include "pool_fixture.h"

@@ -4,7 +4,7 @@
 #include <pthread.h>
 
 #include "base/compiler.h"
-#include "core/debug_table.h"
+#include "core/care/debug_table.h"
 #include "harness/claims.h"
 #include "harness/host_memory_faults.h"
 #include "harness/test_backend.h"

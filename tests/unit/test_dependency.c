@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_dependency: uniting, and the set of each dependency. */
-#include "core/dependency.h"
+#include "core/index/dependency.h"
 
 #include "harness/claims.h"
 

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "core/pool_registry.h"
+#include "core/care/pool_registry.h"
 #include "harness/child.h"
 #include "harness/host_memory_faults.h"
 #include "heap_fixture.h"

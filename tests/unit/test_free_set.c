@@ -3,7 +3,7 @@
  * test_free_set: every placement policy, compared with looking at every region: a request is offered what
  * is large enough, each region once, in the order that the policy promises.
  */
-#include "core/free_set.h"
+#include "core/index/free_set.h"
 
 #include <stdlib.h>
 

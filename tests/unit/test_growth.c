@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_growth: each rule by which the size of the next static pool is found, as a claim. */
-#include "core/growth.h"
+#include "core/parts/growth.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
  * test_live_map: finding live regions by their first chunk while the table grows bucket by bucket;
  * compared with an array of all chunks.
  */
-#include "core/live_map.h"
+#include "core/index/live_map.h"
 
 #include <stdlib.h>
 

@@ -6,8 +6,8 @@
 #include "harness/host_memory_faults.h"
 #include "harness/test_backend.h"
 
-#include "core/pool.h"
-#include "core/pool_registry.h"
+#include "core/pool/pool.h"
+#include "core/care/pool_registry.h"
 
 #define KIB ((size_t)1024)
 

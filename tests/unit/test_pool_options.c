@@ -4,8 +4,8 @@
 #include "harness/host_memory_faults.h"
 #include "harness/test_backend.h"
 
-#include "core/pool_options.h"
-#include "core/pool_registry.h"
+#include "core/supply/pool_options.h"
+#include "core/care/pool_registry.h"
 
 #define KIB ((size_t)1024)
 

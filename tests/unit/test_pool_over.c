@@ -3,7 +3,7 @@
 #include "harness/claims.h"
 #include "harness/host_memory_faults.h"
 
-#include "core/pool_registry.h"
+#include "core/care/pool_registry.h"
 
 #define KIB ((size_t)1024)
 

@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "core/pool_arenas.h"
+#include "core/pool/pool_arenas.h"
 #include "harness/claims.h"
 #include "harness/host_memory_faults.h"
 #include "harness/test_backend.h"

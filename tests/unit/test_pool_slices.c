@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Small requests in pools: how many bytes they take, where they lie, whose they are, and when their chunks are free. */
-#include "core/pool_slices.h"
-#include "core/stream_reuse.h"
+#include "core/serve/pool_slices.h"
+#include "core/supply/stream_reuse.h"
 
 #include "harness/claims.h"
 #include "harness/host_memory_faults.h"

@@ -3,7 +3,7 @@
  * test_region_dependency: regions that depend on streams, in random sequences of everything that a
  * region index can do; after each step compared with lists of regions that are kept the plain way.
  */
-#include "core/region_index.h"
+#include "core/index/region_index.h"
 
 #include "harness/claims.h"
 #include "harness/host_memory_faults.h"

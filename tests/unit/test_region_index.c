@@ -3,7 +3,7 @@
  * test_region_index: carving, freeing and coalescing around the edges of groups (64 chunks), of spans
  * and of the free set by size; compared with an array that says of each chunk what it is.
  */
-#include "core/region_index.h"
+#include "core/index/region_index.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_remote_frees: mailboxes, and that what threads free of each other's arenas is free as if it were their own. */
-#include "core/remote_frees.h"
+#include "core/parts/remote_frees.h"
 
 #include <pthread.h>
 

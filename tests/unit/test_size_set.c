@@ -3,7 +3,7 @@
  * test_size_set: best fit over bins of one region, bins of several and giants, which begin at 16384
  * chunks; compared with looking at every region.
  */
-#include "core/size_set.h"
+#include "core/index/size_set.h"
 
 #include <stdlib.h>
 

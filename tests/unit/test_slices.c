@@ -3,7 +3,7 @@
  * slices: classes, masks, what slabs wait for; and random programs beside a model that remembers of every
  * slice for itself which work it waits for.
  */
-#include "core/slices.h"
+#include "core/parts/slices.h"
 
 #include "harness/claims.h"
 #include "harness/host_memory_faults.h"

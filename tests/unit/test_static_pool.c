@@ -3,7 +3,7 @@
  * test_static_pool: which chunks a piece of backing has, and the way between chunk numbers and
  * addresses. The addresses have no memory behind them: a static pool never touches it.
  */
-#include "core/static_pool.h"
+#include "core/parts/static_pool.h"
 
 #include "harness/claims.h"
 #include "harness/host_memory_faults.h"

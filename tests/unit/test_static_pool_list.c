@@ -3,7 +3,7 @@
  * test_static_pool_list: finding static pools by chunk and by address, and the chunk numbers that
  * none has; compared with looking at every static pool and every number.
  */
-#include "core/static_pool_list.h"
+#include "core/parts/static_pool_list.h"
 
 #include "harness/claims.h"
 #include "harness/host_memory_faults.h"

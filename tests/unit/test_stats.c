@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_stats: counters, their high-water marks, and the bins of the size histogram. */
-#include "core/stats.h"
+#include "core/parts/stats.h"
 
 #include "harness/claims.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_step_range: sizes of steps, plans, steps that come and go, and faults that the check finds. */
-#include "core/step_range.h"
+#include "core/parts/step_range.h"
 
 #include "harness/claims.h"
 #include "harness/host_memory_faults.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/thread_number.h"
-#include "core/stream_reuse.h"
+#include "core/supply/stream_reuse.h"
 
 #include "harness/claims.h"
 #include "harness/test_backend.h"

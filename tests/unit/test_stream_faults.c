@@ -9,8 +9,8 @@
 #include "harness/test_backend.h"
 #include "tarn/debug.h"
 
-#include "core/dependency.h"
-#include "core/pool_registry.h"
+#include "core/index/dependency.h"
+#include "core/care/pool_registry.h"
 
 #define KIB ((size_t)1024)
 

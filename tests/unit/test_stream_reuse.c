@@ -3,7 +3,7 @@
  * test_stream_reuse: who gets what others have freed, and which calls that takes. Over a backend whose
  * work is done when the test says so, and, where data is to tell, over the host's.
  */
-#include "core/stream_reuse.h"
+#include "core/supply/stream_reuse.h"
 
 #include "harness/claims.h"
 #include "harness/test_backend.h"

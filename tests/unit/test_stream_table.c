@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_stream_table: known and ended handles, and who has waited for whom up to when. */
-#include "core/stream_table.h"
+#include "core/parts/stream_table.h"
 
 #include "harness/claims.h"
 

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* environment: a parser for each form of value. A variable that is unset or empty changes nothing. */
+#include "environment.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/arith.h"
+#include "../../base/error.h"
+
+#include "../index/free_set.h"
+#include "ranks.h"
+
+static const char *value_of(const char *name)
+{
+    const char *value = getenv(name);
+    return value && value[0] != '\0' ? value : NULL;
+}
+
+static tarn_status fail_for(const char *name, const char *value, const char *expected)
+{
+    return tn_fail(TARN_STATUS_INVALID_ENVIRONMENT, "%s is \"%.40s\", not %s", name, value,
+                   expected);
+}
+
+/* Digits only: strtoull would take a sign and leading blanks. */
+static bool parse_number(const char *text, size_t *number_out, const char **rest_out)
+{
+    if (!isdigit((unsigned char)text[0])) return false;
+    char *rest;
+    errno = 0;
+    unsigned long long number = strtoull(text, &rest, 10);
+    if (errno != 0 || number > SIZE_MAX) return false;
+    *number_out = (size_t)number;
+    *rest_out = rest;
+    return true;
+}
+
+/* 123, 64K, 700M, 2G, 1T. */
+static bool parse_bytes(const char *text, size_t *bytes_out)
+{
+    static const char suffixes[] = "KMGT";
+    size_t number, unit = 1;
+    const char *rest;
+    if (!parse_number(text, &number, &rest)) return false;
+    const char *suffix = *rest ? strchr(suffixes, toupper((unsigned char)*rest)) : NULL;
+    if (suffix) {
+        unit = (size_t)1 << 10 * (suffix - suffixes + 1);
+        rest++;
+    }
+    return *rest == '\0' && tn_multiply_fits(number, unit, bytes_out);
+}
+
+static bool parse_percent(const char *text, unsigned *percent_out)
+{
+    size_t number;
+    const char *rest;
+    if (!parse_number(text, &number, &rest) || strcmp(rest, "%") != 0) return false;
+    if (number < 1 || number > 100) return false;
+    *percent_out = (unsigned)number;
+    return true;
+}
+
+static tarn_status read_bytes(const char *name, size_t *bytes)
+{
+    const char *value = value_of(name);
+    if (!value || parse_bytes(value, bytes)) return TARN_STATUS_OK;
+    return fail_for(name, value, "a number of bytes such as 700M");
+}
+
+static tarn_status read_initial(size_t *initial_bytes)
+{
+    const char *name = "TARN_INITIAL";
+    const char *value = value_of(name);
+    if (!value || parse_bytes(value, initial_bytes)) return TARN_STATUS_OK;
+    if (strcmp(value, "all") != 0)
+        return fail_for(name, value, "a number of bytes such as 700M, nor \"all\"");
+    *initial_bytes = TARN_INITIAL_ALL;
+    return TARN_STATUS_OK;
+}
+
+static tarn_status read_switch(const char *name, bool *is_on)
+{
+    const char *value = value_of(name);
+    if (!value) return TARN_STATUS_OK;
+    if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0) return fail_for(name, value, "0 or 1");
+    *is_on = value[0] == '1';
+    return TARN_STATUS_OK;
+}
+
+static tarn_status read_limit(struct tn_environment *environment)
+{
+    const char *name = "TARN_LIMIT";
+    const char *value = value_of(name);
+    size_t bytes;
+    if (!value || parse_percent(value, &environment->options.limit_percent)) return TARN_STATUS_OK;
+    if (!parse_bytes(value, &bytes) || bytes < environment->options.chunk_bytes) {
+        return fail_for(name, value, "at least a chunk in bytes such as 8G, nor 1% to 100%");
+    }
+    environment->options.limit_bytes = bytes;
+    return TARN_STATUS_OK;
+}
+
+/* 2, 1.5. By hand, since strtod takes the decimal point that the program's locale has. */
+static bool parse_factor(const char *text, double *factor_out)
+{
+    size_t whole, fraction = 0;
+    const char *rest;
+    double scale = 1.0;
+    if (!parse_number(text, &whole, &rest)) return false;
+    if (rest[0] == '.') {
+        const char *digits = rest + 1;
+        if (!parse_number(digits, &fraction, &rest)) return false;
+        for (; digits < rest; digits++) {
+            scale *= 10.0;
+        }
+    }
+    *factor_out = (double)whole + (double)fraction / scale;
+    return *rest == '\0';
+}
+
+static tarn_status read_growth(double *factor)
+{
+    const char *name = "TARN_GROWTH";
+    const char *value = value_of(name);
+    double number;
+    if (!value) return TARN_STATUS_OK;
+    if (!parse_factor(value, &number) || number < 1.0) {
+        return fail_for(name, value, "a factor of 1 or more such as 1.5");
+    }
+    *factor = number;
+    return TARN_STATUS_OK;
+}
+
+static tarn_status read_device(int *device)
+{
+    const char *name = "TARN_DEVICE";
+    const char *value = value_of(name);
+    if (!value) return TARN_STATUS_OK;
+    size_t number;
+    const char *rest;
+    if (!parse_number(value, &number, &rest) || *rest != '\0' || number > INT_MAX) {
+        return fail_for(name, value, "the number of a device");
+    }
+    *device = (int)number;
+    return TARN_STATUS_OK;
+}
+
+static tarn_status read_kind(tarn_memory_kind *kind)
+{
+    static const struct {
+        const char *name;
+        tarn_memory_kind kind;
+    } kinds[] = {
+        { "device", TARN_MEMORY_KIND_DEVICE }, { "pinned", TARN_MEMORY_KIND_PINNED },
+        { "shared", TARN_MEMORY_KIND_SHARED }, { "managed", TARN_MEMORY_KIND_SHARED },
+        { "host", TARN_MEMORY_KIND_HOST },
+    };
+    const char *name = "TARN_KIND";
+    const char *value = value_of(name);
+    if (!value) return TARN_STATUS_OK;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (strcmp(value, kinds[i].name) != 0) continue;
+        *kind = kinds[i].kind;
+        return TARN_STATUS_OK;
+    }
+    return fail_for(name, value, "device, pinned, shared, managed or host");
+}
+
+static tarn_status read_fit(tarn_fit *fit)
+{
+    const char *name = "TARN_FIT";
+    const char *value = value_of(name);
+    if (!value) return TARN_STATUS_OK;
+    for (tarn_fit known = TARN_FIT_BEST; tn_fit_name(known); known++) {
+        if (strcmp(value, tn_fit_name(known)) != 0) continue;
+        *fit = known;
+        return TARN_STATUS_OK;
+    }
+    return fail_for(name, value,
+                    "best_fit, first_fit, segregated_fit or tlsf");
+}
+
+/* Where we are not told, the launchers may have been. */
+static tarn_status read_ranks(unsigned *rank_count)
+{
+    const char *name = "TARN_RANKS";
+    const char *value = value_of(name);
+    if (!value) {
+        *rank_count = tn_ranks_on_device(value_of("TARN_DEVICE") != NULL);
+        return TARN_STATUS_OK;
+    }
+    size_t number;
+    const char *rest;
+    if (!parse_number(value, &number, &rest) || *rest != '\0' || number < 1 || number > INT_MAX) {
+        return fail_for(name, value, "a number of ranks, 1 or more");
+    }
+    *rank_count = (unsigned)number;
+    return TARN_STATUS_OK;
+}
+
+static tarn_status read_chunk(size_t *chunk_bytes)
+{
+    tarn_status status = read_bytes("TARN_CHUNK", chunk_bytes);
+    if (status != TARN_STATUS_OK) return status;
+    if (tn_is_power_of_two(*chunk_bytes) && *chunk_bytes >= TARN_CHUNK_BYTES_MIN &&
+        *chunk_bytes <= TARN_CHUNK_BYTES_MAX) {
+        return TARN_STATUS_OK;
+    }
+    return fail_for("TARN_CHUNK", value_of("TARN_CHUNK"), "a power of two from 256 to 32M");
+}
+
+static tarn_status read_step(size_t *step_bytes)
+{
+    const char *name = "TARN_STEP";
+    tarn_status status = read_bytes(name, step_bytes);
+    if (status != TARN_STATUS_OK || *step_bytes == 0 || tn_is_power_of_two(*step_bytes))
+        return status;
+    return fail_for(name, value_of(name), "a power of two such as 64M");
+}
+
+static unsigned debug_flag_of(const char *name, size_t length)
+{
+    static const struct {
+        const char *name;
+        unsigned flag;
+    } flags[] = {
+        { "sites", TARN_DEBUG_SITES },
+        { "zones", TARN_DEBUG_ZONES },
+        { "poison", TARN_DEBUG_POISON },
+        { "quarantine", TARN_DEBUG_QUARANTINE },
+    };
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
+        if (strlen(flags[i].name) == length && strncmp(name, flags[i].name, length) == 0)
+            return flags[i].flag;
+    }
+    return 0;
+}
+
+/* A list with commas. */
+static tarn_status read_debug(unsigned *debug)
+{
+    const char *name = "TARN_DEBUG";
+    const char *value = value_of(name);
+    unsigned flags = 0;
+    for (const char *rest = value; rest; rest = *rest == ',' ? rest + 1 : NULL) {
+        size_t length = strcspn(rest, ",");
+        unsigned flag = debug_flag_of(rest, length);
+        if (flag == 0)
+            return fail_for(name, value,
+                            "a list, with commas, of sites, zones, poison, quarantine");
+        flags |= flag;
+        rest += length;
+    }
+    *debug = flags;
+    return TARN_STATUS_OK;
+}
+
+static tarn_status read_quarantine(size_t *quarantine_bytes)
+{
+    const char *name = "TARN_QUARANTINE";
+    tarn_status status = read_bytes(name, quarantine_bytes);
+    if (status != TARN_STATUS_OK || *quarantine_bytes > 0) return status;
+    return fail_for(name, value_of(name), "1 byte or more");
+}
+
+tarn_status tn_environment_read_disable(bool *passes_through)
+{
+    bool is_on = false;
+    tarn_status status = read_switch("TARN_DISABLE", &is_on);
+    if (is_on) *passes_through = true;
+    return status;
+}
+
+tarn_status tn_environment_read(struct tn_environment *environment_out)
+{
+    struct tn_environment environment = { .options = TARN_POOL_OPTIONS_INIT,
+                                          .kind = TARN_MEMORY_KIND_DEVICE };
+    tarn_status status = read_initial(&environment.options.initial_bytes);
+    if (status == TARN_STATUS_OK) status = read_chunk(&environment.options.chunk_bytes);
+    if (status == TARN_STATUS_OK) status = read_limit(&environment);
+    if (status == TARN_STATUS_OK)
+        status = read_bytes("TARN_GROWTH_MAX", &environment.options.growth_bytes_max);
+    if (status == TARN_STATUS_OK) status = read_growth(&environment.options.growth_factor);
+    if (status == TARN_STATUS_OK)
+        status = read_bytes("TARN_RELEASE", &environment.options.release_threshold_bytes);
+    if (status == TARN_STATUS_OK)
+        status = read_switch("TARN_VANISH", &environment.options.returns_when_empty);
+    if (status == TARN_STATUS_OK)
+        status = read_switch("TARN_CONTIGUOUS", &environment.options.contiguous);
+    if (status == TARN_STATUS_OK) status = read_step(&environment.options.step_bytes);
+    if (status == TARN_STATUS_OK)
+        status = read_switch("TARN_SHAREABLE", &environment.options.is_shareable);
+    if (status == TARN_STATUS_OK)
+        status = tn_environment_read_disable(&environment.options.passes_through);
+    if (status == TARN_STATUS_OK)
+        status = read_switch("TARN_IDENTIFY_STREAMS", &environment.options.identifies_streams);
+    if (status == TARN_STATUS_OK) status = read_device(&environment.device);
+    if (status == TARN_STATUS_OK) status = read_kind(&environment.kind);
+    if (status == TARN_STATUS_OK) status = read_ranks(&environment.rank_count);
+    if (status == TARN_STATUS_OK) status = read_fit(&environment.options.fit);
+    if (status == TARN_STATUS_OK) status = read_debug(&environment.options.debug);
+    if (status == TARN_STATUS_OK) status = read_quarantine(&environment.options.quarantine_bytes);
+    if (status == TARN_STATUS_OK) status = read_switch("TARN_SLICES", &environment.options.slices);
+    if (status == TARN_STATUS_OK) *environment_out = environment;
+    return status;
+}

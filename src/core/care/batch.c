@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* batch: all or nothing, and as much as can be. */
+#include "batch.h"
+
+#include <string.h>
+
+#include "../../base/arith.h"
+#include "../../base/error.h"
+#include "../../base/host_memory.h"
+
+#include "debug_pool.h"
+#include "elsewhere.h"
+#include "out_of_memory.h"
+#include "../pool/pool_batch.h"
+#include "../pool/pool_parts.h"
+#include "recording.h"
+
+/* A batch of no more than these needs no host memory. */
+#define FEW_ENTRIES 64
+
+/* Puts the entry before what the last error says. */
+static TN_COLD tarn_status fail_at(size_t entry, size_t count, tarn_status status)
+{
+    struct tn_saved_error saved = tn_error_save();
+    return tn_fail_vendor(status, saved.error.vendor_code, saved.error.vendor_name,
+                          "entry %zu of %zu: %s", entry, count, saved.message);
+}
+
+/* --- free ---------------------------------------------------------------------------------------- */
+
+static tarn_status free_run(struct tarn_pool *pool, size_t count, void *const *addresses,
+                            const tarn_stream *stream, size_t *freed_count_out)
+{
+    if (!pool->debug) return tn_pool_free_many(pool, count, addresses, stream, 1, freed_count_out);
+    tarn_status status = TARN_STATUS_OK;
+    size_t freed_count = 0;
+    while (freed_count < count && status == TARN_STATUS_OK) {
+        if (addresses[freed_count]) {
+            status = tn_debug_free(pool, addresses[freed_count], stream, 1);
+        } else {
+            tn_pool_count_empty_free(pool);
+        }
+        if (status == TARN_STATUS_OK) freed_count++;
+    }
+    *freed_count_out = freed_count;
+    return status;
+}
+
+static void note_frees(const struct tarn_pool *pool, size_t count, void *const *addresses,
+                       tarn_stream stream, uint64_t begun_ns)
+{
+    if (begun_ns == 0) return;
+    for (size_t i = 0; i < count; i++)
+        tn_recorder_note_free(addresses[i], tn_recording_stream(pool, stream), begun_ns);
+}
+
+/* begun_ns is for the recording; 0: it is not to know. */
+static tarn_status free_all(struct tarn_pool *pool, size_t count, void *const *addresses,
+                            tarn_stream stream, uint64_t begun_ns)
+{
+    tarn_status first = TARN_STATUS_OK;
+    struct tn_saved_error said = { .error = { TARN_STATUS_OK, 0, "", "" } };
+    for (size_t i = 0; i < count; i++) {
+        size_t freed_count;
+        tarn_status status = free_run(pool, count - i, addresses + i, &stream, &freed_count);
+        note_frees(pool, freed_count, addresses + i, stream, begun_ns);
+        i += freed_count;
+        if (status == TARN_STATUS_NOT_LIVE) {
+            status = tn_free_elsewhere(pool, addresses[i], &stream, 1);
+            note_frees(pool, status == TARN_STATUS_OK, addresses + i, stream, begun_ns);
+        }
+        if (status == TARN_STATUS_OK || first != TARN_STATUS_OK) continue;
+        first = fail_at(i, count, status);
+        said = tn_error_save();
+    }
+    if (first != TARN_STATUS_OK) tn_error_restore(&said);
+    return first;
+}
+
+tarn_status tn_batch_free(struct tarn_pool *pool, size_t count, void *const *addresses,
+                          tarn_stream stream)
+{
+    return free_all(pool, count, addresses, stream, tn_recorder_is_on() ? tn_recorder_now() : 0);
+}
+
+/* --- alloc --------------------------------------------------------------------------------------- */
+
+/* One that is not served at once. */
+static tarn_status alloc_entry(struct tarn_pool *pool, size_t size_bytes, tarn_stream stream,
+                               void **address_out)
+{
+    if (size_bytes == 0) {
+        tn_pool_count_empty_alloc(pool);
+        *address_out = NULL;
+        return TARN_STATUS_OK;
+    }
+    tarn_status status = tn_pool_alloc_any(pool, size_bytes, 1, stream, address_out);
+    if (status == TARN_STATUS_OK) return status;
+    return tn_alloc_under_shortage(pool, size_bytes, 1, stream, status, address_out);
+}
+
+/* Frees entries that nobody knows of, no recording either. A vendor who cannot tell the stream any more is not asked. */
+static TN_COLD void undo(struct tarn_pool *pool, size_t count, void *const *addresses,
+                         tarn_stream stream)
+{
+    struct tn_saved_error saved = tn_error_save();
+    for (size_t i = 0; i < count; i++) {
+        tarn_status status = free_all(pool, 1, &addresses[i], stream, 0);
+        if (status == TARN_STATUS_VENDOR_ERROR && !pool->debug)
+            tn_pool_undo_alloc(pool, addresses[i], stream);
+    }
+    tn_error_restore(&saved);
+}
+
+static tarn_status alloc_all(struct tarn_pool *pool, size_t count, const size_t *sizes_bytes,
+                             tarn_stream stream, void **addresses_out)
+{
+    tarn_status status = TARN_STATUS_OK;
+    size_t done = 0;
+    while (done < count) {
+        if (!pool->debug)
+            done += tn_pool_serve_many(pool, count - done, sizes_bytes + done, stream,
+                                       addresses_out + done);
+        if (done == count) break;
+        status = alloc_entry(pool, sizes_bytes[done], stream, &addresses_out[done]);
+        if (status != TARN_STATUS_OK) goto not_all;
+        done++;
+    }
+    return status;
+
+not_all:
+    status = fail_at(done, count, status);
+    undo(pool, done, addresses_out, stream);
+    return status;
+}
+
+/* What can never be had is refused before anything is touched. */
+static tarn_status check_sizes(struct tarn_pool *pool, size_t count, const size_t *sizes_bytes)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (tn_pool_has_size(pool, sizes_bytes[i])) continue;
+        tn_pool_count_failure(pool);
+        return fail_at(i, count, tn_pool_fail_for_size(pool, sizes_bytes[i]));
+    }
+    return TARN_STATUS_OK;
+}
+
+tarn_status tn_batch_alloc(struct tarn_pool *pool, size_t count, const size_t *sizes_bytes,
+                           tarn_stream stream, void **addresses_out)
+{
+    void *few[FEW_ENTRIES];
+    void **addresses = few;
+    size_t array_bytes;
+    tarn_status status = check_sizes(pool, count, sizes_bytes);
+    if (status != TARN_STATUS_OK) return status;
+    if (count > FEW_ENTRIES) {
+        bool fits = tn_multiply_fits(count, sizeof *addresses, &array_bytes);
+        addresses = fits ? tn_host_memory_alloc(array_bytes) : NULL;
+    }
+    if (!addresses) {
+        tn_pool_count_failure(pool);
+        return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
+                       "the host has no memory for a batch of %zu addresses", count);
+    }
+    status = alloc_all(pool, count, sizes_bytes, stream, addresses);
+    if (status == TARN_STATUS_OK) {
+        memcpy(addresses_out, addresses, count * sizeof *addresses);
+        for (size_t i = 0; i < count && tn_recorder_is_on(); i++)
+            tn_recorder_note_alloc(addresses[i], sizes_bytes[i], tn_recording_stream(pool, stream));
+    }
+    if (addresses != few) tn_host_memory_free(addresses);
+    return status;
+}

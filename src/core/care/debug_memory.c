@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* debug_memory: copies go piece by piece through host memory, and where there is none, through the stack. */
+#include "debug_memory.h"
+
+#include "../../base/arith.h"
+#include "../../base/host_memory.h"
+
+/* Large enough that a copy's own cost does not matter. */
+#define PIECE_BYTES ((size_t)1 << 20)
+
+/* Enough for a zone. */
+#define SMALL_PIECE_BYTES 512
+
+bool tn_debug_memory_is_supported(const tarn_backend *backend)
+{
+    const tarn_backend_operations *operations = backend->operations;
+    return operations->fill && operations->copy && operations->stream_synchronize;
+}
+
+tarn_backend_result tn_debug_memory_wait(const tarn_backend *backend, const tarn_stream *streams,
+                                         size_t stream_count)
+{
+    const tarn_backend_operations *operations = backend->operations;
+    tarn_backend_result result = TARN_BACKEND_RESULT_OK;
+    for (size_t i = 0; i < stream_count && result.status == TARN_STATUS_OK; i++) {
+        if (operations->stream_check) result = operations->stream_check(backend->state, streams[i]);
+        if (result.status == TARN_STATUS_OK)
+            result = operations->stream_synchronize(backend->state, streams[i]);
+    }
+    return result;
+}
+
+tarn_backend_result tn_debug_memory_fill(const tarn_backend *backend, uintptr_t address,
+                                         unsigned char value, size_t size_bytes, tarn_stream stream)
+{
+    return backend->operations->fill(backend->state, (void *)address, value, size_bytes, stream);
+}
+
+static size_t find_other(const unsigned char *bytes, unsigned char value, size_t size_bytes)
+{
+    size_t i = 0;
+    while (i < size_bytes && bytes[i] == value)
+        i++;
+    return i;
+}
+
+static tarn_backend_result compare_by_pieces(const tarn_backend *backend, uintptr_t address,
+                                             unsigned char value, size_t size_bytes,
+                                             tarn_stream stream, unsigned char *piece,
+                                             size_t piece_bytes, size_t *offset_out)
+{
+    const tarn_backend_operations *operations = backend->operations;
+    size_t offset = 0;
+    while (offset < size_bytes) {
+        size_t count = tn_min(piece_bytes, size_bytes - offset);
+        tarn_backend_result result = operations->copy(
+            backend->state, piece, (const void *)(address + offset), count, stream);
+        if (result.status == TARN_STATUS_OK)
+            result = operations->stream_synchronize(backend->state, stream);
+        if (result.status != TARN_STATUS_OK) return result;
+        size_t other = find_other(piece, value, count);
+        offset += other;
+        if (other < count) break;
+    }
+    *offset_out = offset;
+    return TARN_BACKEND_RESULT_OK;
+}
+
+tarn_backend_result tn_debug_memory_compare(const tarn_backend *backend, uintptr_t address,
+                                            unsigned char value, size_t size_bytes,
+                                            tarn_stream stream, size_t *offset_out)
+{
+    unsigned char small[SMALL_PIECE_BYTES];
+    size_t piece_bytes = tn_min(size_bytes, PIECE_BYTES);
+    unsigned char *piece = piece_bytes > sizeof small ? tn_host_memory_alloc(piece_bytes) : NULL;
+    tarn_backend_result result = piece ? compare_by_pieces(backend, address, value, size_bytes,
+                                                           stream, piece, piece_bytes, offset_out)
+                                       : compare_by_pieces(backend, address, value, size_bytes,
+                                                           stream, small, sizeof small, offset_out);
+    tn_host_memory_free(piece);
+    return result;
+}

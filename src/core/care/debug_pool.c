@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * debug_pool: a record for each block.
+ *
+ *     alloc ──► live ── free ──► quarantined ── let go ──► the pool's
+ *                 │  └───────────────────────────────────► the pool's, without quarantine
+ *                 └──────────► damaged ◄─┘
+ *
+ * A free takes the record out of the table before anything else: from then on a second free finds none. It
+ * gives the block to the pool only afterwards, so no two records are ever of one block. What happens to the
+ * memory in between happens with no lock held.
+ *
+ * Where a tool of the backend's watches the memory it is told of what is live, and nothing is filled or looked
+ * at here: it would report that, and sees more.
+ */
+#include "debug_pool.h"
+
+#include <string.h>
+
+#include "../../base/arith.h"
+#include "../../base/error.h"
+#include "../../base/host_memory.h"
+#include "../../base/process.h"
+
+#include "debug_memory.h"
+#include "../serve/pool_watch.h"
+
+static _Thread_local struct tn_call_site caller_site;
+
+/* --- life ----------------------------------------------------------------------------------------- */
+
+static TN_COLD tarn_status fail_for_host_memory(const char *what)
+{
+    return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory for %s", what);
+}
+
+tarn_status tn_debug_init(struct tarn_pool *pool, const tarn_pool_options *options)
+{
+    if (options->debug == 0) return TARN_STATUS_OK;
+    if ((options->debug & TN_DEBUG_FLAGS_OF_MEMORY) &&
+        !tn_debug_memory_is_supported(&pool->backend)) {
+        return tn_fail(TARN_STATUS_NOT_SUPPORTED,
+                       "debug is 0x%x: zones, poison and quarantine need fill, copy and "
+                       "stream_synchronize, which the %s backend lacks",
+                       options->debug, pool->backend.operations->name);
+    }
+    struct tn_debug *debug = tn_host_memory_alloc_zeroed(sizeof *debug);
+    if (!debug) return fail_for_host_memory("a pool's debug mode");
+    if (!tn_debug_table_init(&debug->table)) {
+        tn_host_memory_free(debug);
+        return fail_for_host_memory("a pool's debug mode");
+    }
+    tn_mutex_init(&debug->lock);
+    debug->flags = options->debug;
+    debug->quarantine_bytes_max = options->quarantine_bytes;
+    if (debug->flags & TARN_DEBUG_SITES) tn_call_site_prepare();
+    pool->debug = debug;
+    return TARN_STATUS_OK;
+}
+
+void tn_debug_fini(struct tarn_pool *pool)
+{
+    struct tn_debug *debug = pool->debug;
+    if (!debug) return;
+    pool->debug = NULL;
+    tn_debug_table_fini(&debug->table);
+    tn_mutex_fini(&debug->lock);
+    tn_host_memory_free(debug);
+}
+
+/* --- who ------------------------------------------------------------------------------------------- */
+
+void tn_debug_note_caller(const struct tarn_pool *pool, const void *caller)
+{
+    if (pool->debug->flags & TARN_DEBUG_SITES) tn_call_site_capture(&caller_site, caller);
+}
+
+struct tn_call_site tn_debug_save_caller(void)
+{
+    return caller_site;
+}
+
+void tn_debug_restore_caller(const struct tn_call_site *site)
+{
+    caller_site = *site;
+}
+
+static void note_origin(const struct tn_debug *debug, struct tn_debug_origin *origin)
+{
+    const char *label = tn_label_current();
+    *origin = (struct tn_debug_origin){ .label = "" };
+    if (debug->flags & TARN_DEBUG_SITES) origin->site = caller_site;
+    memcpy(origin->label, label, strlen(label));
+}
+
+/* --- records --------------------------------------------------------------------------------------- */
+
+static size_t used_bytes_of(const struct tarn_pool *pool, const struct tn_debug_record *record)
+{
+    return tn_count_units(record->range.block_bytes, pool->chunk_log2) << pool->chunk_log2;
+}
+
+static void insert_live(struct tn_debug *debug, struct tn_debug_record *record)
+{
+    tn_mutex_lock(&debug->lock);
+    record->serial = ++debug->serial;
+    tn_debug_table_insert(&debug->table, record);
+    tn_stats_count_alloc(&debug->stats, record->range.size_bytes, 0);
+    tn_mutex_unlock(&debug->lock);
+}
+
+/* Takes what the program may free at this address, out of its hands at once. NULL: nothing. */
+static struct tn_debug_record *take_live(struct tarn_pool *pool, const void *address)
+{
+    struct tn_debug *debug = pool->debug;
+    uintptr_t block;
+    if (!tn_debug_find_block(pool, address, &block)) return NULL;
+    tn_mutex_lock(&debug->lock);
+    struct tn_debug_record *record = tn_debug_table_find(&debug->table, block);
+    if (record && record->state == TN_DEBUG_STATE_LIVE &&
+        record->range.address == (uintptr_t)address) {
+        tn_debug_table_take(&debug->table, block);
+        tn_stats_count_free(&debug->stats, record->range.size_bytes, 0);
+    } else {
+        record = NULL;
+    }
+    tn_mutex_unlock(&debug->lock);
+    return record;
+}
+
+/* The pool would not have it. */
+static void put_live_back(struct tn_debug *debug, struct tn_debug_record *record)
+{
+    tn_mutex_lock(&debug->lock);
+    tn_debug_table_insert(&debug->table, record);
+    tn_stats_count_alloc(&debug->stats, record->range.size_bytes, 0);
+    debug->stats.size_histogram[tn_stats_histogram_bin(record->range.size_bytes)]--;
+    tn_mutex_unlock(&debug->lock);
+}
+
+/* It stays live in the pool for ever. */
+static tarn_status keep_damaged(struct tarn_pool *pool, struct tn_debug_record *record)
+{
+    struct tn_debug *debug = pool->debug;
+    tarn_status status = tn_debug_fail_for_damage(record);
+    tn_mutex_lock(&debug->lock);
+    record->state = TN_DEBUG_STATE_DAMAGED;
+    tn_debug_table_insert(&debug->table, record);
+    debug->damaged_count++;
+    debug->stats.used_bytes += used_bytes_of(pool, record);
+    tn_mutex_unlock(&debug->lock);
+    return status;
+}
+
+/* From when its record is out of the table nobody looks at a block any more who was not looking already. The
+ * device lets it be looked at as long as it is not given back, which a check prevents by growth_lock; the
+ * address sanitizer does not, so there the check is waited for. */
+static tarn_status free_block(struct tarn_pool *pool, const struct tn_debug_record *record,
+                              const tarn_stream *streams, size_t stream_count)
+{
+    if (pool->forbids_free_memory) {
+        tn_mutex_lock(&pool->growth_lock);
+        tn_mutex_unlock(&pool->growth_lock);
+    }
+    return tn_pool_free(pool, (void *)record->range.block, streams, stream_count);
+}
+
+/* --- the quarantine -------------------------------------------------------------------------------- */
+
+static void quarantine(struct tarn_pool *pool, struct tn_debug_record *record)
+{
+    struct tn_debug *debug = pool->debug;
+    note_origin(debug, &record->freed);
+    tn_mutex_lock(&debug->lock);
+    record->state = TN_DEBUG_STATE_QUARANTINED;
+    record->newer = NULL;
+    tn_debug_table_insert(&debug->table, record);
+    if (debug->newest) {
+        debug->newest->newer = record;
+    } else {
+        debug->oldest = record;
+    }
+    debug->newest = record;
+    debug->quarantine_count++;
+    debug->quarantine_bytes += used_bytes_of(pool, record);
+    debug->stats.used_bytes += used_bytes_of(pool, record);
+    tn_mutex_unlock(&debug->lock);
+}
+
+/* The oldest, if there is more than so much; NULL: there is not. */
+static struct tn_debug_record *take_oldest(struct tarn_pool *pool, size_t bytes_max)
+{
+    struct tn_debug *debug = pool->debug;
+    struct tn_debug_record *oldest = NULL;
+    tn_mutex_lock(&debug->lock);
+    if (debug->quarantine_bytes > bytes_max) {
+        oldest = debug->oldest;
+        debug->oldest = oldest->newer;
+        if (!debug->oldest) debug->newest = NULL;
+        debug->quarantine_count--;
+        debug->quarantine_bytes -= used_bytes_of(pool, oldest);
+        debug->stats.used_bytes -= used_bytes_of(pool, oldest);
+        tn_debug_table_take(&debug->table, oldest->range.block);
+    }
+    tn_mutex_unlock(&debug->lock);
+    return oldest;
+}
+
+/* All that used it has been waited for, so it waits for nothing. */
+static void let_go(struct tarn_pool *pool, struct tn_debug_record *record)
+{
+    bool is_damaged;
+    tarn_backend_result result = tn_debug_inspect(pool, record, pool->default_stream, &is_damaged);
+    if (result.status == TARN_STATUS_OK && is_damaged) {
+        keep_damaged(pool, record);
+        return;
+    }
+    free_block(pool, record, NULL, 0);
+    tn_host_memory_free(record);
+}
+
+/* False: nothing was let go. */
+static bool let_go_all_above(struct tarn_pool *pool, size_t bytes_max)
+{
+    struct tn_debug_record *oldest = NULL;
+    bool has_changed = false;
+    while (!tn_debug_is_capturing(pool) && (oldest = take_oldest(pool, bytes_max)) != NULL) {
+        let_go(pool, oldest);
+        has_changed = true;
+    }
+    return has_changed;
+}
+
+/* --- alloc ----------------------------------------------------------------------------------------- */
+
+/* Where in its block the request lies. False: there are no such sizes. */
+static bool place(const struct tn_debug *debug, size_t size_bytes, size_t alignment_bytes,
+                  struct tn_debug_range *range)
+{
+    bool has_zones = debug->flags & TARN_DEBUG_ZONES;
+    size_t lead = has_zones ? tn_max(alignment_bytes, TARN_DEBUG_ZONE_BYTES) : 0;
+    size_t trail = has_zones ? TARN_DEBUG_ZONE_BYTES : 0;
+    *range = (struct tn_debug_range){ .address = lead, .size_bytes = size_bytes };
+    return tn_add_fits(lead + trail, size_bytes, &range->block_bytes) && lead <= SIZE_MAX - trail;
+}
+
+/* Fills zones and memory, and waits for that. */
+static tarn_backend_result fill_for_use(const struct tarn_pool *pool,
+                                        const struct tn_debug_range *range, tarn_stream stream)
+{
+    const tarn_backend *backend = &pool->backend;
+    tarn_backend_result result = TARN_BACKEND_RESULT_OK;
+    if (pool->debug->flags & TARN_DEBUG_ZONES) {
+        result = tn_debug_memory_fill(backend, range->address - TARN_DEBUG_ZONE_BYTES,
+                                      TARN_DEBUG_BYTE_ZONE, TARN_DEBUG_ZONE_BYTES, stream);
+        if (result.status == TARN_STATUS_OK)
+            result = tn_debug_memory_fill(backend, range->address + range->size_bytes,
+                                          TARN_DEBUG_BYTE_ZONE, TARN_DEBUG_ZONE_BYTES, stream);
+    }
+    if (result.status == TARN_STATUS_OK && (pool->debug->flags & TARN_DEBUG_POISON))
+        result = tn_debug_memory_fill(backend, range->address, TARN_DEBUG_BYTE_ALLOCATED,
+                                      range->size_bytes, stream);
+    if (result.status == TARN_STATUS_OK) result = tn_debug_memory_wait(backend, &stream, 1);
+    return result;
+}
+
+static tarn_status alloc_block(struct tarn_pool *pool, size_t block_bytes, size_t alignment_bytes,
+                               tarn_stream stream, void **block_out)
+{
+    tarn_status status = tn_pool_alloc(pool, block_bytes, alignment_bytes, stream, block_out);
+    bool is_for_memory = status == TARN_STATUS_OUT_OF_MEMORY || status == TARN_STATUS_OVER_LIMIT;
+    if (is_for_memory && let_go_all_above(pool, 0))
+        status = tn_pool_alloc(pool, block_bytes, alignment_bytes, stream, block_out);
+    return status;
+}
+
+static tarn_status undo_alloc(struct tarn_pool *pool, void *block, tarn_stream stream,
+                              tarn_backend_result result)
+{
+    if (tn_pool_free(pool, block, &stream, 1) == TARN_STATUS_OK) {
+        tn_mutex_lock(&pool->debug->lock);
+        pool->debug->undone_count++;
+        tn_mutex_unlock(&pool->debug->lock);
+    }
+    return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
+                          "the %s backend could not fill what debug mode hands out",
+                          pool->backend.operations->name);
+}
+
+static tarn_status alloc_recorded(struct tarn_pool *pool, struct tn_debug_record *record,
+                                  size_t alignment_bytes, tarn_stream stream, void **address_out)
+{
+    void *block;
+    struct tn_debug_range *range = &record->range;
+    tarn_status status = alloc_block(pool, range->block_bytes, alignment_bytes, stream, &block);
+    if (status != TARN_STATUS_OK) return status;
+    range->block = (uintptr_t)block;
+    range->address += range->block;
+    record->is_filled = (pool->debug->flags & TN_DEBUG_FLAGS_OF_MEMORY) &&
+                        !tn_pool_is_watched(pool, range->block) && !tn_debug_is_capturing(pool);
+    if (record->is_filled) {
+        tarn_backend_result result = fill_for_use(pool, range, stream);
+        record->is_filled = result.status == TARN_STATUS_OK;
+        /* At the end of the process no vendor fills anything, and what the pool holds is served all the same. */
+        if (!record->is_filled && !tn_process_is_ending())
+            return undo_alloc(pool, block, stream, result);
+    }
+    tn_pool_watch_allow(pool, range->address, range->size_bytes);
+    *address_out = (void *)range->address;
+    insert_live(pool->debug, record);
+    return status;
+}
+
+tarn_status tn_debug_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
+                           tarn_stream stream, void **address_out)
+{
+    struct tn_debug_record *record = tn_host_memory_alloc_zeroed(sizeof *record);
+    if (!record) return fail_for_host_memory("an allocation's record in debug mode");
+    note_origin(pool->debug, &record->allocated);
+    tarn_status status = TARN_STATUS_SIZE_TOO_LARGE;
+    if (place(pool->debug, size_bytes, alignment_bytes, &record->range)) {
+        status = alloc_recorded(pool, record, alignment_bytes, stream, address_out);
+    } else {
+        tn_fail(status, "%zu bytes, with zones around them, are more than there are addresses",
+                size_bytes);
+    }
+    if (status != TARN_STATUS_OK) tn_host_memory_free(record);
+    return status;
+}
+
+/* --- free ------------------------------------------------------------------------------------------ */
+
+enum outcome {
+    UNSEEN, /* the vendor did not let us look, or there is nothing to see */
+    UNSURE, /* the vendor failed while it was filled */
+    SEEN, /* nothing uses it any more; the zones are whole, the memory is filled, or a tool watches */
+    DAMAGED
+};
+
+static enum outcome see_off(struct tarn_pool *pool, struct tn_debug_record *record,
+                            const tarn_stream *streams, size_t stream_count)
+{
+    const struct tn_debug_range *range = &record->range;
+    tarn_stream stream = stream_count > 0 ? streams[0] : pool->default_stream;
+    bool is_damaged;
+    bool is_watched = tn_pool_is_watched(pool, range->block);
+    if ((!record->is_filled && !is_watched) || tn_debug_is_capturing(pool)) return UNSEEN;
+    tarn_backend_result result = tn_debug_memory_wait(&pool->backend, streams, stream_count);
+    if (result.status != TARN_STATUS_OK) return UNSEEN;
+    if (is_watched) return SEEN;
+    result = tn_debug_inspect(pool, record, stream, &is_damaged);
+    if (result.status != TARN_STATUS_OK) return UNSEEN;
+    if (is_damaged) return DAMAGED;
+    if (!(pool->debug->flags & TARN_DEBUG_POISON)) return SEEN;
+    result = tn_debug_memory_fill(&pool->backend, range->block, TARN_DEBUG_BYTE_FREED,
+                                  range->block_bytes, stream);
+    if (result.status == TARN_STATUS_OK) result = tn_debug_memory_wait(&pool->backend, &stream, 1);
+    return result.status == TARN_STATUS_OK ? SEEN : UNSURE;
+}
+
+tarn_status tn_debug_free(struct tarn_pool *pool, void *address, const tarn_stream *streams,
+                          size_t stream_count)
+{
+    struct tn_debug *debug = pool->debug;
+    struct tn_debug_record *record = take_live(pool, address);
+    if (!record) {
+        tn_pool_count_failure(pool);
+        return TARN_STATUS_NOT_LIVE;
+    }
+    enum outcome outcome = see_off(pool, record, streams, stream_count);
+    tn_pool_watch_forbid(pool, record->range.address);
+    if (outcome == DAMAGED) {
+        note_origin(debug, &record->freed);
+        return keep_damaged(pool, record);
+    }
+    if (outcome == SEEN && (debug->flags & TARN_DEBUG_QUARANTINE)) {
+        quarantine(pool, record);
+        let_go_all_above(pool, debug->quarantine_bytes_max);
+        return TARN_STATUS_OK;
+    }
+    tarn_status status = free_block(pool, record, streams, stream_count);
+    if (status == TARN_STATUS_OK) {
+        tn_host_memory_free(record);
+    } else {
+        bool is_filled_over = outcome != UNSEEN && (debug->flags & TARN_DEBUG_POISON);
+        if (is_filled_over) record->is_filled = false;
+        tn_pool_watch_allow(pool, record->range.address, record->range.size_bytes);
+        put_live_back(debug, record);
+    }
+    return status;
+}
+
+void tn_debug_empty_quarantine(struct tarn_pool *pool)
+{
+    if (pool->debug) let_go_all_above(pool, 0);
+}

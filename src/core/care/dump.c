@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* dump: a picture of one instant, then two ways to write it. */
+#include "dump.h"
+
+#include <inttypes.h>
+
+#include "../../base/arith.h"
+#include "../../base/error.h"
+#include "../../base/host_memory.h"
+
+#include "debug_pool.h"
+
+struct dumped_region {
+    uintptr_t address;
+    size_t size_bytes;
+    size_t requested_bytes; /* 0 unless live */
+    const char *state;
+    uint32_t streams; /* of a free one: a bit for each that it waits for */
+};
+
+struct dumped_static_pool {
+    uint64_t id;
+    uintptr_t backing;
+    size_t backing_bytes;
+    size_t region_count;
+};
+
+/* Static pools in the order of the list, and their regions one after the other in address order. */
+struct picture {
+    const struct tarn_pool *pool; /* for what its debug mode knows */
+    tarn_stats stats;
+    size_t chunk_bytes;
+    const char *backend_name;
+    struct dumped_static_pool *static_pools;
+    struct dumped_region *regions;
+    size_t static_pool_count;
+    size_t region_count;
+};
+
+/* --- taking the picture --------------------------------------------------------------------------- */
+
+static void picture_fini(struct picture *picture)
+{
+    tn_host_memory_free(picture->static_pools);
+    tn_host_memory_free(picture->regions);
+}
+
+/* Live slices one by one, and what lies between them. */
+static size_t copy_slab(const struct tarn_pool *pool, uint32_t slab, uintptr_t address,
+                        struct dumped_region *to)
+{
+    const struct tn_slices *slices = &pool->slices;
+    unsigned slice_log2 = tn_slices_slice_log2(slices, tn_slab_class(slab));
+    unsigned slice_count = 1U << tn_slices_per_slab_log2(slices, tn_slab_class(slab));
+    size_t slice_bytes = (size_t)1 << slice_log2, count = 0;
+    bool was_live = true;
+    for (unsigned slice = 0; slice < slice_count; slice++) {
+        bool is_live = tn_slices_is_live(slices, slab, slice);
+        if (!is_live && !was_live) {
+            to[count - 1].size_bytes += slice_bytes;
+            continue;
+        }
+        was_live = is_live;
+        to[count++] = (struct dumped_region){
+            .address = address + ((uintptr_t)slice << slice_log2),
+            .size_bytes = slice_bytes,
+            .requested_bytes = is_live ? tn_slices_size_of(slices, slab, slice) : 0,
+            .state = is_live ? "live" : "sliced",
+        };
+    }
+    return count;
+}
+
+static size_t copy_region(const struct tarn_pool *pool, const struct tn_static_pool *static_pool,
+                          const struct tn_region *region, struct dumped_region *to)
+{
+    size_t chunk_bytes = (size_t)region->chunk_count << pool->chunk_log2;
+    uintptr_t address = tn_static_pool_address_of(static_pool, region->first_chunk);
+    bool is_live = region->state == TN_REGION_STATE_LIVE;
+    bool is_void = region->state == TN_REGION_STATE_VOID;
+    if (is_live && tn_region_is_slab(region))
+        return copy_slab(pool, tn_region_slab(region), address, to);
+    *to = (struct dumped_region){
+        .address = address,
+        .size_bytes = tn_min(chunk_bytes, static_pool->end_address - address),
+        .requested_bytes = is_live ? chunk_bytes - tn_region_slack_bytes(region) : 0,
+        .state = is_live   ? "live"
+                 : is_void ? "unmapped"
+                           : "free",
+        .streams = is_live || is_void ? 0 : tn_region_dependency(region).streams,
+    };
+    return 1;
+}
+
+static size_t copy_regions(const struct tarn_pool *pool, const struct tn_static_pool *static_pool,
+                           struct dumped_region *to)
+{
+    const struct tn_region *regions = pool->index.regions;
+    size_t count = 0;
+    for (uint32_t r = regions[static_pool->head].next; r != static_pool->head; r = regions[r].next)
+        count += copy_region(pool, static_pool, &regions[r], to + count);
+    return count;
+}
+
+/* At most so many are written of the pool: in a slab one more is free than live. Under `lock`. */
+static size_t region_count_max(const struct tarn_pool *pool)
+{
+    return pool->index.region_count + 2 * (size_t)pool->slices.live_count;
+}
+
+static void copy_static_pools(const struct tarn_pool *pool, struct picture *picture)
+{
+    size_t region_count = 0;
+    for (uint32_t i = 0; i < pool->list.count; i++) {
+        const struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
+        size_t count = copy_regions(pool, static_pool, picture->regions + region_count);
+        picture->static_pools[i] = (struct dumped_static_pool){
+            .id = static_pool->id,
+            .backing = (uintptr_t)static_pool->backing,
+            .backing_bytes = static_pool->backing_bytes,
+            .region_count = count,
+        };
+        region_count += count;
+    }
+}
+
+/* Room for as much as the pool has now. False: no host memory, and nothing is left behind. */
+static bool make_room(struct picture *picture, struct tarn_pool *pool)
+{
+    tn_pool_lock(pool);
+    picture->static_pool_count = pool->list.count;
+    picture->region_count = region_count_max(pool);
+    tn_pool_unlock(pool);
+    /* A little more than that, since others may allocate before the copy is made. */
+    picture->static_pool_count += 4;
+    picture->region_count += picture->region_count / 8 + 64;
+    picture->static_pools =
+        tn_host_memory_alloc(picture->static_pool_count * sizeof *picture->static_pools);
+    picture->regions = tn_host_memory_alloc(picture->region_count * sizeof *picture->regions);
+    if (picture->static_pools && picture->regions) return true;
+    picture_fini(picture);
+    return false;
+}
+
+/* Copies all of one instant; false: there is more than there is room for. */
+static bool copy_at_once(struct picture *picture, struct tarn_pool *pool)
+{
+    tn_pool_lock(pool);
+    bool fits = pool->list.count <= picture->static_pool_count &&
+                region_count_max(pool) <= picture->region_count;
+    if (fits) {
+        picture->static_pool_count = pool->list.count;
+        tn_pool_stats_locked(pool, &picture->stats);
+        copy_static_pools(pool, picture);
+    }
+    tn_pool_unlock(pool);
+    return fits;
+}
+
+static bool picture_init(struct picture *picture, struct tarn_pool *pool)
+{
+    *picture = (struct picture){
+        .pool = pool,
+        .chunk_bytes = (size_t)1 << pool->chunk_log2,
+        .backend_name = pool->backend.operations->name,
+    };
+    for (;;) {
+        if (!make_room(picture, pool)) return false;
+        if (copy_at_once(picture, pool)) {
+            tn_debug_adjust_stats(pool, &picture->stats);
+            return true;
+        }
+        picture_fini(picture);
+    }
+}
+
+/* The numbers of the streams that a free region waits for, with what stands before and after them. */
+static void write_streams(uint32_t streams, const char *before, const char *after, FILE *file)
+{
+    if (streams == 0) return;
+    for (const char *text = before; streams != 0; streams &= streams - 1, text = ", ")
+        fprintf(file, "%s%u", text, tn_lowest_bit(streams));
+    fprintf(file, "%s", after);
+}
+
+/* --- text --------------------------------------------------------------------------------------- */
+
+static const char *const state_names[] = {
+    [TN_DEBUG_STATE_LIVE] = "live",
+    [TN_DEBUG_STATE_QUARANTINED] = "quarantined",
+    [TN_DEBUG_STATE_DAMAGED] = "damaged",
+};
+
+static void write_text_record(const struct tn_debug_record *record, FILE *file)
+{
+    char text[256];
+    const struct tn_debug_origin *origin = &record->allocated;
+    fprintf(file, "%s, %zu asked for", state_names[record->state], record->range.size_bytes);
+    if (record->range.address != record->range.block)
+        fprintf(file, " at 0x%" PRIxPTR, record->range.address);
+    if (origin->label[0] != '\0') fprintf(file, ", \"%s\"", origin->label);
+    fprintf(file, "\n");
+    for (unsigned i = 0; i < origin->site.frame_count; i++) {
+        tn_call_site_describe(origin->site.frames[i], text, sizeof text);
+        fprintf(file, "        %s\n", text);
+    }
+}
+
+static void write_text_region(const struct picture *picture, const struct dumped_region *region,
+                              FILE *file)
+{
+    struct tn_debug_record record;
+    fprintf(file, "    0x%" PRIxPTR " %12zu bytes ", region->address, region->size_bytes);
+    if (region->requested_bytes == 0) {
+        fprintf(file, "%s", region->state);
+        write_streams(region->streams, ", waits for stream ", "", file);
+        fprintf(file, "\n");
+    } else if (!tn_debug_look_up(picture->pool, region->address, &record)) {
+        fprintf(file, "live, %zu asked for\n", region->requested_bytes);
+    } else {
+        write_text_record(&record, file);
+    }
+}
+
+static void write_text(const struct picture *picture, FILE *file)
+{
+    const tarn_stats *stats = &picture->stats;
+    fprintf(file,
+            "tarn pool on %s memory, chunks of %zu bytes, %s\n"
+            "  requested %zu, used %zu, footprint %zu bytes (most: %zu, %zu, %zu)\n"
+            "  %zu live, %zu free regions, the largest of %zu bytes, fragmentation %.3f\n",
+            picture->backend_name, picture->chunk_bytes, tn_fit_name(picture->pool->index.fit),
+            stats->requested_bytes, stats->used_bytes, stats->footprint_bytes,
+            stats->requested_bytes_max, stats->used_bytes_max, stats->footprint_bytes_max,
+            stats->live_count, stats->free_region_count, stats->largest_free_bytes,
+            stats->fragmentation);
+    const struct dumped_region *regions = picture->regions;
+    for (size_t i = 0; i < picture->static_pool_count; i++) {
+        const struct dumped_static_pool *static_pool = &picture->static_pools[i];
+        fprintf(file, "  static pool %" PRIu64 ": 0x%" PRIxPTR ", %zu bytes\n", static_pool->id,
+                static_pool->backing, static_pool->backing_bytes);
+        for (size_t k = 0; k < static_pool->region_count; k++)
+            write_text_region(picture, regions++, file);
+    }
+}
+
+/* --- JSON --------------------------------------------------------------------------------------- */
+
+/* The name of a user's own backend may hold anything, and so may a label. */
+static void write_json_string(const char *text, FILE *file)
+{
+    fputc('"', file);
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\') {
+            fprintf(file, "\\%c", c);
+        } else if (c < 0x20) {
+            fprintf(file, "\\u%04x", c);
+        } else {
+            fputc(c, file);
+        }
+    }
+    fputc('"', file);
+}
+
+static void write_json_record(const struct tn_debug_record *record, FILE *file)
+{
+    char text[256];
+    const struct tn_debug_origin *origin = &record->allocated;
+    fprintf(file, ", \"label\": ");
+    write_json_string(origin->label, file);
+    fprintf(file, ", \"site\": [");
+    for (unsigned i = 0; i < origin->site.frame_count; i++) {
+        tn_call_site_describe(origin->site.frames[i], text, sizeof text);
+        fprintf(file, "%s", i == 0 ? "" : ", ");
+        write_json_string(text, file);
+    }
+    fprintf(file, "]");
+}
+
+static void write_json_region(const struct picture *picture, const struct dumped_region *region,
+                              FILE *file)
+{
+    struct tn_debug_record record;
+    bool is_live = region->requested_bytes > 0;
+    bool has_record = is_live && tn_debug_look_up(picture->pool, region->address, &record);
+    fprintf(file, "\n      {\"address\": \"0x%" PRIxPTR "\", \"bytes\": %zu, ", region->address,
+            region->size_bytes);
+    fprintf(file, "\"state\": \"%s\", \"requested_bytes\": %zu",
+            has_record ? state_names[record.state] : region->state,
+            has_record ? record.range.size_bytes : region->requested_bytes);
+    if (has_record) write_json_record(&record, file);
+    write_streams(region->streams, ", \"streams\": [", "]", file);
+    fprintf(file, "}");
+}
+
+static void write_json_stats(const tarn_stats *stats, FILE *file)
+{
+    fprintf(file,
+            "  \"requested_bytes\": %zu,\n  \"used_bytes\": %zu,\n  \"footprint_bytes\": %zu,\n"
+            "  \"requested_bytes_max\": %zu,\n  \"used_bytes_max\": %zu,\n"
+            "  \"footprint_bytes_max\": %zu,\n  \"live_count\": %zu,\n"
+            "  \"free_region_count\": %zu,\n  \"largest_free_bytes\": %zu,\n",
+            stats->requested_bytes, stats->used_bytes, stats->footprint_bytes,
+            stats->requested_bytes_max, stats->used_bytes_max, stats->footprint_bytes_max,
+            stats->live_count, stats->free_region_count, stats->largest_free_bytes);
+}
+
+static void write_json(const struct picture *picture, FILE *file)
+{
+    fprintf(file, "{\n  \"tarn_dump\": 1,\n  \"backend\": ");
+    write_json_string(picture->backend_name, file);
+    fprintf(file, ",\n  \"fit\": \"%s\",\n  \"chunk_bytes\": %zu,\n",
+            tn_fit_name(picture->pool->index.fit), picture->chunk_bytes);
+    write_json_stats(&picture->stats, file);
+    fprintf(file, "  \"static_pools\": [");
+    const struct dumped_region *regions = picture->regions;
+    for (size_t i = 0; i < picture->static_pool_count; i++) {
+        const struct dumped_static_pool *static_pool = &picture->static_pools[i];
+        fprintf(file,
+                "%s\n    {\"id\": %" PRIu64 ", \"base\": \"0x%" PRIxPTR
+                "\", \"bytes\": %zu, \"regions\": [",
+                i == 0 ? "" : ",", static_pool->id, static_pool->backing,
+                static_pool->backing_bytes);
+        for (size_t k = 0; k < static_pool->region_count; k++) {
+            fprintf(file, "%s", k == 0 ? "" : ",");
+            write_json_region(picture, regions++, file);
+        }
+        fprintf(file, "]}");
+    }
+    fprintf(file, "]\n}\n");
+}
+
+/* --- both --------------------------------------------------------------------------------------- */
+
+tarn_status tn_dump_pool(struct tarn_pool *pool, tarn_dump_format format, FILE *file)
+{
+    struct picture picture;
+    if (!picture_init(&picture, pool)) {
+        return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
+                       "no host memory for a copy of the pool's map");
+    }
+    if (format == TARN_DUMP_FORMAT_JSON) {
+        write_json(&picture, file);
+    } else {
+        write_text(&picture, file);
+    }
+    picture_fini(&picture);
+    if (fflush(file) != 0 || ferror(file)) {
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "the file does not take the dump's text");
+    }
+    return TARN_STATUS_OK;
+}

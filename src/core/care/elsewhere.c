@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* elsewhere: the fallbacks in turn, then the reason. */
+#include "elsewhere.h"
+
+#include "../../base/error.h"
+
+#include "debug_pool.h"
+#include "pool_registry.h"
+#include "../pool/pool_resize.h"
+#include "../pool/pool_sized.h"
+
+/* The next to be asked, or NULL. */
+static struct tarn_pool *fallback_of(const struct tarn_pool *pool)
+{
+    return tn_pool_is_open(pool->fallback) ? pool->fallback : NULL;
+}
+
+TN_COLD void tn_note_caller_of_fallbacks(const struct tarn_pool *pool, const void *caller)
+{
+    while ((pool = fallback_of(pool)) != NULL) {
+        if (pool->debug) tn_debug_note_caller(pool, caller);
+    }
+}
+
+/* --- why ------------------------------------------------------------------------------------------- */
+
+TN_COLD tarn_status tn_fail_for_foreign(const void *address)
+{
+    return tn_fail(TARN_STATUS_FOREIGN_ADDRESS, "%p belongs to no pool", address);
+}
+
+TN_COLD tarn_status tn_fail_for_owner(const void *address, const struct tarn_pool *owner,
+                                      const struct tarn_pool *pool)
+{
+    return tn_fail(TARN_STATUS_WRONG_POOL, "%p belongs to the pool at %p, not to the one at %p",
+                   address, (const void *)owner, (const void *)pool);
+}
+
+/* Says why an address is not where one of the pool's live allocations starts. */
+static TN_COLD tarn_status fail_for_address(struct tarn_pool *pool, const void *address)
+{
+    tarn_pool *owner;
+    tarn_allocation found;
+    enum tn_find_result result = tn_pool_registry_find(address, &owner, &found);
+    if (result == TN_FIND_RESULT_FOREIGN) return tn_fail_for_foreign(address);
+    if (owner != pool) return tn_fail_for_owner(address, owner, pool);
+    if (result == TN_FIND_RESULT_FOUND && found.address != address) {
+        return tn_fail(TARN_STATUS_INTERIOR_ADDRESS,
+                       "%p lies inside the allocation of %zu bytes that starts at %p", address,
+                       found.size_bytes, found.address);
+    }
+    if (tn_debug_fail_for_freed(pool, address)) return TARN_STATUS_NOT_LIVE;
+    return tn_fail(TARN_STATUS_NOT_LIVE, "%p is not allocated: freed twice, or never handed out",
+                   address);
+}
+
+/* The same for a free: what no pool of a child knows may be the parent's. */
+static TN_COLD tarn_status fail_to_free(struct tarn_pool *pool, const void *address)
+{
+    struct tn_saved_error saved = tn_error_save();
+    tarn_status status = fail_for_address(pool, address);
+    if (status != TARN_STATUS_FOREIGN_ADDRESS || !pool->succeeds_parent) return status;
+    tn_error_restore(&saved);
+    return TARN_STATUS_OK;
+}
+
+/* --- asking ---------------------------------------------------------------------------------------- */
+
+TN_COLD tarn_status tn_free_elsewhere(struct tarn_pool *pool, void *address,
+                                      const tarn_stream *streams, size_t stream_count)
+{
+    struct tarn_pool *asked = pool, *next;
+    tarn_status status = TARN_STATUS_NOT_LIVE;
+    while (status == TARN_STATUS_NOT_LIVE && (next = fallback_of(asked)) != NULL) {
+        asked = next;
+        status = tn_pool_free_any(asked, address, streams, stream_count);
+    }
+    return status == TARN_STATUS_NOT_LIVE ? fail_to_free(asked, address) : status;
+}
+
+static tarn_status free_sized(struct tarn_pool *pool, void *address, size_t size_bytes,
+                              tarn_stream stream)
+{
+    return pool->debug ? tn_debug_free_sized(pool, address, size_bytes, &stream, 1)
+                       : tn_pool_free_sized(pool, address, size_bytes, &stream, 1);
+}
+
+tarn_status tn_free_sized_anywhere(struct tarn_pool *pool, void *address, size_t size_bytes,
+                                   tarn_stream stream)
+{
+    struct tarn_pool *asked = pool, *next;
+    tarn_status status = free_sized(asked, address, size_bytes, stream);
+    while (status == TARN_STATUS_NOT_LIVE && (next = fallback_of(asked)) != NULL) {
+        asked = next;
+        status = free_sized(asked, address, size_bytes, stream);
+    }
+    return status == TARN_STATUS_NOT_LIVE ? fail_to_free(asked, address) : status;
+}
+
+static tarn_status resize(struct tarn_pool *pool, void *address, size_t size_bytes,
+                          tarn_stream stream)
+{
+    return pool->debug ? tn_debug_resize(pool, address, size_bytes, stream)
+                       : tn_pool_resize(pool, address, size_bytes, stream);
+}
+
+tarn_status tn_resize_anywhere(struct tarn_pool *pool, void *address, size_t size_bytes,
+                               tarn_stream stream)
+{
+    struct tarn_pool *asked = pool, *next;
+    tarn_status status = resize(asked, address, size_bytes, stream);
+    while (status == TARN_STATUS_NOT_LIVE && (next = fallback_of(asked)) != NULL) {
+        asked = next;
+        status = resize(asked, address, size_bytes, stream);
+    }
+    return status == TARN_STATUS_NOT_LIVE ? fail_for_address(asked, address) : status;
+}

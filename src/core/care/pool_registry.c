@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* pool_registry: a list of open pools, a queue of resting handles, and what a fork leaves of them. */
+#include "pool_registry.h"
+
+#include "../../base/host_memory.h"
+#include "../../base/process.h"
+
+#include "debug_pool.h"
+
+static struct tn_mutex lock = TN_MUTEX_INIT;
+static struct tn_condition unpinned = TN_CONDITION_INIT;
+static struct tarn_pool *open_pools;    /* the newest first */
+static struct tarn_pool *first_resting; /* has rested longest */
+static struct tarn_pool *last_resting;
+static size_t resting_count;
+static struct tarn_pool *returned; /* never became pools */
+static struct tarn_pool *forked;   /* the parent's pools; kept, since they may be half changed */
+
+/* --- forks ------------------------------------------------------------------------------------ */
+
+static struct tn_once forks_once = TN_ONCE_INIT;
+static bool watches_forks;
+
+/* The lists are whole in the child because nobody else changes them meanwhile. */
+static void before_fork(void)
+{
+    tn_mutex_lock(&lock);
+}
+
+static void after_fork_in_parent(void)
+{
+    tn_mutex_unlock(&lock);
+}
+
+static void give_up_newest_pool(void)
+{
+    struct tarn_pool *pool = open_pools;
+    open_pools = pool->next_handle;
+    /* Another thread of the parent may have been destroying it. */
+    if (tn_pool_is_open(pool))
+        atomic_store_explicit(&pool->state, TN_POOL_STATE_FORKED, memory_order_release);
+    pool->next_handle = forked;
+    forked = pool;
+}
+
+static void after_fork_in_child(void)
+{
+    while (open_pools)
+        give_up_newest_pool();
+    unpinned = (struct tn_condition)TN_CONDITION_INIT;
+    tn_mutex_unlock(&lock);
+}
+
+static void watch_forks(void)
+{
+    watches_forks =
+        tn_process_call_around_forks(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+/* So that the lock is never held without forks being watched. */
+static void lock_registry(void)
+{
+    tn_once_call(&forks_once, watch_forks);
+    tn_mutex_lock(&lock);
+}
+
+/* --- handles ---------------------------------------------------------------------------------- */
+
+static struct tarn_pool *take_idle_handle(void)
+{
+    lock_registry();
+    struct tarn_pool *pool = returned;
+    if (pool) {
+        returned = pool->next_handle;
+    } else if (resting_count > TN_POOL_REGISTRY_RESTING_MAX) {
+        pool = first_resting;
+        first_resting = pool->next_handle;
+        resting_count--;
+    }
+    tn_mutex_unlock(&lock);
+    return pool;
+}
+
+struct tarn_pool *tn_pool_registry_take_handle(void)
+{
+    struct tarn_pool *pool = take_idle_handle();
+    if (!watches_forks) return NULL;
+    if (pool) return pool;
+    return tn_host_memory_alloc_zeroed(sizeof *pool);
+}
+
+void tn_pool_registry_rest_handle(struct tarn_pool *pool)
+{
+    lock_registry();
+    pool->next_handle = NULL;
+    if (resting_count == 0) {
+        first_resting = pool;
+    } else {
+        last_resting->next_handle = pool;
+    }
+    last_resting = pool;
+    resting_count++;
+    tn_mutex_unlock(&lock);
+}
+
+void tn_pool_registry_return_handle(struct tarn_pool *pool)
+{
+    lock_registry();
+    pool->next_handle = returned;
+    returned = pool;
+    tn_mutex_unlock(&lock);
+}
+
+/* --- pools ------------------------------------------------------------------------------------ */
+
+void tn_pool_registry_open(struct tarn_pool *pool)
+{
+    lock_registry();
+    pool->next_handle = open_pools;
+    open_pools = pool;
+    tn_mutex_unlock(&lock);
+    atomic_store_explicit(&pool->state, TN_POOL_STATE_OPEN, memory_order_release);
+}
+
+void tn_pool_registry_close(struct tarn_pool *pool)
+{
+    atomic_store_explicit(&pool->state, TN_POOL_STATE_CLOSED, memory_order_release);
+    lock_registry();
+    while (pool->pin_count > 0)
+        tn_condition_wait(&unpinned, &lock);
+    struct tarn_pool **place = &open_pools;
+    while (*place != pool) {
+        place = &(*place)->next_handle;
+    }
+    *place = pool->next_handle;
+    tn_mutex_unlock(&lock);
+}
+
+static void unpin_locked(struct tarn_pool *pool)
+{
+    if (--pool->pin_count == 0) tn_condition_signal_all(&unpinned);
+}
+
+struct tarn_pool *tn_pool_registry_pin_next(struct tarn_pool *pool)
+{
+    lock_registry();
+    struct tarn_pool *next = pool ? pool->next_handle : open_pools;
+    if (next) next->pin_count++;
+    if (pool) unpin_locked(pool);
+    tn_mutex_unlock(&lock);
+    return next;
+}
+
+void tn_pool_registry_unpin(struct tarn_pool *pool)
+{
+    lock_registry();
+    unpin_locked(pool);
+    tn_mutex_unlock(&lock);
+}
+
+enum tn_find_result tn_pool_registry_find(const void *address, struct tarn_pool **pool_out,
+                                          tarn_allocation *found_out)
+{
+    enum tn_find_result result = TN_FIND_RESULT_FOREIGN;
+    lock_registry();
+    for (struct tarn_pool *pool = open_pools; pool; pool = pool->next_handle) {
+        result = tn_debug_find(pool, address, found_out);
+        if (result == TN_FIND_RESULT_FOREIGN) continue;
+        if (pool_out) *pool_out = pool;
+        break;
+    }
+    tn_mutex_unlock(&lock);
+    return result;
+}
+
+size_t tn_pool_registry_resting_count(void)
+{
+    lock_registry();
+    size_t count = resting_count;
+    for (const struct tarn_pool *pool = returned; pool; pool = pool->next_handle) {
+        count++;
+    }
+    tn_mutex_unlock(&lock);
+    return count;
+}

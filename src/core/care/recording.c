@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* recording: the public functions of record.h, and what pools have to do with them. */
+#include "recording.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+
+#include "../../base/error.h"
+#include "../../base/host_memory.h"
+#include "../../base/process.h"
+#include "../../base/sync.h"
+#include "../../record/trace_path.h"
+#include "../../record/trace_writer.h"
+#include "tarn/record.h"
+
+#include "pool_registry.h"
+
+/* What the trace says of itself. */
+static const char source[] = "allocations and frees of all pools of a process, by tarn";
+
+static struct tn_mutex lock = TN_MUTEX_INIT;
+static char *trace_path;                /* absolute; under the lock; NULL: nothing is recorded */
+static char *event_path;                /* likewise */
+static bool is_by_environment;          /* likewise: TARN_TRACE asked for it */
+static atomic_bool environment_is_read; /* TARN_TRACE has had its recording */
+
+static struct tn_once process_once = TN_ONCE_INIT;
+static bool watches_process;
+
+/* Files are opened and written under the lock. */
+static int lock_uncancelled(void)
+{
+    int cancel_state = tn_thread_begin_uncancelled();
+    tn_mutex_lock(&lock);
+    return cancel_state;
+}
+
+static void unlock(int cancel_state)
+{
+    tn_mutex_unlock(&lock);
+    tn_thread_end_uncancelled(cancel_state);
+}
+
+/* --- pools ------------------------------------------------------------------------------------------ */
+
+/* Again if a recording has begun or ended meanwhile, since who does that may have set it in between. */
+static void set_care(struct tarn_pool *pool)
+{
+    bool is_on;
+    do {
+        is_on = atomic_load(&tn_recorder_on);
+        atomic_store(&pool->needs_care, pool->notes_callers || is_on);
+    } while (is_on != atomic_load(&tn_recorder_on));
+}
+
+/* Those that are opened meanwhile see to it themselves. */
+static void set_care_of_all(void)
+{
+    for (tarn_pool *pool = tn_pool_registry_pin_next(NULL); pool;
+         pool = tn_pool_registry_pin_next(pool))
+        set_care(pool);
+}
+
+void tn_recording_add_pool(struct tarn_pool *pool)
+{
+    set_care(pool);
+}
+
+void tn_recording_note_destruction(struct tarn_pool *pool)
+{
+    if (!tn_recorder_is_on()) return;
+    uint64_t now_ns = tn_recorder_now();
+    tn_pool_lock(pool);
+    for (uint32_t i = 0; i < pool->list.count; i++) {
+        const struct tn_static_pool *gone = pool->list.by_address[i].static_pool;
+        tn_recorder_note_gone((const void *)gone->first_address,
+                              gone->end_address - gone->first_address, now_ns);
+    }
+    tn_pool_unlock(pool);
+}
+
+/* --- start and stop --------------------------------------------------------------------------------- */
+
+/* What is being freed is nobody's any more, should another thread fork meanwhile. */
+static void forget(char **path)
+{
+    char *forgotten = *path;
+    *path = NULL;
+    tn_host_memory_free(forgotten);
+}
+
+static void forget_recording(void)
+{
+    forget(&trace_path);
+    forget(&event_path);
+    is_by_environment = false;
+}
+
+static void after_fork_in_child(void)
+{
+    tn_mutex_init(&lock);
+    forget_recording();
+}
+
+/* Under the lock. */
+static tarn_status stop(void)
+{
+    struct tn_trace_summary summary;
+    tn_recorder_stop();
+    set_care_of_all();
+    tarn_status status = tn_trace_write(event_path, trace_path, &summary);
+    forget_recording();
+    return status;
+}
+
+/* When it fails the events stay. Who has set TARN_TRACE is told in no other way; who has called could have asked. */
+static void stop_at_exit(void)
+{
+    if (!tn_recorder_is_on()) return;
+    int cancel_state = lock_uncancelled();
+    bool is_told = is_by_environment;
+    tarn_status status = trace_path ? stop() : TARN_STATUS_OK;
+    if (status != TARN_STATUS_OK && is_told)
+        fprintf(stderr, "tarn: TARN_TRACE: %s\n", tarn_last_error().message);
+    unlock(cancel_state);
+}
+
+static void watch(void)
+{
+    watches_process =
+        tn_process_call_around_forks(NULL, NULL, after_fork_in_child) && atexit(stop_at_exit) == 0;
+}
+
+static tarn_status fail_for_memory(void)
+{
+    return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory to record");
+}
+
+/* Before the lock is held: a child that is forked meanwhile has to get it open. */
+static tarn_status watch_process(void)
+{
+    tn_once_call(&process_once, watch);
+    return watches_process ? TARN_STATUS_OK : fail_for_memory();
+}
+
+/* Under the lock, as what follows. */
+static tarn_status set_paths(const char *path)
+{
+    tarn_status status = tn_trace_path_absolute(path, &trace_path);
+    if (status != TARN_STATUS_OK) return status;
+    event_path = tn_trace_path_of_events(trace_path);
+    return event_path ? tn_trace_path_check(trace_path) : fail_for_memory();
+}
+
+static tarn_status start(const char *path)
+{
+    tarn_status status = set_paths(path);
+    if (status == TARN_STATUS_OK) status = tn_recorder_start(event_path, source, false);
+    if (status == TARN_STATUS_OK)
+        set_care_of_all();
+    else
+        forget_recording();
+    return status;
+}
+
+tarn_status tarn_record_start(const char *path)
+{
+    if (!path || path[0] == '\0') {
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT, path ? "the path is empty" : "path is NULL");
+    }
+    tarn_status status = watch_process();
+    if (status != TARN_STATUS_OK) return status;
+    int cancel_state = lock_uncancelled();
+    status = trace_path
+                 ? tn_fail(TARN_STATUS_INVALID_ARGUMENT, "%s is being recorded already", trace_path)
+                 : start(path);
+    unlock(cancel_state);
+    return status;
+}
+
+tarn_status tarn_record_stop(void)
+{
+    tarn_status status = TARN_STATUS_OK;
+    int cancel_state = lock_uncancelled();
+    if (trace_path) {
+        status = stop();
+    } else if (!tn_recorder_was_forked()) {
+        status = tn_fail(TARN_STATUS_INVALID_ARGUMENT, "nothing is being recorded");
+    }
+    unlock(cancel_state);
+    return status;
+}
+
+tarn_status tarn_record_stats(tarn_recording *recording_out)
+{
+    if (!recording_out) return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "recording_out is NULL");
+    if (recording_out->struct_bytes != sizeof *recording_out) {
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
+                       "recording_out says it has %zu bytes, this library knows %zu: was it "
+                       "initialised, and do header and library match?",
+                       recording_out->struct_bytes, sizeof *recording_out);
+    }
+    struct tn_recorder_counts counts = tn_recorder_count();
+    *recording_out =
+        (tarn_recording){ sizeof *recording_out, tn_recorder_is_on(), counts.event_count,
+                          counts.lost_count,     counts.file_bytes,   counts.mapped_bytes,
+                          counts.host_bytes };
+    return TARN_STATUS_OK;
+}
+
+/* --- environment ------------------------------------------------------------------------------------ */
+
+static tarn_status start_by_pattern(const char *pattern)
+{
+    char *path = tn_trace_path_expand(pattern);
+    if (!path) return fail_for_memory();
+    tarn_status status = start(path);
+    is_by_environment = status == TARN_STATUS_OK;
+    tn_host_memory_free(path);
+    if (status != TARN_STATUS_FILE_ERROR) return status;
+    struct tn_saved_error saved = tn_error_save();
+    return tn_fail(TARN_STATUS_INVALID_ENVIRONMENT, "TARN_TRACE: %s", saved.message);
+}
+
+/* Of several threads whose pools are the first the first one does it. */
+static tarn_status start_once_by_pattern(const char *pattern)
+{
+    tarn_status status = watch_process();
+    if (status != TARN_STATUS_OK) return status;
+    int cancel_state = lock_uncancelled();
+    bool is_read = atomic_load_explicit(&environment_is_read, memory_order_relaxed);
+    /* Who has begun a recording by a call wants that one. */
+    if (!is_read && !trace_path) status = start_by_pattern(pattern);
+    if (status == TARN_STATUS_OK)
+        atomic_store_explicit(&environment_is_read, true, memory_order_release);
+    unlock(cancel_state);
+    return status;
+}
+
+tarn_status tn_recording_read_environment(void)
+{
+    if (atomic_load_explicit(&environment_is_read, memory_order_acquire)) return TARN_STATUS_OK;
+    const char *value = getenv("TARN_TRACE");
+    bool is_set = value && value[0] != '\0';
+    /* A child would write over the parent's; and with others' rights one may not choose what is written. */
+    if (!is_set || tn_recorder_was_forked() || getauxval(AT_SECURE) != 0) return TARN_STATUS_OK;
+    return start_once_by_pattern(value);
+}

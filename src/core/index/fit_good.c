@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * fit_good: segregated_fit and tlsf, good fit by classes of sizes. Regions of one class are not told
+ * apart: they stand in one list, what was freed last first.
+ *
+ *     octave       1   2-3   4-7   8-15   ...                 which octaves have a class that is not empty
+ *     classes      segregated_fit: one an octave
+ *                  tlsf: 32 an octave, of equal width; one for each count below 32
+ *     class        freed last ◄──► freed before ◄──► ...
+ *
+ * In the classes above its own all regions are large enough for a request, so the first one that is not
+ * empty serves it, after two looks at bits. In its own, which may hold smaller ones too, it looks
+ *
+ *     first   at what was freed last, since programs ask again for what they have freed
+ *     last    at all others, when nothing above has served it: what is there is found
+ *
+ * After M. Masmano, I. Ripoll, A. Crespo, J. Real, "TLSF: a new dynamic memory allocator for real-time
+ * systems", ECRTS 2004, which is tlsf but for the looks into the own class; and O. Bell, A. Kumar,
+ * C. Gill, "Host-based allocators for device memory", arXiv 2405.07079, for keeping all that outside the
+ * memory that is managed.
+ *
+ * Cost: O(1), but for a request that nothing above its class serves, and for the largest region: O(regions
+ * of the class).
+ * Memory: 4 KB a set of tlsf, 400 bytes one of segregated_fit.
+ * They cannot promise best fit: a region may be cut although a smaller one would do, in tlsf one up to a
+ * 16th larger than the request, in segregated_fit one up to four times as large, and a larger one yet where
+ * no such region is free. Hence more fragmentation. Nor that what is live decides where a request comes to
+ * lie.
+ * Always true: a class's bit is set if and only if its list is not empty, an octave's if and only if a
+ * class of it has its bit; a list has later frees before earlier ones, a change within the class being
+ * none.
+ */
+#include "free_set.h"
+
+#include "../../base/arith.h"
+#include "../../base/host_memory.h"
+
+#include "free_list.h"
+
+#define NONE         TN_REGION_NONE
+#define OCTAVE_COUNT 32
+#define TLSF_LOG2    5
+
+struct tn_size_classes {
+    unsigned octave_log2; /* so many classes an octave */
+    uint32_t octaves;     /* which have a class that is not empty, a bit each */
+    uint32_t classes[OCTAVE_COUNT];
+    uint32_t lists[]; /* the region freed last, or NONE; one octave's after the other's */
+};
+
+/* --- classes --------------------------------------------------------------------------------- */
+
+/* Counts below the classes of an octave have a class each, in octave 0. Later octaves have twice the width
+ * of the one before. */
+static uint32_t class_of(const struct tn_size_classes *own, uint32_t chunk_count)
+{
+    unsigned log2 = own->octave_log2;
+    if (chunk_count >> log2 == 0) return chunk_count;
+    unsigned shift = tn_highest_bit(chunk_count) - log2;
+    return ((shift + 1) << log2) + ((chunk_count >> shift) & (((uint32_t)1 << log2) - 1));
+}
+
+/* The first class of which every region has chunk_count chunks. */
+static uint32_t sure_class_of(const struct tn_size_classes *own, uint32_t chunk_count)
+{
+    return class_of(own, chunk_count - 1) + 1;
+}
+
+/* The first class from this one on that is not empty; false: there is none. */
+static bool find_filled(const struct tn_size_classes *own, uint32_t from, uint32_t *class_out)
+{
+    unsigned log2 = own->octave_log2;
+    uint32_t octave = from >> log2;
+    if (octave >= OCTAVE_COUNT) return false;
+    uint32_t classes = own->classes[octave] >> (from & (((uint32_t)1 << log2) - 1));
+    if (classes != 0) {
+        *class_out = from + tn_lowest_bit(classes);
+        return true;
+    }
+    uint32_t octaves = (uint32_t)((uint64_t)own->octaves >> (octave + 1));
+    if (octaves == 0) return false;
+    octave += 1 + tn_lowest_bit(octaves);
+    *class_out = (octave << log2) + tn_lowest_bit(own->classes[octave]);
+    return true;
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+static bool init(struct tn_free_set *set, unsigned octave_log2)
+{
+    size_t class_count = (size_t)OCTAVE_COUNT << octave_log2;
+    struct tn_size_classes *own =
+        tn_host_memory_alloc(sizeof *own + class_count * sizeof own->lists[0]);
+    if (!own) return false;
+    *own = (struct tn_size_classes){ .octave_log2 = octave_log2 };
+    for (size_t i = 0; i < class_count; i++)
+        own->lists[i] = NONE;
+    set->classes = own;
+    return true;
+}
+
+static bool init_segregated(struct tn_free_set *set)
+{
+    return init(set, 0);
+}
+
+static bool init_tlsf(struct tn_free_set *set)
+{
+    return init(set, TLSF_LOG2);
+}
+
+static void fini(struct tn_free_set *set)
+{
+    tn_host_memory_free(set->classes);
+}
+
+static bool reserve(struct tn_free_set *set, uint32_t region_count, uint32_t chunk_count)
+{
+    (void)set;
+    (void)region_count;
+    (void)chunk_count;
+    return true;
+}
+
+/* --- insert and remove ----------------------------------------------------------------------- */
+
+static void insert(struct tn_free_set *set, const struct tn_region *regions, uint32_t region)
+{
+    struct tn_size_classes *own = set->classes;
+    uint32_t class = class_of(own, regions[region].chunk_count);
+    uint32_t octave = class >> own->octave_log2;
+    tn_free_list_push(set->nodes, &own->lists[class], region);
+    own->classes[octave] |= (uint32_t)1 << (class - (octave << own->octave_log2));
+    own->octaves |= (uint32_t)1 << octave;
+}
+
+static void remove_region(struct tn_free_set *set, const struct tn_region *regions, uint32_t region,
+                          uint32_t chunk_count)
+{
+    (void)regions;
+    struct tn_size_classes *own = set->classes;
+    uint32_t class = class_of(own, chunk_count);
+    tn_free_list_remove(set->nodes, &own->lists[class], region);
+    if (own->lists[class] != NONE) return;
+    uint32_t octave = class >> own->octave_log2;
+    own->classes[octave] &= ~((uint32_t)1 << (class - (octave << own->octave_log2)));
+    if (own->classes[octave] == 0) own->octaves &= ~((uint32_t)1 << octave);
+}
+
+static void change(struct tn_free_set *set, const struct tn_region *regions, uint32_t region,
+                   uint32_t old_chunk_count)
+{
+    uint32_t old_class = class_of(set->classes, old_chunk_count);
+    if (class_of(set->classes, regions[region].chunk_count) == old_class) return;
+    remove_region(set, regions, region, old_chunk_count);
+    insert(set, regions, region);
+}
+
+/* --- queries --------------------------------------------------------------------------------- */
+
+/* The first of these, from one on, that is large enough. */
+static uint32_t find_in_list(const struct tn_free_set *set, const struct tn_region *regions,
+                             uint32_t region, uint32_t chunk_count)
+{
+    while (region != NONE && regions[region].chunk_count < chunk_count)
+        region = set->nodes->nodes[region].next;
+    return region;
+}
+
+/* What is offered when the head of the request's own class and the sure classes before `from` have been. */
+static uint32_t find_from(const struct tn_free_set *set, const struct tn_region *regions,
+                          uint32_t from, uint32_t chunk_count)
+{
+    const struct tn_size_classes *own = set->classes;
+    uint32_t class = class_of(own, chunk_count);
+    if (find_filled(own, from, &from)) return own->lists[from];
+    if (class == sure_class_of(own, chunk_count) || own->lists[class] == NONE) return NONE;
+    uint32_t second = set->nodes->nodes[own->lists[class]].next;
+    return find_in_list(set, regions, second, chunk_count);
+}
+
+static uint32_t find(const struct tn_free_set *set, const struct tn_region *regions,
+                     uint32_t chunk_count)
+{
+    uint32_t last_freed = set->classes->lists[class_of(set->classes, chunk_count)];
+    if (last_freed != NONE && regions[last_freed].chunk_count >= chunk_count) return last_freed;
+    return find_from(set, regions, sure_class_of(set->classes, chunk_count), chunk_count);
+}
+
+static uint32_t find_after(const struct tn_free_set *set, const struct tn_region *regions,
+                           uint32_t region, uint32_t chunk_count)
+{
+    const struct tn_size_classes *own = set->classes;
+    uint32_t class = class_of(own, regions[region].chunk_count);
+    uint32_t sure_class = sure_class_of(own, chunk_count);
+    const union tn_free_node *node = &set->nodes->nodes[region];
+    if (class >= sure_class)
+        return node->next != NONE ? node->next : find_from(set, regions, class + 1, chunk_count);
+    if (own->lists[class] == region) return find_from(set, regions, sure_class, chunk_count);
+    return find_in_list(set, regions, node->next, chunk_count);
+}
+
+static uint32_t find_largest(const struct tn_free_set *set, const struct tn_region *regions)
+{
+    const struct tn_size_classes *own = set->classes;
+    if (own->octaves == 0) return NONE;
+    uint32_t octave = tn_highest_bit(own->octaves);
+    uint32_t class = (octave << own->octave_log2) + tn_highest_bit(own->classes[octave]);
+    uint32_t largest = own->lists[class];
+    for (uint32_t region = largest; region != NONE; region = set->nodes->nodes[region].next)
+        if (regions[region].chunk_count > regions[largest].chunk_count) largest = region;
+    return largest;
+}
+
+/* The smaller one, be its class as it may. */
+static bool is_better(const struct tn_free_set *set, const struct tn_region *regions, uint32_t a,
+                      uint32_t b)
+{
+    uint32_t x = regions[a].chunk_count, y = regions[b].chunk_count;
+    const union tn_free_node *nodes = set->nodes->nodes;
+    return x != y ? x < y : nodes[a].freed_at > nodes[b].freed_at;
+}
+
+static size_t metadata_bytes(const struct tn_free_set *set)
+{
+    return sizeof *set->classes +
+           ((size_t)OCTAVE_COUNT << set->classes->octave_log2) * sizeof set->classes->lists[0];
+}
+
+/* --- check ----------------------------------------------------------------------------------- */
+
+/* Counts the regions of a class. */
+static const char *check_class(const struct tn_free_set *set, const struct tn_region *regions,
+                               uint32_t class, uint32_t *count)
+{
+    uint32_t previous = NONE;
+    for (uint32_t region = set->classes->lists[class]; region != NONE;
+         region = set->nodes->nodes[region].next) {
+        if (!tn_free_list_is_valid(set->nodes, previous, region))
+            return "a list of the free set is damaged";
+        if (regions[region].state != TN_REGION_STATE_FREE)
+            return "a region in the free set is not free";
+        if (class_of(set->classes, regions[region].chunk_count) != class)
+            return "a region is in the wrong class";
+        ++*count;
+        previous = region;
+    }
+    return NULL;
+}
+
+static const char *check(const struct tn_free_set *set, const struct tn_region *regions)
+{
+    const struct tn_size_classes *own = set->classes;
+    uint32_t count = 0;
+    for (uint32_t octave = 0; octave < OCTAVE_COUNT; octave++) {
+        for (uint32_t i = 0; i >> own->octave_log2 == 0; i++) {
+            uint32_t class = (octave << own->octave_log2) + i;
+            bool is_filled = own->classes[octave] >> i & 1;
+            if (is_filled != (own->lists[class] != NONE)) return "a class's bit is wrong";
+            const char *fault = check_class(set, regions, class, &count);
+            if (fault) return fault;
+        }
+        if ((own->octaves >> octave & 1) != (own->classes[octave] != 0))
+            return "an octave's bit is wrong";
+    }
+    return count == set->region_count ? NULL : "the free set has lost count";
+}
+
+const struct tn_fit_operations tn_fit_segregated = {
+    .init = init_segregated,
+    .fini = fini,
+    .reserve = reserve,
+    .insert = insert,
+    .remove = remove_region,
+    .change = change,
+    .find = find,
+    .find_after = find_after,
+    .find_largest = find_largest,
+    .is_better = is_better,
+    .metadata_bytes = metadata_bytes,
+    .check = check,
+};
+
+const struct tn_fit_operations tn_fit_tlsf = {
+    .init = init_tlsf,
+    .fini = fini,
+    .reserve = reserve,
+    .insert = insert,
+    .remove = remove_region,
+    .change = change,
+    .find = find,
+    .find_after = find_after,
+    .find_largest = find_largest,
+    .is_better = is_better,
+    .metadata_bytes = metadata_bytes,
+    .check = check,
+};

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* pool_query: what a pool has done and holds, what lies at an address, and whether all of it agrees. */
+#include "pool.h"
+
+#include "../../base/arith.h"
+#include "../../base/error.h"
+
+#include "../supply/pool_options.h"
+#include "../serve/pool_slices.h"
+
+/* --- queries ----------------------------------------------------------------------------------- */
+
+/* The counters, which count whole chunks: an allocation that has a static pool to itself uses no more than was asked
+ * for. Under `lock`. */
+static struct tn_stats counted_stats(const struct tarn_pool *pool)
+{
+    struct tn_stats stats = pool->stats;
+    if (!pool->passes_through) return stats;
+    stats.used_bytes = stats.requested_bytes;
+    stats.used_bytes_max = stats.requested_bytes_max;
+    return stats;
+}
+
+tarn_leaks tn_pool_leaks(struct tarn_pool *pool)
+{
+    tarn_leaks leaks = TARN_LEAKS_INIT;
+    tn_pool_lock(pool);
+    const struct tn_stats stats = counted_stats(pool);
+    tn_pool_unlock(pool);
+    leaks.allocation_count = stats.live_count;
+    leaks.requested_bytes = stats.requested_bytes;
+    leaks.used_bytes = stats.used_bytes;
+    return leaks;
+}
+
+static void describe(struct tarn_pool *pool, const struct tn_static_pool *owner,
+                     const struct tn_place *place, tarn_allocation *found_out)
+{
+    *found_out = (tarn_allocation){
+        .struct_bytes = sizeof *found_out,
+        .pool = pool,
+        .address = (void *)place->address,
+        .size_bytes = place->size_bytes,
+        .usable_bytes = place->usable_bytes,
+        .static_pool_base = owner->backing,
+        .static_pool_bytes = owner->backing_bytes,
+        .static_pool_id = owner->id,
+    };
+}
+
+/* Under `lock`. */
+static enum tn_find_result find_locked(struct tarn_pool *pool, uintptr_t address,
+                                       tarn_allocation *found_out)
+{
+    const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
+    if (!owner) {
+        /* Beside the chunks there may be a few bytes of backing. */
+        bool is_held = tn_static_pool_list_overlaps(&pool->list, address, 1);
+        return is_held ? TN_FIND_RESULT_NOT_LIVE : TN_FIND_RESULT_FOREIGN;
+    }
+    struct tn_place place;
+    if (!tn_pool_find_place(pool, owner, address, &place)) return TN_FIND_RESULT_NOT_LIVE;
+    describe(pool, owner, &place, found_out);
+    return TN_FIND_RESULT_FOUND;
+}
+
+enum tn_find_result tn_pool_find(struct tarn_pool *pool, const void *address,
+                                 tarn_allocation *found_out)
+{
+    tn_pool_lock(pool);
+    enum tn_find_result result = find_locked(pool, (uintptr_t)address, found_out);
+    tn_pool_unlock(pool);
+    return result;
+}
+
+static void sum_up_free(const struct tarn_pool *pool, tarn_stats *stats)
+{
+    size_t held_bytes = pool->range ? tn_step_mapped_bytes(pool->range) : 0;
+    for (uint32_t i = 0; i < pool->list.count && !pool->range; i++) {
+        held_bytes += (size_t)pool->list.by_chunk[i].static_pool->chunk_count << pool->chunk_log2;
+    }
+    stats->free_bytes = held_bytes - pool->stats.used_bytes;
+    stats->pending_bytes = (size_t)pool->index.pending_chunk_count << pool->chunk_log2;
+    stats->free_region_count = tn_region_index_free_count(&pool->index);
+    stats->largest_free_bytes = (size_t)tn_region_index_largest_free(&pool->index)
+                                << pool->chunk_log2;
+    if (stats->free_bytes > 0) {
+        stats->fragmentation = 1.0 - (double)stats->largest_free_bytes / (double)stats->free_bytes;
+    }
+}
+
+static size_t metadata_bytes(const struct tarn_pool *pool)
+{
+    size_t list_bytes = ((size_t)pool->list.by_chunk_capacity + pool->list.by_address_capacity) *
+                        sizeof *pool->list.by_chunk;
+    size_t range_bytes =
+        pool->range ? sizeof *pool->range + pool->range->step_count * sizeof pool->range->steps[0]
+                    : 0;
+    return sizeof *pool + list_bytes + range_bytes +
+           pool->list.count * sizeof(struct tn_static_pool) +
+           tn_region_index_metadata_bytes(&pool->index) + tn_slices_metadata_bytes(&pool->slices) +
+           tn_arenas_metadata_bytes(&pool->arenas);
+}
+
+void tn_pool_stats_locked(const struct tarn_pool *pool, tarn_stats *stats_out)
+{
+    const struct tn_stats exact = counted_stats(pool), *counted = &exact;
+    *stats_out = (tarn_stats){
+        .struct_bytes = sizeof *stats_out,
+        .requested_bytes = counted->requested_bytes,
+        .requested_bytes_max = counted->requested_bytes_max,
+        .used_bytes = counted->used_bytes,
+        .used_bytes_max = counted->used_bytes_max,
+        .footprint_bytes = counted->footprint_bytes,
+        .footprint_bytes_max = counted->footprint_bytes_max,
+        .live_count = counted->live_count,
+        .live_count_max = counted->live_count_max,
+        .static_pool_count = pool->range ? pool->range->mapped_count : pool->list.count,
+        .alloc_count = counted->alloc_count,
+        .free_count = counted->free_count,
+        .failed_count = counted->failed_count,
+        .vendor_alloc_count = counted->vendor_alloc_count,
+        .vendor_free_count = counted->vendor_free_count,
+        .metadata_bytes = metadata_bytes(pool),
+    };
+    for (unsigned i = 0; i < TARN_STATS_HISTOGRAM_BINS; i++) {
+        stats_out->size_histogram[i] = counted->size_histogram[i];
+    }
+    sum_up_free(pool, stats_out);
+}
+
+void tn_pool_stats(struct tarn_pool *pool, tarn_stats *stats_out)
+{
+    tn_pool_lock(pool);
+    tn_pool_stats_locked(pool, stats_out);
+    tn_pool_unlock(pool);
+}
+
+/* Bytes of the chunks that are free, and of what the limit lets the pool grow by. */
+static void sum_up_room(struct tarn_pool *pool, size_t *idle_bytes_out, size_t *growth_bytes_out)
+{
+    tarn_stats stats = { 0 };
+    tn_pool_lock(pool);
+    sum_up_free(pool, &stats);
+    *growth_bytes_out = pool->growth.limit_bytes - pool->stats.footprint_bytes;
+    tn_pool_unlock(pool);
+    *idle_bytes_out = stats.free_bytes;
+}
+
+tarn_status tn_pool_available(struct tarn_pool *pool, size_t *available_bytes_out)
+{
+    tarn_memory_info info = { 0 };
+    size_t idle_bytes, growth_bytes;
+    sum_up_room(pool, &idle_bytes, &growth_bytes);
+    tarn_backend_result result = TARN_BACKEND_RESULT_OK;
+    if (growth_bytes > 0) result = tn_query_memory(&pool->backend, &info);
+    if (result.status != TARN_STATUS_OK) {
+        return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
+                              "the %s backend does not tell how much memory is free",
+                              pool->backend.operations->name);
+    }
+    *available_bytes_out = idle_bytes + tn_min(info.free_bytes, growth_bytes);
+    return TARN_STATUS_OK;
+}
+
+/* --- check ------------------------------------------------------------------------------------- */
+
+/* Compares the counters with what the static pools hold. Under `lock`. */
+static const char *check_sums(const struct tarn_pool *pool)
+{
+    const struct tn_region_index *index = &pool->index;
+    size_t footprint = pool->range ? tn_step_mapped_bytes(pool->range) : 0;
+    size_t used = 0, requested = 0;
+    for (uint32_t i = 0; i < pool->list.count && !pool->range; i++) {
+        footprint += pool->list.by_chunk[i].static_pool->backing_bytes;
+    }
+    for (uint32_t region = 0; region < index->fresh; region++) {
+        const struct tn_region *r = &index->regions[region];
+        if (r->state != TN_REGION_STATE_LIVE) continue;
+        size_t chunk_bytes = (size_t)r->chunk_count << pool->chunk_log2;
+        used += chunk_bytes;
+        requested += tn_region_is_slab(r) ? tn_pool_requested_of_slab(pool, tn_region_slab(r))
+                                          : chunk_bytes - tn_region_slack_bytes(r);
+    }
+    if (footprint + pool->transit_bytes != pool->stats.footprint_bytes)
+        return "the footprint is not what is held";
+    if (tn_live_map_live_count(&index->live) - pool->slices.slab_count + pool->slices.live_count !=
+        pool->stats.live_count)
+        return "the live count is wrong";
+    if (used != pool->stats.used_bytes) return "the used bytes are not those of the live regions";
+    if (requested != pool->stats.requested_bytes) return "the requested bytes do not add up";
+    const struct tn_stats exact = counted_stats(pool);
+    return tn_stats_check(&exact);
+}
+
+/* Under `lock`. NULL, or what is wrong, with the static pool that it is wrong in, if it is one. */
+static const char *check_locked(const struct tarn_pool *pool, uint64_t *id_out)
+{
+    for (uint32_t i = 0; i < pool->list.count; i++) {
+        const struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
+        *id_out = static_pool->id;
+        const char *fault = tn_region_index_check_span(
+            &pool->index, static_pool->head, static_pool->first_chunk, static_pool->chunk_count);
+        if (fault) return fault;
+    }
+    *id_out = 0;
+    const char *fault = tn_region_index_check(&pool->index);
+    if (!fault) fault = tn_pool_check_slices(pool);
+    if (!fault) fault = tn_static_pool_list_check(&pool->list);
+    if (!fault && pool->range) fault = tn_step_range_check(pool->range, &pool->index);
+    if (!fault) fault = tn_remote_frees_check(&pool->arenas.remote);
+    if (fault) return fault;
+    if (pool->index.span_count != pool->list.count) {
+        return "the list of static pools and the region index have lost count";
+    }
+    return check_sums(pool);
+}
+
+tarn_status tn_pool_check(struct tarn_pool *pool)
+{
+    uint64_t id = 0;
+    tn_pool_lock(pool);
+    const char *fault = check_locked(pool, &id);
+    tn_pool_unlock(pool);
+    if (!fault) return TARN_STATUS_OK;
+    if (id == 0) return tn_fail(TARN_STATUS_CORRUPT, "%s", fault);
+    return tn_fail(TARN_STATUS_CORRUPT, "static pool %llu: %s", (unsigned long long)id, fault);
+}

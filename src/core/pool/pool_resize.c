@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* pool_resize: what may be had behind an allocation, and what becomes of what is given back. */
+#include "pool_resize.h"
+
+#include "../../base/arith.h"
+#include "../../base/error.h"
+
+#include "pool_parts.h"
+#include "../supply/pool_trim.h"
+#include "../serve/pool_watch.h"
+#include "../supply/stream_reuse.h"
+
+/* What is to become of which allocation. */
+struct resize {
+    struct tarn_pool *pool;
+    uintptr_t address;
+    size_t size_bytes;
+    tarn_stream stream;
+    bool is_introduced; /* the stream is, and growth_lock held since */
+    uint32_t chunk_count;
+    /* Found by the attempt. */
+    const struct tn_static_pool *owner;
+    uint32_t region;
+    uint32_t stream_number;
+    size_t old_bytes;
+    size_t room_bytes; /* where there is too little room: what it could have */
+    bool has_freed;
+    bool is_release_due;
+};
+
+enum outcome {
+    RESIZED,
+    NOT_LIVE,
+    UNKNOWN_STREAM,
+    NO_HOST_MEMORY,
+    NO_ROOM,          /* too little is free behind it */
+    NO_ROOM_YET,      /* enough is free, and waits for others */
+    OTHERS_CAPTURE,   /* it is a capture's and the stream is not, or the other way round */
+    LARGER_THAN_GIVEN /* a vendor's allocation is of just the size that was asked for */
+};
+
+/* --- growing ---------------------------------------------------------------------------------- */
+
+/* Whether an allocation on the stream could have the free region, without waiting. A captured stream has waited for
+ * nobody. */
+static bool may_have(const struct resize *resize, uint32_t region)
+{
+    const struct tarn_pool *pool = resize->pool;
+    struct tn_dependency dependency = tn_region_dependency(&pool->index.regions[region]);
+    if (dependency.streams == 0) return true;
+    return tn_stream_table_uncovered(pool->streams, resize->stream_number, dependency) == 0;
+}
+
+/* Whether what an allocation on the stream gets belongs to whom this one belongs to. */
+static bool has_same_owner(const struct resize *resize)
+{
+    const struct tarn_pool *pool = resize->pool;
+    uint32_t stream = resize->stream_number;
+    uint32_t owner = tn_pool_is_captured(pool, stream) ? stream + 1 : 0;
+    return tn_region_owner(&pool->index.regions[resize->region]) == owner;
+}
+
+static enum outcome grow(struct resize *resize, uint32_t slack_bytes)
+{
+    struct tarn_pool *pool = resize->pool;
+    const struct tn_region *r = &pool->index.regions[resize->region];
+    const struct tn_region *next = &pool->index.regions[r->next];
+    uint32_t room = r->chunk_count;
+    if (next->state == TN_REGION_STATE_FREE) room += next->chunk_count;
+    resize->room_bytes = (size_t)room << pool->chunk_log2;
+    if (room < resize->chunk_count) return NO_ROOM;
+    if (!has_same_owner(resize)) return OTHERS_CAPTURE;
+    if (!may_have(resize, r->next)) return NO_ROOM_YET;
+    tn_region_index_extend(&pool->index, resize->region, resize->chunk_count, slack_bytes);
+    return RESIZED;
+}
+
+/* --- shrinking -------------------------------------------------------------------------------- */
+
+static enum outcome shrink(struct resize *resize, uint32_t slack_bytes)
+{
+    struct tarn_pool *pool = resize->pool;
+    if (!tn_region_index_reserve(&pool->index)) return NO_HOST_MEMORY;
+    tn_region_index_shorten(&pool->index, resize->region, resize->chunk_count, slack_bytes,
+                            tn_pool_depend(pool, resize->stream_number));
+    pool->has_shrunk = true;
+    resize->has_freed = true;
+    return RESIZED;
+}
+
+/* --- both ------------------------------------------------------------------------------------- */
+
+static bool find_stream(struct resize *resize)
+{
+    const struct tarn_pool *pool = resize->pool;
+    return tn_pool_find_stream(pool, resize->stream, &resize->stream_number) ||
+           (resize->is_introduced &&
+            tn_stream_reuse_find_introduced(pool, resize->stream, &resize->stream_number));
+}
+
+static enum outcome change(struct resize *resize, uint32_t slack_bytes)
+{
+    struct tn_region *r = &resize->pool->index.regions[resize->region];
+    if (resize->chunk_count == r->chunk_count) {
+        tn_region_set_slack(r, slack_bytes);
+        return RESIZED;
+    }
+    if (!find_stream(resize)) return UNKNOWN_STREAM;
+    return resize->chunk_count > r->chunk_count ? grow(resize, slack_bytes)
+                                                : shrink(resize, slack_bytes);
+}
+
+/* The address sanitizer learns which bytes were asked for now. */
+static void watch(const struct resize *resize, size_t old_used_bytes, size_t used_bytes)
+{
+    size_t extent_bytes =
+        tn_min(tn_max(old_used_bytes, used_bytes), resize->owner->end_address - resize->address);
+    tn_pool_allow(resize->pool, (const void *)resize->address, resize->size_bytes);
+    tn_pool_forbid(resize->pool, (const void *)(resize->address + resize->size_bytes),
+                   extent_bytes - resize->size_bytes);
+}
+
+/* A slice stays one. Under `lock`. */
+static enum outcome resize_slice(struct resize *resize)
+{
+    struct tn_place place;
+    if (!tn_pool_find_slice(resize->pool, resize->address, &resize->owner, &place)) return NOT_LIVE;
+    resize->old_bytes = place.size_bytes;
+    resize->room_bytes = place.usable_bytes;
+    return tn_pool_resize_slice(resize->pool, resize->owner, resize->address, resize->size_bytes)
+               ? RESIZED
+               : NO_ROOM;
+}
+
+/* Under `lock`; where the stream is introduced, under both. */
+static enum outcome resize_locked(struct resize *resize)
+{
+    struct tarn_pool *pool = resize->pool;
+    resize->region = tn_pool_find_start(pool, resize->address, &resize->owner);
+    if (resize->region == TN_REGION_NONE) return resize_slice(resize);
+    uint32_t old_chunk_count = pool->index.regions[resize->region].chunk_count;
+    size_t old_used_bytes = (size_t)old_chunk_count << pool->chunk_log2;
+    size_t used_bytes = (size_t)resize->chunk_count << pool->chunk_log2;
+    resize->old_bytes = tn_pool_requested_bytes(pool, resize->region);
+    if (pool->passes_through && (resize->chunk_count != old_chunk_count ||
+                                 resize->size_bytes > resize->owner->end_address - resize->address))
+        return LARGER_THAN_GIVEN;
+
+    enum outcome outcome = change(resize, (uint32_t)(used_bytes - resize->size_bytes));
+    if (outcome != RESIZED) return outcome;
+    tn_stats_count_resize(&pool->stats, resize->old_bytes, old_used_bytes, resize->size_bytes,
+                          used_bytes);
+    watch(resize, old_used_bytes, used_bytes);
+    if (resize->has_freed && pool->releases_after_free)
+        resize->is_release_due = tn_pool_note_free(pool, resize->owner);
+    return outcome;
+}
+
+static enum outcome lock_and_resize(struct resize *resize)
+{
+    tn_pool_lock(resize->pool);
+    enum outcome outcome = resize_locked(resize);
+    tn_pool_unlock(resize->pool);
+    return outcome;
+}
+
+static TN_COLD tarn_status fail_in_place(const struct resize *resize, const char *why)
+{
+    return tn_fail(TARN_STATUS_NOT_IN_PLACE, "%p of %zu bytes cannot have %zu where it lies: %s",
+                   (const void *)resize->address, resize->old_bytes, resize->size_bytes, why);
+}
+
+static tarn_status answer(const struct resize *resize, enum outcome outcome)
+{
+    switch (outcome) {
+    case RESIZED:
+        return TARN_STATUS_OK;
+    case NOT_LIVE:
+    case UNKNOWN_STREAM:
+        break;
+    case NO_HOST_MEMORY:
+        return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
+                       "the host has no memory to describe what %p of %zu bytes has more than %zu",
+                       (const void *)resize->address, resize->old_bytes, resize->size_bytes);
+    case NO_ROOM:
+        return tn_fail(TARN_STATUS_NOT_IN_PLACE,
+                       "%p of %zu bytes cannot have %zu where it lies: there is room for %zu",
+                       (const void *)resize->address, resize->old_bytes, resize->size_bytes,
+                       resize->room_bytes);
+    case NO_ROOM_YET:
+        return fail_in_place(resize, "what is free behind it waits for other streams");
+    case OTHERS_CAPTURE:
+        return fail_in_place(resize, "either it or the stream belongs to a capture");
+    case LARGER_THAN_GIVEN:
+        return fail_in_place(resize, "the pool passes through, and the vendor gave just so much");
+    }
+    return TARN_STATUS_NOT_LIVE;
+}
+
+static TN_COLD tarn_status resize_slowly(struct resize *resize)
+{
+    struct tarn_pool *pool = resize->pool;
+    tarn_stream refused = NULL;
+    enum outcome outcome = NOT_LIVE;
+    tn_mutex_lock(&pool->growth_lock);
+    tarn_backend_result result = tn_stream_reuse_introduce(pool, &resize->stream, 1, &refused);
+    if (result.status == TARN_STATUS_OK) {
+        resize->is_introduced = true;
+        outcome = lock_and_resize(resize);
+        tn_stream_reuse_record_callers(pool, &resize->stream, 1, resize->has_freed);
+    }
+    tn_mutex_unlock(&pool->growth_lock);
+    if (result.status != TARN_STATUS_OK) return tn_stream_reuse_fail(pool, refused, result);
+    return answer(resize, outcome);
+}
+
+tarn_status tn_pool_resize(struct tarn_pool *pool, void *address, size_t size_bytes,
+                           tarn_stream stream)
+{
+    if (!tn_pool_has_size(pool, size_bytes)) return tn_pool_fail_for_size(pool, size_bytes);
+    struct resize resize = {
+        .pool = pool,
+        .address = (uintptr_t)address,
+        .size_bytes = size_bytes,
+        .stream = stream,
+        .chunk_count = (uint32_t)tn_count_units(size_bytes, pool->chunk_log2),
+    };
+    enum outcome outcome = lock_and_resize(&resize);
+    tarn_status status =
+        outcome == UNKNOWN_STREAM ? resize_slowly(&resize) : answer(&resize, outcome);
+    if (resize.is_release_due) tn_pool_release_after_free(pool);
+    return status;
+}

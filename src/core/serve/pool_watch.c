@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * pool_watch: what a tool that the backend knows is told. Each static pool that it watches has a handle; one that
+ * came when the pool was not watched any more has none.
+ */
+#include "pool_watch.h"
+
+#include "../care/debug_memory.h"
+
+/* Static pools of it: the range of a contiguous pool is none. */
+static bool can_be_watched(const struct tarn_pool *pool)
+{
+    return pool->debug && pool->backend.operations->watch_begin &&
+           tn_debug_memory_is_supported(&pool->backend);
+}
+
+void tn_pool_watch_begin(struct tarn_pool *pool, struct tn_static_pool *coming)
+{
+    tn_mutex_lock(&pool->watch_lock);
+    if (can_be_watched(pool) && !pool->is_unwatched)
+        coming->watch = pool->backend.operations->watch_begin(pool->backend.state, coming->backing,
+                                                              coming->backing_bytes);
+    tn_mutex_unlock(&pool->watch_lock);
+}
+
+void tn_pool_watch_end(const struct tarn_pool *pool, const struct tn_static_pool *going)
+{
+    if (going->watch) pool->backend.operations->watch_end(pool->backend.state, going->watch);
+}
+
+static tarn_watch watch_at(struct tarn_pool *pool, uintptr_t address)
+{
+    tn_pool_lock(pool);
+    const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
+    tarn_watch watch = owner ? owner->watch : NULL;
+    tn_pool_unlock(pool);
+    return watch;
+}
+
+bool tn_pool_is_watched(struct tarn_pool *pool, uintptr_t address)
+{
+    if (!can_be_watched(pool) || !watch_at(pool, address)) return false;
+    tn_mutex_lock(&pool->watch_lock);
+    bool is_watched = !pool->is_unwatched;
+    tn_mutex_unlock(&pool->watch_lock);
+    return is_watched;
+}
+
+void tn_pool_watch_allow(struct tarn_pool *pool, uintptr_t address, size_t size_bytes)
+{
+    tarn_watch watch = can_be_watched(pool) ? watch_at(pool, address) : NULL;
+    if (!watch) return;
+    tn_mutex_lock(&pool->watch_lock);
+    if (!pool->is_unwatched)
+        pool->backend.operations->watch_allow(pool->backend.state, watch, (void *)address,
+                                              size_bytes);
+    tn_mutex_unlock(&pool->watch_lock);
+}
+
+void tn_pool_watch_forbid(struct tarn_pool *pool, uintptr_t address)
+{
+    tarn_watch watch = can_be_watched(pool) ? watch_at(pool, address) : NULL;
+    if (!watch) return;
+    tn_mutex_lock(&pool->watch_lock);
+    if (!pool->is_unwatched)
+        pool->backend.operations->watch_forbid(pool->backend.state, watch, (void *)address);
+    tn_mutex_unlock(&pool->watch_lock);
+}
+
+void tn_pool_watch_no_more(struct tarn_pool *pool)
+{
+    const tarn_backend_operations *operations = pool->backend.operations;
+    tn_mutex_lock(&pool->watch_lock);
+    for (uint32_t i = 0; i < pool->list.count && !pool->is_unwatched; i++) {
+        const struct tn_static_pool *watched = pool->list.by_chunk[i].static_pool;
+        if (!watched->watch) continue;
+        operations->watch_forbid(pool->backend.state, watched->watch, NULL);
+        operations->watch_allow(pool->backend.state, watched->watch, watched->backing,
+                                watched->backing_bytes);
+    }
+    pool->is_unwatched = true;
+    tn_mutex_unlock(&pool->watch_lock);
+}

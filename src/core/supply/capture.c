@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* capture: begin, end, release. */
+#include "capture.h"
+
+#include "../../base/error.h"
+
+#include "../serve/pool_watch.h"
+#include "stream_reuse.h"
+
+static _Atomic tarn_capture last_capture;
+
+static tarn_status fail_for_capture(tarn_capture capture, const char *what)
+{
+    return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "capture %llu %s", (unsigned long long)capture,
+                   what);
+}
+
+/* Whether any number has that state and capture. */
+static bool has_any(const struct tarn_pool *pool, enum tn_stream_state state, tarn_capture capture)
+{
+    for (uint32_t i = 0; pool->streams && i < TN_STREAM_COUNT_MAX; i++) {
+        const struct tn_stream_entry *entry = &pool->streams->streams[i];
+        if (entry->state == state && entry->capture == capture) return true;
+    }
+    return false;
+}
+
+/* --- begin -------------------------------------------------------------------------------------- */
+
+/* The number that the stream had in an earlier round of the capture, or a new one; TN_STREAM_NONE: there
+ * is no room. Under `lock`. */
+static uint32_t take_number(struct tarn_pool *pool, struct tn_stream_name name,
+                            tarn_capture capture)
+{
+    struct tn_stream_table *table = pool->streams;
+    uint32_t number = tn_stream_table_find_captured(table, TN_STREAM_STATE_CAPTURED, capture, name);
+    if (number != TN_STREAM_NONE) return number;
+    number = tn_stream_table_find_unused(table);
+    if (number == TN_STREAM_NONE || !tn_region_index_add_stream(&pool->index, number))
+        return TN_STREAM_NONE;
+    tn_stream_table_add(table, number, name);
+    return number;
+}
+
+/* Under `lock`. False: there is no room for one more number. */
+static bool begin(struct tarn_pool *pool, struct tn_stream_name name, tarn_capture capture)
+{
+    struct tn_stream_table *table = pool->streams;
+    uint32_t known = tn_stream_table_search(table, name);
+    uint32_t number = take_number(pool, name, capture);
+    if (number == TN_STREAM_NONE) return false;
+    if (known != TN_STREAM_NONE) table->streams[known].state = TN_STREAM_STATE_PAUSED;
+    table->streams[number].state = TN_STREAM_STATE_CAPTURING;
+    table->streams[number].capture = capture;
+    table->capturing_count++;
+    return true;
+}
+
+tarn_status tn_capture_begin(struct tarn_pool *pool, tarn_stream stream, tarn_capture *capture)
+{
+    if (pool->identifies_streams) {
+        return tn_fail(
+            TARN_STATUS_NOT_SUPPORTED,
+            "no stream of a pool with identifies_streams can be captured, because what is "
+            "freed meanwhile could not be recorded");
+    }
+    if (*capture != 0 && !has_any(pool, TN_STREAM_STATE_CAPTURED, *capture) &&
+        !has_any(pool, TN_STREAM_STATE_CAPTURING, *capture)) {
+        return fail_for_capture(*capture, "is none of this pool's, or has been released");
+    }
+    tn_pool_lock(pool);
+    uint32_t number;
+    bool is_captured =
+        tn_stream_reuse_find_introduced(pool, stream, &number) && tn_pool_is_captured(pool, number);
+    tn_pool_unlock(pool);
+    if (is_captured) {
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "stream %p is being captured already", stream);
+    }
+    tarn_capture begun = *capture ? *capture : atomic_fetch_add(&last_capture, 1) + 1;
+    bool has_begun = tn_stream_reuse_divide(pool);
+    tn_stream_reuse_settle(pool);
+    tn_pool_lock(pool);
+    has_begun = has_begun && begin(pool, tn_stream_reuse_name(pool, stream), begun);
+    tn_pool_unlock(pool);
+    if (!has_begun) {
+        return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
+                       "no room for one more stream or capture beside the %d at most that a pool "
+                       "knows",
+                       TN_STREAM_COUNT_MAX);
+    }
+    /* What a graph uses may be freed, and is used all the same. */
+    tn_pool_watch_no_more(pool);
+    *capture = begun;
+    return TARN_STATUS_OK;
+}
+
+/* --- end ---------------------------------------------------------------------------------------- */
+
+tarn_status tn_capture_end(struct tarn_pool *pool, tarn_capture capture)
+{
+    if (!has_any(pool, TN_STREAM_STATE_CAPTURING, capture))
+        return fail_for_capture(capture, "is not under way in this pool");
+    struct tn_stream_table *table = pool->streams;
+    tn_pool_lock(pool);
+    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
+        struct tn_stream_entry *entry = &table->streams[i];
+        if (entry->state != TN_STREAM_STATE_CAPTURING || entry->capture != capture) continue;
+        entry->state = TN_STREAM_STATE_CAPTURED;
+        table->capturing_count--;
+        uint32_t paused = tn_stream_table_find_in_state(table, TN_STREAM_STATE_PAUSED, entry->name);
+        if (paused == TN_STREAM_NONE) continue;
+        table->streams[paused].state =
+            entry->name.thread ? TN_STREAM_STATE_CALLERS : TN_STREAM_STATE_KNOWN;
+    }
+    tn_pool_unlock(pool);
+    return TARN_STATUS_OK;
+}
+
+/* --- release ------------------------------------------------------------------------------------ */
+
+/* Under `lock`. */
+static void release(struct tarn_pool *pool, tarn_capture capture, struct tn_dependency dependency)
+{
+    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
+        const struct tn_stream_entry *entry = &pool->streams->streams[i];
+        if (entry->state != TN_STREAM_STATE_CAPTURED || entry->capture != capture) continue;
+        tn_region_index_disown(&pool->index, i, dependency);
+        tn_slices_replace(&pool->slices, i, dependency);
+        tn_slices_forget(&pool->slices, i);
+        tn_stream_table_remove(pool->streams, i);
+    }
+}
+
+tarn_status tn_capture_release(struct tarn_pool *pool, tarn_capture capture,
+                               const tarn_stream *streams, size_t stream_count)
+{
+    if (has_any(pool, TN_STREAM_STATE_CAPTURING, capture))
+        return fail_for_capture(capture, "is still under way");
+    if (!has_any(pool, TN_STREAM_STATE_CAPTURED, capture))
+        return fail_for_capture(capture, "is none of this pool's, or has been released");
+    tarn_stream refused = NULL;
+    tarn_backend_result known = tn_stream_reuse_introduce(pool, streams, stream_count, &refused);
+    if (known.status != TARN_STATUS_OK) return tn_stream_reuse_fail(pool, refused, known);
+    struct tn_dependency dependency;
+    tn_pool_lock(pool);
+    bool are_known =
+        tn_stream_reuse_find_introduced_dependency(pool, streams, stream_count, &dependency);
+    if (are_known) release(pool, capture, dependency);
+    tn_pool_unlock(pool);
+    TN_ASSERT(are_known);
+    return TARN_STATUS_OK;
+}

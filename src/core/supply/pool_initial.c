@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* pool_initial: growth for a request that nobody made. */
+#include "pool_initial.h"
+
+#include "../../base/arith.h"
+#include "../../base/error.h"
+
+#include "pool_members.h"
+#include "pool_steps.h"
+
+/* Under growth_lock. */
+static tarn_status add(struct tarn_pool *pool, const struct tn_backing *backing)
+{
+    struct tn_static_pool *added = tn_pool_announce(pool, backing, NULL);
+    bool is_inserted = false;
+    if (added) {
+        tn_pool_lock(pool);
+        is_inserted = tn_pool_insert(pool, added);
+        tn_pool_unlock(pool);
+        if (!is_inserted) tn_pool_withdraw(pool, added);
+    }
+    if (is_inserted) return TARN_STATUS_OK;
+    return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
+                   "the host has no memory to describe a static pool of %zu bytes",
+                   backing->size_bytes);
+}
+
+/* The status holds where the backend's result is OK, here and below. Under growth_lock. */
+static tarn_status take_static_pool(struct tarn_pool *pool, const struct tn_request *request,
+                                    tarn_backend_result *result_out)
+{
+    struct tn_backing backing;
+    *result_out = tn_pool_acquire_backing(pool, request, &backing);
+    return result_out->status == TARN_STATUS_OK ? add(pool, &backing) : result_out->status;
+}
+
+static tarn_status take_steps(struct tarn_pool *pool, const struct tn_request *request,
+                              tarn_backend_result *result_out)
+{
+    struct tn_step_plan plan;
+    *result_out = tn_pool_map_steps(pool, request, &plan);
+    if (result_out->status != TARN_STATUS_OK) return result_out->status;
+    tn_pool_lock(pool);
+    tn_pool_insert_steps(pool, request, &plan);
+    tn_pool_unlock(pool);
+    return TARN_STATUS_OK;
+}
+
+tarn_status tn_pool_take_initial(struct tarn_pool *pool, size_t initial_bytes)
+{
+    bool takes_all = initial_bytes == TARN_INITIAL_ALL;
+    size_t chunk_count = takes_all ? 1 : tn_count_units(initial_bytes, pool->chunk_log2);
+    if (chunk_count > TN_CHUNK_COUNT_MAX) {
+        return tn_fail(TARN_STATUS_SIZE_TOO_LARGE,
+                       "initial_bytes is %zu, more than a static pool can have: %zu chunks of %zu "
+                       "bytes",
+                       initial_bytes, (size_t)TN_CHUNK_COUNT_MAX, (size_t)1 << pool->chunk_log2);
+    }
+    struct tn_request request = {
+        .size_bytes = chunk_count << pool->chunk_log2,
+        .alignment_bytes = 1,
+        .chunk_count = (uint32_t)chunk_count,
+    };
+    tn_mutex_lock(&pool->growth_lock);
+    tarn_backend_result result;
+    tarn_status status = pool->range ? take_steps(pool, &request, &result)
+                                     : take_static_pool(pool, &request, &result);
+    if (result.status != TARN_STATUS_OK) status = tn_pool_fail_growth(pool, &request, result);
+    tn_mutex_unlock(&pool->growth_lock);
+    return status;
+}
+
+tarn_status tn_pool_take_over(struct tarn_pool *pool, void *address, size_t size_bytes)
+{
+    const struct tn_backing backing = { address, size_bytes };
+    pool->is_over_callers_memory = true;
+    tn_mutex_lock(&pool->growth_lock);
+    tn_pool_count_arrival(pool, &backing);
+    tarn_status status = add(pool, &backing);
+    tn_mutex_unlock(&pool->growth_lock);
+    return status;
+}

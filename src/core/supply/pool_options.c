@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* pool_options: asking the device, and doing the sums. */
+#include "pool_options.h"
+
+#include <stdint.h>
+
+#include "../../base/arith.h"
+#include "../../base/error.h"
+
+tarn_backend_result tn_query_memory(const tarn_backend *backend, tarn_memory_info *info_out)
+{
+    if (!backend->operations->query_memory)
+        return (tarn_backend_result){ TARN_STATUS_NOT_SUPPORTED, 0, NULL };
+    return backend->operations->query_memory(backend->state, info_out);
+}
+
+size_t tn_percent_of(size_t bytes, unsigned percent)
+{
+    return bytes / 100 * percent + bytes % 100 * percent / 100;
+}
+
+static tarn_status fail_for_memory(const tarn_backend *backend, tarn_backend_result result,
+                                   const char *option)
+{
+    return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
+                          "%s needs to know how much memory there is, and the %s backend does not "
+                          "tell",
+                          option, backend->operations->name);
+}
+
+/* The smaller of the two limits; SIZE_MAX: none. */
+static tarn_status find_limit(const tarn_pool_options *options, const tarn_backend *backend,
+                              size_t *limit_bytes_out)
+{
+    size_t limit_bytes = options->limit_bytes ? options->limit_bytes : SIZE_MAX;
+    if (options->limit_percent > 0) {
+        tarn_memory_info info;
+        tarn_backend_result result = tn_query_memory(backend, &info);
+        if (result.status != TARN_STATUS_OK)
+            return fail_for_memory(backend, result, "limit_percent");
+        limit_bytes = tn_min(limit_bytes, tn_percent_of(info.total_bytes, options->limit_percent));
+        if (limit_bytes < options->chunk_bytes) {
+            return tn_fail(TARN_STATUS_INVALID_OPTIONS,
+                           "limit_percent is %u, which of the device's %zu bytes is less than one "
+                           "chunk of %zu",
+                           options->limit_percent, info.total_bytes, options->chunk_bytes);
+        }
+    }
+    *limit_bytes_out = limit_bytes;
+    return TARN_STATUS_OK;
+}
+
+/* The vendor is asked once, since an operation may be there whose vendor is too old. */
+static tarn_status check_identification(const tarn_backend *backend)
+{
+    const tarn_backend_operations *operations = backend->operations;
+    tarn_backend_result result = { TARN_STATUS_NOT_SUPPORTED, 0, NULL };
+    uint64_t id;
+    bool has_events = operations->event_create && operations->event_destroy &&
+                      operations->event_record && operations->event_query &&
+                      operations->stream_wait_event;
+    if (operations->stream_id && has_events)
+        result = operations->stream_id(backend->state, NULL, &id);
+    if (result.status == TARN_STATUS_OK) return TARN_STATUS_OK;
+    return tn_fail_vendor(
+        result.status, result.vendor_code, result.vendor_name,
+        "identifies_streams needs a vendor that numbers streams, and the %s backend "
+        "has no such numbers, or no events: use tarn_stream_retire",
+        operations->name);
+}
+
+tarn_status tn_pool_options_resolve(const tarn_pool_options *options, const tarn_backend *backend,
+                                    const tarn_device_properties *properties,
+                                    struct tn_growth_policy *policy_out)
+{
+    size_t limit_bytes = SIZE_MAX;
+    tarn_status status = TARN_STATUS_OK;
+    if (options->identifies_streams) status = check_identification(backend);
+    if (status == TARN_STATUS_OK) status = find_limit(options, backend, &limit_bytes);
+    if (status != TARN_STATUS_OK) return status;
+    bool takes_all = options->initial_bytes == TARN_INITIAL_ALL;
+    tarn_memory_info info;
+    tarn_backend_result result = TARN_BACKEND_RESULT_OK;
+    if (takes_all) result = tn_query_memory(backend, &info);
+    if (result.status != TARN_STATUS_OK)
+        return fail_for_memory(backend, result, "TARN_INITIAL_ALL as initial_bytes");
+    *policy_out = (struct tn_growth_policy){
+        .initial_bytes = options->initial_bytes,
+        .takes_all = takes_all,
+        .factor = options->growth_factor,
+        .growth_bytes_max = options->growth_bytes_max ? options->growth_bytes_max : SIZE_MAX,
+        .limit_bytes = limit_bytes,
+        .allocation_bytes_max = properties->allocation_bytes_max,
+        .granularity_bytes = properties->granularity_bytes,
+    };
+    return TARN_STATUS_OK;
+}

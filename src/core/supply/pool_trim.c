@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* pool_trim: giving back when told to, and after a free. */
+#include "pool_trim.h"
+
+#include "../../base/arith.h"
+#include "../../base/error.h"
+
+#include "pool_members.h"
+#include "stream_reuse.h"
+
+tarn_status tn_pool_trim(struct tarn_pool *pool, size_t keep_bytes, size_t *released_bytes_out)
+{
+    const struct tn_release_rule rule = { .keep_bytes = keep_bytes };
+    tn_mutex_lock(&pool->growth_lock);
+    struct tn_giving_back given = tn_pool_release_free(pool, &rule);
+    tn_mutex_unlock(&pool->growth_lock);
+    if (given.refusal.status != TARN_STATUS_OK) {
+        return tn_fail_vendor(TARN_STATUS_VENDOR_ERROR, given.refusal.vendor_code,
+                              given.refusal.vendor_name,
+                              "the %s backend did not take memory back; %zu bytes were given back",
+                              pool->backend.operations->name, given.released_bytes);
+    }
+    *released_bytes_out = given.released_bytes;
+    return TARN_STATUS_OK;
+}
+
+/* Of steps that several regions make free together it knows nothing: they go with the next that are found. */
+static bool has_steps_above_threshold(const struct tarn_pool *pool)
+{
+    const struct tn_step_range *range = pool->range;
+    size_t idle_bytes = tn_step_mapped_bytes(range) - pool->stats.used_bytes;
+    size_t kept_count = tn_max(pool->release_threshold_bytes / range->step_bytes, 1);
+    if (idle_bytes / range->step_bytes <= kept_count) return false;
+    return tn_step_range_has_free(range, &pool->index, tn_pool_held_streams(pool),
+                                  (uint32_t)kept_count);
+}
+
+static bool is_worth_a_look(const struct tarn_pool *pool, const struct tn_static_pool *freed_in)
+{
+    if (pool->passes_through) return true;
+    if (pool->returns_when_empty && pool->stats.live_count == 0) return true;
+    if (pool->release_threshold_bytes == 0) return false;
+    if (pool->range) return has_steps_above_threshold(pool);
+    return tn_region_index_span_is_free(&pool->index, freed_in->head, tn_pool_held_streams(pool));
+}
+
+bool tn_pool_note_free(struct tarn_pool *pool, const struct tn_static_pool *freed_in)
+{
+    if (!is_worth_a_look(pool, freed_in)) return false;
+    pool->is_release_due = true;
+    return true;
+}
+
+static bool take_due_release(struct tarn_pool *pool)
+{
+    tn_pool_lock(pool);
+    bool is_due = pool->is_release_due;
+    pool->is_release_due = false;
+    tn_pool_unlock(pool);
+    return is_due;
+}
+
+/* Under growth_lock. */
+static void release(struct tarn_pool *pool)
+{
+    const struct tn_release_rule above_threshold = {
+        .keep_free_bytes = pool->release_threshold_bytes,
+        .keeps_spare = true,
+    };
+    const struct tn_release_rule all_when_empty = { .needs_empty = true };
+    const struct tn_release_rule all = { 0 };
+    if (pool->release_threshold_bytes > 0) (void)tn_pool_release_free(pool, &above_threshold);
+    if (pool->returns_when_empty) (void)tn_pool_release_free(pool, &all_when_empty);
+    if (pool->passes_through) (void)tn_pool_release_free(pool, &all);
+}
+
+/* A free that comes while another one has the lock leaves its release to that one. */
+void tn_pool_release_after_free(struct tarn_pool *pool)
+{
+    bool is_due = true;
+    while (is_due && tn_mutex_try_lock(&pool->growth_lock)) {
+        if (take_due_release(pool)) release(pool);
+        tn_mutex_unlock(&pool->growth_lock);
+        tn_pool_lock(pool);
+        is_due = pool->is_release_due;
+        tn_pool_unlock(pool);
+    }
+}
+
+void tn_pool_release_freed(struct tarn_pool *pool)
+{
+    tn_pool_lock(pool);
+    pool->is_release_due = true;
+    tn_pool_unlock(pool);
+    tn_pool_release_after_free(pool);
+}
