@@ -25,6 +25,7 @@ void tn_biased_mutex_init(struct tn_biased_mutex *mutex)
     mutex->turn_count = 0;
     mutex->turns_to_own = 1;
     mutex->last_holder = 0;
+    atomic_init(&mutex->holder, 0);
     tn_mutex_init(&mutex->plain);
 }
 

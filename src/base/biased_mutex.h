@@ -55,6 +55,7 @@ struct tn_biased_mutex {
     uintptr_t last_holder;
     uintptr_t seated[TN_BIASED_MUTEX_SEATS]; /* the thread that a seat is of, or 0 */
     struct tn_mutex plain;
+    _Atomic uintptr_t holder; /* for assertions, and only where they are compiled in */
 };
 
 void tn_biased_mutex_init(struct tn_biased_mutex *mutex);
@@ -63,11 +64,17 @@ void tn_biased_mutex_fini(struct tn_biased_mutex *mutex);
 static inline void tn_biased_mutex_lock(struct tn_biased_mutex *mutex);
 static inline void tn_biased_mutex_unlock(struct tn_biased_mutex *mutex);
 
-/* Locks it if the caller is its owner, and nothing else. False: it is not locked. */
-static inline bool tn_biased_mutex_try_own(struct tn_biased_mutex *mutex);
+/* For assertions: whether the calling thread holds it. Where there are none, true. */
+static inline bool tn_biased_mutex_is_held(const struct tn_biased_mutex *mutex)
+{
+    return (TN_CHECK_LEVEL) == 0 ||
+           atomic_load_explicit(&mutex->holder, memory_order_relaxed) == tn_thread_token();
+}
 
-/* For who has locked it so. */
-static inline void tn_biased_mutex_unlock_owned(struct tn_biased_mutex *mutex);
+static inline void tn_biased_mutex_note_holder(struct tn_biased_mutex *mutex, uintptr_t thread)
+{
+    if ((TN_CHECK_LEVEL) >= 1) atomic_store_explicit(&mutex->holder, thread, memory_order_relaxed);
+}
 
 /* Whether who holds it, the caller, is its owner. */
 static inline bool tn_biased_mutex_is_owned(const struct tn_biased_mutex *mutex)
@@ -81,6 +88,7 @@ static inline bool tn_biased_mutex_is_owned(const struct tn_biased_mutex *mutex)
 void tn_biased_mutex_lock_plain(struct tn_biased_mutex *mutex);
 void tn_biased_mutex_unlock_plain(struct tn_biased_mutex *mutex);
 
+/* Locks it if the caller is its owner. */
 static inline bool tn_biased_mutex_try_own(struct tn_biased_mutex *mutex)
 {
     uintptr_t owner = atomic_load_explicit(&mutex->owner, memory_order_relaxed);
@@ -101,20 +109,16 @@ static inline bool tn_biased_mutex_try_own(struct tn_biased_mutex *mutex)
 static inline void tn_biased_mutex_lock(struct tn_biased_mutex *mutex)
 {
     if (TN_UNLIKELY(!tn_biased_mutex_try_own(mutex))) tn_biased_mutex_lock_plain(mutex);
-}
-
-static inline void tn_biased_mutex_unlock_owned(struct tn_biased_mutex *mutex)
-{
-    TN_ASSERT(tn_biased_mutex_is_owned(mutex));
-    atomic_store_explicit(&mutex->is_inside[mutex->seat], false, memory_order_release);
+    tn_biased_mutex_note_holder(mutex, tn_thread_token());
 }
 
 static inline void tn_biased_mutex_unlock(struct tn_biased_mutex *mutex)
 {
+    tn_biased_mutex_note_holder(mutex, 0);
     if (TN_UNLIKELY(!tn_biased_mutex_is_owned(mutex))) {
         tn_biased_mutex_unlock_plain(mutex);
     } else {
-        tn_biased_mutex_unlock_owned(mutex);
+        atomic_store_explicit(&mutex->is_inside[mutex->seat], false, memory_order_release);
     }
 }
 

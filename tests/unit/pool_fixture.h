@@ -8,6 +8,7 @@
 
 #include "base/thread_number.h"
 #include "core/pool/pool_arenas.h"
+#include "core/serve/gather.h"
 #include "harness/claims.h"
 #include "harness/test_backend.h"
 
@@ -94,7 +95,7 @@ static inline void free_on(struct fixture *fixture, void *address, tarn_stream s
 /* The next alloc of any thread takes an arena. */
 static inline void want_arenas(struct fixture *fixture)
 {
-    tn_pool_lock_as_it_is(fixture->pool);
+    tn_pool_lock(fixture->pool);
     assert_true(tn_arenas_want(fixture->pool));
     tn_pool_unlock(fixture->pool);
 }
@@ -118,7 +119,7 @@ static inline struct tn_arena *own_arena(const struct fixture *fixture)
 
 static inline void gather(struct fixture *fixture)
 {
-    tn_pool_lock(fixture->pool);
+    tn_pool_lock_and_gather(fixture->pool);
     tn_pool_unlock(fixture->pool);
     expect_active(fixture, 0);
     expect_ok(tarn_pool_check(fixture->pool));

@@ -349,7 +349,7 @@ static void *alloc_and_free(void *argument)
 static void let_one_thread_wait(struct fixture *fixture)
 {
     pthread_t thread;
-    tn_pool_lock_as_it_is(fixture->pool);
+    tn_pool_lock(fixture->pool);
     assert_int_equal(pthread_create(&thread, NULL, alloc_and_free, fixture), 0);
     tn_thread_sleep_shortly();
     tn_pool_unlock(fixture->pool);

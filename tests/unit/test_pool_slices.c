@@ -801,10 +801,10 @@ static void a_stream_that_is_forgotten_had_waited_for_itself_alone(void **state)
     assert_ptr_equal(alloc_on(fixture, 256, A), slices[1]);
     free_done(fixture, other);
     uint32_t number, none;
-    assert_true(tn_pool_find_stream(fixture->pool, A, &number));
+    assert_true(tn_pool_find_stream(fixture->pool, tn_pool_part(fixture->pool), A, &number));
     for (int i = 2; i < 40; i++)
         free_done(fixture, alloc_on(fixture, 1024, STREAM(i)));
-    assert_false(tn_pool_find_stream(fixture->pool, A, &none));
+    assert_false(tn_pool_find_stream(fixture->pool, tn_pool_part(fixture->pool), A, &none));
     /* The one that has its number now. */
     tarn_stream next = fixture->pool->streams->streams[number].name.handle;
     assert_ptr_not_equal(next, A);

@@ -432,8 +432,8 @@ static void an_arena_that_opens_knows_no_stream(void **state)
     cover(fixture);
     gather(fixture);
     want_arenas(fixture);
-    own_arena(fixture)->last_handle = B;
-    own_arena(fixture)->last_stream = tn_stream_table_find_known(fixture->pool->streams, A);
+    own_arena(fixture)->last_stream =
+        tn_stream_table_search(fixture->pool->streams, (struct tn_stream_name){ A, 0 });
     alloc_elsewhere(fixture, addresses, 2);
     free_on(fixture, addresses[0], NULL);
     free_on(fixture, addresses[1], B);
@@ -516,7 +516,7 @@ static void slices_are_no_reason_for_mailboxes(void **state)
     want_arenas(fixture);
     char *address = alloc(fixture, 2000);
     tarn_stream stream = NULL;
-    assert_int_equal(tn_arena_free(fixture->pool, (uintptr_t)address + 1, &stream, 1),
+    assert_int_equal(tn_arena_free(fixture->pool, (uintptr_t)address + 1, NULL, &stream, 1),
                      TN_FREE_RESULT_NOT_LIVE);
     assert_int_equal(fixture->pool->arenas.remote.missed_count, 0);
     free_on(fixture, address, NULL);
@@ -697,7 +697,7 @@ static void run_once(struct race *race)
     tarn_stream stream = NULL;
     pthread_barrier_wait(&race->start);
     enum tn_free_result freed =
-        tn_arena_free(race->fixture->pool, (uintptr_t)race->address, &stream, 1);
+        tn_arena_free(race->fixture->pool, (uintptr_t)race->address, NULL, &stream, 1);
     if (freed == TN_FREE_RESULT_FREED) atomic_fetch_add(&race->freed_count, 1);
     pthread_barrier_wait(&race->end);
 }

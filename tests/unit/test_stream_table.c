@@ -15,8 +15,11 @@ static char handles[TN_STREAM_COUNT_MAX + 1];
 /* As a pool does. */
 static uint32_t find(struct tn_stream_table *table, tarn_stream handle)
 {
-    if (tn_stream_table_was_last(table, handle)) return table->last_found;
-    return tn_stream_table_search(table, NAME(handle));
+    static uint32_t last;
+    if (tn_stream_table_is_known(table, last, handle)) return last;
+    uint32_t found = tn_stream_table_search(table, NAME(handle));
+    if (found != NONE) last = found;
+    return found;
 }
 
 static struct tn_stream_table *new_table(void)

@@ -12,7 +12,7 @@
 #include "elsewhere.h"
 #include "out_of_memory.h"
 #include "../pool/pool_batch.h"
-#include "../pool/pool_parts.h"
+#include "../pool/ladder.h"
 #include "recording.h"
 
 /* A batch of no more than these needs no host memory. */
@@ -36,7 +36,7 @@ static tarn_status free_run(struct tarn_pool *pool, size_t count, void *const *a
     size_t freed_count = 0;
     while (freed_count < count && status == TARN_STATUS_OK) {
         if (addresses[freed_count]) {
-            status = tn_debug_free(pool, addresses[freed_count], stream, 1);
+            status = tn_debug_free(pool, addresses[freed_count], NULL, stream, 1);
         } else {
             tn_pool_count_empty_free(pool);
         }
@@ -66,7 +66,7 @@ static tarn_status free_all(struct tarn_pool *pool, size_t count, void *const *a
         note_frees(pool, freed_count, addresses + i, stream, begun_ns);
         i += freed_count;
         if (status == TARN_STATUS_NOT_LIVE) {
-            status = tn_free_elsewhere(pool, addresses[i], &stream, 1);
+            status = tn_free_elsewhere(pool, addresses[i], NULL, &stream, 1);
             note_frees(pool, status == TARN_STATUS_OK, addresses + i, stream, begun_ns);
         }
         if (status == TARN_STATUS_OK || first != TARN_STATUS_OK) continue;
@@ -94,9 +94,7 @@ static tarn_status alloc_entry(struct tarn_pool *pool, size_t size_bytes, tarn_s
         *address_out = NULL;
         return TARN_STATUS_OK;
     }
-    tarn_status status = tn_pool_alloc_any(pool, size_bytes, 1, stream, address_out);
-    if (status == TARN_STATUS_OK) return status;
-    return tn_alloc_under_shortage(pool, size_bytes, 1, stream, status, address_out);
+    return tn_alloc(pool, size_bytes, 1, stream, address_out);
 }
 
 /* Frees entries that nobody knows of, no recording either. A vendor who cannot tell the stream any more is not asked. */
@@ -138,7 +136,7 @@ not_all:
 static tarn_status check_sizes(struct tarn_pool *pool, size_t count, const size_t *sizes_bytes)
 {
     for (size_t i = 0; i < count; i++) {
-        if (tn_pool_has_size(pool, sizes_bytes[i])) continue;
+        if (tn_count_units(sizes_bytes[i], pool->chunk_log2) <= TN_CHUNK_COUNT_MAX) continue;
         tn_pool_count_failure(pool);
         return fail_at(i, count, tn_pool_fail_for_size(pool, sizes_bytes[i]));
     }

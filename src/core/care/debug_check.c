@@ -5,7 +5,7 @@
 #include "../../base/error.h"
 #include "../../base/host_memory.h"
 
-#include "debug_memory.h"
+#include "../supply/debug_memory.h"
 #include "../supply/stream_reuse.h"
 
 bool tn_debug_is_capturing(struct tarn_pool *pool)

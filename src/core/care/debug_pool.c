@@ -22,8 +22,8 @@
 #include "../../base/host_memory.h"
 #include "../../base/process.h"
 
-#include "debug_memory.h"
-#include "../serve/pool_watch.h"
+#include "../supply/debug_memory.h"
+#include "../supply/pool_watch.h"
 
 static _Thread_local struct tn_call_site caller_site;
 
@@ -162,7 +162,7 @@ static tarn_status free_block(struct tarn_pool *pool, const struct tn_debug_reco
         tn_mutex_lock(&pool->growth_lock);
         tn_mutex_unlock(&pool->growth_lock);
     }
-    return tn_pool_free(pool, (void *)record->range.block, streams, stream_count);
+    return tn_pool_free(pool, (void *)record->range.block, NULL, streams, stream_count);
 }
 
 /* --- the quarantine -------------------------------------------------------------------------------- */
@@ -277,7 +277,7 @@ static tarn_status alloc_block(struct tarn_pool *pool, size_t block_bytes, size_
 static tarn_status undo_alloc(struct tarn_pool *pool, void *block, tarn_stream stream,
                               tarn_backend_result result)
 {
-    if (tn_pool_free(pool, block, &stream, 1) == TARN_STATUS_OK) {
+    if (tn_pool_free(pool, block, NULL, &stream, 1) == TARN_STATUS_OK) {
         tn_mutex_lock(&pool->debug->lock);
         pool->debug->undone_count++;
         tn_mutex_unlock(&pool->debug->lock);
@@ -358,10 +358,21 @@ static enum outcome see_off(struct tarn_pool *pool, struct tn_debug_record *reco
     return result.status == TARN_STATUS_OK ? SEEN : UNSURE;
 }
 
-tarn_status tn_debug_free(struct tarn_pool *pool, void *address, const tarn_stream *streams,
-                          size_t stream_count)
+static bool find_size(struct tarn_pool *pool, const void *address, size_t *size_bytes_out)
+{
+    tarn_allocation found;
+    if (tn_debug_find(pool, address, &found) != TN_FIND_RESULT_FOUND) return false;
+    *size_bytes_out = found.size_bytes;
+    return found.address == address;
+}
+
+tarn_status tn_debug_free(struct tarn_pool *pool, void *address, const size_t *told_bytes,
+                          const tarn_stream *streams, size_t stream_count)
 {
     struct tn_debug *debug = pool->debug;
+    size_t actual_bytes;
+    if (told_bytes && find_size(pool, address, &actual_bytes) && actual_bytes != *told_bytes)
+        return tn_pool_fail_for_wrong_size(pool, address, actual_bytes, *told_bytes);
     struct tn_debug_record *record = take_live(pool, address);
     if (!record) {
         tn_pool_count_failure(pool);
@@ -393,4 +404,36 @@ tarn_status tn_debug_free(struct tarn_pool *pool, void *address, const tarn_stre
 void tn_debug_empty_quarantine(struct tarn_pool *pool)
 {
     if (pool->debug) let_go_all_above(pool, 0);
+}
+
+/* --- resize ---------------------------------------------------------------------------------------- */
+
+/* Another thread may have freed it by now. */
+static void note_size(struct tn_debug *debug, uintptr_t block, size_t size_bytes)
+{
+    tn_mutex_lock(&debug->lock);
+    struct tn_debug_record *record = tn_debug_table_find(&debug->table, block);
+    if (record && record->state == TN_DEBUG_STATE_LIVE) {
+        tn_stats_count_resize(&debug->stats, record->range.size_bytes, 0, size_bytes, 0);
+        record->range.size_bytes = record->range.block_bytes = size_bytes;
+    }
+    tn_mutex_unlock(&debug->lock);
+}
+
+tarn_status tn_debug_resize(struct tarn_pool *pool, void *address, size_t size_bytes,
+                            tarn_stream stream)
+{
+    struct tn_debug *debug = pool->debug;
+    size_t old_bytes;
+    if (!find_size(pool, address, &old_bytes)) return TARN_STATUS_NOT_LIVE;
+    if (old_bytes == size_bytes) return TARN_STATUS_OK;
+    /* Its ends are looked at by others, or late, where they were. */
+    if ((debug->flags & TN_DEBUG_FLAGS_OF_MEMORY) || tn_pool_is_watched(pool, (uintptr_t)address)) {
+        return tn_fail(TARN_STATUS_NOT_IN_PLACE,
+                       "%p of %zu bytes cannot have %zu where it lies: debug mode watches its ends",
+                       address, old_bytes, size_bytes);
+    }
+    tarn_status status = tn_pool_resize(pool, address, size_bytes, stream);
+    if (status == TARN_STATUS_OK) note_size(debug, (uintptr_t)address, size_bytes);
+    return status;
 }

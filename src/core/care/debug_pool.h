@@ -22,6 +22,8 @@
 
 #include "debug_table.h"
 #include "../pool/pool.h"
+#include "../pool/pool_resize.h"
+#include "../pool/route.h"
 
 /* What reads or writes the memory. */
 #define TN_DEBUG_FLAGS_OF_MEMORY (TARN_DEBUG_ZONES | TARN_DEBUG_POISON | TARN_DEBUG_QUARANTINE)
@@ -56,17 +58,14 @@ void tn_debug_note_caller(const struct tarn_pool *pool, const void *caller);
 struct tn_call_site tn_debug_save_caller(void);
 void tn_debug_restore_caller(const struct tn_call_site *site);
 
-/* As tn_pool_alloc and tn_pool_free, in a pool that is in debug mode. CORRUPT: it is freed all the same. */
+/* As tn_pool_alloc, tn_pool_free and tn_pool_resize, in a pool that is in debug mode. CORRUPT: the allocation was
+ * damaged, and is freed. */
 tarn_status tn_debug_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
                            tarn_stream stream, void **address_out);
-tarn_status tn_debug_free(struct tarn_pool *pool, void *address, const tarn_stream *streams,
-                          size_t stream_count);
-
-/* As tn_pool_resize and tn_pool_free_sized, likewise. */
+tarn_status tn_debug_free(struct tarn_pool *pool, void *address, const size_t *told_bytes,
+                          const tarn_stream *streams, size_t stream_count);
 tarn_status tn_debug_resize(struct tarn_pool *pool, void *address, size_t size_bytes,
                             tarn_stream stream);
-tarn_status tn_debug_free_sized(struct tarn_pool *pool, void *address, size_t size_bytes,
-                                const tarn_stream *streams, size_t stream_count);
 
 /* Lets the whole quarantine go, if the pool has one. */
 void tn_debug_empty_quarantine(struct tarn_pool *pool);
@@ -82,11 +81,19 @@ static inline tarn_status tn_pool_alloc_any(struct tarn_pool *pool, size_t size_
 }
 
 static inline tarn_status tn_pool_free_any(struct tarn_pool *pool, void *address,
-                                           const tarn_stream *streams, size_t stream_count)
+                                           const size_t *told_bytes, const tarn_stream *streams,
+                                           size_t stream_count)
 {
     if (TN_UNLIKELY(pool->debug != NULL))
-        return tn_debug_free(pool, address, streams, stream_count);
-    return tn_pool_free(pool, address, streams, stream_count);
+        return tn_debug_free(pool, address, told_bytes, streams, stream_count);
+    return tn_pool_free(pool, address, told_bytes, streams, stream_count);
+}
+
+static inline tarn_status tn_pool_resize_any(struct tarn_pool *pool, void *address,
+                                             size_t size_bytes, tarn_stream stream)
+{
+    if (TN_UNLIKELY(pool->debug != NULL)) return tn_debug_resize(pool, address, size_bytes, stream);
+    return tn_pool_resize(pool, address, size_bytes, stream);
 }
 
 /* --- debug_check.c: queries, of any pool -------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include "../../base/arith.h"
 #include "../../base/error.h"
 #include "../../base/host_memory.h"
+#include "../serve/gather.h"
 
 #include "debug_pool.h"
 
@@ -127,7 +128,7 @@ static void copy_static_pools(const struct tarn_pool *pool, struct picture *pict
 /* Room for as much as the pool has now. False: no host memory, and nothing is left behind. */
 static bool make_room(struct picture *picture, struct tarn_pool *pool)
 {
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     picture->static_pool_count = pool->list.count;
     picture->region_count = region_count_max(pool);
     tn_pool_unlock(pool);
@@ -145,7 +146,7 @@ static bool make_room(struct picture *picture, struct tarn_pool *pool)
 /* Copies all of one instant; false: there is more than there is room for. */
 static bool copy_at_once(struct picture *picture, struct tarn_pool *pool)
 {
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     bool fits = pool->list.count <= picture->static_pool_count &&
                 region_count_max(pool) <= picture->region_count;
     if (fits) {

@@ -6,8 +6,6 @@
 
 #include "debug_pool.h"
 #include "pool_registry.h"
-#include "../pool/pool_resize.h"
-#include "../pool/pool_sized.h"
 
 /* The next to be asked, or NULL. */
 static struct tarn_pool *fallback_of(const struct tarn_pool *pool)
@@ -15,11 +13,11 @@ static struct tarn_pool *fallback_of(const struct tarn_pool *pool)
     return tn_pool_is_open(pool->fallback) ? pool->fallback : NULL;
 }
 
-TN_COLD void tn_note_caller_of_fallbacks(const struct tarn_pool *pool, const void *caller)
+void tn_note_caller(const struct tarn_pool *pool, const void *caller)
 {
-    while ((pool = fallback_of(pool)) != NULL) {
+    do {
         if (pool->debug) tn_debug_note_caller(pool, caller);
-    }
+    } while ((pool = fallback_of(pool)) != NULL);
 }
 
 /* --- why ------------------------------------------------------------------------------------------- */
@@ -67,51 +65,34 @@ static TN_COLD tarn_status fail_to_free(struct tarn_pool *pool, const void *addr
 /* --- asking ---------------------------------------------------------------------------------------- */
 
 TN_COLD tarn_status tn_free_elsewhere(struct tarn_pool *pool, void *address,
-                                      const tarn_stream *streams, size_t stream_count)
+                                      const size_t *told_bytes, const tarn_stream *streams,
+                                      size_t stream_count)
 {
     struct tarn_pool *asked = pool, *next;
     tarn_status status = TARN_STATUS_NOT_LIVE;
     while (status == TARN_STATUS_NOT_LIVE && (next = fallback_of(asked)) != NULL) {
         asked = next;
-        status = tn_pool_free_any(asked, address, streams, stream_count);
+        status = tn_pool_free_any(asked, address, told_bytes, streams, stream_count);
     }
     return status == TARN_STATUS_NOT_LIVE ? fail_to_free(asked, address) : status;
 }
 
-static tarn_status free_sized(struct tarn_pool *pool, void *address, size_t size_bytes,
-                              tarn_stream stream)
+tarn_status tn_free_anywhere(struct tarn_pool *pool, void *address, const size_t *told_bytes,
+                             const tarn_stream *streams, size_t stream_count)
 {
-    return pool->debug ? tn_debug_free_sized(pool, address, size_bytes, &stream, 1)
-                       : tn_pool_free_sized(pool, address, size_bytes, &stream, 1);
-}
-
-tarn_status tn_free_sized_anywhere(struct tarn_pool *pool, void *address, size_t size_bytes,
-                                   tarn_stream stream)
-{
-    struct tarn_pool *asked = pool, *next;
-    tarn_status status = free_sized(asked, address, size_bytes, stream);
-    while (status == TARN_STATUS_NOT_LIVE && (next = fallback_of(asked)) != NULL) {
-        asked = next;
-        status = free_sized(asked, address, size_bytes, stream);
-    }
-    return status == TARN_STATUS_NOT_LIVE ? fail_to_free(asked, address) : status;
-}
-
-static tarn_status resize(struct tarn_pool *pool, void *address, size_t size_bytes,
-                          tarn_stream stream)
-{
-    return pool->debug ? tn_debug_resize(pool, address, size_bytes, stream)
-                       : tn_pool_resize(pool, address, size_bytes, stream);
+    tarn_status status = tn_pool_free_any(pool, address, told_bytes, streams, stream_count);
+    if (status != TARN_STATUS_NOT_LIVE) return status;
+    return tn_free_elsewhere(pool, address, told_bytes, streams, stream_count);
 }
 
 tarn_status tn_resize_anywhere(struct tarn_pool *pool, void *address, size_t size_bytes,
                                tarn_stream stream)
 {
     struct tarn_pool *asked = pool, *next;
-    tarn_status status = resize(asked, address, size_bytes, stream);
+    tarn_status status = tn_pool_resize_any(asked, address, size_bytes, stream);
     while (status == TARN_STATUS_NOT_LIVE && (next = fallback_of(asked)) != NULL) {
         asked = next;
-        status = resize(asked, address, size_bytes, stream);
+        status = tn_pool_resize_any(asked, address, size_bytes, stream);
     }
     return status == TARN_STATUS_NOT_LIVE ? fail_for_address(asked, address) : status;
 }

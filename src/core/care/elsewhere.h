@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * elsewhere: what is done to an address by a pool that may not know it. What is not its own may be its fallback's;
- * and where nobody knows it, the last that was asked says why.
+ * elsewhere: frees and resizes of an address that a pool may not know: its fallbacks are asked in turn, and where none
+ * knows the address, the last pool that was asked says why.
  *
- * Threads: any, without a lock. Cost: as of the pool that knows it; to say why, a look into all pools.
+ * Threads: any, without a lock. Cost: that of the pool that knows the address; to say why, a look into all pools.
  */
 #ifndef TN_ELSEWHERE_H
 #define TN_ELSEWHERE_H
 
 #include "../pool/pool.h"
 
-/* Debug mode may be that of a pool which the program does not name. */
-void tn_note_caller_of_fallbacks(const struct tarn_pool *pool, const void *caller);
+/* Debug mode, of the pool and of those that it falls back to, learns where the program called from. */
+void tn_note_caller(const struct tarn_pool *pool, const void *caller);
 
-/* Frees what the pool does not know. */
-tarn_status tn_free_elsewhere(struct tarn_pool *pool, void *address, const tarn_stream *streams,
-                              size_t stream_count);
+/* Frees an allocation of the pool, or of a fallback. The address is not NULL. told_bytes: the
+ * size that the free tells, or NULL. Errors:
+ * those of tarn_pool_free_sized_on. */
+tarn_status tn_free_anywhere(struct tarn_pool *pool, void *address, const size_t *told_bytes,
+                             const tarn_stream *streams, size_t stream_count);
 
-/* As tarn_pool_free_sized_on and tarn_pool_resize_on, of an address that is not NULL. */
-tarn_status tn_free_sized_anywhere(struct tarn_pool *pool, void *address, size_t size_bytes,
-                                   tarn_stream stream);
+/* The same after the pool itself has answered NOT_LIVE. */
+tarn_status tn_free_elsewhere(struct tarn_pool *pool, void *address, const size_t *told_bytes,
+                              const tarn_stream *streams, size_t stream_count);
+
+/* As tarn_pool_resize_on, of an address that is not NULL. */
 tarn_status tn_resize_anywhere(struct tarn_pool *pool, void *address, size_t size_bytes,
                                tarn_stream stream);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../../base/error.h"
+#include "../serve/gather.h"
 
 #include "debug_pool.h"
 #include "../supply/pool_members.h"
@@ -126,7 +127,7 @@ static size_t neighbours_bytes(const struct tarn_pool *pool)
 static void note_pool(struct tarn_pool *pool, tarn_shortage *shortage)
 {
     tarn_stats stats = TARN_STATS_INIT;
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     tn_pool_stats_locked(pool, &stats);
     shortage->private_bytes = (size_t)tn_stream_reuse_private_chunks(pool) << pool->chunk_log2;
     shortage->wholly_free_bytes = tn_pool_wholly_free_bytes_locked(pool);
@@ -204,8 +205,13 @@ tarn_status tn_alloc_under_shortage(struct tarn_pool *pool, size_t size_bytes,
         note(&shortage, status);
         return status;
     }
-    status = tn_pool_alloc_any(fallback, size_bytes, alignment_bytes, stream, address_out);
+    return tn_alloc(fallback, size_bytes, alignment_bytes, stream, address_out);
+}
+
+tarn_status tn_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
+                     tarn_stream stream, void **address_out)
+{
+    tarn_status status = tn_pool_alloc_any(pool, size_bytes, alignment_bytes, stream, address_out);
     if (status == TARN_STATUS_OK) return status;
-    return tn_alloc_under_shortage(fallback, size_bytes, alignment_bytes, stream, status,
-                                   address_out);
+    return tn_alloc_under_shortage(pool, size_bytes, alignment_bytes, stream, status, address_out);
 }

@@ -3,7 +3,7 @@
  * out_of_memory: what is done when a pool can neither serve nor grow, one rung after the other, and the
  * report when that was the last.
  *
- * The rungs that concern the pool alone come first and are the pool's own: see pool.c. Here are those that
+ * The rungs that concern the pool alone come first: see ladder.h. Here are those that
  * wait for the device, that go to other pools, and that ask the user. None is climbed with a lock held,
  * since another pool may be climbing too, towards this one.
  *
@@ -14,7 +14,11 @@
 
 #include "../pool/pool.h"
 
-/* After tn_pool_alloc answered `status` to the same arguments, which is not OK: tries everything else. */
+/* Allocates by all means: the pool's own, and then the rungs here. Errors: those of tarn_pool_alloc_aligned_on. */
+tarn_status tn_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
+                     tarn_stream stream, void **address_out);
+
+/* The rest of it after the pool itself has answered `status`, which is not OK. */
 tarn_status tn_alloc_under_shortage(struct tarn_pool *pool, size_t size_bytes,
                                     size_t alignment_bytes, tarn_stream stream, tarn_status status,
                                     void **address_out);

@@ -10,6 +10,7 @@
 #include "../../base/host_memory.h"
 #include "../../base/process.h"
 #include "../../base/sync.h"
+#include "../serve/gather.h"
 #include "../../record/trace_path.h"
 #include "../../record/trace_writer.h"
 #include "tarn/record.h"
@@ -71,7 +72,7 @@ void tn_recording_note_destruction(struct tarn_pool *pool)
 {
     if (!tn_recorder_is_on()) return;
     uint64_t now_ns = tn_recorder_now();
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     for (uint32_t i = 0; i < pool->list.count; i++) {
         const struct tn_static_pool *gone = pool->list.by_address[i].static_pool;
         tn_recorder_note_gone((const void *)gone->first_address,

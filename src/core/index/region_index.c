@@ -203,8 +203,8 @@ uint32_t tn_region_index_find_next_fit(const struct tn_region_index *index, uint
     return tn_free_set_find_after(&index->by_size[set], index->regions, region, chunk_count);
 }
 
-/* Makes the first chunks of a free region one of their own, which depends on the same. */
-static TN_COLD void split_off_lead(struct tn_region_index *index, uint32_t region, uint32_t lead)
+TN_COLD void tn_region_index_split_off_lead(struct tn_region_index *index, uint32_t region,
+                                            uint32_t lead)
 {
     uint32_t old_chunk_count = index->regions[region].chunk_count;
     uint32_t old_first_chunk = index->regions[region].first_chunk;
@@ -217,11 +217,7 @@ static TN_COLD void split_off_lead(struct tn_region_index *index, uint32_t regio
 uint32_t tn_region_index_carve(struct tn_region_index *index, uint32_t region, uint32_t lead,
                                uint32_t chunk_count, uint32_t slack_bytes)
 {
-    TN_ASSERT(index->region_count + 2 <= index->reserved_count);
-    TN_ASSERT((uint64_t)lead + chunk_count <= index->regions[region].chunk_count);
-    if (TN_UNLIKELY(lead > 0)) split_off_lead(index, region, lead);
-
-    return tn_region_index_carve_front(index, region, chunk_count, slack_bytes);
+    return tn_region_index_carve_inline(index, region, lead, chunk_count, slack_bytes);
 }
 
 /* --- free ----------------------------------------------------------------------------------- */

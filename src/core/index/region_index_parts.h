@@ -103,11 +103,17 @@ TN_HOT uint32_t tn_region_index_cut_front(struct tn_region_index *index, uint32_
     return front;
 }
 
-/* As tn_region_index_carve, without a lead. */
-TN_HOT uint32_t tn_region_index_carve_front(struct tn_region_index *index, uint32_t region,
-                                            uint32_t chunk_count, uint32_t slack_bytes)
+/* Makes the first `lead` chunks of a free region a region of their own, which waits for the same streams. */
+TN_COLD void tn_region_index_split_off_lead(struct tn_region_index *index, uint32_t region,
+                                            uint32_t lead);
+
+/* tn_region_index_carve. */
+TN_HOT uint32_t tn_region_index_carve_inline(struct tn_region_index *index, uint32_t region,
+                                             uint32_t lead, uint32_t chunk_count,
+                                             uint32_t slack_bytes)
 {
-    TN_ASSERT(index->region_count + 1 <= index->reserved_count);
+    TN_ASSERT(index->region_count + 2 <= index->reserved_count);
+    if (TN_UNLIKELY(lead > 0)) tn_region_index_split_off_lead(index, region, lead);
     struct tn_region *regions = index->regions, *r = &regions[region];
     uint32_t old_chunk_count = r->chunk_count, first_chunk = r->first_chunk;
     TN_ASSERT(chunk_count <= old_chunk_count);

@@ -70,10 +70,9 @@ struct tn_arena {
     bool has_index;
     uint32_t call_count; /* allocs, from time to time of which the mailbox is emptied */
     struct tn_region_index index;
-    struct tn_slices *slices;      /* of chunks in the index; NULL until a small request came */
-    struct tn_stats stats;         /* of what was done here since it became active */
-    tarn_stream last_handle;       /* found last while it was open, and its number */
-    uint32_t last_stream;
+    struct tn_slices *slices; /* of chunks in the index; NULL until a small request came */
+    struct tn_stats stats;    /* of what was done here since it became active */
+    uint32_t last_stream;     /* number of the stream that was looked up last */
     uint32_t loan_count;
     uint32_t lent_chunk_count;
     uint32_t lent_before;    /* so many had been when it was gathered last */

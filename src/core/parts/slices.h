@@ -161,6 +161,27 @@ static inline unsigned tn_slices_per_slab_log2(const struct tn_slices *slices, u
     return slices->classes[slice_class].per_slab_log2;
 }
 
+/* Bytes of each slice of the slab. */
+static inline size_t tn_slices_slice_bytes(const struct tn_slices *slices, uint32_t slab)
+{
+    return (size_t)1 << tn_slices_slice_log2(slices, tn_slab_class(slab));
+}
+
+static inline uintptr_t tn_slices_address_of(const struct tn_slices *slices, uint32_t slab,
+                                             unsigned slice)
+{
+    return tn_slices_slab(slices, slab)->address +
+           ((uintptr_t)slice << tn_slices_slice_log2(slices, tn_slab_class(slab)));
+}
+
+/* The number of the slice in which an address of the slab lies. */
+static inline unsigned tn_slices_slice_at(const struct tn_slices *slices, uint32_t slab,
+                                          uintptr_t address)
+{
+    uintptr_t offset = address - tn_slices_slab(slices, slab)->address;
+    return (unsigned)(offset >> tn_slices_slice_log2(slices, tn_slab_class(slab)));
+}
+
 /* The class of the smallest slices that hold so many bytes, 1 or more, so aligned; or NONE. */
 static inline unsigned tn_slices_class_for(const struct tn_slices *slices, size_t size_bytes,
                                            size_t alignment_bytes)

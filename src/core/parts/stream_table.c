@@ -12,25 +12,14 @@ static bool is_of_name(const struct tn_stream_entry *entry, struct tn_stream_nam
     return entry->name.handle == name.handle && entry->name.thread == name.thread;
 }
 
-uint32_t tn_stream_table_search(struct tn_stream_table *table, struct tn_stream_name name)
+uint32_t tn_stream_table_search(const struct tn_stream_table *table, struct tn_stream_name name)
 {
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         const struct tn_stream_entry *entry = &table->streams[i];
         bool takes_part = entry->state == TN_STREAM_STATE_KNOWN ||
                           entry->state == TN_STREAM_STATE_CALLERS ||
                           entry->state == TN_STREAM_STATE_CAPTURING;
-        if (!takes_part || !is_of_name(entry, name)) continue;
-        table->last_found = i;
-        return i;
-    }
-    return TN_STREAM_NONE;
-}
-
-uint32_t tn_stream_table_find_known(const struct tn_stream_table *table, tarn_stream handle)
-{
-    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
-        const struct tn_stream_entry *entry = &table->streams[i];
-        if (entry->state == TN_STREAM_STATE_KNOWN && entry->name.handle == handle) return i;
+        if (takes_part && is_of_name(entry, name)) return i;
     }
     return TN_STREAM_NONE;
 }

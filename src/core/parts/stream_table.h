@@ -19,7 +19,7 @@
  * call that named it. Such a stream is the callers': nobody else records on it.
  *
  * Threads: the pool's lock guards all but the records, which growth_lock guards.
- * Cost: find O(1) for the stream that was asked for last, else O(streams), at most 30.
+ * Cost: search O(streams), at most 30.
  */
 #ifndef TN_STREAM_TABLE_H
 #define TN_STREAM_TABLE_H
@@ -74,23 +74,20 @@ struct tn_stream_entry {
 struct tn_stream_table {
     uint32_t now;
     uint32_t capturing_count; /* streams that are being captured */
-    uint32_t last_found;      /* most calls ask for the same stream as the call before */
     struct tn_stream_entry streams[TN_STREAM_COUNT_MAX];
 };
 
 void tn_stream_table_init(struct tn_stream_table *table);
 
 /* The stream of that name that is known, the callers' or being captured, or TN_STREAM_NONE. */
-uint32_t tn_stream_table_search(struct tn_stream_table *table, struct tn_stream_name name);
+uint32_t tn_stream_table_search(const struct tn_stream_table *table, struct tn_stream_name name);
 
-/* The stream that is known by that handle alone, or TN_STREAM_NONE. Changes nothing. */
-uint32_t tn_stream_table_find_known(const struct tn_stream_table *table, tarn_stream handle);
-
-/* Whether that was found last, and is known by its handle alone. */
-static inline bool tn_stream_table_was_last(const struct tn_stream_table *table, tarn_stream handle)
+/* Whether the stream of that number is known by that handle alone. */
+static inline bool tn_stream_table_is_known(const struct tn_stream_table *table, uint32_t stream,
+                                            tarn_stream handle)
 {
-    const struct tn_stream_entry *last = &table->streams[table->last_found];
-    return last->name.handle == handle && last->state == TN_STREAM_STATE_KNOWN;
+    const struct tn_stream_entry *entry = &table->streams[stream];
+    return entry->name.handle == handle && entry->state == TN_STREAM_STATE_KNOWN;
 }
 
 /* A number that no stream has, or TN_STREAM_NONE. */

@@ -3,8 +3,7 @@
  * pool: what the user holds: a list of static pools on one device, with locking, growth and
  * statistics.
  *
- * What these functions are handed was checked by api.c. They report their failures by tn_fail, but
- * for tn_pool_free, whose caller has more to say.
+ * The callers have checked the arguments. Failures are reported by tn_fail.
  *
  * Threads: any; pool_struct.h says what the two locks are for.
  * Cost: alloc and free O(log n) in free regions; what a vendor's call costs where the pool grows.
@@ -24,21 +23,6 @@ void tn_pool_fini(struct tarn_pool *pool);
 
 /* Gives everything up that is not the vendor's, and leaves that. */
 void tn_pool_abandon(struct tarn_pool *pool);
-
-tarn_status tn_pool_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
-                          tarn_stream stream, void **address_out);
-
-/* The same from the beginning, by all means, where the short way of tn_pool_alloc does not lead there. */
-tarn_status tn_pool_alloc_slowly(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
-                                 tarn_stream stream, void **address_out);
-
-/* Frees what the streams use, of which there may be none. */
-tarn_status tn_pool_free(struct tarn_pool *pool, void *address, const tarn_stream *streams,
-                         size_t stream_count);
-
-/* The same after streams that must be introduced. */
-tarn_status tn_pool_free_slowly(struct tarn_pool *pool, uintptr_t address,
-                                const tarn_stream *streams, size_t stream_count);
 
 /* What was freed on the stream no longer needs its handle. */
 tarn_status tn_pool_retire_stream(struct tarn_pool *pool, tarn_stream stream);

@@ -5,7 +5,9 @@
 #include "../../base/host_memory.h"
 
 #include "../serve/arena_mail.h"
+#include "../serve/gather.h"
 #include "../supply/pool_members.h"
+#include "../supply/stream_reuse.h"
 
 enum {
     LOAN_CHUNKS_MIN = 4096,
@@ -17,14 +19,6 @@ enum {
     PENDING_PARTS = 8,         /* of what the pool holds must wait for streams, for it to be much */
     PASSED_ON_LIMIT = 1 << 20,
     CALLS_TO_MAIL = 16 /* allocs between two looks into the mailbox */
-};
-
-/* What a call asks an arena for. */
-struct wish {
-    size_t size_bytes;
-    uint32_t chunk_count; /* of a slice: 1, in which it can lie */
-    unsigned slice_class; /* or NONE */
-    tarn_stream handle;
 };
 
 /* What each free may have to do, or each alloc to find out, needs the pool's lock. */
@@ -80,24 +74,19 @@ static bool promise_slabs(struct tarn_pool *pool, struct tn_arena *arena, unsign
 }
 
 /* In an active arena, as the next two. */
-static bool make_slab_room(struct tarn_pool *pool, struct tn_arena *arena, const struct wish *wish)
+static bool make_slab_room(struct tarn_pool *pool, struct tn_arena *arena,
+                           const struct tn_request *request)
 {
-    return wish->slice_class == TN_SLICE_CLASS_NONE ||
-           (tn_slices_reserve(arena->slices, wish->slice_class) &&
-            promise_slabs(pool, arena, wish->slice_class));
+    return request->slice_class == TN_SLICE_CLASS_NONE ||
+           (tn_slices_reserve(arena->slices, request->slice_class) &&
+            promise_slabs(pool, arena, request->slice_class));
 }
 
-static bool make_room(struct tarn_pool *pool, struct tn_arena *arena, const struct wish *wish)
+static bool make_room(struct tarn_pool *pool, struct tn_arena *arena,
+                      const struct tn_request *request)
 {
     return tn_region_index_reserve(&arena->index) && promise_room(pool, arena) &&
-           tn_region_index_has_room(&arena->index) && make_slab_room(pool, arena, wish);
-}
-
-/* What nobody uses coalesces. */
-static void free_unused(struct tarn_pool *pool, struct tn_arena *arena)
-{
-    tn_arena_empty_mailbox(pool, arena);
-    if (arena->slices) tn_pool_free_kept_in(pool, tn_arena_part(arena));
+           tn_region_index_has_room(&arena->index) && make_slab_room(pool, arena, request);
 }
 
 static bool prepare_slices(const struct tarn_pool *pool, struct tn_arena *arena)
@@ -135,10 +124,11 @@ static uint32_t find_lender(const struct tarn_pool *pool, const struct tn_arena 
         /* A span starts at a whole group. */
         uint64_t with_lead = wanted + TN_START_GROUP_CHUNKS - 1;
         if (with_lead > TN_CHUNK_COUNT_MAX) continue;
-        uint32_t found = tn_pool_find_own_fit(&pool->index, stream, (uint32_t)with_lead);
-        if (found == TN_REGION_NONE) continue;
+        const struct tn_request run = { .alignment_bytes = 1, .chunk_count = (uint32_t)with_lead };
+        struct tn_fit found = tn_find_own_fit(pool, &pool->index, &run, stream);
+        if (found.region == TN_REGION_NONE) continue;
         *loan_count_out = (uint32_t)wanted;
-        return found;
+        return found.region;
     }
     return TN_REGION_NONE;
 }
@@ -186,120 +176,91 @@ static bool borrow(struct tarn_pool *pool, struct tn_arena *arena, uint32_t stre
 
 /* --- alloc ------------------------------------------------------------------------------------- */
 
-/* The number of a stream that is known by its handle alone. The table is not to be changed here, so what was
- * found last is remembered by the arena. Under the arena's lock. */
-static bool find_stream(const struct tarn_pool *pool, struct tn_arena *arena, tarn_stream handle,
-                        uint32_t *stream_out)
-{
-    *stream_out = TN_STREAM_NONE;
-    if (handle == pool->default_stream_alias) handle = NULL;
-    if (!pool->streams) return handle == pool->only_stream;
-    if (arena->last_stream == TN_STREAM_NONE || arena->last_handle != handle) {
-        arena->last_stream = tn_stream_table_find_known(pool->streams, handle);
-        arena->last_handle = handle;
-    }
-    *stream_out = arena->last_stream;
-    return arena->last_stream != TN_STREAM_NONE;
-}
-
-static TN_COLD void *cut_in(struct tarn_pool *pool, struct tn_arena *arena, const struct wish *wish,
-                            uint32_t stream)
-{
-    if (!tn_slices_has_room(arena->slices, wish->slice_class)) return NULL;
-    return tn_pool_cut_and_take_slice(pool, tn_arena_part(arena), wish->slice_class,
-                                      wish->size_bytes, stream);
-}
-
-/* A slice; otherwise as alloc_in. */
-static void *alloc_small_in(struct tarn_pool *pool, struct tn_arena *arena, const struct wish *wish,
-                            uint32_t stream)
-{
-    if (TN_UNLIKELY(!arena->slices)) return NULL;
-    struct tn_part part = tn_arena_part(arena);
-    void *address = tn_pool_take_slice(pool, part, wish->slice_class, wish->size_bytes, stream);
-    return TN_LIKELY(address != NULL) ? address : cut_in(pool, arena, wish, stream);
-}
-
-static void *alloc_chunks_in(struct tarn_pool *pool, struct tn_arena *arena,
-                             const struct wish *wish, uint32_t stream)
-{
-    if (TN_UNLIKELY(!tn_region_index_has_room(&arena->index))) return NULL;
-    uint32_t fit = tn_pool_find_own_fit(&arena->index, stream, wish->chunk_count);
-    if (TN_UNLIKELY(fit == TN_REGION_NONE)) return NULL;
-    size_t used_bytes = (size_t)wish->chunk_count << pool->chunk_log2;
-    uint32_t region = tn_region_index_carve(&arena->index, fit, 0, wish->chunk_count,
-                                            (uint32_t)(used_bytes - wish->size_bytes));
-    return tn_pool_hand_out(pool, tn_arena_part(arena), region, wish->size_bytes, used_bytes);
-}
-
 /* NULL: nothing fits, or there is no room. Under the arena's lock. */
-static void *alloc_in(struct tarn_pool *pool, struct tn_arena *arena, const struct wish *wish,
-                      uint32_t stream)
+static void *alloc_in(struct tarn_pool *pool, struct tn_arena *arena,
+                      const struct tn_request *request, uint32_t stream)
 {
-    if (wish->slice_class != TN_SLICE_CLASS_NONE) return alloc_small_in(pool, arena, wish, stream);
-    void *address = alloc_chunks_in(pool, arena, wish, stream);
-    if (TN_UNLIKELY(pool->arenas.remote.chunk_count > 0) && address)
+    bool is_small = request->slice_class != TN_SLICE_CLASS_NONE;
+    if (is_small &&
+        TN_UNLIKELY(!arena->slices || !tn_slices_can_add(arena->slices, request->slice_class)))
+        return NULL;
+    void *address = tn_serve_stream(pool, tn_arena_part(arena), request, stream);
+    if (TN_UNLIKELY(pool->arenas.remote.chunk_count > 0) && address && !is_small)
         tn_arena_note_start(pool, arena, (uintptr_t)address);
     return address;
 }
 
-/* Whether the pool can serve the request itself. Under its lock. */
-static bool is_for_pool(const struct tarn_pool *pool, const struct wish *wish, uint32_t stream)
-{
-    if (wish->slice_class != TN_SLICE_CLASS_NONE &&
-        tn_slices_has_ready(&pool->slices, wish->slice_class, stream))
-        return true;
-    return tn_pool_find_own_fit(&pool->index, stream, wish->chunk_count) != TN_REGION_NONE;
-}
-
-/* NULL: it came to nothing. *is_pools_out: the pool can serve the request itself. Under both locks. */
-static void *borrow_and_alloc(struct tarn_pool *pool, struct tn_arena *arena,
-                              const struct wish *wish, bool *is_pools_out)
+/* NOTHING_FITS: more chunks would help. Under both locks. */
+static enum tn_served borrow_and_alloc(struct tarn_pool *pool, struct tn_arena *arena,
+                                       const struct tn_request *request, void **address_out)
 {
     uint32_t stream;
-    *is_pools_out = true; /* or nobody can */
-    /* Since it was active streams may have come and gone. */
-    if (!arena->is_open) arena->last_stream = TN_STREAM_NONE;
-    if (!find_stream(pool, arena, wish->handle, &stream) || tn_pool_is_capturing(pool) ||
-        !prepare_index(pool, arena))
-        return NULL;
-    if (wish->slice_class != TN_SLICE_CLASS_NONE && !prepare_slices(pool, arena)) return NULL;
-    /* More chunks are of no use to slabs that cannot be described. */
-    if (arena->is_active && !make_slab_room(pool, arena, wish)) return NULL;
+    bool is_small = request->slice_class != TN_SLICE_CLASS_NONE;
+    if (!tn_pool_find_stream(pool, tn_arena_part(arena), request->stream, &stream) ||
+        tn_pool_is_capturing(pool))
+        return TN_SERVED_UNKNOWN_STREAM;
+    if (!prepare_index(pool, arena) || (is_small && !prepare_slices(pool, arena)))
+        return TN_SERVED_NO_HOST_MEMORY;
+    if (arena->is_active && !make_slab_room(pool, arena, request)) return TN_SERVED_NO_HOST_MEMORY;
     /* The arena may have lacked room alone, or chunks that coalesce. */
     void *address = NULL;
-    if (arena->is_active) free_unused(pool, arena);
-    if (arena->is_active && make_room(pool, arena, wish))
-        address = alloc_in(pool, arena, wish, stream);
-    if (!address && borrow(pool, arena, stream, wish->chunk_count) && make_room(pool, arena, wish))
-        address = alloc_in(pool, arena, wish, stream);
-    *is_pools_out = is_for_pool(pool, wish, stream);
-    return address;
+    if (arena->is_active) tn_arena_free_unused(pool, arena);
+    if (arena->is_active && make_room(pool, arena, request))
+        address = alloc_in(pool, arena, request, stream);
+    if (!address && borrow(pool, arena, stream, request->chunk_count) &&
+        make_room(pool, arena, request))
+        address = alloc_in(pool, arena, request, stream);
+    if (!address) return TN_SERVED_NOTHING_FITS;
+    *address_out = address;
+    return TN_SERVED;
 }
 
-/* *is_pools_out: the pool can serve the request itself, and its lock is the caller's, before others are faster. */
-static void *lock_borrow_and_alloc(struct tarn_pool *pool, struct tn_arena *arena,
-                                   const struct wish *wish, bool *is_pools_out)
+/* Under the pool's lock. */
+static bool is_much_pending(const struct tarn_pool *pool)
 {
-    tn_pool_lock_as_it_is(pool);
-    tn_biased_mutex_lock(&arena->lock);
-    void *address = borrow_and_alloc(pool, arena, wish, is_pools_out);
-    tn_biased_mutex_unlock(&arena->lock);
-    *is_pools_out = *is_pools_out && !address;
-    if (*is_pools_out) {
-        pool->arenas.passed_on_count++;
-    } else {
-        tn_pool_unlock(pool);
-    }
-    return address;
+    return pool->index.pending_chunk_count >
+           (pool->stats.footprint_bytes >> pool->chunk_log2) / PENDING_PARTS;
 }
+
+/* Whether it is the caller's turn to find out what the pool could lend, since that has served so much itself. Under
+ * its lock. */
+static bool take_turn_to_lend(struct tarn_pool *pool)
+{
+    struct tn_arenas *arenas = &pool->arenas;
+    if (arenas->passed_on_count < arenas->passed_on_max) return false;
+    arenas->passed_on_count = 0;
+    if (is_much_pending(pool)) return true;
+    arenas->passed_on_max = TN_ARENA_PASSED_ON_MAX;
+    return false;
+}
+
+/* Serves the request from the arena, to which the pool lends; or from the pool itself, under the same lock, so that no
+ * other thread takes the memory in between. *is_turn_out: then the caller is to call lend_more. */
+static enum tn_served alloc_or_borrow(struct tarn_pool *pool, struct tn_arena *arena,
+                                      const struct tn_request *request, bool *is_turn_out,
+                                      void **address_out)
+{
+    tn_pool_lock(pool);
+    tn_biased_mutex_lock(&arena->lock);
+    enum tn_served served = borrow_and_alloc(pool, arena, request, address_out);
+    tn_biased_mutex_unlock(&arena->lock);
+    if (served != TN_SERVED && tn_serve_with_room(pool, request, address_out) == TN_SERVED) {
+        served = TN_SERVED;
+        pool->arenas.passed_on_count++;
+        *is_turn_out = take_turn_to_lend(pool);
+    }
+    tn_pool_unlock(pool);
+    return served;
+}
+
+/* --- more to lend ------------------------------------------------------------------------------ */
 
 /* Whether so much of what the pool holds is used that it may hold more, only for the arenas to last: gathering
  * would find free chunks here and there, but most of them wait for other threads' streams. */
 static bool may_grow(struct tarn_pool *pool)
 {
     struct tn_arenas *arenas = &pool->arenas;
-    tn_pool_lock_as_it_is(pool);
+    tn_pool_lock(pool);
     size_t used_bytes = pool->stats.used_bytes;
     for (uint32_t i = 0; i < TN_ARENA_COUNT; i++) {
         tn_biased_mutex_lock(&arenas->all[i].lock);
@@ -323,7 +284,7 @@ static bool grow(struct tarn_pool *pool, const struct tn_request *request)
     if (result.status != TARN_STATUS_OK) return false;
     struct tn_static_pool *added = tn_pool_announce(pool, &backing, request);
     if (!added) return false;
-    tn_pool_lock_as_it_is(pool);
+    tn_pool_lock(pool);
     tn_arenas_freeze(&pool->arenas);
     bool is_inserted = tn_pool_insert(pool, added);
     tn_arenas_thaw(&pool->arenas);
@@ -338,270 +299,186 @@ static bool let_all_lend(struct tarn_pool *pool)
 {
     if (!pool->streams || tn_pool_is_capturing(pool)) return false;
     /* Meanwhile nobody borrows. */
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     atomic_store_explicit(&pool->arenas.are_wanted, false, memory_order_relaxed);
     tn_pool_unlock(pool);
     tn_stream_reuse_settle(pool);
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     bool are_wanted = tn_arenas_want(pool);
     tn_pool_unlock(pool);
     return are_wanted;
 }
 
-/* Under the pool's lock. */
-static bool is_much_pending(const struct tarn_pool *pool)
-{
-    return pool->index.pending_chunk_count >
-           (pool->stats.footprint_bytes >> pool->chunk_log2) / PENDING_PARTS;
-}
-
-/* Whether it is the caller's turn to find out what the pool could lend, since that has served so much itself. Under
- * its lock. */
-static bool take_turn_to_lend(struct tarn_pool *pool)
-{
-    struct tn_arenas *arenas = &pool->arenas;
-    if (arenas->passed_on_count < arenas->passed_on_max) return false;
-    arenas->passed_on_count = 0;
-    if (is_much_pending(pool)) return true;
-    arenas->passed_on_max = TN_ARENA_PASSED_ON_MAX;
-    return false;
-}
-
 /* Threads that free each other's blocks on streams of their own leave the pool regions that wait, each good for the
- * thread of one stream and too small for a loan. Where streams do not come to an end it is of no use soon again.
- * Under growth_lock, which is given back. */
-static TN_COLD void *lend_and_alloc(struct tarn_pool *pool, struct tn_arena *arena,
-                                    const struct wish *wish, bool *is_pools_out)
+ * thread of one stream and too small for a loan. After the pool has served many requests itself, one thread finds out
+ * what it can lend. Where streams do not come to an end that is of no use soon again. A thread that waits for the vendor
+ * under growth_lock holds up no thread that can be served. */
+static TN_COLD void lend_more(struct tarn_pool *pool)
 {
     struct tn_arenas *arenas = &pool->arenas;
+    if (!tn_mutex_try_lock(&pool->growth_lock)) return;
     bool has_lent = let_all_lend(pool);
-    tn_pool_lock_as_it_is(pool);
+    tn_pool_lock(pool);
     arenas->passed_on_max = has_lent && is_much_pending(pool)
                                 ? (uint32_t)tn_min(arenas->passed_on_max * 2, PASSED_ON_LIMIT)
                                 : TN_ARENA_PASSED_ON_MAX;
     tn_pool_unlock(pool);
-    void *address = lock_borrow_and_alloc(pool, arena, wish, is_pools_out);
     tn_mutex_unlock(&pool->growth_lock);
-    return address;
 }
 
-/* What nobody uses of the pool's own coalesces. */
-static void free_unused_of_pool(struct tarn_pool *pool)
+static void free_kept_of_pool(struct tarn_pool *pool)
 {
-    tn_pool_lock_as_it_is(pool);
-    if (pool->slices.kept_count > 0) tn_pool_free_kept(pool);
+    tn_pool_lock(pool);
+    tn_pool_free_kept(pool, tn_pool_part(pool));
     tn_pool_unlock(pool);
 }
 
-/* What else there is to do before the request is the pool's, whose lock is the caller's then if it can serve, or
- * which gathers. */
-static TN_COLD void *alloc_by_more(struct tarn_pool *pool, struct tn_arena *arena,
-                                   const struct wish *wish, bool *is_pools_out)
+/* From now on there are mailboxes. Without host memory arenas go on as they did. */
+static TN_COLD void cover_chunks(struct tarn_pool *pool)
 {
-    void *address = lock_borrow_and_alloc(pool, arena, wish, is_pools_out);
-    if (address) return address;
-    if (*is_pools_out) {
-        /* Who waits for the vendor under growth_lock holds up nobody that can be served. */
-        if (TN_LIKELY(!take_turn_to_lend(pool)) || !tn_mutex_try_lock(&pool->growth_lock))
-            return NULL;
-        tn_pool_unlock(pool);
-        return lend_and_alloc(pool, arena, wish, is_pools_out);
-    }
-    if (!tn_arenas_are_active(&pool->arenas)) return NULL;
-
-    struct tn_request request = { .size_bytes = wish->size_bytes,
-                                  .alignment_bytes = 1,
-                                  .stream = wish->handle,
-                                  .chunk_count = wish->chunk_count,
-                                  .slice_class = TN_SLICE_CLASS_NONE };
-    tn_mutex_lock(&pool->growth_lock);
-    free_unused_of_pool(pool);
+    struct tn_remote_frees *remote = &pool->arenas.remote;
+    tn_pool_lock_and_gather(pool);
     /* Another thread may have been faster. */
-    address = lock_borrow_and_alloc(pool, arena, wish, is_pools_out);
-    if (!address && !*is_pools_out && (may_grow(pool) ? grow(pool, &request) : let_all_lend(pool)))
-        address = lock_borrow_and_alloc(pool, arena, wish, is_pools_out);
+    if (tn_remote_frees_are_wanted(remote))
+        (void)tn_remote_frees_cover(remote, tn_static_pool_list_end_chunk(&pool->list),
+                                    TN_ARENA_COUNT);
+    tn_pool_unlock(pool);
+}
+
+/* After the arena could not serve: a loan, or the pool itself, or a static pool more for the arenas to last. */
+static TN_COLD void *alloc_by_more(struct tarn_pool *pool, struct tn_arena *arena,
+                                   const struct tn_request *request)
+{
+    /* A loan need not hold it at the right place. */
+    if (request->is_too_large || !tn_request_fits_any_chunk(pool, request)) return NULL;
+    bool is_turn = false;
+    void *address = NULL;
+    enum tn_served served = alloc_or_borrow(pool, arena, request, &is_turn, &address);
+    if (is_turn) lend_more(pool);
+    if (served != TN_SERVED_NOTHING_FITS || !tn_arenas_are_active(&pool->arenas)) return address;
+
+    tn_mutex_lock(&pool->growth_lock);
+    free_kept_of_pool(pool);
+    /* Another thread may have been faster. */
+    served = alloc_or_borrow(pool, arena, request, &is_turn, &address);
+    if (served == TN_SERVED_NOTHING_FITS &&
+        (may_grow(pool) ? grow(pool, request) : let_all_lend(pool)))
+        alloc_or_borrow(pool, arena, request, &is_turn, &address);
     tn_mutex_unlock(&pool->growth_lock);
     return address;
 }
 
-void *tn_arena_alloc(struct tarn_pool *pool, size_t size_bytes, uint32_t chunk_count,
-                     unsigned slice_class, tarn_stream handle, bool *is_locked_out)
+void *tn_arena_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
+                     tarn_stream handle)
 {
-    *is_locked_out = false;
-    const struct wish wish = { size_bytes, chunk_count, slice_class, handle };
+    const struct tn_request request = tn_request_make(pool, size_bytes, alignment_bytes, handle);
     uint32_t stream;
     void *address = NULL;
     struct tn_arena *arena = tn_arena_own(pool);
-    if (TN_UNLIKELY(tn_remote_frees_are_wanted(&pool->arenas.remote))) tn_arenas_cover_chunks(pool);
+    if (TN_UNLIKELY(tn_remote_frees_are_wanted(&pool->arenas.remote))) cover_chunks(pool);
     tn_biased_mutex_lock(&arena->lock);
     if (TN_UNLIKELY(++arena->call_count % CALLS_TO_MAIL == 0) && arena->is_active)
         tn_arena_empty_mailbox(pool, arena);
-    if (TN_LIKELY(arena->is_active && find_stream(pool, arena, handle, &stream)))
-        address = alloc_in(pool, arena, &wish, stream);
+    if (TN_LIKELY(arena->is_active && !request.is_too_large &&
+                  tn_pool_find_stream(pool, tn_arena_part(arena), handle, &stream)))
+        address = alloc_in(pool, arena, &request, stream);
     tn_biased_mutex_unlock(&arena->lock);
-    return TN_LIKELY(address != NULL) ? address : alloc_by_more(pool, arena, &wish, is_locked_out);
+    return TN_LIKELY(address != NULL) ? address : alloc_by_more(pool, arena, &request);
 }
 
 /* --- free -------------------------------------------------------------------------------------- */
 
-static bool find_dependency(const struct tarn_pool *pool, struct tn_arena *arena,
-                            const tarn_stream *streams, size_t stream_count,
-                            struct tn_dependency *dependency_out)
-{
-    struct tn_dependency dependency = TN_DEPENDENCY_NONE;
-    for (size_t i = 0; i < stream_count; i++) {
-        uint32_t stream;
-        if (!find_stream(pool, arena, streams[i], &stream)) return false;
-        dependency = tn_dependency_unite(dependency, tn_pool_depend(pool, stream));
-    }
-    *dependency_out = dependency;
-    return true;
-}
+/* What a call frees. */
+struct freeing {
+    uintptr_t address;
+    const size_t *told_bytes; /* or NULL */
+    const tarn_stream *streams;
+    size_t stream_count;
+};
 
 /* Under the lock of an active arena. */
-static enum tn_free_result free_in(struct tarn_pool *pool, struct tn_arena *arena, bool is_own,
-                                   uintptr_t address, const tarn_stream *streams,
-                                   size_t stream_count)
+static enum tn_free_result free_in(struct tarn_pool *pool, struct tn_arena *arena,
+                                   const struct freeing *freeing)
 {
+    struct tn_part part = tn_arena_part(arena);
+    struct tn_place place;
     struct tn_dependency dependency;
-    const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
-    if (!owner) return TN_FREE_RESULT_NOT_LIVE;
-    if (!find_dependency(pool, arena, streams, stream_count, &dependency))
+    if (!tn_place_locate(pool, freeing->address, &place)) return TN_FREE_RESULT_NOT_LIVE;
+    if (!tn_pool_find_dependency(pool, part, freeing->streams, freeing->stream_count, false,
+                                 &dependency))
         return TN_FREE_RESULT_UNKNOWN_STREAM;
-    if (!tn_arena_take_start(pool, arena, owner, address)) return TN_FREE_RESULT_NOT_LIVE;
-    if (!is_own) return tn_arena_take_back_remotely(pool, arena, owner, address, dependency);
-    return tn_pool_take_back(pool, tn_arena_part(arena), owner, address, dependency);
+    if (!tn_arena_take_start(pool, arena, &place)) return TN_FREE_RESULT_NOT_LIVE;
+    enum tn_free_result freed = tn_serve_free(pool, part, &place, freeing->told_bytes, dependency);
+    if (TN_UNLIKELY(freed == TN_FREE_RESULT_WRONG_SIZE))
+        tn_arena_give_start_back(pool, arena, &place);
+    return freed;
 }
 
-/* Frees what is another arena's. Under the lock of the thread's own, which is open. False: not this way. */
-static bool post(struct tarn_pool *pool, struct tn_arena *own, uintptr_t address,
-                 const tarn_stream *streams, size_t stream_count)
+/* Frees an allocation of another arena, whose size is not known here. Under the lock of the thread's own arena, which is
+ * open. False: not this way. */
+static bool post(struct tarn_pool *pool, struct tn_arena *own, const struct freeing *freeing)
 {
+    struct tn_place place;
     struct tn_dependency dependency;
-    return find_dependency(pool, own, streams, stream_count, &dependency) &&
-           tn_arena_post(pool, own, address, dependency);
+    return !freeing->told_bytes && tn_place_locate(pool, freeing->address, &place) &&
+           tn_pool_find_dependency(pool, tn_arena_part(own), freeing->streams,
+                                   freeing->stream_count, false, &dependency) &&
+           tn_arena_post(pool, own, &place, dependency);
 }
 
-/* The thread's own arena is open. Under the pool's lock, while any is active. */
+/* The thread's own arena is open from now on. Under the pool's lock, while any is active. */
 static void open_own(struct tarn_pool *pool)
 {
     struct tn_arena *own = tn_arena_own(pool);
     tn_biased_mutex_lock(&own->lock);
-    if (!own->is_open) own->last_stream = TN_STREAM_NONE;
     own->is_open = true;
     tn_biased_mutex_unlock(&own->lock);
 }
 
-/* The lock of the arena that the address is of, or NULL and the pool's lock. */
+/* The arena that the address is of, locked, or NULL and the pool's lock. */
 static struct tn_arena *lock_arena_of(struct tarn_pool *pool, uintptr_t address)
 {
-    struct tn_arena *arena = NULL;
-    tn_pool_lock_as_it_is(pool);
-    const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
-    uint32_t chunk = owner ? tn_static_pool_chunk_of(owner, address) : 0;
-    const struct tn_loan *loan = owner ? tn_arenas_find_loan(&pool->arenas, chunk) : NULL;
-    if (loan) {
-        arena = &pool->arenas.all[loan->arena];
-        open_own(pool);
-        tn_biased_mutex_lock(&arena->lock);
-        tn_arena_note_free_by_lock(pool, arena, chunk);
-        tn_pool_unlock(pool);
-    }
+    struct tn_place place;
+    tn_pool_lock(pool);
+    if (!tn_place_locate(pool, address, &place)) return NULL;
+    const struct tn_loan *loan = tn_arenas_find_loan(&pool->arenas, place.chunk);
+    if (!loan) return NULL;
+    struct tn_arena *arena = &pool->arenas.all[loan->arena];
+    open_own(pool);
+    tn_biased_mutex_lock(&arena->lock);
+    tn_arena_note_free_by_lock(pool, arena, place.chunk);
+    tn_pool_unlock(pool);
     return arena;
 }
 
-/* What is in the pool's index stays there: lent are only free chunks. */
-enum tn_free_result tn_arena_free(struct tarn_pool *pool, uintptr_t address,
-                                  const tarn_stream *streams, size_t stream_count)
+/* An allocation that is in the pool's index stays there: only free chunks are lent. */
+static enum tn_free_result free_elsewhere(struct tarn_pool *pool, const struct freeing *freeing)
 {
-    enum tn_free_result freed = TN_FREE_RESULT_NOT_LIVE;
-    struct tn_arena *arena = tn_arena_own(pool);
-    tn_biased_mutex_lock(&arena->lock);
-    if (TN_LIKELY(arena->is_active))
-        freed = free_in(pool, arena, true, address, streams, stream_count);
-    if (freed == TN_FREE_RESULT_NOT_LIVE && arena->is_open &&
-        post(pool, arena, address, streams, stream_count))
-        freed = TN_FREE_RESULT_FREED;
-    tn_biased_mutex_unlock(&arena->lock);
-    if (TN_LIKELY(freed == TN_FREE_RESULT_FREED)) return freed;
-
-    arena = lock_arena_of(pool, address);
-    if (!arena) return TN_FREE_RESULT_NO_ARENAS;
-    /* It may be full. */
-    tn_arena_empty_mailbox(pool, arena);
-    freed = free_in(pool, arena, false, address, streams, stream_count);
-    tn_biased_mutex_unlock(&arena->lock);
+    enum tn_free_result freed;
+    struct tn_arena *arena = lock_arena_of(pool, freeing->address);
+    if (arena) {
+        tn_arena_empty_mailbox(pool, arena); /* it may be full */
+        freed = free_in(pool, arena, freeing);
+        tn_biased_mutex_unlock(&arena->lock);
+    } else {
+        freed = tn_serve_free_of_pool(pool, freeing->address, freeing->told_bytes, freeing->streams,
+                                      freeing->stream_count, false);
+        tn_pool_unlock(pool);
+    }
     return freed;
 }
 
-/* --- gathering --------------------------------------------------------------------------------- */
-
-/* From now on no thread touches what is in the arenas. Returns how many calls they have served. */
-static uint64_t deactivate_all(struct tarn_pool *pool)
+enum tn_free_result tn_arena_free(struct tarn_pool *pool, uintptr_t address,
+                                  const size_t *told_bytes, const tarn_stream *streams,
+                                  size_t stream_count)
 {
-    struct tn_arenas *arenas = &pool->arenas;
-    uint64_t call_count = 0;
-    for (uint32_t i = 0; i < TN_ARENA_COUNT; i++) {
-        struct tn_arena *arena = &arenas->all[i];
-        tn_biased_mutex_lock(&arena->lock);
-        if (arena->is_active) {
-            call_count += arena->stats.alloc_count;
-            free_unused(pool, arena);
-        }
-        arena->is_active = arena->is_open = false;
-        tn_biased_mutex_unlock(&arena->lock);
-    }
-    atomic_store_explicit(&arenas->active_count, 0, memory_order_release);
-    return call_count;
-}
-
-/* The slabs of the arena are the pool's; their regions will be with the loans that they lie in. */
-static void give_slabs(struct tarn_pool *pool, struct tn_arena *arena)
-{
-    bool had_any = false;
-    for (unsigned i = 0; i < TN_SLICE_CLASS_COUNT_MAX; i++)
-        had_any |= arena->promised_slab_counts[i] > 0;
-    if (!had_any) return;
-    tn_pool_adopt_slabs(pool, tn_arena_part(arena));
-    for (unsigned i = 0; i < TN_SLICE_CLASS_COUNT_MAX; i++) {
-        tn_slices_take_promise_back(&pool->slices, i, arena->promised_slab_counts[i]);
-        arena->promised_slab_counts[i] = 0;
-    }
-}
-
-static void end_loan(struct tarn_pool *pool, const struct tn_loan *loan)
-{
-    struct tn_arena *arena = &pool->arenas.all[loan->arena];
-    if (pool->arenas.remote.chunk_count > 0) tn_arena_forget_starts(pool, arena, loan->head);
-    uint32_t lent = tn_live_map_find(&pool->index.live, pool->index.regions, loan->first_chunk);
-    TN_ASSERT(lent != TN_REGION_NONE && arena->loan_count > 0);
-    tn_region_index_adopt(&pool->index, lent, &arena->index, loan->head);
-    if (--arena->loan_count > 0) return;
-    tn_region_index_take_promise_back(&pool->index, arena->promised_count);
-    arena->promised_count = 0;
-    arena->index.reserved_count = 0; /* it is promised anew */
-    arena->lent_before = arena->lent_chunk_count;
-    arena->lent_chunk_count = 0;
-    tn_stats_add(&pool->stats, &arena->stats);
-}
-
-void tn_arenas_gather(struct tarn_pool *pool)
-{
-    struct tn_arenas *arenas = &pool->arenas;
-    uint32_t regions_before = pool->index.region_count;
-    uint64_t call_count = deactivate_all(pool);
-    for (uint32_t i = 0; i < TN_ARENA_COUNT; i++) {
-        /* As long as any was open its thread could post. */
-        tn_arena_empty_mailbox(pool, &arenas->all[i]);
-        give_slabs(pool, &arenas->all[i]);
-    }
-    while (arenas->loan_count > 0)
-        end_loan(pool, &arenas->loans[--arenas->loan_count]);
-    /* Where arenas hardly last they do not pay: they have to be waited for again. */
-    uint32_t regions_after = pool->index.region_count;
-    uint64_t moved_count = regions_after > regions_before ? regions_after - regions_before : 0;
-    if (call_count < 8 * moved_count) {
-        atomic_store_explicit(&arenas->are_wanted, false, memory_order_relaxed);
-        pool->lock.wait_count = 0;
-    }
+    const struct freeing freeing = { address, told_bytes, streams, stream_count };
+    enum tn_free_result freed = TN_FREE_RESULT_NOT_LIVE;
+    struct tn_arena *arena = tn_arena_own(pool);
+    tn_biased_mutex_lock(&arena->lock);
+    if (TN_LIKELY(arena->is_active)) freed = free_in(pool, arena, &freeing);
+    if (freed == TN_FREE_RESULT_NOT_LIVE && arena->is_open && post(pool, arena, &freeing))
+        freed = TN_FREE_RESULT_FREED;
+    tn_biased_mutex_unlock(&arena->lock);
+    return TN_LIKELY(freed == TN_FREE_RESULT_FREED) ? freed : free_elsewhere(pool, &freeing);
 }

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * pool_arenas: a pool's dealings with its arenas; see arena.h. tn_arenas_gather is declared in
- * pool_struct.h, since all who lock a pool may have to.
+ * pool_arenas: a pool's dealings with its arenas; see arena.h. The other half is gather.h.
  *
  * Threads: as each says.
  */
 #ifndef TN_POOL_ARENAS_H
 #define TN_POOL_ARENAS_H
 
-#include "../serve/hand_out.h"
-#include "../serve/pool_struct.h"
+#include "../serve/serve.h"
 
 /* So often must the pool's lock be waited for, with no thread alone with it in between, before arenas are made. */
 #define TN_ARENA_WAITS 64
@@ -22,15 +20,15 @@ bool tn_arenas_want(struct tarn_pool *pool);
  * again, arenas are wanted. */
 void tn_arenas_note_wait(struct tarn_pool *pool);
 
-/* tn_pool_alloc out of the calling thread's arena: a slice of a class, or chunks if that is NONE. NULL: not this way;
- * *is_locked_out: and the pool's lock is the caller's, so that nobody else takes what the pool has for it. With no
- * lock held. */
-void *tn_arena_alloc(struct tarn_pool *pool, size_t size_bytes, uint32_t chunk_count,
-                     unsigned slice_class, tarn_stream handle, bool *is_locked_out);
+/* Allocates out of the calling thread's arena, to which the pool lends more; or out of the pool itself, as it is. NULL:
+ * the request is for the ladder. Requires that arenas are wanted, and no lock. */
+void *tn_arena_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
+                     tarn_stream stream);
 
-/* tn_pool_free of what is in an arena. NO_ARENAS: it is in none, and the pool's lock is the caller's. With no lock
- * held. */
+/* Frees an allocation wherever it is: in the thread's own arena, in another one, or in the pool. Requires that arenas are
+ * there, and no lock. */
 enum tn_free_result tn_arena_free(struct tarn_pool *pool, uintptr_t address,
-                                  const tarn_stream *streams, size_t stream_count);
+                                  const size_t *told_bytes, const tarn_stream *streams,
+                                  size_t stream_count);
 
 #endif

@@ -2,9 +2,10 @@
 /* pool_batch: runs of entries under one lock; what needs more than that stands between two runs. */
 #include "pool_batch.h"
 
-#include "pool.h"
-#include "pool_parts.h"
 #include "../supply/pool_trim.h"
+
+#include "pool.h"
+#include "route.h"
 
 /* Under `lock`. */
 static bool serve_entry(struct tarn_pool *pool, size_t size_bytes, tarn_stream stream,
@@ -15,18 +16,16 @@ static bool serve_entry(struct tarn_pool *pool, size_t size_bytes, tarn_stream s
         *address_out = NULL;
         return true;
     }
-    void *address = tn_pool_serve_shortly(pool, size_bytes, stream);
-    if (TN_UNLIKELY(!address)) return tn_pool_serve_now(pool, size_bytes, stream, address_out);
-    *address_out = address;
-    return true;
+    const struct tn_request request = tn_request_make(pool, size_bytes, 1, stream);
+    return !request.is_too_large && tn_serve_with_room(pool, &request, address_out) == TN_SERVED;
 }
 
 size_t tn_pool_serve_many(struct tarn_pool *pool, size_t count, const size_t *sizes_bytes,
                           tarn_stream stream, void **addresses_out)
 {
     size_t served = 0;
-    /* Nothing that it holds serves another request. */
-    if (pool->passes_through) return served;
+    /* Nothing that it holds serves another request; and arenas have locks of their own. */
+    if (pool->passes_through || tn_arenas_are_wanted(&pool->arenas)) return served;
     tn_pool_lock(pool);
     while (served < count && serve_entry(pool, sizes_bytes[served], stream, &addresses_out[served]))
         served++;
@@ -38,27 +37,36 @@ size_t tn_pool_serve_many(struct tarn_pool *pool, size_t count, const size_t *si
 static enum tn_free_result free_entry(struct tarn_pool *pool, void *address,
                                       const tarn_stream *streams, size_t stream_count)
 {
-    if (address) return tn_pool_free_now(pool, address, streams, stream_count);
+    if (address)
+        return tn_serve_free_of_pool(pool, (uintptr_t)address, NULL, streams, stream_count, false);
     pool->stats.free_count++;
     return TN_FREE_RESULT_FREED;
 }
 
-/* Frees from entry *freed_count on until one does not go well. Returns what came of the last. */
-static enum tn_free_result free_run(struct tarn_pool *pool, size_t count, void *const *addresses,
-                                    const tarn_stream *streams, size_t stream_count,
-                                    size_t *freed_count, bool *is_release_due)
+/* Frees entries until one does not go well, and returns how many went well. */
+static size_t free_run(struct tarn_pool *pool, size_t count, void *const *addresses,
+                       const tarn_stream *streams, size_t stream_count, bool *is_release_due)
 {
+    size_t freed_count = 0;
     enum tn_free_result result = TN_FREE_RESULT_FREED;
+    if (tn_arenas_are_active(&pool->arenas)) return freed_count;
     tn_pool_lock(pool);
-    while (*freed_count < count) {
-        result = free_entry(pool, addresses[*freed_count], streams, stream_count);
+    while (freed_count < count) {
+        result = free_entry(pool, addresses[freed_count], streams, stream_count);
         if (result == TN_FREE_RESULT_RELEASE_IS_DUE) *is_release_due = true;
-        if (result == TN_FREE_RESULT_NOT_LIVE) pool->stats.failed_count++;
         if (result != TN_FREE_RESULT_FREED && result != TN_FREE_RESULT_RELEASE_IS_DUE) break;
-        (*freed_count)++;
+        freed_count++;
     }
     tn_pool_unlock(pool);
-    return result;
+    return freed_count;
+}
+
+static tarn_status free_one(struct tarn_pool *pool, void *address, const tarn_stream *streams,
+                            size_t stream_count)
+{
+    if (address) return tn_pool_free(pool, address, NULL, streams, stream_count);
+    tn_pool_count_empty_free(pool);
+    return TARN_STATUS_OK;
 }
 
 tarn_status tn_pool_free_many(struct tarn_pool *pool, size_t count, void *const *addresses,
@@ -69,11 +77,10 @@ tarn_status tn_pool_free_many(struct tarn_pool *pool, size_t count, void *const 
     size_t freed_count = 0;
     bool is_release_due = false;
     while (freed_count < count && status == TARN_STATUS_OK) {
-        enum tn_free_result result =
-            free_run(pool, count, addresses, streams, stream_count, &freed_count, &is_release_due);
-        if (result == TN_FREE_RESULT_NOT_LIVE) status = TARN_STATUS_NOT_LIVE;
-        if (result != TN_FREE_RESULT_UNKNOWN_STREAM) continue;
-        status = tn_pool_free(pool, addresses[freed_count], streams, stream_count);
+        freed_count += free_run(pool, count - freed_count, addresses + freed_count, streams,
+                                stream_count, &is_release_due);
+        if (freed_count == count) break;
+        status = free_one(pool, addresses[freed_count], streams, stream_count);
         if (status == TARN_STATUS_OK) freed_count++;
     }
     if (is_release_due) tn_pool_release_after_free(pool);

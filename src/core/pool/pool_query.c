@@ -5,8 +5,9 @@
 #include "../../base/arith.h"
 #include "../../base/error.h"
 
+#include "../serve/gather.h"
+#include "../serve/place.h"
 #include "../supply/pool_options.h"
-#include "../serve/pool_slices.h"
 
 /* --- queries ----------------------------------------------------------------------------------- */
 
@@ -24,7 +25,7 @@ static struct tn_stats counted_stats(const struct tarn_pool *pool)
 tarn_leaks tn_pool_leaks(struct tarn_pool *pool)
 {
     tarn_leaks leaks = TARN_LEAKS_INIT;
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     const struct tn_stats stats = counted_stats(pool);
     tn_pool_unlock(pool);
     leaks.allocation_count = stats.live_count;
@@ -33,41 +34,34 @@ tarn_leaks tn_pool_leaks(struct tarn_pool *pool)
     return leaks;
 }
 
-static void describe(struct tarn_pool *pool, const struct tn_static_pool *owner,
-                     const struct tn_place *place, tarn_allocation *found_out)
-{
-    *found_out = (tarn_allocation){
-        .struct_bytes = sizeof *found_out,
-        .pool = pool,
-        .address = (void *)place->address,
-        .size_bytes = place->size_bytes,
-        .usable_bytes = place->usable_bytes,
-        .static_pool_base = owner->backing,
-        .static_pool_bytes = owner->backing_bytes,
-        .static_pool_id = owner->id,
-    };
-}
-
 /* Under `lock`. */
 static enum tn_find_result find_locked(struct tarn_pool *pool, uintptr_t address,
                                        tarn_allocation *found_out)
 {
-    const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
-    if (!owner) {
+    struct tn_place place;
+    if (!tn_place_locate(pool, address, &place)) {
         /* Beside the chunks there may be a few bytes of backing. */
         bool is_held = tn_static_pool_list_overlaps(&pool->list, address, 1);
         return is_held ? TN_FIND_RESULT_NOT_LIVE : TN_FIND_RESULT_FOREIGN;
     }
-    struct tn_place place;
-    if (!tn_pool_find_place(pool, owner, address, &place)) return TN_FIND_RESULT_NOT_LIVE;
-    describe(pool, owner, &place, found_out);
+    if (!tn_place_find_live(pool, &place)) return TN_FIND_RESULT_NOT_LIVE;
+    *found_out = (tarn_allocation){
+        .struct_bytes = sizeof *found_out,
+        .pool = pool,
+        .address = (void *)tn_place_start(pool, &place),
+        .size_bytes = tn_place_size_bytes(pool, &place),
+        .usable_bytes = tn_place_usable_bytes(pool, &place),
+        .static_pool_base = place.owner->backing,
+        .static_pool_bytes = place.owner->backing_bytes,
+        .static_pool_id = place.owner->id,
+    };
     return TN_FIND_RESULT_FOUND;
 }
 
 enum tn_find_result tn_pool_find(struct tarn_pool *pool, const void *address,
                                  tarn_allocation *found_out)
 {
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     enum tn_find_result result = find_locked(pool, (uintptr_t)address, found_out);
     tn_pool_unlock(pool);
     return result;
@@ -131,7 +125,7 @@ void tn_pool_stats_locked(const struct tarn_pool *pool, tarn_stats *stats_out)
 
 void tn_pool_stats(struct tarn_pool *pool, tarn_stats *stats_out)
 {
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     tn_pool_stats_locked(pool, stats_out);
     tn_pool_unlock(pool);
 }
@@ -140,7 +134,7 @@ void tn_pool_stats(struct tarn_pool *pool, tarn_stats *stats_out)
 static void sum_up_room(struct tarn_pool *pool, size_t *idle_bytes_out, size_t *growth_bytes_out)
 {
     tarn_stats stats = { 0 };
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     sum_up_free(pool, &stats);
     *growth_bytes_out = pool->growth.limit_bytes - pool->stats.footprint_bytes;
     tn_pool_unlock(pool);
@@ -219,7 +213,7 @@ static const char *check_locked(const struct tarn_pool *pool, uint64_t *id_out)
 tarn_status tn_pool_check(struct tarn_pool *pool)
 {
     uint64_t id = 0;
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     const char *fault = check_locked(pool, &id);
     tn_pool_unlock(pool);
     if (!fault) return TARN_STATUS_OK;

@@ -5,10 +5,12 @@
 #include "../../base/arith.h"
 #include "../../base/error.h"
 
-#include "pool_parts.h"
+#include "../serve/gather.h"
+#include "../serve/serve.h"
 #include "../supply/pool_trim.h"
-#include "../serve/pool_watch.h"
 #include "../supply/stream_reuse.h"
+
+#include "ladder.h"
 
 /* What is to become of which allocation. */
 struct resize {
@@ -19,8 +21,7 @@ struct resize {
     bool is_introduced; /* the stream is, and growth_lock held since */
     uint32_t chunk_count;
     /* Found by the attempt. */
-    const struct tn_static_pool *owner;
-    uint32_t region;
+    struct tn_place place;
     uint32_t stream_number;
     size_t old_bytes;
     size_t room_bytes; /* where there is too little room: what it could have */
@@ -57,13 +58,13 @@ static bool has_same_owner(const struct resize *resize)
     const struct tarn_pool *pool = resize->pool;
     uint32_t stream = resize->stream_number;
     uint32_t owner = tn_pool_is_captured(pool, stream) ? stream + 1 : 0;
-    return tn_region_owner(&pool->index.regions[resize->region]) == owner;
+    return tn_region_owner(&pool->index.regions[resize->place.region]) == owner;
 }
 
 static enum outcome grow(struct resize *resize, uint32_t slack_bytes)
 {
     struct tarn_pool *pool = resize->pool;
-    const struct tn_region *r = &pool->index.regions[resize->region];
+    const struct tn_region *r = &pool->index.regions[resize->place.region];
     const struct tn_region *next = &pool->index.regions[r->next];
     uint32_t room = r->chunk_count;
     if (next->state == TN_REGION_STATE_FREE) room += next->chunk_count;
@@ -71,7 +72,7 @@ static enum outcome grow(struct resize *resize, uint32_t slack_bytes)
     if (room < resize->chunk_count) return NO_ROOM;
     if (!has_same_owner(resize)) return OTHERS_CAPTURE;
     if (!may_have(resize, r->next)) return NO_ROOM_YET;
-    tn_region_index_extend(&pool->index, resize->region, resize->chunk_count, slack_bytes);
+    tn_region_index_extend(&pool->index, resize->place.region, resize->chunk_count, slack_bytes);
     return RESIZED;
 }
 
@@ -81,7 +82,7 @@ static enum outcome shrink(struct resize *resize, uint32_t slack_bytes)
 {
     struct tarn_pool *pool = resize->pool;
     if (!tn_region_index_reserve(&pool->index)) return NO_HOST_MEMORY;
-    tn_region_index_shorten(&pool->index, resize->region, resize->chunk_count, slack_bytes,
+    tn_region_index_shorten(&pool->index, resize->place.region, resize->chunk_count, slack_bytes,
                             tn_pool_depend(pool, resize->stream_number));
     pool->has_shrunk = true;
     resize->has_freed = true;
@@ -92,15 +93,16 @@ static enum outcome shrink(struct resize *resize, uint32_t slack_bytes)
 
 static bool find_stream(struct resize *resize)
 {
-    const struct tarn_pool *pool = resize->pool;
-    return tn_pool_find_stream(pool, resize->stream, &resize->stream_number) ||
-           (resize->is_introduced &&
-            tn_stream_reuse_find_introduced(pool, resize->stream, &resize->stream_number));
+    struct tarn_pool *pool = resize->pool;
+    return resize->is_introduced
+               ? tn_pool_find_introduced_stream(pool, resize->stream, &resize->stream_number)
+               : tn_pool_find_stream(pool, tn_pool_part(pool), resize->stream,
+                                     &resize->stream_number);
 }
 
 static enum outcome change(struct resize *resize, uint32_t slack_bytes)
 {
-    struct tn_region *r = &resize->pool->index.regions[resize->region];
+    struct tn_region *r = &resize->pool->index.regions[resize->place.region];
     if (resize->chunk_count == r->chunk_count) {
         tn_region_set_slack(r, slack_bytes);
         return RESIZED;
@@ -113,8 +115,8 @@ static enum outcome change(struct resize *resize, uint32_t slack_bytes)
 /* The address sanitizer learns which bytes were asked for now. */
 static void watch(const struct resize *resize, size_t old_used_bytes, size_t used_bytes)
 {
-    size_t extent_bytes =
-        tn_min(tn_max(old_used_bytes, used_bytes), resize->owner->end_address - resize->address);
+    size_t extent_bytes = tn_min(tn_max(old_used_bytes, used_bytes),
+                                 resize->place.owner->end_address - resize->address);
     tn_pool_allow(resize->pool, (const void *)resize->address, resize->size_bytes);
     tn_pool_forbid(resize->pool, (const void *)(resize->address + resize->size_bytes),
                    extent_bytes - resize->size_bytes);
@@ -123,27 +125,31 @@ static void watch(const struct resize *resize, size_t old_used_bytes, size_t use
 /* A slice stays one. Under `lock`. */
 static enum outcome resize_slice(struct resize *resize)
 {
-    struct tn_place place;
-    if (!tn_pool_find_slice(resize->pool, resize->address, &resize->owner, &place)) return NOT_LIVE;
-    resize->old_bytes = place.size_bytes;
-    resize->room_bytes = place.usable_bytes;
-    return tn_pool_resize_slice(resize->pool, resize->owner, resize->address, resize->size_bytes)
-               ? RESIZED
-               : NO_ROOM;
+    struct tarn_pool *pool = resize->pool;
+    const struct tn_place *place = &resize->place;
+    resize->room_bytes = tn_slices_slice_bytes(&pool->slices, place->slab);
+    if (resize->size_bytes > resize->room_bytes) return NO_ROOM;
+    tn_slices_set_size(&pool->slices, place->slab, place->slice, resize->size_bytes);
+    tn_stats_count_resize(&pool->stats, resize->old_bytes, 0, resize->size_bytes, 0);
+    watch(resize, resize->room_bytes, resize->room_bytes);
+    return RESIZED;
 }
 
 /* Under `lock`; where the stream is introduced, under both. */
 static enum outcome resize_locked(struct resize *resize)
 {
     struct tarn_pool *pool = resize->pool;
-    resize->region = tn_pool_find_start(pool, resize->address, &resize->owner);
-    if (resize->region == TN_REGION_NONE) return resize_slice(resize);
-    uint32_t old_chunk_count = pool->index.regions[resize->region].chunk_count;
+    if (!tn_place_find(pool, resize->address, &resize->place) ||
+        tn_place_start(pool, &resize->place) != resize->address)
+        return NOT_LIVE;
+    resize->old_bytes = tn_place_size_bytes(pool, &resize->place);
+    if (resize->place.slab != TN_SLAB_NONE) return resize_slice(resize);
+    uint32_t old_chunk_count = pool->index.regions[resize->place.region].chunk_count;
     size_t old_used_bytes = (size_t)old_chunk_count << pool->chunk_log2;
     size_t used_bytes = (size_t)resize->chunk_count << pool->chunk_log2;
-    resize->old_bytes = tn_pool_requested_bytes(pool, resize->region);
-    if (pool->passes_through && (resize->chunk_count != old_chunk_count ||
-                                 resize->size_bytes > resize->owner->end_address - resize->address))
+    if (pool->passes_through &&
+        (resize->chunk_count != old_chunk_count ||
+         resize->size_bytes > resize->place.owner->end_address - resize->address))
         return LARGER_THAN_GIVEN;
 
     enum outcome outcome = change(resize, (uint32_t)(used_bytes - resize->size_bytes));
@@ -152,13 +158,14 @@ static enum outcome resize_locked(struct resize *resize)
                           used_bytes);
     watch(resize, old_used_bytes, used_bytes);
     if (resize->has_freed && pool->releases_after_free)
-        resize->is_release_due = tn_pool_note_free(pool, resize->owner);
+        resize->is_release_due =
+            tn_serve_note_free(pool, resize->place.owner) == TN_FREE_RESULT_RELEASE_IS_DUE;
     return outcome;
 }
 
 static enum outcome lock_and_resize(struct resize *resize)
 {
-    tn_pool_lock(resize->pool);
+    tn_pool_lock_and_gather(resize->pool);
     enum outcome outcome = resize_locked(resize);
     tn_pool_unlock(resize->pool);
     return outcome;
@@ -217,13 +224,14 @@ static TN_COLD tarn_status resize_slowly(struct resize *resize)
 tarn_status tn_pool_resize(struct tarn_pool *pool, void *address, size_t size_bytes,
                            tarn_stream stream)
 {
-    if (!tn_pool_has_size(pool, size_bytes)) return tn_pool_fail_for_size(pool, size_bytes);
+    const struct tn_request wanted = tn_request_make(pool, size_bytes, 1, stream);
+    if (wanted.is_too_large) return tn_pool_fail_for_size(pool, size_bytes);
     struct resize resize = {
         .pool = pool,
         .address = (uintptr_t)address,
         .size_bytes = size_bytes,
         .stream = stream,
-        .chunk_count = (uint32_t)tn_count_units(size_bytes, pool->chunk_log2),
+        .chunk_count = wanted.chunk_count,
     };
     enum outcome outcome = lock_and_resize(&resize);
     tarn_status status =

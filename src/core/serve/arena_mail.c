@@ -12,14 +12,27 @@ void tn_arena_forget_starts(struct tarn_pool *pool, const struct tn_arena *arena
     }
 }
 
-bool tn_arena_post(struct tarn_pool *pool, const struct tn_arena *own, uintptr_t address,
+/* Whether a live allocation of whole chunks starts at the chunk. */
+static bool has_start(const struct tn_arena *arena, uint32_t chunk)
+{
+    uint32_t region = tn_live_map_find(&arena->index.live, arena->index.regions, chunk);
+    return region != TN_REGION_NONE && !tn_region_is_slab(&arena->index.regions[region]);
+}
+
+void tn_arena_give_start_back(struct tarn_pool *pool, const struct tn_arena *arena,
+                              const struct tn_place *place)
+{
+    struct tn_remote_frees *remote = &pool->arenas.remote;
+    if (tn_remote_frees_covers(remote, place->chunk) && has_start(arena, place->chunk))
+        tn_remote_frees_set(remote, place->chunk, tn_arena_start(pool, arena));
+}
+
+bool tn_arena_post(struct tarn_pool *pool, const struct tn_arena *own, const struct tn_place *place,
                    struct tn_dependency dependency)
 {
     struct tn_remote_frees *remote = &pool->arenas.remote;
-    const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
-    if (!owner || !tn_static_pool_is_at_chunk(owner, address)) return false;
-    uint32_t chunk = tn_static_pool_chunk_of(owner, address);
-    if (!tn_remote_frees_covers(remote, chunk)) return false;
+    uint32_t chunk = place->chunk;
+    if (!tn_place_is_at_chunk(place) || !tn_remote_frees_covers(remote, chunk)) return false;
     uint8_t start = tn_remote_frees_who_has(remote, chunk);
     if (start == TN_START_NOBODYS || start == TN_START_POSTED || start == tn_arena_start(pool, own))
         return false;
@@ -29,13 +42,6 @@ bool tn_arena_post(struct tarn_pool *pool, const struct tn_arena *own, uintptr_t
     return false;
 }
 
-enum tn_free_result tn_arena_take_back_remotely(struct tarn_pool *pool, struct tn_arena *arena,
-                                                const struct tn_static_pool *owner,
-                                                uintptr_t address, struct tn_dependency dependency)
-{
-    return tn_pool_take_back(pool, tn_arena_part(arena), owner, address, dependency);
-}
-
 void tn_arena_empty_mailbox(struct tarn_pool *pool, struct tn_arena *arena)
 {
     struct tn_remote_frees *remote = &pool->arenas.remote;
@@ -43,10 +49,10 @@ void tn_arena_empty_mailbox(struct tarn_pool *pool, struct tn_arena *arena)
     uint32_t chunk;
     if (!remote->mailboxes) return;
     while (tn_mailbox_take(&remote->mailboxes[tn_arena_number(pool, arena)], &chunk, &dependency)) {
-        const struct tn_static_pool *owner = tn_static_pool_list_find_chunk(&pool->list, chunk);
+        const struct tn_place place = tn_place_of_chunk(pool, chunk);
         tn_remote_frees_set(remote, chunk, TN_START_NOBODYS);
-        enum tn_free_result freed = tn_arena_take_back_remotely(
-            pool, arena, owner, tn_static_pool_address_of(owner, chunk), dependency);
+        enum tn_free_result freed =
+            tn_serve_free(pool, tn_arena_part(arena), &place, NULL, dependency);
         TN_ASSERT(freed == TN_FREE_RESULT_FREED);
         (void)freed;
     }
@@ -60,30 +66,15 @@ static bool may_cover(const struct tarn_pool *pool)
     return !pool->range && !pool->forbids_free_memory;
 }
 
-/* Whether what is freed at the chunk would have been posted if that had a byte. Under both locks. */
+/* Whether the free would have been posted if the chunk had a byte. Under both locks. */
 static bool is_missed(const struct tarn_pool *pool, const struct tn_arena *arena, uint32_t chunk)
 {
-    if (arena == tn_arena_own(pool) || tn_remote_frees_covers(&pool->arenas.remote, chunk) ||
-        !may_cover(pool))
-        return false;
-    uint32_t region = tn_live_map_find(&arena->index.live, arena->index.regions, chunk);
-    return region != TN_REGION_NONE &&
-           tn_region_owner(&arena->index.regions[region]) != TN_REGION_OWNER_SLAB;
+    return arena != tn_arena_own(pool) && !tn_remote_frees_covers(&pool->arenas.remote, chunk) &&
+           may_cover(pool) && has_start(arena, chunk);
 }
 
 void tn_arena_note_free_by_lock(struct tarn_pool *pool, const struct tn_arena *arena,
                                 uint32_t chunk)
 {
     if (is_missed(pool, arena, chunk)) tn_remote_frees_note_miss(&pool->arenas.remote);
-}
-
-void tn_arenas_cover_chunks(struct tarn_pool *pool)
-{
-    struct tn_remote_frees *remote = &pool->arenas.remote;
-    tn_pool_lock(pool);
-    /* Another thread may have been faster. Without the memory they go on as they did. */
-    if (tn_remote_frees_are_wanted(remote))
-        (void)tn_remote_frees_cover(remote, tn_static_pool_list_end_chunk(&pool->list),
-                                    TN_ARENA_COUNT);
-    tn_pool_unlock(pool);
 }

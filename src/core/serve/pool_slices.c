@@ -2,8 +2,7 @@
 /* pool_slices: from slabs to addresses and back. */
 #include "pool_slices.h"
 
-#include "pool_watch.h"
-#include "../supply/stream_reuse.h"
+#include "pool_streams.h"
 
 void tn_pool_init_slices(struct tarn_pool *pool, const tarn_pool_options *options)
 {
@@ -16,26 +15,6 @@ void tn_pool_init_slices(struct tarn_pool *pool, const tarn_pool_options *option
     pool->slice_bytes_max = pool->slices.size_max;
 }
 
-/* --- where a slice is ------------------------------------------------------------------------ */
-
-static uintptr_t address_of(const struct tn_slices *slices, uint32_t slab, unsigned slice)
-{
-    return tn_slices_slab(slices, slab)->address +
-           ((uintptr_t)slice << tn_slices_slice_log2(slices, tn_slab_class(slab)));
-}
-
-/* The number of the slice that an address of a slab lies in. */
-static unsigned slice_at(const struct tarn_pool *pool, uint32_t slab, uintptr_t address)
-{
-    uintptr_t offset = address & (((uintptr_t)1 << pool->chunk_log2) - 1);
-    return (unsigned)(offset >> tn_slices_slice_log2(&pool->slices, tn_slab_class(slab)));
-}
-
-static size_t slice_bytes_of(const struct tarn_pool *pool, uint32_t slab)
-{
-    return (size_t)1 << tn_slices_slice_log2(&pool->slices, tn_slab_class(slab));
-}
-
 /* --- alloc ----------------------------------------------------------------------------------- */
 
 void *tn_pool_hand_out_slice(struct tarn_pool *pool, struct tn_part part, uint32_t slab,
@@ -43,7 +22,7 @@ void *tn_pool_hand_out_slice(struct tarn_pool *pool, struct tn_part part, uint32
 {
     size_t used_bytes = tn_slices_is_empty(part.slices, slab) ? (size_t)1 << pool->chunk_log2 : 0;
     unsigned slice = tn_slices_take(part.slices, slab, size_bytes);
-    uintptr_t address = address_of(part.slices, slab, slice);
+    uintptr_t address = tn_slices_address_of(part.slices, slab, slice);
     tn_stats_count_alloc(part.stats, size_bytes, used_bytes);
     tn_pool_allow(pool, (void *)address, size_bytes);
     /* Here a device address becomes a pointer. */
@@ -86,20 +65,6 @@ uint32_t tn_pool_cut_slab(struct tarn_pool *pool, struct tn_part part, unsigned 
     return slab;
 }
 
-uint32_t tn_pool_find_other_slab(const struct tarn_pool *pool, unsigned slice_class,
-                                 uint32_t stream, bool may_wait)
-{
-    uint32_t reachable = may_wait ? tn_stream_reuse_reachable(pool) : 0;
-    uint32_t slab = TN_SLAB_NONE;
-    while ((slab = tn_slices_find_next(&pool->slices, slice_class, slab)) != TN_SLAB_NONE) {
-        struct tn_dependency dependency = tn_slices_dependency(&pool->slices, slab);
-        uint32_t rest = tn_stream_table_uncovered(pool->streams, stream, dependency) & ~reachable;
-        if (rest != 0 && may_wait) rest = tn_stream_reuse_unrecorded(pool, rest, dependency.time);
-        if (rest == 0) break;
-    }
-    return slab;
-}
-
 /* --- free ------------------------------------------------------------------------------------ */
 
 /* The region of a slab. */
@@ -131,25 +96,18 @@ void tn_pool_use_kept_slab(const struct tarn_pool *pool, struct tn_part part, ui
                          (size_t)1 << pool->chunk_log2);
 }
 
-enum tn_free_slice_result tn_pool_end_slab(struct tarn_pool *pool, struct tn_part part,
-                                           uint32_t slab)
+bool tn_pool_end_slab(struct tarn_pool *pool, struct tn_part part, uint32_t slab)
 {
     part.stats->used_bytes -= (size_t)1 << pool->chunk_log2;
-    if (!pool->releases_after_free && tn_slices_keep(part.slices, slab))
-        return TN_FREE_SLICE_RESULT_FREED;
+    if (!pool->releases_after_free && tn_slices_keep(part.slices, slab)) return false;
     dissolve(pool, part, slab);
-    return TN_FREE_SLICE_RESULT_SLAB_FREED;
+    return true;
 }
 
-void tn_pool_free_kept_in(struct tarn_pool *pool, struct tn_part part)
+void tn_pool_free_kept(struct tarn_pool *pool, struct tn_part part)
 {
     while (part.slices->kept_count > 0)
         dissolve(pool, part, tn_slices_find_kept(part.slices));
-}
-
-void tn_pool_free_kept(struct tarn_pool *pool)
-{
-    tn_pool_free_kept_in(pool, tn_pool_part(pool));
 }
 
 void tn_pool_adopt_slabs(struct tarn_pool *pool, struct tn_part part)
@@ -168,10 +126,10 @@ void tn_pool_adopt_slabs(struct tarn_pool *pool, struct tn_part part)
 
 void tn_pool_put_slice_back(struct tarn_pool *pool, uint32_t slab, void *address, uint32_t stream)
 {
-    unsigned slice = slice_at(pool, slab, (uintptr_t)address);
+    unsigned slice = tn_slices_slice_at(&pool->slices, slab, (uintptr_t)address);
     size_t size_bytes = tn_slices_free(&pool->slices, slab, slice, TN_DEPENDENCY_NONE);
     bool is_empty = tn_slices_is_empty(&pool->slices, slab);
-    tn_pool_forbid(pool, address, slice_bytes_of(pool, slab));
+    tn_pool_forbid(pool, address, tn_slices_slice_bytes(&pool->slices, slab));
     tn_stats_take_alloc_back(&pool->stats, size_bytes,
                              is_empty ? (size_t)1 << pool->chunk_log2 : 0);
     if (is_empty) {
@@ -182,46 +140,6 @@ void tn_pool_put_slice_back(struct tarn_pool *pool, uint32_t slab, void *address
 }
 
 /* --- queries --------------------------------------------------------------------------------- */
-
-bool tn_pool_resize_slice(struct tarn_pool *pool, const struct tn_static_pool *owner,
-                          uintptr_t address, size_t size_bytes)
-{
-    uint32_t region =
-        tn_region_index_find_start(&pool->index, tn_static_pool_chunk_of(owner, address));
-    uint32_t slab = tn_region_slab(&pool->index.regions[region]);
-    unsigned slice = slice_at(pool, slab, address);
-    size_t old_bytes = tn_slices_size_of(&pool->slices, slab, slice);
-    size_t slice_bytes = slice_bytes_of(pool, slab);
-    if (size_bytes > slice_bytes) return false;
-    tn_slices_set_size(&pool->slices, slab, slice, size_bytes);
-    tn_stats_count_resize(&pool->stats, old_bytes, 0, size_bytes, 0);
-    tn_pool_allow(pool, (const void *)address, size_bytes);
-    tn_pool_forbid(pool, (const void *)(address + size_bytes), slice_bytes - size_bytes);
-    return true;
-}
-
-bool tn_pool_find_place(const struct tarn_pool *pool, const struct tn_static_pool *owner,
-                        uintptr_t address, struct tn_place *place_out)
-{
-    uint32_t chunk = tn_static_pool_chunk_of(owner, address);
-    uint32_t region = tn_region_index_find_live(&pool->index, chunk);
-    if (region == TN_REGION_NONE) return false;
-    const struct tn_region *r = &pool->index.regions[region];
-    uintptr_t start = tn_static_pool_address_of(owner, r->first_chunk);
-    if (!tn_region_is_slab(r)) {
-        size_t chunk_bytes = (size_t)r->chunk_count << pool->chunk_log2;
-        *place_out = (struct tn_place){ start, chunk_bytes - tn_region_slack_bytes(r),
-                                        tn_min(chunk_bytes, owner->end_address - start), false };
-        return true;
-    }
-    uint32_t slab = tn_region_slab(r);
-    unsigned slice = slice_at(pool, slab, address);
-    if (!tn_slices_is_live(&pool->slices, slab, slice)) return false;
-    *place_out = (struct tn_place){ address_of(&pool->slices, slab, slice),
-                                    tn_slices_size_of(&pool->slices, slab, slice),
-                                    slice_bytes_of(pool, slab), true };
-    return true;
-}
 
 size_t tn_pool_requested_of_slab(const struct tarn_pool *pool, uint32_t slab)
 {

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "../../base/biased_mutex.h"
+#include "../../base/sanitizer.h"
 #include "../../base/sync.h"
 #include "tarn/tarn.h"
 
@@ -51,9 +52,8 @@ struct tarn_pool {
 
     /* The same from init to fini, and read without a lock. */
     unsigned chunk_log2;
-    size_t slice_bytes_max;     /* of the requests that have slices; 0: none has */
-    size_t plain_alignment_max; /* of the requests that any chunk serves: a chunk's; 0: none is */
-    bool releases_after_free;   /* a free may give static pools back */
+    size_t slice_bytes_max;   /* of the requests that have slices; 0: none has */
+    bool releases_after_free; /* a free may give static pools back */
     bool returns_when_empty;
     bool forbids_free_memory; /* tells the address sanitizer; false in builds without it */
     struct tn_debug *debug;   /* NULL: the pool is not in debug mode */
@@ -89,9 +89,10 @@ struct tarn_pool {
     /* Changed under both locks and with the arenas gathered or frozen; read under either, or in an arena. */
     struct tn_static_pool_list list;
     struct tn_region_index index;
-    struct tn_slices slices;       /* of chunks in the index, for small requests */
-    struct tn_step_range *range;   /* the one static pool of a contiguous pool; NULL: it is none */
+    struct tn_slices slices;     /* of chunks in the index, for small requests */
+    struct tn_step_range *range; /* the one static pool of a contiguous pool; NULL: it is none */
     struct tn_stats stats;
+    uint32_t last_stream;    /* see tn_part */
     bool is_release_due;     /* a free has left something to give back */
     bool has_shrunk;         /* a resize has, which counts as no free, freed chunks */
     size_t transit_bytes;    /* counted in the footprint, but in no static pool of the list */
@@ -113,16 +114,17 @@ struct tarn_pool {
     struct tn_condition callback_ended;
 };
 
-/* What an alloc or a free works in: the pool's own, or an arena's. */
+/* The part of a pool in which an allocation or a free works: the pool's own, or an arena. */
 struct tn_part {
     struct tn_region_index *index;
     struct tn_slices *slices;
     struct tn_stats *stats;
+    uint32_t *last_stream; /* number of the stream that was looked up last */
 };
 
 static inline struct tn_part tn_pool_part(struct tarn_pool *pool)
 {
-    return (struct tn_part){ &pool->index, &pool->slices, &pool->stats };
+    return (struct tn_part){ &pool->index, &pool->slices, &pool->stats, &pool->last_stream };
 }
 
 static inline bool tn_pool_is_open(const struct tarn_pool *pool)
@@ -137,23 +139,11 @@ static inline bool tn_pool_is_forked(const struct tarn_pool *pool)
            atomic_load_explicit(&pool->state, memory_order_acquire) == TN_POOL_STATE_FORKED;
 }
 
-/* Every arena gives back what it has. Under `lock`. */
-void tn_arenas_gather(struct tarn_pool *pool);
+/* --- the lock ---------------------------------------------------------------------------------- */
 
-/* The chunks of empty slabs are free. Under `lock`. */
-void tn_pool_free_kept(struct tarn_pool *pool);
-
-/* Locks the pool; for who looks at all that is in it, or changes static pools or streams: there are no
- * arenas as long as it is locked, and no empty slabs. */
+/* For calls that allocate, free or count. Calls that look at everything in the pool, or change static pools or
+ * streams, need tn_pool_lock_and_gather of gather.h. */
 static inline void tn_pool_lock(struct tarn_pool *pool)
-{
-    tn_biased_mutex_lock(&pool->lock);
-    if (TN_UNLIKELY(tn_arenas_are_active(&pool->arenas))) tn_arenas_gather(pool);
-    if (TN_UNLIKELY(pool->slices.kept_count > 0)) tn_pool_free_kept(pool);
-}
-
-/* The same for who only counts, or looks at what arenas do not change. */
-static inline void tn_pool_lock_as_it_is(struct tarn_pool *pool)
 {
     tn_biased_mutex_lock(&pool->lock);
 }
@@ -161,6 +151,30 @@ static inline void tn_pool_lock_as_it_is(struct tarn_pool *pool)
 static inline void tn_pool_unlock(struct tarn_pool *pool)
 {
     tn_biased_mutex_unlock(&pool->lock);
+}
+
+/* For assertions: whether the calling thread holds the lock. */
+static inline bool tn_pool_is_locked(const struct tarn_pool *pool)
+{
+    return tn_biased_mutex_is_held(&pool->lock);
+}
+
+/* --- what the address sanitizer is told ---------------------------------------------------------- */
+
+/* The program may no longer touch this memory of a pool over host memory. */
+static inline void tn_pool_forbid(const struct tarn_pool *pool, const void *address,
+                                  size_t size_bytes)
+{
+    if (TN_HAS_ADDRESS_SANITIZER && pool->forbids_free_memory)
+        tn_sanitizer_forbid(address, size_bytes);
+}
+
+/* It may from now on. */
+static inline void tn_pool_allow(const struct tarn_pool *pool, const void *address,
+                                 size_t size_bytes)
+{
+    if (TN_HAS_ADDRESS_SANITIZER && pool->forbids_free_memory)
+        tn_sanitizer_allow(address, size_bytes);
 }
 
 #endif

@@ -3,8 +3,9 @@
 #include "capture.h"
 
 #include "../../base/error.h"
+#include "../serve/gather.h"
 
-#include "../serve/pool_watch.h"
+#include "pool_watch.h"
 #include "stream_reuse.h"
 
 static _Atomic tarn_capture last_capture;
@@ -68,10 +69,10 @@ tarn_status tn_capture_begin(struct tarn_pool *pool, tarn_stream stream, tarn_ca
         !has_any(pool, TN_STREAM_STATE_CAPTURING, *capture)) {
         return fail_for_capture(*capture, "is none of this pool's, or has been released");
     }
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     uint32_t number;
     bool is_captured =
-        tn_stream_reuse_find_introduced(pool, stream, &number) && tn_pool_is_captured(pool, number);
+        tn_pool_find_introduced_stream(pool, stream, &number) && tn_pool_is_captured(pool, number);
     tn_pool_unlock(pool);
     if (is_captured) {
         return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "stream %p is being captured already", stream);
@@ -79,8 +80,8 @@ tarn_status tn_capture_begin(struct tarn_pool *pool, tarn_stream stream, tarn_ca
     tarn_capture begun = *capture ? *capture : atomic_fetch_add(&last_capture, 1) + 1;
     bool has_begun = tn_stream_reuse_divide(pool);
     tn_stream_reuse_settle(pool);
-    tn_pool_lock(pool);
-    has_begun = has_begun && begin(pool, tn_stream_reuse_name(pool, stream), begun);
+    tn_pool_lock_and_gather(pool);
+    has_begun = has_begun && begin(pool, tn_pool_name_stream(pool, stream), begun);
     tn_pool_unlock(pool);
     if (!has_begun) {
         return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
@@ -101,7 +102,7 @@ tarn_status tn_capture_end(struct tarn_pool *pool, tarn_capture capture)
     if (!has_any(pool, TN_STREAM_STATE_CAPTURING, capture))
         return fail_for_capture(capture, "is not under way in this pool");
     struct tn_stream_table *table = pool->streams;
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         struct tn_stream_entry *entry = &table->streams[i];
         if (entry->state != TN_STREAM_STATE_CAPTURING || entry->capture != capture) continue;
@@ -142,9 +143,9 @@ tarn_status tn_capture_release(struct tarn_pool *pool, tarn_capture capture,
     tarn_backend_result known = tn_stream_reuse_introduce(pool, streams, stream_count, &refused);
     if (known.status != TARN_STATUS_OK) return tn_stream_reuse_fail(pool, refused, known);
     struct tn_dependency dependency;
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     bool are_known =
-        tn_stream_reuse_find_introduced_dependency(pool, streams, stream_count, &dependency);
+        tn_pool_find_dependency(pool, tn_pool_part(pool), streams, stream_count, true, &dependency);
     if (are_known) release(pool, capture, dependency);
     tn_pool_unlock(pool);
     TN_ASSERT(are_known);

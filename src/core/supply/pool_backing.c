@@ -4,6 +4,7 @@
 
 #include "../../base/arith.h"
 #include "../../base/error.h"
+#include "../serve/gather.h"
 
 #include "stream_reuse.h"
 #include "pool_options.h"
@@ -45,7 +46,7 @@ static bool ample_bytes(const struct tarn_pool *pool, const struct tn_request *r
 static struct tn_growth_state growth_state(struct tarn_pool *pool)
 {
     struct tn_growth_state state = { .refused_bytes = pool->refused_bytes };
-    tn_pool_lock_as_it_is(pool);
+    tn_pool_lock(pool);
     state.footprint_bytes = pool->stats.footprint_bytes;
     for (uint32_t i = 0; i < pool->list.count; i++) {
         const struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
@@ -85,7 +86,7 @@ tarn_backend_result tn_pool_meaning_of(tarn_backend_result result)
 
 static tarn_backend_result acquire(struct tarn_pool *pool, struct tn_backing *backing)
 {
-    tn_pool_lock_as_it_is(pool);
+    tn_pool_lock(pool);
     pool->stats.vendor_alloc_count++;
     tn_pool_unlock(pool);
     tarn_backend_result result = pool->backend.operations->acquire(
@@ -99,12 +100,12 @@ tarn_backend_result tn_pool_release_backing(struct tarn_pool *pool,
                                             const struct tn_backing *backing)
 {
     pool->refused_bytes = SIZE_MAX;
-    tn_pool_lock_as_it_is(pool);
+    tn_pool_lock(pool);
     pool->stats.vendor_free_count++;
     tn_pool_unlock(pool);
     tarn_backend_result result = pool->backend.operations->release(
         pool->backend.state, backing->address, backing->size_bytes);
-    tn_pool_lock_as_it_is(pool);
+    tn_pool_lock(pool);
     tn_stats_count_shrinkage(&pool->stats, backing->size_bytes);
     pool->transit_bytes -= backing->size_bytes;
     tn_pool_unlock(pool);
@@ -113,7 +114,7 @@ tarn_backend_result tn_pool_release_backing(struct tarn_pool *pool,
 
 void tn_pool_count_arrival(struct tarn_pool *pool, const struct tn_backing *backing)
 {
-    tn_pool_lock_as_it_is(pool);
+    tn_pool_lock(pool);
     tn_stats_count_growth(&pool->stats, backing->size_bytes);
     pool->transit_bytes += backing->size_bytes;
     tn_pool_unlock(pool);
@@ -132,7 +133,7 @@ static const char *fault_of(struct tarn_pool *pool, const struct tn_backing *bac
     if (!tn_add_fits(address, backing->size_bytes, &end)) {
         return "it reaches beyond the last address";
     }
-    tn_pool_lock_as_it_is(pool);
+    tn_pool_lock(pool);
     bool overlaps = tn_static_pool_list_overlaps(&pool->list, address, backing->size_bytes);
     tn_pool_unlock(pool);
     return overlaps ? "it overlaps memory that the pool holds" : NULL;
@@ -259,7 +260,7 @@ size_t tn_pool_wholly_free_bytes_locked(const struct tarn_pool *pool)
 
 static size_t wholly_free_bytes(struct tarn_pool *pool)
 {
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     size_t bytes = tn_pool_wholly_free_bytes_locked(pool);
     tn_pool_unlock(pool);
     return bytes;
@@ -268,7 +269,7 @@ static size_t wholly_free_bytes(struct tarn_pool *pool)
 /* Steps that are partly free help along, and how far nobody knows before it is tried. */
 static size_t used_bytes(struct tarn_pool *pool)
 {
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     size_t bytes = pool->stats.used_bytes;
     tn_pool_unlock(pool);
     return bytes;

@@ -13,18 +13,7 @@
 #ifndef TN_POOL_BACKING_H
 #define TN_POOL_BACKING_H
 
-#include "../serve/pool_struct.h"
-
-/* What a caller of the pool wants, in chunks. */
-struct tn_request {
-    size_t size_bytes;      /* 1 or more */
-    size_t alignment_bytes; /* a power of two */
-    tarn_stream stream;     /* on which the memory is used first */
-    bool is_introduced;     /* the stream is, and growth_lock held since */
-    uint32_t chunk_count;
-    uint32_t slack_bytes; /* chunk_count chunks less size_bytes */
-    unsigned slice_class; /* of the slices that can hold it, or TN_SLICE_CLASS_NONE */
-};
+#include "../serve/request.h"
 
 /* A piece of vendor memory on its way into or out of the pool. */
 struct tn_backing {

@@ -4,6 +4,7 @@
 
 #include "../../base/arith.h"
 #include "../../base/error.h"
+#include "../serve/gather.h"
 
 #include "pool_members.h"
 #include "pool_steps.h"
@@ -14,7 +15,7 @@ static tarn_status add(struct tarn_pool *pool, const struct tn_backing *backing)
     struct tn_static_pool *added = tn_pool_announce(pool, backing, NULL);
     bool is_inserted = false;
     if (added) {
-        tn_pool_lock(pool);
+        tn_pool_lock_and_gather(pool);
         is_inserted = tn_pool_insert(pool, added);
         tn_pool_unlock(pool);
         if (!is_inserted) tn_pool_withdraw(pool, added);
@@ -40,7 +41,7 @@ static tarn_status take_steps(struct tarn_pool *pool, const struct tn_request *r
     struct tn_step_plan plan;
     *result_out = tn_pool_map_steps(pool, request, &plan);
     if (result_out->status != TARN_STATUS_OK) return result_out->status;
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     tn_pool_insert_steps(pool, request, &plan);
     tn_pool_unlock(pool);
     return TARN_STATUS_OK;

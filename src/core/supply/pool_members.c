@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* pool_members: joining, leaving, and who goes first. */
 #include "pool_members.h"
+#include "../serve/gather.h"
 
 #include "pool_callbacks.h"
 #include "pool_steps.h"
-#include "../serve/pool_watch.h"
+#include "pool_watch.h"
 #include "stream_reuse.h"
 
 /* --- joining --------------------------------------------------------------------------------------- */
@@ -114,7 +115,7 @@ static struct tn_static_pool *find_releasable(const struct tarn_pool *pool,
 static struct tn_static_pool *detach_releasable(struct tarn_pool *pool,
                                                 const struct tn_release_rule *rule, uint64_t id_max)
 {
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     struct tn_static_pool *found = find_releasable(pool, rule, id_max);
     if (found) remove_static_pool(pool, found);
     tn_pool_unlock(pool);

@@ -6,9 +6,10 @@
 #include "../../base/error.h"
 
 #include "pool_callbacks.h"
-#include "../serve/pool_slices.h"
+#include "../serve/gather.h"
+#include "../serve/place.h"
 #include "pool_options.h"
-#include "../serve/pool_watch.h"
+#include "pool_watch.h"
 #include "stream_reuse.h"
 
 /* --- reserving ------------------------------------------------------------------------------ */
@@ -134,7 +135,7 @@ static bool add_range(struct tarn_pool *pool, const struct geometry *geometry,
         tn_step_range_create(reserved->address, reserved->size_bytes, geometry->step_bytes,
                              geometry->step_count, pool->chunk_log2);
     if (!range) return false;
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     bool is_inserted = insert_range(pool, range);
     tn_pool_unlock(pool);
     if (is_inserted) return true;
@@ -197,7 +198,7 @@ static tarn_backend_result unmap_step(struct tarn_pool *pool, uint32_t step)
     tarn_backend_result result =
         pool->backend.operations->range_unmap(pool->backend.state, tn_step_address(range, step),
                                               range->step_bytes, range->steps[step].mapping);
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     if (result.status == TARN_STATUS_OK) {
         tn_step_range_leave(range, &pool->index, step);
     } else {
@@ -272,7 +273,7 @@ static void leave_all(struct tarn_pool *pool, uint32_t first)
 static uint32_t own_streams(const struct tarn_pool *pool, const struct tn_request *request)
 {
     uint32_t stream;
-    bool is_known = tn_stream_reuse_find_introduced(pool, request->stream, &stream);
+    bool is_known = tn_pool_find_introduced_stream(pool, request->stream, &stream);
     return is_known && stream != TN_STREAM_NONE ? (uint32_t)1 << stream : 0;
 }
 
@@ -322,7 +323,7 @@ static uint32_t map_all(struct tarn_pool *pool, uint32_t *first, tarn_backend_re
         link = &pool->range->steps[*link].next;
         mapped_count++;
     }
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     leave_all(pool, *link);
     tn_pool_unlock(pool);
     *link = TN_STEP_NONE;
@@ -334,7 +335,7 @@ tarn_backend_result tn_pool_map_steps(struct tarn_pool *pool, const struct tn_re
 {
     const struct tn_step_range *range = pool->range;
     struct tn_step_plan plan = { .first_step = TN_STEP_NONE };
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     tarn_backend_result result = { plan_and_take(pool, request, &plan), 0, NULL };
     tn_pool_unlock(pool);
     if (result.status != TARN_STATUS_OK) return result;
@@ -404,13 +405,11 @@ void tn_pool_insert_steps(struct tarn_pool *pool, const struct tn_request *reque
 static uint32_t find_step(const struct tarn_pool *pool, uintptr_t address)
 {
     const struct tn_step_range *range = pool->range;
-    const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
-    if (!owner) return TN_STEP_NONE;
-    uint32_t chunk = tn_static_pool_chunk_of(owner, address);
-    uint32_t step = tn_step_of_chunk(range, chunk);
     struct tn_place place;
-    bool is_live = tn_pool_find_place(pool, owner, address, &place);
-    bool has_memory = is_live || range->steps[step].state == TN_STEP_STATE_TRANSIT;
+    if (!tn_place_locate(pool, address, &place)) return TN_STEP_NONE;
+    uint32_t step = tn_step_of_chunk(range, place.chunk);
+    bool has_memory =
+        tn_place_find_live(pool, &place) || range->steps[step].state == TN_STEP_STATE_TRANSIT;
     return has_memory ? step : TN_STEP_NONE;
 }
 
@@ -419,7 +418,7 @@ static tarn_status export_locked(struct tarn_pool *pool, uintptr_t address,
                                  tarn_exported_step *step_out)
 {
     const struct tn_step_range *range = pool->range;
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     uint32_t step = find_step(pool, address);
     tn_pool_unlock(pool);
     if (step == TN_STEP_NONE) return TARN_STATUS_NOT_LIVE;
@@ -474,7 +473,7 @@ static uint32_t count_releasable(const struct tarn_pool *pool, const struct tn_r
 /* Takes the steps that the rule lets go. Returns the list of them. */
 static uint32_t take_releasable(struct tarn_pool *pool, const struct tn_release_rule *rule)
 {
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     uint32_t count = count_releasable(pool, rule), first = TN_STEP_NONE;
     if (count > 0) {
         first =

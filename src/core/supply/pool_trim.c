@@ -24,33 +24,6 @@ tarn_status tn_pool_trim(struct tarn_pool *pool, size_t keep_bytes, size_t *rele
     return TARN_STATUS_OK;
 }
 
-/* Of steps that several regions make free together it knows nothing: they go with the next that are found. */
-static bool has_steps_above_threshold(const struct tarn_pool *pool)
-{
-    const struct tn_step_range *range = pool->range;
-    size_t idle_bytes = tn_step_mapped_bytes(range) - pool->stats.used_bytes;
-    size_t kept_count = tn_max(pool->release_threshold_bytes / range->step_bytes, 1);
-    if (idle_bytes / range->step_bytes <= kept_count) return false;
-    return tn_step_range_has_free(range, &pool->index, tn_pool_held_streams(pool),
-                                  (uint32_t)kept_count);
-}
-
-static bool is_worth_a_look(const struct tarn_pool *pool, const struct tn_static_pool *freed_in)
-{
-    if (pool->passes_through) return true;
-    if (pool->returns_when_empty && pool->stats.live_count == 0) return true;
-    if (pool->release_threshold_bytes == 0) return false;
-    if (pool->range) return has_steps_above_threshold(pool);
-    return tn_region_index_span_is_free(&pool->index, freed_in->head, tn_pool_held_streams(pool));
-}
-
-bool tn_pool_note_free(struct tarn_pool *pool, const struct tn_static_pool *freed_in)
-{
-    if (!is_worth_a_look(pool, freed_in)) return false;
-    pool->is_release_due = true;
-    return true;
-}
-
 static bool take_due_release(struct tarn_pool *pool)
 {
     tn_pool_lock(pool);

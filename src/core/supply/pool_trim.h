@@ -2,7 +2,7 @@
 /*
  * pool_trim: what a pool gives back when it is told to, and by itself after a free.
  *
- * Threads: any, without a lock, but for note_free. After a free nothing is done where another thread is growing
+ * Threads: any, without a lock. After a free nothing is done where another thread is growing
  * or trimming the pool: a free never waits for the vendor's calls of others, which may wait for what the
  * freeing thread has to do.
  */
@@ -12,10 +12,6 @@
 #include "../serve/pool_struct.h"
 
 tarn_status tn_pool_trim(struct tarn_pool *pool, size_t keep_bytes, size_t *released_bytes_out);
-
-/* Whether a release is due, now that something in the static pool was freed: then release_after_free must
- * follow. Under `lock`. Cost: O(regions of the static pool) at worst, mostly a step or two. */
-bool tn_pool_note_free(struct tarn_pool *pool, const struct tn_static_pool *freed_in);
 
 /* Gives back what the options say. A piece that the vendor refuses is lost to the pool. */
 void tn_pool_release_after_free(struct tarn_pool *pool);

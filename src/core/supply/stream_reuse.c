@@ -7,7 +7,7 @@
 #include "../../base/error.h"
 #include "../../base/host_memory.h"
 #include "../../base/process.h"
-#include "../../base/thread_number.h"
+#include "../serve/gather.h"
 
 static tarn_backend_result fail(tarn_status status)
 {
@@ -74,7 +74,7 @@ static const struct tn_stream_record *find_record(const struct tn_stream_entry *
 static void begin_anew(struct tarn_pool *pool)
 {
     struct tn_stream_table *table = pool->streams;
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     tn_region_index_begin_anew(&pool->index);
     tn_slices_begin_anew(&pool->slices);
     table->now = 1;
@@ -110,7 +110,7 @@ static tarn_backend_result record(struct tarn_pool *pool, struct tn_stream_entry
     }
     if (result.status != TARN_STATUS_OK) return result;
 
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     uint32_t time = tn_stream_table_advance(pool->streams);
     tn_pool_unlock(pool);
     result = operations->event_record(pool->backend.state, event, entry->name.handle);
@@ -138,7 +138,7 @@ static bool complete_locked(struct tarn_pool *pool, uint32_t streams, uint32_t t
 
 static void complete(struct tarn_pool *pool, uint32_t stream, uint32_t time)
 {
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     (void)complete_locked(pool, (uint32_t)1 << stream, time);
     tn_pool_unlock(pool);
 }
@@ -154,7 +154,7 @@ static bool is_depended_on(struct tarn_pool *pool, uint32_t stream)
 /* The number may become another stream's. */
 static void forget(struct tarn_pool *pool, uint32_t stream)
 {
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     tn_slices_forget(&pool->slices, stream);
     tn_stream_table_remove(pool->streams, stream);
     tn_pool_unlock(pool);
@@ -167,7 +167,7 @@ static void forget_if_ended(struct tarn_pool *pool, uint32_t stream)
     struct tn_stream_entry *entry = &pool->streams->streams[stream];
     bool is_lost = entry->state == TN_STREAM_STATE_LOST;
     if (!is_lost && (entry->state != TN_STREAM_STATE_RETIRED || entry->record_count > 0)) return;
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     bool is_over = !is_lost || !is_depended_on(pool, stream);
     tn_pool_unlock(pool);
     if (!is_over) return;
@@ -211,7 +211,7 @@ void tn_stream_reuse_settle(struct tarn_pool *pool)
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         struct tn_stream_entry *entry = &pool->streams->streams[i];
         if (entry->state != TN_STREAM_STATE_KNOWN) continue;
-        tn_pool_lock(pool);
+        tn_pool_lock_and_gather(pool);
         bool has_to_record = is_depended_on(pool, i);
         tn_pool_unlock(pool);
         /* What cannot be recorded stays as it is. */
@@ -238,14 +238,14 @@ bool tn_stream_reuse_synchronize(struct tarn_pool *pool)
     const tarn_backend_operations *operations = pool->backend.operations;
     if (!pool->streams || tn_pool_is_capturing(pool) || !operations->synchronize) return false;
     if (pool->streams->now >= TN_STREAM_TIME_MAX) begin_anew(pool);
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     bool is_needed = pool->index.pending_chunk_count > 0 || pool->slices.streams != 0;
     uint32_t time = is_needed ? tn_stream_table_advance(pool->streams) : 0;
     tn_pool_unlock(pool);
     if (!is_needed) return false;
     if (operations->synchronize(pool->backend.state).status != TARN_STATUS_OK) return false;
 
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     uint32_t before = pool->index.pending_chunk_count;
     bool has_changed = complete_all(pool, time);
     if (pool->index.pending_chunk_count < before) has_changed = true;
@@ -312,7 +312,7 @@ static tarn_backend_result order_after(struct tarn_pool *pool, tarn_stream handl
     tarn_backend_result result =
         pool->backend.operations->stream_wait_event(pool->backend.state, handle, covering->event);
     if (result.status != TARN_STATUS_OK) return result;
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     tn_stream_table_cover(pool->streams, stream, awaited, covering->time);
     tn_pool_unlock(pool);
     return result;
@@ -323,8 +323,8 @@ tarn_backend_result tn_stream_reuse_order(struct tarn_pool *pool, tarn_stream ha
 {
     uint32_t stream;
     if (dependency.streams == 0) return OK;
-    tn_pool_lock(pool);
-    bool is_known = tn_stream_reuse_find_introduced(pool, handle, &stream);
+    tn_pool_lock_and_gather(pool);
+    bool is_known = tn_pool_find_introduced_stream(pool, handle, &stream);
     uint32_t rest = tn_stream_table_uncovered(pool->streams, stream, dependency);
     uint32_t others = rest & ~tn_stream_reuse_reachable(pool);
     TN_ASSERT(is_known && tn_stream_reuse_unrecorded(pool, others, dependency.time) == 0);
@@ -340,39 +340,8 @@ tarn_backend_result tn_stream_reuse_order(struct tarn_pool *pool, tarn_stream ha
     return OK;
 }
 
-/* --- names ------------------------------------------------------------------------------------ */
-
-struct tn_stream_name tn_stream_reuse_name(const struct tarn_pool *pool, tarn_stream handle)
-{
-    struct tn_stream_name name = { handle, 0 };
-    if (!handle) return name;
-    if (handle == pool->default_stream_alias) name.handle = NULL;
-    if (handle == pool->thread_stream) name.thread = tn_thread_number();
-    return name;
-}
-
 /* Stands in the place of a pool's only stream when that is one thread's. */
 static char no_stream;
-
-bool tn_stream_reuse_find_introduced(const struct tarn_pool *pool, tarn_stream handle,
-                                     uint32_t *stream_out)
-{
-    struct tn_stream_name name = tn_stream_reuse_name(pool, handle);
-    *stream_out = TN_STREAM_NONE;
-    if (!pool->streams)
-        return name.thread ? name.thread == pool->only_thread : name.handle == pool->only_stream;
-    *stream_out = tn_stream_table_search(pool->streams, name);
-    return *stream_out != TN_STREAM_NONE;
-}
-
-bool tn_stream_reuse_find(const struct tarn_pool *pool, tarn_stream handle, uint32_t *stream_out)
-{
-    if (!tn_stream_reuse_find_introduced(pool, handle, stream_out)) return false;
-    if (*stream_out == TN_STREAM_NONE) return true;
-    const struct tn_stream_entry *entry = &pool->streams->streams[*stream_out];
-    if (entry->state != TN_STREAM_STATE_CALLERS) return true;
-    return !pool->identifies_streams && !entry->is_wanted;
-}
 
 /* --- introducing ------------------------------------------------------------------------------ */
 
@@ -452,7 +421,7 @@ static bool introduce_locked(struct tarn_pool *pool, const struct identity *iden
 static void end_unannounced(struct tarn_pool *pool, uint32_t stream)
 {
     struct tn_stream_entry *entry = &pool->streams->streams[stream];
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     entry->state = entry->is_all_recorded ? TN_STREAM_STATE_RETIRED : TN_STREAM_STATE_LOST;
     tn_pool_unlock(pool);
     if (entry->is_all_recorded && entry->record_count > 0) let_newest_cover_all(entry);
@@ -477,7 +446,7 @@ static bool make_room(struct tarn_pool *pool, uint32_t kept_streams)
     for (uint32_t rest = forgettable(table) & ~kept_streams; rest != 0; rest &= rest - 1) {
         uint32_t stream = tn_lowest_bit(rest);
         struct tn_stream_entry *entry = &table->streams[stream];
-        tn_pool_lock(pool);
+        tn_pool_lock_and_gather(pool);
         bool is_idle = !is_depended_on(pool, stream);
         if (is_idle) entry->state = TN_STREAM_STATE_RETIRED;
         tn_pool_unlock(pool);
@@ -500,7 +469,7 @@ static void make_room_by_waiting(struct tarn_pool *pool, uint32_t kept_streams)
 static tarn_backend_result identify(const struct tarn_pool *pool, tarn_stream handle,
                                     struct identity *identity_out)
 {
-    *identity_out = (struct identity){ .name = tn_stream_reuse_name(pool, handle) };
+    *identity_out = (struct identity){ .name = tn_pool_name_stream(pool, handle) };
     struct tn_stream_name name = identity_out->name;
     identity_out->is_callers = name.thread != 0;
     if (!pool->identifies_streams || !name.handle || name.thread) return OK;
@@ -518,8 +487,8 @@ static bool has_vendor_gone(tarn_backend_result result)
 /* Whether the pool knows the stream, once it is clear that it is still the same one. */
 static bool recognise(struct tarn_pool *pool, const struct identity *identity, uint32_t *stream_out)
 {
-    tn_pool_lock(pool);
-    bool is_known = tn_stream_reuse_find_introduced(pool, identity->name.handle, stream_out);
+    tn_pool_lock_and_gather(pool);
+    bool is_known = tn_pool_find_introduced_stream(pool, identity->name.handle, stream_out);
     tn_pool_unlock(pool);
     if (!is_known || *stream_out == TN_STREAM_NONE) return is_known;
     struct tn_stream_entry *entry = &pool->streams->streams[*stream_out];
@@ -546,9 +515,9 @@ static tarn_backend_result introduce(struct tarn_pool *pool, tarn_stream handle,
         if (result.status != TARN_STATUS_OK && !has_vendor_gone(result)) return result;
         tn_stream_reuse_poll(pool); /* which may end a retirement */
         make_room_by_waiting(pool, *kept_streams);
-        tn_pool_lock(pool);
+        tn_pool_lock_and_gather(pool);
         bool is_introduced = introduce_locked(pool, &identity) &&
-                             tn_stream_reuse_find_introduced(pool, handle, &stream);
+                             tn_pool_find_introduced_stream(pool, handle, &stream);
         tn_pool_unlock(pool);
         if (!is_introduced) return fail(TARN_STATUS_OUT_OF_HOST_MEMORY);
     }
@@ -575,7 +544,7 @@ static void record_callers(struct tarn_pool *pool, struct tn_stream_entry *entry
     bool is_recorded = record(pool, entry).status == TARN_STATUS_OK;
     /* In other pools the thread frees without growth_lock, so more may be freed here at any time. */
     entry->is_all_recorded = is_recorded && pool->identifies_streams;
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     entry->is_wanted = false;
     tn_pool_unlock(pool);
 }
@@ -587,8 +556,8 @@ void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *s
     bool has_to_record = has_freed && pool->identifies_streams;
     for (size_t i = 0; i < stream_count; i++) {
         uint32_t stream;
-        tn_pool_lock(pool);
-        bool is_known = tn_stream_reuse_find_introduced(pool, streams[i], &stream);
+        tn_pool_lock_and_gather(pool);
+        bool is_known = tn_pool_find_introduced_stream(pool, streams[i], &stream);
         tn_pool_unlock(pool);
         TN_ASSERT(is_known);
         if (!is_known) continue;
@@ -617,39 +586,10 @@ tarn_status tn_stream_reuse_fail(const struct tarn_pool *pool, tarn_stream strea
 
 bool tn_stream_reuse_divide(struct tarn_pool *pool)
 {
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     bool is_divided = pool->streams || divide(pool);
     tn_pool_unlock(pool);
     return is_divided;
-}
-
-static bool unite_dependencies(const struct tarn_pool *pool, const tarn_stream *streams,
-                               size_t stream_count, bool are_introduced,
-                               struct tn_dependency *dependency_out)
-{
-    struct tn_dependency dependency = TN_DEPENDENCY_NONE;
-    for (size_t i = 0; i < stream_count; i++) {
-        uint32_t stream;
-        bool is_known = are_introduced ? tn_stream_reuse_find_introduced(pool, streams[i], &stream)
-                                       : tn_pool_find_stream(pool, streams[i], &stream);
-        if (!is_known) return false;
-        dependency = tn_dependency_unite(dependency, tn_pool_depend(pool, stream));
-    }
-    *dependency_out = dependency;
-    return true;
-}
-
-bool tn_stream_reuse_find_dependency(const struct tarn_pool *pool, const tarn_stream *streams,
-                                     size_t stream_count, struct tn_dependency *dependency_out)
-{
-    return unite_dependencies(pool, streams, stream_count, false, dependency_out);
-}
-
-bool tn_stream_reuse_find_introduced_dependency(const struct tarn_pool *pool,
-                                                const tarn_stream *streams, size_t stream_count,
-                                                struct tn_dependency *dependency_out)
-{
-    return unite_dependencies(pool, streams, stream_count, true, dependency_out);
 }
 
 /* --- retiring --------------------------------------------------------------------------------- */
@@ -657,14 +597,14 @@ bool tn_stream_reuse_find_introduced_dependency(const struct tarn_pool *pool,
 tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream handle)
 {
     uint32_t stream;
-    tn_pool_lock(pool);
-    bool is_known = tn_stream_reuse_find_introduced(pool, handle, &stream);
+    tn_pool_lock_and_gather(pool);
+    bool is_known = tn_pool_find_introduced_stream(pool, handle, &stream);
     tn_pool_unlock(pool);
     if (!is_known) return OK;
     if (tn_pool_is_captured(pool, stream)) return fail(TARN_STATUS_NOT_READY);
     if (stream == TN_STREAM_NONE) {
         /* The only stream: dividing tells what was freed on it from what was not. */
-        tn_pool_lock(pool);
+        tn_pool_lock_and_gather(pool);
         bool is_divided = is_untouched(pool) || divide(pool);
         if (!pool->streams && is_divided)
             set_only_stream(pool, (struct tn_stream_name){ pool->default_stream, 0 });
@@ -679,7 +619,7 @@ tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream h
         end_unannounced(pool, stream);
         return OK;
     }
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     bool has_to_record = is_depended_on(pool, stream);
     tn_pool_unlock(pool);
     tarn_backend_result result = OK;
@@ -687,7 +627,7 @@ tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream h
         result = tn_stream_reuse_has_events(pool) ? record(pool, entry)
                                                   : fail(TARN_STATUS_NOT_SUPPORTED);
     if (has_to_record && result.status == TARN_STATUS_OK) let_newest_cover_all(entry);
-    tn_pool_lock(pool);
+    tn_pool_lock_and_gather(pool);
     entry->state = result.status == TARN_STATUS_OK ? TN_STREAM_STATE_RETIRED : TN_STREAM_STATE_LOST;
     tn_pool_unlock(pool);
     if (!tn_pool_is_capturing(pool)) poll_stream(pool, stream);

@@ -23,90 +23,17 @@
 #ifndef TN_STREAM_REUSE_H
 #define TN_STREAM_REUSE_H
 
-#include "../serve/pool_struct.h"
+#include "../serve/pool_streams.h"
 
-/* tn_pool_find_stream where the handle alone does not tell. */
-bool tn_stream_reuse_find(const struct tarn_pool *pool, tarn_stream handle, uint32_t *stream_out);
-
-/* The number of a stream that the pool knows. Undivided, it has none: TN_STREAM_NONE. False: the pool
- * does not know it, or has to record on it, or cannot be sure which it is: introduce it. Under `lock`. */
-static inline bool tn_pool_find_stream(const struct tarn_pool *pool, tarn_stream handle,
-                                       uint32_t *stream_out)
-{
-    *stream_out = TN_STREAM_NONE;
-    if (TN_LIKELY(!pool->streams)) {
-        if (TN_LIKELY(handle == pool->only_stream)) return true;
-    } else if (TN_LIKELY(tn_stream_table_was_last(pool->streams, handle))) {
-        *stream_out = pool->streams->last_found;
-        return true;
-    }
-    return tn_stream_reuse_find(pool, handle, stream_out);
-}
-
-/* The number of a stream that this call has introduced, likewise. Under both locks. */
-bool tn_stream_reuse_find_introduced(const struct tarn_pool *pool, tarn_stream handle,
-                                     uint32_t *stream_out);
-
-/* Whether some stream of the pool is being captured: then the device must not be asked anything. Under
- * growth_lock or `lock`. */
-static inline bool tn_pool_is_capturing(const struct tarn_pool *pool)
-{
-    return pool->streams && pool->streams->capturing_count > 0;
-}
-
-/* Whether the stream is being captured: all that it is given is its own. */
-static inline bool tn_pool_is_captured(const struct tarn_pool *pool, uint32_t stream)
-{
-    return stream != TN_STREAM_NONE &&
-           pool->streams->streams[stream].state == TN_STREAM_STATE_CAPTURING;
-}
-
-/* Captures, a bit each: what belongs to them a graph uses, so it cannot be given back. Under `lock`. */
-static inline uint32_t tn_pool_held_streams(const struct tarn_pool *pool)
-{
-    return pool->streams ? tn_stream_table_private(pool->streams) : 0;
-}
-
-/* The free sets, a bit each, from which a stream may have anything without further ado. */
+/* The free sets, a bit each, from which a stream may have anything as it is. */
 static inline uint32_t tn_pool_own_sets(uint32_t stream)
 {
     uint32_t idle = (uint32_t)1 << TN_FREE_SET_IDLE;
     return stream == TN_STREAM_NONE ? idle : idle | (uint32_t)1 << tn_free_set_of_stream(stream);
 }
 
-/* What is freed on a stream now depends on. */
-static inline struct tn_dependency tn_pool_depend(const struct tarn_pool *pool, uint32_t stream)
-{
-    return stream == TN_STREAM_NONE ? TN_DEPENDENCY_NONE
-                                    : tn_stream_table_depend(pool->streams, stream);
-}
-
 /* Whether a stream can be made to wait for another. */
 bool tn_stream_reuse_has_events(const struct tarn_pool *pool);
-
-/* What a stream is known by in this pool. */
-struct tn_stream_name tn_stream_reuse_name(const struct tarn_pool *pool, tarn_stream handle);
-
-/* The same of any streams; see tn_pool_find_dependency. */
-bool tn_stream_reuse_find_dependency(const struct tarn_pool *pool, const tarn_stream *streams,
-                                     size_t stream_count, struct tn_dependency *dependency_out);
-
-/* The same of streams that this call has introduced. Under both locks. */
-bool tn_stream_reuse_find_introduced_dependency(const struct tarn_pool *pool,
-                                                const tarn_stream *streams, size_t stream_count,
-                                                struct tn_dependency *dependency_out);
-
-/* What a region depends on that these streams use. False: of one as tn_pool_find_stream. Under `lock`. */
-static inline bool tn_pool_find_dependency(const struct tarn_pool *pool, const tarn_stream *streams,
-                                           size_t stream_count,
-                                           struct tn_dependency *dependency_out)
-{
-    bool is_only_stream = !pool->streams && stream_count == 1 && streams[0] == pool->only_stream;
-    if (TN_UNLIKELY(!is_only_stream))
-        return tn_stream_reuse_find_dependency(pool, streams, stream_count, dependency_out);
-    *dependency_out = TN_DEPENDENCY_NONE;
-    return true;
-}
 
 /* Makes the streams known that are not yet, and makes sure of those that may have ended. The caller names them:
  * their handles are good until the call returns. Its status is OK; INVALID_ARGUMENT: one is of another device;

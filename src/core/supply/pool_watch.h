@@ -12,25 +12,7 @@
 #ifndef TN_POOL_WATCH_H
 #define TN_POOL_WATCH_H
 
-#include "../../base/sanitizer.h"
-
-#include "pool_struct.h"
-
-static inline void tn_pool_forbid(const struct tarn_pool *pool, const void *address,
-                                  size_t size_bytes)
-{
-    if (TN_HAS_ADDRESS_SANITIZER && pool->forbids_free_memory)
-        tn_sanitizer_forbid(address, size_bytes);
-}
-
-static inline void tn_pool_allow(const struct tarn_pool *pool, const void *address,
-                                 size_t size_bytes)
-{
-    if (TN_HAS_ADDRESS_SANITIZER && pool->forbids_free_memory)
-        tn_sanitizer_allow(address, size_bytes);
-}
-
-/* --- pool_watch.c: the backend's tool ----------------------------------------------------------------- */
+#include "../serve/pool_struct.h"
 
 /* A static pool comes, and nothing of it may be touched; and it is about to go. Under growth_lock alone. */
 void tn_pool_watch_begin(struct tarn_pool *pool, struct tn_static_pool *coming);

@@ -5,7 +5,9 @@
  */
 #include "pool_watch.h"
 
-#include "../care/debug_memory.h"
+#include "../serve/place.h"
+
+#include "debug_memory.h"
 
 /* Static pools of it: the range of a contiguous pool is none. */
 static bool can_be_watched(const struct tarn_pool *pool)
@@ -30,9 +32,9 @@ void tn_pool_watch_end(const struct tarn_pool *pool, const struct tn_static_pool
 
 static tarn_watch watch_at(struct tarn_pool *pool, uintptr_t address)
 {
+    struct tn_place place;
     tn_pool_lock(pool);
-    const struct tn_static_pool *owner = tn_static_pool_list_find_address(&pool->list, address);
-    tarn_watch watch = owner ? owner->watch : NULL;
+    tarn_watch watch = tn_place_locate(pool, address, &place) ? place.owner->watch : NULL;
     tn_pool_unlock(pool);
     return watch;
 }

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* api_life: the public functions that create and end pools. */
+#include "../../base/error.h"
+#include "../care/debug_pool.h"
+#include "../care/pool_life.h"
+#include "../care/recording.h"
+
+#include "checks.h"
+#include "environment.h"
+#include "over_backend.h"
+
+/* With checked options. */
+static tarn_status open_and_create(const tarn_pool_options *options, tarn_pool **pool_out)
+{
+    if (options->backend)
+        return tn_pool_life_begin(options, options->backend, false, NULL, pool_out);
+
+    tarn_backend backend;
+    tarn_status status = tarn_backend_open(0, TARN_MEMORY_KIND_DEVICE, &backend);
+    if (status != TARN_STATUS_OK) return status;
+    status = tn_pool_life_begin(options, &backend, true, NULL, pool_out);
+    if (status != TARN_STATUS_OK) tarn_backend_close(&backend);
+    return status;
+}
+
+tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_pool **pool_out)
+{
+    const tarn_pool_options defaults = TARN_POOL_OPTIONS_INIT;
+    if (!pool_out) return tn_fail_for_null("pool_out");
+    if (!options) options = &defaults;
+    tarn_status status = tn_check_options(options);
+    if (status != TARN_STATUS_OK) return status;
+    bool passes_through = options->passes_through;
+    status = tn_environment_read_disable(&passes_through);
+    if (status == TARN_STATUS_OK) status = tn_recording_read_environment();
+    if (status != TARN_STATUS_OK) return status;
+    if (!passes_through) return open_and_create(options, pool_out);
+    const tarn_pool_options passing = tn_pool_life_options_passing_through(options);
+    return open_and_create(&passing, pool_out);
+}
+
+tarn_status tarn_pool_create_over(void *address, size_t size_bytes,
+                                  const tarn_pool_options *options, tarn_pool **pool_out)
+{
+    const tarn_pool_options defaults = TARN_POOL_OPTIONS_INIT;
+    if (!pool_out) return tn_fail_for_null("pool_out");
+    if (!options) options = &defaults;
+    tarn_status status = tn_check_options(options);
+    if (status == TARN_STATUS_OK && options->backend) {
+        status = tn_fail(TARN_STATUS_INVALID_OPTIONS,
+                         "backend is set, but the memory comes from the caller");
+    }
+    if (status == TARN_STATUS_OK)
+        status = tn_check_memory(address, size_bytes, options->chunk_bytes);
+    if (status == TARN_STATUS_OK) status = tn_recording_read_environment();
+    if (status != TARN_STATUS_OK) return status;
+    const tarn_backend backend = tn_over_backend();
+    const tarn_pool_options over = tn_pool_life_options_over(options, size_bytes);
+    return tn_pool_life_begin(&over, &backend, false, address, pool_out);
+}
+
+/* Which of its own ends the process-wide pool has; otherwise tarn_malloc would be left with a handle of
+ * nothing. */
+static tarn_status check_endable(const tarn_pool *pool, const char *instead)
+{
+    if (!tn_pool_is_open(pool)) return tn_fail_for_pool(pool);
+    if (pool->is_process_wide) {
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "this is the process-wide pool: use %s",
+                       instead);
+    }
+    return TARN_STATUS_OK;
+}
+
+tarn_status tarn_pool_destroy(tarn_pool *pool)
+{
+    if (!pool) return TARN_STATUS_OK;
+    if (tn_pool_is_forked(pool)) {
+        tn_pool_life_end_forked(pool);
+        return TARN_STATUS_OK;
+    }
+    tarn_status status = check_endable(pool, "tarn_default_pool_destroy");
+    if (status != TARN_STATUS_OK) return status;
+    size_t live_count = tn_debug_leaks(pool).allocation_count;
+    if (live_count > 0) {
+        return tn_fail(TARN_STATUS_LIVE_REGIONS, "the pool still has %zu live allocations",
+                       live_count);
+    }
+    tn_pool_life_end(pool, tn_pool_fini);
+    return TARN_STATUS_OK;
+}
+
+tarn_status tarn_pool_destroy_forced(tarn_pool *pool, tarn_leaks *leaks_out)
+{
+    tarn_leaks leaks = TARN_LEAKS_INIT;
+    tarn_status status = TARN_STATUS_OK;
+    if (leaks_out)
+        status = tn_check_struct_bytes("leaks_out", leaks_out->struct_bytes, sizeof *leaks_out);
+    bool is_ours = pool && !tn_pool_is_forked(pool);
+    if (status == TARN_STATUS_OK && is_ours)
+        status = check_endable(pool, "tarn_default_pool_destroy");
+    if (status != TARN_STATUS_OK) return status;
+    if (is_ours) {
+        leaks = tn_debug_leaks(pool);
+        tn_recording_note_destruction(pool);
+        tn_pool_life_end(pool, tn_pool_fini);
+    } else if (pool) {
+        tn_pool_life_end_forked(pool);
+    }
+    if (leaks_out) *leaks_out = leaks;
+    return TARN_STATUS_OK;
+}
+
+tarn_status tarn_pool_abandon(tarn_pool *pool)
+{
+    if (!pool) return TARN_STATUS_OK;
+    if (tn_pool_is_forked(pool)) {
+        tn_pool_life_end_forked(pool);
+        return TARN_STATUS_OK;
+    }
+    tarn_status status = check_endable(pool, "tarn_default_pool_abandon");
+    if (status == TARN_STATUS_OK) tn_pool_life_end(pool, tn_pool_abandon);
+    return status;
+}

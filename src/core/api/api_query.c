@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* api_query: the public functions about streams, captures, trimming, and what a pool holds. */
+#include "../../base/error.h"
+#include "../care/debug_pool.h"
+#include "../care/dump.h"
+#include "../care/elsewhere.h"
+#include "../care/leak_report.h"
+#include "../care/pool_registry.h"
+#include "../supply/capture.h"
+#include "../supply/pool_steps.h"
+#include "../supply/pool_trim.h"
+
+#include "checks.h"
+
+/* --- streams ----------------------------------------------------------------------------------------- */
+
+/* Goes on when a pool fails: the others must not be left with a handle that has ended. */
+tarn_status tarn_stream_retire(tarn_stream stream)
+{
+    tarn_status status = TARN_STATUS_OK;
+    for (tarn_pool *pool = tn_pool_registry_pin_next(NULL); pool;
+         pool = tn_pool_registry_pin_next(pool)) {
+        tarn_status retired = tn_pool_retire_stream(pool, stream);
+        if (retired != TARN_STATUS_OK) status = retired;
+    }
+    return status;
+}
+
+tarn_status tarn_capture_begin(tarn_pool *pool, tarn_stream stream, tarn_capture *capture)
+{
+    if (!tn_pool_is_open(pool)) return tn_fail_for_pool(pool);
+    if (!capture) return tn_fail_for_null("capture");
+    tn_mutex_lock(&pool->growth_lock);
+    tarn_status status = tn_capture_begin(pool, stream, capture);
+    tn_mutex_unlock(&pool->growth_lock);
+    return status;
+}
+
+tarn_status tarn_capture_end(tarn_pool *pool, tarn_capture capture)
+{
+    if (!tn_pool_is_open(pool)) return tn_return_to_pool(pool);
+    tn_mutex_lock(&pool->growth_lock);
+    tarn_status status = tn_capture_end(pool, capture);
+    tn_mutex_unlock(&pool->growth_lock);
+    if (pool->passes_through) tn_pool_release_freed(pool);
+    return status;
+}
+
+tarn_status tarn_capture_release(tarn_pool *pool, tarn_capture capture, const tarn_stream *streams,
+                                 size_t stream_count)
+{
+    if (!tn_pool_is_open(pool)) return tn_return_to_pool(pool);
+    if (!streams && stream_count > 0) return tn_fail_for_null("streams");
+    tn_mutex_lock(&pool->growth_lock);
+    tarn_status status = tn_capture_release(pool, capture, streams, stream_count);
+    tn_mutex_unlock(&pool->growth_lock);
+    if (pool->passes_through) tn_pool_release_freed(pool);
+    return status;
+}
+
+tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *released_bytes_out)
+{
+    size_t released_bytes = 0;
+    tarn_status status;
+    if (tn_pool_is_open(pool)) {
+        tn_debug_empty_quarantine(pool);
+        status = tn_pool_trim(pool, keep_bytes, &released_bytes);
+    } else {
+        status = tn_return_to_pool(pool);
+    }
+    if (status == TARN_STATUS_OK && released_bytes_out) *released_bytes_out = released_bytes;
+    return status;
+}
+
+/* --- queries ------------------------------------------------------------------------------------------ */
+
+tarn_status tarn_pool_find(const void *address, tarn_allocation *found_out)
+{
+    if (!found_out) return tn_fail_for_null("found_out");
+    tarn_status status =
+        tn_check_struct_bytes("found_out", found_out->struct_bytes, sizeof *found_out);
+    if (status != TARN_STATUS_OK) return status;
+    switch (tn_pool_registry_find(address, NULL, found_out)) {
+    case TN_FIND_RESULT_FOUND:
+        return TARN_STATUS_OK;
+    case TN_FIND_RESULT_NOT_LIVE:
+        return tn_fail(TARN_STATUS_NOT_LIVE, "%p is in a pool but in no live allocation", address);
+    case TN_FIND_RESULT_FOREIGN:
+        break;
+    }
+    return tn_fail_for_foreign(address);
+}
+
+tarn_status tarn_pool_get_backend(const tarn_pool *pool, tarn_backend *backend_out)
+{
+    if (!tn_pool_is_open(pool)) return tn_fail_for_pool(pool);
+    if (!backend_out) return tn_fail_for_null("backend_out");
+    if (pool->is_over_callers_memory) {
+        return tn_fail(TARN_STATUS_NOT_SUPPORTED,
+                       "the pool is over memory of the caller's, and has no backend");
+    }
+    *backend_out = pool->backend;
+    return TARN_STATUS_OK;
+}
+
+/* Says why the pool has no step for an address that is in no live allocation of it. */
+static tarn_status fail_to_export(const tarn_pool *pool, const void *address)
+{
+    tarn_pool *owner;
+    tarn_allocation found;
+    if (tn_pool_registry_find(address, &owner, &found) == TN_FIND_RESULT_FOREIGN)
+        return tn_fail_for_foreign(address);
+    if (owner != pool) return tn_fail_for_owner(address, owner, pool);
+    return tn_fail(TARN_STATUS_NOT_LIVE, "%p is in no live allocation", address);
+}
+
+tarn_status tarn_pool_export(tarn_pool *pool, const void *address, tarn_exported_step *step_out)
+{
+    if (!tn_pool_is_open(pool)) return tn_fail_for_pool(pool);
+    if (!step_out) return tn_fail_for_null("step_out");
+    tarn_status status =
+        tn_check_struct_bytes("step_out", step_out->struct_bytes, sizeof *step_out);
+    if (status != TARN_STATUS_OK) return status;
+    if (!pool->is_shareable) {
+        return tn_fail(TARN_STATUS_NOT_SUPPORTED,
+                       pool->passes_through
+                           ? "the pool passes through, and has no steps that could be shared"
+                           : "the pool was created without is_shareable");
+    }
+    status = tn_debug_has_lost(pool, address) ? TARN_STATUS_NOT_LIVE
+                                              : tn_pool_export(pool, address, step_out);
+    return status == TARN_STATUS_NOT_LIVE ? fail_to_export(pool, address) : status;
+}
+
+tarn_status tarn_pool_stats(tarn_pool *pool, tarn_stats *stats_out)
+{
+    if (!tn_pool_is_open(pool)) return tn_fail_for_pool(pool);
+    if (!stats_out) return tn_fail_for_null("stats_out");
+    tarn_status status =
+        tn_check_struct_bytes("stats_out", stats_out->struct_bytes, sizeof *stats_out);
+    if (status != TARN_STATUS_OK) return status;
+    tn_pool_stats(pool, stats_out);
+    tn_debug_adjust_stats(pool, stats_out);
+    return status;
+}
+
+tarn_status tarn_pool_available(tarn_pool *pool, size_t *available_bytes_out)
+{
+    if (!tn_pool_is_open(pool)) return tn_fail_for_pool(pool);
+    if (!available_bytes_out) return tn_fail_for_null("available_bytes_out");
+    return tn_debug_available(pool, available_bytes_out);
+}
+
+tarn_status tarn_pool_check(tarn_pool *pool)
+{
+    return tn_pool_is_open(pool) ? tn_debug_check(pool) : tn_fail_for_pool(pool);
+}
+
+tarn_status tarn_pool_dump(tarn_pool *pool, tarn_dump_format format, FILE *file)
+{
+    if (!tn_pool_is_open(pool)) return tn_fail_for_pool(pool);
+    if (!file) return tn_fail_for_null("file");
+    if (format != TARN_DUMP_FORMAT_TEXT && format != TARN_DUMP_FORMAT_JSON) {
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "%d is no dump format", (int)format);
+    }
+    return tn_dump_pool(pool, format, file);
+}
+
+tarn_status tarn_pool_report_leaks(tarn_pool *pool, FILE *file)
+{
+    if (!tn_pool_is_open(pool)) return tn_fail_for_pool(pool);
+    return file ? tn_leak_report_write(pool, file) : tn_fail_for_null("file");
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* checks: pools, pointers, options. */
+#include "checks.h"
+
+#include "../../base/arith.h"
+#include "../../base/error.h"
+
+#define DEBUG_FLAGS_ALL \
+    (TARN_DEBUG_SITES | TARN_DEBUG_ZONES | TARN_DEBUG_POISON | TARN_DEBUG_QUARANTINE)
+
+TN_COLD tarn_status tn_fail_for_pool(const tarn_pool *pool)
+{
+    if (!pool) return tn_fail(TARN_STATUS_INVALID_POOL, "the pool is NULL");
+    if (tn_pool_is_forked(pool)) {
+        return tn_fail(TARN_STATUS_FORKED,
+                       "the pool at %p was created before the fork, and is the parent's",
+                       (const void *)pool);
+    }
+    return tn_fail(TARN_STATUS_INVALID_POOL,
+                   "at %p there is no pool: it has been destroyed, or never was one",
+                   (const void *)pool);
+}
+
+TN_COLD tarn_status tn_return_to_pool(const tarn_pool *pool)
+{
+    return tn_pool_is_forked(pool) ? TARN_STATUS_OK : tn_fail_for_pool(pool);
+}
+
+TN_COLD tarn_status tn_fail_for_null(const char *argument)
+{
+    return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "%s is NULL", argument);
+}
+
+tarn_status tn_check_struct_bytes(const char *name, size_t struct_bytes, size_t expected)
+{
+    if (struct_bytes == expected) return TARN_STATUS_OK;
+    return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
+                   "%s says it has %zu bytes, this library knows %zu: was it initialised, and do "
+                   "header and library match?",
+                   name, struct_bytes, expected);
+}
+
+/* What a table has at least: sharing came later. */
+#define OPERATIONS_BYTES_MIN offsetof(tarn_backend_operations, range_map_shareable)
+
+static tarn_status check_backend(const tarn_backend *backend)
+{
+    const tarn_backend_operations *operations = backend->operations;
+    if (!operations) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS, "backend: its table of operations is NULL");
+    }
+    if (operations->struct_bytes < OPERATIONS_BYTES_MIN) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS,
+                       "backend: its table of operations says it has %zu bytes, not %zu",
+                       operations->struct_bytes, sizeof *operations);
+    }
+    if (!operations->name || !operations->acquire || !operations->release ||
+        !operations->get_properties) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS,
+                       "backend: it lacks a name, acquire, release or get_properties");
+    }
+    return TARN_STATUS_OK;
+}
+
+tarn_status tn_check_options(const tarn_pool_options *options)
+{
+    if (options->struct_bytes != sizeof *options) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS,
+                       "struct_bytes is %zu, not %zu: start from TARN_POOL_OPTIONS_INIT",
+                       options->struct_bytes, sizeof *options);
+    }
+    size_t chunk_bytes = options->chunk_bytes;
+    if (!tn_is_power_of_two(chunk_bytes) || chunk_bytes < TARN_CHUNK_BYTES_MIN ||
+        chunk_bytes > TARN_CHUNK_BYTES_MAX) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS,
+                       "chunk_bytes is %zu, not a power of two from %d to %zu", chunk_bytes,
+                       TARN_CHUNK_BYTES_MIN, TARN_CHUNK_BYTES_MAX);
+    }
+    /* Written so that a NaN is refused too. */
+    if (!(options->growth_factor >= 1.0)) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS, "growth_factor is %g, not 1 or more",
+                       options->growth_factor);
+    }
+    if (options->limit_bytes != 0 && options->limit_bytes < chunk_bytes) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS,
+                       "limit_bytes is %zu, less than one chunk of %zu bytes", options->limit_bytes,
+                       chunk_bytes);
+    }
+    if (options->takes_initial_at_once && options->initial_bytes == 0) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS,
+                       "takes_initial_at_once is set, but initial_bytes is 0");
+    }
+    if (options->step_bytes != 0 && !tn_is_power_of_two(options->step_bytes)) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS, "step_bytes is %zu, not 0 or a power of two",
+                       options->step_bytes);
+    }
+    if (options->is_shareable && !options->contiguous && !options->passes_through) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS,
+                       "is_shareable is set, but contiguous is not: other pools are shared by the "
+                       "vendor's own handles");
+    }
+    if (options->limit_percent > 100) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS, "limit_percent is %u, not 0 to 100",
+                       options->limit_percent);
+    }
+    if ((options->debug & ~DEBUG_FLAGS_ALL) != 0) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS, "debug is 0x%x, which has flags that are none",
+                       options->debug);
+    }
+    if ((options->debug & TARN_DEBUG_QUARANTINE) && options->quarantine_bytes == 0)
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS, "quarantine_bytes is 0");
+    if (!tn_fit_name(options->fit)) {
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS, "fit is %d, which is no placement policy",
+                       (int)options->fit);
+    }
+    return options->backend ? check_backend(options->backend) : TARN_STATUS_OK;
+}
+
+tarn_status tn_check_memory(const void *address, size_t size_bytes, size_t chunk_bytes)
+{
+    size_t lead = -(uintptr_t)address & (chunk_bytes - 1), needed, end;
+    if (!address) return tn_fail_for_null("address");
+    if (!tn_add_fits((uintptr_t)address, size_bytes, &end)) {
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
+                       "%zu bytes from %p on reach beyond the last address", size_bytes, address);
+    }
+    if (!tn_add_fits(lead, chunk_bytes, &needed) || size_bytes < needed) {
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
+                       "in the %zu bytes from %p on is no whole chunk of %zu", size_bytes, address,
+                       chunk_bytes);
+    }
+    return TARN_STATUS_OK;
+}

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * ladder: each rung answers whether it has served the request, and the next one is tried while nothing fits.
+ *
+ *     the pool with room in its metadata, then the pool gathered: under `lock`
+ *     ┌── under growth_lock, from here on
+ *     │   the pool again, which another thread may have grown
+ *     │   what other streams freed: work that has completed, then work that the stream can be made to wait for
+ *     │   slices of other classes and streams
+ *     │   growth: the backend's answer to the wish, half of it, ... the need
+ *     │   wholly free static pools go back, and growth once more
+ *     │   the rungs above once more: other threads may have freed while the vendor was asked
+ *     └── a callback that runs may bring memory: wait for it, and begin anew
+ */
+#include "ladder.h"
+
+#include "../../base/arith.h"
+#include "../../base/error.h"
+#include "../serve/gather.h"
+#include "../supply/pool_callbacks.h"
+#include "../supply/pool_members.h"
+#include "../supply/pool_steps.h"
+#include "../supply/pool_trim.h"
+#include "../supply/stream_reuse.h"
+
+static tarn_status fail_for_host_memory(const struct tn_request *request)
+{
+    return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
+                   "the host has no memory to describe an allocation of %zu bytes",
+                   request->size_bytes);
+}
+
+TN_COLD tarn_status tn_pool_fail_for_size(const struct tarn_pool *pool, size_t size_bytes)
+{
+    return tn_fail(TARN_STATUS_SIZE_TOO_LARGE,
+                   "%zu bytes are more than a static pool can have: %zu chunks of %zu bytes",
+                   size_bytes, (size_t)TN_CHUNK_COUNT_MAX, (size_t)1 << pool->chunk_log2);
+}
+
+/* --- regions that wait for other streams ------------------------------------------------------- */
+
+/* Which of the regions that wait for something a search may take. */
+struct reach {
+    uint32_t stream; /* the request's */
+    uint32_t
+        awaited; /* streams, a bit each, that it may come after although it has not waited for them yet */
+    bool may_wait; /* also for streams of the callers' that are recorded. Requires growth_lock */
+};
+
+static bool is_in_reach(const struct tarn_pool *pool, const void *context, uint32_t region)
+{
+    const struct reach *reach = context;
+    struct tn_dependency dependency = tn_region_dependency(&pool->index.regions[region]);
+    if (dependency.streams == 0) return true;
+    uint32_t rest = tn_stream_table_uncovered(pool->streams, reach->stream, dependency);
+    rest &= ~reach->awaited;
+    if (rest != 0 && reach->may_wait)
+        rest = tn_stream_reuse_unrecorded(pool, rest, dependency.time);
+    return rest == 0;
+}
+
+/* The best fit of several sets, a bit each. */
+static struct tn_fit find_fit_in_reach(const struct tarn_pool *pool,
+                                       const struct tn_request *request, const struct reach *reach,
+                                       uint32_t sets)
+{
+    struct tn_fit best = TN_FIT_NONE;
+    for (; sets != 0; sets &= sets - 1) {
+        unsigned set = tn_lowest_bit(sets);
+        if (!tn_region_index_has_set(&pool->index, set)) continue;
+        best =
+            tn_better_fit(&pool->index, best,
+                          tn_find_fit_in_set(pool, &pool->index, request, set, is_in_reach, reach));
+    }
+    return best;
+}
+
+/* Makes one region of free ones that touch and only together hold the request. What nobody can wait for
+ * stays apart, since the whole would wait for it too. Under `lock`. */
+static bool unite_for(struct tarn_pool *pool, const struct tn_request *request, uint32_t reachable)
+{
+    struct tn_region_run best = { TN_REGION_NONE, 0, UINT32_MAX };
+    /* Chunks are aligned to their own size; beyond that all but one may lie before the request. */
+    uint64_t alignment_chunks = tn_max(request->alignment_bytes >> pool->chunk_log2, 1);
+    uint64_t wanted = request->chunk_count + alignment_chunks - 1;
+    if (wanted > TN_CHUNK_COUNT_MAX) return false;
+    for (uint32_t i = 0; i < pool->list.count; i++) {
+        struct tn_region_run run = tn_region_index_find_run(
+            &pool->index, pool->list.by_chunk[i].static_pool->head, reachable, (uint32_t)wanted);
+        if (run.first != TN_REGION_NONE && run.chunk_count < best.chunk_count) best = run;
+    }
+    if (best.first == TN_REGION_NONE) return false;
+    tn_region_index_unite_run(&pool->index, &best);
+    return true;
+}
+
+/* The best fit of all that the stream can be made to wait for. Under both locks. */
+static struct tn_fit find_awaited_fit(struct tarn_pool *pool, const struct tn_request *request,
+                                      uint32_t stream)
+{
+    const struct reach reach = { stream, tn_stream_reuse_reachable(pool), true };
+    uint32_t own = (uint32_t)1 << stream;
+    struct tn_fit fit = find_fit_in_reach(pool, request, &reach, TN_FREE_SETS_ALL);
+    if (fit.region != TN_REGION_NONE || !unite_for(pool, request, reach.awaited | own)) return fit;
+    return find_fit_in_reach(pool, request, &reach, TN_FREE_SETS_ALL);
+}
+
+/* Memory that is taken for a request, and live from then on, so that no other thread gets it while the vendor is
+ * called. */
+struct taken {
+    void *address;
+    struct tn_dependency dependency; /* which the request's stream must come after */
+    uint32_t stream;
+    uint32_t slab;        /* that the address is a slice of, withheld; or TN_SLAB_NONE */
+    uint32_t slab_stream; /* that had the slab */
+};
+
+/* Takes chunks, or the first slice of one. Under `lock`. */
+static enum tn_served take_fit(struct tarn_pool *pool, const struct tn_request *request,
+                               struct tn_fit fit, struct taken *taken)
+{
+    struct tn_part part = tn_pool_part(pool);
+    if (fit.region == TN_REGION_NONE) return TN_SERVED_NOTHING_FITS;
+    if (!tn_serve_make_room(pool, request)) return TN_SERVED_NO_HOST_MEMORY;
+    taken->dependency = tn_region_dependency(&pool->index.regions[fit.region]);
+    taken->slab = TN_SLAB_NONE;
+    taken->slab_stream = TN_SLAB_STREAM_NOBODY;
+    taken->address = tn_serve_can_cut(pool, request)
+                         ? tn_serve_cut_fit(pool, part, request, fit, &taken->slab)
+                         : tn_serve_fit(pool, part, request, taken->stream, fit);
+    return TN_SERVED;
+}
+
+/* --- rung: the pool ------------------------------------------------------------------------------ */
+
+/* What was freed on streams that the request's stream has waited for since. A captured stream has waited for none. */
+static enum tn_served serve_covered(struct tarn_pool *pool, const struct tn_request *request,
+                                    void **address_out)
+{
+    struct taken taken;
+    if (!tn_request_find_stream(pool, tn_pool_part(pool), request, &taken.stream))
+        return TN_SERVED_UNKNOWN_STREAM;
+    if (taken.stream == TN_STREAM_NONE || tn_pool_is_captured(pool, taken.stream))
+        return TN_SERVED_NOTHING_FITS;
+    const struct reach reach = { taken.stream, 0, false };
+    uint32_t other_sets = TN_FREE_SETS_ALL & ~tn_pool_own_sets(taken.stream);
+    struct tn_fit fit = find_fit_in_reach(pool, request, &reach, other_sets);
+    enum tn_served served = take_fit(pool, request, fit, &taken);
+    if (served != TN_SERVED) return served;
+    if (taken.slab != TN_SLAB_NONE) tn_slices_give(&pool->slices, taken.slab, taken.stream, true);
+    *address_out = taken.address;
+    return served;
+}
+
+/* Under `lock`. */
+static enum tn_served serve_locked(struct tarn_pool *pool, const struct tn_request *request,
+                                   void **address_out)
+{
+    enum tn_served served = tn_serve_with_room(pool, request, address_out);
+    return served == TN_SERVED_NOTHING_FITS ? serve_covered(pool, request, address_out) : served;
+}
+
+static enum tn_served serve_from_pool(struct tarn_pool *pool, const struct tn_request *request,
+                                      void **address_out)
+{
+    tn_pool_lock_and_gather(pool);
+    enum tn_served served = serve_locked(pool, request, address_out);
+    tn_pool_unlock(pool);
+    return served;
+}
+
+/* The pool as it is: it may have lacked room in the metadata alone. */
+static enum tn_served serve_with_room(struct tarn_pool *pool, const struct tn_request *request,
+                                      void **address_out)
+{
+    tn_pool_lock(pool);
+    enum tn_served served = tn_serve_with_room(pool, request, address_out);
+    tn_pool_unlock(pool);
+    return served;
+}
+
+/* --- rungs: other streams, and slabs. Under growth_lock ------------------------------------------ */
+
+/* Undoes a take. */
+static void put_back(struct tarn_pool *pool, const struct tn_request *request,
+                     const struct taken *taken)
+{
+    struct tn_freed freed;
+    struct tn_place place;
+    struct tn_dependency dependency = taken->dependency;
+    tn_pool_lock_and_gather(pool);
+    if (taken->slab != TN_SLAB_NONE) {
+        tn_pool_put_slice_back(pool, taken->slab, taken->address, taken->slab_stream);
+        tn_pool_unlock(pool);
+        return;
+    }
+    /* Times have begun anew meanwhile. */
+    if (dependency.time > pool->streams->now) dependency.time = 0;
+    bool is_freed = tn_place_locate(pool, (uintptr_t)taken->address, &place) &&
+                    tn_region_index_free(&pool->index, place.chunk, dependency, &freed);
+    TN_ASSERT(is_freed);
+    (void)is_freed;
+    tn_pool_forbid(pool, taken->address, request->size_bytes);
+    tn_stats_take_alloc_back(&pool->stats, request->size_bytes,
+                             tn_request_used_bytes(pool, request));
+    tn_pool_unlock(pool);
+}
+
+/* Makes the request's stream come after the work that the taken memory waits for, and hands it out. */
+static enum tn_served hand_out(struct tarn_pool *pool, const struct tn_request *request,
+                               const struct taken *taken, void **address_out)
+{
+    tarn_backend_result result = tn_stream_reuse_order(pool, request->stream, taken->dependency);
+    if (result.status != TARN_STATUS_OK) {
+        put_back(pool, request, taken);
+        return TN_SERVED_NOTHING_FITS;
+    }
+    if (taken->slab != TN_SLAB_NONE) {
+        tn_pool_lock_and_gather(pool);
+        tn_slices_give(&pool->slices, taken->slab, taken->stream, true);
+        tn_pool_unlock(pool);
+    }
+    *address_out = taken->address;
+    return TN_SERVED;
+}
+
+/* What was freed by work that has completed since the last look. */
+static enum tn_served serve_from_completed(struct tarn_pool *pool, const struct tn_request *request,
+                                           void **address_out)
+{
+    return tn_stream_reuse_poll(pool) ? serve_from_pool(pool, request, address_out)
+                                      : TN_SERVED_NOTHING_FITS;
+}
+
+/* What other streams have freed, and the request's stream can be made to wait for. */
+static enum tn_served serve_from_awaited(struct tarn_pool *pool, const struct tn_request *request,
+                                         void **address_out)
+{
+    struct taken taken;
+    if (!pool->streams || tn_pool_is_capturing(pool)) return TN_SERVED_NOTHING_FITS;
+    enum tn_served served = TN_SERVED_NOTHING_FITS;
+    tn_pool_lock_and_gather(pool);
+    if (tn_pool_find_introduced_stream(pool, request->stream, &taken.stream)) {
+        served = take_fit(pool, request, find_awaited_fit(pool, request, taken.stream), &taken);
+        if (served == TN_SERVED_NOTHING_FITS) tn_stream_reuse_want(pool, taken.stream);
+    }
+    tn_pool_unlock(pool);
+    return served == TN_SERVED ? hand_out(pool, request, &taken, address_out) : served;
+}
+
+/* A slab that another stream has, or the stream itself with nothing but pending slices, and that waits for no other
+ * streams than it has waited for or, with may_wait, can be made to wait for; or TN_SLAB_NONE. Under both locks. */
+static uint32_t find_other_slab(const struct tarn_pool *pool, unsigned slice_class, uint32_t stream,
+                                bool may_wait)
+{
+    uint32_t reachable = may_wait ? tn_stream_reuse_reachable(pool) : 0;
+    uint32_t slab = TN_SLAB_NONE;
+    while ((slab = tn_slices_find_next(&pool->slices, slice_class, slab)) != TN_SLAB_NONE) {
+        struct tn_dependency dependency = tn_slices_dependency(&pool->slices, slab);
+        uint32_t rest = tn_stream_table_uncovered(pool->streams, stream, dependency) & ~reachable;
+        if (rest != 0 && may_wait) rest = tn_stream_reuse_unrecorded(pool, rest, dependency.time);
+        if (rest == 0) break;
+    }
+    return slab;
+}
+
+/* Takes a slice of a slab that another stream has. Under `lock`. */
+static bool take_awaited_slice(struct tarn_pool *pool, unsigned slice_class, size_t size_bytes,
+                               struct taken *taken)
+{
+    uint32_t slab = find_other_slab(pool, slice_class, taken->stream, false);
+    if (slab == TN_SLAB_NONE) slab = find_other_slab(pool, slice_class, taken->stream, true);
+    if (slab == TN_SLAB_NONE) return false;
+    taken->slab = slab;
+    taken->slab_stream = tn_slices_slab(&pool->slices, slab)->stream;
+    taken->dependency = tn_slices_dependency(&pool->slices, slab);
+    tn_slices_withhold(&pool->slices, slab);
+    taken->address = tn_pool_hand_out_slice(pool, tn_pool_part(pool), slab, size_bytes);
+    return true;
+}
+
+/* Takes a slice wherever there is one that is large enough: a larger one, or another stream's. Under `lock`. */
+static bool take_any_slice(struct tarn_pool *pool, const struct tn_request *request,
+                           struct taken *taken)
+{
+    if (!tn_pool_find_introduced_stream(pool, request->stream, &taken->stream)) return false;
+    if (tn_pool_is_captured(pool, taken->stream)) return false;
+    bool may_wait = pool->streams && !tn_pool_is_capturing(pool);
+    for (unsigned i = request->slice_class; i < pool->slices.class_count; i++) {
+        taken->slab = TN_SLAB_NONE;
+        taken->dependency = TN_DEPENDENCY_NONE;
+        taken->address =
+            tn_pool_take_slice(pool, tn_pool_part(pool), i, request->size_bytes, taken->stream);
+        if (taken->address) return true;
+        if (may_wait && take_awaited_slice(pool, i, request->size_bytes, taken)) return true;
+    }
+    return false;
+}
+
+/* Slices, where no chunk is left to cut. */
+static enum tn_served serve_from_slabs(struct tarn_pool *pool, const struct tn_request *request,
+                                       void **address_out)
+{
+    struct taken taken;
+    if (request->slice_class == TN_SLICE_CLASS_NONE) return TN_SERVED_NOTHING_FITS;
+    tn_pool_lock_and_gather(pool);
+    bool is_taken = take_any_slice(pool, request, &taken);
+    tn_pool_unlock(pool);
+    return is_taken ? hand_out(pool, request, &taken, address_out) : TN_SERVED_NOTHING_FITS;
+}
+
+/* All rungs but growth. */
+static enum tn_served serve_from_held(struct tarn_pool *pool, const struct tn_request *request,
+                                      void **address_out)
+{
+    static enum tn_served (*const rungs[])(struct tarn_pool *, const struct tn_request *,
+                                           void **) = { serve_from_pool, serve_from_completed,
+                                                        serve_from_awaited, serve_from_slabs };
+    enum tn_served served = TN_SERVED_NOTHING_FITS;
+    if (pool->passes_through) return served;
+    for (size_t i = 0; i < sizeof rungs / sizeof rungs[0] && served == TN_SERVED_NOTHING_FITS; i++)
+        served = rungs[i](pool, request, address_out);
+    return served;
+}
+
+/* --- rung: growth. Under growth_lock ------------------------------------------------------------- */
+
+/* What the backend gave, before anybody can have of it. */
+struct arrival {
+    struct tn_backing backing;
+    struct tn_step_plan plan; /* of a contiguous pool, in place of the backing */
+};
+
+static tarn_backend_result acquire(struct tarn_pool *pool, const struct tn_request *request,
+                                   struct arrival *arrival)
+{
+    return pool->range ? tn_pool_map_steps(pool, request, &arrival->plan)
+                       : tn_pool_acquire_backing(pool, request, &arrival->backing);
+}
+
+/* Serves the request from the static pool that came for it alone. Where it cannot, the static pool goes back later.
+ * Under `lock`. */
+static TN_COLD enum tn_served serve_alone(struct tarn_pool *pool,
+                                          const struct tn_static_pool *added,
+                                          const struct tn_request *request, void **address_out)
+{
+    uint32_t stream;
+    bool is_known = tn_pool_find_introduced_stream(pool, request->stream, &stream);
+    if (!is_known || !tn_region_index_reserve(&pool->index)) {
+        pool->is_release_due = true;
+        return is_known ? TN_SERVED_NO_HOST_MEMORY : TN_SERVED_UNKNOWN_STREAM;
+    }
+    const struct tn_fit whole = { pool->index.regions[added->head].next, 0 };
+    *address_out = tn_serve_fit(pool, tn_pool_part(pool), request, stream, whole);
+    return TN_SERVED;
+}
+
+/* Inserts what arrived and serves the request, if it can: steps serve it together with what lies beside them, which
+ * others may have taken. Under growth_lock. */
+static enum tn_served insert_and_serve(struct tarn_pool *pool, struct tn_static_pool *added,
+                                       const struct arrival *arrival,
+                                       const struct tn_request *request, void **address_out)
+{
+    /* In one piece, so that no other thread takes the new chunks away in between. */
+    tn_pool_lock_and_gather(pool);
+    enum tn_served served = TN_SERVED_NO_HOST_MEMORY;
+    bool is_inserted = true;
+    if (pool->range) {
+        tn_pool_insert_steps(pool, request, &arrival->plan);
+    } else {
+        is_inserted = tn_pool_insert(pool, added);
+    }
+    if (is_inserted) {
+        served = pool->passes_through ? serve_alone(pool, added, request, address_out)
+                                      : serve_locked(pool, request, address_out);
+    }
+    tn_pool_unlock(pool);
+    if (!is_inserted) tn_pool_withdraw(pool, added);
+    return served;
+}
+
+/* Makes a static pool of the backing, or steps of a contiguous pool free, and serves the request from them.
+ * NOT_READY: others were faster. Under growth_lock. */
+static tarn_status serve_from_new(struct tarn_pool *pool, const struct arrival *arrival,
+                                  const struct tn_request *request, void **address_out)
+{
+    struct tn_static_pool *added = NULL;
+    if (!pool->range) {
+        added = tn_pool_announce(pool, &arrival->backing, request);
+        if (!added) return fail_for_host_memory(request);
+    }
+
+    /* As long as nothing is allocated a pool knows one stream, the last that came: while the user was
+     * told it may have been another thread's. */
+    tarn_stream refused = NULL;
+    tarn_backend_result known = tn_stream_reuse_introduce(pool, &request->stream, 1, &refused);
+    enum tn_served served = insert_and_serve(pool, added, arrival, request, address_out);
+    if (served == TN_SERVED) return TARN_STATUS_OK;
+    if (served == TN_SERVED_NOTHING_FITS) return TARN_STATUS_NOT_READY;
+    if (served == TN_SERVED_UNKNOWN_STREAM) return tn_stream_reuse_fail(pool, refused, known);
+    return fail_for_host_memory(request);
+}
+
+/* Under growth_lock. */
+static tarn_status grow_and_serve(struct tarn_pool *pool, const struct tn_request *request,
+                                  void **address_out)
+{
+    tarn_stream refused = NULL;
+    for (;;) {
+        tarn_backend_result result = tn_stream_reuse_introduce(pool, &request->stream, 1, &refused);
+        if (result.status != TARN_STATUS_OK) return tn_stream_reuse_fail(pool, refused, result);
+        tn_stream_reuse_record_callers(pool, &request->stream, 1, false);
+        enum tn_served served = serve_from_held(pool, request, address_out);
+        if (served == TN_SERVED) return TARN_STATUS_OK;
+        if (served == TN_SERVED_NO_HOST_MEMORY) return fail_for_host_memory(request);
+
+        struct arrival arrival;
+        result = acquire(pool, request, &arrival);
+        const struct tn_release_rule all = { 0 };
+        if (tn_pool_may_pass_later(pool, request, result) &&
+            tn_pool_release_free(pool, &all).detached_bytes > 0) {
+            result = acquire(pool, request, &arrival);
+        }
+        if (result.status == TARN_STATUS_OK) {
+            tarn_status status = serve_from_new(pool, &arrival, request, address_out);
+            if (status != TARN_STATUS_NOT_READY) return status;
+            continue;
+        }
+        /* Others may have freed enough while the vendor was being asked. */
+        if (serve_from_held(pool, request, address_out) == TN_SERVED) return TARN_STATUS_OK;
+        if (!tn_pool_await_callback(pool)) return tn_pool_fail_growth(pool, request, result);
+    }
+}
+
+/* --- the ladder ---------------------------------------------------------------------------------- */
+
+static tarn_status alloc_by_growth(struct tarn_pool *pool, const struct tn_request *request,
+                                   void **address_out)
+{
+    struct tn_request introduced = *request;
+    introduced.is_introduced = true;
+    tn_mutex_lock(&pool->growth_lock);
+    tarn_status status = grow_and_serve(pool, &introduced, address_out);
+    tn_mutex_unlock(&pool->growth_lock);
+    if (!pool->passes_through) return status;
+    /* Frees of other threads have left to this one what they could not give back meanwhile. The user is told, whose
+     * function may leave a later failure there. */
+    struct tn_saved_error saved = tn_error_save();
+    tn_pool_release_after_free(pool);
+    tn_error_restore(&saved);
+    return status;
+}
+
+tarn_status tn_pool_climb(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
+                          tarn_stream stream, void **address_out)
+{
+    const struct tn_request request = tn_request_make(pool, size_bytes, alignment_bytes, stream);
+    if (request.is_too_large) return tn_pool_fail_for_size(pool, size_bytes);
+    if (!pool->passes_through && (serve_with_room(pool, &request, address_out) == TN_SERVED ||
+                                  serve_from_pool(pool, &request, address_out) == TN_SERVED))
+        return TARN_STATUS_OK;
+    return alloc_by_growth(pool, &request, address_out);
+}

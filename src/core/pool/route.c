@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* route: the same for callers within, and frees that a look at the metadata does not end. */
+#include "route.h"
+
+#include "../../base/error.h"
+#include "../serve/gather.h"
+#include "../supply/pool_trim.h"
+#include "../supply/stream_reuse.h"
+
+#include "ladder.h"
+#include "pool.h"
+
+tarn_status tn_pool_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
+                          tarn_stream stream, void **address_out)
+{
+    void *address = tn_pool_try_alloc(pool, size_bytes, alignment_bytes, stream);
+    if (TN_UNLIKELY(!address))
+        return tn_pool_climb(pool, size_bytes, alignment_bytes, stream, address_out);
+    *address_out = address;
+    return TARN_STATUS_OK;
+}
+
+/* --- frees on streams that the pool has not met --------------------------------------------------- */
+
+/* Waits for streams for which there is no room, here and now, so that the memory is free for all. */
+static tarn_backend_result synchronize_all(struct tarn_pool *pool, const tarn_stream *streams,
+                                           size_t stream_count)
+{
+    const tarn_backend_operations *operations = pool->backend.operations;
+    tarn_backend_result result = { TARN_STATUS_OK, 0, NULL };
+    if (!operations->stream_synchronize) result.status = TARN_STATUS_NOT_SUPPORTED;
+    for (size_t i = 0; i < stream_count && result.status == TARN_STATUS_OK; i++)
+        result = operations->stream_synchronize(pool->backend.state, streams[i]);
+    return result;
+}
+
+/* Frees after streams that the caller has introduced, and records on those that only their callers can record on. Under
+ * growth_lock. */
+static enum tn_free_result free_after_introduced(struct tarn_pool *pool, uintptr_t address,
+                                                 const size_t *told_bytes,
+                                                 const tarn_stream *streams, size_t stream_count)
+{
+    tn_pool_lock_and_gather(pool);
+    enum tn_free_result freed =
+        tn_serve_free_of_pool(pool, address, told_bytes, streams, stream_count, true);
+    tn_pool_unlock(pool);
+    if (freed == TN_FREE_RESULT_FREED || freed == TN_FREE_RESULT_RELEASE_IS_DUE)
+        tn_stream_reuse_record_callers(pool, streams, stream_count, true);
+    return freed;
+}
+
+static tarn_status introduce_and_free(struct tarn_pool *pool, uintptr_t address,
+                                      const size_t *told_bytes, const tarn_stream *streams,
+                                      size_t stream_count, enum tn_free_result *freed_out)
+{
+    tn_mutex_lock(&pool->growth_lock);
+    tarn_stream refused = NULL;
+    tarn_backend_result result = tn_stream_reuse_introduce(pool, streams, stream_count, &refused);
+    if (result.status == TARN_STATUS_OUT_OF_HOST_MEMORY) {
+        result = synchronize_all(pool, streams, stream_count);
+        if (result.status == TARN_STATUS_OK) stream_count = 0;
+    }
+    if (result.status == TARN_STATUS_OK)
+        *freed_out = free_after_introduced(pool, address, told_bytes, streams, stream_count);
+    tn_mutex_unlock(&pool->growth_lock);
+    return result.status == TARN_STATUS_OK ? TARN_STATUS_OK
+                                           : tn_stream_reuse_fail(pool, refused, result);
+}
+
+void tn_pool_undo_alloc(struct tarn_pool *pool, void *address, tarn_stream stream)
+{
+    tn_mutex_lock(&pool->growth_lock);
+    enum tn_free_result freed = free_after_introduced(pool, (uintptr_t)address, NULL, &stream, 1);
+    tn_mutex_unlock(&pool->growth_lock);
+    if (freed == TN_FREE_RESULT_RELEASE_IS_DUE) tn_pool_release_after_free(pool);
+}
+
+/* --- what else remains ---------------------------------------------------------------------------- */
+
+tarn_status tn_pool_fail_for_wrong_size(struct tarn_pool *pool, const void *address,
+                                        size_t actual_bytes, size_t size_bytes)
+{
+    tn_pool_count_failure(pool);
+    return tn_fail(TARN_STATUS_WRONG_SIZE, "%p is an allocation of %zu bytes, not of %zu", address,
+                   actual_bytes, size_bytes);
+}
+
+/* Whether an allocation of another size than a free tells starts at the address. It is looked up anew: another thread may
+ * have freed it. */
+static bool has_other_size(struct tarn_pool *pool, uintptr_t address, size_t told_bytes,
+                           size_t *actual_bytes_out)
+{
+    tarn_allocation found;
+    enum tn_find_result result = tn_pool_find(pool, (const void *)address, &found);
+    if (result != TN_FIND_RESULT_FOUND || (uintptr_t)found.address != address) return false;
+    *actual_bytes_out = found.size_bytes;
+    return found.size_bytes != told_bytes;
+}
+
+tarn_status tn_pool_finish_free(struct tarn_pool *pool, uintptr_t address, const size_t *told_bytes,
+                                const tarn_stream *streams, size_t stream_count,
+                                enum tn_free_result freed)
+{
+    size_t actual_bytes = 0;
+    tarn_status status = TARN_STATUS_OK;
+    if (told_bytes && freed != TN_FREE_RESULT_RELEASE_IS_DUE &&
+        has_other_size(pool, address, *told_bytes, &actual_bytes))
+        return tn_pool_fail_for_wrong_size(pool, (const void *)address, actual_bytes, *told_bytes);
+    if (freed == TN_FREE_RESULT_UNKNOWN_STREAM)
+        status = introduce_and_free(pool, address, told_bytes, streams, stream_count, &freed);
+    if (status == TARN_STATUS_OK && freed == TN_FREE_RESULT_RELEASE_IS_DUE)
+        tn_pool_release_after_free(pool);
+    else if (status == TARN_STATUS_OK && freed != TN_FREE_RESULT_FREED)
+        status = TARN_STATUS_NOT_LIVE;
+    if (status != TARN_STATUS_OK) tn_pool_count_failure(pool);
+    return status;
+}
+
+tarn_status tn_pool_free(struct tarn_pool *pool, void *address, const size_t *told_bytes,
+                         const tarn_stream *streams, size_t stream_count)
+{
+    enum tn_free_result freed =
+        tn_pool_try_free(pool, (uintptr_t)address, told_bytes, streams, stream_count);
+    if (TN_LIKELY(freed == TN_FREE_RESULT_FREED)) return TARN_STATUS_OK;
+    return tn_pool_finish_free(pool, (uintptr_t)address, told_bytes, streams, stream_count, freed);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* place: from a chunk to its allocation. */
+#include "place.h"
+
+#include "../../base/arith.h"
+
+bool tn_place_find_live(const struct tarn_pool *pool, struct tn_place *place)
+{
+    place->region = tn_region_index_find_live(&pool->index, place->chunk);
+    if (place->region == TN_REGION_NONE) return false;
+    const struct tn_region *r = &pool->index.regions[place->region];
+    place->slab = TN_SLAB_NONE;
+    if (!tn_region_is_slab(r)) return true;
+    place->slab = tn_region_slab(r);
+    place->slice = tn_slices_slice_at(&pool->slices, place->slab, place->address);
+    return tn_slices_is_live(&pool->slices, place->slab, place->slice);
+}
+
+uintptr_t tn_place_start(const struct tarn_pool *pool, const struct tn_place *place)
+{
+    if (place->slab != TN_SLAB_NONE)
+        return tn_slices_address_of(&pool->slices, place->slab, place->slice);
+    return tn_static_pool_address_of(place->owner, pool->index.regions[place->region].first_chunk);
+}
+
+static size_t chunk_bytes(const struct tarn_pool *pool, const struct tn_place *place)
+{
+    return (size_t)pool->index.regions[place->region].chunk_count << pool->chunk_log2;
+}
+
+size_t tn_place_size_bytes(const struct tarn_pool *pool, const struct tn_place *place)
+{
+    if (place->slab != TN_SLAB_NONE)
+        return tn_slices_size_of(&pool->slices, place->slab, place->slice);
+    return chunk_bytes(pool, place) - tn_region_slack_bytes(&pool->index.regions[place->region]);
+}
+
+size_t tn_place_usable_bytes(const struct tarn_pool *pool, const struct tn_place *place)
+{
+    if (place->slab != TN_SLAB_NONE) return tn_slices_slice_bytes(&pool->slices, place->slab);
+    /* The one allocation of a static pool that passes through ends amid its last chunk. */
+    return tn_min(chunk_bytes(pool, place),
+                  place->owner->end_address - tn_place_start(pool, place));
+}

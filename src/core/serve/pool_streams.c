@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* pool_streams: from handles to numbers. */
+#include "pool_streams.h"
+
+#include "../../base/thread_number.h"
+
+struct tn_stream_name tn_pool_name_stream(const struct tarn_pool *pool, tarn_stream handle)
+{
+    struct tn_stream_name name = { handle, 0 };
+    if (!handle) return name;
+    if (handle == pool->default_stream_alias) name.handle = NULL;
+    if (handle == pool->thread_stream) name.thread = tn_thread_number();
+    return name;
+}
+
+bool tn_pool_find_introduced_stream(const struct tarn_pool *pool, tarn_stream handle,
+                                    uint32_t *stream_out)
+{
+    struct tn_stream_name name = tn_pool_name_stream(pool, handle);
+    *stream_out = TN_STREAM_NONE;
+    if (!pool->streams)
+        return name.thread ? name.thread == pool->only_thread : name.handle == pool->only_stream;
+    *stream_out = tn_stream_table_search(pool->streams, name);
+    return *stream_out != TN_STREAM_NONE;
+}
+
+/* A stream that is the callers' may have ended, or others wait until it is recorded. */
+bool tn_pool_find_stream_slowly(const struct tarn_pool *pool, struct tn_part part,
+                                tarn_stream handle, uint32_t *stream_out)
+{
+    if (!tn_pool_find_introduced_stream(pool, handle, stream_out)) return false;
+    if (*stream_out == TN_STREAM_NONE) return true;
+    *part.last_stream = *stream_out;
+    const struct tn_stream_entry *entry = &pool->streams->streams[*stream_out];
+    if (entry->state != TN_STREAM_STATE_CALLERS) return true;
+    return !pool->identifies_streams && !entry->is_wanted;
+}
+
+bool tn_pool_unite_dependencies(const struct tarn_pool *pool, struct tn_part part,
+                                const tarn_stream *streams, size_t stream_count,
+                                bool are_introduced, struct tn_dependency *dependency_out)
+{
+    struct tn_dependency dependency = TN_DEPENDENCY_NONE;
+    for (size_t i = 0; i < stream_count; i++) {
+        uint32_t stream;
+        bool is_known = are_introduced ? tn_pool_find_introduced_stream(pool, streams[i], &stream)
+                                       : tn_pool_find_stream(pool, part, streams[i], &stream);
+        if (!is_known) return false;
+        dependency = tn_dependency_unite(dependency, tn_pool_depend(pool, stream));
+    }
+    *dependency_out = dependency;
+    return true;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * request: an allocation that a caller of a pool asks for, in the pool's units. It is made once, at the door.
+ *
+ * Cost: O(1).
+ */
+#ifndef TN_REQUEST_H
+#define TN_REQUEST_H
+
+#include "pool_struct.h"
+
+struct tn_request {
+    size_t size_bytes;      /* 1 or more */
+    size_t alignment_bytes; /* a power of two */
+    tarn_stream stream;     /* on which the memory is used first */
+    uint32_t chunk_count;   /* chunks that hold it */
+    unsigned slice_class;   /* slices that hold it, or TN_SLICE_CLASS_NONE */
+    bool is_too_large;      /* no static pool has as many chunks; chunk_count is not set */
+    bool is_introduced; /* this call has introduced the stream, and has held growth_lock since */
+};
+
+TN_HOT struct tn_request tn_request_make(const struct tarn_pool *pool, size_t size_bytes,
+                                         size_t alignment_bytes, tarn_stream stream)
+{
+    size_t chunk_count = ((size_bytes - 1) >> pool->chunk_log2) + 1;
+    return (struct tn_request){
+        .size_bytes = size_bytes,
+        .alignment_bytes = alignment_bytes,
+        .stream = stream,
+        .chunk_count = (uint32_t)chunk_count,
+        .slice_class = tn_slices_class_for(&pool->slices, size_bytes, alignment_bytes),
+        .is_too_large = chunk_count > TN_CHUNK_COUNT_MAX,
+    };
+}
+
+/* Bytes of its chunks. */
+static inline size_t tn_request_used_bytes(const struct tarn_pool *pool,
+                                           const struct tn_request *request)
+{
+    return (size_t)request->chunk_count << pool->chunk_log2;
+}
+
+/* Whether any chunk is aligned as the request asks. */
+static inline bool tn_request_fits_any_chunk(const struct tarn_pool *pool,
+                                             const struct tn_request *request)
+{
+    return request->alignment_bytes >> pool->chunk_log2 <= 1;
+}
+
+#endif

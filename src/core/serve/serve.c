@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* serve: what is not inlined: alignment, cutting, slices, and what a free makes due. */
+#include "serve.h"
+
+/* --- find ---------------------------------------------------------------------------------------- */
+
+/* Where the request can lie in a region, as aligned as it asks. */
+static struct tn_fit fit_in_region(const struct tarn_pool *pool,
+                                   const struct tn_region_index *index,
+                                   const struct tn_request *request, uint32_t region)
+{
+    const struct tn_region *r = &index->regions[region];
+    const struct tn_static_pool *owner =
+        tn_static_pool_list_find_chunk(&pool->list, r->first_chunk);
+    uint64_t lead = tn_static_pool_lead_of(owner, r->first_chunk, request->alignment_bytes);
+    if (lead + request->chunk_count > r->chunk_count) return TN_FIT_NONE;
+    return (struct tn_fit){ region, (uint32_t)lead };
+}
+
+struct tn_fit tn_find_fit_from(const struct tarn_pool *pool, const struct tn_region_index *index,
+                               const struct tn_request *request, uint32_t region,
+                               tn_region_filter may_have, const void *context)
+{
+    for (; region != TN_REGION_NONE;
+         region = tn_region_index_find_next_fit(index, region, request->chunk_count)) {
+        struct tn_fit fit = fit_in_region(pool, index, request, region);
+        if (fit.region == TN_REGION_NONE) continue;
+        if (!may_have || may_have(pool, context, region)) return fit;
+    }
+    return TN_FIT_NONE;
+}
+
+/* --- alloc --------------------------------------------------------------------------------------- */
+
+void *tn_serve_fit(struct tarn_pool *pool, struct tn_part part, const struct tn_request *request,
+                   uint32_t stream, struct tn_fit fit)
+{
+    return tn_serve_fit_inline(pool, part, request, stream, fit);
+}
+
+void *tn_serve_cut_fit(struct tarn_pool *pool, struct tn_part part,
+                       const struct tn_request *request, struct tn_fit fit, uint32_t *slab_out)
+{
+    *slab_out = tn_pool_cut_slab(pool, part, request->slice_class, fit.region, fit.lead);
+    return tn_pool_hand_out_slice(pool, part, *slab_out, request->size_bytes);
+}
+
+void *tn_serve_by_cutting(struct tarn_pool *pool, struct tn_part part,
+                          const struct tn_request *request, uint32_t stream)
+{
+    if (!tn_slices_can_add(part.slices, request->slice_class))
+        return tn_serve_chunks(pool, part, request, stream);
+    struct tn_fit fit = tn_find_own_fit(pool, part.index, request, stream);
+    if (fit.region == TN_REGION_NONE || !tn_region_index_has_room(part.index) ||
+        !tn_slices_has_room(part.slices, request->slice_class))
+        return NULL;
+    uint32_t slab;
+    void *address = tn_serve_cut_fit(pool, part, request, fit, &slab);
+    tn_slices_give(part.slices, slab, stream, true);
+    return address;
+}
+
+bool tn_serve_make_room(struct tarn_pool *pool, const struct tn_request *request)
+{
+    return tn_region_index_reserve(&pool->index) &&
+           (!tn_serve_can_cut(pool, request) ||
+            tn_slices_reserve(&pool->slices, request->slice_class));
+}
+
+enum tn_served tn_serve_with_room(struct tarn_pool *pool, const struct tn_request *request,
+                                  void **address_out)
+{
+    uint32_t stream;
+    struct tn_part part = tn_pool_part(pool);
+    TN_ASSERT(tn_pool_is_locked(pool));
+    if (!tn_request_find_stream(pool, part, request, &stream)) return TN_SERVED_UNKNOWN_STREAM;
+    void *address = tn_serve_stream(pool, part, request, stream);
+    if (!address) {
+        struct tn_fit fit = tn_find_own_fit(pool, part.index, request, stream);
+        if (fit.region == TN_REGION_NONE) return TN_SERVED_NOTHING_FITS;
+        if (!tn_serve_make_room(pool, request)) return TN_SERVED_NO_HOST_MEMORY;
+        address = tn_serve_stream(pool, part, request, stream);
+    }
+    TN_ASSERT(address);
+    *address_out = address;
+    return TN_SERVED;
+}
+
+/* --- free ---------------------------------------------------------------------------------------- */
+
+enum tn_free_result tn_serve_free_slice(struct tarn_pool *pool, struct tn_part part,
+                                        const struct tn_place *place, uint32_t slab,
+                                        const size_t *told_bytes, struct tn_dependency dependency)
+{
+    unsigned slice = tn_slices_slice_at(part.slices, slab, place->address);
+    bool is_start = tn_slices_address_of(part.slices, slab, slice) == place->address;
+    if (TN_UNLIKELY(!is_start || !tn_slices_is_live(part.slices, slab, slice)))
+        return TN_FREE_RESULT_NOT_LIVE;
+    if (told_bytes && *told_bytes != tn_slices_size_of(part.slices, slab, slice))
+        return TN_FREE_RESULT_WRONG_SIZE;
+    bool has_freed_chunk = tn_pool_free_slice(pool, part, slab, slice, dependency);
+    if (!has_freed_chunk || !pool->releases_after_free) return TN_FREE_RESULT_FREED;
+    return tn_serve_note_free(pool, place->owner);
+}
+
+/* Steps that several regions make free together are not seen here: they go with the next that are found. */
+static bool has_steps_above_threshold(const struct tarn_pool *pool)
+{
+    const struct tn_step_range *range = pool->range;
+    size_t idle_bytes = tn_step_mapped_bytes(range) - pool->stats.used_bytes;
+    size_t kept_count = tn_max(pool->release_threshold_bytes / range->step_bytes, 1);
+    if (idle_bytes / range->step_bytes <= kept_count) return false;
+    return tn_step_range_has_free(range, &pool->index, tn_pool_held_streams(pool),
+                                  (uint32_t)kept_count);
+}
+
+static bool is_worth_a_look(const struct tarn_pool *pool, const struct tn_static_pool *freed_in)
+{
+    if (pool->passes_through) return true;
+    if (pool->returns_when_empty && pool->stats.live_count == 0) return true;
+    if (pool->release_threshold_bytes == 0) return false;
+    if (pool->range) return has_steps_above_threshold(pool);
+    return tn_region_index_span_is_free(&pool->index, freed_in->head, tn_pool_held_streams(pool));
+}
+
+TN_COLD enum tn_free_result tn_serve_note_free(struct tarn_pool *pool,
+                                               const struct tn_static_pool *freed_in)
+{
+    if (!is_worth_a_look(pool, freed_in)) return TN_FREE_RESULT_FREED;
+    pool->is_release_due = true;
+    return TN_FREE_RESULT_RELEASE_IS_DUE;
+}
