@@ -54,8 +54,8 @@ struct scene {
 static uint32_t longest_run(const struct tarn_pool *pool, uint32_t head)
 {
     uint32_t longest = 0, run = 0;
-    for (uint32_t r = pool->index.regions[head].next; r != head; r = pool->index.regions[r].next) {
-        const struct tn_region *region = &pool->index.regions[r];
+    for (uint32_t r = pool->own.index.regions[head].next; r != head; r = pool->own.index.regions[r].next) {
+        const struct tn_region *region = &pool->own.index.regions[r];
         run = region->state == TN_REGION_STATE_FREE ? run + region->chunk_count : 0;
         if (run > longest) longest = run;
     }
@@ -65,7 +65,7 @@ static uint32_t longest_run(const struct tarn_pool *pool, uint32_t head)
 /* Whether any slab has a slice that is not live and would do, whatever it waits for. */
 static bool has_slice(const struct tarn_pool *pool, size_t size_bytes)
 {
-    const struct tn_slices *slices = &pool->slices;
+    const struct tn_slices *slices = &pool->own.slices;
     for (unsigned i = tn_slices_class_for(slices, size_bytes, 1); i < slices->class_count; i++) {
         if (tn_slices_find_next(slices, i, TN_SLAB_NONE) != TN_SLAB_NONE) return true;
     }
@@ -82,12 +82,12 @@ static void expect_no_memory(struct tarn_pool *pool, size_t size_bytes)
     }
     if (has_slice(pool, size_bytes)) fail_msg("%zu bytes refused, and a slice is free", size_bytes);
     size_t releasable = tn_pool_wholly_free_bytes_locked(pool);
-    size_t left = limit_bytes - (pool->stats.footprint_bytes - releasable);
+    size_t left = limit_bytes - (pool->own.stats.footprint_bytes - releasable);
     if (left >= needed * KIB) fail_msg("%zu chunks refused, and %zu bytes are left", needed, left);
     tarn_shortage shortage = TARN_SHORTAGE_INIT;
     expect_ok(tarn_last_shortage(&shortage));
     assert_int_equal(shortage.size_bytes, size_bytes);
-    assert_int_equal(shortage.footprint_bytes, pool->stats.footprint_bytes);
+    assert_int_equal(shortage.footprint_bytes, pool->own.stats.footprint_bytes);
     assert_int_equal(shortage.limit_bytes, limit_bytes);
 }
 

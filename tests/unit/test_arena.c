@@ -23,12 +23,12 @@ static void an_alloc_takes_an_arena_and_frees_go_there(void **state)
     warm_up(fixture);
     void *first = alloc(fixture, 3000);
     expect_active(fixture, 1);
-    assert_int_equal(own_arena(fixture)->stats.alloc_count, 1);
+    assert_int_equal(own_arena(fixture)->part.stats.alloc_count, 1);
     void *second = alloc(fixture, 5000);
     assert_true((uintptr_t)second - (uintptr_t)first == 3072);
     expect_ok(tarn_pool_free(fixture->pool, first));
     expect_ok(tarn_pool_free(fixture->pool, second));
-    assert_int_equal(own_arena(fixture)->stats.free_count, 2);
+    assert_int_equal(own_arena(fixture)->part.stats.free_count, 2);
     expect_active(fixture, 1);
 }
 
@@ -61,7 +61,7 @@ static void looking_at_the_pool_gathers(void **state)
     }
     /* All is one region again. */
     assert_int_equal(stats_of(fixture->pool).free_region_count, 1);
-    assert_int_equal(fixture->pool->index.promised_count, 0);
+    assert_int_equal(fixture->pool->own.index.promised_count, 0);
 }
 
 static void what_is_not_live_is_refused(void **state)
@@ -312,13 +312,13 @@ static void a_pool_that_serves_too_much_looks_what_it_could_lend(void **state)
     expect_active(fixture, 1);
     const struct tn_arenas *arenas = &fixture->pool->arenas;
     pass_on(fixture, TN_ARENA_PASSED_ON_MAX - 1);
-    assert_true(fixture->pool->index.pending_chunk_count > 20 * KIB);
+    assert_true(fixture->pool->own.index.pending_chunk_count > 20 * KIB);
 
     /* The stream has not come there: twice as many have to come before it is tried again. */
     free_on(fixture, alloc_on(fixture, 100 * KIB, A), A);
     assert_int_equal(arenas->passed_on_count, 0);
     assert_int_equal(arenas->passed_on_max, 2 * TN_ARENA_PASSED_ON_MAX);
-    assert_true(fixture->pool->index.pending_chunk_count > 20 * KIB);
+    assert_true(fixture->pool->own.index.pending_chunk_count > 20 * KIB);
 
     /* Nor does anybody wait for who is at the vendor. */
     want_arenas(fixture);
@@ -335,7 +335,7 @@ static void a_pool_that_serves_too_much_looks_what_it_could_lend(void **state)
     pass_on(fixture, 2 * TN_ARENA_PASSED_ON_MAX - 1);
     free_on(fixture, alloc_on(fixture, 100 * KIB, A), A);
     assert_int_equal(arenas->passed_on_max, TN_ARENA_PASSED_ON_MAX);
-    assert_true(fixture->pool->index.pending_chunk_count < KIB);
+    assert_true(fixture->pool->own.index.pending_chunk_count < KIB);
 
     free_on(fixture, on_b, B);
     for (size_t i = 2; i < COUNT; i += 2)
@@ -390,9 +390,9 @@ static void another_threads_free_goes_to_the_arena(void **state)
     assert_int_equal(pthread_create(&thread, NULL, free_and_alloc, &hand_over), 0);
     pthread_join(thread, NULL);
     expect_active(fixture, 2);
-    assert_int_equal(own_arena(fixture)->stats.free_count, 1);
+    assert_int_equal(own_arena(fixture)->part.stats.free_count, 1);
     expect_ok(tarn_pool_free(fixture->pool, hand_over.allocated));
-    assert_int_equal(own_arena(fixture)->stats.free_count, 1);
+    assert_int_equal(own_arena(fixture)->part.stats.free_count, 1);
 }
 
 /* --- failing host memory -------------------------------------------------------------------------- */

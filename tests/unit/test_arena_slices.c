@@ -15,16 +15,16 @@
 /* Live slices. */
 static void expect_slices(const struct fixture *fixture, uint64_t in_arena, uint64_t in_pool)
 {
-    const struct tn_slices *slices = own_arena(fixture)->slices;
+    const struct tn_slices *slices = &own_arena(fixture)->part.slices;
     assert_int_equal(slices ? slices->live_count : 0, in_arena);
-    assert_int_equal(fixture->pool->slices.live_count, in_pool);
+    assert_int_equal(fixture->pool->own.slices.live_count, in_pool);
 }
 
 static void gather_slabs(struct fixture *fixture)
 {
     gather(fixture);
     for (unsigned i = 0; i < TN_SLICE_CLASS_COUNT_MAX; i++)
-        assert_int_equal(fixture->pool->slices.classes[i].promised_count, 0);
+        assert_int_equal(fixture->pool->own.slices.classes[i].promised_count, 0);
 }
 
 static bool share_a_chunk(const void *a, const void *b)
@@ -43,17 +43,17 @@ static void small_requests_are_served_in_the_arena(void **state)
     expect_slices(fixture, 2, 0);
     assert_int_equal(second - first, 128);
     assert_false(share_a_chunk(first, large));
-    assert_int_equal(own_arena(fixture)->stats.alloc_count, 3);
-    assert_int_equal(own_arena(fixture)->stats.used_bytes, 2 * KIB);
+    assert_int_equal(own_arena(fixture)->part.stats.alloc_count, 3);
+    assert_int_equal(own_arena(fixture)->part.stats.used_bytes, 2 * KIB);
     free_on(fixture, first, NULL);
     assert_ptr_equal(alloc(fixture, 128), first);
     free_on(fixture, first, NULL);
     free_on(fixture, second, NULL);
     /* The slab is kept, and its chunk is not used. */
-    assert_int_equal(own_arena(fixture)->slices->kept_count, 1);
-    assert_int_equal(own_arena(fixture)->stats.used_bytes, KIB);
+    assert_int_equal(own_arena(fixture)->part.slices.kept_count, 1);
+    assert_int_equal(own_arena(fixture)->part.stats.used_bytes, KIB);
     assert_ptr_equal(alloc(fixture, 70), first);
-    assert_int_equal(own_arena(fixture)->stats.used_bytes, 2 * KIB);
+    assert_int_equal(own_arena(fixture)->part.stats.used_bytes, 2 * KIB);
     free_on(fixture, first, NULL);
     free_on(fixture, large, NULL);
     expect_active(fixture, 1);
@@ -64,7 +64,7 @@ static void small_requests_are_served_in_the_arena(void **state)
     assert_int_equal(stats.free_region_count, 1);
     assert_int_equal(stats.alloc_count, 1 + 5);
     assert_int_equal(stats.free_count, 1 + 5);
-    assert_int_equal(fixture->pool->slices.slab_count, 0);
+    assert_int_equal(fixture->pool->own.slices.slab_count, 0);
 }
 
 enum {
@@ -113,7 +113,7 @@ static void gathering_changes_nothing_that_is_seen(void **state)
     gather_slabs(fixture);
     assert_int_equal(stats_of(fixture->pool).used_bytes, 0);
     assert_int_equal(stats_of(fixture->pool).free_region_count, 1);
-    assert_int_equal(fixture->pool->slices.slab_count, 0);
+    assert_int_equal(fixture->pool->own.slices.slab_count, 0);
 }
 
 /* Slabs come to the pool again and again. */
@@ -181,7 +181,7 @@ static void arenas_without_small_requests_take_no_memory_for_them(void **state)
     struct fixture *fixture = *state;
     warm_up(fixture);
     alloc(fixture, 1000);
-    assert_null(own_arena(fixture)->slices);
+    assert_false(own_arena(fixture)->has_slices);
     size_t before = stats_of(fixture->pool).metadata_bytes;
     want_arenas(fixture);
     alloc(fixture, 8);
@@ -198,7 +198,7 @@ static void pools_without_slices_have_chunks_in_arenas(void **state)
     warm_up(fixture);
     assert_false(share_a_chunk(alloc(fixture, 8), alloc(fixture, 8)));
     expect_active(fixture, 1);
-    assert_null(own_arena(fixture)->slices);
+    assert_false(own_arena(fixture)->has_slices);
 }
 
 /* With as many slabs as there may be, a request has a slice of the pool's, or a chunk. */
@@ -206,13 +206,13 @@ static void numbers_that_the_pool_lacks_an_arena_has_not(void **state)
 {
     struct fixture *fixture = *state;
     warm_up(fixture);
-    fixture->pool->slices.slab_count_max = 3;
+    fixture->pool->own.slices.slab_count_max = 3;
     char *blocks[20];
     for (size_t i = 0; i < 20; i++)
         blocks[i] = alloc(fixture, 512);
     gather_slabs(fixture);
     assert_int_equal(stats_of(fixture->pool).live_count, 20);
-    assert_true(fixture->pool->slices.slab_count <= 3);
+    assert_true(fixture->pool->own.slices.slab_count <= 3);
     for (size_t i = 0; i < 20; i++)
         free_on(fixture, blocks[i], NULL);
     assert_int_equal(stats_of(fixture->pool).used_bytes, 0);
@@ -248,7 +248,7 @@ static void what_another_stream_freed_waits_in_the_arena_and_after(void **state)
     assert_ptr_equal(alloc_on(fixture, 512, A), other);
     assert_false(share_a_chunk(alloc_on(fixture, 512, A), slices[0]));
     assert_int_equal(fixture->backend.wait_count, wait_count);
-    assert_true(tn_slices_depend_on(&fixture->pool->slices, 1));
+    assert_true(tn_slices_depend_on(&fixture->pool->own.slices, 1));
 }
 
 static void what_its_stream_freed_it_has_again_in_the_arena_and_after(void **state)
@@ -280,11 +280,11 @@ static void a_chunk_of_an_arenas_slab_waits_for_all_that_was_freed_of_it(void **
     free_on(fixture, slices[0], A);
     free_on(fixture, slices[1], B);
     /* Nobody may have it without waiting for both. */
-    assert_int_equal(own_arena(fixture)->slices->slab_count, 0);
+    assert_int_equal(own_arena(fixture)->part.slices.slab_count, 0);
     gather_slabs(fixture);
     assert_true(stats_of(fixture->pool).pending_bytes >= pending_bytes);
     bool is_shared =
-        tn_free_set_region_count(&fixture->pool->index.by_size[TN_FREE_SET_SHARED]) == 1;
+        tn_free_set_region_count(&fixture->pool->own.index.by_size[TN_FREE_SET_SHARED]) == 1;
     assert_true(is_shared);
 }
 
@@ -330,7 +330,7 @@ static void another_threads_free_goes_to_the_arenas_slab(void **state)
     assert_int_equal(pthread_create(&thread, NULL, free_and_alloc, &hand_over), 0);
     pthread_join(thread, NULL);
     expect_active(fixture, 2);
-    assert_int_equal(own_arena(fixture)->stats.free_count, 1);
+    assert_int_equal(own_arena(fixture)->part.stats.free_count, 1);
     assert_false(share_a_chunk(hand_over.allocated, second));
     assert_ptr_equal(alloc(fixture, 8), first);
     free_on(fixture, hand_over.allocated, NULL);
@@ -405,7 +405,7 @@ static void nothing_is_borrowed_for_want_of_slabs(void **state)
 {
     struct fixture *fixture = *state;
     char *of_pool = alloc(fixture, 16);
-    fixture->pool->slices.slab_count_max = 1;
+    fixture->pool->own.slices.slab_count_max = 1;
     warm_up(fixture);
     void *addresses[40];
     for (size_t i = 0; i < 40; i++)
@@ -426,9 +426,9 @@ static void an_arena_is_content_with_room_for_one(void **state)
     for (size_t i = 0; i < 400; i++)
         addresses[i] = alloc(fixture, 512);
     expect_slices(fixture, 400, 0);
-    uint32_t capacity = own_arena(fixture)->slices->classes[5].slab_capacity;
+    uint32_t capacity = own_arena(fixture)->part.slices.classes[5].slab_capacity;
     gather_slabs(fixture);
-    fixture->pool->slices.slab_count_max = capacity + 5; /* 200 slabs are there */
+    fixture->pool->own.slices.slab_count_max = capacity + 5; /* 200 slabs are there */
     want_arenas(fixture);
     char *more = alloc(fixture, 512);
     expect_slices(fixture, 1, 400);
@@ -461,7 +461,7 @@ static void a_small_request_may_be_aligned_to_a_chunk(void **state)
     expect_ok(tarn_pool_alloc_aligned(fixture->pool, 100, KIB, &address));
     assert_int_equal((uintptr_t)address % KIB, 0);
     expect_active(fixture, 1);
-    assert_int_equal(own_arena(fixture)->stats.requested_bytes, 100);
+    assert_int_equal(own_arena(fixture)->part.stats.requested_bytes, 100);
     free_on(fixture, address, NULL);
     expect_active(fixture, 1);
 }

@@ -689,25 +689,25 @@ static void check_names_what_is_damaged(void **state)
     alloc(pool, 60 * KIB);
     expect_ok(tarn_pool_check(pool));
 
-    pool->stats.footprint_bytes++;
+    pool->own.stats.footprint_bytes++;
     expect_fault(pool, "footprint");
-    pool->stats.footprint_bytes--;
-    pool->stats.live_count++;
+    pool->own.stats.footprint_bytes--;
+    pool->own.stats.live_count++;
     expect_fault(pool, "live count");
-    pool->stats.live_count--;
-    pool->stats.used_bytes++;
+    pool->own.stats.live_count--;
+    pool->own.stats.used_bytes++;
     expect_fault(pool, "used bytes");
-    pool->stats.used_bytes--;
-    pool->stats.requested_bytes--;
+    pool->own.stats.used_bytes--;
+    pool->own.stats.requested_bytes--;
     expect_fault(pool, "requested bytes");
-    pool->stats.requested_bytes++;
-    pool->stats.live_count_max = 1;
+    pool->own.stats.requested_bytes++;
+    pool->own.stats.live_count_max = 1;
     expect_fault(pool, "high-water mark");
-    pool->stats.live_count_max = 2;
+    pool->own.stats.live_count_max = 2;
 
-    pool->index.span_count++;
+    pool->own.index.span_count++;
     expect_fault(pool, "lost count");
-    pool->index.span_count--;
+    pool->own.index.span_count--;
     struct tn_static_pool_list *list = &pool->list;
     struct tn_static_pool_place first = list->by_address[0];
     list->by_address[0] = list->by_address[1];

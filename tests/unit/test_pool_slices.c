@@ -207,7 +207,7 @@ static void a_chunk_is_used_when_it_is_cut(void **state)
 
 static void expect_kept(const struct fixture *fixture, uint32_t count)
 {
-    assert_int_equal(fixture->pool->slices.kept_count, count);
+    assert_int_equal(fixture->pool->own.slices.kept_count, count);
 }
 
 /* Without a look at the pool in between. */
@@ -224,20 +224,20 @@ static void a_small_block_again_and_again_keeps_its_chunk(void **state)
     struct fixture *fixture = *state;
     void *again, *first = alloc_and_free(fixture, 100, NULL);
     expect_kept(fixture, 1);
-    assert_int_equal(fixture->pool->stats.used_bytes, 0);
+    assert_int_equal(fixture->pool->own.stats.used_bytes, 0);
     expect_ok(tarn_pool_alloc(fixture->pool, 128, &again));
     assert_ptr_equal(again, first);
     expect_kept(fixture, 0);
-    assert_int_equal(fixture->pool->stats.used_bytes, KIB);
+    assert_int_equal(fixture->pool->own.stats.used_bytes, KIB);
     expect_ok(tarn_pool_free(fixture->pool, again));
     /* Each class has its own. */
     alloc_and_free(fixture, 512, NULL);
     expect_kept(fixture, 2);
-    assert_int_equal(fixture->pool->slices.slab_count, 2);
+    assert_int_equal(fixture->pool->own.slices.slab_count, 2);
     /* Whoever looks finds nothing of it. */
     tarn_stats stats = stats_of(fixture->pool);
     expect_kept(fixture, 0);
-    assert_int_equal(fixture->pool->slices.slab_count, 0);
+    assert_int_equal(fixture->pool->own.slices.slab_count, 0);
     assert_int_equal(stats.used_bytes, 0);
     assert_int_equal(stats.used_bytes_max, KIB);
     assert_int_equal(stats.free_region_count, 1);
@@ -296,7 +296,7 @@ static void nothing_is_kept_where_a_free_may_release(void **state)
     assert_true(fixture->pool->releases_after_free);
     alloc_and_free(fixture, 8, NULL);
     expect_kept(fixture, 0);
-    assert_int_equal(fixture->pool->slices.slab_count, 0);
+    assert_int_equal(fixture->pool->own.slices.slab_count, 0);
 }
 
 /* --- where they lie ----------------------------------------------------------------------------- */
@@ -801,10 +801,10 @@ static void a_stream_that_is_forgotten_had_waited_for_itself_alone(void **state)
     assert_ptr_equal(alloc_on(fixture, 256, A), slices[1]);
     free_done(fixture, other);
     uint32_t number, none;
-    assert_true(tn_pool_find_stream(fixture->pool, tn_pool_part(fixture->pool), A, &number));
+    assert_true(tn_pool_find_stream(fixture->pool, &fixture->pool->own, A, &number));
     for (int i = 2; i < 40; i++)
         free_done(fixture, alloc_on(fixture, 1024, STREAM(i)));
-    assert_false(tn_pool_find_stream(fixture->pool, tn_pool_part(fixture->pool), A, &none));
+    assert_false(tn_pool_find_stream(fixture->pool, &fixture->pool->own, A, &none));
     /* The one that has its number now. */
     tarn_stream next = fixture->pool->streams->streams[number].name.handle;
     assert_ptr_not_equal(next, A);
@@ -925,7 +925,7 @@ static void expect_whole_chunks(struct fixture *fixture)
     create_anew(fixture);
     char *first = alloc(fixture, 8), *second = alloc(fixture, 8);
     assert_false(share_a_chunk(first, second));
-    assert_int_equal(fixture->pool->slices.slab_count, 0);
+    assert_int_equal(fixture->pool->own.slices.slab_count, 0);
 }
 
 static void some_pools_have_none(void **state)
@@ -949,7 +949,7 @@ static void some_pools_have_none(void **state)
 static void where_numbers_run_out_a_request_has_a_chunk(void **state)
 {
     struct fixture *fixture = *state;
-    fixture->pool->slices.slab_count_max = 1;
+    fixture->pool->own.slices.slab_count_max = 1;
     char *first = alloc(fixture, 512), *second = alloc(fixture, 512), *third = alloc(fixture, 512);
     assert_true(share_a_chunk(first, second));
     assert_false(share_a_chunk(first, third));
@@ -958,7 +958,7 @@ static void where_numbers_run_out_a_request_has_a_chunk(void **state)
     assert_int_equal(found.usable_bytes, KIB);
     /* Also of what others have freed. */
     create_with_chunks(fixture, 1);
-    fixture->pool->slices.slab_count_max = 0;
+    fixture->pool->own.slices.slab_count_max = 0;
     char *chunk = alloc_on(fixture, 1024, A);
     free_on(fixture, chunk, A);
     assert_ptr_equal(alloc_on(fixture, 512, B), chunk);
@@ -1101,7 +1101,7 @@ static void check_names_what_is_wrong(void **state)
 {
     struct fixture *fixture = *state;
     char *small = alloc(fixture, 100);
-    struct tn_slices *slices = &fixture->pool->slices;
+    struct tn_slices *slices = &fixture->pool->own.slices;
     struct tn_slab *s = &slices->classes[3].slabs[0];
     const struct tn_slab good = *s;
     s->free |= 1;

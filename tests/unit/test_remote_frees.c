@@ -216,7 +216,7 @@ static void cover(struct fixture *fixture)
 /* So many frees have come to the thread's arena since. */
 static void expect_arrived(const struct fixture *fixture, uint64_t count)
 {
-    assert_int_equal(own_arena(fixture)->stats.free_count, 1 + count);
+    assert_int_equal(own_arena(fixture)->part.stats.free_count, 1 + count);
     expect_active(fixture, 1);
 }
 
@@ -269,7 +269,7 @@ static void who_looks_sees_no_mail(void **state)
     alloc_many(fixture, addresses, 10);
     expect_active(fixture, 1);
     free_elsewhere(fixture, addresses, 9);
-    assert_int_equal(own_arena(fixture)->stats.free_count, 1);
+    assert_int_equal(own_arena(fixture)->part.stats.free_count, 1);
     tarn_stats after = stats_of(fixture->pool);
     expect_active(fixture, 0);
     assert_int_equal(after.alloc_count - before.alloc_count, 10);
@@ -364,8 +364,8 @@ static void an_arena_empties_its_mailbox_before_it_borrows(void **state)
     struct fixture *fixture = *state;
     cover(fixture);
     char *addresses[2] = { alloc(fixture, 2000), NULL };
-    addresses[1] = alloc(fixture, tn_region_index_largest_free(&own_arena(fixture)->index) * KIB);
-    assert_int_equal(tn_region_index_largest_free(&own_arena(fixture)->index), 0);
+    addresses[1] = alloc(fixture, tn_region_index_largest_free(&own_arena(fixture)->part.index) * KIB);
+    assert_int_equal(tn_region_index_largest_free(&own_arena(fixture)->part.index), 0);
     uint32_t loan_count = own_arena(fixture)->loan_count;
     free_elsewhere(fixture, addresses, 2);
     char *again = alloc(fixture, 2 * MIB);
@@ -432,7 +432,7 @@ static void an_arena_that_opens_knows_no_stream(void **state)
     cover(fixture);
     gather(fixture);
     want_arenas(fixture);
-    own_arena(fixture)->last_stream =
+    own_arena(fixture)->part.last_stream =
         tn_stream_table_search(fixture->pool->streams, (struct tn_stream_name){ A, 0 });
     alloc_elsewhere(fixture, addresses, 2);
     free_on(fixture, addresses[0], NULL);
@@ -491,7 +491,7 @@ static void a_pool_does_not_grow_for_what_is_posted(void **state)
     cover(fixture);
     for (size_t i = 0; i < 14; i++)
         addresses[i] = alloc(fixture, 4 * MIB - KIB);
-    assert_int_equal(fixture->pool->stats.footprint_bytes, 64 * MIB);
+    assert_int_equal(fixture->pool->own.stats.footprint_bytes, 64 * MIB);
     free_elsewhere(fixture, addresses, 14);
     struct request request = { fixture, own_arena(fixture), 16 * MIB, false };
     while (!request.is_done) {
@@ -730,7 +730,7 @@ static void of_all_who_free_the_same_one_does(void **state)
         pthread_join(threads[i], NULL);
     pthread_barrier_destroy(&race.start);
     pthread_barrier_destroy(&race.end);
-    assert_int_equal(own_arena(fixture)->stats.alloc_count, 1 + RACES);
+    assert_int_equal(own_arena(fixture)->part.stats.alloc_count, 1 + RACES);
 }
 
 #define TEST(function) \

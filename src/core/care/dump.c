@@ -50,7 +50,7 @@ static void picture_fini(struct picture *picture)
 static size_t copy_slab(const struct tarn_pool *pool, uint32_t slab, uintptr_t address,
                         struct dumped_region *to)
 {
-    const struct tn_slices *slices = &pool->slices;
+    const struct tn_slices *slices = &pool->own.slices;
     unsigned slice_log2 = tn_slices_slice_log2(slices, tn_slab_class(slab));
     unsigned slice_count = 1U << tn_slices_per_slab_log2(slices, tn_slab_class(slab));
     size_t slice_bytes = (size_t)1 << slice_log2, count = 0;
@@ -96,7 +96,7 @@ static size_t copy_region(const struct tarn_pool *pool, const struct tn_static_p
 static size_t copy_regions(const struct tarn_pool *pool, const struct tn_static_pool *static_pool,
                            struct dumped_region *to)
 {
-    const struct tn_region *regions = pool->index.regions;
+    const struct tn_region *regions = pool->own.index.regions;
     size_t count = 0;
     for (uint32_t r = regions[static_pool->head].next; r != static_pool->head; r = regions[r].next)
         count += copy_region(pool, static_pool, &regions[r], to + count);
@@ -106,7 +106,7 @@ static size_t copy_regions(const struct tarn_pool *pool, const struct tn_static_
 /* At most so many are written of the pool: in a slab one more is free than live. Under `lock`. */
 static size_t region_count_max(const struct tarn_pool *pool)
 {
-    return pool->index.region_count + 2 * (size_t)pool->slices.live_count;
+    return pool->own.index.region_count + 2 * (size_t)pool->own.slices.live_count;
 }
 
 static void copy_static_pools(const struct tarn_pool *pool, struct picture *picture)
@@ -230,7 +230,7 @@ static void write_text(const struct picture *picture, FILE *file)
             "tarn pool on %s memory, chunks of %zu bytes, %s\n"
             "  requested %zu, used %zu, footprint %zu bytes (most: %zu, %zu, %zu)\n"
             "  %zu live, %zu free regions, the largest of %zu bytes, fragmentation %.3f\n",
-            picture->backend_name, picture->chunk_bytes, tn_fit_name(picture->pool->index.fit),
+            picture->backend_name, picture->chunk_bytes, tn_fit_name(picture->pool->own.index.fit),
             stats->requested_bytes, stats->used_bytes, stats->footprint_bytes,
             stats->requested_bytes_max, stats->used_bytes_max, stats->footprint_bytes_max,
             stats->live_count, stats->free_region_count, stats->largest_free_bytes,
@@ -312,7 +312,7 @@ static void write_json(const struct picture *picture, FILE *file)
     fprintf(file, "{\n  \"tarn_dump\": 1,\n  \"backend\": ");
     write_json_string(picture->backend_name, file);
     fprintf(file, ",\n  \"fit\": \"%s\",\n  \"chunk_bytes\": %zu,\n",
-            tn_fit_name(picture->pool->index.fit), picture->chunk_bytes);
+            tn_fit_name(picture->pool->own.index.fit), picture->chunk_bytes);
     write_json_stats(&picture->stats, file);
     fprintf(file, "  \"static_pools\": [");
     const struct dumped_region *regions = picture->regions;

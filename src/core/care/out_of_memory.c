@@ -118,7 +118,7 @@ static size_t neighbours_bytes(const struct tarn_pool *pool)
     for (struct tarn_pool *other = pin_next_neighbour(pool, NULL); other;
          other = pin_next_neighbour(pool, other)) {
         tn_pool_lock(other);
-        bytes += other->stats.footprint_bytes;
+        bytes += other->own.stats.footprint_bytes;
         tn_pool_unlock(other);
     }
     return bytes;

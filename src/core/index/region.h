@@ -100,6 +100,15 @@ static inline void tn_region_set_owner(struct tn_region *region, uint32_t owner)
                    tn_region_slack_bytes(region) | owner << TN_REGION_SLACK_BITS);
 }
 
+/* What a live region waits for when it is freed: the memory of a capture waits for its owner, whatever the streams. */
+static inline struct tn_dependency tn_region_dependency_of_free(const struct tn_region *region,
+                                                                struct tn_dependency dependency)
+{
+    uint32_t owner = tn_region_owner(region);
+    if (TN_UNLIKELY(owner != 0)) dependency.streams = (uint32_t)1 << (owner - 1);
+    return dependency;
+}
+
 /* Whose it is stays. */
 static inline void tn_region_set_slack(struct tn_region *region, uint32_t slack_bytes)
 {

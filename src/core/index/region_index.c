@@ -303,8 +303,7 @@ void tn_region_index_shorten(struct tn_region_index *index, uint32_t region, uin
                              uint32_t slack_bytes, struct tn_dependency dependency)
 {
     TN_ASSERT(index->region_count + 1 <= index->reserved_count);
-    uint32_t owner = tn_region_owner(&index->regions[region]);
-    if (owner != 0) dependency.streams = (uint32_t)1 << (owner - 1);
+    dependency = tn_region_dependency_of_free(&index->regions[region], dependency);
     uint32_t back = cut_back(index, region, chunk_count);
     tn_region_set_slack(&index->regions[region], slack_bytes);
     tn_region_mark_free(&index->regions[back], dependency);

@@ -6,6 +6,7 @@
 
 #include "../../base/arith.h"
 #include "../../base/host_memory.h"
+#include "../index/region_index.h"
 
 void tn_arenas_init(struct tn_arenas *arenas)
 {
@@ -23,9 +24,8 @@ void tn_arenas_init(struct tn_arenas *arenas)
 void tn_arenas_fini(struct tn_arenas *arenas)
 {
     for (uint32_t i = 0; arenas->all && i < TN_ARENA_COUNT; i++) {
-        if (arenas->all[i].has_index) tn_region_index_fini(&arenas->all[i].index);
-        if (arenas->all[i].slices) tn_slices_fini(arenas->all[i].slices);
-        tn_host_memory_free(arenas->all[i].slices);
+        if (arenas->all[i].has_index) tn_region_index_fini(&arenas->all[i].part.index);
+        if (arenas->all[i].has_slices) tn_slices_fini(&arenas->all[i].part.slices);
         tn_biased_mutex_fini(&arenas->all[i].lock);
     }
     tn_host_memory_free(arenas->loans);
@@ -63,9 +63,9 @@ size_t tn_arenas_metadata_bytes(const struct tn_arenas *arenas)
                    tn_remote_frees_bytes(&arenas->remote);
     for (uint32_t i = 0; i < TN_ARENA_COUNT; i++) {
         if (arenas->all[i].has_index)
-            bytes += tn_region_index_metadata_bytes(&arenas->all[i].index);
-        const struct tn_slices *slices = arenas->all[i].slices;
-        if (slices) bytes += sizeof *slices + tn_slices_reserved_bytes(slices);
+            bytes += tn_region_index_metadata_bytes(&arenas->all[i].part.index);
+        if (arenas->all[i].has_slices)
+            bytes += tn_slices_reserved_bytes(&arenas->all[i].part.slices);
     }
     return bytes;
 }

@@ -24,7 +24,7 @@
  * What is free in slabs that the pool has got so serves the pool alone.
  *
  * Cost: alloc and free as in the pool's index; lending O(log n); gathering O(regions of the arenas).
- * Memory: an arena that was used for small requests takes 3 KB more, and room for its slabs is there twice.
+ * Memory: room for the slabs of an arena is there twice.
  * Threads: locks are taken in the order pool, arena; of arenas one at a time, or all by their numbers. Who holds an
  * open arena's lock may read the pool's list and streams: who changes them has gathered, or holds all of the arenas'
  * locks.
@@ -42,10 +42,8 @@
 #include "../../base/biased_mutex.h"
 #include "tarn/tarn.h"
 
-#include "../index/region_index.h"
+#include "part.h"
 #include "remote_frees.h"
-#include "slices.h"
-#include "stats.h"
 
 #define TN_ARENA_COUNT     32
 #define TN_ARENA_LOANS_MAX 256
@@ -68,11 +66,10 @@ struct tn_arena {
     bool is_open;
     bool is_active; /* it has borrowed chunks, and is open */
     bool has_index;
+    bool has_slices;
     uint32_t call_count; /* allocs, from time to time of which the mailbox is emptied */
-    struct tn_region_index index;
-    struct tn_slices *slices; /* of chunks in the index; NULL until a small request came */
-    struct tn_stats stats;    /* of what was done here since it became active */
-    uint32_t last_stream;     /* number of the stream that was looked up last */
+    struct tn_part
+        part; /* index and slices are there if so said above; counts since it became active */
     uint32_t loan_count;
     uint32_t lent_chunk_count;
     uint32_t lent_before;    /* so many had been when it was gathered last */

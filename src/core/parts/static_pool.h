@@ -64,12 +64,6 @@ static inline uint32_t tn_static_pool_chunk_of(const struct tn_static_pool *pool
     return pool->first_chunk + (uint32_t)((address - pool->first_address) >> pool->chunk_log2);
 }
 
-/* Whether a chunk starts at an address of this static pool. */
-static inline bool tn_static_pool_is_at_chunk(const struct tn_static_pool *pool, uintptr_t address)
-{
-    return ((address - pool->first_address) & (((uintptr_t)1 << pool->chunk_log2) - 1)) == 0;
-}
-
 /* How many chunks, counted from `chunk`, come before the first whose address is a multiple of
  * alignment_bytes, a power of two. */
 static inline uint64_t tn_static_pool_lead_of(const struct tn_static_pool *pool, uint32_t chunk,

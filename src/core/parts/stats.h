@@ -28,14 +28,15 @@ struct tn_stats {
 static inline unsigned tn_stats_histogram_bin(size_t size_bytes)
 {
     TN_ASSERT(size_bytes > 0);
-    unsigned bin = size_bytes == 1 ? 0 : tn_highest_bit(size_bytes - 1) + 1;
+    unsigned bin = tn_highest_bit(2 * size_bytes -
+                                  1); /* of 2^k is k, and of what lies below down to 2^(k-1) */
     return bin < TARN_STATS_HISTOGRAM_BINS ? bin : TARN_STATS_HISTOGRAM_BINS - 1;
 }
 
 static inline void tn_stats_add_to_mark(size_t *now, size_t *max, size_t bytes)
 {
     *now += bytes;
-    *max = tn_max(*max, *now);
+    if (TN_UNLIKELY(*now > *max)) *max = *now;
 }
 
 static inline void tn_stats_count_alloc(struct tn_stats *stats, size_t requested_bytes,

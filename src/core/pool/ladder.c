@@ -50,7 +50,7 @@ struct reach {
 static bool is_in_reach(const struct tarn_pool *pool, const void *context, uint32_t region)
 {
     const struct reach *reach = context;
-    struct tn_dependency dependency = tn_region_dependency(&pool->index.regions[region]);
+    struct tn_dependency dependency = tn_region_dependency(&pool->own.index.regions[region]);
     if (dependency.streams == 0) return true;
     uint32_t rest = tn_stream_table_uncovered(pool->streams, reach->stream, dependency);
     rest &= ~reach->awaited;
@@ -67,10 +67,10 @@ static struct tn_fit find_fit_in_reach(const struct tarn_pool *pool,
     struct tn_fit best = TN_FIT_NONE;
     for (; sets != 0; sets &= sets - 1) {
         unsigned set = tn_lowest_bit(sets);
-        if (!tn_region_index_has_set(&pool->index, set)) continue;
-        best =
-            tn_better_fit(&pool->index, best,
-                          tn_find_fit_in_set(pool, &pool->index, request, set, is_in_reach, reach));
+        if (!tn_region_index_has_set(&pool->own.index, set)) continue;
+        best = tn_better_fit(
+            &pool->own.index, best,
+            tn_find_fit_in_set(pool, &pool->own.index, request, set, is_in_reach, reach));
     }
     return best;
 }
@@ -85,12 +85,13 @@ static bool unite_for(struct tarn_pool *pool, const struct tn_request *request, 
     uint64_t wanted = request->chunk_count + alignment_chunks - 1;
     if (wanted > TN_CHUNK_COUNT_MAX) return false;
     for (uint32_t i = 0; i < pool->list.count; i++) {
-        struct tn_region_run run = tn_region_index_find_run(
-            &pool->index, pool->list.by_chunk[i].static_pool->head, reachable, (uint32_t)wanted);
+        struct tn_region_run run =
+            tn_region_index_find_run(&pool->own.index, pool->list.by_chunk[i].static_pool->head,
+                                     reachable, (uint32_t)wanted);
         if (run.first != TN_REGION_NONE && run.chunk_count < best.chunk_count) best = run;
     }
     if (best.first == TN_REGION_NONE) return false;
-    tn_region_index_unite_run(&pool->index, &best);
+    tn_region_index_unite_run(&pool->own.index, &best);
     return true;
 }
 
@@ -119,10 +120,10 @@ struct taken {
 static enum tn_served take_fit(struct tarn_pool *pool, const struct tn_request *request,
                                struct tn_fit fit, struct taken *taken)
 {
-    struct tn_part part = tn_pool_part(pool);
+    struct tn_part *part = &pool->own;
     if (fit.region == TN_REGION_NONE) return TN_SERVED_NOTHING_FITS;
     if (!tn_serve_make_room(pool, request)) return TN_SERVED_NO_HOST_MEMORY;
-    taken->dependency = tn_region_dependency(&pool->index.regions[fit.region]);
+    taken->dependency = tn_region_dependency(&pool->own.index.regions[fit.region]);
     taken->slab = TN_SLAB_NONE;
     taken->slab_stream = TN_SLAB_STREAM_NOBODY;
     taken->address = tn_serve_can_cut(pool, request)
@@ -138,7 +139,7 @@ static enum tn_served serve_covered(struct tarn_pool *pool, const struct tn_requ
                                     void **address_out)
 {
     struct taken taken;
-    if (!tn_request_find_stream(pool, tn_pool_part(pool), request, &taken.stream))
+    if (!tn_request_find_stream(pool, &pool->own, request, &taken.stream))
         return TN_SERVED_UNKNOWN_STREAM;
     if (taken.stream == TN_STREAM_NONE || tn_pool_is_captured(pool, taken.stream))
         return TN_SERVED_NOTHING_FITS;
@@ -147,7 +148,8 @@ static enum tn_served serve_covered(struct tarn_pool *pool, const struct tn_requ
     struct tn_fit fit = find_fit_in_reach(pool, request, &reach, other_sets);
     enum tn_served served = take_fit(pool, request, fit, &taken);
     if (served != TN_SERVED) return served;
-    if (taken.slab != TN_SLAB_NONE) tn_slices_give(&pool->slices, taken.slab, taken.stream, true);
+    if (taken.slab != TN_SLAB_NONE)
+        tn_slices_give(&pool->own.slices, taken.slab, taken.stream, true);
     *address_out = taken.address;
     return served;
 }
@@ -197,11 +199,11 @@ static void put_back(struct tarn_pool *pool, const struct tn_request *request,
     /* Times have begun anew meanwhile. */
     if (dependency.time > pool->streams->now) dependency.time = 0;
     bool is_freed = tn_place_locate(pool, (uintptr_t)taken->address, &place) &&
-                    tn_region_index_free(&pool->index, place.chunk, dependency, &freed);
+                    tn_region_index_free(&pool->own.index, place.chunk, dependency, &freed);
     TN_ASSERT(is_freed);
     (void)is_freed;
     tn_pool_forbid(pool, taken->address, request->size_bytes);
-    tn_stats_take_alloc_back(&pool->stats, request->size_bytes,
+    tn_stats_take_alloc_back(&pool->own.stats, request->size_bytes,
                              tn_request_used_bytes(pool, request));
     tn_pool_unlock(pool);
 }
@@ -217,7 +219,7 @@ static enum tn_served hand_out(struct tarn_pool *pool, const struct tn_request *
     }
     if (taken->slab != TN_SLAB_NONE) {
         tn_pool_lock_and_gather(pool);
-        tn_slices_give(&pool->slices, taken->slab, taken->stream, true);
+        tn_slices_give(&pool->own.slices, taken->slab, taken->stream, true);
         tn_pool_unlock(pool);
     }
     *address_out = taken->address;
@@ -255,8 +257,8 @@ static uint32_t find_other_slab(const struct tarn_pool *pool, unsigned slice_cla
 {
     uint32_t reachable = may_wait ? tn_stream_reuse_reachable(pool) : 0;
     uint32_t slab = TN_SLAB_NONE;
-    while ((slab = tn_slices_find_next(&pool->slices, slice_class, slab)) != TN_SLAB_NONE) {
-        struct tn_dependency dependency = tn_slices_dependency(&pool->slices, slab);
+    while ((slab = tn_slices_find_next(&pool->own.slices, slice_class, slab)) != TN_SLAB_NONE) {
+        struct tn_dependency dependency = tn_slices_dependency(&pool->own.slices, slab);
         uint32_t rest = tn_stream_table_uncovered(pool->streams, stream, dependency) & ~reachable;
         if (rest != 0 && may_wait) rest = tn_stream_reuse_unrecorded(pool, rest, dependency.time);
         if (rest == 0) break;
@@ -272,10 +274,10 @@ static bool take_awaited_slice(struct tarn_pool *pool, unsigned slice_class, siz
     if (slab == TN_SLAB_NONE) slab = find_other_slab(pool, slice_class, taken->stream, true);
     if (slab == TN_SLAB_NONE) return false;
     taken->slab = slab;
-    taken->slab_stream = tn_slices_slab(&pool->slices, slab)->stream;
-    taken->dependency = tn_slices_dependency(&pool->slices, slab);
-    tn_slices_withhold(&pool->slices, slab);
-    taken->address = tn_pool_hand_out_slice(pool, tn_pool_part(pool), slab, size_bytes);
+    taken->slab_stream = tn_slices_slab(&pool->own.slices, slab)->stream;
+    taken->dependency = tn_slices_dependency(&pool->own.slices, slab);
+    tn_slices_withhold(&pool->own.slices, slab);
+    taken->address = tn_pool_hand_out_slice(pool, &pool->own, slab, size_bytes);
     return true;
 }
 
@@ -286,11 +288,11 @@ static bool take_any_slice(struct tarn_pool *pool, const struct tn_request *requ
     if (!tn_pool_find_introduced_stream(pool, request->stream, &taken->stream)) return false;
     if (tn_pool_is_captured(pool, taken->stream)) return false;
     bool may_wait = pool->streams && !tn_pool_is_capturing(pool);
-    for (unsigned i = request->slice_class; i < pool->slices.class_count; i++) {
+    for (unsigned i = request->slice_class; i < pool->own.slices.class_count; i++) {
         taken->slab = TN_SLAB_NONE;
         taken->dependency = TN_DEPENDENCY_NONE;
         taken->address =
-            tn_pool_take_slice(pool, tn_pool_part(pool), i, request->size_bytes, taken->stream);
+            tn_pool_take_slice(pool, &pool->own, i, request->size_bytes, taken->stream);
         if (taken->address) return true;
         if (may_wait && take_awaited_slice(pool, i, request->size_bytes, taken)) return true;
     }
@@ -346,12 +348,12 @@ static TN_COLD enum tn_served serve_alone(struct tarn_pool *pool,
 {
     uint32_t stream;
     bool is_known = tn_pool_find_introduced_stream(pool, request->stream, &stream);
-    if (!is_known || !tn_region_index_reserve(&pool->index)) {
+    if (!is_known || !tn_region_index_reserve(&pool->own.index)) {
         pool->is_release_due = true;
         return is_known ? TN_SERVED_NO_HOST_MEMORY : TN_SERVED_UNKNOWN_STREAM;
     }
-    const struct tn_fit whole = { pool->index.regions[added->head].next, 0 };
-    *address_out = tn_serve_fit(pool, tn_pool_part(pool), request, stream, whole);
+    const struct tn_fit whole = { pool->own.index.regions[added->head].next, 0 };
+    *address_out = tn_serve_fit(pool, &pool->own, request, stream, whole);
     return TN_SERVED;
 }
 

@@ -35,7 +35,7 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
 
     tarn_status status = tn_pool_options_resolve(options, backend, &properties, &pool->growth);
     if (status != TARN_STATUS_OK) return status;
-    if (!tn_region_index_init(&pool->index, options->fit)) {
+    if (!tn_region_index_init(&pool->own.index, options->fit)) {
         return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory for a pool's index");
     }
     tn_biased_mutex_init(&pool->lock);
@@ -52,7 +52,7 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     tn_static_pool_list_init(&pool->list);
     tn_arenas_init(&pool->arenas);
     tn_pool_init_slices(pool, options);
-    pool->stats = (struct tn_stats){ 0 };
+    pool->own.stats = (struct tn_stats){ 0 };
     pool->debug = NULL;
     pool->notes_callers = false;
     atomic_store_explicit(&pool->needs_care, false, memory_order_relaxed);
@@ -78,7 +78,7 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->default_stream_alias = properties.default_stream_alias;
     pool->default_stream = NULL;
     pool->only_stream = NULL;
-    pool->last_stream = 0;
+    pool->own.last_stream = 0;
     pool->only_thread = 0;
     pool->streams = NULL;
     pool->spare_event_count = 0;
@@ -104,8 +104,8 @@ static void metadata_fini(struct tarn_pool *pool)
         tn_static_pool_destroy(pool->list.by_chunk[i].static_pool);
     tn_step_range_destroy(pool->range);
     tn_arenas_fini(&pool->arenas);
-    tn_slices_fini(&pool->slices);
-    tn_region_index_fini(&pool->index);
+    tn_slices_fini(&pool->own.slices);
+    tn_region_index_fini(&pool->own.index);
     tn_static_pool_list_fini(&pool->list);
     tn_condition_fini(&pool->callback_ended);
     tn_mutex_fini(&pool->watch_lock);
@@ -165,7 +165,7 @@ void tn_pool_abandon(struct tarn_pool *pool)
 void tn_pool_count_failure(struct tarn_pool *pool)
 {
     tn_pool_lock(pool);
-    pool->stats.failed_count++;
+    pool->own.stats.failed_count++;
     tn_pool_unlock(pool);
 }
 
@@ -190,13 +190,13 @@ tarn_status tn_pool_retire_stream(struct tarn_pool *pool, tarn_stream stream)
 void tn_pool_count_empty_alloc(struct tarn_pool *pool)
 {
     tn_pool_lock(pool);
-    pool->stats.alloc_count++;
+    pool->own.stats.alloc_count++;
     tn_pool_unlock(pool);
 }
 
 void tn_pool_count_empty_free(struct tarn_pool *pool)
 {
     tn_pool_lock(pool);
-    pool->stats.free_count++;
+    pool->own.stats.free_count++;
     tn_pool_unlock(pool);
 }

@@ -2,8 +2,6 @@
 /* pool_arenas: borrowing, allocating and freeing in arenas, gathering. */
 #include "pool_arenas.h"
 
-#include "../../base/host_memory.h"
-
 #include "../serve/arena_mail.h"
 #include "../serve/gather.h"
 #include "../supply/pool_members.h"
@@ -48,9 +46,9 @@ void tn_arenas_note_wait(struct tarn_pool *pool)
 /* The arena's room beyond what is promised is given up, or promised too. Under both locks. */
 static bool promise_room(struct tarn_pool *pool, struct tn_arena *arena)
 {
-    uint32_t added = arena->index.reserved_count - arena->promised_count;
-    if (added > 0 && !tn_region_index_promise(&pool->index, added)) {
-        arena->index.reserved_count = arena->promised_count;
+    uint32_t added = arena->part.index.reserved_count - arena->promised_count;
+    if (added > 0 && !tn_region_index_promise(&pool->own.index, added)) {
+        arena->part.index.reserved_count = arena->promised_count;
         return false;
     }
     arena->promised_count += added;
@@ -60,13 +58,13 @@ static bool promise_room(struct tarn_pool *pool, struct tn_arena *arena)
 /* The same of room for slabs: for all that the arena has room for, or for one. */
 static bool promise_slabs(struct tarn_pool *pool, struct tn_arena *arena, unsigned slice_class)
 {
-    struct tn_slice_class *c = &arena->slices->classes[slice_class];
+    struct tn_slice_class *c = &arena->part.slices.classes[slice_class];
     uint32_t *promised_count = &arena->promised_slab_counts[slice_class];
     uint32_t added = c->reserved_count - *promised_count;
-    bool is_promised = added == 0 || tn_slices_promise(&pool->slices, slice_class, added);
+    bool is_promised = added == 0 || tn_slices_promise(&pool->own.slices, slice_class, added);
     if (!is_promised) {
         added = 1;
-        is_promised = tn_slices_promise(&pool->slices, slice_class, added);
+        is_promised = tn_slices_promise(&pool->own.slices, slice_class, added);
     }
     if (is_promised) *promised_count += added;
     c->reserved_count = *promised_count;
@@ -78,33 +76,32 @@ static bool make_slab_room(struct tarn_pool *pool, struct tn_arena *arena,
                            const struct tn_request *request)
 {
     return request->slice_class == TN_SLICE_CLASS_NONE ||
-           (tn_slices_reserve(arena->slices, request->slice_class) &&
+           (tn_slices_reserve(&arena->part.slices, request->slice_class) &&
             promise_slabs(pool, arena, request->slice_class));
 }
 
 static bool make_room(struct tarn_pool *pool, struct tn_arena *arena,
                       const struct tn_request *request)
 {
-    return tn_region_index_reserve(&arena->index) && promise_room(pool, arena) &&
-           tn_region_index_has_room(&arena->index) && make_slab_room(pool, arena, request);
+    return tn_region_index_reserve(&arena->part.index) && promise_room(pool, arena) &&
+           tn_region_index_has_room(&arena->part.index) && make_slab_room(pool, arena, request);
 }
 
-static bool prepare_slices(const struct tarn_pool *pool, struct tn_arena *arena)
+static void prepare_slices(const struct tarn_pool *pool, struct tn_arena *arena)
 {
-    if (arena->slices) return true;
-    arena->slices = tn_host_memory_alloc(sizeof *arena->slices);
-    if (arena->slices) tn_slices_init(arena->slices, pool->chunk_log2);
-    return arena->slices != NULL;
+    if (!arena->has_slices) tn_slices_init(&arena->part.slices, pool->chunk_log2);
+    arena->has_slices = true;
 }
 
 /* An index with a free set for each stream for which the pool's has one. */
 static bool prepare_index(const struct tarn_pool *pool, struct tn_arena *arena)
 {
-    if (!arena->has_index) arena->has_index = tn_region_index_init(&arena->index, pool->index.fit);
+    if (!arena->has_index)
+        arena->has_index = tn_region_index_init(&arena->part.index, pool->own.index.fit);
     if (!arena->has_index) return false;
     for (unsigned stream = 0; stream < TN_STREAM_COUNT_MAX; stream++) {
-        if (tn_region_index_has_set(&pool->index, tn_free_set_of_stream(stream)) &&
-            !tn_region_index_add_stream(&arena->index, stream))
+        if (tn_region_index_has_set(&pool->own.index, tn_free_set_of_stream(stream)) &&
+            !tn_region_index_add_stream(&arena->part.index, stream))
             return false;
     }
     return true;
@@ -114,7 +111,7 @@ static bool prepare_index(const struct tarn_pool *pool, struct tn_arena *arena)
 static uint32_t find_lender(const struct tarn_pool *pool, const struct tn_arena *arena,
                             uint32_t stream, uint32_t chunk_count, uint32_t *loan_count_out)
 {
-    uint64_t largest = tn_region_index_largest_free(&pool->index);
+    uint64_t largest = tn_region_index_largest_free(&pool->own.index);
     uint64_t needed = (uint64_t)chunk_count * LOAN_REQUESTS;
     /* Half of what it had before at first, later a quarter more. */
     uint64_t more = arena->loan_count == 0 ? arena->lent_before / 2 : arena->lent_chunk_count / 4;
@@ -125,7 +122,7 @@ static uint32_t find_lender(const struct tarn_pool *pool, const struct tn_arena 
         uint64_t with_lead = wanted + TN_START_GROUP_CHUNKS - 1;
         if (with_lead > TN_CHUNK_COUNT_MAX) continue;
         const struct tn_request run = { .alignment_bytes = 1, .chunk_count = (uint32_t)with_lead };
-        struct tn_fit found = tn_find_own_fit(pool, &pool->index, &run, stream);
+        struct tn_fit found = tn_find_own_fit(pool, &pool->own.index, &run, stream);
         if (found.region == TN_REGION_NONE) continue;
         *loan_count_out = (uint32_t)wanted;
         return found.region;
@@ -137,9 +134,9 @@ static uint32_t find_lender(const struct tarn_pool *pool, const struct tn_arena 
 static uint32_t add_loan_span(struct tn_arena *arena, uint32_t first_chunk, uint32_t chunk_count,
                               struct tn_dependency dependency)
 {
-    uint32_t head = tn_region_index_add_span(&arena->index, first_chunk, chunk_count);
+    uint32_t head = tn_region_index_add_span(&arena->part.index, first_chunk, chunk_count);
     if (dependency.streams != 0)
-        tn_region_index_change_dependency(&arena->index, arena->index.regions[head].next,
+        tn_region_index_change_dependency(&arena->part.index, arena->part.index.regions[head].next,
                                           dependency);
     return head;
 }
@@ -153,14 +150,14 @@ static bool borrow(struct tarn_pool *pool, struct tn_arena *arena, uint32_t stre
     if (arena->loan_count == TN_ARENA_LOANS_MAX) return false;
     uint32_t lender = find_lender(pool, arena, stream, chunk_count, &loan_count);
     if (lender == TN_REGION_NONE) return false;
-    uint32_t lead = -pool->index.regions[lender].first_chunk % TN_START_GROUP_CHUNKS;
-    uint32_t first_chunk = pool->index.regions[lender].first_chunk + lead;
-    if (!tn_region_index_reserve_span(&arena->index, first_chunk, loan_count) ||
-        !promise_room(pool, arena) || !tn_region_index_reserve(&pool->index))
+    uint32_t lead = -pool->own.index.regions[lender].first_chunk % TN_START_GROUP_CHUNKS;
+    uint32_t first_chunk = pool->own.index.regions[lender].first_chunk + lead;
+    if (!tn_region_index_reserve_span(&arena->part.index, first_chunk, loan_count) ||
+        !promise_room(pool, arena) || !tn_region_index_reserve(&pool->own.index))
         return false;
 
-    struct tn_dependency dependency = tn_region_dependency(&pool->index.regions[lender]);
-    tn_region_index_carve(&pool->index, lender, lead, loan_count, 0);
+    struct tn_dependency dependency = tn_region_dependency(&pool->own.index.regions[lender]);
+    tn_region_index_carve(&pool->own.index, lender, lead, loan_count, 0);
     uint32_t head = add_loan_span(arena, first_chunk, loan_count, dependency);
     tn_arenas_add_loan(
         arenas, (struct tn_loan){ first_chunk, loan_count, tn_arena_number(pool, arena), head });
@@ -168,7 +165,7 @@ static bool borrow(struct tarn_pool *pool, struct tn_arena *arena, uint32_t stre
     arena->lent_chunk_count += loan_count;
     if (arena->loan_count == 1) {
         arena->is_active = arena->is_open = true;
-        arena->stats = (struct tn_stats){ 0 };
+        arena->part.stats = (struct tn_stats){ 0 };
         atomic_fetch_add_explicit(&arenas->active_count, 1, memory_order_release);
     }
     return true;
@@ -181,10 +178,10 @@ static void *alloc_in(struct tarn_pool *pool, struct tn_arena *arena,
                       const struct tn_request *request, uint32_t stream)
 {
     bool is_small = request->slice_class != TN_SLICE_CLASS_NONE;
-    if (is_small &&
-        TN_UNLIKELY(!arena->slices || !tn_slices_can_add(arena->slices, request->slice_class)))
+    if (is_small && TN_UNLIKELY(!arena->has_slices ||
+                                !tn_slices_can_add(&arena->part.slices, request->slice_class)))
         return NULL;
-    void *address = tn_serve_stream(pool, tn_arena_part(arena), request, stream);
+    void *address = tn_serve_stream(pool, &arena->part, request, stream);
     if (TN_UNLIKELY(pool->arenas.remote.chunk_count > 0) && address && !is_small)
         tn_arena_note_start(pool, arena, (uintptr_t)address);
     return address;
@@ -196,11 +193,11 @@ static enum tn_served borrow_and_alloc(struct tarn_pool *pool, struct tn_arena *
 {
     uint32_t stream;
     bool is_small = request->slice_class != TN_SLICE_CLASS_NONE;
-    if (!tn_pool_find_stream(pool, tn_arena_part(arena), request->stream, &stream) ||
+    if (!tn_pool_find_stream(pool, &arena->part, request->stream, &stream) ||
         tn_pool_is_capturing(pool))
         return TN_SERVED_UNKNOWN_STREAM;
-    if (!prepare_index(pool, arena) || (is_small && !prepare_slices(pool, arena)))
-        return TN_SERVED_NO_HOST_MEMORY;
+    if (!prepare_index(pool, arena)) return TN_SERVED_NO_HOST_MEMORY;
+    if (is_small) prepare_slices(pool, arena);
     if (arena->is_active && !make_slab_room(pool, arena, request)) return TN_SERVED_NO_HOST_MEMORY;
     /* The arena may have lacked room alone, or chunks that coalesce. */
     void *address = NULL;
@@ -218,8 +215,8 @@ static enum tn_served borrow_and_alloc(struct tarn_pool *pool, struct tn_arena *
 /* Under the pool's lock. */
 static bool is_much_pending(const struct tarn_pool *pool)
 {
-    return pool->index.pending_chunk_count >
-           (pool->stats.footprint_bytes >> pool->chunk_log2) / PENDING_PARTS;
+    return pool->own.index.pending_chunk_count >
+           (pool->own.stats.footprint_bytes >> pool->chunk_log2) / PENDING_PARTS;
 }
 
 /* Whether it is the caller's turn to find out what the pool could lend, since that has served so much itself. Under
@@ -261,17 +258,17 @@ static bool may_grow(struct tarn_pool *pool)
 {
     struct tn_arenas *arenas = &pool->arenas;
     tn_pool_lock(pool);
-    size_t used_bytes = pool->stats.used_bytes;
+    size_t used_bytes = pool->own.stats.used_bytes;
     for (uint32_t i = 0; i < TN_ARENA_COUNT; i++) {
         tn_biased_mutex_lock(&arenas->all[i].lock);
         if (arenas->all[i].is_active) {
             tn_arena_empty_mailbox(pool, &arenas->all[i]);
-            used_bytes += arenas->all[i].stats.used_bytes;
+            used_bytes += arenas->all[i].part.stats.used_bytes;
         }
         tn_biased_mutex_unlock(&arenas->all[i].lock);
     }
     bool is_well_used = !pool->range && !pool->is_over_callers_memory &&
-                        pool->stats.footprint_bytes / FOOTPRINT_TO_USED_MAX < used_bytes;
+                        pool->own.stats.footprint_bytes / FOOTPRINT_TO_USED_MAX < used_bytes;
     tn_pool_unlock(pool);
     return is_well_used;
 }
@@ -329,7 +326,7 @@ static TN_COLD void lend_more(struct tarn_pool *pool)
 static void free_kept_of_pool(struct tarn_pool *pool)
 {
     tn_pool_lock(pool);
-    tn_pool_free_kept(pool, tn_pool_part(pool));
+    tn_pool_free_kept(pool, &pool->own);
     tn_pool_unlock(pool);
 }
 
@@ -380,7 +377,7 @@ void *tn_arena_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alignment
     if (TN_UNLIKELY(++arena->call_count % CALLS_TO_MAIL == 0) && arena->is_active)
         tn_arena_empty_mailbox(pool, arena);
     if (TN_LIKELY(arena->is_active && !request.is_too_large &&
-                  tn_pool_find_stream(pool, tn_arena_part(arena), handle, &stream)))
+                  tn_pool_find_stream(pool, &arena->part, handle, &stream)))
         address = alloc_in(pool, arena, &request, stream);
     tn_biased_mutex_unlock(&arena->lock);
     return TN_LIKELY(address != NULL) ? address : alloc_by_more(pool, arena, &request);
@@ -400,7 +397,7 @@ struct freeing {
 static enum tn_free_result free_in(struct tarn_pool *pool, struct tn_arena *arena,
                                    const struct freeing *freeing)
 {
-    struct tn_part part = tn_arena_part(arena);
+    struct tn_part *part = &arena->part;
     struct tn_place place;
     struct tn_dependency dependency;
     if (!tn_place_locate(pool, freeing->address, &place)) return TN_FREE_RESULT_NOT_LIVE;
@@ -421,8 +418,8 @@ static bool post(struct tarn_pool *pool, struct tn_arena *own, const struct free
     struct tn_place place;
     struct tn_dependency dependency;
     return !freeing->told_bytes && tn_place_locate(pool, freeing->address, &place) &&
-           tn_pool_find_dependency(pool, tn_arena_part(own), freeing->streams,
-                                   freeing->stream_count, false, &dependency) &&
+           tn_pool_find_dependency(pool, &own->part, freeing->streams, freeing->stream_count, false,
+                                   &dependency) &&
            tn_arena_post(pool, own, &place, dependency);
 }
 

@@ -12,7 +12,7 @@ static bool serve_entry(struct tarn_pool *pool, size_t size_bytes, tarn_stream s
                         void **address_out)
 {
     if (size_bytes == 0) {
-        pool->stats.alloc_count++;
+        pool->own.stats.alloc_count++;
         *address_out = NULL;
         return true;
     }
@@ -39,7 +39,7 @@ static enum tn_free_result free_entry(struct tarn_pool *pool, void *address,
 {
     if (address)
         return tn_serve_free_of_pool(pool, (uintptr_t)address, NULL, streams, stream_count, false);
-    pool->stats.free_count++;
+    pool->own.stats.free_count++;
     return TN_FREE_RESULT_FREED;
 }
 

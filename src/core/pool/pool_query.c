@@ -15,7 +15,7 @@
  * for. Under `lock`. */
 static struct tn_stats counted_stats(const struct tarn_pool *pool)
 {
-    struct tn_stats stats = pool->stats;
+    struct tn_stats stats = pool->own.stats;
     if (!pool->passes_through) return stats;
     stats.used_bytes = stats.requested_bytes;
     stats.used_bytes_max = stats.requested_bytes_max;
@@ -73,10 +73,10 @@ static void sum_up_free(const struct tarn_pool *pool, tarn_stats *stats)
     for (uint32_t i = 0; i < pool->list.count && !pool->range; i++) {
         held_bytes += (size_t)pool->list.by_chunk[i].static_pool->chunk_count << pool->chunk_log2;
     }
-    stats->free_bytes = held_bytes - pool->stats.used_bytes;
-    stats->pending_bytes = (size_t)pool->index.pending_chunk_count << pool->chunk_log2;
-    stats->free_region_count = tn_region_index_free_count(&pool->index);
-    stats->largest_free_bytes = (size_t)tn_region_index_largest_free(&pool->index)
+    stats->free_bytes = held_bytes - pool->own.stats.used_bytes;
+    stats->pending_bytes = (size_t)pool->own.index.pending_chunk_count << pool->chunk_log2;
+    stats->free_region_count = tn_region_index_free_count(&pool->own.index);
+    stats->largest_free_bytes = (size_t)tn_region_index_largest_free(&pool->own.index)
                                 << pool->chunk_log2;
     if (stats->free_bytes > 0) {
         stats->fragmentation = 1.0 - (double)stats->largest_free_bytes / (double)stats->free_bytes;
@@ -92,8 +92,8 @@ static size_t metadata_bytes(const struct tarn_pool *pool)
                     : 0;
     return sizeof *pool + list_bytes + range_bytes +
            pool->list.count * sizeof(struct tn_static_pool) +
-           tn_region_index_metadata_bytes(&pool->index) + tn_slices_metadata_bytes(&pool->slices) +
-           tn_arenas_metadata_bytes(&pool->arenas);
+           tn_region_index_metadata_bytes(&pool->own.index) +
+           tn_slices_metadata_bytes(&pool->own.slices) + tn_arenas_metadata_bytes(&pool->arenas);
 }
 
 void tn_pool_stats_locked(const struct tarn_pool *pool, tarn_stats *stats_out)
@@ -136,7 +136,7 @@ static void sum_up_room(struct tarn_pool *pool, size_t *idle_bytes_out, size_t *
     tarn_stats stats = { 0 };
     tn_pool_lock_and_gather(pool);
     sum_up_free(pool, &stats);
-    *growth_bytes_out = pool->growth.limit_bytes - pool->stats.footprint_bytes;
+    *growth_bytes_out = pool->growth.limit_bytes - pool->own.stats.footprint_bytes;
     tn_pool_unlock(pool);
     *idle_bytes_out = stats.free_bytes;
 }
@@ -162,7 +162,7 @@ tarn_status tn_pool_available(struct tarn_pool *pool, size_t *available_bytes_ou
 /* Compares the counters with what the static pools hold. Under `lock`. */
 static const char *check_sums(const struct tarn_pool *pool)
 {
-    const struct tn_region_index *index = &pool->index;
+    const struct tn_region_index *index = &pool->own.index;
     size_t footprint = pool->range ? tn_step_mapped_bytes(pool->range) : 0;
     size_t used = 0, requested = 0;
     for (uint32_t i = 0; i < pool->list.count && !pool->range; i++) {
@@ -176,13 +176,15 @@ static const char *check_sums(const struct tarn_pool *pool)
         requested += tn_region_is_slab(r) ? tn_pool_requested_of_slab(pool, tn_region_slab(r))
                                           : chunk_bytes - tn_region_slack_bytes(r);
     }
-    if (footprint + pool->transit_bytes != pool->stats.footprint_bytes)
+    if (footprint + pool->transit_bytes != pool->own.stats.footprint_bytes)
         return "the footprint is not what is held";
-    if (tn_live_map_live_count(&index->live) - pool->slices.slab_count + pool->slices.live_count !=
-        pool->stats.live_count)
+    if (tn_live_map_live_count(&index->live) - pool->own.slices.slab_count +
+            pool->own.slices.live_count !=
+        pool->own.stats.live_count)
         return "the live count is wrong";
-    if (used != pool->stats.used_bytes) return "the used bytes are not those of the live regions";
-    if (requested != pool->stats.requested_bytes) return "the requested bytes do not add up";
+    if (used != pool->own.stats.used_bytes)
+        return "the used bytes are not those of the live regions";
+    if (requested != pool->own.stats.requested_bytes) return "the requested bytes do not add up";
     const struct tn_stats exact = counted_stats(pool);
     return tn_stats_check(&exact);
 }
@@ -193,18 +195,19 @@ static const char *check_locked(const struct tarn_pool *pool, uint64_t *id_out)
     for (uint32_t i = 0; i < pool->list.count; i++) {
         const struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
         *id_out = static_pool->id;
-        const char *fault = tn_region_index_check_span(
-            &pool->index, static_pool->head, static_pool->first_chunk, static_pool->chunk_count);
+        const char *fault =
+            tn_region_index_check_span(&pool->own.index, static_pool->head,
+                                       static_pool->first_chunk, static_pool->chunk_count);
         if (fault) return fault;
     }
     *id_out = 0;
-    const char *fault = tn_region_index_check(&pool->index);
+    const char *fault = tn_region_index_check(&pool->own.index);
     if (!fault) fault = tn_pool_check_slices(pool);
     if (!fault) fault = tn_static_pool_list_check(&pool->list);
-    if (!fault && pool->range) fault = tn_step_range_check(pool->range, &pool->index);
+    if (!fault && pool->range) fault = tn_step_range_check(pool->range, &pool->own.index);
     if (!fault) fault = tn_remote_frees_check(&pool->arenas.remote);
     if (fault) return fault;
-    if (pool->index.span_count != pool->list.count) {
+    if (pool->own.index.span_count != pool->list.count) {
         return "the list of static pools and the region index have lost count";
     }
     return check_sums(pool);

@@ -47,7 +47,7 @@ enum outcome {
 static bool may_have(const struct resize *resize, uint32_t region)
 {
     const struct tarn_pool *pool = resize->pool;
-    struct tn_dependency dependency = tn_region_dependency(&pool->index.regions[region]);
+    struct tn_dependency dependency = tn_region_dependency(&pool->own.index.regions[region]);
     if (dependency.streams == 0) return true;
     return tn_stream_table_uncovered(pool->streams, resize->stream_number, dependency) == 0;
 }
@@ -58,21 +58,22 @@ static bool has_same_owner(const struct resize *resize)
     const struct tarn_pool *pool = resize->pool;
     uint32_t stream = resize->stream_number;
     uint32_t owner = tn_pool_is_captured(pool, stream) ? stream + 1 : 0;
-    return tn_region_owner(&pool->index.regions[resize->place.region]) == owner;
+    return tn_region_owner(&pool->own.index.regions[resize->place.region]) == owner;
 }
 
 static enum outcome grow(struct resize *resize, uint32_t slack_bytes)
 {
     struct tarn_pool *pool = resize->pool;
-    const struct tn_region *r = &pool->index.regions[resize->place.region];
-    const struct tn_region *next = &pool->index.regions[r->next];
+    const struct tn_region *r = &pool->own.index.regions[resize->place.region];
+    const struct tn_region *next = &pool->own.index.regions[r->next];
     uint32_t room = r->chunk_count;
     if (next->state == TN_REGION_STATE_FREE) room += next->chunk_count;
     resize->room_bytes = (size_t)room << pool->chunk_log2;
     if (room < resize->chunk_count) return NO_ROOM;
     if (!has_same_owner(resize)) return OTHERS_CAPTURE;
     if (!may_have(resize, r->next)) return NO_ROOM_YET;
-    tn_region_index_extend(&pool->index, resize->place.region, resize->chunk_count, slack_bytes);
+    tn_region_index_extend(&pool->own.index, resize->place.region, resize->chunk_count,
+                           slack_bytes);
     return RESIZED;
 }
 
@@ -81,9 +82,9 @@ static enum outcome grow(struct resize *resize, uint32_t slack_bytes)
 static enum outcome shrink(struct resize *resize, uint32_t slack_bytes)
 {
     struct tarn_pool *pool = resize->pool;
-    if (!tn_region_index_reserve(&pool->index)) return NO_HOST_MEMORY;
-    tn_region_index_shorten(&pool->index, resize->place.region, resize->chunk_count, slack_bytes,
-                            tn_pool_depend(pool, resize->stream_number));
+    if (!tn_region_index_reserve(&pool->own.index)) return NO_HOST_MEMORY;
+    tn_region_index_shorten(&pool->own.index, resize->place.region, resize->chunk_count,
+                            slack_bytes, tn_pool_depend(pool, resize->stream_number));
     pool->has_shrunk = true;
     resize->has_freed = true;
     return RESIZED;
@@ -96,13 +97,12 @@ static bool find_stream(struct resize *resize)
     struct tarn_pool *pool = resize->pool;
     return resize->is_introduced
                ? tn_pool_find_introduced_stream(pool, resize->stream, &resize->stream_number)
-               : tn_pool_find_stream(pool, tn_pool_part(pool), resize->stream,
-                                     &resize->stream_number);
+               : tn_pool_find_stream(pool, &pool->own, resize->stream, &resize->stream_number);
 }
 
 static enum outcome change(struct resize *resize, uint32_t slack_bytes)
 {
-    struct tn_region *r = &resize->pool->index.regions[resize->place.region];
+    struct tn_region *r = &resize->pool->own.index.regions[resize->place.region];
     if (resize->chunk_count == r->chunk_count) {
         tn_region_set_slack(r, slack_bytes);
         return RESIZED;
@@ -127,10 +127,10 @@ static enum outcome resize_slice(struct resize *resize)
 {
     struct tarn_pool *pool = resize->pool;
     const struct tn_place *place = &resize->place;
-    resize->room_bytes = tn_slices_slice_bytes(&pool->slices, place->slab);
+    resize->room_bytes = tn_slices_slice_bytes(&pool->own.slices, place->slab);
     if (resize->size_bytes > resize->room_bytes) return NO_ROOM;
-    tn_slices_set_size(&pool->slices, place->slab, place->slice, resize->size_bytes);
-    tn_stats_count_resize(&pool->stats, resize->old_bytes, 0, resize->size_bytes, 0);
+    tn_slices_set_size(&pool->own.slices, place->slab, place->slice, resize->size_bytes);
+    tn_stats_count_resize(&pool->own.stats, resize->old_bytes, 0, resize->size_bytes, 0);
     watch(resize, resize->room_bytes, resize->room_bytes);
     return RESIZED;
 }
@@ -144,7 +144,7 @@ static enum outcome resize_locked(struct resize *resize)
         return NOT_LIVE;
     resize->old_bytes = tn_place_size_bytes(pool, &resize->place);
     if (resize->place.slab != TN_SLAB_NONE) return resize_slice(resize);
-    uint32_t old_chunk_count = pool->index.regions[resize->place.region].chunk_count;
+    uint32_t old_chunk_count = pool->own.index.regions[resize->place.region].chunk_count;
     size_t old_used_bytes = (size_t)old_chunk_count << pool->chunk_log2;
     size_t used_bytes = (size_t)resize->chunk_count << pool->chunk_log2;
     if (pool->passes_through &&
@@ -154,7 +154,7 @@ static enum outcome resize_locked(struct resize *resize)
 
     enum outcome outcome = change(resize, (uint32_t)(used_bytes - resize->size_bytes));
     if (outcome != RESIZED) return outcome;
-    tn_stats_count_resize(&pool->stats, resize->old_bytes, old_used_bytes, resize->size_bytes,
+    tn_stats_count_resize(&pool->own.stats, resize->old_bytes, old_used_bytes, resize->size_bytes,
                           used_bytes);
     watch(resize, old_used_bytes, used_bytes);
     if (resize->has_freed && pool->releases_after_free)

@@ -28,7 +28,7 @@ TN_HOT void *tn_pool_try_alloc(struct tarn_pool *pool, size_t size_bytes, size_t
     if (TN_UNLIKELY(request.is_too_large || pool->passes_through)) return NULL;
     tn_pool_lock(pool);
     if (TN_UNLIKELY(!tn_biased_mutex_is_owned(&pool->lock))) tn_arenas_note_wait(pool);
-    void *address = tn_serve(pool, tn_pool_part(pool), &request);
+    void *address = tn_serve(pool, &pool->own, &request);
     tn_pool_unlock(pool);
     return address;
 }

@@ -5,7 +5,7 @@
 void tn_arena_forget_starts(struct tarn_pool *pool, const struct tn_arena *arena, uint32_t head)
 {
     struct tn_remote_frees *remote = &pool->arenas.remote;
-    const struct tn_region *regions = arena->index.regions;
+    const struct tn_region *regions = arena->part.index.regions;
     for (uint32_t region = regions[head].next; region != head; region = regions[region].next) {
         if (tn_remote_frees_covers(remote, regions[region].first_chunk))
             tn_remote_frees_set(remote, regions[region].first_chunk, TN_START_NOBODYS);
@@ -15,8 +15,8 @@ void tn_arena_forget_starts(struct tarn_pool *pool, const struct tn_arena *arena
 /* Whether a live allocation of whole chunks starts at the chunk. */
 static bool has_start(const struct tn_arena *arena, uint32_t chunk)
 {
-    uint32_t region = tn_live_map_find(&arena->index.live, arena->index.regions, chunk);
-    return region != TN_REGION_NONE && !tn_region_is_slab(&arena->index.regions[region]);
+    uint32_t region = tn_live_map_find(&arena->part.index.live, arena->part.index.regions, chunk);
+    return region != TN_REGION_NONE && !tn_region_is_slab(&arena->part.index.regions[region]);
 }
 
 void tn_arena_give_start_back(struct tarn_pool *pool, const struct tn_arena *arena,
@@ -52,7 +52,7 @@ void tn_arena_empty_mailbox(struct tarn_pool *pool, struct tn_arena *arena)
         const struct tn_place place = tn_place_of_chunk(pool, chunk);
         tn_remote_frees_set(remote, chunk, TN_START_NOBODYS);
         enum tn_free_result freed =
-            tn_serve_free(pool, tn_arena_part(arena), &place, NULL, dependency);
+            tn_serve_free(pool, &arena->part, &place, NULL, dependency);
         TN_ASSERT(freed == TN_FREE_RESULT_FREED);
         (void)freed;
     }

@@ -12,11 +12,6 @@
 
 #include "serve.h"
 
-static inline struct tn_part tn_arena_part(struct tn_arena *arena)
-{
-    return (struct tn_part){ &arena->index, arena->slices, &arena->stats, &arena->last_stream };
-}
-
 /* The calling thread's. */
 static inline struct tn_arena *tn_arena_own(const struct tarn_pool *pool)
 {

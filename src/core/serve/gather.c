@@ -7,7 +7,7 @@
 void tn_arena_free_unused(struct tarn_pool *pool, struct tn_arena *arena)
 {
     tn_arena_empty_mailbox(pool, arena);
-    if (arena->slices) tn_pool_free_kept(pool, tn_arena_part(arena));
+    if (arena->has_slices) tn_pool_free_kept(pool, &arena->part);
 }
 
 /* From now on no thread touches what is in the arenas. Returns how many calls they have served. */
@@ -19,7 +19,7 @@ static uint64_t deactivate_all(struct tarn_pool *pool)
         struct tn_arena *arena = &arenas->all[i];
         tn_biased_mutex_lock(&arena->lock);
         if (arena->is_active) {
-            call_count += arena->stats.alloc_count;
+            call_count += arena->part.stats.alloc_count;
             tn_arena_free_unused(pool, arena);
         }
         arena->is_active = arena->is_open = false;
@@ -36,9 +36,9 @@ static void give_slabs(struct tarn_pool *pool, struct tn_arena *arena)
     for (unsigned i = 0; i < TN_SLICE_CLASS_COUNT_MAX; i++)
         had_any |= arena->promised_slab_counts[i] > 0;
     if (!had_any) return;
-    tn_pool_adopt_slabs(pool, tn_arena_part(arena));
+    tn_pool_adopt_slabs(pool, &arena->part);
     for (unsigned i = 0; i < TN_SLICE_CLASS_COUNT_MAX; i++) {
-        tn_slices_take_promise_back(&pool->slices, i, arena->promised_slab_counts[i]);
+        tn_slices_take_promise_back(&pool->own.slices, i, arena->promised_slab_counts[i]);
         arena->promised_slab_counts[i] = 0;
     }
 }
@@ -47,22 +47,22 @@ static void end_loan(struct tarn_pool *pool, const struct tn_loan *loan)
 {
     struct tn_arena *arena = &pool->arenas.all[loan->arena];
     if (pool->arenas.remote.chunk_count > 0) tn_arena_forget_starts(pool, arena, loan->head);
-    uint32_t lent = tn_live_map_find(&pool->index.live, pool->index.regions, loan->first_chunk);
+    uint32_t lent = tn_live_map_find(&pool->own.index.live, pool->own.index.regions, loan->first_chunk);
     TN_ASSERT(lent != TN_REGION_NONE && arena->loan_count > 0);
-    tn_region_index_adopt(&pool->index, lent, &arena->index, loan->head);
+    tn_region_index_adopt(&pool->own.index, lent, &arena->part.index, loan->head);
     if (--arena->loan_count > 0) return;
-    tn_region_index_take_promise_back(&pool->index, arena->promised_count);
+    tn_region_index_take_promise_back(&pool->own.index, arena->promised_count);
     arena->promised_count = 0;
-    arena->index.reserved_count = 0; /* it is promised anew */
+    arena->part.index.reserved_count = 0; /* it is promised anew */
     arena->lent_before = arena->lent_chunk_count;
     arena->lent_chunk_count = 0;
-    tn_stats_add(&pool->stats, &arena->stats);
+    tn_stats_add(&pool->own.stats, &arena->part.stats);
 }
 
 void tn_arenas_gather(struct tarn_pool *pool)
 {
     struct tn_arenas *arenas = &pool->arenas;
-    uint32_t regions_before = pool->index.region_count;
+    uint32_t regions_before = pool->own.index.region_count;
     uint64_t call_count = deactivate_all(pool);
     for (uint32_t i = 0; i < TN_ARENA_COUNT; i++) {
         /* As long as any was open its thread could post. */
@@ -72,7 +72,7 @@ void tn_arenas_gather(struct tarn_pool *pool)
     while (arenas->loan_count > 0)
         end_loan(pool, &arenas->loans[--arenas->loan_count]);
     /* Where arenas hardly last they do not pay: they have to be waited for again. */
-    uint32_t regions_after = pool->index.region_count;
+    uint32_t regions_after = pool->own.index.region_count;
     uint64_t moved_count = regions_after > regions_before ? regions_after - regions_before : 0;
     if (call_count < 8 * moved_count) {
         atomic_store_explicit(&arenas->are_wanted, false, memory_order_relaxed);

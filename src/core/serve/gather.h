@@ -21,7 +21,7 @@ static inline void tn_pool_lock_and_gather(struct tarn_pool *pool)
 {
     tn_pool_lock(pool);
     if (TN_UNLIKELY(tn_arenas_are_active(&pool->arenas))) tn_arenas_gather(pool);
-    if (TN_UNLIKELY(pool->slices.kept_count > 0)) tn_pool_free_kept(pool, tn_pool_part(pool));
+    if (TN_UNLIKELY(pool->own.slices.kept_count > 0)) tn_pool_free_kept(pool, &pool->own);
 }
 
 #endif

@@ -19,7 +19,8 @@
 struct tn_place {
     const struct tn_static_pool *owner;
     uintptr_t address;
-    uint32_t chunk; /* in which the address lies */
+    uint32_t chunk;        /* in which the address lies */
+    uint32_t offset_bytes; /* of the address in that chunk */
     /* Of the live allocation: */
     uint32_t region;
     uint32_t slab;  /* that the region is cut into, or TN_SLAB_NONE */
@@ -32,8 +33,10 @@ TN_HOT bool tn_place_locate(const struct tarn_pool *pool, uintptr_t address,
 {
     place_out->owner = tn_static_pool_list_find_address(&pool->list, address);
     if (TN_UNLIKELY(!place_out->owner)) return false;
+    uintptr_t offset = address - place_out->owner->first_address;
     place_out->address = address;
-    place_out->chunk = tn_static_pool_chunk_of(place_out->owner, address);
+    place_out->chunk = place_out->owner->first_chunk + (uint32_t)(offset >> pool->chunk_log2);
+    place_out->offset_bytes = (uint32_t)(offset & (((uintptr_t)1 << pool->chunk_log2) - 1));
     return true;
 }
 
@@ -50,7 +53,7 @@ static inline struct tn_place tn_place_of_chunk(const struct tarn_pool *pool, ui
 
 TN_HOT bool tn_place_is_at_chunk(const struct tn_place *place)
 {
-    return tn_static_pool_is_at_chunk(place->owner, place->address);
+    return place->offset_bytes == 0;
 }
 
 /* The live allocation that a located address lies in. False: it lies in none. */

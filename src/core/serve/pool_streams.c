@@ -25,18 +25,18 @@ bool tn_pool_find_introduced_stream(const struct tarn_pool *pool, tarn_stream ha
 }
 
 /* A stream that is the callers' may have ended, or others wait until it is recorded. */
-bool tn_pool_find_stream_slowly(const struct tarn_pool *pool, struct tn_part part,
+bool tn_pool_find_stream_slowly(const struct tarn_pool *pool, struct tn_part *part,
                                 tarn_stream handle, uint32_t *stream_out)
 {
     if (!tn_pool_find_introduced_stream(pool, handle, stream_out)) return false;
     if (*stream_out == TN_STREAM_NONE) return true;
-    *part.last_stream = *stream_out;
+    part->last_stream = *stream_out;
     const struct tn_stream_entry *entry = &pool->streams->streams[*stream_out];
     if (entry->state != TN_STREAM_STATE_CALLERS) return true;
     return !pool->identifies_streams && !entry->is_wanted;
 }
 
-bool tn_pool_unite_dependencies(const struct tarn_pool *pool, struct tn_part part,
+bool tn_pool_unite_dependencies(const struct tarn_pool *pool, struct tn_part *part,
                                 const tarn_stream *streams, size_t stream_count,
                                 bool are_introduced, struct tn_dependency *dependency_out)
 {

@@ -19,7 +19,7 @@ struct tn_stream_name tn_pool_name_stream(const struct tarn_pool *pool, tarn_str
 
 /* The number of a stream that the pool knows, and that needs no vendor call before memory changes hands on it. False:
  * introduce it, by tn_stream_reuse_introduce. */
-static inline bool tn_pool_find_stream(const struct tarn_pool *pool, struct tn_part part,
+static inline bool tn_pool_find_stream(const struct tarn_pool *pool, struct tn_part *part,
                                        tarn_stream handle, uint32_t *stream_out);
 
 /* The number of a stream that this call has introduced. False: another stream has taken its place since. Requires
@@ -28,12 +28,12 @@ bool tn_pool_find_introduced_stream(const struct tarn_pool *pool, tarn_stream ha
                                     uint32_t *stream_out);
 
 /* Whichever the request needs. */
-static inline bool tn_request_find_stream(const struct tarn_pool *pool, struct tn_part part,
+static inline bool tn_request_find_stream(const struct tarn_pool *pool, struct tn_part *part,
                                           const struct tn_request *request, uint32_t *stream_out);
 
 /* What memory waits for that is freed while these streams use it. False: one is unknown, as above. are_introduced:
  * this call has introduced them. */
-static inline bool tn_pool_find_dependency(const struct tarn_pool *pool, struct tn_part part,
+static inline bool tn_pool_find_dependency(const struct tarn_pool *pool, struct tn_part *part,
                                            const tarn_stream *streams, size_t stream_count,
                                            bool are_introduced,
                                            struct tn_dependency *dependency_out);
@@ -69,26 +69,29 @@ static inline uint32_t tn_pool_held_streams(const struct tarn_pool *pool)
 
 /* --- the common case ------------------------------------------------------------------------- */
 
-bool tn_pool_find_stream_slowly(const struct tarn_pool *pool, struct tn_part part,
+bool tn_pool_find_stream_slowly(const struct tarn_pool *pool, struct tn_part *part,
                                 tarn_stream handle, uint32_t *stream_out);
-bool tn_pool_unite_dependencies(const struct tarn_pool *pool, struct tn_part part,
+bool tn_pool_unite_dependencies(const struct tarn_pool *pool, struct tn_part *part,
                                 const tarn_stream *streams, size_t stream_count,
                                 bool are_introduced, struct tn_dependency *dependency_out);
 
-static inline bool tn_pool_find_stream(const struct tarn_pool *pool, struct tn_part part,
+static inline bool tn_pool_find_stream(const struct tarn_pool *pool, struct tn_part *part,
                                        tarn_stream handle, uint32_t *stream_out)
 {
     *stream_out = TN_STREAM_NONE;
     if (TN_LIKELY(!pool->streams)) {
         if (TN_LIKELY(handle == pool->only_stream)) return true;
-    } else if (TN_LIKELY(tn_stream_table_is_known(pool->streams, *part.last_stream, handle))) {
-        *stream_out = *part.last_stream;
+    } else if (TN_LIKELY(tn_stream_table_is_known(pool->streams, part->last_stream, handle))) {
+        *stream_out = part->last_stream;
         return true;
     }
-    return tn_pool_find_stream_slowly(pool, part, handle, stream_out);
+    uint32_t found;
+    bool is_known = tn_pool_find_stream_slowly(pool, part, handle, &found);
+    *stream_out = found;
+    return is_known;
 }
 
-static inline bool tn_request_find_stream(const struct tarn_pool *pool, struct tn_part part,
+static inline bool tn_request_find_stream(const struct tarn_pool *pool, struct tn_part *part,
                                           const struct tn_request *request, uint32_t *stream_out)
 {
     if (TN_UNLIKELY(request->is_introduced))
@@ -96,17 +99,22 @@ static inline bool tn_request_find_stream(const struct tarn_pool *pool, struct t
     return tn_pool_find_stream(pool, part, request->stream, stream_out);
 }
 
-static inline bool tn_pool_find_dependency(const struct tarn_pool *pool, struct tn_part part,
+static inline bool tn_pool_find_dependency(const struct tarn_pool *pool, struct tn_part *part,
                                            const tarn_stream *streams, size_t stream_count,
                                            bool are_introduced,
                                            struct tn_dependency *dependency_out)
 {
-    bool is_only_stream = !pool->streams && stream_count == 1 && streams[0] == pool->only_stream;
-    if (TN_UNLIKELY(!is_only_stream))
-        return tn_pool_unite_dependencies(pool, part, streams, stream_count, are_introduced,
-                                          dependency_out);
-    *dependency_out = TN_DEPENDENCY_NONE;
-    return true;
+    if (TN_LIKELY(stream_count == 1 && !are_introduced)) {
+        uint32_t stream;
+        bool is_known = tn_pool_find_stream(pool, part, streams[0], &stream);
+        *dependency_out = is_known ? tn_pool_depend(pool, stream) : TN_DEPENDENCY_NONE;
+        return is_known;
+    }
+    struct tn_dependency united = TN_DEPENDENCY_NONE;
+    bool are_known =
+        tn_pool_unite_dependencies(pool, part, streams, stream_count, are_introduced, &united);
+    *dependency_out = united;
+    return are_known;
 }
 
 #endif

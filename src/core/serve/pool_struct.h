@@ -25,10 +25,8 @@
 
 #include "../parts/arena.h"
 #include "../parts/growth.h"
-#include "../index/region_index.h"
-#include "../parts/slices.h"
+#include "../parts/part.h"
 #include "../parts/static_pool_list.h"
-#include "../parts/stats.h"
 #include "../parts/step_range.h"
 #include "../parts/stream_table.h"
 
@@ -88,14 +86,12 @@ struct tarn_pool {
     struct tn_biased_mutex lock;
     /* Changed under both locks and with the arenas gathered or frozen; read under either, or in an arena. */
     struct tn_static_pool_list list;
-    struct tn_region_index index;
+    struct tn_part own;          /* all chunks but those that arenas have borrowed */
     struct tn_slices slices;     /* of chunks in the index, for small requests */
     struct tn_step_range *range; /* the one static pool of a contiguous pool; NULL: it is none */
-    struct tn_stats stats;
-    uint32_t last_stream;    /* see tn_part */
-    bool is_release_due;     /* a free has left something to give back */
-    bool has_shrunk;         /* a resize has, which counts as no free, freed chunks */
-    size_t transit_bytes;    /* counted in the footprint, but in no static pool of the list */
+    bool is_release_due;         /* a free has left something to give back */
+    bool has_shrunk;             /* a resize has, which counts as no free, freed chunks */
+    size_t transit_bytes;        /* counted in the footprint, but in no static pool of the list */
     tarn_stream only_stream; /* as long as there is no table; no stream's, where it is a thread's */
     uint64_t only_thread;    /* that thread, or 0 */
     struct tn_stream_table *streams; /* set under both locks; its records are under growth_lock */
@@ -113,19 +109,6 @@ struct tarn_pool {
     uint64_t callback_end_count; /* those that have returned since init */
     struct tn_condition callback_ended;
 };
-
-/* The part of a pool in which an allocation or a free works: the pool's own, or an arena. */
-struct tn_part {
-    struct tn_region_index *index;
-    struct tn_slices *slices;
-    struct tn_stats *stats;
-    uint32_t *last_stream; /* number of the stream that was looked up last */
-};
-
-static inline struct tn_part tn_pool_part(struct tarn_pool *pool)
-{
-    return (struct tn_part){ &pool->index, &pool->slices, &pool->stats, &pool->last_stream };
-}
 
 static inline bool tn_pool_is_open(const struct tarn_pool *pool)
 {

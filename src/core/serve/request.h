@@ -28,7 +28,7 @@ TN_HOT struct tn_request tn_request_make(const struct tarn_pool *pool, size_t si
         .alignment_bytes = alignment_bytes,
         .stream = stream,
         .chunk_count = (uint32_t)chunk_count,
-        .slice_class = tn_slices_class_for(&pool->slices, size_bytes, alignment_bytes),
+        .slice_class = tn_slices_class_for(&pool->own.slices, size_bytes, alignment_bytes),
         .is_too_large = chunk_count > TN_CHUNK_COUNT_MAX,
     };
 }

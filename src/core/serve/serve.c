@@ -32,51 +32,51 @@ struct tn_fit tn_find_fit_from(const struct tarn_pool *pool, const struct tn_reg
 
 /* --- alloc --------------------------------------------------------------------------------------- */
 
-void *tn_serve_fit(struct tarn_pool *pool, struct tn_part part, const struct tn_request *request,
+void *tn_serve_fit(struct tarn_pool *pool, struct tn_part *part, const struct tn_request *request,
                    uint32_t stream, struct tn_fit fit)
 {
     return tn_serve_fit_inline(pool, part, request, stream, fit);
 }
 
-void *tn_serve_cut_fit(struct tarn_pool *pool, struct tn_part part,
+void *tn_serve_cut_fit(struct tarn_pool *pool, struct tn_part *part,
                        const struct tn_request *request, struct tn_fit fit, uint32_t *slab_out)
 {
     *slab_out = tn_pool_cut_slab(pool, part, request->slice_class, fit.region, fit.lead);
     return tn_pool_hand_out_slice(pool, part, *slab_out, request->size_bytes);
 }
 
-void *tn_serve_by_cutting(struct tarn_pool *pool, struct tn_part part,
+void *tn_serve_by_cutting(struct tarn_pool *pool, struct tn_part *part,
                           const struct tn_request *request, uint32_t stream)
 {
-    if (!tn_slices_can_add(part.slices, request->slice_class))
+    if (!tn_slices_can_add(&part->slices, request->slice_class))
         return tn_serve_chunks(pool, part, request, stream);
-    struct tn_fit fit = tn_find_own_fit(pool, part.index, request, stream);
-    if (fit.region == TN_REGION_NONE || !tn_region_index_has_room(part.index) ||
-        !tn_slices_has_room(part.slices, request->slice_class))
+    struct tn_fit fit = tn_find_own_fit(pool, &part->index, request, stream);
+    if (fit.region == TN_REGION_NONE || !tn_region_index_has_room(&part->index) ||
+        !tn_slices_has_room(&part->slices, request->slice_class))
         return NULL;
     uint32_t slab;
     void *address = tn_serve_cut_fit(pool, part, request, fit, &slab);
-    tn_slices_give(part.slices, slab, stream, true);
+    tn_slices_give(&part->slices, slab, stream, true);
     return address;
 }
 
 bool tn_serve_make_room(struct tarn_pool *pool, const struct tn_request *request)
 {
-    return tn_region_index_reserve(&pool->index) &&
+    return tn_region_index_reserve(&pool->own.index) &&
            (!tn_serve_can_cut(pool, request) ||
-            tn_slices_reserve(&pool->slices, request->slice_class));
+            tn_slices_reserve(&pool->own.slices, request->slice_class));
 }
 
 enum tn_served tn_serve_with_room(struct tarn_pool *pool, const struct tn_request *request,
                                   void **address_out)
 {
     uint32_t stream;
-    struct tn_part part = tn_pool_part(pool);
+    struct tn_part *part = &pool->own;
     TN_ASSERT(tn_pool_is_locked(pool));
     if (!tn_request_find_stream(pool, part, request, &stream)) return TN_SERVED_UNKNOWN_STREAM;
     void *address = tn_serve_stream(pool, part, request, stream);
     if (!address) {
-        struct tn_fit fit = tn_find_own_fit(pool, part.index, request, stream);
+        struct tn_fit fit = tn_find_own_fit(pool, &part->index, request, stream);
         if (fit.region == TN_REGION_NONE) return TN_SERVED_NOTHING_FITS;
         if (!tn_serve_make_room(pool, request)) return TN_SERVED_NO_HOST_MEMORY;
         address = tn_serve_stream(pool, part, request, stream);
@@ -88,39 +88,25 @@ enum tn_served tn_serve_with_room(struct tarn_pool *pool, const struct tn_reques
 
 /* --- free ---------------------------------------------------------------------------------------- */
 
-enum tn_free_result tn_serve_free_slice(struct tarn_pool *pool, struct tn_part part,
-                                        const struct tn_place *place, uint32_t slab,
-                                        const size_t *told_bytes, struct tn_dependency dependency)
-{
-    unsigned slice = tn_slices_slice_at(part.slices, slab, place->address);
-    bool is_start = tn_slices_address_of(part.slices, slab, slice) == place->address;
-    if (TN_UNLIKELY(!is_start || !tn_slices_is_live(part.slices, slab, slice)))
-        return TN_FREE_RESULT_NOT_LIVE;
-    if (told_bytes && *told_bytes != tn_slices_size_of(part.slices, slab, slice))
-        return TN_FREE_RESULT_WRONG_SIZE;
-    bool has_freed_chunk = tn_pool_free_slice(pool, part, slab, slice, dependency);
-    if (!has_freed_chunk || !pool->releases_after_free) return TN_FREE_RESULT_FREED;
-    return tn_serve_note_free(pool, place->owner);
-}
-
 /* Steps that several regions make free together are not seen here: they go with the next that are found. */
 static bool has_steps_above_threshold(const struct tarn_pool *pool)
 {
     const struct tn_step_range *range = pool->range;
-    size_t idle_bytes = tn_step_mapped_bytes(range) - pool->stats.used_bytes;
+    size_t idle_bytes = tn_step_mapped_bytes(range) - pool->own.stats.used_bytes;
     size_t kept_count = tn_max(pool->release_threshold_bytes / range->step_bytes, 1);
     if (idle_bytes / range->step_bytes <= kept_count) return false;
-    return tn_step_range_has_free(range, &pool->index, tn_pool_held_streams(pool),
+    return tn_step_range_has_free(range, &pool->own.index, tn_pool_held_streams(pool),
                                   (uint32_t)kept_count);
 }
 
 static bool is_worth_a_look(const struct tarn_pool *pool, const struct tn_static_pool *freed_in)
 {
     if (pool->passes_through) return true;
-    if (pool->returns_when_empty && pool->stats.live_count == 0) return true;
+    if (pool->returns_when_empty && pool->own.stats.live_count == 0) return true;
     if (pool->release_threshold_bytes == 0) return false;
     if (pool->range) return has_steps_above_threshold(pool);
-    return tn_region_index_span_is_free(&pool->index, freed_in->head, tn_pool_held_streams(pool));
+    return tn_region_index_span_is_free(&pool->own.index, freed_in->head,
+                                        tn_pool_held_streams(pool));
 }
 
 TN_COLD enum tn_free_result tn_serve_note_free(struct tarn_pool *pool,

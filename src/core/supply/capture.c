@@ -37,7 +37,7 @@ static uint32_t take_number(struct tarn_pool *pool, struct tn_stream_name name,
     uint32_t number = tn_stream_table_find_captured(table, TN_STREAM_STATE_CAPTURED, capture, name);
     if (number != TN_STREAM_NONE) return number;
     number = tn_stream_table_find_unused(table);
-    if (number == TN_STREAM_NONE || !tn_region_index_add_stream(&pool->index, number))
+    if (number == TN_STREAM_NONE || !tn_region_index_add_stream(&pool->own.index, number))
         return TN_STREAM_NONE;
     tn_stream_table_add(table, number, name);
     return number;
@@ -125,9 +125,9 @@ static void release(struct tarn_pool *pool, tarn_capture capture, struct tn_depe
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         const struct tn_stream_entry *entry = &pool->streams->streams[i];
         if (entry->state != TN_STREAM_STATE_CAPTURED || entry->capture != capture) continue;
-        tn_region_index_disown(&pool->index, i, dependency);
-        tn_slices_replace(&pool->slices, i, dependency);
-        tn_slices_forget(&pool->slices, i);
+        tn_region_index_disown(&pool->own.index, i, dependency);
+        tn_slices_replace(&pool->own.slices, i, dependency);
+        tn_slices_forget(&pool->own.slices, i);
         tn_stream_table_remove(pool->streams, i);
     }
 }
@@ -145,7 +145,7 @@ tarn_status tn_capture_release(struct tarn_pool *pool, tarn_capture capture,
     struct tn_dependency dependency;
     tn_pool_lock_and_gather(pool);
     bool are_known =
-        tn_pool_find_dependency(pool, tn_pool_part(pool), streams, stream_count, true, &dependency);
+        tn_pool_find_dependency(pool, &pool->own, streams, stream_count, true, &dependency);
     if (are_known) release(pool, capture, dependency);
     tn_pool_unlock(pool);
     TN_ASSERT(are_known);

@@ -47,7 +47,7 @@ static struct tn_growth_state growth_state(struct tarn_pool *pool)
 {
     struct tn_growth_state state = { .refused_bytes = pool->refused_bytes };
     tn_pool_lock(pool);
-    state.footprint_bytes = pool->stats.footprint_bytes;
+    state.footprint_bytes = pool->own.stats.footprint_bytes;
     for (uint32_t i = 0; i < pool->list.count; i++) {
         const struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
         state.largest_bytes = tn_max(state.largest_bytes, static_pool->backing_bytes);
@@ -87,7 +87,7 @@ tarn_backend_result tn_pool_meaning_of(tarn_backend_result result)
 static tarn_backend_result acquire(struct tarn_pool *pool, struct tn_backing *backing)
 {
     tn_pool_lock(pool);
-    pool->stats.vendor_alloc_count++;
+    pool->own.stats.vendor_alloc_count++;
     tn_pool_unlock(pool);
     tarn_backend_result result = pool->backend.operations->acquire(
         pool->backend.state, backing->size_bytes, &backing->address);
@@ -101,12 +101,12 @@ tarn_backend_result tn_pool_release_backing(struct tarn_pool *pool,
 {
     pool->refused_bytes = SIZE_MAX;
     tn_pool_lock(pool);
-    pool->stats.vendor_free_count++;
+    pool->own.stats.vendor_free_count++;
     tn_pool_unlock(pool);
     tarn_backend_result result = pool->backend.operations->release(
         pool->backend.state, backing->address, backing->size_bytes);
     tn_pool_lock(pool);
-    tn_stats_count_shrinkage(&pool->stats, backing->size_bytes);
+    tn_stats_count_shrinkage(&pool->own.stats, backing->size_bytes);
     pool->transit_bytes -= backing->size_bytes;
     tn_pool_unlock(pool);
     return result;
@@ -115,7 +115,7 @@ tarn_backend_result tn_pool_release_backing(struct tarn_pool *pool,
 void tn_pool_count_arrival(struct tarn_pool *pool, const struct tn_backing *backing)
 {
     tn_pool_lock(pool);
-    tn_stats_count_growth(&pool->stats, backing->size_bytes);
+    tn_stats_count_growth(&pool->own.stats, backing->size_bytes);
     pool->transit_bytes += backing->size_bytes;
     tn_pool_unlock(pool);
 }
@@ -248,11 +248,11 @@ size_t tn_pool_wholly_free_bytes_locked(const struct tarn_pool *pool)
     size_t bytes = 0;
     if (pool->range) {
         return pool->range->step_bytes *
-               tn_step_range_count_free(pool->range, &pool->index, tn_pool_held_streams(pool));
+               tn_step_range_count_free(pool->range, &pool->own.index, tn_pool_held_streams(pool));
     }
     for (uint32_t i = 0; i < pool->list.count; i++) {
         const struct tn_static_pool *held = pool->list.by_chunk[i].static_pool;
-        if (tn_region_index_span_is_free(&pool->index, held->head, tn_pool_held_streams(pool)))
+        if (tn_region_index_span_is_free(&pool->own.index, held->head, tn_pool_held_streams(pool)))
             bytes += held->backing_bytes;
     }
     return bytes;
@@ -270,7 +270,7 @@ static size_t wholly_free_bytes(struct tarn_pool *pool)
 static size_t used_bytes(struct tarn_pool *pool)
 {
     tn_pool_lock_and_gather(pool);
-    size_t bytes = pool->stats.used_bytes;
+    size_t bytes = pool->own.stats.used_bytes;
     tn_pool_unlock(pool);
     return bytes;
 }

@@ -43,11 +43,11 @@ bool tn_pool_insert(struct tarn_pool *pool, struct tn_static_pool *announced)
                                           TN_START_GROUP_CHUNKS, TN_CHUNK_COUNT_MAX,
                                           &first_chunk) ||
         !tn_static_pool_list_reserve(&pool->list) ||
-        !tn_region_index_reserve_span(&pool->index, first_chunk, announced->chunk_count)) {
+        !tn_region_index_reserve_span(&pool->own.index, first_chunk, announced->chunk_count)) {
         return false;
     }
     announced->first_chunk = first_chunk;
-    announced->head = tn_region_index_add_span(&pool->index, first_chunk, announced->chunk_count);
+    announced->head = tn_region_index_add_span(&pool->own.index, first_chunk, announced->chunk_count);
     tn_static_pool_list_insert(&pool->list, announced);
     tn_pool_forbid(pool, announced->backing, announced->backing_bytes);
     pool->transit_bytes -= announced->backing_bytes;
@@ -69,7 +69,7 @@ tarn_backend_result tn_pool_withdraw(struct tarn_pool *pool, struct tn_static_po
 /* Takes out a static pool that is wholly free. Under both locks. */
 static void remove_static_pool(struct tarn_pool *pool, const struct tn_static_pool *removed)
 {
-    tn_region_index_remove_span(&pool->index, removed->head);
+    tn_region_index_remove_span(&pool->own.index, removed->head);
     tn_static_pool_list_remove(&pool->list, removed);
     pool->transit_bytes += removed->backing_bytes;
 }
@@ -91,14 +91,14 @@ static struct tn_static_pool *find_releasable(const struct tarn_pool *pool,
                                               const struct tn_release_rule *rule, uint64_t id_max)
 {
     struct tn_static_pool *newest = NULL;
-    size_t held_bytes = pool->stats.footprint_bytes - pool->transit_bytes;
+    size_t held_bytes = pool->own.stats.footprint_bytes - pool->transit_bytes;
     size_t free_bytes = 0, free_count = 0;
     /* Giving back waits for the device, which would spoil a capture. */
     if (pool->is_over_callers_memory || tn_pool_is_capturing(pool)) return NULL;
-    if (rule->needs_empty && pool->stats.live_count > 0) return NULL;
+    if (rule->needs_empty && pool->own.stats.live_count > 0) return NULL;
     for (uint32_t i = 0; i < pool->list.count; i++) {
         struct tn_static_pool *candidate = pool->list.by_chunk[i].static_pool;
-        if (!tn_region_index_span_is_free(&pool->index, candidate->head,
+        if (!tn_region_index_span_is_free(&pool->own.index, candidate->head,
                                           tn_pool_held_streams(pool)))
             continue;
         free_bytes += candidate->backing_bytes;

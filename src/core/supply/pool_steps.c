@@ -118,10 +118,10 @@ static bool insert_range(struct tarn_pool *pool, struct tn_step_range *range)
 {
     struct tn_static_pool *whole = range->static_pool;
     if (!tn_static_pool_list_reserve(&pool->list) ||
-        !tn_region_index_reserve_span(&pool->index, 0, whole->chunk_count))
+        !tn_region_index_reserve_span(&pool->own.index, 0, whole->chunk_count))
         return false;
     whole->first_chunk = 0;
-    whole->head = tn_region_index_add_void_span(&pool->index, 0, whole->chunk_count);
+    whole->head = tn_region_index_add_void_span(&pool->own.index, 0, whole->chunk_count);
     tn_static_pool_list_insert(&pool->list, whole);
     pool->range = range;
     return true;
@@ -174,7 +174,7 @@ static tarn_backend_result map_step(struct tarn_pool *pool, uint32_t step)
     struct tn_step_range *range = pool->range;
     const struct tn_backing backing = { tn_step_address(range, step), range->step_bytes };
     tn_pool_lock(pool);
-    pool->stats.vendor_alloc_count++;
+    pool->own.stats.vendor_alloc_count++;
     tn_pool_unlock(pool);
     const tarn_backend_operations *operations = pool->backend.operations;
     tarn_backend_result (*map)(void *, void *, size_t, tarn_mapping *) =
@@ -193,18 +193,18 @@ static tarn_backend_result unmap_step(struct tarn_pool *pool, uint32_t step)
     struct tn_step_range *range = pool->range;
     tn_pool_allow(pool, tn_step_address(range, step), range->step_bytes);
     tn_pool_lock(pool);
-    pool->stats.vendor_free_count++;
+    pool->own.stats.vendor_free_count++;
     tn_pool_unlock(pool);
     tarn_backend_result result =
         pool->backend.operations->range_unmap(pool->backend.state, tn_step_address(range, step),
                                               range->step_bytes, range->steps[step].mapping);
     tn_pool_lock_and_gather(pool);
     if (result.status == TARN_STATUS_OK) {
-        tn_step_range_leave(range, &pool->index, step);
+        tn_step_range_leave(range, &pool->own.index, step);
     } else {
         tn_step_range_lose(range, step);
     }
-    tn_stats_count_shrinkage(&pool->stats, range->step_bytes);
+    tn_stats_count_shrinkage(&pool->own.stats, range->step_bytes);
     pool->transit_bytes -= range->step_bytes;
     tn_pool_unlock(pool);
     return result;
@@ -230,7 +230,7 @@ static void tell_destroyed(struct tarn_pool *pool, uint32_t step)
 static uint32_t count_initial(const struct tarn_pool *pool)
 {
     const struct tn_step_range *range = pool->range;
-    if (pool->stats.footprint_bytes > 0) return 0;
+    if (pool->own.stats.footprint_bytes > 0) return 0;
     if (pool->growth.takes_all) return range->step_count;
     return (uint32_t)tn_min(
         tn_count_units(pool->growth.initial_bytes, tn_lowest_bit(range->step_bytes)),
@@ -240,7 +240,7 @@ static uint32_t count_initial(const struct tarn_pool *pool)
 /* Steps that the limit leaves. Under `lock`. */
 static uint32_t count_allowed(const struct tarn_pool *pool)
 {
-    size_t left_bytes = pool->growth.limit_bytes - pool->stats.footprint_bytes;
+    size_t left_bytes = pool->growth.limit_bytes - pool->own.stats.footprint_bytes;
     return (uint32_t)tn_min(left_bytes / pool->range->step_bytes, TN_CHUNK_COUNT_MAX);
 }
 
@@ -253,7 +253,7 @@ static uint32_t take_steps(struct tarn_pool *pool, uint32_t first, uint32_t end,
     uint32_t taken_count = 0;
     for (uint32_t step = first; step < end && taken_count < count; step++) {
         if (range->steps[step].state != TN_STEP_STATE_UNMAPPED) continue;
-        if (!tn_step_range_take(range, &pool->index, step)) break;
+        if (!tn_step_range_take(range, &pool->own.index, step)) break;
         range->steps[step].next = TN_STEP_NONE;
         **link = step;
         *link = &range->steps[step].next;
@@ -266,7 +266,7 @@ static uint32_t take_steps(struct tarn_pool *pool, uint32_t first, uint32_t end,
 static void leave_all(struct tarn_pool *pool, uint32_t first)
 {
     for (uint32_t step = first; step != TN_STEP_NONE; step = pool->range->steps[step].next)
-        tn_step_range_leave(pool->range, &pool->index, step);
+        tn_step_range_leave(pool->range, &pool->own.index, step);
 }
 
 /* Streams whose free memory the request may have with no wait, a bit each. Under `lock`. */
@@ -302,9 +302,9 @@ static tarn_status plan_and_take(struct tarn_pool *pool, const struct tn_request
 {
     size_t needed = (size_t)request->chunk_count << pool->chunk_log2;
     if (needed > pool->growth.limit_bytes) return TARN_STATUS_OVER_LIMIT;
-    if (!tn_step_range_plan(pool->range, &pool->index, request->chunk_count,
+    if (!tn_step_range_plan(pool->range, &pool->own.index, request->chunk_count,
                             request->alignment_bytes, own_streams(pool, request), plan))
-        return pool->stats.used_bytes > pool->growth.limit_bytes - needed
+        return pool->own.stats.used_bytes > pool->growth.limit_bytes - needed
                    ? TARN_STATUS_OVER_LIMIT
                    : TARN_STATUS_OUT_OF_MEMORY;
     return take_planned(pool, plan);
@@ -356,7 +356,7 @@ tarn_backend_result tn_pool_map_steps(struct tarn_pool *pool, const struct tn_re
 /* The region that a chunk of the range lies in, looked for from one that is near it. */
 static uint32_t find_region(const struct tarn_pool *pool, uint32_t region, uint32_t chunk)
 {
-    const struct tn_region *regions = pool->index.regions;
+    const struct tn_region *regions = pool->own.index.regions;
     while (regions[region].first_chunk > chunk)
         region = regions[region].previous;
     while (tn_region_end_chunk(&regions[region]) <= chunk)
@@ -368,15 +368,15 @@ static uint32_t find_region(const struct tarn_pool *pool, uint32_t region, uint3
 static void unite_place(struct tarn_pool *pool, uint32_t near, uint32_t streams,
                         const struct tn_step_plan *plan)
 {
-    const struct tn_region *regions = pool->index.regions;
+    const struct tn_region *regions = pool->own.index.regions;
     uint32_t region = find_region(pool, near, plan->first_chunk);
     uint32_t end_chunk = plan->first_chunk + plan->chunk_count;
     struct tn_region_run run = { .first = region };
-    while (tn_region_index_is_free_for(&pool->index, region, streams)) {
+    while (tn_region_index_is_free_for(&pool->own.index, region, streams)) {
         run.region_count++;
         run.chunk_count += regions[region].chunk_count;
         if (tn_region_end_chunk(&regions[region]) >= end_chunk) {
-            if (run.region_count > 1) tn_region_index_unite_run(&pool->index, &run);
+            if (run.region_count > 1) tn_region_index_unite_run(&pool->own.index, &run);
             return;
         }
         region = regions[region].next;
@@ -387,9 +387,9 @@ void tn_pool_insert_steps(struct tarn_pool *pool, const struct tn_request *reque
                           const struct tn_step_plan *plan)
 {
     struct tn_step_range *range = pool->range;
-    uint32_t region = pool->index.regions[range->static_pool->head].next;
+    uint32_t region = pool->own.index.regions[range->static_pool->head].next;
     for (uint32_t step = plan->first_step; step != TN_STEP_NONE; step = range->steps[step].next) {
-        region = tn_step_range_arrive(range, &pool->index, step);
+        region = tn_step_range_arrive(range, &pool->own.index, step);
         tn_pool_forbid(pool, tn_step_address(range, step), range->step_bytes);
         pool->transit_bytes -= range->step_bytes;
     }
@@ -460,11 +460,11 @@ tarn_status tn_pool_export(struct tarn_pool *pool, const void *address,
 static uint32_t count_releasable(const struct tarn_pool *pool, const struct tn_release_rule *rule)
 {
     size_t step_bytes = pool->range->step_bytes;
-    size_t held_bytes = pool->stats.footprint_bytes - pool->transit_bytes;
+    size_t held_bytes = pool->own.stats.footprint_bytes - pool->transit_bytes;
     if (tn_pool_is_capturing(pool) || held_bytes <= rule->keep_bytes) return 0;
-    if (rule->needs_empty && pool->stats.live_count > 0) return 0;
+    if (rule->needs_empty && pool->own.stats.live_count > 0) return 0;
     size_t free_count =
-        tn_step_range_count_free(pool->range, &pool->index, tn_pool_held_streams(pool));
+        tn_step_range_count_free(pool->range, &pool->own.index, tn_pool_held_streams(pool));
     size_t kept_count = tn_max(rule->keep_free_bytes / step_bytes, rule->keeps_spare ? 1 : 0);
     if (free_count <= kept_count) return 0;
     return (uint32_t)tn_min(free_count - kept_count, (held_bytes - rule->keep_bytes) / step_bytes);
@@ -477,7 +477,7 @@ static uint32_t take_releasable(struct tarn_pool *pool, const struct tn_release_
     uint32_t count = count_releasable(pool, rule), first = TN_STEP_NONE;
     if (count > 0) {
         first =
-            tn_step_range_take_free(pool->range, &pool->index, tn_pool_held_streams(pool), count);
+            tn_step_range_take_free(pool->range, &pool->own.index, tn_pool_held_streams(pool), count);
     }
     for (uint32_t step = first; step != TN_STEP_NONE; step = pool->range->steps[step].next)
         pool->transit_bytes += pool->range->step_bytes;

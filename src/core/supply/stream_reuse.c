@@ -75,8 +75,8 @@ static void begin_anew(struct tarn_pool *pool)
 {
     struct tn_stream_table *table = pool->streams;
     tn_pool_lock_and_gather(pool);
-    tn_region_index_begin_anew(&pool->index);
-    tn_slices_begin_anew(&pool->slices);
+    tn_region_index_begin_anew(&pool->own.index);
+    tn_slices_begin_anew(&pool->own.slices);
     table->now = 1;
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++)
         memset(table->streams[i].covered_below, 0, sizeof table->streams[i].covered_below);
@@ -132,8 +132,8 @@ static void let_newest_cover_all(struct tn_stream_entry *entry)
 /* Nothing depends on these streams any more, a bit each, up to that time. Whether a slice did. Under `lock`. */
 static bool complete_locked(struct tarn_pool *pool, uint32_t streams, uint32_t time)
 {
-    tn_region_index_complete(&pool->index, streams, time);
-    return tn_slices_complete(&pool->slices, streams, time);
+    tn_region_index_complete(&pool->own.index, streams, time);
+    return tn_slices_complete(&pool->own.slices, streams, time);
 }
 
 static void complete(struct tarn_pool *pool, uint32_t stream, uint32_t time)
@@ -146,16 +146,16 @@ static void complete(struct tarn_pool *pool, uint32_t stream, uint32_t time)
 /* Whether a free region or slice may depend on the stream. Under `lock`. */
 static bool is_depended_on(struct tarn_pool *pool, uint32_t stream)
 {
-    return tn_free_set_region_count(&pool->index.by_size[tn_free_set_of_stream(stream)]) > 0 ||
-           tn_free_set_region_count(&pool->index.by_size[TN_FREE_SET_SHARED]) > 0 ||
-           tn_slices_depend_on(&pool->slices, stream);
+    return tn_free_set_region_count(&pool->own.index.by_size[tn_free_set_of_stream(stream)]) > 0 ||
+           tn_free_set_region_count(&pool->own.index.by_size[TN_FREE_SET_SHARED]) > 0 ||
+           tn_slices_depend_on(&pool->own.slices, stream);
 }
 
 /* The number may become another stream's. */
 static void forget(struct tarn_pool *pool, uint32_t stream)
 {
     tn_pool_lock_and_gather(pool);
-    tn_slices_forget(&pool->slices, stream);
+    tn_slices_forget(&pool->own.slices, stream);
     tn_stream_table_remove(pool->streams, stream);
     tn_pool_unlock(pool);
 }
@@ -239,16 +239,16 @@ bool tn_stream_reuse_synchronize(struct tarn_pool *pool)
     if (!pool->streams || tn_pool_is_capturing(pool) || !operations->synchronize) return false;
     if (pool->streams->now >= TN_STREAM_TIME_MAX) begin_anew(pool);
     tn_pool_lock_and_gather(pool);
-    bool is_needed = pool->index.pending_chunk_count > 0 || pool->slices.streams != 0;
+    bool is_needed = pool->own.index.pending_chunk_count > 0 || pool->own.slices.streams != 0;
     uint32_t time = is_needed ? tn_stream_table_advance(pool->streams) : 0;
     tn_pool_unlock(pool);
     if (!is_needed) return false;
     if (operations->synchronize(pool->backend.state).status != TARN_STATUS_OK) return false;
 
     tn_pool_lock_and_gather(pool);
-    uint32_t before = pool->index.pending_chunk_count;
+    uint32_t before = pool->own.index.pending_chunk_count;
     bool has_changed = complete_all(pool, time);
-    if (pool->index.pending_chunk_count < before) has_changed = true;
+    if (pool->own.index.pending_chunk_count < before) has_changed = true;
     tn_pool_unlock(pool);
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         struct tn_stream_entry *entry = &pool->streams->streams[i];
@@ -348,7 +348,7 @@ static char no_stream;
 /* Under `lock`. Nothing was handed out yet, so nothing that is free was ever used. */
 static bool is_untouched(const struct tarn_pool *pool)
 {
-    return !pool->streams && pool->stats.alloc_count == 0;
+    return !pool->streams && pool->own.stats.alloc_count == 0;
 }
 
 /* What was freed so far was freed on the only stream. Under `lock`. */
@@ -356,11 +356,11 @@ static void divide_free_regions(struct tarn_pool *pool)
 {
     struct tn_dependency dependency = tn_stream_table_depend(pool->streams, 0);
     uint32_t region;
-    if (pool->stats.free_count == 0 && !pool->has_shrunk) return;
-    tn_slices_divide(&pool->slices, dependency);
-    while ((region = tn_region_index_find_best_fit(&pool->index, (uint32_t)1 << TN_FREE_SET_IDLE,
+    if (pool->own.stats.free_count == 0 && !pool->has_shrunk) return;
+    tn_slices_divide(&pool->own.slices, dependency);
+    while ((region = tn_region_index_find_best_fit(&pool->own.index, (uint32_t)1 << TN_FREE_SET_IDLE,
                                                    1)) != TN_REGION_NONE) {
-        tn_region_index_change_dependency(&pool->index, region, dependency);
+        tn_region_index_change_dependency(&pool->own.index, region, dependency);
     }
 }
 
@@ -369,7 +369,7 @@ static bool divide(struct tarn_pool *pool)
 {
     struct tn_stream_table *table = tn_host_memory_alloc(sizeof *table);
     if (!table) return false;
-    if (!tn_region_index_add_stream(&pool->index, 0)) {
+    if (!tn_region_index_add_stream(&pool->own.index, 0)) {
         tn_host_memory_free(table);
         return false;
     }
@@ -407,7 +407,7 @@ static bool introduce_locked(struct tarn_pool *pool, const struct identity *iden
     }
     if (!pool->streams && !divide(pool)) return false;
     uint32_t stream = tn_stream_table_find_unused(pool->streams);
-    if (stream == TN_STREAM_NONE || !tn_region_index_add_stream(&pool->index, stream)) return false;
+    if (stream == TN_STREAM_NONE || !tn_region_index_add_stream(&pool->own.index, stream)) return false;
     tn_stream_table_add(pool->streams, stream, identity->name);
     struct tn_stream_entry *entry = &pool->streams->streams[stream];
     if (!must_record_frees) return true;
@@ -643,8 +643,8 @@ uint32_t tn_stream_reuse_private_chunks(const struct tarn_pool *pool)
     uint32_t chunk_count = 0;
     if (!pool->streams) return 0;
     uint32_t private_streams = tn_stream_table_private(pool->streams);
-    for (uint32_t region = 0; region < pool->index.fresh; region++) {
-        const struct tn_region *r = &pool->index.regions[region];
+    for (uint32_t region = 0; region < pool->own.index.fresh; region++) {
+        const struct tn_region *r = &pool->own.index.regions[region];
         if (r->state != TN_REGION_STATE_FREE) continue;
         if (tn_region_dependency(r).streams & private_streams) chunk_count += r->chunk_count;
     }

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * part: a part of a pool in which allocations and frees work: the pool's own, or an arena. It has an index of its chunks,
+ * slices of some of them, and counters.
+ *
+ * Threads: the lock of the pool, or of the arena.
+ */
+#ifndef TN_PART_H
+#define TN_PART_H
+
+#include "../index/region_index_struct.h"
+
+#include "slices.h"
+#include "stats.h"
+
+struct tn_part {
+    struct tn_region_index index;
+    struct tn_slices slices;
+    struct tn_stats stats;
+    uint32_t last_stream; /* number of the stream that was looked up last */
+};
+
+#endif
