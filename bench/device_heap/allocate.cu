@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * allocate: each of many threads allocates one object, of one size (one-size) or of many (mixed), in a heap that is as
- * new and in one that has been used; and each frees one, in the same order and in another.
+ * allocate: each of many threads allocates one object, all of one size (one-size) or of mixed sizes (mixed),
+ * in a fresh heap and in a used one. Then each frees one, in the same order and in another.
  */
 #include "stage.cuh"
 #include "tests.h"

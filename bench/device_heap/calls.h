@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* calls: of CUDA and tarn, which must succeed. One that does not ends the program, with the place and the reason. */
+/* calls: calls to CUDA and tarn that must succeed. A failure ends the program with the place and the reason.
+ * */
 #ifndef TN_HEAP_BENCH_CALLS_H
 #define TN_HEAP_BENCH_CALLS_H
 

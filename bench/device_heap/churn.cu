@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* churn: as many threads as the device holds at once allocate, write, read and free, each again and again. */
+/* churn: as many threads as the device holds at once allocate, write, read and free, over and over. */
 #include "stage.cuh"
 #include "tests.h"
 

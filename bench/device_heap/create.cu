@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* create: what it takes the host to make a heap out of a pool, and the device to prepare it. */
+/* create: the time that the host takes to make a heap out of a pool, and that the device takes to prepare it.
+ * */
 #include "stage.cuh"
 #include "tests.h"
 
@@ -11,7 +12,7 @@ double us_since(double start_s)
     return (seconds_now() - start_s) * 1e6;
 }
 
-/* The pool has its memory already, as in a program that runs. */
+/* The pool holds its memory already, as in a running program. */
 void run_size(const options &options, report &report, size_t heap_bytes)
 {
     subject subject{ "create", std::to_string(heap_bytes >> 30) + " GiB", (double)heap_bytes,

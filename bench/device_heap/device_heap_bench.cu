@@ -2,7 +2,7 @@
 /*
  * device_heap_bench: malloc and free in kernels, tarn's beside CUDA's and beside a bump pointer, in one run.
  *
- * Ends with 0 when all that was handed out was found whole, and with 1 when not; 77 where there is no device.
+ * Exit status: 0 no fault was found, 1 there were faults, 77 there is no device.
  */
 #include "stage.cuh"
 #include "tests.h"
@@ -14,7 +14,7 @@ enum {
     EXIT_NO_DEVICE = 77
 };
 
-/* What the compiler gave a thread of the kernel that allocates. */
+/* The registers and the stack that the compiler gave a thread of the kernel that allocates. */
 template <class Heap> std::string kernel_of()
 {
     cudaFuncAttributes kernel;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* device_memory: of the benchmark itself, by cudaMalloc: an array that goes away with its scope. */
+/* device_memory: the benchmark's own memory, by cudaMalloc: an array that is freed with its scope. */
 #ifndef TN_HEAP_BENCH_DEVICE_MEMORY_H
 #define TN_HEAP_BENCH_DEVICE_MEMORY_H
 

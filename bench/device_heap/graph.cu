@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * graph: a list of neighbours for each vertex, of a graph whose degrees differ widely. The lists are made, get edges in
- * batches and lose them again; one that is full is replaced by one of twice the size, one that is three quarters empty
- * by one of half. Then few vertices get very many edges.
+ * graph: each vertex of a graph has a list of neighbours; degrees differ widely. The lists are made, get
+ * edges in batches, and lose them again. A full list is replaced by one of twice the size, and one that is
+ * three quarters empty by one of half the size. Then a few vertices get very many edges.
  *
- * A thread has a vertex, so what is measured is the heap and the copying, not how threads agree.
+ * Each vertex belongs to one thread, so the test measures the heap and the copying, not synchronisation
+ * between threads.
  */
 #include "stage.cuh"
 #include "tests.h"
@@ -23,7 +24,7 @@ struct list {
     uint32_t capacity;
 };
 
-/* Edge number `index` of a vertex is this neighbour, always. */
+/* The neighbour at the other end of edge number `index` of a vertex: always the same. */
 __device__ uint32_t neighbour(uint32_t vertex, uint32_t index)
 {
     return mixed(vertex * 31 + index);
@@ -89,7 +90,7 @@ TIMED_KERNEL void remove_half(const __grid_constant__ Device heap, list *lists, 
     lists[vertex] = list;
 }
 
-/* Each doubles from where it is to `degree`. */
+/* Each list doubles from its size to `degree`. */
 template <class Device>
 TIMED_KERNEL void expand(const __grid_constant__ Device heap, list *lists, uint32_t vertices,
                          uint32_t degree, unsigned long long *failed)
@@ -172,7 +173,7 @@ template <class Heap> class bench
                                                          batch, counts_.get());
     }
 
-    /* Times it, verifies what there is then, and says whether the heap was fast enough to go on. */
+    /* Times a step and verifies the lists after it. Returns whether the heap was fast enough to go on. */
     template <class Submit> bool step(const char *name, std::vector<double> &times, Submit submit)
     {
         counts_.clear();

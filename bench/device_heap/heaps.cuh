@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * heaps: what is compared. Each has
+ * heaps: the heaps that are compared. Each has
  *
  *     name
- *     can_free      whether what is freed is handed out again
+ *     can_free      whether it hands out freed memory again
  *     can_renew     whether renew() makes all of it free
- *     device()      what kernels are given: get(bytes), get_alike(bytes) where all lanes ask for as much, put(object)
+ *     device()      for kernels: get(bytes), get_alike(bytes) if all lanes ask for the same size, put(object)
  */
 #ifndef TN_HEAP_BENCH_HEAPS_CUH
 #define TN_HEAP_BENCH_HEAPS_CUH
@@ -78,7 +78,8 @@ struct bump_heap {
         unsigned char *begin;
         unsigned long long size_bytes;
 
-        /* One addition for all 32 lanes; each finds its own place by the sizes of those before it. */
+        /* One addition for all 32 lanes. Each lane finds its own place from the sizes of the lanes before it.
+         * */
         __device__ void *get(size_t size_bytes_asked) const
         {
             uint32_t mine = ((uint32_t)size_bytes_asked + 15) / 16 * 16;
@@ -157,7 +158,7 @@ struct cuda_heap {
     static constexpr bool can_free = true;
     static constexpr bool can_renew = false;
 
-    /* Before the process's first kernel that allocates. */
+    /* To be called before the first kernel of the process that allocates. */
     static void set_size(size_t size_bytes)
     {
         CUDA(cudaDeviceSetLimit(cudaLimitMallocHeapSize, size_bytes));

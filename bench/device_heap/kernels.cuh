@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * kernels: what is timed, and what looks at its results afterwards.
+ * kernels: the kernels that are timed, and those that check their results.
  *
- * Whoever allocates has a limit of registers, so that five blocks of 256 threads are on a multiprocessor at once, as in
- * a program that waits for memory; without one the compiler takes what it likes, and fewer are. BLOCKS chooses another.
- * Whoever only frees needs fewer, and fills a multiprocessor.
+ * Kernels that allocate have a limit of registers, so that five blocks of 256 threads fit on a
+ * multiprocessor, as in a program that waits for memory. Without a limit the compiler takes more registers,
+ * and fewer blocks fit. BLOCKS chooses another number. Kernels that only free need fewer registers, and fill
+ * a multiprocessor.
  */
 #ifndef TN_HEAP_BENCH_KERNELS_CUH
 #define TN_HEAP_BENCH_KERNELS_CUH
@@ -51,7 +52,7 @@ FREE_KERNEL void put_all(const __grid_constant__ Device heap, void **objects, ui
     if (number < count) heap.put(objects[number]);
 }
 
-/* In another order than they were got. */
+/* Frees in another order than that of the allocations. */
 template <class Device>
 FREE_KERNEL void put_shuffled(const __grid_constant__ Device heap, void **objects, uint32_t count)
 {
@@ -59,7 +60,7 @@ FREE_KERNEL void put_shuffled(const __grid_constant__ Device heap, void **object
     if (number < count) heap.put(objects[shuffled(number, count)]);
 }
 
-/* Each thread gets an object, writes its ends, looks at them and puts it back, so many times. */
+/* Each thread gets an object, writes both its ends, checks them and puts the object back, over and over. */
 template <class Device>
 TIMED_KERNEL void churn(const __grid_constant__ Device heap, sizes of, uint32_t rounds, unsigned long long *failed,
                         unsigned long long *wrong)
@@ -81,7 +82,7 @@ TIMED_KERNEL void churn(const __grid_constant__ Device heap, sizes of, uint32_t 
     }
 }
 
-/* Each thread holds `held` objects, and replaces half of them, any. */
+/* Each thread holds `held` objects, and replaces a random half of them. */
 template <class Device>
 TIMED_KERNEL void replace_half(const __grid_constant__ Device heap, sizes of, uint32_t round, uint32_t held,
                                uint32_t threads, void **objects, uint32_t *size_bytes)
@@ -98,8 +99,8 @@ TIMED_KERNEL void replace_half(const __grid_constant__ Device heap, sizes of, ui
     }
 }
 
-/* Cycles of `rounds` calls of each kind, by the first lanes of one wave: until an object's address is there, and until
- * the call that frees it has returned. */
+/* Cycles of `rounds` calls of each kind, by the first lanes of one wave: until an object's address is there,
+ * and until the call that frees it has returned. */
 template <class Device>
 TIMED_KERNEL void time_calls(const __grid_constant__ Device heap, uint32_t size_bytes, uint32_t rounds,
                              unsigned long long *cycles)
@@ -129,7 +130,7 @@ __global__ static void spin(long long cycles)
     }
 }
 
-/* What is known of many objects. */
+/* Sums over many objects. */
 struct survey {
     unsigned long long count;  /* not null */
     unsigned long long bytes;  /* as asked for */
@@ -151,7 +152,7 @@ __global__ static void look(void *const *objects, const uint32_t *size_bytes, si
     if (address % 16 != 0) atomicAdd(&found->misaligned, 1ULL);
 }
 
-/* A wave writes all of an object, in words, or looks whether they are still there. */
+/* A wave writes all words of an object, or checks whether they are still there. */
 template <bool is_written>
 __global__ static void patterns(void *const *objects, const uint32_t *size_bytes, sizes of, uint32_t count,
                                 unsigned long long *wrong)

@@ -13,7 +13,7 @@ struct workload {
     uint32_t threads;
 };
 
-/* The last one is the longest for an allocator that looks through all it has. */
+/* The last one takes longest for an allocator that searches all its memory. */
 const workload workloads[] = { { "64 KiB x 1024", 64, 64, 1024 },
                                { "1 MiB x 256", 1 << 10, 1 << 10, 256 },
                                { "16 MiB x 64", 16 << 10, 16 << 10, 64 },
@@ -36,7 +36,7 @@ TIMED_KERNEL void get_large(const __grid_constant__ Device heap, const workload 
         objects[number] = heap.get((size_t)kib_of(workload, number) << 10);
 }
 
-/* What is looked at of each object, the first MiB at most. */
+/* The part of each object that is verified: the first MiB at most. */
 __global__ void note_parts(const workload workload, uint32_t *bytes)
 {
     uint32_t number = thread_number();

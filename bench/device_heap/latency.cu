@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* latency: cycles of one call of each kind on a device that does nothing else, by one lane and by a whole wave. */
+/* latency: cycles of one call of each kind on an idle device, by one lane and by a whole wave. */
 #include "stage.cuh"
 #include "tests.h"
 

@@ -22,13 +22,15 @@ const char usage[] =
     "Measures tarn's device heap, malloc and free in kernels, beside CUDA's own malloc in kernels and\n"
     "beside a bump pointer, which manages nothing.\n"
     "\n"
-    "  --tests LIST    of one-size, mixed, scaling, churn, steady, large, oom, graph, latency, create\n"
-    "  --heaps LIST    of bump, tarn, cuda\n"
-    "  --rounds N      of each figure, if --patience lasts; 9\n"
-    "  --threads N     that allocate at once, a power of two; 1M\n"
-    "  --size BYTES    of the heap; 8G\n"
-    "  --patience S    a heap gets no further workload of a test after one that took longer; 1\n"
-    "  --json FILE     the figures for programs; tarn-report draws them\n";
+    "  --tests LIST    some of one-size, mixed, scaling, churn, steady, large, oom, graph, latency,\n"
+    "                  create (default all)\n"
+    "  --heaps LIST    some of bump, tarn, cuda (default all)\n"
+    "  --rounds N      rounds for each figure, if --patience lasts (default 9)\n"
+    "  --threads N     threads that allocate at once, a power of two (default 1M)\n"
+    "  --size BYTES    the size of the heap (default 8G)\n"
+    "  --patience S    after a workload that took more than S seconds, its heap skips the rest of the\n"
+    "                  test (default 1)\n"
+    "  --json FILE     writes the figures for programs; tarn-report draws them\n";
 
 std::vector<std::string> test_names()
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * out_of_memory: more threads than the heap has room for allocate one object each. What share of the heap they get,
- * how long it takes, and whether all of it is there again after all has been freed.
+ * out_of_memory: more threads than the heap has room for allocate one object each. Measured are the share of
+ * the heap that they get, the time it takes, and whether the heap gives as much again after all was freed.
  */
 #include "stage.cuh"
 #include "tests.h"
@@ -9,7 +9,7 @@
 namespace
 {
 
-/* Bytes of what the threads got, and how long it took. */
+/* Lets the threads allocate; returns the bytes that they got, and times it. */
 template <class Heap> double fill(Heap &heap, objects &objects, uint32_t size_bytes, double *us_out)
 {
     typename Heap::device_part device = heap.device();
@@ -33,7 +33,7 @@ void run_workload(const options &options, report &report, const char *name, size
         heap.renew();
         shares.push_back(fill(heap, objects, size_bytes, &us) / (double)heap_bytes * 100.0);
         times.push_back(us);
-        if (objects.count_wrong(of) != 0) report.fault(subject, "objects lie in each other");
+        if (objects.count_wrong(of) != 0) report.fault(subject, "objects overlap");
         frees.push_back(device_us([&] {
             put_all<<<blocks_for(objects.count), block_threads>>>(
                 heap.device(), objects.addresses.get(), objects.count);

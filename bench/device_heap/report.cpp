@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* report: figures as they come, on the terminal at once and at the end in a JSON file. */
+/* report: prints figures at once, and writes them to a JSON file at the end. */
 #include "report.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* report: figures as they come, on the terminal at once and at the end in a JSON file, whose form is in README.md. */
+/* report: prints figures at once, and writes them at the end to a JSON file, which README.md describes. */
 #ifndef TN_HEAP_BENCH_REPORT_H
 #define TN_HEAP_BENCH_REPORT_H
 
@@ -9,7 +9,7 @@
 
 #include "options.h"
 
-/* What a figure is of. */
+/* The subject of a figure. */
 struct subject {
     std::string test;
     std::string workload; /* "64 B" */
@@ -29,14 +29,14 @@ struct figure {
 class report
 {
   public:
-    /* Values are those of the rounds; none: nothing is added. */
+    /* The values are those of the rounds. Without any, nothing is added. */
     void add(const subject &of, const std::string &name, const std::string &unit,
              std::vector<double> values);
 
-    /* A workload that a heap was not given, and why. */
+    /* A workload that a heap skipped, and why. */
     void skip(const subject &of, const std::string &why);
 
-    /* What must not be: memory that is not the heap's, objects that overlap, requests refused that fit. */
+    /* A fault of a heap: memory that is not the heap's, objects that overlap, a refused request that fits. */
     void fault(const subject &of, const std::string &what);
 
     bool has_faults() const
@@ -44,7 +44,7 @@ class report
         return !faults_.empty();
     }
 
-    /* Whether the file could be written; says why not. */
+    /* Whether the file could be written; prints why not. */
     bool write(const options &options, const std::vector<std::string> &kernels) const;
 
   private:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* scaling: one to many threads allocate an object each, and free it, in a heap that has been used. */
+/* scaling: one to many threads allocate an object each, and free it, in a used heap. */
 #include "stage.cuh"
 #include "tests.h"
 

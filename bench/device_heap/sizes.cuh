@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* sizes: how large object number i of a test is: the same for every heap, and on host and device. C++ without CUDA has
- * them, too. */
+/* sizes: the size of object number i of a test, the same for every heap, on host and device. C++ without CUDA
+ * can include it, too. */
 #ifndef TN_HEAP_BENCH_SIZES_CUH
 #define TN_HEAP_BENCH_SIZES_CUH
 
@@ -55,7 +55,8 @@ TN_EVERYWHERE inline uint32_t bits_in(uint32_t mask)
 #endif
 }
 
-/* Another order of 0 to count - 1, where count is a power of two: steps that can be undone, so none comes twice. */
+/* A permutation of 0 to count - 1, where count is a power of two: each step is invertible, so no number comes
+ * twice. */
 TN_EVERYWHERE inline uint32_t shuffled(uint32_t number, uint32_t count)
 {
     uint32_t mask = count - 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* stage: what tests share: a stopwatch, rounds, objects and what is found of them. */
+/* stage: shared by the tests: a stopwatch, rounds, objects and their verification. */
 #ifndef TN_HEAP_BENCH_STAGE_CUH
 #define TN_HEAP_BENCH_STAGE_CUH
 
@@ -23,11 +23,11 @@ inline double seconds_now()
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/* A device with nothing to do lowers its clocks, and takes up to a third longer for what comes next. */
+/* An idle device lowers its clocks, and then takes up to a third longer for the next work. */
 constexpr unsigned wake_blocks = 1024;
 constexpr long long wake_cycles = 200000;
 
-/* Microseconds that the device takes for what is submitted, the launch included, when it was busy just before. */
+/* Microseconds that the device takes for the submitted work, launch included, if it was busy just before. */
 template <class Submit>
 double device_us(Submit submit)
 {
@@ -48,7 +48,7 @@ double device_us(Submit submit)
     return milliseconds * 1e3;
 }
 
-/* Runs one round after the other, as many as are wanted but no more than patience lasts for; one at least. */
+/* Runs the wanted number of rounds, or as many as patience lasts for, but at least one. */
 template <class Round>
 void repeat(const options &options, Round round)
 {
@@ -57,7 +57,7 @@ void repeat(const options &options, Round round)
         round();
 }
 
-/* The workloads of a test that one heap still gets. */
+/* Decides which workloads of a test a heap still gets. */
 class patience {
 public:
     patience(const options &options, report &report)
@@ -73,7 +73,7 @@ public:
         report_.skip(of, why);
         return false;
     }
-    /* How long the device took for a single step of a workload. */
+    /* Notes how long the device took for a single step of a workload. */
     void note_us(double microseconds)
     {
         if (microseconds * 1e-6 > longest_s_) longest_s_ = microseconds * 1e-6;
@@ -104,7 +104,7 @@ struct objects {
         return found.read();
     }
 
-    /* Words that were no longer there after all objects had been written whole. */
+    /* Writes all objects in full, and counts the words that have changed then. */
     unsigned long long count_wrong(const sizes &of, const uint32_t *size_bytes = nullptr)
     {
         unsigned blocks = blocks_for((uint64_t)count * 32);
@@ -115,7 +115,7 @@ struct objects {
         return wrong.read();
     }
 
-    /* All there, aligned, and none in another. */
+    /* Checks that all objects are there, aligned, and do not overlap. */
     void verify(const subject &subject, const sizes &of, report &report, const uint32_t *size_bytes = nullptr)
     {
         survey now = look_at(of, size_bytes);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * steady: threads hold objects, and go on to replace half of theirs, any. How fast that is, and how far from the first
- * byte to the last the objects lie in the end, to what they have: what fragmentation costs in the long run.
+ * steady: threads hold objects, and over and over replace a random half of theirs. Measured are the rate, and
+ * the range from the first byte of the objects to the last, by the bytes that they have: the long-run cost of
+ * fragmentation.
  */
 #include "stage.cuh"
 #include "tests.h"
@@ -36,7 +37,7 @@ void run_workload(const options &options, report &report, patience &patience, co
         if (round >= round_count / 2)
             ranges.push_back((double)(now.highest - now.lowest) / (double)now.bytes);
     }
-    /* All slots have been asked for by then, but for few. */
+    /* By then nearly all slots have been asked for. */
     unsigned long long wrong = objects.count_wrong(of, size_bytes.get());
     if (wrong != 0) report.fault(subject, std::to_string(wrong) + " words were written over");
     report.add(subject, "replacements", "M/s", rates);
@@ -54,7 +55,7 @@ template <class Heap> void run(const options &options, report &report)
                        options.heap_bytes);
     run_workload<Heap>(options, report, patience, "log 16 to 4096 B",
                        { distribution::log, 16, 4096 }, options.heap_bytes);
-    if (Heap::can_renew) /* others have one size of heap */
+    if (Heap::can_renew) /* the other heaps have one size */
         run_workload<Heap>(options, report, patience, "log 16 to 4096 B, a quarter of the heap",
                            { distribution::log, 16, 4096 }, options.heap_bytes / 4);
 }

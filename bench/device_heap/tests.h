@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* tests: each on all heaps. README.md says what each is, and which paper has it. */
+/* tests: each runs on all heaps. README.md describes them, and names the papers that they are from. */
 #ifndef TN_HEAP_BENCH_TESTS_H
 #define TN_HEAP_BENCH_TESTS_H
 

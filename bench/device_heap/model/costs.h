@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * costs: what each thing takes on an H200, in nanoseconds.
+ * costs: times of single operations on an H200, in nanoseconds.
  *
- * Measured: 300 cycles for the way to the cache and back; 1.3 thousand million additions a second to a word; 1.7 to a
- * slice; the launch of a kernel that does nothing. The others are such that the figures of
- * bench/results/h200-heap-2026-11-23 come out as near as they will for the heap that was measured there, with one lane
- * a wave; but for LANE_IN_STEP and MEETING, of waves of many lanes, which are guesses.
+ * Measured: 300 cycles for the way to the cache and back; 1.3 thousand million additions a second to a word;
+ * 1.7 to a slice; the launch of an empty kernel. The others were fitted to the figures of
+ * bench/results/h200-heap-2026-11-23, for the heap measured there and with one lane a wave. LANE_IN_STEP and
+ * MEETING, for waves of many lanes, are guesses.
  */
 #ifndef TN_MODEL_COSTS_H
 #define TN_MODEL_COSTS_H

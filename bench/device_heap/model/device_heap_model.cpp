@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * device_heap_model: what the device heap's waves wait for, foretold without a device.
+ * device_heap_model: predicts without a device what the waves of the device heap wait for.
  *
  * Usage: device_heap_model [one-size [THREADS [SIZE...]] | mixed [THREADS] | steady [THREADS [ROUNDS]]]
  *
- * one-size: THREADS (1048576, and a multiple of 32) allocate an object each, of one SIZE (16 to 4096 bytes, powers of
- * two), in a new heap; free it; and do so again in the used heap. mixed: the same with sizes of all kinds, THREADS a
- * power of two, and freed in another order, too. steady: THREADS (65536 and no more) hold 8 objects each and replace
- * half of them, ROUNDS (12) times. Prints times, also as multiples of a bump pointer's, operations and pauses of a wave,
- * and the range of objects by what was asked for. After each, the heap's structures are compared.
+ * one-size: THREADS (1048576, and a multiple of 32) allocate an object each, of one SIZE (16 to 4096 bytes,
+ * powers of two), in a new heap; free it; and do so again in the used heap. mixed: the same with mixed sizes,
+ * THREADS a power of two, and freed in another order, too. steady: THREADS (65536 and no more) hold 8 objects
+ * each and replace half of them, ROUNDS (12) times. Prints times, also as multiples of a bump pointer's,
+ * operations and pauses of a wave, and the range of the objects by the bytes asked for. After each test the
+ * heap's structures are compared.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@ int fail_usage()
     return 2;
 }
 
-/* 0 where it is no number. */
+/* 0: the text is no number. */
 uint32_t number_of(const char *text)
 {
     char *end;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fiber: stacks, and jumps from one to another. */
 
-/* Its longjmp takes a jump to another stack for a mistake. */
+/* The fortified longjmp rejects a jump to another stack. */
 #undef _FORTIFY_SOURCE
 
 #include "fiber.h"
@@ -30,7 +30,7 @@ void fiber::give_way()
     if (_setjmp(own_) == 0) _longjmp(other_, 1);
 }
 
-/* The first time there is nowhere to jump to. */
+/* The first time there is no saved place to jump to. */
 void fiber::begin()
 {
     ucontext_t context;

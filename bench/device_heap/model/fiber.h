@@ -2,8 +2,8 @@
 /*
  * fiber: a function with a stack of its own, which gives way and goes on later, all in one thread.
  *
- * A model of a device has hundreds of thousands and changes from one to another with every operation on memory. So the
- * change is a jump, which leaves the mask of signals alone, and no swapcontext, which asks the system to set it.
+ * The model of a device has hundreds of thousands of fibers, and switches with every operation on memory. So
+ * a switch is a jump, which leaves the signal mask alone. swapcontext would make a system call to set it.
  */
 #ifndef TN_MODEL_FIBER_H
 #define TN_MODEL_FIBER_H
@@ -19,16 +19,16 @@ namespace model
 class fiber
 {
   public:
-    /* `body` begins when this goes on for the first time, and never returns. */
+    /* The first go_on() begins `body`, which never returns. */
     explicit fiber(void (*body)());
 
     fiber(const fiber &) = delete;
     fiber &operator=(const fiber &) = delete;
 
-    /* Returns when it gives way. */
+    /* Returns when the fiber gives way. */
     void go_on();
 
-    /* To be called in it. */
+    /* To be called in the fiber. */
     void give_way();
 
   private:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* held_objects: nobody looks at what is in them. */
+/* held_objects: their addresses alone; the model never reads or writes objects. */
 #include "held_objects.h"
 
 #include <stdio.h>

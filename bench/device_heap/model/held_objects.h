@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* held_objects: objects that threads have got, and null where they have none; where they lie. */
+/* held_objects: the objects that threads hold, or null, and where they lie. */
 #ifndef TN_MODEL_HELD_OBJECTS_H
 #define TN_MODEL_HELD_OBJECTS_H
 
@@ -13,7 +13,7 @@ struct held_objects {
     {
     }
 
-    /* Ends the program where one lies in another, or not at 16 bytes. */
+    /* Ends the program if two objects overlap or one is not aligned to 16 bytes. */
     void expect_apart() const;
 
     uint64_t count() const;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* memory: words change when a request comes to them; turns are kept for each word and each slice. */
+/* memory: a word changes when a request arrives at it. Each word and each slice has its own queue. */
 #include "memory.h"
 
 #include <algorithm>

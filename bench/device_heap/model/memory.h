@@ -22,7 +22,7 @@ struct request {
     uint64_t expected; /* of a compare and exchange */
 };
 
-/* Gives what was there. */
+/* Returns the previous value. */
 uint64_t do_at_once(const request &asked);
 
 /* The cache that all multiprocessors share. Times are in nanoseconds. */
@@ -31,7 +31,8 @@ class cache
   public:
     cache();
 
-    /* When a request that arrives now is done: after those before it at its word and in its slice. */
+    /* The time at which a request that arrives now is done: after all earlier ones at its word and in its
+     * slice. */
     double take_turn(const request &asked, double now);
 
   private:

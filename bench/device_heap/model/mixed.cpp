@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * mixed: each thread allocates an object of its own size, in a new heap and in one that has been used, and frees one,
- * in the same order and in another, as the benchmark's `mixed` does. Whole waves of lanes call tarn_dmalloc and
+ * mixed: each thread allocates an object of its own size, in a new heap and in a used one, and frees one, in
+ * the same order and in another, as the benchmark's `mixed` does. Whole waves of lanes call tarn_dmalloc and
  * tarn_dfree.
  */
 #include <stdio.h>

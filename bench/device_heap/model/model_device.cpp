@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* model_device: what lanes ask for, and how long it takes them. */
+/* model_device: the lanes' operations, and how long they take. */
 #include "model_device.h"
 
 #include <algorithm>
@@ -81,7 +81,7 @@ uint32_t tn_place()
     return wave / model::WAVES_OF_BLOCK ^ wave % model::WAVES_OF_BLOCK << 26;
 }
 
-/* From nothing to twice as long. */
+/* A pause takes between 0 and twice its length. */
 void tn_pause(uint32_t nanoseconds)
 {
     if (running == nullptr) return;

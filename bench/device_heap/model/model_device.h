@@ -2,20 +2,22 @@
 /*
  * model_device: how long a kernel might take on a device, as a queue of events.
  *
- * Lanes are fibers of this thread. Each operation on memory costs the wave some time on its multiprocessor, a way to
- * the cache, a wait behind other operations on the same word and in the same slice of the cache, and a way back; it is
- * done when its turn comes, so the memory goes through the states that it might on a device. Blocks begin as others
- * end. Nothing is random but how long a pause takes, and that is the same each time.
+ * Lanes are fibers of this thread. Each operation on memory costs the wave some time on its multiprocessor, a
+ * way to the cache, a wait behind other operations on the same word and in the same slice of the cache, and a
+ * way back. It takes effect when its turn comes, so the memory goes through states that are possible on a
+ * device. A block begins when another ends. Only the lengths of pauses are random, and those are the same in
+ * every run.
  *
- * What it leaves out: how many instructions there are between two operations (each costs the same), what is kept on
- * stacks, waves of one multiprocessor that displace each other's instructions, and operations on objects.
+ * The model leaves out how many instructions lie between two operations (each costs the same), data on
+ * stacks, instructions that the waves of a multiprocessor displace from its cache, and operations on objects.
  *
- * A kernel may have one lane a wave, that stands for a whole group, the one that works for it; or all of them. Lanes that
- * ask for something at the same time have one instruction: they go on together when the last one's answer is there, and
- * loads of the same 32 bytes are one. Lanes whose ways have parted come together where they meet, which they do when
- * every lane of the wave has come to a meeting or ended. Left out is that such lanes take turns on a device.
+ * A kernel may have all lanes of a wave, or one lane, which works for a whole group. Lanes that ask for
+ * something at the same time share an instruction: they go on together when the last answer is there, and
+ * loads of the same 32 bytes are one. Diverged lanes come together at a meeting, when every lane of the wave
+ * has reached a meeting or ended. On a device such lanes take turns, which is left out.
  *
- * This file, with fiber_platform.h, is the platform of tarn/device_heap/platform.cuh, whose names it has.
+ * This file and fiber_platform.h are the platform that tarn/device_heap/platform.cuh asks for, with its
+ * names.
  */
 #ifndef TN_MODEL_DEVICE_H
 #define TN_MODEL_DEVICE_H
@@ -31,7 +33,7 @@
 namespace model
 {
 
-/* `body` is given the wave and the lane. */
+/* `body` gets the wave and the lane. */
 struct kernel {
     uint32_t wave_count;
     uint32_t lane_count; /* of each wave, up to 64 */
@@ -46,7 +48,7 @@ struct outcome {
 
 outcome run(const kernel &kernel);
 
-/* Waits for the answer, and gives it; outside of a kernel at once. */
+/* Waits for the answer and returns it; outside of a kernel it does not wait. */
 uint64_t ask(const request &asked);
 
 void fence();

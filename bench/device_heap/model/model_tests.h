@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* model_tests: the tests of device_heap_model. Each prints a table, and ends the program where the heap is wrong. */
+/* model_tests: the tests of device_heap_model. Each prints a table, and ends the program if the heap has a
+ * fault. */
 #ifndef TN_MODEL_TESTS_H
 #define TN_MODEL_TESTS_H
 

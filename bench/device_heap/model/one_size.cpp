@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * one_size: each thread allocates an object of one size in a new heap, frees it, and does so again in the used heap.
- * A lane stands for its whole wave here, since all want the same; so there are few fibers, and 2^20 threads take
- * seconds.
+ * one_size: each thread allocates an object of one size in a new heap, frees it, and does so again in the
+ * used heap. A lane stands for its whole wave here, since all lanes ask for the same; so there are few
+ * fibers, and 2^20 threads take seconds.
  */
 #include <stdio.h>
 
@@ -60,7 +60,8 @@ class storm
         return model::run({ (uint32_t)parts_.size(), 1, body });
     }
 
-    /* As tn_lanes_malloc does for the one group of a wave; where that fills a page or more it makes a slab of its own. */
+    /* Does what tn_lanes_malloc does for the one group of a wave. A group that fills a page or more makes its
+     * own slab. */
     model::outcome take()
     {
         uint32_t size_class = tn_heap_class_of(size_bytes_);
@@ -89,7 +90,7 @@ class storm
         return outcome;
     }
 
-    /* As tarn_dfree does for lanes that free objects of one word each. */
+    /* Does what tarn_dfree does for lanes that free objects of one word. */
     double give()
     {
         model::outcome outcome = run_kernel([&](uint32_t wave, uint32_t) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * steady: threads hold objects, and go on to replace half of theirs, any, as the benchmark's `steady` does. How many
- * are replaced in a second, and how far the objects lie apart, in the later half of the rounds.
+ * steady: threads hold objects, and over and over replace a random half of theirs, as the benchmark's
+ * `steady` does. Prints how many are replaced in a second, and how far the objects lie apart, in the later
+ * half of the rounds.
  */
 #include <stdio.h>
 
@@ -44,7 +45,7 @@ class replacing
     }
 
   private:
-    /* As the benchmark's kernel replace_half. */
+    /* Does what the benchmark's kernel replace_half does. */
     void replace_half_of(uint32_t number, uint32_t round)
     {
         for (uint32_t i = 0; i < HELD / 2; i++) {

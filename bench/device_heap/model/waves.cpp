@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* waves: blocks begin as others end, lanes go on as events say. */
+/* waves: a block begins when another ends; events decide which lane goes on. */
 #include "waves.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@ namespace model
 
 device *running;
 
-/* They keep their stacks for the next waves and kernels. */
+/* Idle lanes keep their stacks for later waves and kernels. */
 static std::vector<std::unique_ptr<lane>> idle_lanes;
 
 void post(double when, lane *who, request *asked)
@@ -27,7 +27,7 @@ void go_on_at(lane *who, double when)
 
 /* --- multiprocessors ---------------------------------------------------------------------------------- */
 
-/* From when on it is busy, so long. */
+/* The time from which on the multiprocessor is busy for `busy` ns. */
 static double multiprocessor_time(uint32_t number, double busy)
 {
     double *is_free = &running->multiprocessor_is_free[number];
@@ -57,7 +57,7 @@ void give_way()
     running->current->fiber.give_way();
 }
 
-/* Of one lane after another. */
+/* Runs one lane after another. */
 static void lane_body()
 {
     for (;;) {
@@ -105,7 +105,7 @@ static void begin_block(uint32_t multiprocessor)
     }
 }
 
-/* When every lane that is left waits: of those that have come to the same meeting as this one. */
+/* If every remaining lane waits, holds the meeting of those that have come to the same one as this lane. */
 static bool hold_meeting(wave *own, uint32_t number)
 {
     tn_mask lanes = own->meetings.lanes_with(number);

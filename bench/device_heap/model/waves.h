@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* waves: the device that runs a kernel. Its events, its multiprocessors, and the waves on them. */
+/* waves: the device that runs a kernel: its events, its multiprocessors, and the waves on them. */
 #ifndef TN_MODEL_WAVES_H
 #define TN_MODEL_WAVES_H
 
@@ -20,8 +20,8 @@ namespace model
 
 struct wave;
 
-/* Lanes of a wave that have asked for the same kind of thing at the same time: one instruction. They go on together,
- * when the last of them has its answer. */
+/* Lanes of a wave that have asked for the same kind of operation at the same time: one instruction. They go
+ * on together, when the last of them has its answer. */
 struct volley {
     fibers::operation what;
     tn_mask lanes;
@@ -62,11 +62,11 @@ struct wave {
     volley *asking; /* of the lanes that have asked at that time */
 };
 
-/* A lane goes on; or, where there is a request, that is at its word. */
+/* A lane goes on; or, if there is a request, it has arrived at its word. */
 struct event {
     double when;
     uint64_t number; /* of those at the same time the first goes first */
-    lane *who;       /* null where nobody waits for the answer */
+    lane *who;       /* null: no lane waits for the answer */
     request *asked;
 };
 
@@ -97,21 +97,21 @@ struct device {
 
 extern device *running; /* or null: outside of a kernel */
 
-/* A request of which nobody waits for the answer has been made by new, and is deleted when it is done. */
+/* A request whose answer no lane waits for must be allocated by new, and is deleted when it is done. */
 void post(double when, lane *who, request *asked);
 void go_on_at(lane *who, double when);
 
-/* From when on the lane's multiprocessor is busy for it, so long. Lanes of a wave that ask at the same time are in step,
- * and have one instruction. */
+/* The time from which on the lane's multiprocessor is busy for it, for `busy` ns. Lanes of a wave that ask at
+ * the same time are in step, and share one instruction. */
 double lane_time(const lane *own, double busy);
 
-/* The lanes of its wave that ask with this one. */
+/* The volley of the lanes of its wave that ask with this one. */
 volley *join_volley(lane *own, fibers::operation what);
 
-/* Until this lane goes on. */
+/* Returns when this lane goes on. */
 void give_way();
 
-/* If all lanes wait that are left, those go on that are all there. */
+/* If all remaining lanes of the wave wait, the meetings that are complete are held. */
 void hold_meetings(wave *own);
 
 } // namespace model

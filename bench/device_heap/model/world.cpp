@@ -47,7 +47,7 @@ void world::renew()
     wait();
 }
 
-/* What was submitted to a stream of the host backend runs when somebody waits. */
+/* Work on a stream of the host backend runs when a thread waits for it. */
 void world::wait()
 {
     expect_ok(backend_.operations->stream_synchronize(backend_.state, stream_).status);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* world: a heap of the model's device, kernels that work in it, and the one that their times are compared with. */
+/* world: a heap of the model's device, kernels that use it, and the bump pointer that their times are
+ * compared with. */
 #ifndef TN_MODEL_WORLD_H
 #define TN_MODEL_WORLD_H
 
@@ -15,7 +16,7 @@
 #define TARN_DEVICE_HEAP_EMULATION "model_device.h"
 #include "tarn/device_heap.cuh"
 
-/* A heap in host memory; nobody touches its objects. Whatever goes wrong ends the program. */
+/* A heap in host memory, whose objects are never touched. Any failure ends the program. */
 class world
 {
   public:
@@ -26,7 +27,7 @@ class world
 
     void renew();
 
-    /* And that no call has gone wrong. Compares every structure of the heap with every other, too. */
+    /* Also expects that no call has failed, and compares every structure of the heap with every other. */
     tarn_device_heap_stats expect_live(uint64_t count);
 
     const tarn_device_heap_handle &handle() const
