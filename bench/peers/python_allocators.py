@@ -12,10 +12,10 @@ from python_failures import CannotPlay, NotFound
 
 
 class _Python:
-    """What both have in common."""
+    """Shared by both."""
 
     def create_streams(self, count):
-        """So many that do not wait for each other."""
+        """`count` streams that do not wait for each other."""
         streams = [self.create_stream() for _ in range(count)]
         different = len(set(map(self.number_of, streams)))
         if different < count:
@@ -47,19 +47,19 @@ class TorchPython(_Python):
     # --- calls ---
 
     def calls(self, stream=None):
-        """For a stream, or the current one: what torch.cuda.caching_allocator_alloc and _delete call, without what
-        these look up each time."""
+        """For a stream, or the current one: the functions below torch.cuda.caching_allocator_alloc and _delete, without
+        their look-ups in each call."""
         if stream is None:
             stream = self.torch.cuda.current_stream(self.device)
         return ByCall(self.torch._C._cuda_cudaCachingAllocator_raw_alloc,
                       self.torch._C._cuda_cudaCachingAllocator_raw_delete, self.number_of(stream))
 
     def enter_thread(self, _=None):
-        """In each thread before its first call, which names the stream itself."""
+        """To be called in each thread before its first call. Calls name their stream themselves."""
         self.torch.cuda.set_device(self.device)
 
     def leave_streams(self):
-        """Nothing was made current."""
+        """Nothing to undo: no stream was made current."""
 
     def create_stream(self):
         return self.torch.cuda.Stream(device=self.device)
@@ -76,7 +76,7 @@ class TorchPython(_Python):
     # --- life ---
 
     def open(self):
-        """There is one in a process: what it keeps from before is given back."""
+        """A process has one: memory that it still keeps is given back."""
         self.trim()
         self.torch.cuda.reset_peak_memory_stats(self.device)
         self.calls_before = self._vendor_calls()
@@ -90,7 +90,7 @@ class TorchPython(_Python):
     # --- what it tells ---
 
     def _vendor_calls(self):
-        """0 where this version does not count them."""
+        """0: this version does not count them."""
         stats = self.torch.cuda.memory_stats(self.device)
         return stats.get("num_device_alloc", 0) + stats.get("num_device_free", 0)
 
@@ -102,7 +102,7 @@ class TorchPython(_Python):
         }
 
     def held_bytes(self):
-        """What torch.cuda.memory_reserved says, without putting all else that is counted in order for it."""
+        """The value of torch.cuda.memory_reserved, without sorting all other counters for it."""
         return self.torch.cuda.memory_stats_as_nested_dict(self.device)["reserved_bytes"]["all"]["current"]
 
     def free_bytes(self):
@@ -148,17 +148,17 @@ class CupyPython(_Python):
     # --- calls ---
 
     def calls(self, _=None):
-        """For the stream that is current in the thread."""
+        """For the thread's current stream."""
         return ByObject(self.pool.malloc)
 
     def enter_thread(self, stream=None):
-        """In each thread before its first call."""
+        """To be called in each thread before its first call."""
         self.cupy.cuda.Device(self.device).use()
         if stream is not None:
             stream.use()
 
     def leave_streams(self):
-        """Streams that are gone are not current any more."""
+        """Makes the default stream current, as the others are about to go."""
         self.cupy.cuda.Stream.null.use()
 
     def create_stream(self):
@@ -170,7 +170,7 @@ class CupyPython(_Python):
 
     @staticmethod
     def use_of(stream):
-        """What makes it current."""
+        """The function that makes the stream current."""
         return stream.use
 
     # --- life ---
@@ -190,8 +190,8 @@ class CupyPython(_Python):
     # --- what it tells ---
 
     def usage(self):
-        """It gives nothing back by itself as long as the device has room, so what it holds now is the most that it has
-        held; the vendor's calls it does not count."""
+        """It gives nothing back by itself while the device has room, so it now holds the most that it ever held. It does
+        not count the vendor's calls."""
         return {"peak_footprint_bytes": self.held_bytes(), "vendor_calls": 0}
 
     def held_bytes(self):
@@ -217,5 +217,5 @@ KINDS = {kind.name: kind for kind in (TorchPython, CupyPython)}
 
 
 def find(name, device):
-    """NotFound says why it is not there."""
+    """Raises NotFound with the reason if the library is missing."""
     return KINDS[name](device)

@@ -8,8 +8,8 @@ Measures the allocators of PyTorch and CuPy from Python, as their users reach th
 The figures have the form of tarn-bench's JSON file, so that both belong to one run. Python's own share of a
 pair is measured with functions that do nothing and stated as harness_ns_per_pair.
 
-Exit status: 0 what is there was measured; 1 something failed, or no allocator is there; 2 the command line is
-wrong; 130 it was interrupted, and what was measured until then is written.
+Exit status: 0 all was measured; 1 something failed, or no allocator was found; 2 the command line is wrong; 130 the
+run was interrupted, and its results so far are written.
 """
 
 import sys
@@ -36,7 +36,7 @@ def complain(text):
 
 
 def find_allocators(options, report):
-    """Those that are there, in the order in which they were asked for."""
+    """The allocators that are there, in the order of the options."""
     allocators = []
     for name in options.allocator:
         try:
@@ -74,7 +74,7 @@ def try_to(write, path):
 
 
 def touch(path):
-    """Known before anything is measured, and nothing of an older file is lost yet."""
+    """Checks that the file can be written before anything is measured. Keeps an older file's content."""
     with open(path, "ab"):
         pass
 

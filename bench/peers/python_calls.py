@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-The loops that are timed, once for each of the two ways in which libraries have allocators in Python.
+The loops that are timed, once for each of the two ways in which Python libraries offer an allocator.
 
-What a loop would call costs as much as what it measures, so the two classes repeat each other. An operation is
+A call inside a loop would cost as much as the measured call, so the two classes repeat each other. An operation is
 (slot, bytes), with bytes below zero for a free; a turn is (slot, bytes), a free of the block in that slot and an
 allocation in its place.
 """
@@ -29,7 +29,7 @@ class ByCall:
         return self.alloc(size, lane.handle)
 
     def play(self, operations, blocks):
-        """As fast as Python goes."""
+        """Plays as fast as Python can."""
         alloc, free, stream = self.alloc, self.free, self.stream
         for slot, size in operations:
             if size >= 0:
@@ -54,7 +54,7 @@ class ByCall:
         return alloc_ns, free_ns
 
     def play_turns(self, turns, blocks, sizes, over):
-        """At least one, and then until there is something in `over`. How many it were."""
+        """Plays at least one turn, and then more until `over` is not empty. Returns their number."""
         alloc, free, stream = self.alloc, self.free, self.stream
         count = 0
         for slot, size in turns:
@@ -67,7 +67,7 @@ class ByCall:
         return count
 
     def play_shared(self, turns, places, over):
-        """The same where other threads use the same places: queues of a block and its size, whose calls are atomic."""
+        """The same if other threads share the places: queues of a block and its size, whose calls are atomic."""
         alloc, free, stream = self.alloc, self.free, self.stream
         count = 0
         for slot, size in turns:
@@ -80,7 +80,7 @@ class ByCall:
         return count
 
     def play_filled(self, turns, player):
-        """Each new block is filled on the lane that comes after that of the one before it."""
+        """Fills each new block on the lane after that of the block before it."""
         alloc, free, fill = self.alloc, self.free, player.fill
         blocks, lane_of, patterns = player.blocks, player.lane_of, player.patterns
         for slot, size in turns:
@@ -93,11 +93,11 @@ class ByCall:
                 raise player.failure_to_fill(code)
 
     def doing_nothing(self):
-        """What is called in the same way and does nothing: what that costs is Python's."""
+        """Functions with the same calls that do nothing: their time is Python's own share."""
         return ByCall(lambda size, stream: 0, lambda block: None, self.stream)
 
     def handing_out(self, blocks):
-        """The same, but it has these blocks, one after the other."""
+        """The same, but the allocations return these blocks, one after the other."""
         return ByCall(lambda size, stream: next(blocks), lambda block: None, self.stream)
 
     @staticmethod
@@ -110,7 +110,7 @@ _At = collections.namedtuple("_At", "ptr")
 
 
 class ByObject:
-    """alloc(size) gives an object for the thread's current stream; it is freed when nobody refers to it."""
+    """alloc(size) gives an object for the thread's current stream. It is freed with its last reference."""
 
     def __init__(self, alloc):
         self.alloc = alloc

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which workloads a command has. Lists that were not given are those that tarn-bench has for it."""
+"""The workloads of each command. Lists that were not given have tarn-bench's defaults."""
 
 import pathlib
 
@@ -68,13 +68,13 @@ class Maker:
         return [read_trace(path) for path in paths]
 
     def all(self):
-        """By size, by number, over time, with threads, with streams, from nothing, and real programs."""
-        recorded = self.replay()  # before the others, so that a bad one is told at once
+        """All workloads: by size, by number, over time, with threads, with streams, from nothing, and real programs."""
+        recorded = self.replay()  # first, so that a bad trace is reported at once
         made_up = [workload for make in (self.hot, self.sweep, self.live, self.churn, self.threads, self.streams,
                                          self.growth) for workload in make()]
         return made_up + recorded
 
 
 def make_workloads(options, free_bytes):
-    """All of them before anything is played, so that a bad trace stops everything."""
+    """Reads all traces before anything is played, so that a bad one stops everything."""
     return getattr(Maker(options, free_bytes), options.command)()

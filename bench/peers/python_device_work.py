@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-Something for streams to do, as device_work.h has it for C: fills and copies in the order of a stream, by CUDA's
-driver, whichever library has made the stream. So what streams do is the same for all allocators.
+Work for streams, like device_work.h in C: fills and copies in the order of a stream, by CUDA's
+driver, whichever library made the stream. So streams do the same work for all allocators.
 """
 
 import ctypes
@@ -38,7 +38,7 @@ def _load():
 
 
 class DeviceWork:
-    """Of the calling thread, on one device, in the context that the libraries are in, too: the primary one."""
+    """For the calling thread, on one device, in the primary context, which the libraries use too."""
 
     def __init__(self, backend, device):
         if backend != "cuda":
@@ -70,11 +70,11 @@ class DeviceWork:
         self._call("giving memory back", "cuMemFree_v2", address)
 
     def copy(self, target, source, size, stream):
-        """Within the device. Does not wait."""
+        """Copies within the device. Does not wait."""
         self._call("copying a block", "cuMemcpyDtoDAsync_v2", target, source, size, stream)
 
     def read(self, address, size):
-        """What is there now, as bytes. Whoever writes there has been waited for."""
+        """The bytes that are there now. The caller has waited for the streams that write there."""
         target = ctypes.create_string_buffer(size)
         self._call("reading what was copied", "cuMemcpyDtoH_v2", target, address, size)
         return target.raw

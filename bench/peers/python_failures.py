@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What can go wrong, each with a line that says it."""
+"""What can go wrong; each failure has a line of text."""
 
 
 class NotFound(Exception):
@@ -7,7 +7,7 @@ class NotFound(Exception):
 
 
 class BadTrace(Exception):
-    """It names the file and, if it has to do with one, the line."""
+    """The text names the file and, if one is concerned, the line."""
 
 
 class CannotPlay(Exception):
@@ -19,13 +19,13 @@ class Failed(Exception):
 
 
 class FailedAt(Failed):
-    """The line names the place in the workload, and the allocator."""
+    """The text names the place in the workload, and the allocator."""
 
 
 class BadBlock(Failed):
-    """The allocator has handed out what it may not."""
+    """The allocator has handed out a block that it may not hand out."""
 
 
 def first_line(error):
-    """The others of PyTorch's tell how to set its options."""
+    """The first line; PyTorch's further lines tell how to set its options."""
     return next(iter(str(error).splitlines()), type(error).__name__)

@@ -24,7 +24,7 @@ def spread(values):
 
 
 def named_spread(name, values):
-    """The same as three figures of a row: the median by that name, and its range."""
+    """The spread as three figures of a row: the median by that name, and its range."""
     least, median, most = spread(values)
     return {name: median, f"{name}_min": least, f"{name}_max": most}
 

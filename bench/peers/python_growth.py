@@ -17,7 +17,7 @@ now = time.perf_counter_ns
 
 
 class GrowthPass:
-    """The times of one pass, of all that is allocated and all that is freed."""
+    """The times of one pass: of all allocations and of all frees."""
 
     def __init__(self, calls, allocs, frees, blocks):
         start = now()
@@ -59,7 +59,7 @@ class GrowthRun(Run):
         self.close()
 
     def has_time(self):
-        """At least once, and not again when the time would not do."""
+        """Plays at least once, and again while there is time."""
         spent_ns = sum(each.all_ns for each in self.passes)
         return not self.passes or spent_ns * (len(self.passes) + 1) / len(self.passes) <= self.budget_ns
 
@@ -70,7 +70,7 @@ class GrowthRun(Run):
             self.close()
 
     def harness_ns(self):
-        """Of a pair: Python's own share."""
+        """Python's own share of a pair."""
         passes = [GrowthPass(self.harness_calls, self.allocs, self.frees, list(self.blocks))
                   for _ in range(HARNESS_PASSES)]
         return median([each.all_ns for each in passes]) / self.pair_count

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-The wish to end, by Ctrl-C or SIGTERM. It is kept, and asked for between steps, which take a second or so: an exception
-that comes anywhere, in the middle of a constructor or in a __del__, would leave things half made, or be dropped. Who
-asks a second time does not wait.
+Ctrl-C and SIGTERM ask the program to end. The request is kept, and checked between steps, which take a second or so.
+An exception at any place, such as a constructor or a __del__, would leave objects half made, or be dropped. A second
+signal ends the program at once.
 """
 
 import signal

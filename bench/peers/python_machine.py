@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The facts that a measurement stands on."""
+"""The facts about the machine that a result depends on."""
 
 import os
 import pathlib
@@ -8,11 +8,11 @@ import re
 import subprocess
 import time
 
-TREE = pathlib.Path(__file__).resolve().parents[2]  # that this file is in
+TREE = pathlib.Path(__file__).resolve().parents[2]  # of this file
 
 
 def clock_cost_ns():
-    """Of one reading, the least of many."""
+    """The time of one reading, the least of many."""
     now = time.perf_counter_ns
     least = 10**9
     for _ in range(1000):
@@ -22,7 +22,7 @@ def clock_cost_ns():
 
 
 def commit():
-    """What git says the tree is, as it does for tarn-bench."""
+    """The commit of the tree by git, as for tarn-bench."""
     if not (TREE / ".git").exists():
         return "unknown"
     try:
@@ -56,7 +56,7 @@ def cpu_model():
 
 
 def look_at_machine(allocators):
-    """The facts that tarn-bench has, in its fields; compiler says who interpreted, with which libraries."""
+    """The facts that tarn-bench has, in its fields; `compiler` names the interpreter and the libraries."""
     libraries = ", ".join(allocator.version for allocator in allocators)
     facts = {"backend": "none", "device_name": "none", "device_bytes": 0, "driver_version": 0, "runtime_version": 0}
     for allocator in reversed(allocators):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-The workloads that are made up: names, sizes and order are those of tarn-bench for the same options and seed. What
-each is for stands in the C file of its name.
+The made-up workloads. Names, sizes and order are those of tarn-bench for the same options and seed. The C file of the
+same name tells what each is for.
 """
 
 from python_numbers import show_size
@@ -13,7 +13,7 @@ HOT_BYTES = 1024
 SWEEP_PAIRS = 1000
 HOLES_MAX = 10000
 STREAM_TURNS_MIN = 1024
-CHUNK_BYTES = 1024  # what pools round to
+CHUNK_BYTES = 1024  # pools round sizes up to it
 PIECE_BYTES = 2 << 20
 
 
@@ -114,7 +114,7 @@ def make_threads(thread_counts, live_counts, size_range, seed, is_shared, has_on
 
 
 def _stream_setup(sizes):
-    """One more block makes all of them as large as pieces of a device's memory are."""
+    """One more block makes the sum a whole number of the pieces that device memory comes in."""
     setup = list(enumerate(sizes))
     rest = sum(-(-size // CHUNK_BYTES) * CHUNK_BYTES for size in sizes) % PIECE_BYTES
     return setup if rest == 0 else [*setup, (len(sizes), PIECE_BYTES - rest)]
@@ -134,7 +134,7 @@ def _make_one_streams(stream_count, live_count, size_range, seed, hands_on):
 
 
 def make_streams(stream_counts, live_counts, size_range, seed):
-    """One stream has no other to hand anything on to."""
+    """With one stream there is no other to hand blocks on to."""
     return [_make_one_streams(streams, live, size_range, seed, hands_on)
             for live in live_counts for streams in stream_counts
             for hands_on in ((False, True) if streams > 1 else (False,))]

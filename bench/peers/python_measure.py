@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-What the allocators cost on one workload. They take turns in each step, so that a machine that slows down does so for
-all of them; where the device has no room for all at once, they run one after the other.
+What the allocators cost on one workload. They take turns in each step, so that a slower machine is slower for
+all of them. If the device has no room for all at once, they run one after the other.
 """
 
 import gc
@@ -15,12 +15,12 @@ from python_workloads import GROWTH, PASSES, STREAMS, THREADS
 
 RUNS = {PASSES: PassesRun, THREADS: ThreadsRun, GROWTH: GrowthRun, STREAMS: StreamsRun}
 
-HELD_BY_LIVE_MAX = 2.5  # what an allocator is expected to hold at most
+HELD_BY_LIVE_MAX = 2.5  # the most that an allocator is expected to hold
 
 
 def reason_to_skip(workload, free_bytes):
-    """A made-up workload that is larger than the device is left out, as in tarn-bench; the failure of a recorded one
-    is its answer."""
+    """A made-up workload that is larger than the device is skipped, as in tarn-bench; a recorded one is played and may
+    fail."""
     live_bytes = workload.extent.live_bytes_max
     if workload.is_recorded or live_bytes <= free_bytes:
         return None
@@ -28,7 +28,7 @@ def reason_to_skip(workload, free_bytes):
 
 
 def can_interleave(workload, allocator_count, free_bytes):
-    """Of growth one is open at a time."""
+    """In growth, one is open at a time."""
     expected = HELD_BY_LIVE_MAX * workload.extent.live_bytes_max
     return workload.method == GROWTH or expected * allocator_count < free_bytes
 
@@ -58,7 +58,7 @@ def _measure_runs(runs, options, is_interleaved, progress):
 
 
 def measure(workload, allocators, options, free_bytes, progress):
-    """Of each allocator in their order."""
+    """A result of each allocator, in their order."""
     runs = [RUNS[workload.method](allocator, workload, options) for allocator in allocators]
     reason = reason_to_skip(workload, free_bytes)
     if reason:

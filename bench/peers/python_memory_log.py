@@ -2,13 +2,13 @@
 """
 Bytes live and bytes held as a workload goes on, in a few hundred points out of millions.
 
-As in memory_log.h: of each window of equal length stay the point with the most bytes live, that with the most held,
-and the last; and the first of all.
+As in memory_log.h: each window of equal length keeps the point with the most bytes live, the one with the most held,
+and the last. The first point of all is kept too.
 """
 
 POINTS_MAX = 500
 WINDOWS_MAX = POINTS_MAX // 3 - 2
-QUESTIONS_MAX = 2000  # what it holds a library is asked through Python, which takes it some 50 us
+QUESTIONS_MAX = 2000  # asking a library how much it holds takes some 50 us in Python
 
 
 class MemoryLog:
@@ -27,7 +27,7 @@ class MemoryLog:
         self.window.append(point)
 
     def finish(self):
-        """Puts down what stays of the window."""
+        """Notes the points that stay of the window."""
         if not self.window:
             return
         stays = {max(self.window, key=lambda point: point[1]), max(self.window, key=lambda point: point[2]),
@@ -37,7 +37,7 @@ class MemoryLog:
 
 
 class MemoryFollow:
-    """Is told of every operation, and asks the allocator after every so many what it holds."""
+    """Gets every operation, and asks the allocator after every few of them how much it holds."""
 
     def __init__(self, allocator, event_count):
         self.allocator = allocator

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Numbers and sizes from text, and sizes as text, as tarn-bench has them."""
+"""Numbers and sizes from text, and sizes as text, as in tarn-bench."""
 
 SHIFTS = {"K": 10, "M": 20, "G": 30, "T": 40}
 LIST_MAX = 64
@@ -22,7 +22,7 @@ def _parse(word, has_suffix):
 
 
 def parse_list(text, least, most, has_suffix=True):
-    """Numbers with commas between them, with an optional suffix if they are sizes. ValueError says what is wrong."""
+    """Numbers with commas between them, with an optional suffix if they are sizes. Raises ValueError with the fault."""
     numbers = []
     for word in text.split(","):
         number = _parse(word, has_suffix)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the user asked for on the command line: the options of tarn-bench that have a meaning here, by its names."""
+"""The command line: the options of tarn-bench that have a meaning here, by its names."""
 
 import argparse
 
@@ -14,10 +14,10 @@ COMMANDS = {
     "live": "tiny blocks and mixed ones, by the number of live ones",
     "churn": "random replacement among live blocks of all sizes",
     "threads": "churn by several threads at once on one allocator",
-    "streams": "blocks that go round between streams, filled there",
-    "growth": "from nothing to so many live bytes, and back",
+    "streams": "blocks that streams fill and pass on",
+    "growth": "from nothing to many live bytes, and back",
     "replay": "TRACE...: the allocations of a real program, from a recorded trace",
-    "all": "[TRACE...]: all of these, shorter, with the traces that come along unless some are named",
+    "all": "[TRACE...]: all of these, shorter; by default with bench/traces",
 }
 
 WITH_TRACES = ("replay", "all")
@@ -38,13 +38,13 @@ SPECIAL = (
     ("sizes", "LIST", _sizes(), ("sweep",), "sizes (default: powers of 16, and the largest power of 2 that fits)"),
     ("counts", "LIST", _numbers(LIVE_MAX), ("live",), "numbers of live blocks (default 10,100,1000,10000,100000)"),
     ("live", "LIST", _numbers(LIVE_MAX), WITH_LIVE,
-     "the same; of each thread (default 100), of each stream (default 16)"),
-    ("threads", "LIST", _numbers(256), ("threads",), "how many (default 1,2,4,8,16)"),
-    ("streams", "LIST", _numbers(64), ("streams",), "how many (default 1,2,4,8)"),
+     "numbers of live blocks (default as live's); of each thread (default 100), of each stream (default 16)"),
+    ("threads", "LIST", _numbers(256), ("threads",), "numbers of threads (default 1,2,4,8,16)"),
+    ("streams", "LIST", _numbers(64), ("streams",), "numbers of streams (default 1,2,4,8)"),
     ("until", "LIST", _sizes(), ("growth",), "bytes live at the end (default 64M,256M,1G,4G)"),
     ("size-range", "MIN,MAX", lambda text: python_numbers.parse_range(text, 1, SIZE_MAX), WITH_RANGE,
      "sizes of blocks (default 1,10 and 1,64K for live, 4K,1M for streams, else 1K,16M)"),
-    ("shared", None, None, ("threads",), "each frees blocks of all, not its own"),
+    ("shared", None, None, ("threads",), "each frees blocks of all threads"),
     ("one-stream", None, None, ("threads",), "all on one stream"),
 )
 
@@ -58,8 +58,8 @@ def _make_parser(names):
         formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
         description="Measures the allocators of PyTorch and CuPy from Python, on the workloads of tarn-bench.\n\n"
                     "Commands:\n" + "".join(f"  {name:<9}{text}\n" for name, text in COMMANDS.items()),
-        epilog="Sizes take the suffixes K, M, G and T, powers of 1024. Exit status: 0 what is there was measured; 1 "
-               "something failed, or no allocator is there; 2 the command line is wrong; 130 interrupted.")
+        epilog="Sizes take the suffixes K, M, G and T, powers of 1024. Exit status: 0 all was measured; 1 something "
+               "failed, or no allocator was found; 2 the command line is wrong; 130 the run was interrupted.")
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND")
     parser.add_argument("traces", nargs="*", metavar="TRACE", default=[])
     parser.add_argument("--allocator", default=",".join(names), metavar="LIST",
@@ -67,9 +67,9 @@ def _make_parser(names):
     parser.add_argument("--json", metavar="FILE", help="write the results to FILE as well")
     parser.add_argument("--repetitions", type=int, default=5, metavar="N", help="1 to 1000 (default 5)")
     parser.add_argument("--time", type=float, metavar="SECONDS",
-                        help="fewer repetitions where they would take longer than this for one allocator on one "
-                             "workload (default 10; all: 1)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random workloads (default 1)")
+                        help="the most that one allocator may take on one workload: fewer repetitions if needed "
+                             "(default 10; all: 1)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the random workloads (default 1)")
     parser.add_argument("--device", type=int, default=0, metavar="N", help="number of the device (default 0)")
     for name, metavar, _, commands, text in SPECIAL:
         how = {"metavar": metavar} if metavar else {"action": "store_true"}
@@ -100,7 +100,7 @@ def _check_numbers(parser, options):
 
 
 def _read_special(parser, options):
-    """Lists that were not given are None: each command has its own instead."""
+    """A list that was not given is None: the command then has its own default."""
     for name, _, read, commands, _ in SPECIAL:
         text = getattr(options, _field(name))
         if text and options.command not in (*commands, "all"):
@@ -122,7 +122,7 @@ def _check_traces(parser, options):
 
 
 def parse(arguments, names):
-    """Ends the program with status 2 when the command line is wrong."""
+    """Ends the program with status 2 if the command line is wrong."""
     parser = _make_parser(names)
     options = parser.parse_intermixed_args(arguments)
     _check_allocators(parser, options, names)

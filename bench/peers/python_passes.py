@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-What an allocator costs where one thread plays a workload over and over: the steps of measure_passes.h.
+What an allocator costs when one thread plays a workload over and over: the steps of measure_passes.h.
 
-A repetition is timed as a whole: what the system takes of it for others is in it.
+A repetition is timed as a whole, with the time that the system gave to other programs.
 """
 
 from python_figures import median, named_spread, percentiles
@@ -14,7 +14,7 @@ PASSES_MAX = 1_000_000
 
 
 class Passes:
-    """The body again and again, as an allocator is called or as nothing is."""
+    """Plays the body over and over, with the calls of an allocator or with those that do nothing."""
 
     def __init__(self, calls, body, blocks, options):
         self.calls = calls
@@ -41,7 +41,7 @@ class Passes:
             self.repetitions_ns.append(timed(lambda: self.play(self.pass_count)) / self.pass_count)
 
     def run_all(self):
-        """What takes no turns with others."""
+        """The steps that take no turns with others."""
         self.plan(timed(lambda: self.play(1)))
         for _ in range(self.repetition_count):
             self.repeat()
@@ -54,7 +54,7 @@ class PassesRun(Run):
     memory_points = None
 
     def first_pass(self):
-        """Also decides how much of the body is played: all of it, unless it takes too long and may be cut."""
+        """Also decides how much of the body is played from then on: all, unless that takes too long and it may be cut."""
         self.open()
         self.play_setup_verified()
         unit = self.workload.unit_count
@@ -70,7 +70,7 @@ class PassesRun(Run):
         return self.workload.body[:self.body_count]
 
     def warm_up(self):
-        """A pass that is not verified takes a fraction of the time of one that is."""
+        """A pass without verifying takes a fraction of the time of one with it."""
         self.passes = Passes(self.calls, self.body, self.blocks, self.options)
         self.passes.plan(timed(lambda: self.passes.play(1)))
 
@@ -83,7 +83,7 @@ class PassesRun(Run):
         self.free_ns = percentiles(free_ns)
 
     def last_pass(self):
-        """The blocks that are live now lie elsewhere than after the first pass."""
+        """The live blocks now lie elsewhere than after the first pass."""
         live = {slot: size for slot, (_, size) in self.verifier.by_slot.items()}
         self.verifier = Verifier()
         for slot, size in live.items():
@@ -91,7 +91,7 @@ class PassesRun(Run):
         self.play_body_verified(0, self.body_count)
 
     def memory_over_time(self):
-        """On an instance of its own, as the first pass."""
+        """Uses a new instance, as the first pass did."""
         if not self.workload.shows_memory:
             return
         self.open()
@@ -102,7 +102,7 @@ class PassesRun(Run):
         self.close()
 
     def harness_ns(self):
-        """Of a pass: Python's own share, with the loop that this allocator is played by."""
+        """Python's own share of a pass, in the loop that this allocator needs."""
         harness = Passes(self.harness_calls, self.body, [None] * self.workload.slot_count, self.options)
         harness.run_all()
         return median(harness.repetitions_ns)

@@ -21,7 +21,7 @@ class Random:
         return int(value) if value < most else most
 
     def shuffle(self, items, count):
-        """Puts the first so many items into a random order."""
+        """Puts the first `count` items into a random order."""
         for i in range(count, 1, -1):
             other = self.below(i)
             items[i - 1], items[other] = items[other], items[i - 1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is printed, and the JSON file, which has the form of tarn-bench's."""
+"""The printed report, and the JSON file, in the form of tarn-bench's."""
 
 import json
 import sys
@@ -12,7 +12,7 @@ FORMAT_VERSION = 1
 
 
 class OneThread:
-    """What each allocator did with one thread, for those of several with as many blocks each that come after."""
+    """The rates with one thread, for later results of several threads with as many blocks each."""
 
     def __init__(self):
         self.rates = {}  # by allocator and blocks of a thread
@@ -29,7 +29,7 @@ class OneThread:
 
 
 class Report:
-    """Grows workload by workload, so that what was measured can be written at any time."""
+    """Grows workload by workload, so that the results so far can be written at any time."""
 
     def __init__(self, options):
         self.options = options

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-One allocator on one workload: what all methods have in common.
+One allocator on one workload: what all methods share.
 
 A run is a list of steps, which the allocators take in turns (python_measure.py). After a failure the steps that
-follow do nothing, and the row says what it was.
+follow do nothing, and the row has the failure.
 """
 
 import time
@@ -15,7 +15,7 @@ REPETITION_NS_MIN = 50e6  # so that the first, colder pass in it weighs little
 
 
 class Run:
-    """The steps are names of its methods; between them are the repetitions, each of them `repeat`."""
+    """Steps are names of its methods. Between them are the repetitions, each of which calls `repeat`."""
 
     STEPS_BEFORE = STEPS_AFTER = ()
 
@@ -59,18 +59,18 @@ class Run:
     # --- playing ---
 
     def open(self):
-        """With nothing, as a program that starts."""
+        """Starts with nothing live, like a program."""
         self.allocator.open()
         self.calls = self.allocator.calls()
         self.harness_calls = self.calls.doing_nothing()
         self.verifier = Verifier()
 
     def fail_at(self, index, error):
-        """With the place of the operation that was wrong; setup first, then body."""
+        """Adds the place of the operation to the failure; places count the setup first, then the body."""
         raise FailedAt(f"{self.workload.place(index)}: {self.allocator.name}: {first_line(error)}") from error
 
     def play_verified(self, operations, first_place, then=None):
-        """Every address is checked. `then` is told of each operation afterwards."""
+        """Checks every address. Calls `then` after each operation."""
         for index, (slot, size) in enumerate(operations, first_place):
             try:
                 self._play_one_verified(slot, size)
@@ -105,7 +105,7 @@ class Run:
         self.allocator.close()
 
     def abandon(self):
-        """After a failure, of which nobody knows how far it came: what is freed again says so in vain."""
+        """Frees after a failure that may have freed some blocks already. Errors of second frees are ignored."""
         if not self.calls:
             return
         for slot in self.live_slots():
@@ -124,7 +124,7 @@ class Run:
         return {"bench": self.workload.bench, "workload": self.workload.name, "allocator": self.allocator.name}
 
     def place(self):
-        """The threads and the streams it is used by and on."""
+        """The numbers of threads and streams that use it."""
         return {"threads": 1, "streams": 1}
 
     def row(self, is_interleaved):
@@ -145,7 +145,7 @@ class Run:
 
 
 def timed(action):
-    """How long it takes, in ns."""
+    """The duration in ns."""
     start = time.perf_counter_ns()
     action()
     return time.perf_counter_ns() - start

@@ -2,7 +2,7 @@
 """
 An allocator at work for several streams, on which the device fills its blocks, as in stream_player.h.
 
-Both libraries keep what is freed for the stream that it was allocated for, so nobody waits before a free.
+Both libraries keep freed memory for the stream that it was allocated for, so no free has to wait.
 """
 
 import itertools
@@ -10,15 +10,15 @@ import time
 
 from python_failures import BadBlock
 
-TURNS_MAX = 256  # are submitted before somebody waits for the streams
+TURNS_MAX = 256  # submitted before the thread waits for the streams
 PATTERN_COUNT = 251
-SAMPLE_BYTES = 8192  # of a block larger than two of them, the first and the last so many are checked
+SAMPLE_BYTES = 8192  # at either end of a larger block are checked
 
 now = time.perf_counter_ns
 
 
 class Lane:
-    """A stream, and the one that its blocks go on to. `use` makes it current, for those who need that."""
+    """A stream, and the one that its blocks go on to. `use` makes it current, if the allocator needs that."""
 
     def __init__(self, handle, use):
         self.handle = handle
@@ -67,7 +67,7 @@ class StreamPlayer:
             self.work.wait(lane.handle)
 
     def play(self):
-        """(the thread's time until all is submitted, the time until the streams have done it), of one pass."""
+        """The times of one pass: (of the thread, until all is submitted; until the streams have done it)."""
         host_ns = total_ns = 0
         for part in self.parts:
             start = now()
@@ -80,7 +80,7 @@ class StreamPlayer:
 
 
 class WorkAlone:
-    """The same fills, on the same streams, by the same loop, of blocks that stay. Its memory is the driver's."""
+    """The same fills, on the same streams, by the same loop, in blocks that stay. Their memory is the driver's."""
 
     def __init__(self, calls, lanes, work, workload):
         turned_count = 1 + max(slot for slot, _ in workload.body)
@@ -104,8 +104,8 @@ class WorkAlone:
 
 class CheckedPlay:
     """
-    Before each free the block, or both ends of a larger one, is copied aside, in the order of its stream and on the
-    device, so that nobody waits. When all streams are done, every byte must be what the block was filled with.
+    Before each free the block, or both ends of a larger one, is copied aside on the device, in the order of its
+    stream, without a wait. When all streams are done, every byte must be the one the block was filled with.
     """
 
     def __init__(self, player):
@@ -120,7 +120,7 @@ class CheckedPlay:
         self.work.free(self.aside)
 
     def _set_aside(self, slot, target):
-        """(pattern, bytes) of what is there then."""
+        """(pattern, bytes there then)"""
         block, size = self.player.calls.address_of(self.player.blocks[slot]), self.sizes[slot]
         stream = self.player.lane_of[slot].handle
         if size <= 2 * SAMPLE_BYTES:
@@ -131,7 +131,7 @@ class CheckedPlay:
         return 1 + self.fills[slot] % PATTERN_COUNT, min(size, 2 * SAMPLE_BYTES)
 
     def play(self, fail_at):
-        """All turns. fail_at(turn, error) is told which one was wrong."""
+        """Plays all turns. Calls fail_at(turn, error) for a wrong one."""
         for part_number, part in enumerate(self.player.parts):
             first = part_number * TURNS_MAX
             samples = []

@@ -2,8 +2,8 @@
 """
 What an allocator costs a thread that submits work to several streams: the steps of measure_streams.h.
 
-The work alone takes turns with the allocator, by the same loop with functions that do nothing: so Python's own share
-is in it, too.
+The work alone takes turns with the allocator, in the same loop with functions that do nothing. So it contains Python's
+own share, too.
 """
 
 from python_device_work import DeviceWork
@@ -13,7 +13,7 @@ from python_stream_player import CheckedPlay, StreamPlayer, WorkAlone, make_lane
 
 
 class Repetitions:
-    """Of an allocator, or of the work alone: the times of a pair in each."""
+    """The times of a pair in each repetition, of an allocator or of the work alone."""
 
     def __init__(self, player, pair_count):
         self.player = player
@@ -43,7 +43,7 @@ class StreamsRun(Run):
         self.player.play_setup()
 
     def checked_pass(self):
-        """On an instance of its own."""
+        """Uses an instance of its own."""
         self.work = DeviceWork(self.allocator.facts()["backend"], self.options.device)
         self.streams = self.allocator.create_streams(self.workload.stream_count)
         self.lanes = make_lanes(map(self.allocator.number_of, self.streams),
@@ -70,7 +70,7 @@ class StreamsRun(Run):
         self.left_ns = self.budget_ns
 
     def repeat(self):
-        """At least once, and not again when the time would not do."""
+        """Plays at least once, and again while there is time."""
         done = len(self.repetitions.total_ns)
         if done and self.left_ns < (self.budget_ns - self.left_ns) / done:
             return
@@ -103,7 +103,7 @@ class StreamsRun(Run):
         return {"threads": 1, "streams": self.workload.stream_count}
 
     def figures(self, pair_count):
-        """Calls for events neither library makes here, and neither counts."""
+        """Neither library makes calls for events here, or counts them."""
         work_ns = median(self.alone_repetitions.host_ns)
         return {
             "mode": "handed on" if self.workload.hands_on else "own",

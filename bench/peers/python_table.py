@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Results as tables on stdout, one kind for each way of measuring."""
+"""Results as tables on stdout, one kind for each method."""
 
 from python_workloads import GROWTH, PASSES, STREAMS, THREADS
 
@@ -34,7 +34,7 @@ def _times_one_thread(row):
     return f"{row['ratio_to_one_thread']:.2f}" if "ratio_to_one_thread" in row else "-"
 
 
-# A column: two lines of head, width, and what it says of a row.
+# A column: two lines of head, width, and its text for a row.
 _PAIRS = ("", "pairs", 7, lambda row: row["pairs"])
 _PAIR = ("ns/", "pair", 8, lambda row: show_ns(row["ns_per_pair"]))
 _SPREAD = ("", "min-max", 15, lambda row: _range(row, "ns_per_pair", show_ns))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-Several threads at work, each on its part of a workload, as in thread_team.h: they wait at a barrier, begin together,
-and end together; in between none of them runs. All have one interpreter, whose lock one of them has at a time.
+Several threads at work, each on its part of a workload, as in thread_team.h. They wait at a barrier, begin together,
+and end together; between plays none runs. All share one interpreter, whose lock one of them holds at a time.
 """
 
 import collections
@@ -13,11 +13,11 @@ from python_failures import Failed, first_line
 
 
 class Member:
-    """One thread's part. `turns` goes on where the last play has stopped, and begins again at the end."""
+    """One thread's part. `turns` goes on from where the last play stopped, over and over."""
 
     def __init__(self, number, workload, stream):
         self.number = number
-        self.stream = stream  # None: the one that all have
+        self.stream = stream  # None: the one that all share
         self.setup = workload.part(workload.setup, number)
         body = workload.part(workload.body, number)
         self.turns = itertools.cycle(zip(_places(workload, number, [slot for slot, _ in body[::2]]),
@@ -28,7 +28,7 @@ class Member:
 
 
 def _places(workload, number, slots):
-    """Where the turns take place. Shared: in the part of each thread in turn."""
+    """The slots of the turns. Shared: in the part of each thread in turn."""
     if not workload.is_shared:
         return slots
     part_slots = workload.slot_count // workload.part_count
@@ -37,7 +37,7 @@ def _places(workload, number, slots):
 
 
 class Team:
-    """Its threads live as long as it does. Each calls `enter` first, with its stream, which gives its calls."""
+    """Its threads live as long as it does. Each calls `enter` first, with its stream, and gets its calls."""
 
     def __init__(self, workload, streams, enter):
         self.workload = workload
@@ -46,7 +46,7 @@ class Team:
         self.blocks = [None] * workload.slot_count
         self.sizes = [0] * workload.slot_count
         self.places = None  # shared: of the blocks and their sizes, in the place of these lists
-        self.over = []      # has something in it when a play is over
+        self.over = []      # not empty when a play is over
         self.action = None
         self.barrier = threading.Barrier(len(self.members) + 1)
         self.threads = [threading.Thread(target=self._work, args=(member,), daemon=True) for member in self.members]
@@ -58,7 +58,7 @@ class Team:
             while self._begins():
                 try:
                     self.action(member)
-                except Exception as error:  # whatever it is, the others wait for this thread
+                except Exception as error:  # any error: the others wait for this thread
                     member.error = error
                 self.barrier.wait()
         except threading.BrokenBarrierError:
@@ -126,7 +126,7 @@ class Team:
         return [place[0] for place in self.places] if self.places else list(zip(self.blocks, self.sizes))
 
     def free_all(self):
-        """Each thread frees what stands in its part."""
+        """Each thread frees the blocks in its part."""
         self.blocks = [block for block, _ in self.live_blocks()]
         self.places = None
         self._run(self._free_part)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How many pairs several threads do on one allocator at once: the steps of measure_threads.h."""
+"""The rate of several threads on one allocator at once: the steps of measure_threads.h."""
 
 from python_figures import median, named_spread, spread
 from python_run import Run
 from python_team import Team
 from python_verifier import Verifier
 
-PLAY_SECONDS_MAX = 0.1  # long enough that starting together weighs little
+PLAY_SECONDS_MAX = 0.1  # so long that starting together weighs little
 
 
 class ThreadsRun(Run):
@@ -33,7 +33,7 @@ class ThreadsRun(Run):
         return self.allocator.calls(stream)
 
     def verify(self):
-        """Every live block."""
+        """Verifies every live block."""
         verifier = Verifier()
         for slot, (block, size) in enumerate(self.team.live_blocks()):
             verifier.add(slot, self.calls.address_of(block), size)
@@ -54,7 +54,7 @@ class ThreadsRun(Run):
         self.close()
 
     def abandon(self):
-        """What the threads hold is freed as far as it goes."""
+        """Frees the threads' blocks as far as possible."""
         if self.team:
             self._try(self.team.free_all)
             self.team.end()
@@ -62,7 +62,7 @@ class ThreadsRun(Run):
         super().abandon()
 
     def harness_rate(self):
-        """Python's own share: as many threads that call what does nothing."""
+        """Python's own share: as many threads that call functions that do nothing."""
         team = Team(self.workload, [None] * self.thread_count, lambda stream: self.harness_calls)
         team.play_setup()
         rates = [self._play(team) for _ in self.rates]
@@ -73,7 +73,7 @@ class ThreadsRun(Run):
         return {"threads": self.thread_count, "streams": 1 if self.workload.has_one_stream else self.thread_count}
 
     def figures(self, pair_count):
-        """The time of a pair is that of its thread, during which the others are at work too."""
+        """The time of a pair is its thread's, while the other threads work too."""
         thread_ns = self.thread_count * 1e9
         least, middle, most = spread(self.rates)
         return {

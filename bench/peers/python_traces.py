@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Recorded traces as workloads. As strict as tarn-bench: the first thing that is wrong is named with its line."""
+"""Recorded traces as workloads. As strict as tarn-bench: the first fault is named with its line."""
 
 import gzip
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks what an allocator hands out, by its addresses alone. It asks for what tarn-bench asks for."""
+"""Checks the addresses that an allocator hands out, by the rules of tarn-bench."""
 
 import bisect
 
@@ -32,7 +32,7 @@ class RangeSet:
             yield self.parts[number + 1][0]
 
     def add(self, start, size):
-        """The range (start, size) that it overlaps, or None: then it is in."""
+        """Adds a range. Returns the range (start, size) that it overlaps, or None if it was added."""
         number = self._part_of(start)
         place = bisect.bisect_left(self.parts[number], start)
         for neighbour in self._neighbours(number, place):
@@ -66,7 +66,7 @@ def alignment_of(size):
 
 
 class Verifier:
-    """Knows the live blocks, and objects to one that overlaps another or lies wrong."""
+    """Knows the live blocks, and rejects one that overlaps another or is misaligned."""
 
     def __init__(self):
         self.by_slot = {}

@@ -9,7 +9,7 @@ class Workload:
     The setup runs once, the body over and over. An operation is (slot, bytes), with -1 for a free.
 
     `unit_count`: the body may be stopped after any multiple of so many operations. `part_count`: setup, body and slots
-    are so many equal parts, one after the other, one for each thread. `lines` and `source` are of a recorded one.
+    consist of so many equal parts, one for each thread. `lines` and `source` belong to a recorded workload.
     """
 
     def __init__(self, bench, name, setup, body, slot_count, method=PASSES, unit_count=None, shows_memory=False,
@@ -37,13 +37,13 @@ class Workload:
         return self.source is not None
 
     def extent_of(self, body_count):
-        """With so many operations of the body."""
+        """The extent with so many operations of the body."""
         if body_count == len(self.body):
             return self.extent
         return Extent(self.setup, self.body[:body_count])
 
     def place(self, index):
-        """Where an operation stands, for a message; setup first, then body."""
+        """Names an operation for a message; places count the setup first, then the body."""
         if not self.is_recorded:
             return f"{self.name}, operation {index + 1}"
         if index < len(self.lines):
@@ -51,7 +51,7 @@ class Workload:
         return f"{self.source}, freeing what was left live"
 
     def part(self, operations, number):
-        """Those of one thread."""
+        """The operations of one thread."""
         count = len(operations) // self.part_count
         return operations[number * count:(number + 1) * count]
 
