@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * tarn_bench: the program. Reads the command line, makes the workloads, measures the allocators on
- * each, and reports. What is measured and how is said in README.md.
+ * each, and reports. README.md explains what is measured, and how.
  *
  * Exit status: 0 everything was measured, 1 something failed, 2 the command line is wrong, 130 the user
  * interrupted it.
@@ -22,7 +22,7 @@
 #include "workloads/commands.h"
 
 enum {
-    EXIT_INTERRUPTED = 130 /* as a shell says of a program that Ctrl-C has ended */
+    EXIT_INTERRUPTED = 130 /* a shell's status for a program that Ctrl-C has ended */
 };
 
 /* Where results are written besides the table; NULL: nowhere. */
@@ -31,7 +31,7 @@ struct files {
     struct tn_report_csv *csv;
 };
 
-/* Prints each failure, and says whether there was none. */
+/* Prints each failure. Returns whether there was none. */
 static bool print_failures(const struct tn_result *results, size_t count)
 {
     bool is_ok = true;
@@ -43,7 +43,7 @@ static bool print_failures(const struct tn_result *results, size_t count)
     return is_ok;
 }
 
-/* What each allocator did with one thread, and how many blocks that thread had. */
+/* The rate of each allocator with one thread, and the number of blocks that thread had. */
 struct one_thread {
     size_t live_count;
     double pairs_per_s[TN_ALLOCATORS_MAX];
@@ -73,7 +73,7 @@ static bool write_results(const struct files *files, const struct tn_result *res
     return false;
 }
 
-/* Of one workload. */
+/* Reports the results of one workload. */
 static bool report(struct tn_result *results, const struct tn_options *options,
                    struct one_thread *one, const struct files *files)
 {
@@ -177,7 +177,7 @@ static bool run(const struct tn_options *options, struct tn_workload_list *workl
     return measure_all(workloads, options, &machine, &files);
 }
 
-/* What is printed is a result as well: a full disk is a failure. */
+/* The table is a result too: a full disk is a failure. */
 static void check_output(void)
 {
     struct tn_reason reason;
@@ -192,7 +192,7 @@ static void check_output(void)
 int main(int argc, char **argv)
 {
     struct tn_options options;
-    atexit(check_output); /* also when the options end the program */
+    atexit(check_output); /* also if the options end the program */
     tn_options_parse(argc, argv, &options);
     struct tn_workload_list workloads = { NULL, 0 };
     tn_interrupt_watch();

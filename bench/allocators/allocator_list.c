@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* allocator_list: which allocators there are here, and why others are not. */
+/* allocator_list: which allocators this machine has, and why others are missing. */
 #include "allocator_list.h"
 
 #include <stdio.h>
 
 #include "../common/progress.h"
 
-/* Whether the device can have it is only known once it was opened. */
+/* Only opening tells whether the device supports it. */
 static bool print_one(const struct tn_allocator *allocator,
                       const struct tn_allocator_settings *settings)
 {

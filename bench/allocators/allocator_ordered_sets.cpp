@@ -9,9 +9,9 @@
  * static pool, in order of creation, that has a run for it; when none has, a new one is taken,
  * twice as large as the largest. Zero bytes take a chunk. Nothing is ever given back.
  *
- * Written for the benchmark after that algorithm, with as many look-ups and set operations as it
- * has: a freed run is put into both sets first, and every join takes two runs out of them and puts
- * one in. Two things differ. Chunks are of 1024 bytes and not of 1000, so that addresses are
+ * It was written for the benchmark after that algorithm, with the same look-ups and set operations: a
+ * freed run is put into both sets first, and every join takes two runs out of them and puts
+ * one in. Two things differ: chunks have 1024 bytes and not 1000, so that addresses are
  * aligned; and the first static pool is as large as tarn's.
  *
  * It is sequential: no lock. Several threads take turns under one that is added here.

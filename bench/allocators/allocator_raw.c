@@ -11,7 +11,7 @@
 #include "backing.h"
 
 struct raw_state {
-    struct tn_backing backing; /* first, since calls of one thread alone take it for the state */
+    struct tn_backing backing; /* first: the calls of one thread alone use it as their state */
     atomic_size_t threads_footprint_bytes; /* of all threads' calls */
     atomic_size_t threads_footprint_bytes_max;
 };
@@ -67,9 +67,10 @@ static void get_usage_raw(void *state, struct tn_allocator_usage *usage_out)
     };
 }
 
-/* Each of several threads counts its own calls; the bytes are everybody's, since one may free what another has. */
+/* Each thread counts its own calls. The bytes are counted for all, since a thread may free another's block.
+ * */
 struct raw_thread {
-    struct tn_backing backing; /* a copy: what is open belongs to the whole */
+    struct tn_backing backing; /* a copy; the whole closes the backend */
     struct raw_state *whole;
 };
 
@@ -90,7 +91,7 @@ static tarn_status open_raw_thread(void *state, struct tn_allocator_thread *thre
     return TARN_STATUS_OK;
 }
 
-/* What this thread's count has changed by changes that of all; where it is less it wraps around, and so does the sum. */
+/* Adds the change of this thread's count to the sum of all. A decrease wraps around, and the sum with it. */
 static void count_for_all(struct raw_thread *self, size_t bytes_before)
 {
     size_t change = self->backing.footprint_bytes - bytes_before;

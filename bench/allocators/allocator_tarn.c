@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* allocator_tarn: a tarn pool with the default options, and a contiguous one, both with each placement policy, on
- * the backend that the others use too. */
+/* allocator_tarn: a tarn pool with the default options, and a contiguous one, both with each placement
+ * policy, on the backend that the others use too. */
 #include "allocator.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ struct tarn_state {
     bool has_one_stream; /* for all threads */
 };
 
-/* What the adapters' options differ in. */
+/* How the adapters' pools differ. */
 struct variant {
     tarn_fit fit;
     bool is_contiguous;
@@ -42,7 +42,7 @@ static tarn_status create_pool(struct tarn_state *self,
     return status;
 }
 
-/* NOT_SUPPORTED where the pool is to be contiguous and the device has no ranges. */
+/* NOT_SUPPORTED: the pool is to be contiguous, and the device has no ranges. */
 static tarn_status open_pool(const struct tn_allocator_settings *settings,
                              const struct variant *variant, void **state_out,
                              struct tn_reason *reason_out)

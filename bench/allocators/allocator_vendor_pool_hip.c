@@ -2,8 +2,8 @@
 /*
  * allocator_vendor_pool_hip: HIP's own pool, hipMallocFromPoolAsync and hipFreeAsync.
  *
- * Not every runtime of AMD heeds the threshold (7.2 is reported not to), and the documents of some
- * versions say that pools have to be asked for, HIP_MEM_POOL_SUPPORT=1.
+ * Some of AMD's runtimes ignore the threshold (reported of 7.2). Some need HIP_MEM_POOL_SUPPORT=1 for pools,
+ * by their documentation.
  */
 #include <hip/hip_runtime_api.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * counted_backend: a backend whose calls for streams are counted, for what allocators ask of the vendor so
- * that one stream's memory becomes another's.
+ * counted_backend: a backend that counts the calls for streams and events, which allocators make to pass
+ * memory from stream to stream.
  *
- * It is another table of operations over the same state, so memory, streams and events of both are one.
- * Since a table has no place for a count, there is one such backend at a time in the process.
+ * It is another table of operations over the same state, so both share memory, streams and events. A table
+ * has no place for a count: there is one such backend at a time in the process.
  *
  * Threads: those of the backend; counts are exact when one thread calls.
  */
@@ -22,7 +22,7 @@ struct tn_stream_calls {
     uint64_t block_count;  /* that the host waited, for an event, a stream or the device */
 };
 
-/* Counts from 0, until the next call. The backend outlives it, and whoever uses it. */
+/* Starts again at 0. The backend must outlive the counted one and its users. */
 tarn_backend tn_counted_backend_begin(const tarn_backend *backend);
 
 struct tn_stream_calls tn_counted_backend_calls(void);

@@ -31,7 +31,7 @@ static tarn_backend_result release(void *state, void *address, size_t size_bytes
     return munmap(address, size_bytes) == 0 ? TARN_BACKEND_RESULT_OK : failure(errno);
 }
 
-/* Addresses that nobody may touch. */
+/* Addresses without access. */
 static tarn_backend_result reserve_at(void *place, int flags, size_t size_bytes, void **address_out)
 {
     void *address = mmap(place, size_bytes, PROT_NONE,
@@ -65,7 +65,7 @@ static tarn_backend_result range_unmap(void *state, void *address, size_t size_b
     return reserve_at(address, MAP_FIXED, size_bytes, &same);
 }
 
-/* Streams: nothing ever runs on one, so whatever was submitted is done, and an event has completed. */
+/* Nothing ever runs on these streams, so every event has completed. */
 
 static tarn_backend_result stream_create(void *state, tarn_stream *stream_out)
 {

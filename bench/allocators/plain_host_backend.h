@@ -2,10 +2,10 @@
 /*
  * plain_host_backend: the system's mmap and munmap as a backend, and nothing around them.
  *
- * What the benchmark runs on where there is no device. tarn's own host backend keeps a list of its
- * pieces, locks, and holds back what the machine does not have; here the raw calls are to be timed,
- * by the hundred thousand, and since the memory is never touched a workload may hold more than the
- * machine has. Nothing runs on its streams, so whoever waits for one need not wait.
+ * The benchmark runs on it where there is no device. tarn's own host backend is not used, since it keeps a
+ * list of its pieces, locks, and refuses more memory than the machine has. Here the raw calls are timed; and
+ * as no memory is touched, a workload may hold more than the machine has. Nothing runs on its streams, so no
+ * wait takes time.
  */
 #ifndef TN_PLAIN_HOST_BACKEND_H
 #define TN_PLAIN_HOST_BACKEND_H

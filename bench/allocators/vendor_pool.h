@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * vendor_pool: the adapters of a vendor's own pool, of CUDA and of HIP, whose calls are the same but for their names:
- * MallocFromPoolAsync and FreeAsync on one stream.
+ * vendor_pool: the adapters of a vendor's own pool, MallocFromPoolAsync and FreeAsync on one stream. CUDA's
+ * and HIP's calls differ in their names alone.
  *
- * Each opening makes a pool of its own, so that it starts empty, and several do not get in each other's
- * way: the device's current pool stays as it is. vendor-pool keeps whatever was freed. vendor-pool:release
- * has a release threshold of 0, as pools have unless told otherwise: what is free goes back whenever
- * something synchronises, which makes the next calls far slower. Nothing synchronises between the calls.
+ * Each opening makes a new pool, which starts empty; the device's current pool is left alone. vendor-pool
+ * keeps all freed memory. vendor-pool:release has a release threshold of 0, the vendors' default: free memory
+ * goes back whenever something synchronises, and the next calls are far slower. Nothing synchronises between
+ * the calls here.
  *
- * Included by one file, which has read the vendor's header, and says what things are called there:
+ * The file that includes it has included the vendor's header, and defines:
  *     VENDOR(name)                                     a call, a type or a constant, "cuda" or "hip" before the name
  *     VENDOR_OUT_OF_MEMORY, VENDOR_HAS_POOLS           an error, and an attribute of a device
  *     vendor_pool_properties, vendor_pool_attribute    types
@@ -32,7 +32,7 @@ struct vendor_pool {
     vendor_error last_error;
 };
 
-/* The runtime keeps the last error of a thread, and others in the same program would take it for theirs: CUB
+/* The runtime keeps a thread's last error, and other code in the program would take it for its own: CUB
  * checks for it in every call. */
 static void forget_errors(void)
 {
@@ -156,7 +156,7 @@ static tarn_status free_vendor_pool(void *state, void *address, size_t size_byte
     return status_of(self, VENDOR(FreeAsync)(address, self->stream));
 }
 
-/* 0 where the vendor does not tell. */
+/* 0: the vendor does not tell. */
 static size_t get_reserved_bytes(const struct vendor_pool *self, vendor_pool_attribute which)
 {
     uint64_t bytes = 0;
@@ -175,7 +175,7 @@ static void get_usage_vendor_pool(void *state, struct tn_allocator_usage *usage_
     };
 }
 
-/* What was freed on the stream is free when the stream has come to it. */
+/* The stream must reach its frees before the pool can give that memory back. */
 static tarn_status trim_vendor_pool(void *state)
 {
     struct vendor_pool *self = state;
@@ -188,7 +188,7 @@ static tarn_status trim_vendor_pool(void *state)
 /* --- one of several threads: the same pool, on a stream of its own ---------------------------------- */
 
 struct vendor_pool_thread {
-    struct vendor_pool own; /* stream, calls and last error are the thread's; the rest is a copy */
+    struct vendor_pool own; /* its own stream, calls and last error; the rest is a copy */
     struct vendor_pool *whole;
     bool owns_stream;
 };

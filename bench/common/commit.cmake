@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Writes commit.c, unless it already says the same: cmake -D SOURCE_DIR=... -D COMMIT=... -D OUTPUT=... -P
-# COMMIT, when it is not empty, is believed; else git is asked, if the sources are a repository of their own.
+# COMMIT is taken as it is unless it is empty; then git is asked, if the sources are a repository of their own.
 
 if(NOT COMMIT)
     set(COMMIT unknown)

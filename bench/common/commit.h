@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* commit: which state of the sources this was built from. Written by commit.cmake in every build. */
+/* commit: the commit that this was built from. commit.cmake looks it up in every build. */
 #ifndef TN_COMMIT_H
 #define TN_COMMIT_H
 

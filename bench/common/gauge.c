@@ -11,16 +11,16 @@ enum {
     FIRST_LOOK_NS = 50000000
 };
 
-/* What the clock's readings differ by is less, and what a neighbour takes is more. */
+/* More than readings of the clock differ by, less than what a busy hyperthread costs. */
 static const double tolerance = 1.05;
 
-/* There is one machine, so there is one of this. 0: not known. */
+/* Of this machine, so one for the program. 0: not known. */
 static double least_ns;
 
-/* Where the result goes, so that it is computed. */
+/* Takes the result, so that the compiler keeps the loop. */
 static volatile uint64_t sink;
 
-/* Chains that do not wait for each other, so that they take all that the core has to give. */
+/* Independent chains, which keep all arithmetic units of the core busy. */
 static double time_loop(void)
 {
     uint64_t a = sink;

@@ -2,10 +2,10 @@
 /*
  * gauge: whether the machine runs as fast just now as it can.
  *
- * A loop of some 3 us that needs nothing but the core's arithmetic is timed, and compared with the least time that it has
- * ever taken in this program. It takes longer while somebody else computes on the other hyperthread of the core, which
- * may be another virtual machine, and while the clock of the core is lower. It touches no memory, so what is in the
- * caches stays.
+ * It times a loop of arithmetic, some 3 us long, and compares that with the least time the loop has taken in
+ * this program. The loop takes longer while another program, or another virtual machine, computes on the
+ * other hyperthread of the core, and while the core's clock is lower. It touches no memory, so the caches
+ * stay as they are.
  *
  * Threads: one at a time.
  */
@@ -14,13 +14,14 @@
 
 #include <stdbool.h>
 
-/* Whether the loop took hardly longer than it ever has. The first call looks for 50 ms how long it takes. */
+/* Whether the loop now takes at most 5 % longer than its least time. The first call looks for that time for
+ * 50 ms. */
 bool tn_gauge_is_quiet(void);
 
 /* The least time that the loop has taken so far. */
 double tn_gauge_least_ns(void);
 
-/* Whether what was quiet by an earlier least time is so by the one that is known now. */
+/* Whether a time that was quiet by an earlier least time still is by the one known now. */
 bool tn_gauge_still_holds(double least_then_ns);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* interrupt: Ctrl-C and SIGTERM as a wish to come to an end. */
+/* interrupt: Ctrl-C and SIGTERM ask the program to end. */
 #include "interrupt.h"
 
 #include <signal.h>
@@ -18,7 +18,7 @@ static void handle_both(void (*handler)(int))
     sigaction(SIGTERM, &action, NULL);
 }
 
-/* Back to the default: so the second signal ends the program, whichever of the two it is. */
+/* Restores the default of both, so that the second signal ends the program, whichever it is. */
 static void note_wish(int number)
 {
     (void)number;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* machine: the facts that a measurement stands on. */
+/* machine: the facts about the machine that a result depends on. */
 #include "machine.h"
 
 #include <gnu/libc-version.h>
@@ -59,7 +59,7 @@ static tarn_backend_result ask_device(const tarn_backend *backend, struct tn_mac
     tarn_memory_info memory;
     result = backend->operations->query_memory(backend->state, &memory);
     if (result.status == TARN_STATUS_NOT_SUPPORTED) {
-        /* Not told. There is room for one piece at least, as a rule. */
+        /* The backend cannot tell. As a rule there is room for one allocation of the largest size. */
         memory =
             (tarn_memory_info){ properties.allocation_bytes_max, properties.allocation_bytes_max };
         result = TARN_BACKEND_RESULT_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* machine: the facts that a measurement stands on. The machine's name is not among them. */
+/* machine: the facts about the machine that a result depends on. The machine's name is not among them. */
 #ifndef TN_MACHINE_H
 #define TN_MACHINE_H
 

@@ -24,8 +24,7 @@ struct tn_percentiles tn_percentiles_compute(uint64_t *samples, size_t count);
 
 struct tn_spread {
     double min;
-    double
-        median; /* by weight; where just half of it lies on either side: the mean of the two in the middle */
+    double median; /* by weight; the mean of the two in the middle if each side has half of it */
     double max;
 };
 
@@ -35,8 +34,8 @@ struct tn_weighted {
     double weight;
 };
 
-/* Sorts the values. All zero when there are none. Where no value has any weight, all have the same; without weight a
- * value is still one of which min and max are the least and the most. */
+/* Sorts the values. All zero when there are none. If no value has any weight, all count alike. Values without
+ * weight count for min and max. */
 struct tn_spread tn_spread_compute(struct tn_weighted *values, size_t count);
 
 #endif

@@ -12,15 +12,15 @@
 /* Back to the first column, and clear the line from there. */
 #define START_OF_CLEAR_LINE "\r\033[K"
 
-/* What is longer than the terminal is wide is cut, or parts of it would stay in the lines above. */
+/* A line that is wider than the terminal is cut: wrapped, it would stay there in part when it is replaced. */
 #define STOP_WRAPPING  "\033[?7l"
 #define START_WRAPPING "\033[?7h"
 
-/* Before so much is known, a guess would jump about. */
+/* An earlier estimate would jump about. */
 static const double guess_after_s = 3.0;
 static const double guess_after_share = 0.02;
 
-/* There is one standard error, so there is one of this. */
+/* One for the program, as standard error is. */
 static struct {
     size_t first;
     size_t part_count;

@@ -21,7 +21,7 @@ size_t tn_random_below(struct tn_random *random, size_t limit)
 
 size_t tn_random_log_uniform(struct tn_random *random, uint64_t min, uint64_t max)
 {
-    /* Up to, and without, max + 1, so that max is as likely as its neighbours. */
+    /* From min to below max + 1, so that max is as likely as its neighbours. */
     double ratio = ((double)max + 1.0) / (double)min;
     double value = (double)min * pow(ratio, erand48(random->state));
     return value < (double)max ? (size_t)value : (size_t)max;

@@ -13,7 +13,7 @@ struct tn_reason {
 
 #define TN_PATH_SHOWN_BYTES 120
 
-/* Replaces the text. What does not fit is cut, and what comes after the first line. */
+/* Replaces the text by the first line of the new one, cut where it does not fit. */
 __attribute__((format(printf, 2, 3))) void tn_reason_set(struct tn_reason *reason,
                                                          const char *format, ...);
 
@@ -21,7 +21,7 @@ struct tn_path_text {
     char text[TN_PATH_SHOWN_BYTES];
 };
 
-/* A path, or "..." and its end where it is longer: what a reason says after it is not to be cut. */
+/* A path; of a long one "..." and its end, so that the text after it in a reason still fits. */
 struct tn_path_text tn_path_show(const char *path);
 
 /* Prints "tarn-bench: " and the text as a line to stderr, clear of any progress shown there. */

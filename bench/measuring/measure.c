@@ -19,32 +19,32 @@ static void skip_all(struct tn_result *results, size_t count, const struct tn_re
         }
 }
 
-/* The others have no place for work on each block, or work of their own. */
+/* The other methods have no place for writing into each block, or fill blocks themselves. */
 static bool can_touch(const struct tn_workload *workload)
 {
     return workload->method == TN_METHOD_PASSES || workload->method == TN_METHOD_FAITHFUL;
 }
 
-/* What one allocator is expected to hold at most: pools that double hold up to twice what is live, and
- * fragmentation adds to it. */
+/* The most that one allocator is expected to hold: a pool that doubles holds up to twice the live bytes, and
+ * fragmentation adds to that. */
 static double expected_bytes(const struct tn_options *options, size_t live_bytes_max)
 {
     return 2.5 * (double)live_bytes_max + (double)options->settings.initial_bytes;
 }
 
-/* Host memory that is touched is really taken, and where there is not enough, the system ends some program. */
+/* Touched host memory is really taken. If there is not enough, the system ends some program. */
 static bool fits_host(const struct tn_options *options, const struct tn_machine *machine,
                       size_t live_bytes_max, struct tn_reason *reason_out)
 {
     double bytes = expected_bytes(options, live_bytes_max);
     if (bytes < (double)machine->device_free_bytes) return true;
-    tn_reason_set(reason_out, "memory is touched, it may take %.1f GB, and %.1f GB are free",
+    tn_reason_set(reason_out, "memory is touched: it may need %.1f GB, and %.1f GB are free",
                   bytes / 1e9, (double)machine->device_free_bytes / 1e9);
     return false;
 }
 
-/* Made-up workloads that ask for more than the device has are left out, for every allocator. A
- * recorded one is played: its failure is the answer. */
+/* A made-up workload that needs more memory than the device has is skipped for all allocators. A
+ * recorded one is played, and may fail. */
 static bool fits_device(const struct tn_workload *workload, const struct tn_options *options,
                         const struct tn_machine *machine, size_t live_bytes_max,
                         struct tn_reason *reason_out)
@@ -64,7 +64,7 @@ static size_t count_threads(const struct tn_workload *workload)
     return workload->method == TN_METHOD_THREADS ? workload->thread_count : 1;
 }
 
-/* With threads it is the allocator that may have more. */
+/* With threads the allocator may have more: measure_threads.c then counts them. */
 static size_t count_streams(const struct tn_workload *workload)
 {
     if (workload->method == TN_METHOD_FAITHFUL) return workload->origin_stream_count;
@@ -91,7 +91,7 @@ static void init_results(const struct tn_workload *workload, const struct tn_opt
     }
 }
 
-/* What is known before anything is played. */
+/* Fills in what is known before anything is played. */
 static void prepare(const struct tn_workload *workload, const struct tn_options *options,
                     const struct tn_machine *machine, struct tn_result *results)
 {

@@ -5,10 +5,10 @@
 #include "../allocators/plain_host_backend.h"
 #include "../playing/faithful_team.h"
 
-/* What all allocators have in common. */
+/* Shared by all allocators. */
 struct stage {
     struct tn_faithful_plan *strict;
-    struct tn_faithful_plan *wanted; /* in the order asked for; may be the same */
+    struct tn_faithful_plan *wanted; /* in the order of the options; may be `strict` */
     struct tn_device_work work;      /* when has_work */
     bool has_work;                   /* there are real streams */
     tarn_backend streams_from;
@@ -33,8 +33,9 @@ static void stage_fini(void *self)
     tn_faithful_plan_destroy(stage->strict);
 }
 
-/* On the host nothing runs on streams, and the processor touches memory: the queues of tarn's host backend run when
- * somebody waits for them, so that what was written there would be written just before it is verified. */
+/* On the host nothing runs on streams, and the processor touches memory. The queues of tarn's host backend
+ * would not do: they run only when a thread waits for them, so a fill would run just before it is verified.
+ * */
 static tarn_status open_streams(struct stage *stage, bool is_host, struct tn_reason *reason_out)
 {
     stage->streams_from = tn_plain_host_backend();
@@ -142,7 +143,7 @@ static bool play(struct tn_run *run, const struct tn_faithful_play *how, double 
 
 /* --- passes that are verified -------------------------------------------------------------------- */
 
-/* The verifier names blocks by the plan's numbers. */
+/* The verifier's slots are the plan's block numbers. */
 static void play_verified(struct tn_run *run, const struct tn_faithful_plan *plan)
 {
     const struct stage *stage = run->stage;
@@ -165,7 +166,7 @@ static void play_verified(struct tn_run *run, const struct tn_faithful_plan *pla
     tn_verifier_destroy(verifier);
 }
 
-/* What the threads have counted is known when they have ended. */
+/* Ends the threads before it asks for the usage, since the threads' counts are only known then. */
 static void play_first(struct tn_run *run)
 {
     const struct own *own = run->own;
@@ -186,7 +187,7 @@ static void play_last(struct tn_run *run)
 
 /* --- what is timed ------------------------------------------------------------------------------- */
 
-/* The allocator that does nothing has no memory to touch. */
+/* The harness has no memory to touch. */
 static struct tn_faithful_play timed_play(const struct tn_run *run)
 {
     const struct stage *stage = run->stage;
@@ -201,7 +202,7 @@ static double clamp(double value, double min, double max)
     return value < min ? min : value > max ? max : value;
 }
 
-/* How long a pass takes in recorded time. */
+/* The duration of a pass in recorded time. */
 static double recorded_ns(const struct tn_run *run)
 {
     const struct tn_workload *workload = run->workload;
@@ -209,7 +210,8 @@ static double recorded_ns(const struct tn_run *run)
     return clamp(last_ns / run->options->speed, 1.0, last_ns / run->options->speed);
 }
 
-/* How many passes the clock is read in: that of single calls, or all repetitions that there is time for. */
+/* The number of passes with clocked calls: the one for single calls, or all repetitions that there is time
+ * for. */
 static size_t count_clocked(const struct tn_run *run)
 {
     if (!has_recorded_time(run)) return 1;
@@ -240,7 +242,7 @@ static bool collect(struct tn_run *run, struct tn_faithful_samples *samples_out)
     return false;
 }
 
-/* The time is that of all calls. */
+/* The duration is the sum of all calls. */
 static bool repeat_in_recorded_time(struct tn_run *run, double *duration_ns_out)
 {
     struct own *own = run->own;
@@ -267,7 +269,7 @@ static bool repeat(struct tn_run *run, double *figures_out)
     return is_played;
 }
 
-/* In recorded time those of the repetitions. */
+/* In recorded time the repetitions have clocked the calls. */
 static void time_single_calls(struct tn_run *run)
 {
     struct tn_faithful_play how = timed_play(run);

@@ -3,17 +3,18 @@
  * measure_faithful: what the allocators cost in a recorded program's own threads, on its own streams.
  *
  * The first visit (measure_rounds.h) of an allocator, on an instance that starts empty:
- *   1. a pass in strict order, every address verified and, where memory is touched, its contents. Footprint,
+ *   1. a pass in strict order, with every address verified, and the contents if memory is touched. Footprint,
  *      vendor calls and metadata are those of this pass. Then the threads end, and new ones start.
- *   2. a pass to warm up, in the order asked for, as what follows.
+ *   2. a pass to warm up. From here on the order is that of the options.
  *   3. repetitions: passes from the start of the first thread to the end of the last, as many as make 12 ms.
  *      The time of a pair is this time divided by the number of allocations of all threads.
  *   4. a pass with the clock read around every call, for the percentiles.
  *   5. a last pass, verified as the first.
- * The others: 2 and 3.
+ * Later visits: 2 and 3.
  *
- * In recorded time there is one visit. A repetition is one pass in which every event waits for its time, and the clock
- * is read around every call; the time of a pair is then that of all calls, and 4 is left out.
+ * In recorded time there is one visit. A repetition is one pass in which every event waits for its time, and
+ * the clock is read around every call. The time of a pair is then the sum of all calls by the number of
+ * allocations, and 4 is left out.
  */
 #ifndef TN_MEASURE_FAITHFUL_H
 #define TN_MEASURE_FAITHFUL_H

@@ -30,7 +30,7 @@ static bool open_player(struct tn_run *run, struct tn_player *player)
     return false;
 }
 
-/* After a failure, what is live is freed without a word. */
+/* After a failure, live blocks are freed without further messages. */
 static void close_player(struct tn_player *player)
 {
     struct tn_reason ignored;
@@ -137,7 +137,7 @@ static bool repeat(struct tn_run *run, double *figures_out)
     return is_played;
 }
 
-/* An allocator that begins with nothing is never warm. */
+/* Nothing stays warm, since each pass begins with a new instance: this pass only shows how long one takes. */
 static double warm_up(struct tn_run *run)
 {
     double figures[TIME_COUNT];

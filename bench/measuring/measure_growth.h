@@ -4,13 +4,13 @@
  *
  * Every pass opens the allocator, plays the allocations and then the frees, and closes it. In the first visit
  * (measure_rounds.h):
- *   1. a pass with every address verified and the memory held noted after every call. Vendor calls and metadata
- *      are those up to the last allocation. After the last free, and after a trim where there
- *      is one, it is asked what it still holds.
- *   2. a pass as a repetition, to see how long one takes.
+ *   1. a pass with every address verified, and the held memory noted after every call. Vendor calls and metadata
+ *      are those up to the last allocation. After the last free, and after a trim if the allocator
+ *      has one, it is asked how much it still holds.
+ *   2. a pass like a repetition, to see how long one takes.
  *   3. after the repetitions, a pass with the clock read around every call, for the percentiles.
- * Repetitions: passes with a reading of the clock before and after the first allocation, after the last, and after the
- * last free.
+ * Repetitions: passes with a reading of the clock before and after the first allocation, after the last, and
+ * after the last free.
  */
 #ifndef TN_MEASURE_GROWTH_H
 #define TN_MEASURE_GROWTH_H

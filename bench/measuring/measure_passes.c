@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* measure_passes: what the allocators cost where one thread plays a workload over and over. */
+/* measure_passes: what the allocators cost when one thread plays a workload over and over. */
 #include "measure_passes.h"
 
 #include "../common/clock.h"
 #include "../playing/sliced_play.h"
 #include "memory_follow.h"
 
-/* Short passes warm up for so long together. */
+/* Short passes are repeated this long to warm up. */
 static const double warm_up_ns = 1e6;
 
-/* What all allocators have in common where memory is touched. */
+/* Shared by all allocators, if memory is touched. */
 struct stage {
     struct tn_touch touch;      /* bytes_max is 0: it is not */
     struct tn_device_work work; /* on a device, as the stream */
@@ -35,7 +35,7 @@ static void stage_fini(void *self)
     tn_device_work_fini(&stage->work);
 }
 
-/* On a device, work is submitted to a stream, of the backend that memory is taken from. */
+/* On a device, work is submitted to a stream, of the backend that the allocators take memory from. */
 static tarn_status stage_init(void *self, const struct tn_workload *workload,
                               const struct tn_options *options, const struct tn_machine *machine,
                               struct tn_reason *reason_out)
@@ -68,7 +68,7 @@ static double budget_ns(const struct tn_run *run)
     return run->options->time_seconds * 1e9;
 }
 
-/* The allocator that does nothing has no memory to touch. */
+/* The harness has no memory to touch. */
 static bool open_run(struct tn_run *run)
 {
     struct own *own = run->own;
@@ -86,7 +86,7 @@ static bool open_run(struct tn_run *run)
     return true;
 }
 
-/* After a failure, what is live is freed without a word. */
+/* After a failure, live blocks are freed without further messages. */
 static void close_run(struct tn_run *run)
 {
     struct own *own = run->own;
@@ -121,8 +121,8 @@ static double play_body(struct tn_run *run)
 
 /* --- the first pass ------------------------------------------------------------------------------ */
 
-/* The first pass also decides how much of the body is played: all of it, unless it takes too long
- * and may be cut. */
+/* The first pass also decides how much of the body is played from then on: all, unless that takes too long
+ * and the body may be cut. */
 static bool play_first_body(struct tn_run *run, struct tn_verifier *verifier)
 {
     struct own *own = run->own;
@@ -156,7 +156,7 @@ static bool play_first_setup(struct tn_run *run, struct tn_verifier *verifier)
     return false;
 }
 
-/* Of the part of the body that is played. */
+/* Fills in the figures of the part of the body that is played. */
 static void count_pairs(struct tn_run *run)
 {
     const struct own *own = run->own;
@@ -189,7 +189,7 @@ static struct tn_verifier *create_verifier(struct tn_run *run)
     return verifier;
 }
 
-/* The allocator that does nothing has no addresses to verify. */
+/* The harness has no addresses to verify. */
 static void play_first(struct tn_run *run)
 {
     struct own *own = run->own;
@@ -205,7 +205,7 @@ static void play_first(struct tn_run *run)
 
 /* --- what is timed ------------------------------------------------------------------------------- */
 
-/* Chooses how many passes a repetition has, and returns how long it will take. */
+/* Chooses the number of passes in a repetition, and returns how long one will take. */
 static double plan_repetition(struct tn_run *run, double pass_ns)
 {
     struct own *own = run->own;
@@ -219,8 +219,8 @@ static double plan_repetition(struct tn_run *run, double pass_ns)
     return (double)result->pass_count * pass_ns;
 }
 
-/* Passes until it has been played for so long, with what was played before; returns the time of the shortest, since
- * the first are colder, and the last may be long because the system took the processor. */
+/* Plays passes until warm_up_ns are over, with before_ns already gone. Returns the shortest time, since the
+ * first passes are colder, and in any the system may have taken the processor. */
 static double play_warm(struct tn_run *run, double before_ns)
 {
     double shortest_ns = before_ns;
@@ -233,7 +233,8 @@ static double play_warm(struct tn_run *run, double before_ns)
     return shortest_ns;
 }
 
-/* As the first visit does it, but for the verifier: an allocator may count until it is asked what it has used. */
+/* Plays what the first visit plays, without the verifier. Then asks for the usage: some allocators count
+ * until that call. */
 static void warm_up_again(struct tn_run *run)
 {
     struct own *own = run->own;
@@ -248,8 +249,8 @@ static void warm_up_again(struct tn_run *run)
         play_warm(run, pass_ns);
 }
 
-/* In the first pass an allocator also took from the vendor what it needs, which can be most of its time; only a long
- * trace, which cannot be cut, is not worth another pass. */
+/* In its first pass an allocator also took its memory from the vendor, which can be most of the time. So one
+ * more pass warms up, except of a long trace, which cannot be cut. */
 static double warm_up(struct tn_run *run)
 {
     const struct own *own = run->own;
@@ -342,7 +343,7 @@ static void play_followed(struct tn_run *run, struct tn_memory_follow *follow)
     tn_memory_log_finish(follow->log);
 }
 
-/* On an instance of its own, as the first pass. */
+/* Uses a new instance, as the first pass did. */
 static void follow(struct tn_run *run)
 {
     const struct own *own = run->own;

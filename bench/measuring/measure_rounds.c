@@ -10,23 +10,22 @@
 #include "../common/interrupt.h"
 #include "../common/progress.h"
 
-/* Repetitions become shorter rather than take more than this of the time, so that some is left for opening again. That
- * takes so long at most, or so many times as long as the repetitions. */
+/* Repetitions become shorter so that they take no more than this share of the time. The rest is for opening
+ * again, which may take one second or twice the time of the repetitions, whichever is more. */
 static const double repetitions_share = 0.5;
 static const double reopening_ns_max = 1e9;
 static const double reopening_factor_max = 2.0;
 
-/* More passes than this in one repetition add nothing. */
+/* More passes in one repetition would add nothing. */
 static const double pass_count_max = 1e6;
 
 enum {
-    /* Where passes are long there are fewer repetitions, but so many of those that were asked for. */
+    /* If passes are long there are fewer repetitions, but at least this part of those in the options. */
     LEAST_SHARE = 3,
-    /* About how many others a first visit is as long as, for the time that is left. */
+    /* For the estimate of the time left: a first visit takes about as long as so many later ones. */
     FIRST_VISIT_WEIGHT = 6
 };
 
-/* All that takes part. */
 struct rounds {
     const struct tn_measure_method *method;
     const struct tn_workload *workloads;
@@ -35,8 +34,8 @@ struct rounds {
     struct tn_result *results;
     size_t runs_of_workload;
     struct tn_run *runs;         /* of each workload in a row, the harness first */
-    struct tn_result *harnesses; /* one for each workload; NULL where there are none */
-    unsigned char *stages;       /* likewise */
+    struct tn_result *harnesses; /* one for each workload; NULL: the method has no harness */
+    unsigned char *stages;       /* one for each workload; NULL: the method has none */
 };
 
 static struct tn_run *runs_of(const struct rounds *rounds, size_t workload)
@@ -54,7 +53,7 @@ static struct tn_result *results_of(const struct rounds *rounds, size_t workload
     return &rounds->results[workload * rounds->options->allocator_count];
 }
 
-/* Still, or at the end. */
+/* Whether nothing has gone wrong so far. */
 static bool is_measured(const struct tn_run *run)
 {
     return run->result->outcome == TN_OUTCOME_MEASURED;
@@ -92,14 +91,14 @@ void tn_run_time_calls(struct tn_run *run,
 
 /* --- one visit ----------------------------------------------------------------------------------- */
 
-/* For the repetitions, and for opening again. */
+/* The time for the repetitions and for opening again. */
 static double budget_ns(const struct tn_run *run)
 {
     return run->options->time_seconds * 1e9;
 }
 
-/* As many as were asked for, or as take as long as those were to take; but a part of them at least, and no more than
- * there is time for. */
+/* The number in the options, or fewer, so that they take as long as planned; but at least a part of them, and
+ * no more than there is time for. */
 static size_t plan_repetitions(const struct tn_run *run, double repetition_ns)
 {
     double wanted = (double)run->options->repetitions;
@@ -123,7 +122,7 @@ static size_t plan_visits(const struct tn_run *run, const struct tn_measure_meth
                : 1 + (size_t)clamp(left_ns / (opening_ns + 1.0), 0.0, (double)(most - 1));
 }
 
-/* How many of so many come before part number `part` of `part_count`. */
+/* How many of `count` come before part number `part` of `part_count`. */
 static size_t count_before(size_t part, size_t part_count, size_t count)
 {
     return part * count / part_count;
@@ -144,7 +143,7 @@ static void take_step(struct tn_run *run, const char *what, void (*step)(struct 
     if (step && goes_on(run, what)) step(run);
 }
 
-/* Where the machine was disturbed it has no weight. */
+/* If the machine was disturbed, the repetition has no weight. */
 static void repeat(struct tn_run *run, const struct tn_measure_method *method)
 {
     double figures[TN_RUN_FIGURES_MAX];
@@ -158,7 +157,7 @@ static void repeat(struct tn_run *run, const struct tn_measure_method *method)
     run->done_count++;
 }
 
-/* Those that fall to this visit. */
+/* The repetitions that fall to this visit. */
 static void repeat_by_plan(struct tn_run *run, const struct tn_measure_method *method)
 {
     size_t end = count_before(run->visited_count + 1, run->visit_count, run->repetition_count);
@@ -166,7 +165,7 @@ static void repeat_by_plan(struct tn_run *run, const struct tn_measure_method *m
         repeat(run, method);
 }
 
-/* Also settles what comes after it, in the first visit. */
+/* In the first visit, also plans the repetitions and visits. */
 static void play_warm(struct tn_run *run, const struct tn_measure_method *method, double opening_ns)
 {
     uint64_t start_ns = tn_clock_now_ns();
@@ -191,7 +190,8 @@ static void play(struct tn_run *run, const struct tn_measure_method *method, dou
     take_step(run, "last pass", method->play_last);
 }
 
-/* Closing may take longer than anybody knew when the visits were planned. */
+/* Drops the remaining visits if the time is over: closing may take longer than was known when they were
+ * planned. */
 static void end_when_time_is_over(struct tn_run *run)
 {
     if (run->visited_count < 2 || run->later_visits_ns + run->visit_ns <= budget_ns(run)) return;
@@ -246,7 +246,8 @@ static void play_round(const struct rounds *rounds, size_t round)
     }
 }
 
-/* What seemed quiet at first may not have been, as is known when the machine was quiet later. Returns the mean weight. */
+/* If the machine turned out later to be faster than known before, earlier repetitions that seemed quiet lose
+ * their weight. Returns the mean weight. */
 static double settle_weights(struct tn_run *run, size_t figure_count)
 {
     double sum = 0.0;
@@ -273,7 +274,7 @@ static void summarise(const struct rounds *rounds, struct tn_run *run,
     if (rounds->method->summarise) rounds->method->summarise(run, harness);
 }
 
-/* How many of the workloads, from the first on, have begun. */
+/* The number of workloads, from the first on, that have begun. */
 static size_t count_begun(const struct rounds *rounds)
 {
     if (!tn_interrupt_is_wanted()) return rounds->workload_count;
@@ -338,7 +339,7 @@ static bool has_work(const struct tn_result *results, size_t count)
     return false;
 }
 
-/* Where the others have nothing to do it has not either. */
+/* If no allocator has anything to measure, neither has the harness. */
 static void harness_init(struct tn_result *harness, const struct tn_allocator *allocator,
                          const struct tn_result *results, size_t count)
 {
@@ -365,7 +366,7 @@ static void init_stage(const struct rounds *rounds, size_t workload,
             tn_result_set_unopened(&results[i], status, &reason);
 }
 
-/* The harness comes first, where there is one. */
+/* The harness comes first, if there is one. */
 static struct tn_result *result_of(const struct rounds *rounds, size_t workload, size_t run)
 {
     if (!rounds->harnesses) return &results_of(rounds, workload)[run];
@@ -388,7 +389,7 @@ static void init_runs(const struct rounds *rounds, size_t workload)
     if (rounds->harnesses) rounds->harnesses[workload].outcome = TN_OUTCOME_SKIPPED;
 }
 
-/* False: there is no host memory for it. */
+/* False: no host memory. */
 static bool rounds_init(struct rounds *rounds)
 {
     const struct tn_measure_method *method = rounds->method;

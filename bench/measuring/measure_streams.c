@@ -18,7 +18,7 @@ enum {
     TIME_COUNT
 };
 
-/* What all allocators have in common: the device that works, and where memory is taken from. */
+/* Shared by all allocators: the device that does the work, and the source of memory. */
 struct stage {
     struct tn_device_work work;
     bool has_work;
@@ -33,9 +33,9 @@ struct own {
 
 /* --- the stage -------------------------------------------------------------------------------------- */
 
-/* A pool's first piece has room for what is live and no more, so that a stream that wants memory
- * finds only what was just freed. As far as the pool can be told, and does not round otherwise. A contiguous one maps
- * small steps for the same reason. */
+/* A pool's first piece has room for the live blocks and no more, if the pool can be told and does not round
+ * otherwise. So a stream that wants memory finds only what was just freed. A contiguous pool maps small steps
+ * for the same reason. */
 static size_t tight_bytes(const struct tn_workload *workload, size_t bytes_max)
 {
     size_t bytes = 0;
@@ -180,7 +180,7 @@ static bool play_single_calls(struct tn_run *run, struct tn_samples *samples)
     return false;
 }
 
-/* Of the allocator: the work has none. */
+/* For allocators; the work alone makes no calls to one. */
 static void time_single_calls(struct tn_run *run)
 {
     if (!run->is_harness) tn_run_time_calls(run, play_single_calls);
@@ -191,13 +191,13 @@ static void summarise(struct tn_run *run, const struct tn_result *harness)
     struct tn_result *result = run->result;
     result->streams.total_ns = tn_spread_compute(run->figures[TIME_TOTAL], run->done_count);
     result->streams.work_total_ns = harness->streams.total_ns.median;
-    /* Without the work alone there is nothing to compare with. */
+    /* A result without the time of the work alone cannot be used. */
     if (result->outcome != TN_OUTCOME_MEASURED || harness->outcome == TN_OUTCOME_MEASURED) return;
     result->outcome = harness->outcome;
     result->reason = harness->reason;
 }
 
-/* The harness is the work alone, of blocks that raw has once given. */
+/* The harness is the work alone, on blocks that raw gave at its start. */
 const struct tn_measure_method tn_measure_streams = {
     .harness = &tn_allocator_raw,
     .repetition_ns = TN_REPETITION_NS,

@@ -4,11 +4,11 @@
 
 #include "../playing/thread_team.h"
 
-/* Long enough that starting together weighs little. */
+/* So long that starting together weighs little. */
 #define REPETITION_NS 25e6
 
-/* So many repetitions warm up: with several threads what an allocator keeps for each takes long to settle. Hence few
- * instances. */
+/* The warm-up is as long as so many repetitions: an allocator's state for each of several threads takes long
+ * to settle. Hence few instances. */
 static const double warm_up_factor = 3.0;
 
 enum {
@@ -21,7 +21,7 @@ struct own {
     struct tn_thread_team *team;
 };
 
-/* The vendor's own calls may be unable to play what was made up; nothing else may. */
+/* If the vendor's own calls cannot play a made-up workload, it is skipped for them. All else is a failure. */
 static void fail(struct tn_run *run, const struct tn_team_stop *stop)
 {
     struct tn_result *result = run->result;
@@ -80,7 +80,7 @@ static double warm_up(struct tn_run *run)
     return run->repetition_ns_wanted;
 }
 
-/* The time of a pair is that of its thread, during which the others are at work too. */
+/* The time of a pair is its thread's, while the other threads work too. */
 static bool repeat(struct tn_run *run, double *figures_out)
 {
     struct tn_team_play done;

@@ -10,7 +10,7 @@
  *   4. in the first visit every live block is verified again. Each is freed by its thread.
  * There are three visits at most.
  *
- * What is held, and the calls of the vendor, are those of the first visit as a whole.
+ * Held bytes and vendor calls are those of the first visit as a whole.
  */
 #ifndef TN_MEASURE_THREADS_H
 #define TN_MEASURE_THREADS_H

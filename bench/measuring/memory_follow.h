@@ -2,8 +2,8 @@
 /*
  * memory_follow: plays operations one by one, and notes after each how many bytes are live and held.
  *
- * What is held the allocator is asked for, which may be a call of the vendor's: after every event, or of a
- * long list after every so many. Nothing of this is timed.
+ * The allocator is asked how much it holds, which may be a call to the vendor: after every event, or, in a
+ * long list, after every few events. Nothing of this is timed.
  */
 #ifndef TN_MEMORY_FOLLOW_H
 #define TN_MEMORY_FOLLOW_H
@@ -19,11 +19,11 @@ struct tn_memory_follow {
     size_t live_bytes;
 };
 
-/* For up to so many events; the log is the caller's. False: no host memory. */
+/* For at most event_count_max events. The caller owns the log. False: no host memory. */
 bool tn_memory_follow_init(struct tn_memory_follow *follow, size_t event_count_max,
                            struct tn_verifier *verifier);
 
-/* May be called again and again, for one part of the list after the other. Stops as players do. */
+/* Plays one part of the list after the other. Stops as players do. */
 bool tn_memory_follow_play(struct tn_memory_follow *follow, struct tn_player *player,
                            const struct tn_operation *operations, size_t count,
                            struct tn_stop *stop_out);

@@ -18,7 +18,7 @@ struct tn_memory_log *tn_memory_log_create(size_t event_count_max)
     return log;
 }
 
-/* What stood in the window twice stands in the list once. */
+/* An event that a window keeps twice is put into the list once. */
 static void put(struct tn_memory_log *log, struct tn_memory_point point)
 {
     if (log->count > 0 && log->points[log->count - 1].event >= point.event) return;

@@ -2,8 +2,9 @@
 /*
  * memory_log: bytes live and bytes held as a workload goes on, in a few hundred points out of millions.
  *
- * The events are cut into windows of equal length. Of each three stay: the one with the most bytes live,
- * the one with the most bytes held, and the last; and the first of all. So no peak is lost, and neither is the end.
+ * The events are cut into windows of equal length. Each window keeps three: the event with the most bytes
+ * live, the one with the most bytes held, and the last. The first event of all is kept too. So no peak and no
+ * end is lost.
  *
  * Threads: one at a time. Cost: O(1) an event.
  */
@@ -29,13 +30,13 @@ struct tn_memory_log {
     bool has_window;
 };
 
-/* For up to so many events. NULL: no host memory. Destroyed by free(). */
+/* For at most event_count_max events. NULL: no host memory. To be freed by free(). */
 struct tn_memory_log *tn_memory_log_create(size_t event_count_max);
 
-/* After the event with this number, which rises from call to call; numbers may be left out. */
+/* To be called after events, in their order; some may be left out. */
 void tn_memory_log_add(struct tn_memory_log *log, struct tn_memory_point point);
 
-/* After the last event. */
+/* To be called after the last event. */
 void tn_memory_log_finish(struct tn_memory_log *log);
 
 #endif

@@ -12,13 +12,13 @@
 
 enum tn_outcome {
     TN_OUTCOME_MEASURED,
-    TN_OUTCOME_SKIPPED,     /* the workload cannot be run here; the reason says why */
+    TN_OUTCOME_SKIPPED,     /* the workload cannot be played here; the reason says why */
     TN_OUTCOME_NOT_FOUND,   /* the allocator is not there; the reason says why */
     TN_OUTCOME_INTERRUPTED, /* by the user; repetition_count and pair_ns are those that were done */
     TN_OUTCOME_FAILED       /* the reason says what failed and where */
 };
 
-/* Of TN_METHOD_GROWTH. Times are those of a repetition, which begins with nothing. */
+/* Of TN_METHOD_GROWTH. Times are those of a repetition, which begins with a new instance. */
 struct tn_growth_figures {
     struct tn_spread first_alloc_ns;
     struct tn_spread alloc_ns; /* all allocations by their number */
@@ -28,8 +28,8 @@ struct tn_growth_figures {
     size_t held_after_trim_bytes;
 };
 
-/* Of TN_METHOD_STREAMS. The time of a pair is that of the thread that submits, the work's inside; of the harness,
- * that of the work alone. */
+/* Of TN_METHOD_STREAMS. pair_ns is the time of the submitting thread, with its share of the work; for the
+ * harness, that of the work alone. */
 struct tn_stream_figures {
     struct tn_spread total_ns; /* of a pair, until the streams have done the work */
     double work_total_ns;      /* of the work alone */
@@ -76,19 +76,18 @@ struct tn_result {
 
 void tn_results_fini(struct tn_result *results, size_t count);
 
-/* All that were to be measured have failed. */
+/* Lets all results that were to be measured fail. */
 void tn_results_fail(struct tn_result *results, size_t count, const char *text);
 
-/* The allocator did not open: it is not found where this machine cannot have it, and else has failed. */
+/* The allocator did not open. It is not found if this machine does not support it; else it has failed. */
 void tn_result_set_unopened(struct tn_result *result, tarn_status status,
                             const struct tn_reason *why);
 
-/* The user wants to end: what was done so far is kept. */
+/* The user wants to end: the result keeps its repetitions so far. */
 void tn_result_set_interrupted(struct tn_result *result);
 
-/* The allocator failed, or an address is bad, in the operation of the workload that is first_place + stop->index. The
- * vendor's own calls may be unable to play a workload that was made up, which is then skipped; nothing else may. Or the user
- * wants to end. */
+/* The allocator failed, or an address is bad, in operation first_place + stop->index of the workload; or the
+ * user wants to end. If the vendor's own calls cannot play a made-up workload, it is skipped for them. */
 void tn_result_set_stopped(struct tn_result *result, const struct tn_stop *stop,
                            size_t first_place);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * contents: looks whether what was written into blocks is still there.
+ * contents: checks whether blocks still have the bytes that were written into them.
  *
- * Always true: what is aside lies in device_bytes, block after block, each in its pieces; and `streams` are those on
- * which some of it may still be under way.
+ * Always true: the copies that are set aside lie in device_bytes, block after block, piece after piece; and
+ * `streams` are those on which some of these copies may still be under way.
  */
 #include "contents.h"
 
@@ -27,7 +27,7 @@ struct piece {
     size_t size_bytes;
 };
 
-/* A block, or what is looked at of it. */
+/* The pieces of a block that are compared. */
 struct sample {
     struct tn_contents_block block;
     struct piece pieces[PIECES_MAX];
@@ -51,7 +51,8 @@ static const size_t device_bytes_max = TN_CONTENTS_BLOCKS_MAX * TN_CONTENTS_SAMP
 
 /* --- comparing ----------------------------------------------------------------------------------- */
 
-/* The index of the first byte that is another, or `count`. All are equal where each is like the one before it. */
+/* The index of the first byte that differs, or `count`. If each byte equals the one before it, all are equal.
+ * */
 static size_t find_other(const unsigned char *bytes, size_t count, unsigned char pattern)
 {
     if (count == 0 || (bytes[0] == pattern && memcmp(bytes, bytes + 1, count - 1) == 0))
@@ -62,7 +63,7 @@ static size_t find_other(const unsigned char *bytes, size_t count, unsigned char
     return i;
 }
 
-/* The bytes of the piece, wherever they are now. */
+/* `bytes` are those of the piece, in the block or in a copy. */
 static bool compare_piece(const struct tn_contents_block *block, const struct piece *piece,
                           const unsigned char *bytes, struct tn_contents_finding *finding_out)
 {
@@ -97,7 +98,7 @@ static void add_piece(struct sample *sample, size_t offset, size_t size_bytes)
         sample->pieces[sample->piece_count++] = (struct piece){ offset, size_bytes };
 }
 
-/* One from each half of [first, first + size_bytes). */
+/* Adds a piece at a random place in each half of [first, first + size_bytes). */
 static void add_inner_pieces(struct tn_contents *contents, struct sample *sample, size_t first,
                              size_t size_bytes)
 {

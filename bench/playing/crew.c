@@ -47,7 +47,7 @@ static void free_crew(struct tn_crew *crew, size_t started_count)
     free(crew);
 }
 
-/* Returns how many have started. Fewer than all return at once. */
+/* Returns how many threads have started. If not all have, those end at once. */
 static size_t start_threads(struct tn_crew *crew)
 {
     size_t started = 0;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * crew: threads that do one thing after another, each begun by all together and ended by all.
+ * crew: threads that do one act after another. All begin an act together, and the act ends when all have done
+ * it.
  *
- * They live as long as the crew. Between a begin and its end what a member holds is its thread's, and the caller's
- * otherwise; both are ordered by a barrier.
+ * The threads live as long as the crew. During an act a member belongs to its thread, otherwise to the
+ * caller; a barrier orders both.
  *
- * Threads: the calls of one crew come from one thread, which is none of its own.
+ * Threads: the calls of one crew come from one thread outside the crew.
  */
 #ifndef TN_CREW_H
 #define TN_CREW_H
@@ -16,11 +17,11 @@
 
 struct tn_crew;
 
-/* What a thread does, with what is its own. */
+/* What a thread does, with its member. */
 typedef void (*tn_crew_act)(void *member);
 
-/* Starts a thread for each of `count` members, which lie one after the other; all or none. NULL: the reason says what
- * there is not enough of. */
+/* Starts a thread for each of `count` members, which lie one after the other; all or none. NULL: the reason
+ * says what is short. */
 struct tn_crew *tn_crew_create(void *members, size_t member_bytes, size_t count,
                                struct tn_reason *reason_out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* device_work: something for streams to do, by the operations of a backend. */
+/* device_work: work for streams, by the operations of a backend. */
 #include "device_work.h"
 
 #include "../allocators/backing.h"

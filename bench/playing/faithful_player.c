@@ -2,11 +2,11 @@
 /*
  * faithful_player: what one thread of a faithful_team does in a play.
  *
- * Two loops. The swift one plays and does nothing else, since it is timed as a whole. The careful one may wait for an
- * event's time, read the clock around each call, check addresses, and touch memory.
+ * There are two loops. The swift one only makes the calls, since it is timed as a whole. The careful one may
+ * wait for an event's time, read the clock around each call, check addresses, and touch memory.
  *
- * The verifier takes a block in after its allocation has returned, and lets go of it before its free is called. So two
- * blocks that overlap there were both the program's at one time, whatever the order of the threads.
+ * The verifier gets a block after its allocation has returned, and loses it before its free is called. So two
+ * blocks that overlap there were both live at one time, whatever the order of the threads.
  */
 #include "faithful_player.h"
 
@@ -17,22 +17,22 @@
 
 enum {
     LOOK_INTERVAL_STEPS = 1024, /* after so many an interruption is noticed; a power of two */
-    SLEEP_NS_MAX = 50000000,    /* likewise, while nothing is to be done */
+    SLEEP_NS_MAX = 50000000,    /* an interruption is noticed after so long, in a sleep */
     AWAKE_BEFORE_NS =
         100000, /* what waking up may take: the last part of a wait is spent looking */
 };
 
-/* Later than anybody waits for, and still a time that can be counted. */
+/* Longer than any run, and still within the range of nanoseconds in 64 bits. */
 static const double century_ns = 3.2e18;
 
-/* Nobody is to wait for this thread any more. */
+/* From now on no thread waits for another: the play is to end. */
 static void abandon_gates(struct tn_faithful_stage *stage)
 {
     for (size_t i = 0; i < stage->plan->thread_count; i++)
         tn_gate_abandon(&stage->gates[i]);
 }
 
-/* False, always, as the next ones: so that a play ends. */
+/* The stop functions always return false, which ends the play. */
 static bool stop_member(struct tn_faithful_member *member, const struct tn_faithful_stop *stop)
 {
     member->stop = *stop;
@@ -108,7 +108,8 @@ static inline tarn_status call(const struct tn_allocator *allocator, void *state
     return status;
 }
 
-/* Waits for what has to be before. `pass` counts from the first of the team. False: nothing will come. */
+/* Waits for the step's predecessor in another thread. `pass` counts all passes of the team. False: the play
+ * has been stopped. */
 static inline bool await(const struct tn_faithful_stage *stage, const struct tn_step *step,
                          size_t pass)
 {
@@ -117,7 +118,7 @@ static inline bool await(const struct tn_faithful_stage *stage, const struct tn_
     return tn_gate_wait(&stage->gates[step->wait_thread], before + step->wait_count);
 }
 
-/* Returns whether all was played. */
+/* Returns whether the whole part was played. */
 static bool play_swiftly(struct tn_faithful_member *member, const struct tn_plan_thread *part,
                          size_t pass)
 {
@@ -139,7 +140,7 @@ static bool play_swiftly(struct tn_faithful_member *member, const struct tn_plan
 
 /* --- with care ------------------------------------------------------------------------------------ */
 
-/* Sleeps, and looks at the clock for the last of it. False: the user wants to end. */
+/* Sleeps, and polls the clock for the last stretch. False: the user wants to end. */
 static bool wait_until(uint64_t time_ns)
 {
     for (;;) {
@@ -155,7 +156,7 @@ static bool wait_until(uint64_t time_ns)
     }
 }
 
-/* When this event is to begin. */
+/* The time at which this event is to begin. */
 static uint64_t time_of(const struct tn_faithful_member *member, const struct tn_plan_thread *part,
                         size_t index)
 {
@@ -165,7 +166,7 @@ static uint64_t time_of(const struct tn_faithful_member *member, const struct tn
     return stage->start_ns + (uint64_t)(time_ns < century_ns ? time_ns : century_ns);
 }
 
-/* Waits for the event's time and for what has to be before, and notes how late it is then. */
+/* Waits for the event's time and for its predecessor, and notes how late the event is then. */
 static bool begin_step(struct tn_faithful_member *member, const struct tn_plan_thread *part,
                        size_t index, size_t pass)
 {
@@ -212,7 +213,7 @@ static bool write_block(struct tn_faithful_member *member, const struct tn_plan_
                           stage->streams[block->stream], reason_out);
 }
 
-/* What it stops for may be a block that another thread has freed before. */
+/* The block that it finds changed may be an earlier one of another thread. */
 static bool look_at_contents(struct tn_faithful_member *member,
                              const struct tn_faithful_block *block, size_t free_place)
 {
@@ -230,8 +231,8 @@ static bool look_at_contents(struct tn_faithful_member *member,
     return stop_member(member, &stop);
 }
 
-/* Whether a program would have to wait for the block's work before this free: on another stream it would, and
- * among several streams where the allocator keeps no order of theirs. */
+/* Whether a program would have to wait for the block's work before this free: if the free is for another
+ * stream, or if there are several streams and the allocator keeps no order of them. */
 static bool needs_wait(const struct tn_faithful_stage *stage, const struct tn_faithful_block *block,
                        uint32_t free_stream)
 {
@@ -319,7 +320,7 @@ static bool play_carefully(struct tn_faithful_member *member, const struct tn_pl
 
 /* --- a play --------------------------------------------------------------------------------------- */
 
-/* Until all have ended the pass. */
+/* Waits until all threads have ended the pass. */
 static bool meet(const struct tn_faithful_stage *stage, size_t pass)
 {
     const struct tn_faithful_plan *plan = stage->plan;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* faithful_player: what one thread of a faithful_team does in a play, and what it sees of the others. */
+/* faithful_player: what one thread of a faithful_team does in a play, and what the threads share. */
 #ifndef TN_FAITHFUL_PLAYER_H
 #define TN_FAITHFUL_PLAYER_H
 
@@ -9,7 +9,7 @@
 #include "faithful_team.h"
 #include "gate.h"
 
-/* Where events wait for their time, the first is so far ahead that all threads are awake. */
+/* If events wait for their time, the first one waits this long, so that all threads are awake by then. */
 #define TN_FAITHFUL_HEAD_START_NS 2000000
 
 struct tn_faithful_block {
@@ -19,7 +19,7 @@ struct tn_faithful_block {
     uint32_t stream; /* that it was allocated on */
 };
 
-/* What the threads have in common. */
+/* Shared by all threads of a team. */
 struct tn_faithful_stage {
     const struct tn_allocator *allocator;
     void *state;
@@ -53,13 +53,13 @@ struct tn_faithful_member {
     uint64_t end_ns;
 };
 
-/* Plays the thread's part of what is under way. */
+/* Plays the thread's part of the play under way. */
 void tn_faithful_member_play(struct tn_faithful_member *member);
 
-/* Notes what the allocator answered in none of the plan's steps. */
+/* Notes a failure of the allocator outside the plan's steps. */
 void tn_faithful_member_stop(struct tn_faithful_member *member, tarn_status status);
 
-/* That a block was found with other contents than it had been given, or could not be looked at. */
+/* Describes a block whose contents had changed or could not be checked. */
 void tn_faithful_describe_contents(const struct tn_faithful_stage *stage,
                                    const struct tn_contents_finding *finding,
                                    struct tn_faithful_stop *stop_out);

@@ -2,9 +2,9 @@
 /*
  * faithful_team: the threads of a recorded program at work again.
  *
- * A member is of a crew (crew.h). The address of a block is its allocating thread's until the step that frees it, which
- * waits for the allocation; and a pass begins when all threads have ended the one before. Steps are counted on through
- * all passes, so that gates need no going back.
+ * The threads are a crew (crew.h). Until its free, the address of a block belongs to the thread that
+ * allocated it; the freeing step waits for the allocation. A pass begins when all threads have ended the one
+ * before. Step counts go on through all passes, so gates are never set back.
  */
 #include "faithful_team.h"
 
@@ -72,7 +72,8 @@ static void stop_team(struct tn_faithful_stop *stop_out, const char *text)
     tn_reason_set(&stop_out->reason, "%s", text);
 }
 
-/* False: a member has stopped. Of several the one that has failed is told, and of those the first. */
+/* False: a member has stopped. The stop of the first that failed is reported, or of the first if none failed.
+ * */
 static bool all_act(struct tn_faithful_team *team, tn_crew_act act,
                     struct tn_faithful_stop *stop_out)
 {
@@ -146,7 +147,7 @@ static void free_memory(struct tn_faithful_team *team)
     free(team);
 }
 
-/* Without threads and streams. */
+/* Allocates a team that has no threads and streams yet. */
 static struct tn_faithful_team *allocate_team(const struct tn_faithful_setup *setup)
 {
     const struct tn_faithful_plan *plan = setup->plan;
@@ -198,7 +199,7 @@ struct tn_faithful_team *tn_faithful_team_create(const struct tn_faithful_setup 
     return NULL;
 }
 
-/* With what is still aside when all have played. */
+/* Also checks the copies of contents that are still aside after the play. */
 static bool play_with_contents(struct tn_faithful_team *team, struct tn_faithful_stop *stop_out)
 {
     struct tn_faithful_stage *stage = &team->stage;
@@ -260,7 +261,7 @@ static uint64_t *lates_of(const struct tn_faithful_member *member, size_t *count
     return member->late_ns;
 }
 
-/* Of all members together. */
+/* Over all members together. */
 static bool compute_percentiles(const struct tn_faithful_team *team, samples_of *get,
                                 double *sum_out, struct tn_percentiles *percentiles_out)
 {
@@ -297,7 +298,7 @@ bool tn_faithful_team_collect(const struct tn_faithful_team *team,
     return has_memory;
 }
 
-/* Streams that still have something to do with blocks which are about to be freed. */
+/* Waits for the streams, which may still work on blocks that are about to be freed. */
 static void finish_streams(const struct tn_faithful_stage *stage)
 {
     const tarn_backend *backend = stage->streams_from;

@@ -2,11 +2,11 @@
 /*
  * faithful_team: the threads of a recorded program at work again, each on its own events.
  *
- * There are as many threads as the trace has, and as many streams. A thread has one state of the allocator for each
- * stream that it names, opened in that thread. They live as long as the team, begin each play together, and
+ * It has as many threads and streams as the trace. A thread has one state of the allocator for each stream
+ * that it uses, opened in that thread. The threads live as long as the team, begin each play together, and
  * wait for each other within it where the plan says so (gate.h).
  *
- * Threads: the calls of one team come from one thread, which is none of its own.
+ * Threads: the calls of one team come from one thread outside the team.
  */
 #ifndef TN_FAITHFUL_TEAM_H
 #define TN_FAITHFUL_TEAM_H
@@ -24,9 +24,9 @@ struct tn_faithful_team;
 
 /* What stopped a team. */
 struct tn_faithful_stop {
-    tarn_status status;     /* what the allocator answered; OK when it is not its fault */
-    bool is_interrupted;    /* nothing is wrong: the user wants to come to an end */
-    struct tn_reason place; /* empty when it has to do with none */
+    tarn_status status;     /* the allocator's; OK if the stop has another cause */
+    bool is_interrupted;    /* no failure: the user wants to end */
+    struct tn_reason place; /* of the operation; empty if none is concerned */
     struct tn_reason reason;
 };
 
@@ -38,7 +38,8 @@ struct tn_faithful_setup {
     size_t clocked_pass_count_max; /* how many passes are to be clocked, in the team's life */
 };
 
-/* Starts the threads, each with its states. All outlives the team. NULL: the stop says why. */
+/* Starts the threads, each with its states. All in the setup must outlive the team. NULL: the stop says why.
+ * */
 struct tn_faithful_team *tn_faithful_team_create(const struct tn_faithful_setup *setup,
                                                  struct tn_faithful_stop *stop_out);
 
@@ -55,12 +56,12 @@ struct tn_faithful_play {
         speed; /* clocked: events wait for their time, at so many times the recorded speed; 0: none does */
 };
 
-/* The duration is that of all passes, from the start of the first thread to the end of the last. False: the team can
- * do nothing more. */
+/* The duration is that of all passes, from the start of the first thread to the end of the last. False: the
+ * team cannot play again. */
 bool tn_faithful_team_play(struct tn_faithful_team *team, const struct tn_faithful_play *play,
                            double *duration_ns_out, struct tn_faithful_stop *stop_out);
 
-/* Of all clocked passes. late: how long after its time an event began, where events waited for it. */
+/* Of all clocked passes. late: how long after its time an event began, if events waited for their times. */
 struct tn_faithful_samples {
     struct tn_percentiles alloc_ns;
     struct tn_percentiles free_ns;
@@ -72,7 +73,8 @@ struct tn_faithful_samples {
 bool tn_faithful_team_collect(const struct tn_faithful_team *team,
                               struct tn_faithful_samples *samples_out);
 
-/* Frees what is live after a stop, ends the threads, closes their states and streams. False: a free failed. */
+/* Frees blocks that a stop left live, ends the threads, closes their states and streams. False: a free
+ * failed. */
 bool tn_faithful_team_destroy(struct tn_faithful_team *team, struct tn_faithful_stop *stop_out);
 
 #endif

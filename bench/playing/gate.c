@@ -2,12 +2,13 @@
 /*
  * gate: how far one thread has come.
  *
- * Always true: who sleeps has counted itself, and looked again after that; who advances looks for sleepers after it has
- * written. Both in the one order of sequentially consistent operations, so that one of the two sees the other.
+ * Always true: a thread that sleeps has counted itself and then read done_count again; the owner writes
+ * done_count and then reads the count of sleepers. All four are sequentially consistent, so one of the two
+ * threads sees the other.
  */
 #include "gate.h"
 
-/* Some microseconds: what another core needs to come by if it is at work. */
+/* Some microseconds, enough for a thread that is running on another core to arrive. */
 enum {
     LOOK_COUNT = 2000
 };

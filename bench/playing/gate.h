@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * gate: how far one thread has come, for those who wait for it.
+ * gate: how far one thread has come, for threads that wait for it.
  *
- * Its owner says how many steps it has done, at those steps that somebody waits for. Who waits looks for a short
- * while, since the other is often close, and then sleeps.
+ * The owner publishes how many steps it has done, at steps that another thread waits for. A waiting thread
+ * polls for a short while, since the owner is often close, and then sleeps.
  *
- * Cost: advancing is a store and a load, and a lock where somebody sleeps.
- * Threads: one advances, any wait, any abandons.
+ * Cost: advancing is a store and a load; and a lock if a thread sleeps.
+ * Threads: one advances; any may wait or abandon.
  */
 #ifndef TN_GATE_H
 #define TN_GATE_H
@@ -28,13 +28,13 @@ struct tn_gate {
 void tn_gate_init(struct tn_gate *gate);
 void tn_gate_fini(struct tn_gate *gate);
 
-/* done_count never becomes less. What the thread wrote before is seen by who waited for it. */
+/* done_count never decreases. A thread that waited sees all that the owner wrote before. */
 void tn_gate_advance(struct tn_gate *gate, size_t done_count);
 
-/* Until so many are done. False: it was abandoned. */
+/* Waits until done_count steps are done. False: the gate was abandoned. */
 bool tn_gate_wait(struct tn_gate *gate, size_t done_count);
 
-/* Nobody needs to wait any more, now or later. */
+/* Ends all waits, now and later. */
 void tn_gate_abandon(struct tn_gate *gate);
 
 #endif

@@ -25,7 +25,7 @@ tarn_status tn_player_init(struct tn_player *player, const struct tn_allocator *
     return status;
 }
 
-/* A state for the stream, if there is one. */
+/* Opens a state for the player's stream, if it has one. */
 static tarn_status open_thread(struct tn_player *player, struct tn_reason *reason_out)
 {
     if (!player->thread.stream) return TARN_STATUS_OK;
@@ -48,7 +48,7 @@ tarn_status tn_player_begin_touch(struct tn_player *player, const struct tn_touc
     return open_thread(player, reason_out);
 }
 
-/* What a thread's state has counted is known when that is closed. */
+/* Closes the thread's state first, since its counts are only known then. */
 tarn_status tn_player_get_usage(struct tn_player *player, struct tn_allocator_usage *usage_out,
                                 struct tn_reason *reason_out)
 {
@@ -80,7 +80,7 @@ static tarn_status play_one(struct tn_player *player, const struct tn_operation 
     return status;
 }
 
-/* The same on the player's stream. */
+/* Plays one operation on the player's stream. */
 static tarn_status play_one_on_stream(struct tn_player *player,
                                       const struct tn_operation *operation)
 {
@@ -109,7 +109,7 @@ static bool stop_at(struct tn_player *player, size_t index, tarn_status status,
     return false;
 }
 
-/* The memory is at fault, or the work on it; the reason is written. */
+/* For a fault of the memory, or of the work on it; the caller has written the reason. */
 static bool stop_for_memory(size_t index, struct tn_stop *stop_out)
 {
     stop_out->index = index;
@@ -125,7 +125,7 @@ static bool stop_for_user(size_t index, struct tn_stop *stop_out)
     return false;
 }
 
-/* The loop that is timed looks between parts of so many operations whether the user wants to end. */
+/* After so many operations the timed loop checks whether the user wants to end. */
 enum {
     PART_COUNT = 1 << 16
 };
@@ -140,7 +140,7 @@ static bool play_part(struct tn_player *player, const struct tn_operation *opera
     return true;
 }
 
-/* With work on each block. Blocks are told apart by their slots, which stay the same through all passes. */
+/* Writes into each block. Its pattern comes from its slot, which stays the same through all passes. */
 static bool touch_block(struct tn_player *player, const struct tn_operation *operation,
                         size_t index, struct tn_stop *stop_out)
 {
@@ -210,7 +210,7 @@ static bool stop_for_contents(const struct tn_contents_finding *finding, struct 
     return stop_for_memory(finding->block.free_place, stop_out);
 }
 
-/* Whether the contents have survived until the free at this index; on a device that may be told later. */
+/* Whether the contents have survived until the free at this index. On a device, a later call may tell. */
 static bool look_at_contents(struct tn_player *player, const struct tn_operation *operation,
                              size_t index, struct tn_stop *stop_out)
 {
@@ -233,7 +233,7 @@ static bool finish_contents(struct tn_player *player, struct tn_stop *stop_out)
            stop_for_contents(&finding, stop_out);
 }
 
-/* Before the free: the addresses are the program's no more. */
+/* Before the free: from then on the addresses are not the program's. */
 static bool leave_block(struct tn_player *player, const struct tn_operation *operation,
                         size_t index, struct tn_verifier *verifier, struct tn_stop *stop_out)
 {

@@ -3,12 +3,11 @@
  * player: an allocator at work on the operations of a workload, in three ways: as fast as possible,
  * with a clock around every call, and with a check of every address.
  *
- * Each way stops at the first call that fails. A block that the allocator gave stays noted in its
- * slot until its free succeeded, so what is live is known at any time.
+ * Each way stops at the first call that fails, and, within some operations, when the user wants to end. A
+ * block stays noted in its slot until its free has succeeded, so the live blocks are always known.
  *
- * Where memory is touched, every block is written after its allocation, in all three ways, and the third also looks
- * before its free whether that is still there. Blocks are then for use on one stream, which the work is on.
- * Each way also stops, at a multiple of some operations, when the user wants to end.
+ * If memory is touched, all three ways write into every block after its allocation, and the third checks the
+ * contents before the free. All blocks are then for one stream, on which that work runs.
  *
  * Threads: one at a time.
  */
@@ -36,15 +35,15 @@ struct tn_player {
     struct tn_block *blocks; /* one for each slot */
     size_t slot_count;
     const struct tn_touch *touch;      /* NULL: memory is not touched */
-    struct tn_contents *contents;      /* where it is: whether they survive */
+    struct tn_contents *contents;      /* checks them, if memory is touched */
     struct tn_allocator_thread thread; /* when it has a stream: as which the calls are made */
 };
 
 /* What stopped a player. */
 struct tn_stop {
     size_t index;        /* of the operation, in the array that was played */
-    tarn_status status;  /* what the allocator answered; OK when it was not that */
-    bool is_interrupted; /* nothing is wrong: the user wants to end */
+    tarn_status status;  /* the allocator's; OK if the stop has another cause */
+    bool is_interrupted; /* no failure: the user wants to end */
     struct tn_reason reason;
 };
 
@@ -62,11 +61,11 @@ tarn_status tn_player_init(struct tn_player *player, const struct tn_allocator *
                            struct tn_reason *reason_out);
 void tn_player_fini(struct tn_player *player);
 
-/* From now on memory is touched, by work on the stream, or by the processor where that is NULL. */
+/* From now on memory is touched, by work on the stream, or by the processor if the stream is NULL. */
 tarn_status tn_player_begin_touch(struct tn_player *player, const struct tn_touch *touch,
                                   tarn_stream stream, struct tn_reason *reason_out);
 
-/* What the allocator has used so far. */
+/* The allocator's usage so far. */
 tarn_status tn_player_get_usage(struct tn_player *player, struct tn_allocator_usage *usage_out,
                                 struct tn_reason *reason_out);
 
@@ -79,14 +78,14 @@ bool tn_player_play(struct tn_player *player, const struct tn_operation *operati
 bool tn_player_play_timed(struct tn_player *player, const struct tn_operation *operations,
                           size_t count, struct tn_samples *samples, struct tn_stop *stop_out);
 
-/* Reports every block to the verifier, and stops when it objects. `first_place` is the place of the
- * first operation in the workload, for its messages. What has changed in a block of a device may be told some
- * operations after its free, and at the end at the latest. */
+/* Reports every block to the verifier, and stops if it finds a fault. `first_place` is the place of the
+ * first operation in the workload, for messages. On a device, a change of contents may be reported some
+ * operations after the block's free, and at the end at the latest. */
 bool tn_player_play_verified(struct tn_player *player, const struct tn_operation *operations,
                              size_t count, struct tn_verifier *verifier, size_t first_place,
                              struct tn_stop *stop_out);
 
-/* Frees every block that is live. A free that fails is passed over, and the first one reported. */
+/* Frees all live blocks. Continues after a failed free, and reports the first. */
 bool tn_player_free_all(struct tn_player *player, struct tn_reason *reason_out);
 
 #endif

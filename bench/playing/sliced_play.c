@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* sliced_play: the time of passes, without what others took of it. */
+/* sliced_play: the time of passes, without the time that other programs took. */
 #include "sliced_play.h"
 
 #include <stdlib.h>
@@ -8,10 +8,10 @@
 #include "../common/clock.h"
 #include "../common/gauge.h"
 
-/* Long against a reading of the clock, and short against the time that a system leaves a thread alone. */
+/* Much longer than a reading of the clock, and much shorter than a thread's usual time slice. */
 static const double slice_ns = 200e3;
 
-/* Which slices are looked at: the first of these that there are any of. */
+/* Which slices count: those of the first level that has any. */
 enum level {
     LEVEL_QUIET, /* the machine was quiet, and the thread had the processor throughout */
     LEVEL_OWN,   /* the thread had the processor throughout */
@@ -19,7 +19,7 @@ enum level {
     LEVEL_COUNT
 };
 
-/* One slice of a pass: in all runs that were, known_ns; in the last one, the rest. */
+/* One slice of a pass. known_ns is from all runs so far, the rest from the last one. */
 struct tn_slice_times {
     double known_ns; /* the mean of those that count, in the last run that had any; 0: none had */
     double sums_ns[LEVEL_COUNT];
@@ -73,7 +73,7 @@ static void note(struct tn_slice_times *times, enum level best, double duration_
     }
 }
 
-/* `was_quiet` is how the machine was before, and then after it. */
+/* `was_quiet`: whether the machine was quiet before the slice; set to whether it is after it. */
 static bool play_slice(struct tn_sliced_play *play, struct tn_player *player,
                        const struct tn_operation *operations, size_t index, bool *was_quiet_inout,
                        struct tn_stop *stop_out)
@@ -127,7 +127,7 @@ static size_t sum_counts(const struct tn_sliced_play *play, enum level level)
     return sum;
 }
 
-/* Slices are alike in length but for the last, and in a program's trace more or less in time. */
+/* All slices but the last have the same length, and take about the same time, also in a trace. */
 static double compute_pass_ns(const struct tn_sliced_play *play, enum level level)
 {
     double sum_ns = 0.0;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * sliced_play: the time of passes over a list of operations, without what others took of it.
+ * sliced_play: the time of passes over a list of operations, without the time that other programs took.
  *
  *     pass 1   | 0 | 1 | 2 | 3 |        A pass is cut into slices of some 200 us, each between two readings of
- *     pass 2   | 0 | 1 | x | 3 |        the clock; or so many short passes make one slice. Where the system gave
- *     pass 3   | 0 | 1 | 2 | y |        the processor to somebody else, x, or the machine did not run as fast as
- *                                       it can right before or after, y (gauge.h), the slice does not count.
+ *     pass 2   | 0 | 1 | x | 3 |        the clock; several short passes make one slice. A slice does not count
+ *     pass 3   | 0 | 1 | 2 | y |        if the system took the processor from the thread, x, or if the machine
+ *                                       was slower than it can be right before or after it, y (gauge.h).
  *
- * The time of a pass is the sum over its slices, of each the mean of those that count; for one of which none counts, what it
- * took in the last run in which one did; or else it is taken to be like the others. Where the machine was never quiet, that
- * is no matter; and where nothing counts even so, everything does. What an allocator waits for by itself is its own time and
- * counts: of switches only the involuntary ones are left out.
+ * The time of a pass is the sum over its slices, each by the mean of those runs of it that count. If none
+ * counts, the slice takes its time from the last run in which one did, or else is taken to be like the other
+ * slices. If the machine was never quiet, that condition is dropped; if still nothing counts, everything
+ * does. When an allocator waits by itself, that is its own time and counts: only involuntary switches are
+ * left out.
  *
  * Threads: one.
  */
@@ -30,21 +31,21 @@ struct tn_sliced_play {
     bool (*is_quiet)(void);       /* tn_gauge_is_quiet, but for tests */
 };
 
-/* What a run has found. */
+/* The result of a run. */
 struct tn_sliced_time {
     double pass_ns;
-    double counted_share; /* of all slices, those that count */
+    double counted_share; /* the share of slices that count, 0 to 1 */
 };
 
-/* For so many passes at most, which take about so long each. False: no host memory. */
+/* For at most pass_count passes of about pass_ns each. False: no host memory. */
 bool tn_sliced_play_init(struct tn_sliced_play *play, size_t operation_count, size_t pass_count,
                          double pass_ns);
 void tn_sliced_play_fini(struct tn_sliced_play *play); /* all zero is allowed */
 
-/* So many passes or the next number below that makes whole slices. */
+/* pass_count, rounded down to whole slices. */
 size_t tn_sliced_play_round_passes(const struct tn_sliced_play *play, size_t pass_count);
 
-/* Plays so many passes, a rounded number. False: something stopped it. */
+/* Plays so many passes, a number rounded as above. False: it was stopped. */
 bool tn_sliced_play_run(struct tn_sliced_play *play, struct tn_player *player,
                         const struct tn_operation *operations, size_t pass_count,
                         struct tn_sliced_time *time_out, struct tn_stop *stop_out);

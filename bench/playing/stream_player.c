@@ -7,7 +7,7 @@
 #include "../common/clock.h"
 #include "contents.h"
 
-/* A stream, and the allocator as it is used there. */
+/* A stream, and the allocator's state for it. */
 struct tn_stream_lane {
     tarn_stream stream;
     struct tn_allocator_thread opened;
@@ -115,7 +115,7 @@ static tarn_status call_alloc(struct tn_stream_player *player, const struct tn_s
                : player->allocator->alloc(player->state, size_bytes, address_out);
 }
 
-/* And fills it. */
+/* Notes the new block, and fills it. */
 static bool note_alloc(struct tn_stream_player *player, struct tn_stream_block *block,
                        tarn_status status, void *address, size_t size_bytes,
                        struct tn_stop *stop_out)
@@ -162,7 +162,7 @@ static bool take_turn_of_work(struct tn_stream_player *player, const struct tn_o
     return fill_block(player, block, stop_out);
 }
 
-/* With a reading of the clock before and after each call, and with nothing of the work between them. */
+/* Reads the clock before and after each call; no other work lies between the two readings. */
 static bool take_turn_timed(struct tn_stream_player *player, const struct tn_operation *turn,
                             struct tn_stop *stop_out)
 {
@@ -225,7 +225,6 @@ bool tn_stream_player_play_timed(struct tn_stream_player *player, size_t count,
 
 /* --- a checked play -------------------------------------------------------------------------------- */
 
-/* Whether the block that the turn frees has in it what it was filled with; that is told some turns later. */
 static bool stop_by_contents(const struct tn_contents_finding *finding, struct tn_stop *stop_out)
 {
     stop_out->index = finding->block.free_place;
@@ -236,6 +235,7 @@ static bool stop_by_contents(const struct tn_contents_finding *finding, struct t
     return false;
 }
 
+/* Whether blocks that were freed still had their contents; a change may be reported some turns later. */
 static bool look_at(struct tn_stream_player *player, const struct tn_stream_block *block,
                     size_t turn, struct tn_contents *contents, struct tn_stop *stop_out)
 {

@@ -2,13 +2,13 @@
 /*
  * stream_player: an allocator at work for several streams, on which its blocks are filled.
  *
- * A turn is a free and an allocation: of the block that its slot has, on the stream that filled it; and of the next
- * one, which is filled at once, on the same stream or the one after it. Nothing waits but what the
- * allocator needs: one that knows no streams is used as its users do, who wait for the stream before a free,
- * unless there is but one.
+ * A turn is a free and an allocation. It frees the block of its slot, on the stream that filled it, and
+ * allocates the next block, which it fills at once, on the same stream or the next one. The thread waits only
+ * as the allocator requires: if the allocator knows no streams and there are several, the thread waits for
+ * the stream before each free, as a program would.
  *
- * Checked, every block is looked at before its free: in the order of its stream its bytes are copied aside, and
- * compared when all streams are done. A block that another stream was given too early has that stream's bytes.
+ * In a checked play the bytes of every block are copied aside before its free, in the order of its stream,
+ * and compared when all streams are done. A block that another stream got too early has that stream's bytes.
  *
  * Threads: one at a time.
  */
@@ -18,7 +18,7 @@
 #include "device_work.h"
 #include "player.h"
 
-/* So many turns are submitted before somebody waits for the streams, whose queues are not endless. */
+/* Turns that are submitted before the thread waits for the streams, whose queues are limited. */
 #define TN_STREAM_TURNS_MAX 256
 
 struct tn_stream_lane;
@@ -34,14 +34,14 @@ struct tn_stream_player {
     struct tn_stream_block *blocks; /* one for each slot */
     bool waits_before_free;
     uint64_t host_wait_count;   /* for a stream, before frees */
-    uint64_t turn_count;        /* so far; what a block is filled with comes from it */
+    uint64_t turn_count;        /* so far; a block's pattern comes from it */
     struct tn_samples *samples; /* where a play of single calls notes them */
 };
 
 /* How long a play took. */
 struct tn_stream_play {
     double host_ns;  /* of the thread that submits */
-    double total_ns; /* until the streams had done it all */
+    double total_ns; /* until the streams had done all work */
 };
 
 /* Opens the allocator, with memory from the settings' backend and streams of the work's, and plays the setup.
@@ -52,23 +52,24 @@ tarn_status tn_stream_player_init(struct tn_stream_player *player,
                                   struct tn_device_work *work, const struct tn_workload *workload,
                                   struct tn_stop *stop_out);
 
-/* Frees all blocks; a free that fails is passed over, and the first one reported. */
+/* Frees all blocks. Continues after a failed free, and reports the first. */
 bool tn_stream_player_fini(struct tn_stream_player *player, struct tn_reason *reason_out);
 
-/* The first so many operations of the body, added to what the play took before. */
+/* Plays the first `count` operations of the body, and adds its times to those of the play so far. */
 bool tn_stream_player_play(struct tn_stream_player *player, size_t count,
                            struct tn_stream_play *play_inout, struct tn_stop *stop_out);
 
-/* The same without the allocator: each slot keeps its block, which is filled on the same streams. */
+/* The work of such a play without the allocator: each slot keeps its block, which is filled on the same
+ * streams. */
 bool tn_stream_player_play_work(struct tn_stream_player *player, size_t count,
                                 struct tn_stream_play *play_inout, struct tn_stop *stop_out);
 
-/* Adds the duration of every call to `samples`, whose arrays have room for `count` / 2 more each. What the thread waits
- * for a stream before a free is not in it, and neither is the work. */
+/* Adds the duration of every call to `samples`, whose arrays have room for `count` / 2 more each. Durations
+ * contain neither waits for a stream before a free nor the fills. */
 bool tn_stream_player_play_timed(struct tn_stream_player *player, size_t count,
                                  struct tn_samples *samples, struct tn_stop *stop_out);
 
-/* The contents of every block are verified. */
+/* Plays and verifies the contents of every block. */
 bool tn_stream_player_play_checked(struct tn_stream_player *player, size_t count,
                                    struct tn_stop *stop_out);
 

@@ -2,8 +2,9 @@
 /*
  * thread_team: several threads at work on one allocator.
  *
- * A member is of a crew (crew.h). Only the places of blocks are everybody's: in a shared workload a thread exchanges
- * what stands there for a block of its own, so that each block is always one thread's or in one place.
+ * The threads are a crew (crew.h). They share only the places of blocks: in a shared workload a thread
+ * exchanges the block in a place for one of its own, so that each block always belongs to one thread or lies
+ * in one place.
  */
 #include "thread_team.h"
 
@@ -21,7 +22,7 @@ enum {
     APART_BYTES = 128
 };
 
-/* Where a slot's block is. */
+/* Holds a slot's block. */
 struct place {
     alignas(64) _Atomic(struct tn_block *) block;
 };
@@ -84,7 +85,7 @@ static inline tarn_status play_one(const struct tn_allocator *allocator, struct 
     return status;
 }
 
-/* The allocation takes the place of a block that most likely is another thread's, which is freed. */
+/* Puts the new block in the place of another one, most likely another thread's, and frees that. */
 static inline tarn_status play_shared(const struct tn_allocator *allocator, struct member *member,
                                       const struct tn_operation *operation)
 {
@@ -126,7 +127,8 @@ static void play_setup(void *context)
     }
 }
 
-/* Operations come in pairs, a free and the allocation in its place. One pair at least, so that there is a rate. */
+/* Operations come in pairs, a free and the allocation in its place. Plays at least one pair, so that there is
+ * a rate. */
 static void play_body(void *context)
 {
     struct member *member = context;
@@ -175,7 +177,7 @@ static void sleep_for(double seconds)
         ;
 }
 
-/* False: a member has failed, the first of which is told. */
+/* False: a member has failed; the stop of the first is reported. */
 static bool all_act(struct tn_thread_team *team, tn_crew_act act, double seconds,
                     struct tn_team_stop *stop_out)
 {

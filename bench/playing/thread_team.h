@@ -2,12 +2,13 @@
 /*
  * thread_team: several threads at work on one allocator, each on its part of a workload.
  *
- * The threads live as long as the team, so what an allocator keeps for a thread stays warm between two
- * plays. They wait at a barrier, begin together, and end together; between the calls below none of them runs.
- * In a shared workload a thread puts what it allocates in the place of a block of each thread's part in turn, and frees
- * that: so of N threads N - 1 of N frees are of blocks that another thread has allocated.
+ * The threads live as long as the team, so an allocator's state for a thread stays warm between two plays.
+ * They wait at a barrier, begin together, and end together; between the calls below none of them runs. In a
+ * shared workload a thread puts each new block in the place of a block of another part, all parts in turn,
+ * and frees the block from there. So with N threads, N - 1 of N frees are of blocks that another thread has
+ * allocated.
  *
- * Threads: the calls of one team come from one thread, which is none of its own.
+ * Threads: the calls of one team come from one thread outside the team.
  */
 #ifndef TN_THREAD_TEAM_H
 #define TN_THREAD_TEAM_H
@@ -23,12 +24,12 @@ struct tn_thread_team;
 
 /* What stopped a team. */
 struct tn_team_stop {
-    tarn_status status; /* what the allocator answered; OK when it is not its fault */
+    tarn_status status; /* the allocator's; OK if the stop has another cause */
     struct tn_reason reason;
 };
 
 /* Starts workload->thread_count threads. Each opens its own state of the allocator and plays its part of
- * the setup. `state` is the allocator's and stays the caller's. NULL: the stop says why. */
+ * the setup. The caller keeps `state`, the allocator's. NULL: the stop says why. */
 struct tn_thread_team *tn_thread_team_create(const struct tn_allocator *allocator, void *state,
                                              const struct tn_workload *workload,
                                              struct tn_team_stop *stop_out);
@@ -38,12 +39,12 @@ struct tn_team_play {
     double duration_ns; /* from the start of the first to the end of the last */
 };
 
-/* All threads play their parts of the body, over and over, for so long. Then they are where they are in it,
- * and the next play goes on from there. */
+/* All threads play their parts of the body, over and over, for so many seconds. The next play goes on from
+ * where they stop. */
 bool tn_thread_team_play(struct tn_thread_team *team, double seconds, struct tn_team_play *play_out,
                          struct tn_team_stop *stop_out);
 
-/* Adds all live blocks to the verifier. False: it objects, and the reason says to what. */
+/* Adds all live blocks to the verifier. False: it found a fault, which the reason names. */
 bool tn_thread_team_verify(const struct tn_thread_team *team, struct tn_verifier *verifier,
                            struct tn_reason *reason_out);
 

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* Neighbours differ, no value is 0, and 251 is prime, so that what repeats in a program does not here. */
+/* Neighbours differ, and no value is 0. 251 is prime, so that values do not repeat with a program's periods.
+ * */
 unsigned char tn_touch_pattern_of(size_t place)
 {
     return (unsigned char)(1 + place % 251);

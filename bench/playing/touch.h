@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * touch: writes into memory that an allocator handed out. contents.h looks later whether that is still there.
+ * touch: writes into memory that an allocator handed out. contents.h checks later whether the bytes are still
+ * there.
  *
- * A block gets one byte value, which its neighbours in time have not, from its first byte to its last; of a block that
- * is larger than bytes_max, only the first and the last half of so many. On the host the processor writes; on
- * a device, work is submitted to a stream (device_work.h), in the order that a program's kernels would have.
+ * All bytes of a block get one value, which differs from those of its neighbours in time. Of a block larger
+ * than bytes_max only that many bytes are written, half at either end. On the host the processor writes; on a
+ * device, work is submitted to a stream (device_work.h), in the order that a program's kernels would have.
  *
  * Threads: any, on blocks of their own.
  */
@@ -22,7 +23,7 @@ struct tn_touch {
     size_t bytes_max;            /* of a block; not 0 */
 };
 
-/* What is written of a block: [0, head_bytes) and [tail_offset, its size), which may be empty. */
+/* The written parts of a block: [0, head_bytes) and [tail_offset, its size), which may be empty. */
 struct tn_touch_ends {
     size_t head_bytes;
     size_t tail_offset;
@@ -30,7 +31,7 @@ struct tn_touch_ends {
 
 struct tn_touch_ends tn_touch_ends_of(const struct tn_touch *touch, size_t size_bytes);
 
-/* What is written for the allocation at this place of the workload. */
+/* The byte for the allocation at this place of the workload. */
 unsigned char tn_touch_pattern_of(size_t place);
 
 /* Does not wait for the stream. False: the vendor refused. */

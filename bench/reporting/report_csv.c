@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* report_csv: results as a table of text, as RFC 4180 has it but for the ends of lines. */
+/* report_csv: results as a table of text, by RFC 4180 except for the ends of lines. */
 #include "report_csv.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 struct tn_report_csv {
     FILE *file;
     const char *path;
-    int error; /* the first that came up, which is the cause of the others; 0: none did */
+    int error; /* the first one; 0: none */
 };
 
 static const char head[] =
@@ -51,7 +51,7 @@ struct tn_report_csv *tn_report_csv_create(const char *path, struct tn_reason *r
     return NULL;
 }
 
-/* In quotes, since a workload's name or a reason may have commas. */
+/* In quotes, since the name of a workload or a reason may have commas. */
 static void write_text(FILE *file, const char *text)
 {
     fputc('"', file);

@@ -2,8 +2,8 @@
 /*
  * report_csv: results as a table of text, one line each, for spreadsheets and scripts.
  *
- * A first line names the columns; README.md says what they are. What does not apply is empty. A line is in the file as
- * soon as it is added.
+ * The first line names the columns; README.md explains them. A field that does not apply is empty. A line is
+ * in the file as soon as it is added.
  */
 #ifndef TN_REPORT_CSV_H
 #define TN_REPORT_CSV_H
@@ -16,7 +16,7 @@ struct tn_report_csv;
  * reason says why. */
 struct tn_report_csv *tn_report_csv_create(const char *path, struct tn_reason *reason_out);
 
-/* The results of one workload. That they cannot be written is said at the end, once. */
+/* Adds the results of one workload. A failure to write is reported by finish. */
 void tn_report_csv_add(struct tn_report_csv *report, const struct tn_result *results, size_t count);
 
 /* Closes the file. False: not all could be written, and the reason says why. */

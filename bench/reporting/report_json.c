@@ -58,7 +58,7 @@ static json_t *integer(uint64_t value)
     return json_integer(value < INT64_MAX ? (json_int_t)value : INT64_MAX);
 }
 
-/* What is no UTF-8, as a path may be and a text that was cut, has question marks in the place of what is not ASCII. */
+/* A path or a text that was cut may be no UTF-8: then question marks replace all that is not ASCII. */
 static json_t *text_json(const char *text)
 {
     json_t *string = json_string(text);
@@ -78,7 +78,7 @@ static json_t *percentiles_json(const struct tn_percentiles *percentiles)
                      percentiles->mean, "max", integer(percentiles->max));
 }
 
-/* How a faithful replay was played. A speed that is no number is as fast as possible. */
+/* How a faithful replay was played. */
 static void set_faithful(json_t *row, const struct tn_result *result)
 {
     json_object_set_new(row, "faithful", json_true());
@@ -89,7 +89,7 @@ static void set_faithful(json_t *row, const struct tn_result *result)
         json_object_set_new(row, "late_ns", percentiles_json(&result->late_ns));
 }
 
-/* What a row is about. */
+/* The subject of a row. */
 static json_t *subject_json(const struct tn_result *result)
 {
     json_t *row =
@@ -101,7 +101,7 @@ static json_t *subject_json(const struct tn_result *result)
     return row;
 }
 
-/* Of several threads. The ratio is there when it is known. */
+/* The rates of several threads; the ratio only if it is known. */
 static json_t *rates_json(const struct tn_result *result)
 {
     double all = result->pairs_per_s.median;
@@ -142,7 +142,7 @@ static json_t *figures_json(const struct tn_result *result)
         (int)result->is_interleaved);
 }
 
-/* Both are the callee's. */
+/* Takes over both. */
 static json_t *join(json_t *figures, json_t *more)
 {
     if (figures && more && json_object_update(figures, more) == 0) {
@@ -154,7 +154,7 @@ static json_t *join(json_t *figures, json_t *more)
     return NULL;
 }
 
-/* What growth has beside the figures of all. The last is there when the allocator can give memory back. */
+/* The further figures of growth; the last only if the allocator can give memory back. */
 static json_t *growth_json(const struct tn_result *result)
 {
     const struct tn_growth_figures *growth = &result->growth;
@@ -173,7 +173,7 @@ static json_t *per_pair(uint64_t count, const struct tn_stream_figures *figures)
     return json_real((double)count / (double)figures->counted_pair_count);
 }
 
-/* What streams have beside them. */
+/* The further figures of streams. */
 static json_t *streams_json(const struct tn_result *result)
 {
     static const char *const orders[] = { [TN_FREE_NEEDS_WAIT] = "needs wait",
@@ -233,13 +233,13 @@ static json_t *measured_json(const struct tn_result *result)
         json_decref(row);
         return NULL;
     }
-    /* What it held is 0 where it cannot tell, which is no series. */
+    /* An allocator that cannot tell how much it holds has no series. */
     if (result->memory && result->usage.footprint_bytes_max > 0)
         json_object_set_new(row, "memory_over_time", memory_json(result->memory));
     return row;
 }
 
-/* Figures are there when a repetition was done. */
+/* Has figures only if a repetition was done. */
 static json_t *interrupted_json(const struct tn_result *result)
 {
     json_t *row = subject_json(result);
@@ -272,7 +272,7 @@ static json_t *skipped_json(const struct tn_result *result)
                      text_json(result->reason.text));
 }
 
-/* An allocator that is not there is listed once, not for every workload. */
+/* A missing allocator is listed once, not for every workload. */
 static int add_not_found(json_t *not_found, const struct tn_result *result)
 {
     size_t index;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* report_json: results as a JSON file, for programs. The form is in README.md. */
+/* report_json: results as a JSON file, for programs. bench/README.md describes it. */
 #ifndef TN_REPORT_JSON_H
 #define TN_REPORT_JSON_H
 

@@ -15,7 +15,7 @@ struct cell {
     char text[32];
 };
 
-/* There is one standard output, so there is one of this. */
+/* One for the program, as standard output is. */
 static int first_error;
 
 static void flush(void)
@@ -84,7 +84,7 @@ static struct cell dash(void)
     return (struct cell){ "-" };
 }
 
-/* How many times as long a pair takes with `other`; a dash when that was not measured. */
+/* How many times as long a pair takes with `other`; a dash if that was not measured. */
 static struct cell show_ratio_to(const struct tn_result *result, const struct tn_result *results,
                                  size_t count, const struct tn_allocator *other)
 {
@@ -214,7 +214,7 @@ void tn_report_table_head(enum tn_method method)
         print_streams_head();
         break;
     }
-    flush(); /* whoever follows a long run sees that it has begun */
+    flush(); /* so that a reader sees that a long run has begun */
 }
 
 static void print_growth(const struct tn_result *result)
@@ -314,7 +314,7 @@ static void print_figures(const struct tn_result *result, const struct tn_result
     }
 }
 
-/* Allocators that were not built in have their line in the head of the report. */
+/* Allocators that were not built have their line in the head of the report. */
 static void print_row(const struct tn_result *result, const struct tn_result *results, size_t count)
 {
     static const char *const words[] = { [TN_OUTCOME_SKIPPED] = "skipped",
@@ -336,7 +336,7 @@ static const struct tn_result *find_measured(const struct tn_result *results, si
     return NULL;
 }
 
-/* Where events wait for their time. */
+/* For replays in recorded time. */
 static void print_lateness(const struct tn_result *results, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -347,7 +347,8 @@ static void print_lateness(const struct tn_result *results, size_t count)
                    show_call_ns(results[i].late_ns.max).text);
 }
 
-/* An entry of a list in a note, which goes on in another line when this one is full. Returns the width so far. */
+/* An entry of a list in a note. The list continues in another line if this one is full. Returns the width so
+ * far. */
 static int print_entry(int width, const char *begin, const char *entry)
 {
     if (width > 0 && width + (int)strlen(entry) + 3 <= 120) return width + printf(", %s", entry);
@@ -355,7 +356,7 @@ static int print_entry(int width, const char *begin, const char *entry)
     return printf(width > 0 ? "   %s%s" : "  (%s%s", width > 0 ? "" : begin, entry);
 }
 
-/* Those that have not as many as the head of the report says. */
+/* Lists those with fewer repetitions than the head of the report says. */
 static void print_repetitions(const struct tn_result *results, size_t count, size_t repetitions)
 {
     char begin[64];
@@ -382,7 +383,7 @@ static void print_those_in_a_row(const struct tn_result *results, size_t count)
     if (width > 0) printf(")\n");
 }
 
-/* Those whose median is of few measurements, or all of whose were disturbed. */
+/* Lists those of which little time, or none, was undisturbed. */
 static void print_disturbed(const struct tn_result *results, size_t count)
 {
     int width = 0;
@@ -396,7 +397,7 @@ static void print_disturbed(const struct tn_result *results, size_t count)
     if (width > 0) printf(")\n");
 }
 
-/* What differs from what the head of the report says. */
+/* Notes all that differs from the head of the report. */
 static void print_notes(const struct tn_result *results, size_t count, size_t repetitions)
 {
     print_repetitions(results, count, repetitions);
@@ -479,38 +480,38 @@ void tn_report_table_add(const struct tn_result *results, size_t count, size_t r
 }
 
 static const char calls_legend[] =
-    "ns/pair: all calls of a pass by the number of allocations, without a clock in between;\n"
-    "  the harness is inside. alloc, free: single calls, with one reading of the clock each.\n";
+    "ns/pair: the time of a pass divided by its number of allocations; it contains the harness.\n"
+    "  alloc, free: single calls, each with one reading of the clock.\n";
 
 static const char faithful_legend[] =
-    "ns/pair: a pass, from the start of its first thread to the end of its last, by the number of all\n"
-    "  allocations, without a clock in between; in recorded time that of all calls. alloc, free: single\n"
-    "  calls, with one reading of the clock each.\n";
+    "ns/pair: the time of a pass, from the start of its first thread to the end of its last, divided by\n"
+    "  the number of all allocations; in recorded time the sum of all calls. alloc, free: single calls,\n"
+    "  each with one reading of the clock.\n";
 
 static const char threads_legend[] =
-    "pairs/s: an allocation and a free, of all threads together and by the number of threads.\n"
-    "ns/pair a thread: while the others are at work. times one thread: pairs/s of all by those of\n"
-    "  this allocator with one thread. Each thread has a stream, where allocator and device have any,\n"
-    "  unless it says one stream.\n";
+    "pairs/s: an allocation and a free; of all threads together, and divided by their number.\n"
+    "ns/pair a thread: while the other threads work too. times one thread: pairs/s of all divided by\n"
+    "  those of this allocator with one thread. Each thread has a stream of its own, if allocator and\n"
+    "  device have streams, unless the workload says one stream.\n";
 
 static const char growth_legend[] =
-    "first alloc, ns/alloc, ns/free: of an allocator that was just opened, all allocations and then\n"
-    "  all frees by their number; min-max: both together. p50, p99: single allocations.\n"
-    "left after free, trim: bytes held when all is freed, and when what is free was given back.\n";
+    "first alloc, ns/alloc, ns/free: of an allocator that was just opened; the time of all allocations,\n"
+    "  and then of all frees, divided by their number; min-max: both together. p50, p99: single\n"
+    "  allocations. left after free, trim: bytes held after all was freed, and after a trim.\n";
 
 static const char streams_legend[] =
-    "thread ns/pair: of the thread that allocates, fills and frees for all streams; without the work:\n"
-    "  less what the fills alone take it. until done: with what it then waits for the streams.\n"
-    "records, queries, waits: calls a pair for events, where they could be counted; host waits: what\n"
-    "  the thread waited for. frees: order, in the order of the stream; wait, for the device; after,\n"
-    "  the thread waits for the stream before, as this allocator knows none (with one, if its\n"
-    "  free writes into the block).\n";
+    "thread ns/pair: the time of the thread that allocates, fills and frees for all streams; without the\n"
+    "  work: less the time of the fills alone. until done: with the wait for the streams that follows.\n"
+    "records, queries, waits: calls for events, by pairs, if they could be counted; host waits: waits of\n"
+    "  the thread, by pairs. frees: order, in the order of the stream; wait, the free waits for the\n"
+    "  device; after, the thread waits for the stream first, as the allocator knows no streams (also\n"
+    "  with one stream, if its free writes into the block).\n";
 
 static const char common_legend[] =
-    "held/live: most bytes ever held from the vendor by most bytes ever live; the first piece\n"
-    "  (--initial) weighs on small workloads.\n"
-    "meta B/block: host memory for bookkeeping by most blocks ever live. A dash: it cannot tell.\n"
-    "faster than raw, sets: ns/pair of raw, of ordered-sets, divided by this ns/pair.\n"
+    "held/live: most bytes ever held from the vendor divided by most bytes ever live; small workloads\n"
+    "  may hold nothing but the first piece (--initial).\n"
+    "meta B/block: host memory for bookkeeping divided by most blocks ever live. A dash: it cannot tell.\n"
+    "faster than raw, sets: ns/pair of raw, or of ordered-sets, divided by this ns/pair.\n"
     "ordered-sets: the pool of today's mesh codes, over the C++ library's sets.\n";
 
 static bool has_method(const struct tn_workload_list *workloads, enum tn_method method)
@@ -527,14 +528,14 @@ void tn_report_table_end(const struct tn_machine *machine, const struct tn_workl
                                            [TN_METHOD_FAITHFUL] = faithful_legend,
                                            [TN_METHOD_GROWTH] = growth_legend,
                                            [TN_METHOD_STREAMS] = streams_legend };
-    printf("\nTimes are in ns where nothing else stands.\n");
+    printf("\nTimes are in ns unless a unit is given.\n");
     for (enum tn_method method = TN_METHOD_PASSES; method <= TN_METHOD_STREAMS; method++)
         if (has_method(workloads, method)) fputs(legends[method], stdout);
     fputs(common_legend, stdout);
     if (machine->is_host)
         printf(
             "raw is mmap and munmap: the host stands in for a device, and streams are queues.\n"
-            "jemalloc, mimalloc, libc-malloc: the floor. They may write into what they hand out, and align to 16.\n");
+            "jemalloc, mimalloc, libc-malloc: the floor. They may write into their blocks, and align to 16.\n");
     else
         printf("raw is the vendor's own allocation and free.\n");
     flush();

@@ -6,20 +6,20 @@
 #include "../common/machine.h"
 #include "../measuring/measure.h"
 
-/* What was asked for, and on which machine. */
+/* The head of the report: the options and the machine. */
 void tn_report_table_begin(const struct tn_machine *machine, const struct tn_options *options);
 
-/* The head of the columns for workloads that are measured so. */
+/* The head of the columns for workloads of this method. */
 void tn_report_table_head(enum tn_method method);
 
-/* One workload: a line for each allocator, and where fewer repetitions were done than asked. */
+/* One workload: a line for each allocator, and notes on what differs from the head of the report. */
 void tn_report_table_add(const struct tn_result *results, size_t count, size_t repetitions);
 
-/* What the columns mean. */
+/* The meanings of the columns. */
 void tn_report_table_end(const struct tn_machine *machine,
                          const struct tn_workload_list *workloads);
 
-/* errno of the first time that lines could not be written; 0: they all were, or are still to be. */
+/* errno of the first line that could not be written; 0: none failed so far. */
 int tn_report_table_get_error(void);
 
 #endif

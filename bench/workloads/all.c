@@ -3,12 +3,12 @@
  * all: the workloads of every other command, in the order of a report: by size, by number, over time, with
  * threads, with streams, from nothing, and real programs.
  *
- * Each part has the options that were given, and its own defaults for the others where they are short enough
- * for this; else those that stand here.
+ * Each part takes the options that were given. For the others it has its own defaults, or shorter ones from
+ * here.
  */
 #include "commands.h"
 
-/* The lists that were not given, for a run of a few minutes. */
+/* Fills in the lists that were not given, for a run of a few minutes. */
 static struct tn_options with_short_lists(const struct tn_options *options)
 {
     static const struct tn_number_list counts = { 3, { 10, 1000, 100000 } };
@@ -25,7 +25,7 @@ static struct tn_options with_short_lists(const struct tn_options *options)
     return all;
 }
 
-/* Churn alone has another list than threads and streams, which have the same option. */
+/* Churn has the same option as threads and streams, but another default. */
 static struct tn_options with_churn_list(const struct tn_options *options)
 {
     static const struct tn_number_list live_counts = { 2, { 100, 10000 } };

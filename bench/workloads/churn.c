@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * churn: random replacement. So many blocks are live; one of them, chosen at random, is freed, and
- * one of a new random size is allocated in its place, over and over.
+ * churn: random replacement. A fixed number of blocks is live. Over and over, a random one is freed, and one
+ * of a new random size is allocated in its place.
  *
  * Sizes are log-uniform: every doubling from the smallest to the largest is equally likely. After
  * two replacements for every live block the free memory is as fragmented as it gets; the first
  * pass, which is not timed, has at least as many.
  *
- * threads: the same by several threads at once, each among blocks of its own, or, shared, among those of all.
+ * threads: several threads do this at once, each with blocks of its own, or, shared, with those of all.
  */
 #include <stdio.h>
 
@@ -18,7 +18,7 @@ enum {
     PAIR_COUNT_MIN = 20000
 };
 
-/* What one thread does, or all there is. */
+/* One thread's part of the workload; the whole if there are no threads. */
 struct part {
     size_t first_slot;
     size_t live_count;

@@ -10,8 +10,8 @@
 struct tn_command {
     const char *name;
 
-    /* Adds the workloads to the list. False: the reason names what is wrong with the options or
-     * with a trace, and nothing is to be run. NULL: there is nothing to measure. */
+    /* Adds the workloads to the list. False: an option or a trace is wrong, as the reason says, and nothing
+     * is to be run. NULL: there is nothing to measure. */
     bool (*make_workloads)(const struct tn_options *options, const struct tn_machine *machine,
                            struct tn_workload_list *list, struct tn_reason *reason_out);
 };
@@ -44,10 +44,9 @@ extern const struct tn_command tn_command_streams;
 extern const struct tn_command tn_command_growth;
 extern const struct tn_command tn_command_replay;
 extern const struct tn_command tn_command_all;
-extern const struct tn_command
-    tn_command_allocators; /* no benchmark: it lists what can be compared */
+extern const struct tn_command tn_command_allocators; /* no benchmark: lists the allocators */
 
-/* The one with this name, or NULL. */
+/* The command with this name, or NULL. */
 const struct tn_command *tn_command_find(const char *name);
 
 #endif

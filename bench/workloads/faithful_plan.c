@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * faithful_plan: a recorded workload, cut into what each of its threads does.
+ * faithful_plan: a recorded workload, cut into one list of steps for each of its threads.
  *
- * Made in one walk over the events, after one that counts them. The scratch knows which block is in each slot of the
- * workload, which step allocated it, and how far each thread has already waited for each other one.
+ * One walk over the events counts them, a second one makes the plan. The scratch knows which block is in each
+ * slot of the workload, which step allocated it, and how far each thread has already waited for each other
+ * thread.
  */
 #include "faithful_plan.h"
 
@@ -71,7 +72,8 @@ static void count_steps(struct tn_faithful_plan *plan)
     }
 }
 
-/* Gives each thread its part. Also sets the step counts back to 0: they count again what is filled in. */
+/* Gives each thread room for its steps. Sets the step counts back to 0: they count again as steps are filled
+ * in. */
 static bool allocate_threads(struct tn_faithful_plan *plan)
 {
     size_t count = plan->workload->body.count;
@@ -136,7 +138,8 @@ static uint16_t find_lane(const struct scratch *scratch, struct tn_faithful_plan
     return *lane;
 }
 
-/* Makes the step of one thread wait until another has done so many, unless it is known to have by then. */
+/* Makes a step of one thread wait until another thread has done so many steps, unless an earlier wait ensures
+ * that. */
 static void wait_for(const struct scratch *scratch, struct tn_faithful_plan *plan, size_t thread,
                      struct tn_step *step, size_t other, uint32_t done_count)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * faithful_plan: a recorded workload, cut into what each of its threads does, and what has to wait for what.
+ * faithful_plan: a recorded workload, cut into the steps of each of its threads, with the waits between them.
  *
  *     thread 0   a 0 ──── a 1 ─────────────── f 0
  *                           ╲ (depends)
  *     thread 1               f 1 ──── a 2
  *
- * Each thread keeps its own order. Across threads there are two: `depends`, where a free waits for the allocation of
- * its block and nothing else does, so that threads run as far ahead as the program might have; and `strict`, where
- * every event waits for all that were recorded before it. Either way a step waits for one other thread at most: what
- * that has waited for itself has then happened too.
+ * Each thread keeps its own order. Across threads there are two orders. In `depends`, a free waits for the
+ * allocation of its block, and nothing else waits: threads may run ahead of each other as they might have in
+ * the program. In `strict`, every event waits for all that were recorded before it. In both, a step waits for
+ * at most one other thread, whose own waits cover the rest.
  */
 #ifndef TN_FAITHFUL_PLAN_H
 #define TN_FAITHFUL_PLAN_H
@@ -28,10 +28,10 @@ enum tn_order {
     TN_ORDER_STRICT
 };
 
-/* As in the options. */
+/* Its name in the options. */
 const char *tn_order_name(enum tn_order order);
 
-/* An event, as its thread plays it. Small, since a list of them is walked through while the clock runs. */
+/* An event, as its thread plays it. Small, since a list of steps is walked through while the clock runs. */
 struct tn_step {
     size_t size_bytes;    /* of the block, of a free as well */
     uint32_t block;       /* that no other allocation has */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * growth: from nothing to so many live bytes, and back.
+ * growth: from nothing to a given number of live bytes, and back.
  *
- * Blocks of all sizes are allocated until so much is live, and then freed in a random order. Each pass begins
- * with an allocator that was opened for it, so the first allocations are those of a program that starts.
+ * Blocks of all sizes are allocated until that many bytes are live, and then freed in a random order. Each
+ * pass opens the allocator anew, so its first allocations are like those of a program that starts.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
 /*
  * live: latency by the number of live blocks, which are tiny or of mixed sizes.
  *
- * So many blocks are live. A tenth of them, at random places, are freed; then, over and over, as
- * many are allocated and the same ones are freed in another random order. So the allocations meet
- * many free places of about one size, and the frees have live neighbours.
+ * A fixed number of blocks is live. A tenth of them, at random places, is freed. Then, over and over, as
+ * many are allocated, and freed in another random order. So allocations meet
+ * many free places of about one size, and freed blocks have live neighbours.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static size_t count_holes(size_t live_count)
     return hole_count > 0 ? hole_count : 1;
 }
 
-/* All blocks, and then holes at the places slots[0] to slots[hole_count - 1]. */
+/* Allocates all blocks, and then frees those in slots[0] to slots[hole_count - 1]. */
 static bool add_setup(struct tn_workload *workload, const size_t *slots, size_t hole_count,
                       uint64_t min_bytes, uint64_t max_bytes, struct tn_random *random)
 {
@@ -91,7 +91,7 @@ static bool add_workloads(const struct tn_options *options, const struct tn_numb
     return true;
 }
 
-/* Tiny blocks and those of mixed sizes, unless the sizes were said. */
+/* Tiny blocks, and blocks of mixed sizes, unless the user gave the sizes. */
 bool tn_live_make_workloads(const struct tn_options *options, const struct tn_machine *machine,
                             struct tn_workload_list *list, struct tn_reason *reason_out)
 {

@@ -2,7 +2,7 @@
 /*
  * option_values: the values of options, from their texts.
  *
- * Like argp's own checks each ends the process with a message where the text is wrong.
+ * As argp's own checks do, each function ends the process with a message if the text is wrong.
  */
 #ifndef TN_OPTION_VALUES_H
 #define TN_OPTION_VALUES_H
@@ -27,10 +27,10 @@ double tn_option_parse_time(struct argp_state *state, const char *text);
 double tn_option_parse_speed(struct argp_state *state, const char *text);
 enum tn_order tn_option_parse_order(struct argp_state *state, const char *text);
 
-/* NULL, where the option has no value: as much as there is. */
+/* `text` is NULL if the option has no value: all bytes. */
 size_t tn_option_parse_touch(struct argp_state *state, const char *text);
 
-/* In the place of those that are in the options. */
+/* Replaces the allocators in the options. */
 void tn_option_parse_allocators(struct argp_state *state, const char *text,
                                 struct tn_options *options);
 

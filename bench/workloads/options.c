@@ -67,44 +67,43 @@ static const char manual[] =
     "  live             tiny blocks and mixed ones, by the number of live ones\n"
     "  churn            random replacement among live blocks of all sizes\n"
     "  threads          churn by several threads at once on one allocator\n"
-    "  streams          blocks that go round between streams, filled there\n"
-    "  growth           from nothing to so many live bytes, and back\n"
+    "  streams          blocks that streams fill and pass on\n"
+    "  growth           from nothing to many live bytes, and back\n"
     "  replay TRACE...  the allocations of a real program, from a recorded trace\n"
-    "  all [TRACE...]   all of these, shorter, with the traces that come along unless some are named\n"
-    "  allocators       lists the allocators, and why one is not there\n"
+    "  all [TRACE...]   all of these, shorter; by default with bench/traces\n"
+    "  allocators       lists the allocators, and why some are missing\n"
     "  help             prints this\n"
     "\n"
     "Allocators: raw (the vendor's own calls), tarn, "
     "tarn:contiguous (in one range of addresses), vendor-pool (the vendor's own pool), "
     "cub (the caching allocator of CUDA's CUB), "
     "torch (PyTorch's, native), ordered-sets (the pool of today's mesh codes, on the C++ library's sets), umpire, umf, "
-    "and on the host jemalloc, mimalloc and libc-malloc. One that is not there is listed as not found. Both of tarn's "
-    "can have a placement policy after a colon: "
-    "tarn:first_fit, segregated_fit, tlsf. Those are compared only when named.\n"
+    "and on the host jemalloc, mimalloc and libc-malloc. Missing ones are listed as not found. tarn and tarn:contiguous "
+    "take a placement policy after a colon, as in tarn:tlsf: first_fit, segregated_fit, tlsf. With a policy they are "
+    "compared only when named.\n"
     "\n"
     "Options:"
     "\v"
     "Sizes take the suffixes K, M, G and T, powers of 1024. Lists have commas and no spaces.\n"
     "\n"
-    "A faithful replay has the threads and streams of the trace. Its order: depends, a free waits for its "
-    "allocation and for nothing else in other threads; strict, each event waits for all before it. "
-    "Its speed: max, as fast as possible; as-recorded; or times as fast as that, 0.001 to 1000.\n"
+    "A faithful replay has the threads and streams of the trace. Its order: depends, a free waits only for its "
+    "block's allocation in another thread; strict, each event waits for all before it. "
+    "Its speed: max, as fast as possible; as-recorded; or a factor of the recorded speed, 0.001 to 1000.\n"
     "\n"
-    "Ctrl-C, or SIGTERM, ends it with what was measured so far, in the table and the files; a second one "
+    "Ctrl-C or SIGTERM ends the run with what was measured so far, in the table and the files. A second one "
     "ends it at once.\n"
     "\n"
-    "Exit status: 0 everything was measured; 1 something failed, which is named (a bad trace, an "
+    "Exit status: 0 everything was measured; 1 something failed, and a message names it (a bad trace, an "
     "allocator that failed, handed out memory twice or lost its contents, a file that cannot be "
-    "written); 2 the command line is wrong; 130 it was interrupted.";
+    "written); 2 the command line is wrong; 130 the run was interrupted.";
 
 static const struct argp_option option_table[] = {
     { "allocator", KEY_ALLOCATOR, "LIST", 0, "Which to compare (default: all but policies)", 1 },
     { "repetitions", KEY_REPETITIONS, "N", 0, "Timed repetitions, 1 to 1000 (default 15)", 1 },
     { "time", KEY_TIME, "SECONDS", 0,
-      "Fewer repetitions where they would take longer than this for one allocator on one workload "
-      "(default 10; all: 1)",
+      "The most that one allocator may take on one workload: fewer repetitions if needed (default 10; all: 1)",
       1 },
-    { "seed", KEY_SEED, "N", 0, "Of the random workloads (default 1)", 1 },
+    { "seed", KEY_SEED, "N", 0, "Seed of the random workloads (default 1)", 1 },
     { "device", KEY_DEVICE, "N", 0, "Number of the device (default 0)", 1 },
     { "initial", KEY_INITIAL, "SIZE", 0,
       "First piece that tarn and ordered-sets take (default 64M)", 1 },
@@ -116,20 +115,22 @@ static const struct argp_option option_table[] = {
     { "json", KEY_JSON, "FILE", 0, "Write the results to FILE as well", 1 },
     { "csv", KEY_CSV, "FILE", 0, "Write the results to FILE as well, one line each", 1 },
     { "touch", KEY_TOUCH, "SIZE", OPTION_ARG_OPTIONAL,
-      "Write into each block after its allocation, and verify that before its free; of blocks larger "
-      "than SIZE only so much, half at either end (default: memory is not touched). On a device 16 KB "
-      "of larger ones are verified",
+      "Write into each block after its allocation, and verify that before its free; at most SIZE of a "
+      "block, half at either end (default: memory is not touched). On a device at most 16 KB of a "
+      "block are verified",
       1 },
     { "sizes", KEY_SIZES, "LIST", 0,
       "sweep: sizes (default: powers of 16, and the largest power of 2 that fits)", 2 },
     { "counts", KEY_COUNTS, "LIST", 0,
       "live: numbers of live blocks (default 10,100,1000,10000,100000)", 2 },
     { "live", KEY_LIVE, "LIST", 0,
-      "churn: the same; of each thread (default 100), of each stream (default 16)", 2 },
-    { "threads", KEY_THREADS, "LIST", 0, "threads: how many (default 1,2,4,8,16)", 2 },
-    { "shared", KEY_SHARED, NULL, 0, "threads: each frees blocks of all, not its own", 2 },
+      "churn: numbers of live blocks (default as live's); threads: of each thread (default 100); "
+      "streams: of each stream (default 16)",
+      2 },
+    { "threads", KEY_THREADS, "LIST", 0, "threads: numbers of threads (default 1,2,4,8,16)", 2 },
+    { "shared", KEY_SHARED, NULL, 0, "threads: each frees blocks of all threads", 2 },
     { "one-stream", KEY_ONE_STREAM, NULL, 0, "threads: all on one stream", 2 },
-    { "streams", KEY_STREAMS, "LIST", 0, "streams: how many (default 1,2,4,8)", 2 },
+    { "streams", KEY_STREAMS, "LIST", 0, "streams: numbers of streams (default 1,2,4,8)", 2 },
     { "until", KEY_UNTIL, "LIST", 0, "growth: bytes live at the end (default 64M,256M,1G,4G)", 2 },
     { "size-range", KEY_SIZE_RANGE, "MIN,MAX", 0,
       "Sizes of blocks, not of hot, sweep and replay (default 1,10 and 1,64K for live, 4K,1M for "
@@ -173,7 +174,7 @@ static void parse_argument(struct argp_state *state, struct parsing *parsing, co
     }
     if (options->command != &tn_command_replay && options->command != &tn_command_all)
         argp_error(state, "'%s' is one argument too many: only replay and all take any", text);
-    /* All that is left are traces; the vector was sorted so that options have come before. */
+    /* The rest are traces: argp has moved the options before them. */
     options->traces = (const char *const *)&state->argv[state->next - 1];
     options->trace_count = (size_t)state->argc - (size_t)state->next + 1;
     state->next = state->argc;
@@ -200,7 +201,7 @@ static const struct restriction restrictions[] = {
       { &tn_command_live, &tn_command_churn, &tn_command_threads, &tn_command_streams,
         &tn_command_growth } },
     { KEY_FAITHFUL, { &tn_command_replay } },
-    /* Streams has work of its own on each block; the others that are missing have no place for it. */
+    /* Streams fills each block by itself; the other missing commands have no place for it. */
     { KEY_TOUCH,
       { &tn_command_hot, &tn_command_sweep, &tn_command_live, &tn_command_churn,
         &tn_command_replay } },
@@ -250,7 +251,7 @@ static void check_restrictions(struct argp_state *state, const struct parsing *p
                        name_of(of_faithful[i]));
 }
 
-/* It would be gone before it is played. */
+/* Writing the results would destroy the trace before it is played. */
 static void check_not_a_trace(struct argp_state *state, const struct tn_options *options,
                               const char *option, const char *path)
 {
@@ -273,7 +274,7 @@ static void check_files(struct argp_state *state, const struct tn_options *optio
     check_not_a_trace(state, options, "csv", csv_path);
 }
 
-/* The traces are those that come along, unless there are others. */
+/* Takes the traces in bench/traces unless the user named some. */
 static void complete_all(const struct parsing *parsing)
 {
     struct tn_options *options = parsing->options;

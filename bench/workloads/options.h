@@ -9,7 +9,7 @@
 
 #define TN_ALLOCATORS_MAX 64
 
-/* As many blocks are live at most, in made-up workloads of one thread. */
+/* The most live blocks in made-up workloads of one thread. */
 #define TN_LIVE_COUNT_MAX 10000000U
 
 struct tn_command;
@@ -20,13 +20,13 @@ struct tn_options {
     const struct tn_allocator *allocators[TN_ALLOCATORS_MAX]; /* in the order of the reports */
     size_t allocator_count;
     const char *json_path; /* NULL: none */
-    const char *csv_path;  /* likewise */
+    const char *csv_path;  /* NULL: none */
     uint64_t seed;
     size_t repetitions;
     double time_seconds; /* what the repetitions of one allocator on one workload may take */
     struct tn_allocator_settings settings;
 
-    /* Lists that are empty were not given: each command has its own instead. */
+    /* An empty list was not given: the command then has its own default. */
     struct tn_number_list sizes;         /* sweep */
     struct tn_number_list counts;        /* live: numbers of live blocks */
     struct tn_number_list live_counts;   /* churn; of each thread or stream: threads, streams */
@@ -44,9 +44,8 @@ struct tn_options {
 };
 
 /*
- * Reads the command line. Ends the process itself for what is asked for and done there: with
- * status 0 after `help`, --help and --version; with status 2 after a message to stderr when the
- * command line is wrong. `options_out` refers to texts of argv.
+ * Reads the command line. Ends the process itself with status 0 after `help`, --help and --version, and with
+ * status 2 after a message to stderr if the command line is wrong. `options_out` refers to texts of argv.
  */
 void tn_options_parse(int argc, char **argv, struct tn_options *options_out);
 

@@ -2,8 +2,8 @@
 /*
  * replay: the allocations of a real program, in the order of its trace.
  *
- * Every trace is read before any is played, so that a damaged one stops everything. Unless the replay is faithful,
- * all calls come from one thread, in the recorded order.
+ * Every trace is read before any is played, so that a damaged one stops everything. Unless the replay is
+ * faithful, all calls come from one thread, in the recorded order.
  */
 #include <string.h>
 
@@ -28,7 +28,7 @@ static void take_trace(struct tn_workload *workload, struct tn_trace *trace)
     workload->unit_count = trace->operations.count;
 }
 
-/* The name says so too, since results of both kinds stand side by side. */
+/* Marks the name too, since results of both kinds may stand side by side. */
 static bool make_faithful(struct tn_workload *workload, struct tn_reason *reason_out)
 {
     static const char suffix[] = ", faithful";

@@ -2,14 +2,15 @@
 /*
  * streams: blocks that go round between streams, and are filled there.
  *
- * Each stream has so many live blocks of fixed sizes. They are replaced one after the other: a block is freed on
- * the stream that filled it last, and one of the same size is allocated and filled, by one thread for all streams.
+ * Each stream has a fixed number of live blocks of fixed sizes. One thread replaces them one after the other,
+ * for all streams: it frees a block on the stream that filled it last, and allocates and fills one of the
+ * same size,
  *
- *     own          on the same stream: what it wants it has just freed itself
- *     handed on    on the next stream: what it wants another has just freed, and may still be filling
+ *     own          on the same stream, which has itself just freed a block of that size
+ *     handed on    on the next stream, while the stream that has just freed such a block may still be filling it
  *
- * One more block stays, so that all together are as large as pieces of a device's memory are: a pool that begins with
- * one has nothing else to give.
+ * One more block stays live. It makes the sum a whole number of the pieces that device memory comes in, so
+ * that a pool which begins with exactly that much has nothing else to give.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@
 
 enum {
     TURN_COUNT_MIN = 1024,
-    CHUNK_BYTES = 1024, /* what pools round to */
+    CHUNK_BYTES = 1024, /* pools round sizes up to it */
     PIECE_BYTES = 2 << 20
 };
 
@@ -89,7 +90,7 @@ static bool add_workload(const struct tn_options *options, uint64_t live_count,
     return false;
 }
 
-/* One stream has no other to hand anything on to. */
+/* With one stream there is no other to hand blocks on to. */
 bool tn_streams_make_workloads(const struct tn_options *options, const struct tn_machine *machine,
                                struct tn_workload_list *list, struct tn_reason *reason_out)
 {

@@ -2,10 +2,10 @@
 /*
  * sweep: latency by size. One block at a time: allocated, freed, and again.
  *
- * The best case of every pool, and the figure that a vendor's own calls are known by. The first
+ * This is the best case of every pool, and the usual figure for a vendor's own calls. The first
  * allocation, which makes a pool grow, falls into the first pass and is not timed.
  *
- * hot: the same with one size, 1 KB.
+ * hot: one size alone, 1 KB.
  */
 #include <stdio.h>
 
@@ -28,7 +28,7 @@ static bool fill_workload(struct tn_workload *workload, const char *bench, uint6
     return true;
 }
 
-/* Powers of 16, and last the largest power of two that the device has room for. 1 in any case. */
+/* Powers of 16, and last the largest power of two that the device has room for. Always begins with 1. */
 static struct tn_number_list choose_sizes(const struct tn_machine *machine)
 {
     struct tn_number_list sizes = { 1, { 1 } };

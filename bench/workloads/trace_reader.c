@@ -2,9 +2,9 @@
 /*
  * trace_reader: reads a recorded trace of allocations, as text or compressed by gzip.
  *
- * Live ids are kept in the C library's search tree, each in a record that also knows its slot; the
- * records of slots that are free again form a list, so that slots stay dense and warm. Threads and streams are
- * whatever numbers the recorder gave them, and become dense.
+ * Live ids are kept in the C library's search tree, in records that know their slots. The records of free
+ * slots form a list, so that slots stay dense and warm. The recorder's numbers of threads and streams may be
+ * any; here they become dense.
  */
 #include "trace_reader.h"
 
@@ -110,8 +110,8 @@ static bool fail_zlib(struct reader *reader)
     if (code == Z_BUF_ERROR) return fail_line(reader, "the gzip'd data end here: the file is cut");
     if (code == Z_ERRNO) return fail_line(reader, "cannot be read: %s", strerror(errno));
 
-    /* zlib's text begins with the path. It checks ahead of what it gives out, so that the damage may
-     * lie further on. */
+    /* zlib's text begins with the path. zlib reads ahead of the lines it gives out, so the damage may lie
+     * further on. */
     const char *colon = strrchr(text, ':');
     tn_reason_set(reader->reason, "%s: the gzip'd data are damaged at line %zu or after it:%s",
                   tn_path_show(reader->path).text, reader->line_number, colon ? colon + 1 : text);
@@ -132,8 +132,8 @@ static bool read_line(struct reader *reader, bool *is_end_out)
         return true;
     }
 
-    /* zlib may know of an error ahead of the last lines that it still gives out, so only a line
-     * that is missing or has no end asks for it. */
+    /* zlib reads ahead and may know of an error before it has given out the last good lines. So it is asked
+     * only when a line is missing or has no end. */
     int code = Z_OK;
     gzerror(reader->file, &code);
     if (code != Z_OK && code != Z_STREAM_END) return fail_zlib(reader);
@@ -147,7 +147,7 @@ static bool read_line(struct reader *reader, bool *is_end_out)
 
 /* --- metadata ------------------------------------------------------------------------------------ */
 
-/* The name goes into tables and JSON: what is not printable ASCII becomes a question mark. */
+/* The name goes into tables and JSON: all but printable ASCII becomes a question mark. */
 static void set_name(struct tn_trace *trace, const char *name)
 {
     snprintf(trace->name, sizeof trace->name, "%s", name);
@@ -193,7 +193,7 @@ static bool read_first_line(struct reader *reader)
 
 /* --- events -------------------------------------------------------------------------------------- */
 
-/* Cuts the line at its spaces. Returns how many fields it has, also when more than fit. */
+/* Cuts the line at its spaces. Returns the number of fields, even if not all fit. */
 static size_t split_fields(const struct reader *reader, struct field fields[FIELD_COUNT_MAX])
 {
     size_t count = 0;
@@ -284,7 +284,7 @@ static bool grow_notes(struct reader *reader)
     return true;
 }
 
-/* Where the operation comes from that was added last. */
+/* Notes the origin of the operation that was added last. */
 static bool note(struct reader *reader, size_t line, struct tn_origin origin)
 {
     size_t index = reader->trace.operations.count - 1;

@@ -11,8 +11,8 @@
  * may be used again after the free. Times never decrease. Every line ends with a newline. When a
  * key `events` is there, it is the number of lines that are not metadata.
  *
- * The reader is strict, since a benchmark of a damaged trace would look like a result: the first
- * thing that is wrong is reported with file and line, and nothing of the trace is given out.
+ * The reader is strict, since a replay of a damaged trace would look like a result: it reports the first
+ * fault with file and line, and gives out nothing of the trace.
  *
  * Cost: O(log n) in live blocks for each event.
  */
@@ -24,8 +24,8 @@
 struct tn_trace {
     char name[TN_WORKLOAD_NAME_BYTES]; /* the key `name`, else the file's name */
 
-    /* The events; what is live at the end is freed by operations that are added, in the order of
-     * the slots. */
+    /* The events. Blocks live at the end are freed by operations that the reader adds, in the order of the
+     * slots. */
     struct tn_operations operations;
     size_t *lines; /* of each operation, counted from 1; 0 for one that was added */
     struct tn_origin
@@ -33,7 +33,7 @@ struct tn_trace {
     size_t thread_count;
     size_t stream_count;
     size_t slot_count;
-    size_t left_live_count; /* how many were added */
+    size_t left_live_count; /* frees that were added */
 };
 
 /* False: the reason is one line that names the file and, if it has to do with one, the line. */

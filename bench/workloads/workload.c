@@ -54,7 +54,7 @@ void tn_workload_list_fini(struct tn_workload_list *list)
     *list = (struct tn_workload_list){ NULL, 0 };
 }
 
-/* The live blocks while a sequence is gone through without an allocator. */
+/* The live blocks while a sequence is walked through without an allocator. */
 struct live_extent {
     size_t *sizes; /* of the block in each slot; 0 when there is none */
     size_t bytes;

@@ -2,8 +2,8 @@
 /*
  * workload: a sequence of allocations and frees, made before anything is timed.
  *
- * The setup runs once, the body over and over: after the body the same slots hold live blocks as
- * before it. A slot is a place for one live block; slots are dense, so that a player needs one
+ * The setup runs once, the body over and over: it leaves live blocks in the same slots as it
+ * found. A slot is a place for one live block; slots are dense, so that a player needs one
  * array and no lookup.
  *
  * Each file that makes workloads (sweep.c, live.c, churn.c, replay.c) has one function, named in
@@ -30,8 +30,8 @@ struct tn_operations {
     size_t capacity;
 };
 
-/* Where and when an operation was recorded. Threads and streams are numbered from 0 in the order in which they
- * come up. */
+/* Where and when an operation was recorded. Threads and streams are numbered from 0 in the order in which
+ * they come up. */
 struct tn_origin {
     uint64_t time_ns; /* since the first operation */
     uint32_t thread;
@@ -56,21 +56,20 @@ struct tn_workload {
     struct tn_operations body;
     size_t slot_count;
     enum tn_method method;
-    bool shows_memory; /* live and held bytes are noted as it goes on */
+    bool shows_memory; /* live and held bytes are noted after its events */
 
     size_t stream_count; /* of TN_METHOD_STREAMS */
-    bool hands_on;       /* a block's place is taken by one on the next stream */
+    bool hands_on;       /* a block is replaced by one on the next stream */
 
-    /* 0: played by one thread, as a whole. Otherwise setup, body and slots are so many equal parts, one after
+    /* 0: one thread plays all. Otherwise setup, body and slots consist of this many equal parts, one after
      * the other, one for each thread. */
     size_t thread_count;
-    bool is_shared; /* whose a slot is does not matter to who frees what is in it */
+    bool is_shared; /* a thread also frees blocks in other threads' slots */
 
-    /* The body may be stopped after any multiple of this many operations. body.count when it is
-     * all or nothing. */
+    /* The body may be stopped after any multiple of this many operations; body.count: only at its end. */
     size_t unit_count;
 
-    /* Recorded from a program. Every allocator must be able to play such a one. */
+    /* Recorded from a program. An allocator that cannot play it has failed. */
     bool is_recorded;
     char *source;  /* recorded: the file that it comes from; else NULL */
     size_t *lines; /* recorded: the line of each operation of the body, 0 for one that was added */
@@ -98,11 +97,11 @@ struct tn_workload_extent {
     size_t live_count_max; /* most blocks of one byte or more live at a time */
 };
 
-/* What the setup and the first body_count operations of the body come to. False: no host memory. */
+/* The extent of the setup and the first body_count operations of the body. False: no host memory. */
 bool tn_workload_measure(const struct tn_workload *workload, size_t body_count,
                          struct tn_workload_extent *extent_out);
 
-/* Where an operation stands, for a message: "FILE:LINE", or its number; of 150 bytes at most. `place` counts the
+/* Names an operation for a message: "FILE:LINE", or its number; 150 bytes at most. `place` counts the
  * operations of the setup and then those of the body. */
 void tn_workload_describe_place(const struct tn_workload *workload, size_t place,
                                 struct tn_reason *text_out);

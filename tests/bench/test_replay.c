@@ -356,7 +356,7 @@ static void expect_interrupted(int signal_number, const char *const *command)
     assert_int_equal(outcome.exit_status, 130);
     assert_string_equal(outcome.errors, "");
     expect_part(outcome.output, "interrupted after ");
-    expect_part(outcome.output, "Times are in ns where nothing else stands.");
+    expect_part(outcome.output, "Times are in ns unless a unit is given.");
 
     json_t *root = load_json(json_path);
     assert_true(json_is_true(json_object_get(root, "interrupted")));

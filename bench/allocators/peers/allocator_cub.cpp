@@ -2,9 +2,9 @@
 /*
  * allocator_cub: the caching allocator of CUB, which comes with CUDA's toolkit, through its header.
  *
- * Sizes are rounded up to powers of two from 512 bytes on; what is freed is kept, without a limit, and
- * serves requests of the same power alone. Nothing is split. Larger blocks than 32 GiB would not be kept.
- * A block belongs to the stream that it was allocated on, which the free does not name.
+ * It rounds sizes up to powers of two, from 512 bytes on, keeps all freed blocks, and reuses a block for the
+ * same power alone. It splits none. Blocks of more than 32 GiB are not kept. A block belongs to the stream of
+ * its allocation; the free names no stream.
  *
  * It has a lock, and several threads share it as it is.
  */
@@ -22,7 +22,7 @@ constexpr unsigned bin_growth = 2;
 constexpr unsigned min_bin = 9;
 constexpr unsigned max_bin = 35;
 
-/* The allocator as one thread has it. */
+/* One thread's share of the allocator. */
 struct cub_user : tn_cuda_user {
     cub::CachingDeviceAllocator *cache = nullptr;
     cudaError_t last_error = cudaSuccess;
@@ -33,7 +33,7 @@ struct cub_allocator {
     cub::CachingDeviceAllocator cache{ bin_growth, min_bin, max_bin };
 };
 
-/* CUB checks the runtime's last error in every call, and would fail where nothing did. */
+/* CUB checks the runtime's last error in every call: an old one would make a good call fail. */
 tarn_status status_of(cub_user *user, cudaError_t error)
 {
     if (error == cudaSuccess) return TARN_STATUS_OK;
@@ -70,7 +70,7 @@ tarn_status start_user(cub_user *user, tn_reason *reason_out)
     return status;
 }
 
-/* Without the device's number: with it every free would set the device twice. */
+/* Leaves out the device's number, with which every free would set the device twice. */
 tarn_status alloc_by_user(void *state, std::size_t size_bytes, void **address_out)
 {
     auto *user = static_cast<cub_user *>(state);
@@ -131,7 +131,8 @@ void explain_cub(void *state, tarn_status status, tn_reason *reason_out)
     explain_user(&static_cast<cub_allocator *>(state)->user, status, reason_out);
 }
 
-/* Each block that it has was one cudaMalloc and is still there, unless the device was full meanwhile. */
+/* Each of its blocks was one cudaMalloc; blocks that it gave back when the device was full are not counted.
+ * */
 void get_usage_cub(void *state, tn_allocator_usage *usage_out)
 {
     const cub::CachingDeviceAllocator &cache = static_cast<const cub_allocator *>(state)->cache;
@@ -142,14 +143,14 @@ void get_usage_cub(void *state, tn_allocator_usage *usage_out)
     usage_out->vendor_calls = cache.cached_blocks.size() + cache.live_blocks.size();
 }
 
-/* It gives nothing back before, so the most that it held is what it holds now. */
+/* Nothing else gives memory back, so until then CUB holds the most that it ever held. */
 tarn_status trim_cub(void *state)
 {
     auto *self = static_cast<cub_allocator *>(state);
     return status_of(&self->user, self->cache.FreeAllCached());
 }
 
-/* Its destructor leaves out what is live. */
+/* CUB's destructor leaves live blocks behind. */
 void free_live_blocks(cub_user *user)
 {
     const auto &live = user->cache->live_blocks;

@@ -2,23 +2,23 @@
 /*
  * allocator_jemalloc: jemalloc's malloc and free, under names of its own.
  *
- * Its libraries export malloc itself: a program that is linked with one has it everywhere, and what is
- * compared would stand in for what keeps the books of all others. So the build takes jemalloc out of its
- * static library and renames what is called here, private_jemalloc in peers.cmake. Its shared library
- * cannot be loaded later on, since it wants thread-local memory that is given out when a program starts.
+ * Its libraries export malloc itself: a program linked with one uses it for all memory, also for the other
+ * allocators' metadata. So the build takes jemalloc out of its static library and renames the functions
+ * called here (private_jemalloc in peers.cmake). Its shared library cannot be loaded at run time, since it
+ * needs thread-local memory that is given out when a program starts.
  *
- * Held are the pages of its blocks and those that it has not yet given back, dirty and muzzy. Its metadata
- * are apart, some 2.7 MB from the start.
+ * It holds the pages of its blocks and the dirty and muzzy pages, which it has not yet given back. Its
+ * metadata are counted apart: some 2.7 MB from the start.
  */
 #include "malloc_peer.h"
 
-/* As the build has named them. */
+/* The names that the build gave them. */
 void *tn_jemalloc_malloc(size_t size_bytes);
 void tn_jemalloc_free(void *address);
 int tn_jemalloc_mallctl(const char *name, void *old, size_t *old_bytes, void *new,
                         size_t new_bytes);
 
-/* "4096" means all arenas. 0 for what it does not know. */
+/* In a name, "4096" means all arenas. 0: jemalloc does not know the name. */
 static size_t read_size(const char *name)
 {
     size_t value = 0;

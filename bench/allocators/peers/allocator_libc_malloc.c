@@ -2,7 +2,8 @@
 /*
  * allocator_libc_malloc: the C library's malloc and free.
  *
- * The benchmark's own memory comes from it too, so its statistics do not tell what it holds for a workload.
+ * The benchmark's own memory comes from it too, so its statistics do not tell how much it holds for a
+ * workload.
  */
 #include <malloc.h>
 #include <stdlib.h>

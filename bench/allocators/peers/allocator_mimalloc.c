@@ -2,17 +2,17 @@
 /*
  * allocator_mimalloc: mi_malloc and mi_free of mimalloc.
  *
- * Its library exports malloc too, and so is loaded for itself when the program runs: nobody else sees it.
+ * Its library exports malloc too, so it is loaded at run time, hidden from the rest of the program.
  *
- * It does not tell what it holds: the bytes that its statistics have as committed grow by 4 MB with every
- * block of hundreds of MB that was freed (2.0.9).
+ * What it holds is not reported: the committed bytes in its statistics grow by 4 MB with every freed
+ * block of hundreds of MB (2.0.9).
  */
 #include <dlfcn.h>
 #include <string.h>
 
 #include "malloc_peer.h"
 
-/* A function of the library's. NULL: it has none of this name. */
+/* A function of the library; NULL if it has none of this name. */
 static void find(void *library, const char *name, void *function_out, size_t function_bytes)
 {
     void *symbol = dlsym(library, name);
@@ -28,7 +28,7 @@ static void trim_mimalloc(const struct tn_malloc_calls *calls)
 
 static bool load(struct tn_malloc_calls *calls, struct tn_reason *reason_out)
 {
-    /* It never leaves: it has handlers for the end of threads and of the process. */
+    /* It stays loaded: it has handlers for the end of threads and of the process. */
     calls->library = dlopen(TN_MIMALLOC_LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!calls->library) {
         tn_reason_set(reason_out, "%s", dlerror());

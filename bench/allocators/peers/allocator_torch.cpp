@@ -3,10 +3,10 @@
  * allocator_torch: PyTorch's caching allocator, native: raw_alloc_with_stream and raw_delete of
  * c10::cuda::CUDACachingAllocator, without Python.
  *
- * Sizes are rounded up to 512 bytes; blocks of up to 1 MB are cut from pieces of 2 MB, larger ones from
- * pieces of 20 MB or of their own size; what is freed is kept and coalesced within its piece, for its stream.
- * There is one in a process, with a lock for each device; several threads share it as it is. What it
- * keeps is given back when the benchmark opens and closes it.
+ * It rounds sizes up to 512 bytes, cuts blocks of up to 1 MB from pieces of 2 MB, and larger ones from pieces
+ * of 20 MB or of their own size. It keeps freed blocks for their stream and coalesces them within their
+ * piece. A process has one, with a lock for each device; several threads share it as it is. The benchmark
+ * makes it give back what it keeps when it opens and closes it.
  */
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
@@ -26,7 +26,7 @@ namespace
 constexpr std::size_t aggregate =
     static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
 
-/* The allocator as one thread has it. */
+/* One thread's share of the allocator. */
 struct torch_user : tn_cuda_user {
     tn_reason last_reason;
 };
@@ -36,7 +36,7 @@ struct torch_allocator {
     int64_t vendor_calls_before;
 };
 
-/* For use in a handler of any exception: says what the exception does. */
+/* To be called while any exception is handled: turns it into a status and a reason. */
 tarn_status status_of_exception(tn_reason *reason_out)
 {
     tn_forget_cuda_errors();
@@ -110,7 +110,7 @@ int64_t vendor_calls_of(const c10::CachingDeviceAllocator::DeviceStats &stats)
     return stats.num_device_alloc + stats.num_device_free;
 }
 
-/* With nothing kept from whoever had it before. */
+/* Starts with an empty cache. */
 tarn_status start_cache(torch_allocator *self, tn_reason *reason_out)
 {
     try {
@@ -190,7 +190,7 @@ tarn_status trim_torch(void *state)
     }
 }
 
-/* The addresses of what is handed out on the device, in the order in which the pieces have it. */
+/* The addresses of the live blocks on the device, piece by piece. */
 std::vector<void *> live_addresses(int device)
 {
     std::vector<void *> live;

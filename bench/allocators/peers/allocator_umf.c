@@ -2,12 +2,13 @@
 /*
  * allocator_umf: the disjoint pool of the Unified Memory Framework.
  *
- * Sizes are rounded up to 1 or 1.5 times a power of two; each such size has slabs of its own, of 64 KiB at least, and
- * nothing is coalesced between them. Its defaults are meant to be set: they pool up to 2 MB and keep four slabs
- * of a size. Here it pools up to its own most, 2 GB, and keeps whatever it had, as the others do.
+ * It rounds sizes up to 1 or 1.5 times a power of two. Each such size has its own slabs, of at least 64 KiB,
+ * between which nothing is coalesced. Its defaults are meant to be changed: they pool blocks of up to 2 MB
+ * and keep four slabs of a size. Here it pools blocks of up to 2 GB, its maximum, and keeps all slabs, as the
+ * other allocators do.
  *
- * It takes its memory through a provider made here, from the same vendor calls as the others. The
- * provider has a lock, since several threads may reach it at once; the pool has its own.
+ * Its memory comes through a provider made here, from the same vendor calls as the others'. The
+ * provider locks, since several threads may call it at once; the pool has its own lock.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@
 #define POOLABLE_BYTES_MAX ((size_t)1 << 31)
 #define SLABS_KEPT         ((size_t)1 << 30) /* of one size: all */
 
-/* The provider's state too. */
+/* Also the provider's state. */
 struct umf_pool {
     struct tn_backing backing; /* under the lock */
     pthread_mutex_t lock;
@@ -88,7 +89,7 @@ static umf_result_t get_recommended_page(void *provider, size_t size_bytes, size
     return UMF_RESULT_SUCCESS;
 }
 
-/* No more than the vendor aligns to. */
+/* No more than the vendor's alignment. */
 static umf_result_t get_least_page(void *provider, const void *address, size_t *page_bytes_out)
 {
     (void)provider;
@@ -167,7 +168,7 @@ static tarn_status open_umf(const struct tn_allocator_settings *settings, void *
     return TARN_STATUS_OK;
 }
 
-/* What tn_verifier asks of all. */
+/* The alignment that tn_verifier requires of all. */
 static size_t alignment_of(size_t size_bytes)
 {
     size_t alignment = 16;

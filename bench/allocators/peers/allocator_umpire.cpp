@@ -2,15 +2,15 @@
 /*
  * allocator_umpire: two pools of Umpire, QuickPool and DynamicPoolList.
  *
- * Both cut their blocks out of larger ones and coalesce what is free within one. Their blocks come from Umpire's own
- * resource: DEVICE::N, or on the host HOST, which is malloc. The first block is as large as tarn's first piece,
- * further ones are of 1 MB or of the request. Addresses are aligned to 256. All else is as Umpire has it: it
- * tracks each allocation, and gives blocks back when all of a pool is free, to take one of their size in their place.
- * But not one that would be more than the machine's memory, which malloc gives in pieces and not as one: where that
- * block is refused Umpire ends the process.
+ * Both cut allocations out of larger blocks and coalesce within a block. The blocks come from Umpire's own
+ * resource: DEVICE::N, or on the host HOST, which is malloc. The first block is as large as tarn's first
+ * piece, further ones have 1 MB or the size of the request. Addresses are aligned to 256. All else is
+ * Umpire's default: it tracks each allocation, and when all of a pool is free it replaces the pool's blocks
+ * by one of their total size. Here it does not if that is more than the machine's memory: malloc gives so
+ * much in pieces but not as one block, and when it refuses, Umpire ends the process.
  *
- * An allocator of Umpire's lives as long as the process. Closing gives its blocks back and leaves an empty one.
- * Its pools have no lock. Several threads take turns under one that is added here.
+ * An allocator of Umpire's lives as long as the process: closing gives its blocks back and leaves an empty
+ * allocator. Its pools have no lock. Several threads take turns under one that is added here.
  */
 #include "../allocator.h"
 
@@ -37,7 +37,7 @@ namespace
 
 constexpr std::size_t alignment_bytes = 256;
 
-/* Names of allocators are Umpire's for the whole process. */
+/* Umpire keeps the names of allocators for the whole process, so each opening needs a new one. */
 std::atomic<unsigned> opening_count{ 0 };
 
 template <typename Pool> struct umpire_pool {
@@ -47,7 +47,7 @@ template <typename Pool> struct umpire_pool {
     tn_reason last_reason;
 };
 
-/* The status of what is being thrown, whose text is kept. */
+/* The status for the exception being handled; keeps its text. */
 template <typename Pool> tarn_status fail(umpire_pool<Pool> *self)
 {
     try {
@@ -71,7 +71,7 @@ std::string resource_name(int device)
     return is_host ? "HOST" : "DEVICE::" + std::to_string(device);
 }
 
-/* The largest block that a resource gives as one, if it has given as much in pieces. */
+/* The largest block that a resource gives as one. It may give more in pieces. */
 std::size_t whole_bytes_max()
 {
     if (std::strcmp(tarn_backend_name(), "host") != 0) return SIZE_MAX;
@@ -82,7 +82,8 @@ std::size_t whole_bytes_max()
                : 0;
 }
 
-/* Umpire's own rule, unless the block that it asks for would be refused: it takes that where nothing may be thrown. */
+/* Umpire's own rule, unless the resource would refuse the block: Umpire takes it where no exception may be
+ * thrown. */
 template <typename Pool> umpire::strategy::PoolCoalesceHeuristic<Pool> coalesce_when_free()
 {
     auto usual = Pool::percent_releasable_hwm(100);
@@ -159,7 +160,7 @@ template <typename Pool> void explain_umpire(void *state, tarn_status, tn_reason
     *reason_out = static_cast<const umpire_pool<Pool> *>(state)->last_reason;
 }
 
-/* Its calls of the vendor are not counted by anybody. */
+/* Umpire does not count its calls to the vendor. */
 template <typename Pool> void get_usage_umpire(void *state, tn_allocator_usage *usage_out)
 {
     *usage_out = {};

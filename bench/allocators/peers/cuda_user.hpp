@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * cuda_user: a device and a stream of it, as one thread uses an allocator that calls CUDA's runtime itself.
+ * cuda_user: the device and the stream of one thread that uses an allocator which calls CUDA's runtime
+ * itself.
  *
- * An adapter's own user derives from tn_cuda_user, and has a function start_user beside it, which calls tn_cuda_start
- * and says what went wrong. What the adapter opens has a field `user`, as which one thread alone uses it.
+ * An adapter derives its own user from tn_cuda_user, and defines a function start_user, which calls
+ * tn_cuda_start and writes the reason of a failure. The adapter's state has a field `user`, for the calls of
+ * one thread alone.
  */
 #ifndef TN_CUDA_USER_HPP
 #define TN_CUDA_USER_HPP
@@ -16,18 +18,18 @@
 
 struct tn_cuda_user {
     int device = 0;
-    bool has_one_stream = false; /* all threads are on that of the whole */
+    bool has_one_stream = false; /* all threads share the adapter's */
     cudaStream_t stream = nullptr;
     bool owns_stream = true;
 };
 
-/* The runtime keeps the last error of a thread, whoever made it, and others would take it for theirs. */
+/* The runtime keeps a thread's last error, and other code in the program would take it for its own. */
 inline void tn_forget_cuda_errors()
 {
     (void)cudaGetLastError();
 }
 
-/* In the calling thread, which uses the device from then on. */
+/* The calling thread uses the device from then on. */
 inline cudaError_t tn_cuda_start(tn_cuda_user *user)
 {
     tn_forget_cuda_errors();

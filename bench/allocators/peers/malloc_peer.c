@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* malloc_peer: a general allocator of the host, as one that is compared. */
+/* malloc_peer: a general allocator of the host, as an allocator of the benchmark. */
 #include "malloc_peer.h"
 
 #include <stdlib.h>
 
 enum {
-    /* While it is watched it is looked at whenever so many calls have gone by, ... */
+    /* While the peer is watched, its statistics are read after so many calls, ... */
     CALLS_BETWEEN_LOOKS = 1024,
-    /* ... and when the live bytes have grown by a part of so many: so the most it held, which goes with the
-     * most that was live, is missed by little, however many blocks that took. */
+    /* ... and when the live bytes have grown by one part in so many. So little is missed of the most it held,
+     * which it holds when most is live. */
     GROWTH_BETWEEN_LOOKS = 64
 };
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * malloc_peer: a general allocator of the host, with malloc's interface, as one that is compared.
+ * malloc_peer: a general allocator of the host, with malloc's interface, as an allocator of the benchmark.
  *
- * What it holds is asked of its own statistics, now and then during the first pass, which is not timed;
- * from the first get_usage on that alone asks, and a call costs one branch more than malloc. It lasts as long as
- * the process, so what one workload has taught it the next one finds: closing asks it to give back what it can.
+ * Its own statistics tell what it holds. During the first pass, which is not timed, they are read now and
+ * then; from the first get_usage on, get_usage alone reads them, and a call costs one branch more than
+ * malloc. The peer lasts as long as the process and keeps its state from workload to workload: closing asks
+ * it to give back what it can.
  *
- * Threads: they share it as it is. What it held while they ran it is not asked.
+ * Threads: they share it as it is. What it holds while they run is not read.
  */
 #ifndef TN_MALLOC_PEER_H
 #define TN_MALLOC_PEER_H
@@ -15,7 +16,7 @@
 
 #include "../allocator.h"
 
-/* malloc's addresses suit any C type and no more. */
+/* malloc aligns for any C type and no more. */
 #define TN_MALLOC_PEER_ALIGNMENT_BYTES 16
 
 struct tn_malloc_calls {
@@ -26,10 +27,10 @@ struct tn_malloc_calls {
     void (*look)(const struct tn_malloc_calls *calls, size_t *held_bytes_out,
                  size_t *metadata_bytes_out);
 
-    /* Asks it to give back to the system what nobody uses. May be NULL. */
+    /* Asks it to give free memory back to the system. May be NULL. */
     void (*trim)(const struct tn_malloc_calls *calls);
 
-    void *library; /* that it was loaded from, for these two; or NULL */
+    void *library; /* for look and trim: the library that was loaded, or NULL */
 };
 
 struct tn_malloc_peer {
@@ -38,7 +39,7 @@ struct tn_malloc_peer {
     atomic_bool has_threads; /* was used by several */
     size_t live_bytes;       /* these four while it is watched */
     size_t call_count;
-    size_t next_look_bytes; /* live bytes that it is looked at when they are reached */
+    size_t next_look_bytes; /* live bytes at which its statistics are read again */
     struct tn_allocator_usage usage;
 };
 

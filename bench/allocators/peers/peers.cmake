@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Looks for the allocators of others that tarn-bench compares, and sets
-#   peer_sources      their adapters, or for one that is not there what says why
+#   peer_sources      their adapters; for a missing one the file that says why
 #   peer_libraries    what they are linked with
 # A build for a device leaves out those that give memory of the host alone.
 
@@ -10,7 +10,7 @@ set(peer_libraries)
 
 # --- malloc's kind, on the host ---------------------------------------------------------------------
 
-# How these two keep their threads apart the thread sanitizer cannot see, and takes for races.
+# The thread sanitizer does not see how these two synchronise threads, and reports races.
 set(looks_for_mallocs ON)
 if(tarn_vendor OR CMAKE_C_FLAGS MATCHES "sanitize=thread")
     set(looks_for_mallocs OFF)
