@@ -81,14 +81,14 @@ struct tn_arena {
 struct tn_arenas {
     atomic_bool are_wanted;
     _Atomic uint32_t active_count;
-    struct tn_arena *all;  /* TN_ARENA_COUNT of them; NULL until they were wanted */
+    struct tn_arena *all; /* TN_ARENA_COUNT of them; NULL until they were wanted */
+    struct tn_remote_frees remote;
     struct tn_loan *loans; /* by first chunk; room for the most that there can be */
     uint32_t loan_count;
     void *memory; /* in which the arenas are */
     /* Requests that the pool served since all was lent last, though there are arenas; and so many are too many. */
     uint32_t passed_on_count;
     uint32_t passed_on_max;
-    struct tn_remote_frees remote;
 };
 
 void tn_arenas_init(struct tn_arenas *arenas);

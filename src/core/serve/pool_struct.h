@@ -81,20 +81,23 @@ struct tarn_pool {
 
     tarn_stream default_stream; /* of what is allocated and freed without one */
 
-    struct tn_arenas arenas;
-
-    struct tn_biased_mutex lock;
     /* Changed under both locks and with the arenas gathered or frozen; read under either, or in an arena. */
     struct tn_static_pool_list list;
+    struct tn_stream_table *streams; /* its records are under growth_lock */
+    tarn_stream only_stream; /* as long as there is no table; no stream's, where it is a thread's */
+    uint64_t only_thread;    /* that thread, or 0 */
+
+    struct tn_arenas arenas;
+
+    /* Threads in arenas read what is above, while others write what is below. */
+    char cache_lines_between[128];
+
+    struct tn_biased_mutex lock;
     struct tn_part own;          /* all chunks but those that arenas have borrowed */
-    struct tn_slices slices;     /* of chunks in the index, for small requests */
     struct tn_step_range *range; /* the one static pool of a contiguous pool; NULL: it is none */
     bool is_release_due;         /* a free has left something to give back */
     bool has_shrunk;             /* a resize has, which counts as no free, freed chunks */
     size_t transit_bytes;        /* counted in the footprint, but in no static pool of the list */
-    tarn_stream only_stream; /* as long as there is no table; no stream's, where it is a thread's */
-    uint64_t only_thread;    /* that thread, or 0 */
-    struct tn_stream_table *streams; /* set under both locks; its records are under growth_lock */
 
     struct tn_mutex watch_lock; /* comes after the others; held while a tool is told */
     bool is_unwatched;          /* for ever, though there be a tool; under watch_lock */
