@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * arith: arithmetic on sizes. What comes from outside goes through the checked forms, which say
- * whether the true result fits and write it only then.
+ * arith: arithmetic on sizes. Values from outside go through the `_fits` functions: these return whether
+ * the true result fits, and write it only if it does.
  */
 #ifndef TN_ARITH_H
 #define TN_ARITH_H
@@ -42,7 +42,7 @@ static inline size_t tn_round_down(size_t value, size_t power_of_two)
     return value & ~(power_of_two - 1);
 }
 
-/* The next multiple of power_of_two, if it fits. */
+/* Rounds up to a multiple of power_of_two, if that fits. */
 static inline bool tn_round_up_fits(size_t value, size_t power_of_two, size_t *rounded_out)
 {
     size_t sum;
@@ -51,7 +51,7 @@ static inline bool tn_round_up_fits(size_t value, size_t power_of_two, size_t *r
     return true;
 }
 
-/* How many units of 2^unit_log2 hold `value`. Cannot overflow. */
+/* Returns how many units of 2^unit_log2 bytes hold `value`. Cannot overflow. */
 static inline size_t tn_count_units(size_t value, unsigned unit_log2)
 {
     return (value >> unit_log2) + ((value & (((size_t)1 << unit_log2) - 1)) != 0);
@@ -67,11 +67,11 @@ static inline size_t tn_max(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* The number of the highest and of the lowest set bit. `word` is not zero. */
+/* Return the number of the highest and of the lowest set bit. Requires: word != 0. */
 static inline unsigned tn_highest_bit(uint64_t word)
 {
     TN_ASSERT(word != 0);
-    /* With a minus compilers do not see that x86 has an instruction for just this. */
+    /* Compilers find the x86 instruction for this with ^, but not with a minus. */
     return 63U ^ (unsigned)__builtin_clzll(word);
 }
 

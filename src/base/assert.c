@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* assert: the end of the road for a condition that cannot be false. */
+/* assert: reports the failed condition and aborts. */
 #include "assert.h"
 
 #include <stdio.h>

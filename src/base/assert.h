@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * assert: what must not happen. What can happen returns a tarn_status instead.
+ * assert: conditions that must hold. Failures that can happen return a tarn_status instead.
  *
- * TN_CHECK_LEVEL 0 checks nothing (release), 1 checks cheap facts (dev and sanitizer builds). In
- * each the expression is compiled, so that it cannot rot. The library itself never aborts for its
- * users: release builds are at level 0.
+ * TN_CHECK_LEVEL 0 checks nothing (release); 1 checks (dev and sanitizer builds). Both compile the
+ * expression, so that it cannot rot. Release builds use level 0, so the library never aborts a user's
+ * program.
  */
 #ifndef TN_ASSERT_H
 #define TN_ASSERT_H

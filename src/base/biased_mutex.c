@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* biased_mutex: owners come and go under the plain mutex. */
+/* biased_mutex: ownership changes under the plain mutex. */
 #include "biased_mutex.h"
 
 #include "arith.h"
 #include "system_barrier.h"
 
 enum {
-    /* A turn as the owner saves some 20 ns, and the mutex is taken away in a microsecond. */
+    /* Each lock as the owner saves about 20 ns; losing the ownership costs a microsecond. */
     TURNS_TO_OWN_AGAIN = 256,
     TURNS_TO_OWN_MAX = 1 << 20,
     YIELDS_BEFORE_SLEEP = 100
@@ -34,8 +34,7 @@ void tn_biased_mutex_fini(struct tn_biased_mutex *mutex)
     tn_mutex_fini(&mutex->plain);
 }
 
-/* The owner holds it for tens of nanoseconds; longer only where the system runs something else in its
- * place. */
+/* The owner holds the mutex for tens of nanoseconds, or longer if the system has preempted it. */
 static void await_outside(const struct tn_biased_mutex *mutex, unsigned seat)
 {
     for (unsigned i = 0; atomic_load_explicit(&mutex->is_inside[seat], memory_order_acquire); i++) {

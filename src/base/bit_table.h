@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * bit_table: a set of numbers below 16384, as 256 words of a bit each and 4 words of a bit for each of
- * those: a bit_tree of one size, without its loops.
+ * bit_table: a set of numbers below 16384 in two levels: 256 words with one bit per number, and 4 words
+ * with one bit per word. It is a bit_tree of one size, without loops.
  *
  *     upper   [ ..1....1 ] [ 0 ] [ 1....... ] [ 0 ] [ 1 ]           one bit a word below
  *     lower   ...  [ 1..1.. ] ... [ .1.... ] ... [ 1... ] [ 1 ]     one bit a member
  *
- * A word more of each holds the number 16384, always: a search ends there and need not count the words.
+ * Each level has one extra word, which always holds the number 16384. A search stops there, so it need not
+ * count words.
  *
- * Cost: set and clear take no branch; find_next looks at one word, or at two and at most four more of
- * the upper ones. Against a bit_tree: 45 instructions less for a pair of calls of a pool with 100 live
- * regions.
+ * Cost: set and clear take no branch. find_next reads one word, or two and at most four more upper words.
+ * Compared with a bit_tree: 45 fewer instructions for an alloc and a free of a pool with 100 live regions.
  * Memory: 2096 bytes.
- * Threads: none of it locks; the owner does.
+ * Threads: no locking; the owner locks.
  * Always true: an upper bit is set if and only if its word below is not zero.
  */
 #ifndef TN_BIT_TABLE_H
@@ -31,7 +31,7 @@ struct tn_bit_table {
     uint64_t lower[TN_BIT_TABLE_SIZE / 64 + 1];
 };
 
-/* Makes an empty set of a table that is all zero. */
+/* Makes an all-zero table an empty set. */
 static inline void tn_bit_table_init(struct tn_bit_table *table)
 {
     table->upper[TN_BIT_TABLE_SIZE / 64 / 64] = 1;
@@ -44,7 +44,7 @@ static inline bool tn_bit_table_has(const struct tn_bit_table *table, uint32_t b
     return (table->lower[bit / 64] >> (bit % 64)) & 1;
 }
 
-/* Setting a member that is one already does nothing. */
+/* Adds `bit`; no effect if it is a member. */
 static inline void tn_bit_table_set(struct tn_bit_table *table, uint32_t bit)
 {
     TN_ASSERT(bit < TN_BIT_TABLE_SIZE);
@@ -52,7 +52,7 @@ static inline void tn_bit_table_set(struct tn_bit_table *table, uint32_t bit)
     table->upper[bit / 64 / 64] |= (uint64_t)1 << (bit / 64 % 64);
 }
 
-/* Clearing what is no member does nothing. */
+/* Removes `bit`; no effect if it is not a member. */
 static inline void tn_bit_table_clear(struct tn_bit_table *table, uint32_t bit)
 {
     TN_ASSERT(bit < TN_BIT_TABLE_SIZE);
@@ -61,14 +61,15 @@ static inline void tn_bit_table_clear(struct tn_bit_table *table, uint32_t bit)
     table->upper[bit / 64 / 64] &= ~((uint64_t)(word == 0) << (bit / 64 % 64));
 }
 
-/* The least member that is `from` or more, or TN_BIT_TABLE_SIZE. `from` is that at most. */
+/* Returns the least member >= from, or TN_BIT_TABLE_SIZE if there is none. Requires: from <=
+ * TN_BIT_TABLE_SIZE. */
 static inline uint32_t tn_bit_table_find_next(const struct tn_bit_table *table, uint32_t from)
 {
     TN_ASSERT(from <= TN_BIT_TABLE_SIZE);
     uint64_t word = table->lower[from / 64] >> (from % 64);
     if (word != 0) return from + tn_lowest_bit(word);
 
-    /* Words behind that one, whose bit may be beyond the last. */
+    /* Search the later words of this group. The bit of the next word may be beyond the last. */
     uint32_t place = from / 64, group = place / 64;
     word = table->upper[group] >> (place % 64) >> 1;
     if (word != 0) {
@@ -82,7 +83,7 @@ static inline uint32_t tn_bit_table_find_next(const struct tn_bit_table *table, 
     return place * 64 + tn_lowest_bit(table->lower[place]);
 }
 
-/* The greatest member, or TN_BIT_TABLE_NONE. */
+/* Returns the greatest member, or TN_BIT_TABLE_NONE. */
 static inline uint32_t tn_bit_table_find_last(const struct tn_bit_table *table)
 {
     for (uint32_t group = TN_BIT_TABLE_SIZE / 64 / 64; group-- > 0;) {
@@ -93,7 +94,7 @@ static inline uint32_t tn_bit_table_find_last(const struct tn_bit_table *table)
     return TN_BIT_TABLE_NONE;
 }
 
-/* Whether every upper bit tells the truth. Walks everything. */
+/* Returns whether each upper bit matches its word. Walks everything. */
 static inline bool tn_bit_table_check(const struct tn_bit_table *table)
 {
     for (uint32_t place = 0; place < TN_BIT_TABLE_SIZE / 64; place++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* bit_tree: what is not small enough to stand in the header. */
+/* bit_tree: the functions that are too large to be inline. */
 #include "bit_tree.h"
 
 #include <string.h>
@@ -44,7 +44,7 @@ void tn_bit_tree_fini(struct tn_bit_tree *tree)
     *tree = (struct tn_bit_tree){ 0 };
 }
 
-/* Makes every level above the first say what the one below it holds. */
+/* Sets the bits of all upper levels from level 0. */
 static void rebuild_upper_levels(struct tn_bit_tree *tree)
 {
     uint32_t word_count = word_count_for(tree->bit_count);
@@ -60,7 +60,7 @@ static void rebuild_upper_levels(struct tn_bit_tree *tree)
 bool tn_bit_tree_grow(struct tn_bit_tree *tree, uint32_t bit_count)
 {
     if (bit_count <= tree->bit_count) return true;
-    /* By an eighth at least, so that many small steps do not copy everything each time. */
+    /* Grow by at least an eighth, so that many small steps do not copy everything each time. */
     size_t larger_count = tn_max(bit_count, (size_t)tree->bit_count + tree->bit_count / 8);
     struct tn_bit_tree larger;
     if (!tn_bit_tree_init(&larger, (uint32_t)tn_min(larger_count, INT32_MAX))) return false;
@@ -81,7 +81,7 @@ static uint32_t word_count_of_level(const struct tn_bit_tree *tree, unsigned lev
     return count;
 }
 
-/* Down from bit `bit` of `level` to a member, always by the lowest, resp. the highest, bit. */
+/* Descend from `bit` of `level` to a member, always by the lowest (or highest) bit. */
 static uint32_t descend_lowest(const struct tn_bit_tree *tree, unsigned level, uint32_t bit)
 {
     while (level > 0) {
@@ -102,7 +102,7 @@ static uint32_t descend_highest(const struct tn_bit_tree *tree, unsigned level, 
 
 uint32_t tn_bit_tree_find_in_later_word(const struct tn_bit_tree *tree, uint32_t from)
 {
-    /* One level up, the search goes on behind the word that was just looked at. */
+    /* One level up, continue after the word just searched. */
     for (unsigned level = 1; level < tree->level_count; level++) {
         from = from / 64 + 1;
         uint32_t word_count = word_count_of_level(tree, level);

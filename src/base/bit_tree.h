@@ -6,12 +6,13 @@
  *     level 1   [ 1.....1 ] [ 0 ] ...                       one bit a word of level 0
  *     level 0   [ 1..1.. ] [ 0 ] ... [ .1.... ] ...         one bit a member
  *
- * Finding the next member goes from a word up to the first level that has a later bit, and down
- * again along lowest bits: it looks at no empty word on the way down.
+ * To find the next member, a search climbs to the first level with a later bit. From there it descends
+ * along lowest bits and reads no empty word.
  *
- * Cost: set, clear and find O(levels), three for a quarter of a million; the others O(members). Memory: a bit a possible member and
- * 1/63 more; pages that no member has touched are not resident.
- * Threads: none of it locks; the owner does.
+ * Cost: set, clear and find take O(levels): three levels hold a quarter of a million members. Other calls
+ * take O(members).
+ * Memory: one bit per possible member and 1/63 more. Pages without members are not resident.
+ * Threads: no locking; the owner locks.
  * Always true: a bit above level 0 is set if and only if its word below is not zero.
  */
 #ifndef TN_BIT_TREE_H
@@ -32,31 +33,31 @@ struct tn_bit_tree {
     uint32_t bit_count; /* members are 0 to bit_count - 1 */
 };
 
-/* An empty set of numbers below bit_count, which is 1 or more. False: no host memory. */
+/* Makes an empty set of numbers below bit_count. Requires: bit_count >= 1. False: no host memory. */
 bool tn_bit_tree_init(struct tn_bit_tree *tree, uint32_t bit_count);
 
 void tn_bit_tree_fini(struct tn_bit_tree *tree);
 
-/* Makes the numbers below bit_count, at most INT32_MAX, possible members, and perhaps some more. False: no host memory,
- * and nothing has changed. Cost: a copy. */
+/* Makes room for members below bit_count, perhaps for more. Requires: bit_count <= INT32_MAX. False: no
+ * host memory, nothing has changed. Cost: copies the tree. */
 bool tn_bit_tree_grow(struct tn_bit_tree *tree, uint32_t bit_count);
 
-/* The least member that is `from` or more, or TN_BIT_TREE_NONE. `from` may lie past the end. */
+/* Returns the least member >= from, or TN_BIT_TREE_NONE. `from` may lie past the end. */
 static inline uint32_t tn_bit_tree_find_next(const struct tn_bit_tree *tree, uint32_t from);
 
-/* The greatest member that is `from` or less, or TN_BIT_TREE_NONE. Likewise. */
+/* Returns the greatest member <= from, or TN_BIT_TREE_NONE. `from` may lie past the end. */
 uint32_t tn_bit_tree_find_previous(const struct tn_bit_tree *tree, uint32_t from);
 
-/* Bytes of host memory allocated. */
+/* Returns the bytes of host memory allocated. */
 size_t tn_bit_tree_metadata_bytes(const struct tn_bit_tree *tree);
 
-/* Whether every bit above level 0 tells the truth. Walks everything. */
+/* Returns whether each bit above level 0 matches its word. Walks everything. */
 bool tn_bit_tree_check(const struct tn_bit_tree *tree);
 
-/* The long way, when the word that `from` is in has no member at or after it. */
+/* The slow path of find_next: the word of `from` has no member at or after it. */
 uint32_t tn_bit_tree_find_in_later_word(const struct tn_bit_tree *tree, uint32_t from);
 
-/* A word of level 0 has its first member, or has lost its last. */
+/* Update the upper levels after a word of level 0 got its first member, or lost its last. */
 void tn_bit_tree_set_above(struct tn_bit_tree *tree, uint32_t word);
 void tn_bit_tree_clear_above(struct tn_bit_tree *tree, uint32_t word);
 
@@ -74,7 +75,7 @@ static inline bool tn_bit_tree_has(const struct tn_bit_tree *tree, uint32_t bit)
     return (tree->levels[0][bit / 64] >> (bit % 64)) & 1;
 }
 
-/* Setting a member that is one already does nothing. */
+/* Adds `bit`; no effect if it is a member. */
 static inline void tn_bit_tree_set(struct tn_bit_tree *tree, uint32_t bit)
 {
     TN_ASSERT(bit < tree->bit_count);
@@ -84,7 +85,7 @@ static inline void tn_bit_tree_set(struct tn_bit_tree *tree, uint32_t bit)
     if (TN_UNLIKELY(before == 0)) tn_bit_tree_set_above(tree, bit / 64);
 }
 
-/* Clearing what is no member does nothing. */
+/* Removes `bit`; no effect if it is not a member. */
 static inline void tn_bit_tree_clear(struct tn_bit_tree *tree, uint32_t bit)
 {
     TN_ASSERT(bit < tree->bit_count);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* call_site: over <execinfo.h>, which compiler.h looks for. */
+/* call_site: over <execinfo.h>, where compiler.h finds it. */
 #include "call_site.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ static unsigned take_backtrace(void **frames, unsigned count_max)
     return count > 0 ? (unsigned)count : 0;
 }
 
-/* To be freed by `free`; or NULL. */
+/* Returns an array that the caller passes to `free`, or NULL. */
 static char **names_of(const void *frame)
 {
     void *frames[1] = { (void *)frame };
@@ -37,7 +37,7 @@ static char **names_of(const void *frame)
 }
 #endif
 
-/* More than the library ever has of its own on the stack. */
+/* More frames than the library itself ever has on the stack. */
 #define OWN_FRAMES_MAX 12
 
 void tn_call_site_prepare(void)
@@ -59,7 +59,8 @@ void tn_call_site_capture(struct tn_call_site *site, const void *caller)
         site->frames[site->frame_count++] = frames[first++];
 }
 
-/* "/usr/bin/app(main+0x1c) [0x55d0c0a2]": without the folder, and the address that is of this run alone. */
+/* Of "/usr/bin/app(main+0x1c) [0x55d0c0a2]", leaves out the folder, and the address, which changes from run
+ * to run. */
 void tn_call_site_describe(const void *frame, char *text, size_t text_bytes)
 {
     char **names = names_of(frame);

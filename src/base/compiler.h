@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* compiler: what differs between compilers. The only compiler #ifs of the project stand here. */
+/* compiler: what differs between compilers. All compiler #ifs of the project are here. */
 #ifndef TN_COMPILER_H
 #define TN_COMPILER_H
 
@@ -8,23 +8,23 @@
 #define TN_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define TN_COLD                __attribute__((cold, noinline))
 #define TN_NOINLINE            __attribute__((noinline))
-/* In place of `static inline`, for the parts of the hot path that the compiler would leave as calls
- * because the slow paths use them too. */
+/* In place of `static inline`, on the hot path: where slow paths use a function too, the compiler would not
+ * inline it. */
 #define TN_HOT                         static inline __attribute__((always_inline))
 #define TN_PRINTF(format_at, first_at) __attribute__((format(printf, format_at, first_at)))
-/* What it reads and writes the address sanitizer does not look at. */
+/* The address sanitizer does not check this function's reads and writes. */
 #define TN_UNCHECKED __attribute__((no_sanitize("address")))
-/* Where the function returns to. Inlined into another, that one. */
+/* The return address of the function, or of the one that it is inlined into. */
 #define TN_CALLER __builtin_return_address(0)
 #else
 #error "tarn needs GCC, clang or a compiler that takes their attributes"
 #endif
 
-/* Unions of region.h and key_tree.h have the low part of a word first. */
+/* Unions in region.h and key_tree.h have the low part of a word first. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "tarn is for machines that store the lowest byte first");
 
-/* GCC defines a macro, clang has a feature. */
+/* GCC defines a macro for a sanitizer, clang has a feature. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define TN_HAS_ADDRESS_SANITIZER 1
@@ -48,7 +48,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 #define TN_HAS_THREAD_SANITIZER 0
 #endif
 
-/* Where the thread's own variables are: a register, where the compiler knows which. */
+/* The address of the thread's own variables: a register, if the compiler knows which. */
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_thread_pointer)
 #define TN_THREAD_POINTER ((uintptr_t)__builtin_thread_pointer())
@@ -58,14 +58,14 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 #define TN_THREAD_POINTER ((uintptr_t)pthread_self())
 #endif
 
-/* The thread sanitizer does not know what the call does. */
+/* The thread sanitizer does not understand membarrier. */
 #if defined(__linux__) && __has_include(<linux/membarrier.h>) && !TN_HAS_THREAD_SANITIZER
 #define TN_HAS_MEMBARRIER 1
 #else
 #define TN_HAS_MEMBARRIER 0
 #endif
 
-/* backtrace: glibc, the BSDs and Apple's have it, musl has not. */
+/* backtrace: glibc, the BSDs and Apple have it; musl does not. */
 #if __has_include(<execinfo.h>)
 #define TN_HAS_EXECINFO 1
 #else

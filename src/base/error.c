@@ -69,5 +69,5 @@ const char *tarn_status_sentence(tarn_status status)
         TARN_STATUS_TABLE(SENTENCE_CASE)
 #undef SENTENCE_CASE
     }
-    return "this number is no tarn_status";
+    return "this number is not a tarn_status";
 }

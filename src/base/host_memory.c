@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* host_memory: malloc and free behind two hooks, and the array that grows. */
+/* host_memory: malloc and free behind two hooks, and the growing array. */
 #include "host_memory.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ void *tn_host_memory_alloc(size_t size_bytes)
 
 void *tn_host_memory_alloc_zeroed(size_t size_bytes)
 {
-    /* calloc leaves pages of a large piece untouched, and large pieces are common here. */
+    /* calloc does not touch the pages of a large block, and large blocks are common here. */
     if (current.alloc == malloc) return calloc(1, size_bytes);
     void *address = current.alloc(size_bytes);
     if (address) memset(address, 0, size_bytes);

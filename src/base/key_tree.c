@@ -7,10 +7,10 @@
 
 enum {
     CAPACITY = TN_KEY_TREE_CAPACITY,
-    /* Less than half, so that the halves of a leaf that was split are not filled up at once: a third as many
-     * of both as with 7. */
+    /* Less than half of the capacity, so that the halves of a split leaf are not refilled at once: this
+     * gives a third as many splits and refills as 7. */
     COUNT_MIN = 5,
-    /* Five to the 13th is more than half as many keys as there are. */
+    /* 5^13 is more than half the number of possible keys. */
     HEIGHT_MAX = 14
 };
 
@@ -42,7 +42,7 @@ bool tn_key_tree_store_reserve(struct tn_key_tree_store *store, uint32_t node_co
     return true;
 }
 
-/* Its entries are for the caller to write. */
+/* Takes a node; the caller writes its entries. */
 static uint32_t take_node(struct tn_key_tree_store *store, unsigned level)
 {
     uint32_t id = store->unused;
@@ -77,7 +77,7 @@ static int32_t key_of(uint64_t item)
     return (int32_t)(item >> 32);
 }
 
-/* Appends all of a node, whose last link has this bound. */
+/* Appends all entries of a node. `bound` is the bound of its last link. */
 static void gather(struct entries *entries, const node *n, int32_t bound)
 {
     for (unsigned i = 0; i < n->count; i++)
@@ -97,7 +97,7 @@ static void sort(struct entries *entries)
     }
 }
 
-/* The node has these and no others. */
+/* Makes these the only entries of the node. */
 static void scatter(node *n, const uint64_t *items, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -110,7 +110,7 @@ static void scatter(node *n, const uint64_t *items, unsigned count)
     if (n->level > 0) n->keys[count - 1] = TN_KEY_TREE_KEY_NONE;
 }
 
-/* The lower half becomes the left node's, the others the right one's. Returns the bound between them. */
+/* Writes the lower half to the left node and the rest to the right one. Returns the bound between them. */
 static int32_t scatter_halves(struct entries *entries, node *left, node *right)
 {
     if (left->level == 0) sort(entries);
@@ -122,7 +122,7 @@ static int32_t scatter_halves(struct entries *entries, node *left, node *right)
 
 /* --- within an inner node ------------------------------------------------------------------- */
 
-/* The link below which `key` is or belongs. All bounds are compared: where it is cannot be predicted. */
+/* Returns the link below which `key` belongs. Compares all bounds, since the place cannot be predicted. */
 static unsigned slot_for(const node *n, int32_t key)
 {
     tn_lanes before = tn_lanes_less(tn_lanes_at(n->keys), key);
@@ -134,7 +134,7 @@ static unsigned slot_for(const node *n, int32_t key)
     return slot;
 }
 
-/* The node below `slot` was cut in two, at this bound; the new one is the right part. */
+/* Inserts the link to the right part of the node below `slot`, which was split at `bound`. */
 static void insert_link_after(node *n, unsigned slot, int32_t bound, uint32_t link)
 {
     TN_ASSERT(n->count < CAPACITY && slot < n->count);
@@ -151,7 +151,7 @@ static void insert_link_after(node *n, unsigned slot, int32_t bound, uint32_t li
     n->count++;
 }
 
-/* What was below the link after `slot` is below `slot` now. */
+/* Removes the link after `slot`, whose entries are now below `slot`. */
 static void remove_link_after(node *n, unsigned slot)
 {
     TN_ASSERT(slot + 1 < n->count);
@@ -181,7 +181,7 @@ static bool is_full(const node *n)
     return n->count == CAPACITY;
 }
 
-/* Cuts in two what is below a link of a node with room. */
+/* Splits the node below a link. Requires: the parent has room. */
 static TN_NOINLINE void split_below(struct tn_key_tree_store *store, node *parent, unsigned slot)
 {
     node *left = &store->nodes[parent->links[slot]];
@@ -193,7 +193,7 @@ static TN_NOINLINE void split_below(struct tn_key_tree_store *store, node *paren
     insert_link_after(parent, slot, bound, right_id);
 }
 
-/* What was in the root is below it. */
+/* Moves the root's entries to a new node below it. */
 static TN_NOINLINE void raise_root(struct tn_key_tree_store *store, uint32_t root)
 {
     unsigned level = store->nodes[root].level;
@@ -223,7 +223,7 @@ void tn_key_tree_insert_slowly(struct tn_key_tree_store *store, uint32_t root, i
 
 /* --- remove --------------------------------------------------------------------------------- */
 
-/* Fills up the node below link `slot` of `parent` from a neighbour, or joins the two. */
+/* Refills the node below link `slot` of `parent` from a neighbour, or joins the two. */
 static TN_NOINLINE void refill(struct tn_key_tree_store *store, node *parent, unsigned slot)
 {
     unsigned left_slot = slot > 0 ? slot - 1 : 0;
@@ -239,13 +239,13 @@ static TN_NOINLINE void refill(struct tn_key_tree_store *store, node *parent, un
         parent->keys[left_slot] = scatter_halves(&entries, left, right);
         return;
     }
-    /* The least of both is the left one's, which is its first. */
+    /* The least key of both nodes is already the left node's first. */
     scatter(left, entries.items, entries.count);
     remove_link_after(parent, left_slot);
     give_node_back(store, right_id);
 }
 
-/* A root with one link becomes what that links to. */
+/* Replaces a root that has one link by the node below it. */
 static TN_NOINLINE void lower_root(struct tn_key_tree_store *store, uint32_t root)
 {
     uint32_t below = store->nodes[root].links[0];
@@ -279,7 +279,7 @@ void tn_key_tree_discard(struct tn_key_tree_store *store, uint32_t root)
 
 /* --- find ----------------------------------------------------------------------------------- */
 
-/* Of a leaf, the place of the least key that is `key` or more, or the count. */
+/* Returns the place of a leaf's least key >= key, or the leaf's count. */
 static unsigned at_least_in_leaf(const node *leaf, int32_t key)
 {
     unsigned found = leaf->count;
@@ -294,8 +294,8 @@ uint32_t tn_key_tree_find_at_least(const struct tn_key_tree_store *store, uint32
                                    int32_t key)
 {
     const node *n = &store->nodes[root];
-    uint32_t later =
-        TN_KEY_TREE_NONE; /* what comes next after the leaf is the first below this node */
+    /* The first leaf below this node follows the leaf that the search enters. */
+    uint32_t later = TN_KEY_TREE_NONE;
     while (n->level > 0) {
         unsigned slot = slot_for(n, key);
         if (slot + 1 < n->count) later = n->links[slot + 1];
@@ -308,9 +308,9 @@ uint32_t tn_key_tree_find_at_least(const struct tn_key_tree_store *store, uint32
 
 /* --- check ---------------------------------------------------------------------------------- */
 
-/* What keys below a node may be. */
+/* The keys that may be below a node. */
 struct range {
-    int32_t above; /* -1: all */
+    int32_t above; /* exclusive; -1: all */
     int32_t to;
 };
 
@@ -335,7 +335,7 @@ static bool check_leaf(const node *n, struct range range)
     return are_unused(n, n->count);
 }
 
-/* A node of this level and all below it; counts the keys. Recursion ends at level 0. */
+/* Checks a node of this level and all below it, and counts the keys. Recursion ends at level 0. */
 static bool check_node(const struct tn_key_tree_store *store, uint32_t id, unsigned level,
                        unsigned count_min, struct range range, size_t *count)
 {

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * key_tree: ordered sets of 31-bit keys, each with a 32-bit value: B+ trees of 128 bytes a
- * node, many of them out of one store of nodes.
+ * key_tree: ordered sets of 31-bit keys, each with a 32-bit value: B+ trees with nodes of 128 bytes, many
+ * trees in one store of nodes.
  *
- *                      [ 20 | 40 | - ]                keys: bounds between what lies below the links
+ *                      [ 20 | 40 | - ]                keys: bounds between the nodes below the links
  *                     /      |      \
  *     [ 3 | 17 | 9 ]   [ 22 | 40 | 31 ]   [ 55 | 93 ]   leaves: keys with their values, the least one first
  *
- * What lies below a link is greater than the bound before it and not greater than its own; the last link has
- * no bound. Bounds need not be keys, so that a removed key leaves them as they are. A leaf is in no order but for
- * its least key: most trees are one leaf, in which an insert is an append and the first is there to be read.
+ * All keys below a link are greater than the bound before it and at most its own bound. The last link has
+ * no bound. Bounds need not be keys, so a removal leaves them unchanged. A leaf is unordered, except that
+ * its least key comes first: most trees are one leaf, where an insert is an append and find_first reads the
+ * first entry.
  *
- * A tree is known by the number of its root node, which stays as it grows and shrinks. The keys of a node
- * stand together in 64 bytes, so that a search looks at those alone and compares four at a time.
+ * The number of the root node identifies a tree, and stays the same while the tree grows and shrinks. The
+ * keys of a node fill 64 bytes, so a search reads those alone and compares four at a time.
  *
  * After R. Bayer and E. McCreight, "Organization and maintenance of large ordered indexes", Acta
- * Informatica 1 (1972), on one way down: what is full is split and what is at its least is filled up before it
- * is entered. A node other than a root has at least 5 entries, so a tree of n keys has at most n / 5 leaves
- * and n / 4 + 1 nodes in all.
+ * Informatica 1 (1972), in a single pass down: before it enters a node, an insert splits a full one, and a
+ * remove refills one with the minimum of entries. Each node but a root has at least 5 entries, so a tree of
+ * n keys has at most n / 5 leaves and n / 4 + 1 nodes.
  *
- * Cost: every call O(log n), one or two cache misses a level. No call but reserve allocates: insert
- * takes its nodes from the store, where they must have been reserved.
- * Threads: none of it locks; the owner does.
- * Always true: bounds ascend; the least key of a leaf is its first; all leaves are at level 0; only a root has
- * fewer than 5 entries; keys not in use, and the bound of the last link, are TN_KEY_TREE_KEY_NONE.
+ * Cost: each call takes O(log n), with one or two cache misses a level. Only reserve allocates: insert
+ * takes nodes that were reserved before.
+ * Threads: no locking; the owner locks.
+ * Always true: bounds ascend; the least key of a leaf is its first; all leaves are at level 0; only a root
+ * has fewer than 5 entries; unused keys, and the bound of the last link, are TN_KEY_TREE_KEY_NONE.
  */
 #ifndef TN_KEY_TREE_H
 #define TN_KEY_TREE_H
@@ -40,14 +41,15 @@
 #define TN_KEY_TREE_KEY_NONE INT32_MAX /* keys are 0 to one less */
 
 struct tn_key_tree_node {
-    int32_t keys[TN_KEY_TREE_CAPACITY + 1]; /* the last is never in use */
+    int32_t keys[TN_KEY_TREE_CAPACITY + 1]; /* the last is never used */
     uint32_t links[TN_KEY_TREE_CAPACITY];   /* level 0: values; above: nodes */
     union {
         struct {
             uint16_t count;
             uint16_t level;
         };
-        /* Both: of a leaf just the count, so that one comparison knows a leaf with room. */
+        /* Count and level in one word, which for a leaf is its count: one comparison finds a leaf with
+         * room. */
         uint32_t form;
     };
 };
@@ -55,43 +57,43 @@ struct tn_key_tree_node {
 struct tn_key_tree_store {
     struct tn_key_tree_node *nodes;
     uint32_t capacity;
-    uint32_t fresh;  /* nodes from here on have never been used */
-    uint32_t unused; /* first of the list of nodes that were used once, or NONE */
+    uint32_t fresh;  /* nodes from this one on have never been used */
+    uint32_t unused; /* first in the list of released nodes, or NONE */
     uint32_t used_count;
 };
 
 void tn_key_tree_store_init(struct tn_key_tree_store *store);
 void tn_key_tree_store_fini(struct tn_key_tree_store *store);
 
-/* Sees to it that the trees of this store can have node_count nodes in all. False: no memory. */
+/* Ensures that the trees of this store can have node_count nodes in total. False: no memory. */
 bool tn_key_tree_store_reserve(struct tn_key_tree_store *store, uint32_t node_count);
 
-/* A new tree with one key. */
+/* Creates a tree with one key and returns its root. */
 uint32_t tn_key_tree_create(struct tn_key_tree_store *store, int32_t key, uint32_t value);
 
-/* Adds a key that is not there yet. */
+/* Adds a key. Requires: the tree does not have it, and enough nodes are reserved. */
 static inline void tn_key_tree_insert(struct tn_key_tree_store *store, uint32_t root, int32_t key,
                                       uint32_t value);
 
-/* Removes a key that is there, and is not the only one. */
+/* Removes a key. Requires: the tree has it, and at least one other. */
 static inline void tn_key_tree_remove(struct tn_key_tree_store *store, uint32_t root, int32_t key);
 
-/* Gives back a tree that is a single leaf, whatever it holds. */
+/* Releases a tree. Requires: it is a single leaf; its keys do not matter. */
 void tn_key_tree_discard(struct tn_key_tree_store *store, uint32_t root);
 
-/* The value of the least key. */
+/* Returns the value of the least key. */
 static inline uint32_t tn_key_tree_find_first(const struct tn_key_tree_store *store, uint32_t root);
 
-/* The value of the least key that is `key` or more, or NONE. */
+/* Returns the value of the least key >= key, or NONE. */
 uint32_t tn_key_tree_find_at_least(const struct tn_key_tree_store *store, uint32_t root,
                                    int32_t key);
 
-/* Whether the tree is sound; counts its keys. Walks everything. */
+/* Returns whether the tree is valid, and counts its keys. Walks everything. */
 bool tn_key_tree_check(const struct tn_key_tree_store *store, uint32_t root, size_t *count_out);
 
-/* --- the short way: trees of one leaf ------------------------------------------------------- */
+/* --- fast path: trees of one leaf ------------------------------------------------------------ */
 
-/* The long ways. */
+/* The slow paths. */
 void tn_key_tree_insert_slowly(struct tn_key_tree_store *store, uint32_t root, int32_t key,
                                uint32_t value);
 void tn_key_tree_remove_slowly(struct tn_key_tree_store *store, uint32_t root, int32_t key);
@@ -101,7 +103,7 @@ static inline bool tn_key_tree_is_leaf_with_room(const struct tn_key_tree_node *
     return node->form < TN_KEY_TREE_CAPACITY;
 }
 
-/* Behind the others, unless it is the least: then the one that was takes that place. */
+/* Appends the entry. If it is the least, it becomes the first, and the old first entry moves to the end. */
 static inline void tn_key_tree_add_to_leaf(struct tn_key_tree_node *leaf, int32_t key,
                                            uint32_t value)
 {
@@ -116,7 +118,7 @@ static inline void tn_key_tree_add_to_leaf(struct tn_key_tree_node *leaf, int32_
     leaf->links[place] = is_least ? value_of_least : value;
 }
 
-/* The place of a key that is there. Looks at all of them, since a wrong guess at where to stop costs more. */
+/* Returns the place of a key that the leaf has. Compares all keys: a mispredicted early exit costs more. */
 static inline unsigned tn_key_tree_place_in_leaf(const struct tn_key_tree_node *leaf, int32_t key)
 {
     tn_lanes places = tn_lanes_equal(tn_lanes_at(leaf->keys), key) & (tn_lanes){ 0, 1, 2, 3 };
@@ -128,7 +130,7 @@ static inline unsigned tn_key_tree_place_in_leaf(const struct tn_key_tree_node *
     return place;
 }
 
-/* Where the least but for the first is. There are two or more. */
+/* Returns the place of the least key after the first. Requires: count >= 2. */
 static inline unsigned tn_key_tree_second_in_leaf(const struct tn_key_tree_node *leaf,
                                                   unsigned count)
 {
@@ -141,7 +143,7 @@ static inline unsigned tn_key_tree_second_in_leaf(const struct tn_key_tree_node 
     return place;
 }
 
-/* The last one takes the place that becomes free; the next least goes first. */
+/* Moves the last entry to the place that becomes free. If the first key goes, the next least becomes first. */
 static inline void tn_key_tree_remove_from_leaf(struct tn_key_tree_node *leaf, int32_t key)
 {
     TN_ASSERT(leaf->level == 0 && leaf->count > 1);

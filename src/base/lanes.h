@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * lanes: four 32-bit integers that are compared at once, in the form that GCC and clang make vector
- * instructions of, and plain ones where a machine has none.
+ * lanes: four 32-bit integers that are compared at once. GCC and clang compile this form to vector
+ * instructions, or to plain ones on machines without them.
  *
- * Cost: a comparison of four is two instructions on x86-64, a sum seven.
+ * Cost: a comparison takes two instructions on x86-64, a sum takes seven.
  * Threads: values only.
  */
 #ifndef TN_LANES_H
@@ -13,13 +13,13 @@
 
 typedef int32_t tn_lanes __attribute__((vector_size(16)));
 
-/* Four in a row, from an address that is a multiple of 16. */
+/* Loads four integers. Requires: the address is a multiple of 16. */
 static inline tn_lanes tn_lanes_at(const int32_t *four)
 {
     return *(const tn_lanes *)__builtin_assume_aligned(four, 16);
 }
 
-/* In each lane -1 where it is so, else 0. */
+/* Comparisons give -1 in each lane where they hold, else 0. */
 static inline tn_lanes tn_lanes_less(tn_lanes lanes, int32_t than)
 {
     return lanes < (tn_lanes){ than, than, than, than };
@@ -30,7 +30,7 @@ static inline tn_lanes tn_lanes_equal(tn_lanes lanes, int32_t to)
     return lanes == (tn_lanes){ to, to, to, to };
 }
 
-/* Of all four, none of which is negative. */
+/* Adds the four lanes. Requires: none is negative. */
 static inline uint32_t tn_lanes_sum(tn_lanes lanes)
 {
     typedef uint64_t halves __attribute__((vector_size(16)));

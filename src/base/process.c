@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* process: two numbers, which handlers of the system's change. */
+/* process: two numbers that system handlers change. */
 #include "process.h"
 
 #include <pthread.h>
@@ -46,7 +46,7 @@ static void begin_end(void)
     atomic_store_explicit(&is_ending, true, memory_order_relaxed);
 }
 
-/* Where there is no room for it the vendor is called to the last, and answers for itself. */
+/* If atexit has no room, tarn calls the vendor to the very end, and the vendor reports the failures. */
 static void watch_end(void)
 {
     (void)atexit(begin_end);

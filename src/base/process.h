@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * process: what befalls the process as a whole, a fork and its end.
+ * process: forks and the end of the process.
  *
- * A fork copies one thread. What the others were changing is half changed in the child for ever, and
- * what they had locked is locked for ever. So state that threads share is either brought to rest around a
- * fork, or given up in the child, which who keeps it finds out by the generation.
+ * A fork copies one thread only. In the child, data that other threads were changing stays half changed,
+ * and their locks stay locked. So shared state either comes to rest around a fork, or the child abandons
+ * it: the generation tells a child that it is one.
  *
- * Threads: any. Cost: asking is one load.
+ * Threads: any. Cost: a query is one load.
  */
 #ifndef TN_PROCESS_H
 #define TN_PROCESS_H
@@ -14,22 +14,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* From now on forks are counted. Before any call of tn_process_generation that matters. False: no host
- * memory. */
+/* Counts forks from now on. Call it before the first generation that matters. False: no host memory. */
 bool tn_process_watch_forks(void);
 
-/* The same in one process from its beginning to its end, and another in its children. */
+/* Returns a number that stays the same in one process and differs in its children. */
 uint32_t tn_process_generation(void);
 
-/* From now on `prepare` runs before each fork, in the thread that forks; then `parent` in the parent and
- * `child` in the child, each NULL or not. Not to be taken back. False: no host memory. */
+/* From now on each fork runs `prepare` before it, in the forking thread, then `parent` in the parent and
+ * `child` in the child. Each may be NULL. Cannot be undone. False: no host memory. */
 bool tn_process_call_around_forks(void (*prepare)(void), void (*parent)(void), void (*child)(void));
 
-/* From now on it is noticed when the process begins to end. What was registered to run at the exit before
- * this call runs later than that, and what is registered afterwards runs earlier. */
+/* From now on tarn notices when the process begins to end. Exit handlers registered before this call run
+ * after that moment, those registered later run before it. */
 void tn_process_watch_end(void);
 
-/* Whether it has begun to end. */
+/* Returns whether the process has begun to end. */
 bool tn_process_is_ending(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * sanitizer: which bytes the program may touch, for the address sanitizer. In builds without it all of this
- * is nothing, and `fill` and `move` are memset and memmove.
+ * sanitizer: which bytes the program may touch, for the address sanitizer. In other builds these functions
+ * do nothing, except that `fill` and `move` are memset and memmove.
  *
  * Threads: any.
  */
@@ -15,7 +15,7 @@
 #if TN_HAS_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
 
-/* Whoever touches these bytes from now on is reported. */
+/* The sanitizer reports each later access to these bytes. */
 static inline void tn_sanitizer_forbid(const void *address, size_t size_bytes)
 {
     __asan_poison_memory_region(address, size_bytes);
@@ -26,14 +26,14 @@ static inline void tn_sanitizer_allow(const void *address, size_t size_bytes)
     __asan_unpoison_memory_region(address, size_bytes);
 }
 
-/* Reports the first of these bytes that is forbidden, if one is. */
+/* Reports the first forbidden byte, if there is one. */
 static inline void tn_sanitizer_claim(const void *address, size_t size_bytes)
 {
     const volatile char *forbidden = __asan_region_is_poisoned((void *)address, size_bytes);
     if (forbidden) (void)*forbidden;
 }
 
-/* Of bytes that may be forbidden: volatile, or the compiler would make calls of memset and memmove, which
+/* fill and move accept forbidden bytes. Without volatile the compiler would call memset and memmove, which
  * the sanitizer checks. */
 TN_UNCHECKED static inline void tn_sanitizer_fill(void *address, unsigned char value,
                                                   size_t size_bytes)

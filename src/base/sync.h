@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * sync: the mutex, waiting under one, and what is done once. Over POSIX threads, whose plain mutex was the best of
- * those measured: under contention it hands over in batches, where spinning and adaptive ones bounce the cache line.
+ * sync: mutex, condition variable, once, and the calling thread, over POSIX threads. The plain POSIX mutex
+ * was the best one measured: under contention it hands over in batches, while spinning and adaptive mutexes
+ * bounce the cache line.
  *
  * Locking a valid, initialised, non-recursive mutex that the thread does not hold cannot fail.
  */
@@ -44,7 +45,7 @@ static inline void tn_mutex_lock(struct tn_mutex *mutex)
     (void)error;
 }
 
-/* False: somebody holds it, maybe the caller. */
+/* Locks the mutex if it is free. False: a thread holds it, perhaps the caller. */
 static inline bool tn_mutex_try_lock(struct tn_mutex *mutex)
 {
     return pthread_mutex_trylock(&mutex->handle) == 0;
@@ -57,7 +58,7 @@ static inline void tn_mutex_unlock(struct tn_mutex *mutex)
     (void)error;
 }
 
-/* The calling thread's, which no other has at the same time. Never 0. */
+/* Returns a value that no other live thread has. Never 0. */
 static inline uintptr_t tn_thread_token(void)
 {
     return TN_THREAD_POINTER;
@@ -69,8 +70,8 @@ static inline void tn_thread_yield(void)
     sched_yield();
 }
 
-/* Where the thread waits for the system it could be cancelled, and would leave what it has locked so. In between it
- * is not; what the one gave belongs to the other. */
+/* Between these calls the thread cannot be cancelled. A thread cancelled in a system call would leave its
+ * locks held. Pass the result of begin to end. */
 static inline int tn_thread_begin_uncancelled(void)
 {
     int state;
@@ -83,7 +84,7 @@ static inline void tn_thread_end_uncancelled(int state)
     pthread_setcancelstate(state, &state);
 }
 
-/* A millisecond. It is no point at which the thread can be cancelled, and errno stays the caller's. */
+/* Sleeps for a millisecond. Not a cancellation point; errno is unchanged. */
 static inline void tn_thread_sleep_shortly(void)
 {
     int caller_errno = errno;
@@ -93,7 +94,6 @@ static inline void tn_thread_sleep_shortly(void)
     errno = caller_errno;
 }
 
-/* Something that threads wait for, under a mutex. */
 struct tn_condition {
     pthread_cond_t handle;
 };
@@ -113,7 +113,7 @@ static inline void tn_condition_fini(struct tn_condition *condition)
     pthread_cond_destroy(&condition->handle);
 }
 
-/* Lets the mutex go while it waits. May return without a signal. */
+/* Unlocks the mutex while it waits. May return without a signal. */
 static inline void tn_condition_wait(struct tn_condition *condition, struct tn_mutex *mutex)
 {
     int error = pthread_cond_wait(&condition->handle, &mutex->handle);
@@ -126,7 +126,7 @@ static inline void tn_condition_signal_all(struct tn_condition *condition)
     pthread_cond_broadcast(&condition->handle);
 }
 
-/* Something that is done once in a process, by whoever comes first. */
+/* A function that runs once in a process, on the first call. */
 struct tn_once {
     pthread_once_t handle;
 };
@@ -136,7 +136,7 @@ struct tn_once {
         PTHREAD_ONCE_INIT \
     }
 
-/* Returns when it has been done. */
+/* Returns when the function has run. */
 static inline void tn_once_call(struct tn_once *once, void (*function)(void))
 {
     int error = pthread_once(&once->handle, function);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* system_barrier: the system call, which the C library has no function for. */
+/* system_barrier: the system call, for which the C library has no function. */
 #include "system_barrier.h"
 
 #include "assert.h"
@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The caller's errno stays its own. */
+/* errno is unchanged. */
 static bool call(int command)
 {
     int caller_errno = errno;
@@ -26,8 +26,8 @@ bool tn_system_barrier_prepare(void)
     return call(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
 }
 
-/* The call can fail for want of memory, or because the process has been forbidden it meanwhile. What a
- * processor has stored others see in far less than a millisecond, though no manual says so. */
+/* The call can fail for lack of memory, or because it has been forbidden meanwhile. A processor's stores
+ * become visible to the others in far less than a millisecond, though no manual says so. */
 void tn_system_barrier(void)
 {
     if (!call(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) tn_thread_sleep_shortly();

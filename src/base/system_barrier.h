@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * system_barrier: a memory barrier in all threads of the process, at the cost of one of them.
+ * system_barrier: makes all threads of the process pass a memory barrier, at the cost of the caller alone.
  *
  * Threads: any. Linux's membarrier(2), private and expedited; other systems have none here.
  */
@@ -9,11 +9,11 @@
 
 #include <stdbool.h>
 
-/* Before the first barrier. False: there is none. Cost: a system call; the first of a process that has
- * several threads already may take ten milliseconds. */
+/* Must be called before the first barrier. False: the system has none. Cost: a system call. The first one
+ * in a process with several threads may take ten milliseconds. */
 bool tn_system_barrier_prepare(void);
 
-/* When it returns every other thread of the process has passed a barrier since it was called. */
+/* Returns when each other thread of the process has passed a barrier since the call. */
 void tn_system_barrier(void);
 
 #endif

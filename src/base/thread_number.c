@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* thread_number: given at a thread's first call. */
+/* thread_number: a thread gets its number at its first call. */
 #include "thread_number.h"
 
 #include <stdatomic.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * thread_number: who is calling.
+ * thread_number: a unique number for each thread.
  *
- * The system gives the name of a thread that has ended, and the place of its variables, to the next one. So
- * threads are numbered.
+ * The system reuses the identifier and the thread-local storage of a thread that has ended. Numbers are
+ * never reused.
  *
  * Threads: any. Cost: one load, after the thread's first call.
  */
@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-/* The calling thread's, which no other thread of the process has or had. Never 0. */
+/* Returns the calling thread's number, which no other thread of the process has or had. Never 0. */
 uint64_t tn_thread_number(void);
 
 #endif

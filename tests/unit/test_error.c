@@ -68,7 +68,7 @@ static void a_number_that_is_no_status_is_said_to_be_none(void **state)
     (void)state;
     assert_string_equal(tarn_status_name((tarn_status)STATUS_COUNT), "TARN_STATUS_UNKNOWN");
     assert_string_equal(tarn_status_sentence((tarn_status)STATUS_COUNT),
-                        "this number is no tarn_status");
+                        "this number is not a tarn_status");
 }
 
 /* --- the last error ----------------------------------------------------------------------------- */
