@@ -3,7 +3,13 @@
 #include "biased_mutex.h"
 
 #include "arith.h"
-#include "system_barrier.h"
+
+#if TN_HAS_MEMBARRIER
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 enum {
     /* Each lock as the owner saves about 20 ns; losing the ownership costs a microsecond. */
@@ -11,6 +17,46 @@ enum {
     TURNS_TO_OWN_MAX = 1 << 20,
     YIELDS_BEFORE_SLEEP = 100
 };
+
+/* --- the barrier: membarrier(2), private and expedited --------------------------------------- */
+
+#if TN_HAS_MEMBARRIER
+/* errno is unchanged. */
+static bool call_membarrier(int command)
+{
+    int caller_errno = errno;
+    bool is_done = syscall(SYS_membarrier, command, 0, 0) == 0;
+    errno = caller_errno;
+    return is_done;
+}
+
+/* Must be called before the first barrier. False: the system has none. Cost: a system call. The first one
+ * in a process with several threads may take ten milliseconds. */
+static bool register_barrier(void)
+{
+    return call_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+}
+
+/* Returns when each other thread of the process has passed a memory barrier since the call. The system call
+ * can fail for lack of memory, or because it has been forbidden meanwhile. A processor's stores become
+ * visible to the others in far less than a millisecond, though no manual says so. */
+static void pass_barrier_everywhere(void)
+{
+    if (!call_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) tn_thread_sleep_shortly();
+}
+#else
+static bool register_barrier(void)
+{
+    return false;
+}
+
+static void pass_barrier_everywhere(void)
+{
+    TN_ASSERT(false);
+}
+#endif
+
+/* --- the mutex ------------------------------------------------------------------------------- */
 
 void tn_biased_mutex_init(struct tn_biased_mutex *mutex)
 {
@@ -20,7 +66,7 @@ void tn_biased_mutex_init(struct tn_biased_mutex *mutex)
         mutex->seated[seat] = 0;
     }
     mutex->seat = TN_BIASED_MUTEX_SEATS;
-    mutex->can_be_owned = tn_system_barrier_prepare();
+    mutex->can_be_owned = register_barrier();
     mutex->wait_count = 0;
     mutex->turn_count = 0;
     mutex->turns_to_own = 1;
@@ -49,7 +95,7 @@ static void await_outside(const struct tn_biased_mutex *mutex, unsigned seat)
 static TN_COLD void take_from(struct tn_biased_mutex *mutex, uintptr_t owner)
 {
     atomic_store_explicit(&mutex->owner, 0, memory_order_relaxed);
-    tn_system_barrier();
+    pass_barrier_everywhere();
     await_outside(mutex, owner % TN_BIASED_MUTEX_SEATS);
     mutex->turns_to_own = (uint32_t)tn_min(
         tn_max(mutex->turns_to_own * (size_t)2, TURNS_TO_OWN_AGAIN), TURNS_TO_OWN_MAX);
