@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* deflate: literals and repeats, in the code that needs no table in the file. */
+/* deflate: literals and repeats, in the fixed code, which needs no table in the file. */
 #include "deflate.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static void put_bits(struct tn_deflate *deflate, uint32_t bits, unsigned count)
     }
 }
 
-/* Codes are sent from their highest bit on, all else from the lowest. */
+/* The format stores codes from their highest bit on, all else from the lowest. */
 static unsigned reverse(unsigned code, unsigned count)
 {
     unsigned reversed = 0;
@@ -47,7 +47,7 @@ static void put_symbol(struct tn_deflate *deflate, unsigned symbol)
     put_bits(deflate, deflate->codes[symbol], deflate->code_bits[symbol]);
 }
 
-/* Values in groups, of which each power of two has `1 << part_log2`: the group, and the bits that are left. */
+/* Values come in groups, 1 << part_log2 for each power of two. Returns the group, and how many bits remain. */
 static unsigned group_of(unsigned value, unsigned part_log2, unsigned *extra_bits_out)
 {
     unsigned highest = value ? 31U ^ (unsigned)__builtin_clz(value) : 0;
@@ -89,7 +89,7 @@ static unsigned hash_of(const unsigned char *bytes)
     return word * 0x9e3779b1U >> (32 - TN_DEFLATE_TABLE_LOG2);
 }
 
-/* How far the bytes from `place` on repeat those from `earlier` on. */
+/* Returns how many bytes from `place` on repeat those from `earlier` on. */
 static unsigned repeat_length(const unsigned char *bytes, size_t count, size_t earlier,
                               size_t place)
 {
@@ -100,7 +100,7 @@ static unsigned repeat_length(const unsigned char *bytes, size_t count, size_t e
     return (unsigned)length;
 }
 
-/* The length of what is repeated here, at least REPEAT_MIN, and its distance; or 0. */
+/* Returns the length of the repeat at `place`, at least REPEAT_MIN, and its distance; or 0. */
 static unsigned find_repeat(struct tn_deflate *deflate, const unsigned char *bytes, size_t count,
                             size_t place, unsigned *distance_out)
 {

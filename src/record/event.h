@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * event: what a file of events consists of.
+ * event: the format of a file of events.
  *
  *     │ header, 4 KiB │ chunk, 64 KiB │ chunk │ ...         chunk:  │ whose │ event │ event │ ... │ nothing yet │
  *
- * A chunk belongs to one writer, which a thread has to itself. Each writer has one live chunk, mapped, in which it
- * writes events, the first in the file; when that is full, a copy is written to the end of the file, and the live one
- * begins anew. The chunks of a writer are numbered, the live one after those copied; with the number of a copy it is the
- * better one, since the copy may have been cut. An event counts once its stamp is not zero, which is written last.
- * So whatever ends the process, each chunk has whole events and behind them nothing.
+ * Each chunk belongs to one writer, and each writer to one thread at a time. A writer has one live chunk, its
+ * first in the file, which is mapped and takes its events. When the live chunk is full, the writer copies it
+ * to the end of the file and empties it. Each writer numbers its chunks; the live one comes after the copies.
+ * A live chunk with the number of a copy replaces that copy, which may be incomplete.
+ *
+ * The stamp of an event is written last, and the event counts when its stamp is not zero. So however the
+ * process ends, each chunk holds whole events followed by nothing.
  */
 #ifndef TN_EVENT_H
 #define TN_EVENT_H
@@ -25,9 +27,9 @@ enum tn_event_kind {
     TN_EVENT_NONE = 0,
     TN_EVENT_ALLOC,
     TN_EVENT_FREE,
-    TN_EVENT_GONE,   /* all that is live from address on, size_bytes far, is freed */
-    TN_EVENT_THREAD, /* what follows is done by thread number `address` */
-    TN_EVENT_LABEL /* 24 bytes of text before their allocation, padded with zeros; longer ones take several */
+    TN_EVENT_GONE,   /* everything live in size_bytes from address on is freed */
+    TN_EVENT_THREAD, /* thread number `address` does the events that follow */
+    TN_EVENT_LABEL /* 24 bytes of text before their allocation, zero padded; longer texts take several */
 };
 
 #define TN_EVENT_LABEL_BYTES 24
@@ -45,7 +47,7 @@ struct tn_event_chunk {
     uint64_t writer;
     uint64_t number;
     uint64_t reserved;
-    _Atomic uint64_t ready; /* TN_EVENT_CHUNK_READY when the rest is so */
+    _Atomic uint64_t ready; /* TN_EVENT_CHUNK_READY when the other fields are valid */
     struct tn_event events[TN_EVENTS_PER_CHUNK];
 };
 
@@ -58,7 +60,7 @@ struct tn_event_file_header {
     uint64_t process;
     _Atomic uint64_t lost_count;
     char name[64];    /* of the program */
-    char source[128]; /* whose allocations these are */
+    char source[128]; /* whose calls are recorded */
 };
 
 _Static_assert(sizeof(struct tn_event_file_header) <= TN_EVENT_FILE_HEADER_BYTES, "fits");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* event_file: opened, locked, and longer by a chunk at a time. */
+/* event_file: opening, locking, and growth by chunks. */
 #include "event_file.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "../base/error.h"
 #include "../base/sync.h"
 
-/* Where a file has one of its own name, it is another recording's. Not many are tried. */
+/* Each attempt that finds a file of this name sets it aside, if no other recording writes it. */
 #define OPEN_ATTEMPTS_MAX 8
 
 static tarn_status fail_for(const char *path, const char *what, int error)
@@ -26,7 +26,7 @@ static tarn_status fail_for(const char *path, const char *what, int error)
 
 /* --- opening --------------------------------------------------------------------------------------- */
 
-/* Whether the descriptor is of the file that has this name now. */
+/* Returns whether `path` names the file of the descriptor. */
 static bool is_named(int descriptor, const char *path)
 {
     struct stat opened, named;
@@ -34,7 +34,7 @@ static bool is_named(int descriptor, const char *path)
            opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-/* Gives what another recording has left behind another name. False: there is one that goes on, or it cannot be
+/* Renames the file of an ended recording to `path`.old. False: a recording still writes it, or it cannot be
  * renamed. */
 static bool set_aside(const char *path, int *error_out)
 {
@@ -47,14 +47,15 @@ static bool set_aside(const char *path, int *error_out)
     if (descriptor < 0) return *error_out == ENOENT;
     *error_out = 0;
     if (flock(descriptor, LOCK_EX | LOCK_NB) != 0)
-        *error_out = errno == EWOULDBLOCK ? errno : EEXIST; /* no locks: nobody knows */
+        *error_out = errno == EWOULDBLOCK ? errno : EEXIST; /* no locks: unknown */
     else if (is_named(descriptor, path) && rename(path, old) != 0)
         *error_out = errno;
     close(descriptor);
     return *error_out == 0;
 }
 
-/* A new file, with a descriptor that no program without standard output takes for that. */
+/* Creates a file. The descriptor is above those of standard input, output and error, which the program may
+ * have closed. */
 static int create(const char *path)
 {
     int descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -67,13 +68,13 @@ static int create(const char *path)
     return moved;
 }
 
-/* Where there are no locks it is as good as locked. False: somebody else has it. */
+/* False: another process has locked it. Without locks the file counts as locked. */
 static bool lock_new(int descriptor)
 {
     return flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
-/* A new file of this name, locked. */
+/* Creates a file of this name and locks it. */
 static int create_locked(const char *path, bool is_exclusive, int *error_out)
 {
     for (int attempt = 0; attempt < OPEN_ATTEMPTS_MAX; attempt++) {
@@ -82,7 +83,7 @@ static int create_locked(const char *path, bool is_exclusive, int *error_out)
         if (descriptor >= 0) {
             if (lock_new(descriptor) && is_named(descriptor, path)) return descriptor;
             *error_out = EWOULDBLOCK;
-            close(descriptor); /* somebody has set it aside in between */
+            close(descriptor); /* another process has set it aside meanwhile */
         } else if (*error_out != EEXIST || is_exclusive || !set_aside(path, error_out)) {
             return -1;
         }
@@ -97,8 +98,8 @@ static bool is_within_limit(uint64_t end)
            end <= limit.rlim_cur;
 }
 
-/* Room in the file, mapped; NULL: errno says why not. A limit on the size of files is looked at first, since who
- * reaches it gets a signal. */
+/* Reserves room in the file and maps it. NULL: see errno. Checks the limit on file sizes first, since
+ * exceeding it raises a signal. */
 static void *map_room(int descriptor, uint64_t offset, size_t size_bytes)
 {
     errno = EFBIG;
@@ -110,7 +111,7 @@ static void *map_room(int descriptor, uint64_t offset, size_t size_bytes)
     void *room =
         mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, (off_t)offset);
     if (room == MAP_FAILED) return NULL;
-    /* Nothing is wrong if a child has it, too. */
+    /* Failure is harmless: the child has the mapping, too. */
     (void)madvise(room, size_bytes, MADV_DONTFORK);
     return room;
 }
@@ -131,7 +132,7 @@ static void write_header(struct tn_event_file_header *header, const char *source
     header->process = (uint64_t)getpid();
     write_name(header->name, sizeof header->name);
     snprintf(header->source, sizeof header->source, "%s", source);
-    /* Last: a file without it is none. */
+    /* Last: without it this is not a file of events. */
     memcpy(header->magic, TN_EVENT_FILE_MAGIC, sizeof TN_EVENT_FILE_MAGIC);
 }
 
@@ -236,7 +237,7 @@ struct tn_event_chunk *tn_event_file_add_chunk(struct tn_event_file *file, uint6
     return chunk;
 }
 
-/* Until it is ready again the copy alone counts. */
+/* Until the chunk is ready again only its copy counts. */
 static void empty_chunk(struct tn_event_chunk *chunk)
 {
     atomic_store(&chunk->ready, 0);
@@ -277,7 +278,7 @@ void tn_event_file_close(struct tn_event_file *file)
     tn_event_file_forget(file);
 }
 
-/* A child's lock is that of the parent's descriptor, too, and would outlive it. */
+/* Closes the child's descriptor: it shares the parent's lock, which would otherwise outlive the parent. */
 void tn_event_file_forget(struct tn_event_file *file)
 {
     if (has_descriptor(file)) close(file->descriptor);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* event_reader: chunks to runs, runs in order, and the heap of them. */
+/* event_reader: sorts chunks into runs, and merges the runs with a heap. */
 #include "event_reader.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static uint64_t time_at(const struct tn_event_run *run, uint64_t index)
 
 /* --- the file --------------------------------------------------------------------------------------- */
 
-/* Where there are no locks nobody can tell. */
+/* Without locks this is unknown, and the answer is no. */
 static bool is_being_written(int descriptor)
 {
     return flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
@@ -42,13 +42,13 @@ static tarn_status map_file(struct tn_event_reader *reader, const char *path, in
 {
     struct stat status;
     if (is_being_written(descriptor)) {
-        return tn_fail(TARN_STATUS_FILE_ERROR, "%s is still being written: its process goes on",
+        return tn_fail(TARN_STATUS_FILE_ERROR, "%s is still being written by a running process",
                        path);
     }
     if (fstat(descriptor, &status) != 0)
         return tn_fail(TARN_STATUS_FILE_ERROR, "%s cannot be read: %s", path, strerror(errno));
     if (!S_ISREG(status.st_mode) || status.st_size < TN_EVENT_FILE_HEADER_BYTES)
-        return tn_fail(TARN_STATUS_FILE_ERROR, "%s is no file of events", path);
+        return tn_fail(TARN_STATUS_FILE_ERROR, "%s is not a file of events", path);
     reader->device = status.st_dev;
     reader->inode = status.st_ino;
     reader->content_bytes = (size_t)status.st_size;
@@ -65,18 +65,18 @@ static tarn_status check_header(const struct tn_event_reader *reader, const char
 {
     const struct tn_event_file_header *header = reader->header;
     if (memcmp(header->magic, TN_EVENT_FILE_MAGIC, sizeof TN_EVENT_FILE_MAGIC) != 0)
-        return tn_fail(TARN_STATUS_FILE_ERROR, "%s is no file of events", path);
+        return tn_fail(TARN_STATUS_FILE_ERROR, "%s is not a file of events", path);
     if (header->event_bytes != sizeof(struct tn_event) ||
         header->chunk_bytes != TN_EVENT_CHUNK_BYTES ||
         !memchr(header->name, '\0', sizeof header->name) ||
         !memchr(header->source, '\0', sizeof header->source))
-        return tn_fail(TARN_STATUS_FILE_ERROR, "%s has events of another form", path);
+        return tn_fail(TARN_STATUS_FILE_ERROR, "%s has events of an unknown format", path);
     return TARN_STATUS_OK;
 }
 
 /* --- runs ------------------------------------------------------------------------------------------- */
 
-/* The run of a writer, a new one if need be; NULL: no memory. */
+/* Returns the writer's run, and creates it if needed. NULL: no memory. */
 static struct tn_event_run *run_of(struct tn_event_reader *reader, struct tn_number_map *run_map,
                                    uint64_t writer)
 {
@@ -107,7 +107,7 @@ static bool append_chunk(struct tn_event_run *run, struct tn_event_chunk *chunk)
     return has_room;
 }
 
-/* The first one of a writer is its live one. */
+/* A writer's first chunk is its live one. */
 static bool add_chunk(struct tn_event_run *run, struct tn_event_chunk *chunk)
 {
     if (!run->live) {
@@ -117,7 +117,7 @@ static bool add_chunk(struct tn_event_run *run, struct tn_event_chunk *chunk)
     return chunk->number != run->chunk_count || append_chunk(run, chunk);
 }
 
-/* Puts the live one behind the copies, or in the place of one that was cut, and counts. */
+/* Appends the live chunk to the copies, or replaces an incomplete copy by it, and counts the events. */
 static bool end_run(struct tn_event_run *run)
 {
     uint64_t number = run->live->number;
@@ -141,7 +141,7 @@ static bool gather_runs(struct tn_event_reader *reader)
          has_memory && offset + TN_EVENT_CHUNK_BYTES <= reader->content_bytes;
          offset += TN_EVENT_CHUNK_BYTES) {
         struct tn_event_chunk *chunk = (void *)(reader->content + offset);
-        /* A live one may just be emptied. It has its writer all the same; writers are counted from 1. */
+        /* A live chunk may be about to be emptied, but always has its writer. Writers count from 1. */
         if (chunk->writer == 0) continue;
         struct tn_event_run *run = run_of(reader, &run_map, chunk->writer);
         has_memory = run && add_chunk(run, chunk);
@@ -165,7 +165,7 @@ static void swap_events(struct tn_event *left, struct tn_event *right)
     atomic_store_explicit(&right->stamp, stamp_of(&kept), memory_order_relaxed);
 }
 
-/* The writer's next thread cannot have begun later than what it did. */
+/* The writer's next thread cannot have begun after its own event. */
 static void begin_thread_by(struct tn_event *thread, uint64_t time_ns)
 {
     if (tn_event_time_ns(stamp_of(thread)) <= time_ns) return;
@@ -173,7 +173,8 @@ static void begin_thread_by(struct tn_event *thread, uint64_t time_ns)
                           memory_order_relaxed);
 }
 
-/* What a machine that went down did not write is nothing, at the time of what is before it. */
+/* Pages that a crashed machine did not write are zero: such an event becomes NONE, at the time of the event
+ * before it. */
 static void give_time(struct tn_event *event, uint64_t time_ns)
 {
     if (stamp_of(event) != 0) return;
@@ -181,7 +182,7 @@ static void give_time(struct tn_event *event, uint64_t time_ns)
                           memory_order_relaxed);
 }
 
-/* By insertion: what is out of order is so by a few places. Whose events they are stays where it is. */
+/* Insertion sort: events are out of order by a few places. THREAD events stay in place. */
 static void sort_run(struct tn_event_run *run)
 {
     for (uint64_t i = 1; i < run->count; i++) {

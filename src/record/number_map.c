@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* number_map: what follows a removed entry moves up, as far as its own place allows. */
+/* number_map: after a removal, later entries move up, but never before their own place. */
 #include "number_map.h"
 
 #include "../base/arith.h"
@@ -7,14 +7,14 @@
 
 #define CAPACITY_MIN 64
 
-/* Addresses differ in their middle bits or high ones, handles in their low ones: the product mixes all of them into
- * its highest. */
+/* Addresses differ in their middle or high bits, handles in their low ones. The product mixes all of them
+ * into its high bits. */
 static size_t place_of(const struct tn_number_map *map, uint64_t key)
 {
     return (size_t)((key * 0x9e3779b97f4a7c15) >> (__builtin_clzll(map->capacity) + 1));
 }
 
-/* Where the key is, or else would go. */
+/* Returns the key's entry, or the empty entry where it would go. */
 static struct tn_number_map_entry *search(const struct tn_number_map *map, uint64_t key)
 {
     size_t place = place_of(map, key);
@@ -71,7 +71,7 @@ bool tn_number_map_take(struct tn_number_map *map, uint64_t key, uint64_t *value
     size_t hole = (size_t)(search(map, key) - map->entries);
     for (size_t next = (hole + 1) & mask; map->entries[next].value_plus_one != 0;
          next = (next + 1) & mask) {
-        /* It may move to the hole unless its own place lies behind that. */
+        /* It may move to the hole unless its own place lies after the hole. */
         size_t distance = (next - place_of(map, map->entries[next].key)) & mask;
         if (distance < ((next - hole) & mask)) continue;
         map->entries[hole] = map->entries[next];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * number_map: from any 64-bit number to another: open addressing, linear probing, at most three quarters full, and
- * no traces of what was removed.
+ * number_map: from any 64-bit number to another. Open addressing with linear probing, at most three quarters
+ * full, without tombstones.
  *
- * Cost: O(1). Insert may fail for memory; remove cannot.
+ * Cost: O(1). Insert can fail for memory; take cannot.
  */
 #ifndef TN_NUMBER_MAP_H
 #define TN_NUMBER_MAP_H
@@ -14,7 +14,7 @@
 
 struct tn_number_map_entry {
     uint64_t key;
-    uint64_t value_plus_one; /* 0: nothing is here */
+    uint64_t value_plus_one; /* 0: the entry is empty */
 };
 
 struct tn_number_map {
@@ -25,12 +25,12 @@ struct tn_number_map {
 
 void tn_number_map_fini(struct tn_number_map *map);
 
-/* Adds a key that is not there. False: no host memory. */
+/* Adds a key. Requires: the key is not in the map. False: no host memory. */
 bool tn_number_map_insert(struct tn_number_map *map, uint64_t key, uint64_t value);
 
 bool tn_number_map_find(const struct tn_number_map *map, uint64_t key, uint64_t *value_out);
 
-/* Finds it and removes it. */
+/* Finds a key and removes it. */
 bool tn_number_map_take(struct tn_number_map *map, uint64_t key, uint64_t *value_out);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * recorder: writers, of which each thread that records has one.
+ * recorder: each thread that records has a writer.
  *
- * A writer says that it is busy before it looks whether recording is on. Who turns it off waits until no writer is
- * busy, and has the file to itself then. Writers are never given back to the system: one whose thread has ended goes
- * on in the middle of its chunk with the next new thread.
+ * A writer sets is_busy before it checks whether recording is on. The thread that stops recording waits until
+ * no writer is busy, and then has the file to itself. Writers are never released: when a thread has ended,
+ * the next new thread continues its writer in the middle of the chunk.
  */
 #include "recorder.h"
 
@@ -21,45 +21,45 @@
 
 #include "event_file.h"
 
-/* A thread is this long in the middle of an event when the disk is stuck or the thread was stopped. */
+/* A thread is busy for this long if the disk hangs or the thread is stopped. */
 #define BUSY_WAIT_MS_MAX 2000
 
 struct writer {
     atomic_bool is_busy;
-    struct tn_event *next; /* place of the next event; the thread's own, as what follows */
-    struct tn_event *end;  /* of the room; `next` when something has to be done first */
+    struct tn_event *next; /* place of the next event; to `thread`: for the owning thread alone */
+    struct tn_event *end;  /* end of the room; equal to `next` if the slow path is needed */
     struct tn_event_chunk *chunk;
-    uint64_t recording; /* that the chunk is of */
-    uint64_t thread;    /* that the events behind are of, as far as the file knows; 0: none */
+    uint64_t recording; /* the recording that the chunk belongs to */
+    uint64_t thread;    /* the thread of the following events, as far as the file knows; 0: none */
     _Atomic uint64_t event_count;
     uint64_t number;
-    bool is_taken;              /* under `lock` */
-    uint64_t given_back_ns;     /* likewise: no event of the thread before is later */
-    struct writer *next_writer; /* set under it, and never changed */
+    bool is_taken;          /* under `lock` */
+    uint64_t given_back_ns; /* under `lock`; no event of the earlier thread is later than this */
+    struct writer *next_writer; /* set under `lock`, then constant */
 };
 
 atomic_bool tn_recorder_on;
 
-static struct tn_mutex lock = TN_MUTEX_INIT; /* starting, stopping, taking writers */
+static struct tn_mutex lock = TN_MUTEX_INIT; /* for starting, stopping, taking writers */
 static struct tn_event_file file = { .descriptor = -1 };
-static struct writer *writers;      /* all; under `lock` */
-static uint64_t writer_count;       /* likewise */
-static _Atomic uint64_t recording;  /* number of the one that is on, or was last */
-static _Atomic uint64_t started_ns; /* its beginning */
+static struct writer *writers;      /* all writers; under `lock` */
+static uint64_t writer_count;       /* under `lock` */
+static _Atomic uint64_t recording;  /* number of the current recording, or of the last one */
+static _Atomic uint64_t started_ns; /* start of the current recording */
 static _Atomic uint64_t lost_count;
-static uint64_t file_bytes; /* of the last one, when it has ended; under `lock` */
+static uint64_t file_bytes; /* of the last ended recording; under `lock` */
 static atomic_bool was_forked;
 
 static _Thread_local struct writer *own_writer;
 static _Thread_local atomic_bool is_locking; /* the thread waits for `lock` or holds it */
-static pthread_key_t own_writer_key;         /* its destructor gives the writer back */
+static pthread_key_t own_writer_key;         /* its destructor returns the writer */
 
 static struct tn_once prepare_once = TN_ONCE_INIT;
 static bool is_prepared;
 
 /* --- the lock --------------------------------------------------------------------------------------- */
 
-/* Said before, for a signal's handler, which would wait for its own thread. */
+/* is_locking is set first: a signal handler that tried to lock would deadlock with its own thread. */
 static void lock_writers(void)
 {
     atomic_store(&is_locking, true);
@@ -74,7 +74,7 @@ static void unlock_writers(void)
 
 /* --- the process ------------------------------------------------------------------------------------ */
 
-/* Writers of threads that are not there any more, and of the parent's chunks, which are not mapped here. */
+/* The child has no other threads, and the parent's chunks are not mapped here. */
 static void after_fork_in_child(void)
 {
     if (atomic_load(&tn_recorder_on)) atomic_store(&was_forked, true);
@@ -108,8 +108,9 @@ static void prepare(void)
 
 /* --- writers ---------------------------------------------------------------------------------------- */
 
-/* For an event of then. A thread may read the clock and stand still while another one lives and ends: its events do not
- * go behind that one's, or in the order of time they would be the other's. */
+/* Returns an idle writer for an event at begun_ns. A thread may read the clock and then pause while another
+ * one lives and ends. Its event must not follow the other thread's in one chunk: in the order of time it
+ * would count as the other's. */
 static struct writer *find_idle_writer(uint64_t begun_ns)
 {
     for (struct writer *writer = writers; writer; writer = writer->next_writer)
@@ -127,8 +128,8 @@ static struct writer *create_writer(void)
     return writer;
 }
 
-/* The calling thread's, from now on. NULL: no host memory, or this is a signal's handler that has interrupted this or
- * what else is done under the lock. */
+/* Takes a writer for the calling thread. NULL: no host memory, or a signal handler has interrupted its thread
+ * under the lock. */
 static TN_COLD struct writer *take_writer(uint64_t begun_ns)
 {
     if (atomic_load(&is_locking)) return NULL;
@@ -137,8 +138,8 @@ static TN_COLD struct writer *take_writer(uint64_t begun_ns)
     if (!writer) writer = create_writer();
     if (writer) {
         writer->is_taken = true;
-        writer->end = writer->next;                /* the file has to know whose events follow */
-        atomic_signal_fence(memory_order_release); /* a handler may go on with it from here */
+        writer->end = writer->next;                /* forces a THREAD event before the next event */
+        atomic_signal_fence(memory_order_release); /* a signal handler may use it from here on */
         own_writer = writer;
     }
     unlock_writers();
@@ -155,7 +156,7 @@ static void put(struct writer *writer, const struct tn_event *event, uint64_t st
     atomic_store_explicit(&place->stamp, stamp, memory_order_release);
 }
 
-/* A live chunk of this recording, with room. */
+/* Gets a live chunk of this recording, with room. */
 static bool make_chunk(struct writer *writer, bool is_fresh)
 {
     struct tn_event_chunk *chunk = writer->chunk;
@@ -170,7 +171,7 @@ static bool make_chunk(struct writer *writer, bool is_fresh)
     return true;
 }
 
-/* Sees to room for one event, in a chunk that knows the thread. */
+/* Makes room for one event, in a chunk that names the thread. */
 static TN_COLD bool make_room(struct writer *writer, uint64_t time_ns)
 {
     uint64_t current = atomic_load(&recording);
@@ -197,7 +198,7 @@ static void leave(struct writer *writer)
     atomic_store_explicit(&writer->is_busy, false, memory_order_release);
 }
 
-/* The thread's writer for an event of then, busy; NULL: nothing is to be written. */
+/* Returns the thread's writer for an event at begun_ns, and sets it busy. NULL: nothing can be written. */
 static struct writer *enter(uint64_t begun_ns)
 {
     struct writer *writer = own_writer;
@@ -209,7 +210,7 @@ static struct writer *enter(uint64_t begun_ns)
         }
     }
     if (TN_UNLIKELY(atomic_load_explicit(&writer->is_busy, memory_order_relaxed))) {
-        count_lost(); /* a signal's handler, in the middle of an event */
+        count_lost(); /* a signal handler has interrupted an event */
         return NULL;
     }
     atomic_store(&writer->is_busy, true);
@@ -218,7 +219,7 @@ static struct writer *enter(uint64_t begun_ns)
     return NULL;
 }
 
-/* What began before the recording did is as old as that. */
+/* An event that began before the recording gets the time of its start. */
 static uint64_t since_start(uint64_t time_ns)
 {
     uint64_t started = atomic_load_explicit(&started_ns, memory_order_relaxed);
@@ -232,7 +233,7 @@ static bool write_event(struct writer *writer, const struct tn_event *event, uin
                     writer->recording != atomic_load_explicit(&recording, memory_order_relaxed)) &&
         !make_room(writer, time_ns)) {
         count_lost();
-        /* Where it is seen should the process not come to stop. */
+        /* Written at once, in case the process never stops recording. */
         atomic_store(&file.header->lost_count, atomic_load(&lost_count));
         return false;
     }
@@ -262,7 +263,7 @@ void tn_recorder_note_alloc(const void *address, size_t size_bytes, const void *
     note(&event, tn_recorder_now(), TN_EVENT_ALLOC);
 }
 
-/* The text first. What of it is missing at a crash, its allocation is missing, too. */
+/* Writes the label first: if a crash cuts it off, the allocation is missing as well. */
 static bool write_label(struct writer *writer, const char *label, uint64_t time_ns)
 {
     size_t length = strnlen(label, TN_RECORDER_LABEL_BYTES_MAX);
@@ -293,7 +294,7 @@ void tn_recorder_note_labelled_alloc(const void *address, size_t size_bytes, con
 
 void tn_recorder_note_free(const void *address, const void *stream, uint64_t begun_ns)
 {
-    if (!address) return; /* nothing: an allocation of no bytes is over at once */
+    if (!address) return; /* an allocation of no bytes is freed at once */
     const struct tn_event event = { (uintptr_t)address, 0, (uintptr_t)stream, 0 };
     note(&event, begun_ns, TN_EVENT_FREE);
 }
@@ -314,7 +315,7 @@ void tn_recorder_note_gone(const void *address, size_t size_bytes, uint64_t begu
 
 /* --- start and stop --------------------------------------------------------------------------------- */
 
-/* Under `lock`, with recording off. */
+/* Requires: `lock`, recording off. */
 static tarn_status start(const char *path, const char *source, bool is_exclusive)
 {
     tarn_status status = tn_event_file_open(&file, path, source, is_exclusive);
@@ -337,7 +338,7 @@ tarn_status tn_recorder_start(const char *path, const char *source, bool is_excl
     lock_writers();
     tarn_status status;
     if (file.descriptor >= 0) {
-        status = tn_fail(TARN_STATUS_INVALID_ARGUMENT, "something is being recorded already");
+        status = tn_fail(TARN_STATUS_INVALID_ARGUMENT, "a recording is already on");
     } else {
         status = start(path, source, is_exclusive);
     }
@@ -346,7 +347,7 @@ tarn_status tn_recorder_start(const char *path, const char *source, bool is_excl
     return status;
 }
 
-/* False: it does not come to an end, or is interrupted by who waits. */
+/* False: the writer stays busy, or the waiting thread has interrupted it. */
 static bool wait_for(const struct writer *writer)
 {
     for (int waited_ms = 0; atomic_load(&writer->is_busy); waited_ms++) {
@@ -356,7 +357,7 @@ static bool wait_for(const struct writer *writer)
     return true;
 }
 
-/* Under `lock`. A writer that stays busy keeps its chunk. */
+/* Requires: `lock`. A writer that stays busy keeps its chunk. */
 static bool bring_writers_to_rest(void)
 {
     bool are_idle = true;
@@ -383,7 +384,7 @@ bool tn_recorder_stop(void)
         bool are_idle = bring_writers_to_rest();
         file_bytes = tn_event_file_bytes(&file);
         atomic_store(&file.header->lost_count, atomic_load(&lost_count));
-        /* Else who is busy still needs the file, which stays open and locked. */
+        /* A busy writer still needs the file, which then stays open and locked. */
         if (are_idle)
             tn_event_file_close(&file);
         else

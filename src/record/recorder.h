@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * recorder: the process's recording of allocations and frees, one at a time.
+ * recorder: the process's recording of allocations and frees. One recording at a time.
  *
- * Each thread writes events into a chunk of its own, with no lock; what orders those of several threads is their
- * time. So the time of a free must have been read before the memory is anybody else's, and that of an allocation
- * after it was handed out:
+ * Each thread writes events into its own chunk, without a lock. Their times order the events of different
+ * threads. So read the time of a free before the free, while no other thread can get the memory. The time of
+ * an allocation is read after it:
  *
  *     uint64_t begun_ns = tn_recorder_now();           tn_alloc(&address)
  *     tn_free(address);                                tn_recorder_note_alloc(address, ...);
  *     tn_recorder_note_free(address, stream, begun_ns);
  *
- * Threads: any, signal handlers too, whose events are lost where they interrupt an event, or what their thread does
- * under the lock. A forked child records nothing until it starts on its own.
- * Cost: an event is a reading of the clock and 32 bytes of memory; a chunk, every 2047 events, some system calls.
+ * Threads: any, and signal handlers. A handler that interrupts an event, or its thread under the lock, loses
+ * its events. A forked child records nothing until it starts its own recording.
+ * Cost: an event takes a clock read and 32 bytes of memory; a chunk, every 2047 events, takes some system
+ * calls.
  */
 #ifndef TN_RECORDER_H
 #define TN_RECORDER_H
@@ -29,7 +30,7 @@
 
 extern atomic_bool tn_recorder_on;
 
-/* Asked before each of the notes, so that nothing is done where nothing is recorded. */
+/* Check this before each note, so that nothing happens while recording is off. */
 static inline bool tn_recorder_is_on(void)
 {
     return atomic_load_explicit(&tn_recorder_on, memory_order_relaxed);
@@ -43,17 +44,18 @@ struct tn_recorder_counts {
     size_t host_bytes;
 };
 
-/* Begins to write events of `source` into a new file of this name; see tn_event_file_open. INVALID_ARGUMENT when
- * one is being written. */
+/* Starts to write events of `source` into a new file of this name, as tn_event_file_open does.
+ * INVALID_ARGUMENT: a recording is on. */
 tarn_status tn_recorder_start(const char *path, const char *source, bool is_exclusive);
 
-/* Ends it, and waits for threads that are writing an event. False: nothing was being recorded. The file stays. */
+/* Stops recording and waits for threads that are writing an event. The file stays. False: recording was off.
+ */
 bool tn_recorder_stop(void);
 
-/* Of what is being recorded, or was last. */
+/* Returns counts of the current recording, or of the last one. */
 struct tn_recorder_counts tn_recorder_count(void);
 
-/* Whether this is a child that was forked while its parent recorded. */
+/* Returns whether this is a child that was forked during its parent's recording. */
 bool tn_recorder_was_forked(void);
 
 static inline uint64_t tn_recorder_now(void)
@@ -63,26 +65,27 @@ static inline uint64_t tn_recorder_now(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* What stands for a stream of this thread's own, since the vendors' handle is the same in all: odd, as no handle is. */
+/* Returns a stand-in for a per-thread stream, whose vendor handle is equal in all threads. It is odd, unlike
+ * any handle. */
 static inline const void *tn_recorder_stream_of(uint64_t thread)
 {
     return (const void *)(uintptr_t)(thread << 1 | 1);
 }
 
-/* No address: nothing was asked for. */
+/* Records an allocation. address NULL: an allocation of no bytes. */
 void tn_recorder_note_alloc(const void *address, size_t size_bytes, const void *stream);
 
-/* The same with a text, of which the first TN_RECORDER_LABEL_BYTES_MAX bytes are kept. */
+/* Records an allocation with the first TN_RECORDER_LABEL_BYTES_MAX bytes of a label. */
 void tn_recorder_note_labelled_alloc(const void *address, size_t size_bytes, const char *label);
 
-/* Of NULL nothing is written. */
+/* Records a free. address NULL: records nothing. */
 void tn_recorder_note_free(const void *address, const void *stream, uint64_t begun_ns);
 
-/* Both at the time at which the resize was begun. */
+/* Records a free and an allocation, both at the time at which the resize began. */
 void tn_recorder_note_resize(const void *address, size_t size_bytes, const void *stream,
                              uint64_t begun_ns);
 
-/* All that is live in these bytes was freed. */
+/* Records that everything live in these bytes was freed. */
 void tn_recorder_note_gone(const void *address, size_t size_bytes, uint64_t begun_ns);
 
 #endif

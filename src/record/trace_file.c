@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* trace_file: a block is gathered, compressed or not, and written. */
+/* trace_file: gathers a block, compresses it or not, and writes it. */
 #include "trace_file.h"
 
 #include <errno.h>
@@ -18,10 +18,10 @@ struct tn_trace_file {
     int descriptor;
     int error;
     bool is_gzip;
-    bool is_plain; /* a file, and no device or pipe */
+    bool is_plain; /* a regular file, not a device or pipe */
     uint64_t written_bytes;
     struct tn_crc32 crc; /* of the text */
-    uint32_t text_bytes; /* as gzip counts them */
+    uint32_t text_bytes; /* modulo 2^32, as gzip counts */
     struct tn_deflate deflate;
     size_t gathered_bytes;
     unsigned char gathered[TN_DEFLATE_BLOCK_BYTES_MAX];
@@ -29,7 +29,7 @@ struct tn_trace_file {
     char path[];
 };
 
-/* Who writes beyond a limit on files gets a signal. */
+/* Exceeding the limit on file sizes raises a signal. */
 static bool is_within_limit(const struct tn_trace_file *file, size_t count)
 {
     struct rlimit limit;
@@ -122,7 +122,7 @@ static void write_end(struct tn_trace_file *file)
     write_bytes(file, tail, sizeof tail);
 }
 
-/* After an error a plain file goes. */
+/* Removes a regular file after an error. */
 static int let_go(struct tn_trace_file *file)
 {
     if (close(file->descriptor) != 0 && file->error == 0) file->error = errno;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * trace_file: a file of text that is written from its beginning to its end, compressed by gzip if its name ends
- * in .gz.
+ * trace_file: a text file written from beginning to end, compressed by gzip if its name ends in .gz.
  *
- * The compression is deflate with its fixed code, after RFC 1951: text of a trace becomes half or so. The library
- * links nothing for it; `gzip -9` makes it smaller still.
+ * The compression is deflate with its fixed code (RFC 1951), which halves the text of a trace. The library
+ * needs no other library for it; `gzip -9` makes smaller files.
  *
  * Cost: about 15 ns a byte; 90 KiB of host memory.
  */
@@ -17,17 +16,17 @@
 
 struct tn_trace_file;
 
-/* NULL: errno says why not. */
+/* NULL: see errno. */
 struct tn_trace_file *tn_trace_file_create(const char *path);
 
-/* What goes wrong is told at the end. */
+/* Errors are reported by close. */
 void tn_trace_file_write(struct tn_trace_file *file, const char *text, size_t length);
 
-/* Ends and forgets the file. Returns 0, or what went wrong first as in errno; then the file is gone again, if it was a
- * plain one. */
+/* Ends and frees the file. Returns 0, or the errno of the first error, after which a regular file is removed.
+ */
 int tn_trace_file_close(struct tn_trace_file *file);
 
-/* Forgets the file, which is gone again likewise. */
+/* Frees the file; a regular file is removed. */
 void tn_trace_file_abandon(struct tn_trace_file *file);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* trace_path: paths as text, and one look at what is there. */
+/* trace_path: paths as text, and a check of the file system. */
 #include "trace_path.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "../base/error.h"
 #include "../base/host_memory.h"
 
-/* "a", "b" and "c" in one; NULL: no memory. */
+/* Returns a, b and c in one string. NULL: no memory. */
 static char *join(const char *a, const char *b, const char *c)
 {
     size_t bytes = strlen(a) + strlen(b) + strlen(c) + 1;
@@ -66,11 +66,11 @@ char *tn_trace_path_of_events(const char *path)
     return join(path, ".events", "");
 }
 
-/* Whether files can be made beside it. */
+/* Returns whether files can be created beside it. */
 static bool has_writable_folder(const char *path)
 {
     char *folder = join(path, "", "");
-    if (!folder) return true; /* whoever makes one will tell */
+    if (!folder) return true; /* a later allocation reports the lack of memory */
     *(strrchr(folder, '/') + 1) = '\0';
     bool is_writable = access(folder, W_OK | X_OK) == 0;
     int error = errno;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* trace_writer: events in their order, through the tables of what is live, to lines. */
+/* trace_writer: turns ordered events into lines, with tables of live allocations. */
 #include "trace_writer.h"
 
 #include <errno.h>
@@ -16,10 +16,10 @@
 #include "recorder.h"
 #include "trace_file.h"
 
-/* How often the events of one moment are gone through, each time doing those that can be by then. */
+/* How many passes over the events of one moment. Each pass does the events that are possible by then. */
 #define MOMENT_PASSES_MAX 8
 
-/* The longest is "label: " with a number of 20 digits. */
+/* The longest key is "label: " with a number of 20 digits. */
 #define KEY_BYTES_MAX 28
 
 /* An event of the moment that is being written. */
@@ -37,8 +37,8 @@ struct trace_writer {
     struct tn_event_reader reader;
     struct tn_trace_file *file;
     struct tn_number_map live;    /* from addresses to ids */
-    struct tn_number_map threads; /* from the process's numbers to the trace's */
-    struct tn_number_map streams; /* likewise from handles */
+    struct tn_number_map threads; /* from the process's thread numbers to the trace's */
+    struct tn_number_map streams; /* from handles to the trace's numbers */
     struct pending *moment;
     uint32_t moment_count;
     uint32_t moment_capacity;
@@ -77,7 +77,8 @@ static void write_line(struct trace_writer *writer, char kind, const uint64_t *n
     tn_trace_file_write(writer->file, line, (size_t)(end - line));
 }
 
-/* The texts are others': what would end the line, or is for no eye, becomes a question mark. */
+/* Texts come from outside: control characters, which would end the line or are unreadable, become question
+ * marks. */
 static void write_key(struct trace_writer *writer, const char *key, const char *text)
 {
     char line[KEY_BYTES_MAX + TN_RECORDER_LABEL_BYTES_MAX + 4];
@@ -118,7 +119,7 @@ static uint64_t thread_number(struct trace_writer *writer, const struct pending 
     return small_number(writer, &writer->threads, event->thread, writer->threads.count);
 }
 
-/* 0 is NULL, whether it comes up or not. */
+/* 0 is the NULL stream, whether it occurs or not. */
 static uint64_t stream_number(struct trace_writer *writer, const struct pending *event)
 {
     if (event->stream == 0) return 0;
@@ -135,7 +136,7 @@ static void write_free(struct trace_writer *writer, const struct pending *event,
     writer->summary.free_count++;
 }
 
-/* One of no bytes has no address by which a free could be known as its own, and is freed at once. */
+/* An allocation of no bytes has no address that identifies its free, so it is freed at once. */
 static void do_alloc(struct trace_writer *writer, const struct pending *event)
 {
     uint64_t id = writer->next_id++;
@@ -150,7 +151,7 @@ static void do_alloc(struct trace_writer *writer, const struct pending *event)
         writer->has_memory = false;
 }
 
-/* False: nothing is live there. */
+/* False: no allocation is live there. */
 static bool do_free(struct trace_writer *writer, const struct pending *event)
 {
     uint64_t id;
@@ -165,7 +166,7 @@ static int compare_numbers(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* By addresses, so that the order does not depend on the table's. */
+/* Frees by address, so that the order does not depend on the hash map. */
 static void do_gone(struct trace_writer *writer, const struct pending *event)
 {
     size_t count = 0;
@@ -187,7 +188,7 @@ static void do_gone(struct trace_writer *writer, const struct pending *event)
     tn_host_memory_free(addresses);
 }
 
-/* False: it makes no sense yet. */
+/* False: the event is not possible yet. */
 static bool try_event(struct trace_writer *writer, struct pending *event)
 {
     uint64_t id;
@@ -209,7 +210,7 @@ static bool try_event(struct trace_writer *writer, struct pending *event)
     return true;
 }
 
-/* One of which nothing explains why it makes no sense: its beginning was not recorded, or its end. */
+/* Writes an event that stayed impossible: its allocation or its free was not recorded. */
 static void do_anyway(struct trace_writer *writer, struct pending *event)
 {
     if (try_event(writer, event)) return;
@@ -252,7 +253,7 @@ static uint64_t stamp_of(const struct tn_event *event)
     return atomic_load_explicit(&event->stamp, memory_order_relaxed);
 }
 
-/* Room for the text and the zero behind it. */
+/* Room for the text and a final zero. */
 #define LABEL_ROOM (TN_RECORDER_LABEL_BYTES_MAX + TN_EVENT_LABEL_BYTES)
 
 static void append_label(struct trace_writer *writer, struct tn_event_run *run,
@@ -372,7 +373,7 @@ static void fini(struct trace_writer *writer)
     tn_host_memory_free(writer->moment);
 }
 
-/* With the events open, and the file. */
+/* Requires: the events and the file are open. */
 static tarn_status write_trace(struct trace_writer *writer, const char *trace_path)
 {
     write_head(writer);
@@ -396,7 +397,7 @@ static tarn_status create_and_write(struct trace_writer *writer, const char *tra
     return writer->file ? write_trace(writer, trace_path) : fail_to_write(trace_path, errno);
 }
 
-/* Messages are cut, so it is named without its folder. */
+/* Messages have a maximum length, so this leaves out the folder. */
 static tarn_status fail_with_events(tarn_status status, const char *event_path)
 {
     struct tn_saved_error saved = tn_error_save();
@@ -411,12 +412,12 @@ tarn_status tn_trace_write(const char *event_path, const char *trace_path,
     struct trace_writer writer = { .has_memory = true };
     tarn_status status = tn_event_reader_open(&writer.reader, event_path);
     if (status == TARN_STATUS_OUT_OF_HOST_MEMORY) return fail_with_events(status, event_path);
-    if (status != TARN_STATUS_OK) return status; /* which names the file as it is */
+    if (status != TARN_STATUS_OK) return status; /* the message names the file as it is */
     status = create_and_write(&writer, trace_path);
     if (status != TARN_STATUS_OK)
         fail_with_events(status, event_path);
     else if (tn_event_reader_is_of(&writer.reader, event_path))
-        unlink(event_path); /* else another recording has set it aside, and has its name */
+        unlink(event_path); /* otherwise another recording has set it aside and uses the name */
     if (status == TARN_STATUS_OK) *summary_out = writer.summary;
     fini(&writer);
     return status;

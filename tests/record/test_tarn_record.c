@@ -270,7 +270,7 @@ static void test_usage(void **state)
     expect_output("no-such.events cannot be read");
     expect_exit(125, "$r --recover output");
     expect_exit(125, "$r --recover output -o x");
-    expect_output("is no file of events");
+    expect_output("is not a file of events");
     expect_exit(125, "$r --recover . -o x");
     expect_exit(0, "$r -o each-%p.txt $p/vendor_program hip && mv each-[1-9]*.txt each.txt");
 }

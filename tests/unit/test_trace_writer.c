@@ -385,7 +385,7 @@ static void test_what_is_no_file_of_events_is_refused(void **state)
     assert_non_null(events);
     end_file();
     expect_status(TARN_STATUS_FILE_ERROR, tn_trace_write(event_path, trace_path, &summary));
-    expect_message("is no file of events");
+    expect_message("is not a file of events");
 
     begin_file();
     end_file();
