@@ -70,6 +70,11 @@ static inline uint64_t tn_event_stamp(uint64_t time_ns, enum tn_event_kind kind)
     return time_ns << 8 | (uint64_t)kind;
 }
 
+static inline uint64_t tn_event_stamp_of(const struct tn_event *event)
+{
+    return atomic_load_explicit(&event->stamp, memory_order_relaxed);
+}
+
 static inline enum tn_event_kind tn_event_kind_of(uint64_t stamp)
 {
     return (enum tn_event_kind)(stamp & 0xff);

@@ -20,14 +20,9 @@ static tarn_status fail_for_memory(void)
     return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory to write a trace");
 }
 
-static uint64_t stamp_of(const struct tn_event *event)
-{
-    return atomic_load_explicit(&event->stamp, memory_order_relaxed);
-}
-
 static uint64_t time_at(const struct tn_event_run *run, uint64_t index)
 {
-    return tn_event_time_ns(stamp_of(tn_event_run_at(run, index)));
+    return tn_event_time_ns(tn_event_stamp_of(tn_event_run_at(run, index)));
 }
 
 /* --- the file --------------------------------------------------------------------------------------- */
@@ -128,7 +123,7 @@ static bool end_run(struct tn_event_run *run)
     if (run->chunk_count == 0) return true;
     run->count = (uint64_t)(run->chunk_count - 1) * TN_EVENTS_PER_CHUNK;
     const struct tn_event_chunk *last = run->chunks[run->chunk_count - 1];
-    for (size_t i = 0; i < TN_EVENTS_PER_CHUNK && stamp_of(&last->events[i]) != 0; i++)
+    for (size_t i = 0; i < TN_EVENTS_PER_CHUNK && tn_event_stamp_of(&last->events[i]) != 0; i++)
         run->count++;
     return true;
 }
@@ -154,21 +149,22 @@ static bool gather_runs(struct tn_event_reader *reader)
 
 static void swap_events(struct tn_event *left, struct tn_event *right)
 {
-    struct tn_event kept = { left->address, left->size_bytes, left->stream, stamp_of(left) };
+    struct tn_event kept = { left->address, left->size_bytes, left->stream,
+                             tn_event_stamp_of(left) };
     left->address = right->address;
     left->size_bytes = right->size_bytes;
     left->stream = right->stream;
-    atomic_store_explicit(&left->stamp, stamp_of(right), memory_order_relaxed);
+    atomic_store_explicit(&left->stamp, tn_event_stamp_of(right), memory_order_relaxed);
     right->address = kept.address;
     right->size_bytes = kept.size_bytes;
     right->stream = kept.stream;
-    atomic_store_explicit(&right->stamp, stamp_of(&kept), memory_order_relaxed);
+    atomic_store_explicit(&right->stamp, tn_event_stamp_of(&kept), memory_order_relaxed);
 }
 
 /* The writer's next thread cannot have begun after its own event. */
 static void begin_thread_by(struct tn_event *thread, uint64_t time_ns)
 {
-    if (tn_event_time_ns(stamp_of(thread)) <= time_ns) return;
+    if (tn_event_time_ns(tn_event_stamp_of(thread)) <= time_ns) return;
     atomic_store_explicit(&thread->stamp, tn_event_stamp(time_ns, TN_EVENT_THREAD),
                           memory_order_relaxed);
 }
@@ -177,7 +173,7 @@ static void begin_thread_by(struct tn_event *thread, uint64_t time_ns)
  * before it. */
 static void give_time(struct tn_event *event, uint64_t time_ns)
 {
-    if (stamp_of(event) != 0) return;
+    if (tn_event_stamp_of(event) != 0) return;
     atomic_store_explicit(&event->stamp, tn_event_stamp(time_ns, TN_EVENT_NONE),
                           memory_order_relaxed);
 }
@@ -189,7 +185,7 @@ static void sort_run(struct tn_event_run *run)
         give_time(tn_event_run_at(run, i), time_at(run, i - 1));
         for (uint64_t j = i; j > 0 && time_at(run, j) < time_at(run, j - 1); j--) {
             struct tn_event *before = tn_event_run_at(run, j - 1);
-            if (tn_event_kind_of(stamp_of(before)) == TN_EVENT_THREAD) {
+            if (tn_event_kind_of(tn_event_stamp_of(before)) == TN_EVENT_THREAD) {
                 begin_thread_by(before, time_at(run, j));
                 break;
             }

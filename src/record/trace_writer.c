@@ -248,11 +248,6 @@ static void write_moment(struct trace_writer *writer)
 
 /* --- reading ---------------------------------------------------------------------------------------- */
 
-static uint64_t stamp_of(const struct tn_event *event)
-{
-    return atomic_load_explicit(&event->stamp, memory_order_relaxed);
-}
-
 /* Room for the text and a final zero. */
 #define LABEL_ROOM (TN_RECORDER_LABEL_BYTES_MAX + TN_EVENT_LABEL_BYTES)
 
@@ -295,7 +290,7 @@ static void add_to_moment(struct trace_writer *writer, struct tn_event_run *run,
 static void take_event(struct trace_writer *writer, struct tn_event_run *run)
 {
     const struct tn_event *event = tn_event_run_at(run, run->next);
-    uint64_t stamp = stamp_of(event);
+    uint64_t stamp = tn_event_stamp_of(event);
     uint64_t time_ns = tn_event_time_ns(stamp);
     if (time_ns > writer->time_ns) {
         write_moment(writer);
