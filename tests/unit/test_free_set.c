@@ -572,9 +572,9 @@ static void a_lost_count_is_found(void **state)
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         struct crowd *crowd = crowd_of_seven(others[i]);
         crowd->sets[0].region_count++;
-        expect_fault(crowd, "the free set has lost count");
+        expect_fault(crowd, "the count of the free set is wrong");
         crowd->sets[0].region_count -= 2;
-        expect_fault(crowd, "the free set has lost count");
+        expect_fault(crowd, "the count of the free set is wrong");
         crowd_fini(crowd);
     }
 }
@@ -618,7 +618,7 @@ static void a_damaged_tree_is_found(void **state)
     uint32_t root = crowd->sets[0].root;
     uint32_t child = nodes[root].left != NONE ? nodes[root].left : nodes[root].right;
     nodes[child].parent = child;
-    expect_fault(crowd, "a child in the free set does not know its parent");
+    expect_fault(crowd, "a child's link to its parent is wrong in the free set");
     nodes[child].parent = root;
     nodes[root].parent = child;
     expect_fault(crowd, "the root has a parent");

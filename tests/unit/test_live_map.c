@@ -383,23 +383,23 @@ static void a_count_that_is_too_small_is_found(void **state)
 {
     struct fixture *fixture = insert_ten(state);
     fixture->map.room++;
-    expect_fault(fixture, "the live map holds more than it counts");
+    expect_fault(fixture, "the live map holds more regions than it counts");
     fixture->map.room += 9;
-    expect_fault(fixture, "the live map holds more than it counts");
+    expect_fault(fixture, "the live map holds more regions than it counts");
 }
 
 static void a_chain_without_end_is_found(void **state)
 {
     struct fixture *fixture = insert_ten(state);
     fixture->regions[3].link = 3;
-    expect_fault(fixture, "the live map holds more than it counts");
+    expect_fault(fixture, "the live map holds more regions than it counts");
 }
 
 static void a_count_that_is_too_large_is_found(void **state)
 {
     struct fixture *fixture = insert_ten(state);
     fixture->map.room--;
-    expect_fault(fixture, "the live map holds fewer than it counts");
+    expect_fault(fixture, "the live map holds fewer regions than it counts");
 }
 
 static void a_region_that_is_not_live_is_found(void **state)
@@ -420,7 +420,7 @@ static void a_region_in_the_wrong_bucket_is_found(void **state)
         elsewhere++;
     }
     fixture->regions[4].first_chunk = elsewhere;
-    expect_fault(fixture, "a region stands in the wrong bucket of the live map");
+    expect_fault(fixture, "a region is in the wrong bucket of the live map");
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)

@@ -926,27 +926,27 @@ static void starts_that_contradict_each_other_are_found(void **state)
 {
     struct fixture *fixture = tile_three(state);
     fixture->index.starts.levels[1][0] = 0;
-    expect_fault(fixture, "the starts' bit tree contradicts itself");
+    expect_fault(fixture, "the starts' bit tree is inconsistent");
 }
 
 static void lost_counts_are_found(void **state)
 {
     struct fixture *fixture = tile_three(state);
     fixture->index.region_count++;
-    expect_fault(fixture, "the region index has lost count");
+    expect_fault(fixture, "the counts of the region index are wrong");
     fixture->index.region_count--;
     fixture->index.span_count--;
-    expect_fault(fixture, "the region index has lost count");
+    expect_fault(fixture, "the counts of the region index are wrong");
     fixture->index.span_count++;
     tile(fixture, 1)->state = TN_REGION_STATE_UNUSED;
-    expect_fault(fixture, "the region index has lost count");
+    expect_fault(fixture, "the counts of the region index are wrong");
 }
 
 static void faults_of_the_free_set_by_size_are_passed_on(void **state)
 {
     struct fixture *fixture = tile_three(state);
     fixture->index.by_size[0].best.region_count++;
-    expect_fault(fixture, "the free set by size has lost count");
+    expect_fault(fixture, "the count of the free set by size is wrong");
 }
 
 static void a_free_region_that_cannot_be_found_is_found(void **state)
@@ -960,7 +960,7 @@ static void faults_of_the_live_map_are_passed_on(void **state)
 {
     struct fixture *fixture = tile_three(state);
     fixture->index.live.room--;
-    expect_fault(fixture, "the live map holds fewer than it counts");
+    expect_fault(fixture, "the live map holds fewer regions than it counts");
 }
 
 static void a_live_region_that_cannot_be_found_is_found(void **state)
@@ -974,7 +974,7 @@ static void a_head_that_is_none_is_found(void **state)
 {
     struct fixture *fixture = tile_three(state);
     tile(fixture, -1)->state = TN_REGION_STATE_FREE;
-    expect_span_fault(fixture, "a head is none");
+    expect_span_fault(fixture, "a span's head is not a head");
 }
 
 static void a_link_to_nowhere_is_found(void **state)
@@ -1032,10 +1032,10 @@ static void a_link_back_that_is_wrong_is_found(void **state)
     struct fixture *fixture = tile_three(state);
     uint32_t previous = tile(fixture, 2)->previous;
     tile(fixture, 2)->previous = fixture->spans[0].head;
-    expect_span_fault(fixture, "a region does not know the one before it");
+    expect_span_fault(fixture, "a region's link to the one before it is wrong");
     tile(fixture, 2)->previous = previous;
     tile(fixture, -1)->previous = previous;
-    expect_span_fault(fixture, "a head does not know the last region");
+    expect_span_fault(fixture, "a head's link to the last region is wrong");
 }
 
 static void free_regions_that_touch_are_found(void **state)
@@ -1217,12 +1217,12 @@ static void faults_of_voids_are_found(void **state)
     fixture->index.regions[first].link = NONE;
     expect_fault(fixture, "the voids are not in order");
     fixture->index.first_void = taken;
-    expect_fault(fixture, "the list of voids holds what is none");
+    expect_fault(fixture, "the list of voids holds a region that is not a void");
     fixture->index.first_void = first;
     fixture->index.regions[first].link = second;
     fixture->index.regions[second].link = NONE;
     fixture->index.void_count++;
-    expect_fault(fixture, "the region index has lost count");
+    expect_fault(fixture, "the counts of the region index are wrong");
     fixture->index.void_count--;
     expect_sound(fixture);
 }

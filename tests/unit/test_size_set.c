@@ -757,7 +757,7 @@ static void bits_that_contradict_each_other_are_found(void **state)
 {
     struct fixture *fixture = insert_six(state);
     fixture->set.bins->filled.upper[3] = 1;
-    expect_fault(fixture, "the bins' bit table contradicts itself");
+    expect_fault(fixture, "the bins' bit table is inconsistent");
 }
 
 static void a_damaged_key_tree_is_found(void **state)
@@ -776,7 +776,7 @@ static void a_key_tree_of_one_is_found(void **state)
     fixture->set.bins->contents[20] = TN_SIZE_SET_IS_TREE + root;
     tn_bit_table_set(&fixture->set.bins->filled, 20);
     fixture->set.region_count++;
-    expect_fault(fixture, "a key tree of the free set by size holds fewer than two");
+    expect_fault(fixture, "a key tree of the free set by size holds fewer than two regions");
 }
 
 static void a_region_that_is_not_free_is_found(void **state)
@@ -805,15 +805,15 @@ static void a_lost_count_is_found(void **state)
 {
     struct fixture *fixture = insert_six(state);
     fixture->set.region_count++;
-    expect_fault(fixture, "the free set by size has lost count");
+    expect_fault(fixture, "the count of the free set by size is wrong");
     fixture->set.region_count -= 2;
-    expect_fault(fixture, "the free set by size has lost count");
+    expect_fault(fixture, "the count of the free set by size is wrong");
 }
 
 static void a_giant_that_has_changed_is_found(void **state)
 {
     struct fixture *fixture = insert_six(state);
-    const char *fault = "a giant in the free set by size is not what it was";
+    const char *fault = "a giant in the free set by size does not match its region";
     fixture->regions[4].state = TN_REGION_STATE_LIVE;
     expect_fault(fixture, fault);
     fixture->regions[4].state = TN_REGION_STATE_FREE;
@@ -842,16 +842,16 @@ static void giants_without_end_are_found(void **state)
 {
     struct fixture *fixture = insert_six(state);
     fixture->set.giants[2].key = (uint64_t)40000 << 32;
-    expect_fault(fixture, "the giants of the free set by size have no end");
+    expect_fault(fixture, "the giants of the free set by size have no end mark");
 }
 
 static void another_first_giant_is_found(void **state)
 {
     struct fixture *fixture = insert_six(state);
     fixture->set.bins->contents[BIN_COUNT] = 5;
-    expect_fault(fixture, "the first giant of the free set by size is another one");
+    expect_fault(fixture, "the first giant of the free set by size is wrong");
     fixture->set.bins->contents[BIN_COUNT] = NONE;
-    expect_fault(fixture, "the first giant of the free set by size is another one");
+    expect_fault(fixture, "the first giant of the free set by size is wrong");
 }
 
 static void a_key_that_is_not_the_regions_first_chunk_is_found(void **state)
@@ -862,7 +862,7 @@ static void a_key_that_is_not_the_regions_first_chunk_is_found(void **state)
         for (uint32_t wrong = 95; wrong <= 125; wrong += 5) {
             if (wrong == first_chunk) continue;
             fixture->regions[region].first_chunk = wrong;
-            expect_fault(fixture, "a region stands under a wrong key in the free set by size");
+            expect_fault(fixture, "a region has a wrong key in the free set by size");
         }
         fixture->regions[region].first_chunk = first_chunk;
         expect_sound(fixture);
@@ -883,9 +883,9 @@ static void expect_twice(struct fixture *fixture, uint32_t slot, const char *fau
 static void a_region_that_stands_twice_in_a_tree_is_found(void **state)
 {
     struct fixture *fixture = insert_six(state);
-    expect_twice(fixture, 0, "a region stands twice in the free set by size");
-    expect_twice(fixture, 1, "a region stands twice in the free set by size");
-    expect_twice(fixture, 2, "a region stands under a wrong key in the free set by size");
+    expect_twice(fixture, 0, "a region is twice in the free set by size");
+    expect_twice(fixture, 1, "a region is twice in the free set by size");
+    expect_twice(fixture, 2, "a region has a wrong key in the free set by size");
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)

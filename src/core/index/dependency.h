@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * dependency: which work a free region waits for before others may have it.
+ * dependency: the work that a free region waits for before other streams may have it.
  *
- * A pool's time counts the events that it has recorded. A region that was freed on stream a at time 5
- * depends on what had been submitted to a by then; an event that is recorded on a at time 5 or later
- * covers that. So a set of streams and one time say it all, in eight bytes:
+ * A pool's time counts the events that it has recorded. A region freed on stream a at time 5 depends on all
+ * work submitted to a by then. An event recorded on a at time 5 or later covers that. So a dependency is a
+ * set of streams and one time, eight bytes:
  *
  *     time    5            6            7
  *     a     ──free x───────────record───►           x: {a}, 5      the record covers 5 and 6
@@ -12,8 +12,8 @@
  *
  *     x and y coalesced: {a, b}, 6
  *
- * Uniting takes the later time for all streams of the set. That may ask for more than there was, but
- * never for less, and it needs no memory, so a free cannot fail for the want of it.
+ * A union takes the later time for all its streams. It may wait for more than needed, but never for less. It
+ * needs no memory, so a free cannot fail for lack of memory.
  */
 #ifndef TN_DEPENDENCY_H
 #define TN_DEPENDENCY_H
@@ -23,18 +23,18 @@
 
 #include "../../base/arith.h"
 
-/* Streams are numbered below this in a pool: so many bits are left in a free region's record. */
+/* Stream numbers of a pool are below this: a free region's record has this many bits left. */
 #define TN_STREAM_COUNT_MAX 30
 
-/* The free regions of a pool stand in sets: those that wait for nothing, those of one stream each, and
- * those that wait for several streams. */
+/* The free sets of a pool: one for regions that wait for nothing, one for each stream, and one for regions
+ * that wait for several streams. */
 #define TN_FREE_SET_IDLE   0
 #define TN_FREE_SET_SHARED (TN_STREAM_COUNT_MAX + 1)
 #define TN_FREE_SET_COUNT  (TN_STREAM_COUNT_MAX + 2)
 #define TN_FREE_SETS_ALL   UINT32_MAX
 
 struct tn_dependency {
-    uint32_t streams; /* a bit each; 0: it waits for nothing, and the time says nothing */
+    uint32_t streams; /* a bit each; 0: it waits for nothing, and the time has no meaning */
     uint32_t time;
 };
 
@@ -51,7 +51,7 @@ static inline unsigned tn_free_set_of_stream(unsigned stream)
     return stream + 1;
 }
 
-/* In which set a region stands that depends on these streams. */
+/* Returns the set for regions that depend on these streams. */
 static inline unsigned tn_free_set_of(uint32_t streams)
 {
     if (streams == 0) return TN_FREE_SET_IDLE;

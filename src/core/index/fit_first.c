@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * fit_first: the region at the lowest index that is large enough, wherever a better fit may lie.
+ * fit_first: the region at the lowest index that is large enough, even if another one fits better.
  *
  * A treap: a binary tree by first chunk in which no region has a higher rank than its parent. A rank is a
- * hash of the record's number, which has nothing to do with addresses, so the tree is as deep as one that
- * was filled in random order. Each node knows the largest count below it:
+ * hash of the record's number, which is independent of addresses. So the tree is as deep as one filled in
+ * random order. Each node knows the largest count in its subtree:
  *
  *                  first 40, 8 chunks │ most 100
  *                    /                        \
@@ -14,21 +14,20 @@
  *
  * So a search for 21 turns right at once, and never has to turn back.
  *
- * After R. Seidel and C. Aragon, "Randomized search trees", Algorithmica 16 (1996); the counts as in
- * C. Stephenson, "Fast fits", SOSP 1983.
+ * After R. Seidel and C. Aragon, "Randomized search trees", Algorithmica 16 (1996); the counts as in C.
+ * Stephenson, "Fast fits", SOSP 1983.
  *
- * Cost: every call O(log n) in free regions, expected: 2 ln n steps. A cut and a coalesce leave the order
- * as it is, so they only look upwards until the count is right.
- * It cannot promise to keep large regions whole: a small request may be cut from the largest region, if
- * that lies lowest.
- * Always true: parents and children know each other; first chunks ascend from left to right; ranks do not
+ * Cost: every call takes O(log n) in free regions, expected: 2 ln n steps. Splitting and coalescing keep the
+ * order, so they only climb until the count is right.
+ * Not promised: large regions stay whole. A small request may split the largest region, if that lies lowest.
+ * Always true: parents and children link to each other; first chunks ascend from left to right; ranks do not
  * ascend downwards; chunk_count_max is the region's own count or a child's.
  */
 #include "free_set.h"
 
 #define NONE TN_REGION_NONE
 
-/* Ranks of different records differ, since an odd product and a shifted sum can be undone. */
+/* Different records have different ranks: an odd product and a shifted xor can be undone. */
 static uint32_t rank_of(uint32_t region)
 {
     uint32_t hash = region * UINT32_C(0x9E3779B1);
@@ -41,7 +40,7 @@ static uint32_t max_of(const union tn_free_node *nodes, uint32_t region)
     return region == NONE ? 0 : nodes[region].chunk_count_max;
 }
 
-/* What chunk_count_max has to be. */
+/* Returns the right value of chunk_count_max. */
 static uint32_t compute_max(const union tn_free_node *nodes, const struct tn_region *regions,
                             uint32_t region)
 {
@@ -51,7 +50,7 @@ static uint32_t compute_max(const union tn_free_node *nodes, const struct tn_reg
     return right > max ? right : max;
 }
 
-/* Puts the maxima right from a region upwards, as far as they are wrong. */
+/* Corrects the maxima from a region upwards, as far as they are wrong. */
 static void update_upwards(union tn_free_node *nodes, const struct tn_region *regions,
                            uint32_t region)
 {
@@ -86,7 +85,7 @@ static bool reserve(struct tn_free_set *set, uint32_t region_count, uint32_t chu
 
 /* --- insert and remove ----------------------------------------------------------------------- */
 
-/* The place of a parent's link to the region. */
+/* Returns the address of the parent's link to the region. */
 static uint32_t *link_to(struct tn_free_set *set, uint32_t region)
 {
     union tn_free_node *nodes = set->nodes->nodes;
@@ -95,7 +94,7 @@ static uint32_t *link_to(struct tn_free_set *set, uint32_t region)
     return nodes[parent].left == region ? &nodes[parent].left : &nodes[parent].right;
 }
 
-/* The region changes places with its parent, which becomes its child:
+/* Swaps the region with its parent, which becomes its child:
  *
  *         parent              region
  *        /      \            /      \
@@ -147,8 +146,8 @@ static void insert(struct tn_free_set *set, const struct tn_region *regions, uin
         rotate_up(set, regions, region);
 }
 
-/* Of two children the one of higher rank takes its place, until it has one at most. Its record may have
- * changed already; while it moves, the maxima have to be those of what stands there. */
+/* While the region has two children, the one of higher rank rises above it. Its record may have changed
+ * already. While it moves, the maxima must match the records. */
 static void remove_region(struct tn_free_set *set, const struct tn_region *regions, uint32_t region,
                           uint32_t chunk_count)
 {
@@ -174,7 +173,7 @@ static void change(struct tn_free_set *set, const struct tn_region *regions, uin
 
 /* --- queries --------------------------------------------------------------------------------- */
 
-/* The leftmost region of chunk_count chunks or more in a subtree that has one. */
+/* Returns the leftmost region of at least chunk_count chunks in a subtree that has one. */
 static uint32_t find_leftmost(const union tn_free_node *nodes, const struct tn_region *regions,
                               uint32_t region, uint32_t chunk_count)
 {
@@ -197,8 +196,8 @@ static uint32_t find(const struct tn_free_set *set, const struct tn_region *regi
     return find_leftmost(nodes, regions, set->root, chunk_count);
 }
 
-/* To the right of a region lie what is below it there, the ancestors that it lies to the left of, and what
- * is below those to the right. */
+/* To the right of a region lie its right subtree, the ancestors whose left subtree it is in, and their right
+ * subtrees. */
 static uint32_t find_after(const struct tn_free_set *set, const struct tn_region *regions,
                            uint32_t region, uint32_t chunk_count)
 {
@@ -246,7 +245,7 @@ static const char *check_node(const struct tn_free_set *set, const struct tn_reg
         uint32_t child = children[i];
         if (child == NONE) continue;
         if (child >= set->nodes->capacity || nodes[child].parent != region)
-            return "a child in the free set does not know its parent";
+            return "a child's link to its parent is wrong in the free set";
         if (rank_of(child) > rank_of(region)) return "the ranks of the free set are not in order";
     }
     if (regions[region].state != TN_REGION_STATE_FREE)
@@ -256,7 +255,7 @@ static const char *check_node(const struct tn_free_set *set, const struct tn_reg
     return NULL;
 }
 
-/* From left to right, by the parents. */
+/* Walks from left to right, by the parents. */
 static const char *check(const struct tn_free_set *set, const struct tn_region *regions)
 {
     const union tn_free_node *nodes = set->nodes->nodes;
@@ -268,7 +267,7 @@ static const char *check(const struct tn_free_set *set, const struct tn_region *
         if (came_from == node->parent) {
             const char *fault = check_node(set, regions, region);
             if (fault) return fault;
-            if (count++ == set->region_count) return "the free set has lost count";
+            if (count++ == set->region_count) return "the count of the free set is wrong";
         }
         uint32_t next = node->parent;
         if (came_from == node->parent && node->left != NONE) {
@@ -281,7 +280,7 @@ static const char *check(const struct tn_free_set *set, const struct tn_region *
         came_from = region;
         region = next;
     }
-    return count == set->region_count ? NULL : "the free set has lost count";
+    return count == set->region_count ? NULL : "the count of the free set is wrong";
 }
 
 const struct tn_fit_operations tn_fit_first = {

@@ -1,34 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * fit_good: segregated_fit and tlsf, good fit by classes of sizes. Regions of one class are not told
- * apart: they stand in one list, what was freed last first.
+ * fit_good: segregated_fit and tlsf, good fit by size classes. The regions of a class stand in one list, last
+ * freed first, in no order of size.
  *
  *     octave       1   2-3   4-7   8-15   ...                 which octaves have a class that is not empty
  *     classes      segregated_fit: one an octave
  *                  tlsf: 32 an octave, of equal width; one for each count below 32
  *     class        freed last ◄──► freed before ◄──► ...
  *
- * In the classes above its own all regions are large enough for a request, so the first one that is not
- * empty serves it, after two looks at bits. In its own, which may hold smaller ones too, it looks
+ * All regions in the classes above a request's own class are large enough. So the first of these classes that
+ * is not empty serves the request, after two lookups in bits. The own class may hold smaller regions. The
+ * search looks there twice:
  *
- *     first   at what was freed last, since programs ask again for what they have freed
- *     last    at all others, when nothing above has served it: what is there is found
+ *     first   at the region freed last, since programs often request the size that they have just freed
+ *     last    at all others, if no class above has a region: so a region that fits is always found
  *
- * After M. Masmano, I. Ripoll, A. Crespo, J. Real, "TLSF: a new dynamic memory allocator for real-time
- * systems", ECRTS 2004, which is tlsf but for the looks into the own class; and O. Bell, A. Kumar,
- * C. Gill, "Host-based allocators for device memory", arXiv 2405.07079, for keeping all that outside the
- * memory that is managed.
+ * tlsf, apart from the search in the own class, is after M. Masmano, I. Ripoll, A. Crespo, J. Real, "TLSF: a
+ * new dynamic memory allocator for real-time systems", ECRTS 2004. Keeping it all outside the managed memory
+ * is after O. Bell, A. Kumar, C. Gill, "Host-based allocators for device memory", arXiv 2405.07079.
  *
- * Cost: O(1), but for a request that nothing above its class serves, and for the largest region: O(regions
- * of the class).
- * Memory: 4 KB a set of tlsf, 400 bytes one of segregated_fit.
- * They cannot promise best fit: a region may be cut although a smaller one would do, in tlsf one up to a
- * 16th larger than the request, in segregated_fit one up to four times as large, and a larger one yet where
- * no such region is free. Hence more fragmentation. Nor that what is live decides where a request comes to
- * lie.
- * Always true: a class's bit is set if and only if its list is not empty, an octave's if and only if a
- * class of it has its bit; a list has later frees before earlier ones, a change within the class being
- * none.
+ * Cost: O(1). O(regions of the class) for the largest region, and for a request that no class above serves.
+ * Memory: 4 KB a set for tlsf, 400 bytes for segregated_fit.
+ * Not promised: best fit. A region may be split although a smaller one fits: up to a 16th larger than the
+ * request in tlsf, up to four times as large in segregated_fit, larger still if no such region is free. Hence
+ * more fragmentation. Nor do the live regions alone decide where a request is placed.
+ * Always true: a class's bit is set if and only if its list is not empty, an octave's if and only if one of
+ * its classes has its bit. A list has later frees before earlier ones; a size change within the class does
+ * not move a region.
  */
 #include "free_set.h"
 
@@ -42,16 +40,16 @@
 #define TLSF_LOG2    5
 
 struct tn_size_classes {
-    unsigned octave_log2; /* so many classes an octave */
-    uint32_t octaves;     /* which have a class that is not empty, a bit each */
+    unsigned octave_log2; /* log2 of the classes per octave */
+    uint32_t octaves;     /* bit set: the octave has a class that is not empty */
     uint32_t classes[OCTAVE_COUNT];
-    uint32_t lists[]; /* the region freed last, or NONE; one octave's after the other's */
+    uint32_t lists[]; /* by class: the region freed last, or NONE */
 };
 
 /* --- classes --------------------------------------------------------------------------------- */
 
-/* Counts below the classes of an octave have a class each, in octave 0. Later octaves have twice the width
- * of the one before. */
+/* Counts smaller than the number of classes per octave have a class each, in octave 0. Each later octave has
+ * twice the width of the one before. */
 static uint32_t class_of(const struct tn_size_classes *own, uint32_t chunk_count)
 {
     unsigned log2 = own->octave_log2;
@@ -60,13 +58,13 @@ static uint32_t class_of(const struct tn_size_classes *own, uint32_t chunk_count
     return ((shift + 1) << log2) + ((chunk_count >> shift) & (((uint32_t)1 << log2) - 1));
 }
 
-/* The first class of which every region has chunk_count chunks. */
+/* Returns the first class in which every region has chunk_count chunks. */
 static uint32_t sure_class_of(const struct tn_size_classes *own, uint32_t chunk_count)
 {
     return class_of(own, chunk_count - 1) + 1;
 }
 
-/* The first class from this one on that is not empty; false: there is none. */
+/* Finds the first class from `from` on that is not empty. False: there is none. */
 static bool find_filled(const struct tn_size_classes *own, uint32_t from, uint32_t *class_out)
 {
     unsigned log2 = own->octave_log2;
@@ -158,7 +156,7 @@ static void change(struct tn_free_set *set, const struct tn_region *regions, uin
 
 /* --- queries --------------------------------------------------------------------------------- */
 
-/* The first of these, from one on, that is large enough. */
+/* Returns the first region in the list, from `region` on, that is large enough. */
 static uint32_t find_in_list(const struct tn_free_set *set, const struct tn_region *regions,
                              uint32_t region, uint32_t chunk_count)
 {
@@ -167,7 +165,7 @@ static uint32_t find_in_list(const struct tn_free_set *set, const struct tn_regi
     return region;
 }
 
-/* What is offered when the head of the request's own class and the sure classes before `from` have been. */
+/* Continues a search after the head of the request's own class and the sure classes before `from`. */
 static uint32_t find_from(const struct tn_free_set *set, const struct tn_region *regions,
                           uint32_t from, uint32_t chunk_count)
 {
@@ -212,7 +210,7 @@ static uint32_t find_largest(const struct tn_free_set *set, const struct tn_regi
     return largest;
 }
 
-/* The smaller one, be its class as it may. */
+/* The smaller one is better, regardless of classes. */
 static bool is_better(const struct tn_free_set *set, const struct tn_region *regions, uint32_t a,
                       uint32_t b)
 {
@@ -229,7 +227,7 @@ static size_t metadata_bytes(const struct tn_free_set *set)
 
 /* --- check ----------------------------------------------------------------------------------- */
 
-/* Counts the regions of a class. */
+/* Checks a class and counts its regions. */
 static const char *check_class(const struct tn_free_set *set, const struct tn_region *regions,
                                uint32_t class, uint32_t *count)
 {
@@ -263,7 +261,7 @@ static const char *check(const struct tn_free_set *set, const struct tn_region *
         if ((own->octaves >> octave & 1) != (own->classes[octave] != 0))
             return "an octave's bit is wrong";
     }
-    return count == set->region_count ? NULL : "the free set has lost count";
+    return count == set->region_count ? NULL : "the count of the free set is wrong";
 }
 
 const struct tn_fit_operations tn_fit_segregated = {

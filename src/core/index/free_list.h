@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* free_list: doubly linked lists of free regions, what was freed last first. Every call is O(1). */
+/* free_list: doubly linked lists of free regions, last freed first. Every call is O(1). */
 #ifndef TN_FREE_LIST_H
 #define TN_FREE_LIST_H
 
 #include "free_set.h"
 
-/* A region is freed now. */
+/* Inserts a region that is freed now. */
 static inline void tn_free_list_push(struct tn_free_nodes *nodes, uint32_t *head, uint32_t region)
 {
     TN_ASSERT(region < nodes->capacity);
@@ -29,7 +29,7 @@ static inline void tn_free_list_remove(struct tn_free_nodes *nodes, uint32_t *he
     }
 }
 
-/* Whether `region` can follow `previous` in a list: its links are right and it was freed before. */
+/* Returns whether `region` can follow `previous` in a list: its links are right and it was freed before. */
 static inline bool tn_free_list_is_valid(const struct tn_free_nodes *nodes, uint32_t previous,
                                          uint32_t region)
 {

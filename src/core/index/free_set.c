@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* free_set: the table of policies, and what is no hot path. */
+/* free_set: the table of policies, and everything off the hot path. */
 #include "free_set.h"
 
 #include "../../base/host_memory.h"
@@ -31,7 +31,7 @@ void tn_free_nodes_fini(struct tn_free_nodes *nodes)
     tn_host_memory_free(nodes->nodes);
 }
 
-/* All of them may be in use, so all are moved. */
+/* All nodes may be in use, so all are moved. */
 static bool reserve_nodes(struct tn_free_nodes *nodes, uint32_t record_count)
 {
     void *items = nodes->nodes;

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * free_set: free regions of a pool, and in which order a request is offered them: the placement policy.
+ * free_set: free regions of a pool, in the order in which a placement policy offers them to a request.
  *
- *     policy                order in which what is large enough is offered         find         kept in
+ *     policy                order of the regions that are large enough             find         kept in
  *     best_fit              by size, then by first chunk                           O(log n)     size_set.h
  *     first_fit             by first chunk                                         O(log n)     fit_first.c
- *     segregated_fit        by class of sizes, a class an octave                   see there    fit_good.c
- *     tlsf                  by class of sizes, 32 classes an octave                see there    fit_good.c
+ *     segregated_fit        by size class, one an octave                           see there    fit_good.c
+ *     tlsf                  by size class, 32 an octave                            see there    fit_good.c
  *
- * Whatever the policy: find and find_after together offer every region that is large enough, once. So
- * what is there is found.
+ * With every policy, find and find_after together offer each region that is large enough once. So a region
+ * that fits is always found.
  *
- * The default is inlined, at the price of one branch; the others are called through a table. They keep
- * 16 bytes a record beside the records, in an array that a pool's sets share: a region is in one set.
+ * The default is inlined, at the cost of one branch; the others are called through a table. They keep 16
+ * bytes for each record outside the records, in an array that a pool's sets share, since a region is in one
+ * set only.
  *
- * Room must have been reserved, so no call but init and reserve allocates and none can fail.
- * Threads: none of it locks; the pool does.
+ * Only init and reserve allocate. The other calls require reserved room and cannot fail.
+ * Threads: no locking; the pool locks.
  */
 #ifndef TN_FREE_SET_H
 #define TN_FREE_SET_H
@@ -33,24 +34,24 @@
 #include "region.h"
 #include "size_set.h"
 
-/* What a policy other than best fit knows of a free region; of others it says nothing. */
+/* The data of policies other than best fit for a free region. Undefined for other regions. */
 union tn_free_node {
     struct {
-        uint32_t next; /* in the list of its bin or class, or TN_REGION_NONE */
+        uint32_t next; /* in the list of its class, or TN_REGION_NONE */
         uint32_t previous;
-        uint64_t freed_at; /* later is more */
+        uint64_t freed_at; /* time of the free, by tn_free_nodes.now */
     };
     struct {
         uint32_t parent; /* in the tree by first chunk, or TN_REGION_NONE */
         uint32_t left;
         uint32_t right;
-        uint32_t chunk_count_max; /* of the region and all below it */
+        uint32_t chunk_count_max; /* the largest of the region and all below it */
     };
 };
 
 _Static_assert(sizeof(union tn_free_node) == 16, "a node is 16 bytes");
 
-/* The nodes of all records of a pool, by the record's number. */
+/* The nodes of all records of a pool, by record number. */
 struct tn_free_nodes {
     union tn_free_node *nodes;
     uint32_t capacity;
@@ -64,16 +65,16 @@ struct tn_size_classes;
 struct tn_free_set {
     const struct tn_fit_operations *operations; /* NULL: best fit */
     bool is_there;
-    uint32_t region_count;       /* not of best fit, which counts for itself */
-    struct tn_free_nodes *nodes; /* shared with the pool's other sets; not of best fit */
+    uint32_t region_count;       /* unused in best fit, which has its own count */
+    struct tn_free_nodes *nodes; /* shared with the pool's other sets; unused in best fit */
     union {
         struct tn_size_set best;
-        uint32_t root; /* first fit: of the tree, or TN_REGION_NONE */
+        uint32_t root; /* first fit: root of the tree, or TN_REGION_NONE */
         struct tn_size_classes *classes;
     };
 };
 
-/* As tn_free_set_... below. `chunk_count` of remove and `old_chunk_count` are those that the region had
+/* The functions tn_free_set_... below. `chunk_count` of remove and `old_chunk_count` are the region's count
  * in the set. */
 struct tn_fit_operations {
     bool (*init)(struct tn_free_set *set);
@@ -99,7 +100,7 @@ extern const struct tn_fit_operations tn_fit_first;
 extern const struct tn_fit_operations tn_fit_segregated;
 extern const struct tn_fit_operations tn_fit_tlsf;
 
-/* As TARN_FIT has it, best_fit for example; NULL: there is no such policy. */
+/* Returns the name for TARN_FIT, for example best_fit. NULL: there is no such policy. */
 const char *tn_fit_name(tarn_fit fit);
 
 /* --- what the sets of a pool share ----------------------------------------------------------- */
@@ -109,23 +110,22 @@ void tn_free_nodes_fini(struct tn_free_nodes *nodes);
 
 /* --- a set ----------------------------------------------------------------------------------- */
 
-/* An empty set, which takes what its policy needs of `trees` and `nodes`. False: no host memory; nothing
- * is left behind. */
+/* Makes an empty set, which uses `trees` and `nodes` as its policy needs. False: no host memory, nothing is
+ * left behind. */
 bool tn_free_set_init(struct tn_free_set *set, tarn_fit fit, struct tn_key_tree_store *trees,
                       struct tn_free_nodes *nodes);
 void tn_free_set_fini(struct tn_free_set *set);
 
-/* Sees to it that set_count sets, of which this is one, can hold region_count regions together, however
- * their sizes fall, of chunk_count chunks in all, with records below record_count. To be called for each
- * of them. False: no host memory. */
+/* Reserves room for region_count regions of any sizes in set_count sets together, with chunk_count chunks in
+ * total and records below record_count. Call it for each of the sets. False: no host memory. */
 bool tn_free_set_reserve(struct tn_free_set *set, uint32_t set_count, uint32_t region_count,
                          uint32_t chunk_count, uint32_t record_count);
 
-/* Bytes of host memory taken, besides the structure itself and what sets share; not what is reserved and
- * untouched. */
+/* Returns bytes of host memory in use, without the structure itself, memory shared by sets, and reserved
+ * memory not touched yet. */
 size_t tn_free_set_metadata_bytes(const struct tn_free_set *set);
 
-/* NULL, or what is wrong. Walks everything. */
+/* Returns NULL, or the fault. Walks everything. */
 const char *tn_free_set_check(const struct tn_free_set *set, const struct tn_region *regions);
 
 static inline uint32_t tn_free_set_region_count(const struct tn_free_set *set)
@@ -133,7 +133,7 @@ static inline uint32_t tn_free_set_region_count(const struct tn_free_set *set)
     return TN_LIKELY(!set->operations) ? set->best.region_count : set->region_count;
 }
 
-/* Adds a free region. `regions` is the array that the numbers count in, here and below. */
+/* Adds a free region. Here and below, record numbers are indices of `regions`. */
 static inline void tn_free_set_insert(struct tn_free_set *set, const struct tn_region *regions,
                                       uint32_t region)
 {
@@ -145,7 +145,7 @@ static inline void tn_free_set_insert(struct tn_free_set *set, const struct tn_r
     set->operations->insert(set, regions, region);
 }
 
-/* Removes a region, which had this count and first chunk in the set; its record may say otherwise by now. */
+/* Removes a region. It is in the set with the given count and first chunk; its record may have changed. */
 static inline void tn_free_set_remove(struct tn_free_set *set, const struct tn_region *regions,
                                       uint32_t region, uint32_t chunk_count, uint32_t first_chunk)
 {
@@ -157,8 +157,8 @@ static inline void tn_free_set_remove(struct tn_free_set *set, const struct tn_r
     set->operations->remove(set, regions, region, chunk_count);
 }
 
-/* A region of the set has changed from what is given to what stands in its record. It has not gone past
- * another. */
+/* Updates a region whose record has changed from the given chunks. Requires: it has not moved past another
+ * region. */
 static inline void tn_free_set_change(struct tn_free_set *set, const struct tn_region *regions,
                                       uint32_t region, uint32_t old_chunk_count,
                                       uint32_t old_first_chunk)
@@ -170,7 +170,7 @@ static inline void tn_free_set_change(struct tn_free_set *set, const struct tn_r
     set->operations->change(set, regions, region, old_chunk_count);
 }
 
-/* What a request for so many chunks, 1 or more, is offered first; or TN_REGION_NONE: nothing is so large. */
+/* Returns the first offer for a request of at least 1 chunk, or TN_REGION_NONE: no region is large enough. */
 static inline uint32_t tn_free_set_find(const struct tn_free_set *set,
                                         const struct tn_region *regions, uint32_t chunk_count)
 {
@@ -178,8 +178,7 @@ static inline uint32_t tn_free_set_find(const struct tn_free_set *set,
     return set->operations->find(set, regions, chunk_count);
 }
 
-/* What it is offered when it does not take `region`, which it was offered before and which is still in the
- * set; or TN_REGION_NONE. */
+/* Returns the next offer after `region`, an earlier offer that is still in the set, or TN_REGION_NONE. */
 static inline uint32_t tn_free_set_find_after(const struct tn_free_set *set,
                                               const struct tn_region *regions, uint32_t region,
                                               uint32_t chunk_count)
@@ -191,7 +190,7 @@ static inline uint32_t tn_free_set_find_after(const struct tn_free_set *set,
     return set->operations->find_after(set, regions, region, chunk_count);
 }
 
-/* One of the largest, or TN_REGION_NONE. */
+/* Returns one of the largest regions, or TN_REGION_NONE. */
 static inline uint32_t tn_free_set_find_largest(const struct tn_free_set *set,
                                                 const struct tn_region *regions)
 {
@@ -199,8 +198,8 @@ static inline uint32_t tn_free_set_find_largest(const struct tn_free_set *set,
     return set->operations->find_largest(set, regions);
 }
 
-/* Whether a request is to have region a rather than b. The two are of different sets, of which this is
- * one, and each was offered first by its own. */
+/* Returns whether region a is the better offer than b. Requires: they are the first offers of two sets, one
+ * of which is this. */
 static inline bool tn_free_set_is_better(const struct tn_free_set *set,
                                          const struct tn_region *regions, uint32_t a, uint32_t b)
 {

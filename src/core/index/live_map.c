@@ -5,7 +5,7 @@
 #include "../../base/arith.h"
 #include "../../base/host_memory.h"
 
-/* The bucket of a map that has none of its own. */
+/* The one bucket of a map without memory. */
 static uint32_t no_buckets[] = { TN_REGION_NONE };
 
 void tn_live_map_init(struct tn_live_map *map)
@@ -34,7 +34,7 @@ bool tn_live_map_reserve(struct tn_live_map *map, uint32_t live_count)
     return true;
 }
 
-/* Adds one bucket and moves into it what now belongs there, all of it from one other bucket. */
+/* Adds one bucket and moves its regions there, all from one other bucket. */
 static void add_bucket(struct tn_live_map *map, struct tn_region *regions)
 {
     TN_ASSERT(map->bucket_count < map->bucket_capacity);
@@ -91,14 +91,14 @@ const char *tn_live_map_check(const struct tn_live_map *map, const struct tn_reg
     for (uint32_t bucket = 0; bucket < map->bucket_count; bucket++) {
         for (uint32_t region = map->buckets[bucket]; region != TN_REGION_NONE;
              region = regions[region].link) {
-            if (++count > live_count) return "the live map holds more than it counts";
+            if (++count > live_count) return "the live map holds more regions than it counts";
             if (regions[region].state != TN_REGION_STATE_LIVE) {
                 return "a region in the live map is not live";
             }
             if (tn_live_map_bucket_of(map, regions[region].first_chunk) != bucket) {
-                return "a region stands in the wrong bucket of the live map";
+                return "a region is in the wrong bucket of the live map";
             }
         }
     }
-    return count == live_count ? NULL : "the live map holds fewer than it counts";
+    return count == live_count ? NULL : "the live map holds fewer regions than it counts";
 }

@@ -2,21 +2,21 @@
 /*
  * region: the record of one run of chunks, and its states.
  *
- * Chunks are numbered through the whole pool; each static pool has a span of the numbers. Its
- * regions tile the span and form a ring with a record of no chunks, the head:
+ * Chunks are numbered through the whole pool; each static pool has a span of the numbers. Its regions tile
+ * the span and form a ring with a record of no chunks, the head:
  *
  *     chunk            0         3                  9      11
  *             head ──► ┌─────────┬──────────────────┬──────┬──── ... ──► head
  *                  ◄── │ live    │ free             │ live │         ◄──
  *                      └─────────┴──────────────────┴──────┴────
  *
- * So every region has two neighbours, and the head is one that is never free. A record is unused
- * when it describes nothing. Where a span is larger than the memory that is there, voids are the chunks
- * without memory; the head counts as one of no chunks.
+ * So every region has two neighbours; the head is a neighbour that is never free. An unused record describes
+ * nothing. If a span is larger than its memory, its voids are the chunks without memory. The head counts as a
+ * void of no chunks.
  *
- * Records live in one array a pool and are named by their number in it, so that a record is 24 bytes
- * and the array can move. Device memory is never read or written: all that is known of a region
- * stands here.
+ * All records of a pool are in one array, and their number in it identifies them. So a record is 24 bytes,
+ * and the array can move. Device memory is never read or written: the record holds all that is known of a
+ * region.
  */
 #ifndef TN_REGION_H
 #define TN_REGION_H
@@ -30,13 +30,13 @@
 
 #define TN_REGION_NONE UINT32_MAX
 
-/* Chunks are numbered below this, so that the number of a chunk fits in 31 bits, and so does that of
- * a record: there are no more regions than chunks. */
+/* Chunk numbers are below this, so they fit in 31 bits. So do record numbers: there are no more regions than
+ * chunks. */
 #define TN_CHUNK_COUNT_MAX ((uint32_t)INT32_MAX)
 
 enum tn_region_state {
     TN_REGION_STATE_UNUSED = 0,
-    TN_REGION_STATE_VOID = 1, /* there is no memory: the head, and chunks that have none */
+    TN_REGION_STATE_VOID = 1, /* no memory: the head, and chunks without memory */
     TN_REGION_STATE_FREE = 2,
     TN_REGION_STATE_LIVE = 3
 };
@@ -46,15 +46,15 @@ struct tn_region {
     uint32_t chunk_count;
     uint32_t previous; /* the neighbours in the ring of the span */
     uint32_t next;
-    /* live: next in its bucket of the live map; unused: next unused; free: its dependency's time;
-     * void: next void that is at rest */
+    /* live: next in its bucket of the live map; unused: next unused; free: its dependency's time; void: next
+     * void at rest */
     uint32_t link;
-    /* Written as one word by tn_region_mark: a load that follows a store of a part of it would wait until
-     * that has gone to the cache, some 15 cycles. */
+    /* tn_region_mark writes this as one word: a load right after a store of a part of it would wait for the
+     * cache, about 15 cycles. */
     union {
         struct {
-            /* live: bytes of its chunks that were not asked for, or a slab's number, and above them whose it
-             * is; free: its dependency's streams; void: whether it is taken */
+            /* live: bytes of its chunks that were not requested, or a slab's number, and above them its
+             * owner; free: its dependency's streams; void: whether it is taken */
             uint32_t extra : 30;
             uint32_t state : 2;
         };
@@ -76,7 +76,7 @@ static inline void tn_region_mark(struct tn_region *region, enum tn_region_state
 
 _Static_assert(TN_STREAM_COUNT_MAX <= 30, "a bit for each stream fits into `extra`");
 
-/* In the place of an owner: the region is a slab of slices, see slices.h; nobody frees it as a whole. */
+/* In place of an owner: the region is a slab of slices, see slices.h, and is never freed as a whole. */
 #define TN_REGION_OWNER_SLAB ((1U << (30 - TN_REGION_SLACK_BITS)) - 1)
 
 _Static_assert(TN_STREAM_COUNT_MAX < TN_REGION_OWNER_SLAB, "and so does an owner");
@@ -87,7 +87,7 @@ static inline uint32_t tn_region_slack_bytes(const struct tn_region *region)
     return region->extra & (((uint32_t)1 << TN_REGION_SLACK_BITS) - 1);
 }
 
-/* The number of the stream whose private memory it is, and that of no other, plus 1; 0: nobody's. */
+/* Returns 1 + the number of the stream whose private memory it is, or 0. */
 static inline uint32_t tn_region_owner(const struct tn_region *region)
 {
     TN_ASSERT(region->state == TN_REGION_STATE_LIVE);
@@ -109,7 +109,7 @@ static inline struct tn_dependency tn_region_dependency_of_free(const struct tn_
     return dependency;
 }
 
-/* Whose it is stays. */
+/* Keeps the owner. */
 static inline void tn_region_set_slack(struct tn_region *region, uint32_t slack_bytes)
 {
     uint32_t owner = tn_region_owner(region);
@@ -122,7 +122,7 @@ static inline bool tn_region_is_slab(const struct tn_region *region)
     return tn_region_owner(region) == TN_REGION_OWNER_SLAB;
 }
 
-/* Of a slab, which has no slack. */
+/* Returns the number of the slab, which has no slack. */
 static inline uint32_t tn_region_slab(const struct tn_region *region)
 {
     TN_ASSERT(tn_region_is_slab(region));
@@ -136,7 +136,7 @@ static inline void tn_region_mark_slab(struct tn_region *region, uint32_t slab)
                    slab | TN_REGION_OWNER_SLAB << TN_REGION_SLACK_BITS);
 }
 
-/* Nothing of it is live, so that it can be freed. */
+/* Makes a slab a plain live region, to be freed. Requires: none of its slices is live. */
 static inline void tn_region_unmark_slab(struct tn_region *region)
 {
     TN_ASSERT(tn_region_is_slab(region));
@@ -157,20 +157,20 @@ static inline void tn_region_set_dependency(struct tn_region *region,
     region->link = dependency.time;
 }
 
-/* Whether a region is free and depends on these streams and on no other. */
+/* Returns whether a region is free and depends on exactly these streams. */
 static inline bool tn_region_is_free_on(const struct tn_region *region, uint32_t streams)
 {
     return region->state_and_extra == ((uint32_t)TN_REGION_STATE_FREE << 30 | streams);
 }
 
-/* Whether a region is free and depends on none of these streams. */
+/* Returns whether a region is free and depends on none of these streams. */
 static inline bool tn_region_is_free_without(const struct tn_region *region, uint32_t streams)
 {
     return region->state == TN_REGION_STATE_FREE &&
            (tn_region_dependency(region).streams & streams) == 0;
 }
 
-/* What it grows by was freed at this time. */
+/* Raises the region's time to that of chunks that join it. */
 static inline void tn_region_put_off(struct tn_region *region, uint32_t time)
 {
     TN_ASSERT(region->state == TN_REGION_STATE_FREE);
@@ -196,7 +196,7 @@ static inline bool tn_region_is_head(const struct tn_region *region)
     return region->state == TN_REGION_STATE_VOID && region->chunk_count == 0;
 }
 
-/* Whether memory may come for the chunks: nobody is about to bring it or to take it away. */
+/* Returns whether the chunks are a void that no caller has taken. */
 static inline bool tn_region_is_void_at_rest(const struct tn_region *region)
 {
     return region->state == TN_REGION_STATE_VOID && region->chunk_count > 0 && region->extra == 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* region_check: whether all that a region index promises is true. */
+/* region_check: the check of all that a region index promises. */
 #include "region_index.h"
 
 #include "region_index_parts.h"
 
-/* Whether the region's group has its bit, and no group up to the next region's has one. */
+/* Returns whether the region's group has its bit, and no group between it and the next region's. */
 static bool starts_are_right(const struct tn_region_index *index, const struct tn_region *region)
 {
     uint32_t group = tn_start_group_of(region->first_chunk);
@@ -28,7 +28,7 @@ static const char *check_region(const struct tn_region_index *index, uint32_t re
     if (r->chunk_count == 0 || r->chunk_count > chunks_left) {
         return "a region is empty or reaches beyond its static pool";
     }
-    if (r->previous != previous) return "a region does not know the one before it";
+    if (r->previous != previous) return "a region's link to the one before it is wrong";
     if (r->state == TN_REGION_STATE_FREE &&
         tn_region_is_free_on(&index->regions[previous], tn_region_dependency(r).streams)) {
         return "two free regions that depend on the same streams touch";
@@ -43,7 +43,7 @@ const char *tn_region_index_check_span(const struct tn_region_index *index, uint
                                        uint32_t first_chunk, uint32_t chunk_count)
 {
     uint32_t chunk = first_chunk, end_chunk = first_chunk + chunk_count, previous = head;
-    if (!tn_region_is_head(&index->regions[head])) return "a head is none";
+    if (!tn_region_is_head(&index->regions[head])) return "a span's head is not a head";
     for (uint32_t region = index->regions[head].next; region != head;
          region = index->regions[region].next) {
         if (region >= index->fresh) return "a region links to a record that does not exist";
@@ -61,11 +61,12 @@ const char *tn_region_index_check_span(const struct tn_region_index *index, uint
         chunk = tn_region_end_chunk(&index->regions[region]);
         previous = region;
     }
-    if (index->regions[head].previous != previous) return "a head does not know the last region";
+    if (index->regions[head].previous != previous)
+        return "a head's link to the last region is wrong";
     return chunk == end_chunk ? NULL : "the regions do not tile their static pool";
 }
 
-/* Whether every free region is in the set of its dependency. */
+/* Checks that each free region is in the set of its dependency. */
 static const char *check_free_sets(const struct tn_region_index *index, uint32_t free_count)
 {
     uint32_t counts[TN_FREE_SET_COUNT] = { 0 }, pending_chunk_count = 0;
@@ -91,14 +92,14 @@ static const char *check_free_sets(const struct tn_region_index *index, uint32_t
                : "the count of pending chunks is wrong";
 }
 
-/* Whether the list has the voids at rest, so many, and in order. */
+/* Checks that the list has all voids at rest, in order. */
 static const char *check_voids(const struct tn_region_index *index, uint32_t resting_count)
 {
     uint64_t end_chunk = 0;
     for (uint32_t region = index->first_void; region != TN_REGION_NONE;
          region = index->regions[region].link) {
         if (region >= index->fresh || !tn_region_is_void_at_rest(&index->regions[region]))
-            return "the list of voids holds what is none";
+            return "the list of voids holds a region that is not a void";
         if (index->regions[region].first_chunk < end_chunk) return "the voids are not in order";
         end_chunk = tn_region_end_chunk(&index->regions[region]);
         if (resting_count-- == 0) break;
@@ -108,7 +109,7 @@ static const char *check_voids(const struct tn_region_index *index, uint32_t res
 
 const char *tn_region_index_check(const struct tn_region_index *index)
 {
-    if (!tn_bit_tree_check(&index->starts)) return "the starts' bit tree contradicts itself";
+    if (!tn_bit_tree_check(&index->starts)) return "the starts' bit tree is inconsistent";
     uint32_t free_count = 0, live_count = 0, void_count = 0, resting_count = 0;
     for (uint32_t region = 0; region < index->fresh; region++) {
         const struct tn_region *r = &index->regions[region];
@@ -119,7 +120,7 @@ const char *tn_region_index_check(const struct tn_region_index *index)
     }
     if (free_count + live_count + void_count != index->region_count ||
         void_count != index->void_count + index->span_count) {
-        return "the region index has lost count";
+        return "the counts of the region index are wrong";
     }
     const char *fault = check_voids(index, resting_count);
     if (fault) return fault;

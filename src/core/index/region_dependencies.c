@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* region_dependencies: what free regions of an index wait for, and runs of those that wait for different things. */
+/* region_dependencies: changes of what free regions wait for, and runs of regions with different
+ * dependencies. */
 #include "region_index.h"
 
 #include "region_index_parts.h"
@@ -15,7 +16,7 @@ void tn_region_index_change_dependency(struct tn_region_index *index, uint32_t r
     tn_region_index_coalesce(index, region);
 }
 
-/* The first region of a set, from one on, that depends on one of the streams up to the time. */
+/* Returns the first region of a set, from `region` on, that depends on one of the streams up to the time. */
 static uint32_t find_dependent(const struct tn_region_index *index, unsigned set, uint32_t region,
                                uint32_t streams, uint32_t time)
 {
@@ -34,9 +35,9 @@ static uint32_t first_dependent(const struct tn_region_index *index, unsigned se
     return find_dependent(index, set, first, streams, time);
 }
 
-/* Gives a region of the set another dependency, on none of the streams. Returns the next one that depends on
- * one of them. To be found before, since the region's place is lost; it keeps its own, since nothing that
- * depends on the streams coalesces with what does not. */
+/* Gives a region of the set another dependency, on none of the streams. Returns the next region that depends
+ * on one of them. Finds it first, since the region loses its place in the set. The next region keeps its
+ * place: it depends on one of the streams, so it does not coalesce with this one. */
 static uint32_t change_dependent(struct tn_region_index *index, unsigned set, uint32_t region,
                                  struct tn_dependency dependency, uint32_t streams, uint32_t time)
 {
@@ -47,7 +48,7 @@ static uint32_t change_dependent(struct tn_region_index *index, unsigned set, ui
     return next;
 }
 
-/* The regions of one set that depend on the streams up to the time depend on the others alone. */
+/* Removes the streams from all dependencies of one set up to the time. */
 static void complete_in_set(struct tn_region_index *index, unsigned set, uint32_t streams,
                             uint32_t time)
 {
@@ -55,7 +56,7 @@ static void complete_in_set(struct tn_region_index *index, unsigned set, uint32_
     while (region != TN_REGION_NONE) {
         struct tn_dependency dependency = tn_region_dependency(&index->regions[region]);
         dependency.streams &= ~streams;
-        /* Or what it is united with one day would be later than it is. */
+        /* Otherwise a later union would get a time that is too late. */
         if (dependency.streams == 0) dependency = TN_DEPENDENCY_NONE;
         region = change_dependent(index, set, region, dependency, streams, time);
     }
@@ -71,7 +72,7 @@ void tn_region_index_complete(struct tn_region_index *index, uint32_t streams, u
         complete_in_set(index, TN_FREE_SET_SHARED, streams, time);
 }
 
-/* Regions that wait for the stream in the set wait for the dependency in its place. */
+/* Replaces the stream by the dependency, in all regions of the set that wait for it. */
 static void replace_in_set(struct tn_region_index *index, unsigned set, uint32_t stream_bit,
                            struct tn_dependency dependency)
 {
@@ -123,7 +124,7 @@ struct tn_region_run tn_region_index_find_run(const struct tn_region_index *inde
         if (run.region_count == 0) run.first = region;
         run.region_count++;
         run.chunk_count += r->chunk_count;
-        /* No more at its front than it needs. */
+        /* Keeps only as many regions at its front as it needs. */
         while (run.chunk_count - index->regions[run.first].chunk_count >= chunk_count) {
             run.chunk_count -= index->regions[run.first].chunk_count;
             run.first = index->regions[run.first].next;
@@ -134,7 +135,7 @@ struct tn_region_run tn_region_index_find_run(const struct tn_region_index *inde
     return best;
 }
 
-/* What grows waits for what both waited for. */
+/* The joined region waits for everything that both waited for. */
 static void unite_dependencies(struct tn_region *grown, const struct tn_region *joined)
 {
     struct tn_dependency mine = tn_region_dependency(grown);

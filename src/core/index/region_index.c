@@ -44,9 +44,9 @@ void tn_region_index_fini(struct tn_region_index *index)
     *index = (struct tn_region_index){ 0 };
 }
 
-/* Room in all free sets. While there is one set, frees alone never make more regions, and between two
- * free ones of a span lies a live one; so of r regions in s spans at most (r + s) / 2 can become free. In
- * several sets all can. */
+/* Reserves room in all free sets. With one set, a free never adds a region, and a live region lies between
+ * two free ones of a span. So of r regions in s spans at most (r + s) / 2 can become free. With several sets
+ * all can. */
 static bool reserve_free_sets(struct tn_region_index *index, uint32_t span_count,
                               uint32_t chunk_count)
 {
@@ -241,7 +241,7 @@ bool tn_region_index_free(struct tn_region_index *index, uint32_t first_chunk,
 
 /* --- resize --------------------------------------------------------------------------------- */
 
-/* The front of a free region goes to the region before it. */
+/* Gives the front of a free region to the region before it. */
 static void give_front(struct tn_region_index *index, uint32_t region, uint32_t chunk_count)
 {
     struct tn_region *r = &index->regions[region];
@@ -253,7 +253,7 @@ static void give_front(struct tn_region_index *index, uint32_t region, uint32_t 
     tn_region_index_change_free(index, region, old_chunk_count, old_first_chunk);
 }
 
-/* All of it does. */
+/* Gives all of a free region to the region before it. */
 static void give_whole(struct tn_region_index *index, uint32_t region)
 {
     const struct tn_region *r = &index->regions[region];
@@ -280,8 +280,8 @@ void tn_region_index_extend(struct tn_region_index *index, uint32_t region, uint
     tn_region_set_slack(r, slack_bytes);
 }
 
-/* Cuts what lies behind the first chunk_count chunks off a live region. It gets a new record, neither free nor live
- * yet. */
+/* Cuts the chunks after the first chunk_count off a live region. They get a new record, which is neither free
+ * nor live yet. */
 static uint32_t cut_back(struct tn_region_index *index, uint32_t region, uint32_t chunk_count)
 {
     uint32_t back = tn_region_index_take_record(index);
@@ -312,8 +312,8 @@ void tn_region_index_shorten(struct tn_region_index *index, uint32_t region, uin
 
 /* --- queries -------------------------------------------------------------------------------- */
 
-/* The last live region of a group of chunks that starts at `chunk` or before, or TN_REGION_NONE.
- * Tries each chunk: the live map knows only first chunks. */
+/* Returns the last live region of a group that starts at or before `chunk`, or TN_REGION_NONE. Tries each
+ * chunk, since the live map knows first chunks only. */
 static uint32_t find_last_start(const struct tn_region_index *index, uint32_t group, uint32_t chunk)
 {
     uint32_t first = group * TN_START_GROUP_CHUNKS;
@@ -324,10 +324,8 @@ static uint32_t find_last_start(const struct tn_region_index *index, uint32_t gr
     }
 }
 
-/*
- * What a chunk lies in starts in the chunk's own group or in the last one before it in which any
- * region starts. Where no live region starts there, a free one covers the chunk.
- */
+/* The region of a chunk starts in the chunk's group, or in the last earlier group in which a region starts.
+ * If no live region starts there, a free one covers the chunk. */
 uint32_t tn_region_index_find_live(const struct tn_region_index *index, uint32_t chunk)
 {
     uint32_t group = tn_start_group_of(chunk);

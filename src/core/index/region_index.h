@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * region_index: all regions of a pool, in the orders in which they are looked for.
+ * region_index: all regions of a pool, in each order in which the pool searches them.
  *
- *     free sets by size   free_sets: one search over all static pools, by the pool's policy; one set for what
- *                         waits for nothing, one for each stream on which regions were freed, one for
- *                         what waits for several
- *     free set by index   the records themselves: every region knows its neighbours in address
- *                         order, so a free one finds what it coalesces with in one step
- *     live by address     live_map: from the first chunk; and a bit for each group of chunks in
- *                         which a region starts, to find the region that a chunk lies inside
+ *     free sets by size   free_set: one search over all static pools, by the pool's policy. One set for regions
+ *                         that wait for nothing, one for each stream on which regions were freed, one for
+ *                         regions that wait for several streams
+ *     by address          the records themselves: every region knows its neighbours, so a free one finds
+ *                         the regions to coalesce with in one step
+ *     live by address     live_map: by first chunk; and a bit for each group of chunks in which a region
+ *                         starts, to find the region that a chunk lies inside
  *
- * A span is the range of chunks of one static pool. Its regions tile it and never join another's. One whose
- * memory comes and goes piece by piece has voids:
+ * A span is the range of chunks of one static pool. Its regions tile it, and never coalesce with those of
+ * another span. A span whose memory comes and goes piece by piece has voids:
  *
  *                 take_void                  fill
  *     at rest ──────────────► taken void ──────────────► free
  *             ◄──────────────            ◄──────────────
  *                   rest                    take_free
  *
- * Cost: find, carve and free O(log n) in free regions; finding what a chunk lies inside takes at
- * most 128 looks into the live map.
- * Memory: 24 bytes a region, 8 a live one, what the free set by size takes, a bit for 64 chunks.
- * Room is reserved before anything is added, and enough for freeing all that is live then; so only
- * the reserve calls allocate, and free cannot fail.
- * Threads: none of it locks; the pool does.
+ * Cost: find, carve and free take O(log n) in free regions. Finding the region around a chunk takes at most
+ * 128 lookups in the live map.
+ * Memory: 24 bytes a region, 8 a live region, one bit for 64 chunks, and the free sets.
+ * The reserve calls reserve room before anything is added, including room to free all regions that are live
+ * then. Only they allocate, so a free cannot fail.
+ * Threads: no locking; the pool locks.
  * Always true: regions tile their span; no two free regions that depend on the same streams touch, nor two
- * voids at rest; the free ones and only they are in the free set of their dependency, the live ones and only they in
- * the live map.
+ * voids at rest; the free set of a dependency has exactly the free regions with that dependency, the live map
+ * exactly the live regions.
  */
 #ifndef TN_REGION_INDEX_H
 #define TN_REGION_INDEX_H
@@ -37,59 +37,58 @@
 
 #include "region_index_struct.h"
 
-/* No chunks. False: no host memory; nothing is left behind. */
+/* Makes an index without chunks. False: no host memory, nothing is left behind. */
 bool tn_region_index_init(struct tn_region_index *index, tarn_fit fit);
 void tn_region_index_fini(struct tn_region_index *index);
 
-/* Makes room for one more span, of chunk_count chunks from first_chunk on, and for a carve of it.
- * False: no host memory. */
+/* Reserves room for one more span, of chunk_count chunks from first_chunk on, and for a carve of it. False:
+ * no host memory. */
 bool tn_region_index_reserve_span(struct tn_region_index *index, uint32_t first_chunk,
                                   uint32_t chunk_count);
 
-/* Adds chunks that no span has, as one free region. Returns the span's head, by which the span is
- * known from now on. Room must be reserved. */
+/* Adds chunks that are in no span, as one free region. Returns the span's head, which identifies the span.
+ * Requires: reserved room. */
 uint32_t tn_region_index_add_span(struct tn_region_index *index, uint32_t first_chunk,
                                   uint32_t chunk_count);
 
-/* Whether nothing in the span is live, or waits for one of `held` streams, a bit each. Cost: O(regions
- * of the span) at worst. */
+/* Returns whether no region of the span is live or waits for a stream of `held`, a bit each. Cost: at most
+ * O(regions of the span). */
 bool tn_region_index_span_is_free(const struct tn_region_index *index, uint32_t head,
                                   uint32_t held);
 
-/* Forgets a span in which nothing is live. */
+/* Removes a span. Requires: nothing in it is live. */
 void tn_region_index_remove_span(struct tn_region_index *index, uint32_t head);
 
-/* Whether room is reserved for one more carve, which turns one region into three at most. */
+/* Returns whether room is reserved for one more carve, which makes at most three regions of one. */
 static inline bool tn_region_index_has_room(const struct tn_region_index *index)
 {
     return index->region_count + 2 <= index->reserved_count;
 }
 
-/* Makes room for one more carve and for the frees of all regions live after it. False: no host
- * memory. */
+/* Reserves room for one more carve, and for the frees of all regions live after it. False: no host memory. */
 bool tn_region_index_reserve(struct tn_region_index *index);
 
-/* Makes room for free regions that wait for this stream alone, and for those that wait for several.
- * False: no host memory. */
+/* Reserves room for free regions that wait for this stream alone, and for those that wait for several. False:
+ * no host memory. */
 bool tn_region_index_add_stream(struct tn_region_index *index, unsigned stream);
 
-/* The set is there, so that it can be searched. */
+/* Returns whether the set exists and can be searched. */
 static inline bool tn_region_index_has_set(const struct tn_region_index *index, unsigned set)
 {
     return index->by_size[set].is_there;
 }
 
-/* Whether region a is the better fit by the policy: by default smaller, or of the same size and at a lower
- * index. Both were found in their sets for the same request. */
+/* Returns whether region a is the better fit by the policy: by default the smaller one, or at equal size the
+ * one at the lower index. Requires: both were found in their sets for the same request. */
 static inline bool tn_region_index_is_better(const struct tn_region_index *index, uint32_t a,
                                              uint32_t b)
 {
     return tn_free_set_is_better(&index->by_size[TN_FREE_SET_IDLE], index->regions, a, b);
 }
 
-/* The free region of chunk_count chunks or more in these sets, a bit each, which must be there, that is the
- * best one by the policy: by default the smallest, among equals the one at the lowest index; or
- * TN_REGION_NONE. */
+/* Returns the best free region of at least chunk_count chunks in these sets, a bit each, by the policy: by
+ * default the smallest, among equals the one at the lowest index. Or TN_REGION_NONE. Requires: the sets
+ * exist. */
 static inline uint32_t tn_region_index_find_best_fit(const struct tn_region_index *index,
                                                      uint32_t sets, uint32_t chunk_count)
 {
@@ -103,18 +102,19 @@ static inline uint32_t tn_region_index_find_best_fit(const struct tn_region_inde
     return best;
 }
 
-/* The one of chunk_count chunks or more that is next best after `region` in its set, or TN_REGION_NONE. */
+/* Returns the next best region of at least chunk_count chunks after `region` in its set, or TN_REGION_NONE. */
 uint32_t tn_region_index_find_next_fit(const struct tn_region_index *index, uint32_t region,
                                        uint32_t chunk_count);
 
-/* Makes chunk_count chunks of a free region live, those after the first `lead`; what lies before and
- * behind stays free. Returns the live region. Room must be reserved. */
+/* Makes chunk_count chunks of a free region live, after its first `lead` chunks. The chunks before and after
+ * stay free. Returns the live region. Requires: reserved room. */
 uint32_t tn_region_index_carve(struct tn_region_index *index, uint32_t region, uint32_t lead,
                                uint32_t chunk_count, uint32_t slack_bytes);
 
-/* Frees the live region that starts at first_chunk and coalesces it with those free neighbours that
- * depend on the same streams, whose sets must be there. What somebody owns waits for its owner,
- * whatever the dependency. False, and nothing has changed: none starts there, or it is a slab. */
+/* Frees the live region that starts at first_chunk, and coalesces it with the free neighbours that depend on
+ * the same streams. Requires: the sets of these streams exist. If a stream owns the region, it waits for that
+ * stream, whatever the dependency. False, nothing has changed: no live region starts there, or it is a slab.
+ */
 bool tn_region_index_free(struct tn_region_index *index, uint32_t first_chunk,
                           struct tn_dependency dependency, struct tn_freed *freed_out);
 
@@ -122,85 +122,84 @@ bool tn_region_index_free(struct tn_region_index *index, uint32_t first_chunk,
 void tn_region_index_change_dependency(struct tn_region_index *index, uint32_t region,
                                        struct tn_dependency dependency);
 
-/* From now on nothing depends on these streams, a bit each, up to that time: regions that depend on
- * nothing else wait for nothing any more. Cost: O(free regions that wait for one of them, or for
- * several). */
+/* Ends all dependencies on these streams, a bit each, up to that time. Regions without another dependency
+ * wait for nothing from then on. Cost: O(free regions that wait for one of the streams, or for several). */
 void tn_region_index_complete(struct tn_region_index *index, uint32_t streams, uint32_t time);
 
-/* Nobody owns what `stream` owned, and what waits for it waits for `dependency` in its place. Cost:
- * O(regions). */
+/* Takes all regions from their owner `stream`. Regions that wait for `stream` wait for `dependency` instead.
+ * Cost: O(regions). */
 void tn_region_index_disown(struct tn_region_index *index, unsigned stream,
                             struct tn_dependency dependency);
 
-/* All that depends on something does so since time 0. Cost: O(regions). */
+/* Sets the time of all dependencies to 0. Cost: O(regions). */
 void tn_region_index_begin_anew(struct tn_region_index *index);
 
-/* Free regions of one span, one after the other. */
+/* Adjacent free regions of one span. */
 struct tn_region_run {
-    uint32_t first; /* or TN_REGION_NONE: there is no run */
+    uint32_t first; /* TN_REGION_NONE: there is no run */
     uint32_t region_count;
-    uint32_t chunk_count; /* of all of them together */
+    uint32_t chunk_count; /* of all regions together */
 };
 
-/* The smallest run in a span that has chunk_count chunks or more and depends on no other streams than
+/* Returns the smallest run in a span that has at least chunk_count chunks and depends on no streams but
  * these, a bit each; among equals the first. Cost: O(regions of the span). */
 struct tn_region_run tn_region_index_find_run(const struct tn_region_index *index, uint32_t head,
                                               uint32_t streams, uint32_t chunk_count);
 
-/* Makes one free region of a run, which waits for whatever one of them waited for. */
+/* Makes one free region of a run. Its dependency unites those of all its regions. */
 void tn_region_index_unite_run(struct tn_region_index *index, const struct tn_region_run *run);
 
 /* --- lending --- */
 
-/* Makes room for so many records more, which only an adopt may use. False: no host memory. */
+/* Reserves room for record_count more records, for tn_region_index_adopt alone. False: no host memory. */
 bool tn_region_index_promise(struct tn_region_index *index, uint32_t record_count);
 
-/* So many are not needed any more. */
+/* Releases the room for record_count promised records. */
 void tn_region_index_take_promise_back(struct tn_region_index *index, uint32_t record_count);
 
-/* A live region was lent: in another index its chunks are a span, which that one forgets now. What became of
- * them takes the region's place. Both know the same streams; room must be promised for all regions
- * of the span. Cost: O(regions of the span). */
+/* Replaces a lent live region by the regions that another index has made of its chunks. There the chunks are
+ * a span, which is removed. Requires: both indices know the same streams; room is promised for all regions of
+ * the span. Cost: O(regions of the span). */
 void tn_region_index_adopt(struct tn_region_index *index, uint32_t lent,
                            struct tn_region_index *borrower, uint32_t head);
 
 /* --- resize --- */
 
-/* A live region has chunk_count chunks from now on, those that it lacks from the front of the free region behind it,
- * which must have them. */
+/* Extends a live region to chunk_count chunks, from the front of the free region after it. Requires: that
+ * region has enough. */
 void tn_region_index_extend(struct tn_region_index *index, uint32_t region, uint32_t chunk_count,
                             uint32_t slack_bytes);
 
-/* A live region keeps its first chunk_count chunks. The others are freed as tn_region_index_free frees. Room must be
- * reserved. */
+/* Shortens a live region to its first chunk_count chunks, and frees the rest as tn_region_index_free does.
+ * Requires: reserved room. */
 void tn_region_index_shorten(struct tn_region_index *index, uint32_t region, uint32_t chunk_count,
                              uint32_t slack_bytes, struct tn_dependency dependency);
 
 /* --- chunks without memory --- */
 
-/* Adds chunks that no span has, as one void at rest. As tn_region_index_add_span otherwise. */
+/* Adds chunks that are in no span, as one void at rest. Returns the span's head. Requires: reserved room. */
 uint32_t tn_region_index_add_void_span(struct tn_region_index *index, uint32_t first_chunk,
                                        uint32_t chunk_count);
 
-/* Takes chunks out of a void at rest, which has them all. Returns the taken void. Room must be reserved.
- * Cost: O(voids). */
+/* Takes chunks from a void at rest that has them all. Returns the taken void. Requires: reserved room. Cost:
+ * O(voids). */
 uint32_t tn_region_index_take_void(struct tn_region_index *index, uint32_t region,
                                    uint32_t first_chunk, uint32_t chunk_count);
 
-/* Takes chunks that are free, whatever they wait for, from the free region on in which the first one lies.
- * Likewise. */
+/* Takes free chunks, whatever they wait for. `region` is the free region of the first chunk. Returns the
+ * taken void. Requires: reserved room. */
 uint32_t tn_region_index_take_free(struct tn_region_index *index, uint32_t region,
                                    uint32_t first_chunk, uint32_t chunk_count);
 
-/* A taken void is free, and waits for nothing. Returns the free region that it is part of now. */
+/* Makes a taken void free. It waits for nothing. Returns the free region that it is part of then. */
 uint32_t tn_region_index_fill(struct tn_region_index *index, uint32_t taken);
 
-/* A taken void is at rest. Cost: O(voids). */
+/* Returns a taken void to rest. Cost: O(voids). */
 void tn_region_index_rest(struct tn_region_index *index, uint32_t taken);
 
 /* --- queries --- */
 
-/* Whether a region is free and depends on no other streams than these, a bit each. */
+/* Returns whether a region is free and depends on no streams but these, a bit each. */
 static inline bool tn_region_index_is_free_for(const struct tn_region_index *index, uint32_t region,
                                                uint32_t streams)
 {
@@ -208,29 +207,29 @@ static inline bool tn_region_index_is_free_for(const struct tn_region_index *ind
     return r->state == TN_REGION_STATE_FREE && (tn_region_dependency(r).streams & ~streams) == 0;
 }
 
-/* The live region that starts at a chunk, or TN_REGION_NONE. */
+/* Returns the live region that starts at a chunk, or TN_REGION_NONE. */
 static inline uint32_t tn_region_index_find_start(const struct tn_region_index *index,
                                                   uint32_t first_chunk)
 {
     return tn_live_map_find(&index->live, index->regions, first_chunk);
 }
 
-/* The live region that a chunk of some span lies in, or TN_REGION_NONE. */
+/* Returns the live region that a chunk of some span lies in, or TN_REGION_NONE. */
 uint32_t tn_region_index_find_live(const struct tn_region_index *index, uint32_t chunk);
 
-/* How many regions are free. */
+/* Returns the number of free regions. */
 uint32_t tn_region_index_free_count(const struct tn_region_index *index);
 
-/* Chunks of the largest free region; 0 when there is none. */
+/* Returns the chunks of the largest free region, or 0. */
 uint32_t tn_region_index_largest_free(const struct tn_region_index *index);
 
 size_t tn_region_index_metadata_bytes(const struct tn_region_index *index);
 
-/* Walks one span. NULL, or what is wrong. */
+/* Walks one span. Returns NULL, or the fault. */
 const char *tn_region_index_check_span(const struct tn_region_index *index, uint32_t head,
                                        uint32_t first_chunk, uint32_t chunk_count);
 
-/* Walks everything but the spans. NULL, or what is wrong. */
+/* Walks everything but the spans. Returns NULL, or the fault. */
 const char *tn_region_index_check(const struct tn_region_index *index);
 
 #endif

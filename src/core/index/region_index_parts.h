@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * region_index_parts: what the files of the region index are made of: records, starts, and of these, carve and free as
- * every alloc and every free of a pool takes them.
+ * region_index_parts: the inline parts that the files of the region index share: records, starts, and carve
+ * and free for every alloc and free of a pool.
  *
- * Carve and free are inlined where they are hot: what a call saves and restores is a twentieth of all that an alloc
- * and its free take. Whoever is not calls those of region_index.h.
+ * Hot code inlines carve and free: saving and restoring registers around a call takes a twentieth of an alloc
+ * and its free. Other code calls the functions of region_index.h.
  *
  *     region_index.c          life, room, spans, resizing, queries
  *     region_dependencies.c   what free regions wait for
  *     region_voids.c          chunks without memory
  *     region_lending.c        regions that are spans of another index
- *     region_check.c          whether all that is promised is true
+ *     region_check.c          the check of all of it
  */
 #ifndef TN_REGION_INDEX_PARTS_H
 #define TN_REGION_INDEX_PARTS_H
@@ -44,7 +44,7 @@ TN_HOT void tn_region_index_give_record_back(struct tn_region_index *index, uint
 
 /* --- the free sets -------------------------------------------------------------------------- */
 
-/* Where free regions stand that depend on these streams. */
+/* Returns the set of free regions that depend on these streams. */
 TN_HOT struct tn_free_set *tn_region_index_set_for(struct tn_region_index *index, uint32_t streams)
 {
     if (TN_LIKELY(streams == 0)) return &index->by_size[TN_FREE_SET_IDLE];
@@ -68,8 +68,8 @@ TN_HOT void tn_region_index_note_start(struct tn_region_index *index, uint32_t f
     tn_bit_tree_set(&index->starts, tn_start_group_of(first_chunk));
 }
 
-/* No region starts at first_chunk any more; its group keeps its bit if a neighbour starts there too.
- * A head is where its span starts, which no other span shares. */
+/* Notes that no region starts at first_chunk any more. Its group keeps its bit if a neighbour starts in it. A
+ * head is at the start of its span, whose group no other span shares. */
 TN_HOT void tn_region_index_forget_start(struct tn_region_index *index, uint32_t first_chunk,
                                          const struct tn_region *previous,
                                          const struct tn_region *next)
@@ -82,8 +82,8 @@ TN_HOT void tn_region_index_forget_start(struct tn_region_index *index, uint32_t
 
 /* --- carve ---------------------------------------------------------------------------------- */
 
-/* Cuts the first chunk_count chunks off a region. They get a new record, before it in the ring;
- * what is left keeps its own. */
+/* Cuts the first chunk_count chunks off a region. They get a new record, before it in the ring; the rest
+ * keeps its record. */
 TN_HOT uint32_t tn_region_index_cut_front(struct tn_region_index *index, uint32_t region,
                                           uint32_t chunk_count)
 {
@@ -136,7 +136,7 @@ TN_HOT uint32_t tn_region_index_carve_inline(struct tn_region_index *index, uint
 
 /* --- free ----------------------------------------------------------------------------------- */
 
-/* Takes a region out of the ring; its chunks are a neighbour's now. */
+/* Takes a region out of the ring, after its chunks went to a neighbour. */
 TN_HOT void tn_region_index_dissolve(struct tn_region_index *index, uint32_t region)
 {
     struct tn_region *regions = index->regions, *r = &regions[region];
@@ -146,8 +146,8 @@ TN_HOT void tn_region_index_dissolve(struct tn_region_index *index, uint32_t reg
     tn_region_index_give_record_back(index, region);
 }
 
-/* The chunks of `region`, which is in no free set, become those of the free one before it, which waits for the same
- * streams and is in `set`. */
+/* Joins `region`, which is in no free set, to the free region before it. Requires: that one is in `set` and
+ * waits for the same streams. */
 TN_HOT void tn_region_index_join_to_previous(struct tn_region_index *index, struct tn_free_set *set,
                                              uint32_t region, uint32_t time)
 {
@@ -162,7 +162,8 @@ TN_HOT void tn_region_index_join_to_previous(struct tn_region_index *index, stru
     tn_free_set_change(set, regions, grown, old_chunk_count, g->first_chunk);
 }
 
-/* Likewise of the free one after it. */
+/* Joins `region`, which is in no free set, to the free region after it. Requires: that one is in `set` and
+ * waits for the same streams. */
 TN_HOT void tn_region_index_join_to_next(struct tn_region_index *index, struct tn_free_set *set,
                                          uint32_t region, uint32_t time)
 {
@@ -178,7 +179,7 @@ TN_HOT void tn_region_index_join_to_next(struct tn_region_index *index, struct t
     tn_free_set_change(set, regions, grown, old_chunk_count, old_first_chunk);
 }
 
-/* The free one after `region` becomes a part of it. */
+/* Joins the free region after `region`, which is in `set`, to it. */
 TN_HOT void tn_region_index_take_next_in(struct tn_region_index *index, struct tn_free_set *set,
                                          uint32_t region)
 {
@@ -191,8 +192,8 @@ TN_HOT void tn_region_index_take_next_in(struct tn_region_index *index, struct t
     tn_region_index_dissolve(index, taken);
 }
 
-/* Makes a region free that is in no free set, and coalesces it with those free neighbours that wait for the same
- * streams. Returns the free region that it is part of then. */
+/* Makes a region free that is in no free set, and coalesces it with the free neighbours that wait for the
+ * same streams. Returns the free region that it is part of then. */
 uint32_t tn_region_index_make_free(struct tn_region_index *index, uint32_t region,
                                    struct tn_dependency dependency);
 
@@ -225,7 +226,7 @@ TN_HOT uint32_t tn_region_index_make_free_inline(struct tn_region_index *index, 
     return region;
 }
 
-/* tn_region_index_free of what tn_live_map_find_place found, which is no slab. */
+/* Does tn_region_index_free for the result of tn_live_map_find_place. Requires: it is not a slab. */
 TN_HOT void tn_region_index_free_at(struct tn_region_index *index, uint32_t *place,
                                     struct tn_dependency dependency)
 {
@@ -238,23 +239,25 @@ TN_HOT void tn_region_index_free_at(struct tn_region_index *index, uint32_t *pla
 
 /* --- off the hot path ----------------------------------------------------------------------- */
 
-/* Room for added_regions more records and added_chunks more chunks in added_spans more spans. False: no host memory. */
+/* Reserves room for added_regions more records and added_chunks more chunks in added_spans more spans. False:
+ * no host memory. */
 bool tn_region_index_reserve_slowly(struct tn_region_index *index, uint32_t added_regions,
                                     uint32_t added_spans, uint32_t added_chunks);
 
-/* A span of one region, which is neither free nor void yet. Returns that region. */
+/* Adds a span of one region, which is neither free nor void yet. Returns that region. */
 uint32_t tn_region_index_begin_span(struct tn_region_index *index, uint32_t first_chunk,
                                     uint32_t chunk_count);
 
-/* Puts a free region into the set of its dependency, and takes it out. */
+/* Insert a free region into the set of its dependency, and remove it from there. */
 void tn_region_index_insert_free(struct tn_region_index *index, uint32_t region);
 void tn_region_index_remove_free(struct tn_region_index *index, uint32_t region);
 
-/* One that is in its set has changed from what is given to what stands in its record. */
+/* Updates a region in its set, after its record has changed from the given chunks. */
 void tn_region_index_change_free(struct tn_region_index *index, uint32_t region,
                                  uint32_t old_chunk_count, uint32_t old_first_chunk);
 
-/* Puts a free region that is in no free set where it belongs. Returns the region that it is part of then. */
+/* Inserts a free region that is in no free set, and coalesces it. Returns the region that it is part of then.
+ */
 static inline uint32_t tn_region_index_coalesce(struct tn_region_index *index, uint32_t region)
 {
     return tn_region_index_make_free(index, region, tn_region_dependency(&index->regions[region]));

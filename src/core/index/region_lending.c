@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* region_lending: regions that are spans of another index, and what becomes of them. */
+/* region_lending: live regions that are spans of another index, and their return. */
 #include "region_index.h"
 
 #include "region_index_parts.h"
@@ -22,8 +22,7 @@ void tn_region_index_take_promise_back(struct tn_region_index *index, uint32_t r
     index->reserved_count += record_count;
 }
 
-/* Takes a region as the borrower has it, behind `previous` in the ring, and forgets it there. It is in no
- * free set yet. */
+/* Moves a region from the borrower to behind `previous` in the ring. It is in no free set yet. */
 static uint32_t adopt_region(struct tn_region_index *index, uint32_t previous,
                              struct tn_region_index *borrower, uint32_t region)
 {

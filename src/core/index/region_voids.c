@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* region_voids: the chunks of an index without memory. */
+/* region_voids: the chunks of an index that have no memory. */
 #include "region_index.h"
 
 #include "region_index_parts.h"
 
-/* Puts a void at rest into the list. */
+/* Puts a void into the list of those at rest. */
 static void list_void(struct tn_region_index *index, uint32_t region)
 {
     uint32_t *link = &index->first_void;
@@ -52,7 +52,7 @@ uint32_t tn_region_index_take_void(struct tn_region_index *index, uint32_t regio
     return taken;
 }
 
-/* Takes chunks out of one free region, which has them all. */
+/* Takes chunks from one free region that has them all. */
 static uint32_t take_part(struct tn_region_index *index, uint32_t region, uint32_t first_chunk,
                           uint32_t chunk_count)
 {
@@ -75,7 +75,7 @@ static uint32_t take_part(struct tn_region_index *index, uint32_t region, uint32
     return taken;
 }
 
-/* Makes one void of two that touch. */
+/* Joins two voids that touch. */
 static void join_voids(struct tn_region_index *index, uint32_t region, uint32_t next)
 {
     struct tn_region *r = &index->regions[region];

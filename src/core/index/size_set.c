@@ -16,7 +16,7 @@
 bool tn_size_set_init(struct tn_size_set *set, struct tn_key_tree_store *trees)
 {
     *set = (struct tn_size_set){ .trees = trees };
-    /* Zeroed because an empty bin's content is looked at, too; so the pages come untouched. */
+    /* Zeroed, since the contents of empty bins are read, too. The pages stay untouched. */
     set->bins = tn_host_memory_alloc_zeroed(sizeof *set->bins);
     if (!set->bins) return false;
     tn_bit_table_init(&set->bins->filled);
@@ -30,11 +30,9 @@ void tn_size_set_fini(struct tn_size_set *set)
     tn_host_memory_free(set->giants);
 }
 
-/*
- * A tree has two regions or more. One of up to 15 is one node; one of n has at most n / 5 leaves,
- * n / 20 nodes above them and a root. So the nodes are never more than half the regions, nor more
- * than a quarter of them and one a bin. That holds for all sets of a store together.
- */
+/* A tree has at least two regions. A tree of up to 15 is one node; one of n has at most n / 5 leaves, n / 20
+ * nodes above them and a root. So the nodes are at most half the regions, and at most a quarter of them plus
+ * one a bin. That holds for all sets of a store together. */
 bool tn_size_set_reserve_trees(struct tn_key_tree_store *trees, uint32_t set_count,
                                uint32_t region_count)
 {
@@ -65,7 +63,7 @@ static uint64_t key_of_region(const struct tn_region *region)
     return tn_giant_key(region->chunk_count, region->first_chunk);
 }
 
-/* How many giants have a lesser key. */
+/* Returns the number of giants with a lesser key. */
 static uint32_t place_of_giant(const struct tn_size_set *set, uint64_t key)
 {
     uint32_t low = 0, high = set->giant_count;
@@ -117,7 +115,7 @@ void tn_size_set_change_giant(struct tn_size_set *set, const struct tn_region *r
     uint64_t key = key_of_region(&regions[region]);
     uint64_t old_key = tn_giant_key(old_chunk_count, old_first_chunk);
     if (old_chunk_count >= BIN_COUNT && regions[region].chunk_count >= BIN_COUNT) {
-        /* A giant that is cut or grown a little mostly stays between the same two. */
+        /* A giant that shrinks or grows a little mostly stays between its neighbours. */
         uint32_t place = place_of_giant(set, old_key);
         TN_ASSERT(place < set->giant_count && set->giants[place].key == old_key);
         if ((place == 0 || set->giants[place - 1].key < key) && key < set->giants[place + 1].key) {
@@ -137,7 +135,7 @@ static int32_t tree_key_of(uint32_t first_chunk)
     return (int32_t)first_chunk;
 }
 
-/* A bin with one region gets a tree of two. */
+/* Makes a tree of two from a bin with one region. */
 static TN_NOINLINE void insert_second(struct tn_size_set *set, const struct tn_region *first,
                                       const struct tn_region *second, uint32_t region)
 {
@@ -147,7 +145,7 @@ static TN_NOINLINE void insert_second(struct tn_size_set *set, const struct tn_r
     *content = IS_TREE + root;
 }
 
-/* Of two regions in a tree the one with this key. The other one is the bin's then. */
+/* Removes the region with this key from a tree of two. The bin keeps the other one. */
 static TN_NOINLINE void remove_one_of_two(struct tn_key_tree_store *trees, uint32_t *content,
                                           int32_t key)
 {
@@ -158,7 +156,7 @@ static TN_NOINLINE void remove_one_of_two(struct tn_key_tree_store *trees, uint3
     tn_key_tree_discard(trees, root);
 }
 
-/* What is not for a leaf with room goes on elsewhere by a jump, so that this needs no frame. */
+/* Everything but a leaf with room is a tail call, so that this function needs no stack frame. */
 void tn_size_set_insert_slowly(struct tn_size_set *set, const struct tn_region *regions,
                                uint32_t region)
 {
@@ -234,8 +232,8 @@ static const char *check_binned(const struct tn_region *region, uint32_t bin)
     return NULL;
 }
 
-/* The regions of a tree one after the other. A region's key is its first chunk if the search from
- * there on finds it and the search from behind there does not. */
+/* Checks the regions of a tree one after the other. A region's key is its first chunk if a search from there
+ * finds it and a search from the next chunk does not. */
 static const char *check_tree(const struct tn_size_set *set, const struct tn_region *regions,
                               uint32_t bin, size_t *count_out)
 {
@@ -244,25 +242,25 @@ static const char *check_tree(const struct tn_size_set *set, const struct tn_reg
     if (!tn_key_tree_check(trees, root, count_out)) {
         return "a key tree of the free set by size is damaged";
     }
-    if (*count_out < 2) return "a key tree of the free set by size holds fewer than two";
+    if (*count_out < 2) return "a key tree of the free set by size holds fewer than two regions";
 
     int32_t from = 0;
     for (size_t i = 0; i < *count_out; i++) {
         uint32_t region = tn_key_tree_find_at_least(trees, root, from);
-        if (region == TN_KEY_TREE_NONE) return "a region stands twice in the free set by size";
+        if (region == TN_KEY_TREE_NONE) return "a region is twice in the free set by size";
         const char *fault = check_binned(&regions[region], bin);
         if (fault) return fault;
         int32_t key = tree_key_of(regions[region].first_chunk);
         if (key < from || tn_key_tree_find_at_least(trees, root, key) != region ||
             tn_key_tree_find_at_least(trees, root, key + 1) == region) {
-            return "a region stands under a wrong key in the free set by size";
+            return "a region has a wrong key in the free set by size";
         }
         from = key + 1;
     }
     return NULL;
 }
 
-/* Counts the regions of one bin, each of which must belong there. NULL, or what is wrong. */
+/* Checks and counts the regions of one bin. Returns NULL, or the fault. */
 static const char *check_bin(const struct tn_size_set *set, const struct tn_region *regions,
                              uint32_t bin, size_t *count_out)
 {
@@ -279,22 +277,22 @@ static const char *check_giants(const struct tn_size_set *set, const struct tn_r
         const struct tn_region *region = &regions[giant->region];
         if (region->state != TN_REGION_STATE_FREE || key_of_region(region) != giant->key ||
             region->chunk_count < BIN_COUNT) {
-            return "a giant in the free set by size is not what it was";
+            return "a giant in the free set by size does not match its region";
         }
         if (i > 0 && set->giants[i - 1].key >= giant->key) {
             return "the giants of the free set by size do not ascend";
         }
     }
     if (set->giants && set->giants[set->giant_count].key != UINT64_MAX)
-        return "the giants of the free set by size have no end";
+        return "the giants of the free set by size have no end mark";
     if (set->bins->contents[BIN_COUNT] != tn_size_set_find_giant(set, 0))
-        return "the first giant of the free set by size is another one";
+        return "the first giant of the free set by size is wrong";
     return NULL;
 }
 
 const char *tn_size_set_check(const struct tn_size_set *set, const struct tn_region *regions)
 {
-    if (!tn_bit_table_check(&set->bins->filled)) return "the bins' bit table contradicts itself";
+    if (!tn_bit_table_check(&set->bins->filled)) return "the bins' bit table is inconsistent";
     size_t total = set->giant_count;
     for (uint32_t bin = tn_bit_table_find_next(&set->bins->filled, 0); bin < BIN_COUNT;
          bin = tn_bit_table_find_next(&set->bins->filled, bin + 1)) {
@@ -303,6 +301,6 @@ const char *tn_size_set_check(const struct tn_size_set *set, const struct tn_reg
         if (fault) return fault;
         total += count;
     }
-    if (total != set->region_count) return "the free set by size has lost count";
+    if (total != set->region_count) return "the count of the free set by size is wrong";
     return check_giants(set, regions);
 }

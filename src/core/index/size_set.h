@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * size_set: the free set by size: the free regions of a pool, ordered by chunk count and, among
- * equals, by first chunk. Best fit is the first one that is large enough.
+ * size_set: the free set by size: the free regions of a pool, ordered by chunk count, then by first chunk.
+ * Best fit is the first one that is large enough.
  *
- * One ordered set, cut by size into bins, one for each count up to 16383. A bit table knows which
- * bins are not empty. Most bins hold one region, which is then all that is stored; the others hold
- * a key tree by first chunk. Regions of more chunks are giants: there are few, so they stand in one
- * sorted array.
+ * Each count up to 16383 has a bin. A bit table knows which bins are not empty. Most bins hold one region,
+ * and store only its number; the others hold a key tree by first chunk. Regions of more chunks are giants.
+ * They are few, so they stand in one sorted array.
  *
  *     filled   .1...1.........1....1......          which bins are not empty
  *     bins     1 2 3 ...      │         16383  │    giants
  *                │            │                └──► [ (20000, 7) (20000, 94) (1048576, 64) ]
  *           one region    key tree: first chunk ──► region
  *
- * Cost: find O(1) in most cases: a word or two of bits and one region; else O(log n) in the regions
- * of one count. Insert, remove and change likewise, but for giants, which shift an array of at most
- * one entry for each 16384 chunks of the pool.
- * Memory: 66 KB, of which only what is in use is touched; 128 bytes a bin of several regions and
- * about 13 bytes a region in such bins, out of a store that several sets share.
- * Room must have been reserved, so no other call allocates and none can fail.
- * Threads: none of it locks; the pool does.
- * Always true: a bin's bit is set if and only if it is not empty; a region stands in the bin of its
- * count and in no other; a key tree holds two regions or more; giants ascend.
+ * Cost: find takes O(1) in most cases, a word or two of bits and one region; else O(log n) in the regions of
+ * one count. So do insert, remove and change, except for giants: those shift an array of at most one entry
+ * for each 16384 chunks of the pool.
+ * Memory: 66 KB, of which only the used pages are touched. A bin of several regions takes 128 bytes, and each
+ * region in it about 13 bytes, from a store that several sets share.
+ * Only init and reserve allocate. The other calls require reserved room and cannot fail.
+ * Threads: no locking; the pool locks.
+ * Always true: a bin's bit is set if and only if it is not empty; a region is in the bin of its count and in
+ * no other; a key tree holds at least two regions; giants ascend.
  */
 #ifndef TN_SIZE_SET_H
 #define TN_SIZE_SET_H
@@ -35,10 +34,10 @@
 
 #include "region.h"
 
-/* Regions of so many chunks and more are giants; below, the count is the number of the bin. */
+/* Regions of at least this many chunks are giants; for others the count is the number of the bin. */
 #define TN_SIZE_SET_BIN_COUNT ((uint32_t)TN_BIT_TABLE_SIZE)
 
-/* No region has so high a number: a pool has at most TN_CHUNK_COUNT_MAX chunks. */
+/* Record numbers are lower: a pool has at most TN_CHUNK_COUNT_MAX chunks. */
 #define TN_SIZE_SET_IS_TREE ((uint32_t)1 << 31)
 
 struct tn_giant {
@@ -48,65 +47,66 @@ struct tn_giant {
 
 struct tn_size_bins {
     struct tn_bit_table filled;
-    /* A region; or a tree's root and TN_SIZE_SET_IS_TREE. The last: the first giant, or TN_REGION_NONE. */
+    /* A region; or IS_TREE + a tree's root. The last entry: the first giant, or TN_REGION_NONE. */
     uint32_t contents[TN_SIZE_SET_BIN_COUNT + 1];
 };
 
 struct tn_size_set {
     struct tn_size_bins *bins;
     struct tn_key_tree_store *trees; /* shared with the pool's other sets */
-    struct tn_giant *giants;         /* and one that is beyond all */
+    struct tn_giant *giants;         /* sorted, with an end mark after the last */
     uint32_t giant_capacity;
     uint32_t giant_count;
-    uint32_t region_count; /* giants included */
+    uint32_t region_count; /* including giants */
 };
 
-/* An empty set whose trees come out of `trees`. False: no host memory; nothing is left behind. */
+/* Makes an empty set with trees from `trees`. False: no host memory, nothing is left behind. */
 bool tn_size_set_init(struct tn_size_set *set, struct tn_key_tree_store *trees);
 void tn_size_set_fini(struct tn_size_set *set);
 
-/* Sees to it that set_count sets with these trees can hold region_count regions together, however
- * their sizes fall. False: no host memory. */
+/* Ensures that set_count sets with these trees can hold region_count regions together, of any sizes. False:
+ * no host memory. */
 bool tn_size_set_reserve_trees(struct tn_key_tree_store *trees, uint32_t set_count,
                                uint32_t region_count);
 
-/* The same for the giants among region_count regions of chunk_count chunks in all. */
+/* Ensures room for the giants among region_count regions with chunk_count chunks in total. False: no host
+ * memory. */
 bool tn_size_set_reserve_giants(struct tn_size_set *set, uint32_t region_count,
                                 uint32_t chunk_count);
 
-/* Adds a free region. `regions` is the array that the numbers count in, here and below. */
+/* Adds a free region. Here and below, record numbers are indices of `regions`. */
 static inline void tn_size_set_insert(struct tn_size_set *set, const struct tn_region *regions,
                                       uint32_t region);
 
-/* Removes the region that has this count and first chunk in the set. */
+/* Removes the region that is in the set with this count and first chunk. */
 static inline void tn_size_set_remove(struct tn_size_set *set, uint32_t chunk_count,
                                       uint32_t first_chunk);
 
-/* A region of the set has changed from what is given to what stands in its record. */
+/* Updates a region whose record has changed from the given chunks. */
 static inline void tn_size_set_change(struct tn_size_set *set, const struct tn_region *regions,
                                       uint32_t region, uint32_t old_chunk_count,
                                       uint32_t old_first_chunk);
 
-/* The first region of chunk_count chunks or more, or TN_REGION_NONE. */
+/* Returns the first region of at least chunk_count chunks, or TN_REGION_NONE. */
 static inline uint32_t tn_size_set_find(const struct tn_size_set *set, uint32_t chunk_count);
 
-/* The first region in the order after this count and first chunk, which no region need have; or
- * TN_REGION_NONE. */
+/* Returns the first region after this count and first chunk, which need not be in the set; or TN_REGION_NONE.
+ */
 uint32_t tn_size_set_find_after(const struct tn_size_set *set, const struct tn_region *regions,
                                 uint32_t chunk_count, uint32_t first_chunk);
 
-/* One of the largest, or TN_REGION_NONE. */
+/* Returns one of the largest regions, or TN_REGION_NONE. */
 uint32_t tn_size_set_find_largest(const struct tn_size_set *set);
 
-/* Bytes of host memory taken, besides the structure itself; not what is reserved and untouched. */
+/* Returns bytes of host memory in use, without the structure itself, and reserved memory not touched yet. */
 size_t tn_size_set_metadata_bytes(const struct tn_size_set *set);
 
-/* NULL, or what is wrong. Walks everything. */
+/* Returns NULL, or the fault. Walks everything. */
 const char *tn_size_set_check(const struct tn_size_set *set, const struct tn_region *regions);
 
-/* --- the short way: bins of one region, and the first giant ----------------------------------- */
+/* --- fast path: bins of one region, and the first giant -------------------------------------- */
 
-/* The long ways: for a bin that holds a region already, for one with a tree, for giants. */
+/* The slow paths: for bins that are not empty, for those with a tree, for giants. */
 void tn_size_set_insert_slowly(struct tn_size_set *set, const struct tn_region *regions,
                                uint32_t region);
 void tn_size_set_remove_slowly(struct tn_size_set *set, uint32_t chunk_count, uint32_t first_chunk);
@@ -119,7 +119,7 @@ static inline uint64_t tn_giant_key(uint32_t chunk_count, uint32_t first_chunk)
     return (uint64_t)chunk_count << 32 | first_chunk;
 }
 
-/* The two do not count. */
+/* These two leave region_count unchanged. */
 static inline void tn_size_set_put_in(struct tn_size_set *set, const struct tn_region *regions,
                                       uint32_t region)
 {
@@ -168,7 +168,7 @@ static inline void tn_size_set_change(struct tn_size_set *set, const struct tn_r
         tn_size_set_put_in(set, regions, region);
         return;
     }
-    /* What is cut or grown is mostly the first giant, and stays that. */
+    /* Most of these changes are to the first giant, which stays the first. */
     struct tn_giant *first = set->giants;
     uint64_t key = tn_giant_key(chunk_count, regions[region].first_chunk);
     if (first->region == region && chunk_count >= TN_SIZE_SET_BIN_COUNT && key < first[1].key) {
