@@ -33,8 +33,6 @@
 #include "../../base/arith.h"
 #include "../../base/host_memory.h"
 
-#include "free_list.h"
-
 #define NONE         TN_REGION_NONE
 #define OCTAVE_COUNT 32
 #define TLSF_LOG2    5
@@ -45,6 +43,39 @@ struct tn_size_classes {
     uint32_t classes[OCTAVE_COUNT];
     uint32_t lists[]; /* by class: the region freed last, or NONE */
 };
+
+/* --- lists: doubly linked, last freed first --------------------------------------------------- */
+
+/* Inserts a region that is freed now. */
+static void push(struct tn_free_nodes *nodes, uint32_t *head, uint32_t region)
+{
+    TN_ASSERT(region < nodes->capacity);
+    union tn_free_node *node = &nodes->nodes[region];
+    node->next = *head;
+    node->previous = NONE;
+    node->freed_at = nodes->now++;
+    if (*head != NONE) nodes->nodes[*head].previous = region;
+    *head = region;
+}
+
+static void unlink_region(struct tn_free_nodes *nodes, uint32_t *head, uint32_t region)
+{
+    const union tn_free_node *node = &nodes->nodes[region];
+    if (node->next != NONE) nodes->nodes[node->next].previous = node->previous;
+    if (node->previous != NONE) {
+        nodes->nodes[node->previous].next = node->next;
+    } else {
+        TN_ASSERT(*head == region);
+        *head = node->next;
+    }
+}
+
+/* Returns whether `region` can follow `previous` in a list: its links are right and it was freed before. */
+static bool can_follow(const struct tn_free_nodes *nodes, uint32_t previous, uint32_t region)
+{
+    if (region >= nodes->capacity || nodes->nodes[region].previous != previous) return false;
+    return previous == NONE || nodes->nodes[region].freed_at < nodes->nodes[previous].freed_at;
+}
 
 /* --- classes --------------------------------------------------------------------------------- */
 
@@ -127,7 +158,7 @@ static void insert(struct tn_free_set *set, const struct tn_region *regions, uin
     struct tn_size_classes *own = set->classes;
     uint32_t class = class_of(own, regions[region].chunk_count);
     uint32_t octave = class >> own->octave_log2;
-    tn_free_list_push(set->nodes, &own->lists[class], region);
+    push(set->nodes, &own->lists[class], region);
     own->classes[octave] |= (uint32_t)1 << (class - (octave << own->octave_log2));
     own->octaves |= (uint32_t)1 << octave;
 }
@@ -138,7 +169,7 @@ static void remove_region(struct tn_free_set *set, const struct tn_region *regio
     (void)regions;
     struct tn_size_classes *own = set->classes;
     uint32_t class = class_of(own, chunk_count);
-    tn_free_list_remove(set->nodes, &own->lists[class], region);
+    unlink_region(set->nodes, &own->lists[class], region);
     if (own->lists[class] != NONE) return;
     uint32_t octave = class >> own->octave_log2;
     own->classes[octave] &= ~((uint32_t)1 << (class - (octave << own->octave_log2)));
@@ -234,8 +265,7 @@ static const char *check_class(const struct tn_free_set *set, const struct tn_re
     uint32_t previous = NONE;
     for (uint32_t region = set->classes->lists[class]; region != NONE;
          region = set->nodes->nodes[region].next) {
-        if (!tn_free_list_is_valid(set->nodes, previous, region))
-            return "a list of the free set is damaged";
+        if (!can_follow(set->nodes, previous, region)) return "a list of the free set is damaged";
         if (regions[region].state != TN_REGION_STATE_FREE)
             return "a region in the free set is not free";
         if (class_of(set->classes, regions[region].chunk_count) != class)
