@@ -2,8 +2,6 @@
 /* region_check: the check of all that a region index promises. */
 #include "region_index.h"
 
-#include "region_index_parts.h"
-
 /* Returns whether the region's group has its bit, and no group between it and the next region's. */
 static bool starts_are_right(const struct tn_region_index *index, const struct tn_region *region)
 {

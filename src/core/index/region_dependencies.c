@@ -3,8 +3,6 @@
  * dependencies. */
 #include "region_index.h"
 
-#include "region_index_parts.h"
-
 /* --- dependencies --------------------------------------------------------------------------- */
 
 void tn_region_index_change_dependency(struct tn_region_index *index, uint32_t region,

@@ -5,8 +5,6 @@
 #include "../../base/arith.h"
 #include "../../base/host_memory.h"
 
-#include "region_index_parts.h"
-
 /* --- life and room -------------------------------------------------------------------------- */
 
 static bool add_set(struct tn_region_index *index, unsigned set)

@@ -35,7 +35,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "region_index_struct.h"
+#include "region_index_parts.h"
 
 /* Makes an index without chunks. False: no host memory, nothing is left behind. */
 bool tn_region_index_init(struct tn_region_index *index, tarn_fit fit);

@@ -2,8 +2,6 @@
 /* region_lending: live regions that are spans of another index, and their return. */
 #include "region_index.h"
 
-#include "region_index_parts.h"
-
 bool tn_region_index_promise(struct tn_region_index *index, uint32_t record_count)
 {
     uint32_t needed = index->region_count + record_count;

@@ -2,8 +2,6 @@
 /* region_voids: the chunks of an index that have no memory. */
 #include "region_index.h"
 
-#include "region_index_parts.h"
-
 /* Puts a void into the list of those at rest. */
 static void list_void(struct tn_region_index *index, uint32_t region)
 {
