@@ -458,10 +458,10 @@ static void check_knows_what_is_kept(void **state)
     assert_true(tn_slices_keep(&slices, slab));
     expect_valid();
     slices.kept_count++;
-    assert_string_equal(tn_slices_check(&slices), "the slabs have lost count");
+    assert_string_equal(tn_slices_check(&slices), "the counts of slabs are wrong");
     slices.kept_count--;
     slices.classes[5].kept[B] = tn_slab_index(slab);
-    assert_string_equal(tn_slices_check(&slices), "a slab is kept that is not free for its stream");
+    assert_string_equal(tn_slices_check(&slices), "a kept slab is not free for its stream");
     slices.classes[5].kept[B] = TN_SLAB_INDEX_NONE;
     tn_slices_remove(&slices, slab);
 }

@@ -457,7 +457,7 @@ static void a_wrong_first_step_is_found(void **state)
         /* The last of 5, 9 and 17 is found all the same: it is what a search ends at. */
         if (count <= 5 || count == 9 || count == 17) continue;
         fixture->list.first_step = count > 8 ? steps[count] / 2 : 0;
-        expect_fault(fixture, "a search for a static pool goes astray");
+        expect_fault(fixture, "a search finds the wrong static pool");
         fixture->list.first_step = steps[count];
         expect_sound(fixture);
     }
@@ -471,10 +471,10 @@ static void a_place_of_no_static_pool_is_found(void **state)
         for (int place = 3; place < 5; place++) {
             struct tn_static_pool_place *unused = &orders[i][place];
             unused->static_pool = &fixture->pools[0];
-            expect_fault(fixture, "a place of no static pool looks like one");
+            expect_fault(fixture, "an unused place of a static pool looks used");
             unused->static_pool = NULL;
             unused->end--;
-            expect_fault(fixture, "a place of no static pool looks like one");
+            expect_fault(fixture, "an unused place of a static pool looks used");
             unused->end++;
             expect_sound(fixture);
         }
@@ -487,7 +487,7 @@ static void expect_stranger_found(struct fixture *fixture, uint32_t first_chunk)
     struct tn_static_pool known = fixture->pools[2], stranger = known;
     stranger.first_chunk = first_chunk;
     fixture->list.by_address[1].static_pool = &stranger;
-    expect_fault(fixture, "the two orders of the static pools hold different ones");
+    expect_fault(fixture, "the two orders have different static pools");
     fixture->list.by_address[1].static_pool = &fixture->pools[2];
     expect_sound(fixture);
 }

@@ -217,7 +217,7 @@ static void faults_are_found(void **state)
     range->mapped_count--;
     range->steps[0].state = TN_STEP_STATE_UNMAPPED;
     range->mapped_count--;
-    expect_fault(fixture, "a step that is not mapped is no void");
+    expect_fault(fixture, "a step that is not mapped is not a void");
     range->steps[0].state = TN_STEP_STATE_MAPPED;
     range->steps[3].state = TN_STEP_STATE_MAPPED;
     range->mapped_count += 2;
@@ -227,7 +227,7 @@ static void faults_are_found(void **state)
     expect_fault(fixture, "a step that is not mapped is in the wrong kind of void");
     range->steps[3].state = TN_STEP_STATE_UNMAPPED;
     range->steps[5].region++;
-    expect_fault(fixture, "a step does not know its void");
+    expect_fault(fixture, "a step's link to its void is wrong");
     range->steps[5].region--;
     struct tn_region *taken = &fixture->index.regions[range->steps[5].region];
     taken->chunk_count--;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* arena: making them, and finding a loan. */
+/* arena: creation, and the list of loans. */
 #include "arena.h"
 
 #include <string.h>
@@ -82,7 +82,7 @@ void tn_arenas_thaw(struct tn_arenas *arenas)
         tn_biased_mutex_unlock(&arenas->all[i].lock);
 }
 
-/* How many loans begin at the chunk or before it. */
+/* Returns how many loans begin at or before the chunk. */
 static uint32_t count_loans_until(const struct tn_arenas *arenas, uint32_t chunk)
 {
     uint32_t low = 0, high = arenas->loan_count;

@@ -1,35 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * arena: a part of a pool that a thread allocates from under a lock of its own, when several threads want the
- * pool at once.
+ * arena: a part of a pool with its own lock, for a thread that allocates while other threads use the pool.
  *
- * A pool has one index under one lock. Threads that wait for the lock are given arenas: an arena borrows a run
- * of free chunks, which is a live region of the pool's index meanwhile, and keeps an index of what becomes
- * of them:
+ * A pool has one index under one lock. Threads that wait for the lock get arenas. An arena borrows a run of
+ * free chunks, which is a live region of the pool's index meanwhile, and keeps its own index of these chunks:
  *
  *     pool's index     │ live │ free │ lent to arena 0     │ live │ lent to arena 1            │ free
  *                                    │                            │
  *     arena's index                  │ live │ free │ live  │      │ free │ live │ live │ free  │
  *
- * Arenas are for alloc and free, and for nothing else. Whoever locks the pool for anything else gathers first: each
- * arena gives back what it has, and its regions take the place of the lent one. So everywhere else there is
- * one index, as if there were no arenas. Threads that still wait for the lock get arenas again.
+ * Arenas serve alloc and free only. Any other call gathers first: each arena returns its chunks, and its
+ * regions replace the lent one. So all other code sees one index, as if there were no arenas. Threads that
+ * still wait for the lock get arenas again.
  *
- * A thread has the arena of its number, of all threads that ever were; two may share one. What an arena cannot serve the
- * pool serves, or lends it more. What another thread frees goes to the arena that it is of, by way of its mailbox where
- * that happens often: see remote_frees.h.
+ * A thread has the arena of its number, counted over all threads that ever were; two threads may share one.
+ * If an arena cannot serve a request, the pool serves it, or lends the arena more. If another thread frees
+ * memory of an arena, it goes to that arena; if that is frequent, through its mailbox: see remote_frees.h.
  *
- * Small requests have slices in an arena, too: it cuts chunks that it has borrowed. The slabs become the pool's as its
- * regions do, and with the masks, sizes and dependencies that they have; so nobody who frees a slice notices.
- * What is free in slabs that the pool has got so serves the pool alone.
+ * An arena serves small requests from slices of chunks that it has borrowed. Gathering gives its slabs to the
+ * pool, with their masks, sizes and dependencies, so a free of a slice is unaffected. Free slices in gathered
+ * slabs serve the pool alone.
  *
  * Cost: alloc and free as in the pool's index; lending O(log n); gathering O(regions of the arenas).
- * Memory: room for the slabs of an arena is there twice.
- * Threads: locks are taken in the order pool, arena; of arenas one at a time, or all by their numbers. Who holds an
- * open arena's lock may read the pool's list and streams: who changes them has gathered, or holds all of the arenas'
- * locks.
- * Always true: room for all regions of the arenas is promised in the pool's index, and for all slabs in its slices, so
- * gathering cannot fail; the loans are the pool's live regions of these chunks, and spans of their arenas.
+ * Memory: room for the slabs of an arena exists twice.
+ * Threads: lock order is pool, then arena. A thread locks one arena at a time, or all in order of their
+ * numbers. The holder of an open arena's lock may read the pool's list and streams: a thread that changes
+ * them has gathered, or holds the locks of all arenas.
+ * Always true: room for all regions of the arenas is promised in the pool's index, and for all slabs in its
+ * slices, so gathering cannot fail. Each loan is a live region of the pool's index and a span of its arena.
  */
 #ifndef TN_ARENA_H
 #define TN_ARENA_H
@@ -48,45 +46,46 @@
 #define TN_ARENA_COUNT     32
 #define TN_ARENA_LOANS_MAX 256
 
-/* So many requests may the pool serve before it finds out what it could lend. */
+/* The pool serves this many requests before it looks for free chunks to lend. */
 #define TN_ARENA_PASSED_ON_MAX 256
 
-/* Chunks that an arena has borrowed. */
+/* Chunks lent to an arena. */
 struct tn_loan {
     uint32_t first_chunk;
     uint32_t chunk_count;
     uint32_t arena;
-    uint32_t head; /* of their span in the arena's index */
+    uint32_t head; /* head of their span in the arena's index */
 };
 
 struct tn_arena {
-    /* Two arenas share no cache line, nor a pair that is fetched together. */
+    /* Arenas share no cache line, nor a pair of lines that is fetched together. */
     alignas(128) struct tn_biased_mutex lock;
-    /* Nobody has gathered since its thread came: it may borrow and post. Changed under both locks, as the next. */
+    /* Not gathered since its thread came: it may borrow and post. is_open and is_active change under both
+     * locks. */
     bool is_open;
-    bool is_active; /* it has borrowed chunks, and is open */
+    bool is_active; /* it is open and has borrowed chunks */
     bool has_index;
     bool has_slices;
-    uint32_t call_count; /* allocs, from time to time of which the mailbox is emptied */
-    struct tn_part
-        part; /* index and slices are there if so said above; counts since it became active */
+    uint32_t call_count; /* counts allocs, to empty the mailbox from time to time */
+    struct tn_part part; /* counts since the arena became active */
     uint32_t loan_count;
     uint32_t lent_chunk_count;
-    uint32_t lent_before;    /* so many had been when it was gathered last */
+    uint32_t lent_before;    /* lent_chunk_count when it was gathered last */
     uint32_t promised_count; /* in the pool's index */
     uint32_t promised_slab_counts[TN_SLICE_CLASS_COUNT_MAX]; /* in the pool's slices */
 };
 
-/* Under the pool's lock, but for what is atomic. */
+/* Under the pool's lock, except the atomic fields. */
 struct tn_arenas {
     atomic_bool are_wanted;
     _Atomic uint32_t active_count;
-    struct tn_arena *all; /* TN_ARENA_COUNT of them; NULL until they were wanted */
+    struct tn_arena *all; /* TN_ARENA_COUNT of them; NULL until they are wanted */
     struct tn_remote_frees remote;
-    struct tn_loan *loans; /* by first chunk; room for the most that there can be */
+    struct tn_loan *loans; /* by first chunk; room for the maximum */
     uint32_t loan_count;
-    void *memory; /* in which the arenas are */
-    /* Requests that the pool served since all was lent last, though there are arenas; and so many are too many. */
+    void *memory; /* holds the arenas */
+    /* Requests that the pool served although there are arenas, since nothing was left to lend; and the most
+     * allowed. */
     uint32_t passed_on_count;
     uint32_t passed_on_max;
 };
@@ -94,7 +93,7 @@ struct tn_arenas {
 void tn_arenas_init(struct tn_arenas *arenas);
 void tn_arenas_fini(struct tn_arenas *arenas);
 
-/* Makes the arenas, if they are not there yet. False: no host memory. */
+/* Creates the arenas if there are none yet. False: no host memory. */
 bool tn_arenas_create(struct tn_arenas *arenas);
 
 static inline bool tn_arenas_are_wanted(const struct tn_arenas *arenas)
@@ -107,17 +106,17 @@ static inline bool tn_arenas_are_active(const struct tn_arenas *arenas)
     return atomic_load_explicit(&arenas->active_count, memory_order_acquire) > 0;
 }
 
-/* Bytes of host memory taken, besides the structure itself. While no arena is active. */
+/* Returns bytes of host memory in use, without the structure itself. Requires: no arena is active. */
 size_t tn_arenas_metadata_bytes(const struct tn_arenas *arenas);
 
-/* Nobody is in an arena until the thaw. Under the pool's lock. */
+/* Keeps all threads out of the arenas until the thaw. Requires: the pool's lock. */
 void tn_arenas_freeze(struct tn_arenas *arenas);
 void tn_arenas_thaw(struct tn_arenas *arenas);
 
-/* Writes a loan down. Under the pool's lock, as the next. */
+/* Adds a loan. Requires: the pool's lock. */
 void tn_arenas_add_loan(struct tn_arenas *arenas, struct tn_loan loan);
 
-/* The loan in which the chunk lies, or NULL. */
+/* Returns the loan that contains the chunk, or NULL. Requires: the pool's lock. */
 const struct tn_loan *tn_arenas_find_loan(const struct tn_arenas *arenas, uint32_t chunk);
 
 #endif

@@ -6,8 +6,8 @@
 
 #include "../../base/arith.h"
 
-/* The most that one more static pool may have: by the vendor's cap, by what the limit leaves and by
- * the numbers that are left for its chunks. */
+/* Returns the upper bound for one more static pool: by the vendor's cap, the limit, and the chunk numbers
+ * left. */
 static size_t ceiling_bytes(const struct tn_growth_policy *policy,
                             const struct tn_growth_state *state)
 {
@@ -28,12 +28,12 @@ static size_t wish_bytes(const struct tn_growth_policy *policy, const struct tn_
     if (tn_growth_wishes_all(policy, state)) return state->device_free_bytes;
     if (state->largest_bytes == 0) return policy->initial_bytes;
     double wish = policy->factor * (double)state->largest_bytes;
-    /* The comparison is false for what a size_t cannot hold, an infinite product included. */
+    /* False for products that a size_t cannot hold, infinity included. */
     return wish < (double)SIZE_MAX ? (size_t)wish : SIZE_MAX;
 }
 
-/* `bytes` as a multiple of the granularity that is at most `most`, up if possible, else down. Where
- * there is none, `bytes` or `most` as it is. */
+/* Rounds `bytes` to a multiple of the granularity of at most `most`: up if possible, else down. If there is
+ * none, returns the smaller of `bytes` and `most`. */
 static size_t rounded_bytes(size_t bytes, size_t granularity, size_t most)
 {
     size_t rounded;
@@ -50,7 +50,7 @@ size_t tn_growth_first_bytes(const struct tn_growth_policy *policy,
     if (needed_bytes > ceiling) return 0;
 
     size_t wish = wish_bytes(policy, state);
-    /* How large the first is, the user says apart. */
+    /* The first static pool has an option of its own. */
     size_t cap = state->largest_bytes > 0 ? policy->growth_bytes_max : SIZE_MAX;
     size_t most = tn_min(tn_min(cap, ceiling), state->refused_bytes - 1);
     if (tn_growth_wishes_all(policy, state)) {
@@ -72,7 +72,7 @@ size_t tn_growth_next_bytes(const struct tn_growth_policy *policy,
         STEPS = 64
     };
     if (asked_bytes <= needed_bytes) return 0;
-    /* Less than the granularity is the same to the vendor. */
+    /* The vendor rounds smaller sizes up to the granularity. */
     if (asked_bytes <= policy->granularity_bytes) return needed_bytes;
     size_t step = tn_growth_wishes_all(policy, state) ? state->device_free_bytes / STEPS
                                                       : asked_bytes - asked_bytes / 2;

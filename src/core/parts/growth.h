@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * growth: how large the next static pool is. Pure functions of numbers, in bytes; the pool makes
- * the calls.
+ * growth: the size of the next static pool. Pure functions of numbers, in bytes; the pool makes the backend
+ * calls.
  *
- * The wish is the growth factor times the largest static pool held, or the initial size when none
- * is, as a multiple of the vendor's granularity where the caps leave room for that. It is cut down to
- * what the caps allow and never below what the request needs. When the vendor refuses, the wish
- * halves until only the need is left. A wish that was refused is remembered and not repeated until
- * memory was returned, or a few pieces have come. Where all there is was wished for, it is what the device
- * has free, and a refusal takes a 64th of that off, so that little is missed. The need itself is always tried: somebody else may
- * have given memory back meanwhile, and refusing without asking would be a false out-of-memory.
+ * The wish is the growth factor times the largest static pool held, or the initial size if none is held. It
+ * is rounded to a multiple of the vendor's granularity if the caps leave room for that, cut to the caps, and
+ * never below the need of the request.
+ *
+ * If the vendor refuses, the wish halves until only the need is left. A refused wish is remembered. It is not
+ * repeated until memory was returned, or a few backings have come. With takes_all the wish is the device's
+ * free memory, and each refusal takes a 64th of that off, so that little is missed.
+ *
+ * The need itself is always tried: another process may have returned memory meanwhile, and a refusal without
+ * asking would be a false out-of-memory.
  */
 #ifndef TN_GROWTH_H
 #define TN_GROWTH_H
@@ -19,31 +22,31 @@
 
 struct tn_growth_policy {
     size_t initial_bytes;
-    bool takes_all;          /* the first is all that the device has free, whatever initial_bytes */
+    bool takes_all;          /* the first takes all free device memory, whatever initial_bytes */
     double factor;           /* 1 or more */
     size_t growth_bytes_max; /* the user's cap on a further static pool; SIZE_MAX: none */
-    size_t limit_bytes;      /* the user's limit on all; SIZE_MAX: none */
+    size_t limit_bytes;      /* the user's limit on the footprint; SIZE_MAX: none */
     size_t allocation_bytes_max; /* the vendor's cap on one allocation */
     size_t granularity_bytes;    /* the vendor's rounding, a power of two */
 };
 
 struct tn_growth_state {
     size_t footprint_bytes;    /* held now */
-    size_t largest_bytes;      /* of one static pool held now; 0: none is held */
-    size_t refused_bytes;      /* smallest wish that was refused; SIZE_MAX: none was */
-    size_t numbered_bytes_max; /* of one more static pool, by the chunk numbers that are left */
-    size_t device_free_bytes;  /* as the vendor tells it; asked for only where it is wished for */
+    size_t largest_bytes;      /* the largest static pool held now; 0: none */
+    size_t refused_bytes;      /* smallest refused wish; SIZE_MAX: none */
+    size_t numbered_bytes_max; /* cap on the next static pool by the chunk numbers left */
+    size_t device_free_bytes;  /* from the vendor; set only if tn_growth_wishes_all */
 };
 
-/* Whether the wish is all that the device has free. */
+/* Returns whether the wish is all free memory of the device. */
 bool tn_growth_wishes_all(const struct tn_growth_policy *policy,
                           const struct tn_growth_state *state);
 
-/* The size to ask for first. 0 when not even needed_bytes, which is not 0, is allowed. */
+/* Returns the size to request first, or 0 if the caps forbid even needed_bytes. Requires: needed_bytes > 0. */
 size_t tn_growth_first_bytes(const struct tn_growth_policy *policy,
                              const struct tn_growth_state *state, size_t needed_bytes);
 
-/* The size to ask for after asked_bytes was refused; 0 when there is none left to try. */
+/* Returns the size to request after asked_bytes was refused, or 0 if none is left to try. */
 size_t tn_growth_next_bytes(const struct tn_growth_policy *policy,
                             const struct tn_growth_state *state, size_t asked_bytes,
                             size_t needed_bytes);

@@ -37,7 +37,7 @@ bool tn_remote_frees_cover(struct tn_remote_frees *frees, uint32_t chunk_count,
     atomic_store_explicit(&frees->are_wanted, false, memory_order_relaxed);
     void *memory = tn_host_memory_alloc_zeroed(memory_bytes(chunk_count, mailbox_count));
     if (!memory) return false;
-    /* Other threads may look whether they are wanted. */
+    /* Other threads may read are_wanted meanwhile. */
     tn_host_memory_free(frees->memory);
     frees->missed_count = 0;
     size_t alignment = alignof(struct tn_mailbox);
@@ -69,11 +69,11 @@ const char *tn_remote_frees_check(const struct tn_remote_frees *frees)
 {
     for (uint32_t chunk = 0; chunk < frees->chunk_count; chunk++) {
         if (tn_remote_frees_who_has(frees, chunk) != TN_START_NOBODYS)
-            return "a chunk's byte says an arena though there are none";
+            return "a chunk's byte names an arena though none is active";
     }
     for (uint32_t i = 0; i < frees->mailbox_count; i++) {
         if (atomic_load(&frees->mailboxes[i].posted_count) != frees->mailboxes[i].taken_count)
-            return "there is mail though there are no arenas";
+            return "there is mail though no arena is active";
     }
     return NULL;
 }
@@ -93,7 +93,7 @@ bool tn_mailbox_post(struct tn_mailbox *mailbox, uint32_t chunk, struct tn_depen
             atomic_store_explicit(&mail->turn, number + 1, memory_order_release);
             return true;
         }
-        /* The mail of a whole round before is still there; or another thread has posted meanwhile. */
+        /* Either the place still has the mail of the round before, or another thread has posted meanwhile. */
         if ((int32_t)(turn - number) < 0) return false;
         number = atomic_load_explicit(&mailbox->posted_count, memory_order_relaxed);
     }

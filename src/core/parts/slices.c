@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* slices: masks, lists, and what slabs wait for. */
+/* slices: masks, lists, and dependencies of slabs. */
 #include "slices.h"
 
 #include <string.h>
@@ -68,7 +68,7 @@ bool tn_slices_can_add(const struct tn_slices *slices, unsigned slice_class)
     return c->unused != NO_INDEX || c->fresh + c->promised_count < slices->slab_count_max;
 }
 
-/* Room for so many records, and there may be so many. */
+/* Makes room for record_count records. Requires: the class may have that many. */
 static bool grow(const struct tn_slices *slices, struct tn_slice_class *c, uint32_t record_count)
 {
     void *slabs = c->slabs, *sizes = c->sizes;
@@ -157,7 +157,7 @@ static void remove_from_waiting(struct tn_slice_class *c, uint32_t index)
     if (*first == index) *first = s->next == index ? NO_INDEX : s->next;
 }
 
-/* Takes the slab out of its list, if it is in one. */
+/* Removes the slab from its list, if it is in one. */
 static void unlist(struct tn_slices *slices, uint32_t slab)
 {
     struct tn_slice_class *c = tn_slices_class_of(slices, slab);
@@ -172,7 +172,7 @@ static enum tn_slab_state state_by_masks(const struct tn_slab *s)
     return s->pending != 0 ? TN_SLAB_STATE_WAITING : TN_SLAB_STATE_FULL;
 }
 
-/* Puts a slab that is in no list where it belongs. */
+/* Inserts a slab that is in no list into the right one. */
 static void list(struct tn_slices *slices, uint32_t slab)
 {
     struct tn_slice_class *c = tn_slices_class_of(slices, slab);
@@ -229,7 +229,7 @@ static void add_dependency(struct tn_slices *slices, struct tn_slab *s,
     if (dependency.streams != 0) s->foreign = tn_dependency_unite(s->foreign, dependency);
 }
 
-/* What waits for nothing is not pending. */
+/* Frees pending slices that wait for nothing. */
 static void settle(struct tn_slab *s)
 {
     if (s->foreign.streams != 0) return;
@@ -410,7 +410,7 @@ void tn_slices_set_size(struct tn_slices *slices, uint32_t slab, unsigned slice,
     *size_of(slices, slab, slice) = (uint16_t)size_bytes;
 }
 
-/* What is nobody's and free waits for nothing, so that the stream may have it. */
+/* Takes over a slab without a stream. Its free slices wait for nothing, so the stream may have them. */
 static TN_COLD uint32_t find_nobodys(struct tn_slices *slices, unsigned slice_class,
                                      uint32_t stream)
 {
@@ -441,7 +441,7 @@ uint32_t tn_slices_find_waiting(const struct tn_slices *slices, unsigned slice_c
     return number_of(slice_class, slices->classes[slice_class].waiting[tn_slab_list_of(stream)]);
 }
 
-/* The first after `slab` in one of the states, a bit each. */
+/* Returns the first slab after `slab` in one of the states, a bit each. */
 static uint32_t find_in_states(const struct tn_slices *slices, unsigned slice_class, uint32_t slab,
                                unsigned states)
 {
@@ -480,14 +480,15 @@ static bool can_depend(const struct tn_slab *s)
     return s->state != TN_SLAB_STATE_UNUSED && s->state != TN_SLAB_STATE_FULL;
 }
 
-/* Slabs that wait for one of the streams, up to the time, wait for the dependency in its place. */
+/* Replaces the streams in the slab's dependency, up to the time, by in_place. Returns whether it has changed.
+ */
 static bool change(struct tn_slices *slices, struct tn_slab *s, uint32_t streams, uint32_t time,
                    struct tn_dependency in_place)
 {
     bool has_changed = false;
     if ((s->foreign.streams & streams) != 0 && s->foreign.time <= time) {
         s->foreign.streams &= ~streams;
-        /* Or what it is united with would be later than it is. */
+        /* Otherwise a later union would get a time that is too late. */
         if (s->foreign.streams == 0) s->foreign = TN_DEPENDENCY_NONE;
         add_dependency(slices, s, in_place);
         has_changed = true;
@@ -576,7 +577,7 @@ void tn_slices_forget(struct tn_slices *slices, uint32_t stream)
             if (s->state == TN_SLAB_STATE_UNUSED || s->stream != stream) continue;
             unlist(slices, number_of(i, index));
             s->stream = TN_SLAB_STREAM_NOBODY;
-            /* The stream had waited for the others, which nobody else has. */
+            /* This stream had waited for the others; a new one has not. */
             if (s->foreign.streams != 0) {
                 s->pending |= s->free;
                 s->free = 0;
@@ -618,7 +619,7 @@ static const char *check_sizes(const struct tn_slices *slices, uint32_t slab, ui
     for (; live != 0; live &= live - 1) {
         size_t size_bytes = tn_slices_size_of(slices, slab, tn_lowest_bit(live));
         if (size_bytes == 0 || size_bytes > slice_bytes)
-            return "a slice is smaller than what was asked for";
+            return "a slice is smaller than its requested size";
     }
     return NULL;
 }
@@ -632,18 +633,19 @@ static const char *check_slab(const struct tn_slices *slices, uint32_t slab)
     if (s->state == TN_SLAB_STATE_WITHHELD) return NULL;
     if ((s->free | s->pending) == all && !is_kept(slices, slab)) return "a slab has no live slices";
     if (s->state != state_by_masks(s)) return "a slab is in the wrong state";
-    if (s->stream > TN_SLAB_STREAM_NOBODY) return "a slab is no stream's, nor nobody's";
+    if (s->stream > TN_SLAB_STREAM_NOBODY) return "a slab has an invalid stream";
     if (s->pending != 0 && s->foreign.streams == 0) return "a pending slice waits for nothing";
-    if ((s->foreign.streams & own_bit(s)) != 0) return "a slab's stream is foreign to it";
-    if (s->has_own && own_bit(s) == 0) return "a slab waits for nobody's stream";
+    if ((s->foreign.streams & own_bit(s)) != 0)
+        return "a slab's foreign dependency has its own stream";
+    if (s->has_own && own_bit(s) == 0) return "a slab without a stream waits for its own stream";
     if (s->state == TN_SLAB_STATE_FULL && dependency_of(s).streams != 0)
-        return "a slab waits for something though all of it is live";
+        return "a slab has a dependency though all its slices are live";
     if ((dependency_of(s).streams & ~slices->streams) != 0)
-        return "a slab waits for a stream that none is said to wait for";
+        return "a slab waits for a stream that the mask of streams lacks";
     return check_sizes(slices, slab, all & ~(s->free | s->pending));
 }
 
-/* Walks one list of a class. */
+/* Checks one list of a class and counts its slabs. */
 static const char *check_list(const struct tn_slice_class *c, uint32_t first, uint32_t stream,
                               enum tn_slab_state state, uint32_t *listed_count)
 {
@@ -656,7 +658,7 @@ static const char *check_list(const struct tn_slice_class *c, uint32_t first, ui
         bool is_last = s->next == end;
         if (!(is_last && end == NO_INDEX) &&
             (s->next >= c->fresh || c->slabs[s->next].previous != index))
-            return "a slab does not know the one before it";
+            return "a slab's link to the one before it is wrong";
         index = is_last ? NO_INDEX : s->next;
     }
     return NULL;
@@ -683,10 +685,10 @@ static const char *check_unused(const struct tn_slice_class *c, uint32_t unused_
 {
     for (uint32_t index = c->unused; index != NO_INDEX; index = c->slabs[index].next) {
         if (index >= c->fresh || c->slabs[index].state != TN_SLAB_STATE_UNUSED)
-            return "the list of unused slabs holds one that is used";
+            return "the list of unused slabs holds a used one";
         if (unused_count-- == 0) return "the list of unused slabs holds too many";
     }
-    return unused_count == 0 ? NULL : "an unused slab is lost";
+    return unused_count == 0 ? NULL : "an unused slab is not in its list";
 }
 
 static const char *check_kept(const struct tn_slice_class *c, uint32_t *kept_count)
@@ -696,7 +698,7 @@ static const char *check_kept(const struct tn_slice_class *c, uint32_t *kept_cou
         const struct tn_slab *s = &c->slabs[c->kept[stream]];
         if (c->kept[stream] >= c->fresh || s->state != TN_SLAB_STATE_READY || s->stream != stream ||
             s->free != c->all)
-            return "a slab is kept that is not free for its stream";
+            return "a kept slab is not free for its stream";
         ++*kept_count;
     }
     return NULL;
@@ -735,6 +737,6 @@ const char *tn_slices_check(const struct tn_slices *slices)
     }
     if (slab_count != slices->slab_count || live_count != slices->live_count ||
         kept_count != slices->kept_count)
-        return "the slabs have lost count";
+        return "the counts of slabs are wrong";
     return NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* static_pool: where the chunks lie in a piece of backing. */
+/* static_pool: the layout of the chunks in a backing. */
 #include "static_pool.h"
 
 #include <stdatomic.h>
@@ -14,7 +14,7 @@ uint64_t tn_static_pool_take_id(void)
     return atomic_fetch_add(&last_id, 1) + 1;
 }
 
-/* With an id of its own, if there is host memory. */
+/* Copies the description to host memory and gives it an id. NULL: no host memory. */
 static struct tn_static_pool *create(const struct tn_static_pool *described)
 {
     struct tn_static_pool *pool = tn_host_memory_alloc(sizeof *pool);

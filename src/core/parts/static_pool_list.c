@@ -12,7 +12,7 @@
         .end = UINT64_MAX, .static_pool = NULL \
     }
 
-/* The places of a list that has none of its own. */
+/* The places of a list without memory. */
 static struct tn_static_pool_place no_places[TN_STATIC_POOL_PLACES_MIN] = { NO_PLACE, NO_PLACE,
                                                                             NO_PLACE, NO_PLACE,
                                                                             NO_PLACE };
@@ -41,13 +41,13 @@ static uint32_t first_step_for(uint32_t count)
     return step;
 }
 
-/* All that a search may look at, and one that is behind them all. */
+/* Returns how many places a search may read, plus one more. */
 static uint32_t place_count_for(uint32_t count)
 {
     return (uint32_t)tn_max((size_t)first_step_for(count) * 2, 4) + 1;
 }
 
-/* Places for one more than `count`, and as many as a search among them may look at. */
+/* Reserves a place for one more than `count`, and all places that a search among them may read. */
 static bool reserve_place(struct tn_static_pool_place **places, uint32_t *capacity, uint32_t count)
 {
     void *items = *capacity == 0 ? NULL : *places;
@@ -149,7 +149,7 @@ bool tn_static_pool_list_overlaps(const struct tn_static_pool_list *list, uintpt
     return false;
 }
 
-/* Whether a search finds this place by what is just below its end. */
+/* Returns whether a search for the last value in the place finds it. */
 static bool is_found(const struct tn_static_pool_list *list,
                      const struct tn_static_pool_place *places, uint32_t i)
 {
@@ -168,18 +168,17 @@ const char *tn_static_pool_list_check(const struct tn_static_pool_list *list)
     }
     for (uint32_t i = 0; i < list->count; i++) {
         if (!is_found(list, list->by_chunk, i) || !is_found(list, list->by_address, i))
-            return "a search for a static pool goes astray";
+            return "a search finds the wrong static pool";
         const struct tn_static_pool *by_address = list->by_address[i].static_pool;
         const struct tn_static_pool_place *place =
             tn_static_pool_list_search(list, list->by_chunk, by_address->first_chunk);
-        if (place->static_pool != by_address)
-            return "the two orders of the static pools hold different ones";
+        if (place->static_pool != by_address) return "the two orders have different static pools";
     }
     uint32_t place_count = place_count_for(list->count);
     for (uint32_t i = list->count; i < place_count; i++) {
         if (list->by_chunk[i].end != UINT64_MAX || list->by_chunk[i].static_pool ||
             list->by_address[i].end != UINT64_MAX || list->by_address[i].static_pool)
-            return "a place of no static pool looks like one";
+            return "an unused place of a static pool looks used";
     }
     return NULL;
 }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * static_pool_list: the static pools of a pool, in two orders: by chunk number, which is the order
- * of best fit's ties, and by address, for finding the one that an address is in.
+ * static_pool_list: the static pools of a pool in two orders: by chunk number, which decides ties in best
+ * fit, and by address, to find the static pool of an address.
  *
  *     by chunk     [ 65536 │ ● ] [ 196608 │ ● ] [ 458752 │ ● ]     where each ends, and which it is
  *
- * What is compared stands in the array itself, so that a search looks at a cache line or two. Many pools have
- * one static pool, which is looked at without a search. Most others have four at most, which are all compared at
- * once; where there are more, steps lead to the four that matter. So many places there always are, and those that
- * are not in use end beyond everything.
+ * The arrays hold the compared values themselves, so a search reads one or two cache lines. Many pools have
+ * one static pool, which needs no search. Most others have at most four, which are all compared at once. With
+ * more, a binary search leads to the right four. There are always at least that many places; unused ones end
+ * beyond all values.
  *
  * Cost: find O(log n), insert and remove O(n) in static pools, of which there are few.
- * Room must have been reserved before an insert, which cannot fail then.
- * Threads: none of it locks; the pool changes the list under both its locks, with its arenas gathered or frozen, and
- * reads it under either, or in an active arena.
- * Always true: the same static pools in both orders; neither chunks nor addresses of two overlap.
+ * Only reserve allocates. An insert requires reserved room and cannot fail.
+ * Threads: no locking. The pool changes the list under both its locks, with its arenas gathered or frozen. It
+ * reads the list under either lock, or in an active arena.
+ * Always true: both orders have the same static pools; neither their chunks nor their addresses overlap.
  */
 #ifndef TN_STATIC_POOL_LIST_H
 #define TN_STATIC_POOL_LIST_H
@@ -30,7 +30,7 @@
 #define TN_STATIC_POOL_PLACES_MIN 5
 
 struct tn_static_pool_place {
-    uint64_t end; /* number of the chunk, resp. address, that is the first beyond it */
+    uint64_t end; /* the first chunk number, or address, beyond it */
     struct tn_static_pool *static_pool;
 };
 
@@ -38,8 +38,8 @@ struct tn_static_pool_list {
     struct tn_static_pool_place *by_chunk;
     struct tn_static_pool_place *by_address;
     uint32_t count;
-    /* Of a search: a power of two, 4 or more, of which the double is not less than the count. 0: up to four are
-     * there, and are compared at once; 1: one is, which needs no search. */
+    /* First step of the binary search: a power of two, at least 4, of which the double is at least count. 0:
+     * up to four places, compared at once. 1: one place, no search. */
     uint32_t first_step;
     uint32_t by_chunk_capacity;
     uint32_t by_address_capacity;
@@ -48,40 +48,41 @@ struct tn_static_pool_list {
 void tn_static_pool_list_init(struct tn_static_pool_list *list);
 void tn_static_pool_list_fini(struct tn_static_pool_list *list);
 
-/* Makes room for one more. False: no host memory. */
+/* Reserves room for one more. False: no host memory. */
 bool tn_static_pool_list_reserve(struct tn_static_pool_list *list);
 
-/* Adds one whose chunks have their numbers. */
+/* Adds a static pool whose chunk numbers are set. Requires: reserved room. */
 void tn_static_pool_list_insert(struct tn_static_pool_list *list, struct tn_static_pool *added);
 
-/* Takes out one that is there. */
+/* Removes a static pool of the list. */
 void tn_static_pool_list_remove(struct tn_static_pool_list *list,
                                 const struct tn_static_pool *removed);
 
-/* The first chunk number beyond those of all static pools. */
+/* Returns the first chunk number after those of all static pools. */
 static inline uint32_t tn_static_pool_list_end_chunk(const struct tn_static_pool_list *list)
 {
     return list->count == 0 ? 0 : (uint32_t)list->by_chunk[list->count - 1].end;
 }
 
-/* The lowest chunk_count chunk numbers in a row that no static pool has, from a multiple of
- * `alignment` on, a power of two. False: there are none below chunk_limit. */
+/* Finds the lowest chunk_count free chunk numbers in a row, from a multiple of `alignment` on, a power of
+ * two. False: there are none below chunk_limit. */
 bool tn_static_pool_list_find_numbers(const struct tn_static_pool_list *list, uint32_t chunk_count,
                                       uint32_t alignment, uint32_t chunk_limit,
                                       uint32_t *first_chunk_out);
 
-/* The most chunk numbers in a row that tn_static_pool_list_find_numbers would find. */
+/* Returns the most chunk numbers in a row that tn_static_pool_list_find_numbers would find. */
 uint32_t tn_static_pool_list_longest_run(const struct tn_static_pool_list *list, uint32_t alignment,
                                          uint32_t chunk_limit);
 
-/* Whether a piece of memory shares a byte with the backing of any. Cost: O(n). */
+/* Returns whether the memory overlaps a backing. Cost: O(n). */
 bool tn_static_pool_list_overlaps(const struct tn_static_pool_list *list, uintptr_t address,
                                   size_t size_bytes);
 
-/* NULL, or what is wrong with the orders. Walks everything. */
+/* Returns NULL, or the fault. Walks everything. */
 const char *tn_static_pool_list_check(const struct tn_static_pool_list *list);
 
-/* The first place that ends beyond `value`. Without branches on the comparisons, which cannot be predicted. */
+/* Returns the first place that ends beyond `value`. The comparisons take no branches, which would be
+ * unpredictable. */
 static inline const struct tn_static_pool_place *tn_static_pool_list_search(
     const struct tn_static_pool_list *list, const struct tn_static_pool_place *places,
     uint64_t value)
@@ -96,7 +97,7 @@ static inline const struct tn_static_pool_place *tn_static_pool_list_search(
     return places + before;
 }
 
-/* The static pool whose chunks the address is among, or NULL. */
+/* Returns the static pool whose chunks contain the address, or NULL. */
 static inline struct tn_static_pool *tn_static_pool_list_find_address(
     const struct tn_static_pool_list *list, uintptr_t address)
 {
@@ -111,7 +112,7 @@ static inline struct tn_static_pool *tn_static_pool_list_find_address(
     return address >= found->first_address ? found : NULL;
 }
 
-/* The static pool that a chunk in use is of. */
+/* Returns the static pool of a chunk. Requires: the chunk is in use. */
 static inline struct tn_static_pool *tn_static_pool_list_find_chunk(
     const struct tn_static_pool_list *list, uint32_t chunk)
 {

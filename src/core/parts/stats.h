@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * stats: plain counters of a pool, and their high-water marks. What can be computed from the regions
- * (free bytes, largest free region) is not counted here.
+ * stats: counters of a pool and their high-water marks. Values that follow from the regions (free bytes,
+ * largest free region) are not counted here.
  *
- * Threads: none of it locks; the pool does. Cost: O(1), no branch that is hard to predict.
+ * Threads: no locking; the pool locks. Cost: O(1), no unpredictable branch.
  */
 #ifndef TN_STATS_H
 #define TN_STATS_H
@@ -24,7 +24,7 @@ struct tn_stats {
     uint64_t size_histogram[TARN_STATS_HISTOGRAM_BINS];
 };
 
-/* The bin that a request of size_bytes, 1 or more, is counted in. */
+/* Returns the histogram bin of a request of at least 1 byte. */
 static inline unsigned tn_stats_histogram_bin(size_t size_bytes)
 {
     TN_ASSERT(size_bytes > 0);
@@ -58,17 +58,17 @@ static inline void tn_stats_count_free(struct tn_stats *stats, size_t requested_
     stats->live_count--;
 }
 
-/* An allocation that was counted came to nothing. The high-water marks stay. */
+/* Undoes the count of an allocation that failed later. High-water marks stay. */
 void tn_stats_take_alloc_back(struct tn_stats *stats, size_t requested_bytes, size_t used_bytes);
-/* Counts what an arena has counted by itself. Its high-water marks say nothing of the pool's. */
+/* Adds an arena's counters. Its high-water marks do not apply to the pool. */
 void tn_stats_add(struct tn_stats *stats, const struct tn_stats *arena);
-/* A live allocation has become larger or smaller. */
+/* Counts a live allocation that has grown or shrunk. */
 void tn_stats_count_resize(struct tn_stats *stats, size_t old_requested_bytes,
                            size_t old_used_bytes, size_t requested_bytes, size_t used_bytes);
 void tn_stats_count_growth(struct tn_stats *stats, size_t backing_bytes);
 void tn_stats_count_shrinkage(struct tn_stats *stats, size_t backing_bytes);
 
-/* NULL, or what is wrong with the counters by themselves. */
+/* Returns NULL, or the fault in the counters. */
 const char *tn_stats_check(const struct tn_stats *stats);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* step_range: planning, and steps that come and go. */
+/* step_range: plans, and steps that come and go. */
 #include "step_range.h"
 
 #include "../../base/arith.h"
@@ -7,10 +7,8 @@
 
 /* --- sizes ---------------------------------------------------------------------------------- */
 
-/*
- * To map a step costs some 30 us on a large device, be it 2 MiB or 64 MiB: smaller ones take ever longer
- * for the same memory, larger ones leave more of it unused.
- */
+/* Mapping a step costs about 30 us on a large device, for 2 MiB as for 64 MiB. Smaller steps take longer for
+ * the same memory, larger ones leave more of it unused. */
 #define STEP_BYTES_MAX         ((size_t)64 << 20)
 #define STEP_BYTES_MIN         ((size_t)2 << 20)
 #define STEPS_OF_A_DEVICE      512
@@ -21,7 +19,7 @@ size_t tn_step_bytes_for(size_t device_bytes, size_t limit_bytes, size_t floor_b
 {
     size_t wish = tn_min(device_bytes / STEPS_OF_A_DEVICE, limit_bytes / STEPS_OF_A_LIMIT);
     size_t step_bytes = tn_max(tn_min(POWER_OF_TWO_BELOW(wish), STEP_BYTES_MAX), STEP_BYTES_MIN);
-    /* Where the limit is smaller than that it holds one at least. */
+    /* A limit smaller than that holds at least one step. */
     return tn_max(tn_min(step_bytes, POWER_OF_TWO_BELOW(limit_bytes)), floor_bytes);
 }
 
@@ -57,20 +55,20 @@ void tn_step_range_destroy(struct tn_step_range *range)
 
 /* --- planning ------------------------------------------------------------------------------- */
 
-/* What is looked for, and the best that was found. */
+/* The parameters of a search, and the best place so far. */
 struct search {
     const struct tn_step_range *range;
     const struct tn_region_index *index;
     size_t alignment_bytes;
     uint32_t streams;
-    struct tn_step_plan best; /* its missing_count is UINT32_MAX as long as there is none */
+    struct tn_step_plan best; /* missing_count is UINT32_MAX if none was found */
 };
 
-/* Regions of which all can be had, one after the other. */
+/* Adjacent regions that are all available. */
 struct stretch {
     uint32_t first;     /* region */
     uint32_t end;       /* the region after the last */
-    uint32_t end_chunk; /* of the last */
+    uint32_t end_chunk; /* end of the last region */
 };
 
 static bool can_have(const struct search *search, uint32_t region)
@@ -92,7 +90,7 @@ static struct stretch stretch_around(const struct search *search, uint32_t regio
     return stretch;
 }
 
-/* The place from a chunk on, if it is better. Steps of which some are taken or lost are in no stretch. */
+/* Tries the place from a chunk on. No stretch contains a step that is taken or lost, even in part. */
 static void try_place(struct search *search, const struct stretch *stretch, uint64_t first_chunk)
 {
     const struct tn_step_range *range = search->range;
@@ -110,20 +108,18 @@ static void try_place(struct search *search, const struct stretch *stretch, uint
     best->missing_count = missing_count;
 }
 
-/* The first chunk from there on that is as aligned as asked for. */
+/* Returns the first chunk from there on with the requested alignment. */
 static uint64_t aligned_from(const struct search *search, uint64_t chunk)
 {
     return chunk + tn_static_pool_lead_of(search->range->static_pool, (uint32_t)chunk,
                                           search->alignment_bytes);
 }
 
-/*
- * A step counts whole, so a place that begins inside a free region is no worse where it begins earlier in
- * it, and one that begins in a void is no worse at the edge of a step. From there it is no worse a step
- * later, as long as it fits: what it leaves is missing, what it reaches may be there. So the first
- * place in each region and the last of all are enough. Not so where alignment skips steps: then all are
- * tried.
- */
+/* Steps count as a whole. So a place that begins inside a free region is no worse if it begins earlier in
+ * that region, and a place that begins in a void is no worse at the edge of a step. From there it is no worse
+ * one step later, as long as it fits: the step that it leaves is missing, the step that it reaches may be
+ * mapped. So the first place in each region and the last place of all are enough. If the alignment skips
+ * steps, that does not hold, and all places are tried. */
 static void try_stretch(struct search *search, const struct stretch *stretch)
 {
     const struct tn_region *regions = search->index->regions;
@@ -155,7 +151,7 @@ bool tn_step_range_plan(const struct tn_step_range *range, const struct tn_regio
         .streams = streams,
         .best = { UINT32_MAX, chunk_count, UINT32_MAX, TN_STEP_NONE },
     };
-    uint32_t next_chunk = 0; /* beyond the last stretch */
+    uint32_t next_chunk = 0; /* end of the last stretch */
     for (uint32_t region = index->first_void; region != TN_REGION_NONE;
          region = index->regions[region].link) {
         if (index->regions[region].first_chunk < next_chunk) continue;
@@ -170,7 +166,7 @@ bool tn_step_range_plan(const struct tn_step_range *range, const struct tn_regio
 
 /* --- coming --------------------------------------------------------------------------------- */
 
-/* The void at rest that a chunk lies in. */
+/* Returns the void at rest that a chunk lies in. */
 static uint32_t find_void(const struct tn_region_index *index, uint32_t chunk)
 {
     uint32_t region = index->first_void;
@@ -203,10 +199,10 @@ uint32_t tn_step_range_arrive(struct tn_step_range *range, struct tn_region_inde
 
 /* --- going ---------------------------------------------------------------------------------- */
 
-/* Free regions, none of which waits for a held stream, from `first` to before `end`. */
+/* Free regions that do not wait for a held stream, from `first` to before `end`. */
 struct free_run {
     uint32_t first, end;
-    uint32_t first_step, step_count; /* that lie in it whole */
+    uint32_t first_step, step_count; /* the steps wholly inside */
 };
 
 static bool is_free_without(const struct tn_region *region, uint32_t held)
@@ -215,7 +211,7 @@ static bool is_free_without(const struct tn_region *region, uint32_t held)
            (tn_region_dependency(region).streams & held) == 0;
 }
 
-/* Whole steps among chunks. */
+/* Counts the steps that lie wholly in a range of chunks. */
 static uint32_t count_whole_steps(const struct tn_step_range *range, uint32_t first_chunk,
                                   uint32_t end_chunk, uint32_t *first_step_out)
 {
@@ -225,7 +221,7 @@ static uint32_t count_whole_steps(const struct tn_step_range *range, uint32_t fi
     return end > first ? end - first : 0;
 }
 
-/* The run that ends before `end`, which may be empty. */
+/* Returns the run that ends before `end`. It may be empty. */
 static struct free_run run_before(const struct tn_step_range *range,
                                   const struct tn_region_index *index, uint32_t end, uint32_t held)
 {
@@ -299,7 +295,7 @@ uint32_t tn_step_range_take_free(struct tn_step_range *range, struct tn_region_i
             *link = step;
             link = &range->steps[step].next;
             count--;
-            /* What is left of the run comes next. */
+            /* Continue with the rest of the run. */
             end = range->steps[step].region;
         } else {
             end = run.first == end ? index->regions[end].previous : run.first;
@@ -323,7 +319,7 @@ void tn_step_range_lose(struct tn_step_range *range, uint32_t step)
 
 /* --- check ---------------------------------------------------------------------------------- */
 
-/* Whether each step that the void has chunks of is in a state that goes with it, and whole. */
+/* Checks that the void consists of whole steps in a matching state. */
 static const char *check_void(const struct tn_step_range *range,
                               const struct tn_region_index *index, uint32_t region)
 {
@@ -339,7 +335,7 @@ static const char *check_void(const struct tn_step_range *range,
         if (s->state == TN_STEP_STATE_MAPPED) return "a mapped step is void";
         if (is_at_rest != (s->state == TN_STEP_STATE_UNMAPPED))
             return "a step that is not mapped is in the wrong kind of void";
-        if (!is_at_rest && s->region != region) return "a step does not know its void";
+        if (!is_at_rest && s->region != region) return "a step's link to its void is wrong";
     }
     return NULL;
 }
@@ -360,5 +356,5 @@ const char *tn_step_range_check(const struct tn_step_range *range,
     }
     return (range->step_count - mapped_count) << range->step_chunk_log2 == void_chunk_count
                ? NULL
-               : "a step that is not mapped is no void";
+               : "a step that is not mapped is not a void";
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* stream_table: searching, covering. */
+/* stream_table: searches and coverage. */
 #include "stream_table.h"
 
 void tn_stream_table_init(struct tn_stream_table *table)
