@@ -205,12 +205,6 @@ struct free_run {
     uint32_t first_step, step_count; /* the steps wholly inside */
 };
 
-static bool is_free_without(const struct tn_region *region, uint32_t held)
-{
-    return region->state == TN_REGION_STATE_FREE &&
-           (tn_region_dependency(region).streams & held) == 0;
-}
-
 /* Counts the steps that lie wholly in a range of chunks. */
 static uint32_t count_whole_steps(const struct tn_step_range *range, uint32_t first_chunk,
                                   uint32_t end_chunk, uint32_t *first_step_out)
@@ -226,7 +220,7 @@ static struct free_run run_before(const struct tn_step_range *range,
                                   const struct tn_region_index *index, uint32_t end, uint32_t held)
 {
     struct free_run run = { .first = end, .end = end };
-    while (is_free_without(&index->regions[index->regions[run.first].previous], held))
+    while (tn_region_is_free_without(&index->regions[index->regions[run.first].previous], held))
         run.first = index->regions[run.first].previous;
     if (run.first == end) return run;
     uint32_t last = index->regions[end].previous;
@@ -257,7 +251,7 @@ bool tn_step_range_has_free(const struct tn_step_range *range, const struct tn_r
              region != TN_REGION_NONE;
              region = tn_region_index_find_next_fit(index, region, step_chunks)) {
             const struct tn_region *r = &index->regions[region];
-            if (!is_free_without(r, held)) continue;
+            if (!tn_region_is_free_without(r, held)) continue;
             free_count +=
                 count_whole_steps(range, r->first_chunk, tn_region_end_chunk(r), &first_step);
             if (free_count > count) return true;
