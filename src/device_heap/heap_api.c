@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * heap_api: the public functions of a device heap. Checks arguments, each with its own message, and puts the parts
- * together; and undoes what was done when one of them fails.
+ * heap_api: the public functions of a device heap. Checks arguments, each with its own message, calls the
+ * other modules, and undoes earlier steps if one fails.
  */
 #include "../base/arith.h"
 #include "../base/error.h"
@@ -20,7 +20,7 @@ _Static_assert((int)TARN_DEVICE_HEAP_CHECKS_NONE == (int)TN_HEAP_CHECK_NONE &&
                    (int)TARN_DEVICE_HEAP_CHECKS_CONTENTS == (int)TN_HEAP_CHECK_CONTENTS,
                "the device reads the numbers of the options");
 
-/* What a table of operations has at least; the ones that are needed are before. */
+/* The least size of a table of operations: all needed operations lie before this offset. */
 #define OPERATIONS_BYTES_MIN offsetof(tarn_backend_operations, range_map_shareable)
 
 /* --- checks ---------------------------------------------------------------------------------------- */
@@ -48,7 +48,7 @@ static tarn_status check_options(const tarn_device_heap_options *options, size_t
     case TARN_DEVICE_HEAP_CHECKS_CONTENTS:
         return TARN_STATUS_OK;
     }
-    return tn_fail(TARN_STATUS_INVALID_OPTIONS, "checks is %d, which is no level of checks",
+    return tn_fail(TARN_STATUS_INVALID_OPTIONS, "checks is %d, which is not a level of checks",
                    (int)options->checks);
 }
 
@@ -64,25 +64,25 @@ static tarn_status check_backend(const tarn_backend *backend)
     return backend->operations->name ? TARN_STATUS_OK : fail_for_null("the backend's name");
 }
 
-/* As a pool looks at the streams that it sees. */
+/* Checks a stream as a pool does. */
 static tarn_status check_stream(const tarn_backend *backend, tarn_stream stream)
 {
     if (!backend->operations->stream_check) return TARN_STATUS_OK;
     tarn_backend_result result = backend->operations->stream_check(backend->state, stream);
     if (result.status == TARN_STATUS_OK) return TARN_STATUS_OK;
     return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
-                          "the stream %p is none of the %s backend's device: %s", stream,
+                          "the stream %p is not of the %s backend's device: %s", stream,
                           backend->operations->name, tarn_status_sentence(result.status));
 }
 
-/* A NULL address is no memory. */
+/* Checks the caller's memory. */
 static tarn_status check_memory(const void *address, size_t size_bytes)
 {
     size_t end;
     if (!address) return fail_for_null("address");
     if ((uintptr_t)address % TARN_DEVICE_HEAP_ALIGNMENT_BYTES != 0) {
-        return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "the address %p is no multiple of %d", address,
-                       TARN_DEVICE_HEAP_ALIGNMENT_BYTES);
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "the address %p is not a multiple of %d",
+                       address, TARN_DEVICE_HEAP_ALIGNMENT_BYTES);
     }
     if (!tn_add_fits((uintptr_t)address, size_bytes, &end)) {
         return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
@@ -91,7 +91,7 @@ static tarn_status check_memory(const void *address, size_t size_bytes)
     return TARN_STATUS_OK;
 }
 
-/* Of a heap whose pool is there, if it has one; without that nothing of it may be touched. */
+/* Checks that the heap's pool exists, if it has one; otherwise nothing of the heap may be used. */
 static tarn_status check_heap(const tarn_device_heap *heap)
 {
     tarn_backend backend;
@@ -99,7 +99,7 @@ static tarn_status check_heap(const tarn_device_heap *heap)
     return heap->pool ? tarn_pool_get_backend(heap->pool, &backend) : TARN_STATUS_OK;
 }
 
-/* The same, and the stream of what is done next. */
+/* Checks the heap and the stream of the next work. */
 static tarn_status check_heap_and_stream(const tarn_device_heap *heap, tarn_stream stream)
 {
     tarn_status status = check_heap(heap);
@@ -108,15 +108,15 @@ static tarn_status check_heap_and_stream(const tarn_device_heap *heap, tarn_stre
 
 /* --- create ---------------------------------------------------------------------------------------- */
 
-/* What a heap is made of. */
+/* The memory that a heap is made of. */
 struct source {
-    tarn_pool *pool; /* NULL: the address is the caller's */
+    tarn_pool *pool; /* NULL: the memory is the caller's */
     tarn_backend backend;
     void *address;
     size_t size_bytes;
 };
 
-/* The caller's memory, or the pool's. */
+/* Takes the caller's memory, or allocates from the pool. */
 static tarn_status obtain(const struct source *source, tarn_stream stream,
                           struct tn_heap_piece *piece_out)
 {
@@ -130,7 +130,7 @@ static tarn_status obtain(const struct source *source, tarn_stream stream,
     return status;
 }
 
-/* After a failure, which stays the last error. */
+/* Frees the piece after a failure, and keeps the last error. */
 static void return_piece(tarn_pool *pool, const struct tn_heap_piece *piece, tarn_stream stream)
 {
     if (!piece->is_from_pool) return;
@@ -139,7 +139,8 @@ static void return_piece(tarn_pool *pool, const struct tn_heap_piece *piece, tar
     tn_error_restore(&saved);
 }
 
-/* The same of what is not yet a heap. A backend that cannot even be waited for may still read it: then it stays. */
+/* Frees the host's part after a failure, and keeps the last error. If the wait for the backend fails, the
+ * backend may still read that memory, so it stays allocated. */
 static void discard(tarn_device_heap *heap, tarn_stream stream)
 {
     struct tn_saved_error saved = tn_error_save();
@@ -148,7 +149,7 @@ static void discard(tarn_device_heap *heap, tarn_stream stream)
     tn_error_restore(&saved);
 }
 
-/* With checked arguments. */
+/* Requires: checked arguments. */
 static tarn_status create(const struct source *source, const tarn_device_heap_options *options,
                           tarn_stream stream, tarn_device_heap **heap_out)
 {
@@ -211,7 +212,7 @@ tarn_device_heap_handle tarn_device_heap_get_handle(const tarn_device_heap *heap
 
 /* --- between kernels -------------------------------------------------------------------------------- */
 
-/* With checked arguments. */
+/* Requires: checked arguments. */
 static tarn_status add(tarn_device_heap *heap, const struct source *source, tarn_stream stream)
 {
     struct tn_heap_piece piece;
@@ -229,13 +230,13 @@ tarn_status tarn_device_heap_add(tarn_device_heap *heap, size_t size_bytes, tarn
     if (status != TARN_STATUS_OK) return status;
     if (!heap->pool) {
         return tn_fail(TARN_STATUS_NOT_SUPPORTED,
-                       "the device heap was created over memory of the caller's, and has no pool");
+                       "the device heap was created over the caller's memory, and has no pool");
     }
     const struct source source = { .pool = heap->pool, .size_bytes = size_bytes };
     return add(heap, &source, stream);
 }
 
-/* What no address is in twice. */
+/* Checks that the memory does not overlap a piece. */
 static tarn_status check_apart(const tarn_device_heap *heap, const void *address, size_t size_bytes)
 {
     uintptr_t begin = (uintptr_t)address, end = begin + size_bytes;
@@ -244,7 +245,7 @@ static tarn_status check_apart(const tarn_device_heap *heap, const void *address
         uintptr_t piece_begin = (uintptr_t)piece->address;
         if (begin >= piece_begin + piece->size_bytes || piece_begin >= end) continue;
         return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
-                       "the %zu bytes from %p on are in part the device heap's already: it has %zu "
+                       "the %zu bytes from %p on overlap memory of the device heap: it has %zu "
                        "from %p on",
                        size_bytes, address, piece->size_bytes, piece->address);
     }
@@ -271,9 +272,9 @@ tarn_status tarn_device_heap_reset(tarn_device_heap *heap, tarn_stream stream)
 
 /* --- statistics ------------------------------------------------------------------------------------- */
 
-#define HEADERS_AT_ONCE 32768 /* that are read back, of 2 GiB: the host needs 4 MiB for them */
+#define HEADERS_AT_ONCE 32768 /* read back at once, for 2 GiB: 4 MiB of host memory */
 
-/* Adds what is live on the first pages of a heap. */
+/* Adds the live counts of the first pages of a heap. */
 static tarn_status add_live(tarn_device_heap *heap, uint64_t page_count, tarn_stream stream,
                             tarn_device_heap_stats *stats)
 {
@@ -318,13 +319,13 @@ tarn_status tarn_device_heap_check(tarn_device_heap *heap, tarn_stream stream)
     status = tn_heap_object_read(heap, heap->plan.metadata_bytes, stream, &view);
     if (status != TARN_STATUS_OK) return status;
     status = tn_heap_check(&view);
-    (void)tn_heap_transfer_settle(&heap->transfer, stream); /* nothing is under way: no wait */
+    (void)tn_heap_transfer_settle(&heap->transfer, stream); /* no copy is pending: no wait */
     return status;
 }
 
 /* --- destroy ---------------------------------------------------------------------------------------- */
 
-/* What is left of a heap whose pool is gone, or the parent's. */
+/* Frees the host's part of a heap whose pool is gone, or belongs to the parent process. */
 static tarn_status abandon(tarn_device_heap *heap)
 {
     tn_heap_object_free(heap, false);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * heap_check: every structure of a heap against every other. The device's half says why they agree when no kernel
- * is at work; here is what follows from it:
+ * heap_check: compares every structure of a heap with all others. The headers of the device's half explain
+ * why these rules hold while no kernel uses the heap:
  *
- *   - what the host alone writes is as the host wrote it
- *   - trees have a bit above for each word that is not 0, and name nothing that there is not
- *   - no slot is busy, and none has anything that its class does not use. A slab is current if and only if it is in a
- *     slot, or next for one; one and of its class
- *   - the label of a page says what slab it is part of, or that a run begins there, and else nothing
- *   - a slab's header agrees with itself, has no state that it should have left, and as many credits as its bitmap
- *     has objects that are not live; a good or sparse one is in its tree
- *   - each page is free, or a slab's or run's, and not both; a span with free pages is in the tree of open spans, and one
- *     is in the tree of free spans if and only if all its pages are free
- *   - what is not a slab's has no bits in its bitmap
- *   - spans are counted as they are
+ *   - all that only the host writes is unchanged
+ *   - trees have a bit above each nonzero word, and name only pages and spans that exist
+ *   - no slot is busy, and none beyond those of its class is used. A slab is current if and only if it is in a
+ *     slot, or next for one: exactly one, of its class
+ *   - the label of a page names its slab, or says that a run begins there; all other labels are 0
+ *   - a slab's header agrees with itself, and has a state that is due. Its credits and the live objects in its
+ *     bitmap add up to its capacity. A good or sparse slab is in its tree
+ *   - each page is free or belongs to one slab or run; a span with free pages is in the tree of open spans, and
+ *     a span is in the tree of free spans if and only if all its pages are free
+ *   - pages without a slab have no bits in their bitmaps
+ *   - the counters of spans are right
  */
 #include "heap_check.h"
 
@@ -24,16 +24,16 @@
 #include "../base/host_memory.h"
 
 #define PLACE_BUSY   UINT32_MAX
-#define GOOD_DIVISOR 4 /* a slab is good from a quarter free on */
+#define GOOD_DIVISOR 4 /* a slab with a quarter of its objects free is good */
 
 /* Sets of pages have a word for each span. */
 struct walk {
     struct tn_heap_view view;
-    uint64_t *known; /* pages that there are */
-    uint64_t *owned; /* pages that are free, a slab's or a run's */
-    uint64_t *slots; /* first pages of slabs that are in slots */
+    uint64_t *known; /* pages that exist */
+    uint64_t *owned; /* pages that are free or belong to a slab or run */
+    uint64_t *slots; /* first pages of slabs in slots */
     uint64_t used_span_count;
-    const char *place; /* of the fault: what it is that has the number */
+    const char *place; /* of the fault: the kind of thing that `number` counts */
     uint64_t number;
 };
 
@@ -47,7 +47,7 @@ static const char *fault_at(struct walk *walk, const char *place, uint64_t numbe
 
 /* --- sets of pages ------------------------------------------------------------------------------- */
 
-/* Those of a run that lie in a span, of which there is one at least. */
+/* Returns the bits of a run's pages that lie in a span. Requires: there is at least one. */
 static uint64_t bits_in_span(uint64_t span, uint64_t first_page, uint64_t page_count)
 {
     uint64_t first = tn_max(first_page, span * 64);
@@ -55,7 +55,7 @@ static uint64_t bits_in_span(uint64_t span, uint64_t first_page, uint64_t page_c
     return UINT64_MAX >> (64 - length) << first % 64;
 }
 
-/* Puts pages into a set. False: one of them was in it. */
+/* Adds pages to a set. False: one of them was in it. */
 static bool insert(uint64_t *set, uint64_t first_page, uint64_t page_count)
 {
     for (uint64_t span = first_page / 64; span * 64 < first_page + page_count; span++) {
@@ -66,7 +66,7 @@ static bool insert(uint64_t *set, uint64_t first_page, uint64_t page_count)
     return true;
 }
 
-/* The same of pages that must be there. */
+/* Adds existing pages to a set. False: one of them does not exist, or was in it. */
 static bool claim(const struct walk *walk, uint64_t *set, uint64_t first_page, uint64_t page_count)
 {
     if (page_count > walk->view.plan->page_max - first_page) return false;
@@ -80,12 +80,12 @@ static bool is_known(const struct walk *walk, uint64_t page)
     return page < walk->view.plan->page_max && tn_heap_bit_is_set(walk->known, page);
 }
 
-/* --- what the host has written ------------------------------------------------------------------- */
+/* --- the host's words ---------------------------------------------------------------------------- */
 
 static const char *check_layout(struct walk *walk)
 {
     if (tn_heap_view_is_intact(&walk->view)) return NULL;
-    return fault_at(walk, "control block", 0, "something else was written over it");
+    return fault_at(walk, "control block", 0, "it has been overwritten");
 }
 
 /* --- trees --------------------------------------------------------------------------------------- */
@@ -101,13 +101,13 @@ static const char *check_tree(struct walk *walk, const struct tn_heap_tree_view 
     return NULL;
 }
 
-/* That all pages in it are there, as many numbers as words have. */
+/* Checks that all pages in the tree exist. The tree has one word for each span. */
 static const char *check_class_tree(struct walk *walk, uint32_t size_class, uint32_t state)
 {
     const struct tn_heap_tree_view tree = tn_heap_view_class_tree(&walk->view, size_class, state);
     for (uint64_t span = 0; span < walk->view.plan->span_max; span++)
         if ((tree.levels[0][span] & ~walk->known[span]) != 0)
-            return fault_at(walk, "class", size_class, "a page that there is not is in a tree");
+            return fault_at(walk, "class", size_class, "a page that does not exist is in a tree");
     return check_tree(walk, &tree, "class", size_class);
 }
 
@@ -126,7 +126,7 @@ static const char *check_trees(struct walk *walk)
 
 /* --- places -------------------------------------------------------------------------------------- */
 
-/* A word of a slot. */
+/* Checks a word of a slot. */
 static const char *check_slot(struct walk *walk, uint32_t size_class, uint32_t number,
                               uint32_t word)
 {
@@ -135,16 +135,16 @@ static const char *check_slot(struct walk *walk, uint32_t size_class, uint32_t n
     uint32_t content = tn_heap_view_slot(&walk->view, slot, word);
     if (content == 0) return NULL;
     if (number >= tn_heap_class_slots(size_class, slot_count))
-        return fault_at(walk, "class", size_class, "a slot that it does not use has something");
+        return fault_at(walk, "class", size_class, "a slot that it does not use is not empty");
     if (content == PLACE_BUSY) return fault_at(walk, "class", size_class, "a slot is busy");
     uint64_t page = content - 1;
     if (!is_known(walk, page))
-        return fault_at(walk, "class", size_class, "a slot has a page that there is not");
+        return fault_at(walk, "class", size_class, "a slot has a page that does not exist");
     const struct tn_heap_header header = tn_heap_view_header(&walk->view, page);
     if (header.owner != TN_HEAP_OWNER_SLAB || header.size_class != size_class ||
         header.state != TN_HEAP_STATE_CURRENT)
         return fault_at(walk, "page", page,
-                        "a slot has it, and it is no current slab of its class");
+                        "it is in a slot, but is not a current slab of its class");
     if (!insert(walk->slots, page, 1)) return fault_at(walk, "page", page, "two slots have it");
     return NULL;
 }
@@ -162,7 +162,7 @@ static const char *check_places(struct walk *walk)
 
 /* --- bitmaps ------------------------------------------------------------------------------------- */
 
-/* Ones among the first `bit_count` bits of a word, and whether there are others. */
+/* Counts the ones among the first bit_count bits of a word, and collects all others. */
 static uint32_t count_live_of_word(uint64_t word, uint64_t bit_count, uint64_t *others)
 {
     uint64_t valid = bit_count >= 64 ? UINT64_MAX : ((uint64_t)1 << bit_count) - 1;
@@ -170,7 +170,7 @@ static uint32_t count_live_of_word(uint64_t word, uint64_t bit_count, uint64_t *
     return (uint32_t)__builtin_popcountll(word & valid);
 }
 
-/* Ones among the bits of so many objects, and whether there are others in the words of so many pages. */
+/* Counts the ones in the bits of object_count objects, and returns whether the pages' words have others. */
 static uint32_t count_live(const struct walk *walk, uint64_t page, uint64_t page_count,
                            uint32_t object_count, bool *has_others_out)
 {
@@ -198,7 +198,7 @@ static bool has_bits(const struct walk *walk, uint64_t page, uint64_t page_count
 
 /* --- slabs and runs ------------------------------------------------------------------------------ */
 
-/* Whether a slab that nobody is working on stays in its state. */
+/* Returns whether a slab stays in its state while no wave works on it. */
 static bool is_settled(const struct tn_heap_header *header)
 {
     uint32_t credits = (uint32_t)header->credits;
@@ -225,7 +225,7 @@ static bool is_in_its_tree(const struct walk *walk, uint64_t page,
     return tn_heap_bit_is_set(tree.levels[0], page);
 }
 
-/* Of so many pages. */
+/* Returns whether all page_count pages have this label. */
 static bool have_label(const struct walk *walk, uint64_t page, uint64_t page_count, uint64_t label)
 {
     for (uint64_t i = 0; i < page_count; i++)
@@ -240,21 +240,22 @@ static const char *check_slab(struct walk *walk, uint64_t page, const struct tn_
     bool has_others;
     if (pages == 0 || page % TN_HEAP_SPAN_PAGES + pages > TN_HEAP_SPAN_PAGES)
         return "its slab has no pages, or leaves its span";
-    if (header->capacity != capacity) return "its slab has another capacity than its pages";
+    if (header->capacity != capacity) return "its slab's capacity does not match its pages";
     if (header->credits < 0 || (uint64_t)header->credits > capacity)
-        return "its slab has fewer credits than none, or more than objects";
-    if (!claim(walk, walk->owned, page, pages)) return "its slab has pages that are not its own";
+        return "its slab has negative credits, or more than objects";
+    if (!claim(walk, walk->owned, page, pages))
+        return "pages of its slab belong to another, or do not exist";
     if (!have_label(walk, page, pages, tn_heap_label_of(header->size_class + 1, capacity, page)))
-        return "the label of a page of its slab says something else";
+        return "a page of its slab has a wrong label";
     uint32_t live_count = count_live(walk, page, pages, header->capacity, &has_others);
     if (live_count + (uint32_t)header->credits != capacity)
-        return "its slab has other credits than objects that are not live";
-    if (has_others) return "the bitmap of its slab has bits that are no objects";
-    if (!is_settled(header)) return "its slab is in a state that it should have left";
+        return "its slab has a wrong number of credits";
+    if (has_others) return "the bitmap of its slab has bits beyond its objects";
+    if (!is_settled(header)) return "its slab is in the wrong state";
     if (!is_in_its_tree(walk, page, header)) return "its slab is not in the tree of its class";
     bool is_current = header->state == TN_HEAP_STATE_CURRENT;
     if (is_current != tn_heap_bit_is_set(walk->slots, page))
-        return "its slab is current and in no slot";
+        return "its slab is current but in no slot";
     return NULL;
 }
 
@@ -263,12 +264,13 @@ static const char *check_run(struct walk *walk, uint64_t page)
     uint64_t pages = tn_heap_view_run_pages(&walk->view, page);
     uint64_t in_span = page % TN_HEAP_SPAN_PAGES;
     if (tn_heap_view_header_words(&walk->view, page)[0] != TN_HEAP_CLASS_RUN)
-        return "the header of its run says more than that";
+        return "the header of its run has other bits";
     if (pages == 0 || (in_span > 0 && in_span + pages > TN_HEAP_SPAN_PAGES))
         return "its run has no pages, or leaves its span";
-    if (!claim(walk, walk->owned, page, pages)) return "its run has pages that are not its own";
+    if (!claim(walk, walk->owned, page, pages))
+        return "pages of its run belong to another, or do not exist";
     if (!have_label(walk, page, 1, TN_HEAP_CLASS_RUN) || !have_label(walk, page + 1, pages - 1, 0))
-        return "the label of a page of its run says something else";
+        return "a page of its run has a wrong label";
     return has_bits(walk, page, pages) ? "the bitmap of its run has bits" : NULL;
 }
 
@@ -282,10 +284,10 @@ static const char *check_header(struct walk *walk, uint64_t page)
         return check_run(walk, page);
     case TN_HEAP_OWNER_NOBODY:
         if (tn_heap_view_header_words(&walk->view, page)[0] != 0)
-            return "the header of nothing says something";
+            return "the header of a page without slab or run is not 0";
         return NULL;
     default:
-        return "its header says nothing that there is";
+        return "its header is invalid";
     }
 }
 
@@ -320,15 +322,16 @@ static const char *check_span(struct walk *walk, uint64_t span)
     uint64_t free_pages = tn_heap_view_free_pages(&walk->view, span);
     bool is_free = tn_heap_bit_is_set(tn_heap_view_free_spans(&walk->view).levels[0], span);
     bool is_open = tn_heap_bit_is_set(tn_heap_view_open_spans(&walk->view).levels[0], span);
-    if ((free_pages & ~known) != 0) return "pages are free that there are not";
-    if (is_open && known == 0) return "it is said to have free pages, and there is no such span";
+    if ((free_pages & ~known) != 0) return "pages that do not exist are free";
+    if (is_open && known == 0) return "it is in the tree of open spans, but has no pages";
     if (free_pages != 0 && !is_open)
-        return "it has free pages, and is not in the tree of open spans";
-    if (is_free && ~free_pages != 0) return "it is said to be free, and not all its pages are";
+        return "it has free pages, but is not in the tree of open spans";
+    if (is_free && ~free_pages != 0)
+        return "it is in the tree of free spans, but not all its pages are free";
     if (!is_free && ~free_pages == 0)
-        return "all its pages are free, and it is not in the tree of free spans";
-    if ((free_pages & walk->owned[span]) != 0) return "pages are free that are a slab's or a run's";
-    if ((free_pages | walk->owned[span]) != known) return "pages are nobody's";
+        return "all its pages are free, but it is not in the tree of free spans";
+    if ((free_pages & walk->owned[span]) != 0) return "pages are free that belong to a slab or run";
+    if ((free_pages | walk->owned[span]) != known) return "pages are neither free nor in use";
     if (has_bits_of_free_pages(walk, span, free_pages)) return "the bitmap of a free page has bits";
     if (has_labels_of_free_pages(walk, span, free_pages)) return "a free page has a label";
     if (~known == 0 && !is_free) walk->used_span_count++;
@@ -351,24 +354,24 @@ static const char *check_counters(struct walk *walk)
     const struct tn_heap_counters *counters = &tn_heap_view_control(&walk->view)->counters;
     if (counters->spans_used != walk->used_span_count)
         return fault_at(walk, "spans", walk->used_span_count,
-                        "so many are used, and others counted");
+                        "this many are used, but the counter differs");
     if (counters->spans_used_max < counters->spans_used)
         return fault_at(walk, "spans", counters->spans_used, "their high-water mark is lower");
     if (counters->spans_used_max > walk->view.plan->span_max)
         return fault_at(walk, "spans", walk->view.plan->span_max,
-                        "there are no more, and their high-water mark is higher");
+                        "there are no more, but their high-water mark is higher");
     if ((uint32_t)counters->moves != 0)
         return fault_at(walk, "moves", (uint32_t)counters->moves,
-                        "so many are said to be under way");
+                        "this many are counted as under way");
     if (counters->span_takers != 0)
         return fault_at(walk, "takers", counters->span_takers,
-                        "so many are said to look for a span");
+                        "this many are counted as looking for a span");
     return NULL;
 }
 
 /* --- all of it ----------------------------------------------------------------------------------- */
 
-/* In an order in which each may rely on those before it. */
+/* In an order in which each check may rely on those before it. */
 static const char *check(struct walk *walk)
 {
     const struct tn_heap_control *known = walk->view.known;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* heap_object: preparing, growing, giving back. */
+/* heap_object: prepare, grow, give back. */
 #include "heap_object.h"
 
 #include "../base/arith.h"
@@ -16,7 +16,7 @@ tarn_status tn_heap_object_create(const tarn_backend *backend, const struct tn_h
     struct tarn_device_heap *heap = tn_host_memory_alloc_zeroed(heap_bytes);
     if (!heap) {
         return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
-                       "the host has no memory for a device heap's %zu bytes", heap_bytes);
+                       "the host has no memory for the %zu bytes of a device heap", heap_bytes);
     }
     heap->plan = *plan;
     tarn_status status = tn_heap_transfer_init(&heap->transfer, backend);
@@ -42,13 +42,13 @@ static char *metadata_of(const struct tarn_device_heap *heap)
     return heap->pieces[0].address;
 }
 
-/* What the control block has, as far as the host alone writes it. */
+/* Returns the host's copy of the control block. */
 static const struct tn_heap_control *control_of(const struct tarn_device_heap *heap)
 {
     return (const struct tn_heap_control *)heap->image;
 }
 
-/* Where the pages of a piece begin, and how many there are. */
+/* Returns the address of a piece's first page. */
 static uint64_t first_page_address(const struct tarn_device_heap *heap,
                                    const struct tn_heap_piece *piece)
 {
@@ -56,7 +56,8 @@ static uint64_t first_page_address(const struct tarn_device_heap *heap,
     return piece == &heap->pieces[0] ? address + heap->plan.metadata_bytes : address;
 }
 
-/* That there are no spans from those of a piece on: the words of one that could not be added may be there. */
+/* Writes that there are no spans from the piece's first one on. A piece that could not be added may have left
+ * words there. */
 static tarn_status clear_spans(struct tarn_device_heap *heap, const struct tn_heap_piece *piece,
                                tarn_stream stream)
 {
@@ -66,7 +67,7 @@ static tarn_status clear_spans(struct tarn_device_heap *heap, const struct tn_he
                                  (heap->plan.span_max - first) * sizeof *words, stream);
 }
 
-/* That the pages of a piece are free, and that there is no span right behind them. */
+/* Writes that the pages of a piece are free, and that no span follows them directly. */
 static tarn_status write_spans(struct tarn_device_heap *heap, const struct tn_heap_piece *piece,
                                tarn_stream stream)
 {
@@ -82,7 +83,7 @@ static tarn_status write_spans(struct tarn_device_heap *heap, const struct tn_he
                                   sizeof spans->rest_pages, stream);
 }
 
-/* The image comes last: as long as it does not name them, nobody takes pages. */
+/* Must be the last write: waves take pages only once the image names them. */
 static tarn_status write_image(struct tarn_device_heap *heap, const void *image, tarn_stream stream)
 {
     return tn_heap_transfer_write(&heap->transfer, metadata_of(heap), image,
@@ -140,13 +141,12 @@ tarn_status tn_heap_object_check_growth(const struct tarn_device_heap *heap, siz
     return tn_heap_plan_check_region(&heap->plan, heap->image, size_bytes / TN_HEAP_PAGE_BYTES);
 }
 
-/* That nothing has written over what only the host writes: regions are added by what is there. */
+/* Checks that nothing has overwritten the words that only the host writes. Regions are added to them. */
 static tarn_status check_read_image(const struct tarn_device_heap *heap, const void *image)
 {
     const struct tn_heap_view view = { &heap->plan, control_of(heap), image };
     if (tn_heap_view_is_intact(&view)) return TARN_STATUS_OK;
-    return tn_fail(TARN_STATUS_CORRUPT,
-                   "device heap: control block 0: something else was written over it");
+    return tn_fail(TARN_STATUS_CORRUPT, "device heap: control block 0: it has been overwritten");
 }
 
 tarn_status tn_heap_object_grow(struct tarn_device_heap *heap, const struct tn_heap_piece *piece,
@@ -201,7 +201,7 @@ tarn_status tn_heap_object_read_headers(struct tarn_device_heap *heap, uint64_t 
 
 /* --- giving back ------------------------------------------------------------------------------------ */
 
-/* Whether what was to be freed is still allocated. */
+/* Returns whether the memory is still allocated after a free with this status. */
 static bool is_left(tarn_status status)
 {
     return status == TARN_STATUS_INVALID_ARGUMENT || status == TARN_STATUS_VENDOR_ERROR ||

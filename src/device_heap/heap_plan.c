@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* heap_plan: the arithmetic of where things are, and the first words of an empty heap. */
+/* heap_plan: offsets, and the first words of an empty heap. */
 #include "heap_plan.h"
 
 #include <inttypes.h>
@@ -8,10 +8,10 @@
 #include "../base/arith.h"
 #include "../base/error.h"
 
-#define PART_ALIGNMENT     256   /* of each part, so that none shares a cache line */
-#define PAGES_OF_A_SLOT    64    /* of the heap, for each slot of a class: small heaps have few */
-#define PAGES_OF_ALL_SLOTS 65536 /* 4 GiB: from there on some classes have all that can be */
-#define PAGES_OF_A_CURSOR  256   /* as for a slot */
+#define PART_ALIGNMENT     256   /* of each part, so that no two parts share a cache line */
+#define PAGES_OF_A_SLOT    64    /* pages of the heap for each slot: small heaps have few */
+#define PAGES_OF_ALL_SLOTS 65536 /* 4 GiB: from here on some classes have all slots */
+#define PAGES_OF_A_CURSOR  256   /* pages of the heap for each cursor */
 
 _Static_assert(TN_HEAP_SPAN_PAGES == 64, "the pages of a span are the bits of a word");
 _Static_assert((TN_HEAP_SLOTS_SOME & (TN_HEAP_SLOTS_SOME - 1)) == 0,
@@ -21,7 +21,7 @@ _Static_assert((TN_HEAP_SLOTS_MAX & (TN_HEAP_SLOTS_MAX - 1)) == 0,
 
 /* --- where things are ---------------------------------------------------------------------------- */
 
-/* Of what is small enough for the sum to fit. */
+/* Requires: the sum does not overflow. */
 static uint64_t round_up(uint64_t value, uint64_t power_of_two)
 {
     return tn_round_down(value + power_of_two - 1, power_of_two);
@@ -45,7 +45,7 @@ uint64_t tn_heap_tree_words(const struct tn_heap_tree_shape *shape)
     return words;
 }
 
-/* The largest power of two that is neither above the limit nor above `wanted`; 1 at least. */
+/* Returns the largest power of two of at most `limit` and at most `wanted`, but at least 1. */
 static uint32_t choose_place_count(uint64_t wanted, uint32_t limit)
 {
     uint32_t count = 1;
@@ -54,7 +54,7 @@ static uint32_t choose_place_count(uint64_t wanted, uint32_t limit)
     return count;
 }
 
-/* Appends a part and gives where it begins. */
+/* Appends a part and returns its offset. */
 static uint64_t append(uint64_t *end, uint64_t size_bytes)
 {
     uint64_t offset = *end;
@@ -92,11 +92,11 @@ tarn_status tn_heap_plan_init(struct tn_heap_plan *plan, size_t size_bytes, size
     size_t most_bytes = tn_max(size_bytes, size_bytes_max);
     if (most_bytes > TN_HEAP_PAGES_MAX * TN_HEAP_PAGE_BYTES) {
         return tn_fail(TARN_STATUS_SIZE_TOO_LARGE,
-                       "a device heap of up to %zu bytes: none has more than %" PRIu64, most_bytes,
+                       "a device heap of up to %zu bytes: the maximum is %" PRIu64, most_bytes,
                        TN_HEAP_PAGES_MAX * TN_HEAP_PAGE_BYTES);
     }
     plan->page_max = most_bytes / TN_HEAP_PAGE_BYTES;
-    /* A region takes at most a span of numbers more than it has pages. */
+    /* A region takes at most one span of numbers more than it has pages. */
     if (size_bytes_max > size_bytes)
         plan->page_max =
             tn_min(plan->page_max + TN_HEAP_REGIONS_MAX * TN_HEAP_SPAN_PAGES, TN_HEAP_PAGES_MAX);
@@ -157,7 +157,7 @@ static void set_tree_bit(uint64_t *tree, const struct tn_heap_tree_shape *shape,
     }
 }
 
-/* The number of the first page of one more region. */
+/* Returns the number of the first page of the next region. */
 static uint64_t next_first_page(const struct tn_heap_control *control)
 {
     if (control->region_count == 0) return 0;

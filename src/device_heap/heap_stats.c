@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* heap_stats: what each page begins, and region by region what of each span is free. */
+/* heap_stats: live objects by page headers, free pages by the spans of each region. */
 #include "heap_stats.h"
 
 #include "../base/arith.h"
@@ -48,7 +48,7 @@ void tn_heap_stats_add_live(const uint64_t *headers, uint64_t page_count,
 
 /* --- what is free ---------------------------------------------------------------------------------- */
 
-/* The most ones in a row. */
+/* Returns the most ones in a row. */
 static unsigned longest_run(uint64_t word)
 {
     unsigned length = 0;
@@ -57,7 +57,7 @@ static unsigned longest_run(uint64_t word)
     return length;
 }
 
-/* `run_spans` are free right before it. */
+/* `run_spans`: free spans directly before this one. */
 static void count_span(const struct tn_heap_view *view, uint64_t span, uint64_t *run_spans,
                        tarn_device_heap_stats *stats)
 {
@@ -86,7 +86,7 @@ static void count_region(const struct tn_heap_view *view, const struct tn_heap_r
         count_span(view, page / TN_HEAP_SPAN_PAGES, &run_spans, stats);
 }
 
-/* While kernels run the counter may be below zero for a moment. */
+/* While kernels run the counter may be negative for a moment. */
 static size_t span_bytes(const struct tn_heap_view *view, uint32_t span_count)
 {
     return tn_min(span_count, view->plan->span_max) * SPAN_BYTES;

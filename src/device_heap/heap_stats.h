@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * heap_stats: counts what a heap's metadata says. Cost: O(spans), and O(pages) for what is live.
+ * heap_stats: counts from a heap's metadata. Cost: O(spans), and O(pages) for live objects.
  *
- * Kernels may have been at work while it was read, so nothing is taken for granted that one word says of another.
+ * Kernels may have used the heap during the read, so no word is trusted to agree with another.
  */
 #ifndef TN_HEAP_STATS_H
 #define TN_HEAP_STATS_H
@@ -10,10 +10,10 @@
 #include "heap_view.h"
 #include "tarn/device_heap.h"
 
-/* All but what is live, from the summary alone, of a heap that was given so many bytes in all. */
+/* Returns all but the live counts, from the summary alone. size_bytes: the bytes of all pieces. */
 tarn_device_heap_stats tn_heap_stats_of_summary(const struct tn_heap_view *view, size_t size_bytes);
 
-/* Adds what is live, by the headers of pages in a row. */
+/* Adds the live counts from the headers of consecutive pages. */
 void tn_heap_stats_add_live(const uint64_t *headers, uint64_t page_count,
                             tarn_device_heap_stats *stats);
 

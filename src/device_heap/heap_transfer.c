@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* heap_transfer: calls of a backend, and what they leave behind. */
+/* heap_transfer: backend calls, and which copies are still pending. */
 #include "heap_transfer.h"
 
 #include "../base/assert.h"
 #include "../base/error.h"
 #include "../base/host_memory.h"
 
-/* A call of the backend's, in words. */
+/* Reports a failed backend call. */
 static tarn_status judge(const struct tn_heap_transfer *transfer, tarn_backend_result result,
                          const char *what)
 {
@@ -29,8 +29,8 @@ tarn_status tn_heap_transfer_init(struct tn_heap_transfer *transfer, const tarn_
     *transfer = (struct tn_heap_transfer){ .backend = *backend };
     if (!operations->fill || !operations->copy || !operations->stream_synchronize) {
         return tn_fail(TARN_STATUS_NOT_SUPPORTED,
-                       "device heap: the %s backend lacks fill, copy or stream_synchronize, and so "
-                       "nobody can prepare the memory",
+                       "device heap: the %s backend lacks fill, copy or stream_synchronize, which "
+                       "are needed to prepare the memory",
                        operations->name);
     }
     transfer->has_event = has_events(operations);
@@ -55,7 +55,7 @@ tarn_status tn_heap_transfer_fill(struct tn_heap_transfer *transfer, void *addre
                  "fill its memory");
 }
 
-/* One that failed may have been made all the same. */
+/* A failed copy may have been submitted all the same. */
 static tarn_status copy(struct tn_heap_transfer *transfer, void *destination, const void *source,
                         size_t size_bytes, tarn_stream stream, const char *what)
 {
@@ -81,7 +81,7 @@ static tarn_status wait_for_stream(struct tn_heap_transfer *transfer, tarn_strea
     return judge(transfer, result, "wait for the stream");
 }
 
-/* Whether the event could be recorded. */
+/* Returns whether the event could be recorded. */
 static bool record(const struct tn_heap_transfer *transfer, tarn_stream stream)
 {
     const tarn_backend *backend = &transfer->backend;
@@ -126,7 +126,7 @@ tarn_status tn_heap_transfer_read(struct tn_heap_transfer *transfer, const void 
     transfer->buffer = tn_host_memory_alloc(size_bytes);
     if (!transfer->buffer) {
         return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
-                       "device heap: the host has no memory for %zu bytes of it", size_bytes);
+                       "device heap: the host has no memory to read %zu bytes of it", size_bytes);
     }
     status = copy(transfer, transfer->buffer, address, size_bytes, stream, "read its memory");
     if (status == TARN_STATUS_OK) status = wait_for_stream(transfer, stream);

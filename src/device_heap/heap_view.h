@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * heap_view: the metadata of a heap as it was read back from the device, or the first part of it.
+ * heap_view: metadata of a heap, or its first part, as read back from the device.
  *
- * While no kernel uses the heap what it says is true. Otherwise each word was so at some moment, and nothing follows
- * from one about another.
+ * It is consistent if no kernel used the heap meanwhile. Otherwise each word was valid at some moment, and no
+ * word says anything about another.
  */
 #ifndef TN_HEAP_VIEW_H
 #define TN_HEAP_VIEW_H
@@ -16,11 +16,11 @@
 
 struct tn_heap_view {
     const struct tn_heap_plan *plan;
-    const struct tn_heap_control *known; /* the host's: its layout and regions are true */
+    const struct tn_heap_control *known; /* the host's copy: its layout and regions are valid */
     const uint64_t *words;
 };
 
-/* A tree of bits: level 0 first. */
+/* A bit tree, level 0 first. */
 struct tn_heap_tree_view {
     const uint64_t *levels[TN_HEAP_TREE_LEVELS];
     const struct tn_heap_tree_shape *shape;
@@ -30,10 +30,10 @@ enum tn_heap_owner {
     TN_HEAP_OWNER_NOBODY,
     TN_HEAP_OWNER_SLAB,
     TN_HEAP_OWNER_RUN,
-    TN_HEAP_OWNER_UNKNOWN /* nothing that a header says */
+    TN_HEAP_OWNER_UNKNOWN /* an invalid header */
 };
 
-/* What the header of a page says. All but the owner is of slabs. */
+/* The fields of a page's header. All but the owner are for slabs. */
 struct tn_heap_header {
     enum tn_heap_owner owner;
     uint32_t size_class;
@@ -50,7 +50,7 @@ static inline const struct tn_heap_control *tn_heap_view_control(const struct tn
     return (const struct tn_heap_control *)view->words;
 }
 
-/* Whether the control block has what the host has written, but for the counters. */
+/* Returns whether the control block is as the host wrote it, apart from the counters. */
 static inline bool tn_heap_view_is_intact(const struct tn_heap_view *view)
 {
     const struct tn_heap_control *control = tn_heap_view_control(view), *known = view->known;
@@ -59,7 +59,7 @@ static inline bool tn_heap_view_is_intact(const struct tn_heap_view *view)
            memcmp(control->regions, known->regions, sizeof known->regions) == 0;
 }
 
-/* Where a part begins, from its place in the plan. */
+/* Returns the part at an offset of the plan. */
 static inline const uint64_t *tn_heap_view_part(const struct tn_heap_view *view, uint64_t offset)
 {
     return view->words + offset / sizeof(uint64_t);
@@ -93,7 +93,7 @@ static inline struct tn_heap_tree_view tn_heap_view_open_spans(const struct tn_h
                              &view->plan->span_shape);
 }
 
-/* Of the slabs of a class that are good, or sparse. */
+/* Returns the tree of a class's slabs in state GOOD or SPARSE. */
 static inline struct tn_heap_tree_view tn_heap_view_class_tree(const struct tn_heap_view *view,
                                                                uint32_t size_class, uint32_t state)
 {
@@ -103,13 +103,13 @@ static inline struct tn_heap_tree_view tn_heap_view_class_tree(const struct tn_h
     return tn_heap_view_tree(trees + number * tn_heap_tree_words(shape), shape);
 }
 
-/* A bit for each free page of a span. */
+/* Returns a bit for each free page of a span. */
 static inline uint64_t tn_heap_view_free_pages(const struct tn_heap_view *view, uint64_t span)
 {
     return tn_heap_view_part(view, view->plan->span_pages)[span];
 }
 
-/* The page behind the last one that is not free; 0 when there is none. */
+/* Returns the page after the last one in use, or 0. */
 static inline uint64_t tn_heap_view_used_page_end(const struct tn_heap_view *view)
 {
     const uint64_t *free_pages = tn_heap_view_part(view, view->plan->span_pages);
@@ -128,7 +128,7 @@ static inline const uint64_t *tn_heap_view_bitmap(const struct tn_heap_view *vie
     return tn_heap_view_part(view, view->plan->bitmaps) + page * TN_HEAP_BITMAP_WORDS;
 }
 
-/* A word of a slot. */
+/* Returns a word of a slot. */
 static inline uint32_t tn_heap_view_slot(const struct tn_heap_view *view, uint64_t number,
                                          uint32_t word)
 {
@@ -144,13 +144,13 @@ static inline const uint64_t *tn_heap_view_header_words(const struct tn_heap_vie
     return tn_heap_view_part(view, view->plan->headers) + page * TN_HEAP_HEADER_WORDS;
 }
 
-/* The bitmap of a slab of few objects that begins there. */
+/* Returns the bitmap, beside the header, of a slab of few objects that begins on the page. */
 static inline uint64_t tn_heap_view_bits_word(const struct tn_heap_view *view, uint64_t page)
 {
     return tn_heap_view_header_words(view, page)[TN_HEAP_BITS_WORD];
 }
 
-/* What the label says of a page of a slab that begins on page `first`. */
+/* Returns the label for the pages of a slab that begins on page `first`. */
 static inline uint64_t tn_heap_label_of(uint32_t class_plus_one, uint64_t capacity, uint64_t first)
 {
     return class_plus_one | capacity << TN_HEAP_LABEL_CAPACITY_SHIFT |
@@ -162,7 +162,7 @@ static inline uint64_t tn_heap_view_label(const struct tn_heap_view *view, uint6
     return tn_heap_view_header_words(view, page)[TN_HEAP_LABEL_WORD];
 }
 
-/* Pages of the run that begins there. */
+/* Returns the pages of the run that begins on the page. */
 static inline uint64_t tn_heap_view_run_pages(const struct tn_heap_view *view, uint64_t page)
 {
     return tn_heap_view_header_words(view, page)[TN_HEAP_RUN_PAGES_WORD];
@@ -200,7 +200,7 @@ static inline struct tn_heap_header tn_heap_view_header(const struct tn_heap_vie
     return tn_heap_header_of(tn_heap_view_header_words(view, page)[0]);
 }
 
-/* Objects of a slab that are live; whoever is about to take or give some is not looked after. */
+/* Returns the live objects of a slab. Takes and frees in progress are not counted. */
 static inline uint32_t tn_heap_header_live_count(const struct tn_heap_header *header)
 {
     if (header->credits < 0) return header->capacity;

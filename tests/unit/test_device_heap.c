@@ -292,8 +292,8 @@ static void sizes_that_no_heap_has_are_refused(void **state)
     expect_not_created(invalid, fixture->pool, 0, NULL, "a device heap of 0 bytes");
     expect_not_created(invalid, fixture->pool, PAGE, NULL, "is too small");
     expect_not_created(too_large, fixture->pool, TARN_DEVICE_HEAP_SIZE_BYTES_MAX + 1, NULL,
-                       "none has more than 1099511627776");
-    expect_not_created(too_large, fixture->pool, SIZE_MAX, NULL, "none has more than");
+                       "the maximum is 1099511627776");
+    expect_not_created(too_large, fixture->pool, SIZE_MAX, NULL, "the maximum is");
     assert_int_equal(stats_of(fixture->pool).alloc_count, 0);
     assert_int_equal(faulty_backend_event_count(), 0);
 }
@@ -332,7 +332,7 @@ static void options_that_mean_nothing_are_refused(void **state)
     expect_not_created(invalid, fixture->pool, MIB, &options, "checks is 3");
     options = defaults;
     options.size_bytes_max = SIZE_MAX;
-    expect_not_created(TARN_STATUS_SIZE_TOO_LARGE, fixture->pool, MIB, &options, "none has more");
+    expect_not_created(TARN_STATUS_SIZE_TOO_LARGE, fixture->pool, MIB, &options, "the maximum is");
     options.size_bytes_max = 1024 * MIB;
     expect_not_created(TARN_STATUS_INVALID_ARGUMENT, fixture->pool, MIB, &options,
                        "its metadata, which for up to 1073741824 bytes takes 113");
@@ -366,8 +366,8 @@ static void memory_that_cannot_be_a_heap_is_refused(void **state)
     char *memory = dirty_memory(MIB);
     const tarn_backend *backend = &fixture->backend;
     expect_not_created_over(invalid, backend, NULL, MIB, "address is NULL");
-    expect_not_created_over(invalid, backend, memory + 128, MIB - 128, "no multiple of 256");
-    expect_not_created_over(invalid, backend, memory + 1, MIB - 1, "no multiple of 256");
+    expect_not_created_over(invalid, backend, memory + 128, MIB - 128, "not a multiple of 256");
+    expect_not_created_over(invalid, backend, memory + 1, MIB - 1, "not a multiple of 256");
     expect_not_created_over(invalid, backend, memory, SIZE_MAX, "beyond the last address");
     expect_not_created_over(invalid, backend, memory, 0, "is too small");
     expect_not_created_over(invalid, backend, memory, 64 * KIB, "is too small");
@@ -560,11 +560,11 @@ static void a_heap_grows_by_memory_of_the_callers(void **state)
     expect_message("has no pool");
     expect_status(invalid, tarn_device_heap_add_over(heap, NULL, MIB, stream));
     expect_status(invalid, tarn_device_heap_add_over(heap, memory + 3 * MIB + 8, MIB, stream));
-    expect_message("no multiple of 256");
+    expect_message("not a multiple of 256");
     expect_status(invalid, tarn_device_heap_add_over(heap, memory + 3 * MIB, SIZE_MAX, stream));
     expect_message("beyond the last address");
     expect_status(invalid, tarn_device_heap_add_over(heap, memory + 2 * MIB - 256, MIB, stream));
-    expect_message("in part the device heap's already");
+    expect_message("overlap memory of the device heap");
     expect_status(invalid, tarn_device_heap_add_over(heap, memory, 8 * MIB, stream));
     expect_ok(tarn_device_heap_add_over(heap, memory + 4 * MIB, 2 * MIB, stream));
     expect_status(invalid, tarn_device_heap_add_over(heap, memory + 3 * MIB, MIB + 1, stream));

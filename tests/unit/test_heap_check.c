@@ -79,7 +79,7 @@ static void what_the_host_has_written_is_looked_at(void **state)
 {
     const struct sample sample = begin(*state);
     struct tn_heap_layout *layout = &sample.control->layout;
-    const char *message = "control block 0: something else was written";
+    const char *message = "control block 0: it has been overwritten";
     expect_fault_with(&sample, &layout->headers, layout->headers + 1, message);
     expect_fault_with_32(&sample, &sample.control->region_count, 1, message);
     expect_fault_with_32(&sample, &sample.control->span_end, 1, message);
@@ -104,7 +104,7 @@ static void trees_are_looked_at(void **state)
     expect_fault_with(&sample, good, 0, "page 1: its slab is not in the tree of its class");
     expect_fault_with(&sample, sparse, 0, "page 3: its slab is not in the tree of its class");
     expect_fault_with(&sample, good + sample.second_page / 64 + 1, bit_of(2),
-                      "class 3: a page that there is not is in a tree");
+                      "class 3: a page that does not exist is in a tree");
     /* Hints may be old, and bits above too many. */
     *class_tree_at(sample.control, 0, TN_HEAP_STATE_GOOD) |= bit_of(60);
     *(class_tree_at(sample.control, 0, TN_HEAP_STATE_GOOD) + above) |= 3;
@@ -116,9 +116,9 @@ static void slots_are_looked_at(void **state)
 {
     const struct sample sample = begin(*state);
     uint32_t *slot = slot_at(sample.control, 0, 1), *other = slot_at(sample.control, 0, 0);
-    const char *no_slab = "a slot has it, and it is no current slab of its class";
+    const char *no_slab = "it is in a slot, but is not a current slab of its class";
     expect_fault_with_32(&sample, slot, UINT32_MAX, "class 0: a slot is busy");
-    expect_fault_with_32(&sample, slot, 0, "page 0: its slab is current and in no slot");
+    expect_fault_with_32(&sample, slot, 0, "page 0: its slab is current but in no slot");
     expect_fault_with_32(&sample, other, 1, "page 0: two slots have it");
     expect_fault_with_32(&sample, slot + TN_HEAP_PLACE_NEXT, 1, "page 0: two slots have it");
     expect_fault_with_32(&sample, other + TN_HEAP_PLACE_NEXT, UINT32_MAX,
@@ -128,8 +128,8 @@ static void slots_are_looked_at(void **state)
     expect_fault_with_32(&sample, other, 9, no_slab);  /* a free page */
     expect_fault_with_32(&sample, slot_at(sample.control, 1, 0), 1, no_slab);
     expect_fault_with_32(&sample, other, (uint32_t)sample.second_page + 67,
-                         "class 0: a slot has a page that there is not");
-    expect_fault_with_32(&sample, other, UINT32_MAX - 1, "that there is not");
+                         "class 0: a slot has a page that does not exist");
+    expect_fault_with_32(&sample, other, UINT32_MAX - 1, "that does not exist");
     end(&sample);
 }
 
@@ -149,7 +149,7 @@ static void slots_that_no_class_uses_are_looked_at(void **state)
     make_slab(sample.control, 1, few, 1, TN_HEAP_STATE_CURRENT, 0, TN_HEAP_SLOTS_SOME - 1);
     expect_ok(tarn_device_heap_check(heap, fixture->stream));
     uint32_t *unused = slot_at(sample.control, few, TN_HEAP_SLOTS_SOME);
-    const char *message = "class 0: a slot that it does not use has something";
+    const char *message = "class 0: a slot that it does not use is not empty";
     expect_fault_with_32(&sample, unused, 2, message);
     expect_fault_with_32(&sample, unused + TN_HEAP_PLACE_NEXT, 2, message);
     destroy_heap(fixture, heap);
@@ -167,8 +167,8 @@ static void headers_are_looked_at(void **state)
 {
     const struct sample sample = begin(*state);
     expect_fault_with_header(&sample, 9, (uint64_t)1 << TN_HEAP_CREDIT_SHIFT,
-                             "page 9: the header of nothing says something");
-    expect_fault_with_header(&sample, 9, TN_HEAP_CLASS_COUNT + 1, "its header says nothing that");
+                             "page 9: the header of a page without slab or run is not 0");
+    expect_fault_with_header(&sample, 9, TN_HEAP_CLASS_COUNT + 1, "its header is invalid");
     expect_fault_with_header(&sample, 9, TN_HEAP_CLASS_RUN,
                              "page 9: its run has no pages, or leaves its span");
     end(&sample);
@@ -178,8 +178,8 @@ static void labels_are_looked_at(void **state)
 {
     const struct sample sample = begin(*state);
     struct tn_heap_control *control = sample.control;
-    const char *slab = "page 1: the label of a page of its slab says something else";
-    const char *run = "page 10: the label of a page of its run says something else";
+    const char *slab = "page 1: a page of its slab has a wrong label";
+    const char *run = "page 10: a page of its run has a wrong label";
     uint64_t label = *label_at(control, 1);
     expect_fault_with(&sample, label_at(control, 1), 0, slab);
     expect_fault_with(&sample, label_at(control, 2), 0, slab);
@@ -192,7 +192,7 @@ static void labels_are_looked_at(void **state)
     expect_fault_with(&sample, label_at(control, 10), TN_HEAP_CLASS_RUN + 64, run);
     expect_fault_with(&sample, label_at(control, 11), TN_HEAP_CLASS_RUN, run);
     expect_fault_with(&sample, label_at(control, 64 + 69), 1,
-                      "page 64: the label of a page of its run says something else");
+                      "page 64: a page of its run has a wrong label");
     expect_fault_with(&sample, label_at(control, 6), label, "span 0: a free page has a label");
     expect_fault_with(&sample, label_at(control, 200), 1, "span 3: a free page has a label");
     end(&sample);
@@ -208,27 +208,27 @@ static void slabs_are_looked_at(void **state)
     expect_fault_with_header(&sample, 1, make_header(3, good, 64, 65536, 1048),
                              "page 1: its slab has no pages, or leaves its span");
     expect_fault_with_header(&sample, 1, make_header(3, good, 2, 2047, 1048),
-                             "page 1: its slab has another capacity than its pages");
+                             "page 1: its slab's capacity does not match its pages");
     expect_fault_with_header(&sample, 1, make_header(3, good, 2, 2048, (uint64_t)-1),
-                             "page 1: its slab has fewer credits than none");
+                             "page 1: its slab has negative credits");
     expect_fault_with_header(&sample, 1, make_header(3, good, 2, 2048, 2049),
-                             "page 1: its slab has fewer credits than none, or more than objects");
+                             "page 1: its slab has negative credits, or more than objects");
     expect_fault_with_header(&sample, 1, make_header(3, good, 2, 2048, 1049),
-                             "page 1: its slab has other credits than objects that are not live");
+                             "page 1: its slab has a wrong number of credits");
     expect_fault_with_header(&sample, 0, make_header(0, TN_HEAP_STATE_CURRENT, 2, 8192, 6192),
-                             "page 0: the label of a page of its slab says something else");
+                             "page 0: a page of its slab has a wrong label");
     expect_fault_with_header(&sample, 4, make_header(0, full, 7, 28672, 24576),
-                             "page 4: the label of a page of its slab says something else");
+                             "page 4: a page of its slab has a wrong label");
     expect_fault_with_header(&sample, 1, make_header(3, full, 2, 2048, 1048),
-                             "page 1: its slab is in a state that it should have left");
+                             "page 1: its slab is in the wrong state");
     expect_fault_with_header(&sample, 1, make_header(3, sparse, 2, 2048, 1048),
-                             "page 1: its slab is in a state that it should have left");
+                             "page 1: its slab is in the wrong state");
     expect_fault_with_header(&sample, 1, make_header(3, TN_HEAP_STATE_IDLE, 2, 2048, 1048),
-                             "page 1: its slab is in a state that it should have left");
+                             "page 1: its slab is in the wrong state");
     expect_fault_with_header(&sample, 3, make_header(7, good, 1, 512, 12),
                              "page 3: its slab is not in the tree of its class");
     expect_fault_with_header(&sample, 3, make_header(7, TN_HEAP_STATE_CURRENT, 1, 512, 12),
-                             "page 3: its slab is current and in no slot");
+                             "page 3: its slab is current but in no slot");
     end(&sample);
 }
 
@@ -240,7 +240,7 @@ static void a_slab_that_is_wholly_free_is_none(void **state)
     memcpy(was, bitmap, sizeof was);
     memset(bitmap, 0, sizeof was);
     expect_fault_with_header(&sample, 1, make_header(3, TN_HEAP_STATE_GOOD, 2, 2048, 2048),
-                             "page 1: its slab is in a state that it should have left");
+                             "page 1: its slab is in the wrong state");
     memcpy(bitmap, was, sizeof was);
     end(&sample);
 }
@@ -248,12 +248,12 @@ static void a_slab_that_is_wholly_free_is_none(void **state)
 static void bitmaps_are_looked_at(void **state)
 {
     const struct sample sample = begin(*state);
-    const char *credits = "page 1: its slab has other credits than objects that are not live";
+    const char *credits = "page 1: its slab has a wrong number of credits";
     uint64_t *bitmap = bitmap_at(sample.control, 1);
     expect_fault_with(&sample, &bitmap[0], ~(uint64_t)1, credits);
     expect_fault_with(&sample, &bitmap[31], bit_of(63), credits);
     expect_fault_with(&sample, &bitmap[32], 1,
-                      "page 1: the bitmap of its slab has bits that are no objects");
+                      "page 1: the bitmap of its slab has bits beyond its objects");
     expect_fault_with(&sample, &bitmap[127], bit_of(63), "page 1: the bitmap of its slab has bits");
     expect_fault_with(&sample, bitmap_at(sample.control, 11), 1,
                       "page 10: the bitmap of its run has bits");
@@ -271,14 +271,13 @@ static void bits_beside_headers_are_looked_at(void **state)
     const struct sample sample = begin(*state);
     uint64_t *bits = bits_word_at(sample.control, 5);
     assert_int_equal(*bits, ((uint64_t)1 << 60) - 1);
-    expect_fault_with(&sample, bits, *bits - 1,
-                      "page 5: its slab has other credits than objects that are not live");
+    expect_fault_with(&sample, bits, *bits - 1, "page 5: its slab has a wrong number of credits");
     expect_fault_with(&sample, bitmap_at(sample.control, 5), 1,
-                      "page 5: the bitmap of its slab has bits that are no objects");
+                      "page 5: the bitmap of its slab has bits beyond its objects");
     expect_fault_with(&sample, bits_word_at(sample.control, 1), 1,
-                      "page 1: the bitmap of its slab has bits that are no objects");
+                      "page 1: the bitmap of its slab has bits beyond its objects");
     expect_fault_with(&sample, bits_word_at(sample.control, 2), 1,
-                      "page 1: the bitmap of its slab has bits that are no objects");
+                      "page 1: the bitmap of its slab has bits beyond its objects");
     expect_fault_with(&sample, bits_word_at(sample.control, 11), 1,
                       "page 10: the bitmap of its run has bits");
     expect_fault_with(&sample, bits_word_at(sample.control, 200), 1,
@@ -293,19 +292,20 @@ static void runs_are_looked_at(void **state)
     uint64_t *spans = header_at(sample.control, 64) + 1;
     expect_fault_with(&sample, pages, 0, "page 10: its run has no pages, or leaves its span");
     expect_fault_with(&sample, pages, 55, "page 10: its run has no pages, or leaves its span");
-    expect_fault_with(&sample, pages, 4, "span 0: pages are nobody's");
-    expect_fault_with(&sample, pages, 6, "span 0: pages are free that are a slab's or a run's");
-    expect_fault_with(&sample, spans, 71, "span 2: pages are free that are a slab's or a run's");
-    expect_fault_with(&sample, spans, 69, "span 2: pages are nobody's");
-    expect_fault_with(&sample, spans, 10000, "page 64: its run has pages that are not its own");
+    expect_fault_with(&sample, pages, 4, "span 0: pages are neither free nor in use");
+    expect_fault_with(&sample, pages, 6, "span 0: pages are free that belong to a slab or run");
+    expect_fault_with(&sample, spans, 71, "span 2: pages are free that belong to a slab or run");
+    expect_fault_with(&sample, spans, 69, "span 2: pages are neither free nor in use");
+    expect_fault_with(&sample, spans, 10000,
+                      "page 64: pages of its run belong to another, or do not exist");
     expect_fault_with(&sample, spans, UINT64_MAX,
-                      "page 64: its run has pages that are not its own");
+                      "page 64: pages of its run belong to another, or do not exist");
     expect_fault_with(&sample, header_at(sample.control, 10), make_header(62, 1, 0, 0, 0),
-                      "page 10: the header of its run says more than that");
+                      "page 10: the header of its run has other bits");
     /* From the one region into the other, or within pages of others. */
     uint64_t to_the_second = sample.second_page - 64 + 1;
-    expect_fault_with(&sample, spans, to_the_second, "page 64: its run has pages that are not");
-    expect_fault_with(&sample, pages, 1, "span 0: pages are nobody's");
+    expect_fault_with(&sample, spans, to_the_second, "page 64: pages of its run belong to another");
+    expect_fault_with(&sample, pages, 1, "span 0: pages are neither free nor in use");
     end(&sample);
 }
 
@@ -316,24 +316,24 @@ static void spans_are_looked_at(void **state)
     uint64_t *open_spans = words_at(sample.layout->open_spans);
     uint64_t *free_pages = words_at(sample.layout->span_pages);
     uint64_t short_span = sample.second_page / 64 + 1;
-    const char *not_free = "it is said to be free, and not all its pages are";
+    const char *not_free = "it is in the tree of free spans, but not all its pages are free";
     assert_true(~free_pages[3] == 0);
     expect_fault_with(&sample, free_spans, *free_spans | bit_of(short_span), not_free);
     expect_fault_with(&sample, free_spans, *free_spans | bit_of(short_span + 1), not_free);
     expect_fault_with(&sample, free_spans, *free_spans | bit_of(1), not_free);
     expect_fault_with(&sample, free_spans, *free_spans & ~bit_of(3),
-                      "span 3: all its pages are free, and it is not in the tree of free spans");
+                      "span 3: all its pages are free, but it is not in the tree of free spans");
     expect_fault_with(&sample, open_spans, *open_spans | bit_of(short_span + 1),
-                      "it is said to have free pages, and there is no such span");
+                      "it is in the tree of open spans, but has no pages");
     expect_fault_with(&sample, open_spans, *open_spans & ~bit_of(0),
-                      "span 0: it has free pages, and is not in");
+                      "span 0: it has free pages, but is not in");
     expect_fault_with(&sample, open_spans, *open_spans & ~bit_of(3),
-                      "span 3: it has free pages, and is not in");
+                      "span 3: it has free pages, but is not in");
     expect_fault_with(&sample, free_pages, free_pages[0] | 1,
-                      "span 0: pages are free that are a slab's or a run's");
+                      "span 0: pages are free that belong to a slab or run");
     expect_fault_with(&sample, free_pages, free_pages[0] & ~bit_of(50),
-                      "span 0: pages are nobody's");
-    expect_fault_with(&sample, free_pages + short_span, 7, "pages are free that there are not");
+                      "span 0: pages are neither free nor in use");
+    expect_fault_with(&sample, free_pages + short_span, 7, "pages that do not exist are free");
     *open_spans |= bit_of(1); /* old hints */
     end(&sample);
 }
@@ -343,15 +343,15 @@ static void counters_are_looked_at(void **state)
     const struct sample sample = begin(*state);
     struct tn_heap_counters *counters = &sample.control->counters;
     assert_int_equal(counters->spans_used, 3);
-    expect_fault_with_32(&sample, &counters->spans_used, 2, "spans 3: so many are used");
+    expect_fault_with_32(&sample, &counters->spans_used, 2, "spans 3: this many are used");
     expect_fault_with_32(&sample, &counters->spans_used_max, 2,
                          "spans 3: their high-water mark is lower");
     expect_fault_with_32(&sample, &counters->spans_used_max, UINT32_MAX,
-                         "there are no more, and their high-water mark is higher");
+                         "there are no more, but their high-water mark is higher");
     expect_fault_with(&sample, &counters->moves, 7 * ((uint64_t)1 << 32) + 2,
-                      "moves 2: so many are said to be under way");
+                      "moves 2: this many are counted as under way");
     expect_fault_with_32(&sample, &counters->span_takers, 3,
-                         "takers 3: so many are said to look for a span");
+                         "takers 3: this many are counted as looking for a span");
     counters->moves = 7 * ((uint64_t)1 << 32); /* that there were moves is no fault */
     end(&sample);
 }
