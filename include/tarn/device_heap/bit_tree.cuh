@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * device_heap/bit_tree: a set of numbers as a van Emde Boas tree of 64-bit words (McCoy and Pandey, "Gallatin",
- * PPoPP 2024): a bit for each number, a bit above for each word that is not 0, and once more.
+ * device_heap/bit_tree: a set of numbers as a van Emde Boas tree of 64-bit words (McCoy and Pandey,
+ * "Gallatin", PPoPP 2024): a bit for each number, a bit above for each word that is not 0, and one more level
+ * of that.
  *
  *     level 2    ...1                            scanned from its first word
  *     level 1    ...0 1                a word for 64 words below
  *     level 0    ...0 0 0 ...1 0 1     a word for 64 numbers
  *
- * Only level 0 is the truth. Who sets the first bit of a word sets the bit above after it. Who clears the last one
- * clears the bit above and looks again whether the word is still 0, and sets it again if not: so a bit above is
- * missing as long as one of them has not gone on, and who goes by it misses the word; one too many is put right by who
- * comes upon it.
+ * Only level 0 is the truth. A wave that sets the first bit of a word then sets the bit above. A wave that
+ * clears the last bit clears the bit above, looks again whether the word is still 0, and if not, sets the bit
+ * again. So a bit above may be missing while such a wave is not done, and others miss the word meanwhile. If
+ * a bit above is wrongly set, the wave that comes upon it corrects it.
  */
 #ifndef TARN_DEVICE_HEAP_BIT_TREE_CUH
 #define TARN_DEVICE_HEAP_BIT_TREE_CUH
@@ -18,7 +19,7 @@
 #include "tarn/device_heap/bits.cuh"
 #include "tarn/device_heap/layout.h"
 
-/* Goes from function to function by value, in registers. */
+/* Passed by value, in registers. */
 struct tn_tree {
     uint64_t *words; /* level by level */
     const tn_heap_tree_shape *shape;
@@ -39,14 +40,14 @@ TN_DEVICE uint64_t tn_bit(uint32_t number)
     return (uint64_t)1 << number % 64;
 }
 
-/* A word as it is after a fence. An operation that changes memory: fences put those in order with what was done before,
- * and not every one puts loads. */
+/* Reads a word after a fence, by an operation that changes memory: fences order those after earlier accesses,
+ * but not all fences order loads. */
 TN_DEVICE uint64_t tn_look_again(uint64_t *word)
 {
     return tn_fetch_or(word, (uint64_t)0);
 }
 
-/* A word on the level below is not 0, or was a moment ago. */
+/* Sets the bits above: a word on the level below is not 0, or was not a moment ago. */
 TN_DEVICE_SLOW void tn_tree_raise(tn_tree tree, uint32_t level, uint32_t number)
 {
     for (; level < TN_HEAP_TREE_LEVELS; level++, number /= 64) {
@@ -55,7 +56,7 @@ TN_DEVICE_SLOW void tn_tree_raise(tn_tree tree, uint32_t level, uint32_t number)
     }
 }
 
-/* A word on the level below was seen to be 0. */
+/* Clears the bits above: a word on the level below was seen to be 0. */
 TN_DEVICE_SLOW void tn_tree_lower(tn_tree tree, uint32_t level, uint32_t number)
 {
     for (; level < TN_HEAP_TREE_LEVELS; level++, number /= 64) {
@@ -66,7 +67,7 @@ TN_DEVICE_SLOW void tn_tree_lower(tn_tree tree, uint32_t level, uint32_t number)
     }
 }
 
-/* Several numbers of one word of level 0. Gives the word as it was. */
+/* Inserts several numbers of one word of level 0. Returns the word's old value. */
 TN_DEVICE uint64_t tn_tree_insert_word(tn_tree tree, uint32_t index, uint64_t bits)
 {
     uint64_t before = tn_fetch_or(&tree.words[index], bits);
@@ -77,19 +78,20 @@ TN_DEVICE uint64_t tn_tree_insert_word(tn_tree tree, uint32_t index, uint64_t bi
     return before;
 }
 
-/* Whether it was not in the set, and it is this caller who put it there. */
+/* Returns whether this call inserted the number. */
 TN_DEVICE bool tn_tree_insert(tn_tree tree, uint32_t number)
 {
     return (tn_tree_insert_word(tree, number / 64, tn_bit(number)) & tn_bit(number)) == 0;
 }
 
-/* Takes it out if it is in the set. Whether it was the last one of its word: then the caller lowers level 1. */
+/* Removes the number if it is in the set. Returns whether its word is empty now: then the caller lowers level
+ * 1. */
 TN_DEVICE bool tn_tree_drop(tn_tree tree, uint32_t number)
 {
     return tn_fetch_and(&tree.words[number / 64], ~tn_bit(number)) == tn_bit(number);
 }
 
-/* Whether it was in the set, and it is this caller who took it out. */
+/* Returns whether this call removed the number. */
 TN_DEVICE bool tn_tree_remove(tn_tree tree, uint32_t number)
 {
     uint64_t before = tn_fetch_and(&tree.words[number / 64], ~tn_bit(number));
@@ -97,7 +99,7 @@ TN_DEVICE bool tn_tree_remove(tn_tree tree, uint32_t number)
     return (before & tn_bit(number)) != 0;
 }
 
-/* A word of level 0 with a number in it, among the first; TN_NO_NUMBER when there is none. */
+/* Returns a nonzero word of level 0, among the first, or TN_NO_NUMBER. */
 TN_DEVICE uint32_t tn_tree_first_word(tn_tree tree)
 {
     for (uint32_t top = 0; top < tree.shape->words[2];) {
@@ -114,8 +116,8 @@ TN_DEVICE uint32_t tn_tree_first_word(tn_tree tree)
     return TN_NO_NUMBER;
 }
 
-/* Takes a number of one word of level 0 out, which the caller has seen to be `word`: the one at `place`, so that those
- * who come at once go apart. TN_NO_NUMBER when there is none. */
+/* Removes a number from a word of level 0, whose value the caller has seen. `place` selects it, so that
+ * concurrent waves pick different numbers. Returns it, or TN_NO_NUMBER. */
 TN_DEVICE uint32_t tn_tree_take_of_word(tn_tree tree, uint32_t index, uint64_t word, uint32_t place)
 {
     while (word != 0) {
@@ -130,7 +132,7 @@ TN_DEVICE uint32_t tn_tree_take_of_word(tn_tree tree, uint32_t index, uint64_t w
     return TN_NO_NUMBER;
 }
 
-/* Takes one of the first numbers out; TN_NO_NUMBER when there is none. */
+/* Removes one of the first numbers and returns it, or TN_NO_NUMBER. */
 TN_DEVICE_SLOW uint32_t tn_tree_take(tn_tree tree, uint32_t place)
 {
     for (;;) {
@@ -142,7 +144,7 @@ TN_DEVICE_SLOW uint32_t tn_tree_take(tn_tree tree, uint32_t place)
     }
 }
 
-/* A word of level 0 from `index` on that is not 0, as level 1 says; TN_NO_NUMBER when there is none. */
+/* Returns a nonzero word of level 0 from `index` on, according to level 1, or TN_NO_NUMBER. */
 TN_DEVICE uint32_t tn_tree_next_word(tn_tree tree, uint32_t index)
 {
     while (index < tree.shape->words[0]) {
@@ -153,8 +155,8 @@ TN_DEVICE uint32_t tn_tree_next_word(tn_tree tree, uint32_t index)
     return TN_NO_NUMBER;
 }
 
-/* The first number from *number on; false when there is none. Looks at each word of level 0, and so misses nothing that is
- * there; or, where it `skips`, at those alone for which level 1 has a bit by now. */
+/* Finds the first number from *number on. False: there is none. Reads each word of level 0, so it misses
+ * nothing; if it `skips`, only words that have a bit on level 1. */
 TN_DEVICE bool tn_tree_next(tn_tree tree, uint32_t *number, bool skips)
 {
     uint32_t index = *number / 64;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* device_heap/bits: of words of 64. */
+/* device_heap/bits: 64-bit words. */
 #ifndef TARN_DEVICE_HEAP_BITS_CUH
 #define TARN_DEVICE_HEAP_BITS_CUH
 
 #include "tarn/device_heap/platform.cuh"
 
-/* The lowest `count` bits, 0 to 64. */
+/* Returns the lowest `count` bits, 0 to 64. */
 TN_DEVICE uint64_t tn_low_bits(uint32_t count)
 {
     return count >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << count) - 1;
 }
 
-/* The place of the n-th one, from 0; there are more than n. Most often the ones are in a row; if not, five steps, each of
- * which halves half of the word. */
+/* Returns the place of the n-th one, from 0. Requires: there are more than n. Mostly the ones are contiguous;
+ * otherwise it takes five steps, each of which halves the searched half word. */
 TN_DEVICE uint32_t tn_nth_one(uint64_t bits, uint32_t n)
 {
     uint32_t first = tn_first_one(bits);
@@ -36,14 +36,14 @@ TN_DEVICE uint32_t tn_nth_one(uint64_t bits, uint32_t n)
     return place;
 }
 
-/* The lowest `count` ones, or all where there are fewer. */
+/* Returns the lowest `count` ones, or all if there are fewer. */
 TN_DEVICE uint64_t tn_lowest_ones(uint64_t bits, uint32_t count)
 {
     if (tn_count_ones(bits) <= count) return bits;
     return bits & tn_low_bits(tn_nth_one(bits, count));
 }
 
-/* Where runs of `length` ones begin, 1 to 64. Halving takes as many steps as the length has bits. */
+/* Returns where runs of `length` ones begin, 1 to 64. Takes a step for each bit of the length. */
 TN_DEVICE uint64_t tn_run_starts(uint64_t bits, uint32_t length)
 {
     for (uint32_t have = 1; have < length;) {
@@ -54,7 +54,7 @@ TN_DEVICE uint64_t tn_run_starts(uint64_t bits, uint32_t length)
     return bits;
 }
 
-/* The first one for the first place, and so on, so that waves at different places do not all go for the same. */
+/* Returns a different one for different places, so that waves do not all try the same. */
 TN_DEVICE uint32_t tn_spread_pick(uint64_t bits, uint32_t place)
 {
     return tn_nth_one(bits, place % tn_count_ones(bits));

@@ -5,7 +5,7 @@
  *     | what was asked for | canary ... | size asked for, 8 bytes |       TN_HEAP_CANARY_BYTES more than was asked for
  *      poison                                                            at least, up to the object's end
  *
- * The canary goes from the end of what was asked for to the object's last 8 bytes; it has 8 bytes or more.
+ * The canary lies between the requested bytes and the object's last 8 bytes, and takes at least 8 bytes.
  */
 #ifndef TARN_DEVICE_HEAP_CONTENTS_CUH
 #define TARN_DEVICE_HEAP_CONTENTS_CUH
@@ -13,8 +13,8 @@
 #include "tarn/device_heap/heap.cuh"
 
 #define TN_CANARY        0xC5
-#define TN_POISON_TAKEN  0xCD /* in what was handed out */
-#define TN_POISON_FREED  0xDD /* in what is free */
+#define TN_POISON_TAKEN  0xCD /* fills allocated memory */
+#define TN_POISON_FREED  0xDD /* fills freed memory */
 
 TN_DEVICE_SLOW void tn_contents_fill(uint64_t address, uint64_t size_bytes, uint8_t pattern)
 {
@@ -27,7 +27,7 @@ TN_DEVICE uint64_t *tn_contents_size(uint64_t address, uint64_t object_bytes)
     return (uint64_t *)(address + object_bytes - 8);
 }
 
-/* Before an object is handed out, of `size_bytes` asked for. */
+/* Prepares an object for a request of `size_bytes`. */
 TN_DEVICE_SLOW void tn_contents_prepare(uint64_t address, uint64_t object_bytes, uint64_t size_bytes)
 {
     tn_contents_fill(address, size_bytes, TN_POISON_TAKEN);
@@ -35,14 +35,14 @@ TN_DEVICE_SLOW void tn_contents_prepare(uint64_t address, uint64_t object_bytes,
     *tn_contents_size(address, object_bytes) = size_bytes;
 }
 
-/* The bytes that a live object's owner may use: those asked for, or none where the canary is gone that says how many. */
+/* Returns the requested bytes of a live object, or 0 if the stored size was overwritten. */
 TN_DEVICE uint64_t tn_contents_usable(uint64_t address, uint64_t object_bytes)
 {
     uint64_t size_bytes = *tn_contents_size(address, object_bytes);
     return size_bytes <= object_bytes - TN_HEAP_CANARY_BYTES ? size_bytes : 0;
 }
 
-/* Before it is freed; whether its end is as it was. */
+/* Poisons an object before it is freed. Returns whether its end is intact. */
 TN_DEVICE_SLOW bool tn_contents_finish(uint64_t address, uint64_t object_bytes)
 {
     uint64_t size_bytes = *tn_contents_size(address, object_bytes);

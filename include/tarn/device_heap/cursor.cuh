@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * device_heap/cursor: where waves that want pages go apart. A cursor counts tickets, one a page, and goes through the
- * spans from the first one on. There are up to four; each takes its turn with parts of 32 pages:
+ * device_heap/cursor: sends waves that want pages to different places. A cursor counts tickets, one a page,
+ * and goes through the spans from the first on. There are up to four; they alternate in parts of 32 pages:
  *
  *     spans            | 0                     | 1                     | 2                     | 3 ...
  *     parts of cursor  | 0         | 1         | 2         | 3         | 0         | 1         | 2 ...
  *     its tickets      | 0 ...  31 | 0 ...  31 | 0 ...  31 | 0 ...  31 | 32 ... 63 | 32 ... 63 | 32 ...
  *
- * So one addition tells a wave what pages to take, which no other wave goes for, and nobody waits for anybody. Where
- * those are not free, it takes others of the span; where the span has none, the cursor goes on to the next that has.
+ * So one addition tells a wave which pages to take. No other wave tries those, and no wave waits for another.
+ * If they are not free, it takes others of the span. If the span has none, the cursor skips to the next one
+ * that has.
  *
- * The cursors return to the first span when a quarter of the pages behind them is free again, and one by itself when it
- * has come to the end: so what is in use lies in the first spans, and those further on stay free.
+ * All cursors return to the first span when a quarter of the pages behind them is free again, and a single
+ * cursor at the end. So used pages lie in the first spans, and later spans stay free.
  *
  *     word       | how often it has returned | tickets since then |      32 bits each; it never becomes less
  *
- * To return and to go on are maxima of that, but for the last return that can be counted. Who took its ticket before
- * the last return changes nothing by it.
+ * Skips and returns are atomic maxima of that word, except after the last return that can be counted. A
+ * ticket from before the last return changes nothing.
  */
 #ifndef TARN_DEVICE_HEAP_CURSOR_CUH
 #define TARN_DEVICE_HEAP_CURSOR_CUH
@@ -24,14 +25,14 @@
 #include "tarn/device_heap/heap.cuh"
 
 #define TN_CURSOR_PART_PAGES     32
-#define TN_CURSOR_RETURN_DIVISOR 4 /* when that part of what they went through is free */
-#define TN_CURSOR_PARTS          (TN_HEAP_SPAN_PAGES / TN_CURSOR_PART_PAGES) /* of a span */
+#define TN_CURSOR_RETURN_DIVISOR 4 /* return when one in so many of the pages behind is free */
+#define TN_CURSOR_PARTS          (TN_HEAP_SPAN_PAGES / TN_CURSOR_PART_PAGES) /* for each span */
 #define TN_CURSOR_RETURN         ((uint64_t)1 << TN_HEAP_TICKETS_RETURNS)
 
-/* Of one wave, for pages in a row. */
+/* One wave's ticket for contiguous pages. */
 struct tn_ticket {
     uint64_t returns; /* of the cursor, in the upper half */
-    uint32_t number;  /* for the first page */
+    uint32_t number;  /* of the first page */
     uint32_t cursor_number;
 };
 
@@ -41,20 +42,20 @@ TN_DEVICE tn_ticket tn_ticket_take(tn_heap heap, uint32_t cursor_number, uint32_
     return { word & ~(TN_CURSOR_RETURN - 1), (uint32_t)word, cursor_number };
 }
 
-/* Whether the pages are in two parts. */
+/* Returns whether the pages lie in two parts. */
 TN_DEVICE bool tn_ticket_crosses(const tn_ticket &ticket, uint32_t count)
 {
     return ticket.number % TN_CURSOR_PART_PAGES + count > TN_CURSOR_PART_PAGES;
 }
 
-/* Whether the wave is the first that comes to a part. */
+/* Returns whether the wave is the first that comes to a part. */
 TN_DEVICE bool tn_ticket_is_first(const tn_ticket &ticket, uint32_t count)
 {
     return ticket.number % TN_CURSOR_PART_PAGES == 0 || tn_ticket_crosses(ticket, count);
 }
 
-/* The page that it is for; where it is for pages in two parts, so that they end with the second one, where tickets come to
- * last. */
+/* Returns the ticket's first page. Pages of two parts are moved to the end of the second part, where tickets
+ * come last. */
 TN_DEVICE uint64_t tn_ticket_page(tn_heap heap, const tn_ticket &ticket, uint32_t count)
 {
     uint64_t turn = ticket.number / TN_CURSOR_PART_PAGES;
@@ -68,7 +69,7 @@ TN_DEVICE uint64_t tn_ticket_page(tn_heap heap, const tn_ticket &ticket, uint32_
 
 /* --- going on and returning ------------------------------------------------------------------------- */
 
-/* A cursor's tickets up to the first part of a span, or a later one, are worth nothing. */
+/* Skips a cursor's tickets before its first part in `span` or later. */
 TN_DEVICE void tn_cursor_skip(tn_heap heap, const tn_ticket &ticket, uint32_t span)
 {
     uint64_t part = (uint64_t)span * TN_CURSOR_PARTS;
@@ -76,7 +77,7 @@ TN_DEVICE void tn_cursor_skip(tn_heap heap, const tn_ticket &ticket, uint32_t sp
     tn_fetch_max(tn_cursor(heap, ticket.cursor_number), ticket.returns + turn * TN_CURSOR_PART_PAGES);
 }
 
-/* After the last return that can be counted it begins anew; who is late may undo that once. */
+/* After the last return that can be counted the word starts again from 0. A late wave may undo that once. */
 TN_DEVICE void tn_cursor_return(tn_heap heap, uint32_t cursor_number, uint64_t returns)
 {
     uint64_t *word = tn_cursor(heap, cursor_number);
@@ -87,21 +88,23 @@ TN_DEVICE void tn_cursor_return(tn_heap heap, uint32_t cursor_number, uint64_t r
         tn_fetch_and(word, (uint64_t)0);
 }
 
-/* A word that counts pages which came back, of those of all cursors. */
+/* Returns one of the words of all cursors that count pages that came back. */
 TN_DEVICE uint64_t *tn_cursors_freed_word(uint64_t *cursors, uint32_t number)
 {
     uint32_t line = number / TN_HEAP_CURSOR_FREED_LINES * TN_HEAP_CURSOR_LINES + 1 + number % TN_HEAP_CURSOR_FREED_LINES;
     return cursors + line * TN_HEAP_CURSOR_LINE_WORDS;
 }
 
-/* Pages of a span came back. Many waves say so at once: those of different spans in different words. */
+/* Counts pages of a span that came back. Many waves do this at once, so different spans use different words.
+ */
 TN_DEVICE void tn_cursors_note_freed(tn_heap heap, uint32_t span, uint32_t count)
 {
     uint32_t number = span & (heap->cursor_count * TN_HEAP_CURSOR_FREED_LINES - 1);
     tn_fetch_add(tn_cursors_freed_word(tn_cursor(heap, 0), number), (uint64_t)count);
 }
 
-/* How many pages came back since the cursors were at their beginning. Who takes that is the only one who knows. */
+/* Returns how many pages came back since the cursors were at their beginning. If it `takes` them, no other
+ * wave gets that number. */
 TN_DEVICE uint64_t tn_cursors_freed(tn_heap heap, bool takes)
 {
     uint64_t *cursors = tn_cursor(heap, 0);
@@ -115,7 +118,7 @@ TN_DEVICE uint64_t tn_cursors_freed(tn_heap heap, bool takes)
     return sum;
 }
 
-/* Of a wave that comes to a part first. The one who finds that enough came back has all cursors return. */
+/* For a wave that is the first in a part. If enough pages came back, it makes all cursors return. */
 TN_DEVICE_SLOW void tn_cursors_look_back(tn_heap heap, uint32_t number)
 {
     uint64_t enough = (uint64_t)number * heap->cursor_count / TN_CURSOR_RETURN_DIVISOR;

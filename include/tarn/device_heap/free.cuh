@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/*
- * device_heap/free: what an address is, and how lanes of a wave free objects: those whose bits are in one word together.
- */
+/* device_heap/free: from addresses to objects, and frees by the lanes of a wave: together if their bits are
+ * in one word. */
 #ifndef TARN_DEVICE_HEAP_FREE_CUH
 #define TARN_DEVICE_HEAP_FREE_CUH
 
@@ -9,15 +8,15 @@
 #include "tarn/device_heap/objects.cuh"
 #include "tarn/device_heap/runs.cuh"
 
-/* Where an address points. */
+/* The object that an address points to. */
 struct tn_target {
-    uint32_t page;         /* the slab's or run's first; TN_NO_PAGE when it is the address of nothing */
+    uint32_t page;         /* first page of the slab or run; TN_NO_PAGE: no object */
     uint32_t index;        /* of the object */
     uint32_t capacity;     /* of the slab */
     uint32_t object_bytes; /* 0 for a run */
 };
 
-/* What the label of the page there says of an offset into the heap; nothing for the label 0. */
+/* Returns the target at an offset into the heap, by the label of its page; no object for label 0. */
 TN_DEVICE tn_target tn_target_of(uint64_t offset, uint64_t label)
 {
     uint32_t label_class = tn_header_field(label, 0, TN_HEAP_CLASS_BITS);
@@ -43,7 +42,8 @@ TN_DEVICE tn_target tn_find(tn_heap heap, uint64_t address)
     return tn_target_of(offset, tn_label_at(heap, offset));
 }
 
-/* For who frees. Each lane waits here until what it has done with its object is done; the label comes meanwhile. */
+/* Finds the object to free. Each lane waits until its earlier use of the object is done; the label arrives
+ * meanwhile. */
 TN_DEVICE tn_target tn_find_to_free(tn_heap heap, uint64_t address)
 {
     uint64_t offset = tn_offset_of(heap, address);
@@ -72,14 +72,14 @@ TN_DEVICE_SLOW void tn_run_free(tn_heap heap, uint32_t page)
     if (!tn_run_destroy(heap, page)) tn_fetch_add(&tn_counters(heap)->double_frees, (uint64_t)1);
 }
 
-/* Canaries and poison of what is about to be freed. */
+/* Checks the canary and poisons an object before it is freed. */
 TN_DEVICE_SLOW void tn_finish_contents(tn_heap heap, tn_target target, uint64_t address)
 {
     uint32_t object_bytes = target.object_bytes;
     uint64_t size_bytes = object_bytes != 0 ? object_bytes : tn_load(tn_run_pages(heap, target.page)) * TN_HEAP_PAGE_BYTES;
     if (object_bytes != 0 && !tn_object_is_live(heap, target.page, target.capacity, target.index)) return;
     if (!tn_contents_finish(address, size_bytes)) tn_fetch_add(&tn_counters(heap)->damaged_frees, (uint64_t)1);
-    tn_fence_release(); /* the poison is there before the next owner is */
+    tn_fence_release(); /* the poison is written before the next owner has the memory */
 }
 
 #endif

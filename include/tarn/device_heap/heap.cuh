@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* device_heap/heap: where the parts of a heap are; see layout.h. */
+/* device_heap/heap: addresses of the parts of a heap; see layout.h. */
 #ifndef TARN_DEVICE_HEAP_HEAP_CUH
 #define TARN_DEVICE_HEAP_HEAP_CUH
 
@@ -9,9 +9,9 @@
 #define TN_NO_PAGE 0xFFFFFFFFU
 
 /*
- * What does not change while a kernel runs. In what is inlined into a kernel it is the handle itself, a parameter; out
- * of line it is the copy in the control block. A function out of line is called with tn_out_of_line(heap), so that
- * the parameter need not be written to memory for it.
+ * The layout, constant while a kernel runs. In code inlined into a kernel it is the handle itself, a kernel
+ * parameter. In functions out of line it is the copy in the control block. Call those with
+ * tn_out_of_line(heap), so that the compiler need not write the parameter to memory.
  */
 typedef const tn_heap_layout *tn_heap;
 
@@ -35,19 +35,19 @@ TN_DEVICE uint64_t *tn_header(tn_heap heap, uint32_t page)
     return (uint64_t *)heap->headers + (uint64_t)page * TN_HEAP_HEADER_WORDS;
 }
 
-/* What slab a page belongs to; see layout.h. */
+/* Returns the word that names the page's slab; see layout.h. */
 TN_DEVICE uint64_t *tn_label(tn_heap heap, uint32_t page)
 {
     return tn_header(heap, page) + TN_HEAP_LABEL_WORD;
 }
 
-/* The pages of a run, in the word after its header. */
+/* Returns the word with the pages of a run. */
 TN_DEVICE uint64_t *tn_run_pages(tn_heap heap, uint32_t page)
 {
     return tn_header(heap, page) + TN_HEAP_RUN_PAGES_WORD;
 }
 
-/* Of a slab of so many objects. */
+/* Returns the bitmap of a slab of `capacity` objects. */
 TN_DEVICE uint64_t *tn_bitmap(tn_heap heap, uint32_t page, uint32_t capacity)
 {
     if (capacity <= TN_HEAP_BITS_OBJECTS) return tn_header(heap, page) + TN_HEAP_BITS_WORD;
@@ -69,7 +69,7 @@ TN_DEVICE tn_tree tn_open_spans(tn_heap heap)
     return { (uint64_t *)heap->open_spans, &heap->span_shape };
 }
 
-/* Of the slabs of a class that are good, or sparse. */
+/* Returns the tree of a class's slabs in state GOOD or SPARSE. */
 TN_DEVICE tn_tree tn_class_tree(tn_heap heap, uint32_t size_class, uint32_t state)
 {
     uint32_t tree_words = heap->page_shape.words[0] + heap->page_shape.words[1] + heap->page_shape.words[2];
@@ -77,7 +77,7 @@ TN_DEVICE tn_tree tn_class_tree(tn_heap heap, uint32_t size_class, uint32_t stat
     return { (uint64_t *)heap->class_trees + (uint64_t)tree * tree_words, &heap->page_shape };
 }
 
-/* Of a class the place that is so many places after the one of this wave. */
+/* Returns a slot of a class. `number` may exceed the count and wraps around. */
 TN_DEVICE uint32_t *tn_slot(tn_heap heap, uint32_t size_class, uint32_t number)
 {
     uint32_t slot = size_class * heap->slot_count + (number & (tn_heap_class_slots(size_class, heap->slot_count) - 1));
@@ -107,7 +107,7 @@ TN_DEVICE uint64_t tn_page_address(tn_heap heap, uint32_t page)
     return heap->first_region.address + ((uint64_t)page << TN_HEAP_PAGE_SHIFT);
 }
 
-/* The pages of all regions in a row, by bytes: where an address lies there; TN_NO_OFFSET when it is not of this heap. */
+/* Offsets count bytes through the pages of all regions. TN_NO_OFFSET: the address is not in this heap. */
 #define TN_NO_OFFSET (~(uint64_t)0)
 
 TN_DEVICE_SLOW uint64_t tn_offset_of_far(tn_heap heap, uint64_t address)
@@ -130,7 +130,7 @@ TN_DEVICE uint64_t tn_offset_of(tn_heap heap, uint64_t address)
     return inside;
 }
 
-/* The page that an address lies in; TN_NO_PAGE when it is not of this heap. */
+/* Returns the page that an address lies in, or TN_NO_PAGE: not in this heap. */
 TN_DEVICE uint32_t tn_page_of(tn_heap heap, uint64_t address)
 {
     return (uint32_t)(tn_offset_of(heap, address) >> TN_HEAP_PAGE_SHIFT);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * device_heap/malloc: the lanes of a wave that want objects of one class are a group, and get them together: one of them,
- * the leader, takes credits and bits, and says which bits they are; the others count themselves off.
+ * device_heap/malloc: the lanes of a wave that want objects of one class form a group, and get them together.
+ * One of them, the leader, takes credits and bits and tells the bits; the other lanes pick theirs by rank.
  *
  *     in line      the wave takes all of a slab                  or each leader looks into its slot
  *                    | pages of its ticket not had                 | one has not got all that it wants
@@ -10,9 +10,10 @@
  *                                                                            those that have some use them up
  *                                                                            all lanes wait, if no leader can go on
  *
- * What is in line calls nothing: whatever lives across a call would lie in memory from where it begins, on all ways. And
- * no lane waits at a busy slot but together with all others of its wave: so none holds another up that has claimed what third
- * ones wait for. Who has claimed a slot may wait for what is being prepared for it, whose maker waits for nothing.
+ * The code in line calls nothing: a value that lives across a call would stay in memory from its definition
+ * on, on all paths. No lane waits at a busy slot except together with all lanes of its wave. So no lane holds
+ * up another that has claimed what other waves wait for. A wave that has claimed a slot may wait for the slab
+ * being prepared for it; the wave that prepares waits for nothing.
  */
 #ifndef TARN_DEVICE_HEAP_MALLOC_CUH
 #define TARN_DEVICE_HEAP_MALLOC_CUH
@@ -25,7 +26,7 @@ TN_DEVICE uint32_t tn_lanes_before(tn_mask lanes)
     return tn_count_ones(lanes & (((tn_mask)1 << tn_lane()) - 1));
 }
 
-/* What a leader says to its group. */
+/* A leader tells its group a value. */
 TN_DEVICE uint64_t tn_wave_tell(tn_mask lanes, uint64_t value, uint32_t leader)
 {
     uint32_t low = tn_wave_shuffle(lanes, (uint32_t)value, leader);
@@ -34,7 +35,7 @@ TN_DEVICE uint64_t tn_wave_tell(tn_mask lanes, uint64_t value, uint32_t leader)
 
 /* --- objects for a wave ----------------------------------------------------------------------------- */
 
-/* Objects of a group of lanes with one class. */
+/* A group of lanes that want objects of one class. */
 struct tn_group {
     tn_mask lanes;
     uint32_t leader;
@@ -46,20 +47,20 @@ TN_DEVICE bool tn_leads(const tn_group &group)
     return tn_lane() == group.leader;
 }
 
-/* Objects that a leader takes for those of its group that wait; other lanes take none. */
+/* Returns the objects that a leader takes for the waiting lanes of its group; 0 for other lanes. */
 TN_DEVICE uint32_t tn_group_wanted(const tn_group &group, tn_mask waiting)
 {
     return tn_leads(group) ? tn_count_ones(waiting & group.lanes) : 0;
 }
 
-/* What the slot has from which this lane's group will take, most often. Each lane asks before it knows its group: so the
- * answer comes while groups are found. */
+/* Returns the content of the slot that this lane's group will mostly use. Each lane asks before it knows its
+ * group, so that the result arrives meanwhile. */
 TN_DEVICE uint32_t tn_lane_slot(tn_heap heap, uint32_t size_class)
 {
     return tn_load(tn_slot(heap, size_class, tn_place()));
 }
 
-/* The first look of leaders into their slots. */
+/* The leaders' first look into their slots. */
 TN_DEVICE tn_slot_look tn_leader_look(tn_heap heap, const tn_group &group)
 {
     if (!tn_leads(group)) return tn_slot_look_not_yet();
@@ -68,7 +69,7 @@ TN_DEVICE tn_slot_look tn_leader_look(tn_heap heap, const tn_group &group)
 
 /* Objects of one word that a leader has taken for its group. */
 struct tn_haul {
-    uint64_t address; /* of what the lowest bit of the word stands for */
+    uint64_t address; /* of the object of the word's lowest bit */
     uint64_t bits;    /* 0: none */
 };
 
@@ -79,7 +80,7 @@ TN_DEVICE tn_haul tn_haul_take(tn_heap heap, uint32_t size_class, tn_hold *hold)
     return { tn_page_address(heap, hold->page) + offset, objects.bits };
 }
 
-/* An object for a lane that waits for one, as long as its leader has taken some; 0 when there is none for it. */
+/* Returns an object for a waiting lane, if its leader has taken enough; else 0. */
 TN_DEVICE uint64_t tn_lane_address(tn_mask lanes, const tn_group &group, tn_mask waiting, const tn_haul &haul)
 {
     uint64_t first = tn_wave_tell(lanes, haul.address, group.leader);
@@ -88,8 +89,8 @@ TN_DEVICE uint64_t tn_lane_address(tn_mask lanes, const tn_group &group, tn_mask
     return rank < tn_count_ones(bits) ? first + tn_nth_one(bits, rank) * tn_heap_class_bytes(group.size_class) : 0;
 }
 
-/* Objects for the credits that leaders hold; lanes without one have the address 0. All groups go through this together,
- * so that their leaders work at the same time. Gives who has none still. */
+/* Uses up the credits that leaders hold: lanes with address 0 get objects. All groups do this together, so
+ * that their leaders work at the same time. Returns the lanes that still have none. */
 TN_DEVICE tn_mask tn_lanes_use_up(tn_heap heap, tn_mask lanes, const tn_group &group, tn_mask waiting, tn_hold hold,
                                   uint64_t *address)
 {
@@ -105,9 +106,10 @@ TN_DEVICE tn_mask tn_lanes_use_up(tn_heap heap, tn_mask lanes, const tn_group &g
     return waiting;
 }
 
-/* Until the slot of a leader that waits is no longer busy, or all have waited long; gives what the slot of this lane's class
- * has. All lanes wait together: so none stands still for another that has something to do. Hundreds of waves may wait: they
- * look less and less often, so that those who work do not queue behind them. */
+/* Waits until the slot of a waiting leader is no longer busy, or the wave has waited long. Returns the
+ * content of this lane's slot. All lanes wait together, so none holds up another that has work to do.
+ * Hundreds of waves may wait: they look less and less often, so that working waves do not queue behind them.
+ */
 TN_DEVICE uint32_t tn_lanes_wait(tn_mask lanes, const uint32_t *slot, bool waits, uint32_t *pauses)
 {
     uint32_t wait_ns = TN_PLACE_PAUSE_NS;
@@ -120,22 +122,23 @@ TN_DEVICE uint32_t tn_lanes_wait(tn_mask lanes, const uint32_t *slot, bool waits
     }
 }
 
-/* The lanes of groups whose leader says so. */
+/* Returns the lanes of groups whose leader says so. */
 TN_DEVICE tn_mask tn_lanes_of_leaders(tn_mask lanes, const tn_group &group, bool says_so)
 {
     tn_mask leaders = tn_wave_ballot(lanes, says_so);
     return leaders == 0 ? 0 : tn_wave_ballot(lanes, (leaders >> group.leader & 1) != 0);
 }
 
-/* A leader whose slot had not all that it wanted, or that has not looked there; other lanes want nothing. */
+/* A leader whose slot had too little, or that has not looked yet. Other lanes want nothing. */
 struct tn_seeker {
     tn_slot_look look; /* the last one into its slot */
     uint32_t wanted;   /* objects */
-    bool waits;        /* it has been told to; its slot may be busy no longer */
+    bool waits;        /* its slot was busy, and may be free by now */
     bool has_failed;   /* there is no memory */
 };
 
-/* A step of a seeker after a look into its slot: credits, or none yet. Who has not looked makes a slab of its own. */
+/* Does one step after a look into the slot: returns credits, or none yet. A leader that has not looked makes
+ * its own slab. */
 TN_DEVICE tn_hold tn_seeker_step(tn_heap heap, uint32_t size_class, uint32_t place, bool is_late, tn_seeker *seeker)
 {
     bool is_own = seeker->look.content == TN_PLACE_UNKNOWN;
@@ -148,9 +151,9 @@ TN_DEVICE tn_hold tn_seeker_step(tn_heap heap, uint32_t size_class, uint32_t pla
     return hold;
 }
 
-/* For a wave in which some have not got an object at once: `address` is 0 for those. `look` is what a leader has seen of
- * its slot. Who gets credits uses them up at once, also while others of the wave wait: what is held for long is not there
- * for others, who then take more pages. */
+/* For a wave in which some lanes got no object at once: their `address` is 0. `look`: the leader's look into
+ * its slot. A group uses up its credits at once, even while others of the wave wait: objects held for long
+ * are missing for other waves, which then take more pages. */
 TN_DEVICE_SLOW uint64_t tn_lanes_malloc_on(tn_heap heap, tn_mask lanes, tn_group group, tn_slot_look look,
                                            uint64_t address)
 {
@@ -176,7 +179,8 @@ TN_DEVICE_SLOW uint64_t tn_lanes_malloc_on(tn_heap heap, tn_mask lanes, tn_group
     }
 }
 
-/* An object for each of the lanes, or 0, out of slots, of which this lane's has `content`: most groups get all in line. */
+/* Allocates an object for each lane, or 0, from slots; `content` is that of this lane's slot. Most groups get
+ * all in line. */
 TN_DEVICE uint64_t tn_lanes_malloc_of_slots(tn_heap heap, tn_mask lanes, const tn_group &group, uint32_t content,
                                             bool fills_pages)
 {
@@ -193,13 +197,13 @@ TN_DEVICE uint64_t tn_lanes_malloc_of_slots(tn_heap heap, tn_mask lanes, const t
     return address;
 }
 
-/* Of a slab of which each lane has an object. */
+/* Returns this lane's object in a slab that the wave owns. */
 TN_DEVICE uint64_t tn_own_address(tn_heap heap, tn_mask lanes, uint32_t size_class, uint32_t page)
 {
     return tn_page_address(heap, page) + (uint64_t)tn_lanes_before(lanes) * tn_heap_class_bytes(size_class);
 }
 
-/* For a wave that has not got the pages of its ticket, or has more to do. */
+/* For a wave that did not get the pages of its ticket, or has more to do. */
 TN_DEVICE_SLOW uint64_t tn_lanes_malloc_pages_on(tn_heap heap, tn_mask lanes, tn_group group, uint32_t pages,
                                                  tn_pages_look look)
 {
@@ -214,8 +218,8 @@ TN_DEVICE_SLOW uint64_t tn_lanes_malloc_pages_on(tn_heap heap, tn_mask lanes, tn
     return tn_own_address(heap, lanes, group.size_class, page);
 }
 
-/* An object for each of the lanes, or 0, which all want one class and take all of a slab of few pages: most waves get the
- * pages of their ticket in line. */
+/* Allocates an object for each lane, or 0. All lanes want one class and take all of a slab of few pages. Most
+ * waves get the pages of their ticket in line. */
 TN_DEVICE uint64_t tn_lanes_malloc_of_pages(tn_heap heap, tn_mask lanes, const tn_group &group, uint32_t pages)
 {
     tn_pages_look look = { { 0, 0, 0 }, 0 };
@@ -236,7 +240,7 @@ TN_DEVICE uint64_t tn_lanes_malloc_of_pages(tn_heap heap, tn_mask lanes, const t
     return address;
 }
 
-/* An object for each of the lanes, in groups of one class each; 0 for those for which there was no memory. */
+/* Allocates an object for each lane, in groups of one class each; 0 if there is no memory. */
 TN_DEVICE uint64_t tn_lanes_malloc(tn_heap heap, tn_mask lanes, tn_mask group_lanes, uint32_t size_class, uint32_t content)
 {
     tn_group group = { group_lanes, tn_first_one(group_lanes), size_class };

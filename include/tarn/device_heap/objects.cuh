@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/*
- * device_heap/objects: which objects of a slab are live, a bit for each in the bitmaps of its pages.
- */
+/* device_heap/objects: which objects of a slab are live: a bit for each in the bitmaps of its pages. */
 #ifndef TARN_DEVICE_HEAP_OBJECTS_CUH
 #define TARN_DEVICE_HEAP_OBJECTS_CUH
 
@@ -13,14 +11,15 @@ struct tn_objects {
     uint64_t bits;
 };
 
-/* The bits of a word that stand for objects. */
+/* Returns the bits of a word that stand for objects. */
 TN_DEVICE uint64_t tn_objects_valid(uint32_t capacity, uint32_t word)
 {
     return tn_low_bits(capacity - word * 64);
 }
 
-/* Makes objects of one word live, as many as that word has and no more than the credits; uses up so many.
- * A slab that is filled for the first time has them where the credits say; those of a new one are live by now. */
+/* Makes objects of one word live, as many as it has and the credits allow, and uses up that many credits. In
+ * a slab that is filled for the first time, they lie where the credits say. Those of a slab made with
+ * TN_NEXT_LIVE are live already. */
 TN_DEVICE tn_objects tn_objects_take(tn_heap heap, tn_hold *hold)
 {
     if (hold->next == TN_NEXT_LIVE) {
@@ -52,7 +51,7 @@ TN_DEVICE tn_objects tn_objects_take(tn_heap heap, tn_hold *hold)
     return objects;
 }
 
-/* Makes objects free that are live, and gives how many were. What was done with them must be done before. */
+/* Frees live objects, and returns how many were live. Requires: all earlier use of the objects is done. */
 TN_DEVICE uint32_t tn_objects_put(tn_heap heap, uint32_t page, uint32_t capacity, const tn_objects &objects)
 {
     uint64_t before = tn_fetch_and(&tn_bitmap(heap, page, capacity)[objects.word], ~objects.bits);

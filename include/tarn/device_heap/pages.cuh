@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * device_heap/pages: hands out runs of 1 to 64 pages within a span, and runs of more pages in whole spans.
+ * device_heap/pages: allocates runs of 1 to 64 pages within a span, and longer runs in whole spans.
  *
- * The word of a span says which of its pages are free, and one atomic operation on it takes some or gives some back. A
- * wave takes a ticket at a cursor, which tells it what word to go for; see cursor.cuh. Two trees of hints say what spans
- * have free pages, and what spans have all of theirs.
+ * The word of a span says which of its pages are free; one atomic operation on it takes or returns pages. A
+ * ticket from a cursor tells a wave which word to try; see cursor.cuh. Two trees of hints say which spans
+ * have free pages, and which spans are wholly free.
  *
- * Always true: a page is free when its bit in the word of its span is set; and otherwise it is one slab's or run's, or in
- * the hands of one wave that is about to say whose, or to put it back. Nothing depends on tickets but how fast a wave
- * finds a page that no other wave goes for.
+ * Always true: a page is free if its bit in the span's word is set. Otherwise it belongs to one slab or run,
+ * or to one wave that is about to say which, or to put it back. Correctness does not depend on tickets: they
+ * only decide how fast a wave finds pages that no other wave tries.
  */
 #ifndef TARN_DEVICE_HEAP_PAGES_CUH
 #define TARN_DEVICE_HEAP_PAGES_CUH
@@ -20,20 +20,21 @@
 
 /* --- hints ------------------------------------------------------------------------------------------ */
 
-/* How many have pages that are not free: so many more. Gives how many that are. */
+/* Adds to the count of spans with pages in use. Returns the new count. */
 TN_DEVICE uint32_t tn_spans_count(tn_heap heap, int32_t count)
 {
     return tn_fetch_add(&tn_counters(heap)->spans_used, (uint32_t)count) + (uint32_t)count;
 }
 
-/* The most that ever were; less than none may be for a moment. */
+/* Raises the high-water mark. The count may be negative for a moment. */
 TN_DEVICE void tn_spans_note(tn_heap heap, uint32_t used)
 {
     if ((int32_t)used > 0) tn_fetch_max(&tn_counters(heap)->spans_used_max, used);
 }
 
-/* Makes the tree of free spans say what the word of a span says, which was free or not when the caller changed it. A span
- * is counted as used as long as it is not in the tree: so none is counted before it was counted as free. */
+/* Makes the tree of free spans agree with a span's word. is_free: whether the caller's change left the span
+ * free. A span counts as used as long as it is not in the tree, so none is counted as used before it was
+ * counted as free. */
 TN_DEVICE_SLOW void tn_span_tell_free(tn_heap heap, uint32_t span, bool is_free)
 {
     tn_tree free = tn_free_spans(heap);
@@ -51,8 +52,8 @@ TN_DEVICE_SLOW void tn_span_tell_free(tn_heap heap, uint32_t span, bool is_free)
     tn_move_end(heap);
 }
 
-/* The hint that a span has free pages goes away with the last one, and comes back if it was wrong. Others miss it meanwhile,
- * which is a move. */
+/* Removes the hint that a span has free pages, after its last page went, and restores it if that was wrong.
+ * Other waves miss the span meanwhile, so this is a move. */
 TN_DEVICE_SLOW void tn_span_is_used_up(tn_heap heap, uint32_t span)
 {
     tn_move_begin(heap);
@@ -65,7 +66,7 @@ TN_DEVICE_SLOW void tn_span_is_used_up(tn_heap heap, uint32_t span)
 
 /* --- pages of one span ------------------------------------------------------------------------------ */
 
-/* Pages of a span are free now, besides those `before`: where it had none, or has all of them, the trees are told. */
+/* Tells the trees that pages of a span became free, if it had none `before`, or has all of them now. */
 TN_DEVICE_SLOW void tn_span_tell(tn_heap heap, uint32_t span, uint64_t before, uint64_t pages)
 {
     if (before == 0) {
@@ -80,21 +81,21 @@ TN_DEVICE bool tn_span_has_to_tell(uint64_t before, uint64_t pages)
     return before == 0 || (before | pages) == TN_SPAN_FREE;
 }
 
-/* Makes pages free that the caller has. */
+/* Frees pages that the caller owns. */
 TN_DEVICE_SLOW void tn_span_put_pages(tn_heap heap, uint32_t span, uint64_t pages)
 {
     uint64_t before = tn_fetch_or(tn_span_pages(heap, span), pages);
     if (tn_span_has_to_tell(before, pages)) tn_span_tell(heap, span, before, pages);
 }
 
-/* Where a run begins, the first from `from` on, or the first. */
+/* Returns where a run begins: the first one from `from` on, or else the first. */
 TN_DEVICE uint32_t tn_run_choose(uint64_t starts, uint32_t from)
 {
     uint64_t above = starts & ~tn_low_bits(from % TN_HEAP_SPAN_PAGES);
     return tn_first_one(above != 0 ? above : starts);
 }
 
-/* After an "and" for a run of pages of a span: whether the caller has them. Where it got some of them, it puts them back. */
+/* Returns whether an "and" for a run of a span's pages got all of them. Puts a part back. */
 TN_DEVICE bool tn_span_took_run(tn_heap heap, uint32_t span, uint64_t run, uint64_t before)
 {
     if ((before & run) != run) {
@@ -106,8 +107,8 @@ TN_DEVICE bool tn_span_took_run(tn_heap heap, uint32_t span, uint64_t run, uint6
     return true;
 }
 
-/* A run of pages of a span, from page `from` on if there is one; TN_NO_PAGE when the span has none. `free` is what the
- * caller has seen to be free, or hopes. */
+/* Takes a run of a span's pages, from page `from` on if possible. `free`: the pages that the caller has seen
+ * free, or hopes for. TN_NO_PAGE: the span has no such run. */
 TN_DEVICE uint32_t tn_span_take_pages(tn_heap heap, uint32_t span, uint32_t count, uint32_t from, uint64_t free)
 {
     uint64_t starts;
@@ -121,7 +122,7 @@ TN_DEVICE uint32_t tn_span_take_pages(tn_heap heap, uint32_t span, uint32_t coun
     return TN_NO_PAGE;
 }
 
-/* Of a span that a tree named; an old hint goes away. */
+/* Takes a run of a span that a tree named. Removes an outdated hint. */
 TN_DEVICE uint32_t tn_span_try(tn_heap heap, uint32_t span, uint32_t count)
 {
     uint64_t free = tn_load(tn_span_pages(heap, span));
@@ -132,16 +133,16 @@ TN_DEVICE uint32_t tn_span_try(tn_heap heap, uint32_t span, uint32_t count)
 
 /* --- free spans ------------------------------------------------------------------------------------- */
 
-#define TN_SPANS_SPREAD 32 /* at once that go for spans of one word; as many more go for the next word, and so on */
+#define TN_SPANS_SPREAD 32 /* waves that try spans of the same word; as many more try the next word, and so on */
 
-/* Where somebody looks for a free span: in a word of their tree. */
+/* A word of the tree of free spans, where a wave looks. */
 struct tn_free_word {
-    uint32_t index; /* TN_NO_NUMBER when there is none */
+    uint32_t index; /* TN_NO_NUMBER: there is none */
     uint64_t bits;
 };
 
-/* The first word with a free span. As level 1 says, and not level 2: old news there are put right without a move, and a bit
- * is missing meanwhile. */
+/* Returns the first word with a free span, by level 1. Outdated hints on level 2 are corrected without a
+ * move, and a bit may be missing meanwhile. */
 TN_DEVICE tn_free_word tn_free_word_first(tn_heap heap)
 {
     tn_tree free = tn_free_spans(heap);
@@ -149,7 +150,7 @@ TN_DEVICE tn_free_word tn_free_word_first(tn_heap heap)
     return { index, index != TN_NO_NUMBER ? tn_load(&free.words[index]) : 0 };
 }
 
-/* A later one, where there is one. */
+/* Returns a later word, if there is one. */
 TN_DEVICE tn_free_word tn_free_word_later(tn_heap heap, const tn_free_word &word, uint32_t words_on)
 {
     if (words_on >= heap->span_shape.words[0] - word.index) return word;
@@ -157,7 +158,8 @@ TN_DEVICE tn_free_word tn_free_word_later(tn_heap heap, const tn_free_word &word
     return { index, tn_load(&tn_free_spans(heap).words[index]) };
 }
 
-/* A word of the tree has no free span, or had none: says so above. That may be wrong for a moment, which is a move. */
+/* Clears the bit above a word of the tree that has, or had, no free span. That may be wrong for a moment, so
+ * it is a move. */
 TN_DEVICE_SLOW void tn_free_word_is_empty(tn_heap heap, uint32_t index)
 {
     tn_move_begin(heap);
@@ -166,7 +168,8 @@ TN_DEVICE_SLOW void tn_free_word_is_empty(tn_heap heap, uint32_t index)
     tn_move_end(heap);
 }
 
-/* Takes bits out of a word of the tree. The caller has pages of those spans, so they do not become free meanwhile. */
+/* Clears bits of a word of the tree. Requires: the caller owns pages of these spans, so that they do not
+ * become free meanwhile. */
 TN_DEVICE void tn_free_word_drop(tn_heap heap, uint32_t index, uint64_t bits)
 {
     uint64_t before = tn_fetch_and(&tn_free_spans(heap).words[index], ~bits);
@@ -175,8 +178,8 @@ TN_DEVICE void tn_free_word_drop(tn_heap heap, uint32_t index, uint64_t bits)
     if (dropped > 0 && (before & ~bits) == 0) tn_free_word_is_empty(heap, index);
 }
 
-/* Goes for a span of a word: for its bit in the tree, which nobody else gets then, and for the first of its pages. Where it
- * gets the bit alone, somebody else has pages, and puts the bit back who frees the last of them. */
+/* Tries to take a span: its bit in the tree, which no other wave gets then, and its first pages. If it gets
+ * the bit alone, another wave has pages of the span. The free of the last of those pages restores the bit. */
 TN_DEVICE bool tn_span_begin(tn_heap heap, uint32_t span, uint64_t rest, tn_free_word *word)
 {
     uint64_t before = tn_fetch_and(&tn_free_spans(heap).words[span / 64], ~tn_bit(span));
@@ -185,14 +188,14 @@ TN_DEVICE bool tn_span_begin(tn_heap heap, uint32_t span, uint64_t rest, tn_free
     if (word->bits == 0) tn_free_word_is_empty(heap, span / 64);
     bool has_pages = tn_compare_exchange(tn_span_pages(heap, span), TN_SPAN_FREE, rest) == TN_SPAN_FREE;
     uint32_t used = tn_spans_count(heap, 1);
-    /* Pages may have been used and freed since the bit went, which brought it back. */
+    /* The span's pages may have been used and freed meanwhile, which has restored the bit. */
     if (has_pages) tn_free_word_drop(heap, span / 64, tn_bit(span));
     tn_spans_note(heap, used);
     return has_pages;
 }
 
-/* The first pages of a free span, 1 to 64, which need no ticket; TN_NO_PAGE when there is none. Those who come at once go
- * for different spans. */
+/* Takes the first pages of a free span, 1 to 64, without a ticket. Concurrent waves try different spans.
+ * TN_NO_PAGE: there is none. */
 TN_DEVICE_SLOW uint32_t tn_pages_begin_span(tn_heap heap, uint32_t count)
 {
     uint64_t rest = ~tn_low_bits(count);
@@ -205,7 +208,7 @@ TN_DEVICE_SLOW uint32_t tn_pages_begin_span(tn_heap heap, uint32_t count)
     for (bool is_done = false; !is_done;) {
         if (word.bits == 0) word = tn_free_word_first(heap);
         if (word.index == TN_NO_NUMBER) break;
-        if (word.bits == 0) { /* old news */
+        if (word.bits == 0) { /* outdated */
             tn_free_word_is_empty(heap, word.index);
             continue;
         }
@@ -214,14 +217,14 @@ TN_DEVICE_SLOW uint32_t tn_pages_begin_span(tn_heap heap, uint32_t count)
     }
     tn_fetch_add(takers, ~0U);
     if (word.index == TN_NO_NUMBER) return TN_NO_PAGE;
-    /* All of it: nobody gives pages back meanwhile, and says that it has some. */
+    /* All pages are taken, so no wave frees one and marks the span open meanwhile. */
     if (rest == 0) tn_fetch_and(&tn_open_spans(heap).words[span / 64], ~tn_bit(span));
     return span * TN_HEAP_SPAN_PAGES;
 }
 
 /* --- all of it -------------------------------------------------------------------------------------- */
 
-/* A run of any span, or nowhere. */
+/* Takes a run from any span. TN_NO_PAGE: there is none. */
 TN_DEVICE_SLOW uint32_t tn_pages_search(tn_heap heap, uint32_t count)
 {
     tn_tree open = tn_open_spans(heap);
@@ -231,11 +234,11 @@ TN_DEVICE_SLOW uint32_t tn_pages_search(tn_heap heap, uint32_t count)
     return page;
 }
 
-#define TN_TICKETS_MAX 4 /* until a wave looks for pages by itself */
-#define TN_PAGES_FEW   8 /* who wants more, and cannot have what its ticket is for, begins a span */
+#define TN_TICKETS_MAX 4 /* until a wave searches for pages itself */
+#define TN_PAGES_FEW   8 /* for more pages, a wave whose ticket fails begins a span */
 
-/* A span had not what a ticket was for: its cursor goes on to the next one that has pages, or returns. False when there are
- * none at all. */
+/* Advances the cursor when a ticket's span lacks the pages: to the next span with free pages, or back to the
+ * start. False: there are none at all. */
 TN_DEVICE_SLOW bool tn_cursor_go_on(tn_heap heap, uint32_t cursor_number, uint64_t returns, uint32_t span)
 {
     tn_ticket ticket = { returns, 0, cursor_number };
@@ -251,14 +254,14 @@ TN_DEVICE_SLOW bool tn_cursor_go_on(tn_heap heap, uint32_t cursor_number, uint64
     return true;
 }
 
-/* Goes for a run of pages from one on, where there is such a page. Gives those of its span that were free. */
+/* Tries to take a run from `page` on, if that page exists. Returns the pages of its span that were free. */
 TN_DEVICE uint64_t tn_pages_try(tn_heap heap, uint64_t page, uint64_t run, uint32_t span_end)
 {
     uint64_t span = page / TN_HEAP_SPAN_PAGES;
     return span < span_end ? tn_fetch_and(tn_span_pages(heap, (uint32_t)span), ~run) : (uint64_t)0;
 }
 
-/* What a wave has got that went for the pages of its ticket. */
+/* The result of a wave's first try, for the pages of its ticket. */
 struct tn_pages_look {
     tn_ticket ticket;
     uint64_t before; /* pages of their span that were free */
@@ -272,7 +275,8 @@ TN_DEVICE tn_pages_look tn_pages_look_for(tn_heap heap, uint32_t count, uint32_t
     return { ticket, tn_pages_try(heap, page, run, tn_control(heap)->span_end) };
 }
 
-/* The first of them, where the wave has them and has nothing else to do, as most have; else TN_NO_PAGE. */
+/* Returns the first page if the wave owns the run and has nothing else to do, as in most cases; else
+ * TN_NO_PAGE. */
 TN_DEVICE uint32_t tn_pages_looked_at(tn_heap heap, uint32_t count, const tn_pages_look &look)
 {
     uint64_t page = tn_ticket_page(heap, look.ticket, count);
@@ -282,7 +286,7 @@ TN_DEVICE uint32_t tn_pages_looked_at(tn_heap heap, uint32_t count, const tn_pag
     return has_all && !has_more_to_do ? (uint32_t)page : TN_NO_PAGE;
 }
 
-/* 1 to 8 pages in a row, for a wave that has looked for those of a ticket: those, or others of the span, or those of
+/* Continues after such a try for 1 to 8 contiguous pages: takes those, or others of the span, or those of
  * further tickets. */
 TN_DEVICE_SLOW uint32_t tn_pages_take_on(tn_heap heap, uint32_t count, tn_pages_look look)
 {
@@ -309,7 +313,7 @@ TN_DEVICE_SLOW uint32_t tn_pages_take_on(tn_heap heap, uint32_t count, tn_pages_
     }
 }
 
-/* 1 to 8 pages in a row, within a span; TN_NO_PAGE when there are none. */
+/* Takes 1 to 8 contiguous pages within a span. TN_NO_PAGE: there are none. */
 TN_DEVICE uint32_t tn_pages_take_few(tn_heap heap, uint32_t count, uint32_t cursor_number)
 {
     tn_pages_look look = tn_pages_look_for(heap, count, cursor_number);
@@ -317,7 +321,8 @@ TN_DEVICE uint32_t tn_pages_take_few(tn_heap heap, uint32_t count, uint32_t curs
     return page != TN_NO_PAGE ? page : tn_pages_take_on(heap, count, look);
 }
 
-/* 9 to 32. Who wants so many does not go on with the cursor, and may be the only one who comes to its end. */
+/* Takes 9 to 32 pages. A wave that wants that many does not skip spans, and may be the only one to reach the
+ * cursor's end. */
 TN_DEVICE uint32_t tn_pages_take_part(tn_heap heap, uint32_t count, uint32_t cursor_number)
 {
     tn_ticket ticket = tn_ticket_take(heap, cursor_number, count);
@@ -333,7 +338,7 @@ TN_DEVICE uint32_t tn_pages_take_part(tn_heap heap, uint32_t count, uint32_t cur
     return page;
 }
 
-/* 1 to 64 of them. */
+/* Takes 1 to 64 contiguous pages. */
 TN_DEVICE_SLOW uint32_t tn_pages_take(tn_heap heap, uint32_t count, uint32_t place)
 {
     uint32_t cursor_number = place & (heap->cursor_count - 1);
@@ -343,13 +348,14 @@ TN_DEVICE_SLOW uint32_t tn_pages_take(tn_heap heap, uint32_t count, uint32_t pla
     return tn_pages_take_few(heap, count, cursor_number);
 }
 
-/* The bits of 1 to 64 of them in the word of their span. */
+/* Returns the bits of 1 to 64 contiguous pages in the word of their span. */
 TN_DEVICE uint64_t tn_pages_of_span(uint32_t page, uint32_t count)
 {
     return tn_low_bits(count) << page % TN_HEAP_SPAN_PAGES;
 }
 
-/* Makes 1 to 64 of them free that the caller has. Gives those of their span that were before: the caller tells the trees. */
+/* Frees 1 to 64 pages that the caller owns. Returns the pages of their span that were free before. The caller
+ * must tell the trees. */
 TN_DEVICE uint64_t tn_pages_put_untold(tn_heap heap, uint32_t page, uint32_t count)
 {
     uint32_t span = page / TN_HEAP_SPAN_PAGES;

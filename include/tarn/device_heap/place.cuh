@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * device_heap/place: a word that says what slab many waves take from, and that one of them replaces when it is used
- * up.
+ * device_heap/place: a word that names the slab that many waves take from. When the slab is used up, one of
+ * them replaces it.
  *
  *     0 ── claim ──> busy ── fill ──> n + 1 ── claim ──> busy ── ...
  *
- * Who claims it works alone; the others look again now and then, but not for ever: who has waited long does
- * without. So nobody depends on a wave that does not go on.
+ * The wave that claims it works alone. The others look again from time to time, but after a long wait they go
+ * on without it. So no wave depends on another wave's progress.
  */
 #ifndef TARN_DEVICE_HEAP_PLACE_CUH
 #define TARN_DEVICE_HEAP_PLACE_CUH
@@ -15,31 +15,31 @@
 
 #define TN_PLACE_EMPTY     0U
 #define TN_PLACE_BUSY      0xFFFFFFFFU
-#define TN_PLACE_UNKNOWN   0xFFFFFFFEU /* what nobody has looked at */
-#define TN_PLACE_PAUSES       4096 /* until a wave does without: some milliseconds */
+#define TN_PLACE_UNKNOWN   0xFFFFFFFEU /* nobody has looked yet */
+#define TN_PLACE_PAUSES       4096 /* until a wave goes on without it: some milliseconds */
 #define TN_PLACE_PAUSE_NS     128
 #define TN_PLACE_PAUSE_NS_MAX 1024
-#define TN_PLACE_DEMAND       8 /* of 32 bits, the first of the word for the demand, in another sector */
+#define TN_PLACE_DEMAND       8 /* first word of the demand, in another sector; counts 32-bit words */
 
 TN_DEVICE bool tn_place_holds(uint32_t content)
 {
     return content != TN_PLACE_EMPTY && content < TN_PLACE_UNKNOWN;
 }
 
-/* Makes a place that has `content` busy; false when it has another by now. */
+/* Makes a place busy. False: it no longer has `content`. */
 TN_DEVICE bool tn_place_claim(uint32_t *place, uint32_t content)
 {
     return tn_compare_exchange(place, content, TN_PLACE_BUSY) == content;
 }
 
-/* Of the one who claimed it. What was done before is seen by who finds the content. */
+/* Requires: the caller has claimed the place. A wave that finds the content sees all earlier changes. */
 TN_DEVICE void tn_place_fill(uint32_t *place, uint32_t content)
 {
     tn_store_release(place, content);
 }
 
-/* What waves say to those who fill the place, in a word of 64 bits: how much they wait for, and above that how much
- * the last slab was made for. */
+/* What waves tell the wave that fills the place, in a 64-bit word: how much they wait for, and above that the
+ * size for which the last slab was made. */
 struct tn_demand {
     uint32_t asked;
     uint32_t given;
@@ -66,7 +66,7 @@ TN_DEVICE void tn_place_give(uint32_t *place, uint32_t given)
     tn_store(tn_place_demand_word(place), (uint64_t)given << 32);
 }
 
-/* Waits until it is not busy, and gives what it has then; BUSY after `pauses` have come down to 0. */
+/* Waits until the place is not busy and returns its content. Returns BUSY once `pauses` has come down to 0. */
 TN_DEVICE uint32_t tn_place_wait(const uint32_t *place, uint32_t *pauses, uint32_t pause_ns_max)
 {
     uint32_t content;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * device_heap/platform: what the device heap needs of a device, from one of three:
+ * device_heap/platform: what the device heap needs of a device, from one of three files:
  *
  *     platform_cuda.cuh    NVIDIA: waves of 32 lanes, which may each go their own way
  *     platform_hip.cuh     AMD: waves of 32 or 64 lanes, which take the two sides of a branch one after the other
@@ -11,34 +11,35 @@
  *     TN_DEVICE, TN_DEVICE_SLOW       before a function: in line, or out of line
  *     TN_UNROLL_8                     before a loop: eight rounds at a time
  *     tn_mask                         a bit for each lane of a wave
- *     tn_lane                         the number of this one
- *     tn_place                        where this wave is: its block in the lower 26 bits, its number there above
- *     tn_wave_whole                   all lanes of the wave that have not ended, which all come to it
+ *     tn_lane                         the number of this lane
+ *     tn_place                        the wave's block in the lower 26 bits, its number in the block above
+ *     tn_wave_whole                   all lanes of the wave that have not ended; all of them must call it
  *     tn_wave_active                  the lanes that are here together
- *     tn_wave_ballot(lanes, yes)      those of them that say yes
- *     tn_wave_match(lanes, key)       those of them that have the same key
- *     tn_wave_shuffle(lanes, x, lane) that lane's x; each may ask for another's
- *     tn_wave_or(lanes, group, bits)  the bits of all of this lane's group
- *     tn_wave_sync(lanes)             what each has written, the others see
+ *     tn_wave_ballot(lanes, yes)      the lanes that say yes
+ *     tn_wave_match(lanes, key)       the lanes that have the same key
+ *     tn_wave_shuffle(lanes, x, lane) that lane's x; each lane may name another one
+ *     tn_wave_or(lanes, group, bits)  the bits of all lanes of this lane's group
+ *     tn_wave_sync(lanes)             after it, each lane sees what the others have written
  *     tn_load, tn_store, tn_fetch_add, tn_fetch_and, tn_fetch_or, tn_fetch_max, tn_compare_exchange
- *                                     atomic and relaxed, for the whole device, of 32 or 64 bits as they are needed;
- *                                     the last gives what was there
- *     tn_fence                        what this lane next changes in memory is changed after what it did before
+ *                                     atomic and relaxed, for the whole device, with 32 or 64 bits as needed;
+ *                                     the last returns the old value
+ *     tn_fence                        orders this lane's later changes of memory after its earlier accesses
  *     tn_store_release, tn_fence_release
- *                                     what this lane has done before is done when others see what it does next, and
- *                                     after the fence also when others of its wave go on from where they meet. That
- *                                     devices wait there until it is done is more than PTX promises
- *     tn_fence_release_with(x)        the same and x, of a load before: it comes while the fence takes its time
- *     tn_fence_acquire                the other side of that: what is done next uses what was just seen
- *     tn_pause                        about so many nanoseconds
+ *                                     all that this lane has done is done before others see its next changes; after
+ *                                     the fence, also before other lanes of its wave continue from where they meet.
+ *                                     That devices wait there until it is done is more than PTX promises
+ *     tn_fence_release_with(x)        tn_fence_release, and returns x of an earlier load, which arrives meanwhile
+ *     tn_fence_acquire                the other side: later accesses use memory that was just obtained
+ *     tn_pause                        waits for about that many nanoseconds
  *     tn_count_ones, tn_first_one, tn_leading_zeros
- *                                     of 64 bits; the last two of what is not 0
+ *                                     of 64 bits; the last two require a value that is not 0
  *
- * All of `lanes` come to such a function together, with the same `lanes`: groups that each went through one alone
- * would take turns. No lane waits for another of its wave in any other way.
+ * All of `lanes` must call such a function together, with the same `lanes`: groups that called it separately
+ * would take turns. No lane waits for another lane of its wave in any other way.
  *
- * Where lanes cannot each go their own way, those that leave a loop stand still until the last one of their wave has
- * left it. So no lane waits at a slot by itself, which others of its wave may hold up: lanes wait together, see malloc.cuh.
+ * On devices whose lanes do not run independently, lanes that leave a loop stand still until the last lane of
+ * their wave has left it. So no lane waits at a busy slot alone, since other lanes of its wave may hold that
+ * up. Lanes wait together, see malloc.cuh.
  */
 #ifndef TARN_DEVICE_HEAP_PLATFORM_CUH
 #define TARN_DEVICE_HEAP_PLATFORM_CUH
@@ -53,7 +54,7 @@
 #error "tarn/device_heap.cuh is for CUDA's and HIP's compilers; the host's side is tarn/device_heap.h"
 #endif
 
-/* Where a fence waits for a load before it by itself, or a compiler leaves the two together. */
+/* For platforms where the fence itself waits for an earlier load, or the compiler keeps the two together. */
 #ifndef TN_HAS_FENCE_RELEASE_WITH
 TN_DEVICE uint64_t tn_fence_release_with(uint64_t value)
 {

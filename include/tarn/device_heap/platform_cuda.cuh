@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* device_heap/platform_cuda: NVIDIA's devices, from compute capability 7.0 on. See platform.cuh. */
+/* device_heap/platform_cuda: NVIDIA devices from compute capability 7.0 on. See platform.cuh. */
 #ifndef TARN_DEVICE_HEAP_PLATFORM_CUDA_CUH
 #define TARN_DEVICE_HEAP_PLATFORM_CUDA_CUH
 
@@ -50,7 +50,7 @@ TN_DEVICE uint32_t tn_wave_shuffle(tn_mask lanes, uint32_t value, uint32_t lane)
     return __shfl_sync(lanes, value, (int)lane);
 }
 
-/* Groups of different lanes would take turns at an instruction for groups, so that is for one group alone. */
+/* Different groups would take turns at a group instruction, so that is used for one group only. */
 TN_DEVICE uint64_t tn_wave_or(tn_mask lanes, tn_mask group, uint64_t bits)
 {
 #if __CUDA_ARCH__ >= 800
@@ -75,8 +75,8 @@ TN_DEVICE void tn_wave_sync(tn_mask lanes)
 }
 
 /*
- * Memory is in the global space, and the instructions say so: for any other address a compiler has to ask where it is,
- * and adds a loop for memory that is shared within a block.
+ * All memory is in the global space, and the instructions say so. For a generic address the compiler adds a
+ * check, and a loop for memory shared within a block.
  */
 TN_DEVICE uint64_t tn_global(const void *address)
 {
@@ -107,7 +107,7 @@ TN_DEVICE void tn_store(uint64_t *address, uint64_t value)
     asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(tn_global(address)), "l"(value) : "memory");
 }
 
-/* A function that does one operation on a word and gives what was there. */
+/* Defines an atomic operation that returns the old value. */
 #define TN_CUDA_ATOMIC(name, word, instruction, constraint)                                                          \
     TN_DEVICE word name(word *address, word value)                                                                   \
     {                                                                                                                \
@@ -141,10 +141,10 @@ TN_CUDA_COMPARE_EXCHANGE(uint32_t, "b32", "r")
 TN_CUDA_COMPARE_EXCHANGE(uint64_t, "b64", "l")
 
 /*
- * What is done next uses memory that an atomic operation before has given. It needs that operation's answer, so no
- * device begins it earlier; and stale lines of the first-level cache do not matter, since what was in the memory is
- * undefined. A fence would also throw that cache away, for all waves of the multiprocessor: it made allocations cost
- * twice as much.
+ * Later accesses use memory that an earlier atomic operation has returned. They need its result, so no device
+ * starts them earlier. Stale lines of the first-level cache do not matter, since the memory's content is
+ * undefined. A fence would also invalidate that cache for all waves of the multiprocessor: it doubled the
+ * cost of allocations.
  */
 TN_DEVICE void tn_fence_acquire()
 {
@@ -152,21 +152,21 @@ TN_DEVICE void tn_fence_acquire()
 }
 
 /*
- * For the same reason no fence here is __threadfence(), or any that also acquires: such a one throws the first-level
- * cache away, and what waves keep on their stacks with it. What manages the heap is read by tn_load and by atomic operations,
- * which do not use that cache.
+ * For the same reason no fence here acquires, as __threadfence() does: that would invalidate the first-level
+ * cache, with the stacks of waves in it. The metadata is read by tn_load and atomic operations, which bypass
+ * that cache.
  */
 TN_DEVICE void tn_fence_release()
 {
 #if __CUDA_ARCH__ >= 900 && (__CUDACC_VER_MAJOR__ > 12 || (__CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ >= 7))
     asm volatile("fence.release.gpu;" ::: "memory");
 #else
-    asm volatile("fence.acq_rel.gpu;" ::: "memory"); /* older devices have no other, nor do older compilers know one */
+    asm volatile("fence.acq_rel.gpu;" ::: "memory"); /* all that older devices and compilers have */
 #endif
 }
 
-/* The clock is read after the fence, and its highest bit is never set: but the compiler does not know, and so what comes
- * before the fence does not wait for the value. */
+/* The clock is read after the fence, and its highest bit is never set. The compiler does not know that, so
+ * the fence does not wait for the value. */
 #define TN_HAS_FENCE_RELEASE_WITH
 TN_DEVICE uint64_t tn_fence_release_with(uint64_t value)
 {

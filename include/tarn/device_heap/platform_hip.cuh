@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * device_heap/platform_hip: AMD's devices. See platform.cuh. Compiled only; this has never run on a device.
+ * device_heap/platform_hip: AMD devices. See platform.cuh. Compiled only; this has never run on a device.
  *
- * What HIP's headers have as calls into a library of bitcode stands here as the compiler's own functions: a call
- * would cost more than what it does where that library is not linked in before code is made.
+ * Where HIP's headers call into a library of bitcode, this file uses the compiler's builtin functions. If
+ * that library is not linked in before code generation, a call would cost more than the work itself.
  *
- * A wave has 64 lanes on gfx9, and 32 on gfx10 and later; masks have 64 bits on all. There is no match instruction:
- * groups are found one after the other, the first lane's first.
+ * A wave has 64 lanes on gfx9, and 32 on gfx10 and later; masks have 64 bits on all. There is no match
+ * instruction: groups are found one after the other, starting with the first lane's.
  */
 #ifndef TARN_DEVICE_HEAP_PLATFORM_HIP_CUH
 #define TARN_DEVICE_HEAP_PLATFORM_HIP_CUH
@@ -18,14 +18,14 @@
 #define TN_DEVICE_SLOW static __device__ __attribute__((noinline))
 #define TN_UNROLL_8    _Pragma("unroll 8")
 
-typedef uint64_t tn_mask; /* of waves of 32 lanes the lower half */
+typedef uint64_t tn_mask; /* the lower half for waves of 32 lanes */
 
 TN_DEVICE uint32_t tn_lane()
 {
     return __lane_id();
 }
 
-/* Blocks are told apart well enough without knowing how many there are, which would take divisions. */
+/* The block's number alone distinguishes blocks well enough. Their count would take divisions. */
 TN_DEVICE uint32_t tn_place()
 {
     uint32_t block = __builtin_amdgcn_workgroup_id_x() + 0x9E3779B1U * __builtin_amdgcn_workgroup_id_y() +
@@ -35,7 +35,7 @@ TN_DEVICE uint32_t tn_place()
     return block ^ (thread / warpSize) << 26;
 }
 
-/* To the compiler each of these asks about another value, so that one before a branch is not taken for one in it. */
+/* The compiler treats each call as a new value, so it cannot use a result from before a branch inside it. */
 TN_DEVICE tn_mask tn_wave_active()
 {
     int is_here = 1;
@@ -43,7 +43,7 @@ TN_DEVICE tn_mask tn_wave_active()
     return __ballot(is_here);
 }
 
-/* Where all come, those that are here are all. */
+/* All lanes come here, so the active lanes are all. */
 TN_DEVICE tn_mask tn_wave_whole()
 {
     return tn_wave_active();
@@ -59,7 +59,7 @@ TN_DEVICE uint32_t tn_wave_shuffle(tn_mask, uint32_t value, uint32_t lane)
     return (uint32_t)__shfl((int)value, (int)lane);
 }
 
-/* Each turn answers all lanes that have the key of the first lane without an answer. */
+/* Each round serves all lanes with the key of the first unserved lane. */
 TN_DEVICE tn_mask tn_wave_match(tn_mask lanes, uint32_t key)
 {
     tn_mask rest = lanes, same = 0;

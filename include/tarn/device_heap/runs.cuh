@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * device_heap/runs: objects larger than any class, each a run of pages of its own. Up to a span they are pages of
- * one span; beyond that they begin with a span, and the rest of the last one is free for others.
+ * device_heap/runs: objects larger than any class, each a run of pages. A run of up to a span lies in one
+ * span. A longer run starts with a span, and the rest of its last span stays free for others.
  *
- * The header of a run's first page has the class TN_HEAP_CLASS_RUN, and the word after it the number of pages.
+ * The header of a run's first page has the class TN_HEAP_CLASS_RUN, and the word after it the number of
+ * pages.
  */
 #ifndef TARN_DEVICE_HEAP_RUNS_CUH
 #define TARN_DEVICE_HEAP_RUNS_CUH
 
 #include "tarn/device_heap/slab.cuh"
 
-#define TN_SPANS_RUNS_APART 32 /* who loses a race looks on so many runs later: past those that a wave takes at once */
+#define TN_SPANS_RUNS_APART 32 /* after a lost race, skip this many runs: past those that a wave takes at once */
 
-/* Of so many spans from one on, those that lie in the same word as that one. */
+/* Returns how many of `count` spans from one on lie in the same word of the tree. */
 TN_DEVICE uint32_t tn_spans_in_word(uint32_t span, uint32_t count)
 {
     return 64 - span % 64 < count ? 64 - span % 64 : count;
 }
 
-/* Those spans of a word of the tree whose pages are not all free. */
+/* Returns those spans of a word of the tree whose pages are not all free. */
 TN_DEVICE uint64_t tn_spans_not_free(tn_heap heap, uint32_t index, uint64_t bits)
 {
     uint64_t not_free = 0;
@@ -29,7 +30,8 @@ TN_DEVICE uint64_t tn_spans_not_free(tn_heap heap, uint32_t index, uint64_t bits
     return not_free & bits;
 }
 
-/* Makes all pages free of spans of a word of the tree, which the caller has. Some may be taken before the trees say so. */
+/* Frees all pages of spans of a word of the tree, which the caller owns. Some may be taken again before the
+ * trees know. */
 TN_DEVICE void tn_spans_put_word(tn_heap heap, uint32_t index, uint64_t bits)
 {
     for (uint64_t rest = bits; rest != 0; rest &= rest - 1)
@@ -55,8 +57,8 @@ TN_DEVICE void tn_spans_put(tn_heap heap, uint32_t first, uint32_t count)
     }
 }
 
-/* The pages of spans, a bit for each span of which it got all. Without the first it does not ask for the others: so of
- * two who want the same run one gets it, and not each a part. */
+/* Takes all pages of spans. Returns a bit for each span that it got. Without the first span it does not try
+ * the others: so of two waves that want the same run, one gets it, instead of each a part. */
 TN_DEVICE uint64_t tn_spans_take_pages(tn_heap heap, uint32_t first, uint32_t count)
 {
     if (tn_compare_exchange(tn_span_pages(heap, first), TN_SPAN_FREE, (uint64_t)0) != TN_SPAN_FREE) return 0;
@@ -68,8 +70,8 @@ TN_DEVICE uint64_t tn_spans_take_pages(tn_heap heap, uint32_t first, uint32_t co
     return got;
 }
 
-/* Spans of one word of the tree, or none. Where somebody has pages of one, the tree is told so at once: the other may not
- * have come to that yet, and nobody is to find that span again meanwhile. */
+/* Takes all spans, of one word of the tree, or none. If another wave has pages of a span, the tree is
+ * corrected at once: that wave may not have done so yet, and no wave should find the span again meanwhile. */
 TN_DEVICE bool tn_spans_take_of_word(tn_heap heap, uint32_t first, uint32_t count)
 {
     uint32_t index = first / 64;
@@ -87,7 +89,7 @@ TN_DEVICE bool tn_spans_take_of_word(tn_heap heap, uint32_t first, uint32_t coun
     return true;
 }
 
-/* Spans from `first` on, as many as are free of `count`, in parts of one word each. */
+/* Takes spans from `first` on in order, word by word. Returns how many of `count` it got. */
 TN_DEVICE uint32_t tn_spans_take_in_order(tn_heap heap, uint32_t first, uint32_t count)
 {
     for (uint32_t done = 0; done < count;) {
@@ -98,7 +100,7 @@ TN_DEVICE uint32_t tn_spans_take_in_order(tn_heap heap, uint32_t first, uint32_t
     return count;
 }
 
-/* How many ones follow from a place of a word on, up to its end. */
+/* Returns how many ones follow from a place of a word on, up to its end. */
 TN_DEVICE uint32_t tn_ones_from(uint64_t word, uint32_t place)
 {
     uint64_t rest = ~(word >> place);
@@ -106,7 +108,7 @@ TN_DEVICE uint32_t tn_ones_from(uint64_t word, uint32_t place)
     return ones < 64 - place ? ones : 64 - place;
 }
 
-/* The first run of free spans from *first on; false when there is none. */
+/* Finds the first run of free spans from *first on. False: there is none. */
 TN_DEVICE bool tn_spans_find(tn_heap heap, uint32_t count, uint32_t *first)
 {
     const uint64_t *words = tn_free_spans(heap).words;
@@ -130,9 +132,9 @@ TN_DEVICE bool tn_spans_find(tn_heap heap, uint32_t count, uint32_t *first)
     return false;
 }
 
-/* A run of whole free spans, from `from` on if there is one. Whoever loses a race for one looks on further from there,
- * where the other lanes of the winner's wave are not, and in the end from the first span on again: each loss is another's
- * gain. Who gets one has begun a move. */
+/* Takes a run of whole free spans, from `from` on if possible. After a lost race it continues further on,
+ * past the other lanes of the winner's wave, and finally starts again from the first span. Each loss is
+ * another wave's gain, so some wave always progresses. Success leaves a move begun. */
 TN_DEVICE bool tn_spans_take(tn_heap heap, uint32_t count, uint32_t from, uint32_t *first_out)
 {
     bool has_lost = from != 0;
@@ -157,7 +159,7 @@ TN_DEVICE bool tn_spans_take(tn_heap heap, uint32_t count, uint32_t from, uint32
     }
 }
 
-/* More pages than a span has. */
+/* Takes more pages than a span has. */
 TN_DEVICE uint32_t tn_pages_take_spans(tn_heap heap, uint64_t pages, uint32_t rank)
 {
     uint32_t spans = (uint32_t)((pages + TN_HEAP_SPAN_PAGES - 1) / TN_HEAP_SPAN_PAGES);
@@ -179,7 +181,7 @@ TN_DEVICE void tn_pages_put_spans(tn_heap heap, uint32_t page, uint64_t pages)
     tn_cursors_note_freed(heap, first, (uint32_t)pages);
 }
 
-/* Lanes that come here together are told apart by their rank, so that they do not all go for the same pages. */
+/* Lanes that come here together differ by rank, so that they try different pages. */
 TN_DEVICE_SLOW uint64_t tn_run_create(tn_heap heap, uint64_t pages, uint32_t place, uint32_t rank)
 {
     if (pages > TN_HEAP_PAGES_MAX) return 0;
@@ -193,7 +195,7 @@ TN_DEVICE_SLOW uint64_t tn_run_create(tn_heap heap, uint64_t pages, uint32_t pla
     return tn_page_address(heap, page);
 }
 
-/* Whether it was a run, and is free now. */
+/* Frees a run. False: the page is not the first of a run. */
 TN_DEVICE_SLOW bool tn_run_destroy(tn_heap heap, uint32_t page)
 {
     uint64_t pages = tn_load(tn_run_pages(heap, page));
@@ -205,7 +207,7 @@ TN_DEVICE_SLOW bool tn_run_destroy(tn_heap heap, uint32_t page)
         header = seen;
     }
     tn_store(tn_label(heap, page), (uint64_t)0);
-    tn_fence_release(); /* that, and what was done with the object, is done before others have the pages */
+    tn_fence_release(); /* the label, and all use of the object, are done before others own the pages */
     if (pages <= TN_HEAP_SPAN_PAGES)
         tn_pages_put(heap, page, (uint32_t)pages);
     else

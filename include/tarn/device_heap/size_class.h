@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * device_heap/size_class: the sizes that objects of a device heap are rounded up to. Multiples of 16 bytes up to
- * 64, and from there on four to a doubling, so that less than a fifth of an object is lost:
+ * device_heap/size_class: the sizes that objects of a device heap are rounded up to. Multiples of 16 bytes up
+ * to 64, then four sizes for each doubling, so that rounding loses less than a fifth of an object:
  *
  *     16 32 48 64 | 80 96 112 128 | 160 192 224 256 | ... | 40 K 48 K 56 K 64 K
  *
- * A size is mantissa << shift, with a mantissa of 1 to 8, and a slab of as many pages as the mantissa has no rest.
+ * A size is mantissa << shift, with a mantissa of 1 to 8. A slab of as many pages as the mantissa has no
+ * rest.
  */
 #ifndef TARN_DEVICE_HEAP_SIZE_CLASS_H
 #define TARN_DEVICE_HEAP_SIZE_CLASS_H
@@ -14,16 +15,16 @@
 
 #include "tarn/device_heap/layout.h"
 
-/* A function of the host, and of the device where a compiler for one reads this. */
+/* For the host, and for the device if a device compiler reads this. */
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define TN_HEAP_BOTH static __host__ __device__ inline
 #else
 #define TN_HEAP_BOTH static inline
 #endif
 
-#define TN_HEAP_CLASSES_LINEAR 4 /* of multiples of 16 */
+#define TN_HEAP_CLASSES_LINEAR 4 /* the multiples of 16 */
 
-/* The place of the highest bit of what is not 0. */
+/* Returns the place of the highest bit. Requires: value != 0. */
 TN_HEAP_BOTH uint32_t tn_heap_log2(uint32_t value)
 {
 #if defined(__CUDA_ARCH__)
@@ -33,7 +34,7 @@ TN_HEAP_BOTH uint32_t tn_heap_log2(uint32_t value)
 #endif
 }
 
-/* 1 <= size_bytes <= TN_HEAP_OBJECT_MAX. */
+/* Requires: 1 <= size_bytes <= TN_HEAP_OBJECT_MAX. */
 TN_HEAP_BOTH uint32_t tn_heap_class_of(uint32_t size_bytes)
 {
     uint32_t last = size_bytes - 1;
@@ -58,9 +59,9 @@ TN_HEAP_BOTH uint32_t tn_heap_class_bytes(uint32_t size_class)
     return tn_heap_class_mantissa(size_class) << tn_heap_class_shift(size_class);
 }
 
-/* Of objects of a class in a row, the number of the one that so many bytes lie in, less than a span. Each size is 5 to 8 times
- * a power of two, so the division is a multiplication: by a fraction of 2^32 that is up to 4 too large, which stays less
- * than what is left to the next quotient where less than 2^21 is divided. */
+/* Returns the index of the object at an offset into a slab, which must be less than a span. Each size is 5 to
+ * 8 times a power of two, so a multiplication replaces the division. Its fraction of 2^32 is up to 4 too
+ * large, an error below the distance to the next quotient for dividends less than 2^21. */
 TN_HEAP_BOTH uint32_t tn_heap_class_index(uint32_t size_class, uint32_t offset_bytes)
 {
     bool is_linear = size_class < TN_HEAP_CLASSES_LINEAR;
@@ -73,22 +74,22 @@ TN_HEAP_BOTH uint32_t tn_heap_class_index(uint32_t size_class, uint32_t offset_b
     return (uint32_t)((uint64_t)(offset_bytes >> shift) * reciprocal >> 32);
 }
 
-/* The classes of which a slab of one page would lose more than 1/64 at its end, a bit for each. */
+/* A bit for each class that would waste more than 1/64 of a slab of one page. */
 #define TN_HEAP_CLASSES_OF_SEVERAL_PAGES 0x77731000000ULL
 
-/* Pages of the smallest slab that loses no more. */
+/* Returns the pages of the smallest slab that wastes no more than that. */
 TN_HEAP_BOTH uint32_t tn_heap_class_unit_pages(uint32_t size_class)
 {
     uint32_t is_one = (uint32_t)(~TN_HEAP_CLASSES_OF_SEVERAL_PAGES >> size_class) & 1;
     return is_one ? 1 : tn_heap_class_mantissa(size_class);
 }
 
-/* The classes that may have all slots, a bit for each: those of more than 256 bytes up to 1 KiB, of which many waves at once
- * use up slab after slab, and of more than 4 KiB, of which a slab has few objects. More slots for the others would leave more
- * of the heap in slabs that few take from. */
+/* A bit for each class that may have all slots: those of more than 256 bytes up to 1 KiB, where many
+ * concurrent waves use up slab after slab, and those of more than 4 KiB, whose slabs have few objects. More
+ * slots for the other classes would leave more of the heap in slabs that few waves use. */
 #define TN_HEAP_CLASSES_OF_ALL_SLOTS 0xFFFF00FF000ULL
 
-/* Slots of a class in a heap that has up to so many for each. */
+/* Returns the slots of a class in a heap with up to slot_count for each. */
 TN_HEAP_BOTH uint32_t tn_heap_class_slots(uint32_t size_class, uint32_t slot_count)
 {
     uint32_t has_all = (uint32_t)(TN_HEAP_CLASSES_OF_ALL_SLOTS >> size_class) & 1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * device_heap/slab: a run of pages cut into objects of one class, and the header that counts its free objects.
+ * device_heap/slab: a run of pages cut into objects of one class, and the header that counts its free
+ * objects.
  *
  *              create                              credits are used up, and its slot gets another
  *     idle ──────────────> current ─────────────────────────────────────────────> full
@@ -8,15 +9,15 @@
  *      |                      | taken for a slot                                    v
  *      └── all are free ── good <────────────── a quarter is free ────────────── sparse
  *
- * All of it is one word, changed by additions (credits) and by compare and exchange (the state, with the credits
- * as they were). Whose addition makes a change of state due makes the change, and no one else: so where many free at
- * once, one of them does. A full slab may become idle, too: by an addition that makes it wholly free, or, where a wave frees
- * all of it, by a compare and exchange alone. To give back credits that were taken in excess is such an addition, too. Credits may be
- * below zero for a moment: a wave that took from a used up slab, or that looked at a slot which held the slab in an
- * earlier life, and is about to give back.
+ * One word holds all of it. Additions change the credits; compare and exchange changes the state, with the
+ * credits unchanged. If an addition makes a change of state due, the same wave makes that change, and no
+ * other. So of many concurrent frees, one changes the state. A full slab may become idle: by an addition that
+ * makes it wholly free, or, if one wave frees all of it, by a compare and exchange alone. Returning excess
+ * credits is such an addition, too. Credits may be negative for a moment: a wave took from a used up slab, or
+ * from a slot that held the slab in an earlier life, and is about to return them.
  *
- * The state is good or sparse: the slab is in its tree, or is about to be, or was just taken out by a wave which
- * will see the state. A slab in a tree whose state is another is an old hint, and who takes it drops it.
+ * In state good or sparse, a slab is in its tree, or is about to be, or was just removed by a wave that will
+ * see the state. A slab in a tree with another state is an outdated hint, which the wave that takes it drops.
  */
 #ifndef TARN_DEVICE_HEAP_SLAB_CUH
 #define TARN_DEVICE_HEAP_SLAB_CUH
@@ -72,7 +73,7 @@ TN_DEVICE uint64_t tn_header_make(uint32_t size_class, uint32_t state, uint32_t 
            (uint64_t)capacity << TN_HEAP_CAPACITY_SHIFT | (uint64_t)credits << TN_HEAP_CREDIT_SHIFT;
 }
 
-/* Whether it is the header of a slab of that class in that state. */
+/* Returns whether the header is of a slab of that class in that state. */
 TN_DEVICE bool tn_header_is(uint64_t header, uint32_t size_class, uint32_t state)
 {
     return tn_header_class(header) == size_class + 1 && tn_header_state(header) == state;
@@ -80,7 +81,7 @@ TN_DEVICE bool tn_header_is(uint64_t header, uint32_t size_class, uint32_t state
 
 /* --- changes of state ------------------------------------------------------------------------------- */
 
-/* The state that a slab with this header should have. */
+/* Returns the state that a slab with this header should have. */
 TN_DEVICE uint32_t tn_slab_state_due(uint64_t header)
 {
     uint32_t state = tn_header_state(header);
@@ -108,8 +109,8 @@ TN_DEVICE void tn_pages_label(tn_heap heap, uint32_t page, uint32_t pages, uint6
         tn_store(word, label);
 }
 
-/* A slab is no longer in the state that this tree is for. It may be again, or a later slab on this page: then what took
- * it there is not to be undone. */
+/* Removes a slab from the tree of a state that it has left. If it is in that state again, or a later slab on
+ * this page is, restores the hint. */
 TN_DEVICE void tn_slab_leave_tree(tn_heap heap, uint32_t page, uint32_t size_class, uint32_t state)
 {
     tn_tree tree = tn_class_tree(heap, size_class, state);
@@ -118,8 +119,9 @@ TN_DEVICE void tn_slab_leave_tree(tn_heap heap, uint32_t page, uint32_t size_cla
     if (tn_header_is(tn_look_again(tn_header(heap, page)), size_class, state)) tn_tree_insert(tree, page);
 }
 
-/* A slab has come to a state. Who made the next change may have been faster, and found nothing to take out: that would
- * leave an old hint, one for each slab where all objects are freed at once. */
+/* Adds a slab to the tree of its new state. A wave that made the next change may have been faster, and found
+ * nothing to remove. That would leave an outdated hint, for each slab whose objects are all freed at once: so
+ * this checks the state again. */
 TN_DEVICE void tn_slab_enter_tree(tn_heap heap, uint32_t page, uint32_t size_class, uint32_t state)
 {
     tn_tree_insert(tn_class_tree(heap, size_class, state), page);
@@ -127,8 +129,8 @@ TN_DEVICE void tn_slab_enter_tree(tn_heap heap, uint32_t page, uint32_t size_cla
     if (!tn_header_is(tn_look_again(tn_header(heap, page)), size_class, state)) tn_slab_leave_tree(heap, page, size_class, state);
 }
 
-/* After a slab's pages became free, besides those `before` of their span: tells the trees that have to be told; of spans first,
- * since nobody finds the pages before. */
+/* Tells the trees after a slab's pages became free, besides those `before` of their span. Spans come first,
+ * since waves do not find the pages until then. */
 TN_DEVICE_SLOW void tn_slab_tell(tn_heap heap, uint32_t page, uint64_t header, uint64_t before, bool was_last)
 {
     tn_tree tree = tn_class_tree(heap, tn_header_class(header) - 1, tn_header_state(header));
@@ -136,21 +138,21 @@ TN_DEVICE_SLOW void tn_slab_tell(tn_heap heap, uint32_t page, uint64_t header, u
     if (was_last) tn_tree_lower(tree, 1, page / 64);
 }
 
-/* Pages that were a slab with this header, wholly free, are free pages. Nobody makes a slab of them before that: so nobody
- * rightly has it in a tree again. For functions out of line; most often this calls nothing. */
+/* Frees the pages of a wholly free slab that had this header. No wave makes a slab of them before, so the
+ * slab cannot rightly be in a tree again. For functions out of line; in most cases it calls nothing. */
 TN_DEVICE void tn_slab_retire(tn_heap heap, uint32_t page, uint64_t header)
 {
     uint32_t state = tn_header_state(header), count = tn_header_pages(header);
     bool was_last = state != TN_HEAP_STATE_FULL &&
                     tn_tree_drop(tn_class_tree(heap, tn_header_class(header) - 1, state), page);
     tn_pages_label(heap, page, count, 0);
-    tn_fence_release(); /* or it might undo what the next owner of the pages does there */
+    tn_fence_release(); /* so that it cannot undo changes by the pages' next owner */
     uint64_t before = tn_pages_put_untold(heap, page, count);
     if (was_last || tn_span_has_to_tell(before, tn_pages_of_span(page, count)))
         tn_slab_tell(heap, page, header, before, was_last);
 }
 
-/* Makes the change of state that is due, if one is. */
+/* Makes the change of state that is due, if any. */
 TN_DEVICE_SLOW void tn_slab_change_state(tn_heap heap, uint32_t page, uint64_t header)
 {
     uint32_t state, due;
@@ -172,14 +174,15 @@ TN_DEVICE_SLOW void tn_slab_change_state(tn_heap heap, uint32_t page, uint64_t h
     tn_slab_enter_tree(heap, page, size_class, due);
 }
 
-/* Says that a slab of a class is in a slot and wholly free, for who finds no memory. Nobody waits for the answer. */
+/* Notes that a slab of a class is in a slot and wholly free, for waves that find no memory. Its result is not
+ * awaited. */
 TN_DEVICE void tn_class_note_idle(tn_heap heap, uint32_t size_class)
 {
     tn_fetch_or(&tn_counters(heap)->idle_classes, tn_bit(size_class));
 }
 
-/* After an addition of the caller's to the credits. Where the state that was due before it is due still, the change to that
- * is somebody else's, or nobody's because it is the state. */
+/* Changes the state if the caller's addition to the credits made that due. If the same state was due before,
+ * another wave makes that change, or it is the current state. */
 TN_DEVICE void tn_slab_settle(tn_heap heap, uint32_t page, uint64_t before, uint64_t header)
 {
     if (tn_header_state(header) == TN_HEAP_STATE_CURRENT) {
@@ -198,7 +201,7 @@ TN_DEVICE void tn_slab_give(tn_heap heap, uint32_t page, uint32_t count)
     tn_slab_settle(heap, page, before, before + count * TN_CREDIT);
 }
 
-/* All of a slab at once, which most often is in no slot: then a compare and exchange will do. */
+/* Frees all objects of a slab. Mostly it is in no slot, and one compare and exchange suffices. */
 TN_DEVICE_SLOW void tn_slab_give_all(tn_heap heap, uint32_t page, uint32_t capacity, uint32_t object_bytes)
 {
     uint32_t pages = (capacity * object_bytes + (uint32_t)TN_HEAP_PAGE_BYTES - 1) >> TN_HEAP_PAGE_SHIFT;
@@ -210,17 +213,16 @@ TN_DEVICE_SLOW void tn_slab_give_all(tn_heap heap, uint32_t page, uint32_t capac
         tn_slab_give(heap, page, capacity);
 }
 
-/* What a wave holds of a slab: so many of its bits are the wave's to find. It goes from function to function by value,
- * in registers. */
+/* A wave's right to some bits of a slab. Passed by value, in registers. */
 struct tn_hold {
     uint32_t page;    /* the slab's first */
     uint32_t credits; /* 0: it holds nothing */
     uint32_t capacity;
-    uint32_t next; /* object to try first, or one of those below */
+    uint32_t next; /* object to try first, or one of the values below */
 };
 
-#define TN_NEXT_LIVE  0xFFFFFFFFU /* of a slab that the wave has made: its objects are the first ones, and their bits are set */
-#define TN_NEXT_WAITS 0xFFFFFFFEU /* it holds nothing yet: another wave is at work on its slot, or was */
+#define TN_NEXT_LIVE  0xFFFFFFFFU /* the wave made the slab: its objects are the first ones, with their bits set */
+#define TN_NEXT_WAITS 0xFFFFFFFEU /* it holds nothing yet: another wave works on its slot, or did */
 
 TN_DEVICE tn_hold tn_hold_nothing()
 {
@@ -237,7 +239,7 @@ TN_DEVICE bool tn_hold_waits(const tn_hold &hold)
     return hold.next == TN_NEXT_WAITS;
 }
 
-/* What `taken` credits of so many were; if nothing was ever freed, the objects lie where the credits say. */
+/* Describes `taken` of `credits` credits. If nothing was ever freed, the objects lie where the credits say. */
 TN_DEVICE tn_hold tn_hold_of(uint32_t page, uint32_t taken, uint32_t capacity, int32_t credits)
 {
     return { page, taken, capacity, capacity - (uint32_t)credits };
@@ -249,7 +251,7 @@ TN_DEVICE uint32_t tn_credits_of(int32_t credits, uint32_t wanted)
     return wanted < (uint32_t)credits ? wanted : (uint32_t)credits;
 }
 
-/* Up to `wanted` credits; none when the slab has none, or is not of the class. */
+/* Takes up to `wanted` credits, or none if the slab has none or is not of the class. */
 TN_DEVICE tn_hold tn_slab_take(tn_heap heap, uint32_t page, uint32_t size_class, uint32_t wanted)
 {
     uint64_t before = tn_fetch_add(tn_header(heap, page), -(wanted * TN_CREDIT));
@@ -261,25 +263,26 @@ TN_DEVICE tn_hold tn_slab_take(tn_heap heap, uint32_t page, uint32_t size_class,
 
 /* --- from pages to slabs, from trees to slots, and back ---------------------------------------------- */
 
-/* The header and the bits of a slab of which the caller has all objects. Nobody else can take of it, and no state is due: so
- * no answer is waited for. */
+/* Writes the header and bits of a slab whose objects the caller owns all. No other wave can take from it and
+ * no change of state is due, so no result is awaited. */
 TN_DEVICE void tn_slab_begin_used_up(tn_heap heap, uint32_t page, uint64_t header)
 {
     uint32_t capacity = tn_header_capacity(header);
-    /* or a tree might be told after a free that nothing is free */
+    /* Otherwise a wave might mark the span used up after a free */
     if (tn_header_pages(header) == TN_HEAP_SPAN_PAGES) tn_fence_release();
     tn_fetch_add(tn_header(heap, page), header);
-    tn_fetch_or(tn_bitmap(heap, page, capacity), tn_low_bits(capacity)); /* one word: a wave has 64 lanes at most */
+    tn_fetch_or(tn_bitmap(heap, page, capacity), tn_low_bits(capacity)); /* one word: a wave has at most 64 lanes */
 }
 
-/* Makes pages a slab of which the caller has all objects, in no slot. */
+/* Makes a slab of pages, in no slot, with all objects owned by the caller. */
 TN_DEVICE void tn_slab_make_full(tn_heap heap, uint32_t page, uint32_t pages, uint32_t size_class, uint32_t capacity)
 {
     tn_pages_label(heap, page, pages, tn_label_make(page, size_class, capacity));
     tn_slab_begin_used_up(heap, page, tn_header_make(size_class, TN_HEAP_STATE_FULL, pages, capacity, 0));
 }
 
-/* Makes pages a slab, of which `wanted` credits are the caller's. The objects' bits are 0: all came back. */
+/* Makes a slab of pages, and gives the caller `wanted` credits. Its bits are 0: all earlier objects were
+ * freed. */
 TN_DEVICE tn_hold tn_slab_make(tn_heap heap, uint32_t page, uint32_t pages, uint32_t size_class, uint32_t state,
                                uint32_t wanted)
 {
@@ -293,13 +296,13 @@ TN_DEVICE tn_hold tn_slab_make(tn_heap heap, uint32_t page, uint32_t pages, uint
         return hold;
     }
     if (taken > 0) tn_fetch_or(tn_bitmap(heap, page, capacity), tn_low_bits(taken));
-    tn_fence_release(); /* or who takes of it would get the same objects; and who frees takes the labels */
+    tn_fence_release(); /* otherwise other waves could take the same objects; and frees need the labels */
     uint64_t before = tn_fetch_add(tn_header(heap, page), header);
     if (state == TN_HEAP_STATE_FULL) tn_slab_change_state(heap, page, before + header);
     return hold;
 }
 
-/* A slab of pages that were free, if there are so many in a row. */
+/* Creates a slab from free pages, if there are enough in a row. */
 TN_DEVICE_SLOW tn_hold tn_slab_create(tn_heap heap, uint32_t size_class, uint32_t pages, uint32_t state,
                                       uint32_t wanted, uint32_t place)
 {
@@ -308,8 +311,8 @@ TN_DEVICE_SLOW tn_hold tn_slab_create(tn_heap heap, uint32_t size_class, uint32_
     return tn_slab_make(heap, page, pages, size_class, state, wanted);
 }
 
-/* Makes a slab that was just taken out of a tree current, if it still is what the tree said and has credits, and takes
- * up to `wanted`. */
+/* Makes a slab just taken from a tree current, if it still has that class and state and has credits, and
+ * takes up to `wanted`. */
 TN_DEVICE tn_hold tn_slab_adopt(tn_heap heap, uint32_t page, uint32_t size_class, uint32_t state, uint32_t wanted)
 {
     uint64_t header = tn_load(tn_header(heap, page));
@@ -325,7 +328,7 @@ TN_DEVICE tn_hold tn_slab_adopt(tn_heap heap, uint32_t page, uint32_t size_class
     return tn_hold_nothing();
 }
 
-/* A slab out of a tree, made current; no page when there is none. */
+/* Takes a slab from a tree and makes it current. No page: there is none. */
 TN_DEVICE_SLOW tn_hold tn_slab_pop(tn_heap heap, uint32_t size_class, uint32_t state, uint32_t wanted, uint32_t place)
 {
     tn_tree tree = tn_class_tree(heap, size_class, state);
@@ -337,7 +340,7 @@ TN_DEVICE_SLOW tn_hold tn_slab_pop(tn_heap heap, uint32_t size_class, uint32_t s
     }
 }
 
-/* A current slab leaves its slot. */
+/* Removes a current slab from its slot. */
 TN_DEVICE_SLOW void tn_slab_release(tn_heap heap, uint32_t page)
 {
     uint64_t *word = tn_header(heap, page);

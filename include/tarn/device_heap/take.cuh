@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * device_heap/take: from where a wave gets objects of one class, for as many of its lanes as want one. One lane
- * does this for all. What comes first is decided in malloc.cuh.
+ * device_heap/take: where a wave gets objects of one class, for all its lanes that want one. One lane does
+ * this for all. malloc.cuh decides which step comes first.
  *
  *     1. lanes that fill a page or more together,  a slab of their own
  *        or to which nobody else's object fits
@@ -13,9 +13,9 @@
  *                                                  slab of its own, of one page if need be; again while
  *                                                  anything is on its way
  *
- * A new slab for a slot has room for all that wait for it by then: so many waves at once get a large slab together,
- * and few waves do not leave much of one unused. Where slabs become large, who fills the slot also prepares its next
- * slab, while the others use the one that they have got.
+ * A new slab for a slot has room for all waves that wait for it then. So many concurrent waves share a large
+ * slab, and few waves leave little of one unused. Where slabs become large, the wave that fills the slot also
+ * prepares its next slab, while the others use the current one.
  */
 #ifndef TARN_DEVICE_HEAP_TAKE_CUH
 #define TARN_DEVICE_HEAP_TAKE_CUH
@@ -23,16 +23,16 @@
 #include "tarn/device_heap/objects.cuh"
 
 #ifndef TN_SLOT_PREPARE_BYTES
-#define TN_SLOT_PREPARE_BYTES (16 * TN_HEAP_PAGE_BYTES) /* the next slab is prepared from slabs of this size on */
+#define TN_SLOT_PREPARE_BYTES (16 * TN_HEAP_PAGE_BYTES) /* prepare the next slab from this size on */
 #endif
 
-#define TN_STORM_OBJECTS 96  /* that wait for a slot: there is room for twice as many */
-#define TN_STORM_MANY    512 /* likewise, and for four times */
+#define TN_STORM_OBJECTS 96  /* objects waited for at a slot, from which its slab gets twice the room */
+#define TN_STORM_MANY    512 /* and from which it gets four times */
 #define TN_STORM_SHARE   16
 
 /* --- slabs ------------------------------------------------------------------------------------------ */
 
-/* Pages for so many objects, in multiples of what a class wastes little of, and no more than a span. */
+/* Returns the pages for `objects`, in multiples of which the class wastes little, but at most a span. */
 TN_DEVICE uint32_t tn_pages_for(uint32_t size_class, uint32_t objects)
 {
     uint32_t unit = tn_heap_class_unit_pages(size_class);
@@ -42,23 +42,23 @@ TN_DEVICE uint32_t tn_pages_for(uint32_t size_class, uint32_t objects)
     return pages > unit ? pages : unit;
 }
 
-/* A slab of the wave's own; what it does not take others find in a tree. */
+/* Takes a slab of the wave's own. Other waves find the rest of it in a tree. */
 TN_DEVICE tn_hold tn_take_own_slab(tn_heap heap, uint32_t size_class, uint32_t wanted, uint32_t place)
 {
     uint32_t pages = tn_pages_for(size_class, wanted);
     return tn_slab_create(tn_out_of_line(heap), size_class, pages, TN_HEAP_STATE_FULL, wanted, place);
 }
 
-/* No fewer pages, in a power of two of units, as long as a span has so many: so most slabs go into spans without a rest,
- * and in line with the parts that cursors go through. */
+/* Rounds up to a power of two of units, as long as that fits into a span. So most slabs fill spans without a
+ * rest, and align with the parts of cursors. */
 TN_DEVICE uint32_t tn_pages_in_line(uint32_t pages, uint32_t unit)
 {
     uint32_t more = unit << tn_heap_log2((2 * pages - 1) / unit);
     return more <= TN_HEAP_SPAN_PAGES ? more : more / 2;
 }
 
-/* More pages than what waits for a slot would fill, where so many want a class at once that more will come; and as many for
- * each slot of the class would be no more than a sixteenth of the heap, before that is rounded. */
+/* Returns more pages than the waiting waves would fill, if so many want the class that more will come. Limit:
+ * as many for each slot of the class must take at most a sixteenth of the heap, before rounding. */
 TN_DEVICE uint32_t tn_pages_for_storm(tn_heap heap, uint32_t size_class, uint32_t pages, uint32_t asked)
 {
     uint32_t unit = tn_heap_class_unit_pages(size_class);
@@ -70,8 +70,8 @@ TN_DEVICE uint32_t tn_pages_for_storm(tn_heap heap, uint32_t size_class, uint32_
     return more <= pages ? pages : more < most ? more : most;
 }
 
-/* Pages for `wanted` objects and what waits for a slot, or for `least` if that is more. Not all has asked yet that will:
- * so many pages as the last time, as long as a quarter has. */
+/* Returns the pages for `wanted` objects and all that waits for a slot, or for `least`, if that is more.
+ * Other waves have not asked yet: it keeps the last size as long as a quarter of it was asked for. */
 TN_DEVICE uint32_t tn_slot_pages(tn_heap heap, uint32_t *slot, uint32_t size_class, uint32_t wanted, uint32_t least)
 {
     tn_demand demand = tn_place_demand(slot);
@@ -85,14 +85,14 @@ TN_DEVICE uint32_t tn_slot_pages(tn_heap heap, uint32_t *slot, uint32_t size_cla
     return pages;
 }
 
-/* A slab for a slot, and up to `wanted` credits of it: one that is good, a new one for all that waits and no less than
- * `least`, or a new one of as many pages as there are. */
+/* Gets a slab for a slot, and up to `wanted` credits of it: a good one, or a new one for all that waits and
+ * at least `least`, or a new one of as many pages as there are. */
 TN_DEVICE tn_hold tn_slot_supply(tn_heap heap, uint32_t *slot, uint32_t size_class, uint32_t wanted, uint32_t least,
                                  uint32_t place)
 {
     tn_hold hold = tn_slab_pop(heap, size_class, TN_HEAP_STATE_GOOD, wanted, place);
     if (hold.page != TN_NO_PAGE) {
-        tn_place_give(slot, tn_place_demand(slot).given); /* what was asked for comes out of that */
+        tn_place_give(slot, tn_place_demand(slot).given); /* the demand is served from that slab */
         return hold;
     }
     uint32_t pages = tn_slot_pages(heap, slot, size_class, wanted, least);
@@ -105,8 +105,8 @@ TN_DEVICE tn_hold tn_slot_supply(tn_heap heap, uint32_t *slot, uint32_t size_cla
     }
 }
 
-/* Where a slot goes through large slabs, many want its objects: so the slab that comes next is prepared, no smaller
- * than the one that it has. */
+/* If a slot uses up large slabs, many waves want its objects. So this prepares its next slab, no smaller than
+ * the current one. */
 TN_DEVICE void tn_slot_prepare(tn_heap heap, uint32_t *slot, uint32_t size_class, uint32_t capacity, uint32_t place)
 {
     uint32_t *next = &slot[TN_HEAP_PLACE_NEXT];
@@ -117,7 +117,7 @@ TN_DEVICE void tn_slot_prepare(tn_heap heap, uint32_t *slot, uint32_t size_class
     if (page != TN_NO_PAGE) tn_class_note_idle(heap, size_class);
 }
 
-/* What was prepared for a slot that the caller has claimed; empty when nothing was. */
+/* Takes the slab prepared for a slot that the caller has claimed, or returns empty. */
 TN_DEVICE uint32_t tn_slot_take_next(uint32_t *slot)
 {
     uint32_t *next = &slot[TN_HEAP_PLACE_NEXT];
@@ -128,8 +128,8 @@ TN_DEVICE uint32_t tn_slot_take_next(uint32_t *slot)
     return content;
 }
 
-/* Gives a slot that the caller has claimed another slab, and the caller credits of it; or the caller some of what was
- * prepared, if others leave some. */
+/* Gives a claimed slot another slab, and the caller credits of it. If the slab was prepared, the caller gets
+ * only what other waves leave. */
 TN_DEVICE_SLOW tn_hold tn_slot_refill(tn_heap heap, uint32_t *slot, uint32_t content, uint32_t size_class,
                                       uint32_t wanted, uint32_t place)
 {
@@ -151,7 +151,7 @@ TN_DEVICE_SLOW tn_hold tn_slot_refill(tn_heap heap, uint32_t *slot, uint32_t con
 
 /* --- when there is no memory ------------------------------------------------------------------------ */
 
-/* A slot's slab, or the one that was prepared for it. */
+/* Takes from a slot's slab, or from the one prepared for it. */
 TN_DEVICE tn_hold tn_take_from_word(tn_heap heap, const uint32_t *word, uint32_t size_class, uint32_t wanted)
 {
     uint32_t content = tn_load(word);
@@ -170,7 +170,7 @@ TN_DEVICE_SLOW tn_hold tn_take_from_other_slots(tn_heap heap, uint32_t size_clas
     return hold;
 }
 
-/* Empties a word of a slot whose slab is wholly free. False when it was busy, and may have such a slab. */
+/* Empties a word of a slot whose slab is wholly free. False: it was busy, and may have such a slab. */
 TN_DEVICE bool tn_slot_empty(tn_heap heap, uint32_t *word)
 {
     uint32_t content = tn_load(word);
@@ -184,7 +184,7 @@ TN_DEVICE bool tn_slot_empty(tn_heap heap, uint32_t *word)
     return true;
 }
 
-/* The same for all slots of a class. */
+/* Does that for all slots of a class. False: a slot was busy. */
 TN_DEVICE bool tn_slots_empty(tn_heap heap, uint32_t size_class)
 {
     uint32_t words = 2 * tn_heap_class_slots(size_class, heap->slot_count);
@@ -196,7 +196,7 @@ TN_DEVICE bool tn_slots_empty(tn_heap heap, uint32_t size_class)
     return is_every;
 }
 
-/* Gives back the wholly free slabs that are in slots. False when a slot was busy that may have one. */
+/* Frees the wholly free slabs in slots. False: a busy slot may have one. */
 TN_DEVICE_SLOW bool tn_reclaim(tn_heap heap)
 {
     uint64_t *classes = &tn_counters(heap)->idle_classes;
@@ -216,7 +216,7 @@ TN_DEVICE_SLOW bool tn_reclaim(tn_heap heap)
     return again == 0;
 }
 
-/* Out of the trees of a class, and not for a slot. */
+/* Takes from the trees of a class, not for a slot. */
 TN_DEVICE tn_hold tn_take_from_trees(tn_heap heap, uint32_t size_class, uint32_t wanted, uint32_t place)
 {
     tn_hold hold = tn_slab_pop(heap, size_class, TN_HEAP_STATE_GOOD, wanted, place);
@@ -225,15 +225,15 @@ TN_DEVICE tn_hold tn_take_from_trees(tn_heap heap, uint32_t size_class, uint32_t
     return hold;
 }
 
-/* The looks of a wave that has found nothing. */
+/* The looks of a wave that has found no memory. */
 struct tn_looks {
     uint32_t count;
-    bool was_every; /* slot looked at before the last one: none was busy */
-    uint64_t moves; /* before the last one */
+    bool was_every; /* no slot was busy in the last look */
+    uint64_t moves; /* before the last look */
 };
 
-/* Makes ready for a look: reclaims, and waits for what is on its way. False when the last look has missed nothing: no slot
- * was busy that may have a wholly free slab, and no pages were on their way. */
+/* Prepares another look: reclaims, and waits for moves. False: the last look has missed nothing, since no
+ * busy slot could have a wholly free slab and no pages were on their way. */
 TN_DEVICE bool tn_look_once_more(tn_heap heap, tn_looks *looks)
 {
     if (looks->count > 0 && looks->was_every && !tn_moves_missed(heap, looks->moves)) return false;
@@ -244,7 +244,7 @@ TN_DEVICE bool tn_look_once_more(tn_heap heap, tn_looks *looks)
     return true;
 }
 
-/* Another wave may have reclaimed, or freed. */
+/* Takes what other waves may have reclaimed or freed. */
 TN_DEVICE_SLOW tn_hold tn_take_last(tn_heap heap, uint32_t size_class, uint32_t wanted, uint32_t place)
 {
     tn_hold hold = tn_take_from_other_slots(heap, size_class, wanted, place);
@@ -253,7 +253,7 @@ TN_DEVICE_SLOW tn_hold tn_take_last(tn_heap heap, uint32_t size_class, uint32_t 
     while (hold.credits == 0 && tn_look_once_more(heap, &looks)) {
         hold = tn_take_from_trees(heap, size_class, wanted, place);
         if (hold.credits == 0) hold = tn_take_own_slab(heap, size_class, 1, place);
-        /* An object fits into any page, though a slab of one page may waste some of it. */
+        /* Every object fits into one page, though such a slab may waste some of it. */
         if (hold.credits == 0 && tn_heap_class_unit_pages(size_class) > 1)
             hold = tn_slab_create(heap, size_class, 1, TN_HEAP_STATE_FULL, 1, place);
     }
@@ -266,7 +266,7 @@ TN_DEVICE_SLOW tn_hold tn_take_last(tn_heap heap, uint32_t size_class, uint32_t 
 /* What a leader has seen of its slot. */
 struct tn_slot_look {
     uint32_t content;
-    uint64_t header; /* of the slab there, before credits were taken of it; 0 where there is no slab */
+    uint64_t header; /* of its slab, before credits were taken; 0: no slab */
 };
 
 TN_DEVICE tn_slot_look tn_slot_look_not_yet()
@@ -274,7 +274,7 @@ TN_DEVICE tn_slot_look tn_slot_look_not_yet()
     return { TN_PLACE_UNKNOWN, 0 };
 }
 
-/* Takes credits of the slab that a slot has, if it has one. */
+/* Takes credits of the slot's slab, if it has one. */
 TN_DEVICE tn_slot_look tn_slot_look_into(tn_heap heap, uint32_t content, uint32_t wanted)
 {
     tn_slot_look look = { content, 0 };
@@ -282,7 +282,7 @@ TN_DEVICE tn_slot_look tn_slot_look_into(tn_heap heap, uint32_t content, uint32_
     return look;
 }
 
-/* How many of the credits that were asked for a slab had, which is of the class. */
+/* Returns how many of the wanted credits the slab had. 0 if it is not of the class. */
 TN_DEVICE uint32_t tn_slot_had(const tn_slot_look &look, uint32_t size_class, uint32_t wanted)
 {
     return tn_header_class(look.header) == size_class + 1 ? tn_credits_of(tn_header_credits(look.header), wanted) : 0;
@@ -293,17 +293,17 @@ TN_DEVICE tn_hold tn_slot_hold(const tn_slot_look &look, uint32_t taken)
     return tn_hold_of(look.content - 1, taken, tn_header_capacity(look.header), tn_header_credits(look.header));
 }
 
-/* A leader that is to come back when its slot is no longer busy. */
+/* Makes a leader come back when its slot is no longer busy. */
 TN_DEVICE tn_hold tn_take_later(uint32_t *slot, uint32_t wanted)
 {
     tn_place_ask(slot, wanted);
     return tn_hold_waiting();
 }
 
-/* Credits for up to `wanted` objects: those that a leader's look into its slot has got, or of another slab for the slot, or
- * from where else there are some; none when there is no memory. It does not wait for a busy slot, since other leaders of its
- * wave may have something to do, but is told to, or gets a slab of its own when it has waited long. For functions out of line,
- * with their heap. */
+/* Gets credits for up to `wanted` objects: those of the leader's look into its slot, or of another slab for
+ * the slot, or from elsewhere; none if there is no memory. It does not wait for a busy slot, since other
+ * leaders of its wave may have work to do. The leader must wait then, or gets a slab of its own after a long
+ * wait. For functions out of line, with their heap. */
 TN_DEVICE tn_hold tn_take(tn_heap heap, uint32_t size_class, uint32_t wanted, uint32_t place, const tn_slot_look &look,
                           bool is_late)
 {
