@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * adjacency: kernels that allocate. A triangle mesh is refined on the device: each step puts a vertex into each
- * triangle, which makes three of it. Each vertex has a list of its neighbours in a device heap. When a list is full
- * its thread allocates one of twice the size, copies, and frees the old one. When the heap gets full the host adds
- * memory between kernels; when a kernel found it full, the host adds memory and has the kernel do what is left.
+ * adjacency: kernels that allocate. A triangle mesh is refined on the device: each step puts a vertex into
+ * each triangle, which splits it into three. Each vertex has a list of its neighbours in a device heap. If a
+ * list is full, its thread allocates one of twice the size, copies, and frees the old one. If the heap gets
+ * full, the host adds memory between kernels. If a kernel found it full, the host adds memory and runs the
+ * kernel again for the rest.
  *
- * Ends with 0 when all lists are what the host finds in the final mesh by other means, with 1 when they are not or a
- * call failed, and with 77 when there is no device.
+ * Returns 0 if all lists match those that the host derives from the final mesh, 1 if they do not or a call
+ * failed, and 77 if there is no device.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@
 
 #include <tarn/device_heap.cuh>
 
-static const size_t HEAP_BYTES = (size_t)2 << 20; /* to begin with */
+static const size_t HEAP_BYTES = (size_t)2 << 20; /* at the start */
 static const size_t HEAP_BYTES_MAX = (size_t)64 << 20;
 static const uint32_t TRIANGLE_COUNT_MAX = 4 * 59049; /* after ten steps */
 static const uint32_t VERTEX_COUNT_MAX = TRIANGLE_COUNT_MAX / 2 + 2;
@@ -28,14 +29,14 @@ struct triangle {
     uint32_t corners[3];
 };
 
-/* The arrays are as long as they have to be at the end. To keep this short they are managed memory, which host and
- * device use in turn; the lists are the device's alone. */
+/* The arrays have their final length from the start. For brevity they are managed memory, which host and
+ * device use in turn. Only the device uses the lists. */
 struct mesh {
-    tarn_device_heap_handle heap; /* stays the same when the heap grows */
+    tarn_device_heap_handle heap; /* unchanged when the heap grows */
     triangle *triangles;
-    uint32_t **lists; /* of each vertex its neighbours; in the heap */
-    uint32_t *counts; /* of each list */
-    uint32_t *wanted; /* how many it is to have after this step */
+    uint32_t **lists; /* the neighbours of each vertex; in the heap */
+    uint32_t *counts; /* lengths of the lists */
+    uint32_t *wanted; /* lengths of the lists after this step */
     uint32_t *failed_count;
 };
 
@@ -44,7 +45,7 @@ static __device__ uint32_t thread_number()
     return blockIdx.x * blockDim.x + threadIdx.x;
 }
 
-/* For each triangle: its corners get a neighbour, and the vertex in its middle gets three. */
+/* For each triangle: its corners get one neighbour, and its new middle vertex gets three. */
 static __global__ void count_new(mesh mesh, uint32_t triangle_count, uint32_t vertex_count)
 {
     uint32_t i = thread_number();
@@ -54,13 +55,13 @@ static __global__ void count_new(mesh mesh, uint32_t triangle_count, uint32_t ve
     mesh.wanted[vertex_count + i] = 3;
 }
 
-/* For each vertex: a list that is long enough. Those that got no memory are counted and stay as they were, and those
- * that are long enough do nothing, so the kernel may run again. */
+/* For each vertex: makes the list long enough. A list without memory is counted and stays as it was, and one
+ * that is long enough stays, so the kernel may run again. */
 static __global__ void reserve(mesh mesh, uint32_t vertex_count)
 {
     uint32_t v = thread_number();
     if (v >= vertex_count) return;
-    size_t size_bytes = tarn_dsize(mesh.heap, mesh.lists[v]); /* 0 of no list */
+    size_t size_bytes = tarn_dsize(mesh.heap, mesh.lists[v]); /* 0 if there is no list */
     size_t wanted_bytes = mesh.wanted[v] * sizeof(uint32_t);
     if (wanted_bytes <= size_bytes) return;
     size_t new_bytes = 2 * size_bytes < wanted_bytes ? wanted_bytes : 2 * size_bytes;
@@ -71,11 +72,11 @@ static __global__ void reserve(mesh mesh, uint32_t vertex_count)
     }
     for (uint32_t i = 0; i < mesh.counts[v]; i++)
         list[i] = mesh.lists[v][i];
-    tarn_dfree(mesh.heap, mesh.lists[v]); /* frees nothing for null */
+    tarn_dfree(mesh.heap, mesh.lists[v]); /* null is allowed */
     mesh.lists[v] = list;
 }
 
-/* The mesh to begin with has four vertices, each next to all others. */
+/* The first mesh has four vertices, all of them neighbours. */
 static __global__ void begin(mesh mesh)
 {
     uint32_t v = thread_number();
@@ -83,7 +84,7 @@ static __global__ void begin(mesh mesh)
         if (other != v) mesh.lists[v][mesh.counts[v]++] = other;
 }
 
-/* For each triangle: three, and what is next to what. */
+/* For each triangle: splits it into three, and adds the new neighbours. */
 static __global__ void split(mesh mesh, uint32_t triangle_count, uint32_t vertex_count)
 {
     uint32_t i = thread_number();
@@ -98,7 +99,7 @@ static __global__ void split(mesh mesh, uint32_t triangle_count, uint32_t vertex
     }
 }
 
-/* Copies the lists to where the host can read them, as pairs of vertices, and frees them. */
+/* Copies the lists to arrays that the host can read, as pairs of vertices, and frees them. */
 static __global__ void take_apart(mesh mesh, uint32_t vertex_count, const size_t *first,
                                   uint64_t *pairs)
 {
@@ -126,7 +127,7 @@ static void expect_ok(cudaError_t error)
     expect(error == cudaSuccess, "CUDA", cudaGetErrorString(error));
 }
 
-/* An array of zeros. */
+/* Makes an array of zeros. */
 template <typename type> static void make_array(size_t count, type **array_out)
 {
     expect_ok(cudaMallocManaged((void **)array_out, count * sizeof(type)));
@@ -140,7 +141,7 @@ static tarn_device_heap_stats heap_stats(tarn_device_heap *heap)
     return stats;
 }
 
-/* Gives the heap as much again as it has, while no kernel uses it. */
+/* Doubles the memory of the heap, while no kernel uses it. */
 static void grow(tarn_device_heap *heap, const char *why)
 {
     size_t size_bytes = heap_stats(heap).size_bytes;
@@ -148,7 +149,7 @@ static void grow(tarn_device_heap *heap, const char *why)
     printf("%zu MiB more since %s; ", size_bytes >> 20, why);
 }
 
-/* Room for all, however often it takes. The statistics wait for the stream. */
+/* Makes room for all lists, in as many rounds as needed. The statistics wait for the stream. */
 static void reserve_for_all(tarn_device_heap *heap, const mesh &mesh, uint32_t vertex_count)
 {
     tarn_device_heap_stats stats = heap_stats(heap);
@@ -161,7 +162,7 @@ static void reserve_for_all(tarn_device_heap *heap, const mesh &mesh, uint32_t v
     }
 }
 
-/* The same step on the host, which knows of triangles alone. */
+/* Does the same step on the host, with triangles alone. */
 static void split_on_host(std::vector<triangle> *triangles, uint32_t vertex_count)
 {
     uint32_t count = (uint32_t)triangles->size();
@@ -173,7 +174,7 @@ static void split_on_host(std::vector<triangle> *triangles, uint32_t vertex_coun
     }
 }
 
-/* Each side of a triangle makes neighbours of two vertices: in a closed mesh once in each direction. */
+/* Each side of a triangle makes two vertices neighbours; in a closed mesh once in each direction. */
 static std::vector<uint64_t> neighbours_on_host(const std::vector<triangle> &triangles)
 {
     std::vector<uint64_t> pairs;
@@ -184,7 +185,7 @@ static std::vector<uint64_t> neighbours_on_host(const std::vector<triangle> &tri
     return pairs;
 }
 
-/* Those of the lists, which are gone after that. */
+/* Returns the neighbours from the lists, and frees the lists. */
 static std::vector<uint64_t> take_neighbours(const mesh &mesh)
 {
     size_t *first;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * own_backend: a pool over memory of one's own. The memory here is a budget of anonymous pages of the
- * system; in its place could stand a framework's allocator, an MPI library's, or another pool.
+ * own_backend: a pool over your own memory. Here it is a budget of anonymous pages of the system; it could be
+ * a framework's allocator, an MPI library's, or another pool.
  *
- * docs/writing_a_backend.md says what each operation must do, and which others there are.
+ * docs/writing_a_backend.md lists all operations and what each must do.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -15,14 +15,14 @@
 
 /* --- the source of memory ---------------------------------------------------------------------- */
 
-/* What the operations work on. They may be called by several threads at once. */
+/* The state of the operations. Several threads may call them at once. */
 struct budget {
     size_t total_bytes;
     _Atomic size_t left_bytes;
     _Atomic int piece_count;
 };
 
-/* An answer with the system's own code and name, so that tarn_last_error can tell them. */
+/* A failure with the system's code and name, for tarn_last_error. */
 static tarn_backend_result failed(tarn_status status, int code, const char *name)
 {
     return (tarn_backend_result){ status, code, name };
@@ -38,7 +38,7 @@ static bool take_from_budget(struct budget *budget, size_t size_bytes)
     return true;
 }
 
-/* OUT_OF_MEMORY is for what asking for less could cure: the pool then does. */
+/* OUT_OF_MEMORY means that a smaller request may succeed: then the pool tries one. */
 static tarn_backend_result budget_acquire(void *state, size_t size_bytes, void **address_out)
 {
     struct budget *budget = state;
@@ -53,7 +53,7 @@ static tarn_backend_result budget_acquire(void *state, size_t size_bytes, void *
                                : failed(TARN_STATUS_VENDOR_ERROR, errno, "mmap failed");
     }
     atomic_fetch_add(&budget->piece_count, 1);
-    *address_out = address; /* outputs are written on success alone */
+    *address_out = address; /* outputs are written only on success */
     return TARN_BACKEND_RESULT_OK;
 }
 
@@ -82,7 +82,7 @@ static tarn_backend_result budget_get_properties(void *state,
     return TARN_BACKEND_RESULT_OK;
 }
 
-/* An operation that is left out is NULL: this memory has no streams. */
+/* Operations left out are NULL: this memory has no streams. */
 static const tarn_backend_operations budget_operations = {
     .struct_bytes = sizeof(tarn_backend_operations),
     .name = "budget",
@@ -103,7 +103,7 @@ static void expect_ok(tarn_status status)
 static void expect(bool holds, const char *claim)
 {
     if (holds) return;
-    fprintf(stderr, "not so: %s\n", claim);
+    fprintf(stderr, "failed: %s\n", claim);
     exit(EXIT_FAILURE);
 }
 
@@ -121,12 +121,12 @@ int main(void)
     double *values;
     expect_ok(tarn_pool_alloc(pool, 1000 * sizeof *values, (void **)&values));
     for (int i = 0; i < 1000; i++) {
-        values[i] = i; /* host memory, so that the host may */
+        values[i] = i; /* host memory, so the host may write it */
     }
     printf("1000 doubles out of a piece of %zu bytes\n",
            budget.total_bytes - atomic_load(&budget.left_bytes));
 
-    /* More than the budget has: the pool tries, and hands on what the backend said. */
+    /* More than the budget has: the pool tries, and passes on the backend's error. */
     void *refused;
     tarn_status status = tarn_pool_alloc(pool, (size_t)60 << 20, &refused);
     expect(status == TARN_STATUS_OUT_OF_MEMORY, "60 MiB beside 8 are more than 64");

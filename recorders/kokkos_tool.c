@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * kokkos_tool: a library of Kokkos Tools. Kokkos calls it after each allocation and before each deallocation, with
- * the label of the view and the name of the memory space.
+ * kokkos_tool: a library of Kokkos Tools. Kokkos calls it after each allocation and before each deallocation,
+ * with the label of the view and the name of the memory space.
  *
- * Under tarn-record, which makes the traces, it only writes events. Alone it makes the trace when Kokkos is
- * finalized: in TARN_KOKKOS_TRACE, or kokkos-<process>.trace.gz.
+ * Under tarn-record it only writes events, and tarn-record makes the traces. Alone it makes the trace when
+ * Kokkos is finalized: in TARN_KOKKOS_TRACE, or kokkos-<process>.trace.gz.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -25,7 +25,7 @@
 
 #define SPACES_MAX 16
 
-/* As Kokkos hands it over. */
+/* The layout of Kokkos's own type. */
 struct SpaceHandle {
     char name[64];
 };
@@ -36,12 +36,12 @@ struct space {
     _Atomic uint64_t alloc_count;
 };
 
-static const char source[] = "allocations and deallocations of Kokkos, by its tools' interface";
+static const char source[] = "allocations and deallocations of Kokkos, by its tools interface";
 
-static struct tn_mutex lock = TN_MUTEX_INIT; /* adding spaces */
+static struct tn_mutex lock = TN_MUTEX_INIT; /* for adding spaces */
 static struct space spaces[SPACES_MAX];
 static atomic_uint space_count;
-static char *own_path; /* of the trace, alone; it and the next are kept */
+static char *own_path; /* of the trace, without tarn-record; this and the next are never freed */
 static char *own_event_path;
 
 EXPORT void kokkosp_init_library(int load_number, uint64_t interface_version, uint32_t device_count,
@@ -65,7 +65,7 @@ static bool is_in_list(const char *list, const char *name)
     return false;
 }
 
-/* Unless told otherwise what is on devices: no host memory, page-locked or not. */
+/* By default, device spaces: no host memory, page-locked or not. */
 static bool is_wanted(const char *name)
 {
     const char *list = getenv("TARN_KOKKOS_SPACES");
@@ -103,7 +103,7 @@ static struct space *find_or_add_space(const struct SpaceHandle *handle)
 
 /* --- without tarn-record -------------------------------------------------------------------------------- */
 
-/* The paths of the trace and the events; the program may change its folder before it ends. */
+/* Sets absolute paths: the program may change its folder before it ends. */
 static tarn_status set_own_paths(void)
 {
     const char *pattern = getenv("TARN_KOKKOS_TRACE");
@@ -136,7 +136,7 @@ static void end_alone(void)
     }
 }
 
-/* --- what Kokkos calls -------------------------------------------------------------------------------- */
+/* --- the interface for Kokkos ------------------------------------------------------------------------- */
 
 void kokkosp_init_library(int load_number, uint64_t interface_version, uint32_t device_count,
                           void *devices)

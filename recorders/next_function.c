@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* next_function: by the system's loader. */
+/* next_function: over the system's loader. */
 #include "next_function.h"
 
 #include <dlfcn.h>
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* POSIX has the two fit. */
+/* POSIX guarantees that the two have the same representation. */
 static tn_function as_function(void *symbol)
 {
     tn_function function;
@@ -26,7 +26,7 @@ static void *find_for_caller(const char *name, const void *caller)
     return symbol;
 }
 
-/* What was found is called for ever, and the program may close the library meanwhile. */
+/* The function is called for ever, even if the program closes the library. */
 static void keep_library_of(const void *symbol)
 {
     Dl_info info;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * next_function: the vendor's own function behind one of the same name in this library.
+ * next_function: finds the vendor's function that an interposed function of the same name calls.
  *
- * It is the next one in the program's libraries; or, where the vendor's library was loaded later and is nobody
- * else's, as with the modules of Python, the one that the caller's own libraries have. That is the one from then on,
- * for all callers, and its library stays in the process when nobody else has it open.
+ * This is the next function of that name in the program's libraries. If the vendor's library was loaded later
+ * and privately, as by Python modules, it is the one in the caller's own libraries. All callers use the
+ * function found first, and its library is never unloaded.
  *
  * Threads: any. Cost: a load, after the first call.
  */
@@ -18,7 +18,7 @@ struct tn_next_function {
     tn_function _Atomic found;
 };
 
-/* NULL: there is none. `caller` is an address in who calls. */
+/* Returns the function, or NULL: there is none. `caller`: an address in the calling code. */
 tn_function tn_next_function_find(struct tn_next_function *function, const void *caller);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * preload_calls: how a function is made that stands in for one of a vendor's. CUDA's and HIP's are alike: an error is an
- * int, 0 is success, and the first parameter of an allocation is void **address. The file that includes this has a
- * `source`, whose calls they are.
+ * preload_calls: macros that define an interposed function of a vendor. CUDA and HIP are alike: an error is
+ * an int, 0 is success, and the first parameter of an allocation is void **address. The including file
+ * defines `source`, the origin of its calls.
  */
 #ifndef TN_PRELOAD_CALLS_H
 #define TN_PRELOAD_CALLS_H
@@ -19,14 +19,14 @@
 /* cudaErrorInitializationError, CUDA_ERROR_NOT_INITIALIZED, hipErrorNotInitialized */
 #define NO_RUNTIME 3
 
-/* Finds the vendor's function, as a pointer `next`; or returns that there is none. */
+/* Finds the vendor's function as a pointer `next`, or returns the error for a missing runtime. */
 #define FIND_NEXT(function, no_runtime)                                              \
     static struct tn_next_function next_##function = { .name = #function };          \
     __typeof__(&(function)) next =                                                   \
         (__typeof__(&(function)))tn_next_function_find(&next_##function, TN_CALLER); \
     if (!next) return no_runtime
 
-/* An allocation. `arguments` begin with void **address; what was allocated are size_bytes, on `stream`. */
+/* An allocation of size_bytes on `stream`. `arguments` begin with void **address. */
 #define ALLOC(function, parameters, arguments, size_bytes, stream)               \
     EXPORT int function parameters;                                              \
     EXPORT int function parameters                                               \
@@ -39,7 +39,7 @@
         return error;                                                            \
     }
 
-/* The same of page-locked memory of the host, where that is asked for. */
+/* An allocation of page-locked host memory, recorded only on request. */
 #define ALLOC_HOST(function, parameters, arguments)                                   \
     EXPORT int function parameters;                                                   \
     EXPORT int function parameters                                                    \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * preload_cuda: the functions of libcudart that take or give back memory, and the same of the driver's library for
- * programs that link that.
+ * preload_cuda: the functions of libcudart that allocate or free memory, and those of the driver's library,
+ * for programs that link it.
  *
- * Their forms are CUDA's own, declared here: an error is an int, a stream a pointer. The forms for each
- * thread's default stream end in _ptsz; there the handle NULL means that stream.
+ * The declarations here match CUDA's: an error is an int, a stream a pointer. Functions that end in _ptsz are
+ * those for per-thread default streams; there the handle NULL means that stream.
  */
 #include <stddef.h>
 
@@ -62,7 +62,7 @@ EXPORT int cudaMalloc3D(struct pitched *pitched, struct extent extent)
 
 /* --- the driver --------------------------------------------------------------------------------------- */
 
-/* Addresses of the device's are numbers there, of a pointer's size. */
+/* The driver's device addresses are numbers of a pointer's size. */
 ALLOC(cuMemAlloc_v2, (void **address, size_t size_bytes), (address, size_bytes), size_bytes, NULL)
 ALLOC(cuMemAllocManaged, (void **address, size_t size_bytes, unsigned flags),
       (address, size_bytes, flags), size_bytes, NULL)

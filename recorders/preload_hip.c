@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* preload_hip: the functions of libamdhip64 that take or give back memory, declared here as HIP has them. */
+/* preload_hip: the functions of libamdhip64 that allocate or free memory, with HIP's own signatures. */
 #include "preload_calls.h"
 
 static const char source[] = "calls of HIP's runtime, by tarn-record";

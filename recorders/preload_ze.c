@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * preload_ze: the functions of Level Zero's loader that take or give back memory, declared here as it has them: handles
- * are pointers, a result is a number of 32 bits.
+ * preload_ze: the functions of Level Zero's loader that allocate or free memory, with its own signatures:
+ * handles are pointers, a result is a 32-bit number.
  */
 #include <stdint.h>
 

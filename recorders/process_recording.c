@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* process_recording: once per process, and once more in none of its forks. */
+/* process_recording: begins once in each process, and not again in its forks. */
 #include "process_recording.h"
 
 #include <stdatomic.h>
@@ -12,7 +12,7 @@
 #include "base/thread_number.h"
 #include "record/recorder.h"
 
-/* A process that executes another program keeps its number, and the file of the first one is there. */
+/* A process that executes another program keeps its number, and the first program's file exists already. */
 #define PROGRAMS_MAX 100
 
 static struct tn_once once = TN_ONCE_INIT;
@@ -65,7 +65,7 @@ struct tn_vendor_call tn_vendor_call_begin(const char *source)
     return (struct tn_vendor_call){ tn_recorder_now(), true };
 }
 
-/* Of CUDA's and HIP's handles 1 is the default stream, as NULL is, and 2 is each thread's own. */
+/* For CUDA and HIP handle 1 is the default stream, as NULL is, and 2 is the per-thread default stream. */
 static const void *stream_of(const void *handle)
 {
     if (handle == (const void *)1) return NULL;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * process_recording: the recording of one process under tarn-record, in a file of events of its own. It begins with
- * the first event, so that shells and launchers, which allocate nothing, leave no files.
+ * process_recording: the recording of one process under tarn-record, in its own file of events. It begins
+ * with the first event, so shells and launchers, which allocate nothing, leave no files.
  *
- * Calls of a vendor that are made by another are the other's business: begin and end count how deep a thread is.
+ * If a vendor's function calls another one, only the outer call is recorded: begin and end count the depth of
+ * each thread.
  *
  * Threads: any.
  */
@@ -14,21 +15,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What tarn-record says to the libraries by the environment. */
+/* Environment variables from tarn-record to the libraries. */
 #define TN_RECORD_FILE_VARIABLE \
-    "TARN_RECORD_FILE" /* files of events are called this, and -<process>.events */
-#define TN_RECORD_HOST_VARIABLE "TARN_RECORD_HOST" /* "1": host memory is recorded, too */
+    "TARN_RECORD_FILE" /* prefix of the files of events, before -<process>.events */
+#define TN_RECORD_HOST_VARIABLE "TARN_RECORD_HOST" /* "1": record page-locked host memory, too */
 
-/* The first call of the process begins its recording. False: nothing is recorded, which was said on stderr. */
+/* Begins the process's recording in the first call. False: nothing is recorded, and a message was printed to
+ * stderr. */
 bool tn_process_recording_begin(const char *source);
 
-/* Whether page-locked host memory is asked for. */
+/* Returns whether to record page-locked host memory. */
 bool tn_process_recording_has_host(void);
 
-/* A call of a vendor's function, from before it is made. */
+/* A call of a vendor's function. Begin it before the call. */
 struct tn_vendor_call {
     uint64_t begun_ns;
-    bool is_recorded; /* it is not part of another, and something is being recorded */
+    bool is_recorded; /* not nested in another one, while recording is on */
 };
 
 /* cudaStreamPerThread, hipStreamPerThread */

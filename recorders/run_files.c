@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* run_files: a look into the folder. */
+/* run_files: searches the folder. */
 #include "run_files.h"
 
 #include <dirent.h>
@@ -11,7 +11,7 @@
 
 static const char suffix[] = ".events";
 
-/* What of the name is between prefix and suffix; 0: it is no such name. */
+/* Returns the length between prefix and suffix; 0: the name does not match. */
 static size_t process_length(const char *name, const char *prefix)
 {
     size_t length = strlen(name), prefix_length = strlen(prefix), suffix_length = sizeof suffix - 1;
@@ -34,14 +34,14 @@ static bool add_file(struct tn_run_files *files, const char *folder, const char 
         free(file->process);
         return false;
     }
-    /* Those of a writer that has only begun are told apart by a chunk, and that is enough. */
+    /* Writers that have only begun differ by a chunk, which is precise enough. */
     file->event_bytes =
         stat(file->event_path, &status) == 0 ? (unsigned long long)status.st_size : 0;
     files->count++;
     return true;
 }
 
-/* The largest first; then by name, so that the order is the same each time. */
+/* Largest first; then by name, for a stable order. */
 static int compare_files(const void *left, const void *right)
 {
     const struct tn_run_file *a = left, *b = right;
@@ -79,7 +79,7 @@ void tn_run_files_fini(struct tn_run_files *files)
     free(files->files);
 }
 
-/* Before the endings of the name, which say what it is. */
+/* Inserts the process before the file name's endings. */
 char *tn_run_files_trace_path(const char *trace_path, const char *process)
 {
     const char *slash = strrchr(trace_path, '/');

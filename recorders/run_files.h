@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * run_files: the files of events that the processes of one run have left, and the traces they become.
+ * run_files: the files of events that the processes of one run have left, and the names of their traces.
  *
- * For `trace.gz` process 4711 of run 17 leaves trace.gz.17-4711.events. The process with the largest file has the trace's
- * own name; another's is trace.4711.gz.
+ * For `trace.gz`, process 4711 of run 17 leaves trace.gz.17-4711.events. The process with the largest file
+ * gets the trace's own name, another one trace.4711.gz.
  */
 #ifndef TN_RUN_FILES_H
 #define TN_RUN_FILES_H
@@ -13,21 +13,21 @@
 
 struct tn_run_file {
     char *event_path;
-    char *process; /* its number, and a second one where it executed several programs */
+    char *process; /* its number, and a second number if it executed several programs */
     unsigned long long event_bytes;
 };
 
 struct tn_run_files {
-    struct tn_run_file *files; /* the largest first */
+    struct tn_run_file *files; /* largest first */
     size_t count;
 };
 
-/* Files whose names begin with `prefix`, a path and the run. False: the folder cannot be read, or there is no memory;
- * errno says why. */
+/* Finds files whose names begin with `prefix`, a path and the run. False: the folder cannot be read, or there
+ * is no memory; see errno. */
 bool tn_run_files_find(struct tn_run_files *files, const char *prefix);
 void tn_run_files_fini(struct tn_run_files *files);
 
-/* What another process's trace is called; from malloc, NULL: no memory. */
+/* Returns the path of another process's trace, from malloc. NULL: no memory. */
 char *tn_run_files_trace_path(const char *trace_path, const char *process);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * tarn-record: records what a program asks of its vendor's runtime, or of Kokkos, as a trace.
+ * tarn-record: records a program's allocations from its vendor's runtime, or from Kokkos, as a trace.
  *
- * It runs the program with a library in it that writes events to files, one a process; when the program has ended,
- * however it did, it makes traces of them. So nothing is done at the end of the program itself.
+ * It runs the program with a preloaded library that writes events to a file for each process. When the
+ * program has ended, in whatever way, it makes traces of the files. So the program itself does nothing at its
+ * end.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -28,7 +29,7 @@
 #include "run_files.h"
 
 enum {
-    /* As of env and timeout. */
+    /* As in env and timeout. */
     EXIT_OURS = 125,
     EXIT_CANNOT_RUN = 126,
     EXIT_NOT_FOUND = 127
@@ -36,7 +37,7 @@ enum {
 
 struct arguments {
     const char *trace_path;
-    const char *recovered_path; /* of events; NULL: a program is to be run */
+    const char *recovered_path; /* a file of events; NULL: run a command */
     bool is_kokkos;
     bool has_host;
     char **command;
@@ -46,23 +47,23 @@ static const char usage[] =
     "Usage: tarn-record [-o TRACE] [--host] [--kokkos] [--] COMMAND [ARGUMENT...]\n"
     "       tarn-record --recover EVENTS [-o TRACE]\n"
     "\n"
-    "Runs a command and records what it allocates and frees on devices as a trace, which\n"
-    "`tarn-bench replay` plays on any allocator. Recorded are calls of a shared libcudart,\n"
+    "Runs a command and records its allocations and frees on devices as a trace, which\n"
+    "`tarn-bench replay` plays on any allocator. It records calls of a shared libcudart,\n"
     "libamdhip64 or Level Zero loader, by the command and all processes that it starts.\n"
     "\n"
-    "  -o, --output TRACE  the trace, trace.gz unless told otherwise; compressed if it ends in .gz.\n"
-    "                      Where several processes allocate, the others' are TRACE with their\n"
-    "                      number before the ending; %p in it is the number of tarn-record's own\n"
-    "      --host          page-locked host memory of these, too\n"
-    "      --kokkos        what Kokkos allocates, with its labels, instead of the vendor's calls;\n"
-    "                      in spaces of devices, or in those of TARN_KOKKOS_SPACES (a list with\n"
-    "                      commas, or all)\n"
-    "      --recover EVENTS  makes the trace of what a recording left that never ended: of a process\n"
-    "                      that was killed, with TARN_TRACE or tarn_record_start\n"
+    "  -o, --output TRACE  the trace (default trace.gz); compressed if it ends in .gz. If several\n"
+    "                      processes allocate, the other traces have the process's number before\n"
+    "                      the ending. %p stands for the number of tarn-record's own process\n"
+    "      --host          also record page-locked host memory\n"
+    "      --kokkos        record the allocations of Kokkos, with labels, instead of vendor calls:\n"
+    "                      in device spaces, or in those of TARN_KOKKOS_SPACES (a comma-separated\n"
+    "                      list, or all)\n"
+    "      --recover EVENTS  make the trace from the events that a killed process has left, which\n"
+    "                      recorded with TARN_TRACE or tarn_record_start\n"
     "  -h, --help\n"
     "      --version\n"
     "\n"
-    "Exit status: the command's, 128 and its signal's number if it was killed; 125 if there is no\n"
+    "Exit status: the command's, or 128 + its signal's number if it was killed; 125 if there is no\n"
     "trace, since nothing was recorded or it cannot be written; 126, 127 if the command cannot be run.\n";
 
 /* --- arguments ---------------------------------------------------------------------------------------- */
@@ -86,7 +87,7 @@ static struct arguments parse(int argc, char **argv)
     };
     struct arguments arguments = { 0 };
     int option;
-    /* The plus: what follows the command is the command's. */
+    /* The plus: options after the command belong to the command. */
     while ((option = getopt_long(argc, argv, "+o:h", options, NULL)) != -1) {
         switch (option) {
         case 'o':
@@ -117,8 +118,8 @@ static struct arguments parse(int argc, char **argv)
     if (arguments.recovered_path && optind < argc) fail_for_usage("--recover takes no command");
     if (!arguments.recovered_path && optind == argc) fail_for_usage("there is no command");
     if (arguments.is_kokkos && arguments.has_host)
-        fail_for_usage("--host is of the vendors' calls, which --kokkos does not record;\n"
-                       "TARN_KOKKOS_SPACES=Host is for Kokkos");
+        fail_for_usage("--host is for vendor calls, which --kokkos does not record; for Kokkos\n"
+                       "use TARN_KOKKOS_SPACES=Host");
     return arguments;
 }
 
@@ -147,7 +148,7 @@ static bool ends_in(const char *text, const char *ending)
 
 /* --- traces ------------------------------------------------------------------------------------------- */
 
-/* What is no plain file was there before. */
+/* Keeps devices and pipes, which existed before. */
 static void remove_plain(const char *path)
 {
     struct stat status;
@@ -155,7 +156,7 @@ static void remove_plain(const char *path)
 }
 
 enum outcome {
-    OUTCOME_FAILED, /* why was said */
+    OUTCOME_FAILED, /* a message was printed */
     OUTCOME_EMPTY,  /* there were no events, and there is no trace */
     OUTCOME_WRITTEN
 };
@@ -174,14 +175,14 @@ static enum outcome write_trace(const char *event_path, const char *trace_path)
     }
     fprintf(stderr,
             "tarn-record: %s: %" PRIu64 " allocations and %" PRIu64 " frees of process %" PRIu64
-            ", %" PRIu64 " threads, %" PRIu64 " streams but the default one\n",
+            ", %" PRIu64 " threads, %" PRIu64 " streams besides the default one\n",
             trace_path, summary.alloc_count, summary.free_count, summary.process,
             summary.thread_count, summary.stream_count);
     if (summary.lost_count > 0) {
         fprintf(stderr,
                 "tarn-record: %" PRIu64
-                " events were lost: the disk was full, their file closed, or a signal's handler\n"
-                "made them in the middle of others\n",
+                " events were lost: the disk was full, their file was closed, or a signal handler\n"
+                "interrupted another event\n",
                 summary.lost_count);
     }
     return OUTCOME_WRITTEN;
@@ -191,7 +192,7 @@ static int recover(const struct arguments *arguments)
 {
     const char *events = arguments->recovered_path;
     if (!arguments->trace_path && !ends_in(events, ".events"))
-        fail_for_usage("which trace? say it by -o, the events' name does not end in .events");
+        fail_for_usage("name the trace with -o: the name of the events does not end in .events");
     char *trace_path = arguments->trace_path
                            ? text_of("%s", arguments->trace_path)
                            : text_of("%.*s", (int)(strlen(events) - strlen(".events")), events);
@@ -201,30 +202,30 @@ static int recover(const struct arguments *arguments)
     return outcome == OUTCOME_WRITTEN ? EXIT_SUCCESS : EXIT_OURS;
 }
 
-/* Of a command that could not be run, that is the reason, and was said. */
+/* If the command could not be run, its message is enough. */
 static void tell_that_there_is_nothing(const struct arguments *arguments, int status)
 {
     if (status == EXIT_CANNOT_RUN || status == EXIT_NOT_FOUND) return;
     if (arguments->is_kokkos) {
         fprintf(
             stderr,
-            "tarn-record: nothing was recorded: Kokkos called no tool, or allocated in no space that is\n"
-            "recorded, or the command does not use it. Kokkos before 3.0 has none; host space has to\n"
-            "be asked for by TARN_KOKKOS_SPACES.\n");
+            "tarn-record: nothing was recorded. Possible reasons: the command does not use Kokkos; Kokkos\n"
+            "called no tool (before 3.0 it has none); or it allocated only in spaces that are not\n"
+            "recorded: host space has to be requested with TARN_KOKKOS_SPACES.\n");
         return;
     }
     fprintf(
         stderr,
         "tarn-record: nothing was recorded: no call of a shared libcudart, libamdhip64 or Level Zero\n"
         "loader was seen. Possible reasons:\n"
-        " - %s allocates nothing on a device, or on none of these;\n"
-        " - its CUDA runtime is linked into it, as nvcc does unless told `-cudart shared`;\n"
-        " - it looks the functions up by dlsym, or calls the driver by such;\n"
-        " - it is statically linked, has other rights than you, or drops LD_PRELOAD.\n",
+        " - %s does not allocate on a device, or uses another runtime;\n"
+        " - the CUDA runtime is linked into it, as by nvcc without `-cudart shared`;\n"
+        " - it looks up the functions by dlsym, or calls the driver that way;\n"
+        " - it is statically linked, runs with other rights than you, or drops LD_PRELOAD.\n",
         arguments->command[0]);
 }
 
-/* How many traces there are; what could not be written was said. */
+/* Returns the number of traces. Failures were reported. */
 static size_t write_traces(const struct arguments *arguments, int status, const char *trace_path,
                            const char *prefix, bool *is_whole_out)
 {
@@ -251,7 +252,7 @@ static size_t write_traces(const struct arguments *arguments, int status, const 
 
 /* --- running ------------------------------------------------------------------------------------------ */
 
-/* A library beside this program, where it was built or where it was installed. */
+/* Returns the path of a library beside this program, in the build or in the installation. */
 static char *library_path(const char *name)
 {
     static const char *const folders[] = { TARN_RECORD_LIBRARY_FOLDER, "../lib" };
@@ -265,7 +266,7 @@ static char *library_path(const char *name)
         if (access(path, R_OK) == 0) return path;
         free(path);
     }
-    fprintf(stderr, "tarn-record: %s is not where it was installed, in %s/%s\n", name, program,
+    fprintf(stderr, "tarn-record: cannot find %s where it was installed, in %s/%s\n", name, program,
             folders[0]);
     exit(EXIT_OURS);
 }
@@ -275,7 +276,7 @@ static void set(const char *name, const char *value)
     if (setenv(name, value, 1) != 0) require(NULL);
 }
 
-/* In front of others that are preloaded, so that what they call is seen. */
+/* Before other preloaded libraries, so that their calls are recorded. */
 static void prepend(const char *name, const char *value)
 {
     const char *others = getenv(name);
@@ -288,10 +289,10 @@ static void prepend(const char *name, const char *value)
     free(both);
 }
 
-/* The loader takes both for the end of a name. */
+/* The loader ends a name at either. */
 static void fail_for_name(const char *library)
 {
-    fprintf(stderr, "tarn-record: %s cannot be preloaded: a space or colon is in its path\n",
+    fprintf(stderr, "tarn-record: %s cannot be preloaded: its path has a space or colon\n",
             library);
     exit(EXIT_OURS);
 }
@@ -328,7 +329,7 @@ static void pass_on(int signal_number)
     if (running > 0) kill((pid_t)running, signal_number);
 }
 
-/* What the terminal sends reaches the command by itself; what is sent to this program is passed on. */
+/* The command gets the terminal's signals directly. Signals to this program alone are passed on. */
 static void wait_calmly(void)
 {
     signal(SIGINT, SIG_IGN);
@@ -337,7 +338,7 @@ static void wait_calmly(void)
     signal(SIGHUP, pass_on);
 }
 
-/* The command's status, as shells have it. */
+/* Returns the command's status, as shells do. */
 static int wait_for(pid_t child)
 {
     int ended;
@@ -346,7 +347,7 @@ static int wait_for(pid_t child)
     return WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + WTERMSIG(ended);
 }
 
-/* From the root on, and known not to be in vain when the command has done its work. */
+/* Returns the absolute path, after a check that it can be written once the command has ended. */
 static char *path_of_trace(const struct arguments *arguments)
 {
     const char *pattern = arguments->trace_path ? arguments->trace_path : "trace.gz";
@@ -370,8 +371,8 @@ static bool has_files(const char *prefix)
     return is_there;
 }
 
-/* What files of events are called before the process: this run's, and not those that another tarn-record of this
- * number has left when it was killed. In containers the numbers are often the same. */
+/* Returns the prefix of this run's files of events. It differs from those that a killed tarn-record with the
+ * same number has left: in containers the numbers are often the same. */
 static char *name_of_run(const char *trace_path)
 {
     for (int attempt = 1;; attempt++) {
@@ -391,7 +392,7 @@ static pid_t start_command(const struct arguments *arguments, const char *file)
     pid_t child = fork();
     if (child == 0) run_command(arguments->command);
     if (child > 0) return child;
-    fprintf(stderr, "tarn-record: no process can be made: %s\n", strerror(errno));
+    fprintf(stderr, "tarn-record: cannot create a process: %s\n", strerror(errno));
     exit(EXIT_OURS);
 }
 

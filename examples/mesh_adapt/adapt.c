@@ -100,7 +100,7 @@ static void transfer_fields(struct adaptation *adaptation)
     mesh_forget_births(&adaptation->mesh);
 }
 
-/* Each returns whether the mesh has changed. */
+/* Both return whether the mesh has changed. */
 static bool refine(struct adaptation *adaptation, const struct front *front)
 {
     int32_t count;

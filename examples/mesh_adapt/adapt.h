@@ -2,10 +2,9 @@
 /*
  * adapt: makes the mesh fine around the front and coarse elsewhere, pass by pass.
  *
- * A pass marks what is to change, changes it, carries the fields over, and makes all tables anew
- * beside the old ones; a step is as many passes as change something. So an array lives for a
- * fraction of a pass, or for a whole one, and its size is hardly ever the same twice: the pattern
- * that the pool is made for.
+ * A pass marks triangles, changes them, transfers the fields, and builds new tables beside the old ones. A
+ * step has as many passes as change something. So an array lives for part of a pass, or for a whole one, and
+ * its size hardly ever repeats: the pattern that the pool is made for.
  */
 #ifndef ADAPT_H
 #define ADAPT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* comparison: the table that shows what the runs did and what each spent. */
+/* comparison: the table of what the runs did and what each spent. */
 #include "comparison.h"
 
 #include <inttypes.h>
@@ -53,8 +53,7 @@ static double vendor_calls(const struct run *run)
 
 /* --- the table ------------------------------------------------------------------------------ */
 
-/* A row has a figure from each run that was made, and how many times as much the vendor's calls
- * need where that says something. */
+/* A row has a figure for each run, and the ratio of the vendor's calls to tarn where that is meaningful. */
 struct row {
     const char *label;
     double (*figure)(const struct run *run);
@@ -96,7 +95,7 @@ static void print_row(const struct row *row, const struct comparison *comparison
     putchar('\n');
 }
 
-/* What is the same in every run. */
+/* Prints what is equal in all runs. */
 static void print_workload(const struct run *run, const struct run_options *options)
 {
     const struct array_statistics *statistics = &run->statistics;

@@ -7,7 +7,7 @@
 
 #include "run.h"
 
-/* The runs that were made, one at least; is_made and run are indexed by enum array_source. */
+/* The runs, at least one; is_made and run are indexed by enum array_source. */
 struct comparison {
     struct run_options options;
     bool is_made[ARRAY_SOURCE_COUNT];

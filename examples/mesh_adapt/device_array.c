@@ -2,8 +2,8 @@
 /*
  * device_array: arrays in device memory, taken from tarn or from the vendor, and timed.
  *
- * The clock is read before and after each call, which adds some 25 ns to either side: little beside
- * a vendor's call, about as much as one of tarn's. The ratio that is printed is too small by that.
+ * The clock is read before and after each call, which adds about 25 ns to both sides: little beside a
+ * vendor's call, about as much as a call of tarn takes. So the printed ratio is too small.
  */
 #include "device_array.h"
 
@@ -37,7 +37,7 @@ static size_t max_size(size_t a, size_t b)
 
 /* --- memory --------------------------------------------------------------------------------- */
 
-/* Vendors take no zero bytes, so an empty array does not reach them. tarn takes any size. */
+/* Vendors refuse zero bytes, so an empty array does not reach them. tarn takes any size. */
 static void *take_raw(struct array_space *space, size_t size_bytes)
 {
     if (size_bytes == 0) return NULL;
@@ -109,8 +109,8 @@ static void retire_twin(struct array_space *space, void *twin)
 
 void array_free(struct array_space *space, struct array *array)
 {
-    /* A vendor's free waits for the device by itself. Waiting before it moves that time to the
-     * transfers, where the run with tarn has it too, and leaves here what the call itself costs. */
+    /* A vendor's free waits for the device. Waiting before it moves that time to the transfers, where the run
+     * with tarn has it too, and leaves the cost of the call itself. */
     if (!space->pool) array_wait(space);
 
     int64_t begin_ns = clock_ns();
@@ -205,7 +205,7 @@ static void destroy_pool(struct array_space *space)
     tarn_stats stats = TARN_STATS_INIT;
     expect_status(tarn_pool_stats(space->pool, &stats), "tarn_pool_stats");
     space->statistics.footprint_bytes_max = stats.footprint_bytes_max;
-    /* Destroying gives back each static pool by one call. */
+    /* Destroying the pool releases each static pool with one call. */
     space->statistics.vendor_count =
         stats.vendor_alloc_count + stats.vendor_free_count + stats.static_pool_count;
 

@@ -2,15 +2,14 @@
 /*
  * device_array: arrays in device memory, taken from tarn or from the vendor, and timed.
  *
- * This is the one file of a mesh code that changes when it starts to use tarn: everything else
- * calls array_alloc and array_free and does not know where the memory comes from.
+ * This is the only file of a mesh code that changes for tarn: all others call array_alloc and array_free and
+ * do not know where the memory comes from.
  *
- * Each array has a twin on the host. This program computes on the host, so the twin stands for the
- * kernels' results: fill in the twin, then array_upload. The device's side is only ever reached
- * through the backend's copy and fill, all in one stream, so device memory may be what the host
- * cannot read.
+ * Each array has a twin on the host. This program computes on the host, so the twin stands for the kernels'
+ * results: fill in the twin, then array_upload. The device's side is reached only through the backend's copy
+ * and fill, all in one stream, so the host need not be able to read device memory.
  *
- * Threads: one. Errors: every failing call ends the program with a sentence.
+ * Threads: one. Errors: a failing call ends the program with a message.
  */
 #ifndef DEVICE_ARRAY_H
 #define DEVICE_ARRAY_H
@@ -34,18 +33,18 @@ struct array {
 };
 
 struct array_statistics {
-    uint64_t alloc_count; /* calls of array_alloc, those of zero bytes included */
-    uint64_t zero_count;  /* those of zero bytes */
+    uint64_t alloc_count; /* calls of array_alloc, including zero bytes */
+    uint64_t zero_count;  /* calls for zero bytes */
     uint64_t free_count;
-    uint64_t vendor_count; /* calls that reached the vendor, acquire and release together */
-    int64_t alloc_ns;      /* inside the allocator; the pool's creation included */
-    int64_t free_ns;       /* likewise; the pool's destruction included */
+    uint64_t vendor_count; /* acquire and release calls that reached the vendor */
+    int64_t alloc_ns;      /* inside the allocator; including the pool's creation */
+    int64_t free_ns;       /* inside the allocator; including the pool's destruction */
     int64_t transfer_ns;   /* inside copy, fill and waiting for them */
     size_t live_count;
     size_t live_count_max;
     size_t live_bytes;
     size_t live_bytes_max;
-    size_t footprint_bytes_max; /* most that was held from the vendor at a time */
+    size_t footprint_bytes_max; /* most bytes held from the vendor at a time */
 };
 
 struct array_space {
@@ -65,24 +64,23 @@ void array_space_init(struct array_space *space, const tarn_backend *backend,
 /* Every array must have been freed. The statistics may still be read afterwards. */
 void array_space_fini(struct array_space *space);
 
-/* An array of `count` elements, whose contents are undefined on both sides. None is allowed. */
+/* Returns an array of `count` elements with undefined contents on both sides. count may be 0. */
 struct array array_alloc(struct array_space *space, int32_t count, size_t element_bytes);
 
-/* Frees an array; work on it may be under way, since whoever gets the memory next uses it later in
- * the same stream. */
+/* Frees an array. Work on it may be under way: the memory's next owner uses it later in the same stream. */
 void array_free(struct array_space *space, struct array *array);
 
 /* Zero on both sides. */
 void array_clear(struct array_space *space, struct array *array);
 
-/* Twin to device, in stream order. The twin must stay as it is until array_wait; freeing the array
- * before is allowed. */
+/* Copies the twin to the device, in stream order. The twin must not change until array_wait; the array may be
+ * freed before. */
 void array_upload(struct array_space *space, const struct array *array);
 
-/* Device to host_out, which has room for size_bytes. Filled when array_wait returns. */
+/* Copies the device's side to host_out, which needs room for size_bytes and is valid after array_wait. */
 void array_download(struct array_space *space, const struct array *array, void *host_out);
 
-/* Waits until all that was submitted is done. */
+/* Waits until all submitted work is complete. */
 void array_wait(struct array_space *space);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* field: a value at each vertex, and how it follows the mesh when that changes. */
+/* field: a value at each vertex, and its transfer when the mesh changes. */
 #include "field.h"
 
 #include <stdlib.h>
@@ -41,7 +41,7 @@ void field_set_linear(struct field *field, const struct mesh *mesh)
 void field_transfer(struct field *field, const struct mesh *mesh)
 {
     reserve(field, mesh);
-    /* In order of birth: an end may itself have been born a moment before. */
+    /* In order of birth: an end may have been born just before. */
     for (int32_t i = 0; i < mesh->birth_count; i++) {
         const struct birth *birth = &mesh->birth[i];
         field->value[birth->vertex] =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* field: a value at each vertex, and how it follows the mesh when that changes. */
+/* field: a value at each vertex, and its transfer when the mesh changes. */
 #ifndef FIELD_H
 #define FIELD_H
 
@@ -13,15 +13,15 @@ struct field {
     int32_t capacity;
 };
 
-/* Sets the field to the front's profile. Slots without a vertex get a value that nobody reads. */
+/* Sets the field to the front's profile. Slots without a vertex get a value that is never read. */
 void field_set_front(struct field *field, const struct mesh *mesh, const struct front *front);
 
 /* Sets the field to x + 2y, which linear interpolation must reproduce. */
 void field_set_linear(struct field *field, const struct mesh *mesh);
 double field_linear_value(struct point point);
 
-/* Values at the vertices that were born since mesh_forget_births: the mean of the two ends, that
- * is, linear interpolation along the old side. All others stay; coarsening needs no transfer. */
+/* Sets the values at vertices born since mesh_forget_births to the mean of the two ends: linear interpolation
+ * along the old side. Other values stay; coarsening needs no transfer. */
 void field_transfer(struct field *field, const struct mesh *mesh);
 
 void field_fini(struct field *field);

@@ -6,8 +6,8 @@
  *     sum    0  0  1  2  2  3      exclusive prefix sum: where each goes, and how many there are
  *     list   1  2  4
  *
- * On a device this is how a list is made in parallel; its length is known only after the sum, so
- * the list's array can only be allocated then. That is why mesh codes allocate all the time.
+ * This is how a device makes a list in parallel. The list's length is known only after the sum, so its array
+ * can only be allocated then. That is why mesh codes allocate all the time.
  */
 #ifndef FLAGS_H
 #define FLAGS_H

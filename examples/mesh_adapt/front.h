@@ -2,8 +2,8 @@
 /*
  * front: a circle that moves across the square, and how fine the mesh has to be around it.
  *
- * Each place is passed twice, by the circle's leading and by its trailing arc, and lies in the
- * coarse inside between: so what was refined and coarsened is refined once more.
+ * Each place is passed twice, by the circle's leading and trailing arc, and lies in the coarse inside
+ * between. So refined and coarsened places are refined again.
  *
  *     wanted size of a triangle
  *          ^
@@ -13,8 +13,8 @@
  *   finest |           \_ _/
  *          +--------------|--------------> distance from the front
  *
- * With a grading below 1 a triangle that the front passes through is always found too large,
- * however coarse it is, so a front cannot slip through the mesh unseen.
+ * With a grading below 1 a triangle that the front passes through is always too large, however coarse it is.
+ * So a front cannot slip through the mesh unseen.
  */
 #ifndef FRONT_H
 #define FRONT_H

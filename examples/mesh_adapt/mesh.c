@@ -35,7 +35,7 @@ static void give_vertex(struct mesh *mesh, int32_t vertex)
     mesh->free_vertex[mesh->free_vertex_count++] = vertex;
 }
 
-/* Two neighbouring slots; siblings come and go together. Pointers to triangles are stale after. */
+/* Takes two neighbouring slots: siblings come and go together. Invalidates pointers to triangles. */
 static int32_t take_pair(struct mesh *mesh)
 {
     if (mesh->free_pair != MESH_NONE) {
@@ -63,7 +63,7 @@ static bool is_leaf(const struct mesh *mesh, int32_t triangle)
 
 /* --- bisection ------------------------------------------------------------------------------ */
 
-/* Tells `triangle`, which may be beyond the boundary, that one of its neighbours is another now. */
+/* Replaces a neighbour of `triangle`, which may be MESH_NONE. */
 static void replace_neighbour(struct mesh *mesh, int32_t triangle, int32_t before, int32_t after)
 {
     if (triangle == MESH_NONE) return;
@@ -87,7 +87,7 @@ static int32_t add_middle(struct mesh *mesh, int32_t triangle)
     return middle;
 }
 
-/* Makes the two children. What lies beyond the halves of the base join_halves fills in. */
+/* Makes the two children. join_halves sets their neighbours across the halves of the base. */
 static void split(struct mesh *mesh, int32_t index, int32_t middle)
 {
     int32_t first = take_pair(mesh);
@@ -133,7 +133,7 @@ void mesh_bisect(struct mesh *mesh, int32_t leaf)
     int32_t partner = mesh->triangle[leaf].neighbour[0];
     if (partner != MESH_NONE && mesh->triangle[partner].neighbour[0] != leaf) {
         mesh_bisect(mesh, partner);
-        partner = mesh->triangle[leaf].neighbour[0]; /* its child with the same base as ours */
+        partner = mesh->triangle[leaf].neighbour[0]; /* its child with our base */
     }
 
     int32_t middle = add_middle(mesh, leaf);
@@ -163,7 +163,7 @@ bool mesh_can_unite(const struct mesh *mesh, int32_t triangle)
     return partner == MESH_NONE || has_two_leaves(mesh, partner);
 }
 
-/* Undoes `split`: the children's outer neighbours, as they are now, are the parent's again. */
+/* Undoes `split`: gives the children's current outer neighbours back to the parent. */
 static void unsplit(struct mesh *mesh, int32_t index)
 {
     struct triangle *parent = &mesh->triangle[index];

@@ -95,21 +95,21 @@ struct mesh {
 void mesh_init(struct mesh *mesh);
 void mesh_fini(struct mesh *mesh);
 
-/* Bisects a leaf, and whatever else has to be for the mesh to stay conforming. */
+/* Bisects a leaf, and all triangles needed to keep the mesh conforming. */
 void mesh_bisect(struct mesh *mesh, int32_t leaf);
 
 /* Whether `triangle` is bisected and mesh_unite may undo that. */
 bool mesh_can_unite(const struct mesh *mesh, int32_t triangle);
 
-/* Undoes the bisection of `triangle` and of the one that was bisected with it; the vertex in the
- * middle of their base goes. Needs mesh_can_unite. Pairs have no vertex in common that goes, so
- * uniting one leaves every other as possible as it was. */
+/* Undoes the bisection of `triangle` and of its partner. Removes the vertex in the middle of their base.
+ * Requires mesh_can_unite. No two pairs share a removed vertex, so uniting one does not affect whether others
+ * can unite. */
 void mesh_unite(struct mesh *mesh, int32_t triangle);
 
 void mesh_forget_births(struct mesh *mesh);
 
-/* The slots of all leaves, leaf_count of them. In the order of the trees, so that neighbours in the
- * list are mostly neighbours in the mesh. */
+/* Lists the slots of all leaf_count leaves in the order of the trees, so neighbours in the list are mostly
+ * neighbours in the mesh. */
 void mesh_list_leaves(const struct mesh *mesh, int32_t *leaf_out);
 
 /* The middle of a triangle, the mean of its corners. */

@@ -108,7 +108,7 @@ static void print_device(const tarn_backend *backend)
            backend->operations->name);
 }
 
-/* Neither run shall pay for the device's first use or for the C library's first growth. */
+/* Keeps the device's first use and the C library's first growth out of both runs. */
 static void warm_up(const tarn_backend *backend, const struct run_options *options)
 {
     bool is_short = options->step_count < STEP_COUNT_WARM_UP;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* mesh_check: proves after each step that mesh, field and device arrays are what they should be. */
+/* mesh_check: proves after each step that mesh, field and device arrays are right. */
 #include "mesh_check.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * mesh_check: proves after each step that mesh, field and device arrays are what they should be.
+ * mesh_check: proves after each step that mesh, field and device arrays are right.
  *
- * It trusts only triangle -> vertex and the coordinates, not the tree of bisections, so that a
- * mistake there is found here. Every fault ends the program with a sentence.
+ * It trusts only triangle -> vertex and the coordinates, not the tree of bisections, so it finds mistakes
+ * there. A fault ends the program with a message.
  */
 #ifndef MESH_CHECK_H
 #define MESH_CHECK_H

@@ -226,7 +226,7 @@ static void build_vertex_triangle(struct mesh_tables *tables, struct array_space
     struct grouping around = group_by_vertex(space, tables->array[MESH_TABLE_TRIANGLE_VERTEX].host,
                                              side_count, tables->vertex_count);
 
-    /* What was grouped are corners, three a triangle. */
+    /* The grouped items are corners, three a triangle. */
     struct array *table = &tables->array[MESH_TABLE_VERTEX_TRIANGLE];
     *table = array_alloc(space, side_count, sizeof(int32_t));
     const int32_t *corner = around.items.host;

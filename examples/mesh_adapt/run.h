@@ -16,14 +16,14 @@ struct run_options {
 
 struct run {
     struct array_statistics statistics;
-    int64_t total_ns; /* the checks included */
+    int64_t total_ns; /* including the checks */
     uint64_t pass_count;
     int32_t triangle_count_min; /* at the end of a step */
     int32_t triangle_count_max;
     double integral_sum; /* of the solution, over all steps: the run's fingerprint */
 };
 
-/* Makes the first steps_run steps of the way. A fault ends the program with a sentence. */
+/* Runs the first steps_run steps of the way. A fault ends the program with a message. */
 struct run run_steps(const tarn_backend *backend, enum array_source source,
                      const struct run_options *options, int32_t steps_run);
 

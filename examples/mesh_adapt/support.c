@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* support: giving up with a sentence, host memory, the clock. */
+/* support: failing with a message, host memory, the clock. */
 #include "support.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* support: what every file here needs: giving up with a sentence, host memory, the clock. */
+/* support: failing with a message, host memory, the clock. */
 #ifndef SUPPORT_H
 #define SUPPORT_H
 
@@ -8,15 +8,15 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Prints "tarn-mesh-adapt: " and the sentence on stderr and ends the program with a failure. */
+/* Prints "tarn-mesh-adapt: " and the message on stderr and ends the program with a failure. */
 _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Host memory, never NULL, also for zero bytes: the program ends when there is none left. Give it
- * back with free(). */
+/* Returns host memory, never NULL, even for zero bytes: without memory the program ends. Free it with free().
+ */
 void *host_alloc(size_t size_bytes);
 
-/* `items` with room for `needed` of item_bytes each, its contents kept. *capacity is the room that
- * there is, and doubles, so that n insertions cost O(n). */
+/* Returns `items` with room for `needed` items of item_bytes, contents kept. *capacity is the current room,
+ * and doubles, so that n insertions cost O(n). */
 void *host_grow(void *items, int32_t *capacity, int32_t needed, size_t item_bytes);
 
 /* Nanoseconds of a clock that never goes back. */

@@ -225,7 +225,7 @@ static void test_the_exit_status_is_the_commands(void **state)
     expect_exit(1, "$r no-such-command 2>&1 | grep 'nothing was recorded'");
     expect_exit(126, "$r /");
     expect_exit(125, "$r --kokkos --host true");
-    expect_output("--host is of the vendors' calls");
+    expect_output("--host is for vendor calls");
     expect_exit(125, "$r true");
     expect_output("nothing was recorded");
     expect_output("-cudart shared");
