@@ -41,9 +41,9 @@ class BadFiles(InFolder):
                               ({"workload": ""}, ["workload"]), ({"figure": []}, ["figure"]), ({"unit": {}}, ["unit"]),
                               ({"median": None}, ["no number \"median\""]),
                               ({"min": "little"}, ["min", "not a number"]),
-                              ({"max": True}, ["max", "not a number"]), ({"median": -1}, ["no number that can be"]),
+                              ({"max": True}, ["max", "not a number"]), ({"median": -1}, ["not a possible number"]),
                               ({"x": "64"}, ["x", "not a number"]), ({"rounds": None}, ["rounds"]),
-                              ({"median": 1e30}, ["no number that can be"]), ({"median": 1}, ["between", "min"])):
+                              ({"median": 1e30}, ["not a possible number"]), ({"median": 1}, ["between", "min"])):
             with self.subTest(change):
                 self.expect_refused(heap_file(heap_result("tarn"), heap_result("cuda") | change), *words)
         without = heap_result("tarn")
@@ -53,10 +53,10 @@ class BadFiles(InFolder):
     def test_lists_that_are_none(self):
         good = heap_file(heap_result("tarn"))
         for key in ("results", "skipped", "faults"):
-            self.expect_refused(good | {key: {}}, key, "no list")
+            self.expect_refused(good | {key: {}}, key, "not a list")
             self.expect_refused(good | {key: [3]}, key, "number 1")
-        self.expect_refused(good | {"kernels": "two"}, "kernels", "no list of texts")
-        self.expect_refused(good | {"kernels": [2]}, "kernels", "no list of texts")
+        self.expect_refused(good | {"kernels": "two"}, "kernels", "not a list of texts")
+        self.expect_refused(good | {"kernels": [2]}, "kernels", "not a list of texts")
         self.expect_refused(good | {"machine": []}, "machine")
         self.expect_refused(good | {"options": {"rounds": []}}, "rounds")
 
@@ -65,8 +65,8 @@ class BadFiles(InFolder):
         self.expect_refused(heap_file(faults=[heap_remark(None, "x")]), 'entry 1 of "faults"', "heap")
 
     def test_numbers_that_are_none(self):
-        for number, word in (("NaN", "is no number"), ("-Infinity", "is no number"),
-                             ("1e999", "no number that can be")):
+        for number, word in (("NaN", "is not a number"), ("-Infinity", "is not a number"),
+                             ("1e999", "not a possible number")):
             self.expect_refused(json.dumps(heap_file(heap_result("tarn"))).replace("100.0", number), word)
 
 

@@ -177,17 +177,17 @@ class Refused(Map):
     def test_what_is_no_dump(self):
         good = dump_of([(0, 1024, "free"), (1024, 1024, "live")])
         self.expect_refused("nonsense", "is not JSON")
-        self.expect_refused([], "no dump of a pool")
-        self.expect_refused({"tarn_bench": 1}, "no dump of a pool")
+        self.expect_refused([], "not a dump of a pool")
+        self.expect_refused({"tarn_bench": 1}, "not a dump of a pool")
         self.expect_refused(good | {"tarn_dump": 2}, "format 2")
         self.expect_refused(good | {"chunk_bytes": -1}, "chunk_bytes")
         self.expect_refused(good | {"static_pools": {}}, "static_pools")
-        self.expect_refused(good | {"static_pools": [1]}, "static pool number 1: is no object")
-        for change, words in (({"address": "nowhere"}, "\"address\" is no address"), ({"address": 5}, "no address"),
-                              ({"address": " 0x400"}, "no address"), ({"address": "0x4_00"}, "no address"),
-                              ({"address": "-0x400"}, "no address"), ({"address": "0x" + "f" * 17}, "no address"),
-                              ({"bytes": "1"}, "\"bytes\""), ({"bytes": 0}, "region number 2: does not lie"),
-                              ({"bytes": 4096}, "does not lie"), ({"address": "0x0"}, "does not lie"),
+        self.expect_refused(good | {"static_pools": [1]}, "static pool number 1: is not an object")
+        for change, words in (({"address": "nowhere"}, "\"address\" is not an address"), ({"address": 5}, "not an address"),
+                              ({"address": " 0x400"}, "not an address"), ({"address": "0x4_00"}, "not an address"),
+                              ({"address": "-0x400"}, "not an address"), ({"address": "0x" + "f" * 17}, "not an address"),
+                              ({"bytes": "1"}, "\"bytes\""), ({"bytes": 0}, "region number 2: does not follow"),
+                              ({"bytes": 4096}, "does not follow"), ({"address": "0x0"}, "does not follow"),
                               ({"label": 3}, "\"label\""), ({"site": "x"}, "\"site\"")):
             content = json.loads(json.dumps(good))
             content["static_pools"][0]["regions"][1].update(change)

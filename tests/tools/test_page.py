@@ -232,7 +232,7 @@ class WithoutPlots(InFolder):
         before = path.read_bytes()
         for option in ("-o", "--csv"):
             failed = run("tarn-report", path, option, path, status=2)
-            self.assertIn("would be replaced, and is one of the files that are read", failed.err)
+            self.assertIn("is also an input, and would be replaced", failed.err)
         self.assertEqual(path.read_bytes(), before)
 
     def test_where_it_cannot_be_written(self):

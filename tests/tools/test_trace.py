@@ -311,7 +311,7 @@ class Anonymise(Traces):
         for command in (["cut", path], ["merge", SHIPPED[0], path], ["anonymise", path], ["timeline", path]):
             for output in (path, link):
                 failed = run("tarn-trace", *command, "-o", output, status=2)
-                self.assertIn("would be replaced, and is one of the files that are read", failed.err)
+                self.assertIn("is also an input, and would be replaced", failed.err)
         self.assertEqual(path.read_text(), SMALL)
 
     def test_bad_options(self):

@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-allocators: what is known of each allocator by its name, and its colour, marker and dashes.
+allocators: the description of each known allocator, and its colour, marker and dashes.
 
-An allocator has one colour over a whole page, and no two of a page have the same marker and dashes. The colours
-of those that are known differ also to eyes that lack one kind of cones (tests/tools/test_allocators.py computes
-it), and nothing on a page is told by colour alone. Each is there twice, for light and for dark paper. Markers of
-those that were reached through Python are hollow.
+An allocator has one colour over a whole page, and no two on a page have the same marker and dashes. The colours of
+known allocators differ even for eyes that lack one kind of cones (tests/tools/test_allocators.py computes it), and
+no page says anything by colour alone. Each colour has a form for light and for dark paper. Allocators that were
+called through Python have hollow markers.
 """
 
 import itertools
 
-# The pools that a program could use instead of tarn are its peers; these are none.
+# Peers are the pools that a program could use instead of tarn. These are not peers.
 NO_PEERS = ("raw", "ordered-sets")
-NO_ALLOCATORS = ("harness", "null") # what the benchmark itself costs
-WRITING = ("jemalloc", "mimalloc", "libc-malloc") # into the memory that they hand out, which no device's pool may
+NO_ALLOCATORS = ("harness", "null") # the cost of the benchmark itself
+WRITING = ("jemalloc", "mimalloc", "libc-malloc") # into the memory that they hand out, as no device pool may
 
 WHAT_THEY_ARE = {
     "raw": "the vendor's own calls",
     "tarn": "a pool of tarn with the default options",
     "vendor-pool": "the vendor's stream-ordered pool",
-    "vendor-pool:release": "the same, giving back what is free whenever something synchronises",
+    "vendor-pool:release": "the vendor's stream-ordered pool, which releases free memory at each synchronisation",
     "cub": "the caching allocator of CUDA's CUB",
     "ordered-sets": "the pool of today's mesh codes, over the C++ library's ordered sets; has no lock",
     "torch": "PyTorch's caching allocator, called from C++",
@@ -38,7 +38,7 @@ POOL_BY_BACKEND = {"cuda": "cudaMallocAsync and cudaFreeAsync", "hip": "hipMallo
 MODES = {"contiguous": "in one range of addresses", "first_fit": "that places by first fit",
          "segregated_fit": "that places by segregated fit", "tlsf": "that places by tlsf"}
 
-# Light paper, dark paper, marker of matplotlib, dashes; in the order in which allocators are listed everywhere.
+# Light paper, dark paper, marker of matplotlib, dashes; in the order of all lists.
 _KNOWN = {
     "tarn": ("#0a58b0", "#6cb2ff", "o", "-"),
     "vendor-pool": ("#bf3a08", "#ff7a33", "^", "-"),
@@ -79,7 +79,7 @@ def is_peer(name):
 
 
 def what_it_is(name, backends):
-    """In a few words, with the names of the vendors' calls where all runs have one backend."""
+    """Returns a short description, with the names of the vendors' calls if all runs have one backend."""
     backend = next(iter(backends)) if len(backends) == 1 else None
     if name == "raw" and backend in RAW_BY_BACKEND:
         return f"{WHAT_THEY_ARE[name]}: {RAW_BY_BACKEND[backend]}"
@@ -103,7 +103,7 @@ class Style:
 
 
 class Palette:
-    """The styles of the allocators of a page, in the order in which they are listed everywhere."""
+    """The styles of a page's allocators, in the order of all lists."""
 
     def __init__(self, names):
         tarns, others = itertools.cycle(_TARNS), itertools.cycle(_OTHERS)
@@ -124,7 +124,7 @@ class Palette:
 
 
 def _place(name):
-    """tarn, its other modes, the peers, the ordered sets, and raw; those that are known in their order."""
+    """Order: tarn, its other modes, the peers, the ordered sets, raw; known ones in their own order."""
     known = list(_KNOWN).index(name) if name in _KNOWN else len(_KNOWN)
     kind = 0 if is_tarn(name) else 2 if name in NO_PEERS else 1
     return (kind, known, name)

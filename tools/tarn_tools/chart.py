@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-chart: the paper that every plot is drawn on, through matplotlib.
+chart: the common basis of all plots, through matplotlib.
 
-For a page a plot is SVG whose colours are variables of the page's style sheet, so that it follows light and
-dark paper, and whose letters are the page's own. As a file it is an ordinary SVG, or a PNG, on white.
+On a page a plot is SVG with variables of the page's style sheet for colours, so that it follows light and dark
+paper, and with the page's own font. As a file it is an ordinary SVG, or a PNG, on white.
 """
 
 import functools
@@ -22,7 +22,7 @@ HEIGHT_IN = 3.5
 PNG_DPI = 160
 LABEL_LETTERS_MAX = 36
 
-# Colours of the paper; on a page each becomes the variable.
+# Colours of the paper; on a page each becomes a variable.
 INK = "#1b1e23"
 SOFT = "#5b616a"
 GRID = "#dfe2e6"
@@ -32,12 +32,12 @@ _VARIABLES = {INK: "--ink", SOFT: "--soft", GRID: "--grid", AREA: "--area", PAPE
 
 
 def load_matplotlib():
-    """matplotlib, set up; a Failure says what to install where it is missing."""
-    logging.getLogger("matplotlib").setLevel(logging.ERROR) # not where it keeps its fonts
+    """Returns matplotlib, set up. If it is missing, a Failure says what to install."""
+    logging.getLogger("matplotlib").setLevel(logging.ERROR) # do not print where it keeps its fonts
     try:
         import matplotlib
     except ImportError:
-        raise Failure("plots are drawn by matplotlib, which this Python lacks. Install it: package "
+        raise Failure("plots need matplotlib, which this Python lacks. Install the package "
                       "python3-matplotlib on Debian and Ubuntu, or `python3 -m pip install matplotlib`") from None
     matplotlib.use("Agg")
     matplotlib.rcParams.update({
@@ -53,7 +53,7 @@ def load_matplotlib():
 
 
 class Chart:
-    """One plot. draw(axes) is called at once; `name`, that of its file, is no other plot's when it is written."""
+    """One plot. draw(axes) is called at once. `name`, its file name, must be unique when it is written."""
 
     def __init__(self, name, title, draw, height=HEIGHT_IN):
         self.name = name
@@ -69,10 +69,10 @@ class Chart:
 
     def _saved(self, **options):
         import matplotlib
-        matplotlib.rcParams["svg.hashsalt"] = self.name # so that a plot is the same every time
+        matplotlib.rcParams["svg.hashsalt"] = self.name # so that a plot is identical every time
         content = io.BytesIO()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore") # of letters that its font lacks: who looks at it has others
+            warnings.simplefilter("ignore") # about letters that its font lacks: the viewer has others
             self._figure.savefig(content, **options)
         return content.getvalue()
 
@@ -85,13 +85,13 @@ class Chart:
         return self._saved(format="png", dpi=PNG_DPI, metadata={"Software": None})
 
     def svg_on_page(self, styles):
-        """As an element of a page, without anything that refers to the outside."""
+        """Returns an element of a page that refers to nothing outside."""
         svg = self.svg_file.decode("utf-8")
         svg = svg[svg.index("<svg"):]
         svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", svg, flags=re.DOTALL)
         colours = dict(_VARIABLES)
         colours.update({style.light: style.variable for style in styles})
-        return re.sub(r"<[^>]*>", lambda tag: _tag_on_page(tag[0], colours), svg) # and no letter of a text
+        return re.sub(r"<[^>]*>", lambda tag: _tag_on_page(tag[0], colours), svg) # tags only, not text
 
 
 def _tag_on_page(tag, colours):
@@ -109,7 +109,7 @@ def _own_font(match):
 
 
 def _add_legend(figure, axes):
-    """Below the axes, over the whole width; the axes get what is left."""
+    """Adds a legend below the axes, over the whole width; the axes get the rest."""
     handles, labels = axes.get_legend_handles_labels()
     if not labels:
         return
@@ -125,7 +125,7 @@ def _add_legend(figure, axes):
 # --- axes --------------------------------------------------------------------------------------------
 
 def short_label(text):
-    """What fits beside an axis: of a long name the begin and the end."""
+    """Shortens a long name to its begin and end, to fit beside an axis."""
     if len(text) <= LABEL_LETTERS_MAX:
         return text
     half = (LABEL_LETTERS_MAX - 1) // 2
@@ -163,7 +163,9 @@ def ratio_label(value, _position=None):
 
 
 def use_log(axis, label, limits=None):
-    """A logarithmic axis, x or y, with a label for each power of ten, and between them where there are few."""
+    """
+    Makes an axis, x or y, logarithmic, with a label for each power of ten, and more between them if there are few.
+    """
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
     axis.axes.set_xscale("log") if axis.axis_name == "x" else axis.axes.set_yscale("log")
     if limits:
@@ -186,6 +188,6 @@ def use_powers_of_two(axis, label, low, high, ticks_max=7):
 
 
 def limits_of(values):
-    """Of a logarithmic axis that holds all of them, with a little room."""
+    """Returns limits of a logarithmic axis that holds all values, with a little room."""
     values = [value for value in values if value and value > 0]
     return (min(values) / 1.35, max(values) * 1.35) if values else None

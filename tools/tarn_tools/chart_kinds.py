@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-chart_kinds: the three ways in which results are drawn: lines over a quantity, dots by workload, memory over time.
-Each returns a function for Chart.
+chart_kinds: the three kinds of plots: lines over a quantity, dots by workload, memory over time. Each returns a
+function for Chart.
 """
 
 from . import chart
 
 
 class Value:
-    """A figure of a plot, with its spread; `measured` where something was taken off."""
+    """A figure of a plot, with its spread; `measured` is the value before a correction."""
 
     def __init__(self, median, low=None, high=None, measured=None):
         self.median, self.low, self.high, self.measured = median, low, high, measured
@@ -20,7 +20,7 @@ def _look(style):
 
 
 def _label(style):
-    """A legend leaves out what begins with a low line."""
+    """Legends leave out names that begin with an underscore."""
     return chart.short_label(f"\u200b{style.name}" if style.name.startswith("_") else style.name)
 
 
@@ -29,7 +29,7 @@ def _axis_label(text, values):
 
 
 def lines(series, palette, x_axis, x_label, y_label, y_limits, y_ticks=chart.time_label):
-    """series: {allocator: [(x, Value)]}. The band from low to high is what the repetitions spread over."""
+    """series: {allocator: [(x, Value)]}. The band from low to high is the spread of the repetitions."""
     def draw(axes):
         for name in palette.in_order(series):
             style, points = palette[name], sorted(series[name], key=lambda point: point[0])
@@ -56,7 +56,7 @@ def lines(series, palette, x_axis, x_label, y_label, y_limits, y_ticks=chart.tim
 def dots(rows, palette, x_label, x_limits, x_ticks):
     """
     rows: [(label, {allocator: Value})], the first at the top. Within a row each allocator has its own height, so
-    that equal ones are all seen. A thin line leads to where a figure was measured.
+    that equal values stay visible. A thin line leads to the measured value.
     """
     def draw(axes):
         names = palette.in_order(name for _, values in rows for name in values)
@@ -86,7 +86,7 @@ def dots(rows, palette, x_label, x_limits, x_ticks):
 def memory(live, held_by, not_drawn, palette, y_max):
     """
     live: [(event, bytes)], drawn as an area; held_by: {allocator: [(event, bytes)]}, as steps. not_drawn:
-    {allocator: the most it holds}, which the legend says.
+    {allocator: its peak}, which the legend says.
     """
     def draw(axes):
         from matplotlib.ticker import FuncFormatter, MultipleLocator

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-coverage: what was not measured, and why.
+coverage: missing measurements, and why.
 
-An allocator that has a figure on one workload of a run and none on another is missed there. Where its file says
-why, that is the reason: it failed, it was skipped, it was not found. Else nobody asked for it.
+If an allocator has a figure on one workload of a run and none on another, that one is a gap. The reason is in its
+file: it failed, was skipped, or was not found. If the file has none, the measurement was not requested.
 """
 
 from .workload_name import kind_of
@@ -12,7 +12,7 @@ NOT_ASKED = "was not asked for there"
 
 
 class Coverage:
-    """Of a run. `gaps`: {allocator: {kind: (workloads without a figure and without a reason, all of them)}}."""
+    """For one run. `gaps`: {allocator: {kind: (workloads without a figure and without a reason, all of them)}}."""
 
     def __init__(self, run):
         self._reasons = _reasons_of(run)
@@ -30,7 +30,7 @@ class Coverage:
                     self.gaps.setdefault(name, {})[kind] = (missed, keys)
 
     def reason(self, key, allocator):
-        """Why it has no figure on a workload."""
+        """Returns why it has no figure on a workload."""
         return self._reasons.get((key[0], key[1], allocator)) or self._not_found.get(allocator) or NOT_ASKED
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-csv_table: all results as one table for other programs: one row a result.
+csv_table: all results as one table for other programs, one row a result.
 
-Of tarn-bench a result has a column a figure. Of device_heap_bench each figure is a result, whose name and unit are in
-columns, and what was skipped or found wrong is a row, too.
+A result of tarn-bench has a column for each figure. For device_heap_bench each figure is a result, with its name and
+unit in columns; skipped and wrong results are rows, too.
 """
 
 import csv

@@ -16,7 +16,7 @@ def _number(value):
 
 
 class Drawing:
-    """Lengths are in pixels from the top left. A fill is a name of `colours`: {name: (light paper, dark paper)}."""
+    """Lengths are in pixels from the top left. A fill is a name in `colours`: {name: (light paper, dark paper)}."""
 
     def __init__(self, width, colours):
         self.width = width
@@ -31,7 +31,7 @@ class Drawing:
         self._shapes.append(("text", x, y, text, size, fill, anchor, is_bold))
 
     def svg(self):
-        """Light or dark by what the viewer prefers; the names of the fills are its classes."""
+        """The viewer's preference chooses light or dark; the names of the fills are classes."""
         style = "".join(f".{name}{{fill:{light}}}" for name, (light, _) in self._colours.items())
         dark = "".join(f".{name}{{fill:{dark}}}" for name, (_, dark) in self._colours.items())
         out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {_number(self.height)}" '

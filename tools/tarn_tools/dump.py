@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-dump: what tarn_pool_dump writes as JSON, read and checked.
+dump: reads and checks the JSON of tarn_pool_dump.
 
-A region's state is live, free, sliced (what is free of a chunk that is cut into slices), unmapped (addresses
-without memory), quarantined or damaged (debug mode). Others that may come are kept by their name. A free region
-with streams, which may still use it, is called pending here.
+A region's state is live, free, sliced (the free slices of a chunk), unmapped (addresses without memory), quarantined
+or damaged (debug mode). Unknown states keep their name. A free region with streams, which may still use it, is
+called pending here.
 """
 
 import json
@@ -33,10 +33,10 @@ class StaticPool:
 class Dump:
     def __init__(self, path, content):
         if not isinstance(content, dict) or "tarn_dump" not in content:
-            raise BadInput(f"{path}: is JSON, but no dump of a pool: it has no \"tarn_dump\"")
+            raise BadInput(f"{path}: is JSON, but not a dump of a pool: it has no \"tarn_dump\"")
         if content["tarn_dump"] != FORMAT_VERSION:
-            raise BadInput(f"{path}: has format {json.dumps(content['tarn_dump'])[:40]} of dumps, and this program "
-                           f"knows format {FORMAT_VERSION}")
+            raise BadInput(f"{path}: is a dump of format {json.dumps(content['tarn_dump'])[:40]}; "
+                           f"this program knows format {FORMAT_VERSION}")
         self.path = path
         self.backend = _text(content, "backend", path)
         self.fit = _text(content, "fit", path)
@@ -63,43 +63,43 @@ def read_dump(path):
 def _text(entry, key, where):
     text = entry.get(key, "")
     if not isinstance(text, str):
-        raise BadInput(f"{where}: \"{key}\" is no text")
+        raise BadInput(f"{where}: \"{key}\" is not a text")
     return printable(text)
 
 
 def _number(entry, key, where):
     value = entry.get(key)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < NUMBER_MAX:
-        raise BadInput(f"{where}: \"{key}\" is no number of bytes")
+        raise BadInput(f"{where}: \"{key}\" is not a number of bytes")
     return value
 
 
 def _list(entry, key, where):
     values = entry.get(key)
     if not isinstance(values, list):
-        raise BadInput(f"{where}: \"{key}\" is no list")
+        raise BadInput(f"{where}: \"{key}\" is not a list")
     return values
 
 
 def _address(entry, key, where):
     text = entry.get(key)
     if not isinstance(text, str) or not re.fullmatch(r"0x[0-9a-fA-F]{1,16}", text):
-        raise BadInput(f"{where}: \"{key}\" is no address")
+        raise BadInput(f"{where}: \"{key}\" is not an address")
     return int(text, 16)
 
 
 def _static_pool(entry, where):
     if not isinstance(entry, dict):
-        raise BadInput(f"{where}: is no object")
+        raise BadInput(f"{where}: is not an object")
     base, size = _address(entry, "base", where), _number(entry, "bytes", where)
     regions, end = [], 0
     for number, row in enumerate(_list(entry, "regions", where), 1):
         place = f"{where}: region number {number}"
         if not isinstance(row, dict):
-            raise BadInput(f"{place}: is no object")
+            raise BadInput(f"{place}: is not an object")
         region = _region(row, base, place)
         if region.offset < end or region.bytes == 0 or region.offset + region.bytes > size:
-            raise BadInput(f"{place}: does not lie behind the one before it and inside the static pool")
+            raise BadInput(f"{place}: does not follow the region before it inside the static pool")
         end = region.offset + region.bytes
         regions.append(region)
     return StaticPool(printable(str(entry.get("id", 0))), base, size, regions)
@@ -109,7 +109,7 @@ def _region(row, base, where):
     site = row.get("site", [])
     streams = row.get("streams", [])
     if not isinstance(site, list) or not isinstance(streams, list):
-        raise BadInput(f"{where}: \"site\" or \"streams\" is no list")
+        raise BadInput(f"{where}: \"site\" or \"streams\" is not a list")
     state = _text(row, "state", where) or "unknown"
     if state == "free" and streams:
         state = "pending"

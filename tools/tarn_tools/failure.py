@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-failure: how a program of these ends when it cannot do what it was asked.
+failure: how these programs end when they cannot do what was requested.
 
-Exit status, of all three: 0 it is done; 1 what was looked at is not right (a trace that is damaged), or the
-machine lacks something; 2 the command line is wrong, or a file that was named is none of ours; 130 or 143 it was
-interrupted, by Ctrl-C or SIGTERM.
+Exit status of all three: 0 success; 1 the input is damaged (a trace), or the machine lacks something; 2 the command
+line is wrong, or a named file is not of the expected kind; 130 or 143 interrupted by Ctrl-C or SIGTERM.
 """
 
 import contextlib
@@ -14,11 +13,11 @@ import sys
 
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
-EXIT_INTERRUPTED = 128 # and the signal's number
+EXIT_INTERRUPTED = 128 # plus the signal's number
 
 
 class Failure(Exception):
-    """A sentence for the user, and the exit status."""
+    """A message for the user, and the exit status."""
 
     def __init__(self, text, status=EXIT_FAILED):
         super().__init__(text)
@@ -26,14 +25,14 @@ class Failure(Exception):
 
 
 class BadInput(Failure):
-    """The sentence begins with the name of the file, if it is about one."""
+    """If the message is about a file, it begins with the file's name."""
 
     def __init__(self, text):
         super().__init__(text, EXIT_BAD_INPUT)
 
 
 class Interrupted(BaseException):
-    """By a signal, whose number it has. No Exception: whoever handles those lets it pass."""
+    """A signal, by its number. Not an Exception, so that handlers of those let it pass."""
 
     def __init__(self, number):
         super().__init__(number)
@@ -41,21 +40,21 @@ class Interrupted(BaseException):
 
 
 def reason_of(error):
-    """What the system says of an OSError, without the number and the path that Python adds."""
+    """Returns the system's message for an OSError, without the number and path that Python adds."""
     return error.strerror or str(error)
 
 
 def say(program, text):
-    """Writes a line to stderr, behind what was printed before. Bytes of a file that are no text go as they came."""
+    """Writes a line to stderr, after all earlier output. Bytes of a file that are not text are written unchanged."""
     for stream, line in ((sys.stdout, ""), (sys.stderr, f"{program}: {text}\n")):
-        if stream: # Python has None for one that is closed
+        if stream: # Python has None for a closed one
             with contextlib.suppress(OSError):
                 stream.write(line)
                 stream.flush()
 
 
 def _set_up_streams():
-    """Names of files and of what is in them may be no text of the user's locale, and are printed all the same."""
+    """File names and contents may not be text in the user's locale. They are printed all the same."""
     for stream in (sys.stdout, sys.stderr):
         if stream:
             stream.reconfigure(encoding="utf-8", errors="surrogateescape")
@@ -70,7 +69,7 @@ def _stdout_failed(error):
 
 
 def _status_of(program, main):
-    """What main() returns; how it ended otherwise is said."""
+    """Returns the result of main(). If it ends otherwise, prints why."""
     try:
         return main() or 0
     except Failure as failure:
@@ -79,9 +78,9 @@ def _status_of(program, main):
     except Interrupted as interruption:
         say(program, "interrupted")
         return interruption.status
-    except BrokenPipeError: # who read has seen enough
+    except BrokenPipeError: # the reader has seen enough
         return EXIT_FAILED
-    except OSError as error: # files are opened by those who know what to say of them
+    except OSError as error: # the code that opens a file reports its errors
         say(program, f"{error.filename}: {reason_of(error)}" if error.filename else _stdout_failed(error))
         return EXIT_FAILED
     except MemoryError:
@@ -90,7 +89,7 @@ def _status_of(program, main):
 
 
 def _end_stdout(program, status):
-    """Python would try once more, and fail in its own words, if what cannot be written were still there."""
+    """Discards output that cannot be written. Otherwise Python would try again, and fail with its own message."""
     try:
         if sys.stdout:
             sys.stdout.flush()
@@ -103,7 +102,7 @@ def _end_stdout(program, status):
 
 
 def run(program, main):
-    """Runs main() as the program; returns its exit status."""
+    """Runs main() as the program and returns its exit status."""
     _set_up_streams()
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) != signal.SIG_IGN:

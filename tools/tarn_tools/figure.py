@@ -2,9 +2,8 @@
 """
 figure: one question and the plots that answer it.
 
-A figure has rows of charts, those of a row with one scale, so that charts side by side can be compared by eye: a
-row has a chart for each run, and there are several rows where there are several ways of looking. Of one run these
-stand side by side.
+A figure has rows of charts. The charts of a row share a scale, so that they can be compared by eye. A row has a
+chart for each run, and each row shows a different aspect. With one run the aspects stand side by side.
 """
 
 import re
@@ -34,7 +33,7 @@ def file_name(*parts):
 
 
 def chart_of(name, title, run, runs, draw, **options):
-    """Of one run; it is named where there are several."""
+    """Returns the chart of one run, with the run's name if there are several."""
     if len(runs) > 1:
         name, title = f"{name} {run.label}", f"{title}\n{run.label}"
     return Chart(file_name(name), title, draw, **options)
@@ -49,7 +48,7 @@ def dots_height(rows):
 
 
 def number_equal_names(figures):
-    """Names that differ in letters that no file should have are one name, and a plot must not replace another."""
+    """Numbers file names that become equal because some letters are not allowed, so that no plot replaces another."""
     taken = set()
     for one in (one for figure in figures for one in figure.charts):
         name, number = one.name, 1

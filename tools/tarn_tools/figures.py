@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""
-figures: which plots a set of runs gives.
-
-Those of device_heap_bench are in heap_figures.py.
-"""
+"""figures: the plots for a set of runs. Those of device_heap_bench are in heap_figures.py."""
 
 from . import chart, chart_kinds, workload_name
 from .chart_kinds import Value
@@ -12,7 +8,7 @@ from .heap_figures import heap_figures
 from .page_words import title_of_kind
 from .workload_name import live_and_sizes_of, parts_of, size_of
 
-# Benches with a plot of their own kind; of all others every workload is a row of dots.
+# Benches with their own kind of plot; for all others every workload is a row of dots.
 WITH_LINES = ("sweep", "live", "churn", "threads")
 
 STRETCHES = 100 # of memory over time
@@ -21,7 +17,7 @@ STRETCHES = 100 # of memory over time
 # --- figures of a result -----------------------------------------------------------------------------
 
 def _time(result, triple):
-    """A time of pairs, and what it was before Python's share was taken off."""
+    """Returns a time of pairs, and its value before Python's share was subtracted."""
     if not triple:
         return None
     return Value(*triple, measured=triple[0] + result.python_ns if result.python_ns else None)
@@ -32,7 +28,7 @@ def _pair(result):
 
 
 def _thread(result):
-    """Of streams the time of the thread that serves them."""
+    """For streams, the time of the thread that serves them."""
     return _time(result, result.less_python("ns_per_pair"))
 
 
@@ -42,7 +38,7 @@ def _rate(result):
 
 
 def _call(name):
-    """A percentile of single calls."""
+    """Returns a percentile of single calls."""
     return lambda result: Value(result[name]) if result[name] else None
 
 
@@ -71,13 +67,13 @@ def _series(run, keys, x_of, value_of):
         x = x_of(key)
         for name, result in run.by_workload[key].items():
             value = value_of(result)
-            if x and value: # an axis for many orders of magnitude has no place for zero
+            if x and value: # a logarithmic axis has no place for zero
                 series.setdefault(name, []).append((x, value))
     return series
 
 
 def _groups(runs, bench, group_of):
-    """{group: {run: keys}} of a bench, in the order in which they come up."""
+    """{group: {run: keys}} of a bench, in order of appearance."""
     groups = {}
     for run in runs:
         for key in run.by_workload:
@@ -119,7 +115,7 @@ def live_figures(bench, runs, palette):
 
 
 def _blocks_of_threads(key):
-    """What the workloads of a line have in common: all but the number of threads."""
+    """Returns what the workloads of a line have in common: all but the number of threads."""
     live, sizes = live_and_sizes_of(key[1])
     name, qualifiers = parts_of(key[1])
     return workload_name.joined(f"{live} blocks of {sizes} bytes a thread" if sizes else name, qualifiers)
@@ -153,7 +149,7 @@ def _dots_rows(run, keys, value_of):
 
 
 class _Dots:
-    """What the figures of one kind of workloads have in common."""
+    """The common data of all figures for one kind of workloads."""
 
     def __init__(self, kind, keys_of, runs, palette):
         self.kind, self.runs, self.palette = kind, runs, palette
@@ -196,7 +192,7 @@ def _memory_figure(dots):
                        chart.ratio_label)
 
 
-# Further figures of some benches.
+# More figures of some benches.
 MORE_DOTS = {
     "streams": [("ns per pair", "time of the thread", "What the thread that serves the streams spends in a pair, "
                  "without the wait for the streams at the end.", _thread)],
@@ -206,7 +202,7 @@ MORE_DOTS = {
 
 
 def dots_figures(bench, runs, palette):
-    """Of a bench whose workloads are names: recorded traces, streams, growth, and what may come."""
+    """For benches whose workloads are names: recorded traces, streams, growth, and future ones."""
     figures = []
     for kind, keys_of in _groups(runs, bench, workload_name.kind_of).items():
         dots = _Dots(kind, keys_of, runs, palette)
@@ -234,8 +230,8 @@ def _memory_workloads(runs):
 
 def envelope(points, stretches=STRETCHES):
     """
-    [(event, bytes)]: the most in each of so many equal stretches of the events. What goes up and down within one
-    cannot be told apart in a plot.
+    [(event, bytes)]: the maximum in each of `stretches` equal parts of the events. A plot cannot resolve changes
+    within one.
     """
     first, last = points[0][0], points[-1][0]
     width = max((last - first) / stretches, 1)
@@ -258,7 +254,7 @@ def _most(held):
 
 
 def _too_high(held):
-    """Allocators for whose sake all others would lie at the bottom: raw, if it holds several times as much."""
+    """Returns allocators that would press all others to the bottom: raw, if it holds several times as much."""
     others = [_most(points) for name, points in held.items() if name != "raw"]
     return ["raw"] if others and "raw" in held and _most(held["raw"]) > 2 * max(others) else []
 
@@ -287,7 +283,7 @@ def memory_figures(runs, palette):
 # --- all ---------------------------------------------------------------------------------------------
 
 def all_figures(runs, palette):
-    """In the order in which a page has them."""
+    """Returns all figures in the order of the page."""
     heaps = heap_figures(runs, palette)
     runs = [run for run in runs if run.files]
     benches = list(dict.fromkeys(key[0] for run in runs for key in run.by_workload))

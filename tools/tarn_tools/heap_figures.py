@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-heap_figures: which plots device_heap_bench's results give.
+heap_figures: the plots for results of device_heap_bench.
 
-What is over a quantity is lines; other tests are dots, a row a workload, where there is more than one heap to
-compare. What is left is in tables alone.
+Tests over a quantity are lines. Other tests are dots, a row for each workload, if there is more than one heap to
+compare. The rest is in tables only.
 """
 
 from . import chart, chart_kinds
@@ -24,7 +24,7 @@ def heap_figures(runs, palette):
 
 
 def _figure(test, judged, palette):
-    """Without a title: the page has one above it, and says what the test is."""
+    """Without a title: the page has a heading above it that describes the test."""
     draw = _lines if test in OVER else _dots
     return Figure(anchor_of(test), "", "", [draw(plot, palette) for plot in _plots(test, judged)])
 
@@ -40,7 +40,7 @@ class _Plot:
         self.of_runs = [] # (run, verdicts)
 
     def charts(self, drawn, **options):
-        """drawn: [(run, what Chart is given)]"""
+        """drawn: [(run, arguments of Chart)]"""
         return [chart_of(self.name, self.title, run, self.runs, draw, **options) for run, draw in drawn]
 
 

@@ -23,7 +23,7 @@ def heap_html(runs, palette, figures):
     return joined(element("p", HOW_TO_READ, " Two heaps within ", NEAR_PERCENT, " of each other count as level."),
                   _legend(runs, palette), heap_summary_html(judged, palette),
                   *[_test_html(test, judged, palette, figures) for test in tests],
-                  element("h3", "Skipped, and found wrong", id="device-heap-remarks"), _remarks(runs))
+                  element("h3", "Skipped, or found wrong", id="device-heap-remarks"), _remarks(runs))
 
 
 def _legend(runs, palette):
@@ -47,8 +47,8 @@ def _test_html(test, judged, palette, figures):
 
 def _table(run, test, verdicts, palette, is_named):
     """
-    A row a workload, a column a heap: its figure, the rounds' range, and how many times as good tarn is, or of a bound
-    tarn's multiple.
+    One row a workload, one column a heap: its figure, the range of the rounds, and how many times as good tarn is.
+    For a bound: tarn's multiple.
     """
     names = palette.in_order(name for verdict in verdicts for name in verdict.results)
     reasons = {(remark.workload, remark.heap): remark.text for file in run.heap_files for remark in file.skipped

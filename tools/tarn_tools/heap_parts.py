@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""heap_parts: what the summary and the tables of the device heap show in the same way."""
+"""heap_parts: what the summary and the tables of the device heap show alike."""
 
 from . import shown
 

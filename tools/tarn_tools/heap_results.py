@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-heap_results: the JSON files of `device_heap_bench --json`, checked as those of tarn-bench are.
+heap_results: the JSON files of `device_heap_bench --json`, checked like those of tarn-bench.
 
-The format is in bench/device_heap/README.md. Tests, workloads, heaps, figures and units that are not known
-here are shown by their names.
+bench/device_heap/README.md describes the format. Unknown tests, workloads, heaps, figures and units are shown by
+their names.
 """
 
 from .failure import BadInput
@@ -24,18 +24,18 @@ class HeapResult:
         self.unit = text_of(row, "unit", where)
         self.median, self.low, self.high = (_needed(row, key, where) for key in ("median", "min", "max"))
         self.rounds = int(_needed(row, "rounds", where))
-        self.faults = [] # what was found wrong where it was measured
+        self.faults = [] # errors found during the measurement
         if not self.low <= self.median <= self.high:
             raise BadInput(f"{where}: \"median\" does not lie between \"min\" and \"max\"")
 
     @property
     def key(self):
-        """What it is a figure of: the same for all heaps."""
+        """Identifies the figure; equal for all heaps."""
         return (self.test, self.workload, self.figure, self.unit)
 
 
 class Remark:
-    """What was skipped, and why; or what was found wrong."""
+    """A skipped measurement and its reason, or an error."""
 
     def __init__(self, row, where):
         self.test, self.workload, self.heap, self.x = _subject(row, where)
@@ -53,7 +53,7 @@ class HeapFile(FileOfResults):
         self.faults = [Remark(row, where) for row, where in placed_rows_of(content, "faults", path)]
         self._note_faults()
         for result, number in occurrences(self.results, lambda result: (result.key, result.heap)):
-            if number > 1: # heaps of two sizes may have one name
+            if number > 1: # heaps of two sizes may have the same name
                 result.workload += f" ({number})"
         if not (self.results or self.skipped or self.faults):
             raise BadInput(f"{path}: has no results")
@@ -87,5 +87,5 @@ def _needed(row, key, where):
 def _kernels(content, path):
     texts = content.get("kernels", [])
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise BadInput(f"{path}: \"kernels\" is no list of texts")
+        raise BadInput(f"{path}: \"kernels\" is not a list of texts")
     return [printable(text) for text in texts]

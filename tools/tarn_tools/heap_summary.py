@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""heap_summary: the first thing to read of the device heap: who wins where, where tarn loses, what was found wrong."""
+"""heap_summary: the device heap's summary: who wins where, where tarn loses, and errors."""
 
 from . import shown
 from .heap_parts import full_name, range_shown, with_range
@@ -45,7 +45,7 @@ def _balance(run, verdicts):
 
 
 def _speeds(verdicts):
-    """Beside each other heap, in what is a time or a rate."""
+    """Compared with each other heap, for times and rates."""
     timed = [verdict for verdict in verdicts if verdict.unit.is_speed]
     names = dict.fromkeys(name for verdict in timed for name in verdict.results if name != "tarn")
     says = [_beside(timed, name) for name in sorted(names, key=lambda name: name in BOUNDS)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""heap_units: the units of device_heap_bench's figures: how a value is shown, and whether less of it is better."""
+"""heap_units: the units of device_heap_bench's figures: how to show a value, and whether less is better."""
 
 import functools
 
@@ -8,8 +8,8 @@ from . import chart, shown
 
 class Unit:
     """
-    `base` is what a value is multiplied by for a plot, whose ticks are for nanoseconds, one a second and so on; no
-    ticks: it is not plotted. `is_less_better` is None where nobody knows.
+    `base` is the factor for plots, whose ticks are for nanoseconds, one a second and so on. No ticks: not plotted.
+    `is_less_better` is None if unknown.
     """
 
     def __init__(self, show, show_brief=None, base=1.0, ticks=None, axis="{figure}", is_less_better=True,
@@ -20,7 +20,7 @@ class Unit:
 
 
 def _times(value):
-    """Of ranges the hundredths count."""
+    """Two digits after the point matter in ranges."""
     return f"{value:.2f}{shown.TIMES}" if value < 10 else shown.ratio(value)
 
 

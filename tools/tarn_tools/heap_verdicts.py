@@ -2,8 +2,8 @@
 """
 heap_verdicts: who wins where in device_heap_bench's results.
 
-As in verdicts.py two are level when they are within NEAR. A bump pointer is a bound and no rival. What was found
-wrong where it was measured has no say.
+As in verdicts.py, two are level when they are within NEAR. A bump pointer is a bound, not a rival. Results with
+errors do not count.
 """
 
 import functools
@@ -16,8 +16,8 @@ from .verdicts import NEAR, spread_of, standing
 
 class HeapVerdict:
     """
-    One figure of one workload of one run. Ratios are how many times as good: a half of the time, twice as many a
-    second. None: not known.
+    One figure of one workload of one run. Ratios are how many times as good: half of the time, or twice as many a
+    second, is 2. None: not known.
     """
 
     def __init__(self, key):
@@ -30,7 +30,7 @@ class HeapVerdict:
         return self.results.get("tarn")
 
     def multiple_of(self, name):
-        """tarn's figure by that heap's."""
+        """tarn's figure divided by that heap's."""
         tarn, other = self.tarn, self.results.get(name)
         return tarn.median / other.median if tarn and other and tarn.median and other.median else None
 
@@ -54,7 +54,7 @@ class HeapVerdict:
 
     @functools.cached_property
     def word(self):
-        """wins, level, loses; alone where no rival can be compared; absent without tarn; wrong where its memory was."""
+        """wins, level, loses; alone: no comparable rival; absent: no tarn; wrong: tarn's memory had errors."""
         if not self.tarn:
             return "absent"
         if self.tarn.faults:
@@ -72,7 +72,7 @@ class HeapBalance:
 
 
 def times_tarn_of(verdicts, name):
-    """(least, median, most); None where tarn stands beside that heap in none. What is wrong has no say."""
+    """(least, median, most); None if no verdict has both. Results with errors do not count."""
     return _spread(HeapVerdict.times_tarn, verdicts, name)
 
 
@@ -87,7 +87,7 @@ def _spread(ratio_of, verdicts, name):
 
 
 def heap_verdicts_of(run):
-    """In the order of the tests, of the figures in them, and of the files."""
+    """In the order of the tests, of their figures, and of the files."""
     verdicts = {}
     for result in run.heap_results:
         verdict = verdicts.setdefault(result.key, HeapVerdict(result.key))

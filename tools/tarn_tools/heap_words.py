@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""heap_words: what device_heap_bench's tests and heaps are called on a page, their order, and what each measures."""
+"""heap_words: names of device_heap_bench's tests and heaps on a page, their order, and what each measures."""
 
 from .page_words import in_hexadecimal
 
@@ -28,7 +28,7 @@ HEAPS = {
     "cuda": "CUDA's own malloc and free in kernels",
     "bump": "a pointer that moves on, the least that an allocation can cost; it manages nothing and frees nothing",
 }
-BOUNDS = ("bump",) # no heap that a program could use instead
+BOUNDS = ("bump",) # not a heap that a program could use instead
 
 
 def title_of(test):
@@ -45,5 +45,5 @@ def in_order(tests):
 
 
 def anchor_of(test):
-    """A link to its part of the page."""
+    """Returns the link to its part of the page."""
     return f"device-heap-{test if test in TESTS else in_hexadecimal(test)}"

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-html_text: HTML, put together so that nothing from a file can become markup.
-
-Text is escaped by whoever makes an element of it. What is markup already is of the type Markup.
+html_text: HTML built so that no text from a file can become markup. element() escapes its content, unless it is of
+type Markup.
 """
 
 import html
@@ -28,7 +27,7 @@ def element(name, *content, **attributes):
 
 
 class Table:
-    """A table in a box of its own, which scrolls where the paper is narrow."""
+    """A table in its own box, which scrolls if the page is narrow."""
 
     def __init__(self, caption=None, class_=None):
         self._caption = caption

@@ -2,9 +2,8 @@
 """
 line_source: the lines of a file that is text or gzip'd text, in bounded memory.
 
-It reads as zlib's gzgets does under bench/workloads/trace_reader.c, so that a damaged file is found out at the same line
-with the same words: in rounds of 256 KiB of text; of a round that is damaged nothing is given out; what follows
-the gzip'd data and is none is ignored.
+It reads like zlib's gzgets in bench/workloads/trace_reader.c, so that both report damage at the same line in the same words:
+in rounds of 256 KiB of text. A damaged round yields nothing. Other data after the gzip'd data is ignored.
 """
 
 import os
@@ -20,19 +19,19 @@ _GZIP_WINDOW = 15 + 16
 
 
 class Fault(Failure):
-    """A trace is not what it should be. The sentence names the file and, if it has to do with one, the line."""
+    """A damaged trace. The message names the file, and the line if there is one."""
 
 
 class LineSource:
-    """After blocks() has ended, finish() says whether the file has."""
+    """After blocks() has ended, finish() checks that the file has ended properly."""
 
     def __init__(self, path):
         self.path = path
         self.bytes_read = 0
-        self.bytes_in_all = 0 # 0: of a pipe nobody knows
-        self.line_number = 0 # of the line that was handed out last, kept by the caller
+        self.bytes_in_all = 0 # 0: unknown, for a pipe
+        self.line_number = 0 # of the last line that was read; the caller counts
         self._rest = b""
-        self._pending = None # an error behind what was given out: a text, or a function of the line's number
+        self._pending = None # an error after the text so far: a text, or a function of the line's number
         try:
             self._file = None if os.path.isdir(path) else open(path, "rb", buffering=0)
         except OSError as error:
@@ -65,12 +64,12 @@ class LineSource:
                 return
 
     def check(self, line):
-        """Of a line of a block: whether the reader can take it."""
+        """Checks that the reader can accept a line of a block."""
         if len(line) > LINE_BYTES_MAX or b"\0" in line:
             self._fail(line, is_last=False)
 
     def finish(self):
-        """The number of the line that is cut or missing is one more than that of the last one."""
+        """A cut or missing line has the number after the last one."""
         if self._rest or self._pending:
             self.line_number += 1
             self._fail(self._rest, is_last=len(self._rest) <= LINE_BYTES_MAX)
@@ -99,7 +98,7 @@ class LineSource:
             self._input = self._read()
 
     def _damage(self, error):
-        """Of a zlib.error the words behind "Error -3 while decompressing data: "."""
+        """Returns the words of a zlib.error after "Error -3 while decompressing data: "."""
         words = str(error).split(": ", 1)[1] if ": " in str(error) else "compressed data error"
         return lambda line: f"{self.path}: the gzip'd data are damaged at line {line} or after it: {words}"
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-live_curve: how much is live over time, in at most so many points however long the trace is.
+live_curve: how much is live over time, in a bounded number of points for a trace of any length.
 
-Each point stands for the same number of events and is the one of them with the most bytes live, so that no peak
-is lost. When there are twice as many points as wanted, two and two become one.
+Each point stands for the same number of events, and is the one with the most bytes live, so no peak is lost. When
+there are twice as many points as wanted, each two become one.
 """
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """log_histogram: percentiles of any number of values in little memory, each at most 1/256 too low."""
 
-EXACT_BITS = 9 # values of so many bits are kept as they are, of larger ones the leading bits
+EXACT_BITS = 9 # smaller values are exact; of larger ones this many leading bits are kept
 
 
 def percentile_of(counts, per_mille):
-    """Of {value: how often}, the value that so many thousandths of all are not above; None when there is none."""
+    """Of {value: count}, returns the value that per_mille thousandths of all do not exceed. None: there is none."""
     wanted = max(1, -(-sum(counts.values()) * per_mille // 1000))
     seen = 0
     for value in sorted(counts):

@@ -13,20 +13,20 @@ from .replaced_file import write_bytes, write_text
 from .system_python import go_on_where_there_is
 
 EPILOG = """
-The dump is what tarn_pool_dump(pool, TARN_DUMP_FORMAT_JSON, file) writes. The kind of picture follows from the name
-of the output; html adds tables of what is live by label and size. png needs matplotlib (package
-python3-matplotlib). Exit status: 0 it is drawn; 1 it cannot be written, or matplotlib is missing; 2 the command
-line is wrong or the file is no dump.
+tarn_pool_dump(pool, TARN_DUMP_FORMAT_JSON, file) writes the dump. The name of the output selects the kind of
+picture; html adds tables of live memory by label and size. png needs matplotlib (package python3-matplotlib). Exit
+status: 0 success; 1 the picture cannot be written, or matplotlib is missing; 2 the command line is wrong, or the
+file is not a dump.
 """
 
 
 def parse(arguments):
     parser = argparse.ArgumentParser(prog="tarn-map", epilog=EPILOG,
-                                     description="Draws the dump of a pool: its static pools to scale, with what is "
-                                                 "live, pending and free.")
-    parser.add_argument("dump", metavar="DUMP.json", help="what tarn_pool_dump has written as JSON")
+                                     description="Draws the dump of a pool: its static pools to scale, with live, "
+                                                 "pending and free regions.")
+    parser.add_argument("dump", metavar="DUMP.json", help="a dump that tarn_pool_dump has written as JSON")
     parser.add_argument("-o", "--output", metavar="PICTURE.svg|png|html",
-                        help="(default: the dump's name with .svg, in the current folder)")
+                        help="the picture (default: the dump's name with .svg, in the current folder)")
     return parser.parse_args(arguments)
 
 
@@ -38,7 +38,7 @@ def main(arguments=None):
     if kind not in (".svg", ".png", ".html"):
         raise BadInput(f"{output}: a picture's name ends in .svg, .png or .html")
     if kind == ".png":
-        go_on_where_there_is("matplotlib") # before the dump is read, of a pipe perhaps
+        go_on_where_there_is("matplotlib") # before the dump is read, which may be a pipe
     picture = MapPicture(read_dump(options.dump))
     if kind == ".svg":
         write_text(output, picture.drawing.svg())

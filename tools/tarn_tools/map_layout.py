@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-map_layout: where the regions of a pool stand in the picture.
+map_layout: where the regions of a pool are drawn.
 
-All static pools have one scale: a row is a number of bytes that is a power of two, so that a large pool takes
-several rows and the picture about ROWS_WANTED. A run of addresses without memory longer than a row is drawn as a
-gap of fixed width, since a contiguous pool may own a thousand times the addresses that have memory.
+All static pools have one scale: a row is a power of two in bytes, so that a large pool takes several rows and the
+picture about ROWS_WANTED. A run of addresses without memory that exceeds a row becomes a gap of fixed width, since a
+contiguous pool may own a thousand times as many addresses as it has memory.
 
-Regions narrower than a pixel are drawn together, neighbours as one cell of at least a pixel: it is filled from
-the bottom by the share of bytes in each state. So 100 000 regions take as many cells as the picture has pixels.
+Neighbouring regions narrower than a pixel share a cell of at least a pixel, filled from the bottom by the share of
+bytes in each state. So 100 000 regions take as many cells as the picture has pixels.
 """
 
 ROWS_WANTED = 28
@@ -16,14 +16,14 @@ UNMAPPED = "unmapped"
 
 
 class Cell:
-    """What is drawn in one place: a region, a part of one (where a row ends), or several, merged."""
+    """One drawn place: a region, a part of one (where a row ends), or several merged regions."""
 
     __slots__ = ("row", "x", "width", "region", "shares", "count", "is_gap", "has_words")
 
     def __init__(self, row, x, width, region=None, shares=None, count=1, is_gap=False):
         self.row, self.x, self.width = row, x, width
         self.region, self.shares, self.count, self.is_gap = region, shares, count, is_gap
-        self.has_words = is_gap # of a region's parts the widest has
+        self.has_words = is_gap # the widest part of a region has them
 
 
 class PoolLayout:
@@ -36,14 +36,14 @@ class PoolLayout:
 
 
 def row_bytes_of(dump):
-    """A power of two, at least a chunk, with which all that has memory takes about ROWS_WANTED rows."""
+    """Returns a power of two, at least a chunk, with which all memory takes about ROWS_WANTED rows."""
     mapped = sum(region.bytes for region in dump.regions if region.state != UNMAPPED)
     wanted = max(mapped // ROWS_WANTED, dump.chunk_bytes, 1)
     return 1 << (wanted - 1).bit_length()
 
 
 class _Pen:
-    """Walks from left to right and on to the next row, bytes at a time."""
+    """Walks from left to right and on to the next row, in bytes."""
 
     def __init__(self, row_bytes, width):
         self.width = width

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""map_page: the picture of a pool in a page, with what it cannot show: who holds how much, by label and size."""
+"""map_page: a page with the picture of a pool, and tables of live memory by label and size."""
 
 from collections import Counter
 
@@ -11,7 +11,7 @@ ROWS_MAX = 40
 
 
 def _groups(dump, key_of):
-    """(key, how many, bytes, bytes asked for) of what is live, the most bytes first."""
+    """(key, count, bytes, requested bytes) of live regions, most bytes first."""
     counts, sizes, requested = Counter(), Counter(), Counter()
     for region in dump.regions:
         if region.state == "live":

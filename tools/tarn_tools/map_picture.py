@@ -9,10 +9,10 @@ WIDTH = 1160
 MARGIN = 20
 ROW_HEIGHT = 22
 ROW_GAP = 4
-LEAST_WIDTH = 0.6 # so that the smallest region between two large ones is seen
-LETTER = 6.2 # about how wide a letter of 10 pixels is
+LEAST_WIDTH = 0.6 # so that the smallest region between two large ones is visible
+LETTER = 6.2 # approximate width of a letter of 10 pixels
 
-# Light paper, dark paper. Live, free and pending differ in lightness, so also to eyes that see no colours.
+# Light paper, dark paper. Live, free and pending also differ in lightness, for eyes that see no colours.
 COLOURS = {
     "paper": ("#ffffff", "#15171a"), "ink": ("#1b1e23", "#e6e8eb"), "soft": ("#5b616a", "#a3a9b2"),
     "live": ("#2f74c0", "#5b9fe6"), "free": ("#e4e8ed", "#363c44"), "pending": ("#f0b040", "#c98a1a"),
@@ -42,7 +42,7 @@ def _count(value):
 
 
 class Totals:
-    """Counted over the regions, so that they hold for what is drawn."""
+    """Sums over the regions, so that they match the picture."""
 
     def __init__(self, dump):
         self.bytes, self.counts = {}, {}
@@ -65,7 +65,7 @@ class Totals:
 
 
 def _title(region):
-    """Shown by a pointer that rests on the region."""
+    """The text for a pointer that rests on the region."""
     says = [f"{region.state}, {_size(region.bytes)} at +0x{region.offset:x}"]
     if region.requested_bytes:
         says.append(f"{_count(region.requested_bytes)} bytes asked for")
@@ -77,7 +77,7 @@ def _title(region):
 
 
 def _words(region, width):
-    """What fits into the region."""
+    """Returns the words that fit into the region."""
     for text in (f"{region.label} {_size(region.bytes)}" if region.label else "", _size(region.bytes)):
         if text and len(text) * LETTER + 8 <= width:
             return text
@@ -127,7 +127,7 @@ class MapPicture:
             fragmentation.append(f"external fragmentation {100 * totals.external:.1f} % (free bytes outside of the "
                                  "largest free region)")
         if totals.internal is not None:
-            fragmentation.append(f"internal {100 * totals.internal:.1f} % (live bytes that were not asked for)")
+            fragmentation.append(f"internal {100 * totals.internal:.1f} % (live bytes that were not requested)")
         scale = f"Placement {self.dump.fit or 'unknown'}, chunks of {_size(self.dump.chunk_bytes)}. " \
                 f"A row is {_size(self.row_bytes)}."
         if self.merged_count:

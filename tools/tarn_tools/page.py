@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""page: the page as a whole: one HTML file that needs nothing else, no network, no script."""
+"""page: the whole page: one HTML file that needs no network and no script."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from .page_words import ABOUT, anchor_of, in_order, title_of
 
 STYLE_SHEET = Path(__file__).with_name("page.css")
 
-# Dark paper: what differs from page.css, and allocators' second colours.
+# Dark paper: the differences to page.css, and allocators' second colours.
 DARK = {"--ink": "#e6e8eb", "--soft": "#a3a9b2", "--grid": "#363b42", "--area": "#2b2f35", "--paper": "#15171a",
         "--panel": "#1d2024", "--wins": "#12304f", "--loses": "#4f2c0c", "--level": "#2a2d32", "--link": "#6cb2ff"}
 
@@ -48,7 +48,7 @@ def page_html(title, runs, palette, figures):
 
 
 def _pool_sections(runs, palette, figures):
-    """What tarn-bench measured."""
+    """The sections for tarn-bench."""
     coverages = [Coverage(run) for run in runs]
     sections = [("summary", "Who wins where", summary_html(runs, palette))]
     sections += [(anchor_of(bench), title_of(bench), _bench_html(bench, runs, coverages, palette, figures))

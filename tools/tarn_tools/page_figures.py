@@ -10,7 +10,7 @@ def _chart_html(chart, palette, text=""):
 
 
 def figures_html(figures, palette):
-    """Those of one chart stand side by side; of others each has a heading, and its rows."""
+    """Figures with one chart stand side by side; others have a heading and rows."""
     parts, alone = [], []
     for figure in [*figures, None]:
         if figure and len(figure.charts) == 1:

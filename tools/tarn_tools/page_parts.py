@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""page_parts: what several parts of a page show in the same way: an allocator, a figure, a balance."""
+"""page_parts: what several parts of a page show alike: an allocator, a figure, a balance."""
 
 import re
 
@@ -10,31 +10,31 @@ from .verdicts import NEAR
 
 NEAR_PERCENT = f"{(NEAR - 1) * 100:.0f}{shown.THIN_SPACE}%"
 
-MARKS = {"wins": "\u25b2", "level": "=", "loses": "\u25bc"} # of tarn; the same is told by colour
+MARKS = {"wins": "\u25b2", "level": "=", "loses": "\u25bc"} # of tarn; colour says it, too
 
 
 def swatch(name, palette):
-    """A patch of the allocator's colour; of one that was reached through Python a ring, as its markers are."""
+    """A patch of the allocator's colour; a ring if it was called through Python, like its markers."""
     style = palette[name]
     return element("span", "", class_="swatch hollow" if style.is_hollow else "swatch",
                    style=f"--of:var({style.variable})")
 
 
 def allocator(name, palette):
-    """A name may break behind the parts that it is made of."""
+    """A name may break after each of its parts."""
     parts = [part for part in re.split(r"(?<=[:_-])", name) if part]
     return joined(swatch(name, palette), *[piece for part in parts for piece in (part, Markup("<wbr>"))][:-1])
 
 
 def figure_of(result):
-    """The figure that counts: pairs a second of several threads, or the time of one pair."""
+    """Returns the main figure: pairs a second of several threads, or the time of one pair."""
     if result.is_rated:
         return f"{shown.rate(result.rates[0])}/s"
     return shown.duration_with_unit(result.pair_ns[0])
 
 
 def notes_of(result):
-    """What a reader must know of a figure, in a few words each."""
+    """Notes that a reader needs for a figure, in a few words each."""
     notes = []
     if result.outcome == CUT_SHORT:
         notes.append("cut short")
@@ -48,12 +48,12 @@ def notes_of(result):
 
 
 def details_of(result):
-    """Shown by a pointer that rests on the figure."""
+    """The text for a pointer that rests on the figure."""
     says = [f"{result.allocator}: {spread_shown(result)}"]
     if result.python_ns:
         says.append(f"{shown.duration_with_unit(result.python_ns)} of Python are taken off")
     for call, name in (("alloc_ns", "allocation"), ("free_ns", "free")):
-        if result[f"{call}.p50"]: # zeros where single calls were not measured
+        if result[f"{call}.p50"]: # zeros if single calls were not measured
             says.append(f"{name} p50 {shown.duration(result[f'{call}.p50'])}, p99 "
                         f"{shown.duration(result[f'{call}.p99'])}, p99.9 {shown.duration(result[f'{call}.p999'])}")
     if result.held_by_live:
@@ -74,8 +74,8 @@ def with_range(text, least, most):
 
 def by_machine(judged, rows_of, *head):
     """
-    judged: [(run, verdicts)]; rows_of(verdicts) are rows of cells. A table with the rows of each machine, which is
-    named where there are several; None where there are no rows.
+    judged: [(run, verdicts)]; rows_of(verdicts) returns rows of cells. Makes a table with the rows of each machine,
+    with its name if there are several. None: there are no rows.
     """
     rows_by_label = {run.label: rows_of(verdicts) for run, verdicts in judged}
     width = max((len(row) for rows in rows_by_label.values() for row in rows), default=0)
@@ -96,7 +96,7 @@ def share_words(part, whole):
 
 
 def speed_words(spread):
-    """(how fast at the median, from where to where)."""
+    """(speed at the median, range)"""
     return f"{shown.ratio(spread[1])} as fast as", range_words(spread)
 
 

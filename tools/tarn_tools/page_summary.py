@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""page_summary: the first thing to read: who wins where, where tarn loses, and where it holds more memory."""
+"""page_summary: the summary: who wins where, where tarn loses, and where it holds more memory."""
 
 from . import shown
 from .allocators import NO_PEERS, WRITING, is_tarn
@@ -176,7 +176,7 @@ def _losses(judged):
 
 
 def _faster_rows(verdicts, faster_of):
-    """Worst first. The last cell, who else is faster, is left out where there is nobody in any row."""
+    """Worst first. The last cell, other faster allocators, is left out if it is empty in all rows."""
     found = [(verdict, faster_of(verdict)) for verdict in verdicts]
     found = sorted(((verdict, faster) for verdict, faster in found if faster), key=lambda pair: -pair[1][0][1])
     has_others = any(len(faster) > 1 for _, faster in found)
@@ -206,7 +206,7 @@ def _marks_explained(judged):
 
 
 def _memory_beside_tarn(result, tarn):
-    """What the faster one pays in memory, or saves."""
+    """How much memory the faster one pays, or saves."""
     if not result.held_by_live or not tarn.held_by_live:
         return shown.NOTHING
     return f"{shown.ratio(result.held_by_live / tarn.held_by_live)} tarn's memory" if not tarn.holds_first_piece \
@@ -241,7 +241,10 @@ def _holds_more_rows(verdicts):
 
 
 def _first_pieces(verdicts):
-    """Small programs, in a sentence: what tarn holds there is an option, and says nothing of how it grows."""
+    """
+    Small programs, in a sentence: there the first piece is all that tarn holds. Its size is an option, and says
+    nothing about growth.
+    """
     if not verdicts:
         return ""
     pieces = ", ".join(dict.fromkeys(shown.size(verdict.tarn["peak_footprint_bytes"]) for verdict in verdicts))
@@ -257,7 +260,7 @@ def _first_pieces(verdicts):
 
 
 def _bookkeeping(run, has_label):
-    """What is held on the host beside it."""
+    """Host memory for metadata."""
     results = [result for result in run.results if result.allocator == "tarn" and result["metadata_bytes"]]
     if not results:
         return ""
@@ -271,7 +274,7 @@ def _bookkeeping(run, has_label):
 # --- side by side ------------------------------------------------------------------------------------
 
 def _side_by_side(judged):
-    """Of several runs: tarn's figure, and how it stands to the best peer there."""
+    """For several runs: tarn's figure, compared with the best peer."""
     by_run = [{verdict.key: verdict for verdict in verdicts} for _, verdicts in judged]
     keys = list(dict.fromkeys(key for verdicts in by_run for key in verdicts))
     table = Table(class_="figures")

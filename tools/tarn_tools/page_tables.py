@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""page_tables: the figures themselves: a table for each bench, one for each trace, and what was not measured."""
+"""page_tables: the figures: a table for each bench and each trace, and what was not measured."""
 
 from . import shown
 from .allocators import is_tarn
@@ -8,7 +8,7 @@ from .page_parts import MARKS, allocator, details_of, notes_of, spread_shown
 from .page_words import title_of_kind
 from .verdicts import Verdict, ratio_of, standing
 
-# Benches of which each workload has a table of its own, too.
+# Benches with an extra table for each workload.
 WITH_TABLES = ("replay",)
 
 
@@ -36,7 +36,7 @@ def _pair_ns(result):
 
 
 def workload_html(run, key, palette):
-    """The table of one workload on one run: a row an allocator."""
+    """The table of one workload on one run, a row for each allocator."""
     by_allocator = run.by_workload[key]
     verdict = Verdict(key, by_allocator)
     rows = [by_allocator[name] for name in palette.in_order(by_allocator)]
@@ -80,7 +80,7 @@ def _about(rows):
 # --- one bench, all workloads ------------------------------------------------------------------------
 
 def bench_html(run, coverage, bench, palette, title):
-    """A row a workload, a column an allocator: its figure, and how many times tarn's time that is."""
+    """One row a workload, one column an allocator: its figure, and how many times tarn's time that is."""
     workloads = {key: row for key, row in run.by_workload.items() if key[0] == bench}
     names = palette.in_order(name for row in workloads.values() for name in row)
     table = Table(title, class_="figures")
@@ -95,7 +95,7 @@ def bench_html(run, coverage, bench, palette, title):
 
 
 def _notes_of_all(results):
-    """What holds for each of them is said once."""
+    """Notes that apply to all are said once."""
     notes = [notes_of(result) for result in results]
     return [note for note in notes[0] if all(note in others for others in notes)] if len(notes) > 1 else []
 
@@ -129,7 +129,7 @@ def _memory_cell(verdict):
 # --- what was not measured ---------------------------------------------------------------------------
 
 def missing_html(runs, coverages):
-    """Not found, skipped, failed, cut short, without a time, not asked for: each with its reason."""
+    """Not found, skipped, failed, cut short, without a time, not requested: each with its reason."""
     table = Table(class_="missing")
     table.head("what", "allocator", "workload", "machine", "reason")
     for run, coverage in zip(runs, coverages):
@@ -144,13 +144,13 @@ def missing_html(runs, coverages):
 
 
 def _gap(kind, missed, keys):
-    """One kind of workloads, and those of it if they are not all."""
+    """One kind of workloads, and their names if it is not all of them."""
     names = "" if len(missed) == len(keys) else f": {', '.join(key[1] for key in missed)}"
     return f"{title_of_kind(kind)} ({len(missed)} of {len(keys)}){names}"
 
 
 def _missing_of(run):
-    """(what, allocator, workload, reason) of what the files say."""
+    """(what, allocator, workload, reason) from the files."""
     files_of = {}
     for file in run.files:
         for pair in dict.fromkeys(file.not_found):
@@ -231,7 +231,7 @@ def machines_html(runs):
 
 
 def _kernels(run):
-    """What the compiler gave them, of each heap."""
+    """The compiler's figures for the kernels of each heap."""
     return dict.fromkeys(kernel for file in run.heap_files for kernel in file.kernels)
 
 

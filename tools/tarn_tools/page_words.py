@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""page_words: what benches are called on a page, their order, and what each measures."""
+"""page_words: names of benches on a page, their order, and what each measures."""
 
 from . import workload_name
 
@@ -37,7 +37,7 @@ def title_of_kind(kind):
 
 
 def anchor_of(bench):
-    """A link to its section; what is not known may have letters that an anchor cannot."""
+    """Returns the link to its section; an unknown name may have letters that an anchor cannot."""
     return bench if bench in ORDER else f"bench-{in_hexadecimal(bench)}"
 
 
@@ -46,5 +46,5 @@ def in_hexadecimal(text):
 
 
 def full_name(key):
-    """Of a workload by itself; a trace's name says enough."""
+    """The name of a workload alone; a trace's name needs no bench."""
     return key[1] if key[0] == "replay" else f"{key[0]}: {key[1]}"

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""progress: a line on a terminal that says how far long work is; nothing where stderr is none."""
+"""progress: a line on a terminal that says how far long work is; nothing if stderr is not a terminal."""
 
 import sys
 import time
 
-BEGIN_SECONDS = 0.5 # what is done sooner says nothing
+BEGIN_SECONDS = 0.5 # shorter work prints nothing
 STEP_SECONDS = 0.1
 
 
 class Progress:
-    """Used with `with`, at whose end the line is gone."""
+    """Use it with `with`, which removes the line at the end."""
 
     def __init__(self, program, what):
         self._words = f"{program}: {what} ..."
@@ -19,7 +19,7 @@ class Progress:
         self._parts = {}
 
     def tell(self, done, whole, part=None):
-        """Where several parts of the work go on at once each has its own figures."""
+        """Several parts of the work may run at once; each has its own figures."""
         if not self._is_wanted:
             return
         self._parts[part] = (done, whole)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-replaced_file: files that are whole or not there.
+replaced_file: files that are either whole or absent.
 
-What is written goes to a file beside the wanted one, which takes its place at the end. When anything fails
-before that, the old file stays as it was and nothing is left behind. A link stays a link, and the file that it
-leads to is replaced; a pipe or a device keeps its place and is written to as it is.
+Output goes to a file beside the wanted one, which replaces it at the end. If anything fails before, the old file
+stays unchanged and nothing is left behind. A link stays a link, and the file that it leads to is replaced. A pipe or
+a device is written to directly.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ def _umask():
 
 
 def _mode_of(path):
-    """That of the file that is replaced, or of a new one."""
+    """Returns the mode of the file that is replaced, or of a new one."""
     try:
         return stat.S_IMODE(os.stat(path).st_mode)
     except FileNotFoundError:
@@ -31,17 +31,17 @@ def _mode_of(path):
 
 
 def keep_inputs(output, inputs):
-    """Refuses to replace a file that is read: a recording, say, would be gone."""
+    """Refuses to replace an input file: a recording would be lost."""
     if not output or output == "-" or not os.path.isfile(output):
         return
     for path in inputs:
         if os.path.exists(path) and os.path.samefile(path, output):
-            raise BadInput(f"{output}: would be replaced, and is one of the files that are read")
+            raise BadInput(f"{output}: is also an input, and would be replaced")
 
 
 @contextlib.contextmanager
 def replaced_file(path):
-    """Yields a file for bytes that becomes `path`; "-" is the standard output. Its errors are Failures."""
+    """Yields a binary file that becomes `path`; "-" is the standard output. Its errors are Failures."""
     if path == "-" and not sys.stdout:
         raise Failure("the standard output is closed")
     with _failures_of("the standard output" if path == "-" else path):

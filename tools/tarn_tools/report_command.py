@@ -18,10 +18,10 @@ DEFAULT_PAGE = "tarn-report.html"
 DEFAULT_TITLE = "Which allocator?"
 
 EPILOG = """
-Files of one machine and build are parts of one run; several machines, vendors or commits stand side by side.
-The page needs nothing else: no network, no script. Exit status: 0 it is written; 1 it cannot be written, or
-matplotlib is missing (package python3-matplotlib); 2 the command line is wrong, or a file is not what
-`tarn-bench --json` or `device_heap_bench --json` writes. Then nothing is written.
+Files of one machine and build form one run; several machines, vendors or commits stand side by side. The page needs
+no network and no script. Exit status: 0 success; 1 the page cannot be written, or matplotlib is missing (package
+python3-matplotlib); 2 the command line is wrong, or a file is not from `tarn-bench --json` or
+`device_heap_bench --json`. On failure nothing is written.
 """
 
 
@@ -29,10 +29,10 @@ def parse(arguments):
     parser = argparse.ArgumentParser(prog="tarn-report", epilog=EPILOG,
                                      description="Makes one page of the results of tarn-bench --json and "
                                                  "device_heap_bench --json: who wins where, plots, and tables.")
-    parser.add_argument("files", nargs="+", metavar="FILE.json", help="what tarn-bench --json or device_heap_bench "
-                        "--json has written, plain or compressed by gzip")
+    parser.add_argument("files", nargs="+", metavar="FILE.json", help="results of tarn-bench --json or "
+                        "device_heap_bench --json, plain or compressed by gzip")
     parser.add_argument("-o", "--output", metavar="PAGE.html",
-                        help=f"the page (default {DEFAULT_PAGE}, or none if only other files are asked for; - is the "
+                        help=f"the page (default {DEFAULT_PAGE}, or none if only other files are requested; - is the "
                              "standard output)")
     parser.add_argument("--png", metavar="DIR", help="the plots as PNG files in a folder")
     parser.add_argument("--svg", metavar="DIR", help="the plots as SVG files in a folder")
@@ -53,14 +53,14 @@ def write_plots(folder, suffix, content_of, charts):
 
 
 def draw(runs, palette):
-    """All figures; what takes time of them is done."""
+    """Returns all figures, with their slow parts done."""
     from .figures import all_figures
     figures = all_figures(runs, palette)
     charts = [chart for figure in figures for chart in figure.charts]
     with Progress("tarn-report", "drawing") as progress:
         for number, chart in enumerate(charts):
             progress.tell(number, len(charts))
-            chart.svg_file # kept by it
+            chart.svg_file # the chart keeps it
     return figures, charts
 
 
@@ -70,7 +70,7 @@ def main(arguments=None):
     for output in (options.output, options.csv):
         keep_inputs(output, options.files)
     if has_plots:
-        go_on_where_there_is("matplotlib") # before anything is read, of a pipe perhaps
+        go_on_where_there_is("matplotlib") # before any input is read, which may be a pipe
     runs = runs_of([read_results(path) for path in options.files])
     palette = Palette([*(result.allocator for run in runs for result in run.results),
                        *(result.heap for run in runs for result in run.heap_results)])

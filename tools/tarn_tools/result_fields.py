@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-result_fields: what files of results have in common, whichever program wrote them: fields that are checked.
-
-A field of the wrong kind, a number that is none, a text that is missing: BadInput says which and where.
+result_fields: checks of fields for all files of results. If a field has the wrong kind, is not a possible number or
+is missing, BadInput says which field and where.
 """
 
 import json
@@ -11,14 +10,14 @@ import os
 from .failure import BadInput
 from .shown import printable
 
-# Of what is not zero. Beyond these, ratios of ratios would leave what floating-point numbers can hold.
+# Bounds for nonzero numbers. Beyond them, ratios of ratios would exceed floating-point numbers.
 NUMBER_MIN, NUMBER_MAX = 2.0 ** -80, 2.0 ** 80
 
 
 class FileOfResults:
-    """One file. `shown_name` is its name with the folder it lies in, and no more of its path."""
+    """One file. `shown_name` is its name with its folder, without the rest of the path."""
 
-    is_python = False # whether it is of peers that stand beside tarn-bench
+    is_python = False # whether it has peers measured from Python beside tarn-bench
     command = ""
 
     def __init__(self, path, content):
@@ -29,13 +28,13 @@ class FileOfResults:
 
 
 def check_format(content, key, known, program, path):
-    if content[key] != known or content[key] is True: # which equals 1
-        raise BadInput(f"{path}: has format {json.dumps(content[key])[:40]} of {program}'s results, and this program "
+    if content[key] != known or content[key] is True: # True equals 1
+        raise BadInput(f"{path}: has {program}'s results in format {json.dumps(content[key])[:40]}; this program "
                        f"knows format {known}")
 
 
 def occurrences(results, subject_of):
-    """Each with its number among those of its subject, from 1."""
+    """Yields each with its number among those of its subject, from 1."""
     seen = {}
     for result in results:
         subject = subject_of(result)
@@ -46,10 +45,10 @@ def occurrences(results, subject_of):
 def rows_of(content, key, path):
     rows = content.get(key, [])
     if not isinstance(rows, list):
-        raise BadInput(f"{path}: \"{key}\" is no list")
+        raise BadInput(f"{path}: \"{key}\" is not a list")
     for number, row in enumerate(rows, 1):
         if not isinstance(row, dict):
-            raise BadInput(f"{path}: \"{key}\" has an entry, number {number}, that is no object")
+            raise BadInput(f"{path}: \"{key}\" has an entry, number {number}, that is not an object")
         yield number, row
 
 
@@ -66,7 +65,7 @@ def text_of(row, key, where):
 
 
 def is_number(value):
-    """Whether it is one that can be: nothing is negative, and no machine is as large as the largest."""
+    """Returns whether it is a possible number: not negative, and not larger than any machine."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and (
         value == 0 or NUMBER_MIN <= value <= NUMBER_MAX)
 
@@ -76,14 +75,14 @@ def number_of(row, key, where):
     if value is None or is_number(value):
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        raise BadInput(f"{where}: \"{key}\" is no number that can be: {str(value)[:40]}")
+        raise BadInput(f"{where}: \"{key}\" is not a possible number: {str(value)[:40]}")
     raise BadInput(f"{where}: \"{key}\" is not a number")
 
 
 def facts_of(content, key, path):
     facts = content.get(key, {})
     if not isinstance(facts, dict):
-        raise BadInput(f"{path}: \"{key}\" is no object")
+        raise BadInput(f"{path}: \"{key}\" is not an object")
     for name, value in facts.items():
         if isinstance(value, (dict, list)):
             raise BadInput(f"{path}: {json.dumps(name)} in \"{key}\" is neither a text nor a number")

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""
-result_files: files of results as they come: plain or compressed by gzip, of tarn-bench or of device_heap_bench.
-"""
+"""result_files: reads files of results, plain or compressed by gzip, of tarn-bench or device_heap_bench."""
 
 import gzip
 import io
@@ -12,20 +10,20 @@ from . import heap_results, results
 from .failure import BadInput, reason_of
 
 GZIP_MAGIC = b"\x1f\x8b"
-FILE_BYTES_MAX = 1 << 28 # a thousand times the largest that was seen
+FILE_BYTES_MAX = 1 << 28 # a thousand times the largest seen
 KINDS = {results.KEY: (results.PROGRAM, results.ResultFile),
          heap_results.KEY: (heap_results.PROGRAM, heap_results.HeapFile)}
 
 
 def read_results(path):
-    """The ResultFile or HeapFile of a path; BadInput names what is wrong with it."""
+    """Returns the ResultFile or HeapFile of a path. BadInput says what is wrong with it."""
     try:
         with open(path, "rb") as file:
             text = file.read(FILE_BYTES_MAX + 1)
         if text.startswith(GZIP_MAGIC):
             text = gzip.GzipFile(fileobj=io.BytesIO(text)).read(FILE_BYTES_MAX + 1)
         if len(text) > FILE_BYTES_MAX:
-            raise BadInput(f"{path}: has more than {FILE_BYTES_MAX >> 20} MiB, and is no file of results")
+            raise BadInput(f"{path}: is larger than {FILE_BYTES_MAX >> 20} MiB: not a file of results")
         content = json.loads(text.decode("utf-8"), parse_constant=_refuse_constant)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise BadInput(f"{path}: is damaged: {error}") from None
@@ -46,4 +44,4 @@ def _kind_of(content, path):
 
 
 def _refuse_constant(text):
-    raise ValueError(f"{text} is no number")
+    raise ValueError(f"{text} is not a number")

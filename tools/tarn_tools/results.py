@@ -2,9 +2,9 @@
 """
 results: the JSON files of `tarn-bench --json`, checked.
 
-The format is in bench/README.md. Files may have more fields than are known here. What is used is checked
-first: a field of the wrong kind, a number that is none, a result without a name make the whole file bad, and
-the message says which and where.
+bench/README.md describes the format. Files may have more fields than are known here. All used fields are checked
+first: a field of the wrong kind, an impossible number or a result without a name makes the whole file bad, and the
+message says which and where.
 """
 
 from . import workload_name
@@ -17,7 +17,7 @@ KEY = "tarn_bench"
 PROGRAM = "tarn-bench"
 FORMAT_VERSION = 1
 
-# Figures of a result that are numbers, and in the objects alloc_ns and free_ns those of single calls.
+# Numeric figures of a result; the objects alloc_ns and free_ns have those of single calls.
 FIGURES = (
     "pairs", "ns_per_pair", "ns_per_pair_min", "ns_per_pair_max", "harness_ns_per_pair",
     "pairs_per_second", "pairs_per_second_min", "pairs_per_second_max", "pairs_per_second_per_thread",
@@ -35,7 +35,7 @@ CUT_SHORT = "cut short"
 
 
 class Result:
-    """What one allocator did on one workload. `figures` has the numbers that are there, by name."""
+    """The result of one allocator on one workload. `figures` has its numbers by name."""
 
     def __init__(self, row, where, is_through_python=False):
         self.bench = text_of(row, "bench", where)
@@ -47,15 +47,15 @@ class Result:
         self.is_verified = row.get("verified") is not False
         self.is_interleaved = row.get("interleaved") is not False
         self.is_through_python = is_through_python
-        self.python_ns = 0.0 # what is taken off the time of a pair: see take_off_python
-        self.first_piece_bytes = None # what a pool was told to begin with
+        self.python_ns = 0.0 # subtracted from the time of a pair: see take_off_python
+        self.first_piece_bytes = None # the initial size of a pool
         self.figures = _figures(row, where)
         self.memory_over_time = _memory_over_time(row, where)
         self.outcome, self.reason = _outcome(row, where)
 
     @property
     def key(self):
-        """What it is a result of: the same for all allocators."""
+        """Identifies the workload; equal for all allocators."""
         return (self.bench, self.workload, self.threads)
 
     def __getitem__(self, name):
@@ -63,23 +63,23 @@ class Result:
 
     @property
     def is_rated(self):
-        """Whether it counts pairs a second, of several threads together."""
+        """Whether its figure is pairs a second, of several threads together."""
         return "pairs_per_second" in self.figures
 
     @property
     def harness_ns(self):
-        """What a pair takes with an allocator that does nothing; of streams, until their work is done."""
+        """The time of a pair with an allocator that does nothing; for streams, until their work is done."""
         return self["work_total_ns_per_pair" if self["total_ns_per_pair"] else "harness_ns_per_pair"] or 0
 
     def take_off_python(self, native):
         """
-        An interpreter takes several times what C takes for what is around the calls. What it takes more than
-        `native`, a result of the same workload that was measured in C, or None, does not count.
+        An interpreter takes several times as long as C for the work around the calls. Subtracts the excess over
+        `native`, a result of the same workload measured in C, or None.
         """
         self.python_ns = max(0.0, self.harness_ns - (native.harness_ns if native else 0))
 
     def less_python(self, name):
-        """(median, least, most) of a time of pairs that was repeated, without what is Python's; or None."""
+        """(median, least, most) of a repeated time of pairs, without Python's share; or None."""
         if not self[name] or self[name] <= self.python_ns:
             return None
         return tuple(ns and max(ns - self.python_ns, NUMBER_MIN)
@@ -87,24 +87,24 @@ class Result:
 
     @property
     def pair_ns(self):
-        """(median, least, most) of the time of a pair, or None. Of streams it is until their work is done."""
+        """(median, least, most) of the time of a pair, or None. For streams it is until their work is done."""
         return self.less_python("total_ns_per_pair" if self["total_ns_per_pair"] else "ns_per_pair")
 
     @property
     def rates(self):
-        """(median, least, most) of the pairs a second of all threads; None where they were not counted."""
+        """(median, least, most) of the pairs a second of all threads; None if they were not counted."""
         names = ("pairs_per_second", "pairs_per_second_min", "pairs_per_second_max")
         rates = [self[name] and self._rate_less_python(self[name]) for name in names]
         return tuple(rates) if rates[0] else None
 
     def _rate_less_python(self, rate):
-        """A pair takes its thread so long; None where all of that is Python's."""
+        """Converts a rate by the time of a pair in its thread; None if Python takes all of that."""
         ns = self.threads * 1e9 / rate - self.python_ns
         return self.threads * 1e9 / ns if ns > 0 else None
 
     @property
     def pairs_per_second(self):
-        """How fast, whichever way it was measured; None: not known."""
+        """The speed, however it was measured; None: unknown."""
         if self.outcome == FAILED:
             return None
         if self.is_rated:
@@ -113,13 +113,13 @@ class Result:
 
     @property
     def held_by_live(self):
-        """Most bytes held by most bytes live; None: not known."""
+        """Peak bytes held by peak bytes live; None: unknown."""
         held, live = self["peak_footprint_bytes"], self["peak_live_bytes"]
         return held / live if held and live and self.outcome != FAILED else None
 
     @property
     def holds_first_piece(self):
-        """Whether all that it ever held is what it was told to begin with."""
+        """Whether it never held more than its initial size."""
         return self["peak_footprint_bytes"] == self.first_piece_bytes
 
 
@@ -153,7 +153,7 @@ class ResultFile(FileOfResults):
 
 
 def _number_repeated(results):
-    """Two traces may have one name: the second one's results get a number, so that both are told."""
+    """Numbers the results of traces that have the same name, so that they can be told apart."""
     for result, number in occurrences(results, lambda result: (result.key, result.allocator)):
         if number > 1:
             name, qualifiers = workload_name.parts_of(result.workload)
@@ -163,7 +163,7 @@ def _number_repeated(results):
 # --- fields ------------------------------------------------------------------------------------------
 
 def _workload(row, where):
-    """A trace whose memory is touched is another workload than the same trace without."""
+    """A trace with touched memory is another workload than the same trace without."""
     name, qualifiers = workload_name.parts_of(text_of(row, "workload", where))
     if row.get("touched") is True and "touched" not in qualifiers:
         qualifiers += ("touched",)
@@ -175,7 +175,7 @@ def _figures(row, where):
     for call in CALLS:
         times = row.get(call)
         if times is not None and not isinstance(times, dict):
-            raise BadInput(f"{where}: \"{call}\" is no object")
+            raise BadInput(f"{where}: \"{call}\" is not an object")
         for name in CALL_FIGURES:
             figures[f"{call}.{name}"] = number_of(times or {}, name, where)
     return {name: value for name, value in figures.items() if value is not None}
@@ -188,7 +188,7 @@ def _memory_over_time(row, where):
     are_good = isinstance(points, list) and all(
         isinstance(point, list) and len(point) == 3 and all(map(is_number, point)) for point in points)
     if not are_good:
-        raise BadInput(f"{where}: \"memory_over_time\" is no list of triples of numbers")
+        raise BadInput(f"{where}: \"memory_over_time\" is not a list of triples of numbers")
     return points
 
 
@@ -207,5 +207,5 @@ def _command(content, path):
     if isinstance(command, list) and all(isinstance(word, str) for word in command):
         command = " ".join(command)
     if not isinstance(command, str):
-        raise BadInput(f"{path}: \"command\" is no text")
+        raise BadInput(f"{path}: \"command\" is not a text")
     return printable(command)

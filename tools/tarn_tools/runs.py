@@ -2,10 +2,10 @@
 """
 runs: which files belong together.
 
-A run is one build on one machine; its files hold parts of it. Files are of one run when no fact about machine
-and build differs that both of them state, and no result is in both. So the same benchmark measured twice makes
-two runs, side by side, even where nothing but the figures tells them apart. A file that fits several runs goes
-to one with files of its own folder, else to the first.
+A run is one build on one machine; its files hold parts of it. Files belong to one run if all facts about machine and
+build that both state agree, and no result is in both. So the same benchmark measured twice makes two runs, side by
+side, even if only the figures differ. A file that fits several runs goes to one with files of its own folder, else
+to the first.
 """
 
 import functools
@@ -14,21 +14,21 @@ from . import workload_name
 from .heap_results import HeapFile
 from .results import CUT_SHORT, FAILED
 
-# Facts that do not tell machines apart: they are measured, and differ from start to start.
+# Facts that do not identify machines: they are measured, and vary.
 MEASURED_FACTS = {"clock_cost_ns"}
 
-# What peers measured from Python must agree in with tarn-bench; the rest tells of Python and its libraries.
+# Facts that peers measured from Python must share with tarn-bench; others describe Python and its libraries.
 OF_THE_MACHINE = ("backend", "device_name", "cpu_model", "cores", "kernel")
 
-# What to tell runs apart by, the best first.
+# Facts that distinguish runs, the best first.
 DISTINGUISHING = ("device_name", "backend", "commit", "cpu_model", "cores", "driver_version", "runtime_version",
                   "tarn_version", "compiler", "build_type", "c_library", "kernel", "device_bytes")
 
 
 class Run:
     """
-    Files of one machine and build, all added before anything is asked. `label` is short and no other run's; `files`
-    are those of tarn-bench, `heap_files` those of device_heap_bench.
+    Files of one machine and build; add all of them before any query. `label` is short and unique; `files` are those
+    of tarn-bench, `heap_files` those of device_heap_bench.
     """
 
     def __init__(self):
@@ -65,7 +65,7 @@ class Run:
 
     @functools.cached_property
     def by_workload(self):
-        """{key: {allocator: result}} of what has figures; a workload that was played as it is comes first."""
+        """{key: {allocator: result}} of workloads with figures; a workload played as recorded comes first."""
         table = {}
         for result in self.results:
             if result.pairs_per_second:
@@ -94,7 +94,7 @@ class Run:
 
 
 def _manner(key):
-    """Streams stay side by side with one another; the others' manners of playing follow each other."""
+    """Keeps streams together; other ways to play a workload follow each other."""
     _, qualifiers = workload_name.parts_of(key[1])
     return () if key[0] == "streams" else tuple(map(workload_name.QUALIFIERS.index, qualifiers))
 
@@ -141,7 +141,7 @@ def _fact_shown(key, value):
 
 
 def _label(runs):
-    """The device's name, and as many facts as it takes to tell runs of one name apart; last, folder or number."""
+    """The device's name, and as many facts as distinguish runs of one name; last, folder or number."""
     for run in runs:
         run.label = _name_of_device(run)
     for key in DISTINGUISHING:

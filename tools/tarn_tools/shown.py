@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""shown: numbers as people read them, and texts that any document can hold."""
+"""shown: numbers for people, and texts that any document can hold."""
 
 import re
 
@@ -7,14 +7,14 @@ THIN_SPACE = "\u202f"
 NOTHING = "\u2013"
 TIMES = "\u00d7"
 
-# What XML has no way to write: control characters, halves of characters, and two that are none.
+# Characters that XML cannot hold: control characters, surrogates, and two noncharacters.
 _NOWHERE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
 def _few_digits(value):
-    """Two or three digits, and no point where nothing follows it."""
+    """Two or three digits, without a point at the end."""
     if value >= 100 or value == int(value):
         return f"{value:.0f}"
     return f"{value:.1f}" if value >= 1 else f"{value:.2g}"
@@ -26,7 +26,7 @@ def count(value):
 
 
 def duration(ns):
-    """In nanoseconds up to 10 us, as tarn-bench does, then with the unit that fits."""
+    """In nanoseconds up to 10 us, as tarn-bench does, then with a suitable unit."""
     if ns is None:
         return NOTHING
     if ns < 10_000:
@@ -65,7 +65,7 @@ def rate(per_second):
 
 
 def ratio(value):
-    """How many times: two digits up to 10, then one behind the point, none from 100 on, and millions as M."""
+    """A multiple: two digits after the point up to 10, then one, none from 100 on, and millions as M."""
     if value is None:
         return NOTHING
     if value < 0.01:
@@ -78,15 +78,15 @@ def ratio(value):
 
 
 def ratio_range(least, most):
-    """7.5 to 12.1 times, as briefly as a cell of a table wants it."""
+    """7.5 to 12.1 times, briefly, for a cell of a table."""
     return f"{ratio(least).rstrip(TIMES)}{NOTHING}{ratio(most)}"
 
 
 def plain(text):
-    """For a terminal or a file's name: no narrow space."""
+    """Without narrow spaces, for a terminal or a file's name."""
     return text.replace(THIN_SPACE, " ")
 
 
 def printable(text):
-    """The text of a file, with a mark in the place of each character that a document cannot hold."""
+    """Returns the text with a mark for each character that a document cannot hold."""
     return _NOWHERE.sub("\ufffd", text)

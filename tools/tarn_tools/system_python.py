@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-system_python: packages of the system belong to the system's Python.
-
-The first python3 in the path may be another one, which does not see them. Then a program goes on in the
-system's, if that has what it needs.
+system_python: the system's packages belong to the system's Python. The first python3 in the path may be another one,
+which does not see them. Then the program restarts in the system's Python, if that has what it needs.
 """
 
 import importlib.util
@@ -16,7 +14,7 @@ GUARD = "TARN_TOOLS_IN_SYSTEM_PYTHON"
 
 
 def go_on_where_there_is(module):
-    """Returns where it is, and where it is nowhere; else the program starts anew in the system's Python."""
+    """Returns if the module is here, or nowhere. Otherwise restarts the program in the system's Python."""
     if importlib.util.find_spec(module) or os.environ.get(GUARD) or not os.access(SYSTEM_PYTHON, os.X_OK):
         return
     question = f"import sys, importlib.util as i; sys.exit(sys.version_info < (3, 9) or not i.find_spec('{module}'))"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-trace_anonymise: a trace that says nothing about where it comes from but how memory was used.
+trace_anonymise: removes everything from a trace but how memory was used.
 
-Of the head only the counts stay. Ids, streams and threads are numbered in the order in which they appear, and
-time begins at 0. Sizes and times themselves may tell a program: both can be made coarser.
+Only counts stay in the head. Ids, streams and threads are numbered in order of appearance, and time begins at 0.
+Sizes and times may identify a program, too: both can be made coarser.
 """
 
 from fractions import Fraction
@@ -18,7 +18,7 @@ def rounded_up(value, step):
 
 
 def anonymise(path, output, name="anonymous", size_step=1, time_step_ns=1, time_scale=Fraction(1)):
-    """Sizes are rounded up to size_step; times are multiplied by time_scale, then rounded down to time_step_ns."""
+    """Rounds sizes up to size_step, multiplies times by time_scale, then rounds them down to time_step_ns."""
     reader = TraceReader(path)
     writer = TraceWriter(output)
     ids, streams, threads = Ids(), Numbers(), Numbers()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""trace_command: tarn-trace, what is done with recorded traces."""
+"""trace_command: tarn-trace, the commands for recorded traces."""
 
 import argparse
 import json
@@ -20,29 +20,29 @@ from .trace_stats_text import stats_text
 from .trace_timeline import SLICES_MAX, timeline
 
 EPILOG = """
-A trace is text or gzip'd text, in the format of bench/README.md, and what is written is gzip'd when its name ends
-in .gz; - is the standard output. All commands are as strict as tarn-bench replay: the first thing that is wrong is
-named with its line, and nothing is written. Sizes take the suffixes K, M, G and T, times ns, us, ms and s.
-Exit status: 0 all is well; 1 a trace is damaged, or a file cannot be written; 2 the command line is wrong.
+A trace is text or gzip'd text, in the format of bench/README.md. Output is gzip'd if its name ends in .gz; - is the
+standard output. All commands are as strict as tarn-bench replay: they report the first error with its line, and
+write nothing. Sizes take the suffixes K, M, G and T, times ns, us, ms and s. Exit status: 0 success; 1 a trace is
+damaged, or a file cannot be written; 2 the command line is wrong.
 """
 
 _TIME_UNITS = {"": 1, "ns": 1, "us": 1000, "ms": 1_000_000, "s": 1_000_000_000}
 _SIZE_UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 
 
-# --- what options say ---------------------------------------------------------------------------------
+# --- values of options -------------------------------------------------------------------------------
 
 def time_of(text):
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(ns|us|ms|s)?", text)
     if not match:
-        raise argparse.ArgumentTypeError(f"'{text}' is no time: they are like 500, 20us, 1.5s")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a time such as 500, 20us or 1.5s")
     return int(Fraction(match[1]) * _TIME_UNITS[match[2] or ""])
 
 
 def size_of(text):
     match = re.fullmatch(r"(\d+)([KMGT])?", text)
     if not match or int(match[1]) == 0:
-        raise argparse.ArgumentTypeError(f"'{text}' is no size above zero: they are like 256, 4K, 1M")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a size above zero such as 256, 4K or 1M")
     return int(match[1]) << _SIZE_UNITS[match[2] or ""]
 
 
@@ -55,13 +55,13 @@ def step_of(text):
 
 def count_of(text):
     if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"'{text}' is no number")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number")
     return int(text)
 
 
 def factor_of(text):
     if not re.fullmatch(r"\d+(\.\d+)?(/\d*[1-9]\d*)?", text) or Fraction(text.split("/")[0]) == 0:
-        raise argparse.ArgumentTypeError(f"'{text}' is no factor above zero: they are like 10, 0.5, 1/3")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a factor above zero such as 10, 0.5 or 1/3")
     parts = text.split("/")
     return Fraction(parts[0]) / Fraction(parts[1] if len(parts) > 1 else 1)
 
@@ -69,7 +69,7 @@ def factor_of(text):
 def _range_of(text, parse):
     first, colon, last = text.partition(":")
     if not colon:
-        raise argparse.ArgumentTypeError(f"'{text}' is no range: they are like 100:200, 100: or :200")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a range such as 100:200, 100: or :200")
     bounds = (parse(first) if first else 0, parse(last) if last else None)
     if bounds[1] is not None and bounds[1] <= bounds[0]:
         raise argparse.ArgumentTypeError(f"the range '{text}' is empty")
@@ -139,7 +139,7 @@ def do_timeline(options):
 
 def parse(arguments):
     parser = argparse.ArgumentParser(prog="tarn-trace", epilog=EPILOG,
-                                     description="Looks into recorded traces of allocations and changes them.")
+                                     description="Examines and changes recorded traces of allocations.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def add(name, run, text, many=False, writes=False, **more):
@@ -150,39 +150,43 @@ def parse(arguments):
             command.add_argument("-o", "--output", metavar="FILE", required=True)
         return command
 
-    command = add("stats", do_stats, "sizes, lifetimes, what is live over time, threads, streams", many=True)
-    command.add_argument("--json", action="store_true", help="for programs")
-    add("check", do_check, "says whether traces are whole", many=True)
+    command = add("stats", do_stats, "prints sizes, lifetimes, live memory over time, threads, streams", many=True)
+    command.add_argument("--json", action="store_true", help="JSON, for programs")
+    add("check", do_check, "checks that traces are valid", many=True)
 
-    command = add("cut", do_cut, "a part of a trace; what was allocated before it is left out", writes=True)
+    command = add("cut", do_cut, "extracts a part of a trace, without earlier allocations", writes=True)
     part = command.add_mutually_exclusive_group()
     part.add_argument("--first", metavar="N", type=count_of, help="the first N events")
     part.add_argument("--events", metavar="FROM:TO", type=event_range,
-                      help="events by their number, from 0; TO is not in")
+                      help="events by number, from 0; TO is excluded")
     part.add_argument("--time", metavar="FROM:TO", type=time_range,
-                      help="events by time since the first one; TO is not in")
+                      help="events by time since the first event; TO is excluded")
     command.add_argument("--free-rest", action="store_true",
-                         help="frees at the end what is live there (else it is left live, and freed after a replay)")
-    command.add_argument("--until-damage", action="store_true", help="of a damaged trace, what comes before the damage")
-    command.add_argument("--name", help="of the new trace (default: that of the old one with -cut)")
+                         help="free live blocks at the end (default: leave them live; a replay frees them after)")
+    command.add_argument("--until-damage", action="store_true",
+                         help="accept a damaged trace and use the part before the damage")
+    command.add_argument("--name", help="name of the new trace (default: the old name with -cut)")
 
-    command = add("merge", do_merge, "several traces as one in order of time; ids, streams and threads kept apart",
+    command = add("merge", do_merge, "merges traces in order of time, with distinct ids, streams and threads",
                   many=True, writes=True)
-    command.add_argument("--align", action="store_true", help="all begin at time 0 (else at their recorded times)")
-    command.add_argument("--name", help="of the new trace (default: merged)")
+    command.add_argument("--align", action="store_true",
+                         help="start all traces at time 0 (default: at their recorded times)")
+    command.add_argument("--name", help="name of the new trace (default: merged)")
 
-    command = add("anonymise", do_anonymise, "drops what tells where a trace comes from: head, ids, numbers of streams "
-                  "and threads, begin of time", writes=True, aliases=["anonymize"])
-    command.add_argument("--round-sizes", metavar="SIZE", type=size_of, default=1, help="rounds sizes up to a multiple")
+    command = add("anonymise", do_anonymise, "removes what identifies the origin of a trace: head, ids, numbers of "
+                  "streams and threads, start time", writes=True, aliases=["anonymize"])
+    command.add_argument("--round-sizes", metavar="SIZE", type=size_of, default=1,
+                         help="round sizes up to a multiple of SIZE")
     command.add_argument("--round-times", metavar="TIME", type=step_of, default=1,
-                         help="rounds times down to a multiple")
+                         help="round times down to a multiple of TIME")
     command.add_argument("--scale-times", metavar="FACTOR", type=factor_of, default=Fraction(1),
-                         help="multiplies times, before they are rounded")
-    command.add_argument("--name", default="anonymous", help="of the new trace (default: %(default)s)")
+                         help="multiply times before rounding them")
+    command.add_argument("--name", default="anonymous", help="name of the new trace (default: %(default)s)")
 
-    command = add("timeline", do_timeline, "a timeline for Perfetto (ui.perfetto.dev) or chrome://tracing", writes=True)
+    command = add("timeline", do_timeline, "writes a timeline for Perfetto (ui.perfetto.dev) or chrome://tracing",
+                  writes=True)
     command.add_argument("--slices", metavar="N", type=count_of, default=SLICES_MAX,
-                         help="at most so many allocations, the largest and longest ones (default %(default)s)")
+                         help="maximum number of allocations; keeps the largest and longest (default %(default)s)")
     return parser.parse_args(arguments)
 
 

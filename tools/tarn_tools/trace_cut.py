@@ -2,8 +2,8 @@
 """
 trace_cut: a part of a trace, as a trace.
 
-What was allocated before the part is left out with its free: a cut trace starts empty. The whole trace is read,
-so that a damaged one is found out wherever the damage is.
+Allocations before the part are left out, with their frees: a cut trace starts empty. The whole trace is read, so
+that damage is found wherever it is.
 """
 
 from .failure import Failure
@@ -13,7 +13,7 @@ from .trace_writer import TraceWriter
 
 
 class Part:
-    """Events from `first` on and before `last`, at times from `from_ns` on and before `to_ns`, all from 0."""
+    """Events in [first, last) at times in [from_ns, to_ns), all counted from 0."""
 
     def __init__(self, first=0, last=None, from_ns=0, to_ns=None):
         self.first, self.last, self.from_ns, self.to_ns = first, last, from_ns, to_ns
@@ -24,7 +24,7 @@ class Part:
 
 
 def cut(path, output, part, name=None, frees_rest=False, until_damage=False):
-    """Returns (events written, the Fault at which reading ended or None)."""
+    """Returns (events written, the Fault that ended the reading, or None)."""
     reader = TraceReader(path)
     writer = TraceWriter(output)
     kept, fault = {}, None

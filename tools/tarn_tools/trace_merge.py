@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""trace_merge: several traces as one, in order of time; nothing of one has to do with anything of another."""
+"""trace_merge: merges several independent traces in order of time."""
 
 import heapq
 
@@ -9,7 +9,7 @@ from .trace_writer import TraceWriter
 
 
 class Numbers:
-    """Numbers from 0 on, in the order in which what they stand for is first seen."""
+    """Numbers from 0 on, in order of first appearance."""
 
     def __init__(self):
         self._of = {}
@@ -19,7 +19,7 @@ class Numbers:
 
 
 class Ids:
-    """New ids for what is live. An id is used once."""
+    """New ids for live allocations. Each id is used once."""
 
     def __init__(self):
         self._of = {}
@@ -35,14 +35,14 @@ class Ids:
 
 
 def _timed(number, reader, is_aligned, progress):
-    """The events of one trace as what the heap compares: of events at one time the first trace's come first."""
+    """Yields the events of one trace for the heap: at equal times, those of earlier traces come first."""
     for event in reader.events(progress):
         time_ns = event.time_ns - (reader.first_time_ns if is_aligned else 0)
         yield time_ns, number, event
 
 
 def merge(paths, output, name=None, is_aligned=False):
-    """is_aligned: every trace begins at time 0. Returns how many events were written."""
+    """is_aligned: every trace begins at time 0. Returns the number of events written."""
     readers = [TraceReader(path) for path in paths]
     writer = TraceWriter(output)
     ids, streams, threads = Ids(), Numbers(), Numbers()

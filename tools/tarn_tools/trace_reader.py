@@ -8,8 +8,8 @@ trace_reader: a trace of allocations, event by event, as strict as bench/workloa
     a <id> <bytes> <stream> <thread> <t_ns>     an allocation
     f <id> <stream> <thread> <t_ns>             the free of one
 
-Memory: what is live, and the lines '# key: value', labels not among them. A fault shows when its line is reached, so
-whoever writes something of what is read here writes it to the end only when there was none.
+Memory: live allocations, and the lines '# key: value' except labels. A fault is raised when its line is reached. So
+a program that copies events must not finish its output before the trace has ended.
 """
 
 import re
@@ -22,7 +22,7 @@ FIRST_LINE = b"# tarn-trace 1"
 SHOWN_MAX = 60
 NUMBER_MAX = (1 << 64) - 1
 
-# Numbers of up to 19 digits fit in 64 bits; a line with a longer one goes the long way.
+# Numbers of up to 19 digits fit in 64 bits; a line with a longer one takes the slow path.
 _ALLOC = re.compile(rb"a ([0-9]{1,19}) ([0-9]{1,19}) ([0-9]{1,19}) ([0-9]{1,19}) ([0-9]{1,19})")
 _FREE = re.compile(rb"f ([0-9]{1,19}) ([0-9]{1,19}) ([0-9]{1,19}) ([0-9]{1,19})")
 
@@ -39,7 +39,7 @@ class Alloc(NamedTuple):
     thread: int
     time_ns: int
     line: int
-    label: str # empty where there is none
+    label: str # empty if there is none
 
 
 class Free(NamedTuple):
@@ -47,7 +47,7 @@ class Free(NamedTuple):
     stream: int
     thread: int
     time_ns: int
-    alloc: Alloc # what is freed
+    alloc: Alloc # of the freed block
 
 
 def _shown(text):
@@ -55,14 +55,14 @@ def _shown(text):
 
 
 def _number_of(text):
-    """None: it is no number of 64 bits. Any number of zeros may stand in front."""
+    """Returns None if it is not a number of 64 bits. Leading zeros are allowed."""
     digits = text.lstrip(b"0") or b"0"
     number = int(digits) if text.isdigit() and len(digits) <= 20 else NUMBER_MAX + 1
     return number if number <= NUMBER_MAX else None
 
 
 class TraceReader:
-    """metadata: (key, value) in their order, as far as was read. live: {id: Alloc}. Both are the caller's to read."""
+    """metadata: (key, value) in order, as far as was read. live: {id: Alloc}. The caller may read both."""
 
     def __init__(self, path):
         self.path = str(path)
@@ -73,7 +73,7 @@ class TraceReader:
         self.first_time_ns = None
         self.last_time_ns = 0
         self._promised = None
-        self._label = (None, "") # of an allocation to come, and its id
+        self._label = (None, "") # of the next allocation, and its id
 
     @property
     def name(self):
@@ -83,7 +83,7 @@ class TraceReader:
         return re.sub(r"[^ -~]", "?", name)
 
     def events(self, progress=None):
-        """Yields Alloc and Free; raises a Fault at the first thing that is wrong. Several readers share a Progress."""
+        """Yields Alloc and Free; raises a Fault at the first error. Several readers share a Progress."""
         self._source = LineSource(self.path)
         try:
             with progress or Progress("tarn-trace", "reading") as progress:
@@ -155,7 +155,7 @@ class TraceReader:
         return self._odd_event(line)
 
     def _odd_event(self, line):
-        """Finds what is wrong with the line, or that its numbers are only long."""
+        """Finds the fault in the line, or that its numbers are only long."""
         kind, *fields = line.split(b" ")
         if kind not in (b"a", b"f"):
             self._fail(f"'{_shown(kind)}' is no event: they are 'a' and 'f'")

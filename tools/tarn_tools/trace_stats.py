@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-trace_stats: what a trace is like: sizes, lifetimes, what is live over time, threads, streams.
+trace_stats: statistics of a trace: sizes, lifetimes, live memory over time, threads, streams.
 
-Memory: what is live, the distinct sizes and labels, and some hundreds of numbers; nothing grows with the number of
-events.
+Memory: live allocations, the distinct sizes and labels, and some hundreds of numbers; nothing grows with the number
+of events.
 """
 
 from collections import Counter
@@ -19,12 +19,12 @@ CURVE_POINTS = 500
 
 
 def size_class(size):
-    """The power of two that holds it; 0 is its own class."""
+    """Returns the power of two that holds it; 0 is its own class."""
     return 1 << (size - 1).bit_length() if size > 0 else 0
 
 
 class _Tally:
-    """What a thread or a stream did."""
+    """Counts of a thread or a stream."""
 
     def __init__(self):
         self.allocations = self.frees = self.bytes = 0
@@ -39,7 +39,7 @@ def _percentiles(histogram):
 
 
 def _of_labels(tallies):
-    """Those with the most bytes; "" are allocations without one, where others have any."""
+    """Returns the labels with the most bytes; "" are allocations without one, if others have any."""
     if set(tallies) <= {""}:
         return []
     largest = sorted(tallies.items(), key=lambda item: (-item[1].bytes, item[0]))[:LARGEST_LABELS]
@@ -47,7 +47,7 @@ def _of_labels(tallies):
 
 
 def trace_stats(path, curve_points=CURVE_POINTS):
-    """All that is known of it, as what JSON can hold."""
+    """Returns all statistics as values for JSON."""
     reader = TraceReader(path)
     sizes, lifetimes_ns, lifetimes_events = Counter(), LogHistogram(), LogHistogram()
     threads, streams, labels = {}, {}, {}

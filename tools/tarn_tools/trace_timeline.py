@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-trace_timeline: a trace as a timeline in the trace-event format, which Perfetto and chrome://tracing show.
+trace_timeline: a trace as a timeline in the trace-event format of Perfetto and chrome://tracing.
 
-Counters: bytes and blocks live. Slices: each allocation from its begin to its free, in a process for each
-stream, in as many lanes (threads, to those programs) as blocks are live at once; a slice is named by its label and
-size.
-Where there are more allocations than slices are wanted, those with the most bytes times nanoseconds are shown.
+Counters: bytes and blocks live. Slices: each allocation from its begin to its free, in a process for each stream, in
+as many lanes (threads, to those programs) as blocks are live at once. A slice's name is its label and size. If there
+are more allocations than wanted slices, those with the most bytes times nanoseconds are shown.
 """
 
 import heapq
@@ -18,7 +17,7 @@ from .trace_reader import Alloc, TraceReader
 
 SLICES_MAX = 100_000
 COUNTER_POINTS = 10_000
-_COUNTERS = 0 # process of the counters; that of a stream is its number, from 1
+_COUNTERS = 0 # process of the counters; a stream's process is its number, from 1
 
 
 class _Largest:
@@ -43,7 +42,7 @@ class _Largest:
 
 
 class _Lanes:
-    """The lowest lane that is empty, as a thread of a viewer needs it: slices in it do not overlap."""
+    """Finds the lowest empty lane: a viewer's thread cannot have overlapping slices."""
 
     def __init__(self):
         self._busy, self._empty, self._count = [], [], 0

@@ -2,9 +2,9 @@
 """
 trace_writer: writes a trace, gzip'd when the name ends in .gz.
 
-The head says how many events there are, which is known at the end. So the events wait in a file of their own;
-of gzip'd data head and events are two members, which every reader takes as one text. What a reader would refuse,
-numbers of more than 64 bits, is not written.
+The head has the number of events, which is known only at the end. So the events wait in a temporary file. In gzip'd
+data head and events are two members, which every reader joins. Numbers of more than 64 bits, which a reader would
+refuse, are not written.
 """
 
 import gzip
@@ -17,9 +17,9 @@ from .trace_reader import NUMBER_MAX
 
 LINES_AT_ONCE = 4096
 GZIP_LEVEL = 6
-LABEL_BYTES_MAX = 60_000 # so that its line is one that can be read
+LABEL_BYTES_MAX = 60_000 # so that its line can be read
 
-# Keys of a head that count something; of a trace that was changed they are counted anew.
+# Counting keys of a head; they are counted anew for a changed trace.
 COUNTED = ("events", "allocations", "zero_size_allocations", "live_at_end", "peak_live_bytes", "live_count_at_peak",
            "streams", "threads", "duration_ns")
 
@@ -85,7 +85,7 @@ class TraceWriter:
         self._lines.clear()
 
     def finish(self, metadata):
-        """metadata: (key, value); of those that count something the value is put in here. `events` is always there."""
+        """metadata: (key, value); counting keys get their value here. `events` is always written."""
         self._flush()
         self.counts.update(live_at_end=self._live_count, streams=len(self._streams), threads=len(self._threads),
                            duration_ns=self.last_time_ns - (self._first_time_ns or 0))

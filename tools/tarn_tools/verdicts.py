@@ -2,10 +2,10 @@
 """
 verdicts: who wins where.
 
-An allocator is faster than another when its pairs take less time by at least NEAR; below that the two are
-level, since two runs of one machine agree no better. With several threads it is the pairs a second that count.
-A verdict is about tarn with its default options; its other modes are named where they are faster. Of peers that
-were reached through Python the interpreter's share is taken off.
+An allocator is faster than another if its pairs take less time by at least NEAR. Below that the two are level, since
+two runs on one machine agree no better. With several threads pairs a second count. A verdict is about tarn with its
+default options; its other modes are named where they are faster. Python's share is subtracted for peers that were
+called through it.
 """
 
 import statistics
@@ -39,13 +39,13 @@ class Verdict:
 
     @property
     def memory_to_leanest_peer(self):
-        """How many times the bytes of the peer that holds least tarn holds at most."""
+        """tarn's peak bytes held, divided by those of the peer that holds least."""
         if not self.tarn or not self.tarn.held_by_live or not self.leanest_peer:
             return None
         return _held(self.tarn) / _held(self.leanest_peer)
 
     def faster_than_tarn(self):
-        """All others that are faster, tarn's own modes not among them: (result, how many times), worst first."""
+        """All other faster allocators, without tarn's own modes: (result, how many times), worst first."""
         return self._faster(lambda name: not is_tarn(name))
 
     def faster_modes(self):
@@ -60,8 +60,8 @@ class Verdict:
     @property
     def word(self):
         """
-        loses: another one is faster, a peer or not. Else, against the best peer, wins or level; alone where there
-        is no peer; absent where there is no tarn.
+        loses: another one is faster, a peer or not. Otherwise, against the best peer, wins or level; alone: no peer;
+        absent: no tarn.
         """
         if not self.tarn:
             return "absent"
@@ -77,12 +77,12 @@ class Verdict:
 
     @property
     def loses_to_writing_only(self):
-        """Whether all that are faster write into the memory that they hand out."""
+        """Whether all faster allocators write into the memory that they hand out."""
         faster = self.faster_than_tarn()
         return bool(faster) and all(result.allocator in WRITING for result, _ in faster)
 
     def times_tarn(self, name):
-        """How many times tarn's time another one takes; None where one of them was not measured."""
+        """How many times tarn's time another one takes; None if one of them was not measured."""
         return ratio_of(self.tarn, self.results.get(name))
 
 
@@ -97,7 +97,7 @@ class Kind:
         return [verdict.results[name] for verdict in self.verdicts if name in verdict.results]
 
     def times_tarn(self, name):
-        """(least, median, most) over the workloads; None where it stands beside tarn on none."""
+        """(least, median, most) over the workloads; None if no workload has both."""
         ratios = [verdict.times_tarn(name) for verdict in self.verdicts]
         return spread_of([ratio for ratio in ratios if ratio is not None])
 
@@ -137,7 +137,7 @@ def ratio_of(result, other):
 
 
 def standing(times_tarn):
-    """Of another one that takes so many times tarn's time: what that is for tarn."""
+    """Returns what it means for tarn that another one takes times_tarn of its time."""
     if times_tarn <= 1 / NEAR:
         return "loses"
     return "wins" if times_tarn >= NEAR else "level"

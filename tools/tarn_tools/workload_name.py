@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""workload_name: what the names of tarn-bench's workloads say: how they were played, and quantities for axes."""
+"""workload_name: what workload names of tarn-bench say: how they were played, and quantities for axes."""
 
 import re
 
-# How a workload was played stands behind its name, after a comma each.
+# How a workload was played follows its name, each after a comma.
 QUALIFIERS = ("own", "handed on", "shared", "one stream", "faithful", "touched")
 
 _SUFFIXES = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
@@ -26,12 +26,12 @@ def joined(name, qualifiers):
 
 
 def kind_of(key):
-    """Workloads of one kind are of one bench and were played in one way; as text, "replay, faithful"."""
+    """Workloads of one kind have one bench and were played in one way; as text, "replay, faithful"."""
     return joined(key[0], parts_of(key[1])[1])
 
 
 def size_of(name):
-    """Bytes of "64K"; None when it is no size."""
+    """Bytes of "64K"; None if it is not a size."""
     match = _SIZE.fullmatch(parts_of(name)[0])
     return int(match[1]) << _SUFFIXES[match[2]] if match else None
 
