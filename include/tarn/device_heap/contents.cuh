@@ -2,8 +2,8 @@
 /*
  * device_heap/contents: what the highest check level writes into objects.
  *
- *     | what was asked for | canary ... | size asked for, 8 bytes |       TN_HEAP_CANARY_BYTES more than was asked for
- *      poison                                                            at least, up to the object's end
+ *     | requested bytes | canary ... | requested size, 8 bytes |       at least TN_HEAP_CANARY_BYTES more than
+ *      poison                                                          requested, up to the object's end
  *
  * The canary lies between the requested bytes and the object's last 8 bytes, and takes at least 8 bytes.
  */

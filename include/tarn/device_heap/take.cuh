@@ -4,7 +4,7 @@
  * this for all. malloc.cuh decides which step comes first.
  *
  *     1. lanes that fill a page or more together,  a slab of their own
- *        or to which nobody else's object fits
+ *        or that leave no room for another object
  *     2. the slab in the slot of this place        one addition to its header
  *     3. that one used up: another for the slot    one that was prepared, a good one, a new one, or a sparse one
  *     4. the slot busy for too long                a slab of their own

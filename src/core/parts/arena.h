@@ -84,8 +84,8 @@ struct tn_arenas {
     struct tn_loan *loans; /* by first chunk; room for the maximum */
     uint32_t loan_count;
     void *memory; /* holds the arenas */
-    /* Requests that the pool served although there are arenas, since nothing was left to lend; and the most
-     * allowed. */
+    /* Requests that the pool served, although there are arenas, since it last looked for chunks to lend; and
+     * the number at which it looks again. */
     uint32_t passed_on_count;
     uint32_t passed_on_max;
 };

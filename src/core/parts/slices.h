@@ -7,8 +7,8 @@
  *
  *     slab of 64-byte slices   │ live │      │ live │ live │ past │      │ ...           1024 bytes
  *     free                     0      1      0      0      0      1        its stream may have them
- *     pending                  0      0      0      0      1      0        freed, and nobody may yet
- *     sizes                    40     -      64     33     -      -        what was asked for
+ *     pending                  0      0      0      0      1      0        freed, but not usable yet
+ *     sizes                    40     -      64     33     -      -        requested bytes
  *
  * A slab belongs to one stream. A slice freed on that stream, or without a dependency, is free for it at
  * once. A slice freed on other streams is pending until their work is done, or the slab's stream has waited

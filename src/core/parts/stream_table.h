@@ -2,9 +2,9 @@
 /*
  * stream_table: the streams that a pool knows, and what each of them has waited for.
  *
- * The time counts the recorded events; see dependency.h. If b has waited for an event recorded on a at time
- * 5, all later work on b comes after the work before the frees on a up to then: b covers a below 6. So one
- * wait serves all earlier frees of a.
+ * The time counts the recorded events; see dependency.h. If b has waited for an event recorded on a at time 5,
+ * all that is submitted to b from then on comes after everything freed on a up to that time: b covers a below
+ * 6. So one wait serves all earlier frees of a.
  *
  *     covered_below[a]     a   b   c
  *     of a                 -   0   0
@@ -14,7 +14,7 @@
  * A stream whose handle is about to end is retired: its last record stays until it is complete. From then on
  * the handle means another stream.
  *
- * Some handles are not valid at any time. A per-thread handle means the right stream only in its thread. In a
+ * Some handles cannot be used at all times. A per-thread handle means the right stream only in its thread. In a
  * pool whose streams end unannounced, a handle may have ended since the last call that named it. Such a
  * stream is in state CALLERS: only calls that name it record on it.
  *
