@@ -1108,7 +1108,7 @@ static void check_names_what_is_wrong(void **state)
     expect_fault(fixture, "no live slices");
     *s = good;
     slices->live_count++;
-    expect_fault(fixture, "lost count");
+    expect_fault(fixture, "the counts of slabs are wrong");
     slices->live_count--;
     s->pending = 2;
     expect_fault(fixture, "free and pending");
@@ -1119,7 +1119,7 @@ static void check_names_what_is_wrong(void **state)
     slices->classes[3].sizes[0] = 99;
     expect_fault(fixture, "requested bytes");
     slices->classes[3].sizes[0] = 129;
-    expect_fault(fixture, "smaller than what was asked for");
+    expect_fault(fixture, "smaller than its requested size");
     slices->classes[3].sizes[0] = 100;
     expect_ok(tarn_pool_check(fixture->pool));
     free_on(fixture, small, NULL);

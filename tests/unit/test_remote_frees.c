@@ -531,7 +531,7 @@ static void a_check_finds_what_is_left_over(void **state)
     struct tn_remote_frees *remote = &fixture->pool->arenas.remote;
     tn_remote_frees_set(remote, remote->chunk_count - 1, 3);
     expect_status(TARN_STATUS_CORRUPT, tarn_pool_check(fixture->pool));
-    expect_message("a chunk's byte says an arena");
+    expect_message("a chunk's byte names an arena");
     tn_remote_frees_set(remote, remote->chunk_count - 1, TN_START_NOBODYS);
     assert_true(tn_mailbox_post(&remote->mailboxes[TN_ARENA_COUNT - 1], 7, dependency_of(7)));
     expect_status(TARN_STATUS_CORRUPT, tarn_pool_check(fixture->pool));

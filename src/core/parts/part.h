@@ -8,7 +8,7 @@
 #ifndef TN_PART_H
 #define TN_PART_H
 
-#include "../index/region_index_struct.h"
+#include "../index/region_index_parts.h"
 
 #include "slices.h"
 #include "stats.h"
