@@ -30,13 +30,11 @@ static void expect_no_open(int device, int kind, tarn_status expected, tarn_stat
 
 static void the_name_is_the_vendors(void **state)
 {
-    (void)state;
     assert_string_equal(tarn_backend_name(), vendor.name);
 }
 
 static void device_memory_opens_or_says_why(void **state)
 {
-    (void)state;
     tarn_backend backend = { NULL, NULL };
     tarn_status status = tarn_backend_open(0, TARN_MEMORY_KIND_DEVICE, &backend);
     if (status == TARN_STATUS_OK) {
@@ -55,7 +53,6 @@ static void device_memory_opens_or_says_why(void **state)
 
 static void an_unknown_kind_is_refused(void **state)
 {
-    (void)state;
     const int kinds[] = { -1, TARN_MEMORY_KIND_HOST + 1, 99, INT32_MAX, INT32_MIN };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         expect_no_open(0, kinds[i], TARN_STATUS_INVALID_ARGUMENT, TARN_STATUS_INVALID_ARGUMENT);
@@ -63,7 +60,6 @@ static void an_unknown_kind_is_refused(void **state)
 
 static void an_unknown_device_is_refused(void **state)
 {
-    (void)state;
     tarn_status without = is_built_for_host() ? TARN_STATUS_INVALID_DEVICE : TARN_STATUS_NO_DEVICE;
     const int devices[] = { -1, 9999, INT32_MAX, INT32_MIN };
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
@@ -72,7 +68,6 @@ static void an_unknown_device_is_refused(void **state)
 
 static void a_kind_of_another_backend_is_not_supported(void **state)
 {
-    (void)state;
     if (is_built_for_host()) {
         expect_no_open(0, TARN_MEMORY_KIND_PINNED, TARN_STATUS_NOT_SUPPORTED,
                        TARN_STATUS_NOT_SUPPORTED);
@@ -85,7 +80,6 @@ static void a_kind_of_another_backend_is_not_supported(void **state)
 
 static void no_place_for_the_backend_is_refused(void **state)
 {
-    (void)state;
     assert_int_equal(tarn_backend_open(0, TARN_MEMORY_KIND_DEVICE, NULL),
                      TARN_STATUS_INVALID_ARGUMENT);
     assert_non_null(strstr(tarn_last_error().message, "backend_out"));
@@ -95,7 +89,6 @@ static void no_place_for_the_backend_is_refused(void **state)
 
 static void host_options_of_another_size_are_refused(void **state)
 {
-    (void)state;
     const size_t sizes[] = { 0, sizeof(tarn_host_options) - 1, sizeof(tarn_host_options) + 1,
                              SIZE_MAX };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -111,7 +104,6 @@ static void host_options_of_another_size_are_refused(void **state)
 /* One piece may be no larger than the options say, however much memory there is. */
 static void host_options_limit_one_piece(void **state)
 {
-    (void)state;
     tarn_host_options options = TARN_HOST_OPTIONS_INIT;
     options.memory_bytes = (size_t)1 << 30;
     options.allocation_bytes_max = (size_t)1 << 20;
@@ -147,7 +139,6 @@ static size_t machine_bytes(void)
 /* A piece larger than the machine costs nothing until it is touched, and then only there. */
 static void host_memory_may_be_larger_than_the_machine(void **state)
 {
-    (void)state;
     tarn_host_options options = TARN_HOST_OPTIONS_INIT;
     size_t size_bytes = machine_bytes() + 4096;
     options.memory_bytes = 2 * size_bytes;
@@ -167,7 +158,6 @@ static void host_memory_may_be_larger_than_the_machine(void **state)
 /* A device smaller than a page has room for nothing, and a pool may still ask. */
 static void host_memory_may_be_tiny(void **state)
 {
-    (void)state;
     tarn_host_options options = TARN_HOST_OPTIONS_INIT;
     options.memory_bytes = 1;
     tarn_backend backend;
@@ -184,7 +174,6 @@ static void host_memory_may_be_tiny(void **state)
 
 static void two_host_backends_share_nothing(void **state)
 {
-    (void)state;
     tarn_host_options options = TARN_HOST_OPTIONS_INIT;
     options.memory_bytes = (size_t)1 << 20;
     tarn_backend one, other;
@@ -207,7 +196,6 @@ static void two_host_backends_share_nothing(void **state)
 /* A table of the caller's own need not have all operations, nor a close. */
 static void closing_takes_what_there_is(void **state)
 {
-    (void)state;
     static const tarn_backend_operations own = { .struct_bytes = sizeof own, .name = "own" };
     tarn_backend backend = { &own, &backend };
     tarn_backend_close(NULL);

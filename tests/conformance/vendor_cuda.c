@@ -172,7 +172,6 @@ static void use_device(int number)
 /* Must be the first to use a device in the process, since a context stays. */
 static void no_other_device_gets_a_context(void **state)
 {
-    (void)state;
     require_two_devices();
     assert_int_equal(current_device(), 0);
     assert_false(has_context(0));
@@ -201,7 +200,6 @@ static void expect_memory_of(int number)
 
 static void another_current_device_stays_current(void **state)
 {
-    (void)state;
     require_two_devices();
     for (int current = 0; current < 2; current++) {
         int other = 1 - current;
@@ -223,7 +221,6 @@ static tarn_backend open_on(int number)
 
 static void a_stream_of_another_device_is_told(void **state)
 {
-    (void)state;
     require_two_devices();
     tarn_backend backends[2] = { open_on(0), open_on(1) };
     tarn_stream streams[2];

@@ -111,7 +111,6 @@ static void expect_memory_of(int number)
 
 static void another_current_device_stays_current(void **state)
 {
-    (void)state;
     require_two_devices();
     for (int current = 0; current < 2; current++) {
         int other = 1 - current;
@@ -133,7 +132,6 @@ static tarn_backend open_on(int number)
 
 static void a_stream_of_another_device_is_told(void **state)
 {
-    (void)state;
     require_two_devices();
     tarn_backend backends[2] = { open_on(0), open_on(1) };
     tarn_stream streams[2];

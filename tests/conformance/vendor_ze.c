@@ -155,7 +155,6 @@ static void expect_owner(const struct application *application, const void *addr
 
 static void memory_belongs_to_the_context_that_was_given(void **state)
 {
-    (void)state;
     static const ze_memory_type_t types[] = { ZE_MEMORY_TYPE_DEVICE, ZE_MEMORY_TYPE_HOST,
                                               ZE_MEMORY_TYPE_SHARED };
     struct application application = application_begin();
@@ -174,7 +173,6 @@ static void memory_belongs_to_the_context_that_was_given(void **state)
 /* The number counts when there is no handle, and a handle makes the number meaningless. */
 static void each_device_is_found_by_number_and_by_handle(void **state)
 {
-    (void)state;
     struct application application = application_begin();
     for (uint32_t i = 0; i < application.device_count; i++) {
         struct fixture by_number = open_in(&application, (int)i, NULL, TARN_MEMORY_KIND_DEVICE);
@@ -193,7 +191,6 @@ static void each_device_is_found_by_number_and_by_handle(void **state)
 
 static void a_part_of_a_device_is_a_device(void **state)
 {
-    (void)state;
     struct application application = application_begin();
     ze_device_handle_t parts[16];
     uint32_t count = 16;
@@ -215,7 +212,6 @@ static void a_part_of_a_device_is_a_device(void **state)
 
 static void what_is_no_device_is_refused(void **state)
 {
-    (void)state;
     struct application application = application_begin();
     application_end(&application);
     tarn_backend backend = { NULL, &backend };
@@ -229,7 +225,6 @@ static void what_is_no_device_is_refused(void **state)
 
 static void options_of_another_size_are_refused(void **state)
 {
-    (void)state;
     const size_t sizes[] = { 0, sizeof(tarn_ze_options) - 1, sizeof(tarn_ze_options) + 1,
                              SIZE_MAX };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -254,7 +249,6 @@ static size_t allocation_bytes_max(const struct fixture *fixture)
 
 static void relaxed_limits_allow_larger_pieces(void **state)
 {
-    (void)state;
     struct application application = application_begin();
     struct fixture fixture = open_in(&application, 0, NULL, TARN_MEMORY_KIND_DEVICE);
     size_t strict_bytes = allocation_bytes_max(&fixture);
@@ -287,7 +281,6 @@ static void relaxed_limits_allow_larger_pieces(void **state)
 /* The application's list fills, the backend's streams go on from there and back. */
 static void a_list_of_the_application_is_a_stream(void **state)
 {
-    (void)state;
     struct application application = application_begin();
     ze_command_list_handle_t list = make_list(&application, application.devices[0]);
     if (!list) {
@@ -346,7 +339,6 @@ static ze_command_list_handle_t make_list_of_last_device(const struct applicatio
 
 static void a_list_of_another_device_is_refused(void **state)
 {
-    (void)state;
     struct application application = application_begin();
     ze_command_list_handle_t list = make_list_of_last_device(&application);
     if (!list) {

@@ -4,5 +4,4 @@
 
 void want_arenas(tarn_pool *pool)
 {
-    (void)pool;
 }

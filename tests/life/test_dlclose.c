@@ -69,7 +69,6 @@ static void end_use(struct use *use)
 
 static void pools_live_on(void **state)
 {
-    (void)state;
     struct use use = begin_use();
     assert_int_equal(dlclose(use.tarn.handle), 0);
     void *still_there = dlopen(TARN_LIBRARY, RTLD_NOW | RTLD_NOLOAD);
@@ -81,7 +80,6 @@ static void pools_live_on(void **state)
 
 static void opened_again_it_knows_its_pools(void **state)
 {
-    (void)state;
     struct use use = begin_use();
     dlclose(use.tarn.handle);
     struct use again = { .tarn = open_library(), .backend = use.backend };
@@ -102,7 +100,6 @@ static void fork_and_use(void *argument)
 
 static void a_fork_after_it_was_closed_finds_its_handlers(void **state)
 {
-    (void)state;
     struct use use = begin_use();
     dlclose(use.tarn.handle);
     expect_in_child(fork_and_use, &use);
@@ -113,7 +110,6 @@ static struct use left;
 
 static void an_exit_after_it_was_closed_is_a_good_end(void **state)
 {
-    (void)state;
     expect_program_to_end_well("leave");
 }
 

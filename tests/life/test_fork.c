@@ -135,7 +135,6 @@ static void abandon_in_silence(void *argument)
 
 static void in_a_child_the_parents_pool_is_dead(void **state)
 {
-    (void)state;
     struct parent parent = begin_parent();
     expect_in_child(allocate_in_vain, &parent);
     expect_in_child(give_back_in_silence, &parent);
@@ -170,7 +169,6 @@ static void use_backend_in_vain(void *argument)
 
 static void in_a_child_the_parents_backend_is_dead(void **state)
 {
-    (void)state;
     struct parent parent = begin_parent();
     expect_in_child(use_backend_in_vain, &parent);
     end_parent(&parent);
@@ -232,7 +230,6 @@ static void fork_once_more(void *argument)
 
 static void a_child_works_with_pools_of_its_own(void **state)
 {
-    (void)state;
     struct parent parent = begin_parent();
     expect_in_child(work_beside_the_parents_pool, &parent);
     expect_in_child(fork_once_more, &parent);
@@ -243,7 +240,6 @@ static void a_child_works_with_pools_of_its_own(void **state)
 
 static void free_without_a_pool(void *argument)
 {
-    (void)argument;
     int on_the_stack;
     CHILD_EXPECT(tarn_free(&on_the_stack) == TARN_STATUS_FOREIGN_ADDRESS);
 }
@@ -277,7 +273,6 @@ static void use_a_new_process_wide_pool(void *inherited)
 
 static void a_child_gets_a_process_wide_pool_of_its_own(void **state)
 {
-    (void)state;
     void *address;
     expect_in_child(free_without_a_pool, NULL);
     if (tarn_malloc(1000, &address) == TARN_STATUS_NO_DEVICE) skip();
@@ -320,15 +315,12 @@ static tarn_backend_result slow_acquire(void *state, size_t size_bytes, void **a
 
 static tarn_backend_result slow_release(void *state, void *address, size_t size_bytes)
 {
-    (void)state;
-    (void)size_bytes;
     free(address);
     return TARN_BACKEND_RESULT_OK;
 }
 
 static tarn_backend_result slow_get_properties(void *state, tarn_device_properties *properties_out)
 {
-    (void)state;
     *properties_out = (tarn_device_properties){
         .device_name = "slow",
         .alignment_bytes = 4096,
@@ -377,7 +369,6 @@ static void use_pool_that_grows(void *argument)
 
 static void a_pool_that_was_growing_does_not_hold_the_child_up(void **state)
 {
-    (void)state;
     struct slow slow = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0 };
     tarn_pool *pool = create_slow_pool(&slow);
     pthread_t thread;
@@ -402,7 +393,6 @@ static void a_pool_that_was_growing_does_not_hold_the_child_up(void **state)
 
 static void a_backend_may_fork(void **state)
 {
-    (void)state;
     struct slow slow = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, true };
     tarn_pool *pool = create_slow_pool(&slow);
     void *address;
@@ -514,7 +504,6 @@ static void live_on_alone(void *argument)
 
 static void a_fork_is_safe_whatever_other_threads_do(void **state)
 {
-    (void)state;
     void *(*const bodies[])(void *) = { allocate_and_trim, look_addresses_up, create_and_destroy,
                                         create_and_destroy_the_process_wide_pool };
     pthread_t threads[sizeof bodies / sizeof *bodies];

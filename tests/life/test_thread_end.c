@@ -91,7 +91,6 @@ static void end_legacy(struct legacy *legacy)
 
 static void what_a_thread_leaves_is_as_it_was(void **state)
 {
-    (void)state;
     struct legacy legacy = make_legacy();
     run_to_its_end(allocate_and_end, &legacy);
     assert_int_equal(stats_of(legacy.pool).live_count, BLOCKS);
@@ -106,7 +105,6 @@ static void what_a_thread_leaves_is_as_it_was(void **state)
 /* Nothing is kept for a thread that has ended: the pool stays as large as for one. */
 static void many_threads_leave_no_more_than_one(void **state)
 {
-    (void)state;
     struct legacy legacy = make_legacy();
     run_to_its_end(allocate_and_end, &legacy);
     inherit(&legacy);
@@ -146,7 +144,6 @@ static void *allocate_for_the_end(void *argument)
 
 static void a_thread_frees_while_it_ends(void **state)
 {
-    (void)state;
     struct legacy legacy = make_legacy();
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = &legacy.backend;

@@ -126,7 +126,6 @@ static size_t step_of(const struct pair *pair, const void *base, size_t size_byt
 static void note_created(void *user, void *base, size_t size_bytes, uint64_t id)
 {
     struct pair *pair = user;
-    (void)id;
     if (pair->base == 0) pair->base = (uintptr_t)base;
     size_t step = step_of(pair, base, size_bytes);
     assert_false(pair->is_mapped[step]);
@@ -137,7 +136,6 @@ static void note_created(void *user, void *base, size_t size_bytes, uint64_t id)
 static void note_destroyed(void *user, void *base, size_t size_bytes, uint64_t id)
 {
     struct pair *pair = user;
-    (void)id;
     size_t step = step_of(pair, base, size_bytes);
     assert_true(is_wholly_free(pair, step));
     pair->is_mapped[step] = false;
@@ -313,7 +311,6 @@ static void run(uint64_t seed, size_t step_chunks, size_t steps)
 
 static void maps_and_places_as_the_model_does(void **state)
 {
-    (void)state;
     uint64_t seed = random_seed(20260111);
     run(seed, 16, 3000);
     run(seed + 1, 64, 1500);

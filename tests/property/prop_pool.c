@@ -395,7 +395,6 @@ static void run(uint64_t seed, unsigned chunk_log2, size_t misalignment, size_t 
 
 static void places_as_the_model_does(void **state)
 {
-    (void)state;
     uint64_t seed = random_seed(20260101);
     run(seed, 10, 0, 6000, TARN_FIT_BEST);
     run(seed + 1, 8, 0, 3000, TARN_FIT_BEST);
@@ -404,7 +403,6 @@ static void places_as_the_model_does(void **state)
 
 static void places_as_the_model_does_on_misaligned_backing(void **state)
 {
-    (void)state;
     uint64_t seed = random_seed(20260102);
     run(seed, 10, 256, 3000, TARN_FIT_BEST);
     run(seed + 1, 12, 768, 3000, TARN_FIT_BEST);
@@ -412,7 +410,6 @@ static void places_as_the_model_does_on_misaligned_backing(void **state)
 
 static void every_policy_places_as_the_model_allows(void **state)
 {
-    (void)state;
     static const tarn_fit fits[] = { TARN_FIT_FIRST, TARN_FIT_SEGREGATED, TARN_FIT_TLSF };
     uint64_t seed = random_seed(20260104);
     for (size_t i = 0; i < sizeof fits / sizeof fits[0]; i++) {
@@ -445,7 +442,6 @@ static void compare_two_pools(uint64_t seed, tarn_fit fit)
 
 static void placement_depends_on_the_calls_alone(void **state)
 {
-    (void)state;
     uint64_t seed = random_seed(20260103);
     for (int fit = TARN_FIT_BEST; fit <= TARN_FIT_TLSF; fit++)
         compare_two_pools(seed, (tarn_fit)fit);

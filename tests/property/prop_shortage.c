@@ -162,7 +162,6 @@ static void run(bool can_synchronize, bool is_contiguous, tarn_fit fit)
 
 static void what_can_be_served_is_served(void **state)
 {
-    (void)state;
     dice = random_init(random_seed(20261121));
     limit_bytes = 192 * KIB;
     size_bits = 17;
@@ -176,7 +175,6 @@ static void what_can_be_served_is_served(void **state)
 
 static void a_contiguous_pool_serves_what_can_be_served(void **state)
 {
-    (void)state;
     dice = random_init(random_seed(20261122));
     limit_bytes = 192 * KIB;
     size_bits = 17;
@@ -191,7 +189,6 @@ static void a_contiguous_pool_serves_what_can_be_served(void **state)
 /* There are fewer chunks than streams and sizes of slices. */
 static void a_slice_is_served_where_there_is_one(void **state)
 {
-    (void)state;
     dice = random_init(random_seed(20261123));
     limit_bytes = 24 * KIB;
     size_bits = 11;

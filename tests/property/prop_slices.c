@@ -200,7 +200,6 @@ static void run(uint64_t seed, size_t chunk_bytes, unsigned stream_count, bool i
 
 static void slices_are_apart_and_found(void **state)
 {
-    (void)state;
     uint64_t seed = random_seed(20261124);
     run(seed, 1024, 1, false, 1);
     run(seed + 1, 256, 1, false, 1);
@@ -212,7 +211,6 @@ static void slices_are_apart_and_found(void **state)
 
 static void also_on_several_streams(void **state)
 {
-    (void)state;
     uint64_t seed = random_seed(20261125);
     run(seed, 1024, STREAMS, false, 1);
     run(seed + 1, 256, STREAMS, false, 1);

@@ -10,7 +10,6 @@ static char name[512];
 
 int enter_scratch_folder(void **state)
 {
-    (void)state;
     const char *parent = getenv("TMPDIR");
     snprintf(name, sizeof name, "%s/tarn-record-test-XXXXXX", parent ? parent : "/tmp");
     return mkdtemp(name) && chdir(name) == 0 ? 0 : -1;
@@ -19,7 +18,6 @@ int enter_scratch_folder(void **state)
 /* It has files alone. */
 int leave_scratch_folder(void **state)
 {
-    (void)state;
     DIR *folder = opendir(name);
     if (!folder || chdir(name) != 0) return -1;
     for (const struct dirent *entry = readdir(folder); entry; entry = readdir(folder))

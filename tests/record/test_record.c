@@ -62,7 +62,6 @@ static void *alloc(tarn_pool *pool, size_t size_bytes)
 
 static void test_each_call_is_recorded(void **state)
 {
-    (void)state;
     tarn_pool *pool = create_pool();
     void *a[8], *failed = NULL;
     expect_ok(tarn_record_start("calls"));
@@ -98,7 +97,6 @@ static void test_each_call_is_recorded(void **state)
 
 static void test_batches_and_resizes_are_recorded(void **state)
 {
-    (void)state;
     tarn_pool *pool = create_pool();
     const size_t sizes[] = { 5000, 0, 70000 };
     void *a[3], *twice[4];
@@ -126,7 +124,6 @@ static void test_batches_and_resizes_are_recorded(void **state)
 /* What is freed of a batch that fails was never anybody's. */
 static void test_a_batch_that_fails_is_not_recorded(void **state)
 {
-    (void)state;
     tarn_pool *pool;
     const size_t sizes[] = { 32 * MIB, 0, 16 * MIB, 32 * MIB };
     void *a[4];
@@ -153,7 +150,6 @@ static void *use_the_threads_own_stream(void *pool)
 /* Handles that mean another stream in each thread, and two that mean the same. */
 static void test_streams_are_told_apart(void **state)
 {
-    (void)state;
     tarn_pool *pool;
     void *a;
     expect_ok(tarn_pool_create(NULL, &pool));
@@ -174,7 +170,6 @@ static void test_streams_are_told_apart(void **state)
 
 static void test_every_pool_takes_part(void **state)
 {
-    (void)state;
     tarn_pool_options debug = TARN_POOL_OPTIONS_INIT;
     debug.debug = TARN_DEBUG_SITES;
     tarn_pool *before, *after, *watched;
@@ -206,7 +201,6 @@ static void test_every_pool_takes_part(void **state)
 /* Pools of every make. */
 static void test_what_is_live_goes_with_its_pool(void **state)
 {
-    (void)state;
     tarn_pool_options passing = TARN_POOL_OPTIONS_INIT, contiguous = TARN_POOL_OPTIONS_INIT;
     passing.passes_through = true;
     contiguous.contiguous = true;
@@ -283,7 +277,6 @@ static void free_blocks(struct team *team)
 /* Rounds, so that new threads go on where others have ended. */
 static void test_threads_are_told_apart_and_in_order(void **state)
 {
-    (void)state;
     struct team team = create_team();
     pthread_t threads[THREADS];
     expect_ok(tarn_record_start("threads.gz"));
@@ -312,7 +305,6 @@ static void test_threads_are_told_apart_and_in_order(void **state)
 
 static void test_a_recording_ends_while_others_allocate(void **state)
 {
-    (void)state;
     struct team team = create_team();
     pthread_t threads[THREADS];
     run_team(&team, threads);
@@ -337,7 +329,6 @@ static void test_a_recording_ends_while_others_allocate(void **state)
 
 static void test_start_and_stop_say_what_is_wrong(void **state)
 {
-    (void)state;
     expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_record_stop());
     expect_message("nothing is being recorded");
     expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_record_start(NULL));
@@ -364,7 +355,6 @@ static void test_start_and_stop_say_what_is_wrong(void **state)
 
 static void test_what_was_left_behind_is_kept(void **state)
 {
-    (void)state;
     FILE *left = fopen("again.events", "w");
     assert_non_null(left);
     fputs("left behind", left);
@@ -382,7 +372,6 @@ static void test_what_was_left_behind_is_kept(void **state)
 
 static void test_the_folder_may_change(void **state)
 {
-    (void)state;
     char folder[4096];
     assert_non_null(getcwd(folder, sizeof folder));
     expect_ok(tarn_record_start("here"));
@@ -396,7 +385,6 @@ static void test_the_folder_may_change(void **state)
 
 static void allocate_beyond_a_limit(void *argument)
 {
-    (void)argument;
     /* Room for some chunks of 64 KiB, and not for a trace. */
     const struct rlimit limit = { 200000, 200000 };
     tarn_pool *pool;
@@ -417,7 +405,6 @@ static void allocate_beyond_a_limit(void *argument)
 
 static void test_a_limit_on_files_costs_events_and_no_more(void **state)
 {
-    (void)state;
     expect_in_child(allocate_beyond_a_limit, NULL);
     struct trace_lines trace = read_trace_lines("limited");
     assert_true(trace.lost_count > 0);
@@ -427,7 +414,6 @@ static void test_a_limit_on_files_costs_events_and_no_more(void **state)
 
 static void test_a_full_disk_leaves_the_events(void **state)
 {
-    (void)state;
     tarn_pool *pool = create_pool();
     if (symlink("/dev/full", "full.gz") != 0) fail_msg("no link to /dev/full");
     expect_ok(tarn_record_start("full.gz"));
@@ -442,7 +428,6 @@ static void test_a_full_disk_leaves_the_events(void **state)
 
 static void close_all_descriptors(void *argument)
 {
-    (void)argument;
     tarn_pool *pool;
     CHILD_EXPECT(tarn_pool_create_over((void *)((uintptr_t)1 << 40), (size_t)1 << 40, NULL,
                                        &pool) == TARN_STATUS_OK);
@@ -464,7 +449,6 @@ static void close_all_descriptors(void *argument)
 
 static void test_a_program_may_close_all_descriptors(void **state)
 {
-    (void)state;
     expect_in_child(close_all_descriptors, NULL);
     struct trace_lines trace = read_trace_lines("closed");
     assert_int_equal(trace.lost_count + trace.count, 10000);
@@ -494,7 +478,6 @@ static void be_a_child(void *argument)
 
 static void test_a_forked_child_is_another_process(void **state)
 {
-    (void)state;
     tarn_pool *pool = create_pool();
     expect_ok(tarn_record_start("parent.gz"));
     void *a = alloc(pool, 1000);
@@ -630,7 +613,6 @@ static int expect_refusal(void)
 
 static void test_the_environment_records_a_whole_process(void **state)
 {
-    (void)state;
     run_with_environment("whole.gz", "allocate");
     expect_trace_lines("whole.gz", "a 0 1000 0\na 1 2000 0\nf 0 1000 0\n");
     run_with_environment("no/such/folder", "refused");
@@ -669,7 +651,6 @@ static void expect_said(const char *first, const char *last)
 /* Nobody asked for the status, but who set the variable. */
 static void test_the_user_is_told_when_the_end_cannot_be_written(void **state)
 {
-    (void)state;
     if (symlink("/dev/full", "full-set.gz") != 0) fail_msg("no link to /dev/full");
     run_with_environment("full-set.gz", "told");
     expect_said("tarn: TARN_TRACE: ",
@@ -689,7 +670,6 @@ static void test_the_user_is_told_when_the_end_cannot_be_written(void **state)
 /* Who calls can ask. */
 static void test_nothing_is_said_of_a_recording_by_a_call(void **state)
 {
-    (void)state;
     if (symlink("/dev/full", "full-called.gz") != 0) fail_msg("no link to /dev/full");
     run_with_environment("not.gz", "not told");
     expect_said("", "");
@@ -700,7 +680,6 @@ static void test_nothing_is_said_of_a_recording_by_a_call(void **state)
 
 static void test_of_several_first_pools_one_begins_to_record(void **state)
 {
-    (void)state;
     run_with_environment("first.gz", "first pools");
     struct trace_lines trace = read_trace_lines("first.gz");
     assert_int_equal(trace.count, FIRST_POOLS);
@@ -710,7 +689,6 @@ static void test_of_several_first_pools_one_begins_to_record(void **state)
 /* For good: it would begin in the middle. */
 static void test_a_recording_by_a_call_is_the_one(void **state)
 {
-    (void)state;
     run_with_environment("not.gz", "called");
     expect_trace_lines("called", "");
     assert_false(exists("not.gz"));

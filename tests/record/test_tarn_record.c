@@ -111,7 +111,6 @@ static const char cuda_lines[] = "a 0 100 0\n"
 
 static void test_cuda(void **state)
 {
-    (void)state;
     expect_exit(0, "$r $p/vendor_program cuda");
     expect_output("trace.gz: 9 allocations and 6 frees");
     expect_trace_lines("trace.gz", cuda_lines);
@@ -120,7 +119,6 @@ static void test_cuda(void **state)
 
 static void test_host_memory_is_asked_for(void **state)
 {
-    (void)state;
     expect_exit(0, "$r --host -o host.txt -- $p/vendor_program cuda");
     struct trace_lines trace = read_trace_lines("host.txt");
     assert_int_equal(count_lines(&trace, 'a'), 11);
@@ -130,7 +128,6 @@ static void test_host_memory_is_asked_for(void **state)
 
 static void test_hip(void **state)
 {
-    (void)state;
     expect_exit(0, "$r -o hip.txt $p/vendor_program hip");
     expect_trace_lines("hip.txt", "a 0 100 0\na 1 200 0\na 2 300 0\na 3 400 1\n"
                                   "f 0 100 0\nf 1 200 0\nf 2 300 0\nf 3 400 1\n");
@@ -138,14 +135,12 @@ static void test_hip(void **state)
 
 static void test_level_zero(void **state)
 {
-    (void)state;
     expect_exit(0, "$r -o ze.txt $p/vendor_program ze");
     expect_trace_lines("ze.txt", "a 0 100 0\na 1 200 0\nf 0 100 0\nf 1 200 0\n");
 }
 
 static void test_streams(void **state)
 {
-    (void)state;
     expect_exit(0, "$r -o streams.txt $p/vendor_program streams");
     expect_trace_lines("streams.txt", "a 0 100 0\nf 0 100 0\n"
                                       "a 1 200 1\na 2 300 1\nf 1 200 1\nf 2 300 1\n"
@@ -155,14 +150,12 @@ static void test_streams(void **state)
 /* The vendor's library comes later, is the module's alone, and is closed with it. */
 static void test_a_module_that_is_loaded_and_closed(void **state)
 {
-    (void)state;
     expect_exit(0, "$r -o module.txt $p/module_program $p/libvendor_module.so");
     expect_trace_lines("module.txt", "a 0 1000 0\nf 0 1000 0\na 1 2000 0\nf 1 2000 0\n");
 }
 
 static void test_threads(void **state)
 {
-    (void)state;
     expect_exit(0, "$r -o threads.gz $p/vendor_program threads");
     struct trace_lines trace = read_trace_lines("threads.gz");
     assert_int_equal(trace.count, 4 * 5000 * 4);
@@ -176,7 +169,6 @@ static void test_threads(void **state)
 
 static void test_several_processes(void **state)
 {
-    (void)state;
     expect_exit(0, "mkdir -p of && $r -o of/several.txt -- sh -c \"$p/vendor_program processes\"");
     expect_output("40000 allocations and 40000 frees");
     expect_exit(
@@ -189,14 +181,12 @@ static void test_several_processes(void **state)
 
 static void test_a_process_that_becomes_another_program(void **state)
 {
-    (void)state;
     expect_exit(0, "mkdir -p of && $r -o of/t.txt $p/vendor_program exec");
     expect_exit(0, "cat of/* | grep -c '^a' && test $(cat of/* | grep -c '^a') = 5 && rm -r of");
 }
 
 static void test_a_kill_loses_nothing(void **state)
 {
-    (void)state;
     expect_exit(128 + SIGKILL, "$r -o killed.gz $p/vendor_program killed");
     struct trace_lines trace = read_trace_lines("killed.gz");
     assert_int_equal(trace.count, 20000);
@@ -207,7 +197,6 @@ static void test_a_kill_loses_nothing(void **state)
 /* What a tarn-record of the same number has left is not this run's. */
 static void test_what_another_run_has_left(void **state)
 {
-    (void)state;
     expect_exit(0, "mkdir -p of && sh -c 'echo left >of/t.txt.$$-1.events; "
                    "exec $1 -o of/t.txt $2/vendor_program hip' sh $r $p");
     expect_exit(0, "mv of/t.txt mine.txt && cat of/t.txt.*-1.events && rm of/* && rmdir of");
@@ -218,7 +207,6 @@ static void test_what_another_run_has_left(void **state)
 
 static void test_the_exit_status_is_the_commands(void **state)
 {
-    (void)state;
     expect_exit(42, "$r $p/vendor_program cuda 42");
     expect_exit(127, "$r no-such-command");
     expect_output("no-such-command");
@@ -235,7 +223,6 @@ static void test_the_exit_status_is_the_commands(void **state)
 /* What was recorded is kept, and recovered elsewhere. */
 static void test_a_full_disk(void **state)
 {
-    (void)state;
     expect_exit(0, "mkdir full && ln -s /dev/full full/t.gz");
     expect_exit(125, "$r -o full/t.gz $p/vendor_program hip");
     expect_output("full/t.gz cannot be written: No space left on device; the events are kept in");
@@ -246,7 +233,6 @@ static void test_a_full_disk(void **state)
 
 static void test_a_folder_that_goes(void **state)
 {
-    (void)state;
     expect_exit(0, "mkdir goes");
     expect_exit(125, "$r -o goes/t.gz sh -c \"$p/vendor_program hip; mv goes gone\"");
     expect_output(
@@ -257,7 +243,6 @@ static void test_a_folder_that_goes(void **state)
 
 static void test_usage(void **state)
 {
-    (void)state;
     expect_exit(0, "$r --help");
     expect_output("Usage: tarn-record");
     expect_exit(0, "$r --version");
@@ -277,7 +262,6 @@ static void test_usage(void **state)
 
 static void test_a_folder_that_the_loader_cannot_name(void **state)
 {
-    (void)state;
     expect_exit(0, "mkdir -p 'a b/bin' 'a b/lib' && cp $r 'a b/bin' && "
                    "cp $(dirname $r)/../lib/libtarn_record_preload.so 'a b/lib'");
     expect_exit(125, "'a b/bin/tarn-record' true");
@@ -289,7 +273,6 @@ static void test_a_folder_that_the_loader_cannot_name(void **state)
 
 static void test_what_tarn_recorded_is_recovered(void **state)
 {
-    (void)state;
     expect_exit(128 + SIGKILL, "TARN_TRACE=lost.gz exec $p/killed_program 10001");
     assert_false(exists("lost.gz"));
     assert_true(exists("lost.gz.events"));
@@ -305,7 +288,6 @@ static void test_what_tarn_recorded_is_recovered(void **state)
 
 static void test_a_recording_that_goes_on_is_left_alone(void **state)
 {
-    (void)state;
     int ends[2];
     char signal_of_life;
     assert_int_equal(pipe(ends), 0);
@@ -335,7 +317,6 @@ static void test_a_recording_that_goes_on_is_left_alone(void **state)
 /* It would be gone before it is read. */
 static void test_events_are_not_written_over(void **state)
 {
-    (void)state;
     expect_exit(128 + SIGKILL, "TARN_TRACE=over exec $p/killed_program 100");
     expect_exit(125, "$r --recover over.events -o ./over.events");
     expect_output("would be written over the events");
@@ -364,7 +345,6 @@ static uint64_t sum(const _Atomic uint64_t *counts)
 /* Whatever its threads are at: each may have been about to count one. */
 static void test_a_kill_at_any_moment_loses_nothing(void **state)
 {
-    (void)state;
     char program[1024];
     snprintf(program, sizeof program, "%s/killed_program", programs);
     _Atomic uint64_t *counts = map_counts();
@@ -399,7 +379,6 @@ static void test_a_kill_at_any_moment_loses_nothing(void **state)
  * thread: the file has the chunk that it is at, then the others in their order. */
 static void test_a_cut_file_is_recovered_as_far_as_it_goes(void **state)
 {
-    (void)state;
     size_t count_before = 0;
     expect_exit(128 + SIGKILL, "TARN_TRACE=cut exec $p/killed_program 9000");
     expect_exit(0, "cp cut.events whole.events");
@@ -429,7 +408,6 @@ static const char kokkos_lines[] = "a 0 800 0 coordinates\n"
 
 static void test_kokkos(void **state)
 {
-    (void)state;
     expect_exit(0, "$r --kokkos -o kokkos.gz $p/kokkos_program");
     expect_trace_lines("kokkos.gz", kokkos_lines);
     expect_output("1 allocations in space Host were not recorded");
@@ -445,7 +423,6 @@ static void test_kokkos(void **state)
 
 static void test_kokkos_without_tarn_record(void **state)
 {
-    (void)state;
     expect_exit(0, "export KOKKOS_TOOLS_LIBS=$(dirname $r)/../lib/libtarn_record_kokkos.so; "
                    "$p/kokkos_program && TARN_KOKKOS_TRACE=own-%p.txt $p/kokkos_program && "
                    "mv kokkos-[1-9]*.trace.gz default.gz && mv own-[1-9]*.txt own.txt");
@@ -455,7 +432,6 @@ static void test_kokkos_without_tarn_record(void **state)
 
 static void test_kokkos_on_a_full_disk(void **state)
 {
-    (void)state;
     expect_exit(0, "mkdir full && ln -s /dev/full full/k.gz");
     expect_exit(0, "export KOKKOS_TOOLS_LIBS=$(dirname $r)/../lib/libtarn_record_kokkos.so; "
                    "TARN_KOKKOS_TRACE=full/k.gz $p/kokkos_program");
@@ -469,7 +445,6 @@ static void test_kokkos_on_a_full_disk(void **state)
 
 static void test_a_program_of_kokkos(void **state)
 {
-    (void)state;
 #ifdef HAS_KOKKOS
     expect_exit(0, "TARN_KOKKOS_SPACES=all $r --kokkos -o views.txt $p/kokkos_views");
     expect_trace_lines("views.txt", "a 0 8000 0 coordinates\n"

@@ -74,7 +74,6 @@ static void use_ze(void)
 
 static void *allocate_often(void *argument)
 {
-    (void)argument;
     for (int i = 0; i < 5000; i++) {
         void *a, *b;
         must(cudaMalloc(&a, 64));

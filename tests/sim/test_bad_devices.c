@@ -122,21 +122,18 @@ static void set_driver(sim_driver driver)
 
 static void without_a_driver_nothing_opens(void **state)
 {
-    (void)state;
     set_driver(SIM_DRIVER_ABSENT);
     expect_nothing_opens(SIM_STATUS_NO_DRIVER);
 }
 
 static void with_too_old_a_driver_nothing_opens(void **state)
 {
-    (void)state;
     set_driver(SIM_DRIVER_TOO_OLD);
     expect_nothing_opens(SIM_STATUS_DRIVER_TOO_OLD);
 }
 
 static void without_a_device_nothing_opens(void **state)
 {
-    (void)state;
     sim_reset();
     sim_settings settings = sim_get_settings();
     settings.device_count = 0;
@@ -147,7 +144,6 @@ static void without_a_device_nothing_opens(void **state)
 /* tarn itself compares with the number of devices, so the vendor has no say. */
 static void a_device_that_does_not_exist_is_refused(void **state)
 {
-    (void)state;
     sim_reset();
     const int numbers[] = { -1, 2, 3, 99, INT_MAX, INT_MIN };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
@@ -164,7 +160,6 @@ static void a_device_that_does_not_exist_is_refused(void **state)
 
 static void a_kind_that_the_device_lacks_is_not_supported(void **state)
 {
-    (void)state;
     for (size_t i = 1; i < sizeof kinds / sizeof *kinds; i++) {
         sim_reset();
         sim_settings settings = sim_get_settings();
@@ -184,7 +179,6 @@ static void a_kind_that_the_device_lacks_is_not_supported(void **state)
 static void judge_that_all_goes_well(const struct sim_scenario *scenario,
                                      const struct sim_step *step)
 {
-    (void)scenario;
     if (step->result.status != TARN_STATUS_OK)
         fail_msg("%s: %s", step->text, tarn_status_name(step->result.status));
 }
@@ -226,7 +220,6 @@ static void expect_all_but_ranges(void)
 
 static void an_old_driver_does_without_ranges(void **state)
 {
-    (void)state;
     set_driver(SIM_DRIVER_WITHOUT_EXTRAS);
     expect_all_but_ranges();
     if (!sim_vendor.set_current_device) return;
@@ -238,7 +231,6 @@ static void an_old_driver_does_without_ranges(void **state)
 
 static void a_device_without_ranges_does_without(void **state)
 {
-    (void)state;
     sim_reset();
     sim_settings settings = sim_get_settings();
     settings.has_ranges = false;
@@ -363,13 +355,11 @@ static void break_under_a_pool(void (*break_device)(int), sim_status cause)
 
 static void a_lost_device_is_told(void **state)
 {
-    (void)state;
     break_under_a_pool(sim_lose_device, SIM_STATUS_DEVICE_LOST);
 }
 
 static void a_destroyed_context_is_told(void **state)
 {
-    (void)state;
     break_under_a_pool(sim_destroy_context, SIM_STATUS_CONTEXT_DESTROYED);
 }
 
@@ -377,7 +367,6 @@ static void a_destroyed_context_is_told(void **state)
 
 static void a_stream_of_another_device_is_refused(void **state)
 {
-    (void)state;
     if (sim_vendor.tells_streams_apart && !sim_vendor.tells_streams_apart()) skip();
     for (int current = 0; current < 2; current++) {
         sim_reset();
@@ -402,7 +391,6 @@ static void a_stream_of_another_device_is_refused(void **state)
 
 static void a_device_without_sharing_has_ranges_all_the_same(void **state)
 {
-    (void)state;
     sim_reset();
     sim_settings settings = sim_get_settings();
     settings.has_sharing = false;
@@ -435,7 +423,6 @@ static sim_status lasting;
 
 static void judge_lasting_fault(const struct sim_scenario *scenario, const struct sim_step *step)
 {
-    (void)scenario;
     const tarn_backend_result *result = &step->result;
     if (!step->met_fault) {
         assert_int_equal(result->status, TARN_STATUS_OK);
@@ -451,7 +438,6 @@ static void judge_lasting_fault(const struct sim_scenario *scenario, const struc
 /* From the n-th call on, for n = 1, 2, ... */
 static void everything_fails_from_some_call_on(void **state)
 {
-    (void)state;
     static const sim_status lasting_ones[] = { SIM_STATUS_UNLOADING, SIM_STATUS_DEVICE_LOST };
     for (size_t i = 0; i < sizeof lasting_ones / sizeof *lasting_ones; i++) {
         lasting = lasting_ones[i];
@@ -472,7 +458,6 @@ static void everything_fails_from_some_call_on(void **state)
 
 static void what_is_given_back_too_late_is_no_error(void **state)
 {
-    (void)state;
     sim_reset();
     struct place place = make_place(0);
     const tarn_backend_operations *operations = place.backend.operations;

@@ -69,7 +69,6 @@ static tarn_backend open_backend(int device, tarn_memory_kind kind)
 
 static void a_pool_calls_only_to_grow_and_to_shrink(void **state)
 {
-    (void)state;
     sim_reset();
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
     expect_calls("open");
@@ -104,7 +103,6 @@ static void a_pool_calls_only_to_grow_and_to_shrink(void **state)
 
 static void a_pool_that_passes_through_calls_for_each(void **state)
 {
-    (void)state;
     sim_reset();
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
     tarn_pool *pool;
@@ -153,7 +151,6 @@ static void submit_work(const tarn_backend *backend, void *address, tarn_stream 
 
 static void a_pool_calls_only_to_hand_over_between_streams(void **state)
 {
-    (void)state;
     sim_reset();
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
     tarn_pool *pool;
@@ -252,7 +249,6 @@ static tarn_status alloc_elsewhere(tarn_pool *pool, tarn_stream stream, void **a
 
 static void a_thread_records_only_what_others_have_wanted(void **state)
 {
-    (void)state;
     sim_reset();
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
     tarn_device_properties properties;
@@ -303,7 +299,6 @@ static void a_thread_records_only_what_others_have_wanted(void **state)
 
 static void where_streams_end_unannounced_each_call_asks(void **state)
 {
-    (void)state;
     sim_reset();
     sim_settings settings = sim_get_settings();
     settings.reuses_streams = true;
@@ -371,7 +366,6 @@ static void where_streams_end_unannounced_each_call_asks(void **state)
 
 static void memory_operations_call_what_is_documented(void **state)
 {
-    (void)state;
     static const struct {
         tarn_memory_kind kind;
         const char *acquire, *release, *query;
@@ -402,7 +396,6 @@ static void memory_operations_call_what_is_documented(void **state)
 
 static void stream_operations_call_what_is_documented(void **state)
 {
-    (void)state;
     sim_reset();
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
     const tarn_backend_operations *operations = backend.operations;
@@ -457,7 +450,6 @@ static void stream_operations_call_what_is_documented(void **state)
 
 static void range_operations_call_what_is_documented(void **state)
 {
-    (void)state;
     sim_reset();
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
     const tarn_backend_operations *operations = backend.operations;
@@ -515,7 +507,6 @@ static void acquire_and_release(int device, const char *acquire, const char *rel
 
 static void another_current_device_costs_what_is_documented(void **state)
 {
-    (void)state;
     if (!sim_vendor.set_current_device) skip();
     sim_reset();
     acquire_and_release(1, "acquire, a device without context is current",
@@ -534,7 +525,6 @@ static void another_current_device_costs_what_is_documented(void **state)
 /* Runs last. */
 static void every_row_is_used(void **state)
 {
-    (void)state;
     for (size_t row = 0; sim_vendor.calls[row].step; row++) {
         if (!is_used[row])
             fail_msg("%s: nothing does \"%s\"", sim_vendor.name, sim_vendor.calls[row].step);

@@ -66,7 +66,6 @@ static bool is_named(const tarn_backend_result *result, const struct sim_vendor_
 
 static void judge_vendor_fault(const struct sim_scenario *scenario, const struct sim_step *step)
 {
-    (void)scenario;
     const tarn_backend_result *result = &step->result;
     if (!step->met_fault) {
         if (result->status != TARN_STATUS_OK) fail_step(step, "fails without a reason");
@@ -152,25 +151,21 @@ static void fail_each_call_of_all_kinds(enum current_device current, sim_status 
 
 static void each_call_fails(void **state)
 {
-    (void)state;
     fail_each_call_of_all_kinds(SAME_DEVICE, SIM_STATUS_UNKNOWN);
 }
 
 static void each_call_is_out_of_memory(void **state)
 {
-    (void)state;
     fail_each_call_of_all_kinds(SAME_DEVICE, SIM_STATUS_OUT_OF_MEMORY);
 }
 
 static void each_call_fails_for_another_current_device(void **state)
 {
-    (void)state;
     fail_each_call_of_all_kinds(OTHER_DEVICE, SIM_STATUS_UNKNOWN);
 }
 
 static void each_call_fails_for_a_current_device_without_context(void **state)
 {
-    (void)state;
     fail_each_call_of_all_kinds(OTHER_DEVICE_WITHOUT_CONTEXT, SIM_STATUS_UNKNOWN);
 }
 
@@ -178,7 +173,6 @@ static void each_call_fails_for_a_current_device_without_context(void **state)
 
 static void judge_host_fault(const struct sim_scenario *scenario, const struct sim_step *step)
 {
-    (void)scenario;
     tarn_status expected = step->met_fault ? TARN_STATUS_OUT_OF_HOST_MEMORY : TARN_STATUS_OK;
     if (step->met_fault && step->gives_back) fail_step(step, "needs host memory to give back");
     if (step->met_fault && step->result.status == TARN_STATUS_OK && sim_step_has_other_way(step))
@@ -189,7 +183,6 @@ static void judge_host_fault(const struct sim_scenario *scenario, const struct s
 
 static void each_host_allocation_fails(void **state)
 {
-    (void)state;
     injected = SIM_STATUS_OK;
     for (size_t i = 0; i < KIND_COUNT; i++) {
         unsigned n = 1;

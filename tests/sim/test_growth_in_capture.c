@@ -93,7 +93,6 @@ static void acquire_and_query(const tarn_backend *backend, tarn_status acquired)
 
 static void memory_of_each_kind_is_acquired(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < KIND_COUNT; i++) {
         sim_reset();
         tarn_backend backend = open_backend(0, kinds[i]);
@@ -109,7 +108,6 @@ static void memory_of_each_kind_is_acquired(void **state)
 
 static void a_failure_sets_the_mode_back_too(void **state)
 {
-    (void)state;
     static const char *const names[] = { "cudaMalloc", "cudaHostAlloc", "cudaMallocManaged",
                                          "hipMalloc",  "hipHostMalloc", "hipMallocManaged" };
     for (size_t i = 0; i < KIND_COUNT; i++) {
@@ -131,7 +129,6 @@ static void a_failure_sets_the_mode_back_too(void **state)
 /* The runtime's refusal is then all that comes of it, and it does not stay as the last error. */
 static void without_an_exchange_the_call_is_made_all_the_same(void **state)
 {
-    (void)state;
     sim_reset();
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
     const tarn_backend_operations *operations = backend.operations;
@@ -158,7 +155,6 @@ static void without_an_exchange_the_call_is_made_all_the_same(void **state)
 /* Setting the mode back may fail when the memory is there. */
 static void memory_is_acquired_though_the_mode_stays(void **state)
 {
-    (void)state;
     sim_reset();
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
     void *address = NULL;
@@ -173,7 +169,6 @@ static void memory_is_acquired_though_the_mode_stays(void **state)
 /* What waits for the device would wait for the capture. */
 static void what_is_given_back_is_refused(void **state)
 {
-    (void)state;
     sim_reset();
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
     void *address = NULL;
@@ -190,7 +185,6 @@ static void what_is_given_back_is_refused(void **state)
 
 static void a_backend_opens(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < KIND_COUNT; i++) {
         sim_reset();
         begin_capture();
@@ -206,7 +200,6 @@ static void a_backend_opens(void **state)
 
 static void ranges_are_reserved_and_mapped(void **state)
 {
-    (void)state;
     sim_reset();
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
     const tarn_backend_operations *operations = backend.operations;
@@ -233,7 +226,6 @@ static void ranges_are_reserved_and_mapped(void **state)
 /* What was done is undone under the same mode. */
 static void a_mapping_that_fails_spoils_nothing(void **state)
 {
-    (void)state;
     static const char *const names[] = { "cuMemCreate",  "cuMemMap",  "cuMemSetAccess",
                                          "hipMemCreate", "hipMemMap", "hipMemSetAccess" };
     sim_reset();
@@ -269,7 +261,6 @@ static void a_mapping_that_fails_spoils_nothing(void **state)
 
 static void another_device_is_current(void **state)
 {
-    (void)state;
     /* Without a context, and with one. */
     for (int with_context = 0; with_context < 2; with_context++) {
         sim_reset();
@@ -297,7 +288,6 @@ static void *acquire_in_thread(void *backend)
 
 static void another_thread_captures(void **state)
 {
-    (void)state;
     sim_reset();
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
     pthread_t thread;
@@ -315,7 +305,6 @@ static void another_thread_captures(void **state)
 
 static void a_pool_grows(void **state)
 {
-    (void)state;
     sim_reset();
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
     tarn_pool *pool;
@@ -340,7 +329,6 @@ static void a_pool_grows(void **state)
 /* Where there is less than it would like it asks for less, several times. */
 static void a_pool_grows_though_memory_is_short(void **state)
 {
-    (void)state;
     sim_reset();
     sim_settings settings = sim_get_settings();
     settings.memory_bytes = 64 * MIB;
@@ -368,7 +356,6 @@ static void a_pool_grows_though_memory_is_short(void **state)
 /* What another stream has freed, and what could be given back, is left alone. */
 static void a_captured_stream_is_served(void **state)
 {
-    (void)state;
     sim_reset();
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
     const tarn_backend_operations *operations = backend.operations;

@@ -143,7 +143,6 @@ static void take_in_vain(tarn_status expected)
 
 static void live_in_a_child(void *unused)
 {
-    (void)unused;
     void *address = NULL;
     tarn_device_properties properties;
     size_t alive = sim_alive_total();
@@ -162,7 +161,6 @@ static void live_in_a_child(void *unused)
 
 static void a_child_calls_no_vendor(void **state)
 {
-    (void)state;
     sim_reset();
     begin();
     expect_in_child(live_in_a_child, NULL);
@@ -239,13 +237,11 @@ static int run(const char *what)
 
 static void what_is_given_back_late_is_left_alone(void **state)
 {
-    (void)state;
     expect_program_to_end_well("late");
 }
 
 static void what_is_given_back_early_is_given_back(void **state)
 {
-    (void)state;
     expect_program_to_end_well("early");
 }
 
@@ -276,7 +272,6 @@ static void expect_to_be_abandoned(void)
 
 static void a_pool_of_a_device_that_was_reset_is_abandoned(void **state)
 {
-    (void)state;
     sim_reset();
     begin();
     sim_destroy_context(0);
@@ -289,7 +284,6 @@ static void a_pool_of_a_device_that_was_reset_is_abandoned(void **state)
 
 static void a_pool_of_a_device_that_is_well_is_abandoned(void **state)
 {
-    (void)state;
     sim_reset();
     begin();
     expect_to_be_abandoned();

@@ -35,7 +35,6 @@ static tarn_backend open_backend(int device, tarn_memory_kind kind,
 /* Each simulated device has its number at the end of its name. */
 static void a_device_has_its_own_name(void **state)
 {
-    (void)state;
     sim_reset();
     for (int device = 0; device < 2; device++) {
         tarn_device_properties properties;
@@ -53,7 +52,6 @@ static void a_device_has_its_own_name(void **state)
  * granularity, and no smaller granularity would do. */
 static void sizes_are_counted_in_granules(void **state)
 {
-    (void)state;
     static const struct {
         tarn_memory_kind kind;
         sim_memory_kind counted_as;
@@ -84,7 +82,6 @@ static void sizes_are_counted_in_granules(void **state)
 
 static void ranges_are_reserved_and_mapped_as_large_as_asked(void **state)
 {
-    (void)state;
     sim_reset();
     tarn_device_properties properties;
     tarn_backend backend = open_backend(1, TARN_MEMORY_KIND_DEVICE, &properties);
@@ -129,7 +126,6 @@ static char untouched;
 /* The first call of the vendor fails, or each in turn until the operation goes well. */
 static void what_fails_writes_no_output(void **state)
 {
-    (void)state;
     sim_reset();
     tarn_device_properties properties;
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE, &properties);
@@ -162,7 +158,6 @@ static void what_fails_writes_no_output(void **state)
 /* Whichever call it is. */
 static void a_backend_that_does_not_open_is_not_written(void **state)
 {
-    (void)state;
     size_t failure_count = 0;
     for (size_t n = 1;; n++) {
         sim_reset();
@@ -197,7 +192,6 @@ static void a_backend_that_does_not_open_is_not_written(void **state)
 
 static void what_cannot_be_is_refused_without_asking(void **state)
 {
-    (void)state;
     sim_reset();
     tarn_device_properties properties;
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE, &properties);

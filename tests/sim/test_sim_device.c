@@ -31,7 +31,6 @@ static void expect(sim_status got, sim_status wanted, const char *text, int line
 
 static int setup(void **state)
 {
-    (void)state;
     sim_reset();
     return 0;
 }
@@ -39,7 +38,6 @@ static int setup(void **state)
 /* What a test left behind would be the next one's. */
 static int teardown(void **state)
 {
-    (void)state;
     sim_reset();
     return 0;
 }
@@ -96,7 +94,6 @@ static bool host_may_touch(void *address)
 
 static void device_memory_faults_when_the_host_touches_it(void **state)
 {
-    (void)state;
     size_t size_bytes = 3 * MIB + 1;
     unsigned char *device = alloc(size_bytes);
     assert_false(host_may_touch(device));
@@ -110,7 +107,6 @@ static void device_memory_faults_when_the_host_touches_it(void **state)
 
 static void the_host_touches_pinned_and_shared_memory(void **state)
 {
-    (void)state;
     for (int kind = SIM_MEMORY_KIND_PINNED; kind <= SIM_MEMORY_KIND_SHARED; kind++) {
         void *opaque;
         EXPECT_OK(sim_alloc(1, (sim_memory_kind)kind, 10000, 0, &opaque));
@@ -130,7 +126,6 @@ static void the_host_touches_pinned_and_shared_memory(void **state)
 /* Thousands of times the machine's memory in all, and no more than a page touched of each. */
 static void large_memory_costs_nothing_before_it_is_used(void **state)
 {
-    (void)state;
     sim_settings settings = sim_get_settings();
     settings.memory_bytes = settings.allocation_bytes_max = 1024 * GIB;
     sim_set_settings(&settings);
@@ -145,7 +140,6 @@ static void large_memory_costs_nothing_before_it_is_used(void **state)
 
 static void addresses_are_aligned_as_promised_and_no_more(void **state)
 {
-    (void)state;
     for (size_t alignment = 1; alignment <= 64 * MIB; alignment *= 2) {
         void *address;
         EXPECT_OK(sim_alloc(0, SIM_MEMORY_KIND_DEVICE, 100, alignment, &address));
@@ -160,7 +154,6 @@ static void addresses_are_aligned_as_promised_and_no_more(void **state)
 
 static void memory_is_counted_in_granules_up_to_the_limit(void **state)
 {
-    (void)state;
     sim_settings settings = sim_get_settings();
     settings.memory_bytes = 8 * MIB;
     settings.allocation_bytes_max = 6 * MIB;
@@ -187,7 +180,6 @@ static void memory_is_counted_in_granules_up_to_the_limit(void **state)
 
 static void host_memory_has_a_limit_of_its_own(void **state)
 {
-    (void)state;
     sim_settings settings = sim_get_settings();
     settings.host_memory_bytes = MIB;
     sim_set_settings(&settings);
@@ -202,7 +194,6 @@ static void host_memory_has_a_limit_of_its_own(void **state)
 
 static void an_address_finds_its_owner(void **state)
 {
-    (void)state;
     void *opaque;
     EXPECT_OK(sim_alloc(1, SIM_MEMORY_KIND_DEVICE, 1000, 0, &opaque));
     unsigned char *address = opaque;
@@ -234,7 +225,6 @@ static void an_address_finds_its_owner(void **state)
 
 static void nothing_runs_before_somebody_waits(void **state)
 {
-    (void)state;
     unsigned char *address = alloc(100);
     unsigned char value = 1;
     assert_true(sim_poke(address, &value, 1));
@@ -254,7 +244,6 @@ static void nothing_runs_before_somebody_waits(void **state)
 /* Two streams write the same byte. Which wins differs with the seed: neither order may be relied on. */
 static void the_order_of_two_streams_follows_the_seed(void **state)
 {
-    (void)state;
     bool seen[2] = { false, false };
     for (uint64_t seed = 1; seed <= 32; seed++) {
         sim_settings settings = sim_get_settings();
@@ -277,7 +266,6 @@ static void the_order_of_two_streams_follows_the_seed(void **state)
 /* A stream that nobody waits for gets ahead sometimes, and sometimes not. */
 static void streams_run_out_of_step(void **state)
 {
-    (void)state;
     size_t ran_count = 0;
     sim_stream *awaited = create_stream(0), *other = create_stream(1);
     unsigned char *address = alloc(1);
@@ -297,7 +285,6 @@ static void streams_run_out_of_step(void **state)
 /* A ring of streams, each waiting for the one before, in every order that 200 seeds give. */
 static void nothing_runs_before_what_it_depends_on(void **state)
 {
-    (void)state;
     enum {
         STREAMS = 5,
         ROUNDS = 4
@@ -334,7 +321,6 @@ static void nothing_runs_before_what_it_depends_on(void **state)
 
 static void a_destroyed_stream_still_runs_its_work(void **state)
 {
-    (void)state;
     unsigned char *address = alloc(1);
     sim_stream *stream = create_stream(0);
     fill(stream, address, 5, 1);
@@ -350,7 +336,6 @@ static void a_destroyed_stream_still_runs_its_work(void **state)
 
 static void patterns_repeat_across_mappings(void **state)
 {
-    (void)state;
     unsigned char *address = alloc(20);
     EXPECT_OK(sim_fill(sim_stream_default(0), address, "abcd", 4, 20));
     EXPECT(sim_fill(sim_stream_default(0), address, "abcd", 4, 18), INVALID_SIZE);
@@ -365,7 +350,6 @@ static void patterns_repeat_across_mappings(void **state)
 
 static void a_query_is_late_by_so_many_polls(void **state)
 {
-    (void)state;
     sim_stream *stream = create_stream(0);
     sim_event *event = create_event(0);
     EXPECT_OK(sim_event_query(event));
@@ -387,7 +371,6 @@ static void a_query_is_late_by_so_many_polls(void **state)
 
 static void a_wait_keeps_the_record_that_it_saw(void **state)
 {
-    (void)state;
     unsigned char *address = alloc(2);
     sim_stream *a = create_stream(0), *b = create_stream(0), *c = create_stream(0);
     sim_event *event = create_event(0);
@@ -408,7 +391,6 @@ static void a_wait_keeps_the_record_that_it_saw(void **state)
 /* Until the other stream has come to its wait. */
 static void a_stream_is_awaited_by_others(void **state)
 {
-    (void)state;
     sim_stream *a = create_stream(0), *b = create_stream(0);
     sim_event *event = create_event(0);
     EXPECT_OK(sim_event_record(event, a));
@@ -426,7 +408,6 @@ static void a_stream_is_awaited_by_others(void **state)
 
 static void a_flag_is_set_waited_for_and_reset(void **state)
 {
-    (void)state;
     sim_stream *a = create_stream(0), *b = create_stream(0);
     sim_event *flag, *record = create_event(0);
     EXPECT_OK(sim_event_create(0, SIM_EVENT_FORM_FLAG, &flag));
@@ -457,7 +438,6 @@ static void a_flag_is_set_waited_for_and_reset(void **state)
 
 static void a_wait_that_cannot_end_is_told(void **state)
 {
-    (void)state;
     sim_stream *stream = create_stream(0);
     sim_event *flag;
     EXPECT_OK(sim_event_create(0, SIM_EVENT_FORM_FLAG, &flag));
@@ -474,7 +454,6 @@ static void a_wait_that_cannot_end_is_told(void **state)
 
 static void streams_and_events_keep_to_their_device(void **state)
 {
-    (void)state;
     sim_stream *zero = create_stream(0), *one = create_stream(1);
     sim_event *event = create_event(1);
     EXPECT(sim_event_record(event, zero), WRONG_DEVICE);
@@ -502,7 +481,6 @@ static void streams_and_events_keep_to_their_device(void **state)
 
 static void mapped_memory_is_found_by_its_address(void **state)
 {
-    (void)state;
     void *opaque;
     EXPECT_OK(sim_range_reserve(NULL, 8 * MIB, 0, &opaque));
     unsigned char *range = opaque;
@@ -540,7 +518,6 @@ static void mapped_memory_is_found_by_its_address(void **state)
 
 static void mappings_come_and_go_whole(void **state)
 {
-    (void)state;
     void *opaque;
     sim_physical *physical;
     EXPECT_OK(sim_range_reserve(NULL, 8 * MIB, 0, &opaque));
@@ -572,7 +549,6 @@ static void mappings_come_and_go_whole(void **state)
 /* Without the right, the work faults and the device with it, for good. */
 static void access_is_needed(void **state)
 {
-    (void)state;
     static const sim_access rights[] = { SIM_ACCESS_NONE, SIM_ACCESS_READ, SIM_ACCESS_READ_WRITE };
     for (size_t i = 0; i < 3; i++) {
         for (int writes = 0; writes < 2; writes++) {
@@ -597,7 +573,6 @@ static void access_is_needed(void **state)
 
 static void ranges_may_be_missing(void **state)
 {
-    (void)state;
     void *none = NULL;
     sim_physical *physical = NULL;
     sim_settings settings = sim_get_settings();
@@ -615,7 +590,6 @@ static void ranges_may_be_missing(void **state)
 
 static void memory_that_goes_under_work_is_found_out(void **state)
 {
-    (void)state;
     unsigned char *address = alloc(100), *other = alloc(100);
     fill(sim_stream_default(0), address + 99, 1, 1);
     EXPECT_OK(sim_free(other));
@@ -630,7 +604,6 @@ static void memory_that_goes_under_work_is_found_out(void **state)
 
 static void an_unmap_under_work_is_found_out(void **state)
 {
-    (void)state;
     void *range;
     sim_physical *physical;
     unsigned char host;
@@ -646,7 +619,6 @@ static void an_unmap_under_work_is_found_out(void **state)
 
 static void work_beyond_an_allocation_faults(void **state)
 {
-    (void)state;
     unsigned char *address = alloc(4096);
     fill(sim_stream_default(0), address + 4000, 1, 97);
     EXPECT(sim_device_synchronize(0), ACCESS_FAULT);
@@ -660,7 +632,6 @@ static void work_beyond_an_allocation_faults(void **state)
 
 static void calls_are_counted_by_name(void **state)
 {
-    (void)state;
     sim_forget_faults();
     for (int i = 0; i < 3; i++)
         EXPECT_OK(sim_enter("a"));
@@ -679,7 +650,6 @@ static void calls_are_counted_by_name(void **state)
 
 static void scripted_calls_fail(void **state)
 {
-    (void)state;
     sim_fail_calls("a", 2, 2, SIM_STATUS_OUT_OF_MEMORY);
     EXPECT_OK(sim_enter("a"));
     EXPECT_OK(sim_enter("b"));
@@ -703,7 +673,6 @@ static void scripted_calls_fail(void **state)
 
 static void the_driver_answers_for_itself(void **state)
 {
-    (void)state;
     sim_settings settings = sim_get_settings();
     settings.driver = SIM_DRIVER_ABSENT;
     sim_set_settings(&settings);
@@ -747,7 +716,6 @@ static struct things make_things(int device)
 
 static void all_is_gone_with_a_lost_device(void **state)
 {
-    (void)state;
     struct things zero = make_things(0), one = make_things(1);
     sim_lose_device(0);
     EXPECT(sim_device_check(0), DEVICE_LOST);
@@ -775,7 +743,6 @@ static void all_is_gone_with_a_lost_device(void **state)
 /* Ranges and what is mapped in them belong to no context. */
 static void all_is_gone_with_a_destroyed_context(void **state)
 {
-    (void)state;
     struct things things = make_things(0);
     sim_destroy_context(0);
     EXPECT(sim_free(things.memory), CONTEXT_DESTROYED);
@@ -792,7 +759,6 @@ static void all_is_gone_with_a_destroyed_context(void **state)
 /* Another device's work that waited goes on. */
 static void a_lost_device_holds_nobody_up(void **state)
 {
-    (void)state;
     struct things things = make_things(0);
     sim_stream *other = create_stream(1);
     EXPECT_OK(sim_stream_wait_event(other, things.event));
@@ -803,7 +769,6 @@ static void a_lost_device_holds_nobody_up(void **state)
 
 static void what_is_alive_is_counted(void **state)
 {
-    (void)state;
     assert_string_equal(sim_describe_alive(), "nothing");
     struct things things = make_things(0);
     sim_alive_change(SIM_THING_CONTEXT, 2);
@@ -826,7 +791,6 @@ static void what_is_alive_is_counted(void **state)
 
 static void the_environment_sets_the_machine(void **state)
 {
-    (void)state;
     static const char *const variables[][2] = {
         { "TARN_SIM_DEVICES", "3" },        { "TARN_SIM_MEMORY", "3G" },
         { "TARN_SIM_HOST_MEMORY", "5M" },   { "TARN_SIM_ALLOCATION_MAX", "7K" },
@@ -909,7 +873,6 @@ static void misuse(void)
 
 static void a_process_that_leaves_something_fails(void **state)
 {
-    (void)state;
     assert_int_equal(end_of_process(leave_nothing), 0);
     assert_int_equal(end_of_process(leave_memory), 99);
     assert_int_equal(end_of_process(misuse), 99);
@@ -919,7 +882,6 @@ static void a_process_that_leaves_something_fails(void **state)
 
 static void a_pool_counts_what_it_gave(void **state)
 {
-    (void)state;
     sim_pool *pool, *first = NULL, *now = NULL;
     sim_pool_info info;
     sim_stream *stream = create_stream(0);
@@ -966,7 +928,6 @@ static void a_pool_counts_what_it_gave(void **state)
 
 static void pools_may_be_missing(void **state)
 {
-    (void)state;
     sim_settings settings = sim_get_settings();
     settings.has_pools = false;
     sim_set_settings(&settings);
@@ -996,7 +957,6 @@ static void *check_unsafe_in_thread(void *argument)
 /* By the mode of the capture, whether its own thread is asked, and that thread's mode. */
 static void a_capture_prohibits_what_its_mode_says(void **state)
 {
-    (void)state;
     const sim_status no = SIM_STATUS_CAPTURING, yes = SIM_STATUS_OK;
     const sim_status own[3][3] = { { no, no, yes }, { no, no, yes }, { yes, yes, yes } };
     const sim_status others[3][3] = { { no, yes, yes }, { yes, yes, yes }, { yes, yes, yes } };
@@ -1016,7 +976,6 @@ static void a_capture_prohibits_what_its_mode_says(void **state)
 
 static void a_capture_is_whole_until_it_is_spoilt(void **state)
 {
-    (void)state;
     EXPECT_OK(sim_capture_check(SIM_CAPTURE_RULE_CONFLICTS));
     assert_int_equal(sim_capture_end(), SIM_CAPTURE_NONE);
     assert_true(sim_capture_begin(SIM_CAPTURE_MODE_RELAXED));

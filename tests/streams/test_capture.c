@@ -85,7 +85,6 @@ static void expect_left(const struct scene *scene, tarn_stream stream, unsigned 
 
 static void captured_memory_is_nobody_elses(void **state)
 {
-    (void)state;
     struct scene scene = scene_begin();
     tarn_capture capture = 0;
     expect_ok(tarn_capture_begin(scene.pool, scene.a, &capture));
@@ -103,7 +102,6 @@ static void captured_memory_is_nobody_elses(void **state)
 
 static void the_capture_has_its_own_again(void **state)
 {
-    (void)state;
     struct scene scene = scene_begin();
     tarn_capture capture = 0;
     expect_ok(tarn_capture_begin(scene.pool, scene.a, &capture));
@@ -135,7 +133,6 @@ static void the_capture_has_its_own_again(void **state)
 /* What a captured stream may not do, or what would end the capture, is not done. */
 static void nothing_is_asked_meanwhile(void **state)
 {
-    (void)state;
     struct scene scene = scene_begin();
     void *x = alloc_on(&scene, 16 * KIB, scene.b);
     void *y = alloc_on(&scene, 16 * KIB, NULL);
@@ -174,7 +171,6 @@ static void nothing_is_asked_meanwhile(void **state)
 /* After the release others have it when the work on the streams of the launches is done. */
 static void a_release_waits_for_the_launches(void **state)
 {
-    (void)state;
     struct scene scene = scene_begin();
     tarn_capture capture = 0;
     expect_ok(tarn_capture_begin(scene.pool, scene.a, &capture));
@@ -196,7 +192,6 @@ static void a_release_waits_for_the_launches(void **state)
 
 static void what_is_no_capture_is_refused(void **state)
 {
-    (void)state;
     struct scene scene = scene_begin();
     tarn_pool *other;
     tarn_capture capture = 0, wrong = 123456;
@@ -230,7 +225,6 @@ static void what_is_no_capture_is_refused(void **state)
 
 static void captures_come_and_go(void **state)
 {
-    (void)state;
     struct scene scene = scene_begin();
     for (int i = 0; i < 100; i++) {
         tarn_capture capture = 0;

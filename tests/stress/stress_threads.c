@@ -178,13 +178,11 @@ static void run(bool is_contiguous)
 
 static void everything_from_every_thread_at_once(void **state)
 {
-    (void)state;
     run(false);
 }
 
 static void the_same_in_a_contiguous_pool(void **state)
 {
-    (void)state;
     run(true);
 }
 

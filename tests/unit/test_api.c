@@ -175,7 +175,6 @@ static void refuses_properties_that_make_no_sense(void **state)
 
 static void creates_on_the_default_backend(void **state)
 {
-    (void)state;
     tarn_pool *pool;
     expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_create(NULL, NULL));
     tarn_status status = tarn_pool_create(NULL, &pool);
@@ -420,7 +419,6 @@ static void every_call_on_a_destroyed_pool_is_refused(void **state)
 
 static void null_pools_are_refused_but_for_destroy(void **state)
 {
-    (void)state;
     void *address;
     tarn_stats stats = TARN_STATS_INIT;
     expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_alloc(NULL, 1, &address));

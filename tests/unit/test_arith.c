@@ -40,7 +40,6 @@ static void expect_no_product(size_t a, size_t b)
 
 static void a_sum_fits_up_to_size_max(void **state)
 {
-    (void)state;
     expect_sum(0, 0, 0);
     expect_sum(1, 2, 3);
     expect_sum(SIZE_MAX, 0, SIZE_MAX);
@@ -52,7 +51,6 @@ static void a_sum_fits_up_to_size_max(void **state)
 
 static void a_sum_beyond_size_max_is_refused(void **state)
 {
-    (void)state;
     expect_no_sum(SIZE_MAX, 1);
     expect_no_sum(1, SIZE_MAX);
     expect_no_sum(SIZE_MAX - 1, 2);
@@ -63,7 +61,6 @@ static void a_sum_beyond_size_max_is_refused(void **state)
 
 static void a_product_fits_up_to_size_max(void **state)
 {
-    (void)state;
     expect_product(0, 0, 0);
     expect_product(0, SIZE_MAX, 0);
     expect_product(SIZE_MAX, 0, 0);
@@ -76,7 +73,6 @@ static void a_product_fits_up_to_size_max(void **state)
 
 static void a_product_beyond_size_max_is_refused(void **state)
 {
-    (void)state;
     expect_no_product(HALF, 2);
     expect_no_product(2, HALF);
     expect_no_product(SIZE_MAX / 3 + 1, 3);
@@ -89,7 +85,6 @@ static void a_product_beyond_size_max_is_refused(void **state)
 
 static void powers_of_two_are_told_from_their_neighbours(void **state)
 {
-    (void)state;
     assert_false(tn_is_power_of_two(0));
     assert_true(tn_is_power_of_two(1));
     assert_true(tn_is_power_of_two(2));
@@ -120,7 +115,6 @@ static void expect_no_rounding_up(size_t value, size_t power_of_two)
 
 static void multiples_stay_and_others_are_rounded(void **state)
 {
-    (void)state;
     for (size_t power = 2; power < HALF; power <<= 1) {
         expect_rounded(0, power, 0, 0);
         expect_rounded(1, power, 0, power);
@@ -138,7 +132,6 @@ static void multiples_stay_and_others_are_rounded(void **state)
 
 static void rounding_up_beyond_size_max_is_refused(void **state)
 {
-    (void)state;
     for (size_t power = 4; power != 0; power <<= 1) {
         expect_no_rounding_up(SIZE_MAX, power);
         expect_no_rounding_up(SIZE_MAX - 1, power);
@@ -150,7 +143,6 @@ static void rounding_up_beyond_size_max_is_refused(void **state)
 
 static void units_are_counted_without_overflow(void **state)
 {
-    (void)state;
     assert_int_equal(tn_count_units(0, 10), 0);
     assert_int_equal(tn_count_units(1, 10), 1);
     assert_int_equal(tn_count_units(1023, 10), 1);
@@ -169,7 +161,6 @@ static void units_are_counted_without_overflow(void **state)
 
 static void the_least_and_the_greatest_of_two(void **state)
 {
-    (void)state;
     assert_int_equal(tn_min(1, 2), 1);
     assert_int_equal(tn_min(2, 1), 1);
     assert_int_equal(tn_min(2, 2), 2);
@@ -182,7 +173,6 @@ static void the_least_and_the_greatest_of_two(void **state)
 
 static void the_outer_bits_of_a_word(void **state)
 {
-    (void)state;
     for (unsigned bit = 0; bit < 64; bit++) {
         uint64_t only = (uint64_t)1 << bit;
         assert_int_equal(tn_lowest_bit(only), bit);

@@ -66,7 +66,6 @@ static void assert_what_does_not_hold(void)
 
 static void a_failed_assertion_says_what_and_where_and_aborts(void **state)
 {
-    (void)state;
     struct ending ending = run_in_child(fail_assertion);
     assert_true(ending.has_aborted);
     assert_string_equal(ending.text, "pool.c:123: this must hold: chunk_count > 0\n");
@@ -74,7 +73,6 @@ static void a_failed_assertion_says_what_and_where_and_aborts(void **state)
 
 static void what_holds_passes(void **state)
 {
-    (void)state;
     struct ending ending = run_in_child(assert_what_holds);
     assert_false(ending.has_aborted);
     assert_string_equal(ending.text, "");
@@ -82,7 +80,6 @@ static void what_holds_passes(void **state)
 
 static void assertions_are_checked_from_level_one_on(void **state)
 {
-    (void)state;
     struct ending ending = run_in_child(assert_what_does_not_hold);
     bool is_checked = TN_CHECK_LEVEL >= 1;
     assert_int_equal(ending.has_aborted, is_checked);

@@ -45,7 +45,6 @@ static void skip_without_barrier(void)
 
 static void whoever_comes_first_owns_it(void **state)
 {
-    (void)state;
     skip_without_barrier();
     struct tn_biased_mutex mutex;
     tn_biased_mutex_init(&mutex);
@@ -59,7 +58,6 @@ static void whoever_comes_first_owns_it(void **state)
 
 static void another_takes_it_away_and_many_turns_bring_it_back(void **state)
 {
-    (void)state;
     skip_without_barrier();
     struct tn_biased_mutex mutex;
     tn_biased_mutex_init(&mutex);
@@ -78,7 +76,6 @@ static void another_takes_it_away_and_many_turns_bring_it_back(void **state)
 
 static void without_a_barrier_nobody_owns_it(void **state)
 {
-    (void)state;
     struct tn_biased_mutex mutex;
     tn_biased_mutex_init(&mutex);
     mutex.can_be_owned = false;
@@ -91,7 +88,6 @@ static void without_a_barrier_nobody_owns_it(void **state)
 /* Each of two threads has a seat of its own, and the same one when it owns the mutex again. */
 static void a_seat_is_one_threads(void **state)
 {
-    (void)state;
     skip_without_barrier();
     struct tn_biased_mutex mutex;
     tn_biased_mutex_init(&mutex);
@@ -111,7 +107,6 @@ static void a_seat_is_one_threads(void **state)
 
 static void with_all_seats_taken_others_own_it_no_more(void **state)
 {
-    (void)state;
     skip_without_barrier();
     struct tn_biased_mutex mutex;
     tn_biased_mutex_init(&mutex);
@@ -166,7 +161,6 @@ static void *count_in_bursts(void *argument)
 
 static void one_thread_at_a_time_is_inside(void **state)
 {
-    (void)state;
     static struct shared shared;
     pthread_t threads[THREAD_COUNT];
     shared.count = 0;

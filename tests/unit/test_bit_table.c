@@ -15,7 +15,6 @@ static bool model[SIZE];
 
 static int empty(void **state)
 {
-    (void)state;
     memset(&table, 0, sizeof table);
     tn_bit_table_init(&table);
     memset(model, 0, sizeof model);
@@ -30,7 +29,6 @@ static void expect_next(uint32_t from, uint32_t expected)
 
 static void an_empty_table_has_no_member(void **state)
 {
-    (void)state;
     for (uint32_t bit = 0; bit < SIZE; bit++) {
         assert_false(tn_bit_table_has(&table, bit));
         expect_next(bit, SIZE);
@@ -41,7 +39,6 @@ static void an_empty_table_has_no_member(void **state)
 
 static void nothing_is_found_at_the_end(void **state)
 {
-    (void)state;
     tn_bit_table_set(&table, SIZE - 1);
     expect_next(SIZE - 1, SIZE - 1);
     expect_next(SIZE, SIZE);
@@ -50,7 +47,6 @@ static void nothing_is_found_at_the_end(void **state)
 /* Each as the only member, found from every number before it and from none behind. */
 static void a_member_is_found_from_all_before_it(void **state)
 {
-    (void)state;
     static const uint32_t members[] = { 0,    1,    62,    63,    64,    65,    127,   128,
                                         4031, 4032, 4095,  4096,  4097,  8191,  8192,  8193,
                                         4160, 9000, 12287, 12288, 16319, 16320, 16382, 16383 };
@@ -70,7 +66,6 @@ static void a_member_is_found_from_all_before_it(void **state)
 
 static void setting_and_clearing_twice_does_nothing(void **state)
 {
-    (void)state;
     tn_bit_table_set(&table, 70);
     tn_bit_table_set(&table, 70);
     tn_bit_table_set(&table, 71);
@@ -86,7 +81,6 @@ static void setting_and_clearing_twice_does_nothing(void **state)
 
 static void a_wrong_upper_bit_is_found(void **state)
 {
-    (void)state;
     tn_bit_table_set(&table, 5000);
     table.upper[3] = 1;
     assert_false(tn_bit_table_check(&table));
@@ -123,7 +117,6 @@ static uint32_t model_last(void)
 /* Few members at first, then many, then few. */
 static void random_steps_are_those_of_a_model(void **state)
 {
-    (void)state;
     struct random random = random_init(random_seed(7));
     for (int step = 0; step < 30000; step++) {
         bool sets = random_below(&random, 100) < (step / 10000 == 1 ? 70 : 40);

@@ -44,7 +44,6 @@ static void expect_form(uint32_t bit_count, unsigned level_count, size_t word_co
 
 static void levels_come_with_powers_of_64(void **state)
 {
-    (void)state;
     expect_form(1, 1, 1);
     expect_form(63, 1, 1);
     expect_form(64, 1, 1);
@@ -63,13 +62,11 @@ static void levels_come_with_powers_of_64(void **state)
 /* Pages that no member has touched are not resident, so this takes little memory. */
 static void the_largest_tree_has_six_levels(void **state)
 {
-    (void)state;
     expect_form(UINT32_MAX, 6, (1U << 26) + (1U << 20) + (1U << 14) + (1U << 8) + 4 + 1);
 }
 
 static void a_finished_tree_has_no_members(void **state)
 {
-    (void)state;
     struct tn_bit_tree tree = new_tree(100);
     tn_bit_tree_set(&tree, 7);
     tn_bit_tree_fini(&tree);
@@ -111,7 +108,6 @@ static void neighbours_are_found_across_every_edge(void **state)
     enum {
         COUNT = sizeof edges / sizeof edges[0]
     };
-    (void)state;
     struct tn_bit_tree tree = new_tree(300000);
     for (int i = 0; i < COUNT; i++) {
         for (int j = i + 1; j < COUNT; j++) {
@@ -123,7 +119,6 @@ static void neighbours_are_found_across_every_edge(void **state)
 
 static void setting_a_member_again_does_nothing(void **state)
 {
-    (void)state;
     struct tn_bit_tree tree = new_tree(5000);
     tn_bit_tree_set(&tree, 4999);
     tn_bit_tree_set(&tree, 4999);
@@ -135,7 +130,6 @@ static void setting_a_member_again_does_nothing(void **state)
 
 static void clearing_what_is_no_member_does_nothing(void **state)
 {
-    (void)state;
     struct tn_bit_tree tree = new_tree(5000);
     tn_bit_tree_set(&tree, 100);
     tn_bit_tree_clear(&tree, 101);  /* in the same word */
@@ -150,7 +144,6 @@ static void clearing_what_is_no_member_does_nothing(void **state)
 
 static void clearing_one_of_two_in_a_word_keeps_the_other(void **state)
 {
-    (void)state;
     struct tn_bit_tree tree = new_tree(5000);
     tn_bit_tree_set(&tree, 64);
     tn_bit_tree_set(&tree, 127);
@@ -186,7 +179,6 @@ static void expect_members_survive_growth(uint32_t from_count, uint32_t to_count
 
 static void growing_keeps_the_members(void **state)
 {
-    (void)state;
     expect_members_survive_growth(1, 2);
     expect_members_survive_growth(63, 64);
     expect_members_survive_growth(64, 65);
@@ -209,7 +201,6 @@ static void expect_grown(uint32_t from_count, uint32_t to_count, uint32_t expect
 
 static void growing_a_little_grows_by_an_eighth(void **state)
 {
-    (void)state;
     expect_grown(1, 2, 2);
     expect_grown(800, 801, 900);
     expect_grown(800, 899, 900);
@@ -220,7 +211,6 @@ static void growing_a_little_grows_by_an_eighth(void **state)
 
 static void growing_to_less_does_nothing(void **state)
 {
-    (void)state;
     struct tn_bit_tree tree = new_tree(100);
     const uint64_t *words = tree.levels[0];
     assert_true(tn_bit_tree_grow(&tree, 99));
@@ -232,7 +222,6 @@ static void growing_to_less_does_nothing(void **state)
 
 static void without_host_memory_there_is_no_tree(void **state)
 {
-    (void)state;
     struct tn_bit_tree tree;
     host_memory_faults_begin(1);
     assert_false(tn_bit_tree_init(&tree, 1000));
@@ -242,7 +231,6 @@ static void without_host_memory_there_is_no_tree(void **state)
 
 static void growing_without_host_memory_changes_nothing(void **state)
 {
-    (void)state;
     host_memory_faults_begin(2);
     struct tn_bit_tree tree = new_tree(1000);
     tn_bit_tree_set(&tree, 999);
@@ -321,7 +309,6 @@ static void compare_random_steps(struct random *random, uint32_t bit_count, int 
 static void random_sets_are_those_of_an_array(void **state)
 {
     static const uint32_t counts[] = { 1, 2, 63, 64, 65, 127, 4095, 4096, 4097, 9000 };
-    (void)state;
     struct random random = random_init(random_seed(1));
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         compare_random_steps(&random, counts[i], 1000);
@@ -343,7 +330,6 @@ static void expect_damage_found(struct tn_bit_tree *tree, unsigned level, uint64
 
 static void a_bit_above_that_lies_is_found(void **state)
 {
-    (void)state;
     struct tn_bit_tree tree = new_tree(5000);
     tn_bit_tree_set(&tree, 3);
     expect_damage_found(&tree, 0,

@@ -404,7 +404,6 @@ static void note_created(void *user, void *base, size_t size_bytes, uint64_t id)
 static void note_destroyed(void *user, void *base, size_t size_bytes, uint64_t id)
 {
     struct told *told = &((struct fixture *)user)->told;
-    (void)base;
     bool is_known = false;
     for (unsigned i = 0; i < told->created_count; i++)
         is_known = is_known || told->ids[i] == id;

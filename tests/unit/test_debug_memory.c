@@ -46,7 +46,6 @@ static tarn_backend_result counted_synchronize(void *state, tarn_stream stream)
 
 static int set_up(void **state)
 {
-    (void)state;
     fails = false;
     expect_ok(tarn_host_backend_open(NULL, &host));
     operations = *host.operations;
@@ -59,7 +58,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     tarn_backend_close(&host);
     return 0;
 }
@@ -114,7 +112,6 @@ static void destroy_stream(tarn_stream stream)
 
 static void what_was_asked_for_may_be_written_to_its_ends(void **state)
 {
-    (void)state;
     static const size_t sizes[] = { 1, 255, 256, 257, 767, 768, 769, 1023, 1024, 1025, 100001 };
     static const size_t alignments[] = { 1, 256, 512, 4096, 65536 };
     tarn_pool *pool = create(TARN_DEBUG_ZONES);
@@ -172,7 +169,6 @@ static void expect_damage_found(ptrdiff_t offset, const char *side)
 
 static void a_write_beyond_the_end_is_found(void **state)
 {
-    (void)state;
     expect_damage_found(1000, "beyond its end");
     expect_damage_found(1001, "beyond its end");
     expect_damage_found(1000 + TARN_DEBUG_ZONE_BYTES - 1, "beyond its end");
@@ -180,14 +176,12 @@ static void a_write_beyond_the_end_is_found(void **state)
 
 static void a_write_before_the_start_is_found(void **state)
 {
-    (void)state;
     expect_damage_found(-1, "before its start");
     expect_damage_found(-TARN_DEBUG_ZONE_BYTES, "before its start");
 }
 
 static void a_pool_with_a_damaged_block_can_be_destroyed(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(TARN_DEBUG_ZONES);
     unsigned char *address = alloc(pool, 10);
     address[10]++;
@@ -198,7 +192,6 @@ static void a_pool_with_a_damaged_block_can_be_destroyed(void **state)
 /* The write has not happened yet when the memory is freed. */
 static void late_work_that_writes_too_much_is_found(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(TARN_DEBUG_ZONES);
     tarn_stream a = create_stream(), b = create_stream();
     for (int ways = 0; ways < 3; ways++) {
@@ -222,7 +215,6 @@ static void late_work_that_writes_too_much_is_found(void **state)
 
 static void memory_goes_from_stream_to_stream(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(TARN_DEBUG_ZONES | TARN_DEBUG_POISON);
     tarn_stream streams[] = { create_stream(), create_stream(), NULL };
     for (int i = 0; i < 30; i++) {
@@ -244,7 +236,6 @@ static void memory_goes_from_stream_to_stream(void **state)
 
 static void what_is_found_is_what_the_program_has(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(TARN_DEBUG_ZONES);
     unsigned char *address = alloc(pool, 1000);
     tarn_allocation found = TARN_ALLOCATION_INIT;
@@ -263,7 +254,6 @@ static void what_is_found_is_what_the_program_has(void **state)
 
 static void statistics_are_of_what_was_asked_for(void **state)
 {
-    (void)state;
     tarn_pool *pool = create_with_quarantine(TARN_DEBUG_ZONES, 1 << 20);
     unsigned char *address = alloc(pool, 1000);
     expect_ok(tarn_pool_free(pool, alloc(pool, 2)));
@@ -284,7 +274,6 @@ static void statistics_are_of_what_was_asked_for(void **state)
 
 static void sizes_that_overflow_are_refused(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(TARN_DEBUG_ZONES);
     static const size_t sizes[] = { SIZE_MAX, SIZE_MAX - 256, SIZE_MAX - 511, SIZE_MAX - 512 };
     void *address;
@@ -307,7 +296,6 @@ static void expect_filled(const unsigned char *address, unsigned char value, siz
 
 static void memory_is_filled_when_handed_out_and_when_freed(void **state)
 {
-    (void)state;
     tarn_pool *pool = create_with_quarantine(TARN_DEBUG_POISON, 1 << 20);
     unsigned char *address = alloc(pool, 3001);
     expect_filled(address, TARN_DEBUG_BYTE_ALLOCATED, 3001);
@@ -321,7 +309,6 @@ static void memory_is_filled_when_handed_out_and_when_freed(void **state)
 
 static void what_was_freed_is_held_back(void **state)
 {
-    (void)state;
     tarn_pool *pool = create_with_quarantine(0, 2048);
     void *first = alloc(pool, 1000), *second = alloc(pool, 1000), *third = alloc(pool, 1000);
     void *large = alloc(pool, 2049);
@@ -338,7 +325,6 @@ static void what_was_freed_is_held_back(void **state)
 
 static void a_second_free_is_told_of_the_first(void **state)
 {
-    (void)state;
     tarn_pool *pool = create_with_quarantine(TARN_DEBUG_SITES | TARN_DEBUG_ZONES, 1 << 20);
     tarn_label_push("mesh");
     void *address = alloc(pool, 1000);
@@ -384,14 +370,12 @@ static void expect_use_after_free_found(size_t offset)
 
 static void a_use_after_the_free_is_found(void **state)
 {
-    (void)state;
     expect_use_after_free_found(0);
     expect_use_after_free_found(999);
 }
 
 static void the_call_that_notices_is_well_and_leaves_a_message(void **state)
 {
-    (void)state;
     tarn_pool *pool = create_with_quarantine(TARN_DEBUG_POISON, 98 * 1024);
     unsigned char *address = alloc(pool, 100000), *other = alloc(pool, 10);
     expect_ok(tarn_pool_free(pool, address));
@@ -405,7 +389,6 @@ static void the_call_that_notices_is_well_and_leaves_a_message(void **state)
 
 static void the_quarantine_is_let_go_before_memory_runs_out(void **state)
 {
-    (void)state;
     tarn_pool_options options = options_with(ALL_FLAGS);
     tarn_pool *pool;
     options.limit_bytes = options.initial_bytes = 65536;
@@ -422,7 +405,6 @@ static void the_quarantine_is_let_go_before_memory_runs_out(void **state)
 
 static void an_overrun_is_put_down_to_who_allocated(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(TARN_DEBUG_SITES | TARN_DEBUG_ZONES);
     unsigned char *address = alloc(pool, 1000);
     address[1000] = 1;
@@ -433,7 +415,6 @@ static void an_overrun_is_put_down_to_who_allocated(void **state)
 
 static void trimming_lets_the_quarantine_go(void **state)
 {
-    (void)state;
     tarn_pool *pool = create_with_quarantine(0, 1 << 20);
     size_t released;
     expect_ok(tarn_pool_free(pool, alloc(pool, 1000)));
@@ -446,7 +427,6 @@ static void trimming_lets_the_quarantine_go(void **state)
 
 static void a_backend_without_data_is_refused(void **state)
 {
-    (void)state;
     static struct test_backend source;
     static char memory[8192];
     static const unsigned flags[] = { TARN_DEBUG_ZONES, TARN_DEBUG_POISON, TARN_DEBUG_QUARANTINE };
@@ -467,7 +447,6 @@ static void a_backend_without_data_is_refused(void **state)
 
 static void a_quarantine_of_nothing_is_refused(void **state)
 {
-    (void)state;
     tarn_pool_options options = options_with(TARN_DEBUG_QUARANTINE);
     tarn_pool *pool;
     options.quarantine_bytes = 0;
@@ -480,7 +459,6 @@ static void a_quarantine_of_nothing_is_refused(void **state)
 
 static void what_cannot_be_filled_is_not_handed_out(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(ALL_FLAGS);
     void *address;
     fails = true;
@@ -497,7 +475,6 @@ static void what_cannot_be_filled_is_not_handed_out(void **state)
 
 static void what_cannot_be_looked_at_is_freed(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(ALL_FLAGS);
     unsigned char *address = alloc(pool, 100), *quarantined = alloc(pool, 100);
     expect_ok(tarn_pool_free(pool, quarantined));
@@ -512,7 +489,6 @@ static void what_cannot_be_looked_at_is_freed(void **state)
 
 static void a_free_on_a_foreign_stream_is_refused_as_without(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(ALL_FLAGS);
     unsigned char *address = alloc(pool, 100);
     int foreign;
@@ -527,7 +503,6 @@ static void a_free_on_a_foreign_stream_is_refused_as_without(void **state)
 /* Filling would be captured, and waiting would call the capture off. */
 static void nothing_is_done_while_a_stream_is_captured(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(ALL_FLAGS);
     tarn_stream stream = create_stream();
     tarn_capture capture = 0;
@@ -598,7 +573,6 @@ static const char *allocate_and_free_at_random(tarn_pool *pool, uint64_t seed, u
 
 static void random_programs_find_their_memory_whole(void **state)
 {
-    (void)state;
     uint64_t seed = random_seed(1);
     for (unsigned flags = 1; flags <= ALL_FLAGS; flags++) {
         tarn_pool_options options = options_with(flags);
@@ -623,7 +597,6 @@ static void *work(void *pool)
 
 static void threads_work_and_check_at_once(void **state)
 {
-    (void)state;
     tarn_pool_options options = options_with(ALL_FLAGS);
     tarn_pool *pool;
     pthread_t threads[4];
@@ -666,7 +639,6 @@ static bool free_with_faults(unsigned fail_at, unsigned fails_after, bool *has_h
 /* What it has filled says nothing about the program. */
 static void a_free_that_was_refused_can_be_made_again(void **state)
 {
-    (void)state;
     enum {
         CALLS = 10
     };
@@ -702,7 +674,6 @@ static void live_once(void)
 
 static void no_host_memory_fails_an_allocation_and_never_a_free(void **state)
 {
-    (void)state;
     for (unsigned n = 1;; n++) {
         host_memory_faults_begin(n);
         live_once();

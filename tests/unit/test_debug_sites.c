@@ -78,7 +78,6 @@ static void expect_does_not_say(const char *said, const char *part)
 
 static void labels_nest_and_the_innermost_counts(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(TARN_DEBUG_SITES);
     tarn_label_push("outer");
     alloc(pool, 100);
@@ -98,7 +97,6 @@ static void labels_nest_and_the_innermost_counts(void **state)
 
 static void labels_are_copied_and_cut(void **state)
 {
-    (void)state;
     char label[100];
     memset(label, 'x', sizeof label - 1);
     label[sizeof label - 1] = '\0';
@@ -116,7 +114,6 @@ static void labels_are_copied_and_cut(void **state)
 
 static void a_label_of_null_is_none(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(TARN_DEBUG_SITES);
     tarn_label_push("outer");
     tarn_label_push(NULL);
@@ -130,7 +127,6 @@ static void a_label_of_null_is_none(void **state)
 
 static void of_labels_too_deep_the_32nd_counts(void **state)
 {
-    (void)state;
     char label[16];
     tarn_pool *pool = create(TARN_DEBUG_SITES);
     for (int i = 1; i <= 40; i++) {
@@ -158,7 +154,6 @@ static void *allocate_without_label(void *pool)
 
 static void labels_are_the_threads_own(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(TARN_DEBUG_SITES);
     pthread_t thread;
     tarn_label_push("mine");
@@ -197,7 +192,6 @@ __attribute__((noinline)) static void *repeat(void *(*allocate)(tarn_pool *), ta
 
 static void groups_are_of_one_label_and_one_call_site(void **state)
 {
-    (void)state;
     if (!TN_HAS_EXECINFO) skip();
     tarn_pool *pool = create(TARN_DEBUG_SITES);
     void *freed = repeat(allocate_here, pool, 3);
@@ -217,7 +211,6 @@ static void groups_are_of_one_label_and_one_call_site(void **state)
 
 static void a_call_site_begins_outside_the_library(void **state)
 {
-    (void)state;
     if (!TN_HAS_EXECINFO) skip();
     struct tn_call_site site;
     tn_call_site_capture(&site, TN_CALLER);
@@ -242,7 +235,6 @@ static bool frees_what_it_finds(void *user, tarn_pool *pool, size_t size_bytes, 
 /* The function allocates elsewhere; what is allocated in the end is still put down to its own caller. */
 static void a_function_of_the_user_does_not_change_the_call_site(void **state)
 {
-    (void)state;
     if (!TN_HAS_EXECINFO) skip();
     tarn_pool_options options = options_with(TARN_DEBUG_SITES);
     options.on_out_of_memory = frees_what_it_finds;
@@ -262,7 +254,6 @@ static void a_function_of_the_user_does_not_change_the_call_site(void **state)
 
 static void the_dump_shows_label_and_site(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(TARN_DEBUG_SITES);
     tarn_label_push("a \"mesh\"");
     alloc(pool, 100);
@@ -286,7 +277,6 @@ static void the_dump_shows_label_and_site(void **state)
 
 static void a_pool_without_debug_mode_tells_the_sums(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(0);
     assert_string_equal(report_of(pool), "tarn: 0 live allocations, 0 bytes\n");
     tarn_label_push("mesh");
@@ -301,7 +291,6 @@ static void a_pool_without_debug_mode_tells_the_sums(void **state)
 
 static void wrong_frees_are_refused_as_without(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(TARN_DEBUG_SITES);
     char *address = alloc(pool, 5000);
     int local;
@@ -318,7 +307,6 @@ static void wrong_frees_are_refused_as_without(void **state)
 /* A free that the pool refuses leaves the allocation as it was, its record too. */
 static void a_refused_free_keeps_the_record(void **state)
 {
-    (void)state;
     tarn_pool_options options = options_with(TARN_DEBUG_SITES);
     int foreign;
     tarn_pool *pool;
@@ -341,7 +329,6 @@ static void a_refused_free_keeps_the_record(void **state)
 /* What a fallback serves is put down in the fallback, if that is in debug mode, and freed through either. */
 static void a_fallback_keeps_its_own_records(void **state)
 {
-    (void)state;
     static struct test_backend small;
     tarn_pool *fallback = create(TARN_DEBUG_SITES), *pool;
     test_backend_init(&small);
@@ -368,7 +355,6 @@ static void a_fallback_keeps_its_own_records(void **state)
 /* Though the pool that the program names is not in debug mode. */
 static void a_fallback_learns_who_called(void **state)
 {
-    (void)state;
     if (!TN_HAS_EXECINFO) skip();
     static struct test_backend small;
     tarn_pool *fallback = create(TARN_DEBUG_SITES), *pool;
@@ -390,7 +376,6 @@ static void a_fallback_learns_who_called(void **state)
 
 static void memory_of_the_caller_has_debug_mode_too(void **state)
 {
-    (void)state;
     static char memory[8192];
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     tarn_pool *pool;
@@ -405,7 +390,6 @@ static void memory_of_the_caller_has_debug_mode_too(void **state)
 
 static void unknown_flags_are_refused(void **state)
 {
-    (void)state;
     tarn_pool_options options = options_with(0x80000000u);
     tarn_pool *pool;
     expect_status(TARN_STATUS_INVALID_OPTIONS, tarn_pool_create(&options, &pool));
@@ -414,7 +398,6 @@ static void unknown_flags_are_refused(void **state)
 
 static void a_report_needs_a_pool_and_a_file(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(TARN_DEBUG_SITES);
     expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_report_leaks(pool, NULL));
     FILE *full = fopen("/dev/full", "w");
@@ -430,7 +413,6 @@ static void a_report_needs_a_pool_and_a_file(void **state)
 
 static void many_records_are_found_again(void **state)
 {
-    (void)state;
     enum {
         COUNT = 1000
     };
@@ -463,7 +445,6 @@ static void *allocate_free_and_look(void *argument)
 
 static void threads_may_report_while_others_allocate(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(TARN_DEBUG_SITES);
     pthread_t threads[4];
     for (int i = 0; i < 4; i++)
@@ -503,7 +484,6 @@ static void live_once(void)
 
 static void no_host_memory_fails_an_allocation_and_never_a_free(void **state)
 {
-    (void)state;
     for (unsigned n = 1;; n++) {
         host_memory_faults_begin(n);
         live_once();

@@ -10,7 +10,6 @@
 /* These tests run on the backend that tarn was built for; without a device there is nothing to do. */
 static int start_without_a_pool(void **state)
 {
-    (void)state;
     unsetenv("TARN_INITIAL");
     unsetenv("TARN_LIMIT");
     unsetenv("TARN_GROWTH");
@@ -36,7 +35,6 @@ static bool has_device(void)
 
 static void is_created_by_the_first_malloc(void **state)
 {
-    (void)state;
     if (!has_device()) skip();
     void *address;
     expect_ok(tarn_malloc(1000, &address));
@@ -59,7 +57,6 @@ static void is_created_by_the_first_malloc(void **state)
 
 static void is_disabled_by_the_environment(void **state)
 {
-    (void)state;
     if (!has_device()) skip();
     setenv("TARN_DISABLE", "1", 1);
     void *one, *other;
@@ -81,7 +78,6 @@ static void is_disabled_by_the_environment(void **state)
 
 static void is_shareable_by_the_environment(void **state)
 {
-    (void)state;
     setenv("TARN_CONTIGUOUS", "1", 1);
     setenv("TARN_SHAREABLE", "1", 1);
     tarn_pool *pool;
@@ -98,7 +94,6 @@ static void is_shareable_by_the_environment(void **state)
 
 static void may_be_abandoned_and_created_anew(void **state)
 {
-    (void)state;
     if (!has_device()) skip();
     tarn_pool *pool, *other;
     void *address;
@@ -118,7 +113,6 @@ static void may_be_abandoned_and_created_anew(void **state)
 
 static void freeing_before_there_is_a_pool_creates_none(void **state)
 {
-    (void)state;
     expect_ok(tarn_free(NULL));
     int on_the_stack;
     expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_free(&on_the_stack));
@@ -133,7 +127,6 @@ static void freeing_before_there_is_a_pool_creates_none(void **state)
 
 static void takes_its_options_from_the_environment(void **state)
 {
-    (void)state;
     if (!has_device()) skip();
     setenv("TARN_INITIAL", "3M", 1);
     setenv("TARN_LIMIT", "8M", 1);
@@ -152,7 +145,6 @@ static void takes_its_options_from_the_environment(void **state)
 
 static void a_limit_may_be_per_cent_of_the_device(void **state)
 {
-    (void)state;
     if (!has_device()) skip();
     tarn_backend backend;
     tarn_memory_info info;
@@ -168,7 +160,6 @@ static void a_limit_may_be_per_cent_of_the_device(void **state)
 
 static void ranks_that_share_the_device_share_the_percentage(void **state)
 {
-    (void)state;
     if (!has_device()) skip();
     tarn_backend backend;
     tarn_memory_info info;
@@ -186,7 +177,6 @@ static void ranks_that_share_the_device_share_the_percentage(void **state)
 /* A thousandth, so that no test machine runs out. */
 static void ranks_share_all_there_is(void **state)
 {
-    (void)state;
     if (!has_device()) skip();
     setenv("TARN_INITIAL", "all", 1);
     setenv("TARN_RANKS", "1000", 1);
@@ -211,7 +201,6 @@ static void ranks_share_all_there_is(void **state)
 
 static void small_requests_have_slices_unless_told_otherwise(void **state)
 {
-    (void)state;
     if (!has_device()) skip();
     for (int slices = 0; slices < 2; slices++) {
         setenv("TARN_SLICES", slices ? "1" : "0", 1);
@@ -229,7 +218,6 @@ static void small_requests_have_slices_unless_told_otherwise(void **state)
 
 static void may_vanish_with_the_last_free(void **state)
 {
-    (void)state;
     if (!has_device()) skip();
     setenv("TARN_VANISH", "1", 1);
     void *address;
@@ -246,7 +234,6 @@ static void may_vanish_with_the_last_free(void **state)
 /* The one kind that there is with every vendor, and without a device; and writable here. */
 static void may_be_of_host_memory(void **state)
 {
-    (void)state;
     setenv("TARN_KIND", "host", 1);
     setenv("TARN_DEVICE", "9999", 1);
     void *address;
@@ -257,7 +244,6 @@ static void may_be_of_host_memory(void **state)
 
 static void a_kind_that_the_vendor_lacks_is_an_error(void **state)
 {
-    (void)state;
     if (strcmp(tarn_backend_name(), "host") != 0) skip();
     setenv("TARN_KIND", "pinned", 1);
     void *address;
@@ -266,7 +252,6 @@ static void a_kind_that_the_vendor_lacks_is_an_error(void **state)
 
 static void a_value_that_does_not_parse_is_named_by_every_call(void **state)
 {
-    (void)state;
     setenv("TARN_INITIAL", "lots", 1);
     void *address = &address;
     tarn_pool *pool;
@@ -282,7 +267,6 @@ static void a_value_that_does_not_parse_is_named_by_every_call(void **state)
 
 static void a_device_that_is_not_there_is_an_error(void **state)
 {
-    (void)state;
     setenv("TARN_DEVICE", "9999", 1);
     void *address;
     tarn_status status = tarn_malloc(1, &address);
@@ -291,7 +275,6 @@ static void a_device_that_is_not_there_is_an_error(void **state)
 
 static void a_failed_creation_leaves_nothing_behind(void **state)
 {
-    (void)state;
     if (!has_device()) skip();
     unsigned n = 1;
     for (bool has_failed = true; has_failed; n++) {
@@ -308,7 +291,6 @@ static void a_failed_creation_leaves_nothing_behind(void **state)
 
 static void null_is_refused(void **state)
 {
-    (void)state;
     expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_default_pool(NULL));
 }
 
@@ -320,7 +302,6 @@ static void *first_use(void *out)
 
 static void threads_that_come_at_once_get_one_pool(void **state)
 {
-    (void)state;
     if (!has_device()) skip();
     pthread_t threads[4];
     tarn_status statuses[4];

@@ -12,7 +12,6 @@ static void expect_dependency(struct tn_dependency found, uint32_t streams, uint
 
 static void uniting_takes_all_streams_and_the_later_time(void **state)
 {
-    (void)state;
     const struct tn_dependency a5 = { 1, 5 }, b6 = { 2, 6 }, top = { (uint32_t)1 << 29, 0 };
     expect_dependency(tn_dependency_unite(a5, b6), 3, 6);
     expect_dependency(tn_dependency_unite(b6, a5), 3, 6);
@@ -25,7 +24,6 @@ static void uniting_takes_all_streams_and_the_later_time(void **state)
 
 static void each_stream_has_a_set_and_several_share_one(void **state)
 {
-    (void)state;
     uint32_t seen = 0;
     assert_int_equal(tn_free_set_of(0), TN_FREE_SET_IDLE);
     for (unsigned stream = 0; stream < TN_STREAM_COUNT_MAX; stream++) {

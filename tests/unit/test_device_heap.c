@@ -209,7 +209,6 @@ static void expect_heap_in_such_a_pool(tarn_pool_options options)
 
 static void heaps_lie_in_pools_of_all_kinds(void **state)
 {
-    (void)state;
     const tarn_pool_options defaults = TARN_POOL_OPTIONS_INIT;
     tarn_pool_options options = defaults;
     expect_heap_in_such_a_pool(options);
@@ -245,7 +244,6 @@ static void a_heap_lies_in_what_a_fallback_gives(void **state)
 
 static void a_pool_in_debug_mode_tells_what_was_written_beside_a_heap(void **state)
 {
-    (void)state;
     struct fixture fixture;
     fixture_init(&fixture);
     fixture.options.debug = TARN_DEBUG_ZONES;
@@ -437,7 +435,6 @@ static void a_backend_without_events_is_waited_for(void **state)
 
 static void what_is_no_heap_is_refused(void **state)
 {
-    (void)state;
     const tarn_status invalid = TARN_STATUS_INVALID_ARGUMENT;
     tarn_device_heap_stats stats = TARN_DEVICE_HEAP_STATS_INIT;
     static char memory[256];

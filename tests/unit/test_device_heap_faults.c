@@ -14,7 +14,6 @@
 
 static void a_pool_that_is_destroyed_by_force_takes_its_heaps_with_it(void **state)
 {
-    (void)state;
     for (int abandons = 0; abandons < 2; abandons++) {
         struct fixture fixture;
         fixture_init(&fixture);
@@ -102,7 +101,6 @@ static void a_heap_that_cannot_be_waited_for_stays(void **state)
  * allocated. */
 static void pieces_that_could_not_be_given_back_are_the_next_time(void **state)
 {
-    (void)state;
     unsigned refused_count = 0;
     for (unsigned n = 1; n <= 3; n++) {
         struct fixture fixture;
@@ -239,7 +237,6 @@ static void live_with_faults(struct fixture *fixture, struct faults *faults)
 
 static void each_call_of_the_backend_fails(void **state)
 {
-    (void)state;
     unsigned n = 1;
     for (;; n++) {
         struct fixture fixture;
@@ -266,7 +263,6 @@ static unsigned host_fault_count(void)
 
 static void each_host_allocation_fails(void **state)
 {
-    (void)state;
     unsigned n = 1;
     for (;; n++) {
         struct fixture fixture;

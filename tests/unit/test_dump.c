@@ -58,7 +58,6 @@ static void expect_says(const char *part)
 
 static void text_says_what_is_there(void **state)
 {
-    (void)state;
     tarn_pool *pool = example("test");
     dumped(pool, TARN_DUMP_FORMAT_TEXT);
     expect_says("tarn pool on test memory, chunks of 1024 bytes, best_fit");
@@ -88,7 +87,6 @@ static json_t *parsed(tarn_pool *pool)
 
 static void json_regions_tile_their_static_pools(void **state)
 {
-    (void)state;
     tarn_pool *pool = example("test");
     json_t *root = parsed(pool);
     assert_int_equal(integer(root, "tarn_dump"), 1);
@@ -120,7 +118,6 @@ static void json_regions_tile_their_static_pools(void **state)
 
 static void what_is_not_mapped_is_said_to_be(void **state)
 {
-    (void)state;
     test_backend_init(&source);
     source.range_granularity_bytes = 4096;
     tarn_backend backend = test_backend_open(&source);
@@ -145,7 +142,6 @@ static void what_is_not_mapped_is_said_to_be(void **state)
 /* What was freed on a stream waits for it; what was never used waits for none. */
 static void what_waits_for_streams_says_so(void **state)
 {
-    (void)state;
     tarn_backend backend;
     expect_ok(tarn_host_backend_open(NULL, &backend));
     tarn_stream a, b;
@@ -176,7 +172,6 @@ static void what_waits_for_streams_says_so(void **state)
 
 static void an_empty_pool_is_valid_json(void **state)
 {
-    (void)state;
     tarn_pool *pool = create_named("test");
     json_t *root = parsed(pool);
     assert_int_equal(json_array_size(json_object_get(root, "static_pools")), 0);
@@ -186,7 +181,6 @@ static void an_empty_pool_is_valid_json(void **state)
 
 static void a_users_backend_may_have_any_name(void **state)
 {
-    (void)state;
     tarn_pool *pool = create_named("a \"name\"\n\\with\teverything");
     json_t *root = parsed(pool);
     assert_string_equal(json_string_value(json_object_get(root, "backend")),
@@ -197,7 +191,6 @@ static void a_users_backend_may_have_any_name(void **state)
 
 static void a_file_that_takes_nothing_is_an_error(void **state)
 {
-    (void)state;
     tarn_pool *pool = example("test");
     FILE *full = fopen("/dev/full", "w");
     if (!full) skip();
@@ -208,7 +201,6 @@ static void a_file_that_takes_nothing_is_an_error(void **state)
 
 static void without_host_memory_nothing_is_written(void **state)
 {
-    (void)state;
     tarn_pool *pool = example("test");
     for (unsigned n = 1; n <= 2; n++) {
         FILE *file = tmpfile();

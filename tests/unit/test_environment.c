@@ -35,7 +35,6 @@ static const char *const names[] = { "TARN_INITIAL",
 
 static int unset_all(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         unsetenv(names[i]);
     }
@@ -98,7 +97,6 @@ static void expect_defaults(const struct tn_environment *environment)
 
 static void variables_that_are_unset_or_empty_change_nothing(void **state)
 {
-    (void)state;
     struct tn_environment environment;
     expect_ok(tn_environment_read(&environment));
     expect_defaults(&environment);
@@ -110,7 +108,6 @@ static void variables_that_are_unset_or_empty_change_nothing(void **state)
 
 static void all_variables_are_read_together(void **state)
 {
-    (void)state;
     static const char *const values[] = { "700M",
                                           "8G",
                                           "1.5",
@@ -169,7 +166,6 @@ static void expect_initial(const char *value, size_t expected)
 
 static void sizes_are_bytes_or_have_a_suffix(void **state)
 {
-    (void)state;
     expect_initial("0", 0);
     expect_initial("1", 1);
     expect_initial("123", 123);
@@ -187,7 +183,6 @@ static void sizes_are_bytes_or_have_a_suffix(void **state)
 
 static void the_largest_sizes_are_read(void **state)
 {
-    (void)state;
     expect_initial("18446744073709551613", SIZE_MAX - 2);
     expect_initial("18446744073709551614", SIZE_MAX - 1);
     expect_initial("18446744073709551615", SIZE_MAX);
@@ -227,7 +222,6 @@ static void expect_bad_sizes_refused(const char *name)
 
 static void sizes_that_do_not_parse_are_refused(void **state)
 {
-    (void)state;
     expect_bad_sizes_refused("TARN_INITIAL");
     expect_bad_sizes_refused("TARN_LIMIT");
     expect_bad_sizes_refused("TARN_CHUNK");
@@ -242,7 +236,6 @@ static void sizes_that_do_not_parse_are_refused(void **state)
 
 static void a_limit_is_bytes_or_a_percentage(void **state)
 {
-    (void)state;
     struct tn_environment environment = read_with("TARN_LIMIT", "8G");
     assert_int_equal(environment.options.limit_bytes, 8 * GB);
     assert_int_equal(environment.options.limit_percent, 0);
@@ -253,7 +246,6 @@ static void a_limit_is_bytes_or_a_percentage(void **state)
 
 static void a_limit_is_a_chunk_or_more(void **state)
 {
-    (void)state;
     expect_refused("TARN_LIMIT", "0");
     expect_refused("TARN_LIMIT", "1023");
     assert_int_equal(read_with("TARN_LIMIT", "1024").options.limit_bytes, 1024);
@@ -265,7 +257,6 @@ static void a_limit_is_a_chunk_or_more(void **state)
 
 static void percentages_are_from_1_to_100(void **state)
 {
-    (void)state;
     expect_refused("TARN_LIMIT", "0%");
     assert_int_equal(read_with("TARN_LIMIT", "1%").options.limit_percent, 1);
     assert_int_equal(read_with("TARN_LIMIT", "2%").options.limit_percent, 2);
@@ -293,7 +284,6 @@ static void expect_factor(const char *value, double expected)
 
 static void a_factor_is_one_or_more(void **state)
 {
-    (void)state;
     expect_factor("1", 1.0);
     expect_factor("1.0", 1.0);
     expect_factor("1.25", 1.25);
@@ -333,7 +323,6 @@ static void a_factor_is_one_or_more(void **state)
 
 static void a_chunk_is_a_power_of_two_within_bounds(void **state)
 {
-    (void)state;
     assert_int_equal(read_with("TARN_CHUNK", "256").options.chunk_bytes, 256);
     assert_int_equal(read_with("TARN_CHUNK", "512").options.chunk_bytes, 512);
     assert_int_equal(read_with("TARN_CHUNK", "1K").options.chunk_bytes, KB);
@@ -355,7 +344,6 @@ static void a_chunk_is_a_power_of_two_within_bounds(void **state)
 
 static void a_device_is_a_number(void **state)
 {
-    (void)state;
     assert_int_equal(read_with("TARN_DEVICE", "0").device, 0);
     assert_int_equal(read_with("TARN_DEVICE", "7").device, 7);
     assert_int_equal(read_with("TARN_DEVICE", "2147483646").device, INT_MAX - 1);
@@ -375,7 +363,6 @@ static void a_device_is_a_number(void **state)
 
 static void all_is_an_initial_size(void **state)
 {
-    (void)state;
     expect_initial("all", TARN_INITIAL_ALL);
     expect_refused("TARN_INITIAL", "All");
     expect_refused("TARN_INITIAL", "all ");
@@ -385,7 +372,6 @@ static void all_is_an_initial_size(void **state)
 
 static void a_threshold_is_a_size(void **state)
 {
-    (void)state;
     assert_int_equal(read_with("TARN_RELEASE", "0").options.release_threshold_bytes, 0);
     assert_int_equal(read_with("TARN_RELEASE", "1").options.release_threshold_bytes, 1);
     assert_int_equal(read_with("TARN_RELEASE", "64M").options.release_threshold_bytes, 64 * MB);
@@ -394,7 +380,6 @@ static void a_threshold_is_a_size(void **state)
 
 static void a_switch_is_0_or_1(void **state)
 {
-    (void)state;
     assert_false(read_with("TARN_VANISH", "0").options.returns_when_empty);
     assert_true(read_with("TARN_VANISH", "1").options.returns_when_empty);
     expect_refused("TARN_VANISH", "2");
@@ -422,7 +407,6 @@ static void a_switch_is_0_or_1(void **state)
 
 static void debug_mode_is_a_list(void **state)
 {
-    (void)state;
     assert_int_equal(read_with("TARN_DEBUG", "sites").options.debug, TARN_DEBUG_SITES);
     assert_int_equal(read_with("TARN_DEBUG", "sites,sites").options.debug, TARN_DEBUG_SITES);
     assert_int_equal(read_with("TARN_DEBUG", "poison,zones").options.debug,
@@ -441,7 +425,6 @@ static void debug_mode_is_a_list(void **state)
 
 static void a_policy_has_a_name(void **state)
 {
-    (void)state;
     assert_int_equal(read_with("TARN_FIT", "best_fit").options.fit, TARN_FIT_BEST);
     assert_int_equal(read_with("TARN_FIT", "first_fit").options.fit, TARN_FIT_FIRST);
     assert_int_equal(read_with("TARN_FIT", "segregated_fit").options.fit, TARN_FIT_SEGREGATED);
@@ -455,7 +438,6 @@ static void a_policy_has_a_name(void **state)
 
 static void a_kind_has_a_name(void **state)
 {
-    (void)state;
     assert_int_equal(read_with("TARN_KIND", "device").kind, TARN_MEMORY_KIND_DEVICE);
     assert_int_equal(read_with("TARN_KIND", "pinned").kind, TARN_MEMORY_KIND_PINNED);
     assert_int_equal(read_with("TARN_KIND", "shared").kind, TARN_MEMORY_KIND_SHARED);
@@ -471,7 +453,6 @@ static void a_kind_has_a_name(void **state)
 
 static void ranks_are_a_number_or_what_the_launcher_says(void **state)
 {
-    (void)state;
     assert_int_equal(read_with("TARN_RANKS", "1").rank_count, 1);
     assert_int_equal(read_with("TARN_RANKS", "2").rank_count, 2);
     assert_int_equal(read_with("TARN_RANKS", "2147483647").rank_count, INT_MAX);
@@ -492,7 +473,6 @@ static void ranks_are_a_number_or_what_the_launcher_says(void **state)
 
 static void the_first_variable_that_does_not_parse_is_named(void **state)
 {
-    (void)state;
     struct tn_environment environment;
     setenv("TARN_GROWTH", "0", 1);
     setenv("TARN_DEVICE", "x", 1);
@@ -503,7 +483,6 @@ static void the_first_variable_that_does_not_parse_is_named(void **state)
 
 static void a_long_value_leaves_room_for_what_was_expected(void **state)
 {
-    (void)state;
     char value[1000];
     memset(value, 'x', sizeof value - 1);
     value[sizeof value - 1] = '\0';

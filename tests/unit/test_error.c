@@ -34,7 +34,6 @@ static void expect_last_error(tarn_status status, int vendor_code, const char *v
 
 static void statuses_are_numbered_from_zero_without_gaps(void **state)
 {
-    (void)state;
     assert_int_equal(TARN_STATUS_OK, 0);
     for (int i = 0; i < STATUS_COUNT; i++) {
         assert_int_equal(status_lines[i].status, i);
@@ -43,7 +42,6 @@ static void statuses_are_numbered_from_zero_without_gaps(void **state)
 
 static void each_status_has_its_enumerator_as_name(void **state)
 {
-    (void)state;
     for (int i = 0; i < STATUS_COUNT; i++) {
         assert_string_equal(tarn_status_name(status_lines[i].status), status_lines[i].name);
     }
@@ -52,7 +50,6 @@ static void each_status_has_its_enumerator_as_name(void **state)
 
 static void each_status_has_a_sentence_of_its_own(void **state)
 {
-    (void)state;
     for (int i = 0; i < STATUS_COUNT; i++) {
         const char *sentence = tarn_status_sentence((tarn_status)i);
         assert_true(strlen(sentence) > 0);
@@ -65,7 +62,6 @@ static void each_status_has_a_sentence_of_its_own(void **state)
 
 static void a_number_that_is_no_status_is_said_to_be_none(void **state)
 {
-    (void)state;
     assert_string_equal(tarn_status_name((tarn_status)STATUS_COUNT), "TARN_STATUS_UNKNOWN");
     assert_string_equal(tarn_status_sentence((tarn_status)STATUS_COUNT),
                         "this number is not a tarn_status");
@@ -81,7 +77,6 @@ static void *look_at_last_error(void *argument)
 
 static void a_thread_in_which_nothing_failed_has_an_empty_error(void **state)
 {
-    (void)state;
     tn_fail(TARN_STATUS_CORRUPT, "here, not there");
     pthread_t thread;
     tarn_error error = { TARN_STATUS_CORRUPT, 1, NULL, NULL };
@@ -102,7 +97,6 @@ static void *fail_elsewhere(void *argument)
 
 static void a_failure_in_another_thread_leaves_this_one_alone(void **state)
 {
-    (void)state;
     tn_fail(TARN_STATUS_NOT_LIVE, "here");
     pthread_t thread;
     tarn_error error;
@@ -115,7 +109,6 @@ static void a_failure_in_another_thread_leaves_this_one_alone(void **state)
 
 static void failing_answers_the_status_and_remembers_the_values(void **state)
 {
-    (void)state;
     assert_int_equal(tn_fail(TARN_STATUS_OVER_LIMIT, "%zu of %s", SIZE_MAX, "all"),
                      TARN_STATUS_OVER_LIMIT);
     expect_last_error(TARN_STATUS_OVER_LIMIT, 0, "", "18446744073709551615 of all");
@@ -123,7 +116,6 @@ static void failing_answers_the_status_and_remembers_the_values(void **state)
 
 static void a_vendors_failure_keeps_its_code_and_name(void **state)
 {
-    (void)state;
     assert_int_equal(tn_fail_vendor(TARN_STATUS_VENDOR_ERROR, -7, "vendorError", "call %d", 3),
                      TARN_STATUS_VENDOR_ERROR);
     expect_last_error(TARN_STATUS_VENDOR_ERROR, -7, "vendorError", "call 3");
@@ -146,7 +138,6 @@ static void expect_kept(size_t length, size_t kept)
 
 static void a_message_is_cut_after_255_letters(void **state)
 {
-    (void)state;
     expect_kept(0, 0);
     expect_kept(254, 254);
     expect_kept(255, 255);

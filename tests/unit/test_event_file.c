@@ -67,7 +67,6 @@ ssize_t pwrite(int fd, const void *buf, size_t n, off_t offset)
 
 static int begin(void **state)
 {
-    (void)state;
     memset(&faults, 0, sizeof faults);
     snprintf(path, sizeof path, "/tmp/tarn-event-file-%d", (int)getpid());
     snprintf(old_path, sizeof old_path, "%s.old", path);
@@ -77,7 +76,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     if (file.descriptor >= 0) tn_event_file_close(&file);
     unlink(path);
     unlink(old_path);
@@ -110,7 +108,6 @@ static struct tn_event_chunk *add_full_chunk(void)
 
 static void test_a_chunk_is_written_in_parts(void **state)
 {
-    (void)state;
     open_file();
     faults.interruptions = 2;
     struct tn_event_chunk *chunk = add_full_chunk();
@@ -137,7 +134,6 @@ static void test_a_chunk_is_written_in_parts(void **state)
 
 static void test_a_full_disk(void **state)
 {
-    (void)state;
     faults.fallocate_error = ENOSPC;
     expect_status(TARN_STATUS_FILE_ERROR, tn_event_file_open(&file, path, "a test", false));
     expect_message("has no room: No space left on device");
@@ -159,7 +155,6 @@ static void test_a_full_disk(void **state)
 
 static void test_no_room_for_a_chunk(void **state)
 {
-    (void)state;
     open_file();
     faults.fallocate_error = EDQUOT;
     errno = 4711;
@@ -171,7 +166,6 @@ static void test_no_room_for_a_chunk(void **state)
 
 static void test_who_writes_is_left_alone(void **state)
 {
-    (void)state;
     struct tn_event_file second = { .descriptor = -1 };
     open_file();
     expect_status(TARN_STATUS_FILE_ERROR, tn_event_file_open(&second, path, "a test", false));
@@ -187,7 +181,6 @@ static void test_who_writes_is_left_alone(void **state)
 /* As on disks of clusters: one can record, and what is there may be somebody's. */
 static void test_a_disk_without_locks(void **state)
 {
-    (void)state;
     struct tn_event_file second = { .descriptor = -1 };
     faults.flock_error = ENOSYS;
     open_file();
@@ -201,7 +194,6 @@ static void test_a_disk_without_locks(void **state)
 
 static void test_another_file_in_the_descriptors_place_is_not_touched(void **state)
 {
-    (void)state;
     open_file();
     struct tn_event_chunk *chunk = add_full_chunk();
     int precious = open(old_path, O_RDWR | O_CREAT | O_EXCL, 0600);
@@ -219,7 +211,6 @@ static void test_another_file_in_the_descriptors_place_is_not_touched(void **sta
 
 static void test_the_descriptor_is_none_of_the_standard_ones(void **state)
 {
-    (void)state;
     int kept = dup(STDIN_FILENO);
     close(STDIN_FILENO);
     open_file();
@@ -241,7 +232,6 @@ static void *turn_and_be_cancelled(void *chunk)
 
 static void test_a_thread_is_not_cancelled_in_the_middle(void **state)
 {
-    (void)state;
     pthread_t thread;
     void *result;
     open_file();

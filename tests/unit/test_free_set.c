@@ -340,7 +340,6 @@ static void compare_random_steps(struct random *random, tarn_fit fit, uint32_t c
 
 static void every_policy_offers_what_a_linear_search_does(void **state)
 {
-    (void)state;
     struct random random = random_init(random_seed(11));
     for (int fit = 0; fit < FIT_COUNT; fit++) {
         compare_random_steps(&random, (tarn_fit)fit, 4, 100, 1000);
@@ -354,7 +353,6 @@ static void every_policy_offers_what_a_linear_search_does(void **state)
 /* Every count around each edge of a class, in a set of that alone. */
 static void a_region_serves_what_it_holds_and_nothing_more(void **state)
 {
-    (void)state;
     for (int fit = 0; fit < FIT_COUNT; fit++) {
         struct crowd *crowd = new_crowd((tarn_fit)fit, 2, 1U << 30);
         for (unsigned log2 = 0; log2 <= 30; log2++) {
@@ -407,7 +405,6 @@ static struct crowd *crowd_of_seven(tarn_fit fit)
 
 static void best_fit_takes_the_smallest_then_the_lowest(void **state)
 {
-    (void)state;
     struct crowd *crowd = crowd_of_seven(TARN_FIT_BEST);
     expect_order(crowd, 9, (uint32_t[]){ 0, 2, 6, 4, 3, 1, 5 }, 7);
     crowd_fini(crowd);
@@ -415,7 +412,6 @@ static void best_fit_takes_the_smallest_then_the_lowest(void **state)
 
 static void first_fit_takes_the_lowest(void **state)
 {
-    (void)state;
     struct crowd *crowd = crowd_of_seven(TARN_FIT_FIRST);
     expect_order(crowd, 1, (uint32_t[]){ 0, 1, 2, 3, 4, 5, 6 }, 7);
     expect_order(crowd, 11, (uint32_t[]){ 1, 3, 4, 5 }, 4);
@@ -428,7 +424,6 @@ static void first_fit_takes_the_lowest(void **state)
 /* 9 and 34 are within a class, 8 and 32 at the start of one. */
 static void segregated_fit_takes_the_next_class_before_it_searches_its_own(void **state)
 {
-    (void)state;
     struct crowd *crowd = crowd_of_seven(TARN_FIT_SEGREGATED);
     expect_order(crowd, 9, (uint32_t[]){ 6, 4, 3, 1, 5, 2, 0 }, 7);
     expect_order(crowd, 8, (uint32_t[]){ 6, 2, 0, 4, 3, 1, 5 }, 7);
@@ -444,7 +439,6 @@ static void segregated_fit_takes_the_next_class_before_it_searches_its_own(void 
 /* Classes are of one count up to 63, of two to 127. */
 static void tlsf_takes_the_next_class_before_it_searches_its_own(void **state)
 {
-    (void)state;
     struct crowd *crowd = crowd_of_seven(TARN_FIT_TLSF);
     expect_order(crowd, 9, (uint32_t[]){ 6, 2, 0, 4, 3, 1, 5 }, 7);
     change(crowd, 0, 0, 65);
@@ -461,7 +455,6 @@ static void tlsf_takes_the_next_class_before_it_searches_its_own(void **state)
 
 static void without_host_memory_there_is_no_set(void **state)
 {
-    (void)state;
     static struct crowd crowd;
     for (int fit = 0; fit < FIT_COUNT; fit++) {
         unsigned failures = 0;
@@ -481,7 +474,6 @@ static void without_host_memory_there_is_no_set(void **state)
 /* What is there stays, and is served. */
 static void reserving_without_host_memory_keeps_the_set(void **state)
 {
-    (void)state;
     for (int fit = 0; fit < FIT_COUNT; fit++) {
         host_memory_faults_begin(0);
         struct random random = random_init(3);
@@ -511,7 +503,6 @@ static void reserving_without_host_memory_keeps_the_set(void **state)
 
 static void nothing_but_init_and_reserve_allocates(void **state)
 {
-    (void)state;
     for (int fit = 0; fit < FIT_COUNT; fit++) {
         struct random random = random_init(4);
         struct crowd *crowd = new_crowd((tarn_fit)fit, 50, 20000);
@@ -525,7 +516,6 @@ static void nothing_but_init_and_reserve_allocates(void **state)
 
 static void metadata_are_a_few_kilobytes_a_set(void **state)
 {
-    (void)state;
     static const struct {
         tarn_fit fit;
         size_t least_bytes;
@@ -557,7 +547,6 @@ static const tarn_fit others[] = { TARN_FIT_FIRST, TARN_FIT_SEGREGATED, TARN_FIT
 
 static void what_is_not_free_is_found(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         struct crowd *crowd = crowd_of_seven(others[i]);
         crowd->regions[3].state = TN_REGION_STATE_LIVE;
@@ -568,7 +557,6 @@ static void what_is_not_free_is_found(void **state)
 
 static void a_lost_count_is_found(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         struct crowd *crowd = crowd_of_seven(others[i]);
         crowd->sets[0].region_count++;
@@ -581,7 +569,6 @@ static void a_lost_count_is_found(void **state)
 
 static void a_changed_count_is_found(void **state)
 {
-    (void)state;
     static const char *const faults[] = { "a largest count in the free set is wrong",
                                           "a region is in the wrong class",
                                           "a region is in the wrong class" };
@@ -595,7 +582,6 @@ static void a_changed_count_is_found(void **state)
 
 static void a_damaged_list_is_found(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         if (others[i] == TARN_FIT_FIRST) continue;
         struct crowd *crowd = crowd_of_seven(others[i]);
@@ -612,7 +598,6 @@ static void a_damaged_list_is_found(void **state)
 
 static void a_damaged_tree_is_found(void **state)
 {
-    (void)state;
     struct crowd *crowd = crowd_of_seven(TARN_FIT_FIRST);
     union tn_free_node *nodes = crowd->nodes.nodes;
     uint32_t root = crowd->sets[0].root;
@@ -638,7 +623,6 @@ static void a_damaged_tree_is_found(void **state)
 
 static void policies_have_names(void **state)
 {
-    (void)state;
     assert_string_equal(tn_fit_name(TARN_FIT_BEST), "best_fit");
     assert_string_equal(tn_fit_name(TARN_FIT_FIRST), "first_fit");
     assert_string_equal(tn_fit_name(TARN_FIT_SEGREGATED), "segregated_fit");

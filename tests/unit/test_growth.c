@@ -56,7 +56,6 @@ static void expect_next(const struct tn_growth_policy *policy, size_t asked, siz
 
 static void the_first_static_pool_has_the_initial_size(void **state)
 {
-    (void)state;
     expect_first(&plain, &nothing_held, 1, 64 * MB);
     expect_first(&plain, &nothing_held, 64 * MB - 4 * KB, 64 * MB);
     expect_first(&plain, &nothing_held, 64 * MB, 64 * MB);
@@ -64,14 +63,12 @@ static void the_first_static_pool_has_the_initial_size(void **state)
 
 static void a_need_beyond_the_initial_size_is_met(void **state)
 {
-    (void)state;
     expect_first(&plain, &nothing_held, 64 * MB + 4 * KB, 64 * MB + 4 * KB);
     expect_first(&plain, &nothing_held, 700 * MB, 700 * MB);
 }
 
 static void without_an_initial_size_the_need_is_the_size(void **state)
 {
-    (void)state;
     struct tn_growth_policy policy = plain;
     policy.initial_bytes = 0;
     expect_first(&policy, &nothing_held, 1, 4 * KB);
@@ -82,7 +79,6 @@ static void without_an_initial_size_the_need_is_the_size(void **state)
 
 static void a_further_static_pool_is_the_factor_times_the_largest(void **state)
 {
-    (void)state;
     expect_first_holding(&plain, 64 * MB, 1, 128 * MB);
     expect_first_holding(&plain, 4 * KB, 1, 8 * KB);
     expect_first_holding(&plain, 64 * MB, 129 * MB, 129 * MB);
@@ -92,7 +88,6 @@ static void a_further_static_pool_is_the_factor_times_the_largest(void **state)
 
 static void the_factor_may_be_one_or_a_fraction_more(void **state)
 {
-    (void)state;
     struct tn_growth_policy policy = plain;
     policy.factor = 1.0;
     expect_first_holding(&policy, 64 * MB, 1, 64 * MB);
@@ -104,7 +99,6 @@ static void the_factor_may_be_one_or_a_fraction_more(void **state)
 static void a_wish_that_no_size_holds_is_cut_down(void **state)
 {
     static const double factors[] = { 1e15, 1e300, INFINITY };
-    (void)state;
     for (int i = 0; i < 3; i++) {
         struct tn_growth_policy policy = plain;
         policy.factor = factors[i];
@@ -119,7 +113,6 @@ static void a_wish_that_no_size_holds_is_cut_down(void **state)
 
 static void the_largest_needs_are_met_as_they_are(void **state)
 {
-    (void)state;
     expect_first(&plain, &nothing_held, SIZE_MAX - 2, SIZE_MAX - 2);
     expect_first(&plain, &nothing_held, SIZE_MAX - 1, SIZE_MAX - 1);
     expect_first(&plain, &nothing_held, SIZE_MAX, SIZE_MAX);
@@ -130,7 +123,6 @@ static void the_largest_needs_are_met_as_they_are(void **state)
 
 static void the_users_cap_cuts_the_wish(void **state)
 {
-    (void)state;
     struct tn_growth_policy policy = plain;
     policy.growth_bytes_max = 100 * MB;
     expect_first(&policy, &nothing_held, 1, 64 * MB);
@@ -141,7 +133,6 @@ static void the_users_cap_cuts_the_wish(void **state)
 
 static void the_users_cap_does_not_cut_the_first(void **state)
 {
-    (void)state;
     struct tn_growth_policy policy = plain;
     policy.growth_bytes_max = 32 * MB;
     expect_first(&policy, &nothing_held, 1, 64 * MB);
@@ -150,7 +141,6 @@ static void the_users_cap_does_not_cut_the_first(void **state)
 
 static void the_users_cap_does_not_cut_the_need(void **state)
 {
-    (void)state;
     struct tn_growth_policy policy = plain;
     policy.growth_bytes_max = 100 * MB;
     expect_first_holding(&policy, 64 * MB, 100 * MB, 100 * MB);
@@ -160,7 +150,6 @@ static void the_users_cap_does_not_cut_the_need(void **state)
 
 static void the_limit_leaves_what_is_not_held(void **state)
 {
-    (void)state;
     struct tn_growth_policy policy = plain;
     policy.limit_bytes = 200 * MB;
     expect_first_holding(&policy, 64 * MB, 1, 128 * MB);
@@ -174,7 +163,6 @@ static void the_limit_leaves_what_is_not_held(void **state)
 
 static void a_need_beyond_the_limit_is_not_asked_for(void **state)
 {
-    (void)state;
     struct tn_growth_policy policy = plain;
     policy.limit_bytes = 200 * MB;
     expect_first(&policy, &nothing_held, 200 * MB, 200 * MB);
@@ -189,7 +177,6 @@ static void a_need_beyond_the_limit_is_not_asked_for(void **state)
 
 static void the_vendors_cap_cuts_the_wish_and_refuses_the_need(void **state)
 {
-    (void)state;
     struct tn_growth_policy policy = plain;
     policy.allocation_bytes_max = 100 * MB;
     expect_first_holding(&policy, 64 * MB, 1, 100 * MB);
@@ -200,7 +187,6 @@ static void the_vendors_cap_cuts_the_wish_and_refuses_the_need(void **state)
 
 static void the_chunk_numbers_left_cut_the_wish_and_refuse_the_need(void **state)
 {
-    (void)state;
     struct tn_growth_state almost_numbered = holding(64 * MB);
     almost_numbered.numbered_bytes_max = 100 * MB;
     expect_first(&plain, &almost_numbered, 1, 100 * MB);
@@ -215,7 +201,6 @@ static void the_chunk_numbers_left_cut_the_wish_and_refuse_the_need(void **state
 
 static void sizes_are_rounded_up_to_the_granularity(void **state)
 {
-    (void)state;
     struct tn_growth_policy policy = plain;
     policy.granularity_bytes = 2 * MB;
     policy.initial_bytes = 3 * MB;
@@ -229,7 +214,6 @@ static void sizes_are_rounded_up_to_the_granularity(void **state)
 
 static void sizes_are_rounded_down_where_the_limit_or_the_vendor_ends(void **state)
 {
-    (void)state;
     struct tn_growth_policy policy = plain;
     policy.granularity_bytes = 2 * MB;
     policy.limit_bytes = 5 * MB;
@@ -243,7 +227,6 @@ static void sizes_are_rounded_down_where_the_limit_or_the_vendor_ends(void **sta
 
 static void the_need_is_not_rounded_where_there_is_no_room_for_it(void **state)
 {
-    (void)state;
     struct tn_growth_policy policy = plain;
     policy.granularity_bytes = 2 * MB;
     policy.limit_bytes = 5 * MB;
@@ -253,7 +236,6 @@ static void the_need_is_not_rounded_where_there_is_no_room_for_it(void **state)
 
 static void caps_below_the_granularity_are_used_up(void **state)
 {
-    (void)state;
     struct tn_growth_policy policy = plain;
     policy.granularity_bytes = 2 * MB;
     policy.limit_bytes = MB;
@@ -269,7 +251,6 @@ static void caps_below_the_granularity_are_used_up(void **state)
 /* The user's cap is a promise: no further static pool is larger unless one request alone needs it. */
 static void rounding_does_not_break_the_users_cap(void **state)
 {
-    (void)state;
     struct tn_growth_policy policy = plain;
     policy.granularity_bytes = 2 * MB;
     policy.growth_bytes_max = 5 * MB;
@@ -281,7 +262,6 @@ static void rounding_does_not_break_the_users_cap(void **state)
 
 static void a_refused_wish_halves_until_it_is_less(void **state)
 {
-    (void)state;
     struct tn_growth_state refused = holding(64 * MB);
     refused.refused_bytes = 128 * MB + 1;
     expect_first(&plain, &refused, 1, 128 * MB);
@@ -297,7 +277,6 @@ static void a_refused_wish_halves_until_it_is_less(void **state)
 
 static void a_refused_initial_size_is_not_repeated_either(void **state)
 {
-    (void)state;
     struct tn_growth_state refused = nothing_held;
     refused.refused_bytes = 64 * MB;
     expect_first(&plain, &refused, 1, 32 * MB);
@@ -305,7 +284,6 @@ static void a_refused_initial_size_is_not_repeated_either(void **state)
 
 static void the_need_is_tried_whatever_was_refused(void **state)
 {
-    (void)state;
     struct tn_growth_state refused = holding(64 * MB);
     refused.refused_bytes = 32 * MB;
     expect_first(&plain, &refused, 32 * MB, 32 * MB);
@@ -317,7 +295,6 @@ static void the_need_is_tried_whatever_was_refused(void **state)
 
 static void rounding_does_not_repeat_what_was_refused(void **state)
 {
-    (void)state;
     struct tn_growth_policy policy = plain;
     policy.granularity_bytes = 2 * MB;
     policy.initial_bytes = 7 * MB;
@@ -330,7 +307,6 @@ static void rounding_does_not_repeat_what_was_refused(void **state)
 
 static void a_refused_size_halves(void **state)
 {
-    (void)state;
     expect_next(&plain, 128 * MB, 1, 64 * MB);
     expect_next(&plain, 96 * KB, 4 * KB, 48 * KB);
     expect_next(&plain, 12 * KB, 4 * KB, 8 * KB); /* 6 KB, rounded up */
@@ -338,7 +314,6 @@ static void a_refused_size_halves(void **state)
 
 static void halving_ends_exactly_at_the_need(void **state)
 {
-    (void)state;
     expect_next(&plain, 128 * MB, 64 * MB - 1, 64 * MB);
     expect_next(&plain, 128 * MB, 64 * MB, 64 * MB);
     expect_next(&plain, 128 * MB, 64 * MB + 1, 64 * MB + 1);
@@ -352,7 +327,6 @@ static void halving_ends_exactly_at_the_need(void **state)
 
 static void nothing_is_left_when_the_need_was_refused(void **state)
 {
-    (void)state;
     expect_next(&plain, 64 * MB, 64 * MB, 0);
     expect_next(&plain, 64 * MB, 64 * MB + 1, 0);
     expect_next(&plain, 1, 1, 0);
@@ -361,7 +335,6 @@ static void nothing_is_left_when_the_need_was_refused(void **state)
 
 static void halving_stays_on_the_granularity(void **state)
 {
-    (void)state;
     struct tn_growth_policy policy = plain;
     policy.granularity_bytes = 2 * MB;
     expect_next(&policy, 10 * MB, MB, 6 * MB);
@@ -441,7 +414,6 @@ static void expect_falls_to_need(const struct tn_growth_policy *policy, size_t f
 
 static void whatever_the_numbers_the_rules_hold(void **state)
 {
-    (void)state;
     struct random random = random_init(random_seed(4));
     for (int i = 0; i < 100000; i++) {
         struct tn_growth_policy policy = random_policy(&random);
@@ -461,7 +433,6 @@ static void whatever_the_numbers_the_rules_hold(void **state)
 
 static void all_is_what_the_device_has_free_in_whole_pages(void **state)
 {
-    (void)state;
     struct tn_growth_policy policy = plain;
     struct tn_growth_state held = nothing_held;
     policy.takes_all = true;
@@ -483,7 +454,6 @@ static void all_is_what_the_device_has_free_in_whole_pages(void **state)
 
 static void all_shrinks_by_64ths_down_to_the_need(void **state)
 {
-    (void)state;
     struct tn_growth_policy policy = plain;
     struct tn_growth_state held = nothing_held;
     policy.takes_all = true;
@@ -503,7 +473,6 @@ static void all_shrinks_by_64ths_down_to_the_need(void **state)
 
 static void only_the_first_is_all(void **state)
 {
-    (void)state;
     struct tn_growth_policy policy = plain;
     policy.takes_all = true;
     struct tn_growth_state held = holding(10 * MB);

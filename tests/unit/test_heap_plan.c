@@ -65,7 +65,6 @@ static void expect_shape(const struct tn_heap_tree_shape *shape, uint64_t count)
 
 static void parts_lie_one_after_the_other(void **state)
 {
-    (void)state;
     const size_t sizes[] = { 100 * KIB, MIB,     4 * MIB,  4 * MIB + 1, 17 * MIB,
                              GIB,       8 * GIB, 64 * GIB, TIB - 1,     TIB };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -82,7 +81,6 @@ static void parts_lie_one_after_the_other(void **state)
 /* As the header says. */
 static void metadata_is_a_small_part(void **state)
 {
-    (void)state;
     assert_true(plan_for(MIB, 0).metadata_bytes * 100 < 2 * MIB);
     for (size_t size_bytes = 8 * MIB; size_bytes <= TIB; size_bytes *= 2) {
         const struct tn_heap_plan plan = plan_for(size_bytes, 0);
@@ -95,7 +93,6 @@ static void metadata_is_a_small_part(void **state)
 /* As the header says of heaps that may grow. */
 static void growing_heaps_keep_to_what_metadata_may_take(void **state)
 {
-    (void)state;
     for (size_t size_bytes = MIB; size_bytes <= 8 * GIB; size_bytes *= 2) {
         for (size_t more_bytes = 64 * KIB; more_bytes <= 64 * size_bytes; more_bytes *= 8) {
             size_t most_bytes = size_bytes + more_bytes, bound_bytes = MIB + most_bytes / 2048 * 21;
@@ -107,7 +104,6 @@ static void growing_heaps_keep_to_what_metadata_may_take(void **state)
 
 static void small_heaps_have_few_places(void **state)
 {
-    (void)state;
     assert_int_equal(plan_for(127 * 64 * KIB, 0).slot_count, 1);
     assert_int_equal(plan_for(128 * 64 * KIB, 0).slot_count, 2);
     assert_int_equal(plan_for(GIB, 0).slot_count, TN_HEAP_SLOTS_SOME);
@@ -128,7 +124,6 @@ static void expect_refused(tarn_status status, size_t size_bytes, size_t size_by
 
 static void a_heap_has_a_page_or_is_none(void **state)
 {
-    (void)state;
     const tarn_status invalid = TARN_STATUS_INVALID_ARGUMENT;
     expect_refused(invalid, 0, 0);
     expect_refused(invalid, 1, 0);
@@ -148,7 +143,6 @@ static void a_heap_has_a_page_or_is_none(void **state)
 /* That what lies behind the metadata is pages, and less than one more. */
 static void the_first_region_has_what_the_metadata_leaves(void **state)
 {
-    (void)state;
     for (size_t size_bytes = 100 * KIB; size_bytes < 20 * MIB; size_bytes += 777) {
         const struct tn_heap_plan plan = plan_for(size_bytes, 0);
         uint64_t page_count = tn_heap_plan_first_page_count(&plan, size_bytes);
@@ -160,7 +154,6 @@ static void the_first_region_has_what_the_metadata_leaves(void **state)
 
 static void no_heap_is_larger_than_there_are_page_numbers(void **state)
 {
-    (void)state;
     const tarn_status too_large = TARN_STATUS_SIZE_TOO_LARGE;
     assert_int_equal(plan_for(TIB, 0).page_max, TN_HEAP_PAGES_MAX);
     expect_refused(too_large, TIB + 1, 0);
@@ -174,7 +167,6 @@ static void no_heap_is_larger_than_there_are_page_numbers(void **state)
 
 static void the_metadata_is_for_what_a_heap_may_grow_to(void **state)
 {
-    (void)state;
     assert_int_equal(plan_for(GIB, GIB).page_max, GIB / PAGE);
     assert_int_equal(plan_for(GIB, GIB - 1).page_max, GIB / PAGE);
     assert_int_equal(plan_for(GIB, GIB + 1).page_max, GIB / PAGE + 16 * 64);
@@ -263,7 +255,6 @@ static void expect_all_free(const struct empty_heap *heap)
 
 static void an_image_says_where_everything_is(void **state)
 {
-    (void)state;
     struct empty_heap heap = empty_heap_create(GIB, 4 * GIB);
     const struct tn_heap_control *control = (const void *)heap.words;
     const struct tn_heap_layout *layout = &control->layout;
@@ -287,7 +278,6 @@ static void an_image_says_where_everything_is(void **state)
 
 static void a_region_has_all_its_pages_free(void **state)
 {
-    (void)state;
     const uint64_t counts[] = { 1,
                                 2,
                                 62,
@@ -314,7 +304,6 @@ static void a_region_has_all_its_pages_free(void **state)
 
 static void between_regions_is_a_span_that_is_never_free(void **state)
 {
-    (void)state;
     struct empty_heap heap = empty_heap_create(GIB, 4 * GIB);
     const struct tn_heap_control *control = (const void *)heap.words;
     assert_int_equal(add_region(&heap, 64)->first_page, 0);
@@ -331,7 +320,6 @@ static void between_regions_is_a_span_that_is_never_free(void **state)
 
 static void regions_are_so_many_and_no_more(void **state)
 {
-    (void)state;
     struct empty_heap heap = empty_heap_create(GIB, 4 * GIB);
     for (int i = 0; i < TN_HEAP_REGIONS_MAX; i++)
         add_region(&heap, 1);
@@ -343,7 +331,6 @@ static void regions_are_so_many_and_no_more(void **state)
 
 static void pages_are_so_many_and_no_more(void **state)
 {
-    (void)state;
     struct empty_heap heap = empty_heap_create(GIB, GIB + PAGE);
     uint64_t left = heap.plan.page_max - 128;
     add_region(&heap, 64);
@@ -360,7 +347,6 @@ static void pages_are_so_many_and_no_more(void **state)
 /* Up to what was said there is a number for every page, however it is cut into regions. */
 static void what_a_heap_may_grow_to_it_can(void **state)
 {
-    (void)state;
     struct random random = random_init(random_seed(6));
     for (int round = 0; round < 200; round++) {
         uint64_t left = 2 * GIB / PAGE + random_below(&random, 64);

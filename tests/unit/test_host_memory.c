@@ -41,7 +41,6 @@ static void recording_free(void *address)
 static int set_hooks(void **state)
 {
     static const struct tn_host_memory_hooks hooks = { recording_alloc, recording_free };
-    (void)state;
     alloc_count = free_count = held_count = asked_bytes = 0;
     freed = NULL;
     size_bytes_max = 1 << 20;
@@ -52,7 +51,6 @@ static int set_hooks(void **state)
 /* What was given was given back. */
 static int reset_hooks(void **state)
 {
-    (void)state;
     tn_host_memory_set_hooks(NULL);
     assert_int_equal(held_count, 0);
     return 0;
@@ -75,7 +73,6 @@ static void expect_all_zero(const unsigned char *bytes, size_t count)
 
 static void alloc_and_free_go_through_the_hooks(void **state)
 {
-    (void)state;
     void *address = tn_host_memory_alloc(100);
     assert_non_null(address);
     assert_int_equal(asked_bytes, 100);
@@ -87,7 +84,6 @@ static void alloc_and_free_go_through_the_hooks(void **state)
 
 static void zeroed_memory_from_a_hook_is_zero(void **state)
 {
-    (void)state;
     unsigned char *bytes = tn_host_memory_alloc_zeroed(1000);
     assert_non_null(bytes);
     assert_int_equal(asked_bytes, 1000);
@@ -98,7 +94,6 @@ static void zeroed_memory_from_a_hook_is_zero(void **state)
 
 static void a_hook_that_refuses_is_believed(void **state)
 {
-    (void)state;
     size_bytes_max = 0;
     assert_null(tn_host_memory_alloc(1));
     assert_null(tn_host_memory_alloc_zeroed(1));
@@ -107,14 +102,12 @@ static void a_hook_that_refuses_is_believed(void **state)
 
 static void freeing_null_asks_nobody(void **state)
 {
-    (void)state;
     tn_host_memory_free(NULL);
     expect_counts(0, 0);
 }
 
 static void without_hooks_the_c_library_serves(void **state)
 {
-    (void)state;
     tn_host_memory_set_hooks(NULL);
     void *address = tn_host_memory_alloc(100);
     unsigned char *zeroed = tn_host_memory_alloc_zeroed(100000);
@@ -148,7 +141,6 @@ static struct array fake_array(uint32_t capacity)
 
 static void an_array_with_room_stays(void **state)
 {
-    (void)state;
     struct array array = fake_array(100);
     assert_true(grow(&array, 0, 0, 8));
     assert_true(grow(&array, 0, 99, 8));
@@ -174,7 +166,6 @@ static void expect_capacity(uint32_t from_capacity, uint32_t needed, uint32_t ex
 
 static void an_array_grows_by_an_eighth_or_to_the_need(void **state)
 {
-    (void)state;
     expect_capacity(0, 1, 16);
     expect_capacity(0, 15, 16);
     expect_capacity(0, 16, 16);
@@ -191,7 +182,6 @@ static void an_array_grows_by_an_eighth_or_to_the_need(void **state)
 
 static void the_items_in_use_move_along(void **state)
 {
-    (void)state;
     struct array array = fake_array(0);
     assert_true(grow(&array, 0, 16, sizeof(int)));
     int *items = array.items;
@@ -222,7 +212,6 @@ static void expect_refused(uint32_t from_capacity, uint32_t needed, size_t item_
 
 static void an_array_without_memory_stays_as_it_is(void **state)
 {
-    (void)state;
     size_bytes_max = 0;
     expect_refused(16, 17, 4);
     assert_int_equal(asked_bytes, 18 * 4);
@@ -231,7 +220,6 @@ static void an_array_without_memory_stays_as_it_is(void **state)
 
 static void an_array_of_more_bytes_than_there_are_is_refused(void **state)
 {
-    (void)state;
     expect_refused(1, 2, SIZE_MAX);
     expect_refused(1, 2, SIZE_MAX / 16 + 1);
     expect_refused(UINT32_MAX - 1, UINT32_MAX, SIZE_MAX / UINT32_MAX + 1);
@@ -241,7 +229,6 @@ static void an_array_of_more_bytes_than_there_are_is_refused(void **state)
 /* From 3817748707 on, an eighth more is UINT32_MAX and then beyond it. */
 static void the_eighth_ends_where_the_count_would_overflow(void **state)
 {
-    (void)state;
     const uint32_t last = 3817748707;
     expect_refused(last - 1, last, 1);
     assert_int_equal(asked_bytes, UINT32_MAX - 1);

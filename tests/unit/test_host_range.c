@@ -231,7 +231,6 @@ static void *static_alloc(size_t size_bytes)
 
 static void static_free(void *address)
 {
-    (void)address;
 }
 
 static const struct tn_host_memory_hooks static_memory = { static_alloc, static_free };

@@ -477,7 +477,6 @@ static void no_host_memory_is_reported_and_changes_nothing(void **state)
 
 static void opening_without_host_memory_is_reported(void **state)
 {
-    (void)state;
     tarn_backend backend = { NULL, &backend };
     size_t before = held_count;
     fail_alloc(1);

@@ -122,7 +122,6 @@ static void fini(struct tree *tree)
 
 static void a_tree_of_one_key_finds_it(void **state)
 {
-    (void)state;
     struct tree tree = tree_of(1, 100, 1);
     expect_one_leaf(&tree, 1);
     assert_int_equal(tn_key_tree_find_first(&tree.store, tree.root), value_of(100));
@@ -135,7 +134,6 @@ static void a_tree_of_one_key_finds_it(void **state)
 
 static void the_outermost_keys_are_keys(void **state)
 {
-    (void)state;
     struct tree tree = tree_of(1, 0, 1);
     insert_key(&tree, KEY_MAX);
     expect_sound(&tree, 2);
@@ -149,7 +147,6 @@ static void the_outermost_keys_are_keys(void **state)
 
 static void keys_are_found_between_their_neighbours(void **state)
 {
-    (void)state;
     enum {
         COUNT = 1000
     };
@@ -169,7 +166,6 @@ static void keys_are_found_between_their_neighbours(void **state)
 
 static void fifteen_keys_are_one_node_and_sixteen_are_three(void **state)
 {
-    (void)state;
     for (size_t count = 1; count <= 15; count++) {
         struct tree tree = tree_of(count, 0, 1);
         expect_one_leaf(&tree, (unsigned)count);
@@ -185,7 +181,6 @@ static void fifteen_keys_are_one_node_and_sixteen_are_three(void **state)
 /* Keys 10, 20, ..., 150 fill a leaf; one more goes to either half. */
 static void a_full_leaf_splits_wherever_the_key_belongs(void **state)
 {
-    (void)state;
     for (int32_t slot = 0; slot <= 15; slot++) {
         struct tree tree = tree_of(15, 10, 10);
         int32_t key = slot * 10 + 5;
@@ -200,7 +195,6 @@ static void a_full_leaf_splits_wherever_the_key_belongs(void **state)
 
 static void descending_keys_make_a_sound_tree(void **state)
 {
-    (void)state;
     struct tree tree = no_tree(400);
     for (int32_t key = 2000; key-- > 0;) {
         insert_key(&tree, key);
@@ -230,7 +224,6 @@ static struct tree two_leaves_of(unsigned left_count, unsigned right_count)
 
 static void a_leaf_of_six_gives_one_away(void **state)
 {
-    (void)state;
     struct tree tree = two_leaves_of(6, 6);
     remove_key(&tree, 0);
     expect_two_leaves(&tree, 5, 6);
@@ -254,7 +247,6 @@ static void expect_joined(unsigned left_count, unsigned right_count, int32_t rem
 
 static void a_leaf_of_five_joins_where_fifteen_are_one_leaf(void **state)
 {
-    (void)state;
     for (unsigned count = 5; count <= 10; count++) {
         expect_joined(5, count, 0);
         expect_joined(5, count, 40);
@@ -265,7 +257,6 @@ static void a_leaf_of_five_joins_where_fifteen_are_one_leaf(void **state)
 
 static void a_leaf_of_five_takes_from_the_right(void **state)
 {
-    (void)state;
     struct tree tree = two_leaves_of(5, 11);
     remove_key(&tree, 30);
     expect_two_leaves(&tree, 7, 8);
@@ -282,7 +273,6 @@ static void a_leaf_of_five_takes_from_the_right(void **state)
 
 static void a_leaf_of_five_takes_from_the_left(void **state)
 {
-    (void)state;
     struct tree tree = two_leaves_of(11, 5);
     remove_key(&tree, 70); /* the least of its leaf */
     expect_two_leaves(&tree, 8, 7);
@@ -298,7 +288,6 @@ static void a_leaf_of_five_takes_from_the_left(void **state)
 /* The bound stays, and what is at least the key is beyond it. */
 static void what_comes_after_a_leaf_is_found_in_the_next(void **state)
 {
-    (void)state;
     struct tree tree = tree_of(1000, 0, 1);
     assert_true(tree.store.nodes[tree.root].level >= 2);
     for (int32_t key = 0; key < 1000; key++) {
@@ -313,7 +302,6 @@ static void what_comes_after_a_leaf_is_found_in_the_next(void **state)
 
 static void removing_the_greatest_key_leaves_none_so_great(void **state)
 {
-    (void)state;
     struct tree tree = tree_of(500, 0, 1);
     for (int32_t key = 499; key >= 1; key--) {
         remove_key(&tree, key);
@@ -325,7 +313,6 @@ static void removing_the_greatest_key_leaves_none_so_great(void **state)
 
 static void removing_the_least_key_leaves_the_next(void **state)
 {
-    (void)state;
     enum {
         COUNT = 500,
         STRIDE = 177
@@ -365,7 +352,6 @@ static void expect_leaf_without(const int32_t *keys, unsigned count, unsigned re
 
 static void a_leaf_takes_keys_in_any_order(void **state)
 {
-    (void)state;
     for (unsigned count = 1; count <= 5; count++) {
         for (unsigned order = 0; order < 120; order++) {
             int32_t keys[5] = { 0, 10, 20, 30, 40 };
@@ -386,7 +372,6 @@ static void a_leaf_takes_keys_in_any_order(void **state)
 /* A full leaf, of which one key is removed. */
 static void a_full_leaf_gives_each_key_away(void **state)
 {
-    (void)state;
     enum {
         COUNT = 15
     };
@@ -405,7 +390,6 @@ static void a_full_leaf_gives_each_key_away(void **state)
 
 static void a_tree_can_be_taken_apart_in_any_order(void **state)
 {
-    (void)state;
     enum {
         COUNT = 1009, /* a prime, so that every stride visits every key */
         STRIDE = 400
@@ -424,7 +408,6 @@ static void a_tree_can_be_taken_apart_in_any_order(void **state)
 
 static void nodes_that_were_given_back_are_taken_again(void **state)
 {
-    (void)state;
     struct tree tree = tree_of(300, 0, 1);
     uint32_t fresh = tree.store.fresh;
     for (int32_t key = 0; key < 300; key++) {
@@ -441,7 +424,6 @@ static void nodes_that_were_given_back_are_taken_again(void **state)
 
 static void a_finished_store_can_be_used_again(void **state)
 {
-    (void)state;
     struct tree tree = tree_of(100, 0, 1);
     fini(&tree);
     assert_true(tn_key_tree_store_reserve(&tree.store, 3));
@@ -453,7 +435,6 @@ static void a_finished_store_can_be_used_again(void **state)
 
 static void a_leaf_is_discarded_whatever_it_holds(void **state)
 {
-    (void)state;
     struct tree tree = tree_of(15, 0, 1);
     uint32_t discarded = tree.root;
     tn_key_tree_discard(&tree.store, discarded);
@@ -464,7 +445,6 @@ static void a_leaf_is_discarded_whatever_it_holds(void **state)
 
 static void reserving_keeps_the_trees(void **state)
 {
-    (void)state;
     struct tree tree = tree_of(200, 0, 1);
     uint32_t capacity = tree.store.capacity;
     assert_true(tn_key_tree_store_reserve(&tree.store, capacity));
@@ -478,7 +458,6 @@ static void reserving_keeps_the_trees(void **state)
 
 static void reserving_without_host_memory_changes_nothing(void **state)
 {
-    (void)state;
     host_memory_faults_begin(2);
     struct tree tree = no_tree(16);
     insert_key(&tree, 1);
@@ -493,7 +472,6 @@ static void reserving_without_host_memory_changes_nothing(void **state)
 
 static void nothing_but_reserve_allocates(void **state)
 {
-    (void)state;
     struct tree tree = no_tree(500);
     host_memory_faults_begin(1);
     for (int32_t key = 0; key < 1000; key++) {
@@ -510,7 +488,6 @@ static void nothing_but_reserve_allocates(void **state)
  * have. */
 static void a_tree_has_at_most_a_quarter_as_many_nodes_as_keys(void **state)
 {
-    (void)state;
     enum {
         COUNT = 7000
     };
@@ -640,7 +617,6 @@ static void compare_random_steps(struct tn_key_tree_store *store, struct model *
 static void random_trees_are_those_of_sorted_arrays(void **state)
 {
     static struct model models[TREE_COUNT];
-    (void)state;
     struct random random = random_init(random_seed(2));
     struct tree store = no_tree(TREE_COUNT * (KEYS_MAX / 4 + 1));
     for (int i = 0; i < TREE_COUNT; i++) {
@@ -661,7 +637,6 @@ static void random_trees_are_those_of_sorted_arrays(void **state)
 static void one_random_tree_of_thousands_is_a_sorted_array(void **state)
 {
     static struct model models[TREE_COUNT];
-    (void)state;
     struct random random = random_init(random_seed(3));
     struct tree store = no_tree(KEYS_MAX / 4 + 1);
     models[0] = (struct model){ .root = NONE, .key_bound = KEY_MAX };
@@ -695,7 +670,6 @@ static void expect_damage_found(struct tree *tree, struct tn_key_tree_node *dama
 
 static void damage_to_a_leaf_is_found(void **state)
 {
-    (void)state;
     struct tree tree = tree_of(40, 10, 10);
     struct tn_key_tree_node *leaf = &tree.store.nodes[tree.store.nodes[tree.root].links[1]];
     struct tn_key_tree_node undamaged = *leaf;
@@ -738,7 +712,6 @@ static void damage_to_a_leaf_is_found(void **state)
 
 static void damage_to_an_inner_node_is_found(void **state)
 {
-    (void)state;
     struct tree tree = tree_of(200, 10, 10);
     struct tn_key_tree_node *root = &tree.store.nodes[tree.root];
     struct tn_key_tree_node undamaged = *root;
@@ -778,7 +751,6 @@ static void damage_to_an_inner_node_is_found(void **state)
 
 static void a_node_that_links_to_itself_is_found(void **state)
 {
-    (void)state;
     struct tree tree = tree_of(200, 10, 10);
     uint32_t inner = tree.store.nodes[tree.root].links[0];
     struct tn_key_tree_node *node = &tree.store.nodes[inner];
@@ -792,7 +764,6 @@ static void a_node_that_links_to_itself_is_found(void **state)
 /* The first node that was never used looks like a leaf, but is none. */
 static void a_node_that_was_never_used_is_found(void **state)
 {
-    (void)state;
     struct tree tree = tree_of(40, 10, 10);
     struct tn_key_tree_node *root = &tree.store.nodes[tree.root];
     struct tn_key_tree_node undamaged = *root;

@@ -11,7 +11,6 @@ static const tarn_backend_result ending = { TARN_STATUS_VENDOR_ERROR, 4, "ending
 static int watch_forks(void **state)
 {
     tarn_backend backend = { NULL, NULL };
-    (void)state;
     return tn_backend_check_open("test", TARN_MEMORY_KIND_DEVICE, &backend) == TARN_STATUS_OK ? 0
                                                                                               : -1;
 }
@@ -28,7 +27,6 @@ static void be_the_parents(void *argument)
 
 static void a_lifetime_is_over_in_a_child(void **state)
 {
-    (void)state;
     struct tn_lifetime lifetime = tn_lifetime_begin();
     assert_false(tn_lifetime_is_over(&lifetime));
     expect_in_child(be_the_parents, &lifetime);
@@ -37,13 +35,11 @@ static void a_lifetime_is_over_in_a_child(void **state)
 
 static void open_for_the_first_time(void *unused)
 {
-    (void)unused;
     CHILD_EXPECT(tn_lifetime_check_open("Test", 0, ending) == TARN_STATUS_OK);
 }
 
 static void open_in_vain(void *unused)
 {
-    (void)unused;
     CHILD_EXPECT(tn_lifetime_check_open("Test", 7, ending) == TARN_STATUS_FORKED);
     CHILD_EXPECT(strstr(tarn_last_error().message, "Test device 7"));
 }
@@ -51,7 +47,6 @@ static void open_in_vain(void *unused)
 /* A vendor that nobody has used yet may be opened in a child, and one that was may not. */
 static void a_vendor_that_was_in_use_is_not_opened_in_a_child(void **state)
 {
-    (void)state;
     expect_in_child(open_for_the_first_time, NULL);
     tn_lifetime_note_vendor();
     assert_int_equal(tn_lifetime_check_open("Test", 0, ending), TARN_STATUS_OK);
@@ -82,13 +77,11 @@ static int end(void)
 
 static void a_lifetime_is_over_when_the_process_ends(void **state)
 {
-    (void)state;
     expect_program_to_end_well("end");
 }
 
 int main(int argc, char **argv)
 {
-    (void)argv;
     if (argc == 2) return end();
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lifetime_is_over_in_a_child),

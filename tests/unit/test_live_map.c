@@ -243,7 +243,6 @@ static void equally_large_regions_do_not_crowd_one_bucket(void **state)
 
 static void without_host_memory_there_is_no_room(void **state)
 {
-    (void)state;
     struct tn_live_map map;
     tn_live_map_init(&map);
     host_memory_faults_begin(1);
@@ -257,7 +256,6 @@ static void without_host_memory_there_is_no_room(void **state)
 
 static void reserving_keeps_what_is_live(void **state)
 {
-    (void)state;
     static struct fixture fixture;
     tn_live_map_init(&fixture.map);
     for (uint32_t region = 0; region < 500; region++) {
@@ -278,7 +276,6 @@ static void reserving_keeps_what_is_live(void **state)
 /* Two buckets for each region, which are counted in 32 bits. */
 static void room_for_more_regions_than_there_are_is_refused(void **state)
 {
-    (void)state;
     struct tn_live_map map;
     tn_live_map_init(&map);
     host_memory_faults_begin(1);

@@ -34,7 +34,6 @@ static void expect_same(const struct tn_number_map *map, unsigned index)
 
 static void test_random_keys(void **state)
 {
-    (void)state;
     struct tn_number_map map = { 0 };
     struct random random = random_init(random_seed(1));
     uint64_t value;
@@ -63,7 +62,6 @@ static void test_random_keys(void **state)
 /* What was in it stays so, wherever there is no memory to grow. */
 static void test_host_memory_fails(void **state)
 {
-    (void)state;
     for (unsigned n = 1;; n++) {
         struct tn_number_map map = { 0 };
         uint64_t count = 0, value;

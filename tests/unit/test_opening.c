@@ -12,7 +12,6 @@ static void expect_last_error(tarn_status status, const char *message)
 
 static void every_kind_is_a_kind(void **state)
 {
-    (void)state;
     tarn_backend backend;
     for (int kind = TARN_MEMORY_KIND_DEVICE; kind <= TARN_MEMORY_KIND_HOST; kind++) {
         assert_int_equal(tn_backend_check_open("f", (tarn_memory_kind)kind, &backend),
@@ -22,7 +21,6 @@ static void every_kind_is_a_kind(void **state)
 
 static void other_numbers_are_no_kind(void **state)
 {
-    (void)state;
     tarn_backend backend;
     const int numbers[] = { -1, TARN_MEMORY_KIND_HOST + 1, INT32_MAX, INT32_MIN };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
@@ -36,7 +34,6 @@ static void other_numbers_are_no_kind(void **state)
 
 static void no_place_for_the_backend_is_refused(void **state)
 {
-    (void)state;
     assert_int_equal(tn_backend_check_open("tarn_x_open", TARN_MEMORY_KIND_DEVICE, NULL),
                      TARN_STATUS_INVALID_ARGUMENT);
     expect_last_error(TARN_STATUS_INVALID_ARGUMENT, "tarn_x_open: backend_out is NULL");
@@ -44,7 +41,6 @@ static void no_place_for_the_backend_is_refused(void **state)
 
 static void devices_are_numbered_from_zero(void **state)
 {
-    (void)state;
     assert_int_equal(tn_backend_check_number("X", 0, 1), TARN_STATUS_OK);
     assert_int_equal(tn_backend_check_number("X", 2, 3), TARN_STATUS_OK);
     const int numbers[] = { -1, 3, 4, INT32_MAX, INT32_MIN };
@@ -58,7 +54,6 @@ static void devices_are_numbered_from_zero(void **state)
 
 static void a_kind_is_called_by_its_name(void **state)
 {
-    (void)state;
     const char *const messages[] = {
         "X device 1 has no device memory",
         "X device 1 has no pinned memory",
@@ -74,7 +69,6 @@ static void a_kind_is_called_by_its_name(void **state)
 
 static void no_host_memory_is_told_with_its_size(void **state)
 {
-    (void)state;
     assert_int_equal(tn_backend_fail_host_memory("X", 320), TARN_STATUS_OUT_OF_HOST_MEMORY);
     expect_last_error(TARN_STATUS_OUT_OF_HOST_MEMORY,
                       "no host memory for the 320 bytes that describe an open X backend");
@@ -82,7 +76,6 @@ static void no_host_memory_is_told_with_its_size(void **state)
 
 static void a_vendors_failure_keeps_its_code_and_name(void **state)
 {
-    (void)state;
     tarn_backend_result result = { TARN_STATUS_NO_DEVICE, 35, "xErrorOldDriver" };
     assert_int_equal(tn_backend_fail_open("X", 2, result, "the driver is too old"),
                      TARN_STATUS_NO_DEVICE);
@@ -95,7 +88,6 @@ static void a_vendors_failure_keeps_its_code_and_name(void **state)
 
 static void a_vendor_without_sentences_has_names(void **state)
 {
-    (void)state;
     tarn_backend_result result = { TARN_STATUS_VENDOR_ERROR, 7, "xError" };
     tn_backend_fail_open("X", 0, result, NULL);
     expect_last_error(TARN_STATUS_VENDOR_ERROR,

@@ -17,7 +17,6 @@ static tarn_mapping mapping_out;
 
 static void an_answer_of_tarn_has_no_vendors_code(void **state)
 {
-    (void)state;
     tarn_backend_result result = tn_backend_result(TARN_STATUS_OUT_OF_MEMORY);
     assert_int_equal(result.status, TARN_STATUS_OUT_OF_MEMORY);
     assert_int_equal(result.vendor_code, 0);
@@ -26,7 +25,6 @@ static void an_answer_of_tarn_has_no_vendors_code(void **state)
 
 static void a_piece_has_a_size_and_a_limit(void **state)
 {
-    (void)state;
     assert_int_equal(tn_backend_check_acquire(&properties, 0, &out), TARN_STATUS_INVALID_ARGUMENT);
     assert_int_equal(tn_backend_check_acquire(&properties, 1, NULL), TARN_STATUS_INVALID_ARGUMENT);
     assert_int_equal(tn_backend_check_acquire(&properties, 1, &out), TARN_STATUS_OK);
@@ -42,7 +40,6 @@ static void a_piece_has_a_size_and_a_limit(void **state)
 
 static void without_ranges_none_of_it_is_supported(void **state)
 {
-    (void)state;
     void *place = (void *)UNIT;
     assert_int_equal(tn_backend_check_range_reserve(&without_ranges, UNIT, &out),
                      TARN_STATUS_NOT_SUPPORTED);
@@ -64,7 +61,6 @@ static void expect_size(size_t size_bytes, tarn_status status, tarn_status map_s
 
 static void sizes_of_ranges_are_multiples(void **state)
 {
-    (void)state;
     const size_t wrong[] = { 0, 1, UNIT / 2, UNIT - 1, UNIT + 1, 2 * UNIT - 1, SIZE_MAX };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         expect_size(wrong[i], TARN_STATUS_INVALID_ARGUMENT, TARN_STATUS_INVALID_ARGUMENT);
@@ -76,7 +72,6 @@ static void sizes_of_ranges_are_multiples(void **state)
 
 static void places_in_ranges_are_multiples(void **state)
 {
-    (void)state;
     const uintptr_t wrong[] = { 0, 1, UNIT - 1, UNIT + 1, UNIT + UNIT / 2, UINTPTR_MAX };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         void *place = (void *)wrong[i];
@@ -90,7 +85,6 @@ static void places_in_ranges_are_multiples(void **state)
 /* The last granule of all addresses has no end that could be told. */
 static void no_range_goes_past_the_last_address(void **state)
 {
-    (void)state;
     void *last = (void *)(UINTPTR_MAX - UNIT + 1);
     void *last_but_one = (void *)(UINTPTR_MAX - 2 * UNIT + 1);
     assert_int_equal(tn_backend_check_range(&properties, last, UNIT), TARN_STATUS_INVALID_ARGUMENT);
@@ -103,7 +97,6 @@ static void no_range_goes_past_the_last_address(void **state)
 
 static void no_place_for_the_answer_is_refused(void **state)
 {
-    (void)state;
     assert_int_equal(tn_backend_check_range_reserve(&properties, UNIT, NULL),
                      TARN_STATUS_INVALID_ARGUMENT);
     assert_int_equal(tn_backend_check_range_map(&properties, (void *)UNIT, UNIT, NULL),

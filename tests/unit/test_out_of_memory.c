@@ -53,7 +53,6 @@ static tarn_backend_result refuse_record(void *state, tarn_event event, tarn_str
 /* A stream that ended without a record is one that nobody can be made to wait for. */
 static void what_nobody_can_wait_for_is_waited_for_by_the_host(void **state)
 {
-    (void)state;
     tarn_backend host;
     expect_ok(tarn_host_backend_open(NULL, &host));
     tarn_backend_operations operations = *host.operations;
@@ -93,7 +92,6 @@ static void what_nobody_can_wait_for_is_waited_for_by_the_host(void **state)
 
 static void what_other_pools_do_not_use_is_given_back(void **state)
 {
-    (void)state;
     static struct test_backend memory, elsewhere;
     test_backend_init(&memory);
     test_backend_init(&elsewhere);
@@ -146,7 +144,6 @@ static void *run_short(void *argument)
 
 static void pools_that_run_short_of_each_other_go_on(void **state)
 {
-    (void)state;
     static struct test_backend memory;
     test_backend_init(&memory);
     memory.capacity_bytes = 16 * KIB;
@@ -201,7 +198,6 @@ static bool free_one(void *user, tarn_pool *pool, size_t size_bytes, unsigned at
 
 static void the_user_is_asked_as_long_as_the_answer_is_yes(void **state)
 {
-    (void)state;
     static struct test_backend memory;
     test_backend_init(&memory);
     tarn_backend backend = test_backend_open(&memory);
@@ -239,7 +235,6 @@ static void the_user_is_asked_as_long_as_the_answer_is_yes(void **state)
 
 static void the_fallback_serves_what_the_pool_cannot(void **state)
 {
-    (void)state;
     static struct test_backend scarce;
     test_backend_init(&scarce);
     tarn_backend backend = test_backend_open(&scarce), other;
@@ -281,7 +276,6 @@ static void *look_at_own_shortage(void *argument)
 
 static void the_report_says_how_things_stood(void **state)
 {
-    (void)state;
     tarn_backend backend;
     tarn_host_options host_options = TARN_HOST_OPTIONS_INIT;
     host_options.memory_bytes = 1024 * KIB;

@@ -319,7 +319,6 @@ struct told {
 static void note_created(void *user, void *base, size_t size_bytes, uint64_t id)
 {
     struct told *told = user;
-    (void)id;
     told->created_count++;
     told->base = base;
     told->size_bytes = size_bytes;
@@ -328,7 +327,6 @@ static void note_created(void *user, void *base, size_t size_bytes, uint64_t id)
 static void note_destroyed(void *user, void *base, size_t size_bytes, uint64_t id)
 {
     struct told *told = user;
-    (void)id;
     told->destroyed_count++;
     told->base = base;
     told->size_bytes = size_bytes;

@@ -210,7 +210,6 @@ static void a_piece_that_is_no_static_pool_is_not_told(void **state)
 
 static void use_the_pool(struct told *told, const struct piece *piece)
 {
-    (void)piece;
     if (told->nested_count++ > 0) return;
     void *small = alloc(told->pool, 3 * KIB), *large = alloc(told->pool, 300 * KIB);
     expect_ok(tarn_pool_free(told->pool, small));
@@ -246,7 +245,6 @@ static void the_functions_may_use_the_pool(void **state)
 
 static void ask_for_more(struct told *told, const struct piece *piece)
 {
-    (void)piece;
     if (told->nested_count++ == 0) told->status = tarn_pool_alloc(told->pool, KIB, &told->address);
 }
 
@@ -264,7 +262,6 @@ static void a_call_from_within_a_function_fails_rather_than_waits(void **state)
 
 static void trim_with(struct told *told, const struct piece *piece)
 {
-    (void)piece;
     if (told->nested_count++ == 0) expect_ok(tarn_pool_trim(told->pool, 128 * KIB, NULL));
 }
 
@@ -285,7 +282,6 @@ static void two_trims_at_once_keep_what_they_are_told(void **state)
 
 static void alloc_and_free_large(struct told *told, const struct piece *piece)
 {
-    (void)piece;
     if (told->nested_count++ < 100)
         expect_ok(tarn_pool_free(told->pool, alloc(told->pool, 500 * KIB)));
 }
@@ -319,7 +315,6 @@ static void *alloc_and_free(void *context)
 
 static void wait_for_another_thread(struct told *told, const struct piece *piece)
 {
-    (void)piece;
     if (told->nested_count++ > 0) return;
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, alloc_and_free, told), 0);
@@ -354,7 +349,6 @@ static void *alloc_meanwhile(void *context)
 
 static void take_long(struct told *told, const struct piece *piece)
 {
-    (void)piece;
     atomic_store(&told->has_begun, true);
     usleep(50000);
 }
@@ -402,7 +396,6 @@ static void *alloc_on_another_stream(void *context)
 
 static void let_another_stream_in(struct told *told, const struct piece *piece)
 {
-    (void)piece;
     if (told->nested_count++ > 0) return;
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, alloc_on_another_stream, told), 0);
@@ -446,8 +439,6 @@ static void *churn(void *context)
 
 static void dawdle(struct told *told, const struct piece *piece)
 {
-    (void)told;
-    (void)piece;
     usleep(20);
 }
 

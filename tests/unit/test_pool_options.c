@@ -64,7 +64,6 @@ static void expect_refused(struct fixture *fixture, tarn_status status, const ch
 
 static void per_cent_are_rounded_down_and_do_not_overflow(void **state)
 {
-    (void)state;
     assert_int_equal(tn_percent_of(0, 50), 0);
     assert_int_equal(tn_percent_of(99, 1), 0);
     assert_int_equal(tn_percent_of(100, 1), 1);
@@ -293,7 +292,6 @@ static void at_once_any_host_allocation_may_fail(void **state)
 
 static void a_pools_own_backend_outlives_no_failed_creation(void **state)
 {
-    (void)state;
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     tarn_pool *pool;
     options.takes_initial_at_once = true;

@@ -33,7 +33,6 @@ static void *alloc(tarn_pool *pool, size_t size_bytes)
 
 static void all_of_it_is_handed_out_and_no_more(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(memory, 64 * KIB);
     void *address, *small;
     expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc(pool, 64 * KIB + 1, &address));
@@ -57,7 +56,6 @@ static void all_of_it_is_handed_out_and_no_more(void **state)
 
 static void nothing_of_it_goes_back(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(memory, 64 * KIB);
     size_t released = 77;
     expect_ok(tarn_pool_trim(pool, 0, &released));
@@ -74,7 +72,6 @@ static void nothing_of_it_goes_back(void **state)
 
 static void what_lies_beside_whole_chunks_is_not_used(void **state)
 {
-    (void)state;
     for (size_t offset = 0; offset <= KIB; offset += 128) {
         for (size_t size = 4 * KIB - 1; size <= 4 * KIB + 1; size++) {
             size_t lead = (KIB - offset) % KIB;
@@ -102,7 +99,6 @@ static void expect_refused(tarn_status status, void *address, size_t size_bytes,
 
 static void what_is_no_memory_is_refused(void **state)
 {
-    (void)state;
     const tarn_status invalid = TARN_STATUS_INVALID_ARGUMENT;
     expect_refused(invalid, NULL, KIB, NULL, "address is NULL");
     expect_refused(invalid, memory, 0, NULL, "no whole chunk");
@@ -116,7 +112,6 @@ static void what_is_no_memory_is_refused(void **state)
 
 static void bad_options_are_refused(void **state)
 {
-    (void)state;
     const tarn_status invalid = TARN_STATUS_INVALID_OPTIONS;
     tarn_backend backend = { NULL, NULL };
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
@@ -132,7 +127,6 @@ static void bad_options_are_refused(void **state)
 
 static void growth_options_do_nothing(void **state)
 {
-    (void)state;
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.initial_bytes = TARN_INITIAL_ALL;
     options.limit_bytes = 2 * KIB;
@@ -151,7 +145,6 @@ static void growth_options_do_nothing(void **state)
 /* Free are 2 KiB in front and 1 KiB at the end, of which a request for 1 KiB gets one. */
 static void the_policy_holds_here_too(void **state)
 {
-    (void)state;
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     for (int i = 0; i < 2; i++) {
         options.fit = i == 0 ? TARN_FIT_BEST : TARN_FIT_FIRST;
@@ -173,7 +166,6 @@ struct told {
 
 static void created(void *user, void *base, size_t size_bytes, uint64_t id)
 {
-    (void)id;
     assert_ptr_equal(base, memory);
     assert_int_equal(size_bytes, 64 * KIB);
     ((struct told *)user)->created_count++;
@@ -181,7 +173,6 @@ static void created(void *user, void *base, size_t size_bytes, uint64_t id)
 
 static void destroyed(void *user, void *base, size_t size_bytes, uint64_t id)
 {
-    (void)id;
     assert_ptr_equal(base, memory);
     assert_int_equal(size_bytes, 64 * KIB);
     ((struct told *)user)->destroyed_count++;
@@ -189,7 +180,6 @@ static void destroyed(void *user, void *base, size_t size_bytes, uint64_t id)
 
 static void the_user_is_told(void **state)
 {
-    (void)state;
     struct told told = { 0, 0 };
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.on_static_pool_created = created;
@@ -205,7 +195,6 @@ static void the_user_is_told(void **state)
 
 static void available_is_what_is_free(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(memory, 64 * KIB);
     void *address = alloc(pool, 10 * KIB);
     size_t available;
@@ -217,7 +206,6 @@ static void available_is_what_is_free(void **state)
 
 static void one_pool_may_lie_in_another(void **state)
 {
-    (void)state;
     tarn_pool *outer = create(memory, 64 * KIB);
     void *block = alloc(outer, 32 * KIB);
     tarn_pool *inner = create(block, 32 * KIB);
@@ -233,7 +221,6 @@ static void one_pool_may_lie_in_another(void **state)
 
 static void any_host_allocation_may_fail(void **state)
 {
-    (void)state;
     unsigned n = 1;
     for (bool has_failed = true; has_failed; n++) {
         tarn_pool *pool;
@@ -255,7 +242,6 @@ static const tarn_stream a = (tarn_stream)(uintptr_t)0x10, b = (tarn_stream)(uin
 
 static void one_stream_works_as_on_any_pool(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(memory, 64 * KIB);
     for (int i = 0; i < 10; i++) {
         void *address;
@@ -267,7 +253,6 @@ static void one_stream_works_as_on_any_pool(void **state)
 
 static void what_one_stream_freed_is_not_for_another(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(memory, 64 * KIB);
     void *first, *second, *third, *small;
     expect_ok(tarn_pool_alloc_on(pool, 40 * KIB, a, &first));
@@ -295,7 +280,6 @@ static void what_one_stream_freed_is_not_for_another(void **state)
 /* As on any pool, where others would be made to wait then. */
 static void what_is_free_when_a_second_stream_comes_was_freed_on_the_first(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(memory, 64 * KIB);
     void *first, *second;
     expect_ok(tarn_pool_alloc_on(pool, KIB, a, &first));
@@ -311,7 +295,6 @@ static void what_is_free_when_a_second_stream_comes_was_freed_on_the_first(void 
 /* Uniting them would leave them to nobody. */
 static void what_two_streams_freed_stays_apart(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(memory, 64 * KIB);
     void *first, *second, *all;
     expect_ok(tarn_pool_alloc_on(pool, 32 * KIB, a, &first));
@@ -330,7 +313,6 @@ static void what_two_streams_freed_stays_apart(void **state)
 /* A stream's own and what waits for nothing are one for it. */
 static void its_own_and_what_waits_for_nothing_are_united(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(memory, 64 * KIB);
     void *first, *second, *all;
     expect_ok(tarn_pool_alloc_on(pool, 32 * KIB, a, &first));
@@ -345,7 +327,6 @@ static void its_own_and_what_waits_for_nothing_are_united(void **state)
 /* It is not the pieces that keep it from the other stream. */
 static void what_another_stream_has_freed_is_not_called_scattered(void **state)
 {
-    (void)state;
     static char lent[8192], streams[2];
     tarn_pool *over;
     void *address;
@@ -363,7 +344,6 @@ static void what_another_stream_has_freed_is_not_called_scattered(void **state)
 
 static void pools_over_different_memory_are_no_neighbours(void **state)
 {
-    (void)state;
     static char first[8192], second[8192];
     tarn_pool *pools[2];
     void *address;

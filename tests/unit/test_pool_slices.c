@@ -968,7 +968,6 @@ static void where_numbers_run_out_a_request_has_a_chunk(void **state)
 
 static void memory_of_the_callers_is_cut_too(void **state)
 {
-    (void)state;
     tarn_pool *pool;
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     void *memory = (void *)((uintptr_t)1 << 40), *first, *second;

@@ -27,14 +27,12 @@ static tarn_watch watch_begin(void *state, void *address, size_t size_bytes)
 
 static void watch_end(void *state, tarn_watch watch)
 {
-    (void)state;
     assert_non_null(watch);
     told.end_count++;
 }
 
 static void watch_allow(void *state, tarn_watch watch, void *address, size_t size_bytes)
 {
-    (void)state;
     assert_ptr_equal(watch, told.piece);
     told.allow_count++;
     told.allowed = address;
@@ -43,7 +41,6 @@ static void watch_allow(void *state, tarn_watch watch, void *address, size_t siz
 
 static void watch_forbid(void *state, tarn_watch watch, void *address)
 {
-    (void)state;
     assert_ptr_equal(watch, told.piece);
     told.forbid_count += address != NULL;
     told.forbid_all_count += address == NULL;
@@ -59,7 +56,6 @@ static tarn_backend_result fill(void *state, void *address, unsigned char value,
 
 static int set_up(void **state)
 {
-    (void)state;
     memset(&told, 0, sizeof told);
     expect_ok(tarn_host_backend_open(NULL, &host));
     operations = *host.operations;
@@ -75,7 +71,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     tarn_backend_close(&host);
     return 0;
 }
@@ -106,7 +101,6 @@ static void *alloc(tarn_pool *pool, size_t size_bytes)
 
 static void what_is_live_is_allowed(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(TARN_DEBUG_ZONES | TARN_DEBUG_POISON);
     assert_int_equal(told.begin_count, 0);
     void *address = alloc(pool, 1000);
@@ -129,7 +123,6 @@ static void what_is_live_is_allowed(void **state)
 /* The tool knows ends that a resize would change while work is under way. */
 static void what_is_watched_is_not_resized(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(TARN_DEBUG_SITES);
     void *address = alloc(pool, 1000);
     expect_status(TARN_STATUS_NOT_IN_PLACE, tarn_pool_resize(pool, address, 999));
@@ -151,7 +144,6 @@ static void what_is_watched_is_not_resized(void **state)
 
 static void pieces_come_and_go(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(TARN_DEBUG_SITES);
     void *first = alloc(pool, MIB);
     void *second = alloc(pool, 2 * MIB);
@@ -168,7 +160,6 @@ static void pieces_come_and_go(void **state)
 /* While it is in quarantine it is free for the program, and live for the pool. */
 static void what_is_in_quarantine_is_forbidden(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(TARN_DEBUG_QUARANTINE);
     void *address = alloc(pool, 1000);
     expect_ok(tarn_pool_free(pool, address));
@@ -179,7 +170,6 @@ static void what_is_in_quarantine_is_forbidden(void **state)
 
 static void where_nobody_watches_debug_mode_looks_itself(void **state)
 {
-    (void)state;
     has_tool = false;
     tarn_pool *pool = create(TARN_DEBUG_ZONES);
     expect_ok(tarn_pool_free(pool, alloc(pool, 1000)));
@@ -192,7 +182,6 @@ static void where_nobody_watches_debug_mode_looks_itself(void **state)
 
 static void others_are_told_nothing(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(0);
     expect_ok(tarn_pool_free(pool, alloc(pool, 1000)));
     expect_ok(tarn_pool_destroy(pool));
@@ -210,7 +199,6 @@ static void others_are_told_nothing(void **state)
 
 static void abandoning_tells_nothing(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(TARN_DEBUG_SITES);
     alloc(pool, 1000);
     expect_ok(tarn_pool_abandon(pool));
@@ -221,7 +209,6 @@ static void abandoning_tells_nothing(void **state)
 
 static void a_capture_ends_it(void **state)
 {
-    (void)state;
     tarn_stream stream;
     tarn_capture capture = 0, again = 0;
     tarn_pool *pool = create(TARN_DEBUG_ZONES);
@@ -252,7 +239,6 @@ static void a_capture_ends_it(void **state)
 
 static void a_capture_that_does_not_begin_ends_nothing(void **state)
 {
-    (void)state;
     tarn_pool *pool = create(TARN_DEBUG_SITES);
     void *address = alloc(pool, 1000);
     tarn_capture none = 77;
@@ -266,14 +252,12 @@ static void a_capture_that_does_not_begin_ends_nothing(void **state)
 /* A stream that the vendor does not know: the memory stays the program's. */
 static tarn_backend_result refuse_stream(void *state, tarn_stream stream)
 {
-    (void)state;
     tarn_status status = stream ? TARN_STATUS_INVALID_ARGUMENT : TARN_STATUS_OK;
     return (tarn_backend_result){ status, 0, NULL };
 }
 
 static void a_refused_free_is_allowed_again(void **state)
 {
-    (void)state;
     operations.stream_check = refuse_stream;
     tarn_pool *pool = create(TARN_DEBUG_SITES);
     void *address = alloc(pool, 1000);

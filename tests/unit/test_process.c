@@ -25,13 +25,11 @@ static void note_child(void)
 
 static void be_of_the_next_generation(void *unused)
 {
-    (void)unused;
     CHILD_EXPECT(tn_process_generation() == of_parent + 1);
 }
 
 static void a_child_is_of_another_generation(void **state)
 {
-    (void)state;
     assert_true(tn_process_watch_forks());
     assert_true(tn_process_watch_forks());
     of_parent = tn_process_generation();
@@ -41,13 +39,11 @@ static void a_child_is_of_another_generation(void **state)
 
 static void expect_order_in_child(void *unused)
 {
-    (void)unused;
     CHILD_EXPECT(order_length == 2 && order[0] == 'p' && order[1] == 'c');
 }
 
 static void handlers_run_around_a_fork(void **state)
 {
-    (void)state;
     assert_true(tn_process_call_around_forks(note_prepare, note_parent, note_child));
     expect_in_child(expect_order_in_child, NULL);
     assert_int_equal(order_length, 2);
@@ -78,14 +74,12 @@ static int end(void)
 
 static void the_end_begins_where_it_was_first_watched(void **state)
 {
-    (void)state;
     assert_false(tn_process_is_ending());
     expect_program_to_end_well("end");
 }
 
 int main(int argc, char **argv)
 {
-    (void)argv;
     if (argc == 2) return end();
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_child_is_of_another_generation),

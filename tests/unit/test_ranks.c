@@ -30,7 +30,6 @@ static const char *const names[] = {
 
 static int unset_all(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         unsetenv(names[i]);
     return 0;
@@ -43,14 +42,12 @@ static void set(const char *name, const char *value)
 
 static void alone_where_nobody_says(void **state)
 {
-    (void)state;
     assert_int_equal(tn_ranks_on_device(false), 1);
     assert_int_equal(tn_ranks_on_device(true), 1);
 }
 
 static void each_launcher_is_understood(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < 7; i++) {
         set(names[i], "4");
         assert_int_equal(tn_ranks_on_device(false), 4);
@@ -60,7 +57,6 @@ static void each_launcher_is_understood(void **state)
 
 static void what_is_no_number_is_passed_over(void **state)
 {
-    (void)state;
     static const char *const values[] = { "",   "0",  "x",   "-4",      "+4",
                                           " 4", "4 ", "4.0", "1000001", "99999999999999999999" };
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
@@ -84,7 +80,6 @@ static void expect_slurm(const char *counts, const char *node, unsigned expected
 
 static void slurm_lists_nodes(void **state)
 {
-    (void)state;
     expect_slurm("4", "0", 4);
     expect_slurm("4(x2)", "0", 4);
     expect_slurm("4(x2)", "1", 4);
@@ -101,7 +96,6 @@ static void slurm_lists_nodes(void **state)
 
 static void what_is_no_such_list_is_passed_over(void **state)
 {
-    (void)state;
     expect_slurm("4(x2)", "2", 1);
     expect_slurm("", "0", 1);
     expect_slurm("x", "0", 1);
@@ -118,7 +112,6 @@ static void what_is_no_such_list_is_passed_over(void **state)
 /* A process of a job's script sees these too, alone as it is. */
 static void what_slurm_says_of_the_job_does_not_count(void **state)
 {
-    (void)state;
     set("SLURM_NTASKS_PER_NODE", "8");
     set("SLURM_TASKS_PER_NODE", "8");
     assert_int_equal(tn_ranks_on_device(false), 1);
@@ -126,7 +119,6 @@ static void what_slurm_says_of_the_job_does_not_count(void **state)
 
 static void flux_tells_ranks_and_nodes(void **state)
 {
-    (void)state;
     set("FLUX_JOB_SIZE", "7");
     set("FLUX_JOB_NNODES", "2");
     assert_int_equal(tn_ranks_on_device(false), 1);
@@ -138,7 +130,6 @@ static void flux_tells_ranks_and_nodes(void **state)
 
 static void mpi_goes_before_slurm(void **state)
 {
-    (void)state;
     set("SLURM_STEP_TASKS_PER_NODE", "1");
     set("OMPI_COMM_WORLD_LOCAL_SIZE", "6");
     assert_int_equal(tn_ranks_on_device(false), 6);
@@ -146,7 +137,6 @@ static void mpi_goes_before_slurm(void **state)
 
 static void who_was_placed_on_a_device_is_alone_there(void **state)
 {
-    (void)state;
     set("OMPI_COMM_WORLD_LOCAL_SIZE", "8");
     assert_int_equal(tn_ranks_on_device(true), 1);
     assert_int_equal(tn_ranks_on_device(false), 8);
@@ -163,7 +153,6 @@ static void who_was_placed_on_a_device_is_alone_there(void **state)
 
 static void or_shares_it_where_there_are_more_ranks_than_devices(void **state)
 {
-    (void)state;
     set("OMPI_COMM_WORLD_LOCAL_SIZE", "8");
     set("SLURM_GPUS_ON_NODE", "4");
     assert_int_equal(tn_ranks_on_device(true), 2);

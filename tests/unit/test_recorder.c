@@ -43,7 +43,6 @@ ssize_t pwrite(int fd, const void *buf, size_t n, off_t offset)
 
 static int begin(void **state)
 {
-    (void)state;
     snprintf(path, sizeof path, "/tmp/tarn-recorder-%d", (int)getpid());
     snprintf(trace_path, sizeof trace_path, "/tmp/tarn-recorder-%d.trace", (int)getpid());
     return 0;
@@ -51,7 +50,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     unlink(path);
     unlink(trace_path);
     return 0;
@@ -107,7 +105,6 @@ static void record_while_memory_fails(void *fail_at)
 
 static void test_host_memory_fails(void **state)
 {
-    (void)state;
     char old_path[80];
     snprintf(old_path, sizeof old_path, "%s.events.old", trace_path);
     for (unsigned n = 1; n <= HOST_ALLOCATIONS; n++) {
@@ -120,7 +117,6 @@ static void test_host_memory_fails(void **state)
 
 static void test_frees_of_nothing_are_no_events(void **state)
 {
-    (void)state;
     start();
     note_allocs(1, 3);
     tn_recorder_note_free(NULL, NULL, tn_recorder_now());
@@ -136,7 +132,6 @@ static void test_frees_of_nothing_are_no_events(void **state)
 
 static void *note_three(void *argument)
 {
-    (void)argument;
     note_allocs(100, 3);
     return NULL;
 }
@@ -157,7 +152,6 @@ static void run_thread(void *(*body)(void *), void *argument)
 /* It has read the clock, and another thread comes and goes before it has its place in the file. */
 static void test_a_thread_that_stands_still_takes_nobodys_events(void **state)
 {
-    (void)state;
     start();
     note_allocs(1, 1);
     uint64_t begun_ns = tn_recorder_now();
@@ -178,7 +172,6 @@ static void *note_more_than_a_chunk(void *argument)
 /* The thread keeps what it is at, the events are somebody's still, and the next recording is none of its business. */
 static void test_a_disk_that_hangs_holds_nobody_up_for_ever(void **state)
 {
-    (void)state;
     struct tn_trace_summary summary;
     pthread_t thread;
     start();
@@ -208,7 +201,6 @@ static void *record_and_be_cancelled(void *argument)
 
 static void test_a_thread_is_not_cancelled_in_the_middle(void **state)
 {
-    (void)state;
     struct tn_trace_summary summary;
     pthread_t thread;
     void *result;
@@ -228,7 +220,6 @@ static _Atomic uint64_t handled_count;
 
 static void note_in_handler(int signal_number)
 {
-    (void)signal_number;
     atomic_fetch_add(&handled_count, 1);
     note_allocs(1, 1);
 }
@@ -251,7 +242,6 @@ static void *raise_and_alloc(size_t size_bytes)
 static void get_a_signal_at_the_first_event(void *argument)
 {
     const struct tn_host_memory_hooks hooks = { raise_and_alloc, free };
-    (void)argument;
     begin_signals();
     tn_host_memory_set_hooks(&hooks);
     note_allocs(1, 1);
@@ -265,7 +255,6 @@ static void get_a_signal_at_the_first_event(void *argument)
 
 static void test_a_handler_at_the_first_event_loses_its_own(void **state)
 {
-    (void)state;
     struct tn_trace_summary summary;
     expect_in_child(get_a_signal_at_the_first_event, NULL);
     expect_ok(tn_trace_write(path, trace_path, &summary));
@@ -326,7 +315,6 @@ static void get_signals_at_any_moment(void *argument)
 {
     pthread_t thread;
     sigset_t signals;
-    (void)argument;
     begin_signals();
     sigemptyset(&signals);
     sigaddset(&signals, SIGUSR1);
@@ -346,7 +334,6 @@ static void get_signals_at_any_moment(void *argument)
 
 static void test_handlers_at_any_moment_hold_nobody_up(void **state)
 {
-    (void)state;
     expect_in_child(get_signals_at_any_moment, NULL);
 }
 

@@ -465,7 +465,6 @@ static void step(struct fixture *fixture)
 
 static void random_sequences_do_as_the_model(void **state)
 {
-    (void)state;
     static struct fixture fixture;
     uint64_t seed = random_seed(20261121);
     unsigned divided_count = 0;
@@ -528,7 +527,6 @@ static void expect_adding_a_stream_may_fail(tarn_fit fit)
 
 static void adding_a_stream_may_fail_at_each_allocation(void **state)
 {
-    (void)state;
     for (int fit = TARN_FIT_BEST; fit <= TARN_FIT_TLSF; fit++)
         expect_adding_a_stream_may_fail((tarn_fit)fit);
 }
@@ -581,7 +579,6 @@ static void expect_all_may_be_free_at_once(tarn_fit fit)
 
 static void all_may_be_free_at_once(void **state)
 {
-    (void)state;
     for (int fit = TARN_FIT_BEST; fit <= TARN_FIT_TLSF; fit++)
         expect_all_may_be_free_at_once((tarn_fit)fit);
 }
@@ -592,7 +589,6 @@ static void all_may_be_free_at_once(void **state)
  * are two records less then. Behind them stands another one that is to be found. */
 static void neighbours_that_vanish_end_no_walk(void **state)
 {
-    (void)state;
     for (int fit = TARN_FIT_BEST; fit <= TARN_FIT_TLSF; fit++) {
         struct tn_region_index index;
         struct tn_freed freed;
@@ -631,7 +627,6 @@ static void neighbours_that_vanish_end_no_walk(void **state)
 /* The first offer and those that follow are all that is large enough, each once. */
 static void a_request_is_offered_all_that_holds_it(void **state)
 {
-    (void)state;
     struct random random = random_init(random_seed(20260105));
     for (int fit = TARN_FIT_BEST; fit <= TARN_FIT_TLSF; fit++) {
         struct tn_region_index index;
@@ -671,7 +666,6 @@ static void a_request_is_offered_all_that_holds_it(void **state)
 /* What waits for nothing has no time of its own, also when it waited once. */
 static void what_is_complete_makes_nothing_later(void **state)
 {
-    (void)state;
     struct tn_region_index index;
     struct tn_freed freed;
     assert_true(tn_region_index_init(&index, TARN_FIT_BEST));
@@ -698,7 +692,6 @@ static void what_is_complete_makes_nothing_later(void **state)
 /* Three regions of a stream that touch, the middle one freed last: whichever has the latest time, it is that of all. */
 static void what_coalesces_waits_until_the_latest_of_its_times(void **state)
 {
-    (void)state;
     for (uint32_t latest = 0; latest < 3; latest++) {
         static const uint32_t order[] = { 0, 2, 1 };
         struct tn_region_index index;
@@ -724,7 +717,6 @@ static void what_coalesces_waits_until_the_latest_of_its_times(void **state)
 
 static void what_is_promised_and_taken_back_is_there_as_before(void **state)
 {
-    (void)state;
     struct tn_region_index index;
     assert_true(tn_region_index_init(&index, TARN_FIT_BEST));
     assert_true(tn_region_index_reserve_span(&index, 0, 64));

@@ -538,7 +538,6 @@ static void a_chunk_is_not_found_in_another_span(void **state)
 
 static void without_host_memory_there_is_no_index(void **state)
 {
-    (void)state;
     unsigned failures = 0;
     for (unsigned n = 1;; n++) {
         struct tn_region_index index;
@@ -576,7 +575,6 @@ static bool second_span_fails_at(struct fixture *fixture, unsigned n)
 
 static void a_span_without_host_memory_is_not_added(void **state)
 {
-    (void)state;
     unsigned n = 0;
     bool has_failed = true;
     while (has_failed) {
@@ -612,7 +610,6 @@ static bool reserve_fails_at(struct fixture *fixture, unsigned n)
 
 static void a_carve_without_host_memory_is_not_made(void **state)
 {
-    (void)state;
     unsigned n = 0;
     bool has_failed = true;
     while (has_failed) {
@@ -651,7 +648,6 @@ static void free_all(struct fixture *fixture, uint32_t chunk_count)
 
 static void freeing_never_allocates(void **state)
 {
-    (void)state;
     static const uint32_t counts[] = { 1, 2, 3, 15, 16, 17, 31, 32, 33, 1000, 20000 };
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         struct fixture fixture = { 0 };

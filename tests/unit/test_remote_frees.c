@@ -34,7 +34,6 @@ static void expect_no_mail(struct tn_mailbox *mailbox)
 
 static void a_mailbox_keeps_the_order_and_has_an_end(void **state)
 {
-    (void)state;
     struct tn_remote_frees frees;
     tn_remote_frees_init(&frees);
     assert_true(tn_remote_frees_cover(&frees, 10, 2));
@@ -64,7 +63,6 @@ static void a_mailbox_keeps_the_order_and_has_an_end(void **state)
 
 static void a_mailbox_outlasts_the_numbers(void **state)
 {
-    (void)state;
     struct tn_remote_frees frees;
     tn_remote_frees_init(&frees);
     assert_true(tn_remote_frees_cover(&frees, 10, 1));
@@ -108,7 +106,6 @@ static void *post_all(void *argument)
 
 static void each_mail_arrives_once_and_in_order(void **state)
 {
-    (void)state;
     struct tn_remote_frees frees;
     tn_remote_frees_init(&frees);
     assert_true(tn_remote_frees_cover(&frees, 10, 1));

@@ -25,19 +25,16 @@ static int set_up_pool(bool contiguous)
 
 static int set_up(void **state)
 {
-    (void)state;
     return set_up_pool(false);
 }
 
 static int set_up_contiguous(void **state)
 {
-    (void)state;
     return set_up_pool(true);
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     expect_ok(tarn_pool_destroy_forced(pool, NULL));
     tarn_backend_close(&backend);
     return 0;
@@ -58,7 +55,6 @@ static void touch(void *address)
 /* Over a backend of the child's own, since the parent's does not work there. */
 static void submit_too_much(void *unused)
 {
-    (void)unused;
     set_up(NULL);
     backend.operations->fill(backend.state, alloc(100), 0, 101, NULL);
 }
@@ -107,7 +103,6 @@ static void expect_reported(void (*function)(void *), void *address)
 
 static void all_that_was_asked_for_may_be_used(void **state)
 {
-    (void)state;
     static const size_t sizes[] = { 1, 7, 8, 9, 255, 256, 257, 1023, 1024, 1025, 100001 };
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         char *address = alloc(sizes[i]);
@@ -121,7 +116,6 @@ static void all_that_was_asked_for_may_be_used(void **state)
 
 static void the_byte_after_is_reported(void **state)
 {
-    (void)state;
     static const size_t sizes[] = { 1, 100, 1023, 1024, 5000 };
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         expect_reported(touch, alloc(sizes[i]) + sizes[i]);
@@ -129,7 +123,6 @@ static void the_byte_after_is_reported(void **state)
 
 static void the_byte_before_is_reported(void **state)
 {
-    (void)state;
     void *before = alloc(100);
     char *address = alloc(100);
     expect_reported(touch, address - 1);
@@ -138,7 +131,6 @@ static void the_byte_before_is_reported(void **state)
 
 static void what_was_freed_is_reported(void **state)
 {
-    (void)state;
     char *address = alloc(5000);
     expect_ok(tarn_pool_free(pool, address));
     expect_reported(touch, address);
@@ -147,7 +139,6 @@ static void what_was_freed_is_reported(void **state)
 
 static void what_was_resized_is_reported_where_it_ends_now(void **state)
 {
-    (void)state;
     static const size_t sizes[] = { 100, 20001, 20002, 19999, 3, 4096, 1025, 1024, 1 };
     char *address = alloc(5000);
     size_t old_bytes = 5000;
@@ -162,7 +153,6 @@ static void what_was_resized_is_reported_where_it_ends_now(void **state)
 
 static void a_batch_is_reported_as_one_by_one(void **state)
 {
-    (void)state;
     const size_t sizes[] = { 100, 5000 };
     void *addresses[2];
     expect_ok(tarn_pool_alloc_many(pool, 2, sizes, addresses));
@@ -177,20 +167,17 @@ static void a_batch_is_reported_as_one_by_one(void **state)
 
 static void what_was_never_handed_out_is_reported(void **state)
 {
-    (void)state;
     expect_reported(touch, alloc(100) + 500000);
 }
 
 static void work_on_what_is_not_allocated_is_reported_when_submitted(void **state)
 {
-    (void)state;
     expect_reported(submit_too_much, NULL);
 }
 
 /* In stream order it is a use before the free. */
 static void work_may_run_after_the_free(void **state)
 {
-    (void)state;
     static char copied[5000];
     char *address = alloc(sizeof copied);
     assert_int_equal(
@@ -209,7 +196,6 @@ static void work_may_run_after_the_free(void **state)
 /* The next to have it may use all of it. */
 static void what_went_back_is_nobodys(void **state)
 {
-    (void)state;
     enum {
         ROUNDS = 8
     };
@@ -229,7 +215,6 @@ static void what_went_back_is_nobodys(void **state)
 /* The same addresses may be anybody's later. */
 static void steps_that_went_back_are_nobodys(void **state)
 {
-    (void)state;
     enum {
         STEPS = 5
     };
@@ -251,7 +236,6 @@ static void steps_that_went_back_are_nobodys(void **state)
 
 static void an_abandoned_range_may_be_used(void **state)
 {
-    (void)state;
     char *address = alloc(3 << 20);
     expect_ok(tarn_pool_free(pool, address));
     expect_ok(tarn_pool_abandon(pool));
@@ -261,7 +245,6 @@ static void an_abandoned_range_may_be_used(void **state)
 
 static void an_abandoned_pools_memory_may_be_used(void **state)
 {
-    (void)state;
     char *address = alloc(100);
     expect_ok(tarn_pool_free(pool, address));
     expect_ok(tarn_pool_abandon(pool));
@@ -274,7 +257,6 @@ static void an_abandoned_pools_memory_may_be_used(void **state)
 
 static void a_pool_over_the_callers_memory_leaves_it_alone(void **state)
 {
-    (void)state;
     static char memory[8192];
     tarn_pool *over;
     void *address;

@@ -618,7 +618,6 @@ static void exports_go_on_while_others_grow_and_trim(void **state)
 /* In a child, since a limit cannot be taken back. */
 static void allocate_beyond_the_limit_of_files(void *argument)
 {
-    (void)argument;
     tarn_backend host;
     tarn_pool *pool;
     void *address;
@@ -639,7 +638,6 @@ static void allocate_beyond_the_limit_of_files(void *argument)
 
 static void a_limit_of_file_sizes_is_an_error_and_no_signal(void **state)
 {
-    (void)state;
     expect_in_child(allocate_beyond_the_limit_of_files, NULL);
 }
 

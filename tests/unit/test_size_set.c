@@ -413,7 +413,6 @@ static void the_first_giant_is_found_whatever_becomes_of_it(void **state)
 
 static void without_host_memory_there_is_no_set(void **state)
 {
-    (void)state;
     unsigned failures = 0;
     for (unsigned n = 1;; n++) {
         struct tn_size_set set;
@@ -452,7 +451,6 @@ static bool reserve_fails_at(unsigned n)
 
 static void reserving_without_host_memory_keeps_the_set(void **state)
 {
-    (void)state;
     unsigned n = 1;
     while (reserve_fails_at(n)) {
         n++;
@@ -494,7 +492,6 @@ static void metadata_is_what_is_taken_not_what_is_reserved(void **state)
 
 static void no_more_is_reserved_than_can_be_needed(void **state)
 {
-    (void)state;
     struct tn_size_set set;
     assert_true(set_init(&set));
     assert_true(set_reserve(&set, 60, BIN_COUNT - 1));
@@ -512,7 +509,6 @@ static void no_more_is_reserved_than_can_be_needed(void **state)
 
 static void the_last_giant_that_there_is_room_for_can_change(void **state)
 {
-    (void)state;
     static struct fixture fixture;
     assert_true(set_init(&fixture.set));
     assert_true(set_reserve(&fixture.set, 16, 16 * BIN_COUNT));
@@ -697,7 +693,6 @@ static void compare_random_steps(struct random *random, uint32_t capacity, int s
 
 static void random_sets_are_those_of_a_linear_search(void **state)
 {
-    (void)state;
     struct random random = random_init(random_seed(5));
     compare_random_steps(&random, 4, 500);
     compare_random_steps(&random, 50, 1500);
@@ -708,7 +703,6 @@ static void random_sets_are_those_of_a_linear_search(void **state)
  * order, less than a quarter of them. */
 static void the_nodes_stay_within_what_reserve_reckons(void **state)
 {
-    (void)state;
     enum {
         MANY = 60000
     };

@@ -22,14 +22,12 @@ static void expect_valid(void)
 
 static int set_up(void **state)
 {
-    (void)state;
     tn_slices_init(&slices, 10);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     expect_valid();
     tn_slices_fini(&slices);
     return 0;
@@ -91,7 +89,6 @@ static void expect_class(size_t size, size_t alignment, unsigned expected)
 
 static void a_class_is_the_smallest_that_holds_the_request(void **state)
 {
-    (void)state;
     expect_class(1, 1, 0);
     expect_class(16, 1, 0);
     expect_class(17, 1, 1);
@@ -125,7 +122,6 @@ static void expect_classes(unsigned chunk_log2, unsigned least_log2, unsigned co
 
 static void classes_go_from_a_64th_of_a_chunk_to_half(void **state)
 {
-    (void)state;
     expect_classes(8, 4, 4);
     expect_classes(9, 4, 5);
     expect_classes(10, 4, 6);
@@ -139,7 +135,6 @@ static void classes_go_from_a_64th_of_a_chunk_to_half(void **state)
 
 static void the_first_free_slice_is_taken(void **state)
 {
-    (void)state;
     assert_true(tn_slices_reserve(&slices, 0));
     uint32_t slab = tn_slices_add(&slices, 0, 7, NONE);
     assert_true(tn_slices_is_empty(&slices, slab));
@@ -167,7 +162,6 @@ static void the_first_free_slice_is_taken(void **state)
 
 static void numbers_and_memory_are_used_again(void **state)
 {
-    (void)state;
     slices.slab_count_max = 2;
     uint32_t first = add_pair(A), second = add_pair(A);
     assert_false(tn_slices_can_add(&slices, 5));
@@ -184,7 +178,6 @@ static void numbers_and_memory_are_used_again(void **state)
 
 static void no_room_changes_nothing(void **state)
 {
-    (void)state;
     unsigned failed_count = 0;
     for (unsigned n = 1;; n++) {
         host_memory_faults_begin(n);
@@ -207,7 +200,6 @@ static void no_room_changes_nothing(void **state)
 
 static void what_its_stream_frees_it_has_again(void **state)
 {
-    (void)state;
     uint32_t slab = add_full_pair(A);
     tn_slices_free(&slices, slab, 1, on(BIT(A), 3));
     expect_ready(A, slab);
@@ -220,7 +212,6 @@ static void what_its_stream_frees_it_has_again(void **state)
 
 static void what_others_free_is_pending(void **state)
 {
-    (void)state;
     uint32_t slab = add_full_pair(A);
     tn_slices_free(&slices, slab, 1, on(BIT(B), 3));
     assert_int_equal(tn_slices_find_ready(&slices, 5, A), TN_SLAB_NONE);
@@ -238,7 +229,6 @@ static void what_others_free_is_pending(void **state)
 
 static void of_several_streams_the_last_counts(void **state)
 {
-    (void)state;
     uint32_t slab = add_full_pair(A);
     tn_slices_free(&slices, slab, 0, on(BIT(A) | BIT(B) | BIT(C), 3));
     expect_dependency(slab, BIT(A) | BIT(B) | BIT(C), 3);
@@ -253,7 +243,6 @@ static void of_several_streams_the_last_counts(void **state)
 
 static void what_was_waited_for_is_accepted_and_still_known(void **state)
 {
-    (void)state;
     uint32_t slab = add_full_pair(A);
     tn_slices_free(&slices, slab, 1, on(BIT(B), 3));
     tn_slices_accept(&slices, slab);
@@ -290,7 +279,6 @@ static uint32_t adopt_pair(uint32_t slab, uint16_t number)
 
 static void a_borrowers_slabs_are_adopted_as_they_are(void **state)
 {
-    (void)state;
     tn_slices_init(&borrower, 10);
     uint32_t own = add_pair(A);
     tn_slices_take(&slices, own, 7);
@@ -334,7 +322,6 @@ static void a_borrowers_slabs_are_adopted_as_they_are(void **state)
 
 static void a_borrower_that_forgot_all_begins_anew(void **state)
 {
-    (void)state;
     tn_slices_init(&borrower, 10);
     uint32_t first = borrow_pair(A, 100);
     tn_slices_free(&borrower, first, 0, on(BIT(A) | BIT(C), 1));
@@ -353,7 +340,6 @@ static void a_borrower_that_forgot_all_begins_anew(void **state)
 
 static void what_is_promised_nobody_else_gets(void **state)
 {
-    (void)state;
     tn_slices_init(&borrower, 10);
     slices.slab_count_max = 40;
     uint32_t slab = add_pair(A);
@@ -378,7 +364,6 @@ static void what_is_promised_nobody_else_gets(void **state)
 
 static void a_promise_that_fails_changes_nothing(void **state)
 {
-    (void)state;
     unsigned failed_count = 0;
     for (unsigned n = 1;; n++) {
         tn_slices_init(&slices, 10);
@@ -407,7 +392,6 @@ static void free_pair(uint32_t slab, uint32_t streams)
 
 static void an_empty_slab_is_kept_for_a_stream_without_another(void **state)
 {
-    (void)state;
     uint32_t first = add_full_pair(A), second = add_full_pair(A), of_b = add_full_pair(B);
     free_pair(first, BIT(A));
     assert_true(tn_slices_keep(&slices, first));
@@ -435,7 +419,6 @@ static void an_empty_slab_is_kept_for_a_stream_without_another(void **state)
 
 static void what_its_stream_may_not_have_is_not_kept(void **state)
 {
-    (void)state;
     uint32_t of_a = add_full_pair(A), nobodys = add_full_pair(B);
     tn_slices_free(&slices, of_a, 0, NONE);
     tn_slices_free(&slices, of_a, 1, on(BIT(B), 1));
@@ -451,7 +434,6 @@ static void what_its_stream_may_not_have_is_not_kept(void **state)
 
 static void check_knows_what_is_kept(void **state)
 {
-    (void)state;
     uint32_t slab = add_full_pair(A);
     free_pair(slab, 0);
     assert_string_equal(tn_slices_check(&slices), "a slab has no live slices");
@@ -468,7 +450,6 @@ static void check_knows_what_is_kept(void **state)
 
 static void what_waits_longest_comes_first(void **state)
 {
-    (void)state;
     uint32_t slabs[3];
     for (unsigned i = 0; i < 3; i++)
         slabs[i] = add_full_pair(A);
@@ -484,7 +465,6 @@ static void what_waits_longest_comes_first(void **state)
 
 static void a_new_slab_waits_for_what_its_chunk_waited_for(void **state)
 {
-    (void)state;
     assert_true(tn_slices_reserve(&slices, 5));
     uint32_t slab = tn_slices_add(&slices, 5, 0, on(BIT(A) | BIT(B), 4));
     expect_dependency(slab, BIT(A) | BIT(B), 4);
@@ -499,7 +479,6 @@ static void a_new_slab_waits_for_what_its_chunk_waited_for(void **state)
 
 static void a_slab_changes_hands(void **state)
 {
-    (void)state;
     uint32_t slab = add_full_pair(A);
     tn_slices_free(&slices, slab, 0, on(BIT(A), 3));
     tn_slices_withhold(&slices, slab);
@@ -520,7 +499,6 @@ static void a_slab_changes_hands(void **state)
 
 static void a_slab_that_could_not_change_hands_is_as_it_was(void **state)
 {
-    (void)state;
     uint32_t slab = add_full_pair(A);
     tn_slices_free(&slices, slab, 0, on(BIT(A), 3));
     tn_slices_withhold(&slices, slab);
@@ -538,7 +516,6 @@ static void a_slab_that_could_not_change_hands_is_as_it_was(void **state)
 
 static void slabs_of_a_stream_that_ended_are_the_next_ones(void **state)
 {
-    (void)state;
     uint32_t slab = add_full_pair(A), full = add_full_pair(A);
     tn_slices_free(&slices, slab, 0, on(BIT(A), 3));
     tn_slices_forget(&slices, A);
@@ -555,7 +532,6 @@ static void slabs_of_a_stream_that_ended_are_the_next_ones(void **state)
 
 static void what_a_stream_that_ended_had_waited_for_others_have_not(void **state)
 {
-    (void)state;
     uint32_t slab = add_full_pair(A);
     tn_slices_free(&slices, slab, 0, on(BIT(B), 3));
     tn_slices_accept(&slices, slab);
@@ -569,7 +545,6 @@ static void what_a_stream_that_ended_had_waited_for_others_have_not(void **state
 
 static void division_stamps_what_was_freed_before(void **state)
 {
-    (void)state;
     uint32_t slab = add_full_pair(NO_STREAM), full = add_full_pair(NO_STREAM);
     tn_slices_free(&slices, slab, 0, NONE);
     expect_dependency(slab, 0, 0);
@@ -582,7 +557,6 @@ static void division_stamps_what_was_freed_before(void **state)
 
 static void a_capture_is_replaced_by_who_launched_it(void **state)
 {
-    (void)state;
     uint32_t slab = add_full_pair(A);
     tn_slices_free(&slices, slab, 0, on(BIT(9), 3));
     tn_slices_replace(&slices, 9, on(BIT(A) | BIT(B), 7));
@@ -594,7 +568,6 @@ static void a_capture_is_replaced_by_who_launched_it(void **state)
 
 static void times_begin_anew(void **state)
 {
-    (void)state;
     uint32_t slab = add_full_pair(A);
     tn_slices_free(&slices, slab, 0, on(BIT(A) | BIT(B), 1000));
     tn_slices_begin_anew(&slices);
@@ -861,7 +834,6 @@ static void one_step(void)
 
 static void is_as_safe_as_the_model(void **state)
 {
-    (void)state;
     dice = random_init(random_seed(20261122));
     now = 10;
     uint32_t kept_max = 0;

@@ -44,7 +44,6 @@ static void expect_chunks(uintptr_t address, size_t size_bytes, uint32_t chunk_c
 
 static void aligned_backing_is_all_chunks_but_a_rest(void **state)
 {
-    (void)state;
     expect_chunks(base, 1024, NO_MAX, 0, 1);
     expect_chunks(base, 2047, NO_MAX, 0, 1);
     expect_chunks(base, 2048, NO_MAX, 0, 2);
@@ -54,7 +53,6 @@ static void aligned_backing_is_all_chunks_but_a_rest(void **state)
 
 static void the_first_chunk_is_aligned_where_the_backing_is_not(void **state)
 {
-    (void)state;
     expect_chunks(base + 1, 2047, NO_MAX, 1023, 1);
     expect_chunks(base + 1, 3070, NO_MAX, 1023, 1);
     expect_chunks(base + 1, 3071, NO_MAX, 1023, 2);
@@ -65,7 +63,6 @@ static void the_first_chunk_is_aligned_where_the_backing_is_not(void **state)
 
 static void there_are_no_more_chunks_than_may_be_numbered(void **state)
 {
-    (void)state;
     expect_chunks(base, 10 * 1024, 9, 0, 9);
     expect_chunks(base, 10 * 1024, 10, 0, 10);
     expect_chunks(base, 10 * 1024, 11, 0, 10);
@@ -84,7 +81,6 @@ static void expect_at(const struct tn_static_pool *pool, uint32_t chunk, uintptr
 
 static void chunks_are_numbered_from_the_first(void **state)
 {
-    (void)state;
     struct tn_static_pool *pool = create(base + 512, 100 * 1024 + 512, NO_MAX);
     pool->first_chunk = 6400;
     expect_at(pool, 6400, base + 1024);
@@ -96,7 +92,6 @@ static void chunks_are_numbered_from_the_first(void **state)
 
 static void the_highest_chunk_numbers_have_addresses(void **state)
 {
-    (void)state;
     struct tn_static_pool *pool = create(base, (size_t)1 << 42, INT32_MAX);
     expect_at(pool, 0, base);
     expect_at(pool, INT32_MAX - 1, base + (uintptr_t)(INT32_MAX - 1) * CHUNK_BYTES);
@@ -105,7 +100,6 @@ static void the_highest_chunk_numbers_have_addresses(void **state)
 
 static void the_lead_is_counted_to_the_next_aligned_chunk(void **state)
 {
-    (void)state;
     struct tn_static_pool *pool = create(base + 3 * 1024, 100 * 1024, NO_MAX);
     pool->first_chunk = 640;
     assert_int_equal(tn_static_pool_lead_of(pool, 640, 1), 0);
@@ -126,7 +120,6 @@ static void the_lead_is_counted_to_the_next_aligned_chunk(void **state)
 
 static void ids_are_never_used_twice(void **state)
 {
-    (void)state;
     uint64_t last_id = 0;
     for (int i = 0; i < 100; i++) {
         struct tn_static_pool *pool = create(base, 4096, NO_MAX);
@@ -138,7 +131,6 @@ static void ids_are_never_used_twice(void **state)
 
 static void without_host_memory_there_is_no_static_pool(void **state)
 {
-    (void)state;
     host_memory_faults_begin(1);
     assert_null(tn_static_pool_create((void *)base, 4096, CHUNK_LOG2, NO_MAX));
     struct tn_static_pool *pool = create(base, 4096, NO_MAX);

@@ -8,7 +8,6 @@
 
 static void bins_end_with_powers_of_two(void **state)
 {
-    (void)state;
     assert_int_equal(tn_stats_histogram_bin(1), 0);
     assert_int_equal(tn_stats_histogram_bin(2), 1);
     assert_int_equal(tn_stats_histogram_bin(3), 2);
@@ -22,7 +21,6 @@ static void bins_end_with_powers_of_two(void **state)
 
 static void the_last_bin_takes_all_that_is_larger(void **state)
 {
-    (void)state;
     size_t last = (size_t)1 << (TARN_STATS_HISTOGRAM_BINS - 1);
     assert_int_equal(tn_stats_histogram_bin(last), TARN_STATS_HISTOGRAM_BINS - 1);
     assert_int_equal(tn_stats_histogram_bin(last + 1), TARN_STATS_HISTOGRAM_BINS - 1);
@@ -34,7 +32,6 @@ static void the_last_bin_takes_all_that_is_larger(void **state)
 
 static void an_allocation_is_counted_in_every_way(void **state)
 {
-    (void)state;
     struct tn_stats stats = { 0 };
     tn_stats_count_growth(&stats, 4096);
     tn_stats_count_alloc(&stats, 1000, 1024);
@@ -48,7 +45,6 @@ static void an_allocation_is_counted_in_every_way(void **state)
 
 static void a_free_takes_back_all_but_the_marks(void **state)
 {
-    (void)state;
     struct tn_stats stats = { 0 };
     tn_stats_count_growth(&stats, 4096);
     tn_stats_count_alloc(&stats, 1000, 1024);
@@ -67,7 +63,6 @@ static void a_free_takes_back_all_but_the_marks(void **state)
 
 static void a_mark_rises_only_beyond_itself(void **state)
 {
-    (void)state;
     struct tn_stats stats = { 0 };
     tn_stats_count_growth(&stats, 8192);
     tn_stats_count_alloc(&stats, 2048, 2048);
@@ -84,7 +79,6 @@ static void a_mark_rises_only_beyond_itself(void **state)
 
 static void the_footprint_rises_and_falls(void **state)
 {
-    (void)state;
     struct tn_stats stats = { 0 };
     tn_stats_count_growth(&stats, 1 << 20);
     tn_stats_count_growth(&stats, 2 << 20);
@@ -98,7 +92,6 @@ static void the_footprint_rises_and_falls(void **state)
 
 static void sizes_and_marks_may_be_equal(void **state)
 {
-    (void)state;
     struct tn_stats stats = { 0 };
     assert_null(tn_stats_check(&stats));
     tn_stats_count_growth(&stats, 1024);
@@ -127,7 +120,6 @@ static void expect_fault(const struct tn_stats *stats, const char *expected)
 
 static void sizes_that_do_not_ascend_are_found(void **state)
 {
-    (void)state;
     const char *fault = "requested, used and footprint do not ascend";
     struct tn_stats stats = stats_of_two();
     stats.requested_bytes = stats.used_bytes + 1;
@@ -142,7 +134,6 @@ static void sizes_that_do_not_ascend_are_found(void **state)
 
 static void a_mark_below_its_counter_is_found(void **state)
 {
-    (void)state;
     const char *fault = "a high-water mark is below its counter";
     struct tn_stats stats = stats_of_two();
     stats.requested_bytes_max = stats.requested_bytes - 1;

@@ -99,7 +99,6 @@ static void expect_no_plan(struct fixture *fixture, uint32_t chunk_count, size_t
 
 static void steps_are_by_device_and_limit_within_bounds(void **state)
 {
-    (void)state;
     assert_int_equal(tn_step_bytes_for(141 * GIB, SIZE_MAX, 2 * MIB), 64 * MIB);
     assert_int_equal(tn_step_bytes_for(SIZE_MAX, SIZE_MAX, 2 * MIB), 64 * MIB);
     assert_int_equal(tn_step_bytes_for(32 * GIB, SIZE_MAX, 2 * MIB), 64 * MIB);

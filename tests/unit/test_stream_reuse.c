@@ -1071,7 +1071,6 @@ static void pending_static_pools_are_trimmed_and_destroyed(void **state)
  * it must have run by then. */
 static void memory_goes_back_after_the_work_on_it(void **state)
 {
-    (void)state;
     enum {
         SIZE = 4096
     };

@@ -32,7 +32,6 @@ static struct tn_stream_table *new_table(void)
 
 static void an_empty_table_knows_no_stream(void **state)
 {
-    (void)state;
     struct tn_stream_table *table = new_table();
     assert_int_equal(find(table, NULL), NONE);
     assert_int_equal(find(table, HANDLE(0)), NONE);
@@ -42,7 +41,6 @@ static void an_empty_table_knows_no_stream(void **state)
 
 static void all_places_are_found_and_no_more(void **state)
 {
-    (void)state;
     struct tn_stream_table *table = new_table();
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         assert_int_equal(tn_stream_table_find_unused(table), i);
@@ -65,7 +63,6 @@ static void all_places_are_found_and_no_more(void **state)
 
 static void a_handle_that_has_ended_is_not_found(void **state)
 {
-    (void)state;
     static const enum tn_stream_state ended[] = { TN_STREAM_STATE_RETIRED, TN_STREAM_STATE_LOST };
     for (int i = 0; i < 2; i++) {
         struct tn_stream_table *table = new_table();
@@ -83,7 +80,6 @@ static void a_handle_that_has_ended_is_not_found(void **state)
 
 static void a_wait_covers_up_to_its_record_and_for_one_stream(void **state)
 {
-    (void)state;
     enum {
         A = 0,
         B = 1,
@@ -128,7 +124,6 @@ static void a_wait_covers_up_to_its_record_and_for_one_stream(void **state)
 
 static void a_new_stream_has_waited_for_nobody_and_nobody_for_it(void **state)
 {
-    (void)state;
     struct tn_stream_table *table = new_table();
     tn_stream_table_add(table, 0, NAME(HANDLE(0)));
     tn_stream_table_add(table, 1, NAME(HANDLE(1)));
@@ -143,7 +138,6 @@ static void a_new_stream_has_waited_for_nobody_and_nobody_for_it(void **state)
 
 static void a_record_takes_the_time_and_later_frees_have_another(void **state)
 {
-    (void)state;
     struct tn_stream_table *table = new_table();
     tn_stream_table_add(table, 3, NAME(HANDLE(3)));
     struct tn_dependency before = tn_stream_table_depend(table, 3);

@@ -6,7 +6,6 @@
 
 static void a_page_is_a_power_of_two(void **state)
 {
-    (void)state;
     size_t page_bytes = tn_system_page_bytes();
     assert_true(page_bytes >= 4096);
     assert_int_equal(page_bytes & (page_bytes - 1), 0);
@@ -14,7 +13,6 @@ static void a_page_is_a_power_of_two(void **state)
 
 static void no_more_is_left_than_there_is(void **state)
 {
-    (void)state;
     tarn_memory_info info = tn_system_memory_info();
     assert_true(info.total_bytes >= (size_t)1 << 20);
     assert_true(info.total_bytes < SIZE_MAX);
@@ -26,7 +24,6 @@ static void no_more_is_left_than_there_is(void **state)
 /* This program takes some of it, to begin with. */
 static void what_is_left_is_less(void **state)
 {
-    (void)state;
     tarn_memory_info info = tn_system_memory_info();
     assert_true(info.free_bytes > 0);
     assert_true(info.free_bytes < info.total_bytes);

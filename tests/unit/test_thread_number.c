@@ -17,7 +17,6 @@ static void *tell(void *argument)
 /* One after the other, so that the system gives each the name and the place of the one before. */
 static void every_thread_has_a_number_of_its_own(void **state)
 {
-    (void)state;
     uint64_t numbers[20];
     numbers[0] = tn_thread_number();
     for (int i = 1; i < 20; i++) {

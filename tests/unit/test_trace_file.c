@@ -24,7 +24,6 @@ static char plain_path[64], gzip_path[64];
 
 static int create_paths(void **state)
 {
-    (void)state;
     snprintf(plain_path, sizeof plain_path, "/tmp/tarn-trace-file-%d", (int)getpid());
     snprintf(gzip_path, sizeof gzip_path, "/tmp/tarn-trace-file-%d.gz", (int)getpid());
     return 0;
@@ -32,7 +31,6 @@ static int create_paths(void **state)
 
 static int remove_files(void **state)
 {
-    (void)state;
     unlink(plain_path);
     unlink(gzip_path);
     return 0;
@@ -68,7 +66,6 @@ static void expect_both_round_trips(const char *text, size_t length)
 /* Sizes around those of a block. */
 static void test_all_kinds_of_text(void **state)
 {
-    (void)state;
     static const size_t lengths[] = { 0,
                                       1,
                                       3,
@@ -103,7 +100,6 @@ static void test_all_kinds_of_text(void **state)
 
 static void test_lines_become_smaller(void **state)
 {
-    (void)state;
     struct tn_trace_file *file = tn_trace_file_create(gzip_path);
     assert_non_null(file);
     size_t text_bytes = 0;
@@ -124,7 +120,6 @@ static void test_lines_become_smaller(void **state)
 
 static void test_what_cannot_be_written_is_told(void **state)
 {
-    (void)state;
     assert_null(tn_trace_file_create("/no/such/folder/trace"));
     assert_int_equal(errno, ENOENT);
     struct tn_trace_file *file = tn_trace_file_create("/dev/full");

@@ -29,7 +29,6 @@ static void expect_expanded(const char *pattern, const char *format)
 
 static void test_patterns(void **state)
 {
-    (void)state;
     expect_expanded("", "");
     expect_expanded("plain", "plain");
     expect_expanded("%p", "%d");
@@ -40,7 +39,6 @@ static void test_patterns(void **state)
 
 static void test_paths_hold_wherever_the_process_goes(void **state)
 {
-    (void)state;
     char *absolute, *events;
     expect_ok(tn_trace_path_absolute("/a/b", &absolute));
     assert_string_equal(absolute, "/a/b");
@@ -56,7 +54,6 @@ static void test_paths_hold_wherever_the_process_goes(void **state)
 
 static void test_what_cannot_be_written(void **state)
 {
-    (void)state;
     expect_status(TARN_STATUS_FILE_ERROR, tn_trace_path_check("/tmp"));
     expect_message("/tmp cannot be written: Is a directory");
     expect_status(TARN_STATUS_FILE_ERROR, tn_trace_path_check("/no/such/folder"));

@@ -33,7 +33,6 @@ static char event_path[64], trace_path[64];
 
 static int create_paths(void **state)
 {
-    (void)state;
     snprintf(event_path, sizeof event_path, "/tmp/tarn-events-%d", (int)getpid());
     snprintf(trace_path, sizeof trace_path, "/tmp/tarn-trace-%d", (int)getpid());
     return 0;
@@ -41,7 +40,6 @@ static int create_paths(void **state)
 
 static int remove_files(void **state)
 {
-    (void)state;
     unlink(event_path);
     unlink(trace_path);
     return 0;
@@ -116,7 +114,6 @@ static void expect_trace(const char *expected)
 /* One thread frees what another allocates at the same address, and a third what it got before, all at once. */
 static void test_events_of_one_moment_are_in_an_order_that_can_be(void **state)
 {
-    (void)state;
     begin_file();
     begin_chunk(1, 0);
     add(TN_EVENT_THREAD, 1, 10, 0);
@@ -143,7 +140,6 @@ static void test_events_of_one_moment_are_in_an_order_that_can_be(void **state)
 /* A free that calls back, which allocates, is written after that, with the time at which it began. */
 static void test_a_writer_is_sorted(void **state)
 {
-    (void)state;
     begin_file();
     begin_chunk(1, 0);
     add(TN_EVENT_THREAD, 1, 1, 0);
@@ -162,7 +158,6 @@ static void test_a_writer_is_sorted(void **state)
 /* What a thread does in the middle of its first free of all comes before that in the file. */
 static void test_a_threads_first_event_may_be_out_of_order(void **state)
 {
-    (void)state;
     begin_file();
     begin_chunk(1, 0);
     add(TN_EVENT_THREAD, 1, 1, 0);
@@ -183,7 +178,6 @@ static void test_a_threads_first_event_may_be_out_of_order(void **state)
 
 static void test_what_began_earlier_or_is_missing(void **state)
 {
-    (void)state;
     begin_file();
     begin_chunk(1, 0);
     add(TN_EVENT_THREAD, 1, 1, 0);
@@ -212,7 +206,6 @@ static void test_what_began_earlier_or_is_missing(void **state)
 
 static void test_labels_are_lines_of_their_own(void **state)
 {
-    (void)state;
     uint64_t text[3];
     begin_file();
     begin_chunk(1, 0);
@@ -251,7 +244,6 @@ static uint64_t count_allocs(void)
 
 static void test_an_event_half_written_is_none(void **state)
 {
-    (void)state;
     begin_file();
     begin_chunk(1, 0);
     add(TN_EVENT_THREAD, 1, 1, 0);
@@ -266,7 +258,6 @@ static void test_an_event_half_written_is_none(void **state)
 /* The live chunk comes first in the file, then the copies. */
 static void test_a_chunk_that_was_being_copied_counts_once(void **state)
 {
-    (void)state;
     /* The copy is whole, and the live one not emptied yet. */
     begin_file();
     fill_chunk(0);
@@ -310,7 +301,6 @@ static void test_a_chunk_that_was_being_copied_counts_once(void **state)
 /* A part that the machine had not written when it went down, in the middle of many. */
 static void test_a_hole_costs_what_was_in_it(void **state)
 {
-    (void)state;
     begin_file();
     begin_chunk(1, 2);
     end_chunk();
@@ -326,7 +316,6 @@ static void test_a_hole_costs_what_was_in_it(void **state)
 /* Longer than any that is written, in pieces of odd lengths; and a number that no writer comes to. */
 static void test_what_no_recorder_writes(void **state)
 {
-    (void)state;
     begin_file();
     begin_chunk(1, 0);
     add(TN_EVENT_THREAD, 1, 1, 0);
@@ -367,7 +356,6 @@ static void write_damaged_file(struct random *random)
 /* The sanitizers see more of it. What becomes of it is a trace, of whatever. */
 static void test_damage_harms_nobody(void **state)
 {
-    (void)state;
     struct random random = random_init(random_seed(1));
     for (int i = 0; i < 100; i++) {
         write_damaged_file(&random);
@@ -377,7 +365,6 @@ static void test_damage_harms_nobody(void **state)
 
 static void test_what_is_no_file_of_events_is_refused(void **state)
 {
-    (void)state;
     struct tn_trace_summary summary;
     unlink(event_path);
     expect_status(TARN_STATUS_FILE_ERROR, tn_trace_write(event_path, trace_path, &summary));
@@ -411,7 +398,6 @@ static void write_some_events(void)
 
 static void test_the_events_go_when_the_trace_is_there(void **state)
 {
-    (void)state;
     struct tn_trace_summary summary;
     write_some_events();
     expect_status(TARN_STATUS_FILE_ERROR, tn_trace_write(event_path, "/dev/full", &summary));
@@ -443,7 +429,6 @@ static void *set_aside_and_read(void *old_path)
 
 static void test_a_recording_that_began_meanwhile_keeps_its_events(void **state)
 {
-    (void)state;
     struct tn_trace_summary summary;
     char old_path[80];
     pthread_t reader;
@@ -472,7 +457,6 @@ static void test_a_recording_that_began_meanwhile_keeps_its_events(void **state)
 /* One that is no plain file is not removed for want of memory. */
 static void test_a_pipe_stays(void **state)
 {
-    (void)state;
     struct tn_trace_summary summary;
     begin_file();
     begin_chunk(1, 0);
@@ -496,7 +480,6 @@ static void test_a_pipe_stays(void **state)
 
 static void test_host_memory_fails(void **state)
 {
-    (void)state;
     begin_file();
     for (uint64_t writer = 1; writer < 40; writer++) {
         begin_chunk(writer, 0);

@@ -640,21 +640,18 @@ static int in_capture(int (*ask)(const struct things *things), enum cudaStreamCa
 static int ask_malloc(const struct things *things)
 {
     void *address;
-    (void)things;
     return (int)cudaMalloc(&address, MIB);
 }
 
 static int ask_malloc_pinned(const struct things *things)
 {
     void *address;
-    (void)things;
     return (int)cudaHostAlloc(&address, MIB, cudaHostAllocPortable);
 }
 
 static int ask_malloc_managed(const struct things *things)
 {
     void *address;
-    (void)things;
     return (int)cudaMallocManaged(&address, MIB, cudaMemAttachGlobal);
 }
 
@@ -670,33 +667,28 @@ static int ask_free_pinned(const struct things *things)
 
 static int ask_free_of_null(const struct things *things)
 {
-    (void)things;
     return (int)cudaFree(NULL);
 }
 
 static int ask_memory_info(const struct things *things)
 {
     size_t free_bytes, total_bytes;
-    (void)things;
     return (int)cudaMemGetInfo(&free_bytes, &total_bytes);
 }
 
 static int ask_properties(const struct things *things)
 {
     struct cudaDeviceProp properties;
-    (void)things;
     return (int)cudaGetDeviceProperties(&properties, 0);
 }
 
 static int ask_set_device(const struct things *things)
 {
-    (void)things;
     return (int)cudaSetDevice(0);
 }
 
 static int ask_device_synchronize(const struct things *things)
 {
-    (void)things;
     return (int)cudaDeviceSynchronize();
 }
 
@@ -718,14 +710,12 @@ static int ask_event_synchronize(const struct things *things)
 static int ask_reserve(const struct things *things)
 {
     CUdeviceptr address;
-    (void)things;
     return reserve(16 * MIB, &address);
 }
 
 static int ask_create(const struct things *things)
 {
     CUmemGenericAllocationHandle handle;
-    (void)things;
     return create(4 * MIB, &handle);
 }
 

@@ -70,7 +70,6 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr att
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep_bytes)
 {
     sim_pool_info info;
-    (void)keep_bytes;
     sim_status status = sim_cuda_begin("cudaMemPoolTrimTo");
     if (status == SIM_STATUS_OK) status = sim_pool_get_info(pool_of(pool), &info);
     return sim_cuda_answer(status);

@@ -312,7 +312,6 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, 
                                              unsigned long long flags,
                                              enum cudaDriverEntryPointQueryResult *found)
 {
-    (void)flags;
     sim_status status = sim_enter("cudaGetDriverEntryPointByVersion");
     if (status == SIM_STATUS_OK && version > CUDART_VERSION) status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK) {
@@ -540,7 +539,6 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode
 /* Which stream it is does not matter here. */
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
 {
-    (void)stream;
     sim_status status = sim_cuda_begin("cudaStreamBeginCapture");
     if (status == SIM_STATUS_OK && !sim_capture_begin((sim_capture_mode)mode))
         status = SIM_STATUS_INVALID_VALUE;
@@ -550,7 +548,6 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
 /* The graph is always none. */
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
 {
-    (void)stream;
     sim_status status = sim_cuda_begin("cudaStreamEndCapture");
     if (status != SIM_STATUS_OK) return sim_cuda_answer(status);
     *graph = NULL;

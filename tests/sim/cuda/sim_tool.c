@@ -58,7 +58,6 @@ static void expect(bool holds, const char *otherwise)
 
 static nvtxMemHeapHandle_t register_heap(nvtxDomainHandle_t domain, const nvtxMemHeapDesc_t *desc)
 {
-    (void)domain;
     const nvtxMemVirtualRangeDesc_t *range = desc->typeSpecificDesc;
     const struct span span = { (uintptr_t)range->ptr, range->size };
     struct heap *unused = NULL;
@@ -89,7 +88,6 @@ static void forget_regions(const struct heap *heap)
 
 static void reset_heap(nvtxDomainHandle_t domain, nvtxMemHeapHandle_t handle)
 {
-    (void)domain;
     const struct heap *heap = (const struct heap *)handle;
     pthread_mutex_lock(&lock);
     expect(heap->is_used, "the reset of a heap that is none");
@@ -121,7 +119,6 @@ static void register_region(const struct heap *heap, const nvtxMemVirtualRangeDe
 
 static void register_regions(nvtxDomainHandle_t domain, const nvtxMemRegionsRegisterBatch_t *desc)
 {
-    (void)domain;
     const nvtxMemVirtualRangeDesc_t *ranges = desc->regionDescElements;
     pthread_mutex_lock(&lock);
     expect(desc->extCompatID == NVTX_EXT_COMPATID_MEM && desc->structSize == sizeof *desc &&
@@ -145,7 +142,6 @@ static void unregister_region(uintptr_t address)
 static void unregister_regions(nvtxDomainHandle_t domain,
                                const nvtxMemRegionsUnregisterBatch_t *desc)
 {
-    (void)domain;
     pthread_mutex_lock(&lock);
     expect(desc->extCompatID == NVTX_EXT_COMPATID_MEM && desc->structSize == sizeof *desc &&
                desc->refElementSize == sizeof *desc->refElements &&
@@ -162,7 +158,6 @@ static void unregister_regions(nvtxDomainHandle_t domain,
 EXPORT int InitializeInjectionNvtx2(void *get_export_table);
 EXPORT int InitializeInjectionNvtx2(void *get_export_table)
 {
-    (void)get_export_table;
     return 1;
 }
 

@@ -112,7 +112,6 @@ static const unsigned all_flags[] = {
 
 static void just_what_was_asked_for_may_be_touched(void **state)
 {
-    (void)state;
     static const size_t sizes[] = { 1, 255, 256, 257, 1023, 1024, 1025, 100001 };
     for (size_t f = 0; f < FLAGS_COUNT; f++) {
         open_backend(TARN_MEMORY_KIND_DEVICE);
@@ -143,7 +142,6 @@ static void just_what_was_asked_for_may_be_touched(void **state)
 
 static void random_programs_are_followed(void **state)
 {
-    (void)state;
     struct random random = random_init(random_seed(20261121));
     for (size_t f = 0; f < FLAGS_COUNT; f++) {
         char *live[16] = { NULL };
@@ -182,7 +180,6 @@ static void random_programs_are_followed(void **state)
 
 static void a_refused_free_leaves_it_touchable(void **state)
 {
-    (void)state;
     open_backend(TARN_MEMORY_KIND_DEVICE);
     tarn_pool *pool = create(TARN_DEBUG_SITES);
     char *address = alloc(pool, 100);
@@ -211,7 +208,6 @@ static void expect_unwatched(const tarn_pool_options *options)
 
 static void other_pools_are_not_watched(void **state)
 {
-    (void)state;
     open_backend(TARN_MEMORY_KIND_DEVICE);
     tarn_pool_options options = debug_options(0);
     expect_unwatched(&options);
@@ -230,7 +226,6 @@ static void other_pools_are_not_watched(void **state)
 /* What a graph uses is used after its free, too. */
 static void after_a_capture_everything_may_be_touched(void **state)
 {
-    (void)state;
     open_backend(TARN_MEMORY_KIND_DEVICE);
     tarn_pool *pool = create(TARN_DEBUG_ZONES);
     tarn_stream stream;
@@ -260,7 +255,6 @@ static void after_a_capture_everything_may_be_touched(void **state)
 /* Freed while work is under way, memory is forbidden when that is done. */
 static void a_free_waits_for_the_stream(void **state)
 {
-    (void)state;
     open_backend(TARN_MEMORY_KIND_DEVICE);
     tarn_pool *pool = create(TARN_DEBUG_SITES);
     tarn_stream stream;

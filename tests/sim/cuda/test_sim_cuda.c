@@ -46,7 +46,6 @@ static void expect_opening(tarn_status expected, int device, tarn_memory_kind ki
 
 static void streams_do_not_wait_for_the_default_one(void **state)
 {
-    (void)state;
     sim_reset();
     tarn_device_properties properties;
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE, &properties);
@@ -63,7 +62,6 @@ static void streams_do_not_wait_for_the_default_one(void **state)
 
 static void events_keep_no_time(void **state)
 {
-    (void)state;
     sim_reset();
     tarn_device_properties properties;
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE, &properties);
@@ -82,7 +80,6 @@ static void events_keep_no_time(void **state)
 
 static void pinned_memory_is_for_all_devices(void **state)
 {
-    (void)state;
     sim_reset();
     tarn_device_properties properties;
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_PINNED, &properties);
@@ -100,7 +97,6 @@ static void pinned_memory_is_for_all_devices(void **state)
 /* Its work failed, and it was waited for. */
 static void a_stream_goes_though_its_work_failed(void **state)
 {
-    (void)state;
     sim_reset();
     tarn_device_properties properties;
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE, &properties);
@@ -119,7 +115,6 @@ static void a_stream_goes_though_its_work_failed(void **state)
 
 static void versions_are_the_drivers_and_the_runtimes(void **state)
 {
-    (void)state;
     sim_reset();
     tarn_device_properties properties;
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE, &properties);
@@ -135,7 +130,6 @@ static void versions_are_the_drivers_and_the_runtimes(void **state)
 /* The programming guide promises 256, and a device that does no better shows whether more is said. */
 static void addresses_are_no_better_than_promised(void **state)
 {
-    (void)state;
     sim_reset();
     sim_settings settings = sim_get_settings();
     settings.alignment_bytes = 256;
@@ -154,7 +148,6 @@ static void addresses_are_no_better_than_promised(void **state)
 
 static void one_piece_is_no_larger_than_what_there_is(void **state)
 {
-    (void)state;
     static const tarn_memory_kind kinds[] = { TARN_MEMORY_KIND_DEVICE, TARN_MEMORY_KIND_PINNED,
                                               TARN_MEMORY_KIND_SHARED };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -176,7 +169,6 @@ static void one_piece_is_no_larger_than_what_there_is(void **state)
 
 static void a_device_is_asked_what_it_has_itself(void **state)
 {
-    (void)state;
     for (int poor = 0; poor < 2; poor++) {
         sim_reset();
         sim_settings settings = sim_get_settings();
@@ -197,7 +189,6 @@ static void a_device_is_asked_what_it_has_itself(void **state)
 
 static void pinned_memory_has_one_address_or_is_not_supported(void **state)
 {
-    (void)state;
     sim_reset();
     sim_settings settings = sim_get_settings();
     settings.has_one_address = false;
@@ -210,7 +201,6 @@ static void pinned_memory_has_one_address_or_is_not_supported(void **state)
 /* The smallest; the face recommends a larger one. */
 static void ranges_have_the_smallest_granularity(void **state)
 {
-    (void)state;
     sim_reset();
     tarn_device_properties properties;
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE, &properties);
@@ -221,7 +211,6 @@ static void ranges_have_the_smallest_granularity(void **state)
 
 static void a_granularity_that_is_no_power_of_two_is_none(void **state)
 {
-    (void)state;
     sim_reset();
     sim_settings settings = sim_get_settings();
     settings.range_granularity_bytes = 3 * MIB;
@@ -237,7 +226,6 @@ static void a_granularity_that_is_no_power_of_two_is_none(void **state)
 /* Those that no simulated device answers with, too. */
 static void errors_have_their_status(void **state)
 {
-    (void)state;
     static const struct {
         cudaError_t error;
         tarn_status status;
@@ -275,7 +263,6 @@ static void errors_have_their_status(void **state)
 /* A driver that does not tell the name of an error still has its code. */
 static void an_error_may_have_no_name(void **state)
 {
-    (void)state;
     sim_reset();
     tarn_device_properties properties;
     sim_fail_calls("cudaGetDriverEntryPointByVersion", 1, 1, SIM_STATUS_UNKNOWN);
@@ -293,7 +280,6 @@ static void an_error_may_have_no_name(void **state)
 
 static void opening_tells_the_vendors_sentence(void **state)
 {
-    (void)state;
     sim_reset();
     sim_settings settings = sim_get_settings();
     settings.device_count = 0;
@@ -305,7 +291,6 @@ static void opening_tells_the_vendors_sentence(void **state)
 /* What the application did wrong before is for the application to find. */
 static void an_error_of_the_applications_stays(void **state)
 {
-    (void)state;
     sim_reset();
     tarn_device_properties properties;
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE, &properties);
@@ -332,7 +317,6 @@ static void *reserve(const tarn_backend *backend, size_t size_bytes)
 /* Some driver may call a size that is too large for it an invalid one. */
 static void a_size_that_the_driver_dislikes_is_too_large(void **state)
 {
-    (void)state;
     sim_reset();
     tarn_device_properties properties;
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE, &properties);
@@ -349,7 +333,6 @@ static void a_size_that_the_driver_dislikes_is_too_large(void **state)
 /* The driver does not survive that memory which is gone is mapped. */
 static void a_mapping_that_is_none_is_refused(void **state)
 {
-    (void)state;
     sim_reset();
     tarn_device_properties properties;
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE, &properties);
@@ -372,7 +355,6 @@ static void a_mapping_that_is_none_is_refused(void **state)
 /* The second case of cuda_status.c, with stacks that are larger than all addresses. */
 static void where_no_thread_can_be_made_nothing_is_called(void **state)
 {
-    (void)state;
     sim_reset();
     tarn_device_properties properties;
     tarn_backend backend = open_backend(1, TARN_MEMORY_KIND_DEVICE, &properties);

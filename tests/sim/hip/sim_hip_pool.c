@@ -70,7 +70,6 @@ hipError_t hipMemPoolGetAttribute(hipMemPool_t pool, hipMemPoolAttr attribute, v
 hipError_t hipMemPoolTrimTo(hipMemPool_t pool, size_t keep_bytes)
 {
     sim_pool_info info;
-    (void)keep_bytes;
     sim_status status = sim_hip_begin("hipMemPoolTrimTo");
     if (status == SIM_STATUS_OK) status = sim_pool_get_info(pool_of(pool), &info);
     return sim_hip_answer(status);

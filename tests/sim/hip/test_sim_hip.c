@@ -31,7 +31,6 @@ static void close_backend(tarn_backend *backend)
 /* The runtime says that it mapped, and did not. */
 static void a_mapping_that_failed_silently_is_a_failure(void **state)
 {
-    (void)state;
     tarn_device_properties properties;
     tarn_backend backend = open_backend(&properties);
     const tarn_backend_operations *operations = backend.operations;
@@ -63,7 +62,6 @@ static void a_mapping_that_failed_silently_is_a_failure(void **state)
 /* A runtime that does not know the question has none. */
 static void a_runtime_older_than_ranges_has_none(void **state)
 {
-    (void)state;
     sim_reset();
     sim_settings settings = sim_get_settings();
     settings.driver = SIM_DRIVER_WITHOUT_EXTRAS;
@@ -83,7 +81,6 @@ static void a_runtime_older_than_ranges_has_none(void **state)
 /* The recommended one, which is larger, and where ranges begin. */
 static void ranges_have_the_recommended_granularity(void **state)
 {
-    (void)state;
     tarn_device_properties properties;
     tarn_backend backend = open_backend(&properties);
     size_t size_bytes = properties.range_granularity_bytes;
@@ -106,7 +103,6 @@ static void ranges_have_the_recommended_granularity(void **state)
 /* Some runtime may call a size that is too large for it an invalid one. */
 static void a_size_that_the_runtime_dislikes_is_too_large(void **state)
 {
-    (void)state;
     tarn_device_properties properties;
     tarn_backend backend = open_backend(&properties);
     void *range = NULL;
@@ -122,7 +118,6 @@ static void a_size_that_the_runtime_dislikes_is_too_large(void **state)
 
 static void a_granularity_that_is_no_power_of_two_is_none(void **state)
 {
-    (void)state;
     sim_reset();
     sim_settings settings = sim_get_settings();
     settings.range_granularity_bytes = 3 << 20;
@@ -138,7 +133,6 @@ static void a_granularity_that_is_no_power_of_two_is_none(void **state)
 /* Coherent, since it is mapped, and nothing says otherwise. */
 static void pinned_memory_is_for_all_devices_and_coherent(void **state)
 {
-    (void)state;
     sim_reset();
     tarn_backend backend;
     void *address = NULL;
@@ -155,7 +149,6 @@ static void pinned_memory_is_for_all_devices_and_coherent(void **state)
 
 static void streams_are_their_own_and_events_keep_no_time(void **state)
 {
-    (void)state;
     tarn_device_properties properties;
     tarn_backend backend = open_backend(&properties);
     const tarn_backend_operations *operations = backend.operations;
@@ -177,7 +170,6 @@ static void streams_are_their_own_and_events_keep_no_time(void **state)
 /* Each kind is asked for by an attribute of its own, of the device that is opened. */
 static void a_device_is_asked_what_it_has_itself(void **state)
 {
-    (void)state;
     static const tarn_memory_kind kinds[] = { TARN_MEMORY_KIND_PINNED, TARN_MEMORY_KIND_SHARED };
     for (int poor = 0; poor < 2; poor++) {
         sim_reset();
@@ -204,7 +196,6 @@ static void a_device_is_asked_what_it_has_itself(void **state)
 
 static void one_piece_is_no_larger_than_what_there_is(void **state)
 {
-    (void)state;
     static const tarn_memory_kind kinds[] = { TARN_MEMORY_KIND_DEVICE, TARN_MEMORY_KIND_PINNED,
                                               TARN_MEMORY_KIND_SHARED };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -228,7 +219,6 @@ static void one_piece_is_no_larger_than_what_there_is(void **state)
 /* Those that no simulated device answers with, too. */
 static void errors_have_their_status(void **state)
 {
-    (void)state;
     static const struct {
         hipError_t error;
         tarn_status status;
@@ -264,7 +254,6 @@ static void errors_have_their_status(void **state)
 /* No memory is mapped again that there is not. */
 static void a_mapping_that_is_none_is_refused(void **state)
 {
-    (void)state;
     tarn_device_properties properties;
     tarn_backend backend = open_backend(&properties);
     const tarn_backend_operations *operations = backend.operations;

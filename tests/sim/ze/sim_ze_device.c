@@ -124,7 +124,6 @@ sim_status sim_ze_enter(const char *name)
 
 ze_result_t zeInit(ze_init_flags_t flags)
 {
-    (void)flags;
     sim_status status = sim_enter(__func__);
     if (status == SIM_STATUS_OK) is_initialised = true;
     return sim_ze_answer(status);
@@ -355,7 +354,6 @@ ze_result_t zeDeviceGetCommandQueueGroupProperties(ze_device_handle_t handle, ui
 ze_result_t zeContextCreate(ze_driver_handle_t driver, const ze_context_desc_t *desc,
                             ze_context_handle_t *context)
 {
-    (void)desc;
     sim_status status = enter_driver(__func__, driver);
     if (status != SIM_STATUS_OK) return sim_ze_answer(status);
     *context =

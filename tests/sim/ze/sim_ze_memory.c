@@ -86,7 +86,6 @@ ze_result_t zeMemAllocShared(ze_context_handle_t context, const ze_device_mem_al
                              const ze_host_mem_alloc_desc_t *host_desc, size_t size,
                              size_t alignment, ze_device_handle_t handle, void **address)
 {
-    (void)host_desc;
     sim_status status = enter_context(__func__, context);
     const struct sim_ze_device *device = sim_ze_device_of(handle);
     if (status == SIM_STATUS_OK && !device) status = SIM_STATUS_INVALID_HANDLE;

@@ -31,7 +31,6 @@ static const char *const settings[] = { "TARN_SIM_ZE_DRIVERS", "TARN_SIM_ZE_OTHE
 
 static int begin(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         unsetenv(settings[i]);
     sim_reset();
@@ -119,7 +118,6 @@ int pthread_mutex_destroy(pthread_mutex_t *mutex)
 
 static void a_backend_that_does_not_open_leaves_nothing(void **state)
 {
-    (void)state;
     tarn_backend backend;
     destroyed_lock_count = 0;
     assert_int_equal(open_device(0, NULL, &backend), TARN_STATUS_OK);
@@ -137,7 +135,6 @@ static void a_backend_that_does_not_open_leaves_nothing(void **state)
 
 static void devices_are_counted_over_all_drivers(void **state)
 {
-    (void)state;
     for (int driver_count = 1; driver_count <= 2; driver_count++) {
         set("TARN_SIM_ZE_DRIVERS", driver_count == 1 ? "1" : "2");
         expect_opens(0, NULL, "Simulated GPU 0");
@@ -150,7 +147,6 @@ static void devices_are_counted_over_all_drivers(void **state)
 
 static void a_driver_that_fails_hides_no_other(void **state)
 {
-    (void)state;
     set("TARN_SIM_ZE_DRIVERS", "2");
     ze_device_handle_t first = device_handle(0), second = device_handle(1);
     sim_fail_calls("zeDeviceGet", 1, 1, SIM_STATUS_UNKNOWN);
@@ -169,7 +165,6 @@ static void a_driver_that_fails_hides_no_other(void **state)
 
 static void the_first_error_is_told_when_no_driver_works(void **state)
 {
-    (void)state;
     set("TARN_SIM_ZE_DRIVERS", "2");
     ze_device_handle_t devices[] = { NULL, device_handle(0), device_handle(1) };
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
@@ -182,7 +177,6 @@ static void the_first_error_is_told_when_no_driver_works(void **state)
 /* Nobody could say which is the second then. */
 static void a_device_that_does_not_tell_what_it_is_is_not_passed_over(void **state)
 {
-    (void)state;
     for (int number = 0; number < 2; number++) {
         set("TARN_SIM_ZE_DRIVERS", "2");
         sim_fail_calls("zeDeviceGetProperties", 1, 1, SIM_STATUS_UNKNOWN);
@@ -194,7 +188,6 @@ static void a_device_that_does_not_tell_what_it_is_is_not_passed_over(void **sta
 
 static void devices_that_are_no_gpus_are_not_counted(void **state)
 {
-    (void)state;
     set("TARN_SIM_ZE_OTHERS", "1");
     expect_opens(0, NULL, "Simulated GPU 1");
     expect_fails(1, NULL, TARN_STATUS_INVALID_DEVICE, 0);
@@ -217,7 +210,6 @@ static uint32_t find_parts(ze_device_handle_t device, ze_device_handle_t parts[P
 
 static void parts_of_parts_are_devices(void **state)
 {
-    (void)state;
     ze_device_handle_t parts[PARTS_MAX], parts_of_part[PARTS_MAX];
     uint32_t count = find_parts(device_handle(1), parts);
     assert_int_equal(count, 2);
@@ -263,7 +255,6 @@ static bool tells_whose_lists_are(void)
 /* The device and all its parts take each other's lists, and nobody else's. */
 static void parts_of_one_device_share_lists(void **state)
 {
-    (void)state;
     ze_device_handle_t devices[6] = { device_handle(0) };
     ze_driver_handle_t driver;
     ze_context_handle_t context;
@@ -307,7 +298,6 @@ static tarn_backend open_kind(tarn_memory_kind kind, bool has_relaxed_limits)
 /* A driver may count memory that it has not got yet. */
 static void no_more_is_left_than_there_is(void **state)
 {
-    (void)state;
     const struct {
         const char *usable_bytes;
         size_t free_bytes;
@@ -330,7 +320,6 @@ static void no_more_is_left_than_there_is(void **state)
 
 static void relaxed_limits_are_for_all_kinds(void **state)
 {
-    (void)state;
     const size_t size_bytes = (size_t)64 << 20;
     set("TARN_SIM_ZE_ALLOCATION_MAX", "67108863");
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -348,7 +337,6 @@ static void relaxed_limits_are_for_all_kinds(void **state)
 /* The arguments were checked, so what the driver says of them is about itself. */
 static void a_refusal_of_memory_is_not_the_callers_mistake(void **state)
 {
-    (void)state;
     const char *const calls[] = { "zeMemAllocDevice", "zeMemAllocHost", "zeMemAllocShared" };
     const struct {
         sim_status cause;

@@ -151,7 +151,6 @@ static bool has_counters(void)
 
 static void what_is_done_is_used_again(void **state)
 {
-    (void)state;
     struct scene scene = scene_begin();
     tarn_event event = create(&scene);
     for (int round = 0; round < ROUND_COUNT; round++) {
@@ -170,7 +169,6 @@ static void what_is_done_is_used_again(void **state)
  * more events for that than before. */
 static void a_list_that_stands_still_costs_what_is_pending(void **state)
 {
-    (void)state;
     enum {
         PENDING_COUNT = 300
     };
@@ -203,7 +201,6 @@ static void a_list_that_stands_still_costs_what_is_pending(void **state)
 /* Asking after what is pending for every record would make each of them as slow as all together. */
 static void taking_one_asks_few_questions(void **state)
 {
-    (void)state;
     enum {
         PENDING_COUNT = 500
     };
@@ -226,7 +223,6 @@ static void taking_one_asks_few_questions(void **state)
 /* A stream has an event of its own, to wait for it. */
 static void a_stream_gives_its_event_back(void **state)
 {
-    (void)state;
     struct scene scene = scene_begin();
     for (int round = 0; round < ROUND_COUNT; round++) {
         tarn_stream stream = NULL;
@@ -245,7 +241,6 @@ static void a_stream_gives_its_event_back(void **state)
 /* However many were pending when they were last asked after. What records takes two in turn. */
 static void what_is_done_will_do_when_none_can_be_made(void **state)
 {
-    (void)state;
     const char *const calls[] = { "zeEventCreate", "zeEventPoolCreate",
                                   "zeEventCounterBasedCreate" };
     for (int pending_count = 2; pending_count <= 3 * EVENTS_AT_REST; pending_count++) {
@@ -276,7 +271,6 @@ static void what_is_done_will_do_when_none_can_be_made(void **state)
 /* B waits for the first record. That the event moves on, and others come and go, does not let B go. */
 static void a_wait_keeps_its_record(void **state)
 {
-    (void)state;
     struct scene scene = scene_begin();
     tarn_event event = create(&scene), after = create(&scene);
     stop(&scene, scene.a);
@@ -301,7 +295,6 @@ static void a_wait_keeps_its_record(void **state)
 /* The record is done, and its event too, but B has not come to its wait yet. */
 static void a_record_that_is_done_may_still_be_waited_for(void **state)
 {
-    (void)state;
     struct scene scene = scene_begin();
     tarn_event event = create(&scene), after = create(&scene);
     record(&scene, event, scene.a);
@@ -325,7 +318,6 @@ static void a_record_that_is_done_may_still_be_waited_for(void **state)
 /* A list that has finished is destroyed, but B has not come to its wait for an event of that. */
 static void a_stream_may_go_while_another_waits_for_it(void **state)
 {
-    (void)state;
     struct scene scene = scene_begin();
     tarn_event event = create(&scene), after = create(&scene);
     stop(&scene, scene.b);
@@ -348,7 +340,6 @@ static void a_stream_may_go_while_another_waits_for_it(void **state)
 /* As many lists as there were streams at once, however many came and went. */
 static void lists_are_used_again(void **state)
 {
-    (void)state;
     struct scene scene = scene_begin();
     size_t list_count = sim_alive(SIM_THING_STREAM);
     tarn_stream streams[5];
@@ -366,7 +357,6 @@ static void lists_are_used_again(void **state)
 
 static void closing_waits_for_what_is_pending(void **state)
 {
-    (void)state;
     struct scene scene = scene_begin();
     tarn_event event = create(&scene);
     for (int i = 0; i < 100; i++) {
@@ -381,7 +371,6 @@ static void closing_waits_for_what_is_pending(void **state)
 /* A stream that is left has not come to its waits for the default stream's events. */
 static void closing_destroys_no_list_before_all_have_finished(void **state)
 {
-    (void)state;
     struct scene scene = scene_begin();
     tarn_stream left = NULL;
     EXPECT_OK(scene.operations->stream_create(scene.state, &left));
@@ -431,7 +420,6 @@ static void *record_and_await(void *argument)
  * without the lock is seen by the thread sanitizer. */
 static void threads_record_one_event(void **state)
 {
-    (void)state;
     struct scene scene = scene_begin();
     tarn_event event = create(&scene);
     static struct worker workers[THREAD_COUNT];
@@ -453,7 +441,6 @@ static void threads_record_one_event(void **state)
 /* What is submitted may not be pulled away under the device: who cannot wait now may be able to later. */
 static void a_stream_that_cannot_be_waited_for_stays(void **state)
 {
-    (void)state;
     const struct {
         sim_status cause;
         tarn_status status;
@@ -486,7 +473,6 @@ static void a_stream_that_cannot_be_waited_for_stays(void **state)
 /* Closing cannot say no. All that work may come back to stays then, the context too. */
 static void closing_leaves_what_cannot_be_waited_for(void **state)
 {
-    (void)state;
     const char *const calls[] = { "zeCommandListAppendBarrier", "zeEventHostSynchronize" };
     const char *const destroyers[] = { "zeCommandListDestroy", "zeEventDestroy",
                                        "zeEventPoolDestroy", "zeContextDestroy" };
