@@ -14,18 +14,16 @@ void naive_pool_init(struct naive_pool *pool)
 
 void naive_pool_fini(struct naive_pool *pool)
 {
-    for (unsigned i = 0; i < pool->static_pool_count; i++) {
+    for (unsigned i = 0; i < pool->static_pool_count; i++)
         free(pool->static_pools[i].is_live);
-    }
 }
 
 /* The length of the free run that starts at first_chunk. */
 static size_t run_length(const struct naive_static_pool *static_pool, size_t first_chunk)
 {
     size_t end = first_chunk;
-    while (end < static_pool->chunk_count && !static_pool->is_live[end]) {
+    while (end < static_pool->chunk_count && !static_pool->is_live[end])
         end++;
-    }
     return end - first_chunk;
 }
 
@@ -33,9 +31,8 @@ static size_t lead_of(const struct naive_static_pool *static_pool, size_t first_
                       uint64_t alignment_chunks)
 {
     size_t lead = 0;
-    while ((static_pool->phase + first_chunk + lead) % alignment_chunks != 0) {
+    while ((static_pool->phase + first_chunk + lead) % alignment_chunks != 0)
         lead++;
-    }
     return lead;
 }
 

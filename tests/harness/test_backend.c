@@ -32,14 +32,12 @@ void test_backend_init(struct test_backend *state)
 /* Under the lock. */
 static tarn_status acquire_locked(struct test_backend *state, size_t size_bytes, void **address_out)
 {
-    if (state->acquire_count < sizeof state->asked_bytes / sizeof state->asked_bytes[0]) {
+    if (state->acquire_count < sizeof state->asked_bytes / sizeof state->asked_bytes[0])
         state->asked_bytes[state->acquire_count] = size_bytes;
-    }
     state->acquire_count++;
     if (state->fail_acquire_at > 0 && --state->fail_acquire_at == 0) return state->failure;
-    if (state->capacity_bytes > 0 && size_bytes > state->capacity_bytes - state->held_bytes) {
+    if (state->capacity_bytes > 0 && size_bytes > state->capacity_bytes - state->held_bytes)
         return TARN_STATUS_OUT_OF_MEMORY;
-    }
     if (state->piece_count == TEST_BACKEND_PIECES_MAX) return TARN_STATUS_OUT_OF_MEMORY;
 
     if (state->give_null || state->give_address) {

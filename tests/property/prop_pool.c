@@ -70,9 +70,8 @@ static void pair_init(struct pair *pair, uint64_t seed, unsigned chunk_log2, siz
 
 static void pair_fini(struct pair *pair)
 {
-    for (size_t i = 0; i < pair->live_count; i++) {
+    for (size_t i = 0; i < pair->live_count; i++)
         expect_ok(tarn_pool_free(pair->pool, pair->live[i].address));
-    }
     expect_ok(tarn_pool_check(pair->pool));
     expect_ok(tarn_pool_destroy(pair->pool));
     assert_int_equal(pair->backend.piece_count, 0);
@@ -386,9 +385,8 @@ static void run(uint64_t seed, unsigned chunk_log2, size_t misalignment, size_t 
 {
     static struct pair pair;
     pair_init(&pair, seed, chunk_log2, misalignment, fit);
-    for (pair.step = 0; pair.step < steps; pair.step++) {
+    for (pair.step = 0; pair.step < steps; pair.step++)
         one_step(&pair);
-    }
     assert_true(pair.resized_count > steps / 50);
     pair_fini(&pair);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * pool_fixture: a pool over a test_backend with streams, for tests of what threads have of their own in it: arenas,
- * caches, mailboxes. Arenas come by request, without a crowd of threads.
+ * pool_fixture: a pool over a test_backend, with the steps and the claims that tests of pools repeat. There is one, and
+ * each test has it anew: a test sets fields of the backend and of the options, creates the pool where its set-up does
+ * not, and its tear-down destroys it.
  */
 #ifndef POOL_FIXTURE_H
 #define POOL_FIXTURE_H
 
-#include "base/thread_number.h"
 #include "core/pool/pool_arenas.h"
 #include "core/serve/gather.h"
 #include "harness/claims.h"
@@ -14,115 +14,92 @@
 
 #define KIB ((size_t)1024)
 #define MIB ((size_t)1024 * 1024)
-#define A   ((tarn_stream)0xa0)
-#define B   ((tarn_stream)0xb0)
 
-struct fixture {
-    struct test_backend backend;
-    tarn_backend handle;
-    tarn_pool_options options;
-    tarn_pool *pool;
-};
+/* Handles of streams are never followed. */
+extern char stream_handles[80];
+#define STREAM(number) ((tarn_stream)&stream_handles[number])
+#define A              STREAM(0)
+#define B              STREAM(1)
+#define C              STREAM(2)
 
-/* With the options as they are. */
-static inline void fixture_create_pool(struct fixture *fixture)
-{
-    fixture->options.backend = &fixture->handle;
-    expect_ok(tarn_pool_create(&fixture->options, &fixture->pool));
-}
+extern struct test_backend backend;
+extern tarn_backend opened;       /* the same, as options name it */
+extern tarn_pool_options options; /* of the next pool that is created */
+extern tarn_pool *pool;           /* NULL: not created */
+extern bool checks_every_step;    /* alloc, free_on and the like check the pool afterwards */
 
-/* All but the pool. */
-static inline void fixture_init(struct fixture *fixture)
-{
-    memset(fixture, 0, sizeof *fixture);
-    test_backend_init(&fixture->backend);
-    fixture->backend.has_streams = true;
-    fixture->handle = test_backend_open(&fixture->backend);
-    fixture->options = (tarn_pool_options)TARN_POOL_OPTIONS_INIT;
-}
+/* --- beginning and end --------------------------------------------------------------------------- */
 
-/* With whatever is live in the pool, which is sound. */
-static inline void fixture_fini(struct fixture *fixture)
-{
-    expect_ok(tarn_pool_check(fixture->pool));
-    expect_ok(tarn_pool_destroy_forced(fixture->pool, NULL));
-    tarn_backend_close(&fixture->handle);
-    assert_int_equal(fixture->backend.held_bytes, 0);
-    assert_int_equal(fixture->backend.event_count, 0);
-}
+/* All but the pool, for set-ups that want something else: default options, over a backend with streams or without. */
+void begin_fixture(bool has_streams);
 
-/* For cmocka: a pool with the default options. */
-static inline int fixture_setup(void **state)
-{
-    static struct fixture fixture;
-    fixture_init(&fixture);
-    fixture_create_pool(&fixture);
-    *state = &fixture;
-    return 0;
-}
+/* For cmocka. The first pool takes 64 KiB. */
+int set_up_without_pool(void **state); /* without streams either */
+int set_up_without_streams(void **state);
+int set_up(void **state);
+int set_up_that_cannot_grow(void **state); /* and every step is checked */
+int set_up_with_default_options(void **state);
 
-static inline int fixture_teardown(void **state)
-{
-    fixture_fini(*state);
-    return 0;
-}
+/* Destroys the pool, if there is one. Then nothing of the backend's may be left. */
+int tear_down(void **state);
+/* For tests that free all that they allocate. */
+int tear_down_empty(void **state);
 
-/* The same for tests that free what they allocate. */
-static inline int fixture_teardown_empty(void **state)
-{
-    struct fixture *fixture = *state;
-    assert_int_equal(stats_of(fixture->pool).live_count, 0);
-    return fixture_teardown(state);
-}
+/* Of the backend: pieces, ranges and events. */
+void expect_nothing_left(void);
 
-static inline char *alloc_on(struct fixture *fixture, size_t size_bytes, tarn_stream stream)
-{
-    void *address = NULL;
-    expect_ok(tarn_pool_alloc_on(fixture->pool, size_bytes, stream, &address));
-    return address;
-}
+/* Calls are counted from here on. */
+void create(void);
+/* Whatever is live in it. It has to be sound. */
+void destroy(void);
+/* Fails when something is live. */
+void destroy_empty(void);
+/* Once more, with other options or a backend that has something else. */
+void create_anew(void);
+/* Once more, over memory that can be written. */
+void create_over_host_memory(void);
 
-static inline char *alloc(struct fixture *fixture, size_t size_bytes)
-{
-    return alloc_on(fixture, size_bytes, NULL);
-}
+/* --- steps ----------------------------------------------------------------------------------------- */
 
-static inline void free_on(struct fixture *fixture, void *address, tarn_stream stream)
-{
-    expect_ok(tarn_pool_free_on(fixture->pool, address, stream));
-}
+void *alloc(size_t size_bytes);
+void *alloc_on(size_t size_bytes, tarn_stream stream);
+void free_one(void *address);
+void free_on(void *address, tarn_stream stream);
+void free_after(void *address, const tarn_stream *streams, size_t stream_count);
+void retire(tarn_stream stream);
+/* The bytes that went back. */
+size_t trim(size_t keep_bytes);
+
+/* --- claims --------------------------------------------------------------------------------------- */
+
+/* Nothing is written where the address would go. */
+void expect_refused(tarn_status status, size_t size_bytes);
+void expect_refused_on(tarn_status status, size_t size_bytes, tarn_stream stream);
+
+/* No pool is made of the options, the last error says why, and nothing is left behind. */
+void expect_options_refused(tarn_status status, const char *part);
+
+/* Check finds a fault and names it so. */
+void expect_fault(const char *part);
+
+tarn_allocation found_at(const void *address);
+
+/* Of the backend, since the last time. */
+void expect_no_calls(void);
+/* Besides queries. */
+void expect_records_and_waits(unsigned record_count, unsigned wait_count);
+
+void expect_last_wait(tarn_stream stream, tarn_stream awaited);
+void expect_pending(size_t pending_bytes);
+
+/* --- arenas, which come by request, without a crowd of threads -------------------------------------- */
 
 /* The next alloc of any thread takes an arena. */
-static inline void want_arenas(struct fixture *fixture)
-{
-    tn_pool_lock(fixture->pool);
-    assert_true(tn_arenas_want(fixture->pool));
-    tn_pool_unlock(fixture->pool);
-}
-
+void want_arenas(void);
 /* The same of a pool that holds its first static pool. */
-static inline void warm_up(struct fixture *fixture)
-{
-    free_on(fixture, alloc(fixture, MIB), NULL);
-    want_arenas(fixture);
-}
-
-static inline void expect_active(const struct fixture *fixture, uint32_t count)
-{
-    assert_int_equal(atomic_load(&fixture->pool->arenas.active_count), count);
-}
-
-static inline struct tn_arena *own_arena(const struct fixture *fixture)
-{
-    return &fixture->pool->arenas.all[tn_thread_number() % TN_ARENA_COUNT];
-}
-
-static inline void gather(struct fixture *fixture)
-{
-    tn_pool_lock_and_gather(fixture->pool);
-    tn_pool_unlock(fixture->pool);
-    expect_active(fixture, 0);
-    expect_ok(tarn_pool_check(fixture->pool));
-}
+void warm_up(void);
+void expect_active(uint32_t count);
+struct tn_arena *own_arena(void);
+void gather(void);
 
 #endif

@@ -3,356 +3,261 @@
  * nothing. */
 #include <math.h>
 
-#include "harness/claims.h"
-#include "harness/test_backend.h"
-
 #include "core/care/pool_registry.h"
-
-struct fixture {
-    struct test_backend backend;
-    tarn_backend opened;
-    tarn_pool_options options;
-    tarn_pool *pool;
-};
-
-static int set_up(void **state)
-{
-    static struct fixture fixture;
-    test_backend_init(&fixture.backend);
-    fixture.opened = test_backend_open(&fixture.backend);
-    fixture.options = (tarn_pool_options)TARN_POOL_OPTIONS_INIT;
-    fixture.options.backend = &fixture.opened;
-    fixture.options.initial_bytes = 64 * 1024;
-    if (tarn_pool_create(&fixture.options, &fixture.pool) != TARN_STATUS_OK) return -1;
-    *state = &fixture;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *fixture = *state;
-    expect_ok(tarn_pool_check(fixture->pool));
-    expect_ok(tarn_pool_destroy_forced(fixture->pool, NULL));
-    assert_int_equal(fixture->backend.piece_count, 0);
-    return 0;
-}
-
-static void *alloc(struct fixture *fixture, size_t size_bytes)
-{
-    void *address;
-    expect_ok(tarn_pool_alloc(fixture->pool, size_bytes, &address));
-    return address;
-}
+#include "pool_fixture.h"
 
 /* --- options ----------------------------------------------------------------------------------- */
-
-static void expect_refused(struct fixture *fixture, const tarn_pool_options *options,
-                           const char *part)
-{
-    tarn_pool *pool = fixture->pool;
-    expect_status(TARN_STATUS_INVALID_OPTIONS, tarn_pool_create(options, &pool));
-    expect_message(part);
-    assert_ptr_equal(pool, fixture->pool);
-    assert_int_equal(fixture->backend.acquire_count, 0);
-}
 
 static void refuses_absurd_chunks(void **state)
 {
     static const size_t absurd[] = { 0,       1, 255, 257, 128, 1023, 1025, 3000, (size_t)128 << 20,
                                      SIZE_MAX };
-    struct fixture *fixture = *state;
     for (size_t i = 0; i < sizeof absurd / sizeof absurd[0]; i++) {
-        tarn_pool_options options = fixture->options;
         options.chunk_bytes = absurd[i];
-        expect_refused(fixture, &options, "chunk_bytes");
+        expect_options_refused(TARN_STATUS_INVALID_OPTIONS, "chunk_bytes");
     }
 }
 
 static void takes_the_smallest_and_the_largest_chunk(void **state)
 {
     static const size_t edges[] = { TARN_CHUNK_BYTES_MIN, TARN_CHUNK_BYTES_MAX };
-    struct fixture *fixture = *state;
     for (size_t i = 0; i < 2; i++) {
-        tarn_pool_options options = fixture->options;
         options.chunk_bytes = edges[i];
-        tarn_pool *pool;
-        void *address;
-        expect_ok(tarn_pool_create(&options, &pool));
-        expect_ok(tarn_pool_alloc(pool, 1, &address));
+        create_anew();
+        alloc(1);
         assert_int_equal(stats_of(pool).used_bytes, edges[i]);
-        expect_ok(tarn_pool_free(pool, address));
-        expect_ok(tarn_pool_destroy(pool));
     }
 }
 
 static void refuses_growth_below_one(void **state)
 {
     const double absurd[] = { 0.999, 0.0, -2.0, (double)NAN, -(double)INFINITY };
-    struct fixture *fixture = *state;
     for (size_t i = 0; i < sizeof absurd / sizeof absurd[0]; i++) {
-        tarn_pool_options options = fixture->options;
         options.growth_factor = absurd[i];
-        expect_refused(fixture, &options, "growth_factor");
+        expect_options_refused(TARN_STATUS_INVALID_OPTIONS, "growth_factor");
     }
 }
 
 static void refuses_a_policy_that_is_none(void **state)
 {
     static const int absurd[] = { -1, TARN_FIT_TLSF + 1, 1000 };
-    struct fixture *fixture = *state;
     for (size_t i = 0; i < sizeof absurd / sizeof absurd[0]; i++) {
-        tarn_pool_options options = fixture->options;
         options.fit = (tarn_fit)absurd[i];
-        expect_refused(fixture, &options, "fit is");
+        expect_options_refused(TARN_STATUS_INVALID_OPTIONS, "fit is");
     }
 }
 
 static void refuses_a_limit_below_a_chunk(void **state)
 {
-    struct fixture *fixture = *state;
-    tarn_pool_options options = fixture->options;
     options.limit_bytes = 1023;
-    expect_refused(fixture, &options, "limit_bytes");
+    expect_options_refused(TARN_STATUS_INVALID_OPTIONS, "limit_bytes");
 }
 
 static void refuses_options_of_another_size(void **state)
 {
-    struct fixture *fixture = *state;
-    tarn_pool_options options = fixture->options;
     options.struct_bytes = 0;
-    expect_refused(fixture, &options, "struct_bytes");
+    expect_options_refused(TARN_STATUS_INVALID_OPTIONS, "struct_bytes");
     options.struct_bytes = sizeof options + 8;
-    expect_refused(fixture, &options, "struct_bytes");
+    expect_options_refused(TARN_STATUS_INVALID_OPTIONS, "struct_bytes");
 }
 
 static void refuses_a_backend_that_lacks_something(void **state)
 {
-    struct fixture *fixture = *state;
-    tarn_pool_options options = fixture->options;
-    tarn_backend_operations operations = *fixture->opened.operations;
-    tarn_backend backend = { &operations, &fixture->backend };
-    options.backend = &backend;
-
+    tarn_backend_operations operations = backend.operations;
+    opened.operations = &operations;
     operations.acquire = NULL;
-    expect_refused(fixture, &options, "acquire");
-    operations = *fixture->opened.operations;
+    expect_options_refused(TARN_STATUS_INVALID_OPTIONS, "acquire");
+    operations = backend.operations;
     operations.release = NULL;
-    expect_refused(fixture, &options, "release");
-    operations = *fixture->opened.operations;
+    expect_options_refused(TARN_STATUS_INVALID_OPTIONS, "release");
+    operations = backend.operations;
     operations.get_properties = NULL;
-    expect_refused(fixture, &options, "get_properties");
-    operations = *fixture->opened.operations;
+    expect_options_refused(TARN_STATUS_INVALID_OPTIONS, "get_properties");
+    operations = backend.operations;
     operations.name = NULL;
-    expect_refused(fixture, &options, "name");
-    operations = *fixture->opened.operations;
+    expect_options_refused(TARN_STATUS_INVALID_OPTIONS, "name");
+    operations = backend.operations;
     operations.struct_bytes = 8;
-    expect_refused(fixture, &options, "table of operations");
-    backend.operations = NULL;
-    expect_refused(fixture, &options, "table of operations");
+    expect_options_refused(TARN_STATUS_INVALID_OPTIONS, "table of operations");
+    opened.operations = NULL;
+    expect_options_refused(TARN_STATUS_INVALID_OPTIONS, "table of operations");
+    opened.operations = &backend.operations;
 }
 
 static void refuses_properties_that_make_no_sense(void **state)
 {
-    struct fixture *fixture = *state;
-    struct test_backend before = fixture->backend;
-    fixture->backend.alignment_bytes = 0;
-    expect_refused(fixture, &fixture->options, "alignment 0");
-    fixture->backend = before;
-    fixture->backend.granularity_bytes = 3000;
-    expect_refused(fixture, &fixture->options, "granularity 3000");
-    fixture->backend = before;
-    fixture->backend.allocation_bytes_max = 0;
-    expect_refused(fixture, &fixture->options, "largest allocation 0");
-    fixture->backend = before;
+    struct test_backend before = backend;
+    backend.alignment_bytes = 0;
+    expect_options_refused(TARN_STATUS_INVALID_OPTIONS, "alignment 0");
+    backend = before;
+    backend.granularity_bytes = 3000;
+    expect_options_refused(TARN_STATUS_INVALID_OPTIONS, "granularity 3000");
+    backend = before;
+    backend.allocation_bytes_max = 0;
+    expect_options_refused(TARN_STATUS_INVALID_OPTIONS, "largest allocation 0");
+    backend = before;
 
-    fixture->backend.fail_properties = true;
-    tarn_pool *pool;
-    expect_status(TARN_STATUS_VENDOR_ERROR, tarn_pool_create(&fixture->options, &pool));
+    backend.fail_properties = true;
+    expect_options_refused(TARN_STATUS_VENDOR_ERROR, "");
     assert_int_equal(tarn_last_error().vendor_code, -7);
     assert_string_equal(tarn_last_error().vendor_name, "testError");
-    fixture->backend.fail_properties = false;
+    backend.fail_properties = false;
 }
 
 static void creates_on_the_default_backend(void **state)
 {
-    tarn_pool *pool;
+    destroy();
     expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_create(NULL, NULL));
     tarn_status status = tarn_pool_create(NULL, &pool);
     if (status == TARN_STATUS_NO_DEVICE) skip();
     assert_int_equal(status, TARN_STATUS_OK);
-    void *address;
-    expect_ok(tarn_pool_alloc(pool, 100, &address));
-    expect_ok(tarn_pool_free(pool, address));
-    expect_ok(tarn_pool_destroy(pool));
+    free_one(alloc(100));
 }
 
 /* --- alloc ------------------------------------------------------------------------------------- */
 
 static void zero_bytes_succeed_with_null(void **state)
 {
-    struct fixture *fixture = *state;
     void *address = &address;
-    expect_ok(tarn_pool_alloc(fixture->pool, 0, &address));
+    address = alloc(0);
     assert_null(address);
-    expect_ok(tarn_pool_free(fixture->pool, NULL));
-    tarn_stats stats = stats_of(fixture->pool);
+    free_one(NULL);
+    tarn_stats stats = stats_of(pool);
     assert_int_equal(stats.alloc_count, 1);
     assert_int_equal(stats.free_count, 1);
     assert_int_equal(stats.live_count, 0);
-    assert_int_equal(fixture->backend.acquire_count, 0);
+    assert_int_equal(backend.acquire_count, 0);
 }
 
 static void refuses_sizes_that_overflow(void **state)
 {
     static const size_t huge[] = { SIZE_MAX, SIZE_MAX - 1, SIZE_MAX - 2, SIZE_MAX / 2,
                                    ((size_t)INT32_MAX << 10) + 1 };
-    struct fixture *fixture = *state;
-    for (size_t i = 0; i < sizeof huge / sizeof huge[0]; i++) {
-        void *address = fixture;
-        expect_status(TARN_STATUS_SIZE_TOO_LARGE,
-                      tarn_pool_alloc(fixture->pool, huge[i], &address));
-        assert_ptr_equal(address, fixture);
-    }
-    assert_int_equal(fixture->backend.acquire_count, 0);
-    assert_int_equal(stats_of(fixture->pool).failed_count, 5);
+    for (size_t i = 0; i < sizeof huge / sizeof huge[0]; i++)
+        expect_refused(TARN_STATUS_SIZE_TOO_LARGE, huge[i]);
+    assert_int_equal(backend.acquire_count, 0);
+    assert_int_equal(stats_of(pool).failed_count, 5);
 }
 
 static void refuses_alignments_that_overflow(void **state)
 {
-    struct fixture *fixture = *state;
-    void *address = fixture;
-    fixture->backend.alignment_bytes = 256;
+    void *address = &backend;
+    backend.alignment_bytes = 256;
     size_t huge = (size_t)1 << 63;
-    tarn_status status =
-        tarn_pool_alloc_aligned(fixture->pool, (size_t)INT32_MAX << 10, huge, &address);
+    tarn_status status = tarn_pool_alloc_aligned(pool, (size_t)INT32_MAX << 10, huge, &address);
     assert_int_not_equal(status, TARN_STATUS_OK);
-    assert_ptr_equal(address, fixture);
+    assert_ptr_equal(address, &backend);
 }
 
 static void refuses_alignments_that_are_no_power_of_two(void **state)
 {
     static const size_t wrong[] = { 0, 3, 255, 257, SIZE_MAX };
-    struct fixture *fixture = *state;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         void *address;
         expect_status(TARN_STATUS_INVALID_ALIGNMENT,
-                      tarn_pool_alloc_aligned(fixture->pool, 1, wrong[i], &address));
+                      tarn_pool_alloc_aligned(pool, 1, wrong[i], &address));
     }
 }
 
 static void aligns_as_asked(void **state)
 {
-    struct fixture *fixture = *state;
     for (size_t alignment = 1; alignment <= (size_t)1 << 24; alignment *= 2) {
         void *address;
-        expect_ok(tarn_pool_alloc_aligned(fixture->pool, 3000, alignment, &address));
+        expect_ok(tarn_pool_alloc_aligned(pool, 3000, alignment, &address));
         assert_int_equal((uintptr_t)address % alignment, 0);
         assert_int_equal((uintptr_t)address % 256, 0);
-        expect_ok(tarn_pool_check(fixture->pool));
+        expect_ok(tarn_pool_check(pool));
     }
 }
 
 static void an_aligned_request_leaves_what_is_before_it_free(void **state)
 {
-    struct fixture *fixture = *state;
-    char *first = alloc(fixture, 1024);
+    char *first = alloc(1024);
     void *aligned;
-    expect_ok(tarn_pool_alloc_aligned(fixture->pool, 1024, 16384, &aligned));
+    expect_ok(tarn_pool_alloc_aligned(pool, 1024, 16384, &aligned));
     assert_ptr_equal(aligned, first + 16384);
-    assert_ptr_equal(alloc(fixture, 15 * 1024), first + 1024);
+    assert_ptr_equal(alloc(15 * 1024), first + 1024);
 }
 
 static void rounds_to_chunks_in_threes(void **state)
 {
     static const size_t sizes[][2] = { { 1, 1 },    { 1023, 1 }, { 1024, 1 }, { 1025, 2 },
                                        { 2047, 2 }, { 2048, 2 }, { 2049, 3 } };
-    struct fixture *fixture = *state;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        size_t before = stats_of(fixture->pool).used_bytes;
-        void *address = alloc(fixture, sizes[i][0]);
-        tarn_stats stats = stats_of(fixture->pool);
+        size_t before = stats_of(pool).used_bytes;
+        void *address = alloc(sizes[i][0]);
+        tarn_stats stats = stats_of(pool);
         assert_int_equal(stats.used_bytes - before, sizes[i][1] * 1024);
         assert_int_equal(stats.requested_bytes, sizes[i][0]);
-        expect_ok(tarn_pool_free(fixture->pool, address));
+        free_one(address);
     }
 }
 
 static void takes_the_best_fit_and_the_lowest_of_equals(void **state)
 {
-    struct fixture *fixture = *state;
     /* Holes of 8, 3, 5 and 3 chunks, with one live chunk behind each. */
     static const size_t holes[] = { 8, 3, 5, 3 };
     char *hole[4];
     for (int i = 0; i < 4; i++) {
-        hole[i] = alloc(fixture, holes[i] * 1024);
-        alloc(fixture, 1024);
+        hole[i] = alloc(holes[i] * 1024);
+        alloc(1024);
     }
-    for (int i = 0; i < 4; i++) {
-        expect_ok(tarn_pool_free(fixture->pool, hole[i]));
-    }
-    assert_ptr_equal(alloc(fixture, 3 * 1024), hole[1]);
-    assert_ptr_equal(alloc(fixture, 2 * 1024), hole[3]);
-    assert_ptr_equal(alloc(fixture, 4 * 1024), hole[2]);
-    assert_ptr_equal(alloc(fixture, 1024), hole[2] + 4 * 1024);
-    assert_ptr_equal(alloc(fixture, 1024), hole[3] + 2 * 1024);
-    assert_ptr_equal(alloc(fixture, 6 * 1024), hole[0]);
+    for (int i = 0; i < 4; i++)
+        free_one(hole[i]);
+    assert_ptr_equal(alloc(3 * 1024), hole[1]);
+    assert_ptr_equal(alloc(2 * 1024), hole[3]);
+    assert_ptr_equal(alloc(4 * 1024), hole[2]);
+    assert_ptr_equal(alloc(1024), hole[2] + 4 * 1024);
+    assert_ptr_equal(alloc(1024), hole[3] + 2 * 1024);
+    assert_ptr_equal(alloc(6 * 1024), hole[0]);
 }
 
 /* --- free -------------------------------------------------------------------------------------- */
 
 static void refuses_to_free_what_is_not_its_own(void **state)
 {
-    struct fixture *fixture = *state;
-    tarn_pool *other;
-    void *foreign_to_this;
-    expect_ok(tarn_pool_create(&fixture->options, &other));
-    expect_ok(tarn_pool_alloc(other, 4096, &foreign_to_this));
-    char *address = alloc(fixture, 4096);
+    tarn_pool *other = new_pool(&options);
+    void *foreign_to_this = new_block(other, 4096);
+    char *address = alloc(4096);
     int on_the_stack;
 
-    expect_status(TARN_STATUS_INTERIOR_ADDRESS, tarn_pool_free(fixture->pool, address + 1));
-    expect_status(TARN_STATUS_INTERIOR_ADDRESS, tarn_pool_free(fixture->pool, address + 1024));
-    expect_status(TARN_STATUS_INTERIOR_ADDRESS, tarn_pool_free(fixture->pool, address + 4095));
+    expect_status(TARN_STATUS_INTERIOR_ADDRESS, tarn_pool_free(pool, address + 1));
+    expect_status(TARN_STATUS_INTERIOR_ADDRESS, tarn_pool_free(pool, address + 1024));
+    expect_status(TARN_STATUS_INTERIOR_ADDRESS, tarn_pool_free(pool, address + 4095));
     expect_message("4096 bytes");
-    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free(fixture->pool, address + 4096));
-    expect_status(TARN_STATUS_WRONG_POOL, tarn_pool_free(fixture->pool, foreign_to_this));
-    expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_pool_free(fixture->pool, &on_the_stack));
-    expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_pool_free(fixture->pool, (void *)1));
-    expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_pool_free(fixture->pool, (void *)UINTPTR_MAX));
-    assert_int_equal(stats_of(fixture->pool).live_count, 1);
-    expect_ok(tarn_pool_check(fixture->pool));
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free(pool, address + 4096));
+    expect_status(TARN_STATUS_WRONG_POOL, tarn_pool_free(pool, foreign_to_this));
+    expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_pool_free(pool, &on_the_stack));
+    expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_pool_free(pool, (void *)1));
+    expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_pool_free(pool, (void *)UINTPTR_MAX));
+    assert_int_equal(stats_of(pool).live_count, 1);
+    expect_ok(tarn_pool_check(pool));
 
-    expect_ok(tarn_pool_free(fixture->pool, address));
-    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free(fixture->pool, address));
+    free_one(address);
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free(pool, address));
     expect_ok(tarn_pool_free(other, foreign_to_this));
-    expect_status(TARN_STATUS_WRONG_POOL, tarn_pool_free(fixture->pool, foreign_to_this));
+    expect_status(TARN_STATUS_WRONG_POOL, tarn_pool_free(pool, foreign_to_this));
     expect_ok(tarn_pool_destroy(other));
-    expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_pool_free(fixture->pool, foreign_to_this));
+    expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_pool_free(pool, foreign_to_this));
 }
 
 /* --- destroy ----------------------------------------------------------------------------------- */
 
 static void refuses_to_destroy_with_live_allocations(void **state)
 {
-    struct fixture *fixture = *state;
-    void *address = alloc(fixture, 1);
-    expect_status(TARN_STATUS_LIVE_REGIONS, tarn_pool_destroy(fixture->pool));
+    void *address = alloc(1);
+    expect_status(TARN_STATUS_LIVE_REGIONS, tarn_pool_destroy(pool));
     expect_message("1 live");
-    assert_int_equal(fixture->backend.release_count, 0);
-    expect_ok(tarn_pool_free(fixture->pool, address));
+    assert_int_equal(backend.release_count, 0);
+    free_one(address);
 }
 
 static void a_forced_destroy_tells_what_leaked(void **state)
 {
-    struct fixture *fixture = *state;
-    tarn_pool *pool;
     tarn_leaks leaks = TARN_LEAKS_INIT;
-    void *address, *freed;
-    expect_ok(tarn_pool_create(&fixture->options, &pool));
-    expect_ok(tarn_pool_alloc(pool, 1000, &address));
-    expect_ok(tarn_pool_alloc(pool, 5, &freed));
-    expect_ok(tarn_pool_alloc(pool, 3000, &address));
-    expect_ok(tarn_pool_free(pool, freed));
+    alloc(1000);
+    free_one(alloc(5));
+    alloc(3000);
 
     leaks.struct_bytes--;
     expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_destroy_forced(pool, &leaks));
@@ -364,42 +269,42 @@ static void a_forced_destroy_tells_what_leaked(void **state)
     assert_int_equal(leaks.requested_bytes, 4000);
     assert_int_equal(leaks.used_bytes, 4 * 1024);
 
-    expect_ok(tarn_pool_create(&fixture->options, &pool));
+    pool = NULL;
+    create();
     expect_ok(tarn_pool_destroy_forced(pool, &leaks));
+    pool = NULL;
     assert_int_equal(leaks.allocation_count, 0);
     assert_int_equal(leaks.requested_bytes, 0);
     assert_int_equal(leaks.used_bytes, 0);
-    assert_int_equal(fixture->backend.piece_count, 0);
+    assert_int_equal(backend.piece_count, 0);
 }
 
 static void abandoning_a_pool_leaves_the_vendor_alone(void **state)
 {
-    struct fixture *fixture = *state;
-    tarn_pool *pool;
-    void *address, *more;
-    expect_ok(tarn_pool_create(&fixture->options, &pool));
-    expect_ok(tarn_pool_alloc(pool, 1000, &address));
-    expect_ok(tarn_pool_alloc(pool, 1000000, &more));
-    expect_ok(tarn_pool_free(pool, more));
-    expect_ok(tarn_pool_abandon(pool));
-    assert_int_equal(fixture->backend.piece_count, 2);
-    assert_int_equal(fixture->backend.release_count, 0);
-    expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_alloc(pool, 1, &more));
-    expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_free(pool, address));
-    expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_abandon(pool));
-    expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_destroy(pool));
-    expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_pool_free(fixture->pool, address));
-    fixture->backend.piece_count = 0; /* they are the vendor's problem now */
+    void *address = alloc(1000), *more = alloc(1000000);
+    free_one(more);
+    tarn_pool *gone = pool;
+    pool = NULL;
+    expect_ok(tarn_pool_abandon(gone));
+    create();
+    assert_int_equal(backend.piece_count, 2);
+    assert_int_equal(backend.release_count, 0);
+    expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_alloc(gone, 1, &more));
+    expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_free(gone, address));
+    expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_abandon(gone));
+    expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_destroy(gone));
+    expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_pool_free(pool, address));
+    backend.piece_count = 0; /* they are the vendor's problem now */
+    backend.held_bytes = 0;
 }
 
 static void every_call_on_a_destroyed_pool_is_refused(void **state)
 {
-    struct fixture *fixture = *state;
     tarn_pool *gone;
     void *address = &gone;
     size_t released;
     tarn_stats stats = TARN_STATS_INIT;
-    expect_ok(tarn_pool_create(&fixture->options, &gone));
+    expect_ok(tarn_pool_create(&options, &gone));
     expect_ok(tarn_pool_alloc(gone, 1, &address));
     expect_ok(tarn_pool_destroy_forced(gone, NULL));
 
@@ -414,7 +319,7 @@ static void every_call_on_a_destroyed_pool_is_refused(void **state)
     expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_destroy(gone));
     expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_destroy_forced(gone, NULL));
     expect_message("has been destroyed");
-    expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_pool_free(fixture->pool, address));
+    expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_pool_free(pool, address));
 }
 
 static void null_pools_are_refused_but_for_destroy(void **state)
@@ -434,12 +339,11 @@ static void null_pools_are_refused_but_for_destroy(void **state)
 
 static void handles_are_used_again_only_after_a_rest(void **state)
 {
-    struct fixture *fixture = *state;
     tarn_pool *first, *later;
-    expect_ok(tarn_pool_create(&fixture->options, &first));
+    expect_ok(tarn_pool_create(&options, &first));
     expect_ok(tarn_pool_destroy(first));
     for (int i = 0; i < TN_POOL_REGISTRY_RESTING_MAX; i++) {
-        expect_ok(tarn_pool_create(&fixture->options, &later));
+        expect_ok(tarn_pool_create(&options, &later));
         assert_ptr_not_equal(later, first);
         expect_ok(tarn_pool_destroy(later));
         expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_check(first));
@@ -450,39 +354,32 @@ static void handles_are_used_again_only_after_a_rest(void **state)
 
 static void null_outputs_are_refused(void **state)
 {
-    struct fixture *fixture = *state;
-    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_alloc(fixture->pool, 1, NULL));
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_alloc(pool, 1, NULL));
     expect_message("address_out");
-    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_stats(fixture->pool, NULL));
-    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_find(fixture, NULL));
-    expect_status(TARN_STATUS_INVALID_ARGUMENT,
-                  tarn_pool_dump(fixture->pool, TARN_DUMP_FORMAT_TEXT, NULL));
-    expect_status(TARN_STATUS_INVALID_ARGUMENT,
-                  tarn_pool_dump(fixture->pool, (tarn_dump_format)7, stdout));
-    expect_ok(tarn_pool_trim(fixture->pool, 0, NULL));
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_stats(pool, NULL));
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_find(&backend, NULL));
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_dump(pool, TARN_DUMP_FORMAT_TEXT, NULL));
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_dump(pool, (tarn_dump_format)7, stdout));
+    expect_ok(tarn_pool_trim(pool, 0, NULL));
 }
 
 static void structures_of_another_size_are_refused(void **state)
 {
-    struct fixture *fixture = *state;
     tarn_stats stats = TARN_STATS_INIT;
     stats.struct_bytes -= 8;
-    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_stats(fixture->pool, &stats));
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_stats(pool, &stats));
     tarn_allocation found = TARN_ALLOCATION_INIT;
     found.struct_bytes = 0;
-    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_find(fixture, &found));
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_find(&backend, &found));
     expect_message("found_out");
 }
 
 static void finds_what_an_address_lies_in(void **state)
 {
-    struct fixture *fixture = *state;
-    char *small = alloc(fixture, 1);
-    char *large = alloc(fixture, 300 * 1024);
-    tarn_allocation found = TARN_ALLOCATION_INIT;
-
-    expect_ok(tarn_pool_find(large + 200 * 1024 + 13, &found));
-    assert_ptr_equal(found.pool, fixture->pool);
+    char *small = alloc(1);
+    char *large = alloc(300 * 1024);
+    tarn_allocation found = found_at(large + 200 * 1024 + 13);
+    assert_ptr_equal(found.pool, pool);
     assert_ptr_equal(found.address, large);
     assert_int_equal(found.size_bytes, 300 * 1024);
     assert_true((char *)found.static_pool_base <= large);
@@ -503,32 +400,29 @@ static void finds_what_an_address_lies_in(void **state)
 
 static void tells_the_backend_of_a_pool(void **state)
 {
-    struct fixture *fixture = *state;
     static uint64_t memory[1024];
-    tarn_backend backend = { NULL, NULL }, other = { NULL, NULL };
+    tarn_backend told = { NULL, NULL }, other = { NULL, NULL };
     tarn_pool *over;
-    expect_ok(tarn_pool_get_backend(fixture->pool, &backend));
-    assert_ptr_equal(backend.operations, fixture->opened.operations);
-    assert_ptr_equal(backend.state, fixture->opened.state);
+    expect_ok(tarn_pool_get_backend(pool, &told));
+    assert_ptr_equal(told.operations, opened.operations);
+    assert_ptr_equal(told.state, opened.state);
     expect_ok(tarn_pool_create_over(memory, sizeof memory, NULL, &over));
     expect_status(TARN_STATUS_NOT_SUPPORTED, tarn_pool_get_backend(over, &other));
     expect_message("memory of the caller's");
     expect_ok(tarn_pool_destroy(over));
     expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_get_backend(over, &other));
     expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_get_backend(NULL, &other));
-    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_get_backend(fixture->pool, NULL));
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_get_backend(pool, NULL));
     expect_message("backend_out is NULL");
     assert_null(other.operations);
 }
 
 static void histogram_counts_by_powers_of_two(void **state)
 {
-    struct fixture *fixture = *state;
     static const size_t sizes[] = { 1, 2, 3, 4, 5, 1024, 1025 };
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        alloc(fixture, sizes[i]);
-    }
-    tarn_stats stats = stats_of(fixture->pool);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        alloc(sizes[i]);
+    tarn_stats stats = stats_of(pool);
     assert_int_equal(stats.size_histogram[0], 1);
     assert_int_equal(stats.size_histogram[1], 1);
     assert_int_equal(stats.size_histogram[2], 2);
@@ -539,7 +433,7 @@ static void histogram_counts_by_powers_of_two(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up_without_streams, tear_down)
     const struct CMUnitTest tests[] = {
         CASE(refuses_absurd_chunks),
         CASE(takes_the_smallest_and_the_largest_chunk),

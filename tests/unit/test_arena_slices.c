@@ -13,18 +13,18 @@
 #include "pool_fixture.h"
 
 /* Live slices. */
-static void expect_slices(const struct fixture *fixture, uint64_t in_arena, uint64_t in_pool)
+static void expect_slices(uint64_t in_arena, uint64_t in_pool)
 {
-    const struct tn_slices *slices = &own_arena(fixture)->part.slices;
+    const struct tn_slices *slices = &own_arena()->part.slices;
     assert_int_equal(slices ? slices->live_count : 0, in_arena);
-    assert_int_equal(fixture->pool->own.slices.live_count, in_pool);
+    assert_int_equal(pool->own.slices.live_count, in_pool);
 }
 
-static void gather_slabs(struct fixture *fixture)
+static void gather_slabs(void)
 {
-    gather(fixture);
+    gather();
     for (unsigned i = 0; i < TN_SLICE_CLASS_COUNT_MAX; i++)
-        assert_int_equal(fixture->pool->own.slices.classes[i].promised_count, 0);
+        assert_int_equal(pool->own.slices.classes[i].promised_count, 0);
 }
 
 static bool share_a_chunk(const void *a, const void *b)
@@ -36,35 +36,34 @@ static bool share_a_chunk(const void *a, const void *b)
 
 static void small_requests_are_served_in_the_arena(void **state)
 {
-    struct fixture *fixture = *state;
-    warm_up(fixture);
-    char *first = alloc(fixture, 100), *second = alloc(fixture, 65), *large = alloc(fixture, 1000);
-    expect_active(fixture, 1);
-    expect_slices(fixture, 2, 0);
+    warm_up();
+    char *first = alloc(100), *second = alloc(65), *large = alloc(1000);
+    expect_active(1);
+    expect_slices(2, 0);
     assert_int_equal(second - first, 128);
     assert_false(share_a_chunk(first, large));
-    assert_int_equal(own_arena(fixture)->part.stats.alloc_count, 3);
-    assert_int_equal(own_arena(fixture)->part.stats.used_bytes, 2 * KIB);
-    free_on(fixture, first, NULL);
-    assert_ptr_equal(alloc(fixture, 128), first);
-    free_on(fixture, first, NULL);
-    free_on(fixture, second, NULL);
+    assert_int_equal(own_arena()->part.stats.alloc_count, 3);
+    assert_int_equal(own_arena()->part.stats.used_bytes, 2 * KIB);
+    free_on(first, NULL);
+    assert_ptr_equal(alloc(128), first);
+    free_on(first, NULL);
+    free_on(second, NULL);
     /* The slab is kept, and its chunk is not used. */
-    assert_int_equal(own_arena(fixture)->part.slices.kept_count, 1);
-    assert_int_equal(own_arena(fixture)->part.stats.used_bytes, KIB);
-    assert_ptr_equal(alloc(fixture, 70), first);
-    assert_int_equal(own_arena(fixture)->part.stats.used_bytes, 2 * KIB);
-    free_on(fixture, first, NULL);
-    free_on(fixture, large, NULL);
-    expect_active(fixture, 1);
-    gather_slabs(fixture);
-    tarn_stats stats = stats_of(fixture->pool);
+    assert_int_equal(own_arena()->part.slices.kept_count, 1);
+    assert_int_equal(own_arena()->part.stats.used_bytes, KIB);
+    assert_ptr_equal(alloc(70), first);
+    assert_int_equal(own_arena()->part.stats.used_bytes, 2 * KIB);
+    free_on(first, NULL);
+    free_on(large, NULL);
+    expect_active(1);
+    gather_slabs();
+    tarn_stats stats = stats_of(pool);
     assert_int_equal(stats.used_bytes, 0);
     assert_int_equal(stats.requested_bytes, 0);
     assert_int_equal(stats.free_region_count, 1);
     assert_int_equal(stats.alloc_count, 1 + 5);
     assert_int_equal(stats.free_count, 1 + 5);
-    assert_int_equal(fixture->pool->own.slices.slab_count, 0);
+    assert_int_equal(pool->own.slices.slab_count, 0);
 }
 
 enum {
@@ -79,18 +78,17 @@ static size_t size_of(size_t i)
 /* Of all classes, some slabs full and some not, and chunks among them. */
 static void gathering_changes_nothing_that_is_seen(void **state)
 {
-    struct fixture *fixture = *state;
     static char *blocks[MANY];
     size_t requested_bytes = 0;
-    warm_up(fixture);
+    warm_up();
     for (size_t i = 0; i < MANY; i++)
-        blocks[i] = alloc(fixture, size_of(i));
+        blocks[i] = alloc(size_of(i));
     for (size_t i = 0; i < MANY; i += 3) {
-        free_on(fixture, blocks[i], NULL);
+        free_on(blocks[i], NULL);
         blocks[i] = NULL;
     }
-    expect_active(fixture, 1);
-    gather_slabs(fixture);
+    expect_active(1);
+    gather_slabs();
     tarn_allocation found = TARN_ALLOCATION_INIT;
     for (size_t i = 0; i < MANY; i++) {
         if (!blocks[i]) continue;
@@ -99,215 +97,202 @@ static void gathering_changes_nothing_that_is_seen(void **state)
         assert_int_equal(found.size_bytes, size_of(i));
         requested_bytes += size_of(i);
     }
-    assert_int_equal(stats_of(fixture->pool).requested_bytes, requested_bytes);
-    assert_int_equal(stats_of(fixture->pool).live_count, MANY - (MANY + 2) / 3);
+    assert_int_equal(stats_of(pool).requested_bytes, requested_bytes);
+    assert_int_equal(stats_of(pool).live_count, MANY - (MANY + 2) / 3);
     /* Some are freed in the pool, some while there are arenas again. */
     for (size_t i = 0; i < MANY; i++) {
         if (i == MANY / 2) {
-            want_arenas(fixture);
-            free_on(fixture, alloc(fixture, 2000), NULL);
-            expect_active(fixture, 1);
+            want_arenas();
+            free_on(alloc(2000), NULL);
+            expect_active(1);
         }
-        if (blocks[i]) free_on(fixture, blocks[i], NULL);
+        if (blocks[i]) free_on(blocks[i], NULL);
     }
-    gather_slabs(fixture);
-    assert_int_equal(stats_of(fixture->pool).used_bytes, 0);
-    assert_int_equal(stats_of(fixture->pool).free_region_count, 1);
-    assert_int_equal(fixture->pool->own.slices.slab_count, 0);
+    gather_slabs();
+    assert_int_equal(stats_of(pool).used_bytes, 0);
+    assert_int_equal(stats_of(pool).free_region_count, 1);
+    assert_int_equal(pool->own.slices.slab_count, 0);
 }
 
 /* Slabs come to the pool again and again. */
 static void arenas_come_and_go_with_their_slabs(void **state)
 {
-    struct fixture *fixture = *state;
     static char *blocks[MANY];
-    warm_up(fixture);
+    warm_up();
     for (size_t i = 0; i < MANY; i++) {
         if (i % 100 == 0) {
-            gather_slabs(fixture);
-            expect_slices(fixture, 0, i);
-            want_arenas(fixture);
+            gather_slabs();
+            expect_slices(0, i);
+            want_arenas();
         }
-        blocks[i] = alloc(fixture, 1 + i % 16);
+        blocks[i] = alloc(1 + i % 16);
     }
-    expect_slices(fixture, 100, MANY - 100);
-    gather_slabs(fixture);
+    expect_slices(100, MANY - 100);
+    gather_slabs();
     /* A slice that is free in the pool serves the pool: here, the only one of a slab. */
-    atomic_store(&fixture->pool->arenas.are_wanted, false);
-    free_on(fixture, blocks[7], NULL);
-    assert_ptr_equal(alloc(fixture, 5), blocks[7]);
+    atomic_store(&pool->arenas.are_wanted, false);
+    free_on(blocks[7], NULL);
+    assert_ptr_equal(alloc(5), blocks[7]);
     for (size_t i = 0; i < MANY; i++)
-        free_on(fixture, blocks[i], NULL);
-    assert_int_equal(stats_of(fixture->pool).free_region_count, 1);
+        free_on(blocks[i], NULL);
+    assert_int_equal(stats_of(pool).free_region_count, 1);
 }
 
 static void what_is_not_live_in_a_slab_is_refused(void **state)
 {
-    struct fixture *fixture = *state;
-    warm_up(fixture);
-    char *first = alloc(fixture, 100), *second = alloc(fixture, 100);
-    expect_status(TARN_STATUS_INTERIOR_ADDRESS, tarn_pool_free(fixture->pool, second + 1));
-    expect_slices(fixture, 0, 2); /* saying why has gathered */
-    want_arenas(fixture);
-    char *third = alloc(fixture, 100);
-    expect_slices(fixture, 1, 2);
+    warm_up();
+    char *first = alloc(100), *second = alloc(100);
+    expect_status(TARN_STATUS_INTERIOR_ADDRESS, tarn_pool_free(pool, second + 1));
+    expect_slices(0, 2); /* saying why has gathered */
+    want_arenas();
+    char *third = alloc(100);
+    expect_slices(1, 2);
     assert_false(share_a_chunk(first, third));
-    free_on(fixture, third, NULL);
-    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free(fixture->pool, third));
-    want_arenas(fixture);
-    third = alloc(fixture, 100);
-    expect_active(fixture, 1);
-    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free(fixture->pool, third + 128));
-    free_on(fixture, first, NULL);
-    free_on(fixture, second, NULL);
-    free_on(fixture, third, NULL);
-    assert_int_equal(stats_of(fixture->pool).used_bytes, 0);
+    free_on(third, NULL);
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free(pool, third));
+    want_arenas();
+    third = alloc(100);
+    expect_active(1);
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free(pool, third + 128));
+    free_on(first, NULL);
+    free_on(second, NULL);
+    free_on(third, NULL);
+    assert_int_equal(stats_of(pool).used_bytes, 0);
 }
 
 static void an_alignment_makes_the_slice_larger(void **state)
 {
-    struct fixture *fixture = *state;
     void *address;
-    warm_up(fixture);
-    alloc(fixture, 8);
-    expect_ok(tarn_pool_alloc_aligned(fixture->pool, 8, 512, &address));
+    warm_up();
+    alloc(8);
+    expect_ok(tarn_pool_alloc_aligned(pool, 8, 512, &address));
     assert_int_equal((uintptr_t)address % 512, 0);
-    expect_active(fixture, 1);
-    expect_slices(fixture, 2, 0);
+    expect_active(1);
+    expect_slices(2, 0);
 }
 
 static void arenas_without_small_requests_take_no_memory_for_them(void **state)
 {
-    struct fixture *fixture = *state;
-    warm_up(fixture);
-    alloc(fixture, 1000);
-    assert_false(own_arena(fixture)->has_slices);
-    size_t before = stats_of(fixture->pool).metadata_bytes;
-    want_arenas(fixture);
-    alloc(fixture, 8);
-    size_t added = stats_of(fixture->pool).metadata_bytes - before;
+    warm_up();
+    alloc(1000);
+    assert_false(own_arena()->has_slices);
+    size_t before = stats_of(pool).metadata_bytes;
+    want_arenas();
+    alloc(8);
+    size_t added = stats_of(pool).metadata_bytes - before;
     assert_true(added >= sizeof(struct tn_slices) && added < sizeof(struct tn_slices) + 8 * KIB);
 }
 
 static void pools_without_slices_have_chunks_in_arenas(void **state)
 {
-    struct fixture *fixture = *state;
-    expect_ok(tarn_pool_destroy(fixture->pool));
-    fixture->options.slices = false;
-    fixture_create_pool(fixture);
-    warm_up(fixture);
-    assert_false(share_a_chunk(alloc(fixture, 8), alloc(fixture, 8)));
-    expect_active(fixture, 1);
-    assert_false(own_arena(fixture)->has_slices);
+    options.slices = false;
+    create_anew();
+    warm_up();
+    assert_false(share_a_chunk(alloc(8), alloc(8)));
+    expect_active(1);
+    assert_false(own_arena()->has_slices);
 }
 
 /* With as many slabs as there may be, a request has a slice of the pool's, or a chunk. */
 static void numbers_that_the_pool_lacks_an_arena_has_not(void **state)
 {
-    struct fixture *fixture = *state;
-    warm_up(fixture);
-    fixture->pool->own.slices.slab_count_max = 3;
+    warm_up();
+    pool->own.slices.slab_count_max = 3;
     char *blocks[20];
     for (size_t i = 0; i < 20; i++)
-        blocks[i] = alloc(fixture, 512);
-    gather_slabs(fixture);
-    assert_int_equal(stats_of(fixture->pool).live_count, 20);
-    assert_true(fixture->pool->own.slices.slab_count <= 3);
+        blocks[i] = alloc(512);
+    gather_slabs();
+    assert_int_equal(stats_of(pool).live_count, 20);
+    assert_true(pool->own.slices.slab_count <= 3);
     for (size_t i = 0; i < 20; i++)
-        free_on(fixture, blocks[i], NULL);
-    assert_int_equal(stats_of(fixture->pool).used_bytes, 0);
+        free_on(blocks[i], NULL);
+    assert_int_equal(stats_of(pool).used_bytes, 0);
 }
 
 /* --- streams -------------------------------------------------------------------------------------- */
 
 /* Both streams are known, and the arena has a full slab of a's: two slices. */
-static void fill_slab(struct fixture *fixture, char **slices)
+static void fill_slab(char **slices)
 {
-    free_on(fixture, alloc_on(fixture, MIB, A), A);
-    free_on(fixture, alloc_on(fixture, MIB, B), B);
-    want_arenas(fixture);
-    slices[0] = alloc_on(fixture, 512, A);
-    slices[1] = alloc_on(fixture, 512, A);
+    free_on(alloc_on(MIB, A), A);
+    free_on(alloc_on(MIB, B), B);
+    want_arenas();
+    slices[0] = alloc_on(512, A);
+    slices[1] = alloc_on(512, A);
     assert_true(share_a_chunk(slices[0], slices[1]));
-    expect_slices(fixture, 2, 0);
+    expect_slices(2, 0);
 }
 
 static void what_another_stream_freed_waits_in_the_arena_and_after(void **state)
 {
-    struct fixture *fixture = *state;
     char *slices[2];
-    fill_slab(fixture, slices);
-    unsigned wait_count = fixture->backend.wait_count;
-    free_on(fixture, slices[0], B);
-    char *other = alloc_on(fixture, 512, A);
+    fill_slab(slices);
+    unsigned wait_count = backend.wait_count;
+    free_on(slices[0], B);
+    char *other = alloc_on(512, A);
     assert_false(share_a_chunk(other, slices[0]));
-    expect_active(fixture, 1);
-    gather_slabs(fixture);
-    atomic_store(&fixture->pool->arenas.are_wanted, false);
-    free_on(fixture, other, A);
-    assert_ptr_equal(alloc_on(fixture, 512, A), other);
-    assert_false(share_a_chunk(alloc_on(fixture, 512, A), slices[0]));
-    assert_int_equal(fixture->backend.wait_count, wait_count);
-    assert_true(tn_slices_depend_on(&fixture->pool->own.slices, 1));
+    expect_active(1);
+    gather_slabs();
+    atomic_store(&pool->arenas.are_wanted, false);
+    free_on(other, A);
+    assert_ptr_equal(alloc_on(512, A), other);
+    assert_false(share_a_chunk(alloc_on(512, A), slices[0]));
+    assert_int_equal(backend.wait_count, wait_count);
+    assert_true(tn_slices_depend_on(&pool->own.slices, 1));
 }
 
 static void what_its_stream_freed_it_has_again_in_the_arena_and_after(void **state)
 {
-    struct fixture *fixture = *state;
     char *slices[2];
-    fill_slab(fixture, slices);
-    free_on(fixture, slices[1], A);
-    assert_ptr_equal(alloc_on(fixture, 512, A), slices[1]);
-    free_on(fixture, slices[1], A);
+    fill_slab(slices);
+    free_on(slices[1], A);
+    assert_ptr_equal(alloc_on(512, A), slices[1]);
+    free_on(slices[1], A);
     /* b has a chunk of its own. */
-    assert_false(share_a_chunk(alloc_on(fixture, 512, B), slices[0]));
-    gather_slabs(fixture);
-    atomic_store(&fixture->pool->arenas.are_wanted, false);
-    assert_ptr_equal(alloc_on(fixture, 512, A), slices[1]);
+    assert_false(share_a_chunk(alloc_on(512, B), slices[0]));
+    gather_slabs();
+    atomic_store(&pool->arenas.are_wanted, false);
+    assert_ptr_equal(alloc_on(512, A), slices[1]);
 }
 
 static void a_chunk_of_an_arenas_slab_waits_for_all_that_was_freed_of_it(void **state)
 {
-    struct fixture *fixture = *state;
     char *slices[2];
-    fill_slab(fixture, slices);
-    gather_slabs(fixture);
-    size_t pending_bytes = stats_of(fixture->pool).pending_bytes;
-    want_arenas(fixture);
-    slices[0] = alloc_on(fixture, 256, A);
-    slices[1] = alloc_on(fixture, 256, A);
-    expect_active(fixture, 1);
-    free_on(fixture, slices[0], A);
-    free_on(fixture, slices[1], B);
+    fill_slab(slices);
+    gather_slabs();
+    size_t pending_bytes = stats_of(pool).pending_bytes;
+    want_arenas();
+    slices[0] = alloc_on(256, A);
+    slices[1] = alloc_on(256, A);
+    expect_active(1);
+    free_on(slices[0], A);
+    free_on(slices[1], B);
     /* Nobody may have it without waiting for both. */
-    assert_int_equal(own_arena(fixture)->part.slices.slab_count, 0);
-    gather_slabs(fixture);
-    assert_true(stats_of(fixture->pool).pending_bytes >= pending_bytes);
-    bool is_shared =
-        tn_free_set_region_count(&fixture->pool->own.index.by_size[TN_FREE_SET_SHARED]) == 1;
+    assert_int_equal(own_arena()->part.slices.slab_count, 0);
+    gather_slabs();
+    assert_true(stats_of(pool).pending_bytes >= pending_bytes);
+    bool is_shared = tn_free_set_region_count(&pool->own.index.by_size[TN_FREE_SET_SHARED]) == 1;
     assert_true(is_shared);
 }
 
 static void a_stream_that_ends_leaves_what_the_arena_had_of_it(void **state)
 {
-    struct fixture *fixture = *state;
     char *slices[2];
-    fill_slab(fixture, slices);
-    free_on(fixture, slices[1], A);
+    fill_slab(slices);
+    free_on(slices[1], A);
     expect_ok(tarn_stream_retire(A));
-    expect_active(fixture, 0);
-    test_backend_complete(&fixture->backend, A);
-    expect_ok(tarn_pool_check(fixture->pool));
-    want_arenas(fixture);
-    free_on(fixture, slices[0], B);
-    expect_ok(tarn_pool_check(fixture->pool));
-    assert_int_equal(stats_of(fixture->pool).used_bytes, 0);
+    expect_active(0);
+    test_backend_complete(&backend, A);
+    expect_ok(tarn_pool_check(pool));
+    want_arenas();
+    free_on(slices[0], B);
+    expect_ok(tarn_pool_check(pool));
+    assert_int_equal(stats_of(pool).used_bytes, 0);
 }
 
 /* --- several threads ------------------------------------------------------------------------------ */
 
 struct hand_over {
-    struct fixture *fixture;
     void *to_free;
     char *allocated;
 };
@@ -315,85 +300,81 @@ struct hand_over {
 static void *free_and_alloc(void *argument)
 {
     struct hand_over *hand_over = argument;
-    free_on(hand_over->fixture, hand_over->to_free, NULL);
-    hand_over->allocated = alloc(hand_over->fixture, 8);
+    free_on(hand_over->to_free, NULL);
+    hand_over->allocated = alloc(8);
     return NULL;
 }
 
 static void another_threads_free_goes_to_the_arenas_slab(void **state)
 {
-    struct fixture *fixture = *state;
-    warm_up(fixture);
-    char *first = alloc(fixture, 8), *second = alloc(fixture, 8);
-    struct hand_over hand_over = { fixture, first, NULL };
+    warm_up();
+    char *first = alloc(8), *second = alloc(8);
+    struct hand_over hand_over = { first, NULL };
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, free_and_alloc, &hand_over), 0);
     pthread_join(thread, NULL);
-    expect_active(fixture, 2);
-    assert_int_equal(own_arena(fixture)->part.stats.free_count, 1);
+    expect_active(2);
+    assert_int_equal(own_arena()->part.stats.free_count, 1);
     assert_false(share_a_chunk(hand_over.allocated, second));
-    assert_ptr_equal(alloc(fixture, 8), first);
-    free_on(fixture, hand_over.allocated, NULL);
-    gather_slabs(fixture);
-    expect_slices(fixture, 0, 2);
+    assert_ptr_equal(alloc(8), first);
+    free_on(hand_over.allocated, NULL);
+    gather_slabs();
+    expect_slices(0, 2);
 }
 
 static void *alloc_and_free(void *argument)
 {
-    struct fixture *fixture = argument;
-    free_on(fixture, alloc(fixture, 8), NULL);
+    free_on(alloc(8), NULL);
     return NULL;
 }
 
 /* A thread that comes while the lock is held; where the system was slow it may come later. */
-static void let_one_thread_wait(struct fixture *fixture)
+static void let_one_thread_wait(void)
 {
     pthread_t thread;
-    tn_pool_lock(fixture->pool);
-    assert_int_equal(pthread_create(&thread, NULL, alloc_and_free, fixture), 0);
+    tn_pool_lock(pool);
+    assert_int_equal(pthread_create(&thread, NULL, alloc_and_free, NULL), 0);
     tn_thread_sleep_shortly();
-    tn_pool_unlock(fixture->pool);
+    tn_pool_unlock(pool);
     pthread_join(thread, NULL);
 }
 
 static void waiting_with_small_requests_brings_arenas(void **state)
 {
-    struct fixture *fixture = *state;
     int turn_count = 0;
-    while (!tn_arenas_are_wanted(&fixture->pool->arenas)) {
-        let_one_thread_wait(fixture);
+    while (!tn_arenas_are_wanted(&pool->arenas)) {
+        let_one_thread_wait();
         assert_true(++turn_count < 100 * TN_ARENA_WAITS);
     }
-    alloc(fixture, 8);
-    expect_active(fixture, 1);
-    expect_slices(fixture, 1, 0);
+    alloc(8);
+    expect_active(1);
+    expect_slices(1, 0);
 }
 
 /* --- failing host memory -------------------------------------------------------------------------- */
 
 static void every_host_allocation_may_fail(void **state)
 {
-    struct fixture *fixture = *state;
     unsigned failures = 0;
     for (unsigned n = 1;; n++) {
         static void *addresses[1200];
-        warm_up(fixture);
+        warm_up();
         host_memory_faults_begin(n);
         size_t count = 0;
         for (; count < 1200; count++) {
-            if (tarn_pool_alloc(fixture->pool, 500, &addresses[count]) != TARN_STATUS_OK) break;
+            if (tarn_pool_alloc(pool, 500, &addresses[count]) != TARN_STATUS_OK) break;
         }
         bool has_failed = host_memory_faults_end();
-        expect_ok(tarn_pool_check(fixture->pool));
+        expect_ok(tarn_pool_check(pool));
         assert_true(count == 1200 || has_failed);
         for (size_t i = 0; i < count; i++)
-            expect_ok(tarn_pool_free(fixture->pool, addresses[i]));
-        assert_int_equal(stats_of(fixture->pool).live_count, 0);
-        assert_int_equal(stats_of(fixture->pool).used_bytes, 0);
+            free_one(addresses[i]);
+        assert_int_equal(stats_of(pool).live_count, 0);
+        assert_int_equal(stats_of(pool).used_bytes, 0);
         if (!has_failed) break;
         failures++;
-        expect_ok(tarn_pool_destroy(fixture->pool));
-        fixture_create_pool(fixture);
+        destroy_empty();
+        create();
     }
     assert_true(failures > 20);
 }
@@ -403,70 +384,67 @@ static void every_host_allocation_may_fail(void **state)
 /* More chunks are of no use where no slab can be had. */
 static void nothing_is_borrowed_for_want_of_slabs(void **state)
 {
-    struct fixture *fixture = *state;
-    char *of_pool = alloc(fixture, 16);
-    fixture->pool->own.slices.slab_count_max = 1;
-    warm_up(fixture);
+    char *of_pool = alloc(16);
+    pool->own.slices.slab_count_max = 1;
+    warm_up();
     void *addresses[40];
     for (size_t i = 0; i < 40; i++)
-        addresses[i] = alloc(fixture, 16);
-    assert_true(own_arena(fixture)->loan_count <= 1);
-    expect_slices(fixture, 0, 41);
+        addresses[i] = alloc(16);
+    assert_true(own_arena()->loan_count <= 1);
+    expect_slices(0, 41);
     for (size_t i = 0; i < 40; i++)
-        free_on(fixture, addresses[i], NULL);
-    free_on(fixture, of_pool, NULL);
+        free_on(addresses[i], NULL);
+    free_on(of_pool, NULL);
 }
 
 /* Room that an arena had in better days is more than the pool can promise again. */
 static void an_arena_is_content_with_room_for_one(void **state)
 {
-    struct fixture *fixture = *state;
     void *addresses[400];
-    warm_up(fixture);
+    warm_up();
     for (size_t i = 0; i < 400; i++)
-        addresses[i] = alloc(fixture, 512);
-    expect_slices(fixture, 400, 0);
-    uint32_t capacity = own_arena(fixture)->part.slices.classes[5].slab_capacity;
-    gather_slabs(fixture);
-    fixture->pool->own.slices.slab_count_max = capacity + 5; /* 200 slabs are there */
-    want_arenas(fixture);
-    char *more = alloc(fixture, 512);
-    expect_slices(fixture, 1, 400);
+        addresses[i] = alloc(512);
+    expect_slices(400, 0);
+    uint32_t capacity = own_arena()->part.slices.classes[5].slab_capacity;
+    gather_slabs();
+    pool->own.slices.slab_count_max = capacity + 5; /* 200 slabs are there */
+    want_arenas();
+    char *more = alloc(512);
+    expect_slices(1, 400);
     for (size_t i = 0; i < 400; i++)
-        free_on(fixture, addresses[i], NULL);
-    free_on(fixture, more, NULL);
+        free_on(addresses[i], NULL);
+    free_on(more, NULL);
 }
 
 /* An empty slab that is kept is in nobody's way. */
 static void a_kept_slab_is_given_up_before_more_is_borrowed(void **state)
 {
-    struct fixture *fixture = *state;
-    warm_up(fixture);
-    free_on(fixture, alloc(fixture, 8), NULL);
-    expect_active(fixture, 1);
-    assert_int_equal(own_arena(fixture)->loan_count, 1);
-    size_t lent_bytes = own_arena(fixture)->lent_chunk_count * KIB;
-    char *all = alloc(fixture, lent_bytes);
-    assert_int_equal(own_arena(fixture)->loan_count, 1);
-    free_on(fixture, all, NULL);
+    warm_up();
+    free_on(alloc(8), NULL);
+    expect_active(1);
+    assert_int_equal(own_arena()->loan_count, 1);
+    size_t lent_bytes = own_arena()->lent_chunk_count * KIB;
+    char *all = alloc(lent_bytes);
+    assert_int_equal(own_arena()->loan_count, 1);
+    free_on(all, NULL);
 }
 
 /* A slice cannot have the alignment; a chunk of the arena has it. */
 static void a_small_request_may_be_aligned_to_a_chunk(void **state)
 {
-    struct fixture *fixture = *state;
-    warm_up(fixture);
-    free_on(fixture, alloc(fixture, 8), NULL);
+    warm_up();
+    free_on(alloc(8), NULL);
     void *address = NULL;
-    expect_ok(tarn_pool_alloc_aligned(fixture->pool, 100, KIB, &address));
+    expect_ok(tarn_pool_alloc_aligned(pool, 100, KIB, &address));
     assert_int_equal((uintptr_t)address % KIB, 0);
-    expect_active(fixture, 1);
-    assert_int_equal(own_arena(fixture)->part.stats.requested_bytes, 100);
-    free_on(fixture, address, NULL);
-    expect_active(fixture, 1);
+    expect_active(1);
+    assert_int_equal(own_arena()->part.stats.requested_bytes, 100);
+    free_on(address, NULL);
+    expect_active(1);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
+#define TEST(function) \
+    cmocka_unit_test_setup_teardown(function, set_up_with_default_options, tear_down)
 
 int main(void)
 {

@@ -107,9 +107,8 @@ static void expect_rounded(size_t value, size_t power_of_two, size_t down, size_
 static void expect_no_rounding_up(size_t value, size_t power_of_two)
 {
     size_t rounded = untouched;
-    if (tn_round_up_fits(value, power_of_two, &rounded)) {
+    if (tn_round_up_fits(value, power_of_two, &rounded))
         fail_msg("%zu is said to round up to %zu", value, rounded);
-    }
     assert_int_equal(rounded, untouched);
 }
 

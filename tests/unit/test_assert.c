@@ -39,9 +39,8 @@ static struct ending run_in_child(void (*act)(void))
 
     size_t length = 0;
     ssize_t count;
-    while ((count = read(ends[0], ending.text + length, sizeof ending.text - 1 - length)) > 0) {
+    while ((count = read(ends[0], ending.text + length, sizeof ending.text - 1 - length)) > 0)
         length += (size_t)count;
-    }
     close(ends[0]);
     assert_int_equal(waitpid(child, &status, 0), child);
     ending.has_aborted = WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;

@@ -26,9 +26,8 @@ static struct tn_bit_tree new_tree(uint32_t bit_count)
 static void expect_form(uint32_t bit_count, unsigned level_count, size_t word_count)
 {
     struct tn_bit_tree tree = new_tree(bit_count);
-    if (tree.level_count != level_count) {
+    if (tree.level_count != level_count)
         fail_msg("%u bits have %u levels, not %u", bit_count, tree.level_count, level_count);
-    }
     assert_int_equal(tn_bit_tree_metadata_bytes(&tree), word_count * sizeof(uint64_t));
 
     uint32_t last = bit_count - 1;
@@ -110,9 +109,8 @@ static void neighbours_are_found_across_every_edge(void **state)
     };
     struct tn_bit_tree tree = new_tree(300000);
     for (int i = 0; i < COUNT; i++) {
-        for (int j = i + 1; j < COUNT; j++) {
+        for (int j = i + 1; j < COUNT; j++)
             expect_neighbours(&tree, edges[i], edges[j]);
-        }
     }
     tn_bit_tree_fini(&tree);
 }
@@ -191,9 +189,8 @@ static void expect_grown(uint32_t from_count, uint32_t to_count, uint32_t expect
 {
     struct tn_bit_tree tree = new_tree(from_count);
     assert_true(tn_bit_tree_grow(&tree, to_count));
-    if (tree.bit_count != expected) {
+    if (tree.bit_count != expected)
         fail_msg("from %u to %u: %u, not %u", from_count, to_count, tree.bit_count, expected);
-    }
     tn_bit_tree_set(&tree, expected - 1);
     assert_int_equal(tn_bit_tree_find_next(&tree, 0), expected - 1);
     tn_bit_tree_fini(&tree);
@@ -310,9 +307,8 @@ static void random_sets_are_those_of_an_array(void **state)
 {
     static const uint32_t counts[] = { 1, 2, 63, 64, 65, 127, 4095, 4096, 4097, 9000 };
     struct random random = random_init(random_seed(1));
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
         compare_random_steps(&random, counts[i], 1000);
-    }
     compare_random_steps(&random, 262143, 100);
     compare_random_steps(&random, 262144, 100);
     compare_random_steps(&random, 262145, 100);

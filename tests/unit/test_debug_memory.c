@@ -3,16 +3,15 @@
 #include <pthread.h>
 
 #include "base/compiler.h"
-#include "harness/claims.h"
 #include "harness/host_memory_faults.h"
 #include "harness/random.h"
-#include "harness/test_backend.h"
 #include "tarn/host.h"
+#include "pool_fixture.h"
 
 #define ALL_FLAGS (TARN_DEBUG_SITES | TARN_DEBUG_ZONES | TARN_DEBUG_POISON | TARN_DEBUG_QUARANTINE)
 
 /* The host backend, with operations that count and fail as a test wants. */
-static tarn_backend host, backend;
+static tarn_backend host;
 static tarn_backend_operations operations;
 static _Atomic unsigned call_count;
 static _Atomic bool fails;
@@ -44,61 +43,36 @@ static tarn_backend_result counted_synchronize(void *state, tarn_stream stream)
     return host.operations->stream_synchronize(state, stream);
 }
 
-static int set_up(void **state)
+static int set_up_over_host(void **state)
 {
+    begin_fixture(true);
     fails = false;
     expect_ok(tarn_host_backend_open(NULL, &host));
     operations = *host.operations;
     operations.fill = counted_fill;
     operations.copy = counted_copy;
     operations.stream_synchronize = counted_synchronize;
-    backend = (tarn_backend){ &operations, host.state };
+    opened = (tarn_backend){ &operations, host.state };
+    options.initial_bytes = MIB;
     return 0;
 }
 
-static int tear_down(void **state)
+static void create_with(unsigned debug)
 {
-    tarn_backend_close(&host);
-    return 0;
-}
-
-static tarn_pool_options options_with(unsigned debug)
-{
-    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
-    options.backend = &backend;
-    options.initial_bytes = 1 << 20;
     options.debug = debug;
-    return options;
+    create();
 }
 
-static tarn_pool *create(unsigned debug)
+static void create_with_quarantine(unsigned debug, size_t bytes)
 {
-    tarn_pool_options options = options_with(debug);
-    tarn_pool *pool;
-    expect_ok(tarn_pool_create(&options, &pool));
-    return pool;
-}
-
-static tarn_pool *create_with_quarantine(unsigned debug, size_t bytes)
-{
-    tarn_pool_options options = options_with(debug | TARN_DEBUG_QUARANTINE);
-    tarn_pool *pool;
     options.quarantine_bytes = bytes;
-    expect_ok(tarn_pool_create(&options, &pool));
-    return pool;
-}
-
-static unsigned char *alloc(tarn_pool *pool, size_t size_bytes)
-{
-    void *address;
-    expect_ok(tarn_pool_alloc(pool, size_bytes, &address));
-    return address;
+    create_with(debug | TARN_DEBUG_QUARANTINE);
 }
 
 static tarn_stream create_stream(void)
 {
     tarn_stream stream;
-    assert_int_equal(host.operations->stream_create(host.state, &stream).status, TARN_STATUS_OK);
+    expect_done(host, stream_create, &stream);
     return stream;
 }
 
@@ -114,7 +88,7 @@ static void what_was_asked_for_may_be_written_to_its_ends(void **state)
 {
     static const size_t sizes[] = { 1, 255, 256, 257, 767, 768, 769, 1023, 1024, 1025, 100001 };
     static const size_t alignments[] = { 1, 256, 512, 4096, 65536 };
-    tarn_pool *pool = create(TARN_DEBUG_ZONES);
+    create_with(TARN_DEBUG_ZONES);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         for (size_t k = 0; k < sizeof alignments / sizeof alignments[0]; k++) {
             void *address;
@@ -123,11 +97,9 @@ static void what_was_asked_for_may_be_written_to_its_ends(void **state)
             assert_int_equal((uintptr_t)address % 256, 0);
             memset(address, 0, sizes[i]);
             expect_ok(tarn_pool_check(pool));
-            expect_ok(tarn_pool_free(pool, address));
+            free_one(address);
         }
     }
-    expect_ok(tarn_pool_check(pool));
-    expect_ok(tarn_pool_destroy(pool));
 }
 
 /* The free and the check tell it, it is no leak, and nobody gets the memory again. */
@@ -137,9 +109,9 @@ static void expect_damage_found(ptrdiff_t offset, const char *side)
         SIZE = 1000
     };
     char text[64];
-    tarn_pool *pool = create(TARN_DEBUG_ZONES);
+    create_with(TARN_DEBUG_ZONES);
     tarn_label_push("mesh");
-    unsigned char *address = alloc(pool, SIZE);
+    unsigned char *address = alloc(SIZE);
     tarn_label_pop();
     address[offset]++;
     snprintf(text, sizeof text, "offset %td", offset);
@@ -157,11 +129,12 @@ static void expect_damage_found(ptrdiff_t offset, const char *side)
     assert_int_equal(stats_of(pool).live_count, 0);
     assert_int_equal(stats_of(pool).free_count, 1);
     for (int i = 0; i < 10; i++)
-        assert_ptr_not_equal(alloc(pool, SIZE), address);
+        assert_ptr_not_equal(alloc(SIZE), address);
     expect_status(TARN_STATUS_CORRUPT, tarn_pool_check(pool));
     expect_message("mesh");
     tarn_leaks leaks = TARN_LEAKS_INIT;
     expect_ok(tarn_pool_destroy_forced(pool, &leaks));
+    pool = NULL;
     assert_int_equal(leaks.allocation_count, 10);
     assert_int_equal(leaks.requested_bytes, 10 * SIZE);
     assert_int_equal(leaks.used_bytes, 10 * 2048);
@@ -182,21 +155,20 @@ static void a_write_before_the_start_is_found(void **state)
 
 static void a_pool_with_a_damaged_block_can_be_destroyed(void **state)
 {
-    tarn_pool *pool = create(TARN_DEBUG_ZONES);
-    unsigned char *address = alloc(pool, 10);
+    create_with(TARN_DEBUG_ZONES);
+    unsigned char *address = alloc(10);
     address[10]++;
     expect_status(TARN_STATUS_CORRUPT, tarn_pool_free(pool, address));
-    expect_ok(tarn_pool_destroy(pool));
+    destroy_empty();
 }
 
 /* The write has not happened yet when the memory is freed. */
 static void late_work_that_writes_too_much_is_found(void **state)
 {
-    tarn_pool *pool = create(TARN_DEBUG_ZONES);
+    create_with(TARN_DEBUG_ZONES);
     tarn_stream a = create_stream(), b = create_stream();
     for (int ways = 0; ways < 3; ways++) {
-        void *address;
-        expect_ok(tarn_pool_alloc_on(pool, 100, a, &address));
+        void *address = alloc_on(100, a);
         host.operations->fill(host.state, address, 1, 101, ways == 1 ? b : a);
         const tarn_stream both[] = { a, b };
         if (ways == 0) expect_status(TARN_STATUS_CORRUPT, tarn_pool_free_on(pool, address, a));
@@ -210,36 +182,34 @@ static void late_work_that_writes_too_much_is_found(void **state)
     }
     destroy_stream(a);
     destroy_stream(b);
-    expect_ok(tarn_pool_destroy(pool));
+    destroy_empty();
 }
 
 static void memory_goes_from_stream_to_stream(void **state)
 {
-    tarn_pool *pool = create(TARN_DEBUG_ZONES | TARN_DEBUG_POISON);
+    create_with(TARN_DEBUG_ZONES | TARN_DEBUG_POISON);
     tarn_stream streams[] = { create_stream(), create_stream(), NULL };
     for (int i = 0; i < 30; i++) {
         unsigned char copied[700];
         void *address;
         tarn_stream on = streams[i % 3];
-        expect_ok(tarn_pool_alloc_on(pool, sizeof copied, on, &address));
+        address = alloc_on(sizeof copied, on);
         host.operations->fill(host.state, address, (unsigned char)i, sizeof copied, on);
         host.operations->copy(host.state, copied, address, sizeof copied, on);
-        expect_ok(tarn_pool_free_on(pool, address, on));
+        free_on(address, on);
         assert_int_equal(copied[0], i);
         assert_int_equal(copied[699], i);
     }
     expect_ok(tarn_pool_check(pool));
     destroy_stream(streams[0]);
     destroy_stream(streams[1]);
-    expect_ok(tarn_pool_destroy(pool));
 }
 
 static void what_is_found_is_what_the_program_has(void **state)
 {
-    tarn_pool *pool = create(TARN_DEBUG_ZONES);
-    unsigned char *address = alloc(pool, 1000);
-    tarn_allocation found = TARN_ALLOCATION_INIT;
-    expect_ok(tarn_pool_find(address + 999, &found));
+    create_with(TARN_DEBUG_ZONES);
+    unsigned char *address = alloc(1000);
+    tarn_allocation found = found_at(address + 999);
     assert_ptr_equal(found.address, address);
     assert_ptr_equal(found.pool, pool);
     assert_int_equal(found.size_bytes, 1000);
@@ -248,15 +218,14 @@ static void what_is_found_is_what_the_program_has(void **state)
     expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_find(address + 1000, &found));
     expect_status(TARN_STATUS_INTERIOR_ADDRESS, tarn_pool_free(pool, address + 1));
     expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free(pool, address - 256));
-    expect_ok(tarn_pool_free(pool, address));
-    expect_ok(tarn_pool_destroy(pool));
+    free_one(address);
 }
 
 static void statistics_are_of_what_was_asked_for(void **state)
 {
-    tarn_pool *pool = create_with_quarantine(TARN_DEBUG_ZONES, 1 << 20);
-    unsigned char *address = alloc(pool, 1000);
-    expect_ok(tarn_pool_free(pool, alloc(pool, 2)));
+    create_with_quarantine(TARN_DEBUG_ZONES, 1 << 20);
+    unsigned char *address = alloc(1000);
+    free_one(alloc(2));
     tarn_stats stats = stats_of(pool);
     assert_int_equal(stats.requested_bytes, 1000);
     assert_int_equal(stats.requested_bytes_max, 1002);
@@ -268,13 +237,12 @@ static void statistics_are_of_what_was_asked_for(void **state)
     assert_int_equal(stats.size_histogram[1], 1);
     expect_status(TARN_STATUS_LIVE_REGIONS, tarn_pool_destroy(pool));
     expect_message("1 live");
-    expect_ok(tarn_pool_free(pool, address));
-    expect_ok(tarn_pool_destroy(pool));
+    free_one(address);
 }
 
 static void sizes_that_overflow_are_refused(void **state)
 {
-    tarn_pool *pool = create(TARN_DEBUG_ZONES);
+    create_with(TARN_DEBUG_ZONES);
     static const size_t sizes[] = { SIZE_MAX, SIZE_MAX - 256, SIZE_MAX - 511, SIZE_MAX - 512 };
     void *address;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -282,7 +250,6 @@ static void sizes_that_overflow_are_refused(void **state)
         expect_status(TARN_STATUS_SIZE_TOO_LARGE,
                       tarn_pool_alloc_aligned(pool, sizes[i], (size_t)1 << 63, &address));
     }
-    expect_ok(tarn_pool_destroy(pool));
 }
 
 /* --- poison --------------------------------------------------------------------------------------- */
@@ -296,59 +263,57 @@ static void expect_filled(const unsigned char *address, unsigned char value, siz
 
 static void memory_is_filled_when_handed_out_and_when_freed(void **state)
 {
-    tarn_pool *pool = create_with_quarantine(TARN_DEBUG_POISON, 1 << 20);
-    unsigned char *address = alloc(pool, 3001);
+    create_with_quarantine(TARN_DEBUG_POISON, 1 << 20);
+    unsigned char *address = alloc(3001);
     expect_filled(address, TARN_DEBUG_BYTE_ALLOCATED, 3001);
     memset(address, 0, 3001);
-    expect_ok(tarn_pool_free(pool, address));
+    free_one(address);
     expect_filled(address, TARN_DEBUG_BYTE_FREED, 3001);
-    expect_ok(tarn_pool_destroy(pool));
 }
 
 /* --- quarantine ------------------------------------------------------------------------------------ */
 
 static void what_was_freed_is_held_back(void **state)
 {
-    tarn_pool *pool = create_with_quarantine(0, 2048);
-    void *first = alloc(pool, 1000), *second = alloc(pool, 1000), *third = alloc(pool, 1000);
-    void *large = alloc(pool, 2049);
-    expect_ok(tarn_pool_free(pool, first));
-    expect_ok(tarn_pool_free(pool, second));
-    assert_ptr_not_equal(alloc(pool, 1000), first);
-    expect_ok(tarn_pool_free(pool, third));
-    assert_ptr_equal(alloc(pool, 1000), first);
+    create_with_quarantine(0, 2048);
+    void *first = alloc(1000), *second = alloc(1000), *third = alloc(1000);
+    void *large = alloc(2049);
+    free_one(first);
+    free_one(second);
+    assert_ptr_not_equal(alloc(1000), first);
+    free_one(third);
+    assert_ptr_equal(alloc(1000), first);
     /* More than there is room for, and so is what was there before. */
-    expect_ok(tarn_pool_free(pool, large));
-    assert_ptr_equal(alloc(pool, 1000), second);
-    expect_ok(tarn_pool_destroy_forced(pool, NULL));
+    free_one(large);
+    assert_ptr_equal(alloc(1000), second);
+    destroy();
 }
 
 static void a_second_free_is_told_of_the_first(void **state)
 {
-    tarn_pool *pool = create_with_quarantine(TARN_DEBUG_SITES | TARN_DEBUG_ZONES, 1 << 20);
+    create_with_quarantine(TARN_DEBUG_SITES | TARN_DEBUG_ZONES, 1 << 20);
     tarn_label_push("mesh");
-    void *address = alloc(pool, 1000);
+    void *address = alloc(1000);
     tarn_label_pop();
     tarn_label_push("solver");
-    expect_ok(tarn_pool_free(pool, address));
+    free_one(address);
     tarn_label_pop();
     expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free(pool, address));
     expect_message("1000 bytes");
     expect_message("\"mesh\"");
     expect_message("\"solver\"");
     if (TN_HAS_EXECINFO) expect_message(", by ");
-    expect_ok(tarn_pool_destroy(pool));
 }
 
 static void expect_use_after_free_found(size_t offset)
 {
-    tarn_pool *pool = create_with_quarantine(TARN_DEBUG_POISON, 1024);
+    create_with_quarantine(TARN_DEBUG_POISON, 1024);
     char text[64];
     tarn_label_push("mesh");
-    unsigned char *address = alloc(pool, 1000);
+    unsigned char *address = alloc(1000);
     tarn_label_pop();
-    void *other = alloc(pool, 1000);
-    expect_ok(tarn_pool_free(pool, address));
+    void *other = alloc(1000);
+    free_one(address);
     expect_ok(tarn_pool_check(pool));
     address[offset] = 1;
     snprintf(text, sizeof text, "after it was freed: the first wrong byte is at offset %zu",
@@ -360,12 +325,13 @@ static void expect_use_after_free_found(size_t offset)
     expect_status(TARN_STATUS_OUT_OF_MEMORY, tarn_pool_alloc(pool, (size_t)1 << 40, &none));
     expect_status(TARN_STATUS_CORRUPT, tarn_pool_check(pool));
     expect_message(text);
-    expect_ok(tarn_pool_free(pool, other));
+    free_one(other);
     expect_status(TARN_STATUS_CORRUPT, tarn_pool_check(pool));
     expect_message("mesh");
     for (int i = 0; i < 10; i++)
-        assert_ptr_not_equal(alloc(pool, 1000), address);
+        assert_ptr_not_equal(alloc(1000), address);
     expect_ok(tarn_pool_destroy_forced(pool, NULL));
+    pool = NULL;
 }
 
 static void a_use_after_the_free_is_found(void **state)
@@ -376,51 +342,46 @@ static void a_use_after_the_free_is_found(void **state)
 
 static void the_call_that_notices_is_well_and_leaves_a_message(void **state)
 {
-    tarn_pool *pool = create_with_quarantine(TARN_DEBUG_POISON, 98 * 1024);
-    unsigned char *address = alloc(pool, 100000), *other = alloc(pool, 10);
-    expect_ok(tarn_pool_free(pool, address));
+    create_with_quarantine(TARN_DEBUG_POISON, 98 * 1024);
+    unsigned char *address = alloc(100000), *other = alloc(10);
+    free_one(address);
     address[99999] = 1;
-    expect_ok(tarn_pool_free(pool, other));
+    free_one(other);
     assert_int_equal(tarn_last_error().status, TARN_STATUS_CORRUPT);
     expect_message("offset 99999");
     assert_int_equal(stats_of(pool).free_count, 2);
-    expect_ok(tarn_pool_destroy(pool));
+    destroy_empty();
 }
 
 static void the_quarantine_is_let_go_before_memory_runs_out(void **state)
 {
-    tarn_pool_options options = options_with(ALL_FLAGS);
-    tarn_pool *pool;
+    options.debug = ALL_FLAGS;
     options.limit_bytes = options.initial_bytes = 65536;
-    expect_ok(tarn_pool_create(&options, &pool));
+    create();
     size_t available, before;
-    expect_ok(tarn_pool_free(pool, alloc(pool, 1000)));
+    free_one(alloc(1000));
     expect_ok(tarn_pool_available(pool, &before));
     for (int i = 0; i < 20; i++)
-        expect_ok(tarn_pool_free(pool, alloc(pool, 40000)));
+        free_one(alloc(40000));
     expect_ok(tarn_pool_available(pool, &available));
     assert_true(available >= 40000);
-    expect_ok(tarn_pool_destroy(pool));
 }
 
 static void an_overrun_is_put_down_to_who_allocated(void **state)
 {
-    tarn_pool *pool = create(TARN_DEBUG_SITES | TARN_DEBUG_ZONES);
-    unsigned char *address = alloc(pool, 1000);
+    create_with(TARN_DEBUG_SITES | TARN_DEBUG_ZONES);
+    unsigned char *address = alloc(1000);
     address[1000] = 1;
     expect_status(TARN_STATUS_CORRUPT, tarn_pool_free(pool, address));
     if (TN_HAS_EXECINFO) expect_message(", allocated by ");
-    expect_ok(tarn_pool_destroy(pool));
+    destroy_empty();
 }
 
 static void trimming_lets_the_quarantine_go(void **state)
 {
-    tarn_pool *pool = create_with_quarantine(0, 1 << 20);
-    size_t released;
-    expect_ok(tarn_pool_free(pool, alloc(pool, 1000)));
-    expect_ok(tarn_pool_trim(pool, 0, &released));
-    assert_int_equal(released, 1 << 20);
-    expect_ok(tarn_pool_destroy(pool));
+    create_with_quarantine(0, 1 << 20);
+    free_one(alloc(1000));
+    assert_int_equal(trim(0), 1 << 20);
 }
 
 /* --- what does not work ---------------------------------------------------------------------------- */
@@ -431,13 +392,11 @@ static void a_backend_without_data_is_refused(void **state)
     static char memory[8192];
     static const unsigned flags[] = { TARN_DEBUG_ZONES, TARN_DEBUG_POISON, TARN_DEBUG_QUARANTINE };
     test_backend_init(&source);
-    tarn_backend opened = test_backend_open(&source);
-    tarn_pool *pool;
+    const tarn_backend without_data = test_backend_open(&source);
     for (size_t i = 0; i < 3; i++) {
-        tarn_pool_options options = options_with(flags[i]);
-        options.backend = &opened;
-        expect_status(TARN_STATUS_NOT_SUPPORTED, tarn_pool_create(&options, &pool));
-        expect_message("debug");
+        options.debug = flags[i];
+        options.backend = &without_data;
+        expect_options_refused(TARN_STATUS_NOT_SUPPORTED, "debug");
         options.backend = NULL;
         expect_status(TARN_STATUS_NOT_SUPPORTED,
                       tarn_pool_create_over(memory, sizeof memory, &options, &pool));
@@ -447,82 +406,72 @@ static void a_backend_without_data_is_refused(void **state)
 
 static void a_quarantine_of_nothing_is_refused(void **state)
 {
-    tarn_pool_options options = options_with(TARN_DEBUG_QUARANTINE);
-    tarn_pool *pool;
+    options.debug = TARN_DEBUG_QUARANTINE;
     options.quarantine_bytes = 0;
-    expect_status(TARN_STATUS_INVALID_OPTIONS, tarn_pool_create(&options, &pool));
-    expect_message("quarantine_bytes");
+    expect_options_refused(TARN_STATUS_INVALID_OPTIONS, "quarantine_bytes");
     options.debug = TARN_DEBUG_SITES;
-    expect_ok(tarn_pool_create(&options, &pool));
-    expect_ok(tarn_pool_destroy(pool));
+    create();
 }
 
 static void what_cannot_be_filled_is_not_handed_out(void **state)
 {
-    tarn_pool *pool = create(ALL_FLAGS);
-    void *address;
+    create_with(ALL_FLAGS);
     fails = true;
-    expect_status(TARN_STATUS_VENDOR_ERROR, tarn_pool_alloc(pool, 100, &address));
+    expect_refused(TARN_STATUS_VENDOR_ERROR, 100);
     assert_int_equal(tarn_last_error().vendor_code, 17);
     assert_int_equal(stats_of(pool).live_count, 0);
     assert_int_equal(stats_of(pool).alloc_count, 0);
     assert_int_equal(stats_of(pool).free_count, 0);
     assert_int_equal(stats_of(pool).used_bytes, 0);
     fails = false;
-    expect_ok(tarn_pool_check(pool));
-    expect_ok(tarn_pool_destroy(pool));
 }
 
 static void what_cannot_be_looked_at_is_freed(void **state)
 {
-    tarn_pool *pool = create(ALL_FLAGS);
-    unsigned char *address = alloc(pool, 100), *quarantined = alloc(pool, 100);
-    expect_ok(tarn_pool_free(pool, quarantined));
+    create_with(ALL_FLAGS);
+    unsigned char *address = alloc(100), *quarantined = alloc(100);
+    free_one(quarantined);
     address[100]++;
     fails = true;
     expect_status(TARN_STATUS_VENDOR_ERROR, tarn_pool_check(pool));
-    expect_ok(tarn_pool_free(pool, address));
+    free_one(address);
     fails = false;
-    expect_ok(tarn_pool_check(pool));
-    expect_ok(tarn_pool_destroy(pool));
 }
 
 static void a_free_on_a_foreign_stream_is_refused_as_without(void **state)
 {
-    tarn_pool *pool = create(ALL_FLAGS);
-    unsigned char *address = alloc(pool, 100);
+    create_with(ALL_FLAGS);
+    unsigned char *address = alloc(100);
     int foreign;
     expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_free_on(pool, address, &foreign));
     assert_int_equal(stats_of(pool).live_count, 1);
     assert_int_equal(stats_of(pool).free_count, 0);
     assert_int_equal(stats_of(pool).size_histogram[7], 1);
-    expect_ok(tarn_pool_free(pool, address));
-    expect_ok(tarn_pool_destroy(pool));
+    free_one(address);
 }
 
 /* Filling would be captured, and waiting would call the capture off. */
 static void nothing_is_done_while_a_stream_is_captured(void **state)
 {
-    tarn_pool *pool = create(ALL_FLAGS);
+    create_with(ALL_FLAGS);
     tarn_stream stream = create_stream();
     tarn_capture capture = 0;
     void *before, *inside;
-    expect_ok(tarn_pool_alloc_on(pool, 100, stream, &before));
+    before = alloc_on(100, stream);
     expect_ok(tarn_capture_begin(pool, stream, &capture));
     call_count = 0;
-    expect_ok(tarn_pool_alloc_on(pool, 100, stream, &inside));
-    expect_ok(tarn_pool_free_on(pool, inside, stream));
-    expect_ok(tarn_pool_alloc_on(pool, 100, stream, &inside));
-    expect_ok(tarn_pool_free_on(pool, before, stream));
+    inside = alloc_on(100, stream);
+    free_on(inside, stream);
+    inside = alloc_on(100, stream);
+    free_on(before, stream);
     expect_ok(tarn_pool_check(pool));
     assert_int_equal(call_count, 0);
     expect_ok(tarn_capture_end(pool, capture));
     /* It has no zones, though the pool has. */
     expect_ok(tarn_pool_check(pool));
-    expect_ok(tarn_pool_free_on(pool, inside, stream));
+    free_on(inside, stream);
     expect_ok(tarn_capture_release(pool, capture, &stream, 1));
     destroy_stream(stream);
-    expect_ok(tarn_pool_destroy(pool));
 }
 
 /* --- many, threads, no host memory ----------------------------------------------------------------- */
@@ -542,7 +491,7 @@ static bool is_whole(const struct held *held)
 }
 
 /* NULL when all went well. */
-static const char *allocate_and_free_at_random(tarn_pool *pool, uint64_t seed, unsigned steps)
+static const char *allocate_and_free_at_random(uint64_t seed, unsigned steps)
 {
     struct held held[32] = { { NULL, 0, 0 } };
     struct random random = random_init(seed);
@@ -575,52 +524,48 @@ static void random_programs_find_their_memory_whole(void **state)
 {
     uint64_t seed = random_seed(1);
     for (unsigned flags = 1; flags <= ALL_FLAGS; flags++) {
-        tarn_pool_options options = options_with(flags);
-        tarn_pool *pool;
+        options.debug = flags;
         options.quarantine_bytes = 20 * 1024;
-        expect_ok(tarn_pool_create(&options, &pool));
-        const char *fault = allocate_and_free_at_random(pool, seed + flags, 1000);
+        create();
+        const char *fault = allocate_and_free_at_random(seed + flags, 1000);
         if (fault) fail_msg("flags 0x%x: %s", flags, fault);
         expect_ok(tarn_pool_check(pool));
-        expect_ok(tarn_pool_destroy(pool));
+        destroy_empty();
     }
 }
 
-static void *work(void *pool)
+static void *work(void *argument)
 {
     for (uint64_t seed = 1; seed <= 5; seed++) {
-        if (allocate_and_free_at_random(pool, seed, 100)) return pool;
-        if (tarn_pool_check(pool) != TARN_STATUS_OK) return pool;
+        if (allocate_and_free_at_random(seed, 100)) return &pool;
+        if (tarn_pool_check(pool) != TARN_STATUS_OK) return &pool;
     }
     return NULL;
 }
 
 static void threads_work_and_check_at_once(void **state)
 {
-    tarn_pool_options options = options_with(ALL_FLAGS);
-    tarn_pool *pool;
+    options.debug = ALL_FLAGS;
     pthread_t threads[4];
     options.quarantine_bytes = 20 * 1024;
-    expect_ok(tarn_pool_create(&options, &pool));
+    create();
     for (int i = 0; i < 4; i++)
-        pthread_create(&threads[i], NULL, work, pool);
+        pthread_create(&threads[i], NULL, work, NULL);
     for (int i = 0; i < 4; i++) {
         void *result;
         pthread_join(threads[i], &result);
         if (result) fail_msg("a thread's pool is not well");
     }
-    expect_ok(tarn_pool_check(pool));
-    expect_ok(tarn_pool_destroy(pool));
 }
 
 /* Frees on a stream that the pool finds no memory to know and no way to wait for. Whether it was refused. */
 static bool free_with_faults(unsigned fail_at, unsigned fails_after, bool *has_happened_out)
 {
-    tarn_pool *pool = create(TARN_DEBUG_ZONES | TARN_DEBUG_POISON);
+    create_with(TARN_DEBUG_ZONES | TARN_DEBUG_POISON);
     tarn_stream second;
-    assert_int_equal(host.operations->stream_create(host.state, &second).status, TARN_STATUS_OK);
-    void *address = alloc(pool, 100);
-    expect_ok(tarn_pool_free(pool, alloc(pool, 100)));
+    expect_done(host, stream_create, &second);
+    void *address = alloc(100);
+    free_one(alloc(100));
     fails_from = call_count + fails_after;
     host_memory_faults_begin(fail_at);
     tarn_status status = tarn_pool_free_on(pool, address, second);
@@ -629,10 +574,10 @@ static bool free_with_faults(unsigned fail_at, unsigned fails_after, bool *has_h
     expect_ok(tarn_pool_check(pool));
     if (status != TARN_STATUS_OK) {
         assert_int_equal(stats_of(pool).live_count, 1);
-        expect_ok(tarn_pool_free(pool, address));
+        free_one(address);
     }
-    expect_ok(tarn_pool_destroy(pool));
-    assert_int_equal(host.operations->stream_destroy(host.state, second).status, TARN_STATUS_OK);
+    destroy_empty();
+    expect_done(host, stream_destroy, second);
     return status != TARN_STATUS_OK;
 }
 
@@ -654,8 +599,7 @@ static void a_free_that_was_refused_can_be_made_again(void **state)
 
 static void live_once(void)
 {
-    tarn_pool_options options = options_with(ALL_FLAGS);
-    tarn_pool *pool;
+    options.debug = ALL_FLAGS;
     void *addresses[10];
     int count = 0;
     options.quarantine_bytes = 6 * 1024;
@@ -668,8 +612,8 @@ static void live_once(void)
     tarn_pool_check(pool);
     assert_int_equal(stats_of(pool).live_count, count);
     while (count > 0)
-        expect_ok(tarn_pool_free(pool, addresses[--count]));
-    expect_ok(tarn_pool_destroy(pool));
+        free_one(addresses[--count]);
+    destroy_empty();
 }
 
 static void no_host_memory_fails_an_allocation_and_never_a_free(void **state)
@@ -685,7 +629,7 @@ static void no_host_memory_fails_an_allocation_and_never_a_free(void **state)
 
 int main(void)
 {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up_over_host, tear_down_empty)
     const struct CMUnitTest tests[] = {
         CASE(what_was_asked_for_may_be_written_to_its_ends),
         CASE(a_write_beyond_the_end_is_found),

@@ -10,19 +10,38 @@
 /* These tests run on the backend that tarn was built for; without a device there is nothing to do. */
 static int start_without_a_pool(void **state)
 {
-    unsetenv("TARN_INITIAL");
-    unsetenv("TARN_LIMIT");
-    unsetenv("TARN_GROWTH");
-    unsetenv("TARN_CHUNK");
-    unsetenv("TARN_DEVICE");
-    unsetenv("TARN_RANKS");
-    unsetenv("TARN_VANISH");
-    unsetenv("TARN_KIND");
-    unsetenv("TARN_DISABLE");
-    unsetenv("TARN_CONTIGUOUS");
-    unsetenv("TARN_SHAREABLE");
-    unsetenv("TARN_SLICES");
+    static const char *const variables[] = {
+        "TARN_INITIAL", "TARN_LIMIT",      "TARN_GROWTH",    "TARN_CHUNK",
+        "TARN_DEVICE",  "TARN_RANKS",      "TARN_VANISH",    "TARN_KIND",
+        "TARN_DISABLE", "TARN_CONTIGUOUS", "TARN_SHAREABLE", "TARN_SLICES",
+    };
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        unsetenv(variables[i]);
     return tarn_default_pool_destroy() == TARN_STATUS_OK ? 0 : -1;
+}
+
+static tarn_pool *default_pool(void)
+{
+    tarn_pool *pool;
+    expect_ok(tarn_default_pool(&pool));
+    return pool;
+}
+
+static void *allocate(size_t size_bytes)
+{
+    void *address;
+    expect_ok(tarn_malloc(size_bytes, &address));
+    return address;
+}
+
+static tarn_memory_info memory_of_device(void)
+{
+    tarn_backend backend;
+    tarn_memory_info info;
+    expect_ok(tarn_backend_open(0, TARN_MEMORY_KIND_DEVICE, &backend));
+    expect_done(backend, query_memory, &info);
+    tarn_backend_close(&backend);
+    return info;
 }
 
 static bool has_device(void)
@@ -36,12 +55,9 @@ static bool has_device(void)
 static void is_created_by_the_first_malloc(void **state)
 {
     if (!has_device()) skip();
-    void *address;
-    expect_ok(tarn_malloc(1000, &address));
+    void *address = allocate(1000);
     assert_int_equal((uintptr_t)address % 256, 0);
-    tarn_pool *pool, *again;
-    expect_ok(tarn_default_pool(&pool));
-    expect_ok(tarn_default_pool(&again));
+    tarn_pool *pool = default_pool(), *again = default_pool();
     assert_ptr_equal(pool, again);
     assert_int_equal(stats_of(pool).live_count, 1);
     assert_int_equal(stats_of(pool).footprint_bytes, TARN_INITIAL_BYTES_DEFAULT);
@@ -59,11 +75,8 @@ static void is_disabled_by_the_environment(void **state)
 {
     if (!has_device()) skip();
     setenv("TARN_DISABLE", "1", 1);
-    void *one, *other;
-    expect_ok(tarn_malloc(1000, &one));
-    expect_ok(tarn_malloc(3, &other));
-    tarn_pool *pool;
-    expect_ok(tarn_default_pool(&pool));
+    void *one = allocate(1000), *other = allocate(3);
+    tarn_pool *pool = default_pool();
     assert_int_equal(stats_of(pool).footprint_bytes, 1003);
     assert_int_equal(stats_of(pool).static_pool_count, 2);
     expect_ok(tarn_free(one));
@@ -85,7 +98,7 @@ static void is_shareable_by_the_environment(void **state)
     tarn_status created = tarn_default_pool(&pool);
     if (created == TARN_STATUS_NO_DEVICE || created == TARN_STATUS_NOT_SUPPORTED) skip();
     expect_ok(created);
-    expect_ok(tarn_malloc(1000, &address));
+    address = allocate(1000);
     tarn_exported_step step = TARN_EXPORTED_STEP_INIT;
     expect_ok(tarn_pool_export(pool, address, &step));
     close(step.file_descriptor);
@@ -96,17 +109,16 @@ static void may_be_abandoned_and_created_anew(void **state)
 {
     if (!has_device()) skip();
     tarn_pool *pool, *other;
-    void *address;
-    expect_ok(tarn_malloc(1000, &address));
-    expect_ok(tarn_default_pool(&pool));
+    void *address = allocate(1000);
+    pool = default_pool();
     expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_abandon(pool));
     expect_message("tarn_default_pool_abandon");
     expect_ok(tarn_default_pool_abandon());
     expect_ok(tarn_default_pool_abandon());
     expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_check(pool));
     expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_free(address));
-    expect_ok(tarn_malloc(1000, &address));
-    expect_ok(tarn_default_pool(&other));
+    address = allocate(1000);
+    other = default_pool();
     assert_ptr_not_equal(pool, other);
     expect_ok(tarn_free(address));
 }
@@ -117,9 +129,8 @@ static void freeing_before_there_is_a_pool_creates_none(void **state)
     int on_the_stack;
     expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_free(&on_the_stack));
     tarn_pool *other;
-    void *address;
     if (tarn_pool_create(NULL, &other) != TARN_STATUS_OK) return;
-    expect_ok(tarn_pool_alloc(other, 1, &address));
+    void *address = new_block(other, 1);
     expect_status(TARN_STATUS_WRONG_POOL, tarn_free(address));
     expect_ok(tarn_pool_destroy_forced(other, NULL));
     expect_ok(tarn_default_pool_destroy());
@@ -134,9 +145,8 @@ static void takes_its_options_from_the_environment(void **state)
     setenv("TARN_CHUNK", "4K", 1);
     setenv("TARN_DEVICE", "0", 1);
     void *address, *more;
-    expect_ok(tarn_malloc(1, &address));
-    tarn_pool *pool;
-    expect_ok(tarn_default_pool(&pool));
+    address = allocate(1);
+    tarn_pool *pool = default_pool();
     assert_int_equal(stats_of(pool).used_bytes, 4096);
     assert_in_range(stats_of(pool).footprint_bytes, (size_t)3 << 20, (size_t)4 << 20);
     expect_status(TARN_STATUS_OVER_LIMIT, tarn_malloc((size_t)7 << 20, &more));
@@ -146,31 +156,23 @@ static void takes_its_options_from_the_environment(void **state)
 static void a_limit_may_be_per_cent_of_the_device(void **state)
 {
     if (!has_device()) skip();
-    tarn_backend backend;
-    tarn_memory_info info;
-    expect_ok(tarn_backend_open(0, TARN_MEMORY_KIND_DEVICE, &backend));
-    assert_int_equal(backend.operations->query_memory(backend.state, &info).status, TARN_STATUS_OK);
-    tarn_backend_close(&backend);
+    tarn_memory_info info = memory_of_device();
     setenv("TARN_LIMIT", "1%", 1);
     void *address;
     expect_status(TARN_STATUS_OVER_LIMIT, tarn_malloc(info.total_bytes / 50, &address));
-    expect_ok(tarn_malloc(info.total_bytes / 200, &address));
+    address = allocate(info.total_bytes / 200);
     expect_ok(tarn_free(address));
 }
 
 static void ranks_that_share_the_device_share_the_percentage(void **state)
 {
     if (!has_device()) skip();
-    tarn_backend backend;
-    tarn_memory_info info;
-    expect_ok(tarn_backend_open(0, TARN_MEMORY_KIND_DEVICE, &backend));
-    assert_int_equal(backend.operations->query_memory(backend.state, &info).status, TARN_STATUS_OK);
-    tarn_backend_close(&backend);
+    tarn_memory_info info = memory_of_device();
     setenv("TARN_LIMIT", "4%", 1);
     setenv("TARN_RANKS", "4", 1);
     void *address;
     expect_status(TARN_STATUS_OVER_LIMIT, tarn_malloc(info.total_bytes / 50, &address));
-    expect_ok(tarn_malloc(info.total_bytes / 200, &address));
+    address = allocate(info.total_bytes / 200);
     expect_ok(tarn_free(address));
 }
 
@@ -180,21 +182,15 @@ static void ranks_share_all_there_is(void **state)
     if (!has_device()) skip();
     setenv("TARN_INITIAL", "all", 1);
     setenv("TARN_RANKS", "1000", 1);
-    tarn_backend backend;
-    tarn_memory_info info;
-    expect_ok(tarn_backend_open(0, TARN_MEMORY_KIND_DEVICE, &backend));
-    assert_int_equal(backend.operations->query_memory(backend.state, &info).status, TARN_STATUS_OK);
-    tarn_backend_close(&backend);
-    void *address;
-    expect_ok(tarn_malloc(1, &address));
-    tarn_pool *pool;
-    expect_ok(tarn_default_pool(&pool));
+    tarn_memory_info info = memory_of_device();
+    void *address = allocate(1);
+    tarn_pool *pool = default_pool();
     assert_in_range(stats_of(pool).footprint_bytes, 1, info.total_bytes / 1000);
     setenv("TARN_LIMIT", "1M", 1);
     expect_ok(tarn_free(address));
     expect_ok(tarn_default_pool_destroy());
-    expect_ok(tarn_malloc(1, &address));
-    expect_ok(tarn_default_pool(&pool));
+    address = allocate(1);
+    pool = default_pool();
     assert_in_range(stats_of(pool).footprint_bytes, 1, (size_t)1 << 20);
     expect_ok(tarn_free(address));
 }
@@ -206,9 +202,9 @@ static void small_requests_have_slices_unless_told_otherwise(void **state)
         setenv("TARN_SLICES", slices ? "1" : "0", 1);
         void *first, *second;
         tarn_pool *pool;
-        expect_ok(tarn_malloc(8, &first));
-        expect_ok(tarn_malloc(8, &second));
-        expect_ok(tarn_default_pool(&pool));
+        first = allocate(8);
+        second = allocate(8);
+        pool = default_pool();
         assert_int_equal(stats_of(pool).used_bytes, slices ? 1024 : 2048);
         expect_ok(tarn_free(first));
         expect_ok(tarn_free(second));
@@ -222,12 +218,12 @@ static void may_vanish_with_the_last_free(void **state)
     setenv("TARN_VANISH", "1", 1);
     void *address;
     tarn_pool *pool;
-    expect_ok(tarn_malloc(1, &address));
-    expect_ok(tarn_default_pool(&pool));
+    address = allocate(1);
+    pool = default_pool();
     assert_int_equal(stats_of(pool).footprint_bytes, TARN_INITIAL_BYTES_DEFAULT);
     expect_ok(tarn_free(address));
     assert_int_equal(stats_of(pool).footprint_bytes, 0);
-    expect_ok(tarn_malloc(1, &address));
+    address = allocate(1);
     expect_ok(tarn_free(address));
 }
 
@@ -236,8 +232,7 @@ static void may_be_of_host_memory(void **state)
 {
     setenv("TARN_KIND", "host", 1);
     setenv("TARN_DEVICE", "9999", 1);
-    void *address;
-    expect_ok(tarn_malloc(1000, &address));
+    void *address = allocate(1000);
     memset(address, 1, 1000);
     expect_ok(tarn_free(address));
 }
@@ -261,7 +256,7 @@ static void a_value_that_does_not_parse_is_named_by_every_call(void **state)
     assert_ptr_equal(address, &address);
     unsetenv("TARN_INITIAL");
     if (!has_device()) skip();
-    expect_ok(tarn_malloc(1, &address));
+    address = allocate(1);
     expect_ok(tarn_free(address));
 }
 
@@ -305,9 +300,8 @@ static void threads_that_come_at_once_get_one_pool(void **state)
     if (!has_device()) skip();
     pthread_t threads[4];
     tarn_status statuses[4];
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, first_use, &statuses[i]), 0);
-    }
     for (int i = 0; i < 4; i++) {
         pthread_join(threads[i], NULL);
         assert_int_equal(statuses[i], TARN_STATUS_OK);

@@ -22,9 +22,7 @@ static tarn_pool *create_named(const char *name)
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = &backend;
     options.initial_bytes = 65536;
-    tarn_pool *pool;
-    expect_ok(tarn_pool_create(&options, &pool));
-    return pool;
+    return new_pool(&options);
 }
 
 /* Two static pools: in the first, slices of 128 bytes, of which one is live of 100, free, live of 2000; a live one
@@ -127,10 +125,8 @@ static void what_is_not_mapped_is_said_to_be(void **state)
     options.step_bytes = 65536;
     options.limit_bytes = 131072;
     options.initial_bytes = 0;
-    tarn_pool *pool;
-    void *address;
-    expect_ok(tarn_pool_create(&options, &pool));
-    expect_ok(tarn_pool_alloc(pool, 1000, &address));
+    tarn_pool *pool = new_pool(&options);
+    new_block(pool, 1000);
     dumped(pool, TARN_DUMP_FORMAT_TEXT);
     expect_says("64512 bytes free");
     expect_says("983040 bytes unmapped");
@@ -142,16 +138,14 @@ static void what_is_not_mapped_is_said_to_be(void **state)
 /* What was freed on a stream waits for it; what was never used waits for none. */
 static void what_waits_for_streams_says_so(void **state)
 {
-    tarn_backend backend;
-    expect_ok(tarn_host_backend_open(NULL, &backend));
+    tarn_backend backend = new_host_backend(NULL);
     tarn_stream a, b;
     expect_ok(backend.operations->stream_create(backend.state, &a).status);
     expect_ok(backend.operations->stream_create(backend.state, &b).status);
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = &backend;
     options.initial_bytes = 65536;
-    tarn_pool *pool;
-    expect_ok(tarn_pool_create(&options, &pool));
+    tarn_pool *pool = new_pool(&options);
     void *blocks[3];
     for (int i = 0; i < 3; i++)
         expect_ok(tarn_pool_alloc_on(pool, 4096, i == 1 ? b : a, &blocks[i]));

@@ -35,9 +35,8 @@ static const char *const names[] = { "TARN_INITIAL",
 
 static int unset_all(void **state)
 {
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         unsetenv(names[i]);
-    }
     return 0;
 }
 
@@ -59,9 +58,8 @@ static void expect_refused(const char *name, const char *value)
     setenv(name, value, 1);
     tarn_status status = tn_environment_read(&environment);
     unsetenv(name);
-    if (status != TARN_STATUS_INVALID_ENVIRONMENT) {
+    if (status != TARN_STATUS_INVALID_ENVIRONMENT)
         fail_msg("%s=%s: %s", name, value, tarn_status_name(status));
-    }
     assert_int_equal(tarn_last_error().status, TARN_STATUS_INVALID_ENVIRONMENT);
     expect_message(name);
     expect_message(value);
@@ -128,9 +126,8 @@ static void all_variables_are_read_together(void **state)
                                           "first_fit",
                                           "0" };
     _Static_assert(sizeof values == sizeof names, "one for each");
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         setenv(names[i], values[i], 1);
-    }
     struct tn_environment environment;
     expect_ok(tn_environment_read(&environment));
     assert_int_equal(environment.options.fit, TARN_FIT_FIRST);
@@ -215,9 +212,8 @@ static void expect_bad_sizes_refused(const char *name)
         "much",
         "\xc3\xa9",
     };
-    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
         expect_refused(name, values[i]);
-    }
 }
 
 static void sizes_that_do_not_parse_are_refused(void **state)

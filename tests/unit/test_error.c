@@ -35,16 +35,14 @@ static void expect_last_error(tarn_status status, int vendor_code, const char *v
 static void statuses_are_numbered_from_zero_without_gaps(void **state)
 {
     assert_int_equal(TARN_STATUS_OK, 0);
-    for (int i = 0; i < STATUS_COUNT; i++) {
+    for (int i = 0; i < STATUS_COUNT; i++)
         assert_int_equal(status_lines[i].status, i);
-    }
 }
 
 static void each_status_has_its_enumerator_as_name(void **state)
 {
-    for (int i = 0; i < STATUS_COUNT; i++) {
+    for (int i = 0; i < STATUS_COUNT; i++)
         assert_string_equal(tarn_status_name(status_lines[i].status), status_lines[i].name);
-    }
     assert_string_equal(tarn_status_name(TARN_STATUS_OUT_OF_MEMORY), "TARN_STATUS_OUT_OF_MEMORY");
 }
 
@@ -54,9 +52,8 @@ static void each_status_has_a_sentence_of_its_own(void **state)
         const char *sentence = tarn_status_sentence((tarn_status)i);
         assert_true(strlen(sentence) > 0);
         assert_true(sentence[strlen(sentence) - 1] != '.');
-        for (int j = 0; j < i; j++) {
+        for (int j = 0; j < i; j++)
             assert_string_not_equal(sentence, tarn_status_sentence((tarn_status)j));
-        }
     }
 }
 

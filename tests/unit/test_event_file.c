@@ -3,14 +3,6 @@
  * test_event_file: a file of events on disks that are full, slow, interrupted or without locks, and in programs that
  * close what they did not open. The system's calls that it makes are this test's, which makes them fail.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* clang-format off */
-#include <cmocka.h>
-/* clang-format on */
-
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -157,9 +157,8 @@ static void expect_capacity(uint32_t from_capacity, uint32_t needed, uint32_t ex
 {
     struct array array = fake_array(from_capacity);
     assert_true(grow(&array, 0, needed, 8));
-    if (array.capacity != expected) {
+    if (array.capacity != expected)
         fail_msg("from %u for %u: %u, not %u", from_capacity, needed, array.capacity, expected);
-    }
     assert_int_equal(asked_bytes, (size_t)expected * 8);
     tn_host_memory_free(array.items);
 }
@@ -185,15 +184,13 @@ static void the_items_in_use_move_along(void **state)
     struct array array = fake_array(0);
     assert_true(grow(&array, 0, 16, sizeof(int)));
     int *items = array.items;
-    for (int i = 0; i < 16; i++) {
+    for (int i = 0; i < 16; i++)
         items[i] = i * i;
-    }
     assert_true(grow(&array, 10, 17, sizeof(int)));
     assert_ptr_equal(freed, items);
     items = array.items;
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < 10; i++)
         assert_int_equal(items[i], i * i);
-    }
     assert_int_equal(items[10], -1); /* as the hook gave it */
     tn_host_memory_free(array.items);
     expect_counts(2, 2);

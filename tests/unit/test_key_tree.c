@@ -71,9 +71,8 @@ static void remove_key(struct tree *tree, int32_t key)
 static struct tree tree_of(size_t count, int32_t first, int32_t step)
 {
     struct tree tree = no_tree((uint32_t)count + 3);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         insert_key(&tree, first + (int32_t)i * step);
-    }
     return tree;
 }
 
@@ -410,13 +409,11 @@ static void nodes_that_were_given_back_are_taken_again(void **state)
 {
     struct tree tree = tree_of(300, 0, 1);
     uint32_t fresh = tree.store.fresh;
-    for (int32_t key = 0; key < 300; key++) {
+    for (int32_t key = 0; key < 300; key++)
         remove_key(&tree, key);
-    }
     assert_int_equal(tree.store.used_count, 0);
-    for (int32_t key = 0; key < 300; key++) {
+    for (int32_t key = 0; key < 300; key++)
         insert_key(&tree, key);
-    }
     assert_int_equal(tree.store.fresh, fresh);
     expect_sound(&tree, 300);
     fini(&tree);
@@ -474,12 +471,10 @@ static void nothing_but_reserve_allocates(void **state)
 {
     struct tree tree = no_tree(500);
     host_memory_faults_begin(1);
-    for (int32_t key = 0; key < 1000; key++) {
+    for (int32_t key = 0; key < 1000; key++)
         insert_key(&tree, key);
-    }
-    for (int32_t key = 0; key < 1000; key++) {
+    for (int32_t key = 0; key < 1000; key++)
         remove_key(&tree, key);
-    }
     assert_false(host_memory_faults_end());
     fini(&tree);
 }
@@ -495,9 +490,8 @@ static void a_tree_has_at_most_a_quarter_as_many_nodes_as_keys(void **state)
     for (int32_t key = 0; key < COUNT; key++) {
         insert_key(&tree, key);
         uint32_t bound = ((uint32_t)key + 1) / 4 + 1;
-        if (tree.store.used_count > bound) {
+        if (tree.store.used_count > bound)
             fail_msg("%d keys take %u nodes, more than %u", key + 1, tree.store.used_count, bound);
-        }
     }
     expect_sound(&tree, COUNT);
     for (int32_t key = 0; key < COUNT; key += 7) {
@@ -589,9 +583,8 @@ static void expect_sound_as_model(const struct tn_key_tree_store *store, const s
 static uint32_t node_bound(const struct model *models)
 {
     size_t bound = 0;
-    for (int i = 0; i < TREE_COUNT; i++) {
+    for (int i = 0; i < TREE_COUNT; i++)
         bound += models[i].count > 0 ? models[i].count / 4 + 1 : 0;
-    }
     return (uint32_t)bound;
 }
 
@@ -626,9 +619,8 @@ static void random_trees_are_those_of_sorted_arrays(void **state)
     compare_random_steps(&store.store, models, &random, 20000);
     for (int i = 0; i < TREE_COUNT; i++) {
         expect_sound_as_model(&store.store, &models[i]);
-        while (models[i].count > 0) {
+        while (models[i].count > 0)
             remove_random(&store.store, &models[i], &random);
-        }
     }
     assert_int_equal(store.store.used_count, 0);
     fini(&store);
@@ -742,9 +734,8 @@ static void damage_to_an_inner_node_is_found(void **state)
     root->keys[root->count] = 1000000;
     expect_damage_found(&tree, root, undamaged);
     root->count = 1; /* a root with one link should have been replaced by it */
-    for (int i = 0; i < 15; i++) {
+    for (int i = 0; i < 15; i++)
         root->keys[i] = TN_KEY_TREE_KEY_NONE;
-    }
     expect_damage_found(&tree, root, undamaged);
     fini(&tree);
 }

@@ -18,65 +18,60 @@ enum {
     REGION_COUNT = 2000
 };
 
-struct fixture {
-    struct tn_live_map map;
-    struct tn_region regions[REGION_COUNT];
-};
+static struct tn_live_map map;
+static struct tn_region regions[REGION_COUNT];
 
 static int setup(void **state)
 {
-    static struct fixture fixture;
-    memset(&fixture, 0x5a, sizeof fixture);
+    memset(&map, 0x5a, sizeof map);
+    memset(regions, 0x5a, sizeof regions);
     host_memory_faults_begin(0);
-    tn_live_map_init(&fixture.map);
-    assert_true(tn_live_map_reserve(&fixture.map, REGION_COUNT));
-    *state = &fixture;
+    tn_live_map_init(&map);
+    assert_true(tn_live_map_reserve(&map, REGION_COUNT));
     return 0;
 }
 
 static int teardown(void **state)
 {
-    struct fixture *fixture = *state;
-    tn_live_map_fini(&fixture->map);
+    tn_live_map_fini(&map);
     assert_int_equal(host_memory_faults_outstanding(), 0);
     host_memory_faults_end();
     return 0;
 }
 
-static void expect_sound(const struct fixture *fixture)
+static void expect_sound(void)
 {
-    const char *fault = tn_live_map_check(&fixture->map, fixture->regions);
+    const char *fault = tn_live_map_check(&map, regions);
     if (fault) fail_msg("%s", fault);
 }
 
-static void insert(struct fixture *fixture, uint32_t region, uint32_t first_chunk)
+static void insert(uint32_t region, uint32_t first_chunk)
 {
-    fixture->regions[region] = (struct tn_region){ .first_chunk = first_chunk,
-                                                   .chunk_count = 1,
-                                                   .state = TN_REGION_STATE_LIVE };
-    tn_live_map_insert(&fixture->map, fixture->regions, region);
+    regions[region] = (struct tn_region){ .first_chunk = first_chunk,
+                                          .chunk_count = 1,
+                                          .state = TN_REGION_STATE_LIVE };
+    tn_live_map_insert(&map, regions, region);
 }
 
-static void expect_found(const struct fixture *fixture, uint32_t first_chunk, uint32_t expected)
+static void expect_found(uint32_t first_chunk, uint32_t expected)
 {
-    uint32_t found = tn_live_map_find(&fixture->map, fixture->regions, first_chunk);
+    uint32_t found = tn_live_map_find(&map, regions, first_chunk);
     if (found != expected) fail_msg("at %u: region %u, not %u", first_chunk, found, expected);
 }
 
-static void expect_taken(struct fixture *fixture, uint32_t first_chunk, uint32_t expected)
+static void expect_taken(uint32_t first_chunk, uint32_t expected)
 {
-    uint32_t taken = tn_live_map_take(&fixture->map, fixture->regions, first_chunk);
+    uint32_t taken = tn_live_map_take(&map, regions, first_chunk);
     if (taken != expected) fail_msg("at %u: region %u, not %u", first_chunk, taken, expected);
-    if (taken != NONE) fixture->regions[taken].state = TN_REGION_STATE_FREE;
+    if (taken != NONE) regions[taken].state = TN_REGION_STATE_FREE;
 }
 
-static uint32_t longest_chain(const struct fixture *fixture)
+static uint32_t longest_chain(void)
 {
     uint32_t longest = 0;
-    for (uint32_t bucket = 0; bucket < fixture->map.bucket_count; bucket++) {
+    for (uint32_t bucket = 0; bucket < map.bucket_count; bucket++) {
         uint32_t length = 0;
-        for (uint32_t region = fixture->map.buckets[bucket]; region != NONE;
-             region = fixture->regions[region].link) {
+        for (uint32_t region = map.buckets[bucket]; region != NONE; region = regions[region].link) {
             length++;
         }
         longest = length > longest ? length : longest;
@@ -88,47 +83,43 @@ static uint32_t longest_chain(const struct fixture *fixture)
 
 static void a_map_that_was_never_used_finds_nothing(void **state)
 {
-    struct fixture *fixture = *state;
-    expect_sound(fixture);
-    assert_int_equal(fixture->map.bucket_count, 0);
-    assert_int_equal(tn_live_map_metadata_bytes(&fixture->map), 0);
-    expect_found(fixture, 0, NONE);
-    expect_taken(fixture, 0, NONE);
+    expect_sound();
+    assert_int_equal(map.bucket_count, 0);
+    assert_int_equal(tn_live_map_metadata_bytes(&map), 0);
+    expect_found(0, NONE);
+    expect_taken(0, NONE);
 }
 
 static void a_region_is_found_until_it_is_taken(void **state)
 {
-    struct fixture *fixture = *state;
-    insert(fixture, 5, 77);
-    expect_sound(fixture);
-    expect_found(fixture, 76, NONE);
-    expect_found(fixture, 77, 5);
-    expect_found(fixture, 78, NONE);
-    expect_taken(fixture, 76, NONE);
-    assert_int_equal(tn_live_map_live_count(&fixture->map), 1);
-    expect_taken(fixture, 77, 5);
-    assert_int_equal(tn_live_map_live_count(&fixture->map), 0);
-    expect_sound(fixture);
-    expect_found(fixture, 77, NONE);
-    expect_taken(fixture, 77, NONE);
+    insert(5, 77);
+    expect_sound();
+    expect_found(76, NONE);
+    expect_found(77, 5);
+    expect_found(78, NONE);
+    expect_taken(76, NONE);
+    assert_int_equal(tn_live_map_live_count(&map), 1);
+    expect_taken(77, 5);
+    assert_int_equal(tn_live_map_live_count(&map), 0);
+    expect_sound();
+    expect_found(77, NONE);
+    expect_taken(77, NONE);
 }
 
 static void the_outermost_chunks_are_found(void **state)
 {
-    struct fixture *fixture = *state;
-    insert(fixture, 0, 0);
-    insert(fixture, 1, TN_CHUNK_COUNT_MAX - 1);
-    expect_sound(fixture);
-    expect_found(fixture, 0, 0);
-    expect_found(fixture, TN_CHUNK_COUNT_MAX - 1, 1);
-    expect_taken(fixture, 0, 0);
-    expect_taken(fixture, TN_CHUNK_COUNT_MAX - 1, 1);
+    insert(0, 0);
+    insert(1, TN_CHUNK_COUNT_MAX - 1);
+    expect_sound();
+    expect_found(0, 0);
+    expect_found(TN_CHUNK_COUNT_MAX - 1, 1);
+    expect_taken(0, 0);
+    expect_taken(TN_CHUNK_COUNT_MAX - 1, 1);
 }
 
 /* First chunks that share a bucket. */
 static void regions_of_one_bucket_are_taken_in_any_order(void **state)
 {
-    struct fixture *fixture = *state;
     static const uint32_t orders[6][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 },
                                            { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
     for (int i = 0; i < 6; i++) {
@@ -136,14 +127,13 @@ static void regions_of_one_bucket_are_taken_in_any_order(void **state)
         for (uint32_t chunk = 0; count < 3; chunk++) {
             if (tn_live_map_hash_of(chunk) % BUCKETS_MIN == 3) chunks[count++] = chunk;
         }
-        for (uint32_t region = 0; region < 3; region++) {
-            insert(fixture, region, chunks[region]);
-        }
-        assert_int_equal(longest_chain(fixture), 3);
+        for (uint32_t region = 0; region < 3; region++)
+            insert(region, chunks[region]);
+        assert_int_equal(longest_chain(), 3);
         for (int j = 0; j < 3; j++) {
-            expect_sound(fixture);
-            expect_taken(fixture, chunks[orders[i][j]], orders[i][j]);
-            expect_found(fixture, chunks[orders[i][j]], NONE);
+            expect_sound();
+            expect_taken(chunks[orders[i][j]], orders[i][j]);
+            expect_found(chunks[orders[i][j]], NONE);
         }
     }
 }
@@ -152,67 +142,62 @@ static void regions_of_one_bucket_are_taken_in_any_order(void **state)
 
 static void each_region_brings_two_buckets(void **state)
 {
-    struct fixture *fixture = *state;
     for (uint32_t region = 0; region < REGION_COUNT; region++) {
-        insert(fixture, region, region * 3);
+        insert(region, region * 3);
         uint32_t live_count = region + 1;
         uint32_t expected = live_count * 2 < BUCKETS_MIN ? BUCKETS_MIN : live_count * 2;
-        assert_int_equal(tn_live_map_live_count(&fixture->map), live_count);
-        assert_int_equal(fixture->map.bucket_count, expected);
-        assert_int_equal(tn_live_map_metadata_bytes(&fixture->map), expected * 4);
-        assert_true(fixture->map.mask >= expected - 1);
-        assert_true(fixture->map.mask / 2 < expected - 1);
-        assert_int_equal(fixture->map.lower_mask, fixture->map.mask / 2);
+        assert_int_equal(tn_live_map_live_count(&map), live_count);
+        assert_int_equal(map.bucket_count, expected);
+        assert_int_equal(tn_live_map_metadata_bytes(&map), expected * 4);
+        assert_true(map.mask >= expected - 1);
+        assert_true(map.mask / 2 < expected - 1);
+        assert_int_equal(map.lower_mask, map.mask / 2);
     }
-    assert_true(fixture->map.bucket_count > BUCKETS_MIN);
+    assert_true(map.bucket_count > BUCKETS_MIN);
 }
 
 static void all_are_found_however_far_the_table_has_split(void **state)
 {
-    struct fixture *fixture = *state;
     for (uint32_t region = 0; region < 700; region++) {
-        insert(fixture, region, region * 1000);
-        expect_sound(fixture);
-        for (uint32_t earlier = 0; earlier <= region; earlier++) {
-            expect_found(fixture, earlier * 1000, earlier);
-        }
-        expect_found(fixture, region * 1000 + 1, NONE);
+        insert(region, region * 1000);
+        expect_sound();
+        for (uint32_t earlier = 0; earlier <= region; earlier++)
+            expect_found(earlier * 1000, earlier);
+        expect_found(region * 1000 + 1, NONE);
     }
 }
 
 static void buckets_stay_when_regions_go(void **state)
 {
-    struct fixture *fixture = *state;
     for (uint32_t region = 0; region < 400; region++)
-        insert(fixture, region, region);
+        insert(region, region);
     for (uint32_t region = 0; region < 400; region++) {
-        expect_taken(fixture, region, region);
-        expect_sound(fixture);
+        expect_taken(region, region);
+        expect_sound();
     }
-    assert_int_equal(fixture->map.bucket_count, 800);
+    assert_int_equal(map.bucket_count, 800);
     for (uint32_t region = 0; region < 400; region++)
-        insert(fixture, region, region + 5000);
-    assert_int_equal(fixture->map.bucket_count, 800);
-    expect_sound(fixture);
-    insert(fixture, 400, 6000);
-    assert_int_equal(fixture->map.bucket_count, 802);
-    expect_sound(fixture);
+        insert(region, region + 5000);
+    assert_int_equal(map.bucket_count, 800);
+    expect_sound();
+    insert(400, 6000);
+    assert_int_equal(map.bucket_count, 802);
+    expect_sound();
 }
 
 /* Comparisons of a find, 1000 times the mean, among so many regions at multiples of a distance. */
-static uint32_t comparisons_among(struct fixture *fixture, uint32_t live_count, uint32_t distance)
+static uint32_t comparisons_among(uint32_t live_count, uint32_t distance)
 {
     for (uint32_t region = 0; region < live_count; region++)
-        insert(fixture, region, region * distance);
+        insert(region, region * distance);
     uint32_t comparisons = 0;
-    for (uint32_t bucket = 0; bucket < fixture->map.bucket_count; bucket++) {
+    for (uint32_t bucket = 0; bucket < map.bucket_count; bucket++) {
         uint32_t length = 0;
-        for (uint32_t region = fixture->map.buckets[bucket]; region != NONE;
-             region = fixture->regions[region].link)
+        for (uint32_t region = map.buckets[bucket]; region != NONE; region = regions[region].link)
             comparisons += ++length;
     }
     for (uint32_t region = 0; region < live_count; region++)
-        expect_taken(fixture, region * distance, region);
+        expect_taken(region * distance, region);
     return comparisons * 1000 / live_count;
 }
 
@@ -226,7 +211,7 @@ static void equally_large_regions_do_not_crowd_one_bucket(void **state)
         for (uint32_t odd = 1; odd <= 9; odd += 2) {
             for (unsigned shift = 0; shift <= 28; shift++) {
                 if ((uint64_t)live_count * odd << shift > TN_CHUNK_COUNT_MAX) break;
-                uint32_t comparisons = comparisons_among(*state, live_count, odd << shift);
+                uint32_t comparisons = comparisons_among(live_count, odd << shift);
                 if (comparisons > 3300) {
                     fail_msg("%u at multiples of %u * 2^%u: %u comparisons for 1000 finds",
                              live_count, odd, shift, comparisons);
@@ -243,77 +228,71 @@ static void equally_large_regions_do_not_crowd_one_bucket(void **state)
 
 static void without_host_memory_there_is_no_room(void **state)
 {
-    struct tn_live_map map;
-    tn_live_map_init(&map);
+    struct tn_live_map fresh;
+    tn_live_map_init(&fresh);
     host_memory_faults_begin(1);
-    assert_false(tn_live_map_reserve(&map, 1));
-    assert_int_equal(map.bucket_capacity, 0);
-    assert_true(tn_live_map_reserve(&map, 1));
-    tn_live_map_fini(&map);
+    assert_false(tn_live_map_reserve(&fresh, 1));
+    assert_int_equal(fresh.bucket_capacity, 0);
+    assert_true(tn_live_map_reserve(&fresh, 1));
+    tn_live_map_fini(&fresh);
     assert_int_equal(host_memory_faults_outstanding(), 0);
     assert_true(host_memory_faults_end());
 }
 
 static void reserving_keeps_what_is_live(void **state)
 {
-    static struct fixture fixture;
-    tn_live_map_init(&fixture.map);
+    tn_live_map_init(&map);
     for (uint32_t region = 0; region < 500; region++) {
-        assert_true(tn_live_map_reserve(&fixture.map, region + 1));
-        insert(&fixture, region, region * 7);
+        assert_true(tn_live_map_reserve(&map, region + 1));
+        insert(region, region * 7);
     }
-    expect_sound(&fixture);
+    expect_sound();
     host_memory_faults_begin(1);
-    assert_false(tn_live_map_reserve(&fixture.map, 100000));
+    assert_false(tn_live_map_reserve(&map, 100000));
     assert_true(host_memory_faults_end());
-    expect_sound(&fixture);
-    for (uint32_t region = 0; region < 500; region++) {
-        expect_found(&fixture, region * 7, region);
-    }
-    tn_live_map_fini(&fixture.map);
+    expect_sound();
+    for (uint32_t region = 0; region < 500; region++)
+        expect_found(region * 7, region);
+    tn_live_map_fini(&map);
 }
 
 /* Two buckets for each region, which are counted in 32 bits. */
 static void room_for_more_regions_than_there_are_is_refused(void **state)
 {
-    struct tn_live_map map;
-    tn_live_map_init(&map);
+    struct tn_live_map fresh;
+    tn_live_map_init(&fresh);
     host_memory_faults_begin(1);
-    assert_false(tn_live_map_reserve(&map, 0x7fffffff));
+    assert_false(tn_live_map_reserve(&fresh, 0x7fffffff));
     assert_true(host_memory_faults_end()); /* was asked for */
     for (uint32_t live_count = 0x80000000; live_count <= 0x80000002; live_count++) {
-        bool has_room = tn_live_map_reserve(&map, live_count);
-        if (has_room) fail_msg("%u buckets for %u regions", map.bucket_capacity, live_count);
+        bool has_room = tn_live_map_reserve(&fresh, live_count);
+        if (has_room) fail_msg("%u buckets for %u regions", fresh.bucket_capacity, live_count);
     }
-    assert_false(tn_live_map_reserve(&map, UINT32_MAX));
+    assert_false(tn_live_map_reserve(&fresh, UINT32_MAX));
 }
 
 static void a_finished_map_is_one_that_was_never_used(void **state)
 {
-    struct fixture *fixture = *state;
-    insert(fixture, 0, 7);
-    tn_live_map_fini(&fixture->map);
-    expect_found(fixture, 7, NONE);
-    assert_int_equal(tn_live_map_metadata_bytes(&fixture->map), 0);
-    assert_true(tn_live_map_reserve(&fixture->map, 1));
-    insert(fixture, 0, 8);
-    expect_found(fixture, 8, 0);
-    expect_sound(fixture);
+    insert(0, 7);
+    tn_live_map_fini(&map);
+    expect_found(7, NONE);
+    assert_int_equal(tn_live_map_metadata_bytes(&map), 0);
+    assert_true(tn_live_map_reserve(&map, 1));
+    insert(0, 8);
+    expect_found(8, 0);
+    expect_sound();
 }
 
 static void nothing_but_reserve_allocates(void **state)
 {
-    struct fixture *fixture = *state;
     host_memory_faults_begin(1);
-    for (uint32_t region = 0; region < REGION_COUNT; region++) {
-        insert(fixture, region, region);
-    }
-    for (uint32_t region = 0; region < REGION_COUNT; region++) {
-        expect_taken(fixture, region, region);
-    }
+    for (uint32_t region = 0; region < REGION_COUNT; region++)
+        insert(region, region);
+    for (uint32_t region = 0; region < REGION_COUNT; region++)
+        expect_taken(region, region);
     assert_int_equal(host_memory_faults_outstanding(), 0);
     assert_false(host_memory_faults_end());
-    tn_live_map_fini(&fixture->map);
+    tn_live_map_fini(&map);
     setup(state);
 }
 
@@ -326,98 +305,92 @@ enum {
 /* Which region starts at each chunk, or NONE. */
 static uint32_t starts[CHUNK_COUNT];
 
-static void random_step(struct fixture *fixture, struct random *random, uint64_t insert_percent)
+static void random_step(struct random *random, uint64_t insert_percent)
 {
     uint32_t chunk = (uint32_t)random_below(random, CHUNK_COUNT);
     uint32_t region = (uint32_t)random_below(random, REGION_COUNT);
-    bool is_unused = fixture->regions[region].state != TN_REGION_STATE_LIVE;
+    bool is_unused = regions[region].state != TN_REGION_STATE_LIVE;
     if (random_below(random, 100) >= insert_percent) {
-        expect_taken(fixture, chunk, starts[chunk]);
+        expect_taken(chunk, starts[chunk]);
         starts[chunk] = NONE;
     } else if (is_unused && starts[chunk] == NONE) {
-        insert(fixture, region, chunk);
+        insert(region, chunk);
         starts[chunk] = region;
     }
 }
 
 static void random_maps_are_those_of_an_array(void **state)
 {
-    struct fixture *fixture = *state;
     struct random random = random_init(random_seed(6));
     memset(starts, 0xff, sizeof starts);
     for (int step = 0; step < 30000; step++) {
-        random_step(fixture, &random, step / 5000 % 2 == 0 ? 80 : 30);
+        random_step(&random, step / 5000 % 2 == 0 ? 80 : 30);
         uint32_t chunk = (uint32_t)random_below(&random, CHUNK_COUNT);
-        expect_found(fixture, chunk, starts[chunk]);
-        if (step % 16 == 0) expect_sound(fixture);
+        expect_found(chunk, starts[chunk]);
+        if (step % 16 == 0) expect_sound();
     }
-    expect_sound(fixture);
-    for (uint32_t chunk = 0; chunk < CHUNK_COUNT; chunk++) {
-        expect_taken(fixture, chunk, starts[chunk]);
-    }
-    assert_int_equal(tn_live_map_live_count(&fixture->map), 0);
+    expect_sound();
+    for (uint32_t chunk = 0; chunk < CHUNK_COUNT; chunk++)
+        expect_taken(chunk, starts[chunk]);
+    assert_int_equal(tn_live_map_live_count(&map), 0);
 }
 
 /* --- the check finds damage --------------------------------------------------------------------- */
 
-static void expect_fault(const struct fixture *fixture, const char *expected)
+static void expect_fault(const char *expected)
 {
-    const char *fault = tn_live_map_check(&fixture->map, fixture->regions);
+    const char *fault = tn_live_map_check(&map, regions);
     if (!fault) fail_msg("not found: %s", expected);
     assert_string_equal(fault, expected);
 }
 
-static struct fixture *insert_ten(void **state)
+static void insert_ten(void)
 {
-    struct fixture *fixture = *state;
-    for (uint32_t region = 0; region < 10; region++) {
-        insert(fixture, region, region * 64);
-    }
-    return fixture;
+    for (uint32_t region = 0; region < 10; region++)
+        insert(region, region * 64);
 }
 
 static void a_count_that_is_too_small_is_found(void **state)
 {
-    struct fixture *fixture = insert_ten(state);
-    fixture->map.room++;
-    expect_fault(fixture, "the live map holds more regions than it counts");
-    fixture->map.room += 9;
-    expect_fault(fixture, "the live map holds more regions than it counts");
+    insert_ten();
+    map.room++;
+    expect_fault("the live map holds more regions than it counts");
+    map.room += 9;
+    expect_fault("the live map holds more regions than it counts");
 }
 
 static void a_chain_without_end_is_found(void **state)
 {
-    struct fixture *fixture = insert_ten(state);
-    fixture->regions[3].link = 3;
-    expect_fault(fixture, "the live map holds more regions than it counts");
+    insert_ten();
+    regions[3].link = 3;
+    expect_fault("the live map holds more regions than it counts");
 }
 
 static void a_count_that_is_too_large_is_found(void **state)
 {
-    struct fixture *fixture = insert_ten(state);
-    fixture->map.room--;
-    expect_fault(fixture, "the live map holds fewer regions than it counts");
+    insert_ten();
+    map.room--;
+    expect_fault("the live map holds fewer regions than it counts");
 }
 
 static void a_region_that_is_not_live_is_found(void **state)
 {
-    struct fixture *fixture = insert_ten(state);
-    fixture->regions[7].state = TN_REGION_STATE_FREE;
-    expect_fault(fixture, "a region in the live map is not live");
-    fixture->regions[7].state = TN_REGION_STATE_UNUSED;
-    expect_fault(fixture, "a region in the live map is not live");
+    insert_ten();
+    regions[7].state = TN_REGION_STATE_FREE;
+    expect_fault("a region in the live map is not live");
+    regions[7].state = TN_REGION_STATE_UNUSED;
+    expect_fault("a region in the live map is not live");
 }
 
 static void a_region_in_the_wrong_bucket_is_found(void **state)
 {
-    struct fixture *fixture = insert_ten(state);
-    uint32_t bucket = tn_live_map_bucket_of(&fixture->map, fixture->regions[4].first_chunk);
+    insert_ten();
+    uint32_t bucket = tn_live_map_bucket_of(&map, regions[4].first_chunk);
     uint32_t elsewhere = 0;
-    while (tn_live_map_bucket_of(&fixture->map, elsewhere) == bucket) {
+    while (tn_live_map_bucket_of(&map, elsewhere) == bucket)
         elsewhere++;
-    }
-    fixture->regions[4].first_chunk = elsewhere;
-    expect_fault(fixture, "a region is in the wrong bucket of the live map");
+    regions[4].first_chunk = elsewhere;
+    expect_fault("a region is in the wrong bucket of the live map");
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_number_map: compared with a plain array, while it grows and shrinks. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* clang-format off */
-#include <cmocka.h>
-/* clang-format on */
-
 #include <stdbool.h>
 
+#include "harness/claims.h"
 #include "harness/host_memory_faults.h"
 #include "harness/random.h"
 

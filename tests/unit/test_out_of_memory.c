@@ -23,9 +23,7 @@ static tarn_pool_options options_over(const tarn_backend *backend)
 
 static void *alloc(tarn_pool *pool, size_t size_bytes)
 {
-    void *address = NULL;
-    expect_ok(tarn_pool_alloc(pool, size_bytes, &address));
-    return address;
+    return new_block(pool, size_bytes);
 }
 
 static tarn_stats figures_of(tarn_pool *pool)
@@ -53,8 +51,7 @@ static tarn_backend_result refuse_record(void *state, tarn_event event, tarn_str
 /* A stream that ended without a record is one that nobody can be made to wait for. */
 static void what_nobody_can_wait_for_is_waited_for_by_the_host(void **state)
 {
-    tarn_backend host;
-    expect_ok(tarn_host_backend_open(NULL, &host));
+    tarn_backend host = new_host_backend(NULL);
     tarn_backend_operations operations = *host.operations;
     operations.event_record = refuse_record;
     for (int can_wait = 0; can_wait < 2; can_wait++) {
@@ -62,10 +59,9 @@ static void what_nobody_can_wait_for_is_waited_for_by_the_host(void **state)
         const tarn_backend backend = { &operations, host.state };
         tarn_pool_options options = options_over(&backend);
         options.initial_bytes = 64 * KIB;
-        tarn_pool *pool;
         tarn_stream stream;
         void *address, *other = NULL;
-        expect_ok(tarn_pool_create(&options, &pool));
+        tarn_pool *pool = new_pool(&options);
         assert_int_equal(operations.stream_create(host.state, &stream).status, TARN_STATUS_OK);
         /* The small one keeps the static pool from being given back. */
         void *small = alloc(pool, KIB);
@@ -188,9 +184,8 @@ static bool free_one(void *user, tarn_pool *pool, size_t size_bytes, unsigned at
     expect_ok(tarn_pool_check(pool));
     expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_pool_free(pool, asked));
     void *none;
-    if (asked->allocates) {
+    if (asked->allocates)
         expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc(pool, 64 * KIB, &none));
-    }
     if (asked->block_count == 0) return false;
     expect_ok(tarn_pool_free(pool, asked->blocks[--asked->block_count]));
     return true;
@@ -276,14 +271,12 @@ static void *look_at_own_shortage(void *argument)
 
 static void the_report_says_how_things_stood(void **state)
 {
-    tarn_backend backend;
     tarn_host_options host_options = TARN_HOST_OPTIONS_INIT;
     host_options.memory_bytes = 1024 * KIB;
-    expect_ok(tarn_host_backend_open(&host_options, &backend));
+    tarn_backend backend = new_host_backend(&host_options);
     tarn_pool_options options = options_over(&backend);
     options.initial_bytes = 64 * KIB;
-    tarn_pool *pool;
-    expect_ok(tarn_pool_create(&options, &pool));
+    tarn_pool *pool = new_pool(&options);
     void *blocks[4], *none;
     for (int i = 0; i < 4; i++)
         blocks[i] = alloc(pool, 16 * KIB);

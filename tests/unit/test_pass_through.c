@@ -8,83 +8,39 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "harness/claims.h"
 #include "harness/host_memory_faults.h"
 #include "harness/random.h"
-#include "harness/test_backend.h"
 
 #include "tarn/host.h"
-
-#define KIB ((size_t)1024)
-#define MIB (KIB * KIB)
-
-struct fixture {
-    struct test_backend backend;
-    tarn_backend opened;
-    tarn_pool_options options;
-    tarn_pool *pool;
-};
+#include "pool_fixture.h"
 
 static tarn_stream stream_number(uintptr_t number)
 {
     return (tarn_stream)(number << 8);
 }
 
-static int set_up(void **state)
+static int set_up_passing(void **state)
 {
-    static struct fixture fixture;
     unsetenv("TARN_DISABLE");
-    memset(&fixture, 0, sizeof fixture);
-    test_backend_init(&fixture.backend);
-    fixture.backend.has_streams = true;
-    fixture.opened = test_backend_open(&fixture.backend);
-    fixture.options = (tarn_pool_options)TARN_POOL_OPTIONS_INIT;
-    fixture.options.backend = &fixture.opened;
-    fixture.options.passes_through = true;
-    *state = &fixture;
+    begin_fixture(true);
+    options.passes_through = true;
+    checks_every_step = true;
     return 0;
 }
 
-static void create(struct fixture *fixture)
+static int tear_down_passing(void **state)
 {
-    expect_ok(tarn_pool_create(&fixture->options, &fixture->pool));
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *fixture = *state;
     unsetenv("TARN_DISABLE");
-    if (fixture->pool) {
-        expect_ok(tarn_pool_check(fixture->pool));
-        expect_ok(tarn_pool_destroy_forced(fixture->pool, NULL));
-    }
-    assert_int_equal(fixture->backend.piece_count, 0);
-    assert_int_equal(fixture->backend.misuse_count, 0);
-    return 0;
-}
-
-static char *alloc(struct fixture *fixture, size_t size_bytes)
-{
-    void *address;
-    expect_ok(tarn_pool_alloc(fixture->pool, size_bytes, &address));
-    expect_ok(tarn_pool_check(fixture->pool));
-    return address;
-}
-
-static void give_back(struct fixture *fixture, void *address)
-{
-    expect_ok(tarn_pool_free(fixture->pool, address));
-    expect_ok(tarn_pool_check(fixture->pool));
+    return tear_down(state);
 }
 
 /* So many calls of the vendor were made, and so many bytes are out. */
-static void expect_calls(const struct fixture *fixture, unsigned acquire_count,
-                         unsigned release_count, size_t held_bytes)
+static void expect_calls(unsigned acquire_count, unsigned release_count, size_t held_bytes)
 {
-    assert_int_equal(fixture->backend.acquire_count, acquire_count);
-    assert_int_equal(fixture->backend.release_count, release_count);
-    assert_int_equal(fixture->backend.held_bytes, held_bytes);
-    tarn_stats stats = stats_of(fixture->pool);
+    assert_int_equal(backend.acquire_count, acquire_count);
+    assert_int_equal(backend.release_count, release_count);
+    assert_int_equal(backend.held_bytes, held_bytes);
+    tarn_stats stats = stats_of(pool);
     assert_int_equal(stats.vendor_alloc_count, acquire_count);
     assert_int_equal(stats.vendor_free_count, release_count);
     assert_int_equal(stats.footprint_bytes, held_bytes);
@@ -97,217 +53,199 @@ static void expect_calls(const struct fixture *fixture, unsigned acquire_count,
 
 static void each_allocation_is_one_of_the_vendor_of_just_its_size(void **state)
 {
-    struct fixture *fixture = *state;
     const size_t sizes[] = { 1, 255, 256, 257, 1023, 1024, 1025, 5 * MIB + 3, 64 * MIB };
     enum {
         COUNT = sizeof sizes / sizeof *sizes
     };
     void *addresses[COUNT];
     size_t held_bytes = 0;
-    create(fixture);
-    expect_calls(fixture, 0, 0, 0);
+    create();
+    expect_calls(0, 0, 0);
     for (unsigned i = 0; i < COUNT; i++) {
-        addresses[i] = alloc(fixture, sizes[i]);
+        addresses[i] = alloc(sizes[i]);
         held_bytes += sizes[i];
-        expect_calls(fixture, i + 1, 0, held_bytes);
-        assert_int_equal(fixture->backend.asked_bytes[i], sizes[i]);
-        assert_int_equal(fixture->backend.pieces[i].address, (uintptr_t)addresses[i]);
+        expect_calls(i + 1, 0, held_bytes);
+        assert_int_equal(backend.asked_bytes[i], sizes[i]);
+        assert_int_equal(backend.pieces[i].address, (uintptr_t)addresses[i]);
     }
-    assert_int_equal(stats_of(fixture->pool).requested_bytes, held_bytes);
+    assert_int_equal(stats_of(pool).requested_bytes, held_bytes);
     for (unsigned i = 0; i < COUNT; i++) {
         unsigned freed = (i * 5) % COUNT;
-        give_back(fixture, addresses[freed]);
+        free_one(addresses[freed]);
         held_bytes -= sizes[freed];
-        expect_calls(fixture, COUNT, i + 1, held_bytes);
+        expect_calls(COUNT, i + 1, held_bytes);
     }
-    assert_int_equal(stats_of(fixture->pool).live_count, 0);
-    assert_int_equal(stats_of(fixture->pool).used_bytes, 0);
+    assert_int_equal(stats_of(pool).live_count, 0);
+    assert_int_equal(stats_of(pool).used_bytes, 0);
 }
 
 /* As large ones are kept apart by the vendor, small ones are close: a chunk of one would reach into the next. */
 static void allocations_that_are_nearer_than_a_chunk_are_told_apart(void **state)
 {
-    struct fixture *fixture = *state;
-    create(fixture);
+    create();
     char *addresses[8];
     uintptr_t base = (uintptr_t)1 << 57;
     for (unsigned i = 0; i < 8; i++) {
-        fixture->backend.next_address = base + (uintptr_t)(7 - i) * 256;
-        addresses[i] = alloc(fixture, 200);
+        backend.next_address = base + (uintptr_t)(7 - i) * 256;
+        addresses[i] = alloc(200);
         assert_int_equal((uintptr_t)addresses[i], base + (uintptr_t)(7 - i) * 256);
     }
     for (unsigned i = 0; i < 8; i++) {
-        tarn_allocation found = TARN_ALLOCATION_INIT;
-        expect_ok(tarn_pool_find(addresses[i] + 199, &found));
+        tarn_allocation found = found_at(addresses[i] + 199);
         assert_ptr_equal(found.address, addresses[i]);
         assert_int_equal(found.size_bytes, 200);
         assert_int_equal(found.usable_bytes, 200);
         assert_ptr_equal(found.static_pool_base, addresses[i]);
         assert_int_equal(found.static_pool_bytes, 200);
         expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_pool_find(addresses[i] + 200, &found));
-        expect_status(TARN_STATUS_INTERIOR_ADDRESS,
-                      tarn_pool_free(fixture->pool, addresses[i] + 100));
+        expect_status(TARN_STATUS_INTERIOR_ADDRESS, tarn_pool_free(pool, addresses[i] + 100));
     }
     FILE *nowhere = fopen("/dev/null", "w");
-    expect_ok(tarn_pool_dump(fixture->pool, TARN_DUMP_FORMAT_JSON, nowhere));
+    expect_ok(tarn_pool_dump(pool, TARN_DUMP_FORMAT_JSON, nowhere));
     fclose(nowhere);
     for (unsigned i = 0; i < 8; i += 2)
-        give_back(fixture, addresses[i]);
+        free_one(addresses[i]);
     for (unsigned i = 1; i < 8; i += 2)
-        give_back(fixture, addresses[i]);
-    expect_calls(fixture, 8, 8, 0);
+        free_one(addresses[i]);
+    expect_calls(8, 8, 0);
 }
 
 static void nothing_that_was_freed_is_handed_out(void **state)
 {
-    struct fixture *fixture = *state;
-    create(fixture);
+    create();
     for (unsigned i = 0; i < 100; i++) {
-        give_back(fixture, alloc(fixture, 1000));
-        expect_calls(fixture, i + 1, i + 1, 0);
+        free_one(alloc(1000));
+        expect_calls(i + 1, i + 1, 0);
     }
 }
 
 static void alignments_take_one_call_too(void **state)
 {
-    struct fixture *fixture = *state;
-    fixture->backend.misalignment_bytes = 256;
-    create(fixture);
+    backend.misalignment_bytes = 256;
+    create();
     unsigned count = 0;
     for (size_t alignment = 1; alignment <= 2 * MIB; alignment *= 2) {
         void *address;
-        expect_ok(tarn_pool_alloc_aligned(fixture->pool, 1000, alignment, &address));
-        expect_ok(tarn_pool_check(fixture->pool));
+        expect_ok(tarn_pool_alloc_aligned(pool, 1000, alignment, &address));
+        expect_ok(tarn_pool_check(pool));
         assert_int_equal((uintptr_t)address % (alignment > 256 ? alignment : 256), 0);
         size_t wanted = alignment > 256 ? 1000 + alignment - 256 : 1000;
-        assert_int_equal(fixture->backend.asked_bytes[count], wanted);
-        tarn_allocation found = TARN_ALLOCATION_INIT;
-        expect_ok(tarn_pool_find((char *)address + 999, &found));
+        assert_int_equal(backend.asked_bytes[count], wanted);
+        tarn_allocation found = found_at((char *)address + 999);
         assert_ptr_equal(found.address, address);
         assert_int_equal(found.usable_bytes, 1000);
         assert_int_equal(found.static_pool_bytes, wanted);
         count++;
-        expect_calls(fixture, count, count - 1, wanted);
-        give_back(fixture, address);
-        expect_calls(fixture, count, count, 0);
+        expect_calls(count, count - 1, wanted);
+        free_one(address);
+        expect_calls(count, count, 0);
     }
     void *address;
     expect_status(TARN_STATUS_OUT_OF_MEMORY,
-                  tarn_pool_alloc_aligned(fixture->pool, 4 * KIB, (size_t)1 << 63, &address));
+                  tarn_pool_alloc_aligned(pool, 4 * KIB, (size_t)1 << 63, &address));
 }
 
 static void a_vendor_that_aligns_to_less_is_asked_for_more(void **state)
 {
-    struct fixture *fixture = *state;
-    fixture->backend.alignment_bytes = 64;
-    fixture->backend.misalignment_bytes = 64;
-    create(fixture);
-    char *address = alloc(fixture, 100);
+    backend.alignment_bytes = 64;
+    backend.misalignment_bytes = 64;
+    create();
+    char *address = alloc(100);
     assert_int_equal((uintptr_t)address % 256, 0);
-    expect_calls(fixture, 1, 0, 100 + 256 - 64);
-    give_back(fixture, address);
+    expect_calls(1, 0, 100 + 256 - 64);
+    free_one(address);
 }
 
 static void zero_bytes_are_no_call(void **state)
 {
-    struct fixture *fixture = *state;
-    create(fixture);
-    assert_null(alloc(fixture, 0));
-    give_back(fixture, NULL);
-    expect_calls(fixture, 0, 0, 0);
-    assert_int_equal(stats_of(fixture->pool).alloc_count, 1);
+    create();
+    assert_null(alloc(0));
+    free_one(NULL);
+    expect_calls(0, 0, 0);
+    assert_int_equal(stats_of(pool).alloc_count, 1);
 }
 
 /* --- options that mean nothing ----------------------------------------------------------------- */
 
 static void options_of_growth_and_of_giving_back_mean_nothing(void **state)
 {
-    struct fixture *fixture = *state;
-    fixture->backend.range_granularity_bytes = 4 * KIB;
-    fixture->opened = test_backend_open(&fixture->backend);
-    fixture->options.initial_bytes = TARN_INITIAL_ALL; /* of which this backend tells nothing */
-    fixture->options.takes_initial_at_once = true;
-    fixture->options.growth_factor = 8;
-    fixture->options.release_threshold_bytes = SIZE_MAX;
-    fixture->options.returns_when_empty = true;
-    fixture->options.contiguous = true;
-    fixture->options.is_shareable = true;
-    create(fixture);
-    assert_int_equal(fixture->backend.range_count, 0);
-    char *one = alloc(fixture, 3000), *other = alloc(fixture, 300);
-    expect_calls(fixture, 2, 0, 3300);
-    give_back(fixture, one);
-    expect_calls(fixture, 2, 1, 300);
-    give_back(fixture, other);
-    expect_calls(fixture, 2, 2, 0);
-    size_t released_bytes = 1;
-    expect_ok(tarn_pool_trim(fixture->pool, 0, &released_bytes));
-    assert_int_equal(released_bytes, 0);
+    backend.range_granularity_bytes = 4 * KIB;
+    opened = test_backend_open(&backend);
+    options.initial_bytes = TARN_INITIAL_ALL; /* of which this backend tells nothing */
+    options.takes_initial_at_once = true;
+    options.growth_factor = 8;
+    options.release_threshold_bytes = SIZE_MAX;
+    options.returns_when_empty = true;
+    options.contiguous = true;
+    options.is_shareable = true;
+    create();
+    assert_int_equal(backend.range_count, 0);
+    char *one = alloc(3000), *other = alloc(300);
+    expect_calls(2, 0, 3300);
+    free_one(one);
+    expect_calls(2, 1, 300);
+    free_one(other);
+    expect_calls(2, 2, 0);
+    assert_int_equal(trim(0), 0);
 }
 
 /* --- what goes on as before ------------------------------------------------------------------ */
 
 static void the_limit_holds_to_the_byte(void **state)
 {
-    struct fixture *fixture = *state;
-    fixture->options.limit_bytes = 10000;
-    create(fixture);
-    char *one = alloc(fixture, 6001);
-    void *address;
-    expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc(fixture->pool, 4000, &address));
-    expect_calls(fixture, 1, 0, 6001);
-    char *other = alloc(fixture, 3999);
-    expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc(fixture->pool, 1, &address));
-    give_back(fixture, one);
-    give_back(fixture, alloc(fixture, 6001));
-    give_back(fixture, other);
-    expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc(fixture->pool, 10001, &address));
-    give_back(fixture, alloc(fixture, 10000));
-    assert_int_equal(stats_of(fixture->pool).failed_count, 3);
+    options.limit_bytes = 10000;
+    create();
+    char *one = alloc(6001);
+    expect_refused(TARN_STATUS_OVER_LIMIT, 4000);
+    expect_calls(1, 0, 6001);
+    char *other = alloc(3999);
+    expect_refused(TARN_STATUS_OVER_LIMIT, 1);
+    free_one(one);
+    free_one(alloc(6001));
+    free_one(other);
+    expect_refused(TARN_STATUS_OVER_LIMIT, 10001);
+    free_one(alloc(10000));
+    assert_int_equal(stats_of(pool).failed_count, 3);
 }
 
 static void what_the_vendor_refuses_is_refused(void **state)
 {
-    struct fixture *fixture = *state;
-    create(fixture);
-    void *address;
-    fixture->backend.capacity_bytes = 5000;
-    fixture->backend.allocation_bytes_max = 8000;
-    expect_status(TARN_STATUS_OUT_OF_MEMORY, tarn_pool_alloc(fixture->pool, 5001, &address));
-    give_back(fixture, alloc(fixture, 5000));
-    fixture->backend.fail_acquire_at = 1;
-    fixture->backend.failure = TARN_STATUS_VENDOR_ERROR;
-    expect_status(TARN_STATUS_VENDOR_ERROR, tarn_pool_alloc(fixture->pool, 10, &address));
-    expect_ok(tarn_pool_check(fixture->pool));
-    assert_int_equal(stats_of(fixture->pool).footprint_bytes, 0);
+    create();
+    backend.capacity_bytes = 5000;
+    backend.allocation_bytes_max = 8000;
+    expect_refused(TARN_STATUS_OUT_OF_MEMORY, 5001);
+    free_one(alloc(5000));
+    backend.fail_acquire_at = 1;
+    backend.failure = TARN_STATUS_VENDOR_ERROR;
+    expect_refused(TARN_STATUS_VENDOR_ERROR, 10);
+    expect_ok(tarn_pool_check(pool));
+    assert_int_equal(stats_of(pool).footprint_bytes, 0);
 }
 
 static void wrong_frees_are_told(void **state)
 {
-    struct fixture *fixture = *state;
-    create(fixture);
-    char *address = alloc(fixture, 2000);
-    expect_status(TARN_STATUS_INTERIOR_ADDRESS, tarn_pool_free(fixture->pool, address + 1));
-    expect_status(TARN_STATUS_INTERIOR_ADDRESS, tarn_pool_free(fixture->pool, address + 1024));
-    give_back(fixture, address);
-    expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_pool_free(fixture->pool, address));
-    expect_calls(fixture, 1, 1, 0);
-    assert_int_equal(stats_of(fixture->pool).failed_count, 3);
+    create();
+    char *address = alloc(2000);
+    expect_status(TARN_STATUS_INTERIOR_ADDRESS, tarn_pool_free(pool, address + 1));
+    expect_status(TARN_STATUS_INTERIOR_ADDRESS, tarn_pool_free(pool, address + 1024));
+    free_one(address);
+    expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_pool_free(pool, address));
+    expect_calls(1, 1, 0);
+    assert_int_equal(stats_of(pool).failed_count, 3);
 }
 
 static void leaks_are_told(void **state)
 {
-    struct fixture *fixture = *state;
-    create(fixture);
-    alloc(fixture, 2000);
-    alloc(fixture, 3);
-    expect_status(TARN_STATUS_LIVE_REGIONS, tarn_pool_destroy(fixture->pool));
+    create();
+    alloc(2000);
+    alloc(3);
+    expect_status(TARN_STATUS_LIVE_REGIONS, tarn_pool_destroy(pool));
     tarn_leaks leaks = TARN_LEAKS_INIT;
-    expect_ok(tarn_pool_destroy_forced(fixture->pool, &leaks));
-    fixture->pool = NULL;
+    expect_ok(tarn_pool_destroy_forced(pool, &leaks));
+    pool = NULL;
     assert_int_equal(leaks.allocation_count, 2);
     assert_int_equal(leaks.requested_bytes, 2003);
-    assert_int_equal(fixture->backend.release_count, 2);
+    assert_int_equal(backend.release_count, 2);
 }
 
 struct told {
@@ -334,20 +272,19 @@ static void note_destroyed(void *user, void *base, size_t size_bytes, uint64_t i
 
 static void each_one_is_told_of(void **state)
 {
-    struct fixture *fixture = *state;
     struct told told = { 0 };
-    fixture->options.on_static_pool_created = note_created;
-    fixture->options.on_static_pool_destroyed = note_destroyed;
-    fixture->options.user = &told;
-    create(fixture);
+    options.on_static_pool_created = note_created;
+    options.on_static_pool_destroyed = note_destroyed;
+    options.user = &told;
+    create();
     for (unsigned i = 0; i < 3; i++) {
-        char *address = alloc(fixture, 700 + i);
+        char *address = alloc(700 + i);
         assert_int_equal(told.created_count, i + 1);
         assert_int_equal(told.destroyed_count, i);
         assert_int_equal(told.size_bytes, 700 + i);
         assert_ptr_equal(told.base, address);
         told.base = NULL;
-        give_back(fixture, address);
+        free_one(address);
         assert_int_equal(told.destroyed_count, i + 1);
         assert_ptr_equal(told.base, address);
     }
@@ -355,96 +292,87 @@ static void each_one_is_told_of(void **state)
 
 static void a_piece_that_the_vendor_does_not_take_is_lost_and_the_free_succeeds(void **state)
 {
-    struct fixture *fixture = *state;
-    create(fixture);
-    char *address = alloc(fixture, 700);
-    fixture->backend.fail_release = true;
-    give_back(fixture, address);
-    fixture->backend.fail_release = false;
-    assert_int_equal(stats_of(fixture->pool).footprint_bytes, 0);
-    give_back(fixture, alloc(fixture, 700));
+    create();
+    char *address = alloc(700);
+    backend.fail_release = true;
+    free_one(address);
+    backend.fail_release = false;
+    assert_int_equal(stats_of(pool).footprint_bytes, 0);
+    free_one(alloc(700));
 }
 
 /* Where an allocation was made is remembered, and nothing lies beside it. */
 static void debug_mode_remembers_sites_alone(void **state)
 {
-    struct fixture *fixture = *state;
-    fixture->options.debug =
-        TARN_DEBUG_SITES | TARN_DEBUG_ZONES | TARN_DEBUG_POISON | TARN_DEBUG_QUARANTINE;
-    create(fixture);
+    options.debug = TARN_DEBUG_SITES | TARN_DEBUG_ZONES | TARN_DEBUG_POISON | TARN_DEBUG_QUARANTINE;
+    create();
     tarn_label_push("here");
-    char *address = alloc(fixture, 700);
+    char *address = alloc(700);
     tarn_label_pop();
-    expect_calls(fixture, 1, 0, 700);
+    expect_calls(1, 0, 700);
     char text[4096] = "";
     FILE *file = fmemopen(text, sizeof text, "w");
-    expect_ok(tarn_pool_report_leaks(fixture->pool, file));
+    expect_ok(tarn_pool_report_leaks(pool, file));
     fclose(file);
     assert_non_null(strstr(text, "here"));
-    assert_int_equal(stats_of(fixture->pool).used_bytes, 700);
-    give_back(fixture, address);
-    expect_calls(fixture, 1, 1, 0);
+    assert_int_equal(stats_of(pool).used_bytes, 700);
+    free_one(address);
+    expect_calls(1, 1, 0);
 }
 
 /* Under the address sanitizer what is free is forbidden: no byte beside it, nor when it has gone back. */
 static void host_memory_is_as_good_as_new_when_it_comes_again(void **state)
 {
-    struct fixture *fixture = *state;
-    expect_ok(tarn_host_backend_open(NULL, &fixture->opened));
-    fixture->options.chunk_bytes = 64 * KIB;
-    create(fixture);
+    expect_ok(tarn_host_backend_open(NULL, &opened));
+    options.chunk_bytes = 64 * KIB;
+    create();
     for (size_t size_bytes = 1; size_bytes < 20000; size_bytes += 777) {
-        char *one = alloc(fixture, size_bytes), *other = alloc(fixture, 5000);
+        char *one = alloc(size_bytes), *other = alloc(5000);
         memset(one, 1, size_bytes);
         memset(other, 2, 5000);
-        give_back(fixture, one);
+        free_one(one);
         memset(other, 3, 5000);
-        give_back(fixture, other);
+        free_one(other);
         char *plain = malloc(200000);
         memset(plain, 4, 200000);
         free(plain);
     }
-    expect_ok(tarn_pool_destroy(fixture->pool));
-    fixture->pool = NULL;
-    tarn_backend_close(&fixture->opened);
+    destroy_empty();
+    tarn_backend_close(&opened);
 }
 
 /* --- streams --------------------------------------------------------------------------------- */
 
 static void frees_on_any_streams_give_back_at_once(void **state)
 {
-    struct fixture *fixture = *state;
-    create(fixture);
+    create();
     const tarn_stream streams[] = { stream_number(1), stream_number(2), stream_number(3) };
     unsigned count = 0;
     for (unsigned round = 0; round < 4; round++) {
         for (unsigned i = 0; i < 3; i++) {
-            void *address;
-            expect_ok(tarn_pool_alloc_on(fixture->pool, 1000, streams[i], &address));
+            void *address = alloc_on(1000, streams[i]);
             count++;
-            if (round == 0) expect_ok(tarn_pool_free_on(fixture->pool, address, streams[i]));
-            if (round == 1) expect_ok(tarn_pool_free_on(fixture->pool, address, streams[2 - i]));
-            if (round == 2) expect_ok(tarn_pool_free_after(fixture->pool, address, streams, 3));
-            if (round == 3) expect_ok(tarn_pool_free_after(fixture->pool, address, NULL, 0));
-            expect_ok(tarn_pool_check(fixture->pool));
-            expect_calls(fixture, count, count, 0);
+            if (round == 0) free_on(address, streams[i]);
+            if (round == 1) free_on(address, streams[2 - i]);
+            if (round == 2) free_after(address, streams, 3);
+            if (round == 3) free_after(address, NULL, 0);
+            expect_ok(tarn_pool_check(pool));
+            expect_calls(count, count, 0);
         }
     }
-    assert_int_equal(fixture->backend.call_counts[TEST_CALL_EVENT_RECORD], 0);
-    assert_int_equal(fixture->backend.call_counts[TEST_CALL_STREAM_WAIT_EVENT], 0);
+    assert_int_equal(backend.call_counts[TEST_CALL_EVENT_RECORD], 0);
+    assert_int_equal(backend.call_counts[TEST_CALL_STREAM_WAIT_EVENT], 0);
     for (unsigned i = 0; i < 3; i++)
         expect_ok(tarn_stream_retire(streams[i]));
 }
 
 static void more_streams_than_a_pool_knows_are_served(void **state)
 {
-    struct fixture *fixture = *state;
-    create(fixture);
+    create();
     for (unsigned i = 1; i <= 100; i++) {
-        void *address;
-        expect_ok(tarn_pool_alloc_on(fixture->pool, 1000, stream_number(i), &address));
-        expect_ok(tarn_pool_free_on(fixture->pool, address, stream_number(i)));
-        expect_calls(fixture, i, i, 0);
+        void *address = alloc_on(1000, stream_number(i));
+        free_on(address, stream_number(i));
+        expect_calls(i, i, 0);
         expect_ok(tarn_stream_retire(stream_number(i)));
     }
 }
@@ -452,60 +380,57 @@ static void more_streams_than_a_pool_knows_are_served(void **state)
 /* The vendor would call the capture off, and the graph uses what was freed there. */
 static void what_a_capture_freed_goes_back_with_the_graph(void **state)
 {
-    struct fixture *fixture = *state;
-    create(fixture);
+    create();
     tarn_stream captured = stream_number(1), other = stream_number(2);
     void *before, *addresses[3], *meanwhile;
-    expect_ok(tarn_pool_alloc_on(fixture->pool, 100, other, &before));
+    before = alloc_on(100, other);
     tarn_capture capture = 0;
-    expect_ok(tarn_capture_begin(fixture->pool, captured, &capture));
+    expect_ok(tarn_capture_begin(pool, captured, &capture));
     for (unsigned i = 0; i < 3; i++) {
-        expect_ok(tarn_pool_alloc_on(fixture->pool, 1000, captured, &addresses[i]));
-        if (i < 2) expect_ok(tarn_pool_free_on(fixture->pool, addresses[i], captured));
-        expect_ok(tarn_pool_check(fixture->pool));
+        addresses[i] = alloc_on(1000, captured);
+        if (i < 2) free_on(addresses[i], captured);
+        expect_ok(tarn_pool_check(pool));
     }
-    expect_ok(tarn_pool_alloc_on(fixture->pool, 10, other, &meanwhile));
-    expect_ok(tarn_pool_free_on(fixture->pool, meanwhile, other));
-    assert_int_equal(fixture->backend.acquire_count, 5);
-    assert_int_equal(fixture->backend.release_count, 0);
-    expect_ok(tarn_capture_end(fixture->pool, capture));
-    assert_int_equal(fixture->backend.release_count, 1); /* what the other stream freed */
-    expect_ok(tarn_pool_free_on(fixture->pool, before, other));
-    assert_int_equal(fixture->backend.release_count, 2);
-    expect_ok(tarn_pool_check(fixture->pool));
-    expect_ok(tarn_capture_release(fixture->pool, capture, &captured, 1));
-    assert_int_equal(fixture->backend.release_count, 4);
-    assert_int_equal(fixture->backend.held_bytes, 1000);
-    expect_ok(tarn_pool_free_on(fixture->pool, addresses[2], captured));
-    assert_int_equal(fixture->backend.release_count, 5);
+    meanwhile = alloc_on(10, other);
+    free_on(meanwhile, other);
+    assert_int_equal(backend.acquire_count, 5);
+    assert_int_equal(backend.release_count, 0);
+    expect_ok(tarn_capture_end(pool, capture));
+    assert_int_equal(backend.release_count, 1); /* what the other stream freed */
+    free_on(before, other);
+    assert_int_equal(backend.release_count, 2);
+    expect_ok(tarn_pool_check(pool));
+    expect_ok(tarn_capture_release(pool, capture, &captured, 1));
+    assert_int_equal(backend.release_count, 4);
+    assert_int_equal(backend.held_bytes, 1000);
+    free_on(addresses[2], captured);
+    assert_int_equal(backend.release_count, 5);
 }
 
 /* --- host memory ----------------------------------------------------------------------------- */
 
 static void host_memory_may_fail_at_any_allocation(void **state)
 {
-    struct fixture *fixture = *state;
     unsigned n = 1;
     for (;; n++) {
-        create(fixture);
-        unsigned acquired_before = fixture->backend.acquire_count;
+        create();
+        unsigned acquired_before = backend.acquire_count;
         host_memory_faults_begin(n);
         void *addresses[40] = { NULL };
         tarn_status status = TARN_STATUS_OK;
         for (unsigned i = 0; i < 40 && status == TARN_STATUS_OK; i++)
-            status = tarn_pool_alloc_on(fixture->pool, 1000, stream_number(i % 3), &addresses[i]);
+            status = tarn_pool_alloc_on(pool, 1000, stream_number(i % 3), &addresses[i]);
         bool happened = host_memory_faults_end();
         assert_int_equal(status, happened ? TARN_STATUS_OUT_OF_HOST_MEMORY : TARN_STATUS_OK);
-        expect_ok(tarn_pool_check(fixture->pool));
-        tarn_stats stats = stats_of(fixture->pool);
-        assert_int_equal(fixture->backend.piece_count, stats.live_count);
+        expect_ok(tarn_pool_check(pool));
+        tarn_stats stats = stats_of(pool);
+        assert_int_equal(backend.piece_count, stats.live_count);
         assert_int_equal(stats.footprint_bytes, 1000 * stats.live_count);
         for (unsigned i = 0; i < 40; i++)
-            expect_ok(tarn_pool_free_on(fixture->pool, addresses[i], stream_number(i % 3)));
-        assert_int_equal(fixture->backend.piece_count, 0);
-        assert_true(fixture->backend.acquire_count - acquired_before <= 40);
-        expect_ok(tarn_pool_destroy(fixture->pool));
-        fixture->pool = NULL;
+            free_on(addresses[i], stream_number(i % 3));
+        assert_int_equal(backend.piece_count, 0);
+        assert_true(backend.acquire_count - acquired_before <= 40);
+        destroy_empty();
         if (!happened) break;
     }
     assert_true(n > 5);
@@ -520,8 +445,7 @@ enum {
 
 static void what_is_out_is_what_is_live(void **state)
 {
-    struct fixture *fixture = *state;
-    create(fixture);
+    create();
     struct random random = random_init(random_seed(1));
     struct {
         char *address;
@@ -533,9 +457,9 @@ static void what_is_out_is_what_is_live(void **state)
         unsigned slot = (unsigned)random_below(&random, SLOT_COUNT);
         tarn_stream stream = stream_number(random_below(&random, 4));
         if (slots[slot].address) {
-            expect_ok(tarn_pool_free_on(fixture->pool, slots[slot].address, stream));
+            free_on(slots[slot].address, stream);
             expect_status(TARN_STATUS_FOREIGN_ADDRESS,
-                          tarn_pool_free_on(fixture->pool, slots[slot].address, stream));
+                          tarn_pool_free_on(pool, slots[slot].address, stream));
             slots[slot].address = NULL;
             free_count++;
             live_bytes -= slots[slot].size_bytes;
@@ -544,28 +468,27 @@ static void what_is_out_is_what_is_live(void **state)
             size_t size_bytes = random_size(&random, 24);
             size_t alignment_bytes = (size_t)1 << random_below(&random, 9);
             void *address;
-            expect_ok(tarn_pool_alloc_aligned_on(fixture->pool, size_bytes, alignment_bytes, stream,
-                                                 &address));
+            expect_ok(
+                tarn_pool_alloc_aligned_on(pool, size_bytes, alignment_bytes, stream, &address));
             slots[slot].address = address;
             slots[slot].size_bytes = size_bytes;
             alloc_count++;
             live_bytes += size_bytes;
             live_count++;
         }
-        expect_calls(fixture, alloc_count, free_count, live_bytes);
-        assert_int_equal(fixture->backend.piece_count, live_count);
-        assert_int_equal(stats_of(fixture->pool).requested_bytes, live_bytes);
-        if (i % 16 == 0) expect_ok(tarn_pool_check(fixture->pool));
+        expect_calls(alloc_count, free_count, live_bytes);
+        assert_int_equal(backend.piece_count, live_count);
+        assert_int_equal(stats_of(pool).requested_bytes, live_bytes);
+        if (i % 16 == 0) expect_ok(tarn_pool_check(pool));
     }
 }
 
 static void *churn(void *argument)
 {
-    struct fixture *fixture = argument;
     for (unsigned i = 0; i < 2000; i++) {
         void *address;
-        if (tarn_pool_alloc(fixture->pool, 100 + i, &address) != TARN_STATUS_OK) return argument;
-        if (tarn_pool_free(fixture->pool, address) != TARN_STATUS_OK) return argument;
+        if (tarn_pool_alloc(pool, 100 + i, &address) != TARN_STATUS_OK) return argument;
+        if (tarn_pool_free(pool, address) != TARN_STATUS_OK) return argument;
     }
     return NULL;
 }
@@ -573,61 +496,49 @@ static void *churn(void *argument)
 /* Whoever finds another at the vendor leaves the giving back to that one. */
 static void nothing_is_left_when_all_threads_have_freed(void **state)
 {
-    struct fixture *fixture = *state;
-    create(fixture);
+    create();
     pthread_t threads[4];
     for (size_t i = 0; i < 4; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, churn, fixture), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, churn, NULL), 0);
     for (size_t i = 0; i < 4; i++) {
         void *failed;
         pthread_join(threads[i], &failed);
         assert_null(failed);
     }
-    expect_calls(fixture, 8000, 8000, 0);
+    expect_calls(8000, 8000, 0);
 }
 
-struct meanwhile {
-    struct fixture *fixture;
-    void *address;
-};
-
-static void *free_it(void *argument)
+static void *free_it(void *address)
 {
-    const struct meanwhile *meanwhile = argument;
-    tarn_status status = tarn_pool_free(meanwhile->fixture->pool, meanwhile->address);
-    return status == TARN_STATUS_OK ? NULL : argument;
+    return tarn_pool_free(pool, address) == TARN_STATUS_OK ? NULL : address;
 }
 
 /* The other thread does not wait for the vendor, which would wait for it here. */
 static void free_in_another_thread(void *context)
 {
-    struct meanwhile *meanwhile = context;
     pthread_t thread;
     void *failed;
-    meanwhile->fixture->backend.while_acquiring = NULL;
-    assert_int_equal(pthread_create(&thread, NULL, free_it, meanwhile), 0);
+    backend.while_acquiring = NULL;
+    assert_int_equal(pthread_create(&thread, NULL, free_it, context), 0);
     pthread_join(thread, &failed);
     assert_null(failed);
-    assert_int_equal(meanwhile->fixture->backend.release_count, 0);
+    assert_int_equal(backend.release_count, 0);
 }
 
 static void what_is_freed_while_another_allocates_goes_back_after_that(void **state)
 {
-    struct fixture *fixture = *state;
-    create(fixture);
-    struct meanwhile meanwhile = { fixture, alloc(fixture, 500) };
-    fixture->backend.context = &meanwhile;
-    fixture->backend.while_acquiring = free_in_another_thread;
-    char *address = alloc(fixture, 500);
-    expect_calls(fixture, 2, 1, 500);
-    give_back(fixture, address);
+    create();
+    backend.context = alloc(500);
+    backend.while_acquiring = free_in_another_thread;
+    char *address = alloc(500);
+    expect_calls(2, 1, 500);
+    free_one(address);
 }
 
 static unsigned fail_at_something_else_calls;
 
 static void fail_at_something_else(void *user, void *base, size_t size_bytes, uint64_t id)
 {
-    (void)user, (void)base, (void)size_bytes, (void)id;
     (void)tarn_free(&fail_at_something_else_calls);
     fail_at_something_else_calls++;
 }
@@ -635,17 +546,13 @@ static void fail_at_something_else(void *user, void *base, size_t size_bytes, ui
 /* What a free has left is given back by an allocation that fails, which is still the last error. */
 static void what_is_given_back_after_a_failure_does_not_hide_it(void **state)
 {
-    struct fixture *fixture = *state;
-    fixture->options.on_static_pool_destroyed = fail_at_something_else;
-    create(fixture);
-    static struct meanwhile meanwhile;
-    meanwhile = (struct meanwhile){ fixture, alloc(fixture, 1000) };
-    void *refused;
-    fixture->backend.while_acquiring = free_in_another_thread;
-    fixture->backend.context = &meanwhile;
-    fixture->backend.fail_acquire_at = 1;
-    fixture->backend.failure = TARN_STATUS_VENDOR_ERROR;
-    expect_status(TARN_STATUS_VENDOR_ERROR, tarn_pool_alloc(fixture->pool, 1000, &refused));
+    options.on_static_pool_destroyed = fail_at_something_else;
+    create();
+    backend.context = alloc(1000);
+    backend.while_acquiring = free_in_another_thread;
+    backend.fail_acquire_at = 1;
+    backend.failure = TARN_STATUS_VENDOR_ERROR;
+    expect_refused(TARN_STATUS_VENDOR_ERROR, 1000);
     assert_int_equal(fail_at_something_else_calls, 1);
     assert_int_equal(tarn_last_error().status, TARN_STATUS_VENDOR_ERROR);
 }
@@ -654,59 +561,53 @@ static void what_is_given_back_after_a_failure_does_not_hide_it(void **state)
 
 static void the_environment_disables_every_pool(void **state)
 {
-    struct fixture *fixture = *state;
-    fixture->options.passes_through = false;
-    fixture->options.initial_bytes = MIB;
+    options.passes_through = false;
+    options.initial_bytes = MIB;
     setenv("TARN_DISABLE", "1", 1);
-    create(fixture);
+    create();
     unsetenv("TARN_DISABLE"); /* which counts when the pool is created */
-    give_back(fixture, alloc(fixture, 100));
-    expect_calls(fixture, 1, 1, 0);
+    free_one(alloc(100));
+    expect_calls(1, 1, 0);
 }
 
 static void the_environment_enables_nothing(void **state)
 {
-    struct fixture *fixture = *state;
     setenv("TARN_DISABLE", "0", 1);
-    create(fixture);
-    give_back(fixture, alloc(fixture, 100));
-    expect_calls(fixture, 1, 1, 0);
-    expect_ok(tarn_pool_destroy(fixture->pool));
+    create();
+    free_one(alloc(100));
+    expect_calls(1, 1, 0);
+    destroy_empty();
 
     setenv("TARN_DISABLE", "", 1);
-    fixture->options.passes_through = false;
-    create(fixture);
-    give_back(fixture, alloc(fixture, 100));
-    assert_int_equal(fixture->backend.release_count, 1);
-    assert_int_equal(stats_of(fixture->pool).footprint_bytes, TARN_INITIAL_BYTES_DEFAULT);
+    options.passes_through = false;
+    create();
+    free_one(alloc(100));
+    assert_int_equal(backend.release_count, 1);
+    assert_int_equal(stats_of(pool).footprint_bytes, TARN_INITIAL_BYTES_DEFAULT);
 }
 
 static void a_value_that_does_not_parse_is_named(void **state)
 {
-    struct fixture *fixture = *state;
     const char *const values[] = { "2", "yes", "01", " 1", "1 " };
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         setenv("TARN_DISABLE", values[i], 1);
-        expect_status(TARN_STATUS_INVALID_ENVIRONMENT,
-                      tarn_pool_create(&fixture->options, &fixture->pool));
-        expect_message("TARN_DISABLE");
-        assert_null(fixture->pool);
+        expect_options_refused(TARN_STATUS_INVALID_ENVIRONMENT, "TARN_DISABLE");
+        assert_null(pool);
     }
 }
 
 /* There is nothing that it could pass through to. */
 static void a_pool_over_memory_of_the_callers_stays_one(void **state)
 {
-    struct fixture *fixture = *state;
     setenv("TARN_DISABLE", "1", 1);
-    expect_ok(tarn_pool_create_over((void *)((uintptr_t)1 << 56), MIB, NULL, &fixture->pool));
-    char *one = alloc(fixture, 100);
-    give_back(fixture, one);
-    assert_ptr_equal(alloc(fixture, 100), one);
-    assert_int_equal(stats_of(fixture->pool).footprint_bytes, MIB);
+    expect_ok(tarn_pool_create_over((void *)((uintptr_t)1 << 56), MIB, NULL, &pool));
+    char *one = alloc(100);
+    free_one(one);
+    assert_ptr_equal(alloc(100), one);
+    assert_int_equal(stats_of(pool).footprint_bytes, MIB);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up_passing, tear_down_passing)
 
 int main(void)
 {

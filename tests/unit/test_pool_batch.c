@@ -7,65 +7,14 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "harness/claims.h"
 #include "harness/host_memory_faults.h"
 #include "harness/random.h"
-#include "harness/test_backend.h"
 #include "tarn/host.h"
-
-#define KIB ((size_t)1024)
+#include "pool_fixture.h"
 
 enum {
     MANY = 200
 };
-
-/* Handles are never followed. */
-static char handles[2];
-#define A ((tarn_stream)&handles[0])
-#define B ((tarn_stream)&handles[1])
-
-struct fixture {
-    struct test_backend backend;
-    tarn_backend opened;
-    tarn_pool_options options;
-    tarn_pool *pool;
-};
-
-static int set_up(void **state)
-{
-    static struct fixture fixture;
-    test_backend_init(&fixture.backend);
-    fixture.backend.has_streams = true;
-    fixture.opened = test_backend_open(&fixture.backend);
-    fixture.options = (tarn_pool_options)TARN_POOL_OPTIONS_INIT;
-    fixture.options.backend = &fixture.opened;
-    fixture.options.initial_bytes = 64 * KIB;
-    expect_ok(tarn_pool_create(&fixture.options, &fixture.pool));
-    *state = &fixture;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *fixture = *state;
-    expect_ok(tarn_pool_check(fixture->pool));
-    expect_ok(tarn_pool_destroy(fixture->pool));
-    assert_int_equal(fixture->backend.piece_count, 0);
-    return 0;
-}
-
-static void create_anew(struct fixture *fixture)
-{
-    expect_ok(tarn_pool_destroy(fixture->pool));
-    expect_ok(tarn_pool_create(&fixture->options, &fixture->pool));
-}
-
-static void *alloc(tarn_pool *pool, size_t size_bytes)
-{
-    void *address;
-    expect_ok(tarn_pool_alloc(pool, size_bytes, &address));
-    return address;
-}
 
 /* Nothing was written to what is the caller's. */
 static void expect_untouched(void *const *addresses, size_t count)
@@ -83,42 +32,37 @@ static void mark_untouched(void **addresses, size_t count)
 /* --- alloc --------------------------------------------------------------------------------------- */
 
 /* Makes holes of several sizes, so that places differ. */
-static void make_holes(tarn_pool *pool, void **kept)
+static void make_holes(void **kept)
 {
     void *holes[20];
     for (size_t i = 0; i < 20; i++) {
-        holes[i] = alloc(pool, (i % 7 + 1) * KIB);
-        kept[i] = alloc(pool, KIB);
+        holes[i] = alloc((i % 7 + 1) * KIB);
+        kept[i] = alloc(KIB);
     }
     for (size_t i = 0; i < 20; i++)
-        expect_ok(tarn_pool_free(pool, holes[i]));
+        free_one(holes[i]);
 }
 
 static void the_places_are_those_of_so_many_calls(void **state)
 {
-    struct fixture *fixture = *state;
     struct random random = random_init(random_seed(20260301));
     size_t sizes[MANY];
     void *one_by_one[MANY], *at_once[MANY], *kept[20];
     for (size_t i = 0; i < MANY; i++)
         sizes[i] = i % 10 == 3 ? 0 : (size_t)random_size(&random, 14);
-    make_holes(fixture->pool, kept);
+    make_holes(kept);
     uintptr_t lowest = (uintptr_t)kept[0];
     for (size_t i = 0; i < MANY; i++)
-        one_by_one[i] = alloc(fixture->pool, sizes[i]);
-    expect_ok(tarn_pool_free_many(fixture->pool, MANY, one_by_one));
-    expect_ok(tarn_pool_free_many(fixture->pool, 20, kept));
-    tarn_stats before = stats_of(fixture->pool);
+        one_by_one[i] = alloc(sizes[i]);
+    expect_ok(tarn_pool_free_many(pool, MANY, one_by_one));
+    expect_ok(tarn_pool_free_many(pool, 20, kept));
+    tarn_stats before = stats_of(pool);
 
-    struct fixture other = *fixture;
-    test_backend_init(&other.backend);
-    other.backend.has_streams = true;
-    other.opened = test_backend_open(&other.backend);
-    other.options.backend = &other.opened;
-    expect_ok(tarn_pool_create(&other.options, &other.pool));
-    make_holes(other.pool, kept);
+    /* In a pool like the first, over a backend that gives other addresses. */
+    create_anew();
+    make_holes(kept);
     uintptr_t shift = (uintptr_t)kept[0] - lowest;
-    expect_ok(tarn_pool_alloc_many(other.pool, MANY, sizes, at_once));
+    expect_ok(tarn_pool_alloc_many(pool, MANY, sizes, at_once));
     for (size_t i = 0; i < MANY; i++) {
         if (sizes[i] == 0) {
             assert_null(at_once[i]);
@@ -126,75 +70,67 @@ static void the_places_are_those_of_so_many_calls(void **state)
             assert_int_equal((uintptr_t)at_once[i], (uintptr_t)one_by_one[i] + shift);
         }
     }
-    expect_ok(tarn_pool_free_many(other.pool, MANY, at_once));
-    expect_ok(tarn_pool_free_many(other.pool, 20, kept));
-    tarn_stats after = stats_of(other.pool);
+    expect_ok(tarn_pool_free_many(pool, MANY, at_once));
+    expect_ok(tarn_pool_free_many(pool, 20, kept));
+    tarn_stats after = stats_of(pool);
     assert_int_equal(after.alloc_count, before.alloc_count);
     assert_int_equal(after.free_count, before.free_count);
     assert_int_equal(after.used_bytes_max, before.used_bytes_max);
     assert_int_equal(after.requested_bytes_max, before.requested_bytes_max);
     assert_int_equal(after.footprint_bytes, before.footprint_bytes);
     assert_memory_equal(after.size_histogram, before.size_histogram, sizeof after.size_histogram);
-    expect_ok(tarn_pool_check(other.pool));
-    expect_ok(tarn_pool_destroy(other.pool));
 }
 
 static void a_batch_of_none_is_nothing(void **state)
 {
-    struct fixture *fixture = *state;
-    void *address = fixture;
+    void *address = &backend;
     const size_t size = 1;
-    expect_ok(tarn_pool_alloc_many(fixture->pool, 0, NULL, NULL));
-    expect_ok(tarn_pool_alloc_many_on(fixture->pool, 0, &size, A, &address));
-    expect_ok(tarn_pool_free_many(fixture->pool, 0, NULL));
-    expect_ok(tarn_pool_free_many_on(fixture->pool, 0, &address, A));
-    assert_ptr_equal(address, fixture);
-    assert_int_equal(stats_of(fixture->pool).alloc_count, 0);
-    assert_int_equal(stats_of(fixture->pool).free_count, 0);
-    assert_int_equal(fixture->backend.acquire_count, 0);
+    expect_ok(tarn_pool_alloc_many(pool, 0, NULL, NULL));
+    expect_ok(tarn_pool_alloc_many_on(pool, 0, &size, A, &address));
+    expect_ok(tarn_pool_free_many(pool, 0, NULL));
+    expect_ok(tarn_pool_free_many_on(pool, 0, &address, A));
+    assert_ptr_equal(address, &backend);
+    assert_int_equal(stats_of(pool).alloc_count, 0);
+    assert_int_equal(stats_of(pool).free_count, 0);
+    assert_int_equal(backend.acquire_count, 0);
 }
 
 static void arrays_that_are_missing_are_refused(void **state)
 {
-    struct fixture *fixture = *state;
-    void *address = fixture;
+    void *address = &backend;
     const size_t size = 1;
-    expect_status(TARN_STATUS_INVALID_ARGUMENT,
-                  tarn_pool_alloc_many(fixture->pool, 1, NULL, &address));
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_alloc_many(pool, 1, NULL, &address));
     expect_message("sizes_bytes");
-    expect_status(TARN_STATUS_INVALID_ARGUMENT,
-                  tarn_pool_alloc_many_on(fixture->pool, 1, &size, A, NULL));
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_alloc_many_on(pool, 1, &size, A, NULL));
     expect_message("addresses_out");
-    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_free_many(fixture->pool, 1, NULL));
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_free_many(pool, 1, NULL));
     expect_message("addresses");
     expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_alloc_many(NULL, 1, &size, &address));
     expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_alloc_many_on(NULL, 1, &size, A, &address));
     expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_free_many(NULL, 1, &address));
     expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_free_many_on(NULL, 1, &address, A));
-    assert_ptr_equal(address, fixture);
+    assert_ptr_equal(address, &backend);
 }
 
 /* The entry that fails is the last, the first, or beyond what needs no host memory. */
 static void all_or_nothing(void **state)
 {
-    struct fixture *fixture = *state;
     static const size_t failing[] = { 0, 1, 7, 63, 64, MANY - 1 };
     size_t sizes[MANY];
     void *addresses[MANY];
     char entry[40];
-    fixture->options.limit_bytes = 512 * KIB;
-    create_anew(fixture);
+    options.limit_bytes = 512 * KIB;
+    create_anew();
     for (size_t i = 0; i < sizeof failing / sizeof *failing; i++) {
         for (size_t k = 0; k < MANY; k++)
             sizes[k] = k == failing[i] ? 600 * KIB : k % 3 * 700;
         mark_untouched(addresses, MANY);
-        tarn_stats before = stats_of(fixture->pool);
-        expect_status(TARN_STATUS_OVER_LIMIT,
-                      tarn_pool_alloc_many(fixture->pool, MANY, sizes, addresses));
+        tarn_stats before = stats_of(pool);
+        expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc_many(pool, MANY, sizes, addresses));
         snprintf(entry, sizeof entry, "entry %zu of %d: ", failing[i], MANY);
         expect_message(entry);
         expect_untouched(addresses, MANY);
-        tarn_stats after = stats_of(fixture->pool);
+        tarn_stats after = stats_of(pool);
         assert_int_equal(after.live_count, 0);
         assert_int_equal(after.requested_bytes, 0);
         assert_int_equal(after.failed_count, before.failed_count + 1);
@@ -203,253 +139,237 @@ static void all_or_nothing(void **state)
         tarn_shortage shortage = TARN_SHORTAGE_INIT;
         expect_ok(tarn_last_shortage(&shortage));
         assert_int_equal(shortage.size_bytes, 600 * KIB);
-        expect_ok(tarn_pool_check(fixture->pool));
+        expect_ok(tarn_pool_check(pool));
     }
 }
 
 static void a_size_that_cannot_be_is_refused_at_once(void **state)
 {
-    struct fixture *fixture = *state;
     const size_t sizes[] = { 100, 100, SIZE_MAX, 100 };
     void *addresses[4];
     mark_untouched(addresses, 4);
-    expect_status(TARN_STATUS_SIZE_TOO_LARGE,
-                  tarn_pool_alloc_many(fixture->pool, 4, sizes, addresses));
+    expect_status(TARN_STATUS_SIZE_TOO_LARGE, tarn_pool_alloc_many(pool, 4, sizes, addresses));
     expect_message("entry 2 of 4: 18446744073709551615 bytes");
     expect_untouched(addresses, 4);
-    assert_int_equal(fixture->backend.acquire_count, 0);
-    assert_int_equal(stats_of(fixture->pool).alloc_count, 0);
-    assert_int_equal(stats_of(fixture->pool).failed_count, 1);
+    assert_int_equal(backend.acquire_count, 0);
+    assert_int_equal(stats_of(pool).alloc_count, 0);
+    assert_int_equal(stats_of(pool).failed_count, 1);
 }
 
 static void what_the_vendor_said_is_kept(void **state)
 {
-    struct fixture *fixture = *state;
     const size_t sizes[] = { 60 * KIB, 60 * KIB };
     void *addresses[2];
-    expect_ok(tarn_pool_free(fixture->pool, alloc(fixture->pool, 1)));
-    fixture->backend.fail_acquire_at = 1;
-    fixture->backend.failure = TARN_STATUS_VENDOR_ERROR;
+    free_one(alloc(1));
+    backend.fail_acquire_at = 1;
+    backend.failure = TARN_STATUS_VENDOR_ERROR;
     tarn_error alone, at_once;
-    void *first = alloc(fixture->pool, sizes[0]), *second;
-    expect_status(TARN_STATUS_VENDOR_ERROR, tarn_pool_alloc(fixture->pool, sizes[1], &second));
+    void *first = alloc(sizes[0]), *second;
+    expect_status(TARN_STATUS_VENDOR_ERROR, tarn_pool_alloc(pool, sizes[1], &second));
     alone = tarn_last_error();
     int code = alone.vendor_code;
-    expect_ok(tarn_pool_free(fixture->pool, first));
-    fixture->backend.fail_acquire_at = 1;
-    expect_status(TARN_STATUS_VENDOR_ERROR,
-                  tarn_pool_alloc_many(fixture->pool, 2, sizes, addresses));
+    free_one(first);
+    backend.fail_acquire_at = 1;
+    expect_status(TARN_STATUS_VENDOR_ERROR, tarn_pool_alloc_many(pool, 2, sizes, addresses));
     at_once = tarn_last_error();
     assert_int_equal(at_once.status, TARN_STATUS_VENDOR_ERROR);
     assert_int_equal(at_once.vendor_code, code);
     expect_message("entry 1 of 2: ");
 }
 
-static bool give_up_cache(void *user, tarn_pool *pool, size_t size_bytes, unsigned attempt)
+static bool give_up_cache(void *user, tarn_pool *asking, size_t size_bytes, unsigned attempt)
 {
     void **cache = user;
-    (void)size_bytes, (void)attempt;
+    assert_ptr_equal(asking, pool);
     if (!*cache) return false;
-    expect_ok(tarn_pool_free(pool, *cache));
+    free_one(*cache);
     *cache = NULL;
     return true;
 }
 
 static void an_entry_climbs_the_ladder(void **state)
 {
-    struct fixture *fixture = *state;
     const size_t sizes[] = { 20 * KIB, 0, 20 * KIB, 20 * KIB };
     void *addresses[4], *cache;
-    fixture->options.limit_bytes = 64 * KIB;
-    fixture->options.on_out_of_memory = give_up_cache;
-    fixture->options.user = &cache;
-    create_anew(fixture);
-    cache = alloc(fixture->pool, 20 * KIB);
-    expect_ok(tarn_pool_alloc_many(fixture->pool, 4, sizes, addresses));
+    options.limit_bytes = 64 * KIB;
+    options.on_out_of_memory = give_up_cache;
+    options.user = &cache;
+    create_anew();
+    cache = alloc(20 * KIB);
+    expect_ok(tarn_pool_alloc_many(pool, 4, sizes, addresses));
     assert_null(cache);
-    assert_int_equal(stats_of(fixture->pool).live_count, 3);
-    expect_ok(tarn_pool_free_many(fixture->pool, 4, addresses));
+    assert_int_equal(stats_of(pool).live_count, 3);
+    expect_ok(tarn_pool_free_many(pool, 4, addresses));
 }
 
 static void an_entry_goes_to_the_fallback(void **state)
 {
-    struct fixture *fixture = *state;
-    const size_t sizes[] = { 1 * KIB, 100 * KIB, 2 * KIB, 600 * KIB };
+    const size_t sizes[] = { KIB, 100 * KIB, 2 * KIB, 600 * KIB };
     void *addresses[4];
-    tarn_pool *fallback;
-    fixture->options.limit_bytes = 512 * KIB;
-    expect_ok(tarn_pool_create(&fixture->options, &fallback));
-    fixture->options.fallback = fallback;
-    fixture->options.limit_bytes = 64 * KIB;
-    create_anew(fixture);
-    expect_ok(tarn_pool_alloc_many(fixture->pool, 3, sizes, addresses));
-    assert_int_equal(stats_of(fixture->pool).live_count, 2);
+    options.limit_bytes = 512 * KIB;
+    tarn_pool *fallback = new_pool(&options);
+    options.fallback = fallback;
+    options.limit_bytes = 64 * KIB;
+    create_anew();
+    expect_ok(tarn_pool_alloc_many(pool, 3, sizes, addresses));
+    assert_int_equal(stats_of(pool).live_count, 2);
     assert_int_equal(stats_of(fallback).live_count, 1);
-    expect_ok(tarn_pool_free_many(fixture->pool, 3, addresses));
+    expect_ok(tarn_pool_free_many(pool, 3, addresses));
     assert_int_equal(stats_of(fallback).live_count, 0);
     mark_untouched(addresses, 4);
-    expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc_many(fixture->pool, 4, sizes, addresses));
+    expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc_many(pool, 4, sizes, addresses));
     expect_message("entry 3 of 4: ");
     expect_untouched(addresses, 4);
-    assert_int_equal(stats_of(fixture->pool).live_count, 0);
+    assert_int_equal(stats_of(pool).live_count, 0);
     assert_int_equal(stats_of(fallback).live_count, 0);
-    fixture->options.fallback = NULL;
-    create_anew(fixture);
+    options.fallback = NULL;
+    create_anew();
     expect_ok(tarn_pool_destroy(fallback));
 }
 
 static void a_pool_that_passes_through_asks_for_each(void **state)
 {
-    struct fixture *fixture = *state;
     const size_t sizes[] = { 1000, 0, 3000 };
     void *addresses[3];
-    fixture->options.passes_through = true;
-    create_anew(fixture);
-    expect_ok(tarn_pool_alloc_many(fixture->pool, 3, sizes, addresses));
-    assert_int_equal(fixture->backend.piece_count, 2);
+    options.passes_through = true;
+    create_anew();
+    expect_ok(tarn_pool_alloc_many(pool, 3, sizes, addresses));
+    assert_int_equal(backend.piece_count, 2);
     assert_null(addresses[1]);
-    expect_ok(tarn_pool_free_many(fixture->pool, 3, addresses));
-    assert_int_equal(fixture->backend.piece_count, 0);
-    fixture->backend.fail_acquire_at = 2;
-    fixture->backend.failure = TARN_STATUS_VENDOR_ERROR;
-    expect_status(TARN_STATUS_VENDOR_ERROR,
-                  tarn_pool_alloc_many(fixture->pool, 3, sizes, addresses));
+    expect_ok(tarn_pool_free_many(pool, 3, addresses));
+    assert_int_equal(backend.piece_count, 0);
+    backend.fail_acquire_at = 2;
+    backend.failure = TARN_STATUS_VENDOR_ERROR;
+    expect_status(TARN_STATUS_VENDOR_ERROR, tarn_pool_alloc_many(pool, 3, sizes, addresses));
     expect_message("entry 2 of 3: ");
-    assert_int_equal(fixture->backend.piece_count, 0);
+    assert_int_equal(backend.piece_count, 0);
 
     /* While a stream is captured what is freed stays, and serves nobody. */
     tarn_capture capture = 0;
-    expect_ok(tarn_capture_begin(fixture->pool, A, &capture));
-    expect_ok(tarn_pool_alloc_many_on(fixture->pool, 3, sizes, A, addresses));
-    expect_ok(tarn_pool_free_many_on(fixture->pool, 3, addresses, A));
-    assert_int_equal(fixture->backend.piece_count, 2);
-    expect_ok(tarn_pool_alloc_many_on(fixture->pool, 3, sizes, A, addresses));
-    assert_int_equal(fixture->backend.piece_count, 4);
-    expect_ok(tarn_pool_free_many_on(fixture->pool, 3, addresses, A));
-    expect_ok(tarn_capture_end(fixture->pool, capture));
-    expect_ok(tarn_capture_release(fixture->pool, capture, NULL, 0));
-    assert_int_equal(fixture->backend.piece_count, 0);
+    expect_ok(tarn_capture_begin(pool, A, &capture));
+    expect_ok(tarn_pool_alloc_many_on(pool, 3, sizes, A, addresses));
+    expect_ok(tarn_pool_free_many_on(pool, 3, addresses, A));
+    assert_int_equal(backend.piece_count, 2);
+    expect_ok(tarn_pool_alloc_many_on(pool, 3, sizes, A, addresses));
+    assert_int_equal(backend.piece_count, 4);
+    expect_ok(tarn_pool_free_many_on(pool, 3, addresses, A));
+    expect_ok(tarn_capture_end(pool, capture));
+    expect_ok(tarn_capture_release(pool, capture, NULL, 0));
+    assert_int_equal(backend.piece_count, 0);
 }
 
 /* --- free ---------------------------------------------------------------------------------------- */
 
 static void what_is_live_is_freed_and_the_first_failure_told(void **state)
 {
-    struct fixture *fixture = *state;
     int mine;
     char *blocks[3];
     for (size_t i = 0; i < 3; i++)
-        blocks[i] = alloc(fixture->pool, 3 * KIB);
+        blocks[i] = alloc(3 * KIB);
     void *const addresses[] = { blocks[0], NULL, blocks[1] + KIB, &mine, blocks[1], blocks[2] };
-    expect_status(TARN_STATUS_INTERIOR_ADDRESS, tarn_pool_free_many(fixture->pool, 6, addresses));
+    expect_status(TARN_STATUS_INTERIOR_ADDRESS, tarn_pool_free_many(pool, 6, addresses));
     expect_message("entry 2 of 6: ");
     expect_message("lies inside");
-    tarn_stats stats = stats_of(fixture->pool);
+    tarn_stats stats = stats_of(pool);
     assert_int_equal(stats.live_count, 0);
     assert_int_equal(stats.free_count, 4);
     assert_int_equal(stats.failed_count, 2);
-    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free_many(fixture->pool, 6, addresses));
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free_many(pool, 6, addresses));
     expect_message("entry 0 of 6: ");
 }
 
 static void a_duplicate_is_a_double_free(void **state)
 {
-    struct fixture *fixture = *state;
-    void *x = alloc(fixture->pool, 3 * KIB), *y = alloc(fixture->pool, 3 * KIB);
+    void *x = alloc(3 * KIB), *y = alloc(3 * KIB);
     void *const addresses[] = { x, x, y, y };
-    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free_many_on(fixture->pool, 4, addresses, NULL));
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free_many_on(pool, 4, addresses, NULL));
     expect_message("entry 1 of 4: ");
     expect_message("freed twice");
-    assert_int_equal(stats_of(fixture->pool).free_count, 2);
-    assert_int_equal(stats_of(fixture->pool).failed_count, 2);
-    assert_int_equal(stats_of(fixture->pool).live_count, 0);
+    assert_int_equal(stats_of(pool).free_count, 2);
+    assert_int_equal(stats_of(pool).failed_count, 2);
+    assert_int_equal(stats_of(pool).live_count, 0);
 }
 
 static void memory_goes_back_after_the_batch(void **state)
 {
-    struct fixture *fixture = *state;
     const size_t sizes[] = { 3 * KIB, 100 * KIB };
     void *addresses[3] = { NULL, NULL, &addresses };
-    fixture->options.returns_when_empty = true;
-    create_anew(fixture);
-    expect_ok(tarn_pool_alloc_many(fixture->pool, 2, sizes, addresses));
-    expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_pool_free_many(fixture->pool, 3, addresses));
+    options.returns_when_empty = true;
+    create_anew();
+    expect_ok(tarn_pool_alloc_many(pool, 2, sizes, addresses));
+    expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_pool_free_many(pool, 3, addresses));
     expect_message("entry 2 of 3: ");
-    assert_int_equal(fixture->backend.held_bytes, 0);
+    assert_int_equal(backend.held_bytes, 0);
 }
 
 /* --- streams ------------------------------------------------------------------------------------- */
 
 static void batches_are_in_a_streams_order(void **state)
 {
-    struct fixture *fixture = *state;
     const size_t sizes[] = { 20 * KIB, 20 * KIB, 20 * KIB };
     void *x[3], *y[3];
-    fixture->options.limit_bytes = 64 * KIB;
-    create_anew(fixture);
-    expect_ok(tarn_pool_alloc_many_on(fixture->pool, 3, sizes, A, x));
-    expect_ok(tarn_pool_free_many_on(fixture->pool, 3, x, A));
-    test_backend_take_calls(&fixture->backend);
-    expect_ok(tarn_pool_alloc_many_on(fixture->pool, 3, sizes, A, y));
+    options.limit_bytes = 64 * KIB;
+    create_anew();
+    expect_ok(tarn_pool_alloc_many_on(pool, 3, sizes, A, x));
+    expect_ok(tarn_pool_free_many_on(pool, 3, x, A));
+    test_backend_take_calls(&backend);
+    expect_ok(tarn_pool_alloc_many_on(pool, 3, sizes, A, y));
     assert_memory_equal(x, y, sizeof x);
-    expect_ok(tarn_pool_free_many_on(fixture->pool, 3, x, A));
-    assert_int_equal(test_backend_take_calls(&fixture->backend), 0);
+    expect_ok(tarn_pool_free_many_on(pool, 3, x, A));
+    assert_int_equal(test_backend_take_calls(&backend), 0);
 
     /* Another has it after one record and one wait. */
-    expect_ok(tarn_pool_alloc_many_on(fixture->pool, 3, sizes, B, y));
-    assert_int_equal(fixture->backend.wait_count, 1);
-    assert_ptr_equal(fixture->backend.waits[0].stream, B);
-    expect_ok(tarn_pool_free_many_on(fixture->pool, 3, y, B));
-    assert_int_equal(stats_of(fixture->pool).pending_bytes, 64 * KIB);
+    expect_ok(tarn_pool_alloc_many_on(pool, 3, sizes, B, y));
+    assert_int_equal(backend.wait_count, 1);
+    assert_ptr_equal(backend.waits[0].stream, B);
+    expect_ok(tarn_pool_free_many_on(pool, 3, y, B));
+    assert_int_equal(stats_of(pool).pending_bytes, 64 * KIB);
 }
 
 static void a_stream_of_another_device_is_refused(void **state)
 {
-    struct fixture *fixture = *state;
     const size_t sizes[] = { 0, 20 * KIB };
     void *addresses[2];
     mark_untouched(addresses, 2);
-    fixture->backend.foreign_stream = B;
+    backend.foreign_stream = B;
     expect_status(TARN_STATUS_INVALID_ARGUMENT,
-                  tarn_pool_alloc_many_on(fixture->pool, 2, sizes, B, addresses));
+                  tarn_pool_alloc_many_on(pool, 2, sizes, B, addresses));
     expect_message("entry 1 of 2: ");
     expect_untouched(addresses, 2);
-    expect_ok(tarn_pool_alloc_many_on(fixture->pool, 2, sizes, A, addresses));
-    expect_status(TARN_STATUS_INVALID_ARGUMENT,
-                  tarn_pool_free_many_on(fixture->pool, 2, addresses, B));
+    expect_ok(tarn_pool_alloc_many_on(pool, 2, sizes, A, addresses));
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_free_many_on(pool, 2, addresses, B));
     expect_message("entry 1 of 2: ");
-    assert_int_equal(stats_of(fixture->pool).live_count, 1);
-    expect_ok(tarn_pool_free_many_on(fixture->pool, 2, addresses, A));
+    assert_int_equal(stats_of(pool).live_count, 1);
+    expect_ok(tarn_pool_free_many_on(pool, 2, addresses, A));
 }
 
 /* Each call that tells streams apart fails once, in a batch that comes to nothing by that or otherwise. */
 static void nothing_is_left_where_streams_cannot_be_told_apart(void **state)
 {
-    struct fixture *fixture = *state;
     const size_t sizes[] = { KIB, 2 * KIB, 3 * KIB, 600 * KIB };
     void *addresses[4];
-    fixture->backend.has_ids = true;
-    fixture->opened = test_backend_open(&fixture->backend);
-    fixture->options.identifies_streams = true;
-    fixture->options.limit_bytes = 512 * KIB;
+    backend.has_ids = true;
+    opened = test_backend_open(&backend);
+    options.identifies_streams = true;
+    options.limit_bytes = 512 * KIB;
     unsigned failed_count = 1;
     for (unsigned n = 1; failed_count > 0; n++) {
-        create_anew(fixture);
-        fixture->backend.call_failure = TARN_STATUS_VENDOR_ERROR;
-        fixture->backend.failed_count = 0;
-        fixture->backend.fail_call_at[TEST_CALL_STREAM_ID] = n;
-        fixture->backend.fail_call_count = 100;
+        create_anew();
+        backend.call_failure = TARN_STATUS_VENDOR_ERROR;
+        backend.failed_count = 0;
+        backend.fail_call_at[TEST_CALL_STREAM_ID] = n;
+        backend.fail_call_count = 100;
         mark_untouched(addresses, 4);
-        tarn_status status = tarn_pool_alloc_many_on(fixture->pool, 4, sizes, A, addresses);
-        failed_count = fixture->backend.failed_count;
-        fixture->backend.fail_call_at[TEST_CALL_STREAM_ID] = 0;
-        fixture->backend.fail_call_count = 0;
+        tarn_status status = tarn_pool_alloc_many_on(pool, 4, sizes, A, addresses);
+        failed_count = backend.failed_count;
+        backend.fail_call_at[TEST_CALL_STREAM_ID] = 0;
+        backend.fail_call_count = 0;
         assert_true(status == TARN_STATUS_VENDOR_ERROR || status == TARN_STATUS_OVER_LIMIT);
         assert_int_equal(tarn_last_error().status, status);
         expect_message(status == TARN_STATUS_OVER_LIMIT ? "entry 3 of 4: " : " of 4: ");
         expect_untouched(addresses, 4);
-        assert_int_equal(stats_of(fixture->pool).live_count, 0);
-        expect_ok(tarn_pool_check(fixture->pool));
+        assert_int_equal(stats_of(pool).live_count, 0);
+        expect_ok(tarn_pool_check(pool));
         if (n > 50) fail_msg("the calls do not end");
     }
 }
@@ -458,16 +378,14 @@ static void nothing_is_left_where_streams_cannot_be_told_apart(void **state)
 
 static void debug_mode_looks_at_each(void **state)
 {
-    struct fixture *fixture = *state;
     const size_t sizes[] = { 1000, 0, 2000, 3000 }, too_much[] = { 1000, 0, 2000, 600 * KIB };
     void *addresses[4];
-    tarn_backend host;
-    expect_ok(tarn_host_backend_open(NULL, &host));
-    fixture->options.backend = &host;
-    fixture->options.debug = TARN_DEBUG_SITES | TARN_DEBUG_ZONES | TARN_DEBUG_QUARANTINE;
-    fixture->options.limit_bytes = 512 * KIB;
-    tarn_pool *pool;
-    expect_ok(tarn_pool_create(&fixture->options, &pool));
+    destroy();
+    tarn_backend host = new_host_backend(NULL);
+    options.backend = &host;
+    options.debug = TARN_DEBUG_SITES | TARN_DEBUG_ZONES | TARN_DEBUG_QUARANTINE;
+    options.limit_bytes = 512 * KIB;
+    create();
     tarn_label_push("batch");
     expect_ok(tarn_pool_alloc_many(pool, 4, sizes, addresses));
     tarn_label_pop();
@@ -485,16 +403,15 @@ static void debug_mode_looks_at_each(void **state)
     expect_message("entry 3 of 4: ");
     expect_untouched(addresses, 4);
     assert_int_equal(stats_of(pool).live_count, 0);
-    expect_ok(tarn_pool_destroy(pool));
+    destroy_empty();
     tarn_backend_close(&host);
 }
 
 /* --- host memory --------------------------------------------------------------------------------- */
 
-static void one_life(struct fixture *fixture, size_t count, const size_t *sizes, void **addresses)
+static void one_life(size_t count, const size_t *sizes, void **addresses)
 {
-    tarn_pool *pool;
-    tarn_status status = tarn_pool_create(&fixture->options, &pool);
+    tarn_status status = tarn_pool_create(&options, &pool);
     if (status == TARN_STATUS_OUT_OF_HOST_MEMORY) return;
     expect_ok(status);
     for (int round = 0; round < 2; round++) {
@@ -511,21 +428,21 @@ static void one_life(struct fixture *fixture, size_t count, const size_t *sizes,
         assert_int_equal(stats_of(pool).live_count, 0);
         expect_ok(tarn_pool_check(pool));
     }
-    expect_ok(tarn_pool_destroy(pool));
+    destroy();
 }
 
 static void every_host_allocation_may_fail(void **state)
 {
-    struct fixture *fixture = *state;
     size_t sizes[MANY];
     void *addresses[MANY];
     for (size_t i = 0; i < MANY; i++)
         sizes[i] = i % 5 * 900;
+    destroy();
     bool has_failed = true;
     unsigned n = 1;
     for (; has_failed; n++) {
         host_memory_faults_begin(n);
-        one_life(fixture, MANY, sizes, addresses);
+        one_life(MANY, sizes, addresses);
         has_failed = host_memory_faults_end();
     }
     assert_true(n > 15);
@@ -533,21 +450,20 @@ static void every_host_allocation_may_fail(void **state)
 
 static void freeing_a_batch_allocates_no_host_memory(void **state)
 {
-    struct fixture *fixture = *state;
     size_t sizes[MANY];
     void *addresses[MANY];
     for (size_t i = 0; i < MANY; i++)
         sizes[i] = i + 1;
-    expect_ok(tarn_pool_alloc_many(fixture->pool, MANY, sizes, addresses));
+    expect_ok(tarn_pool_alloc_many(pool, MANY, sizes, addresses));
     host_memory_faults_begin(1);
-    expect_ok(tarn_pool_free_many(fixture->pool, MANY, addresses));
+    expect_ok(tarn_pool_free_many(pool, MANY, addresses));
     assert_false(host_memory_faults_end());
 
     /* A few entries need none for their addresses. */
     host_memory_faults_begin(1);
-    expect_ok(tarn_pool_alloc_many(fixture->pool, 64, sizes, addresses));
+    expect_ok(tarn_pool_alloc_many(pool, 64, sizes, addresses));
     assert_false(host_memory_faults_end());
-    expect_ok(tarn_pool_free_many(fixture->pool, 64, addresses));
+    expect_ok(tarn_pool_free_many(pool, 64, addresses));
 }
 
 /* --- one lock ------------------------------------------------------------------------------------ */
@@ -573,29 +489,28 @@ static void *look(void *seen)
 
 static void a_batch_is_one_step_for_others(void **state)
 {
-    struct fixture *fixture = *state;
     size_t sizes[BATCH], broken_count = 0;
     void *addresses[BATCH], *warm[2 * BATCH];
     pthread_t thread;
     for (size_t i = 0; i < BATCH; i++)
         sizes[i] = 1000 + i;
-    shared_pool = fixture->pool;
+    shared_pool = pool;
     /* There is room for all of it from the beginning, in the metadata too. */
     for (size_t i = 0; i < 2 * BATCH; i++)
-        warm[i] = alloc(fixture->pool, 1100);
-    expect_ok(tarn_pool_free_many(fixture->pool, 2 * BATCH, warm));
+        warm[i] = alloc(1100);
+    expect_ok(tarn_pool_free_many(pool, 2 * BATCH, warm));
     atomic_store(&is_over, false);
     assert_int_equal(pthread_create(&thread, NULL, look, &broken_count), 0);
     for (int round = 0; round < ROUNDS; round++) {
-        expect_ok(tarn_pool_alloc_many(fixture->pool, BATCH, sizes, addresses));
-        expect_ok(tarn_pool_free_many(fixture->pool, BATCH, addresses));
+        expect_ok(tarn_pool_alloc_many(pool, BATCH, sizes, addresses));
+        expect_ok(tarn_pool_free_many(pool, BATCH, addresses));
     }
     atomic_store(&is_over, true);
     pthread_join(thread, NULL);
     assert_int_equal(broken_count, 0);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down_empty)
 
 int main(void)
 {

@@ -1,73 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Pools over memory that the caller has: of addresses that nothing can touch, so that nothing does. */
-#include "harness/claims.h"
 #include "harness/host_memory_faults.h"
 
 #include "core/care/pool_registry.h"
-
-#define KIB ((size_t)1024)
+#include "pool_fixture.h"
 
 /* No system maps user memory here. */
 static void *const memory = (void *)((uintptr_t)1 << 56);
 
-static tarn_pool *create(void *address, size_t size_bytes)
+static int set_up_over(void **state)
 {
-    tarn_pool *pool;
-    expect_ok(tarn_pool_create_over(address, size_bytes, NULL, &pool));
-    expect_ok(tarn_pool_check(pool));
-    return pool;
+    begin_fixture(false);
+    options = (tarn_pool_options)TARN_POOL_OPTIONS_INIT;
+    return 0;
 }
 
-static void destroy(tarn_pool *pool)
+/* With the fixture's options. */
+static void create_over(void *address, size_t size_bytes)
 {
+    expect_ok(tarn_pool_create_over(address, size_bytes, &options, &pool));
     expect_ok(tarn_pool_check(pool));
-    expect_ok(tarn_pool_destroy(pool));
-}
-
-static void *alloc(tarn_pool *pool, size_t size_bytes)
-{
-    void *address;
-    expect_ok(tarn_pool_alloc(pool, size_bytes, &address));
-    return address;
 }
 
 static void all_of_it_is_handed_out_and_no_more(void **state)
 {
-    tarn_pool *pool = create(memory, 64 * KIB);
+    create_over(memory, 64 * KIB);
     void *address, *small;
     expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc(pool, 64 * KIB + 1, &address));
-    address = alloc(pool, 64 * KIB);
+    address = alloc(64 * KIB);
     assert_ptr_equal(address, memory);
     expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc(pool, 1, &small));
     expect_message("at most 65536");
-    expect_ok(tarn_pool_free(pool, address));
-    small = alloc(pool, 1);
+    free_one(address);
+    small = alloc(1);
     assert_ptr_equal(small, memory);
-    tarn_allocation found = TARN_ALLOCATION_INIT;
-    expect_ok(tarn_pool_find(small, &found));
+    tarn_allocation found = found_at(small);
     assert_ptr_equal(found.static_pool_base, memory);
     assert_int_equal(found.static_pool_bytes, 64 * KIB);
     tarn_stats stats = stats_of(pool);
     assert_int_equal(stats.footprint_bytes, 64 * KIB);
     assert_int_equal(stats.vendor_alloc_count, 0);
-    expect_ok(tarn_pool_free(pool, small));
-    destroy(pool);
+    free_one(small);
 }
 
 static void nothing_of_it_goes_back(void **state)
 {
-    tarn_pool *pool = create(memory, 64 * KIB);
+    create_over(memory, 64 * KIB);
     size_t released = 77;
     expect_ok(tarn_pool_trim(pool, 0, &released));
     assert_int_equal(released, 0);
-    void *half = alloc(pool, 32 * KIB), *address;
+    void *half = alloc(32 * KIB), *address;
     expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc(pool, 33 * KIB, &address));
-    expect_ok(tarn_pool_free(pool, half));
+    free_one(half);
     expect_ok(tarn_pool_trim(pool, 0, &released));
     expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc(pool, 65 * KIB, &address));
     assert_int_equal(stats_of(pool).footprint_bytes, 64 * KIB);
     assert_int_equal(stats_of(pool).vendor_free_count, 0);
-    destroy(pool);
 }
 
 static void what_lies_beside_whole_chunks_is_not_used(void **state)
@@ -76,23 +64,22 @@ static void what_lies_beside_whole_chunks_is_not_used(void **state)
         for (size_t size = 4 * KIB - 1; size <= 4 * KIB + 1; size++) {
             size_t lead = (KIB - offset) % KIB;
             size_t whole = (size - lead) / KIB * KIB;
-            tarn_pool *pool = create((char *)memory + offset, size);
+            create_over((char *)memory + offset, size);
             assert_int_equal(stats_of(pool).free_bytes, whole);
-            char *address = alloc(pool, whole);
+            char *address = alloc(whole);
             assert_int_equal((uintptr_t)address % KIB, 0);
             assert_true(address >= (char *)memory + offset);
             assert_true(address + whole <= (char *)memory + offset + size);
-            expect_ok(tarn_pool_free(pool, address));
-            destroy(pool);
+            free_one(address);
+            destroy_empty();
         }
     }
 }
 
-static void expect_refused(tarn_status status, void *address, size_t size_bytes,
-                           const tarn_pool_options *options, const char *part)
+static void expect_memory_refused(tarn_status status, void *address, size_t size_bytes,
+                                  const char *part)
 {
-    tarn_pool *pool = NULL;
-    expect_status(status, tarn_pool_create_over(address, size_bytes, options, &pool));
+    expect_status(status, tarn_pool_create_over(address, size_bytes, &options, &pool));
     expect_message(part);
     assert_null(pool);
 }
@@ -100,34 +87,33 @@ static void expect_refused(tarn_status status, void *address, size_t size_bytes,
 static void what_is_no_memory_is_refused(void **state)
 {
     const tarn_status invalid = TARN_STATUS_INVALID_ARGUMENT;
-    expect_refused(invalid, NULL, KIB, NULL, "address is NULL");
-    expect_refused(invalid, memory, 0, NULL, "no whole chunk");
-    expect_refused(invalid, memory, KIB - 1, NULL, "no whole chunk of 1024");
-    expect_refused(invalid, (char *)memory + 1, 2 * KIB - 2, NULL, "no whole chunk");
-    expect_refused(invalid, memory, SIZE_MAX, NULL, "beyond the last address");
+    expect_memory_refused(invalid, NULL, KIB, "address is NULL");
+    expect_memory_refused(invalid, memory, 0, "no whole chunk");
+    expect_memory_refused(invalid, memory, KIB - 1, "no whole chunk of 1024");
+    expect_memory_refused(invalid, (char *)memory + 1, 2 * KIB - 2, "no whole chunk");
+    expect_memory_refused(invalid, memory, SIZE_MAX, "beyond the last address");
     expect_status(invalid, tarn_pool_create_over(memory, KIB, NULL, NULL));
-    destroy(create(memory, KIB));
-    destroy(create((char *)memory + 1, 2 * KIB - 1));
+    create_over(memory, KIB);
+    destroy_empty();
+    create_over((char *)memory + 1, 2 * KIB - 1);
 }
 
 static void bad_options_are_refused(void **state)
 {
     const tarn_status invalid = TARN_STATUS_INVALID_OPTIONS;
-    tarn_backend backend = { NULL, NULL };
-    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    tarn_backend none = { NULL, NULL };
     options.chunk_bytes = 1000;
-    expect_refused(invalid, memory, 64 * KIB, &options, "chunk_bytes");
+    expect_memory_refused(invalid, memory, 64 * KIB, "chunk_bytes");
     options.chunk_bytes = 64 * KIB;
-    expect_refused(TARN_STATUS_INVALID_ARGUMENT, memory, 64 * KIB - 1, &options, "no whole chunk");
-    options.backend = &backend;
-    expect_refused(invalid, memory, 64 * KIB, &options, "backend");
+    expect_memory_refused(TARN_STATUS_INVALID_ARGUMENT, memory, 64 * KIB - 1, "no whole chunk");
+    options.backend = &none;
+    expect_memory_refused(invalid, memory, 64 * KIB, "backend");
     options.struct_bytes--;
-    expect_refused(invalid, memory, 64 * KIB, &options, "struct_bytes");
+    expect_memory_refused(invalid, memory, 64 * KIB, "struct_bytes");
 }
 
 static void growth_options_do_nothing(void **state)
 {
-    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.initial_bytes = TARN_INITIAL_ALL;
     options.limit_bytes = 2 * KIB;
     options.limit_percent = 10;
@@ -135,28 +121,24 @@ static void growth_options_do_nothing(void **state)
     options.release_threshold_bytes = 1;
     options.takes_initial_at_once = true;
     options.returns_when_empty = true;
-    tarn_pool *pool;
-    expect_ok(tarn_pool_create_over(memory, 64 * KIB, &options, &pool));
-    expect_ok(tarn_pool_free(pool, alloc(pool, 64 * KIB)));
+    create_over(memory, 64 * KIB);
+    free_one(alloc(64 * KIB));
     assert_int_equal(stats_of(pool).footprint_bytes, 64 * KIB);
-    destroy(pool);
 }
 
 /* Free are 2 KiB in front and 1 KiB at the end, of which a request for 1 KiB gets one. */
 static void the_policy_holds_here_too(void **state)
 {
-    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     for (int i = 0; i < 2; i++) {
         options.fit = i == 0 ? TARN_FIT_BEST : TARN_FIT_FIRST;
-        tarn_pool *pool;
-        expect_ok(tarn_pool_create_over(memory, 64 * KIB, &options, &pool));
-        char *front = alloc(pool, 2 * KIB), *middle = alloc(pool, 61 * KIB);
-        expect_ok(tarn_pool_free(pool, front));
-        char *third = alloc(pool, KIB);
+        create_over(memory, 64 * KIB);
+        char *front = alloc(2 * KIB), *middle = alloc(61 * KIB);
+        free_one(front);
+        char *third = alloc(KIB);
         assert_ptr_equal(third, i == 0 ? middle + 61 * KIB : front);
-        expect_ok(tarn_pool_free(pool, third));
-        expect_ok(tarn_pool_free(pool, middle));
-        destroy(pool);
+        free_one(third);
+        free_one(middle);
+        destroy_empty();
     }
 }
 
@@ -181,53 +163,48 @@ static void destroyed(void *user, void *base, size_t size_bytes, uint64_t id)
 static void the_user_is_told(void **state)
 {
     struct told told = { 0, 0 };
-    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.on_static_pool_created = created;
     options.on_static_pool_destroyed = destroyed;
     options.user = &told;
-    tarn_pool *pool;
-    expect_ok(tarn_pool_create_over(memory, 64 * KIB, &options, &pool));
+    create_over(memory, 64 * KIB);
     assert_int_equal(told.created_count, 1);
     assert_int_equal(told.destroyed_count, 0);
-    destroy(pool);
+    destroy_empty();
     assert_int_equal(told.destroyed_count, 1);
 }
 
 static void available_is_what_is_free(void **state)
 {
-    tarn_pool *pool = create(memory, 64 * KIB);
-    void *address = alloc(pool, 10 * KIB);
+    create_over(memory, 64 * KIB);
+    void *address = alloc(10 * KIB);
     size_t available;
     expect_ok(tarn_pool_available(pool, &available));
     assert_int_equal(available, 54 * KIB);
-    expect_ok(tarn_pool_free(pool, address));
-    destroy(pool);
+    free_one(address);
 }
 
 static void one_pool_may_lie_in_another(void **state)
 {
-    tarn_pool *outer = create(memory, 64 * KIB);
-    void *block = alloc(outer, 32 * KIB);
-    tarn_pool *inner = create(block, 32 * KIB);
-    void *address = alloc(inner, KIB);
-    tarn_allocation found = TARN_ALLOCATION_INIT;
-    expect_ok(tarn_pool_find(address, &found));
-    assert_ptr_equal(found.pool, inner);
-    expect_ok(tarn_pool_free(inner, address));
-    destroy(inner);
-    expect_ok(tarn_pool_free(outer, block));
-    destroy(outer);
+    create_over(memory, 64 * KIB);
+    tarn_pool *outer = pool;
+    void *block = alloc(32 * KIB);
+    create_over(block, 32 * KIB);
+    void *address = alloc(KIB);
+    assert_ptr_equal(found_at(address).pool, pool);
+    free_one(address);
+    destroy_empty();
+    pool = outer;
+    free_one(block);
 }
 
 static void any_host_allocation_may_fail(void **state)
 {
     unsigned n = 1;
     for (bool has_failed = true; has_failed; n++) {
-        tarn_pool *pool;
         size_t resting = tn_pool_registry_resting_count();
         host_memory_faults_begin(n);
         tarn_status status = tarn_pool_create_over(memory, 64 * KIB, NULL, &pool);
-        if (status == TARN_STATUS_OK) expect_ok(tarn_pool_destroy(pool));
+        if (status == TARN_STATUS_OK) destroy_empty();
         long outstanding = host_memory_faults_outstanding();
         has_failed = host_memory_faults_end();
         assert_int_equal(status, has_failed ? TARN_STATUS_OUT_OF_HOST_MEMORY : TARN_STATUS_OK);
@@ -242,86 +219,80 @@ static const tarn_stream a = (tarn_stream)(uintptr_t)0x10, b = (tarn_stream)(uin
 
 static void one_stream_works_as_on_any_pool(void **state)
 {
-    tarn_pool *pool = create(memory, 64 * KIB);
+    create_over(memory, 64 * KIB);
     for (int i = 0; i < 10; i++) {
-        void *address;
-        expect_ok(tarn_pool_alloc_on(pool, 64 * KIB, a, &address));
-        expect_ok(tarn_pool_free_on(pool, address, a));
+        void *address = alloc_on(64 * KIB, a);
+        free_on(address, a);
     }
-    destroy(pool);
 }
 
 static void what_one_stream_freed_is_not_for_another(void **state)
 {
-    tarn_pool *pool = create(memory, 64 * KIB);
+    create_over(memory, 64 * KIB);
     void *first, *second, *third, *small;
-    expect_ok(tarn_pool_alloc_on(pool, 40 * KIB, a, &first));
-    expect_ok(tarn_pool_alloc_on(pool, 20 * KIB, b, &second));
-    expect_ok(tarn_pool_free_on(pool, first, a));
-    expect_ok(tarn_pool_alloc_on(pool, 4 * KIB, b, &small));
+    first = alloc_on(40 * KIB, a);
+    second = alloc_on(20 * KIB, b);
+    free_on(first, a);
+    small = alloc_on(4 * KIB, b);
     for (int i = 0; i < 3; i++)
         expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc_on(pool, 30 * KIB, b, &third));
     expect_ok(tarn_pool_check(pool));
     /* Not even for a moment. */
     assert_int_equal(stats_of(pool).live_count_max, 2);
-    expect_ok(tarn_pool_alloc_on(pool, 40 * KIB, a, &third));
+    third = alloc_on(40 * KIB, a);
     assert_ptr_equal(third, first);
     /* The caller has waited. */
-    expect_ok(tarn_pool_free_after(pool, third, NULL, 0));
-    expect_ok(tarn_pool_alloc_on(pool, 40 * KIB, b, &third));
-    expect_ok(tarn_pool_free_after(pool, third, NULL, 0));
-    expect_ok(tarn_pool_free_after(pool, second, NULL, 0));
-    expect_ok(tarn_pool_free_after(pool, small, NULL, 0));
-    expect_ok(tarn_pool_alloc_on(pool, 64 * KIB, b, &third));
-    expect_ok(tarn_pool_free_on(pool, third, b));
-    destroy(pool);
+    free_after(third, NULL, 0);
+    third = alloc_on(40 * KIB, b);
+    free_after(third, NULL, 0);
+    free_after(second, NULL, 0);
+    free_after(small, NULL, 0);
+    third = alloc_on(64 * KIB, b);
+    free_on(third, b);
 }
 
 /* As on any pool, where others would be made to wait then. */
 static void what_is_free_when_a_second_stream_comes_was_freed_on_the_first(void **state)
 {
-    tarn_pool *pool = create(memory, 64 * KIB);
+    create_over(memory, 64 * KIB);
     void *first, *second;
-    expect_ok(tarn_pool_alloc_on(pool, KIB, a, &first));
-    expect_ok(tarn_pool_free_on(pool, first, a));
+    first = alloc_on(KIB, a);
+    free_on(first, a);
     expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc_on(pool, KIB, b, &second));
-    expect_ok(tarn_pool_alloc_on(pool, 64 * KIB, a, &first));
-    expect_ok(tarn_pool_free_after(pool, first, NULL, 0));
-    expect_ok(tarn_pool_alloc_on(pool, 64 * KIB, b, &second));
-    expect_ok(tarn_pool_free_on(pool, second, b));
-    destroy(pool);
+    first = alloc_on(64 * KIB, a);
+    free_after(first, NULL, 0);
+    second = alloc_on(64 * KIB, b);
+    free_on(second, b);
 }
 
 /* Uniting them would leave them to nobody. */
 static void what_two_streams_freed_stays_apart(void **state)
 {
-    tarn_pool *pool = create(memory, 64 * KIB);
+    create_over(memory, 64 * KIB);
     void *first, *second, *all;
-    expect_ok(tarn_pool_alloc_on(pool, 32 * KIB, a, &first));
-    expect_ok(tarn_pool_alloc_on(pool, 32 * KIB, b, &second));
-    expect_ok(tarn_pool_free_on(pool, first, a));
-    expect_ok(tarn_pool_free_on(pool, second, b));
+    first = alloc_on(32 * KIB, a);
+    second = alloc_on(32 * KIB, b);
+    free_on(first, a);
+    free_on(second, b);
     expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc_on(pool, 64 * KIB, a, &all));
     expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc_on(pool, 64 * KIB, b, &all));
-    expect_ok(tarn_pool_alloc_on(pool, 32 * KIB, a, &first));
-    expect_ok(tarn_pool_alloc_on(pool, 32 * KIB, b, &second));
-    expect_ok(tarn_pool_free_on(pool, first, a));
-    expect_ok(tarn_pool_free_on(pool, second, b));
-    destroy(pool);
+    first = alloc_on(32 * KIB, a);
+    second = alloc_on(32 * KIB, b);
+    free_on(first, a);
+    free_on(second, b);
 }
 
 /* A stream's own and what waits for nothing are one for it. */
 static void its_own_and_what_waits_for_nothing_are_united(void **state)
 {
-    tarn_pool *pool = create(memory, 64 * KIB);
+    create_over(memory, 64 * KIB);
     void *first, *second, *all;
-    expect_ok(tarn_pool_alloc_on(pool, 32 * KIB, a, &first));
-    expect_ok(tarn_pool_alloc_on(pool, 32 * KIB, b, &second));
-    expect_ok(tarn_pool_free_on(pool, first, a));
-    expect_ok(tarn_pool_free_after(pool, second, NULL, 0));
-    expect_ok(tarn_pool_alloc_on(pool, 64 * KIB, a, &all));
-    expect_ok(tarn_pool_free_on(pool, all, a));
-    destroy(pool);
+    first = alloc_on(32 * KIB, a);
+    second = alloc_on(32 * KIB, b);
+    free_on(first, a);
+    free_after(second, NULL, 0);
+    all = alloc_on(64 * KIB, a);
+    free_on(all, a);
 }
 
 /* It is not the pieces that keep it from the other stream. */
@@ -359,25 +330,26 @@ static void pools_over_different_memory_are_no_neighbours(void **state)
 
 int main(void)
 {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up_over, tear_down_empty)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_of_it_is_handed_out_and_no_more),
-        cmocka_unit_test(the_policy_holds_here_too),
-        cmocka_unit_test(nothing_of_it_goes_back),
-        cmocka_unit_test(pools_over_different_memory_are_no_neighbours),
-        cmocka_unit_test(what_another_stream_has_freed_is_not_called_scattered),
-        cmocka_unit_test(what_lies_beside_whole_chunks_is_not_used),
-        cmocka_unit_test(what_is_no_memory_is_refused),
-        cmocka_unit_test(bad_options_are_refused),
-        cmocka_unit_test(growth_options_do_nothing),
-        cmocka_unit_test(the_user_is_told),
-        cmocka_unit_test(available_is_what_is_free),
-        cmocka_unit_test(one_pool_may_lie_in_another),
-        cmocka_unit_test(any_host_allocation_may_fail),
-        cmocka_unit_test(one_stream_works_as_on_any_pool),
-        cmocka_unit_test(what_one_stream_freed_is_not_for_another),
-        cmocka_unit_test(what_is_free_when_a_second_stream_comes_was_freed_on_the_first),
-        cmocka_unit_test(what_two_streams_freed_stays_apart),
-        cmocka_unit_test(its_own_and_what_waits_for_nothing_are_united),
+        CASE(all_of_it_is_handed_out_and_no_more),
+        CASE(the_policy_holds_here_too),
+        CASE(nothing_of_it_goes_back),
+        CASE(pools_over_different_memory_are_no_neighbours),
+        CASE(what_another_stream_has_freed_is_not_called_scattered),
+        CASE(what_lies_beside_whole_chunks_is_not_used),
+        CASE(what_is_no_memory_is_refused),
+        CASE(bad_options_are_refused),
+        CASE(growth_options_do_nothing),
+        CASE(the_user_is_told),
+        CASE(available_is_what_is_free),
+        CASE(one_pool_may_lie_in_another),
+        CASE(any_host_allocation_may_fail),
+        CASE(one_stream_works_as_on_any_pool),
+        CASE(what_one_stream_freed_is_not_for_another),
+        CASE(what_is_free_when_a_second_stream_comes_was_freed_on_the_first),
+        CASE(what_two_streams_freed_stays_apart),
+        CASE(its_own_and_what_waits_for_nothing_are_united),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

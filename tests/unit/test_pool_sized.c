@@ -2,61 +2,11 @@
 /* Frees that tell their size: what is refused, what is counted, and that a refusal changes nothing. */
 #include <stdio.h>
 
-#include "harness/claims.h"
 #include "harness/host_memory_faults.h"
-#include "harness/test_backend.h"
 #include "tarn/host.h"
+#include "pool_fixture.h"
 
-#define KIB ((size_t)1024)
-
-/* A handle is never followed. */
-static char handle;
-#define A ((tarn_stream)&handle)
-
-struct fixture {
-    struct test_backend backend;
-    tarn_backend opened;
-    tarn_pool_options options;
-    tarn_pool *pool;
-};
-
-static int set_up(void **state)
-{
-    static struct fixture fixture;
-    test_backend_init(&fixture.backend);
-    fixture.backend.has_streams = true;
-    fixture.opened = test_backend_open(&fixture.backend);
-    fixture.options = (tarn_pool_options)TARN_POOL_OPTIONS_INIT;
-    fixture.options.backend = &fixture.opened;
-    fixture.options.initial_bytes = 64 * KIB;
-    expect_ok(tarn_pool_create(&fixture.options, &fixture.pool));
-    *state = &fixture;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *fixture = *state;
-    expect_ok(tarn_pool_check(fixture->pool));
-    expect_ok(tarn_pool_destroy(fixture->pool));
-    assert_int_equal(fixture->backend.piece_count, 0);
-    return 0;
-}
-
-static void create_anew(struct fixture *fixture)
-{
-    expect_ok(tarn_pool_destroy(fixture->pool));
-    expect_ok(tarn_pool_create(&fixture->options, &fixture->pool));
-}
-
-static void *alloc(tarn_pool *pool, size_t size_bytes)
-{
-    void *address;
-    expect_ok(tarn_pool_alloc(pool, size_bytes, &address));
-    return address;
-}
-
-static void expect_wrong(tarn_pool *pool, void *address, size_t actual, size_t told)
+static void expect_wrong(void *address, size_t actual, size_t told)
 {
     char sizes[80];
     tarn_stats before = stats_of(pool);
@@ -74,123 +24,107 @@ static void expect_wrong(tarn_pool *pool, void *address, size_t actual, size_t t
 
 static void the_size_that_was_asked_for_frees(void **state)
 {
-    struct fixture *fixture = *state;
     static const size_t sizes[] = { 1, 1023, 1024, 1025, 5000, 200 * KIB };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        expect_ok(tarn_pool_free_sized(fixture->pool, alloc(fixture->pool, sizes[i]), sizes[i]));
+        expect_ok(tarn_pool_free_sized(pool, alloc(sizes[i]), sizes[i]));
         void *address;
-        expect_ok(tarn_pool_alloc_aligned_on(fixture->pool, sizes[i], 8 * KIB, A, &address));
-        expect_ok(tarn_pool_free_sized_on(fixture->pool, address, sizes[i], A));
+        expect_ok(tarn_pool_alloc_aligned_on(pool, sizes[i], 8 * KIB, A, &address));
+        expect_ok(tarn_pool_free_sized_on(pool, address, sizes[i], A));
     }
-    assert_int_equal(stats_of(fixture->pool).live_count, 0);
-    assert_int_equal(stats_of(fixture->pool).requested_bytes, 0);
-    assert_int_equal(stats_of(fixture->pool).failed_count, 0);
+    assert_int_equal(stats_of(pool).live_count, 0);
+    assert_int_equal(stats_of(pool).requested_bytes, 0);
+    assert_int_equal(stats_of(pool).failed_count, 0);
 }
 
 static void another_size_frees_nothing(void **state)
 {
-    struct fixture *fixture = *state;
     static const size_t wrong[] = { 0, 1, 4999, 5001, 5120, 5 * KIB + 1, SIZE_MAX };
-    void *address = alloc(fixture->pool, 5000);
+    void *address = alloc(5000);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        expect_wrong(fixture->pool, address, 5000, wrong[i]);
-    expect_ok(tarn_pool_free_sized(fixture->pool, address, 5000));
+        expect_wrong(address, 5000, wrong[i]);
+    expect_ok(tarn_pool_free_sized(pool, address, 5000));
 }
 
 static void null_has_no_bytes(void **state)
 {
-    struct fixture *fixture = *state;
-    expect_ok(tarn_pool_free_sized(fixture->pool, NULL, 0));
-    expect_ok(tarn_pool_free_sized_on(fixture->pool, NULL, 0, A));
-    assert_int_equal(stats_of(fixture->pool).free_count, 2);
-    expect_wrong(fixture->pool, NULL, 0, 1);
+    expect_ok(tarn_pool_free_sized(pool, NULL, 0));
+    expect_ok(tarn_pool_free_sized_on(pool, NULL, 0, A));
+    assert_int_equal(stats_of(pool).free_count, 2);
+    expect_wrong(NULL, 0, 1);
 }
 
 static void what_is_not_live_is_told_as_by_a_free(void **state)
 {
-    struct fixture *fixture = *state;
-    char *address = alloc(fixture->pool, 5000);
+    char *address = alloc(5000);
     int mine;
-    tarn_pool *other;
-    expect_ok(tarn_pool_create(&fixture->options, &other));
+    tarn_pool *other = new_pool(&options);
     expect_status(TARN_STATUS_WRONG_POOL, tarn_pool_free_sized(other, address, 5000));
     expect_ok(tarn_pool_destroy(other));
-    expect_status(TARN_STATUS_INTERIOR_ADDRESS,
-                  tarn_pool_free_sized(fixture->pool, address + 1024, 5000));
-    expect_status(TARN_STATUS_INTERIOR_ADDRESS,
-                  tarn_pool_free_sized(fixture->pool, address + 1, 5000));
-    expect_status(TARN_STATUS_FOREIGN_ADDRESS,
-                  tarn_pool_free_sized(fixture->pool, &mine, sizeof mine));
-    expect_ok(tarn_pool_free_sized(fixture->pool, address, 5000));
-    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free_sized(fixture->pool, address, 5000));
+    expect_status(TARN_STATUS_INTERIOR_ADDRESS, tarn_pool_free_sized(pool, address + 1024, 5000));
+    expect_status(TARN_STATUS_INTERIOR_ADDRESS, tarn_pool_free_sized(pool, address + 1, 5000));
+    expect_status(TARN_STATUS_FOREIGN_ADDRESS, tarn_pool_free_sized(pool, &mine, sizeof mine));
+    expect_ok(tarn_pool_free_sized(pool, address, 5000));
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free_sized(pool, address, 5000));
     expect_message("freed twice");
-    assert_int_equal(stats_of(fixture->pool).failed_count, 4);
+    assert_int_equal(stats_of(pool).failed_count, 4);
     expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_free_sized(NULL, address, 5000));
     expect_status(TARN_STATUS_INVALID_POOL, tarn_pool_free_sized_on(NULL, address, 5000, A));
 }
 
 static void a_stream_that_is_new_is_introduced(void **state)
 {
-    struct fixture *fixture = *state;
-    void *address = alloc(fixture->pool, 5000);
-    fixture->backend.foreign_stream = A;
-    expect_status(TARN_STATUS_INVALID_ARGUMENT,
-                  tarn_pool_free_sized_on(fixture->pool, address, 5000, A));
-    expect_wrong(fixture->pool, address, 5000, 4);
-    fixture->backend.foreign_stream = NULL;
-    expect_ok(tarn_pool_free_sized_on(fixture->pool, address, 5000, A));
-    assert_int_equal(stats_of(fixture->pool).pending_bytes, 5 * KIB);
+    void *address = alloc(5000);
+    backend.foreign_stream = A;
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_free_sized_on(pool, address, 5000, A));
+    expect_wrong(address, 5000, 4);
+    backend.foreign_stream = NULL;
+    expect_ok(tarn_pool_free_sized_on(pool, address, 5000, A));
+    assert_int_equal(stats_of(pool).pending_bytes, 5 * KIB);
 }
 
 static void memory_goes_back_as_after_a_free(void **state)
 {
-    struct fixture *fixture = *state;
-    fixture->options.returns_when_empty = true;
-    create_anew(fixture);
-    expect_ok(tarn_pool_free_sized(fixture->pool, alloc(fixture->pool, 5000), 5000));
-    assert_int_equal(fixture->backend.held_bytes, 0);
-    fixture->options.returns_when_empty = false;
-    fixture->options.passes_through = true;
-    create_anew(fixture);
-    void *address = alloc(fixture->pool, 5000);
-    expect_wrong(fixture->pool, address, 5000, 5120);
-    expect_ok(tarn_pool_free_sized(fixture->pool, address, 5000));
-    assert_int_equal(fixture->backend.held_bytes, 0);
+    options.returns_when_empty = true;
+    create_anew();
+    expect_ok(tarn_pool_free_sized(pool, alloc(5000), 5000));
+    assert_int_equal(backend.held_bytes, 0);
+    options.returns_when_empty = false;
+    options.passes_through = true;
+    create_anew();
+    void *address = alloc(5000);
+    expect_wrong(address, 5000, 5120);
+    expect_ok(tarn_pool_free_sized(pool, address, 5000));
+    assert_int_equal(backend.held_bytes, 0);
 }
 
 static void a_fallback_is_asked(void **state)
 {
-    struct fixture *fixture = *state;
-    tarn_pool *fallback;
-    expect_ok(tarn_pool_create(&fixture->options, &fallback));
-    fixture->options.fallback = fallback;
-    fixture->options.limit_bytes = 64 * KIB;
-    create_anew(fixture);
-    void *address = alloc(fixture->pool, 100 * KIB);
-    expect_status(TARN_STATUS_WRONG_SIZE,
-                  tarn_pool_free_sized(fixture->pool, address, 100 * KIB - 1));
+    tarn_pool *fallback = new_pool(&options);
+    options.fallback = fallback;
+    options.limit_bytes = 64 * KIB;
+    create_anew();
+    void *address = alloc(100 * KIB);
+    expect_status(TARN_STATUS_WRONG_SIZE, tarn_pool_free_sized(pool, address, 100 * KIB - 1));
     expect_message("102400 bytes, not of 102399");
     assert_int_equal(stats_of(fallback).live_count, 1);
-    expect_ok(tarn_pool_free_sized(fixture->pool, address, 100 * KIB));
-    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free_sized(fixture->pool, address, 100 * KIB));
-    fixture->options.fallback = NULL;
-    create_anew(fixture);
+    expect_ok(tarn_pool_free_sized(pool, address, 100 * KIB));
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free_sized(pool, address, 100 * KIB));
+    options.fallback = NULL;
+    create_anew();
     expect_ok(tarn_pool_destroy(fallback));
 }
 
 static void debug_mode_knows_the_programs_size(void **state)
 {
-    struct fixture *fixture = *state;
     static const unsigned modes[] = { TARN_DEBUG_SITES, TARN_DEBUG_ZONES,
                                       TARN_DEBUG_POISON | TARN_DEBUG_QUARANTINE };
-    tarn_backend host;
-    expect_ok(tarn_host_backend_open(NULL, &host));
-    fixture->options.backend = &host;
+    destroy();
+    tarn_backend host = new_host_backend(NULL);
+    options.backend = &host;
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
-        fixture->options.debug = modes[i];
-        tarn_pool *pool;
-        expect_ok(tarn_pool_create(&fixture->options, &pool));
-        char *address = alloc(pool, 5000);
+        options.debug = modes[i];
+        create();
+        char *address = alloc(5000);
         tarn_stats before = stats_of(pool);
         expect_status(TARN_STATUS_WRONG_SIZE, tarn_pool_free_sized(pool, address, 5512));
         expect_message("of 5000 bytes, not of 5512");
@@ -199,22 +133,20 @@ static void debug_mode_knows_the_programs_size(void **state)
         expect_status(TARN_STATUS_INTERIOR_ADDRESS, tarn_pool_free_sized(pool, address + 1, 5000));
         expect_ok(tarn_pool_free_sized(pool, address, 5000));
         expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free_sized(pool, address, 5000));
-        expect_ok(tarn_pool_check(pool));
-        expect_ok(tarn_pool_destroy(pool));
+        destroy();
     }
     tarn_backend_close(&host);
 }
 
 static void it_asks_for_no_host_memory(void **state)
 {
-    struct fixture *fixture = *state;
-    void *address = alloc(fixture->pool, 5000);
+    void *address = alloc(5000);
     host_memory_faults_begin(1);
-    expect_ok(tarn_pool_free_sized(fixture->pool, address, 5000));
+    expect_ok(tarn_pool_free_sized(pool, address, 5000));
     assert_false(host_memory_faults_end());
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down_empty)
 
 int main(void)
 {

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What a backend's tool is told of a pool: when, and of which memory. */
-#include "harness/claims.h"
 #include "tarn/host.h"
-
-#define MIB ((size_t)1 << 20)
+#include "pool_fixture.h"
 
 /* The host backend, with a tool. */
-static tarn_backend host, backend;
+static tarn_backend host;
 static tarn_backend_operations operations;
 static bool has_tool;
 static struct {
@@ -54,8 +52,9 @@ static tarn_backend_result fill(void *state, void *address, unsigned char value,
     return host.operations->fill(state, address, value, size_bytes, stream);
 }
 
-static int set_up(void **state)
+static int set_up_watched(void **state)
 {
+    begin_fixture(true);
     memset(&told, 0, sizeof told);
     expect_ok(tarn_host_backend_open(NULL, &host));
     operations = *host.operations;
@@ -64,57 +63,34 @@ static int set_up(void **state)
     operations.watch_allow = watch_allow;
     operations.watch_forbid = watch_forbid;
     operations.fill = fill;
-    backend = (tarn_backend){ &operations, host.state };
+    opened = (tarn_backend){ &operations, host.state };
+    options.initial_bytes = MIB;
     has_tool = true;
     return 0;
 }
 
-static int tear_down(void **state)
+static void create_with(unsigned debug)
 {
-    tarn_backend_close(&host);
-    return 0;
-}
-
-static tarn_pool_options options_with(unsigned debug)
-{
-    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
-    options.backend = &backend;
-    options.initial_bytes = MIB;
     options.debug = debug;
-    return options;
-}
-
-static tarn_pool *create(unsigned debug)
-{
-    tarn_pool_options options = options_with(debug);
-    tarn_pool *pool;
-    expect_ok(tarn_pool_create(&options, &pool));
-    return pool;
-}
-
-static void *alloc(tarn_pool *pool, size_t size_bytes)
-{
-    void *address;
-    expect_ok(tarn_pool_alloc(pool, size_bytes, &address));
-    return address;
+    create();
 }
 
 static void what_is_live_is_allowed(void **state)
 {
-    tarn_pool *pool = create(TARN_DEBUG_ZONES | TARN_DEBUG_POISON);
+    create_with(TARN_DEBUG_ZONES | TARN_DEBUG_POISON);
     assert_int_equal(told.begin_count, 0);
-    void *address = alloc(pool, 1000);
+    void *address = alloc(1000);
     assert_int_equal(told.begin_count, 1);
     assert_int_equal(told.piece_bytes, MIB);
     assert_int_equal(told.allow_count, 1);
     assert_ptr_equal(told.allowed, address);
     assert_int_equal(told.allowed_bytes, 1000);
     assert_int_equal(told.forbid_count, 0);
-    expect_ok(tarn_pool_free(pool, address));
+    free_one(address);
     assert_int_equal(told.forbid_count, 1);
     assert_ptr_equal(told.forbidden, address);
     expect_ok(tarn_pool_check(pool));
-    expect_ok(tarn_pool_destroy(pool));
+    destroy_empty();
     assert_int_equal(told.end_count, 1);
     /* The tool looks in debug mode's place. */
     assert_int_equal(told.fill_count, 0);
@@ -123,96 +99,95 @@ static void what_is_live_is_allowed(void **state)
 /* The tool knows ends that a resize would change while work is under way. */
 static void what_is_watched_is_not_resized(void **state)
 {
-    tarn_pool *pool = create(TARN_DEBUG_SITES);
-    void *address = alloc(pool, 1000);
+    create_with(TARN_DEBUG_SITES);
+    void *address = alloc(1000);
     expect_status(TARN_STATUS_NOT_IN_PLACE, tarn_pool_resize(pool, address, 999));
     expect_message("debug mode");
     expect_ok(tarn_pool_resize(pool, address, 1000));
-    expect_ok(tarn_pool_free(pool, address));
+    free_one(address);
     assert_int_equal(told.allow_count, 1);
     assert_int_equal(told.allowed_bytes, 1000);
-    expect_ok(tarn_pool_destroy(pool));
+    destroy_empty();
 
     /* No tool, no harm. */
     has_tool = false;
-    pool = create(TARN_DEBUG_SITES);
-    address = alloc(pool, 1000);
+    create_with(TARN_DEBUG_SITES);
+    address = alloc(1000);
     expect_ok(tarn_pool_resize(pool, address, 5000));
     expect_ok(tarn_pool_free_sized(pool, address, 5000));
-    expect_ok(tarn_pool_destroy(pool));
 }
 
 static void pieces_come_and_go(void **state)
 {
-    tarn_pool *pool = create(TARN_DEBUG_SITES);
-    void *first = alloc(pool, MIB);
-    void *second = alloc(pool, 2 * MIB);
+    create_with(TARN_DEBUG_SITES);
+    void *first = alloc(MIB);
+    void *second = alloc(2 * MIB);
     assert_int_equal(told.begin_count, 2);
-    expect_ok(tarn_pool_free(pool, second));
-    expect_ok(tarn_pool_trim(pool, 0, NULL));
+    free_one(second);
+    trim(0);
     assert_int_equal(told.end_count, 1);
     told.piece = first;
-    expect_ok(tarn_pool_free(pool, first));
-    expect_ok(tarn_pool_destroy(pool));
+    free_one(first);
+    destroy_empty();
     assert_int_equal(told.end_count, 2);
 }
 
 /* While it is in quarantine it is free for the program, and live for the pool. */
 static void what_is_in_quarantine_is_forbidden(void **state)
 {
-    tarn_pool *pool = create(TARN_DEBUG_QUARANTINE);
-    void *address = alloc(pool, 1000);
-    expect_ok(tarn_pool_free(pool, address));
+    create_with(TARN_DEBUG_QUARANTINE);
+    void *address = alloc(1000);
+    free_one(address);
     assert_int_equal(told.forbid_count, 1);
-    assert_ptr_not_equal(alloc(pool, 1000), address);
-    expect_ok(tarn_pool_destroy_forced(pool, NULL));
+    assert_ptr_not_equal(alloc(1000), address);
+    destroy();
 }
 
 static void where_nobody_watches_debug_mode_looks_itself(void **state)
 {
     has_tool = false;
-    tarn_pool *pool = create(TARN_DEBUG_ZONES);
-    expect_ok(tarn_pool_free(pool, alloc(pool, 1000)));
+    create_with(TARN_DEBUG_ZONES);
+    free_one(alloc(1000));
     assert_int_equal(told.begin_count, 1);
     assert_int_equal(told.allow_count + told.forbid_count, 0);
     assert_int_equal(told.fill_count, 2);
-    expect_ok(tarn_pool_destroy(pool));
+    destroy_empty();
     assert_int_equal(told.end_count, 0);
 }
 
 static void others_are_told_nothing(void **state)
 {
-    tarn_pool *pool = create(0);
-    expect_ok(tarn_pool_free(pool, alloc(pool, 1000)));
-    expect_ok(tarn_pool_destroy(pool));
-    tarn_pool_options options = options_with(TARN_DEBUG_SITES);
+    create_with(0);
+    free_one(alloc(1000));
+    destroy_empty();
+    options.debug = TARN_DEBUG_SITES;
     options.contiguous = true;
-    expect_ok(tarn_pool_create(&options, &pool));
-    expect_ok(tarn_pool_free(pool, alloc(pool, 1000)));
-    expect_ok(tarn_pool_destroy(pool));
+    create();
+    free_one(alloc(1000));
+    destroy_empty();
     operations.stream_synchronize = NULL;
-    pool = create(TARN_DEBUG_SITES);
-    expect_ok(tarn_pool_free(pool, alloc(pool, 1000)));
-    expect_ok(tarn_pool_destroy(pool));
+    create_with(TARN_DEBUG_SITES);
+    free_one(alloc(1000));
+    destroy_empty();
     assert_int_equal(told.begin_count + told.allow_count + told.forbid_count, 0);
 }
 
 static void abandoning_tells_nothing(void **state)
 {
-    tarn_pool *pool = create(TARN_DEBUG_SITES);
-    alloc(pool, 1000);
+    create_with(TARN_DEBUG_SITES);
+    alloc(1000);
     expect_ok(tarn_pool_abandon(pool));
     assert_int_equal(told.end_count, 0);
-    assert_int_equal(operations.release(host.state, told.piece, told.piece_bytes).status,
-                     TARN_STATUS_OK);
+    expect_done(host, release, told.piece, told.piece_bytes);
+    pool = NULL;
 }
 
 static void a_capture_ends_it(void **state)
 {
     tarn_stream stream;
     tarn_capture capture = 0, again = 0;
-    tarn_pool *pool = create(TARN_DEBUG_ZONES);
-    void *address = alloc(pool, 1000);
+    create_with(TARN_DEBUG_ZONES);
+    void *address = alloc(1000);
     assert_int_equal(operations.stream_create(host.state, &stream).status, TARN_STATUS_OK);
     expect_ok(tarn_capture_begin(pool, stream, &capture));
     assert_int_equal(told.forbid_all_count, 1);
@@ -225,28 +200,27 @@ static void a_capture_ends_it(void **state)
     expect_ok(tarn_capture_begin(pool, stream, &again));
     expect_ok(tarn_capture_end(pool, again));
     expect_ok(tarn_capture_release(pool, again, NULL, 0));
-    void *later = alloc(pool, 4 * MIB);
-    expect_ok(tarn_pool_free(pool, later));
-    expect_ok(tarn_pool_free(pool, address));
+    void *later = alloc(4 * MIB);
+    free_one(later);
+    free_one(address);
     assert_int_equal(told.begin_count, 1);
     assert_int_equal(told.allow_count, 2);
     assert_int_equal(told.forbid_count, 0);
     assert_int_equal(told.forbid_all_count, 1);
     assert_int_equal(operations.stream_destroy(host.state, stream).status, TARN_STATUS_OK);
-    expect_ok(tarn_pool_destroy(pool));
+    destroy_empty();
     assert_int_equal(told.end_count, 1);
 }
 
 static void a_capture_that_does_not_begin_ends_nothing(void **state)
 {
-    tarn_pool *pool = create(TARN_DEBUG_SITES);
-    void *address = alloc(pool, 1000);
+    create_with(TARN_DEBUG_SITES);
+    void *address = alloc(1000);
     tarn_capture none = 77;
     expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_capture_begin(pool, NULL, &none));
     assert_int_equal(told.forbid_all_count, 0);
-    expect_ok(tarn_pool_free(pool, address));
+    free_one(address);
     assert_int_equal(told.forbid_count, 1);
-    expect_ok(tarn_pool_destroy(pool));
 }
 
 /* A stream that the vendor does not know: the memory stays the program's. */
@@ -259,31 +233,29 @@ static tarn_backend_result refuse_stream(void *state, tarn_stream stream)
 static void a_refused_free_is_allowed_again(void **state)
 {
     operations.stream_check = refuse_stream;
-    tarn_pool *pool = create(TARN_DEBUG_SITES);
-    void *address = alloc(pool, 1000);
+    create_with(TARN_DEBUG_SITES);
+    void *address = alloc(1000);
     expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_pool_free_on(pool, address, &told));
     assert_int_equal(told.forbid_count, 1);
     assert_int_equal(told.allow_count, 2);
     assert_ptr_equal(told.allowed, address);
-    expect_ok(tarn_pool_free(pool, address));
-    expect_ok(tarn_pool_destroy(pool));
+    free_one(address);
 }
 
 int main(void)
 {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up_watched, tear_down_empty)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_live_is_allowed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_watched_is_not_resized, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(pieces_come_and_go, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_in_quarantine_is_forbidden, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(where_nobody_watches_debug_mode_looks_itself, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(others_are_told_nothing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(abandoning_tells_nothing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_capture_ends_it, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_capture_that_does_not_begin_ends_nothing, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_refused_free_is_allowed_again, set_up, tear_down),
+        CASE(what_is_live_is_allowed),
+        CASE(what_is_watched_is_not_resized),
+        CASE(pieces_come_and_go),
+        CASE(what_is_in_quarantine_is_forbidden),
+        CASE(where_nobody_watches_debug_mode_looks_itself),
+        CASE(others_are_told_nothing),
+        CASE(abandoning_tells_nothing),
+        CASE(a_capture_ends_it),
+        CASE(a_capture_that_does_not_begin_ends_nothing),
+        CASE(a_refused_free_is_allowed_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,9 +100,8 @@ static uint32_t carve_at(struct fixture *fixture, uint32_t first_chunk, uint32_t
 static void free_at(struct fixture *fixture, uint32_t first_chunk)
 {
     struct tn_freed freed;
-    if (!tn_region_index_free(&fixture->index, first_chunk, TN_DEPENDENCY_NONE, &freed)) {
+    if (!tn_region_index_free(&fixture->index, first_chunk, TN_DEPENDENCY_NONE, &freed))
         fail_msg("no live region at %u", first_chunk);
-    }
     expect_sound(fixture);
 }
 
@@ -133,9 +132,8 @@ static void expect_live_at(const struct fixture *fixture, uint32_t chunk, uint32
 {
     uint32_t region = tn_region_index_find_live(&fixture->index, chunk);
     uint32_t found = region == NONE ? NONE : fixture->index.regions[region].first_chunk;
-    if (found != first_chunk) {
+    if (found != first_chunk)
         fail_msg("chunk %u lies in what starts at %u, not %u", chunk, found, first_chunk);
-    }
 }
 
 static void expect_best_fit(const struct fixture *fixture, uint32_t chunk_count,
@@ -414,14 +412,12 @@ static void records_that_were_given_back_are_taken_again(void **state)
 {
     struct fixture *fixture = add_span(*state, 0, 1000);
     for (uint32_t round = 0; round < 3; round++) {
-        for (uint32_t chunk = 0; chunk < 1000; chunk += 100) {
+        for (uint32_t chunk = 0; chunk < 1000; chunk += 100)
             carve_at(fixture, chunk, 50);
-        }
         assert_int_equal(fixture->index.fresh, 21);
         assert_int_equal(fixture->index.region_count, 21);
-        for (uint32_t chunk = 0; chunk < 1000; chunk += 100) {
+        for (uint32_t chunk = 0; chunk < 1000; chunk += 100)
             free_at(fixture, chunk);
-        }
         assert_int_equal(fixture->index.region_count, 2);
     }
 }
@@ -445,9 +441,8 @@ static void freeing_what_is_not_live_changes_nothing(void **state)
  * that every way in which regions can lie about the edges of groups is seen. */
 static void free_in_order(struct fixture *fixture, const uint32_t *starts, const int *order)
 {
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         carve_at(fixture, starts[i], starts[i + 1] - starts[i]);
-    }
     for (int i = 0; i < 4; i++) {
         uint32_t start = starts[order[i]], last = starts[order[i] + 1] - 1;
         expect_live_at(fixture, start, start);
@@ -493,9 +488,8 @@ static void expect_live_as_tiles(const struct fixture *fixture, const int *tiles
     uint32_t first_chunk = fixture->spans[0].first_chunk;
     for (int i = 0; i < count; i++) {
         uint32_t end_chunk = first_chunk + (uint32_t)abs(tiles[i]);
-        for (uint32_t chunk = first_chunk; chunk < end_chunk; chunk++) {
+        for (uint32_t chunk = first_chunk; chunk < end_chunk; chunk++)
             expect_live_at(fixture, chunk, tiles[i] > 0 ? first_chunk : NONE);
-        }
         first_chunk = end_chunk;
     }
 }
@@ -601,9 +595,8 @@ static bool reserve_fails_at(struct fixture *fixture, unsigned n)
     bool has_failed = host_memory_faults_end();
     assert_int_equal(has_room, !has_failed);
     expect_sound(fixture);
-    for (uint32_t live = 0; live < chunk; live += 4) {
+    for (uint32_t live = 0; live < chunk; live += 4)
         free_at(fixture, live);
-    }
     carve_at(fixture, chunk, 1);
     return has_failed;
 }
@@ -636,13 +629,11 @@ static uint32_t carve_all(struct fixture *fixture, uint32_t chunk_count)
 static void free_all(struct fixture *fixture, uint32_t chunk_count)
 {
     struct tn_freed freed;
-    for (uint32_t chunk = 0; chunk < chunk_count; chunk += 2) {
+    for (uint32_t chunk = 0; chunk < chunk_count; chunk += 2)
         assert_true(tn_region_index_free(&fixture->index, chunk, TN_DEPENDENCY_NONE, &freed));
-    }
     expect_sound(fixture);
-    for (uint32_t chunk = 1; chunk < chunk_count; chunk += 2) {
+    for (uint32_t chunk = 1; chunk < chunk_count; chunk += 2)
         assert_true(tn_region_index_free(&fixture->index, chunk, TN_DEPENDENCY_NONE, &freed));
-    }
     expect_sound(fixture);
 }
 
@@ -675,9 +666,8 @@ static void there_is_room_to_free_two_of_every_size(void **state)
         carve_at(fixture, starts[i], i / 2 + 1);
         carve_at(fixture, chunk++, 1);
     }
-    for (uint32_t i = 0; i < 2 * SIZES; i++) {
+    for (uint32_t i = 0; i < 2 * SIZES; i++)
         free_at(fixture, starts[i]);
-    }
     assert_int_equal(fixture->index.trees.used_count, SIZES);
     assert_in_range(fixture->index.trees.capacity, SIZES, 2 * SIZES);
 }
@@ -719,9 +709,8 @@ static bool is_before(struct run a, struct run b)
 static struct run naive_run(uint32_t chunk)
 {
     struct run run = { chunk, 0 };
-    while (run.first_chunk < naive.end_chunk && naive.state[run.first_chunk] != FREE) {
+    while (run.first_chunk < naive.end_chunk && naive.state[run.first_chunk] != FREE)
         run.first_chunk++;
-    }
     for (chunk = run.first_chunk; chunk < naive.end_chunk && naive.state[chunk] == FREE; chunk++) {
         if (run.chunk_count > 0 && naive.begins_span[chunk]) break;
         run.chunk_count++;
@@ -815,9 +804,8 @@ static void change_span(struct fixture *fixture, uint32_t first_chunk, uint32_t 
         return;
     }
     int place = 0;
-    while (fixture->spans[place].first_chunk != first_chunk) {
+    while (fixture->spans[place].first_chunk != first_chunk)
         place++;
-    }
     struct run run = naive_run(first_chunk);
     bool is_free = run.first_chunk == first_chunk && run.chunk_count == chunk_count;
     assert_int_equal(tn_region_index_span_is_free(&fixture->index, fixture->spans[place].head, 0),
@@ -897,9 +885,8 @@ static struct fixture *tile_three(void **state)
 static struct tn_region *tile(struct fixture *fixture, int place)
 {
     uint32_t region = fixture->spans[0].head;
-    for (int i = 0; i <= place; i++) {
+    for (int i = 0; i <= place; i++)
         region = fixture->index.regions[region].next;
-    }
     return &fixture->index.regions[region];
 }
 

@@ -5,8 +5,8 @@
 #include <pthread.h>
 
 #include "harness/host_memory_faults.h"
-#include "pool_fixture.h"
 #include "tarn/host.h"
+#include "pool_fixture.h"
 
 /* --- a mailbox -------------------------------------------------------------------------------------- */
 
@@ -136,7 +136,6 @@ static void each_mail_arrives_once_and_in_order(void **state)
 /* --- in a pool -------------------------------------------------------------------------------------- */
 
 struct elsewhere {
-    struct fixture *fixture;
     char *const *addresses;
     size_t count;
     tarn_stream stream;
@@ -149,22 +148,20 @@ static void *free_them(void *argument)
 {
     struct elsewhere *elsewhere = argument;
     /* Two threads may share an arena. */
-    if (own_arena(elsewhere->fixture) == elsewhere->own_arena) return NULL;
+    if (own_arena() == elsewhere->own_arena) return NULL;
     elsewhere->is_done = true;
     for (size_t i = 0; i < elsewhere->count; i++) {
         expect_ok(elsewhere->last_status);
         elsewhere->last_status =
-            tarn_pool_free_on(elsewhere->fixture->pool, elsewhere->addresses[i], elsewhere->stream);
+            tarn_pool_free_on(pool, elsewhere->addresses[i], elsewhere->stream);
     }
     return NULL;
 }
 
 /* In another thread, whose first free goes by the lock and opens its arena. */
-static tarn_status free_elsewhere_on(struct fixture *fixture, char *const *addresses, size_t count,
-                                     tarn_stream stream)
+static tarn_status free_elsewhere_on(char *const *addresses, size_t count, tarn_stream stream)
 {
-    struct elsewhere elsewhere = { fixture, addresses,     count, stream, own_arena(fixture),
-                                   false,   TARN_STATUS_OK };
+    struct elsewhere elsewhere = { addresses, count, stream, own_arena(), false, TARN_STATUS_OK };
     while (!elsewhere.is_done) {
         pthread_t thread;
         assert_int_equal(pthread_create(&thread, NULL, free_them, &elsewhere), 0);
@@ -173,227 +170,214 @@ static tarn_status free_elsewhere_on(struct fixture *fixture, char *const *addre
     return elsewhere.last_status;
 }
 
-static void free_elsewhere(struct fixture *fixture, char *const *addresses, size_t count)
+static void free_elsewhere(char *const *addresses, size_t count)
 {
-    expect_ok(free_elsewhere_on(fixture, addresses, count, NULL));
+    expect_ok(free_elsewhere_on(addresses, count, NULL));
 }
 
 enum {
     MANY = TN_MAILBOX_PLACES + 100
 };
 
-static void alloc_many(struct fixture *fixture, char **addresses, size_t count)
+static void alloc_many(char **addresses, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        addresses[i] = alloc(fixture, 2000);
+        addresses[i] = alloc(2000);
 }
 
-static void free_many(struct fixture *fixture, char *const *addresses, size_t count)
+static void free_many(char *const *addresses, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        free_on(fixture, addresses[i], NULL);
+        free_on(addresses[i], NULL);
 }
 
 /* A pool with mailboxes, in which the thread has an arena. */
-static void cover(struct fixture *fixture)
+static void cover(void)
 {
     char *addresses[TN_REMOTE_FREES_MISSES];
-    warm_up(fixture);
-    alloc_many(fixture, addresses, TN_REMOTE_FREES_MISSES);
-    free_elsewhere(fixture, addresses, TN_REMOTE_FREES_MISSES);
-    free_on(fixture, alloc(fixture, 2000), NULL);
-    assert_true(fixture->pool->arenas.remote.chunk_count > 0);
-    gather(fixture);
-    want_arenas(fixture);
-    free_on(fixture, alloc(fixture, 2000), NULL);
-    expect_active(fixture, 1);
-    own_arena(fixture)->call_count = 0;
+    warm_up();
+    alloc_many(addresses, TN_REMOTE_FREES_MISSES);
+    free_elsewhere(addresses, TN_REMOTE_FREES_MISSES);
+    free_on(alloc(2000), NULL);
+    assert_true(pool->arenas.remote.chunk_count > 0);
+    gather();
+    want_arenas();
+    free_on(alloc(2000), NULL);
+    expect_active(1);
+    own_arena()->call_count = 0;
 }
 
 /* So many frees have come to the thread's arena since. */
-static void expect_arrived(const struct fixture *fixture, uint64_t count)
+static void expect_arrived(uint64_t count)
 {
-    assert_int_equal(own_arena(fixture)->part.stats.free_count, 1 + count);
-    expect_active(fixture, 1);
+    assert_int_equal(own_arena()->part.stats.free_count, 1 + count);
+    expect_active(1);
 }
 
 static void frees_elsewhere_bring_mailboxes(void **state)
 {
-    struct fixture *fixture = *state;
     char *addresses[TN_REMOTE_FREES_MISSES];
-    const struct tn_remote_frees *remote = &fixture->pool->arenas.remote;
-    warm_up(fixture);
-    alloc_many(fixture, addresses, TN_REMOTE_FREES_MISSES);
-    free_elsewhere(fixture, addresses, TN_REMOTE_FREES_MISSES - 1);
-    free_on(fixture, alloc(fixture, 2000), NULL);
+    const struct tn_remote_frees *remote = &pool->arenas.remote;
+    warm_up();
+    alloc_many(addresses, TN_REMOTE_FREES_MISSES);
+    free_elsewhere(addresses, TN_REMOTE_FREES_MISSES - 1);
+    free_on(alloc(2000), NULL);
     assert_false(tn_remote_frees_are_wanted(remote));
-    free_elsewhere(fixture, &addresses[TN_REMOTE_FREES_MISSES - 1], 1);
+    free_elsewhere(&addresses[TN_REMOTE_FREES_MISSES - 1], 1);
     assert_true(tn_remote_frees_are_wanted(remote));
     assert_int_equal(remote->chunk_count, 0);
-    size_t metadata_bytes = stats_of(fixture->pool).metadata_bytes;
-    want_arenas(fixture);
-    free_on(fixture, alloc(fixture, 2000), NULL);
+    size_t metadata_bytes = stats_of(pool).metadata_bytes;
+    want_arenas();
+    free_on(alloc(2000), NULL);
     assert_int_equal(remote->chunk_count, 64 * KIB);
     assert_false(tn_remote_frees_are_wanted(remote));
-    size_t added_bytes = stats_of(fixture->pool).metadata_bytes - metadata_bytes;
+    size_t added_bytes = stats_of(pool).metadata_bytes - metadata_bytes;
     assert_true(added_bytes >= 64 * KIB && added_bytes < 64 * KIB + TN_ARENA_COUNT * 5 * KIB);
 }
 
 static void what_is_posted_is_free_in_time(void **state)
 {
-    struct fixture *fixture = *state;
-    cover(fixture);
+    cover();
     char *addresses[3], *more[16];
-    alloc_many(fixture, addresses, 3);
-    free_elsewhere(fixture, addresses, 3);
-    expect_arrived(fixture, 1);
-    alloc_many(fixture, more, 12);
-    expect_arrived(fixture, 1);
-    alloc_many(fixture, more + 12, 1);
-    expect_arrived(fixture, 3);
+    alloc_many(addresses, 3);
+    free_elsewhere(addresses, 3);
+    expect_arrived(1);
+    alloc_many(more, 12);
+    expect_arrived(1);
+    alloc_many(more + 12, 1);
+    expect_arrived(3);
     assert_ptr_equal(more[12], addresses[1]);
-    expect_active(fixture, 1);
-    free_many(fixture, more, 13);
+    expect_active(1);
+    free_many(more, 13);
 }
 
 static void who_looks_sees_no_mail(void **state)
 {
-    struct fixture *fixture = *state;
-    cover(fixture);
+    cover();
     char *addresses[10];
-    tarn_stats before = stats_of(fixture->pool);
-    want_arenas(fixture);
-    alloc_many(fixture, addresses, 10);
-    expect_active(fixture, 1);
-    free_elsewhere(fixture, addresses, 9);
-    assert_int_equal(own_arena(fixture)->part.stats.free_count, 1);
-    tarn_stats after = stats_of(fixture->pool);
-    expect_active(fixture, 0);
+    tarn_stats before = stats_of(pool);
+    want_arenas();
+    alloc_many(addresses, 10);
+    expect_active(1);
+    free_elsewhere(addresses, 9);
+    assert_int_equal(own_arena()->part.stats.free_count, 1);
+    tarn_stats after = stats_of(pool);
+    expect_active(0);
     assert_int_equal(after.alloc_count - before.alloc_count, 10);
     assert_int_equal(after.free_count - before.free_count, 9);
     assert_int_equal(after.live_count, 1);
     assert_int_equal(after.requested_bytes, 2000);
     assert_int_equal(after.used_bytes, 2048);
-    free_on(fixture, addresses[9], NULL);
-    assert_int_equal(stats_of(fixture->pool).free_region_count, 1);
+    free_on(addresses[9], NULL);
+    assert_int_equal(stats_of(pool).free_region_count, 1);
 }
 
 static void who_gathers_closes_all(void **state)
 {
-    struct fixture *fixture = *state;
-    cover(fixture);
+    cover();
     char *addresses[2];
-    alloc_many(fixture, addresses, 2);
-    free_elsewhere(fixture, addresses, 2);
+    alloc_many(addresses, 2);
+    free_elsewhere(addresses, 2);
     unsigned open_count = 0;
     for (uint32_t i = 0; i < TN_ARENA_COUNT; i++)
-        open_count += fixture->pool->arenas.all[i].is_open;
+        open_count += pool->arenas.all[i].is_open;
     assert_int_equal(open_count, 2);
-    gather(fixture);
+    gather();
     for (uint32_t i = 0; i < TN_ARENA_COUNT; i++)
-        assert_false(fixture->pool->arenas.all[i].is_open);
+        assert_false(pool->arenas.all[i].is_open);
 }
 
 static void what_is_posted_is_not_live_for_its_thread(void **state)
 {
-    struct fixture *fixture = *state;
-    cover(fixture);
+    cover();
     char *addresses[2];
-    alloc_many(fixture, addresses, 2);
-    free_elsewhere(fixture, addresses, 2);
-    expect_arrived(fixture, 1);
-    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free(fixture->pool, addresses[1]));
-    expect_ok(tarn_pool_check(fixture->pool));
+    alloc_many(addresses, 2);
+    free_elsewhere(addresses, 2);
+    expect_arrived(1);
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free(pool, addresses[1]));
 }
 
 static void what_is_posted_is_not_live_for_others(void **state)
 {
-    struct fixture *fixture = *state;
-    cover(fixture);
+    cover();
     char *addresses[3];
-    alloc_many(fixture, addresses, 2);
+    alloc_many(addresses, 2);
     addresses[2] = addresses[1];
-    expect_status(TARN_STATUS_NOT_LIVE, free_elsewhere_on(fixture, addresses, 3, NULL));
+    expect_status(TARN_STATUS_NOT_LIVE, free_elsewhere_on(addresses, 3, NULL));
 }
 
 static void what_lies_within_is_not_posted(void **state)
 {
-    struct fixture *fixture = *state;
     static const size_t offsets[] = { 1, 1023, 1024, 1999 };
-    cover(fixture);
+    cover();
     for (size_t i = 0; i < 4; i++) {
         char *addresses[2];
-        want_arenas(fixture);
-        alloc_many(fixture, addresses, 2);
+        want_arenas();
+        alloc_many(addresses, 2);
         addresses[1] += offsets[i];
-        expect_status(TARN_STATUS_INTERIOR_ADDRESS, free_elsewhere_on(fixture, addresses, 2, NULL));
-        free_on(fixture, addresses[1] - offsets[i], NULL);
+        expect_status(TARN_STATUS_INTERIOR_ADDRESS, free_elsewhere_on(addresses, 2, NULL));
+        free_on(addresses[1] - offsets[i], NULL);
     }
 }
 
 static void a_full_mailbox_is_emptied_by_who_finds_it(void **state)
 {
-    struct fixture *fixture = *state;
     static char *addresses[MANY];
-    cover(fixture);
-    alloc_many(fixture, addresses, MANY);
-    free_elsewhere(fixture, addresses, 1 + TN_MAILBOX_PLACES);
-    expect_arrived(fixture, 1);
-    free_elsewhere(fixture, addresses + 1 + TN_MAILBOX_PLACES, 1); /* by the lock */
-    expect_arrived(fixture, 2 + TN_MAILBOX_PLACES);
-    free_elsewhere(fixture, addresses + 2 + TN_MAILBOX_PLACES, MANY - 2 - TN_MAILBOX_PLACES);
-    expect_active(fixture, 1);
+    cover();
+    alloc_many(addresses, MANY);
+    free_elsewhere(addresses, 1 + TN_MAILBOX_PLACES);
+    expect_arrived(1);
+    free_elsewhere(addresses + 1 + TN_MAILBOX_PLACES, 1); /* by the lock */
+    expect_arrived(2 + TN_MAILBOX_PLACES);
+    free_elsewhere(addresses + 2 + TN_MAILBOX_PLACES, MANY - 2 - TN_MAILBOX_PLACES);
+    expect_active(1);
 }
 
 /* By one thread alone, whose last finds no place. */
 static void what_finds_no_place_is_freed_all_the_same(void **state)
 {
-    struct fixture *fixture = *state;
     static char *addresses[MANY];
-    cover(fixture);
-    alloc_many(fixture, addresses, 2 + TN_MAILBOX_PLACES);
-    free_elsewhere(fixture, addresses, 2 + TN_MAILBOX_PLACES);
-    expect_arrived(fixture, 2 + TN_MAILBOX_PLACES);
+    cover();
+    alloc_many(addresses, 2 + TN_MAILBOX_PLACES);
+    free_elsewhere(addresses, 2 + TN_MAILBOX_PLACES);
+    expect_arrived(2 + TN_MAILBOX_PLACES);
 }
 
 static void an_arena_empties_its_mailbox_before_it_borrows(void **state)
 {
-    struct fixture *fixture = *state;
-    cover(fixture);
-    char *addresses[2] = { alloc(fixture, 2000), NULL };
-    addresses[1] = alloc(fixture, tn_region_index_largest_free(&own_arena(fixture)->part.index) * KIB);
-    assert_int_equal(tn_region_index_largest_free(&own_arena(fixture)->part.index), 0);
-    uint32_t loan_count = own_arena(fixture)->loan_count;
-    free_elsewhere(fixture, addresses, 2);
-    char *again = alloc(fixture, 2 * MIB);
+    cover();
+    char *addresses[2] = { alloc(2000), NULL };
+    addresses[1] = alloc(tn_region_index_largest_free(&own_arena()->part.index) * KIB);
+    assert_int_equal(tn_region_index_largest_free(&own_arena()->part.index), 0);
+    uint32_t loan_count = own_arena()->loan_count;
+    free_elsewhere(addresses, 2);
+    char *again = alloc(2 * MIB);
     assert_ptr_equal(again, addresses[0]);
-    assert_int_equal(own_arena(fixture)->loan_count, loan_count);
-    free_on(fixture, again, NULL);
+    assert_int_equal(own_arena()->loan_count, loan_count);
+    free_on(again, NULL);
 }
 
 static void what_is_posted_waits_for_its_stream(void **state)
 {
-    struct fixture *fixture = *state;
-    char *on_a = alloc_on(fixture, 1000, A), *on_b = alloc_on(fixture, 1000, B);
-    cover(fixture);
-    char *addresses[] = { alloc_on(fixture, 3 * KIB, A), alloc_on(fixture, 5 * KIB, A) };
-    expect_ok(free_elsewhere_on(fixture, addresses, 2, B));
-    expect_arrived(fixture, 1);
-    expect_active(fixture, 1);
-    gather(fixture);
-    char *again = alloc_on(fixture, 5 * KIB, A);
+    char *on_a = alloc_on(1000, A), *on_b = alloc_on(1000, B);
+    cover();
+    char *addresses[] = { alloc_on(3 * KIB, A), alloc_on(5 * KIB, A) };
+    expect_ok(free_elsewhere_on(addresses, 2, B));
+    expect_arrived(1);
+    expect_active(1);
+    gather();
+    char *again = alloc_on(5 * KIB, A);
     assert_ptr_not_equal(again, addresses[1]);
-    free_on(fixture, again, A);
-    again = alloc_on(fixture, 8 * KIB, B);
+    free_on(again, A);
+    again = alloc_on(8 * KIB, B);
     assert_ptr_equal(again, addresses[0]);
-    free_on(fixture, again, B);
-    free_on(fixture, on_a, A);
-    free_on(fixture, on_b, B);
-    assert_int_equal(fixture->backend.wait_count, 0);
+    free_on(again, B);
+    free_on(on_a, A);
+    free_on(on_b, B);
+    assert_int_equal(backend.wait_count, 0);
 }
 
 struct owner {
-    struct fixture *fixture;
     char **addresses;
     size_t count;
     const struct tn_arena *others_arena;
@@ -403,16 +387,16 @@ struct owner {
 static void *alloc_them(void *argument)
 {
     struct owner *owner = argument;
-    if (own_arena(owner->fixture) == owner->others_arena) return NULL;
-    alloc_many(owner->fixture, owner->addresses, owner->count);
+    if (own_arena() == owner->others_arena) return NULL;
+    alloc_many(owner->addresses, owner->count);
     owner->is_done = true;
     return NULL;
 }
 
 /* In the arena of another thread. */
-static void alloc_elsewhere(struct fixture *fixture, char **addresses, size_t count)
+static void alloc_elsewhere(char **addresses, size_t count)
 {
-    struct owner owner = { fixture, addresses, count, own_arena(fixture), false };
+    struct owner owner = { addresses, count, own_arena(), false };
     while (!owner.is_done) {
         pthread_t thread;
         assert_int_equal(pthread_create(&thread, NULL, alloc_them, &owner), 0);
@@ -423,50 +407,46 @@ static void alloc_elsewhere(struct fixture *fixture, char **addresses, size_t co
 /* Since it was open streams may have ended, and others have their numbers. */
 static void an_arena_that_opens_knows_no_stream(void **state)
 {
-    struct fixture *fixture = *state;
-    char *on_a = alloc_on(fixture, 1000, A), *on_b = alloc_on(fixture, 1000, B);
+    char *on_a = alloc_on(1000, A), *on_b = alloc_on(1000, B);
     char *addresses[2];
-    cover(fixture);
-    gather(fixture);
-    want_arenas(fixture);
-    own_arena(fixture)->part.last_stream =
-        tn_stream_table_search(fixture->pool->streams, (struct tn_stream_name){ A, 0 });
-    alloc_elsewhere(fixture, addresses, 2);
-    free_on(fixture, addresses[0], NULL);
-    free_on(fixture, addresses[1], B);
-    expect_active(fixture, 1);
-    gather(fixture);
-    char *again = alloc_on(fixture, 2000, A);
+    cover();
+    gather();
+    want_arenas();
+    own_arena()->part.last_stream =
+        tn_stream_table_search(pool->streams, (struct tn_stream_name){ A, 0 });
+    alloc_elsewhere(addresses, 2);
+    free_on(addresses[0], NULL);
+    free_on(addresses[1], B);
+    expect_active(1);
+    gather();
+    char *again = alloc_on(2000, A);
     assert_ptr_not_equal(again, addresses[1]);
-    free_on(fixture, again, A);
-    free_on(fixture, on_a, A);
-    free_on(fixture, on_b, B);
+    free_on(again, A);
+    free_on(on_a, A);
+    free_on(on_b, B);
 }
 
 static void a_stream_that_nobody_knows_is_introduced(void **state)
 {
-    struct fixture *fixture = *state;
-    cover(fixture);
+    cover();
     char *addresses[2];
-    alloc_many(fixture, addresses, 2);
-    free_elsewhere(fixture, addresses, 1);
-    expect_ok(free_elsewhere_on(fixture, addresses + 1, 1, B));
+    alloc_many(addresses, 2);
+    free_elsewhere(addresses, 1);
+    expect_ok(free_elsewhere_on(addresses + 1, 1, B));
 }
 
 static void slices_go_by_the_lock(void **state)
 {
-    struct fixture *fixture = *state;
-    cover(fixture);
-    char *addresses[] = { alloc(fixture, 2000), alloc(fixture, 100), alloc(fixture, 100) };
+    cover();
+    char *addresses[] = { alloc(2000), alloc(100), alloc(100) };
     assert_int_equal((uintptr_t)addresses[1] % KIB, 0);
-    free_elsewhere(fixture, addresses, 3);
-    expect_arrived(fixture, 3);
+    free_elsewhere(addresses, 3);
+    expect_arrived(3);
     /* They are no reason for more mailboxes. */
-    assert_int_equal(fixture->pool->arenas.remote.missed_count, 0);
+    assert_int_equal(pool->arenas.remote.missed_count, 0);
 }
 
 struct request {
-    struct fixture *fixture;
     const struct tn_arena *others_arena;
     size_t size_bytes;
     bool is_done;
@@ -475,125 +455,113 @@ struct request {
 static void *alloc_and_free(void *argument)
 {
     struct request *request = argument;
-    if (own_arena(request->fixture) == request->others_arena) return NULL;
-    free_on(request->fixture, alloc(request->fixture, request->size_bytes), NULL);
+    if (own_arena() == request->others_arena) return NULL;
+    free_on(alloc(request->size_bytes), NULL);
     request->is_done = true;
     return NULL;
 }
 
 static void a_pool_does_not_grow_for_what_is_posted(void **state)
 {
-    struct fixture *fixture = *state;
     char *addresses[14];
-    cover(fixture);
+    cover();
     for (size_t i = 0; i < 14; i++)
-        addresses[i] = alloc(fixture, 4 * MIB - KIB);
-    assert_int_equal(fixture->pool->own.stats.footprint_bytes, 64 * MIB);
-    free_elsewhere(fixture, addresses, 14);
-    struct request request = { fixture, own_arena(fixture), 16 * MIB, false };
+        addresses[i] = alloc(4 * MIB - KIB);
+    assert_int_equal(pool->own.stats.footprint_bytes, 64 * MIB);
+    free_elsewhere(addresses, 14);
+    struct request request = { own_arena(), 16 * MIB, false };
     while (!request.is_done) {
         pthread_t thread;
         assert_int_equal(pthread_create(&thread, NULL, alloc_and_free, &request), 0);
         pthread_join(thread, NULL);
     }
-    assert_int_equal(stats_of(fixture->pool).footprint_bytes, 64 * MIB);
+    assert_int_equal(stats_of(pool).footprint_bytes, 64 * MIB);
 }
 
 /* Which have no byte. */
 static void slices_are_no_reason_for_mailboxes(void **state)
 {
-    struct fixture *fixture = *state;
     char *addresses[TN_REMOTE_FREES_MISSES];
-    warm_up(fixture);
+    warm_up();
     for (size_t i = 0; i < TN_REMOTE_FREES_MISSES; i++)
-        addresses[i] = alloc(fixture, 100);
-    free_elsewhere(fixture, addresses, TN_REMOTE_FREES_MISSES);
-    assert_int_equal(fixture->pool->arenas.remote.missed_count, 0);
+        addresses[i] = alloc(100);
+    free_elsewhere(addresses, TN_REMOTE_FREES_MISSES);
+    assert_int_equal(pool->arenas.remote.missed_count, 0);
     /* Nor are frees in one's own arena that are refused. */
-    want_arenas(fixture);
-    char *address = alloc(fixture, 2000);
+    want_arenas();
+    char *address = alloc(2000);
     tarn_stream stream = NULL;
-    assert_int_equal(tn_arena_free(fixture->pool, (uintptr_t)address + 1, NULL, &stream, 1),
+    assert_int_equal(tn_arena_free(pool, (uintptr_t)address + 1, NULL, &stream, 1),
                      TN_FREE_RESULT_NOT_LIVE);
-    assert_int_equal(fixture->pool->arenas.remote.missed_count, 0);
-    free_on(fixture, address, NULL);
+    assert_int_equal(pool->arenas.remote.missed_count, 0);
+    free_on(address, NULL);
 }
 
 /* A check that could not fail would be none. */
 static void a_check_finds_what_is_left_over(void **state)
 {
-    struct fixture *fixture = *state;
-    cover(fixture);
-    gather(fixture);
-    struct tn_remote_frees *remote = &fixture->pool->arenas.remote;
+    cover();
+    gather();
+    struct tn_remote_frees *remote = &pool->arenas.remote;
     tn_remote_frees_set(remote, remote->chunk_count - 1, 3);
-    expect_status(TARN_STATUS_CORRUPT, tarn_pool_check(fixture->pool));
-    expect_message("a chunk's byte names an arena");
+    expect_fault("a chunk's byte names an arena");
     tn_remote_frees_set(remote, remote->chunk_count - 1, TN_START_NOBODYS);
     assert_true(tn_mailbox_post(&remote->mailboxes[TN_ARENA_COUNT - 1], 7, dependency_of(7)));
-    expect_status(TARN_STATUS_CORRUPT, tarn_pool_check(fixture->pool));
-    expect_message("there is mail");
+    expect_fault("there is mail");
     expect_mail(&remote->mailboxes[TN_ARENA_COUNT - 1], 7);
 }
 
 static void chunks_that_come_later_are_covered_when_they_are_missed(void **state)
 {
-    struct fixture *fixture = *state;
     enum {
         COUNT = 2200 /* more than 4 MiB */
     };
     static char *addresses[COUNT];
-    expect_ok(tarn_pool_destroy(fixture->pool));
-    fixture->options.initial_bytes = 4 * MIB;
-    fixture_create_pool(fixture);
-    cover(fixture);
-    const struct tn_remote_frees *remote = &fixture->pool->arenas.remote;
+    options.initial_bytes = 4 * MIB;
+    create_anew();
+    cover();
+    const struct tn_remote_frees *remote = &pool->arenas.remote;
     assert_int_equal(remote->chunk_count, 4 * KIB);
-    alloc_many(fixture, addresses, COUNT);
+    alloc_many(addresses, COUNT);
     assert_int_equal(remote->missed_count, 0);
-    free_elsewhere(fixture, &addresses[COUNT - TN_REMOTE_FREES_MISSES], TN_REMOTE_FREES_MISSES);
+    free_elsewhere(&addresses[COUNT - TN_REMOTE_FREES_MISSES], TN_REMOTE_FREES_MISSES);
     assert_int_equal(remote->missed_count, TN_REMOTE_FREES_MISSES);
-    free_on(fixture, alloc(fixture, 2000), NULL);
+    free_on(alloc(2000), NULL);
     assert_true(remote->chunk_count > 4 * KIB);
-    assert_int_equal(remote->chunk_count, stats_of(fixture->pool).footprint_bytes / KIB);
-    free_many(fixture, addresses, COUNT - TN_REMOTE_FREES_MISSES);
+    assert_int_equal(remote->chunk_count, stats_of(pool).footprint_bytes / KIB);
+    free_many(addresses, COUNT - TN_REMOTE_FREES_MISSES);
 }
 
 static void contiguous_pools_have_none(void **state)
 {
-    struct fixture *fixture = *state;
     char *addresses[2 * TN_REMOTE_FREES_MISSES];
-    expect_ok(tarn_pool_destroy(fixture->pool));
-    tarn_backend_close(&fixture->handle);
-    fixture->backend.range_granularity_bytes = MIB;
-    fixture->backend.total_bytes = 256 * MIB;
-    fixture->handle = test_backend_open(&fixture->backend);
-    fixture->options.contiguous = true;
-    fixture_create_pool(fixture);
-    warm_up(fixture);
-    alloc_many(fixture, addresses, 2 * TN_REMOTE_FREES_MISSES);
-    free_elsewhere(fixture, addresses, 2 * TN_REMOTE_FREES_MISSES);
-    free_on(fixture, alloc(fixture, 2000), NULL);
-    assert_int_equal(fixture->pool->arenas.remote.chunk_count, 0);
+    backend.range_granularity_bytes = MIB;
+    backend.total_bytes = 256 * MIB;
+    options.contiguous = true;
+    create_anew();
+    warm_up();
+    alloc_many(addresses, 2 * TN_REMOTE_FREES_MISSES);
+    free_elsewhere(addresses, 2 * TN_REMOTE_FREES_MISSES);
+    free_on(alloc(2000), NULL);
+    assert_int_equal(pool->arenas.remote.chunk_count, 0);
 }
 
 static void without_host_memory_frees_go_by_the_lock(void **state)
 {
-    struct fixture *fixture = *state;
     char *addresses[TN_REMOTE_FREES_MISSES];
-    const struct tn_remote_frees *remote = &fixture->pool->arenas.remote;
-    warm_up(fixture);
+    const struct tn_remote_frees *remote = &pool->arenas.remote;
+    warm_up();
     for (unsigned turn = 0; turn < 2; turn++) {
-        alloc_many(fixture, addresses, TN_REMOTE_FREES_MISSES);
-        free_elsewhere(fixture, addresses, TN_REMOTE_FREES_MISSES);
+        alloc_many(addresses, TN_REMOTE_FREES_MISSES);
+        free_elsewhere(addresses, TN_REMOTE_FREES_MISSES);
         assert_true(tn_remote_frees_are_wanted(remote));
         if (turn == 0) host_memory_faults_begin(1);
-        char *address = alloc(fixture, 2000);
+        char *address = alloc(2000);
         if (turn == 0) assert_true(host_memory_faults_end());
         assert_false(tn_remote_frees_are_wanted(remote));
         assert_int_equal(remote->chunk_count > 0, turn == 1);
-        free_on(fixture, address, NULL);
-        want_arenas(fixture);
+        free_on(address, NULL);
+        want_arenas();
     }
 }
 
@@ -607,7 +575,6 @@ enum {
 
 /* One thread allocates, another frees. */
 struct pair {
-    struct fixture *fixture;
     unsigned char *_Atomic belt[BELT];
     size_t failures[2];
 };
@@ -622,7 +589,7 @@ static void *give(void *argument)
     struct pair *pair = argument;
     for (size_t i = 0; i < BLOCKS; i++) {
         void *address;
-        if (tarn_pool_alloc(pair->fixture->pool, size_of(i), &address) != TARN_STATUS_OK) {
+        if (tarn_pool_alloc(pool, size_of(i), &address) != TARN_STATUS_OK) {
             pair->failures[0]++;
             break;
         }
@@ -630,8 +597,8 @@ static void *give(void *argument)
         while (atomic_load(&pair->belt[i % BELT]))
             tn_thread_yield();
         atomic_store(&pair->belt[i % BELT], address);
-        if (i % 4000 == 1000) (void)stats_of(pair->fixture->pool);
-        if (i % 4000 == 1001) want_arenas(pair->fixture);
+        if (i % 4000 == 1000) (void)stats_of(pool);
+        if (i % 4000 == 1001) want_arenas();
     }
     return NULL;
 }
@@ -645,23 +612,18 @@ static void *take(void *argument)
             tn_thread_yield();
         atomic_store(&pair->belt[i % BELT], NULL);
         pair->failures[1] += block[0] != i % 251 || block[63] != i % 251;
-        pair->failures[1] += tarn_pool_free(pair->fixture->pool, block) != TARN_STATUS_OK;
+        pair->failures[1] += tarn_pool_free(pool, block) != TARN_STATUS_OK;
     }
     return NULL;
 }
 
 static void pairs_keep_their_contents(void **state)
 {
-    struct fixture *fixture = *state;
     static struct pair pairs[PAIRS];
     pthread_t threads[2 * PAIRS];
-    expect_ok(tarn_pool_destroy(fixture->pool));
-    tarn_backend_close(&fixture->handle);
-    expect_ok(tarn_host_backend_open(NULL, &fixture->handle));
-    fixture_create_pool(fixture);
-    warm_up(fixture);
+    create_over_host_memory();
+    warm_up();
     for (unsigned i = 0; i < PAIRS; i++) {
-        pairs[i].fixture = fixture;
         assert_int_equal(pthread_create(&threads[2 * i], NULL, give, &pairs[i]), 0);
         assert_int_equal(pthread_create(&threads[2 * i + 1], NULL, take, &pairs[i]), 0);
     }
@@ -672,9 +634,9 @@ static void pairs_keep_their_contents(void **state)
         assert_int_equal(pairs[i].failures[1], 0);
     }
 #if !TN_HAS_ADDRESS_SANITIZER
-    assert_true(fixture->pool->arenas.remote.chunk_count > 0);
+    assert_true(pool->arenas.remote.chunk_count > 0);
 #endif
-    assert_int_equal(stats_of(fixture->pool).free_count, 1 + PAIRS * BLOCKS);
+    assert_int_equal(stats_of(pool).free_count, 1 + PAIRS * BLOCKS);
 }
 
 enum {
@@ -683,7 +645,6 @@ enum {
 };
 
 struct race {
-    struct fixture *fixture;
     pthread_barrier_t start, end;
     char *address;
     _Atomic unsigned freed_count;
@@ -693,8 +654,7 @@ static void run_once(struct race *race)
 {
     tarn_stream stream = NULL;
     pthread_barrier_wait(&race->start);
-    enum tn_free_result freed =
-        tn_arena_free(race->fixture->pool, (uintptr_t)race->address, NULL, &stream, 1);
+    enum tn_free_result freed = tn_arena_free(pool, (uintptr_t)race->address, NULL, &stream, 1);
     if (freed == TN_FREE_RESULT_FREED) atomic_fetch_add(&race->freed_count, 1);
     pthread_barrier_wait(&race->end);
 }
@@ -709,16 +669,15 @@ static void *run(void *argument)
 /* Its own thread and two others. */
 static void of_all_who_free_the_same_one_does(void **state)
 {
-    struct fixture *fixture = *state;
-    struct race race = { .fixture = fixture };
+    struct race race = { 0 };
     pthread_t threads[RACERS - 1];
-    cover(fixture);
+    cover();
     pthread_barrier_init(&race.start, NULL, RACERS);
     pthread_barrier_init(&race.end, NULL, RACERS);
     for (unsigned i = 0; i < RACERS - 1; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, run, &race), 0);
     for (int i = 0; i < RACES; i++) {
-        race.address = alloc(fixture, 2000);
+        race.address = alloc(2000);
         atomic_store(&race.freed_count, 0);
         run_once(&race);
         assert_int_equal(race.freed_count, 1);
@@ -727,11 +686,11 @@ static void of_all_who_free_the_same_one_does(void **state)
         pthread_join(threads[i], NULL);
     pthread_barrier_destroy(&race.start);
     pthread_barrier_destroy(&race.end);
-    assert_int_equal(own_arena(fixture)->part.stats.alloc_count, 1 + RACES);
+    assert_int_equal(own_arena()->part.stats.alloc_count, 1 + RACES);
 }
 
 #define TEST(function) \
-    cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown_empty)
+    cmocka_unit_test_setup_teardown(function, set_up_with_default_options, tear_down_empty)
 
 int main(void)
 {

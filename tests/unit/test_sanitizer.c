@@ -42,9 +42,7 @@ static int tear_down(void **state)
 
 static char *alloc(size_t size_bytes)
 {
-    void *address;
-    expect_ok(tarn_pool_alloc(pool, size_bytes, &address));
-    return address;
+    return new_block(pool, size_bytes);
 }
 
 static void touch(void *address)
@@ -259,9 +257,8 @@ static void a_pool_over_the_callers_memory_leaves_it_alone(void **state)
 {
     static char memory[8192];
     tarn_pool *over;
-    void *address;
     expect_ok(tarn_pool_create_over(memory, sizeof memory, NULL, &over));
-    expect_ok(tarn_pool_alloc(over, 10, &address));
+    void *address = new_block(over, 10);
     memset(memory, 1, sizeof memory);
     expect_ok(tarn_pool_free(over, address));
     memset(memory, 1, sizeof memory);

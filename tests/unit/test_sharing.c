@@ -83,9 +83,7 @@ static int tear_down(void **state)
 
 static char *alloc(tarn_pool *pool, size_t size_bytes)
 {
-    void *address;
-    expect_ok(tarn_pool_alloc(pool, size_bytes, &address));
-    return address;
+    return new_block(pool, size_bytes);
 }
 
 static tarn_exported_step export_step(tarn_pool *pool, const void *address)
@@ -289,8 +287,7 @@ static void an_address_names_its_step(void **state)
     fixture->options.on_static_pool_created = note_created;
     fixture->options.on_static_pool_destroyed = note_destroyed;
     fixture->options.user = &told;
-    tarn_pool *pool;
-    expect_ok(tarn_pool_create(&fixture->options, &pool));
+    tarn_pool *pool = new_pool(&fixture->options);
     char *field = alloc(pool, 3 * STEP);
     assert_int_equal(told.created_count, 3);
     const size_t offsets[] = {
@@ -394,8 +391,7 @@ static void addresses_without_memory_are_refused(void **state)
     expect_refused(fixture->pool, field + STEP, TARN_STATUS_NOT_LIVE); /* not mapped */
     expect_refused(fixture->pool, NULL, TARN_STATUS_FOREIGN_ADDRESS);
     expect_refused(fixture->pool, fixture, TARN_STATUS_FOREIGN_ADDRESS);
-    tarn_pool *other;
-    expect_ok(tarn_pool_create(&fixture->options, &other));
+    tarn_pool *other = new_pool(&fixture->options);
     expect_refused(other, field, TARN_STATUS_WRONG_POOL);
     expect_ok(tarn_pool_destroy(other));
     expect_refused(other, field, TARN_STATUS_INVALID_POOL);
@@ -405,9 +401,8 @@ static void addresses_without_memory_are_refused(void **state)
 static void pools_that_are_not_shareable_say_what_is_missing(void **state)
 {
     struct fixture *fixture = *state;
-    tarn_pool *pool;
     fixture->options.is_shareable = false;
-    expect_ok(tarn_pool_create(&fixture->options, &pool));
+    tarn_pool *pool = new_pool(&fixture->options);
     expect_refused(pool, alloc(pool, 100), TARN_STATUS_NOT_SUPPORTED);
     expect_message("is_shareable");
     expect_ok(tarn_pool_destroy_forced(pool, NULL));
@@ -471,8 +466,7 @@ static void only_shareable_pools_ask_for_shareable_memory(void **state)
     struct fixture *fixture = *state;
     const unsigned *calls = fixture->backend.call_counts;
     fixture->options.backend = &fixture->opened;
-    tarn_pool *pool;
-    expect_ok(tarn_pool_create(&fixture->options, &pool));
+    tarn_pool *pool = new_pool(&fixture->options);
     alloc(pool, 3 * STEP);
     assert_int_equal(calls[TEST_CALL_RANGE_MAP], 0);
     assert_int_equal(calls[TEST_CALL_RANGE_MAP_SHAREABLE], 3);
@@ -499,8 +493,7 @@ static void what_the_backend_refuses_changes_nothing(void **state)
         { TARN_STATUS_OUT_OF_MEMORY, TARN_STATUS_OUT_OF_MEMORY },
     };
     fixture->options.backend = &fixture->opened;
-    tarn_pool *pool;
-    expect_ok(tarn_pool_create(&fixture->options, &pool));
+    tarn_pool *pool = new_pool(&fixture->options);
     char *field = alloc(pool, STEP);
     for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
         fixture->backend.call_failure = statuses[i].of_backend;
@@ -646,9 +639,8 @@ static void what_is_held_back_after_its_free_is_not_live(void **state)
 {
     struct fixture *fixture = *state;
     tarn_exported_step step = TARN_EXPORTED_STEP_INIT;
-    tarn_pool *pool;
     fixture->options.debug = TARN_DEBUG_ZONES | TARN_DEBUG_QUARANTINE;
-    expect_ok(tarn_pool_create(&fixture->options, &pool));
+    tarn_pool *pool = new_pool(&fixture->options);
     char *field = alloc(pool, 1000);
     step = export_step(pool, field + 999);
     close(step.file_descriptor);

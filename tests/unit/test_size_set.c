@@ -48,154 +48,140 @@ static size_t set_metadata_bytes(const struct tn_size_set *set)
     return tn_size_set_metadata_bytes(set) + (size_t)set->trees->fresh * 128;
 }
 
-struct fixture {
-    struct tn_size_set set;
-    struct tn_region regions[REGION_COUNT];
-};
+static struct tn_size_set set;
+static struct tn_region regions[REGION_COUNT];
 
 static int setup(void **state)
 {
-    static struct fixture fixture;
-    memset(&fixture, 0x5a, sizeof fixture);
+    memset(&set, 0x5a, sizeof set);
+    memset(regions, 0x5a, sizeof regions);
     host_memory_faults_begin(0);
-    assert_true(set_init(&fixture.set));
-    assert_true(set_reserve(&fixture.set, REGION_COUNT, REGION_COUNT * BIN_COUNT));
-    *state = &fixture;
+    assert_true(set_init(&set));
+    assert_true(set_reserve(&set, REGION_COUNT, REGION_COUNT * BIN_COUNT));
     return 0;
 }
 
 static int teardown(void **state)
 {
-    struct fixture *fixture = *state;
-    set_fini(&fixture->set);
+    set_fini(&set);
     assert_int_equal(host_memory_faults_outstanding(), 0);
     host_memory_faults_end();
     return 0;
 }
 
-static void expect_sound(const struct fixture *fixture)
+static void expect_sound(void)
 {
-    const char *fault = tn_size_set_check(&fixture->set, fixture->regions);
+    const char *fault = tn_size_set_check(&set, regions);
     if (fault) fail_msg("%s", fault);
 }
 
-static void insert(struct fixture *fixture, uint32_t region, uint32_t chunk_count,
-                   uint32_t first_chunk)
+static void insert(uint32_t region, uint32_t chunk_count, uint32_t first_chunk)
 {
-    fixture->regions[region] = (struct tn_region){ .first_chunk = first_chunk,
-                                                   .chunk_count = chunk_count,
-                                                   .state = TN_REGION_STATE_FREE };
-    tn_size_set_insert(&fixture->set, fixture->regions, region);
-    expect_sound(fixture);
+    regions[region] = (struct tn_region){ .first_chunk = first_chunk,
+                                          .chunk_count = chunk_count,
+                                          .state = TN_REGION_STATE_FREE };
+    tn_size_set_insert(&set, regions, region);
+    expect_sound();
 }
 
-static void take_out(struct fixture *fixture, uint32_t region)
+static void take_out(uint32_t region)
 {
-    tn_size_set_remove(&fixture->set, fixture->regions[region].chunk_count,
-                       fixture->regions[region].first_chunk);
-    expect_sound(fixture);
+    tn_size_set_remove(&set, regions[region].chunk_count, regions[region].first_chunk);
+    expect_sound();
 }
 
-static void change(struct fixture *fixture, uint32_t region, uint32_t chunk_count,
-                   uint32_t first_chunk)
+static void change(uint32_t region, uint32_t chunk_count, uint32_t first_chunk)
 {
-    struct tn_region *record = &fixture->regions[region];
+    struct tn_region *record = &regions[region];
     uint32_t old_chunk_count = record->chunk_count, old_first_chunk = record->first_chunk;
     record->chunk_count = chunk_count;
     record->first_chunk = first_chunk;
-    tn_size_set_change(&fixture->set, fixture->regions, region, old_chunk_count, old_first_chunk);
-    expect_sound(fixture);
+    tn_size_set_change(&set, regions, region, old_chunk_count, old_first_chunk);
+    expect_sound();
 }
 
-static void expect_found(const struct fixture *fixture, uint32_t chunk_count, uint32_t expected)
+static void expect_found(uint32_t chunk_count, uint32_t expected)
 {
-    uint32_t found = tn_size_set_find(&fixture->set, chunk_count);
+    uint32_t found = tn_size_set_find(&set, chunk_count);
     if (found != expected) fail_msg("for %u: region %u, not %u", chunk_count, found, expected);
 }
 
 /* Of equals any one will do: asked is how large it is. 0: there is none. */
-static void expect_largest(const struct fixture *fixture, uint32_t chunk_count)
+static void expect_largest(uint32_t chunk_count)
 {
-    uint32_t found = tn_size_set_find_largest(&fixture->set);
-    assert_int_equal(found == NONE ? 0 : fixture->regions[found].chunk_count, chunk_count);
+    uint32_t found = tn_size_set_find_largest(&set);
+    assert_int_equal(found == NONE ? 0 : regions[found].chunk_count, chunk_count);
 }
 
 /* These regions and no others, in this order. */
-static void expect_order(const struct fixture *fixture, const uint32_t *expected, uint32_t count)
+static void expect_order(const uint32_t *expected, uint32_t count)
 {
-    assert_int_equal(fixture->set.region_count, count);
-    uint32_t found = tn_size_set_find(&fixture->set, 1);
+    assert_int_equal(set.region_count, count);
+    uint32_t found = tn_size_set_find(&set, 1);
     for (uint32_t i = 0; i < count; i++) {
         if (found != expected[i]) fail_msg("place %u: region %u, not %u", i, found, expected[i]);
-        const struct tn_region *record = &fixture->regions[found];
-        found = tn_size_set_find_after(&fixture->set, fixture->regions, record->chunk_count,
-                                       record->first_chunk);
+        const struct tn_region *record = &regions[found];
+        found = tn_size_set_find_after(&set, regions, record->chunk_count, record->first_chunk);
     }
     assert_int_equal(found, NONE);
-    expect_largest(fixture, count > 0 ? fixture->regions[expected[count - 1]].chunk_count : 0);
+    expect_largest(count > 0 ? regions[expected[count - 1]].chunk_count : 0);
 }
 
 /* --- finding ------------------------------------------------------------------------------------ */
 
 static void an_empty_set_finds_nothing(void **state)
 {
-    const struct fixture *fixture = *state;
-    expect_sound(fixture);
-    expect_order(fixture, NULL, 0);
-    expect_found(fixture, 1, NONE);
-    expect_found(fixture, BIN_COUNT - 1, NONE);
-    expect_found(fixture, BIN_COUNT, NONE);
-    expect_found(fixture, BIN_COUNT + 1, NONE);
-    expect_found(fixture, TN_CHUNK_COUNT_MAX, NONE);
+    expect_sound();
+    expect_order(NULL, 0);
+    expect_found(1, NONE);
+    expect_found(BIN_COUNT - 1, NONE);
+    expect_found(BIN_COUNT, NONE);
+    expect_found(BIN_COUNT + 1, NONE);
+    expect_found(TN_CHUNK_COUNT_MAX, NONE);
 }
 
 static void the_smallest_that_is_large_enough_is_found(void **state)
 {
-    struct fixture *fixture = *state;
-    insert(fixture, 0, 100, 0);
-    insert(fixture, 1, 5, 200);
-    insert(fixture, 2, 64, 300);
-    expect_found(fixture, 1, 1);
-    expect_found(fixture, 5, 1);
-    expect_found(fixture, 6, 2);
-    expect_found(fixture, 63, 2);
-    expect_found(fixture, 64, 2);
-    expect_found(fixture, 65, 0);
-    expect_found(fixture, 100, 0);
-    expect_found(fixture, 101, NONE);
-    expect_order(fixture, (uint32_t[]){ 1, 2, 0 }, 3);
+    insert(0, 100, 0);
+    insert(1, 5, 200);
+    insert(2, 64, 300);
+    expect_found(1, 1);
+    expect_found(5, 1);
+    expect_found(6, 2);
+    expect_found(63, 2);
+    expect_found(64, 2);
+    expect_found(65, 0);
+    expect_found(100, 0);
+    expect_found(101, NONE);
+    expect_order((uint32_t[]){ 1, 2, 0 }, 3);
 }
 
 static void giants_follow_the_largest_bin(void **state)
 {
-    struct fixture *fixture = *state;
-    insert(fixture, 0, BIN_COUNT, 0);
-    insert(fixture, 1, BIN_COUNT - 1, 100000);
-    insert(fixture, 2, BIN_COUNT + 1, 200000);
-    insert(fixture, 3, BIN_COUNT - 2, 300000);
-    assert_int_equal(fixture->set.giant_count, 2);
-    expect_found(fixture, 1, 3);
-    expect_found(fixture, BIN_COUNT - 2, 3);
-    expect_found(fixture, BIN_COUNT - 1, 1);
-    expect_found(fixture, BIN_COUNT, 0);
-    expect_found(fixture, BIN_COUNT + 1, 2);
-    expect_found(fixture, BIN_COUNT + 2, NONE);
-    expect_order(fixture, (uint32_t[]){ 3, 1, 0, 2 }, 4);
+    insert(0, BIN_COUNT, 0);
+    insert(1, BIN_COUNT - 1, 100000);
+    insert(2, BIN_COUNT + 1, 200000);
+    insert(3, BIN_COUNT - 2, 300000);
+    assert_int_equal(set.giant_count, 2);
+    expect_found(1, 3);
+    expect_found(BIN_COUNT - 2, 3);
+    expect_found(BIN_COUNT - 1, 1);
+    expect_found(BIN_COUNT, 0);
+    expect_found(BIN_COUNT + 1, 2);
+    expect_found(BIN_COUNT + 2, NONE);
+    expect_order((uint32_t[]){ 3, 1, 0, 2 }, 4);
 }
 
 /* Three equal ones, inserted in this order of their first chunks. */
-static void expect_lowest_first(struct fixture *fixture, uint32_t chunk_count,
-                                const uint32_t *order)
+static void expect_lowest_first(uint32_t chunk_count, const uint32_t *order)
 {
-    for (uint32_t i = 0; i < 3; i++) {
-        insert(fixture, order[i], chunk_count, order[i] * 100000);
-    }
-    expect_found(fixture, chunk_count, 0);
-    expect_order(fixture, (uint32_t[]){ 0, 1, 2 }, 3);
-    for (uint32_t i = 0; i < 3; i++) {
-        take_out(fixture, order[i]);
-    }
-    expect_order(fixture, NULL, 0);
+    for (uint32_t i = 0; i < 3; i++)
+        insert(order[i], chunk_count, order[i] * 100000);
+    expect_found(chunk_count, 0);
+    expect_order((uint32_t[]){ 0, 1, 2 }, 3);
+    for (uint32_t i = 0; i < 3; i++)
+        take_out(order[i]);
+    expect_order(NULL, 0);
 }
 
 static void among_equals_the_lowest_chunk_comes_first(void **state)
@@ -204,106 +190,99 @@ static void among_equals_the_lowest_chunk_comes_first(void **state)
                                            { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
     static const uint32_t counts[] = { 1, 2, 7, BIN_COUNT - 1, BIN_COUNT, BIN_COUNT + 1, 99999 };
     for (int i = 0; i < 6; i++) {
-        for (size_t j = 0; j < sizeof counts / sizeof counts[0]; j++) {
-            expect_lowest_first(*state, counts[j], orders[i]);
-        }
+        for (size_t j = 0; j < sizeof counts / sizeof counts[0]; j++)
+            expect_lowest_first(counts[j], orders[i]);
     }
 }
 
 static void the_order_goes_through_bins_trees_and_giants(void **state)
 {
-    struct fixture *fixture = *state;
-    insert(fixture, 9, 50000, 0);
-    insert(fixture, 8, 20000, 600000);
-    insert(fixture, 7, 20000, 500000);
-    insert(fixture, 6, 9000, 99);
-    insert(fixture, 5, 3, 300);
-    insert(fixture, 4, 3, 200);
-    insert(fixture, 3, 3, 100);
-    insert(fixture, 2, 2, 1000);
-    insert(fixture, 1, 1, 7000);
-    insert(fixture, 0, 1, 4000);
-    expect_order(fixture, (uint32_t[]){ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 }, 10);
+    insert(9, 50000, 0);
+    insert(8, 20000, 600000);
+    insert(7, 20000, 500000);
+    insert(6, 9000, 99);
+    insert(5, 3, 300);
+    insert(4, 3, 200);
+    insert(3, 3, 100);
+    insert(2, 2, 1000);
+    insert(1, 1, 7000);
+    insert(0, 1, 4000);
+    expect_order((uint32_t[]){ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 }, 10);
 }
 
 static void the_largest_is_found_among_bins_trees_and_giants(void **state)
 {
-    struct fixture *fixture = *state;
-    insert(fixture, 0, 5, 0);
-    expect_largest(fixture, 5);
-    insert(fixture, 1, 4, 100);
-    expect_largest(fixture, 5);
-    insert(fixture, 2, 5, 200);
-    expect_largest(fixture, 5);
-    insert(fixture, 3, BIN_COUNT - 1, 300);
-    expect_largest(fixture, BIN_COUNT - 1);
-    insert(fixture, 4, BIN_COUNT, 20000);
-    expect_largest(fixture, BIN_COUNT);
-    insert(fixture, 5, BIN_COUNT + 1, 40000);
-    expect_largest(fixture, BIN_COUNT + 1);
-    take_out(fixture, 5);
-    expect_largest(fixture, BIN_COUNT);
-    take_out(fixture, 4);
-    expect_largest(fixture, BIN_COUNT - 1);
+    insert(0, 5, 0);
+    expect_largest(5);
+    insert(1, 4, 100);
+    expect_largest(5);
+    insert(2, 5, 200);
+    expect_largest(5);
+    insert(3, BIN_COUNT - 1, 300);
+    expect_largest(BIN_COUNT - 1);
+    insert(4, BIN_COUNT, 20000);
+    expect_largest(BIN_COUNT);
+    insert(5, BIN_COUNT + 1, 40000);
+    expect_largest(BIN_COUNT + 1);
+    take_out(5);
+    expect_largest(BIN_COUNT);
+    take_out(4);
+    expect_largest(BIN_COUNT - 1);
 }
 
 static void the_outermost_chunks_have_their_place(void **state)
 {
-    struct fixture *fixture = *state;
-    insert(fixture, 0, 1, TN_CHUNK_COUNT_MAX - 1);
-    insert(fixture, 1, 1, 0);
-    expect_order(fixture, (uint32_t[]){ 1, 0 }, 2);
-    take_out(fixture, 1);
-    take_out(fixture, 0);
-    insert(fixture, 2, TN_CHUNK_COUNT_MAX, 0);
-    expect_found(fixture, TN_CHUNK_COUNT_MAX - 1, 2);
-    expect_found(fixture, TN_CHUNK_COUNT_MAX, 2);
-    expect_order(fixture, (uint32_t[]){ 2 }, 1);
+    insert(0, 1, TN_CHUNK_COUNT_MAX - 1);
+    insert(1, 1, 0);
+    expect_order((uint32_t[]){ 1, 0 }, 2);
+    take_out(1);
+    take_out(0);
+    insert(2, TN_CHUNK_COUNT_MAX, 0);
+    expect_found(TN_CHUNK_COUNT_MAX - 1, 2);
+    expect_found(TN_CHUNK_COUNT_MAX, 2);
+    expect_order((uint32_t[]){ 2 }, 1);
 }
 
 /* --- bins --------------------------------------------------------------------------------------- */
 
 static void a_bin_of_one_needs_no_tree(void **state)
 {
-    struct fixture *fixture = *state;
-    insert(fixture, 7, 5, 100);
-    assert_int_equal(fixture->set.bins->contents[5], 7);
-    assert_int_equal(fixture->set.trees->used_count, 0);
-    insert(fixture, 8, 5, 200);
-    assert_true(fixture->set.bins->contents[5] & TN_SIZE_SET_IS_TREE);
-    assert_int_equal(fixture->set.trees->used_count, 1);
+    insert(7, 5, 100);
+    assert_int_equal(set.bins->contents[5], 7);
+    assert_int_equal(set.trees->used_count, 0);
+    insert(8, 5, 200);
+    assert_true(set.bins->contents[5] & TN_SIZE_SET_IS_TREE);
+    assert_int_equal(set.trees->used_count, 1);
 }
 
-static void expect_back_to_one(struct fixture *fixture, uint32_t first_out, uint32_t left)
+static void expect_back_to_one(uint32_t first_out, uint32_t left)
 {
-    insert(fixture, first_out, 5, first_out * 100);
-    insert(fixture, left, 5, left * 100);
-    take_out(fixture, first_out);
-    assert_int_equal(fixture->set.bins->contents[5], left);
-    assert_int_equal(fixture->set.trees->used_count, 0);
-    expect_order(fixture, &left, 1);
-    take_out(fixture, left);
-    expect_found(fixture, 1, NONE);
+    insert(first_out, 5, first_out * 100);
+    insert(left, 5, left * 100);
+    take_out(first_out);
+    assert_int_equal(set.bins->contents[5], left);
+    assert_int_equal(set.trees->used_count, 0);
+    expect_order(&left, 1);
+    take_out(left);
+    expect_found(1, NONE);
 }
 
 static void a_bin_that_falls_to_one_gives_its_tree_back(void **state)
 {
-    expect_back_to_one(*state, 1, 2);
-    expect_back_to_one(*state, 2, 1);
+    expect_back_to_one(1, 2);
+    expect_back_to_one(2, 1);
 }
 
 static void an_emptied_bin_can_be_filled_again(void **state)
 {
-    struct fixture *fixture = *state;
     for (uint32_t round = 0; round < 3; round++) {
+        for (uint32_t region = 0; region < 20; region++)
+            insert(region, 16383, region * 20000);
         for (uint32_t region = 0; region < 20; region++) {
-            insert(fixture, region, 16383, region * 20000);
+            expect_found(1, region);
+            take_out(region);
         }
-        for (uint32_t region = 0; region < 20; region++) {
-            expect_found(fixture, 1, region);
-            take_out(fixture, region);
-        }
-        expect_order(fixture, NULL, 0);
+        expect_order(NULL, 0);
     }
 }
 
@@ -311,101 +290,96 @@ static void an_emptied_bin_can_be_filled_again(void **state)
 
 static void a_region_changes_between_bins_and_giants(void **state)
 {
-    struct fixture *fixture = *state;
-    insert(fixture, 0, 10, 1000000);
-    insert(fixture, 1, BIN_COUNT, 0);
-    change(fixture, 0, 11, 1000000); /* bin to bin */
-    expect_found(fixture, 11, 0);
-    change(fixture, 0, 11, 1000001); /* the same bin, elsewhere */
-    expect_found(fixture, 11, 0);
-    change(fixture, 0, BIN_COUNT, 1000000); /* bin to giants */
-    expect_order(fixture, (uint32_t[]){ 1, 0 }, 2);
-    change(fixture, 0, BIN_COUNT - 1, 1000000); /* giants to bin */
-    expect_order(fixture, (uint32_t[]){ 0, 1 }, 2);
-    change(fixture, 1, BIN_COUNT - 1, 0);
-    expect_order(fixture, (uint32_t[]){ 1, 0 }, 2);
-    assert_int_equal(fixture->set.giant_count, 0);
+    insert(0, 10, 1000000);
+    insert(1, BIN_COUNT, 0);
+    change(0, 11, 1000000); /* bin to bin */
+    expect_found(11, 0);
+    change(0, 11, 1000001); /* the same bin, elsewhere */
+    expect_found(11, 0);
+    change(0, BIN_COUNT, 1000000); /* bin to giants */
+    expect_order((uint32_t[]){ 1, 0 }, 2);
+    change(0, BIN_COUNT - 1, 1000000); /* giants to bin */
+    expect_order((uint32_t[]){ 0, 1 }, 2);
+    change(1, BIN_COUNT - 1, 0);
+    expect_order((uint32_t[]){ 1, 0 }, 2);
+    assert_int_equal(set.giant_count, 0);
 }
 
 static void a_region_changes_within_a_tree(void **state)
 {
-    struct fixture *fixture = *state;
-    insert(fixture, 0, 10, 100);
-    insert(fixture, 1, 10, 200);
-    insert(fixture, 2, 10, 300);
-    change(fixture, 0, 10, 250);
-    expect_order(fixture, (uint32_t[]){ 1, 0, 2 }, 3);
-    change(fixture, 2, 10, 1);
-    expect_order(fixture, (uint32_t[]){ 2, 1, 0 }, 3);
+    insert(0, 10, 100);
+    insert(1, 10, 200);
+    insert(2, 10, 300);
+    change(0, 10, 250);
+    expect_order((uint32_t[]){ 1, 0, 2 }, 3);
+    change(2, 10, 1);
+    expect_order((uint32_t[]){ 2, 1, 0 }, 3);
 }
 
-static void insert_three_giants(struct fixture *fixture)
+static void insert_three_giants(void)
 {
-    insert(fixture, 0, 20000, 0);
-    insert(fixture, 1, 30000, 100000);
-    insert(fixture, 2, 40000, 200000);
+    insert(0, 20000, 0);
+    insert(1, 30000, 100000);
+    insert(2, 40000, 200000);
 }
 
 static void a_giant_that_keeps_its_place_is_changed_there(void **state)
 {
-    struct fixture *fixture = *state;
-    insert_three_giants(fixture);
-    change(fixture, 0, BIN_COUNT, 5);
-    change(fixture, 1, 20000, 100000);
-    change(fixture, 1, 39999, 100000);
-    change(fixture, 2, 40000, 200001);
-    change(fixture, 2, 39999, 200002);
-    change(fixture, 2, TN_CHUNK_COUNT_MAX, 200000);
-    expect_order(fixture, (uint32_t[]){ 0, 1, 2 }, 3);
+    insert_three_giants();
+    change(0, BIN_COUNT, 5);
+    change(1, 20000, 100000);
+    change(1, 39999, 100000);
+    change(2, 40000, 200001);
+    change(2, 39999, 200002);
+    change(2, TN_CHUNK_COUNT_MAX, 200000);
+    expect_order((uint32_t[]){ 0, 1, 2 }, 3);
 }
 
 static void a_giant_that_overtakes_others_moves(void **state)
 {
-    struct fixture *fixture = *state;
-    insert_three_giants(fixture);
-    change(fixture, 0, 30001, 0);
-    expect_order(fixture, (uint32_t[]){ 1, 0, 2 }, 3);
-    change(fixture, 2, 30000, 99999);
-    expect_order(fixture, (uint32_t[]){ 2, 1, 0 }, 3);
-    change(fixture, 2, 50000, 200000);
-    expect_order(fixture, (uint32_t[]){ 1, 0, 2 }, 3);
-    change(fixture, 2, 30000, 1);
-    change(fixture, 0, 30000, 0);
-    expect_order(fixture, (uint32_t[]){ 0, 2, 1 }, 3);
+    insert_three_giants();
+    change(0, 30001, 0);
+    expect_order((uint32_t[]){ 1, 0, 2 }, 3);
+    change(2, 30000, 99999);
+    expect_order((uint32_t[]){ 2, 1, 0 }, 3);
+    change(2, 50000, 200000);
+    expect_order((uint32_t[]){ 1, 0, 2 }, 3);
+    change(2, 30000, 1);
+    change(0, 30000, 0);
+    expect_order((uint32_t[]){ 0, 2, 1 }, 3);
 }
 
 /* The first of three giants, and of one, cut and grown to each edge of its place. */
 static void the_first_giant_is_found_whatever_becomes_of_it(void **state)
 {
-    struct fixture *fixture = *state;
     for (uint32_t others = 0; others <= 2; others += 2) {
-        insert(fixture, 0, 20000, 100000);
-        if (others > 0) insert(fixture, 1, 30000, 500000);
-        if (others > 0) insert(fixture, 2, 30000, 600000);
-        change(fixture, 0, 20001, 99999);
-        change(fixture, 0, BIN_COUNT, 99999);
-        expect_found(fixture, 1, 0);
-        expect_found(fixture, BIN_COUNT - 1, 0);
-        expect_found(fixture, BIN_COUNT, 0);
-        expect_found(fixture, BIN_COUNT + 1, others > 0 ? 1 : NONE);
-        change(fixture, 0, BIN_COUNT - 1, 99999);
-        expect_found(fixture, BIN_COUNT - 1, 0);
-        expect_found(fixture, BIN_COUNT, others > 0 ? 1 : NONE);
-        change(fixture, 0, BIN_COUNT + 1, 99999);
-        expect_found(fixture, 1, 0);
-        change(fixture, 0, 29999, 600001);
-        change(fixture, 0, 30000, 499999);
-        expect_found(fixture, 1, 0);
-        change(fixture, 0, 30000, 500001);
-        expect_found(fixture, 1, others > 0 ? 1 : 0);
-        change(fixture, 0, 30000, 600001);
-        expect_found(fixture, 30000, others > 0 ? 1 : 0);
-        expect_found(fixture, 30001, NONE);
-        take_out(fixture, 0);
-        expect_found(fixture, 1, others > 0 ? 1 : NONE);
-        if (others > 0) take_out(fixture, 1);
-        if (others > 0) take_out(fixture, 2);
-        expect_order(fixture, NULL, 0);
+        insert(0, 20000, 100000);
+        if (others > 0) insert(1, 30000, 500000);
+        if (others > 0) insert(2, 30000, 600000);
+        change(0, 20001, 99999);
+        change(0, BIN_COUNT, 99999);
+        expect_found(1, 0);
+        expect_found(BIN_COUNT - 1, 0);
+        expect_found(BIN_COUNT, 0);
+        expect_found(BIN_COUNT + 1, others > 0 ? 1 : NONE);
+        change(0, BIN_COUNT - 1, 99999);
+        expect_found(BIN_COUNT - 1, 0);
+        expect_found(BIN_COUNT, others > 0 ? 1 : NONE);
+        change(0, BIN_COUNT + 1, 99999);
+        expect_found(1, 0);
+        change(0, 29999, 600001);
+        change(0, 30000, 499999);
+        expect_found(1, 0);
+        change(0, 30000, 500001);
+        expect_found(1, others > 0 ? 1 : 0);
+        change(0, 30000, 600001);
+        expect_found(30000, others > 0 ? 1 : 0);
+        expect_found(30001, NONE);
+        take_out(0);
+        expect_found(1, others > 0 ? 1 : NONE);
+        if (others > 0) take_out(1);
+        if (others > 0) take_out(2);
+        expect_order(NULL, 0);
     }
 }
 
@@ -415,11 +389,11 @@ static void without_host_memory_there_is_no_set(void **state)
 {
     unsigned failures = 0;
     for (unsigned n = 1;; n++) {
-        struct tn_size_set set;
+        struct tn_size_set fresh;
         host_memory_faults_begin(n);
-        bool is_there = set_init(&set);
+        bool is_there = set_init(&fresh);
         assert_int_equal(is_there, host_memory_faults_outstanding() > 0);
-        if (is_there) set_fini(&set);
+        if (is_there) set_fini(&fresh);
         assert_int_equal(host_memory_faults_outstanding(), 0);
         if (!host_memory_faults_end()) break;
         assert_false(is_there);
@@ -431,96 +405,87 @@ static void without_host_memory_there_is_no_set(void **state)
 /* A set of two trees and a giant, whose reserve for more fails at the n-th allocation. */
 static bool reserve_fails_at(unsigned n)
 {
-    static struct fixture fixture;
-    assert_true(set_init(&fixture.set));
-    assert_true(set_reserve(&fixture.set, 5, BIN_COUNT));
-    insert(&fixture, 0, 1, 10);
-    insert(&fixture, 1, 1, 20);
-    insert(&fixture, 2, BIN_COUNT, 30);
+    assert_true(set_init(&set));
+    assert_true(set_reserve(&set, 5, BIN_COUNT));
+    insert(0, 1, 10);
+    insert(1, 1, 20);
+    insert(2, BIN_COUNT, 30);
     host_memory_faults_begin(n);
-    bool has_room = set_reserve(&fixture.set, 1000, 1000 * BIN_COUNT);
+    bool has_room = set_reserve(&set, 1000, 1000 * BIN_COUNT);
     bool has_failed = host_memory_faults_end();
     assert_int_equal(has_room, !has_failed);
-    expect_sound(&fixture);
-    expect_order(&fixture, (uint32_t[]){ 0, 1, 2 }, 3);
-    assert_true(set_reserve(&fixture.set, 1000, 1000 * BIN_COUNT));
-    expect_order(&fixture, (uint32_t[]){ 0, 1, 2 }, 3);
-    set_fini(&fixture.set);
+    expect_sound();
+    expect_order((uint32_t[]){ 0, 1, 2 }, 3);
+    assert_true(set_reserve(&set, 1000, 1000 * BIN_COUNT));
+    expect_order((uint32_t[]){ 0, 1, 2 }, 3);
+    set_fini(&set);
     return has_failed;
 }
 
 static void reserving_without_host_memory_keeps_the_set(void **state)
 {
     unsigned n = 1;
-    while (reserve_fails_at(n)) {
+    while (reserve_fails_at(n))
         n++;
-    }
     assert_int_equal(n, 3); /* the trees, the giants, and then none */
 }
 
 static void nothing_but_reserve_allocates(void **state)
 {
-    struct fixture *fixture = *state;
     assert_false(host_memory_faults_end());
     host_memory_faults_begin(1);
-    for (uint32_t region = 0; region < REGION_COUNT; region++) {
-        insert(fixture, region, 1 + region % 2 * BIN_COUNT, region * 20000);
-    }
-    for (uint32_t region = 0; region < REGION_COUNT; region++) {
-        take_out(fixture, region);
-    }
+    for (uint32_t region = 0; region < REGION_COUNT; region++)
+        insert(region, 1 + region % 2 * BIN_COUNT, region * 20000);
+    for (uint32_t region = 0; region < REGION_COUNT; region++)
+        take_out(region);
     assert_false(host_memory_faults_end());
-    set_fini(&fixture->set);
+    set_fini(&set);
     setup(state);
 }
 
 static void metadata_is_what_is_taken_not_what_is_reserved(void **state)
 {
-    struct fixture *fixture = *state;
-    size_t empty_bytes = set_metadata_bytes(&fixture->set);
+    size_t empty_bytes = set_metadata_bytes(&set);
     assert_int_equal(empty_bytes, 16384 * 4 + 8 + (256 + 1 + 4 + 1) * 8);
-    assert_true(set_reserve(&fixture->set, 10000, 10000 * BIN_COUNT));
-    assert_int_equal(set_metadata_bytes(&fixture->set), empty_bytes);
-    insert(fixture, 0, 1, 0);
-    assert_int_equal(set_metadata_bytes(&fixture->set), empty_bytes);
-    insert(fixture, 1, 1, 10); /* a tree */
-    assert_int_equal(set_metadata_bytes(&fixture->set), empty_bytes + 128);
-    insert(fixture, 2, BIN_COUNT, 20);
-    assert_int_equal(set_metadata_bytes(&fixture->set),
-                     empty_bytes + 128 + sizeof(struct tn_giant));
+    assert_true(set_reserve(&set, 10000, 10000 * BIN_COUNT));
+    assert_int_equal(set_metadata_bytes(&set), empty_bytes);
+    insert(0, 1, 0);
+    assert_int_equal(set_metadata_bytes(&set), empty_bytes);
+    insert(1, 1, 10); /* a tree */
+    assert_int_equal(set_metadata_bytes(&set), empty_bytes + 128);
+    insert(2, BIN_COUNT, 20);
+    assert_int_equal(set_metadata_bytes(&set), empty_bytes + 128 + sizeof(struct tn_giant));
 }
 
 static void no_more_is_reserved_than_can_be_needed(void **state)
 {
-    struct tn_size_set set;
-    assert_true(set_init(&set));
-    assert_true(set_reserve(&set, 60, BIN_COUNT - 1));
-    assert_int_equal(set.giant_capacity, 0);
-    assert_true(set_reserve(&set, 60, 60 * BIN_COUNT - 1));
-    assert_int_equal(set.trees->capacity, 30);
-    assert_int_equal(set.giant_capacity, 59 + 1);
-    assert_true(set_reserve(&set, 80000, 70 * BIN_COUNT));
-    assert_int_equal(set.trees->capacity, 80000 / 4 + BIN_COUNT);
-    assert_int_equal(set.giant_capacity, 70 + 1);
-    assert_true(set_reserve(&set, 80, UINT32_MAX));
-    assert_int_equal(set.giant_capacity, 80 + 1);
-    set_fini(&set);
+    struct tn_size_set fresh;
+    assert_true(set_init(&fresh));
+    assert_true(set_reserve(&fresh, 60, BIN_COUNT - 1));
+    assert_int_equal(fresh.giant_capacity, 0);
+    assert_true(set_reserve(&fresh, 60, 60 * BIN_COUNT - 1));
+    assert_int_equal(fresh.trees->capacity, 30);
+    assert_int_equal(fresh.giant_capacity, 59 + 1);
+    assert_true(set_reserve(&fresh, 80000, 70 * BIN_COUNT));
+    assert_int_equal(fresh.trees->capacity, 80000 / 4 + BIN_COUNT);
+    assert_int_equal(fresh.giant_capacity, 70 + 1);
+    assert_true(set_reserve(&fresh, 80, UINT32_MAX));
+    assert_int_equal(fresh.giant_capacity, 80 + 1);
+    set_fini(&fresh);
 }
 
 static void the_last_giant_that_there_is_room_for_can_change(void **state)
 {
-    static struct fixture fixture;
-    assert_true(set_init(&fixture.set));
-    assert_true(set_reserve(&fixture.set, 16, 16 * BIN_COUNT));
-    assert_int_equal(fixture.set.giant_capacity, 16 + 1);
-    for (uint32_t region = 0; region < 16; region++) {
-        insert(&fixture, region, BIN_COUNT + region, region * 20000);
-    }
-    change(&fixture, 15, BIN_COUNT + 16, 300000);
-    change(&fixture, 15, BIN_COUNT, 1);
-    change(&fixture, 14, BIN_COUNT + 15, 280000);
-    expect_largest(&fixture, BIN_COUNT + 15);
-    set_fini(&fixture.set);
+    assert_true(set_init(&set));
+    assert_true(set_reserve(&set, 16, 16 * BIN_COUNT));
+    assert_int_equal(set.giant_capacity, 16 + 1);
+    for (uint32_t region = 0; region < 16; region++)
+        insert(region, BIN_COUNT + region, region * 20000);
+    change(15, BIN_COUNT + 16, 300000);
+    change(15, BIN_COUNT, 1);
+    change(14, BIN_COUNT + 15, 280000);
+    expect_largest(BIN_COUNT + 15);
+    set_fini(&set);
 }
 
 /* --- against looking at every region ------------------------------------------------------------ */
@@ -682,9 +647,7 @@ static void compare_random_steps(struct random *random, uint32_t capacity, int s
         if (step % 8 == 0) assert_null(tn_size_set_check(&crowd.set, crowd.regions));
     }
     for (uint32_t region = 0; region < capacity; region++) {
-        if (crowd.regions[region].state == TN_REGION_STATE_FREE) {
-            remove_from_crowd(&crowd, region);
-        }
+        if (crowd.regions[region].state == TN_REGION_STATE_FREE) remove_from_crowd(&crowd, region);
     }
     assert_int_equal(crowd.set.region_count, 0);
     assert_int_equal(crowd.set.trees->used_count, 0);
@@ -714,172 +677,167 @@ static void the_nodes_stay_within_what_reserve_reckons(void **state)
         region += 2;
     }
     assert_int_equal(crowd.set.trees->used_count, crowd.set.region_count / 2);
-    for (; region < MANY; region++) {
+    for (; region < MANY; region++)
         add_to_crowd(&crowd, region, 3, region * 2);
-    }
     assert_null(tn_size_set_check(&crowd.set, crowd.regions));
-    for (region = 0; region < MANY; region++) {
+    for (region = 0; region < MANY; region++)
         remove_from_crowd(&crowd, region);
-    }
     assert_int_equal(crowd.set.trees->used_count, 0);
     fini_crowd(&crowd);
 }
 
 /* --- the check finds damage --------------------------------------------------------------------- */
 
-static void expect_fault(const struct fixture *fixture, const char *expected)
+static void expect_fault(const char *expected)
 {
-    const char *fault = tn_size_set_check(&fixture->set, fixture->regions);
+    const char *fault = tn_size_set_check(&set, regions);
     if (!fault) fail_msg("not found: %s", expected);
     assert_string_equal(fault, expected);
 }
 
 /* Regions 0, 1 and 2 in a tree, 3 alone in a bin, 4 and 5 giants. */
-static struct fixture *insert_six(void **state)
+static void insert_six(void)
 {
-    struct fixture *fixture = *state;
-    for (uint32_t region = 0; region < 3; region++) {
-        insert(fixture, region, 10, 100 + 10 * region);
-    }
-    insert(fixture, 3, 20, 200);
-    insert(fixture, 4, 20000, 20000);
-    insert(fixture, 5, 30000, 50000);
-    return fixture;
+    for (uint32_t region = 0; region < 3; region++)
+        insert(region, 10, 100 + 10 * region);
+    insert(3, 20, 200);
+    insert(4, 20000, 20000);
+    insert(5, 30000, 50000);
 }
 
 static void bits_that_contradict_each_other_are_found(void **state)
 {
-    struct fixture *fixture = insert_six(state);
-    fixture->set.bins->filled.upper[3] = 1;
-    expect_fault(fixture, "the bins' bit table is inconsistent");
+    insert_six();
+    set.bins->filled.upper[3] = 1;
+    expect_fault("the bins' bit table is inconsistent");
 }
 
 static void a_damaged_key_tree_is_found(void **state)
 {
-    struct fixture *fixture = insert_six(state);
-    uint32_t root = fixture->set.bins->contents[10] - TN_SIZE_SET_IS_TREE;
-    fixture->set.trees->nodes[root].count = 0;
-    expect_fault(fixture, "a key tree of the free set by size is damaged");
+    insert_six();
+    uint32_t root = set.bins->contents[10] - TN_SIZE_SET_IS_TREE;
+    set.trees->nodes[root].count = 0;
+    expect_fault("a key tree of the free set by size is damaged");
 }
 
 static void a_key_tree_of_one_is_found(void **state)
 {
-    struct fixture *fixture = insert_six(state);
-    take_out(fixture, 3);
-    uint32_t root = tn_key_tree_create(fixture->set.trees, 200, 3);
-    fixture->set.bins->contents[20] = TN_SIZE_SET_IS_TREE + root;
-    tn_bit_table_set(&fixture->set.bins->filled, 20);
-    fixture->set.region_count++;
-    expect_fault(fixture, "a key tree of the free set by size holds fewer than two regions");
+    insert_six();
+    take_out(3);
+    uint32_t root = tn_key_tree_create(set.trees, 200, 3);
+    set.bins->contents[20] = TN_SIZE_SET_IS_TREE + root;
+    tn_bit_table_set(&set.bins->filled, 20);
+    set.region_count++;
+    expect_fault("a key tree of the free set by size holds fewer than two regions");
 }
 
 static void a_region_that_is_not_free_is_found(void **state)
 {
-    struct fixture *fixture = insert_six(state);
+    insert_six();
     const char *fault = "a region in the free set by size is not free";
-    fixture->regions[3].state = TN_REGION_STATE_LIVE;
-    expect_fault(fixture, fault);
-    fixture->regions[3].state = TN_REGION_STATE_FREE;
-    fixture->regions[1].state = TN_REGION_STATE_UNUSED;
-    expect_fault(fixture, fault);
+    regions[3].state = TN_REGION_STATE_LIVE;
+    expect_fault(fault);
+    regions[3].state = TN_REGION_STATE_FREE;
+    regions[1].state = TN_REGION_STATE_UNUSED;
+    expect_fault(fault);
 }
 
 static void a_region_in_the_wrong_bin_is_found(void **state)
 {
-    struct fixture *fixture = insert_six(state);
+    insert_six();
     const char *fault = "a region is in the wrong bin of the free set by size";
-    fixture->regions[3].chunk_count = 21;
-    expect_fault(fixture, fault);
-    fixture->regions[3].chunk_count = 20;
-    fixture->regions[2].chunk_count = 9;
-    expect_fault(fixture, fault);
+    regions[3].chunk_count = 21;
+    expect_fault(fault);
+    regions[3].chunk_count = 20;
+    regions[2].chunk_count = 9;
+    expect_fault(fault);
 }
 
 static void a_lost_count_is_found(void **state)
 {
-    struct fixture *fixture = insert_six(state);
-    fixture->set.region_count++;
-    expect_fault(fixture, "the count of the free set by size is wrong");
-    fixture->set.region_count -= 2;
-    expect_fault(fixture, "the count of the free set by size is wrong");
+    insert_six();
+    set.region_count++;
+    expect_fault("the count of the free set by size is wrong");
+    set.region_count -= 2;
+    expect_fault("the count of the free set by size is wrong");
 }
 
 static void a_giant_that_has_changed_is_found(void **state)
 {
-    struct fixture *fixture = insert_six(state);
+    insert_six();
     const char *fault = "a giant in the free set by size does not match its region";
-    fixture->regions[4].state = TN_REGION_STATE_LIVE;
-    expect_fault(fixture, fault);
-    fixture->regions[4].state = TN_REGION_STATE_FREE;
-    fixture->regions[4].chunk_count++;
-    expect_fault(fixture, fault);
-    fixture->regions[4].chunk_count--;
-    fixture->regions[4].first_chunk++;
-    expect_fault(fixture, fault);
-    fixture->regions[4].chunk_count = BIN_COUNT - 1; /* belongs to a bin */
-    fixture->set.giants[0].key = (uint64_t)(BIN_COUNT - 1) << 32 | fixture->regions[4].first_chunk;
-    expect_fault(fixture, fault);
+    regions[4].state = TN_REGION_STATE_LIVE;
+    expect_fault(fault);
+    regions[4].state = TN_REGION_STATE_FREE;
+    regions[4].chunk_count++;
+    expect_fault(fault);
+    regions[4].chunk_count--;
+    regions[4].first_chunk++;
+    expect_fault(fault);
+    regions[4].chunk_count = BIN_COUNT - 1; /* belongs to a bin */
+    set.giants[0].key = (uint64_t)(BIN_COUNT - 1) << 32 | regions[4].first_chunk;
+    expect_fault(fault);
 }
 
 static void giants_that_do_not_ascend_are_found(void **state)
 {
-    struct fixture *fixture = insert_six(state);
-    struct tn_giant first = fixture->set.giants[0];
-    fixture->set.giants[0] = fixture->set.giants[1];
-    fixture->set.giants[1] = first;
-    expect_fault(fixture, "the giants of the free set by size do not ascend");
-    fixture->set.giants[1] = fixture->set.giants[0]; /* one twice */
-    expect_fault(fixture, "the giants of the free set by size do not ascend");
+    insert_six();
+    struct tn_giant first = set.giants[0];
+    set.giants[0] = set.giants[1];
+    set.giants[1] = first;
+    expect_fault("the giants of the free set by size do not ascend");
+    set.giants[1] = set.giants[0]; /* one twice */
+    expect_fault("the giants of the free set by size do not ascend");
 }
 
 static void giants_without_end_are_found(void **state)
 {
-    struct fixture *fixture = insert_six(state);
-    fixture->set.giants[2].key = (uint64_t)40000 << 32;
-    expect_fault(fixture, "the giants of the free set by size have no end mark");
+    insert_six();
+    set.giants[2].key = (uint64_t)40000 << 32;
+    expect_fault("the giants of the free set by size have no end mark");
 }
 
 static void another_first_giant_is_found(void **state)
 {
-    struct fixture *fixture = insert_six(state);
-    fixture->set.bins->contents[BIN_COUNT] = 5;
-    expect_fault(fixture, "the first giant of the free set by size is wrong");
-    fixture->set.bins->contents[BIN_COUNT] = NONE;
-    expect_fault(fixture, "the first giant of the free set by size is wrong");
+    insert_six();
+    set.bins->contents[BIN_COUNT] = 5;
+    expect_fault("the first giant of the free set by size is wrong");
+    set.bins->contents[BIN_COUNT] = NONE;
+    expect_fault("the first giant of the free set by size is wrong");
 }
 
 static void a_key_that_is_not_the_regions_first_chunk_is_found(void **state)
 {
-    struct fixture *fixture = insert_six(state);
+    insert_six();
     for (uint32_t region = 0; region < 3; region++) {
-        uint32_t first_chunk = fixture->regions[region].first_chunk;
+        uint32_t first_chunk = regions[region].first_chunk;
         for (uint32_t wrong = 95; wrong <= 125; wrong += 5) {
             if (wrong == first_chunk) continue;
-            fixture->regions[region].first_chunk = wrong;
-            expect_fault(fixture, "a region has a wrong key in the free set by size");
+            regions[region].first_chunk = wrong;
+            expect_fault("a region has a wrong key in the free set by size");
         }
-        fixture->regions[region].first_chunk = first_chunk;
-        expect_sound(fixture);
+        regions[region].first_chunk = first_chunk;
+        expect_sound();
     }
 }
 
 /* One of three keys leads to the region of the next key. */
-static void expect_twice(struct fixture *fixture, uint32_t slot, const char *fault)
+static void expect_twice(uint32_t slot, const char *fault)
 {
-    uint32_t root = fixture->set.bins->contents[10] - TN_SIZE_SET_IS_TREE;
-    uint32_t *links = fixture->set.trees->nodes[root].links, region = links[slot];
+    uint32_t root = set.bins->contents[10] - TN_SIZE_SET_IS_TREE;
+    uint32_t *links = set.trees->nodes[root].links, region = links[slot];
     links[slot] = links[(slot + 1) % 3];
-    expect_fault(fixture, fault);
+    expect_fault(fault);
     links[slot] = region;
-    expect_sound(fixture);
+    expect_sound();
 }
 
 static void a_region_that_stands_twice_in_a_tree_is_found(void **state)
 {
-    struct fixture *fixture = insert_six(state);
-    expect_twice(fixture, 0, "a region is twice in the free set by size");
-    expect_twice(fixture, 1, "a region is twice in the free set by size");
-    expect_twice(fixture, 2, "a region has a wrong key in the free set by size");
+    insert_six();
+    expect_twice(0, "a region is twice in the free set by size");
+    expect_twice(1, "a region is twice in the free set by size");
+    expect_twice(2, "a region has a wrong key in the free set by size");
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)

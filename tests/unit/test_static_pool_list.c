@@ -17,137 +17,125 @@ enum {
     POOL_COUNT = 40
 };
 
-struct fixture {
-    struct tn_static_pool_list list;
-    struct tn_static_pool pools[POOL_COUNT];
-    bool is_listed[POOL_COUNT];
-};
+static struct tn_static_pool_list list;
+static struct tn_static_pool pools[POOL_COUNT];
+static bool is_listed[POOL_COUNT];
 
 static int setup(void **state)
 {
-    static struct fixture fixture;
-    memset(&fixture, 0, sizeof fixture);
-    memset(&fixture.list, 0x5a, sizeof fixture.list);
+    memset(&list, 0, sizeof list);
+    memset(pools, 0, sizeof pools);
+    memset(is_listed, 0, sizeof is_listed);
+    memset(&list, 0x5a, sizeof list);
     host_memory_faults_begin(0);
-    tn_static_pool_list_init(&fixture.list);
-    *state = &fixture;
+    tn_static_pool_list_init(&list);
     return 0;
 }
 
 static int teardown(void **state)
 {
-    struct fixture *fixture = *state;
-    tn_static_pool_list_fini(&fixture->list);
+    tn_static_pool_list_fini(&list);
     assert_int_equal(host_memory_faults_outstanding(), 0);
     host_memory_faults_end();
     return 0;
 }
 
-static void expect_sound(const struct fixture *fixture)
+static void expect_sound(void)
 {
-    const char *fault = tn_static_pool_list_check(&fixture->list);
+    const char *fault = tn_static_pool_list_check(&list);
     if (fault) fail_msg("%s", fault);
 }
 
-static void insert(struct fixture *fixture, int i, uint32_t first_chunk, uint32_t chunk_count,
-                   uintptr_t first_address)
+static void insert(int i, uint32_t first_chunk, uint32_t chunk_count, uintptr_t first_address)
 {
-    fixture->pools[i] = (struct tn_static_pool){
+    pools[i] = (struct tn_static_pool){
         .first_address = first_address,
         .end_address = first_address + chunk_count * CHUNK_BYTES,
         .first_chunk = first_chunk,
         .chunk_count = chunk_count,
         .chunk_log2 = 10,
     };
-    assert_true(tn_static_pool_list_reserve(&fixture->list));
-    tn_static_pool_list_insert(&fixture->list, &fixture->pools[i]);
-    fixture->is_listed[i] = true;
-    expect_sound(fixture);
+    assert_true(tn_static_pool_list_reserve(&list));
+    tn_static_pool_list_insert(&list, &pools[i]);
+    is_listed[i] = true;
+    expect_sound();
 }
 
-static void take_out(struct fixture *fixture, int i)
+static void take_out(int i)
 {
-    tn_static_pool_list_remove(&fixture->list, &fixture->pools[i]);
-    fixture->is_listed[i] = false;
-    expect_sound(fixture);
+    tn_static_pool_list_remove(&list, &pools[i]);
+    is_listed[i] = false;
+    expect_sound();
 }
 
-static void expect_at_address(const struct fixture *fixture, uintptr_t address,
-                              const struct tn_static_pool *expected)
+static void expect_at_address(uintptr_t address, const struct tn_static_pool *expected)
 {
-    assert_ptr_equal(tn_static_pool_list_find_address(&fixture->list, address), expected);
+    assert_ptr_equal(tn_static_pool_list_find_address(&list, address), expected);
 }
 
 /* From its first chunk to its last, and from its first byte to its last, and no further. */
-static void expect_listed(const struct fixture *fixture, int i)
+static void expect_listed(int i)
 {
-    const struct tn_static_pool *pool = &fixture->pools[i];
+    const struct tn_static_pool *pool = &pools[i];
     uint32_t last_chunk = pool->first_chunk + pool->chunk_count - 1;
-    assert_ptr_equal(tn_static_pool_list_find_chunk(&fixture->list, pool->first_chunk), pool);
-    assert_ptr_equal(tn_static_pool_list_find_chunk(&fixture->list, last_chunk), pool);
-    expect_at_address(fixture, pool->first_address, pool);
-    expect_at_address(fixture, pool->first_address + 1, pool);
-    expect_at_address(fixture, pool->end_address - 1, pool);
-    assert_ptr_not_equal(tn_static_pool_list_find_address(&fixture->list, pool->first_address - 1),
-                         pool);
-    assert_ptr_not_equal(tn_static_pool_list_find_address(&fixture->list, pool->end_address), pool);
+    assert_ptr_equal(tn_static_pool_list_find_chunk(&list, pool->first_chunk), pool);
+    assert_ptr_equal(tn_static_pool_list_find_chunk(&list, last_chunk), pool);
+    expect_at_address(pool->first_address, pool);
+    expect_at_address(pool->first_address + 1, pool);
+    expect_at_address(pool->end_address - 1, pool);
+    assert_ptr_not_equal(tn_static_pool_list_find_address(&list, pool->first_address - 1), pool);
+    assert_ptr_not_equal(tn_static_pool_list_find_address(&list, pool->end_address), pool);
 }
 
 /* --- finding static pools ----------------------------------------------------------------------- */
 
 static void an_empty_list_holds_no_address(void **state)
 {
-    const struct fixture *fixture = *state;
-    expect_sound(fixture);
-    expect_at_address(fixture, 0, NULL);
-    expect_at_address(fixture, 1 << 20, NULL);
-    expect_at_address(fixture, UINTPTR_MAX, NULL);
+    expect_sound();
+    expect_at_address(0, NULL);
+    expect_at_address(1 << 20, NULL);
+    expect_at_address(UINTPTR_MAX, NULL);
 }
 
 /* With chunk numbers that ascend while addresses descend. */
 static void each_is_found_among_however_many(void **state)
 {
-    struct fixture *fixture = *state;
     for (int count = 1; count <= POOL_COUNT; count++) {
         int i = count - 1;
-        insert(fixture, i, (uint32_t)i * 128, 100, (uintptr_t)(100 - i) << 30);
-        for (int j = 0; j < count; j++) {
-            expect_listed(fixture, j);
-        }
+        insert(i, (uint32_t)i * 128, 100, (uintptr_t)(100 - i) << 30);
+        for (int j = 0; j < count; j++)
+            expect_listed(j);
     }
-    for (int i = 0; i < POOL_COUNT; i += 2) {
-        take_out(fixture, i);
-    }
+    for (int i = 0; i < POOL_COUNT; i += 2)
+        take_out(i);
     for (int i = 0; i < POOL_COUNT; i++) {
-        if (i % 2 == 1) expect_listed(fixture, i);
-        if (i % 2 == 0) expect_at_address(fixture, fixture->pools[i].first_address, NULL);
+        if (i % 2 == 1) expect_listed(i);
+        if (i % 2 == 0) expect_at_address(pools[i].first_address, NULL);
     }
 }
 
-static void expect_those_below(const struct fixture *fixture, int count)
+static void expect_those_below(int count)
 {
     for (int i = 0; i < POOL_COUNT; i++) {
-        if (i < count) expect_listed(fixture, i);
-        if (i >= count) expect_at_address(fixture, (uintptr_t)(2 * i + 1) << 30, NULL);
+        if (i < count) expect_listed(i);
+        if (i >= count) expect_at_address((uintptr_t)(2 * i + 1) << 30, NULL);
     }
-    expect_at_address(fixture, 0, NULL);
-    expect_at_address(fixture, UINTPTR_MAX, NULL);
-    expect_at_address(fixture, UINTPTR_MAX - 1, NULL);
+    expect_at_address(0, NULL);
+    expect_at_address(UINTPTR_MAX, NULL);
+    expect_at_address(UINTPTR_MAX - 1, NULL);
 }
 
 /* Around the counts at which a search begins with a longer step, or with none: 1, 4, 8, 16, 32. */
 static void searches_grow_and_shrink_with_the_list(void **state)
 {
-    struct fixture *fixture = *state;
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < POOL_COUNT; i++) {
-            insert(fixture, i, (uint32_t)(i * 7 % POOL_COUNT) * 128, 100,
-                   (uintptr_t)(2 * i + 1) << 30);
-            expect_those_below(fixture, i + 1);
+            insert(i, (uint32_t)(i * 7 % POOL_COUNT) * 128, 100, (uintptr_t)(2 * i + 1) << 30);
+            expect_those_below(i + 1);
         }
         for (int i = POOL_COUNT; i-- > 0;) {
-            take_out(fixture, i);
-            expect_those_below(fixture, i);
+            take_out(i);
+            expect_those_below(i);
         }
     }
 }
@@ -155,189 +143,172 @@ static void searches_grow_and_shrink_with_the_list(void **state)
 /* The last address that there is, too. */
 static void the_last_address_belongs_to_nobody(void **state)
 {
-    struct fixture *fixture = *state;
     uintptr_t first = UINTPTR_MAX - 64 * CHUNK_BYTES;
     for (int count = 1; count <= 9; count++) {
         int i = count - 1;
-        insert(fixture, i, (uint32_t)i * 64, 64, first - (uintptr_t)i * 128 * CHUNK_BYTES);
-        expect_at_address(fixture, UINTPTR_MAX, NULL);
-        expect_at_address(fixture, UINTPTR_MAX - 1, &fixture->pools[0]);
+        insert(i, (uint32_t)i * 64, 64, first - (uintptr_t)i * 128 * CHUNK_BYTES);
+        expect_at_address(UINTPTR_MAX, NULL);
+        expect_at_address(UINTPTR_MAX - 1, &pools[0]);
         for (int j = 0; j < count; j++)
-            expect_listed(fixture, j);
+            expect_listed(j);
     }
 }
 
 static void addresses_that_touch_are_told_apart(void **state)
 {
-    struct fixture *fixture = *state;
     const uintptr_t base = (uintptr_t)1 << 40;
-    insert(fixture, 0, 128, 64, base + 64 * CHUNK_BYTES);
-    insert(fixture, 1, 0, 64, base);
-    insert(fixture, 2, 64, 64, base + 128 * CHUNK_BYTES);
-    expect_listed(fixture, 0);
-    expect_listed(fixture, 1);
-    expect_listed(fixture, 2);
-    expect_at_address(fixture, base - 1, NULL);
-    expect_at_address(fixture, base + 192 * CHUNK_BYTES, NULL);
-    take_out(fixture, 0);
-    expect_at_address(fixture, base + 64 * CHUNK_BYTES, NULL);
-    expect_at_address(fixture, base + 128 * CHUNK_BYTES - 1, NULL);
-    expect_listed(fixture, 1);
-    expect_listed(fixture, 2);
+    insert(0, 128, 64, base + 64 * CHUNK_BYTES);
+    insert(1, 0, 64, base);
+    insert(2, 64, 64, base + 128 * CHUNK_BYTES);
+    expect_listed(0);
+    expect_listed(1);
+    expect_listed(2);
+    expect_at_address(base - 1, NULL);
+    expect_at_address(base + 192 * CHUNK_BYTES, NULL);
+    take_out(0);
+    expect_at_address(base + 64 * CHUNK_BYTES, NULL);
+    expect_at_address(base + 128 * CHUNK_BYTES - 1, NULL);
+    expect_listed(1);
+    expect_listed(2);
 }
 
 static void the_last_chunk_number_belongs_to_somebody(void **state)
 {
-    struct fixture *fixture = *state;
-    insert(fixture, 0, 0, NO_LIMIT, (uintptr_t)1 << 44);
-    expect_listed(fixture, 0);
+    insert(0, 0, NO_LIMIT, (uintptr_t)1 << 44);
+    expect_listed(0);
 }
 
 /* Whether 4096 bytes from here on overlap with what is held. */
-static void expect_overlap(const struct fixture *fixture, uintptr_t address, bool expected)
+static void expect_overlap(uintptr_t address, bool expected)
 {
-    bool overlaps = tn_static_pool_list_overlaps(&fixture->list, address, 4096);
+    bool overlaps = tn_static_pool_list_overlaps(&list, address, 4096);
     if (overlaps != expected) fail_msg("at %#zx: %d, not %d", (size_t)address, overlaps, expected);
 }
 
 /* Backing is more than chunks: here 512 bytes before them and 500 behind. */
 static void memory_that_shares_a_byte_with_backing_overlaps(void **state)
 {
-    struct fixture *fixture = *state;
     const uintptr_t base = (uintptr_t)1 << 40, end = base + 512 + 64 * CHUNK_BYTES + 500;
-    expect_overlap(fixture, base, false);
-    insert(fixture, 0, 0, 64, base + 512);
-    fixture->pools[0].backing = (void *)base;
-    fixture->pools[0].backing_bytes = end - base;
-    insert(fixture, 1, 64, 64, (uintptr_t)1 << 30);
-    fixture->pools[1].backing = (void *)((uintptr_t)1 << 30);
-    fixture->pools[1].backing_bytes = 64 * CHUNK_BYTES;
-    expect_overlap(fixture, base - 4097, false);
-    expect_overlap(fixture, base - 4096, false);
-    expect_overlap(fixture, base - 4095, true);
-    expect_overlap(fixture, base, true);
-    expect_overlap(fixture, base + 1024, true);
-    expect_overlap(fixture, end - 1, true);
-    expect_overlap(fixture, end, false);
-    expect_overlap(fixture, end + 1, false);
-    assert_true(tn_static_pool_list_overlaps(&fixture->list, base - 1, end - base + 2));
-    assert_true(tn_static_pool_list_overlaps(&fixture->list, 4096, base));
-    expect_overlap(fixture, (uintptr_t)1 << 30, true);
-    take_out(fixture, 0);
-    expect_overlap(fixture, base, false);
+    expect_overlap(base, false);
+    insert(0, 0, 64, base + 512);
+    pools[0].backing = (void *)base;
+    pools[0].backing_bytes = end - base;
+    insert(1, 64, 64, (uintptr_t)1 << 30);
+    pools[1].backing = (void *)((uintptr_t)1 << 30);
+    pools[1].backing_bytes = 64 * CHUNK_BYTES;
+    expect_overlap(base - 4097, false);
+    expect_overlap(base - 4096, false);
+    expect_overlap(base - 4095, true);
+    expect_overlap(base, true);
+    expect_overlap(base + 1024, true);
+    expect_overlap(end - 1, true);
+    expect_overlap(end, false);
+    expect_overlap(end + 1, false);
+    assert_true(tn_static_pool_list_overlaps(&list, base - 1, end - base + 2));
+    assert_true(tn_static_pool_list_overlaps(&list, 4096, base));
+    expect_overlap((uintptr_t)1 << 30, true);
+    take_out(0);
+    expect_overlap(base, false);
 }
 
 static void a_finished_list_is_empty(void **state)
 {
-    struct fixture *fixture = *state;
-    insert(fixture, 0, 0, 64, (uintptr_t)1 << 30);
-    tn_static_pool_list_fini(&fixture->list);
-    assert_int_equal(fixture->list.count, 0);
-    expect_at_address(fixture, (uintptr_t)1 << 30, NULL);
-    insert(fixture, 0, 0, 64, (uintptr_t)2 << 30);
-    expect_listed(fixture, 0);
+    insert(0, 0, 64, (uintptr_t)1 << 30);
+    tn_static_pool_list_fini(&list);
+    assert_int_equal(list.count, 0);
+    expect_at_address((uintptr_t)1 << 30, NULL);
+    insert(0, 0, 64, (uintptr_t)2 << 30);
+    expect_listed(0);
 }
 
 /* --- chunk numbers ------------------------------------------------------------------------------ */
 
 /* So many chunks have their place from here on. */
-static void expect_numbers(const struct fixture *fixture, uint32_t chunk_count, uint32_t limit,
-                           uint32_t expected)
+static void expect_numbers(uint32_t chunk_count, uint32_t limit, uint32_t expected)
 {
     uint32_t first = 12345;
-    if (!tn_static_pool_list_find_numbers(&fixture->list, chunk_count, ALIGNMENT, limit, &first)) {
+    if (!tn_static_pool_list_find_numbers(&list, chunk_count, ALIGNMENT, limit, &first))
         fail_msg("no numbers for %u chunks", chunk_count);
-    }
     if (first != expected) fail_msg("%u chunks at %u, not %u", chunk_count, first, expected);
 }
 
 /* So many chunks have their place, and not one more. */
-static void expect_longest_run(const struct fixture *fixture, uint32_t limit, uint32_t expected)
+static void expect_longest_run(uint32_t limit, uint32_t expected)
 {
     uint32_t first = 12345;
-    uint32_t longest = tn_static_pool_list_longest_run(&fixture->list, ALIGNMENT, limit);
+    uint32_t longest = tn_static_pool_list_longest_run(&list, ALIGNMENT, limit);
     if (longest != expected) fail_msg("the longest run is %u, not %u", longest, expected);
-    assert_false(
-        tn_static_pool_list_find_numbers(&fixture->list, longest + 1, ALIGNMENT, limit, &first));
+    assert_false(tn_static_pool_list_find_numbers(&list, longest + 1, ALIGNMENT, limit, &first));
     assert_int_equal(first, 12345);
     if (longest == 0) return;
-    assert_true(
-        tn_static_pool_list_find_numbers(&fixture->list, longest, ALIGNMENT, limit, &first));
+    assert_true(tn_static_pool_list_find_numbers(&list, longest, ALIGNMENT, limit, &first));
     assert_int_equal(first % ALIGNMENT, 0);
 }
 
 static void an_empty_list_leaves_all_numbers(void **state)
 {
-    const struct fixture *fixture = *state;
-    expect_numbers(fixture, 1, 1, 0);
-    expect_numbers(fixture, 1000, 1000, 0);
-    expect_numbers(fixture, NO_LIMIT, NO_LIMIT, 0);
-    expect_longest_run(fixture, 1, 1);
-    expect_longest_run(fixture, 1000, 1000);
-    expect_longest_run(fixture, NO_LIMIT, NO_LIMIT);
+    expect_numbers(1, 1, 0);
+    expect_numbers(1000, 1000, 0);
+    expect_numbers(NO_LIMIT, NO_LIMIT, 0);
+    expect_longest_run(1, 1);
+    expect_longest_run(1000, 1000);
+    expect_longest_run(NO_LIMIT, NO_LIMIT);
 }
 
 static void the_lowest_numbers_that_suffice_are_taken(void **state)
 {
-    struct fixture *fixture = *state;
-    insert(fixture, 0, 64, 1, (uintptr_t)1 << 30);
-    insert(fixture, 1, 256, 65, (uintptr_t)2 << 30);
-    expect_numbers(fixture, 63, NO_LIMIT, 0);
-    expect_numbers(fixture, 64, NO_LIMIT, 0);
-    expect_numbers(fixture, 65, NO_LIMIT,
-                   128); /* a group begins with a static pool's first chunk */
-    expect_numbers(fixture, 128, NO_LIMIT, 128);
-    expect_numbers(fixture, 129, NO_LIMIT, 384);
-    take_out(fixture, 0);
-    expect_numbers(fixture, 256, NO_LIMIT, 0);
-    expect_numbers(fixture, 257, NO_LIMIT, 384);
+    insert(0, 64, 1, (uintptr_t)1 << 30);
+    insert(1, 256, 65, (uintptr_t)2 << 30);
+    expect_numbers(63, NO_LIMIT, 0);
+    expect_numbers(64, NO_LIMIT, 0);
+    expect_numbers(65, NO_LIMIT, 128); /* a group begins with a static pool's first chunk */
+    expect_numbers(128, NO_LIMIT, 128);
+    expect_numbers(129, NO_LIMIT, 384);
+    take_out(0);
+    expect_numbers(256, NO_LIMIT, 0);
+    expect_numbers(257, NO_LIMIT, 384);
 }
 
 static void numbers_end_at_the_limit(void **state)
 {
-    struct fixture *fixture = *state;
-    insert(fixture, 0, 0, 64, (uintptr_t)1 << 30);
-    expect_longest_run(fixture, 63, 0);
-    expect_longest_run(fixture, 64, 0);
-    expect_longest_run(fixture, 65, 1);
-    expect_longest_run(fixture, 1000, 936);
-    insert(fixture, 1, 64, 1, (uintptr_t)2 << 30);
-    expect_longest_run(fixture, 128, 0); /* what is left of the group has no number to begin with */
-    expect_longest_run(fixture, 129, 1);
-    expect_longest_run(fixture, NO_LIMIT, NO_LIMIT - 128);
+    insert(0, 0, 64, (uintptr_t)1 << 30);
+    expect_longest_run(63, 0);
+    expect_longest_run(64, 0);
+    expect_longest_run(65, 1);
+    expect_longest_run(1000, 936);
+    insert(1, 64, 1, (uintptr_t)2 << 30);
+    expect_longest_run(128, 0); /* what is left of the group has no number to begin with */
+    expect_longest_run(129, 1);
+    expect_longest_run(NO_LIMIT, NO_LIMIT - 128);
 }
 
 static void where_all_numbers_are_used_there_are_none(void **state)
 {
-    struct fixture *fixture = *state;
-    insert(fixture, 0, 0, NO_LIMIT - 64, (uintptr_t)1 << 44);
-    expect_longest_run(fixture, NO_LIMIT, 63);
-    take_out(fixture, 0);
-    insert(fixture, 0, 0, NO_LIMIT, (uintptr_t)1 << 44);
-    expect_longest_run(fixture, NO_LIMIT, 0);
+    insert(0, 0, NO_LIMIT - 64, (uintptr_t)1 << 44);
+    expect_longest_run(NO_LIMIT, 63);
+    take_out(0);
+    insert(0, 0, NO_LIMIT, (uintptr_t)1 << 44);
+    expect_longest_run(NO_LIMIT, 0);
 }
 
 /* --- room --------------------------------------------------------------------------------------- */
 
 static void without_host_memory_the_list_stays(void **state)
 {
-    struct fixture *fixture = *state;
     assert_false(host_memory_faults_end());
-    for (int i = 0; i < 16; i++) {
-        insert(fixture, i, (uint32_t)i * 64, 64, (uintptr_t)(i + 1) << 30);
-    }
+    for (int i = 0; i < 16; i++)
+        insert(i, (uint32_t)i * 64, 64, (uintptr_t)(i + 1) << 30);
     for (unsigned n = 1; n <= 2; n++) {
         host_memory_faults_begin(n);
-        assert_false(tn_static_pool_list_reserve(&fixture->list));
+        assert_false(tn_static_pool_list_reserve(&list));
         assert_true(host_memory_faults_end());
-        expect_sound(fixture);
-        for (int i = 0; i < 16; i++) {
-            expect_listed(fixture, i);
-        }
+        expect_sound();
+        for (int i = 0; i < 16; i++)
+            expect_listed(i);
     }
-    insert(fixture, 16, 1024, 64, (uintptr_t)17 << 30);
-    expect_listed(fixture, 16);
-    tn_static_pool_list_fini(&fixture->list);
+    insert(16, 1024, 64, (uintptr_t)17 << 30);
+    expect_listed(16);
+    tn_static_pool_list_fini(&list);
     setup(state);
 }
 
@@ -347,77 +318,73 @@ enum {
     NUMBER_COUNT = 3000
 };
 
-static bool is_number_free(const struct fixture *fixture, uint32_t chunk)
+static bool is_number_free(uint32_t chunk)
 {
     for (int i = 0; i < POOL_COUNT; i++) {
-        const struct tn_static_pool *pool = &fixture->pools[i];
-        if (fixture->is_listed[i] && chunk - pool->first_chunk < pool->chunk_count) return false;
+        const struct tn_static_pool *pool = &pools[i];
+        if (is_listed[i] && chunk - pool->first_chunk < pool->chunk_count) return false;
     }
     return true;
 }
 
 /* The lowest place for so many chunks; NUMBER_COUNT: there is none. */
-static uint32_t naive_numbers(const struct fixture *fixture, uint32_t chunk_count)
+static uint32_t naive_numbers(uint32_t chunk_count)
 {
     for (uint32_t first = 0; first + chunk_count <= NUMBER_COUNT; first += ALIGNMENT) {
         uint32_t length = 0;
-        while (length < chunk_count && is_number_free(fixture, first + length)) {
+        while (length < chunk_count && is_number_free(first + length))
             length++;
-        }
         if (length == chunk_count) return first;
     }
     return NUMBER_COUNT;
 }
 
-static void change_random(struct fixture *fixture, struct random *random)
+static void change_random(struct random *random)
 {
     int i = (int)random_below(random, POOL_COUNT);
     uint32_t chunk_count = 1 + (uint32_t)random_below(random, 200), first;
-    if (fixture->is_listed[i]) {
-        take_out(fixture, i);
+    if (is_listed[i]) {
+        take_out(i);
         return;
     }
-    bool is_found = tn_static_pool_list_find_numbers(&fixture->list, chunk_count, ALIGNMENT,
-                                                     NUMBER_COUNT, &first);
-    uint32_t expected = naive_numbers(fixture, chunk_count);
+    bool is_found =
+        tn_static_pool_list_find_numbers(&list, chunk_count, ALIGNMENT, NUMBER_COUNT, &first);
+    uint32_t expected = naive_numbers(chunk_count);
     assert_int_equal(is_found, expected != NUMBER_COUNT);
     if (!is_found) return;
     assert_int_equal(first, expected);
     /* A place of its own that says nothing about the order of the chunks. */
-    insert(fixture, i, first, chunk_count, (uintptr_t)(1 + i * 7 % POOL_COUNT) << 30);
+    insert(i, first, chunk_count, (uintptr_t)(1 + i * 7 % POOL_COUNT) << 30);
 }
 
 static void random_lists_are_those_of_a_search(void **state)
 {
-    struct fixture *fixture = *state;
     struct random random = random_init(random_seed(8));
     for (int step = 0; step < 2000; step++) {
-        change_random(fixture, &random);
-        uint32_t longest = tn_static_pool_list_longest_run(&fixture->list, ALIGNMENT, NUMBER_COUNT);
-        if (longest > 0) assert_int_not_equal(naive_numbers(fixture, longest), NUMBER_COUNT);
-        assert_int_equal(naive_numbers(fixture, longest + 1), NUMBER_COUNT);
+        change_random(&random);
+        uint32_t longest = tn_static_pool_list_longest_run(&list, ALIGNMENT, NUMBER_COUNT);
+        if (longest > 0) assert_int_not_equal(naive_numbers(longest), NUMBER_COUNT);
+        assert_int_equal(naive_numbers(longest + 1), NUMBER_COUNT);
         for (int i = 0; i < POOL_COUNT; i++) {
-            if (fixture->is_listed[i]) expect_listed(fixture, i);
+            if (is_listed[i]) expect_listed(i);
         }
     }
 }
 
 /* --- the check finds damage --------------------------------------------------------------------- */
 
-static void expect_fault(const struct fixture *fixture, const char *expected)
+static void expect_fault(const char *expected)
 {
-    const char *fault = tn_static_pool_list_check(&fixture->list);
+    const char *fault = tn_static_pool_list_check(&list);
     if (!fault) fail_msg("not found: %s", expected);
     assert_string_equal(fault, expected);
 }
 
-static struct fixture *insert_three(void **state)
+static void insert_three(void)
 {
-    struct fixture *fixture = *state;
-    insert(fixture, 0, 0, 64, (uintptr_t)3 << 30);
-    insert(fixture, 1, 64, 64, (uintptr_t)1 << 30);
-    insert(fixture, 2, 128, 64, (uintptr_t)2 << 30);
-    return fixture;
+    insert(0, 0, 64, (uintptr_t)3 << 30);
+    insert(1, 64, 64, (uintptr_t)1 << 30);
+    insert(2, 128, 64, (uintptr_t)2 << 30);
 }
 
 static void swap_places(struct tn_static_pool_place *places)
@@ -429,77 +396,76 @@ static void swap_places(struct tn_static_pool_place *places)
 
 static void wrong_orders_are_found(void **state)
 {
-    struct fixture *fixture = insert_three(state);
-    swap_places(fixture->list.by_chunk);
-    expect_fault(fixture, "the static pools are not in the order of their chunks");
-    swap_places(fixture->list.by_chunk);
-    swap_places(fixture->list.by_address);
-    expect_fault(fixture, "the static pools are not in the order of their addresses");
+    insert_three();
+    swap_places(list.by_chunk);
+    expect_fault("the static pools are not in the order of their chunks");
+    swap_places(list.by_chunk);
+    swap_places(list.by_address);
+    expect_fault("the static pools are not in the order of their addresses");
 }
 
 static void static_pools_that_overlap_are_found(void **state)
 {
-    struct fixture *fixture = insert_three(state);
-    fixture->list.by_chunk[0].end++;
-    expect_fault(fixture, "the static pools are not in the order of their chunks");
-    fixture->list.by_chunk[0].end--;
-    fixture->list.by_address[0].end = ((uintptr_t)2 << 30) + 1;
-    expect_fault(fixture, "the static pools are not in the order of their addresses");
+    insert_three();
+    list.by_chunk[0].end++;
+    expect_fault("the static pools are not in the order of their chunks");
+    list.by_chunk[0].end--;
+    list.by_address[0].end = ((uintptr_t)2 << 30) + 1;
+    expect_fault("the static pools are not in the order of their addresses");
 }
 
 static void a_wrong_first_step_is_found(void **state)
 {
-    struct fixture *fixture = *state;
     static const uint32_t steps[] = { 0, 1, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 8, 8, 8, 8, 16 };
     for (int count = 1; count <= 17; count++) {
-        insert(fixture, count - 1, (uint32_t)count * 64, 64, (uintptr_t)count << 30);
-        assert_int_equal(fixture->list.first_step, steps[count]);
+        insert(count - 1, (uint32_t)count * 64, 64, (uintptr_t)count << 30);
+        assert_int_equal(list.first_step, steps[count]);
         /* The last of 5, 9 and 17 is found all the same: it is what a search ends at. */
         if (count <= 5 || count == 9 || count == 17) continue;
-        fixture->list.first_step = count > 8 ? steps[count] / 2 : 0;
-        expect_fault(fixture, "a search finds the wrong static pool");
-        fixture->list.first_step = steps[count];
-        expect_sound(fixture);
+        list.first_step = count > 8 ? steps[count] / 2 : 0;
+        expect_fault("a search finds the wrong static pool");
+        list.first_step = steps[count];
+        expect_sound();
     }
 }
 
 static void a_place_of_no_static_pool_is_found(void **state)
 {
-    struct fixture *fixture = insert_three(state);
-    struct tn_static_pool_place *orders[] = { fixture->list.by_chunk, fixture->list.by_address };
+    insert_three();
+    struct tn_static_pool_place *orders[] = { list.by_chunk, list.by_address };
     for (int i = 0; i < 2; i++) {
         for (int place = 3; place < 5; place++) {
             struct tn_static_pool_place *unused = &orders[i][place];
-            unused->static_pool = &fixture->pools[0];
-            expect_fault(fixture, "an unused place of a static pool looks used");
+            unused->static_pool = &pools[0];
+            expect_fault("an unused place of a static pool looks used");
             unused->static_pool = NULL;
             unused->end--;
-            expect_fault(fixture, "an unused place of a static pool looks used");
+            expect_fault("an unused place of a static pool looks used");
             unused->end++;
-            expect_sound(fixture);
+            expect_sound();
         }
     }
 }
 
 /* A static pool that is in one order only, with chunks at this place. */
-static void expect_stranger_found(struct fixture *fixture, uint32_t first_chunk)
+static void expect_stranger_found(uint32_t first_chunk)
 {
-    struct tn_static_pool known = fixture->pools[2], stranger = known;
+    struct tn_static_pool known = pools[2], stranger = known;
     stranger.first_chunk = first_chunk;
-    fixture->list.by_address[1].static_pool = &stranger;
-    expect_fault(fixture, "the two orders have different static pools");
-    fixture->list.by_address[1].static_pool = &fixture->pools[2];
-    expect_sound(fixture);
+    list.by_address[1].static_pool = &stranger;
+    expect_fault("the two orders have different static pools");
+    list.by_address[1].static_pool = &pools[2];
+    expect_sound();
 }
 
 static void a_static_pool_in_one_order_only_is_found(void **state)
 {
-    struct fixture *fixture = insert_three(state);
-    expect_stranger_found(fixture, 0);
-    expect_stranger_found(fixture, 128);
-    expect_stranger_found(fixture, 191);
-    expect_stranger_found(fixture, 192); /* beyond all chunks */
-    expect_stranger_found(fixture, NO_LIMIT);
+    insert_three();
+    expect_stranger_found(0);
+    expect_stranger_found(128);
+    expect_stranger_found(191);
+    expect_stranger_found(192); /* beyond all chunks */
+    expect_stranger_found(NO_LIMIT);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)

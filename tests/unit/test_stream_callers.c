@@ -10,86 +10,52 @@
 #include "base/thread_number.h"
 #include "core/supply/stream_reuse.h"
 
-#include "harness/claims.h"
-#include "harness/test_backend.h"
 #include "tarn/debug.h"
+#include "pool_fixture.h"
 
-#define KIB ((size_t)1024)
-
-/* Handles are never followed. */
-static char handles[80];
-#define STREAM(number) ((tarn_stream)&handles[number])
-#define A              STREAM(0)
-#define B              STREAM(1)
-#define C              STREAM(2)
-#define LEGACY         ((tarn_stream)1)
-#define PER_THREAD     ((tarn_stream)2)
-
-struct fixture {
-    struct test_backend backend;
-    tarn_backend opened;
-    tarn_pool_options options;
-    tarn_pool *pool;
-};
+#define LEGACY     ((tarn_stream)1)
+#define PER_THREAD ((tarn_stream)2)
 
 /* A pool of 64 KiB that cannot grow. */
-static int set_up_with(void **state, bool identifies_streams, bool has_synchronize)
+static int set_up_callers(bool identifies_streams, bool has_synchronize)
 {
-    static struct fixture fixture;
-    test_backend_init(&fixture.backend);
-    fixture.backend.has_streams = true;
-    fixture.backend.has_ids = identifies_streams;
-    fixture.backend.has_synchronize = has_synchronize;
-    fixture.backend.thread_stream = PER_THREAD;
-    fixture.backend.default_stream_alias = LEGACY;
-    fixture.opened = test_backend_open(&fixture.backend);
-    fixture.options = (tarn_pool_options)TARN_POOL_OPTIONS_INIT;
-    fixture.options.backend = &fixture.opened;
-    fixture.options.initial_bytes = 64 * KIB;
-    fixture.options.limit_bytes = 64 * KIB;
-    fixture.options.identifies_streams = identifies_streams;
-    expect_ok(tarn_pool_create(&fixture.options, &fixture.pool));
-    test_backend_take_calls(&fixture.backend);
-    *state = &fixture;
+    begin_fixture(true);
+    backend.has_ids = identifies_streams;
+    backend.has_synchronize = has_synchronize;
+    backend.thread_stream = PER_THREAD;
+    backend.default_stream_alias = LEGACY;
+    opened = test_backend_open(&backend);
+    options.initial_bytes = 64 * KIB;
+    options.limit_bytes = 64 * KIB;
+    options.identifies_streams = identifies_streams;
+    create();
     return 0;
 }
 
-static int set_up(void **state)
+static int set_up_announced(void **state)
 {
-    return set_up_with(state, false, false);
+    return set_up_callers(false, false);
 }
 
 static int set_up_with_wait(void **state)
 {
-    return set_up_with(state, false, true);
+    return set_up_callers(false, true);
 }
 
 static int set_up_unannounced(void **state)
 {
-    return set_up_with(state, true, false);
+    return set_up_callers(true, false);
 }
 
 static int set_up_unannounced_with_wait(void **state)
 {
-    return set_up_with(state, true, true);
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *fixture = *state;
-    expect_ok(tarn_pool_check(fixture->pool));
-    expect_ok(tarn_pool_destroy_forced(fixture->pool, NULL));
-    assert_int_equal(fixture->backend.piece_count, 0);
-    assert_int_equal(fixture->backend.event_count, 0);
-    assert_int_equal(fixture->backend.misuse_count, 0);
-    return 0;
+    return set_up_callers(true, true);
 }
 
 /* --- what is done, in this thread or another ----------------------------------------------------- */
 
 /* No claims are made in other threads: cmocka cannot take their failures. */
 struct deed {
-    struct fixture *fixture;
     size_t size_kib; /* 0: a free */
     tarn_stream streams[2];
     size_t stream_count;
@@ -99,7 +65,6 @@ struct deed {
 
 static void do_deed(struct deed *deed)
 {
-    tarn_pool *pool = deed->fixture->pool;
     if (deed->size_kib > 0) {
         deed->status =
             tarn_pool_alloc_on(pool, deed->size_kib * KIB, deed->streams[0], &deed->address);
@@ -173,334 +138,305 @@ static void let(struct worker *worker, struct deed *deed)
             pthread_cond_wait(&worker->changed, &worker->lock);
         pthread_mutex_unlock(&worker->lock);
     }
-    expect_ok(tarn_pool_check(deed->fixture->pool));
+    expect_ok(tarn_pool_check(pool));
 }
 
-static void *alloc(struct fixture *fixture, struct worker *worker, size_t size_kib,
-                   tarn_stream stream)
+static void *alloc_in(struct worker *worker, size_t size_kib, tarn_stream stream)
 {
-    struct deed deed = { .fixture = fixture, .size_kib = size_kib, .streams = { stream } };
+    struct deed deed = { .size_kib = size_kib, .streams = { stream } };
     let(worker, &deed);
     assert_int_equal(deed.status, TARN_STATUS_OK);
     return deed.address;
 }
 
-static void expect_refused(struct fixture *fixture, struct worker *worker, size_t size_kib,
-                           tarn_stream stream)
+static void expect_refused_in(struct worker *worker, size_t size_kib, tarn_stream stream)
 {
-    struct deed deed = { .fixture = fixture, .size_kib = size_kib, .streams = { stream } };
+    struct deed deed = { .size_kib = size_kib, .streams = { stream } };
     let(worker, &deed);
     assert_int_equal(deed.status, TARN_STATUS_OVER_LIMIT);
 }
 
-static void free_on(struct fixture *fixture, struct worker *worker, void *address,
-                    tarn_stream stream)
+static void free_in(struct worker *worker, void *address, tarn_stream stream)
 {
-    struct deed deed = { fixture, 0, { stream }, 1, address, TARN_STATUS_OK };
+    struct deed deed = { 0, { stream }, 1, address, TARN_STATUS_OK };
     let(worker, &deed);
     assert_int_equal(deed.status, TARN_STATUS_OK);
 }
 
-static void free_after_both(struct fixture *fixture, void *address, tarn_stream one,
-                            tarn_stream other)
+static void free_after_both(void *address, tarn_stream one, tarn_stream other)
 {
-    struct deed deed = { fixture, 0, { one, other }, 2, address, TARN_STATUS_OK };
+    struct deed deed = { 0, { one, other }, 2, address, TARN_STATUS_OK };
     let(NULL, &deed);
     assert_int_equal(deed.status, TARN_STATUS_OK);
 }
 
-static void retire(struct fixture *fixture, struct worker *worker, tarn_stream stream)
+static void retire_in(struct worker *worker, tarn_stream stream)
 {
-    struct deed deed = { .fixture = fixture, .streams = { stream } };
+    struct deed deed = { .streams = { stream } };
     let(worker, &deed);
     assert_int_equal(deed.status, TARN_STATUS_OK);
 }
 
 /* Whatever the pool still has goes to the default stream. */
-static void fill_up(struct fixture *fixture)
+static void fill_up(void)
 {
     void *address;
-    while (tarn_pool_alloc(fixture->pool, KIB, &address) == TARN_STATUS_OK) {
+    while (tarn_pool_alloc(pool, KIB, &address) == TARN_STATUS_OK) {
     }
-    test_backend_take_calls(&fixture->backend);
+    test_backend_take_calls(&backend);
 }
 
-static void expect_no_calls(struct fixture *fixture)
+static void expect_calls(unsigned id_count, unsigned record_count, unsigned wait_count)
 {
-    assert_int_equal(test_backend_take_calls(&fixture->backend), 0);
-}
-
-static void expect_calls(struct fixture *fixture, unsigned id_count, unsigned record_count,
-                         unsigned wait_count)
-{
-    const unsigned *counts = fixture->backend.call_counts;
+    const unsigned *counts = backend.call_counts;
     assert_int_equal(counts[TEST_CALL_STREAM_ID], id_count);
     assert_int_equal(counts[TEST_CALL_EVENT_RECORD], record_count);
     assert_int_equal(counts[TEST_CALL_STREAM_WAIT_EVENT], wait_count);
     assert_int_equal(counts[TEST_CALL_STREAM_SYNCHRONIZE], 0);
     assert_int_equal(counts[TEST_CALL_SYNCHRONIZE], 0);
-    test_backend_take_calls(&fixture->backend);
+    test_backend_take_calls(&backend);
 }
 
-static void expect_last_wait(const struct fixture *fixture, tarn_stream stream, tarn_stream awaited,
-                             uint64_t awaited_thread)
+static void expect_last_wait_for(tarn_stream stream, tarn_stream awaited, uint64_t awaited_thread)
 {
-    const struct test_backend *backend = &fixture->backend;
-    assert_in_range(backend->wait_count, 1, TEST_BACKEND_WAITS_MAX);
-    const struct test_wait *wait = &backend->waits[backend->wait_count - 1];
+    assert_in_range(backend.wait_count, 1, TEST_BACKEND_WAITS_MAX);
+    const struct test_wait *wait = &backend.waits[backend.wait_count - 1];
     assert_ptr_equal(wait->stream, stream);
     assert_ptr_equal(wait->awaited, awaited);
     assert_int_equal(wait->awaited_thread, awaited_thread);
 }
 
-static void expect_pending(const struct fixture *fixture, size_t pending_kib)
-{
-    assert_int_equal(stats_of(fixture->pool).pending_bytes, pending_kib * KIB);
-}
-
 /* As if so many records had been made that few more have a time. */
-static void age(struct fixture *fixture, uint32_t records_left)
+static void age(uint32_t records_left)
 {
-    fixture->pool->streams->now = TN_STREAM_TIME_MAX - records_left;
+    pool->streams->now = TN_STREAM_TIME_MAX - records_left;
 }
 
 /* --- two names of the default stream --------------------------------------------------------------- */
 
 static void both_names_of_the_default_stream_are_one_stream(void **state)
 {
-    struct fixture *fixture = *state;
     for (int i = 0; i < 10; i++) {
-        void *address = alloc(fixture, NULL, 60, i % 2 ? LEGACY : NULL);
-        free_on(fixture, NULL, address, i % 3 ? LEGACY : NULL);
+        void *address = alloc_in(NULL, 60, i % 2 ? LEGACY : NULL);
+        free_in(NULL, address, i % 3 ? LEGACY : NULL);
     }
-    expect_no_calls(fixture);
-    assert_null(fixture->pool->streams);
+    expect_no_calls();
+    assert_null(pool->streams);
     /* And beside another one. */
-    void *of_a = alloc(fixture, NULL, 4, A);
-    test_backend_take_calls(&fixture->backend);
+    void *of_a = alloc_in(NULL, 4, A);
+    test_backend_take_calls(&backend);
     for (int i = 0; i < 10; i++) {
-        void *address = alloc(fixture, NULL, 60, i % 2 ? LEGACY : NULL);
-        free_on(fixture, NULL, address, i % 3 ? LEGACY : NULL);
+        void *address = alloc_in(NULL, 60, i % 2 ? LEGACY : NULL);
+        free_in(NULL, address, i % 3 ? LEGACY : NULL);
     }
-    void *address = alloc(fixture, NULL, 60, NULL);
-    free_after_both(fixture, address, NULL, LEGACY);
-    assert_ptr_equal(alloc(fixture, NULL, 60, LEGACY), address);
-    expect_no_calls(fixture);
-    free_on(fixture, NULL, of_a, A);
-    assert_ptr_equal(alloc(fixture, NULL, 4, LEGACY), of_a);
-    expect_calls(fixture, 0, 1, 1);
+    void *address = alloc_in(NULL, 60, NULL);
+    free_after_both(address, NULL, LEGACY);
+    assert_ptr_equal(alloc_in(NULL, 60, LEGACY), address);
+    expect_no_calls();
+    free_in(NULL, of_a, A);
+    assert_ptr_equal(alloc_in(NULL, 4, LEGACY), of_a);
+    expect_calls(0, 1, 1);
 }
 
 static void the_other_name_may_come_first_retire_and_be_captured(void **state)
 {
-    struct fixture *fixture = *state;
-    void *address = alloc(fixture, NULL, 60, LEGACY);
-    assert_null(fixture->pool->only_stream);
-    free_on(fixture, NULL, address, NULL);
-    expect_no_calls(fixture);
-    retire(fixture, NULL, LEGACY);
-    expect_calls(fixture, 0, 1, 0);
-    assert_ptr_equal(alloc(fixture, NULL, 60, NULL), address);
-    expect_calls(fixture, 0, 0, 1);
-    free_on(fixture, NULL, address, LEGACY);
+    void *address = alloc_in(NULL, 60, LEGACY);
+    assert_null(pool->only_stream);
+    free_in(NULL, address, NULL);
+    expect_no_calls();
+    retire_in(NULL, LEGACY);
+    expect_calls(0, 1, 0);
+    assert_ptr_equal(alloc_in(NULL, 60, NULL), address);
+    expect_calls(0, 0, 1);
+    free_in(NULL, address, LEGACY);
 
     tarn_capture capture = 0;
-    expect_ok(tarn_capture_begin(fixture->pool, LEGACY, &capture));
+    expect_ok(tarn_capture_begin(pool, LEGACY, &capture));
     tarn_capture second = 0;
-    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_capture_begin(fixture->pool, NULL, &second));
-    expect_ok(tarn_capture_end(fixture->pool, capture));
-    expect_ok(tarn_capture_release(fixture->pool, capture, NULL, 0));
+    expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_capture_begin(pool, NULL, &second));
+    expect_ok(tarn_capture_end(pool, capture));
+    expect_ok(tarn_capture_release(pool, capture, NULL, 0));
 }
 
 /* --- streams that threads have of their own --------------------------------------------------------- */
 
 static void a_thread_alone_makes_no_calls(void **state)
 {
-    struct fixture *fixture = *state;
-    void *address = alloc(fixture, NULL, 60, PER_THREAD);
-    alloc(fixture, NULL, 1, PER_THREAD);
-    test_backend_take_calls(&fixture->backend);
+    void *address = alloc_in(NULL, 60, PER_THREAD);
+    alloc_in(NULL, 1, PER_THREAD);
+    test_backend_take_calls(&backend);
     for (int i = 0; i < 100; i++) {
-        free_on(fixture, NULL, address, PER_THREAD);
-        assert_ptr_equal(alloc(fixture, NULL, 60, PER_THREAD), address);
+        free_in(NULL, address, PER_THREAD);
+        assert_ptr_equal(alloc_in(NULL, 60, PER_THREAD), address);
     }
-    expect_no_calls(fixture);
-    assert_null(fixture->pool->streams);
+    expect_no_calls();
+    assert_null(pool->streams);
     /* The default stream is another one. */
-    free_on(fixture, NULL, address, PER_THREAD);
-    expect_refused(fixture, NULL, 60, NULL);
-    expect_calls(fixture, 0, 0, 0);
+    free_in(NULL, address, PER_THREAD);
+    expect_refused_in(NULL, 60, NULL);
+    expect_calls(0, 0, 0);
 }
 
 static void each_thread_has_its_own_at_once(void **state)
 {
-    struct fixture *fixture = *state;
     struct worker *worker = begin_worker();
-    void *mine = alloc(fixture, NULL, 20, PER_THREAD),
-         *its = alloc(fixture, worker, 20, PER_THREAD);
-    void *of_a = alloc(fixture, NULL, 24, A);
-    test_backend_take_calls(&fixture->backend);
+    void *mine = alloc_in(NULL, 20, PER_THREAD), *its = alloc_in(worker, 20, PER_THREAD);
+    void *of_a = alloc_in(NULL, 24, A);
+    test_backend_take_calls(&backend);
     for (int i = 0; i < 50; i++) {
-        free_on(fixture, NULL, mine, PER_THREAD);
-        free_on(fixture, worker, its, PER_THREAD);
-        free_on(fixture, NULL, of_a, A);
-        assert_ptr_equal(alloc(fixture, worker, 20, PER_THREAD), its);
-        assert_ptr_equal(alloc(fixture, NULL, 24, A), of_a);
-        assert_ptr_equal(alloc(fixture, NULL, 20, PER_THREAD), mine);
+        free_in(NULL, mine, PER_THREAD);
+        free_in(worker, its, PER_THREAD);
+        free_in(NULL, of_a, A);
+        assert_ptr_equal(alloc_in(worker, 20, PER_THREAD), its);
+        assert_ptr_equal(alloc_in(NULL, 24, A), of_a);
+        assert_ptr_equal(alloc_in(NULL, 20, PER_THREAD), mine);
     }
-    expect_no_calls(fixture);
+    expect_no_calls();
     end_worker(worker);
 }
 
 /* Whoever allocated it: what the worker frees under the handle is the worker's stream's. */
 static void the_handle_means_the_stream_of_the_thread_that_frees(void **state)
 {
-    struct fixture *fixture = *state;
     struct worker *worker = begin_worker();
-    void *address = alloc(fixture, NULL, 60, PER_THREAD);
-    alloc(fixture, NULL, 4, PER_THREAD);
-    test_backend_take_calls(&fixture->backend);
-    free_on(fixture, worker, address, PER_THREAD);
-    expect_calls(fixture, 0, 0, 0);
-    expect_refused(fixture, NULL, 60, PER_THREAD);
-    expect_calls(fixture, 0, 0, 0);
+    void *address = alloc_in(NULL, 60, PER_THREAD);
+    alloc_in(NULL, 4, PER_THREAD);
+    test_backend_take_calls(&backend);
+    free_in(worker, address, PER_THREAD);
+    expect_calls(0, 0, 0);
+    expect_refused_in(NULL, 60, PER_THREAD);
+    expect_calls(0, 0, 0);
     end_worker(worker);
 }
 
 static void its_thread_records_when_others_have_wanted_it(void **state)
 {
-    struct fixture *fixture = *state;
     struct worker *worker = begin_worker();
-    void *x = alloc(fixture, worker, 16, PER_THREAD), *y = alloc(fixture, worker, 16, PER_THREAD);
-    alloc(fixture, NULL, 1, PER_THREAD);
-    void *its = alloc(fixture, worker, 1, PER_THREAD);
-    fill_up(fixture);
-    free_on(fixture, worker, x, PER_THREAD);
-    free_on(fixture, worker, y, PER_THREAD);
-    expect_no_calls(fixture);
-    expect_refused(fixture, NULL, 16, PER_THREAD);
-    expect_refused(fixture, NULL, 16, A);
-    test_backend_take_calls(&fixture->backend);
+    void *x = alloc_in(worker, 16, PER_THREAD), *y = alloc_in(worker, 16, PER_THREAD);
+    alloc_in(NULL, 1, PER_THREAD);
+    void *its = alloc_in(worker, 1, PER_THREAD);
+    fill_up();
+    free_in(worker, x, PER_THREAD);
+    free_in(worker, y, PER_THREAD);
+    expect_no_calls();
+    expect_refused_in(NULL, 16, PER_THREAD);
+    expect_refused_in(NULL, 16, A);
+    test_backend_take_calls(&backend);
 
     /* At its next call, whichever it is, and once. */
-    free_on(fixture, worker, its, PER_THREAD);
-    expect_calls(fixture, 0, 1, 0);
-    assert_ptr_equal(alloc(fixture, worker, 1, PER_THREAD), its);
-    free_on(fixture, worker, its, PER_THREAD);
-    expect_no_calls(fixture);
+    free_in(worker, its, PER_THREAD);
+    expect_calls(0, 1, 0);
+    assert_ptr_equal(alloc_in(worker, 1, PER_THREAD), its);
+    free_in(worker, its, PER_THREAD);
+    expect_no_calls();
 
     /* One wait serves for all that was freed before. */
-    assert_ptr_equal(alloc(fixture, NULL, 16, PER_THREAD), x);
-    expect_calls(fixture, 0, 0, 1);
-    expect_last_wait(fixture, PER_THREAD, PER_THREAD, worker->number);
-    assert_int_equal(fixture->backend.waits[0].thread, tn_thread_number());
-    assert_ptr_equal(alloc(fixture, NULL, 16, PER_THREAD), y);
-    expect_calls(fixture, 0, 0, 0);
+    assert_ptr_equal(alloc_in(NULL, 16, PER_THREAD), x);
+    expect_calls(0, 0, 1);
+    expect_last_wait_for(PER_THREAD, PER_THREAD, worker->number);
+    assert_int_equal(backend.waits[0].thread, tn_thread_number());
+    assert_ptr_equal(alloc_in(NULL, 16, PER_THREAD), y);
+    expect_calls(0, 0, 0);
 
     /* What was freed later is not covered. */
-    free_on(fixture, worker, alloc(fixture, worker, 1, PER_THREAD), PER_THREAD);
-    test_backend_take_calls(&fixture->backend);
-    expect_refused(fixture, NULL, 1, PER_THREAD);
-    expect_calls(fixture, 0, 0, 0);
-    alloc(fixture, worker, 1, PER_THREAD);
-    expect_calls(fixture, 0, 1, 0);
+    free_in(worker, alloc_in(worker, 1, PER_THREAD), PER_THREAD);
+    test_backend_take_calls(&backend);
+    expect_refused_in(NULL, 1, PER_THREAD);
+    expect_calls(0, 0, 0);
+    alloc_in(worker, 1, PER_THREAD);
+    expect_calls(0, 1, 0);
     end_worker(worker);
 }
 
 static void what_is_recorded_and_done_is_everybodys(void **state)
 {
-    struct fixture *fixture = *state;
     struct worker *worker = begin_worker();
-    void *x = alloc(fixture, worker, 48, PER_THREAD), *its = alloc(fixture, worker, 1, PER_THREAD);
-    alloc(fixture, NULL, 1, PER_THREAD);
-    free_on(fixture, worker, x, PER_THREAD);
-    expect_refused(fixture, NULL, 48, PER_THREAD);
-    free_on(fixture, worker, its, PER_THREAD);
-    test_backend_complete(&fixture->backend, PER_THREAD);
-    test_backend_take_calls(&fixture->backend);
-    assert_ptr_equal(alloc(fixture, NULL, 48, PER_THREAD), x);
-    expect_calls(fixture, 0, 0, 0);
+    void *x = alloc_in(worker, 48, PER_THREAD), *its = alloc_in(worker, 1, PER_THREAD);
+    alloc_in(NULL, 1, PER_THREAD);
+    free_in(worker, x, PER_THREAD);
+    expect_refused_in(NULL, 48, PER_THREAD);
+    free_in(worker, its, PER_THREAD);
+    test_backend_complete(&backend, PER_THREAD);
+    test_backend_take_calls(&backend);
+    assert_ptr_equal(alloc_in(NULL, 48, PER_THREAD), x);
+    expect_calls(0, 0, 0);
     end_worker(worker);
 }
 
 /* What was freed while the pool knew one thread only, was freed on that one's stream. */
 static void the_first_thread_keeps_its_own_when_others_come(void **state)
 {
-    struct fixture *fixture = *state;
     struct worker *worker = begin_worker();
-    alloc(fixture, worker, 1, PER_THREAD);
-    void *kept = alloc(fixture, worker, 1, PER_THREAD), *x = alloc(fixture, worker, 60, PER_THREAD);
-    free_on(fixture, worker, x, PER_THREAD);
-    assert_null(fixture->pool->streams);
-    expect_refused(fixture, NULL, 60, PER_THREAD);
-    assert_non_null(fixture->pool->streams);
-    free_on(fixture, worker, kept, PER_THREAD); /* records */
-    test_backend_take_calls(&fixture->backend);
-    assert_ptr_equal(alloc(fixture, NULL, 60, PER_THREAD), kept);
-    expect_calls(fixture, 0, 0, 1);
-    expect_last_wait(fixture, PER_THREAD, PER_THREAD, worker->number);
+    alloc_in(worker, 1, PER_THREAD);
+    void *kept = alloc_in(worker, 1, PER_THREAD), *x = alloc_in(worker, 60, PER_THREAD);
+    free_in(worker, x, PER_THREAD);
+    assert_null(pool->streams);
+    expect_refused_in(NULL, 60, PER_THREAD);
+    assert_non_null(pool->streams);
+    free_in(worker, kept, PER_THREAD); /* records */
+    test_backend_take_calls(&backend);
+    assert_ptr_equal(alloc_in(NULL, 60, PER_THREAD), kept);
+    expect_calls(0, 0, 1);
+    expect_last_wait_for(PER_THREAD, PER_THREAD, worker->number);
     end_worker(worker);
 }
 
 static void a_record_that_fails_is_made_when_wanted_again(void **state)
 {
-    struct fixture *fixture = *state;
     struct worker *worker = begin_worker();
-    void *x = alloc(fixture, worker, 48, PER_THREAD);
-    alloc(fixture, NULL, 1, PER_THREAD);
-    void *its = alloc(fixture, worker, 1, PER_THREAD);
-    fill_up(fixture);
-    free_on(fixture, worker, x, PER_THREAD);
+    void *x = alloc_in(worker, 48, PER_THREAD);
+    alloc_in(NULL, 1, PER_THREAD);
+    void *its = alloc_in(worker, 1, PER_THREAD);
+    fill_up();
+    free_in(worker, x, PER_THREAD);
     for (int i = 0; i < 2; i++) {
-        expect_refused(fixture, NULL, 48, PER_THREAD);
-        fixture->backend.fail_call_at[i == 0 ? TEST_CALL_EVENT_CREATE : TEST_CALL_EVENT_RECORD] = 1;
-        test_backend_take_calls(&fixture->backend);
-        free_on(fixture, worker, its, PER_THREAD);
-        assert_ptr_equal(alloc(fixture, worker, 1, PER_THREAD), its);
-        expect_calls(fixture, 0, i == 0 ? 0 : 1, 0);
+        expect_refused_in(NULL, 48, PER_THREAD);
+        backend.fail_call_at[i == 0 ? TEST_CALL_EVENT_CREATE : TEST_CALL_EVENT_RECORD] = 1;
+        test_backend_take_calls(&backend);
+        free_in(worker, its, PER_THREAD);
+        assert_ptr_equal(alloc_in(worker, 1, PER_THREAD), its);
+        expect_calls(0, i == 0 ? 0 : 1, 0);
     }
-    expect_refused(fixture, NULL, 48, PER_THREAD);
-    free_on(fixture, worker, its, PER_THREAD);
-    test_backend_take_calls(&fixture->backend);
-    assert_ptr_equal(alloc(fixture, NULL, 48, PER_THREAD), x);
-    expect_calls(fixture, 0, 0, 1);
+    expect_refused_in(NULL, 48, PER_THREAD);
+    free_in(worker, its, PER_THREAD);
+    test_backend_take_calls(&backend);
+    assert_ptr_equal(alloc_in(NULL, 48, PER_THREAD), x);
+    expect_calls(0, 0, 1);
     end_worker(worker);
 }
 
 static void several_streams_may_be_a_threads_own_among_others(void **state)
 {
-    struct fixture *fixture = *state;
     struct worker *worker = begin_worker();
-    void *x = alloc(fixture, NULL, 60, PER_THREAD);
-    alloc(fixture, worker, 1, PER_THREAD);
-    alloc(fixture, NULL, 1, A);
-    free_after_both(fixture, x, PER_THREAD, A);
-    test_backend_take_calls(&fixture->backend);
-    expect_refused(fixture, worker, 60, PER_THREAD);
-    expect_refused(fixture, worker, 60, A); /* it has not waited for this thread's */
-    expect_calls(fixture, 0, 0, 0);
-    assert_ptr_equal(alloc(fixture, NULL, 60, PER_THREAD), x);
-    assert_true(fixture->backend.wait_count > 0);
-    expect_last_wait(fixture, PER_THREAD, A, tn_thread_number());
+    void *x = alloc_in(NULL, 60, PER_THREAD);
+    alloc_in(worker, 1, PER_THREAD);
+    alloc_in(NULL, 1, A);
+    free_after_both(x, PER_THREAD, A);
+    test_backend_take_calls(&backend);
+    expect_refused_in(worker, 60, PER_THREAD);
+    expect_refused_in(worker, 60, A); /* it has not waited for this thread's */
+    expect_calls(0, 0, 0);
+    assert_ptr_equal(alloc_in(NULL, 60, PER_THREAD), x);
+    assert_true(backend.wait_count > 0);
+    expect_last_wait_for(PER_THREAD, A, tn_thread_number());
     end_worker(worker);
 }
 
 /* Its regions stay apart from others' which cannot wait for it. */
 static void what_nobody_can_record_is_not_united(void **state)
 {
-    struct fixture *fixture = *state;
     struct worker *worker = begin_worker();
-    void *x = alloc(fixture, worker, 16, PER_THREAD), *y = alloc(fixture, NULL, 16, A);
-    void *z = alloc(fixture, NULL, 16, B);
+    void *x = alloc_in(worker, 16, PER_THREAD), *y = alloc_in(NULL, 16, A);
+    void *z = alloc_in(NULL, 16, B);
     assert_ptr_equal(y, (char *)x + 16 * KIB);
-    fill_up(fixture);
-    free_on(fixture, worker, x, PER_THREAD);
-    free_on(fixture, NULL, y, A);
-    free_on(fixture, NULL, z, B);
-    expect_refused(fixture, NULL, 48, C);
-    test_backend_take_calls(&fixture->backend);
-    assert_ptr_equal(alloc(fixture, NULL, 32, C), y);
-    assert_int_equal(fixture->backend.call_counts[TEST_CALL_EVENT_RECORD], 2);
+    fill_up();
+    free_in(worker, x, PER_THREAD);
+    free_in(NULL, y, A);
+    free_in(NULL, z, B);
+    expect_refused_in(NULL, 48, C);
+    test_backend_take_calls(&backend);
+    assert_ptr_equal(alloc_in(NULL, 32, C), y);
+    assert_int_equal(backend.call_counts[TEST_CALL_EVENT_RECORD], 2);
     end_worker(worker);
 }
 
@@ -508,100 +444,95 @@ static void what_nobody_can_record_is_not_united(void **state)
 
 static void a_thread_that_retires_its_stream_leaves_a_record(void **state)
 {
-    struct fixture *fixture = *state;
     struct worker *worker = begin_worker();
-    void *x = alloc(fixture, worker, 48, PER_THREAD);
-    alloc(fixture, NULL, 1, PER_THREAD);
-    free_on(fixture, worker, x, PER_THREAD);
-    test_backend_take_calls(&fixture->backend);
-    retire(fixture, worker, PER_THREAD);
-    expect_calls(fixture, 0, 1, 0);
+    void *x = alloc_in(worker, 48, PER_THREAD);
+    alloc_in(NULL, 1, PER_THREAD);
+    free_in(worker, x, PER_THREAD);
+    test_backend_take_calls(&backend);
+    retire_in(worker, PER_THREAD);
+    expect_calls(0, 1, 0);
     uint64_t number = worker->number;
     end_worker(worker);
-    assert_ptr_equal(alloc(fixture, NULL, 48, PER_THREAD), x);
-    expect_calls(fixture, 0, 0, 1);
-    expect_last_wait(fixture, PER_THREAD, PER_THREAD, number);
+    assert_ptr_equal(alloc_in(NULL, 48, PER_THREAD), x);
+    expect_calls(0, 0, 1);
+    expect_last_wait_for(PER_THREAD, PER_THREAD, number);
     /* This thread's own is not the one that has ended. */
-    free_on(fixture, NULL, x, PER_THREAD);
-    assert_ptr_equal(alloc(fixture, NULL, 48, PER_THREAD), x);
-    expect_no_calls(fixture);
+    free_in(NULL, x, PER_THREAD);
+    assert_ptr_equal(alloc_in(NULL, 48, PER_THREAD), x);
+    expect_no_calls();
 }
 
 static void the_only_thread_may_retire_its_stream(void **state)
 {
-    struct fixture *fixture = *state;
     struct worker *worker = begin_worker();
-    void *x = alloc(fixture, worker, 48, PER_THREAD);
-    free_on(fixture, worker, x, PER_THREAD);
-    retire(fixture, NULL, PER_THREAD); /* which the pool does not know */
-    test_backend_take_calls(&fixture->backend);
-    assert_null(fixture->pool->streams);
-    retire(fixture, worker, PER_THREAD);
-    expect_calls(fixture, 0, 1, 0);
+    void *x = alloc_in(worker, 48, PER_THREAD);
+    free_in(worker, x, PER_THREAD);
+    retire_in(NULL, PER_THREAD); /* which the pool does not know */
+    test_backend_take_calls(&backend);
+    assert_null(pool->streams);
+    retire_in(worker, PER_THREAD);
+    expect_calls(0, 1, 0);
     end_worker(worker);
-    assert_ptr_equal(alloc(fixture, NULL, 48, NULL), x);
-    expect_calls(fixture, 0, 0, 1);
+    assert_ptr_equal(alloc_in(NULL, 48, NULL), x);
+    expect_calls(0, 0, 1);
 }
 
 /* The system gives the next thread the name and the place of the one that has ended. */
 static void what_a_thread_that_has_ended_freed_is_not_the_next_ones(void **state)
 {
-    struct fixture *fixture = *state;
-    alloc(fixture, NULL, 1, PER_THREAD);
+    alloc_in(NULL, 1, PER_THREAD);
     for (int i = 0; i < 3; i++) {
         struct worker *worker = begin_worker();
-        void *x = alloc(fixture, worker, 20, PER_THREAD);
-        free_on(fixture, worker, x, PER_THREAD);
+        void *x = alloc_in(worker, 20, PER_THREAD);
+        free_in(worker, x, PER_THREAD);
         end_worker(worker);
     }
-    expect_pending(fixture, 60);
+    expect_pending(60 * KIB);
     struct worker *last = begin_worker();
-    expect_refused(fixture, last, 20, PER_THREAD);
-    expect_refused(fixture, NULL, 20, PER_THREAD);
-    assert_int_equal(fixture->backend.wait_count, 0);
+    expect_refused_in(last, 20, PER_THREAD);
+    expect_refused_in(NULL, 20, PER_THREAD);
+    assert_int_equal(backend.wait_count, 0);
     end_worker(last);
 }
 
 static void waiting_for_the_device_brings_it_back(void **state)
 {
-    struct fixture *fixture = *state;
-    alloc(fixture, NULL, 1, PER_THREAD);
+    alloc_in(NULL, 1, PER_THREAD);
     for (int i = 0; i < 3; i++) {
         struct worker *worker = begin_worker();
-        free_on(fixture, worker, alloc(fixture, worker, 20, PER_THREAD), PER_THREAD);
+        free_in(worker, alloc_in(worker, 20, PER_THREAD), PER_THREAD);
         end_worker(worker);
     }
-    test_backend_take_calls(&fixture->backend);
-    alloc(fixture, NULL, 20, PER_THREAD);
-    assert_int_equal(fixture->backend.call_counts[TEST_CALL_SYNCHRONIZE], 1);
-    assert_int_equal(fixture->backend.call_counts[TEST_CALL_EVENT_RECORD], 0);
-    alloc(fixture, NULL, 20, A);
-    alloc(fixture, NULL, 20, PER_THREAD);
-    assert_int_equal(fixture->backend.call_counts[TEST_CALL_SYNCHRONIZE], 1);
-    expect_pending(fixture, 0);
+    test_backend_take_calls(&backend);
+    alloc_in(NULL, 20, PER_THREAD);
+    assert_int_equal(backend.call_counts[TEST_CALL_SYNCHRONIZE], 1);
+    assert_int_equal(backend.call_counts[TEST_CALL_EVENT_RECORD], 0);
+    alloc_in(NULL, 20, A);
+    alloc_in(NULL, 20, PER_THREAD);
+    assert_int_equal(backend.call_counts[TEST_CALL_SYNCHRONIZE], 1);
+    expect_pending(0);
 }
 
 /* More threads come and go than a pool knows streams. */
 static void there_is_always_room_for_one_more_thread(void **state)
 {
-    struct fixture *fixture = *state;
-    void *kept = alloc(fixture, NULL, 1, PER_THREAD);
-    alloc(fixture, NULL, 1, A);
-    test_backend_take_calls(&fixture->backend);
+    void *kept = alloc_in(NULL, 1, PER_THREAD);
+    alloc_in(NULL, 1, A);
+    test_backend_take_calls(&backend);
     for (int i = 0; i < 100; i++) {
         struct worker *worker = begin_worker();
-        void *x = alloc(fixture, worker, 1, PER_THREAD);
-        free_on(fixture, worker, x, PER_THREAD);
+        void *x = alloc_in(worker, 1, PER_THREAD);
+        free_in(worker, x, PER_THREAD);
         if (i % 3 == 0) {
-            x = alloc(fixture, worker, 1, PER_THREAD);
-            free_after_both(fixture, x, PER_THREAD, A);
+            x = alloc_in(worker, 1, PER_THREAD);
+            free_after_both(x, PER_THREAD, A);
         }
         end_worker(worker);
     }
     /* At most a wait for each time that all 30 numbers were taken, and the 64 KiB. */
-    assert_in_range(fixture->backend.call_counts[TEST_CALL_SYNCHRONIZE], 1, 10);
-    assert_int_equal(fixture->backend.call_counts[TEST_CALL_STREAM_SYNCHRONIZE], 0);
-    free_on(fixture, NULL, kept, PER_THREAD);
+    assert_in_range(backend.call_counts[TEST_CALL_SYNCHRONIZE], 1, 10);
+    assert_int_equal(backend.call_counts[TEST_CALL_STREAM_SYNCHRONIZE], 0);
+    free_in(NULL, kept, PER_THREAD);
 }
 
 /* Those that one call names do not make room for each other. With room for one of two the host waits. */
@@ -610,58 +541,55 @@ static void a_call_keeps_the_streams_that_it_names(void **state)
     enum {
         COUNT = TN_STREAM_COUNT_MAX - 2
     };
-    struct fixture *fixture = *state;
     struct worker *workers[COUNT];
-    void *x = alloc(fixture, NULL, 1, A), *y = alloc(fixture, NULL, 1, A);
-    void *pending = alloc(fixture, NULL, 1, A);
+    void *x = alloc_in(NULL, 1, A), *y = alloc_in(NULL, 1, A);
+    void *pending = alloc_in(NULL, 1, A);
     for (int i = 0; i < COUNT; i++) {
         workers[i] = begin_worker();
-        free_on(fixture, workers[i], alloc(fixture, workers[i], 1, PER_THREAD), PER_THREAD);
+        free_in(workers[i], alloc_in(workers[i], 1, PER_THREAD), PER_THREAD);
     }
-    free_on(fixture, NULL, pending, A);
-    expect_pending(fixture, COUNT + 1);
-    assert_int_equal(tn_stream_table_find_unused(fixture->pool->streams), TN_STREAM_COUNT_MAX - 1);
-    test_backend_take_calls(&fixture->backend);
-    free_after_both(fixture, x, PER_THREAD, B);
-    assert_int_equal(fixture->backend.call_counts[TEST_CALL_STREAM_SYNCHRONIZE], 2);
-    expect_pending(fixture, COUNT + 1);
-    test_backend_take_calls(&fixture->backend);
-    free_after_both(fixture, y, PER_THREAD, A);
-    expect_calls(fixture, 0, 0, 0);
-    expect_pending(fixture, COUNT + 2);
+    free_in(NULL, pending, A);
+    expect_pending((COUNT + 1) * KIB);
+    assert_int_equal(tn_stream_table_find_unused(pool->streams), TN_STREAM_COUNT_MAX - 1);
+    test_backend_take_calls(&backend);
+    free_after_both(x, PER_THREAD, B);
+    assert_int_equal(backend.call_counts[TEST_CALL_STREAM_SYNCHRONIZE], 2);
+    expect_pending((COUNT + 1) * KIB);
+    test_backend_take_calls(&backend);
+    free_after_both(y, PER_THREAD, A);
+    expect_calls(0, 0, 0);
+    expect_pending((COUNT + 2) * KIB);
     for (int i = 0; i < COUNT; i++)
         end_worker(workers[i]);
 }
 
 static void times_begin_anew_for_threads(void **state)
 {
-    struct fixture *fixture = *state;
     for (uint32_t left = 0; left < 4; left++) {
         struct worker *worker = begin_worker();
-        void *x = alloc(fixture, worker, 16, PER_THREAD),
-             *its = alloc(fixture, worker, 1, PER_THREAD);
-        void *y = alloc(fixture, NULL, 1, A);
-        age(fixture, left);
-        free_on(fixture, worker, x, PER_THREAD);
-        expect_refused(fixture, NULL, 56, B); /* wanted */
-        free_on(fixture, worker, its, PER_THREAD);
+        void *x = alloc_in(worker, 16, PER_THREAD), *its = alloc_in(worker, 1, PER_THREAD);
+        void *y = alloc_in(NULL, 1, A);
+        age(left);
+        free_in(worker, x, PER_THREAD);
+        expect_refused_in(NULL, 56, B); /* wanted */
+        free_in(worker, its, PER_THREAD);
         for (int i = 0; i < 6; i++) {
-            free_on(fixture, NULL, y, i % 2 ? A : B);
-            y = alloc(fixture, NULL, 1, i % 2 ? B : A);
+            free_in(NULL, y, i % 2 ? A : B);
+            y = alloc_in(NULL, 1, i % 2 ? B : A);
         }
         /* Never without a wait for the record, be it of this time or the one before. */
-        unsigned waits_before = fixture->backend.wait_count;
-        struct deed deed = { .fixture = fixture, .size_kib = 58, .streams = { C } };
+        unsigned waits_before = backend.wait_count;
+        struct deed deed = { .size_kib = 58, .streams = { C } };
         let(NULL, &deed);
         if (deed.status == TARN_STATUS_OK) {
-            assert_true(fixture->backend.wait_count > waits_before);
-            free_on(fixture, NULL, deed.address, C);
+            assert_true(backend.wait_count > waits_before);
+            free_in(NULL, deed.address, C);
         }
-        free_on(fixture, NULL, y, A);
-        retire(fixture, worker, PER_THREAD);
+        free_in(NULL, y, A);
+        retire_in(worker, PER_THREAD);
         end_worker(worker);
-        test_backend_complete(&fixture->backend, PER_THREAD);
-        expect_ok(tarn_pool_trim(fixture->pool, 0, NULL));
+        test_backend_complete(&backend, PER_THREAD);
+        trim(0);
     }
 }
 
@@ -669,124 +597,119 @@ static void times_begin_anew_for_threads(void **state)
 
 static void the_capture_of_a_threads_own_stream_is_that_threads(void **state)
 {
-    struct fixture *fixture = *state;
     struct worker *worker = begin_worker();
-    alloc(fixture, worker, 1, PER_THREAD);
-    void *before = alloc(fixture, NULL, 8, PER_THREAD);
-    free_on(fixture, NULL, before, PER_THREAD);
+    alloc_in(worker, 1, PER_THREAD);
+    void *before = alloc_in(NULL, 8, PER_THREAD);
+    free_in(NULL, before, PER_THREAD);
     tarn_capture capture = 0;
-    expect_ok(tarn_capture_begin(fixture->pool, PER_THREAD, &capture));
-    void *x = alloc(fixture, NULL, 40, PER_THREAD);
+    expect_ok(tarn_capture_begin(pool, PER_THREAD, &capture));
+    void *x = alloc_in(NULL, 40, PER_THREAD);
     assert_ptr_not_equal(x, before);
-    free_on(fixture, NULL, x, PER_THREAD);
-    expect_refused(fixture, worker, 40, PER_THREAD);
-    assert_ptr_equal(alloc(fixture, NULL, 40, PER_THREAD), x);
+    free_in(NULL, x, PER_THREAD);
+    expect_refused_in(worker, 40, PER_THREAD);
+    assert_ptr_equal(alloc_in(NULL, 40, PER_THREAD), x);
     /* The worker's is not captured, and neither serves the capture nor is it recorded. */
-    void *its = alloc(fixture, worker, 4, PER_THREAD);
-    free_on(fixture, worker, its, PER_THREAD);
-    assert_ptr_equal(alloc(fixture, worker, 4, PER_THREAD), its);
-    free_on(fixture, NULL, x, PER_THREAD);
-    assert_int_equal(fixture->backend.call_counts[TEST_CALL_EVENT_RECORD], 0);
-    expect_ok(tarn_capture_end(fixture->pool, capture));
+    void *its = alloc_in(worker, 4, PER_THREAD);
+    free_in(worker, its, PER_THREAD);
+    assert_ptr_equal(alloc_in(worker, 4, PER_THREAD), its);
+    free_in(NULL, x, PER_THREAD);
+    assert_int_equal(backend.call_counts[TEST_CALL_EVENT_RECORD], 0);
+    expect_ok(tarn_capture_end(pool, capture));
 
-    test_backend_take_calls(&fixture->backend);
-    assert_ptr_equal(alloc(fixture, NULL, 8, PER_THREAD), before);
-    expect_no_calls(fixture);
-    expect_refused(fixture, NULL, 40, PER_THREAD);
-    expect_ok(tarn_capture_release(fixture->pool, capture, (tarn_stream[]){ PER_THREAD }, 1));
-    expect_refused(fixture, worker, 40, PER_THREAD);
-    test_backend_take_calls(&fixture->backend);
-    assert_ptr_equal(alloc(fixture, NULL, 40, PER_THREAD), x);
+    test_backend_take_calls(&backend);
+    assert_ptr_equal(alloc_in(NULL, 8, PER_THREAD), before);
+    expect_no_calls();
+    expect_refused_in(NULL, 40, PER_THREAD);
+    expect_ok(tarn_capture_release(pool, capture, (tarn_stream[]){ PER_THREAD }, 1));
+    expect_refused_in(worker, 40, PER_THREAD);
+    test_backend_take_calls(&backend);
+    assert_ptr_equal(alloc_in(NULL, 40, PER_THREAD), x);
     end_worker(worker);
 }
 
 /* A thread that is to record cannot while anything is captured, and goes on as ever. */
 static void while_something_is_captured_a_thread_records_nothing(void **state)
 {
-    struct fixture *fixture = *state;
     struct worker *worker = begin_worker();
-    void *x = alloc(fixture, worker, 16, PER_THREAD);
-    alloc(fixture, NULL, 1, A);
-    void *its = alloc(fixture, worker, 1, PER_THREAD);
-    fill_up(fixture);
-    free_on(fixture, worker, x, PER_THREAD);
-    expect_refused(fixture, NULL, 16, A);
+    void *x = alloc_in(worker, 16, PER_THREAD);
+    alloc_in(NULL, 1, A);
+    void *its = alloc_in(worker, 1, PER_THREAD);
+    fill_up();
+    free_in(worker, x, PER_THREAD);
+    expect_refused_in(NULL, 16, A);
     tarn_capture capture = 0;
-    expect_ok(tarn_capture_begin(fixture->pool, B, &capture));
-    test_backend_take_calls(&fixture->backend);
+    expect_ok(tarn_capture_begin(pool, B, &capture));
+    test_backend_take_calls(&backend);
     for (int i = 0; i < 3; i++) {
-        free_on(fixture, worker, its, PER_THREAD);
-        assert_ptr_equal(alloc(fixture, worker, 1, PER_THREAD), its);
+        free_in(worker, its, PER_THREAD);
+        assert_ptr_equal(alloc_in(worker, 1, PER_THREAD), its);
     }
-    expect_no_calls(fixture);
-    expect_ok(tarn_capture_end(fixture->pool, capture));
-    expect_ok(tarn_capture_release(fixture->pool, capture, NULL, 0));
-    free_on(fixture, worker, its, PER_THREAD);
-    expect_calls(fixture, 0, 1, 0);
-    assert_ptr_equal(alloc(fixture, NULL, 16, A), x);
+    expect_no_calls();
+    expect_ok(tarn_capture_end(pool, capture));
+    expect_ok(tarn_capture_release(pool, capture, NULL, 0));
+    free_in(worker, its, PER_THREAD);
+    expect_calls(0, 1, 0);
+    assert_ptr_equal(alloc_in(NULL, 16, A), x);
     end_worker(worker);
 }
 
 /* --- beside other options ------------------------------------------------------------------------- */
 
-static void use_both_ways(struct fixture *fixture)
+static void use_both_ways(void)
 {
     struct worker *worker = begin_worker();
     for (int i = 0; i < 5; i++) {
-        void *x = alloc(fixture, NULL, 8, PER_THREAD), *y = alloc(fixture, worker, 8, PER_THREAD);
-        void *z = alloc(fixture, NULL, 8, A);
-        free_on(fixture, worker, x, PER_THREAD);
-        free_on(fixture, NULL, y, i % 2 ? PER_THREAD : A);
-        free_after_both(fixture, z, A, PER_THREAD);
+        void *x = alloc_in(NULL, 8, PER_THREAD), *y = alloc_in(worker, 8, PER_THREAD);
+        void *z = alloc_in(NULL, 8, A);
+        free_in(worker, x, PER_THREAD);
+        free_in(NULL, y, i % 2 ? PER_THREAD : A);
+        free_after_both(z, A, PER_THREAD);
     }
-    retire(fixture, worker, PER_THREAD);
+    retire_in(worker, PER_THREAD);
     end_worker(worker);
-    assert_int_equal(stats_of(fixture->pool).live_count, 0);
+    assert_int_equal(stats_of(pool).live_count, 0);
 }
 
 static void a_pool_that_passes_through_takes_them_too(void **state)
 {
-    struct fixture *fixture = *state;
     for (int i = 0; i < 2; i++) {
-        expect_ok(tarn_pool_destroy(fixture->pool));
-        fixture->options.passes_through = true;
-        fixture->options.identifies_streams = i == 1;
-        expect_ok(tarn_pool_create(&fixture->options, &fixture->pool));
-        use_both_ways(fixture);
-        assert_int_equal(stats_of(fixture->pool).footprint_bytes, 0);
+        destroy_empty();
+        options.passes_through = true;
+        options.identifies_streams = i == 1;
+        create();
+        use_both_ways();
+        assert_int_equal(stats_of(pool).footprint_bytes, 0);
     }
 }
 
 static void a_pool_in_debug_mode_takes_them_too(void **state)
 {
-    struct fixture *fixture = *state;
     for (int i = 0; i < 2; i++) {
-        expect_ok(tarn_pool_destroy(fixture->pool));
-        fixture->options.debug = TARN_DEBUG_SITES;
-        fixture->options.identifies_streams = i == 1;
-        expect_ok(tarn_pool_create(&fixture->options, &fixture->pool));
-        use_both_ways(fixture);
+        destroy_empty();
+        options.debug = TARN_DEBUG_SITES;
+        options.identifies_streams = i == 1;
+        create();
+        use_both_ways();
     }
 }
 
 /* Then nothing is recorded either, and each has what it freed itself. */
 static void without_events_others_have_nothing_of_a_thread(void **state)
 {
-    struct fixture *fixture = *state;
-    expect_ok(tarn_pool_destroy(fixture->pool));
-    fixture->backend.operations.event_create = NULL;
-    fixture->backend.operations.event_record = NULL;
-    expect_ok(tarn_pool_create(&fixture->options, &fixture->pool));
+    destroy_empty();
+    backend.operations.event_create = NULL;
+    backend.operations.event_record = NULL;
+    create();
     struct worker *worker = begin_worker();
-    void *x = alloc(fixture, worker, 48, PER_THREAD), *its = alloc(fixture, worker, 1, PER_THREAD);
-    alloc(fixture, NULL, 1, PER_THREAD);
-    free_on(fixture, worker, x, PER_THREAD);
+    void *x = alloc_in(worker, 48, PER_THREAD), *its = alloc_in(worker, 1, PER_THREAD);
+    alloc_in(NULL, 1, PER_THREAD);
+    free_in(worker, x, PER_THREAD);
     for (int i = 0; i < 3; i++) {
-        expect_refused(fixture, NULL, 48, PER_THREAD);
-        free_on(fixture, worker, its, PER_THREAD);
-        its = alloc(fixture, worker, 1, PER_THREAD);
+        expect_refused_in(NULL, 48, PER_THREAD);
+        free_in(worker, its, PER_THREAD);
+        its = alloc_in(worker, 1, PER_THREAD);
     }
-    assert_ptr_equal(alloc(fixture, worker, 47, PER_THREAD), x);
+    assert_ptr_equal(alloc_in(worker, 47, PER_THREAD), x);
     end_worker(worker);
 }
 
@@ -795,327 +718,300 @@ static char memory[128 * 1024];
 /* Over memory of the caller's nobody knows the vendor, and the handle means the same. */
 static void over_the_callers_memory_threads_are_told_apart(void **state)
 {
-    struct fixture *fixture = *state;
-    tarn_pool *pool = fixture->pool;
-    expect_ok(tarn_pool_create_over(memory, sizeof memory, NULL, &fixture->pool));
+    destroy();
+    expect_ok(tarn_pool_create_over(memory, sizeof memory, NULL, &pool));
     struct worker *worker = begin_worker();
-    void *x = alloc(fixture, worker, 100, PER_THREAD);
-    alloc(fixture, NULL, 1, PER_THREAD);
-    free_on(fixture, worker, x, PER_THREAD);
-    expect_refused(fixture, NULL, 100, PER_THREAD);
-    assert_ptr_equal(alloc(fixture, worker, 100, PER_THREAD), x);
+    void *x = alloc_in(worker, 100, PER_THREAD);
+    alloc_in(NULL, 1, PER_THREAD);
+    free_in(worker, x, PER_THREAD);
+    expect_refused_in(NULL, 100, PER_THREAD);
+    assert_ptr_equal(alloc_in(worker, 100, PER_THREAD), x);
     end_worker(worker);
-    expect_ok(tarn_pool_destroy_forced(fixture->pool, NULL));
-    fixture->pool = pool;
 }
 
 static void over_the_callers_memory_the_default_stream_has_both_names(void **state)
 {
-    struct fixture *fixture = *state;
-    tarn_pool *pool = fixture->pool;
-    expect_ok(tarn_pool_create_over(memory, sizeof memory, NULL, &fixture->pool));
-    alloc(fixture, NULL, 1, NULL);
-    void *x = alloc(fixture, NULL, 100, NULL);
-    free_on(fixture, NULL, x, LEGACY);
-    assert_ptr_equal(alloc(fixture, NULL, 100, NULL), x);
-    expect_ok(tarn_pool_destroy_forced(fixture->pool, NULL));
-    fixture->pool = pool;
+    destroy();
+    expect_ok(tarn_pool_create_over(memory, sizeof memory, NULL, &pool));
+    alloc_in(NULL, 1, NULL);
+    void *x = alloc_in(NULL, 100, NULL);
+    free_in(NULL, x, LEGACY);
+    assert_ptr_equal(alloc_in(NULL, 100, NULL), x);
 }
 
 /* --- streams that end unannounced ------------------------------------------------------------------- */
 
 static void each_call_asks_which_stream_it_is_and_each_free_is_recorded(void **state)
 {
-    struct fixture *fixture = *state;
-    void *x = alloc(fixture, NULL, 16, A);
-    alloc(fixture, NULL, 16, B);
-    test_backend_take_calls(&fixture->backend);
+    void *x = alloc_in(NULL, 16, A);
+    alloc_in(NULL, 16, B);
+    test_backend_take_calls(&backend);
     for (int i = 0; i < 20; i++) {
-        free_on(fixture, NULL, x, A);
-        expect_calls(fixture, 1, 1, 0);
-        assert_ptr_equal(alloc(fixture, NULL, 16, A), x);
-        expect_calls(fixture, 1, 0, 0);
+        free_in(NULL, x, A);
+        expect_calls(1, 1, 0);
+        assert_ptr_equal(alloc_in(NULL, 16, A), x);
+        expect_calls(1, 0, 0);
     }
-    assert_in_range(fixture->backend.event_count, 1, TN_STREAM_RECORDS_MAX);
-    free_after_both(fixture, x, A, B);
-    expect_calls(fixture, 2, 2, 0);
-    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free_on(fixture->pool, x, A));
-    expect_calls(fixture, 1, 0, 0);
+    assert_in_range(backend.event_count, 1, TN_STREAM_RECORDS_MAX);
+    free_after_both(x, A, B);
+    expect_calls(2, 2, 0);
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free_on(pool, x, A));
+    expect_calls(1, 0, 0);
 }
 
 static void the_default_stream_never_ends(void **state)
 {
-    struct fixture *fixture = *state;
     for (int i = 0; i < 10; i++)
-        free_on(fixture, NULL, alloc(fixture, NULL, 16, i % 2 ? NULL : LEGACY),
-                i % 3 ? NULL : LEGACY);
-    expect_no_calls(fixture);
-    alloc(fixture, NULL, 1, A);
-    test_backend_take_calls(&fixture->backend);
-    void *x = alloc(fixture, NULL, 16, NULL);
-    free_on(fixture, NULL, x, LEGACY);
-    alloc(fixture, NULL, 16, NULL);
-    expect_no_calls(fixture);
+        free_in(NULL, alloc_in(NULL, 16, i % 2 ? NULL : LEGACY), i % 3 ? NULL : LEGACY);
+    expect_no_calls();
+    alloc_in(NULL, 1, A);
+    test_backend_take_calls(&backend);
+    void *x = alloc_in(NULL, 16, NULL);
+    free_in(NULL, x, LEGACY);
+    alloc_in(NULL, 16, NULL);
+    expect_no_calls();
 }
 
 /* Whoever uses the handle of a stream that has ended is counted. */
 static void a_stream_that_has_ended_is_not_used(void **state)
 {
-    struct fixture *fixture = *state;
-    void *x = alloc(fixture, NULL, 16, A), *y = alloc(fixture, NULL, 16, A);
-    alloc(fixture, NULL, 1, B);
-    fill_up(fixture);
-    free_on(fixture, NULL, x, A);
-    free_on(fixture, NULL, y, A);
-    test_backend_end_stream(&fixture->backend, A);
-    test_backend_take_calls(&fixture->backend);
-    assert_ptr_equal(alloc(fixture, NULL, 16, B), x);
-    expect_calls(fixture, 1, 0, 1);
-    expect_last_wait(fixture, B, A, tn_thread_number());
-    tn_stream_reuse_settle(fixture->pool);
-    expect_ok(tarn_pool_trim(fixture->pool, 0, NULL));
-    retire(fixture, NULL, A);
-    assert_int_equal(fixture->backend.misuse_count, 0);
-    assert_ptr_equal(alloc(fixture, NULL, 16, C), y);
+    void *x = alloc_in(NULL, 16, A), *y = alloc_in(NULL, 16, A);
+    alloc_in(NULL, 1, B);
+    fill_up();
+    free_in(NULL, x, A);
+    free_in(NULL, y, A);
+    test_backend_end_stream(&backend, A);
+    test_backend_take_calls(&backend);
+    assert_ptr_equal(alloc_in(NULL, 16, B), x);
+    expect_calls(1, 0, 1);
+    expect_last_wait_for(B, A, tn_thread_number());
+    tn_stream_reuse_settle(pool);
+    trim(0);
+    retire_in(NULL, A);
+    assert_int_equal(backend.misuse_count, 0);
+    assert_ptr_equal(alloc_in(NULL, 16, C), y);
 }
 
 static void an_old_handle_may_be_a_new_stream(void **state)
 {
-    struct fixture *fixture = *state;
-    void *x = alloc(fixture, NULL, 48, A);
-    alloc(fixture, NULL, 1, B);
+    void *x = alloc_in(NULL, 48, A);
+    alloc_in(NULL, 1, B);
     for (int i = 0; i < 40; i++) {
-        free_on(fixture, NULL, x, A);
-        test_backend_end_stream(&fixture->backend, A);
-        test_backend_begin_stream(&fixture->backend, A);
-        test_backend_take_calls(&fixture->backend);
-        assert_ptr_equal(alloc(fixture, NULL, 48, A), x);
-        assert_int_equal(fixture->backend.call_counts[TEST_CALL_STREAM_ID], 1);
-        assert_int_equal(fixture->backend.call_counts[TEST_CALL_STREAM_CHECK], 1);
-        assert_int_equal(fixture->backend.call_counts[TEST_CALL_STREAM_WAIT_EVENT], 1);
+        free_in(NULL, x, A);
+        test_backend_end_stream(&backend, A);
+        test_backend_begin_stream(&backend, A);
+        test_backend_take_calls(&backend);
+        assert_ptr_equal(alloc_in(NULL, 48, A), x);
+        assert_int_equal(backend.call_counts[TEST_CALL_STREAM_ID], 1);
+        assert_int_equal(backend.call_counts[TEST_CALL_STREAM_CHECK], 1);
+        assert_int_equal(backend.call_counts[TEST_CALL_STREAM_WAIT_EVENT], 1);
         if (i < TEST_BACKEND_WAITS_MAX) {
-            assert_int_equal(fixture->backend.wait_count, i + 1);
-            expect_last_wait(fixture, A, A, tn_thread_number());
+            assert_int_equal(backend.wait_count, i + 1);
+            expect_last_wait_for(A, A, tn_thread_number());
         }
-        if (i % 4 == 3) test_backend_complete(&fixture->backend, A);
+        if (i % 4 == 3) test_backend_complete(&backend, A);
     }
 }
 
 /* With a free for the first call that names it. */
 static void a_new_stream_may_free_first(void **state)
 {
-    struct fixture *fixture = *state;
-    void *x = alloc(fixture, NULL, 30, A), *y = alloc(fixture, NULL, 30, A);
-    free_on(fixture, NULL, x, A);
-    test_backend_end_stream(&fixture->backend, A);
-    test_backend_begin_stream(&fixture->backend, A);
-    test_backend_take_calls(&fixture->backend);
-    free_on(fixture, NULL, y, A);
-    assert_int_equal(fixture->backend.call_counts[TEST_CALL_STREAM_ID], 1);
-    test_backend_take_calls(&fixture->backend);
-    assert_ptr_equal(alloc(fixture, NULL, 30, A), y);
-    expect_calls(fixture, 1, 0, 0);
-    assert_ptr_equal(alloc(fixture, NULL, 30, A), x);
-    expect_calls(fixture, 1, 0, 1);
+    void *x = alloc_in(NULL, 30, A), *y = alloc_in(NULL, 30, A);
+    free_in(NULL, x, A);
+    test_backend_end_stream(&backend, A);
+    test_backend_begin_stream(&backend, A);
+    test_backend_take_calls(&backend);
+    free_in(NULL, y, A);
+    assert_int_equal(backend.call_counts[TEST_CALL_STREAM_ID], 1);
+    test_backend_take_calls(&backend);
+    assert_ptr_equal(alloc_in(NULL, 30, A), y);
+    expect_calls(1, 0, 0);
+    assert_ptr_equal(alloc_in(NULL, 30, A), x);
+    expect_calls(1, 0, 1);
 }
 
 static void what_is_united_is_covered_though_one_has_ended(void **state)
 {
-    struct fixture *fixture = *state;
-    void *x = alloc(fixture, NULL, 16, A), *y = alloc(fixture, NULL, 16, B);
-    void *z = alloc(fixture, NULL, 1, B);
+    void *x = alloc_in(NULL, 16, A), *y = alloc_in(NULL, 16, B);
+    void *z = alloc_in(NULL, 1, B);
     assert_ptr_equal(y, (char *)x + 16 * KIB);
-    fill_up(fixture);
-    free_on(fixture, NULL, x, A);
-    test_backend_end_stream(&fixture->backend, A);
-    free_on(fixture, NULL, z, B);
-    assert_ptr_equal(alloc(fixture, NULL, 1, B), z);
-    free_on(fixture, NULL, y, B);
-    test_backend_take_calls(&fixture->backend);
-    void *both = alloc(fixture, NULL, 32, C);
+    fill_up();
+    free_in(NULL, x, A);
+    test_backend_end_stream(&backend, A);
+    free_in(NULL, z, B);
+    assert_ptr_equal(alloc_in(NULL, 1, B), z);
+    free_in(NULL, y, B);
+    test_backend_take_calls(&backend);
+    void *both = alloc_in(NULL, 32, C);
     assert_ptr_equal(both, x);
-    expect_calls(fixture, 1, 0, 2);
+    expect_calls(1, 0, 2);
     /* And what is left of it is everybody's when the work is done. */
-    free_on(fixture, NULL, both, B);
-    expect_pending(fixture, 32);
-    test_backend_complete(&fixture->backend, A);
-    test_backend_complete(&fixture->backend, B);
-    tn_stream_reuse_poll(fixture->pool);
-    expect_pending(fixture, 0);
+    free_in(NULL, both, B);
+    expect_pending(32 * KIB);
+    test_backend_complete(&backend, A);
+    test_backend_complete(&backend, B);
+    tn_stream_reuse_poll(pool);
+    expect_pending(0);
 }
 
 static void a_free_that_cannot_be_recorded_is_not_handed_out(void **state)
 {
-    struct fixture *fixture = *state;
-    void *x = alloc(fixture, NULL, 16, A), *y = alloc(fixture, NULL, 1, A);
-    alloc(fixture, NULL, 1, B);
-    fill_up(fixture);
-    fixture->backend.fail_call_at[TEST_CALL_EVENT_RECORD] = 1;
-    free_on(fixture, NULL, x, A);
-    test_backend_take_calls(&fixture->backend);
-    expect_refused(fixture, NULL, 16, B);
-    expect_calls(fixture, 1, 0, 0);
-    assert_ptr_equal(alloc(fixture, NULL, 16, A), x);
-    fixture->backend.fail_call_at[TEST_CALL_EVENT_CREATE] = 1;
-    free_on(fixture, NULL, x, A);
+    void *x = alloc_in(NULL, 16, A), *y = alloc_in(NULL, 1, A);
+    alloc_in(NULL, 1, B);
+    fill_up();
+    backend.fail_call_at[TEST_CALL_EVENT_RECORD] = 1;
+    free_in(NULL, x, A);
+    test_backend_take_calls(&backend);
+    expect_refused_in(NULL, 16, B);
+    expect_calls(1, 0, 0);
+    assert_ptr_equal(alloc_in(NULL, 16, A), x);
+    backend.fail_call_at[TEST_CALL_EVENT_CREATE] = 1;
+    free_in(NULL, x, A);
     /* The next record covers it. */
-    free_on(fixture, NULL, y, A);
-    test_backend_end_stream(&fixture->backend, A);
-    assert_ptr_equal(alloc(fixture, NULL, 16, B), x);
+    free_in(NULL, y, A);
+    test_backend_end_stream(&backend, A);
+    assert_ptr_equal(alloc_in(NULL, 16, B), x);
 }
 
 /* It ended without any record: until the device has been waited for nobody has it. */
 static void what_was_never_recorded_waits_for_the_device(void **state)
 {
-    struct fixture *fixture = *state;
-    void *x = alloc(fixture, NULL, 16, A);
-    alloc(fixture, NULL, 1, B);
-    fill_up(fixture);
-    fixture->backend.fail_call_at[TEST_CALL_EVENT_RECORD] = 1;
-    free_on(fixture, NULL, x, A);
-    test_backend_end_stream(&fixture->backend, A);
-    test_backend_begin_stream(&fixture->backend, A);
-    test_backend_take_calls(&fixture->backend);
-    assert_ptr_equal(alloc(fixture, NULL, 16, A), x);
-    assert_int_equal(fixture->backend.call_counts[TEST_CALL_SYNCHRONIZE], 1);
-    assert_int_equal(fixture->backend.call_counts[TEST_CALL_STREAM_WAIT_EVENT], 0);
+    void *x = alloc_in(NULL, 16, A);
+    alloc_in(NULL, 1, B);
+    fill_up();
+    backend.fail_call_at[TEST_CALL_EVENT_RECORD] = 1;
+    free_in(NULL, x, A);
+    test_backend_end_stream(&backend, A);
+    test_backend_begin_stream(&backend, A);
+    test_backend_take_calls(&backend);
+    assert_ptr_equal(alloc_in(NULL, 16, A), x);
+    assert_int_equal(backend.call_counts[TEST_CALL_SYNCHRONIZE], 1);
+    assert_int_equal(backend.call_counts[TEST_CALL_STREAM_WAIT_EVENT], 0);
 }
 
 static void a_vendor_that_does_not_tell_is_an_error_that_changes_nothing(void **state)
 {
-    struct fixture *fixture = *state;
-    void *x = alloc(fixture, NULL, 16, A), *address = fixture;
-    fixture->backend.fail_call_at[TEST_CALL_STREAM_ID] = 1;
-    expect_status(TARN_STATUS_VENDOR_ERROR,
-                  tarn_pool_alloc_on(fixture->pool, 16 * KIB, A, &address));
-    assert_ptr_equal(address, fixture);
-    fixture->backend.fail_call_at[TEST_CALL_STREAM_ID] = 1;
-    expect_status(TARN_STATUS_VENDOR_ERROR, tarn_pool_free_on(fixture->pool, x, A));
-    assert_int_equal(stats_of(fixture->pool).live_count, 1);
-    free_on(fixture, NULL, x, A);
+    void *x = alloc_in(NULL, 16, A);
+    backend.fail_call_at[TEST_CALL_STREAM_ID] = 1;
+    expect_refused_on(TARN_STATUS_VENDOR_ERROR, 16 * KIB, A);
+    backend.fail_call_at[TEST_CALL_STREAM_ID] = 1;
+    expect_status(TARN_STATUS_VENDOR_ERROR, tarn_pool_free_on(pool, x, A));
+    assert_int_equal(stats_of(pool).live_count, 1);
+    free_in(NULL, x, A);
 }
 
 static void there_is_always_room_for_one_more_stream(void **state)
 {
-    struct fixture *fixture = *state;
-    alloc(fixture, NULL, 1, NULL);
+    alloc_in(NULL, 1, NULL);
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < 70; i++) {
             tarn_stream stream = STREAM(i);
-            void *x = alloc(fixture, NULL, 1, stream);
-            free_on(fixture, NULL, x, stream);
-            if (i % 5 == 0) test_backend_complete(&fixture->backend, stream);
+            void *x = alloc_in(NULL, 1, stream);
+            free_in(NULL, x, stream);
+            if (i % 5 == 0) test_backend_complete(&backend, stream);
         }
     }
-    assert_in_range(fixture->backend.call_counts[TEST_CALL_SYNCHRONIZE], 0, 10);
-    assert_int_equal(fixture->backend.call_counts[TEST_CALL_STREAM_SYNCHRONIZE], 0);
+    assert_in_range(backend.call_counts[TEST_CALL_SYNCHRONIZE], 0, 10);
+    assert_int_equal(backend.call_counts[TEST_CALL_STREAM_SYNCHRONIZE], 0);
 }
 
 /* Each ends with work under way, and its handle comes again at once. */
 static void a_handle_may_come_again_any_number_of_times(void **state)
 {
-    struct fixture *fixture = *state;
     for (int i = 0; i < 40; i++) {
-        void *x = alloc(fixture, NULL, 1, A);
-        free_on(fixture, NULL, x, A);
-        test_backend_end_stream(&fixture->backend, A);
-        test_backend_begin_stream(&fixture->backend, A);
+        void *x = alloc_in(NULL, 1, A);
+        free_in(NULL, x, A);
+        test_backend_end_stream(&backend, A);
+        test_backend_begin_stream(&backend, A);
     }
-    assert_in_range(fixture->backend.call_counts[TEST_CALL_SYNCHRONIZE], 1, 2);
+    assert_in_range(backend.call_counts[TEST_CALL_SYNCHRONIZE], 1, 2);
 }
 
 /* Threads that end without a word, too. */
 static void what_a_thread_frees_is_recorded_at_once(void **state)
 {
-    struct fixture *fixture = *state;
     struct worker *worker = begin_worker();
-    void *x = alloc(fixture, worker, 60, PER_THREAD);
-    test_backend_take_calls(&fixture->backend);
-    free_on(fixture, worker, x, PER_THREAD);
-    expect_calls(fixture, 0, 1, 0);
+    void *x = alloc_in(worker, 60, PER_THREAD);
+    test_backend_take_calls(&backend);
+    free_in(worker, x, PER_THREAD);
+    expect_calls(0, 1, 0);
     uint64_t number = worker->number;
     end_worker(worker);
-    assert_ptr_equal(alloc(fixture, NULL, 60, PER_THREAD), x);
-    expect_calls(fixture, 0, 0, 1);
-    expect_last_wait(fixture, PER_THREAD, PER_THREAD, number);
+    assert_ptr_equal(alloc_in(NULL, 60, PER_THREAD), x);
+    expect_calls(0, 0, 1);
+    expect_last_wait_for(PER_THREAD, PER_THREAD, number);
 }
 
 static void times_begin_anew_for_those_that_have_ended(void **state)
 {
-    struct fixture *fixture = *state;
-    alloc(fixture, NULL, 1, NULL);
+    alloc_in(NULL, 1, NULL);
     for (uint32_t left = 0; left < 6; left++) {
         tarn_stream ended = STREAM(10 + left);
-        void *x = alloc(fixture, NULL, 16, ended), *y = alloc(fixture, NULL, 1, B);
-        age(fixture, left);
-        free_on(fixture, NULL, x, ended);
-        test_backend_end_stream(&fixture->backend, ended);
+        void *x = alloc_in(NULL, 16, ended), *y = alloc_in(NULL, 1, B);
+        age(left);
+        free_in(NULL, x, ended);
+        test_backend_end_stream(&backend, ended);
         for (int i = 0; i < 4; i++) {
-            free_on(fixture, NULL, y, B);
-            assert_ptr_equal(alloc(fixture, NULL, 1, B), y);
+            free_in(NULL, y, B);
+            assert_ptr_equal(alloc_in(NULL, 1, B), y);
         }
-        unsigned waits_before = fixture->backend.wait_count;
-        free_on(fixture, NULL, y, B);
-        void *all = alloc(fixture, NULL, 63, C);
-        assert_true(fixture->backend.wait_count > waits_before);
-        free_on(fixture, NULL, all, C);
-        test_backend_complete(&fixture->backend, B);
-        test_backend_complete(&fixture->backend, C);
-        test_backend_complete(&fixture->backend, ended);
-        tn_stream_reuse_poll(fixture->pool);
-        expect_pending(fixture, 0);
+        unsigned waits_before = backend.wait_count;
+        free_in(NULL, y, B);
+        void *all = alloc_in(NULL, 63, C);
+        assert_true(backend.wait_count > waits_before);
+        free_in(NULL, all, C);
+        test_backend_complete(&backend, B);
+        test_backend_complete(&backend, C);
+        test_backend_complete(&backend, ended);
+        tn_stream_reuse_poll(pool);
+        expect_pending(0);
     }
 }
 
 /* A record from before times began anew covers nothing that is freed later. */
 static void an_old_record_covers_nothing_in_a_new_time(void **state)
 {
-    struct fixture *fixture = *state;
-    void *x = alloc(fixture, NULL, 16, A), *y = alloc(fixture, NULL, 1, B);
-    void *z = alloc(fixture, NULL, 8, A);
-    alloc(fixture, NULL, 1, B);
-    age(fixture, 1);
-    free_on(fixture, NULL, x, A);
-    free_on(fixture, NULL, y, B);
-    assert_in_range(fixture->pool->streams->now, 1, 2);
-    test_backend_complete(&fixture->backend, A);
-    test_backend_complete(&fixture->backend, B);
-    free_on(fixture, NULL, z, A);
-    tn_stream_reuse_poll(fixture->pool);
-    expect_pending(fixture, 8);
-    test_backend_complete(&fixture->backend, A);
-    tn_stream_reuse_poll(fixture->pool);
-    expect_pending(fixture, 0);
+    void *x = alloc_in(NULL, 16, A), *y = alloc_in(NULL, 1, B);
+    void *z = alloc_in(NULL, 8, A);
+    alloc_in(NULL, 1, B);
+    age(1);
+    free_in(NULL, x, A);
+    free_in(NULL, y, B);
+    assert_in_range(pool->streams->now, 1, 2);
+    test_backend_complete(&backend, A);
+    test_backend_complete(&backend, B);
+    free_in(NULL, z, A);
+    tn_stream_reuse_poll(pool);
+    expect_pending(8 * KIB);
+    test_backend_complete(&backend, A);
+    tn_stream_reuse_poll(pool);
+    expect_pending(0);
 }
 
 static void captures_are_refused(void **state)
 {
-    struct fixture *fixture = *state;
     tarn_capture capture = 0;
-    alloc(fixture, NULL, 1, A);
-    expect_status(TARN_STATUS_NOT_SUPPORTED, tarn_capture_begin(fixture->pool, A, &capture));
+    alloc_in(NULL, 1, A);
+    expect_status(TARN_STATUS_NOT_SUPPORTED, tarn_capture_begin(pool, A, &capture));
     expect_message("identifies_streams");
     assert_int_equal(capture, 0);
 }
 
 static void a_backend_without_numbers_is_refused(void **state)
 {
-    struct fixture *fixture = *state;
-    tarn_pool *pool;
-    fixture->options.identifies_streams = true;
-    expect_status(TARN_STATUS_NOT_SUPPORTED, tarn_pool_create(&fixture->options, &pool));
-    expect_message("identifies_streams");
+    destroy();
+    options.identifies_streams = true;
+    expect_options_refused(TARN_STATUS_NOT_SUPPORTED, "identifies_streams");
     expect_message("test backend");
-    fixture->backend.has_ids = true;
-    fixture->opened = test_backend_open(&fixture->backend);
-    fixture->backend.fail_call_at[TEST_CALL_STREAM_ID] = 1;
-    fixture->backend.call_failure = TARN_STATUS_NOT_SUPPORTED;
-    expect_status(TARN_STATUS_NOT_SUPPORTED, tarn_pool_create(&fixture->options, &pool));
-    expect_ok(tarn_pool_create(&fixture->options, &pool));
-    expect_ok(tarn_pool_destroy(pool));
+    backend.has_ids = true;
+    opened = test_backend_open(&backend);
+    backend.fail_call_at[TEST_CALL_STREAM_ID] = 1;
+    backend.call_failure = TARN_STATUS_NOT_SUPPORTED;
+    expect_options_refused(TARN_STATUS_NOT_SUPPORTED, "");
+    create();
 }
 
-#define TEST(name)             cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name)             cmocka_unit_test_setup_teardown(name, set_up_announced, tear_down)
 #define TEST_WITH_WAIT(name)   cmocka_unit_test_setup_teardown(name, set_up_with_wait, tear_down)
 #define TEST_UNANNOUNCED(name) cmocka_unit_test_setup_teardown(name, set_up_unannounced, tear_down)
 #define TEST_UNANNOUNCED_WITH_WAIT(name) \

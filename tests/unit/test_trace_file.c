@@ -1,13 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_trace_file: what is written comes back through zlib, and what cannot be written is told. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* clang-format off */
-#include <cmocka.h>
-/* clang-format on */
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +7,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "harness/claims.h"
 #include "harness/random.h"
 
 #include "record/deflate.h"

@@ -3,14 +3,6 @@
  * test_trace_writer: traces of files of events that are made by hand: orders that threads rarely produce, and what a
  * killed process leaves in the middle of something.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* clang-format off */
-#include <cmocka.h>
-/* clang-format on */
-
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
