@@ -104,9 +104,8 @@ static void pieces_do_not_overlap(void **state)
         pieces[i].address = acquire(fixture, pieces[i].size_bytes);
         for (size_t k = 0; k < i; k++)
             expect_apart(&pieces[k], &pieces[i]);
-        if (fixture->operations->fill) {
+        if (fixture->operations->fill)
             fill(fixture, pieces[i].address, (unsigned char)(i + 1), pieces[i].size_bytes, NULL);
-        }
     }
     for (size_t i = 0; i < COUNT; i++) {
         const struct piece *piece = &pieces[(i * 7) % COUNT];

@@ -445,9 +445,8 @@ static void mapping_what_is_mapped_is_refused(void **state)
     unmap(&strip, 1, 1);
     unmap(&strip, 5, 1);
     unmap(&strip, 2, 3);
-    if (strip.fixture->target->memory_bytes != 0) {
+    if (strip.fixture->target->memory_bytes != 0)
         assert_int_equal(memory_of(strip.fixture).free_bytes, strip.fixture->target->memory_bytes);
-    }
     strip_end(&strip);
 }
 

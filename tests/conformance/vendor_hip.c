@@ -1,156 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* vendor_hip: HIP's kinds of memory, and what only its runtime can tell. */
-#include "conformance.h"
-
-#include <hip/hip_runtime_api.h>
-
-#include "tarn/hip.h"
-
-/* --- targets ----------------------------------------------------------------------------------- */
-
-static tarn_status open_device(tarn_backend *backend_out)
-{
-    return tarn_backend_open(0, TARN_MEMORY_KIND_DEVICE, backend_out);
-}
-
-static tarn_status open_pinned(tarn_backend *backend_out)
-{
-    return tarn_hip_backend_open(0, TARN_MEMORY_KIND_PINNED, backend_out);
-}
-
-static tarn_status open_shared(tarn_backend *backend_out)
-{
-    return tarn_hip_backend_open(0, TARN_MEMORY_KIND_SHARED, backend_out);
-}
-
-static const struct target targets[] = {
-    { .name = "hip, device memory", .kind = TARN_MEMORY_KIND_DEVICE, .open = open_device },
-    { .name = "hip, pinned memory", .kind = TARN_MEMORY_KIND_PINNED, .open = open_pinned },
-    { .name = "hip, shared memory", .kind = TARN_MEMORY_KIND_SHARED, .open = open_shared },
-};
-
-/* --- what the runtime tells -------------------------------------------------------------------- */
-
-static int current_device(void)
-{
-    int device;
-    if (hipGetDevice(&device) == hipSuccess) return device;
-    (void)hipGetLastError();
-    return -1;
-}
-
-static int device_count(void)
-{
-    int count = 0;
-    if (hipGetDeviceCount(&count) == hipSuccess) return count;
-    (void)hipGetLastError();
-    return 0;
-}
+#include "vendor_runtime.h"
 
 static const char *take_last_error(void)
 {
     hipError_t error = hipGetLastError();
     /* Without a device some error is the answer to every question, the one just asked included. */
     return error == hipSuccess || device_count() == 0 ? NULL : hipGetErrorName(error);
-}
-
-/* --- devices other than the current one -------------------------------------------------------- */
-
-static void require_two_devices(void)
-{
-    int count = device_count();
-    if (count >= 2) return;
-    print_message("hip: needs two devices, and there are %d\n", count);
-    skip();
-}
-
-/* Uses every kind of operation on the device. */
-static void use_device(int number)
-{
-    tarn_backend backend;
-    assert_int_equal(tarn_hip_backend_open(number, TARN_MEMORY_KIND_DEVICE, &backend),
-                     TARN_STATUS_OK);
-    struct target target = { .name = "hip, another device" };
-    fixture_set_target(&target);
-    const struct fixture fixture = {
-        .target = &target,
-        .backend = backend,
-        .operations = backend.operations,
-        .state = backend.state,
-    };
-    size_t size_bytes = (size_t)1 << 20;
-    void *address = acquire(&fixture, size_bytes);
-    tarn_stream stream = create_stream(&fixture);
-    tarn_event event = create_event(&fixture);
-    fill(&fixture, address, 5, size_bytes, stream);
-    record_event(&fixture, event, stream);
-    make_wait(&fixture, NULL, event);
-    expect_bytes(&fixture, address, size_bytes, 5);
-    EXPECT_OK(fixture.operations->event_query(fixture.state, event));
-    destroy_event(&fixture, event);
-    destroy_stream(&fixture, stream);
-    release(&fixture, address, size_bytes);
-    tarn_backend_close(&backend);
-}
-
-static void expect_memory_of(int number)
-{
-    tarn_backend backend;
-    assert_int_equal(tarn_hip_backend_open(number, TARN_MEMORY_KIND_DEVICE, &backend),
-                     TARN_STATUS_OK);
-    void *address = NULL;
-    assert_int_equal(backend.operations->acquire(backend.state, 4096, &address).status,
-                     TARN_STATUS_OK);
-    hipPointerAttribute_t attributes;
-    assert_int_equal(hipPointerGetAttributes(&attributes, address), hipSuccess);
-    assert_int_equal(attributes.device, number);
-    assert_int_equal(backend.operations->release(backend.state, address, 4096).status,
-                     TARN_STATUS_OK);
-    tarn_backend_close(&backend);
-}
-
-static void another_current_device_stays_current(void **state)
-{
-    require_two_devices();
-    for (int current = 0; current < 2; current++) {
-        int other = 1 - current;
-        assert_int_equal(hipSetDevice(current), hipSuccess);
-        use_device(other);
-        expect_memory_of(other);
-        assert_int_equal(current_device(), current);
-    }
-    assert_int_equal(hipSetDevice(0), hipSuccess);
-}
-
-static tarn_backend open_on(int number)
-{
-    tarn_backend backend;
-    assert_int_equal(tarn_hip_backend_open(number, TARN_MEMORY_KIND_DEVICE, &backend),
-                     TARN_STATUS_OK);
-    return backend;
-}
-
-static void a_stream_of_another_device_is_told(void **state)
-{
-    require_two_devices();
-    tarn_backend backends[2] = { open_on(0), open_on(1) };
-    tarn_stream streams[2];
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(
-            backends[i].operations->stream_create(backends[i].state, &streams[i]).status,
-            TARN_STATUS_OK);
-    for (int i = 0; i < 4; i++) {
-        const tarn_backend *backend = &backends[i / 2];
-        tarn_backend_result result =
-            backend->operations->stream_check(backend->state, streams[i % 2]);
-        bool is_own = i / 2 == i % 2;
-        assert_int_equal(result.status, is_own ? TARN_STATUS_OK : TARN_STATUS_INVALID_ARGUMENT);
-        assert_int_equal(result.vendor_name == NULL, is_own);
-    }
-    for (int i = 0; i < 2; i++) {
-        backends[i].operations->stream_destroy(backends[i].state, streams[i]);
-        tarn_backend_close(&backends[i]);
-    }
 }
 
 static int run_vendor_tests(void)
@@ -164,8 +20,8 @@ static int run_vendor_tests(void)
 
 const struct vendor vendor = {
     .name = "hip",
-    .targets = targets,
-    .target_count = sizeof targets / sizeof *targets,
+    .targets = runtime_targets,
+    .target_count = sizeof runtime_targets / sizeof *runtime_targets,
     .current_device = current_device,
     .take_last_error = take_last_error,
     .run_own_tests = run_vendor_tests,

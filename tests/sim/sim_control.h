@@ -113,6 +113,14 @@ SIM_API sim_settings sim_get_settings(void);
 /* Replaces them. While anything is alive the counts, sizes and granularities of memory stay. */
 SIM_API void sim_set_settings(const sim_settings *settings);
 
+/* One of them: SIM_SET(device_count, 0). */
+#define SIM_SET(setting, value)                      \
+    do {                                             \
+        sim_settings settings_ = sim_get_settings(); \
+        settings_.setting = (value);                 \
+        sim_set_settings(&settings_);                \
+    } while (0)
+
 /* The settings of the environment, nothing alive, nothing counted, no faults, all devices well, no
  * device with a context. Streams are emptied without running. Every handle becomes invalid. */
 SIM_API void sim_reset(void);

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* sim_scenario: the steps, and what a careful program does when one fails. */
+#include "harness/claims.h"
 #include "sim_scenario.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "sim_vendor.h"
 #include "tarn/backend.h"
@@ -412,9 +408,8 @@ static void use_pool_on_streams(struct run *run)
 static void destroy_streams(struct run *run)
 {
     const tarn_backend_operations *operations = run->operations;
-    if (run->event) {
+    if (run->event)
         TRY_TO_GIVE_BACK(run, SIM_THING_EVENT, operations->event_destroy(run->state, run->event));
-    }
     if (run->a)
         TRY_TO_GIVE_BACK(run, SIM_THING_STREAM, operations->stream_destroy(run->state, run->a));
     if (run->b)
@@ -441,8 +436,8 @@ static bool map(struct run *run, void *address, size_t size_bytes, tarn_mapping 
 static void expect_mapped(struct run *run, void *address)
 {
     const tarn_backend_operations *operations = run->operations;
-    assert_int_equal(operations->fill(run->state, address, 10, 1, run->a).status, TARN_STATUS_OK);
-    assert_int_equal(operations->stream_synchronize(run->state, run->a).status, TARN_STATUS_OK);
+    expect_done(*run, fill, address, 10, 1, run->a);
+    expect_done(*run, stream_synchronize, run->a);
     expect_byte(address, 10);
 }
 

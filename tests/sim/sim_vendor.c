@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* sim_vendor: looking up what a vendor's file says. */
+#include "harness/claims.h"
 #include "sim_vendor.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "tarn/status.h"
 

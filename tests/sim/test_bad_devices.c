@@ -6,29 +6,18 @@
  * it in tarn_last_error or in the operation's result.
  */
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "harness/claims.h"
 #include "sim_scenario.h"
 #include "sim_vendor.h"
 #include "tarn/debug.h"
-#include "tarn/tarn.h"
 
 #define MIB ((size_t)1 << 20)
 
 /* --- claims ------------------------------------------------------------------------------------ */
-
-static void expect_ok(tarn_status status)
-{
-    if (status != TARN_STATUS_OK) fail_msg("%s", tarn_last_error().message);
-}
 
 static void expect_vendor(const char *what, tarn_status status, int code, const char *name,
                           sim_status cause)
@@ -84,9 +73,7 @@ static tarn_pool *create_pool(const tarn_backend *backend)
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = backend;
     options.initial_bytes = 2 * MIB;
-    tarn_pool *pool;
-    expect_ok(tarn_pool_create(&options, &pool));
-    return pool;
+    return new_pool(&options);
 }
 
 /* --- opening ----------------------------------------------------------------------------------- */
@@ -115,9 +102,7 @@ static void expect_nothing_opens(sim_status cause)
 static void set_driver(sim_driver driver)
 {
     sim_reset();
-    sim_settings settings = sim_get_settings();
-    settings.driver = driver;
-    sim_set_settings(&settings);
+    SIM_SET(driver, driver);
 }
 
 static void without_a_driver_nothing_opens(void **state)
@@ -135,9 +120,7 @@ static void with_too_old_a_driver_nothing_opens(void **state)
 static void without_a_device_nothing_opens(void **state)
 {
     sim_reset();
-    sim_settings settings = sim_get_settings();
-    settings.device_count = 0;
-    sim_set_settings(&settings);
+    SIM_SET(device_count, 0);
     expect_nothing_opens(SIM_STATUS_NO_DEVICE);
 }
 
@@ -162,9 +145,7 @@ static void a_kind_that_the_device_lacks_is_not_supported(void **state)
 {
     for (size_t i = 1; i < sizeof kinds / sizeof *kinds; i++) {
         sim_reset();
-        sim_settings settings = sim_get_settings();
-        settings.has_kind[i] = false;
-        sim_set_settings(&settings);
+        SIM_SET(has_kind[i], false);
         tarn_backend backend = { NULL, NULL };
         assert_int_equal(tarn_backend_open(0, kinds[i], &backend), TARN_STATUS_NOT_SUPPORTED);
         assert_null(backend.state);
@@ -188,20 +169,16 @@ static void expect_no_ranges(void)
     tarn_backend backend = open_backend(0);
     const tarn_backend_operations *operations = backend.operations;
     tarn_device_properties properties;
-    assert_int_equal(operations->get_properties(backend.state, &properties).status, TARN_STATUS_OK);
+    expect_done(backend, get_properties, &properties);
     assert_int_equal(properties.range_granularity_bytes, 0);
     char nowhere;
     void *range = &nowhere;
     tarn_mapping mapping = &nowhere;
     sim_forget_calls();
-    assert_int_equal(operations->range_reserve(backend.state, 2 * MIB, &range).status,
-                     TARN_STATUS_NOT_SUPPORTED);
-    assert_int_equal(operations->range_map(backend.state, range, 2 * MIB, &mapping).status,
-                     TARN_STATUS_NOT_SUPPORTED);
-    assert_int_equal(operations->range_unmap(backend.state, range, 2 * MIB, mapping).status,
-                     TARN_STATUS_NOT_SUPPORTED);
-    assert_int_equal(operations->range_release(backend.state, range, 2 * MIB).status,
-                     TARN_STATUS_NOT_SUPPORTED);
+    expect_operation(TARN_STATUS_NOT_SUPPORTED, backend, range_reserve, 2 * MIB, &range);
+    expect_operation(TARN_STATUS_NOT_SUPPORTED, backend, range_map, range, 2 * MIB, &mapping);
+    expect_operation(TARN_STATUS_NOT_SUPPORTED, backend, range_unmap, range, 2 * MIB, mapping);
+    expect_operation(TARN_STATUS_NOT_SUPPORTED, backend, range_release, range, 2 * MIB);
     assert_ptr_equal(range, &nowhere);
     assert_ptr_equal(mapping, &nowhere);
     assert_int_equal(sim_call_count(NULL), 0);
@@ -232,9 +209,7 @@ static void an_old_driver_does_without_ranges(void **state)
 static void a_device_without_ranges_does_without(void **state)
 {
     sim_reset();
-    sim_settings settings = sim_get_settings();
-    settings.has_ranges = false;
-    sim_set_settings(&settings);
+    SIM_SET(has_ranges, false);
     expect_all_but_ranges();
 }
 
@@ -392,14 +367,11 @@ static void a_stream_of_another_device_is_refused(void **state)
 static void a_device_without_sharing_has_ranges_all_the_same(void **state)
 {
     sim_reset();
-    sim_settings settings = sim_get_settings();
-    settings.has_sharing = false;
-    sim_set_settings(&settings);
+    SIM_SET(has_sharing, false);
     tarn_backend backend;
     expect_ok(tarn_backend_open(0, TARN_MEMORY_KIND_DEVICE, &backend));
     tarn_device_properties properties;
-    assert_int_equal(backend.operations->get_properties(backend.state, &properties).status,
-                     TARN_STATUS_OK);
+    expect_done(backend, get_properties, &properties);
     assert_true(properties.range_granularity_bytes > 0);
     assert_false(properties.has_shareable_ranges);
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;

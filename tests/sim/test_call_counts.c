@@ -6,22 +6,16 @@
  * vendor's own file documents. The steps are the same for all vendors, the numbers are in the table
  * of each, and every row of the table is used.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <pthread.h>
 
-#include <cmocka.h>
-
+#include "harness/claims.h"
 #include "sim_control.h"
 #include "sim_vendor.h"
 #include "tarn/backend.h"
-#include "tarn/tarn.h"
 
 #define MIB ((size_t)1 << 20)
 
@@ -48,11 +42,6 @@ static void expect_calls(const char *step)
     sim_forget_calls();
 }
 
-static void expect_ok(tarn_status status)
-{
-    if (status != TARN_STATUS_OK) fail_msg("%s", tarn_last_error().message);
-}
-
 static void expect_result(tarn_backend_result result)
 {
     assert_int_equal(result.status, TARN_STATUS_OK);
@@ -73,11 +62,10 @@ static void a_pool_calls_only_to_grow_and_to_shrink(void **state)
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
     expect_calls("open");
 
-    tarn_pool *pool;
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = &backend;
     options.initial_bytes = 4 * MIB;
-    expect_ok(tarn_pool_create(&options, &pool));
+    tarn_pool *pool = new_pool(&options);
     expect_calls("create a pool");
 
     void *first, *second, *hit;
@@ -105,12 +93,11 @@ static void a_pool_that_passes_through_calls_for_each(void **state)
 {
     sim_reset();
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
-    tarn_pool *pool;
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = &backend;
     options.passes_through = true;
     sim_forget_calls();
-    expect_ok(tarn_pool_create(&options, &pool));
+    tarn_pool *pool = new_pool(&options);
     expect_calls("create a pool");
     void *addresses[10];
     for (size_t i = 0; i < 10; i++)
@@ -145,7 +132,7 @@ static void *alloc_piece(tarn_pool *pool, tarn_stream stream)
 static void submit_work(const tarn_backend *backend, void *address, tarn_stream stream)
 {
     for (int i = 0; i < 4; i++)
-        expect_result(backend->operations->fill(backend->state, address, 1, 500, stream));
+        expect_done(*backend, fill, address, 1, 500, stream);
     sim_forget_calls();
 }
 
@@ -153,16 +140,15 @@ static void a_pool_calls_only_to_hand_over_between_streams(void **state)
 {
     sim_reset();
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
-    tarn_pool *pool;
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = &backend;
     options.initial_bytes = 4 * MIB;
     options.limit_bytes = 4 * MIB;
-    expect_ok(tarn_pool_create(&options, &pool));
+    tarn_pool *pool = new_pool(&options);
     tarn_stream a, b, c;
-    expect_result(backend.operations->stream_create(backend.state, &a));
-    expect_result(backend.operations->stream_create(backend.state, &b));
-    expect_result(backend.operations->stream_create(backend.state, &c));
+    expect_done(backend, stream_create, &a);
+    expect_done(backend, stream_create, &b);
+    expect_done(backend, stream_create, &c);
     void *pieces[PIECE_COUNT];
     expect_ok(tarn_pool_alloc(pool, PIECE_BYTES, &pieces[0]));
 
@@ -192,7 +178,7 @@ static void a_pool_calls_only_to_hand_over_between_streams(void **state)
     expect_calls("hits on streams that need no wait");
     pieces[3] = alloc_piece(pool, c);
     expect_calls("hit that another stream freed, on a third one");
-    expect_result(backend.operations->stream_synchronize(backend.state, a));
+    expect_done(backend, stream_synchronize, a);
     sim_forget_calls();
     pieces[4] = alloc_piece(pool, NULL);
     expect_calls("hit that another stream freed, whose work is done");
@@ -209,12 +195,12 @@ static void a_pool_calls_only_to_hand_over_between_streams(void **state)
         expect_ok(tarn_pool_free_after(pool, pieces[i], (tarn_stream[]){ a, NULL }, 2));
     expect_calls("hits on streams that need no wait");
 
-    expect_result(backend.operations->stream_destroy(backend.state, b));
-    expect_result(backend.operations->stream_destroy(backend.state, c));
+    expect_done(backend, stream_destroy, b);
+    expect_done(backend, stream_destroy, c);
     sim_forget_calls();
     expect_ok(tarn_pool_destroy(pool));
     expect_calls("destroy a pool with an event");
-    expect_result(backend.operations->stream_destroy(backend.state, a));
+    expect_done(backend, stream_destroy, a);
     tarn_backend_close(&backend);
     assert_int_equal(sim_alive_total(), 0);
     assert_int_equal(sim_misuse_count(), 0);
@@ -252,17 +238,16 @@ static void a_thread_records_only_what_others_have_wanted(void **state)
     sim_reset();
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
     tarn_device_properties properties;
-    expect_result(backend.operations->get_properties(backend.state, &properties));
+    expect_done(backend, get_properties, &properties);
     tarn_stream own = properties.thread_stream;
     if (!own) {
         tarn_backend_close(&backend);
         skip();
     }
-    tarn_pool *pool;
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = &backend;
     options.initial_bytes = 4 * MIB;
-    expect_ok(tarn_pool_create(&options, &pool));
+    tarn_pool *pool = new_pool(&options);
     void *pieces[PIECE_COUNT], *theirs;
     for (int i = 0; i < PIECE_COUNT; i++)
         pieces[i] = alloc_piece(pool, own);
@@ -288,7 +273,7 @@ static void a_thread_records_only_what_others_have_wanted(void **state)
     expect_ok(tarn_stream_retire(own));
     sim_forget_calls();
     pieces[1] = alloc_piece(pool, NULL);
-    expect_result(backend.operations->synchronize(backend.state));
+    expect_done(backend, synchronize);
     expect_ok(tarn_pool_destroy_forced(pool, NULL));
     tarn_backend_close(&backend);
     assert_int_equal(sim_alive_total(), 0);
@@ -300,9 +285,7 @@ static void a_thread_records_only_what_others_have_wanted(void **state)
 static void where_streams_end_unannounced_each_call_asks(void **state)
 {
     sim_reset();
-    sim_settings settings = sim_get_settings();
-    settings.reuses_streams = true;
-    sim_set_settings(&settings);
+    SIM_SET(reuses_streams, true);
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
     tarn_pool *pool;
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
@@ -319,8 +302,8 @@ static void where_streams_end_unannounced_each_call_asks(void **state)
     expect_ok(tarn_pool_create(&options, &pool));
     expect_calls("create a pool that identifies streams");
     tarn_stream a, b;
-    expect_result(backend.operations->stream_create(backend.state, &a));
-    expect_result(backend.operations->stream_create(backend.state, &b));
+    expect_done(backend, stream_create, &a);
+    expect_done(backend, stream_create, &b);
     void *pieces[PIECE_COUNT];
     for (int i = 0; i < PIECE_COUNT; i++)
         pieces[i] = alloc_piece(pool, i % 2 ? a : NULL);
@@ -344,15 +327,15 @@ static void where_streams_end_unannounced_each_call_asks(void **state)
         tarn_stream old = a;
         submit_work(&backend, pieces[2], b);
         expect_ok(tarn_pool_free_on(pool, pieces[2], b));
-        expect_result(backend.operations->stream_destroy(backend.state, a));
-        expect_result(backend.operations->stream_create(backend.state, &a));
+        expect_done(backend, stream_destroy, a);
+        expect_done(backend, stream_create, &a);
         assert_ptr_equal(a, old);
         pieces[1] = alloc_piece(pool, a);
         pieces[2] = alloc_piece(pool, a);
         expect_ok(tarn_pool_free_on(pool, pieces[1], a));
     }
-    expect_result(backend.operations->stream_destroy(backend.state, a));
-    expect_result(backend.operations->stream_destroy(backend.state, b));
+    expect_done(backend, stream_destroy, a);
+    expect_done(backend, stream_destroy, b);
     pieces[1] = alloc_piece(pool, NULL);
     expect_ok(tarn_pool_trim(pool, 0, NULL));
     assert_int_equal(sim_misuse_count(), 0);
@@ -380,15 +363,15 @@ static void memory_operations_call_what_is_documented(void **state)
         const tarn_backend_operations *operations = backend.operations;
         sim_forget_calls();
         tarn_device_properties properties;
-        expect_result(operations->get_properties(backend.state, &properties));
+        expect_done(backend, get_properties, &properties);
         expect_calls("get_properties");
         void *address;
-        expect_result(operations->acquire(backend.state, 1000, &address));
+        expect_done(backend, acquire, 1000, &address);
         expect_calls(kinds[i].acquire);
         tarn_memory_info info;
-        expect_result(operations->query_memory(backend.state, &info));
+        expect_done(backend, query_memory, &info);
         expect_calls(kinds[i].query);
-        expect_result(operations->release(backend.state, address, 1000));
+        expect_done(backend, release, address, 1000);
         expect_calls(kinds[i].release);
         tarn_backend_close(&backend);
     }
@@ -454,22 +437,22 @@ static void range_operations_call_what_is_documented(void **state)
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
     const tarn_backend_operations *operations = backend.operations;
     tarn_device_properties properties;
-    expect_result(operations->get_properties(backend.state, &properties));
+    expect_done(backend, get_properties, &properties);
     size_t granule_bytes = properties.range_granularity_bytes;
     assert_true(granule_bytes > 0);
     void *range;
     tarn_mapping mapping;
     sim_forget_calls();
-    expect_result(operations->range_reserve(backend.state, 4 * granule_bytes, &range));
+    expect_done(backend, range_reserve, 4 * granule_bytes, &range);
     expect_calls("range_reserve");
-    expect_result(operations->range_map(backend.state, range, granule_bytes, &mapping));
+    expect_done(backend, range_map, range, granule_bytes, &mapping);
     expect_calls("range_map");
     int file_descriptor = -1;
     tarn_backend_result plain =
         operations->range_export(backend.state, range, granule_bytes, mapping, &file_descriptor);
     assert_int_not_equal(plain.status, TARN_STATUS_OK);
     sim_forget_calls();
-    expect_result(operations->range_unmap(backend.state, range, granule_bytes, mapping));
+    expect_done(backend, range_unmap, range, granule_bytes, mapping);
     expect_calls("range_unmap");
     tarn_status shared =
         operations->range_map_shareable(backend.state, range, granule_bytes, &mapping).status;
@@ -483,10 +466,10 @@ static void range_operations_call_what_is_documented(void **state)
     assert_int_equal(exported, shared);
     if (shared == TARN_STATUS_OK) {
         close(file_descriptor);
-        expect_result(operations->range_unmap(backend.state, range, granule_bytes, mapping));
+        expect_done(backend, range_unmap, range, granule_bytes, mapping);
         sim_forget_calls();
     }
-    expect_result(operations->range_release(backend.state, range, 4 * granule_bytes));
+    expect_done(backend, range_release, range, 4 * granule_bytes);
     expect_calls("range_release");
     tarn_backend_close(&backend);
 }
@@ -498,9 +481,9 @@ static void acquire_and_release(int device, const char *acquire, const char *rel
     tarn_backend backend = open_backend(device, TARN_MEMORY_KIND_DEVICE);
     void *address;
     sim_forget_calls();
-    expect_result(backend.operations->acquire(backend.state, 1000, &address));
+    expect_done(backend, acquire, 1000, &address);
     expect_calls(acquire);
-    expect_result(backend.operations->release(backend.state, address, 1000));
+    expect_done(backend, release, address, 1000);
     expect_calls(release);
     tarn_backend_close(&backend);
 }

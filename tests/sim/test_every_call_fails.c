@@ -9,14 +9,9 @@
  * when the refused call was one that the backend can do without.
  */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "harness/claims.h"
 #include "core/care/pool_registry.h"
 #include "harness/host_memory_faults.h"
 #include "sim_scenario.h"

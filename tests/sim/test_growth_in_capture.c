@@ -4,18 +4,12 @@
  * capture, and leaves the thread's mode as it was.
  */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "harness/claims.h"
 #include "sim_control.h"
 #include "sim_vendor.h"
 #include "tarn/backend.h"
-#include "tarn/tarn.h"
 
 #define MIB ((size_t)1 << 20)
 
@@ -35,13 +29,6 @@ static tarn_backend open_backend(int device, tarn_memory_kind kind)
     if (tarn_backend_open(device, kind, &backend) != TARN_STATUS_OK)
         fail_msg("%s", tarn_last_error().message);
     return backend;
-}
-
-static void expect_ok(tarn_backend_result result)
-{
-    if (result.status != TARN_STATUS_OK)
-        fail_msg("%s, %s", tarn_status_name(result.status),
-                 result.vendor_name ? result.vendor_name : "no name");
 }
 
 static void expect_no_last_error(void)
@@ -85,10 +72,10 @@ static void acquire_and_query(const tarn_backend *backend, tarn_status acquired)
     begin_capture();
     tarn_backend_result result = backend->operations->acquire(backend->state, MIB, &address);
     assert_int_equal(result.status, acquired);
-    expect_ok(backend->operations->query_memory(backend->state, &info));
+    expect_done(*backend, query_memory, &info);
     expect_whole_capture();
     expect_no_last_error();
-    if (address) expect_ok(backend->operations->release(backend->state, address, MIB));
+    if (address) expect_done(*backend, release, address, MIB);
 }
 
 static void memory_of_each_kind_is_acquired(void **state)
@@ -135,7 +122,7 @@ static void without_an_exchange_the_call_is_made_all_the_same(void **state)
     void *address = NULL;
     sim_capture_exchange_mode(SIM_CAPTURE_MODE_THREAD_LOCAL);
     fail_exchanges(1, 2);
-    expect_ok(operations->acquire(backend.state, MIB, &address));
+    expect_done(backend, acquire, MIB, &address);
     assert_int_equal(sim_fault_count(), 1); /* what was not changed is not set back */
     assert_int_equal(thread_mode(), SIM_CAPTURE_MODE_THREAD_LOCAL);
     expect_no_last_error();
@@ -148,7 +135,7 @@ static void without_an_exchange_the_call_is_made_all_the_same(void **state)
     assert_int_equal(sim_capture_end(), SIM_CAPTURE_SPOILT);
     assert_int_equal(thread_mode(), SIM_CAPTURE_MODE_THREAD_LOCAL);
     expect_no_last_error();
-    expect_ok(operations->release(backend.state, address, MIB));
+    expect_done(backend, release, address, MIB);
     tarn_backend_close(&backend);
 }
 
@@ -159,10 +146,10 @@ static void memory_is_acquired_though_the_mode_stays(void **state)
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
     void *address = NULL;
     fail_exchanges(2, 1);
-    expect_ok(backend.operations->acquire(backend.state, MIB, &address));
+    expect_done(backend, acquire, MIB, &address);
     assert_int_equal(sim_fault_count(), 1);
     expect_no_last_error();
-    expect_ok(backend.operations->release(backend.state, address, MIB));
+    expect_done(backend, release, address, MIB);
     tarn_backend_close(&backend);
 }
 
@@ -172,14 +159,14 @@ static void what_is_given_back_is_refused(void **state)
     sim_reset();
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
     void *address = NULL;
-    expect_ok(backend.operations->acquire(backend.state, MIB, &address));
+    expect_done(backend, acquire, MIB, &address);
     begin_capture();
     tarn_backend_result result = backend.operations->release(backend.state, address, MIB);
     assert_int_equal(result.status, TARN_STATUS_VENDOR_ERROR);
     assert_int_equal(result.vendor_code, 900);
     assert_int_equal(sim_capture_end(), SIM_CAPTURE_SPOILT);
     expect_no_last_error();
-    expect_ok(backend.operations->release(backend.state, address, MIB));
+    expect_done(backend, release, address, MIB);
     tarn_backend_close(&backend);
 }
 
@@ -204,20 +191,20 @@ static void ranges_are_reserved_and_mapped(void **state)
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
     const tarn_backend_operations *operations = backend.operations;
     tarn_device_properties properties;
-    expect_ok(operations->get_properties(backend.state, &properties));
+    expect_done(backend, get_properties, &properties);
     size_t size_bytes = properties.range_granularity_bytes;
     for (size_t k = 0; k < MODE_COUNT; k++) {
         void *range = NULL;
         tarn_mapping mapping = NULL;
         sim_capture_exchange_mode(modes[k]);
         begin_capture();
-        expect_ok(operations->range_reserve(backend.state, size_bytes, &range));
+        expect_done(backend, range_reserve, size_bytes, &range);
         assert_int_equal(thread_mode(), modes[k]);
-        expect_ok(operations->range_map(backend.state, range, size_bytes, &mapping));
+        expect_done(backend, range_map, range, size_bytes, &mapping);
         assert_int_equal(thread_mode(), modes[k]);
         expect_whole_capture();
-        expect_ok(operations->range_unmap(backend.state, range, size_bytes, mapping));
-        expect_ok(operations->range_release(backend.state, range, size_bytes));
+        expect_done(backend, range_unmap, range, size_bytes, mapping);
+        expect_done(backend, range_release, range, size_bytes);
     }
     tarn_backend_close(&backend);
     assert_int_equal(sim_alive_total(), 0);
@@ -232,11 +219,11 @@ static void a_mapping_that_fails_spoils_nothing(void **state)
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
     const tarn_backend_operations *operations = backend.operations;
     tarn_device_properties properties;
-    expect_ok(operations->get_properties(backend.state, &properties));
+    expect_done(backend, get_properties, &properties);
     size_t size_bytes = properties.range_granularity_bytes, fault_count = 0;
     void *range = NULL;
     tarn_mapping mapping = NULL;
-    expect_ok(operations->range_reserve(backend.state, size_bytes, &range));
+    expect_done(backend, range_reserve, size_bytes, &range);
     for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
         sim_fail_calls(names[n], 1, 1, SIM_STATUS_OUT_OF_MEMORY);
         begin_capture();
@@ -248,12 +235,11 @@ static void a_mapping_that_fails_spoils_nothing(void **state)
         assert_int_equal(sim_fault_count(), !is_mapped);
         fault_count += sim_fault_count();
         sim_forget_faults();
-        if (is_mapped)
-            expect_ok(operations->range_unmap(backend.state, range, size_bytes, mapping));
+        if (is_mapped) expect_done(backend, range_unmap, range, size_bytes, mapping);
         assert_int_equal(sim_alive(SIM_THING_PHYSICAL), 0);
     }
     assert_int_equal(fault_count, 3);
-    expect_ok(operations->range_release(backend.state, range, size_bytes));
+    expect_done(backend, range_release, range, size_bytes);
     tarn_backend_close(&backend);
 }
 
@@ -297,7 +283,7 @@ static void another_thread_captures(void **state)
     assert_int_equal(pthread_join(thread, &address), 0);
     assert_non_null(address);
     expect_whole_capture();
-    expect_ok(backend.operations->release(backend.state, address, MIB));
+    expect_done(backend, release, address, MIB);
     tarn_backend_close(&backend);
 }
 
@@ -330,9 +316,7 @@ static void a_pool_grows(void **state)
 static void a_pool_grows_though_memory_is_short(void **state)
 {
     sim_reset();
-    sim_settings settings = sim_get_settings();
-    settings.memory_bytes = 64 * MIB;
-    sim_set_settings(&settings);
+    SIM_SET(memory_bytes, 64 * MIB);
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
     tarn_pool *pool;
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
@@ -364,8 +348,8 @@ static void a_captured_stream_is_served(void **state)
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = &backend;
     options.initial_bytes = 4 * MIB;
-    expect_ok(operations->stream_create(backend.state, &captured));
-    expect_ok(operations->stream_create(backend.state, &other));
+    expect_done(backend, stream_create, &captured);
+    expect_done(backend, stream_create, &other);
     assert_int_equal(tarn_pool_create(&options, &pool), TARN_STATUS_OK);
     void *freed, *spare, *first, *second, *third;
     assert_int_equal(tarn_pool_alloc_on(pool, 4 * MIB, other, &freed), TARN_STATUS_OK);
@@ -391,8 +375,8 @@ static void a_captured_stream_is_served(void **state)
     assert_int_equal(tarn_capture_release(pool, capture, NULL, 0), TARN_STATUS_OK);
     assert_int_equal(tarn_pool_free_on(pool, spare, other), TARN_STATUS_OK);
     assert_int_equal(tarn_pool_destroy(pool), TARN_STATUS_OK);
-    expect_ok(operations->stream_destroy(backend.state, captured));
-    expect_ok(operations->stream_destroy(backend.state, other));
+    expect_done(backend, stream_destroy, captured);
+    expect_done(backend, stream_destroy, other);
     tarn_backend_close(&backend);
     assert_int_equal(sim_alive_total(), 0);
     assert_int_equal(sim_misuse_count(), 0);

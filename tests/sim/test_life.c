@@ -213,9 +213,7 @@ static void expect_to_have_ended(void)
 /* The vendor's library begins to unload at the exit as of when it was first used. */
 static void use_until_unloading(void)
 {
-    sim_settings settings = sim_get_settings();
-    settings.unloads_at_exit = true;
-    sim_set_settings(&settings);
+    SIM_SET(unloads_at_exit, true);
     begin();
 }
 

@@ -3,19 +3,13 @@
  * test_properties: what a backend says of its device, compared with the simulated one; what it leaves
  * where it fails; and what it refuses without asking the vendor.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "harness/claims.h"
 #include "sim_control.h"
 #include "sim_vendor.h"
 #include "tarn/backend.h"
-#include "tarn/tarn.h"
 
 #define MIB ((size_t)1 << 20)
 
@@ -25,8 +19,7 @@ static tarn_backend open_backend(int device, tarn_memory_kind kind,
     tarn_backend backend;
     if (tarn_backend_open(device, kind, &backend) != TARN_STATUS_OK)
         fail_msg("%s", tarn_last_error().message);
-    assert_int_equal(backend.operations->get_properties(backend.state, properties_out).status,
-                     TARN_STATUS_OK);
+    expect_done(backend, get_properties, properties_out);
     return backend;
 }
 
@@ -68,12 +61,10 @@ static void sizes_are_counted_in_granules(void **state)
         const size_t granule_counts[] = { 1, 1, 2, 2 };
         for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
             void *address = NULL;
-            assert_int_equal(backend.operations->acquire(backend.state, sizes[k], &address).status,
-                             TARN_STATUS_OK);
+            expect_done(backend, acquire, sizes[k], &address);
             assert_int_equal(sim_held_bytes(0, kinds[i].counted_as),
                              granule_counts[k] * granule_bytes);
-            assert_int_equal(backend.operations->release(backend.state, address, sizes[k]).status,
-                             TARN_STATUS_OK);
+            expect_done(backend, release, address, sizes[k]);
             assert_int_equal(sim_held_bytes(0, kinds[i].counted_as), 0);
         }
         tarn_backend_close(&backend);
@@ -90,20 +81,14 @@ static void ranges_are_reserved_and_mapped_as_large_as_asked(void **state)
     assert_int_equal(granule_bytes % sim_get_settings().range_granularity_bytes, 0);
     void *range = NULL;
     tarn_mapping mapping = NULL;
-    assert_int_equal(operations->range_reserve(backend.state, 3 * granule_bytes, &range).status,
-                     TARN_STATUS_OK);
+    expect_done(backend, range_reserve, 3 * granule_bytes, &range);
     assert_int_equal(sim_held_bytes(1, SIM_MEMORY_KIND_DEVICE), 0);
-    assert_int_equal(
-        operations->range_map(backend.state, range, 3 * granule_bytes, &mapping).status,
-        TARN_STATUS_OK);
+    expect_done(backend, range_map, range, 3 * granule_bytes, &mapping);
     assert_int_equal(sim_held_bytes(1, SIM_MEMORY_KIND_DEVICE), 3 * granule_bytes);
     assert_int_equal(sim_held_bytes(0, SIM_MEMORY_KIND_DEVICE), 0);
-    assert_int_equal(
-        operations->range_unmap(backend.state, range, 3 * granule_bytes, mapping).status,
-        TARN_STATUS_OK);
+    expect_done(backend, range_unmap, range, 3 * granule_bytes, mapping);
     assert_int_equal(sim_held_bytes(1, SIM_MEMORY_KIND_DEVICE), 0);
-    assert_int_equal(operations->range_release(backend.state, range, 3 * granule_bytes).status,
-                     TARN_STATUS_OK);
+    expect_done(backend, range_release, range, 3 * granule_bytes);
     tarn_backend_close(&backend);
     assert_int_equal(sim_alive_total(), 0);
 }

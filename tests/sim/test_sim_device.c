@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_sim_device: the simulated devices themselves, without any face. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "harness/claims.h"
 #include "sim_device.h"
 
 #define MIB ((size_t)1 << 20)
@@ -126,9 +121,8 @@ static void the_host_touches_pinned_and_shared_memory(void **state)
 /* Thousands of times the machine's memory in all, and no more than a page touched of each. */
 static void large_memory_costs_nothing_before_it_is_used(void **state)
 {
-    sim_settings settings = sim_get_settings();
-    settings.memory_bytes = settings.allocation_bytes_max = 1024 * GIB;
-    sim_set_settings(&settings);
+    SIM_SET(memory_bytes, 1024 * GIB);
+    SIM_SET(allocation_bytes_max, 1024 * GIB);
     for (int i = 0; i < 100; i++) {
         unsigned char *address = alloc(1024 * GIB);
         unsigned char byte = 7;
@@ -154,10 +148,8 @@ static void addresses_are_aligned_as_promised_and_no_more(void **state)
 
 static void memory_is_counted_in_granules_up_to_the_limit(void **state)
 {
-    sim_settings settings = sim_get_settings();
-    settings.memory_bytes = 8 * MIB;
-    settings.allocation_bytes_max = 6 * MIB;
-    sim_set_settings(&settings);
+    SIM_SET(memory_bytes, 8 * MIB);
+    SIM_SET(allocation_bytes_max, 6 * MIB);
     void *address = NULL, *none = NULL;
     EXPECT(sim_alloc(0, SIM_MEMORY_KIND_DEVICE, 0, 0, &none), INVALID_SIZE);
     EXPECT(sim_alloc(0, SIM_MEMORY_KIND_DEVICE, 6 * MIB + 1, 0, &none), INVALID_SIZE);
@@ -180,9 +172,7 @@ static void memory_is_counted_in_granules_up_to_the_limit(void **state)
 
 static void host_memory_has_a_limit_of_its_own(void **state)
 {
-    sim_settings settings = sim_get_settings();
-    settings.host_memory_bytes = MIB;
-    sim_set_settings(&settings);
+    SIM_SET(host_memory_bytes, MIB);
     void *pinned, *shared;
     EXPECT_OK(sim_alloc(0, SIM_MEMORY_KIND_PINNED, MIB / 2, 0, &pinned));
     EXPECT_OK(sim_alloc(1, SIM_MEMORY_KIND_SHARED, MIB / 2, 0, &shared));
@@ -246,9 +236,7 @@ static void the_order_of_two_streams_follows_the_seed(void **state)
 {
     bool seen[2] = { false, false };
     for (uint64_t seed = 1; seed <= 32; seed++) {
-        sim_settings settings = sim_get_settings();
-        settings.seed = seed;
-        sim_set_settings(&settings);
+        SIM_SET(seed, seed);
         unsigned char *address = alloc(1);
         sim_stream *streams[2] = { create_stream(0), create_stream(0) };
         fill(streams[0], address, 0, 1);
@@ -297,9 +285,7 @@ static void nothing_runs_before_what_it_depends_on(void **state)
         events[i] = create_event(i % 2);
     }
     for (uint64_t seed = 1; seed <= 200; seed++) {
-        sim_settings settings = sim_get_settings();
-        settings.seed = seed;
-        sim_set_settings(&settings);
+        SIM_SET(seed, seed);
         unsigned char first = (unsigned char)seed;
         assert_true(sim_poke(cells, &first, 1));
         for (int step = 0; step < STREAMS * ROUNDS; step++) {
@@ -354,9 +340,7 @@ static void a_query_is_late_by_so_many_polls(void **state)
     sim_event *event = create_event(0);
     EXPECT_OK(sim_event_query(event));
     for (unsigned delay = 1; delay <= 5; delay++) {
-        sim_settings settings = sim_get_settings();
-        settings.event_delay_polls = delay;
-        sim_set_settings(&settings);
+        SIM_SET(event_delay_polls, delay);
         EXPECT_OK(sim_event_record(event, stream));
         for (unsigned poll = 0; poll < delay; poll++)
             EXPECT(sim_event_query(event), NOT_READY);
@@ -575,14 +559,11 @@ static void ranges_may_be_missing(void **state)
 {
     void *none = NULL;
     sim_physical *physical = NULL;
-    sim_settings settings = sim_get_settings();
-    settings.has_ranges = false;
-    sim_set_settings(&settings);
+    SIM_SET(has_ranges, false);
     EXPECT(sim_range_reserve(NULL, 2 * MIB, 0, &none), NOT_SUPPORTED);
     EXPECT(sim_physical_create(0, 2 * MIB, &physical), NOT_SUPPORTED);
-    settings.has_ranges = true;
-    settings.driver = SIM_DRIVER_WITHOUT_EXTRAS;
-    sim_set_settings(&settings);
+    SIM_SET(has_ranges, true);
+    SIM_SET(driver, SIM_DRIVER_WITHOUT_EXTRAS);
     EXPECT(sim_range_reserve(NULL, 2 * MIB, 0, &none), NOT_SUPPORTED);
 }
 
@@ -673,16 +654,12 @@ static void scripted_calls_fail(void **state)
 
 static void the_driver_answers_for_itself(void **state)
 {
-    sim_settings settings = sim_get_settings();
-    settings.driver = SIM_DRIVER_ABSENT;
-    sim_set_settings(&settings);
+    SIM_SET(driver, SIM_DRIVER_ABSENT);
     EXPECT(sim_enter("a"), NO_DRIVER);
     EXPECT_OK(sim_enter_without_driver("a"));
-    settings.driver = SIM_DRIVER_TOO_OLD;
-    sim_set_settings(&settings);
+    SIM_SET(driver, SIM_DRIVER_TOO_OLD);
     EXPECT(sim_enter("a"), DRIVER_TOO_OLD);
-    settings.driver = SIM_DRIVER_WITHOUT_EXTRAS;
-    sim_set_settings(&settings);
+    SIM_SET(driver, SIM_DRIVER_WITHOUT_EXTRAS);
     EXPECT_OK(sim_enter("a"));
     sim_unload_driver();
     EXPECT(sim_enter("a"), UNLOADING);
@@ -928,9 +905,7 @@ static void a_pool_counts_what_it_gave(void **state)
 
 static void pools_may_be_missing(void **state)
 {
-    sim_settings settings = sim_get_settings();
-    settings.has_pools = false;
-    sim_set_settings(&settings);
+    SIM_SET(has_pools, false);
     sim_pool *pool;
     EXPECT(sim_pool_create(0, &pool), NOT_SUPPORTED);
     EXPECT(sim_pool_get_current(0, &pool), NOT_SUPPORTED);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * sim_cuda: CUDA's face of the simulated devices, in three files.
+ * sim_cuda: CUDA's face of the simulated devices.
  *
- *     sim_cuda_runtime.c   libcudart's functions, and the runtime's state of each thread
- *     sim_cuda_pool.c      pools of the runtime's own
+ *     sim_cuda_runtime.c   those of libcudart's functions that HIP has otherwise; the others are in sim_runtime.h
  *     sim_cuda_driver.c    the driver's functions, which the runtime hands out by name
  *
  * They are compiled against the vendor's headers, so that prototypes are checked.
@@ -16,18 +15,42 @@
 
 #include "../sim_device.h"
 
-/* Runtime and driver number their errors alike. */
-cudaError_t sim_cuda_error_of(sim_status status);
+/* The names of sim_runtime.h. Runtime and driver number their errors alike. */
+#define RUNTIME(name) cuda##name
+typedef cudaError_t runtime_error;
+typedef cudaStream_t runtime_stream;
+typedef cudaEvent_t runtime_event;
+typedef enum cudaStreamCaptureMode runtime_capture_mode;
+typedef cudaMemPool_t runtime_pool;
+typedef enum cudaMemPoolAttr runtime_pool_attribute;
+typedef struct cudaMemPoolProps runtime_pool_properties;
 
-/* How every function of the runtime begins that needs a device, and how every function of it ends. */
-sim_status sim_cuda_begin(const char *name);
-cudaError_t sim_cuda_answer(sim_status status);
+#define RUNTIME_STREAM_LEGACY      cudaStreamLegacy
+#define RUNTIME_HAS_STREAM_ID      (CUDART_VERSION >= 12000)
+#define RUNTIME_NO_STREAM          cudaErrorInvalidResourceHandle
+#define RUNTIME_UNKNOWN_NAME       "unrecognized error code"
+#define RUNTIME_UNKNOWN_SENTENCE   "unrecognized error code"
+#define RUNTIME_ERROR_STAYS(error) ((error) != cudaSuccess && (error) != cudaErrorNotReady)
 
-/* The same as the first for those that a capture may prohibit. */
-sim_status sim_cuda_begin_unsafe(const char *name);
-
-/* A stream, or that which a default stream means now. */
-sim_stream *sim_cuda_stream(cudaStream_t stream);
+#define RUNTIME_ERRORS(X)                \
+    X(cudaSuccess)                       \
+    X(cudaErrorInvalidValue)             \
+    X(cudaErrorMemoryAllocation)         \
+    X(cudaErrorCudartUnloading)          \
+    X(cudaErrorInsufficientDriver)       \
+    X(cudaErrorNoDevice)                 \
+    X(cudaErrorInvalidDevice)            \
+    X(cudaErrorInvalidMemcpyDirection)   \
+    X(cudaErrorECCUncorrectable)         \
+    X(cudaErrorInvalidResourceHandle)    \
+    X(cudaErrorNotReady)                 \
+    X(cudaErrorIllegalAddress)           \
+    X(cudaErrorLaunchTimeout)            \
+    X(cudaErrorContextIsDestroyed)       \
+    X(cudaErrorNotSupported)             \
+    X(cudaErrorStreamCaptureUnsupported) \
+    X(cudaErrorStreamCaptureInvalidated) \
+    X(cudaErrorUnknown)
 
 /* The driver's function of that name; NULL: it has none. */
 void *sim_cuda_find_driver_function(const char *name);

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim_cuda.h"
+#include "../sim_runtime.h"
 
 static CUresult answer(sim_status status)
 {
-    return (CUresult)sim_cuda_error_of(status);
+    return (CUresult)sim_runtime_error_of(status);
 }
 
 static sim_status enter_unsafe(const char *name)
@@ -217,9 +217,8 @@ static CUresult map(CUdeviceptr pointer, size_t size_bytes, size_t offset_bytes,
     if (status == SIM_STATUS_OK) die_of_stale_handle(handle);
     if (status == SIM_STATUS_OK && (offset_bytes != 0 || !is_whole(handle, size_bytes)))
         status = SIM_STATUS_NOT_SUPPORTED;
-    if (status == SIM_STATUS_OK) {
+    if (status == SIM_STATUS_OK)
         status = sim_map((void *)(uintptr_t)pointer, size_bytes, physical_of(handle), 0);
-    }
     return answer(status);
 }
 

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* sim_vendor_cuda: what the tests over the simulated devices must know of CUDA. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <cuda_runtime_api.h>
 
+#include "harness/claims.h"
 #include "../sim_vendor.h"
 
 #define ERROR(status, runtime, driver)                  \

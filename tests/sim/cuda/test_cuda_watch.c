@@ -78,17 +78,13 @@ static tarn_pool_options debug_options(unsigned flags)
 
 static tarn_pool *create(unsigned flags)
 {
-    tarn_pool *pool;
     tarn_pool_options options = debug_options(flags);
-    expect_ok(tarn_pool_create(&options, &pool));
-    return pool;
+    return new_pool(&options);
 }
 
 static char *alloc(tarn_pool *pool, size_t size_bytes)
 {
-    void *address;
-    expect_ok(tarn_pool_alloc(pool, size_bytes, &address));
-    return address;
+    return new_block(pool, size_bytes);
 }
 
 static void expect_touchable(bool expected, const char *address, size_t size_bytes)
@@ -152,8 +148,7 @@ static void random_programs_are_followed(void **state)
         options.growth_bytes_max = 1;
         options.release_threshold_bytes = 1;
         options.quarantine_bytes = 3 * MIB;
-        tarn_pool *pool;
-        expect_ok(tarn_pool_create(&options, &pool));
+        tarn_pool *pool = new_pool(&options);
         for (int step = 0; step < 400; step++) {
             size_t i = random_below(&random, 16);
             if (live[i]) {
@@ -196,8 +191,7 @@ static void a_refused_free_leaves_it_touchable(void **state)
 
 static void expect_unwatched(const tarn_pool_options *options)
 {
-    tarn_pool *pool;
-    expect_ok(tarn_pool_create(options, &pool));
+    tarn_pool *pool = new_pool(options);
     char *address = alloc(pool, 100);
     assert_int_equal(tool->heap_count(), 0);
     expect_touchable(true, address, 1000);
@@ -230,8 +224,7 @@ static void after_a_capture_everything_may_be_touched(void **state)
     tarn_pool *pool = create(TARN_DEBUG_ZONES);
     tarn_stream stream;
     tarn_capture capture = 0;
-    assert_int_equal(watched.operations->stream_create(watched.state, &stream).status,
-                     TARN_STATUS_OK);
+    expect_done(watched, stream_create, &stream);
     char *before = alloc(pool, 100);
     expect_touchable(false, before + 100, 1);
     expect_ok(tarn_capture_begin(pool, stream, &capture));
@@ -247,8 +240,7 @@ static void after_a_capture_everything_may_be_touched(void **state)
     expect_ok(tarn_pool_free(pool, after));
     expect_ok(tarn_pool_free(pool, before));
     expect_ok(tarn_pool_destroy(pool));
-    assert_int_equal(watched.operations->stream_destroy(watched.state, stream).status,
-                     TARN_STATUS_OK);
+    expect_done(watched, stream_destroy, stream);
     close_backend();
 }
 
@@ -261,18 +253,17 @@ static void a_free_waits_for_the_stream(void **state)
     tarn_event event;
     void *address;
     const tarn_backend_operations *operations = watched.operations;
-    assert_int_equal(operations->stream_create(watched.state, &stream).status, TARN_STATUS_OK);
-    assert_int_equal(operations->event_create(watched.state, &event).status, TARN_STATUS_OK);
+    expect_done(watched, stream_create, &stream);
+    expect_done(watched, event_create, &event);
     expect_ok(tarn_pool_alloc_on(pool, 100, stream, &address));
-    assert_int_equal(operations->fill(watched.state, address, 1, 100, stream).status,
-                     TARN_STATUS_OK);
-    assert_int_equal(operations->event_record(watched.state, event, stream).status, TARN_STATUS_OK);
-    assert_int_equal(operations->event_query(watched.state, event).status, TARN_STATUS_NOT_READY);
+    expect_done(watched, fill, address, 1, 100, stream);
+    expect_done(watched, event_record, event, stream);
+    expect_operation(TARN_STATUS_NOT_READY, watched, event_query, event);
     expect_ok(tarn_pool_free_on(pool, address, stream));
-    assert_int_equal(operations->event_query(watched.state, event).status, TARN_STATUS_OK);
+    expect_done(watched, event_query, event);
     expect_touchable(false, address, 1);
-    assert_int_equal(operations->event_destroy(watched.state, event).status, TARN_STATUS_OK);
-    assert_int_equal(operations->stream_destroy(watched.state, stream).status, TARN_STATUS_OK);
+    expect_done(watched, event_destroy, event);
+    expect_done(watched, stream_destroy, stream);
     expect_ok(tarn_pool_destroy(pool));
     close_backend();
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * sim_hip: HIP's face of the simulated devices, in three files.
+ * sim_hip: HIP's face of the simulated devices.
  *
- *     sim_hip_runtime.c   memory, streams, events, and the runtime's state of each thread
+ *     sim_hip_runtime.c   those functions that CUDA has otherwise; the others are in sim_runtime.h
  *     sim_hip_range.c     ranges
- *     sim_hip_pool.c      pools of the runtime's own
  *
  * They are compiled against AMD's headers, so that prototypes are checked.
  */
@@ -15,14 +14,42 @@
 
 #include "../sim_device.h"
 
-/* How every function begins that needs a device, and how every function ends. */
-sim_status sim_hip_begin(const char *name);
-hipError_t sim_hip_answer(sim_status status);
+/* The names of sim_runtime.h. */
+#define RUNTIME(name) hip##name
+typedef hipError_t runtime_error;
+typedef hipStream_t runtime_stream;
+typedef hipEvent_t runtime_event;
+typedef hipStreamCaptureMode runtime_capture_mode;
+typedef hipMemPool_t runtime_pool;
+typedef hipMemPoolAttr runtime_pool_attribute;
+typedef hipMemPoolProps runtime_pool_properties;
 
-/* The same as the first for those that a capture may prohibit. */
-sim_status sim_hip_begin_unsafe(const char *name);
+#ifdef hipStreamLegacy
+#define RUNTIME_STREAM_LEGACY hipStreamLegacy
+#endif
+#define RUNTIME_HAS_STREAM_ID      (HIP_VERSION >= 70200000)
+#define RUNTIME_NO_STREAM          hipErrorContextIsDestroyed
+#define RUNTIME_UNKNOWN_NAME       "hipErrorUnknown"
+#define RUNTIME_UNKNOWN_SENTENCE   "unknown error"
+#define RUNTIME_ERROR_STAYS(error) ((error) != hipSuccess)
 
-/* A stream, or that which a default stream means now. */
-sim_stream *sim_hip_stream(hipStream_t stream);
+/* HIP's sentences were the names up to 5.2, and are sentences since. */
+#define RUNTIME_ERRORS(X)         \
+    X(hipSuccess)                 \
+    X(hipErrorInvalidValue)       \
+    X(hipErrorOutOfMemory)        \
+    X(hipErrorDeinitialized)      \
+    X(hipErrorInsufficientDriver) \
+    X(hipErrorNoDevice)           \
+    X(hipErrorInvalidDevice)      \
+    X(hipErrorInvalidHandle)      \
+    X(hipErrorNotReady)           \
+    X(hipErrorIllegalAddress)     \
+    X(hipErrorLaunchTimeOut)      \
+    X(hipErrorContextIsDestroyed) \
+    X(hipErrorMapFailed)          \
+    X(hipErrorECCNotCorrectable)  \
+    X(hipErrorNotSupported)       \
+    X(hipErrorStreamCaptureUnsupported)
 
 #endif

@@ -13,7 +13,7 @@
  *     success. A test has hipMemMap fail so by scripting it OUT_OF_HOST_MEMORY.
  *   - What is not mapped must not be unmapped: the runtime crashes, and here it counts as misuse.
  */
-#include "sim_hip.h"
+#include "../sim_runtime.h"
 
 static sim_status check_memory(const hipMemAllocationProp *memory)
 {
@@ -38,37 +38,38 @@ hipError_t hipMemGetAllocationGranularity(size_t *granularity_bytes,
                                           hipMemAllocationGranularity_flags option)
 {
     bool is_minimum = option == hipMemAllocationGranularityMinimum;
-    sim_status status = sim_hip_begin("hipMemGetAllocationGranularity");
+    sim_status status = sim_runtime_begin("hipMemGetAllocationGranularity");
     if (status == SIM_STATUS_OK) status = check_memory(memory);
     if (status == SIM_STATUS_OK && !sim_get_settings().has_ranges)
         status = SIM_STATUS_NOT_SUPPORTED;
     if (status == SIM_STATUS_OK)
         *granularity_bytes = sim_get_settings().range_granularity_bytes * (is_minimum ? 1 : 2);
-    return sim_hip_answer(status);
+    return sim_runtime_answer(status);
 }
 
 hipError_t hipMemAddressReserve(void **address, size_t size_bytes, size_t alignment_bytes,
                                 void *wanted, unsigned long long flags)
 {
-    sim_status status = sim_hip_begin_unsafe("hipMemAddressReserve");
+    sim_status status = sim_runtime_begin_unsafe("hipMemAddressReserve");
     if (status == SIM_STATUS_OK && flags != 0) status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK)
         status = sim_range_reserve(wanted, size_bytes, alignment_bytes, address);
-    return sim_hip_answer(status == SIM_STATUS_INVALID_SIZE ? SIM_STATUS_OUT_OF_MEMORY : status);
+    return sim_runtime_answer(status == SIM_STATUS_INVALID_SIZE ? SIM_STATUS_OUT_OF_MEMORY
+                                                                : status);
 }
 
 hipError_t hipMemAddressFree(void *address, size_t size_bytes)
 {
-    sim_status status = sim_hip_begin_unsafe("hipMemAddressFree");
+    sim_status status = sim_runtime_begin_unsafe("hipMemAddressFree");
     if (status == SIM_STATUS_OK) status = sim_range_free(address, size_bytes);
-    return sim_hip_answer(status);
+    return sim_runtime_answer(status);
 }
 
 hipError_t hipMemCreate(hipMemGenericAllocationHandle_t *handle, size_t size_bytes,
                         const hipMemAllocationProp *memory, unsigned long long flags)
 {
     sim_physical *physical = NULL;
-    sim_status status = sim_hip_begin_unsafe("hipMemCreate");
+    sim_status status = sim_runtime_begin_unsafe("hipMemCreate");
     if (status == SIM_STATUS_OK && flags != 0) status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK) status = check_memory(memory);
     if (status == SIM_STATUS_OK) {
@@ -77,38 +78,38 @@ hipError_t hipMemCreate(hipMemGenericAllocationHandle_t *handle, size_t size_byt
             sim_physical_create_shareable(memory->location.id, size_bytes, is_shareable, &physical);
     }
     if (status == SIM_STATUS_OK) *handle = (hipMemGenericAllocationHandle_t)(void *)physical;
-    return sim_hip_answer(status);
+    return sim_runtime_answer(status);
 }
 
 /* Memory that is still mapped stays until it is unmapped. */
 hipError_t hipMemRelease(hipMemGenericAllocationHandle_t handle)
 {
-    sim_status status = sim_hip_begin_unsafe("hipMemRelease");
+    sim_status status = sim_runtime_begin_unsafe("hipMemRelease");
     if (status == SIM_STATUS_OK && !handle) status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK) status = sim_physical_release(physical_of(handle));
-    return sim_hip_answer(status);
+    return sim_runtime_answer(status);
 }
 
 hipError_t hipMemExportToShareableHandle(void *shared, hipMemGenericAllocationHandle_t handle,
                                          hipMemAllocationHandleType type, unsigned long long flags)
 {
-    sim_status status = sim_hip_begin("hipMemExportToShareableHandle");
+    sim_status status = sim_runtime_begin("hipMemExportToShareableHandle");
     if (status == SIM_STATUS_OK && (flags != 0 || type != hipMemHandleTypePosixFileDescriptor))
         status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK) status = sim_physical_export(physical_of(handle), shared);
     if (status == SIM_STATUS_INVALID_HANDLE) status = SIM_STATUS_INVALID_VALUE;
-    return sim_hip_answer(status);
+    return sim_runtime_answer(status);
 }
 
 hipError_t hipMemMap(void *address, size_t size_bytes, size_t offset_bytes,
                      hipMemGenericAllocationHandle_t handle, unsigned long long flags)
 {
-    sim_status status = sim_hip_begin_unsafe("hipMemMap");
-    if (status == SIM_STATUS_OUT_OF_HOST_MEMORY) return sim_hip_answer(SIM_STATUS_OK);
+    sim_status status = sim_runtime_begin_unsafe("hipMemMap");
+    if (status == SIM_STATUS_OUT_OF_HOST_MEMORY) return sim_runtime_answer(SIM_STATUS_OK);
     if (status == SIM_STATUS_OK && (flags != 0 || offset_bytes != 0))
         status = SIM_STATUS_INVALID_VALUE;
     if (status == SIM_STATUS_OK) status = sim_map(address, size_bytes, physical_of(handle), 0);
-    return sim_hip_answer(status);
+    return sim_runtime_answer(status);
 }
 
 /* Whether exactly one mapping starts at the address and has the size. */
@@ -122,13 +123,13 @@ static bool is_one_mapping(const void *address, size_t size_bytes)
 
 hipError_t hipMemUnmap(void *address, size_t size_bytes)
 {
-    sim_status status = sim_hip_begin_unsafe("hipMemUnmap");
+    sim_status status = sim_runtime_begin_unsafe("hipMemUnmap");
     if (status == SIM_STATUS_OK && !sim_mapping_find(address, NULL, NULL, NULL))
         sim_misuse("hipMemUnmap of what is not mapped");
     if (status == SIM_STATUS_OK && !is_one_mapping(address, size_bytes))
         status = SIM_STATUS_NOT_MAPPED;
     if (status == SIM_STATUS_OK) status = sim_unmap(address, size_bytes);
-    return sim_hip_answer(status);
+    return sim_runtime_answer(status);
 }
 
 static sim_access access_of(hipMemAccessFlags flags)
@@ -140,11 +141,11 @@ static sim_access access_of(hipMemAccessFlags flags)
 hipError_t hipMemSetAccess(void *address, size_t size_bytes, const hipMemAccessDesc *access,
                            size_t count)
 {
-    sim_status status = sim_hip_begin_unsafe("hipMemSetAccess");
+    sim_status status = sim_runtime_begin_unsafe("hipMemSetAccess");
     if (status == SIM_STATUS_OK && !is_one_mapping(address, size_bytes))
         status = SIM_STATUS_NOT_MAPPED;
     for (size_t i = 0; status == SIM_STATUS_OK && i < count; i++)
         status =
             sim_set_access(address, size_bytes, access[i].location.id, access_of(access[i].flags));
-    return sim_hip_answer(status);
+    return sim_runtime_answer(status);
 }

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* sim_vendor_hip: what the tests over the simulated devices must know of HIP, on either platform. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <hip/hip_runtime_api.h>
 
+#include "harness/claims.h"
 #include "sim_hip_calls.h"
 
 #if defined(__HIP_PLATFORM_AMD__)

@@ -159,9 +159,8 @@ static sim_status enter_driver(const char *name, ze_driver_handle_t driver)
 ze_result_t zeDriverGetApiVersion(ze_driver_handle_t driver, ze_api_version_t *version)
 {
     sim_status status = enter_driver(__func__, driver);
-    if (status == SIM_STATUS_OK) {
+    if (status == SIM_STATUS_OK)
         *version = (ze_api_version_t)(sim_ze_has(SIM_ZE_ORDER) ? API_VERSION_NEW : API_VERSION_OLD);
-    }
     return sim_ze_answer(status);
 }
 

@@ -382,8 +382,7 @@ ze_result_t zeVirtualMemSetAccessAttribute(ze_context_handle_t context, const vo
     int device;
     sim_status status = enter_ranges(__func__, context);
     if (status == SIM_STATUS_OK) status = find_mapping(address, size, &device);
-    if (status == SIM_STATUS_OK) {
+    if (status == SIM_STATUS_OK)
         status = sim_set_access((void *)(uintptr_t)address, size, device, access_of(attribute));
-    }
     return sim_ze_answer(status);
 }

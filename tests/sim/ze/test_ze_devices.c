@@ -7,17 +7,13 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <level_zero/ze_api.h>
 
+#include "harness/claims.h"
 #include "../sim_control.h"
 #include "tarn/ze.h"
 
@@ -80,7 +76,7 @@ static tarn_status open_device(int number, ze_device_handle_t handle, tarn_backe
 static void expect_name(tarn_backend *backend, const char *name)
 {
     tarn_device_properties properties;
-    EXPECT_OK(backend->operations->get_properties(backend->state, &properties));
+    expect_done(*backend, get_properties, &properties);
     assert_string_equal(properties.device_name, name);
     tarn_backend_close(backend);
 }
@@ -240,10 +236,10 @@ static void expect_list(const tarn_backend *backend, ze_context_handle_t context
 {
     tarn_event event;
     ze_command_list_handle_t list = make_list(context, device);
-    EXPECT_OK(backend->operations->event_create(backend->state, &event));
+    expect_done(*backend, event_create, &event);
     assert_int_equal(backend->operations->event_record(backend->state, event, list).status, status);
-    EXPECT_OK(backend->operations->event_synchronize(backend->state, event));
-    EXPECT_OK(backend->operations->event_destroy(backend->state, event));
+    expect_done(*backend, event_synchronize, event);
+    expect_done(*backend, event_destroy, event);
     EXPECT_SUCCESS(zeCommandListDestroy(list));
 }
 
@@ -311,7 +307,7 @@ static void no_more_is_left_than_there_is(void **state)
         tarn_memory_info info;
         set("TARN_SIM_ZE_USABLE_MEMORY", rows[i].usable_bytes);
         tarn_backend backend = open_kind(TARN_MEMORY_KIND_DEVICE, false);
-        EXPECT_OK(backend.operations->query_memory(backend.state, &info));
+        expect_done(backend, query_memory, &info);
         assert_int_equal(info.total_bytes, 8589934592);
         assert_int_equal(info.free_bytes, rows[i].free_bytes);
         tarn_backend_close(&backend);
@@ -325,10 +321,9 @@ static void relaxed_limits_are_for_all_kinds(void **state)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         void *address = NULL;
         tarn_backend strict = open_kind(kinds[i], false), relaxed = open_kind(kinds[i], true);
-        assert_int_equal(strict.operations->acquire(strict.state, size_bytes, &address).status,
-                         TARN_STATUS_OUT_OF_MEMORY);
-        EXPECT_OK(relaxed.operations->acquire(relaxed.state, size_bytes, &address));
-        EXPECT_OK(relaxed.operations->release(relaxed.state, address, size_bytes));
+        expect_operation(TARN_STATUS_OUT_OF_MEMORY, strict, acquire, size_bytes, &address);
+        expect_done(relaxed, acquire, size_bytes, &address);
+        expect_done(relaxed, release, address, size_bytes);
         tarn_backend_close(&strict);
         tarn_backend_close(&relaxed);
     }

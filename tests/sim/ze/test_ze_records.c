@@ -7,17 +7,13 @@
  * event of the application's, which the host signals in the end. The simulated devices find out when an
  * event is reset or destroyed before its time, and count those that are alive.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include <pthread.h>
 
-#include <cmocka.h>
 #include <level_zero/ze_api.h>
 
+#include "harness/claims.h"
 #include "../sim_control.h"
 #include "tarn/ze.h"
 
@@ -69,15 +65,15 @@ static struct scene scene_begin(void)
                      TARN_STATUS_OK);
     scene.operations = scene.backend.operations;
     scene.state = scene.backend.state;
-    EXPECT_OK(scene.operations->stream_create(scene.state, &scene.a));
-    EXPECT_OK(scene.operations->stream_create(scene.state, &scene.b));
+    expect_done(scene, stream_create, &scene.a);
+    expect_done(scene, stream_create, &scene.b);
     return scene;
 }
 
 static void scene_end(struct scene *scene)
 {
-    EXPECT_OK(scene->operations->stream_destroy(scene->state, scene->a));
-    EXPECT_OK(scene->operations->stream_destroy(scene->state, scene->b));
+    expect_done(*scene, stream_destroy, scene->a);
+    expect_done(*scene, stream_destroy, scene->b);
     tarn_backend_close(&scene->backend);
     EXPECT_SUCCESS(zeEventDestroy(scene->gate));
     EXPECT_SUCCESS(zeEventPoolDestroy(scene->pool));
@@ -100,39 +96,37 @@ static void let_go(const struct scene *scene)
 static tarn_event create(const struct scene *scene)
 {
     tarn_event event = NULL;
-    EXPECT_OK(scene->operations->event_create(scene->state, &event));
+    expect_done(*scene, event_create, &event);
     return event;
 }
 
 static tarn_event record(const struct scene *scene, tarn_event event, tarn_stream stream)
 {
-    EXPECT_OK(scene->operations->event_record(scene->state, event, stream));
+    expect_done(*scene, event_record, event, stream);
     return event;
 }
 
 static void await(const struct scene *scene, tarn_stream stream, tarn_event event)
 {
-    EXPECT_OK(scene->operations->stream_wait_event(scene->state, stream, event));
+    expect_done(*scene, stream_wait_event, stream, event);
 }
 
 static void destroy(const struct scene *scene, tarn_event event)
 {
-    EXPECT_OK(scene->operations->event_destroy(scene->state, event));
+    expect_done(*scene, event_destroy, event);
 }
 
 /* Asking does not bring about what nothing will bring about, however often. */
 static void expect_pending(const struct scene *scene, tarn_event event)
 {
-    for (int i = 0; i < 50; i++) {
-        assert_int_equal(scene->operations->event_query(scene->state, event).status,
-                         TARN_STATUS_NOT_READY);
-    }
+    for (int i = 0; i < 50; i++)
+        expect_operation(TARN_STATUS_NOT_READY, *scene, event_query, event);
 }
 
 static void expect_complete(const struct scene *scene, tarn_event event)
 {
-    EXPECT_OK(scene->operations->event_synchronize(scene->state, event));
-    EXPECT_OK(scene->operations->event_query(scene->state, event));
+    expect_done(*scene, event_synchronize, event);
+    expect_done(*scene, event_query, event);
 }
 
 /* Besides the gate. */
@@ -227,12 +221,11 @@ static void a_stream_gives_its_event_back(void **state)
     for (int round = 0; round < ROUND_COUNT; round++) {
         tarn_stream stream = NULL;
         tarn_stream none;
-        EXPECT_OK(scene.operations->stream_create(scene.state, &stream));
+        expect_done(scene, stream_create, &stream);
         sim_fail_calls("zeCommandListCreateImmediate", 1, 1, SIM_STATUS_UNKNOWN);
-        assert_int_equal(scene.operations->stream_create(scene.state, &none).status,
-                         TARN_STATUS_VENDOR_ERROR);
+        expect_operation(TARN_STATUS_VENDOR_ERROR, scene, stream_create, &none);
         sim_forget_faults();
-        EXPECT_OK(scene.operations->stream_destroy(scene.state, stream));
+        expect_done(scene, stream_destroy, stream);
     }
     assert_in_range(event_count(), 1, EVENTS_AT_REST);
     scene_end(&scene);
@@ -245,9 +238,7 @@ static void what_is_done_will_do_when_none_can_be_made(void **state)
                                   "zeEventCounterBasedCreate" };
     for (int pending_count = 2; pending_count <= 3 * EVENTS_AT_REST; pending_count++) {
         struct scene scene = scene_begin();
-        sim_settings settings = sim_get_settings();
-        settings.event_delay_polls = 0;
-        sim_set_settings(&settings);
+        SIM_SET(event_delay_polls, 0);
         tarn_event event = create(&scene);
         stop(&scene, scene.a);
         for (int i = 0; i < pending_count; i++)
@@ -325,8 +316,8 @@ static void a_stream_may_go_while_another_waits_for_it(void **state)
         record(&scene, event, scene.a);
         await(&scene, scene.b, event);
         record(&scene, after, scene.b);
-        EXPECT_OK(scene.operations->stream_destroy(scene.state, scene.a));
-        EXPECT_OK(scene.operations->stream_create(scene.state, &scene.a));
+        expect_done(scene, stream_destroy, scene.a);
+        expect_done(scene, stream_create, &scene.a);
         expect_complete(&scene, event);
         expect_pending(&scene, after);
     }
@@ -345,11 +336,10 @@ static void lists_are_used_again(void **state)
     tarn_stream streams[5];
     for (int round = 0; round < 20; round++) {
         for (int i = 0; i < 5; i++)
-            EXPECT_OK(scene.operations->stream_create(scene.state, &streams[i]));
+            expect_done(scene, stream_create, &streams[i]);
         for (int i = 0; i < 5; i++)
-            EXPECT_OK(scene.operations->stream_destroy(scene.state, streams[i]));
-        assert_int_equal(scene.operations->stream_destroy(scene.state, streams[0]).status,
-                         TARN_STATUS_INVALID_ARGUMENT);
+            expect_done(scene, stream_destroy, streams[i]);
+        expect_operation(TARN_STATUS_INVALID_ARGUMENT, scene, stream_destroy, streams[0]);
     }
     assert_int_equal(sim_alive(SIM_THING_STREAM), has_counters() ? list_count + 5 : list_count);
     scene_end(&scene);
@@ -373,7 +363,7 @@ static void closing_destroys_no_list_before_all_have_finished(void **state)
 {
     struct scene scene = scene_begin();
     tarn_stream left = NULL;
-    EXPECT_OK(scene.operations->stream_create(scene.state, &left));
+    expect_done(scene, stream_create, &left);
     tarn_event event = create(&scene);
     for (int i = 0; i < 100; i++) {
         record(&scene, event, NULL);
@@ -452,17 +442,15 @@ static void a_stream_that_cannot_be_waited_for_stays(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         for (size_t k = 0; k < sizeof calls / sizeof *calls; k++) {
             tarn_stream stream;
-            EXPECT_OK(scene.operations->stream_create(scene.state, &stream));
+            expect_done(scene, stream_create, &stream);
             record(&scene, event, stream);
             size_t stream_count = sim_alive(SIM_THING_STREAM);
             sim_fail_calls(calls[k], 1, 1, rows[i].cause);
             assert_int_equal(scene.operations->stream_destroy(scene.state, stream).status,
                              rows[i].status);
             assert_int_equal(sim_alive(SIM_THING_STREAM), stream_count);
-            EXPECT_OK(scene.operations->stream_destroy(scene.state, stream));
-            if (!has_counters()) {
-                assert_in_range(sim_alive(SIM_THING_STREAM), 0, stream_count - 1);
-            }
+            expect_done(scene, stream_destroy, stream);
+            if (!has_counters()) assert_in_range(sim_alive(SIM_THING_STREAM), 0, stream_count - 1);
             expect_complete(&scene, event);
         }
     }
@@ -483,7 +471,7 @@ static void closing_leaves_what_cannot_be_waited_for(void **state)
         sim_reset();
         assert_int_equal(tarn_ze_backend_open(0, TARN_MEMORY_KIND_DEVICE, NULL, &backend),
                          TARN_STATUS_OK);
-        EXPECT_OK(backend.operations->stream_create(backend.state, &stream));
+        expect_done(backend, stream_create, &stream);
         sim_fail_calls(calls[i / 2], 1, is_lasting ? SIZE_MAX : 1, SIM_STATUS_OUT_OF_HOST_MEMORY);
         sim_forget_calls();
         tarn_backend_close(&backend);
