@@ -72,6 +72,19 @@ static inline void heap_world_fini(heap_world *world)
     tarn_backend_close(&world->backend);
 }
 
+/* One for the rest of its block. */
+struct scoped_world : heap_world {
+    scoped_world(size_t size_bytes, size_t size_bytes_max, tarn_device_heap_checks checks)
+    {
+        heap_world_init(this, size_bytes, size_bytes_max, checks);
+    }
+    ~scoped_world()
+    {
+        heap_world_fini(this);
+    }
+    scoped_world(const scoped_world &) = delete;
+};
+
 /* Every structure agrees with every other. Gives what the heap has. */
 static inline tarn_device_heap_stats heap_world_check(heap_world *world)
 {

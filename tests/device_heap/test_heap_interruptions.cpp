@@ -55,8 +55,7 @@ void expect_no_old_hints(heap_world *world)
  * that object went and came back. The first `free_count` objects are free before. */
 bool free_is_interrupted(uint64_t n, size_t free_count, size_t freed_after_count)
 {
-    heap_world world;
-    heap_world_init(&world, HEAP_BYTES, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(HEAP_BYTES, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     objects all = take_all(&world);
     assert_int_equal(all.size(), 2 * PAGE_OBJECTS);
     free_some(&world, all, 0, free_count);
@@ -81,7 +80,6 @@ bool free_is_interrupted(uint64_t n, size_t free_count, size_t freed_after_count
     size_t rest = take_all(&world).size();
     assert_int_equal(stats.double_free_count + stats.foreign_free_count, 0);
     assert_int_equal(stats.live_count + rest, 2 * PAGE_OBJECTS);
-    heap_world_fini(&world);
     return !is_over;
 }
 
@@ -99,8 +97,7 @@ void a_free_may_stand_still_anywhere(void **)
 /* Likewise, whoever frees an object of two pages, all that the heap has. */
 bool large_free_is_interrupted(uint64_t n)
 {
-    heap_world world;
-    heap_world_init(&world, HEAP_BYTES, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(HEAP_BYTES, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     bool is_over = false;
     objects taken;
     with_lane([&] {
@@ -117,7 +114,6 @@ bool large_free_is_interrupted(uint64_t n)
     free_some(&world, taken, 0, taken.size());
     stats = heap_world_check(&world);
     assert_int_equal(stats.live_count + stats.double_free_count + stats.foreign_free_count, 0);
-    heap_world_fini(&world);
     return !is_over;
 }
 
@@ -133,8 +129,7 @@ void a_free_of_a_large_object_may_stand_still_anywhere(void **)
  * second one, and stands still before its n-th operation. Whether it came to that. */
 bool malloc_is_interrupted(uint64_t n, size_t size_bytes, size_t first_count, size_t second_count)
 {
-    heap_world world;
-    heap_world_init(&world, HEAP_BYTES, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(HEAP_BYTES, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     objects all = take_all(&world);
     free_some(&world, all, 0, first_count);
     free_some(&world, all, PAGE_OBJECTS, second_count);
@@ -165,7 +160,6 @@ bool malloc_is_interrupted(uint64_t n, size_t size_bytes, size_t first_count, si
     if (is_over) free_some(&world, all, first_count, PAGE_OBJECTS - first_count);
     assert_int_equal(heap_world_check(&world).live_count, 0);
     assert_int_equal(take_all(&world).size(), 2 * PAGE_OBJECTS);
-    heap_world_fini(&world);
     return !is_over;
 }
 
@@ -186,8 +180,7 @@ void a_malloc_may_stand_still_anywhere(void **)
  * leaves and free that; such a slab is there before. Whether it came to its n-th operation. */
 bool own_slab_is_interrupted(uint64_t n, uint32_t lane_count)
 {
-    heap_world world;
-    heap_world_init(&world, 2 * HEAP_BYTES, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(2 * HEAP_BYTES, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     objects before(lane_count), taken(lane_count);
     with_waves(1, lane_count, 0,
                [&](uint32_t, uint32_t lane) { before[lane] = heap_malloc(&world, OBJECT_BYTES); });
@@ -211,7 +204,6 @@ bool own_slab_is_interrupted(uint64_t n, uint32_t lane_count)
     free_some(&world, before, 0, before.size());
     free_some(&world, taken, 0, taken.size());
     assert_int_equal(heap_world_check(&world).live_count, 0);
-    heap_world_fini(&world);
     return was_interrupted;
 }
 
@@ -230,8 +222,7 @@ void a_slab_of_a_waves_own_may_be_found_at_once(void **)
 bool page_is_interrupted(uint64_t n, size_t pages_before)
 {
     constexpr size_t pages_meanwhile = 1 + 64 + 32, pages_after = 65;
-    heap_world world;
-    heap_world_init(&world, (size_t)28 << 20, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world((size_t)28 << 20, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     auto take_pages = [&](size_t count) {
         for (size_t i = 0; i < count; i++)
             assert_non_null(heap_malloc(&world, TARN_DEVICE_HEAP_PAGE_BYTES));
@@ -258,7 +249,6 @@ bool page_is_interrupted(uint64_t n, size_t pages_before)
     });
     assert_int_equal(heap_world_check(&world).live_count,
                      pages_before + 1 + pages_after + (is_over ? 0 : pages_meanwhile));
-    heap_world_fini(&world);
     return !is_over;
 }
 
@@ -267,8 +257,7 @@ bool page_is_interrupted(uint64_t n, size_t pages_before)
 bool search_is_interrupted(uint64_t n)
 {
     constexpr size_t page = TARN_DEVICE_HEAP_PAGE_BYTES;
-    heap_world world;
-    heap_world_init(&world, (size_t)5 << 20, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world((size_t)5 << 20, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     bool is_over = false;
     with_lane([&] {
         objects all;
@@ -289,7 +278,6 @@ bool search_is_interrupted(uint64_t n)
         is_over = !emulation::was_interrupted();
     });
     assert_int_equal(heap_world_check(&world).live_count, 1);
-    heap_world_fini(&world);
     return !is_over;
 }
 
@@ -298,8 +286,7 @@ bool search_is_interrupted(uint64_t n)
  * back. One of them gets it. Whether it came to that. */
 bool refill_is_interrupted(uint64_t n)
 {
-    heap_world world;
-    heap_world_init(&world, HEAP_BYTES, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(HEAP_BYTES, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     void *other = nullptr, *object = nullptr;
     bool is_over = false;
     with_lane([&] {
@@ -320,7 +307,6 @@ bool refill_is_interrupted(uint64_t n)
         heap_free(&world, other);
     });
     assert_int_equal(take_all(&world).size(), PAGE_OBJECTS);
-    heap_world_fini(&world);
     return !is_over;
 }
 

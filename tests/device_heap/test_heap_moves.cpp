@@ -73,8 +73,7 @@ struct others {
 bool gets_object_meanwhile(uint64_t n, uint64_t m, size_t heap_bytes, const act &prepare,
                            const act &moves, const others &others)
 {
-    heap_world world;
-    heap_world_init(&world, heap_bytes, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(heap_bytes, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     with_lane([&] { prepare(&world); });
     void *object = nullptr;
     bool was_interrupted = meanwhile(
@@ -85,7 +84,6 @@ bool gets_object_meanwhile(uint64_t n, uint64_t m, size_t heap_bytes, const act 
         [&] { object = others.take(&world); });
     if (was_interrupted) assert_non_null(object);
     heap_world_check(&world);
-    heap_world_fini(&world);
     return was_interrupted;
 }
 
@@ -300,15 +298,13 @@ void who_refills_a_slot_leaves_what_was_in_it(void **)
 /* What waits would fill a span, and there are only parts of one. */
 void a_slab_is_as_large_as_there_is_room(void **)
 {
-    heap_world world;
-    heap_world_init(&world, ONE_SPAN_BYTES, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(ONE_SPAN_BYTES, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     with_lane([&] {
         take_the_rest(&world, 1);
         assert_non_null(take_page(&world));
         take_of_large_slab(&world, OBJECT_BYTES, 40 * PAGE_OBJECTS, 16);
     });
     heap_world_check(&world);
-    heap_world_fini(&world);
 }
 
 /* `body` stands still before its n-th operation while another lane does one thing, and m operations later, or at once if m

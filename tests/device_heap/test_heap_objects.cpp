@@ -14,8 +14,7 @@ constexpr size_t MIB = (size_t)1 << 20;
 
 void every_size_is_served(void **)
 {
-    heap_world world;
-    heap_world_init(&world, 64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     with_lane([&] {
         for (size_t edge = 16; edge <= 16 * MIB; edge *= 2)
             for (size_t size = edge - 1; size <= edge + 1; size++) {
@@ -31,7 +30,6 @@ void every_size_is_served(void **)
     tarn_device_heap_stats stats = heap_world_check(&world);
     assert_int_equal(stats.live_count, 0);
     assert_int_equal(stats.failed_count + stats.double_free_count + stats.foreign_free_count, 0);
-    heap_world_fini(&world);
 }
 
 void sizes_are_rounded_by_less_than_a_quarter(void **)
@@ -66,8 +64,7 @@ void numbers_of_objects_are_quotients(void **)
 
 void what_cannot_be_is_null(void **)
 {
-    heap_world world;
-    heap_world_init(&world, 8 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_CONTENTS);
+    scoped_world world(8 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_CONTENTS);
     with_lane([&] {
         assert_null(heap_malloc(&world, 0));
         assert_null(tarn_dmalloc_wave(world.handle, 0));
@@ -78,14 +75,12 @@ void what_cannot_be_is_null(void **)
         }
     });
     assert_int_equal(heap_world_check(&world).failed_count, 12);
-    heap_world_fini(&world);
 }
 
 void bad_frees_are_counted_and_change_nothing(void **)
 {
-    heap_world world;
     char elsewhere[16];
-    heap_world_init(&world, 16 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(16 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     with_lane([&] {
         char *object = (char *)heap_malloc(&world, 100);
         char *run = (char *)heap_malloc(&world, 3 * TARN_DEVICE_HEAP_PAGE_BYTES);
@@ -109,26 +104,22 @@ void bad_frees_are_counted_and_change_nothing(void **)
     assert_int_equal(stats.foreign_free_count + stats.double_free_count, 7 + 3);
     assert_true(stats.double_free_count >= 1);
     assert_int_equal(stats.live_count, 0);
-    heap_world_fini(&world);
 }
 
 void lanes_that_free_the_same_object_free_it_once(void **)
 {
-    heap_world world;
     void *object = nullptr;
-    heap_world_init(&world, 8 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(8 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     with_lane([&] { object = heap_malloc(&world, 64); });
     with_waves(1, 32, 1, [&](uint32_t, uint32_t) { heap_free(&world, object); });
     tarn_device_heap_stats stats = heap_world_check(&world);
     assert_int_equal(stats.double_free_count, 31);
     assert_int_equal(stats.live_count, 0);
-    heap_world_fini(&world);
 }
 
 void a_damaged_end_is_counted(void **)
 {
-    heap_world world;
-    heap_world_init(&world, 8 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_CONTENTS);
+    scoped_world world(8 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_CONTENTS);
     with_lane([&] {
         for (size_t size : { (size_t)1, (size_t)100, (size_t)65536, (size_t)200000 }) {
             char *object = (char *)heap_malloc(&world, size);
@@ -148,15 +139,13 @@ void a_damaged_end_is_counted(void **)
     tarn_device_heap_stats stats = heap_world_check(&world);
     assert_int_equal(stats.damaged_free_count, 4);
     assert_int_equal(stats.live_count, 0);
-    heap_world_fini(&world);
 }
 
 void the_largest_object_is_what_the_statistics_say(void **)
 {
     for (auto checks : { TARN_DEVICE_HEAP_CHECKS_FREES, TARN_DEVICE_HEAP_CHECKS_CONTENTS })
         for (size_t heap_bytes : { MIB, 8 * MIB, 20 * MIB }) {
-            heap_world world;
-            heap_world_init(&world, heap_bytes, 0, checks);
+            scoped_world world(heap_bytes, 0, checks);
             size_t largest = heap_world_check(&world).largest_free_bytes;
             with_lane([&] {
                 assert_null(heap_malloc(&world, largest + 1));
@@ -164,7 +153,6 @@ void the_largest_object_is_what_the_statistics_say(void **)
                 assert_non_null(object);
                 assert_int_equal(tarn_dsize(world.handle, object), largest);
             });
-            heap_world_fini(&world);
         }
 }
 
@@ -187,8 +175,7 @@ size_t exhaust(heap_world *world, size_t size_bytes, std::vector<void *> *object
 
 void a_full_heap_recovers_whole(void **)
 {
-    heap_world world;
-    heap_world_init(&world, 32 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(32 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     size_t capacity = heap_world_check(&world).capacity_bytes;
     with_lane([&] {
         for (size_t size : { (size_t)64, (size_t)1024, (size_t)3000, (size_t)24576, (size_t)65536,
@@ -211,13 +198,11 @@ void a_full_heap_recovers_whole(void **)
         heap_free(&world, all);
     });
     assert_int_equal(heap_world_check(&world).live_count, 0);
-    heap_world_fini(&world);
 }
 
 void one_free_object_among_many_is_found(void **)
 {
-    heap_world world;
-    heap_world_init(&world, 4 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(4 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     with_lane([&] {
         std::vector<void *> objects;
         exhaust(&world, 32, &objects);
@@ -228,13 +213,11 @@ void one_free_object_among_many_is_found(void **)
         }
     });
     heap_world_check(&world);
-    heap_world_fini(&world);
 }
 
 void slabs_of_another_class_give_way(void **)
 {
-    heap_world world;
-    heap_world_init(&world, 4 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(4 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     with_lane([&] {
         std::vector<void *> objects;
         for (size_t size = 16; size <= 65536; size *= 2) {
@@ -250,7 +233,6 @@ void slabs_of_another_class_give_way(void **)
         }
     });
     assert_int_equal(heap_world_check(&world).used_bytes, 0);
-    heap_world_fini(&world);
 }
 
 /* In one wave after the other; wave numbers choose slots and cursors. */
@@ -268,9 +250,8 @@ void *malloc_in_wave(heap_world *world, uint32_t wave, size_t size_bytes)
 void waves_of_other_slots_get_what_is_left(void **)
 {
     constexpr size_t size_bytes = 4096, of_a_page = 16;
-    heap_world world;
     std::vector<char *> all;
-    heap_world_init(&world, 16 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(16 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     while (void *object = malloc_in_wave(&world, 0, size_bytes))
         all.push_back((char *)object);
     std::set<uintptr_t> pages;
@@ -286,14 +267,12 @@ void waves_of_other_slots_get_what_is_left(void **)
         assert_non_null(malloc_in_wave(&world, 1, size_bytes));
     assert_null(malloc_in_wave(&world, 1, size_bytes));
     heap_world_check(&world);
-    heap_world_fini(&world);
 }
 
 /* A slab that was prepared for a slot and that nobody has used is no page lost. */
 void what_is_prepared_for_one_class_another_gets(void **)
 {
-    heap_world world;
-    heap_world_init(&world, 8 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(8 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     size_t page_count = heap_world_check(&world).capacity_bytes / TARN_DEVICE_HEAP_PAGE_BYTES;
     assert_non_null(malloc_in_wave(&world, 0, 48));
     size_t count = 0;
@@ -301,14 +280,12 @@ void what_is_prepared_for_one_class_another_gets(void **)
         count++;
     assert_int_equal(count, page_count - 1);
     heap_world_check(&world);
-    heap_world_fini(&world);
 }
 
 /* Runs of pages of every length, in a heap that is full in the end: what one length leaves another gets. */
 void no_page_is_lost_to_lengths_that_differ(void **)
 {
-    heap_world world;
-    heap_world_init(&world, 40 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(40 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     size_t page_count = heap_world_check(&world).capacity_bytes / TARN_DEVICE_HEAP_PAGE_BYTES;
     std::vector<void *> taken;
     size_t used = 0;
@@ -329,7 +306,6 @@ void no_page_is_lost_to_lengths_that_differ(void **)
     tarn_device_heap_stats stats = heap_world_check(&world);
     assert_int_equal(stats.live_count, 0);
     assert_int_equal(stats.free_page_count, page_count);
-    heap_world_fini(&world);
 }
 
 uint32_t span_of(const heap_world &world, const void *object)
@@ -354,8 +330,7 @@ uint32_t take_pages(heap_world *world, size_t count, std::vector<void *> *taken)
 void pages_lie_in_the_first_spans(void **)
 {
     constexpr size_t span_pages = TN_HEAP_SPAN_PAGES;
-    heap_world world;
-    heap_world_init(&world, 128 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(128 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     std::vector<void *> taken;
     assert_int_equal(take_pages(&world, 20 * span_pages, &taken), 19);
     with_lane([&] {
@@ -366,7 +341,6 @@ void pages_lie_in_the_first_spans(void **)
     assert_in_range(take_pages(&world, 8 * span_pages, &taken), 0,
                     20); /* one part on before they return */
     assert_int_equal(heap_world_check(&world).live_count, 20 * span_pages);
-    heap_world_fini(&world);
 }
 
 /* Tickets and returns are numbers of 32 bits. When those run out pages are found all the same, each once. */
@@ -375,8 +349,7 @@ void counts_of_cursors_may_run_out(void **)
     const uint64_t words[] = { 0xFFFFFFFF00000000U, 0xFFFFFFFFFFFFFFF0U, 0x00000000FFFFFFF0U,
                                0xFFFFFFFF00000400U };
     for (uint64_t word : words) {
-        heap_world world;
-        heap_world_init(&world, 64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+        scoped_world world(64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
         tn_heap heap = &world.handle.layout;
         size_t page_count = heap_world_check(&world).capacity_bytes / TARN_DEVICE_HEAP_PAGE_BYTES;
         assert_true(heap->cursor_count > 1);
@@ -393,15 +366,13 @@ void counts_of_cursors_may_run_out(void **)
             });
             assert_int_equal(heap_world_check(&world).free_page_count, page_count);
         }
-        heap_world_fini(&world);
     }
 }
 
 /* Where a page is used by who has nothing else to do with its span, too. */
 void a_span_that_is_used_up_is_not_said_to_be_open(void **)
 {
-    heap_world world;
-    heap_world_init(&world, 16 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(16 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     uint64_t page_count = heap_world_check(&world).free_page_count;
     with_lane([&] {
         for (uint64_t i = 0; i < page_count; i++)
@@ -410,14 +381,12 @@ void a_span_that_is_used_up_is_not_said_to_be_open(void **)
     tn_tree open = tn_open_spans(&world.handle.layout);
     for (uint32_t i = 0; i < open.shape->words[0]; i++)
         assert_int_equal(open.words[i], 0);
-    heap_world_fini(&world);
 }
 
 /* Slabs become sparse, good and free pages again: trees, and what is above their words, name none of them then. */
 void slabs_that_are_free_leave_no_hint(void **)
 {
-    heap_world world;
-    heap_world_init(&world, 64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     tn_heap heap = &world.handle.layout;
     const uint32_t size_class = tn_heap_class_of(1024);
     uint64_t hints = 0;
@@ -437,7 +406,6 @@ void slabs_that_are_free_leave_no_hint(void **)
         for (uint32_t i = 0; i < words[0] + words[1] + words[2]; i++)
             assert_int_equal(tree.words[i], 0);
     }
-    heap_world_fini(&world);
 }
 
 /* From 4 GiB on. Each wave goes to a slot of its own, as long as the class has as many. */
@@ -448,8 +416,7 @@ void large_heaps_have_more_slots_for_some_sizes(void **)
         uint32_t size_bytes, slots;
     } const classes[] = { { 16, some },   { 256, some },  { 257, all },  { 1024, all },
                           { 1025, some }, { 4096, some }, { 4097, all }, { 32768, all } };
-    heap_world world;
-    heap_world_init(&world, 4096 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(4096 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     tn_heap heap = &world.handle.layout;
     assert_int_equal(heap->slot_count, all);
     std::vector<void *> objects;
@@ -476,14 +443,12 @@ void large_heaps_have_more_slots_for_some_sizes(void **)
         heap_free(&world, object);
     });
     assert_int_equal(heap_world_check(&world).live_count, 0);
-    heap_world_fini(&world);
 }
 
 /* When there is no page left, also what is in the last of many slots is had by a wave that comes to another. */
 void waves_of_other_slots_get_what_is_left_in_large_heaps(void **)
 {
-    heap_world world;
-    heap_world_init(&world, 4096 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(4096 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     std::vector<void *> objects;
     objects.push_back(malloc_in_wave(&world, TN_HEAP_SLOTS_MAX - 1, 1024));
     for (size_t size_bytes = 2048 * MIB; size_bytes >= TN_HEAP_PAGE_BYTES; size_bytes /= 2)
@@ -501,15 +466,13 @@ void waves_of_other_slots_get_what_is_left_in_large_heaps(void **)
             heap_free(&world, object);
     });
     assert_int_equal(heap_world_check(&world).live_count, 0);
-    heap_world_fini(&world);
 }
 
 /* As many words for pages that came back as the plan has room for, apart from each other and from tickets. */
 void counts_of_cursors_lie_apart(void **)
 {
     for (size_t size_bytes : { MIB, 512 * MIB }) {
-        heap_world world;
-        heap_world_init(&world, size_bytes, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+        scoped_world world(size_bytes, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
         tn_heap heap = &world.handle.layout;
         std::set<uint64_t *> words;
         for (uint32_t i = 0; i < heap->cursor_count; i++)
@@ -520,15 +483,13 @@ void counts_of_cursors_lie_apart(void **)
         uint64_t *last = tn_cursor(heap, heap->cursor_count) - TN_HEAP_CURSOR_LINE_WORDS;
         assert_ptr_equal(*words.begin(), tn_cursor(heap, 0));
         assert_ptr_equal(*words.rbegin(), last);
-        heap_world_fini(&world);
     }
 }
 
 /* A cursor that comes to no span before another one does looks back all the same: pages that come and go stay in front. */
 void a_cursor_looks_back_in_spans_that_others_use(void **)
 {
-    heap_world world;
-    heap_world_init(&world, 512 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(512 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     tn_heap heap = &world.handle.layout;
     assert_true(heap->cursor_count > 1);
     with_lane([&] {
@@ -542,15 +503,13 @@ void a_cursor_looks_back_in_spans_that_others_use(void **)
         }
         assert_true(last < 2 * heap->cursor_count * TN_CURSOR_PART_PAGES);
     });
-    heap_world_fini(&world);
 }
 
 /* Somebody has pages of a span that the tree still has: of what it lost there, the lane tells no more than it knows. */
 void who_loses_spans_looks_past_those_of_a_wave(void **)
 {
     constexpr uint32_t run = 2;
-    heap_world world;
-    heap_world_init(&world, 512 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(512 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     tn_heap heap = &world.handle.layout;
     with_lane([&] {
         uint32_t lost = 0, got = 0;
@@ -566,15 +525,13 @@ void who_loses_spans_looks_past_those_of_a_wave(void **)
         tn_spans_put(heap, lost, 1);
     });
     heap_world_check(&world);
-    heap_world_fini(&world);
 }
 
 /* Pages come and go, eight at a time, and one in 64 stays: those that stay must not each keep a span open. */
 void a_few_pages_that_stay_leave_spans_free(void **)
 {
     constexpr size_t live_max = 8, rounds = 4096;
-    heap_world world;
-    heap_world_init(&world, 64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     with_lane([&] {
         void *live[live_max] = {};
         for (size_t i = 0; i < rounds; i++) {
@@ -591,15 +548,13 @@ void a_few_pages_that_stay_leave_spans_free(void **)
     assert_int_equal(stats.live_count, rounds / 64);
     assert_true(stats.free_span_count >= 8);
     with_lane([&] { assert_non_null(heap_malloc(&world, 8 * MIB)); });
-    heap_world_fini(&world);
 }
 
 /* There are free pages and no two in a row: an object of a class that has slabs of several pages, to waste less, gets one. */
 void a_small_object_fits_where_a_page_is_free(void **)
 {
     for (size_t size_bytes : { (size_t)2500, (size_t)5000, (size_t)20000, (size_t)40000 }) {
-        heap_world world;
-        heap_world_init(&world, 5 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+        scoped_world world(5 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
         std::vector<void *> pages, objects;
         with_lane([&] {
             exhaust(&world, TARN_DEVICE_HEAP_PAGE_BYTES, &pages);
@@ -614,7 +569,6 @@ void a_small_object_fits_where_a_page_is_free(void **)
                 heap_free(&world, object);
         });
         heap_world_check(&world);
-        heap_world_fini(&world);
     }
 }
 
@@ -639,8 +593,7 @@ size_t spans_of_live(heap_world *world, size_t size_bytes)
 void large_objects_lie_in_the_first_spans_again(void **)
 {
     for (size_t size_bytes : { MIB, 2 * MIB, 17 * (size_t)TARN_DEVICE_HEAP_PAGE_BYTES }) {
-        heap_world world;
-        heap_world_init(&world, 260 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+        scoped_world world(260 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
         size_t span_count = spans_of_live(&world, size_bytes);
         for (int round = 0; round < 4; round++) {
             std::vector<void *> objects;
@@ -651,7 +604,6 @@ void large_objects_lie_in_the_first_spans_again(void **)
             });
             assert_in_range(spans_of_live(&world, size_bytes), 15, span_count + 2);
         }
-        heap_world_fini(&world);
     }
 }
 
@@ -660,8 +612,7 @@ void large_objects_lie_in_the_first_spans_again(void **)
 void what_was_served_is_not_asked_for_again(void **)
 {
     constexpr size_t size_bytes = 1024, count = 64 * 40;
-    heap_world world;
-    heap_world_init(&world, 64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     with_lane([&] {
         std::vector<void *> objects(count);
         uint32_t *slot = tn_slot(&world.handle.layout, tn_heap_class_of(size_bytes), 0);
@@ -680,13 +631,11 @@ void what_was_served_is_not_asked_for_again(void **)
         assert_in_range(heap_world_check(&world).free_page_count, free_page_count - 16,
                         free_page_count);
     });
-    heap_world_fini(&world);
 }
 
 void memory_that_is_added_is_used(void **)
 {
-    heap_world world;
-    heap_world_init(&world, 2 * MIB, 64 * MIB, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(2 * MIB, 64 * MIB, TARN_DEVICE_HEAP_CHECKS_FREES);
     std::vector<void *> objects;
     size_t before = 0, after = 0;
     with_lane([&] { before = exhaust(&world, 4096, &objects); });
@@ -705,13 +654,11 @@ void memory_that_is_added_is_used(void **)
     });
     assert_int_equal(heap_world_check(&world).live_count, 1);
     assert_true(before > 0);
-    heap_world_fini(&world);
 }
 
 void a_wave_gets_objects_side_by_side(void **)
 {
-    heap_world world;
-    heap_world_init(&world, 16 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(16 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     for (uint32_t lanes : { 2U, 32U, 64U })
         for (size_t size :
              { (size_t)16, (size_t)200, (size_t)4096, (size_t)40000, (size_t)70000 }) {
@@ -729,15 +676,13 @@ void a_wave_gets_objects_side_by_side(void **)
                        [&](uint32_t, uint32_t lane) { heap_free(&world, objects[lane]); });
         }
     assert_int_equal(heap_world_check(&world).live_count, 0);
-    heap_world_fini(&world);
 }
 
 /* Each wave gets an object of its own, and each of its lanes the address; also where lanes have ended before. */
 void a_whole_wave_gets_one_object(void **)
 {
     constexpr uint32_t wave_count = 4;
-    heap_world world;
-    heap_world_init(&world, 64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     for (uint32_t lanes : { 1U, 32U, 64U })
         for (size_t size : { (size_t)100, (size_t)70000, 5 * MIB }) {
             std::vector<void *> objects(wave_count * lanes);
@@ -762,14 +707,12 @@ void a_whole_wave_gets_one_object(void **)
         assert_null(tarn_dmalloc_coop(world.handle, 65 * MIB));
     });
     assert_int_equal(heap_world_check(&world).failed_count, 1);
-    heap_world_fini(&world);
 }
 
 /* No lane of a wave ever waits for another of the same wave, which on some devices would never go on. */
 void a_wave_alone_never_pauses(void **)
 {
-    heap_world world;
-    heap_world_init(&world, 64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(64 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     uint64_t paused = 0;
     std::thread thread([&] {
         for (uint64_t seed = 0; seed < 50; seed++)
@@ -787,14 +730,12 @@ void a_wave_alone_never_pauses(void **)
     thread.join();
     assert_int_equal(paused, 0);
     assert_int_equal(heap_world_check(&world).live_count, 0);
-    heap_world_fini(&world);
 }
 
 /* Pages of the next slab of a slot that so many objects are asked of, in a heap of so many bytes. */
 uint32_t pages_of_a_storm(size_t heap_bytes, uint32_t object_bytes, uint32_t asked)
 {
-    heap_world world;
-    heap_world_init(&world, heap_bytes, 0, TARN_DEVICE_HEAP_CHECKS_NONE);
+    scoped_world world(heap_bytes, 0, TARN_DEVICE_HEAP_CHECKS_NONE);
     tn_heap heap = &world.handle.layout;
     uint32_t size_class = tn_heap_class_of(object_bytes), pages = 0;
     with_lane([&] {
@@ -802,7 +743,6 @@ uint32_t pages_of_a_storm(size_t heap_bytes, uint32_t object_bytes, uint32_t ask
         tn_place_ask(slot, asked);
         pages = tn_slot_pages(heap, slot, size_class, 0, 0);
     });
-    heap_world_fini(&world);
     return pages;
 }
 

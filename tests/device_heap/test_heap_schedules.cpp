@@ -159,11 +159,9 @@ void run_all(const scene &of, heap_world *world, std::vector<uint64_t> plan, boo
 
 void expect_sound(const scene &of)
 {
-    heap_world world;
-    heap_world_init(&world, of.heap_bytes, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(of.heap_bytes, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     for (bool sends_off : { false, true })
         run_all(of, &world, {}, sends_off);
-    heap_world_fini(&world);
 }
 
 /* --- slabs ------------------------------------------------------------------------------------------ */

@@ -153,8 +153,7 @@ void fill_with_others(heap_world *world, std::vector<void *> *others)
 /* A lane stands still between its look at the slot and its addition to the slab there, which is another size's by then. */
 void a_slab_of_another_size_gives_nothing(void **)
 {
-    heap_world world;
-    heap_world_init(&world, 2 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
+    scoped_world world(2 * MIB, 0, TARN_DEVICE_HEAP_CHECKS_FREES);
     std::vector<void *> others;
     void *object = nullptr;
     bool was_interrupted = false;
@@ -179,7 +178,6 @@ void a_slab_of_another_size_gives_nothing(void **)
             heap_free(&world, other);
     });
     assert_int_equal(heap_world_check(&world).live_count, 0);
-    heap_world_fini(&world);
 }
 
 void the_nth_one_is_found_in_a_row_or_not(void **)

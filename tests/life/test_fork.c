@@ -27,12 +27,11 @@ static struct parent begin_parent(void)
 {
     struct parent parent;
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
-    void *address;
     expect_ok(tarn_host_backend_open(NULL, &parent.backend));
     options.backend = &parent.backend;
     options.initial_bytes = MIB;
     expect_ok(tarn_pool_create(&options, &parent.pool));
-    expect_ok(tarn_pool_alloc(parent.pool, 1000, &address));
+    void *address = new_block(parent.pool, 1000);
     parent.live = address;
     memset(parent.live, 0x5a, 1000);
     return parent;
@@ -41,11 +40,10 @@ static struct parent begin_parent(void)
 /* A child changes nothing of it. */
 static void end_parent(struct parent *parent)
 {
-    void *more;
     expect_ok(tarn_pool_check(parent->pool));
     assert_int_equal(stats_of(parent->pool).live_count, 1);
     assert_int_equal(parent->live[999], 0x5a);
-    expect_ok(tarn_pool_alloc(parent->pool, 4 * MIB, &more));
+    void *more = new_block(parent->pool, 4 * MIB);
     expect_ok(tarn_pool_free(parent->pool, more));
     expect_ok(tarn_pool_free(parent->pool, parent->live));
     expect_ok(tarn_pool_destroy(parent->pool));
@@ -342,11 +340,9 @@ static tarn_pool *create_slow_pool(struct slow *slow)
 {
     tarn_backend backend = { &slow_operations, slow };
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
-    tarn_pool *pool;
     options.backend = &backend;
     options.initial_bytes = MIB;
-    expect_ok(tarn_pool_create(&options, &pool));
-    return pool;
+    return new_pool(&options);
 }
 
 static void *allocate_slowly(void *pool)
@@ -395,8 +391,7 @@ static void a_backend_may_fork(void **state)
 {
     struct slow slow = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, true };
     tarn_pool *pool = create_slow_pool(&slow);
-    void *address;
-    expect_ok(tarn_pool_alloc(pool, 1000, &address));
+    void *address = new_block(pool, 1000);
     expect_ok(tarn_pool_free(pool, address));
     expect_ok(tarn_pool_destroy(pool));
 }

@@ -96,8 +96,7 @@ static void what_a_thread_leaves_is_as_it_was(void **state)
     assert_int_equal(stats_of(legacy.pool).live_count, BLOCKS);
     inherit(&legacy);
     assert_int_equal(stats_of(legacy.pool).live_count, 0);
-    void *address;
-    expect_ok(tarn_pool_alloc(legacy.pool, MIB, &address));
+    void *address = new_block(legacy.pool, MIB);
     expect_ok(tarn_pool_free(legacy.pool, address));
     end_legacy(&legacy);
 }

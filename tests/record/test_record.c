@@ -53,9 +53,7 @@ static bool exists(const char *path)
 
 static void *alloc(tarn_pool *pool, size_t size_bytes)
 {
-    void *address;
-    expect_ok(tarn_pool_alloc(pool, size_bytes, &address));
-    return address;
+    return new_block(pool, size_bytes);
 }
 
 /* --- what is recorded --------------------------------------------------------------------------------- */
@@ -150,9 +148,8 @@ static void *use_the_threads_own_stream(void *pool)
 /* Handles that mean another stream in each thread, and two that mean the same. */
 static void test_streams_are_told_apart(void **state)
 {
-    tarn_pool *pool;
     void *a;
-    expect_ok(tarn_pool_create(NULL, &pool));
+    tarn_pool *pool = new_pool(NULL);
     expect_ok(tarn_record_start("streams"));
     expect_ok(tarn_pool_alloc_on(pool, 500, TARN_HOST_STREAM_DEFAULT, &a));
     expect_ok(tarn_pool_free_on(pool, a, NULL));
@@ -206,9 +203,8 @@ static void test_what_is_live_goes_with_its_pool(void **state)
     contiguous.contiguous = true;
     const tarn_pool_options *const makes[] = { &passing, &contiguous };
     for (size_t i = 0; i < sizeof makes / sizeof *makes; i++) {
-        tarn_pool *pool;
         expect_ok(tarn_record_start("destroyed"));
-        expect_ok(tarn_pool_create(makes[i], &pool));
+        tarn_pool *pool = new_pool(makes[i]);
         alloc(pool, 1000);
         alloc(pool, 10 * MIB);
         expect_ok(tarn_pool_destroy_forced(pool, NULL));

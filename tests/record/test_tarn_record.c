@@ -19,14 +19,7 @@
 #include <unistd.h>
 
 /* cmocka wants these four first. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* clang-format off */
-#include <cmocka.h>
-/* clang-format on */
-
+#include "harness/claims.h"
 #include "killed_program.h"
 #include "scratch_folder.h"
 #include "trace_lines.h"

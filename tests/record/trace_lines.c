@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* trace_lines: line by line, with a table of what is live by id. */
+#include "harness/claims.h"
 #include "trace_lines.h"
 
 /* cmocka wants these four first. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* clang-format off */
-#include <cmocka.h>
-/* clang-format on */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -193,11 +193,10 @@ static void a_release_waits_for_the_launches(void **state)
 static void what_is_no_capture_is_refused(void **state)
 {
     struct scene scene = scene_begin();
-    tarn_pool *other;
     tarn_capture capture = 0, wrong = 123456;
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = &scene.backend;
-    expect_ok(tarn_pool_create(&options, &other));
+    tarn_pool *other = new_pool(&options);
     expect_status(TARN_STATUS_INVALID_POOL, tarn_capture_begin(NULL, scene.a, &capture));
     expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_capture_begin(scene.pool, scene.a, NULL));
     expect_status(TARN_STATUS_INVALID_ARGUMENT, tarn_capture_begin(scene.pool, scene.a, &wrong));

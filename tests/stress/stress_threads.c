@@ -148,8 +148,7 @@ static void run(bool is_contiguous)
     memset(&shared, 0, sizeof shared);
     shared.seed = random_seed(20260201);
     pthread_mutex_init(&shared.lock, NULL);
-    tarn_backend backend;
-    expect_ok(tarn_host_backend_open(NULL, &backend));
+    tarn_backend backend = new_host_backend(NULL);
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = &backend;
     options.initial_bytes = 64 * 1024;
@@ -168,9 +167,8 @@ static void run(bool is_contiguous)
         pthread_join(threads[i], NULL);
         assert_int_equal(workers[i].failures, 0);
     }
-    for (size_t slot = 0; slot < SLOTS; slot++) {
+    for (size_t slot = 0; slot < SLOTS; slot++)
         assert_int_equal(free_block(&shared, shared.slots[slot]), 0);
-    }
     expect_ok(tarn_pool_check(shared.pool));
     expect_ok(tarn_pool_destroy(shared.pool));
     tarn_backend_close(&backend);
