@@ -44,10 +44,11 @@ typedef struct tarn_backend_result {
     const char *vendor_name; /* static text, or NULL */
 } tarn_backend_result;
 
+/* All zero. */
 #ifdef __cplusplus
-#define TARN_BACKEND_RESULT_OK (tarn_backend_result{ TARN_STATUS_OK, 0, NULL })
+#define TARN_BACKEND_RESULT_OK (tarn_backend_result())
 #else
-#define TARN_BACKEND_RESULT_OK ((tarn_backend_result){ TARN_STATUS_OK, 0, NULL })
+#define TARN_BACKEND_RESULT_OK ((tarn_backend_result){ .status = TARN_STATUS_OK })
 #endif
 
 /* The kinds of memory. A backend offers those that its vendor has; the others are NOT_SUPPORTED. */

@@ -61,6 +61,7 @@
 #include "tarn/backend.h"
 #include "tarn/device_heap/layout.h"
 #include "tarn/export.h"
+#include "tarn/init.h"
 #include "tarn/stats.h"
 #include "tarn/status.h"
 
@@ -104,10 +105,13 @@ typedef struct tarn_device_heap_options {
     tarn_device_heap_checks checks;
 } tarn_device_heap_options;
 
-/* clang-format off */
+#define TARN_DEVICE_HEAP_OPTIONS_VALUES(SET)            \
+    SET(struct_bytes, sizeof(tarn_device_heap_options)) \
+    SET(checks, TARN_DEVICE_HEAP_CHECKS_FREES)
+TARN_DEFINE_INIT(tarn_device_heap_options_init, tarn_device_heap_options,
+                 TARN_DEVICE_HEAP_OPTIONS_VALUES)
 #define TARN_DEVICE_HEAP_OPTIONS_INIT \
-    { sizeof(tarn_device_heap_options), 0, TARN_DEVICE_HEAP_CHECKS_FREES }
-/* clang-format on */
+    TARN_LISTED_INIT(tarn_device_heap_options_init, TARN_DEVICE_HEAP_OPTIONS_VALUES)
 
 /*
  * Creates a heap of size_bytes, metadata included, out of memory of a pool: any pool whose memory the device can use,
@@ -236,10 +240,7 @@ typedef struct tarn_device_heap_stats {
     tarn_device_heap_class classes[TARN_DEVICE_HEAP_CLASS_COUNT]; /* from 16 bytes up */
 } tarn_device_heap_stats;
 
-/* clang-format off */
-#define TARN_DEVICE_HEAP_STATS_INIT \
-    { sizeof(tarn_device_heap_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { { 0, 0, 0, 0, 0 } } }
-/* clang-format on */
+#define TARN_DEVICE_HEAP_STATS_INIT TARN_SIZED_INIT(tarn_device_heap_stats)
 
 /*
  * Writes what a heap has and has done, since it was created or reset. Reads a part of the metadata back, and waits

@@ -24,6 +24,7 @@
 #define TARN_HOST_H
 
 #include "tarn/backend.h"
+#include "tarn/init.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,9 +42,7 @@ typedef struct tarn_host_options {
     size_t allocation_bytes_max; /* the largest size of one piece; 0: any */
 } tarn_host_options;
 
-/* clang-format off */
-#define TARN_HOST_OPTIONS_INIT { sizeof(tarn_host_options), 0, 0 }
-/* clang-format on */
+#define TARN_HOST_OPTIONS_INIT TARN_SIZED_INIT(tarn_host_options)
 
 /*
  * Opens a host backend of its own: two of them share neither memory, streams nor limits.

@@ -36,6 +36,7 @@
 #include <stdint.h>
 
 #include "tarn/export.h"
+#include "tarn/init.h"
 #include "tarn/status.h"
 
 #ifdef __cplusplus
@@ -74,9 +75,7 @@ typedef struct tarn_recording {
     size_t host_bytes;   /* other host memory of the recorder's */
 } tarn_recording;
 
-/* clang-format off */
-#define TARN_RECORDING_INIT { sizeof(tarn_recording), false, 0, 0, 0, 0, 0 }
-/* clang-format on */
+#define TARN_RECORDING_INIT TARN_SIZED_INIT(tarn_recording)
 
 /* Errors: INVALID_ARGUMENT (recording_out is NULL or its struct_bytes is wrong). Cost: O(threads). */
 TARN_API tarn_status tarn_record_stats(tarn_recording *recording_out);

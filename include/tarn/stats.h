@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "tarn/export.h"
+#include "tarn/init.h"
 #include "tarn/status.h"
 
 #ifdef __cplusplus
@@ -73,10 +74,7 @@ typedef struct tarn_stats {
     uint64_t size_histogram[TARN_STATS_HISTOGRAM_BINS];
 } tarn_stats;
 
-/* clang-format off */
-#define TARN_STATS_INIT \
-    { sizeof(tarn_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, 0, 0, 0, 0, { 0 } }
-/* clang-format on */
+#define TARN_STATS_INIT TARN_SIZED_INIT(tarn_stats)
 
 /*
  * Writes a snapshot of the pool's statistics, taken at one instant.

@@ -83,6 +83,7 @@
 #include "tarn/backend.h"
 #include "tarn/debug.h"
 #include "tarn/export.h"
+#include "tarn/init.h"
 #include "tarn/record.h"
 #include "tarn/stats.h"
 #include "tarn/status.h"
@@ -304,18 +305,28 @@ typedef struct tarn_pool_options {
     bool slices;
 } tarn_pool_options;
 
-/* clang-format off */
-#define TARN_POOL_OPTIONS_INIT \
-    { sizeof(tarn_pool_options), NULL, TARN_CHUNK_BYTES_DEFAULT, TARN_INITIAL_BYTES_DEFAULT, \
-      TARN_GROWTH_FACTOR_DEFAULT, TARN_GROWTH_BYTES_MAX_DEFAULT, 0, 0, 0, false, false, false, 0, \
-      false, false, false, NULL, NULL, NULL, NULL, NULL, 0, TARN_QUARANTINE_BYTES_DEFAULT, TARN_FIT_BEST, true }
+#define TARN_POOL_OPTIONS_COMMON_VALUES(SET)             \
+    SET(struct_bytes, sizeof(tarn_pool_options))         \
+    SET(chunk_bytes, TARN_CHUNK_BYTES_DEFAULT)           \
+    SET(growth_factor, TARN_GROWTH_FACTOR_DEFAULT)       \
+    SET(quarantine_bytes, TARN_QUARANTINE_BYTES_DEFAULT) \
+    SET(slices, true)
 
-/* As Omega_h's own pool: 700 MB at first, then twice the largest. */
+#define TARN_POOL_OPTIONS_VALUES(SET)              \
+    TARN_POOL_OPTIONS_COMMON_VALUES(SET)           \
+    SET(initial_bytes, TARN_INITIAL_BYTES_DEFAULT) \
+    SET(growth_bytes_max, TARN_GROWTH_BYTES_MAX_DEFAULT)
+TARN_DEFINE_INIT(tarn_pool_options_init, tarn_pool_options, TARN_POOL_OPTIONS_VALUES)
+#define TARN_POOL_OPTIONS_INIT TARN_LISTED_INIT(tarn_pool_options_init, TARN_POOL_OPTIONS_VALUES)
+
+/* As Omega_h's own pool: 700 MB at first, then twice the largest, without a cap. */
+#define TARN_POOL_OPTIONS_OMEGA_H_VALUES(SET) \
+    TARN_POOL_OPTIONS_COMMON_VALUES(SET)      \
+    SET(initial_bytes, 700000000)
+TARN_DEFINE_INIT(tarn_pool_options_omega_h_init, tarn_pool_options,
+                 TARN_POOL_OPTIONS_OMEGA_H_VALUES)
 #define TARN_POOL_OPTIONS_OMEGA_H_INIT \
-    { sizeof(tarn_pool_options), NULL, TARN_CHUNK_BYTES_DEFAULT, 700000000, 2.0, \
-      0, 0, 0, 0, false, false, false, 0, \
-      false, false, false, NULL, NULL, NULL, NULL, NULL, 0, TARN_QUARANTINE_BYTES_DEFAULT, TARN_FIT_BEST, true }
-/* clang-format on */
+    TARN_LISTED_INIT(tarn_pool_options_omega_h_init, TARN_POOL_OPTIONS_OMEGA_H_VALUES)
 
 /*
  * Creates a pool. `options` may be NULL for the defaults. No memory is taken from the vendor yet,
@@ -366,9 +377,7 @@ typedef struct tarn_leaks {
     size_t used_bytes;      /* the same in whole chunks, see tarn_stats */
 } tarn_leaks;
 
-/* clang-format off */
-#define TARN_LEAKS_INIT { sizeof(tarn_leaks), 0, 0, 0 }
-/* clang-format on */
+#define TARN_LEAKS_INIT TARN_SIZED_INIT(tarn_leaks)
 
 /*
  * The same, whatever is still live: those addresses become invalid. For the end of a program that
@@ -536,10 +545,7 @@ typedef struct tarn_shortage {
     bool fits_without_limit;   /* the device has enough left, and the pool's limit forbids it */
 } tarn_shortage;
 
-/* clang-format off */
-#define TARN_SHORTAGE_INIT \
-    { sizeof(tarn_shortage), TARN_STATUS_OK, 0, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, false, false }
-/* clang-format on */
+#define TARN_SHORTAGE_INIT TARN_SIZED_INIT(tarn_shortage)
 
 /* How things stood when an allocation last failed for memory in the calling thread. Errors:
  * INVALID_ARGUMENT (shortage_out is NULL or its struct_bytes is wrong). */
@@ -811,9 +817,7 @@ typedef struct tarn_allocation {
     uint64_t static_pool_id;
 } tarn_allocation;
 
-/* clang-format off */
-#define TARN_ALLOCATION_INIT { sizeof(tarn_allocation), NULL, NULL, 0, 0, NULL, 0, 0 }
-/* clang-format on */
+#define TARN_ALLOCATION_INIT TARN_SIZED_INIT(tarn_allocation)
 
 /*
  * Finds the live allocation that `address` lies in, at its start or anywhere inside, in any pool of
@@ -855,9 +859,11 @@ typedef struct tarn_exported_step {
     uint64_t id;         /* the step's, as on_static_pool_created was told it */
 } tarn_exported_step;
 
-/* clang-format off */
-#define TARN_EXPORTED_STEP_INIT { sizeof(tarn_exported_step), -1, NULL, 0, 0, 0 }
-/* clang-format on */
+#define TARN_EXPORTED_STEP_VALUES(SET)            \
+    SET(struct_bytes, sizeof(tarn_exported_step)) \
+    SET(file_descriptor, -1)
+TARN_DEFINE_INIT(tarn_exported_step_init, tarn_exported_step, TARN_EXPORTED_STEP_VALUES)
+#define TARN_EXPORTED_STEP_INIT TARN_LISTED_INIT(tarn_exported_step_init, TARN_EXPORTED_STEP_VALUES)
 
 /*
  * Gives a file descriptor of the step that an address of a shareable pool lies in: an address anywhere in a live

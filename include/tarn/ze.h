@@ -29,6 +29,7 @@
 #define TARN_ZE_H
 
 #include "tarn/backend.h"
+#include "tarn/init.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -56,9 +57,7 @@ typedef struct tarn_ze_options {
     bool has_relaxed_limits;
 } tarn_ze_options;
 
-/* clang-format off */
-#define TARN_ZE_OPTIONS_INIT { sizeof(tarn_ze_options), NULL, NULL, false }
-/* clang-format on */
+#define TARN_ZE_OPTIONS_INIT TARN_SIZED_INIT(tarn_ze_options)
 
 /*
  * Opens the Level Zero backend for DEVICE, PINNED or SHARED memory. Devices count from 0 over those

@@ -117,7 +117,8 @@ static void destroy_in_silence(void *argument)
 static void destroy_by_force_in_silence(void *argument)
 {
     struct parent *parent = argument;
-    tarn_leaks leaks = { sizeof leaks, 1, 1, 1 };
+    tarn_leaks leaks = TARN_LEAKS_INIT;
+    leaks.allocation_count = leaks.requested_bytes = 1; /* to be overwritten */
     CHILD_EXPECT(tarn_pool_destroy_forced(parent->pool, &leaks) == TARN_STATUS_OK);
     CHILD_EXPECT(leaks.allocation_count == 0 && leaks.requested_bytes == 0);
     CHILD_EXPECT(parent->live[999] == 0x5a);

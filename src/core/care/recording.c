@@ -203,10 +203,15 @@ tarn_status tarn_record_stats(tarn_recording *recording_out)
                        recording_out->struct_bytes, sizeof *recording_out);
     }
     struct tn_recorder_counts counts = tn_recorder_count();
-    *recording_out =
-        (tarn_recording){ sizeof *recording_out, tn_recorder_is_on(), counts.event_count,
-                          counts.lost_count,     counts.file_bytes,   counts.mapped_bytes,
-                          counts.host_bytes };
+    *recording_out = (tarn_recording){
+        .struct_bytes = sizeof *recording_out,
+        .is_recording = tn_recorder_is_on(),
+        .event_count = counts.event_count,
+        .lost_count = counts.lost_count,
+        .file_bytes = counts.file_bytes,
+        .mapped_bytes = counts.mapped_bytes,
+        .host_bytes = counts.host_bytes,
+    };
     return TARN_STATUS_OK;
 }
 
