@@ -16,7 +16,7 @@ struct tn_environment {
     unsigned rank_count; /* ranks that share the device, this one included */
 };
 
-/* Starts from the defaults and reads all the variables that tarn.h lists at tarn_malloc.
+/* Starts from the defaults and reads all the variables that docs/semantics.md lists.
  * INVALID_ENVIRONMENT names the one that does not parse. */
 tarn_status tn_environment_read(struct tn_environment *environment_out);
 
