@@ -2,10 +2,10 @@
 /*
  * tarn/backend.h: where a pool's memory comes from.
  *
- * A backend is a table of operations and a state that they work on: one kind of memory on one
- * device. tarn brings a host backend (tarn/host.h) and the vendor's that was chosen when it was
- * built (tarn/cuda.h). Whoever has another source of memory, an MPI library's or a framework's,
- * fills in a table of their own; only `acquire`, `release` and `get_properties` are needed:
+ * A backend is a table of operations and the state that they work on: one kind of memory on one device.
+ * tarn has a host backend (tarn/host.h) and the vendor's backend that was chosen when it was built
+ * (tarn/cuda.h, for example). If your memory comes from elsewhere, from MPI or a framework, fill in a table
+ * of your own. Only `acquire`, `release` and `get_properties` must be there:
  *
  *     static tarn_backend_result my_acquire(void *state, size_t size_bytes, void **address_out);
  *     ...
@@ -18,10 +18,12 @@
  *     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
  *     options.backend = &backend;
  *
- * Rules for every operation. It may be called from any thread, by several threads at once, and
- * never with a lock of the pool's hot path held. It leaves the thread's current device as it found
- * it, and no error behind in the vendor's "last error" slot. It does not call back into the pool.
- * It writes its outputs only when it succeeds. An operation that the backend lacks is NULL.
+ * Rules for every operation.
+ *  - Any thread may call it, several threads at once. The pool holds no lock of its hot path meanwhile.
+ *  - It leaves the thread's current device as it found it, and no error in the vendor's "last error".
+ *  - It does not call back into the pool.
+ *  - It writes its outputs only when it succeeds.
+ *  - An operation that the backend lacks is NULL. docs/writing_a_backend.md says what a pool loses then.
  */
 #ifndef TARN_BACKEND_H
 #define TARN_BACKEND_H
@@ -37,10 +39,10 @@
 extern "C" {
 #endif
 
-/* What an operation answers: a status, and the vendor's own code and name of the error. */
+/* The answer of an operation: a status, and the vendor's own code and name of the error. */
 typedef struct tarn_backend_result {
     tarn_status status;
-    int vendor_code;         /* 0 when the vendor has no say in it */
+    int vendor_code;         /* 0: no call of the vendor was the cause */
     const char *vendor_name; /* static text, or NULL */
 } tarn_backend_result;
 
@@ -51,54 +53,52 @@ typedef struct tarn_backend_result {
 #define TARN_BACKEND_RESULT_OK ((tarn_backend_result){ .status = TARN_STATUS_OK })
 #endif
 
-/* The kinds of memory. A backend offers those that its vendor has; the others are NOT_SUPPORTED. */
+/* The kinds of memory. A backend answers NOT_SUPPORTED for a kind that its vendor lacks. */
 typedef enum tarn_memory_kind {
     TARN_MEMORY_KIND_DEVICE = 0, /* on the device; the host cannot read it */
-    TARN_MEMORY_KIND_PINNED =
-        1, /* on the host, page-locked, so that the device reads and writes it */
+    TARN_MEMORY_KIND_PINNED = 1, /* on the host, page-locked; the device can read and write it */
     TARN_MEMORY_KIND_SHARED = 2, /* moves between host and device by itself ("managed") */
     TARN_MEMORY_KIND_HOST = 3    /* plain host memory */
 } tarn_memory_kind;
 
-/* The vendor's own handles, converted: a cudaStream_t, a cudaEvent_t. A NULL stream is the
- * device's default stream. */
+/* The vendor's own handles, converted: a cudaStream_t, a cudaEvent_t. NULL is the device's default
+ * stream. */
 typedef void *tarn_stream;
 typedef void *tarn_event;
 
-/* What stays the same for as long as the backend is open. */
-#define TARN_MEMORY_ID_HOST UINT64_MAX /* the machine's own memory */
+#define TARN_MEMORY_ID_HOST UINT64_MAX /* a memory_id: the machine's own memory */
 
+/* Facts about an open backend. They do not change. */
 typedef struct tarn_device_properties {
-    const char *device_name;     /* as the vendor names it; valid until the backend is closed */
+    const char *device_name;     /* the vendor's name; valid until the backend is closed */
     tarn_memory_kind kind;       /* of the memory that `acquire` gives */
-    bool is_host_accessible;     /* whether the host may read and write the memory */
+    bool is_host_accessible;     /* the host may read and write the memory */
     size_t alignment_bytes;      /* every acquired address is a multiple of this power of two */
     size_t granularity_bytes;    /* the vendor rounds sizes up to a multiple of this power of two */
-    size_t allocation_bytes_max; /* the largest size that one `acquire` or `range_map` takes */
-    /* Ranges, and what is mapped into them, start at and measure multiples of this power of two.
-     * 0 when there are no ranges: the device lacks them, its driver does, or this kind of memory. */
+    size_t allocation_bytes_max; /* the largest size of one `acquire` or `range_map` */
+    /* Ranges, and memory that is mapped into them, start at and measure multiples of this power of two.
+     * 0: there are no ranges. */
     size_t range_granularity_bytes;
-    /* Two backends of one name and one number take from the same memory. 0: nobody can tell. */
+    /* Two backends with the same name and the same memory_id take from the same memory. 0: unknown. */
     uint64_t memory_id;
-    int driver_version;  /* as the vendor numbers it; 0 when there is none */
-    int runtime_version; /* likewise */
-    /* What is mapped into ranges can be given to other processes: range_map_shareable, range_export. */
-    bool has_shareable_ranges;
-    /* A handle that stands for a stream of the calling thread's own, whichever thread that is, as
-     * cudaStreamPerThread does. It needs no creating and ends with the thread. NULL: there is none. */
+    int driver_version;        /* the vendor's number; 0: there is none */
+    int runtime_version;       /* the vendor's number; 0: there is none */
+    bool has_shareable_ranges; /* range_map_shareable and range_export work */
+    /* The handle of each thread's own stream, such as cudaStreamPerThread. It needs no creating and ends
+     * with the thread. NULL: there is none. */
     tarn_stream thread_stream;
-    /* Another name of the default stream, as cudaStreamLegacy is. NULL: it has no other. */
+    /* Another name of the default stream, such as cudaStreamLegacy. NULL: there is none. */
     tarn_stream default_stream_alias;
 } tarn_device_properties;
 
-/* How much memory the device has, and how much of it nobody holds at this moment. */
+/* How much memory the device has, and how much of it is free at this moment. */
 typedef struct tarn_memory_info {
     size_t total_bytes;
     size_t free_bytes;
 } tarn_memory_info;
 
-/* Memory that is mapped into a range: a CUmemGenericAllocationHandle, converted, or whatever the
- * vendor has in its place. It may be 0, so a NULL mapping says nothing. */
+/* Memory that is mapped into a range: a CUmemGenericAllocationHandle, converted, or the like. NULL may be
+ * a valid mapping. */
 typedef void *tarn_mapping;
 
 /* A piece of memory that a tool watches. */
@@ -108,17 +108,17 @@ typedef struct tarn_backend_operations {
     size_t struct_bytes; /* sizeof(tarn_backend_operations), so that the table can grow */
     const char *name;    /* "host", "cuda", ...: lower case, static text */
 
-    /* Gives up what opening the backend took. No memory, stream or event of it may be left. */
+    /* Gives up what opening the backend took. None of its memory, streams and events is left by then. */
     void (*close)(void *state);
 
     /* --- memory ------------------------------------------------------------------------------ */
 
-    /* A new piece of memory of size_bytes, never zero. OUT_OF_MEMORY means just that and nothing
-     * else, since the pool then tries less. */
+    /* Gives a new piece of memory of size_bytes, which is never 0. OUT_OF_MEMORY must mean a real lack of
+     * memory, since the pool then tries less. */
     tarn_backend_result (*acquire)(void *state, size_t size_bytes, void **address_out);
 
-    /* Gives a piece back, whole. All work on it has been submitted; the operation waits for that
-     * work when the vendor does not. */
+    /* Takes back a whole piece. All work on it has been submitted. The operation waits for that work if
+     * the vendor does not. */
     tarn_backend_result (*release)(void *state, void *address, size_t size_bytes);
 
     /* --- ranges: addresses without memory, into which memory is mapped piece by piece -------- */
@@ -127,68 +127,68 @@ typedef struct tarn_backend_operations {
      *     range     |<------------ reserved ------------->|
      *     memory    |    A    |         |    B    |    C  |     one range_map each
      *
-     * The device may use the addresses where memory is mapped, and no others. B and C are filled and
-     * copied as if they were one piece.
+     * The device may use only the addresses where memory is mapped. Neighbours such as B and C are filled
+     * and copied like one piece.
      *
-     * Every address and every size is a multiple of range_granularity_bytes, and no size is zero:
-     * all else is INVALID_ARGUMENT. Where that granularity is 0, all four are NOT_SUPPORTED.
+     * Every address and every size is a multiple of range_granularity_bytes, and no size is 0; otherwise
+     * the answer is INVALID_ARGUMENT. If range_granularity_bytes is 0, all four answer NOT_SUPPORTED.
      */
 
-    /* Reserves addresses that nobody else gets, and no memory. A range may be larger than the
-     * device's memory. OUT_OF_MEMORY: there are not so many addresses in a row. */
+    /* Reserves addresses, and no memory. A range may be larger than the device's memory. OUT_OF_MEMORY:
+     * there are not so many addresses in a row. */
     tarn_backend_result (*range_reserve)(void *state, size_t size_bytes, void **address_out);
 
-    /* Gives the addresses back, the whole range, when nothing is mapped into it any more. */
+    /* Gives the addresses of a whole range back. Nothing is mapped into it any more. */
     tarn_backend_result (*range_release)(void *state, void *address, size_t size_bytes);
 
-    /* Maps new memory, one physical object, where nothing is mapped in one reserved range, and lets
-     * the device read and write it. OUT_OF_MEMORY as of `acquire`; allocation_bytes_max holds. On
-     * failure nothing is mapped and no memory is held. */
+    /* Maps new memory, one physical object, where nothing is mapped in one reserved range, and lets the
+     * device read and write it. OUT_OF_MEMORY means the same as for `acquire`. After a failure nothing is
+     * mapped and no memory is held. */
     tarn_backend_result (*range_map)(void *state, void *address, size_t size_bytes,
                                      tarn_mapping *mapping_out);
 
-    /* Undoes one range_map, whole: same address, size and mapping. The memory goes back to the
-     * device, the addresses stay reserved. Work on the memory is waited for as in `release`. On
-     * failure all stays as it was. */
+    /* Undoes one range_map as a whole: with its address, size and mapping. The memory goes back to the
+     * device, and the addresses stay reserved. Waits for work on the memory like `release`. After a
+     * failure everything is as it was. */
     tarn_backend_result (*range_unmap)(void *state, void *address, size_t size_bytes,
                                        tarn_mapping mapping);
 
     /* --- device ------------------------------------------------------------------------------ */
 
     tarn_backend_result (*get_properties)(void *state, tarn_device_properties *properties_out);
-    /* NOT_SUPPORTED where the vendor does not tell. */
+    /* NOT_SUPPORTED: the vendor does not tell. */
     tarn_backend_result (*query_memory)(void *state, tarn_memory_info *info_out);
-    /* Waits until the device has done all work that was submitted to it, on any stream. NOT_SUPPORTED
-     * where the vendor has no such call. */
+    /* Waits until the device has done all work that was submitted to it, on any stream. NOT_SUPPORTED: the
+     * vendor has no such call. */
     tarn_backend_result (*synchronize)(void *state);
 
     /* --- streams: work on one runs in order, work on two runs in any order ------------------- */
 
     /*
-     * What takes a stream, or an event, believes its caller that it is of this device: what comes of
-     * another device's differs from vendor to vendor. stream_check is for whoever gets a stream from
-     * outside.
+     * Operations on a stream or an event trust their caller that it is of this device. With those of
+     * another device they do what the vendor does. stream_check is for streams that come from outside.
      */
 
     tarn_backend_result (*stream_create)(void *state, tarn_stream *stream_out);
     tarn_backend_result (*stream_destroy)(void *state, tarn_stream stream); /* finishes its work */
-    /* INVALID_ARGUMENT for a stream of another device; a NULL stream is none. */
+    /* INVALID_ARGUMENT: the stream is of another device. NULL is of this one. */
     tarn_backend_result (*stream_check)(void *state, tarn_stream stream);
-    /* A number that no other stream of the process has or had, for telling a stream from the one before
-     * that had the same handle. Where vendors have no such number the operation is NULL. */
+    /* A number that no other stream of the process has or had. It tells a stream from an earlier one with
+     * the same handle. NULL if the vendor has no such number. */
     tarn_backend_result (*stream_id)(void *state, tarn_stream stream, uint64_t *id_out);
     tarn_backend_result (*stream_synchronize)(void *state, tarn_stream stream);
-    /* What is submitted to `stream` from now on waits until `event` has completed. */
+    /* Work that is submitted to `stream` from now on waits until `event` has completed. */
     tarn_backend_result (*stream_wait_event)(void *state, tarn_stream stream, tarn_event event);
 
     /* --- events: a place in a stream's order ------------------------------------------------- */
 
     tarn_backend_result (*event_create)(void *state, tarn_event *event_out);
     tarn_backend_result (*event_destroy)(void *state, tarn_event event);
-    /* Completes when all that was submitted to `stream` before has. May be recorded again. */
+    /* The event completes when all work is done that was submitted to `stream` before. It may be recorded
+     * again. */
     tarn_backend_result (*event_record)(void *state, tarn_event event, tarn_stream stream);
-    /* OK when it has completed or was never recorded, NOT_READY when not yet, else an error,
-     * which says nothing about completion. Never waits. */
+    /* Never waits. OK: the event has completed, or was never recorded. NOT_READY: not yet. Any other
+     * answer says nothing about completion. */
     tarn_backend_result (*event_query)(void *state, tarn_event event);
     tarn_backend_result (*event_synchronize)(void *state, tarn_event event);
 
@@ -206,48 +206,51 @@ typedef struct tarn_backend_operations {
      * Used by pools in debug mode. All four or none; none may wait for the device.
      */
 
-    /* Tells the tool, if the program runs under one, that a piece from `acquire` is shared out, and
-     * that nothing of it may be touched but what watch_allow names. NULL: nobody watches. */
+    /* Tells the tool, if the program runs under one, that a piece from `acquire` is shared out: nothing of it
+     * may be touched but the parts that watch_allow names. NULL: no tool watches. */
     tarn_watch (*watch_begin)(void *state, void *address, size_t size_bytes);
     /* Comes before the piece's `release`. */
     void (*watch_end)(void *state, tarn_watch watch);
-    /* A part of the piece that overlaps no other one that is allowed. */
+    /* Allows a part of the piece. It overlaps no other allowed part. */
     void (*watch_allow)(void *state, tarn_watch watch, void *address, size_t size_bytes);
-    /* Undoes the watch_allow of that address; of NULL: all of them. */
+    /* Undoes the watch_allow of that address. NULL: of all. */
     void (*watch_forbid)(void *state, tarn_watch watch, void *address);
 
-    /* --- ranges whose memory other processes map, too; a table may end before them ------------- */
+    /* --- ranges whose memory other processes map, too; a table may end here -------------------- */
 
     /*
-     * Both are NOT_SUPPORTED where has_shareable_ranges is false.
+     * Both answer NOT_SUPPORTED if has_shareable_ranges is false.
      */
 
-    /* As range_map, but of memory that range_export takes. */
+    /* Does what range_map does, with memory that range_export takes. */
     tarn_backend_result (*range_map_shareable)(void *state, void *address, size_t size_bytes,
                                                tarn_mapping *mapping_out);
 
-    /* Gives a file descriptor that stands for what one range_map_shareable mapped, whole: same
-     * address, size and mapping. It is the caller's to close, a new one each time, and the memory
-     * stays for as long as one of them does, or somebody has it mapped. */
+    /* Gives a new file descriptor for the memory of one range_map_shareable, as a whole: with its address,
+     * size and mapping. The caller closes it. The memory stays as long as a descriptor or a mapping of any
+     * process refers to it. */
     tarn_backend_result (*range_export)(void *state, void *address, size_t size_bytes,
                                         tarn_mapping mapping, int *file_descriptor_out);
 } tarn_backend_operations;
 
-/* An open backend. Two words, copied freely; `state` belongs to whoever opened it. */
+/* An open backend. Two words, copied freely. The opener owns `state`. */
 typedef struct tarn_backend {
     const tarn_backend_operations *operations;
     void *state;
 } tarn_backend;
 
 /*
- * Opens the backend that tarn was built for ("cuda", "hip", "ze" or "host", by TARN_BACKEND) on device
- * number `device`, counted as the vendor counts, for memory of `kind`. The host backend has one
- * device, 0, and takes DEVICE as well as HOST, so that a program written for a device runs on it.
- * Close it with tarn_backend_close after the last pool on it is destroyed.
- * Errors: INVALID_ARGUMENT (backend_out is NULL, kind unknown), NO_DEVICE, INVALID_DEVICE,
- * NOT_SUPPORTED (the device lacks that kind), OUT_OF_MEMORY (no room for the vendor's own context),
- * OUT_OF_HOST_MEMORY, VENDOR_ERROR, FORKED (the vendor was in use before the fork; never of the host
- * backend).
+ * Opens the backend that tarn was built for (TARN_BACKEND: "cuda", "hip", "ze" or "host"), for memory of
+ * `kind` on device number `device`, as the vendor counts. The host backend has one device, 0; it takes
+ * DEVICE as well as HOST, so that a program for a device runs on it. Close the backend with
+ * tarn_backend_close after the last pool on it is destroyed.
+ * Status:
+ *  - INVALID_ARGUMENT: backend_out is NULL, or the kind is unknown.
+ *  - NO_DEVICE: there is no device, or no driver for one. INVALID_DEVICE: no device has this number.
+ *  - NOT_SUPPORTED: the device lacks that kind of memory.
+ *  - OUT_OF_MEMORY: there is no room for the vendor's own context. OUT_OF_HOST_MEMORY.
+ *  - FORKED: the vendor was in use before the fork. Never of the host backend.
+ *  - VENDOR_ERROR: any other failure of the vendor.
  */
 TARN_API tarn_status tarn_backend_open(int device, tarn_memory_kind kind,
                                        tarn_backend *backend_out);
@@ -255,8 +258,8 @@ TARN_API tarn_status tarn_backend_open(int device, tarn_memory_kind kind,
 /* The name of the backend that tarn_backend_open opens. Static text. */
 TARN_API const char *tarn_backend_name(void);
 
-/* Closes a backend and clears `backend`. NULL and an empty one are allowed. At the end of the process and
- * in a forked child the vendor is not called, as tarn/tarn.h says under "life and death". */
+/* Closes a backend and clears `backend`. NULL and an empty backend are allowed. The vendor is not called at
+ * the end of the process, nor in a forked child. */
 TARN_API void tarn_backend_close(tarn_backend *backend);
 
 #ifdef __cplusplus

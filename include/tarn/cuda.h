@@ -2,25 +2,25 @@
 /*
  * tarn/cuda.h: the CUDA backend. Present when tarn was configured with TARN_BACKEND=CUDA.
  *
- * A tarn_stream is a cudaStream_t and a tarn_event is a cudaEvent_t, converted to void *; this
- * header needs no CUDA header. Memory comes from cudaMalloc, cudaHostAlloc or cudaMallocManaged, so
- * that what GPU-aware MPI and IPC expect of plain allocations holds. Ranges are there for DEVICE
- * memory, with CUDA 11.3 and newer, where the driver has virtual memory; what is mapped into them is
- * no plain allocation. Only the runtime library is linked, never the driver, whose functions the
- * runtime hands out: a program built so starts on a machine without one and gets NO_DEVICE.
+ * A tarn_stream is a cudaStream_t and a tarn_event is a cudaEvent_t, converted to void *; this header needs no
+ * CUDA header. Only the runtime library is linked, never the driver: a program starts on a machine without a
+ * driver and gets NO_DEVICE.
+ *  - Memory comes from cudaMalloc, cudaHostAlloc or cudaMallocManaged. So GPU-aware MPI and IPC find plain
+ *    allocations.
+ *  - Ranges exist for DEVICE memory, with CUDA 11.3 and newer, if the driver has virtual memory. Memory in
+ *    ranges is no plain allocation.
+ *  - Streams. NULL and cudaStreamLegacy are one. cudaStreamPerThread is the calling thread's; operations on it
+ *    make the backend's device current in that thread for a moment, so a device that was current without a
+ *    context gets one. Streams have numbers (identifies_streams) from CUDA 12 on.
  *
- * Special streams: NULL and cudaStreamLegacy are one. cudaStreamPerThread is the calling thread's; operations on it
- * are made with the backend's device current in that thread, so where another device without a context was current
- * they cost that device a context. Numbers of streams (identifies_streams) are there from CUDA 12 on.
+ * While a stream is captured into a graph, in any mode and by any thread:
  *
- * While a stream is captured into a graph, in whatever mode and by whatever thread:
- *
- *     opening, acquire, range_reserve,     succeed as ever and leave the capture whole: the calling thread's
- *     range_map, query_memory              capture mode is relaxed around the vendor's calls, by two calls of
- *                                          cudaThreadExchangeStreamCaptureMode, and then what it was
- *     release, range_unmap                 wait for the device, which CUDA refuses (a VENDOR_ERROR with code
- *                                          900), and the capture is spoilt
- *     all others                           as the vendor's call in the thread's own mode
+ *     opening, acquire, range_reserve,     succeed, and the capture stays valid: two calls of
+ *     range_map, query_memory              cudaThreadExchangeStreamCaptureMode relax the calling thread's
+ *                                          capture mode meanwhile
+ *     release, range_unmap                 wait for the device, which CUDA refuses (VENDOR_ERROR, code
+ *                                          900); the capture is invalid then
+ *     all others                           do what the vendor's call does in the thread's mode
  */
 #ifndef TARN_CUDA_H
 #define TARN_CUDA_H
@@ -32,12 +32,10 @@ extern "C" {
 #endif
 
 /*
- * Opens the CUDA backend on device number `device` (in the order of CUDA_VISIBLE_DEVICES), for
- * DEVICE, PINNED or SHARED memory. Creates the device's primary context if there is none yet, on no
- * other device. Close it with tarn_backend_close.
- * Errors: INVALID_ARGUMENT, NO_DEVICE, INVALID_DEVICE, NOT_SUPPORTED (kind HOST, or SHARED on a
- * device without managed memory), OUT_OF_MEMORY (no room for the context), OUT_OF_HOST_MEMORY,
- * VENDOR_ERROR.
+ * Opens the CUDA backend on device number `device`, in the order of CUDA_VISIBLE_DEVICES, for DEVICE, PINNED
+ * or SHARED memory. Creates the primary context of that device, and of no other, if there is none yet. Close
+ * it with tarn_backend_close.
+ * Status: those of tarn_backend_open. NOT_SUPPORTED: kind HOST; or SHARED on a device without managed memory.
  */
 TARN_API tarn_status tarn_cuda_backend_open(int device, tarn_memory_kind kind,
                                             tarn_backend *backend_out);

@@ -2,9 +2,9 @@
 /*
  * tarn/device_heap.h: a heap for kernels, made by the host.
  *
- * Kernels that refine a mesh, build a hash table or grow a graph allocate and free in the middle of their work. They
- * do so in a device heap: memory of a pool, or of yours, which the host prepares once and in which kernels then find
- * their way alone. This header is the host's side, in C; tarn/device_heap.cuh is the device's, for CUDA and HIP.
+ * Kernels that refine a mesh, build a hash table or grow a graph allocate and free in the middle of their
+ * work. A device heap serves them: memory of a pool, or of yours, which the host prepares once. This header
+ * is the host's side, in C. tarn/device_heap.cuh is the kernels' side, for CUDA and HIP.
  *
  *     #include <tarn/device_heap.h>
  *
@@ -21,36 +21,41 @@
  *     if (cell != nullptr) ...
  *     tarn_dfree(handle, cell);
  *
- * Objects live until they are freed, across kernels. The heap never grows by itself: when it is full tarn_dmalloc
- * gives null, and the host may add memory between kernels. What it has goes back to the pool as a whole.
+ * Objects live until they are freed, across kernels. The heap never grows by itself: when it is full,
+ * tarn_dmalloc gives null. The host may add memory between kernels. All memory goes back to the pool
+ * together.
  *
- * Build tarn with TARN_BACKEND=CUDA or HIP for it. A heap over the host backend can be made, too, and is for tests: no
- * kernel of a device may use it.
+ * Build tarn with TARN_BACKEND=CUDA or HIP for it. A heap over the host backend is for tests: no kernel of a
+ * device may use it. docs/device_heap.md says how it works and what it costs.
  *
- * Words. A page is 64 KiB, a span 64 pages. Objects of up to 64 KiB have one of 44 size classes, and lie in slabs,
- * runs of pages that are cut into objects of one class. Larger ones, the large objects, have pages of their own. A
- * heap consists of pieces of memory, the first of which also has the metadata: 1 % of the heap, or of what it may
- * grow to, and up to a MiB more if it may grow; of 8 MiB to 1 GiB 1.2 %, of 1 MiB 2 %, of the smallest heap 14 %.
+ * Words.
+ *     page      64 KiB
+ *     span      64 pages
+ *     slab      a run of pages, cut into objects of one of 44 size classes, of up to 64 KiB
+ *     large     an object of more than 64 KiB, with pages of its own
+ *     piece     memory that the heap was given. The first one also holds the metadata: 1 % of the heap, or of
+ *               what it may grow to, and up to a MiB more if it may grow. Of a heap of 8 MiB to 1 GiB it is
+ *               1.2 %, of 1 MiB 2 %, of the smallest heap 14 %.
  *
- * Rules for every function.
- *  - Streams. What a call does on the device it does in the order of its stream, as tarn_pool_alloc_on and
- *    tarn_pool_free_on do. That stream must come after all that has used the heap so far, kernels and earlier calls:
- *    be the same, or have waited for them. Only where it is said does a call wait for its stream. The stream is of
- *    the device of the pool or backend, and is not being captured into a graph: a graph would do it all again.
- *  - Threads. Different heaps may be used by different threads at any time. Of one heap one call at a time, except
- *    for tarn_device_heap_get_handle.
- *  - If it can fail it returns a status, and writes its outputs only on TARN_STATUS_OK; tarn_last_error() has a
- *    sentence then. A call that fails has changed nothing, where it is not said.
- *  - Backend's errors: each call that takes a stream also answers what the backend answers to a fill, a copy or a
- *    wait, VENDOR_ERROR above all.
- *  - NULL in place of a heap is INVALID_ARGUMENT. A pointer that is no heap's, or no longer, is beyond help.
+ * Rules for every function, unless its own text says otherwise.
+ *  - Streams. Work on the device is done in the order of the stream, like that of tarn_pool_alloc_on and
+ *    tarn_pool_free_on. The stream must come after everything that has used the heap so far, kernels and
+ *    earlier calls: it is the same stream, or has waited for theirs. It is of the heap's device, and is not
+ *    being captured, because a graph would repeat the work. The call does not wait for the stream.
+ *  - Threads. Different heaps may be used by different threads at any time; one heap by one call at a time.
+ *  - Outcome. A function that can fail returns a status, writes its outputs only on TARN_STATUS_OK, and
+ *    leaves a sentence in tarn_last_error(). A call that fails has changed nothing.
+ *  - Status. A NULL heap is INVALID_ARGUMENT, and so is a stream of another device. A call with a stream also
+ *    answers what the backend answers to a fill, a copy or a wait, VENDOR_ERROR above all. A pointer that is
+ *    no heap's is undefined behaviour.
  *
- * Life and death. The pool must stay until its heaps are destroyed, and refuses to be destroyed before: to it they
- * are live allocations. Nothing but the heap may free or resize them. A pool that is destroyed by force or abandoned
- * takes the memory of its heaps with it: then all that can be done with them is to destroy them, too, which gives
- * back the host's part, and any other call answers INVALID_POOL; the backend keeps what it needs for an event. A backend that was given to
- * tarn_device_heap_create_over must stay open until the heap is destroyed. In a child that was forked a heap of the
- * parent's answers FORKED as its pool does, and to destroy it does nothing on the device.
+ * Life and death. To the pool a heap is a live allocation: nothing but the heap may free or resize it, and
+ * the pool refuses to be destroyed before the heap.
+ *  - A pool that is destroyed by force or abandoned takes the memory of its heaps with it. Such a heap can
+ *    only be destroyed, which gives the host's part back; every other call answers INVALID_POOL. The backend
+ *    keeps what it needs for an event.
+ *  - A backend of tarn_device_heap_create_over must stay open until the heap is destroyed.
+ *  - In a forked child a heap of the parent's answers FORKED. To destroy it does nothing on the device.
  */
 #ifndef TARN_DEVICE_HEAP_H
 #define TARN_DEVICE_HEAP_H
@@ -80,29 +85,27 @@ extern "C" {
 /* A device heap, seen from the host. */
 typedef struct tarn_device_heap tarn_device_heap;
 
-/* What a heap does against the errors of kernels. Nothing of it ever stops a kernel: it counts, and
+/* How a heap guards against errors of kernels. It never stops a kernel: it counts errors, and
  * tarn_device_heap_get_stats tells. */
 typedef enum tarn_device_heap_checks {
-    /* No more than costs nothing: bad frees may go unnoticed, and then damage the heap. */
+    /* Only checks that cost nothing. A bad free may go unnoticed, and then damages the heap. */
     TARN_DEVICE_HEAP_CHECKS_NONE = 0,
-    /* Frees of what is not live, and of what is no object's address, are counted and change nothing. The default. */
+    /* A free of memory that is not live, or of an address that is no object's, is counted and changes
+     * nothing. The default. */
     TARN_DEVICE_HEAP_CHECKS_FREES = 1,
-    /* Besides, objects are filled with a pattern when they are handed out and when they are freed, and the bytes
-     * behind what was asked for are looked at when they are freed: an object behind whose end something was written
-     * is counted, and freed. Each takes 16 bytes more. For finding errors: every byte is written twice. */
+    /* Besides, patterns fill each object when it is handed out and freed, and 16 bytes behind it are compared
+     * when it is freed. An object with a damaged end is counted, and freed. Every byte is written twice. */
     TARN_DEVICE_HEAP_CHECKS_CONTENTS = 2
 } tarn_device_heap_checks;
 
 typedef struct tarn_device_heap_options {
-    size_t
-        struct_bytes; /* sizeof(tarn_device_heap_options), as TARN_DEVICE_HEAP_OPTIONS_INIT sets it */
+    size_t struct_bytes; /* sizeof(tarn_device_heap_options) */
 
-    /* The most that the heap may have when all has been added, in bytes, with the first piece and its metadata. The
-     * metadata is made for as much, and lies in the first piece: up to a MiB, and 10.5 MiB for each GiB. 0: nothing
-     * will be added. */
+    /* The most bytes of all pieces together, metadata included. The first piece holds metadata for so much:
+     * up to a MiB, and 10.5 MiB for each GiB. Default 0: nothing will be added. */
     size_t size_bytes_max;
 
-    tarn_device_heap_checks checks;
+    tarn_device_heap_checks checks; /* default TARN_DEVICE_HEAP_CHECKS_FREES */
 } tarn_device_heap_options;
 
 #define TARN_DEVICE_HEAP_OPTIONS_VALUES(SET)            \
@@ -114,33 +117,33 @@ TARN_DEFINE_INIT(tarn_device_heap_options_init, tarn_device_heap_options,
     TARN_LISTED_INIT(tarn_device_heap_options_init, TARN_DEVICE_HEAP_OPTIONS_VALUES)
 
 /*
- * Creates a heap of size_bytes, metadata included, out of memory of a pool: any pool whose memory the device can use,
- * contiguous ones too. `options` may be NULL for the defaults. The memory is prepared in the order of the stream, and
- * may be used there at once; no thread waits, unless the pool does for memory (growth, debug mode) or the backend
- * lacks events. To the pool it is one allocation.
- * Errors: INVALID_POOL, FORKED; INVALID_ARGUMENT (heap_out is NULL; size_bytes is too small: the metadata
- * and a page have to fit, which takes 75 KiB at least, and up to a MiB and 10.5 MiB for each GiB of size_bytes_max if
- * it may grow; a stream of another device); INVALID_OPTIONS (the message names
- * the field); SIZE_TOO_LARGE (size_bytes or size_bytes_max is more than TARN_DEVICE_HEAP_SIZE_BYTES_MAX); NOT_SUPPORTED (a pool over memory of the caller's, which
- * has no backend, see tarn_device_heap_create_over; a backend that lacks fill, copy or stream_synchronize);
- * OUT_OF_HOST_MEMORY; those of tarn_pool_alloc_on.
- * Cost: that of tarn_pool_alloc_on; an event, two or three copies of some KiB, and on the device a fill of the
- * metadata, 80 MB for a heap of 8 GB.
+ * Creates a heap of size_bytes, metadata included, from memory of a pool that the device can use. Contiguous
+ * pools will do. `options` may be NULL: the defaults. Kernels on the stream may use the heap at once. No
+ * thread waits, unless the pool waits for memory (growth, debug mode) or the backend lacks events.
+ * Status: those of tarn_pool_alloc_on, and
+ *  - INVALID_ARGUMENT: heap_out is NULL; or size_bytes is too small for the metadata and a page, which take
+ *    75 KiB at least, and up to a MiB and 10.5 MiB for each GiB of size_bytes_max if the heap may grow.
+ *  - INVALID_OPTIONS: the message names the field.
+ *  - SIZE_TOO_LARGE: size_bytes or size_bytes_max is more than TARN_DEVICE_HEAP_SIZE_BYTES_MAX.
+ *  - NOT_SUPPORTED: the backend lacks fill, copy or stream_synchronize; or the pool is over memory of the
+ *    caller's and has no backend, see tarn_device_heap_create_over.
+ *  - OUT_OF_HOST_MEMORY.
+ * Cost: that of tarn_pool_alloc_on; an event, two or three copies of some KiB, and on the device a fill of
+ * the metadata, 80 MB for a heap of 8 GB.
  */
 TARN_API tarn_status tarn_device_heap_create(tarn_pool *pool, size_t size_bytes,
                                              const tarn_device_heap_options *options,
                                              tarn_stream stream, tarn_device_heap **heap_out);
 
 /*
- * The same over memory of the caller's, which the backend fills and copies: at an address that is a multiple of
- * TARN_DEVICE_HEAP_ALIGNMENT_BYTES. The memory must stay until the heap is destroyed, and is the caller's again when
- * the stream that it was destroyed on has come to that place.
- * Of the backend the two words are copied; it may also be one of the caller's own making, with fill, copy and
- * stream_synchronize, and better with events.
- * Errors: INVALID_ARGUMENT (backend, its table, address or heap_out is NULL; the address is not aligned; the end is
- * beyond the last address; size_bytes is too small; a stream of another device); INVALID_OPTIONS, SIZE_TOO_LARGE,
- * NOT_SUPPORTED and OUT_OF_HOST_MEMORY as of tarn_device_heap_create; FORKED.
- * Cost: as there, without the pool.
+ * Creates a heap over memory of the caller's, at a multiple of TARN_DEVICE_HEAP_ALIGNMENT_BYTES. The backend
+ * fills and copies it. The memory must stay until the heap is destroyed, and is the caller's again when the
+ * stream of the destruction has got there. The backend's two words are copied. It may be one of your own,
+ * with fill, copy and stream_synchronize, and better with events.
+ * Status: INVALID_OPTIONS, SIZE_TOO_LARGE, NOT_SUPPORTED and OUT_OF_HOST_MEMORY, like
+ * tarn_device_heap_create; FORKED; and INVALID_ARGUMENT: backend, its table, address or heap_out is NULL; the
+ * address is not aligned; the end is beyond the last address; or size_bytes is too small.
+ * Cost: that of tarn_device_heap_create without the pool.
  */
 TARN_API tarn_status tarn_device_heap_create_over(const tarn_backend *backend, void *address,
                                                   size_t size_bytes,
@@ -148,20 +151,21 @@ TARN_API tarn_status tarn_device_heap_create_over(const tarn_backend *backend, v
                                                   tarn_stream stream, tarn_device_heap **heap_out);
 
 /*
- * What kernels are given, by value; it stays the same as long as there is the heap, whatever is added. Kernels may use
- * it from where the heap was created in the order of streams to where it is destroyed. What is in it is for the
- * device's half alone. Of NULL: all zero, a handle of no heap, which no kernel may use.
- * Any thread. Cost: none.
+ * Returns the handle for kernels, which is passed by value; its content is for tarn/device_heap.cuh only. It
+ * stays the same as long as the heap exists, whatever is added. Kernels may use it after the creation and
+ * before the destruction, in the order of streams. For a NULL heap it is all zero, and no kernel may use it.
+ * Threads: any, at any time. Cost: none.
  */
 TARN_API tarn_device_heap_handle tarn_device_heap_get_handle(const tarn_device_heap *heap);
 
 /*
  * Destroys a heap, whatever is live in it. Its memory goes back to the pool in the order of the stream, as by
- * tarn_pool_free_on; memory of the caller's stays as it is. NULL is allowed. Waits for what the host has last written
- * to the device, if that is not done yet: creation, adding or reset, and no kernel.
- * Errors: those of tarn_pool_free_on, where INVALID_ARGUMENT (a stream of another device), VENDOR_ERROR and
- * OUT_OF_HOST_MEMORY leave the heap there: nothing but destroying it again may be done with it then. After any other
- * error the heap is gone: CORRUPT, where a pool in debug mode finds that something was written beside the heap.
+ * tarn_pool_free_on; memory of the caller's stays. NULL is allowed. Waits for the host's last write to the
+ * device, of creation, adding or reset, if that is not done yet; waits for no kernel.
+ * Status: those of tarn_pool_free_on.
+ *  - INVALID_ARGUMENT, VENDOR_ERROR, OUT_OF_HOST_MEMORY: the heap still exists, and must be destroyed again.
+ *  - CORRUPT: a pool in debug mode found damage beside the heap. After this and any other status the heap is
+ *    gone.
  * Cost: that of tarn_pool_free_on for each piece.
  */
 TARN_API tarn_status tarn_device_heap_destroy(tarn_device_heap *heap, tarn_stream stream);
@@ -169,31 +173,35 @@ TARN_API tarn_status tarn_device_heap_destroy(tarn_device_heap *heap, tarn_strea
 /* -------------------------------------------------------------------------- between kernels ----- */
 
 /*
- * Adds a piece of size_bytes from the heap's pool, in whole pages: what is left over is not used. Only while no
- * kernel uses the heap, since the host reads and writes what kernels read without looking twice. Objects stay where
- * they are. A piece is never given back before the heap.
- * Waits for the stream, with all that has been submitted to it.
- * Errors: INVALID_ARGUMENT (heap is NULL; size_bytes is less than a page); OVER_LIMIT (more than size_bytes_max of
- * the options in all; more than TARN_DEVICE_HEAP_PIECES_MAX pieces); NOT_SUPPORTED (the heap has no pool:
- * tarn_device_heap_add_over); OUT_OF_HOST_MEMORY; those of tarn_pool_alloc_on.
- * Cost: a wait of some microseconds besides tarn_pool_alloc_on, and copies of some KiB; 68 KiB for a heap of 1 TiB.
+ * Adds a piece of size_bytes from the heap's pool, in whole pages; the rest is not used. Objects stay where
+ * they are. The piece goes back only with the heap. Requires that no kernel uses the heap, because the host
+ * writes what kernels read. Waits for the stream.
+ * Status: those of tarn_pool_alloc_on, and
+ *  - INVALID_ARGUMENT: size_bytes is less than a page.
+ *  - OVER_LIMIT: more than size_bytes_max in all, or more than TARN_DEVICE_HEAP_PIECES_MAX pieces.
+ *  - NOT_SUPPORTED: the heap has no pool; use tarn_device_heap_add_over.
+ *  - OUT_OF_HOST_MEMORY.
+ * Cost: that of tarn_pool_alloc_on, a wait of some microseconds, and copies of some KiB; 68 KiB for a heap of
+ * 1 TiB.
  */
 TARN_API tarn_status tarn_device_heap_add(tarn_device_heap *heap, size_t size_bytes,
                                           tarn_stream stream);
 
 /*
- * The same of memory of the caller's, also for a heap out of a pool. It must stay until the heap is destroyed.
- * Errors: those of tarn_device_heap_add, but for those of a pool; INVALID_ARGUMENT (address is NULL or not aligned to
- * TARN_DEVICE_HEAP_ALIGNMENT_BYTES; the end is beyond the last address; the heap has some of it already; a stream of another device).
+ * Adds a piece of memory of the caller's, also to a heap from a pool. The memory must stay until the heap is
+ * destroyed. Otherwise like tarn_device_heap_add.
+ * Status: those of tarn_device_heap_add but for the pool's. INVALID_ARGUMENT: also if address is NULL or not
+ * a multiple of TARN_DEVICE_HEAP_ALIGNMENT_BYTES, the end is beyond the last address, or the heap has some of
+ * it already.
  */
 TARN_API tarn_status tarn_device_heap_add_over(tarn_device_heap *heap, void *address,
                                                size_t size_bytes, tarn_stream stream);
 
 /*
- * Makes all of a heap free again, in the order of the stream, without a wait: as it was when it was created, but with
- * all pieces that have been added. What is counted begins at 0. Pointers to objects mean nothing any more.
- * Errors: INVALID_ARGUMENT (heap is NULL; a stream of another device). When the backend fails, the heap must be reset again before kernels use it.
- * Cost: that of preparing it: a fill of the metadata on the device, and copies of some KiB.
+ * Makes all of a heap free again, in the order of the stream: like a new heap with all pieces that were
+ * added. Counts begin at 0. Pointers to objects become invalid.
+ * Status: if the backend fails, the heap must be reset again before kernels use it.
+ * Cost: on the device a fill of the metadata, and copies of some KiB.
  */
 TARN_API tarn_status tarn_device_heap_reset(tarn_device_heap *heap, tarn_stream stream);
 
@@ -202,40 +210,38 @@ TARN_API tarn_status tarn_device_heap_reset(tarn_device_heap *heap, tarn_stream 
 /* The slabs of one size class. */
 typedef struct tarn_device_heap_class {
     size_t object_bytes; /* of each object */
-    size_t live_count;   /* objects that are live */
-    size_t free_count;   /* objects that the slabs have room for besides */
+    size_t live_count;   /* live objects */
+    size_t free_count;   /* objects for which the slabs have room besides */
     size_t slab_count;
-    size_t slab_bytes; /* their pages */
+    size_t slab_bytes; /* of the slabs' pages */
 } tarn_device_heap_class;
 
 typedef struct tarn_device_heap_stats {
-    size_t
-        struct_bytes; /* in: sizeof(tarn_device_heap_stats), as TARN_DEVICE_HEAP_STATS_INIT sets it */
+    size_t struct_bytes; /* in: sizeof(tarn_device_heap_stats) */
 
     size_t size_bytes;     /* of all pieces, as they were given */
-    size_t metadata_bytes; /* of these, what describes the heap */
+    size_t metadata_bytes; /* of these, describing the heap */
     size_t capacity_bytes; /* of these, whole pages for objects */
     size_t piece_count;
 
-    size_t live_count;  /* objects that are live, large ones too */
-    size_t live_bytes;  /* theirs, rounded up as the size classes and pages are */
+    size_t live_count;  /* live objects, large ones too */
+    size_t live_bytes;  /* theirs, rounded up to size classes and pages */
     size_t large_count; /* of these, large objects */
     size_t large_bytes;
 
     size_t used_bytes; /* pages of slabs and large objects */
-    size_t
-        span_bytes; /* spans that have such a page; the last one of a piece, if it is shorter, is not counted */
-    size_t span_bytes_max;     /* the high-water mark of that */
-    size_t free_page_count;    /* pages that are nobody's */
-    size_t free_span_count;    /* spans that have nothing but such pages; not counted likewise */
+    /* Whole spans with such a page. A shorter last span of a piece does not count here, nor below. */
+    size_t span_bytes;
+    size_t span_bytes_max;     /* its high-water mark */
+    size_t free_page_count;    /* pages of no slab and no large object */
+    size_t free_span_count;    /* spans of such pages alone */
     size_t largest_free_bytes; /* the largest object for which there are pages */
 
-    uint64_t
-        failed_count; /* requests of more than 0 bytes that got nothing; of tarn_dmalloc_coop one a wave */
-    uint64_t double_free_count;  /* frees of what was not live, in slabs that are there */
-    uint64_t foreign_free_count; /* frees of what is no object's address, or no longer */
-    uint64_t
-        damaged_free_count; /* frees of objects with something written behind their end; see TARN_DEVICE_HEAP_CHECKS_CONTENTS */
+    /* Requests of more than 0 bytes that got nothing; of tarn_dmalloc_coop one for each wave. */
+    uint64_t failed_count;
+    uint64_t double_free_count;  /* frees of memory that was not live, in slabs that exist */
+    uint64_t foreign_free_count; /* frees of addresses that are no object's, or no longer */
+    uint64_t damaged_free_count; /* frees of objects with a damaged end, with CHECKS_CONTENTS */
 
     tarn_device_heap_class classes[TARN_DEVICE_HEAP_CLASS_COUNT]; /* from 16 bytes up */
 } tarn_device_heap_stats;
@@ -243,23 +249,22 @@ typedef struct tarn_device_heap_stats {
 #define TARN_DEVICE_HEAP_STATS_INIT TARN_SIZED_INIT(tarn_device_heap_stats)
 
 /*
- * Writes what a heap has and has done, since it was created or reset. Reads a part of the metadata back, and waits
- * for the stream. While kernels on other streams use the heap each number is one of some moment, and they need not
- * agree; otherwise they are exact.
- * Errors: INVALID_ARGUMENT (heap or stats_out is NULL, or its struct_bytes is wrong; a stream of another device);
- * OUT_OF_HOST_MEMORY.
- * Cost: a copy of 2 KiB for each GiB that the heap has or may grow to, and copies of 2 MiB for each GiB up to the last
- * page in use, of up to 4 MiB each. Pages in use are the first ones, most often. A wait for each copy; as much host
- * memory meanwhile as one of them has.
+ * Writes what a heap has, and what it has done since it was created or reset. Reads a part of the metadata
+ * back, and waits for the stream. The numbers are exact if no kernel uses the heap; otherwise each one is of
+ * some moment, and they need not agree.
+ * Status: INVALID_ARGUMENT: also if stats_out is NULL or its struct_bytes is wrong. OUT_OF_HOST_MEMORY.
+ * Cost: a copy of 2 KiB for each GiB that the heap may have, and copies of 2 MiB for each GiB up to the last
+ * page in use, of up to 4 MiB each. Mostly the first pages are in use. A wait for each copy, and host memory
+ * for one.
  */
 TARN_API tarn_status tarn_device_heap_get_stats(tarn_device_heap *heap, tarn_stream stream,
                                                 tarn_device_heap_stats *stats_out);
 
 /*
- * Reads all of the metadata back and compares every structure with every other: for tests, and where a kernel is
- * suspected to have written where it should not. Only while no kernel uses the heap. Waits for the stream.
- * Returns OK, or CORRUPT with the first fault found named in tarn_last_error().message.
- * Errors besides: INVALID_ARGUMENT (heap is NULL; a stream of another device); OUT_OF_HOST_MEMORY.
+ * Reads all of the metadata back and compares every structure with every other: for tests, and if a kernel
+ * may have written where it should not. Requires that no kernel uses the heap. Waits for the stream.
+ * Status: OK: no fault was found. CORRUPT: tarn_last_error().message names the first fault.
+ * OUT_OF_HOST_MEMORY.
  * Cost: a copy of the metadata, 10.5 MiB for each GiB, and as much host memory meanwhile.
  */
 TARN_API tarn_status tarn_device_heap_check(tarn_device_heap *heap, tarn_stream stream);

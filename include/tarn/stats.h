@@ -6,15 +6,14 @@
  *     tarn_pool_stats(pool, &stats);
  *     printf("%zu bytes live in %zu allocations\n", stats.requested_bytes, stats.live_count);
  *
- * Three sizes of the same thing, each at least as large as the one before:
- *     requested   what the program asked for and has not freed
- *     used        the same rounded up to whole chunks; a chunk that is cut into slices is used as long as one
- *                 of them is live
- *     footprint   what the pool holds from the vendor
+ * Three sizes, each at least as large as the one before:
+ *     requested   bytes that the program asked for and has not freed
+ *     used        the same in whole chunks; a chunk that is cut into slices is used while one of them is
+ *                 live; with passes_through the same as requested
+ *     footprint   bytes that the pool holds from the vendor
  *
- * While several threads wait for each other at a pool, and so have parts of it of their own, the high-water
- * marks of what is requested, used and live are taken when those parts come back, as for this snapshot they do:
- * a peak between may be missed.
+ * While several threads have arenas, the high-water marks of requested, used and live are taken only when
+ * the arenas are taken back, as for this snapshot. A peak in between may be missed.
  */
 #ifndef TARN_STATS_H
 #define TARN_STATS_H
@@ -32,45 +31,41 @@ extern "C" {
 
 typedef struct tarn_pool tarn_pool;
 
-/* size_histogram[0] counts allocations of 1 byte; [i] those of 2^(i-1) + 1 to 2^i bytes; the last
- * those of everything larger too. */
+/* size_histogram[0] counts allocations of 1 byte, [i] those of 2^(i-1) + 1 to 2^i bytes. The last one also
+ * counts all larger ones. */
 #define TARN_STATS_HISTOGRAM_BINS 48
 
 typedef struct tarn_stats {
-    size_t struct_bytes; /* in: sizeof(tarn_stats), as TARN_STATS_INIT sets it */
+    size_t struct_bytes; /* in: sizeof(tarn_stats) */
 
-    size_t requested_bytes;     /* bytes asked for and still live */
-    size_t requested_bytes_max; /* the high-water mark of that, since creation */
-    size_t used_bytes;          /* the chunks in which that lies, where there are such */
+    size_t requested_bytes;     /* asked for and still live */
+    size_t requested_bytes_max; /* its high-water mark since creation */
+    size_t used_bytes;          /* of the chunks of live allocations */
     size_t used_bytes_max;
-    size_t footprint_bytes; /* bytes held from the backend */
+    size_t footprint_bytes; /* held from the backend */
     size_t footprint_bytes_max;
 
-    size_t live_count; /* allocations, slices too; those of zero bytes are not counted */
+    size_t live_count; /* allocations, slices too, but none of zero bytes */
     size_t live_count_max;
 
-    size_t static_pool_count; /* pieces of vendor memory held; in a contiguous pool steps */
-    size_t free_region_count; /* free regions in all of them */
-    size_t
-        free_bytes; /* bytes in free regions; what is free of a chunk that is cut is not counted */
-    size_t pending_bytes; /* of these, what waits for the work of one stream or several */
-    size_t
-        largest_free_bytes; /* the largest request that succeeds without growth, up to rounding */
-    double
-        fragmentation; /* external: 1 - largest_free_bytes / free_bytes; 0 when nothing is free */
+    size_t static_pool_count;  /* pieces of vendor memory; steps in a contiguous pool */
+    size_t free_region_count;  /* in all static pools */
+    size_t free_bytes;         /* in free regions; free slices do not count */
+    size_t pending_bytes;      /* of these, waiting for the work of streams */
+    size_t largest_free_bytes; /* the largest request that needs no growth, up to rounding */
+    double fragmentation; /* external: 1 - largest_free_bytes / free_bytes; 0: nothing is free */
 
-    uint64_t alloc_count;  /* allocations that succeeded, zero bytes included */
-    uint64_t free_count;   /* frees that succeeded, NULL included */
-    uint64_t failed_count; /* refused allocations, frees of what is not live here or of another
-                            * size; an argument that is NULL or no alignment does not count */
-    uint64_t vendor_alloc_count; /* calls that asked the backend for memory, failed ones included */
+    uint64_t alloc_count; /* allocations that succeeded, those of zero bytes included */
+    uint64_t free_count;  /* frees that succeeded, those of NULL included */
+    /* Refused allocations and frees. An argument that is NULL, or no alignment, does not count. */
+    uint64_t failed_count;
+    uint64_t vendor_alloc_count; /* calls for memory of the backend, failed ones included */
     uint64_t vendor_free_count;  /* calls that gave it back, refused ones included */
 
-    /* Host memory that describes all this. The part of an array that is reserved, so that a free
-     * cannot fail, and has never been used is not counted. */
+    /* Host memory that describes the pool. Reserved parts of arrays count from their first use. */
     size_t metadata_bytes;
 
-    /* Of every allocation of one byte or more so far. */
+    /* Of all allocations so far of one byte or more. */
     uint64_t size_histogram[TARN_STATS_HISTOGRAM_BINS];
 } tarn_stats;
 
@@ -78,20 +73,20 @@ typedef struct tarn_stats {
 
 /*
  * Writes a snapshot of the pool's statistics, taken at one instant.
- * Needs stats_out->struct_bytes as TARN_STATS_INIT sets it.
- * Errors: INVALID_POOL; INVALID_ARGUMENT when stats_out is NULL or its struct_bytes is another one.
- * On error nothing is written.
- * Any thread. Cost: O(static pools), under the pool's lock.
+ * Status: INVALID_POOL, FORKED; INVALID_ARGUMENT: stats_out is NULL or its struct_bytes is wrong.
+ * Cost: O(static pools), under the pool's lock. Takes back the arenas of several threads.
  */
 TARN_API tarn_status tarn_pool_stats(tarn_pool *pool, tarn_stats *stats_out);
 
 /*
- * Writes how many bytes can still be had: what is free in the pool, pending bytes included, and what the
- * device has free, as far as the pool's limit lets it grow. Not all of it in one piece, and only until
- * somebody else takes it: other pools on the device count their own free bytes, not each other's.
- * Errors: INVALID_POOL; INVALID_ARGUMENT (available_bytes_out is NULL); NOT_SUPPORTED (the pool may grow, and
- * the backend does not tell what the device has free); what else the backend answers. On error nothing is written.
- * Any thread. Cost: a call of the vendor's, without a lock.
+ * Writes how many bytes can still be had: the pool's free bytes, pending ones included, and the device's
+ * free memory, as far as the pool's limit lets it grow. They are not in one piece, and other pools and
+ * programs on the device may take them first.
+ * Status:
+ *  - INVALID_POOL, FORKED; INVALID_ARGUMENT: available_bytes_out is NULL.
+ *  - NOT_SUPPORTED: the pool may grow, and the backend cannot tell what the device has free.
+ *  - Any other failure of the backend's query_memory.
+ * Cost: a call of the vendor, without a lock. Takes back the arenas of several threads.
  */
 TARN_API tarn_status tarn_pool_available(tarn_pool *pool, size_t *available_bytes_out);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * tarn/status.h: the one status type that every tarn function returns, and the last error.
+ * tarn/status.h: the status that every tarn function returns, and the last error.
  *
- * A status says what kind of thing went wrong. The message of tarn_last_error() says what exactly,
- * with the values involved, and the vendor's own error code when a vendor call was the cause.
+ * A status says what kind of failure it was. tarn_last_error() has a sentence with the values involved, and
+ * the vendor's own error code if a call of the vendor was the cause.
  */
 #ifndef TARN_STATUS_H
 #define TARN_STATUS_H
@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* One line a status: name, number, sentence. Numbers never change; new ones are added at the end. */
+/* One line for each status: name, number, sentence. Numbers never change; new ones come at the end. */
 #define TARN_STATUS_TABLE(X)                                                                  \
     X(OK, 0, "success")                                                                       \
     X(INVALID_ARGUMENT, 1, "an argument has a value that this function does not take")        \
@@ -48,25 +48,28 @@ typedef enum tarn_status {
 #undef TARN_STATUS_ENUMERATOR
 } tarn_status;
 
-/* The status's name, "TARN_STATUS_OUT_OF_MEMORY". Static text; "TARN_STATUS_UNKNOWN" for a number
- * that is no status. Any thread, any time. */
+/* The status's name, "TARN_STATUS_OUT_OF_MEMORY" for example. Static text; "TARN_STATUS_UNKNOWN" for a
+ * number that is no status. */
 TARN_API const char *tarn_status_name(tarn_status status);
 
-/* What the status means, as a sentence without a full stop; for a number that is no status, that it is
- * none. Static text, never NULL. */
+/* The meaning of the status, as a sentence without a full stop. Static text, never NULL. */
 TARN_API const char *tarn_status_sentence(tarn_status status);
 
-/* What went wrong last in the calling thread. */
+/* The last failure in the calling thread. */
 typedef struct tarn_error {
-    tarn_status status; /* TARN_STATUS_OK when nothing has failed in this thread yet */
-    int vendor_code;    /* the vendor's own error number; 0 when no vendor call was the cause */
-    const char *vendor_name; /* its name, "cudaErrorMemoryAllocation"; "" likewise */
-    const char *message;     /* one line with the values involved; "" when nothing failed yet */
+    tarn_status status; /* TARN_STATUS_OK: nothing has failed in this thread yet */
+    int vendor_code;    /* the vendor's error number; 0: no call of the vendor was the cause */
+    const char
+        *vendor_name; /* its name, "cudaErrorMemoryAllocation" for example; "" if there is none */
+    const char *message; /* one line with the values involved; "" if nothing has failed yet */
 } tarn_error;
 
-/* Returns the calling thread's most recent failure. A success does not clear it, and may itself leave one
- * that it met on its way: so ask after a call that failed. The texts stay valid until the next tarn
- * call that fails in this thread. Cost: a copy of four words. */
+/*
+ * Returns the calling thread's last failure. Ask after a call that failed: a success does not clear it, and
+ * may itself leave a failure that it has overcome. The texts are valid until the next failure in this
+ * thread.
+ * Cost: a copy of four words.
+ */
 TARN_API tarn_error tarn_last_error(void);
 
 #ifdef __cplusplus
