@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
-Checks that what the documents name is there.
+Checks that the documents name things that exist, and that they and the headers use plain words.
 
   scripts/check_docs.py              the tree this script is in; prints each fault, exits 1 if any
+  scripts/check_docs.py --all        also checks the words of the other documents and of all comments in include and src
   scripts/check_docs.py --self-test  plants faults of every kind and expects each to be found
 
 The documents are all .md files but CHANGELOG.md, which may speak of what is gone. The rules, each a
@@ -14,7 +15,10 @@ function below:
   - a `path` in code type is there: from the root, from the document's folder or from include/; or it
     is the bare name of some file; a * in it must match something
   - every tarn_, tn_, TARN_ and TN_ name, in text and in code, is one of the code, outside comments
-What is in angle brackets or has a part like NAME in capitals stands for something else.
+Text in angle brackets, or with a part like NAME in capitals, stands for something else.
+
+Plain words are checked in README.md, docs/*.md and the comments of the public headers: see HABITS and
+WORDS_MAX. A sentence that must stay as it is goes to ALLOWED, with the reason.
 """
 
 import re
@@ -40,6 +44,32 @@ NAME = re.compile(r"(?<![\w/.-])(?:tarn|tn|TARN|TN)_\w+")
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 COMMENT_OR_STRING = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 HASH_COMMENT = re.compile(r"(?m)(^|\s)#[^\n]*")
+
+# Habits of language that make a tired reader look twice, each with what to do about it.
+HABITS = [
+    # Not a question, nor a title before a colon.
+    (re.compile(r"(Who|What|Whose|Nobody)\b(?!.*\?$|[^.;,]{,60}:)"),
+     "a sentence begins with it: name the thing"),
+    (re.compile(r".*?\b([Ll]ikewise)\b"), "say it"),
+    (re.compile(r".*?\b(as the next)\b"), "say it"),
+    (re.compile(r".*?\b(the same of)\b"), "say it"),
+    (re.compile(r".*?\b([Ss]ee above)\b"), "name the place, or say it"),
+    (re.compile(r".*?\b((?:no|some|every)body's)\b", re.IGNORECASE), "name the owner"),
+]
+WORDS_MAX = 45  # of a sentence; a span of code is one word
+
+# Sentences that are right as they are: the file, how the sentence begins, and why.
+ALLOWED = [
+]
+
+PLAIN_DOCUMENTS = ["README.md", "docs/*.md"]
+PLAIN_CODE = ["include/tarn/*.h", "include/tarn/*.cuh"]
+PLAIN_BY_REQUEST = ["**/*.md", "include/tarn/**/*.h", "include/tarn/**/*.cuh", "src/**/*.h", "src/**/*.c"]
+
+COMMENT = re.compile(r"/\*(.*?)\*/|((?:^[ \t]*//[^\n]*\n)+)|//([^\n]*)", re.DOTALL | re.MULTILINE)
+NEW_UNIT = re.compile(r"\s*(?:[-*+]|\d+\.)\s|\s*\||#")
+TESTS = re.compile(r"\*Tests?:[^*]*\*")
+SENTENCE_END = re.compile(r"[.!?][\"'*)]*\s+(?=[\"'*(\[]*[A-Z])|(?<=\|)")
 
 
 def without_comments(path, text):
@@ -95,6 +125,7 @@ class Tree:
         self.names = {name for code in self.code.values() for name in IDENTIFIER.findall(code)}
         self.all_functions = set().union(*self.functions.values())
         self.faults = []
+        self.used_exceptions = set()
 
     def report(self, file, number, text):
         self.faults.append(f"{file}:{number}: {text}")
@@ -181,9 +212,90 @@ def check_names(tree, document, number, line):
             tree.report(document, number, f"there is no {name}")
 
 
-def check(root):
+# --- plain words ----------------------------------------------------------------------------------
+
+def units_of(lines):
+    """Paragraphs, items of lists and rows of tables, from (number, line): yields (first number, text)."""
+    unit, first = [], 0
+    for number, line in [*lines, (0, "")]:
+        starts_new = not line.strip() or NEW_UNIT.match(line)
+        if starts_new and unit:
+            if not unit[0].startswith("    "):  # a drawing, or code
+                yield first, "\n".join(unit)
+            unit = []
+        is_heading = line.startswith("#")
+        if line.strip() and not is_heading:
+            first = first if unit else number
+            unit.append(line)
+
+
+def lines_of_comments(text):
+    """Yields (number, line) of the comments of a C file, with an empty line after each. Drawings and examples, which
+    are indented, are left out."""
+    for match in COMMENT.finditer(text):
+        number = text[:match.start()].count("\n") + 1
+        for line in match[0].split("\n"):
+            line = re.sub(r"^\s*(?:/\*+|//|\*/|\*(?= |$))|\*/$", "", line.rstrip())
+            yield number, "" if line.startswith("     ") or line.startswith(" ---") else line
+            number += 1
+        yield number, ""
+
+
+def sentences_of(unit):
+    """Yields (lines before it, sentence) of a unit, where a span of code is one word."""
+    plain = SPAN.sub(lambda match: "X" + "\n" * match[0].count("\n"), unit)
+    plain = LINK.sub(lambda match: match[1], plain)
+    plain = TESTS.sub(lambda match: "\n" * match[0].count("\n"), plain)
+    start = 0
+    for end in [match.end() for match in SENTENCE_END.finditer(plain)] + [len(plain)]:
+        sentence = plain[start:end]
+        if sentence.strip(" \n|"):
+            yield plain[:start].count("\n"), " ".join(re.sub(r"^[\s|*\"'(-]+", "", sentence).split())
+        start = end
+
+
+def is_allowed(tree, file, sentence):
+    for allowed in ALLOWED:
+        if str(file) == allowed[0] and sentence.startswith(allowed[1]):
+            tree.used_exceptions.add(allowed)
+            return True
+    return False
+
+
+def check_words(tree, file, lines):
+    for number, unit in units_of(lines):
+        for before, sentence in sentences_of(unit):
+            word_count = len(re.findall(r"[\w']*\w", sentence))
+            faults = [f"'{match[1]}': {advice}" for habit, advice in HABITS if (match := habit.match(sentence))]
+            if word_count > WORDS_MAX:
+                faults.append(f"a sentence of {word_count} words")
+            if faults and not is_allowed(tree, file, sentence):
+                start = " ".join(sentence.split()[:7])
+                for fault in faults:
+                    tree.report(file, number + before, f"{fault} (\"{start} ...\")")
+
+
+def check_plain_words(tree, checks_all):
+    documents = PLAIN_DOCUMENTS + PLAIN_CODE + (PLAIN_BY_REQUEST if checks_all else [])
+    known = set(tree.files)
+    files = {path.relative_to(tree.root) for pattern in documents for path in tree.root.glob(pattern)} & known
+    for file in sorted(files):
+        if file.name in SKIPPED_DOCUMENTS:
+            continue
+        if file.suffix == ".md":
+            lines = [(number, "" if is_code else line) for number, line, is_code in tree.lines(file)]
+        else:
+            lines = lines_of_comments((tree.root / file).read_text(errors="replace"))
+        check_words(tree, file, lines)
+    for allowed in ALLOWED:
+        if Path(allowed[0]) in known and allowed not in tree.used_exceptions:
+            tree.report(Path(__file__).name, 0, f"this exception is not needed any more: {allowed[:2]}")
+
+
+def check(root, checks_all=False):
     """The documents of the tree at root, and all faults in them as lines of text."""
     tree = Tree(root.resolve())
+    check_plain_words(tree, checks_all)
     for document in tree.documents:
         for number, line, is_code in tree.lines(document):
             check_names(tree, document, number, line)
@@ -207,7 +319,7 @@ CLEAN = {
     "scripts/test": "#!/bin/sh\n",
     "docs/tour.md": "[`tn_fail`](../src/base/error.c), [`serve`](../src/core/pool/pool.c), "
                     "[`struct request`](../src/core/pool/pool.c), [`tn_pool_is_open`](../src/core/pool/pool.h),\n"
-                    "`src/core`, `tarn/tarn.h`, `pool.c`, `src/*/pool.h`, `po*.c`, `tests/unit/test_NAME.c`, "
+                    "`src/core`, `tarn/tarn.h`, `pool.c`, `src/core/*/pool.h`, `po*.c`, `tests/unit/test_NAME.c`, "
                     "`scripts/test -L unit`, `TARN_SEED`, tarn_pool_alloc, `tarn_pool_*`, TN_PAIR,\n"
                     "`core/pool/pool.c`, `build/release/bin`, [web](https://example.org/tn_no.c), tarn_add_test.\n"
                     "```\nwhatever.c tn_fail()\n```\n",
@@ -232,16 +344,54 @@ PLANTED = [
     ("`tarn_gone_*`", "no name starts with tarn_gone_"),
     ("tn_ghost is in a comment alone", "there is no tn_ghost"),
     ("```\ntn_gone();\n```", "there is no tn_gone"),
+    ("Who finds nothing waits.", "'Who'"),
+    ("It waits. What was freed is free.", "'What'"),
+    ("- What was freed is free.", "'What'"),
+    ("| a | What was freed is free |", "'What'"),
+    ("Whose turn it is goes on.", "'Whose'"),
+    ("(Nobody waits.)", "'Nobody'"),
+    ("Frees do likewise.", "'likewise'"),
+    ("This works as the next one.", "'as the next'"),
+    ("It says the same of frees.", "'the same of'"),
+    ("For more see above.", "'see above'"),
+    ("It is nobody's.", "'nobody's'"),
+    (" ".join(["word"] * 46) + ".", "a sentence of 46 words"),
+    ("\n".join(["word"] * 46), "a sentence of 46 words"),
+]
+
+# The same in comments of a header.
+PLANTED_COMMENTS = [
+    ("/* Who finds nothing waits. */", "'Who'"),
+    ("/*\n * It waits. What was freed\n * is free. */", "'What'"),
+    ("int a; /* likewise */", "'likewise'"),
+    ("int a; // likewise", "'likewise'"),
+    ("// It does as\n// the next.\n", "'as the next'"),
+    ("/*\n" + " * word\n" * 46 + " */", "a sentence of 46 words"),
+]
+
+# Nothing is reported of these.
+HARMLESS = [
+    "# What it does",
+    "What is it?",
+    "What it cannot see:",
+    "It tells who waits, and what was freed.",
+    "    Who finds nothing waits.",
+    "```\nWho finds nothing waits.\n```",
+    "`likewise`",
+    " ".join(["word"] * 45) + ". " + " ".join(["Word"] * 45) + ".",
+    "`" + " ".join(["word"] * 60) + "`",
+    "A word. *Tests: " + ", ".join(["`a.b`"] * 60) + "*",
+    "- " + "\n- ".join(["word word"] * 40),
 ]
 
 
-def faults_of(files):
+def faults_of(files, checks_all=False):
     with tempfile.TemporaryDirectory() as folder:
         for name, text in files.items():
             file = Path(folder) / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
-        return check(Path(folder))[1]
+        return check(Path(folder), checks_all)[1]
 
 
 def self_test():
@@ -253,17 +403,43 @@ def self_test():
         found = faults_of({**CLEAN, "docs/tour.md": CLEAN["docs/tour.md"] + line + "\n"})
         if len(found) != 1 or expected not in found[0]:
             failures.append(f"{line!r}: expected {expected!r}, found {found}")
-    print("\n".join(failures) or f"{len(PLANTED)} planted faults, all found")
+    failures += self_test_of_words()
+    planted_count = len(PLANTED) + len(PLANTED_COMMENTS)
+    print("\n".join(failures) or f"{planted_count} planted faults, all found")
     return 1 if failures else 0
+
+
+def self_test_of_words():
+    """Comments, harmless sentences, other places by request, and exceptions."""
+    failures = []
+    for comment, expected in PLANTED_COMMENTS:
+        found = faults_of({**CLEAN, "include/tarn/tarn.h": CLEAN["include/tarn/tarn.h"] + comment + "\n"})
+        if len(found) != 1 or expected not in found[0]:
+            failures.append(f"{comment!r}: expected {expected!r}, found {found}")
+    for text in HARMLESS:
+        found = faults_of({**CLEAN, "docs/tour.md": CLEAN["docs/tour.md"] + "\n" + text + "\n"})
+        if found:
+            failures.append(f"{text!r}: found {found}")
+    elsewhere = {**CLEAN, "src/base/error.c": CLEAN["src/base/error.c"] + "/* Who waits. */\n",
+                 "bench/README.md": "Who waits.\n"}
+    if faults_of(elsewhere) or len(faults_of(elsewhere, checks_all=True)) != 2:
+        failures.append(f"by request: found {faults_of(elsewhere, checks_all=True)}")
+    excepted = {**CLEAN, "docs/tour.md": CLEAN["docs/tour.md"] + "\nWho waits is told.\n"}
+    ALLOWED.append(("docs/tour.md", "Who waits", "the self-test"))
+    if faults_of(excepted) or len(faults_of(CLEAN)) != 1:
+        failures.append(f"an exception: found {faults_of(excepted)}, and {faults_of(CLEAN)} without its sentence")
+    ALLOWED.pop()
+    return failures
 
 
 def main():
     if sys.argv[1:] == ["--self-test"]:
         return self_test()
-    if sys.argv[1:]:
-        print("usage: check_docs.py [--self-test]", file=sys.stderr)
+    checks_all = sys.argv[1:] == ["--all"]
+    if sys.argv[1:] and not checks_all:
+        print("usage: check_docs.py [--all | --self-test]", file=sys.stderr)
         return 2
-    documents, faults = check(Path(__file__).parent.parent)
+    documents, faults = check(Path(__file__).parent.parent, checks_all)
     print("\n".join(faults) or f"{len(documents)} documents name what is there")
     return 1 if faults else 0
 

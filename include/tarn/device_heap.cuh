@@ -36,7 +36,7 @@ TN_DEVICE uint64_t tn_bytes_with_canary(tn_heap heap, uint64_t size_bytes)
     return has_canary ? size_bytes + TN_HEAP_CANARY_BYTES : size_bytes;
 }
 
-/* What the highest check level writes into a new object. */
+/* Writes the pattern of the highest check level into a new object. */
 TN_DEVICE void *tn_prepared(tn_heap heap, uint64_t address, uint64_t object_bytes, uint64_t size_bytes)
 {
     if (heap->check >= TN_HEAP_CHECK_CONTENTS && address != 0) tn_contents_prepare(address, object_bytes, size_bytes);
@@ -58,7 +58,7 @@ TN_DEVICE bool tn_is_for_run(tn_heap heap, size_t size_bytes)
 
 /*
  * size_bytes of memory, aligned to 16 bytes, or null: when there is none, for 0 bytes, and for more than a heap can
- * have. What is in it is undefined. Up to 64 KiB sizes are rounded up by less than a quarter (and to 16 bytes), beyond
+ * have. Its content is undefined. Up to 64 KiB sizes are rounded up by less than a quarter (and to 16 bytes), beyond
  * that to 64 KiB. Costs three or four round trips to the L2 cache for all lanes with the same size together.
  */
 TN_DEVICE void *tarn_dmalloc(const tarn_device_heap_handle &handle, size_t size_bytes)
@@ -103,7 +103,7 @@ TN_DEVICE void *tarn_dmalloc_coop(const tarn_device_heap_handle &handle, size_t 
     return (void *)(uintptr_t)address;
 }
 
-/* Frees an object of this heap, and nothing for null. What is not live, or is no object's address, is counted and
+/* Frees an object of this heap, and nothing for null. An address that is not live, or is no object's address, is counted and
  * changes nothing. The memory can be handed out again at once. */
 TN_DEVICE void tarn_dfree(const tarn_device_heap_handle &handle, void *object)
 {

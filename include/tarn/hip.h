@@ -3,7 +3,8 @@
  * tarn/hip.h: the HIP backend. Present when tarn was configured with TARN_BACKEND=HIP.
  *
  * A tarn_stream is a hipStream_t and a tarn_event is a hipEvent_t, converted to void *; this header needs no
- * HIP header. A program starts on a machine without a device and gets NO_DEVICE.
+ * HIP header. A program starts on a machine without a device and gets NO_DEVICE. The backend has run on NVIDIA
+ * devices and on simulated ones, on no AMD device yet.
  *  - Memory comes from hipMalloc, hipHostMalloc or hipMallocManaged. So GPU-aware MPI and IPC find plain
  *    allocations.
  *  - Versions: HIP 5.2 to 7.2. The major version must be that of the build, because each one of libamdhip64

@@ -305,7 +305,7 @@ TARN_DEFINE_INIT(tarn_pool_options_omega_h_init, tarn_pool_options,
  *  - NOT_SUPPORTED: the backend cannot do what an option asks for; the message names the option.
  *  - INVALID_ENVIRONMENT: TARN_DISABLE is neither 0 nor 1, or the file of TARN_TRACE cannot be written.
  *  - OUT_OF_HOST_MEMORY.
- *  - What the backend answers when asked for its properties.
+  *  - Those of the backend's get_properties.
  *  - Those of tarn_backend_open, if options->backend is NULL.
  */
 TARN_API tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_pool **pool_out);
@@ -320,7 +320,7 @@ TARN_API tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_poo
  */
 TARN_API tarn_status tarn_pool_destroy(tarn_pool *pool);
 
-/* What was still live when a pool was destroyed. */
+/* Allocations that were still live when a pool was destroyed. */
 typedef struct tarn_leaks {
     size_t struct_bytes; /* in: sizeof(tarn_leaks) */
     size_t allocation_count;
@@ -363,8 +363,7 @@ TARN_API tarn_status tarn_pool_alloc(tarn_pool *pool, size_t size_bytes, void **
 
 /*
  * Allocates like tarn_pool_alloc, at a multiple of alignment_bytes, which is any power of two. Of the
- * regions that can hold the request so aligned, the policy chooses. What is left before and after it stays
- * free.
+ * regions that can hold the request so aligned, the policy chooses. The rest of the region stays free.
  * Status: those of tarn_pool_alloc, and INVALID_ALIGNMENT: alignment_bytes is no power of two.
  * Cost: that of tarn_pool_alloc, and a step for each region that only the alignment rules out.
  */
@@ -590,10 +589,10 @@ TARN_API tarn_status tarn_pool_free_many_on(tarn_pool *pool, size_t count, void 
  *  - Within the last chunk, or within the slice of a small allocation: always possible.
  *  - Statistics have the new size at once. A resize counts as no allocation, free or failure.
  * Status:
- *  - NOT_IN_PLACE: the chunks behind are not free; or the allocation is a slice and the new size does not
- *    fit into it; or the pool has zones, poison or quarantine, or is watched by a tool such as
- *    compute-sanitizer; or the pool passes through, and the new size is beyond the last chunk and the
- *    original size. The size that it has already is always OK.
+ *  - NOT_IN_PLACE: the chunks behind are not free, or the allocation is a slice and the new size does not fit
+ *    into it. Also in a pool with zones, poison or quarantine, or under a tool such as compute-sanitizer; and
+ *    in a pool that passes through, beyond the last chunk and the original size. The size that it has
+ *    already is always OK.
  *  - INVALID_ARGUMENT: address is NULL, or size_bytes is 0.
  *  - SIZE_TOO_LARGE.
  *  - OUT_OF_HOST_MEMORY: the host has no memory to describe what is freed.
@@ -618,7 +617,7 @@ TARN_API tarn_status tarn_pool_resize_on(tarn_pool *pool, void *address, size_t 
 
 /* --------------------------------------------------------------------------------- finding ----- */
 
-/* What lies at an address. */
+/* The allocation that an address lies in. */
 typedef struct tarn_allocation {
     size_t struct_bytes; /* in: sizeof(tarn_allocation) */
     tarn_pool *pool;

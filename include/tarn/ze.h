@@ -5,7 +5,8 @@
  * Handles cross this header as void *, so it needs no Level Zero header. A tarn_stream is a
  * ze_command_list_handle_t; the context and device of the options are a ze_context_handle_t and a
  * ze_device_handle_t. A tarn_event is the backend's own, over recycled ze_event_handle_t. Only the loader is
- * linked: a program starts on a machine without a driver and gets NO_DEVICE.
+ * linked: a program starts on a machine without a driver and gets NO_DEVICE. The backend has run on simulated
+ * devices only.
  *
  * Command lists of the application's own, used as streams, must be of the backend's context and device,
  * immediate, asynchronous, and in order (ZE_COMMAND_QUEUE_FLAG_IN_ORDER). On a regular list nothing runs
@@ -14,9 +15,9 @@
  * one thread passes a list to tarn, another must not append to it or destroy it.
  *
  * Level Zero leaves this to the application:
- *  - When memory is given back (a pool is trimmed or destroyed), no work on it is pending on the application's
- *    own lists. A driver with ZE_extension_memory_free_policies waits for that work itself, except for kernels
- *    that reach the memory only through pointers in other memory.
+ *  - When memory is given back (a pool is trimmed or destroyed), no work on it is pending on the
+ *    application's own lists. A driver with ZE_extension_memory_free_policies waits for that work itself,
+ *    except for kernels that reach the memory only through pointers in other memory.
  *  - The application's own lists that tarn was given have finished when the backend is closed.
  *  - A list on which an event was recorded lives until the streams that wait for the event have got there,
  *    because newer drivers keep in the list what those wait for.
@@ -43,17 +44,18 @@ typedef struct tarn_ze_options {
     void *device;
 
     /* Allow pieces larger than maxMemAllocSize. Default false. NOT_SUPPORTED if the driver cannot. A kernel
-     * that touches more than 4 GB in one piece must be built with
-     * -ze-opt-greater-than-4GB-buffer-required; otherwise it computes wrong results silently. */
+     * that touches more than 4 GB in one piece must be built with -ze-opt-greater-than-4GB-buffer-required;
+     * otherwise it computes wrong results silently. */
     bool has_relaxed_limits;
 } tarn_ze_options;
 
 #define TARN_ZE_OPTIONS_INIT TARN_SIZED_INIT(tarn_ze_options)
 
 /*
- * Opens the Level Zero backend for DEVICE, PINNED or SHARED memory. `device` counts from 0 over the devices of
- * all GPU drivers, in the drivers' order, as ZE_FLAT_DEVICE_HIERARCHY and ZE_AFFINITY_MASK make them. It is
- * ignored if the options have a device. `options` may be NULL: the defaults. Close it with tarn_backend_close.
+ * Opens the Level Zero backend for DEVICE, PINNED or SHARED memory. `device` counts from 0 over the devices
+ * of all GPU drivers, in the drivers' order, as ZE_FLAT_DEVICE_HIERARCHY and ZE_AFFINITY_MASK make them. It
+ * is ignored if the options have a device. `options` may be NULL: the defaults. Close it with
+ * tarn_backend_close.
  * Status: those of tarn_backend_open, and
  *  - INVALID_ARGUMENT: also if struct_bytes is wrong.
  *  - INVALID_DEVICE: also if the handle is no device of any driver.
