@@ -222,8 +222,8 @@ typedef struct tarn_pool_options {
 
     /* --- memory in one range, "One range of addresses", "Memory for other processes" */
 
-    /* All memory in one range of addresses, mapped in steps. Default false. Excludes growth_factor and
-     * growth_bytes_max. NOT_SUPPORTED if the backend has no ranges. */
+    /* All memory in one range of addresses, mapped in steps. Default false. growth_factor and growth_bytes_max
+     * have no effect then. NOT_SUPPORTED if the backend has no ranges. */
     bool contiguous;
 
     /* Bytes of a step, a power of two; more if the device or a chunk needs more. Default 0: 2 to 64 MiB, by
@@ -263,13 +263,13 @@ typedef struct tarn_pool_options {
      * flag needs. */
     unsigned debug;
 
-    /* With TARN_DEBUG_QUARANTINE: the most bytes, in whole chunks, that freed memory is held back for.
+    /* With TARN_DEBUG_QUARANTINE: the most bytes of freed memory, in whole chunks, that are held back.
      * Default 64 MiB, not 0. */
     size_t quarantine_bytes;
 
-    /* Every allocation is one of the backend, and every free gives it back. Default false. Excludes
-     * initial_bytes, growth, giving back, contiguous, and all of debug but TARN_DEBUG_SITES. TARN_DISABLE=1
-     * in the environment sets it for every pool of the process. */
+    /* Every allocation is one of the backend, and every free gives it back. Default false. Then initial_bytes,
+     * the options of growth, giving back, ranges and placement, and of debug all but TARN_DEBUG_SITES have no
+     * effect. TARN_DISABLE=1 in the environment sets it for every pool of the process. */
     bool passes_through;
 } tarn_pool_options;
 
@@ -585,8 +585,9 @@ TARN_API tarn_status tarn_pool_free_many_on(tarn_pool *pool, size_t count, void 
  *
  *  - Larger: takes the missing chunks from the free region right behind, if the stream could have them
  *    without waiting. Never grows the pool and calls no vendor. The new bytes have any content.
- *  - Smaller: frees the chunks that are not needed any more. Always possible.
- *  - Within the last chunk, or within the slice of a small allocation: always possible.
+ *  - Smaller: frees the chunks that are not needed any more.
+ *  - A smaller size, and any size within the last chunk or within the slice of a small allocation, is always
+ *    possible, except in the pools that NOT_IN_PLACE names.
  *  - Statistics have the new size at once. A resize counts as no allocation, free or failure.
  * Status:
  *  - NOT_IN_PLACE: the chunks behind are not free, or the allocation is a slice and the new size does not fit
