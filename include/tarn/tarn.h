@@ -524,8 +524,7 @@ TARN_API tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *
  * Frees like tarn_pool_free, and checks the size: size_bytes is what was asked for, at the allocation or at
  * the last resize. If the allocation has another size, nothing is freed. NULL with 0 bytes does nothing.
  * Status: those of tarn_pool_free, and WRONG_SIZE: the message has both sizes.
- * Cost: that of tarn_pool_free and of another search for the address. Takes back the arenas of several
- * threads, in time proportional to their blocks; so it costs more than tarn_pool_free.
+ * Cost: that of tarn_pool_free.
  */
 TARN_API tarn_status tarn_pool_free_sized(tarn_pool *pool, void *address, size_t size_bytes);
 
@@ -539,15 +538,14 @@ TARN_API tarn_status tarn_pool_free_sized_on(tarn_pool *pool, void *address, siz
  * be NULL.
  *  - While the pool's own memory serves, other threads see the whole batch or nothing of it. An entry that
  *    needs more, growth for example, is served by itself, and other threads may come between. So is every
- *    entry in debug mode and with passes_through.
+ *    entry in debug mode, with passes_through, and while threads have arenas.
  *  - If an entry fails, the entries before it are freed again, in stream order, and nothing is written.
  *    Statistics count them as allocated and freed. The pool may have grown for them.
  * Status: those of tarn_pool_alloc; the message begins with the entry, "entry 3 of 8: ...".
  *  - SIZE_TOO_LARGE: told before anything else is done.
  *  - INVALID_ARGUMENT: an array is NULL and count not 0.
  *  - OUT_OF_HOST_MEMORY: also if a batch of more than 64 finds no host memory for its addresses.
- * Cost: that of the calls, with one lock for all. Other threads wait meanwhile. Takes back the arenas of
- * several threads first.
+ * Cost: that of the calls, with one lock for all; while threads have arenas, with a lock for each.
  */
 TARN_API tarn_status tarn_pool_alloc_many(tarn_pool *pool, size_t count, const size_t *sizes_bytes,
                                           void **addresses_out);
@@ -566,7 +564,7 @@ TARN_API tarn_status tarn_pool_alloc_many_on(tarn_pool *pool, size_t count,
  * Status: that of the first entry that failed; the message begins with the entry.
  *  - INVALID_ARGUMENT: addresses is NULL and count not 0. Nothing is freed.
  * Cost: that of the calls, with one lock for all. The lock is released after each entry that fails or that
- * a fallback frees, and in debug mode after each entry. Takes back the arenas of several threads first.
+ * a fallback frees; in debug mode, and while threads have arenas, after each entry.
  */
 TARN_API tarn_status tarn_pool_free_many(tarn_pool *pool, size_t count, void *const *addresses);
 
