@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -21,16 +22,25 @@
 
 struct tn_mutex {
     pthread_mutex_t handle;
+    _Atomic uintptr_t
+        holder; /* for assertions: a thread's token, or 0; written only where they are compiled in */
 };
 
-#define TN_MUTEX_INIT             \
-    {                             \
-        PTHREAD_MUTEX_INITIALIZER \
+#define TN_MUTEX_INIT                \
+    {                                \
+        PTHREAD_MUTEX_INITIALIZER, 0 \
     }
+
+/* A number of the calling thread that no other thread has at the same time. Never 0. */
+static inline uintptr_t tn_thread_token(void)
+{
+    return TN_THREAD_POINTER;
+}
 
 static inline void tn_mutex_init(struct tn_mutex *mutex)
 {
     mutex->handle = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    atomic_init(&mutex->holder, 0);
 }
 
 static inline void tn_mutex_fini(struct tn_mutex *mutex)
@@ -38,30 +48,40 @@ static inline void tn_mutex_fini(struct tn_mutex *mutex)
     pthread_mutex_destroy(&mutex->handle);
 }
 
+/* For assertions: whether the calling thread holds the mutex. True where assertions are not compiled in. */
+static inline bool tn_mutex_is_held(const struct tn_mutex *mutex)
+{
+    return (TN_CHECK_LEVEL) == 0 ||
+           atomic_load_explicit(&mutex->holder, memory_order_relaxed) == tn_thread_token();
+}
+
+static inline void tn_mutex_note_holder(struct tn_mutex *mutex, uintptr_t thread)
+{
+    if ((TN_CHECK_LEVEL) >= 1) atomic_store_explicit(&mutex->holder, thread, memory_order_relaxed);
+}
+
 static inline void tn_mutex_lock(struct tn_mutex *mutex)
 {
     int error = pthread_mutex_lock(&mutex->handle);
     TN_ASSERT(error == 0);
     (void)error;
+    tn_mutex_note_holder(mutex, tn_thread_token());
 }
 
-/* Locks the mutex if it is free. False: a thread holds it, perhaps the caller. */
+/* False: a thread holds the mutex, maybe the caller. */
 static inline bool tn_mutex_try_lock(struct tn_mutex *mutex)
 {
-    return pthread_mutex_trylock(&mutex->handle) == 0;
+    if (pthread_mutex_trylock(&mutex->handle) != 0) return false;
+    tn_mutex_note_holder(mutex, tn_thread_token());
+    return true;
 }
 
 static inline void tn_mutex_unlock(struct tn_mutex *mutex)
 {
+    tn_mutex_note_holder(mutex, 0);
     int error = pthread_mutex_unlock(&mutex->handle);
     TN_ASSERT(error == 0);
     (void)error;
-}
-
-/* Returns a value that no other live thread has. Never 0. */
-static inline uintptr_t tn_thread_token(void)
-{
-    return TN_THREAD_POINTER;
 }
 
 /* Lets another thread run, if one wants to. */
@@ -113,12 +133,14 @@ static inline void tn_condition_fini(struct tn_condition *condition)
     pthread_cond_destroy(&condition->handle);
 }
 
-/* Unlocks the mutex while it waits. May return without a signal. */
+/* Releases the mutex while it waits, and holds it again when it returns. May return without a signal. */
 static inline void tn_condition_wait(struct tn_condition *condition, struct tn_mutex *mutex)
 {
+    tn_mutex_note_holder(mutex, 0);
     int error = pthread_cond_wait(&condition->handle, &mutex->handle);
     TN_ASSERT(error == 0);
     (void)error;
+    tn_mutex_note_holder(mutex, tn_thread_token());
 }
 
 static inline void tn_condition_signal_all(struct tn_condition *condition)

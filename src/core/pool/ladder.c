@@ -158,7 +158,7 @@ static enum tn_served serve_covered(struct tarn_pool *pool, const struct tn_requ
 static enum tn_served serve_locked(struct tarn_pool *pool, const struct tn_request *request,
                                    void **address_out)
 {
-    enum tn_served served = tn_serve_with_room(pool, request, address_out);
+    enum tn_served served = tn_serve_making_room(pool, request, address_out);
     return served == TN_SERVED_NOTHING_FITS ? serve_covered(pool, request, address_out) : served;
 }
 
@@ -176,7 +176,7 @@ static enum tn_served serve_with_room(struct tarn_pool *pool, const struct tn_re
                                       void **address_out)
 {
     tn_pool_lock(pool);
-    enum tn_served served = tn_serve_with_room(pool, request, address_out);
+    enum tn_served served = tn_serve_making_room(pool, request, address_out);
     tn_pool_unlock(pool);
     return served;
 }

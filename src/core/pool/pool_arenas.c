@@ -241,7 +241,7 @@ static enum tn_served alloc_or_borrow(struct tarn_pool *pool, struct tn_arena *a
     tn_biased_mutex_lock(&arena->lock);
     enum tn_served served = borrow_and_alloc(pool, arena, request, address_out);
     tn_biased_mutex_unlock(&arena->lock);
-    if (served != TN_SERVED && tn_serve_with_room(pool, request, address_out) == TN_SERVED) {
+    if (served != TN_SERVED && tn_serve_making_room(pool, request, address_out) == TN_SERVED) {
         served = TN_SERVED;
         pool->arenas.passed_on_count++;
         *is_turn_out = take_turn_to_lend(pool);

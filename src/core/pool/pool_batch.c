@@ -17,7 +17,7 @@ static bool serve_entry(struct tarn_pool *pool, size_t size_bytes, tarn_stream s
         return true;
     }
     const struct tn_request request = tn_request_make(pool, size_bytes, 1, stream);
-    return !request.is_too_large && tn_serve_with_room(pool, &request, address_out) == TN_SERVED;
+    return !request.is_too_large && tn_serve_making_room(pool, &request, address_out) == TN_SERVED;
 }
 
 size_t tn_pool_serve_many(struct tarn_pool *pool, size_t count, const size_t *sizes_bytes,

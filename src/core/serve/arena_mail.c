@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* arena_mail: forgetting starts, posting, emptying mailboxes, and when there are any. */
+/* arena_mail: clearing starts, posting, emptying mailboxes, and when mailboxes are wanted. */
 #include "arena_mail.h"
 
 void tn_arena_forget_starts(struct tarn_pool *pool, const struct tn_arena *arena, uint32_t head)
 {
     struct tn_remote_frees *remote = &pool->arenas.remote;
     const struct tn_region *regions = arena->part.index.regions;
+    TN_ASSERT(tn_pool_is_locked(pool));
+    TN_ASSERT(!tn_arenas_are_active(&pool->arenas));
     for (uint32_t region = regions[head].next; region != head; region = regions[region].next) {
         if (tn_remote_frees_covers(remote, regions[region].first_chunk))
             tn_remote_frees_set(remote, regions[region].first_chunk, TN_START_NOBODYS);
@@ -23,6 +25,7 @@ void tn_arena_give_start_back(struct tarn_pool *pool, const struct tn_arena *are
                               const struct tn_place *place)
 {
     struct tn_remote_frees *remote = &pool->arenas.remote;
+    TN_ASSERT(tn_biased_mutex_is_held(&arena->lock));
     if (tn_remote_frees_covers(remote, place->chunk) && has_start(arena, place->chunk))
         tn_remote_frees_set(remote, place->chunk, tn_arena_start(pool, arena));
 }
@@ -32,6 +35,8 @@ bool tn_arena_post(struct tarn_pool *pool, const struct tn_arena *own, const str
 {
     struct tn_remote_frees *remote = &pool->arenas.remote;
     uint32_t chunk = place->chunk;
+    TN_ASSERT(tn_biased_mutex_is_held(&own->lock));
+    TN_ASSERT(own->is_open);
     if (!tn_place_is_at_chunk(place) || !tn_remote_frees_covers(remote, chunk)) return false;
     uint8_t start = tn_remote_frees_who_has(remote, chunk);
     if (start == TN_START_NOBODYS || start == TN_START_POSTED || start == tn_arena_start(pool, own))
@@ -47,26 +52,27 @@ void tn_arena_empty_mailbox(struct tarn_pool *pool, struct tn_arena *arena)
     struct tn_remote_frees *remote = &pool->arenas.remote;
     struct tn_dependency dependency;
     uint32_t chunk;
+    TN_ASSERT(tn_pool_is_part_locked(pool, &arena->part));
     if (!remote->mailboxes) return;
     while (tn_mailbox_take(&remote->mailboxes[tn_arena_number(pool, arena)], &chunk, &dependency)) {
         const struct tn_place place = tn_place_of_chunk(pool, chunk);
         tn_remote_frees_set(remote, chunk, TN_START_NOBODYS);
-        enum tn_free_result freed =
-            tn_serve_free(pool, &arena->part, &place, NULL, dependency);
+        enum tn_free_result freed = tn_serve_free(pool, &arena->part, &place, NULL, dependency);
         TN_ASSERT(freed == TN_FREE_RESULT_FREED);
         (void)freed;
     }
 }
 
-/* --- when there are mailboxes --------------------------------------------------------------------- */
+/* --- when mailboxes are wanted --------------------------------------------------------------------- */
 
-/* In a contiguous pool most chunks never have memory; and what is forbidden is so from the free on. */
+/* In a contiguous pool most chunks never have memory, so their bytes would be wasted. Where the address sanitizer is told of
+ * frees, the memory must be forbidden at the free and not when the mailbox is emptied. */
 static bool may_cover(const struct tarn_pool *pool)
 {
     return !pool->range && !pool->forbids_free_memory;
 }
 
-/* Whether the free would have been posted if the chunk had a byte. Under both locks. */
+/* Whether the free would have been posted if the chunk had a byte. */
 static bool is_missed(const struct tarn_pool *pool, const struct tn_arena *arena, uint32_t chunk)
 {
     return arena != tn_arena_own(pool) && !tn_remote_frees_covers(&pool->arenas.remote, chunk) &&
@@ -76,5 +82,7 @@ static bool is_missed(const struct tarn_pool *pool, const struct tn_arena *arena
 void tn_arena_note_free_by_lock(struct tarn_pool *pool, const struct tn_arena *arena,
                                 uint32_t chunk)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
+    TN_ASSERT(tn_biased_mutex_is_held(&arena->lock));
     if (is_missed(pool, arena, chunk)) tn_remote_frees_note_miss(&pool->arenas.remote);
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* gather: arenas end, and give what they have to the pool. */
+/* gather: the regions, slabs and counters of arenas move to the pool. */
 #include "gather.h"
 
 #include "arena_mail.h"
 
 void tn_arena_free_unused(struct tarn_pool *pool, struct tn_arena *arena)
 {
+    TN_ASSERT(tn_biased_mutex_is_held(&arena->lock));
     tn_arena_empty_mailbox(pool, arena);
     if (arena->has_slices) tn_pool_free_kept(pool, &arena->part);
 }
 
-/* From now on no thread touches what is in the arenas. Returns how many calls they have served. */
+/* Closes all arenas: no other thread uses them from then on. Returns how many allocations they have served. */
 static uint64_t deactivate_all(struct tarn_pool *pool)
 {
     struct tn_arenas *arenas = &pool->arenas;
@@ -29,7 +30,7 @@ static uint64_t deactivate_all(struct tarn_pool *pool)
     return call_count;
 }
 
-/* The slabs of the arena are the pool's; their regions will be with the loans that they lie in. */
+/* Moves the slabs of an arena to the pool. Their regions follow with the loans that hold them. */
 static void give_slabs(struct tarn_pool *pool, struct tn_arena *arena)
 {
     bool had_any = false;
@@ -47,13 +48,14 @@ static void end_loan(struct tarn_pool *pool, const struct tn_loan *loan)
 {
     struct tn_arena *arena = &pool->arenas.all[loan->arena];
     if (pool->arenas.remote.chunk_count > 0) tn_arena_forget_starts(pool, arena, loan->head);
-    uint32_t lent = tn_live_map_find(&pool->own.index.live, pool->own.index.regions, loan->first_chunk);
+    uint32_t lent =
+        tn_live_map_find(&pool->own.index.live, pool->own.index.regions, loan->first_chunk);
     TN_ASSERT(lent != TN_REGION_NONE && arena->loan_count > 0);
     tn_region_index_adopt(&pool->own.index, lent, &arena->part.index, loan->head);
     if (--arena->loan_count > 0) return;
     tn_region_index_take_promise_back(&pool->own.index, arena->promised_count);
     arena->promised_count = 0;
-    arena->part.index.reserved_count = 0; /* it is promised anew */
+    arena->part.index.reserved_count = 0; /* the next loan promises room anew */
     arena->lent_before = arena->lent_chunk_count;
     arena->lent_chunk_count = 0;
     tn_stats_add(&pool->own.stats, &arena->part.stats);
@@ -62,16 +64,18 @@ static void end_loan(struct tarn_pool *pool, const struct tn_loan *loan)
 void tn_arenas_gather(struct tarn_pool *pool)
 {
     struct tn_arenas *arenas = &pool->arenas;
+    TN_ASSERT(tn_pool_is_locked(pool));
     uint32_t regions_before = pool->own.index.region_count;
     uint64_t call_count = deactivate_all(pool);
     for (uint32_t i = 0; i < TN_ARENA_COUNT; i++) {
-        /* As long as any was open its thread could post. */
+        /* Until the last arena was closed, its thread could post to the others. */
         tn_arena_empty_mailbox(pool, &arenas->all[i]);
         give_slabs(pool, &arenas->all[i]);
     }
     while (arenas->loan_count > 0)
         end_loan(pool, &arenas->loans[--arenas->loan_count]);
-    /* Where arenas hardly last they do not pay: they have to be waited for again. */
+    /* Arenas that serve few calls for each region that is moved do not pay. Threads get them again after many waits for
+     * the lock. */
     uint32_t regions_after = pool->own.index.region_count;
     uint64_t moved_count = regions_after > regions_before ? regions_after - regions_before : 0;
     if (call_count < 8 * moved_count) {

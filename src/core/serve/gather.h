@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * gather: the lock for calls that look at everything in a pool, or change its static pools or streams: while it is
- * held there are no arenas and no kept slabs, so the pool's index knows all chunks. See arena.h.
+ * gather: the lock for calls that look at all of a pool, or change its static pools or streams. While it is held, no
+ * arena is active and no slab is kept, so the pool's index has all chunks. See arena.h.
  *
- * Cost: the lock; where there are arenas, O(regions and slabs of the arenas).
+ * Cost: the lock; with active arenas also O(regions and slabs of the arenas).
  */
 #ifndef TN_GATHER_H
 #define TN_GATHER_H
@@ -11,12 +11,13 @@
 #include "pool_slices.h"
 #include "pool_struct.h"
 
-/* Every arena gives back what it has. Requires the pool's lock. */
+/* Ends the loans of all arenas: their regions and slabs move to the pool. Requires the pool's lock. */
 void tn_arenas_gather(struct tarn_pool *pool);
 
-/* Makes chunks free that the arena holds and does not use: posted frees, and kept slabs. Requires the arena's lock. */
+/* Frees the posted allocations and the kept slabs of an active arena. Requires the arena's lock. */
 void tn_arena_free_unused(struct tarn_pool *pool, struct tn_arena *arena);
 
+/* Locks the pool, with the arenas gathered and no slab kept. tn_pool_unlock ends it. */
 static inline void tn_pool_lock_and_gather(struct tarn_pool *pool)
 {
     tn_pool_lock(pool);

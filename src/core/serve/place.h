@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * place: what lies at an address of a pool. An address is looked up once, into this.
+ * place: the static pool, the chunk and the live allocation at an address.
  *
- *     tn_place_locate          static pool and chunk: all that an arena needs to know whose it is
- *     tn_place_find            also the live allocation that the address lies in
+ *     tn_place_locate    static pool and chunk
+ *     tn_place_find      also the live allocation that holds the address
  *
- * A free does not need the second: it looks the chunk up in the live map as it takes it out; see serve.h.
+ * A free needs only the first: it looks the chunk up in the live map itself, see serve.h.
  *
- * Threads: locate needs the pool's lock, or that of an open arena. The others need the pool's lock, and the arenas
- * gathered.
- * Cost: locate O(log static pools); find O(1), and at most 128 looks into the live map.
+ * Threads: locate requires the pool's lock, or the lock of an open arena. The live allocation requires the pool's lock
+ * with the arenas gathered.
+ * Cost: locate O(log static pools); find O(1), with at most 128 probes of the live map.
  */
 #ifndef TN_PLACE_H
 #define TN_PLACE_H
@@ -19,15 +19,15 @@
 struct tn_place {
     const struct tn_static_pool *owner;
     uintptr_t address;
-    uint32_t chunk;        /* in which the address lies */
-    uint32_t offset_bytes; /* of the address in that chunk */
-    /* Of the live allocation: */
+    uint32_t chunk;        /* holds the address */
+    uint32_t offset_bytes; /* of the address in the chunk */
+    /* The live allocation. Set by tn_place_find_live: */
     uint32_t region;
-    uint32_t slab;  /* that the region is cut into, or TN_SLAB_NONE */
-    unsigned slice; /* of the slab */
+    uint32_t slab;  /* number of the slab that the region is, or TN_SLAB_NONE */
+    unsigned slice; /* number of the slice in the slab */
 };
 
-/* False: the address is in no chunk of the pool. */
+/* Finds the chunk that holds an address. False: no chunk of the pool does. */
 TN_HOT bool tn_place_locate(const struct tarn_pool *pool, uintptr_t address,
                             struct tn_place *place_out)
 {
@@ -56,17 +56,18 @@ TN_HOT bool tn_place_is_at_chunk(const struct tn_place *place)
     return place->offset_bytes == 0;
 }
 
-/* The live allocation that a located address lies in. False: it lies in none. */
+/* Finds the live allocation that holds a located address. False: none does. */
 bool tn_place_find_live(const struct tarn_pool *pool, struct tn_place *place);
 
-/* Both. */
+/* Locates an address and finds the live allocation that holds it. False: none does. */
 static inline bool tn_place_find(const struct tarn_pool *pool, uintptr_t address,
                                  struct tn_place *place_out)
 {
     return tn_place_locate(pool, address, place_out) && tn_place_find_live(pool, place_out);
 }
 
-/* Of the live allocation: where it starts, how many bytes were asked for, and how many its chunks or its slice have. */
+/* The live allocation of a place: its first address, the bytes that were asked for, and the bytes of its chunks or of
+ * its slice. */
 uintptr_t tn_place_start(const struct tarn_pool *pool, const struct tn_place *place);
 size_t tn_place_size_bytes(const struct tarn_pool *pool, const struct tn_place *place);
 size_t tn_place_usable_bytes(const struct tarn_pool *pool, const struct tn_place *place);

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* pool_slices: from slabs to addresses and back. */
+/* pool_slices: cutting a chunk, slices of slabs, freeing and keeping slabs, moving the slabs of an arena. */
 #include "pool_slices.h"
 
 #include "pool_streams.h"
 
 void tn_pool_init_slices(struct tarn_pool *pool, const tarn_pool_options *options)
 {
-    /* In debug mode each block has its zones; without static pools there are no chunks to cut. */
+    /* In debug mode zones surround each block. A pool that passes through has no chunk to share. */
     if (options->slices && options->debug == 0 && !options->passes_through) {
         tn_slices_init(&pool->own.slices, pool->chunk_log2);
     } else {
         tn_slices_init_without(&pool->own.slices);
     }
-    pool->slice_bytes_max = pool->own.slices.size_max;
 }
 
 /* --- alloc ----------------------------------------------------------------------------------- */
@@ -25,11 +24,10 @@ void *tn_pool_hand_out_slice(struct tarn_pool *pool, struct tn_part *part, uint3
     uintptr_t address = tn_slices_address_of(&part->slices, slab, slice);
     tn_stats_count_alloc(&part->stats, size_bytes, used_bytes);
     tn_pool_allow(pool, (void *)address, size_bytes);
-    /* Here a device address becomes a pointer. */
     return (void *)address;
 }
 
-/* The stream's slab with pending slices alone that is so longest may be free for it by now. */
+/* The slab of the stream that has waited longest, if the stream has waited since for all of its pending slices. */
 static uint32_t find_covered(const struct tarn_pool *pool, struct tn_slices *slices,
                              unsigned slice_class, uint32_t stream)
 {
@@ -53,6 +51,7 @@ void *tn_pool_take_covered_slice(struct tarn_pool *pool, struct tn_part *part, u
 uint32_t tn_pool_cut_slab(struct tarn_pool *pool, struct tn_part *part, unsigned slice_class,
                           uint32_t region, uint32_t lead)
 {
+    TN_ASSERT(tn_pool_is_part_locked(pool, part));
     struct tn_region_index *index = &part->index;
     struct tn_dependency dependency = tn_region_dependency(&index->regions[region]);
     uint32_t live = tn_region_index_carve(index, region, lead, 1, 0);
@@ -67,7 +66,6 @@ uint32_t tn_pool_cut_slab(struct tarn_pool *pool, struct tn_part *part, unsigned
 
 /* --- free ------------------------------------------------------------------------------------ */
 
-/* The region of a slab. */
 static uint32_t find_region(const struct tarn_pool *pool, struct tn_part *part, uint32_t slab)
 {
     uintptr_t address = tn_slices_slab(&part->slices, slab)->address;
@@ -75,9 +73,10 @@ static uint32_t find_region(const struct tarn_pool *pool, struct tn_part *part, 
     return tn_region_index_find_start(&part->index, tn_static_pool_chunk_of(owner, address));
 }
 
-/* Gives the chunk of an empty slab up. */
+/* Frees the chunk of an empty slab. */
 static void dissolve(struct tarn_pool *pool, struct tn_part *part, uint32_t slab)
 {
+    TN_ASSERT(tn_pool_is_part_locked(pool, part));
     struct tn_freed freed;
     struct tn_dependency dependency = tn_slices_dependency(&part->slices, slab);
     uint32_t region = find_region(pool, part, slab);
@@ -112,6 +111,7 @@ void tn_pool_free_kept(struct tarn_pool *pool, struct tn_part *part)
 
 void tn_pool_adopt_slabs(struct tarn_pool *pool, struct tn_part *part)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
     TN_ASSERT(part->slices.kept_count == 0);
     for (unsigned i = 0; i < part->slices.class_count && part->slices.slab_count > 0; i++) {
         uint32_t slab = TN_SLAB_NONE;
@@ -126,6 +126,7 @@ void tn_pool_adopt_slabs(struct tarn_pool *pool, struct tn_part *part)
 
 void tn_pool_put_slice_back(struct tarn_pool *pool, uint32_t slab, void *address, uint32_t stream)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
     unsigned slice = tn_slices_slice_at(&pool->own.slices, slab, (uintptr_t)address);
     size_t size_bytes = tn_slices_free(&pool->own.slices, slab, slice, TN_DEPENDENCY_NONE);
     bool is_empty = tn_slices_is_empty(&pool->own.slices, slab);
@@ -154,6 +155,7 @@ size_t tn_pool_requested_of_slab(const struct tarn_pool *pool, uint32_t slab)
 
 const char *tn_pool_check_slices(const struct tarn_pool *pool)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
     uint32_t slab_count = 0;
     const char *fault = tn_slices_check(&pool->own.slices);
     if (fault) return fault;
@@ -164,7 +166,7 @@ const char *tn_pool_check_slices(const struct tarn_pool *pool)
         unsigned slice_class = tn_slab_class(slab);
         if (slice_class >= pool->own.slices.class_count ||
             (slab & TN_SLAB_COUNT_MAX) >= pool->own.slices.classes[slice_class].fresh)
-            return "a region is a slab that does not exist";
+            return "a region names a slab that does not exist";
         const struct tn_slab *s = tn_slices_slab(&pool->own.slices, slab);
         if (s->state == TN_SLAB_STATE_UNUSED || r->chunk_count != 1 ||
             s->address !=

@@ -1,78 +1,79 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * pool_slices: slices in a part of a pool: which chunk a slice lies in, what becomes of that chunk, and the counters.
+ * pool_slices: slices in a part of a pool: their chunks, their addresses and the counters.
  *
  *     alloc    the stream has a slab with a free slice? ── yes ──► its first free slice
  *                    │ no
  *                    ▼
- *              a free chunk, which serve.c finds, is cut: its first slice
+ *              serve.c finds a free chunk and cuts it: its first slice
  *
- *     free     the slice is free; when it was the last live one, so is the chunk
+ *     free     the slice becomes free; after the last live slice the slab is kept, or its chunk becomes free
  *
- * A chunk counts as used from when it is cut, not once more for each slice. So used bytes are those of the live
- * regions, slabs among them.
+ * A chunk that is cut counts as used as a whole, and a slice adds nothing. So the used bytes are those of the live
+ * regions, slabs included.
  *
- * Many programs allocate and free one small block again and again. So that each does not cut and free a chunk, a slab
- * whose last slice is freed is kept for its stream, if the stream has no other. The chunk of a kept slab counts as free.
- * tn_pool_lock_and_gather frees the kept slabs, so only allocations and frees ever see one.
+ * Many programs allocate and free one small block again and again. To avoid cutting and freeing a chunk each time, the
+ * part keeps a slab after its last slice is freed, one for each class and stream. The chunk of a kept slab counts as
+ * free. tn_pool_lock_and_gather frees the kept slabs, so only allocations and frees see one.
  *
- * An arena has slabs of its own. They become the pool's when the arena's regions do.
+ * An arena has slabs of its own. They move to the pool together with the arena's regions.
  *
- * Threads: the lock of the part. Cost: O(1), and what it costs to free a region.
+ * Requires: the lock of the part. Cost: O(1), and the cost of freeing a region.
  */
 #ifndef TN_POOL_SLICES_H
 #define TN_POOL_SLICES_H
 
 #include "pool_struct.h"
 
-/* Options say whether chunks are cut. */
+/* Decides by the options whether the pool cuts chunks. */
 void tn_pool_init_slices(struct tarn_pool *pool, const tarn_pool_options *options);
 
-/* Makes a slice live that the stream may have, though it has pending ones of its own. NULL: there is none. */
+/* Allocates a slice in a slab of the stream. NULL: the stream can have none without waiting. */
 static inline void *tn_pool_take_slice(struct tarn_pool *pool, struct tn_part *part,
                                        unsigned slice_class, size_t size_bytes, uint32_t stream);
 
-/* Cuts a chunk of a free region, the one after the first `lead`. Room for a carve and for the slab must be
- * reserved. Returns the slab, withheld. */
+/* Cuts the chunk of a free region that follows its first `lead` chunks. Requires room for a carve and for the slab. Returns
+ * the slab, withheld. */
 uint32_t tn_pool_cut_slab(struct tarn_pool *pool, struct tn_part *part, unsigned slice_class,
                           uint32_t region, uint32_t lead);
 
-/* Makes a slice of a slab live. The slab may be withheld. */
+/* Allocates a slice of a slab, which may be withheld. */
 void *tn_pool_hand_out_slice(struct tarn_pool *pool, struct tn_part *part, uint32_t slab,
                              size_t size_bytes);
 
-/* Undoes that, of a slab which is withheld and was `stream`'s before. */
+/* Undoes tn_pool_hand_out_slice in the pool's own part. The slab is withheld, and goes back to `stream`. */
 void tn_pool_put_slice_back(struct tarn_pool *pool, uint32_t slab, void *address, uint32_t stream);
 
-/* Frees a live slice. Whether its chunk is free with it. */
+/* Frees a live slice. Returns whether its chunk became free. */
 static inline bool tn_pool_free_slice(struct tarn_pool *pool, struct tn_part *part, uint32_t slab,
                                       unsigned slice, struct tn_dependency dependency);
 
 /* --- queries --- */
 
-/* Bytes that were asked for in the slices of a slab. */
+/* Requested bytes of the live slices of a slab of the pool's own part. */
 size_t tn_pool_requested_of_slab(const struct tarn_pool *pool, uint32_t slab);
 
 /* Frees the chunks of the kept slabs. */
 void tn_pool_free_kept(struct tarn_pool *pool, struct tn_part *part);
 
-/* Gives the slabs of an arena to the pool. Their regions stay where they are. Requires that none is kept, and that room is
- * promised. Cost: O(slabs). */
+/* Moves the slabs of an arena to the pool; their regions stay in the arena's index. Requires that the part keeps no slab,
+ * and that the pool has promised room. Cost: O(slabs). */
 void tn_pool_adopt_slabs(struct tarn_pool *pool, struct tn_part *part);
 
-/* NULL, or what is wrong with the slabs, and with what the region index has of them. */
+/* Compares the slabs with the regions. Returns NULL, or the first fault. */
 const char *tn_pool_check_slices(const struct tarn_pool *pool);
 
-/* --- the short way --------------------------------------------------------------------------- */
+/* --- the common case ------------------------------------------------------------------------- */
 
-/* tn_pool_take_slice where the stream has no slab of which it knows that something is free. */
+/* tn_pool_take_slice after the stream has no ready slab: takes over a slab of a stream that has ended, or uses the slab of
+ * the stream that has waited longest, if the stream has waited for its pending slices since. */
 void *tn_pool_take_covered_slice(struct tarn_pool *pool, struct tn_part *part, unsigned slice_class,
                                  size_t size_bytes, uint32_t stream);
 
-/* The chunk of a kept slab is used again. */
+/* Counts the chunk of a kept slab as used again. */
 void tn_pool_use_kept_slab(const struct tarn_pool *pool, struct tn_part *part, uint32_t slab);
 
-/* Keeps an empty slab, or frees its chunk. Whether it frees the chunk. */
+/* Keeps an empty slab, or frees its chunk. Returns whether it freed the chunk. */
 bool tn_pool_end_slab(struct tarn_pool *pool, struct tn_part *part, uint32_t slab);
 
 static inline void *tn_pool_take_slice(struct tarn_pool *pool, struct tn_part *part,
@@ -89,7 +90,6 @@ static inline void *tn_pool_take_slice(struct tarn_pool *pool, struct tn_part *p
     uintptr_t address = s->address + ((uintptr_t)slice << c->slice_log2);
     tn_stats_count_alloc(&part->stats, size_bytes, 0);
     tn_pool_allow(pool, (void *)address, size_bytes);
-    /* Here a device address becomes a pointer. */
     return (void *)address;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* pool_streams: from handles to numbers. */
+/* pool_streams: from a stream's handle to its number. */
 #include "pool_streams.h"
 
 #include "../../base/thread_number.h"
@@ -24,7 +24,8 @@ bool tn_pool_find_introduced_stream(const struct tarn_pool *pool, tarn_stream ha
     return *stream_out != TN_STREAM_NONE;
 }
 
-/* A stream that is the callers' may have ended, or others wait until it is recorded. */
+/* The handle of a callers' stream may stand for another stream by now, or other streams may wait for a record on it. Both
+ * need a vendor call. */
 bool tn_pool_find_stream_slowly(const struct tarn_pool *pool, struct tn_part *part,
                                 tarn_stream handle, uint32_t *stream_out)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * pool_streams: the number of a stream in a pool, and what memory waits for that is freed on it. A look, and no vendor
- * call: streams become known in stream_reuse.
+ * pool_streams: the number of a stream in a pool, and the dependency of memory that is freed on it.
  *
- * A pool that has seen one stream has no table of them: then a stream has no number, TN_STREAM_NONE, and nothing waits.
+ * These functions look streams up and make no vendor call. stream_reuse makes streams known.
  *
- * Threads: the pool's lock, or that of an open arena.
- * Cost: O(1) for the stream that the part looked up last, else O(streams), at most 30.
+ * A pool that has seen one stream only has no table of streams. Then the number of its stream is TN_STREAM_NONE, and
+ * freed memory waits for nothing.
+ *
+ * Requires: the lock of the part. Cost: O(1) for the stream that the part looked up last, else O(streams), at most 30.
  */
 #ifndef TN_POOL_STREAMS_H
 #define TN_POOL_STREAMS_H
@@ -14,31 +15,31 @@
 #include "pool_struct.h"
 #include "request.h"
 
-/* The name under which the table knows the handle in the calling thread. */
+/* The name of the handle in the table of streams, for the calling thread. Requires no lock. */
 struct tn_stream_name tn_pool_name_stream(const struct tarn_pool *pool, tarn_stream handle);
 
-/* The number of a stream that the pool knows, and that needs no vendor call before memory changes hands on it. False:
- * introduce it, by tn_stream_reuse_introduce. */
+/* Finds the number of a stream that needs no vendor call before memory is allocated or freed on it. False: the caller
+ * must introduce the stream, by tn_stream_reuse_introduce. */
 static inline bool tn_pool_find_stream(const struct tarn_pool *pool, struct tn_part *part,
                                        tarn_stream handle, uint32_t *stream_out);
 
-/* The number of a stream that this call has introduced. False: another stream has taken its place since. Requires
- * growth_lock since the stream was introduced, and the pool's lock. */
+/* Finds the number of a stream that this call has introduced. Requires growth_lock and the pool's lock. False: another
+ * stream has replaced it, while growth_lock was released for a function of the user. */
 bool tn_pool_find_introduced_stream(const struct tarn_pool *pool, tarn_stream handle,
                                     uint32_t *stream_out);
 
-/* Whichever the request needs. */
+/* Finds the number of the request's stream by one of the two, depending on is_introduced. False: as there. */
 static inline bool tn_request_find_stream(const struct tarn_pool *pool, struct tn_part *part,
                                           const struct tn_request *request, uint32_t *stream_out);
 
-/* What memory waits for that is freed while these streams use it. False: one is unknown, as above. are_introduced:
- * this call has introduced them. */
+/* Makes the dependency of memory that these streams may still use when it is freed. False: the caller must introduce one
+ * of the streams. are_introduced: this call has introduced them. */
 static inline bool tn_pool_find_dependency(const struct tarn_pool *pool, struct tn_part *part,
                                            const tarn_stream *streams, size_t stream_count,
                                            bool are_introduced,
                                            struct tn_dependency *dependency_out);
 
-/* What memory waits for that is freed on the stream now. */
+/* The dependency of memory that is freed on the stream now. */
 static inline struct tn_dependency tn_pool_depend(const struct tarn_pool *pool, uint32_t stream)
 {
     return stream == TN_STREAM_NONE ? TN_DEPENDENCY_NONE
@@ -47,21 +48,21 @@ static inline struct tn_dependency tn_pool_depend(const struct tarn_pool *pool, 
 
 /* --- captures -------------------------------------------------------------------------------- */
 
-/* Whether some stream of the pool is being captured: then no vendor call may ask the device anything. Requires
- * growth_lock or the pool's lock. */
+/* Whether a stream of the pool is being captured. Then no vendor call may query the device. Requires growth_lock or the
+ * pool's lock. */
 static inline bool tn_pool_is_capturing(const struct tarn_pool *pool)
 {
     return pool->streams && pool->streams->capturing_count > 0;
 }
 
-/* Whether the stream is being captured: then it gets memory of its own, in whole chunks. */
+/* Whether the stream is being captured. Then its allocations are whole chunks that belong to the capture. */
 static inline bool tn_pool_is_captured(const struct tarn_pool *pool, uint32_t stream)
 {
     return stream != TN_STREAM_NONE &&
            pool->streams->streams[stream].state == TN_STREAM_STATE_CAPTURING;
 }
 
-/* Captures, a bit each. A graph uses their memory, so it cannot be given back. */
+/* The captures of the pool, a bit each. A graph may use their memory, so it must not be given back. */
 static inline uint32_t tn_pool_held_streams(const struct tarn_pool *pool)
 {
     return pool->streams ? tn_stream_table_private(pool->streams) : 0;
@@ -94,8 +95,10 @@ static inline bool tn_pool_find_stream(const struct tarn_pool *pool, struct tn_p
 static inline bool tn_request_find_stream(const struct tarn_pool *pool, struct tn_part *part,
                                           const struct tn_request *request, uint32_t *stream_out)
 {
-    if (TN_UNLIKELY(request->is_introduced))
+    if (TN_UNLIKELY(request->is_introduced)) {
+        TN_ASSERT(tn_pool_is_growing(pool));
         return tn_pool_find_introduced_stream(pool, request->stream, stream_out);
+    }
     return tn_pool_find_stream(pool, part, request->stream, stream_out);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * request: an allocation that a caller of a pool asks for, in the pool's units. It is made once, at the door.
+ * request: an allocation that a caller asks for, in the pool's units. Each call makes its request once.
  *
- * Cost: O(1).
+ * Threads: any; requests are made without a lock. Cost: O(1).
  */
 #ifndef TN_REQUEST_H
 #define TN_REQUEST_H
@@ -12,10 +12,10 @@
 struct tn_request {
     size_t size_bytes;      /* 1 or more */
     size_t alignment_bytes; /* a power of two */
-    tarn_stream stream;     /* on which the memory is used first */
-    uint32_t chunk_count;   /* chunks that hold it */
-    unsigned slice_class;   /* slices that hold it, or TN_SLICE_CLASS_NONE */
-    bool is_too_large;      /* no static pool has as many chunks; chunk_count is not set */
+    tarn_stream stream;     /* the first to use the memory */
+    uint32_t chunk_count;   /* chunks that hold size_bytes; meaningless if is_too_large */
+    unsigned slice_class;   /* class of the slices that hold it, or TN_SLICE_CLASS_NONE */
+    bool is_too_large;      /* no static pool can have so many chunks */
     bool is_introduced; /* this call has introduced the stream, and has held growth_lock since */
 };
 
@@ -33,14 +33,13 @@ TN_HOT struct tn_request tn_request_make(const struct tarn_pool *pool, size_t si
     };
 }
 
-/* Bytes of its chunks. */
 static inline size_t tn_request_used_bytes(const struct tarn_pool *pool,
                                            const struct tn_request *request)
 {
     return (size_t)request->chunk_count << pool->chunk_log2;
 }
 
-/* Whether any chunk is aligned as the request asks. */
+/* Whether every chunk is aligned as the request asks. */
 static inline bool tn_request_fits_any_chunk(const struct tarn_pool *pool,
                                              const struct tn_request *request)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* serve: what is not inlined: alignment, cutting, slices, and what a free makes due. */
+/* serve: the functions that are not inlined: alignment, cutting chunks, making room, releases after a free. */
 #include "serve.h"
 
 /* --- find ---------------------------------------------------------------------------------------- */
 
-/* Where the request can lie in a region, as aligned as it asks. */
+/* The first chunks of a region that have the request's alignment. */
 static struct tn_fit fit_in_region(const struct tarn_pool *pool,
                                    const struct tn_region_index *index,
                                    const struct tn_request *request, uint32_t region)
@@ -67,8 +67,8 @@ bool tn_serve_make_room(struct tarn_pool *pool, const struct tn_request *request
             tn_slices_reserve(&pool->own.slices, request->slice_class));
 }
 
-enum tn_served tn_serve_with_room(struct tarn_pool *pool, const struct tn_request *request,
-                                  void **address_out)
+enum tn_served tn_serve_making_room(struct tarn_pool *pool, const struct tn_request *request,
+                                    void **address_out)
 {
     uint32_t stream;
     struct tn_part *part = &pool->own;
@@ -88,7 +88,7 @@ enum tn_served tn_serve_with_room(struct tarn_pool *pool, const struct tn_reques
 
 /* --- free ---------------------------------------------------------------------------------------- */
 
-/* Steps that several regions make free together are not seen here: they go with the next that are found. */
+/* A step that only several free regions cover together is not found here. It goes back with the next one that is. */
 static bool has_steps_above_threshold(const struct tarn_pool *pool)
 {
     const struct tn_step_range *range = pool->range;
@@ -99,7 +99,7 @@ static bool has_steps_above_threshold(const struct tarn_pool *pool)
                                   (uint32_t)kept_count);
 }
 
-static bool is_worth_a_look(const struct tarn_pool *pool, const struct tn_static_pool *freed_in)
+static bool may_release(const struct tarn_pool *pool, const struct tn_static_pool *freed_in)
 {
     if (pool->passes_through) return true;
     if (pool->returns_when_empty && pool->own.stats.live_count == 0) return true;
@@ -112,7 +112,8 @@ static bool is_worth_a_look(const struct tarn_pool *pool, const struct tn_static
 TN_COLD enum tn_free_result tn_serve_note_free(struct tarn_pool *pool,
                                                const struct tn_static_pool *freed_in)
 {
-    if (!is_worth_a_look(pool, freed_in)) return TN_FREE_RESULT_FREED;
+    TN_ASSERT(tn_pool_is_locked(pool));
+    if (!may_release(pool, freed_in)) return TN_FREE_RESULT_FREED;
     pool->is_release_due = true;
     return TN_FREE_RESULT_RELEASE_IS_DUE;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * serve: allocation and free in a part of a pool: the pool's own, or an arena. Every allocation and every free of
- * chunks and slices comes here.
+ * serve: allocation and free in a part of a pool: the pool's own part, or an arena. Every allocation and every free of
+ * chunks and slices is made here.
  *
- *     alloc    stream ── slice of its slab
- *                   └─── best fit of what the stream may have ── carve ── count ── address
+ *     alloc    number of the stream ──┬── slice of a slab of the stream ─────────────────┬── count ── address
+ *                                     └── best fit of regions it may have ── carve ──────┘
  *     free     static pool ── chunk ── live map ── slice, or coalesce ── count
  *
- * Both are inlined into the calls that programs make most. They fail fast: a stream that is not known, nothing that
- * fits, or no room in the metadata leave everything as it was, and ladder.h goes on from there. What they hand to a
- * function that is not inlined is a copy, so that the original can stay in registers.
+ * Both are inlined into the calls that programs make most. They fail early and change nothing if the stream is unknown,
+ * if nothing fits or if the metadata has no room: ladder.h and route.h go on from there. Functions that are not inlined
+ * get a copy of the request, so that the compiler can keep the original in registers.
  *
  * Requires: the lock of the part. Cost: O(log n) in free regions of one size.
  */
@@ -26,24 +26,24 @@
 
 /* --- find ---------------------------------------------------------------------------------------- */
 
-/* Where a request can have its chunks. */
+/* Chunks that a request can have. */
 struct tn_fit {
-    uint32_t region; /* a free one, or TN_REGION_NONE */
-    uint32_t lead;   /* chunks of it to leave free before the request, so that it is aligned */
+    uint32_t region; /* free, or TN_REGION_NONE */
+    uint32_t lead;   /* chunks of the region that stay free before the request, for its alignment */
 };
 
 #define TN_FIT_NONE ((struct tn_fit){ TN_REGION_NONE, 0 })
 
-/* Whether a request may have a free region. NULL in place of one: it may have any. */
+/* Whether a request may have a free region. A NULL filter accepts every region. */
 typedef bool (*tn_region_filter)(const struct tarn_pool *pool, const void *context,
                                  uint32_t region);
 
-/* The first of the regions that the policy offers from this one on in which the request fits. */
+/* The first fit among the regions that the placement policy offers, from `region` on. */
 struct tn_fit tn_find_fit_from(const struct tarn_pool *pool, const struct tn_region_index *index,
                                const struct tn_request *request, uint32_t region,
                                tn_region_filter may_have, const void *context);
 
-/* The best fit of one free set, by the pool's policy. */
+/* The best fit in one free set, by the pool's placement policy. */
 TN_HOT struct tn_fit tn_find_fit_in_set(const struct tarn_pool *pool,
                                         const struct tn_region_index *index,
                                         const struct tn_request *request, unsigned set,
@@ -64,8 +64,7 @@ TN_HOT struct tn_fit tn_better_fit(const struct tn_region_index *index, struct t
     return tn_region_index_is_better(index, a.region, b.region) ? a : b;
 }
 
-/* The best fit of the regions that a stream may have as they are: those that wait for nothing, and those that were
- * freed on that stream. */
+/* The best fit among the regions that wait for nothing and those that were freed on the stream itself. */
 TN_HOT struct tn_fit tn_find_own_fit(const struct tarn_pool *pool,
                                      const struct tn_region_index *index,
                                      const struct tn_request *request, uint32_t stream)
@@ -79,7 +78,7 @@ TN_HOT struct tn_fit tn_find_own_fit(const struct tarn_pool *pool,
 
 /* --- alloc --------------------------------------------------------------------------------------- */
 
-/* Makes the chunks live and hands them out. Requires room for a carve. */
+/* Makes the chunks of a fit live and returns their address. Requires room for a carve. */
 TN_HOT void *tn_serve_fit_inline(struct tarn_pool *pool, struct tn_part *part,
                                  const struct tn_request *request, uint32_t stream,
                                  struct tn_fit fit)
@@ -92,21 +91,22 @@ TN_HOT void *tn_serve_fit_inline(struct tarn_pool *pool, struct tn_part *part,
     if (TN_UNLIKELY(tn_pool_is_captured(pool, stream))) tn_region_set_owner(r, stream + 1);
     const struct tn_static_pool *owner =
         tn_static_pool_list_find_chunk(&pool->list, r->first_chunk);
-    /* Here a device address becomes a pointer. */
     void *address = (void *)tn_static_pool_address_of(owner, r->first_chunk);
     tn_stats_count_alloc(&part->stats, request->size_bytes, used_bytes);
     tn_pool_allow(pool, address, request->size_bytes);
     return address;
 }
 
-/* The same, and the first slice of a chunk that is cut for it, whose slab is withheld until tn_slices_give. Also
- * requires room for the slab. For callers off the common way. */
+/* tn_serve_fit_inline for callers off the hot path. */
 void *tn_serve_fit(struct tarn_pool *pool, struct tn_part *part, const struct tn_request *request,
                    uint32_t stream, struct tn_fit fit);
+
+/* Cuts the chunk of a fit into slices and returns the first. Requires room for a carve and for the slab. The slab is
+ * withheld until tn_slices_give. */
 void *tn_serve_cut_fit(struct tarn_pool *pool, struct tn_part *part,
                        const struct tn_request *request, struct tn_fit fit, uint32_t *slab_out);
 
-/* Chunks, as the next two. NULL: nothing fits, or there is no room. */
+/* Allocates chunks. NULL: nothing fits, or the metadata has no room. */
 TN_HOT void *tn_serve_chunks(struct tarn_pool *pool, struct tn_part *part,
                              const struct tn_request *request, uint32_t stream)
 {
@@ -116,14 +116,17 @@ TN_HOT void *tn_serve_chunks(struct tarn_pool *pool, struct tn_part *part,
     return tn_serve_fit_inline(pool, part, request, stream, fit);
 }
 
-/* A slice of a chunk that is cut for it; or a chunk, where no number is left for a slab. */
+/* Cuts a chunk and allocates a slice of it. Allocates a whole chunk if no number is left for a slab. NULL: nothing fits,
+ * or the metadata has no room. */
 void *tn_serve_by_cutting(struct tarn_pool *pool, struct tn_part *part,
                           const struct tn_request *request, uint32_t stream);
 
-/* The memory of a captured stream is its own, in whole chunks. */
+/* Allocates for the stream of this number: a slice, or chunks. A captured stream gets chunks, because they belong to its
+ * capture. NULL: nothing fits, or the metadata has no room. */
 TN_HOT void *tn_serve_stream(struct tarn_pool *pool, struct tn_part *part,
                              const struct tn_request *request, uint32_t stream)
 {
+    TN_ASSERT(tn_pool_is_part_locked(pool, part));
     if (request->slice_class == TN_SLICE_CLASS_NONE || tn_pool_is_captured(pool, stream))
         return tn_serve_chunks(pool, part, request, stream);
     void *address =
@@ -133,7 +136,7 @@ TN_HOT void *tn_serve_stream(struct tarn_pool *pool, struct tn_part *part,
     return tn_serve_by_cutting(pool, part, &copy, stream);
 }
 
-/* The memory that the request asks for, or NULL: its stream is not known, nothing fits, or there is no room. */
+/* Allocates for a request. NULL: its stream is unknown, nothing fits, or the metadata has no room. */
 TN_HOT void *tn_serve(struct tarn_pool *pool, struct tn_part *part,
                       const struct tn_request *request)
 {
@@ -142,7 +145,7 @@ TN_HOT void *tn_serve(struct tarn_pool *pool, struct tn_part *part,
     return tn_serve_stream(pool, part, request, stream);
 }
 
-/* Why a request was not served, or that it was. */
+/* Whether a request was served, and why not. */
 enum tn_served {
     TN_SERVED,
     TN_SERVED_NOTHING_FITS,
@@ -150,14 +153,15 @@ enum tn_served {
     TN_SERVED_UNKNOWN_STREAM
 };
 
-/* tn_serve in the pool's own part, after making room in the metadata if there is none. */
-enum tn_served tn_serve_with_room(struct tarn_pool *pool, const struct tn_request *request,
-                                  void **address_out);
+/* Allocates in the pool's own part, and makes room in the metadata if it lacks any. Requires the pool's lock. */
+enum tn_served tn_serve_making_room(struct tarn_pool *pool, const struct tn_request *request,
+                                    void **address_out);
 
-/* Makes room for a fit: for a carve, and for a slab if the request is to have a slice. False: no host memory. */
+/* Makes room in the pool's own part for a carve, and for a slab if the request can have a slice. False: no host
+ * memory. */
 bool tn_serve_make_room(struct tarn_pool *pool, const struct tn_request *request);
 
-/* Whether a chunk may be cut for the request. Else it has the chunk to itself. */
+/* Whether a chunk can be cut for the request: it is small, and a number is left for the slab. */
 static inline bool tn_serve_can_cut(const struct tarn_pool *pool, const struct tn_request *request)
 {
     return request->slice_class != TN_SLICE_CLASS_NONE &&
@@ -168,18 +172,18 @@ static inline bool tn_serve_can_cut(const struct tarn_pool *pool, const struct t
 
 enum tn_free_result {
     TN_FREE_RESULT_FREED,
-    TN_FREE_RESULT_RELEASE_IS_DUE, /* it is freed, and the caller must call tn_pool_release_after_free */
+    TN_FREE_RESULT_RELEASE_IS_DUE, /* freed; the caller must call tn_pool_release_after_free */
     TN_FREE_RESULT_NOT_LIVE,       /* no live allocation of the part starts at the address */
-    TN_FREE_RESULT_WRONG_SIZE,    /* one of another size does */
-    TN_FREE_RESULT_UNKNOWN_STREAM /* one of the streams must be introduced */
+    TN_FREE_RESULT_WRONG_SIZE,     /* the allocation at the address has another size */
+    TN_FREE_RESULT_UNKNOWN_STREAM  /* the caller must introduce one of the streams */
 };
 
-/* Whether the pool is to give memory back, now that something in the static pool is free. Cost: O(regions of the static
- * pool) at worst, mostly a step or two. */
+/* Decides after a free in a static pool whether the pool must give memory back: FREED or RELEASE_IS_DUE. Requires the
+ * pool's lock. Cost: O(regions of the static pool) at worst, mostly a step or two. */
 TN_COLD enum tn_free_result tn_serve_note_free(struct tarn_pool *pool,
                                                const struct tn_static_pool *freed_in);
 
-/* The same of a slice of the slab that lies there. */
+/* tn_serve_free for a place in a slab. */
 TN_HOT enum tn_free_result tn_serve_free_slice(struct tarn_pool *pool, struct tn_part *part,
                                                const struct tn_place *place, uint32_t slab,
                                                const size_t *told_bytes,
@@ -196,12 +200,13 @@ TN_HOT enum tn_free_result tn_serve_free_slice(struct tarn_pool *pool, struct tn
     return tn_serve_note_free(pool, place->owner);
 }
 
-/* Frees the allocation that starts at a located place, if the size that the free tells is right, where it tells one.
- * Reuse waits for the dependency. Nothing has changed unless it is freed. */
+/* Frees the allocation that starts at a located place. told_bytes points to the size that the caller expects, or is NULL.
+ * Reuse of the memory waits for the dependency. Changes nothing if the result is NOT_LIVE or WRONG_SIZE. */
 TN_HOT enum tn_free_result tn_serve_free(struct tarn_pool *pool, struct tn_part *part,
                                          const struct tn_place *place, const size_t *told_bytes,
                                          struct tn_dependency dependency)
 {
+    TN_ASSERT(tn_pool_is_part_locked(pool, part));
     struct tn_region_index *index = &part->index;
     uint32_t *link = tn_live_map_find_place(&index->live, index->regions, place->chunk);
     if (TN_UNLIKELY(!link)) return TN_FREE_RESULT_NOT_LIVE;
@@ -222,8 +227,9 @@ TN_HOT enum tn_free_result tn_serve_free(struct tarn_pool *pool, struct tn_part 
     return tn_serve_note_free(pool, place->owner);
 }
 
-/* Frees the allocation that starts at an address and is in no arena. What an arena has borrowed is a live region of the
- * pool's index, and no allocation. Requires the pool's lock. */
+/* Frees the allocation of the pool's own part that starts at an address. Requires the pool's lock. Chunks that an arena has
+ * borrowed are live in the pool's index but are no allocation: NOT_LIVE. are_introduced: see
+ * tn_pool_find_dependency. */
 TN_HOT enum tn_free_result tn_serve_free_of_pool(struct tarn_pool *pool, uintptr_t address,
                                                  const size_t *told_bytes,
                                                  const tarn_stream *streams, size_t stream_count,
