@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * ladder: each rung answers whether it has served the request, and the next one is tried while nothing fits.
+ * ladder: each rung tries to serve the request. The next rung is tried while nothing fits.
  *
- *     the pool with room in its metadata, then the pool gathered: under `lock`
- *     ┌── under growth_lock, from here on
- *     │   the pool again, which another thread may have grown
- *     │   what other streams freed: work that has completed, then work that the stream can be made to wait for
+ *     the pool's own part, with room made in its metadata; then with the arenas gathered
+ *     ┌── growth_lock
+ *     │   the pool's own part again: another thread may have grown the pool
+ *     │   memory freed on other streams: first where their work has completed, then by making the stream wait
  *     │   slices of other classes and streams
- *     │   growth: the backend's answer to the wish, half of it, ... the need
- *     │   wholly free static pools go back, and growth once more
- *     │   the rungs above once more: other threads may have freed while the vendor was asked
- *     └── a callback that runs may bring memory: wait for it, and begin anew
+ *     │   growth: the backend is asked for the wished size, for half of it, ..., for the needed size
+ *     │   release of wholly free static pools, and growth again
+ *     │   the rungs since growth_lock again: other threads may have freed during the vendor's calls
+ *     └── a running function of the user may bring memory: wait for its end, and begin again
  */
 #include "ladder.h"
 
@@ -39,12 +39,11 @@ TN_COLD tarn_status tn_pool_fail_for_size(const struct tarn_pool *pool, size_t s
 
 /* --- regions that wait for other streams ------------------------------------------------------- */
 
-/* Which of the regions that wait for something a search may take. */
+/* The regions that a search accepts although they wait for other streams. */
 struct reach {
-    uint32_t stream; /* the request's */
-    uint32_t
-        awaited; /* streams, a bit each, that it may come after although it has not waited for them yet */
-    bool may_wait; /* also for streams of the callers' that are recorded. Requires growth_lock */
+    uint32_t stream;  /* the request's */
+    uint32_t awaited; /* streams, a bit each, that the request's stream can be made to wait for */
+    bool may_wait;    /* also for callers' streams with a record; requires growth_lock */
 };
 
 static bool is_in_reach(const struct tarn_pool *pool, const void *context, uint32_t region)
@@ -59,7 +58,7 @@ static bool is_in_reach(const struct tarn_pool *pool, const void *context, uint3
     return rest == 0;
 }
 
-/* The best fit of several sets, a bit each. */
+/* The best fit in several free sets, a bit each. */
 static struct tn_fit find_fit_in_reach(const struct tarn_pool *pool,
                                        const struct tn_request *request, const struct reach *reach,
                                        uint32_t sets)
@@ -75,12 +74,14 @@ static struct tn_fit find_fit_in_reach(const struct tarn_pool *pool,
     return best;
 }
 
-/* Makes one region of free ones that touch and only together hold the request. What nobody can wait for
- * stays apart, since the whole would wait for it too. Under `lock`. */
+/* Unites adjacent free regions that hold the request only together. A region that waits for an unreachable
+ * stream stays apart, because the united region would wait for that stream too. */
 static bool unite_for(struct tarn_pool *pool, const struct tn_request *request, uint32_t reachable)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
     struct tn_region_run best = { TN_REGION_NONE, 0, UINT32_MAX };
-    /* Chunks are aligned to their own size; beyond that all but one may lie before the request. */
+    /* A chunk is aligned to its own size. For more, all but one chunk of an alignment may lie before the
+     * request. */
     uint64_t alignment_chunks = tn_max(request->alignment_bytes >> pool->chunk_log2, 1);
     uint64_t wanted = request->chunk_count + alignment_chunks - 1;
     if (wanted > TN_CHUNK_COUNT_MAX) return false;
@@ -95,10 +96,11 @@ static bool unite_for(struct tarn_pool *pool, const struct tn_request *request, 
     return true;
 }
 
-/* The best fit of all that the stream can be made to wait for. Under both locks. */
+/* The best fit among all regions that the stream can be made to wait for. */
 static struct tn_fit find_awaited_fit(struct tarn_pool *pool, const struct tn_request *request,
                                       uint32_t stream)
 {
+    TN_ASSERT(tn_pool_is_growing(pool));
     const struct reach reach = { stream, tn_stream_reuse_reachable(pool), true };
     uint32_t own = (uint32_t)1 << stream;
     struct tn_fit fit = find_fit_in_reach(pool, request, &reach, TN_FREE_SETS_ALL);
@@ -106,20 +108,20 @@ static struct tn_fit find_awaited_fit(struct tarn_pool *pool, const struct tn_re
     return find_fit_in_reach(pool, request, &reach, TN_FREE_SETS_ALL);
 }
 
-/* Memory that is taken for a request, and live from then on, so that no other thread gets it while the vendor is
- * called. */
+/* Memory that is taken for a request. It is live, so that no other thread gets it during the vendor's calls. */
 struct taken {
     void *address;
-    struct tn_dependency dependency; /* which the request's stream must come after */
-    uint32_t stream;
-    uint32_t slab;        /* that the address is a slice of, withheld; or TN_SLAB_NONE */
-    uint32_t slab_stream; /* that had the slab */
+    struct tn_dependency dependency; /* the request's stream must wait for it */
+    uint32_t stream;                 /* number of the request's stream */
+    uint32_t slab;                   /* withheld, with the slice at the address; or TN_SLAB_NONE */
+    uint32_t slab_stream;            /* stream of the slab before */
 };
 
-/* Takes chunks, or the first slice of one. Under `lock`. */
+/* Takes the chunks of a fit, or the first slice of a chunk. */
 static enum tn_served take_fit(struct tarn_pool *pool, const struct tn_request *request,
                                struct tn_fit fit, struct taken *taken)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
     struct tn_part *part = &pool->own;
     if (fit.region == TN_REGION_NONE) return TN_SERVED_NOTHING_FITS;
     if (!tn_serve_make_room(pool, request)) return TN_SERVED_NO_HOST_MEMORY;
@@ -134,7 +136,8 @@ static enum tn_served take_fit(struct tarn_pool *pool, const struct tn_request *
 
 /* --- rung: the pool ------------------------------------------------------------------------------ */
 
-/* What was freed on streams that the request's stream has waited for since. A captured stream has waited for none. */
+/* Serves the request from memory that was freed on streams which the request's stream has waited for since. A
+ * captured stream has waited for none. */
 static enum tn_served serve_covered(struct tarn_pool *pool, const struct tn_request *request,
                                     void **address_out)
 {
@@ -154,7 +157,6 @@ static enum tn_served serve_covered(struct tarn_pool *pool, const struct tn_requ
     return served;
 }
 
-/* Under `lock`. */
 static enum tn_served serve_locked(struct tarn_pool *pool, const struct tn_request *request,
                                    void **address_out)
 {
@@ -171,9 +173,9 @@ static enum tn_served serve_from_pool(struct tarn_pool *pool, const struct tn_re
     return served;
 }
 
-/* The pool as it is: it may have lacked room in the metadata alone. */
-static enum tn_served serve_with_room(struct tarn_pool *pool, const struct tn_request *request,
-                                      void **address_out)
+/* The pool as it is, arenas included: perhaps only the metadata lacked room. */
+static enum tn_served serve_making_room(struct tarn_pool *pool, const struct tn_request *request,
+                                        void **address_out)
 {
     tn_pool_lock(pool);
     enum tn_served served = tn_serve_making_room(pool, request, address_out);
@@ -181,9 +183,9 @@ static enum tn_served serve_with_room(struct tarn_pool *pool, const struct tn_re
     return served;
 }
 
-/* --- rungs: other streams, and slabs. Under growth_lock ------------------------------------------ */
+/* --- rungs under growth_lock: other streams, and slabs ------------------------------------------- */
 
-/* Undoes a take. */
+/* Frees taken memory again, with the dependency that it had. */
 static void put_back(struct tarn_pool *pool, const struct tn_request *request,
                      const struct taken *taken)
 {
@@ -196,7 +198,7 @@ static void put_back(struct tarn_pool *pool, const struct tn_request *request,
         tn_pool_unlock(pool);
         return;
     }
-    /* Times have begun anew meanwhile. */
+    /* The times of the pool have begun anew since the take. */
     if (dependency.time > pool->streams->now) dependency.time = 0;
     bool is_freed = tn_place_locate(pool, (uintptr_t)taken->address, &place) &&
                     tn_region_index_free(&pool->own.index, place.chunk, dependency, &freed);
@@ -208,10 +210,11 @@ static void put_back(struct tarn_pool *pool, const struct tn_request *request,
     tn_pool_unlock(pool);
 }
 
-/* Makes the request's stream come after the work that the taken memory waits for, and hands it out. */
+/* Makes the request's stream wait for the work that the taken memory waits for, and serves the request. */
 static enum tn_served hand_out(struct tarn_pool *pool, const struct tn_request *request,
                                const struct taken *taken, void **address_out)
 {
+    TN_ASSERT(tn_pool_is_growing(pool));
     tarn_backend_result result = tn_stream_reuse_order(pool, request->stream, taken->dependency);
     if (result.status != TARN_STATUS_OK) {
         put_back(pool, request, taken);
@@ -226,7 +229,7 @@ static enum tn_served hand_out(struct tarn_pool *pool, const struct tn_request *
     return TN_SERVED;
 }
 
-/* What was freed by work that has completed since the last look. */
+/* Memory whose streams have completed their work since the pool last asked. */
 static enum tn_served serve_from_completed(struct tarn_pool *pool, const struct tn_request *request,
                                            void **address_out)
 {
@@ -234,7 +237,7 @@ static enum tn_served serve_from_completed(struct tarn_pool *pool, const struct 
                                       : TN_SERVED_NOTHING_FITS;
 }
 
-/* What other streams have freed, and the request's stream can be made to wait for. */
+/* Memory freed on other streams that the request's stream can be made to wait for. */
 static enum tn_served serve_from_awaited(struct tarn_pool *pool, const struct tn_request *request,
                                          void **address_out)
 {
@@ -250,11 +253,13 @@ static enum tn_served serve_from_awaited(struct tarn_pool *pool, const struct tn
     return served == TN_SERVED ? hand_out(pool, request, &taken, address_out) : served;
 }
 
-/* A slab that another stream has, or the stream itself with nothing but pending slices, and that waits for no other
- * streams than it has waited for or, with may_wait, can be made to wait for; or TN_SLAB_NONE. Under both locks. */
+/* Finds a slab with free or pending slices, of any stream, whose dependency `stream` has waited for or, with
+ * may_wait, can be made to wait for. Returns TN_SLAB_NONE if there is none. */
 static uint32_t find_other_slab(const struct tarn_pool *pool, unsigned slice_class, uint32_t stream,
                                 bool may_wait)
 {
+    TN_ASSERT(tn_pool_is_growing(pool));
+    TN_ASSERT(tn_pool_is_locked(pool));
     uint32_t reachable = may_wait ? tn_stream_reuse_reachable(pool) : 0;
     uint32_t slab = TN_SLAB_NONE;
     while ((slab = tn_slices_find_next(&pool->own.slices, slice_class, slab)) != TN_SLAB_NONE) {
@@ -266,7 +271,7 @@ static uint32_t find_other_slab(const struct tarn_pool *pool, unsigned slice_cla
     return slab;
 }
 
-/* Takes a slice of a slab that another stream has. Under `lock`. */
+/* Takes a slice of a slab that find_other_slab finds. */
 static bool take_awaited_slice(struct tarn_pool *pool, unsigned slice_class, size_t size_bytes,
                                struct taken *taken)
 {
@@ -281,7 +286,7 @@ static bool take_awaited_slice(struct tarn_pool *pool, unsigned slice_class, siz
     return true;
 }
 
-/* Takes a slice wherever there is one that is large enough: a larger one, or another stream's. Under `lock`. */
+/* Takes a slice that is large enough, of any class and of any stream. */
 static bool take_any_slice(struct tarn_pool *pool, const struct tn_request *request,
                            struct taken *taken)
 {
@@ -299,7 +304,7 @@ static bool take_any_slice(struct tarn_pool *pool, const struct tn_request *requ
     return false;
 }
 
-/* Slices, where no chunk is left to cut. */
+/* Free slices of other classes and streams, when no chunk is left to cut. */
 static enum tn_served serve_from_slabs(struct tarn_pool *pool, const struct tn_request *request,
                                        void **address_out)
 {
@@ -311,7 +316,7 @@ static enum tn_served serve_from_slabs(struct tarn_pool *pool, const struct tn_r
     return is_taken ? hand_out(pool, request, &taken, address_out) : TN_SERVED_NOTHING_FITS;
 }
 
-/* All rungs but growth. */
+/* All rungs under growth_lock but growth. */
 static enum tn_served serve_from_held(struct tarn_pool *pool, const struct tn_request *request,
                                       void **address_out)
 {
@@ -325,12 +330,12 @@ static enum tn_served serve_from_held(struct tarn_pool *pool, const struct tn_re
     return served;
 }
 
-/* --- rung: growth. Under growth_lock ------------------------------------------------------------- */
+/* --- rung under growth_lock: growth --------------------------------------------------------------- */
 
-/* What the backend gave, before anybody can have of it. */
+/* Memory from the backend that is not in the pool's index yet. */
 struct arrival {
     struct tn_backing backing;
-    struct tn_step_plan plan; /* of a contiguous pool, in place of the backing */
+    struct tn_step_plan plan; /* in a contiguous pool, instead of the backing */
 };
 
 static tarn_backend_result acquire(struct tarn_pool *pool, const struct tn_request *request,
@@ -340,12 +345,13 @@ static tarn_backend_result acquire(struct tarn_pool *pool, const struct tn_reque
                        : tn_pool_acquire_backing(pool, request, &arrival->backing);
 }
 
-/* Serves the request from the static pool that came for it alone. Where it cannot, the static pool goes back later.
- * Under `lock`. */
+/* Serves the request from a static pool of its own, in a pool that passes through. On failure, the static pool
+ * is released later. */
 static TN_COLD enum tn_served serve_alone(struct tarn_pool *pool,
                                           const struct tn_static_pool *added,
                                           const struct tn_request *request, void **address_out)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
     uint32_t stream;
     bool is_known = tn_pool_find_introduced_stream(pool, request->stream, &stream);
     if (!is_known || !tn_region_index_reserve(&pool->own.index)) {
@@ -357,13 +363,13 @@ static TN_COLD enum tn_served serve_alone(struct tarn_pool *pool,
     return TN_SERVED;
 }
 
-/* Inserts what arrived and serves the request, if it can: steps serve it together with what lies beside them, which
- * others may have taken. Under growth_lock. */
+/* Inserts the arrival and serves the request. New steps may serve it only together with free memory beside
+ * them, which another thread may have taken: then nothing fits. */
 static enum tn_served insert_and_serve(struct tarn_pool *pool, struct tn_static_pool *added,
                                        const struct arrival *arrival,
                                        const struct tn_request *request, void **address_out)
 {
-    /* In one piece, so that no other thread takes the new chunks away in between. */
+    /* The lock is held until the request is served, so that no other thread takes the new chunks. */
     tn_pool_lock_and_gather(pool);
     enum tn_served served = TN_SERVED_NO_HOST_MEMORY;
     bool is_inserted = true;
@@ -381,8 +387,8 @@ static enum tn_served insert_and_serve(struct tarn_pool *pool, struct tn_static_
     return served;
 }
 
-/* Makes a static pool of the backing, or steps of a contiguous pool free, and serves the request from them.
- * NOT_READY: others were faster. Under growth_lock. */
+/* Makes the arrival a static pool, or free steps of a contiguous pool, and serves the request. NOT_READY: other
+ * threads took the memory. */
 static tarn_status serve_from_new(struct tarn_pool *pool, const struct arrival *arrival,
                                   const struct tn_request *request, void **address_out)
 {
@@ -392,8 +398,8 @@ static tarn_status serve_from_new(struct tarn_pool *pool, const struct arrival *
         if (!added) return fail_for_host_memory(request);
     }
 
-    /* As long as nothing is allocated a pool knows one stream, the last that came: while the user was
-     * told it may have been another thread's. */
+    /* Until something is allocated, a pool knows only the stream that was introduced last. Another thread may
+     * have introduced its own while growth_lock was released for the user's function. */
     tarn_stream refused = NULL;
     tarn_backend_result known = tn_stream_reuse_introduce(pool, &request->stream, 1, &refused);
     enum tn_served served = insert_and_serve(pool, added, arrival, request, address_out);
@@ -403,10 +409,10 @@ static tarn_status serve_from_new(struct tarn_pool *pool, const struct arrival *
     return fail_for_host_memory(request);
 }
 
-/* Under growth_lock. */
 static tarn_status grow_and_serve(struct tarn_pool *pool, const struct tn_request *request,
                                   void **address_out)
 {
+    TN_ASSERT(tn_pool_is_growing(pool));
     tarn_stream refused = NULL;
     for (;;) {
         tarn_backend_result result = tn_stream_reuse_introduce(pool, &request->stream, 1, &refused);
@@ -428,7 +434,7 @@ static tarn_status grow_and_serve(struct tarn_pool *pool, const struct tn_reques
             if (status != TARN_STATUS_NOT_READY) return status;
             continue;
         }
-        /* Others may have freed enough while the vendor was being asked. */
+        /* Other threads may have freed enough during the vendor's calls. */
         if (serve_from_held(pool, request, address_out) == TN_SERVED) return TARN_STATUS_OK;
         if (!tn_pool_await_callback(pool)) return tn_pool_fail_growth(pool, request, result);
     }
@@ -445,8 +451,8 @@ static tarn_status alloc_by_growth(struct tarn_pool *pool, const struct tn_reque
     tarn_status status = grow_and_serve(pool, &introduced, address_out);
     tn_mutex_unlock(&pool->growth_lock);
     if (!pool->passes_through) return status;
-    /* Frees of other threads have left to this one what they could not give back meanwhile. The user is told, whose
-     * function may leave a later failure there. */
+    /* While this thread held growth_lock, frees of other threads could release nothing and left that to this
+     * thread. The user's function may run here and set another error message. */
     struct tn_saved_error saved = tn_error_save();
     tn_pool_release_after_free(pool);
     tn_error_restore(&saved);
@@ -458,7 +464,7 @@ tarn_status tn_pool_climb(struct tarn_pool *pool, size_t size_bytes, size_t alig
 {
     const struct tn_request request = tn_request_make(pool, size_bytes, alignment_bytes, stream);
     if (request.is_too_large) return tn_pool_fail_for_size(pool, size_bytes);
-    if (!pool->passes_through && (serve_with_room(pool, &request, address_out) == TN_SERVED ||
+    if (!pool->passes_through && (serve_making_room(pool, &request, address_out) == TN_SERVED ||
                                   serve_from_pool(pool, &request, address_out) == TN_SERVED))
         return TARN_STATUS_OK;
     return alloc_by_growth(pool, &request, address_out);

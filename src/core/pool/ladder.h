@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * ladder: an allocation that the thread's own part does not serve: it is tried from more and more memory of the pool,
- * then the pool grows. Waiting for the device, other pools, the user's function and fallbacks come after that: see
- * out_of_memory.h.
+ * ladder: an allocation that the thread's part could not serve. It climbs rungs that cost more and more: other
+ * memory of the pool first, growth last. Only out_of_memory.h goes further: it waits for the device, and asks
+ * other pools, the user's function and fallbacks.
  *
  * Threads: any, with no lock held.
- * Cost: O(1) to O(regions) for each rung; where the pool grows, what the vendor's call costs.
+ * Cost: O(1) to O(regions) for each rung, and the vendor's calls where streams are ordered or the pool grows.
  */
 #ifndef TN_LADDER_H
 #define TN_LADDER_H
 
 #include "../serve/serve.h"
 
-/* Allocates a byte or more. Errors, with their message: SIZE_TOO_LARGE, OUT_OF_MEMORY, OVER_LIMIT, OUT_OF_HOST_MEMORY,
+/* Allocates one byte or more. Errors: SIZE_TOO_LARGE, OUT_OF_MEMORY, OVER_LIMIT, OUT_OF_HOST_MEMORY,
  * INVALID_ARGUMENT (the stream), FORKED, VENDOR_ERROR. */
 tarn_status tn_pool_climb(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
                           tarn_stream stream, void **address_out);
 
-/* Says that no static pool has so many bytes. */
+/* Fails with SIZE_TOO_LARGE: no static pool can have so many bytes. */
 TN_COLD tarn_status tn_pool_fail_for_size(const struct tarn_pool *pool, size_t size_bytes);
 
 #endif

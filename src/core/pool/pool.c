@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* pool: how a pool begins and ends, and counts that need nothing else. */
+/* pool: init, fini, retiring a stream, and the counters of calls that do nothing else. */
 #include "pool.h"
 
 #include <string.h>
@@ -21,13 +21,13 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     tarn_backend_result result = backend->operations->get_properties(backend->state, &properties);
     if (result.status != TARN_STATUS_OK) {
         return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
-                              "the %s backend does not tell its properties",
+                              "the %s backend failed to tell its properties",
                               backend->operations->name);
     }
     if (!tn_is_power_of_two(properties.alignment_bytes) ||
         !tn_is_power_of_two(properties.granularity_bytes) || properties.allocation_bytes_max == 0) {
         return tn_fail(TARN_STATUS_INVALID_OPTIONS,
-                       "the %s backend's properties make no sense: alignment %zu, granularity %zu, "
+                       "the %s backend has impossible properties: alignment %zu, granularity %zu, "
                        "largest allocation %zu bytes",
                        backend->operations->name, properties.alignment_bytes,
                        properties.granularity_bytes, properties.allocation_bytes_max);
@@ -56,8 +56,8 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->debug = NULL;
     pool->notes_callers = false;
     atomic_store_explicit(&pool->needs_care, false, memory_order_relaxed);
-    /* Device work on this memory is the host backend's, which tells the sanitizer; of other backends nobody
-     * knows who touches the memory late. */
+    /* The host backend tells the sanitizer of the device work on its memory. With another backend, threads that
+     * the pool does not know may touch memory after its free. */
     pool->forbids_free_memory = TN_HAS_ADDRESS_SANITIZER &&
                                 strcmp(backend->operations->name, "host") == 0 &&
                                 properties.kind == TARN_MEMORY_KIND_HOST;
@@ -97,7 +97,6 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     return TARN_STATUS_OK;
 }
 
-/* Everything but what is the vendor's. */
 static void metadata_fini(struct tarn_pool *pool)
 {
     for (uint32_t i = 0; i < pool->list.count; i++)
@@ -152,7 +151,7 @@ static void allow_all(const struct tarn_pool *pool)
     }
 }
 
-/* Closing the backend would call the vendor, so it stays open. */
+/* The backend stays open, because closing it would call the vendor. */
 void tn_pool_abandon(struct tarn_pool *pool)
 {
     tn_stream_reuse_abandon(pool);
@@ -178,12 +177,12 @@ tarn_status tn_pool_retire_stream(struct tarn_pool *pool, tarn_stream stream)
     if (result.status == TARN_STATUS_NOT_READY)
         return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "stream %p is being captured", stream);
     if (result.status == TARN_STATUS_OUT_OF_HOST_MEMORY) {
-        return tn_fail(result.status, "the host has no memory to tell what was freed on stream %p",
+        return tn_fail(result.status, "the host has no memory to record the end of stream %p",
                        stream);
     }
     return tn_fail_vendor(TARN_STATUS_VENDOR_ERROR, result.vendor_code, result.vendor_name,
-                          "the %s backend could not record the end of stream %p: what was freed "
-                          "there is not handed out any more",
+                          "the %s backend could not record the end of stream %p: memory that was "
+                          "freed on it is not used again",
                           pool->backend.operations->name, stream);
 }
 

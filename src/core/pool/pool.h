@@ -1,59 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * pool: what the user holds: a list of static pools on one device, with locking, growth and
- * statistics.
+ * pool: how a pool begins and ends, and questions about it. A pool is a list of static pools on one device,
+ * with locks, growth and statistics. route.h allocates and frees.
  *
- * The callers have checked the arguments. Failures are reported by tn_fail.
+ * The callers have checked the arguments. A function that fails has set the error message by tn_fail.
  *
- * Threads: any; pool_struct.h says what the two locks are for.
- * Cost: alloc and free O(log n) in free regions; what a vendor's call costs where the pool grows.
+ * Threads: any, with no lock held unless said; pool_struct.h tells what the two locks guard.
+ * Cost: O(1) unless said. Queries gather, which costs O(regions) where there are arenas.
  */
 #ifndef TN_POOL_H
 #define TN_POOL_H
 
 #include "../serve/pool_struct.h"
 
-/* Fills in a handle from the registry. On success the pool owns the backend if so told. Errors:
- * INVALID_OPTIONS, NOT_SUPPORTED, OUT_OF_HOST_MEMORY, and what the backend answers. */
+/* Makes a handle from the registry a pool. The pool closes the backend at its end if owns_backend. Errors:
+ * INVALID_OPTIONS, NOT_SUPPORTED, OUT_OF_HOST_MEMORY, and errors of the backend. */
 tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *options,
                          const tarn_backend *backend, bool owns_backend);
 
-/* Gives everything back, whatever is live. */
+/* Releases all memory to the vendor, live allocations included, and frees the metadata. */
 void tn_pool_fini(struct tarn_pool *pool);
 
-/* Gives everything up that is not the vendor's, and leaves that. */
+/* Frees the metadata without a vendor call: device memory, events and the backend stay as they are. */
 void tn_pool_abandon(struct tarn_pool *pool);
 
-/* What was freed on the stream no longer needs its handle. */
+/* Records the end of a stream, so that reuse of memory freed on it no longer needs the handle. Errors:
+ * INVALID_ARGUMENT (the stream is being captured), OUT_OF_HOST_MEMORY, VENDOR_ERROR. */
 tarn_status tn_pool_retire_stream(struct tarn_pool *pool, tarn_stream stream);
 
-/* Counts an allocation that came to nothing, which tn_pool_alloc leaves to its caller. */
+/* Counts a failed call. tn_pool_alloc does not: its caller may still find memory elsewhere. */
 void tn_pool_count_failure(struct tarn_pool *pool);
 
-/* Counts an allocation of zero bytes, resp. a free of NULL, which need nothing else. */
+/* Count an allocation of zero bytes, and a free of NULL. */
 void tn_pool_count_empty_alloc(struct tarn_pool *pool);
 void tn_pool_count_empty_free(struct tarn_pool *pool);
 
-/* What is live at this moment. */
+/* Counts the live allocations and their bytes. */
 tarn_leaks tn_pool_leaks(struct tarn_pool *pool);
 
+/* Cost: O(static pools), and O(n) in free regions that belong to captures. */
 void tn_pool_stats(struct tarn_pool *pool, tarn_stats *stats_out);
 
-/* NOT_SUPPORTED, or what else the backend answers, in words. */
-tarn_status tn_pool_available(struct tarn_pool *pool, size_t *available_bytes_out);
-
-/* The statistics for a caller that holds `lock`. */
+/* tn_pool_stats for a caller that has locked and gathered the pool. */
 void tn_pool_stats_locked(const struct tarn_pool *pool, tarn_stats *stats_out);
+
+/* Bytes that the pool could allocate: free ones, and growth by its limits and the device's free memory. Errors:
+ * NOT_SUPPORTED and other errors of the backend. */
+tarn_status tn_pool_available(struct tarn_pool *pool, size_t *available_bytes_out);
 
 enum tn_find_result {
     TN_FIND_RESULT_FOUND,
-    TN_FIND_RESULT_NOT_LIVE, /* the address is among the pool's chunks */
-    TN_FIND_RESULT_FOREIGN   /* it is not */
+    TN_FIND_RESULT_NOT_LIVE, /* the address is in the pool, but in no live allocation */
+    TN_FIND_RESULT_FOREIGN   /* the address is not in the pool */
 };
+
+/* Describes the live allocation that holds an address. Writes *found_out only if FOUND. */
 enum tn_find_result tn_pool_find(struct tarn_pool *pool, const void *address,
                                  tarn_allocation *found_out);
 
-/* OK, or CORRUPT with the first fault found in the last error. */
+/* Compares all metadata of the pool with each other. Errors: CORRUPT, whose message names the first fault.
+ * Cost: O(n) in regions. */
 tarn_status tn_pool_check(struct tarn_pool *pool);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* pool_arenas: borrowing, allocating and freeing in arenas, gathering. */
+/* pool_arenas: borrowing, alloc, growth for the arenas, free. */
 #include "pool_arenas.h"
 
 #include "../serve/arena_mail.h"
@@ -9,17 +9,16 @@
 
 enum {
     LOAN_CHUNKS_MIN = 4096,
-    /* An arena borrows so many times what it lacks, and leaves the pool so many parts of its largest
-     * free region but one. */
-    LOAN_REQUESTS = 2,
-    LOAN_PARTS = 4,
-    FOOTPRINT_TO_USED_MAX = 3, /* before a growth for the arenas */
-    PENDING_PARTS = 8,         /* of what the pool holds must wait for streams, for it to be much */
-    PASSED_ON_LIMIT = 1 << 20,
-    CALLS_TO_MAIL = 16 /* allocs between two looks into the mailbox */
+    LOAN_REQUESTS = 2, /* a loan holds the request so many times */
+    LOAN_PARTS = 4,    /* a loan is at most one of so many parts of the largest free region */
+    FOOTPRINT_TO_USED_MAX = 3, /* the pool grows for its arenas only below this ratio */
+    PENDING_PARTS =
+        8, /* much is pending if it is more than one of so many parts of the footprint */
+    PASSED_ON_LIMIT = 1 << 20, /* of passed_on_max */
+    CALLS_TO_MAIL = 16         /* an arena empties its mailbox at one of so many allocs */
 };
 
-/* What each free may have to do, or each alloc to find out, needs the pool's lock. */
+/* In the other pools each alloc or each free may need the pool's lock, so arenas would not help. */
 static bool may_have_arenas(const struct tarn_pool *pool)
 {
     return !pool->debug && !pool->passes_through && !pool->releases_after_free &&
@@ -29,6 +28,7 @@ static bool may_have_arenas(const struct tarn_pool *pool)
 bool tn_arenas_want(struct tarn_pool *pool)
 {
     struct tn_arenas *arenas = &pool->arenas;
+    TN_ASSERT(tn_pool_is_locked(pool));
     if (!may_have_arenas(pool) || !tn_arenas_create(arenas)) return false;
     atomic_store_explicit(&arenas->are_wanted, true, memory_order_release);
     return true;
@@ -43,9 +43,12 @@ void tn_arenas_note_wait(struct tarn_pool *pool)
 
 /* --- borrowing --------------------------------------------------------------------------------- */
 
-/* The arena's room beyond what is promised is given up, or promised too. Under both locks. */
+/* Promises room in the pool's index for all records that the arena's index has room for. On failure, the arena
+ * gives up the room that is not promised. */
 static bool promise_room(struct tarn_pool *pool, struct tn_arena *arena)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
+    TN_ASSERT(tn_biased_mutex_is_held(&arena->lock));
     uint32_t added = arena->part.index.reserved_count - arena->promised_count;
     if (added > 0 && !tn_region_index_promise(&pool->own.index, added)) {
         arena->part.index.reserved_count = arena->promised_count;
@@ -55,7 +58,7 @@ static bool promise_room(struct tarn_pool *pool, struct tn_arena *arena)
     return true;
 }
 
-/* The same of room for slabs: for all that the arena has room for, or for one. */
+/* Promises room in the pool's slices for all slabs that the arena has room for, or else for one. */
 static bool promise_slabs(struct tarn_pool *pool, struct tn_arena *arena, unsigned slice_class)
 {
     struct tn_slice_class *c = &arena->part.slices.classes[slice_class];
@@ -71,7 +74,6 @@ static bool promise_slabs(struct tarn_pool *pool, struct tn_arena *arena, unsign
     return is_promised;
 }
 
-/* In an active arena, as the next two. */
 static bool make_slab_room(struct tarn_pool *pool, struct tn_arena *arena,
                            const struct tn_request *request)
 {
@@ -93,7 +95,7 @@ static void prepare_slices(const struct tarn_pool *pool, struct tn_arena *arena)
     arena->has_slices = true;
 }
 
-/* An index with a free set for each stream for which the pool's has one. */
+/* Makes the arena's index, with a free set for each stream that has one in the pool's index. */
 static bool prepare_index(const struct tarn_pool *pool, struct tn_arena *arena)
 {
     if (!arena->has_index)
@@ -107,18 +109,19 @@ static bool prepare_index(const struct tarn_pool *pool, struct tn_arena *arena)
     return true;
 }
 
-/* Chunks that are worth a loan for the request: fewer and fewer, as long as none has as many. */
+/* Finds a free region for a loan in which the request fits. Halves the wished size until a region has it. */
 static uint32_t find_lender(const struct tarn_pool *pool, const struct tn_arena *arena,
                             uint32_t stream, uint32_t chunk_count, uint32_t *loan_count_out)
 {
     uint64_t largest = tn_region_index_largest_free(&pool->own.index);
     uint64_t needed = (uint64_t)chunk_count * LOAN_REQUESTS;
-    /* Half of what it had before at first, later a quarter more. */
+    /* The first loan has half of the chunks that the arena had before the last gather. A further loan adds a
+     * quarter. */
     uint64_t more = arena->loan_count == 0 ? arena->lent_before / 2 : arena->lent_chunk_count / 4;
     uint64_t wanted = tn_max(tn_max(needed, more), LOAN_CHUNKS_MIN);
     wanted = tn_max(tn_min(wanted, largest / LOAN_PARTS), needed);
     for (; wanted >= chunk_count; wanted /= 2) {
-        /* A span starts at a whole group. */
+        /* A span starts at a multiple of TN_START_GROUP_CHUNKS. */
         uint64_t with_lead = wanted + TN_START_GROUP_CHUNKS - 1;
         if (with_lead > TN_CHUNK_COUNT_MAX) continue;
         const struct tn_request run = { .alignment_bytes = 1, .chunk_count = (uint32_t)with_lead };
@@ -130,7 +133,7 @@ static uint32_t find_lender(const struct tarn_pool *pool, const struct tn_arena 
     return TN_REGION_NONE;
 }
 
-/* The loan waits for what the lender waited for. */
+/* Adds the loan to the arena's index. It keeps the dependency of the region that it is cut from. */
 static uint32_t add_loan_span(struct tn_arena *arena, uint32_t first_chunk, uint32_t chunk_count,
                               struct tn_dependency dependency)
 {
@@ -141,10 +144,13 @@ static uint32_t add_loan_span(struct tn_arena *arena, uint32_t first_chunk, uint
     return head;
 }
 
-/* Lends the arena chunks in which the request can lie. Under both locks. */
+/* Lends the arena a run of chunks that holds the request. False: nothing fits, no host memory, or the arena has
+ * TN_ARENA_LOANS_MAX loans. */
 static bool borrow(struct tarn_pool *pool, struct tn_arena *arena, uint32_t stream,
                    uint32_t chunk_count)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
+    TN_ASSERT(tn_biased_mutex_is_held(&arena->lock));
     struct tn_arenas *arenas = &pool->arenas;
     uint32_t loan_count;
     if (arena->loan_count == TN_ARENA_LOANS_MAX) return false;
@@ -173,7 +179,7 @@ static bool borrow(struct tarn_pool *pool, struct tn_arena *arena, uint32_t stre
 
 /* --- alloc ------------------------------------------------------------------------------------- */
 
-/* NULL: nothing fits, or there is no room. Under the arena's lock. */
+/* Allocates in an active arena. NULL: nothing fits, or the metadata has no room. */
 static void *alloc_in(struct tarn_pool *pool, struct tn_arena *arena,
                       const struct tn_request *request, uint32_t stream)
 {
@@ -187,7 +193,8 @@ static void *alloc_in(struct tarn_pool *pool, struct tn_arena *arena,
     return address;
 }
 
-/* NOTHING_FITS: more chunks would help. Under both locks. */
+/* Allocates in the arena, which first frees its unused chunks and then borrows more. NOTHING_FITS: a larger
+ * pool would help. */
 static enum tn_served borrow_and_alloc(struct tarn_pool *pool, struct tn_arena *arena,
                                        const struct tn_request *request, void **address_out)
 {
@@ -199,7 +206,7 @@ static enum tn_served borrow_and_alloc(struct tarn_pool *pool, struct tn_arena *
     if (!prepare_index(pool, arena)) return TN_SERVED_NO_HOST_MEMORY;
     if (is_small) prepare_slices(pool, arena);
     if (arena->is_active && !make_slab_room(pool, arena, request)) return TN_SERVED_NO_HOST_MEMORY;
-    /* The arena may have lacked room alone, or chunks that coalesce. */
+    /* Perhaps the arena lacked only room in its metadata, or chunks that kept slabs and posted frees hold. */
     void *address = NULL;
     if (arena->is_active) tn_arena_free_unused(pool, arena);
     if (arena->is_active && make_room(pool, arena, request))
@@ -212,15 +219,14 @@ static enum tn_served borrow_and_alloc(struct tarn_pool *pool, struct tn_arena *
     return TN_SERVED;
 }
 
-/* Under the pool's lock. */
 static bool is_much_pending(const struct tarn_pool *pool)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
     return pool->own.index.pending_chunk_count >
            (pool->own.stats.footprint_bytes >> pool->chunk_log2) / PENDING_PARTS;
 }
 
-/* Whether it is the caller's turn to find out what the pool could lend, since that has served so much itself. Under
- * its lock. */
+/* Whether the caller must call lend_more, because the pool has served passed_on_max requests itself. */
 static bool take_turn_to_lend(struct tarn_pool *pool)
 {
     struct tn_arenas *arenas = &pool->arenas;
@@ -231,8 +237,9 @@ static bool take_turn_to_lend(struct tarn_pool *pool)
     return false;
 }
 
-/* Serves the request from the arena, to which the pool lends; or from the pool itself, under the same lock, so that no
- * other thread takes the memory in between. *is_turn_out: then the caller is to call lend_more. */
+/* Serves the request from the arena, after a loan if needed, or else from the pool's own part. The pool's lock
+ * is held all the time, so that no other thread takes the memory in between. *is_turn_out: the caller must call
+ * lend_more. */
 static enum tn_served alloc_or_borrow(struct tarn_pool *pool, struct tn_arena *arena,
                                       const struct tn_request *request, bool *is_turn_out,
                                       void **address_out)
@@ -252,8 +259,8 @@ static enum tn_served alloc_or_borrow(struct tarn_pool *pool, struct tn_arena *a
 
 /* --- more to lend ------------------------------------------------------------------------------ */
 
-/* Whether so much of what the pool holds is used that it may hold more, only for the arenas to last: gathering
- * would find free chunks here and there, but most of them wait for other threads' streams. */
+/* Whether the pool uses enough of its footprint to grow for its arenas. Gathering could find free chunks
+ * instead, but most of them wait for the streams of other threads. */
 static bool may_grow(struct tarn_pool *pool)
 {
     struct tn_arenas *arenas = &pool->arenas;
@@ -273,9 +280,10 @@ static bool may_grow(struct tarn_pool *pool)
     return is_well_used;
 }
 
-/* A static pool more, with the arenas left as they are. Under growth_lock. */
+/* Adds a static pool without gathering the arenas. */
 static bool grow(struct tarn_pool *pool, const struct tn_request *request)
 {
+    TN_ASSERT(tn_pool_is_growing(pool));
     struct tn_backing backing;
     tarn_backend_result result = tn_pool_acquire_backing(pool, request, &backing);
     if (result.status != TARN_STATUS_OK) return false;
@@ -290,12 +298,12 @@ static bool grow(struct tarn_pool *pool, const struct tn_request *request)
     return is_inserted;
 }
 
-/* Gathers, and finds out what of all that was freed waits for nothing any more: that can be lent to any thread.
- * Under growth_lock. */
+/* Gathers, and finds the freed memory that waits for nothing any more: the pool can lend it to any thread. */
 static bool let_all_lend(struct tarn_pool *pool)
 {
+    TN_ASSERT(tn_pool_is_growing(pool));
     if (!pool->streams || tn_pool_is_capturing(pool)) return false;
-    /* Meanwhile nobody borrows. */
+    /* No thread borrows until arenas are wanted again. */
     tn_pool_lock_and_gather(pool);
     atomic_store_explicit(&pool->arenas.are_wanted, false, memory_order_relaxed);
     tn_pool_unlock(pool);
@@ -306,10 +314,10 @@ static bool let_all_lend(struct tarn_pool *pool)
     return are_wanted;
 }
 
-/* Threads that free each other's blocks on streams of their own leave the pool regions that wait, each good for the
- * thread of one stream and too small for a loan. After the pool has served many requests itself, one thread finds out
- * what it can lend. Where streams do not come to an end that is of no use soon again. A thread that waits for the vendor
- * under growth_lock holds up no thread that can be served. */
+/* Threads that free each other's blocks on streams of their own leave many pending regions in the pool. Each
+ * serves only the thread of its stream, and is too small for a loan. So after the pool has served passed_on_max
+ * requests itself, one thread finds out what the pool can lend. If much is pending still, that did not help,
+ * and passed_on_max doubles. The thread does not wait for growth_lock: its own request is served already. */
 static TN_COLD void lend_more(struct tarn_pool *pool)
 {
     struct tn_arenas *arenas = &pool->arenas;
@@ -330,23 +338,24 @@ static void free_kept_of_pool(struct tarn_pool *pool)
     tn_pool_unlock(pool);
 }
 
-/* From now on there are mailboxes. Without host memory arenas go on as they did. */
+/* Makes the mailboxes, and a byte for each chunk. Without host memory, frees go on taking the lock of the
+ * arena. */
 static TN_COLD void cover_chunks(struct tarn_pool *pool)
 {
     struct tn_remote_frees *remote = &pool->arenas.remote;
     tn_pool_lock_and_gather(pool);
-    /* Another thread may have been faster. */
+    /* Another thread may have made them. */
     if (tn_remote_frees_are_wanted(remote))
         (void)tn_remote_frees_cover(remote, tn_static_pool_list_end_chunk(&pool->list),
                                     TN_ARENA_COUNT);
     tn_pool_unlock(pool);
 }
 
-/* After the arena could not serve: a loan, or the pool itself, or a static pool more for the arenas to last. */
+/* Allocates after the arena could not: by a loan, by the pool itself, or by growth for the arenas. */
 static TN_COLD void *alloc_by_more(struct tarn_pool *pool, struct tn_arena *arena,
                                    const struct tn_request *request)
 {
-    /* A loan need not hold it at the right place. */
+    /* A loan need not have the alignment that the request asks for. */
     if (request->is_too_large || !tn_request_fits_any_chunk(pool, request)) return NULL;
     bool is_turn = false;
     void *address = NULL;
@@ -356,7 +365,7 @@ static TN_COLD void *alloc_by_more(struct tarn_pool *pool, struct tn_arena *aren
 
     tn_mutex_lock(&pool->growth_lock);
     free_kept_of_pool(pool);
-    /* Another thread may have been faster. */
+    /* Another thread may have freed memory or grown the pool. */
     served = alloc_or_borrow(pool, arena, request, &is_turn, &address);
     if (served == TN_SERVED_NOTHING_FITS &&
         (may_grow(pool) ? grow(pool, request) : let_all_lend(pool)))
@@ -385,7 +394,7 @@ void *tn_arena_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alignment
 
 /* --- free -------------------------------------------------------------------------------------- */
 
-/* What a call frees. */
+/* The arguments of a free. */
 struct freeing {
     uintptr_t address;
     const size_t *told_bytes; /* or NULL */
@@ -393,10 +402,11 @@ struct freeing {
     size_t stream_count;
 };
 
-/* Under the lock of an active arena. */
+/* Frees an allocation of an active arena. */
 static enum tn_free_result free_in(struct tarn_pool *pool, struct tn_arena *arena,
                                    const struct freeing *freeing)
 {
+    TN_ASSERT(tn_biased_mutex_is_held(&arena->lock));
     struct tn_part *part = &arena->part;
     struct tn_place place;
     struct tn_dependency dependency;
@@ -411,8 +421,8 @@ static enum tn_free_result free_in(struct tarn_pool *pool, struct tn_arena *aren
     return freed;
 }
 
-/* Frees an allocation of another arena, whose size is not known here. Under the lock of the thread's own arena, which is
- * open. False: not this way. */
+/* Posts an allocation of another arena. Requires the lock of the thread's own arena, which is open. False: it
+ * is freed by the lock of its arena, for example because its size must be checked. */
 static bool post(struct tarn_pool *pool, struct tn_arena *own, const struct freeing *freeing)
 {
     struct tn_place place;
@@ -423,16 +433,19 @@ static bool post(struct tarn_pool *pool, struct tn_arena *own, const struct free
            tn_arena_post(pool, own, &place, dependency);
 }
 
-/* The thread's own arena is open from now on. Under the pool's lock, while any is active. */
+/* Lets the thread's own arena borrow and post, until the next gather. */
 static void open_own(struct tarn_pool *pool)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
+    TN_ASSERT(tn_arenas_are_active(&pool->arenas));
     struct tn_arena *own = tn_arena_own(pool);
     tn_biased_mutex_lock(&own->lock);
     own->is_open = true;
     tn_biased_mutex_unlock(&own->lock);
 }
 
-/* The arena that the address is of, locked, or NULL and the pool's lock. */
+/* Locks the arena that the address belongs to and returns it. Returns NULL with the pool locked if there is
+ * none. */
 static struct tn_arena *lock_arena_of(struct tarn_pool *pool, uintptr_t address)
 {
     struct tn_place place;
@@ -448,13 +461,14 @@ static struct tn_arena *lock_arena_of(struct tarn_pool *pool, uintptr_t address)
     return arena;
 }
 
-/* An allocation that is in the pool's index stays there: only free chunks are lent. */
+/* Frees an allocation of another arena or of the pool. A live region of the pool's index is never lent, so it
+ * stays there while the pool is locked. */
 static enum tn_free_result free_elsewhere(struct tarn_pool *pool, const struct freeing *freeing)
 {
     enum tn_free_result freed;
     struct tn_arena *arena = lock_arena_of(pool, freeing->address);
     if (arena) {
-        tn_arena_empty_mailbox(pool, arena); /* it may be full */
+        tn_arena_empty_mailbox(pool, arena); /* a full mailbox may have refused the post */
         freed = free_in(pool, arena, freeing);
         tn_biased_mutex_unlock(&arena->lock);
     } else {

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * pool_arenas: a pool's dealings with its arenas; see arena.h. The other half is gather.h.
+ * pool_arenas: lending chunks to arenas, and alloc and free in arenas; see arena.h. gather.h ends the loans.
  *
- * Threads: as each says.
+ * Threads: any, with no lock held unless said.
  */
 #ifndef TN_POOL_ARENAS_H
 #define TN_POOL_ARENAS_H
 
 #include "../serve/serve.h"
 
-/* So often must the pool's lock be waited for, with no thread alone with it in between, before arenas are made. */
+/* Arenas are wanted after so many waits for the pool's lock in which no thread had it to itself in between. */
 #define TN_ARENA_WAITS 64
 
-/* From now on threads take arenas. False: no host memory, or the pool is of a kind that has none. Under the
- * pool's lock. */
+/* Makes threads use arenas from now on. Requires the pool's lock. False: no host memory, or the pool is of a
+ * kind that has no arenas. */
 bool tn_arenas_want(struct tarn_pool *pool);
 
-/* The calling thread has come to the pool's lock by the long way, and holds it: where it is waited for again and
- * again, arenas are wanted. */
+/* Wants arenas after TN_ARENA_WAITS waits for the pool's lock. Called by a thread that holds the lock and does
+ * not own it; see biased_mutex.h. */
 void tn_arenas_note_wait(struct tarn_pool *pool);
 
-/* Allocates out of the calling thread's arena, to which the pool lends more; or out of the pool itself, as it is. NULL:
- * the request is for the ladder. Requires that arenas are wanted, and no lock. */
+/* Allocates in the calling thread's arena. The pool lends more chunks to it, or serves the request itself, or
+ * grows so that the arenas last. Requires that arenas are wanted. NULL: call tn_pool_climb. */
 void *tn_arena_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
                      tarn_stream stream);
 
-/* Frees an allocation wherever it is: in the thread's own arena, in another one, or in the pool. Requires that arenas are
- * there, and no lock. */
+/* Frees an allocation of the thread's arena, of another arena, or of the pool. Requires that the arenas are
+ * created. */
 enum tn_free_result tn_arena_free(struct tarn_pool *pool, uintptr_t address,
                                   const size_t *told_bytes, const tarn_stream *streams,
                                   size_t stream_count);

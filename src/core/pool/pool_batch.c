@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* pool_batch: runs of entries under one lock; what needs more than that stands between two runs. */
+/* pool_batch: runs of entries under one lock. An entry that needs more is handled between two runs. */
 #include "pool_batch.h"
 
 #include "../supply/pool_trim.h"
@@ -7,10 +7,10 @@
 #include "pool.h"
 #include "route.h"
 
-/* Under `lock`. */
 static bool serve_entry(struct tarn_pool *pool, size_t size_bytes, tarn_stream stream,
                         void **address_out)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
     if (size_bytes == 0) {
         pool->own.stats.alloc_count++;
         *address_out = NULL;
@@ -24,7 +24,7 @@ size_t tn_pool_serve_many(struct tarn_pool *pool, size_t count, const size_t *si
                           tarn_stream stream, void **addresses_out)
 {
     size_t served = 0;
-    /* Nothing that it holds serves another request; and arenas have locks of their own. */
+    /* A pool that passes through holds no free memory. Arenas have locks of their own. */
     if (pool->passes_through || tn_arenas_are_wanted(&pool->arenas)) return served;
     tn_pool_lock(pool);
     while (served < count && serve_entry(pool, sizes_bytes[served], stream, &addresses_out[served]))
@@ -33,17 +33,17 @@ size_t tn_pool_serve_many(struct tarn_pool *pool, size_t count, const size_t *si
     return served;
 }
 
-/* Under `lock`. */
 static enum tn_free_result free_entry(struct tarn_pool *pool, void *address,
                                       const tarn_stream *streams, size_t stream_count)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
     if (address)
         return tn_serve_free_of_pool(pool, (uintptr_t)address, NULL, streams, stream_count, false);
     pool->own.stats.free_count++;
     return TN_FREE_RESULT_FREED;
 }
 
-/* Frees entries until one does not go well, and returns how many went well. */
+/* Frees entries until one needs more than the lock, and returns how many it has freed. */
 static size_t free_run(struct tarn_pool *pool, size_t count, void *const *addresses,
                        const tarn_stream *streams, size_t stream_count, bool *is_release_due)
 {

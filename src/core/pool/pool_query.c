@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* pool_query: what a pool has done and holds, what lies at an address, and whether all of it agrees. */
+/* pool_query: statistics, the allocation at an address, and the check of all metadata. */
 #include "pool.h"
 
 #include "../../base/arith.h"
 #include "../../base/error.h"
-
 #include "../serve/gather.h"
 #include "../serve/place.h"
 #include "../supply/pool_options.h"
 
 /* --- queries ----------------------------------------------------------------------------------- */
 
-/* The counters, which count whole chunks: an allocation that has a static pool to itself uses no more than was asked
- * for. Under `lock`. */
+/* The counters. They count whole chunks, but an allocation of a pool that passes through uses only the
+ * requested bytes. */
 static struct tn_stats counted_stats(const struct tarn_pool *pool)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
     struct tn_stats stats = pool->own.stats;
     if (!pool->passes_through) return stats;
     stats.used_bytes = stats.requested_bytes;
@@ -34,13 +34,12 @@ tarn_leaks tn_pool_leaks(struct tarn_pool *pool)
     return leaks;
 }
 
-/* Under `lock`. */
 static enum tn_find_result find_locked(struct tarn_pool *pool, uintptr_t address,
                                        tarn_allocation *found_out)
 {
     struct tn_place place;
     if (!tn_place_locate(pool, address, &place)) {
-        /* Beside the chunks there may be a few bytes of backing. */
+        /* A few bytes of backing may lie before and after the chunks. */
         bool is_held = tn_static_pool_list_overlaps(&pool->list, address, 1);
         return is_held ? TN_FIND_RESULT_NOT_LIVE : TN_FIND_RESULT_FOREIGN;
     }
@@ -98,27 +97,29 @@ static size_t metadata_bytes(const struct tarn_pool *pool)
 
 void tn_pool_stats_locked(const struct tarn_pool *pool, tarn_stats *stats_out)
 {
-    const struct tn_stats exact = counted_stats(pool), *counted = &exact;
+    TN_ASSERT(tn_pool_is_locked(pool));
+    TN_ASSERT(!tn_arenas_are_active(&pool->arenas));
+    const struct tn_stats counted = counted_stats(pool);
     *stats_out = (tarn_stats){
         .struct_bytes = sizeof *stats_out,
-        .requested_bytes = counted->requested_bytes,
-        .requested_bytes_max = counted->requested_bytes_max,
-        .used_bytes = counted->used_bytes,
-        .used_bytes_max = counted->used_bytes_max,
-        .footprint_bytes = counted->footprint_bytes,
-        .footprint_bytes_max = counted->footprint_bytes_max,
-        .live_count = counted->live_count,
-        .live_count_max = counted->live_count_max,
+        .requested_bytes = counted.requested_bytes,
+        .requested_bytes_max = counted.requested_bytes_max,
+        .used_bytes = counted.used_bytes,
+        .used_bytes_max = counted.used_bytes_max,
+        .footprint_bytes = counted.footprint_bytes,
+        .footprint_bytes_max = counted.footprint_bytes_max,
+        .live_count = counted.live_count,
+        .live_count_max = counted.live_count_max,
         .static_pool_count = pool->range ? pool->range->mapped_count : pool->list.count,
-        .alloc_count = counted->alloc_count,
-        .free_count = counted->free_count,
-        .failed_count = counted->failed_count,
-        .vendor_alloc_count = counted->vendor_alloc_count,
-        .vendor_free_count = counted->vendor_free_count,
+        .alloc_count = counted.alloc_count,
+        .free_count = counted.free_count,
+        .failed_count = counted.failed_count,
+        .vendor_alloc_count = counted.vendor_alloc_count,
+        .vendor_free_count = counted.vendor_free_count,
         .metadata_bytes = metadata_bytes(pool),
     };
     for (unsigned i = 0; i < TARN_STATS_HISTOGRAM_BINS; i++) {
-        stats_out->size_histogram[i] = counted->size_histogram[i];
+        stats_out->size_histogram[i] = counted.size_histogram[i];
     }
     sum_up_free(pool, stats_out);
 }
@@ -130,7 +131,7 @@ void tn_pool_stats(struct tarn_pool *pool, tarn_stats *stats_out)
     tn_pool_unlock(pool);
 }
 
-/* Bytes of the chunks that are free, and of what the limit lets the pool grow by. */
+/* The free bytes of the pool, and the bytes by which its limit lets it grow. */
 static void sum_up_room(struct tarn_pool *pool, size_t *idle_bytes_out, size_t *growth_bytes_out)
 {
     tarn_stats stats = { 0 };
@@ -159,7 +160,7 @@ tarn_status tn_pool_available(struct tarn_pool *pool, size_t *available_bytes_ou
 
 /* --- check ------------------------------------------------------------------------------------- */
 
-/* Compares the counters with what the static pools hold. Under `lock`. */
+/* Compares the counters with the static pools and the live regions. */
 static const char *check_sums(const struct tarn_pool *pool)
 {
     const struct tn_region_index *index = &pool->own.index;
@@ -177,7 +178,7 @@ static const char *check_sums(const struct tarn_pool *pool)
                                           : chunk_bytes - tn_region_slack_bytes(r);
     }
     if (footprint + pool->transit_bytes != pool->own.stats.footprint_bytes)
-        return "the footprint is not what is held";
+        return "the footprint is not the sum of the static pools";
     if (tn_live_map_live_count(&index->live) - pool->own.slices.slab_count +
             pool->own.slices.live_count !=
         pool->own.stats.live_count)
@@ -189,9 +190,11 @@ static const char *check_sums(const struct tarn_pool *pool)
     return tn_stats_check(&exact);
 }
 
-/* Under `lock`. NULL, or what is wrong, with the static pool that it is wrong in, if it is one. */
+/* Returns NULL or the first fault, and in *id_out the static pool that has it, or 0. */
 static const char *check_locked(const struct tarn_pool *pool, uint64_t *id_out)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
+    TN_ASSERT(!tn_arenas_are_active(&pool->arenas));
     for (uint32_t i = 0; i < pool->list.count; i++) {
         const struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
         *id_out = static_pool->id;

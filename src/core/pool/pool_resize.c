@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* pool_resize: what may be had behind an allocation, and what becomes of what is given back. */
+/* pool_resize: growing into the free region behind an allocation, and freeing its end. */
 #include "pool_resize.h"
 
 #include "../../base/arith.h"
 #include "../../base/error.h"
-
 #include "../serve/gather.h"
 #include "../serve/serve.h"
 #include "../supply/pool_trim.h"
@@ -12,19 +11,18 @@
 
 #include "ladder.h"
 
-/* What is to become of which allocation. */
 struct resize {
     struct tarn_pool *pool;
     uintptr_t address;
-    size_t size_bytes;
+    size_t size_bytes; /* the new size */
     tarn_stream stream;
-    bool is_introduced; /* the stream is, and growth_lock held since */
-    uint32_t chunk_count;
-    /* Found by the attempt. */
+    bool is_introduced;   /* this call has introduced the stream, and has held growth_lock since */
+    uint32_t chunk_count; /* chunks that hold the new size */
+    /* Set by the attempt: */
     struct tn_place place;
     uint32_t stream_number;
     size_t old_bytes;
-    size_t room_bytes; /* where there is too little room: what it could have */
+    size_t room_bytes; /* the largest size that would fit */
     bool has_freed;
     bool is_release_due;
 };
@@ -35,15 +33,15 @@ enum outcome {
     UNKNOWN_STREAM,
     NO_HOST_MEMORY,
     NO_ROOM,          /* too little is free behind it */
-    NO_ROOM_YET,      /* enough is free, and waits for others */
-    OTHERS_CAPTURE,   /* it is a capture's and the stream is not, or the other way round */
-    LARGER_THAN_GIVEN /* a vendor's allocation is of just the size that was asked for */
+    NO_ROOM_YET,      /* enough is free behind it, but waits for other streams */
+    OTHERS_CAPTURE,   /* the allocation or the stream belongs to a capture, the other does not */
+    LARGER_THAN_GIVEN /* the pool passes through, and the vendor gave just the requested size */
 };
 
 /* --- growing ---------------------------------------------------------------------------------- */
 
-/* Whether an allocation on the stream could have the free region, without waiting. A captured stream has waited for
- * nobody. */
+/* Whether an allocation on the stream could have the free region without waiting. A captured stream has waited
+ * for no other stream. */
 static bool may_have(const struct resize *resize, uint32_t region)
 {
     const struct tarn_pool *pool = resize->pool;
@@ -52,7 +50,7 @@ static bool may_have(const struct resize *resize, uint32_t region)
     return tn_stream_table_uncovered(pool->streams, resize->stream_number, dependency) == 0;
 }
 
-/* Whether what an allocation on the stream gets belongs to whom this one belongs to. */
+/* Whether an allocation on the stream would belong to the capture that this one belongs to, or both to none. */
 static bool has_same_owner(const struct resize *resize)
 {
     const struct tarn_pool *pool = resize->pool;
@@ -112,7 +110,7 @@ static enum outcome change(struct resize *resize, uint32_t slack_bytes)
                                                 : shrink(resize, slack_bytes);
 }
 
-/* The address sanitizer learns which bytes were asked for now. */
+/* Tells the address sanitizer the new size. */
 static void watch(const struct resize *resize, size_t old_used_bytes, size_t used_bytes)
 {
     size_t extent_bytes = tn_min(tn_max(old_used_bytes, used_bytes),
@@ -122,7 +120,7 @@ static void watch(const struct resize *resize, size_t old_used_bytes, size_t use
                    extent_bytes - resize->size_bytes);
 }
 
-/* A slice stays one. Under `lock`. */
+/* Resizes within the slice. */
 static enum outcome resize_slice(struct resize *resize)
 {
     struct tarn_pool *pool = resize->pool;
@@ -135,10 +133,11 @@ static enum outcome resize_slice(struct resize *resize)
     return RESIZED;
 }
 
-/* Under `lock`; where the stream is introduced, under both. */
 static enum outcome resize_locked(struct resize *resize)
 {
     struct tarn_pool *pool = resize->pool;
+    TN_ASSERT(tn_pool_is_locked(pool));
+    TN_ASSERT(!resize->is_introduced || tn_pool_is_growing(pool));
     if (!tn_place_find(pool, resize->address, &resize->place) ||
         tn_place_start(pool, &resize->place) != resize->address)
         return NOT_LIVE;
@@ -173,7 +172,8 @@ static enum outcome lock_and_resize(struct resize *resize)
 
 static TN_COLD tarn_status fail_in_place(const struct resize *resize, const char *why)
 {
-    return tn_fail(TARN_STATUS_NOT_IN_PLACE, "%p of %zu bytes cannot have %zu where it lies: %s",
+    return tn_fail(TARN_STATUS_NOT_IN_PLACE,
+                   "%p of %zu bytes cannot become %zu bytes where it lies: %s",
                    (const void *)resize->address, resize->old_bytes, resize->size_bytes, why);
 }
 
@@ -187,19 +187,21 @@ static tarn_status answer(const struct resize *resize, enum outcome outcome)
         break;
     case NO_HOST_MEMORY:
         return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
-                       "the host has no memory to describe what %p of %zu bytes has more than %zu",
+                       "the host has no memory to describe the free end of %p when %zu bytes "
+                       "become %zu",
                        (const void *)resize->address, resize->old_bytes, resize->size_bytes);
     case NO_ROOM:
-        return tn_fail(TARN_STATUS_NOT_IN_PLACE,
-                       "%p of %zu bytes cannot have %zu where it lies: there is room for %zu",
-                       (const void *)resize->address, resize->old_bytes, resize->size_bytes,
-                       resize->room_bytes);
+        return tn_fail(
+            TARN_STATUS_NOT_IN_PLACE,
+            "%p of %zu bytes cannot become %zu bytes where it lies: there is room for %zu",
+            (const void *)resize->address, resize->old_bytes, resize->size_bytes,
+            resize->room_bytes);
     case NO_ROOM_YET:
-        return fail_in_place(resize, "what is free behind it waits for other streams");
+        return fail_in_place(resize, "the free memory behind it waits for other streams");
     case OTHERS_CAPTURE:
-        return fail_in_place(resize, "either it or the stream belongs to a capture");
+        return fail_in_place(resize, "it or the stream belongs to a capture, the other does not");
     case LARGER_THAN_GIVEN:
-        return fail_in_place(resize, "the pool passes through, and the vendor gave just so much");
+        return fail_in_place(resize, "the pool passes through, and the vendor gave just this size");
     }
     return TARN_STATUS_NOT_LIVE;
 }

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * pool_resize: a live allocation becomes larger or smaller where it lies.
+ * pool_resize: makes a live allocation larger or smaller where it lies.
  *
  *     larger     │ live ────── │ free ────────── │          smaller    │ live ───────────────── │
  *                │ live ──────────────── │ free ─│                     │ live ── │ freed on the stream
  *
- * Threads: any, without a lock. What has to be introduced goes the long way, as with a free.
- * Cost: O(log n) in free regions, and never a call of the vendor's, but to introduce a stream.
+ * Threads: any, with no lock held.
+ * Cost: O(log n) in free regions, and O(regions of the arenas) where there are arenas. The only vendor calls
+ * introduce a stream that is new to the pool.
  */
 #ifndef TN_POOL_RESIZE_H
 #define TN_POOL_RESIZE_H
 
 #include "../serve/pool_struct.h"
 
-/* NOT_LIVE, of which the caller has more to say. It says NOT_IN_PLACE, SIZE_TOO_LARGE, OUT_OF_HOST_MEMORY, and what
- * is wrong with the stream. */
+/* Resizes the allocation that starts at the address. Errors: NOT_LIVE, without a message; NOT_IN_PLACE,
+ * SIZE_TOO_LARGE, OUT_OF_HOST_MEMORY; and for a stream that is new to the pool INVALID_ARGUMENT and
+ * VENDOR_ERROR. */
 tarn_status tn_pool_resize(struct tarn_pool *pool, void *address, size_t size_bytes,
                            tarn_stream stream);
 

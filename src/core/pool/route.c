@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* route: the same for callers within, and frees that a look at the metadata does not end. */
+/* route: alloc and free for callers inside the library, and frees that need more than the metadata. */
 #include "route.h"
 
 #include "../../base/error.h"
@@ -20,9 +20,10 @@ tarn_status tn_pool_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alig
     return TARN_STATUS_OK;
 }
 
-/* --- frees on streams that the pool has not met --------------------------------------------------- */
+/* --- frees on streams that are new to the pool ---------------------------------------------------- */
 
-/* Waits for streams for which there is no room, here and now, so that the memory is free for all. */
+/* Waits with the calling thread for streams that the pool has no room for. Then the freed memory waits for
+ * nothing. */
 static tarn_backend_result synchronize_all(struct tarn_pool *pool, const tarn_stream *streams,
                                            size_t stream_count)
 {
@@ -34,12 +35,12 @@ static tarn_backend_result synchronize_all(struct tarn_pool *pool, const tarn_st
     return result;
 }
 
-/* Frees after streams that the caller has introduced, and records on those that only their callers can record on. Under
- * growth_lock. */
+/* Frees on streams that the caller has introduced, and records on those that only their callers can record on. */
 static enum tn_free_result free_after_introduced(struct tarn_pool *pool, uintptr_t address,
                                                  const size_t *told_bytes,
                                                  const tarn_stream *streams, size_t stream_count)
 {
+    TN_ASSERT(tn_pool_is_growing(pool));
     tn_pool_lock_and_gather(pool);
     enum tn_free_result freed =
         tn_serve_free_of_pool(pool, address, told_bytes, streams, stream_count, true);
@@ -75,7 +76,7 @@ void tn_pool_undo_alloc(struct tarn_pool *pool, void *address, tarn_stream strea
     if (freed == TN_FREE_RESULT_RELEASE_IS_DUE) tn_pool_release_after_free(pool);
 }
 
-/* --- what else remains ---------------------------------------------------------------------------- */
+/* --- completing a free ---------------------------------------------------------------------------- */
 
 tarn_status tn_pool_fail_for_wrong_size(struct tarn_pool *pool, const void *address,
                                         size_t actual_bytes, size_t size_bytes)
@@ -85,8 +86,8 @@ tarn_status tn_pool_fail_for_wrong_size(struct tarn_pool *pool, const void *addr
                    actual_bytes, size_bytes);
 }
 
-/* Whether an allocation of another size than a free tells starts at the address. It is looked up anew: another thread may
- * have freed it. */
+/* Whether an allocation of another size starts at the address. Looks it up again, because another thread may
+ * have freed it meanwhile. */
 static bool has_other_size(struct tarn_pool *pool, uintptr_t address, size_t told_bytes,
                            size_t *actual_bytes_out)
 {

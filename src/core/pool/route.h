@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * route: in which part of a pool an allocation or a free is served, under that part's lock: the way of almost every
- * call. There is no vendor call on it, and no loop but in an index that is large.
+ * route: chooses the part of a pool that serves an allocation or a free, and locks it. Almost every call ends
+ * here, without a vendor call.
  *
- *     alloc    arenas are wanted? ── the thread's arena ──┐
- *                    └── the pool ────────────────────────┴── serve ── else: the ladder
- *     free     arenas are there? ── the arena, or the pool ──── serve ── else: introduce the stream, or say why not
+ *     alloc    arenas are wanted?  ── yes ── the thread's arena ────┬── serve ── NULL: tn_pool_climb
+ *                                  └─ no ─── the pool's own part ───┘
+ *     free     an arena is active? ── yes ── the arena that has it ─┬── serve ── else: tn_pool_finish_free
+ *                                  └─ no ─── the pool's own part ───┘
  *
- * Threads: any, with no lock held.
+ * Threads: any, with no lock held. Cost: that of serve.h.
  */
 #ifndef TN_ROUTE_H
 #define TN_ROUTE_H
@@ -18,7 +19,7 @@
 
 /* --- alloc ------------------------------------------------------------------------------------- */
 
-/* Memory of a byte or more. NULL: call tn_pool_climb. */
+/* Allocates one byte or more from free memory of the thread's part. NULL: call tn_pool_climb. */
 TN_HOT void *tn_pool_try_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
                                tarn_stream stream)
 {
@@ -33,14 +34,14 @@ TN_HOT void *tn_pool_try_alloc(struct tarn_pool *pool, size_t size_bytes, size_t
     return address;
 }
 
-/* Memory of a byte or more, by all means of the pool. Errors: those of tn_pool_climb. */
+/* Allocates one byte or more, and climbs the ladder if needed. Errors: those of tn_pool_climb. */
 tarn_status tn_pool_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
                           tarn_stream stream, void **address_out);
 
 /* --- free -------------------------------------------------------------------------------------- */
 
-/* Frees the allocation that starts at the address, and has the size that the free tells, or tells none: NULL. Any
- * result but FREED: call tn_pool_finish_free. */
+/* Frees the allocation that starts at the address. told_bytes points to the size that the caller expects, or is
+ * NULL. Reuse waits for the streams. On any result but FREED, call tn_pool_finish_free. */
 TN_HOT enum tn_free_result tn_pool_try_free(struct tarn_pool *pool, uintptr_t address,
                                             const size_t *told_bytes, const tarn_stream *streams,
                                             size_t stream_count)
@@ -54,20 +55,21 @@ TN_HOT enum tn_free_result tn_pool_try_free(struct tarn_pool *pool, uintptr_t ad
     return freed;
 }
 
-/* Does what remains. Errors: NOT_LIVE, of which the caller can say more; WRONG_SIZE; OUT_OF_HOST_MEMORY,
- * INVALID_ARGUMENT and VENDOR_ERROR, of a stream that the pool has not met. */
+/* Completes tn_pool_try_free after the result `freed`: introduces streams, releases memory, or fails. Errors:
+ * NOT_LIVE, without a message; WRONG_SIZE; and for a stream that is new to the pool OUT_OF_HOST_MEMORY,
+ * INVALID_ARGUMENT, VENDOR_ERROR. */
 TN_COLD tarn_status tn_pool_finish_free(struct tarn_pool *pool, uintptr_t address,
                                         const size_t *told_bytes, const tarn_stream *streams,
                                         size_t stream_count, enum tn_free_result freed);
 
-/* Both. Frees what the streams use, of which there may be none. */
+/* tn_pool_try_free, and tn_pool_finish_free if needed. There may be no streams. */
 tarn_status tn_pool_free(struct tarn_pool *pool, void *address, const size_t *told_bytes,
                          const tarn_stream *streams, size_t stream_count);
 
-/* Frees what the same call has allocated on the stream before. The vendor is not asked which stream it is. */
+/* Frees an allocation that the same call made on the stream. It does not introduce the stream again. */
 void tn_pool_undo_alloc(struct tarn_pool *pool, void *address, tarn_stream stream);
 
-/* Says and counts that an allocation has another size than a free told. */
+/* Counts the failure of a free whose told size is wrong, and fails with WRONG_SIZE. */
 TN_COLD tarn_status tn_pool_fail_for_wrong_size(struct tarn_pool *pool, const void *address,
                                                 size_t actual_bytes, size_t size_bytes);
 

@@ -65,8 +65,8 @@ void tn_arena_empty_mailbox(struct tarn_pool *pool, struct tn_arena *arena)
 
 /* --- when mailboxes are wanted --------------------------------------------------------------------- */
 
-/* In a contiguous pool most chunks never have memory, so their bytes would be wasted. Where the address sanitizer is told of
- * frees, the memory must be forbidden at the free and not when the mailbox is emptied. */
+/* In a contiguous pool most chunks never have memory, so their bytes would be wasted. Where the address
+ * sanitizer is told of frees, the memory must be forbidden at the free and not when the mailbox is emptied. */
 static bool may_cover(const struct tarn_pool *pool)
 {
     return !pool->range && !pool->forbids_free_memory;

@@ -3,7 +3,8 @@
  * arena_mail: frees of allocations that belong to the arena of another thread, by way of its mailbox. See
  * remote_frees.h.
  *
- * Each function names the locks that it requires. Cost: O(1), except for emptying a mailbox, which frees each entry.
+ * Each function names the locks that it requires. Cost: O(1), except for emptying a mailbox, which frees each
+ * entry.
  */
 #ifndef TN_ARENA_MAIL_H
 #define TN_ARENA_MAIL_H
@@ -44,8 +45,8 @@ static inline void tn_arena_note_start(struct tarn_pool *pool, const struct tn_a
         tn_remote_frees_set(&pool->arenas.remote, place.chunk, tn_arena_start(pool, arena));
 }
 
-/* Whether the arena may free the allocation that starts at the place. False: another thread has posted it, or it is in
- * another arena. True for slices and for chunks without a byte. */
+/* Whether the arena may free the allocation that starts at the place. False: another thread has posted it, or
+ * it is in another arena. True for slices and for chunks without a byte. */
 static inline bool tn_arena_take_start(struct tarn_pool *pool, const struct tn_arena *arena,
                                        const struct tn_place *place)
 {
@@ -67,17 +68,17 @@ void tn_arena_forget_starts(struct tarn_pool *pool, const struct tn_arena *arena
 
 /* --- mail ---------------------------------------------------------------------------------------- */
 
-/* Frees an allocation of another arena without the lock of that arena. Requires the lock of the thread's own arena, which
- * is open, so that no gather runs meanwhile. False: no block of another arena starts at the place, or the mailbox is
- * full. */
+/* Frees an allocation of another arena without the lock of that arena. Requires the lock of the thread's own
+ * arena, which is open, so that no gather runs meanwhile. False: no block of another arena starts at the place,
+ * or the mailbox is full. */
 bool tn_arena_post(struct tarn_pool *pool, const struct tn_arena *own, const struct tn_place *place,
                    struct tn_dependency dependency);
 
 /* Frees all posted allocations of an arena. Requires the lock of the part. */
 void tn_arena_empty_mailbox(struct tarn_pool *pool, struct tn_arena *arena);
 
-/* Counts a free that takes the arena's lock. After many of them by other threads, mailboxes are wanted. Requires the lock
- * of the pool and of the arena. */
+/* Counts a free that takes the arena's lock. After many of them by other threads, mailboxes are wanted.
+ * Requires the lock of the pool and of the arena. */
 void tn_arena_note_free_by_lock(struct tarn_pool *pool, const struct tn_arena *arena,
                                 uint32_t chunk);
 

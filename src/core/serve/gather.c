@@ -74,8 +74,8 @@ void tn_arenas_gather(struct tarn_pool *pool)
     }
     while (arenas->loan_count > 0)
         end_loan(pool, &arenas->loans[--arenas->loan_count]);
-    /* Arenas that serve few calls for each region that is moved do not pay. Threads get them again after many waits for
-     * the lock. */
+    /* Arenas that serve few calls for each region that is moved do not pay. Threads get them again after many
+     * waits for the lock. */
     uint32_t regions_after = pool->own.index.region_count;
     uint64_t moved_count = regions_after > regions_before ? regions_after - regions_before : 0;
     if (call_count < 8 * moved_count) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * gather: the lock for calls that look at all of a pool, or change its static pools or streams. While it is held, no
- * arena is active and no slab is kept, so the pool's index has all chunks. See arena.h.
+ * gather: the lock for calls that look at all of a pool, or change its static pools or streams. While it is
+ * held, no arena is active and no slab is kept, so the pool's index has all chunks. See arena.h.
  *
  * Cost: the lock; with active arenas also O(regions and slabs of the arenas).
  */

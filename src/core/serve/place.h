@@ -7,8 +7,8 @@
  *
  * A free needs only the first: it looks the chunk up in the live map itself, see serve.h.
  *
- * Threads: locate requires the pool's lock, or the lock of an open arena. The live allocation requires the pool's lock
- * with the arenas gathered.
+ * Threads: locate requires the pool's lock, or the lock of an open arena. The live allocation requires the
+ * pool's lock with the arenas gathered.
  * Cost: locate O(log static pools); find O(1), with at most 128 probes of the live map.
  */
 #ifndef TN_PLACE_H
@@ -66,8 +66,8 @@ static inline bool tn_place_find(const struct tarn_pool *pool, uintptr_t address
     return tn_place_locate(pool, address, place_out) && tn_place_find_live(pool, place_out);
 }
 
-/* The live allocation of a place: its first address, the bytes that were asked for, and the bytes of its chunks or of
- * its slice. */
+/* The live allocation of a place: its first address, the bytes that were asked for, and the bytes of its chunks
+ * or of its slice. */
 uintptr_t tn_place_start(const struct tarn_pool *pool, const struct tn_place *place);
 size_t tn_place_size_bytes(const struct tarn_pool *pool, const struct tn_place *place);
 size_t tn_place_usable_bytes(const struct tarn_pool *pool, const struct tn_place *place);

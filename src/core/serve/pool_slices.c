@@ -27,7 +27,8 @@ void *tn_pool_hand_out_slice(struct tarn_pool *pool, struct tn_part *part, uint3
     return (void *)address;
 }
 
-/* The slab of the stream that has waited longest, if the stream has waited since for all of its pending slices. */
+/* The slab of the stream that has waited longest, if the stream has waited since for all of its pending
+ * slices. */
 static uint32_t find_covered(const struct tarn_pool *pool, struct tn_slices *slices,
                              unsigned slice_class, uint32_t stream)
 {

@@ -9,12 +9,12 @@
  *
  *     free     the slice becomes free; after the last live slice the slab is kept, or its chunk becomes free
  *
- * A chunk that is cut counts as used as a whole, and a slice adds nothing. So the used bytes are those of the live
- * regions, slabs included.
+ * A chunk that is cut counts as used as a whole, and a slice adds nothing. So the used bytes are those of the
+ * live regions, slabs included.
  *
- * Many programs allocate and free one small block again and again. To avoid cutting and freeing a chunk each time, the
- * part keeps a slab after its last slice is freed, one for each class and stream. The chunk of a kept slab counts as
- * free. tn_pool_lock_and_gather frees the kept slabs, so only allocations and frees see one.
+ * Many programs allocate and free one small block again and again. To avoid cutting and freeing a chunk each
+ * time, the part keeps a slab after its last slice is freed, one for each class and stream. The chunk of a kept
+ * slab counts as free. tn_pool_lock_and_gather frees the kept slabs, so only allocations and frees see one.
  *
  * An arena has slabs of its own. They move to the pool together with the arena's regions.
  *
@@ -32,8 +32,8 @@ void tn_pool_init_slices(struct tarn_pool *pool, const tarn_pool_options *option
 static inline void *tn_pool_take_slice(struct tarn_pool *pool, struct tn_part *part,
                                        unsigned slice_class, size_t size_bytes, uint32_t stream);
 
-/* Cuts the chunk of a free region that follows its first `lead` chunks. Requires room for a carve and for the slab. Returns
- * the slab, withheld. */
+/* Cuts the chunk of a free region that follows its first `lead` chunks. Requires room for a carve and for the
+ * slab. Returns the slab, withheld. */
 uint32_t tn_pool_cut_slab(struct tarn_pool *pool, struct tn_part *part, unsigned slice_class,
                           uint32_t region, uint32_t lead);
 
@@ -56,8 +56,8 @@ size_t tn_pool_requested_of_slab(const struct tarn_pool *pool, uint32_t slab);
 /* Frees the chunks of the kept slabs. */
 void tn_pool_free_kept(struct tarn_pool *pool, struct tn_part *part);
 
-/* Moves the slabs of an arena to the pool; their regions stay in the arena's index. Requires that the part keeps no slab,
- * and that the pool has promised room. Cost: O(slabs). */
+/* Moves the slabs of an arena to the pool; their regions stay in the arena's index. Requires that the part
+ * keeps no slab, and that the pool has promised room. Cost: O(slabs). */
 void tn_pool_adopt_slabs(struct tarn_pool *pool, struct tn_part *part);
 
 /* Compares the slabs with the regions. Returns NULL, or the first fault. */
@@ -65,8 +65,8 @@ const char *tn_pool_check_slices(const struct tarn_pool *pool);
 
 /* --- the common case ------------------------------------------------------------------------- */
 
-/* tn_pool_take_slice after the stream has no ready slab: takes over a slab of a stream that has ended, or uses the slab of
- * the stream that has waited longest, if the stream has waited for its pending slices since. */
+/* tn_pool_take_slice after the stream has no ready slab: takes over a slab of a stream that has ended, or uses
+ * the slab of the stream that has waited longest, if the stream has waited for its pending slices since. */
 void *tn_pool_take_covered_slice(struct tarn_pool *pool, struct tn_part *part, unsigned slice_class,
                                  size_t size_bytes, uint32_t stream);
 

@@ -24,8 +24,8 @@ bool tn_pool_find_introduced_stream(const struct tarn_pool *pool, tarn_stream ha
     return *stream_out != TN_STREAM_NONE;
 }
 
-/* The handle of a callers' stream may stand for another stream by now, or other streams may wait for a record on it. Both
- * need a vendor call. */
+/* The handle of a callers' stream may stand for another stream by now, or other streams may wait for a record
+ * on it. Both need a vendor call. */
 bool tn_pool_find_stream_slowly(const struct tarn_pool *pool, struct tn_part *part,
                                 tarn_stream handle, uint32_t *stream_out)
 {

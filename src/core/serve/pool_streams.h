@@ -4,10 +4,11 @@
  *
  * These functions look streams up and make no vendor call. stream_reuse makes streams known.
  *
- * A pool that has seen one stream only has no table of streams. Then the number of its stream is TN_STREAM_NONE, and
- * freed memory waits for nothing.
+ * A pool that has seen one stream only has no table of streams. Then the number of its stream is
+ * TN_STREAM_NONE, and freed memory waits for nothing.
  *
- * Requires: the lock of the part. Cost: O(1) for the stream that the part looked up last, else O(streams), at most 30.
+ * Requires: the lock of the part. Cost: O(1) for the stream that the part looked up last, else O(streams), at
+ * most 30.
  */
 #ifndef TN_POOL_STREAMS_H
 #define TN_POOL_STREAMS_H
@@ -18,13 +19,13 @@
 /* The name of the handle in the table of streams, for the calling thread. Requires no lock. */
 struct tn_stream_name tn_pool_name_stream(const struct tarn_pool *pool, tarn_stream handle);
 
-/* Finds the number of a stream that needs no vendor call before memory is allocated or freed on it. False: the caller
- * must introduce the stream, by tn_stream_reuse_introduce. */
+/* Finds the number of a stream that needs no vendor call before memory is allocated or freed on it. False: the
+ * caller must introduce the stream, by tn_stream_reuse_introduce. */
 static inline bool tn_pool_find_stream(const struct tarn_pool *pool, struct tn_part *part,
                                        tarn_stream handle, uint32_t *stream_out);
 
-/* Finds the number of a stream that this call has introduced. Requires growth_lock and the pool's lock. False: another
- * stream has replaced it, while growth_lock was released for a function of the user. */
+/* Finds the number of a stream that this call has introduced. Requires growth_lock and the pool's lock. False:
+ * another stream has replaced it, while growth_lock was released for a function of the user. */
 bool tn_pool_find_introduced_stream(const struct tarn_pool *pool, tarn_stream handle,
                                     uint32_t *stream_out);
 
@@ -32,8 +33,8 @@ bool tn_pool_find_introduced_stream(const struct tarn_pool *pool, tarn_stream ha
 static inline bool tn_request_find_stream(const struct tarn_pool *pool, struct tn_part *part,
                                           const struct tn_request *request, uint32_t *stream_out);
 
-/* Makes the dependency of memory that these streams may still use when it is freed. False: the caller must introduce one
- * of the streams. are_introduced: this call has introduced them. */
+/* Makes the dependency of memory that these streams may still use when it is freed. False: the caller must
+ * introduce one of the streams. are_introduced: this call has introduced them. */
 static inline bool tn_pool_find_dependency(const struct tarn_pool *pool, struct tn_part *part,
                                            const tarn_stream *streams, size_t stream_count,
                                            bool are_introduced,
@@ -48,8 +49,8 @@ static inline struct tn_dependency tn_pool_depend(const struct tarn_pool *pool, 
 
 /* --- captures -------------------------------------------------------------------------------- */
 
-/* Whether a stream of the pool is being captured. Then no vendor call may query the device. Requires growth_lock or the
- * pool's lock. */
+/* Whether a stream of the pool is being captured. Then no vendor call may query the device. Requires
+ * growth_lock or the pool's lock. */
 static inline bool tn_pool_is_capturing(const struct tarn_pool *pool)
 {
     return pool->streams && pool->streams->capturing_count > 0;

@@ -2,12 +2,13 @@
 /*
  * pool_struct: the fields of a pool, and the lock that guards each.
  *
- * `lock` guards the regions and the counters. A thread holds it for tens of nanoseconds, or longer while the arrays of
- * the metadata grow or the free regions are divided by stream. No vendor call and no user function runs under it. It
- * is a biased mutex, because one thread uses most pools most of the time. Pools that many threads use have arenas.
+ * `lock` guards the regions and the counters. A thread holds it for tens of nanoseconds, or longer while the
+ * arrays of the metadata grow or the free regions are divided by stream. No vendor call and no user function
+ * runs under it. It is a biased mutex, because one thread uses most pools most of the time. Pools that many
+ * threads use have arenas.
  *
- * `growth_lock` lets one thread at a time change the list of static pools. Vendor calls run under growth_lock and
- * without `lock`, so other threads allocate and free meanwhile. The user's functions run under neither.
+ * `growth_lock` lets one thread at a time change the list of static pools. Vendor calls run under growth_lock
+ * and without `lock`, so other threads allocate and free meanwhile. The user's functions run under neither.
  *
  * Order of locking: the registry's lock, growth_lock, lock, the locks of arenas by their numbers, watch_lock.
  */
@@ -80,8 +81,8 @@ struct tarn_pool {
 
     tarn_stream default_stream; /* of calls that name no stream */
 
-    /* Changed under both locks and with the arenas gathered or frozen. Read under either lock, or under the lock of an
-     * active arena. */
+    /* Changed under both locks and with the arenas gathered or frozen. Read under either lock, or under the
+     * lock of an active arena. */
     struct tn_static_pool_list list;
     struct tn_stream_table *streams; /* NULL while the pool knows one stream; its records are under growth_lock */
     tarn_stream only_stream; /* while there is no table; equals no handle if only_thread is set */
@@ -127,8 +128,8 @@ static inline bool tn_pool_is_forked(const struct tarn_pool *pool)
 
 /* --- the lock ---------------------------------------------------------------------------------- */
 
-/* For calls that allocate, free or count. Calls that look at all of the pool, or change static pools or streams, take
- * tn_pool_lock_and_gather of gather.h. */
+/* For calls that allocate, free or count. Calls that look at all of the pool, or change static pools or
+ * streams, take tn_pool_lock_and_gather of gather.h. */
 static inline void tn_pool_lock(struct tarn_pool *pool)
 {
     tn_biased_mutex_lock(&pool->lock);

@@ -88,7 +88,8 @@ enum tn_served tn_serve_making_room(struct tarn_pool *pool, const struct tn_requ
 
 /* --- free ---------------------------------------------------------------------------------------- */
 
-/* A step that only several free regions cover together is not found here. It goes back with the next one that is. */
+/* A step that only several free regions cover together is not found here. It goes back with the next one that
+ * is. */
 static bool has_steps_above_threshold(const struct tarn_pool *pool)
 {
     const struct tn_step_range *range = pool->range;

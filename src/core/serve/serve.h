@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * serve: allocation and free in a part of a pool: the pool's own part, or an arena. Every allocation and every free of
- * chunks and slices is made here.
+ * serve: allocation and free in a part of a pool: the pool's own part, or an arena. Every allocation and every
+ * free of chunks and slices is made here.
  *
  *     alloc    number of the stream ──┬── slice of a slab of the stream ─────────────────┬── count ── address
  *                                     └── best fit of regions it may have ── carve ──────┘
  *     free     static pool ── chunk ── live map ── slice, or coalesce ── count
  *
- * Both are inlined into the calls that programs make most. They fail early and change nothing if the stream is unknown,
- * if nothing fits or if the metadata has no room: ladder.h and route.h go on from there. Functions that are not inlined
- * get a copy of the request, so that the compiler can keep the original in registers.
+ * Both are inlined into the calls that programs make most. They fail early and change nothing if the stream is
+ * unknown, if nothing fits or if the metadata has no room: ladder.h and route.h go on from there. Functions
+ * that are not inlined get a copy of the request, so that the compiler can keep the original in registers.
  *
  * Requires: the lock of the part. Cost: O(log n) in free regions of one size.
  */
@@ -101,8 +101,8 @@ TN_HOT void *tn_serve_fit_inline(struct tarn_pool *pool, struct tn_part *part,
 void *tn_serve_fit(struct tarn_pool *pool, struct tn_part *part, const struct tn_request *request,
                    uint32_t stream, struct tn_fit fit);
 
-/* Cuts the chunk of a fit into slices and returns the first. Requires room for a carve and for the slab. The slab is
- * withheld until tn_slices_give. */
+/* Cuts the chunk of a fit into slices and returns the first. Requires room for a carve and for the slab. The
+ * slab is withheld until tn_slices_give. */
 void *tn_serve_cut_fit(struct tarn_pool *pool, struct tn_part *part,
                        const struct tn_request *request, struct tn_fit fit, uint32_t *slab_out);
 
@@ -116,13 +116,13 @@ TN_HOT void *tn_serve_chunks(struct tarn_pool *pool, struct tn_part *part,
     return tn_serve_fit_inline(pool, part, request, stream, fit);
 }
 
-/* Cuts a chunk and allocates a slice of it. Allocates a whole chunk if no number is left for a slab. NULL: nothing fits,
- * or the metadata has no room. */
+/* Cuts a chunk and allocates a slice of it. Allocates a whole chunk if no number is left for a slab. NULL:
+ * nothing fits, or the metadata has no room. */
 void *tn_serve_by_cutting(struct tarn_pool *pool, struct tn_part *part,
                           const struct tn_request *request, uint32_t stream);
 
-/* Allocates for the stream of this number: a slice, or chunks. A captured stream gets chunks, because they belong to its
- * capture. NULL: nothing fits, or the metadata has no room. */
+/* Allocates for the stream of this number: a slice, or chunks. A captured stream gets chunks, because they
+ * belong to its capture. NULL: nothing fits, or the metadata has no room. */
 TN_HOT void *tn_serve_stream(struct tarn_pool *pool, struct tn_part *part,
                              const struct tn_request *request, uint32_t stream)
 {
@@ -178,8 +178,8 @@ enum tn_free_result {
     TN_FREE_RESULT_UNKNOWN_STREAM  /* the caller must introduce one of the streams */
 };
 
-/* Decides after a free in a static pool whether the pool must give memory back: FREED or RELEASE_IS_DUE. Requires the
- * pool's lock. Cost: O(regions of the static pool) at worst, mostly a step or two. */
+/* Decides after a free in a static pool whether the pool must give memory back: FREED or RELEASE_IS_DUE.
+ * Requires the pool's lock. Cost: O(regions of the static pool) at worst, mostly a step or two. */
 TN_COLD enum tn_free_result tn_serve_note_free(struct tarn_pool *pool,
                                                const struct tn_static_pool *freed_in);
 
@@ -200,8 +200,9 @@ TN_HOT enum tn_free_result tn_serve_free_slice(struct tarn_pool *pool, struct tn
     return tn_serve_note_free(pool, place->owner);
 }
 
-/* Frees the allocation that starts at a located place. told_bytes points to the size that the caller expects, or is NULL.
- * Reuse of the memory waits for the dependency. Changes nothing if the result is NOT_LIVE or WRONG_SIZE. */
+/* Frees the allocation that starts at a located place. told_bytes points to the size that the caller expects,
+ * or is NULL. Reuse of the memory waits for the dependency. Changes nothing if the result is NOT_LIVE or
+ * WRONG_SIZE. */
 TN_HOT enum tn_free_result tn_serve_free(struct tarn_pool *pool, struct tn_part *part,
                                          const struct tn_place *place, const size_t *told_bytes,
                                          struct tn_dependency dependency)
@@ -227,8 +228,8 @@ TN_HOT enum tn_free_result tn_serve_free(struct tarn_pool *pool, struct tn_part 
     return tn_serve_note_free(pool, place->owner);
 }
 
-/* Frees the allocation of the pool's own part that starts at an address. Requires the pool's lock. Chunks that an arena has
- * borrowed are live in the pool's index but are no allocation: NOT_LIVE. are_introduced: see
+/* Frees the allocation of the pool's own part that starts at an address. Requires the pool's lock. Chunks that
+ * an arena has borrowed are live in the pool's index but are no allocation: NOT_LIVE. are_introduced: see
  * tn_pool_find_dependency. */
 TN_HOT enum tn_free_result tn_serve_free_of_pool(struct tarn_pool *pool, uintptr_t address,
                                                  const size_t *told_bytes,
