@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * api: the public functions that allocate, free and resize. They check arguments and call down.
+ * api: the public functions that allocate, free and resize. They check their arguments and call down.
  *
- * A public function learns where it returns to by TN_CALLER, so what uses that is inlined into it.
+ * TN_CALLER is the return address of the function that it is compiled into. So each function that uses it is
+ * inlined into the public functions.
  */
 #include "../../base/arith.h"
 #include "../../base/error.h"
@@ -25,7 +26,7 @@ static TN_COLD tarn_status alloc_slowly(tarn_pool *pool, size_t size_bytes, size
     return tn_alloc_under_shortage(pool, size_bytes, alignment_bytes, stream, status, address_out);
 }
 
-/* The common case. A function of its own, which the public ones jump to. */
+/* The common case. Not inlined, so that all public functions share it by a tail call. */
 static TN_NOINLINE tarn_status alloc(tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
                                      tarn_stream stream, void **address_out)
 {
@@ -94,7 +95,7 @@ static TN_COLD tarn_status finish_free(tarn_pool *pool, void *address, tarn_stre
     return tn_free_elsewhere(pool, address, NULL, &stream, 1);
 }
 
-/* The common case. A function of its own, which the public ones jump to. */
+/* The common case. Not inlined, so that all public functions share it by a tail call. */
 static TN_NOINLINE tarn_status free_block(tarn_pool *pool, void *address, tarn_stream stream)
 {
     enum tn_free_result freed = tn_pool_try_free(pool, (uintptr_t)address, NULL, &stream, 1);
@@ -102,7 +103,7 @@ static TN_NOINLINE tarn_status free_block(tarn_pool *pool, void *address, tarn_s
     return finish_free(pool, address, stream, freed);
 }
 
-/* A call of its own, so that its caller has no stream in memory, and can jump. */
+/* Takes the stream by value, so that the public functions need not store it in memory and can make tail calls. */
 static TN_COLD tarn_status free_with_care(tarn_pool *pool, void *address, tarn_stream stream,
                                           const void *caller)
 {
@@ -165,7 +166,7 @@ TN_HOT tarn_status resize(tarn_pool *pool, void *address, size_t size_bytes, tar
     if (!address) return tn_fail_for_null("address");
     if (size_bytes == 0) {
         return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
-                       "size_bytes is 0: what is not needed any more is freed");
+                       "size_bytes is 0: free the allocation if it is not needed any more");
     }
     return tn_careful_resize(pool, address, size_bytes, stream, TN_CALLER);
 }

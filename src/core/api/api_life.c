@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* api_life: the public functions that create and end pools. */
+/* api_life: the public functions that create, destroy and abandon pools. */
 #include "../../base/error.h"
 #include "../care/debug_pool.h"
 #include "../care/pool_life.h"
@@ -9,7 +9,7 @@
 #include "environment.h"
 #include "over_backend.h"
 
-/* With checked options. */
+/* Creates a pool on the backend of the options, or on the default device. The options are checked. */
 static tarn_status open_and_create(const tarn_pool_options *options, tarn_pool **pool_out)
 {
     if (options->backend)
@@ -59,8 +59,8 @@ tarn_status tarn_pool_create_over(void *address, size_t size_bytes,
     return tn_pool_life_begin(&over, &backend, false, address, pool_out);
 }
 
-/* Which of its own ends the process-wide pool has; otherwise tarn_malloc would be left with a handle of
- * nothing. */
+/* Refuses to end the process-wide pool, except from tarn_default_pool_destroy and tarn_default_pool_abandon:
+ * tarn_malloc would keep a handle of a destroyed pool. */
 static tarn_status check_endable(const tarn_pool *pool, const char *instead)
 {
     if (!tn_pool_is_open(pool)) return tn_fail_for_pool(pool);

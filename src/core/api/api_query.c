@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* api_query: the public functions about streams, captures, trimming, and what a pool holds. */
+/* api_query: the public functions about streams, captures, trimming, statistics, dumps and exports. */
 #include "../../base/error.h"
 #include "../care/debug_pool.h"
 #include "../care/dump.h"
@@ -12,9 +12,9 @@
 
 #include "checks.h"
 
-/* --- streams ----------------------------------------------------------------------------------------- */
+/* --- streams ------------------------------------------------------------------------------------- */
 
-/* Goes on when a pool fails: the others must not be left with a handle that has ended. */
+/* Continues after a pool has failed: the other pools must not keep a handle that is about to end. */
 tarn_status tarn_stream_retire(tarn_stream stream)
 {
     tarn_status status = TARN_STATUS_OK;
@@ -72,7 +72,7 @@ tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *released_
     return status;
 }
 
-/* --- queries ------------------------------------------------------------------------------------------ */
+/* --- queries ------------------------------------------------------------------------------------- */
 
 tarn_status tarn_pool_find(const void *address, tarn_allocation *found_out)
 {
@@ -97,13 +97,13 @@ tarn_status tarn_pool_get_backend(const tarn_pool *pool, tarn_backend *backend_o
     if (!backend_out) return tn_fail_for_null("backend_out");
     if (pool->is_over_callers_memory) {
         return tn_fail(TARN_STATUS_NOT_SUPPORTED,
-                       "the pool is over memory of the caller's, and has no backend");
+                       "the pool is over memory of the caller's and has no backend");
     }
     *backend_out = pool->backend;
     return TARN_STATUS_OK;
 }
 
-/* Says why the pool has no step for an address that is in no live allocation of it. */
+/* Fails an export of an address that is in no live allocation of the pool. */
 static tarn_status fail_to_export(const tarn_pool *pool, const void *address)
 {
     tarn_pool *owner;
@@ -123,9 +123,8 @@ tarn_status tarn_pool_export(tarn_pool *pool, const void *address, tarn_exported
     if (status != TARN_STATUS_OK) return status;
     if (!pool->is_shareable) {
         return tn_fail(TARN_STATUS_NOT_SUPPORTED,
-                       pool->passes_through
-                           ? "the pool passes through, and has no steps that could be shared"
-                           : "the pool was created without is_shareable");
+                       pool->passes_through ? "the pool passes through and has no steps to share"
+                                            : "the pool was created without is_shareable");
     }
     status = tn_debug_has_lost(pool, address) ? TARN_STATUS_NOT_LIVE
                                               : tn_pool_export(pool, address, step_out);
@@ -161,7 +160,8 @@ tarn_status tarn_pool_dump(tarn_pool *pool, tarn_dump_format format, FILE *file)
     if (!tn_pool_is_open(pool)) return tn_fail_for_pool(pool);
     if (!file) return tn_fail_for_null("file");
     if (format != TARN_DUMP_FORMAT_TEXT && format != TARN_DUMP_FORMAT_JSON) {
-        return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "%d is no dump format", (int)format);
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "format is %d, which is no dump format",
+                       (int)format);
     }
     return tn_dump_pool(pool, format, file);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* checks: pools, pointers, options. */
+/* checks: of pools, pointers, structs, options and memory. */
 #include "checks.h"
 
 #include "../../base/arith.h"
@@ -13,11 +13,11 @@ TN_COLD tarn_status tn_fail_for_pool(const tarn_pool *pool)
     if (!pool) return tn_fail(TARN_STATUS_INVALID_POOL, "the pool is NULL");
     if (tn_pool_is_forked(pool)) {
         return tn_fail(TARN_STATUS_FORKED,
-                       "the pool at %p was created before the fork, and is the parent's",
+                       "the pool at %p was created before the fork and belongs to the parent",
                        (const void *)pool);
     }
     return tn_fail(TARN_STATUS_INVALID_POOL,
-                   "at %p there is no pool: it has been destroyed, or never was one",
+                   "there is no pool at %p: it has been destroyed, or never was one",
                    (const void *)pool);
 }
 
@@ -35,29 +35,29 @@ tarn_status tn_check_struct_bytes(const char *name, size_t struct_bytes, size_t 
 {
     if (struct_bytes == expected) return TARN_STATUS_OK;
     return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
-                   "%s says it has %zu bytes, this library knows %zu: was it initialised, and do "
-                   "header and library match?",
+                   "%s says it has %zu bytes, but this library expects %zu: initialise it, and use "
+                   "the header of this library",
                    name, struct_bytes, expected);
 }
 
-/* What a table has at least: sharing came later. */
+/* The size of the smallest table that is accepted: it ends before the functions for sharing. */
 #define OPERATIONS_BYTES_MIN offsetof(tarn_backend_operations, range_map_shareable)
 
 static tarn_status check_backend(const tarn_backend *backend)
 {
     const tarn_backend_operations *operations = backend->operations;
     if (!operations) {
-        return tn_fail(TARN_STATUS_INVALID_OPTIONS, "backend: its table of operations is NULL");
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS, "the backend's table of operations is NULL");
     }
     if (operations->struct_bytes < OPERATIONS_BYTES_MIN) {
         return tn_fail(TARN_STATUS_INVALID_OPTIONS,
-                       "backend: its table of operations says it has %zu bytes, not %zu",
+                       "the backend's table of operations says it has %zu bytes, not %zu",
                        operations->struct_bytes, sizeof *operations);
     }
     if (!operations->name || !operations->acquire || !operations->release ||
         !operations->get_properties) {
         return tn_fail(TARN_STATUS_INVALID_OPTIONS,
-                       "backend: it lacks a name, acquire, release or get_properties");
+                       "the backend lacks a name, acquire, release or get_properties");
     }
     return TARN_STATUS_OK;
 }
@@ -76,7 +76,7 @@ tarn_status tn_check_options(const tarn_pool_options *options)
                        "chunk_bytes is %zu, not a power of two from %d to %zu", chunk_bytes,
                        TARN_CHUNK_BYTES_MIN, TARN_CHUNK_BYTES_MAX);
     }
-    /* Written so that a NaN is refused too. */
+    /* Negated, so that a NaN is refused too. */
     if (!(options->growth_factor >= 1.0)) {
         return tn_fail(TARN_STATUS_INVALID_OPTIONS, "growth_factor is %g, not 1 or more",
                        options->growth_factor);
@@ -96,15 +96,15 @@ tarn_status tn_check_options(const tarn_pool_options *options)
     }
     if (options->is_shareable && !options->contiguous && !options->passes_through) {
         return tn_fail(TARN_STATUS_INVALID_OPTIONS,
-                       "is_shareable is set, but contiguous is not: other pools are shared by the "
-                       "vendor's own handles");
+                       "is_shareable is set, but contiguous is not: share the memory of other "
+                       "pools by the vendor's handles");
     }
     if (options->limit_percent > 100) {
         return tn_fail(TARN_STATUS_INVALID_OPTIONS, "limit_percent is %u, not 0 to 100",
                        options->limit_percent);
     }
     if ((options->debug & ~DEBUG_FLAGS_ALL) != 0) {
-        return tn_fail(TARN_STATUS_INVALID_OPTIONS, "debug is 0x%x, which has flags that are none",
+        return tn_fail(TARN_STATUS_INVALID_OPTIONS, "debug is 0x%x, which has unknown flags",
                        options->debug);
     }
     if ((options->debug & TARN_DEBUG_QUARANTINE) && options->quarantine_bytes == 0)
@@ -122,11 +122,11 @@ tarn_status tn_check_memory(const void *address, size_t size_bytes, size_t chunk
     if (!address) return tn_fail_for_null("address");
     if (!tn_add_fits((uintptr_t)address, size_bytes, &end)) {
         return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
-                       "%zu bytes from %p on reach beyond the last address", size_bytes, address);
+                       "%zu bytes at %p reach beyond the last address", size_bytes, address);
     }
     if (!tn_add_fits(lead, chunk_bytes, &needed) || size_bytes < needed) {
         return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
-                       "in the %zu bytes from %p on is no whole chunk of %zu", size_bytes, address,
+                       "the %zu bytes at %p hold no whole chunk of %zu bytes", size_bytes, address,
                        chunk_bytes);
     }
     return TARN_STATUS_OK;

@@ -1,26 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * checks: arguments of public functions. Each function says what is wrong, and gives back the status to return.
+ * checks: the arguments of public functions. Each function returns the status for the public function to
+ * return, and sets the error message.
+ *
+ * Threads: any. Cost: O(1).
  */
 #ifndef TN_CHECKS_H
 #define TN_CHECKS_H
 
 #include "../pool/pool.h"
 
-/* The pool is not open. */
+/* Fails a call on a pool that is not open: INVALID_POOL or FORKED. */
 TN_COLD tarn_status tn_fail_for_pool(const tarn_pool *pool);
 
-/* The same for a call that gives something back: in a forked child there is nothing to give back, and it succeeds. */
+/* tn_fail_for_pool for a call that gives memory back. On a pool of the parent process it succeeds and does
+ * nothing. */
 TN_COLD tarn_status tn_return_to_pool(const tarn_pool *pool);
 
+/* Fails with INVALID_ARGUMENT: the argument of this name is NULL. */
 TN_COLD tarn_status tn_fail_for_null(const char *argument);
 
-/* An output struct has the size that this library knows. */
+/* INVALID_ARGUMENT unless the struct of this name has the size that this library expects. */
 tarn_status tn_check_struct_bytes(const char *name, size_t struct_bytes, size_t expected);
 
+/* INVALID_OPTIONS unless each option and their combination is valid on any device; pool_options.h checks the
+ * rest. */
 tarn_status tn_check_options(const tarn_pool_options *options);
 
-/* Memory for a pool over the caller's own: at least one whole chunk. */
+/* INVALID_ARGUMENT unless memory of the caller's holds at least one whole chunk. */
 tarn_status tn_check_memory(const void *address, size_t size_bytes, size_t chunk_bytes);
 
 #endif

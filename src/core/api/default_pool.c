@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * default_pool: the process-wide pool, created on first use from the environment.
+ * default_pool: the process-wide pool. The first use creates it with options from the environment.
  *
- * It is not destroyed at the end of the process: the vendor's runtime may be gone by then, and the
- * system takes the memory back anyway.
+ * The end of the process does not destroy it: the vendor's runtime may have ended by then, and the system takes
+ * the memory back anyway.
  *
- * A fork does not wait for the lock, since the vendor may fork while a backend is opened under it. The
- * child begins without a pool.
+ * A fork does not wait for the lock, because the vendor may fork while a backend is opened under it. The child
+ * begins without a pool.
  */
 #include <stdatomic.h>
 
@@ -14,16 +14,17 @@
 #include "../../base/error.h"
 #include "../../base/process.h"
 #include "../../base/sync.h"
+#include "../care/pool_registry.h"
+#include "../supply/pool_options.h"
 #include "tarn/host.h"
 
+#include "checks.h"
 #include "environment.h"
-#include "../supply/pool_options.h"
-#include "../care/pool_registry.h"
 
 static struct tn_mutex lock = TN_MUTEX_INIT;
 static tarn_pool *_Atomic pool; /* written under the lock */
 static tarn_backend backend;    /* under the lock */
-static bool parent_had_pool;    /* set in a child alone, before it has threads */
+static bool parent_had_pool;    /* set only in a forked child, before it has threads */
 
 static struct tn_once forks_once = TN_ONCE_INIT;
 static bool watches_forks;
@@ -47,14 +48,15 @@ static void lock_pool(void)
     tn_mutex_lock(&lock);
 }
 
-/* Plain host memory is there whatever vendor tarn was built for. */
+/* Host memory is available whatever vendor the library was built for. */
 static tarn_status open_backend(const struct tn_environment *environment, tarn_backend *opened)
 {
     if (environment->kind == TARN_MEMORY_KIND_HOST) return tarn_host_backend_open(NULL, opened);
     return tarn_backend_open(environment->device, environment->kind, opened);
 }
 
-/* Where several ranks share the device, per cent are of this one's share, and so is all there is. */
+/* If several ranks share the device, the options "all memory" and limit_percent refer to the share of this
+ * rank. */
 static tarn_status share_device(const tarn_backend *of, unsigned rank_count,
                                 tarn_pool_options *options)
 {
@@ -69,7 +71,7 @@ static tarn_status share_device(const tarn_backend *of, unsigned rank_count,
                               "tell how much there is",
                               rank_count, of->operations->name);
     }
-    /* 0 would be no limit; 1 byte is less than a chunk, which is told. */
+    /* Not 0, which would mean no limit. 1 byte is less than a chunk, so tarn_pool_create fails and says so. */
     size_t share_bytes = tn_max(tn_percent_of(info.total_bytes / rank_count, percent), 1);
     options->limit_bytes =
         options->limit_bytes ? tn_min(options->limit_bytes, share_bytes) : share_bytes;
@@ -77,9 +79,9 @@ static tarn_status share_device(const tarn_backend *of, unsigned rank_count,
     return TARN_STATUS_OK;
 }
 
-/* Under the lock. */
 static tarn_status create(tarn_pool **pool_out)
 {
+    TN_ASSERT(tn_mutex_is_held(&lock));
     if (!watches_forks)
         return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory to watch for forks");
     struct tn_environment environment;
@@ -119,7 +121,7 @@ static TN_COLD tarn_status get_or_create(tarn_pool **pool_out)
 
 tarn_status tarn_default_pool(tarn_pool **pool_out)
 {
-    if (!pool_out) return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "pool_out is NULL");
+    if (!pool_out) return tn_fail_for_null("pool_out");
     tarn_pool *current = atomic_load_explicit(&pool, memory_order_acquire);
     if (TN_UNLIKELY(!current)) return get_or_create(pool_out);
     *pool_out = current;
@@ -135,7 +137,7 @@ tarn_status tarn_malloc(size_t size_bytes, void **address_out)
 
 tarn_status tarn_free(void *address)
 {
-    /* A pool created only to be told that it does not know the address would be no help. */
+    /* Creates no pool: a new one would not have the address. */
     tarn_pool *current = atomic_load_explicit(&pool, memory_order_acquire);
     if (TN_LIKELY(current != NULL)) return tarn_pool_free(current, address);
     if (!address) return TARN_STATUS_OK;
@@ -148,7 +150,8 @@ tarn_status tarn_free(void *address)
     return tn_fail(TARN_STATUS_FOREIGN_ADDRESS, "%p belongs to no pool", address);
 }
 
-/* What ends any other pool, done to this one. The backend stays open if the pool is abandoned. */
+/* Ends the process-wide pool by tarn_pool_destroy or tarn_pool_abandon. An abandoned pool leaves its backend
+ * open. */
 static tarn_status end(tarn_status (*end_pool)(tarn_pool *pool), bool closes_backend)
 {
     tarn_status status = TARN_STATUS_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* environment: a parser for each form of value. A variable that is unset or empty changes nothing. */
+/* environment: a parser for each kind of value. A variable that is unset or empty changes nothing. */
 #include "environment.h"
 
 #include <ctype.h>
@@ -10,8 +10,8 @@
 
 #include "../../base/arith.h"
 #include "../../base/error.h"
-
 #include "../index/free_set.h"
+
 #include "ranks.h"
 
 static const char *value_of(const char *name)
@@ -39,7 +39,7 @@ static bool parse_number(const char *text, size_t *number_out, const char **rest
     return true;
 }
 
-/* 123, 64K, 700M, 2G, 1T. */
+/* Parses 123, 64K, 700M, 2G, 1T. */
 static bool parse_bytes(const char *text, size_t *bytes_out)
 {
     static const char suffixes[] = "KMGT";
@@ -104,7 +104,7 @@ static tarn_status read_limit(struct tn_environment *environment)
     return TARN_STATUS_OK;
 }
 
-/* 2, 1.5. By hand, since strtod takes the decimal point that the program's locale has. */
+/* Parses 2, 1.5. Not by strtod, which uses the decimal point of the program's locale. */
 static bool parse_factor(const char *text, double *factor_out)
 {
     size_t whole, fraction = 0;
@@ -180,11 +180,10 @@ static tarn_status read_fit(tarn_fit *fit)
         *fit = known;
         return TARN_STATUS_OK;
     }
-    return fail_for(name, value,
-                    "best_fit, first_fit, segregated_fit or tlsf");
+    return fail_for(name, value, "best_fit, first_fit, segregated_fit or tlsf");
 }
 
-/* Where we are not told, the launchers may have been. */
+/* TARN_RANKS, or else the environment of the launcher. */
 static tarn_status read_ranks(unsigned *rank_count)
 {
     const char *name = "TARN_RANKS";
@@ -240,7 +239,7 @@ static unsigned debug_flag_of(const char *name, size_t length)
     return 0;
 }
 
-/* A list with commas. */
+/* Parses a list of flags, separated by commas. */
 static tarn_status read_debug(unsigned *debug)
 {
     const char *name = "TARN_DEBUG";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * environment: options of the process-wide pool from environment variables.
+ * environment: the options of the process-wide pool from environment variables.
  *
- * Threads: reads the environment, so no other thread may be changing it. Cost: O(1).
+ * Threads: any, while no other thread changes the environment. Cost: O(1).
  */
 #ifndef TN_ENVIRONMENT_H
 #define TN_ENVIRONMENT_H
@@ -16,11 +16,12 @@ struct tn_environment {
     unsigned rank_count; /* ranks that share the device, this one included */
 };
 
-/* Starts from the defaults and reads all the variables that docs/semantics.md lists.
- * INVALID_ENVIRONMENT names the one that does not parse. */
+/* Reads all variables that docs/semantics.md lists; a variable that is not set keeps its default. Errors:
+ * INVALID_ENVIRONMENT, whose message names the variable. */
 tarn_status tn_environment_read(struct tn_environment *environment_out);
 
-/* Reads TARN_DISABLE, which concerns every pool. Where it is not "1" the option stays what it was. */
+/* Reads TARN_DISABLE, which concerns every pool. Sets *passes_through if it is "1", else leaves it unchanged.
+ * Errors: INVALID_ENVIRONMENT. */
 tarn_status tn_environment_read_disable(bool *passes_through);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* over_backend: operations that do nothing. It knows no streams: no kind of memory is out of the question. */
+/* over_backend: operations that do nothing. The backend has no streams or events, because the memory may be of
+ * any kind. */
 #include "over_backend.h"
 
 #include <stdint.h>
 
-/* Whose memory it is nobody knows. The vendors that have such handles have these, and they are no stream's of
- * another vendor. */
+/* The vendor of the memory is unknown. All vendors that have such special handles use these values, and no
+ * stream of another vendor has one of them. */
 #define ANY_DEFAULT_STREAM ((tarn_stream)1)
 #define ANY_THREAD_STREAM  ((tarn_stream)2)
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* ranks: reading what the launchers say. What does not parse counts as not said: it is not ours. */
+/* ranks: reading the variables of the launchers. A variable that does not parse counts as not set: it is not an
+ * error of the user. */
 #include "ranks.h"
 
 #include <ctype.h>
@@ -8,10 +9,10 @@
 #include <string.h>
 
 enum {
-    COUNT_MAX = 1000000 /* more is no number of ranks */
+    COUNT_MAX = 1000000 /* a larger number is no number of ranks */
 };
 
-/* Takes a number, 0 to COUNT_MAX, off the text. */
+/* Parses a number from 0 to COUNT_MAX and moves *text behind it. */
 static bool take_number(const char **text, unsigned *number_out)
 {
     unsigned number = 0;
@@ -26,7 +27,7 @@ static bool take_number(const char **text, unsigned *number_out)
     return true;
 }
 
-/* 0: it is not set, or no number. */
+/* The number in a variable. 0: it is not set, or no number. */
 static unsigned number_in(const char *name)
 {
     const char *text = getenv(name);
@@ -34,7 +35,7 @@ static unsigned number_in(const char *name)
     return text && take_number(&text, &number) && *text == '\0' ? number : 0;
 }
 
-/* The count for one of the nodes in "5,4(x3)"; 0: the text is no such list, or is too short. */
+/* The count for one node in a list like "5,4(x3)". 0: the text is no such list, or is too short. */
 static unsigned count_for_node(const char *text, unsigned node)
 {
     unsigned count, node_count;
@@ -64,7 +65,7 @@ static unsigned ranks_by_flux(void)
     return (rank_count + node_count - 1) / node_count;
 }
 
-/* 1 where nobody says. */
+/* 1 if no variable tells. */
 static unsigned ranks_on_node(void)
 {
     static const char *const names[] = { "OMPI_COMM_WORLD_LOCAL_SIZE",
