@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * stream_reuse: from when on a stream may have what was freed on another.
+ * stream_reuse: when a stream may have memory that was freed on another stream.
  *
- *     stream a    ── kernel on x ── free x ─── kernel ─── ●          recorded when b wants x, not before
- *                                                         ╎
+ *     stream a    ── kernel on x ── free x ─── kernel ─── ●          an event is recorded here when b wants x,
+ *                                                         ╎          not before
  *     stream b    ── kernel ────────────────── alloc ──── ◄ ── kernel on x
  *
- * A pool that has seen one stream only need not care: what runs later on a stream runs later anyway. So
- * it is undivided at first, and every free region serves that stream. With the second stream the free
- * regions divide: those that wait for nothing, and those of each stream; see dependency.h.
+ * A pool that has seen one stream has no table: work on one stream runs in order, so the stream may have every free
+ * region. With the second stream the pool divides its free regions into those that wait for nothing and those of each
+ * stream. See dependency.h.
  *
- * On a stream that is the callers' nobody else can record late. What was freed there is out of others' reach
- * until it is recorded, or the device waited for:
+ * On a callers' stream only a call that names the stream can record. Memory that was freed there is not for other
+ * streams until the pool has recorded there, or has waited for the device:
  *
- *     a thread's own      recorded by the thread, at its next call after others wanted it
- *     ends unannounced    recorded at each free
+ *     a thread's own stream             the thread records, in its first call after another stream wanted the memory
+ *     a stream that ends unannounced    each free records
  *
- * Threads: all of it under growth_lock, and `lock` only for a look or a change; the vendor's calls are
- * made without it, since they may wait for a function of the user's that frees.
+ * Two files: stream_known.c introduces and retires streams; stream_reuse.c records, polls, and makes streams wait.
+ *
+ * Requires: growth_lock, except where a function says otherwise. The functions take the pool's lock themselves. They
+ * call the vendor without it, because the vendor may wait for a user's function that frees.
  * Cost: that of the vendor's calls.
  */
 #ifndef TN_STREAM_REUSE_H
@@ -25,73 +27,89 @@
 
 #include "../serve/pool_streams.h"
 
-/* The free sets, a bit each, from which a stream may have anything as it is. */
+/* The free sets, a bit each, of which a stream may have any region without a wait. */
 static inline uint32_t tn_pool_own_sets(uint32_t stream)
 {
     uint32_t idle = (uint32_t)1 << TN_FREE_SET_IDLE;
     return stream == TN_STREAM_NONE ? idle : idle | (uint32_t)1 << tn_free_set_of_stream(stream);
 }
 
-/* Whether a stream can be made to wait for another. */
-bool tn_stream_reuse_has_events(const struct tarn_pool *pool);
+/* --- stream_known.c: streams begin and end ------------------------------------------------------ */
 
-/* Makes the streams known that are not yet, and makes sure of those that may have ended. The caller names them:
- * their handles are good until the call returns. Its status is OK; INVALID_ARGUMENT: one is of another device;
- * OUT_OF_HOST_MEMORY, also when there are too many streams at once; or the vendor's. Of what went wrong
- * *refused_out is the stream. */
+/* Makes streams known that the pool does not know, and checks those that may have ended. The caller names the streams,
+ * so their handles are good until the call returns. Returns OK; INVALID_ARGUMENT: a stream is of another device;
+ * OUT_OF_HOST_MEMORY, also when there are too many streams at once; or the vendor's status. On failure *refused_out is
+ * the stream. */
 tarn_backend_result tn_stream_reuse_introduce(struct tarn_pool *pool, const tarn_stream *streams,
                                               size_t stream_count, tarn_stream *refused_out);
 
-/* Says why a stream could not be introduced or retired. */
+/* Reports why a stream could not be introduced. */
 tarn_status tn_stream_reuse_fail(const struct tarn_pool *pool, tarn_stream stream,
                                  tarn_backend_result result);
 
-/* Sees to it that there is a table, though there be one stream only. False: no host memory. */
+/* Makes sure that the pool has a table, even with one stream. False: no host memory. */
 bool tn_stream_reuse_divide(struct tarn_pool *pool);
 
-/* Finds out which records have completed. True: something waits for less than before. */
+/* The handle ends: records what was freed on the stream. Returns OK; NOT_READY: the stream is being captured;
+ * OUT_OF_HOST_MEMORY: nothing has changed; or VENDOR_ERROR: memory that was freed on the stream is lost. */
+tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream handle);
+
+/* --- stream_reuse.c: records and waits ---------------------------------------------------------- */
+
+/* Finds out which records have completed. True: some memory waits for less than before. */
 bool tn_stream_reuse_poll(struct tarn_pool *pool);
 
-/* Records on every stream that something waits for, and polls: of what was freed on streams that have
- * come to their end nothing waits any more. */
+/* Records on every known stream that free memory waits for, and polls. Afterwards nothing waits for streams whose
+ * work has all completed. */
 void tn_stream_reuse_settle(struct tarn_pool *pool);
 
-/* Waits for the device, with the calling thread: nothing that was freed before waits any more. False:
- * nothing was pending, or the vendor cannot. */
+/* Waits for the device, in the calling thread. Afterwards memory that was freed before waits for nothing. False:
+ * nothing was pending, a stream is being captured, or the vendor cannot. */
 bool tn_stream_reuse_synchronize(struct tarn_pool *pool);
 
-/* Chunks of free regions that belong to captures. Cost: O(regions). Under `lock`. */
-uint32_t tn_stream_reuse_private_chunks(const struct tarn_pool *pool);
-
-/* Streams that another can be made to wait for, whatever was freed there and when, a bit each. Under both
- * locks. */
+/* The streams, a bit each, that another stream can be made to wait for, whatever was freed there and when. Also
+ * requires the pool's lock. */
 uint32_t tn_stream_reuse_reachable(const struct tarn_pool *pool);
 
-/* Of other streams, those that cannot be waited for, as far as was freed there up to that time: a callers'
- * one without a record of it. Under both locks. */
+/* Those of the streams, a bit each, that are no callers' streams with a record of what was freed there up to that
+ * time. Also requires the pool's lock. */
 uint32_t tn_stream_reuse_unrecorded(const struct tarn_pool *pool, uint32_t streams, uint32_t time);
 
-/* What was freed on callers' streams and is not recorded would be welcome to this one. Under both locks. */
+/* Asks for records on all other callers' streams on which memory was freed that is not recorded. Also requires the
+ * pool's lock, and the arenas gathered. */
 void tn_stream_reuse_want(struct tarn_pool *pool, uint32_t stream);
 
-/* The call that has introduced these streams records on them what it is alone to record: what others want,
- * and, in a pool whose streams end unannounced, what it has just freed. */
+/* Records on the callers' streams among these where another stream asked for it; after a free (has_freed), in a pool
+ * whose streams end unannounced, on all of them. This call has introduced the streams. */
 void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *streams,
                                     size_t stream_count, bool has_freed);
 
-/* Makes the stream wait for what the dependency names: at most one record and one wait for each stream
- * that it has not waited for yet, all of which must be reachable or recorded. */
+/* Makes the stream wait for the dependency, all of whose streams must be reachable or recorded. At most one record and
+ * one wait for each stream that it has not waited for yet. Returns OK; NOT_SUPPORTED: the vendor has no events;
+ * NOT_READY: times have begun anew, and a record is missing that cannot be made here; or the vendor's status. */
 tarn_backend_result tn_stream_reuse_order(struct tarn_pool *pool, tarn_stream handle,
                                           struct tn_dependency dependency);
 
-/* The handle ends: what was freed on it is recorded now. Its status is OK; OUT_OF_HOST_MEMORY: all is as
- * it was; or VENDOR_ERROR: what was freed on the stream is lost. */
-tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream handle);
+/* Chunks of free regions that belong to captures. Requires only the pool's lock. Cost: O(regions). */
+uint32_t tn_stream_reuse_private_chunks(const struct tarn_pool *pool);
 
-/* Gives up the table and the events, whatever is under way. At the end of the pool. */
+/* Gives up the table and the events at the end of the pool, even if work is under way. Requires no lock. */
 void tn_stream_reuse_fini(struct tarn_pool *pool);
 
-/* The same without a call of the vendor. */
+/* Gives up the table at the end of the pool, without a vendor call. Requires no lock. */
 void tn_stream_reuse_abandon(struct tarn_pool *pool);
+
+/* --- what stream_known.c needs of the records --------------------------------------------------- */
+
+/* Records on the stream if free memory may depend on it. Returns OK; NOT_SUPPORTED: the vendor has no events; or the
+ * vendor's status. */
+tarn_backend_result tn_stream_reuse_record_needed(struct tarn_pool *pool, uint32_t stream);
+
+/* The stream has ended. is_recorded: its newest record, if it has one, covers all memory that was freed there; else
+ * that memory is lost. Polls the stream. */
+void tn_stream_reuse_end(struct tarn_pool *pool, uint32_t stream, bool is_recorded);
+
+/* Gives the number of the stream back, unless free memory may depend on it. */
+void tn_stream_reuse_forget_idle(struct tarn_pool *pool, uint32_t stream);
 
 #endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* stream_known: the streams of a pool: dividing, making room, introducing, retiring. */
+#include "stream_reuse.h"
+
+#include "../../base/error.h"
+#include "../../base/host_memory.h"
+#include "../../base/process.h"
+#include "../serve/gather.h"
+
+/* --- one stream, then several ----------------------------------------------------------------- */
+
+/* The handle of a pool's only stream when that is a thread's own: no caller passes it. */
+static char no_stream;
+
+static void set_only_stream(struct tarn_pool *pool, struct tn_stream_name name)
+{
+    pool->only_stream = name.thread ? &no_stream : name.handle;
+    pool->only_thread = name.thread;
+}
+
+/* The pool has handed nothing out, so no stream has used any of its memory. */
+static bool is_untouched(const struct tarn_pool *pool)
+{
+    TN_ASSERT(tn_pool_is_locked(pool));
+    return !pool->streams && pool->own.stats.alloc_count == 0;
+}
+
+/* All memory that was freed so far was freed on the only stream. */
+static void divide_free_regions(struct tarn_pool *pool)
+{
+    struct tn_dependency dependency = tn_stream_table_depend(pool->streams, 0);
+    uint32_t region;
+    if (pool->own.stats.free_count == 0 && !pool->has_shrunk) return;
+    tn_slices_divide(&pool->own.slices, dependency);
+    while ((region = tn_region_index_find_best_fit(
+                &pool->own.index, (uint32_t)1 << TN_FREE_SET_IDLE, 1)) != TN_REGION_NONE) {
+        tn_region_index_change_dependency(&pool->own.index, region, dependency);
+    }
+}
+
+/* From one stream to several. False: no host memory, and nothing has changed. */
+static bool divide(struct tarn_pool *pool)
+{
+    TN_ASSERT(tn_pool_is_locked(pool));
+    struct tn_stream_table *table = tn_host_memory_alloc(sizeof *table);
+    if (!table) return false;
+    if (!tn_region_index_add_stream(&pool->own.index, 0)) {
+        tn_host_memory_free(table);
+        return false;
+    }
+    tn_stream_table_init(table);
+    tn_stream_table_add(table, 0,
+                        pool->only_thread
+                            ? (struct tn_stream_name){ pool->thread_stream, pool->only_thread }
+                            : (struct tn_stream_name){ pool->only_stream, 0 });
+    pool->streams = table;
+    divide_free_regions(pool);
+    return true;
+}
+
+bool tn_stream_reuse_divide(struct tarn_pool *pool)
+{
+    tn_pool_lock_and_gather(pool);
+    bool is_divided = pool->streams || divide(pool);
+    tn_pool_unlock(pool);
+    return is_divided;
+}
+
+/* --- room for a number ------------------------------------------------------------------------ */
+
+/* Streams whose numbers the pool can have back once nothing depends on them: all but captures. */
+static uint32_t forgettable(const struct tn_stream_table *table)
+{
+    return tn_stream_table_in_state(table, TN_STREAM_STATE_KNOWN) |
+           tn_stream_table_in_state(table, TN_STREAM_STATE_CALLERS) |
+           tn_stream_table_in_state(table, TN_STREAM_STATE_RETIRED) |
+           tn_stream_table_in_state(table, TN_STREAM_STATE_LOST);
+}
+
+/* Whether the pool has a number to spare, after it has forgotten all idle streams but the kept ones. A forgotten stream
+ * that comes again is introduced again. */
+static bool make_room(struct tarn_pool *pool, uint32_t kept_streams)
+{
+    struct tn_stream_table *table = pool->streams;
+    if (tn_stream_table_find_unused(table) != TN_STREAM_NONE) return true;
+    for (uint32_t rest = forgettable(table) & ~kept_streams; rest != 0; rest &= rest - 1)
+        tn_stream_reuse_forget_idle(pool, tn_lowest_bit(rest));
+    return tn_stream_table_find_unused(table) != TN_STREAM_NONE;
+}
+
+/* Once the device has finished all work, nothing waits for memory that was freed on the streams. */
+static void make_room_by_waiting(struct tarn_pool *pool, uint32_t kept_streams)
+{
+    if (!pool->streams || make_room(pool, kept_streams)) return;
+    if ((forgettable(pool->streams) & ~kept_streams) == 0) return;
+    tn_stream_reuse_synchronize(pool);
+    make_room(pool, kept_streams);
+}
+
+/* --- introducing ------------------------------------------------------------------------------ */
+
+/* What the vendor says of a stream besides its handle. */
+struct identity {
+    struct tn_stream_name name;
+    bool is_callers;
+    bool is_unsure; /* the vendor has gone: take it for the stream that had the handle last */
+    uint64_t id;    /* 0 in a pool that does not identify streams */
+};
+
+static tarn_backend_result identify(const struct tarn_pool *pool, tarn_stream handle,
+                                    struct identity *identity_out)
+{
+    *identity_out = (struct identity){ .name = tn_pool_name_stream(pool, handle) };
+    struct tn_stream_name name = identity_out->name;
+    identity_out->is_callers = name.thread != 0;
+    if (!pool->identifies_streams || !name.handle || name.thread) return TARN_BACKEND_RESULT_OK;
+    identity_out->is_callers = true;
+    return pool->backend.operations->stream_id(pool->backend.state, handle, &identity_out->id);
+}
+
+/* At the end of the process the vendor no longer answers, but frees go on. No work can be submitted then to the memory
+ * that they free. */
+static bool has_vendor_gone(tarn_backend_result result)
+{
+    return result.status == TARN_STATUS_VENDOR_ERROR && tn_process_is_ending();
+}
+
+/* Whether the pool knows the stream. If another stream has the handle now, the known one has ended. */
+static bool recognise(struct tarn_pool *pool, const struct identity *identity, uint32_t *stream_out)
+{
+    tn_pool_lock_and_gather(pool);
+    bool is_known = tn_pool_find_introduced_stream(pool, identity->name.handle, stream_out);
+    tn_pool_unlock(pool);
+    if (!is_known || *stream_out == TN_STREAM_NONE) return is_known;
+    const struct tn_stream_entry *entry = &pool->streams->streams[*stream_out];
+    if (identity->is_unsure) return true;
+    if (entry->id != identity->id) {
+        tn_stream_reuse_end(pool, *stream_out, entry->is_all_recorded);
+        return false;
+    }
+    return true;
+}
+
+/* False: no host memory, or no number. */
+static bool introduce_locked(struct tarn_pool *pool, const struct identity *identity)
+{
+    bool must_record_frees = pool->identifies_streams && identity->is_callers;
+    if (is_untouched(pool) && !must_record_frees) {
+        set_only_stream(pool, identity->name);
+        return true;
+    }
+    if (!pool->streams && !divide(pool)) return false;
+    uint32_t stream = tn_stream_table_find_unused(pool->streams);
+    if (stream == TN_STREAM_NONE || !tn_region_index_add_stream(&pool->own.index, stream))
+        return false;
+    tn_stream_table_add(pool->streams, stream, identity->name);
+    struct tn_stream_entry *entry = &pool->streams->streams[stream];
+    if (!must_record_frees) return true;
+    entry->state = TN_STREAM_STATE_CALLERS;
+    entry->id = identity->id;
+    entry->is_all_recorded = true;
+    return true;
+}
+
+static tarn_backend_result introduce(struct tarn_pool *pool, tarn_stream handle,
+                                     uint32_t *kept_streams)
+{
+    struct identity identity;
+    uint32_t stream;
+    tarn_backend_result result = identify(pool, handle, &identity);
+    identity.is_unsure = has_vendor_gone(result);
+    if (result.status != TARN_STATUS_OK && !identity.is_unsure) return result;
+    if (!recognise(pool, &identity, &stream)) {
+        const tarn_backend_operations *operations = pool->backend.operations;
+        if (operations->stream_check)
+            result = operations->stream_check(pool->backend.state, identity.name.handle);
+        if (result.status != TARN_STATUS_OK && !has_vendor_gone(result)) return result;
+        tn_stream_reuse_poll(pool); /* may complete a retirement, which frees a number */
+        make_room_by_waiting(pool, *kept_streams);
+        tn_pool_lock_and_gather(pool);
+        bool is_introduced = introduce_locked(pool, &identity) &&
+                             tn_pool_find_introduced_stream(pool, handle, &stream);
+        tn_pool_unlock(pool);
+        if (!is_introduced) return (tarn_backend_result){ TARN_STATUS_OUT_OF_HOST_MEMORY, 0, NULL };
+    }
+    if (stream != TN_STREAM_NONE) *kept_streams |= (uint32_t)1 << stream;
+    return TARN_BACKEND_RESULT_OK;
+}
+
+tarn_backend_result tn_stream_reuse_introduce(struct tarn_pool *pool, const tarn_stream *streams,
+                                              size_t stream_count, tarn_stream *refused_out)
+{
+    tarn_backend_result result = TARN_BACKEND_RESULT_OK;
+    uint32_t kept_streams = 0;
+    for (size_t i = 0; i < stream_count && result.status == TARN_STATUS_OK; i++) {
+        result = introduce(pool, streams[i], &kept_streams);
+        if (result.status != TARN_STATUS_OK) *refused_out = streams[i];
+    }
+    return result;
+}
+
+tarn_status tn_stream_reuse_fail(const struct tarn_pool *pool, tarn_stream stream,
+                                 tarn_backend_result result)
+{
+    const char *backend = pool->backend.operations->name;
+    if (result.status == TARN_STATUS_INVALID_ARGUMENT) {
+        return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
+                              "%p is no stream of the %s backend's device", stream, backend);
+    }
+    if (result.status == TARN_STATUS_OUT_OF_HOST_MEMORY) {
+        return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
+                              "no room for one more stream beside the %d at most that a pool knows",
+                              TN_STREAM_COUNT_MAX);
+    }
+    return tn_fail_vendor(TARN_STATUS_VENDOR_ERROR, result.vendor_code, result.vendor_name,
+                          "the %s backend failed to look at stream %p", backend, stream);
+}
+
+/* --- retiring --------------------------------------------------------------------------------- */
+
+/* Gives the only stream a number, 0, so that its memory can wait for it. An untouched pool forgets the stream instead,
+ * and has no table afterwards. False: no host memory. */
+static bool divide_or_forget_only_stream(struct tarn_pool *pool)
+{
+    tn_pool_lock_and_gather(pool);
+    bool is_divided = is_untouched(pool) || divide(pool);
+    if (!pool->streams && is_divided)
+        set_only_stream(pool, (struct tn_stream_name){ pool->default_stream, 0 });
+    tn_pool_unlock(pool);
+    return is_divided;
+}
+
+tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream handle)
+{
+    uint32_t stream;
+    tn_pool_lock_and_gather(pool);
+    bool is_known = tn_pool_find_introduced_stream(pool, handle, &stream);
+    tn_pool_unlock(pool);
+    if (!is_known) return TARN_BACKEND_RESULT_OK;
+    if (tn_pool_is_captured(pool, stream))
+        return (tarn_backend_result){ TARN_STATUS_NOT_READY, 0, NULL };
+    if (stream == TN_STREAM_NONE) {
+        if (!divide_or_forget_only_stream(pool))
+            return (tarn_backend_result){ TARN_STATUS_OUT_OF_HOST_MEMORY, 0, NULL };
+        if (!pool->streams) return TARN_BACKEND_RESULT_OK;
+        stream = 0;
+    }
+    const struct tn_stream_entry *entry = &pool->streams->streams[stream];
+    if (pool->identifies_streams && entry->state == TN_STREAM_STATE_CALLERS) {
+        /* Another stream may have the handle by now, so nothing can be recorded. */
+        tn_stream_reuse_end(pool, stream, entry->is_all_recorded);
+        return TARN_BACKEND_RESULT_OK;
+    }
+    tarn_backend_result result = tn_stream_reuse_record_needed(pool, stream);
+    tn_stream_reuse_end(pool, stream, result.status == TARN_STATUS_OK);
+    if (has_vendor_gone(result)) return TARN_BACKEND_RESULT_OK;
+    if (result.status != TARN_STATUS_OK) result.status = TARN_STATUS_VENDOR_ERROR;
+    return result;
+}
