@@ -16,7 +16,7 @@ static tarn_status fail_for_capture(tarn_capture capture, const char *what)
                    what);
 }
 
-/* Whether any number has that state and capture. */
+/* Whether the capture has a number in that state. */
 static bool has_any(const struct tarn_pool *pool, enum tn_stream_state state, tarn_capture capture)
 {
     for (uint32_t i = 0; pool->streams && i < TN_STREAM_COUNT_MAX; i++) {
@@ -28,11 +28,11 @@ static bool has_any(const struct tarn_pool *pool, enum tn_stream_state state, ta
 
 /* --- begin -------------------------------------------------------------------------------------- */
 
-/* The number that the stream had in an earlier round of the capture, or a new one; TN_STREAM_NONE: there
- * is no room. Under `lock`. */
+/* The number that the stream had earlier in the capture, or a new one. TN_STREAM_NONE: there is no room. */
 static uint32_t take_number(struct tarn_pool *pool, struct tn_stream_name name,
                             tarn_capture capture)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
     struct tn_stream_table *table = pool->streams;
     uint32_t number = tn_stream_table_find_captured(table, TN_STREAM_STATE_CAPTURED, capture, name);
     if (number != TN_STREAM_NONE) return number;
@@ -43,7 +43,7 @@ static uint32_t take_number(struct tarn_pool *pool, struct tn_stream_name name,
     return number;
 }
 
-/* Under `lock`. False: there is no room for one more number. */
+/* False: there is no room for one more number. */
 static bool begin(struct tarn_pool *pool, struct tn_stream_name name, tarn_capture capture)
 {
     struct tn_stream_table *table = pool->streams;
@@ -62,8 +62,8 @@ tarn_status tn_capture_begin(struct tarn_pool *pool, tarn_stream stream, tarn_ca
     if (pool->identifies_streams) {
         return tn_fail(
             TARN_STATUS_NOT_SUPPORTED,
-            "no stream of a pool with identifies_streams can be captured, because what is "
-            "freed meanwhile could not be recorded");
+            "no stream of a pool with identifies_streams can be captured, because frees during a "
+            "capture could not be recorded");
     }
     if (*capture != 0 && !has_any(pool, TN_STREAM_STATE_CAPTURED, *capture) &&
         !has_any(pool, TN_STREAM_STATE_CAPTURING, *capture)) {
@@ -89,7 +89,7 @@ tarn_status tn_capture_begin(struct tarn_pool *pool, tarn_stream stream, tarn_ca
                        "knows",
                        TN_STREAM_COUNT_MAX);
     }
-    /* What a graph uses may be freed, and is used all the same. */
+    /* A graph uses memory that is free. */
     tn_pool_watch_no_more(pool);
     *capture = begun;
     return TARN_STATUS_OK;
@@ -119,9 +119,9 @@ tarn_status tn_capture_end(struct tarn_pool *pool, tarn_capture capture)
 
 /* --- release ------------------------------------------------------------------------------------ */
 
-/* Under `lock`. */
 static void release(struct tarn_pool *pool, tarn_capture capture, struct tn_dependency dependency)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         const struct tn_stream_entry *entry = &pool->streams->streams[i];
         if (entry->state != TN_STREAM_STATE_CAPTURED || entry->capture != capture) continue;

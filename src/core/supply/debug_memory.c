@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* debug_memory: copies go piece by piece through host memory, and where there is none, through the stack. */
+/* debug_memory: copies memory to the host piece by piece; without host memory for a piece, to the stack. */
 #include "debug_memory.h"
 
 #include "../../base/arith.h"
 #include "../../base/host_memory.h"
 
-/* Large enough that a copy's own cost does not matter. */
+/* Large enough that the fixed cost of a copy does not matter. */
 #define PIECE_BYTES ((size_t)1 << 20)
 
 /* Enough for a zone. */
 #define SMALL_PIECE_BYTES 512
+_Static_assert(SMALL_PIECE_BYTES >= TARN_DEBUG_ZONE_BYTES, "a zone needs no host memory");
 
 bool tn_debug_memory_is_supported(const tarn_backend *backend)
 {
@@ -73,10 +74,9 @@ tarn_backend_result tn_debug_memory_compare(const tarn_backend *backend, uintptr
     unsigned char small[SMALL_PIECE_BYTES];
     size_t piece_bytes = tn_min(size_bytes, PIECE_BYTES);
     unsigned char *piece = piece_bytes > sizeof small ? tn_host_memory_alloc(piece_bytes) : NULL;
-    tarn_backend_result result = piece ? compare_by_pieces(backend, address, value, size_bytes,
-                                                           stream, piece, piece_bytes, offset_out)
-                                       : compare_by_pieces(backend, address, value, size_bytes,
-                                                           stream, small, sizeof small, offset_out);
+    tarn_backend_result result =
+        compare_by_pieces(backend, address, value, size_bytes, stream, piece ? piece : small,
+                          piece ? piece_bytes : sizeof small, offset_out);
     tn_host_memory_free(piece);
     return result;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * debug_memory: filling memory with a pattern and looking whether it is still there, by the backend's own
- * operations, since the host may not be able to, and since work on streams may be under way.
+ * debug_memory: fills memory with a pattern, and compares it with the pattern later. Both use the backend's
+ * operations, because the host may not reach the memory, and because streams may be busy.
  *
- * Threads: any, with no lock of the pool's or debug mode's held: what is waited for may be a function of the
- * user's that frees.
+ * Threads: any. The caller must hold no lock of the pool or of debug mode: the stream may wait for a user's
+ * function that frees.
  * Cost: the vendor's calls, and a wait for the stream.
  */
 #ifndef TN_DEBUG_MEMORY_H
@@ -12,20 +12,19 @@
 
 #include "../serve/pool_struct.h"
 
-/* Whether the backend has what this takes. */
+/* Whether the backend has the operations for this. */
 bool tn_debug_memory_is_supported(const tarn_backend *backend);
 
-/* Waits for streams, which may be another device's. */
+/* Waits for streams. Checks first whether they are of the backend's device, where the backend can tell. */
 tarn_backend_result tn_debug_memory_wait(const tarn_backend *backend, const tarn_stream *streams,
                                          size_t stream_count);
 
-/* In the stream's order; is not waited for. */
+/* Fills memory in the stream's order. Does not wait. */
 tarn_backend_result tn_debug_memory_fill(const tarn_backend *backend, uintptr_t address,
                                          unsigned char value, size_t size_bytes,
                                          tarn_stream stream);
 
-/* Looks for the first byte that has another value: its offset, or size_bytes when there is none. Waits for
- * the stream. */
+/* Finds the offset of the first byte that has another value; size_bytes: none has. Waits for the stream. */
 tarn_backend_result tn_debug_memory_compare(const tarn_backend *backend, uintptr_t address,
                                             unsigned char value, size_t size_bytes,
                                             tarn_stream stream, size_t *offset_out);

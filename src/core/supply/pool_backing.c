@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* pool_backing: asking, judging the answer, giving back. */
+/* pool_backing: how much, acquire and release, would it help, failures. */
 #include "pool_backing.h"
 
 #include "../../base/arith.h"
 #include "../../base/error.h"
 #include "../serve/gather.h"
+#include "../serve/pool_streams.h"
 
-#include "stream_reuse.h"
 #include "pool_options.h"
 
 /* --- how much -------------------------------------------------------------------------------------- */
 
-/* How many bytes of backing hold the request, if they are aligned as well as it and a chunk need. Where each
- * allocation has a static pool of its own there is no more of it than was asked for. */
+/* Bytes of backing that hold the request if the backing is aligned as the request and a chunk need. A static
+ * pool for one allocation has only the requested bytes. */
 static size_t tight_bytes(const struct tarn_pool *pool, const struct tn_request *request)
 {
     if (pool->passes_through) return request->size_bytes;
@@ -32,8 +32,8 @@ uintptr_t tn_pool_place_in_backing(const struct tarn_pool *pool, const struct tn
     return address + (-address & (alignment_needed(pool, request) - 1));
 }
 
-/* How many bytes hold it in any case: the backend may give an address that is aligned to no more
- * than it promises. */
+/* Bytes that hold the request at any alignment that the backend may return, which is at least the one it
+ * promises. False: there is no such size. */
 static bool ample_bytes(const struct tarn_pool *pool, const struct tn_request *request,
                         size_t *ample_out)
 {
@@ -63,24 +63,20 @@ static struct tn_growth_state growth_state(struct tarn_pool *pool)
 
 /* --- asking ------------------------------------------------------------------------------------ */
 
-static tarn_status meaning_of(tarn_status status)
+tarn_backend_result tn_pool_meaning_of(tarn_backend_result result)
 {
-    switch (status) {
+    switch (result.status) {
     case TARN_STATUS_OK:
     case TARN_STATUS_OUT_OF_MEMORY:
     case TARN_STATUS_OUT_OF_HOST_MEMORY:
     case TARN_STATUS_FORKED:
-        return status;
+        break;
     case TARN_STATUS_OVER_LIMIT:
-        return TARN_STATUS_OUT_OF_MEMORY;
+        result.status = TARN_STATUS_OUT_OF_MEMORY;
+        break;
     default:
-        return TARN_STATUS_VENDOR_ERROR;
+        result.status = TARN_STATUS_VENDOR_ERROR;
     }
-}
-
-tarn_backend_result tn_pool_meaning_of(tarn_backend_result result)
-{
-    result.status = meaning_of(result.status);
     return result;
 }
 
@@ -89,13 +85,10 @@ static tarn_backend_result acquire(struct tarn_pool *pool, struct tn_backing *ba
     tn_pool_lock(pool);
     pool->own.stats.vendor_alloc_count++;
     tn_pool_unlock(pool);
-    tarn_backend_result result = pool->backend.operations->acquire(
-        pool->backend.state, backing->size_bytes, &backing->address);
-    result.status = meaning_of(result.status);
-    return result;
+    return tn_pool_meaning_of(pool->backend.operations->acquire(
+        pool->backend.state, backing->size_bytes, &backing->address));
 }
 
-/* Gives back what the pool took. Under growth_lock alone. */
 tarn_backend_result tn_pool_release_backing(struct tarn_pool *pool,
                                             const struct tn_backing *backing)
 {
@@ -120,8 +113,8 @@ void tn_pool_count_arrival(struct tarn_pool *pool, const struct tn_backing *back
     tn_pool_unlock(pool);
 }
 
-/* NULL, or why a piece that a backend gave cannot be used. Such a piece is not given back: what
- * that would do is anybody's guess. */
+/* NULL, or why backing from the backend cannot be used. Such backing is not released, because the effect of
+ * that is unknown. */
 static const char *fault_of(struct tarn_pool *pool, const struct tn_backing *backing)
 {
     uintptr_t address = (uintptr_t)backing->address;
@@ -139,8 +132,8 @@ static const char *fault_of(struct tarn_pool *pool, const struct tn_backing *bac
     return overlaps ? "it overlaps memory that the pool holds" : NULL;
 }
 
-/* A refusal is remembered until memory was returned; but others, whom nobody here sees, return
- * memory too. So it is forgotten after a few pieces that did come. */
+/* The pool remembers a refusal until it has returned memory. But other programs return memory too, unseen. So
+ * the pool forgets a refusal after a few successes. */
 static void note_success(struct tarn_pool *pool)
 {
     enum {
@@ -158,13 +151,12 @@ static void note_refusal(struct tarn_pool *pool, size_t size_bytes)
 static tarn_backend_result ask_for_free_bytes(struct tarn_pool *pool, struct tn_growth_state *state)
 {
     tarn_memory_info info;
-    tarn_backend_result result = tn_query_memory(&pool->backend, &info);
-    result.status = meaning_of(result.status);
+    tarn_backend_result result = tn_pool_meaning_of(tn_query_memory(&pool->backend, &info));
     if (result.status == TARN_STATUS_OK) state->device_free_bytes = info.free_bytes;
     return result;
 }
 
-/* What the vendor takes for so many bytes, as far as a size_t can say. */
+/* Bytes that the vendor takes for so many bytes; if these do not fit a size_t, so many bytes. */
 static size_t whole_pages(const struct tarn_pool *pool, size_t size_bytes)
 {
     size_t rounded;
@@ -172,10 +164,8 @@ static size_t whole_pages(const struct tarn_pool *pool, size_t size_bytes)
     return fits ? rounded : size_bytes;
 }
 
-/*
- * Asks the backend for backing, for less and less down to the need. OVER_LIMIT: not even the need
- * is allowed, and nobody was asked. Under growth_lock.
- */
+/* Asks the backend for less and less, down to the need. OVER_LIMIT: not even the need is allowed, and the
+ * backend was not asked. */
 static tarn_backend_result acquire_backing(struct tarn_pool *pool, size_t needed,
                                            struct tn_backing *backing_out)
 {
@@ -210,7 +200,6 @@ static tarn_backend_result acquire_backing(struct tarn_pool *pool, size_t needed
     return result;
 }
 
-/* Whether the request finds a place in the piece. */
 static bool can_hold(const struct tarn_pool *pool, const struct tn_backing *backing,
                      const struct tn_request *request)
 {
@@ -228,8 +217,8 @@ static tarn_backend_result acquire_ample(struct tarn_pool *pool, const struct tn
     return acquire_backing(pool, ample, backing_out);
 }
 
-/* The same for a request: backing that holds it. Vendors mostly align better than they promise, so
- * the least size is tried first; but not where each allocation is to be one call. Under growth_lock. */
+/* Most vendors align better than they promise, so the tight size is tried first; but not in a pool that
+ * passes through, where each allocation should be one vendor call. */
 tarn_backend_result tn_pool_acquire_backing(struct tarn_pool *pool,
                                             const struct tn_request *request,
                                             struct tn_backing *backing_out)
@@ -245,6 +234,7 @@ tarn_backend_result tn_pool_acquire_backing(struct tarn_pool *pool,
 
 size_t tn_pool_wholly_free_bytes_locked(const struct tarn_pool *pool)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
     size_t bytes = 0;
     if (pool->range) {
         return pool->range->step_bytes *
@@ -266,7 +256,6 @@ static size_t wholly_free_bytes(struct tarn_pool *pool)
     return bytes;
 }
 
-/* Steps that are partly free help along, and how far nobody knows before it is tried. */
 static size_t used_bytes(struct tarn_pool *pool)
 {
     tn_pool_lock_and_gather(pool);
@@ -275,13 +264,12 @@ static size_t used_bytes(struct tarn_pool *pool)
     return bytes;
 }
 
-/* The largest request that the vendor's calls can serve: in steps there is none. */
+/* The largest request that the vendor's calls can serve. Steps serve any size. */
 static size_t piece_bytes_max(const struct tarn_pool *pool)
 {
     return pool->range ? SIZE_MAX : pool->growth.allocation_bytes_max;
 }
 
-/* Whether giving wholly free static pools back might turn the answer. */
 bool tn_pool_may_pass_later(struct tarn_pool *pool, const struct tn_request *request,
                             tarn_backend_result result)
 {
@@ -289,6 +277,7 @@ bool tn_pool_may_pass_later(struct tarn_pool *pool, const struct tn_request *req
     if (result.status == TARN_STATUS_OUT_OF_MEMORY) return true;
     if (result.status != TARN_STATUS_OVER_LIMIT) return false;
     if (needed > pool->growth.limit_bytes || needed > piece_bytes_max(pool)) return false;
+    /* Steps that are partly free may help too. How much is unknown before it is tried. */
     size_t left = pool->range ? used_bytes(pool)
                               : growth_state(pool).footprint_bytes - wholly_free_bytes(pool);
     return left <= pool->growth.limit_bytes - needed;
@@ -296,7 +285,7 @@ bool tn_pool_may_pass_later(struct tarn_pool *pool, const struct tn_request *req
 
 /* --- failing ------------------------------------------------------------------------------------ */
 
-/* Why not even the least size may be asked for. */
+/* Reports why the pool may not ask for even the least size. */
 static tarn_status fail_for_caps(struct tarn_pool *pool, const struct tn_request *request)
 {
     size_t needed;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* pool_callbacks: calling without locks, waiting for those who call. */
+/* pool_callbacks: calls without a lock, and waits for running calls. */
 #include "pool_callbacks.h"
 
-/* How many functions of users the thread is in, of any pool. */
+/* Depth of callbacks, of any pool, that the thread is in. */
 static _Thread_local unsigned callback_depth;
 
 static void call(struct tarn_pool *pool, tarn_static_pool_callback function, void *base,

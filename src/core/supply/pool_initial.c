@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* pool_initial: growth for a request that nobody made. */
+/* pool_initial: growth for a request that no caller has made. */
 #include "pool_initial.h"
 
 #include "../../base/arith.h"
@@ -9,7 +9,7 @@
 #include "pool_members.h"
 #include "pool_steps.h"
 
-/* Under growth_lock. */
+/* Makes a static pool of the backing, and inserts it. */
 static tarn_status add(struct tarn_pool *pool, const struct tn_backing *backing)
 {
     struct tn_static_pool *added = tn_pool_announce(pool, backing, NULL);
@@ -26,7 +26,7 @@ static tarn_status add(struct tarn_pool *pool, const struct tn_backing *backing)
                    backing->size_bytes);
 }
 
-/* The status holds where the backend's result is OK, here and below. Under growth_lock. */
+/* The returned status is only valid if the backend's result is OK. Requires: growth_lock, here and below. */
 static tarn_status take_static_pool(struct tarn_pool *pool, const struct tn_request *request,
                                     tarn_backend_result *result_out)
 {

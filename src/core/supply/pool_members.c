@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* pool_members: joining, leaving, and who goes first. */
+/* pool_members: joining, leaving, and which static pools leave first. */
 #include "pool_members.h"
+
 #include "../serve/gather.h"
+#include "../serve/pool_streams.h"
 
 #include "pool_callbacks.h"
 #include "pool_steps.h"
 #include "pool_watch.h"
-#include "stream_reuse.h"
 
 /* --- joining --------------------------------------------------------------------------------------- */
 
@@ -38,6 +39,7 @@ struct tn_static_pool *tn_pool_announce(struct tarn_pool *pool, const struct tn_
 
 bool tn_pool_insert(struct tarn_pool *pool, struct tn_static_pool *announced)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
     uint32_t first_chunk;
     if (!tn_static_pool_list_find_numbers(&pool->list, announced->chunk_count,
                                           TN_START_GROUP_CHUNKS, TN_CHUNK_COUNT_MAX,
@@ -47,7 +49,8 @@ bool tn_pool_insert(struct tarn_pool *pool, struct tn_static_pool *announced)
         return false;
     }
     announced->first_chunk = first_chunk;
-    announced->head = tn_region_index_add_span(&pool->own.index, first_chunk, announced->chunk_count);
+    announced->head =
+        tn_region_index_add_span(&pool->own.index, first_chunk, announced->chunk_count);
     tn_static_pool_list_insert(&pool->list, announced);
     tn_pool_forbid(pool, announced->backing, announced->backing_bytes);
     pool->transit_bytes -= announced->backing_bytes;
@@ -66,15 +69,15 @@ tarn_backend_result tn_pool_withdraw(struct tarn_pool *pool, struct tn_static_po
     return tn_pool_release_backing(pool, &backing);
 }
 
-/* Takes out a static pool that is wholly free. Under both locks. */
+/* Takes a wholly free static pool out of the list; its backing is in transit then. */
 static void remove_static_pool(struct tarn_pool *pool, const struct tn_static_pool *removed)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
     tn_region_index_remove_span(&pool->own.index, removed->head);
     tn_static_pool_list_remove(&pool->list, removed);
     pool->transit_bytes += removed->backing_bytes;
 }
 
-/* Under growth_lock. */
 static uint64_t newest_id(const struct tarn_pool *pool)
 {
     uint64_t newest = 0;
@@ -85,15 +88,15 @@ static uint64_t newest_id(const struct tarn_pool *pool)
     return newest;
 }
 
-/* The newest wholly free static pool that is no newer than id_max and may go by the rule, or NULL.
- * Under both locks. */
+/* The newest wholly free static pool that is no newer than id_max and that the rule lets go, or NULL. */
 static struct tn_static_pool *find_releasable(const struct tarn_pool *pool,
                                               const struct tn_release_rule *rule, uint64_t id_max)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
     struct tn_static_pool *newest = NULL;
     size_t held_bytes = pool->own.stats.footprint_bytes - pool->transit_bytes;
     size_t free_bytes = 0, free_count = 0;
-    /* Giving back waits for the device, which would spoil a capture. */
+    /* A release waits for the device, which would break a capture. */
     if (pool->is_over_callers_memory || tn_pool_is_capturing(pool)) return NULL;
     if (rule->needs_empty && pool->own.stats.live_count > 0) return NULL;
     for (uint32_t i = 0; i < pool->list.count; i++) {
@@ -111,7 +114,6 @@ static struct tn_static_pool *find_releasable(const struct tarn_pool *pool,
     return rule->keeps_spare && free_count == 1 ? NULL : newest;
 }
 
-/* Takes it out of the list. Under growth_lock. */
 static struct tn_static_pool *detach_releasable(struct tarn_pool *pool,
                                                 const struct tn_release_rule *rule, uint64_t id_max)
 {
@@ -122,7 +124,6 @@ static struct tn_static_pool *detach_releasable(struct tarn_pool *pool,
     return found;
 }
 
-/* Of what came while the user was told nothing is given back, so that it ends. Under growth_lock. */
 struct tn_giving_back tn_pool_release_free(struct tarn_pool *pool,
                                            const struct tn_release_rule *rule)
 {
@@ -132,13 +133,7 @@ struct tn_giving_back tn_pool_release_free(struct tarn_pool *pool,
     uint64_t id_max = newest_id(pool);
     while ((detached = detach_releasable(pool, rule, id_max)) != NULL) {
         size_t size_bytes = detached->backing_bytes;
-        tarn_backend_result result = tn_pool_withdraw(pool, detached);
-        given.detached_bytes += size_bytes;
-        if (result.status == TARN_STATUS_OK) {
-            given.released_bytes += size_bytes;
-        } else {
-            given.refusal = result;
-        }
+        tn_giving_back_count(&given, size_bytes, tn_pool_withdraw(pool, detached));
     }
     return given;
 }

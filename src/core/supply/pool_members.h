@@ -7,26 +7,29 @@
  *                                               └──────── withdraw ◄── release_free
  *                                                            └──► the user is told, the vendor has it back
  *
- * Threads: all of it under growth_lock, which announce, withdraw and release_free let go while the user is
- * told; insert under both locks.
+ * Requires: growth_lock. Announce, withdraw and release_free let it go while they tell the user.
  */
 #ifndef TN_POOL_MEMBERS_H
 #define TN_POOL_MEMBERS_H
 
 #include "pool_backing.h"
 
-/* Makes a static pool of backing and tells of it. In a pool that passes through it is for the request alone. NULL: no
- * host memory; the backing has been released. */
+/* Makes a static pool of backing in transit, and tells the user. In a pool that passes through, the static
+ * pool is for the request alone; else the request is not used. NULL: no host memory; the backing has been
+ * released. */
 struct tn_static_pool *tn_pool_announce(struct tarn_pool *pool, const struct tn_backing *backing,
                                         const struct tn_request *request);
 
-/* Adds it to the list. False: no host memory, or no numbers left for its chunks. */
+/* Adds an announced static pool to the list. Also requires the pool's lock, and the arenas gathered or
+ * frozen. False: no host memory, or no numbers are left for its chunks; withdraw it. */
 bool tn_pool_insert(struct tarn_pool *pool, struct tn_static_pool *announced);
 
-/* Undoes an announce, or ends what is in no list any more. The answer is the vendor's. */
+/* Ends a static pool that was announced and is not in the list, or no longer. Tells the user, and releases
+ * the backing. Returns the vendor's answer. */
 tarn_backend_result tn_pool_withdraw(struct tarn_pool *pool, struct tn_static_pool *announced);
 
-/* Gives wholly free static pools back, the newest first; of a contiguous pool wholly free steps. */
+/* Gives wholly free static pools back by the rule, the newest first; in a contiguous pool, wholly free steps.
+ * A static pool that joins while the user is told stays, so the call ends. */
 struct tn_giving_back tn_pool_release_free(struct tarn_pool *pool,
                                            const struct tn_release_rule *rule);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* pool_options: asking the device, and doing the sums. */
+/* pool_options: asks the device, and computes. */
 #include "pool_options.h"
 
 #include <stdint.h>
@@ -28,7 +28,7 @@ static tarn_status fail_for_memory(const tarn_backend *backend, tarn_backend_res
                           option, backend->operations->name);
 }
 
-/* The smaller of the two limits; SIZE_MAX: none. */
+/* The smaller of limit_bytes and limit_percent, in bytes. SIZE_MAX: no limit. */
 static tarn_status find_limit(const tarn_pool_options *options, const tarn_backend *backend,
                               size_t *limit_bytes_out)
 {
@@ -50,7 +50,7 @@ static tarn_status find_limit(const tarn_pool_options *options, const tarn_backe
     return TARN_STATUS_OK;
 }
 
-/* The vendor is asked once, since an operation may be there whose vendor is too old. */
+/* Asks the vendor once, because the backend may have the operation over a vendor that is too old for it. */
 static tarn_status check_identification(const tarn_backend *backend)
 {
     const tarn_backend_operations *operations = backend->operations;

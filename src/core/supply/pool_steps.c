@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* pool_steps: reserving, mapping, unmapping. */
+/* pool_steps: reserve, map, export, unmap. */
 #include "pool_steps.h"
 
 #include "../../base/arith.h"
 #include "../../base/error.h"
-
-#include "pool_callbacks.h"
 #include "../serve/gather.h"
 #include "../serve/place.h"
+#include "../serve/pool_streams.h"
+
+#include "pool_callbacks.h"
 #include "pool_options.h"
-#include "pool_watch.h"
-#include "stream_reuse.h"
 
 /* --- reserving ------------------------------------------------------------------------------ */
 
-/* What becomes of options on one device. */
+/* The steps of the range, by the options and the device. */
 struct geometry {
     size_t step_bytes;
     uint32_t step_count; /* wished for */
 };
 
-/* The table may end before these two. */
+/* A table of an older backend may end before these two operations. */
 static bool can_share(const tarn_backend_operations *operations)
 {
     return operations->struct_bytes >= sizeof *operations && operations->range_map_shareable &&
@@ -52,10 +51,9 @@ static tarn_status check_ranges(const struct tarn_pool *pool)
     return TARN_STATUS_OK;
 }
 
-/*
- * Many times the addresses that the pool can ever fill. Where what is live lies scattered, no place between may be
- * large enough for a request although the memory would do: then there is one behind.
- */
+/* The range has many times the addresses that the pool can ever fill. If live regions lie scattered, no place
+ * between them may be large enough for a request, although there is enough memory. Then there is one behind
+ * them. */
 #define RANGE_FACTOR 8
 
 static uint32_t count_steps(size_t bytes_max, size_t step_bytes, unsigned chunk_log2)
@@ -97,8 +95,8 @@ static tarn_status find_geometry(const struct tarn_pool *pool, const tarn_pool_o
     return TARN_STATUS_OK;
 }
 
-/* Asks for fewer and fewer addresses. The first step begins at a multiple of its size, which the backend does
- * not promise. */
+/* Asks for fewer and fewer addresses. The first step must begin at a multiple of its size. The backend does
+ * not promise that, so some addresses are added. */
 static tarn_backend_result reserve(struct tarn_pool *pool, struct geometry *geometry,
                                    struct tn_backing *reserved)
 {
@@ -113,9 +111,10 @@ static tarn_backend_result reserve(struct tarn_pool *pool, struct geometry *geom
     return result;
 }
 
-/* Makes the range the pool's one static pool. Under both locks. */
+/* Makes the range the pool's one static pool. */
 static bool insert_range(struct tarn_pool *pool, struct tn_step_range *range)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
     struct tn_static_pool *whole = range->static_pool;
     if (!tn_static_pool_list_reserve(&pool->list) ||
         !tn_region_index_reserve_span(&pool->own.index, 0, whole->chunk_count))
@@ -127,7 +126,7 @@ static bool insert_range(struct tarn_pool *pool, struct tn_step_range *range)
     return true;
 }
 
-/* Under growth_lock. False: no host memory. */
+/* Requires: growth_lock. False: no host memory. */
 static bool add_range(struct tarn_pool *pool, const struct geometry *geometry,
                       const struct tn_backing *reserved)
 {
@@ -168,7 +167,7 @@ tarn_status tn_pool_reserve_range(struct tarn_pool *pool, const tarn_pool_option
 
 /* --- one step ------------------------------------------------------------------------------- */
 
-/* In transit and counted, or as it was. */
+/* Maps a taken step and counts it. On failure the step is as it was. */
 static tarn_backend_result map_step(struct tarn_pool *pool, uint32_t step)
 {
     struct tn_step_range *range = pool->range;
@@ -187,7 +186,7 @@ static tarn_backend_result map_step(struct tarn_pool *pool, uint32_t step)
     return result;
 }
 
-/* Ends the transit of a mapped step. One that the vendor does not take is lost to the pool. */
+/* Unmaps a step in transit. A step that the vendor does not take is lost to the pool. */
 static tarn_backend_result unmap_step(struct tarn_pool *pool, uint32_t step)
 {
     struct tn_step_range *range = pool->range;
@@ -224,11 +223,12 @@ static void tell_destroyed(struct tarn_pool *pool, uint32_t step)
                            range->steps[step].id);
 }
 
-/* --- taking what is missing ----------------------------------------------------------------- */
+/* --- taking missing steps ------------------------------------------------------------------- */
 
-/* Steps that nobody needs yet, which the pool is to begin with. Under `lock`. */
+/* Steps that the options ask for at first. */
 static uint32_t count_initial(const struct tarn_pool *pool)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
     const struct tn_step_range *range = pool->range;
     if (pool->own.stats.footprint_bytes > 0) return 0;
     if (pool->growth.takes_all) return range->step_count;
@@ -237,18 +237,20 @@ static uint32_t count_initial(const struct tarn_pool *pool)
         range->step_count);
 }
 
-/* Steps that the limit leaves. Under `lock`. */
+/* Steps that the limit still allows. */
 static uint32_t count_allowed(const struct tarn_pool *pool)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
     size_t left_bytes = pool->growth.limit_bytes - pool->own.stats.footprint_bytes;
     return (uint32_t)tn_min(left_bytes / pool->range->step_bytes, TN_CHUNK_COUNT_MAX);
 }
 
-/* Takes the unmapped steps from `first` to before `end`, at most `count`, and adds them to a list. How many.
- * Under `lock`. */
+/* Takes the unmapped steps in [first, end), at most `count`, and adds them to a list. Returns how many; fewer
+ * if there is no host memory. */
 static uint32_t take_steps(struct tarn_pool *pool, uint32_t first, uint32_t end, uint32_t count,
                            uint32_t **link)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
     struct tn_step_range *range = pool->range;
     uint32_t taken_count = 0;
     for (uint32_t step = first; step < end && taken_count < count; step++) {
@@ -262,22 +264,24 @@ static uint32_t take_steps(struct tarn_pool *pool, uint32_t first, uint32_t end,
     return taken_count;
 }
 
-/* Gives up steps of a list that were taken and not mapped. Under `lock`. */
+/* Undoes the take of a list of steps that are not mapped. */
 static void leave_all(struct tarn_pool *pool, uint32_t first)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
     for (uint32_t step = first; step != TN_STEP_NONE; step = pool->range->steps[step].next)
         tn_step_range_leave(pool->range, &pool->own.index, step);
 }
 
-/* Streams whose free memory the request may have with no wait, a bit each. Under `lock`. */
+/* Streams, a bit each, whose free memory the request may have without a wait. */
 static uint32_t own_streams(const struct tarn_pool *pool, const struct tn_request *request)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
     uint32_t stream;
     bool is_known = tn_pool_find_introduced_stream(pool, request->stream, &stream);
     return is_known && stream != TN_STREAM_NONE ? (uint32_t)1 << stream : 0;
 }
 
-/* Takes what the plan misses, and what the pool is to begin with after that. Under `lock`. */
+/* Takes the steps that the plan misses, then those that the options ask for at first. */
 static tarn_status take_planned(struct tarn_pool *pool, struct tn_step_plan *plan)
 {
     struct tn_step_range *range = pool->range;
@@ -296,7 +300,7 @@ static tarn_status take_planned(struct tarn_pool *pool, struct tn_step_plan *pla
     return TARN_STATUS_OK;
 }
 
-/* Where there is no place at all the addresses are at fault, unless the limit forbids it anyway. Under `lock`. */
+/* OVER_LIMIT: the limit forbids it. OUT_OF_MEMORY: the range has no such place. OUT_OF_HOST_MEMORY. */
 static tarn_status plan_and_take(struct tarn_pool *pool, const struct tn_request *request,
                                  struct tn_step_plan *plan)
 {
@@ -312,7 +316,8 @@ static tarn_status plan_and_take(struct tarn_pool *pool, const struct tn_request
 
 /* --- mapping -------------------------------------------------------------------------------- */
 
-/* Maps the steps of a list in order. What cannot be mapped leaves the list again; how many could. */
+/* Maps the steps of a list in order, up to the first failure. The others leave the list again. Returns how
+ * many are mapped. */
 static uint32_t map_all(struct tarn_pool *pool, uint32_t *first, tarn_backend_result *result_out)
 {
     uint32_t *link = first, mapped_count = 0;
@@ -353,7 +358,7 @@ tarn_backend_result tn_pool_map_steps(struct tarn_pool *pool, const struct tn_re
     return TARN_BACKEND_RESULT_OK;
 }
 
-/* The region that a chunk of the range lies in, looked for from one that is near it. */
+/* The region in which a chunk of the range lies. Walks there from a region near it. */
 static uint32_t find_region(const struct tarn_pool *pool, uint32_t region, uint32_t chunk)
 {
     const struct tn_region *regions = pool->own.index.regions;
@@ -364,7 +369,7 @@ static uint32_t find_region(const struct tarn_pool *pool, uint32_t region, uint3
     return region;
 }
 
-/* Makes one region of free ones that together hold the place. */
+/* Makes one region of the free regions in the planned place, if together they hold it. */
 static void unite_place(struct tarn_pool *pool, uint32_t near, uint32_t streams,
                         const struct tn_step_plan *plan)
 {
@@ -386,6 +391,7 @@ static void unite_place(struct tarn_pool *pool, uint32_t near, uint32_t streams,
 void tn_pool_insert_steps(struct tarn_pool *pool, const struct tn_request *request,
                           const struct tn_step_plan *plan)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
     struct tn_step_range *range = pool->range;
     uint32_t region = pool->own.index.regions[range->static_pool->head].next;
     for (uint32_t step = plan->first_step; step != TN_STEP_NONE; step = range->steps[step].next) {
@@ -393,17 +399,18 @@ void tn_pool_insert_steps(struct tarn_pool *pool, const struct tn_request *reque
         tn_pool_forbid(pool, tn_step_address(range, step), range->step_bytes);
         pool->transit_bytes -= range->step_bytes;
     }
-    /* As long as there is one stream what touches is one region anyway. */
+    /* While the pool knows one stream, free regions that touch have coalesced. */
     if (pool->streams) unite_place(pool, region, own_streams(pool, request), plan);
 }
 
 /* --- exporting ------------------------------------------------------------------------------ */
 
-/* The step in which the address has memory, or TN_STEP_NONE. A step in transit has memory, too, for whoever
- * has growth_lock: it is mapped and unmapped without letting go of that, and is in transit otherwise
- * while the user is told. Under both locks. */
+/* The step in which the address has memory, or TN_STEP_NONE. Requires: growth_lock. Under growth_lock a step
+ * in transit has memory too: it is mapped and unmapped without letting go of growth_lock, which is only let
+ * go while the user is told. */
 static uint32_t find_step(const struct tarn_pool *pool, uintptr_t address)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
     const struct tn_step_range *range = pool->range;
     struct tn_place place;
     if (!tn_place_locate(pool, address, &place)) return TN_STEP_NONE;
@@ -413,7 +420,7 @@ static uint32_t find_step(const struct tarn_pool *pool, uintptr_t address)
     return has_memory ? step : TN_STEP_NONE;
 }
 
-/* Under growth_lock. */
+/* Requires: growth_lock. */
 static tarn_status export_locked(struct tarn_pool *pool, uintptr_t address,
                                  tarn_exported_step *step_out)
 {
@@ -456,9 +463,10 @@ tarn_status tn_pool_export(struct tarn_pool *pool, const void *address,
 
 /* --- unmapping ------------------------------------------------------------------------------ */
 
-/* How many of the wholly free steps the rule lets go. Under `lock`. */
+/* How many of the wholly free steps the rule lets go. */
 static uint32_t count_releasable(const struct tarn_pool *pool, const struct tn_release_rule *rule)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
     size_t step_bytes = pool->range->step_bytes;
     size_t held_bytes = pool->own.stats.footprint_bytes - pool->transit_bytes;
     if (tn_pool_is_capturing(pool) || held_bytes <= rule->keep_bytes) return 0;
@@ -470,14 +478,14 @@ static uint32_t count_releasable(const struct tarn_pool *pool, const struct tn_r
     return (uint32_t)tn_min(free_count - kept_count, (held_bytes - rule->keep_bytes) / step_bytes);
 }
 
-/* Takes the steps that the rule lets go. Returns the list of them. */
+/* Takes the steps that the rule lets go. Returns their list. */
 static uint32_t take_releasable(struct tarn_pool *pool, const struct tn_release_rule *rule)
 {
     tn_pool_lock_and_gather(pool);
     uint32_t count = count_releasable(pool, rule), first = TN_STEP_NONE;
     if (count > 0) {
-        first =
-            tn_step_range_take_free(pool->range, &pool->own.index, tn_pool_held_streams(pool), count);
+        first = tn_step_range_take_free(pool->range, &pool->own.index, tn_pool_held_streams(pool),
+                                        count);
     }
     for (uint32_t step = first; step != TN_STEP_NONE; step = pool->range->steps[step].next)
         pool->transit_bytes += pool->range->step_bytes;
@@ -492,15 +500,9 @@ struct tn_giving_back tn_pool_release_free_steps(struct tarn_pool *pool,
     struct tn_giving_back given = { 0, 0, TARN_BACKEND_RESULT_OK };
     for (uint32_t step = take_releasable(pool, rule), next; step != TN_STEP_NONE; step = next) {
         tell_destroyed(pool, step);
-        /* Once it is unmapped it may be in another list. */
+        /* An unmapped step may get into another list. */
         next = range->steps[step].next;
-        tarn_backend_result result = unmap_step(pool, step);
-        given.detached_bytes += range->step_bytes;
-        if (result.status == TARN_STATUS_OK) {
-            given.released_bytes += range->step_bytes;
-        } else {
-            given.refusal = result;
-        }
+        tn_giving_back_count(&given, range->step_bytes, unmap_step(pool, step));
     }
     return given;
 }
@@ -514,8 +516,8 @@ void tn_pool_allow_steps(const struct tarn_pool *pool)
     }
 }
 
-/* Lost steps are tried once more, since the addresses cannot go before them: what the vendor still refuses keeps
- * them. */
+/* The addresses cannot be released before all steps are unmapped. So lost steps are tried once more, and a
+ * step that the vendor still refuses keeps the addresses. */
 void tn_pool_release_range(struct tarn_pool *pool)
 {
     const tarn_backend_operations *operations = pool->backend.operations;

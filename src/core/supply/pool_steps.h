@@ -1,48 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * pool_steps: the steps of a contiguous pool: mapping what a request misses, and unmapping what is free.
+ * pool_steps: the steps of a contiguous pool: maps the steps that a request misses, and unmaps free ones.
  *
  *     taken (a void, in transit) ── mapped ──► the user is told ── insert ──► free
  *     free ── taken ──► the user is told ── unmapped ──► may be mapped again
  *
- * A step counts as footprint from when it is mapped to when it is unmapped, as a static pool does.
+ * A step counts as footprint from map to unmap.
  *
- * Threads: all of it under growth_lock, which is let go while the user is told; vendor calls are made
- * without `lock`. Cost: that of the vendor's calls.
+ * Requires: growth_lock, which is let go while the user is told; exceptions are said below. The functions
+ * take the pool's lock themselves, and call the vendor without it. Cost: that of the vendor's calls.
  */
 #ifndef TN_POOL_STEPS_H
 #define TN_POOL_STEPS_H
 
 #include "pool_backing.h"
 
-/* Reserves the addresses of a contiguous pool, before anybody else knows it. Errors: NOT_SUPPORTED,
- * INVALID_OPTIONS, OUT_OF_MEMORY (no addresses), OUT_OF_HOST_MEMORY, VENDOR_ERROR. */
+/* Reserves the addresses of a contiguous pool, before another thread knows the pool. Takes growth_lock
+ * itself. Errors, reported: NOT_SUPPORTED, INVALID_OPTIONS, OUT_OF_MEMORY (no addresses), OUT_OF_HOST_MEMORY,
+ * VENDOR_ERROR. */
 tarn_status tn_pool_reserve_range(struct tarn_pool *pool, const tarn_pool_options *options);
 
-/* Maps the steps that a request misses, and as many as options ask for at first, and tells of them. Its status is
- * that of tn_pool_acquire_backing. The plan must be inserted. */
+/* Maps the steps that a request misses, and as many as the options ask for at first. Tells the user. The
+ * caller must insert the plan. Returns a status that tn_pool_acquire_backing may return. */
 tarn_backend_result tn_pool_map_steps(struct tarn_pool *pool, const struct tn_request *request,
                                       struct tn_step_plan *plan_out);
 
-/* Makes the steps free, and one region of the place that was planned, if nobody has taken of it. Under both
- * locks. */
+/* Makes the steps free, and makes one region of the planned place, unless another thread has taken part of
+ * it. Also requires the pool's lock, and the arenas gathered. */
 void tn_pool_insert_steps(struct tarn_pool *pool, const struct tn_request *request,
                           const struct tn_step_plan *plan);
 
-/* Exports the step that an address lies in. NOT_LIVE, without words: it has no memory here that anybody
- * could have; else VENDOR_ERROR, OUT_OF_MEMORY, OUT_OF_HOST_MEMORY. Of a shareable pool; takes growth_lock
- * itself. */
+/* Exports the step of a shareable pool that an address lies in. Takes growth_lock itself. Errors: NOT_LIVE,
+ * not reported: the program has no memory there; VENDOR_ERROR, OUT_OF_MEMORY and OUT_OF_HOST_MEMORY,
+ * reported. */
 tarn_status tn_pool_export(struct tarn_pool *pool, const void *address,
                            tarn_exported_step *step_out);
 
-/* Unmaps wholly free steps, the highest first. */
+/* Unmaps wholly free steps by the rule, the highest first. */
 struct tn_giving_back tn_pool_release_free_steps(struct tarn_pool *pool,
                                                  const struct tn_release_rule *rule);
 
-/* The program may touch all that is mapped again. */
+/* Lets the program touch all mapped steps again. Requires no lock, at the end of the pool. */
 void tn_pool_allow_steps(const struct tarn_pool *pool);
 
-/* Unmaps everything, and gives up the addresses. At the end of the pool. */
+/* Unmaps everything and releases the addresses, at the end of the pool. */
 void tn_pool_release_range(struct tarn_pool *pool);
 
 #endif

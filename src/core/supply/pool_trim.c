@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* pool_trim: giving back when told to, and after a free. */
+/* pool_trim: on request, and after a free. */
 #include "pool_trim.h"
 
-#include "../../base/arith.h"
 #include "../../base/error.h"
 
 #include "pool_members.h"
-#include "stream_reuse.h"
 
 tarn_status tn_pool_trim(struct tarn_pool *pool, size_t keep_bytes, size_t *released_bytes_out)
 {
@@ -33,7 +31,7 @@ static bool take_due_release(struct tarn_pool *pool)
     return is_due;
 }
 
-/* Under growth_lock. */
+/* Requires: growth_lock. */
 static void release(struct tarn_pool *pool)
 {
     const struct tn_release_rule above_threshold = {
@@ -47,7 +45,7 @@ static void release(struct tarn_pool *pool)
     if (pool->passes_through) (void)tn_pool_release_free(pool, &all);
 }
 
-/* A free that comes while another one has the lock leaves its release to that one. */
+/* If another thread holds growth_lock after its own free, that thread also does this release. */
 void tn_pool_release_after_free(struct tarn_pool *pool)
 {
     bool is_due = true;

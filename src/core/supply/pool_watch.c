@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/*
- * pool_watch: what a tool that the backend knows is told. Each static pool that it watches has a handle; one that
- * came when the pool was not watched any more has none.
- */
+/* pool_watch: each static pool that the tool watches has a handle. One that came after the watching ended has
+ * none. */
 #include "pool_watch.h"
 
 #include "../serve/place.h"
 
 #include "debug_memory.h"
 
-/* Static pools of it: the range of a contiguous pool is none. */
+/* Whether a tool can watch the pool's static pools. The range of a contiguous pool is not watched. */
 static bool can_be_watched(const struct tarn_pool *pool)
 {
     return pool->debug && pool->backend.operations->watch_begin &&
@@ -30,9 +28,11 @@ void tn_pool_watch_end(const struct tarn_pool *pool, const struct tn_static_pool
     if (going->watch) pool->backend.operations->watch_end(pool->backend.state, going->watch);
 }
 
+/* The handle of the static pool at the address, or NULL. */
 static tarn_watch watch_at(struct tarn_pool *pool, uintptr_t address)
 {
     struct tn_place place;
+    if (!can_be_watched(pool)) return NULL;
     tn_pool_lock(pool);
     tarn_watch watch = tn_place_locate(pool, address, &place) ? place.owner->watch : NULL;
     tn_pool_unlock(pool);
@@ -41,7 +41,7 @@ static tarn_watch watch_at(struct tarn_pool *pool, uintptr_t address)
 
 bool tn_pool_is_watched(struct tarn_pool *pool, uintptr_t address)
 {
-    if (!can_be_watched(pool) || !watch_at(pool, address)) return false;
+    if (!watch_at(pool, address)) return false;
     tn_mutex_lock(&pool->watch_lock);
     bool is_watched = !pool->is_unwatched;
     tn_mutex_unlock(&pool->watch_lock);
@@ -50,7 +50,7 @@ bool tn_pool_is_watched(struct tarn_pool *pool, uintptr_t address)
 
 void tn_pool_watch_allow(struct tarn_pool *pool, uintptr_t address, size_t size_bytes)
 {
-    tarn_watch watch = can_be_watched(pool) ? watch_at(pool, address) : NULL;
+    tarn_watch watch = watch_at(pool, address);
     if (!watch) return;
     tn_mutex_lock(&pool->watch_lock);
     if (!pool->is_unwatched)
@@ -61,7 +61,7 @@ void tn_pool_watch_allow(struct tarn_pool *pool, uintptr_t address, size_t size_
 
 void tn_pool_watch_forbid(struct tarn_pool *pool, uintptr_t address)
 {
-    tarn_watch watch = can_be_watched(pool) ? watch_at(pool, address) : NULL;
+    tarn_watch watch = watch_at(pool, address);
     if (!watch) return;
     tn_mutex_lock(&pool->watch_lock);
     if (!pool->is_unwatched)

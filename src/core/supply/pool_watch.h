@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * pool_watch: tells tools what of a pool the program may touch. Memory that is free, or beyond what was asked
- * for, is forbidden from when it joins the pool until it leaves.
+ * pool_watch: tells a tool of the backend's which memory of a pool the program may touch. Memory that is
+ * free, or beyond the requested bytes, is forbidden while it is in the pool.
  *
- * There are two kinds of tools. The address sanitizer is compiled in, sees what the host does, and is told by
- * every pool over host memory. A tool that the backend knows, such as compute-sanitizer, sees what kernels do,
- * late, and is told by pools in debug mode, which wait for streams before they forbid.
+ * There are two kinds of tools. The address sanitizer is compiled in and sees accesses by the host; every
+ * pool over host memory tells it, by tn_pool_forbid and tn_pool_allow. A tool of the backend's, such as
+ * compute-sanitizer, sees accesses by kernels, late; pools in debug mode tell it, and wait for streams before
+ * they forbid.
  *
- * Threads: any, by whoever has the memory in hand.
+ * Threads: any. The caller has the memory in hand: no other thread allocates or frees it meanwhile.
+ * Cost: that of the tool's calls, under watch_lock.
  */
 #ifndef TN_POOL_WATCH_H
 #define TN_POOL_WATCH_H
 
 #include "../serve/pool_struct.h"
 
-/* A static pool comes, and nothing of it may be touched; and it is about to go. Under growth_lock alone. */
+/* A static pool comes, all of it forbidden; or is about to go. Require growth_lock, and not the pool's lock. */
 void tn_pool_watch_begin(struct tarn_pool *pool, struct tn_static_pool *coming);
 void tn_pool_watch_end(const struct tarn_pool *pool, const struct tn_static_pool *going);
 
-/* Whether a tool watches the memory at the address, which the caller has in hand. */
+/* Whether a tool watches the memory at the address. */
 bool tn_pool_is_watched(struct tarn_pool *pool, uintptr_t address);
 
-/* What was asked for may be touched; and, with the same address, no longer. Nothing where no tool watches. With
- * no lock held. */
+/* The program may touch the requested bytes; with the same address, it no longer may. Without a tool, do
+ * nothing. The caller must hold no lock. */
 void tn_pool_watch_allow(struct tarn_pool *pool, uintptr_t address, size_t size_bytes);
 void tn_pool_watch_forbid(struct tarn_pool *pool, uintptr_t address);
 
-/* From now on everything may be touched. Under growth_lock. */
+/* The program may touch all memory of the pool from now on. Requires growth_lock. */
 void tn_pool_watch_no_more(struct tarn_pool *pool);
 
 #endif

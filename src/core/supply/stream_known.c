@@ -77,8 +77,8 @@ static uint32_t forgettable(const struct tn_stream_table *table)
            tn_stream_table_in_state(table, TN_STREAM_STATE_LOST);
 }
 
-/* Whether the pool has a number to spare, after it has forgotten all idle streams but the kept ones. A forgotten stream
- * that comes again is introduced again. */
+/* Whether the pool has a number to spare, after it has forgotten all idle streams but the kept ones. A
+ * forgotten stream that comes again is introduced again. */
 static bool make_room(struct tarn_pool *pool, uint32_t kept_streams)
 {
     struct tn_stream_table *table = pool->streams;
@@ -118,8 +118,8 @@ static tarn_backend_result identify(const struct tarn_pool *pool, tarn_stream ha
     return pool->backend.operations->stream_id(pool->backend.state, handle, &identity_out->id);
 }
 
-/* At the end of the process the vendor no longer answers, but frees go on. No work can be submitted then to the memory
- * that they free. */
+/* At the end of the process the vendor no longer answers, but frees go on. No work can be submitted then to
+ * the memory that they free. */
 static bool has_vendor_gone(tarn_backend_result result)
 {
     return result.status == TARN_STATUS_VENDOR_ERROR && tn_process_is_ending();
@@ -218,8 +218,8 @@ tarn_status tn_stream_reuse_fail(const struct tarn_pool *pool, tarn_stream strea
 
 /* --- retiring --------------------------------------------------------------------------------- */
 
-/* Gives the only stream a number, 0, so that its memory can wait for it. An untouched pool forgets the stream instead,
- * and has no table afterwards. False: no host memory. */
+/* Gives the only stream a number, 0, so that its memory can wait for it. An untouched pool forgets the stream
+ * instead, and has no table afterwards. False: no host memory. */
 static bool divide_or_forget_only_stream(struct tarn_pool *pool)
 {
     tn_pool_lock_and_gather(pool);

@@ -67,9 +67,9 @@ static const struct tn_stream_record *find_record(const struct tn_stream_entry *
     return NULL;
 }
 
-/* All times begin anew. The pool forgets the records of known streams, because it can no longer tell what they cover.
- * The newest record of a retired stream covers memory of any time and stays. So does the newest record of a callers'
- * stream if it covers everything. */
+/* All times begin anew. The pool forgets the records of known streams, because it can no longer tell what
+ * they cover. The newest record of a retired stream covers memory of any time and stays. So does the newest
+ * record of a callers' stream if it covers everything. */
 static void begin_anew(struct tarn_pool *pool)
 {
     struct tn_stream_table *table = pool->streams;
@@ -89,9 +89,9 @@ static void begin_anew(struct tarn_pool *pool)
 }
 
 /*
- * Records an event at the end of a stream. It covers memory that was freed there up to the time that is taken here,
- * before the record. A free by another thread in between gets a later time and is not covered, although its work may
- * be.
+ * Records an event at the end of a stream. It covers memory that was freed there up to the time that is taken
+ * here, before the record. A free by another thread in between gets a later time and is not covered, although
+ * its work may be.
  */
 static tarn_backend_result record(struct tarn_pool *pool, struct tn_stream_entry *entry)
 {
@@ -198,7 +198,8 @@ static void complete(struct tarn_pool *pool, uint32_t stream, uint32_t time)
     tn_pool_unlock(pool);
 }
 
-/* Gives the number of a stream back. Requires that no thread can free on the stream, and nothing depends on it. */
+/* Gives the number of a stream back. Requires that no thread can free on the stream, and nothing depends on
+ * it. */
 static void forget(struct tarn_pool *pool, uint32_t stream)
 {
     forget_records(pool, &pool->streams->streams[stream], 0);
@@ -217,8 +218,8 @@ void tn_stream_reuse_forget_idle(struct tarn_pool *pool, uint32_t stream)
     if (is_idle) forget(pool, stream);
 }
 
-/* A stream has ended for good when its last record is complete. If its memory was lost, then when that memory has
- * gone back to the vendor. */
+/* A stream has ended for good when its last record is complete. If its memory was lost, then when that memory
+ * has gone back to the vendor. */
 static void forget_if_ended(struct tarn_pool *pool, uint32_t stream)
 {
     const struct tn_stream_entry *entry = &pool->streams->streams[stream];
@@ -280,8 +281,8 @@ void tn_stream_reuse_settle(struct tarn_pool *pool)
     tn_stream_reuse_poll(pool);
 }
 
-/* The device has finished all work. Memory that was freed on a stream up to that time waits for nothing any more; on
- * a stream that has ended, memory of any time. True: a slice waits for less than before. */
+/* The device has finished all work. Memory that was freed on a stream up to that time waits for nothing any
+ * more; on a stream that has ended, memory of any time. True: a slice waits for less than before. */
 static bool complete_all(struct tarn_pool *pool, uint32_t time)
 {
     struct tn_stream_table *table = pool->streams;

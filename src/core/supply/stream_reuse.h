@@ -6,20 +6,21 @@
  *                                                         ╎          not before
  *     stream b    ── kernel ────────────────── alloc ──── ◄ ── kernel on x
  *
- * A pool that has seen one stream has no table: work on one stream runs in order, so the stream may have every free
- * region. With the second stream the pool divides its free regions into those that wait for nothing and those of each
- * stream. See dependency.h.
+ * A pool that has seen one stream has no table: work on one stream runs in order, so the stream may have
+ * every free region. With the second stream the pool divides its free regions into those that wait for
+ * nothing and those of each stream. See dependency.h.
  *
- * On a callers' stream only a call that names the stream can record. Memory that was freed there is not for other
- * streams until the pool has recorded there, or has waited for the device:
+ * On a callers' stream only a call that names the stream can record. Memory that was freed there is not for
+ * other streams until the pool has recorded there, or has waited for the device:
  *
- *     a thread's own stream             the thread records, in its first call after another stream wanted the memory
+ *     a thread's own stream             the thread records, at its first call after another stream wants it
  *     a stream that ends unannounced    each free records
  *
- * Two files: stream_known.c introduces and retires streams; stream_reuse.c records, polls, and makes streams wait.
+ * Two files: stream_known.c introduces and retires streams; stream_reuse.c records, polls, and makes streams
+ * wait.
  *
- * Requires: growth_lock, except where a function says otherwise. The functions take the pool's lock themselves. They
- * call the vendor without it, because the vendor may wait for a user's function that frees.
+ * Requires: growth_lock, except where a function says otherwise. The functions take the pool's lock
+ * themselves. They call the vendor without it, because the vendor may wait for a user's function that frees.
  * Cost: that of the vendor's calls.
  */
 #ifndef TN_STREAM_REUSE_H
@@ -36,10 +37,10 @@ static inline uint32_t tn_pool_own_sets(uint32_t stream)
 
 /* --- stream_known.c: streams begin and end ------------------------------------------------------ */
 
-/* Makes streams known that the pool does not know, and checks those that may have ended. The caller names the streams,
- * so their handles are good until the call returns. Returns OK; INVALID_ARGUMENT: a stream is of another device;
- * OUT_OF_HOST_MEMORY, also when there are too many streams at once; or the vendor's status. On failure *refused_out is
- * the stream. */
+/* Makes streams known that the pool does not know, and checks those that may have ended. The caller names the
+ * streams, so their handles are good until the call returns. Returns OK; INVALID_ARGUMENT: a stream is of
+ * another device; OUT_OF_HOST_MEMORY, also when there are too many streams at once; or the vendor's status.
+ * On failure *refused_out is the stream. */
 tarn_backend_result tn_stream_reuse_introduce(struct tarn_pool *pool, const tarn_stream *streams,
                                               size_t stream_count, tarn_stream *refused_out);
 
@@ -59,34 +60,35 @@ tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream h
 /* Finds out which records have completed. True: some memory waits for less than before. */
 bool tn_stream_reuse_poll(struct tarn_pool *pool);
 
-/* Records on every known stream that free memory waits for, and polls. Afterwards nothing waits for streams whose
- * work has all completed. */
+/* Records on every known stream that free memory waits for, and polls. Afterwards nothing waits for streams
+ * whose work has all completed. */
 void tn_stream_reuse_settle(struct tarn_pool *pool);
 
-/* Waits for the device, in the calling thread. Afterwards memory that was freed before waits for nothing. False:
- * nothing was pending, a stream is being captured, or the vendor cannot. */
+/* Waits for the device, in the calling thread. Afterwards memory that was freed before waits for nothing.
+ * False: nothing was pending, a stream is being captured, or the vendor cannot. */
 bool tn_stream_reuse_synchronize(struct tarn_pool *pool);
 
-/* The streams, a bit each, that another stream can be made to wait for, whatever was freed there and when. Also
- * requires the pool's lock. */
+/* The streams, a bit each, that another stream can be made to wait for, whatever was freed there and when.
+ * Also requires the pool's lock. */
 uint32_t tn_stream_reuse_reachable(const struct tarn_pool *pool);
 
-/* Those of the streams, a bit each, that are no callers' streams with a record of what was freed there up to that
- * time. Also requires the pool's lock. */
+/* Those of the streams, a bit each, that are no callers' streams with a record of what was freed there up to
+ * that time. Also requires the pool's lock. */
 uint32_t tn_stream_reuse_unrecorded(const struct tarn_pool *pool, uint32_t streams, uint32_t time);
 
-/* Asks for records on all other callers' streams on which memory was freed that is not recorded. Also requires the
- * pool's lock, and the arenas gathered. */
+/* Asks for records on all other callers' streams on which memory was freed that is not recorded. Also
+ * requires the pool's lock, and the arenas gathered. */
 void tn_stream_reuse_want(struct tarn_pool *pool, uint32_t stream);
 
-/* Records on the callers' streams among these where another stream asked for it; after a free (has_freed), in a pool
- * whose streams end unannounced, on all of them. This call has introduced the streams. */
+/* Records on the callers' streams among these where another stream asked for it; after a free (has_freed), in
+ * a pool whose streams end unannounced, on all of them. This call has introduced the streams. */
 void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *streams,
                                     size_t stream_count, bool has_freed);
 
-/* Makes the stream wait for the dependency, all of whose streams must be reachable or recorded. At most one record and
- * one wait for each stream that it has not waited for yet. Returns OK; NOT_SUPPORTED: the vendor has no events;
- * NOT_READY: times have begun anew, and a record is missing that cannot be made here; or the vendor's status. */
+/* Makes the stream wait for the dependency, all of whose streams must be reachable or recorded. At most one
+ * record and one wait for each stream that it has not waited for yet. Returns OK; NOT_SUPPORTED: the vendor
+ * has no events; NOT_READY: times have begun anew, and a record is missing that cannot be made here; or the
+ * vendor's status. */
 tarn_backend_result tn_stream_reuse_order(struct tarn_pool *pool, tarn_stream handle,
                                           struct tn_dependency dependency);
 
@@ -101,12 +103,12 @@ void tn_stream_reuse_abandon(struct tarn_pool *pool);
 
 /* --- what stream_known.c needs of the records --------------------------------------------------- */
 
-/* Records on the stream if free memory may depend on it. Returns OK; NOT_SUPPORTED: the vendor has no events; or the
- * vendor's status. */
+/* Records on the stream if free memory may depend on it. Returns OK; NOT_SUPPORTED: the vendor has no events;
+ * or the vendor's status. */
 tarn_backend_result tn_stream_reuse_record_needed(struct tarn_pool *pool, uint32_t stream);
 
-/* The stream has ended. is_recorded: its newest record, if it has one, covers all memory that was freed there; else
- * that memory is lost. Polls the stream. */
+/* The stream has ended. is_recorded: its newest record, if it has one, covers all memory that was freed
+ * there; else that memory is lost. Polls the stream. */
 void tn_stream_reuse_end(struct tarn_pool *pool, uint32_t stream, bool is_recorded);
 
 /* Gives the number of the stream back, unless free memory may depend on it. */
