@@ -69,7 +69,7 @@ tarn_status tn_capture_begin(struct tarn_pool *pool, tarn_stream stream, tarn_ca
         !has_any(pool, TN_STREAM_STATE_CAPTURING, *capture)) {
         return fail_for_capture(*capture, "is none of this pool's, or has been released");
     }
-    tn_pool_lock_and_gather(pool);
+    tn_pool_lock(pool);
     uint32_t number;
     bool is_captured =
         tn_pool_find_introduced_stream(pool, stream, &number) && tn_pool_is_captured(pool, number);

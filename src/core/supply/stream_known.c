@@ -128,7 +128,7 @@ static bool has_vendor_gone(tarn_backend_result result)
 /* Whether the pool knows the stream. If another stream has the handle now, the known one has ended. */
 static bool recognise(struct tarn_pool *pool, const struct identity *identity, uint32_t *stream_out)
 {
-    tn_pool_lock_and_gather(pool);
+    tn_pool_lock(pool);
     bool is_known = tn_pool_find_introduced_stream(pool, identity->name.handle, stream_out);
     tn_pool_unlock(pool);
     if (!is_known || *stream_out == TN_STREAM_NONE) return is_known;
@@ -233,7 +233,7 @@ static bool divide_or_forget_only_stream(struct tarn_pool *pool)
 tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream handle)
 {
     uint32_t stream;
-    tn_pool_lock_and_gather(pool);
+    tn_pool_lock(pool);
     bool is_known = tn_pool_find_introduced_stream(pool, handle, &stream);
     tn_pool_unlock(pool);
     if (!is_known) return TARN_BACKEND_RESULT_OK;

@@ -170,7 +170,7 @@ void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *s
     bool has_to_record = has_freed && pool->identifies_streams;
     for (size_t i = 0; i < stream_count; i++) {
         uint32_t stream;
-        tn_pool_lock_and_gather(pool);
+        tn_pool_lock(pool);
         bool is_known = tn_pool_find_introduced_stream(pool, streams[i], &stream);
         tn_pool_unlock(pool);
         TN_ASSERT(is_known);
@@ -373,7 +373,7 @@ tarn_backend_result tn_stream_reuse_order(struct tarn_pool *pool, tarn_stream ha
 {
     uint32_t stream;
     if (dependency.streams == 0) return TARN_BACKEND_RESULT_OK;
-    tn_pool_lock_and_gather(pool);
+    tn_pool_lock(pool);
     bool is_known = tn_pool_find_introduced_stream(pool, handle, &stream);
     uint32_t rest = tn_stream_table_uncovered(pool->streams, stream, dependency);
     uint32_t others = rest & ~tn_stream_reuse_reachable(pool);
