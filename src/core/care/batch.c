@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* batch: all or nothing, and as much as can be. */
+/* batch: an alloc serves all entries or none, a free as many as it can. */
 #include "batch.h"
 
 #include <string.h>
@@ -7,18 +7,18 @@
 #include "../../base/arith.h"
 #include "../../base/error.h"
 #include "../../base/host_memory.h"
+#include "../pool/ladder.h"
+#include "../pool/pool_batch.h"
 
 #include "debug_pool.h"
 #include "elsewhere.h"
 #include "out_of_memory.h"
-#include "../pool/pool_batch.h"
-#include "../pool/ladder.h"
 #include "recording.h"
 
 /* A batch of no more than these needs no host memory. */
 #define FEW_ENTRIES 64
 
-/* Puts the entry before what the last error says. */
+/* Reports the last error again, with the entry's number before its message. */
 static TN_COLD tarn_status fail_at(size_t entry, size_t count, tarn_status status)
 {
     struct tn_saved_error saved = tn_error_save();
@@ -28,6 +28,7 @@ static TN_COLD tarn_status fail_at(size_t entry, size_t count, tarn_status statu
 
 /* --- free ---------------------------------------------------------------------------------------- */
 
+/* Frees entries up to the first that cannot be freed. */
 static tarn_status free_run(struct tarn_pool *pool, size_t count, void *const *addresses,
                             const tarn_stream *stream, size_t *freed_count_out)
 {
@@ -54,7 +55,7 @@ static void note_frees(const struct tarn_pool *pool, size_t count, void *const *
         tn_recorder_note_free(addresses[i], tn_recording_stream(pool, stream), begun_ns);
 }
 
-/* begun_ns is for the recording; 0: it is not to know. */
+/* begun_ns: when the call began, for a recording; 0: do not record. */
 static tarn_status free_all(struct tarn_pool *pool, size_t count, void *const *addresses,
                             tarn_stream stream, uint64_t begun_ns)
 {
@@ -85,7 +86,7 @@ tarn_status tn_batch_free(struct tarn_pool *pool, size_t count, void *const *add
 
 /* --- alloc --------------------------------------------------------------------------------------- */
 
-/* One that is not served at once. */
+/* Serves an entry by itself. */
 static tarn_status alloc_entry(struct tarn_pool *pool, size_t size_bytes, tarn_stream stream,
                                void **address_out)
 {
@@ -97,7 +98,8 @@ static tarn_status alloc_entry(struct tarn_pool *pool, size_t size_bytes, tarn_s
     return tn_alloc(pool, size_bytes, 1, stream, address_out);
 }
 
-/* Frees entries that nobody knows of, no recording either. A vendor who cannot tell the stream any more is not asked. */
+/* Frees entries that neither the program nor a recording has seen. If the vendor can no longer identify the
+ * stream, frees without asking it. */
 static TN_COLD void undo(struct tarn_pool *pool, size_t count, void *const *addresses,
                          tarn_stream stream)
 {
@@ -132,7 +134,7 @@ not_all:
     return status;
 }
 
-/* What can never be had is refused before anything is touched. */
+/* Refuses sizes that no static pool can have, before anything is allocated. */
 static tarn_status check_sizes(struct tarn_pool *pool, size_t count, const size_t *sizes_bytes)
 {
     for (size_t i = 0; i < count; i++) {

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* careful: telling before and after. */
+/* careful: notes the call site before a call, and the call after it. */
 #include "careful.h"
-
-#include "../pool/route.h"
 
 #include "elsewhere.h"
 #include "out_of_memory.h"
 #include "recording.h"
 
-/* When a recording begins to note a call; 0: none is on. */
+/* The time at which a call begins, for a recording. 0: none is on. */
 static uint64_t begin_note(void)
 {
     return tn_recorder_is_on() ? tn_recorder_now() : 0;

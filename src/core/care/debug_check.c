@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* debug_check: what a pool in debug mode tells, and what is wrong in its memory. */
+/* debug_check: queries of a pool in debug mode, and inspection of its memory. */
 #include "debug_pool.h"
 
 #include "../../base/error.h"
 #include "../../base/host_memory.h"
-
+#include "../serve/pool_streams.h"
 #include "../supply/debug_memory.h"
-#include "../supply/stream_reuse.h"
 
 bool tn_debug_is_capturing(struct tarn_pool *pool)
 {
@@ -67,7 +66,7 @@ bool tn_debug_has_lost(struct tarn_pool *pool, const void *address)
            tn_debug_find(pool, address, &found) != TN_FIND_RESULT_FOUND;
 }
 
-/* The function that allocated or freed, or "". */
+/* The function that allocated or freed, or "" if it is not known. */
 static const char *name_site(const struct tn_debug_origin *origin, char *text, size_t text_bytes)
 {
     text[0] = '\0';
@@ -138,7 +137,7 @@ void tn_debug_adjust_stats(const struct tarn_pool *pool, tarn_stats *stats)
     tn_mutex_unlock(&debug->lock);
 }
 
-/* Copies as many as count_max; returns how many there are. */
+/* Copies at most count_max records. Returns how many there are. */
 static size_t copy_records(const struct tarn_pool *pool, bool only_live, struct tn_debug_record *to,
                            size_t count_max)
 {
@@ -162,7 +161,7 @@ struct tn_debug_record *tn_debug_copy_records(const struct tarn_pool *pool, bool
 {
     size_t room = copy_records(pool, only_live, NULL, 0);
     for (;;) {
-        /* A little more, since others may allocate before the copy is made. */
+        /* A little more, because other threads may allocate before the copy. */
         room += room / 8 + 16;
         struct tn_debug_record *copies = tn_host_memory_alloc(room * sizeof *copies);
         if (!copies) {
@@ -194,7 +193,7 @@ tarn_status tn_debug_fail_for_damage(const struct tn_debug_record *record)
         who[0] != '\0' ? ", allocated by " : "", who, how, record->first_wrong);
 }
 
-/* Looks for a byte that is not `value` in part of a block. */
+/* Finds the first byte of a part of the block that is not `value`. */
 static tarn_backend_result inspect_part(const struct tarn_pool *pool,
                                         struct tn_debug_record *record, uintptr_t part,
                                         size_t part_bytes, unsigned char value, tarn_stream stream,
@@ -238,8 +237,8 @@ static bool is_still_there(const struct tarn_pool *pool, const struct tn_debug_r
            record.state == copy->state;
 }
 
-/* As growth_lock is held no memory goes back to the vendor, so what is there before the look can be looked
- * at; but only if it is there afterwards, too, is it what was looked at. */
+/* Requires: growth_lock, so that no memory goes back to the vendor while it is read. Another thread may free
+ * the block at any time, so damage only counts if the record is still there afterwards. */
 static tarn_status check_record(const struct tarn_pool *pool, struct tn_debug_record *copy)
 {
     bool is_damaged;
@@ -248,14 +247,15 @@ static tarn_status check_record(const struct tarn_pool *pool, struct tn_debug_re
     tarn_backend_result result = tn_debug_inspect(pool, copy, pool->default_stream, &is_damaged);
     if (result.status != TARN_STATUS_OK) {
         return tn_fail_vendor(TARN_STATUS_VENDOR_ERROR, result.vendor_code, result.vendor_name,
-                              "the %s backend does not let the memory be looked at",
+                              "the %s backend could not read the memory",
                               pool->backend.operations->name);
     }
     if (!is_damaged || !is_still_there(pool, copy)) return TARN_STATUS_OK;
     return tn_debug_fail_for_damage(copy);
 }
 
-/* Under growth_lock. What work is under way is waited for, so that its writes are seen, where the vendor can. */
+/* Waits for the device first, if the vendor can, so that writes that are under way are seen. Requires:
+ * growth_lock. */
 static tarn_status check_records(struct tarn_pool *pool, struct tn_debug_record *copies,
                                  size_t count)
 {

@@ -4,11 +4,10 @@
 
 #include <string.h>
 
-/* As the header says. */
 #define DEPTH_MAX 32
 
 struct label_stack {
-    size_t depth; /* also of those that found no place */
+    size_t depth; /* counts also labels beyond DEPTH_MAX, which are not kept */
     char labels[DEPTH_MAX][TN_LABEL_BYTES];
 };
 

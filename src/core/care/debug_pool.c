@@ -2,16 +2,15 @@
 /*
  * debug_pool: a record for each block.
  *
- *     alloc ──► live ── free ──► quarantined ── let go ──► the pool's
- *                 │  └───────────────────────────────────► the pool's, without quarantine
+ *     alloc ──► live ── free ──► quarantined ── let go ──► back in the pool
+ *                 │  └───────────────────────────────────► back in the pool, without quarantine
  *                 └──────────► damaged ◄─┘
  *
- * A free takes the record out of the table before anything else: from then on a second free finds none. It
- * gives the block to the pool only afterwards, so no two records are ever of one block. What happens to the
- * memory in between happens with no lock held.
+ * A free first takes the record out of the table, so a second free finds none. It gives the block to the pool
+ * last, so a block never has two records. In between it inspects and fills the memory with no lock held.
  *
- * Where a tool of the backend's watches the memory it is told of what is live, and nothing is filled or looked
- * at here: it would report that, and sees more.
+ * Where a tool of the backend's watches the memory, debug mode tells the tool which memory is live, and
+ * neither fills nor inspects: the tool would report that, and it finds more.
  */
 #include "debug_pool.h"
 
@@ -21,7 +20,6 @@
 #include "../../base/error.h"
 #include "../../base/host_memory.h"
 #include "../../base/process.h"
-
 #include "../supply/debug_memory.h"
 #include "../supply/pool_watch.h"
 
@@ -68,7 +66,7 @@ void tn_debug_fini(struct tarn_pool *pool)
     tn_host_memory_free(debug);
 }
 
-/* --- who ------------------------------------------------------------------------------------------- */
+/* --- call sites ------------------------------------------------------------------------------------ */
 
 void tn_debug_note_caller(const struct tarn_pool *pool, const void *caller)
 {
@@ -100,16 +98,19 @@ static size_t used_bytes_of(const struct tarn_pool *pool, const struct tn_debug_
     return tn_count_units(record->range.block_bytes, pool->chunk_log2) << pool->chunk_log2;
 }
 
-static void insert_live(struct tn_debug *debug, struct tn_debug_record *record)
+/* is_new: the block was just allocated; else a free of it has failed, and it is live again. */
+static void insert_live(struct tn_debug *debug, struct tn_debug_record *record, bool is_new)
 {
     tn_mutex_lock(&debug->lock);
     record->serial = ++debug->serial;
     tn_debug_table_insert(&debug->table, record);
     tn_stats_count_alloc(&debug->stats, record->range.size_bytes, 0);
+    if (!is_new) debug->stats.size_histogram[tn_stats_histogram_bin(record->range.size_bytes)]--;
     tn_mutex_unlock(&debug->lock);
 }
 
-/* Takes what the program may free at this address, out of its hands at once. NULL: nothing. */
+/* Takes the record of the live allocation that starts at an address, so that no other thread can free it.
+ * NULL: there is none. */
 static struct tn_debug_record *take_live(struct tarn_pool *pool, const void *address)
 {
     struct tn_debug *debug = pool->debug;
@@ -128,33 +129,29 @@ static struct tn_debug_record *take_live(struct tarn_pool *pool, const void *add
     return record;
 }
 
-/* The pool would not have it. */
-static void put_live_back(struct tn_debug *debug, struct tn_debug_record *record)
+/* The program has freed the block, and the pool keeps it live. Requires: the lock of debug mode. */
+static void insert_kept(struct tarn_pool *pool, struct tn_debug_record *record,
+                        enum tn_debug_state state)
 {
-    tn_mutex_lock(&debug->lock);
-    tn_debug_table_insert(&debug->table, record);
-    tn_stats_count_alloc(&debug->stats, record->range.size_bytes, 0);
-    debug->stats.size_histogram[tn_stats_histogram_bin(record->range.size_bytes)]--;
-    tn_mutex_unlock(&debug->lock);
+    record->state = state;
+    tn_debug_table_insert(&pool->debug->table, record);
+    pool->debug->stats.used_bytes += used_bytes_of(pool, record);
 }
 
-/* It stays live in the pool for ever. */
+/* Reports the damage. The pool keeps the block for ever. */
 static tarn_status keep_damaged(struct tarn_pool *pool, struct tn_debug_record *record)
 {
-    struct tn_debug *debug = pool->debug;
     tarn_status status = tn_debug_fail_for_damage(record);
-    tn_mutex_lock(&debug->lock);
-    record->state = TN_DEBUG_STATE_DAMAGED;
-    tn_debug_table_insert(&debug->table, record);
-    debug->damaged_count++;
-    debug->stats.used_bytes += used_bytes_of(pool, record);
-    tn_mutex_unlock(&debug->lock);
+    tn_mutex_lock(&pool->debug->lock);
+    insert_kept(pool, record, TN_DEBUG_STATE_DAMAGED);
+    pool->debug->damaged_count++;
+    tn_mutex_unlock(&pool->debug->lock);
     return status;
 }
 
-/* From when its record is out of the table nobody looks at a block any more who was not looking already. The
- * device lets it be looked at as long as it is not given back, which a check prevents by growth_lock; the
- * address sanitizer does not, so there the check is waited for. */
+/* Frees a block whose record is out of the table. No check begins to read such a block, but one may be
+ * reading it already. The device allows that until the memory goes back to the vendor, and a check holds
+ * growth_lock against that. The address sanitizer does not allow it, so there the free waits for the check. */
 static tarn_status free_block(struct tarn_pool *pool, const struct tn_debug_record *record,
                               const tarn_stream *streams, size_t stream_count)
 {
@@ -172,9 +169,8 @@ static void quarantine(struct tarn_pool *pool, struct tn_debug_record *record)
     struct tn_debug *debug = pool->debug;
     note_origin(debug, &record->freed);
     tn_mutex_lock(&debug->lock);
-    record->state = TN_DEBUG_STATE_QUARANTINED;
+    insert_kept(pool, record, TN_DEBUG_STATE_QUARANTINED);
     record->newer = NULL;
-    tn_debug_table_insert(&debug->table, record);
     if (debug->newest) {
         debug->newest->newer = record;
     } else {
@@ -183,11 +179,10 @@ static void quarantine(struct tarn_pool *pool, struct tn_debug_record *record)
     debug->newest = record;
     debug->quarantine_count++;
     debug->quarantine_bytes += used_bytes_of(pool, record);
-    debug->stats.used_bytes += used_bytes_of(pool, record);
     tn_mutex_unlock(&debug->lock);
 }
 
-/* The oldest, if there is more than so much; NULL: there is not. */
+/* Takes the oldest record out of a quarantine of more than so many bytes. NULL: it has no more. */
 static struct tn_debug_record *take_oldest(struct tarn_pool *pool, size_t bytes_max)
 {
     struct tn_debug *debug = pool->debug;
@@ -206,7 +201,8 @@ static struct tn_debug_record *take_oldest(struct tarn_pool *pool, size_t bytes_
     return oldest;
 }
 
-/* All that used it has been waited for, so it waits for nothing. */
+/* Inspects a block that has left the quarantine, and frees it. All work on it was waited for, so it needs no
+ * stream. */
 static void let_go(struct tarn_pool *pool, struct tn_debug_record *record)
 {
     bool is_damaged;
@@ -219,7 +215,7 @@ static void let_go(struct tarn_pool *pool, struct tn_debug_record *record)
     tn_host_memory_free(record);
 }
 
-/* False: nothing was let go. */
+/* Lets the oldest blocks go until the quarantine has no more than so many bytes. False: none was let go. */
 static bool let_go_all_above(struct tarn_pool *pool, size_t bytes_max)
 {
     struct tn_debug_record *oldest = NULL;
@@ -233,7 +229,8 @@ static bool let_go_all_above(struct tarn_pool *pool, size_t bytes_max)
 
 /* --- alloc ----------------------------------------------------------------------------------------- */
 
-/* Where in its block the request lies. False: there are no such sizes. */
+/* Where in its block the request lies; the address is an offset until the block is there. False: the sizes
+ * overflow. */
 static bool place(const struct tn_debug *debug, size_t size_bytes, size_t alignment_bytes,
                   struct tn_debug_range *range)
 {
@@ -244,7 +241,7 @@ static bool place(const struct tn_debug *debug, size_t size_bytes, size_t alignm
     return tn_add_fits(lead + trail, size_bytes, &range->block_bytes) && lead <= SIZE_MAX - trail;
 }
 
-/* Fills zones and memory, and waits for that. */
+/* Fills zones and memory, and waits. */
 static tarn_backend_result fill_for_use(const struct tarn_pool *pool,
                                         const struct tn_debug_range *range, tarn_stream stream)
 {
@@ -283,7 +280,7 @@ static tarn_status undo_alloc(struct tarn_pool *pool, void *block, tarn_stream s
         tn_mutex_unlock(&pool->debug->lock);
     }
     return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
-                          "the %s backend could not fill what debug mode hands out",
+                          "the %s backend could not fill an allocation of debug mode",
                           pool->backend.operations->name);
 }
 
@@ -301,13 +298,13 @@ static tarn_status alloc_recorded(struct tarn_pool *pool, struct tn_debug_record
     if (record->is_filled) {
         tarn_backend_result result = fill_for_use(pool, range, stream);
         record->is_filled = result.status == TARN_STATUS_OK;
-        /* At the end of the process no vendor fills anything, and what the pool holds is served all the same. */
+        /* At the end of the process the vendor fails, and the pool still serves. */
         if (!record->is_filled && !tn_process_is_ending())
             return undo_alloc(pool, block, stream, result);
     }
     tn_pool_watch_allow(pool, range->address, range->size_bytes);
     *address_out = (void *)range->address;
-    insert_live(pool->debug, record);
+    insert_live(pool->debug, record, true);
     return status;
 }
 
@@ -321,8 +318,7 @@ tarn_status tn_debug_alloc(struct tarn_pool *pool, size_t size_bytes, size_t ali
     if (place(pool->debug, size_bytes, alignment_bytes, &record->range)) {
         status = alloc_recorded(pool, record, alignment_bytes, stream, address_out);
     } else {
-        tn_fail(status, "%zu bytes, with zones around them, are more than there are addresses",
-                size_bytes);
+        tn_fail(status, "%zu bytes with zones around them are too many", size_bytes);
     }
     if (status != TARN_STATUS_OK) tn_host_memory_free(record);
     return status;
@@ -331,12 +327,13 @@ tarn_status tn_debug_alloc(struct tarn_pool *pool, size_t size_bytes, size_t ali
 /* --- free ------------------------------------------------------------------------------------------ */
 
 enum outcome {
-    UNSEEN, /* the vendor did not let us look, or there is nothing to see */
-    UNSURE, /* the vendor failed while it was filled */
-    SEEN, /* nothing uses it any more; the zones are whole, the memory is filled, or a tool watches */
+    UNSEEN, /* not inspected: it has no patterns, or the vendor failed */
+    UNSURE, /* the zones are whole, but the vendor failed while it filled the block */
+    SEEN, /* no work uses the block, and the zones are whole and the block is filled; or a tool watches */
     DAMAGED
 };
 
+/* Waits for the streams, and inspects and fills the block of a free. */
 static enum outcome see_off(struct tarn_pool *pool, struct tn_debug_record *record,
                             const tarn_stream *streams, size_t stream_count)
 {
@@ -396,7 +393,7 @@ tarn_status tn_debug_free(struct tarn_pool *pool, void *address, const size_t *t
         bool is_filled_over = outcome != UNSEEN && (debug->flags & TARN_DEBUG_POISON);
         if (is_filled_over) record->is_filled = false;
         tn_pool_watch_allow(pool, record->range.address, record->range.size_bytes);
-        put_live_back(debug, record);
+        insert_live(debug, record, false);
     }
     return status;
 }
@@ -408,7 +405,7 @@ void tn_debug_empty_quarantine(struct tarn_pool *pool)
 
 /* --- resize ---------------------------------------------------------------------------------------- */
 
-/* Another thread may have freed it by now. */
+/* Another thread may have freed the allocation by now. */
 static void note_size(struct tn_debug *debug, uintptr_t block, size_t size_bytes)
 {
     tn_mutex_lock(&debug->lock);
@@ -427,7 +424,7 @@ tarn_status tn_debug_resize(struct tarn_pool *pool, void *address, size_t size_b
     size_t old_bytes;
     if (!find_size(pool, address, &old_bytes)) return TARN_STATUS_NOT_LIVE;
     if (old_bytes == size_bytes) return TARN_STATUS_OK;
-    /* Its ends are looked at by others, or late, where they were. */
+    /* Zones, or a tool's late reports, refer to its present ends. */
     if ((debug->flags & TN_DEBUG_FLAGS_OF_MEMORY) || tn_pool_is_watched(pool, (uintptr_t)address)) {
         return tn_fail(TARN_STATUS_NOT_IN_PLACE,
                        "%p of %zu bytes cannot have %zu where it lies: debug mode watches its ends",

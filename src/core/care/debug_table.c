@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* debug_table: chains in buckets, twice as many when there are more records than buckets. */
+/* debug_table: chains in buckets, which double when there are as many records as buckets. */
 #include "debug_table.h"
 
 #include "../../base/assert.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * debug_table: what debug mode remembers of each allocation, by where its block starts: a hash table of records,
- * each a piece of host memory by itself.
+ * debug_table: the records of debug mode, by the start of their blocks: a hash table. Each record is a piece
+ * of host memory by itself.
  *
- * Cost: O(1) expected, but for the insert that doubles the buckets. When there is no host memory for more
- * buckets the chains grow longer, and nothing fails.
- * Threads: none of it locks; the owner does.
+ * Cost: O(1) expected, except for an insert that doubles the buckets. Without host memory for more buckets
+ * the chains grow longer, and nothing fails.
+ * Threads: no locks here; the owner locks.
  */
 #ifndef TN_DEBUG_TABLE_H
 #define TN_DEBUG_TABLE_H
@@ -18,12 +18,12 @@
 
 #include "debug_label.h"
 
-/* What the program may use lies in a region of the pool's, the block, with the zones around it. */
+/* A block is an allocation of the pool. The program's memory lies in it, between the zones. */
 struct tn_debug_range {
     uintptr_t block;
     size_t block_bytes;
-    uintptr_t address; /* the block's own where there are no zones */
-    size_t size_bytes; /* what was asked for */
+    uintptr_t address; /* the program's; without zones, that of the block */
+    size_t size_bytes; /* requested */
 };
 
 enum tn_debug_state {
@@ -32,7 +32,7 @@ enum tn_debug_state {
     TN_DEBUG_STATE_DAMAGED      /* freed, and never handed out again */
 };
 
-/* Who allocated or freed. */
+/* Where the program allocated or freed. */
 struct tn_debug_origin {
     struct tn_call_site site;
     char label[TN_LABEL_BYTES];
@@ -42,11 +42,11 @@ struct tn_debug_record {
     struct tn_debug_record *next;  /* in its bucket */
     struct tn_debug_record *newer; /* in the quarantine */
     struct tn_debug_range range;
-    uint64_t serial; /* no two records of a pool have the same */
+    uint64_t serial; /* from when it became live; never used twice in a pool */
     enum tn_debug_state state;
-    bool is_filled;        /* when it was handed out, so that it can be looked at */
-    bool is_used_late;     /* damaged: after the free, and not beyond its ends */
-    ptrdiff_t first_wrong; /* damaged: the offset from the address */
+    bool is_filled;        /* the patterns are in the memory, so it can be inspected */
+    bool is_used_late;     /* if damaged: after the free, not beyond its ends */
+    ptrdiff_t first_wrong; /* if damaged: the offset of the first wrong byte from the address */
     struct tn_debug_origin allocated;
     struct tn_debug_origin freed; /* unless it is live */
 };
@@ -60,16 +60,16 @@ struct tn_debug_table {
 /* False: no host memory. */
 bool tn_debug_table_init(struct tn_debug_table *table);
 
-/* The records go too. */
+/* Frees the records too. */
 void tn_debug_table_fini(struct tn_debug_table *table);
 
-/* There must be none of the same block. */
+/* Requires that the table has no record of this block. */
 void tn_debug_table_insert(struct tn_debug_table *table, struct tn_debug_record *record);
 
-/* NULL: there is none. */
+/* The record of the block, or NULL. */
 struct tn_debug_record *tn_debug_table_find(const struct tn_debug_table *table, uintptr_t block);
 
-/* The same, taking it out of the table. */
+/* Takes the record of the block out of the table. NULL: there is none. */
 struct tn_debug_record *tn_debug_table_take(struct tn_debug_table *table, uintptr_t block);
 
 #endif

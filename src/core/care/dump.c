@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* dump: a picture of one instant, then two ways to write it. */
+/* dump: a copy of one instant, then two ways to write it. */
 #include "dump.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@ struct dumped_region {
     size_t size_bytes;
     size_t requested_bytes; /* 0 unless live */
     const char *state;
-    uint32_t streams; /* of a free one: a bit for each that it waits for */
+    uint32_t streams; /* if free: the streams that it waits for, a bit each */
 };
 
 struct dumped_static_pool {
@@ -28,7 +28,7 @@ struct dumped_static_pool {
 
 /* Static pools in the order of the list, and their regions one after the other in address order. */
 struct picture {
-    const struct tarn_pool *pool; /* for what its debug mode knows */
+    const struct tarn_pool *pool; /* for the records of its debug mode */
     tarn_stats stats;
     size_t chunk_bytes;
     const char *backend_name;
@@ -46,7 +46,7 @@ static void picture_fini(struct picture *picture)
     tn_host_memory_free(picture->regions);
 }
 
-/* Live slices one by one, and what lies between them. */
+/* Each live slice is one entry, and each run of other slices. */
 static size_t copy_slab(const struct tarn_pool *pool, uint32_t slab, uintptr_t address,
                         struct dumped_region *to)
 {
@@ -103,9 +103,11 @@ static size_t copy_regions(const struct tarn_pool *pool, const struct tn_static_
     return count;
 }
 
-/* At most so many are written of the pool: in a slab one more is free than live. Under `lock`. */
+/* An upper bound of the entries of a pool: a slab has at most one more run of other slices than it has live
+ * slices. */
 static size_t region_count_max(const struct tarn_pool *pool)
 {
+    TN_ASSERT(tn_pool_is_locked(pool));
     return pool->own.index.region_count + 2 * (size_t)pool->own.slices.live_count;
 }
 
@@ -125,14 +127,14 @@ static void copy_static_pools(const struct tarn_pool *pool, struct picture *pict
     }
 }
 
-/* Room for as much as the pool has now. False: no host memory, and nothing is left behind. */
+/* Allocates room for all that the pool has now. False: no host memory, and nothing is allocated. */
 static bool make_room(struct picture *picture, struct tarn_pool *pool)
 {
     tn_pool_lock_and_gather(pool);
     picture->static_pool_count = pool->list.count;
     picture->region_count = region_count_max(pool);
     tn_pool_unlock(pool);
-    /* A little more than that, since others may allocate before the copy is made. */
+    /* A little more, because other threads may allocate before the copy. */
     picture->static_pool_count += 4;
     picture->region_count += picture->region_count / 8 + 64;
     picture->static_pools =
@@ -143,7 +145,7 @@ static bool make_room(struct picture *picture, struct tarn_pool *pool)
     return false;
 }
 
-/* Copies all of one instant; false: there is more than there is room for. */
+/* Copies the pool at one instant. False: the room is too small. */
 static bool copy_at_once(struct picture *picture, struct tarn_pool *pool)
 {
     tn_pool_lock_and_gather(pool);
@@ -175,7 +177,7 @@ static bool picture_init(struct picture *picture, struct tarn_pool *pool)
     }
 }
 
-/* The numbers of the streams that a free region waits for, with what stands before and after them. */
+/* Writes the numbers of the streams, if there are any, between `before` and `after`. */
 static void write_streams(uint32_t streams, const char *before, const char *after, FILE *file)
 {
     if (streams == 0) return;
@@ -247,7 +249,7 @@ static void write_text(const struct picture *picture, FILE *file)
 
 /* --- JSON --------------------------------------------------------------------------------------- */
 
-/* The name of a user's own backend may hold anything, and so may a label. */
+/* A label, or the name of a user's backend, may have any characters. */
 static void write_json_string(const char *text, FILE *file)
 {
     fputc('"', file);
@@ -348,7 +350,7 @@ tarn_status tn_dump_pool(struct tarn_pool *pool, tarn_dump_format format, FILE *
     }
     picture_fini(&picture);
     if (fflush(file) != 0 || ferror(file)) {
-        return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "the file does not take the dump's text");
+        return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "the dump could not be written to the file");
     }
     return TARN_STATUS_OK;
 }

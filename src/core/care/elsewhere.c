@@ -7,7 +7,7 @@
 #include "debug_pool.h"
 #include "pool_registry.h"
 
-/* The next to be asked, or NULL. */
+/* The open pool to ask next, or NULL. */
 static struct tarn_pool *fallback_of(const struct tarn_pool *pool)
 {
     return tn_pool_is_open(pool->fallback) ? pool->fallback : NULL;
@@ -20,7 +20,7 @@ void tn_note_caller(const struct tarn_pool *pool, const void *caller)
     } while ((pool = fallback_of(pool)) != NULL);
 }
 
-/* --- why ------------------------------------------------------------------------------------------- */
+/* --- failures -------------------------------------------------------------------------------------- */
 
 TN_COLD tarn_status tn_fail_for_foreign(const void *address)
 {
@@ -34,7 +34,7 @@ TN_COLD tarn_status tn_fail_for_owner(const void *address, const struct tarn_poo
                    address, (const void *)owner, (const void *)pool);
 }
 
-/* Says why an address is not where one of the pool's live allocations starts. */
+/* Reports why no live allocation of the pool starts at the address. */
 static TN_COLD tarn_status fail_for_address(struct tarn_pool *pool, const void *address)
 {
     tarn_pool *owner;
@@ -52,7 +52,8 @@ static TN_COLD tarn_status fail_for_address(struct tarn_pool *pool, const void *
                    address);
 }
 
-/* The same for a free: what no pool of a child knows may be the parent's. */
+/* Reports why the address cannot be freed. In a forked child, an address that no pool knows may be the
+ * parent's: that is no failure. */
 static TN_COLD tarn_status fail_to_free(struct tarn_pool *pool, const void *address)
 {
     struct tn_saved_error saved = tn_error_save();

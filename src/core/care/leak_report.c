@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* leak_report: copies the records, sorts them so that those of a group stand together, sums each group up
- * in its first record, and sorts the groups. */
+/* leak_report: copies the records, sorts them so that a group stands together, sums up each group, and sorts
+ * the groups. */
 #include "leak_report.h"
 
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include "../../base/error.h"
 #include "../../base/host_memory.h"
 
-/* The allocations of one label and one call site; what is written of one is in `example`. */
+/* The allocations of one label and one call site. */
 struct group {
-    const struct tn_debug_record *example;
+    const struct tn_debug_record *example; /* any of them */
     size_t allocation_count;
     size_t requested_bytes;
 };
@@ -29,7 +29,7 @@ static int compare_records(const void *a, const void *b)
     return compare_sites(a, b);
 }
 
-/* The largest first, and a fixed order among equals. */
+/* The most bytes first; among equals, by label and call site. */
 static int compare_groups(const void *a, const void *b)
 {
     const struct group *left = a, *right = b;
@@ -92,7 +92,7 @@ static void write_without_records(struct tarn_pool *pool, FILE *file)
     tarn_leaks leaks = tn_pool_leaks(pool);
     fprintf(file, "tarn: ");
     write_sums(leaks.allocation_count, leaks.requested_bytes, file);
-    fprintf(file, "%s\n", leaks.allocation_count > 0 ? "; debug mode would tell whose" : "");
+    fprintf(file, "%s\n", leaks.allocation_count > 0 ? "; debug mode lists them" : "");
 }
 
 static tarn_status write_with_records(struct tarn_pool *pool, FILE *file)
@@ -121,5 +121,5 @@ tarn_status tn_leak_report_write(struct tarn_pool *pool, FILE *file)
     }
     if (status != TARN_STATUS_OK) return status;
     if (fflush(file) == 0 && !ferror(file)) return status;
-    return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "the file does not take the report's text");
+    return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "the report could not be written to the file");
 }

@@ -1,37 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* out_of_memory: waiting, other pools, the user; the report. */
+/* out_of_memory: the device, other pools, the user; the report. */
 #include "out_of_memory.h"
 
 #include <string.h>
 
 #include "../../base/error.h"
 #include "../serve/gather.h"
-
-#include "debug_pool.h"
 #include "../supply/pool_members.h"
-#include "pool_registry.h"
 #include "../supply/stream_reuse.h"
 
-/* What was asked for, and how far up the ladder that has led. */
-struct shortage {
-    struct tarn_pool *pool;
-    size_t size_bytes;
-    size_t alignment_bytes;
-    tarn_stream stream;
-    unsigned attempt; /* of asking the user */
-};
+#include "debug_pool.h"
+#include "pool_registry.h"
 
-/* --- rungs: each returns whether it has changed anything ------------------------------------------ */
-
-/* Everything that is pending is done with when the device has nothing to do. */
-static bool wait_for_device(struct shortage *shortage)
-{
-    struct tarn_pool *pool = shortage->pool;
-    tn_mutex_lock(&pool->growth_lock);
-    bool has_changed = tn_stream_reuse_synchronize(pool);
-    tn_mutex_unlock(&pool->growth_lock);
-    return has_changed;
-}
+/* --- other pools on the same memory ---------------------------------------------------------------- */
 
 static bool share_memory(const struct tarn_pool *a, const struct tarn_pool *b)
 {
@@ -41,30 +22,57 @@ static bool share_memory(const struct tarn_pool *a, const struct tarn_pool *b)
            (a->memory_id != 0 && a->memory_id == b->memory_id);
 }
 
-/* The open pools on the same memory but this one, as tn_pool_registry_pin_next walks. */
-static struct tarn_pool *pin_next_neighbour(const struct tarn_pool *pool, struct tarn_pool *other)
+/* Sums up over the other open pools on the memory of this pool. */
+static size_t sum_of_neighbours(const struct tarn_pool *pool,
+                                size_t (*bytes_of)(struct tarn_pool *))
 {
-    do {
-        other = tn_pool_registry_pin_next(other);
-    } while (other && (other == pool || !share_memory(pool, other)));
-    return other;
+    size_t bytes = 0;
+    struct tarn_pool *other = NULL;
+    while ((other = tn_pool_registry_pin_next(other)) != NULL) {
+        if (other != pool && share_memory(pool, other)) bytes += bytes_of(other);
+    }
+    return bytes;
 }
 
-static bool trim_neighbours(struct shortage *shortage)
+static size_t trim(struct tarn_pool *pool)
 {
     const struct tn_release_rule all = { 0 };
-    bool has_changed = false;
-    const struct tarn_pool *pool = shortage->pool;
-    for (struct tarn_pool *other = pin_next_neighbour(pool, NULL); other;
-         other = pin_next_neighbour(pool, other)) {
-        tn_mutex_lock(&other->growth_lock);
-        if (tn_pool_release_free(other, &all).released_bytes > 0) has_changed = true;
-        tn_mutex_unlock(&other->growth_lock);
-    }
+    tn_mutex_lock(&pool->growth_lock);
+    size_t released_bytes = tn_pool_release_free(pool, &all).released_bytes;
+    tn_mutex_unlock(&pool->growth_lock);
+    return released_bytes;
+}
+
+static size_t footprint_bytes(struct tarn_pool *pool)
+{
+    tn_pool_lock(pool);
+    size_t bytes = pool->own.stats.footprint_bytes;
+    tn_pool_unlock(pool);
+    return bytes;
+}
+
+/* --- rungs: each returns whether memory may be there now --------------------------------------------- */
+
+/* The request, and how far up the ladder it is. */
+struct shortage {
+    struct tarn_pool *pool;
+    size_t size_bytes;
+    size_t alignment_bytes;
+    tarn_stream stream;
+    unsigned attempt; /* number of the next question to the user */
+};
+
+/* Once the device has finished all work, no freed memory is pending. */
+static bool wait_for_device(struct shortage *shortage)
+{
+    struct tarn_pool *pool = shortage->pool;
+    tn_mutex_lock(&pool->growth_lock);
+    bool has_changed = tn_stream_reuse_synchronize(pool);
+    tn_mutex_unlock(&pool->growth_lock);
     return has_changed;
 }
 
-/* A function that runs short of memory itself is not asked for more of the same. */
+/* A user's function that runs short of memory itself is not called again. */
 static bool ask_user(struct shortage *shortage)
 {
     static _Thread_local bool is_asking;
@@ -88,15 +96,15 @@ static bool is_for_memory(tarn_status status)
     return status == TARN_STATUS_OUT_OF_MEMORY || status == TARN_STATUS_OVER_LIMIT;
 }
 
-/* After an attempt that came to `status`. The user is asked for as long as the answer is yes. */
+/* `status` is that of the last attempt. The user is asked again after each yes. */
 static tarn_status climb(struct shortage *shortage, tarn_status status, void **address_out)
 {
     if (is_for_memory(status) && wait_for_device(shortage))
         status = try_again(shortage, address_out);
-    if (status == TARN_STATUS_OUT_OF_MEMORY && trim_neighbours(shortage))
+    if (status == TARN_STATUS_OUT_OF_MEMORY && sum_of_neighbours(shortage->pool, trim) > 0)
         status = try_again(shortage, address_out);
     while (is_for_memory(status)) {
-        /* What the user's function did may have left a later failure there, and another call site. */
+        /* The user's function may call the library, which leaves another error and call site. */
         struct tn_saved_error saved = tn_error_save();
         struct tn_call_site caller = tn_debug_save_caller();
         bool has_changed = ask_user(shortage);
@@ -111,18 +119,6 @@ static tarn_status climb(struct shortage *shortage, tarn_status status, void **a
 /* --- the report ---------------------------------------------------------------------------------- */
 
 static _Thread_local tarn_shortage last_shortage = TARN_SHORTAGE_INIT;
-
-static size_t neighbours_bytes(const struct tarn_pool *pool)
-{
-    size_t bytes = 0;
-    for (struct tarn_pool *other = pin_next_neighbour(pool, NULL); other;
-         other = pin_next_neighbour(pool, other)) {
-        tn_pool_lock(other);
-        bytes += other->own.stats.footprint_bytes;
-        tn_pool_unlock(other);
-    }
-    return bytes;
-}
 
 static void note_pool(struct tarn_pool *pool, tarn_shortage *shortage)
 {
@@ -163,7 +159,7 @@ static void note(const struct shortage *shortage, tarn_status status)
     noted.limit_bytes = pool->growth.limit_bytes == SIZE_MAX ? 0 : pool->growth.limit_bytes;
     note_pool(pool, &noted);
     note_device(pool, &noted);
-    noted.other_pools_bytes = neighbours_bytes(pool);
+    noted.other_pools_bytes = sum_of_neighbours(pool, footprint_bytes);
     noted.fits_if_in_one_piece = noted.largest_free_bytes < noted.size_bytes &&
                                  noted.free_bytes - noted.private_bytes >= noted.size_bytes;
     noted.fits_without_limit =

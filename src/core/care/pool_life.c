@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* pool_life: in which order a pool's parts come and go. */
+/* pool_life: the order in which a pool's parts come and go. */
 #include "pool_life.h"
 
 #include "../../base/error.h"
@@ -31,7 +31,7 @@ tarn_status tn_pool_life_begin(const tarn_pool_options *options, const tarn_back
     }
     if (status != TARN_STATUS_OK) goto no_memory;
     tn_pool_registry_open(pool);
-    tn_recording_add_pool(pool);
+    tn_recording_set_care(pool);
     *pool_out = pool;
     return TARN_STATUS_OK;
 
@@ -82,7 +82,6 @@ void tn_pool_life_end(tarn_pool *pool, void (*fini)(struct tarn_pool *pool))
     tn_pool_registry_rest_handle(pool);
 }
 
-/* What it stands for stays as the fork found it. */
 void tn_pool_life_end_forked(tarn_pool *pool)
 {
     atomic_store_explicit(&pool->state, TN_POOL_STATE_CLOSED, memory_order_release);

@@ -10,18 +10,19 @@
 static struct tn_mutex lock = TN_MUTEX_INIT;
 static struct tn_condition unpinned = TN_CONDITION_INIT;
 static struct tarn_pool *open_pools;    /* the newest first */
-static struct tarn_pool *first_resting; /* has rested longest */
+static struct tarn_pool *first_resting; /* the one that has rested longest */
 static struct tarn_pool *last_resting;
 static size_t resting_count;
-static struct tarn_pool *returned; /* never became pools */
-static struct tarn_pool *forked;   /* the parent's pools; kept, since they may be half changed */
+static struct tarn_pool *returned; /* handles that never became pools */
+static struct tarn_pool
+    *forked; /* the parent's pools, never used again: they may be half changed */
 
 /* --- forks ------------------------------------------------------------------------------------ */
 
 static struct tn_once forks_once = TN_ONCE_INIT;
 static bool watches_forks;
 
-/* The lists are whole in the child because nobody else changes them meanwhile. */
+/* The lists are whole in the child, because no thread changes them during the fork. */
 static void before_fork(void)
 {
     tn_mutex_lock(&lock);
@@ -36,7 +37,7 @@ static void give_up_newest_pool(void)
 {
     struct tarn_pool *pool = open_pools;
     open_pools = pool->next_handle;
-    /* Another thread of the parent may have been destroying it. */
+    /* A pool that another thread of the parent was destroying stays closed. */
     if (tn_pool_is_open(pool))
         atomic_store_explicit(&pool->state, TN_POOL_STATE_FORKED, memory_order_release);
     pool->next_handle = forked;
@@ -57,7 +58,7 @@ static void watch_forks(void)
         tn_process_call_around_forks(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-/* So that the lock is never held without forks being watched. */
+/* Forks are watched before the lock is ever held. */
 static void lock_registry(void)
 {
     tn_once_call(&forks_once, watch_forks);
@@ -136,26 +137,14 @@ void tn_pool_registry_close(struct tarn_pool *pool)
     tn_mutex_unlock(&lock);
 }
 
-static void unpin_locked(struct tarn_pool *pool)
-{
-    if (--pool->pin_count == 0) tn_condition_signal_all(&unpinned);
-}
-
 struct tarn_pool *tn_pool_registry_pin_next(struct tarn_pool *pool)
 {
     lock_registry();
     struct tarn_pool *next = pool ? pool->next_handle : open_pools;
     if (next) next->pin_count++;
-    if (pool) unpin_locked(pool);
+    if (pool && --pool->pin_count == 0) tn_condition_signal_all(&unpinned);
     tn_mutex_unlock(&lock);
     return next;
-}
-
-void tn_pool_registry_unpin(struct tarn_pool *pool)
-{
-    lock_registry();
-    unpin_locked(pool);
-    tn_mutex_unlock(&lock);
 }
 
 enum tn_find_result tn_pool_registry_find(const void *address, struct tarn_pool **pool_out,

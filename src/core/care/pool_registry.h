@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * pool_registry: all open pools of the process, and the handles of those that were.
+ * pool_registry: all open pools of the process, and the handles of destroyed ones.
  *
- * A handle is never given back to the system: a call on a destroyed pool must be able to see that it
- * is destroyed. The handles of the last 64 destroyed pools rest; after that the one that has rested
- * longest is used again, so the memory is bounded by the most pools that were ever open, and 64.
+ * A handle's memory is never freed, so that a call on a destroyed pool can see that it is destroyed. The
+ * handles of the last 64 destroyed pools rest. When more rest, the next pool gets the one that has rested
+ * longest. So there are at most 64 handles more than pools that were ever open at once.
  *
- * In a child that was forked the parent's pools are in no list: their state says what they are, and
- * nothing else of them is looked at, since other threads may have been changing it.
+ * In a forked child, the parent's pools are in no list. Only their state may be read, because threads of the
+ * parent may have been changing the rest.
  *
- * Threads: any; one lock, never taken on the way of an alloc or a correct free. A fork waits for it.
+ * Threads: any. One lock, never taken by an alloc or a correct free. A fork waits for the lock. A walk over
+ * all pools holds no lock between its steps, so it may call the vendor.
  * Cost: close and find O(open pools), the others O(1).
- * A walk over all pools holds no lock between its steps, so that it may call the vendor.
  */
 #ifndef TN_POOL_REGISTRY_H
 #define TN_POOL_REGISTRY_H
@@ -22,34 +22,31 @@
 
 #define TN_POOL_REGISTRY_RESTING_MAX 64
 
-/* An empty handle, in no list, or NULL: no host memory, be it for watching forks. */
+/* A handle for a new pool, in no list. NULL: no host memory, for the handle or for watching forks. */
 struct tarn_pool *tn_pool_registry_take_handle(void);
 
-/* Puts the handle of a pool that was destroyed to rest, behind all others. */
+/* Puts the handle of a destroyed pool to rest, behind all others. */
 void tn_pool_registry_rest_handle(struct tarn_pool *pool);
 
-/* Takes back a handle that never became a pool: it is the next to be used. */
+/* Takes back a handle that never became a pool. It is used next. */
 void tn_pool_registry_return_handle(struct tarn_pool *pool);
 
-/* From now on the pool can be found and used. */
+/* Opens the pool: it can be found and used from now on. */
 void tn_pool_registry_open(struct tarn_pool *pool);
 
-/* From now on every call on it answers INVALID_POOL. Waits until nobody has it pinned. */
+/* Closes the pool: every call on it answers INVALID_POOL from now on. Waits until no walk has it pinned. */
 void tn_pool_registry_close(struct tarn_pool *pool);
 
-/* Finds the pool and allocation that an address is in. Writes to *found_out when it is FOUND, to
- * *pool_out (may be NULL) unless it is FOREIGN. */
+/* Finds the pool and the allocation that an address lies in. Writes *found_out if FOUND, and *pool_out, if
+ * that is not NULL, unless FOREIGN. */
 enum tn_find_result tn_pool_registry_find(const void *address, struct tarn_pool **pool_out,
                                           tarn_allocation *found_out);
 
-/* The open pool after `pool`, or the first one after NULL; NULL: there are no more. It is pinned, and
- * cannot be closed until the walk goes on, which unpins it. */
+/* A step of a walk over the open pools. Unpins `pool`, and pins and returns the next one; after NULL, the
+ * first. NULL: there are no more. A pinned pool cannot be closed, so a walk must go on to its end. */
 struct tarn_pool *tn_pool_registry_pin_next(struct tarn_pool *pool);
 
-/* Ends a walk before its end. */
-void tn_pool_registry_unpin(struct tarn_pool *pool);
-
-/* How many handles no pool uses, for tests that count what was not given back. */
+/* How many handles no pool uses, for tests that count leaked host memory. */
 size_t tn_pool_registry_resting_count(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* recording: the public functions of record.h, and what pools have to do with them. */
+/* recording: the public functions of record.h, and the pools' part in them. */
 #include "recording.h"
 
 #include <stdio.h>
@@ -10,26 +10,25 @@
 #include "../../base/host_memory.h"
 #include "../../base/process.h"
 #include "../../base/sync.h"
-#include "../serve/gather.h"
 #include "../../record/trace_path.h"
 #include "../../record/trace_writer.h"
 #include "tarn/record.h"
 
 #include "pool_registry.h"
 
-/* What the trace says of itself. */
+/* The source that the trace names. */
 static const char source[] = "allocations and frees of all pools of a process, by tarn";
 
-static struct tn_mutex lock = TN_MUTEX_INIT;
-static char *trace_path;                /* absolute; under the lock; NULL: nothing is recorded */
-static char *event_path;                /* likewise */
-static bool is_by_environment;          /* likewise: TARN_TRACE asked for it */
+static struct tn_mutex lock = TN_MUTEX_INIT; /* guards the next three */
+static char *trace_path;                     /* absolute; NULL: nothing is recorded */
+static char *event_path;
+static bool is_by_environment;          /* TARN_TRACE asked for the recording */
 static atomic_bool environment_is_read; /* TARN_TRACE has had its recording */
 
 static struct tn_once process_once = TN_ONCE_INIT;
 static bool watches_process;
 
-/* Files are opened and written under the lock. */
+/* Files are opened and written under the lock, so a cancelled thread would keep it. */
 static int lock_uncancelled(void)
 {
     int cancel_state = tn_thread_begin_uncancelled();
@@ -45,8 +44,8 @@ static void unlock(int cancel_state)
 
 /* --- pools ------------------------------------------------------------------------------------------ */
 
-/* Again if a recording has begun or ended meanwhile, since who does that may have set it in between. */
-static void set_care(struct tarn_pool *pool)
+/* If a recording begins or ends meanwhile, its thread may also set the flag: then look again. */
+void tn_recording_set_care(struct tarn_pool *pool)
 {
     bool is_on;
     do {
@@ -55,24 +54,19 @@ static void set_care(struct tarn_pool *pool)
     } while (is_on != atomic_load(&tn_recorder_on));
 }
 
-/* Those that are opened meanwhile see to it themselves. */
+/* A pool that is opened meanwhile sets the flag itself. */
 static void set_care_of_all(void)
 {
     for (tarn_pool *pool = tn_pool_registry_pin_next(NULL); pool;
          pool = tn_pool_registry_pin_next(pool))
-        set_care(pool);
-}
-
-void tn_recording_add_pool(struct tarn_pool *pool)
-{
-    set_care(pool);
+        tn_recording_set_care(pool);
 }
 
 void tn_recording_note_destruction(struct tarn_pool *pool)
 {
     if (!tn_recorder_is_on()) return;
     uint64_t now_ns = tn_recorder_now();
-    tn_pool_lock_and_gather(pool);
+    tn_pool_lock(pool);
     for (uint32_t i = 0; i < pool->list.count; i++) {
         const struct tn_static_pool *gone = pool->list.by_address[i].static_pool;
         tn_recorder_note_gone((const void *)gone->first_address,
@@ -83,7 +77,7 @@ void tn_recording_note_destruction(struct tarn_pool *pool)
 
 /* --- start and stop --------------------------------------------------------------------------------- */
 
-/* What is being freed is nobody's any more, should another thread fork meanwhile. */
+/* If another thread forks meanwhile, the child must not find the path. */
 static void forget(char **path)
 {
     char *forgotten = *path;
@@ -104,7 +98,7 @@ static void after_fork_in_child(void)
     forget_recording();
 }
 
-/* Under the lock. */
+/* Requires: the lock. */
 static tarn_status stop(void)
 {
     struct tn_trace_summary summary;
@@ -115,7 +109,8 @@ static tarn_status stop(void)
     return status;
 }
 
-/* When it fails the events stay. Who has set TARN_TRACE is told in no other way; who has called could have asked. */
+/* If this fails, the file of events stays. A user of TARN_TRACE learns of the failure in no other way; a
+ * program that started the recording could have stopped it. */
 static void stop_at_exit(void)
 {
     if (!tn_recorder_is_on()) return;
@@ -138,14 +133,14 @@ static tarn_status fail_for_memory(void)
     return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory to record");
 }
 
-/* Before the lock is held: a child that is forked meanwhile has to get it open. */
+/* Called before the lock is held, so that a child that is forked meanwhile gets an open lock. */
 static tarn_status watch_process(void)
 {
     tn_once_call(&process_once, watch);
     return watches_process ? TARN_STATUS_OK : fail_for_memory();
 }
 
-/* Under the lock, as what follows. */
+/* Requires: the lock. */
 static tarn_status set_paths(const char *path)
 {
     tarn_status status = tn_trace_path_absolute(path, &trace_path);
@@ -154,6 +149,7 @@ static tarn_status set_paths(const char *path)
     return event_path ? tn_trace_path_check(trace_path) : fail_for_memory();
 }
 
+/* Requires: the lock. */
 static tarn_status start(const char *path)
 {
     tarn_status status = set_paths(path);
@@ -217,6 +213,7 @@ tarn_status tarn_record_stats(tarn_recording *recording_out)
 
 /* --- environment ------------------------------------------------------------------------------------ */
 
+/* Requires: the lock. */
 static tarn_status start_by_pattern(const char *pattern)
 {
     char *path = tn_trace_path_expand(pattern);
@@ -229,14 +226,14 @@ static tarn_status start_by_pattern(const char *pattern)
     return tn_fail(TARN_STATUS_INVALID_ENVIRONMENT, "TARN_TRACE: %s", saved.message);
 }
 
-/* Of several threads whose pools are the first the first one does it. */
+/* If several threads create the first pools at once, one of them starts the recording. */
 static tarn_status start_once_by_pattern(const char *pattern)
 {
     tarn_status status = watch_process();
     if (status != TARN_STATUS_OK) return status;
     int cancel_state = lock_uncancelled();
     bool is_read = atomic_load_explicit(&environment_is_read, memory_order_relaxed);
-    /* Who has begun a recording by a call wants that one. */
+    /* A recording that the program has started goes first. */
     if (!is_read && !trace_path) status = start_by_pattern(pattern);
     if (status == TARN_STATUS_OK)
         atomic_store_explicit(&environment_is_read, true, memory_order_release);
@@ -249,7 +246,8 @@ tarn_status tn_recording_read_environment(void)
     if (atomic_load_explicit(&environment_is_read, memory_order_acquire)) return TARN_STATUS_OK;
     const char *value = getenv("TARN_TRACE");
     bool is_set = value && value[0] != '\0';
-    /* A child would write over the parent's; and with others' rights one may not choose what is written. */
+    /* A child would write over the parent's file. A program with raised rights must not write where its user
+     * says. */
     if (!is_set || tn_recorder_was_forked() || getauxval(AT_SECURE) != 0) return TARN_STATUS_OK;
     return start_once_by_pattern(value);
 }

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * recording: what the pools of the process do, written down by src/record. Whether that is so each pool knows by
- * `needs_care`, which its short ways look at anyway: so nothing is slower while nothing is recorded.
+ * recording: src/record writes the calls of all pools of the process to a file. While a recording is on,
+ * needs_care of each pool is set. Every call looks at that flag anyway, so calls are no slower while nothing
+ * is recorded.
  *
- * Threads: any. Order: its lock, then the registry's.
+ * Threads: any. Order: the lock of recording, then the registry's.
  */
 #ifndef TN_RECORDING_H
 #define TN_RECORDING_H
 
 #include "../../record/recorder.h"
-
 #include "../pool/pool.h"
-#include "../supply/stream_reuse.h"
+#include "../serve/pool_streams.h"
 
-/* What is written down of a stream: the default one under one name, and each thread's own apart. */
+/* The name of a stream in a recording. The default stream has one name, under whatever handle; each thread's
+ * own stream has one. */
 static inline const void *tn_recording_stream(const struct tarn_pool *pool, tarn_stream stream)
 {
     if (!stream) return NULL;
@@ -21,14 +22,14 @@ static inline const void *tn_recording_stream(const struct tarn_pool *pool, tarn
     return name.thread == 0 ? name.handle : tn_recorder_stream_of(name.thread);
 }
 
-/* Begins to record when TARN_TRACE says so and nothing has been recorded by it yet. INVALID_ENVIRONMENT: it cannot be
+/* Begins a recording if TARN_TRACE asks for one and has had none yet. INVALID_ENVIRONMENT: the file cannot be
  * written. */
 tarn_status tn_recording_read_environment(void);
 
-/* A pool that is open now takes part. */
-void tn_recording_add_pool(struct tarn_pool *pool);
+/* Sets needs_care of an open pool, so that it takes part in a recording that is on. */
+void tn_recording_set_care(struct tarn_pool *pool);
 
-/* The pool is about to be destroyed with all that is live in it. */
+/* Notes that the pool is about to be destroyed, with all its live allocations. */
 void tn_recording_note_destruction(struct tarn_pool *pool);
 
 #endif
