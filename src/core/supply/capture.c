@@ -67,7 +67,7 @@ tarn_status tn_capture_begin(struct tarn_pool *pool, tarn_stream stream, tarn_ca
     }
     if (*capture != 0 && !has_any(pool, TN_STREAM_STATE_CAPTURED, *capture) &&
         !has_any(pool, TN_STREAM_STATE_CAPTURING, *capture)) {
-        return fail_for_capture(*capture, "is none of this pool's, or has been released");
+        return fail_for_capture(*capture, "is not one of this pool, or has been released");
     }
     tn_pool_lock(pool);
     uint32_t number;
@@ -85,8 +85,7 @@ tarn_status tn_capture_begin(struct tarn_pool *pool, tarn_stream stream, tarn_ca
     tn_pool_unlock(pool);
     if (!has_begun) {
         return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
-                       "no room for one more stream or capture beside the %d at most that a pool "
-                       "knows",
+                       "no room for one more stream or capture: a pool knows %d at most",
                        TN_STREAM_COUNT_MAX);
     }
     /* A graph uses memory that is free. */
@@ -138,7 +137,7 @@ tarn_status tn_capture_release(struct tarn_pool *pool, tarn_capture capture,
     if (has_any(pool, TN_STREAM_STATE_CAPTURING, capture))
         return fail_for_capture(capture, "is still under way");
     if (!has_any(pool, TN_STREAM_STATE_CAPTURED, capture))
-        return fail_for_capture(capture, "is none of this pool's, or has been released");
+        return fail_for_capture(capture, "is not one of this pool, or has been released");
     tarn_stream refused = NULL;
     tarn_backend_result known = tn_stream_reuse_introduce(pool, streams, stream_count, &refused);
     if (known.status != TARN_STATUS_OK) return tn_stream_reuse_fail(pool, refused, known);

@@ -9,7 +9,7 @@
 #include "pool_members.h"
 #include "pool_steps.h"
 
-/* Makes a static pool of the backing, and inserts it. */
+/* Makes a static pool of the backing, and inserts it. Requires: growth_lock. */
 static tarn_status add(struct tarn_pool *pool, const struct tn_backing *backing)
 {
     struct tn_static_pool *added = tn_pool_announce(pool, backing, NULL);
@@ -26,7 +26,7 @@ static tarn_status add(struct tarn_pool *pool, const struct tn_backing *backing)
                    backing->size_bytes);
 }
 
-/* The returned status is only valid if the backend's result is OK. Requires: growth_lock, here and below. */
+/* The returned status is only valid if the backend's result is OK. Requires: growth_lock. */
 static tarn_status take_static_pool(struct tarn_pool *pool, const struct tn_request *request,
                                     tarn_backend_result *result_out)
 {
@@ -35,6 +35,7 @@ static tarn_status take_static_pool(struct tarn_pool *pool, const struct tn_requ
     return result_out->status == TARN_STATUS_OK ? add(pool, &backing) : result_out->status;
 }
 
+/* The returned status is only valid if the backend's result is OK. Requires: growth_lock. */
 static tarn_status take_steps(struct tarn_pool *pool, const struct tn_request *request,
                               tarn_backend_result *result_out)
 {

@@ -40,10 +40,11 @@ static tarn_status find_limit(const tarn_pool_options *options, const tarn_backe
             return fail_for_memory(backend, result, "limit_percent");
         limit_bytes = tn_min(limit_bytes, tn_percent_of(info.total_bytes, options->limit_percent));
         if (limit_bytes < options->chunk_bytes) {
-            return tn_fail(TARN_STATUS_INVALID_OPTIONS,
-                           "limit_percent is %u, which of the device's %zu bytes is less than one "
-                           "chunk of %zu",
-                           options->limit_percent, info.total_bytes, options->chunk_bytes);
+            return tn_fail(
+                TARN_STATUS_INVALID_OPTIONS,
+                "limit_percent is %u: of the device's %zu bytes, that is less than one chunk "
+                "of %zu",
+                options->limit_percent, info.total_bytes, options->chunk_bytes);
         }
     }
     *limit_bytes_out = limit_bytes;
@@ -64,8 +65,8 @@ static tarn_status check_identification(const tarn_backend *backend)
     if (result.status == TARN_STATUS_OK) return TARN_STATUS_OK;
     return tn_fail_vendor(
         result.status, result.vendor_code, result.vendor_name,
-        "identifies_streams needs a vendor that numbers streams, and the %s backend "
-        "has no such numbers, or no events: use tarn_stream_retire",
+        "identifies_streams needs stream numbers and events from the vendor, and the %s backend "
+        "lacks one of them: use tarn_stream_retire",
         operations->name);
 }
 

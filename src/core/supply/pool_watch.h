@@ -16,7 +16,7 @@
 
 #include "../serve/pool_struct.h"
 
-/* A static pool comes, all of it forbidden; or is about to go. Require growth_lock, and not the pool's lock. */
+/* A static pool comes, all of it forbidden; or it is about to go. Require growth_lock, and no other lock. */
 void tn_pool_watch_begin(struct tarn_pool *pool, struct tn_static_pool *coming);
 void tn_pool_watch_end(const struct tarn_pool *pool, const struct tn_static_pool *going);
 

@@ -99,7 +99,7 @@ static void make_room_by_waiting(struct tarn_pool *pool, uint32_t kept_streams)
 
 /* --- introducing ------------------------------------------------------------------------------ */
 
-/* What the vendor says of a stream besides its handle. */
+/* A stream as the pool and the vendor know it. */
 struct identity {
     struct tn_stream_name name;
     bool is_callers;
@@ -209,7 +209,7 @@ tarn_status tn_stream_reuse_fail(const struct tarn_pool *pool, tarn_stream strea
     }
     if (result.status == TARN_STATUS_OUT_OF_HOST_MEMORY) {
         return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
-                              "no room for one more stream beside the %d at most that a pool knows",
+                              "no room for one more stream: a pool knows %d at most",
                               TN_STREAM_COUNT_MAX);
     }
     return tn_fail_vendor(TARN_STATUS_VENDOR_ERROR, result.vendor_code, result.vendor_name,

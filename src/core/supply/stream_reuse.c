@@ -265,7 +265,7 @@ void tn_stream_reuse_end(struct tarn_pool *pool, uint32_t stream, bool is_record
     tn_pool_lock_and_gather(pool);
     entry->state = is_recorded ? TN_STREAM_STATE_RETIRED : TN_STREAM_STATE_LOST;
     tn_pool_unlock(pool);
-    /* All memory that depends on the stream was freed there before, also where uniting gave it a later time. */
+    /* All memory that depends on the stream was freed there before, also if uniting gave it a later time. */
     if (is_recorded && entry->record_count > 0)
         entry->records[entry->record_count - 1].time = TN_STREAM_TIME_MAX;
     if (!tn_pool_is_capturing(pool)) poll_stream(pool, stream);

@@ -51,8 +51,9 @@ tarn_status tn_stream_reuse_fail(const struct tarn_pool *pool, tarn_stream strea
 /* Makes sure that the pool has a table, even with one stream. False: no host memory. */
 bool tn_stream_reuse_divide(struct tarn_pool *pool);
 
-/* The handle ends: records what was freed on the stream. Returns OK; NOT_READY: the stream is being captured;
- * OUT_OF_HOST_MEMORY: nothing has changed; or VENDOR_ERROR: memory that was freed on the stream is lost. */
+/* The handle ends: records memory that was freed on the stream. Returns OK; NOT_READY: the stream is being
+ * captured; OUT_OF_HOST_MEMORY: nothing has changed; or VENDOR_ERROR: memory that was freed on the stream is
+ * lost. */
 tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream handle);
 
 /* --- stream_reuse.c: records and waits ---------------------------------------------------------- */
@@ -72,8 +73,8 @@ bool tn_stream_reuse_synchronize(struct tarn_pool *pool);
  * Also requires the pool's lock. */
 uint32_t tn_stream_reuse_reachable(const struct tarn_pool *pool);
 
-/* Those of the streams, a bit each, that are no callers' streams with a record of what was freed there up to
- * that time. Also requires the pool's lock. */
+/* Those of the streams, a bit each, that another stream cannot be made to wait for up to that time: all but
+ * callers' streams with a record that covers it. Also requires the pool's lock. */
 uint32_t tn_stream_reuse_unrecorded(const struct tarn_pool *pool, uint32_t streams, uint32_t time);
 
 /* Asks for records on all other callers' streams on which memory was freed that is not recorded. Also
@@ -101,7 +102,7 @@ void tn_stream_reuse_fini(struct tarn_pool *pool);
 /* Gives up the table at the end of the pool, without a vendor call. Requires no lock. */
 void tn_stream_reuse_abandon(struct tarn_pool *pool);
 
-/* --- what stream_known.c needs of the records --------------------------------------------------- */
+/* --- stream_reuse.c, for stream_known.c --------------------------------------------------------- */
 
 /* Records on the stream if free memory may depend on it. Returns OK; NOT_SUPPORTED: the vendor has no events;
  * or the vendor's status. */
