@@ -43,8 +43,7 @@ tarn_status tn_debug_init(struct tarn_pool *pool, const tarn_pool_options *optio
                        options->debug, pool->backend.operations->name);
     }
     struct tn_debug *debug = tn_host_memory_alloc_zeroed(sizeof *debug);
-    if (!debug) return fail_for_host_memory("a pool's debug mode");
-    if (!tn_debug_table_init(&debug->table)) {
+    if (!debug || !tn_debug_table_init(&debug->table)) {
         tn_host_memory_free(debug);
         return fail_for_host_memory("a pool's debug mode");
     }

@@ -209,13 +209,6 @@ static tarn_backend_result unmap_step(struct tarn_pool *pool, uint32_t step)
     return result;
 }
 
-static void tell_created(struct tarn_pool *pool, uint32_t step)
-{
-    const struct tn_step_range *range = pool->range;
-    tn_pool_tell_created(pool, tn_step_address(range, step), range->step_bytes,
-                         range->steps[step].id);
-}
-
 static void tell_destroyed(struct tarn_pool *pool, uint32_t step)
 {
     const struct tn_step_range *range = pool->range;
@@ -353,7 +346,8 @@ tarn_backend_result tn_pool_map_steps(struct tarn_pool *pool, const struct tn_re
         return result;
     }
     for (uint32_t step = plan.first_step; step != TN_STEP_NONE; step = range->steps[step].next)
-        tell_created(pool, step);
+        tn_pool_tell_created(pool, tn_step_address(range, step), range->step_bytes,
+                             range->steps[step].id);
     *plan_out = plan;
     return TARN_BACKEND_RESULT_OK;
 }

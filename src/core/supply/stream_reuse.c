@@ -184,18 +184,11 @@ void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *s
 /* --- completion ------------------------------------------------------------------------------- */
 
 /* Nothing depends on these streams any more, a bit each, up to that time. True: a slice did. */
-static bool complete_locked(struct tarn_pool *pool, uint32_t streams, uint32_t time)
+static bool complete(struct tarn_pool *pool, uint32_t streams, uint32_t time)
 {
     TN_ASSERT(tn_pool_is_locked(pool));
     tn_region_index_complete(&pool->own.index, streams, time);
     return tn_slices_complete(&pool->own.slices, streams, time);
-}
-
-static void complete(struct tarn_pool *pool, uint32_t stream, uint32_t time)
-{
-    tn_pool_lock_and_gather(pool);
-    (void)complete_locked(pool, (uint32_t)1 << stream, time);
-    tn_pool_unlock(pool);
 }
 
 /* Gives the number of a stream back. Requires that no thread can free on the stream, and nothing depends on
@@ -209,25 +202,20 @@ static void forget(struct tarn_pool *pool, uint32_t stream)
     tn_pool_unlock(pool);
 }
 
-void tn_stream_reuse_forget_idle(struct tarn_pool *pool, uint32_t stream)
+/* Nothing depends on a retired stream once its last record is complete. */
+static bool is_complete(const struct tn_stream_entry *entry)
 {
-    tn_pool_lock_and_gather(pool);
-    bool is_idle = !is_depended_on(pool, stream);
-    if (is_idle) pool->streams->streams[stream].state = TN_STREAM_STATE_RETIRED;
-    tn_pool_unlock(pool);
-    if (is_idle) forget(pool, stream);
+    return entry->state == TN_STREAM_STATE_RETIRED && entry->record_count == 0;
 }
 
-/* A stream has ended for good when its last record is complete. If its memory was lost, then when that memory
- * has gone back to the vendor. */
-static void forget_if_ended(struct tarn_pool *pool, uint32_t stream)
+void tn_stream_reuse_forget_idle(struct tarn_pool *pool, uint32_t stream)
 {
-    const struct tn_stream_entry *entry = &pool->streams->streams[stream];
-    if (entry->state == TN_STREAM_STATE_LOST) {
-        tn_stream_reuse_forget_idle(pool, stream);
-    } else if (entry->state == TN_STREAM_STATE_RETIRED && entry->record_count == 0) {
-        forget(pool, stream);
-    }
+    struct tn_stream_entry *entry = &pool->streams->streams[stream];
+    tn_pool_lock_and_gather(pool);
+    bool is_idle = is_complete(entry) || !is_depended_on(pool, stream);
+    if (is_idle) entry->state = TN_STREAM_STATE_RETIRED;
+    tn_pool_unlock(pool);
+    if (is_idle) forget(pool, stream);
 }
 
 /* Only success means complete. After an error, memory that depends on the record stays as it is. */
@@ -241,11 +229,16 @@ static bool poll_stream(struct tarn_pool *pool, uint32_t stream)
             operations->event_query(pool->backend.state, entry->records[0].event);
         if (result.status != TARN_STATUS_OK) break;
         bool is_all = covers(entry, 0, TN_STREAM_TIME_MAX);
-        complete(pool, stream, is_all ? TN_STREAM_TIME_MAX : entry->records[0].time);
+        uint32_t time = is_all ? TN_STREAM_TIME_MAX : entry->records[0].time;
+        tn_pool_lock_and_gather(pool);
+        (void)complete(pool, (uint32_t)1 << stream, time);
+        tn_pool_unlock(pool);
         forget_oldest_record(pool, entry);
         has_completed = true;
     }
-    forget_if_ended(pool, stream);
+    /* Lost memory may have gone back to the vendor. */
+    if (is_complete(entry) || entry->state == TN_STREAM_STATE_LOST)
+        tn_stream_reuse_forget_idle(pool, stream);
     return has_completed;
 }
 
@@ -290,8 +283,8 @@ static bool complete_all(struct tarn_pool *pool, uint32_t time)
                      tn_stream_table_in_state(table, TN_STREAM_STATE_CALLERS);
     uint32_t ended = tn_stream_table_in_state(table, TN_STREAM_STATE_RETIRED) |
                      tn_stream_table_in_state(table, TN_STREAM_STATE_LOST);
-    bool has_changed = complete_locked(pool, known | ended, time);
-    return complete_locked(pool, ended, TN_STREAM_TIME_MAX) || has_changed;
+    bool has_changed = complete(pool, known | ended, time);
+    return complete(pool, ended, TN_STREAM_TIME_MAX) || has_changed;
 }
 
 bool tn_stream_reuse_synchronize(struct tarn_pool *pool)

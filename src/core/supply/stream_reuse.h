@@ -112,7 +112,7 @@ tarn_backend_result tn_stream_reuse_record_needed(struct tarn_pool *pool, uint32
  * there; else that memory is lost. Polls the stream. */
 void tn_stream_reuse_end(struct tarn_pool *pool, uint32_t stream, bool is_recorded);
 
-/* Gives the number of the stream back, unless free memory may depend on it. */
+/* Gives the number of a stream back, unless free memory may depend on the stream. */
 void tn_stream_reuse_forget_idle(struct tarn_pool *pool, uint32_t stream);
 
 #endif
