@@ -54,7 +54,8 @@ struct scene {
 static uint32_t longest_run(const struct tarn_pool *pool, uint32_t head)
 {
     uint32_t longest = 0, run = 0;
-    for (uint32_t r = pool->own.index.regions[head].next; r != head; r = pool->own.index.regions[r].next) {
+    for (uint32_t r = pool->own.index.regions[head].next; r != head;
+         r = pool->own.index.regions[r].next) {
         const struct tn_region *region = &pool->own.index.regions[r];
         run = region->state == TN_REGION_STATE_FREE ? run + region->chunk_count : 0;
         if (run > longest) longest = run;

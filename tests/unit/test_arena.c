@@ -92,7 +92,8 @@ static void a_loan_cannot_be_freed_by_who_saw_no_arenas(void **state)
     void *first = alloc(1000), *second = alloc(1000);
     free_one(first);
     atomic_store(&pool->arenas.active_count, 0);
-    assert_int_equal(tn_pool_free(pool, first, NULL, &(tarn_stream){ NULL }, 1), TARN_STATUS_NOT_LIVE);
+    assert_int_equal(tn_pool_free(pool, first, NULL, &(tarn_stream){ NULL }, 1),
+                     TARN_STATUS_NOT_LIVE);
     atomic_store(&pool->arenas.active_count, 1);
     free_one(second);
 }

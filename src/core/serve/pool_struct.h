@@ -84,7 +84,8 @@ struct tarn_pool {
     /* Changed under both locks and with the arenas gathered or frozen. Read under either lock, or under the
      * lock of an active arena. */
     struct tn_static_pool_list list;
-    struct tn_stream_table *streams; /* NULL while the pool knows one stream; its records are under growth_lock */
+    struct tn_stream_table
+        *streams; /* NULL while the pool knows one stream; its records are under growth_lock */
     tarn_stream only_stream; /* while there is no table; equals no handle if only_thread is set */
     uint64_t only_thread;    /* the thread that the one stream belongs to, or 0 */
 
