@@ -55,8 +55,8 @@
  *    the vendor while it looked for memory.
  *  - Handles. A pool that is NULL or destroyed answers INVALID_POOL. A pointer that never was a pool is
  *    undefined behaviour.
- *  - Structs. struct_bytes must be as the struct's initialiser sets it; another value, like a NULL output,
- *    answers INVALID_ARGUMENT.
+ *  - Structs. struct_bytes must be as the struct's initialiser sets it. Another value, like a NULL output,
+ *    answers INVALID_ARGUMENT; in tarn_pool_options it answers INVALID_OPTIONS.
  *  - Output. Nothing is thrown and nothing is printed, with two exceptions. When a recording by TARN_TRACE
  *    cannot be written at the end of the process, one line on standard error says so. A build of the
  *    library with assertions prints the condition that broke, and aborts.
@@ -70,7 +70,8 @@
  *  - Nothing has to be destroyed at exit, and everything may be used until the very end. Once the process
  *    has begun to end, vendors are not called any more, so a pool cannot grow.
  *  - In a forked child, pools from before the fork are the parent's. Allocations, resizes and queries
- *    answer FORKED. To free, trim, destroy or abandon does nothing and is OK. tarn_malloc makes a new pool;
+ *    answer FORKED. Calls that free, trim, destroy or abandon, and those that end or release a capture, do
+ *    nothing and are OK. tarn_malloc makes a new pool;
  *    it answers FORKED if the parent had opened a vendor's backend.
  *  - A thread may end whatever it has allocated. A shared libtarn stays in the process after dlclose.
  */
@@ -142,11 +143,12 @@ TARN_API tarn_status tarn_free(void *address);
 typedef void (*tarn_static_pool_callback)(void *user, void *base, size_t size_bytes, uint64_t id);
 
 /*
- * The last resort before an allocation fails. The function may free allocations of this pool or of another
- * one, or anything else on the device. It returns whether another try is worth while. `attempt` counts its
- * calls for one allocation, from 0.
+ * Called when the pool can neither serve an allocation nor grow, before the fallback is asked. The function may
+ * free allocations of this pool or of another one, or anything else on the device. It returns whether
+ * another try is worth while: then the pool tries again, and calls it again if memory is still short.
+ * `attempt` counts its calls for one allocation, from 0.
  *
- * It may call anything; it is not called again for an allocation of its own that fails.
+ * It may call anything. While it runs, allocations of its thread call no such function, of any pool.
  * Threads: runs in the thread that allocates, with no lock held.
  */
 typedef bool (*tarn_out_of_memory_function)(void *user, tarn_pool *pool, size_t size_bytes,
@@ -305,8 +307,9 @@ TARN_DEFINE_INIT(tarn_pool_options_omega_h_init, tarn_pool_options,
  *  - NOT_SUPPORTED: the backend cannot do what an option asks for; the message names the option.
  *  - INVALID_ENVIRONMENT: TARN_DISABLE is neither 0 nor 1, or the file of TARN_TRACE cannot be written.
  *  - OUT_OF_HOST_MEMORY.
-  *  - Those of the backend's get_properties.
+ *  - Those of the backend's get_properties.
  *  - Those of tarn_backend_open, if options->backend is NULL.
+ *  - OUT_OF_MEMORY, OVER_LIMIT, SIZE_TOO_LARGE, VENDOR_ERROR: with takes_initial_at_once.
  */
 TARN_API tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_pool **pool_out);
 
@@ -419,8 +422,10 @@ TARN_API tarn_status tarn_pool_free(tarn_pool *pool, void *address);
  *  - A pool knows 30 streams at a time. For one more it forgets a stream that has no pending memory; if
  *    there is none, it waits for the device first.
  *  - When a pool meets a stream, it asks the vendor whether the stream is of its device. So every call that
- *    names a stream may also answer INVALID_ARGUMENT: it is of another device; or VENDOR_ERROR: the vendor
- *    failed to look at it. With identifies_streams the vendor is asked in each call.
+ *    allocates, frees or resizes on a stream, and tarn_capture_release, may also have a stream status:
+ *    INVALID_ARGUMENT: the stream is of another device; or VENDOR_ERROR: the vendor failed to look at it.
+ *    With identifies_streams the vendor is asked in each call, except for the default stream and for
+ *    threads' own streams.
  * "Streams" has drawings and examples.
  */
 
@@ -428,7 +433,7 @@ TARN_API tarn_status tarn_pool_free(tarn_pool *pool, void *address);
  * Allocates like tarn_pool_alloc, for use on `stream`, a handle of the vendor's on the pool's device.
  * Chooses from what the stream can have without waiting, then from what it can be made to wait for; then
  * the pool grows.
- * Status: those of tarn_pool_alloc, and those of a stream. OUT_OF_HOST_MEMORY: also if the pool knows 30
+ * Status: those of tarn_pool_alloc, and a stream status. OUT_OF_HOST_MEMORY: also if the pool knows 30
  * streams and can forget none.
  * Cost: that of tarn_pool_alloc. If the stream has to wait for others, a record and a wait for each of
  * them.
@@ -446,14 +451,15 @@ TARN_API tarn_status tarn_pool_alloc_aligned_on(tarn_pool *pool, size_t size_byt
  * not used at all must be freed on the stream that it was allocated on, since that stream may have been
  * made to wait for an earlier user.
  *
- * On a stream that the pool knows, the free of a live address cannot fail. A new stream is described in
- * host memory. If that is lacking, or the pool knows 30 streams and can forget none, the calling thread
+ * On a stream that the pool knows, the free of a live address cannot fail, except with identifies_streams
+ * (VENDOR_ERROR) and in debug mode (CORRUPT: the memory was damaged, and is freed). A new stream is described
+ * in host memory. If that is lacking, or the pool knows 30 streams and can forget none, the calling thread
  * waits for the stream, and the free succeeds.
- * Status: those of tarn_pool_free, and those of a stream. VENDOR_ERROR: also if the vendor failed to wait
- * for the stream. After these the memory is still allocated, and the call may be repeated.
+ * Status: those of tarn_pool_free, and a stream status. VENDOR_ERROR: also if the vendor failed to wait
+ * for the stream. After a stream status the memory is still allocated, and the call may be repeated.
  * Cost: that of tarn_pool_free. A stream that is new to the pool costs calls of the vendor, and may cost a
- * wait for the device. If the stream is the calling thread's own, and others want memory that was freed
- * there, an event is recorded; if that fails, the free succeeds all the same.
+ * wait for the device. If the stream is the calling thread's own, and another stream needs memory that
+ * was freed there, an event is recorded; if that fails, the free succeeds all the same.
  */
 TARN_API tarn_status tarn_pool_free_on(tarn_pool *pool, void *address, tarn_stream stream);
 
@@ -470,8 +476,8 @@ TARN_API tarn_status tarn_pool_free_after(tarn_pool *pool, void *address,
 /*
  * Tells all pools of the process that a handle is about to end. Memory that was freed on the stream becomes
  * free for others when the work that was submitted to it so far is done. Afterwards the handle means a
- * stream that no pool has seen. Pools that do not know the handle do nothing. * Status: of several pools
- * that fail, that of the last.
+ * stream that no pool has seen. Pools that do not know the handle do nothing.
+ * Status: of several pools that fail, that of the last.
  *  - VENDOR_ERROR: an event could not be recorded. Memory that was freed on the stream is not handed out
  *    any more. It goes back to the vendor with its static pools.
  *  - INVALID_ARGUMENT: the stream is being captured.
@@ -510,11 +516,13 @@ typedef struct tarn_shortage {
 TARN_API tarn_status tarn_last_shortage(tarn_shortage *shortage_out);
 
 /*
- * Gives wholly free static pools back to the vendor, the newest first, as long as the pool still holds
- * keep_bytes or more afterwards. Memory of captures stays. released_bytes_out may be NULL.
- * Status: VENDOR_ERROR: the vendor refused a piece. That piece is lost to the pool, and the others were
- * given back.
- * Cost: that of the vendor's calls, during which other threads allocate and free.
+ * Gives wholly free static pools back to the vendor, from the newest to the oldest; of a contiguous pool,
+ * wholly free steps. Skips one if the pool would then hold less than keep_bytes. In debug mode it empties
+ * the quarantine first. Memory of captures stays, and while a stream is captured nothing goes back.
+ * released_bytes_out may be NULL.
+ * Status: VENDOR_ERROR: the vendor refused a piece. That piece is lost to the pool. The others were given
+ * back; the message says how much, since released_bytes_out is not written.
+ * Cost: that of the vendor's calls. Other threads can allocate and free meanwhile.
  */
 TARN_API tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *released_bytes_out);
 
@@ -582,10 +590,11 @@ TARN_API tarn_status tarn_pool_free_many_on(tarn_pool *pool, size_t count, void 
  *     }
  *
  *  - Larger: takes the missing chunks from the free region right behind, if the stream could have them
- *    without waiting. Never grows the pool and calls no vendor. The new bytes have any content.
+ *    without waiting. Never grows the pool. Calls the vendor only if the stream is new to the pool. The new
+ *    bytes have any content.
  *  - Smaller: frees the chunks that are not needed any more.
- *  - A smaller size, and any size within the last chunk or within the slice of a small allocation, is always
- *    possible, except in the pools that NOT_IN_PLACE names.
+ *  - A smaller size, and any size within the last chunk or within the slice of a small allocation, is
+ *    possible while the host has memory, except in the pools that NOT_IN_PLACE names.
  *  - Statistics have the new size at once. A resize counts as no allocation, free or failure.
  * Status:
  *  - NOT_IN_PLACE: the chunks behind are not free, or the allocation is a slice and the new size does not fit
@@ -606,8 +615,8 @@ TARN_API tarn_status tarn_pool_resize(tarn_pool *pool, void *address, size_t siz
  * waited for the streams that did.
  *
  * A capture's memory becomes larger only on its own stream while that is captured, other memory only on
- * other streams; everything else is NOT_IN_PLACE.
- * Status: those of tarn_pool_resize, and those of a stream. OUT_OF_HOST_MEMORY: also if the pool knows 30
+ * other streams; any other growth is NOT_IN_PLACE.
+ * Status: those of tarn_pool_resize, and a stream status. OUT_OF_HOST_MEMORY: also if the pool knows 30
  * streams and can forget none.
  * Cost: that of tarn_pool_resize. A stream that is new to the pool costs calls of the vendor.
  */
@@ -681,7 +690,7 @@ TARN_API tarn_status tarn_default_pool_abandon(void);
  *  - From begin to end the stream gets memory that waits for nothing, or the pool grows. Memory that is
  *    freed there serves the same stream in the same capture.
  *  - From end to release that memory stays the capture's, whether free or live.
- *  - While any stream of a pool is captured, the pool asks no events, makes no stream wait, and gives
+ *  - While any stream of a pool is captured, the pool queries no event, makes no stream wait, and gives
  *    nothing back to the vendor: each of these would invalidate the capture.
  * A capture has a number that no other capture of the process has. 0 is none.
  */
@@ -689,14 +698,14 @@ typedef uint64_t tarn_capture;
 
 /*
  * Begins to serve the stream from memory of its own. Call it before the vendor's call that begins the
- * capture, and after a wait for the device if memory that was freed before is to serve the capture. If
- * *capture is 0, it begins a new capture and writes its number. Otherwise it adds a stream to that capture,
- * or a further graph to the same memory; such graphs must never run at the same time.
+ * capture. To let memory that was freed earlier serve the capture, wait for the device first.
+ * *capture in: 0 begins a new capture, whose number is written. The number of a capture adds a stream to it,
+ * or one more graph that uses the same memory. Such graphs must never run at the same time.
  * Status:
  *  - INVALID_ARGUMENT: capture is NULL; *capture is no capture of the pool, or was released; or the stream
  *    is being captured already.
  *  - NOT_SUPPORTED: the pool has identifies_streams.
- *  - OUT_OF_HOST_MEMORY: also if the pool knows 30 streams and captures.
+ *  - OUT_OF_HOST_MEMORY: also if the pool knows 30 streams and captures in sum.
  */
 TARN_API tarn_status tarn_capture_begin(tarn_pool *pool, tarn_stream stream, tarn_capture *capture);
 
@@ -707,10 +716,10 @@ TARN_API tarn_status tarn_capture_begin(tarn_pool *pool, tarn_stream stream, tar
 TARN_API tarn_status tarn_capture_end(tarn_pool *pool, tarn_capture capture);
 
 /*
- * Says that the graphs of a capture will not be launched any more. Their memory becomes free for all when
- * the streams that launched them last have done their work. With stream_count 0 the caller has waited
- * itself. Live allocations stay live.
- * Status: those of a stream, OUT_OF_HOST_MEMORY, and INVALID_ARGUMENT: the capture is still under way, is
+ * Says that the graphs of a capture will not be launched any more. `streams` are all on which a launch may
+ * still run: when they have done their work, the memory becomes free for all. With stream_count 0 the
+ * caller has waited itself. Live allocations stay live.
+ * Status: a stream status, OUT_OF_HOST_MEMORY, and INVALID_ARGUMENT: the capture is still under way, is
  * none, or was released; or streams is NULL and stream_count not 0.
  * Cost: O(regions of the pool).
  */
