@@ -2,7 +2,7 @@
 #
 # TarnBackend: checks TARN_BACKEND and finds the vendor's SDK.
 #
-# What only one vendor needs stands in these places, and nowhere else in the build:
+# What one vendor needs stands in these places, and nowhere else in the build:
 #   cmake/tarn-vendor-<vendor>.cmake                    finds the SDK; sets the variables below
 #   CMakePresets.json                                   its preset
 #   scripts/common.sh                                   its SDK and its devices, for the scripts

@@ -204,8 +204,8 @@ static const tarn_backend_operations operations = {
 static tarn_device_properties properties_of(const tarn_host_options *options, size_t memory_bytes)
 {
     size_t page_bytes = tn_system_page_bytes();
-    /* Pieces are whole pages. No page fits a device that is smaller, but the largest size may not be
-     * 0. */
+    /* A piece is whole pages, so in a device smaller than a page none can be had. But 0 may not be reported
+     * as the largest size. */
     size_t largest_bytes = tn_max(tn_round_down(memory_bytes, page_bytes), page_bytes);
     if (options->allocation_bytes_max != 0)
         largest_bytes = tn_min(largest_bytes, options->allocation_bytes_max);

@@ -94,7 +94,7 @@ static inline uint32_t tn_bit_table_find_last(const struct tn_bit_table *table)
     return TN_BIT_TABLE_NONE;
 }
 
-/* Returns whether each upper bit matches its word. Walks everything. */
+/* Returns whether each upper bit tells truly whether its lower word has a bit. Cost: O(words). */
 static inline bool tn_bit_table_check(const struct tn_bit_table *table)
 {
     for (uint32_t place = 0; place < TN_BIT_TABLE_SIZE / 64; place++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* heap_object: prepare, grow, give back. */
+/* heap_object: a heap's memory on the host and on the device: how it is written at first, when the heap grows,
+ * and when pieces are given back. */
 #include "heap_object.h"
 
 #include "../base/arith.h"
@@ -67,7 +68,8 @@ static tarn_status clear_spans(struct tarn_device_heap *heap, const struct tn_he
                                  (heap->plan.span_max - first) * sizeof *words, stream);
 }
 
-/* Writes that the pages of a piece are free, and that no span follows them directly. */
+/* Writes that the pages of a piece are free: all bits of the words of its whole spans, then a word with those of
+ * the rest. Without a rest that word is 0, so no free page follows the piece. */
 static tarn_status write_spans(struct tarn_device_heap *heap, const struct tn_heap_piece *piece,
                                tarn_stream stream)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* heap_transfer: backend calls, and which copies are still pending. */
+/* heap_transfer: copies between host and heap, in the order of a stream, and the buffers that must stay until they
+ * have ended. */
 #include "heap_transfer.h"
 
 #include "../base/assert.h"

@@ -39,8 +39,8 @@ tarn_status tn_heap_transfer_fill(struct tn_heap_transfer *transfer, void *addre
 tarn_status tn_heap_transfer_write(struct tn_heap_transfer *transfer, void *address,
                                    const void *source, size_t size_bytes, tarn_stream stream);
 
-/* Must follow the last of several writes on one stream. If it cannot record an event, it waits for the
- * stream. If that fails, too, the writes stay pending. */
+/* Must follow the last of several writes on one stream. Records an event, which tells later when they have
+ * ended. If it cannot, it waits for the stream. If that fails, too, the writes count as not ended. */
 void tn_heap_transfer_end_writes(struct tn_heap_transfer *transfer, tarn_stream stream);
 
 /* Settles the transfer, then reads into a buffer and waits for it. The caller may change the buffer and write

@@ -169,9 +169,9 @@ static void begin_thread_by(struct tn_event *thread, uint64_t time_ns)
                           memory_order_relaxed);
 }
 
-/* Pages that a crashed machine did not write are zero: such an event becomes NONE, at the time of the event
- * before it. */
-static void give_time(struct tn_event *event, uint64_t time_ns)
+/* After a crash of the machine, pages of the file that were not written are zero. An event there becomes NONE,
+ * with the time of the event before it, so that the order by time holds. */
+static void replace_if_empty(struct tn_event *event, uint64_t time_ns)
 {
     if (tn_event_stamp_of(event) != 0) return;
     atomic_store_explicit(&event->stamp, tn_event_stamp(time_ns, TN_EVENT_NONE),
@@ -182,7 +182,7 @@ static void give_time(struct tn_event *event, uint64_t time_ns)
 static void sort_run(struct tn_event_run *run)
 {
     for (uint64_t i = 1; i < run->count; i++) {
-        give_time(tn_event_run_at(run, i), time_at(run, i - 1));
+        replace_if_empty(tn_event_run_at(run, i), time_at(run, i - 1));
         for (uint64_t j = i; j > 0 && time_at(run, j) < time_at(run, j - 1); j--) {
             struct tn_event *before = tn_event_run_at(run, j - 1);
             if (tn_event_kind_of(tn_event_stamp_of(before)) == TN_EVENT_THREAD) {

@@ -2,8 +2,9 @@
 /*
  * event_reader: the events of a file in the order of their times.
  *
- * The events of each writer are in that order already, unless a user's function was called in the middle of a
- * free. Such events are sorted, in private copies of the pages. A heap merges the writers.
+ * Each writer (see event.h) wrote its events mostly in that order: only a user's function that was called in the
+ * middle of a free makes exceptions. They are sorted in private copies of the pages; the file does not change. A
+ * heap merges the writers.
  *
  * The file of a killed process is valid, since incomplete events do not count.
  *
@@ -44,7 +45,7 @@ struct tn_event_reader {
     uint32_t heap_count;
 };
 
-/* Opens and sorts a file. FILE_ERROR: it cannot be read, is not a file of events, or a process is writing it.
+/* Opens a file and puts its events in order. FILE_ERROR: it cannot be read, is not a file of events, or a process is writing it.
  * OUT_OF_HOST_MEMORY. */
 tarn_status tn_event_reader_open(struct tn_event_reader *reader, const char *path);
 

@@ -30,7 +30,8 @@
 
 extern atomic_bool tn_recorder_on;
 
-/* Check this before each note, so that nothing happens while recording is off. */
+/* Whether events are recorded. Callers ask before they make an event, so that a call costs nothing more while
+ * recording is off. */
 static inline bool tn_recorder_is_on(void)
 {
     return atomic_load_explicit(&tn_recorder_on, memory_order_relaxed);

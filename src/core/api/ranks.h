@@ -28,8 +28,8 @@
 
 #include <stdbool.h>
 
-/* Returns the number of ranks, 1 or more, this one included. is_device_chosen: the device was chosen by
- * number. */
+/* Returns how many ranks share the device, 1 or more, this one included. is_device_chosen: the caller named its
+ * device by number, so the rank counts as placed. */
 unsigned tn_ranks_on_device(bool is_device_chosen);
 
 #endif

@@ -69,7 +69,7 @@ void tn_debug_table_insert(struct tn_debug_table *table, struct tn_debug_record 
 /* The record of the block, or NULL. */
 struct tn_debug_record *tn_debug_table_find(const struct tn_debug_table *table, uintptr_t block);
 
-/* Takes the record of the block out of the table. NULL: there is none. */
+/* Takes the record of the block out of the table; the caller owns it then. NULL: there is none. */
 struct tn_debug_record *tn_debug_table_take(struct tn_debug_table *table, uintptr_t block);
 
 #endif

@@ -53,13 +53,13 @@ static size_t footprint_bytes(struct tarn_pool *pool)
 
 /* --- rungs: each returns whether memory may be there now --------------------------------------------- */
 
-/* The request, and how far up the ladder it is. */
+/* A request that the pool cannot serve, and what has been tried for it. */
 struct shortage {
     struct tarn_pool *pool;
     size_t size_bytes;
     size_t alignment_bytes;
     tarn_stream stream;
-    unsigned attempt; /* number of the next question to the user */
+    unsigned attempt; /* how often the user's function has been asked */
 };
 
 /* Once the device has finished all work, no freed memory is pending. */

@@ -178,7 +178,8 @@ static inline uint32_t tn_free_set_find(const struct tn_free_set *set,
     return set->operations->find(set, regions, chunk_count);
 }
 
-/* Returns the next offer after `region`, an earlier offer that is still in the set, or TN_REGION_NONE. */
+/* Returns the next offer after `region`, or TN_REGION_NONE. Requires: `region` was offered before for the same
+ * count, and is still in the set. */
 static inline uint32_t tn_free_set_find_after(const struct tn_free_set *set,
                                               const struct tn_region *regions, uint32_t region,
                                               uint32_t chunk_count)

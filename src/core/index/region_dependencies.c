@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* region_dependencies: changes of what free regions wait for, and runs of regions with different
- * dependencies. */
+/* region_dependencies: changes of what free regions wait for; and runs, which are adjacent free regions with
+ * different dependencies, that hold a request only together. */
 #include "region_index.h"
 
 /* --- dependencies --------------------------------------------------------------------------- */

@@ -86,9 +86,9 @@ static inline bool tn_region_index_is_better(const struct tn_region_index *index
     return tn_free_set_is_better(&index->by_size[TN_FREE_SET_IDLE], index->regions, a, b);
 }
 
-/* Returns the best free region of at least chunk_count chunks in these sets, a bit each, by the policy: by
- * default the smallest, among equals the one at the lowest index. Or TN_REGION_NONE. Requires: the sets
- * exist. */
+/* Returns the best free region of at least chunk_count chunks by the policy: by default the smallest, among
+ * equals the one at the lowest index. Or TN_REGION_NONE. `sets` has a bit for each free set that is searched,
+ * bit 0 for set 0. Requires: these sets exist. */
 static inline uint32_t tn_region_index_find_best_fit(const struct tn_region_index *index,
                                                      uint32_t sets, uint32_t chunk_count)
 {

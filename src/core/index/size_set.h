@@ -90,8 +90,8 @@ static inline void tn_size_set_change(struct tn_size_set *set, const struct tn_r
 /* Returns the first region of at least chunk_count chunks, or TN_REGION_NONE. */
 static inline uint32_t tn_size_set_find(const struct tn_size_set *set, uint32_t chunk_count);
 
-/* Returns the first region after this count and first chunk, which need not be in the set; or TN_REGION_NONE.
- */
+/* Returns the region that follows this count and first chunk in the order of the set, or TN_REGION_NONE. No
+ * region of the set needs to have them. */
 uint32_t tn_size_set_find_after(const struct tn_size_set *set, const struct tn_region *regions,
                                 uint32_t chunk_count, uint32_t first_chunk);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * growth: the size of the next static pool. Pure functions of numbers, in bytes; the pool makes the backend
- * calls.
+ * calls. A contiguous pool grows by steps instead: see supply/pool_steps.h.
  *
  * The wish is the growth factor times the largest static pool held, or the initial size if none is held. It
  * is rounded to a multiple of the vendor's granularity if the caps leave room for that, cut to the caps, and

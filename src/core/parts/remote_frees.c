@@ -93,7 +93,8 @@ bool tn_mailbox_post(struct tn_mailbox *mailbox, uint32_t chunk, struct tn_depen
             atomic_store_explicit(&mail->turn, number + 1, memory_order_release);
             return true;
         }
-        /* Either the place still has the mail of the round before, or another thread has posted meanwhile. */
+        /* An earlier turn: the place still has mail of the round before, so the mailbox is full. A later one:
+         * another thread has posted meanwhile, so try the next place. */
         if ((int32_t)(turn - number) < 0) return false;
         number = atomic_load_explicit(&mailbox->posted_count, memory_order_relaxed);
     }

@@ -2,7 +2,8 @@
 /*
  * ladder: each rung tries to serve the request. The next rung is tried while nothing fits.
  *
- *     the pool's own part, with room made in its metadata; then with the arenas gathered
+ *     the pool's own part, with room made in its metadata; then with the arenas gathered, and with memory freed
+ *     on streams that this one has waited for
  *     ┌── growth_lock
  *     │   the pool's own part again: another thread may have grown the pool
  *     │   memory freed on other streams: first where their work has completed, then by making the stream wait
@@ -41,9 +42,9 @@ TN_COLD tarn_status tn_pool_fail_for_size(const struct tarn_pool *pool, size_t s
 
 /* The regions that a search accepts although they wait for other streams. */
 struct reach {
-    uint32_t stream;  /* the request's */
-    uint32_t awaited; /* streams, a bit each, that the request's stream can be made to wait for */
-    bool may_wait;    /* also for callers' streams with a record; requires growth_lock */
+    uint32_t stream;   /* the request's */
+    uint32_t awaited;  /* streams, a bit each, that the request's stream can be made to wait for */
+    bool with_records; /* and for streams with an event on record; requires growth_lock */
 };
 
 static bool is_in_reach(const struct tarn_pool *pool, const void *context, uint32_t region)
@@ -53,7 +54,7 @@ static bool is_in_reach(const struct tarn_pool *pool, const void *context, uint3
     if (dependency.streams == 0) return true;
     uint32_t rest = tn_stream_table_uncovered(pool->streams, reach->stream, dependency);
     rest &= ~reach->awaited;
-    if (rest != 0 && reach->may_wait)
+    if (rest != 0 && reach->with_records)
         rest = tn_stream_reuse_unrecorded(pool, rest, dependency.time);
     return rest == 0;
 }
@@ -112,9 +113,9 @@ static struct tn_fit find_awaited_fit(struct tarn_pool *pool, const struct tn_re
 struct taken {
     void *address;
     struct tn_dependency dependency; /* the request's stream must wait for it */
-    uint32_t stream;                 /* number of the request's stream */
-    uint32_t slab;                   /* withheld, with the slice at the address; or TN_SLAB_NONE */
-    uint32_t slab_stream;            /* stream of the slab before */
+    uint32_t stream;      /* number of the request's stream; set before the memory is taken */
+    uint32_t slab;        /* withheld, with the slice at the address; or TN_SLAB_NONE */
+    uint32_t slab_stream; /* stream of the slab before */
 };
 
 /* Takes the chunks of a fit, or the first slice of a chunk. */
@@ -173,9 +174,9 @@ static enum tn_served serve_from_pool(struct tarn_pool *pool, const struct tn_re
     return served;
 }
 
-/* The pool as it is, arenas included: perhaps only the metadata lacked room. */
-static enum tn_served serve_making_room(struct tarn_pool *pool, const struct tn_request *request,
-                                        void **address_out)
+/* The pool's own part, while arenas keep what they have: perhaps only the metadata lacked room. */
+static enum tn_served serve_without_gathering(struct tarn_pool *pool,
+                                              const struct tn_request *request, void **address_out)
 {
     tn_pool_lock(pool);
     enum tn_served served = tn_serve_making_room(pool, request, address_out);
@@ -198,7 +199,7 @@ static void put_back(struct tarn_pool *pool, const struct tn_request *request,
         tn_pool_unlock(pool);
         return;
     }
-    /* The times of the pool have begun anew since the take. */
+    /* A later time than now: the pool has begun to count its times from 0 again since the take. */
     if (dependency.time > pool->streams->now) dependency.time = 0;
     bool is_freed = tn_place_locate(pool, (uintptr_t)taken->address, &place) &&
                     tn_region_index_free(&pool->own.index, place.chunk, dependency, &freed);
@@ -464,8 +465,9 @@ tarn_status tn_pool_climb(struct tarn_pool *pool, size_t size_bytes, size_t alig
 {
     const struct tn_request request = tn_request_make(pool, size_bytes, alignment_bytes, stream);
     if (request.is_too_large) return tn_pool_fail_for_size(pool, size_bytes);
-    if (!pool->passes_through && (serve_making_room(pool, &request, address_out) == TN_SERVED ||
-                                  serve_from_pool(pool, &request, address_out) == TN_SERVED))
+    if (!pool->passes_through &&
+        (serve_without_gathering(pool, &request, address_out) == TN_SERVED ||
+         serve_from_pool(pool, &request, address_out) == TN_SERVED))
         return TARN_STATUS_OK;
     return alloc_by_growth(pool, &request, address_out);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* pool_batch: runs of entries under one lock. An entry that needs more is handled between two runs. */
+/* pool_batch: as many entries as possible under one lock. A free that needs more than the lock, such as one on a
+ * stream that is new to the pool, is made without it; then the lock is taken again for those that follow. */
 #include "pool_batch.h"
 
 #include "../supply/pool_trim.h"

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * pool_batch: many allocations or frees of one pool under one lock. The result is that of single calls in the
- * order of the array.
+ * order of the array that stop at the first entry that fails.
  *
  * Threads: any, with no lock held.
- * Cost: that of single calls, but with one lock for many entries.
+ * Cost: that of single calls, but with one lock for many entries. Where arenas are active, a lock for each.
  */
 #ifndef TN_POOL_BATCH_H
 #define TN_POOL_BATCH_H
 
 #include "../serve/pool_struct.h"
 
-/* Serves requests until one needs the ladder, and returns how many it has served. A request of zero bytes gets
- * NULL. */
+/* Allocates the entries until one needs the ladder, and returns how many it has allocated. None in a pool that
+ * passes through or has arenas. An entry of zero bytes gets NULL. */
 size_t tn_pool_serve_many(struct tarn_pool *pool, size_t count, const size_t *sizes_bytes,
                           tarn_stream stream, void **addresses_out);
 

@@ -132,21 +132,21 @@ void tn_pool_stats(struct tarn_pool *pool, tarn_stats *stats_out)
 }
 
 /* The free bytes of the pool, and the bytes by which its limit lets it grow. */
-static void sum_up_room(struct tarn_pool *pool, size_t *idle_bytes_out, size_t *growth_bytes_out)
+static void sum_up_room(struct tarn_pool *pool, size_t *free_bytes_out, size_t *growth_bytes_out)
 {
     tarn_stats stats = { 0 };
     tn_pool_lock_and_gather(pool);
     sum_up_free(pool, &stats);
     *growth_bytes_out = pool->growth.limit_bytes - pool->own.stats.footprint_bytes;
     tn_pool_unlock(pool);
-    *idle_bytes_out = stats.free_bytes;
+    *free_bytes_out = stats.free_bytes;
 }
 
 tarn_status tn_pool_available(struct tarn_pool *pool, size_t *available_bytes_out)
 {
     tarn_memory_info info = { 0 };
-    size_t idle_bytes, growth_bytes;
-    sum_up_room(pool, &idle_bytes, &growth_bytes);
+    size_t free_bytes, growth_bytes;
+    sum_up_room(pool, &free_bytes, &growth_bytes);
     tarn_backend_result result = TARN_BACKEND_RESULT_OK;
     if (growth_bytes > 0) result = tn_query_memory(&pool->backend, &info);
     if (result.status != TARN_STATUS_OK) {
@@ -154,7 +154,7 @@ tarn_status tn_pool_available(struct tarn_pool *pool, size_t *available_bytes_ou
                               "the %s backend does not tell how much memory is free",
                               pool->backend.operations->name);
     }
-    *available_bytes_out = idle_bytes + tn_min(info.free_bytes, growth_bytes);
+    *available_bytes_out = free_bytes + tn_min(info.free_bytes, growth_bytes);
     return TARN_STATUS_OK;
 }
 

@@ -35,7 +35,8 @@ static tarn_backend_result synchronize_all(struct tarn_pool *pool, const tarn_st
     return result;
 }
 
-/* Frees on streams that the caller has introduced, and records on those that only their callers can record on. */
+/* Frees on streams that this call has introduced, and records events on those of them whose handles are valid only
+ * during their callers' calls. */
 static enum tn_free_result free_after_introduced(struct tarn_pool *pool, uintptr_t address,
                                                  const size_t *told_bytes,
                                                  const tarn_stream *streams, size_t stream_count)

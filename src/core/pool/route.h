@@ -8,6 +8,9 @@
  *     free     an arena is active? ── yes ── the arena that has it ─┬── serve ── else: tn_pool_finish_free
  *                                  └─ no ─── the pool's own part ───┘
  *
+ * The thread's arena lends chunks of the pool's own part when it has none. A free of memory of another thread's
+ * arena goes into its mailbox.
+ *
  * Threads: any, with no lock held. Cost: that of serve.h.
  */
 #ifndef TN_ROUTE_H
@@ -56,8 +59,8 @@ TN_HOT enum tn_free_result tn_pool_try_free(struct tarn_pool *pool, uintptr_t ad
 }
 
 /* Completes tn_pool_try_free after the result `freed`: introduces streams, releases memory, or fails. Errors:
- * NOT_LIVE, without a message; WRONG_SIZE; and for a stream that is new to the pool OUT_OF_HOST_MEMORY,
- * INVALID_ARGUMENT, VENDOR_ERROR. */
+ * NOT_LIVE, without a message; WRONG_SIZE; and for a stream that is new to the pool INVALID_ARGUMENT and
+ * VENDOR_ERROR. Without room for the stream, the calling thread waits for it instead. */
 TN_COLD tarn_status tn_pool_finish_free(struct tarn_pool *pool, uintptr_t address,
                                         const size_t *told_bytes, const tarn_stream *streams,
                                         size_t stream_count, enum tn_free_result freed);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * request: an allocation that a caller asks for, in the pool's units. Each call makes its request once.
+ * request: an allocation that a caller asks for, in the pool's units. Each call makes its request once, and again
+ * if it climbs the ladder.
  *
  * Threads: any; requests are made without a lock. Cost: O(1).
  */

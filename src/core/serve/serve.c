@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* serve: the functions that are not inlined: alignment, cutting chunks, making room, releases after a free. */
+/* serve: what the inlined functions call seldom: a search for alignment, cutting a chunk into slices, room in the
+ * metadata, releases after a free. */
 #include "serve.h"
 
 /* --- find ---------------------------------------------------------------------------------------- */
 
-/* The first chunks of a region that have the request's alignment. */
+/* The request's place in a region: the first that has its alignment. NONE: the region is too small for it. */
 static struct tn_fit fit_in_region(const struct tarn_pool *pool,
                                    const struct tn_region_index *index,
                                    const struct tn_request *request, uint32_t region)

@@ -11,7 +11,9 @@
  * unknown, if nothing fits or if the metadata has no room: ladder.h and route.h go on from there. Functions
  * that are not inlined get a copy of the request, so that the compiler can keep the original in registers.
  *
- * Requires: the lock of the part. Cost: O(log n) in free regions of one size.
+ * Requires: the lock of the part.
+ * Cost: O(log n) in free regions of one size. For an alignment above a chunk, O(n) in free regions that are large
+ * enough.
  */
 #ifndef TN_SERVE_H
 #define TN_SERVE_H
@@ -38,12 +40,12 @@ struct tn_fit {
 typedef bool (*tn_region_filter)(const struct tarn_pool *pool, const void *context,
                                  uint32_t region);
 
-/* The first fit among the regions that the placement policy offers, from `region` on. */
+/* The first region in the order of the placement policy, from `region` on, that can serve the request. */
 struct tn_fit tn_find_fit_from(const struct tarn_pool *pool, const struct tn_region_index *index,
                                const struct tn_request *request, uint32_t region,
                                tn_region_filter may_have, const void *context);
 
-/* The best fit in one free set, by the pool's placement policy. */
+/* The first region of a free set in that order that can serve the request. */
 TN_HOT struct tn_fit tn_find_fit_in_set(const struct tarn_pool *pool,
                                         const struct tn_region_index *index,
                                         const struct tn_request *request, unsigned set,
@@ -64,7 +66,7 @@ TN_HOT struct tn_fit tn_better_fit(const struct tn_region_index *index, struct t
     return tn_region_index_is_better(index, a.region, b.region) ? a : b;
 }
 
-/* The best fit among the regions that wait for nothing and those that were freed on the stream itself. */
+/* The better of two: among regions that wait for nothing, and among those that were freed on the stream itself. */
 TN_HOT struct tn_fit tn_find_own_fit(const struct tarn_pool *pool,
                                      const struct tn_region_index *index,
                                      const struct tn_request *request, uint32_t stream)
@@ -161,7 +163,8 @@ enum tn_served tn_serve_making_room(struct tarn_pool *pool, const struct tn_requ
  * memory. */
 bool tn_serve_make_room(struct tarn_pool *pool, const struct tn_request *request);
 
-/* Whether a chunk can be cut for the request: it is small, and a number is left for the slab. */
+/* Whether a chunk of the pool's own part can be cut for the request: it is small, and a number is left for the
+ * slab. */
 static inline bool tn_serve_can_cut(const struct tarn_pool *pool, const struct tn_request *request)
 {
     return request->slice_class != TN_SLICE_CLASS_NONE &&
@@ -179,7 +182,8 @@ enum tn_free_result {
 };
 
 /* Decides after a free in a static pool whether the pool must give memory back: FREED or RELEASE_IS_DUE.
- * Requires the pool's lock. Cost: O(regions of the static pool) at worst, mostly a step or two. */
+ * Requires the pool's lock: a pool that gives memory back after frees has no arenas. Cost: O(regions of the static
+ * pool) at worst, mostly a step or two. */
 TN_COLD enum tn_free_result tn_serve_note_free(struct tarn_pool *pool,
                                                const struct tn_static_pool *freed_in);
 

@@ -118,6 +118,7 @@ tarn_status tn_capture_end(struct tarn_pool *pool, tarn_capture capture)
 
 /* --- release ------------------------------------------------------------------------------------ */
 
+/* Makes the free memory of a capture's streams wait for the dependency alone, and forgets the streams. */
 static void release(struct tarn_pool *pool, tarn_capture capture, struct tn_dependency dependency)
 {
     TN_ASSERT(tn_pool_is_locked(pool));

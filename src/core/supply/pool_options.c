@@ -28,7 +28,8 @@ static tarn_status fail_for_memory(const tarn_backend *backend, tarn_backend_res
                           option, backend->operations->name);
 }
 
-/* The smaller of limit_bytes and limit_percent, in bytes. SIZE_MAX: no limit. */
+/* Stores the smaller of limit_bytes and limit_percent, in bytes. SIZE_MAX: no limit. Errors: INVALID_OPTIONS if
+ * the limit is less than a chunk; NOT_SUPPORTED or VENDOR_ERROR if the device does not tell its memory. */
 static tarn_status find_limit(const tarn_pool_options *options, const tarn_backend *backend,
                               size_t *limit_bytes_out)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* pool_watch: each static pool that the tool watches has a handle. One that came after the watching ended has
- * none. */
+/* pool_watch: tells a tool which memory of a pool may be touched. The tool gives a handle for each static pool. A
+ * static pool that came after the watching ended has none. */
 #include "pool_watch.h"
 
 #include "../serve/place.h"
