@@ -3,6 +3,7 @@
 # TarnBackend: checks TARN_BACKEND and finds the vendor's SDK.
 #
 # What one vendor needs stands in these places, and nowhere else in the build:
+#   the lists HOST, CUDA, HIP, ZE: below, in CMakeLists.txt, cmake/TarnInstall.cmake, scripts/check_layers.py
 #   cmake/tarn-vendor-<vendor>.cmake                    finds the SDK; sets the variables below
 #   CMakePresets.json                                   its preset
 #   scripts/common.sh                                   its SDK and its devices, for the scripts

@@ -40,8 +40,8 @@
  * Words.
  *     chunk         the smallest unit of a pool, 1024 bytes by default
  *     slice         a part of a chunk, for a small request
- *     region        a run of chunks: free, live (handed out) or pending (freed on a stream that may
- *                   still use it)
+ *     region        a run of chunks: live (handed out) or free; a free one is pending while the stream
+ *                   that it was freed on may still use it
  *     static pool   one piece of vendor memory, cut into chunks; its size never changes
  *     pool          a list of static pools that grows
  *
@@ -71,8 +71,8 @@
  *    has begun to end, vendors are not called any more, so a pool cannot grow.
  *  - In a forked child, pools from before the fork are the parent's. Allocations, resizes and queries
  *    answer FORKED. Calls that free, trim, destroy or abandon, and those that end or release a capture, do
- *    nothing and are OK. tarn_malloc makes a new pool;
- *    it answers FORKED if the parent had opened a vendor's backend.
+ *    nothing and are OK. tarn_malloc makes a new pool; it answers FORKED if the parent had opened a
+ *    vendor's backend.
  *  - A thread may end whatever it has allocated. A shared libtarn stays in the process after dlclose.
  */
 #ifndef TARN_TARN_H
@@ -143,7 +143,7 @@ TARN_API tarn_status tarn_free(void *address);
 typedef void (*tarn_static_pool_callback)(void *user, void *base, size_t size_bytes, uint64_t id);
 
 /*
- * Called when the pool can neither serve an allocation nor grow, before the fallback is asked. The function may
+ * Called when the pool can neither serve an allocation nor grow; the fallback is asked after it. The function may
  * free allocations of this pool or of another one, or anything else on the device. It returns whether
  * another try is worth while: then the pool tries again, and calls it again if memory is still short.
  * `attempt` counts its calls for one allocation, from 0.
@@ -201,9 +201,9 @@ typedef struct tarn_pool_options {
 
     /* --- when memory goes back, "When memory goes back" */
 
-    /* If a free leaves wholly free static pools of more than this many bytes, they go back to the vendor,
-     * the newest first; one stays as a spare. Such a free may wait for the device. Default 0: a free gives
-     * nothing back. */
+    /* If a free leaves wholly free static pools of more than this many bytes, the newest go back to the vendor
+     * until no more than this is left; one stays as a spare in any case. Such a free may wait for the
+     * device. Default 0: a free gives nothing back. */
     size_t release_threshold_bytes;
 
     /* The last free gives all static pools back, the spare too, and so may wait for the device. Default
@@ -239,7 +239,8 @@ typedef struct tarn_pool_options {
     /* --- streams, "The end of a stream" */
 
     /* Streams may end without a call of tarn_stream_retire. Default false. Costs a call of the vendor for
-     * each allocation and two for each free, and excludes captures. NOT_SUPPORTED if the vendor does not
+     * each allocation and two for each free, except on the default stream and on threads' own streams. Excludes
+     * captures. NOT_SUPPORTED if the vendor does not
      * number streams. */
     bool identifies_streams;
 
@@ -249,7 +250,7 @@ typedef struct tarn_pool_options {
     tarn_static_pool_callback on_static_pool_created;
     tarn_static_pool_callback on_static_pool_destroyed;
 
-    /* Called before an allocation fails for want of memory. Default NULL. */
+    /* Called when neither the pool nor growth can serve an allocation. Default NULL. */
     tarn_out_of_memory_function on_out_of_memory;
 
     /* Passed to these three. Default NULL. */
@@ -266,12 +267,12 @@ typedef struct tarn_pool_options {
     unsigned debug;
 
     /* With TARN_DEBUG_QUARANTINE: the most bytes of freed memory, in whole chunks, that are held back.
-     * Default 64 MiB, not 0. */
+     * Default 64 MiB. 0 is refused. */
     size_t quarantine_bytes;
 
-    /* Every allocation is one of the backend, and every free gives it back. Default false. Then initial_bytes,
-     * the options of growth, giving back, ranges and placement, and of debug all but TARN_DEBUG_SITES have no
-     * effect. TARN_DISABLE=1 in the environment sets it for every pool of the process. */
+    /* Every allocation is one of the backend, and every free gives it back. Default false. These then have
+     * no effect: initial_bytes; the options of growth, giving back, ranges and placement; all debug flags but
+     * TARN_DEBUG_SITES. TARN_DISABLE=1 in the environment sets it for every pool of the process. */
     bool passes_through;
 } tarn_pool_options;
 
@@ -346,17 +347,17 @@ TARN_API tarn_status tarn_pool_destroy_forced(tarn_pool *pool, tarn_leaks *leaks
 /*
  * Allocates size_bytes for use on the device's default stream. Zero bytes succeed with a NULL address.
  *
- * Alignment: the address is a multiple of 256. A request of at most 128 bytes may have a slice: its address
- * is a multiple of the size rounded up to a power of two, 16 at least.
+ * Alignment: the address is a multiple of 256. Only a request of at most 128 bytes that gets a slice has less:
+ * its size rounded up to a power of two, 16 at least.
  *
- * Placement: by the pool's policy; a small request prefers a chunk that is cut already. If nothing fits the
- * pool grows, and only then calls the vendor. One thread that uses one stream gets the same offsets from
- * the same calls; see "Where memory goes".
+ * Placement: by the pool's policy; a small request prefers a chunk that is cut already. Calls the vendor only if
+ * nothing fits, to wait for other streams or to grow, or if the stream is new to the pool. One thread that
+ * uses one stream gets the same offsets from the same calls; see "Where memory goes".
  * Status:
  *  - OUT_OF_MEMORY: the device has no memory left that could serve the request, or the request is larger
  *    than the backend's largest allocation. tarn_last_shortage has the figures.
  *  - OVER_LIMIT: the request does not fit under the pool's limit. tarn_last_shortage as well.
- *  - SIZE_TOO_LARGE: no static pool can be so large.
+ *  - SIZE_TOO_LARGE: the request has more chunks than a static pool can number, whatever the device has.
  *  - OUT_OF_HOST_MEMORY: the host has no memory to describe the allocation.
  *  - VENDOR_ERROR: a call of the vendor failed for another reason.
  * Cost: tens of nanoseconds, O(log n) in free regions. With TARN_FIT_SEGREGATED and TARN_FIT_TLSF O(1), but
@@ -377,9 +378,10 @@ TARN_API tarn_status tarn_pool_alloc_aligned(tarn_pool *pool, size_t size_bytes,
  * Frees memory that this pool allocated and that was used last on the device's default stream. NULL is
  * allowed.
  *
- * A free of a live address cannot fail if the pool knows the stream: it needs no host memory, and calls the
- * vendor only to give memory back (release_threshold_bytes, returns_when_empty, passes_through). If the
- * pool has served other streams only, the default stream is new to it: see tarn_pool_free_on.
+ * Outside debug mode, a free of a live address cannot fail if the pool knows the stream. It needs no host
+ * memory, and calls the vendor only to give memory back (release_threshold_bytes, returns_when_empty,
+ * passes_through). If the pool has served other streams only, the default stream is new to it: see
+ * tarn_pool_free_on.
  * Status, all from the pool's own metadata:
  *  - NOT_LIVE: the address was freed before, or never handed out.
  *  - INTERIOR_ADDRESS: the address lies inside an allocation, not at its start.
@@ -420,7 +422,7 @@ TARN_API tarn_status tarn_pool_free(tarn_pool *pool, void *address);
  *  - NULL and cudaStreamLegacy are one stream. cudaStreamPerThread, and any handle like it, means the
  *    calling thread's own stream in every function here. A thread that ends should retire it before.
  *  - A pool knows 30 streams at a time. For one more it forgets a stream that has no pending memory; if
- *    there is none, it waits for the device first.
+ *    there is none, it waits for the device first. Streams of captures are not forgotten.
  *  - When a pool meets a stream, it asks the vendor whether the stream is of its device. So every call that
  *    allocates, frees or resizes on a stream, and tarn_capture_release, may also have a stream status:
  *    INVALID_ARGUMENT: the stream is of another device; or VENDOR_ERROR: the vendor failed to look at it.
@@ -454,12 +456,12 @@ TARN_API tarn_status tarn_pool_alloc_aligned_on(tarn_pool *pool, size_t size_byt
  * On a stream that the pool knows, the free of a live address cannot fail, except with identifies_streams
  * (VENDOR_ERROR) and in debug mode (CORRUPT: the memory was damaged, and is freed). A new stream is described
  * in host memory. If that is lacking, or the pool knows 30 streams and can forget none, the calling thread
- * waits for the stream, and the free succeeds.
+ * waits for the stream, and the free succeeds if that wait does.
  * Status: those of tarn_pool_free, and a stream status. VENDOR_ERROR: also if the vendor failed to wait
  * for the stream. After a stream status the memory is still allocated, and the call may be repeated.
  * Cost: that of tarn_pool_free. A stream that is new to the pool costs calls of the vendor, and may cost a
- * wait for the device. If the stream is the calling thread's own, and another stream needs memory that
- * was freed there, an event is recorded; if that fails, the free succeeds all the same.
+ * wait for the device. If the stream is the calling thread's own, and another stream has wanted memory
+ * that was freed there, this free records an event for it; if that fails, the free succeeds all the same.
  */
 TARN_API tarn_status tarn_pool_free_on(tarn_pool *pool, void *address, tarn_stream stream);
 
@@ -498,9 +500,9 @@ typedef struct tarn_shortage {
     size_t footprint_bytes;    /* held by the pool */
     size_t limit_bytes;        /* 0: none */
     size_t used_bytes;         /* in live allocations */
-    size_t free_bytes;         /* in free regions, pending ones included */
-    size_t pending_bytes;      /* of these, waiting for a stream's work */
-    size_t private_bytes;      /* of these, owned by captures */
+    size_t free_bytes;         /* in free regions, all kinds */
+    size_t pending_bytes;      /* of free_bytes: waiting for a stream's work */
+    size_t private_bytes;      /* of free_bytes, not of pending_bytes: owned by captures */
     size_t largest_free_bytes; /* the largest free region */
     size_t wholly_free_bytes;  /* in static pools without a live allocation */
     size_t other_pools_bytes;  /* held by other pools on the same memory */
@@ -559,8 +561,8 @@ TARN_API tarn_status tarn_pool_alloc_many(tarn_pool *pool, size_t count, const s
                                           void **addresses_out);
 
 /* Allocates like tarn_pool_alloc_many, for use on `stream`. Status: also those of tarn_pool_alloc_on. With
- * identifies_streams each entry costs what a call costs. An entry that is freed again while the vendor
- * fails to identify the stream serves that stream only. */
+ * identifies_streams each entry costs what a call costs. If the vendor cannot identify the stream,
+ * the call fails, and what it had allocated by then can serve only that stream again. */
 TARN_API tarn_status tarn_pool_alloc_many_on(tarn_pool *pool, size_t count,
                                              const size_t *sizes_bytes, tarn_stream stream,
                                              void **addresses_out);
@@ -589,17 +591,17 @@ TARN_API tarn_status tarn_pool_free_many_on(tarn_pool *pool, size_t count, void 
  *         ...                              allocate, copy on the stream, free
  *     }
  *
- *  - Larger: takes the missing chunks from the free region right behind, if the stream could have them
- *    without waiting. Never grows the pool. Calls the vendor only if the stream is new to the pool. The new
+ *  - Larger: takes the missing chunks from the free region right behind, if the default stream could have
+ *    them without waiting. Never grows the pool. Calls the vendor only if the stream is new to the pool. The new
  *    bytes have any content.
  *  - Smaller: frees the chunks that are not needed any more.
- *  - A smaller size, and any size within the last chunk or within the slice of a small allocation, is
- *    possible while the host has memory, except in the pools that NOT_IN_PLACE names.
+ *  - A smaller size is possible while the host has memory. So is a larger one within the last chunk, or within
+ *    the slice of a small allocation. NOT_IN_PLACE below names pools that are exceptions.
  *  - Statistics have the new size at once. A resize counts as no allocation, free or failure.
  * Status:
  *  - NOT_IN_PLACE: the chunks behind are not free, or the allocation is a slice and the new size does not fit
- *    into it. Also in a pool with zones, poison or quarantine, or under a tool such as compute-sanitizer; and
- *    in a pool that passes through, beyond the last chunk and the original size. The size that it has
+ *    into it. Also in a pool with zones, poison or quarantine, or under a tool such as compute-sanitizer. In a
+ *    pool that passes through, only sizes up to the end of the last chunk are possible. The size that it has
  *    already is always OK.
  *  - INVALID_ARGUMENT: address is NULL, or size_bytes is 0.
  *  - SIZE_TOO_LARGE.
@@ -634,7 +636,7 @@ typedef struct tarn_allocation {
     size_t usable_bytes;      /* of its slice or its chunks; all of them may be used */
     void *static_pool_base;   /* as the backend gave it */
     size_t static_pool_bytes; /* of a contiguous pool the whole range */
-    uint64_t static_pool_id;  /* never used twice in a process */
+    uint64_t static_pool_id;  /* never used twice in a process; a range has one for all steps */
 } tarn_allocation;
 
 #define TARN_ALLOCATION_INIT TARN_SIZED_INIT(tarn_allocation)

@@ -69,7 +69,7 @@ static inline tarn_status tn_backend_check_range_map(const tarn_device_propertie
     return TARN_STATUS_OK;
 }
 
-/* For range_map_shareable, which then also makes the check of range_map, and for range_export. */
+/* For range_map_shareable, whose backends make the check of range_map beside it, and for range_export. */
 static inline tarn_status tn_backend_check_shareable(const tarn_device_properties *properties)
 {
     return properties->has_shareable_ranges ? TARN_STATUS_OK : TARN_STATUS_NOT_SUPPORTED;

@@ -91,7 +91,7 @@ static tarn_status check_memory(const void *address, size_t size_bytes)
     return TARN_STATUS_OK;
 }
 
-/* Checks that the heap's pool exists, if it has one; otherwise nothing of the heap may be used. */
+/* Fails if the heap was made of a pool that no longer exists: then nothing of the heap may be used. */
 static tarn_status check_heap(const tarn_device_heap *heap)
 {
     tarn_backend backend;

@@ -66,7 +66,7 @@ static bool insert(uint64_t *set, uint64_t first_page, uint64_t page_count)
     return true;
 }
 
-/* Adds existing pages to a set. False: one of them does not exist, or was in it. */
+/* Adds existing pages to a set. False: one of them does not exist, or was in it; some may have been added. */
 static bool claim(const struct walk *walk, uint64_t *set, uint64_t first_page, uint64_t page_count)
 {
     if (page_count > walk->view.plan->page_max - first_page) return false;

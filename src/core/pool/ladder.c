@@ -346,8 +346,8 @@ static tarn_backend_result acquire(struct tarn_pool *pool, const struct tn_reque
                        : tn_pool_acquire_backing(pool, request, &arrival->backing);
 }
 
-/* Serves the request from a static pool of its own, in a pool that passes through. On failure, the static pool
- * is released later. */
+/* Serves the request from a static pool of its own, in a pool that passes through. On failure a release is
+ * due: alloc_by_growth makes it. */
 static TN_COLD enum tn_served serve_alone(struct tarn_pool *pool,
                                           const struct tn_static_pool *added,
                                           const struct tn_request *request, void **address_out)

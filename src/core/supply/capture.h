@@ -25,7 +25,7 @@ tarn_status tn_capture_begin(struct tarn_pool *pool, tarn_stream stream, tarn_ca
 /* Ends the capture on all its streams. Error: INVALID_ARGUMENT. */
 tarn_status tn_capture_end(struct tarn_pool *pool, tarn_capture capture);
 
-/* The graph is gone: memory that it used waits for these streams, which may run it still. Errors:
+/* The graph will not be launched again: memory that it used waits for these streams, which may run it still. Errors:
  * INVALID_ARGUMENT, and those of introducing a stream. */
 tarn_status tn_capture_release(struct tarn_pool *pool, tarn_capture capture,
                                const tarn_stream *streams, size_t stream_count);

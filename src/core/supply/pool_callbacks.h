@@ -18,7 +18,8 @@
 #include "../serve/pool_struct.h"
 
 /* Call on_static_pool_created or on_static_pool_destroyed, for a static pool that is in no list, or for a
- * step that is not in use. If the pool has no such function, growth_lock stays held. */
+ * step that is not in use. growth_lock is let go during the user's function and taken again; without such a
+ * function it is held all the time. */
 void tn_pool_tell_created(struct tarn_pool *pool, void *base, size_t size_bytes, uint64_t id);
 void tn_pool_tell_destroyed(struct tarn_pool *pool, void *base, size_t size_bytes, uint64_t id);
 

@@ -38,7 +38,8 @@ static void divide_free_regions(struct tarn_pool *pool)
     }
 }
 
-/* From one stream to several. False: no host memory, and nothing has changed. */
+/* Gives a pool that knew one stream a table of streams. Memory freed so far waits for stream 0, that one. False: no
+ * host memory, and nothing has changed. */
 static bool divide(struct tarn_pool *pool)
 {
     TN_ASSERT(tn_pool_is_locked(pool));
