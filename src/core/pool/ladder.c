@@ -125,11 +125,11 @@ static enum tn_served take_fit(struct tarn_pool *pool, const struct tn_request *
     TN_ASSERT(tn_pool_is_locked(pool));
     struct tn_part *part = &pool->own;
     if (fit.region == TN_REGION_NONE) return TN_SERVED_NOTHING_FITS;
-    if (!tn_serve_make_room(pool, request)) return TN_SERVED_NO_HOST_MEMORY;
+    if (!tn_serve_make_room(pool, request, taken->stream)) return TN_SERVED_NO_HOST_MEMORY;
     taken->dependency = tn_region_dependency(&pool->own.index.regions[fit.region]);
     taken->slab = TN_SLAB_NONE;
     taken->slab_stream = TN_SLAB_STREAM_NOBODY;
-    taken->address = tn_serve_can_cut(pool, request)
+    taken->address = tn_serve_can_cut(pool, request, taken->stream)
                          ? tn_serve_cut_fit(pool, part, request, fit, &taken->slab)
                          : tn_serve_fit(pool, part, request, taken->stream, fit);
     return TN_SERVED;

@@ -360,17 +360,17 @@ static TN_COLD void *alloc_by_more(struct tarn_pool *pool, struct tn_arena *aren
     bool is_turn = false;
     void *address = NULL;
     enum tn_served served = alloc_or_borrow(pool, arena, request, &is_turn, &address);
+    if (served == TN_SERVED_NOTHING_FITS && tn_arenas_are_active(&pool->arenas)) {
+        tn_mutex_lock(&pool->growth_lock);
+        free_kept_of_pool(pool);
+        /* Another thread may have freed memory or grown the pool. */
+        served = alloc_or_borrow(pool, arena, request, &is_turn, &address);
+        if (served == TN_SERVED_NOTHING_FITS &&
+            (may_grow(pool) ? grow(pool, request) : let_all_lend(pool)))
+            alloc_or_borrow(pool, arena, request, &is_turn, &address);
+        tn_mutex_unlock(&pool->growth_lock);
+    }
     if (is_turn) lend_more(pool);
-    if (served != TN_SERVED_NOTHING_FITS || !tn_arenas_are_active(&pool->arenas)) return address;
-
-    tn_mutex_lock(&pool->growth_lock);
-    free_kept_of_pool(pool);
-    /* Another thread may have freed memory or grown the pool. */
-    served = alloc_or_borrow(pool, arena, request, &is_turn, &address);
-    if (served == TN_SERVED_NOTHING_FITS &&
-        (may_grow(pool) ? grow(pool, request) : let_all_lend(pool)))
-        alloc_or_borrow(pool, arena, request, &is_turn, &address);
-    tn_mutex_unlock(&pool->growth_lock);
     return address;
 }
 

@@ -61,10 +61,10 @@ void *tn_serve_by_cutting(struct tarn_pool *pool, struct tn_part *part,
     return address;
 }
 
-bool tn_serve_make_room(struct tarn_pool *pool, const struct tn_request *request)
+bool tn_serve_make_room(struct tarn_pool *pool, const struct tn_request *request, uint32_t stream)
 {
     return tn_region_index_reserve(&pool->own.index) &&
-           (!tn_serve_can_cut(pool, request) ||
+           (!tn_serve_can_cut(pool, request, stream) ||
             tn_slices_reserve(&pool->own.slices, request->slice_class));
 }
 
@@ -79,7 +79,7 @@ enum tn_served tn_serve_making_room(struct tarn_pool *pool, const struct tn_requ
     if (!address) {
         struct tn_fit fit = tn_find_own_fit(pool, &part->index, request, stream);
         if (fit.region == TN_REGION_NONE) return TN_SERVED_NOTHING_FITS;
-        if (!tn_serve_make_room(pool, request)) return TN_SERVED_NO_HOST_MEMORY;
+        if (!tn_serve_make_room(pool, request, stream)) return TN_SERVED_NO_HOST_MEMORY;
         address = tn_serve_stream(pool, part, request, stream);
     }
     TN_ASSERT(address);

@@ -161,13 +161,14 @@ enum tn_served tn_serve_making_room(struct tarn_pool *pool, const struct tn_requ
 
 /* Makes room in the pool's own part for a carve, and for a slab if the request can have a slice. False: no host
  * memory. */
-bool tn_serve_make_room(struct tarn_pool *pool, const struct tn_request *request);
+bool tn_serve_make_room(struct tarn_pool *pool, const struct tn_request *request, uint32_t stream);
 
-/* Whether a chunk of the pool's own part can be cut for the request: it is small, and a number is left for the
- * slab. */
-static inline bool tn_serve_can_cut(const struct tarn_pool *pool, const struct tn_request *request)
+/* Whether a chunk of the pool's own part can be cut for the request: it is small, its stream is
+ * not captured, and a number is left for the slab. */
+static inline bool tn_serve_can_cut(const struct tarn_pool *pool, const struct tn_request *request,
+                                    uint32_t stream)
 {
-    return request->slice_class != TN_SLICE_CLASS_NONE &&
+    return request->slice_class != TN_SLICE_CLASS_NONE && !tn_pool_is_captured(pool, stream) &&
            tn_slices_can_add(&pool->own.slices, request->slice_class);
 }
 
