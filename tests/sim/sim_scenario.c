@@ -435,7 +435,6 @@ static bool map(struct run *run, void *address, size_t size_bytes, tarn_mapping 
 /* The device may still read and write what is mapped there. */
 static void expect_mapped(struct run *run, void *address)
 {
-    const tarn_backend_operations *operations = run->operations;
     expect_done(*run, fill, address, 10, 1, run->a);
     expect_done(*run, stream_synchronize, run->a);
     expect_byte(address, 10);

@@ -167,7 +167,6 @@ static void judge_that_all_goes_well(const struct sim_scenario *scenario,
 static void expect_no_ranges(void)
 {
     tarn_backend backend = open_backend(0);
-    const tarn_backend_operations *operations = backend.operations;
     tarn_device_properties properties;
     expect_done(backend, get_properties, &properties);
     assert_int_equal(properties.range_granularity_bytes, 0);

@@ -360,7 +360,6 @@ static void memory_operations_call_what_is_documented(void **state)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         sim_reset();
         tarn_backend backend = open_backend(0, kinds[i].kind);
-        const tarn_backend_operations *operations = backend.operations;
         sim_forget_calls();
         tarn_device_properties properties;
         expect_done(backend, get_properties, &properties);

@@ -189,7 +189,6 @@ static void ranges_are_reserved_and_mapped(void **state)
 {
     sim_reset();
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
-    const tarn_backend_operations *operations = backend.operations;
     tarn_device_properties properties;
     expect_done(backend, get_properties, &properties);
     size_t size_bytes = properties.range_granularity_bytes;
@@ -342,7 +341,6 @@ static void a_captured_stream_is_served(void **state)
 {
     sim_reset();
     tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_DEVICE);
-    const tarn_backend_operations *operations = backend.operations;
     tarn_stream captured, other;
     tarn_pool *pool;
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;

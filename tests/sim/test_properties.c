@@ -76,7 +76,6 @@ static void ranges_are_reserved_and_mapped_as_large_as_asked(void **state)
     sim_reset();
     tarn_device_properties properties;
     tarn_backend backend = open_backend(1, TARN_MEMORY_KIND_DEVICE, &properties);
-    const tarn_backend_operations *operations = backend.operations;
     size_t granule_bytes = properties.range_granularity_bytes;
     assert_int_equal(granule_bytes % sim_get_settings().range_granularity_bytes, 0);
     void *range = NULL;

@@ -252,7 +252,6 @@ static void a_free_waits_for_the_stream(void **state)
     tarn_stream stream;
     tarn_event event;
     void *address;
-    const tarn_backend_operations *operations = watched.operations;
     expect_done(watched, stream_create, &stream);
     expect_done(watched, event_create, &event);
     expect_ok(tarn_pool_alloc_on(pool, 100, stream, &address));

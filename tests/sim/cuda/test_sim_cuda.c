@@ -44,9 +44,9 @@ static int tear_down(void **state)
 
 static void expect_opening(tarn_status expected, int device, tarn_memory_kind kind)
 {
-    tarn_backend backend = { NULL, NULL };
-    assert_int_equal(tarn_cuda_backend_open(device, kind, &backend), expected);
-    tarn_backend_close(&backend);
+    tarn_backend opened = { NULL, NULL };
+    assert_int_equal(tarn_cuda_backend_open(device, kind, &opened), expected);
+    tarn_backend_close(&opened);
 }
 
 /* --- how things are asked for ------------------------------------------------------------------ */
@@ -253,10 +253,10 @@ static void an_error_of_the_applications_stays(void **state)
 
 /* --- ranges ------------------------------------------------------------------------------------ */
 
-static void *reserve(const tarn_backend *backend, size_t size_bytes)
+static void *reserve(size_t size_bytes)
 {
     void *range = NULL;
-    expect_done(*backend, range_reserve, size_bytes, &range);
+    expect_done(backend, range_reserve, size_bytes, &range);
     return range;
 }
 
@@ -279,7 +279,7 @@ static void a_mapping_that_is_none_is_refused(void **state)
     open_backend(0, TARN_MEMORY_KIND_DEVICE);
     const tarn_backend_operations *operations = backend.operations;
     void *device = backend.state;
-    unsigned char *range = reserve(&backend, 4 * MIB);
+    unsigned char *range = reserve(4 * MIB);
     tarn_mapping stale = NULL, mapping = NULL;
     assert_int_equal(operations->range_map(device, range, 2 * MIB, &stale).status, TARN_STATUS_OK);
     assert_int_equal(operations->range_unmap(device, range, 2 * MIB, stale).status, TARN_STATUS_OK);
