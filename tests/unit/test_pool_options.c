@@ -76,7 +76,8 @@ static void a_percentage_needs_a_device_that_tells(void **state)
     options.limit_percent = 50;
     expect_options_refused(TARN_STATUS_NOT_SUPPORTED, "limit_percent");
     assert_string_equal(tarn_last_error().vendor_name, "testError");
-    tarn_backend_operations operations = *opened.operations;
+    static tarn_backend_operations operations; /* the teardown closes the backend, too */
+    operations = *opened.operations;
     operations.query_memory = NULL;
     opened.operations = &operations;
     expect_options_refused(TARN_STATUS_NOT_SUPPORTED, "limit_percent");

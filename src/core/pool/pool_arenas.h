@@ -23,7 +23,7 @@ void tn_arenas_note_wait(struct tarn_pool *pool);
 /* Allocates in the calling thread's arena. The pool lends more chunks to it, or serves the request itself, or
  * grows so that the arenas last. Requires that arenas are wanted. NULL: call tn_pool_climb. */
 void *tn_arena_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
-                     tarn_stream stream);
+                     tarn_stream handle);
 
 /* Frees an allocation of the thread's arena, of another arena, or of the pool. Requires that the arenas are
  * created. */
