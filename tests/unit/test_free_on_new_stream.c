@@ -28,7 +28,7 @@ struct fixture {
 
 /* 3 KiB of whole chunks, or a slice of 16 bytes. */
 static const size_t sizes_bytes[] = { 3 * KIB, 16 };
-#define EACH_SIZE(i) (int i = 0; i < 2; i++)
+#define EACH_SIZE(i) (int(i) = 0; (i) < 2; (i)++)
 
 static void open_pool(struct fixture *fixture, size_t size_bytes)
 {
@@ -96,7 +96,7 @@ static tarn_status free_in_a_batch(const struct fixture *fixture, size_t size_by
 
 static free_function *const ways[] = { free_plainly, free_by_default, free_after_both, free_by_size,
                                        free_in_a_batch };
-#define EACH_WAY(way) (size_t way = 0; way < sizeof ways / sizeof *ways; way++)
+#define EACH_WAY(way) (size_t(way) = 0; (way) < sizeof ways / sizeof *ways; (way)++)
 
 /* A refused free has changed nothing but the count of failures. */
 static void expect_still_live(const struct fixture *fixture, const tarn_stats *before)
