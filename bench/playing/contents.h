@@ -42,7 +42,7 @@ struct tn_contents_block {
     size_t free_place;
 };
 
-/* What is wrong, and with which block, which may be one of an earlier call. */
+/* A fault, and its block, which may be one of an earlier call. */
 struct tn_contents_finding {
     struct tn_contents_block block;
     bool has_changed; /* else the vendor refused */

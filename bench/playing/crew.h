@@ -17,7 +17,7 @@
 
 struct tn_crew;
 
-/* What a thread does, with its member. */
+/* The function that each thread runs, with its own member. */
 typedef void (*tn_crew_act)(void *member);
 
 /* Starts a thread for each of `count` members, which lie one after the other; all or none. NULL: the reason

@@ -4,7 +4,7 @@
  *
  * Its library exports malloc too, so it is loaded at run time, hidden from the rest of the program.
  *
- * What it holds is not reported: the committed bytes in its statistics grow by 4 MB with every freed
+ * Its held memory is not reported: the committed bytes in its statistics grow by 4 MB with every freed
  * block of hundreds of MB (2.0.9).
  */
 #include <dlfcn.h>

@@ -7,7 +7,7 @@
  * malloc. The peer lasts as long as the process and keeps its state from workload to workload: closing asks
  * it to give back what it can.
  *
- * Threads: they share it as it is. What it holds while they run is not read.
+ * Threads: all call the same library. Its held memory is not read while they run.
  */
 #ifndef TN_MALLOC_PEER_H
 #define TN_MALLOC_PEER_H
@@ -23,7 +23,7 @@ struct tn_malloc_calls {
     void *(*alloc)(size_t size_bytes);
     void (*free)(void *address);
 
-    /* What it holds now, by its own statistics. NULL: it cannot tell. */
+    /* Returns the bytes that it holds now, by its own statistics. NULL: it cannot tell. */
     void (*look)(const struct tn_malloc_calls *calls, size_t *held_bytes_out,
                  size_t *metadata_bytes_out);
 

@@ -100,7 +100,7 @@ static inline void tn_region_set_owner(struct tn_region *region, uint32_t owner)
                    tn_region_slack_bytes(region) | owner << TN_REGION_SLACK_BITS);
 }
 
-/* What a live region waits for when it is freed: the memory of a capture waits for its owner, whatever the streams. */
+/* The dependency of a region that is freed: memory of a capture waits for its owner, not for the given one. */
 static inline struct tn_dependency tn_region_dependency_of_free(const struct tn_region *region,
                                                                 struct tn_dependency dependency)
 {
