@@ -294,32 +294,14 @@ static const char *check(const struct tn_free_set *set, const struct tn_region *
     return count == set->region_count ? NULL : "the count of the free set is wrong";
 }
 
-const struct tn_fit_operations tn_fit_segregated = {
-    .init = init_segregated,
-    .fini = fini,
-    .reserve = reserve,
-    .insert = insert,
-    .remove = remove_region,
-    .change = change,
-    .find = find,
-    .find_after = find_after,
-    .find_largest = find_largest,
-    .is_better = is_better,
-    .metadata_bytes = metadata_bytes,
-    .check = check,
-};
+/* The two policies differ in their classes alone. */
+#define GOOD_FIT(init_function)                                                                 \
+    {                                                                                           \
+        .init = (init_function), .fini = fini, .reserve = reserve, .insert = insert,            \
+        .remove = remove_region, .change = change, .find = find, .find_after = find_after,      \
+        .find_largest = find_largest, .is_better = is_better, .metadata_bytes = metadata_bytes, \
+        .check = check,                                                                         \
+    }
 
-const struct tn_fit_operations tn_fit_tlsf = {
-    .init = init_tlsf,
-    .fini = fini,
-    .reserve = reserve,
-    .insert = insert,
-    .remove = remove_region,
-    .change = change,
-    .find = find,
-    .find_after = find_after,
-    .find_largest = find_largest,
-    .is_better = is_better,
-    .metadata_bytes = metadata_bytes,
-    .check = check,
-};
+const struct tn_fit_operations tn_fit_segregated = GOOD_FIT(init_segregated);
+const struct tn_fit_operations tn_fit_tlsf = GOOD_FIT(init_tlsf);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * request: an allocation that a caller asks for, in the pool's units. Each call makes its request once, and again
- * if it climbs the ladder.
+ * request: an allocation that a caller asks for, in the pool's units. The common way makes it once. The ladder makes
+ * it anew, so that the common way can keep its own in registers.
  *
  * Threads: any; requests are made without a lock. Cost: O(1).
  */
