@@ -10,12 +10,17 @@
 #   scripts/setup                                       its packages
 #   src/CMakeLists.txt                                  its source files
 #   bench/allocators/allocator_vendor_pool_<vendor>.c   its own pool, or that it has none
-#   bench/allocators/peers/allocator_cub.cpp            what only CUDA has
 #   src/backends.c                                      its function that opens
 #   include/tarn/<vendor>.h                             its public header; in the list of tests/api
 #   tests/conformance/vendor_<vendor>.c                 what only the vendor can tell
 #   tests/sim/<vendor>                                  its simulated driver
 #   tests/device                                        its kernels, so far CUDA's alone
+#   recorders/preload_<vendor>.c                        records its calls; in recorders/CMakeLists.txt, tarn_record.c
+#
+# Outside the build it is named in:
+#   include/tarn/backend.h, src/core/api/ranks.c, tools/tarn_tools/allocators.py, .ci/run
+#   docs/semantics.md, docs/testing.md, docs/recording.md
+#   README.md, and the READMEs of src, cmake, include/tarn and bench
 
 set(tarn_backends HOST CUDA HIP ZE)
 
