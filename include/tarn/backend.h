@@ -118,7 +118,7 @@ typedef struct tarn_backend_operations {
     tarn_backend_result (*acquire)(void *state, size_t size_bytes, void **address_out);
 
     /* Takes back a whole piece. All work on it has been submitted. The operation waits for that work if
-     * the vendor does not. */
+     * the vendor does not. After a failure the piece is as it was: the pool uses it again, or releases it later. */
     tarn_backend_result (*release)(void *state, void *address, size_t size_bytes);
 
     /* --- ranges: addresses without memory, into which memory is mapped piece by piece -------- */

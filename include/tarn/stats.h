@@ -59,8 +59,12 @@ typedef struct tarn_stats {
     uint64_t free_count;  /* frees that succeeded, those of NULL included */
     /* Refused allocations and frees. An argument that is NULL, or no alignment, does not count. */
     uint64_t failed_count;
-    uint64_t vendor_alloc_count; /* calls for memory of the backend, failed ones included */
-    uint64_t vendor_free_count;  /* calls that gave it back, refused ones included */
+    uint64_t vendor_alloc_count;   /* calls for memory of the backend, failed ones included */
+    uint64_t vendor_free_count;    /* calls that gave it back, refused ones included */
+    uint64_t vendor_refusal_count; /* of these, the refused ones */
+    /* Of footprint_bytes: memory that left the pool and that the vendor did not take back. It is given back at the next
+     * trim or growth or at the pool's end, or serves the pool again. */
+    size_t unreleased_bytes;
 
     /* Host memory that describes the pool. Reserved parts of arrays count from their first use. */
     size_t metadata_bytes;

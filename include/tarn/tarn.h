@@ -136,7 +136,8 @@ TARN_API tarn_status tarn_free(void *address);
  *
  * The function may use the pool and wait for other threads that do. It must not destroy the pool, nor use
  * it while it is being created or destroyed. It must not wait for another thread's allocation that only
- * this static pool could serve: that can deadlock. "Static pools come and go" has the rest.
+ * this static pool could serve: that can deadlock. It must return. While it is told of a static pool that has come,
+ * tarn_pool_trim gives nothing back. "Static pools come and go" has the rest.
  * Threads: runs in the thread whose call made the static pool come or go, with no lock held. Several may
  * run at once.
  */
@@ -145,10 +146,11 @@ typedef void (*tarn_static_pool_callback)(void *user, void *base, size_t size_by
 /*
  * Called when the pool can neither serve an allocation nor grow; the fallback is asked after it. The function may
  * free allocations of this pool or of another one, or anything else on the device. It returns whether
- * another try is worth while: then the pool tries again, and calls it again if memory is still short.
+ * another try is worth while: then the pool tries everything again, and calls it again if memory is still short.
  * `attempt` counts its calls for one allocation, from 0.
  *
- * It may call anything. While it runs, allocations of its thread call no such function, of any pool.
+ * It may call anything. While it runs, allocations of its thread from the same pool do not call it. It may be left by
+ * longjmp or by an exception: then the allocation has not happened.
  * Threads: runs in the thread that allocates, with no lock held.
  */
 typedef bool (*tarn_out_of_memory_function)(void *user, tarn_pool *pool, size_t size_bytes,
@@ -421,8 +423,10 @@ TARN_API tarn_status tarn_pool_free(tarn_pool *pool, void *address);
  *    next stream. A program that cannot do so has the option identifies_streams.
  *  - NULL and cudaStreamLegacy are one stream. cudaStreamPerThread, and any handle like it, means the
  *    calling thread's own stream in every function here. A thread that ends should retire it before.
- *  - A pool knows 30 streams at a time. For one more it forgets a stream that has no pending memory; if
- *    there is none, it waits for the device first. Streams of captures are not forgotten.
+ *  - There may be any number of streams. A pool has numbers for 30 streams and captures at a time. A further stream
+ *    gets the number of one that has no pending memory, or of one on which the pool records an event. The memory of
+ *    that one then waits for this event, even for the same stream. Without events, such memory serves nobody until the
+ *    pool has waited for the device. Captures keep their numbers until they are released.
  *  - When a pool meets a stream, it asks the vendor whether the stream is of its device. So every call that
  *    allocates, frees or resizes on a stream, and tarn_capture_release, may also have a stream status:
  *    INVALID_ARGUMENT: the stream is of another device; or VENDOR_ERROR: the vendor failed to look at it.
@@ -455,12 +459,13 @@ TARN_API tarn_status tarn_pool_alloc_aligned_on(tarn_pool *pool, size_t size_byt
  *
  * On a stream that the pool knows, the free of a live address cannot fail, except with identifies_streams
  * (VENDOR_ERROR) and in debug mode (CORRUPT: the memory was damaged, and is freed). A new stream is described
- * in host memory. If that is lacking, or the pool knows 30 streams and can forget none, the calling thread
- * waits for the stream, and the free succeeds if that wait does.
- * Status: those of tarn_pool_free, and a stream status. VENDOR_ERROR: also if the vendor failed to wait
- * for the stream. After a stream status the memory is still allocated, and the call may be repeated.
- * Cost: that of tarn_pool_free. A stream that is new to the pool costs calls of the vendor, and may cost a
- * wait for the device. If the stream is the calling thread's own, and another stream has wanted memory
+ * in host memory. If that is lacking, or captures have all numbers, the calling thread waits for the stream, and the
+ * free succeeds if that wait does. The pool does not wait while a capture of the process is under way: then the answer
+ * is OUT_OF_HOST_MEMORY.
+ * Status: those of tarn_pool_free, OUT_OF_HOST_MEMORY, and a stream status. VENDOR_ERROR: also if the vendor failed to
+ * wait for the stream. After these the memory is still allocated, and the call may be repeated.
+ * Cost: that of tarn_pool_free. A stream that is new to the pool costs calls of the vendor. With 30 streams or more it
+ * may take a number from another one: a record, and O(regions that wait for that stream). If the stream is the calling thread's own, and another stream has wanted memory
  * that was freed there, this free records an event for it; if that fails, the free succeeds all the same.
  */
 TARN_API tarn_status tarn_pool_free_on(tarn_pool *pool, void *address, tarn_stream stream);
@@ -520,10 +525,12 @@ TARN_API tarn_status tarn_last_shortage(tarn_shortage *shortage_out);
 /*
  * Gives wholly free static pools back to the vendor, from the newest to the oldest; of a contiguous pool,
  * wholly free steps. Skips one if the pool would then hold less than keep_bytes. In debug mode it empties
- * the quarantine first. Memory of captures stays, and while a stream is captured nothing goes back.
+ * the quarantine first. Memory of captures stays. While a stream of the process is captured, and while
+ * on_static_pool_created of the pool runs, nothing goes back.
  * released_bytes_out may be NULL.
- * Status: VENDOR_ERROR: the vendor refused a piece. That piece is lost to the pool. The others were given
- * back; the message says how much, since released_bytes_out is not written.
+ * Status: VENDOR_ERROR: the vendor refused a piece. The pool keeps it, counts it (unreleased_bytes in tarn_stats), and
+ * gives it back, or uses it, later. The others were given back; the message says how much, since released_bytes_out is
+ * not written.
  * Cost: that of the vendor's calls. Other threads can allocate and free meanwhile.
  */
 TARN_API tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *released_bytes_out);
@@ -691,9 +698,11 @@ TARN_API tarn_status tarn_default_pool_abandon(void);
  * an example.
  *  - From begin to end the stream gets memory that waits for nothing, or the pool grows. Memory that is
  *    freed there serves the same stream in the same capture.
+ *    It does not get memory that was used before the capture, on whatever stream, and freed in it.
  *  - From end to release that memory stays the capture's, whether free or live.
- *  - While any stream of a pool is captured, the pool queries no event, makes no stream wait, and gives
- *    nothing back to the vendor: each of these would invalidate the capture.
+ *  - While a stream is captured that any pool was told of, no pool of the process queries an event, makes a stream
+ *    wait, or gives memory back to the vendor: each of these could invalidate the capture. They do it later. A pool
+ *    whose memory the captured stream does not use need not be told.
  * A capture has a number that no other capture of the process has. 0 is none.
  */
 typedef uint64_t tarn_capture;
@@ -707,7 +716,7 @@ typedef uint64_t tarn_capture;
  *  - INVALID_ARGUMENT: capture is NULL; *capture is no capture of the pool, or was released; or the stream
  *    is being captured already.
  *  - NOT_SUPPORTED: the pool has identifies_streams.
- *  - OUT_OF_HOST_MEMORY: also if the pool knows 30 streams and captures in sum.
+ *  - A stream status; OUT_OF_HOST_MEMORY also if the pool has no number left for the capture.
  */
 TARN_API tarn_status tarn_capture_begin(tarn_pool *pool, tarn_stream stream, tarn_capture *capture);
 

@@ -67,12 +67,13 @@ static tarn_backend_result acquire(void *opaque, size_t size_bytes, void **addre
 static tarn_status release_locked(struct test_backend *state, uintptr_t address, size_t size_bytes)
 {
     state->release_count++;
+    if (state->fail_release) return TARN_STATUS_VENDOR_ERROR;
     for (size_t i = 0; i < state->piece_count; i++) {
         if (state->pieces[i].address != address) continue;
         if (state->pieces[i].size_bytes != size_bytes) return TARN_STATUS_INVALID_ARGUMENT;
         state->held_bytes -= size_bytes;
         state->pieces[i] = state->pieces[--state->piece_count];
-        return state->fail_release ? TARN_STATUS_VENDOR_ERROR : TARN_STATUS_OK;
+        return TARN_STATUS_OK;
     }
     return TARN_STATUS_INVALID_ARGUMENT;
 }

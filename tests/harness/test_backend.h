@@ -72,7 +72,7 @@ struct test_backend {
     size_t range_bytes_max;         /* range_reserve answers OUT_OF_MEMORY beyond; 0: no limit */
     unsigned fail_acquire_at;       /* the n-th acquire from now on fails; 0: none */
     tarn_status failure;            /* with this */
-    bool fail_release;
+    bool fail_release;              /* pieces stay out */
     uintptr_t give_address; /* acquire gives this one, whatever lies there; 0: a place of its own */
     bool give_null;         /* acquire gives NULL and says OK */
     bool fail_properties;

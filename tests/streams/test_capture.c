@@ -72,6 +72,17 @@ static void free_on(const struct scene *scene, void *address, tarn_stream stream
     expect_ok(tarn_pool_check(scene->pool));
 }
 
+/* All work is done, and the pool has seen that: a capture records what it may ask for at the next. */
+static void wait_for_all(const struct scene *scene)
+{
+    tarn_capture capture = 0;
+    expect_ok(tarn_capture_begin(scene->pool, scene->a, &capture));
+    expect_ok(tarn_capture_end(scene->pool, capture));
+    expect_ok(tarn_capture_release(scene->pool, capture, NULL, 0));
+    scene->backend.operations->stream_synchronize(scene->backend.state, scene->a);
+    scene->backend.operations->stream_synchronize(scene->backend.state, scene->b);
+}
+
 /* The stream gets `count` static pools and no more. */
 static void expect_left(const struct scene *scene, tarn_stream stream, unsigned count)
 {
@@ -109,9 +120,10 @@ static void the_capture_has_its_own_again(void **state)
     free_on(&scene, x, scene.a);
     assert_ptr_equal(alloc_on(&scene, 4 * KIB, scene.a), x);
     expect_ok(tarn_capture_end(scene.pool, capture));
-    free_on(&scene, x, scene.b); /* whoever frees it: it stays the capture's */
+    free_on(&scene, x, scene.b); /* it stays the capture's, and waits for the stream, too */
     void *y = alloc_on(&scene, 4 * KIB, scene.b);
     assert_ptr_not_equal(y, x);
+    wait_for_all(&scene);
 
     /* One more graph in the same memory, and on another stream of the same capture. */
     expect_ok(tarn_capture_begin(scene.pool, scene.a, &capture));
@@ -190,6 +202,99 @@ static void a_release_waits_for_the_launches(void **state)
     scene_end(&scene);
 }
 
+/* A stream fills the pool: all that it gets must be ordered after the work that used it. */
+static void expect_all_in_order(const struct scene *scene, tarn_stream stream)
+{
+    void *taken[4];
+    for (unsigned i = 0; i < 4; i++) {
+        taken[i] = alloc_on(scene, 16 * KIB, stream);
+        order_checker_take(scene->checker, stream, taken[i], 16 * KIB);
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        order_checker_drop(scene->checker, taken[i]);
+        free_on(scene, taken[i], stream);
+    }
+}
+
+/* The capture does not get memory that its stream has used before, because a launch may be on another stream. After
+ * the release, other streams wait for that work. */
+static void work_before_a_capture_is_waited_for(void **state)
+{
+    struct scene scene = scene_begin();
+    tarn_stream c = make_stream(&scene);
+    void *x = alloc_on(&scene, 16 * KIB, scene.a);
+    order_checker_use(scene.checker, scene.a, x, 16 * KIB);
+    tarn_capture capture = 0;
+    expect_ok(tarn_capture_begin(scene.pool, scene.a, &capture));
+    order_checker_drop(scene.checker, x);
+    free_on(&scene, x, scene.a);
+    void *y = alloc_on(&scene, 16 * KIB, scene.a);
+    assert_ptr_not_equal(y, x);
+    free_on(&scene, y, scene.a);
+    expect_ok(tarn_capture_end(scene.pool, capture));
+    expect_ok(tarn_capture_release(scene.pool, capture, &scene.b, 1));
+    expect_all_in_order(&scene, c);
+    expect_ok(tarn_stream_retire(c));
+    destroy_stream(&scene, c);
+    scene_end(&scene);
+}
+
+/* The pool does not know of the work on a stream that it meets at its capture. */
+static void work_before_a_capture_of_a_new_stream_is_waited_for(void **state)
+{
+    struct scene scene = scene_begin();
+    tarn_capture capture = 0;
+    void *x = alloc_on(&scene, 16 * KIB, NULL);
+    order_checker_use(scene.checker, scene.a, x, 16 * KIB);
+    expect_ok(tarn_capture_begin(scene.pool, scene.a, &capture));
+    order_checker_drop(scene.checker, x);
+    free_on(&scene, x, scene.a);
+    expect_ok(tarn_capture_end(scene.pool, capture));
+    expect_ok(tarn_capture_release(scene.pool, capture, NULL, 0));
+    expect_all_in_order(&scene, scene.b);
+    scene_end(&scene);
+}
+
+/* A stream in a capture does not wait for another one of the capture. */
+static void memory_freed_on_another_captured_stream_stays(void **state)
+{
+    struct scene scene = scene_begin();
+    tarn_capture capture = 0;
+    expect_ok(tarn_capture_begin(scene.pool, scene.a, &capture));
+    expect_ok(tarn_capture_begin(scene.pool, scene.b, &capture));
+    void *x = alloc_on(&scene, 16 * KIB, scene.a);
+    free_on(&scene, x, scene.b);
+    void *y = alloc_on(&scene, 16 * KIB, scene.a), *z = alloc_on(&scene, 16 * KIB, scene.b);
+    assert_ptr_not_equal(y, x);
+    assert_ptr_not_equal(z, x);
+    free_on(&scene, y, scene.a);
+    free_on(&scene, z, scene.b);
+    expect_ok(tarn_capture_end(scene.pool, capture));
+    expect_ok(tarn_capture_release(scene.pool, capture, NULL, 0));
+    scene_end(&scene);
+}
+
+/* Memory of a capture that is used and freed outside of it waits for that use, too. */
+static void use_outside_of_the_capture_is_waited_for(void **state)
+{
+    struct scene scene = scene_begin();
+    tarn_capture capture = 0;
+    expect_ok(tarn_capture_begin(scene.pool, scene.a, &capture));
+    void *x = alloc_on(&scene, 16 * KIB, scene.a);
+    void *y = alloc_on(&scene, 16 * KIB, scene.a);
+    expect_ok(tarn_capture_end(scene.pool, capture));
+    order_checker_use(scene.checker, scene.b, x, 16 * KIB);
+    order_checker_use(scene.checker, scene.b, y, 16 * KIB);
+    order_checker_drop(scene.checker, x);
+    free_on(&scene, x, scene.b);
+    order_checker_drop(scene.checker, y);
+    expect_ok(tarn_pool_resize_on(scene.pool, y, 8 * KIB, scene.b));
+    free_on(&scene, y, scene.b);
+    expect_ok(tarn_capture_release(scene.pool, capture, NULL, 0));
+    expect_all_in_order(&scene, scene.a);
+    scene_end(&scene);
+}
+
 static void what_is_no_capture_is_refused(void **state)
 {
     struct scene scene = scene_begin();
@@ -255,6 +360,10 @@ int main(void)
         cmocka_unit_test(the_capture_has_its_own_again),
         cmocka_unit_test(nothing_is_asked_meanwhile),
         cmocka_unit_test(a_release_waits_for_the_launches),
+        cmocka_unit_test(work_before_a_capture_is_waited_for),
+        cmocka_unit_test(work_before_a_capture_of_a_new_stream_is_waited_for),
+        cmocka_unit_test(memory_freed_on_another_captured_stream_stays),
+        cmocka_unit_test(use_outside_of_the_capture_is_waited_for),
         cmocka_unit_test(what_is_no_capture_is_refused),
         cmocka_unit_test(captures_come_and_go),
     };

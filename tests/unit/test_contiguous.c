@@ -280,7 +280,7 @@ static void with_the_last_free_everything_goes_back(void **state)
     assert_ptr_equal(alloc(1), one);
 }
 
-static void a_step_that_the_backend_keeps_is_lost_and_never_used_again(void **state)
+static void a_step_that_the_backend_keeps_is_used_again(void **state)
 {
     create();
     char *blocks[3];
@@ -290,8 +290,16 @@ static void a_step_that_the_backend_keeps_is_lost_and_never_used_again(void **st
     backend.fail_call_at[TEST_CALL_RANGE_UNMAP] = 1;
     expect_status(TARN_STATUS_VENDOR_ERROR, tarn_pool_trim(pool, 0, NULL));
     expect_ok(tarn_pool_check(pool));
+    assert_int_equal(stats_of(pool).footprint_bytes, 3 * STEP);
+    assert_int_equal(stats_of(pool).unreleased_bytes, STEP);
+    assert_ptr_equal(alloc(STEP), blocks[1]);
+    assert_int_equal(stats_of(pool).unreleased_bytes, 0);
+    free_one(blocks[1]);
+    backend.fail_call_at[TEST_CALL_RANGE_UNMAP] = 1;
+    expect_status(TARN_STATUS_VENDOR_ERROR, tarn_pool_trim(pool, 0, NULL));
+    trim(0);
     assert_int_equal(stats_of(pool).footprint_bytes, 2 * STEP);
-    assert_ptr_equal(alloc(STEP), blocks[2] + STEP);
+    expect_mapped(2);
 }
 
 static void a_freed_address_without_memory_is_not_live(void **state)
@@ -377,7 +385,85 @@ static void a_function_that_is_told_may_allocate(void **state)
     expect_mapped(5);
 }
 
+/* Its own steps are on their way, and what they are to join stays. */
+static void trim_inside(void *user, void *base, size_t size_bytes, uint64_t id)
+{
+    note_created(user, base, size_bytes, id);
+    assert_int_equal(trim(0), 0);
+}
+
+static void a_function_that_is_told_may_trim(void **state)
+{
+    options.on_static_pool_created = trim_inside;
+    options.on_static_pool_destroyed = note_destroyed;
+    options.user = &told;
+    create();
+    free_one(alloc(STEP));
+    alloc(3 * STEP);
+    expect_mapped(3);
+}
+
+/* What it allocates and frees may be what the request was to join; then the request needs more. */
+static void free_all_inside(void *user, void *base, size_t size_bytes, uint64_t id)
+{
+    static unsigned depth;
+    note_created(user, base, size_bytes, id);
+    if (depth++ == 0) free_one(alloc(2 * STEP));
+    depth--;
+}
+
+static void a_function_that_takes_the_place_does_not_hold_up_for_ever(void **state)
+{
+    options.on_static_pool_created = free_all_inside;
+    options.on_static_pool_destroyed = note_destroyed;
+    options.user = &told;
+    options.limit_bytes = 6 * STEP;
+    create();
+    free_one(alloc(STEP));
+    free_one(alloc(3 * STEP));
+}
+
 /* --- streams ------------------------------------------------------------------------------------ */
+
+/* The vendor's answers to queries: so many times not yet, then that all is done. */
+static unsigned late_count;
+
+static tarn_backend_result query_late(void *state, tarn_event event)
+{
+    tarn_status status = late_count > 0 ? TARN_STATUS_NOT_READY : TARN_STATUS_OK;
+    if (late_count > 0) late_count--;
+    return (tarn_backend_result){ status, 0, NULL };
+}
+
+/* Half a step that is free by then and one step that the limit allows hold it together. */
+static void work_that_is_done_at_the_last_look_is_planned_with(void **state)
+{
+    options.limit_bytes = 3 * STEP;
+    create();
+    alloc_on(STEP + STEP / 2, A);
+    char *pending = alloc_on(STEP / 2, C);
+    free_on(pending, C);
+    backend.operations.event_query = query_late;
+    late_count = 2; /* at the end of the stream, and at the first look */
+    retire(C);
+    assert_int_equal(late_count, 1);
+    assert_ptr_equal(alloc_on(STEP + STEP / 2, A), pending);
+}
+
+/* As many steps go as the request misses, not all that are free. */
+static void at_the_limit_few_steps_are_unmapped(void **state)
+{
+    char *blocks[32];
+    options.limit_bytes = 32 * STEP;
+    create();
+    for (unsigned i = 0; i < 32; i++)
+        blocks[i] = alloc(STEP);
+    for (unsigned i = 0; i < 32; i += 2)
+        free_one(blocks[i]);
+    alloc(2 * STEP);
+    assert_int_equal(backend.call_counts[TEST_CALL_RANGE_UNMAP], 2);
+    expect_mapped(32);
+}
 
 /* New memory waits for nothing, what lies before it for the stream: together they serve that stream. */
 static void new_steps_join_what_the_stream_has_freed(void **state)
@@ -639,11 +725,15 @@ int main(void)
         TEST(a_trim_takes_whole_free_steps_and_the_highest_first),
         TEST(what_is_above_the_threshold_goes_back_but_for_a_spare),
         TEST(with_the_last_free_everything_goes_back),
-        TEST(a_step_that_the_backend_keeps_is_lost_and_never_used_again),
+        TEST(a_step_that_the_backend_keeps_is_used_again),
         TEST(a_freed_address_without_memory_is_not_live),
         TEST(finding_names_the_range),
         TEST(each_step_is_told_of_once_when_it_comes_and_once_when_it_goes),
         TEST(a_function_that_is_told_may_allocate),
+        TEST(a_function_that_is_told_may_trim),
+        TEST(a_function_that_takes_the_place_does_not_hold_up_for_ever),
+        TEST(work_that_is_done_at_the_last_look_is_planned_with),
+        TEST(at_the_limit_few_steps_are_unmapped),
         TEST(new_steps_join_what_the_stream_has_freed),
         TEST(new_steps_do_not_join_what_others_have_freed),
         TEST(pending_steps_go_back_when_told_to),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_out_of_memory: each rung of the ladder by itself, and the report at its end. */
 #include <pthread.h>
+#include <setjmp.h>
 
 #include "harness/claims.h"
 #include "harness/test_backend.h"
@@ -226,6 +227,149 @@ static void the_user_is_asked_as_long_as_the_answer_is_yes(void **state)
     expect_ok(tarn_pool_destroy(asked.pool));
 }
 
+/* Memory of another pool on the device is given back after the function has freed it there. */
+static tarn_pool *neighbour;
+static void *in_neighbour;
+
+static bool free_in_neighbour(void *user, tarn_pool *pool, size_t size_bytes, unsigned attempt)
+{
+    if (!in_neighbour) return false;
+    expect_ok(tarn_pool_free(neighbour, in_neighbour));
+    in_neighbour = NULL;
+    return true;
+}
+
+static void what_the_function_frees_in_another_pool_is_found(void **state)
+{
+    static struct test_backend memory;
+    test_backend_init(&memory);
+    memory.capacity_bytes = 16 * KIB;
+    tarn_backend backend = test_backend_open(&memory);
+    tarn_pool_options options = options_over(&backend);
+    expect_ok(tarn_pool_create(&options, &neighbour));
+    options.on_out_of_memory = free_in_neighbour;
+    tarn_pool *pool = new_pool(&options);
+    in_neighbour = alloc(neighbour, 16 * KIB);
+    void *address = alloc(pool, 16 * KIB);
+    expect_ok(tarn_pool_free(pool, address));
+    expect_ok(tarn_pool_destroy(pool));
+    expect_ok(tarn_pool_destroy(neighbour));
+}
+
+/* Nothing can be recorded on the stream, so only the device can be waited for. */
+static char a_stream;
+static void *pending;
+
+static bool free_on_stream(void *user, tarn_pool *pool, size_t size_bytes, unsigned attempt)
+{
+    if (!pending) return false;
+    expect_ok(tarn_pool_free_on(pool, pending, (tarn_stream)&a_stream));
+    pending = NULL;
+    return true;
+}
+
+static void what_the_function_frees_on_a_stream_is_found(void **state)
+{
+    static struct test_backend memory;
+    test_backend_init(&memory);
+    memory.has_streams = memory.has_synchronize = true;
+    tarn_backend backend = test_backend_open(&memory);
+    memory.operations.event_record = refuse_record;
+    tarn_pool_options options = options_over(&backend);
+    options.on_out_of_memory = free_on_stream;
+    tarn_pool *pool = new_pool(&options);
+    pending = alloc(pool, 60 * KIB);
+    void *kept = alloc(pool, KIB);
+    void *address = alloc(pool, 60 * KIB);
+    expect_ok(tarn_pool_free(pool, address));
+    expect_ok(tarn_pool_free(pool, kept));
+    expect_ok(tarn_pool_destroy(pool));
+}
+
+/* A function may run short in another pool, whose function is called then. */
+static unsigned inner_count, outer_count;
+static tarn_pool *inner;
+
+static bool run_short_in_other(void *user, tarn_pool *pool, size_t size_bytes, unsigned attempt)
+{
+    void *none;
+    outer_count++;
+    expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc(inner, 128 * KIB, &none));
+    expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc(pool, 128 * KIB, &none));
+    return false;
+}
+
+static bool count_call(void *user, tarn_pool *pool, size_t size_bytes, unsigned attempt)
+{
+    void *none;
+    inner_count++;
+    /* Not called again for the pool that it is for, nor for the one around it. */
+    expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc(inner, 128 * KIB, &none));
+    return false;
+}
+
+static void a_function_may_run_short_in_another_pool(void **state)
+{
+    static struct test_backend memory;
+    test_backend_init(&memory);
+    tarn_backend backend = test_backend_open(&memory);
+    tarn_pool_options options = options_over(&backend);
+    options.on_out_of_memory = count_call;
+    inner = new_pool(&options);
+    options.on_out_of_memory = run_short_in_other;
+    tarn_pool *pool = new_pool(&options);
+    void *none;
+    inner_count = outer_count = 0;
+    for (unsigned i = 1; i <= 3; i++) {
+        expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc(pool, 128 * KIB, &none));
+        assert_int_equal(outer_count, i);
+        assert_int_equal(inner_count, i);
+    }
+    expect_ok(tarn_pool_destroy(pool));
+    expect_ok(tarn_pool_destroy(inner));
+}
+
+/* A function that is left by longjmp is called again by the next allocation, from wherever. */
+static jmp_buf leave;
+
+static bool jump_out(void *user, tarn_pool *pool, size_t size_bytes, unsigned attempt)
+{
+    outer_count++;
+    longjmp(leave, 1);
+}
+
+/* As deep in the stack as the caller wishes. */
+static void run_short_deep(tarn_pool *pool, unsigned depth)
+{
+    volatile char room[64] = { 0 };
+    if (depth > 0) {
+        run_short_deep(pool, depth - 1);
+    } else {
+        void *none;
+        (void)tarn_pool_alloc(pool, 128 * KIB, &none);
+    }
+    (void)room[depth % 64];
+}
+
+static void a_function_may_be_left_by_longjmp(void **state)
+{
+    static struct test_backend memory;
+    test_backend_init(&memory);
+    tarn_backend backend = test_backend_open(&memory);
+    tarn_pool_options options = options_over(&backend);
+    options.on_out_of_memory = jump_out;
+    tarn_pool *pool = new_pool(&options);
+    static const unsigned depths[] = { 0, 0, 1, 0, 20, 3, 200, 0 };
+    static volatile unsigned i;
+    outer_count = 0;
+    for (i = 0; i < sizeof depths / sizeof depths[0]; i++) {
+        if (setjmp(leave) == 0) run_short_deep(pool, depths[i]);
+        assert_int_equal(outer_count, i + 1);
+    }
+    expect_ok(tarn_pool_check(pool));
+    expect_ok(tarn_pool_destroy(pool));
+}
+
 /* --- the fallback -------------------------------------------------------------------------------------- */
 
 static void the_fallback_serves_what_the_pool_cannot(void **state)
@@ -325,6 +469,10 @@ int main(void)
         cmocka_unit_test(what_other_pools_do_not_use_is_given_back),
         cmocka_unit_test(pools_that_run_short_of_each_other_go_on),
         cmocka_unit_test(the_user_is_asked_as_long_as_the_answer_is_yes),
+        cmocka_unit_test(what_the_function_frees_in_another_pool_is_found),
+        cmocka_unit_test(what_the_function_frees_on_a_stream_is_found),
+        cmocka_unit_test(a_function_may_run_short_in_another_pool),
+        cmocka_unit_test(a_function_may_be_left_by_longjmp),
         cmocka_unit_test(the_fallback_serves_what_the_pool_cannot),
         cmocka_unit_test(the_report_says_how_things_stood),
     };

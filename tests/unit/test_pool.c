@@ -279,14 +279,27 @@ static void a_refusal_is_forgotten_after_some_growth(void **state)
     assert_in_range(pieces, 4, 12);
 }
 
-static void what_is_lost_at_a_refused_release_still_makes_room(void **state)
+/* The limit holds, and the refused piece is given back, or used, when it is in the way. */
+static void a_piece_that_the_vendor_refuses_counts_until_it_has_it_back(void **state)
 {
     options.limit_bytes = 100 * KIB;
     create();
-    free_one(alloc(60 * KIB));
+    void *first = alloc(60 * KIB);
+    free_one(first);
     backend.fail_release = true;
-    alloc(80 * KIB);
+    expect_refused(TARN_STATUS_OVER_LIMIT, 80 * KIB);
+    assert_int_equal(stats_of(pool).footprint_bytes, 64 * KIB);
+    assert_int_equal(stats_of(pool).unreleased_bytes, 64 * KIB);
+    assert_int_equal(stats_of(pool).static_pool_count, 0);
+    unsigned acquire_count = backend.acquire_count;
+    assert_ptr_equal(alloc(60 * KIB), first);
+    assert_int_equal(backend.acquire_count, acquire_count);
+    assert_int_equal(stats_of(pool).unreleased_bytes, 0);
+    free_one(first);
+    expect_refused(TARN_STATUS_OVER_LIMIT, 80 * KIB);
     backend.fail_release = false;
+    alloc(80 * KIB);
+    assert_int_equal(stats_of(pool).footprint_bytes, backend.held_bytes);
 }
 
 static void nothing_is_given_back_that_could_not_help(void **state)
@@ -430,9 +443,26 @@ static void a_piece_that_the_vendor_refuses_is_reported(void **state)
     expect_status(TARN_STATUS_VENDOR_ERROR, tarn_pool_trim(pool, 0, &released));
     expect_message("0 bytes were given back");
     assert_int_equal(released, 77);
-    assert_int_equal(stats_of(pool).footprint_bytes, 0);
+    assert_int_equal(stats_of(pool).footprint_bytes, 64 * KIB);
+    assert_int_equal(stats_of(pool).vendor_refusal_count, 1);
+    expect_status(TARN_STATUS_VENDOR_ERROR, tarn_pool_trim(pool, 0, &released));
     backend.fail_release = false;
-    alloc(KIB);
+    expect_ok(tarn_pool_trim(pool, 0, &released));
+    assert_int_equal(released, 64 * KIB);
+    assert_int_equal(stats_of(pool).footprint_bytes, 0);
+    assert_int_equal(stats_of(pool).vendor_refusal_count, 2);
+}
+
+/* At the end the vendor is asked once more for each. */
+static void a_refused_piece_goes_back_with_the_pool(void **state)
+{
+    create();
+    free_one(alloc(KIB));
+    backend.fail_release = true;
+    expect_status(TARN_STATUS_VENDOR_ERROR, tarn_pool_trim(pool, 0, NULL));
+    backend.fail_release = false;
+    destroy_empty();
+    expect_nothing_left();
 }
 
 static void more_chunks_than_there_are_numbers_are_refused(void **state)
@@ -601,7 +631,7 @@ int main(void)
         CASE(where_the_tight_size_does_not_hold_the_request_more_is_asked_for),
         CASE(a_backends_answers_are_translated),
         CASE(a_refusal_is_forgotten_after_some_growth),
-        CASE(what_is_lost_at_a_refused_release_still_makes_room),
+        CASE(a_piece_that_the_vendor_refuses_counts_until_it_has_it_back),
         CASE(nothing_is_given_back_that_could_not_help),
         CASE(others_use_the_pool_while_the_vendor_is_busy),
         CASE(statistics_tell_fragmentation_and_metadata),
@@ -611,6 +641,7 @@ int main(void)
         CASE(trim_gives_back_the_newest_first_and_keeps_what_it_is_told),
         CASE(a_new_static_pool_takes_the_numbers_of_one_that_left),
         CASE(a_piece_that_the_vendor_refuses_is_reported),
+        CASE(a_refused_piece_goes_back_with_the_pool),
         CASE(more_chunks_than_there_are_numbers_are_refused),
         CASE(growth_makes_do_with_the_numbers_that_are_left),
         CASE(every_host_allocation_may_fail),

@@ -174,9 +174,10 @@ static void a_free_does_not_wait_for_the_vendors_calls_of_others(void **state)
     backend.context = &addresses[1];
     backend.while_acquiring = free_while_the_vendor_is_busy;
     void *large = alloc(100 * KIB);
-    assert_int_equal(backend.release_count, 0);
+    /* The growth does what the free has left undone. One is kept as a spare. */
+    assert_int_equal(backend.release_count, 1);
     backend.while_acquiring = NULL;
-    free_one(large); /* which sees to both */
+    free_one(large);
     assert_int_equal(backend.release_count, 2);
 }
 

@@ -1095,7 +1095,9 @@ static uint32_t take_free(struct fixture *fixture, uint32_t region, uint32_t fir
                           uint32_t chunk_count)
 {
     assert_true(tn_region_index_reserve(&fixture->index));
-    uint32_t taken = tn_region_index_take_free(&fixture->index, region, first_chunk, chunk_count);
+    struct tn_dependency dependency;
+    uint32_t taken =
+        tn_region_index_take_free(&fixture->index, region, first_chunk, chunk_count, &dependency);
     expect_region(fixture, taken, VOID, first_chunk, chunk_count);
     expect_sound(fixture);
     return taken;

@@ -63,7 +63,8 @@ static void insert(int i, uint32_t first_chunk, uint32_t chunk_count, uintptr_t 
 
 static void take_out(int i)
 {
-    tn_static_pool_list_remove(&list, &pools[i]);
+    tn_static_pool_list_mark_leaving(&list, &pools[i]);
+    tn_static_pool_list_remove_leaving(&list);
     is_listed[i] = false;
     expect_sound();
 }

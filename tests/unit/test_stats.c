@@ -82,11 +82,18 @@ static void the_footprint_rises_and_falls(void **state)
     struct tn_stats stats = { 0 };
     tn_stats_count_growth(&stats, 1 << 20);
     tn_stats_count_growth(&stats, 2 << 20);
-    tn_stats_count_shrinkage(&stats, 1 << 20);
+    tn_stats_count_release(&stats, 1 << 20, false, true);
+    assert_int_equal(stats.footprint_bytes, 3 << 20);
+    assert_int_equal(stats.unreleased_bytes, 1 << 20);
+    tn_stats_count_release(&stats, 1 << 20, true, true);
+    assert_int_equal(stats.unreleased_bytes, 1 << 20);
+    tn_stats_count_release(&stats, 1 << 20, true, false);
+    assert_int_equal(stats.unreleased_bytes, 0);
     assert_int_equal(stats.footprint_bytes, 2 << 20);
     assert_int_equal(stats.footprint_bytes_max, 3 << 20);
     assert_int_equal(stats.vendor_alloc_count, 0); /* counted with the calls, which may fail */
-    assert_int_equal(stats.vendor_free_count, 0);
+    assert_int_equal(stats.vendor_free_count, 3);
+    assert_int_equal(stats.vendor_refusal_count, 2);
     assert_null(tn_stats_check(&stats));
 }
 

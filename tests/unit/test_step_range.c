@@ -155,7 +155,7 @@ static void what_is_live_or_in_transit_is_in_the_way(void **state)
     expect_plan(fixture, 5 * STEP_CHUNKS, 1, 4 * STEP_CHUNKS + 1, 5);
     assert_true(tn_step_range_take(fixture->range, &fixture->index, 1));
     expect_plan(fixture, 3 * STEP_CHUNKS, 1, 4 * STEP_CHUNKS + 1, 3);
-    tn_step_range_lose(fixture->range, 1);
+    tn_step_range_refuse(fixture->range, 1);
     expect_sound(fixture);
     expect_plan(fixture, 2 * STEP_CHUNKS, 1, 2 * STEP_CHUNKS, 2);
 }
@@ -222,7 +222,7 @@ static void faults_are_found(void **state)
     range->mapped_count += 2;
     expect_fault(fixture, "a mapped step is void");
     range->mapped_count--;
-    range->steps[3].state = TN_STEP_STATE_LOST;
+    range->steps[3].state = TN_STEP_STATE_REFUSED;
     expect_fault(fixture, "a step that is not mapped is in the wrong kind of void");
     range->steps[3].state = TN_STEP_STATE_UNMAPPED;
     range->steps[5].region++;

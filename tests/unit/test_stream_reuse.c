@@ -509,71 +509,134 @@ static void bad_addresses_are_told_with_streams_too(void **state)
     expect_ok(tarn_pool_destroy_forced(other, NULL));
 }
 
-/* --- as many streams as there is room for --------------------------------------------------------- */
+/* --- more streams than numbers --------------------------------------------------------------------- */
 
-static void introduce_all(void)
+/* Each of so many streams frees 1 KiB, and its work goes on. */
+static void free_on_each(unsigned stream_count)
 {
-    void *addresses[TN_STREAM_COUNT_MAX];
-    for (int i = 0; i < TN_STREAM_COUNT_MAX; i++)
+    void *addresses[64];
+    for (unsigned i = 0; i < stream_count; i++)
         addresses[i] = alloc_on(KIB, STREAM(i));
-    for (int i = 0; i < TN_STREAM_COUNT_MAX; i++)
+    for (unsigned i = 0; i < stream_count; i++)
         free_on(addresses[i], STREAM(i));
-    test_backend_take_calls(&backend);
+    assert_int_equal(stats_of(pool).pending_bytes, stream_count * KIB);
 }
 
-static void thirty_streams_are_known_and_one_more_gets_nothing(void **state)
+/* Work on so many streams goes on. */
+#define MANY 60
+
+/* One event is recorded for each stream that loses its number, and the host waits for none. */
+static void more_streams_than_numbers_have_an_event_each(void **state)
 {
-    introduce_all();
-    expect_refused_on(TARN_STATUS_OUT_OF_HOST_MEMORY, KIB, STREAM(30));
-    expect_message("30 at most");
-    for (int i = 0; i < TN_STREAM_COUNT_MAX; i++) {
-        test_backend_take_calls(&backend);
-        alloc_on(KIB, STREAM(i));
-        expect_records_and_waits(0, 0);
+    free_on_each(MANY);
+    assert_in_range(backend.call_counts[TEST_CALL_EVENT_RECORD], MANY - 30, MANY - 28);
+    assert_int_equal(backend.call_counts[TEST_CALL_STREAM_SYNCHRONIZE], 0);
+    assert_int_equal(backend.call_counts[TEST_CALL_SYNCHRONIZE], 0);
+}
+
+static void memory_of_evicted_streams_is_waited_for(void **state)
+{
+    free_on_each(MANY);
+    test_backend_take_calls(&backend);
+    alloc_on(64 * KIB, STREAM(75));
+    assert_int_equal(backend.call_counts[TEST_CALL_STREAM_WAIT_EVENT], MANY);
+    assert_int_equal(backend.call_counts[TEST_CALL_SYNCHRONIZE], 0);
+}
+
+static void completed_work_of_evicted_streams_is_forgotten(void **state)
+{
+    free_on_each(MANY);
+    for (int i = 0; i < MANY; i++)
+        test_backend_complete(&backend, STREAM(i));
+    test_backend_take_calls(&backend);
+    alloc_on(64 * KIB, STREAM(75));
+    assert_in_range(backend.call_counts[TEST_CALL_STREAM_WAIT_EVENT], 28, 30);
+    assert_int_equal(pool->streams->evicted_count, 1); /* which made room for that stream */
+}
+
+/* The oldest that goes on holds up all memory of evicted streams, but of no others. */
+static void a_long_running_evicted_stream_holds_up_its_memory(void **state)
+{
+    free_on_each(MANY);
+    for (int i = 1; i < MANY; i++)
+        test_backend_complete(&backend, STREAM(i));
+    test_backend_take_calls(&backend);
+    alloc_on(64 * KIB, STREAM(75));
+    assert_int_equal(pool->streams->evicted_count,
+                     2); /* and the one that made room for that stream */
+    assert_in_range(backend.call_counts[TEST_CALL_STREAM_WAIT_EVENT], 29, 31);
+}
+
+/* Then the vendor must not be called. Afterwards the events are recorded. */
+static void a_stream_may_be_evicted_during_a_capture(void **state)
+{
+    tarn_capture capture = 0;
+    expect_ok(tarn_capture_begin(pool, STREAM(79), &capture));
+    test_backend_take_calls(&backend);
+    free_on_each(MANY);
+    assert_int_equal(backend.call_counts[TEST_CALL_EVENT_RECORD], 0);
+    assert_int_equal(backend.call_counts[TEST_CALL_EVENT_QUERY], 0);
+    assert_int_equal(backend.call_counts[TEST_CALL_SYNCHRONIZE], 0);
+    assert_int_equal(backend.call_counts[TEST_CALL_STREAM_SYNCHRONIZE], 0);
+    expect_ok(tarn_capture_end(pool, capture));
+    expect_ok(tarn_capture_release(pool, capture, NULL, 0));
+    alloc_on(64 * KIB, STREAM(75));
+    assert_int_equal(backend.call_counts[TEST_CALL_STREAM_WAIT_EVENT], MANY);
+}
+
+/* Before a handle ends, an event is recorded, even if the stream was evicted when none could be. */
+static void an_evicted_stream_may_end(void **state)
+{
+    tarn_capture capture = 0;
+    expect_ok(tarn_capture_begin(pool, STREAM(79), &capture));
+    free_on_each(MANY);
+    expect_ok(tarn_capture_end(pool, capture));
+    for (int i = 0; i < MANY; i++) {
+        retire(STREAM(i));
+        if (i < 16) test_backend_end_stream(&backend, STREAM(i));
     }
+    expect_ok(tarn_capture_release(pool, capture, NULL, 0));
+    alloc_on(64 * KIB, STREAM(75));
+    assert_int_equal(backend.misuse_count, 0);
 }
 
-static void what_is_freed_on_one_more_is_waited_for_by_the_host(void **state)
+/* One call may name more streams than there are numbers. */
+static void a_free_may_name_more_streams_than_numbers(void **state)
 {
-    introduce_all();
-    void *address = alloc_on(8 * KIB, A), *second = alloc_on(8 * KIB, A);
-    size_t pending_bytes = stats_of(pool).pending_bytes;
+    tarn_stream streams[MANY];
+    void *address = alloc_on(64 * KIB, A);
+    for (int i = 0; i < MANY; i++)
+        streams[i] = STREAM(i);
+    free_after(address, streams, MANY);
     test_backend_take_calls(&backend);
-    free_on(address, STREAM(30));
-    assert_int_equal(backend.call_counts[TEST_CALL_STREAM_SYNCHRONIZE], 1);
-    assert_int_equal(stats_of(pool).pending_bytes, pending_bytes);
-
-    /* All of them, though others are known. */
-    test_backend_take_calls(&backend);
-    free_after(second, (tarn_stream[]){ B, STREAM(30), STREAM(31) }, 3);
-    assert_int_equal(backend.call_counts[TEST_CALL_STREAM_SYNCHRONIZE], 3);
-    assert_int_equal(stats_of(pool).pending_bytes, pending_bytes);
+    alloc_on(64 * KIB, STREAM(75));
+    assert_int_equal(backend.call_counts[TEST_CALL_STREAM_WAIT_EVENT], MANY);
 }
 
-static void what_cannot_be_waited_for_stays_allocated(void **state)
+/* Without events the pool cannot tell when the work on an evicted stream is done. */
+static void without_events_frees_on_many_streams_succeed(void **state)
 {
-    introduce_all();
-    void *address = alloc_on(8 * KIB, A);
-    backend.fail_call_at[TEST_CALL_STREAM_SYNCHRONIZE] = 1;
-    expect_status(TARN_STATUS_VENDOR_ERROR, tarn_pool_free_on(pool, address, STREAM(30)));
-    assert_int_equal(tarn_last_error().vendor_code, -7);
-    assert_int_equal(stats_of(pool).live_count, 1);
-    backend.operations.stream_synchronize = NULL;
-    expect_status(TARN_STATUS_VENDOR_ERROR, tarn_pool_free_on(pool, address, STREAM(30)));
-    assert_int_equal(stats_of(pool).live_count, 1);
-    expect_ok(tarn_pool_check(pool));
-    free_on(address, A);
+    backend.operations.event_create = NULL;
+    free_on_each(MANY);
+    free_on(alloc_on(KIB, STREAM(MANY - 1)), STREAM(MANY - 1));
 }
 
-static void a_retired_stream_makes_room_when_its_work_is_done(void **state)
+/* Captures have numbers until they are released. */
+static void captures_may_have_all_numbers(void **state)
 {
-    introduce_all();
-    retire(STREAM(17));
-    test_backend_end_stream(&backend, STREAM(17));
-    expect_refused_on(TARN_STATUS_OUT_OF_HOST_MEMORY, KIB, STREAM(30));
-    test_backend_complete(&backend, STREAM(17));
-    free_on(alloc_on(KIB, STREAM(30)), STREAM(30));
-    expect_refused_on(TARN_STATUS_OUT_OF_HOST_MEMORY, KIB, STREAM(31));
+    tarn_capture captures[TN_STREAM_COUNT_MAX] = { 0 };
+    tarn_status status = TARN_STATUS_OK;
+    int count = 0;
+    for (; count < TN_STREAM_COUNT_MAX && status == TARN_STATUS_OK;
+         count += status == TARN_STATUS_OK) {
+        status = tarn_capture_begin(pool, A, &captures[count]);
+        if (status == TARN_STATUS_OK) expect_ok(tarn_capture_end(pool, captures[count]));
+    }
+    assert_int_equal(status, TARN_STATUS_OUT_OF_HOST_MEMORY);
+    assert_in_range(count, 27, 29);
+    while (count > 0)
+        expect_ok(tarn_capture_release(pool, captures[--count], NULL, 0));
+    free_on(alloc_on(KIB, B), B);
 }
 
 /* And is introduced again when it comes again. */
@@ -1046,10 +1109,15 @@ int main(void)
         TEST(null_streams_are_refused_but_for_none),
         TEST(a_stream_of_another_device_is_refused),
         TEST(bad_addresses_are_told_with_streams_too),
-        TEST(thirty_streams_are_known_and_one_more_gets_nothing),
-        TEST(what_is_freed_on_one_more_is_waited_for_by_the_host),
-        TEST(what_cannot_be_waited_for_stays_allocated),
-        TEST(a_retired_stream_makes_room_when_its_work_is_done),
+        TEST(more_streams_than_numbers_have_an_event_each),
+        TEST(memory_of_evicted_streams_is_waited_for),
+        TEST(completed_work_of_evicted_streams_is_forgotten),
+        TEST(a_long_running_evicted_stream_holds_up_its_memory),
+        TEST(a_stream_may_be_evicted_during_a_capture),
+        TEST(an_evicted_stream_may_end),
+        TEST(a_free_may_name_more_streams_than_numbers),
+        TEST(without_events_frees_on_many_streams_succeed),
+        TEST(captures_may_have_all_numbers),
         TEST(a_stream_of_which_nothing_is_left_makes_room),
         TEST(retiring_an_unknown_stream_does_nothing),
         TEST(an_untouched_pool_forgets_its_stream),

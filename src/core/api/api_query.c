@@ -5,6 +5,7 @@
 #include "../care/dump.h"
 #include "../care/elsewhere.h"
 #include "../care/leak_report.h"
+#include "../care/pool_life.h"
 #include "../care/pool_registry.h"
 #include "../supply/capture.h"
 #include "../supply/pool_steps.h"
@@ -42,7 +43,7 @@ tarn_status tarn_capture_end(tarn_pool *pool, tarn_capture capture)
     tn_mutex_lock(&pool->growth_lock);
     tarn_status status = tn_capture_end(pool, capture);
     tn_mutex_unlock(&pool->growth_lock);
-    if (pool->passes_through) tn_pool_release_freed(pool);
+    if (status == TARN_STATUS_OK) tn_pool_life_catch_up();
     return status;
 }
 

@@ -7,14 +7,6 @@
 #include "../serve/pool_streams.h"
 #include "../supply/debug_memory.h"
 
-bool tn_debug_is_capturing(struct tarn_pool *pool)
-{
-    tn_pool_lock(pool);
-    bool is_capturing = tn_pool_is_capturing(pool);
-    tn_pool_unlock(pool);
-    return is_capturing;
-}
-
 /* --- finding --------------------------------------------------------------------------------------- */
 
 bool tn_debug_find_block(struct tarn_pool *pool, const void *address, uintptr_t *block_out)
@@ -261,7 +253,7 @@ static tarn_status check_records(struct tarn_pool *pool, struct tn_debug_record 
 {
     const tarn_backend_operations *operations = pool->backend.operations;
     tarn_status status = TARN_STATUS_OK;
-    if (tn_pool_is_capturing(pool)) return status;
+    if (tn_captures_are_under_way()) return status;
     if (operations->synchronize) operations->synchronize(pool->backend.state);
     for (size_t i = 0; i < count && status == TARN_STATUS_OK; i++)
         status = check_record(pool, &copies[i]);

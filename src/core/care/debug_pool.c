@@ -20,6 +20,7 @@
 #include "../../base/error.h"
 #include "../../base/host_memory.h"
 #include "../../base/process.h"
+#include "../serve/pool_streams.h"
 #include "../supply/debug_memory.h"
 #include "../supply/pool_watch.h"
 
@@ -219,7 +220,7 @@ static bool let_go_all_above(struct tarn_pool *pool, size_t bytes_max)
 {
     struct tn_debug_record *oldest = NULL;
     bool has_changed = false;
-    while (!tn_debug_is_capturing(pool) && (oldest = take_oldest(pool, bytes_max)) != NULL) {
+    while (!tn_captures_are_under_way() && (oldest = take_oldest(pool, bytes_max)) != NULL) {
         let_go(pool, oldest);
         has_changed = true;
     }
@@ -293,7 +294,7 @@ static tarn_status alloc_recorded(struct tarn_pool *pool, struct tn_debug_record
     range->block = (uintptr_t)block;
     range->address += range->block;
     record->is_filled = (pool->debug->flags & TN_DEBUG_FLAGS_OF_MEMORY) &&
-                        !tn_pool_is_watched(pool, range->block) && !tn_debug_is_capturing(pool);
+                        !tn_pool_is_watched(pool, range->block) && !tn_captures_are_under_way();
     if (record->is_filled) {
         tarn_backend_result result = fill_for_use(pool, range, stream);
         record->is_filled = result.status == TARN_STATUS_OK;
@@ -340,7 +341,7 @@ static enum outcome see_off(struct tarn_pool *pool, struct tn_debug_record *reco
     tarn_stream stream = stream_count > 0 ? streams[0] : pool->default_stream;
     bool is_damaged;
     bool is_watched = tn_pool_is_watched(pool, range->block);
-    if ((!record->is_filled && !is_watched) || tn_debug_is_capturing(pool)) return UNSEEN;
+    if ((!record->is_filled && !is_watched) || tn_captures_are_under_way()) return UNSEEN;
     tarn_backend_result result = tn_debug_memory_wait(&pool->backend, streams, stream_count);
     if (result.status != TARN_STATUS_OK) return UNSEEN;
     if (is_watched) return SEEN;

@@ -135,9 +135,6 @@ tarn_backend_result tn_debug_inspect(const struct tarn_pool *pool, struct tn_deb
 /* Reports CORRUPT with the damage of a record. */
 tarn_status tn_debug_fail_for_damage(const struct tn_debug_record *record);
 
-/* Whether some stream is being captured: then debug mode must not fill, copy or wait. */
-bool tn_debug_is_capturing(struct tarn_pool *pool);
-
 /* Finds the block that an address lies in; the program may have freed it. False: there is none. */
 bool tn_debug_find_block(struct tarn_pool *pool, const void *address, uintptr_t *block_out);
 

@@ -2,6 +2,7 @@
 /* out_of_memory: the device, other pools, the user; the report. */
 #include "out_of_memory.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "../../base/error.h"
@@ -59,7 +60,8 @@ struct shortage {
     size_t size_bytes;
     size_t alignment_bytes;
     tarn_stream stream;
-    unsigned attempt; /* how often the user's function has been asked */
+    tarn_status status; /* of the last attempt */
+    unsigned attempt;   /* how often the user's function has been asked */
 };
 
 /* Once the device has finished all work, no freed memory is pending. */
@@ -72,17 +74,78 @@ static bool wait_for_device(struct shortage *shortage)
     return has_changed;
 }
 
-/* A user's function that runs short of memory itself is not called again. */
-static bool ask_user(struct shortage *shortage)
+/* The user's functions that the thread is in, the innermost last. */
+#define ASKING_DEPTH_MAX 8
+
+/* Words in the frame of ask_user that hold a number while the function runs. Frames of other calls that come to lie
+ * there write at least one of so many. */
+#define MARK_COUNT 64
+
+struct asking {
+    const struct tarn_pool *pool;
+    uintptr_t frame; /* address of the frame of ask_user */
+    const volatile uintptr_t *marks;
+    uintptr_t number;
+};
+
+static _Thread_local struct asking asking[ASKING_DEPTH_MAX];
+static _Thread_local unsigned asking_depth;
+
+/* A function may be left by longjmp or by an exception. Then its frame lies beyond the top of the stack, or other calls
+ * have used its place. A place far up the stack is not looked at: the function may have been left on a stack that is
+ * gone. */
+TN_UNCHECKED static bool has_ended(const struct asking *asked, uintptr_t frame)
 {
-    static _Thread_local bool is_asking;
+    enum {
+        NEAR_BYTES = 64 << 10
+    };
+    if (asked->frame <= frame) return true;
+    if (asked->frame - frame >= NEAR_BYTES) return false;
+    for (unsigned i = 0; i < MARK_COUNT; i++) {
+        if (asked->marks[i] != asked->number) return true;
+    }
+    return false;
+}
+
+static bool is_asking(const struct tarn_pool *pool, uintptr_t frame)
+{
+    while (asking_depth > 0 && has_ended(&asking[asking_depth - 1], frame))
+        asking_depth--;
+    for (unsigned i = 0; i < asking_depth; i++) {
+        if (asking[i].pool == pool) return true;
+    }
+    return asking_depth == ASKING_DEPTH_MAX;
+}
+
+/* A user's function that runs short of memory of the same pool is not called again. It may call the library, which
+ * leaves another error and call site. */
+static TN_NOINLINE bool ask_user(struct shortage *shortage)
+{
+    static _Atomic uintptr_t last_number;
     struct tarn_pool *pool = shortage->pool;
-    if (!pool->on_out_of_memory || is_asking) return false;
-    is_asking = true;
+    uintptr_t frame = (uintptr_t)__builtin_frame_address(0), number;
+    volatile uintptr_t marks[MARK_COUNT];
+    if (!pool->on_out_of_memory || is_asking(pool, frame)) return false;
+    number = atomic_fetch_add(&last_number, 1) + 1;
+    for (unsigned i = 0; i < MARK_COUNT; i++)
+        marks[i] = number;
+    struct tn_saved_error saved = tn_error_save();
+    struct tn_call_site caller = tn_debug_save_caller();
+    unsigned depth = asking_depth++;
+    asking[depth] = (struct asking){ pool, frame, marks, number };
     bool has_changed =
         pool->on_out_of_memory(pool->user, pool, shortage->size_bytes, shortage->attempt++);
-    is_asking = false;
+    asking_depth = depth;
+    tn_debug_restore_caller(&caller);
+    tn_error_restore(&saved);
     return has_changed;
+}
+
+/* Trims the other pools on this memory. A limit of the pool's own forbids more whatever they hold. */
+static bool trim_neighbours(struct shortage *shortage)
+{
+    return shortage->status == TARN_STATUS_OUT_OF_MEMORY &&
+           sum_of_neighbours(shortage->pool, trim) > 0;
 }
 
 static tarn_status try_again(const struct shortage *shortage, void **address_out)
@@ -96,24 +159,22 @@ static bool is_for_memory(tarn_status status)
     return status == TARN_STATUS_OUT_OF_MEMORY || status == TARN_STATUS_OVER_LIMIT;
 }
 
-/* `status` is that of the last attempt. The user is asked again after each yes. */
-static tarn_status climb(struct shortage *shortage, tarn_status status, void **address_out)
+/* After a rung that has changed something, the pool is tried again, and then all rungs: the user's function may have
+ * freed on a stream, or in another pool. */
+static tarn_status climb(struct shortage *shortage, void **address_out)
 {
-    if (is_for_memory(status) && wait_for_device(shortage))
-        status = try_again(shortage, address_out);
-    if (status == TARN_STATUS_OUT_OF_MEMORY && sum_of_neighbours(shortage->pool, trim) > 0)
-        status = try_again(shortage, address_out);
-    while (is_for_memory(status)) {
-        /* The user's function may call the library, which leaves another error and call site. */
-        struct tn_saved_error saved = tn_error_save();
-        struct tn_call_site caller = tn_debug_save_caller();
-        bool has_changed = ask_user(shortage);
-        tn_debug_restore_caller(&caller);
-        tn_error_restore(&saved);
-        if (!has_changed) break;
-        status = try_again(shortage, address_out);
+    static bool (*const rungs[])(struct shortage *) = { wait_for_device, trim_neighbours,
+                                                        ask_user };
+    size_t rung = 0;
+    while (rung < sizeof rungs / sizeof rungs[0] && is_for_memory(shortage->status)) {
+        if (rungs[rung](shortage)) {
+            shortage->status = try_again(shortage, address_out);
+            rung = 0;
+        } else {
+            rung++;
+        }
     }
-    return status;
+    return shortage->status;
 }
 
 /* --- the report ---------------------------------------------------------------------------------- */
@@ -139,10 +200,7 @@ static void note_device(struct tarn_pool *pool, tarn_shortage *shortage)
 {
     tarn_memory_info info;
     const tarn_backend_operations *operations = pool->backend.operations;
-    tn_pool_lock(pool);
-    bool may_ask = operations->query_memory && !tn_pool_is_capturing(pool);
-    tn_pool_unlock(pool);
-    if (!may_ask) return;
+    if (!operations->query_memory || tn_captures_are_under_way()) return;
     if (operations->query_memory(pool->backend.state, &info).status != TARN_STATUS_OK) return;
     shortage->device_free_bytes = info.free_bytes;
     shortage->device_total_bytes = info.total_bytes;
@@ -191,8 +249,9 @@ tarn_status tn_alloc_under_shortage(struct tarn_pool *pool, size_t size_bytes,
         .size_bytes = size_bytes,
         .alignment_bytes = alignment_bytes,
         .stream = stream,
+        .status = status,
     };
-    status = climb(&shortage, status, address_out);
+    status = climb(&shortage, address_out);
     if (status == TARN_STATUS_OK) return status;
     tn_pool_count_failure(pool);
     if (!is_for_memory(status)) return status;

@@ -3,8 +3,10 @@
 #include "pool_life.h"
 
 #include "../../base/error.h"
+#include "../serve/pool_streams.h"
 #include "../supply/pool_initial.h"
 #include "../supply/pool_steps.h"
+#include "../supply/pool_trim.h"
 
 #include "debug_pool.h"
 #include "pool_registry.h"
@@ -74,12 +76,36 @@ tarn_pool_options tn_pool_life_options_over(const tarn_pool_options *options, si
     return over;
 }
 
-void tn_pool_life_end(tarn_pool *pool, void (*fini)(struct tarn_pool *pool))
+static void end(struct tarn_pool *pool, void (*fini)(struct tarn_pool *pool))
 {
-    tn_pool_registry_close(pool);
     fini(pool);
     tn_debug_fini(pool);
     tn_pool_registry_rest_handle(pool);
+}
+
+/* A backend of the caller's may be closed as soon as the pool is destroyed, so such a pool ends at once. */
+void tn_pool_life_end(tarn_pool *pool, void (*fini)(struct tarn_pool *pool))
+{
+    uint32_t capturing_count = pool->streams ? pool->streams->capturing_count : 0;
+    tn_pool_registry_close(pool);
+    tn_captures_count_end(capturing_count);
+    if (fini == tn_pool_fini && pool->owns_backend && tn_captures_are_under_way()) {
+        tn_pool_tell_end(pool);
+        tn_pool_registry_postpone(pool);
+    } else {
+        end(pool, fini);
+    }
+    if (capturing_count > 0) tn_pool_life_catch_up();
+}
+
+void tn_pool_life_catch_up(void)
+{
+    struct tarn_pool *pool;
+    while (!tn_captures_are_under_way() && (pool = tn_pool_registry_take_postponed()) != NULL)
+        end(pool, tn_pool_fini);
+    if (tn_captures_are_under_way()) return;
+    for (pool = tn_pool_registry_pin_next(NULL); pool; pool = tn_pool_registry_pin_next(pool))
+        tn_pool_release_after_free(pool);
 }
 
 void tn_pool_life_end_forked(tarn_pool *pool)

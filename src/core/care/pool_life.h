@@ -22,8 +22,11 @@ tarn_pool_options tn_pool_life_options_passing_through(const tarn_pool_options *
 /* The options, for a pool over the caller's memory, which cannot grow. */
 tarn_pool_options tn_pool_life_options_over(const tarn_pool_options *options, size_t size_bytes);
 
-/* Ends an open pool. fini: tn_pool_fini or tn_pool_abandon. */
+/* Ends an open pool. While a capture of the process is under way, the memory goes back at its end. fini: tn_pool_fini or tn_pool_abandon. */
 void tn_pool_life_end(tarn_pool *pool, void (*fini)(struct tarn_pool *pool));
+
+/* If no capture is under way in the process: gives back memory, and ends pools, that waited for that. */
+void tn_pool_life_catch_up(void);
 
 /* Closes the handle of a parent's pool in a forked child. The pool itself stays as the fork found it. */
 void tn_pool_life_end_forked(tarn_pool *pool);

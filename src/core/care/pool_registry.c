@@ -4,6 +4,7 @@
 
 #include "../../base/host_memory.h"
 #include "../../base/process.h"
+#include "../serve/pool_streams.h"
 
 #include "debug_pool.h"
 
@@ -13,7 +14,8 @@ static struct tarn_pool *open_pools;    /* the newest first */
 static struct tarn_pool *first_resting; /* the one that has rested longest */
 static struct tarn_pool *last_resting;
 static size_t resting_count;
-static struct tarn_pool *returned; /* handles that never became pools */
+static struct tarn_pool *returned;  /* handles that never became pools */
+static struct tarn_pool *postponed; /* closed pools that are yet to be ended */
 static struct tarn_pool
     *forked; /* the parent's pools, never used again: they may be half changed */
 
@@ -48,6 +50,8 @@ static void after_fork_in_child(void)
 {
     while (open_pools)
         give_up_newest_pool();
+    postponed = NULL;
+    tn_captures_forget();
     unpinned = (struct tn_condition)TN_CONDITION_INIT;
     tn_mutex_unlock(&lock);
 }
@@ -135,6 +139,23 @@ void tn_pool_registry_close(struct tarn_pool *pool)
     }
     *place = pool->next_handle;
     tn_mutex_unlock(&lock);
+}
+
+void tn_pool_registry_postpone(struct tarn_pool *pool)
+{
+    lock_registry();
+    pool->next_handle = postponed;
+    postponed = pool;
+    tn_mutex_unlock(&lock);
+}
+
+struct tarn_pool *tn_pool_registry_take_postponed(void)
+{
+    lock_registry();
+    struct tarn_pool *pool = postponed;
+    if (pool) postponed = pool->next_handle;
+    tn_mutex_unlock(&lock);
+    return pool;
 }
 
 struct tarn_pool *tn_pool_registry_pin_next(struct tarn_pool *pool)

@@ -37,6 +37,10 @@ void tn_pool_registry_open(struct tarn_pool *pool);
 /* Closes the pool: every call on it answers INVALID_POOL from now on. Waits until no walk has it pinned. */
 void tn_pool_registry_close(struct tarn_pool *pool);
 
+/* Keep a closed pool that must be ended later, and take one of them. NULL: there is none. */
+void tn_pool_registry_postpone(struct tarn_pool *pool);
+struct tarn_pool *tn_pool_registry_take_postponed(void);
+
 /* Finds the pool and the allocation that an address lies in. Writes *found_out if FOUND, and *pool_out, if
  * that is not NULL, unless FOREIGN. */
 enum tn_find_result tn_pool_registry_find(const void *address, struct tarn_pool **pool_out,

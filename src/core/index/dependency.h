@@ -46,6 +46,26 @@ static inline struct tn_dependency tn_dependency_unite(struct tn_dependency a,
     return (struct tn_dependency){ a.streams | b.streams, a.time > b.time ? a.time : b.time };
 }
 
+/* The rest of a dependency when these streams, a bit each, have completed their work up to a time. */
+static inline struct tn_dependency tn_dependency_complete(struct tn_dependency dependency,
+                                                          uint32_t streams, uint32_t time)
+{
+    if (dependency.time > time) return dependency;
+    dependency.streams &= ~streams;
+    /* Otherwise a later union would get a time that is too late. */
+    return dependency.streams == 0 ? TN_DEPENDENCY_NONE : dependency;
+}
+
+/* The dependency with another one in place of a stream. */
+static inline struct tn_dependency tn_dependency_replace(struct tn_dependency dependency,
+                                                         uint32_t stream_bit,
+                                                         struct tn_dependency in_place)
+{
+    if ((dependency.streams & stream_bit) == 0) return dependency;
+    return tn_dependency_unite(tn_dependency_complete(dependency, stream_bit, UINT32_MAX),
+                               in_place);
+}
+
 static inline unsigned tn_free_set_of_stream(unsigned stream)
 {
     return stream + 1;

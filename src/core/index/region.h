@@ -100,15 +100,6 @@ static inline void tn_region_set_owner(struct tn_region *region, uint32_t owner)
                    tn_region_slack_bytes(region) | owner << TN_REGION_SLACK_BITS);
 }
 
-/* The dependency of a region that is freed: memory of a capture waits for its owner, not for the given one. */
-static inline struct tn_dependency tn_region_dependency_of_free(const struct tn_region *region,
-                                                                struct tn_dependency dependency)
-{
-    uint32_t owner = tn_region_owner(region);
-    if (TN_UNLIKELY(owner != 0)) dependency.streams = (uint32_t)1 << (owner - 1);
-    return dependency;
-}
-
 /* Keeps the owner. */
 static inline void tn_region_set_slack(struct tn_region *region, uint32_t slack_bytes)
 {

@@ -52,10 +52,8 @@ static void complete_in_set(struct tn_region_index *index, unsigned set, uint32_
 {
     uint32_t region = first_dependent(index, set, streams, time);
     while (region != TN_REGION_NONE) {
-        struct tn_dependency dependency = tn_region_dependency(&index->regions[region]);
-        dependency.streams &= ~streams;
-        /* Otherwise a later union would get a time that is too late. */
-        if (dependency.streams == 0) dependency = TN_DEPENDENCY_NONE;
+        struct tn_dependency dependency =
+            tn_dependency_complete(tn_region_dependency(&index->regions[region]), streams, time);
         region = change_dependent(index, set, region, dependency, streams, time);
     }
 }
@@ -76,10 +74,8 @@ static void replace_in_set(struct tn_region_index *index, unsigned set, uint32_t
 {
     uint32_t region = first_dependent(index, set, stream_bit, UINT32_MAX);
     while (region != TN_REGION_NONE) {
-        struct tn_dependency changed = tn_region_dependency(&index->regions[region]);
-        changed.streams &= ~stream_bit;
-        if (changed.streams == 0) changed = TN_DEPENDENCY_NONE;
-        changed = tn_dependency_unite(changed, dependency);
+        struct tn_dependency changed = tn_dependency_replace(
+            tn_region_dependency(&index->regions[region]), stream_bit, dependency);
         region = change_dependent(index, set, region, changed, stream_bit, UINT32_MAX);
     }
 }
@@ -87,12 +83,18 @@ static void replace_in_set(struct tn_region_index *index, unsigned set, uint32_t
 void tn_region_index_disown(struct tn_region_index *index, unsigned stream,
                             struct tn_dependency dependency)
 {
-    uint32_t stream_bit = (uint32_t)1 << stream;
     for (uint32_t region = 0; region < index->fresh; region++) {
         struct tn_region *r = &index->regions[region];
         if (r->state == TN_REGION_STATE_LIVE && tn_region_owner(r) == stream + 1)
             tn_region_set_owner(r, 0);
     }
+    tn_region_index_replace(index, stream, dependency);
+}
+
+void tn_region_index_replace(struct tn_region_index *index, unsigned stream,
+                             struct tn_dependency dependency)
+{
+    uint32_t stream_bit = (uint32_t)1 << stream;
     replace_in_set(index, tn_free_set_of_stream(stream), stream_bit, dependency);
     replace_in_set(index, TN_FREE_SET_SHARED, stream_bit, dependency);
 }

@@ -175,13 +175,15 @@ bool tn_region_index_span_is_free(const struct tn_region_index *index, uint32_t 
     return region == head;
 }
 
-void tn_region_index_remove_span(struct tn_region_index *index, uint32_t head)
+struct tn_dependency tn_region_index_remove_span(struct tn_region_index *index, uint32_t head)
 {
     TN_ASSERT(tn_region_index_span_is_free(index, head, 0));
+    struct tn_dependency dependency = TN_DEPENDENCY_NONE;
     uint32_t region = index->regions[head].next;
     while (region != head) {
         const struct tn_region *r = &index->regions[region];
         uint32_t next = r->next;
+        dependency = tn_dependency_unite(dependency, tn_region_dependency(r));
         index->chunk_count -= r->chunk_count;
         tn_region_index_remove_free(index, region);
         tn_bit_tree_clear(&index->starts, tn_start_group_of(r->first_chunk));
@@ -190,6 +192,7 @@ void tn_region_index_remove_span(struct tn_region_index *index, uint32_t head)
     }
     tn_region_index_give_record_back(index, head);
     index->span_count--;
+    return dependency;
 }
 
 /* --- carve ---------------------------------------------------------------------------------- */
@@ -301,7 +304,6 @@ void tn_region_index_shorten(struct tn_region_index *index, uint32_t region, uin
                              uint32_t slack_bytes, struct tn_dependency dependency)
 {
     TN_ASSERT(index->region_count + 1 <= index->reserved_count);
-    dependency = tn_region_dependency_of_free(&index->regions[region], dependency);
     uint32_t back = cut_back(index, region, chunk_count);
     tn_region_set_slack(&index->regions[region], slack_bytes);
     tn_region_mark_free(&index->regions[back], dependency);

@@ -56,8 +56,8 @@ uint32_t tn_region_index_add_span(struct tn_region_index *index, uint32_t first_
 bool tn_region_index_span_is_free(const struct tn_region_index *index, uint32_t head,
                                   uint32_t held);
 
-/* Removes a span. Requires: nothing in it is live. */
-void tn_region_index_remove_span(struct tn_region_index *index, uint32_t head);
+/* Removes a span. Requires: nothing in it is live. Returns the work that its chunks wait for. */
+struct tn_dependency tn_region_index_remove_span(struct tn_region_index *index, uint32_t head);
 
 /* Returns whether room is reserved for one more carve, which makes at most three regions of one. */
 static inline bool tn_region_index_has_room(const struct tn_region_index *index)
@@ -112,9 +112,8 @@ uint32_t tn_region_index_carve(struct tn_region_index *index, uint32_t region, u
                                uint32_t chunk_count, uint32_t slack_bytes);
 
 /* Frees the live region that starts at first_chunk, and coalesces it with the free neighbours that depend on
- * the same streams. Requires: the sets of these streams exist. If a stream owns the region, it waits for that
- * stream, whatever the dependency. False, nothing has changed: no live region starts there, or it is a slab.
- */
+ * the same streams. Requires: the sets of these streams exist. False, nothing has changed: no live region starts
+ * there, or it is a slab. */
 bool tn_region_index_free(struct tn_region_index *index, uint32_t first_chunk,
                           struct tn_dependency dependency, struct tn_freed *freed_out);
 
@@ -130,6 +129,11 @@ void tn_region_index_complete(struct tn_region_index *index, uint32_t streams, u
  * Cost: O(regions). */
 void tn_region_index_disown(struct tn_region_index *index, unsigned stream,
                             struct tn_dependency dependency);
+
+/* Makes regions that wait for `stream` wait for `dependency` instead. Cost: O(regions that wait for it, or for several
+ * streams). */
+void tn_region_index_replace(struct tn_region_index *index, unsigned stream,
+                             struct tn_dependency dependency);
 
 /* Sets the time of all dependencies to 0. Cost: O(regions). */
 void tn_region_index_begin_anew(struct tn_region_index *index);
@@ -186,10 +190,11 @@ uint32_t tn_region_index_add_void_span(struct tn_region_index *index, uint32_t f
 uint32_t tn_region_index_take_void(struct tn_region_index *index, uint32_t region,
                                    uint32_t first_chunk, uint32_t chunk_count);
 
-/* Takes free chunks, whatever they wait for. `region` is the free region of the first chunk. Returns the
- * taken void. Requires: reserved room. */
+/* Takes free chunks, whatever they wait for, and writes what that is. `region` is the free region of the first
+ * chunk. Returns the taken void. Requires: reserved room. */
 uint32_t tn_region_index_take_free(struct tn_region_index *index, uint32_t region,
-                                   uint32_t first_chunk, uint32_t chunk_count);
+                                   uint32_t first_chunk, uint32_t chunk_count,
+                                   struct tn_dependency *dependency_out);
 
 /* Makes a taken void free. It waits for nothing. Returns the free region that it is part of then. */
 uint32_t tn_region_index_fill(struct tn_region_index *index, uint32_t taken);

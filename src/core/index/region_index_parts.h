@@ -272,8 +272,7 @@ TN_HOT void tn_region_index_free_at(struct tn_region_index *index, uint32_t *pla
     struct tn_region *regions = index->regions;
     uint32_t region = tn_live_map_take_at(&index->live, regions, place);
     TN_ASSERT(tn_region_owner(&regions[region]) != TN_REGION_OWNER_SLAB);
-    tn_region_index_make_free_inline(index, region,
-                                     tn_region_dependency_of_free(&regions[region], dependency));
+    tn_region_index_make_free_inline(index, region, dependency);
 }
 
 /* --- off the hot path ----------------------------------------------------------------------- */

@@ -84,13 +84,17 @@ static void join_voids(struct tn_region_index *index, uint32_t region, uint32_t 
 }
 
 uint32_t tn_region_index_take_free(struct tn_region_index *index, uint32_t region,
-                                   uint32_t first_chunk, uint32_t chunk_count)
+                                   uint32_t first_chunk, uint32_t chunk_count,
+                                   struct tn_dependency *dependency_out)
 {
     TN_ASSERT(index->region_count + 2 <= index->reserved_count);
+    *dependency_out = TN_DEPENDENCY_NONE;
     uint32_t end_chunk = first_chunk + chunk_count, taken = TN_REGION_NONE;
     while (first_chunk < end_chunk) {
         uint32_t part_end =
             (uint32_t)tn_min(end_chunk, tn_region_end_chunk(&index->regions[region]));
+        *dependency_out =
+            tn_dependency_unite(*dependency_out, tn_region_dependency(&index->regions[region]));
         uint32_t part = take_part(index, region, first_chunk, part_end - first_chunk);
         region = index->regions[part].next;
         if (taken == TN_REGION_NONE) {

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "../../base/assert.h"
+#include "../index/dependency.h"
 
 struct tn_static_pool {
     uintptr_t first_address;
@@ -33,17 +34,29 @@ struct tn_static_pool {
     size_t backing_bytes;
     uint64_t id; /* never reused in a process */
     void *watch; /* a tarn_watch, or NULL */
+
+    struct tn_static_pool *older, *newer; /* neighbours in its chain: see static_pool_list.h */
+    struct tn_static_pool *next_out;      /* the next that leaves the pool by the same call */
+    bool is_leaving;                      /* it is on its way to the vendor */
+    bool is_unreleased;                   /* the vendor did not take it */
+    struct tn_dependency dependency;      /* while it is leaving: work that may still use it */
 };
 
-/* Describes a backing of at least one chunk, and at most chunk_count_max of its chunks. The chunk numbers are
- * not set yet. NULL: no host memory. */
+/* Makes a static pool without a backing: only `backing` and `backing_bytes` may be set then. NULL: no host memory. */
+struct tn_static_pool *tn_static_pool_alloc(void);
+
+/* Gives the static pool a new id, and describes its backing of at least one chunk: at most chunk_count_max chunks. The
+ * chunk numbers are not set yet. */
+void tn_static_pool_describe(struct tn_static_pool *pool, unsigned chunk_log2,
+                             uint32_t chunk_count_max);
+
+/* Does the same for a backing that is for one allocation, which starts at `address`. */
+void tn_static_pool_describe_for_one(struct tn_static_pool *pool, unsigned chunk_log2,
+                                     uintptr_t address, size_t size_bytes);
+
+/* Makes a static pool and describes it. NULL: no host memory. */
 struct tn_static_pool *tn_static_pool_create(void *backing, size_t backing_bytes,
                                              unsigned chunk_log2, uint32_t chunk_count_max);
-
-/* Describes a backing for one allocation, which starts at `address`. NULL: no host memory. */
-struct tn_static_pool *tn_static_pool_create_for_one(void *backing, size_t backing_bytes,
-                                                     unsigned chunk_log2, uintptr_t address,
-                                                     size_t size_bytes);
 
 /* Returns an id that nothing else in this process has, for callbacks and reports that treat something as a
  * static pool. */

@@ -32,6 +32,29 @@ void tn_static_pool_list_fini(struct tn_static_pool_list *list)
     tn_static_pool_list_init(list);
 }
 
+/* --- the chain ---------------------------------------------------------------------------------- */
+
+void tn_static_pool_chain_push(struct tn_static_pool_chain *chain, struct tn_static_pool *added)
+{
+    added->newer = NULL;
+    added->older = chain->newest;
+    if (chain->newest) chain->newest->newer = added;
+    chain->newest = added;
+}
+
+void tn_static_pool_chain_remove(struct tn_static_pool_chain *chain,
+                                 const struct tn_static_pool *removed)
+{
+    if (removed->older) removed->older->newer = removed->newer;
+    if (removed->newer) {
+        removed->newer->older = removed->older;
+    } else {
+        chain->newest = removed->older;
+    }
+}
+
+/* --- the orders --------------------------------------------------------------------------------- */
+
 static uint32_t first_step_for(uint32_t count)
 {
     if (count <= 4) return count == 1;
@@ -85,29 +108,33 @@ void tn_static_pool_list_insert(struct tn_static_pool_list *list, struct tn_stat
     insert_place(list->by_chunk, list->count, (struct tn_static_pool_place){ end_chunk, added });
     insert_place(list->by_address, list->count,
                  (struct tn_static_pool_place){ added->end_address, added });
+    tn_static_pool_chain_push(&list->chain, added);
     list->count++;
     list->first_step = first_step_for(list->count);
 }
 
-static void remove_place(struct tn_static_pool_place *places, uint32_t count,
-                         const struct tn_static_pool *removed)
+static uint32_t keep_places(struct tn_static_pool_place *places, uint32_t count)
 {
-    uint32_t place = 0;
-    while (places[place].static_pool != removed) {
-        place++;
+    uint32_t kept_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!places[i].static_pool->is_leaving) places[kept_count++] = places[i];
     }
-    for (; place + 1 < count; place++) {
-        places[place] = places[place + 1];
-    }
-    places[place] = (struct tn_static_pool_place)NO_PLACE;
+    for (uint32_t i = kept_count; i < count; i++)
+        places[i] = (struct tn_static_pool_place)NO_PLACE;
+    return kept_count;
 }
 
-void tn_static_pool_list_remove(struct tn_static_pool_list *list,
-                                const struct tn_static_pool *removed)
+void tn_static_pool_list_mark_leaving(struct tn_static_pool_list *list,
+                                      struct tn_static_pool *leaving)
 {
-    remove_place(list->by_chunk, list->count, removed);
-    remove_place(list->by_address, list->count, removed);
-    list->count--;
+    tn_static_pool_chain_remove(&list->chain, leaving);
+    leaving->is_leaving = true;
+}
+
+void tn_static_pool_list_remove_leaving(struct tn_static_pool_list *list)
+{
+    keep_places(list->by_chunk, list->count);
+    list->count = keep_places(list->by_address, list->count);
     list->first_step = first_step_for(list->count);
 }
 

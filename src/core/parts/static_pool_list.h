@@ -10,6 +10,8 @@
  * more, a binary search leads to the right four. There are always at least that many places; unused ones end
  * beyond all values.
  *
+ * A chain has them in the order in which they joined, for a trim, which gives the newest back first.
+ *
  * Cost: find O(log n), insert and remove O(n) in static pools, of which there are few.
  * Only reserve allocates. An insert requires reserved room and cannot fail.
  * Threads: no locking. The pool changes the list under both its locks, with its arenas gathered or frozen. It
@@ -34,7 +36,17 @@ struct tn_static_pool_place {
     struct tn_static_pool *static_pool;
 };
 
+/* Static pools in the order in which they were put in. */
+struct tn_static_pool_chain {
+    struct tn_static_pool *newest;
+};
+
+void tn_static_pool_chain_push(struct tn_static_pool_chain *chain, struct tn_static_pool *added);
+void tn_static_pool_chain_remove(struct tn_static_pool_chain *chain,
+                                 const struct tn_static_pool *removed);
+
 struct tn_static_pool_list {
+    struct tn_static_pool_chain chain;
     struct tn_static_pool_place *by_chunk;
     struct tn_static_pool_place *by_address;
     uint32_t count;
@@ -54,9 +66,12 @@ bool tn_static_pool_list_reserve(struct tn_static_pool_list *list);
 /* Adds a static pool whose chunk numbers are set. Requires: reserved room. */
 void tn_static_pool_list_insert(struct tn_static_pool_list *list, struct tn_static_pool *added);
 
-/* Removes a static pool of the list. */
-void tn_static_pool_list_remove(struct tn_static_pool_list *list,
-                                const struct tn_static_pool *removed);
+/* Takes a static pool out of the chain, and marks it as leaving. It leaves the orders with remove_leaving. */
+void tn_static_pool_list_mark_leaving(struct tn_static_pool_list *list,
+                                      struct tn_static_pool *leaving);
+
+/* Removes all static pools that are marked. Cost: O(n), however many they are. */
+void tn_static_pool_list_remove_leaving(struct tn_static_pool_list *list);
 
 /* Returns the first chunk number after those of all static pools. */
 static inline uint32_t tn_static_pool_list_end_chunk(const struct tn_static_pool_list *list)

@@ -37,9 +37,17 @@ void tn_stats_count_growth(struct tn_stats *stats, size_t backing_bytes)
     tn_stats_add_to_mark(&stats->footprint_bytes, &stats->footprint_bytes_max, backing_bytes);
 }
 
-void tn_stats_count_shrinkage(struct tn_stats *stats, size_t backing_bytes)
+void tn_stats_count_release(struct tn_stats *stats, size_t backing_bytes, bool was_refused,
+                            bool is_refused)
 {
-    stats->footprint_bytes -= backing_bytes;
+    stats->vendor_free_count++;
+    stats->vendor_refusal_count += is_refused;
+    if (was_refused) stats->unreleased_bytes -= backing_bytes;
+    if (is_refused) {
+        stats->unreleased_bytes += backing_bytes;
+    } else {
+        stats->footprint_bytes -= backing_bytes;
+    }
 }
 
 const char *tn_stats_check(const struct tn_stats *stats)

@@ -8,6 +8,7 @@
 #ifndef TN_STATS_H
 #define TN_STATS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,7 +21,8 @@ struct tn_stats {
     size_t footprint_bytes, footprint_bytes_max;
     size_t live_count, live_count_max;
     uint64_t alloc_count, free_count, failed_count;
-    uint64_t vendor_alloc_count, vendor_free_count;
+    uint64_t vendor_alloc_count, vendor_free_count, vendor_refusal_count;
+    size_t unreleased_bytes;
     uint64_t size_histogram[TARN_STATS_HISTOGRAM_BINS];
 };
 
@@ -66,7 +68,9 @@ void tn_stats_add(struct tn_stats *stats, const struct tn_stats *arena);
 void tn_stats_count_resize(struct tn_stats *stats, size_t old_requested_bytes,
                            size_t old_used_bytes, size_t requested_bytes, size_t used_bytes);
 void tn_stats_count_growth(struct tn_stats *stats, size_t backing_bytes);
-void tn_stats_count_shrinkage(struct tn_stats *stats, size_t backing_bytes);
+/* Counts the vendor's answer to a release of memory that it has refused before, or not. */
+void tn_stats_count_release(struct tn_stats *stats, size_t backing_bytes, bool was_refused,
+                            bool is_refused);
 
 /* Returns NULL, or the fault in the counters. */
 const char *tn_stats_check(const struct tn_stats *stats);

@@ -90,7 +90,7 @@ static struct stretch stretch_around(const struct search *search, uint32_t regio
     return stretch;
 }
 
-/* Tries the place from a chunk on. No stretch contains a step that is taken or lost, even in part. */
+/* Tries the place from a chunk on. No stretch contains a step that is taken or refused, even in part. */
 static void try_place(struct search *search, const struct stretch *stretch, uint64_t first_chunk)
 {
     const struct tn_step_range *range = search->range;
@@ -184,6 +184,8 @@ bool tn_step_range_take(struct tn_step_range *range, struct tn_region_index *ind
     taken->region = tn_region_index_take_void(index, find_void(index, chunk), chunk,
                                               (uint32_t)1 << range->step_chunk_log2);
     taken->state = TN_STEP_STATE_TRANSIT;
+    taken->dependency = TN_DEPENDENCY_NONE;
+    range->left_count++;
     return true;
 }
 
@@ -194,6 +196,7 @@ uint32_t tn_step_range_arrive(struct tn_step_range *range, struct tn_region_inde
     TN_ASSERT(arrived->state == TN_STEP_STATE_TRANSIT);
     arrived->state = TN_STEP_STATE_MAPPED;
     range->mapped_count++;
+    range->left_count--;
     return tn_region_index_fill(index, arrived->region);
 }
 
@@ -268,10 +271,12 @@ static bool take_free(struct tn_step_range *range, struct tn_region_index *index
     if (!tn_region_index_reserve(index)) return false;
     while (index->regions[region].first_chunk > chunk)
         region = index->regions[region].previous;
-    range->steps[step].region =
-        tn_region_index_take_free(index, region, chunk, (uint32_t)1 << range->step_chunk_log2);
-    range->steps[step].state = TN_STEP_STATE_TRANSIT;
+    struct tn_step *taken = &range->steps[step];
+    taken->region = tn_region_index_take_free(
+        index, region, chunk, (uint32_t)1 << range->step_chunk_log2, &taken->dependency);
+    taken->state = TN_STEP_STATE_TRANSIT;
     range->mapped_count--;
+    range->left_count++;
     return true;
 }
 
@@ -302,13 +307,73 @@ void tn_step_range_leave(struct tn_step_range *range, struct tn_region_index *in
 {
     TN_ASSERT(range->steps[step].state == TN_STEP_STATE_TRANSIT);
     range->steps[step].state = TN_STEP_STATE_UNMAPPED;
+    range->left_count--;
     tn_region_index_rest(index, range->steps[step].region);
 }
 
-void tn_step_range_lose(struct tn_step_range *range, uint32_t step)
+/* --- refused ------------------------------------------------------------------------------------ */
+
+void tn_step_range_refuse(struct tn_step_range *range, uint32_t step)
 {
     TN_ASSERT(range->steps[step].state == TN_STEP_STATE_TRANSIT);
-    range->steps[step].state = TN_STEP_STATE_LOST;
+    range->steps[step].state = TN_STEP_STATE_REFUSED;
+    range->refused_count++;
+}
+
+uint32_t tn_step_range_next_refused(const struct tn_step_range *range, uint32_t step)
+{
+    if (range->refused_count == 0) return TN_STEP_NONE;
+    for (; step < range->step_count; step++) {
+        if (range->steps[step].state == TN_STEP_STATE_REFUSED) return step;
+    }
+    return TN_STEP_NONE;
+}
+
+void tn_step_range_retry(struct tn_step_range *range, uint32_t step)
+{
+    TN_ASSERT(range->steps[step].state == TN_STEP_STATE_REFUSED);
+    range->steps[step].state = TN_STEP_STATE_TRANSIT;
+    range->refused_count--;
+}
+
+/* Whether the step's dependency has a meaning. */
+static bool has_left(const struct tn_step *step)
+{
+    return step->state == TN_STEP_STATE_TRANSIT || step->state == TN_STEP_STATE_REFUSED;
+}
+
+uint32_t tn_step_range_streams(const struct tn_step_range *range)
+{
+    uint32_t streams = 0;
+    for (uint32_t i = 0; i < range->step_count && range->left_count > 0; i++) {
+        if (has_left(&range->steps[i])) streams |= range->steps[i].dependency.streams;
+    }
+    return streams;
+}
+
+void tn_step_range_complete(struct tn_step_range *range, uint32_t streams, uint32_t time)
+{
+    for (uint32_t i = 0; i < range->step_count && range->left_count > 0; i++) {
+        if (has_left(&range->steps[i]))
+            range->steps[i].dependency =
+                tn_dependency_complete(range->steps[i].dependency, streams, time);
+    }
+}
+
+void tn_step_range_replace(struct tn_step_range *range, uint32_t stream_bit,
+                           struct tn_dependency dependency)
+{
+    for (uint32_t i = 0; i < range->step_count && range->left_count > 0; i++) {
+        if (has_left(&range->steps[i]))
+            range->steps[i].dependency =
+                tn_dependency_replace(range->steps[i].dependency, stream_bit, dependency);
+    }
+}
+
+void tn_step_range_begin_anew(struct tn_step_range *range)
+{
+    for (uint32_t i = 0; i < range->step_count && range->left_count > 0; i++)
+        range->steps[i].dependency.time = 0;
 }
 
 /* --- check ---------------------------------------------------------------------------------- */

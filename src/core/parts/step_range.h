@@ -4,7 +4,7 @@
  *
  *     step      0        1        2        3        4        5
  *               ┌────────┬────────┬────────┬────────┬────────┬─ ... ─┐
- *               │ mapped │ mapped │        │ lost   │ mapped │       │
+ *               │ mapped │ mapped │        │ refused│ mapped │       │
  *               └────────┴────────┴────────┴────────┴────────┴─ ... ─┘
  *     regions   live │  free       at rest  taken    free     at rest
  *
@@ -13,7 +13,7 @@
  * than all memory that will ever be mapped: addresses cost nothing, and a request needs contiguous ones.
  *
  * Cost: a plan takes O(voids and the free regions between them); a search for free steps takes O(regions).
- * Memory: 40 bytes a step of the range.
+ * Memory: 48 bytes a step of the range.
  * Threads: no locking. The pool changes steps under both its locks and reads them under either.
  * Always true: exactly the chunks of mapped steps are free or live. Chunks of unmapped steps are voids at
  * rest; each other step is one taken void.
@@ -32,7 +32,7 @@ enum tn_step_state {
     TN_STEP_STATE_UNMAPPED = 0,
     TN_STEP_STATE_MAPPED,
     TN_STEP_STATE_TRANSIT, /* on its way into the pool or out of it */
-    TN_STEP_STATE_LOST     /* out of the pool, but the backend failed to release it */
+    TN_STEP_STATE_REFUSED  /* out of the pool, but the backend did not release it */
 };
 
 struct tn_step {
@@ -41,6 +41,7 @@ struct tn_step {
     uint32_t region;      /* its taken void, if it has one */
     uint32_t next;        /* in a list of steps in transit, or TN_STEP_NONE */
     enum tn_step_state state;
+    struct tn_dependency dependency; /* if it has left: work that may still use it */
 };
 
 struct tn_step_range {
@@ -51,6 +52,8 @@ struct tn_step_range {
     unsigned step_chunk_log2;
     uint32_t step_count;
     uint32_t mapped_count;
+    uint32_t left_count; /* steps that have left, and are neither unmapped nor back */
+    uint32_t refused_count;
     struct tn_step steps[];
 };
 
@@ -120,9 +123,23 @@ uint32_t tn_step_range_take_free(struct tn_step_range *range, struct tn_region_i
 uint32_t tn_step_range_arrive(struct tn_step_range *range, struct tn_region_index *index,
                               uint32_t step);
 
-/* End the transit of a step that has left: it may be mapped again, or it is lost. */
+/* End the transit of a step: it is unmapped, or the backend has refused that. */
 void tn_step_range_leave(struct tn_step_range *range, struct tn_region_index *index, uint32_t step);
-void tn_step_range_lose(struct tn_step_range *range, uint32_t step);
+void tn_step_range_refuse(struct tn_step_range *range, uint32_t step);
+
+/* Returns the next refused step, `step` or after it, or TN_STEP_NONE. */
+uint32_t tn_step_range_next_refused(const struct tn_step_range *range, uint32_t step);
+
+/* Puts a refused step in transit again, to be unmapped or to become free. */
+void tn_step_range_retry(struct tn_step_range *range, uint32_t step);
+
+/* As in region_index, for steps that have left: the streams that they wait for, a bit each; what completes; and all
+ * times set to 0. Cost: O(steps) while any has left. */
+uint32_t tn_step_range_streams(const struct tn_step_range *range);
+void tn_step_range_complete(struct tn_step_range *range, uint32_t streams, uint32_t time);
+void tn_step_range_replace(struct tn_step_range *range, uint32_t stream_bit,
+                           struct tn_dependency dependency);
+void tn_step_range_begin_anew(struct tn_step_range *range);
 
 /* Returns NULL, or a contradiction between steps and regions. Walks everything. */
 const char *tn_step_range_check(const struct tn_step_range *range,

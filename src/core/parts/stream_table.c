@@ -2,9 +2,16 @@
 /* stream_table: searches and coverage. */
 #include "stream_table.h"
 
+#include "../../base/host_memory.h"
+
 void tn_stream_table_init(struct tn_stream_table *table)
 {
-    *table = (struct tn_stream_table){ .now = 0 };
+    *table = (struct tn_stream_table){ .now = 0, .evicted_number = TN_STREAM_NONE };
+}
+
+void tn_stream_table_fini(struct tn_stream_table *table)
+{
+    tn_host_memory_free(table->evicted);
 }
 
 static bool is_of_name(const struct tn_stream_entry *entry, struct tn_stream_name name)
@@ -22,6 +29,13 @@ uint32_t tn_stream_table_search(const struct tn_stream_table *table, struct tn_s
         if (takes_part && is_of_name(entry, name)) return i;
     }
     return TN_STREAM_NONE;
+}
+
+bool tn_stream_table_has_room(const struct tn_stream_table *table)
+{
+    uint32_t unused = tn_stream_table_in_state(table, TN_STREAM_STATE_UNUSED);
+    if (table->evicted_number == TN_STREAM_NONE) unused &= unused - 1;
+    return unused != 0;
 }
 
 uint32_t tn_stream_table_find_unused(const struct tn_stream_table *table)
@@ -89,16 +103,6 @@ uint32_t tn_stream_table_private(const struct tn_stream_table *table)
 {
     return tn_stream_table_in_state(table, TN_STREAM_STATE_CAPTURING) |
            tn_stream_table_in_state(table, TN_STREAM_STATE_CAPTURED);
-}
-
-uint32_t tn_stream_table_find_in_state(const struct tn_stream_table *table,
-                                       enum tn_stream_state state, struct tn_stream_name name)
-{
-    for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
-        const struct tn_stream_entry *entry = &table->streams[i];
-        if (entry->state == state && is_of_name(entry, name)) return i;
-    }
-    return TN_STREAM_NONE;
 }
 
 uint32_t tn_stream_table_find_captured(const struct tn_stream_table *table,

@@ -11,6 +11,13 @@
  *     of b                 6   -   0        b may have what was freed on a at time 5 or before
  *     of c                 0   0   -
  *
+ * There are more streams than numbers. A stream that must give its number up is evicted: an event is recorded on it, and
+ * memory that waits for it waits from then on for a number that all evicted streams share:
+ *
+ *     memory that waits for it at time 7 waits for the events of all streams that were evicted at time 7 or before
+ *
+ * An evicted stream that comes again gets a new number, and has waited for nothing.
+ *
  * A stream whose handle is about to end is retired: its last record stays until it is complete. From then on
  * the handle means another stream.
  *
@@ -49,7 +56,8 @@ enum tn_stream_state {
     TN_STREAM_STATE_LOST,      /* the handle has ended, and nothing was recorded */
     TN_STREAM_STATE_PAUSED,    /* was KNOWN or CALLERS; being captured under another number */
     TN_STREAM_STATE_CAPTURING, /* its allocations and frees belong to the capture */
-    TN_STREAM_STATE_CAPTURED   /* the capture has ended; its memory is not yet released */
+    TN_STREAM_STATE_CAPTURED,  /* the capture has ended; its memory is not yet released */
+    TN_STREAM_STATE_EVICTED    /* the number that all evicted streams share */
 };
 
 /* The identity of a stream. */
@@ -66,18 +74,37 @@ struct tn_stream_entry {
     bool is_all_recorded; /* the newest record covers all frees on the stream */
     bool is_wanted;       /* others need its frees: the next call that names it records */
     tarn_capture capture; /* if it is or was captured */
+    uint32_t
+        paused_bit; /* while it is captured: the stream's number outside of the capture, as a bit */
     uint32_t covered_below[TN_STREAM_COUNT_MAX];
     struct tn_stream_record records[TN_STREAM_RECORDS_MAX]; /* oldest first */
     unsigned record_count;
 };
 
+/* A stream that has lost its number while memory waited for it. That memory waits for the shared number, up to `time`
+ * or later. */
+struct tn_evicted_stream {
+    struct tn_stream_name name; /* if can_record or is_callers */
+    tarn_event event;           /* if has_event: covers all frees on the stream */
+    uint32_t time;
+    bool has_event;
+    bool can_record; /* the handle is good at any time */
+    bool is_callers; /* the handle is good in a call that names it */
+};
+
 struct tn_stream_table {
     uint32_t now;
     uint32_t capturing_count; /* streams that are being captured */
+    uint32_t evicted_number;  /* the number that evicted streams share, or TN_STREAM_NONE */
+    uint32_t next_victim;     /* the number that is evicted next, if it can be */
+    struct tn_evicted_stream *evicted; /* in the order of their times; under growth_lock */
+    uint32_t evicted_count;
+    uint32_t evicted_capacity;
     struct tn_stream_entry streams[TN_STREAM_COUNT_MAX];
 };
 
 void tn_stream_table_init(struct tn_stream_table *table);
+void tn_stream_table_fini(struct tn_stream_table *table);
 
 /* Returns the stream of that name in state KNOWN, CALLERS or CAPTURING, or TN_STREAM_NONE. */
 uint32_t tn_stream_table_search(const struct tn_stream_table *table, struct tn_stream_name name);
@@ -90,6 +117,9 @@ static inline bool tn_stream_table_is_known(const struct tn_stream_table *table,
     return entry->name.handle == handle && entry->state == TN_STREAM_STATE_KNOWN;
 }
 
+/* Returns whether there is a number for one more stream or capture. One is kept for evicted streams. */
+bool tn_stream_table_has_room(const struct tn_stream_table *table);
+
 /* Returns an unused number, or TN_STREAM_NONE. */
 uint32_t tn_stream_table_find_unused(const struct tn_stream_table *table);
 
@@ -100,11 +130,13 @@ void tn_stream_table_add(struct tn_stream_table *table, uint32_t stream,
 /* Makes the number unused. Requires: nothing depends on the stream. */
 void tn_stream_table_remove(struct tn_stream_table *table, uint32_t stream);
 
-/* Returns the dependency of a free on the stream now. */
+/* Returns the dependency of a free on the stream now. In a capture that includes the work that was submitted to
+ * the stream before. */
 static inline struct tn_dependency tn_stream_table_depend(const struct tn_stream_table *table,
                                                           uint32_t stream)
 {
-    return (struct tn_dependency){ (uint32_t)1 << stream, table->now };
+    uint32_t paused_bit = table->streams[stream].paused_bit;
+    return (struct tn_dependency){ (uint32_t)1 << stream | paused_bit, table->now };
 }
 
 /* Returns the streams of the dependency that `stream` has not waited for. TN_STREAM_NONE has waited for none.
@@ -129,10 +161,6 @@ uint32_t tn_stream_table_private(const struct tn_stream_table *table);
 uint32_t tn_stream_table_find_captured(const struct tn_stream_table *table,
                                        enum tn_stream_state state, tarn_capture capture,
                                        struct tn_stream_name name);
-
-/* Returns the stream with that state and name, or TN_STREAM_NONE. */
-uint32_t tn_stream_table_find_in_state(const struct tn_stream_table *table,
-                                       enum tn_stream_state state, struct tn_stream_name name);
 
 /* The last time: before it is reached, all times start again from 0. */
 #define TN_STREAM_TIME_MAX (UINT32_MAX - 1)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * ladder: each rung tries to serve the request. The next rung is tried while nothing fits.
+ * ladder: each rung tries to serve the request. The next rung is tried while nothing fits. If a rung has changed
+ * something, such as finding that work has completed, the rungs under growth_lock are tried again.
  *
  *     the pool's own part, with room made in its metadata; then with the arenas gathered, and with memory freed
  *     on streams that this one has waited for
@@ -9,9 +10,9 @@
  *     │   memory freed on other streams: first where their work has completed, then by making the stream wait
  *     │   slices of other classes and streams
  *     │   growth: the backend is asked for the wished size, for half of it, ..., for the needed size
- *     │   release of wholly free static pools, and growth again
- *     │   the rungs since growth_lock again: other threads may have freed during the vendor's calls
- *     └── a running function of the user may bring memory: wait for its end, and begin again
+ *     │   release of wholly free static pools: as much as growth misses, and then the same again, and so on
+ *     │   a running function of the user may bring memory: wait for its end
+ *     └── the rungs since growth_lock again, until none of them changes anything
  */
 #include "ladder.h"
 
@@ -243,7 +244,7 @@ static enum tn_served serve_from_awaited(struct tarn_pool *pool, const struct tn
                                          void **address_out)
 {
     struct taken taken;
-    if (!pool->streams || tn_pool_is_capturing(pool)) return TN_SERVED_NOTHING_FITS;
+    if (!pool->streams || tn_captures_are_under_way()) return TN_SERVED_NOTHING_FITS;
     enum tn_served served = TN_SERVED_NOTHING_FITS;
     tn_pool_lock_and_gather(pool);
     if (tn_pool_find_introduced_stream(pool, request->stream, &taken.stream)) {
@@ -293,7 +294,7 @@ static bool take_any_slice(struct tarn_pool *pool, const struct tn_request *requ
 {
     if (!tn_pool_find_introduced_stream(pool, request->stream, &taken->stream)) return false;
     if (tn_pool_is_captured(pool, taken->stream)) return false;
-    bool may_wait = pool->streams && !tn_pool_is_capturing(pool);
+    bool may_wait = pool->streams && !tn_captures_are_under_way();
     for (unsigned i = request->slice_class; i < pool->own.slices.class_count; i++) {
         taken->slab = TN_SLAB_NONE;
         taken->dependency = TN_DEPENDENCY_NONE;
@@ -335,15 +336,15 @@ static enum tn_served serve_from_held(struct tarn_pool *pool, const struct tn_re
 
 /* Memory from the backend that is not in the pool's index yet. */
 struct arrival {
-    struct tn_backing backing;
-    struct tn_step_plan plan; /* in a contiguous pool, instead of the backing */
+    struct tn_static_pool *added;
+    struct tn_step_plan plan; /* in a contiguous pool, instead of a static pool */
 };
 
 static tarn_backend_result acquire(struct tarn_pool *pool, const struct tn_request *request,
                                    struct arrival *arrival)
 {
     return pool->range ? tn_pool_map_steps(pool, request, &arrival->plan)
-                       : tn_pool_acquire_backing(pool, request, &arrival->backing);
+                       : tn_pool_acquire(pool, request, &arrival->added);
 }
 
 /* Serves the request from a static pool of its own, in a pool that passes through. On failure a release is
@@ -366,8 +367,7 @@ static TN_COLD enum tn_served serve_alone(struct tarn_pool *pool,
 
 /* Inserts the arrival and serves the request. New steps may serve it only together with free memory beside
  * them, which another thread may have taken: then nothing fits. */
-static enum tn_served insert_and_serve(struct tarn_pool *pool, struct tn_static_pool *added,
-                                       const struct arrival *arrival,
+static enum tn_served insert_and_serve(struct tarn_pool *pool, const struct arrival *arrival,
                                        const struct tn_request *request, void **address_out)
 {
     /* The lock is held until the request is served, so that no other thread takes the new chunks. */
@@ -377,14 +377,14 @@ static enum tn_served insert_and_serve(struct tarn_pool *pool, struct tn_static_
     if (pool->range) {
         tn_pool_insert_steps(pool, request, &arrival->plan);
     } else {
-        is_inserted = tn_pool_insert(pool, added);
+        is_inserted = tn_pool_insert(pool, arrival->added);
     }
     if (is_inserted) {
-        served = pool->passes_through ? serve_alone(pool, added, request, address_out)
+        served = pool->passes_through ? serve_alone(pool, arrival->added, request, address_out)
                                       : serve_locked(pool, request, address_out);
     }
     tn_pool_unlock(pool);
-    if (!is_inserted) tn_pool_withdraw(pool, added);
+    if (!is_inserted) tn_pool_withdraw(pool, arrival->added);
     return served;
 }
 
@@ -393,51 +393,66 @@ static enum tn_served insert_and_serve(struct tarn_pool *pool, struct tn_static_
 static tarn_status serve_from_new(struct tarn_pool *pool, const struct arrival *arrival,
                                   const struct tn_request *request, void **address_out)
 {
-    struct tn_static_pool *added = NULL;
-    if (!pool->range) {
-        added = tn_pool_announce(pool, &arrival->backing, request);
-        if (!added) return fail_for_host_memory(request);
-    }
+    if (!pool->range) tn_pool_announce(pool, arrival->added, request);
 
     /* Until something is allocated, a pool knows only the stream that was introduced last. Another thread may
      * have introduced its own while growth_lock was released for the user's function. */
     tarn_stream refused = NULL;
     tarn_backend_result known = tn_stream_reuse_introduce(pool, &request->stream, 1, &refused);
-    enum tn_served served = insert_and_serve(pool, added, arrival, request, address_out);
+    enum tn_served served = insert_and_serve(pool, arrival, request, address_out);
     if (served == TN_SERVED) return TARN_STATUS_OK;
     if (served == TN_SERVED_NOTHING_FITS) return TARN_STATUS_NOT_READY;
     if (served == TN_SERVED_UNKNOWN_STREAM) return tn_stream_reuse_fail(pool, refused, known);
     return fail_for_host_memory(request);
 }
 
+/* Gives back what growth misses, and at least twice what this call has given back so far. So many small pieces take
+ * few rounds, and few of them go that did not have to. */
+static size_t give_back(struct tarn_pool *pool, size_t missing_bytes, size_t given_bytes)
+{
+    const struct tn_release_rule rule = { .enough_bytes = tn_max(missing_bytes, 2 * given_bytes) };
+    if (missing_bytes == 0) return 0;
+    return tn_pool_release_free(pool, &rule).released_bytes;
+}
+
+/* A request is given up after so many rounds: other threads and functions of the user may change the pool for ever. */
+#define ROUND_COUNT_MAX 100
+
 static tarn_status grow_and_serve(struct tarn_pool *pool, const struct tn_request *request,
                                   void **address_out)
 {
     TN_ASSERT(tn_pool_is_growing(pool));
     tarn_stream refused = NULL;
-    for (;;) {
+    size_t given_bytes = 0;
+    for (unsigned round = 1;; round++) {
+        uint64_t before = pool->change_count;
         tarn_backend_result result = tn_stream_reuse_introduce(pool, &request->stream, 1, &refused);
         if (result.status != TARN_STATUS_OK) return tn_stream_reuse_fail(pool, refused, result);
         tn_stream_reuse_record_callers(pool, &request->stream, 1, false);
         enum tn_served served = serve_from_held(pool, request, address_out);
         if (served == TN_SERVED) return TARN_STATUS_OK;
         if (served == TN_SERVED_NO_HOST_MEMORY) return fail_for_host_memory(request);
+        if (pool->range && tn_pool_take_refused_steps_back(pool)) continue;
 
         struct arrival arrival;
         result = acquire(pool, request, &arrival);
-        const struct tn_release_rule all = { 0 };
-        if (tn_pool_may_pass_later(pool, request, result) &&
-            tn_pool_release_free(pool, &all).detached_bytes > 0) {
-            result = acquire(pool, request, &arrival);
-        }
         if (result.status == TARN_STATUS_OK) {
             tarn_status status = serve_from_new(pool, &arrival, request, address_out);
             if (status != TARN_STATUS_NOT_READY) return status;
-            continue;
+        } else {
+            size_t missing_bytes =
+                tn_pool_missing_bytes(pool, request, result, arrival.plan.missing_count);
+            /* An error of the vendor's is no lack of memory: growth is not tried again. */
+            if (missing_bytes == 0) before = pool->change_count;
+            given_bytes += give_back(pool, missing_bytes, given_bytes);
+            /* Other threads may have freed enough during the vendor's calls, and work may have completed. */
+            if (pool->change_count == before &&
+                serve_from_held(pool, request, address_out) == TN_SERVED)
+                return TARN_STATUS_OK;
+            bool has_changed = pool->change_count != before || tn_pool_await_callback(pool);
+            if (!has_changed || round == ROUND_COUNT_MAX)
+                return tn_pool_fail_growth(pool, request, result);
         }
-        /* Other threads may have freed enough during the vendor's calls. */
-        if (serve_from_held(pool, request, address_out) == TN_SERVED) return TARN_STATUS_OK;
-        if (!tn_pool_await_callback(pool)) return tn_pool_fail_growth(pool, request, result);
     }
 }
 
@@ -451,7 +466,7 @@ static tarn_status alloc_by_growth(struct tarn_pool *pool, const struct tn_reque
     tn_mutex_lock(&pool->growth_lock);
     tarn_status status = grow_and_serve(pool, &introduced, address_out);
     tn_mutex_unlock(&pool->growth_lock);
-    if (!pool->passes_through) return status;
+    if (!pool->releases_after_free) return status;
     /* While this thread held growth_lock, frees of other threads could release nothing and left that to this
      * thread. The user's function may run here and set another error message. */
     struct tn_saved_error saved = tn_error_save();

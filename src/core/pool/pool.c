@@ -6,6 +6,7 @@
 
 #include "../../base/error.h"
 #include "../serve/pool_slices.h"
+#include "../supply/pool_backing.h"
 #include "../supply/pool_callbacks.h"
 #include "../supply/pool_options.h"
 #include "../supply/pool_steps.h"
@@ -93,14 +94,25 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->callback_count = 0;
     pool->arriving_count = 0;
     pool->callback_end_count = 0;
+    pool->change_count = 0;
+    pool->leaving = (struct tn_static_pool_chain){ NULL };
     tn_condition_init(&pool->callback_ended);
     return TARN_STATUS_OK;
 }
 
+static void destroy_all(struct tn_static_pool_chain *chain)
+{
+    struct tn_static_pool *destroyed;
+    while ((destroyed = chain->newest) != NULL) {
+        tn_static_pool_chain_remove(chain, destroyed);
+        tn_static_pool_destroy(destroyed);
+    }
+}
+
 static void metadata_fini(struct tarn_pool *pool)
 {
-    for (uint32_t i = 0; i < pool->list.count; i++)
-        tn_static_pool_destroy(pool->list.by_chunk[i].static_pool);
+    destroy_all(&pool->list.chain);
+    destroy_all(&pool->leaving);
     tn_step_range_destroy(pool->range);
     tn_arenas_fini(&pool->arenas);
     tn_slices_fini(&pool->own.slices);
@@ -112,23 +124,47 @@ static void metadata_fini(struct tarn_pool *pool)
     tn_biased_mutex_fini(&pool->lock);
 }
 
+/* Requires: growth_lock. */
+static void tell_end(struct tarn_pool *pool)
+{
+    if (pool->range) {
+        tn_pool_tell_steps_end(pool);
+    } else {
+        for (uint32_t i = 0; i < pool->list.count; i++) {
+            const struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
+            tn_pool_tell_destroyed(pool, static_pool->backing, static_pool->backing_bytes,
+                                   static_pool->id);
+        }
+    }
+    pool->on_static_pool_destroyed = NULL;
+}
+
+void tn_pool_tell_end(struct tarn_pool *pool)
+{
+    tn_mutex_lock(&pool->growth_lock);
+    tell_end(pool);
+    tn_mutex_unlock(&pool->growth_lock);
+}
+
 static void release_static_pools(struct tarn_pool *pool)
 {
-    for (uint32_t i = 0; i < pool->list.count; i++) {
-        const struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
-        tn_pool_allow(pool, static_pool->backing, static_pool->backing_bytes);
-        tn_pool_tell_destroyed(pool, static_pool->backing, static_pool->backing_bytes,
-                               static_pool->id);
-        tn_pool_watch_end(pool, static_pool);
-        pool->backend.operations->release(pool->backend.state, static_pool->backing,
-                                          static_pool->backing_bytes);
+    struct tn_static_pool *held;
+    while ((held = pool->list.chain.newest) != NULL) {
+        tn_pool_allow(pool, held->backing, held->backing_bytes);
+        tn_pool_watch_end(pool, held);
+        tn_static_pool_chain_remove(&pool->list.chain, held);
+        pool->transit_bytes += held->backing_bytes;
+        (void)tn_pool_release(pool, held);
     }
+    pool->list.count = 0;
+    (void)tn_pool_release_unreleased(pool);
 }
 
 void tn_pool_fini(struct tarn_pool *pool)
 {
     tn_stream_reuse_fini(pool);
     tn_mutex_lock(&pool->growth_lock);
+    tell_end(pool);
     if (pool->range) {
         tn_pool_release_range(pool);
     } else {

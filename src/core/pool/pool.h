@@ -18,6 +18,9 @@
 tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *options,
                          const tarn_backend *backend, bool owns_backend);
 
+/* Tells the user that all static pools go, before tn_pool_fini, which then tells nothing. */
+void tn_pool_tell_end(struct tarn_pool *pool);
+
 /* Releases all memory to the vendor, live allocations included, and frees the metadata. */
 void tn_pool_fini(struct tarn_pool *pool);
 

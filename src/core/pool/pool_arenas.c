@@ -284,11 +284,10 @@ static bool may_grow(struct tarn_pool *pool)
 static bool grow(struct tarn_pool *pool, const struct tn_request *request)
 {
     TN_ASSERT(tn_pool_is_growing(pool));
-    struct tn_backing backing;
-    tarn_backend_result result = tn_pool_acquire_backing(pool, request, &backing);
+    struct tn_static_pool *added;
+    tarn_backend_result result = tn_pool_acquire(pool, request, &added);
     if (result.status != TARN_STATUS_OK) return false;
-    struct tn_static_pool *added = tn_pool_announce(pool, &backing, request);
-    if (!added) return false;
+    tn_pool_announce(pool, added, request);
     tn_pool_lock(pool);
     tn_arenas_freeze(&pool->arenas);
     bool is_inserted = tn_pool_insert(pool, added);

@@ -116,6 +116,8 @@ void tn_pool_stats_locked(const struct tarn_pool *pool, tarn_stats *stats_out)
         .failed_count = counted.failed_count,
         .vendor_alloc_count = counted.vendor_alloc_count,
         .vendor_free_count = counted.vendor_free_count,
+        .vendor_refusal_count = counted.vendor_refusal_count,
+        .unreleased_bytes = counted.unreleased_bytes,
         .metadata_bytes = metadata_bytes(pool),
     };
     for (unsigned i = 0; i < TARN_STATS_HISTOGRAM_BINS; i++) {

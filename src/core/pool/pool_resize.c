@@ -81,8 +81,11 @@ static enum outcome shrink(struct resize *resize, uint32_t slack_bytes)
 {
     struct tarn_pool *pool = resize->pool;
     if (!tn_region_index_reserve(&pool->own.index)) return NO_HOST_MEMORY;
+    struct tn_dependency dependency =
+        tn_pool_depend_as_owned(pool, &pool->own.index.regions[resize->place.region],
+                                tn_pool_depend(pool, resize->stream_number));
     tn_region_index_shorten(&pool->own.index, resize->place.region, resize->chunk_count,
-                            slack_bytes, tn_pool_depend(pool, resize->stream_number));
+                            slack_bytes, dependency);
     pool->has_shrunk = true;
     resize->has_freed = true;
     return RESIZED;

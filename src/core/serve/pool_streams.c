@@ -4,6 +4,33 @@
 
 #include "../../base/thread_number.h"
 
+/* --- captures -------------------------------------------------------------------------------- */
+
+/* Streams that are being captured, once for each pool that was told. */
+static _Atomic uint32_t capturing_count;
+
+bool tn_captures_are_under_way(void)
+{
+    return atomic_load_explicit(&capturing_count, memory_order_acquire) > 0;
+}
+
+void tn_captures_count_begin(void)
+{
+    atomic_fetch_add(&capturing_count, 1);
+}
+
+void tn_captures_count_end(uint32_t stream_count)
+{
+    atomic_fetch_sub(&capturing_count, stream_count);
+}
+
+void tn_captures_forget(void)
+{
+    atomic_store(&capturing_count, 0);
+}
+
+/* --- streams --------------------------------------------------------------------------------- */
+
 struct tn_stream_name tn_pool_name_stream(const struct tarn_pool *pool, tarn_stream handle)
 {
     struct tn_stream_name name = { handle, 0 };
@@ -37,6 +64,17 @@ bool tn_pool_find_stream_slowly(const struct tarn_pool *pool, struct tn_part *pa
     return !pool->identifies_streams && !entry->is_wanted;
 }
 
+TN_COLD struct tn_dependency tn_pool_depend_as_captured(const struct tarn_pool *pool,
+                                                        uint32_t owner,
+                                                        struct tn_dependency dependency)
+{
+    uint32_t bit = (uint32_t)1 << (owner - 1);
+    if (dependency.streams & bit)
+        dependency.streams &= ~pool->streams->streams[owner - 1].paused_bit;
+    dependency.streams |= bit;
+    return dependency;
+}
+
 bool tn_pool_unite_dependencies(const struct tarn_pool *pool, struct tn_part *part,
                                 const tarn_stream *streams, size_t stream_count,
                                 bool are_introduced, struct tn_dependency *dependency_out)
@@ -46,7 +84,9 @@ bool tn_pool_unite_dependencies(const struct tarn_pool *pool, struct tn_part *pa
         uint32_t stream;
         bool is_known = are_introduced ? tn_pool_find_introduced_stream(pool, streams[i], &stream)
                                        : tn_pool_find_stream(pool, part, streams[i], &stream);
-        if (!is_known) return false;
+        if (!is_known && !are_introduced) return false;
+        /* A call that names more streams than there are numbers has evicted some of them. */
+        if (!is_known) stream = pool->streams->evicted_number;
         dependency = tn_dependency_unite(dependency, tn_pool_depend(pool, stream));
     }
     *dependency_out = dependency;

@@ -34,7 +34,7 @@ static inline bool tn_request_find_stream(const struct tarn_pool *pool, struct t
                                           const struct tn_request *request, uint32_t *stream_out);
 
 /* Makes the dependency of memory that these streams may still use when it is freed. False: the caller must
- * introduce one of the streams. are_introduced: this call has introduced them. */
+ * introduce one of the streams. are_introduced: this call has introduced them, and has held growth_lock since. */
 static inline bool tn_pool_find_dependency(const struct tarn_pool *pool, struct tn_part *part,
                                            const tarn_stream *streams, size_t stream_count,
                                            bool are_introduced,
@@ -49,8 +49,19 @@ static inline struct tn_dependency tn_pool_depend(const struct tarn_pool *pool, 
 
 /* --- captures -------------------------------------------------------------------------------- */
 
-/* Whether a stream of the pool is being captured. Then no vendor call may query the device. Requires
- * growth_lock or the pool's lock. */
+/* Whether a stream is being captured that any pool of the process was told of. Then no pool may query, wait, record or
+ * give memory back: each of these calls can invalidate a capture of another thread. Only growth is allowed. Requires
+ * no lock. */
+bool tn_captures_are_under_way(void);
+
+/* Count a stream whose capture begins, and streams whose captures end. */
+void tn_captures_count_begin(void);
+void tn_captures_count_end(uint32_t stream_count);
+
+/* No capture is under way: the parent's are not those of a forked child. */
+void tn_captures_forget(void);
+
+/* Whether a stream of the pool is being captured. Requires growth_lock or the pool's lock. */
 static inline bool tn_pool_is_capturing(const struct tarn_pool *pool)
 {
     return pool->streams && pool->streams->capturing_count > 0;
@@ -61,6 +72,23 @@ static inline bool tn_pool_is_captured(const struct tarn_pool *pool, uint32_t st
 {
     return stream != TN_STREAM_NONE &&
            pool->streams->streams[stream].state == TN_STREAM_STATE_CAPTURING;
+}
+
+/* The dependency of a capture's memory that is freed with the given dependency. It stays the capture's. It also waits
+ * for streams outside of the capture that it is freed on. Freed where it was allocated, it serves the capture again:
+ * nothing used it before the capture. */
+TN_COLD struct tn_dependency tn_pool_depend_as_captured(const struct tarn_pool *pool,
+                                                        uint32_t owner,
+                                                        struct tn_dependency dependency);
+
+/* The dependency of a live region that is freed with the given dependency. */
+static inline struct tn_dependency tn_pool_depend_as_owned(const struct tarn_pool *pool,
+                                                           const struct tn_region *region,
+                                                           struct tn_dependency dependency)
+{
+    uint32_t owner = tn_region_owner(region);
+    if (TN_LIKELY(owner == 0)) return dependency;
+    return tn_pool_depend_as_captured(pool, owner, dependency);
 }
 
 /* The captures of the pool, a bit each. A graph may use their memory, so it must not be given back. */

@@ -100,6 +100,8 @@ struct tarn_pool {
     bool is_release_due;         /* a free left something to give back */
     bool has_shrunk;             /* a resize freed chunks; it does not count as a free */
     size_t transit_bytes;        /* counted in the footprint, but in no static pool of the list */
+    struct tn_static_pool_chain
+        leaving; /* out of the list, and not yet with the vendor; as the list */
 
     struct tn_mutex watch_lock; /* held while a tool is told */
     bool is_unwatched;          /* no tool is told any more; under watch_lock */
@@ -112,6 +114,7 @@ struct tarn_pool {
     unsigned callback_count;     /* functions of the user that run now */
     unsigned arriving_count;     /* of these, on_static_pool_created */
     uint64_t callback_end_count; /* functions of the user that have returned since init */
+    uint64_t change_count; /* of what may let an allocation succeed that has failed: see ladder.c */
     struct tn_condition callback_ended;
 };
 

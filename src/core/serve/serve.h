@@ -228,7 +228,7 @@ TN_HOT enum tn_free_result tn_serve_free(struct tarn_pool *pool, struct tn_part 
     tn_pool_forbid(pool, (void *)place->address,
                    tn_min(used_bytes, place->owner->end_address - place->address));
     tn_stats_count_free(&part->stats, requested_bytes, used_bytes);
-    tn_region_index_free_at(index, link, dependency);
+    tn_region_index_free_at(index, link, tn_pool_depend_as_owned(pool, region, dependency));
     if (TN_LIKELY(!pool->releases_after_free)) return TN_FREE_RESULT_FREED;
     return tn_serve_note_free(pool, place->owner);
 }

@@ -2,6 +2,7 @@
 /* capture: begin, end, release. */
 #include "capture.h"
 
+#include "../../base/arith.h"
 #include "../../base/error.h"
 #include "../serve/gather.h"
 
@@ -49,11 +50,13 @@ static bool begin(struct tarn_pool *pool, struct tn_stream_name name, tarn_captu
     struct tn_stream_table *table = pool->streams;
     uint32_t known = tn_stream_table_search(table, name);
     uint32_t number = take_number(pool, name, capture);
-    if (number == TN_STREAM_NONE) return false;
-    if (known != TN_STREAM_NONE) table->streams[known].state = TN_STREAM_STATE_PAUSED;
+    if (known == TN_STREAM_NONE || number == TN_STREAM_NONE) return false;
+    table->streams[known].state = TN_STREAM_STATE_PAUSED;
     table->streams[number].state = TN_STREAM_STATE_CAPTURING;
+    table->streams[number].paused_bit = (uint32_t)1 << known;
     table->streams[number].capture = capture;
     table->capturing_count++;
+    tn_captures_count_begin();
     return true;
 }
 
@@ -79,6 +82,12 @@ tarn_status tn_capture_begin(struct tarn_pool *pool, tarn_stream stream, tarn_ca
     }
     tarn_capture begun = *capture ? *capture : atomic_fetch_add(&last_capture, 1) + 1;
     bool has_begun = tn_stream_reuse_divide(pool);
+    if (has_begun) {
+        /* Memory that is freed in the capture waits for work before it, so that work needs a number, too. */
+        tarn_stream refused = NULL;
+        tarn_backend_result known = tn_stream_reuse_introduce(pool, &stream, 1, &refused);
+        if (known.status != TARN_STATUS_OK) return tn_stream_reuse_fail(pool, refused, known);
+    }
     tn_stream_reuse_settle(pool);
     tn_pool_lock_and_gather(pool);
     has_begun = has_begun && begin(pool, tn_pool_name_stream(pool, stream), begun);
@@ -105,10 +114,11 @@ tarn_status tn_capture_end(struct tarn_pool *pool, tarn_capture capture)
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         struct tn_stream_entry *entry = &table->streams[i];
         if (entry->state != TN_STREAM_STATE_CAPTURING || entry->capture != capture) continue;
+        uint32_t paused = tn_lowest_bit(entry->paused_bit);
         entry->state = TN_STREAM_STATE_CAPTURED;
+        entry->paused_bit = 0;
         table->capturing_count--;
-        uint32_t paused = tn_stream_table_find_in_state(table, TN_STREAM_STATE_PAUSED, entry->name);
-        if (paused == TN_STREAM_NONE) continue;
+        tn_captures_count_end(1);
         table->streams[paused].state =
             entry->name.thread ? TN_STREAM_STATE_CALLERS : TN_STREAM_STATE_KNOWN;
     }
@@ -146,8 +156,8 @@ tarn_status tn_capture_release(struct tarn_pool *pool, tarn_capture capture,
     tn_pool_lock_and_gather(pool);
     bool are_known =
         tn_pool_find_dependency(pool, &pool->own, streams, stream_count, true, &dependency);
+    TN_ASSERT(are_known);
     if (are_known) release(pool, capture, dependency);
     tn_pool_unlock(pool);
-    TN_ASSERT(are_known);
     return TARN_STATUS_OK;
 }

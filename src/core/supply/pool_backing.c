@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* pool_backing: how much, acquire and release, would it help, failures. */
+/* pool_backing: how much, acquire, release, would it help, failures. */
 #include "pool_backing.h"
 
 #include "../../base/arith.h"
@@ -26,9 +26,9 @@ static size_t alignment_needed(const struct tarn_pool *pool, const struct tn_req
 }
 
 uintptr_t tn_pool_place_in_backing(const struct tarn_pool *pool, const struct tn_request *request,
-                                   const struct tn_backing *backing)
+                                   const struct tn_static_pool *backed)
 {
-    uintptr_t address = (uintptr_t)backing->address;
+    uintptr_t address = (uintptr_t)backed->backing;
     return address + (-address & (alignment_needed(pool, request) - 1));
 }
 
@@ -80,54 +80,38 @@ tarn_backend_result tn_pool_meaning_of(tarn_backend_result result)
     return result;
 }
 
-static tarn_backend_result acquire(struct tarn_pool *pool, struct tn_backing *backing)
+static tarn_backend_result acquire(struct tarn_pool *pool, struct tn_static_pool *acquired)
 {
     tn_pool_lock(pool);
     pool->own.stats.vendor_alloc_count++;
     tn_pool_unlock(pool);
     return tn_pool_meaning_of(pool->backend.operations->acquire(
-        pool->backend.state, backing->size_bytes, &backing->address));
+        pool->backend.state, acquired->backing_bytes, &acquired->backing));
 }
 
-tarn_backend_result tn_pool_release_backing(struct tarn_pool *pool,
-                                            const struct tn_backing *backing)
-{
-    pool->refused_bytes = SIZE_MAX;
-    tn_pool_lock(pool);
-    pool->own.stats.vendor_free_count++;
-    tn_pool_unlock(pool);
-    tarn_backend_result result = pool->backend.operations->release(
-        pool->backend.state, backing->address, backing->size_bytes);
-    tn_pool_lock(pool);
-    tn_stats_count_shrinkage(&pool->own.stats, backing->size_bytes);
-    pool->transit_bytes -= backing->size_bytes;
-    tn_pool_unlock(pool);
-    return result;
-}
-
-void tn_pool_count_arrival(struct tarn_pool *pool, const struct tn_backing *backing)
+void tn_pool_count_arrival(struct tarn_pool *pool, size_t size_bytes)
 {
     tn_pool_lock(pool);
-    tn_stats_count_growth(&pool->own.stats, backing->size_bytes);
-    pool->transit_bytes += backing->size_bytes;
+    tn_stats_count_growth(&pool->own.stats, size_bytes);
+    pool->transit_bytes += size_bytes;
     tn_pool_unlock(pool);
 }
 
 /* NULL, or why backing from the backend cannot be used. Such backing is not released, because the effect of
  * that is unknown. */
-static const char *fault_of(struct tarn_pool *pool, const struct tn_backing *backing)
+static const char *fault_of(struct tarn_pool *pool, const struct tn_static_pool *acquired)
 {
-    uintptr_t address = (uintptr_t)backing->address;
+    uintptr_t address = (uintptr_t)acquired->backing;
     size_t end;
     if (address == 0) return "its address is NULL";
     if ((address & (pool->backend_alignment_bytes - 1)) != 0) {
         return "it is less aligned than promised";
     }
-    if (!tn_add_fits(address, backing->size_bytes, &end)) {
+    if (!tn_add_fits(address, acquired->backing_bytes, &end)) {
         return "it reaches beyond the last address";
     }
     tn_pool_lock(pool);
-    bool overlaps = tn_static_pool_list_overlaps(&pool->list, address, backing->size_bytes);
+    bool overlaps = tn_static_pool_list_overlaps(&pool->list, address, acquired->backing_bytes);
     tn_pool_unlock(pool);
     return overlaps ? "it overlaps memory that the pool holds" : NULL;
 }
@@ -167,7 +151,7 @@ static size_t whole_pages(const struct tarn_pool *pool, size_t size_bytes)
 /* Asks the backend for less and less, down to the need. OVER_LIMIT: not even the need is allowed, and the
  * backend was not asked. */
 static tarn_backend_result acquire_backing(struct tarn_pool *pool, size_t needed,
-                                           struct tn_backing *backing_out)
+                                           struct tn_static_pool *acquired)
 {
     struct tn_growth_state state = growth_state(pool);
     struct tn_growth_policy policy = pool->growth;
@@ -183,51 +167,130 @@ static tarn_backend_result acquire_backing(struct tarn_pool *pool, size_t needed
     tarn_backend_result result = TARN_BACKEND_RESULT_OK;
     if (tn_growth_wishes_all(&policy, &state)) result = ask_for_free_bytes(pool, &state);
     if (result.status != TARN_STATUS_OK) return result;
-    struct tn_backing backing = { NULL, tn_growth_first_bytes(&policy, &state, needed) };
+    size_t *asked_bytes = &acquired->backing_bytes;
+    *asked_bytes = tn_growth_first_bytes(&policy, &state, needed);
     result.status = TARN_STATUS_OVER_LIMIT;
-    while (backing.size_bytes != 0) {
-        result = acquire(pool, &backing);
+    while (*asked_bytes != 0) {
+        result = acquire(pool, acquired);
         if (result.status != TARN_STATUS_OUT_OF_MEMORY) break;
-        if (backing.size_bytes > needed) note_refusal(pool, backing.size_bytes);
-        backing.size_bytes = tn_growth_next_bytes(&policy, &state, backing.size_bytes, needed);
+        if (*asked_bytes > needed) note_refusal(pool, *asked_bytes);
+        *asked_bytes = tn_growth_next_bytes(&policy, &state, *asked_bytes, needed);
     }
     if (result.status != TARN_STATUS_OK) return result;
-    const char *fault = fault_of(pool, &backing);
+    const char *fault = fault_of(pool, acquired);
     if (fault) return (tarn_backend_result){ TARN_STATUS_VENDOR_ERROR, 0, fault };
-    tn_pool_count_arrival(pool, &backing);
+    tn_pool_count_arrival(pool, acquired->backing_bytes);
     note_success(pool);
-    *backing_out = backing;
     return result;
 }
 
-static bool can_hold(const struct tarn_pool *pool, const struct tn_backing *backing,
+static bool can_hold(const struct tarn_pool *pool, const struct tn_static_pool *backed,
                      const struct tn_request *request)
 {
-    size_t lead = tn_pool_place_in_backing(pool, request, backing) - (uintptr_t)backing->address;
+    size_t lead = tn_pool_place_in_backing(pool, request, backed) - (uintptr_t)backed->backing;
     size_t needed;
-    return tn_add_fits(tight_bytes(pool, request), lead, &needed) && needed <= backing->size_bytes;
+    return tn_add_fits(tight_bytes(pool, request), lead, &needed) &&
+           needed <= backed->backing_bytes;
+}
+
+static tarn_backend_result acquire_new(struct tarn_pool *pool, size_t needed,
+                                       struct tn_static_pool **acquired_out)
+{
+    struct tn_static_pool *acquired = tn_static_pool_alloc();
+    if (!acquired) return (tarn_backend_result){ TARN_STATUS_OUT_OF_HOST_MEMORY, 0, NULL };
+    tarn_backend_result result = acquire_backing(pool, needed, acquired);
+    if (result.status == TARN_STATUS_OK) {
+        *acquired_out = acquired;
+    } else {
+        tn_static_pool_destroy(acquired);
+    }
+    return result;
 }
 
 static tarn_backend_result acquire_ample(struct tarn_pool *pool, const struct tn_request *request,
-                                         struct tn_backing *backing_out)
+                                         struct tn_static_pool **acquired_out)
 {
     size_t ample;
     if (!ample_bytes(pool, request, &ample))
         return (tarn_backend_result){ TARN_STATUS_OVER_LIMIT, 0, NULL };
-    return acquire_backing(pool, ample, backing_out);
+    return acquire_new(pool, ample, acquired_out);
+}
+
+/* Takes back memory that holds the request, that the vendor has refused, and that no work uses. NULL: there is none. */
+static struct tn_static_pool *take_unreleased(struct tarn_pool *pool,
+                                              const struct tn_request *request)
+{
+    struct tn_static_pool *found = pool->leaving.newest;
+    while (found && !(found->is_unreleased && found->dependency.streams == 0 &&
+                      can_hold(pool, found, request)))
+        found = found->older;
+    if (!found) return NULL;
+    tn_pool_lock_and_gather(pool);
+    tn_static_pool_chain_remove(&pool->leaving, found);
+    pool->own.stats.unreleased_bytes -= found->backing_bytes;
+    tn_pool_unlock(pool);
+    return found;
 }
 
 /* Most vendors align better than they promise, so the tight size is tried first; but not in a pool that
  * passes through, where each allocation should be one vendor call. */
-tarn_backend_result tn_pool_acquire_backing(struct tarn_pool *pool,
-                                            const struct tn_request *request,
-                                            struct tn_backing *backing_out)
+tarn_backend_result tn_pool_acquire(struct tarn_pool *pool, const struct tn_request *request,
+                                    struct tn_static_pool **acquired_out)
 {
-    if (pool->passes_through) return acquire_ample(pool, request, backing_out);
-    tarn_backend_result result = acquire_backing(pool, tight_bytes(pool, request), backing_out);
-    if (result.status != TARN_STATUS_OK || can_hold(pool, backing_out, request)) return result;
-    tn_pool_release_backing(pool, backing_out);
-    return acquire_ample(pool, request, backing_out);
+    struct tn_static_pool *taken_back = take_unreleased(pool, request);
+    if (taken_back) {
+        *acquired_out = taken_back;
+        return TARN_BACKEND_RESULT_OK;
+    }
+    (void)tn_pool_release_unreleased(pool);
+    if (pool->passes_through) return acquire_ample(pool, request, acquired_out);
+    tarn_backend_result result = acquire_new(pool, tight_bytes(pool, request), acquired_out);
+    if (result.status != TARN_STATUS_OK || can_hold(pool, *acquired_out, request)) return result;
+    tn_pool_release(pool, *acquired_out);
+    return acquire_ample(pool, request, acquired_out);
+}
+
+/* --- releasing ------------------------------------------------------------------------------------- */
+
+/* Memory that is not in the chain of those that leave has been in no list, so no work uses it. */
+tarn_backend_result tn_pool_release(struct tarn_pool *pool, struct tn_static_pool *leaving)
+{
+    pool->refused_bytes = SIZE_MAX;
+    tn_pool_lock_and_gather(pool);
+    if (!leaving->is_leaving) {
+        leaving->is_leaving = true;
+        leaving->dependency = TN_DEPENDENCY_NONE;
+        tn_static_pool_chain_push(&pool->leaving, leaving);
+    }
+    tn_pool_unlock(pool);
+    tarn_backend_result result = pool->backend.operations->release(
+        pool->backend.state, leaving->backing, leaving->backing_bytes);
+    bool is_refused = result.status != TARN_STATUS_OK;
+    tn_pool_lock_and_gather(pool);
+    tn_stats_count_release(&pool->own.stats, leaving->backing_bytes, leaving->is_unreleased,
+                           is_refused);
+    leaving->is_unreleased = is_refused;
+    if (!is_refused) {
+        tn_static_pool_chain_remove(&pool->leaving, leaving);
+        pool->transit_bytes -= leaving->backing_bytes;
+        pool->change_count++;
+    }
+    tn_pool_unlock(pool);
+    if (!is_refused) tn_static_pool_destroy(leaving);
+    return result;
+}
+
+struct tn_giving_back tn_pool_release_unreleased(struct tarn_pool *pool)
+{
+    struct tn_giving_back given = { 0, 0, TARN_BACKEND_RESULT_OK };
+    if (tn_captures_are_under_way()) return given;
+    for (struct tn_static_pool *leaving = pool->leaving.newest, *older; leaving; leaving = older) {
+        older = leaving->older;
+        if (!leaving->is_unreleased) continue;
+        size_t size_bytes = leaving->backing_bytes;
+        tn_giving_back_count(&given, size_bytes, tn_pool_release(pool, leaving));
+    }
+    return given;
 }
 
 /* --- would it help --------------------------------------------------------------------------------- */
@@ -248,10 +311,11 @@ size_t tn_pool_wholly_free_bytes_locked(const struct tarn_pool *pool)
     return bytes;
 }
 
+/* What the vendor has refused may go back the next time. */
 static size_t wholly_free_bytes(struct tarn_pool *pool)
 {
     tn_pool_lock_and_gather(pool);
-    size_t bytes = tn_pool_wholly_free_bytes_locked(pool);
+    size_t bytes = tn_pool_wholly_free_bytes_locked(pool) + pool->own.stats.unreleased_bytes;
     tn_pool_unlock(pool);
     return bytes;
 }
@@ -270,17 +334,31 @@ static size_t piece_bytes_max(const struct tarn_pool *pool)
     return pool->range ? SIZE_MAX : pool->growth.allocation_bytes_max;
 }
 
-bool tn_pool_may_pass_later(struct tarn_pool *pool, const struct tn_request *request,
-                            tarn_backend_result result)
+/* Bytes beyond the limit, if the pool held so much more; at least 1. */
+static size_t excess_bytes(size_t footprint_bytes, size_t needed, size_t limit_bytes)
 {
-    size_t needed = tight_bytes(pool, request);
-    if (result.status == TARN_STATUS_OUT_OF_MEMORY) return true;
-    if (result.status != TARN_STATUS_OVER_LIMIT) return false;
-    if (needed > pool->growth.limit_bytes || needed > piece_bytes_max(pool)) return false;
-    /* Steps that are partly free may help too. How much is unknown before it is tried. */
-    size_t left = pool->range ? used_bytes(pool)
-                              : growth_state(pool).footprint_bytes - wholly_free_bytes(pool);
-    return left <= pool->growth.limit_bytes - needed;
+    size_t room = limit_bytes - needed;
+    return footprint_bytes > room ? footprint_bytes - room : 1;
+}
+
+size_t tn_pool_missing_bytes(struct tarn_pool *pool, const struct tn_request *request,
+                             tarn_backend_result result, uint32_t missing_step_count)
+{
+    size_t needed = tight_bytes(pool, request), limit = pool->growth.limit_bytes;
+    if (result.status == TARN_STATUS_OUT_OF_MEMORY) return needed;
+    if (result.status != TARN_STATUS_OVER_LIMIT) return 0;
+    if (needed > limit || needed > piece_bytes_max(pool)) return 0;
+    struct tn_growth_state state = growth_state(pool);
+    if (pool->range) {
+        /* Steps that are partly free may help too. How much is unknown before it is tried. */
+        size_t step_bytes = pool->range->step_bytes;
+        size_t missing = tn_min(missing_step_count * step_bytes, limit);
+        if (used_bytes(pool) > limit - needed) return 0;
+        return missing_step_count == 0 ? step_bytes
+                                       : excess_bytes(state.footprint_bytes, missing, limit);
+    }
+    size_t left = state.footprint_bytes - wholly_free_bytes(pool);
+    return left <= limit - needed ? excess_bytes(state.footprint_bytes, needed, limit) : 0;
 }
 
 /* --- failing ------------------------------------------------------------------------------------ */

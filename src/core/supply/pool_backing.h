@@ -15,12 +15,6 @@
 
 #include "../serve/request.h"
 
-/* A piece of vendor memory on its way into or out of the pool. */
-struct tn_backing {
-    void *address;
-    size_t size_bytes;
-};
-
 /* The result of giving static pools or steps back. */
 struct tn_giving_back {
     size_t detached_bytes;       /* left the pool */
@@ -46,37 +40,43 @@ struct tn_release_rule {
     size_t keep_free_bytes; /* stop when wholly free static pools have no more than this */
     bool keeps_spare;       /* stop when one wholly free static pool is left */
     bool needs_empty;       /* only while nothing is live in the pool */
+    size_t enough_bytes;    /* stop when so much has left the pool; 0: go on */
 };
 
-/* Acquires backing that holds the request: as much as the growth policy wishes for, or only as much as the
- * request needs while the user is told of another static pool that is about to join. The backing is in
- * transit from then on. Returns OK, OUT_OF_MEMORY, OUT_OF_HOST_MEMORY, FORKED or VENDOR_ERROR; or OVER_LIMIT:
- * a cap forbids even the least size, and the backend was not asked. */
-tarn_backend_result tn_pool_acquire_backing(struct tarn_pool *pool,
-                                            const struct tn_request *request,
-                                            struct tn_backing *backing_out);
+/* Acquires memory that holds the request: as much as the growth policy wishes for, or only as much as the request
+ * needs while the user is told of another static pool that is about to join. Memory that the vendor has refused to
+ * take back comes first, and without a vendor call. The static pool is not described yet, and is in transit from then
+ * on. Returns OK, OUT_OF_MEMORY, OUT_OF_HOST_MEMORY, FORKED or VENDOR_ERROR; or OVER_LIMIT: a cap forbids even the
+ * least size, and the backend was not asked. */
+tarn_backend_result tn_pool_acquire(struct tarn_pool *pool, const struct tn_request *request,
+                                    struct tn_static_pool **acquired_out);
 
-/* Where the request can lie in backing that was acquired for it. */
+/* Where the request can lie in the backing of a static pool that was acquired for it. */
 uintptr_t tn_pool_place_in_backing(const struct tarn_pool *pool, const struct tn_request *request,
-                                   const struct tn_backing *backing);
+                                   const struct tn_static_pool *backed);
 
 /* A backend may be anything, also another pool. Turns its answer to a request for memory into a status that
- * tn_pool_acquire_backing may return. Requires no lock. */
+ * tn_pool_acquire may return. Requires no lock. */
 tarn_backend_result tn_pool_meaning_of(tarn_backend_result result);
 
-/* Counts backing as footprint and in transit. */
-void tn_pool_count_arrival(struct tarn_pool *pool, const struct tn_backing *backing);
+/* Counts memory as footprint and in transit. */
+void tn_pool_count_arrival(struct tarn_pool *pool, size_t size_bytes);
 
-/* Releases backing that is in transit, and no longer counts it. */
-tarn_backend_result tn_pool_release_backing(struct tarn_pool *pool,
-                                            const struct tn_backing *backing);
+/* Releases a static pool that is in transit, and frees its description. If the vendor refuses, the pool goes on
+ * counting the memory, and keeps it for tn_pool_acquire and tn_pool_release_unreleased. */
+tarn_backend_result tn_pool_release(struct tarn_pool *pool, struct tn_static_pool *leaving);
+
+/* Releases again what the vendor has refused, unless a capture of the process is under way. */
+struct tn_giving_back tn_pool_release_unreleased(struct tarn_pool *pool);
 
 /* Bytes of wholly free static pools, or steps. Requires only the pool's lock, and the arenas gathered. */
 size_t tn_pool_wholly_free_bytes_locked(const struct tarn_pool *pool);
 
-/* Whether an acquire with this result may succeed after wholly free static pools have gone back. */
-bool tn_pool_may_pass_later(struct tarn_pool *pool, const struct tn_request *request,
-                            tarn_backend_result result);
+/* How many bytes of wholly free memory must at least go back before an acquire can succeed that has had this result.
+ * missing_step_count: in a contiguous pool, the steps that the request misses; 0: unknown. 0: it cannot succeed by
+ * that. */
+size_t tn_pool_missing_bytes(struct tarn_pool *pool, const struct tn_request *request,
+                             tarn_backend_result result, uint32_t missing_step_count);
 
 /* Reports why an acquire failed. */
 tarn_status tn_pool_fail_growth(struct tarn_pool *pool, const struct tn_request *request,

@@ -16,6 +16,7 @@ static void call(struct tarn_pool *pool, tarn_static_pool_callback function, voi
     tn_mutex_lock(&pool->growth_lock);
     pool->callback_count--;
     pool->callback_end_count++;
+    pool->change_count++;
     tn_condition_signal_all(&pool->callback_ended);
 }
 

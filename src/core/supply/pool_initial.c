@@ -9,30 +9,27 @@
 #include "pool_members.h"
 #include "pool_steps.h"
 
-/* Makes a static pool of the backing, and inserts it. Requires: growth_lock. */
-static tarn_status add(struct tarn_pool *pool, const struct tn_backing *backing)
+/* Inserts the static pool. Requires: growth_lock. */
+static tarn_status add(struct tarn_pool *pool, struct tn_static_pool *acquired)
 {
-    struct tn_static_pool *added = tn_pool_announce(pool, backing, NULL);
-    bool is_inserted = false;
-    if (added) {
-        tn_pool_lock_and_gather(pool);
-        is_inserted = tn_pool_insert(pool, added);
-        tn_pool_unlock(pool);
-        if (!is_inserted) tn_pool_withdraw(pool, added);
-    }
+    size_t size_bytes = acquired->backing_bytes;
+    tn_pool_announce(pool, acquired, NULL);
+    tn_pool_lock_and_gather(pool);
+    bool is_inserted = tn_pool_insert(pool, acquired);
+    tn_pool_unlock(pool);
     if (is_inserted) return TARN_STATUS_OK;
+    tn_pool_withdraw(pool, acquired);
     return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
-                   "the host has no memory to describe a static pool of %zu bytes",
-                   backing->size_bytes);
+                   "the host has no memory to describe a static pool of %zu bytes", size_bytes);
 }
 
 /* The returned status is only valid if the backend's result is OK. Requires: growth_lock. */
 static tarn_status take_static_pool(struct tarn_pool *pool, const struct tn_request *request,
                                     tarn_backend_result *result_out)
 {
-    struct tn_backing backing;
-    *result_out = tn_pool_acquire_backing(pool, request, &backing);
-    return result_out->status == TARN_STATUS_OK ? add(pool, &backing) : result_out->status;
+    struct tn_static_pool *acquired;
+    *result_out = tn_pool_acquire(pool, request, &acquired);
+    return result_out->status == TARN_STATUS_OK ? add(pool, acquired) : result_out->status;
 }
 
 /* The returned status is only valid if the backend's result is OK. Requires: growth_lock. */
@@ -74,11 +71,17 @@ tarn_status tn_pool_take_initial(struct tarn_pool *pool, size_t initial_bytes)
 
 tarn_status tn_pool_take_over(struct tarn_pool *pool, void *address, size_t size_bytes)
 {
-    const struct tn_backing backing = { address, size_bytes };
+    struct tn_static_pool *given = tn_static_pool_alloc();
+    if (!given) {
+        return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
+                       "the host has no memory to describe a static pool of %zu bytes", size_bytes);
+    }
+    given->backing = address;
+    given->backing_bytes = size_bytes;
     pool->is_over_callers_memory = true;
     tn_mutex_lock(&pool->growth_lock);
-    tn_pool_count_arrival(pool, &backing);
-    tarn_status status = add(pool, &backing);
+    tn_pool_count_arrival(pool, size_bytes);
+    tarn_status status = add(pool, given);
     tn_mutex_unlock(&pool->growth_lock);
     return status;
 }

@@ -11,30 +11,18 @@
 
 /* --- joining --------------------------------------------------------------------------------------- */
 
-static struct tn_static_pool *describe(const struct tarn_pool *pool,
-                                       const struct tn_backing *backing,
-                                       const struct tn_request *request)
+void tn_pool_announce(struct tarn_pool *pool, struct tn_static_pool *acquired,
+                      const struct tn_request *request)
 {
-    if (!pool->passes_through) {
-        return tn_static_pool_create(backing->address, backing->size_bytes, pool->chunk_log2,
-                                     TN_CHUNK_COUNT_MAX);
-    }
-    return tn_static_pool_create_for_one(backing->address, backing->size_bytes, pool->chunk_log2,
-                                         tn_pool_place_in_backing(pool, request, backing),
-                                         request->size_bytes);
-}
-
-struct tn_static_pool *tn_pool_announce(struct tarn_pool *pool, const struct tn_backing *backing,
-                                        const struct tn_request *request)
-{
-    struct tn_static_pool *announced = describe(pool, backing, request);
-    if (announced) {
-        tn_pool_tell_created(pool, announced->backing, announced->backing_bytes, announced->id);
-        tn_pool_watch_begin(pool, announced);
+    if (pool->passes_through) {
+        tn_static_pool_describe_for_one(acquired, pool->chunk_log2,
+                                        tn_pool_place_in_backing(pool, request, acquired),
+                                        request->size_bytes);
     } else {
-        tn_pool_release_backing(pool, backing);
+        tn_static_pool_describe(acquired, pool->chunk_log2, TN_CHUNK_COUNT_MAX);
     }
-    return announced;
+    tn_pool_tell_created(pool, acquired->backing, acquired->backing_bytes, acquired->id);
+    tn_pool_watch_begin(pool, acquired);
 }
 
 bool tn_pool_insert(struct tarn_pool *pool, struct tn_static_pool *announced)
@@ -61,78 +49,82 @@ bool tn_pool_insert(struct tarn_pool *pool, struct tn_static_pool *announced)
 
 tarn_backend_result tn_pool_withdraw(struct tarn_pool *pool, struct tn_static_pool *announced)
 {
-    struct tn_backing backing = { announced->backing, announced->backing_bytes };
-    tn_pool_allow(pool, backing.address, backing.size_bytes);
-    tn_pool_tell_destroyed(pool, backing.address, backing.size_bytes, announced->id);
+    tn_pool_allow(pool, announced->backing, announced->backing_bytes);
+    tn_pool_tell_destroyed(pool, announced->backing, announced->backing_bytes, announced->id);
     tn_pool_watch_end(pool, announced);
-    tn_static_pool_destroy(announced);
-    return tn_pool_release_backing(pool, &backing);
+    announced->watch = NULL;
+    return tn_pool_release(pool, announced);
 }
 
-/* Takes a wholly free static pool out of the list; its backing is in transit then. */
-static void remove_static_pool(struct tarn_pool *pool, const struct tn_static_pool *removed)
+/* Takes a wholly free static pool out of the index; its backing is in transit then. It is still in the orders of the
+ * list. */
+static void detach(struct tarn_pool *pool, struct tn_static_pool *detached)
 {
     TN_ASSERT(tn_pool_is_locked(pool));
-    tn_region_index_remove_span(&pool->own.index, removed->head);
-    tn_static_pool_list_remove(&pool->list, removed);
-    pool->transit_bytes += removed->backing_bytes;
+    tn_static_pool_list_mark_leaving(&pool->list, detached);
+    tn_static_pool_chain_push(&pool->leaving, detached);
+    detached->dependency = tn_region_index_remove_span(&pool->own.index, detached->head);
+    pool->transit_bytes += detached->backing_bytes;
 }
 
-static uint64_t newest_id(const struct tarn_pool *pool)
+/* Sums up the wholly free static pools. */
+static size_t sum_up_free(const struct tarn_pool *pool, size_t *count_out)
 {
-    uint64_t newest = 0;
+    size_t bytes = 0;
+    *count_out = 0;
     for (uint32_t i = 0; i < pool->list.count; i++) {
-        uint64_t id = pool->list.by_chunk[i].static_pool->id;
-        if (id > newest) newest = id;
+        const struct tn_static_pool *held = pool->list.by_chunk[i].static_pool;
+        if (!tn_region_index_span_is_free(&pool->own.index, held->head, tn_pool_held_streams(pool)))
+            continue;
+        bytes += held->backing_bytes;
+        ++*count_out;
     }
-    return newest;
+    return bytes;
 }
 
-/* The newest wholly free static pool that is no newer than id_max and that the rule lets go, or NULL. */
-static struct tn_static_pool *find_releasable(const struct tarn_pool *pool,
-                                              const struct tn_release_rule *rule, uint64_t id_max)
+/* Detaches the static pools that the rule lets go, the newest first. Returns the first; the others follow by
+ * next_out. */
+static struct tn_static_pool *detach_all(struct tarn_pool *pool, const struct tn_release_rule *rule)
 {
     TN_ASSERT(tn_pool_is_locked(pool));
-    struct tn_static_pool *newest = NULL;
+    struct tn_static_pool *first = NULL, **link = &first;
     size_t held_bytes = pool->own.stats.footprint_bytes - pool->transit_bytes;
-    size_t free_bytes = 0, free_count = 0;
-    /* A release waits for the device, which would break a capture. */
-    if (pool->is_over_callers_memory || tn_pool_is_capturing(pool)) return NULL;
+    size_t free_count, free_bytes = sum_up_free(pool, &free_count), detached_bytes = 0;
+    if (pool->is_over_callers_memory || tn_captures_are_under_way()) return NULL;
     if (rule->needs_empty && pool->own.stats.live_count > 0) return NULL;
-    for (uint32_t i = 0; i < pool->list.count; i++) {
-        struct tn_static_pool *candidate = pool->list.by_chunk[i].static_pool;
-        if (!tn_region_index_span_is_free(&pool->own.index, candidate->head,
+    for (struct tn_static_pool *candidate = pool->list.chain.newest, *older; candidate;
+         candidate = older) {
+        older = candidate->older;
+        if (free_bytes <= rule->keep_free_bytes || (rule->keeps_spare && free_count == 1)) break;
+        if (rule->enough_bytes > 0 && detached_bytes >= rule->enough_bytes) break;
+        if (held_bytes - candidate->backing_bytes < rule->keep_bytes ||
+            !tn_region_index_span_is_free(&pool->own.index, candidate->head,
                                           tn_pool_held_streams(pool)))
             continue;
-        free_bytes += candidate->backing_bytes;
-        free_count++;
-        if (candidate->id > id_max) continue;
-        if (held_bytes - candidate->backing_bytes < rule->keep_bytes) continue;
-        if (!newest || candidate->id > newest->id) newest = candidate;
+        detach(pool, candidate);
+        held_bytes -= candidate->backing_bytes;
+        free_bytes -= candidate->backing_bytes;
+        detached_bytes += candidate->backing_bytes;
+        free_count--;
+        candidate->next_out = NULL;
+        *link = candidate;
+        link = &candidate->next_out;
     }
-    if (free_bytes <= rule->keep_free_bytes) return NULL;
-    return rule->keeps_spare && free_count == 1 ? NULL : newest;
-}
-
-static struct tn_static_pool *detach_releasable(struct tarn_pool *pool,
-                                                const struct tn_release_rule *rule, uint64_t id_max)
-{
-    tn_pool_lock_and_gather(pool);
-    struct tn_static_pool *found = find_releasable(pool, rule, id_max);
-    if (found) remove_static_pool(pool, found);
-    tn_pool_unlock(pool);
-    return found;
+    if (first) tn_static_pool_list_remove_leaving(&pool->list);
+    return first;
 }
 
 struct tn_giving_back tn_pool_release_free(struct tarn_pool *pool,
                                            const struct tn_release_rule *rule)
 {
     if (pool->range) return tn_pool_release_free_steps(pool, rule);
-    struct tn_giving_back given = { 0, 0, TARN_BACKEND_RESULT_OK };
-    struct tn_static_pool *detached;
-    uint64_t id_max = newest_id(pool);
-    while ((detached = detach_releasable(pool, rule, id_max)) != NULL) {
+    struct tn_giving_back given = tn_pool_release_unreleased(pool);
+    tn_pool_lock_and_gather(pool);
+    struct tn_static_pool *detached = detach_all(pool, rule), *next;
+    tn_pool_unlock(pool);
+    for (; detached; detached = next) {
         size_t size_bytes = detached->backing_bytes;
+        next = detached->next_out;
         tn_giving_back_count(&given, size_bytes, tn_pool_withdraw(pool, detached));
     }
     return given;

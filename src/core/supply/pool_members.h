@@ -14,22 +14,21 @@
 
 #include "pool_backing.h"
 
-/* Makes a static pool of backing in transit, and tells the user. In a pool that passes through, the static
- * pool is for the request alone; else the request is not used. NULL: no host memory; the backing has been
- * released. */
-struct tn_static_pool *tn_pool_announce(struct tarn_pool *pool, const struct tn_backing *backing,
-                                        const struct tn_request *request);
+/* Describes a static pool in transit, and tells the user. In a pool that passes through, the static pool is for the
+ * request alone; else the request is not used. */
+void tn_pool_announce(struct tarn_pool *pool, struct tn_static_pool *acquired,
+                      const struct tn_request *request);
 
 /* Adds an announced static pool to the list. Also requires the pool's lock, and the arenas gathered or
  * frozen. False: no host memory, or no numbers are left for its chunks; withdraw it. */
 bool tn_pool_insert(struct tarn_pool *pool, struct tn_static_pool *announced);
 
 /* Ends a static pool that was announced and is not in the list, or no longer. Tells the user, and releases
- * the backing. Returns the vendor's answer. */
+ * it: see tn_pool_release. Returns the vendor's answer. */
 tarn_backend_result tn_pool_withdraw(struct tarn_pool *pool, struct tn_static_pool *announced);
 
-/* Gives wholly free static pools back by the rule, the newest first; in a contiguous pool, wholly free steps.
- * A static pool that joins while the user is told stays, so the call ends. */
+/* Gives back what the vendor has refused before, and then wholly free static pools by the rule, the newest first; in
+ * a contiguous pool, wholly free steps. They leave the pool together, before the user is told of the first. */
 struct tn_giving_back tn_pool_release_free(struct tarn_pool *pool,
                                            const struct tn_release_rule *rule);
 

@@ -19,6 +19,12 @@ struct geometry {
     uint32_t step_count; /* wished for */
 };
 
+/* Addresses from the backend, without memory. */
+struct addresses {
+    void *address;
+    size_t size_bytes;
+};
+
 /* A table of an older backend may end before these two operations. */
 static bool can_share(const tarn_backend_operations *operations)
 {
@@ -98,7 +104,7 @@ static tarn_status find_geometry(const struct tarn_pool *pool, const tarn_pool_o
 /* Asks for fewer and fewer addresses. The first step must begin at a multiple of its size. The backend does
  * not promise that, so some addresses are added. */
 static tarn_backend_result reserve(struct tarn_pool *pool, struct geometry *geometry,
-                                   struct tn_backing *reserved)
+                                   struct addresses *reserved)
 {
     tarn_backend_result result = { TARN_STATUS_OUT_OF_MEMORY, 0, NULL };
     for (; geometry->step_count > 0; geometry->step_count /= 2) {
@@ -128,7 +134,7 @@ static bool insert_range(struct tarn_pool *pool, struct tn_step_range *range)
 
 /* Requires: growth_lock. False: no host memory. */
 static bool add_range(struct tarn_pool *pool, const struct geometry *geometry,
-                      const struct tn_backing *reserved)
+                      const struct addresses *reserved)
 {
     struct tn_step_range *range =
         tn_step_range_create(reserved->address, reserved->size_bytes, geometry->step_bytes,
@@ -146,7 +152,7 @@ static bool add_range(struct tarn_pool *pool, const struct geometry *geometry,
 tarn_status tn_pool_reserve_range(struct tarn_pool *pool, const tarn_pool_options *options)
 {
     struct geometry geometry = { 0, 0 };
-    struct tn_backing reserved = { NULL, 0 };
+    struct addresses reserved = { NULL, 0 };
     tarn_status status = find_geometry(pool, options, &geometry);
     if (status != TARN_STATUS_OK) return status;
     tarn_backend_result result = reserve(pool, &geometry, &reserved);
@@ -171,42 +177,48 @@ tarn_status tn_pool_reserve_range(struct tarn_pool *pool, const tarn_pool_option
 static tarn_backend_result map_step(struct tarn_pool *pool, uint32_t step)
 {
     struct tn_step_range *range = pool->range;
-    const struct tn_backing backing = { tn_step_address(range, step), range->step_bytes };
     tn_pool_lock(pool);
     pool->own.stats.vendor_alloc_count++;
     tn_pool_unlock(pool);
     const tarn_backend_operations *operations = pool->backend.operations;
     tarn_backend_result (*map)(void *, void *, size_t, tarn_mapping *) =
         pool->is_shareable ? operations->range_map_shareable : operations->range_map;
-    tarn_backend_result result = tn_pool_meaning_of(
-        map(pool->backend.state, backing.address, backing.size_bytes, &range->steps[step].mapping));
+    tarn_backend_result result =
+        tn_pool_meaning_of(map(pool->backend.state, tn_step_address(range, step), range->step_bytes,
+                               &range->steps[step].mapping));
     if (result.status != TARN_STATUS_OK) return result;
     range->steps[step].id = tn_static_pool_take_id();
-    tn_pool_count_arrival(pool, &backing);
+    tn_pool_count_arrival(pool, range->step_bytes);
     return result;
 }
 
-/* Unmaps a step in transit. A step that the vendor does not take is lost to the pool. */
-static tarn_backend_result unmap_step(struct tarn_pool *pool, uint32_t step)
+/* Unmaps a step in transit. If the vendor refuses, the step is refused. was_refused: it was before. */
+static tarn_backend_result unmap_step(struct tarn_pool *pool, uint32_t step, bool was_refused)
 {
     struct tn_step_range *range = pool->range;
     tn_pool_allow(pool, tn_step_address(range, step), range->step_bytes);
-    tn_pool_lock(pool);
-    pool->own.stats.vendor_free_count++;
-    tn_pool_unlock(pool);
     tarn_backend_result result =
         pool->backend.operations->range_unmap(pool->backend.state, tn_step_address(range, step),
                                               range->step_bytes, range->steps[step].mapping);
+    bool is_refused = result.status != TARN_STATUS_OK;
     tn_pool_lock_and_gather(pool);
-    if (result.status == TARN_STATUS_OK) {
-        tn_step_range_leave(range, &pool->own.index, step);
+    tn_stats_count_release(&pool->own.stats, range->step_bytes, was_refused, is_refused);
+    if (is_refused) {
+        tn_step_range_refuse(range, step);
     } else {
-        tn_step_range_lose(range, step);
+        tn_step_range_leave(range, &pool->own.index, step);
+        pool->transit_bytes -= range->step_bytes;
+        pool->change_count++;
     }
-    tn_stats_count_shrinkage(&pool->own.stats, range->step_bytes);
-    pool->transit_bytes -= range->step_bytes;
     tn_pool_unlock(pool);
     return result;
+}
+
+static void tell_created(struct tarn_pool *pool, uint32_t step)
+{
+    const struct tn_step_range *range = pool->range;
+    tn_pool_tell_created(pool, tn_step_address(range, step), range->step_bytes,
+                         range->steps[step].id);
 }
 
 static void tell_destroyed(struct tarn_pool *pool, uint32_t step)
@@ -214,6 +226,55 @@ static void tell_destroyed(struct tarn_pool *pool, uint32_t step)
     const struct tn_step_range *range = pool->range;
     tn_pool_tell_destroyed(pool, tn_step_address(range, step), range->step_bytes,
                            range->steps[step].id);
+}
+
+/* Makes a step in transit free, which has memory. Returns the free region that it is part of then. */
+static uint32_t arrive(struct tarn_pool *pool, uint32_t step)
+{
+    TN_ASSERT(tn_pool_is_locked(pool));
+    struct tn_step_range *range = pool->range;
+    tn_pool_forbid(pool, tn_step_address(range, step), range->step_bytes);
+    pool->transit_bytes -= range->step_bytes;
+    return tn_step_range_arrive(range, &pool->own.index, step);
+}
+
+/* --- refused steps -------------------------------------------------------------------------- */
+
+bool tn_pool_take_refused_steps_back(struct tarn_pool *pool)
+{
+    struct tn_step_range *range = pool->range;
+    bool has_taken = false;
+    uint32_t step = 0;
+    while ((step = tn_step_range_next_refused(range, step)) != TN_STEP_NONE) {
+        if (range->steps[step].dependency.streams != 0) {
+            step++;
+            continue;
+        }
+        tn_pool_lock_and_gather(pool);
+        tn_step_range_retry(range, step);
+        pool->own.stats.unreleased_bytes -= range->step_bytes;
+        tn_pool_unlock(pool);
+        range->steps[step].id = tn_static_pool_take_id();
+        tell_created(pool, step);
+        tn_pool_lock_and_gather(pool);
+        arrive(pool, step);
+        tn_pool_unlock(pool);
+        has_taken = true;
+    }
+    return has_taken;
+}
+
+static void release_refused(struct tarn_pool *pool, struct tn_giving_back *given)
+{
+    struct tn_step_range *range = pool->range;
+    uint32_t step = 0;
+    if (tn_captures_are_under_way()) return;
+    for (; (step = tn_step_range_next_refused(range, step)) != TN_STEP_NONE; step++) {
+        tn_pool_lock_and_gather(pool);
+        tn_step_range_retry(range, step);
+        tn_pool_unlock(pool);
+        tn_giving_back_count(given, range->step_bytes, unmap_step(pool, step, true));
+    }
 }
 
 /* --- taking missing steps ------------------------------------------------------------------- */
@@ -336,18 +397,18 @@ tarn_backend_result tn_pool_map_steps(struct tarn_pool *pool, const struct tn_re
     tn_pool_lock_and_gather(pool);
     tarn_backend_result result = { plan_and_take(pool, request, &plan), 0, NULL };
     tn_pool_unlock(pool);
+    plan_out->missing_count = plan.missing_count;
     if (result.status != TARN_STATUS_OK) return result;
 
     if (map_all(pool, &plan.first_step, &result) < plan.missing_count) {
         for (uint32_t step = plan.first_step, next; step != TN_STEP_NONE; step = next) {
             next = range->steps[step].next;
-            (void)unmap_step(pool, step);
+            (void)unmap_step(pool, step, false);
         }
         return result;
     }
     for (uint32_t step = plan.first_step; step != TN_STEP_NONE; step = range->steps[step].next)
-        tn_pool_tell_created(pool, tn_step_address(range, step), range->step_bytes,
-                             range->steps[step].id);
+        tell_created(pool, step);
     *plan_out = plan;
     return TARN_BACKEND_RESULT_OK;
 }
@@ -388,11 +449,8 @@ void tn_pool_insert_steps(struct tarn_pool *pool, const struct tn_request *reque
     TN_ASSERT(tn_pool_is_locked(pool));
     struct tn_step_range *range = pool->range;
     uint32_t region = pool->own.index.regions[range->static_pool->head].next;
-    for (uint32_t step = plan->first_step; step != TN_STEP_NONE; step = range->steps[step].next) {
-        region = tn_step_range_arrive(range, &pool->own.index, step);
-        tn_pool_forbid(pool, tn_step_address(range, step), range->step_bytes);
-        pool->transit_bytes -= range->step_bytes;
-    }
+    for (uint32_t step = plan->first_step; step != TN_STEP_NONE; step = range->steps[step].next)
+        region = arrive(pool, step);
     /* While the pool knows one stream, free regions that touch have coalesced. */
     if (pool->streams) unite_place(pool, region, own_streams(pool, request), plan);
 }
@@ -463,13 +521,16 @@ static uint32_t count_releasable(const struct tarn_pool *pool, const struct tn_r
     TN_ASSERT(tn_pool_is_locked(pool));
     size_t step_bytes = pool->range->step_bytes;
     size_t held_bytes = pool->own.stats.footprint_bytes - pool->transit_bytes;
-    if (tn_pool_is_capturing(pool) || held_bytes <= rule->keep_bytes) return 0;
+    if (tn_captures_are_under_way() || held_bytes <= rule->keep_bytes) return 0;
     if (rule->needs_empty && pool->own.stats.live_count > 0) return 0;
     size_t free_count =
         tn_step_range_count_free(pool->range, &pool->own.index, tn_pool_held_streams(pool));
     size_t kept_count = tn_max(rule->keep_free_bytes / step_bytes, rule->keeps_spare ? 1 : 0);
     if (free_count <= kept_count) return 0;
-    return (uint32_t)tn_min(free_count - kept_count, (held_bytes - rule->keep_bytes) / step_bytes);
+    size_t count = tn_min(free_count - kept_count, (held_bytes - rule->keep_bytes) / step_bytes);
+    if (rule->enough_bytes > 0)
+        count = tn_min(count, tn_count_units(rule->enough_bytes, tn_lowest_bit(step_bytes)));
+    return (uint32_t)count;
 }
 
 /* Takes the steps that the rule lets go. Returns their list. */
@@ -492,11 +553,12 @@ struct tn_giving_back tn_pool_release_free_steps(struct tarn_pool *pool,
 {
     const struct tn_step_range *range = pool->range;
     struct tn_giving_back given = { 0, 0, TARN_BACKEND_RESULT_OK };
+    release_refused(pool, &given);
     for (uint32_t step = take_releasable(pool, rule), next; step != TN_STEP_NONE; step = next) {
         tell_destroyed(pool, step);
         /* An unmapped step may get into another list. */
         next = range->steps[step].next;
-        tn_giving_back_count(&given, range->step_bytes, unmap_step(pool, step));
+        tn_giving_back_count(&given, range->step_bytes, unmap_step(pool, step, false));
     }
     return given;
 }
@@ -510,23 +572,40 @@ void tn_pool_allow_steps(const struct tarn_pool *pool)
     }
 }
 
-/* The addresses cannot be released before all steps are unmapped. So lost steps are tried once more, and a
- * step that the vendor still refuses keeps the addresses. */
+void tn_pool_tell_steps_end(struct tarn_pool *pool)
+{
+    for (uint32_t step = 0; step < pool->range->step_count; step++) {
+        if (pool->range->steps[step].state == TN_STEP_STATE_MAPPED) tell_destroyed(pool, step);
+    }
+}
+
+/* Unmaps a step at the end of the pool. Returns whether it has no memory. */
+static bool unmap_at_end(struct tarn_pool *pool, uint32_t step)
+{
+    struct tn_step *ending = &pool->range->steps[step];
+    if (ending->state != TN_STEP_STATE_MAPPED && ending->state != TN_STEP_STATE_REFUSED)
+        return true;
+    tarn_backend_result result = pool->backend.operations->range_unmap(
+        pool->backend.state, tn_step_address(pool->range, step), pool->range->step_bytes,
+        ending->mapping);
+    if (result.status != TARN_STATUS_OK) return false;
+    ending->state = TN_STEP_STATE_UNMAPPED;
+    return true;
+}
+
+/* The addresses cannot be released before all steps are unmapped. So a step that the vendor refuses twice keeps the
+ * addresses. */
 void tn_pool_release_range(struct tarn_pool *pool)
 {
-    const tarn_backend_operations *operations = pool->backend.operations;
     struct tn_step_range *range = pool->range;
-    bool is_empty = true;
+    uint32_t unmapped_count = 0;
     tn_pool_allow_steps(pool);
-    for (uint32_t step = 0; step < range->step_count; step++) {
-        enum tn_step_state state = range->steps[step].state;
-        if (state == TN_STEP_STATE_MAPPED) tell_destroyed(pool, step);
-        if (state != TN_STEP_STATE_MAPPED && state != TN_STEP_STATE_LOST) continue;
-        tarn_backend_result result =
-            operations->range_unmap(pool->backend.state, tn_step_address(range, step),
-                                    range->step_bytes, range->steps[step].mapping);
-        if (result.status != TARN_STATUS_OK) is_empty = false;
+    for (unsigned attempt = 0; attempt < 2 && unmapped_count < range->step_count; attempt++) {
+        unmapped_count = 0;
+        for (uint32_t step = 0; step < range->step_count; step++)
+            unmapped_count += unmap_at_end(pool, step);
     }
-    if (!is_empty) return;
-    operations->range_release(pool->backend.state, range->reserved, range->reserved_bytes);
+    if (unmapped_count < range->step_count) return;
+    pool->backend.operations->range_release(pool->backend.state, range->reserved,
+                                            range->reserved_bytes);
 }

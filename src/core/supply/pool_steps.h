@@ -3,7 +3,8 @@
  * pool_steps: the steps of a contiguous pool: maps the steps that a request misses, and unmaps free ones.
  *
  *     taken (a void, in transit) ── mapped ──► the user is told ── insert ──► free
- *     free ── taken ──► the user is told ── unmapped ──► may be mapped again
+ *     free ── taken ──► the user is told ─┬─ unmapped ──► may be mapped again
+ *                                         └─ refused ──► unmapped later, or free again
  *
  * A step counts as footprint from map to unmap.
  *
@@ -21,7 +22,8 @@
 tarn_status tn_pool_reserve_range(struct tarn_pool *pool, const tarn_pool_options *options);
 
 /* Maps the steps that a request misses, and as many as the options ask for at first. Tells the user. The
- * caller must insert the plan. Returns a status that tn_pool_acquire_backing may return. */
+ * caller must insert the plan. Returns a status that tn_pool_acquire may return. After OVER_LIMIT and OUT_OF_MEMORY,
+ * the plan has only missing_count; 0: the range has no place for the request. */
 tarn_backend_result tn_pool_map_steps(struct tarn_pool *pool, const struct tn_request *request,
                                       struct tn_step_plan *plan_out);
 
@@ -36,12 +38,19 @@ void tn_pool_insert_steps(struct tarn_pool *pool, const struct tn_request *reque
 tarn_status tn_pool_export(struct tarn_pool *pool, const void *address,
                            tarn_exported_step *step_out);
 
-/* Unmaps wholly free steps by the rule, the highest first. */
+/* Makes the steps free that the vendor has refused to unmap, and that no work uses. Tells the user. False: there are
+ * none. */
+bool tn_pool_take_refused_steps_back(struct tarn_pool *pool);
+
+/* Unmaps what the vendor has refused before, and then wholly free steps by the rule, the highest first. */
 struct tn_giving_back tn_pool_release_free_steps(struct tarn_pool *pool,
                                                  const struct tn_release_rule *rule);
 
 /* Lets the program touch all mapped steps again. Requires no lock, at the end of the pool. */
 void tn_pool_allow_steps(const struct tarn_pool *pool);
+
+/* Tells the user that all steps go, at the end of the pool. */
+void tn_pool_tell_steps_end(struct tarn_pool *pool);
 
 /* Unmaps everything and releases the addresses, at the end of the pool. */
 void tn_pool_release_range(struct tarn_pool *pool);

@@ -3,14 +3,17 @@
 #include "pool_trim.h"
 
 #include "../../base/error.h"
+#include "../serve/pool_streams.h"
 
 #include "pool_members.h"
 
 tarn_status tn_pool_trim(struct tarn_pool *pool, size_t keep_bytes, size_t *released_bytes_out)
 {
     const struct tn_release_rule rule = { .keep_bytes = keep_bytes };
+    struct tn_giving_back given = { 0, 0, TARN_BACKEND_RESULT_OK };
     tn_mutex_lock(&pool->growth_lock);
-    struct tn_giving_back given = tn_pool_release_free(pool, &rule);
+    /* A function that is told of new memory must not take away what it is to join: the growth would never end. */
+    if (pool->arriving_count == 0) given = tn_pool_release_free(pool, &rule);
     tn_mutex_unlock(&pool->growth_lock);
     if (given.refusal.status != TARN_STATUS_OK) {
         return tn_fail_vendor(TARN_STATUS_VENDOR_ERROR, given.refusal.vendor_code,
@@ -45,15 +48,17 @@ static void release(struct tarn_pool *pool)
     if (pool->passes_through) (void)tn_pool_release_free(pool, &all);
 }
 
-/* If another thread holds growth_lock after its own free, that thread also does this release. */
+/* If another thread holds growth_lock after its own free, that thread also does this release. The growth that brings a
+ * static pool does it for functions that are told of that, and the end of captures for frees during them. */
 void tn_pool_release_after_free(struct tarn_pool *pool)
 {
-    bool is_due = true;
+    bool is_due = !tn_captures_are_under_way();
     while (is_due && tn_mutex_try_lock(&pool->growth_lock)) {
-        if (take_due_release(pool)) release(pool);
+        bool may_release = pool->arriving_count == 0;
+        if (may_release && take_due_release(pool)) release(pool);
         tn_mutex_unlock(&pool->growth_lock);
         tn_pool_lock(pool);
-        is_due = pool->is_release_due;
+        is_due = may_release && pool->is_release_due;
         tn_pool_unlock(pool);
     }
 }

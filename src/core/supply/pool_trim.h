@@ -15,8 +15,8 @@
 /* As tarn_pool_trim. */
 tarn_status tn_pool_trim(struct tarn_pool *pool, size_t keep_bytes, size_t *released_bytes_out);
 
-/* If a free has made memory that the options let go, gives it back. A piece that the vendor refuses is lost
- * to the pool. */
+/* If a free has made memory that the options let go, gives it back. A piece that the vendor refuses is counted, and
+ * tried again at the next trim or growth. */
 void tn_pool_release_after_free(struct tarn_pool *pool);
 
 /* In a pool that passes through: gives back free memory that a capture has held. */

@@ -67,37 +67,6 @@ bool tn_stream_reuse_divide(struct tarn_pool *pool)
     return is_divided;
 }
 
-/* --- room for a number ------------------------------------------------------------------------ */
-
-/* Streams whose numbers the pool can have back once nothing depends on them: all but captures. */
-static uint32_t forgettable(const struct tn_stream_table *table)
-{
-    return tn_stream_table_in_state(table, TN_STREAM_STATE_KNOWN) |
-           tn_stream_table_in_state(table, TN_STREAM_STATE_CALLERS) |
-           tn_stream_table_in_state(table, TN_STREAM_STATE_RETIRED) |
-           tn_stream_table_in_state(table, TN_STREAM_STATE_LOST);
-}
-
-/* Whether the pool has a number to spare, after it has forgotten all idle streams but the kept ones. A
- * forgotten stream that comes again is introduced again. */
-static bool make_room(struct tarn_pool *pool, uint32_t kept_streams)
-{
-    struct tn_stream_table *table = pool->streams;
-    if (tn_stream_table_find_unused(table) != TN_STREAM_NONE) return true;
-    for (uint32_t rest = forgettable(table) & ~kept_streams; rest != 0; rest &= rest - 1)
-        tn_stream_reuse_forget_idle(pool, tn_lowest_bit(rest));
-    return tn_stream_table_find_unused(table) != TN_STREAM_NONE;
-}
-
-/* Once the device has finished all work, nothing waits for memory that was freed on the streams. */
-static void make_room_by_waiting(struct tarn_pool *pool, uint32_t kept_streams)
-{
-    if (!pool->streams || make_room(pool, kept_streams)) return;
-    if ((forgettable(pool->streams) & ~kept_streams) == 0) return;
-    tn_stream_reuse_synchronize(pool);
-    make_room(pool, kept_streams);
-}
-
 /* --- introducing ------------------------------------------------------------------------------ */
 
 /* A stream as the pool and the vendor know it. */
@@ -151,9 +120,9 @@ static bool introduce_locked(struct tarn_pool *pool, const struct identity *iden
         return true;
     }
     if (!pool->streams && !divide(pool)) return false;
+    if (!tn_stream_table_has_room(pool->streams)) return false;
     uint32_t stream = tn_stream_table_find_unused(pool->streams);
-    if (stream == TN_STREAM_NONE || !tn_region_index_add_stream(&pool->own.index, stream))
-        return false;
+    if (!tn_region_index_add_stream(&pool->own.index, stream)) return false;
     tn_stream_table_add(pool->streams, stream, identity->name);
     struct tn_stream_entry *entry = &pool->streams->streams[stream];
     if (!must_record_frees) return true;
@@ -177,14 +146,16 @@ static tarn_backend_result introduce(struct tarn_pool *pool, tarn_stream handle,
             result = operations->stream_check(pool->backend.state, identity.name.handle);
         if (result.status != TARN_STATUS_OK && !has_vendor_gone(result)) return result;
         tn_stream_reuse_poll(pool); /* may complete a retirement, which frees a number */
-        make_room_by_waiting(pool, *kept_streams);
+        tn_stream_evict_record_named(pool, identity.name);
+        bool is_introduced = tn_stream_evict_make_room(pool, kept_streams);
         tn_pool_lock_and_gather(pool);
-        bool is_introduced = introduce_locked(pool, &identity) &&
-                             tn_pool_find_introduced_stream(pool, handle, &stream);
+        is_introduced = is_introduced && introduce_locked(pool, &identity) &&
+                        tn_pool_find_introduced_stream(pool, handle, &stream);
         tn_pool_unlock(pool);
         if (!is_introduced) return (tarn_backend_result){ TARN_STATUS_OUT_OF_HOST_MEMORY, 0, NULL };
     }
-    if (stream != TN_STREAM_NONE) *kept_streams |= (uint32_t)1 << stream;
+    /* The only stream gets number 0 if another one follows. */
+    *kept_streams |= (uint32_t)1 << (stream != TN_STREAM_NONE ? stream : 0);
     return TARN_BACKEND_RESULT_OK;
 }
 
@@ -210,8 +181,9 @@ tarn_status tn_stream_reuse_fail(const struct tarn_pool *pool, tarn_stream strea
     }
     if (result.status == TARN_STATUS_OUT_OF_HOST_MEMORY) {
         return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
-                              "no room for one more stream: a pool knows %d at most",
-                              TN_STREAM_COUNT_MAX);
+                              "no room for stream %p: the host has no memory, or captures that are "
+                              "not yet released have all %d numbers of the pool",
+                              stream, TN_STREAM_COUNT_MAX);
     }
     return tn_fail_vendor(TARN_STATUS_VENDOR_ERROR, result.vendor_code, result.vendor_name,
                           "the %s backend failed to look at stream %p", backend, stream);
@@ -237,7 +209,11 @@ tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream h
     tn_pool_lock(pool);
     bool is_known = tn_pool_find_introduced_stream(pool, handle, &stream);
     tn_pool_unlock(pool);
-    if (!is_known) return TARN_BACKEND_RESULT_OK;
+    if (!is_known) {
+        bool is_recorded = tn_stream_evict_retire(pool, tn_pool_name_stream(pool, handle));
+        tarn_status status = is_recorded ? TARN_STATUS_OK : TARN_STATUS_VENDOR_ERROR;
+        return (tarn_backend_result){ status, 0, NULL };
+    }
     if (tn_pool_is_captured(pool, stream))
         return (tarn_backend_result){ TARN_STATUS_NOT_READY, 0, NULL };
     if (stream == TN_STREAM_NONE) {

@@ -9,14 +9,14 @@
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-static bool has_events(const struct tarn_pool *pool)
+bool tn_stream_reuse_has_events(const struct tarn_pool *pool)
 {
     const tarn_backend_operations *operations = pool->backend.operations;
     return operations->event_create && operations->event_destroy && operations->event_record &&
            operations->event_query && operations->stream_wait_event;
 }
 
-static tarn_backend_result take_event(struct tarn_pool *pool, tarn_event *event_out)
+tarn_backend_result tn_stream_reuse_take_event(struct tarn_pool *pool, tarn_event *event_out)
 {
     if (pool->spare_event_count == 0)
         return pool->backend.operations->event_create(pool->backend.state, event_out);
@@ -24,7 +24,7 @@ static tarn_backend_result take_event(struct tarn_pool *pool, tarn_event *event_
     return TARN_BACKEND_RESULT_OK;
 }
 
-static void give_event_back(struct tarn_pool *pool, tarn_event event)
+void tn_stream_reuse_give_event_back(struct tarn_pool *pool, tarn_event event)
 {
     if (pool->spare_event_count < TN_POOL_SPARE_EVENTS_MAX) {
         pool->spare_events[pool->spare_event_count++] = event;
@@ -37,7 +37,7 @@ static void give_event_back(struct tarn_pool *pool, tarn_event event)
 
 static void forget_oldest_record(struct tarn_pool *pool, struct tn_stream_entry *entry)
 {
-    give_event_back(pool, entry->records[0].event);
+    tn_stream_reuse_give_event_back(pool, entry->records[0].event);
     entry->record_count--;
     for (unsigned i = 0; i < entry->record_count; i++)
         entry->records[i] = entry->records[i + 1];
@@ -48,6 +48,11 @@ static void forget_records(struct tarn_pool *pool, struct tn_stream_entry *entry
 {
     while (entry->record_count > kept_count)
         forget_oldest_record(pool, entry);
+}
+
+void tn_stream_reuse_forget_records(struct tarn_pool *pool, struct tn_stream_entry *entry)
+{
+    forget_records(pool, entry, 0);
 }
 
 /* Whether a record covers memory of that time: freed on the record's stream, or united with such memory. */
@@ -76,6 +81,11 @@ static void begin_anew(struct tarn_pool *pool)
     tn_pool_lock_and_gather(pool);
     tn_region_index_begin_anew(&pool->own.index);
     tn_slices_begin_anew(&pool->own.slices);
+    if (pool->range) tn_step_range_begin_anew(pool->range);
+    for (struct tn_static_pool *leaving = pool->leaving.newest; leaving; leaving = leaving->older)
+        leaving->dependency.time = 0;
+    for (uint32_t i = 0; i < table->evicted_count; i++)
+        table->evicted[i].time = 0;
     table->now = 1;
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++)
         memset(table->streams[i].covered_below, 0, sizeof table->streams[i].covered_below);
@@ -88,6 +98,11 @@ static void begin_anew(struct tarn_pool *pool)
     }
 }
 
+void tn_stream_reuse_begin_anew_if_due(struct tarn_pool *pool)
+{
+    if (pool->streams->now >= TN_STREAM_TIME_MAX) begin_anew(pool);
+}
+
 /*
  * Records an event at the end of a stream. It covers memory that was freed there up to the time that is taken
  * here, before the record. A free by another thread in between gets a later time and is not covered, although
@@ -96,14 +111,14 @@ static void begin_anew(struct tarn_pool *pool)
 static tarn_backend_result record(struct tarn_pool *pool, struct tn_stream_entry *entry)
 {
     const tarn_backend_operations *operations = pool->backend.operations;
-    if (pool->streams->now >= TN_STREAM_TIME_MAX) begin_anew(pool);
+    tn_stream_reuse_begin_anew_if_due(pool);
     bool is_full = entry->record_count == TN_STREAM_RECORDS_MAX;
     tarn_event event;
     tarn_backend_result result = TARN_BACKEND_RESULT_OK;
     if (is_full) {
         event = entry->records[--entry->record_count].event;
     } else {
-        result = take_event(pool, &event);
+        result = tn_stream_reuse_take_event(pool, &event);
     }
     if (result.status != TARN_STATUS_OK) return result;
 
@@ -114,18 +129,29 @@ static tarn_backend_result record(struct tarn_pool *pool, struct tn_stream_entry
     if (result.status == TARN_STATUS_OK) {
         entry->records[entry->record_count++] = (struct tn_stream_record){ event, time };
     } else {
-        give_event_back(pool, event);
+        tn_stream_reuse_give_event_back(pool, event);
     }
     return result;
 }
 
-/* Whether a free region or slice may depend on the stream. */
+/* Streams, a bit each, that memory waits for which has left the pool, and which the vendor may refuse. */
+static uint32_t streams_of_leaving(const struct tarn_pool *pool)
+{
+    uint32_t streams = pool->range ? tn_step_range_streams(pool->range) : 0;
+    for (const struct tn_static_pool *leaving = pool->leaving.newest; leaving;
+         leaving = leaving->older)
+        streams |= leaving->dependency.streams;
+    return streams;
+}
+
+/* Whether freed memory may depend on the stream. */
 static bool is_depended_on(struct tarn_pool *pool, uint32_t stream)
 {
     TN_ASSERT(tn_pool_is_locked(pool));
     return tn_free_set_region_count(&pool->own.index.by_size[tn_free_set_of_stream(stream)]) > 0 ||
            tn_free_set_region_count(&pool->own.index.by_size[TN_FREE_SET_SHARED]) > 0 ||
-           tn_slices_depend_on(&pool->own.slices, stream);
+           tn_slices_depend_on(&pool->own.slices, stream) ||
+           (streams_of_leaving(pool) & (uint32_t)1 << stream) != 0;
 }
 
 tarn_backend_result tn_stream_reuse_record_needed(struct tarn_pool *pool, uint32_t stream)
@@ -134,7 +160,8 @@ tarn_backend_result tn_stream_reuse_record_needed(struct tarn_pool *pool, uint32
     bool is_needed = is_depended_on(pool, stream);
     tn_pool_unlock(pool);
     if (!is_needed) return TARN_BACKEND_RESULT_OK;
-    if (!has_events(pool)) return (tarn_backend_result){ TARN_STATUS_NOT_SUPPORTED, 0, NULL };
+    if (!tn_stream_reuse_has_events(pool))
+        return (tarn_backend_result){ TARN_STATUS_NOT_SUPPORTED, 0, NULL };
     return record(pool, &pool->streams->streams[stream]);
 }
 
@@ -143,7 +170,7 @@ tarn_backend_result tn_stream_reuse_record_needed(struct tarn_pool *pool, uint32
 void tn_stream_reuse_want(struct tarn_pool *pool, uint32_t stream)
 {
     TN_ASSERT(tn_pool_is_locked(pool));
-    if (!has_events(pool)) return;
+    if (!tn_stream_reuse_has_events(pool)) return;
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         struct tn_stream_entry *entry = &pool->streams->streams[i];
         if (entry->state != TN_STREAM_STATE_CALLERS || i == stream) continue;
@@ -166,15 +193,14 @@ static void record_callers(struct tarn_pool *pool, struct tn_stream_entry *entry
 void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *streams,
                                     size_t stream_count, bool has_freed)
 {
-    if (!pool->streams || tn_pool_is_capturing(pool)) return;
+    if (!pool->streams || tn_captures_are_under_way()) return;
     bool has_to_record = has_freed && pool->identifies_streams;
     for (size_t i = 0; i < stream_count; i++) {
         uint32_t stream;
         tn_pool_lock(pool);
         bool is_known = tn_pool_find_introduced_stream(pool, streams[i], &stream);
         tn_pool_unlock(pool);
-        TN_ASSERT(is_known);
-        if (!is_known) continue;
+        if (!is_known) continue; /* evicted by this call */
         struct tn_stream_entry *entry = &pool->streams->streams[stream];
         if (entry->state != TN_STREAM_STATE_CALLERS) continue;
         if (has_to_record || entry->is_wanted) record_callers(pool, entry);
@@ -183,11 +209,14 @@ void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *s
 
 /* --- completion ------------------------------------------------------------------------------- */
 
-/* Nothing depends on these streams any more, a bit each, up to that time. True: a slice did. */
-static bool complete(struct tarn_pool *pool, uint32_t streams, uint32_t time)
+bool tn_stream_reuse_complete(struct tarn_pool *pool, uint32_t streams, uint32_t time)
 {
     TN_ASSERT(tn_pool_is_locked(pool));
     tn_region_index_complete(&pool->own.index, streams, time);
+    if (pool->range) tn_step_range_complete(pool->range, streams, time);
+    for (struct tn_static_pool *leaving = pool->leaving.newest; leaving; leaving = leaving->older)
+        leaving->dependency = tn_dependency_complete(leaving->dependency, streams, time);
+    pool->change_count++;
     return tn_slices_complete(&pool->own.slices, streams, time);
 }
 
@@ -231,7 +260,7 @@ static bool poll_stream(struct tarn_pool *pool, uint32_t stream)
         bool is_all = covers(entry, 0, TN_STREAM_TIME_MAX);
         uint32_t time = is_all ? TN_STREAM_TIME_MAX : entry->records[0].time;
         tn_pool_lock_and_gather(pool);
-        (void)complete(pool, (uint32_t)1 << stream, time);
+        (void)tn_stream_reuse_complete(pool, (uint32_t)1 << stream, time);
         tn_pool_unlock(pool);
         forget_oldest_record(pool, entry);
         has_completed = true;
@@ -245,7 +274,8 @@ static bool poll_stream(struct tarn_pool *pool, uint32_t stream)
 bool tn_stream_reuse_poll(struct tarn_pool *pool)
 {
     bool has_completed = false;
-    if (!pool->streams || tn_pool_is_capturing(pool)) return false;
+    if (!pool->streams || tn_captures_are_under_way()) return false;
+    if (tn_stream_evict_poll(pool)) has_completed = true;
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         if (poll_stream(pool, i)) has_completed = true;
     }
@@ -261,12 +291,12 @@ void tn_stream_reuse_end(struct tarn_pool *pool, uint32_t stream, bool is_record
     /* All memory that depends on the stream was freed there before, also if uniting gave it a later time. */
     if (is_recorded && entry->record_count > 0)
         entry->records[entry->record_count - 1].time = TN_STREAM_TIME_MAX;
-    if (!tn_pool_is_capturing(pool)) poll_stream(pool, stream);
+    if (!tn_captures_are_under_way()) poll_stream(pool, stream);
 }
 
 void tn_stream_reuse_settle(struct tarn_pool *pool)
 {
-    if (!pool->streams || tn_pool_is_capturing(pool) || !has_events(pool)) return;
+    if (!pool->streams || tn_captures_are_under_way() || !tn_stream_reuse_has_events(pool)) return;
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         if (pool->streams->streams[i].state == TN_STREAM_STATE_KNOWN)
             (void)tn_stream_reuse_record_needed(pool, i);
@@ -283,15 +313,15 @@ static bool complete_all(struct tarn_pool *pool, uint32_t time)
                      tn_stream_table_in_state(table, TN_STREAM_STATE_CALLERS);
     uint32_t ended = tn_stream_table_in_state(table, TN_STREAM_STATE_RETIRED) |
                      tn_stream_table_in_state(table, TN_STREAM_STATE_LOST);
-    bool has_changed = complete(pool, known | ended, time);
-    return complete(pool, ended, TN_STREAM_TIME_MAX) || has_changed;
+    bool has_changed = tn_stream_reuse_complete(pool, known | ended, time);
+    return tn_stream_reuse_complete(pool, ended, TN_STREAM_TIME_MAX) || has_changed;
 }
 
 bool tn_stream_reuse_synchronize(struct tarn_pool *pool)
 {
     const tarn_backend_operations *operations = pool->backend.operations;
-    if (!pool->streams || tn_pool_is_capturing(pool) || !operations->synchronize) return false;
-    if (pool->streams->now >= TN_STREAM_TIME_MAX) begin_anew(pool);
+    if (!pool->streams || tn_captures_are_under_way() || !operations->synchronize) return false;
+    tn_stream_reuse_begin_anew_if_due(pool);
     tn_pool_lock_and_gather(pool);
     bool is_needed = pool->own.index.pending_chunk_count > 0 || pool->own.slices.streams != 0;
     uint32_t time = is_needed ? tn_stream_table_advance(pool->streams) : 0;
@@ -302,6 +332,9 @@ bool tn_stream_reuse_synchronize(struct tarn_pool *pool)
     tn_pool_lock_and_gather(pool);
     uint32_t before = pool->own.index.pending_chunk_count;
     bool has_changed = complete_all(pool, time);
+    tn_pool_unlock(pool);
+    tn_stream_evict_complete_all(pool);
+    tn_pool_lock(pool);
     if (pool->own.index.pending_chunk_count < before) has_changed = true;
     tn_pool_unlock(pool);
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
@@ -316,11 +349,13 @@ bool tn_stream_reuse_synchronize(struct tarn_pool *pool)
 uint32_t tn_stream_reuse_reachable(const struct tarn_pool *pool)
 {
     TN_ASSERT(tn_pool_is_locked(pool));
-    if (!has_events(pool)) return 0;
+    if (!tn_stream_reuse_has_events(pool)) return 0;
     uint32_t streams = tn_stream_table_reachable(pool->streams);
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         const struct tn_stream_entry *entry = &pool->streams->streams[i];
-        bool is_covered = entry->state == TN_STREAM_STATE_CALLERS && entry->is_all_recorded;
+        bool is_covered =
+            (entry->state == TN_STREAM_STATE_CALLERS && entry->is_all_recorded) ||
+            (entry->state == TN_STREAM_STATE_EVICTED && tn_stream_evict_are_recorded(pool));
         if (is_covered) streams |= (uint32_t)1 << i;
     }
     return streams;
@@ -343,6 +378,8 @@ static tarn_backend_result order_after(struct tarn_pool *pool, tarn_stream handl
                                        uint32_t awaited, uint32_t time)
 {
     struct tn_stream_entry *entry = &pool->streams->streams[awaited];
+    if (entry->state == TN_STREAM_STATE_EVICTED)
+        return tn_stream_evict_order(pool, handle, stream, time);
     const struct tn_stream_record *covering = find_record(entry, time);
     if (!covering) {
         /* The record was there when the memory was found: times have begun anew since. */
@@ -374,7 +411,7 @@ tarn_backend_result tn_stream_reuse_order(struct tarn_pool *pool, tarn_stream ha
     tn_pool_unlock(pool);
     (void)is_known;
     (void)others;
-    if (rest != 0 && !has_events(pool))
+    if (rest != 0 && !tn_stream_reuse_has_events(pool))
         return (tarn_backend_result){ TARN_STATUS_NOT_SUPPORTED, 0, NULL };
     for (; rest != 0; rest &= rest - 1) {
         tarn_backend_result result =
@@ -407,6 +444,7 @@ void tn_stream_reuse_fini(struct tarn_pool *pool)
     if (!pool->streams) return;
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++)
         forget_records(pool, &pool->streams->streams[i], 0);
+    tn_stream_evict_fini(pool);
     for (unsigned i = 0; i < pool->spare_event_count; i++)
         (void)pool->backend.operations->event_destroy(pool->backend.state, pool->spare_events[i]);
     tn_stream_reuse_abandon(pool);
@@ -414,6 +452,7 @@ void tn_stream_reuse_fini(struct tarn_pool *pool)
 
 void tn_stream_reuse_abandon(struct tarn_pool *pool)
 {
+    if (pool->streams) tn_stream_table_fini(pool->streams);
     tn_host_memory_free(pool->streams);
     pool->streams = NULL;
 }

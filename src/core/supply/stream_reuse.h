@@ -16,8 +16,8 @@
  *     a thread's own stream             the thread records, at its first call after another stream wants it
  *     a stream that ends unannounced    each free records
  *
- * Two files: stream_known.c introduces and retires streams; stream_reuse.c records, polls, and makes streams
- * wait.
+ * Three files: stream_known.c introduces and retires streams; stream_evict.c makes room for more streams than there are
+ * numbers; stream_reuse.c records, polls, and makes streams wait.
  *
  * Requires: growth_lock, except where a function says otherwise. The functions take the pool's lock
  * themselves. They call the vendor without it, because the vendor may wait for a user's function that frees.
@@ -102,7 +102,51 @@ void tn_stream_reuse_fini(struct tarn_pool *pool);
 /* Gives up the table at the end of the pool, without a vendor call. Requires no lock. */
 void tn_stream_reuse_abandon(struct tarn_pool *pool);
 
-/* --- stream_reuse.c, for stream_known.c --------------------------------------------------------- */
+/* --- stream_evict.c, for the other two ----------------------------------------------------------- */
+
+/* Makes room for one more stream or capture: forgets idle streams, or evicts one. Does so with the kept streams last,
+ * a bit each, and takes them out then. False: no host memory, or captures have all numbers. */
+bool tn_stream_evict_make_room(struct tarn_pool *pool, uint32_t *kept_streams);
+
+/* If the stream was evicted, and nothing could be recorded on it, records now: the caller names the stream. */
+void tn_stream_evict_record_named(struct tarn_pool *pool, struct tn_stream_name name);
+
+/* The handle ends. False: memory waits for the stream, and nothing can be recorded on it. */
+bool tn_stream_evict_retire(struct tarn_pool *pool, struct tn_stream_name name);
+
+/* Whether a stream can be made to wait for all evicted streams. */
+bool tn_stream_evict_are_recorded(const struct tarn_pool *pool);
+
+/* Makes a stream wait for the streams that were evicted up to a time. Returns the vendor's status. */
+tarn_backend_result tn_stream_evict_order(struct tarn_pool *pool, tarn_stream handle,
+                                          uint32_t stream, uint32_t time);
+
+/* Finds out which evicted streams have completed their work. True: some have. */
+bool tn_stream_evict_poll(struct tarn_pool *pool);
+
+/* The device has finished all work. */
+void tn_stream_evict_complete_all(struct tarn_pool *pool);
+
+/* Gives the events of evicted streams up. */
+void tn_stream_evict_fini(struct tarn_pool *pool);
+
+/* --- stream_reuse.c, for the other two ------------------------------------------------------------ */
+
+/* Whether the vendor has all operations on events. */
+bool tn_stream_reuse_has_events(const struct tarn_pool *pool);
+
+/* Takes an event that nothing is recorded on. Returns OK, or the vendor's status. */
+tarn_backend_result tn_stream_reuse_take_event(struct tarn_pool *pool, tarn_event *event_out);
+void tn_stream_reuse_give_event_back(struct tarn_pool *pool, tarn_event event);
+
+void tn_stream_reuse_forget_records(struct tarn_pool *pool, struct tn_stream_entry *entry);
+
+/* If the pool's time has come to its end, all times begin anew. */
+void tn_stream_reuse_begin_anew_if_due(struct tarn_pool *pool);
+
+/* Nothing depends on these streams any more, a bit each, up to that time. True: a slice did. Also requires the pool's
+ * lock, and the arenas gathered. */
+bool tn_stream_reuse_complete(struct tarn_pool *pool, uint32_t streams, uint32_t time);
 
 /* Records on the stream if free memory may depend on it. Returns OK; NOT_SUPPORTED: the vendor has no events;
  * or the vendor's status. */
