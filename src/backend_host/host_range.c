@@ -18,7 +18,6 @@
  * Threads: any; each operation holds the device's one lock, also during calls of the system.
  * Always true: mappings lie in their range and do not overlap.
  */
-#define _GNU_SOURCE /* memfd_create */
 #include "host_device.h"
 
 #include <errno.h>
