@@ -387,7 +387,7 @@ TARN_API tarn_status tarn_pool_alloc_aligned(tarn_pool *pool, size_t size_bytes,
  * Status, all from the pool's own metadata:
  *  - NOT_LIVE: the address was freed before, or never handed out.
  *  - INTERIOR_ADDRESS: the address lies inside an allocation, not at its start.
- *  - WRONG_POOL: the address is another pool's.
+ *  - WRONG_POOL: the address is another pool's. A fallback of this pool is no other pool.
  *  - FOREIGN_ADDRESS: the address is in no pool. A second free answers this, too, if the memory has gone
  *    back to the vendor.
  *  - CORRUPT: debug mode found damage; the memory counts as freed. See tarn/debug.h.

@@ -353,6 +353,35 @@ static void the_call_that_notices_is_well_and_leaves_a_message(void **state)
     destroy_empty();
 }
 
+/* What is known of the first free is told, whichever pool of a chain of fallbacks has the memory. */
+static void a_second_free_is_told_of_the_first_in_any_fallback(void **state)
+{
+    tarn_pool *pools[3];
+    void *addresses[3];
+    options.limit_bytes = options.initial_bytes = 16384;
+    for (size_t i = 3; i-- > 0;) {
+        pool = NULL;
+        create_with_quarantine(0, 1 << 20);
+        pools[i] = pool;
+        options.fallback = pool;
+    }
+    tarn_label_push("large");
+    for (size_t i = 0; i < 3; i++)
+        addresses[i] = alloc(16384);
+    tarn_label_pop();
+    for (size_t i = 0; i < 3; i++) {
+        free_one(addresses[i]);
+        assert_int_equal(stats_of(pools[i]).live_count, 0);
+        expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free(pool, addresses[i]));
+        expect_message("of 16384 bytes, label \"large\", was freed before");
+        expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_resize(pool, addresses[i], 100));
+        expect_message("of 16384 bytes, label \"large\", was freed before");
+    }
+    destroy_empty();
+    expect_ok(tarn_pool_destroy(pools[1]));
+    expect_ok(tarn_pool_destroy(pools[2]));
+}
+
 static void the_quarantine_is_let_go_before_memory_runs_out(void **state)
 {
     options.debug = ALL_FLAGS;
@@ -645,6 +674,7 @@ int main(void)
         CASE(a_second_free_is_told_of_the_first),
         CASE(a_use_after_the_free_is_found),
         CASE(the_call_that_notices_is_well_and_leaves_a_message),
+        CASE(a_second_free_is_told_of_the_first_in_any_fallback),
         CASE(the_quarantine_is_let_go_before_memory_runs_out),
         CASE(trimming_lets_the_quarantine_go),
         CASE(an_overrun_is_put_down_to_who_allocated),

@@ -405,6 +405,64 @@ static void the_fallback_serves_what_the_pool_cannot(void **state)
     tarn_backend_close(&other);
 }
 
+/* Wrong frees and resizes through a pool, of memory that it or a fallback has, in pieces of 16 KiB. `freed` was freed,
+ * and `live` is not. */
+static void expect_wrong_calls_told(tarn_pool *pool, char *freed, char *live)
+{
+    tarn_stream stream = NULL;
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free(pool, freed));
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free_sized(pool, freed, 4 * KIB));
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free_after(pool, freed, &stream, 1));
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_free_many(pool, 1, (void *[]){ freed }));
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_resize(pool, freed, KIB));
+    expect_status(TARN_STATUS_INTERIOR_ADDRESS, tarn_pool_free(pool, live + 1));
+    expect_status(TARN_STATUS_INTERIOR_ADDRESS, tarn_pool_free(pool, live + 5 * KIB));
+    expect_status(TARN_STATUS_INTERIOR_ADDRESS, tarn_pool_resize(pool, live + KIB, KIB));
+    expect_status(TARN_STATUS_WRONG_SIZE, tarn_pool_free_sized(pool, live, KIB));
+}
+
+/* A fallback of a fallback, that of a pool. Each has memory that was allocated through the last one. */
+static void what_a_fallback_has_is_no_other_pools(void **state)
+{
+    tarn_backend host = new_host_backend(NULL);
+    tarn_pool_options options = options_over(&host);
+    options.limit_bytes = 16 * KIB;
+    for (int debug = 0; debug < 2; debug++) {
+        tarn_pool *pools[3], *other = new_pool(&options);
+        char *freed[3], *live[3];
+        options.debug = debug ? TARN_DEBUG_SITES : 0;
+        for (size_t i = 3; i-- > 0;) {
+            pools[i] = new_pool(&options);
+            options.fallback = pools[i];
+        }
+        options.fallback = NULL;
+        for (size_t i = 0; i < 3; i++) {
+            live[i] = alloc(pools[0], 8 * KIB);
+            freed[i] = alloc(pools[0], 8 * KIB);
+            tarn_allocation found = TARN_ALLOCATION_INIT;
+            expect_ok(tarn_pool_find(freed[i], &found));
+            assert_ptr_equal(found.pool, pools[i]);
+        }
+        for (size_t i = 0; i < 3; i++)
+            expect_ok(tarn_pool_free(pools[0], freed[i]));
+        for (size_t asked = 0; asked < 3; asked++)
+            for (size_t i = asked; i < 3; i++)
+                expect_wrong_calls_told(pools[asked], freed[i], live[i]);
+        /* A fallback does not reach the pool that it serves, and another pool reaches none of them. */
+        for (size_t i = 0; i < 3; i++) {
+            if (i > 0) expect_status(TARN_STATUS_WRONG_POOL, tarn_pool_free(pools[i], live[i - 1]));
+            expect_status(TARN_STATUS_WRONG_POOL, tarn_pool_free(other, freed[i]));
+            expect_status(TARN_STATUS_WRONG_POOL, tarn_pool_resize(other, live[i], KIB));
+        }
+        for (size_t i = 0; i < 3; i++)
+            expect_ok(tarn_pool_free(pools[0], live[i]));
+        for (size_t i = 0; i < 3; i++)
+            expect_ok(tarn_pool_destroy(pools[i]));
+        expect_ok(tarn_pool_destroy(other));
+    }
+    tarn_backend_close(&host);
+}
+
 /* --- the report ---------------------------------------------------------------------------------------- */
 
 static void *look_at_own_shortage(void *argument)
@@ -474,6 +532,7 @@ int main(void)
         cmocka_unit_test(a_function_may_run_short_in_another_pool),
         cmocka_unit_test(a_function_may_be_left_by_longjmp),
         cmocka_unit_test(the_fallback_serves_what_the_pool_cannot),
+        cmocka_unit_test(what_a_fallback_has_is_no_other_pools),
         cmocka_unit_test(the_report_says_how_things_stood),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

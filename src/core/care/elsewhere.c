@@ -13,6 +13,22 @@ static struct tarn_pool *fallback_of(const struct tarn_pool *pool)
     return tn_pool_is_open(pool->fallback) ? pool->fallback : NULL;
 }
 
+/* Whether a free or resize through the pool reaches `owner`: the pool itself, or one of its fallbacks. */
+static bool reaches(const struct tarn_pool *pool, const struct tarn_pool *owner)
+{
+    while (pool && pool != owner)
+        pool = fallback_of(pool);
+    return pool != NULL;
+}
+
+/* Whether the pool or one of its fallbacks takes unknown addresses for those of the parent process. */
+static bool succeeds_parent(const struct tarn_pool *pool)
+{
+    while (pool && !pool->succeeds_parent)
+        pool = fallback_of(pool);
+    return pool != NULL;
+}
+
 void tn_note_caller(const struct tarn_pool *pool, const void *caller)
 {
     do {
@@ -34,20 +50,20 @@ TN_COLD tarn_status tn_fail_for_owner(const void *address, const struct tarn_poo
                    address, (const void *)owner, (const void *)pool);
 }
 
-/* Reports why no live allocation of the pool starts at the address. */
+/* Reports why no live allocation of the pool, or of a fallback, starts at the address. */
 static TN_COLD tarn_status fail_for_address(struct tarn_pool *pool, const void *address)
 {
     tarn_pool *owner;
     tarn_allocation found;
     enum tn_find_result result = tn_pool_registry_find(address, &owner, &found);
     if (result == TN_FIND_RESULT_FOREIGN) return tn_fail_for_foreign(address);
-    if (owner != pool) return tn_fail_for_owner(address, owner, pool);
+    if (!reaches(pool, owner)) return tn_fail_for_owner(address, owner, pool);
     if (result == TN_FIND_RESULT_FOUND && found.address != address) {
         return tn_fail(TARN_STATUS_INTERIOR_ADDRESS,
                        "%p lies inside the allocation of %zu bytes that starts at %p", address,
                        found.size_bytes, found.address);
     }
-    if (tn_debug_fail_for_freed(pool, address)) return TARN_STATUS_NOT_LIVE;
+    if (tn_debug_fail_for_freed(owner, address)) return TARN_STATUS_NOT_LIVE;
     return tn_fail(TARN_STATUS_NOT_LIVE, "%p is not allocated: freed twice, or never handed out",
                    address);
 }
@@ -58,7 +74,7 @@ static TN_COLD tarn_status fail_to_free(struct tarn_pool *pool, const void *addr
 {
     struct tn_saved_error saved = tn_error_save();
     tarn_status status = fail_for_address(pool, address);
-    if (status != TARN_STATUS_FOREIGN_ADDRESS || !pool->succeeds_parent) return status;
+    if (status != TARN_STATUS_FOREIGN_ADDRESS || !succeeds_parent(pool)) return status;
     tn_error_restore(&saved);
     return TARN_STATUS_OK;
 }
@@ -75,7 +91,7 @@ TN_COLD tarn_status tn_free_elsewhere(struct tarn_pool *pool, void *address,
         asked = next;
         status = tn_pool_free_any(asked, address, told_bytes, streams, stream_count);
     }
-    return status == TARN_STATUS_NOT_LIVE ? fail_to_free(asked, address) : status;
+    return status == TARN_STATUS_NOT_LIVE ? fail_to_free(pool, address) : status;
 }
 
 tarn_status tn_free_anywhere(struct tarn_pool *pool, void *address, const size_t *told_bytes,
@@ -95,5 +111,5 @@ tarn_status tn_resize_anywhere(struct tarn_pool *pool, void *address, size_t siz
         asked = next;
         status = tn_pool_resize_any(asked, address, size_bytes, stream);
     }
-    return status == TARN_STATUS_NOT_LIVE ? fail_for_address(asked, address) : status;
+    return status == TARN_STATUS_NOT_LIVE ? fail_for_address(pool, address) : status;
 }
