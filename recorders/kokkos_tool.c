@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/host_memory.h"
 #include "base/sync.h"
 #include "record/recorder.h"
@@ -156,11 +157,12 @@ static void tell_what_was_left_out(void)
     unsigned count = atomic_load(&space_count);
     for (unsigned i = 0; i < count; i++) {
         if (spaces[i].is_recorded) continue;
+        char name[4 * sizeof spaces[i].name];
+        tn_escape_text(name, sizeof name, spaces[i].name);
         fprintf(stderr,
                 "tarn: %llu allocations in space %s were not recorded; TARN_KOKKOS_SPACES=%s would "
                 "record them\n",
-                (unsigned long long)atomic_load(&spaces[i].alloc_count), spaces[i].name,
-                spaces[i].name);
+                (unsigned long long)atomic_load(&spaces[i].alloc_count), name, name);
     }
 }
 

@@ -61,7 +61,9 @@ typedef struct tarn_error {
     int vendor_code;    /* the vendor's error number; 0: no call of the vendor was the cause */
     const char
         *vendor_name; /* its name, "cudaErrorMemoryAllocation" for example; "" if there is none */
-    const char *message; /* one line with the values involved; "" if nothing has failed yet */
+    /* One line with the values involved; "" if nothing has failed yet. It is UTF-8. Control characters, and other bytes
+     * that are not UTF-8, in a path for example, are written \xNN. */
+    const char *message;
 } tarn_error;
 
 /*

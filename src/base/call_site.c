@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compiler.h"
+#include "escape.h"
 
 #if TN_HAS_EXECINFO
 #include <execinfo.h>
@@ -76,6 +77,7 @@ void tn_call_site_describe(const void *frame, char *text, size_t text_bytes)
     size_t end = strcspn(name, "[");
     while (end > 0 && name[end - 1] == ' ')
         end--;
-    snprintf(text, text_bytes, "%.*s", (int)end, end > 0 ? name : names[0]);
+    if (end > 0) names[0][(size_t)(name - names[0]) + end] = '\0';
+    tn_escape_text(text, text_bytes, end > 0 ? name : names[0]);
     free(names);
 }

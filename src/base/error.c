@@ -5,12 +5,16 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "escape.h"
+
 static _Thread_local struct tn_saved_error last = { .error = { TARN_STATUS_OK, 0, "", "" } };
 
 static void remember(tarn_status status, int vendor_code, const char *vendor_name,
                      const char *format, va_list arguments)
 {
-    vsnprintf(last.message, sizeof last.message, format, arguments);
+    char message[TN_ERROR_MESSAGE_BYTES];
+    vsnprintf(message, sizeof message, format, arguments);
+    tn_escape_text(last.message, sizeof last.message, message);
     last.error = (tarn_error){ status, vendor_code, vendor_name ? vendor_name : "", last.message };
 }
 

@@ -142,6 +142,17 @@ static void a_message_is_cut_after_255_letters(void **state)
     expect_kept(399, 255);
 }
 
+/* A path may have any bytes, and a terminal must not obey them. */
+static void what_is_not_printable_is_escaped(void **state)
+{
+    tn_fail(TARN_STATUS_FILE_ERROR, "%s cannot be read", "a\x1b[2J\nb\xff\xc3\xa9");
+    assert_string_equal(tarn_last_error().message, "a\\x1b[2J\\x0ab\\xff\xc3\xa9 cannot be read");
+    struct tn_saved_error saved = tn_error_save();
+    tn_fail(TARN_STATUS_FILE_ERROR, "again: %s", saved.message);
+    assert_string_equal(tarn_last_error().message,
+                        "again: a\\x1b[2J\\x0ab\\xff\xc3\xa9 cannot be read");
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -154,6 +165,7 @@ int main(void)
         cmocka_unit_test(failing_answers_the_status_and_remembers_the_values),
         cmocka_unit_test(a_vendors_failure_keeps_its_code_and_name),
         cmocka_unit_test(a_message_is_cut_after_255_letters),
+        cmocka_unit_test(what_is_not_printable_is_escaped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
