@@ -66,7 +66,8 @@ extern "C" {
 #define TARN_DEBUG_BYTE_ALLOCATED 0xcd
 #define TARN_DEBUG_BYTE_FREED     0xdd
 
-/* Longer labels are cut. */
+/* Longer labels are cut. A label may have any bytes: reports and the text of a dump write those that are not
+ * printable UTF-8 as \xNN, and JSON has a replacement for them. */
 #define TARN_LABEL_BYTES_MAX 47
 
 /*

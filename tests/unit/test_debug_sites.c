@@ -87,6 +87,34 @@ static void labels_are_copied_and_cut(void **state)
     expect_says(report_of(pool), label);
 }
 
+/* A terminal must not obey a label, and JSON must stay UTF-8. The last one is cut within a character. */
+static void a_label_may_have_any_bytes(void **state)
+{
+    static const char *const labels[][3] = {
+        { "\x1b[2Jred\n", "\"\\x1b[2Jred\\x0a\"", "\x1b[2Jred\n" },
+        { "caf\xe9", "\"caf\\xe9\"", "caf\xef\xbf\xbd" },
+        { "caf\xc3\xa9", "\"caf\xc3\xa9\"", "caf\xc3\xa9" },
+        { "0123456789012345678901234567890123456789abcdef\xc3\xa9",
+          "\"0123456789012345678901234567890123456789abcdef\\xc3\"",
+          "0123456789012345678901234567890123456789abcdef\xef\xbf\xbd" },
+    };
+    create_with(TARN_DEBUG_SITES);
+    for (size_t i = 0; i < sizeof labels / sizeof labels[0]; i++) {
+        tarn_label_push(labels[i][0]);
+        void *address = alloc(5000);
+        tarn_label_pop();
+        expect_says(report_of(pool), labels[i][1]);
+        expect_says(dump_of(TARN_DUMP_FORMAT_TEXT), labels[i][1]);
+        json_t *root = json_loads(dump_of(TARN_DUMP_FORMAT_JSON), JSON_REJECT_DUPLICATES, NULL);
+        if (!root) fail_msg("no JSON: %s", text);
+        json_t *static_pool = json_array_get(json_object_get(root, "static_pools"), 0);
+        json_t *live = json_array_get(json_object_get(static_pool, "regions"), 0);
+        assert_string_equal(json_string_value(json_object_get(live, "label")), labels[i][2]);
+        json_decref(root);
+        free_one(address);
+    }
+}
+
 static void a_label_of_null_is_none(void **state)
 {
     create_with(TARN_DEBUG_SITES);
@@ -453,6 +481,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(labels_nest_and_the_innermost_counts),
         CASE(labels_are_copied_and_cut),
+        CASE(a_label_may_have_any_bytes),
         CASE(a_label_of_null_is_none),
         CASE(of_labels_too_deep_the_32nd_counts),
         CASE(labels_are_the_threads_own),

@@ -180,6 +180,8 @@ static void a_users_backend_may_have_any_name(void **state)
     assert_string_equal(json_string_value(json_object_get(root, "backend")),
                         "a \"name\"\n\\with\teverything");
     json_decref(root);
+    dumped(pool, TARN_DUMP_FORMAT_TEXT);
+    expect_says("tarn pool on a \"name\"\\x0a\\with\\x09everything memory");
     expect_ok(tarn_pool_destroy(pool));
 }
 

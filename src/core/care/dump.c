@@ -6,6 +6,7 @@
 
 #include "../../base/arith.h"
 #include "../../base/error.h"
+#include "../../base/escape.h"
 #include "../../base/host_memory.h"
 #include "../serve/gather.h"
 
@@ -198,10 +199,11 @@ static void write_text_record(const struct tn_debug_record *record, FILE *file)
 {
     char text[256];
     const struct tn_debug_origin *origin = &record->allocated;
+    tn_escape_text(text, sizeof text, origin->label);
     fprintf(file, "%s, %zu asked for", state_names[record->state], record->range.size_bytes);
     if (record->range.address != record->range.block)
         fprintf(file, " at 0x%" PRIxPTR, record->range.address);
-    if (origin->label[0] != '\0') fprintf(file, ", \"%s\"", origin->label);
+    if (text[0] != '\0') fprintf(file, ", \"%s\"", text);
     fprintf(file, "\n");
     for (unsigned i = 0; i < origin->site.frame_count; i++) {
         tn_call_site_describe(origin->site.frames[i], text, sizeof text);
@@ -228,11 +230,13 @@ static void write_text_region(const struct picture *picture, const struct dumped
 static void write_text(const struct picture *picture, FILE *file)
 {
     const tarn_stats *stats = &picture->stats;
+    char backend_name[256];
+    tn_escape_text(backend_name, sizeof backend_name, picture->backend_name);
     fprintf(file,
             "tarn pool on %s memory, chunks of %zu bytes, %s\n"
             "  requested %zu, used %zu, footprint %zu bytes (most: %zu, %zu, %zu)\n"
             "  %zu live, %zu free regions, the largest of %zu bytes, fragmentation %.3f\n",
-            picture->backend_name, picture->chunk_bytes, tn_fit_name(picture->pool->own.index.fit),
+            backend_name, picture->chunk_bytes, tn_fit_name(picture->pool->own.index.fit),
             stats->requested_bytes, stats->used_bytes, stats->footprint_bytes,
             stats->requested_bytes_max, stats->used_bytes_max, stats->footprint_bytes_max,
             stats->live_count, stats->free_region_count, stats->largest_free_bytes,
@@ -253,15 +257,17 @@ static void write_text(const struct picture *picture, FILE *file)
 static void write_json_string(const char *text, FILE *file)
 {
     fputc('"', file);
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\') {
-            fprintf(file, "\\%c", c);
-        } else if (c < 0x20) {
-            fprintf(file, "\\u%04x", c);
+    while (*text != '\0') {
+        unsigned char first = (unsigned char)*text;
+        size_t length = tn_escape_printable_bytes(text);
+        if (first == '"' || first == '\\') {
+            fprintf(file, "\\%c", first);
+        } else if (length > 0) {
+            fwrite(text, 1, length, file);
         } else {
-            fputc(c, file);
+            fprintf(file, "\\u%04x", first < 0x80 ? first : 0xfffd);
         }
+        text += length > 0 ? length : 1;
     }
     fputc('"', file);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../../base/error.h"
+#include "../../base/escape.h"
 #include "../../base/host_memory.h"
 
 /* The allocations of one label and one call site. */
@@ -65,7 +66,8 @@ static void write_group(const struct group *group, FILE *file)
     const struct tn_debug_origin *origin = &group->example->allocated;
     fprintf(file, "  ");
     write_sums(group->allocation_count, group->requested_bytes, file);
-    if (origin->label[0] != '\0') fprintf(file, ", \"%s\"", origin->label);
+    tn_escape_text(text, sizeof text, origin->label);
+    if (text[0] != '\0') fprintf(file, ", \"%s\"", text);
     fprintf(file, "\n");
     for (unsigned i = 0; i < origin->site.frame_count; i++) {
         tn_call_site_describe(origin->site.frames[i], text, sizeof text);
