@@ -82,6 +82,8 @@ MAY_INCLUDE = {
 }
 for count, layer in enumerate(BENCH_LAYERS, 1):
     MAY_INCLUDE[layer] = {"public", *BENCH_LAYERS[:count]}
+# Text from outside is escaped in one way.
+MAY_INCLUDE["bench/common"].add("base:escape")
 for i, folder in enumerate(CORE):
     MAY_INCLUDE["core/" + folder] = {"core/" + below for below in CORE[:i + 1]} | {"base", "public"}
 for folder in ("care", "api"):

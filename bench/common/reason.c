@@ -6,15 +6,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../src/base/escape.h"
+
 #include "progress.h"
 
 void tn_reason_set(struct tn_reason *reason, const char *format, ...)
 {
+    char text[sizeof reason->text];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(reason->text, sizeof reason->text, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    reason->text[strcspn(reason->text, "\n")] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    tn_escape_text(reason->text, sizeof reason->text, text);
 }
 
 struct tn_path_text tn_path_show(const char *path)

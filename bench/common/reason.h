@@ -13,7 +13,8 @@ struct tn_reason {
 
 #define TN_PATH_SHOWN_BYTES 120
 
-/* Replaces the text by the first line of the new one, cut where it does not fit. */
+/* Replaces the text by the first line of the new one, cut where it does not fit. It may quote files: what is not
+ * printable UTF-8 becomes \xNN. */
 __attribute__((format(printf, 2, 3))) void tn_reason_set(struct tn_reason *reason,
                                                          const char *format, ...);
 

@@ -18,7 +18,7 @@ import python_allocators
 import python_interrupt
 import python_options
 from python_commands import make_workloads
-from python_failures import BadTrace, NotFound
+from python_failures import BadTrace, NotFound, escaped
 from python_measure import measure
 from python_report import Report
 
@@ -32,7 +32,7 @@ def show_progress(text):
 
 def complain(text):
     show_progress("")
-    print(f"python_bench.py: {text}", file=sys.stderr)
+    print(f"python_bench.py: {escaped(str(text))}", file=sys.stderr)
 
 
 def find_allocators(options, report):

@@ -3,6 +3,7 @@
 
 import gzip
 import os
+import re
 import zlib
 
 from python_failures import BadTrace
@@ -19,7 +20,7 @@ def read_lines(path):
                 number += 1
                 if not raw.endswith(b"\n"):
                     raise BadTrace(f"{path}:{number}: the last line has no newline: the file is cut")
-                yield number, raw[:-1].decode("ascii")
+                yield number, raw[:-1].removesuffix(b"\r").decode("ascii")
         except EOFError:
             raise BadTrace(f"{path}:{number + 1}: the gzip'd data end here: the file is cut") from None
         except (gzip.BadGzipFile, zlib.error) as error:
@@ -101,7 +102,7 @@ class TraceReader:
             raise BadTrace(f"{self.path}: has {len(self.body)} events and not {events} as its metadata says: "
                            "the file is cut or was changed")
         self.body += [(slot, -1) for slot in sorted(self.slots.values())]
-        name = self.keys.get("name", os.path.basename(self.path))
+        name = re.sub(r"[^ -~]", "?", self.keys.get("name", os.path.basename(self.path)))
         return Workload("replay", name, [], self.body, self.slot_count, shows_memory=True, source=self.path,
                         lines=self.lines)
 

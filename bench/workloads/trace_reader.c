@@ -46,7 +46,7 @@ struct field {
 struct reader {
     const char *path;
     gzFile file;
-    char *line; /* without its newline */
+    char *line; /* without its newline, or carriage return and newline */
     size_t line_length;
     size_t line_number;
 
@@ -127,8 +127,10 @@ static bool read_line(struct reader *reader, bool *is_end_out)
     size_t length = read ? strlen(reader->line) : 0;
     *is_end_out = !read;
     if (length > 0 && reader->line[length - 1] == '\n') {
-        reader->line[length - 1] = '\0';
-        reader->line_length = length - 1;
+        length--;
+        if (length > 0 && reader->line[length - 1] == '\r') length--;
+        reader->line[length] = '\0';
+        reader->line_length = length;
         return true;
     }
 

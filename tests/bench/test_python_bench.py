@@ -180,6 +180,8 @@ class Missing(PythonBenchTest):
                 (first + "a 0 8 0 0 5\na 0 8 0 0 5\n", ":3: block 0 is allocated though it is live"),
                 (first + "f 0 0 0 5\n", ":2: block 0 is freed though it is not live"),
                 (first + "a 0 8 0 0 5\nf 0 0 0 4\n", ":3: the time 4 is before"),
+                (first + "a 0 8 0 0 5\r\nf 0 0 0 4\r\n", ":3: the time 4 is before"),
+                (first + "\x1b[2J 0\n", ":2: '\\x1b[2J' is no event"),
                 (first + "# events: 2\na 0 8 0 0 5\n", ": has 1 events and not 2"),
                 (first + "a 0 8 0 0 5", ":2: the last line has no newline")):
             self.expect_bad(self.write("bad.trace", text), message)

@@ -21,6 +21,8 @@ static void a_reason_is_one_line(void **state)
     struct tn_reason reason;
     tn_reason_set(&reason, "%s (%d)", "what\nand where", 5);
     assert_string_equal(reason.text, "what");
+    tn_reason_set(&reason, "'%s' is no event", "\x1b[2J\xff");
+    assert_string_equal(reason.text, "'\\x1b[2J\\xff' is no event");
     tn_reason_set(&reason, "%s", "");
     assert_string_equal(reason.text, "");
     tn_reason_set(&reason, "%0600d", 0);

@@ -225,7 +225,8 @@ static void numbers_are_checked(void **state)
     expect_bad_text(FIRST_LINE "a 0 8 0x1 0 5\n", ":2: the stream '0x1' is not a number");
     expect_bad_text(FIRST_LINE "a 0 8 0 t 5\n", ":2: the thread 't' is not a number");
     expect_bad_text(FIRST_LINE "a 0 8 0 0 1e3\n", ":2: the time '1e3' is not a number");
-    expect_bad_text(FIRST_LINE "a 0 8 0 0 5\r\n", ":2: the time '5\r' is not a number");
+    expect_bad_text(FIRST_LINE "a 0 8 0 0 5\r\r\n", ":2: the time '5\\x0d' is not a number");
+    expect_bad_text(FIRST_LINE "a 0 8 0 0 \x1b[2J\n", ":2: the time '\\x1b[2J' is not a number");
     expect_bad_text(FIRST_LINE "a 18446744073709551616 8 0 0 5\n",
                     ":2: the id '18446744073709551616' does not fit in 64 bits");
     expect_bad_text(FIRST_LINE "a 0 8 0 0 5\nf 0 0 0 99999999999999999999\n",
@@ -304,7 +305,7 @@ static void a_failure_with_any_path_is_in_the_json_file(void **state)
     assert_int_equal(json_array_size(results), 2);
     for (size_t i = 0; i < 2; i++)
         expect_part(json_string_value(json_object_get(json_array_get(results, i), "error")),
-                    "/gr??e.trace:3: ");
+                    "/gr\\xfc\\xdfe.trace:3: ");
     json_decref(root);
 }
 

@@ -115,16 +115,16 @@ class Replaced(InFolder):
 
 class Names(InFolder):
     def test_a_name_that_is_no_text(self):
-        """Bytes of a name that are no UTF-8 are printed as they are."""
+        """Bytes of a name that are no UTF-8, or a new line, are escaped."""
         path = os.fsencode(self.folder / "odd-") + b"\xff\n.trace"
         with open(path, "w") as file:
             file.write(TRACE)
         done = run("tarn-trace", "stats", os.fsdecode(path))
-        self.assertIn(b"odd-\xff", done.stdout)
+        self.assertIn("odd-\\xff\\x0a.trace", done.out)
         run("tarn-trace", "check", os.fsdecode(path), env={**os.environ, "PYTHONIOENCODING": "ascii"})
         with open(path, "w") as file:
             file.write("nonsense\n")
-        self.assertIn(b"odd-\xff", run("tarn-trace", "check", os.fsdecode(path), status=1).stderr)
+        self.assertIn("odd-\\xff\\x0a.trace:1: ", run("tarn-trace", "check", os.fsdecode(path), status=1).err)
 
     def test_letters_of_another_locale(self):
         path = self.write("late.trace", "# tarn-trace 1\na 0 1 0 0 0\nf 0 0 0 50000\n")

@@ -127,6 +127,11 @@ class Labels(Traces):
         self.assertRegex(text, r" 1 of +100 B in all: mesh: corners\n")
         self.assertEqual(json.loads(run("tarn-trace", "stats", "--json", SHIPPED[0]).out)["labels"], [])
 
+    def test_a_terminal_does_not_obey_a_label(self):
+        path = self.write("orders.trace", "# tarn-trace 1\n# label: 1 \x1b[2Jred\u009b\na 1 8 0 0 0\nf 1 0 0 9\n".encode())
+        said = run("tarn-trace", "stats", path).out
+        self.assertIn(": \\x1b[2Jred\\xc2\\x9b\n", said)
+
     def test_cut(self):
         path = self.folder / "out.trace"
         run("tarn-trace", "cut", self.labelled(), "-o", path, "--events", "1:5")

@@ -40,7 +40,15 @@ DAMAGED = {
     "two spaces": (HEAD + "a 0  1 0 0 0\n", "has 7 fields where"),
     "empty field": (HEAD + "a 0  0 0 0\n", "the size '' is not a number"),
     "space at the end": (HEAD + "f 0 0 0 0 \n", "has 6 fields"),
-    "carriage return": (HEAD + "a 0 1 0 0 0\r\n", "the time '0\r' is not a number"),
+    "carriage return": (HEAD + "a 0 1\r 0 0 0\n", "the size '1\\x0d' is not a number"),
+    "two carriage returns": (HEAD + "a 0 1 0 0 0\r\r\n", "the time '0\\x0d' is not a number"),
+    "orders for a terminal": (HEAD + "\x1b[2J\x1b]0;x\x07\x7f 0\n",
+                              ":2: '\\x1b[2J\\x1b]0;x\\x07\\x7f' is no event"),
+    "orders above ASCII": (HEAD + "\u009b2J\n", ":2: '\\xc2\\x9b2J' is no event"),
+    "letters": (HEAD + "\u00fc\u4e2d\U0001f600\n", ":2: '\u00fc\u4e2d\U0001f600' is no event"),
+    "orders in a first line": ("# tarn-trace 2\x1b[2J\n", "and not '# tarn-trace 2\\x1b[2J'"),
+    "halves of pairs": ((HEAD + "\ud800\n").encode("utf-8", "surrogatepass"), ":2: '\\xed\\xa0\\x80' is no event"),
+    "cut letter": ((HEAD + "x" * 59 + "\u00fc\n").encode(), "x\\xc3' is no event"),
     "plus": (HEAD + "a +0 1 0 0 0\n", "the id '+0' is not a number"),
     "minus": (HEAD + "a 0 -1 0 0 0\n", "the size '-1' is not a number"),
     "underscore": (HEAD + "a 0 1_0 0 0 0\n", "the size '1_0' is not a number"),
@@ -62,7 +70,7 @@ DAMAGED = {
     "long line": (HEAD + "# x: " + "y" * 65530 + "\n", ":2: the line is longer than 65534 bytes"),
     "far too long line": (HEAD + "# x: " + "y" * 600000 + "\na 0 1 0 0 0\n", "is longer than"),
     "long last line": (HEAD + "# x: " + "y" * 65530, "is longer than"),
-    "latin-1": ((HEAD + "\u00e9 0 1 0 0 0\n").encode("latin-1"), "is no event"),
+    "latin-1": ((HEAD + "\u00e9 0 1 0 0 0\n").encode("latin-1"), ":2: '\\xe9' is no event"),
 }
 
 WHOLE = {
@@ -75,6 +83,8 @@ WHOLE = {
     "longest line": HEAD + "# x: " + "y" * 65529 + "\na 0 1 0 0 0\n",
     "number of events behind zeros": HEAD + "# events: " + "0" * 5000 + "1\na 0 1 0 0 0\n",
     "labels": HEAD + "# label: 0 a label\na 0 1 0 0 0\n# label: x\n# label: 99999999999999999999 y\nf 0 0 0 0\n",
+    "Windows' line ends": (HEAD + "# name: x\na 0 1 0 0 0\nf 0 0 0 0\n# events: 2\n").replace("\n", "\r\n"),
+    "a Windows' line end": HEAD + "a 0 1 0 0 0\r\nf 0 0 0 0\n",
     "events said twice": HEAD + "# events: 9\n# events: 1\na 0 1 0 0 0\n",
 }
 

@@ -11,6 +11,8 @@ import os
 import signal
 import sys
 
+from .shown import escaped
+
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 128 # plus the signal's number
@@ -45,8 +47,8 @@ def reason_of(error):
 
 
 def say(program, text):
-    """Writes a line to stderr, after all earlier output. Bytes of a file that are not text are written unchanged."""
-    for stream, line in ((sys.stdout, ""), (sys.stderr, f"{program}: {text}\n")):
+    """Writes a line to stderr, after all earlier output. It may quote files: what is not printable is escaped."""
+    for stream, line in ((sys.stdout, ""), (sys.stderr, f"{program}: {escaped(text)}\n")):
         if stream: # Python has None for a closed one
             with contextlib.suppress(OSError):
                 stream.write(line)

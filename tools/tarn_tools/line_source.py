@@ -55,10 +55,13 @@ class LineSource:
             return b""
 
     def blocks(self):
-        """Yields lists of whole lines, without their newlines."""
+        """Yields lists of whole lines, without their newlines, or carriage returns and newlines."""
         for data in self._gzip_rounds() if self.is_gzip else self._plain_rounds():
-            lines = (self._rest + data).split(b"\n")
+            text = self._rest + data
+            lines = text.split(b"\n")
             self._rest = lines.pop()
+            if b"\r" in text:
+                lines = [line.removesuffix(b"\r") for line in lines]
             yield lines
             if len(self._rest) > LINE_BYTES_MAX:
                 return

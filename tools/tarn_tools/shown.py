@@ -7,6 +7,9 @@ THIN_SPACE = "\u202f"
 NOTHING = "\u2013"
 TIMES = "\u00d7"
 
+# Characters that a terminal could obey, and bytes that are not UTF-8, as they are decoded.
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
 # Characters that XML cannot hold: control characters, surrogates, and two noncharacters.
 _NOWHERE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -85,6 +88,17 @@ def ratio_range(least, most):
 def plain(text):
     """Without narrow spaces, for a terminal or a file's name."""
     return text.replace(THIN_SPACE, " ")
+
+
+def _escape(match):
+    is_byte = "\udc80" <= match[0] <= "\udcff"
+    encoded = match[0].encode("utf-8", "surrogateescape" if is_byte else "surrogatepass")
+    return "".join(f"\\x{byte:02x}" for byte in encoded)
+
+
+def escaped(text):
+    """Returns the text for a terminal: what is not printable as \\xNN, byte by byte, as in src/base/escape.h."""
+    return _UNPRINTABLE.sub(_escape, text)
 
 
 def printable(text):

@@ -11,6 +11,7 @@ from . import failure
 from .failure import EXIT_FAILED, say
 from .line_source import Fault
 from .replaced_file import keep_inputs
+from .shown import escaped
 from .trace_anonymise import anonymise
 from .trace_cut import Part, cut
 from .trace_merge import merge
@@ -101,7 +102,7 @@ def do_check(options):
         try:
             for _ in reader.events():
                 pass
-            print(f"{path}: {reader.event_count} events, {len(reader.live)} blocks left live")
+            print(f"{escaped(path)}: {reader.event_count} events, {len(reader.live)} blocks left live")
         except Fault as fault:
             say("tarn-trace", str(fault))
             status = EXIT_FAILED

@@ -75,11 +75,11 @@ def _labels(stats):
     yield f"labels: {_count(stats['distinct_labels'])} distinct; those with the most bytes"
     for entry in stats["labels"][:LISTED_MAX]:
         yield f"  {_count(entry['allocations']):>8} of {_size(entry['bytes']):>10} in all: " \
-              f"{shown.printable(entry['label']) or '(no label)'}"
+              f"{shown.escaped(entry['label']) or '(no label)'}"
 
 
 def stats_text(stats):
-    lines = [f"{stats['trace']} ({stats['file']})",
+    lines = [f"{stats['trace']} ({shown.escaped(stats['file'])})",
              f"{_count(stats['events'])} events in {_time(stats['duration_ns'])}: {_count(stats['allocations'])} "
              f"allocations of {_size(stats['allocated_bytes'])} in all, {_count(stats['frees'])} frees",
              f"left live at the end: {_count(stats['left_live']['blocks'])} blocks, "
