@@ -10,7 +10,8 @@
  *     requested   bytes that the program asked for and has not freed
  *     used        the same in whole chunks; a chunk that is cut into slices is used while one of them is
  *                 live; with passes_through the same as requested
- *     footprint   bytes that the pool holds from the vendor
+ *     footprint   bytes that the pool holds from the vendor; used_bytes and free_bytes together are at most
+ *                 these
  *
  * While several threads have arenas, the high-water marks of requested, used and live are taken only when
  * the arenas are taken back, as for this snapshot. A peak in between may be missed.
@@ -48,9 +49,10 @@ typedef struct tarn_stats {
     size_t live_count; /* allocations, slices too, but none of zero bytes */
     size_t live_count_max;
 
-    size_t static_pool_count;  /* pieces of vendor memory; steps in a contiguous pool */
-    size_t free_region_count;  /* in all static pools */
-    size_t free_bytes;         /* in free regions; free slices do not count */
+    size_t static_pool_count; /* pieces of vendor memory; steps in a contiguous pool */
+    size_t free_region_count; /* in all static pools */
+    /* In free regions; free slices do not count. With passes_through: freed, and not yet given back. */
+    size_t free_bytes;
     size_t pending_bytes;      /* of these, waiting for the work of streams */
     size_t largest_free_bytes; /* the largest request that needs no growth, up to rounding */
     double fragmentation; /* external: 1 - largest_free_bytes / free_bytes; 0: nothing is free */

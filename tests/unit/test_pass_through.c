@@ -400,6 +400,16 @@ static void what_a_capture_freed_goes_back_with_the_graph(void **state)
     assert_int_equal(backend.release_count, 0);
     expect_ok(tarn_capture_end(pool, capture));
     assert_int_equal(backend.release_count, 1); /* what the other stream freed */
+    tarn_stats stats = stats_of(pool);
+    assert_int_equal(stats.free_bytes, 2000);
+    assert_int_equal(stats.pending_bytes, 2000);
+    assert_true(stats.used_bytes + stats.free_bytes <= stats.footprint_bytes);
+    backend.capacity_bytes = backend.held_bytes;
+    expect_refused(TARN_STATUS_OUT_OF_MEMORY, 500);
+    tarn_shortage shortage = TARN_SHORTAGE_INIT;
+    expect_ok(tarn_last_shortage(&shortage));
+    assert_int_equal(shortage.private_bytes, 2000);
+    assert_int_equal(shortage.pending_bytes, 0);
     free_on(before, other);
     assert_int_equal(backend.release_count, 2);
     expect_ok(tarn_pool_check(pool));
@@ -514,6 +524,95 @@ static void nothing_is_left_when_all_threads_have_freed(void **state)
 static void *free_it(void *address)
 {
     return tarn_pool_free(pool, address) == TARN_STATUS_OK ? NULL : address;
+}
+
+/* In one snapshot, whatever is under way. */
+static void expect_sums_within_footprint(const tarn_stats *stats)
+{
+    if (stats->used_bytes + stats->free_bytes > stats->footprint_bytes ||
+        stats->requested_bytes > stats->used_bytes || stats->pending_bytes > stats->free_bytes ||
+        stats->largest_free_bytes > stats->free_bytes || !(stats->fragmentation >= 0.0) ||
+        stats->fragmentation > 1.0)
+        fail_msg("requested %zu, used %zu, free %zu (pending %zu, largest %zu), footprint %zu",
+                 stats->requested_bytes, stats->used_bytes, stats->free_bytes, stats->pending_bytes,
+                 stats->largest_free_bytes, stats->footprint_bytes);
+}
+
+static tarn_stats while_acquiring;
+
+static void *free_and_count(void *address)
+{
+    expect_ok(tarn_pool_free(pool, address));
+    expect_ok(tarn_pool_stats(pool, &while_acquiring));
+    return NULL;
+}
+
+static void free_and_count_in_another_thread(void *context)
+{
+    pthread_t thread;
+    backend.while_acquiring = NULL;
+    assert_int_equal(pthread_create(&thread, NULL, free_and_count, context), 0);
+    pthread_join(thread, NULL);
+}
+
+/* Memory that waits to go back has the bytes that the vendor gave, and not those of whole chunks. */
+static void what_waits_to_go_back_is_no_more_than_is_held(void **state)
+{
+    const unsigned modes[] = { 0, TARN_DEBUG_SITES };
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        options.debug = modes[i];
+        create();
+        char *kept = alloc(300);
+        backend.context = alloc(500);
+        backend.while_acquiring = free_and_count_in_another_thread;
+        while_acquiring = (tarn_stats)TARN_STATS_INIT;
+        char *address = alloc(200);
+        expect_sums_within_footprint(&while_acquiring);
+        assert_int_equal(while_acquiring.free_bytes, 500);
+        assert_int_equal(while_acquiring.largest_free_bytes, 500);
+        assert_int_equal(while_acquiring.used_bytes, 300);
+        free_one(address);
+        free_one(kept);
+        destroy_empty();
+    }
+}
+
+static atomic_bool is_churning;
+
+static void *look_at_sums(void *worst)
+{
+    tarn_stats stats = TARN_STATS_INIT, *kept = worst;
+    while (atomic_load(&is_churning) && tarn_pool_stats(pool, &stats) == TARN_STATUS_OK) {
+        *kept = stats;
+        if (stats.used_bytes + stats.free_bytes > stats.footprint_bytes ||
+            stats.requested_bytes > stats.used_bytes)
+            break;
+    }
+    return NULL;
+}
+
+static void each_snapshot_among_threads_is_of_one_instant(void **state)
+{
+    const unsigned modes[] = { 0, TARN_DEBUG_SITES };
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        options.debug = modes[i];
+        create();
+        pthread_t looking, threads[2];
+        tarn_stats worst = TARN_STATS_INIT;
+        atomic_store(&is_churning, true);
+        assert_int_equal(pthread_create(&looking, NULL, look_at_sums, &worst), 0);
+        for (size_t k = 0; k < 2; k++)
+            assert_int_equal(pthread_create(&threads[k], NULL, churn, NULL), 0);
+        for (size_t k = 0; k < 2; k++) {
+            void *failed;
+            pthread_join(threads[k], &failed);
+            assert_null(failed);
+        }
+        atomic_store(&is_churning, false);
+        pthread_join(looking, NULL);
+        expect_sums_within_footprint(&worst);
+        destroy_empty();
+    }
 }
 
 /* The other thread does not wait for the vendor, which would wait for it here. */
@@ -636,6 +735,8 @@ int main(void)
         TEST(host_memory_may_fail_at_any_allocation),
         TEST(what_is_out_is_what_is_live),
         TEST(nothing_is_left_when_all_threads_have_freed),
+        TEST(what_waits_to_go_back_is_no_more_than_is_held),
+        TEST(each_snapshot_among_threads_is_of_one_instant),
         TEST(what_is_freed_while_another_allocates_goes_back_after_that),
         TEST(what_is_given_back_after_a_failure_does_not_hide_it),
         TEST(the_environment_disables_every_pool),

@@ -139,8 +139,7 @@ tarn_status tarn_pool_stats(tarn_pool *pool, tarn_stats *stats_out)
     tarn_status status =
         tn_check_struct_bytes("stats_out", stats_out->struct_bytes, sizeof *stats_out);
     if (status != TARN_STATUS_OK) return status;
-    tn_pool_stats(pool, stats_out);
-    tn_debug_adjust_stats(pool, stats_out);
+    tn_debug_stats(pool, stats_out);
     return status;
 }
 

@@ -2,6 +2,7 @@
 /* debug_check: queries of a pool in debug mode, and inspection of its memory. */
 #include "debug_pool.h"
 
+#include "../../base/arith.h"
 #include "../../base/error.h"
 #include "../../base/host_memory.h"
 #include "../serve/pool_streams.h"
@@ -89,14 +90,15 @@ bool tn_debug_fail_for_freed(struct tarn_pool *pool, const void *address)
 
 tarn_leaks tn_debug_leaks(struct tarn_pool *pool)
 {
+    const struct tn_debug *debug = pool->debug;
+    tn_debug_hold(pool);
     tarn_leaks leaks = tn_pool_leaks(pool);
-    struct tn_debug *debug = pool->debug;
-    if (!debug) return leaks;
-    tn_mutex_lock(&debug->lock);
-    leaks.allocation_count = debug->stats.live_count;
-    leaks.requested_bytes = debug->stats.requested_bytes;
-    leaks.used_bytes -= debug->stats.used_bytes;
-    tn_mutex_unlock(&debug->lock);
+    if (debug) {
+        leaks.allocation_count = debug->stats.live_count;
+        leaks.requested_bytes = debug->stats.requested_bytes;
+        leaks.used_bytes -= debug->stats.used_bytes;
+    }
+    tn_debug_release(pool);
     return leaks;
 }
 
@@ -111,13 +113,24 @@ tarn_status tn_debug_available(struct tarn_pool *pool, size_t *available_bytes_o
     return status;
 }
 
+void tn_debug_hold(const struct tarn_pool *pool)
+{
+    if (pool->debug) tn_mutex_lock(&pool->debug->lock);
+}
+
+void tn_debug_release(const struct tarn_pool *pool)
+{
+    if (pool->debug) tn_mutex_unlock(&pool->debug->lock);
+}
+
 void tn_debug_adjust_stats(const struct tarn_pool *pool, tarn_stats *stats)
 {
-    struct tn_debug *debug = pool->debug;
+    const struct tn_debug *debug = pool->debug;
     if (!debug) return;
-    tn_mutex_lock(&debug->lock);
+    TN_ASSERT(tn_mutex_is_held(&debug->lock));
     const struct tn_stats *seen = &debug->stats;
-    stats->requested_bytes = seen->requested_bytes;
+    /* Of an allocation that is being made smaller, the pool counts the new size first. */
+    stats->requested_bytes = tn_min(seen->requested_bytes, stats->used_bytes);
     stats->requested_bytes_max = seen->requested_bytes_max;
     stats->live_count = seen->live_count;
     stats->live_count_max = seen->live_count_max;
@@ -126,7 +139,14 @@ void tn_debug_adjust_stats(const struct tarn_pool *pool, tarn_stats *stats)
     stats->free_count -= debug->undone_count;
     for (unsigned i = 0; i < TARN_STATS_HISTOGRAM_BINS; i++)
         stats->size_histogram[i] = seen->size_histogram[i];
-    tn_mutex_unlock(&debug->lock);
+}
+
+void tn_debug_stats(struct tarn_pool *pool, tarn_stats *stats_out)
+{
+    tn_debug_hold(pool);
+    tn_pool_stats(pool, stats_out);
+    tn_debug_adjust_stats(pool, stats_out);
+    tn_debug_release(pool);
 }
 
 /* Copies at most count_max records. Returns how many there are. */

@@ -11,8 +11,8 @@
  *     block     │ zone before │ requested bytes │ zone after │ rest of the last chunk │
  *                             ▲ the program's address
  *
- * Threads: any. The lock of debug mode is never taken under the pool's lock. No vendor call and no user's
- * function runs under it.
+ * Threads: any. The lock of debug mode is never taken under the pool's lock, but the pool's may be taken under it: what
+ * is read under both is of one instant. No vendor call and no user's function runs under it.
  * Cost: microseconds; with zones, poison or quarantine, waits for streams.
  */
 #ifndef TN_DEBUG_POOL_H
@@ -100,15 +100,21 @@ static inline tarn_status tn_pool_resize_any(struct tarn_pool *pool, void *addre
 
 /* --- debug_check.c: queries, of any pool -------------------------------------------------------------- */
 
-/* As tn_pool_find, tn_pool_leaks, tn_pool_available and tn_pool_check, with the allocations that the program
- * has. */
+/* As tn_pool_find, tn_pool_leaks, tn_pool_stats, tn_pool_available and tn_pool_check, with the allocations that the
+ * program has. */
 enum tn_find_result tn_debug_find(struct tarn_pool *pool, const void *address,
                                   tarn_allocation *found_out);
 tarn_leaks tn_debug_leaks(struct tarn_pool *pool);
+void tn_debug_stats(struct tarn_pool *pool, tarn_stats *stats_out);
 tarn_status tn_debug_available(struct tarn_pool *pool, size_t *available_bytes_out);
 tarn_status tn_debug_check(struct tarn_pool *pool);
 
-/* Turns the pool's statistics into those of the program's allocations. */
+/* Lock and unlock debug mode, if the pool is in it. Require that the pool is not locked. */
+void tn_debug_hold(const struct tarn_pool *pool);
+void tn_debug_release(const struct tarn_pool *pool);
+
+/* Turns the pool's statistics into those of the program's allocations. Requires that debug mode is held, since before
+ * the pool's statistics were taken: an allocation counts in the pool first, and a free there last. */
 void tn_debug_adjust_stats(const struct tarn_pool *pool, tarn_stats *stats);
 
 /* Copies the record of the block that starts there. False: there is none. */

@@ -170,10 +170,11 @@ static bool picture_init(struct picture *picture, struct tarn_pool *pool)
     };
     for (;;) {
         if (!make_room(picture, pool)) return false;
-        if (copy_at_once(picture, pool)) {
-            tn_debug_adjust_stats(pool, &picture->stats);
-            return true;
-        }
+        tn_debug_hold(pool);
+        bool is_copied = copy_at_once(picture, pool);
+        if (is_copied) tn_debug_adjust_stats(pool, &picture->stats);
+        tn_debug_release(pool);
+        if (is_copied) return true;
         picture_fini(picture);
     }
 }
@@ -253,7 +254,8 @@ static void write_text(const struct picture *picture, FILE *file)
 
 /* --- JSON --------------------------------------------------------------------------------------- */
 
-/* A label, or the name of a user's backend, may have any characters. */
+/* A label, or the name of a user's backend, may have any bytes. Each byte that is not UTF-8 becomes the replacement
+ * character. */
 static void write_json_string(const char *text, FILE *file)
 {
     fputc('"', file);

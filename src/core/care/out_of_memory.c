@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "../../base/arith.h"
 #include "../../base/error.h"
 #include "../serve/gather.h"
 #include "../supply/pool_members.h"
@@ -186,7 +187,9 @@ static void note_pool(struct tarn_pool *pool, tarn_shortage *shortage)
     tarn_stats stats = TARN_STATS_INIT;
     tn_pool_lock_and_gather(pool);
     tn_pool_stats_locked(pool, &stats);
-    shortage->private_bytes = (size_t)tn_stream_reuse_private_chunks(pool) << pool->chunk_log2;
+    /* In a pool that passes through, memory ends inside its last chunk. */
+    shortage->private_bytes = tn_min(
+        (size_t)tn_stream_reuse_private_chunks(pool) << pool->chunk_log2, stats.pending_bytes);
     shortage->wholly_free_bytes = tn_pool_wholly_free_bytes_locked(pool);
     tn_pool_unlock(pool);
     shortage->footprint_bytes = stats.footprint_bytes;

@@ -66,7 +66,26 @@ enum tn_find_result tn_pool_find(struct tarn_pool *pool, const void *address,
     return result;
 }
 
-static void sum_up_free(const struct tarn_pool *pool, tarn_stats *stats)
+/* Of a pool that passes through, whose allocations end inside their last chunks. Freed memory is held until it has gone
+ * back, while another thread is at the vendor for instance. Its bytes are those that the vendor gave. */
+static void sum_up_passed_through(const struct tarn_pool *pool, tarn_stats *stats)
+{
+    const struct tn_region *regions = pool->own.index.regions;
+    for (uint32_t i = 0; i < pool->list.count; i++) {
+        const struct tn_static_pool *held = pool->list.by_chunk[i].static_pool;
+        for (uint32_t r = regions[held->head].next; r != held->head; r = regions[r].next) {
+            if (regions[r].state != TN_REGION_STATE_FREE) continue;
+            uintptr_t address = tn_static_pool_address_of(held, regions[r].first_chunk);
+            size_t bytes = tn_min((size_t)regions[r].chunk_count << pool->chunk_log2,
+                                  held->end_address - address);
+            stats->free_bytes += bytes;
+            stats->largest_free_bytes = tn_max(stats->largest_free_bytes, bytes);
+            if (tn_region_dependency(&regions[r]).streams != 0) stats->pending_bytes += bytes;
+        }
+    }
+}
+
+static void sum_up_chunks(const struct tarn_pool *pool, tarn_stats *stats)
 {
     size_t held_bytes = pool->range ? tn_step_mapped_bytes(pool->range) : 0;
     for (uint32_t i = 0; i < pool->list.count && !pool->range; i++) {
@@ -74,9 +93,18 @@ static void sum_up_free(const struct tarn_pool *pool, tarn_stats *stats)
     }
     stats->free_bytes = held_bytes - pool->own.stats.used_bytes;
     stats->pending_bytes = (size_t)pool->own.index.pending_chunk_count << pool->chunk_log2;
-    stats->free_region_count = tn_region_index_free_count(&pool->own.index);
     stats->largest_free_bytes = (size_t)tn_region_index_largest_free(&pool->own.index)
                                 << pool->chunk_log2;
+}
+
+/* Requires: the fields are 0. */
+static void sum_up_free(const struct tarn_pool *pool, tarn_stats *stats)
+{
+    stats->free_region_count = tn_region_index_free_count(&pool->own.index);
+    if (pool->passes_through)
+        sum_up_passed_through(pool, stats);
+    else
+        sum_up_chunks(pool, stats);
     if (stats->free_bytes > 0) {
         stats->fragmentation = 1.0 - (double)stats->largest_free_bytes / (double)stats->free_bytes;
     }
