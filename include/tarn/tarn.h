@@ -101,8 +101,10 @@ extern "C" {
  * Allocates size_bytes from the process-wide pool. The first call creates that pool, with the default
  * options as the environment changes them: see "process-wide pool" below.
  * Status: those of tarn_pool_alloc. The call that creates the pool also answers
- *  - INVALID_ENVIRONMENT: a variable has a value that does not parse; the message names it.
- *  - Those of tarn_pool_create and tarn_backend_open.
+ *  - INVALID_ENVIRONMENT: a variable has a value that does not parse, or that another variable forbids; the
+ *    message names it.
+ *  - Those of tarn_pool_create and tarn_backend_open. If an option or device is refused, the message ends with the
+ *    variables that are set.
  * Cost: that of tarn_pool_alloc.
  */
 TARN_API tarn_status tarn_malloc(size_t size_bytes, void **address_out);

@@ -227,6 +227,28 @@ static void may_vanish_with_the_last_free(void **state)
     expect_ok(tarn_free(address));
 }
 
+/* The messages about options and devices are written for programs, which know no variables. */
+static void what_is_refused_names_the_variables(void **state)
+{
+    if (!has_device()) skip();
+    void *address;
+    setenv("TARN_DEVICE", "100000", 1);
+    setenv("TARN_VANISH", "1", 1);
+    expect_status(TARN_STATUS_INVALID_DEVICE, tarn_malloc(1, &address));
+    expect_message("; set in the environment: TARN_VANISH, TARN_DEVICE");
+    unsetenv("TARN_DEVICE");
+    unsetenv("TARN_VANISH");
+    setenv("TARN_LIMIT", "1%", 1);
+    setenv("TARN_RANKS", "2000000000", 1);
+    expect_status(TARN_STATUS_INVALID_OPTIONS, tarn_malloc(1, &address));
+    expect_message("; set in the environment: TARN_LIMIT, TARN_RANKS");
+    unsetenv("TARN_LIMIT");
+    unsetenv("TARN_RANKS");
+    setenv("TARN_SHAREABLE", "1", 1);
+    expect_status(TARN_STATUS_INVALID_ENVIRONMENT, tarn_malloc(1, &address));
+    expect_message("TARN_SHAREABLE is 1, but TARN_CONTIGUOUS is not");
+}
+
 /* The one kind that there is with every vendor, and without a device; and writable here. */
 static void may_be_of_host_memory(void **state)
 {
@@ -323,6 +345,7 @@ int main(void)
         CASE(ranks_share_all_there_is),
         CASE(small_requests_have_slices_unless_told_otherwise),
         CASE(may_vanish_with_the_last_free),
+        CASE(what_is_refused_names_the_variables),
         CASE(may_be_of_host_memory),
         CASE(a_kind_that_the_vendor_lacks_is_an_error),
         CASE(a_value_that_does_not_parse_is_named_by_every_call),

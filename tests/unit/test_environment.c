@@ -391,12 +391,38 @@ static void a_switch_is_0_or_1(void **state)
     assert_true(read_with("TARN_IDENTIFY_STREAMS", "1").options.identifies_streams);
     assert_false(read_with("TARN_IDENTIFY_STREAMS", "0").options.identifies_streams);
     expect_refused("TARN_IDENTIFY_STREAMS", "yes");
+    expect_refused("TARN_SHAREABLE", "1");
+    expect_message("TARN_CONTIGUOUS");
+    setenv("TARN_CONTIGUOUS", "1", 1);
     assert_true(read_with("TARN_SHAREABLE", "1").options.is_shareable);
+    setenv("TARN_CONTIGUOUS", "0", 1);
+    setenv("TARN_DISABLE", "1", 1);
+    assert_true(read_with("TARN_SHAREABLE", "1").options.is_shareable);
+    unset_all(NULL);
     assert_false(read_with("TARN_SHAREABLE", "0").options.is_shareable);
     expect_refused("TARN_SHAREABLE", "posix");
     assert_true(read_with("TARN_DISABLE", "1").options.passes_through);
     assert_false(read_with("TARN_DISABLE", "0").options.passes_through);
     expect_refused("TARN_DISABLE", "true");
+}
+
+static void variables_that_are_set_are_named(void **state)
+{
+    char text[400];
+    tn_environment_name_set(text, sizeof text);
+    assert_string_equal(text, "");
+    setenv("TARN_FIT", "", 1);
+    setenv("TARN_DEBUG", "sites", 1);
+    setenv("TARN_LIMIT", "1G", 1);
+    tn_environment_name_set(text, sizeof text);
+    assert_string_equal(text, "TARN_LIMIT, TARN_DEBUG");
+    tn_environment_name_set(text, 15);
+    assert_string_equal(text, "TARN_LIMIT, TA");
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        setenv(names[i], "1", 1);
+    tn_environment_name_set(text, sizeof text);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        assert_non_null(strstr(text, names[i]));
 }
 
 /* --- debug mode ---------------------------------------------------------------------------------- */
@@ -507,6 +533,7 @@ int main(void)
         TEST(a_device_is_a_number),
         TEST(all_is_an_initial_size),
         TEST(a_threshold_is_a_size),
+        TEST(variables_that_are_set_are_named),
         TEST(debug_mode_is_a_list),
         TEST(a_switch_is_0_or_1),
         TEST(a_policy_has_a_name),

@@ -79,6 +79,20 @@ static tarn_status share_device(const tarn_backend *of, unsigned rank_count,
     return TARN_STATUS_OK;
 }
 
+/* The messages about options and devices name no variables, and the user may have set nothing else. */
+static tarn_status fail_with_variables(tarn_status status)
+{
+    char variables[120];
+    struct tn_saved_error saved = tn_error_save();
+    if (status != TARN_STATUS_INVALID_OPTIONS && status != TARN_STATUS_NOT_SUPPORTED &&
+        status != TARN_STATUS_INVALID_DEVICE)
+        return status;
+    tn_environment_name_set(variables, sizeof variables);
+    if (variables[0] == '\0') return status;
+    return tn_fail_vendor(status, saved.error.vendor_code, saved.error.vendor_name,
+                          "%s; set in the environment: %s", saved.message, variables);
+}
+
 static tarn_status create(tarn_pool **pool_out)
 {
     TN_ASSERT(tn_mutex_is_held(&lock));
@@ -89,7 +103,7 @@ static tarn_status create(tarn_pool **pool_out)
     if (status != TARN_STATUS_OK) return status;
     tarn_backend opened;
     status = open_backend(&environment, &opened);
-    if (status != TARN_STATUS_OK) return status;
+    if (status != TARN_STATUS_OK) return fail_with_variables(status);
 
     tarn_pool_options *options = &environment.options;
     options->backend = &opened;
@@ -101,6 +115,7 @@ static tarn_status create(tarn_pool **pool_out)
         backend = opened;
     } else {
         tarn_backend_close(&opened);
+        status = fail_with_variables(status);
     }
     return status;
 }

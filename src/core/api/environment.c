@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,10 +15,30 @@
 
 #include "ranks.h"
 
+/* All variables that tn_environment_read reads. */
+static const char *const variables[] = {
+    "TARN_INITIAL", "TARN_CHUNK",      "TARN_LIMIT",   "TARN_GROWTH_MAX",
+    "TARN_GROWTH",  "TARN_RELEASE",    "TARN_VANISH",  "TARN_CONTIGUOUS",
+    "TARN_STEP",    "TARN_SHAREABLE",  "TARN_DISABLE", "TARN_IDENTIFY_STREAMS",
+    "TARN_DEVICE",  "TARN_KIND",       "TARN_RANKS",   "TARN_FIT",
+    "TARN_DEBUG",   "TARN_QUARANTINE", "TARN_SLICES",
+};
+
 static const char *value_of(const char *name)
 {
     const char *value = getenv(name);
     return value && value[0] != '\0' ? value : NULL;
+}
+
+void tn_environment_name_set(char *text, size_t text_bytes)
+{
+    size_t length = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0] && length < text_bytes; i++) {
+        if (!value_of(variables[i])) continue;
+        length += (size_t)snprintf(text + length, text_bytes - length, "%s%s",
+                                   length > 0 ? ", " : "", variables[i]);
+    }
 }
 
 static tarn_status fail_for(const char *name, const char *value, const char *expected)
@@ -89,6 +110,17 @@ static tarn_status read_switch(const char *name, bool *is_on)
     if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0) return fail_for(name, value, "0 or 1");
     *is_on = value[0] == '1';
     return TARN_STATUS_OK;
+}
+
+/* Requires that the switches which it depends on were read before. */
+static tarn_status read_shareable(tarn_pool_options *options)
+{
+    const char *name = "TARN_SHAREABLE";
+    tarn_status status = read_switch(name, &options->is_shareable);
+    if (status != TARN_STATUS_OK || !options->is_shareable || options->contiguous ||
+        options->passes_through)
+        return status;
+    return tn_fail(TARN_STATUS_INVALID_ENVIRONMENT, "%s is 1, but TARN_CONTIGUOUS is not", name);
 }
 
 static tarn_status read_limit(struct tn_environment *environment)
@@ -292,9 +324,8 @@ tarn_status tn_environment_read(struct tn_environment *environment_out)
         status = read_switch("TARN_CONTIGUOUS", &environment.options.contiguous);
     if (status == TARN_STATUS_OK) status = read_step(&environment.options.step_bytes);
     if (status == TARN_STATUS_OK)
-        status = read_switch("TARN_SHAREABLE", &environment.options.is_shareable);
-    if (status == TARN_STATUS_OK)
         status = tn_environment_read_disable(&environment.options.passes_through);
+    if (status == TARN_STATUS_OK) status = read_shareable(&environment.options);
     if (status == TARN_STATUS_OK)
         status = read_switch("TARN_IDENTIFY_STREAMS", &environment.options.identifies_streams);
     if (status == TARN_STATUS_OK) status = read_device(&environment.device);

@@ -20,6 +20,9 @@ struct tn_environment {
  * INVALID_ENVIRONMENT, whose message names the variable. */
 tarn_status tn_environment_read(struct tn_environment *environment_out);
 
+/* Writes the names of those variables that are set, with commas; "" if none is. A text without room is cut. */
+void tn_environment_name_set(char *text, size_t text_bytes);
+
 /* Reads TARN_DISABLE, which concerns every pool. Sets *passes_through if it is "1", else leaves it unchanged.
  * Errors: INVALID_ENVIRONMENT. */
 tarn_status tn_environment_read_disable(bool *passes_through);
