@@ -489,7 +489,8 @@ TARN_API tarn_status tarn_pool_free_after(tarn_pool *pool, void *address,
  * Status: of several pools that fail, that of the last.
  *  - VENDOR_ERROR: an event could not be recorded. Memory that was freed on the stream is not handed out
  *    any more. It goes back to the vendor with its static pools.
- *  - INVALID_ARGUMENT: the stream is being captured.
+ *  - INVALID_ARGUMENT: a pool is serving the stream's capture, see tarn_capture_begin. In that pool nothing has
+ *    changed.
  *  - OUT_OF_HOST_MEMORY: nothing has changed.
  * Cost: at most one record for each pool.
  */
