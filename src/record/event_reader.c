@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* event_reader: sorts chunks into runs, and merges the runs with a heap. */
+/* event_reader: sorts chunks into runs, sorts the events of each run, and merges the runs with a heap. */
 #include "event_reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -147,18 +148,80 @@ static bool gather_runs(struct tn_event_reader *reader)
     return has_memory;
 }
 
-static void swap_events(struct tn_event *left, struct tn_event *right)
+/* --- order in a run --------------------------------------------------------------------------------- */
+
+/* Events are out of order by a few places, so few of them move further. A damaged file may have any order. */
+#define MOVES_PER_EVENT 8
+
+/* An event as it is sorted, with its place, which decides among equal times. */
+struct sorted_event {
+    uint64_t address;
+    uint64_t size_bytes;
+    uint64_t stream;
+    uint64_t stamp;
+    uint64_t place;
+};
+
+static struct sorted_event take_out(const struct tn_event *event, uint64_t place)
 {
-    struct tn_event kept = { left->address, left->size_bytes, left->stream,
-                             tn_event_stamp_of(left) };
-    left->address = right->address;
-    left->size_bytes = right->size_bytes;
-    left->stream = right->stream;
-    atomic_store_explicit(&left->stamp, tn_event_stamp_of(right), memory_order_relaxed);
-    right->address = kept.address;
-    right->size_bytes = kept.size_bytes;
-    right->stream = kept.stream;
-    atomic_store_explicit(&right->stamp, tn_event_stamp_of(&kept), memory_order_relaxed);
+    return (struct sorted_event){ event->address, event->size_bytes, event->stream,
+                                  tn_event_stamp_of(event), place };
+}
+
+static void put_in(struct tn_event *event, const struct sorted_event *sorted)
+{
+    event->address = sorted->address;
+    event->size_bytes = sorted->size_bytes;
+    event->stream = sorted->stream;
+    atomic_store_explicit(&event->stamp, sorted->stamp, memory_order_relaxed);
+}
+
+static int compare_sorted(const void *left, const void *right)
+{
+    const struct sorted_event *a = left, *b = right;
+    uint64_t time_a = tn_event_time_ns(a->stamp), time_b = tn_event_time_ns(b->stamp);
+    if (time_a != time_b) return time_a < time_b ? -1 : 1;
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+/* Insertion sort of the events from `first` to before `end`. False: too many are far from their places. What was done
+ * by then keeps events of equal times in their order. */
+static bool sort_by_insertion(const struct tn_event_run *run, uint64_t first, uint64_t end)
+{
+    uint64_t moves_left = MOVES_PER_EVENT * (end - first);
+    for (uint64_t i = first + 1; i < end; i++) {
+        uint64_t time_ns = time_at(run, i), place = i;
+        if (time_ns >= time_at(run, i - 1)) continue;
+        const struct sorted_event moved = take_out(tn_event_run_at(run, i), 0);
+        for (; place > first && moves_left > 0 && time_ns < time_at(run, place - 1); place--) {
+            const struct sorted_event before = take_out(tn_event_run_at(run, place - 1), 0);
+            put_in(tn_event_run_at(run, place), &before);
+            moves_left--;
+        }
+        put_in(tn_event_run_at(run, place), &moved);
+        if (moves_left == 0) return false;
+    }
+    return true;
+}
+
+/* Sorts copies: O(n log n) whatever the order was. False: no host memory. */
+static bool sort_copies(const struct tn_event_run *run, uint64_t first, uint64_t end)
+{
+    size_t count = (size_t)(end - first);
+    struct sorted_event *copies = tn_host_memory_alloc(count * sizeof *copies);
+    if (!copies) return false;
+    for (size_t i = 0; i < count; i++)
+        copies[i] = take_out(tn_event_run_at(run, first + i), i);
+    qsort(copies, count, sizeof *copies, compare_sorted);
+    for (size_t i = 0; i < count; i++)
+        put_in(tn_event_run_at(run, first + i), &copies[i]);
+    tn_host_memory_free(copies);
+    return true;
+}
+
+static bool is_thread(const struct tn_event_run *run, uint64_t index)
+{
+    return tn_event_kind_of(tn_event_stamp_of(tn_event_run_at(run, index))) == TN_EVENT_THREAD;
 }
 
 /* The writer's next thread cannot have begun after its own event. */
@@ -170,7 +233,7 @@ static void begin_thread_by(struct tn_event *thread, uint64_t time_ns)
 }
 
 /* After a crash of the machine, pages of the file that were not written are zero. An event there becomes NONE,
- * with the time of the event before it, so that the order by time holds. */
+ * with the latest time before it. */
 static void replace_if_empty(struct tn_event *event, uint64_t time_ns)
 {
     if (tn_event_stamp_of(event) != 0) return;
@@ -178,20 +241,27 @@ static void replace_if_empty(struct tn_event *event, uint64_t time_ns)
                           memory_order_relaxed);
 }
 
-/* Insertion sort: events are out of order by a few places. THREAD events stay in place. */
-static void sort_run(struct tn_event_run *run)
+static void replace_empty(const struct tn_event_run *run)
 {
-    for (uint64_t i = 1; i < run->count; i++) {
-        replace_if_empty(tn_event_run_at(run, i), time_at(run, i - 1));
-        for (uint64_t j = i; j > 0 && time_at(run, j) < time_at(run, j - 1); j--) {
-            struct tn_event *before = tn_event_run_at(run, j - 1);
-            if (tn_event_kind_of(tn_event_stamp_of(before)) == TN_EVENT_THREAD) {
-                begin_thread_by(before, time_at(run, j));
-                break;
-            }
-            swap_events(before, tn_event_run_at(run, j));
-        }
+    uint64_t latest_ns = 0;
+    for (uint64_t i = 0; i < run->count; i++) {
+        replace_if_empty(tn_event_run_at(run, i), latest_ns);
+        if (time_at(run, i) > latest_ns) latest_ns = time_at(run, i);
     }
+}
+
+/* Events stay behind the THREAD event before them. False: no host memory. */
+static bool sort_run(const struct tn_event_run *run)
+{
+    replace_empty(run);
+    for (uint64_t first = 0, end; first < run->count; first = end + 1) {
+        for (end = first; end < run->count && !is_thread(run, end);)
+            end++;
+        if (end == first) continue;
+        if (!sort_by_insertion(run, first, end) && !sort_copies(run, first, end)) return false;
+        if (first > 0) begin_thread_by(tn_event_run_at(run, first - 1), time_at(run, first));
+    }
+    return true;
 }
 
 /* --- heap ------------------------------------------------------------------------------------------- */
@@ -257,7 +327,7 @@ tarn_status tn_event_reader_open(struct tn_event_reader *reader, const char *pat
     if (status == TARN_STATUS_OK) status = check_header(reader, path);
     if (status == TARN_STATUS_OK && !gather_runs(reader)) status = fail_for_memory();
     for (uint32_t i = 0; status == TARN_STATUS_OK && i < reader->run_count; i++)
-        sort_run(&reader->runs[i]);
+        if (!sort_run(&reader->runs[i])) status = fail_for_memory();
     if (status == TARN_STATUS_OK && !build_heap(reader)) status = fail_for_memory();
     if (status != TARN_STATUS_OK) tn_event_reader_close(reader);
     return status;

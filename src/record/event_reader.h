@@ -4,11 +4,12 @@
  *
  * Each writer (see event.h) wrote its events mostly in that order: only a user's function that was called in the
  * middle of a free makes exceptions. They are sorted in private copies of the pages; the file does not change. A
- * heap merges the writers.
+ * heap merges the writers. A damaged file may have any order.
  *
  * The file of a killed process is valid, since incomplete events do not count.
  *
- * Cost: O(log n) in writers for each event. Memory: 8 bytes of host memory for each chunk of 64 KiB.
+ * Cost: O(log n) in writers for each event; O(log n) in events for each event of a writer that is far from order.
+ * Memory: 8 bytes of host memory for each chunk of 64 KiB; 40 bytes for each event of such a writer, while it is sorted.
  */
 #ifndef TN_EVENT_READER_H
 #define TN_EVENT_READER_H

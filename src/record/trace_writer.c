@@ -3,6 +3,7 @@
 #include "trace_writer.h"
 
 #include <errno.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,8 @@ struct trace_writer {
     struct tn_event_reader reader;
     struct tn_trace_file *file;
     struct tn_number_map live;    /* from addresses to ids */
+    bool has_ordered;             /* from the first GONE event on: */
+    void *ordered;                /* a tree of the addresses in `live`, of the C library's */
     struct tn_number_map threads; /* from the process's thread numbers to the trace's */
     struct tn_number_map streams; /* from handles to the trace's numbers */
     struct pending *moment;
@@ -126,6 +129,74 @@ static uint64_t stream_number(struct trace_writer *writer, const struct pending 
     return small_number(writer, &writer->streams, event->stream, writer->streams.count + 1);
 }
 
+/* --- live addresses --------------------------------------------------------------------------------- */
+
+/* A range of addresses has all of them for its equals. */
+struct address_range {
+    uint64_t address;
+    uint64_t size_bytes;
+};
+
+/* The keys of the tree are the addresses themselves. */
+static int compare_addresses(const void *left, const void *right)
+{
+    uintptr_t a = (uintptr_t)left, b = (uintptr_t)right;
+    return (a > b) - (a < b);
+}
+
+static int compare_with_range(const void *left, const void *right)
+{
+    const struct address_range *range = left;
+    uint64_t address = (uintptr_t)right;
+    if (address - range->address < range->size_bytes) return 0;
+    return address < range->address ? 1 : -1;
+}
+
+static void forget_address(void *address)
+{
+    (void)address;
+}
+
+static void add_ordered(struct trace_writer *writer, uint64_t address)
+{
+    if (!tsearch((const void *)(uintptr_t)address, &writer->ordered, compare_addresses))
+        writer->has_memory = false;
+}
+
+static void order_live(struct trace_writer *writer)
+{
+    if (writer->has_ordered) return;
+    writer->has_ordered = true;
+    for (size_t i = 0; i < writer->live.capacity; i++) {
+        const struct tn_number_map_entry *entry = &writer->live.entries[i];
+        if (entry->value_plus_one != 0) add_ordered(writer, entry->key);
+    }
+}
+
+static void add_live(struct trace_writer *writer, uint64_t address, uint64_t id)
+{
+    if (!tn_number_map_insert(&writer->live, address, id)) writer->has_memory = false;
+    if (writer->has_ordered) add_ordered(writer, address);
+}
+
+/* False: nothing is live there. */
+static bool take_live(struct trace_writer *writer, uint64_t address, uint64_t *id_out)
+{
+    if (!tn_number_map_take(&writer->live, address, id_out)) return false;
+    if (writer->has_ordered)
+        tdelete((const void *)(uintptr_t)address, &writer->ordered, compare_addresses);
+    return true;
+}
+
+/* False: nothing in the range is live. */
+static bool find_live_in(const struct trace_writer *writer, const struct address_range *range,
+                         uint64_t *address_out)
+{
+    void *const *found = tfind(range, &writer->ordered, compare_with_range);
+    if (found) *address_out = (uintptr_t)*found;
+    return found != NULL;
+}
+
 /* --- events ----------------------------------------------------------------------------------------- */
 
 static void write_free(struct trace_writer *writer, const struct pending *event, uint64_t id)
@@ -147,15 +218,15 @@ static void do_alloc(struct trace_writer *writer, const struct pending *event)
     writer->summary.alloc_count++;
     if (event->address == 0)
         write_free(writer, event, id);
-    else if (!tn_number_map_insert(&writer->live, event->address, id))
-        writer->has_memory = false;
+    else
+        add_live(writer, event->address, id);
 }
 
 /* False: no allocation is live there. */
 static bool do_free(struct trace_writer *writer, const struct pending *event)
 {
     uint64_t id;
-    bool is_live = tn_number_map_take(&writer->live, event->address, &id);
+    bool is_live = take_live(writer, event->address, &id);
     if (is_live) write_free(writer, event, id);
     return is_live;
 }
@@ -166,22 +237,34 @@ static int compare_numbers(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Frees by address, so that the order does not depend on the hash map. */
+/* Takes the addresses in the range out of the tree. False: no host memory. */
+static bool gather_gone(struct trace_writer *writer, const struct address_range *range,
+                        uint64_t **addresses, uint32_t *count)
+{
+    uint64_t address;
+    uint32_t capacity = 0;
+    while (find_live_in(writer, range, &address)) {
+        void *grown = *addresses;
+        bool has_room =
+            tn_host_memory_grow_array(&grown, &capacity, *count, *count + 1, sizeof address);
+        *addresses = grown;
+        if (!has_room) return false;
+        (*addresses)[(*count)++] = address;
+        tdelete((const void *)(uintptr_t)address, &writer->ordered, compare_addresses);
+    }
+    return true;
+}
+
+/* Frees by address, so that the order does not depend on the tree. */
 static void do_gone(struct trace_writer *writer, const struct pending *event)
 {
-    size_t count = 0;
-    uint64_t *addresses = tn_host_memory_alloc((writer->live.count + 1) * sizeof *addresses);
-    if (!addresses) {
-        writer->has_memory = false;
-        return;
-    }
-    for (size_t i = 0; i < writer->live.capacity; i++) {
-        const struct tn_number_map_entry *entry = &writer->live.entries[i];
-        if (entry->value_plus_one != 0 && entry->key - event->address < event->size_bytes)
-            addresses[count++] = entry->key;
-    }
-    qsort(addresses, count, sizeof *addresses, compare_numbers);
-    for (size_t i = 0; i < count; i++) {
+    const struct address_range range = { event->address, event->size_bytes };
+    uint64_t *addresses = NULL;
+    uint32_t count = 0;
+    order_live(writer);
+    if (!gather_gone(writer, &range, &addresses, &count)) writer->has_memory = false;
+    if (count > 0) qsort(addresses, count, sizeof *addresses, compare_numbers);
+    for (uint32_t i = 0; i < count; i++) {
         const struct pending freed = { .address = addresses[i], .thread = event->thread };
         do_free(writer, &freed);
     }
@@ -363,6 +446,7 @@ static void fini(struct trace_writer *writer)
 {
     tn_event_reader_close(&writer->reader);
     tn_number_map_fini(&writer->live);
+    tdestroy(writer->ordered, forget_address);
     tn_number_map_fini(&writer->threads);
     tn_number_map_fini(&writer->streams);
     tn_host_memory_free(writer->moment);

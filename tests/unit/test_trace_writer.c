@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "harness/claims.h"
@@ -145,6 +146,83 @@ static void test_a_writer_is_sorted(void **state)
                  "f 0 0 0 3\n"
                  "a 1 200 0 0 4\n"
                  "a 2 300 0 0 5\n");
+}
+
+#define HOSTILE_CHUNKS 150
+#define HOSTILE_EVENTS (HOSTILE_CHUNKS * (uint64_t)TN_EVENTS_PER_CHUNK)
+
+/* A file in the reverse order, with pairs of equal times, which the address tells apart. The live chunk, with the last
+ * number, is the first one in the file. */
+static void write_hostile_file(void)
+{
+    uint64_t count = 0;
+    begin_file();
+    for (uint64_t i = 0; i <= HOSTILE_CHUNKS; i++) {
+        begin_chunk(1, i == 0 ? HOSTILE_CHUNKS : i - 1);
+        for (size_t k = 0; i > 0 && k < TN_EVENTS_PER_CHUNK; k++, count++)
+            add(TN_EVENT_ALLOC, (HOSTILE_EVENTS - count) / 2 + 1, 0x1000 + count, count + 1);
+        end_chunk();
+    }
+    end_file();
+}
+
+/* Seconds and not hours: events that are far from their places are not moved one by one. */
+static void test_a_hostile_order_takes_no_longer(void **state)
+{
+    struct tn_trace_summary summary;
+    unsigned long long numbers[5], last_bytes = 0, last_ns = 0, count = 0;
+    char line[200];
+    write_hostile_file();
+    clock_t begun = clock();
+    expect_ok(tn_trace_write(event_path, trace_path, &summary));
+    double seconds = (double)(clock() - begun) / CLOCKS_PER_SEC;
+    if (seconds > 20.0) fail_msg("%.0f s", seconds);
+    assert_int_equal(summary.alloc_count, HOSTILE_EVENTS);
+    FILE *trace = fopen(trace_path, "r");
+    assert_non_null(trace);
+    while (fgets(line, sizeof line, trace)) {
+        if (line[0] != 'a') continue;
+        char *rest = line + 1;
+        for (size_t i = 0; i < 5; i++)
+            numbers[i] = strtoull(rest, &rest, 10);
+        const unsigned long long id = numbers[0], bytes = numbers[1], time_ns = numbers[4];
+        if (id != count || time_ns < last_ns || (time_ns == last_ns && bytes != last_bytes + 1))
+            fail_msg("after %llu bytes at %llu: %s", last_bytes, last_ns, line);
+        last_ns = time_ns;
+        last_bytes = bytes;
+        count++;
+    }
+    fclose(trace);
+    assert_int_equal(count, HOSTILE_EVENTS);
+}
+
+/* Half of the events allocate, and each of the others says that a range is gone in which nothing is live. */
+static void test_hostile_ranges_take_no_longer(void **state)
+{
+    struct tn_trace_summary summary;
+    const uint64_t alloc_count = HOSTILE_EVENTS / 2;
+    uint64_t count = 0;
+    begin_file();
+    for (uint64_t i = 0; i <= HOSTILE_CHUNKS; i++) {
+        begin_chunk(1, i == 0 ? HOSTILE_CHUNKS : i - 1);
+        for (size_t k = 0; i > 0 && k < TN_EVENTS_PER_CHUNK; k++, count++) {
+            if (count < alloc_count)
+                add(TN_EVENT_ALLOC, count + 1, 0x1000 * (count + 1), 16);
+            else if (count + 1 < HOSTILE_EVENTS)
+                add(TN_EVENT_GONE, count + 1, 0x1000 * (HOSTILE_EVENTS - count) + 1, 0xfff);
+            else
+                add(TN_EVENT_GONE, count + 1, 0x1000, 0x1000 * (alloc_count - 1));
+        }
+        end_chunk();
+    }
+    end_file();
+    clock_t begun = clock();
+    expect_ok(tn_trace_write(event_path, trace_path, &summary));
+    double seconds = (double)(clock() - begun) / CLOCKS_PER_SEC;
+    if (seconds > 20.0) fail_msg("%.0f s", seconds);
+    assert_int_equal(summary.alloc_count, alloc_count);
+    assert_int_equal(summary.free_count, alloc_count - 1);
+    assert_int_equal(summary.live_count, 1);
 }
 
 /* What a thread does in the middle of its first free of all comes before that in the file. */
@@ -503,6 +581,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_events_of_one_moment_are_in_an_order_that_can_be),
         cmocka_unit_test(test_a_writer_is_sorted),
+        cmocka_unit_test(test_a_hostile_order_takes_no_longer),
+        cmocka_unit_test(test_hostile_ranges_take_no_longer),
         cmocka_unit_test(test_a_threads_first_event_may_be_out_of_order),
         cmocka_unit_test(test_what_began_earlier_or_is_missing),
         cmocka_unit_test(test_labels_are_lines_of_their_own),
