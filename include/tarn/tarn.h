@@ -641,9 +641,11 @@ TARN_API tarn_status tarn_pool_resize_on(tarn_pool *pool, void *address, size_t 
 typedef struct tarn_allocation {
     size_t struct_bytes; /* in: sizeof(tarn_allocation) */
     tarn_pool *pool;
-    void *address;            /* where the allocation starts */
-    size_t size_bytes;        /* that were asked for */
-    size_t usable_bytes;      /* of its slice or its chunks; all of them may be used */
+    void *address;     /* where the allocation starts */
+    size_t size_bytes; /* that were asked for */
+    /* Of its slice or its chunks; all of them may be used. size_bytes if a tool watches what lies behind these: the
+     * zones of debug mode, compute-sanitizer, or, with host memory, the address sanitizer. */
+    size_t usable_bytes;
     void *static_pool_base;   /* as the backend gave it */
     size_t static_pool_bytes; /* of a contiguous pool the whole range */
     uint64_t static_pool_id;  /* never used twice in a process; a range has one for all steps */

@@ -96,6 +96,15 @@ static void what_is_live_is_allowed(void **state)
     assert_int_equal(told.fill_count, 0);
 }
 
+static void what_is_watched_is_used_to_its_end_and_no_further(void **state)
+{
+    create_with(TARN_DEBUG_SITES);
+    void *address = alloc(1000);
+    assert_int_equal(found_at(address).usable_bytes, 1000);
+    free_one(address);
+    destroy_empty();
+}
+
 /* The tool knows ends that a resize would change while work is under way. */
 static void what_is_watched_is_not_resized(void **state)
 {
@@ -247,6 +256,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up_watched, tear_down_empty)
     const struct CMUnitTest tests[] = {
         CASE(what_is_live_is_allowed),
+        CASE(what_is_watched_is_used_to_its_end_and_no_further),
         CASE(what_is_watched_is_not_resized),
         CASE(pieces_come_and_go),
         CASE(what_is_in_quarantine_is_forbidden),

@@ -112,6 +112,24 @@ static void all_that_was_asked_for_may_be_used(void **state)
     }
 }
 
+/* All usable bytes may be touched: those of the chunk or slice, or under the sanitizer those that were asked for. */
+static void all_usable_bytes_may_be_used(void **state)
+{
+    static const size_t sizes[] = { 1, 17, 100, 512, 513, 1023, 1024, 1025, 100001 };
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        char *address = alloc(sizes[i]);
+        tarn_allocation found = TARN_ALLOCATION_INIT;
+        expect_ok(tarn_pool_find(address, &found));
+        if (TN_HAS_ADDRESS_SANITIZER) {
+            assert_int_equal(found.usable_bytes, sizes[i]);
+        } else {
+            assert_true(found.usable_bytes >= sizes[i]);
+            if (sizes[i] == 1025) assert_int_equal(found.usable_bytes, 2048);
+        }
+        memset(address, 1, found.usable_bytes);
+    }
+}
+
 static void the_byte_after_is_reported(void **state)
 {
     static const size_t sizes[] = { 1, 100, 1023, 1024, 5000 };
@@ -274,6 +292,7 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         CASE(all_that_was_asked_for_may_be_used),
+        CASE(all_usable_bytes_may_be_used),
         CASE(the_byte_after_is_reported),
         CASE(the_byte_before_is_reported),
         CASE(what_was_freed_is_reported),
@@ -286,6 +305,7 @@ int main(void)
         CASE(an_abandoned_pools_memory_may_be_used),
         CASE(a_pool_over_the_callers_memory_leaves_it_alone),
         CONTIGUOUS(all_that_was_asked_for_may_be_used),
+        CONTIGUOUS(all_usable_bytes_may_be_used),
         CONTIGUOUS(the_byte_after_is_reported),
         CONTIGUOUS(what_was_freed_is_reported),
         CONTIGUOUS(what_was_resized_is_reported_where_it_ends_now),

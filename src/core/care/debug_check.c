@@ -7,6 +7,7 @@
 #include "../../base/host_memory.h"
 #include "../serve/pool_streams.h"
 #include "../supply/debug_memory.h"
+#include "../supply/pool_watch.h"
 
 /* --- finding --------------------------------------------------------------------------------------- */
 
@@ -47,6 +48,7 @@ enum tn_find_result tn_debug_find(struct tarn_pool *pool, const void *address,
         found.address = (void *)record.range.address;
         found.size_bytes = found.usable_bytes = record.range.size_bytes;
     }
+    if (tn_pool_is_watched(pool, (uintptr_t)found.address)) found.usable_bytes = found.size_bytes;
     *found_out = found;
     return TN_FIND_RESULT_FOUND;
 }

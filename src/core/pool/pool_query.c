@@ -34,6 +34,14 @@ tarn_leaks tn_pool_leaks(struct tarn_pool *pool)
     return leaks;
 }
 
+/* The address sanitizer reports an access behind the requested bytes. */
+static size_t usable_bytes(const struct tarn_pool *pool, const struct tn_place *place)
+{
+    if (TN_HAS_ADDRESS_SANITIZER && pool->forbids_free_memory)
+        return tn_place_size_bytes(pool, place);
+    return tn_place_usable_bytes(pool, place);
+}
+
 static enum tn_find_result find_locked(struct tarn_pool *pool, uintptr_t address,
                                        tarn_allocation *found_out)
 {
@@ -49,7 +57,7 @@ static enum tn_find_result find_locked(struct tarn_pool *pool, uintptr_t address
         .pool = pool,
         .address = (void *)tn_place_start(pool, &place),
         .size_bytes = tn_place_size_bytes(pool, &place),
-        .usable_bytes = tn_place_usable_bytes(pool, &place),
+        .usable_bytes = usable_bytes(pool, &place),
         .static_pool_base = place.owner->backing,
         .static_pool_bytes = place.owner->backing_bytes,
         .static_pool_id = place.owner->id,
