@@ -7,8 +7,12 @@
  *     tarn_record_stop();
  *
  * Without a change of the program: TARN_TRACE=mesh.trace.gz in the environment records from the first pool to
- * the end of the process, unless something is being recorded already. `tarn-bench replay mesh.trace.gz` plays
- * the trace on any allocator and machine. bench/README.md has the format, docs/recording.md the whole story.
+ * the end of the process, unless something is being recorded already. If that recording cannot begin, a line on
+ * standard error says why, and the program goes on. In the name %p stands for the number of the process, %r for
+ * its rank, and %% for %.
+ *
+ * `tarn-bench replay mesh.trace.gz` plays the trace on any allocator and machine. bench/README.md has the format,
+ * docs/recording.md the whole story.
  *
  * Contents: allocations and frees of all pools of the process, by any call that succeeds.
  *  - Zero bytes: an allocation and its free at the same moment. Frees of NULL are left out.

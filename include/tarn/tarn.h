@@ -58,8 +58,8 @@
  *  - Structs. struct_bytes must be as the struct's initialiser sets it. Another value, like a NULL output,
  *    answers INVALID_ARGUMENT; in tarn_pool_options it answers INVALID_OPTIONS.
  *  - Output. Nothing is thrown and nothing is printed, with two exceptions. When a recording by TARN_TRACE
- *    cannot be written at the end of the process, one line on standard error says so. A build of the
- *    library with assertions prints the condition that broke, and aborts.
+ *    cannot begin, or cannot be written at the end of the process, one line on standard error says so. A build
+ *    of the library with assertions prints the condition that broke, and aborts.
  *  - Sizes are in bytes. A title in quotes is a section of docs/semantics.md.
  *
  * When to free. Memory may be freed while the device still works on it, if all that work is on one stream:
@@ -310,7 +310,7 @@ TARN_DEFINE_INIT(tarn_pool_options_omega_h_init, tarn_pool_options,
  * Status:
  *  - INVALID_OPTIONS: a field has a value that no pool can have; the message names it.
  *  - NOT_SUPPORTED: the backend cannot do what an option asks for; the message names the option.
- *  - INVALID_ENVIRONMENT: TARN_DISABLE is neither 0 nor 1, or the file of TARN_TRACE cannot be written.
+ *  - INVALID_ENVIRONMENT: TARN_DISABLE is neither 0 nor 1.
  *  - OUT_OF_HOST_MEMORY.
  *  - Those of the backend's get_properties.
  *  - Those of tarn_backend_open, if options->backend is NULL.
@@ -757,7 +757,6 @@ TARN_API tarn_status tarn_capture_release(tarn_pool *pool, tarn_capture capture,
  *  - INVALID_ARGUMENT: address is NULL; there is no whole chunk; or the end is beyond the last address.
  *  - INVALID_OPTIONS: the message names the field. options->backend must be NULL.
  *  - NOT_SUPPORTED: debug has flags besides TARN_DEBUG_SITES.
- *  - INVALID_ENVIRONMENT: the file of TARN_TRACE cannot be written.
  *  - OUT_OF_HOST_MEMORY.
  */
 TARN_API tarn_status tarn_pool_create_over(void *address, size_t size_bytes,

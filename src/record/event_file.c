@@ -140,7 +140,9 @@ static tarn_status fail_to_create(const char *path, int error)
 {
     if (error != EWOULDBLOCK) return fail_for(path, "cannot be created", error);
     return tn_fail(TARN_STATUS_FILE_ERROR,
-                   "%s is being written by another process, or another recording", path);
+                   "%s is being written by another process, or another recording: each needs a "
+                   "file of its own",
+                   path);
 }
 
 tarn_status tn_event_file_open(struct tn_event_file *file, const char *path, const char *source,

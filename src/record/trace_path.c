@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,29 +38,71 @@ tarn_status tn_trace_path_absolute(const char *path, char **absolute_out)
     return TARN_STATUS_OK;
 }
 
+/* --- patterns --------------------------------------------------------------------------------------- */
+
+/* A longer number is none of a rank. */
+#define RANK_DIGITS_MAX 10
+
+/* The rank among all ranks of the program, by the environment. "0": no launcher tells one. */
+static const char *rank_text(void)
+{
+    static const char *const names[] = {
+        "OMPI_COMM_WORLD_RANK", "PMIX_RANK",      "PMI_RANK",
+        "MV2_COMM_WORLD_RANK",  "PALS_RANKID",    "JSM_NAMESPACE_RANK",
+        "SLURM_PROCID",         "FLUX_TASK_RANK", "RANK",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *value = getenv(names[i]);
+        size_t length = value ? strspn(value, "0123456789") : 0;
+        if (length > 0 && length <= RANK_DIGITS_MAX && value[length] == '\0') return value;
+    }
+    return "0";
+}
+
+/* The text for a placeholder's letter. NULL: the letter stands for nothing. */
+static const char *text_of(char letter, const char *process)
+{
+    switch (letter) {
+    case 'p':
+        return process;
+    case 'r':
+        return rank_text();
+    case '%':
+        return "%";
+    default:
+        return NULL;
+    }
+}
+
+/* Writes the expanded pattern, if there is a place for it, and returns its length. */
+static size_t expand(const char *pattern, char *to)
+{
+    char process[24];
+    size_t length = 0;
+    snprintf(process, sizeof process, "%ld", (long)getpid());
+    while (*pattern != '\0') {
+        const char *text = pattern[0] == '%' ? text_of(pattern[1], process) : NULL;
+        const char *from = text ? text : pattern;
+        size_t count = text ? strlen(text) : 1;
+        for (size_t i = 0; to && i < count; i++)
+            to[length + i] = from[i];
+        length += count;
+        pattern += text ? 2 : 1;
+    }
+    return length;
+}
+
 char *tn_trace_path_expand(const char *pattern)
 {
-    char number[24];
-    int length = snprintf(number, sizeof number, "%ld", (long)getpid());
-    size_t bytes = strlen(pattern) + 1;
-    for (const char *at = strstr(pattern, "%p"); at; at = strstr(at + 2, "%p"))
-        bytes += (size_t)length;
-    char *expanded = tn_host_memory_alloc(bytes);
+    size_t length = expand(pattern, NULL);
+    char *expanded = tn_host_memory_alloc(length + 1);
     if (!expanded) return NULL;
-    char *end = expanded;
-    while (*pattern != '\0') {
-        bool is_number = pattern[0] == '%' && pattern[1] == 'p';
-        if (is_number) {
-            memcpy(end, number, (size_t)length);
-            end += length;
-        } else {
-            *end++ = *pattern;
-        }
-        pattern += is_number ? 2 : 1;
-    }
-    *end = '\0';
+    expand(pattern, expanded);
+    expanded[length] = '\0';
     return expanded;
 }
+
+/* --- paths ------------------------------------------------------------------------------------------ */
 
 char *tn_trace_path_of_events(const char *path)
 {

@@ -595,23 +595,34 @@ static int record_by_a_call(void)
     return 0;
 }
 
-static int expect_refusal(void)
+/* All that a program without a recording does. */
+static int allocate_unrecorded(void)
 {
+    static char memory[8192];
+    tarn_pool *pool, *over;
+    tarn_recording found = TARN_RECORDING_INIT;
     void *address;
-    tarn_pool *pool;
-    for (int i = 0; i < 2; i++) {
-        if (tarn_malloc(1, &address) != TARN_STATUS_INVALID_ENVIRONMENT) return 1;
-        if (!strstr(tarn_last_error().message, "TARN_TRACE")) return 1;
-        if (!strstr(tarn_last_error().message, "no/such")) return 1;
-    }
-    return tarn_pool_create(NULL, &pool) != TARN_STATUS_INVALID_ENVIRONMENT;
+    if (tarn_pool_create(NULL, &pool) != TARN_STATUS_OK ||
+        tarn_pool_create_over(memory, sizeof memory, NULL, &over) != TARN_STATUS_OK ||
+        tarn_pool_alloc(pool, 1000, &address) != TARN_STATUS_OK ||
+        tarn_pool_free(pool, address) != TARN_STATUS_OK)
+        return 1;
+    if (tarn_record_stats(&found) != TARN_STATUS_OK || found.is_recording) return 1;
+    return allocate_and_exit();
+}
+
+/* Another copy of the library in this process records into the file. */
+static int allocate_beside_another_copy(void)
+{
+    int events = open("copies.gz.events", O_RDWR | O_CREAT, 0600);
+    if (events < 0 || flock(events, LOCK_EX) != 0) return 1;
+    return allocate_unrecorded();
 }
 
 static void test_the_environment_records_a_whole_process(void **state)
 {
     run_with_environment("whole.gz", "allocate");
     expect_trace_lines("whole.gz", "a 0 1000 0\na 1 2000 0\nf 0 1000 0\n");
-    run_with_environment("no/such/folder", "refused");
     run_with_environment("threads-%p-%p", "threads");
     glob_t found;
     assert_int_equal(glob("threads-*", 0, NULL, &found), 0);
@@ -642,6 +653,39 @@ static void expect_said(const char *first, const char *last)
     if (!is_one_line || strncmp(text, first, strlen(first)) != 0 || length < last_length ||
         strcmp(text + length - last_length, last) != 0)
         fail_msg("not \"%s ... %s\", but \"%s\"", first, last, text);
+}
+
+static void test_a_program_goes_on_when_it_cannot_be_recorded(void **state)
+{
+    run_with_environment("no/such/folder", "unrecorded");
+    expect_said("tarn: TARN_TRACE: process ",
+                "/no/such/folder cannot be written: No such file or directory\n");
+    run_with_environment("copies.gz", "another copy");
+    expect_said("tarn: TARN_TRACE: process ",
+                "/copies.gz.events is being written by another process, or another recording: each "
+                "needs a file of its own\n");
+    assert_int_equal(unlink("copies.gz.events"), 0);
+
+    tarn_pool *pool = create_pool();
+    expect_ok(tarn_record_start("ranks.gz"));
+    run_with_environment("ranks.gz", "unrecorded");
+    expect_said("tarn: TARN_TRACE: process ", " each needs a file of its own\n");
+    alloc(pool, 77);
+    expect_ok(tarn_record_stop());
+    expect_trace_lines("ranks.gz", "a 0 77 0\n");
+    expect_ok(tarn_pool_destroy_forced(pool, NULL));
+}
+
+static void test_each_rank_has_a_file(void **state)
+{
+    for (int rank = 0; rank < 2; rank++) {
+        char name[2] = { (char)('0' + rank), '\0' };
+        setenv("PMI_RANK", name, 1);
+        run_with_environment("of-%r-%%r.gz", "allocate");
+    }
+    unsetenv("PMI_RANK");
+    expect_trace_lines("of-0-%r.gz", "a 0 1000 0\na 1 2000 0\nf 0 1000 0\n");
+    expect_trace_lines("of-1-%r.gz", "a 0 1000 0\na 1 2000 0\nf 0 1000 0\n");
 }
 
 /* Nobody asked for the status, but who set the variable. */
@@ -696,7 +740,10 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "called") == 0) return record_by_a_call();
     if (argc > 1 && strcmp(argv[1], "allocate") == 0) return allocate_and_exit();
     if (argc > 1 && strcmp(argv[1], "threads") == 0) return exit_among_threads();
-    if (argc > 1 && strcmp(argv[1], "refused") == 0) return expect_refusal();
+    if (argc > 1 && strcmp(argv[1], "unrecorded") == 0)
+        return run_and_write_down(allocate_unrecorded);
+    if (argc > 1 && strcmp(argv[1], "another copy") == 0)
+        return run_and_write_down(allocate_beside_another_copy);
     if (argc > 1 && strcmp(argv[1], "told") == 0) return run_and_write_down(allocate_and_exit);
     if (argc > 1 && strcmp(argv[1], "told without a folder") == 0)
         return run_and_write_down(allocate_and_lose_the_folder);
@@ -721,6 +768,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_program_may_close_all_descriptors),
         cmocka_unit_test(test_a_forked_child_is_another_process),
         cmocka_unit_test(test_the_environment_records_a_whole_process),
+        cmocka_unit_test(test_a_program_goes_on_when_it_cannot_be_recorded),
+        cmocka_unit_test(test_each_rank_has_a_file),
         cmocka_unit_test(test_the_user_is_told_when_the_end_cannot_be_written),
         cmocka_unit_test(test_nothing_is_said_of_a_recording_by_a_call),
         cmocka_unit_test(test_of_several_first_pools_one_begins_to_record),

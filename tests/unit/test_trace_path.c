@@ -25,8 +25,35 @@ static void test_patterns(void **state)
     expect_expanded("plain", "plain");
     expect_expanded("%p", "%d");
     expect_expanded("a-%p.%p", "a-%d.%d");
-    expect_expanded("%%p%p", "%%%d%d");
+    expect_expanded("%%p%p", "%%p%d");
+    expect_expanded("%%%p%%", "%%%d%%");
     expect_expanded("%q%", "%%q%%");
+}
+
+static void test_the_launcher_tells_the_rank(void **state)
+{
+    static const char *const names[] = {
+        "OMPI_COMM_WORLD_RANK", "PMIX_RANK",      "PMI_RANK",
+        "MV2_COMM_WORLD_RANK",  "PALS_RANKID",    "JSM_NAMESPACE_RANK",
+        "SLURM_PROCID",         "FLUX_TASK_RANK", "RANK",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        unsetenv(names[i]);
+    expect_expanded("r%r-%p", "r0-%d");
+    for (size_t i = sizeof names / sizeof names[0]; i-- > 0;) {
+        char rank[8];
+        snprintf(rank, sizeof rank, "%zu", 100 + i);
+        setenv(names[i], rank, 1);
+        expect_expanded("%r", rank); /* before those that come later */
+    }
+    /* What is no rank does not lead to another folder. */
+    static const char *const bad[] = { "", "../../1", "-1", "1 ", "12345678901", "x" };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        setenv(names[0], bad[i], 1);
+        expect_expanded("%r", "101");
+    }
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        unsetenv(names[i]);
 }
 
 static void test_paths_hold_wherever_the_process_goes(void **state)
@@ -65,6 +92,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_patterns),
+        cmocka_unit_test(test_the_launcher_tells_the_rank),
         cmocka_unit_test(test_paths_hold_wherever_the_process_goes),
         cmocka_unit_test(test_what_cannot_be_written),
     };

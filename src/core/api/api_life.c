@@ -32,8 +32,8 @@ tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_pool **pool_
     if (status != TARN_STATUS_OK) return status;
     bool passes_through = options->passes_through;
     status = tn_environment_read_disable(&passes_through);
-    if (status == TARN_STATUS_OK) status = tn_recording_read_environment();
     if (status != TARN_STATUS_OK) return status;
+    tn_recording_read_environment();
     if (!passes_through) return open_and_create(options, pool_out);
     const tarn_pool_options passing = tn_pool_life_options_passing_through(options);
     return open_and_create(&passing, pool_out);
@@ -52,8 +52,8 @@ tarn_status tarn_pool_create_over(void *address, size_t size_bytes,
     }
     if (status == TARN_STATUS_OK)
         status = tn_check_memory(address, size_bytes, options->chunk_bytes);
-    if (status == TARN_STATUS_OK) status = tn_recording_read_environment();
     if (status != TARN_STATUS_OK) return status;
+    tn_recording_read_environment();
     const tarn_backend backend = tn_over_backend();
     const tarn_pool_options over = tn_pool_life_options_over(options, size_bytes);
     return tn_pool_life_begin(&over, &backend, false, address, pool_out);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 
 #include "../../base/error.h"
 #include "../../base/host_memory.h"
@@ -22,8 +23,9 @@ static const char source[] = "allocations and frees of all pools of a process, b
 static struct tn_mutex lock = TN_MUTEX_INIT; /* guards the next three */
 static char *trace_path;                     /* absolute; NULL: nothing is recorded */
 static char *event_path;
-static bool is_by_environment;          /* TARN_TRACE asked for the recording */
-static atomic_bool environment_is_read; /* TARN_TRACE has had its recording */
+static bool is_by_environment; /* TARN_TRACE asked for the recording */
+static atomic_bool
+    environment_is_read; /* TARN_TRACE has had its recording, or its user knows why not */
 
 static struct tn_once process_once = TN_ONCE_INIT;
 static bool watches_process;
@@ -221,33 +223,39 @@ static tarn_status start_by_pattern(const char *pattern)
     tarn_status status = start(path);
     is_by_environment = status == TARN_STATUS_OK;
     tn_host_memory_free(path);
-    if (status != TARN_STATUS_FILE_ERROR) return status;
-    struct tn_saved_error saved = tn_error_save();
-    return tn_fail(TARN_STATUS_INVALID_ENVIRONMENT, "TARN_TRACE: %s", saved.message);
-}
-
-/* If several threads create the first pools at once, one of them starts the recording. */
-static tarn_status start_once_by_pattern(const char *pattern)
-{
-    tarn_status status = watch_process();
-    if (status != TARN_STATUS_OK) return status;
-    int cancel_state = lock_uncancelled();
-    bool is_read = atomic_load_explicit(&environment_is_read, memory_order_relaxed);
-    /* A recording that the program has started goes first. */
-    if (!is_read && !trace_path) status = start_by_pattern(pattern);
-    if (status == TARN_STATUS_OK)
-        atomic_store_explicit(&environment_is_read, true, memory_order_release);
-    unlock(cancel_state);
     return status;
 }
 
-tarn_status tn_recording_read_environment(void)
+/* A program must not fail because a diagnosis cannot be written. Another copy of the library in the process may record
+ * all the same. */
+static void tell_that_nothing_is_recorded(void)
 {
-    if (atomic_load_explicit(&environment_is_read, memory_order_acquire)) return TARN_STATUS_OK;
+    struct tn_saved_error saved = tn_error_save();
+    fprintf(stderr, "tarn: TARN_TRACE: process %ld is not recorded by this copy of tarn: %s\n",
+            (long)getpid(), saved.message);
+}
+
+/* If several threads create the first pools at once, one of them starts the recording, or tells why not. */
+static void start_once_by_pattern(const char *pattern)
+{
+    tarn_status status = watch_process();
+    int cancel_state = lock_uncancelled();
+    bool is_read = atomic_load_explicit(&environment_is_read, memory_order_relaxed);
+    /* A recording that the program has started goes first. */
+    bool is_due = !is_read && !trace_path;
+    if (is_due && status == TARN_STATUS_OK) status = start_by_pattern(pattern);
+    if (is_due && status != TARN_STATUS_OK) tell_that_nothing_is_recorded();
+    atomic_store_explicit(&environment_is_read, true, memory_order_release);
+    unlock(cancel_state);
+}
+
+void tn_recording_read_environment(void)
+{
+    if (atomic_load_explicit(&environment_is_read, memory_order_acquire)) return;
     const char *value = getenv("TARN_TRACE");
     bool is_set = value && value[0] != '\0';
     /* A child would write over the parent's file. A program with raised rights must not write where its user
      * says. */
-    if (!is_set || tn_recorder_was_forked() || getauxval(AT_SECURE) != 0) return TARN_STATUS_OK;
-    return start_once_by_pattern(value);
+    if (!is_set || tn_recorder_was_forked() || getauxval(AT_SECURE) != 0) return;
+    start_once_by_pattern(value);
 }

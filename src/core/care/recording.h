@@ -22,9 +22,9 @@ static inline const void *tn_recording_stream(const struct tarn_pool *pool, tarn
     return name.thread == 0 ? name.handle : tn_recorder_stream_of(name.thread);
 }
 
-/* Begins a recording if TARN_TRACE asks for one and has had none yet. INVALID_ENVIRONMENT: the file cannot be
- * written. */
-tarn_status tn_recording_read_environment(void);
+/* Begins a recording if TARN_TRACE asks for one and has had none yet. If that fails, a line on standard error says why,
+ * once, and nothing is recorded. */
+void tn_recording_read_environment(void);
 
 /* Sets needs_care of an open pool, so that it takes part in a recording that is on. */
 void tn_recording_set_care(struct tarn_pool *pool);
