@@ -105,11 +105,29 @@ static void steps_are_by_device_and_limit_within_bounds(void **state)
     assert_int_equal(tn_step_bytes_for(32 * GIB - 1, SIZE_MAX, 2 * MIB), 32 * MIB);
     assert_int_equal(tn_step_bytes_for(GIB, SIZE_MAX, 4096), 2 * MIB);
     assert_int_equal(tn_step_bytes_for(0, SIZE_MAX, 4096), 2 * MIB);
-    assert_int_equal(tn_step_bytes_for(141 * GIB, GIB, 2 * MIB), 64 * MIB);
-    assert_int_equal(tn_step_bytes_for(141 * GIB, GIB - 1, 2 * MIB), 32 * MIB);
-    assert_int_equal(tn_step_bytes_for(141 * GIB, MIB + 1, 4096), MIB);
+    assert_int_equal(tn_step_bytes_for(141 * GIB, 32 * GIB, 2 * MIB), 64 * MIB);
+    assert_int_equal(tn_step_bytes_for(141 * GIB, GIB, 2 * MIB), 4 * MIB);
+    assert_int_equal(tn_step_bytes_for(141 * GIB, MIB, 4096), MIB);
     assert_int_equal(tn_step_bytes_for(141 * GIB, MIB, 2 * MIB), 2 * MIB);
     assert_int_equal(tn_step_bytes_for(141 * GIB, SIZE_MAX, 128 * MIB), 128 * MIB);
+}
+
+/* What whole steps leave of a limit is lost to the pool. */
+static void whole_steps_fill_a_limit(void **state)
+{
+    static const size_t limits[] = { 154000000,    154 * MIB,        GIB - 1,
+                                     GIB + 1,      10 * GIB + MIB,   100 * GIB - 3 * MIB,
+                                     3 * MIB + 17, 64 * GIB / 3 * 2, MIB + 1 };
+    static const size_t floors[] = { 4096, 64 * 1024, 2 * MIB };
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        for (size_t k = 0; k < sizeof floors / sizeof *floors; k++) {
+            size_t limit = limits[i], step = tn_step_bytes_for(141 * GIB, limit, floors[k]);
+            if (step > limit) continue; /* refused by the pool */
+            assert_int_equal(step & (step - 1), 0);
+            assert_true(limit % step < floors[k] || limit % step <= limit / 1000);
+            assert_in_range(limit / step, 1, 2048);
+        }
+    }
 }
 
 static void a_range_begins_at_a_whole_step(void **state)
@@ -241,6 +259,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_are_by_device_and_limit_within_bounds),
+        cmocka_unit_test(whole_steps_fill_a_limit),
         TEST(a_range_begins_at_a_whole_step),
         TEST(an_empty_range_is_filled_from_its_beginning),
         TEST(free_chunks_before_and_behind_a_void_help),

@@ -8,19 +8,24 @@
 /* --- sizes ---------------------------------------------------------------------------------- */
 
 /* Mapping a step costs about 30 us on a large device, for 2 MiB as for 64 MiB. Smaller steps take longer for
- * the same memory, larger ones leave more of it unused. */
+ * the same memory, larger ones leave more of it unused. Under a limit that is lost to the pool. */
 #define STEP_BYTES_MAX         ((size_t)64 << 20)
 #define STEP_BYTES_MIN         ((size_t)2 << 20)
 #define STEPS_OF_A_DEVICE      512
-#define STEPS_OF_A_LIMIT       16
+#define STEPS_OF_A_LIMIT_MIN   256
+#define STEPS_OF_A_LIMIT_MAX   2048
 #define POWER_OF_TWO_BELOW(to) ((size_t)1 << tn_highest_bit(tn_max(to, 1)))
 
 size_t tn_step_bytes_for(size_t device_bytes, size_t limit_bytes, size_t floor_bytes)
 {
-    size_t wish = tn_min(device_bytes / STEPS_OF_A_DEVICE, limit_bytes / STEPS_OF_A_LIMIT);
+    size_t wish = tn_min(device_bytes / STEPS_OF_A_DEVICE, limit_bytes / STEPS_OF_A_LIMIT_MIN);
     size_t step_bytes = tn_max(tn_min(POWER_OF_TWO_BELOW(wish), STEP_BYTES_MAX), STEP_BYTES_MIN);
     /* A limit smaller than that holds at least one step. */
-    return tn_max(tn_min(step_bytes, POWER_OF_TWO_BELOW(limit_bytes)), floor_bytes);
+    step_bytes = tn_max(tn_min(step_bytes, POWER_OF_TWO_BELOW(limit_bytes)), floor_bytes);
+    while (limit_bytes < device_bytes && limit_bytes % step_bytes >= floor_bytes &&
+           step_bytes > floor_bytes && limit_bytes / step_bytes < STEPS_OF_A_LIMIT_MAX / 2)
+        step_bytes /= 2;
+    return step_bytes;
 }
 
 /* --- life ----------------------------------------------------------------------------------- */

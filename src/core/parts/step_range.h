@@ -58,7 +58,8 @@ struct tn_step_range {
 };
 
 /* Returns the size of steps for a device of device_bytes, of which the pool takes at most limit_bytes;
- * SIZE_MAX: unknown. At least floor_bytes, a power of two. */
+ * SIZE_MAX: unknown. At least floor_bytes, a power of two. Whole steps fill the limit but for less than floor_bytes, or
+ * than a thousandth of it. */
 size_t tn_step_bytes_for(size_t device_bytes, size_t limit_bytes, size_t floor_bytes);
 
 /* Describes a range of step_count unmapped steps within reserved addresses. NULL: no host memory. */
