@@ -188,7 +188,8 @@ typedef struct tarn_pool_options {
      * creation fails with OVER_LIMIT, OUT_OF_MEMORY, SIZE_TOO_LARGE or VENDOR_ERROR. */
     bool takes_initial_at_once;
 
-    /* The most bytes that the pool ever holds, a chunk or more. Default 0: no limit. */
+    /* The most bytes that the pool ever holds, without what the vendor rounds up. A chunk or more; twice a chunk
+     * is always enough, see "The limit". Default 0: no limit. */
     size_t limit_bytes;
 
     /* The same in per cent of the device's memory, free or not: 1 to 100. Default 0: no limit. The smaller

@@ -176,6 +176,25 @@ static void the_limit_holds_in_whole_steps(void **state)
     assert_int_equal(backend.held_bytes_max, 4 * STEP);
 }
 
+/* A limit between two steps is one of whole steps, and so is an initial size within it. */
+static void the_initial_size_may_be_the_limit(void **state)
+{
+    options.takes_initial_at_once = true;
+    for (size_t limit = 4 * STEP - 1; limit <= 4 * STEP + 1; limit++) {
+        options.initial_bytes = options.limit_bytes = limit;
+        create();
+        expect_mapped(limit / STEP);
+        free_one(alloc(limit / STEP * STEP));
+        destroy();
+        options.initial_bytes = limit - 1;
+        create();
+        expect_mapped(limit / STEP);
+        destroy();
+        options.initial_bytes = limit + STEP;
+        expect_options_refused(TARN_STATUS_OVER_LIMIT, "cannot map");
+    }
+}
+
 /* The memory would do, but what is live lies in the middle of the limit's addresses. */
 static void scattered_blocks_leave_a_place_for_a_large_one(void **state)
 {
@@ -718,6 +737,7 @@ int main(void)
         TEST(the_initial_steps_are_had_all_or_the_creation_fails),
         TEST(all_there_is_may_be_had),
         TEST(the_limit_holds_in_whole_steps),
+        TEST(the_initial_size_may_be_the_limit),
         TEST(scattered_blocks_leave_a_place_for_a_large_one),
         TEST(where_the_backend_has_no_more_free_steps_move),
         TEST(a_larger_request_than_the_largest_allocation_is_served),

@@ -212,26 +212,60 @@ static void sizes_are_rounded_up_to_the_granularity(void **state)
     expect_first(&policy, &nothing_held, 4 * MB + 1, 4 * MB + 1);
 }
 
-static void sizes_are_rounded_down_where_the_limit_or_the_vendor_ends(void **state)
+static void sizes_are_rounded_down_where_the_vendor_ends(void **state)
 {
     struct tn_growth_policy policy = plain;
     policy.granularity_bytes = 2 * MB;
-    policy.limit_bytes = 5 * MB;
-    expect_first(&policy, &nothing_held, 1, 4 * MB);
-    expect_first(&policy, &nothing_held, 4 * MB, 4 * MB);
-    expect_first_holding(&policy, 2 * MB, 1, 2 * MB);
-    policy.limit_bytes = SIZE_MAX;
     policy.allocation_bytes_max = 5 * MB;
     expect_first(&policy, &nothing_held, 1, 4 * MB);
+    expect_first(&policy, &nothing_held, 4 * MB, 4 * MB);
+    expect_first(&policy, &nothing_held, 4 * MB + 1, 4 * MB + 1);
+    expect_first(&policy, &nothing_held, 5 * MB, 5 * MB);
 }
 
-static void the_need_is_not_rounded_where_there_is_no_room_for_it(void **state)
+/* The vendor takes a whole granule for the last bytes of the limit anyway, and that is not the pool's. */
+static void the_limit_is_used_to_the_last_byte(void **state)
+{
+    static const size_t limits[] = { 1, 2 * MB - 1, 2 * MB, 2 * MB + 1, 5 * MB, 6 * MB - 1 };
+    struct tn_growth_policy policy = plain;
+    policy.granularity_bytes = 2 * MB;
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        policy.limit_bytes = limits[i];
+        expect_first(&policy, &nothing_held, 1, limits[i]);
+        expect_first(&policy, &nothing_held, limits[i], limits[i]);
+        expect_first(&policy, &nothing_held, limits[i] + 1, 0);
+    }
+    policy.limit_bytes = 5 * MB;
+    expect_first(&policy, &nothing_held, 4 * MB + 1, 5 * MB);
+    expect_first_holding(&policy, 2 * MB, 1, 3 * MB);
+}
+
+/* Also the initial size is no smaller than wished where the limit has room for the wish and not for rounding. */
+static void an_initial_size_near_the_limit_is_had_in_full(void **state)
 {
     struct tn_growth_policy policy = plain;
     policy.granularity_bytes = 2 * MB;
-    policy.limit_bytes = 5 * MB;
-    expect_first(&policy, &nothing_held, 4 * MB + 1, 4 * MB + 1);
-    expect_first(&policy, &nothing_held, 5 * MB, 5 * MB);
+    for (size_t limit = 4 * MB - 1; limit <= 4 * MB + 1; limit++) {
+        for (size_t initial = limit - 1; initial <= limit + 1; initial++) {
+            policy.initial_bytes = initial;
+            policy.limit_bytes = limit;
+            size_t rounded = initial <= 4 * MB ? 4 * MB : 6 * MB;
+            expect_first(&policy, &nothing_held, 1, tn_min(rounded, limit));
+        }
+    }
+    policy.initial_bytes = 3 * MB;
+    policy.limit_bytes = 3 * MB + 1;
+    expect_first(&policy, &nothing_held, 1, 3 * MB + 1);
+}
+
+static void the_need_is_not_rounded_beyond_the_chunk_numbers(void **state)
+{
+    struct tn_growth_policy policy = plain;
+    struct tn_growth_state almost_numbered = nothing_held;
+    policy.granularity_bytes = 2 * MB;
+    almost_numbered.numbered_bytes_max = 5 * MB;
+    expect_first(&policy, &almost_numbered, 4 * MB + 1, 4 * MB + 1);
+    expect_first(&policy, &almost_numbered, 5 * MB, 5 * MB);
 }
 
 static void caps_below_the_granularity_are_used_up(void **state)
@@ -500,8 +534,10 @@ int main(void)
         cmocka_unit_test(the_vendors_cap_cuts_the_wish_and_refuses_the_need),
         cmocka_unit_test(the_chunk_numbers_left_cut_the_wish_and_refuse_the_need),
         cmocka_unit_test(sizes_are_rounded_up_to_the_granularity),
-        cmocka_unit_test(sizes_are_rounded_down_where_the_limit_or_the_vendor_ends),
-        cmocka_unit_test(the_need_is_not_rounded_where_there_is_no_room_for_it),
+        cmocka_unit_test(sizes_are_rounded_down_where_the_vendor_ends),
+        cmocka_unit_test(the_limit_is_used_to_the_last_byte),
+        cmocka_unit_test(an_initial_size_near_the_limit_is_had_in_full),
+        cmocka_unit_test(the_need_is_not_rounded_beyond_the_chunk_numbers),
         cmocka_unit_test(caps_below_the_granularity_are_used_up),
         cmocka_unit_test(rounding_does_not_break_the_users_cap),
         cmocka_unit_test(a_refused_wish_halves_until_it_is_less),

@@ -62,9 +62,40 @@ static void bad_percentages_are_refused(void **state)
     expect_options_refused(TARN_STATUS_INVALID_OPTIONS, "limit_percent");
 }
 
+/* A piece starts at any multiple of the backend's alignment, so a chunk may begin up to 768 bytes later. */
+static void a_limit_that_surely_holds_no_chunk_is_refused(void **state)
+{
+    backend.alignment_bytes = 256;
+    backend.misalignment_bytes = 256;
+    options.limit_bytes = 2 * KIB - 257;
+    expect_options_refused(TARN_STATUS_INVALID_OPTIONS, "the limit is 1791 bytes");
+    expect_message("aligns to 256 bytes, so a piece that surely holds a chunk of 1024 has 1792");
+    for (size_t more = 0; more < 2; more++) {
+        options.initial_bytes = options.limit_bytes = 2 * KIB - 256 + more;
+        create();
+        free_one(alloc(KIB));
+        destroy();
+        options.takes_initial_at_once = true;
+        create();
+        free_one(alloc(KIB));
+        destroy();
+        options.takes_initial_at_once = false;
+    }
+    backend.alignment_bytes = KIB;
+    backend.misalignment_bytes = KIB;
+    options.limit_bytes = KIB - 1;
+    expect_options_refused(TARN_STATUS_INVALID_OPTIONS, "less than one chunk");
+    options.limit_bytes = KIB;
+    expect_limit(KIB);
+    backend.alignment_bytes = 256;
+    options.passes_through = true; /* where an allocation needs no chunk */
+    expect_limit(KIB);
+}
+
 static void a_percentage_of_less_than_a_chunk_is_refused(void **state)
 {
     options.limit_percent = 1;
+    backend.alignment_bytes = KIB;
     backend.total_bytes = 100 * KIB - 1;
     expect_options_refused(TARN_STATUS_INVALID_OPTIONS, "limit_percent is 1");
     backend.total_bytes = 100 * KIB;
@@ -196,6 +227,63 @@ static void at_once_means_all_of_it_or_no_pool(void **state)
     destroy();
 }
 
+/* Around the edges of the vendor's granularity, of a chunk, and of neither. */
+static void the_initial_size_may_be_the_limit_whatever_it_is(void **state)
+{
+    static const size_t edges[] = { 2 * KIB, 64 * KIB, 66 * KIB, 100000, 102500 };
+    for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
+        for (size_t limit = edges[i] - 1; limit <= edges[i] + 1; limit++) {
+            for (size_t initial = limit - 1; initial <= limit; initial++) {
+                options.takes_initial_at_once = true;
+                options.initial_bytes = initial;
+                options.limit_bytes = limit;
+                create();
+                assert_in_range(stats_of(pool).footprint_bytes, initial, limit);
+                assert_in_range(backend.held_bytes, initial, limit);
+                free_one(alloc(initial / KIB * KIB)); /* all whole chunks */
+                assert_in_range(stats_of(pool).footprint_bytes, initial, limit);
+                destroy();
+                /* The first allocation takes as much. */
+                options.takes_initial_at_once = false;
+                create();
+                alloc(1);
+                assert_in_range(stats_of(pool).footprint_bytes, initial, limit);
+                destroy();
+            }
+            options.takes_initial_at_once = true;
+            options.initial_bytes = limit + 1;
+            expect_options_refused(TARN_STATUS_OVER_LIMIT, "cannot grow");
+        }
+    }
+}
+
+static void the_initial_size_may_be_the_limit_wherever_the_piece_lies(void **state)
+{
+    backend.misalignment_bytes = 768;
+    options.takes_initial_at_once = true;
+    for (size_t size_bytes = 66 * KIB - 1; size_bytes <= 66 * KIB + 1; size_bytes++) {
+        options.initial_bytes = options.limit_bytes = size_bytes;
+        create();
+        assert_int_equal(stats_of(pool).footprint_bytes, size_bytes);
+        free_one(alloc((size_bytes - 256) / KIB * KIB));
+        destroy();
+    }
+}
+
+/* All of it can be allocated, also where the vendor's granularity is finer than a chunk. */
+static void an_initial_size_is_rounded_up_to_chunks(void **state)
+{
+    backend.granularity_bytes = 256;
+    for (size_t initial = 100 * KIB - 1; initial <= 100 * KIB + 1; initial++) {
+        options.initial_bytes = initial;
+        create();
+        alloc(1);
+        assert_int_equal(backend.asked_bytes[backend.acquire_count - 1],
+                         initial <= 100 * KIB ? 100 * KIB : 101 * KIB);
+        destroy();
+    }
+}
+
 static void a_vendors_failure_at_once_is_passed_on(void **state)
 {
     options.takes_initial_at_once = true;
@@ -285,7 +373,7 @@ static void omega_h_has_a_preset(void **state)
     backend.granularity_bytes = 256;
     create();
     alloc(1);
-    assert_in_range(backend.asked_bytes[0], 700000000, 700000255);
+    assert_in_range(backend.asked_bytes[0], 700000000, 700001023); /* whole chunks */
     alloc(700000000);
     assert_int_equal(backend.asked_bytes[1], 2 * backend.asked_bytes[0]);
 }
@@ -298,6 +386,7 @@ int main(void)
         CASE(a_limit_may_be_per_cent_of_the_device),
         CASE(the_smaller_of_two_limits_holds),
         CASE(bad_percentages_are_refused),
+        CASE(a_limit_that_surely_holds_no_chunk_is_refused),
         CASE(a_percentage_of_less_than_a_chunk_is_refused),
         CASE(a_percentage_needs_a_device_that_tells),
         CASE(available_is_what_is_free_here_and_on_the_device),
@@ -306,6 +395,9 @@ int main(void)
         CASE(available_needs_a_device_that_tells),
         CASE(the_initial_size_may_be_taken_at_once),
         CASE(at_once_means_all_of_it_or_no_pool),
+        CASE(the_initial_size_may_be_the_limit_whatever_it_is),
+        CASE(the_initial_size_may_be_the_limit_wherever_the_piece_lies),
+        CASE(an_initial_size_is_rounded_up_to_chunks),
         CASE(a_vendors_failure_at_once_is_passed_on),
         CASE(at_once_any_host_allocation_may_fail),
         CASE(a_pools_own_backend_outlives_no_failed_creation),

@@ -11,6 +11,7 @@
 static void create_with_chunks(size_t chunk_count)
 {
     backend.granularity_bytes = KIB;
+    backend.alignment_bytes = KIB;
     options.initial_bytes = chunk_count * KIB;
     options.limit_bytes = chunk_count * KIB;
     create_anew();

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "tarn/tarn.h"
+
 /* The vendor of the memory is unknown. All vendors that have such special handles use these values, and no
  * stream of another vendor has one of them. */
 #define ANY_DEFAULT_STREAM ((tarn_stream)1)
@@ -32,7 +34,7 @@ static tarn_backend_result get_properties(void *state, tarn_device_properties *p
     *properties_out = (tarn_device_properties){
         .device_name = "the caller's memory",
         .kind = TARN_MEMORY_KIND_DEVICE,
-        .alignment_bytes = 1,
+        .alignment_bytes = TARN_CHUNK_BYTES_MAX, /* of acquired memory, which there is none */
         .granularity_bytes = 1,
         .allocation_bytes_max = SIZE_MAX,
         .thread_stream = ANY_THREAD_STREAM,

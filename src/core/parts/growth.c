@@ -6,15 +6,12 @@
 
 #include "../../base/arith.h"
 
-/* Returns the upper bound for one more static pool: by the vendor's cap, the limit, and the chunk numbers
- * left. */
-static size_t ceiling_bytes(const struct tn_growth_policy *policy,
-                            const struct tn_growth_state *state)
+/* Returns the bytes that the limit leaves. */
+static size_t left_bytes(const struct tn_growth_policy *policy, const struct tn_growth_state *state)
 {
-    size_t left = state->footprint_bytes < policy->limit_bytes
-                      ? policy->limit_bytes - state->footprint_bytes
-                      : 0;
-    return tn_min(left, tn_min(policy->allocation_bytes_max, state->numbered_bytes_max));
+    return state->footprint_bytes < policy->limit_bytes
+               ? policy->limit_bytes - state->footprint_bytes
+               : 0;
 }
 
 bool tn_growth_wishes_all(const struct tn_growth_policy *policy,
@@ -46,22 +43,24 @@ static size_t rounded_bytes(size_t bytes, size_t granularity, size_t most)
 size_t tn_growth_first_bytes(const struct tn_growth_policy *policy,
                              const struct tn_growth_state *state, size_t needed_bytes)
 {
-    size_t ceiling = ceiling_bytes(policy, state);
-    if (needed_bytes > ceiling) return 0;
+    size_t left = left_bytes(policy, state);
+    size_t piece_max = tn_min(policy->allocation_bytes_max, state->numbered_bytes_max);
+    if (needed_bytes > tn_min(left, piece_max)) return 0;
 
     size_t wish = wish_bytes(policy, state);
     /* The first static pool has an option of its own. */
     size_t cap = state->largest_bytes > 0 ? policy->growth_bytes_max : SIZE_MAX;
-    size_t most = tn_min(tn_min(cap, ceiling), state->refused_bytes - 1);
+    size_t most = tn_min(tn_min(cap, piece_max), state->refused_bytes - 1);
     if (tn_growth_wishes_all(policy, state)) {
         most = tn_min(most, wish);
     } else {
         while (wish >= state->refused_bytes)
             wish /= 2;
     }
-    wish = rounded_bytes(wish, policy->granularity_bytes, most);
+    wish = tn_min(rounded_bytes(wish, policy->granularity_bytes, most), left);
     if (wish >= needed_bytes) return wish;
-    return tn_max(rounded_bytes(needed_bytes, policy->granularity_bytes, ceiling), needed_bytes);
+    size_t rounded = rounded_bytes(needed_bytes, policy->granularity_bytes, piece_max);
+    return tn_max(tn_min(rounded, left), needed_bytes);
 }
 
 size_t tn_growth_next_bytes(const struct tn_growth_policy *policy,

@@ -4,8 +4,9 @@
  * calls. A contiguous pool grows by steps instead: see supply/pool_steps.h.
  *
  * The wish is the growth factor times the largest static pool held, or the initial size if none is held. It
- * is rounded to a multiple of the vendor's granularity if the caps leave room for that, cut to the caps, and
- * never below the need of the request.
+ * is rounded to a multiple of the vendor's granularity if the other caps leave room for that, cut to the caps,
+ * and never below the need of the request. The limit cuts it to the byte: the limit counts requested bytes, so
+ * rounding down there would only leave a rest that costs the vendor as much.
  *
  * If the vendor refuses, the wish halves until only the need is left. A refused wish is remembered. It is not
  * repeated until memory was returned, or a few backings have come. With takes_all the wish is the device's
@@ -25,7 +26,7 @@ struct tn_growth_policy {
     bool takes_all;          /* the first takes all free device memory, whatever initial_bytes */
     double factor;           /* 1 or more */
     size_t growth_bytes_max; /* the user's cap on a further static pool; SIZE_MAX: none */
-    size_t limit_bytes;      /* the user's limit on the footprint; SIZE_MAX: none */
+    size_t limit_bytes;      /* the user's limit on requested bytes held; SIZE_MAX: none */
     size_t allocation_bytes_max; /* the vendor's cap on one allocation */
     size_t granularity_bytes;    /* the vendor's rounding, a power of two */
 };

@@ -208,12 +208,26 @@ static tarn_backend_result acquire_new(struct tarn_pool *pool, size_t needed,
 }
 
 static tarn_backend_result acquire_ample(struct tarn_pool *pool, const struct tn_request *request,
-                                         struct tn_static_pool **acquired_out)
+                                         size_t least_bytes, struct tn_static_pool **acquired_out)
 {
     size_t ample;
     if (!ample_bytes(pool, request, &ample))
         return (tarn_backend_result){ TARN_STATUS_OVER_LIMIT, 0, NULL };
-    return acquire_new(pool, ample, acquired_out);
+    return acquire_new(pool, tn_max(ample, least_bytes), acquired_out);
+}
+
+/* Acquires at least so many bytes that hold the request. Most vendors align better than they promise, so the
+ * tight size is tried first; but not in a pool that passes through, where each allocation should be one vendor
+ * call. */
+static tarn_backend_result acquire_for(struct tarn_pool *pool, const struct tn_request *request,
+                                       size_t least_bytes, struct tn_static_pool **acquired_out)
+{
+    if (pool->passes_through) return acquire_ample(pool, request, least_bytes, acquired_out);
+    size_t tight = tn_max(tight_bytes(pool, request), least_bytes);
+    tarn_backend_result result = acquire_new(pool, tight, acquired_out);
+    if (result.status != TARN_STATUS_OK || can_hold(pool, *acquired_out, request)) return result;
+    tn_pool_release(pool, *acquired_out);
+    return acquire_ample(pool, request, least_bytes, acquired_out);
 }
 
 /* Takes back memory that holds the request, that the vendor has refused, and that no work uses. NULL: there is none. */
@@ -232,8 +246,6 @@ static struct tn_static_pool *take_unreleased(struct tarn_pool *pool,
     return found;
 }
 
-/* Most vendors align better than they promise, so the tight size is tried first; but not in a pool that
- * passes through, where each allocation should be one vendor call. */
 tarn_backend_result tn_pool_acquire(struct tarn_pool *pool, const struct tn_request *request,
                                     struct tn_static_pool **acquired_out)
 {
@@ -243,11 +255,18 @@ tarn_backend_result tn_pool_acquire(struct tarn_pool *pool, const struct tn_requ
         return TARN_BACKEND_RESULT_OK;
     }
     (void)tn_pool_release_unreleased(pool);
-    if (pool->passes_through) return acquire_ample(pool, request, acquired_out);
-    tarn_backend_result result = acquire_new(pool, tight_bytes(pool, request), acquired_out);
-    if (result.status != TARN_STATUS_OK || can_hold(pool, *acquired_out, request)) return result;
-    tn_pool_release(pool, *acquired_out);
-    return acquire_ample(pool, request, acquired_out);
+    return acquire_for(pool, request, 0, acquired_out);
+}
+
+tarn_backend_result tn_pool_acquire_bytes(struct tarn_pool *pool, size_t size_bytes,
+                                          struct tn_static_pool **acquired_out)
+{
+    const struct tn_request one_chunk = {
+        .size_bytes = (size_t)1 << pool->chunk_log2,
+        .alignment_bytes = 1,
+        .chunk_count = 1,
+    };
+    return acquire_for(pool, &one_chunk, size_bytes, acquired_out);
 }
 
 /* --- releasing ------------------------------------------------------------------------------------- */

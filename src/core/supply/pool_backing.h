@@ -51,6 +51,11 @@ struct tn_release_rule {
 tarn_backend_result tn_pool_acquire(struct tarn_pool *pool, const struct tn_request *request,
                                     struct tn_static_pool **acquired_out);
 
+/* Acquires memory of at least so many bytes, and of at least a chunk, wherever that lies in it. For a pool that holds
+ * nothing yet. Returns what tn_pool_acquire returns. */
+tarn_backend_result tn_pool_acquire_bytes(struct tarn_pool *pool, size_t size_bytes,
+                                          struct tn_static_pool **acquired_out);
+
 /* Where the request can lie in the backing of a static pool that was acquired for it. */
 uintptr_t tn_pool_place_in_backing(const struct tarn_pool *pool, const struct tn_request *request,
                                    const struct tn_static_pool *backed);

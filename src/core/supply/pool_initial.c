@@ -23,12 +23,13 @@ static tarn_status add(struct tarn_pool *pool, struct tn_static_pool *acquired)
                    "the host has no memory to describe a static pool of %zu bytes", size_bytes);
 }
 
-/* The returned status is only valid if the backend's result is OK. Requires: growth_lock. */
-static tarn_status take_static_pool(struct tarn_pool *pool, const struct tn_request *request,
+/* A chunk of the last bytes may not be whole, so the bytes count and not the chunks that hold them. The returned
+ * status is only valid if the backend's result is OK. Requires: growth_lock. */
+static tarn_status take_static_pool(struct tarn_pool *pool, size_t size_bytes,
                                     tarn_backend_result *result_out)
 {
     struct tn_static_pool *acquired;
-    *result_out = tn_pool_acquire(pool, request, &acquired);
+    *result_out = tn_pool_acquire_bytes(pool, size_bytes, &acquired);
     return result_out->status == TARN_STATUS_OK ? add(pool, acquired) : result_out->status;
 }
 
@@ -45,17 +46,29 @@ static tarn_status take_steps(struct tarn_pool *pool, const struct tn_request *r
     return TARN_STATUS_OK;
 }
 
+/* A limit that is no multiple of a step counts in whole steps, and so do initial_bytes that are within it. */
+static size_t count_chunks_in_limit(const struct tarn_pool *pool, size_t initial_bytes,
+                                    size_t chunk_count)
+{
+    size_t limit_bytes = pool->growth.limit_bytes;
+    if (!pool->range || initial_bytes > limit_bytes) return chunk_count;
+    return tn_min(chunk_count,
+                  tn_round_down(limit_bytes, pool->range->step_bytes) >> pool->chunk_log2);
+}
+
 tarn_status tn_pool_take_initial(struct tarn_pool *pool, size_t initial_bytes)
 {
     bool takes_all = initial_bytes == TARN_INITIAL_ALL;
-    size_t chunk_count = takes_all ? 1 : tn_count_units(initial_bytes, pool->chunk_log2);
+    if (takes_all) initial_bytes = 1;
+    size_t chunk_count = tn_count_units(initial_bytes, pool->chunk_log2);
     if (chunk_count > TN_CHUNK_COUNT_MAX) {
         return tn_fail(TARN_STATUS_SIZE_TOO_LARGE,
                        "initial_bytes is %zu, more than a static pool can have: %zu chunks of %zu "
                        "bytes",
                        initial_bytes, (size_t)TN_CHUNK_COUNT_MAX, (size_t)1 << pool->chunk_log2);
     }
-    struct tn_request request = {
+    chunk_count = count_chunks_in_limit(pool, initial_bytes, chunk_count);
+    const struct tn_request request = {
         .size_bytes = chunk_count << pool->chunk_log2,
         .alignment_bytes = 1,
         .chunk_count = (uint32_t)chunk_count,
@@ -63,7 +76,7 @@ tarn_status tn_pool_take_initial(struct tarn_pool *pool, size_t initial_bytes)
     tn_mutex_lock(&pool->growth_lock);
     tarn_backend_result result;
     tarn_status status = pool->range ? take_steps(pool, &request, &result)
-                                     : take_static_pool(pool, &request, &result);
+                                     : take_static_pool(pool, initial_bytes, &result);
     if (result.status != TARN_STATUS_OK) status = tn_pool_fail_growth(pool, &request, result);
     tn_mutex_unlock(&pool->growth_lock);
     return status;

@@ -52,6 +52,23 @@ static tarn_status find_limit(const tarn_pool_options *options, const tarn_backe
     return TARN_STATUS_OK;
 }
 
+/* A piece may start at any multiple of the backend's alignment, and a chunk starts at a multiple of its size. So a
+ * smaller limit may leave no room for a chunk. A static pool for one allocation has no chunks, and steps are
+ * aligned. Errors: INVALID_OPTIONS. */
+static tarn_status check_limit(const tarn_pool_options *options, const tarn_backend *backend,
+                               size_t alignment_bytes, size_t limit_bytes)
+{
+    size_t chunk_bytes = options->chunk_bytes;
+    size_t lead = chunk_bytes > alignment_bytes ? chunk_bytes - alignment_bytes : 0;
+    if (options->passes_through || options->contiguous || limit_bytes >= chunk_bytes + lead)
+        return TARN_STATUS_OK;
+    return tn_fail(TARN_STATUS_INVALID_OPTIONS,
+                   "the limit is %zu bytes, too little for a chunk: the %s backend aligns to %zu "
+                   "bytes, so a piece that surely holds a chunk of %zu has %zu",
+                   limit_bytes, backend->operations->name, alignment_bytes, chunk_bytes,
+                   chunk_bytes + lead);
+}
+
 /* Asks the vendor once, because the backend may have the operation over a vendor that is too old for it. */
 static tarn_status check_identification(const tarn_backend *backend)
 {
@@ -79,6 +96,8 @@ tarn_status tn_pool_options_resolve(const tarn_pool_options *options, const tarn
     tarn_status status = TARN_STATUS_OK;
     if (options->identifies_streams) status = check_identification(backend);
     if (status == TARN_STATUS_OK) status = find_limit(options, backend, &limit_bytes);
+    if (status == TARN_STATUS_OK)
+        status = check_limit(options, backend, properties->alignment_bytes, limit_bytes);
     if (status != TARN_STATUS_OK) return status;
     bool takes_all = options->initial_bytes == TARN_INITIAL_ALL;
     tarn_memory_info info;
@@ -86,8 +105,11 @@ tarn_status tn_pool_options_resolve(const tarn_pool_options *options, const tarn
     if (takes_all) result = tn_query_memory(backend, &info);
     if (result.status != TARN_STATUS_OK)
         return fail_for_memory(backend, result, "TARN_INITIAL_ALL as initial_bytes");
+    /* All of initial_bytes can be allocated if they are whole chunks. */
+    size_t initial_bytes = options->initial_bytes;
+    (void)tn_round_up_fits(initial_bytes, options->chunk_bytes, &initial_bytes);
     *policy_out = (struct tn_growth_policy){
-        .initial_bytes = options->initial_bytes,
+        .initial_bytes = initial_bytes,
         .takes_all = takes_all,
         .factor = options->growth_factor,
         .growth_bytes_max = options->growth_bytes_max ? options->growth_bytes_max : SIZE_MAX,
