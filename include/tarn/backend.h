@@ -70,12 +70,14 @@ typedef void *tarn_event;
 
 /* Facts about an open backend. They do not change. */
 typedef struct tarn_device_properties {
-    const char *device_name;     /* the vendor's name; valid until the backend is closed */
-    tarn_memory_kind kind;       /* of the memory that `acquire` gives */
-    bool is_host_accessible;     /* the host may read and write the memory */
-    size_t alignment_bytes;      /* every acquired address is a multiple of this power of two */
-    size_t granularity_bytes;    /* the vendor rounds sizes up to a multiple of this power of two */
-    size_t allocation_bytes_max; /* the largest size of one `acquire` or `range_map` */
+    const char *device_name;  /* the vendor's name; valid until the backend is closed */
+    tarn_memory_kind kind;    /* of the memory that `acquire` gives */
+    bool is_host_accessible;  /* the host may read and write the memory */
+    size_t alignment_bytes;   /* every acquired address is a multiple of this power of two */
+    size_t granularity_bytes; /* the vendor rounds sizes up to a multiple of this power of two */
+    size_t
+        allocation_bytes_max; /* the largest size of one `acquire` or `range_map`; of SHARED memory it may
+                                  * be more than the device has */
     /* Ranges, and memory that is mapped into them, start at and measure multiples of this power of two.
      * 0: there are no ranges. */
     size_t range_granularity_bytes;
@@ -91,7 +93,9 @@ typedef struct tarn_device_properties {
     tarn_stream default_stream_alias;
 } tarn_device_properties;
 
-/* How much memory the device has, and how much of it is free at this moment. */
+/* How much memory there is of the backend's kind, and how much of it is free at this moment: the device's; of
+ * PINNED and HOST the host's; of SHARED, where the device fetches single pages, the device's and the host's
+ * together. */
 typedef struct tarn_memory_info {
     size_t total_bytes;
     size_t free_bytes;

@@ -28,3 +28,18 @@ tarn_memory_info tn_system_memory_info(void)
     size_t left_bytes = system_bytes(_SC_AVPHYS_PAGES);
     return (tarn_memory_info){ total_bytes, tn_min(left_bytes, total_bytes) };
 }
+
+static size_t sum_or_max(size_t a, size_t b)
+{
+    size_t sum;
+    return tn_add_fits(a, b, &sum) ? sum : SIZE_MAX;
+}
+
+tarn_memory_info tn_system_memory_with_device(tarn_memory_info device)
+{
+    tarn_memory_info system = tn_system_memory_info();
+    return (tarn_memory_info){
+        .total_bytes = sum_or_max(device.total_bytes, system.total_bytes),
+        .free_bytes = sum_or_max(device.free_bytes, system.free_bytes),
+    };
+}

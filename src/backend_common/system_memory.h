@@ -15,4 +15,7 @@ size_t tn_system_page_bytes(void);
  * free memory does not include the system's file cache, which the system would give up. */
 tarn_memory_info tn_system_memory_info(void);
 
+/* A device's memory and the machine's together, for memory that moves between the two. */
+tarn_memory_info tn_system_memory_with_device(tarn_memory_info device);
+
 #endif

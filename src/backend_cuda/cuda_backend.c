@@ -20,6 +20,14 @@ tn_runtime_error tn_runtime_find_kind(int number, const tn_runtime_properties *p
     return cudaSuccess;
 }
 
+tn_runtime_error tn_runtime_find_spilling(int number, const tn_runtime_properties *properties,
+                                          bool *spills_to_host_out)
+{
+    (void)number;
+    *spills_to_host_out = properties->concurrentManagedAccess && !properties->integrated;
+    return cudaSuccess;
+}
+
 tarn_status tarn_cuda_backend_open(int device, tarn_memory_kind kind, tarn_backend *backend_out)
 {
     return tn_runtime_open("tarn_cuda_backend_open", sizeof(struct tn_cuda_device), device, kind,

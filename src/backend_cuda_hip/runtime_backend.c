@@ -5,7 +5,10 @@
  *     DEVICE   cudaMalloc, hipMalloc
  *     PINNED   cudaHostAlloc, hipHostMalloc: for all devices of the process, at the same address on
  *              host and device. On AMD it is coherent: the host sees a kernel's writes while it runs.
- *     SHARED   cudaMallocManaged, hipMallocManaged: for all streams
+ *     SHARED   cudaMallocManaged, hipMallocManaged: for all streams. Where the host may touch it while
+ *              the device works, its pages move one by one. So it may be larger than the device's
+ *              memory: the device's and the host's together are its limit here. CUDA grants more, up
+ *              to 64 TiB on an H200 with 140 GiB, but that could not be used.
  *
  * Cost: that of the vendor's calls, microseconds to milliseconds. Release first waits until the device
  * has finished all its work. For cudaFree the manual says only that it "may" wait. For cudaFreeHost it
@@ -95,7 +98,7 @@ static tarn_backend_result make_query_memory(struct tn_runtime_call *call)
         TN_RUNTIME(MemGetInfo)(&call->info.free_bytes, &call->info.total_bytes));
 }
 
-/* Pinned memory is part of the host's memory. */
+/* Pinned memory is part of the host's memory, and shared memory may lie in either. */
 static tarn_backend_result query_memory(void *state, tarn_memory_info *info_out)
 {
     const struct tn_runtime_device *device = state;
@@ -105,7 +108,8 @@ static tarn_backend_result query_memory(void *state, tarn_memory_info *info_out)
     }
     struct tn_runtime_call call = { .make = make_query_memory };
     tarn_backend_result result = tn_runtime_make_take(device, &call);
-    if (result.status == TARN_STATUS_OK) *info_out = call.info;
+    if (result.status != TARN_STATUS_OK) return result;
+    *info_out = device->spills_to_host ? tn_system_memory_with_device(call.info) : call.info;
     return result;
 }
 
@@ -185,6 +189,15 @@ static tarn_status check_number(int number)
     return tn_backend_check_number(TN_RUNTIME_VENDOR, number, count);
 }
 
+static size_t total_bytes_of(const struct tn_runtime_device *device,
+                             const tn_runtime_properties *vendor, tarn_memory_kind kind)
+{
+    tarn_memory_info memory = { vendor->totalGlobalMem, 0 };
+    if (kind == TARN_MEMORY_KIND_PINNED) memory = tn_system_memory_info();
+    if (device->spills_to_host) memory = tn_system_memory_with_device(memory);
+    return memory.total_bytes;
+}
+
 static tarn_device_properties properties_of(const struct tn_runtime_device *device,
                                             const tn_runtime_properties *vendor,
                                             tarn_memory_kind kind)
@@ -196,8 +209,7 @@ static tarn_device_properties properties_of(const struct tn_runtime_device *devi
         .is_host_accessible = kind != TARN_MEMORY_KIND_DEVICE,
         .alignment_bytes = ALIGNMENT_BYTES,
         .granularity_bytes = is_pinned ? tn_system_page_bytes() : GRANULARITY_BYTES,
-        .allocation_bytes_max =
-            is_pinned ? tn_system_memory_info().total_bytes : vendor->totalGlobalMem,
+        .allocation_bytes_max = total_bytes_of(device, vendor, kind),
         .memory_id = is_pinned ? TARN_MEMORY_ID_HOST : (uint64_t)device->number + 1,
         .thread_stream = TN_RUNTIME(StreamPerThread),
         .default_stream_alias = TN_RUNTIME_STREAM_LEGACY,
@@ -217,9 +229,13 @@ static tarn_backend_result device_init(struct tn_runtime_device *device, int num
     device->number = number;
     device->lifetime = tn_lifetime_begin();
     memcpy(device->name, vendor->name, sizeof device->name - 1);
+    tn_runtime_error error = TN_RUNTIME(Success);
+    if (kind == TARN_MEMORY_KIND_SHARED)
+        error = tn_runtime_find_spilling(number, vendor, &device->spills_to_host);
     device->properties = properties_of(device, vendor, kind);
     int *runtime_version = &device->properties.runtime_version;
-    tn_runtime_error error = TN_RUNTIME(DriverGetVersion)(&device->properties.driver_version);
+    if (error == TN_RUNTIME(Success))
+        error = TN_RUNTIME(DriverGetVersion)(&device->properties.driver_version);
     if (error == TN_RUNTIME(Success)) error = TN_RUNTIME(RuntimeGetVersion)(runtime_version);
     if (error != TN_RUNTIME(Success)) return tn_runtime_result(error);
 

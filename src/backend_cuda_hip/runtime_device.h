@@ -28,6 +28,8 @@ struct tn_runtime_device {
     struct tn_lifetime lifetime;
     char name[256];
     tarn_device_properties properties;
+    bool
+        spills_to_host; /* SHARED memory that the device has no room for lies in the host's memory */
 };
 
 /*
@@ -145,6 +147,10 @@ void tn_runtime_own_init(struct tn_runtime_device *device);
 
 tn_runtime_error tn_runtime_find_kind(int number, const tn_runtime_properties *properties,
                                       tarn_memory_kind kind, bool *has_kind_out);
+
+/* Whether SHARED memory may be larger than the device's memory, and the host's memory is another one. */
+tn_runtime_error tn_runtime_find_spilling(int number, const tn_runtime_properties *properties,
+                                          bool *spills_to_host_out);
 
 /* cuda_range.c, hip_range.c: steps of ranges, each to be made as a call. They read and write the
  * call's address, size_bytes, mapping, is_shareable and file_descriptor. */

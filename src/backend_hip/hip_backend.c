@@ -31,6 +31,19 @@ tn_runtime_error tn_runtime_find_kind(int number, const tn_runtime_properties *p
     return hipSuccess;
 }
 
+tn_runtime_error tn_runtime_find_spilling(int number, const tn_runtime_properties *properties,
+                                          bool *spills_to_host_out)
+{
+    (void)properties;
+    bool is_concurrent = false, is_integrated = false;
+    hipError_t error =
+        ask_whether(hipDeviceAttributeConcurrentManagedAccess, number, &is_concurrent);
+    if (error == hipSuccess)
+        error = ask_whether(hipDeviceAttributeIntegrated, number, &is_integrated);
+    *spills_to_host_out = is_concurrent && !is_integrated;
+    return error;
+}
+
 tarn_status tarn_hip_backend_open(int device, tarn_memory_kind kind, tarn_backend *backend_out)
 {
     return tn_runtime_open("tarn_hip_backend_open", sizeof(struct tn_runtime_device), device, kind,

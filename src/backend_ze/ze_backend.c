@@ -4,7 +4,8 @@
  *
  *     DEVICE   zeMemAllocDevice
  *     PINNED   zeMemAllocHost, for all devices of the context, at the same address on host and device
- *     SHARED   zeMemAllocShared, with the device as its home
+ *     SHARED   zeMemAllocShared, with the device as its home. If the device is not a part of the host, all
+ *              pieces together may be larger than its memory. The driver limits one piece.
  *
  * DEVICE and PINNED memory is made resident at once: kernels may reach it through pointers in other
  * memory, which the driver does not see. SHARED memory is not, since it would then have to move to the
@@ -150,13 +151,17 @@ static tarn_backend_result query_device_memory(const struct tn_ze_device *device
 static tarn_backend_result query_memory(void *state, tarn_memory_info *info_out)
 {
     const struct tn_ze_device *device = state;
+    tarn_memory_info of_device;
     if (tn_ze_is_over(state)) return tn_ze_refusal(state);
     if (device->properties.kind == TARN_MEMORY_KIND_PINNED) {
         *info_out = tn_system_memory_info();
         return TARN_BACKEND_RESULT_OK;
     }
     if (!device->extensions.usable_memory) return tn_backend_result(TARN_STATUS_NOT_SUPPORTED);
-    return query_device_memory(device, info_out);
+    tarn_backend_result result = query_device_memory(device, &of_device);
+    if (result.status != TARN_STATUS_OK) return result;
+    *info_out = device->spills_to_host ? tn_system_memory_with_device(of_device) : of_device;
+    return result;
 }
 
 /* Without the vendor's call this is not supported: the backend does not know the application's lists. */
@@ -332,7 +337,11 @@ static ze_result_t find_properties(struct tn_ze_device *device, tarn_memory_kind
     memcpy(device->name, vendor.name, sizeof device->name - 1);
 
     bool is_pinned = kind == TARN_MEMORY_KIND_PINNED;
-    size_t total_bytes = is_pinned ? tn_system_memory_info().total_bytes : device->memory_bytes;
+    tarn_memory_info memory = { device->memory_bytes, 0 };
+    if (is_pinned) memory = tn_system_memory_info();
+    device->spills_to_host =
+        kind == TARN_MEMORY_KIND_SHARED && (vendor.flags & ZE_DEVICE_PROPERTY_FLAG_INTEGRATED) == 0;
+    if (device->spills_to_host) memory = tn_system_memory_with_device(memory);
     tarn_device_properties *properties = &device->properties;
     properties->device_name = device->name;
     properties->kind = kind;
@@ -340,8 +349,9 @@ static ze_result_t find_properties(struct tn_ze_device *device, tarn_memory_kind
     properties->alignment_bytes = ALIGNMENT_BYTES;
     properties->granularity_bytes = is_pinned ? tn_system_page_bytes() : GRANULARITY_BYTES;
     properties->memory_id = is_pinned ? TARN_MEMORY_ID_HOST : (uint64_t)(uintptr_t)device->handle;
-    properties->allocation_bytes_max =
-        device->allocation_extension ? total_bytes : tn_min(vendor.maxMemAllocSize, total_bytes);
+    properties->allocation_bytes_max = device->allocation_extension
+                                           ? memory.total_bytes
+                                           : tn_min(vendor.maxMemAllocSize, memory.total_bytes);
     return error;
 }
 

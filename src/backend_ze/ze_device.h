@@ -106,6 +106,8 @@ struct tn_ze_device {
     char name[ZE_MAX_DEVICE_NAME];
     tarn_device_properties properties;
     size_t memory_bytes;
+    bool
+        spills_to_host; /* SHARED memory that the device has no room for lies in the host's memory */
     struct tn_ze_extensions extensions;
     const void *allocation_extension; /* of each allocation; NULL: none */
     struct tn_ze_newer newer;

@@ -83,12 +83,15 @@ typedef enum sim_driver {
 
 /* What the simulated machine is like. All devices are alike, but for the poor one. */
 typedef struct sim_settings {
-    int device_count;            /* TARN_SIM_DEVICES, default 2, at most 8 */
-    size_t memory_bytes;         /* TARN_SIM_MEMORY, of each device, default 8 GiB */
-    size_t host_memory_bytes;    /* TARN_SIM_HOST_MEMORY, pinned and shared of all; 64 GiB */
-    size_t allocation_bytes_max; /* TARN_SIM_ALLOCATION_MAX; default: memory_bytes */
-    size_t alignment_bytes;      /* TARN_SIM_ALIGNMENT, where a face asks for none; 4096 */
-    size_t granularity_bytes;    /* what device memory is counted in; 2 MiB */
+    int device_count;         /* TARN_SIM_DEVICES, default 2, at most 8 */
+    size_t memory_bytes;      /* TARN_SIM_MEMORY, of each device, default 8 GiB */
+    size_t host_memory_bytes; /* TARN_SIM_HOST_MEMORY, pinned and shared of all; 64 GiB */
+    bool spills_to_host;      /* shared memory may be larger than the device's; true */
+    size_t
+        allocation_bytes_max; /* TARN_SIM_ALLOCATION_MAX; default: memory_bytes. Of device memory;
+                                    Level Zero's face has it for all kinds */
+    size_t alignment_bytes;   /* TARN_SIM_ALIGNMENT, where a face asks for none; 4096 */
+    size_t granularity_bytes; /* what device memory is counted in; 2 MiB */
     size_t
         range_granularity_bytes; /* ranges and mappings are multiples of it; 2 MiB. With what is no
                                        power of two nothing can be reserved */

@@ -91,6 +91,16 @@ static size_t *held_bytes_of(const struct sim_content *content)
     return &sim_machine.host_held_bytes[content->kind];
 }
 
+/* Devices that cannot fetch single pages hold all of their shared memory at once. */
+static bool may_lie_on_device(const struct sim_content *content)
+{
+    const sim_settings *settings = &sim_machine.settings;
+    if (content->kind != SIM_MEMORY_KIND_SHARED || settings->spills_to_host) return true;
+    size_t held = sim_machine.host_held_bytes[SIM_MEMORY_KIND_SHARED];
+    return held <= settings->memory_bytes &&
+           content->counted_bytes <= settings->memory_bytes - held;
+}
+
 static sim_status count_content(struct sim_content *content, size_t size_bytes)
 {
     const sim_settings *settings = &sim_machine.settings;
@@ -103,6 +113,7 @@ static sim_status count_content(struct sim_content *content, size_t size_bytes)
                                   sim_machine.host_held_bytes[SIM_MEMORY_KIND_SHARED];
     if (content->counted_bytes > limit - held)
         return is_device ? SIM_STATUS_OUT_OF_MEMORY : SIM_STATUS_OUT_OF_HOST_MEMORY;
+    if (!may_lie_on_device(content)) return SIM_STATUS_OUT_OF_MEMORY;
     *held_bytes_of(content) += content->counted_bytes;
     return SIM_STATUS_OK;
 }
@@ -288,7 +299,8 @@ static sim_status check_request(int device, sim_memory_kind kind, size_t size_by
     if (status != SIM_STATUS_OK) return status;
     if (!settings->has_kind[kind]) return SIM_STATUS_NOT_SUPPORTED;
     if (!sim_is_power_of_two(alignment)) return SIM_STATUS_INVALID_ALIGNMENT;
-    if (size_bytes == 0 || size_bytes > settings->allocation_bytes_max ||
+    bool is_limited = kind == SIM_MEMORY_KIND_DEVICE;
+    if (size_bytes == 0 || (is_limited && size_bytes > settings->allocation_bytes_max) ||
         size_bytes > SIZE_MAX / 4 || alignment > SIZE_MAX / 8)
         return SIM_STATUS_INVALID_SIZE;
     return SIM_STATUS_OK;

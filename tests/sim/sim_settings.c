@@ -102,6 +102,7 @@ static sim_settings settings_of_environment(void)
         .device_count = (int)bytes_of_environment("TARN_SIM_DEVICES", 2),
         .memory_bytes = bytes_of_environment("TARN_SIM_MEMORY", (size_t)8 << 30),
         .host_memory_bytes = bytes_of_environment("TARN_SIM_HOST_MEMORY", (size_t)64 << 30),
+        .spills_to_host = true,
         .alignment_bytes = bytes_of_environment("TARN_SIM_ALIGNMENT", 4096),
         .granularity_bytes = (size_t)2 << 20,
         .range_granularity_bytes = (size_t)2 << 20,

@@ -9,7 +9,7 @@
 #include "harness/claims.h"
 #include "sim_control.h"
 #include "sim_vendor.h"
-#include "tarn/backend.h"
+#include "tarn/tarn.h"
 
 #define MIB ((size_t)1 << 20)
 
@@ -69,6 +69,81 @@ static void sizes_are_counted_in_granules(void **state)
         }
         tarn_backend_close(&backend);
     }
+}
+
+/* More than the device has, in one piece and in several. */
+static void shared_memory_spills_to_the_host(void **state)
+{
+    sim_reset();
+    SIM_SET(memory_bytes, 64 * MIB);
+    tarn_device_properties properties;
+    tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_SHARED, &properties);
+    assert_true(properties.allocation_bytes_max > 100 * MIB);
+    void *first = NULL, *second = NULL;
+    expect_done(backend, acquire, 100 * MIB, &first);
+    expect_done(backend, acquire, 100 * MIB, &second);
+    expect_done(backend, release, second, 100 * MIB);
+    expect_done(backend, release, first, 100 * MIB);
+    tarn_memory_info info = { 0, 0 };
+    tarn_status told = backend.operations->query_memory(backend.state, &info).status;
+    if (told == TARN_STATUS_OK) {
+        assert_true(info.total_bytes > 100 * MIB);
+        assert_true(info.free_bytes > 64 * MIB);
+    }
+    tarn_backend_close(&backend);
+
+    backend = open_backend(0, TARN_MEMORY_KIND_DEVICE, &properties);
+    if (told == TARN_STATUS_OK) expect_done(backend, query_memory, &info);
+    assert_true(told != TARN_STATUS_OK || info.total_bytes == 64 * MIB);
+    assert_int_equal(backend.operations->acquire(backend.state, 64 * MIB + 1, &first).status,
+                     TARN_STATUS_OUT_OF_MEMORY);
+    tarn_backend_close(&backend);
+    assert_int_equal(sim_alive_total(), 0);
+}
+
+static void a_pool_of_shared_memory_may_be_larger_than_the_device(void **state)
+{
+    sim_reset();
+    SIM_SET(memory_bytes, 64 * MIB);
+    tarn_device_properties properties;
+    tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_SHARED, &properties);
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.backend = &backend;
+    options.initial_bytes = 100 * MIB;
+    options.takes_initial_at_once = true;
+    tarn_pool *pool;
+    void *first, *second;
+    expect_ok(tarn_pool_create(&options, &pool));
+    expect_ok(tarn_pool_alloc(pool, 100 * MIB, &first));
+    expect_ok(tarn_pool_alloc(pool, 150 * MIB, &second));
+    size_t available_bytes = 0;
+    tarn_status told = tarn_pool_available(pool, &available_bytes);
+    if (told == TARN_STATUS_OK) assert_true(available_bytes > 0);
+    expect_ok(tarn_pool_destroy_forced(pool, NULL));
+
+    options.initial_bytes = TARN_INITIAL_ALL;
+    if (told == TARN_STATUS_OK) {
+        expect_ok(tarn_pool_create(&options, &pool));
+        expect_ok(tarn_pool_alloc(pool, 100 * MIB, &first));
+        expect_ok(tarn_pool_destroy_forced(pool, NULL));
+    }
+    tarn_backend_close(&backend);
+    assert_int_equal(sim_alive_total(), 0);
+}
+
+/* Devices that hold all of their shared memory at once, or whose memory is the host's. */
+static void shared_memory_that_cannot_spill_is_the_devices(void **state)
+{
+    sim_reset();
+    SIM_SET(memory_bytes, 64 * MIB);
+    SIM_SET(spills_to_host, false);
+    tarn_device_properties properties;
+    tarn_backend backend = open_backend(0, TARN_MEMORY_KIND_SHARED, &properties);
+    assert_int_equal(properties.allocation_bytes_max, 64 * MIB);
+    tarn_memory_info info = { 64 * MIB, 0 };
+    (void)backend.operations->query_memory(backend.state, &info);
+    assert_int_equal(info.total_bytes, 64 * MIB);
+    tarn_backend_close(&backend);
 }
 
 static void ranges_are_reserved_and_mapped_as_large_as_asked(void **state)
@@ -214,6 +289,9 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_device_has_its_own_name),
         cmocka_unit_test(sizes_are_counted_in_granules),
+        cmocka_unit_test(shared_memory_spills_to_the_host),
+        cmocka_unit_test(a_pool_of_shared_memory_may_be_larger_than_the_device),
+        cmocka_unit_test(shared_memory_that_cannot_spill_is_the_devices),
         cmocka_unit_test(ranges_are_reserved_and_mapped_as_large_as_asked),
         cmocka_unit_test(what_fails_writes_no_output),
         cmocka_unit_test(a_backend_that_does_not_open_is_not_written),

@@ -182,6 +182,27 @@ static void host_memory_has_a_limit_of_its_own(void **state)
     EXPECT_OK(sim_free(shared));
 }
 
+static void shared_memory_may_be_larger_than_the_device(void **state)
+{
+    SIM_SET(memory_bytes, 8 * MIB);
+    SIM_SET(allocation_bytes_max, 6 * MIB);
+    void *first, *second, *none = NULL;
+    EXPECT_OK(sim_alloc(0, SIM_MEMORY_KIND_SHARED, 9 * MIB, 0, &first));
+    EXPECT_OK(sim_alloc(0, SIM_MEMORY_KIND_SHARED, 9 * MIB, 0, &second));
+    size_t total_bytes, free_bytes;
+    EXPECT_OK(sim_memory_info(0, &total_bytes, &free_bytes));
+    assert_int_equal(free_bytes, 8 * MIB);
+    EXPECT_OK(sim_free(second));
+    EXPECT_OK(sim_free(first));
+
+    SIM_SET(spills_to_host, false);
+    EXPECT(sim_alloc(0, SIM_MEMORY_KIND_SHARED, 8 * MIB + 1, 0, &none), OUT_OF_MEMORY);
+    EXPECT_OK(sim_alloc(0, SIM_MEMORY_KIND_SHARED, 8 * MIB, 0, &first));
+    EXPECT(sim_alloc(0, SIM_MEMORY_KIND_SHARED, 1, 0, &none), OUT_OF_MEMORY);
+    EXPECT_OK(sim_free(first));
+    assert_null(none);
+}
+
 static void an_address_finds_its_owner(void **state)
 {
     void *opaque;
@@ -979,6 +1000,7 @@ int main(void)
         TEST(addresses_are_aligned_as_promised_and_no_more),
         TEST(memory_is_counted_in_granules_up_to_the_limit),
         TEST(host_memory_has_a_limit_of_its_own),
+        TEST(shared_memory_may_be_larger_than_the_device),
         TEST(an_address_finds_its_owner),
         TEST(nothing_runs_before_somebody_waits),
         TEST(the_order_of_two_streams_follows_the_seed),

@@ -137,6 +137,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
             .canMapHostMemory = settings.has_kind[SIM_MEMORY_KIND_PINNED] && !is_poor,
             .unifiedAddressing = settings.has_one_address,
             .managedMemory = settings.has_kind[SIM_MEMORY_KIND_SHARED] && !is_poor,
+            .concurrentManagedAccess = settings.spills_to_host && !is_poor,
         };
         snprintf(properties->name, sizeof properties->name, "simulated CUDA device %d", device);
     }
@@ -152,9 +153,11 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
         sim_settings settings = sim_get_settings();
         bool is_pinned = attribute == cudaDevAttrCanMapHostMemory;
         bool is_shared = attribute == cudaDevAttrManagedMemory;
+        bool is_spilling = attribute == cudaDevAttrConcurrentManagedAccess;
         bool is_pool = attribute == cudaDevAttrMemoryPoolsSupported;
         bool has_kind = (is_pinned && settings.has_kind[SIM_MEMORY_KIND_PINNED]) ||
-                        (is_shared && settings.has_kind[SIM_MEMORY_KIND_SHARED]);
+                        (is_shared && settings.has_kind[SIM_MEMORY_KIND_SHARED]) ||
+                        (is_spilling && settings.spills_to_host);
         *value = (has_kind && device != settings.poor_device) || (is_pool && settings.has_pools);
     }
     return sim_runtime_answer(status);

@@ -144,6 +144,10 @@ static sim_status get_attribute(int attribute, int device, int *value)
         *value = settings.has_kind[SIM_MEMORY_KIND_PINNED];
     } else if (attribute == (int)hipDeviceAttributeManagedMemory) {
         *value = settings.has_kind[SIM_MEMORY_KIND_SHARED];
+    } else if (attribute == (int)hipDeviceAttributeConcurrentManagedAccess) {
+        *value = settings.spills_to_host;
+    } else if (attribute == (int)hipDeviceAttributeIntegrated) {
+        *value = 0;
     } else if (attribute == (int)hipDeviceAttributeMemoryPoolsSupported) {
         *value = settings.has_pools;
     } else if (attribute == ATTRIBUTE_HAS_RANGES && settings.driver != SIM_DRIVER_WITHOUT_EXTRAS) {

@@ -148,6 +148,10 @@ hipError_t hipDeviceGetAttribute(int *value, hipDeviceAttribute_t attribute, int
         return answer(cudaDeviceGetAttribute(value, cudaDevAttrCanMapHostMemory, device));
     case hipDeviceAttributeManagedMemory:
         return answer(cudaDeviceGetAttribute(value, cudaDevAttrManagedMemory, device));
+    case hipDeviceAttributeConcurrentManagedAccess:
+        return answer(cudaDeviceGetAttribute(value, cudaDevAttrConcurrentManagedAccess, device));
+    case hipDeviceAttributeIntegrated:
+        return answer(cudaDeviceGetAttribute(value, cudaDevAttrIntegrated, device));
     case hipDeviceAttributeMemoryPoolsSupported:
         return answer(cudaDeviceGetAttribute(value, cudaDevAttrMemoryPoolsSupported, device));
     case hipDeviceAttributeMemoryPoolsSupported + 1: /* has no name in 5.2 */

@@ -285,6 +285,7 @@ ze_result_t zeDeviceGetProperties(ze_device_handle_t handle, ze_device_propertie
                            ? ZE_DEVICE_TYPE_FPGA
                            : ZE_DEVICE_TYPE_GPU;
     properties->flags = device->part < 0 ? 0 : ZE_DEVICE_PROPERTY_FLAG_SUBDEVICE;
+    if (!sim_get_settings().spills_to_host) properties->flags |= ZE_DEVICE_PROPERTY_FLAG_INTEGRATED;
     properties->maxMemAllocSize = sim_ze_allocation_bytes_max();
     snprintf(properties->name, sizeof properties->name, "Simulated GPU %d", device->number);
 
