@@ -10,8 +10,13 @@
  *     requested   bytes that the program asked for and has not freed
  *     used        the same in whole chunks; a chunk that is cut into slices is used while one of them is
  *                 live; with passes_through the same as requested
- *     footprint   bytes that the pool holds from the vendor; used_bytes and free_bytes together are at most
- *                 these
+ *     footprint   bytes that the pool holds from the vendor; used_bytes, free_bytes and captured_bytes
+ *                 together are at most these
+ *
+ * Each chunk of the pool counts once: used, free, or captured. Of the free ones, those that wait for the work of
+ * streams are pending. Captured chunks are free and belong to a capture: until tarn_capture_release they serve
+ * its streams alone.
+ *     used_bytes + free_bytes + captured_bytes = all chunks; with passes_through all requested and freed bytes
  *
  * While several threads have arenas, the high-water marks of requested, used and live are taken only when
  * the arenas are taken back, as for this snapshot. A peak in between may be missed.
@@ -50,8 +55,10 @@ typedef struct tarn_stats {
     size_t live_count_max;
 
     size_t static_pool_count; /* pieces of vendor memory; steps in a contiguous pool */
-    size_t free_region_count; /* in all static pools */
-    /* In free regions; free slices do not count. With passes_through: freed, and not yet given back. */
+    size_t captured_bytes;    /* in free regions that belong to captures */
+    size_t free_region_count; /* in all static pools, without those of captures */
+    /* In free regions without those of captures; free slices do not count. With passes_through: freed, and not yet
+     * given back. */
     size_t free_bytes;
     size_t pending_bytes;      /* of these, waiting for the work of streams */
     size_t largest_free_bytes; /* the largest request that needs no growth, up to rounding */
@@ -80,19 +87,20 @@ typedef struct tarn_stats {
 /*
  * Writes a snapshot of the pool's statistics, taken at one instant.
  * Status: INVALID_POOL, FORKED; INVALID_ARGUMENT: stats_out is NULL or its struct_bytes is wrong.
- * Cost: O(static pools), under the pool's lock. Takes back the arenas of several threads.
+ * Cost: O(static pools), under the pool's lock; while there are captures, also O(n) in free regions that belong to
+ * them or wait for several streams. Takes back the arenas of several threads.
  */
 TARN_API tarn_status tarn_pool_stats(tarn_pool *pool, tarn_stats *stats_out);
 
 /*
- * Writes how many bytes can still be had: the pool's free bytes, pending ones included, and the device's
- * free memory, as far as the pool's limit lets it grow. They are not in one piece, and other pools and
- * programs on the device may take them first.
+ * Writes how many bytes can still be had: the pool's free bytes, pending ones included and captured ones not, and
+ * the device's free memory, as far as the pool's limit lets it grow. They are not in one piece, and other pools
+ * and programs on the device may take them first.
  * Status:
  *  - INVALID_POOL, FORKED; INVALID_ARGUMENT: available_bytes_out is NULL.
  *  - NOT_SUPPORTED: the pool may grow, and the backend cannot tell what the device has free.
  *  - Any other failure of the backend's query_memory.
- * Cost: a call of the vendor, without a lock. Takes back the arenas of several threads.
+ * Cost: that of tarn_pool_stats, and a call of the vendor without a lock.
  */
 TARN_API tarn_status tarn_pool_available(tarn_pool *pool, size_t *available_bytes_out);
 

@@ -511,9 +511,9 @@ typedef struct tarn_shortage {
     size_t footprint_bytes;    /* held by the pool */
     size_t limit_bytes;        /* 0: none */
     size_t used_bytes;         /* in live allocations */
-    size_t free_bytes;         /* in free regions, all kinds */
+    size_t free_bytes;         /* in free regions, without captured_bytes */
     size_t pending_bytes;      /* of free_bytes: waiting for a stream's work */
-    size_t private_bytes;      /* of free_bytes, not of pending_bytes: owned by captures */
+    size_t captured_bytes;     /* in free regions that belong to captures, see tarn_stats */
     size_t largest_free_bytes; /* the largest free region */
     size_t wholly_free_bytes;  /* in static pools without a live allocation */
     size_t other_pools_bytes;  /* held by other pools on the same memory */
@@ -707,7 +707,8 @@ TARN_API tarn_status tarn_default_pool_abandon(void);
  *  - From begin to end the stream gets memory that waits for nothing, or the pool grows. Memory that is
  *    freed there serves the same stream in the same capture.
  *    It does not get memory that was used before the capture, on whatever stream, and freed in it.
- *  - From end to release that memory stays the capture's, whether free or live.
+ *  - From end to release that memory stays the capture's, whether free or live. Free, it counts as
+ *    captured_bytes in tarn_stats.
  *  - While a stream is captured that any pool was told of, no pool of the process queries an event, makes a stream
  *    wait, or gives memory back to the vendor: each of these could invalidate the capture. They do it later. A pool
  *    whose memory the captured stream does not use need not be told.

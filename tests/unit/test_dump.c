@@ -164,6 +164,36 @@ static void what_waits_for_streams_says_so(void **state)
     tarn_backend_close(&backend);
 }
 
+/* Free memory of a capture is free for nobody else. */
+static void what_belongs_to_a_capture_says_so(void **state)
+{
+    tarn_backend backend = new_host_backend(NULL);
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    options.backend = &backend;
+    options.initial_bytes = 65536;
+    tarn_pool *pool = new_pool(&options);
+    void *block;
+    tarn_capture capture = 0;
+    expect_ok(tarn_capture_begin(pool, NULL, &capture));
+    expect_ok(tarn_pool_alloc_on(pool, 4096, NULL, &block));
+    expect_ok(tarn_pool_free_on(pool, block, NULL));
+    expect_ok(tarn_capture_end(pool, capture));
+    dumped(pool, TARN_DUMP_FORMAT_JSON);
+    expect_says("\"captured_bytes\": 4096,");
+    expect_says("\"bytes\": 4096, \"state\": \"captured\", \"requested_bytes\": 0, ");
+    expect_says("\"bytes\": 61440, \"state\": \"free\"");
+    dumped(pool, TARN_DUMP_FORMAT_TEXT);
+    expect_says("0 live, 1 free regions, the largest of 61440 bytes");
+    expect_says("4096 bytes free and captured");
+    expect_says("4096 bytes captured, waits for stream 1\n");
+    json_decref(parsed(pool));
+    expect_ok(tarn_capture_release(pool, capture, NULL, 0));
+    dumped(pool, TARN_DUMP_FORMAT_TEXT);
+    expect_says("65536 bytes free\n");
+    expect_ok(tarn_pool_destroy(pool));
+    tarn_backend_close(&backend);
+}
+
 static void an_empty_pool_is_valid_json(void **state)
 {
     tarn_pool *pool = create_named("test");
@@ -218,6 +248,7 @@ int main(void)
         cmocka_unit_test(json_regions_tile_their_static_pools),
         cmocka_unit_test(what_is_not_mapped_is_said_to_be),
         cmocka_unit_test(what_waits_for_streams_says_so),
+        cmocka_unit_test(what_belongs_to_a_capture_says_so),
         cmocka_unit_test(an_empty_pool_is_valid_json),
         cmocka_unit_test(a_users_backend_may_have_any_name),
         cmocka_unit_test(a_file_that_takes_nothing_is_an_error),

@@ -495,7 +495,7 @@ static void the_report_says_how_things_stood(void **state)
     assert_int_equal(shortage.used_bytes, 32 * KIB);
     assert_int_equal(shortage.free_bytes, 32 * KIB);
     assert_int_equal(shortage.pending_bytes, 0);
-    assert_int_equal(shortage.private_bytes, 0);
+    assert_int_equal(shortage.captured_bytes, 0);
     assert_int_equal(shortage.largest_free_bytes, 16 * KIB);
     assert_int_equal(shortage.wholly_free_bytes, 0);
     assert_int_equal(shortage.other_pools_bytes, 0);

@@ -401,14 +401,15 @@ static void what_a_capture_freed_goes_back_with_the_graph(void **state)
     expect_ok(tarn_capture_end(pool, capture));
     assert_int_equal(backend.release_count, 1); /* what the other stream freed */
     tarn_stats stats = stats_of(pool);
-    assert_int_equal(stats.free_bytes, 2000);
-    assert_int_equal(stats.pending_bytes, 2000);
-    assert_true(stats.used_bytes + stats.free_bytes <= stats.footprint_bytes);
+    assert_int_equal(stats.captured_bytes, 2000);
+    assert_int_equal(stats.free_bytes, 0);
+    assert_int_equal(stats.pending_bytes, 0);
+    assert_true(stats.used_bytes + stats.captured_bytes <= stats.footprint_bytes);
     backend.capacity_bytes = backend.held_bytes;
     expect_refused(TARN_STATUS_OUT_OF_MEMORY, 500);
     tarn_shortage shortage = TARN_SHORTAGE_INIT;
     expect_ok(tarn_last_shortage(&shortage));
-    assert_int_equal(shortage.private_bytes, 2000);
+    assert_int_equal(shortage.captured_bytes, 2000);
     assert_int_equal(shortage.pending_bytes, 0);
     free_on(before, other);
     assert_int_equal(backend.release_count, 2);

@@ -345,7 +345,7 @@ static void a_captures_memory_grows_in_the_capture_alone(void **state)
     void *none;
     expect_status(TARN_STATUS_OVER_LIMIT, tarn_pool_alloc_on(pool, 64 * KIB, A, &none));
     expect_ok(tarn_last_shortage(&shortage));
-    assert_int_equal(shortage.private_bytes, 10 * KIB);
+    assert_int_equal(shortage.captured_bytes, 10 * KIB);
     expect_ok(tarn_capture_release(pool, capture, NULL, 0));
     free_on(outside, B);
     free_on(other, B);

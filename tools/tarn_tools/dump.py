@@ -2,9 +2,9 @@
 """
 dump: reads and checks the JSON of tarn_pool_dump.
 
-A region's state is live, free, sliced (the free slices of a chunk), unmapped (addresses without memory), quarantined
-or damaged (debug mode). Unknown states keep their name. A free region with streams, which may still use it, is
-called pending here.
+A region's state is live, free, sliced (the free slices of a chunk), captured (free, and only for the graphs of a
+capture), unmapped (addresses without memory), quarantined or damaged (debug mode). Unknown states keep their name.
+A free region with streams, which may still use it, is called pending here.
 """
 
 import json

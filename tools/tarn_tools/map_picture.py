@@ -17,16 +17,17 @@ COLOURS = {
     "paper": ("#ffffff", "#15171a"), "ink": ("#1b1e23", "#e6e8eb"), "soft": ("#5b616a", "#a3a9b2"),
     "live": ("#2f74c0", "#5b9fe6"), "free": ("#e4e8ed", "#363c44"), "pending": ("#f0b040", "#c98a1a"),
     "sliced": ("#bcd7f2", "#33516f"), "unmapped": ("#f7f7f8", "#1d2024"), "quarantined": ("#c9a3d8", "#74508a"),
-    "damaged": ("#c03028", "#ff6a5c"), "other": ("#9a9a9a", "#9a9a9a"), "onlive": ("#ffffff", "#0c1420"),
+    "captured": ("#8fbf9a", "#3f6f4c"), "damaged": ("#c03028", "#ff6a5c"), "other": ("#9a9a9a", "#9a9a9a"), "onlive": ("#ffffff", "#0c1420"),
     "onpending": ("#3a2a00", "#1b1200"),
 }
 MEANINGS = {
     "live": "live: handed out", "free": "free", "pending": "pending: freed on a stream that may still use it",
-    "sliced": "free slices of a chunk", "unmapped": "addresses without memory",
+    "sliced": "free slices of a chunk", "captured": "free, for the graphs of a capture alone",
+    "unmapped": "addresses without memory",
     "quarantined": "freed and held back (debug mode)", "damaged": "written to out of turn (debug mode)",
 }
 ORDER = tuple(MEANINGS)
-_INK_ON = {"live": "onlive", "damaged": "onlive", "pending": "onpending", "quarantined": "ink"}
+_INK_ON = {"live": "onlive", "damaged": "onlive", "pending": "onpending", "captured": "onpending", "quarantined": "ink"}
 
 
 def _fill(state):

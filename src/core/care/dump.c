@@ -9,6 +9,7 @@
 #include "../../base/escape.h"
 #include "../../base/host_memory.h"
 #include "../serve/gather.h"
+#include "../serve/pool_streams.h"
 
 #include "debug_pool.h"
 
@@ -80,15 +81,18 @@ static size_t copy_region(const struct tarn_pool *pool, const struct tn_static_p
     uintptr_t address = tn_static_pool_address_of(static_pool, region->first_chunk);
     bool is_live = region->state == TN_REGION_STATE_LIVE;
     bool is_void = region->state == TN_REGION_STATE_VOID;
+    bool is_captured =
+        !is_live && !is_void && !tn_region_is_free_without(region, tn_pool_held_streams(pool));
     if (is_live && tn_region_is_slab(region))
         return copy_slab(pool, tn_region_slab(region), address, to);
     *to = (struct dumped_region){
         .address = address,
         .size_bytes = tn_min(chunk_bytes, static_pool->end_address - address),
         .requested_bytes = is_live ? chunk_bytes - tn_region_slack_bytes(region) : 0,
-        .state = is_live   ? "live"
-                 : is_void ? "unmapped"
-                           : "free",
+        .state = is_live       ? "live"
+                 : is_void     ? "unmapped"
+                 : is_captured ? "captured"
+                               : "free",
         .streams = is_live || is_void ? 0 : tn_region_dependency(region).streams,
     };
     return 1;
@@ -242,6 +246,10 @@ static void write_text(const struct picture *picture, FILE *file)
             stats->requested_bytes_max, stats->used_bytes_max, stats->footprint_bytes_max,
             stats->live_count, stats->free_region_count, stats->largest_free_bytes,
             stats->fragmentation);
+    if (stats->captured_bytes > 0) {
+        fprintf(file, "  %zu bytes free and captured, for the graphs of captures alone\n",
+                stats->captured_bytes);
+    }
     const struct dumped_region *regions = picture->regions;
     for (size_t i = 0; i < picture->static_pool_count; i++) {
         const struct dumped_static_pool *static_pool = &picture->static_pools[i];
@@ -311,10 +319,12 @@ static void write_json_stats(const tarn_stats *stats, FILE *file)
             "  \"requested_bytes\": %zu,\n  \"used_bytes\": %zu,\n  \"footprint_bytes\": %zu,\n"
             "  \"requested_bytes_max\": %zu,\n  \"used_bytes_max\": %zu,\n"
             "  \"footprint_bytes_max\": %zu,\n  \"live_count\": %zu,\n"
-            "  \"free_region_count\": %zu,\n  \"largest_free_bytes\": %zu,\n",
+            "  \"free_region_count\": %zu,\n  \"largest_free_bytes\": %zu,\n"
+            "  \"captured_bytes\": %zu,\n",
             stats->requested_bytes, stats->used_bytes, stats->footprint_bytes,
             stats->requested_bytes_max, stats->used_bytes_max, stats->footprint_bytes_max,
-            stats->live_count, stats->free_region_count, stats->largest_free_bytes);
+            stats->live_count, stats->free_region_count, stats->largest_free_bytes,
+            stats->captured_bytes);
 }
 
 static void write_json(const struct picture *picture, FILE *file)

@@ -187,15 +187,13 @@ static void note_pool(struct tarn_pool *pool, tarn_shortage *shortage)
     tarn_stats stats = TARN_STATS_INIT;
     tn_pool_lock_and_gather(pool);
     tn_pool_stats_locked(pool, &stats);
-    /* In a pool that passes through, memory ends inside its last chunk. */
-    shortage->private_bytes = tn_min(
-        (size_t)tn_stream_reuse_private_chunks(pool) << pool->chunk_log2, stats.pending_bytes);
     shortage->wholly_free_bytes = tn_pool_wholly_free_bytes_locked(pool);
     tn_pool_unlock(pool);
     shortage->footprint_bytes = stats.footprint_bytes;
     shortage->used_bytes = stats.used_bytes;
     shortage->free_bytes = stats.free_bytes;
-    shortage->pending_bytes = stats.pending_bytes - shortage->private_bytes;
+    shortage->pending_bytes = stats.pending_bytes;
+    shortage->captured_bytes = stats.captured_bytes;
     shortage->largest_free_bytes = stats.largest_free_bytes;
 }
 
@@ -221,8 +219,8 @@ static void note(const struct shortage *shortage, tarn_status status)
     note_pool(pool, &noted);
     note_device(pool, &noted);
     noted.other_pools_bytes = sum_of_neighbours(pool, footprint_bytes);
-    noted.fits_if_in_one_piece = noted.largest_free_bytes < noted.size_bytes &&
-                                 noted.free_bytes - noted.private_bytes >= noted.size_bytes;
+    noted.fits_if_in_one_piece =
+        noted.largest_free_bytes < noted.size_bytes && noted.free_bytes >= noted.size_bytes;
     noted.fits_without_limit =
         status == TARN_STATUS_OVER_LIMIT && noted.device_free_bytes >= noted.size_bytes;
     last_shortage = noted;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* region_dependencies: changes of what free regions wait for; and runs, which are adjacent free regions with
- * different dependencies, that hold a request only together. */
+/* region_dependencies: changes of what free regions wait for; sums of the regions that wait for a stream; and runs,
+ * which are adjacent free regions with different dependencies, that hold a request only together. */
 #include "region_index.h"
 
 /* --- dependencies --------------------------------------------------------------------------- */
@@ -106,6 +106,61 @@ void tn_region_index_begin_anew(struct tn_region_index *index)
         if (r->state != TN_REGION_STATE_FREE) continue;
         tn_region_set_dependency(r, (struct tn_dependency){ tn_region_dependency(r).streams, 0 });
     }
+}
+
+/* --- sums ----------------------------------------------------------------------------------- */
+
+struct tn_free_sum tn_region_index_sum_dependents(const struct tn_region_index *index,
+                                                  uint32_t streams)
+{
+    struct tn_free_sum sum = { 0, 0 };
+    if (streams == 0) return sum;
+    for (unsigned set = TN_FREE_SET_IDLE + 1; set < TN_FREE_SET_COUNT; set++) {
+        bool is_of_others = set != TN_FREE_SET_SHARED &&
+                            (streams & (uint32_t)1 << (set - tn_free_set_of_stream(0))) == 0;
+        if (is_of_others || !tn_region_index_has_set(index, set)) continue;
+        for (uint32_t region = first_dependent(index, set, streams, UINT32_MAX);
+             region != TN_REGION_NONE;) {
+            sum.region_count++;
+            sum.chunk_count += index->regions[region].chunk_count;
+            region = tn_free_set_find_after(&index->by_size[set], index->regions, region, 1);
+            region = find_dependent(index, set, region, streams, UINT32_MAX);
+        }
+    }
+    return sum;
+}
+
+/* The set of regions that depend on several streams is searched one by one, since a region of another stream may
+ * be larger. */
+static uint32_t largest_shared_without(const struct tn_region_index *index, uint32_t streams)
+{
+    const struct tn_free_set *set = &index->by_size[TN_FREE_SET_SHARED];
+    uint32_t largest = 0;
+    for (uint32_t region = tn_free_set_find(set, index->regions, 1); region != TN_REGION_NONE;
+         region = tn_free_set_find_after(set, index->regions, region, 1)) {
+        if (tn_region_is_free_without(&index->regions[region], streams))
+            largest = (uint32_t)tn_max(largest, index->regions[region].chunk_count);
+    }
+    return largest;
+}
+
+uint32_t tn_region_index_largest_free_without(const struct tn_region_index *index, uint32_t streams)
+{
+    uint32_t largest = 0;
+    for (unsigned set = 0; set < TN_FREE_SET_COUNT; set++) {
+        if (!tn_region_index_has_set(index, set)) continue;
+        if (set == TN_FREE_SET_SHARED && streams != 0) {
+            largest = (uint32_t)tn_max(largest, largest_shared_without(index, streams));
+            continue;
+        }
+        uint32_t region = tn_free_set_find_largest(&index->by_size[set], index->regions);
+        /* All regions of another set depend on the same streams. */
+        if (region == TN_REGION_NONE ||
+            !tn_region_is_free_without(&index->regions[region], streams))
+            continue;
+        largest = (uint32_t)tn_max(largest, index->regions[region].chunk_count);
+    }
+    return largest;
 }
 
 /* --- runs ----------------------------------------------------------------------------------- */

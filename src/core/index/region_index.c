@@ -345,18 +345,6 @@ uint32_t tn_region_index_free_count(const struct tn_region_index *index)
            index->void_count;
 }
 
-uint32_t tn_region_index_largest_free(const struct tn_region_index *index)
-{
-    uint32_t largest = 0;
-    for (unsigned set = 0; set < TN_FREE_SET_COUNT; set++) {
-        if (!tn_region_index_has_set(index, set)) continue;
-        uint32_t region = tn_free_set_find_largest(&index->by_size[set], index->regions);
-        if (region == TN_REGION_NONE) continue;
-        largest = (uint32_t)tn_max(largest, index->regions[region].chunk_count);
-    }
-    return largest;
-}
-
 size_t tn_region_index_metadata_bytes(const struct tn_region_index *index)
 {
     size_t sets_bytes = 0;

@@ -225,8 +225,27 @@ uint32_t tn_region_index_find_live(const struct tn_region_index *index, uint32_t
 /* Returns the number of free regions. */
 uint32_t tn_region_index_free_count(const struct tn_region_index *index);
 
+/* Returns the chunks of the largest free region that depends on none of these streams, a bit each, or 0. Cost:
+ * O(n) in regions that depend on several streams, if any stream is named. */
+uint32_t tn_region_index_largest_free_without(const struct tn_region_index *index,
+                                              uint32_t streams);
+
 /* Returns the chunks of the largest free region, or 0. */
-uint32_t tn_region_index_largest_free(const struct tn_region_index *index);
+static inline uint32_t tn_region_index_largest_free(const struct tn_region_index *index)
+{
+    return tn_region_index_largest_free_without(index, 0);
+}
+
+/* Free regions of some kind. */
+struct tn_free_sum {
+    uint32_t region_count;
+    uint32_t chunk_count;
+};
+
+/* Sums up the free regions that depend on any of these streams, a bit each. Cost: O(n) in these regions, and in
+ * those that depend on several streams. */
+struct tn_free_sum tn_region_index_sum_dependents(const struct tn_region_index *index,
+                                                  uint32_t streams);
 
 size_t tn_region_index_metadata_bytes(const struct tn_region_index *index);
 

@@ -222,7 +222,8 @@ static enum tn_served borrow_and_alloc(struct tarn_pool *pool, struct tn_arena *
 static bool is_much_pending(const struct tarn_pool *pool)
 {
     TN_ASSERT(tn_pool_is_locked(pool));
-    return pool->own.index.pending_chunk_count >
+    /* Memory of captures becomes free for nobody else. */
+    return pool->own.index.pending_chunk_count - tn_pool_sum_captured(pool).chunk_count >
            (pool->own.stats.footprint_bytes >> pool->chunk_log2) / PENDING_PARTS;
 }
 

@@ -6,6 +6,7 @@
 #include "../../base/error.h"
 #include "../serve/gather.h"
 #include "../serve/place.h"
+#include "../serve/pool_streams.h"
 #include "../supply/pool_options.h"
 
 /* --- queries ----------------------------------------------------------------------------------- */
@@ -79,6 +80,7 @@ enum tn_find_result tn_pool_find(struct tarn_pool *pool, const void *address,
 static void sum_up_passed_through(const struct tarn_pool *pool, tarn_stats *stats)
 {
     const struct tn_region *regions = pool->own.index.regions;
+    uint32_t captures = tn_pool_held_streams(pool);
     for (uint32_t i = 0; i < pool->list.count; i++) {
         const struct tn_static_pool *held = pool->list.by_chunk[i].static_pool;
         for (uint32_t r = regions[held->head].next; r != held->head; r = regions[r].next) {
@@ -86,6 +88,10 @@ static void sum_up_passed_through(const struct tarn_pool *pool, tarn_stats *stat
             uintptr_t address = tn_static_pool_address_of(held, regions[r].first_chunk);
             size_t bytes = tn_min((size_t)regions[r].chunk_count << pool->chunk_log2,
                                   held->end_address - address);
+            if (!tn_region_is_free_without(&regions[r], captures)) {
+                stats->captured_bytes += bytes;
+                continue;
+            }
             stats->free_bytes += bytes;
             stats->largest_free_bytes = tn_max(stats->largest_free_bytes, bytes);
             if (tn_region_dependency(&regions[r]).streams != 0) stats->pending_bytes += bytes;
@@ -99,16 +105,21 @@ static void sum_up_chunks(const struct tarn_pool *pool, tarn_stats *stats)
     for (uint32_t i = 0; i < pool->list.count && !pool->range; i++) {
         held_bytes += (size_t)pool->list.by_chunk[i].static_pool->chunk_count << pool->chunk_log2;
     }
-    stats->free_bytes = held_bytes - pool->own.stats.used_bytes;
-    stats->pending_bytes = (size_t)pool->own.index.pending_chunk_count << pool->chunk_log2;
-    stats->largest_free_bytes = (size_t)tn_region_index_largest_free(&pool->own.index)
-                                << pool->chunk_log2;
+    const struct tn_region_index *index = &pool->own.index;
+    size_t captured_count = tn_pool_sum_captured(pool).chunk_count;
+    size_t largest_count =
+        tn_region_index_largest_free_without(index, tn_pool_held_streams(pool));
+    stats->captured_bytes = captured_count << pool->chunk_log2;
+    stats->free_bytes = held_bytes - pool->own.stats.used_bytes - stats->captured_bytes;
+    stats->pending_bytes = (index->pending_chunk_count - captured_count) << pool->chunk_log2;
+    stats->largest_free_bytes = largest_count << pool->chunk_log2;
 }
 
 /* Requires: the fields are 0. */
 static void sum_up_free(const struct tarn_pool *pool, tarn_stats *stats)
 {
-    stats->free_region_count = tn_region_index_free_count(&pool->own.index);
+    stats->free_region_count =
+        tn_region_index_free_count(&pool->own.index) - tn_pool_sum_captured(pool).region_count;
     if (pool->passes_through)
         sum_up_passed_through(pool, stats);
     else

@@ -13,6 +13,8 @@
 #ifndef TN_POOL_STREAMS_H
 #define TN_POOL_STREAMS_H
 
+#include "../index/region_index.h"
+
 #include "pool_struct.h"
 #include "request.h"
 
@@ -95,6 +97,13 @@ static inline struct tn_dependency tn_pool_depend_as_owned(const struct tarn_poo
 static inline uint32_t tn_pool_held_streams(const struct tarn_pool *pool)
 {
     return pool->streams ? tn_stream_table_private(pool->streams) : 0;
+}
+
+/* The free regions of the pool's own part that belong to captures. They are free for nobody else. Requires the
+ * pool's lock. Cost: nothing without a capture, else O(n) in these regions. */
+static inline struct tn_free_sum tn_pool_sum_captured(const struct tarn_pool *pool)
+{
+    return tn_region_index_sum_dependents(&pool->own.index, tn_pool_held_streams(pool));
 }
 
 /* --- the common case ------------------------------------------------------------------------- */

@@ -421,22 +421,6 @@ tarn_backend_result tn_stream_reuse_order(struct tarn_pool *pool, tarn_stream ha
     return TARN_BACKEND_RESULT_OK;
 }
 
-/* --- queries ---------------------------------------------------------------------------------- */
-
-uint32_t tn_stream_reuse_private_chunks(const struct tarn_pool *pool)
-{
-    TN_ASSERT(tn_pool_is_locked(pool));
-    uint32_t chunk_count = 0;
-    if (!pool->streams) return 0;
-    uint32_t private_streams = tn_stream_table_private(pool->streams);
-    for (uint32_t region = 0; region < pool->own.index.fresh; region++) {
-        const struct tn_region *r = &pool->own.index.regions[region];
-        if (r->state != TN_REGION_STATE_FREE) continue;
-        if (tn_region_dependency(r).streams & private_streams) chunk_count += r->chunk_count;
-    }
-    return chunk_count;
-}
-
 /* --- end -------------------------------------------------------------------------------------- */
 
 void tn_stream_reuse_fini(struct tarn_pool *pool)

@@ -93,9 +93,6 @@ void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *s
 tarn_backend_result tn_stream_reuse_order(struct tarn_pool *pool, tarn_stream handle,
                                           struct tn_dependency dependency);
 
-/* Chunks of free regions that belong to captures. Requires only the pool's lock. Cost: O(regions). */
-uint32_t tn_stream_reuse_private_chunks(const struct tarn_pool *pool);
-
 /* Gives up the table and the events at the end of the pool, even if work is under way. Requires no lock. */
 void tn_stream_reuse_fini(struct tarn_pool *pool);
 
