@@ -620,7 +620,8 @@ TARN_API tarn_status tarn_pool_free_many_on(tarn_pool *pool, size_t count, void 
  *  - SIZE_TOO_LARGE.
  *  - OUT_OF_HOST_MEMORY: the host has no memory to describe what is freed.
  *  - NOT_LIVE, INTERIOR_ADDRESS, WRONG_POOL, FOREIGN_ADDRESS: as of tarn_pool_free.
- * Cost: O(log n) in free regions. Takes back the arenas of several threads.
+ * Cost: that of tarn_pool_free. Takes back the arenas of several threads only if memory right behind the
+ * allocation may be another thread's.
  */
 TARN_API tarn_status tarn_pool_resize(tarn_pool *pool, void *address, size_t size_bytes);
 

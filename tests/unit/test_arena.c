@@ -369,6 +369,128 @@ static void nothing_unusual_gathers(void **state)
     expect_active(1);
 }
 
+static void expect_resized(void *address, size_t size_bytes)
+{
+    expect_ok(tarn_pool_resize(pool, address, size_bytes));
+}
+
+static void expect_not_resized(void *address, size_t size_bytes)
+{
+    expect_status(TARN_STATUS_NOT_IN_PLACE, tarn_pool_resize(pool, address, size_bytes));
+}
+
+/* In the thread's arena and in the pool's own part, whether it succeeds or not. */
+static void a_resize_leaves_the_arenas_alone(void **state)
+{
+    void *of_pool = alloc(20 * KIB), *fence_of_pool = alloc(KIB);
+    warm_up();
+    char *block = alloc(20 * KIB), *fence = alloc(KIB), *small = alloc(30);
+    expect_active(1);
+    expect_resized(block, 5 * KIB);
+    expect_resized(block, 12 * KIB);
+    expect_resized(block, 11 * KIB + 1);
+    expect_resized(block, 20 * KIB);
+    expect_not_resized(block, 20 * KIB + 1);
+    expect_resized(small, 20);
+    expect_resized(small, 32);
+    expect_not_resized(small, 33);
+    expect_resized(of_pool, 10 * KIB);
+    expect_resized(of_pool, 15 * KIB);
+    expect_not_resized(of_pool, 21 * KIB);
+    expect_active(1);
+    tarn_stats stats = stats_of(pool);
+    assert_int_equal(stats.requested_bytes, (15 + 1 + 20 + 1) * KIB + 32);
+    assert_int_equal(stats.used_bytes, (15 + 1 + 20 + 1 + 1) * KIB);
+    expect_ok(tarn_pool_check(pool));
+    free_one(block);
+    free_one(fence);
+    free_one(small);
+    free_one(of_pool);
+    free_one(fence_of_pool);
+}
+
+/* A chunk that is cut and has no live slice is free for it. */
+static void a_resize_takes_a_kept_chunk(void **state)
+{
+    warm_up();
+    char *block = alloc(3000), *small = alloc(8);
+    assert_ptr_equal(small, block + 3 * KIB);
+    free_one(small);
+    assert_int_equal(own_arena()->part.slices.kept_count, 1);
+    expect_resized(block, 4 * KIB);
+    expect_active(1);
+    free_one(block);
+}
+
+/* Behind the chunks that the arena has borrowed lie those of the pool. */
+static void a_resize_that_reaches_the_end_of_a_loan_gathers(void **state)
+{
+    warm_up();
+    void *first = alloc(KIB);
+    size_t rest_bytes = tn_region_index_largest_free(&own_arena()->part.index) * KIB;
+    void *last = alloc(rest_bytes);
+    expect_active(1);
+    assert_int_equal(tn_region_index_largest_free(&own_arena()->part.index), 0);
+    expect_resized(last, rest_bytes + 1);
+    expect_active(0);
+    expect_ok(tarn_pool_check(pool));
+    free_one(first);
+    free_one(last);
+}
+
+/* An arena has no more records than are promised in the pool's index. */
+static void a_resize_without_records_gathers(void **state)
+{
+    enum {
+        COUNT = 3000
+    };
+    static void *blocks[COUNT];
+    warm_up();
+    for (size_t i = 0; i < COUNT; i++)
+        blocks[i] = alloc(2 * KIB);
+    expect_active(1);
+    for (size_t i = 0; i < COUNT; i++)
+        expect_resized(blocks[i], KIB);
+    expect_active(0);
+    assert_int_equal(stats_of(pool).used_bytes, COUNT * KIB);
+    expect_ok(tarn_pool_check(pool));
+    for (size_t i = 0; i < COUNT; i++)
+        free_one(blocks[i]);
+}
+
+static void *resize_it(void *argument)
+{
+    expect_resized(argument, 7 * KIB);
+    return NULL;
+}
+
+static void another_threads_resize_goes_to_the_arena(void **state)
+{
+    warm_up();
+    void *block = alloc(5 * KIB);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, resize_it, block), 0);
+    pthread_join(thread, NULL);
+    expect_active(1);
+    assert_int_equal(own_arena()->part.stats.requested_bytes, 7 * KIB);
+    free_one(block);
+}
+
+/* What a resize has freed belongs to its stream when a second one comes, as what a free has freed does. */
+static void what_a_resize_freed_in_an_arena_is_its_streams(void **state)
+{
+    void *block = alloc_on(MIB, A);
+    want_arenas();
+    void *inside = alloc_on(20 * KIB, A);
+    expect_active(1);
+    expect_ok(tarn_pool_resize_on(pool, inside, KIB, A));
+    void *of_b = alloc_on(KIB, B);
+    assert_true(stats_of(pool).pending_bytes >= 19 * KIB);
+    free_on(of_b, B);
+    free_on(inside, A);
+    free_on(block, A);
+}
+
 struct hand_over {
     void *to_free;
     void *allocated;
@@ -573,6 +695,12 @@ int main(void)
         TEST(a_pool_that_serves_too_much_looks_what_it_could_lend),
         TEST(the_pool_serves_what_no_arena_can),
         TEST(nothing_unusual_gathers),
+        TEST(a_resize_leaves_the_arenas_alone),
+        TEST(a_resize_takes_a_kept_chunk),
+        TEST(a_resize_that_reaches_the_end_of_a_loan_gathers),
+        TEST(a_resize_without_records_gathers),
+        TEST(another_threads_resize_goes_to_the_arena),
+        TEST(what_a_resize_freed_in_an_arena_is_its_streams),
         TEST(another_threads_free_goes_to_the_arena),
         TEST(every_host_allocation_may_fail),
         TEST(threads_do_not_notice_arenas_coming_and_going),

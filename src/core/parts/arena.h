@@ -9,9 +9,9 @@
  *                                    │                            │
  *     arena's index                  │ live │ free │ live  │      │ free │ live │ live │ free  │
  *
- * Arenas serve alloc and free only. Any other call gathers first: each arena returns its chunks, and its
- * regions replace the lent one. So all other code sees one index, as if there were no arenas. Threads that
- * still wait for the lock get arenas again.
+ * Arenas serve alloc and free, a resize in place, and the look-up of an address where an allocation starts. Any
+ * other call gathers first: each arena returns its chunks, and its regions replace the lent one. So all other
+ * code sees one index, as if there were no arenas. Threads that still wait for the lock get arenas again.
  *
  * A thread has the arena of its number, counted over all threads that ever were; two threads may share one.
  * If an arena cannot serve a request, the pool serves it, or lends the arena more. If another thread frees
@@ -35,6 +35,7 @@
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "../../base/biased_mutex.h"
@@ -74,6 +75,12 @@ struct tn_arena {
     uint32_t promised_count; /* in the pool's index */
     uint32_t promised_slab_counts[TN_SLICE_CLASS_COUNT_MAX]; /* in the pool's slices */
 };
+
+/* Returns the arena that has the part. */
+static inline struct tn_arena *tn_arena_of_part(const struct tn_part *part)
+{
+    return (struct tn_arena *)((uintptr_t)part - offsetof(struct tn_arena, part));
+}
 
 /* Under the pool's lock, except the atomic fields. */
 struct tn_arenas {

@@ -18,6 +18,7 @@ struct tn_part {
     struct tn_slices slices;
     struct tn_stats stats;
     uint32_t last_stream; /* number of the stream that was looked up last */
+    bool has_shrunk;      /* a resize freed chunks; it does not count as a free */
 };
 
 #endif

@@ -90,7 +90,7 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->on_static_pool_destroyed = options->on_static_pool_destroyed;
     pool->transit_bytes = 0;
     pool->is_release_due = false;
-    pool->has_shrunk = false;
+    pool->own.has_shrunk = false;
     pool->callback_count = 0;
     pool->arriving_count = 0;
     pool->callback_end_count = 0;

@@ -7,6 +7,8 @@
 #include "../supply/pool_members.h"
 #include "../supply/stream_reuse.h"
 
+#include "pool_parts.h"
+
 enum {
     LOAN_CHUNKS_MIN = 4096,
     LOAN_REQUESTS = 2, /* a loan holds the request so many times */
@@ -450,10 +452,8 @@ static struct tn_arena *lock_arena_of(struct tarn_pool *pool, uintptr_t address)
 {
     struct tn_place place;
     tn_pool_lock(pool);
-    if (!tn_place_locate(pool, address, &place)) return NULL;
-    const struct tn_loan *loan = tn_arenas_find_loan(&pool->arenas, place.chunk);
-    if (!loan) return NULL;
-    struct tn_arena *arena = &pool->arenas.all[loan->arena];
+    struct tn_arena *arena = tn_pool_find_arena_of(pool, address, &place);
+    if (!arena) return NULL;
     open_own(pool);
     tn_biased_mutex_lock(&arena->lock);
     tn_arena_note_free_by_lock(pool, arena, place.chunk);

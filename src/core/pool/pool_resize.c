@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* pool_resize: growing into the free region behind an allocation, and freeing its end. */
+/*
+ * pool_resize: growing into the free region behind an allocation, and freeing its end.
+ *
+ * Works in the part that has the allocation, under its lock: first alone, so that arenas keep what they have. If
+ * chunks behind the allocation are another part's, or the arena's index has no room, the arenas are gathered and
+ * the resize begins anew.
+ */
 #include "pool_resize.h"
 
 #include "../../base/arith.h"
@@ -10,6 +16,7 @@
 #include "../supply/stream_reuse.h"
 
 #include "ladder.h"
+#include "pool_parts.h"
 
 struct resize {
     struct tarn_pool *pool;
@@ -18,6 +25,8 @@ struct resize {
     tarn_stream stream;
     bool is_introduced;   /* this call has introduced the stream, and has held growth_lock since */
     uint32_t chunk_count; /* chunks that hold the new size */
+    struct tn_part *part; /* has the allocation */
+    bool is_gathered;     /* the part is the pool's own and has all chunks */
     /* Set by the attempt: */
     struct tn_place place;
     uint32_t stream_number;
@@ -34,6 +43,7 @@ enum outcome {
     NO_HOST_MEMORY,
     NO_ROOM,          /* too little is free behind it */
     NO_ROOM_YET,      /* enough is free behind it, but waits for other streams */
+    NEEDS_GATHERING,  /* may have room, or host memory for it, once the arenas are gathered */
     OTHERS_CAPTURE,   /* the allocation or the stream belongs to a capture, the other does not */
     LARGER_THAN_GIVEN /* the pool passes through, and the vendor gave just the requested size */
 };
@@ -45,7 +55,7 @@ enum outcome {
 static bool may_have(const struct resize *resize, uint32_t region)
 {
     const struct tarn_pool *pool = resize->pool;
-    struct tn_dependency dependency = tn_region_dependency(&pool->own.index.regions[region]);
+    struct tn_dependency dependency = tn_region_dependency(&resize->part->index.regions[region]);
     if (dependency.streams == 0) return true;
     return tn_stream_table_uncovered(pool->streams, resize->stream_number, dependency) == 0;
 }
@@ -56,21 +66,59 @@ static bool has_same_owner(const struct resize *resize)
     const struct tarn_pool *pool = resize->pool;
     uint32_t stream = resize->stream_number;
     uint32_t owner = tn_pool_is_captured(pool, stream) ? stream + 1 : 0;
-    return tn_region_owner(&pool->own.index.regions[resize->place.region]) == owner;
+    return tn_region_owner(&resize->part->index.regions[resize->place.region]) == owner;
+}
+
+/* The region where the chunks end that the allocation has or could have. */
+static const struct tn_region *find_end(const struct resize *resize)
+{
+    const struct tn_region *regions = resize->part->index.regions;
+    const struct tn_region *next = &regions[regions[resize->place.region].next];
+    return next->state == TN_REGION_STATE_FREE ? &regions[next->next] : next;
+}
+
+/* Whether there is a slab that the part keeps, without a live slice. */
+static bool is_kept_slab(const struct resize *resize, const struct tn_region *region)
+{
+    return region->state == TN_REGION_STATE_LIVE && tn_region_is_slab(region) &&
+           tn_slices_is_empty(&resize->part->slices, tn_region_slab(region));
+}
+
+/* Whether another part may have free chunks from there on: the chunks that an arena has borrowed end there, or an
+ * arena has borrowed the region. */
+static bool is_of_other_part(const struct resize *resize, const struct tn_region *region)
+{
+    const struct tarn_pool *pool = resize->pool;
+    if (resize->is_gathered) return false;
+    if (resize->part != &pool->own) return tn_region_is_head(region);
+    return region->state == TN_REGION_STATE_LIVE &&
+           tn_arenas_find_loan(&pool->arenas, region->first_chunk) != NULL;
+}
+
+/* Counts the chunks that the allocation has or could have. */
+static uint32_t count_room(struct resize *resize)
+{
+    const struct tn_region *regions = resize->part->index.regions;
+    const struct tn_region *r = &regions[resize->place.region], *next = &regions[r->next];
+    uint32_t room = r->chunk_count;
+    if (next->state == TN_REGION_STATE_FREE) room += next->chunk_count;
+    resize->room_bytes = (size_t)room << resize->pool->chunk_log2;
+    return room;
 }
 
 static enum outcome grow(struct resize *resize, uint32_t slack_bytes)
 {
-    struct tarn_pool *pool = resize->pool;
-    const struct tn_region *r = &pool->own.index.regions[resize->place.region];
-    const struct tn_region *next = &pool->own.index.regions[r->next];
-    uint32_t room = r->chunk_count;
-    if (next->state == TN_REGION_STATE_FREE) room += next->chunk_count;
-    resize->room_bytes = (size_t)room << pool->chunk_log2;
-    if (room < resize->chunk_count) return NO_ROOM;
+    uint32_t room = count_room(resize);
+    if (room < resize->chunk_count && is_kept_slab(resize, find_end(resize))) {
+        tn_pool_free_kept(resize->pool, resize->part);
+        room = count_room(resize);
+    }
+    if (room < resize->chunk_count)
+        return is_of_other_part(resize, find_end(resize)) ? NEEDS_GATHERING : NO_ROOM;
     if (!has_same_owner(resize)) return OTHERS_CAPTURE;
+    const struct tn_region *r = &resize->part->index.regions[resize->place.region];
     if (!may_have(resize, r->next)) return NO_ROOM_YET;
-    tn_region_index_extend(&pool->own.index, resize->place.region, resize->chunk_count,
+    tn_region_index_extend(&resize->part->index, resize->place.region, resize->chunk_count,
                            slack_bytes);
     return RESIZED;
 }
@@ -80,13 +128,16 @@ static enum outcome grow(struct resize *resize, uint32_t slack_bytes)
 static enum outcome shrink(struct resize *resize, uint32_t slack_bytes)
 {
     struct tarn_pool *pool = resize->pool;
-    if (!tn_region_index_reserve(&pool->own.index)) return NO_HOST_MEMORY;
+    struct tn_part *part = resize->part;
+    /* An arena has as much room as is promised in the pool's index. */
+    if (part != &pool->own && !tn_region_index_has_room(&part->index)) return NEEDS_GATHERING;
+    if (!tn_region_index_reserve(&part->index)) return NO_HOST_MEMORY;
     struct tn_dependency dependency =
-        tn_pool_depend_as_owned(pool, &pool->own.index.regions[resize->place.region],
+        tn_pool_depend_as_owned(pool, &part->index.regions[resize->place.region],
                                 tn_pool_depend(pool, resize->stream_number));
-    tn_region_index_shorten(&pool->own.index, resize->place.region, resize->chunk_count,
-                            slack_bytes, dependency);
-    pool->has_shrunk = true;
+    tn_region_index_shorten(&part->index, resize->place.region, resize->chunk_count, slack_bytes,
+                            dependency);
+    part->has_shrunk = true;
     resize->has_freed = true;
     return RESIZED;
 }
@@ -98,12 +149,12 @@ static bool find_stream(struct resize *resize)
     struct tarn_pool *pool = resize->pool;
     return resize->is_introduced
                ? tn_pool_find_introduced_stream(pool, resize->stream, &resize->stream_number)
-               : tn_pool_find_stream(pool, &pool->own, resize->stream, &resize->stream_number);
+               : tn_pool_find_stream(pool, resize->part, resize->stream, &resize->stream_number);
 }
 
 static enum outcome change(struct resize *resize, uint32_t slack_bytes)
 {
-    struct tn_region *r = &resize->pool->own.index.regions[resize->place.region];
+    struct tn_region *r = &resize->part->index.regions[resize->place.region];
     if (resize->chunk_count == r->chunk_count) {
         tn_region_set_slack(r, slack_bytes);
         return RESIZED;
@@ -126,12 +177,12 @@ static void watch(const struct resize *resize, size_t old_used_bytes, size_t use
 /* Resizes within the slice. */
 static enum outcome resize_slice(struct resize *resize)
 {
-    struct tarn_pool *pool = resize->pool;
+    struct tn_part *part = resize->part;
     const struct tn_place *place = &resize->place;
-    resize->room_bytes = tn_slices_slice_bytes(&pool->own.slices, place->slab);
+    resize->room_bytes = tn_slices_slice_bytes(&part->slices, place->slab);
     if (resize->size_bytes > resize->room_bytes) return NO_ROOM;
-    tn_slices_set_size(&pool->own.slices, place->slab, place->slice, resize->size_bytes);
-    tn_stats_count_resize(&pool->own.stats, resize->old_bytes, 0, resize->size_bytes, 0);
+    tn_slices_set_size(&part->slices, place->slab, place->slice, resize->size_bytes);
+    tn_stats_count_resize(&part->stats, resize->old_bytes, 0, resize->size_bytes, 0);
     watch(resize, resize->room_bytes, resize->room_bytes);
     return RESIZED;
 }
@@ -139,14 +190,15 @@ static enum outcome resize_slice(struct resize *resize)
 static enum outcome resize_locked(struct resize *resize)
 {
     struct tarn_pool *pool = resize->pool;
-    TN_ASSERT(tn_pool_is_locked(pool));
+    struct tn_part *part = resize->part;
+    TN_ASSERT(tn_pool_is_part_locked(pool, part));
     TN_ASSERT(!resize->is_introduced || tn_pool_is_growing(pool));
-    if (!tn_place_find(pool, resize->address, &resize->place) ||
-        tn_place_start(pool, &resize->place) != resize->address)
+    if (!tn_place_locate(pool, resize->address, &resize->place) ||
+        !tn_place_find_start(pool, part, &resize->place))
         return NOT_LIVE;
     resize->old_bytes = tn_place_size_bytes(pool, &resize->place);
     if (resize->place.slab != TN_SLAB_NONE) return resize_slice(resize);
-    uint32_t old_chunk_count = pool->own.index.regions[resize->place.region].chunk_count;
+    uint32_t old_chunk_count = part->index.regions[resize->place.region].chunk_count;
     size_t old_used_bytes = (size_t)old_chunk_count << pool->chunk_log2;
     size_t used_bytes = (size_t)resize->chunk_count << pool->chunk_log2;
     if (pool->passes_through &&
@@ -156,7 +208,7 @@ static enum outcome resize_locked(struct resize *resize)
 
     enum outcome outcome = change(resize, (uint32_t)(used_bytes - resize->size_bytes));
     if (outcome != RESIZED) return outcome;
-    tn_stats_count_resize(&pool->own.stats, resize->old_bytes, old_used_bytes, resize->size_bytes,
+    tn_stats_count_resize(&part->stats, resize->old_bytes, old_used_bytes, resize->size_bytes,
                           used_bytes);
     watch(resize, old_used_bytes, used_bytes);
     if (resize->has_freed && pool->releases_after_free)
@@ -165,12 +217,22 @@ static enum outcome resize_locked(struct resize *resize)
     return outcome;
 }
 
-static enum outcome lock_and_resize(struct resize *resize)
+static enum outcome gather_and_resize(struct resize *resize)
 {
     tn_pool_lock_and_gather(resize->pool);
+    resize->part = &resize->pool->own;
+    resize->is_gathered = true;
     enum outcome outcome = resize_locked(resize);
     tn_pool_unlock(resize->pool);
     return outcome;
+}
+
+static enum outcome lock_and_resize(struct resize *resize)
+{
+    resize->part = tn_pool_lock_part_of(resize->pool, resize->address);
+    enum outcome outcome = resize_locked(resize);
+    tn_pool_unlock_part(resize->pool, resize->part);
+    return outcome == NEEDS_GATHERING ? gather_and_resize(resize) : outcome;
 }
 
 static TN_COLD tarn_status fail_in_place(const struct resize *resize, const char *why)
@@ -187,6 +249,7 @@ static tarn_status answer(const struct resize *resize, enum outcome outcome)
         return TARN_STATUS_OK;
     case NOT_LIVE:
     case UNKNOWN_STREAM:
+    case NEEDS_GATHERING:
         break;
     case NO_HOST_MEMORY:
         return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
@@ -218,7 +281,7 @@ static TN_COLD tarn_status resize_slowly(struct resize *resize)
     tarn_backend_result result = tn_stream_reuse_introduce(pool, &resize->stream, 1, &refused);
     if (result.status == TARN_STATUS_OK) {
         resize->is_introduced = true;
-        outcome = lock_and_resize(resize);
+        outcome = gather_and_resize(resize);
         tn_stream_reuse_record_callers(pool, &resize->stream, 1, resize->has_freed);
     }
     tn_mutex_unlock(&pool->growth_lock);

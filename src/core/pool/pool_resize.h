@@ -6,8 +6,8 @@
  *                │ live ──────────────── │ free ─│                     │ live ── │ freed on the stream
  *
  * Threads: any, with no lock held.
- * Cost: O(log n) in free regions, and O(regions of the arenas) where there are arenas. The only vendor calls
- * introduce a stream that is new to the pool.
+ * Cost: that of a free. Only where the chunks behind the allocation may be another arena's, the arenas are
+ * gathered, at O(regions of the arenas). The only vendor calls introduce a stream that is new to the pool.
  */
 #ifndef TN_POOL_RESIZE_H
 #define TN_POOL_RESIZE_H

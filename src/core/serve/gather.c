@@ -59,6 +59,8 @@ static void end_loan(struct tarn_pool *pool, const struct tn_loan *loan)
     arena->lent_before = arena->lent_chunk_count;
     arena->lent_chunk_count = 0;
     tn_stats_add(&pool->own.stats, &arena->part.stats);
+    pool->own.has_shrunk |= arena->part.has_shrunk;
+    arena->part.has_shrunk = false;
 }
 
 void tn_arenas_gather(struct tarn_pool *pool)

@@ -2,14 +2,15 @@
 /*
  * place: the static pool, the chunk and the live allocation at an address.
  *
- *     tn_place_locate    static pool and chunk
- *     tn_place_find      also the live allocation that holds the address
+ *     tn_place_locate       static pool and chunk
+ *     tn_place_find_start   the live allocation that starts at a located address
+ *     tn_place_find_live    the live allocation that holds a located address
  *
  * A free needs only the first: it looks the chunk up in the live map itself, see serve.h.
  *
- * Threads: locate requires the pool's lock, or the lock of an open arena. The live allocation requires the
- * pool's lock with the arenas gathered.
- * Cost: locate O(log static pools); find O(1), with at most 128 probes of the live map.
+ * Threads: locate requires the pool's lock, or the lock of an open arena. The live allocation requires the lock
+ * of the part that has the address.
+ * Cost: locate O(log static pools); find_start O(1); find_live O(1), with at most 128 probes of the live map.
  */
 #ifndef TN_PLACE_H
 #define TN_PLACE_H
@@ -21,10 +22,11 @@ struct tn_place {
     uintptr_t address;
     uint32_t chunk;        /* holds the address */
     uint32_t offset_bytes; /* of the address in the chunk */
-    /* The live allocation. Set by tn_place_find_live: */
-    uint32_t region;
-    uint32_t slab;  /* number of the slab that the region is, or TN_SLAB_NONE */
-    unsigned slice; /* number of the slice in the slab */
+    /* The live allocation. Set by tn_place_find_start and tn_place_find_live: */
+    const struct tn_part *part;
+    uint32_t region; /* in the index of the part */
+    uint32_t slab;   /* number of the slab that the region is, or TN_SLAB_NONE */
+    unsigned slice;  /* number of the slice in the slab */
 };
 
 /* Finds the chunk that holds an address. False: no chunk of the pool does. */
@@ -56,18 +58,16 @@ TN_HOT bool tn_place_is_at_chunk(const struct tn_place *place)
     return place->offset_bytes == 0;
 }
 
-/* Finds the live allocation that holds a located address. False: none does. */
+/* Finds the live allocation of the part that starts at a located address. False: none does. */
+bool tn_place_find_start(const struct tarn_pool *pool, const struct tn_part *part,
+                         struct tn_place *place);
+
+/* Finds the live allocation that holds a located address. Requires the pool's lock, with the arenas gathered.
+ * False: none does. */
 bool tn_place_find_live(const struct tarn_pool *pool, struct tn_place *place);
 
-/* Locates an address and finds the live allocation that holds it. False: none does. */
-static inline bool tn_place_find(const struct tarn_pool *pool, uintptr_t address,
-                                 struct tn_place *place_out)
-{
-    return tn_place_locate(pool, address, place_out) && tn_place_find_live(pool, place_out);
-}
-
-/* The live allocation of a place: its first address, the bytes that were asked for, and the bytes of its chunks
- * or of its slice. */
+/* The live allocation of a place: its first address, the bytes that were asked for, and the bytes that may be
+ * used, of its chunks or of its slice. */
 uintptr_t tn_place_start(const struct tarn_pool *pool, const struct tn_place *place);
 size_t tn_place_size_bytes(const struct tarn_pool *pool, const struct tn_place *place);
 size_t tn_place_usable_bytes(const struct tarn_pool *pool, const struct tn_place *place);

@@ -98,7 +98,6 @@ struct tarn_pool {
     struct tn_part own;          /* all chunks that no arena has borrowed */
     struct tn_step_range *range; /* the one static pool of a contiguous pool, or NULL */
     bool is_release_due;         /* a free left something to give back */
-    bool has_shrunk;             /* a resize freed chunks; it does not count as a free */
     size_t transit_bytes;        /* counted in the footprint, but in no static pool of the list */
     struct tn_static_pool_chain
         leaving; /* out of the list, and not yet with the vendor; as the list */
@@ -160,8 +159,7 @@ static inline bool tn_pool_is_growing(const struct tarn_pool *pool)
 static inline bool tn_pool_is_part_locked(const struct tarn_pool *pool, const struct tn_part *part)
 {
     if (part == &pool->own) return tn_pool_is_locked(pool);
-    const struct tn_arena *arena =
-        (const struct tn_arena *)((uintptr_t)part - offsetof(struct tn_arena, part));
+    const struct tn_arena *arena = tn_arena_of_part(part);
     return tn_biased_mutex_is_held(&arena->lock) || (tn_pool_is_locked(pool) && !arena->is_active);
 }
 

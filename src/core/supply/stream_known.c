@@ -30,7 +30,7 @@ static void divide_free_regions(struct tarn_pool *pool)
 {
     struct tn_dependency dependency = tn_stream_table_depend(pool->streams, 0);
     uint32_t region;
-    if (pool->own.stats.free_count == 0 && !pool->has_shrunk) return;
+    if (pool->own.stats.free_count == 0 && !pool->own.has_shrunk) return;
     tn_slices_divide(&pool->own.slices, dependency);
     while ((region = tn_region_index_find_best_fit(
                 &pool->own.index, (uint32_t)1 << TN_FREE_SET_IDLE, 1)) != TN_REGION_NONE) {
