@@ -669,6 +669,17 @@ typedef struct tarn_allocation {
 TARN_API tarn_status tarn_pool_find(const void *address, tarn_allocation *found_out);
 
 /*
+ * Writes how many bytes may be used of the allocation that starts at `address`, of this pool or of a fallback: those
+ * of its slice or of its chunks, at least as many as were asked for. With TARN_DEBUG_ZONES just as many. NULL has 0.
+ * Status:
+ *  - INVALID_ARGUMENT: usable_bytes_out is NULL.
+ *  - NOT_LIVE, INTERIOR_ADDRESS, WRONG_POOL, FOREIGN_ADDRESS: as of tarn_pool_free.
+ * Cost: one look-up, as of tarn_pool_free.
+ */
+TARN_API tarn_status tarn_pool_usable_size(tarn_pool *pool, const void *address,
+                                           size_t *usable_bytes_out);
+
+/*
  * Writes the backend that a pool has its memory from, for its fill and copy for example. The two words are
  * valid as long as the pool is. Only who opened the backend may close it.
  * Status: NOT_SUPPORTED: a pool over memory of the caller's has no backend.

@@ -92,6 +92,15 @@ tarn_status tarn_pool_find(const void *address, tarn_allocation *found_out)
     return tn_fail_for_foreign(address);
 }
 
+tarn_status tarn_pool_usable_size(tarn_pool *pool, const void *address, size_t *usable_bytes_out)
+{
+    if (!tn_pool_is_open(pool)) return tn_fail_for_pool(pool);
+    if (!usable_bytes_out) return tn_fail_for_null("usable_bytes_out");
+    if (address) return tn_find_usable_bytes_anywhere(pool, address, usable_bytes_out);
+    *usable_bytes_out = 0;
+    return TARN_STATUS_OK;
+}
+
 tarn_status tarn_pool_get_backend(const tarn_pool *pool, tarn_backend *backend_out)
 {
     if (!tn_pool_is_open(pool)) return tn_fail_for_pool(pool);

@@ -53,6 +53,23 @@ enum tn_find_result tn_debug_find(struct tarn_pool *pool, const void *address,
     return TN_FIND_RESULT_FOUND;
 }
 
+bool tn_debug_find_usable_bytes(struct tarn_pool *pool, const void *address,
+                                size_t *usable_bytes_out)
+{
+    tarn_allocation found;
+    struct tn_allocation_sizes sizes;
+    bool is_found = false;
+    if (!pool->debug) {
+        is_found = tn_pool_find_sizes(pool, address, &sizes);
+        if (is_found) *usable_bytes_out = sizes.usable_bytes;
+        return is_found;
+    }
+    is_found =
+        tn_debug_find(pool, address, &found) == TN_FIND_RESULT_FOUND && found.address == address;
+    if (is_found) *usable_bytes_out = found.usable_bytes;
+    return is_found;
+}
+
 bool tn_debug_has_lost(struct tarn_pool *pool, const void *address)
 {
     uintptr_t block;

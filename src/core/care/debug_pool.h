@@ -100,10 +100,12 @@ static inline tarn_status tn_pool_resize_any(struct tarn_pool *pool, void *addre
 
 /* --- debug_check.c: queries, of any pool -------------------------------------------------------------- */
 
-/* As tn_pool_find, tn_pool_leaks, tn_pool_stats, tn_pool_available and tn_pool_check, with the allocations that the
- * program has. */
+/* As tn_pool_find, tn_pool_find_sizes, tn_pool_leaks, tn_pool_stats, tn_pool_available and tn_pool_check, with the
+ * allocations that the program has. */
 enum tn_find_result tn_debug_find(struct tarn_pool *pool, const void *address,
                                   tarn_allocation *found_out);
+bool tn_debug_find_usable_bytes(struct tarn_pool *pool, const void *address,
+                                size_t *usable_bytes_out);
 tarn_leaks tn_debug_leaks(struct tarn_pool *pool);
 void tn_debug_stats(struct tarn_pool *pool, tarn_stats *stats_out);
 tarn_status tn_debug_available(struct tarn_pool *pool, size_t *available_bytes_out);

@@ -113,3 +113,15 @@ tarn_status tn_resize_anywhere(struct tarn_pool *pool, void *address, size_t siz
     }
     return status == TARN_STATUS_NOT_LIVE ? fail_for_address(pool, address) : status;
 }
+
+tarn_status tn_find_usable_bytes_anywhere(struct tarn_pool *pool, const void *address,
+                                          size_t *usable_bytes_out)
+{
+    struct tarn_pool *asked = pool, *next;
+    bool is_found = tn_debug_find_usable_bytes(asked, address, usable_bytes_out);
+    while (!is_found && (next = fallback_of(asked)) != NULL) {
+        asked = next;
+        is_found = tn_debug_find_usable_bytes(asked, address, usable_bytes_out);
+    }
+    return is_found ? TARN_STATUS_OK : fail_for_address(pool, address);
+}

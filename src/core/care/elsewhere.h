@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * elsewhere: frees and resizes an address that may belong to a fallback of the pool. Asks the pool, then its
- * fallbacks in turn. If none knows the address, reports why.
+ * elsewhere: frees, resizes and looks up an address that may belong to a fallback of the pool. Asks the pool, then
+ * its fallbacks in turn. If none knows the address, reports why.
  *
  * Threads: any, with no lock held. Cost: that of the pool that knows the address; to report why, a look into
  * all pools.
@@ -26,6 +26,10 @@ tarn_status tn_free_elsewhere(struct tarn_pool *pool, void *address, const size_
 /* As tarn_pool_resize_on. Requires an address that is not NULL. */
 tarn_status tn_resize_anywhere(struct tarn_pool *pool, void *address, size_t size_bytes,
                                tarn_stream stream);
+
+/* As tarn_pool_usable_size. Requires an address that is not NULL. */
+tarn_status tn_find_usable_bytes_anywhere(struct tarn_pool *pool, const void *address,
+                                          size_t *usable_bytes_out);
 
 /* Report that an address is in no pool, and that it is in another pool. */
 tarn_status tn_fail_for_foreign(const void *address);

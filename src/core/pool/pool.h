@@ -61,6 +61,16 @@ enum tn_find_result {
 enum tn_find_result tn_pool_find(struct tarn_pool *pool, const void *address,
                                  tarn_allocation *found_out);
 
+struct tn_allocation_sizes {
+    size_t size_bytes;   /* that were asked for */
+    size_t usable_bytes; /* see tarn_allocation */
+};
+
+/* Finds the sizes of the live allocation that starts at an address. False: none does. Cost: that of a free; the
+ * arenas keep what they have. */
+bool tn_pool_find_sizes(struct tarn_pool *pool, const void *address,
+                        struct tn_allocation_sizes *sizes_out);
+
 /* Compares all metadata of the pool with each other. Errors: CORRUPT, whose message names the first fault.
  * Cost: O(n) in regions. */
 tarn_status tn_pool_check(struct tarn_pool *pool);

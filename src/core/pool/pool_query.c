@@ -9,6 +9,8 @@
 #include "../serve/pool_streams.h"
 #include "../supply/pool_options.h"
 
+#include "pool_parts.h"
+
 /* --- queries ----------------------------------------------------------------------------------- */
 
 /* The counters. They count whole chunks, but an allocation of a pool that passes through uses only the
@@ -73,6 +75,21 @@ enum tn_find_result tn_pool_find(struct tarn_pool *pool, const void *address,
     enum tn_find_result result = find_locked(pool, (uintptr_t)address, found_out);
     tn_pool_unlock(pool);
     return result;
+}
+
+bool tn_pool_find_sizes(struct tarn_pool *pool, const void *address,
+                        struct tn_allocation_sizes *sizes_out)
+{
+    struct tn_place place;
+    struct tn_part *part = tn_pool_lock_part_of(pool, (uintptr_t)address);
+    bool is_found = tn_place_locate(pool, (uintptr_t)address, &place) &&
+                    tn_place_find_start(pool, part, &place);
+    if (is_found) {
+        sizes_out->size_bytes = tn_place_size_bytes(pool, &place);
+        sizes_out->usable_bytes = usable_bytes(pool, &place);
+    }
+    tn_pool_unlock_part(pool, part);
+    return is_found;
 }
 
 /* Of a pool that passes through, whose allocations end inside their last chunks. Freed memory is held until it has gone
