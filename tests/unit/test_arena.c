@@ -357,7 +357,6 @@ static void nothing_unusual_gathers(void **state)
     assert_int_equal((uintptr_t)aligned % (16 * KIB), 0);
     assert_int_equal(own_arena()->part.stats.alloc_count, served_count + 1);
     expect_status(TARN_STATUS_WRONG_SIZE, tarn_pool_free_sized(pool, first, 1000));
-    warm_up(); /* to find out the size that it has, all was gathered */
     char *again = alloc(1000);
     expect_active(1);
     expect_ok(tarn_pool_free_sized(pool, aligned, 3000));
@@ -372,6 +371,27 @@ static void nothing_unusual_gathers(void **state)
 static void expect_resized(void *address, size_t size_bytes)
 {
     expect_ok(tarn_pool_resize(pool, address, size_bytes));
+}
+
+/* Which the pool itself does not know. */
+static void a_fallbacks_memory_brings_no_arena_home(void **state)
+{
+    tarn_pool *fallback = new_pool(&options);
+    options.fallback = fallback;
+    create_anew();
+    warm_up();
+    void *block = alloc(1000), *of_fallback;
+    size_t usable_bytes;
+    expect_active(1);
+    expect_ok(tarn_pool_alloc(fallback, 3000, &of_fallback));
+    expect_ok(tarn_pool_usable_size(pool, of_fallback, &usable_bytes));
+    expect_resized(of_fallback, 2000);
+    expect_ok(tarn_pool_free_sized(pool, of_fallback, 2000));
+    expect_active(1);
+    free_one(block);
+    options.fallback = NULL;
+    create_anew();
+    expect_ok(tarn_pool_destroy(fallback));
 }
 
 static void expect_not_resized(void *address, size_t size_bytes)
@@ -695,6 +715,7 @@ int main(void)
         TEST(a_pool_that_serves_too_much_looks_what_it_could_lend),
         TEST(the_pool_serves_what_no_arena_can),
         TEST(nothing_unusual_gathers),
+        TEST(a_fallbacks_memory_brings_no_arena_home),
         TEST(a_resize_leaves_the_arenas_alone),
         TEST(a_resize_takes_a_kept_chunk),
         TEST(a_resize_that_reaches_the_end_of_a_loan_gathers),

@@ -306,6 +306,54 @@ static void what_is_posted_is_not_live_for_others(void **state)
     expect_status(TARN_STATUS_NOT_LIVE, free_elsewhere_on(addresses, 3, NULL));
 }
 
+static void *free_with_size(void *argument)
+{
+    struct elsewhere *elsewhere = argument;
+    if (own_arena() == elsewhere->own_arena) return NULL;
+    elsewhere->is_done = true;
+    expect_ok(tarn_pool_free(pool, elsewhere->addresses[0])); /* opens its arena */
+    expect_status(TARN_STATUS_WRONG_SIZE,
+                  tarn_pool_free_sized(pool, elsewhere->addresses[1], 1999));
+    expect_ok(tarn_pool_free_sized(pool, elsewhere->addresses[1], 2000));
+    expect_status(TARN_STATUS_WRONG_SIZE,
+                  tarn_pool_free_sized(pool, elsewhere->addresses[2], 2001));
+    elsewhere->last_status = tarn_pool_free(pool, elsewhere->addresses[2]);
+    return NULL;
+}
+
+/* It is checked, so it is not posted: the arena has it at once. */
+static void a_free_that_tells_its_size_takes_the_arenas_lock(void **state)
+{
+    cover();
+    char *addresses[3];
+    alloc_many(addresses, 3);
+    struct elsewhere elsewhere = { addresses, 3, NULL, own_arena(), false, TARN_STATUS_OK };
+    while (!elsewhere.is_done) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, free_with_size, &elsewhere), 0);
+        pthread_join(thread, NULL);
+    }
+    expect_ok(elsewhere.last_status);
+    expect_arrived(2);
+    gather();
+    assert_int_equal(stats_of(pool).live_count, 0);
+}
+
+/* Nobody has taken it out of the mailbox yet. */
+static void what_is_posted_has_no_size(void **state)
+{
+    cover();
+    char *addresses[2];
+    size_t bytes;
+    alloc_many(addresses, 2);
+    free_elsewhere(addresses, 2);
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_usable_size(pool, addresses[0], &bytes));
+    want_arenas();
+    alloc_many(addresses, 2);
+    free_elsewhere(addresses, 2);
+    expect_status(TARN_STATUS_NOT_LIVE, tarn_pool_resize(pool, addresses[1], 100));
+}
+
 static void what_lies_within_is_not_posted(void **state)
 {
     static const size_t offsets[] = { 1, 1023, 1024, 1999 };
@@ -703,6 +751,8 @@ int main(void)
         TEST(who_looks_sees_no_mail),
         TEST(what_is_posted_is_not_live_for_its_thread),
         TEST(what_is_posted_is_not_live_for_others),
+        TEST(a_free_that_tells_its_size_takes_the_arenas_lock),
+        TEST(what_is_posted_has_no_size),
         TEST(what_lies_within_is_not_posted),
         TEST(who_gathers_closes_all),
         TEST(an_arena_that_opens_knows_no_stream),

@@ -87,12 +87,13 @@ tarn_status tarn_pool_alloc_aligned_on(tarn_pool *pool, size_t size_bytes, size_
 
 /* --- free ---------------------------------------------------------------------------------------- */
 
-static TN_COLD tarn_status finish_free(tarn_pool *pool, void *address, tarn_stream stream,
-                                       enum tn_free_result freed)
+static TN_COLD tarn_status finish_free(tarn_pool *pool, void *address, const size_t *told_bytes,
+                                       tarn_stream stream, enum tn_free_result freed)
 {
-    tarn_status status = tn_pool_finish_free(pool, (uintptr_t)address, NULL, &stream, 1, freed);
+    tarn_status status =
+        tn_pool_finish_free(pool, (uintptr_t)address, told_bytes, &stream, 1, freed);
     if (status != TARN_STATUS_NOT_LIVE) return status;
-    return tn_free_elsewhere(pool, address, NULL, &stream, 1);
+    return tn_free_elsewhere(pool, address, told_bytes, &stream, 1);
 }
 
 /* The common case. Not inlined, so that all public functions share it by a tail call. */
@@ -100,7 +101,15 @@ static TN_NOINLINE tarn_status free_block(tarn_pool *pool, void *address, tarn_s
 {
     enum tn_free_result freed = tn_pool_try_free(pool, (uintptr_t)address, NULL, &stream, 1);
     if (TN_LIKELY(freed == TN_FREE_RESULT_FREED)) return TARN_STATUS_OK;
-    return finish_free(pool, address, stream, freed);
+    return finish_free(pool, address, NULL, stream, freed);
+}
+
+static TN_NOINLINE tarn_status free_block_sized(tarn_pool *pool, void *address, size_t told_bytes,
+                                                tarn_stream stream)
+{
+    enum tn_free_result freed = tn_pool_try_free(pool, (uintptr_t)address, &told_bytes, &stream, 1);
+    if (TN_LIKELY(freed == TN_FREE_RESULT_FREED)) return TARN_STATUS_OK;
+    return finish_free(pool, address, &told_bytes, stream, freed);
 }
 
 /* Takes the stream by value, so that the public functions need not store it in memory and can make tail calls. */
@@ -137,25 +146,33 @@ tarn_status tarn_pool_free_after(tarn_pool *pool, void *address, const tarn_stre
     return tn_careful_free(pool, address, NULL, streams, stream_count, TN_CALLER);
 }
 
-TN_HOT tarn_status free_sized(tarn_pool *pool, void *address, size_t size_bytes, tarn_stream stream)
+static TN_COLD tarn_status check_and_free_sized(tarn_pool *pool, void *address, size_t size_bytes,
+                                                tarn_stream stream, const void *caller)
 {
     if (!address && size_bytes > 0) {
         return tn_fail(TARN_STATUS_WRONG_SIZE, "NULL is an allocation of 0 bytes, not of %zu",
                        size_bytes);
     }
-    return tn_careful_free(pool, address, &size_bytes, &stream, 1, TN_CALLER);
+    return tn_careful_free(pool, address, &size_bytes, &stream, 1, caller);
+}
+
+TN_HOT tarn_status free_sized(tarn_pool *pool, void *address, size_t size_bytes, tarn_stream stream)
+{
+    if (TN_UNLIKELY(!address || tn_pool_needs_care(pool)))
+        return check_and_free_sized(pool, address, size_bytes, stream, TN_CALLER);
+    return free_block_sized(pool, address, size_bytes, stream);
 }
 
 tarn_status tarn_pool_free_sized(tarn_pool *pool, void *address, size_t size_bytes)
 {
-    if (!tn_pool_is_open(pool)) return tn_return_to_pool(pool);
+    if (TN_UNLIKELY(!tn_pool_is_open(pool))) return tn_return_to_pool(pool);
     return free_sized(pool, address, size_bytes, pool->default_stream);
 }
 
 tarn_status tarn_pool_free_sized_on(tarn_pool *pool, void *address, size_t size_bytes,
                                     tarn_stream stream)
 {
-    if (!tn_pool_is_open(pool)) return tn_return_to_pool(pool);
+    if (TN_UNLIKELY(!tn_pool_is_open(pool))) return tn_return_to_pool(pool);
     return free_sized(pool, address, size_bytes, stream);
 }
 

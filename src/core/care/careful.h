@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * careful: allocations and frees that debug mode or a recording must hear of: debug mode notes the call site,
- * a recording notes the call. Rare calls also come here: zero bytes, NULL, frees that tell a size, resizes.
+ * a recording notes the call. Rare calls also come here: zero bytes, NULL, frees after several streams, resizes.
  *
  * `caller` is the return address of the public function.
  *

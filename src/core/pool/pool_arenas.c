@@ -435,6 +435,29 @@ static bool post(struct tarn_pool *pool, struct tn_arena *own, const struct free
            tn_arena_post(pool, own, &place, dependency);
 }
 
+/* The other arena that has an allocation, by the byte of its first chunk. A free that tells a size cannot be posted,
+ * but needs no look for the arena under the pool's lock. Requires the lock of the thread's own arena, which is open.
+ * NULL: no byte names one. */
+static struct tn_arena *find_other(struct tarn_pool *pool, const struct tn_arena *own,
+                                   uintptr_t address)
+{
+    struct tn_place place;
+    if (!tn_place_locate(pool, address, &place)) return NULL;
+    uint8_t start = tn_arena_other_start(pool, own, &place);
+    return start == TN_START_NOBODYS ? NULL : &pool->arenas.all[start - 1];
+}
+
+/* The arena may have been gathered since it was found. Then the answer is NOT_LIVE. */
+static enum tn_free_result free_in_other(struct tarn_pool *pool, struct tn_arena *other,
+                                         const struct freeing *freeing)
+{
+    enum tn_free_result freed = TN_FREE_RESULT_NOT_LIVE;
+    tn_biased_mutex_lock(&other->lock);
+    if (other->is_active) freed = free_in(pool, other, freeing);
+    tn_biased_mutex_unlock(&other->lock);
+    return freed;
+}
+
 /* Lets the thread's own arena borrow and post, until the next gather. */
 static void open_own(struct tarn_pool *pool)
 {
@@ -485,11 +508,16 @@ enum tn_free_result tn_arena_free(struct tarn_pool *pool, uintptr_t address,
 {
     const struct freeing freeing = { address, told_bytes, streams, stream_count };
     enum tn_free_result freed = TN_FREE_RESULT_NOT_LIVE;
-    struct tn_arena *arena = tn_arena_own(pool);
+    struct tn_arena *arena = tn_arena_own(pool), *other = NULL;
     tn_biased_mutex_lock(&arena->lock);
     if (TN_LIKELY(arena->is_active)) freed = free_in(pool, arena, &freeing);
-    if (freed == TN_FREE_RESULT_NOT_LIVE && arena->is_open && post(pool, arena, &freeing))
-        freed = TN_FREE_RESULT_FREED;
+    if (freed == TN_FREE_RESULT_NOT_LIVE && arena->is_open) {
+        if (post(pool, arena, &freeing))
+            freed = TN_FREE_RESULT_FREED;
+        else if (told_bytes)
+            other = find_other(pool, arena, address);
+    }
     tn_biased_mutex_unlock(&arena->lock);
+    if (other) freed = free_in_other(pool, other, &freeing);
     return TN_LIKELY(freed == TN_FREE_RESULT_FREED) ? freed : free_elsewhere(pool, &freeing);
 }

@@ -92,11 +92,10 @@ tarn_status tn_pool_fail_for_wrong_size(struct tarn_pool *pool, const void *addr
 static bool has_other_size(struct tarn_pool *pool, uintptr_t address, size_t told_bytes,
                            size_t *actual_bytes_out)
 {
-    tarn_allocation found;
-    enum tn_find_result result = tn_pool_find(pool, (const void *)address, &found);
-    if (result != TN_FIND_RESULT_FOUND || (uintptr_t)found.address != address) return false;
-    *actual_bytes_out = found.size_bytes;
-    return found.size_bytes != told_bytes;
+    struct tn_allocation_sizes sizes;
+    if (!tn_pool_find_sizes(pool, (const void *)address, &sizes)) return false;
+    *actual_bytes_out = sizes.size_bytes;
+    return sizes.size_bytes != told_bytes;
 }
 
 tarn_status tn_pool_finish_free(struct tarn_pool *pool, uintptr_t address, const size_t *told_bytes,
@@ -105,7 +104,10 @@ tarn_status tn_pool_finish_free(struct tarn_pool *pool, uintptr_t address, const
 {
     size_t actual_bytes = 0;
     tarn_status status = TARN_STATUS_OK;
-    if (told_bytes && freed != TN_FREE_RESULT_RELEASE_IS_DUE &&
+    /* A wrong size comes before a new stream. */
+    bool may_have_other_size =
+        freed == TN_FREE_RESULT_WRONG_SIZE || freed == TN_FREE_RESULT_UNKNOWN_STREAM;
+    if (told_bytes && may_have_other_size &&
         has_other_size(pool, address, *told_bytes, &actual_bytes))
         return tn_pool_fail_for_wrong_size(pool, (const void *)address, actual_bytes, *told_bytes);
     if (freed == TN_FREE_RESULT_UNKNOWN_STREAM)

@@ -35,12 +35,8 @@ bool tn_arena_post(struct tarn_pool *pool, const struct tn_arena *own, const str
 {
     struct tn_remote_frees *remote = &pool->arenas.remote;
     uint32_t chunk = place->chunk;
-    TN_ASSERT(tn_biased_mutex_is_held(&own->lock));
-    TN_ASSERT(own->is_open);
-    if (!tn_place_is_at_chunk(place) || !tn_remote_frees_covers(remote, chunk)) return false;
-    uint8_t start = tn_remote_frees_who_has(remote, chunk);
-    if (start == TN_START_NOBODYS || start == TN_START_POSTED || start == tn_arena_start(pool, own))
-        return false;
+    uint8_t start = tn_arena_other_start(pool, own, place);
+    if (start == TN_START_NOBODYS) return false;
     if (!tn_remote_frees_change(remote, chunk, start, TN_START_POSTED)) return false;
     if (tn_mailbox_post(&remote->mailboxes[start - 1], chunk, dependency)) return true;
     tn_remote_frees_set(remote, chunk, start);

@@ -59,6 +59,20 @@ static inline bool tn_arena_take_start(struct tarn_pool *pool, const struct tn_a
            tn_remote_frees_change(remote, place->chunk, start, TN_START_NOBODYS);
 }
 
+/* The byte of another arena than the thread's own, whose block starts at the place. TN_START_NOBODYS: there is none,
+ * or it is posted. Requires the lock of the thread's own arena, which is open. */
+static inline uint8_t tn_arena_other_start(const struct tarn_pool *pool, const struct tn_arena *own,
+                                           const struct tn_place *place)
+{
+    const struct tn_remote_frees *remote = &pool->arenas.remote;
+    TN_ASSERT(tn_biased_mutex_is_held(&own->lock) && own->is_open);
+    if (!tn_place_is_at_chunk(place) || !tn_remote_frees_covers(remote, place->chunk))
+        return TN_START_NOBODYS;
+    uint8_t start = tn_remote_frees_who_has(remote, place->chunk);
+    return start == TN_START_POSTED || start == tn_arena_start(pool, own) ? TN_START_NOBODYS
+                                                                          : start;
+}
+
 /* Undoes tn_arena_take_start for an allocation that stays live. Requires the arena's lock. */
 void tn_arena_give_start_back(struct tarn_pool *pool, const struct tn_arena *arena,
                               const struct tn_place *place);
