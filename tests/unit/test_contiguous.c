@@ -574,16 +574,14 @@ static void the_size_of_a_step_fits_device_and_limit(void **state)
     const size_t gib = KIB * KIB * KIB, mib = KIB * KIB;
     options.limit_bytes = 2 * gib; /* sanitizers need memory for what is reserved */
     backend.total_bytes = 141 * gib;
-    expect_step(64 * mib);
-    backend.total_bytes = 24 * gib;
-    expect_step(32 * mib);
-    backend.total_bytes = 8 * gib;
-    expect_step(16 * mib);
+    expect_step(8 * mib);
+    backend.total_bytes = 2 * gib;
+    expect_step(4 * mib);
     backend.total_bytes = 100 * mib;
     expect_step(2 * mib);
     backend.total_bytes = 141 * gib;
     options.limit_bytes = 100 * mib;
-    expect_step(4 * mib);
+    expect_step(2 * mib);
     options.limit_bytes = mib;
     expect_step(mib);
     options.limit_bytes = 0;

@@ -567,6 +567,23 @@ static void a_long_running_evicted_stream_holds_up_its_memory(void **state)
     assert_in_range(backend.call_counts[TEST_CALL_STREAM_WAIT_EVENT], 29, 31);
 }
 
+/* Nothing ever completes, and the streams come again and again. */
+static void streams_that_are_evicted_again_and_again_have_few_events(void **state)
+{
+    enum {
+        STREAMS = 40
+    };
+    free_on_each(STREAMS);
+    for (unsigned i = 0; i < 20 * STREAMS; i++)
+        free_on(alloc_on(KIB, STREAM(i % STREAMS)), STREAM(i % STREAMS));
+    assert_in_range(backend.event_count, STREAMS - 30,
+                    STREAMS * TN_STREAM_RECORDS_MAX + TN_POOL_SPARE_EVENTS_MAX);
+    assert_in_range(pool->streams->evicted_count, STREAMS - 30, STREAMS * TN_STREAM_RECORDS_MAX);
+    for (unsigned i = 0; i < STREAMS; i++)
+        test_backend_complete(&backend, STREAM(i));
+    alloc_on(64 * KIB, A);
+}
+
 /* Then the vendor must not be called. Afterwards the events are recorded. */
 static void a_stream_may_be_evicted_during_a_capture(void **state)
 {
@@ -1113,6 +1130,7 @@ int main(void)
         TEST(memory_of_evicted_streams_is_waited_for),
         TEST(completed_work_of_evicted_streams_is_forgotten),
         TEST(a_long_running_evicted_stream_holds_up_its_memory),
+        TEST(streams_that_are_evicted_again_and_again_have_few_events),
         TEST(a_stream_may_be_evicted_during_a_capture),
         TEST(an_evicted_stream_may_end),
         TEST(a_free_may_name_more_streams_than_numbers),

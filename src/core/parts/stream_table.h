@@ -100,6 +100,7 @@ struct tn_stream_table {
     struct tn_evicted_stream *evicted; /* in the order of their times; under growth_lock */
     uint32_t evicted_count;
     uint32_t evicted_capacity;
+    uint32_t evicted_poll_at; /* when there are so many, completed ones are looked for */
     struct tn_stream_entry streams[TN_STREAM_COUNT_MAX];
 };
 

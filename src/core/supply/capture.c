@@ -37,11 +37,20 @@ static uint32_t take_number(struct tarn_pool *pool, struct tn_stream_name name,
     struct tn_stream_table *table = pool->streams;
     uint32_t number = tn_stream_table_find_captured(table, TN_STREAM_STATE_CAPTURED, capture, name);
     if (number != TN_STREAM_NONE) return number;
+    if (!tn_stream_table_has_room(table)) return TN_STREAM_NONE;
     number = tn_stream_table_find_unused(table);
-    if (number == TN_STREAM_NONE || !tn_region_index_add_stream(&pool->own.index, number))
-        return TN_STREAM_NONE;
+    if (!tn_region_index_add_stream(&pool->own.index, number)) return TN_STREAM_NONE;
     tn_stream_table_add(table, number, name);
     return number;
+}
+
+/* Makes room for the number of a capture, besides the stream's own. */
+static void make_room(struct tarn_pool *pool, tarn_stream stream)
+{
+    uint32_t kept = 0,
+             known = tn_stream_table_search(pool->streams, tn_pool_name_stream(pool, stream));
+    if (known != TN_STREAM_NONE) kept = (uint32_t)1 << known;
+    (void)tn_stream_evict_make_room(pool, &kept);
 }
 
 /* False: there is no room for one more number. */
@@ -87,6 +96,7 @@ tarn_status tn_capture_begin(struct tarn_pool *pool, tarn_stream stream, tarn_ca
         tarn_stream refused = NULL;
         tarn_backend_result known = tn_stream_reuse_introduce(pool, &stream, 1, &refused);
         if (known.status != TARN_STATUS_OK) return tn_stream_reuse_fail(pool, refused, known);
+        make_room(pool, stream);
     }
     tn_stream_reuse_settle(pool);
     tn_pool_lock_and_gather(pool);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "../../base/arith.h"
 #include "../../base/host_memory.h"
 #include "../serve/gather.h"
 
@@ -29,32 +30,31 @@ static void record_all(struct tarn_pool *pool)
 }
 
 /* A name means another stream once its handle has ended. */
-static struct tn_evicted_stream *find(const struct tn_stream_table *table,
-                                      struct tn_stream_name name)
+static bool is_named(const struct tn_evicted_stream *evicted, struct tn_stream_name name)
 {
-    for (uint32_t i = 0; i < table->evicted_count; i++) {
-        struct tn_evicted_stream *evicted = &table->evicted[i];
-        if ((evicted->can_record || evicted->is_callers) && evicted->name.handle == name.handle &&
-            evicted->name.thread == name.thread)
-            return evicted;
-    }
-    return NULL;
+    return (evicted->can_record || evicted->is_callers) && evicted->name.handle == name.handle &&
+           evicted->name.thread == name.thread;
 }
 
 void tn_stream_evict_record_named(struct tarn_pool *pool, struct tn_stream_name name)
 {
     if (!pool->streams || tn_captures_are_under_way()) return;
-    struct tn_evicted_stream *evicted = find(pool->streams, name);
-    if (evicted) record(pool, evicted);
+    for (uint32_t i = 0; i < pool->streams->evicted_count; i++) {
+        if (is_named(&pool->streams->evicted[i], name)) record(pool, &pool->streams->evicted[i]);
+    }
 }
 
 bool tn_stream_evict_retire(struct tarn_pool *pool, struct tn_stream_name name)
 {
-    struct tn_evicted_stream *evicted = pool->streams ? find(pool->streams, name) : NULL;
-    if (!evicted) return true;
-    record(pool, evicted);
-    evicted->can_record = evicted->is_callers = false;
-    return evicted->has_event;
+    bool are_recorded = true;
+    for (uint32_t i = 0; pool->streams && i < pool->streams->evicted_count; i++) {
+        struct tn_evicted_stream *evicted = &pool->streams->evicted[i];
+        if (!is_named(evicted, name)) continue;
+        record(pool, evicted);
+        evicted->can_record = evicted->is_callers = false;
+        if (!evicted->has_event) are_recorded = false;
+    }
+    return are_recorded;
 }
 
 /* --- evicting ----------------------------------------------------------------------------------- */
@@ -111,15 +111,38 @@ static struct tn_evicted_stream describe(const struct tarn_pool *pool,
     return evicted;
 }
 
-/* A stream that is not recorded yet needs one event, however often it was evicted. That covers later frees, too. */
+/* The newest of those that go on for the same stream, and how many there are. */
+static struct tn_evicted_stream *find_newest(const struct tn_stream_table *table,
+                                             struct tn_stream_name name, unsigned *count_out)
+{
+    struct tn_evicted_stream *newest = NULL;
+    *count_out = 0;
+    for (uint32_t i = 0; i < table->evicted_count; i++) {
+        if (!is_named(&table->evicted[i], name)) continue;
+        newest = &table->evicted[i];
+        ++*count_out;
+    }
+    return newest;
+}
+
+/* A stream that is not recorded on yet needs one event, however often it was evicted: that covers later frees, too. If
+ * many of its events are pending, a new one replaces the newest. */
 static void append(struct tarn_pool *pool, const struct tn_evicted_stream *evicted)
 {
     struct tn_stream_table *table = pool->streams;
-    struct tn_evicted_stream *same = find(table, evicted->name);
-    bool is_same = same && !same->has_event && !evicted->has_event &&
-                   (evicted->can_record || evicted->is_callers);
-    if (!is_same) table->evicted[table->evicted_count++] = *evicted;
+    unsigned count = 0;
+    struct tn_evicted_stream *newest = NULL;
+    if (evicted->can_record) newest = find_newest(table, evicted->name, &count);
+    if (newest && newest->has_event && count >= TN_STREAM_RECORDS_MAX) {
+        tn_stream_reuse_give_event_back(pool, newest->event);
+        newest->has_event = false;
+    } else if (!newest || newest->has_event) {
+        table->evicted[table->evicted_count++] = *evicted;
+    }
 }
+
+/* Completed events are looked for when there are so many, and then when there are twice as many as were left. */
+#define EVICTED_POLL_MIN 64
 
 /* Frees after the number is gone need a new one, and growth_lock; so an event that is recorded afterwards covers all
  * frees before. False: no host memory, and nothing has changed. */
@@ -139,9 +162,14 @@ static bool evict(struct tarn_pool *pool, uint32_t stream)
     evicted.time = tn_stream_table_advance(table);
     replace(pool, stream, (struct tn_dependency){ (uint32_t)1 << shared, evicted.time });
     tn_stream_table_remove(table, stream);
-    append(pool, &evicted);
     tn_pool_unlock(pool);
-    if (!tn_captures_are_under_way()) record_all(pool);
+    append(pool, &evicted);
+    if (tn_captures_are_under_way()) return true;
+    record_all(pool);
+    if (table->evicted_count >= table->evicted_poll_at) {
+        (void)tn_stream_evict_poll(pool);
+        table->evicted_poll_at = (uint32_t)tn_max(2 * table->evicted_count, EVICTED_POLL_MIN);
+    }
     return true;
 }
 
@@ -195,13 +223,15 @@ static bool forget_idle(struct tarn_pool *pool, uint32_t kept_streams)
  * streams than there are numbers. */
 bool tn_stream_evict_make_room(struct tarn_pool *pool, uint32_t *kept_streams)
 {
-    if (!pool->streams) return true;
+    if (!pool->streams || tn_stream_table_has_room(pool->streams)) return true;
+    tn_stream_reuse_poll_numbers(pool);
     uint32_t others = forgettable(pool->streams) & ~*kept_streams;
     bool has_room = forget_idle(pool, *kept_streams) ||
                     evict_one_of(pool, recordable(pool) & others) ||
                     (tn_stream_reuse_synchronize(pool) && forget_idle(pool, *kept_streams)) ||
                     evict_one_of(pool, forgettable(pool->streams) & ~*kept_streams);
     if (has_room) return true;
+    *kept_streams &= forgettable(pool->streams);
     has_room = evict_one_of(pool, *kept_streams);
     *kept_streams &= forgettable(pool->streams);
     return has_room;

@@ -145,7 +145,6 @@ static tarn_backend_result introduce(struct tarn_pool *pool, tarn_stream handle,
         if (operations->stream_check)
             result = operations->stream_check(pool->backend.state, identity.name.handle);
         if (result.status != TARN_STATUS_OK && !has_vendor_gone(result)) return result;
-        tn_stream_reuse_poll(pool); /* may complete a retirement, which frees a number */
         tn_stream_evict_record_named(pool, identity.name);
         bool is_introduced = tn_stream_evict_make_room(pool, kept_streams);
         tn_pool_lock_and_gather(pool);

@@ -271,15 +271,21 @@ static bool poll_stream(struct tarn_pool *pool, uint32_t stream)
     return has_completed;
 }
 
-bool tn_stream_reuse_poll(struct tarn_pool *pool)
+bool tn_stream_reuse_poll_numbers(struct tarn_pool *pool)
 {
     bool has_completed = false;
     if (!pool->streams || tn_captures_are_under_way()) return false;
-    if (tn_stream_evict_poll(pool)) has_completed = true;
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         if (poll_stream(pool, i)) has_completed = true;
     }
     return has_completed;
+}
+
+bool tn_stream_reuse_poll(struct tarn_pool *pool)
+{
+    if (!pool->streams || tn_captures_are_under_way()) return false;
+    bool has_completed = tn_stream_evict_poll(pool);
+    return tn_stream_reuse_poll_numbers(pool) || has_completed;
 }
 
 void tn_stream_reuse_end(struct tarn_pool *pool, uint32_t stream, bool is_recorded)
@@ -323,7 +329,9 @@ bool tn_stream_reuse_synchronize(struct tarn_pool *pool)
     if (!pool->streams || tn_captures_are_under_way() || !operations->synchronize) return false;
     tn_stream_reuse_begin_anew_if_due(pool);
     tn_pool_lock_and_gather(pool);
-    bool is_needed = pool->own.index.pending_chunk_count > 0 || pool->own.slices.streams != 0;
+    uint32_t of_leaving = streams_of_leaving(pool);
+    bool is_needed =
+        pool->own.index.pending_chunk_count > 0 || pool->own.slices.streams != 0 || of_leaving != 0;
     uint32_t time = is_needed ? tn_stream_table_advance(pool->streams) : 0;
     tn_pool_unlock(pool);
     if (!is_needed) return false;
@@ -335,7 +343,8 @@ bool tn_stream_reuse_synchronize(struct tarn_pool *pool)
     tn_pool_unlock(pool);
     tn_stream_evict_complete_all(pool);
     tn_pool_lock(pool);
-    if (pool->own.index.pending_chunk_count < before) has_changed = true;
+    if (pool->own.index.pending_chunk_count < before || streams_of_leaving(pool) != of_leaving)
+        has_changed = true;
     tn_pool_unlock(pool);
     for (uint32_t i = 0; i < TN_STREAM_COUNT_MAX; i++) {
         enum tn_stream_state state = pool->streams->streams[i].state;

@@ -138,6 +138,9 @@ void tn_stream_reuse_give_event_back(struct tarn_pool *pool, tarn_event event);
 
 void tn_stream_reuse_forget_records(struct tarn_pool *pool, struct tn_stream_entry *entry);
 
+/* Does tn_stream_reuse_poll, except for evicted streams. */
+bool tn_stream_reuse_poll_numbers(struct tarn_pool *pool);
+
 /* If the pool's time has come to its end, all times begin anew. */
 void tn_stream_reuse_begin_anew_if_due(struct tarn_pool *pool);
 
