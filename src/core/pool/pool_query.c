@@ -124,8 +124,7 @@ static void sum_up_chunks(const struct tarn_pool *pool, tarn_stats *stats)
     }
     const struct tn_region_index *index = &pool->own.index;
     size_t captured_count = tn_pool_sum_captured(pool).chunk_count;
-    size_t largest_count =
-        tn_region_index_largest_free_without(index, tn_pool_held_streams(pool));
+    size_t largest_count = tn_region_index_largest_free_without(index, tn_pool_held_streams(pool));
     stats->captured_bytes = captured_count << pool->chunk_log2;
     stats->free_bytes = held_bytes - pool->own.stats.used_bytes - stats->captured_bytes;
     stats->pending_bytes = (index->pending_chunk_count - captured_count) << pool->chunk_log2;
