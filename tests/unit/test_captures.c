@@ -123,6 +123,23 @@ static void more_streams_than_numbers_are_not_waited_for(void **state)
     end_told();
 }
 
+/* The first piece is less aligned than the request, and can go back only later. */
+static void a_piece_that_does_not_hold_the_request_is_kept(void **state)
+{
+    backend.misalignment_bytes = 256;
+    options.initial_bytes = 0;
+    create();
+    begin_capture();
+    void *address;
+    expect_ok(tarn_pool_alloc_aligned(pool, 4 * KIB, 4 * KIB, &address));
+    assert_int_equal(stats_of(pool).unreleased_bytes, 4 * KIB);
+    end_capture();
+    assert_int_equal(stats_of(pool).unreleased_bytes, 0);
+    assert_int_equal(backend.release_count, 1);
+    free_one(address);
+    end_told();
+}
+
 /* The pool that was told is the last that may be looked at. */
 static void a_capture_ends_with_its_pool(void **state)
 {
@@ -173,6 +190,7 @@ int main(void)
         CASE(releases_are_made_later),
         CASE(frees_of_a_pool_that_passes_through_are_made_later),
         CASE(more_streams_than_numbers_are_not_waited_for),
+        CASE(a_piece_that_does_not_hold_the_request_is_kept),
         CASE(a_capture_ends_with_its_pool),
         CASE(a_pool_that_is_destroyed_meanwhile_ends_later),
     };

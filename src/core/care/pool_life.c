@@ -105,7 +105,7 @@ void tn_pool_life_catch_up(void)
         end(pool, tn_pool_fini);
     if (tn_captures_are_under_way()) return;
     for (pool = tn_pool_registry_pin_next(NULL); pool; pool = tn_pool_registry_pin_next(pool))
-        tn_pool_release_after_free(pool);
+        tn_pool_release_put_off(pool);
 }
 
 void tn_pool_life_end_forked(tarn_pool *pool)

@@ -85,6 +85,7 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->spare_event_count = 0;
     pool->range = NULL;
     pool->is_process_wide = false;
+    pool->is_ending = false;
     pool->succeeds_parent = false;
     pool->on_static_pool_created = options->on_static_pool_created;
     pool->on_static_pool_destroyed = options->on_static_pool_destroyed;
@@ -162,6 +163,7 @@ static void release_static_pools(struct tarn_pool *pool)
 
 void tn_pool_fini(struct tarn_pool *pool)
 {
+    pool->is_ending = true;
     tn_stream_reuse_fini(pool);
     tn_mutex_lock(&pool->growth_lock);
     tell_end(pool);

@@ -271,6 +271,27 @@ tarn_backend_result tn_pool_acquire_bytes(struct tarn_pool *pool, size_t size_by
 
 /* --- releasing ------------------------------------------------------------------------------------- */
 
+bool tn_pool_may_release(const struct tarn_pool *pool)
+{
+    return pool->is_ending || !tn_captures_are_under_way();
+}
+
+void tn_pool_count_release(struct tarn_pool *pool, size_t size_bytes, bool was_unreleased,
+                           tarn_backend_result result)
+{
+    TN_ASSERT(tn_pool_is_locked(pool));
+    if (result.status != TARN_STATUS_NOT_READY) {
+        tn_stats_count_release(&pool->own.stats, size_bytes, was_unreleased,
+                               result.status != TARN_STATUS_OK);
+    } else if (!was_unreleased) {
+        pool->own.stats.unreleased_bytes += size_bytes;
+    }
+    if (result.status == TARN_STATUS_OK) {
+        pool->transit_bytes -= size_bytes;
+        pool->change_count++;
+    }
+}
+
 /* Memory that is not in the chain of those that leave has been in no list, so no work uses it. */
 tarn_backend_result tn_pool_release(struct tarn_pool *pool, struct tn_static_pool *leaving)
 {
@@ -282,27 +303,26 @@ tarn_backend_result tn_pool_release(struct tarn_pool *pool, struct tn_static_poo
         tn_static_pool_chain_push(&pool->leaving, leaving);
     }
     tn_pool_unlock(pool);
-    tarn_backend_result result = pool->backend.operations->release(
-        pool->backend.state, leaving->backing, leaving->backing_bytes);
-    bool is_refused = result.status != TARN_STATUS_OK;
-    tn_pool_lock_and_gather(pool);
-    tn_stats_count_release(&pool->own.stats, leaving->backing_bytes, leaving->is_unreleased,
-                           is_refused);
-    leaving->is_unreleased = is_refused;
-    if (!is_refused) {
-        tn_static_pool_chain_remove(&pool->leaving, leaving);
-        pool->transit_bytes -= leaving->backing_bytes;
-        pool->change_count++;
+    tarn_backend_result result = { TARN_STATUS_NOT_READY, 0, NULL };
+    if (tn_pool_may_release(pool)) {
+        result = pool->backend.operations->release(pool->backend.state, leaving->backing,
+                                                   leaving->backing_bytes);
+        if (result.status == TARN_STATUS_NOT_READY) result.status = TARN_STATUS_VENDOR_ERROR;
     }
+    bool is_released = result.status == TARN_STATUS_OK;
+    tn_pool_lock_and_gather(pool);
+    tn_pool_count_release(pool, leaving->backing_bytes, leaving->is_unreleased, result);
+    leaving->is_unreleased = !is_released;
+    if (is_released) tn_static_pool_chain_remove(&pool->leaving, leaving);
     tn_pool_unlock(pool);
-    if (!is_refused) tn_static_pool_destroy(leaving);
+    if (is_released) tn_static_pool_destroy(leaving);
     return result;
 }
 
 struct tn_giving_back tn_pool_release_unreleased(struct tarn_pool *pool)
 {
     struct tn_giving_back given = { 0, 0, TARN_BACKEND_RESULT_OK };
-    if (tn_captures_are_under_way()) return given;
+    if (!tn_pool_may_release(pool)) return given;
     for (struct tn_static_pool *leaving = pool->leaving.newest, *older; leaving; leaving = older) {
         older = leaving->older;
         if (!leaving->is_unreleased) continue;

@@ -67,8 +67,16 @@ tarn_backend_result tn_pool_meaning_of(tarn_backend_result result);
 /* Counts memory as footprint and in transit. */
 void tn_pool_count_arrival(struct tarn_pool *pool, size_t size_bytes);
 
-/* Releases a static pool that is in transit, and frees its description. If the vendor refuses, the pool goes on
- * counting the memory, and keeps it for tn_pool_acquire and tn_pool_release_unreleased. */
+/* Whether memory may go back to the vendor now: no capture of the process is under way, or the pool ends. */
+bool tn_pool_may_release(const struct tarn_pool *pool);
+
+/* Counts the result of a release. NOT_READY: the vendor was not asked. Also requires the pool's lock. */
+void tn_pool_count_release(struct tarn_pool *pool, size_t size_bytes, bool was_unreleased,
+                           tarn_backend_result result);
+
+/* Releases a static pool that is in transit, and frees its description. If the vendor refuses, or must not be asked
+ * now (NOT_READY), the pool goes on counting the memory, and keeps it for tn_pool_acquire and
+ * tn_pool_release_unreleased. */
 tarn_backend_result tn_pool_release(struct tarn_pool *pool, struct tn_static_pool *leaving);
 
 /* Releases again what the vendor has refused, unless a capture of the process is under way. */

@@ -192,23 +192,25 @@ static tarn_backend_result map_step(struct tarn_pool *pool, uint32_t step)
     return result;
 }
 
-/* Unmaps a step in transit. If the vendor refuses, the step is refused. was_refused: it was before. */
+/* Unmaps a step in transit. If the vendor refuses, or must not be asked now, the step is refused. was_refused: it was
+ * before. */
 static tarn_backend_result unmap_step(struct tarn_pool *pool, uint32_t step, bool was_refused)
 {
     struct tn_step_range *range = pool->range;
+    tarn_backend_result result = { TARN_STATUS_NOT_READY, 0, NULL };
     tn_pool_allow(pool, tn_step_address(range, step), range->step_bytes);
-    tarn_backend_result result =
-        pool->backend.operations->range_unmap(pool->backend.state, tn_step_address(range, step),
-                                              range->step_bytes, range->steps[step].mapping);
-    bool is_refused = result.status != TARN_STATUS_OK;
+    if (tn_pool_may_release(pool)) {
+        result =
+            pool->backend.operations->range_unmap(pool->backend.state, tn_step_address(range, step),
+                                                  range->step_bytes, range->steps[step].mapping);
+        if (result.status == TARN_STATUS_NOT_READY) result.status = TARN_STATUS_VENDOR_ERROR;
+    }
     tn_pool_lock_and_gather(pool);
-    tn_stats_count_release(&pool->own.stats, range->step_bytes, was_refused, is_refused);
-    if (is_refused) {
-        tn_step_range_refuse(range, step);
-    } else {
+    tn_pool_count_release(pool, range->step_bytes, was_refused, result);
+    if (result.status == TARN_STATUS_OK) {
         tn_step_range_leave(range, &pool->own.index, step);
-        pool->transit_bytes -= range->step_bytes;
-        pool->change_count++;
+    } else {
+        tn_step_range_refuse(range, step);
     }
     tn_pool_unlock(pool);
     return result;
@@ -268,7 +270,7 @@ static void release_refused(struct tarn_pool *pool, struct tn_giving_back *given
 {
     struct tn_step_range *range = pool->range;
     uint32_t step = 0;
-    if (tn_captures_are_under_way()) return;
+    if (!tn_pool_may_release(pool)) return;
     for (; (step = tn_step_range_next_refused(range, step)) != TN_STEP_NONE; step++) {
         tn_pool_lock_and_gather(pool);
         tn_step_range_retry(range, step);

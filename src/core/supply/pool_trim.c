@@ -2,6 +2,8 @@
 /* pool_trim: on request, and after a free. */
 #include "pool_trim.h"
 
+#include <stdint.h>
+
 #include "../../base/error.h"
 #include "../serve/pool_streams.h"
 
@@ -61,6 +63,15 @@ void tn_pool_release_after_free(struct tarn_pool *pool)
         is_due = may_release && pool->is_release_due;
         tn_pool_unlock(pool);
     }
+}
+
+void tn_pool_release_put_off(struct tarn_pool *pool)
+{
+    const struct tn_release_rule none = { .keep_bytes = SIZE_MAX };
+    tn_mutex_lock(&pool->growth_lock);
+    (void)tn_pool_release_free(pool, &none);
+    tn_mutex_unlock(&pool->growth_lock);
+    tn_pool_release_after_free(pool);
 }
 
 void tn_pool_release_freed(struct tarn_pool *pool)

@@ -19,6 +19,9 @@ tarn_status tn_pool_trim(struct tarn_pool *pool, size_t keep_bytes, size_t *rele
  * tried again at the next trim or growth. */
 void tn_pool_release_after_free(struct tarn_pool *pool);
 
+/* Gives back what a capture of the process has put off. */
+void tn_pool_release_put_off(struct tarn_pool *pool);
+
 /* In a pool that passes through: gives back free memory that a capture has held. */
 void tn_pool_release_freed(struct tarn_pool *pool);
 
