@@ -566,6 +566,19 @@ static void a_capture_is_replaced_by_who_launched_it(void **state)
     expect_ready(A, slab);
 }
 
+/* Another number stands for the slab's own stream, and for others: nobody may have its slices without a wait. */
+static void a_slabs_own_stream_is_replaced(void **state)
+{
+    uint32_t slab = add_full_pair(A);
+    tn_slices_free(&slices, slab, 0, on(BIT(A), 3));
+    tn_slices_replace(&slices, A, on(BIT(9), 7));
+    tn_slices_forget(&slices, A);
+    expect_dependency(slab, BIT(9), 7);
+    assert_int_equal(tn_slices_find_ready(&slices, 5, B), TN_SLAB_NONE);
+    tn_slices_complete(&slices, BIT(9), 7);
+    assert_int_equal(tn_slices_find_ready(&slices, 5, B), slab);
+}
+
 static void times_begin_anew(void **state)
 {
     uint32_t slab = add_full_pair(A);
@@ -892,6 +905,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(division_stamps_what_was_freed_before, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_capture_is_replaced_by_who_launched_it, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_slabs_own_stream_is_replaced, set_up, tear_down),
         cmocka_unit_test_setup_teardown(times_begin_anew, set_up, tear_down),
         cmocka_unit_test_setup_teardown(is_as_safe_as_the_model, set_up, tear_down),
     };

@@ -495,6 +495,7 @@ static bool change(struct tn_slices *slices, struct tn_slab *s, uint32_t streams
     }
     if (s->has_own && (own_bit(s) & streams) != 0 && s->own_time <= time) {
         s->has_own = false;
+        add_dependency(slices, s, in_place);
         has_changed = true;
     }
     return has_changed;

@@ -193,7 +193,7 @@ static void record_callers(struct tarn_pool *pool, struct tn_stream_entry *entry
 void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *streams,
                                     size_t stream_count, bool has_freed)
 {
-    if (!pool->streams || tn_captures_are_under_way()) return;
+    if (!pool->streams) return;
     bool has_to_record = has_freed && pool->identifies_streams;
     for (size_t i = 0; i < stream_count; i++) {
         uint32_t stream;
@@ -203,6 +203,8 @@ void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *s
         if (!is_known) continue; /* evicted by this call */
         struct tn_stream_entry *entry = &pool->streams->streams[stream];
         if (entry->state != TN_STREAM_STATE_CALLERS) continue;
+        if (has_freed) entry->is_all_recorded = false;
+        if (tn_captures_are_under_way()) continue;
         if (has_to_record || entry->is_wanted) record_callers(pool, entry);
     }
 }
