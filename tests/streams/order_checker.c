@@ -21,6 +21,7 @@ struct checked_stream {
     tarn_stream handle;
     tarn_stream inner;
     uint64_t thread; /* whose own it is, or 0 */
+    uint64_t id;     /* which no other stream has or had */
     bool is_there;
     struct clock clock;
 };
@@ -49,6 +50,7 @@ struct order_checker {
     struct random random;
     struct checked_stream streams[STREAMS_MAX];
     unsigned stream_count;
+    uint64_t last_id;
     struct clock host;
     struct use *uses;
     size_t use_count, use_capacity;
@@ -81,14 +83,35 @@ static uint64_t this_thread(void)
     return number;
 }
 
+/* That of a stream which has ended, if the host has waited for all its steps: then they are before any other's. */
+static unsigned unused_number(const struct order_checker *checker)
+{
+    unsigned i = 0;
+    while (i < checker->stream_count &&
+           (checker->streams[i].is_there ||
+            checker->streams[i].clock.steps[i] > checker->host.steps[i]))
+        i++;
+    return i;
+}
+
 static unsigned add_stream(struct order_checker *checker, tarn_stream handle, tarn_stream inner,
                            uint64_t thread)
 {
-    if (checker->stream_count == STREAMS_MAX) abort();
-    checker->streams[checker->stream_count] = (struct checked_stream){
-        .handle = handle, .inner = inner, .thread = thread, .is_there = true
-    };
-    return checker->stream_count++;
+    unsigned number = unused_number(checker);
+    if (number == STREAMS_MAX) abort();
+    uint64_t steps = 0; /* go on where those of the stream before have ended */
+    if (number == checker->stream_count) {
+        checker->stream_count++;
+    } else {
+        steps = checker->streams[number].clock.steps[number];
+    }
+    checker->streams[number] = (struct checked_stream){ .handle = handle,
+                                                        .inner = inner,
+                                                        .thread = thread,
+                                                        .id = ++checker->last_id,
+                                                        .is_there = true };
+    checker->streams[number].clock.steps[number] = steps;
+    return number;
 }
 
 /* STREAMS_MAX: it is none. */
@@ -174,19 +197,26 @@ static tarn_backend_result checker_acquire(void *state, size_t size_bytes, void 
 }
 
 /* As every backend does that takes memory back, so that nothing uses it any more. */
-static void wait_for_all(struct order_checker *checker)
+void order_checker_give_back(struct order_checker *checker, const void *address, size_t size_bytes)
 {
+    uintptr_t start = (uintptr_t)address, end = start + size_bytes;
+    size_t kept = 0;
     pthread_mutex_lock(&checker->lock);
     checker->counts.releases++;
     for (unsigned i = 0; i < checker->stream_count; i++)
         unite(&checker->host, &checker->streams[i].clock);
+    for (size_t i = 0; i < checker->use_count; i++) {
+        struct use use = checker->uses[i];
+        if (use.start < start || end < use.end) checker->uses[kept++] = use;
+    }
+    checker->use_count = kept;
     pthread_mutex_unlock(&checker->lock);
 }
 
 static tarn_backend_result checker_release(void *state, void *address, size_t size_bytes)
 {
     struct order_checker *checker = state;
-    wait_for_all(checker);
+    order_checker_give_back(checker, address, size_bytes);
     return INNER(checker)->release(STATE(checker), address, size_bytes);
 }
 
@@ -213,7 +243,7 @@ static tarn_backend_result checker_range_unmap(void *state, void *address, size_
                                                tarn_mapping mapping)
 {
     struct order_checker *checker = state;
-    wait_for_all(checker);
+    order_checker_give_back(checker, address, size_bytes);
     return INNER(checker)->range_unmap(STATE(checker), address, size_bytes, mapping);
 }
 
@@ -276,7 +306,7 @@ static tarn_backend_result checker_stream_id(void *state, tarn_stream stream, ui
     struct order_checker *checker = state;
     pthread_mutex_lock(&checker->lock);
     bool fails = happens(checker, checker->options.fail_permille);
-    if (!fails) *id_out = 1 + number_of(checker, stream);
+    if (!fails) *id_out = checker->streams[number_of(checker, stream)].id;
     pthread_mutex_unlock(&checker->lock);
     return fails ? failure : done;
 }
@@ -374,6 +404,23 @@ static tarn_backend_result checker_event_query(void *state, tarn_event event)
     return result;
 }
 
+/* Data is not the checker's business. */
+static tarn_backend_result checker_fill(void *state, void *address, unsigned char value,
+                                        size_t size_bytes, tarn_stream stream)
+{
+    struct order_checker *checker = state;
+    return INNER(checker)->fill(STATE(checker), address, value, size_bytes,
+                                inner_of(checker, stream));
+}
+
+static tarn_backend_result checker_copy(void *state, void *destination, const void *source,
+                                        size_t size_bytes, tarn_stream stream)
+{
+    struct order_checker *checker = state;
+    return INNER(checker)->copy(STATE(checker), destination, source, size_bytes,
+                                inner_of(checker, stream));
+}
+
 /* --- life --------------------------------------------------------------------------------------- */
 
 struct order_checker *order_checker_create(const struct order_checker_options *options)
@@ -406,6 +453,8 @@ struct order_checker *order_checker_create(const struct order_checker_options *o
         .event_destroy = checker_event_destroy,
         .event_record = checker_event_record,
         .event_query = checker_event_query,
+        .fill = checker_fill,
+        .copy = checker_copy,
     };
     return checker;
 }
@@ -422,8 +471,9 @@ static void report(struct order_checker *checker, const char *what, uintptr_t st
 {
     if (checker->fault_count++ > 0) return;
     snprintf(checker->first_fault, sizeof checker->first_fault,
-             "bytes 0x%zx to 0x%zx: %s (stream number %u, the other %u)", (size_t)start,
-             (size_t)end, what, stream, other);
+             "bytes 0x%zx to 0x%zx: %s (stream number %u, %p, the other %u, %p)", (size_t)start,
+             (size_t)end, what, stream, checker->streams[stream].handle, other,
+             checker->streams[other].handle);
 }
 
 void order_checker_use(struct order_checker *checker, tarn_stream stream, const void *address,

@@ -42,8 +42,9 @@ struct order_checker_options {
 
 #define ORDER_CHECKER_PER_THREAD ((tarn_stream)2)
 
-/* A checker knows so many streams, the default stream, threads' own and those that have ended among them. */
-#define ORDER_CHECKER_STREAMS_MAX 96
+/* A checker knows so many streams: the default stream, threads' own, and those that have ended before the host waited
+ * for them are among them. */
+#define ORDER_CHECKER_STREAMS_MAX 192
 
 /* NULL: no memory. */
 struct order_checker *order_checker_create(const struct order_checker_options *options);
@@ -55,6 +56,9 @@ void order_checker_take(struct order_checker *checker, tarn_stream stream, const
                         size_t size_bytes);
 /* The user gives the memory back, and may not use it again. */
 void order_checker_drop(struct order_checker *checker, const void *address);
+
+/* The vendor has the memory back, past the checker's own operations, and has waited for all work. */
+void order_checker_give_back(struct order_checker *checker, const void *address, size_t size_bytes);
 
 /* How often memory was handed out too early, or twice; and what the first was. */
 size_t order_checker_fault_count(const struct order_checker *checker);
