@@ -64,6 +64,7 @@ MAY_INCLUDE = {
     "tests/sim": {"core", "public", "tests/sim", "tests/harness"},
     "tests/stress": {"public", "tests/stress", "tests/harness"},
     "tests/streams": {"public", "tests/streams", "tests/harness"},
+    "tests/corners": {"public", "tests/corners", "tests/streams", "tests/sim", "tests/harness"},
     "tests/device_heap": {"base", "device_heap", "public", "device_part", "tests/device_heap", "tests/harness"},
     "tests/device": {"public", "tests/device", "tests/harness"},
     "tests/life": {"public", "tests/life", "tests/harness"},
