@@ -200,6 +200,18 @@ static bool needs_a_wait(const struct graph *graph)
     return graph->launch_count == 0 && graph->has_other_work;
 }
 
+/* A launch may have used the memory of a block that no work has used: in an earlier part of the capture. */
+static void add_launches(struct world *world, const struct graph *graph, struct block *block)
+{
+    for (int i = 0; i < graph->launch_count; i++) {
+        if (block->user_count == USERS_MAX) {
+            block_order_users(world, block, world->streams[graph->launches[i]].handle);
+            block->user_count = 0;
+        }
+        block->users[block->user_count++] = graph->launches[i];
+    }
+}
+
 /* The host waits itself, or names the streams. Naming none says that it has waited. */
 static void release(struct world *world, int index, bool waits)
 {
@@ -219,8 +231,10 @@ static void release(struct world *world, int index, bool waits)
     }
     slot->span_count = kept;
     for (int i = 0; i < BLOCKS_MAX; i++) {
-        if (world->blocks[i].address && world->blocks[i].graph == index)
-            world->blocks[i].graph = NONE;
+        struct block *block = &world->blocks[i];
+        if (!block->address || block->graph != index) continue;
+        block->graph = NONE;
+        if (block->user_count == 0 && !waits) add_launches(world, graph, block);
     }
     tarn_status status = TARN_STATUS_VENDOR_ERROR;
     for (int i = 0; i < 3 && status != TARN_STATUS_OK; i++)

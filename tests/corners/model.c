@@ -223,10 +223,13 @@ const char *model_must_serve(struct world *world, const struct slot *slot, int s
                              size_t size_bytes, size_t alignment, enum finding *finding_out)
 {
     static char reason[160];
-    bool can_tell = !world->is_in_batch && !world->has_lost_memory &&
-                    graph_are_all_known(world, slot) && !pool_is_over(slot) &&
-                    slot->options.debug == 0 && world->streams[stream].graph == NONE &&
-                    !device_is_capturing(&world->device) && alignment <= slot->options.chunk_bytes;
+    const struct device *device = &world->device;
+    bool has_lost_memory =
+        world->has_lost_memory || (device->has_lost_record && !device->can_synchronize);
+    bool can_tell = !world->is_in_batch && !has_lost_memory && graph_are_all_known(world, slot) &&
+                    !pool_is_over(slot) && slot->options.debug == 0 &&
+                    world->streams[stream].graph == NONE && !device_is_capturing(&world->device) &&
+                    alignment <= slot->options.chunk_bytes;
     if (!can_tell) return NULL;
     size_t need_bytes =
         slot->options.passes_through ? size_bytes : round_up(size_bytes, slot->options.chunk_bytes);

@@ -71,6 +71,7 @@ static bool goes_well(struct device *device, enum fault fault)
     if (device->armed_after == 0 || device->armed != fault || --device->armed_after > 0)
         return true;
     device->fired_count++;
+    if (fault == FAULT_EVENT_CREATE || fault == FAULT_RECORD) device->has_lost_record = true;
     note("    the vendor fails: %s", fault_name(fault));
     return false;
 }

@@ -60,10 +60,12 @@ struct device {
     bool is_simulated;    /* a vendor's, over the simulated devices */
     bool can_synchronize; /* there is a call that waits for all work */
 
-    enum fault armed;        /* which call is to fail */
-    unsigned armed_after;    /* the n-th one; 0: none */
-    unsigned fired_count;    /* how many have failed since device_begin_call */
-    uint64_t call_count;     /* of the vendor, since then */
+    enum fault armed;     /* which call is to fail */
+    unsigned armed_after; /* the n-th one; 0: none */
+    unsigned fired_count; /* how many have failed since device_begin_call */
+    uint64_t call_count;  /* of the vendor, since then */
+    bool
+        has_lost_record; /* a record has failed: where only a call that names the stream can record, it is lost */
     uint64_t serial;         /* counts records */
     unsigned captured_count; /* streams that are being captured, by the vendor */
     tarn_stream captured[CAPTURED_MAX];

@@ -23,7 +23,7 @@ tarn_status tn_pool_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alig
 /* --- frees on streams that are new to the pool ---------------------------------------------------- */
 
 /* Waits with the calling thread for streams that the pool has no room for. Then the freed memory waits for
- * nothing. */
+ * nothing. During a capture of the process no thread may wait. */
 static tarn_backend_result synchronize_all(struct tarn_pool *pool, const tarn_stream *streams,
                                            size_t stream_count)
 {
@@ -58,7 +58,7 @@ static tarn_status introduce_and_free(struct tarn_pool *pool, uintptr_t address,
     tn_mutex_lock(&pool->growth_lock);
     tarn_stream refused = NULL;
     tarn_backend_result result = tn_stream_reuse_introduce(pool, streams, stream_count, &refused);
-    if (result.status == TARN_STATUS_OUT_OF_HOST_MEMORY) {
+    if (result.status == TARN_STATUS_OUT_OF_HOST_MEMORY && !tn_captures_are_under_way()) {
         result = synchronize_all(pool, streams, stream_count);
         if (result.status == TARN_STATUS_OK) stream_count = 0;
     }

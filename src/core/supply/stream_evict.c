@@ -97,17 +97,22 @@ static bool reserve(struct tn_stream_table *table)
     return true;
 }
 
-/* The stream as an evicted one. Its newest record becomes its event if that covers all frees on it. */
+/* Whether the records of a stream cover all frees on it. Without a record, nothing waits for such a stream. */
+static bool is_covered(const struct tn_stream_entry *entry)
+{
+    return entry->state == TN_STREAM_STATE_RETIRED ||
+           (entry->state == TN_STREAM_STATE_CALLERS && entry->is_all_recorded);
+}
+
+/* The stream as an evicted one. If its records cover all frees, the newest becomes its event. */
 static struct tn_evicted_stream describe(const struct tarn_pool *pool,
                                          struct tn_stream_entry *entry)
 {
-    bool is_callers = entry->state == TN_STREAM_STATE_CALLERS;
     struct tn_evicted_stream evicted = { .name = entry->name };
-    evicted.has_event = entry->record_count > 0 && (entry->state == TN_STREAM_STATE_RETIRED ||
-                                                    (is_callers && entry->is_all_recorded));
+    evicted.has_event = is_covered(entry) && entry->record_count > 0;
     if (evicted.has_event) evicted.event = entry->records[--entry->record_count].event;
     evicted.can_record = entry->state == TN_STREAM_STATE_KNOWN;
-    evicted.is_callers = is_callers && !pool->identifies_streams;
+    evicted.is_callers = entry->state == TN_STREAM_STATE_CALLERS && !pool->identifies_streams;
     return evicted;
 }
 
@@ -156,6 +161,7 @@ static bool evict(struct tarn_pool *pool, uint32_t stream)
     uint32_t shared = take_shared_number(pool);
     tn_pool_unlock(pool);
     if (shared == TN_STREAM_NONE) return false;
+    bool waits_for_nothing = is_covered(entry) && entry->record_count == 0;
     struct tn_evicted_stream evicted = describe(pool, entry);
     tn_stream_reuse_forget_records(pool, entry);
     tn_pool_lock_and_gather(pool);
@@ -163,7 +169,7 @@ static bool evict(struct tarn_pool *pool, uint32_t stream)
     replace(pool, stream, (struct tn_dependency){ (uint32_t)1 << shared, evicted.time });
     tn_stream_table_remove(table, stream);
     tn_pool_unlock(pool);
-    append(pool, &evicted);
+    if (!waits_for_nothing) append(pool, &evicted);
     if (tn_captures_are_under_way()) return true;
     record_all(pool);
     if (table->evicted_count >= table->evicted_poll_at) {

@@ -203,8 +203,8 @@ void tn_stream_reuse_record_callers(struct tarn_pool *pool, const tarn_stream *s
         if (!is_known) continue; /* evicted by this call */
         struct tn_stream_entry *entry = &pool->streams->streams[stream];
         if (entry->state != TN_STREAM_STATE_CALLERS) continue;
-        if (has_freed) entry->is_all_recorded = false;
-        if (tn_captures_are_under_way()) continue;
+        /* A capture of another stream bears a record. Where frees are not recorded later, it is made all the same. */
+        if (tn_captures_are_under_way() && !has_to_record) continue;
         if (has_to_record || entry->is_wanted) record_callers(pool, entry);
     }
 }
