@@ -39,6 +39,7 @@ static size_t sum_of_neighbours(const struct tarn_pool *pool,
 static size_t trim(struct tarn_pool *pool)
 {
     const struct tn_release_rule all = { 0 };
+    tn_debug_empty_quarantine(pool);
     tn_mutex_lock(&pool->growth_lock);
     size_t released_bytes = tn_pool_release_free(pool, &all).released_bytes;
     tn_mutex_unlock(&pool->growth_lock);
