@@ -137,6 +137,7 @@ static void append(struct tarn_pool *pool, const struct tn_evicted_stream *evict
     struct tn_stream_table *table = pool->streams;
     unsigned count = 0;
     struct tn_evicted_stream *newest = NULL;
+    TN_ASSERT(table->evicted && table->evicted_count < table->evicted_capacity);
     if (evicted->can_record) newest = find_newest(table, evicted->name, &count);
     if (newest && newest->has_event && count >= TN_STREAM_RECORDS_MAX) {
         tn_stream_reuse_give_event_back(pool, newest->event);
