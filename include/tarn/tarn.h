@@ -321,8 +321,9 @@ TARN_API tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_poo
 
 /*
  * Destroys a pool and gives its memory back to the vendor. NULL is allowed. Later calls on the pool answer
- * INVALID_POOL, until 64 other pools have been destroyed: then a new pool may have its handle. Failures of
- * the vendor to release memory are ignored.
+ * INVALID_POOL, until 64 other pools have been destroyed: then a new pool may have its handle. Memory that the vendor
+ * refuses twice is lost. While a stream of the process is captured, a pool that opened its backend itself gives its
+ * memory back when that has ended.
  * Status:
  *  - LIVE_REGIONS: allocations are still live; the message counts them. Nothing has changed.
  *  - INVALID_ARGUMENT: it is the process-wide pool; use tarn_default_pool_destroy.
@@ -742,7 +743,8 @@ typedef uint64_t tarn_capture;
 TARN_API tarn_status tarn_capture_begin(tarn_pool *pool, tarn_stream stream, tarn_capture *capture);
 
 /*
- * Ends a capture, for all its streams, after the vendor's call. Its memory stays its own.
+ * Ends a capture, for all its streams, after the vendor's call. Its memory stays its own. With the last capture of the
+ * process, all pools give back what they have put off.
  * Status: INVALID_ARGUMENT: the capture is not under way.
  */
 TARN_API tarn_status tarn_capture_end(tarn_pool *pool, tarn_capture capture);

@@ -389,7 +389,7 @@ static enum tn_served insert_and_serve(struct tarn_pool *pool, const struct arri
 }
 
 /* Makes the arrival a static pool, or free steps of a contiguous pool, and serves the request. NOT_READY: other
- * threads took the memory. */
+ * threads took the memory, or functions of the user. */
 static tarn_status serve_from_new(struct tarn_pool *pool, const struct arrival *arrival,
                                   const struct tn_request *request, void **address_out)
 {
@@ -415,6 +415,44 @@ static size_t give_back(struct tarn_pool *pool, size_t missing_bytes, size_t giv
     return tn_pool_release_free(pool, &rule).released_bytes;
 }
 
+/* After growth that brought nothing. NOT_READY: another round may serve the request, because something has changed since
+ * the change count was `before`. */
+static tarn_status recover(struct tarn_pool *pool, const struct tn_request *request,
+                           tarn_backend_result result, size_t missing_bytes, uint64_t before,
+                           size_t *given_bytes, void **address_out)
+{
+    *given_bytes += give_back(pool, missing_bytes, *given_bytes);
+    /* Other threads may have freed enough during the vendor's calls, and work may have completed. */
+    if (pool->change_count == before && serve_from_held(pool, request, address_out) == TN_SERVED)
+        return TARN_STATUS_OK;
+    if (pool->change_count != before || tn_pool_await_callback(pool)) return TARN_STATUS_NOT_READY;
+    return tn_pool_fail_growth(pool, request, result);
+}
+
+/* NOT_READY: none of the rungs serves the request, and something has changed. */
+static tarn_status try_rungs(struct tarn_pool *pool, const struct tn_request *request,
+                             size_t *given_bytes, void **address_out)
+{
+    uint64_t before = pool->change_count;
+    struct arrival arrival = { .added = NULL };
+    tarn_stream refused = NULL;
+    tarn_backend_result result = tn_stream_reuse_introduce(pool, &request->stream, 1, &refused);
+    if (result.status != TARN_STATUS_OK) return tn_stream_reuse_fail(pool, refused, result);
+    tn_stream_reuse_record_callers(pool, &request->stream, 1, false);
+    enum tn_served served = serve_from_held(pool, request, address_out);
+    if (served == TN_SERVED) return TARN_STATUS_OK;
+    if (served == TN_SERVED_NO_HOST_MEMORY) return fail_for_host_memory(request);
+    if (pool->range && tn_pool_take_refused_steps_back(pool)) return TARN_STATUS_NOT_READY;
+
+    result = acquire(pool, request, &arrival);
+    if (result.status == TARN_STATUS_OK)
+        return serve_from_new(pool, &arrival, request, address_out);
+    size_t missing_bytes = tn_pool_missing_bytes(pool, request, result, arrival.plan.missing_count);
+    /* An error of the vendor's is no lack of memory: growth is not tried again for what changed before it. */
+    if (missing_bytes == 0) before = pool->change_count;
+    return recover(pool, request, result, missing_bytes, before, given_bytes, address_out);
+}
+
 /* A request is given up after so many rounds: other threads and functions of the user may change the pool for ever. */
 #define ROUND_COUNT_MAX 100
 
@@ -422,38 +460,13 @@ static tarn_status grow_and_serve(struct tarn_pool *pool, const struct tn_reques
                                   void **address_out)
 {
     TN_ASSERT(tn_pool_is_growing(pool));
-    tarn_stream refused = NULL;
     size_t given_bytes = 0;
-    for (unsigned round = 1;; round++) {
-        uint64_t before = pool->change_count;
-        tarn_backend_result result = tn_stream_reuse_introduce(pool, &request->stream, 1, &refused);
-        if (result.status != TARN_STATUS_OK) return tn_stream_reuse_fail(pool, refused, result);
-        tn_stream_reuse_record_callers(pool, &request->stream, 1, false);
-        enum tn_served served = serve_from_held(pool, request, address_out);
-        if (served == TN_SERVED) return TARN_STATUS_OK;
-        if (served == TN_SERVED_NO_HOST_MEMORY) return fail_for_host_memory(request);
-        if (pool->range && tn_pool_take_refused_steps_back(pool)) continue;
-
-        struct arrival arrival;
-        result = acquire(pool, request, &arrival);
-        if (result.status == TARN_STATUS_OK) {
-            tarn_status status = serve_from_new(pool, &arrival, request, address_out);
-            if (status != TARN_STATUS_NOT_READY) return status;
-        } else {
-            size_t missing_bytes =
-                tn_pool_missing_bytes(pool, request, result, arrival.plan.missing_count);
-            /* An error of the vendor's is no lack of memory: growth is not tried again. */
-            if (missing_bytes == 0) before = pool->change_count;
-            given_bytes += give_back(pool, missing_bytes, given_bytes);
-            /* Other threads may have freed enough during the vendor's calls, and work may have completed. */
-            if (pool->change_count == before &&
-                serve_from_held(pool, request, address_out) == TN_SERVED)
-                return TARN_STATUS_OK;
-            bool has_changed = pool->change_count != before || tn_pool_await_callback(pool);
-            if (!has_changed || round == ROUND_COUNT_MAX)
-                return tn_pool_fail_growth(pool, request, result);
-        }
-    }
+    tarn_status status = TARN_STATUS_NOT_READY;
+    for (unsigned round = 0; round < ROUND_COUNT_MAX && status == TARN_STATUS_NOT_READY; round++)
+        status = try_rungs(pool, request, &given_bytes, address_out);
+    if (status != TARN_STATUS_NOT_READY) return status;
+    const tarn_backend_result out_of_memory = { TARN_STATUS_OUT_OF_MEMORY, 0, NULL };
+    return tn_pool_fail_growth(pool, request, out_of_memory);
 }
 
 /* --- the ladder ---------------------------------------------------------------------------------- */

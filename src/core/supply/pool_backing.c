@@ -226,7 +226,9 @@ static tarn_backend_result acquire_for(struct tarn_pool *pool, const struct tn_r
     size_t tight = tn_max(tight_bytes(pool, request), least_bytes);
     tarn_backend_result result = acquire_new(pool, tight, acquired_out);
     if (result.status != TARN_STATUS_OK || can_hold(pool, *acquired_out, request)) return result;
+    uint64_t before = pool->change_count;
     tn_pool_release(pool, *acquired_out);
+    pool->change_count = before; /* all is as it was */
     return acquire_ample(pool, request, least_bytes, acquired_out);
 }
 

@@ -403,10 +403,12 @@ tarn_backend_result tn_pool_map_steps(struct tarn_pool *pool, const struct tn_re
     if (result.status != TARN_STATUS_OK) return result;
 
     if (map_all(pool, &plan.first_step, &result) < plan.missing_count) {
+        uint64_t before = pool->change_count;
         for (uint32_t step = plan.first_step, next; step != TN_STEP_NONE; step = next) {
             next = range->steps[step].next;
             (void)unmap_step(pool, step, false);
         }
+        pool->change_count = before; /* all is as it was */
         return result;
     }
     for (uint32_t step = plan.first_step; step != TN_STEP_NONE; step = range->steps[step].next)
