@@ -36,22 +36,25 @@ static size_t sum_of_neighbours(const struct tarn_pool *pool,
     return bytes;
 }
 
-static size_t trim(struct tarn_pool *pool)
-{
-    const struct tn_release_rule all = { 0 };
-    tn_debug_empty_quarantine(pool);
-    tn_mutex_lock(&pool->growth_lock);
-    size_t released_bytes = tn_pool_release_free(pool, &all).released_bytes;
-    tn_mutex_unlock(&pool->growth_lock);
-    return released_bytes;
-}
-
 static size_t footprint_bytes(struct tarn_pool *pool)
 {
     tn_pool_lock(pool);
     size_t bytes = pool->own.stats.footprint_bytes;
     tn_pool_unlock(pool);
     return bytes;
+}
+
+/* A pool may give memory back as soon as its quarantine is empty. */
+static size_t trim(struct tarn_pool *pool)
+{
+    const struct tn_release_rule all = { 0 };
+    size_t before = footprint_bytes(pool);
+    tn_debug_empty_quarantine(pool);
+    tn_mutex_lock(&pool->growth_lock);
+    (void)tn_pool_release_free(pool, &all);
+    tn_mutex_unlock(&pool->growth_lock);
+    size_t after = footprint_bytes(pool);
+    return before > after ? before - after : 0;
 }
 
 /* --- rungs: each returns whether memory may be there now --------------------------------------------- */
