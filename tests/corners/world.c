@@ -47,7 +47,9 @@ void world_end_call(struct world *world)
     device_disarm(&world->device);
     if (world->is_host_armed) world->has_host_failed = host_memory_faults_end();
     world->is_host_armed = false;
-    if (world->has_host_failed) note("    the host has failed");
+    if (!world->has_host_failed) return;
+    note("    the host has failed");
+    world->device.has_lost_record = true; /* a vendor may need host memory for an event */
 }
 
 void world_enter_function(struct world *world)
