@@ -429,7 +429,7 @@ TARN_API tarn_status tarn_pool_free(tarn_pool *pool, void *address);
  *    next stream. A program that cannot do so has the option identifies_streams.
  *  - NULL and cudaStreamLegacy are one stream. cudaStreamPerThread, and any handle like it, means the
  *    calling thread's own stream in every function here. A thread that ends should retire it before.
- *  - There may be any number of streams. A pool has numbers for 30 streams and captures at a time. A further stream
+ *  - There may be any number of streams. A pool has numbers for 29 streams and captures at a time. A further stream
  *    gets the number of one that has no pending memory, or of one on which the pool records an event. The memory of
  *    that one then waits for this event, even for the same stream. Without events, such memory serves nobody until the
  *    pool has waited for the device. Captures keep their numbers until they are released.
@@ -445,8 +445,8 @@ TARN_API tarn_status tarn_pool_free(tarn_pool *pool, void *address);
  * Allocates like tarn_pool_alloc, for use on `stream`, a handle of the vendor's on the pool's device.
  * Chooses from what the stream can have without waiting, then from what it can be made to wait for; then
  * the pool grows.
- * Status: those of tarn_pool_alloc, and a stream status. OUT_OF_HOST_MEMORY: also if the pool knows 30
- * streams and can forget none.
+ * Status: those of tarn_pool_alloc, and a stream status. OUT_OF_HOST_MEMORY: also if captures have
+ * all numbers of the pool.
  * Cost: that of tarn_pool_alloc. If the stream has to wait for others, a record and a wait for each of
  * them. The first call on a pool's second stream takes a step for each free region: 0.3 us.
  */
@@ -470,7 +470,7 @@ TARN_API tarn_status tarn_pool_alloc_aligned_on(tarn_pool *pool, size_t size_byt
  * is OUT_OF_HOST_MEMORY.
  * Status: those of tarn_pool_free, OUT_OF_HOST_MEMORY, and a stream status. VENDOR_ERROR: also if the vendor failed to
  * wait for the stream. After these the memory is still allocated, and the call may be repeated.
- * Cost: that of tarn_pool_free. A stream that is new to the pool costs calls of the vendor. With 30 streams or more it
+ * Cost: that of tarn_pool_free. A stream that is new to the pool costs calls of the vendor. With 29 streams or more it
  * may take a number from another one: a record, and O(regions that wait for that stream). If the stream is the calling thread's own, and another stream has wanted memory
  * that was freed there, this free records an event for it; if that fails, the free succeeds all the same.
  */
@@ -633,8 +633,8 @@ TARN_API tarn_status tarn_pool_resize(tarn_pool *pool, void *address, size_t siz
  *
  * A capture's memory becomes larger only on its own stream while that is captured, other memory only on
  * other streams; any other growth is NOT_IN_PLACE.
- * Status: those of tarn_pool_resize, and a stream status. OUT_OF_HOST_MEMORY: also if the pool knows 30
- * streams and can forget none.
+ * Status: those of tarn_pool_resize, and a stream status. OUT_OF_HOST_MEMORY: also if captures have
+ * all numbers of the pool.
  * Cost: that of tarn_pool_resize. A stream that is new to the pool costs calls of the vendor.
  */
 TARN_API tarn_status tarn_pool_resize_on(tarn_pool *pool, void *address, size_t size_bytes,
@@ -723,7 +723,8 @@ TARN_API tarn_status tarn_default_pool_abandon(void);
  *  - From end to release that memory stays the capture's, whether free or live. Free, it counts as
  *    captured_bytes in tarn_stats.
  *  - While a stream is captured that any pool was told of, no pool of the process queries an event, makes a stream
- *    wait, or gives memory back to the vendor: each of these could invalidate the capture. They do it later. A pool
+ *    wait, or gives memory back to the vendor: each of these could invalidate the capture. They do it later. Exceptions:
+ *    a pool on a backend of yours that is destroyed meanwhile, and a pool whose creation fails. A pool
  *    whose memory the captured stream does not use need not be told.
  * A capture has a number that no other capture of the process has. 0 is none.
  */

@@ -914,6 +914,22 @@ static void there_is_always_room_for_one_more_stream(void **state)
     assert_int_equal(backend.call_counts[TEST_CALL_STREAM_SYNCHRONIZE], 0);
 }
 
+/* One call names more than there are numbers: what was recorded before does not stand for its work. */
+static void a_free_may_name_more_unannounced_streams_than_numbers(void **state)
+{
+    tarn_stream streams[60];
+    void *address = alloc_in(NULL, 60, A);
+    for (int i = 0; i < 60; i++) {
+        streams[i] = STREAM(i);
+        if (i % 2 == 0) free_in(NULL, alloc_in(NULL, 1, STREAM(i)), STREAM(i));
+        if (i % 4 == 0) test_backend_complete(&backend, STREAM(i));
+    }
+    expect_ok(tarn_pool_free_after(pool, address, streams, 60));
+    test_backend_take_calls(&backend);
+    alloc_in(NULL, 60, STREAM(70));
+    assert_in_range(backend.call_counts[TEST_CALL_STREAM_WAIT_EVENT], 60, 90);
+}
+
 /* Each ends with work under way, and its handle comes again at once. */
 static void a_handle_may_come_again_any_number_of_times(void **state)
 {
@@ -1049,6 +1065,7 @@ int main(void)
         TEST_UNANNOUNCED_WITH_WAIT(what_was_never_recorded_waits_for_the_device),
         TEST_UNANNOUNCED(a_vendor_that_does_not_tell_is_an_error_that_changes_nothing),
         TEST_UNANNOUNCED_WITH_WAIT(there_is_always_room_for_one_more_stream),
+        TEST_UNANNOUNCED_WITH_WAIT(a_free_may_name_more_unannounced_streams_than_numbers),
         TEST_UNANNOUNCED_WITH_WAIT(a_handle_may_come_again_any_number_of_times),
         TEST_UNANNOUNCED(what_a_thread_frees_is_recorded_at_once),
         TEST_UNANNOUNCED(times_begin_anew_for_those_that_have_ended),

@@ -617,6 +617,56 @@ static void an_evicted_stream_may_end(void **state)
     assert_int_equal(backend.misuse_count, 0);
 }
 
+static void evict(tarn_stream stream)
+{
+    tarn_stream refused;
+    tn_mutex_lock(&pool->growth_lock);
+    for (unsigned i = 60; tn_stream_table_has_room(pool->streams); i++)
+        (void)tn_stream_reuse_introduce(pool, &(tarn_stream){ STREAM(i) }, 1, &refused);
+    uint32_t number = tn_stream_table_search(pool->streams, (struct tn_stream_name){ stream, 0 });
+    uint32_t kept = ~((uint32_t)1 << number);
+    assert_true(tn_stream_evict_make_room(pool, &kept));
+    tn_mutex_unlock(&pool->growth_lock);
+    assert_int_equal(pool->streams->streams[number].state, TN_STREAM_STATE_UNUSED);
+}
+
+/* A stream that has waited for evicted streams has not waited for those that are evicted later. */
+static void later_evictions_are_waited_for_anew(void **state)
+{
+    free_on_each(MANY);
+    free_on(alloc_on(64 * KIB, STREAM(75)), STREAM(75));
+    char *first = alloc_on(8 * KIB, STREAM(75)), *second = alloc_on(8 * KIB, STREAM(75));
+    char *rest = alloc_on(48 * KIB, STREAM(75));
+    assert_ptr_equal(second, first + 8 * KIB);
+    free_on(first, STREAM(58));
+    evict(STREAM(58));
+    free_on(second, STREAM(75));
+    assert_ptr_equal(alloc_on(16 * KIB, STREAM(75)), first);
+    free_on(rest, STREAM(57));
+    evict(STREAM(57));
+    test_backend_take_calls(&backend);
+    assert_ptr_equal(alloc_on(48 * KIB, STREAM(75)), rest);
+    assert_true(backend.call_counts[TEST_CALL_STREAM_WAIT_EVENT] > 0);
+}
+
+/* It was evicted when nothing could be recorded, and has come again since. Its handle must not be used any more. */
+static void a_stream_that_has_come_again_ends(void **state)
+{
+    tarn_capture capture = 0;
+    expect_ok(tarn_capture_begin(pool, STREAM(79), &capture));
+    free_on_each(MANY);
+    expect_ok(tarn_capture_end(pool, capture));
+    backend.fail_call_at[TEST_CALL_EVENT_RECORD] = 1;
+    backend.fail_call_count = 1000;
+    free_on(alloc_on(KIB, STREAM(0)), STREAM(0));
+    backend.fail_call_at[TEST_CALL_EVENT_RECORD] = 0;
+    retire(STREAM(0));
+    test_backend_end_stream(&backend, STREAM(0));
+    expect_ok(tarn_capture_release(pool, capture, NULL, 0));
+    alloc_on(64 * KIB, STREAM(75));
+    assert_int_equal(backend.misuse_count, 0);
+}
+
 /* One call may name more streams than there are numbers. */
 static void a_free_may_name_more_streams_than_numbers(void **state)
 {
@@ -1133,6 +1183,8 @@ int main(void)
         TEST(streams_that_are_evicted_again_and_again_have_few_events),
         TEST(a_stream_may_be_evicted_during_a_capture),
         TEST(an_evicted_stream_may_end),
+        TEST(later_evictions_are_waited_for_anew),
+        TEST(a_stream_that_has_come_again_ends),
         TEST(a_free_may_name_more_streams_than_numbers),
         TEST(without_events_frees_on_many_streams_succeed),
         TEST(captures_may_have_all_numbers),

@@ -51,7 +51,7 @@ static size_t trim(struct tarn_pool *pool)
     size_t before = footprint_bytes(pool);
     tn_debug_empty_quarantine(pool);
     tn_mutex_lock(&pool->growth_lock);
-    (void)tn_pool_release_free(pool, &all);
+    if (pool->arriving_count == 0) (void)tn_pool_release_free(pool, &all);
     tn_mutex_unlock(&pool->growth_lock);
     size_t after = footprint_bytes(pool);
     return before > after ? before - after : 0;
@@ -164,20 +164,24 @@ static bool is_for_memory(tarn_status status)
     return status == TARN_STATUS_OUT_OF_MEMORY || status == TARN_STATUS_OVER_LIMIT;
 }
 
+/* Other threads may go on for ever to free, and to grow other pools. */
+#define CHANGE_COUNT_MAX 16
+
 /* After a rung that has changed something, the pool is tried again, and then all rungs: the user's function may have
  * freed on a stream, or in another pool. */
 static tarn_status climb(struct shortage *shortage, void **address_out)
 {
     static bool (*const rungs[])(struct shortage *) = { wait_for_device, trim_neighbours,
                                                         ask_user };
-    size_t rung = 0;
+    size_t rung = 0, change_count = 0;
     while (rung < sizeof rungs / sizeof rungs[0] && is_for_memory(shortage->status)) {
-        if (rungs[rung](shortage)) {
-            shortage->status = try_again(shortage, address_out);
-            rung = 0;
-        } else {
+        if (!rungs[rung](shortage)) {
             rung++;
+            continue;
         }
+        change_count = rungs[rung] == ask_user ? 0 : change_count + 1;
+        shortage->status = try_again(shortage, address_out);
+        rung = change_count < CHANGE_COUNT_MAX ? 0 : rung + 1;
     }
     return shortage->status;
 }

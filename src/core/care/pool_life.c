@@ -92,6 +92,7 @@ void tn_pool_life_end(tarn_pool *pool, void (*fini)(struct tarn_pool *pool))
     if (fini == tn_pool_fini && pool->owns_backend && tn_captures_are_under_way()) {
         tn_pool_tell_end(pool);
         tn_pool_registry_postpone(pool);
+        capturing_count = 1; /* the last capture may have ended meanwhile */
     } else {
         end(pool, fini);
     }

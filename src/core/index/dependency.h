@@ -23,7 +23,8 @@
 
 #include "../../base/arith.h"
 
-/* Stream numbers of a pool are below this: a free region's record has this many bits left. */
+/* Stream numbers of a pool are below this: a free region's record has this many bits left. One is for evicted
+ * streams. */
 #define TN_STREAM_COUNT_MAX 30
 
 /* The free sets of a pool: one for regions that wait for nothing, one for each stream, and one for regions

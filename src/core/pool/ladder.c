@@ -415,13 +415,19 @@ static size_t give_back(struct tarn_pool *pool, size_t missing_bytes, size_t giv
     return tn_pool_release_free(pool, &rule).released_bytes;
 }
 
+/* What the rounds of one call have done. */
+struct rounds {
+    size_t given_bytes;  /* to the vendor */
+    bool has_taken_back; /* steps that the vendor had refused */
+};
+
 /* After growth that brought nothing. NOT_READY: another round may serve the request, because something has changed since
  * the change count was `before`. */
 static tarn_status recover(struct tarn_pool *pool, const struct tn_request *request,
                            tarn_backend_result result, size_t missing_bytes, uint64_t before,
-                           size_t *given_bytes, void **address_out)
+                           struct rounds *rounds, void **address_out)
 {
-    *given_bytes += give_back(pool, missing_bytes, *given_bytes);
+    rounds->given_bytes += give_back(pool, missing_bytes, rounds->given_bytes);
     /* Other threads may have freed enough during the vendor's calls, and work may have completed. */
     if (pool->change_count == before && serve_from_held(pool, request, address_out) == TN_SERVED)
         return TARN_STATUS_OK;
@@ -431,7 +437,7 @@ static tarn_status recover(struct tarn_pool *pool, const struct tn_request *requ
 
 /* NOT_READY: none of the rungs serves the request, and something has changed. */
 static tarn_status try_rungs(struct tarn_pool *pool, const struct tn_request *request,
-                             size_t *given_bytes, void **address_out)
+                             struct rounds *rounds, void **address_out)
 {
     uint64_t before = pool->change_count;
     struct arrival arrival = { .added = NULL };
@@ -442,7 +448,10 @@ static tarn_status try_rungs(struct tarn_pool *pool, const struct tn_request *re
     enum tn_served served = serve_from_held(pool, request, address_out);
     if (served == TN_SERVED) return TARN_STATUS_OK;
     if (served == TN_SERVED_NO_HOST_MEMORY) return fail_for_host_memory(request);
-    if (pool->range && tn_pool_take_refused_steps_back(pool)) return TARN_STATUS_NOT_READY;
+    if (pool->range && !rounds->has_taken_back && tn_pool_take_refused_steps_back(pool)) {
+        rounds->has_taken_back = true;
+        return TARN_STATUS_NOT_READY;
+    }
 
     result = acquire(pool, request, &arrival);
     if (result.status == TARN_STATUS_OK)
@@ -450,7 +459,7 @@ static tarn_status try_rungs(struct tarn_pool *pool, const struct tn_request *re
     size_t missing_bytes = tn_pool_missing_bytes(pool, request, result, arrival.plan.missing_count);
     /* An error of the vendor's is no lack of memory: growth is not tried again for what changed before it. */
     if (missing_bytes == 0) before = pool->change_count;
-    return recover(pool, request, result, missing_bytes, before, given_bytes, address_out);
+    return recover(pool, request, result, missing_bytes, before, rounds, address_out);
 }
 
 /* A request is given up after so many rounds: other threads and functions of the user may change the pool for ever. */
@@ -460,10 +469,10 @@ static tarn_status grow_and_serve(struct tarn_pool *pool, const struct tn_reques
                                   void **address_out)
 {
     TN_ASSERT(tn_pool_is_growing(pool));
-    size_t given_bytes = 0;
+    struct rounds rounds = { 0, false };
     tarn_status status = TARN_STATUS_NOT_READY;
     for (unsigned round = 0; round < ROUND_COUNT_MAX && status == TARN_STATUS_NOT_READY; round++)
-        status = try_rungs(pool, request, &given_bytes, address_out);
+        status = try_rungs(pool, request, &rounds, address_out);
     if (status != TARN_STATUS_NOT_READY) return status;
     const tarn_backend_result out_of_memory = { TARN_STATUS_OUT_OF_MEMORY, 0, NULL };
     return tn_pool_fail_growth(pool, request, out_of_memory);

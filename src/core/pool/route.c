@@ -71,8 +71,16 @@ static tarn_status introduce_and_free(struct tarn_pool *pool, uintptr_t address,
 
 void tn_pool_undo_alloc(struct tarn_pool *pool, void *address, tarn_stream stream)
 {
+    tarn_stream refused;
+    uint32_t number;
+    enum tn_free_result freed = TN_FREE_RESULT_UNKNOWN_STREAM;
     tn_mutex_lock(&pool->growth_lock);
-    enum tn_free_result freed = free_after_introduced(pool, (uintptr_t)address, NULL, &stream, 1);
+    tn_pool_lock(pool);
+    bool is_known = tn_pool_find_introduced_stream(pool, stream, &number);
+    tn_pool_unlock(pool);
+    /* Another thread may have taken the stream's number since. */
+    if (is_known || tn_stream_reuse_introduce(pool, &stream, 1, &refused).status == TARN_STATUS_OK)
+        freed = free_after_introduced(pool, (uintptr_t)address, NULL, &stream, 1);
     tn_mutex_unlock(&pool->growth_lock);
     if (freed == TN_FREE_RESULT_RELEASE_IS_DUE) tn_pool_release_after_free(pool);
 }

@@ -84,7 +84,7 @@ bool tn_pool_unite_dependencies(const struct tarn_pool *pool, struct tn_part *pa
         uint32_t stream;
         bool is_known = are_introduced ? tn_pool_find_introduced_stream(pool, streams[i], &stream)
                                        : tn_pool_find_stream(pool, part, streams[i], &stream);
-        if (!is_known && !are_introduced) return false;
+        if (!is_known && (!are_introduced || !pool->streams)) return false;
         /* A call that names more streams than there are numbers has evicted some of them. */
         if (!is_known) stream = pool->streams->evicted_number;
         dependency = tn_dependency_unite(dependency, tn_pool_depend(pool, stream));

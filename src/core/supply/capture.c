@@ -104,8 +104,9 @@ tarn_status tn_capture_begin(struct tarn_pool *pool, tarn_stream stream, tarn_ca
     tn_pool_unlock(pool);
     if (!has_begun) {
         return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY,
-                       "no room for one more stream or capture: a pool knows %d at most",
-                       TN_STREAM_COUNT_MAX);
+                       "no room for one more capture: the host has no memory, or captures that are "
+                       "not yet released have all %d numbers of the pool",
+                       TN_STREAM_COUNT_MAX - 1);
     }
     /* A graph uses memory that is free. */
     tn_pool_watch_no_more(pool);

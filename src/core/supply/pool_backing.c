@@ -218,11 +218,12 @@ static tarn_backend_result acquire_ample(struct tarn_pool *pool, const struct tn
 
 /* Acquires at least so many bytes that hold the request. Most vendors align better than they promise, so the
  * tight size is tried first; but not in a pool that passes through, where each allocation should be one vendor
- * call. */
+ * call, nor while what does not fit could not be released. */
 static tarn_backend_result acquire_for(struct tarn_pool *pool, const struct tn_request *request,
                                        size_t least_bytes, struct tn_static_pool **acquired_out)
 {
-    if (pool->passes_through) return acquire_ample(pool, request, least_bytes, acquired_out);
+    if (pool->passes_through || !tn_pool_may_release(pool))
+        return acquire_ample(pool, request, least_bytes, acquired_out);
     size_t tight = tn_max(tight_bytes(pool, request), least_bytes);
     tarn_backend_result result = acquire_new(pool, tight, acquired_out);
     if (result.status != TARN_STATUS_OK || can_hold(pool, *acquired_out, request)) return result;

@@ -29,7 +29,7 @@ static inline void tn_giving_back_count(struct tn_giving_back *given, size_t siz
     given->detached_bytes += size_bytes;
     if (result.status == TARN_STATUS_OK) {
         given->released_bytes += size_bytes;
-    } else {
+    } else if (result.status != TARN_STATUS_NOT_READY) {
         given->refusal = result;
     }
 }

@@ -56,11 +56,14 @@ void tn_pool_release_after_free(struct tarn_pool *pool)
 {
     bool is_due = !tn_captures_are_under_way();
     while (is_due && tn_mutex_try_lock(&pool->growth_lock)) {
-        bool may_release = pool->arriving_count == 0;
-        if (may_release && take_due_release(pool)) release(pool);
+        bool may_release = pool->arriving_count == 0,
+             was_due = may_release && take_due_release(pool);
+        if (was_due) release(pool);
         tn_mutex_unlock(&pool->growth_lock);
+        bool is_put_off = tn_captures_are_under_way();
         tn_pool_lock(pool);
-        is_due = may_release && pool->is_release_due;
+        if (was_due && is_put_off) pool->is_release_due = true;
+        is_due = may_release && pool->is_release_due && !tn_captures_are_under_way();
         tn_pool_unlock(pool);
     }
 }

@@ -104,12 +104,13 @@ static bool is_covered(const struct tn_stream_entry *entry)
            (entry->state == TN_STREAM_STATE_CALLERS && entry->is_all_recorded);
 }
 
-/* The stream as an evicted one. If its records cover all frees, the newest becomes its event. */
+/* The stream as an evicted one. If its records cover all frees, the newest becomes its event; but not for a stream that
+ * the running call names, because the call frees later. */
 static struct tn_evicted_stream describe(const struct tarn_pool *pool,
-                                         struct tn_stream_entry *entry)
+                                         struct tn_stream_entry *entry, bool is_named)
 {
     struct tn_evicted_stream evicted = { .name = entry->name };
-    evicted.has_event = is_covered(entry) && entry->record_count > 0;
+    evicted.has_event = !is_named && is_covered(entry) && entry->record_count > 0;
     if (evicted.has_event) evicted.event = entry->records[--entry->record_count].event;
     evicted.can_record = entry->state == TN_STREAM_STATE_KNOWN;
     evicted.is_callers = entry->state == TN_STREAM_STATE_CALLERS && !pool->identifies_streams;
@@ -152,7 +153,7 @@ static void append(struct tarn_pool *pool, const struct tn_evicted_stream *evict
 
 /* Frees after the number is gone need a new one, and growth_lock; so an event that is recorded afterwards covers all
  * frees before. False: no host memory, and nothing has changed. */
-static bool evict(struct tarn_pool *pool, uint32_t stream)
+static bool evict(struct tarn_pool *pool, uint32_t stream, bool is_named)
 {
     struct tn_stream_table *table = pool->streams;
     struct tn_stream_entry *entry = &table->streams[stream];
@@ -162,8 +163,8 @@ static bool evict(struct tarn_pool *pool, uint32_t stream)
     uint32_t shared = take_shared_number(pool);
     tn_pool_unlock(pool);
     if (shared == TN_STREAM_NONE) return false;
-    bool waits_for_nothing = is_covered(entry) && entry->record_count == 0;
-    struct tn_evicted_stream evicted = describe(pool, entry);
+    bool waits_for_nothing = !is_named && is_covered(entry) && entry->record_count == 0;
+    struct tn_evicted_stream evicted = describe(pool, entry, is_named);
     tn_stream_reuse_forget_records(pool, entry);
     tn_pool_lock_and_gather(pool);
     evicted.time = tn_stream_table_advance(table);
@@ -171,6 +172,9 @@ static bool evict(struct tarn_pool *pool, uint32_t stream)
     tn_stream_table_remove(table, stream);
     tn_pool_unlock(pool);
     if (!waits_for_nothing) append(pool, &evicted);
+    if (is_named && !evicted.can_record &&
+        (pool->identifies_streams || !tn_captures_are_under_way()))
+        record(pool, &table->evicted[table->evicted_count - 1]);
     if (tn_captures_are_under_way()) return true;
     record_all(pool);
     if (table->evicted_count >= table->evicted_poll_at) {
@@ -181,14 +185,14 @@ static bool evict(struct tarn_pool *pool, uint32_t stream)
 }
 
 /* Evicts one of the streams, a bit each; each in its turn. */
-static bool evict_one_of(struct tarn_pool *pool, uint32_t streams)
+static bool evict_one_of(struct tarn_pool *pool, uint32_t streams, bool are_named)
 {
     struct tn_stream_table *table = pool->streams;
     if (streams == 0) return false;
     uint32_t later = streams & -((uint32_t)1 << table->next_victim);
     uint32_t victim = tn_lowest_bit(later != 0 ? later : streams);
     table->next_victim = (victim + 1) % TN_STREAM_COUNT_MAX;
-    return evict(pool, victim);
+    return evict(pool, victim, are_named);
 }
 
 /* --- room for a number --------------------------------------------------------------------------- */
@@ -234,12 +238,12 @@ bool tn_stream_evict_make_room(struct tarn_pool *pool, uint32_t *kept_streams)
     tn_stream_reuse_poll_numbers(pool);
     uint32_t others = forgettable(pool->streams) & ~*kept_streams;
     bool has_room = forget_idle(pool, *kept_streams) ||
-                    evict_one_of(pool, recordable(pool) & others) ||
+                    evict_one_of(pool, recordable(pool) & others, false) ||
                     (tn_stream_reuse_synchronize(pool) && forget_idle(pool, *kept_streams)) ||
-                    evict_one_of(pool, forgettable(pool->streams) & ~*kept_streams);
+                    evict_one_of(pool, forgettable(pool->streams) & ~*kept_streams, false);
     if (has_room) return true;
     *kept_streams &= forgettable(pool->streams);
-    has_room = evict_one_of(pool, *kept_streams);
+    has_room = evict_one_of(pool, *kept_streams, true);
     *kept_streams &= forgettable(pool->streams);
     return has_room;
 }
@@ -264,8 +268,10 @@ tarn_backend_result tn_stream_evict_order(struct tarn_pool *pool, tarn_stream ha
             operations->stream_wait_event(pool->backend.state, handle, table->evicted[i].event);
         if (result.status != TARN_STATUS_OK) return result;
     }
+    /* A stream that is evicted from now on has this time or a later one. */
     tn_pool_lock_and_gather(pool);
-    tn_stream_table_cover(table, stream, table->evicted_number, time);
+    tn_stream_table_cover(table, stream, table->evicted_number,
+                          (uint32_t)tn_min(time, table->now - 1));
     tn_pool_unlock(pool);
     return TARN_BACKEND_RESULT_OK;
 }
@@ -319,11 +325,12 @@ bool tn_stream_evict_poll(struct tarn_pool *pool)
     return true;
 }
 
-void tn_stream_evict_complete_all(struct tarn_pool *pool)
+bool tn_stream_evict_complete_all(struct tarn_pool *pool)
 {
-    if (pool->streams->evicted_number == TN_STREAM_NONE) return;
+    if (pool->streams->evicted_number == TN_STREAM_NONE) return false;
     (void)forget(pool, true);
     complete(pool);
+    return true;
 }
 
 void tn_stream_evict_fini(struct tarn_pool *pool)

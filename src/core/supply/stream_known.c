@@ -182,7 +182,7 @@ tarn_status tn_stream_reuse_fail(const struct tarn_pool *pool, tarn_stream strea
         return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
                               "no room for stream %p: the host has no memory, or captures that are "
                               "not yet released have all %d numbers of the pool",
-                              stream, TN_STREAM_COUNT_MAX);
+                              stream, TN_STREAM_COUNT_MAX - 1);
     }
     return tn_fail_vendor(TARN_STATUS_VENDOR_ERROR, result.vendor_code, result.vendor_name,
                           "the %s backend failed to look at stream %p", backend, stream);
@@ -208,13 +208,12 @@ tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream h
     tn_pool_lock(pool);
     bool is_known = tn_pool_find_introduced_stream(pool, handle, &stream);
     tn_pool_unlock(pool);
-    if (!is_known) {
-        bool is_recorded = tn_stream_evict_retire(pool, tn_pool_name_stream(pool, handle));
-        tarn_status status = is_recorded ? TARN_STATUS_OK : TARN_STATUS_VENDOR_ERROR;
-        return (tarn_backend_result){ status, 0, NULL };
-    }
-    if (tn_pool_is_captured(pool, stream))
+    if (is_known && tn_pool_is_captured(pool, stream))
         return (tarn_backend_result){ TARN_STATUS_NOT_READY, 0, NULL };
+    tarn_backend_result of_evicted = TARN_BACKEND_RESULT_OK;
+    if (!tn_stream_evict_retire(pool, tn_pool_name_stream(pool, handle)))
+        of_evicted.status = TARN_STATUS_VENDOR_ERROR;
+    if (!is_known) return of_evicted;
     if (stream == TN_STREAM_NONE) {
         if (!divide_or_forget_only_stream(pool))
             return (tarn_backend_result){ TARN_STATUS_OUT_OF_HOST_MEMORY, 0, NULL };
@@ -225,11 +224,12 @@ tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream h
     if (pool->identifies_streams && entry->state == TN_STREAM_STATE_CALLERS) {
         /* Another stream may have the handle by now, so nothing can be recorded. */
         tn_stream_reuse_end(pool, stream, entry->is_all_recorded);
-        return TARN_BACKEND_RESULT_OK;
+        return of_evicted;
     }
     tarn_backend_result result = tn_stream_reuse_record_needed(pool, stream);
     tn_stream_reuse_end(pool, stream, result.status == TARN_STATUS_OK);
     if (has_vendor_gone(result)) return TARN_BACKEND_RESULT_OK;
-    if (result.status != TARN_STATUS_OK) result.status = TARN_STATUS_VENDOR_ERROR;
+    if (result.status == TARN_STATUS_OK) return of_evicted;
+    result.status = TARN_STATUS_VENDOR_ERROR;
     return result;
 }

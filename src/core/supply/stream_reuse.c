@@ -343,7 +343,7 @@ bool tn_stream_reuse_synchronize(struct tarn_pool *pool)
     uint32_t before = pool->own.index.pending_chunk_count;
     bool has_changed = complete_all(pool, time);
     tn_pool_unlock(pool);
-    tn_stream_evict_complete_all(pool);
+    if (tn_stream_evict_complete_all(pool)) has_changed = true;
     tn_pool_lock(pool);
     if (pool->own.index.pending_chunk_count < before || streams_of_leaving(pool) != of_leaving)
         has_changed = true;

@@ -121,8 +121,8 @@ tarn_backend_result tn_stream_evict_order(struct tarn_pool *pool, tarn_stream ha
 /* Finds out which evicted streams have completed their work. True: some have. */
 bool tn_stream_evict_poll(struct tarn_pool *pool);
 
-/* The device has finished all work. */
-void tn_stream_evict_complete_all(struct tarn_pool *pool);
+/* The device has finished all work. False: there were no evicted streams. */
+bool tn_stream_evict_complete_all(struct tarn_pool *pool);
 
 /* Gives the events of evicted streams up. */
 void tn_stream_evict_fini(struct tarn_pool *pool);
