@@ -5,7 +5,7 @@
 Usage: planted.py [NAME...]
 
 Takes a few minutes for all, so it is run by hand when the program or the code that it looks into changes. Prints the kinds of
-finding for each fault, in how many worlds of some 130. A fault whose place in the sources is gone is an error, and so is one
+finding for each fault, in how many worlds of 500. A fault whose place in the sources is gone is an error, and so is one
 that is not found."""
 
 import pathlib
@@ -28,7 +28,7 @@ FAULTS = {
         (CORE + "pool/ladder.c",
          "if (pool->change_count != before || tn_pool_await_callback(pool)) return", "if (before == UINT64_MAX) return")],
     "after a yes only the pool is looked at": [
-        (CORE + "care/out_of_memory.c", "            rung = 0;", "            rung = rung == 2 ? 2 : 0;")],
+        (CORE + "care/out_of_memory.c", "rung = change_count < CHANGE_COUNT_MAX ?", "rung = rung == 2 ? 2 : change_count < CHANGE_COUNT_MAX ?")],
     "one flag for all pools of a thread": [
         (CORE + "care/out_of_memory.c", "if (asking[i].pool == pool) return true;", "return pool != NULL;")],
     "a function that is left stays in its frame": [
@@ -50,7 +50,9 @@ FAULTS = {
         (CORE + "parts/step_range.c", "while (limit_bytes < device_bytes &&", "while (0 && limit_bytes < device_bytes &&")],
     "releases during captures of other pools": [
         (CORE + "supply/pool_members.c", "|| tn_captures_are_under_way()) return NULL;",
-         "|| tn_pool_is_capturing(pool)) return NULL;")],
+         "|| tn_pool_is_capturing(pool)) return NULL;"),
+        (CORE + "supply/pool_backing.c", "return pool->is_ending || !tn_captures_are_under_way();",
+         "return pool != NULL;")],
     "queries during captures of other pools": [
         (CORE + "supply/stream_reuse.c", "if (!pool->streams || tn_captures_are_under_way()) return false;\n    for",
          "if (!pool->streams || tn_pool_is_capturing(pool)) return false;\n    for")],
@@ -75,7 +77,7 @@ def plant(tree, changes):
 def findings_of(tree, build):
     subprocess.run(["cmake", "--build", build, "--target", "prop_corners"], check=True,
                    stdout=subprocess.DEVNULL)
-    run = subprocess.run([build / "bin/tests/prop_corners", "--survey", "--operations", "400000"], cwd=tree,
+    run = subprocess.run([build / "bin/tests/prop_corners", "--survey", "--operations", "1500000"], cwd=tree,
                          capture_output=True, text=True, errors="replace", check=False)
     return re.findall(r"^(\w+) +in (\d+) worlds", run.stdout, re.MULTILINE)
 
