@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * error: the calling thread's last error. The code that first detects a failure reports it here, with the
- * values involved; its callers pass the status on. Messages quote text from outside: paths, labels, names. What is not
- * printable is escaped here, for all of them.
+ * values involved; its callers pass the status on. Messages quote text from outside: paths, labels,
+ * names. This file escapes unprintable bytes for all of them.
  *
  * Threads: each thread has its own error. Cost: formats one line, on failing paths only.
  */

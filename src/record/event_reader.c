@@ -184,8 +184,8 @@ static int compare_sorted(const void *left, const void *right)
     return (a->place > b->place) - (a->place < b->place);
 }
 
-/* Insertion sort of the events from `first` to before `end`. False: too many are far from their places. What was done
- * by then keeps events of equal times in their order. */
+/* Insertion sort of the events from `first` to before `end`. False: too many are far from their places. The moves
+ * made by then keep events of equal times in their order. */
 static bool sort_by_insertion(const struct tn_event_run *run, uint64_t first, uint64_t end)
 {
     uint64_t moves_left = MOVES_PER_EVENT * (end - first);

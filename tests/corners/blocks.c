@@ -281,7 +281,7 @@ static bool depends_on_luck(const struct world *world, const struct request *req
     return false;
 }
 
-/* The same call once more, with functions that do nothing. What it is served, the program keeps. */
+/* The same call once more, with functions that do nothing. The program keeps the block that it gets. */
 static void try_again(struct world *world, const struct request *request)
 {
     void *address;

@@ -415,7 +415,7 @@ static size_t give_back(struct tarn_pool *pool, size_t missing_bytes, size_t giv
     return tn_pool_release_free(pool, &rule).released_bytes;
 }
 
-/* What the rounds of one call have done. */
+/* The effects of one call's rounds. */
 struct rounds {
     size_t given_bytes;  /* to the vendor */
     bool has_taken_back; /* steps that the vendor had refused */

@@ -353,7 +353,7 @@ size_t tn_pool_wholly_free_bytes_locked(const struct tarn_pool *pool)
     return bytes;
 }
 
-/* What the vendor has refused may go back the next time. */
+/* With the memory that the vendor refused to take back: it may go back the next time. */
 static size_t wholly_free_bytes(struct tarn_pool *pool)
 {
     tn_pool_lock_and_gather(pool);
