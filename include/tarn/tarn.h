@@ -55,8 +55,9 @@
  *    the vendor while it looked for memory.
  *  - Handles. A pool that is NULL or destroyed answers INVALID_POOL. A pointer that never was a pool is
  *    undefined behaviour.
- *  - Structs. struct_bytes must be as the struct's initialiser sets it. Another value, like a NULL output,
- *    answers INVALID_ARGUMENT; in tarn_pool_options it answers INVALID_OPTIONS.
+ *  - Structs. struct_bytes must be as the struct's initialiser sets it, in this version of the header or an older
+ *    one. Another value, like a NULL output, answers INVALID_ARGUMENT; in tarn_pool_options it answers
+ *    INVALID_OPTIONS.
  *  - Output. Nothing is thrown and nothing is printed, with two exceptions. When a recording by TARN_TRACE
  *    cannot begin, or cannot be written at the end of the process, one line on standard error says so. A build
  *    of the library with assertions prints the condition that broke, and aborts.
@@ -279,6 +280,12 @@ typedef struct tarn_pool_options {
      * no effect: initial_bytes; the options of growth, giving back, ranges and placement; all debug flags but
      * TARN_DEBUG_SITES. TARN_DISABLE=1 in the environment sets it for every pool of the process. */
     bool passes_through;
+
+    /* --- newer options; they come at the end, so that older programs run with newer libraries */
+
+    /* Name of the pool in messages, dumps and reports; copied, and cut to TARN_LABEL_BYTES_MAX bytes. Default
+     * NULL: none. */
+    const char *name;
 } tarn_pool_options;
 
 #define TARN_POOL_OPTIONS_COMMON_VALUES(SET)       \

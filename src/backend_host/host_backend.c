@@ -24,6 +24,7 @@
 #include "../base/arith.h"
 #include "../base/error.h"
 #include "../base/host_memory.h"
+#include "../base/struct_size.h"
 #include "host_device.h"
 
 /* A piece of memory that was acquired and not yet released. */
@@ -254,11 +255,10 @@ tarn_status tarn_host_backend_open(const tarn_host_options *options, tarn_backen
     tarn_status status =
         tn_backend_check_open("tarn_host_backend_open", TARN_MEMORY_KIND_HOST, backend_out);
     if (status != TARN_STATUS_OK) return status;
-    if (options && options->struct_bytes != sizeof *options) {
-        return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
-                       "tarn_host_backend_open: struct_bytes is %zu, not %zu: start from "
-                       "TARN_HOST_OPTIONS_INIT",
-                       options->struct_bytes, sizeof *options);
+    if (options) {
+        status = tn_check_struct_bytes("tarn_host_options", options->struct_bytes, sizeof *options,
+                                       sizeof *options, TARN_STATUS_INVALID_ARGUMENT);
     }
+    if (status != TARN_STATUS_OK) return status;
     return open_device(options ? options : &defaults, backend_out);
 }

@@ -26,6 +26,7 @@
 #include "../base/arith.h"
 #include "../base/error.h"
 #include "../base/host_memory.h"
+#include "../base/struct_size.h"
 #include "ze_device.h"
 
 /* Each allocation is aligned to a page, so that no chunk is lost to alignment. */
@@ -425,12 +426,11 @@ tarn_status tarn_ze_backend_open(int device, tarn_memory_kind kind, const tarn_z
     static const tarn_ze_options defaults = TARN_ZE_OPTIONS_INIT;
     tarn_status status = tn_backend_check_open("tarn_ze_backend_open", kind, backend_out);
     if (status != TARN_STATUS_OK) return status;
-    if (options && options->struct_bytes != sizeof *options) {
-        return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
-                       "tarn_ze_backend_open: struct_bytes is %zu, not %zu: start from "
-                       "TARN_ZE_OPTIONS_INIT",
-                       options->struct_bytes, sizeof *options);
+    if (options) {
+        status = tn_check_struct_bytes("tarn_ze_options", options->struct_bytes, sizeof *options,
+                                       sizeof *options, TARN_STATUS_INVALID_ARGUMENT);
     }
+    if (status != TARN_STATUS_OK) return status;
     if (!options) options = &defaults;
 
     struct tn_ze_place place;

@@ -5,6 +5,7 @@
  */
 #include "../base/arith.h"
 #include "../base/error.h"
+#include "../base/struct_size.h"
 #include "tarn/tarn.h"
 
 #include "heap_check.h"
@@ -32,11 +33,10 @@ static TN_COLD tarn_status fail_for_null(const char *argument)
 
 static tarn_status check_options(const tarn_device_heap_options *options, size_t size_bytes)
 {
-    if (options->struct_bytes != sizeof *options) {
-        return tn_fail(TARN_STATUS_INVALID_OPTIONS,
-                       "struct_bytes is %zu, not %zu: start from TARN_DEVICE_HEAP_OPTIONS_INIT",
-                       options->struct_bytes, sizeof *options);
-    }
+    tarn_status status =
+        tn_check_struct_bytes("tarn_device_heap_options", options->struct_bytes, sizeof *options,
+                              sizeof *options, TARN_STATUS_INVALID_OPTIONS);
+    if (status != TARN_STATUS_OK) return status;
     if (options->size_bytes_max != 0 && options->size_bytes_max < size_bytes) {
         return tn_fail(TARN_STATUS_INVALID_OPTIONS,
                        "size_bytes_max is %zu, less than the %zu that the heap begins with",
@@ -296,12 +296,9 @@ tarn_status tarn_device_heap_get_stats(tarn_device_heap *heap, tarn_stream strea
     tarn_status status = check_heap_and_stream(heap, stream);
     if (status != TARN_STATUS_OK) return status;
     if (!stats_out) return fail_for_null("stats_out");
-    if (stats_out->struct_bytes != sizeof *stats_out) {
-        return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
-                       "stats_out says it has %zu bytes, this library knows %zu: was it "
-                       "initialised, and do header and library match?",
-                       stats_out->struct_bytes, sizeof *stats_out);
-    }
+    status = tn_check_struct_bytes("stats_out", stats_out->struct_bytes, sizeof *stats_out,
+                                   sizeof *stats_out, TARN_STATUS_INVALID_ARGUMENT);
+    if (status != TARN_STATUS_OK) return status;
     status = tn_heap_object_read(heap, tn_heap_plan_summary_bytes(&heap->plan), stream, &view);
     if (status != TARN_STATUS_OK) return status;
     tarn_device_heap_stats stats = tn_heap_stats_of_summary(&view, heap->size_bytes);

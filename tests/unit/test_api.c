@@ -6,6 +6,9 @@
 #include "core/care/pool_registry.h"
 #include "pool_fixture.h"
 
+/* Where the options of the first version ended. */
+#define FIRST_OPTIONS_BYTES offsetof(tarn_pool_options, name)
+
 /* --- options ----------------------------------------------------------------------------------- */
 
 static void refuses_absurd_chunks(void **state)
@@ -59,6 +62,35 @@ static void refuses_options_of_another_size(void **state)
     expect_options_refused(TARN_STATUS_INVALID_OPTIONS, "struct_bytes");
     options.struct_bytes = sizeof options + 8;
     expect_options_refused(TARN_STATUS_INVALID_OPTIONS, "struct_bytes");
+    options.struct_bytes = FIRST_OPTIONS_BYTES - 8;
+    expect_options_refused(TARN_STATUS_INVALID_OPTIONS, "struct_bytes");
+}
+
+/* All that lies behind the first version's options is not theirs. */
+static void takes_options_of_the_first_version(void **state)
+{
+    union {
+        tarn_pool_options options;
+        char bytes[sizeof(tarn_pool_options)];
+    } older;
+    memset(&older, 0xff, sizeof older);
+    memcpy(&older, &options, FIRST_OPTIONS_BYTES);
+    older.options.struct_bytes = FIRST_OPTIONS_BYTES;
+    tarn_pool *created;
+    expect_ok(tarn_pool_create(&older.options, &created));
+    assert_string_equal(created->name, "");
+    expect_ok(tarn_pool_destroy(created));
+}
+
+static void keeps_a_copy_of_the_name(void **state)
+{
+    char name[] = "halo of the mesh that is much too long for a name of a pool";
+    options.name = name;
+    tarn_pool *created;
+    expect_ok(tarn_pool_create(&options, &created));
+    memset(name, 'x', sizeof name - 1);
+    assert_string_equal(created->name, "halo of the mesh that is much too long for a na");
+    expect_ok(tarn_pool_destroy(created));
 }
 
 static void refuses_a_backend_that_lacks_something(void **state)
@@ -441,6 +473,8 @@ int main(void)
         CASE(refuses_a_policy_that_is_none),
         CASE(refuses_a_limit_below_a_chunk),
         CASE(refuses_options_of_another_size),
+        CASE(takes_options_of_the_first_version),
+        CASE(keeps_a_copy_of_the_name),
         CASE(refuses_a_backend_that_lacks_something),
         CASE(refuses_properties_that_make_no_sense),
         CASE(creates_on_the_default_backend),

@@ -3,7 +3,7 @@
  * test_bit_table: sets of integers around the ends of words (63, 64, 65), of upper words (4095, 4096, 4097)
  * and of the table, compared with an array of bool.
  */
-#include "base/bit_table.h"
+#include "base/sets/bit_table.h"
 
 #include "harness/claims.h"
 #include "harness/random.h"

@@ -3,7 +3,7 @@
  * test_bit_tree: sets of integers around the sizes at which the tree gains a level (64, 4096, 262144
  * and further powers of 64), compared with an array of bool.
  */
-#include "base/bit_tree.h"
+#include "base/sets/bit_tree.h"
 
 #include <stdlib.h>
 

@@ -454,7 +454,7 @@ static void statistics_want_their_structure(void **state)
     stats.struct_bytes--;
     expect_status(TARN_STATUS_INVALID_ARGUMENT,
                   tarn_device_heap_get_stats(heap, fixture->stream, &stats));
-    expect_message("stats_out says it has");
+    expect_message("in stats_out");
     assert_int_equal(stats.size_bytes, 0);
     expect_status(TARN_STATUS_INVALID_ARGUMENT,
                   tarn_device_heap_get_stats(heap, fixture->stream, NULL));

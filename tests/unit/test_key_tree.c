@@ -3,7 +3,7 @@
  * test_key_tree: ordered sets of keys around the sizes at which nodes split (15 and 16 keys) and fill up
  * or join (5 and 4), many trees in one store, compared with sorted arrays.
  */
-#include "base/key_tree.h"
+#include "base/sets/key_tree.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -23,39 +23,36 @@ static tarn_status open_and_create(const tarn_pool_options *options, tarn_pool *
     return status;
 }
 
-tarn_status tarn_pool_create(const tarn_pool_options *options, tarn_pool **pool_out)
+tarn_status tarn_pool_create(const tarn_pool_options *given, tarn_pool **pool_out)
 {
-    const tarn_pool_options defaults = TARN_POOL_OPTIONS_INIT;
+    tarn_pool_options options;
     if (!pool_out) return tn_fail_for_null("pool_out");
-    if (!options) options = &defaults;
-    tarn_status status = tn_check_options(options);
-    if (status != TARN_STATUS_OK) return status;
-    bool passes_through = options->passes_through;
-    status = tn_environment_read_disable(&passes_through);
+    tarn_status status = tn_complete_options(given, &options);
+    if (status == TARN_STATUS_OK) status = tn_check_options(&options);
+    if (status == TARN_STATUS_OK) status = tn_environment_read_disable(&options.passes_through);
     if (status != TARN_STATUS_OK) return status;
     tn_recording_read_environment();
-    if (!passes_through) return open_and_create(options, pool_out);
-    const tarn_pool_options passing = tn_pool_life_options_passing_through(options);
-    return open_and_create(&passing, pool_out);
+    if (options.passes_through) options = tn_pool_life_options_passing_through(&options);
+    return open_and_create(&options, pool_out);
 }
 
-tarn_status tarn_pool_create_over(void *address, size_t size_bytes,
-                                  const tarn_pool_options *options, tarn_pool **pool_out)
+tarn_status tarn_pool_create_over(void *address, size_t size_bytes, const tarn_pool_options *given,
+                                  tarn_pool **pool_out)
 {
-    const tarn_pool_options defaults = TARN_POOL_OPTIONS_INIT;
+    tarn_pool_options options;
     if (!pool_out) return tn_fail_for_null("pool_out");
-    if (!options) options = &defaults;
-    tarn_status status = tn_check_options(options);
-    if (status == TARN_STATUS_OK && options->backend) {
+    tarn_status status = tn_complete_options(given, &options);
+    if (status == TARN_STATUS_OK) status = tn_check_options(&options);
+    if (status == TARN_STATUS_OK && options.backend) {
         status = tn_fail(TARN_STATUS_INVALID_OPTIONS,
                          "backend is set, but the memory comes from the caller");
     }
     if (status == TARN_STATUS_OK)
-        status = tn_check_memory(address, size_bytes, options->chunk_bytes);
+        status = tn_check_memory(address, size_bytes, options.chunk_bytes);
     if (status != TARN_STATUS_OK) return status;
     tn_recording_read_environment();
     const tarn_backend backend = tn_over_backend();
-    const tarn_pool_options over = tn_pool_life_options_over(options, size_bytes);
+    const tarn_pool_options over = tn_pool_life_options_over(&options, size_bytes);
     return tn_pool_life_begin(&over, &backend, false, address, pool_out);
 }
 
@@ -94,7 +91,8 @@ tarn_status tarn_pool_destroy_forced(tarn_pool *pool, tarn_leaks *leaks_out)
     tarn_leaks leaks = TARN_LEAKS_INIT;
     tarn_status status = TARN_STATUS_OK;
     if (leaks_out)
-        status = tn_check_struct_bytes("leaks_out", leaks_out->struct_bytes, sizeof *leaks_out);
+        status = tn_check_struct_bytes("leaks_out", leaks_out->struct_bytes, sizeof *leaks_out,
+                                       sizeof *leaks_out, TARN_STATUS_INVALID_ARGUMENT);
     bool is_ours = pool && !tn_pool_is_forked(pool);
     if (status == TARN_STATUS_OK && is_ours)
         status = check_endable(pool, "tarn_default_pool_destroy");

@@ -13,6 +13,11 @@
 
 #include "checks.h"
 
+int tarn_version(void)
+{
+    return TARN_VERSION;
+}
+
 /* --- streams ------------------------------------------------------------------------------------- */
 
 /* Continues after a pool has failed: the other pools must not keep a handle that is about to end. */
@@ -73,13 +78,19 @@ tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *released_
     return status;
 }
 
+/* Requires no other size than today's: no struct that is written has grown yet. */
+static tarn_status check_output(const char *name, size_t struct_bytes, size_t today_bytes)
+{
+    return tn_check_struct_bytes(name, struct_bytes, today_bytes, today_bytes,
+                                 TARN_STATUS_INVALID_ARGUMENT);
+}
+
 /* --- queries ------------------------------------------------------------------------------------- */
 
 tarn_status tarn_pool_find(const void *address, tarn_allocation *found_out)
 {
     if (!found_out) return tn_fail_for_null("found_out");
-    tarn_status status =
-        tn_check_struct_bytes("found_out", found_out->struct_bytes, sizeof *found_out);
+    tarn_status status = check_output("found_out", found_out->struct_bytes, sizeof *found_out);
     if (status != TARN_STATUS_OK) return status;
     switch (tn_pool_registry_find(address, NULL, found_out)) {
     case TN_FIND_RESULT_FOUND:
@@ -128,8 +139,7 @@ tarn_status tarn_pool_export(tarn_pool *pool, const void *address, tarn_exported
 {
     if (!tn_pool_is_open(pool)) return tn_fail_for_pool(pool);
     if (!step_out) return tn_fail_for_null("step_out");
-    tarn_status status =
-        tn_check_struct_bytes("step_out", step_out->struct_bytes, sizeof *step_out);
+    tarn_status status = check_output("step_out", step_out->struct_bytes, sizeof *step_out);
     if (status != TARN_STATUS_OK) return status;
     if (!pool->is_shareable) {
         return tn_fail(TARN_STATUS_NOT_SUPPORTED,
@@ -145,8 +155,7 @@ tarn_status tarn_pool_stats(tarn_pool *pool, tarn_stats *stats_out)
 {
     if (!tn_pool_is_open(pool)) return tn_fail_for_pool(pool);
     if (!stats_out) return tn_fail_for_null("stats_out");
-    tarn_status status =
-        tn_check_struct_bytes("stats_out", stats_out->struct_bytes, sizeof *stats_out);
+    tarn_status status = check_output("stats_out", stats_out->struct_bytes, sizeof *stats_out);
     if (status != TARN_STATUS_OK) return status;
     tn_debug_stats(pool, stats_out);
     return status;

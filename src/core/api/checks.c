@@ -2,6 +2,8 @@
 /* checks: of pools, pointers, structs, options and memory. */
 #include "checks.h"
 
+#include <string.h>
+
 #include "../../base/arith.h"
 #include "../../base/error.h"
 
@@ -31,14 +33,11 @@ TN_COLD tarn_status tn_fail_for_null(const char *argument)
     return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "%s is NULL", argument);
 }
 
-tarn_status tn_check_struct_bytes(const char *name, size_t struct_bytes, size_t expected)
-{
-    if (struct_bytes == expected) return TARN_STATUS_OK;
-    return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
-                   "%s says it has %zu bytes, but this library expects %zu: initialise it, and use "
-                   "the header of this library",
-                   name, struct_bytes, expected);
-}
+/* The first version's size: this field was the first to be added. It lies behind all padding, so no struct of that
+ * version seems to have it. */
+#define OPTIONS_BYTES_FIRST offsetof(tarn_pool_options, name)
+
+_Static_assert(sizeof(void *) != 8 || OPTIONS_BYTES_FIRST == 184, "fields of old versions stay");
 
 /* The size of the smallest table that is accepted: it ends before the functions for sharing. */
 #define OPERATIONS_BYTES_MIN offsetof(tarn_backend_operations, range_map_shareable)
@@ -62,13 +61,23 @@ static tarn_status check_backend(const tarn_backend *backend)
     return TARN_STATUS_OK;
 }
 
+tarn_status tn_complete_options(const tarn_pool_options *given, tarn_pool_options *options_out)
+{
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    if (given) {
+        tarn_status status =
+            tn_check_struct_bytes("tarn_pool_options", given->struct_bytes, OPTIONS_BYTES_FIRST,
+                                  sizeof *given, TARN_STATUS_INVALID_OPTIONS);
+        if (status != TARN_STATUS_OK) return status;
+        memcpy(&options, given, given->struct_bytes);
+        options.struct_bytes = sizeof options;
+    }
+    *options_out = options;
+    return TARN_STATUS_OK;
+}
+
 tarn_status tn_check_options(const tarn_pool_options *options)
 {
-    if (options->struct_bytes != sizeof *options) {
-        return tn_fail(TARN_STATUS_INVALID_OPTIONS,
-                       "struct_bytes is %zu, not %zu: start from TARN_POOL_OPTIONS_INIT",
-                       options->struct_bytes, sizeof *options);
-    }
     size_t chunk_bytes = options->chunk_bytes;
     if (!tn_is_power_of_two(chunk_bytes) || chunk_bytes < TARN_CHUNK_BYTES_MIN ||
         chunk_bytes > TARN_CHUNK_BYTES_MAX) {

@@ -8,6 +8,7 @@
 #ifndef TN_CHECKS_H
 #define TN_CHECKS_H
 
+#include "../../base/struct_size.h"
 #include "../pool/pool.h"
 
 /* Fails a call on a pool that is not open: INVALID_POOL or FORKED. */
@@ -20,8 +21,9 @@ TN_COLD tarn_status tn_return_to_pool(const tarn_pool *pool);
 /* Fails with INVALID_ARGUMENT: the argument of this name is NULL. */
 TN_COLD tarn_status tn_fail_for_null(const char *argument);
 
-/* INVALID_ARGUMENT unless the struct of this name has the size that this library expects. */
-tarn_status tn_check_struct_bytes(const char *name, size_t struct_bytes, size_t expected);
+/* Copies options of any version so far, or the defaults if `given` is NULL. Fields that an older version lacks have
+ * their defaults. Errors: INVALID_OPTIONS: the size is of no version. */
+tarn_status tn_complete_options(const tarn_pool_options *given, tarn_pool_options *options_out);
 
 /* INVALID_OPTIONS unless each option and their combination is valid on any device; pool_options.h checks the
  * rest. */

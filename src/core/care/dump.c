@@ -235,10 +235,12 @@ static void write_text_region(const struct picture *picture, const struct dumped
 static void write_text(const struct picture *picture, FILE *file)
 {
     const tarn_stats *stats = &picture->stats;
-    char backend_name[256];
+    char backend_name[256], name[256];
     tn_escape_text(backend_name, sizeof backend_name, picture->backend_name);
+    tn_escape_text(name, sizeof name, picture->pool->name);
+    fprintf(file, "tarn pool%s%s%s", name[0] ? " \"" : "", name, name[0] ? "\"" : "");
     fprintf(file,
-            "tarn pool on %s memory, chunks of %zu bytes, %s\n"
+            " on %s memory, chunks of %zu bytes, %s\n"
             "  requested %zu, used %zu, footprint %zu bytes (most: %zu, %zu, %zu)\n"
             "  %zu live, %zu free regions, the largest of %zu bytes, fragmentation %.3f\n",
             backend_name, picture->chunk_bytes, tn_fit_name(picture->pool->own.index.fit),
@@ -331,6 +333,8 @@ static void write_json(const struct picture *picture, FILE *file)
 {
     fprintf(file, "{\n  \"tarn_dump\": 1,\n  \"backend\": ");
     write_json_string(picture->backend_name, file);
+    fprintf(file, ",\n  \"name\": ");
+    write_json_string(picture->pool->name, file);
     fprintf(file, ",\n  \"fit\": \"%s\",\n  \"chunk_bytes\": %zu,\n",
             tn_fit_name(picture->pool->own.index.fit), picture->chunk_bytes);
     write_json_stats(&picture->stats, file);

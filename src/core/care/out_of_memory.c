@@ -7,6 +7,7 @@
 
 #include "../../base/arith.h"
 #include "../../base/error.h"
+#include "../../base/struct_size.h"
 #include "../serve/gather.h"
 #include "../supply/pool_members.h"
 #include "../supply/stream_reuse.h"
@@ -237,12 +238,10 @@ static void note(const struct shortage *shortage, tarn_status status)
 tarn_status tarn_last_shortage(tarn_shortage *shortage_out)
 {
     if (!shortage_out) return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "shortage_out is NULL");
-    if (shortage_out->struct_bytes != sizeof *shortage_out) {
-        return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
-                       "shortage_out says it has %zu bytes, this library knows %zu: was it "
-                       "initialised, and do header and library match?",
-                       shortage_out->struct_bytes, sizeof *shortage_out);
-    }
+    tarn_status status =
+        tn_check_struct_bytes("shortage_out", shortage_out->struct_bytes, sizeof *shortage_out,
+                              sizeof *shortage_out, TARN_STATUS_INVALID_ARGUMENT);
+    if (status != TARN_STATUS_OK) return status;
     *shortage_out = last_shortage;
     return TARN_STATUS_OK;
 }

@@ -73,6 +73,7 @@ tarn_pool_options tn_pool_life_options_over(const tarn_pool_options *options, si
     over.on_static_pool_created = options->on_static_pool_created;
     over.on_static_pool_destroyed = options->on_static_pool_destroyed;
     over.user = options->user;
+    over.name = options->name;
     return over;
 }
 

@@ -10,6 +10,7 @@
 #include "../../base/error.h"
 #include "../../base/host_memory.h"
 #include "../../base/process.h"
+#include "../../base/struct_size.h"
 #include "../../base/sync.h"
 #include "../../record/trace_path.h"
 #include "../../record/trace_writer.h"
@@ -194,12 +195,10 @@ tarn_status tarn_record_stop(void)
 tarn_status tarn_record_stats(tarn_recording *recording_out)
 {
     if (!recording_out) return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "recording_out is NULL");
-    if (recording_out->struct_bytes != sizeof *recording_out) {
-        return tn_fail(TARN_STATUS_INVALID_ARGUMENT,
-                       "recording_out says it has %zu bytes, this library knows %zu: was it "
-                       "initialised, and do header and library match?",
-                       recording_out->struct_bytes, sizeof *recording_out);
-    }
+    tarn_status status =
+        tn_check_struct_bytes("recording_out", recording_out->struct_bytes, sizeof *recording_out,
+                              sizeof *recording_out, TARN_STATUS_INVALID_ARGUMENT);
+    if (status != TARN_STATUS_OK) return status;
     struct tn_recorder_counts counts = tn_recorder_count();
     *recording_out = (tarn_recording){
         .struct_bytes = sizeof *recording_out,

@@ -27,9 +27,9 @@
 
 #include "tarn/tarn.h"
 
-#include "../../base/bit_tree.h"
+#include "../../base/sets/bit_tree.h"
 #include "../../base/compiler.h"
-#include "../../base/key_tree.h"
+#include "../../base/sets/key_tree.h"
 
 #include "region.h"
 #include "size_set.h"

@@ -18,8 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../../base/bit_tree.h"
-#include "../../base/key_tree.h"
+#include "../../base/sets/bit_tree.h"
+#include "../../base/sets/key_tree.h"
 
 #include "dependency.h"
 #include "free_set.h"

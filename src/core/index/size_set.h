@@ -29,8 +29,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../base/bit_table.h"
-#include "../../base/key_tree.h"
+#include "../../base/sets/bit_table.h"
+#include "../../base/sets/key_tree.h"
 
 #include "region.h"
 

@@ -2,6 +2,7 @@
 /* pool: init, fini, retiring a stream, and the counters of calls that do nothing else. */
 #include "pool.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "../../base/error.h"
@@ -72,6 +73,7 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->on_out_of_memory = options->on_out_of_memory;
     pool->user = options->user;
     pool->backend = *backend;
+    (void)snprintf(pool->name, sizeof pool->name, "%s", options->name ? options->name : "");
     pool->owns_backend = owns_backend;
     pool->is_over_callers_memory = false;
     pool->identifies_streams = options->identifies_streams;

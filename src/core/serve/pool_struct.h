@@ -69,10 +69,11 @@ struct tarn_pool {
     void *user;
     tarn_backend backend;
     bool owns_backend;
-    bool is_over_callers_memory; /* the pool has one static pool from init to fini */
-    bool is_process_wide;        /* the pool of tarn_malloc; tarn_default_pool_destroy ends it */
-    bool is_ending;              /* all memory goes back, whatever is under way */
-    bool succeeds_parent;        /* frees of unknown addresses succeed: they may be the parent's */
+    bool is_over_callers_memory;         /* the pool has one static pool from init to fini */
+    char name[TARN_LABEL_BYTES_MAX + 1]; /* "": none */
+    bool is_process_wide; /* the pool of tarn_malloc; tarn_default_pool_destroy ends it */
+    bool is_ending;       /* all memory goes back, whatever is under way */
+    bool succeeds_parent; /* frees of unknown addresses succeed: they may be the parent's */
     tarn_static_pool_callback on_static_pool_created;   /* or NULL */
     tarn_static_pool_callback on_static_pool_destroyed; /* or NULL */
 

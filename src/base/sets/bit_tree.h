@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "arith.h"
+#include "../arith.h"
 
 #define TN_BIT_TREE_LEVELS_MAX 6
 #define TN_BIT_TREE_NONE       UINT32_MAX

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "arith.h"
+#include "../arith.h"
 
 #define TN_BIT_TABLE_SIZE 16384
 #define TN_BIT_TABLE_NONE UINT32_MAX

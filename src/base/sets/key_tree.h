@@ -33,7 +33,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "assert.h"
+#include "../assert.h"
 #include "lanes.h"
 
 #define TN_KEY_TREE_CAPACITY 15

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "host_memory.h"
+#include "../host_memory.h"
 
 static uint32_t word_count_for(uint32_t bit_count)
 {

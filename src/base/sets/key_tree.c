@@ -2,8 +2,8 @@
 /* key_tree: trees of several nodes. */
 #include "key_tree.h"
 
-#include "compiler.h"
-#include "host_memory.h"
+#include "../compiler.h"
+#include "../host_memory.h"
 
 enum {
     CAPACITY = TN_KEY_TREE_CAPACITY,
