@@ -6,6 +6,7 @@
 #include "tarn/backend.h"
 
 #include "backend_common/opening.h"
+#include "base/error.h"
 
 #if defined(TARN_HAVE_CUDA_BACKEND)
 
@@ -40,6 +41,18 @@ static tarn_status open_ze(int device, tarn_memory_kind kind, tarn_backend *back
 #define BACKEND_NAME "host"
 #define OPEN_BACKEND open_host
 
+tarn_status tn_vendor_device_count(int *count_out)
+{
+    *count_out = 1;
+    return TARN_STATUS_OK;
+}
+
+tarn_status tn_vendor_current_device(int *device_out)
+{
+    *device_out = 0;
+    return TARN_STATUS_OK;
+}
+
 static tarn_status open_host(int device, tarn_memory_kind kind, tarn_backend *backend_out)
 {
     tarn_status status = tn_backend_check_number(BACKEND_NAME, device, 1);
@@ -54,7 +67,21 @@ static tarn_status open_host(int device, tarn_memory_kind kind, tarn_backend *ba
 tarn_status tarn_backend_open(int device, tarn_memory_kind kind, tarn_backend *backend_out)
 {
     tarn_status status = tn_backend_check_open("tarn_backend_open", kind, backend_out);
+    if (status == TARN_STATUS_OK && device == TARN_DEVICE_CURRENT)
+        status = tn_vendor_current_device(&device);
     return status == TARN_STATUS_OK ? OPEN_BACKEND(device, kind, backend_out) : status;
+}
+
+tarn_status tarn_backend_device_count(int *count_out)
+{
+    if (!count_out) return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "count_out is NULL");
+    return tn_vendor_device_count(count_out);
+}
+
+tarn_status tarn_backend_current_device(int *device_out)
+{
+    if (!device_out) return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "device_out is NULL");
+    return tn_vendor_current_device(device_out);
 }
 
 const char *tarn_backend_name(void)

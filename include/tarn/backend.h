@@ -243,9 +243,12 @@ typedef struct tarn_backend {
     void *state;
 } tarn_backend;
 
+/* As the number of a device: the one that is current in the calling thread, see tarn_backend_current_device. */
+#define TARN_DEVICE_CURRENT (-1)
+
 /*
  * Opens the backend that tarn was built for (TARN_BACKEND: "cuda", "hip", "ze" or "host"), for memory of
- * `kind` on device number `device`, as the vendor counts. The host backend has one device, 0; it takes
+ * `kind` on device number `device`, as the vendor counts, or TARN_DEVICE_CURRENT. The host backend has one device, 0; it takes
  * DEVICE as well as HOST, so that a program for a device runs on it. Close the backend with
  * tarn_backend_close after the last pool on it is destroyed.
  * Status:
@@ -258,6 +261,20 @@ typedef struct tarn_backend {
  */
 TARN_API tarn_status tarn_backend_open(int device, tarn_memory_kind kind,
                                        tarn_backend *backend_out);
+
+/*
+ * Writes how many devices the vendor shows to this process. Creates no context.
+ * Status: INVALID_ARGUMENT: count_out is NULL. NO_DEVICE, FORKED, VENDOR_ERROR: as of tarn_backend_open.
+ */
+TARN_API tarn_status tarn_backend_device_count(int *count_out);
+
+/*
+ * Writes the calling thread's current device: the one that cudaSetDevice or hipSetDevice has set, 0 at first.
+ * Level Zero has no current device; there, and with host memory, it is 0. Creates no context.
+ * Status: INVALID_ARGUMENT: device_out is NULL. NO_DEVICE, FORKED, VENDOR_ERROR: as of tarn_backend_open.
+ * Cost: that of cudaGetDevice.
+ */
+TARN_API tarn_status tarn_backend_current_device(int *device_out);
 
 /* The name of the backend that tarn_backend_open opens. Static text. */
 TARN_API const char *tarn_backend_name(void);

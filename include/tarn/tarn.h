@@ -15,7 +15,7 @@
  *     ...                                      launch kernels on field
  *     tarn_free(field);
  *
- * This used the process-wide pool. A pool of your own:
+ * This used the process-wide pool of the calling thread's current device. A pool of your own:
  *
  *     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
  *     options.initial_bytes = (size_t)256 << 20;
@@ -27,10 +27,11 @@
  *     tarn_pool_free(pool, field);
  *     tarn_pool_destroy(pool);
  *
- * Such a pool is on device 0. For another device, or for pinned memory, open the backend yourself:
+ * Such a pool is on the current device, too. For pinned or managed memory, or a device by its number, there are
+ * tarn_device_pool and, with a pool of your own, tarn_backend_open:
  *
  *     tarn_backend backend;
- *     tarn_backend_open(local_rank, TARN_MEMORY_KIND_DEVICE, &backend);
+ *     tarn_backend_open(TARN_DEVICE_CURRENT, TARN_MEMORY_KIND_PINNED, &backend);
  *     options.backend = &backend;
  *     tarn_pool_create(&options, &pool);
  *     ...
@@ -63,9 +64,10 @@
  *    of the library with assertions prints the condition that broke, and aborts.
  *  - Sizes are in bytes. A title in quotes is a section of docs/semantics.md.
  *
- * When to free. Memory may be freed while the device still works on it, if all that work is on one stream:
- * the next use of the memory comes later on that stream. A program with several streams names them, with
- * the calls under "streams" below.
+ * When to free. Memory may be freed while the device still works on it, if all work on tarn's memory is on one
+ * stream: the next use of the memory comes later on that stream. This holds for any one stream, the default stream or
+ * another one, also if the calls name none. Debug mode is an exception: there the calls must name the stream. A program
+ * with several streams names them, with the calls under "streams" below.
  *
  * The life of a process, "Life and death".
  *  - Nothing has to be destroyed at exit, and everything may be used until the very end. Once the process
@@ -79,6 +81,7 @@
 #ifndef TARN_TARN_H
 #define TARN_TARN_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -99,25 +102,35 @@ extern "C" {
 /* -------------------------------------------------------------------------- the first calls ---- */
 
 /*
- * Allocates size_bytes from the process-wide pool. The first call creates that pool, with the default
- * options as the environment changes them: see "process-wide pool" below.
+ * Allocates size_bytes from the process-wide pool of the calling thread's current device, which cudaSetDevice or
+ * hipSetDevice has set. The first call creates that pool, with the default options as the environment changes them: see
+ * "process-wide pools" below. TARN_DEVICE in the environment names another device, for the whole process.
  * Status: those of tarn_pool_alloc. The call that creates the pool also answers
  *  - INVALID_ENVIRONMENT: a variable has a value that does not parse, or that another variable forbids; the
  *    message names it.
  *  - Those of tarn_pool_create and tarn_backend_open. If an option or device is refused, the message ends with the
  *    variables that are set.
- * Cost: that of tarn_pool_alloc.
+ * Cost: that of tarn_pool_alloc; if the process sees several devices, also the vendor's query for the current device:
+ * some 25 ns. Without such a query an answer could be wrong, because a thread may set another device at any moment.
  */
 TARN_API tarn_status tarn_malloc(size_t size_bytes, void **address_out);
 
+/* Allocates like tarn_malloc, for use on `stream`, a stream of the current device. Status: also those of
+ * tarn_pool_alloc_on. */
+TARN_API tarn_status tarn_malloc_on(size_t size_bytes, tarn_stream stream, void **address_out);
+
 /*
- * Frees memory that tarn_malloc gave. NULL is allowed.
+ * Frees memory of any process-wide pool, whichever device is current. NULL is allowed.
  * Status: those of tarn_pool_free. Without a process-wide pool, FOREIGN_ADDRESS or WRONG_POOL. In a child
  * whose parent had a process-wide pool, an address that is in no pool counts as the parent's: nothing
  * happens, and the answer is OK.
- * Cost: that of tarn_pool_free.
+ * Cost: that of tarn_pool_free; with several process-wide pools also a look-up in each until the address is found, the
+ * pool that served the thread last being the first.
  */
 TARN_API tarn_status tarn_free(void *address);
+
+/* Frees like tarn_free what was used last on `stream`. Status: also those of tarn_pool_free_on. */
+TARN_API tarn_status tarn_free_on(void *address, tarn_stream stream);
 
 /* ------------------------------------------------------------------------------------ pool ----- */
 
@@ -129,6 +142,9 @@ TARN_API tarn_status tarn_free(void *address);
 #define TARN_GROWTH_BYTES_MAX_DEFAULT ((size_t)1 << 30)
 
 #define TARN_QUARANTINE_BYTES_DEFAULT ((size_t)64 << 20)
+
+/* For rank_count: MPI is never asked, since it may not be initialised yet. "Several ranks on one device" has the rule. */
+#define TARN_RANKS_BY_LAUNCHER UINT_MAX
 
 /* For initial_bytes: all that the device has free. */
 #define TARN_INITIAL_ALL SIZE_MAX
@@ -173,8 +189,8 @@ typedef enum tarn_fit {
 typedef struct tarn_pool_options {
     size_t struct_bytes; /* sizeof(tarn_pool_options) */
 
-    /* Source of the memory. NULL: the backend that tarn was built for, on device 0, which the pool opens
-     * and closes. Otherwise the two words are copied, and the backend must stay open until the pool is
+    /* Source of the memory. NULL: the backend that tarn was built for, on the calling thread's current device, which
+     * the pool opens and closes. Otherwise the two words are copied, and the backend must stay open until the pool is
      * destroyed. */
     const tarn_backend *backend;
 
@@ -286,6 +302,15 @@ typedef struct tarn_pool_options {
     /* Name of the pool in messages, dumps and reports; copied, and cut to TARN_LABEL_BYTES_MAX bytes. Default
      * NULL: none. */
     const char *name;
+
+    /* The ranks of a parallel program that share the device: this one has its share of initial_bytes, growth_bytes_max
+     * and limit_percent, which are then for all ranks together. TARN_RANKS_BY_LAUNCHER: as many as the launcher's
+     * environment tells. Default 0: of a process-wide pool by launcher, of other pools 1. */
+    unsigned rank_count;
+
+    /* The variables of the environment change the options: see "The environment". TARN_DEVICE and TARN_KIND do so if
+     * backend is NULL. Default false; process-wide pools always do. */
+    bool reads_environment;
 } tarn_pool_options;
 
 #define TARN_POOL_OPTIONS_COMMON_VALUES(SET)       \
@@ -318,7 +343,7 @@ TARN_DEFINE_INIT(tarn_pool_options_omega_h_init, tarn_pool_options,
  * Status:
  *  - INVALID_OPTIONS: a field has a value that no pool can have; the message names it.
  *  - NOT_SUPPORTED: the backend cannot do what an option asks for; the message names the option.
- *  - INVALID_ENVIRONMENT: TARN_DISABLE is neither 0 nor 1.
+ *  - INVALID_ENVIRONMENT: TARN_DISABLE is neither 0 nor 1; or, with reads_environment, a variable does not parse.
  *  - OUT_OF_HOST_MEMORY.
  *  - Those of the backend's get_properties.
  *  - Those of tarn_backend_open, if options->backend is NULL.
@@ -427,8 +452,9 @@ TARN_API tarn_status tarn_pool_free(tarn_pool *pool, void *address);
  *    free. If nothing else fits, the pool records an event on the first stream and makes the second stream
  *    wait for it, on the device. No thread waits. One record and one wait cover all earlier frees on the
  *    first stream.
- *  - tarn_pool_alloc and tarn_pool_free name the device's default stream, NULL. Memory that another stream
- *    uses must not be freed by tarn_pool_free before that stream is done with it.
+ *  - tarn_pool_alloc and tarn_pool_free name the device's default stream, NULL. If all work on the pool's memory is on
+ *    one other stream, and no call names a stream, NULL stands for that one. If there are more, memory that another
+ *    stream uses must not be freed by tarn_pool_free before that stream is done with it.
  *
  * Handles of streams.
  *  - A pool may record an event on a stream long after the last free there. So before a handle ends
@@ -697,24 +723,50 @@ TARN_API tarn_status tarn_pool_get_backend(const tarn_pool *pool, tarn_backend *
 /* tarn_pool_stats, tarn_pool_available: tarn/stats.h. tarn_pool_check, tarn_pool_dump, debug mode:
  * tarn/debug.h. Traces of what a program allocates: tarn/record.h. */
 
-/* -------------------------------------------------------------------- process-wide pool -------- */
+/* -------------------------------------------------------------------- process-wide pools ------- */
 
 /*
- * The pool of tarn_malloc. At the end of the process its memory is left to the system and the driver.
- * Variables of the environment set its options, TARN_INITIAL and TARN_LIMIT for example. Two variables are
- * for all pools of the process: TARN_DISABLE=1 sets passes_through, and TARN_TRACE=FILE records a trace
- * (tarn/record.h). "The environment" lists them all.
+ * There is one for each device and kind of memory that has been asked for. tarn_malloc uses that of the calling thread's
+ * current device, or of TARN_DEVICE, and of the kind in TARN_KIND: device memory if that is not set. At the end of the
+ * process their memory is left to the system and the driver. Variables of the environment set their options,
+ * TARN_INITIAL and TARN_LIMIT for example. Two variables are for all pools of the process: TARN_DISABLE=1 sets
+ * passes_through, and TARN_TRACE=FILE records a trace (tarn/record.h). "The environment" lists them all.
  */
 
-/* Writes the process-wide pool, for statistics for example. Creates it if there is none; then the statuses
- * are those of tarn_malloc. */
+/* Writes the pool that tarn_malloc would use now, for statistics for example. Creates it if there is none; then the
+ * statuses are those of tarn_malloc. */
 TARN_API tarn_status tarn_default_pool(tarn_pool **pool_out);
 
-/* Destroys the process-wide pool, if there is one, like tarn_pool_destroy. The next tarn_malloc creates a
- * new one. No other thread may be using it. */
+/*
+ * Writes the process-wide pool for memory of `kind` on device number `device`, or TARN_DEVICE_CURRENT, whatever
+ * TARN_DEVICE and TARN_KIND say. Creates it if there is none. tarn_free frees its memory too. Plain host memory is on no
+ * device: one pool.
+ * Status: those of tarn_malloc, and INVALID_ARGUMENT: pool_out is NULL, or the kind is unknown.
+ * Cost: a step for each process-wide pool.
+ */
+TARN_API tarn_status tarn_device_pool(int device, tarn_memory_kind kind, tarn_pool **pool_out);
+
+/*
+ * Sets the options that process-wide pools are created with from now on; NULL: the defaults. Variables of the environment
+ * go first. The name is copied; the fallback, and the functions' data, must stay. Their backend must be NULL.
+ * Status: INVALID_OPTIONS: the message names the field. INVALID_ARGUMENT: there is a process-wide pool already.
+ */
+TARN_API tarn_status tarn_default_pool_configure(const tarn_pool_options *options);
+
+/* Destroys all process-wide pools, like tarn_pool_destroy: LIVE_REGIONS, and nothing has changed, if one has live
+ * allocations. The next tarn_malloc creates a new one. No other thread may be using them. */
 TARN_API tarn_status tarn_default_pool_destroy(void);
 
-/* Gives the process-wide pool up, if there is one, like tarn_pool_abandon. No other thread may be using it. */
+/*
+ * Destroys all process-wide pools even though allocations are live; their addresses become invalid. Before that it writes
+ * the live ones to `report` like tarn_pool_report_leaks; NULL: no report. Writes to *leaks_out, which may be NULL, how
+ * much was live. No other thread may be using the pools.
+ * Status: INVALID_ARGUMENT: leaks_out->struct_bytes is wrong, and nothing has changed. Those of tarn_pool_report_leaks:
+ * the report is not whole, and the pools are destroyed all the same.
+ */
+TARN_API tarn_status tarn_default_pool_destroy_forced(FILE *report, tarn_leaks *leaks_out);
+
+/* Gives all process-wide pools up, like tarn_pool_abandon. No other thread may be using them. */
 TARN_API tarn_status tarn_default_pool_abandon(void);
 
 /* ------------------------------------------------------------------------- captured streams ---- */

@@ -17,6 +17,11 @@
 tarn_status tn_backend_check_open(const char *function, tarn_memory_kind kind,
                                   const tarn_backend *backend_out);
 
+/* How many devices the vendor shows, and which is current in the calling thread; 0 if the vendor has no current device.
+ * Each vendor's backend defines them. */
+tarn_status tn_vendor_device_count(int *count_out);
+tarn_status tn_vendor_current_device(int *device_out);
+
 /* INVALID_DEVICE if there is no device `number` among `count`. */
 tarn_status tn_backend_check_number(const char *vendor, int number, int count);
 

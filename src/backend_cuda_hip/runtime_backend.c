@@ -179,14 +179,45 @@ static tarn_status open_failed(int number, tarn_backend_result result)
                                 TN_RUNTIME(GetErrorString)((tn_runtime_error)result.vendor_code));
 }
 
-static tarn_status check_number(int number)
+static tarn_backend_result count_devices(int *count_out)
 {
     int count = 0; /* the call does not write it without a driver */
     tarn_backend_result result = tn_runtime_result(TN_RUNTIME(GetDeviceCount)(&count));
     if (result.status == TARN_STATUS_OK && count == 0)
         result = tn_runtime_result(TN_RUNTIME(ErrorNoDevice));
+    if (result.status == TARN_STATUS_OK) *count_out = count;
+    return result;
+}
+
+static tarn_status check_number(int number)
+{
+    int count;
+    tarn_backend_result result = count_devices(&count);
     if (result.status != TARN_STATUS_OK) return open_failed(number, result);
     return tn_backend_check_number(TN_RUNTIME_VENDOR, number, count);
+}
+
+tarn_status tn_vendor_device_count(int *count_out)
+{
+    tarn_status status = tn_lifetime_check_open(TN_RUNTIME_VENDOR, 0, tn_runtime_unloading());
+    if (status != TARN_STATUS_OK) return status;
+    tarn_backend_result result = count_devices(count_out);
+    return result.status == TARN_STATUS_OK ? TARN_STATUS_OK : open_failed(0, result);
+}
+
+tarn_status tn_vendor_current_device(int *device_out)
+{
+    tarn_status status = tn_lifetime_check_open(TN_RUNTIME_VENDOR, 0, tn_runtime_unloading());
+    if (status != TARN_STATUS_OK) return status;
+    int current, count;
+    tarn_backend_result result = tn_runtime_result(TN_RUNTIME(GetDevice)(&current));
+    if (result.status != TARN_STATUS_OK) {
+        /* Without a device HIP 5 calls the current one invalid. */
+        tarn_backend_result counted = count_devices(&count);
+        return open_failed(0, counted.status != TARN_STATUS_OK ? counted : result);
+    }
+    *device_out = current;
+    return TARN_STATUS_OK;
 }
 
 static size_t total_bytes_of(const struct tn_runtime_device *device,

@@ -196,6 +196,27 @@ static tarn_status fail_to_find(const struct search *search)
                    (void *)search->handle);
 }
 
+tarn_status tn_vendor_device_count(int *count_out)
+{
+    tarn_status status = tn_lifetime_check_open("Level Zero", 0, tn_ze_unloading());
+    if (status != TARN_STATUS_OK) return status;
+    struct search search = { .number = -1 }; /* counts all and finds none */
+    struct drivers drivers;
+    ze_driver_handle_t last;
+    ze_result_t error = find_drivers(&drivers);
+    if (error == ZE_RESULT_SUCCESS) error = search_drivers(&search, &drivers, &last);
+    if (error == ZE_RESULT_SUCCESS && search.count == 0) error = ZE_RESULT_ERROR_UNINITIALIZED;
+    if (error != ZE_RESULT_SUCCESS) return fail_to_search(0, error);
+    *count_out = search.count;
+    return TARN_STATUS_OK;
+}
+
+tarn_status tn_vendor_current_device(int *device_out)
+{
+    *device_out = 0;
+    return TARN_STATUS_OK;
+}
+
 tarn_status tn_ze_find_device(int number, ze_device_handle_t handle, struct tn_ze_place *place_out)
 {
     struct tn_ze_place place = { .newer = find_newer() };

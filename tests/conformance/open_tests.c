@@ -61,7 +61,7 @@ static void an_unknown_kind_is_refused(void **state)
 static void an_unknown_device_is_refused(void **state)
 {
     tarn_status without = is_built_for_host() ? TARN_STATUS_INVALID_DEVICE : TARN_STATUS_NO_DEVICE;
-    const int devices[] = { -1, 9999, INT32_MAX, INT32_MIN };
+    const int devices[] = { -2, 9999, INT32_MAX, INT32_MIN };
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
         expect_no_open(devices[i], TARN_MEMORY_KIND_DEVICE, TARN_STATUS_INVALID_DEVICE, without);
 }

@@ -40,9 +40,17 @@ static int unset_all(void **state)
     return 0;
 }
 
+static struct tn_environment defaults_of(void)
+{
+    return (struct tn_environment){
+        .options = TARN_POOL_OPTIONS_INIT,
+        .location = { TARN_DEVICE_CURRENT, TARN_MEMORY_KIND_DEVICE },
+    };
+}
+
 static struct tn_environment read_with(const char *name, const char *value)
 {
-    struct tn_environment environment;
+    struct tn_environment environment = defaults_of();
     setenv(name, value, 1);
     expect_ok(tn_environment_read(&environment));
     unsetenv(name);
@@ -52,9 +60,8 @@ static struct tn_environment read_with(const char *name, const char *value)
 /* The value is refused, the message names the variable and the value, and nothing was written. */
 static void expect_refused(const char *name, const char *value)
 {
-    struct tn_environment environment, before;
-    memset(&environment, 0x5a, sizeof environment);
-    before = environment;
+    struct tn_environment environment = defaults_of(), before;
+    memcpy(&before, &environment, sizeof before); /* with the padding */
     setenv(name, value, 1);
     tarn_status status = tn_environment_read(&environment);
     unsetenv(name);
@@ -76,9 +83,9 @@ static void expect_defaults(const struct tn_environment *environment)
     assert_true(environment->options.growth_factor == defaults.growth_factor);
     assert_int_equal(environment->options.growth_bytes_max, defaults.growth_bytes_max);
     assert_int_equal(environment->options.limit_bytes, defaults.limit_bytes);
-    assert_int_equal(environment->device, 0);
-    assert_int_equal(environment->rank_count, 1);
-    assert_int_equal(environment->kind, TARN_MEMORY_KIND_DEVICE);
+    assert_int_equal(environment->location.device, TARN_DEVICE_CURRENT);
+    assert_int_equal(environment->options.rank_count, 0);
+    assert_int_equal(environment->location.kind, TARN_MEMORY_KIND_DEVICE);
     assert_int_equal(environment->options.release_threshold_bytes, 0);
     assert_false(environment->options.returns_when_empty);
     assert_int_equal(environment->options.limit_percent, 0);
@@ -95,7 +102,7 @@ static void expect_defaults(const struct tn_environment *environment)
 
 static void variables_that_are_unset_or_empty_change_nothing(void **state)
 {
-    struct tn_environment environment;
+    struct tn_environment environment = defaults_of();
     expect_ok(tn_environment_read(&environment));
     expect_defaults(&environment);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -128,7 +135,7 @@ static void all_variables_are_read_together(void **state)
     _Static_assert(sizeof values == sizeof names, "one for each");
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         setenv(names[i], values[i], 1);
-    struct tn_environment environment;
+    struct tn_environment environment = defaults_of();
     expect_ok(tn_environment_read(&environment));
     assert_int_equal(environment.options.fit, TARN_FIT_FIRST);
     assert_int_equal(environment.options.initial_bytes, 700 * MB);
@@ -137,11 +144,11 @@ static void all_variables_are_read_together(void **state)
     assert_true(environment.options.growth_factor == 1.5);
     assert_int_equal(environment.options.growth_bytes_max, 2 * GB);
     assert_int_equal(environment.options.chunk_bytes, 4 * KB);
-    assert_int_equal(environment.device, 3);
-    assert_int_equal(environment.rank_count, 6);
+    assert_int_equal(environment.location.device, 3);
+    assert_int_equal(environment.options.rank_count, 6);
     assert_int_equal(environment.options.release_threshold_bytes, GB);
     assert_true(environment.options.returns_when_empty);
-    assert_int_equal(environment.kind, TARN_MEMORY_KIND_PINNED);
+    assert_int_equal(environment.location.kind, TARN_MEMORY_KIND_PINNED);
     assert_true(environment.options.contiguous);
     assert_int_equal(environment.options.step_bytes, 64 * MB);
     assert_int_equal(environment.options.debug, TARN_DEBUG_SITES | TARN_DEBUG_ZONES |
@@ -340,10 +347,10 @@ static void a_chunk_is_a_power_of_two_within_bounds(void **state)
 
 static void a_device_is_a_number(void **state)
 {
-    assert_int_equal(read_with("TARN_DEVICE", "0").device, 0);
-    assert_int_equal(read_with("TARN_DEVICE", "7").device, 7);
-    assert_int_equal(read_with("TARN_DEVICE", "2147483646").device, INT_MAX - 1);
-    assert_int_equal(read_with("TARN_DEVICE", "2147483647").device, INT_MAX);
+    assert_int_equal(read_with("TARN_DEVICE", "0").location.device, 0);
+    assert_int_equal(read_with("TARN_DEVICE", "7").location.device, 7);
+    assert_int_equal(read_with("TARN_DEVICE", "2147483646").location.device, INT_MAX - 1);
+    assert_int_equal(read_with("TARN_DEVICE", "2147483647").location.device, INT_MAX);
     expect_refused("TARN_DEVICE", "2147483648");
     expect_refused("TARN_DEVICE", "4294967296"); /* 0 in 32 bits */
     expect_refused("TARN_DEVICE", "18446744073709551616");
@@ -460,11 +467,11 @@ static void a_policy_has_a_name(void **state)
 
 static void a_kind_has_a_name(void **state)
 {
-    assert_int_equal(read_with("TARN_KIND", "device").kind, TARN_MEMORY_KIND_DEVICE);
-    assert_int_equal(read_with("TARN_KIND", "pinned").kind, TARN_MEMORY_KIND_PINNED);
-    assert_int_equal(read_with("TARN_KIND", "shared").kind, TARN_MEMORY_KIND_SHARED);
-    assert_int_equal(read_with("TARN_KIND", "managed").kind, TARN_MEMORY_KIND_SHARED);
-    assert_int_equal(read_with("TARN_KIND", "host").kind, TARN_MEMORY_KIND_HOST);
+    assert_int_equal(read_with("TARN_KIND", "device").location.kind, TARN_MEMORY_KIND_DEVICE);
+    assert_int_equal(read_with("TARN_KIND", "pinned").location.kind, TARN_MEMORY_KIND_PINNED);
+    assert_int_equal(read_with("TARN_KIND", "shared").location.kind, TARN_MEMORY_KIND_SHARED);
+    assert_int_equal(read_with("TARN_KIND", "managed").location.kind, TARN_MEMORY_KIND_SHARED);
+    assert_int_equal(read_with("TARN_KIND", "host").location.kind, TARN_MEMORY_KIND_HOST);
     expect_refused("TARN_KIND", "Device");
     expect_refused("TARN_KIND", "host ");
     expect_refused("TARN_KIND", "dev");
@@ -473,29 +480,56 @@ static void a_kind_has_a_name(void **state)
 
 /* --- ranks -------------------------------------------------------------------------------------- */
 
-static void ranks_are_a_number_or_what_the_launcher_says(void **state)
+static void ranks_are_a_number(void **state)
 {
-    assert_int_equal(read_with("TARN_RANKS", "1").rank_count, 1);
-    assert_int_equal(read_with("TARN_RANKS", "2").rank_count, 2);
-    assert_int_equal(read_with("TARN_RANKS", "2147483647").rank_count, INT_MAX);
+    assert_int_equal(read_with("TARN_RANKS", "1").options.rank_count, 1);
+    assert_int_equal(read_with("TARN_RANKS", "2").options.rank_count, 2);
+    assert_int_equal(read_with("TARN_RANKS", "2147483647").options.rank_count, INT_MAX);
     expect_refused("TARN_RANKS", "0");
     expect_refused("TARN_RANKS", "-1");
     expect_refused("TARN_RANKS", "4x");
     expect_refused("TARN_RANKS", "2147483648");
-    setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "8", 1);
-    struct tn_environment environment;
+}
+
+/* --- options of the program's own ---------------------------------------------------------------- */
+
+/* The values need not be valid: the options are checked when the variables have been read. */
+static void unset_variables_keep_the_options_of_the_program(void **state)
+{
+    struct tn_environment environment = defaults_of(), before;
+    environment.options.chunk_bytes = 3;
+    environment.options.step_bytes = 5;
+    environment.options.quarantine_bytes = 0;
+    environment.options.is_shareable = true;
+    environment.options.debug = TARN_DEBUG_SITES;
+    environment.options.rank_count = 9;
+    environment.options.limit_percent = 50;
+    environment.location = (struct tn_location){ 4, TARN_MEMORY_KIND_PINNED };
+    memcpy(&before, &environment, sizeof before);
     expect_ok(tn_environment_read(&environment));
-    assert_int_equal(environment.rank_count, 8);
-    assert_int_equal(read_with("TARN_RANKS", "3").rank_count, 3);
-    assert_int_equal(read_with("TARN_DEVICE", "2").rank_count, 1);
-    unsetenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    assert_memory_equal(&environment, &before, sizeof before);
+}
+
+static void a_limit_replaces_the_programs_limit_of_either_kind(void **state)
+{
+    struct tn_environment environment = defaults_of();
+    environment.options.limit_percent = 50;
+    environment.options.limit_bytes = GB;
+    setenv("TARN_LIMIT", "2G", 1);
+    expect_ok(tn_environment_read(&environment));
+    assert_int_equal(environment.options.limit_bytes, 2 * GB);
+    assert_int_equal(environment.options.limit_percent, 0);
+    setenv("TARN_LIMIT", "30%", 1);
+    expect_ok(tn_environment_read(&environment));
+    assert_int_equal(environment.options.limit_bytes, 0);
+    assert_int_equal(environment.options.limit_percent, 30);
 }
 
 /* --- messages ----------------------------------------------------------------------------------- */
 
 static void the_first_variable_that_does_not_parse_is_named(void **state)
 {
-    struct tn_environment environment;
+    struct tn_environment environment = defaults_of();
     setenv("TARN_GROWTH", "0", 1);
     setenv("TARN_DEVICE", "x", 1);
     expect_status(TARN_STATUS_INVALID_ENVIRONMENT, tn_environment_read(&environment));
@@ -508,7 +542,7 @@ static void a_long_value_leaves_room_for_what_was_expected(void **state)
     char value[1000];
     memset(value, 'x', sizeof value - 1);
     value[sizeof value - 1] = '\0';
-    struct tn_environment environment;
+    struct tn_environment environment = defaults_of();
     setenv("TARN_LIMIT", value, 1);
     expect_status(TARN_STATUS_INVALID_ENVIRONMENT, tn_environment_read(&environment));
     expect_message("TARN_LIMIT");
@@ -538,7 +572,9 @@ int main(void)
         TEST(a_switch_is_0_or_1),
         TEST(a_policy_has_a_name),
         TEST(a_kind_has_a_name),
-        TEST(ranks_are_a_number_or_what_the_launcher_says),
+        TEST(ranks_are_a_number),
+        TEST(unset_variables_keep_the_options_of_the_program),
+        TEST(a_limit_replaces_the_programs_limit_of_either_kind),
         TEST(the_first_variable_that_does_not_parse_is_named),
         TEST(a_long_value_leaves_room_for_what_was_expected),
     };

@@ -6,34 +6,15 @@
 #include "../care/recording.h"
 
 #include "checks.h"
-#include "environment.h"
+#include "create.h"
 #include "over_backend.h"
-
-/* Creates a pool on the backend of the options, or on the default device. The options are checked. */
-static tarn_status open_and_create(const tarn_pool_options *options, tarn_pool **pool_out)
-{
-    if (options->backend)
-        return tn_pool_life_begin(options, options->backend, false, NULL, pool_out);
-
-    tarn_backend backend;
-    tarn_status status = tarn_backend_open(0, TARN_MEMORY_KIND_DEVICE, &backend);
-    if (status != TARN_STATUS_OK) return status;
-    status = tn_pool_life_begin(options, &backend, true, NULL, pool_out);
-    if (status != TARN_STATUS_OK) tarn_backend_close(&backend);
-    return status;
-}
 
 tarn_status tarn_pool_create(const tarn_pool_options *given, tarn_pool **pool_out)
 {
     tarn_pool_options options;
     if (!pool_out) return tn_fail_for_null("pool_out");
     tarn_status status = tn_complete_options(given, &options);
-    if (status == TARN_STATUS_OK) status = tn_check_options(&options);
-    if (status == TARN_STATUS_OK) status = tn_environment_read_disable(&options.passes_through);
-    if (status != TARN_STATUS_OK) return status;
-    tn_recording_read_environment();
-    if (options.passes_through) options = tn_pool_life_options_passing_through(&options);
-    return open_and_create(&options, pool_out);
+    return status == TARN_STATUS_OK ? tn_create_pool(&options, NULL, pool_out) : status;
 }
 
 tarn_status tarn_pool_create_over(void *address, size_t size_bytes, const tarn_pool_options *given,

@@ -1,40 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * default_pool: the process-wide pool. The first use creates it with options from the environment.
+ * default_pool: the process-wide pools, one for each device and kind of memory, and tarn_malloc, which uses that of the
+ * calling thread's current device.
  *
- * The end of the process does not destroy it: the vendor's runtime may have ended by then, and the system takes
- * the memory back anyway.
+ *     TARN_DEVICE, or one device alone   the only pool that tarn_malloc uses is known: one load
+ *     several devices                    the vendor tells the current device, and a walk finds its pool
  *
- * A fork does not wait for the lock, because the vendor may fork while a backend is opened under it. The child
- * begins without a pool.
+ * The vendor is asked each time, because a thread may set another device at any moment. A free finds the pool by the
+ * address.
+ *
+ * The end of the process does not destroy these pools: the vendor's runtime may have ended by then, and the system
+ * takes the memory back anyway.
+ *
+ * A fork does not wait for the lock, because the vendor may fork while a backend is opened under it. The child begins
+ * without a pool.
  */
 #include <stdatomic.h>
+#include <stdio.h>
 
-#include "../../base/arith.h"
 #include "../../base/error.h"
 #include "../../base/process.h"
 #include "../../base/sync.h"
+#include "../care/debug_pool.h"
+#include "../care/leak_report.h"
 #include "../care/pool_registry.h"
-#include "../supply/pool_options.h"
-#include "tarn/host.h"
 
 #include "checks.h"
-#include "environment.h"
+#include "create.h"
 
 static struct tn_mutex lock = TN_MUTEX_INIT;
-static tarn_pool *_Atomic pool; /* written under the lock */
-static tarn_backend backend;    /* under the lock */
-static bool parent_had_pool;    /* set only in a forked child, before it has threads */
+static tarn_pool *_Atomic newest; /* the list of process-wide pools; written under the lock */
+static tarn_pool
+    *_Atomic only; /* the pool of every tarn_malloc; NULL: there is none such, or not yet */
+static atomic_bool follows_device;     /* each tarn_malloc asks for the current device */
+static tarn_memory_kind followed_kind; /* of tarn_malloc then; written before follows_device */
+static bool parent_had_pool;           /* set only in a forked child, before it has threads */
+static tarn_pool_options configured;   /* by tarn_default_pool_configure; under the lock */
+static char configured_name[TARN_LABEL_BYTES_MAX + 1];
+static bool is_configured;
+
+/* The pool that served the thread last, if there are several devices. May have been destroyed since. */
+static _Thread_local tarn_pool *last;
 
 static struct tn_once forks_once = TN_ONCE_INIT;
 static bool watches_forks;
 
+static void forget_all(void)
+{
+    atomic_store(&only, NULL);
+    atomic_store(&newest, NULL);
+    atomic_store(&follows_device, false);
+}
+
 static void after_fork_in_child(void)
 {
     tn_mutex_init(&lock);
-    parent_had_pool = parent_had_pool || atomic_load(&pool) != NULL;
-    atomic_store(&pool, NULL);
-    backend = (tarn_backend){ NULL, NULL };
+    parent_had_pool = parent_had_pool || atomic_load(&newest) != NULL;
+    forget_all();
 }
 
 static void watch_forks(void)
@@ -42,119 +64,198 @@ static void watch_forks(void)
     watches_forks = tn_process_call_around_forks(NULL, NULL, after_fork_in_child);
 }
 
-static void lock_pool(void)
+static void lock_pools(void)
 {
     tn_once_call(&forks_once, watch_forks);
     tn_mutex_lock(&lock);
 }
 
-/* Host memory is available whatever vendor the library was built for. */
-static tarn_status open_backend(const struct tn_environment *environment, tarn_backend *opened)
+/* --- finding and creating ------------------------------------------------------------------------ */
+
+static tarn_pool *find(const struct tn_location *location)
 {
-    if (environment->kind == TARN_MEMORY_KIND_HOST) return tarn_host_backend_open(NULL, opened);
-    return tarn_backend_open(environment->device, environment->kind, opened);
+    tarn_pool *pool = atomic_load_explicit(&newest, memory_order_acquire);
+    while (pool &&
+           (pool->location.device != location->device || pool->location.kind != location->kind))
+        pool = pool->next_process_wide;
+    return pool;
 }
 
-/* If several ranks share the device, the options "all memory" and limit_percent refer to the share of this
- * rank. */
-static tarn_status share_device(const tarn_backend *of, unsigned rank_count,
-                                tarn_pool_options *options)
+static tarn_pool_options options_of_a_pool(void)
 {
-    bool takes_all = options->initial_bytes == TARN_INITIAL_ALL;
-    unsigned percent = options->limit_percent ? options->limit_percent : 100;
-    if (rank_count == 1 || (options->limit_percent == 0 && !takes_all)) return TARN_STATUS_OK;
-    tarn_memory_info info;
-    tarn_backend_result result = tn_query_memory(of, &info);
-    if (result.status != TARN_STATUS_OK) {
-        return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
-                              "%u ranks share the device's memory, but the %s backend does not "
-                              "tell how much there is",
-                              rank_count, of->operations->name);
-    }
-    /* Not 0, which would mean no limit. 1 byte is less than a chunk, so tarn_pool_create fails and says so. */
-    size_t share_bytes = tn_max(tn_percent_of(info.total_bytes / rank_count, percent), 1);
-    options->limit_bytes =
-        options->limit_bytes ? tn_min(options->limit_bytes, share_bytes) : share_bytes;
-    options->limit_percent = 0;
-    return TARN_STATUS_OK;
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    if (is_configured) options = configured;
+    options.reads_environment = true;
+    if (options.rank_count == 0) options.rank_count = TARN_RANKS_BY_LAUNCHER;
+    return options;
 }
 
-/* The messages about options and devices name no variables, and the user may have set nothing else. */
-static tarn_status fail_with_variables(tarn_status status)
-{
-    char variables[120];
-    struct tn_saved_error saved = tn_error_save();
-    if (status != TARN_STATUS_INVALID_OPTIONS && status != TARN_STATUS_NOT_SUPPORTED &&
-        status != TARN_STATUS_INVALID_DEVICE)
-        return status;
-    tn_environment_name_set(variables, sizeof variables);
-    if (variables[0] == '\0') return status;
-    return tn_fail_vendor(status, saved.error.vendor_code, saved.error.vendor_name,
-                          "%s; set in the environment: %s", saved.message, variables);
-}
-
-static tarn_status create(tarn_pool **pool_out)
+static tarn_status create(const struct tn_location *location, tarn_pool **pool_out)
 {
     TN_ASSERT(tn_mutex_is_held(&lock));
     if (!watches_forks)
         return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory to watch for forks");
-    struct tn_environment environment;
-    tarn_status status = tn_environment_read(&environment);
+    const tarn_pool_options options = options_of_a_pool();
+    tarn_pool *pool;
+    tarn_status status = tn_create_pool(&options, location, &pool);
     if (status != TARN_STATUS_OK) return status;
-    tarn_backend opened;
-    status = open_backend(&environment, &opened);
-    if (status != TARN_STATUS_OK) return fail_with_variables(status);
+    pool->is_process_wide = true;
+    pool->succeeds_parent = parent_had_pool;
+    pool->location = *location;
+    pool->next_process_wide = atomic_load(&newest);
+    atomic_store(&newest, pool);
+    *pool_out = pool;
+    return TARN_STATUS_OK;
+}
 
-    tarn_pool_options *options = &environment.options;
-    options->backend = &opened;
-    status = share_device(&opened, environment.rank_count, options);
-    if (status == TARN_STATUS_OK) status = tarn_pool_create(options, pool_out);
-    if (status == TARN_STATUS_OK) {
-        (*pool_out)->is_process_wide = true;
-        (*pool_out)->succeeds_parent = parent_had_pool;
-        backend = opened;
-    } else {
-        tarn_backend_close(&opened);
-        status = fail_with_variables(status);
-    }
+static TN_COLD tarn_status create_unless_there(const struct tn_location *location,
+                                               tarn_pool **pool_out)
+{
+    tarn_status status = TARN_STATUS_OK;
+    lock_pools();
+    tarn_pool *pool = find(location);
+    if (!pool) status = create(location, &pool);
+    tn_mutex_unlock(&lock);
+    if (status == TARN_STATUS_OK) *pool_out = pool;
     return status;
 }
 
-static TN_COLD tarn_status get_or_create(tarn_pool **pool_out)
+/* Host memory is on no device. */
+static struct tn_location location_of(int device, tarn_memory_kind kind)
 {
-    lock_pool();
+    return (struct tn_location){ kind == TARN_MEMORY_KIND_HOST ? 0 : device, kind };
+}
+
+tarn_status tarn_device_pool(int device, tarn_memory_kind kind, tarn_pool **pool_out)
+{
+    if (!pool_out) return tn_fail_for_null("pool_out");
+    struct tn_location location = location_of(device, kind);
     tarn_status status = TARN_STATUS_OK;
-    tarn_pool *created = atomic_load(&pool);
-    if (!created) {
-        status = create(&created);
-        if (status == TARN_STATUS_OK) atomic_store(&pool, created);
-    }
+    if (location.device == TARN_DEVICE_CURRENT)
+        status = tarn_backend_current_device(&location.device);
+    if (status != TARN_STATUS_OK) return status;
+    tarn_pool *pool = find(&location);
+    if (!pool) return create_unless_there(&location, pool_out);
+    *pool_out = pool;
+    return TARN_STATUS_OK;
+}
+
+/* --- the pool of the calling thread -------------------------------------------------------------- */
+
+/* Where tarn_malloc allocates: on a fixed device, or on TARN_DEVICE_CURRENT. */
+static tarn_status find_target(struct tn_location *location_out)
+{
+    struct tn_environment environment = {
+        .options = options_of_a_pool(),
+        .location = { TARN_DEVICE_CURRENT, TARN_MEMORY_KIND_DEVICE },
+    };
+    tarn_status status = tn_environment_read(&environment);
+    if (status != TARN_STATUS_OK) return status;
+    int device_count = 1;
+    struct tn_location location =
+        location_of(environment.location.device, environment.location.kind);
+    if (location.device == TARN_DEVICE_CURRENT) status = tarn_backend_device_count(&device_count);
+    if (status != TARN_STATUS_OK) return status;
+    if (location.device == TARN_DEVICE_CURRENT && device_count == 1) location.device = 0;
+    *location_out = location;
+    return TARN_STATUS_OK;
+}
+
+static tarn_status create_for_thread_locked(tarn_pool **pool_out)
+{
+    struct tn_location location;
+    tarn_status status = find_target(&location);
+    if (status != TARN_STATUS_OK) return status;
+    bool follows = location.device == TARN_DEVICE_CURRENT;
+    if (follows) status = tarn_backend_current_device(&location.device);
+    if (status != TARN_STATUS_OK) return status;
+    tarn_pool *pool = find(&location);
+    if (!pool) status = create(&location, &pool);
+    if (status != TARN_STATUS_OK) return status;
+    followed_kind = location.kind;
+    atomic_store(&follows_device, follows);
+    if (!follows) atomic_store(&only, pool);
+    *pool_out = pool;
+    return TARN_STATUS_OK;
+}
+
+static TN_COLD tarn_status create_for_thread(tarn_pool **pool_out)
+{
+    lock_pools();
+    tarn_status status = create_for_thread_locked(pool_out);
     tn_mutex_unlock(&lock);
-    if (status == TARN_STATUS_OK) *pool_out = created;
     return status;
+}
+
+static bool is_usable(const tarn_pool *pool)
+{
+    return tn_pool_is_open(pool) && pool->is_process_wide;
+}
+
+/* The vendor is not asked any more once the process ends. Then the thread keeps the device that it had. */
+static TN_NOINLINE tarn_status find_for_thread(tarn_pool **pool_out)
+{
+    struct tn_saved_error saved = tn_error_save();
+    tarn_status status = atomic_load_explicit(&follows_device, memory_order_acquire)
+                             ? tarn_device_pool(TARN_DEVICE_CURRENT, followed_kind, pool_out)
+                             : create_for_thread(pool_out);
+    if (status == TARN_STATUS_VENDOR_ERROR && tn_process_is_ending() && is_usable(last)) {
+        tn_error_restore(&saved);
+        *pool_out = last;
+        return TARN_STATUS_OK;
+    }
+    if (status == TARN_STATUS_OK) last = *pool_out;
+    return status;
+}
+
+static inline tarn_status find_mine(tarn_pool **pool_out)
+{
+    *pool_out = atomic_load_explicit(&only, memory_order_acquire);
+    return TN_LIKELY(*pool_out != NULL) ? TARN_STATUS_OK : find_for_thread(pool_out);
 }
 
 tarn_status tarn_default_pool(tarn_pool **pool_out)
 {
+    tarn_pool *mine;
     if (!pool_out) return tn_fail_for_null("pool_out");
-    tarn_pool *current = atomic_load_explicit(&pool, memory_order_acquire);
-    if (TN_UNLIKELY(!current)) return get_or_create(pool_out);
-    *pool_out = current;
-    return TARN_STATUS_OK;
+    tarn_status status = find_mine(&mine);
+    if (status == TARN_STATUS_OK) *pool_out = mine;
+    return status;
 }
+
+/* --- alloc and free ------------------------------------------------------------------------------ */
 
 tarn_status tarn_malloc(size_t size_bytes, void **address_out)
 {
-    tarn_pool *current;
-    tarn_status status = tarn_default_pool(&current);
-    return status == TARN_STATUS_OK ? tarn_pool_alloc(current, size_bytes, address_out) : status;
+    tarn_pool *mine;
+    tarn_status status = find_mine(&mine);
+    return status == TARN_STATUS_OK ? tarn_pool_alloc(mine, size_bytes, address_out) : status;
 }
 
-tarn_status tarn_free(void *address)
+tarn_status tarn_malloc_on(size_t size_bytes, tarn_stream stream, void **address_out)
 {
-    /* Creates no pool: a new one would not have the address. */
-    tarn_pool *current = atomic_load_explicit(&pool, memory_order_acquire);
-    if (TN_LIKELY(current != NULL)) return tarn_pool_free(current, address);
+    tarn_pool *mine;
+    tarn_status status = find_mine(&mine);
+    return status == TARN_STATUS_OK ? tarn_pool_alloc_on(mine, size_bytes, stream, address_out)
+                                    : status;
+}
+
+/* The process-wide pool that an address lies in, or the newest one, which then says why it cannot free it. NULL: there
+ * is no pool. Asks the thread's last pool first: the others' locks may be busy with their own threads. */
+static tarn_pool *find_owner(void *address)
+{
+    tarn_pool *first = atomic_load_explicit(&newest, memory_order_acquire);
+    if (TN_LIKELY(!first || !first->next_process_wide)) return first;
+    if (is_usable(last) && tn_pool_holds(last, address)) return last;
+    for (tarn_pool *pool = first; pool; pool = pool->next_process_wide) {
+        if (tn_pool_holds(pool, address)) return pool;
+    }
+    return first;
+}
+
+/* Creates no pool: a new one would not have the address. */
+static TN_COLD tarn_status free_without_a_pool(void *address)
+{
     if (!address) return TARN_STATUS_OK;
     tarn_allocation found;
     if (tn_pool_registry_find(address, NULL, &found) != TN_FIND_RESULT_FOREIGN) {
@@ -165,33 +266,122 @@ tarn_status tarn_free(void *address)
     return tn_fail(TARN_STATUS_FOREIGN_ADDRESS, "%p belongs to no pool", address);
 }
 
-/* Ends the process-wide pool by tarn_pool_destroy or tarn_pool_abandon. An abandoned pool leaves its backend
- * open. */
-static tarn_status end(tarn_status (*end_pool)(tarn_pool *pool), bool closes_backend)
+tarn_status tarn_free(void *address)
 {
-    tarn_status status = TARN_STATUS_OK;
-    lock_pool();
-    tarn_pool *current = atomic_load(&pool);
-    if (current) {
-        current->is_process_wide = false;
-        status = end_pool(current);
-        if (status == TARN_STATUS_OK) {
-            atomic_store(&pool, NULL);
-            if (closes_backend) tarn_backend_close(&backend);
-        } else {
-            current->is_process_wide = true;
-        }
+    tarn_pool *owner = find_owner(address);
+    return TN_LIKELY(owner != NULL) ? tarn_pool_free(owner, address) : free_without_a_pool(address);
+}
+
+tarn_status tarn_free_on(void *address, tarn_stream stream)
+{
+    tarn_pool *owner = find_owner(address);
+    return TN_LIKELY(owner != NULL) ? tarn_pool_free_on(owner, address, stream)
+                                    : free_without_a_pool(address);
+}
+
+/* --- options and the end ------------------------------------------------------------------------- */
+
+tarn_status tarn_default_pool_configure(const tarn_pool_options *given)
+{
+    tarn_pool_options options;
+    tarn_status status = tn_complete_options(given, &options);
+    if (status == TARN_STATUS_OK) status = tn_check_options(&options);
+    if (status == TARN_STATUS_OK && options.backend) {
+        status = tn_fail(TARN_STATUS_INVALID_OPTIONS,
+                         "backend is set, but a process-wide pool is on the current device");
+    }
+    if (status != TARN_STATUS_OK) return status;
+    lock_pools();
+    if (atomic_load(&newest)) {
+        status = tn_fail(TARN_STATUS_INVALID_ARGUMENT, "there is a process-wide pool already");
+    } else {
+        (void)snprintf(configured_name, sizeof configured_name, "%s",
+                       options.name ? options.name : "");
+        options.name = configured_name;
+        configured = options;
+        is_configured = given != NULL;
     }
     tn_mutex_unlock(&lock);
     return status;
 }
 
+/* Ends all process-wide pools by one of the functions below. Afterwards there is none. */
+static void end_all(tarn_status (*end)(tarn_pool *pool))
+{
+    TN_ASSERT(tn_mutex_is_held(&lock));
+    for (tarn_pool *pool = atomic_load(&newest), *next; pool; pool = next) {
+        next = pool->next_process_wide;
+        pool->is_process_wide = false;
+        (void)end(pool); /* only live allocations or a process-wide pool could be refused */
+    }
+    forget_all();
+}
+
+static tarn_leaks sum_leaks(void)
+{
+    tarn_leaks sum = TARN_LEAKS_INIT;
+    for (tarn_pool *pool = atomic_load(&newest); pool; pool = pool->next_process_wide) {
+        tarn_leaks leaks = tn_debug_leaks(pool);
+        sum.allocation_count += leaks.allocation_count;
+        sum.requested_bytes += leaks.requested_bytes;
+        sum.used_bytes += leaks.used_bytes;
+    }
+    return sum;
+}
+
 tarn_status tarn_default_pool_destroy(void)
 {
-    return end(tarn_pool_destroy, true);
+    tarn_status status = TARN_STATUS_OK;
+    lock_pools();
+    size_t live_count = sum_leaks().allocation_count;
+    if (live_count == 0) {
+        end_all(tarn_pool_destroy);
+    } else {
+        status = tn_fail(TARN_STATUS_LIVE_REGIONS,
+                         "the process-wide pools still have %zu live allocations", live_count);
+    }
+    tn_mutex_unlock(&lock);
+    return status;
+}
+
+static tarn_status destroy_forced(tarn_pool *pool)
+{
+    return tarn_pool_destroy_forced(pool, NULL);
+}
+
+/* Reports of a pool without live allocations would only say so. */
+static tarn_status report_all(FILE *report)
+{
+    tarn_status status = TARN_STATUS_OK;
+    for (tarn_pool *pool = atomic_load(&newest); pool; pool = pool->next_process_wide) {
+        if (tn_debug_leaks(pool).allocation_count == 0) continue;
+        tarn_status written = tn_leak_report_write(pool, report);
+        if (status == TARN_STATUS_OK) status = written;
+    }
+    return status;
+}
+
+tarn_status tarn_default_pool_destroy_forced(FILE *report, tarn_leaks *leaks_out)
+{
+    tarn_status status = TARN_STATUS_OK;
+    if (leaks_out) {
+        status = tn_check_struct_bytes("leaks_out", leaks_out->struct_bytes, sizeof *leaks_out,
+                                       sizeof *leaks_out, TARN_STATUS_INVALID_ARGUMENT);
+    }
+    if (status != TARN_STATUS_OK) return status;
+    lock_pools();
+    const tarn_leaks leaks = sum_leaks();
+    if (report) status = report_all(report);
+    end_all(destroy_forced);
+    tn_mutex_unlock(&lock);
+    if (leaks_out) *leaks_out = leaks;
+    return status;
 }
 
 tarn_status tarn_default_pool_abandon(void)
 {
-    return end(tarn_pool_abandon, false);
+    lock_pools();
+    end_all(tarn_pool_abandon);
+    tn_mutex_unlock(&lock);
+    return TARN_STATUS_OK;
 }

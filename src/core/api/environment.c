@@ -13,8 +13,6 @@
 #include "../../base/error.h"
 #include "../index/free_set.h"
 
-#include "ranks.h"
-
 /* All variables that tn_environment_read reads. */
 static const char *const variables[] = {
     "TARN_INITIAL", "TARN_CHUNK",      "TARN_LIMIT",   "TARN_GROWTH_MAX",
@@ -117,8 +115,8 @@ static tarn_status read_shareable(tarn_pool_options *options)
 {
     const char *name = "TARN_SHAREABLE";
     tarn_status status = read_switch(name, &options->is_shareable);
-    if (status != TARN_STATUS_OK || !options->is_shareable || options->contiguous ||
-        options->passes_through)
+    if (status != TARN_STATUS_OK || !value_of(name) || !options->is_shareable ||
+        options->contiguous || options->passes_through)
         return status;
     return tn_fail(TARN_STATUS_INVALID_ENVIRONMENT, "%s is 1, but TARN_CONTIGUOUS is not", name);
 }
@@ -128,11 +126,16 @@ static tarn_status read_limit(struct tn_environment *environment)
     const char *name = "TARN_LIMIT";
     const char *value = value_of(name);
     size_t bytes;
-    if (!value || parse_percent(value, &environment->options.limit_percent)) return TARN_STATUS_OK;
+    if (!value) return TARN_STATUS_OK;
+    if (parse_percent(value, &environment->options.limit_percent)) {
+        environment->options.limit_bytes = 0;
+        return TARN_STATUS_OK;
+    }
     if (!parse_bytes(value, &bytes) || bytes < environment->options.chunk_bytes) {
         return fail_for(name, value, "at least a chunk in bytes such as 8G, nor 1% to 100%");
     }
     environment->options.limit_bytes = bytes;
+    environment->options.limit_percent = 0;
     return TARN_STATUS_OK;
 }
 
@@ -215,17 +218,13 @@ static tarn_status read_fit(tarn_fit *fit)
     return fail_for(name, value, "best_fit, first_fit, segregated_fit or tlsf");
 }
 
-/* TARN_RANKS, or else the environment of the launcher. */
 static tarn_status read_ranks(unsigned *rank_count)
 {
     const char *name = "TARN_RANKS";
     const char *value = value_of(name);
-    if (!value) {
-        *rank_count = tn_ranks_on_device(value_of("TARN_DEVICE") != NULL);
-        return TARN_STATUS_OK;
-    }
     size_t number;
     const char *rest;
+    if (!value) return TARN_STATUS_OK;
     if (!parse_number(value, &number, &rest) || *rest != '\0' || number < 1 || number > INT_MAX) {
         return fail_for(name, value, "a number of ranks, 1 or more");
     }
@@ -236,7 +235,7 @@ static tarn_status read_ranks(unsigned *rank_count)
 static tarn_status read_chunk(size_t *chunk_bytes)
 {
     tarn_status status = read_bytes("TARN_CHUNK", chunk_bytes);
-    if (status != TARN_STATUS_OK) return status;
+    if (status != TARN_STATUS_OK || !value_of("TARN_CHUNK")) return status;
     if (tn_is_power_of_two(*chunk_bytes) && *chunk_bytes >= TARN_CHUNK_BYTES_MIN &&
         *chunk_bytes <= TARN_CHUNK_BYTES_MAX) {
         return TARN_STATUS_OK;
@@ -248,8 +247,8 @@ static tarn_status read_step(size_t *step_bytes)
 {
     const char *name = "TARN_STEP";
     tarn_status status = read_bytes(name, step_bytes);
-    if (status != TARN_STATUS_OK || *step_bytes == 0 || tn_is_power_of_two(*step_bytes))
-        return status;
+    if (status != TARN_STATUS_OK || !value_of(name)) return status;
+    if (*step_bytes == 0 || tn_is_power_of_two(*step_bytes)) return status;
     return fail_for(name, value_of(name), "a power of two such as 64M");
 }
 
@@ -277,6 +276,7 @@ static tarn_status read_debug(unsigned *debug)
     const char *name = "TARN_DEBUG";
     const char *value = value_of(name);
     unsigned flags = 0;
+    if (!value) return TARN_STATUS_OK;
     for (const char *rest = value; rest; rest = *rest == ',' ? rest + 1 : NULL) {
         size_t length = strcspn(rest, ",");
         unsigned flag = debug_flag_of(rest, length);
@@ -294,7 +294,7 @@ static tarn_status read_quarantine(size_t *quarantine_bytes)
 {
     const char *name = "TARN_QUARANTINE";
     tarn_status status = read_bytes(name, quarantine_bytes);
-    if (status != TARN_STATUS_OK || *quarantine_bytes > 0) return status;
+    if (status != TARN_STATUS_OK || !value_of(name) || *quarantine_bytes > 0) return status;
     return fail_for(name, value_of(name), "1 byte or more");
 }
 
@@ -306,10 +306,9 @@ tarn_status tn_environment_read_disable(bool *passes_through)
     return status;
 }
 
-tarn_status tn_environment_read(struct tn_environment *environment_out)
+tarn_status tn_environment_read(struct tn_environment *given)
 {
-    struct tn_environment environment = { .options = TARN_POOL_OPTIONS_INIT,
-                                          .kind = TARN_MEMORY_KIND_DEVICE };
+    struct tn_environment environment = *given;
     tarn_status status = read_initial(&environment.options.initial_bytes);
     if (status == TARN_STATUS_OK) status = read_chunk(&environment.options.chunk_bytes);
     if (status == TARN_STATUS_OK) status = read_limit(&environment);
@@ -328,13 +327,13 @@ tarn_status tn_environment_read(struct tn_environment *environment_out)
     if (status == TARN_STATUS_OK) status = read_shareable(&environment.options);
     if (status == TARN_STATUS_OK)
         status = read_switch("TARN_IDENTIFY_STREAMS", &environment.options.identifies_streams);
-    if (status == TARN_STATUS_OK) status = read_device(&environment.device);
-    if (status == TARN_STATUS_OK) status = read_kind(&environment.kind);
-    if (status == TARN_STATUS_OK) status = read_ranks(&environment.rank_count);
+    if (status == TARN_STATUS_OK) status = read_device(&environment.location.device);
+    if (status == TARN_STATUS_OK) status = read_kind(&environment.location.kind);
+    if (status == TARN_STATUS_OK) status = read_ranks(&environment.options.rank_count);
     if (status == TARN_STATUS_OK) status = read_fit(&environment.options.fit);
     if (status == TARN_STATUS_OK) status = read_debug(&environment.options.debug);
     if (status == TARN_STATUS_OK) status = read_quarantine(&environment.options.quarantine_bytes);
     if (status == TARN_STATUS_OK) status = read_switch("TARN_SLICES", &environment.options.slices);
-    if (status == TARN_STATUS_OK) *environment_out = environment;
+    if (status == TARN_STATUS_OK) *given = environment;
     return status;
 }

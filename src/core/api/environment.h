@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * environment: the options of the process-wide pool from environment variables.
+ * environment: options of a pool from environment variables.
  *
  * Threads: any, while no other thread changes the environment. Cost: O(1).
  */
 #ifndef TN_ENVIRONMENT_H
 #define TN_ENVIRONMENT_H
 
-#include "tarn/tarn.h"
+#include "../serve/pool_struct.h"
 
 struct tn_environment {
-    tarn_pool_options options; /* without a backend */
-    int device;
-    tarn_memory_kind kind;
-    unsigned rank_count; /* ranks that share the device, this one included */
+    tarn_pool_options options;
+    struct tn_location location;
 };
 
-/* Reads all variables that docs/semantics.md lists; a variable that is not set keeps its default. Errors:
- * INVALID_ENVIRONMENT, whose message names the variable. */
-tarn_status tn_environment_read(struct tn_environment *environment_out);
+/* Reads all variables that docs/semantics.md lists. A variable that is not set changes nothing. Errors:
+ * INVALID_ENVIRONMENT, whose message names the variable; then nothing is written. */
+tarn_status tn_environment_read(struct tn_environment *environment);
 
 /* Writes the names of those variables that are set, with commas; "" if none is. A text without room is cut. */
 void tn_environment_name_set(char *text, size_t text_bytes);

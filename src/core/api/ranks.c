@@ -4,6 +4,7 @@
 #include "ranks.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,11 +95,12 @@ static bool is_restricted_to_one_device(void)
     return false;
 }
 
-unsigned tn_ranks_on_device(bool is_device_chosen)
+unsigned tn_ranks_on_device(unsigned device_count)
 {
     unsigned rank_count = ranks_on_node();
-    if (!is_device_chosen && !is_restricted_to_one_device()) return rank_count;
-    unsigned device_count = number_in("SLURM_GPUS_ON_NODE");
-    if (device_count == 0) return 1;
-    return (rank_count + device_count - 1) / device_count;
+    if (device_count == 1 && is_restricted_to_one_device()) {
+        device_count = number_in("SLURM_GPUS_ON_NODE");
+        if (device_count == 0) return 1;
+    }
+    return device_count > 1 ? (rank_count + device_count - 1) / device_count : rank_count;
 }

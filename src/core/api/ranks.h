@@ -15,21 +15,18 @@
  *     LOCAL_WORLD_SIZE                                torchrun
  * Only Slurm's step variable is read: a single process in the script of a job sees the job's variables too.
  *
- * No variable tells whether the ranks of a node share one device. This rank has been placed on a device if its
- * device was chosen by number, or if CUDA_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES or
- * ZE_AFFINITY_MASK names a single device. If it has been placed, the ranks are assumed to be spread evenly over
- * SLURM_GPUS_ON_NODE devices, or one rank to each device if that is not set. If it has not been placed, all
- * ranks of the node share the device.
+ * No variable tells which ranks of a node share one device. They are taken to be spread evenly:
+ *  - If this process sees several devices, over these.
+ *  - If it sees one, since CUDA_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES or ZE_AFFINITY_MASK names a
+ *    single device, over SLURM_GPUS_ON_NODE devices; or one rank to each device if that is not set.
+ *  - If it sees one, and nothing hides others, all ranks of the node share that device.
  *
  * Threads: any, while no other thread changes the environment. Cost: some twenty look-ups.
  */
 #ifndef TN_RANKS_H
 #define TN_RANKS_H
 
-#include <stdbool.h>
-
-/* Returns how many ranks share the device, 1 or more, this one included. is_device_chosen: the caller named its
- * device by number, so the rank counts as placed. */
-unsigned tn_ranks_on_device(bool is_device_chosen);
+/* Returns how many ranks share the device, 1 or more, this one included. device_count: devices that this process sees. */
+unsigned tn_ranks_on_device(unsigned device_count);
 
 #endif

@@ -87,6 +87,7 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->spare_event_count = 0;
     pool->range = NULL;
     pool->is_process_wide = false;
+    pool->next_process_wide = NULL;
     pool->is_ending = false;
     pool->succeeds_parent = false;
     pool->on_static_pool_created = options->on_static_pool_created;

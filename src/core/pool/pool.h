@@ -61,6 +61,9 @@ enum tn_find_result {
 enum tn_find_result tn_pool_find(struct tarn_pool *pool, const void *address,
                                  tarn_allocation *found_out);
 
+/* Returns whether an address is in memory of the pool. Cost: that of a look-up; the arenas keep what they have. */
+bool tn_pool_holds(struct tarn_pool *pool, const void *address);
+
 struct tn_allocation_sizes {
     size_t size_bytes;   /* that were asked for */
     size_t usable_bytes; /* see tarn_allocation */

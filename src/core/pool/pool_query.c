@@ -77,6 +77,15 @@ enum tn_find_result tn_pool_find(struct tarn_pool *pool, const void *address,
     return result;
 }
 
+bool tn_pool_holds(struct tarn_pool *pool, const void *address)
+{
+    struct tn_place place;
+    struct tn_part *part = tn_pool_lock_part_of(pool, (uintptr_t)address);
+    bool is_found = tn_place_locate(pool, (uintptr_t)address, &place);
+    tn_pool_unlock_part(pool, part);
+    return is_found;
+}
+
 bool tn_pool_find_sizes(struct tarn_pool *pool, const void *address,
                         struct tn_allocation_sizes *sizes_out)
 {

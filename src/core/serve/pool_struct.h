@@ -34,6 +34,12 @@
 /* Further events go back to the vendor. */
 #define TN_POOL_SPARE_EVENTS_MAX 16
 
+/* Where memory lies. */
+struct tn_location {
+    int device; /* or TARN_DEVICE_CURRENT */
+    tarn_memory_kind kind;
+};
+
 enum tn_pool_state {
     TN_POOL_STATE_CLOSED = 0,
     /* A magic number, which stray memory is unlikely to hold. */
@@ -71,8 +77,10 @@ struct tarn_pool {
     bool owns_backend;
     bool is_over_callers_memory;         /* the pool has one static pool from init to fini */
     char name[TARN_LABEL_BYTES_MAX + 1]; /* "": none */
-    bool is_process_wide; /* the pool of tarn_malloc; tarn_default_pool_destroy ends it */
-    bool is_ending;       /* all memory goes back, whatever is under way */
+    bool is_process_wide;                /* tarn_default_pool_destroy ends it */
+    struct tn_location location;         /* of a process-wide pool */
+    struct tarn_pool *next_process_wide; /* an older one, or NULL */
+    bool is_ending;                      /* all memory goes back, whatever is under way */
     bool succeeds_parent; /* frees of unknown addresses succeed: they may be the parent's */
     tarn_static_pool_callback on_static_pool_created;   /* or NULL */
     tarn_static_pool_callback on_static_pool_destroyed; /* or NULL */
