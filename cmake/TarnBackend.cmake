@@ -29,7 +29,8 @@ set(tarn_backends HOST CUDA HIP ZE)
 #   tarn_vendor           the name in file names, "cuda"
 #   tarn_vendor_target    the imported target with the vendor's headers and library
 #   tarn_vendor_found     what was found, for the reader
-#   tarn_vendor_pc        what a linker that asks pkg-config is told
+#   tarn_vendor_folder    the folder of the vendor's library
+#   tarn_vendor_pc        what a linker that asks pkg-config is told besides that folder
 #   tarn_vendor_settings  the variables that choose among the vendor's SDKs, for an installed tarn
 #   tarn_vendor_missing   what is needed and how to install it; empty when it was found
 # A macro, since imported targets must be visible in the caller's folder.
@@ -37,6 +38,7 @@ macro(tarn_find_backend)
     set(tarn_vendor)
     set(tarn_vendor_target)
     set(tarn_vendor_found)
+    set(tarn_vendor_folder)
     set(tarn_vendor_pc)
     set(tarn_vendor_settings)
     set(tarn_vendor_missing)

@@ -49,7 +49,13 @@ foreach(place PREFIX FULL_LIBDIR FULL_INCLUDEDIR)
     string(REGEX REPLACE "/$" "" tarn_pc_to_${place} ${tarn_pc_to_${place}})
 endforeach()
 
-set(tarn_pc_needs "${CMAKE_THREAD_LIBS_INIT} ${tarn_vendor_pc}")
+# The vendor's SDK may lie elsewhere on the machine of the user: pkg-config --define-variable=sdk_libdir=FOLDER
+set(tarn_pc_needs "${CMAKE_THREAD_LIBS_INIT}")
+set(tarn_pc_sdk)
+if(tarn_vendor)
+    set(tarn_pc_sdk "sdk_libdir=${tarn_vendor_folder}\n")
+    string(APPEND tarn_pc_needs " -L\${sdk_libdir} ${tarn_vendor_pc}")
+endif()
 string(STRIP "${tarn_pc_needs}" tarn_pc_needs)
 # Who links the archive needs what it needs. Then it must stand in Libs, since pkg-config without
 # --static reads nothing else.

@@ -40,9 +40,9 @@ if(TARN_HIP_PLATFORM STREQUAL "amd")
     if(TARN_HIP_INCLUDE_DIR AND TARN_HIP_LIBRARY)
         target_compile_definitions(tarn_hip INTERFACE __HIP_PLATFORM_AMD__=1)
         target_link_libraries(tarn_hip INTERFACE ${TARN_HIP_LIBRARY})
-        get_filename_component(tarn_hip_folder ${TARN_HIP_LIBRARY} DIRECTORY)
+        get_filename_component(tarn_vendor_folder ${TARN_HIP_LIBRARY} DIRECTORY)
         set(tarn_vendor_found "${tarn_hip_version} for AMD")
-        set(tarn_vendor_pc "-L${tarn_hip_folder} -lamdhip64")
+        set(tarn_vendor_pc "-lamdhip64")
     else()
         string(CONCAT tarn_vendor_missing
             "HIP (headers and libamdhip64), and none was found. "
@@ -63,7 +63,8 @@ elseif(TARN_HIP_PLATFORM STREQUAL "nvidia")
         target_link_libraries(tarn_hip INTERFACE CUDA::cudart)
         set(tarn_vendor_found
             "${tarn_hip_version} for NVIDIA, toolkit ${CUDAToolkit_VERSION}")
-        set(tarn_vendor_pc "-L${CUDAToolkit_LIBRARY_DIR} -lcudart")
+        set(tarn_vendor_folder ${CUDAToolkit_LIBRARY_DIR})
+        set(tarn_vendor_pc "-lcudart")
     else()
         string(CONCAT tarn_vendor_missing
             "with TARN_HIP_PLATFORM=nvidia HIP's headers for NVIDIA (hip/nvidia_detail of HIP 5.2 to "
