@@ -47,8 +47,9 @@ if(TARGET CUDA::cudart)
     endforeach()
 else()
     string(CONCAT tarn_vendor_missing
-        "the CUDA toolkit (headers and libcudart), and none was found. "
+        "the CUDA toolkit (cuda_runtime_api.h and libcudart), and it was not found. "
         "Install it: package nvidia-cuda-toolkit on Debian and Ubuntu, or the one from "
         "https://developer.nvidia.com/cuda-downloads; or the packages nvidia-cuda-runtime and "
-        "nvidia-cuda-crt of PyPI. If it is in an unusual place, add -DCUDAToolkit_ROOT=<folder>.")
+        "nvidia-cuda-crt of PyPI. If it is in an unusual place, set CUDAToolkit_ROOT to its folder, by "
+        "-DCUDAToolkit_ROOT=<folder> or in the environment.")
 endif()

@@ -4,7 +4,7 @@
 # says what it has to set, and by the installed tarn-config.cmake.
 #
 # HIP's own package, find_package(hip), is not asked: it wants C++, and brings ROCm's compiler along.
-# The SDK is looked for where ROCM_PATH, HIP_PATH and CMAKE_PREFIX_PATH say, in the system's folders
+# The SDK is looked for where ROCM_PATH, HIP_PATH, hip_DIR and CMAKE_PREFIX_PATH say, in the system's folders
 # and in /opt/rocm.
 
 set(tarn_vendor_missing)
@@ -16,8 +16,13 @@ if(NOT DEFINED TARN_HIP_PLATFORM)
     set_property(CACHE TARN_HIP_PLATFORM PROPERTY STRINGS amd nvidia)
 endif()
 
-find_path(TARN_HIP_INCLUDE_DIR hip/hip_runtime_api.h
-    HINTS ENV ROCM_PATH ENV HIP_PATH PATHS /opt/rocm PATH_SUFFIXES include
+set(tarn_hip_places HINTS ${ROCM_PATH} ENV ROCM_PATH ${HIP_PATH} ENV HIP_PATH)
+if(hip_DIR)
+    list(APPEND tarn_hip_places ${hip_DIR}/../../..)
+endif()
+list(APPEND tarn_hip_places PATHS /opt/rocm)
+
+find_path(TARN_HIP_INCLUDE_DIR hip/hip_runtime_api.h ${tarn_hip_places} PATH_SUFFIXES include
     DOC "The folder that holds hip/hip_runtime_api.h")
 mark_as_advanced(TARN_HIP_INCLUDE_DIR)
 
@@ -33,8 +38,7 @@ if(TARN_HIP_INCLUDE_DIR AND NOT TARGET tarn_hip)
 endif()
 
 if(TARN_HIP_PLATFORM STREQUAL "amd")
-    find_library(TARN_HIP_LIBRARY amdhip64
-        HINTS ENV ROCM_PATH ENV HIP_PATH PATHS /opt/rocm PATH_SUFFIXES lib lib64
+    find_library(TARN_HIP_LIBRARY amdhip64 ${tarn_hip_places} PATH_SUFFIXES lib lib64
         DOC "The HIP runtime of AMD, libamdhip64")
     mark_as_advanced(TARN_HIP_LIBRARY)
     if(TARN_HIP_INCLUDE_DIR AND TARN_HIP_LIBRARY)
@@ -45,9 +49,10 @@ if(TARN_HIP_PLATFORM STREQUAL "amd")
         set(tarn_vendor_pc "-lamdhip64")
     else()
         string(CONCAT tarn_vendor_missing
-            "HIP (headers and libamdhip64), and none was found. "
+            "HIP (hip/hip_runtime_api.h and libamdhip64), and it was not found. "
             "Install it: package libamdhip64-dev on Debian and Ubuntu, or ROCm from "
-            "https://rocm.docs.amd.com. If it is in an unusual place, set ROCM_PATH to its folder.")
+            "https://rocm.docs.amd.com. If it is in an unusual place, set ROCM_PATH to its folder, by "
+            "-DROCM_PATH=<folder> or in the environment, or add the folder to CMAKE_PREFIX_PATH.")
     endif()
 elseif(TARN_HIP_PLATFORM STREQUAL "nvidia")
     find_package(CUDAToolkit 13.0 QUIET)
@@ -70,7 +75,8 @@ elseif(TARN_HIP_PLATFORM STREQUAL "nvidia")
             "with TARN_HIP_PLATFORM=nvidia HIP's headers for NVIDIA (hip/nvidia_detail of HIP 5.2 to "
             "5.7) and the CUDA toolkit 13 or newer, and did not find both. Install them: packages "
             "libamdhip64-dev of Debian 12 or 13 and nvidia-cuda-toolkit, or the toolkit from "
-            "https://developer.nvidia.com/cuda-downloads.")
+            "https://developer.nvidia.com/cuda-downloads. If they are in unusual places, set ROCM_PATH and "
+            "CUDAToolkit_ROOT to their folders, by -D or in the environment.")
     endif()
 else()
     set(tarn_vendor_missing "TARN_HIP_PLATFORM=amd or nvidia, not ${TARN_HIP_PLATFORM}.")

@@ -7,7 +7,7 @@
 
 set(tarn_vendor_missing)
 find_path(TARN_ZE_INCLUDE level_zero/ze_api.h)
-find_library(TARN_ZE_LIBRARY ze_loader)
+find_library(TARN_ZE_LIBRARY ze_loader PATH_SUFFIXES lib64)
 mark_as_advanced(TARN_ZE_INCLUDE TARN_ZE_LIBRARY)
 if(TARN_ZE_INCLUDE AND TARN_ZE_LIBRARY)
     if(NOT TARGET LevelZero::ze_loader)
@@ -29,6 +29,6 @@ else()
     string(CONCAT tarn_vendor_missing
         "the Level Zero headers and loader (level_zero/ze_api.h and libze_loader), and they were not "
         "found. Install them: package libze-dev on Debian, level-zero-dev on Ubuntu, or from "
-        "https://github.com/oneapi-src/level-zero. If they are in an unusual place, add "
-        "-DCMAKE_PREFIX_PATH=<folder>.")
+        "https://github.com/oneapi-src/level-zero. If they are in an unusual place, set CMAKE_PREFIX_PATH to its "
+        "folder, by -DCMAKE_PREFIX_PATH=<folder> or in the environment.")
 endif()
