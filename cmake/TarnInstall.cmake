@@ -31,8 +31,14 @@ foreach(name IN LISTS tarn_vendor_settings)
 endforeach()
 configure_package_config_file(cmake/tarn-config.cmake.in ${PROJECT_BINARY_DIR}/tarn-config.cmake
     INSTALL_DESTINATION ${tarn_package_dir})
+# As for the soname: until 1.0 a minor version may change the interface.
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+    set(tarn_compatibility SameMinorVersion)
+else()
+    set(tarn_compatibility SameMajorVersion)
+endif()
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tarn-config-version.cmake
-    COMPATIBILITY SameMinorVersion)
+    COMPATIBILITY ${tarn_compatibility})
 install(FILES ${PROJECT_BINARY_DIR}/tarn-config.cmake
               ${PROJECT_BINARY_DIR}/tarn-config-version.cmake
     DESTINATION ${tarn_package_dir})

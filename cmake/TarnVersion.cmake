@@ -16,3 +16,14 @@ function(tarn_read_version header out_name)
     set(${out_name} ${version} PARENT_SCOPE)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
 endfunction()
+
+# Sets `out_name` to the part of a version that changes with the binary interface, for the soname: "major", and before
+# 1.0 "0.minor".
+function(tarn_interface_version version out_name)
+    if(version MATCHES "^0\\.[0-9]+")
+        set(${out_name} ${CMAKE_MATCH_0} PARENT_SCOPE)
+    else()
+        string(REGEX MATCH "^[0-9]+" major ${version})
+        set(${out_name} ${major} PARENT_SCOPE)
+    endif()
+endfunction()
