@@ -69,6 +69,7 @@ MAY_INCLUDE = {
     "tests/device": {"public", "tests/device", "tests/harness"},
     "tests/life": {"public", "tests/life", "tests/harness"},
     "tests/record": {"public", "tests/record", "tests/harness"},
+    "tests/abi": {"public"},
     "tests/api": {"public"},
     "tests/docs": {"public"},
     "tests/integration": {"public"},

@@ -28,7 +28,9 @@ struct addresses {
 /* A table of an older backend may end before these two operations. */
 static bool can_share(const tarn_backend_operations *operations)
 {
-    return operations->struct_bytes >= sizeof *operations && operations->range_map_shareable &&
+    const size_t bytes_with_both =
+        offsetof(tarn_backend_operations, range_export) + sizeof operations->range_export;
+    return operations->struct_bytes >= bytes_with_both && operations->range_map_shareable &&
            operations->range_export;
 }
 
