@@ -41,8 +41,8 @@ MAY_INCLUDE = {
     "public": {"public", "device_part"},
     # include/tarn/device_heap: what the device's half of the device heap consists of, and what both halves know.
     "device_part": {"device_part"},
-    # error keeps the last tarn_status of a thread; base takes nothing else from above.
-    "base": {"base", "public:status"},
+    # error keeps the last tarn_status of a thread, log has a tarn_log_level; base takes nothing else from above.
+    "base": {"base", "public:status", "public:log"},
     # Knows of no pool: what records other programs is made of it, too.
     "record": {"record", "base", "public:status"},
     # The host's half of the device heap: uses pools as any program does.

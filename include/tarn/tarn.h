@@ -59,9 +59,10 @@
  *  - Structs. struct_bytes must be as the struct's initialiser sets it, in this version of the header or an older
  *    one. Another value, like a NULL output, answers INVALID_ARGUMENT; in tarn_pool_options it answers
  *    INVALID_OPTIONS.
- *  - Output. Nothing is thrown and nothing is printed, with two exceptions. When a recording by TARN_TRACE
- *    cannot begin, or cannot be written at the end of the process, one line on standard error says so. A build
- *    of the library with assertions prints the condition that broke, and aborts.
+ *  - Output. Nothing is thrown. Nothing is printed unless the program or the environment asks for it: see
+ *    tarn/log.h. There are two exceptions. When a recording by TARN_TRACE cannot begin, or cannot be written at the end
+ *    of the process, one line on standard error says so. A build of the library with assertions prints the condition
+ *    that broke, and aborts.
  *  - Sizes are in bytes. A title in quotes is a section of docs/semantics.md.
  *
  * When to free. Memory may be freed while the device still works on it, if all work on tarn's memory is on one
@@ -90,6 +91,7 @@
 #include "tarn/debug.h"
 #include "tarn/export.h"
 #include "tarn/init.h"
+#include "tarn/log.h"
 #include "tarn/record.h"
 #include "tarn/stats.h"
 #include "tarn/status.h"
@@ -338,12 +340,13 @@ TARN_DEFINE_INIT(tarn_pool_options_omega_h_init, tarn_pool_options,
 
 /*
  * Creates a pool. `options` may be NULL: the defaults. Takes no memory from the vendor, unless
- * takes_initial_at_once is set. Reads TARN_DISABLE from the environment; the first pool of a process also
- * reads TARN_TRACE.
+ * takes_initial_at_once is set. Reads TARN_DISABLE and TARN_LOG from the environment; the first pool of a process
+ * also reads TARN_TRACE.
  * Status:
  *  - INVALID_OPTIONS: a field has a value that no pool can have; the message names it.
  *  - NOT_SUPPORTED: the backend cannot do what an option asks for; the message names the option.
- *  - INVALID_ENVIRONMENT: TARN_DISABLE is neither 0 nor 1; or, with reads_environment, a variable does not parse.
+ *  - INVALID_ENVIRONMENT: TARN_DISABLE, TARN_LOG or, with reads_environment, another variable has a value that does not
+ *    parse; the message names it.
  *  - OUT_OF_HOST_MEMORY.
  *  - Those of the backend's get_properties.
  *  - Those of tarn_backend_open, if options->backend is NULL.
@@ -721,7 +724,7 @@ TARN_API tarn_status tarn_pool_usable_size(tarn_pool *pool, const void *address,
 TARN_API tarn_status tarn_pool_get_backend(const tarn_pool *pool, tarn_backend *backend_out);
 
 /* tarn_pool_stats, tarn_pool_available: tarn/stats.h. tarn_pool_check, tarn_pool_dump, debug mode:
- * tarn/debug.h. Traces of what a program allocates: tarn/record.h. */
+ * tarn/debug.h. Messages about what pools do: tarn/log.h. Traces of what a program allocates: tarn/record.h. */
 
 /* -------------------------------------------------------------------- process-wide pools ------- */
 
@@ -729,8 +732,9 @@ TARN_API tarn_status tarn_pool_get_backend(const tarn_pool *pool, tarn_backend *
  * There is one for each device and kind of memory that has been asked for. tarn_malloc uses that of the calling thread's
  * current device, or of TARN_DEVICE, and of the kind in TARN_KIND: device memory if that is not set. At the end of the
  * process their memory is left to the system and the driver. Variables of the environment set their options,
- * TARN_INITIAL and TARN_LIMIT for example. Two variables are for all pools of the process: TARN_DISABLE=1 sets
- * passes_through, and TARN_TRACE=FILE records a trace (tarn/record.h). "The environment" lists them all.
+ * TARN_INITIAL and TARN_LIMIT for example. Three variables are for all pools of the process: TARN_DISABLE=1 sets
+ * passes_through, TARN_TRACE=FILE records a trace (tarn/record.h), and TARN_LOG=info tells what pools do (tarn/log.h).
+ * "The environment" lists them all.
  */
 
 /* Writes the pool that tarn_malloc would use now, for statistics for example. Creates it if there is none; then the
@@ -835,6 +839,7 @@ TARN_API tarn_status tarn_capture_release(tarn_pool *pool, tarn_capture capture,
  *  - INVALID_ARGUMENT: address is NULL; there is no whole chunk; or the end is beyond the last address.
  *  - INVALID_OPTIONS: the message names the field. options->backend must be NULL.
  *  - NOT_SUPPORTED: debug has flags besides TARN_DEBUG_SITES.
+ *  - INVALID_ENVIRONMENT: TARN_LOG has a value that does not parse.
  *  - OUT_OF_HOST_MEMORY.
  */
 TARN_API tarn_status tarn_pool_create_over(void *address, size_t size_bytes,

@@ -60,6 +60,12 @@ void tn_call_site_capture(struct tn_call_site *site, const void *caller)
         site->frames[site->frame_count++] = frames[first++];
 }
 
+struct tn_call_site *tn_call_site_noted(void)
+{
+    static _Thread_local struct tn_call_site noted;
+    return &noted;
+}
+
 /* Of "/usr/bin/app(main+0x1c) [0x55d0c0a2]", leaves out the folder, and the address, which changes from run
  * to run. */
 void tn_call_site_describe(const void *frame, char *text, size_t text_bytes)

@@ -27,6 +27,10 @@ void tn_call_site_prepare(void);
  * frames. */
 void tn_call_site_capture(struct tn_call_site *site, const void *caller);
 
+/* The call site that the calling thread has noted last, for records that it makes later in the same call. To be read and
+ * written. */
+struct tn_call_site *tn_call_site_noted(void);
+
 /* Writes a frame's function or file with an offset, or its address if the system knows no name. */
 void tn_call_site_describe(const void *frame, char *text, size_t text_bytes);
 

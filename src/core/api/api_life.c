@@ -7,6 +7,8 @@
 
 #include "checks.h"
 #include "create.h"
+#include "environment.h"
+#include "life_log.h"
 #include "over_backend.h"
 
 tarn_status tarn_pool_create(const tarn_pool_options *given, tarn_pool **pool_out)
@@ -30,11 +32,26 @@ tarn_status tarn_pool_create_over(void *address, size_t size_bytes, const tarn_p
     }
     if (status == TARN_STATUS_OK)
         status = tn_check_memory(address, size_bytes, options.chunk_bytes);
+    if (status == TARN_STATUS_OK) status = tn_environment_read_reports();
     if (status != TARN_STATUS_OK) return status;
     tn_recording_read_environment();
     const tarn_backend backend = tn_over_backend();
     const tarn_pool_options over = tn_pool_life_options_over(&options, size_bytes);
-    return tn_pool_life_begin(&over, &backend, false, address, pool_out);
+    status = tn_pool_life_begin(&over, &backend, false, address, pool_out);
+    if (status == TARN_STATUS_OK && tn_log_is_on(TARN_LOG_LEVEL_INFO))
+        tn_life_log_created_over(*pool_out, address, size_bytes);
+    return status;
+}
+
+/* Ends an open pool. What is told of it was noted before: the handle may soon be another pool's. */
+static void end(tarn_pool *pool, void (*fini)(struct tarn_pool *pool), const char *how)
+{
+    bool is_told = tn_log_is_on(TARN_LOG_LEVEL_INFO);
+    const struct tn_pool_title title = tn_pool_title(pool);
+    tarn_stats stats = TARN_STATS_INIT;
+    if (is_told) tn_debug_stats(pool, &stats);
+    tn_pool_life_end(pool, fini);
+    if (is_told) tn_life_log_ended(&title, &stats, how);
 }
 
 /* Refuses to end the process-wide pool, except from tarn_default_pool_destroy and tarn_default_pool_abandon:
@@ -63,7 +80,7 @@ tarn_status tarn_pool_destroy(tarn_pool *pool)
         return tn_fail(TARN_STATUS_LIVE_REGIONS, "the pool still has %zu live allocations",
                        live_count);
     }
-    tn_pool_life_end(pool, tn_pool_fini);
+    end(pool, tn_pool_fini, "destroyed");
     return TARN_STATUS_OK;
 }
 
@@ -81,7 +98,7 @@ tarn_status tarn_pool_destroy_forced(tarn_pool *pool, tarn_leaks *leaks_out)
     if (is_ours) {
         leaks = tn_debug_leaks(pool);
         tn_recording_note_destruction(pool);
-        tn_pool_life_end(pool, tn_pool_fini);
+        end(pool, tn_pool_fini, "destroyed by force");
     } else if (pool) {
         tn_pool_life_end_forked(pool);
     }
@@ -97,6 +114,6 @@ tarn_status tarn_pool_abandon(tarn_pool *pool)
         return TARN_STATUS_OK;
     }
     tarn_status status = check_endable(pool, "tarn_default_pool_abandon");
-    if (status == TARN_STATUS_OK) tn_pool_life_end(pool, tn_pool_abandon);
+    if (status == TARN_STATUS_OK) end(pool, tn_pool_abandon, "abandoned");
     return status;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* api_query: the public functions about streams, captures, trimming, statistics, dumps and exports. */
+#include <stdio.h>
+
 #include "../../base/error.h"
 #include "../care/debug_pool.h"
 #include "../care/dump.h"
@@ -7,6 +9,7 @@
 #include "../care/leak_report.h"
 #include "../care/pool_life.h"
 #include "../care/pool_registry.h"
+#include "../serve/pool_log.h"
 #include "../supply/capture.h"
 #include "../supply/pool_steps.h"
 #include "../supply/pool_trim.h"
@@ -32,22 +35,35 @@ tarn_status tarn_stream_retire(tarn_stream stream)
     return status;
 }
 
+/* Returns the status of what was done to the capture. */
+static tarn_status tell_capture(const tarn_pool *pool, tarn_capture capture, tarn_stream stream,
+                                const char *done, tarn_status status)
+{
+    if (status != TARN_STATUS_OK || !tn_log_is_on(TARN_LOG_LEVEL_INFO)) return status;
+    char of_stream[48] = "";
+    if (stream) snprintf(of_stream, sizeof of_stream, " of stream %p", stream);
+    tn_pool_log(pool, TARN_LOG_LEVEL_INFO, "capture %llu%s %s", (unsigned long long)capture,
+                of_stream, done);
+    return status;
+}
+
 tarn_status tarn_capture_begin(tarn_pool *pool, tarn_stream stream, tarn_capture *capture)
 {
     if (!tn_pool_is_open(pool)) return tn_fail_for_pool(pool);
     if (!capture) return tn_fail_for_null("capture");
-    tn_mutex_lock(&pool->growth_lock);
+    tn_pool_lock_growth(pool);
     tarn_status status = tn_capture_begin(pool, stream, capture);
-    tn_mutex_unlock(&pool->growth_lock);
-    return status;
+    tn_pool_unlock_growth(pool);
+    return tell_capture(pool, *capture, stream, "has begun", status);
 }
 
 tarn_status tarn_capture_end(tarn_pool *pool, tarn_capture capture)
 {
     if (!tn_pool_is_open(pool)) return tn_return_to_pool(pool);
-    tn_mutex_lock(&pool->growth_lock);
+    tn_pool_lock_growth(pool);
     tarn_status status = tn_capture_end(pool, capture);
-    tn_mutex_unlock(&pool->growth_lock);
+    tn_pool_unlock_growth(pool);
+    (void)tell_capture(pool, capture, NULL, "has ended", status);
     if (status == TARN_STATUS_OK) tn_pool_life_catch_up();
     return status;
 }
@@ -57,11 +73,11 @@ tarn_status tarn_capture_release(tarn_pool *pool, tarn_capture capture, const ta
 {
     if (!tn_pool_is_open(pool)) return tn_return_to_pool(pool);
     if (!streams && stream_count > 0) return tn_fail_for_null("streams");
-    tn_mutex_lock(&pool->growth_lock);
+    tn_pool_lock_growth(pool);
     tarn_status status = tn_capture_release(pool, capture, streams, stream_count);
-    tn_mutex_unlock(&pool->growth_lock);
+    tn_pool_unlock_growth(pool);
     if (pool->passes_through) tn_pool_release_freed(pool);
-    return status;
+    return tell_capture(pool, capture, NULL, "was released", status);
 }
 
 tarn_status tarn_pool_trim(tarn_pool *pool, size_t keep_bytes, size_t *released_bytes_out)

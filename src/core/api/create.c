@@ -10,6 +10,7 @@
 #include "tarn/host.h"
 
 #include "checks.h"
+#include "life_log.h"
 #include "ranks.h"
 
 /* The messages about options and devices name no variables, and the user may have set nothing else. */
@@ -108,10 +109,14 @@ static tarn_status create(tarn_pool_options *options, const struct tn_location *
                           tarn_pool **pool_out)
 {
     tarn_status status = tn_check_options(options);
+    if (status == TARN_STATUS_OK) status = tn_environment_read_reports();
     if (status != TARN_STATUS_OK) return status;
     tn_recording_read_environment();
     if (options->passes_through) *options = tn_pool_life_options_passing_through(options);
-    return open_and_begin(options, location, pool_out);
+    status = open_and_begin(options, location, pool_out);
+    if (status == TARN_STATUS_OK && tn_log_is_on(TARN_LOG_LEVEL_INFO))
+        tn_life_log_created(*pool_out, options);
+    return status;
 }
 
 tarn_status tn_create_pool(const tarn_pool_options *options, const struct tn_location *location,

@@ -11,6 +11,7 @@
 
 #include "../../base/arith.h"
 #include "../../base/error.h"
+#include "../../base/log.h"
 #include "../index/free_set.h"
 
 /* All variables that tn_environment_read reads. */
@@ -304,6 +305,32 @@ tarn_status tn_environment_read_disable(bool *passes_through)
     tarn_status status = read_switch("TARN_DISABLE", &is_on);
     if (is_on) *passes_through = true;
     return status;
+}
+
+static tarn_status read_log(void)
+{
+    static const struct {
+        const char *name;
+        tarn_log_level level;
+    } levels[] = {
+        { "off", TARN_LOG_LEVEL_OFF },
+        { "warning", TARN_LOG_LEVEL_WARNING },
+        { "info", TARN_LOG_LEVEL_INFO },
+    };
+    const char *name = "TARN_LOG";
+    const char *value = value_of(name);
+    if (!value) return TARN_STATUS_OK;
+    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
+        if (strcmp(value, levels[i].name) != 0) continue;
+        if (tn_log_set_by_environment(levels[i].level)) return TARN_STATUS_OK;
+        return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory to watch for forks");
+    }
+    return fail_for(name, value, "off, warning or info");
+}
+
+tarn_status tn_environment_read_reports(void)
+{
+    return read_log();
 }
 
 tarn_status tn_environment_read(struct tn_environment *given)

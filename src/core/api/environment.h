@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * environment: options of a pool from environment variables.
+ * environment: options of a pool from environment variables, and variables for all pools.
  *
  * Threads: any, while no other thread changes the environment. Cost: O(1).
  */
@@ -24,5 +24,9 @@ void tn_environment_name_set(char *text, size_t text_bytes);
 /* Reads TARN_DISABLE, which concerns every pool. Sets *passes_through if it is "1", else leaves it unchanged.
  * Errors: INVALID_ENVIRONMENT. */
 tarn_status tn_environment_read_disable(bool *passes_through);
+
+/* Reads the variables about what the process tells of all its pools, and does what they say. Errors:
+ * INVALID_ENVIRONMENT, OUT_OF_HOST_MEMORY. */
+tarn_status tn_environment_read_reports(void);
 
 #endif

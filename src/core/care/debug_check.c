@@ -307,9 +307,9 @@ tarn_status tn_debug_check(struct tarn_pool *pool)
     if (!(pool->debug->flags & TN_DEBUG_FLAGS_OF_MEMORY)) return status;
     struct tn_debug_record *copies = tn_debug_copy_records(pool, false, &count);
     if (!copies) return TARN_STATUS_OUT_OF_HOST_MEMORY;
-    tn_mutex_lock(&pool->growth_lock);
+    tn_pool_lock_growth(pool);
     status = check_records(pool, copies, count);
-    tn_mutex_unlock(&pool->growth_lock);
+    tn_pool_unlock_growth(pool);
     tn_host_memory_free(copies);
     return status;
 }

@@ -24,8 +24,6 @@
 #include "../supply/debug_memory.h"
 #include "../supply/pool_watch.h"
 
-static _Thread_local struct tn_call_site caller_site;
-
 /* --- life ----------------------------------------------------------------------------------------- */
 
 static TN_COLD tarn_status fail_for_host_memory(const char *what)
@@ -70,24 +68,24 @@ void tn_debug_fini(struct tarn_pool *pool)
 
 void tn_debug_note_caller(const struct tarn_pool *pool, const void *caller)
 {
-    if (pool->debug->flags & TARN_DEBUG_SITES) tn_call_site_capture(&caller_site, caller);
+    if (pool->debug->flags & TARN_DEBUG_SITES) tn_call_site_capture(tn_call_site_noted(), caller);
 }
 
 struct tn_call_site tn_debug_save_caller(void)
 {
-    return caller_site;
+    return *tn_call_site_noted();
 }
 
 void tn_debug_restore_caller(const struct tn_call_site *site)
 {
-    caller_site = *site;
+    *tn_call_site_noted() = *site;
 }
 
 static void note_origin(const struct tn_debug *debug, struct tn_debug_origin *origin)
 {
     const char *label = tn_label_current();
     *origin = (struct tn_debug_origin){ .label = "" };
-    if (debug->flags & TARN_DEBUG_SITES) origin->site = caller_site;
+    if (debug->flags & TARN_DEBUG_SITES) origin->site = *tn_call_site_noted();
     memcpy(origin->label, label, strlen(label));
 }
 
@@ -156,8 +154,8 @@ static tarn_status free_block(struct tarn_pool *pool, const struct tn_debug_reco
                               const tarn_stream *streams, size_t stream_count)
 {
     if (pool->forbids_free_memory) {
-        tn_mutex_lock(&pool->growth_lock);
-        tn_mutex_unlock(&pool->growth_lock);
+        tn_pool_lock_growth(pool);
+        tn_pool_unlock_growth(pool);
     }
     return tn_pool_free(pool, (void *)record->range.block, NULL, streams, stream_count);
 }

@@ -3,12 +3,14 @@
 #include "out_of_memory.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../../base/arith.h"
 #include "../../base/error.h"
 #include "../../base/struct_size.h"
 #include "../serve/gather.h"
+#include "../serve/pool_log.h"
 #include "../supply/pool_members.h"
 #include "../supply/stream_reuse.h"
 
@@ -51,9 +53,11 @@ static size_t trim(struct tarn_pool *pool)
     const struct tn_release_rule all = { 0 };
     size_t before = footprint_bytes(pool);
     tn_debug_empty_quarantine(pool);
-    tn_mutex_lock(&pool->growth_lock);
-    if (pool->arriving_count == 0) (void)tn_pool_release_free(pool, &all);
-    tn_mutex_unlock(&pool->growth_lock);
+    tn_pool_lock_growth(pool);
+    struct tn_giving_back given = { 0, 0, TARN_BACKEND_RESULT_OK };
+    if (pool->arriving_count == 0) given = tn_pool_release_free(pool, &all);
+    tn_pool_tell_given(pool, &given, "another pool is out of memory");
+    tn_pool_unlock_growth(pool);
     size_t after = footprint_bytes(pool);
     return before > after ? before - after : 0;
 }
@@ -74,9 +78,9 @@ struct shortage {
 static bool wait_for_device(struct shortage *shortage)
 {
     struct tarn_pool *pool = shortage->pool;
-    tn_mutex_lock(&pool->growth_lock);
+    tn_pool_lock_growth(pool);
     bool has_changed = tn_stream_reuse_synchronize(pool);
-    tn_mutex_unlock(&pool->growth_lock);
+    tn_pool_unlock_growth(pool);
     return has_changed;
 }
 
@@ -216,6 +220,26 @@ static void note_device(struct tarn_pool *pool, tarn_shortage *shortage)
     shortage->device_total_bytes = info.total_bytes;
 }
 
+static void tell(const struct tarn_pool *pool, const tarn_shortage *noted)
+{
+    if (!tn_log_is_on(TARN_LOG_LEVEL_WARNING)) return;
+    char device[96] = "";
+    if (noted->device_total_bytes > 0)
+        snprintf(device, sizeof device, "; of the device's %s, %s are free",
+                 tn_bytes_text(noted->device_total_bytes).text,
+                 tn_bytes_text(noted->device_free_bytes).text);
+    tn_pool_log(
+        pool, TARN_LOG_LEVEL_WARNING,
+        "out of memory: %s. Holds %s: used %s, free %s (the largest region %s, pending %s, "
+        "wholly free %s), captured %s; other pools hold %s%s",
+        tarn_last_error().message, tn_bytes_text(noted->footprint_bytes).text,
+        tn_bytes_text(noted->used_bytes).text, tn_bytes_text(noted->free_bytes).text,
+        tn_bytes_text(noted->largest_free_bytes).text, tn_bytes_text(noted->pending_bytes).text,
+        tn_bytes_text(noted->wholly_free_bytes).text, tn_bytes_text(noted->captured_bytes).text,
+        tn_bytes_text(noted->other_pools_bytes).text, device);
+}
+
+/* The function that takes messages may itself run short of memory, so the thread's report is stored after it. */
 static void note(const struct shortage *shortage, tarn_status status)
 {
     struct tarn_pool *pool = shortage->pool;
@@ -232,6 +256,7 @@ static void note(const struct shortage *shortage, tarn_status status)
         noted.largest_free_bytes < noted.size_bytes && noted.free_bytes >= noted.size_bytes;
     noted.fits_without_limit =
         status == TARN_STATUS_OVER_LIMIT && noted.device_free_bytes >= noted.size_bytes;
+    tell(pool, &noted);
     last_shortage = noted;
 }
 

@@ -412,7 +412,9 @@ static size_t give_back(struct tarn_pool *pool, size_t missing_bytes, size_t giv
 {
     const struct tn_release_rule rule = { .enough_bytes = tn_max(missing_bytes, 2 * given_bytes) };
     if (missing_bytes == 0) return 0;
-    return tn_pool_release_free(pool, &rule).released_bytes;
+    const struct tn_giving_back given = tn_pool_release_free(pool, &rule);
+    tn_pool_tell_given(pool, &given, "to have room for growth");
+    return given.released_bytes;
 }
 
 /* The effects of one call's rounds. */
@@ -485,9 +487,9 @@ static tarn_status alloc_by_growth(struct tarn_pool *pool, const struct tn_reque
 {
     struct tn_request introduced = *request;
     introduced.is_introduced = true;
-    tn_mutex_lock(&pool->growth_lock);
+    tn_pool_lock_growth(pool);
     tarn_status status = grow_and_serve(pool, &introduced, address_out);
-    tn_mutex_unlock(&pool->growth_lock);
+    tn_pool_unlock_growth(pool);
     if (!pool->releases_after_free) return status;
     /* While this thread held growth_lock, frees of other threads could release nothing and left that to this
      * thread. The user's function may run here and set another error message. */

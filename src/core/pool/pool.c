@@ -16,6 +16,12 @@
 
 /* --- life ----------------------------------------------------------------------------------- */
 
+static uint64_t take_number(void)
+{
+    static _Atomic uint64_t last_number;
+    return atomic_fetch_add_explicit(&last_number, 1, memory_order_relaxed) + 1;
+}
+
 tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *options,
                          const tarn_backend *backend, bool owns_backend)
 {
@@ -101,6 +107,10 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->change_count = 0;
     pool->leaving = (struct tn_static_pool_chain){ NULL };
     tn_condition_init(&pool->callback_ended);
+    pool->has_told_eviction = false;
+    pool->number = take_number();
+    atomic_store_explicit(&pool->is_for_process, false, memory_order_relaxed);
+    (void)snprintf(pool->backend_name, sizeof pool->backend_name, "%s", backend->operations->name);
     return TARN_STATUS_OK;
 }
 
@@ -145,9 +155,9 @@ static void tell_end(struct tarn_pool *pool)
 
 void tn_pool_tell_end(struct tarn_pool *pool)
 {
-    tn_mutex_lock(&pool->growth_lock);
+    tn_pool_lock_growth(pool);
     tell_end(pool);
-    tn_mutex_unlock(&pool->growth_lock);
+    tn_pool_unlock_growth(pool);
 }
 
 static void release_static_pools(struct tarn_pool *pool)
@@ -162,20 +172,21 @@ static void release_static_pools(struct tarn_pool *pool)
     }
     pool->list.count = 0;
     (void)tn_pool_release_unreleased(pool);
+    tn_pool_tell_lost(pool, pool->own.stats.unreleased_bytes);
 }
 
 void tn_pool_fini(struct tarn_pool *pool)
 {
     pool->is_ending = true;
     tn_stream_reuse_fini(pool);
-    tn_mutex_lock(&pool->growth_lock);
+    tn_pool_lock_growth(pool);
     tell_end(pool);
     if (pool->range) {
         tn_pool_release_range(pool);
     } else {
         release_static_pools(pool);
     }
-    tn_mutex_unlock(&pool->growth_lock);
+    tn_pool_unlock_growth(pool);
     if (pool->owns_backend) tarn_backend_close(&pool->backend);
     metadata_fini(pool);
 }
@@ -211,9 +222,9 @@ void tn_pool_count_failure(struct tarn_pool *pool)
 
 tarn_status tn_pool_retire_stream(struct tarn_pool *pool, tarn_stream stream)
 {
-    tn_mutex_lock(&pool->growth_lock);
+    tn_pool_lock_growth(pool);
     tarn_backend_result result = tn_stream_reuse_retire(pool, stream);
-    tn_mutex_unlock(&pool->growth_lock);
+    tn_pool_unlock_growth(pool);
     if (result.status == TARN_STATUS_OK) return TARN_STATUS_OK;
     if (result.status == TARN_STATUS_NOT_READY)
         return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "stream %p is being captured", stream);

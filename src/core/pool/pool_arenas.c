@@ -323,14 +323,14 @@ static bool let_all_lend(struct tarn_pool *pool)
 static TN_COLD void lend_more(struct tarn_pool *pool)
 {
     struct tn_arenas *arenas = &pool->arenas;
-    if (!tn_mutex_try_lock(&pool->growth_lock)) return;
+    if (!tn_pool_try_lock_growth(pool)) return;
     bool has_lent = let_all_lend(pool);
     tn_pool_lock(pool);
     arenas->passed_on_max = has_lent && is_much_pending(pool)
                                 ? (uint32_t)tn_min(arenas->passed_on_max * 2, PASSED_ON_LIMIT)
                                 : TN_ARENA_PASSED_ON_MAX;
     tn_pool_unlock(pool);
-    tn_mutex_unlock(&pool->growth_lock);
+    tn_pool_unlock_growth(pool);
 }
 
 static void free_kept_of_pool(struct tarn_pool *pool)
@@ -363,14 +363,14 @@ static TN_COLD void *alloc_by_more(struct tarn_pool *pool, struct tn_arena *aren
     void *address = NULL;
     enum tn_served served = alloc_or_borrow(pool, arena, request, &is_turn, &address);
     if (served == TN_SERVED_NOTHING_FITS && tn_arenas_are_active(&pool->arenas)) {
-        tn_mutex_lock(&pool->growth_lock);
+        tn_pool_lock_growth(pool);
         free_kept_of_pool(pool);
         /* Another thread may have freed memory or grown the pool. */
         served = alloc_or_borrow(pool, arena, request, &is_turn, &address);
         if (served == TN_SERVED_NOTHING_FITS &&
             (may_grow(pool) ? grow(pool, request) : let_all_lend(pool)))
             alloc_or_borrow(pool, arena, request, &is_turn, &address);
-        tn_mutex_unlock(&pool->growth_lock);
+        tn_pool_unlock_growth(pool);
     }
     if (is_turn) lend_more(pool);
     return address;

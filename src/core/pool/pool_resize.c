@@ -277,14 +277,14 @@ static TN_COLD tarn_status resize_slowly(struct resize *resize)
     struct tarn_pool *pool = resize->pool;
     tarn_stream refused = NULL;
     enum outcome outcome = NOT_LIVE;
-    tn_mutex_lock(&pool->growth_lock);
+    tn_pool_lock_growth(pool);
     tarn_backend_result result = tn_stream_reuse_introduce(pool, &resize->stream, 1, &refused);
     if (result.status == TARN_STATUS_OK) {
         resize->is_introduced = true;
         outcome = gather_and_resize(resize);
         tn_stream_reuse_record_callers(pool, &resize->stream, 1, resize->has_freed);
     }
-    tn_mutex_unlock(&pool->growth_lock);
+    tn_pool_unlock_growth(pool);
     if (result.status != TARN_STATUS_OK) return tn_stream_reuse_fail(pool, refused, result);
     return answer(resize, outcome);
 }

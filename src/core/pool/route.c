@@ -55,7 +55,7 @@ static tarn_status introduce_and_free(struct tarn_pool *pool, uintptr_t address,
                                       const size_t *told_bytes, const tarn_stream *streams,
                                       size_t stream_count, enum tn_free_result *freed_out)
 {
-    tn_mutex_lock(&pool->growth_lock);
+    tn_pool_lock_growth(pool);
     tarn_stream refused = NULL;
     tarn_backend_result result = tn_stream_reuse_introduce(pool, streams, stream_count, &refused);
     if (result.status == TARN_STATUS_OUT_OF_HOST_MEMORY && !tn_captures_are_under_way()) {
@@ -64,7 +64,7 @@ static tarn_status introduce_and_free(struct tarn_pool *pool, uintptr_t address,
     }
     if (result.status == TARN_STATUS_OK)
         *freed_out = free_after_introduced(pool, address, told_bytes, streams, stream_count);
-    tn_mutex_unlock(&pool->growth_lock);
+    tn_pool_unlock_growth(pool);
     return result.status == TARN_STATUS_OK ? TARN_STATUS_OK
                                            : tn_stream_reuse_fail(pool, refused, result);
 }
@@ -74,14 +74,14 @@ void tn_pool_undo_alloc(struct tarn_pool *pool, void *address, tarn_stream strea
     tarn_stream refused;
     uint32_t number;
     enum tn_free_result freed = TN_FREE_RESULT_UNKNOWN_STREAM;
-    tn_mutex_lock(&pool->growth_lock);
+    tn_pool_lock_growth(pool);
     tn_pool_lock(pool);
     bool is_known = tn_pool_find_introduced_stream(pool, stream, &number);
     tn_pool_unlock(pool);
     /* Another thread may have taken the stream's number since. */
     if (is_known || tn_stream_reuse_introduce(pool, &stream, 1, &refused).status == TARN_STATUS_OK)
         freed = free_after_introduced(pool, (uintptr_t)address, NULL, &stream, 1);
-    tn_mutex_unlock(&pool->growth_lock);
+    tn_pool_unlock_growth(pool);
     if (freed == TN_FREE_RESULT_RELEASE_IS_DUE) tn_pool_release_after_free(pool);
 }
 

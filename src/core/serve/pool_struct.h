@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "../../base/biased_mutex.h"
+#include "../../base/log.h"
 #include "../../base/sanitizer.h"
 #include "../../base/sync.h"
 #include "../parts/arena.h"
@@ -125,6 +126,14 @@ struct tarn_pool {
     uint64_t callback_end_count; /* functions of the user that have returned since init */
     uint64_t change_count; /* of what may let an allocation succeed that has failed: see ladder.c */
     struct tn_condition callback_ended;
+    bool has_told_eviction; /* the log has said that the pool evicts streams */
+
+    /* Constant from init to fini. */
+    uint64_t number; /* of the pool among all of the process, from 1 */
+    atomic_bool
+        is_for_process; /* the pool was made for tarn_malloc, and stays its own to the end */
+    char backend_name
+        [24]; /* a copy: the backend of the user's may have gone at the end of the process */
 };
 
 static inline bool tn_pool_is_open(const struct tarn_pool *pool)
@@ -151,6 +160,28 @@ static inline void tn_pool_lock(struct tarn_pool *pool)
 static inline void tn_pool_unlock(struct tarn_pool *pool)
 {
     tn_biased_mutex_unlock(&pool->lock);
+}
+
+/* --- growth_lock: messages of the log wait until it is released ----------------------------------- */
+
+static inline void tn_pool_lock_growth(struct tarn_pool *pool)
+{
+    tn_log_hold();
+    tn_mutex_lock(&pool->growth_lock);
+}
+
+static inline bool tn_pool_try_lock_growth(struct tarn_pool *pool)
+{
+    if (!tn_mutex_try_lock(&pool->growth_lock)) return false;
+    tn_log_hold();
+    return true;
+}
+
+/* Delivers the thread's messages, unless it holds another lock that they wait for. The program's function may run. */
+static inline void tn_pool_unlock_growth(struct tarn_pool *pool)
+{
+    tn_mutex_unlock(&pool->growth_lock);
+    tn_log_release();
 }
 
 /* --- for assertions: whether the calling thread holds the locks -------------------------------- */

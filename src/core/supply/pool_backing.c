@@ -2,9 +2,12 @@
 /* pool_backing: how much, acquire, release, would it help, failures. */
 #include "pool_backing.h"
 
+#include <stdio.h>
+
 #include "../../base/arith.h"
 #include "../../base/error.h"
 #include "../serve/gather.h"
+#include "../serve/pool_log.h"
 #include "../serve/pool_streams.h"
 
 #include "pool_options.h"
@@ -59,6 +62,76 @@ static struct tn_growth_state growth_state(struct tarn_pool *pool)
         state.numbered_bytes_max = SIZE_MAX;
     }
     return state;
+}
+
+/* --- the log ------------------------------------------------------------------------------------ */
+
+/* The vendor's name of a result, in brackets and after a blank. */
+struct reason {
+    char text[80];
+};
+
+static struct reason reason_of(tarn_backend_result result)
+{
+    struct reason reason = { "" };
+    if (result.vendor_name) snprintf(reason.text, sizeof reason.text, " (%s)", result.vendor_name);
+    return reason;
+}
+
+static size_t held_bytes(struct tarn_pool *pool)
+{
+    tn_pool_lock(pool);
+    size_t bytes = pool->own.stats.footprint_bytes;
+    tn_pool_unlock(pool);
+    return bytes;
+}
+
+void tn_pool_tell_growth(struct tarn_pool *pool, size_t requested_bytes, size_t grown_bytes,
+                         uint64_t begun_ns)
+{
+    if (begun_ns == 0 || pool->passes_through || !tn_log_is_on(TARN_LOG_LEVEL_INFO)) return;
+    uint64_t vendor_us = (tn_log_clock_ns(TARN_LOG_LEVEL_INFO) - begun_ns) / 1000;
+    tn_pool_log(pool, TARN_LOG_LEVEL_INFO,
+                "grew by %s for a request of %s, and holds %s; the vendor took %llu us",
+                tn_bytes_text(grown_bytes).text, tn_bytes_text(requested_bytes).text,
+                tn_bytes_text(held_bytes(pool)).text, (unsigned long long)vendor_us);
+}
+
+void tn_pool_tell_given(struct tarn_pool *pool, const struct tn_giving_back *given, const char *why)
+{
+    bool is_refused = given->refusal.status != TARN_STATUS_OK;
+    if (given->released_bytes > 0 && !pool->passes_through && tn_log_is_on(TARN_LOG_LEVEL_INFO))
+        tn_pool_log(pool, TARN_LOG_LEVEL_INFO, "gave %s back (%s), and holds %s",
+                    tn_bytes_text(given->released_bytes).text, why,
+                    tn_bytes_text(held_bytes(pool)).text);
+    if (is_refused && tn_log_is_on(TARN_LOG_LEVEL_WARNING))
+        tn_pool_log(pool, TARN_LOG_LEVEL_WARNING,
+                    "the %s backend did not take %s back%s: the pool keeps them",
+                    pool->backend_name,
+                    tn_bytes_text(given->detached_bytes - given->released_bytes).text,
+                    reason_of(given->refusal).text);
+}
+
+void tn_pool_tell_refusals(const struct tarn_pool *pool, const struct tn_refusals *refusals)
+{
+    struct reason reason = reason_of(refusals->last);
+    if (refusals->count == 0 || !tn_log_is_on(TARN_LOG_LEVEL_WARNING)) return;
+    if (refusals->count == 1)
+        tn_pool_log(pool, TARN_LOG_LEVEL_WARNING, "the %s backend refused %s of memory%s",
+                    pool->backend_name, tn_bytes_text(refusals->last_bytes).text, reason.text);
+    else
+        tn_pool_log(pool, TARN_LOG_LEVEL_WARNING,
+                    "the %s backend refused memory %zu times, from %s down to %s%s",
+                    pool->backend_name, refusals->count, tn_bytes_text(refusals->first_bytes).text,
+                    tn_bytes_text(refusals->last_bytes).text, reason.text);
+}
+
+void tn_pool_tell_lost(const struct tarn_pool *pool, size_t lost_bytes)
+{
+    if (lost_bytes == 0 || !tn_log_is_on(TARN_LOG_LEVEL_WARNING)) return;
+    tn_pool_log(pool, TARN_LOG_LEVEL_WARNING,
+                "the %s backend did not take %s back at the end of the pool: they are lost",
+                pool->backend_name, tn_bytes_text(lost_bytes).text);
 }
 
 /* --- asking ------------------------------------------------------------------------------------ */
@@ -170,12 +243,15 @@ static tarn_backend_result acquire_backing(struct tarn_pool *pool, size_t needed
     size_t *asked_bytes = &acquired->backing_bytes;
     *asked_bytes = tn_growth_first_bytes(&policy, &state, needed);
     result.status = TARN_STATUS_OVER_LIMIT;
+    struct tn_refusals refusals = { .count = 0 };
     while (*asked_bytes != 0) {
         result = acquire(pool, acquired);
+        if (result.status != TARN_STATUS_OK) tn_refusals_count(&refusals, *asked_bytes, result);
         if (result.status != TARN_STATUS_OUT_OF_MEMORY) break;
         if (*asked_bytes > needed) note_refusal(pool, *asked_bytes);
         *asked_bytes = tn_growth_next_bytes(&policy, &state, *asked_bytes, needed);
     }
+    tn_pool_tell_refusals(pool, &refusals);
     if (result.status != TARN_STATUS_OK) return result;
     const char *fault = fault_of(pool, acquired);
     if (fault) return (tarn_backend_result){ TARN_STATUS_VENDOR_ERROR, 0, fault };
@@ -219,8 +295,8 @@ static tarn_backend_result acquire_ample(struct tarn_pool *pool, const struct tn
 /* Acquires at least so many bytes that hold the request. Most vendors align better than they promise, so the
  * tight size is tried first; but not in a pool that passes through, where each allocation should be one vendor
  * call, nor while what does not fit could not be released. */
-static tarn_backend_result acquire_for(struct tarn_pool *pool, const struct tn_request *request,
-                                       size_t least_bytes, struct tn_static_pool **acquired_out)
+static tarn_backend_result acquire_fitting(struct tarn_pool *pool, const struct tn_request *request,
+                                           size_t least_bytes, struct tn_static_pool **acquired_out)
 {
     if (pool->passes_through || !tn_pool_may_release(pool))
         return acquire_ample(pool, request, least_bytes, acquired_out);
@@ -231,6 +307,17 @@ static tarn_backend_result acquire_for(struct tarn_pool *pool, const struct tn_r
     tn_pool_release(pool, *acquired_out);
     pool->change_count = before; /* all is as it was */
     return acquire_ample(pool, request, least_bytes, acquired_out);
+}
+
+static tarn_backend_result acquire_for(struct tarn_pool *pool, const struct tn_request *request,
+                                       size_t least_bytes, struct tn_static_pool **acquired_out)
+{
+    uint64_t begun_ns = tn_log_clock_ns(TARN_LOG_LEVEL_INFO);
+    tarn_backend_result result = acquire_fitting(pool, request, least_bytes, acquired_out);
+    if (result.status == TARN_STATUS_OK)
+        tn_pool_tell_growth(pool, tn_max(request->size_bytes, least_bytes),
+                            (*acquired_out)->backing_bytes, begun_ns);
+    return result;
 }
 
 /* Takes back memory that holds the request, that the vendor has refused, and that no work uses. NULL: there is none. */
@@ -257,7 +344,8 @@ tarn_backend_result tn_pool_acquire(struct tarn_pool *pool, const struct tn_requ
         *acquired_out = taken_back;
         return TARN_BACKEND_RESULT_OK;
     }
-    (void)tn_pool_release_unreleased(pool);
+    struct tn_giving_back given = tn_pool_release_unreleased(pool);
+    tn_pool_tell_given(pool, &given, "before growth");
     return acquire_for(pool, request, 0, acquired_out);
 }
 

@@ -22,6 +22,21 @@ struct tn_giving_back {
     tarn_backend_result refusal; /* the vendor's last answer to a piece that it did not take */
 };
 
+/* The vendor's answers to requests for memory, each for less than the one before, that it did not serve. */
+struct tn_refusals {
+    size_t count;
+    size_t first_bytes, last_bytes;
+    tarn_backend_result last;
+};
+
+static inline void tn_refusals_count(struct tn_refusals *refusals, size_t size_bytes,
+                                     tarn_backend_result result)
+{
+    if (refusals->count++ == 0) refusals->first_bytes = size_bytes;
+    refusals->last_bytes = size_bytes;
+    refusals->last = result;
+}
+
 /* Counts a piece that has left the pool, with the vendor's answer. */
 static inline void tn_giving_back_count(struct tn_giving_back *given, size_t size_bytes,
                                         tarn_backend_result result)
@@ -63,6 +78,17 @@ uintptr_t tn_pool_place_in_backing(const struct tarn_pool *pool, const struct tn
 /* A backend may be anything, also another pool. Turns its answer to a request for memory into a status that
  * tn_pool_acquire may return. Requires no lock. */
 tarn_backend_result tn_pool_meaning_of(tarn_backend_result result);
+
+/* Log what has come or gone, and the vendor's refusals. A pool that passes through logs refusals alone. `why`: the reason
+ * in a few words, "tarn_pool_trim" for example. begun_ns: from tn_log_clock_ns, before the vendor was asked. */
+void tn_pool_tell_growth(struct tarn_pool *pool, size_t requested_bytes, size_t grown_bytes,
+                         uint64_t begun_ns);
+void tn_pool_tell_given(struct tarn_pool *pool, const struct tn_giving_back *given,
+                        const char *why);
+void tn_pool_tell_refusals(const struct tarn_pool *pool, const struct tn_refusals *refusals);
+
+/* Logs that the vendor has refused memory at the end of the pool. 0 bytes: logs nothing. */
+void tn_pool_tell_lost(const struct tarn_pool *pool, size_t lost_bytes);
 
 /* Counts memory as footprint and in transit. */
 void tn_pool_count_arrival(struct tarn_pool *pool, size_t size_bytes);

@@ -9,11 +9,11 @@ static void call(struct tarn_pool *pool, tarn_static_pool_callback function, voi
                  size_t size_bytes, uint64_t id)
 {
     pool->callback_count++;
-    tn_mutex_unlock(&pool->growth_lock);
-    callback_depth++;
+    callback_depth++; /* a function that takes messages must not wait for this callback either */
+    tn_pool_unlock_growth(pool);
     function(pool->user, base, size_bytes, id);
     callback_depth--;
-    tn_mutex_lock(&pool->growth_lock);
+    tn_pool_lock_growth(pool);
     pool->callback_count--;
     pool->callback_end_count++;
     pool->change_count++;

@@ -73,12 +73,12 @@ tarn_status tn_pool_take_initial(struct tarn_pool *pool, size_t initial_bytes)
         .alignment_bytes = 1,
         .chunk_count = (uint32_t)chunk_count,
     };
-    tn_mutex_lock(&pool->growth_lock);
+    tn_pool_lock_growth(pool);
     tarn_backend_result result;
     tarn_status status = pool->range ? take_steps(pool, &request, &result)
                                      : take_static_pool(pool, initial_bytes, &result);
     if (result.status != TARN_STATUS_OK) status = tn_pool_fail_growth(pool, &request, result);
-    tn_mutex_unlock(&pool->growth_lock);
+    tn_pool_unlock_growth(pool);
     return status;
 }
 
@@ -92,9 +92,9 @@ tarn_status tn_pool_take_over(struct tarn_pool *pool, void *address, size_t size
     given->backing = address;
     given->backing_bytes = size_bytes;
     pool->is_over_callers_memory = true;
-    tn_mutex_lock(&pool->growth_lock);
+    tn_pool_lock_growth(pool);
     tn_pool_count_arrival(pool, size_bytes);
     tarn_status status = add(pool, given);
-    tn_mutex_unlock(&pool->growth_lock);
+    tn_pool_unlock_growth(pool);
     return status;
 }

@@ -163,9 +163,9 @@ tarn_status tn_pool_reserve_range(struct tarn_pool *pool, const tarn_pool_option
                               "the %s backend reserved no range of addresses",
                               pool->backend.operations->name);
     }
-    tn_mutex_lock(&pool->growth_lock);
+    tn_pool_lock_growth(pool);
     bool is_added = add_range(pool, &geometry, &reserved);
-    tn_mutex_unlock(&pool->growth_lock);
+    tn_pool_unlock_growth(pool);
     if (is_added) return TARN_STATUS_OK;
     pool->backend.operations->range_release(pool->backend.state, reserved.address,
                                             reserved.size_bytes);
@@ -404,7 +404,12 @@ tarn_backend_result tn_pool_map_steps(struct tarn_pool *pool, const struct tn_re
     plan_out->missing_count = plan.missing_count;
     if (result.status != TARN_STATUS_OK) return result;
 
-    if (map_all(pool, &plan.first_step, &result) < plan.missing_count) {
+    uint64_t begun_ns = tn_log_clock_ns(TARN_LOG_LEVEL_INFO);
+    uint32_t mapped_count = map_all(pool, &plan.first_step, &result);
+    struct tn_refusals refusals = { .count = 0 };
+    if (result.status != TARN_STATUS_OK) tn_refusals_count(&refusals, range->step_bytes, result);
+    tn_pool_tell_refusals(pool, &refusals);
+    if (mapped_count < plan.missing_count) {
         uint64_t before = pool->change_count;
         for (uint32_t step = plan.first_step, next; step != TN_STEP_NONE; step = next) {
             next = range->steps[step].next;
@@ -413,6 +418,7 @@ tarn_backend_result tn_pool_map_steps(struct tarn_pool *pool, const struct tn_re
         pool->change_count = before; /* all is as it was */
         return result;
     }
+    tn_pool_tell_growth(pool, request->size_bytes, mapped_count * range->step_bytes, begun_ns);
     for (uint32_t step = plan.first_step; step != TN_STEP_NONE; step = range->steps[step].next)
         tell_created(pool, step);
     *plan_out = plan;
@@ -513,9 +519,9 @@ static tarn_status export_locked(struct tarn_pool *pool, uintptr_t address,
 tarn_status tn_pool_export(struct tarn_pool *pool, const void *address,
                            tarn_exported_step *step_out)
 {
-    tn_mutex_lock(&pool->growth_lock);
+    tn_pool_lock_growth(pool);
     tarn_status status = export_locked(pool, (uintptr_t)address, step_out);
-    tn_mutex_unlock(&pool->growth_lock);
+    tn_pool_unlock_growth(pool);
     return status;
 }
 
@@ -611,6 +617,7 @@ void tn_pool_release_range(struct tarn_pool *pool)
         for (uint32_t step = 0; step < range->step_count; step++)
             unmapped_count += unmap_at_end(pool, step);
     }
+    tn_pool_tell_lost(pool, (range->step_count - unmapped_count) * range->step_bytes);
     if (unmapped_count < range->step_count) return;
     pool->backend.operations->range_release(pool->backend.state, range->reserved,
                                             range->reserved_bytes);

@@ -13,10 +13,11 @@ tarn_status tn_pool_trim(struct tarn_pool *pool, size_t keep_bytes, size_t *rele
 {
     const struct tn_release_rule rule = { .keep_bytes = keep_bytes };
     struct tn_giving_back given = { 0, 0, TARN_BACKEND_RESULT_OK };
-    tn_mutex_lock(&pool->growth_lock);
+    tn_pool_lock_growth(pool);
     /* A function that is told of new memory must not take away what it is to join: the growth would never end. */
     if (pool->arriving_count == 0) given = tn_pool_release_free(pool, &rule);
-    tn_mutex_unlock(&pool->growth_lock);
+    tn_pool_tell_given(pool, &given, "tarn_pool_trim");
+    tn_pool_unlock_growth(pool);
     if (given.refusal.status != TARN_STATUS_OK) {
         return tn_fail_vendor(TARN_STATUS_VENDOR_ERROR, given.refusal.vendor_code,
                               given.refusal.vendor_name,
@@ -37,6 +38,13 @@ static bool take_due_release(struct tarn_pool *pool)
 }
 
 /* Requires: growth_lock. */
+static void release_by(struct tarn_pool *pool, const struct tn_release_rule *rule, const char *why)
+{
+    const struct tn_giving_back given = tn_pool_release_free(pool, rule);
+    tn_pool_tell_given(pool, &given, why);
+}
+
+/* Requires: growth_lock. */
 static void release(struct tarn_pool *pool)
 {
     const struct tn_release_rule above_threshold = {
@@ -45,9 +53,10 @@ static void release(struct tarn_pool *pool)
     };
     const struct tn_release_rule all_when_empty = { .needs_empty = true };
     const struct tn_release_rule all = { 0 };
-    if (pool->release_threshold_bytes > 0) (void)tn_pool_release_free(pool, &above_threshold);
-    if (pool->returns_when_empty) (void)tn_pool_release_free(pool, &all_when_empty);
-    if (pool->passes_through) (void)tn_pool_release_free(pool, &all);
+    if (pool->release_threshold_bytes > 0)
+        release_by(pool, &above_threshold, "release_threshold_bytes");
+    if (pool->returns_when_empty) release_by(pool, &all_when_empty, "returns_when_empty");
+    if (pool->passes_through) release_by(pool, &all, "after a free");
 }
 
 /* If another thread holds growth_lock after its own free, that thread also does this release. The growth that brings a
@@ -55,11 +64,11 @@ static void release(struct tarn_pool *pool)
 void tn_pool_release_after_free(struct tarn_pool *pool)
 {
     bool is_due = !tn_captures_are_under_way();
-    while (is_due && tn_mutex_try_lock(&pool->growth_lock)) {
+    while (is_due && tn_pool_try_lock_growth(pool)) {
         bool may_release = pool->arriving_count == 0,
              was_due = may_release && take_due_release(pool);
         if (was_due) release(pool);
-        tn_mutex_unlock(&pool->growth_lock);
+        tn_pool_unlock_growth(pool);
         bool is_put_off = tn_captures_are_under_way();
         tn_pool_lock(pool);
         if (was_due && is_put_off) pool->is_release_due = true;
@@ -71,9 +80,9 @@ void tn_pool_release_after_free(struct tarn_pool *pool)
 void tn_pool_release_put_off(struct tarn_pool *pool)
 {
     const struct tn_release_rule none = { .keep_bytes = SIZE_MAX };
-    tn_mutex_lock(&pool->growth_lock);
-    (void)tn_pool_release_free(pool, &none);
-    tn_mutex_unlock(&pool->growth_lock);
+    tn_pool_lock_growth(pool);
+    release_by(pool, &none, "put off during a capture");
+    tn_pool_unlock_growth(pool);
     tn_pool_release_after_free(pool);
 }
 

@@ -7,6 +7,7 @@
 #include "../../base/arith.h"
 #include "../../base/host_memory.h"
 #include "../serve/gather.h"
+#include "../serve/pool_log.h"
 
 /* --- events of evicted streams ------------------------------------------------------------------ */
 
@@ -184,6 +185,16 @@ static bool evict(struct tarn_pool *pool, uint32_t stream, bool is_named)
     return true;
 }
 
+static void tell_eviction(struct tarn_pool *pool)
+{
+    if (pool->has_told_eviction || !tn_log_is_on(TARN_LOG_LEVEL_INFO)) return;
+    pool->has_told_eviction = true;
+    tn_pool_log(pool, TARN_LOG_LEVEL_INFO,
+                "has met more streams than it has numbers, %d: each further one takes the number "
+                "of another, which may cost an event",
+                TN_STREAM_COUNT_MAX - 1);
+}
+
 /* Evicts one of the streams, a bit each; each in its turn. */
 static bool evict_one_of(struct tarn_pool *pool, uint32_t streams, bool are_named)
 {
@@ -192,7 +203,9 @@ static bool evict_one_of(struct tarn_pool *pool, uint32_t streams, bool are_name
     uint32_t later = streams & -((uint32_t)1 << table->next_victim);
     uint32_t victim = tn_lowest_bit(later != 0 ? later : streams);
     table->next_victim = (victim + 1) % TN_STREAM_COUNT_MAX;
-    return evict(pool, victim, are_named);
+    bool is_evicted = evict(pool, victim, are_named);
+    if (is_evicted) tell_eviction(pool);
+    return is_evicted;
 }
 
 /* --- room for a number --------------------------------------------------------------------------- */
