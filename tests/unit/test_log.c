@@ -496,6 +496,35 @@ static void messages_wait_for_the_last_lock(void **state)
     expect_ok(tarn_pool_destroy(inner));
 }
 
+static void use_tarn_malloc(void)
+{
+    void *address;
+    function_calls++;
+    if (tarn_malloc(100, &address) == TARN_STATUS_OK) expect_ok(tarn_free(address));
+}
+
+static void a_function_may_use_the_process_wide_pool_that_the_message_is_about(void **state)
+{
+    void *address;
+    setenv("TARN_KIND", "host", 1);
+    setenv("TARN_INITIAL", "1M", 1);
+    function_calls = 0;
+    taken.meanwhile = use_tarn_malloc;
+    expect_ok(tarn_malloc(1000, &address));
+    expect_taken(TARN_LOG_LEVEL_INFO, "created at 0x", "host backend, host memory");
+    expect_taken(TARN_LOG_LEVEL_INFO, ": is a process-wide pool", "pool ");
+    expect_ok(tarn_free(address));
+    size_t calls_before = function_calls;
+    assert_true(calls_before >= 2);
+    expect_ok(tarn_default_pool_destroy());
+    expect_taken(TARN_LOG_LEVEL_INFO, "process-wide pool, host: destroyed", "");
+    assert_int_equal(function_calls, calls_before + 1);
+    taken.meanwhile = NULL;
+    expect_ok(tarn_default_pool_destroy()); /* the one that the function has made */
+    unsetenv("TARN_KIND");
+    unsetenv("TARN_INITIAL");
+}
+
 /* --- the queue ------------------------------------------------------------------------------------ */
 
 static void messages_without_room_are_counted(void **state)
@@ -793,6 +822,7 @@ int main(int argc, char **argv)
         TEST(a_call_site_is_kept),
         TEST(a_function_that_runs_before_a_callback_does_not_wait_for_it),
         TEST(messages_wait_for_the_last_lock),
+        TEST(a_function_may_use_the_process_wide_pool_that_the_message_is_about),
         TEST(messages_without_room_are_counted),
         TEST(a_message_that_is_too_long_is_cut),
         TEST(messages_and_frees_need_no_host_memory),

@@ -27,6 +27,7 @@
 
 #include "checks.h"
 #include "create.h"
+#include "life_log.h"
 
 static struct tn_mutex lock = TN_MUTEX_INIT;
 static tarn_pool *_Atomic newest; /* the list of process-wide pools; written under the lock */
@@ -67,7 +68,14 @@ static void watch_forks(void)
 static void lock_pools(void)
 {
     tn_once_call(&forks_once, watch_forks);
+    tn_log_hold(); /* a function that takes messages may call tarn_malloc */
     tn_mutex_lock(&lock);
+}
+
+static void unlock_pools(void)
+{
+    tn_mutex_unlock(&lock);
+    tn_log_release();
 }
 
 /* --- finding and creating ------------------------------------------------------------------------ */
@@ -102,6 +110,7 @@ static tarn_status create(const struct tn_location *location, tarn_pool **pool_o
     pool->is_process_wide = true;
     pool->succeeds_parent = parent_had_pool;
     pool->location = *location;
+    tn_life_log_name_process_wide(pool);
     pool->next_process_wide = atomic_load(&newest);
     atomic_store(&newest, pool);
     *pool_out = pool;
@@ -115,7 +124,7 @@ static TN_COLD tarn_status create_unless_there(const struct tn_location *locatio
     lock_pools();
     tarn_pool *pool = find(location);
     if (!pool) status = create(location, &pool);
-    tn_mutex_unlock(&lock);
+    unlock_pools();
     if (status == TARN_STATUS_OK) *pool_out = pool;
     return status;
 }
@@ -183,7 +192,7 @@ static TN_COLD tarn_status create_for_thread(tarn_pool **pool_out)
 {
     lock_pools();
     tarn_status status = create_for_thread_locked(pool_out);
-    tn_mutex_unlock(&lock);
+    unlock_pools();
     return status;
 }
 
@@ -301,7 +310,7 @@ tarn_status tarn_default_pool_configure(const tarn_pool_options *given)
         configured = options;
         is_configured = given != NULL;
     }
-    tn_mutex_unlock(&lock);
+    unlock_pools();
     return status;
 }
 
@@ -340,7 +349,7 @@ tarn_status tarn_default_pool_destroy(void)
         status = tn_fail(TARN_STATUS_LIVE_REGIONS,
                          "the process-wide pools still have %zu live allocations", live_count);
     }
-    tn_mutex_unlock(&lock);
+    unlock_pools();
     return status;
 }
 
@@ -373,7 +382,7 @@ tarn_status tarn_default_pool_destroy_forced(FILE *report, tarn_leaks *leaks_out
     const tarn_leaks leaks = sum_leaks();
     if (report) status = report_all(report);
     end_all(destroy_forced);
-    tn_mutex_unlock(&lock);
+    unlock_pools();
     if (leaks_out) *leaks_out = leaks;
     return status;
 }
@@ -382,6 +391,6 @@ tarn_status tarn_default_pool_abandon(void)
 {
     lock_pools();
     end_all(tarn_pool_abandon);
-    tn_mutex_unlock(&lock);
+    unlock_pools();
     return TARN_STATUS_OK;
 }

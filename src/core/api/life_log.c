@@ -102,7 +102,7 @@ void tn_life_log_created_over(const struct tarn_pool *pool, const void *address,
 void tn_life_log_name_process_wide(struct tarn_pool *pool)
 {
     if (tn_log_is_on(TARN_LOG_LEVEL_INFO))
-        tn_pool_log(pool, TARN_LOG_LEVEL_INFO, "is the process-wide pool");
+        tn_pool_log(pool, TARN_LOG_LEVEL_INFO, "is a process-wide pool");
     atomic_store_explicit(&pool->is_for_process, true, memory_order_relaxed);
 }
 

@@ -5,13 +5,23 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/* The pool that most programs have alone needs no more words. */
+static void write_process_wide(struct tn_pool_title *title, const struct tn_location *location)
+{
+    static const char *const kinds[] = { "", ", pinned", ", shared", ", host" };
+    char device[32] = "";
+    if (location->device != 0) snprintf(device, sizeof device, " of device %d", location->device);
+    snprintf(title->text, sizeof title->text, "process-wide pool%s%s", device,
+             kinds[location->kind]);
+}
+
 struct tn_pool_title tn_pool_title(const struct tarn_pool *pool)
 {
     struct tn_pool_title title;
     bool is_for_process = atomic_load_explicit(&pool->is_for_process, memory_order_relaxed);
     bool has_name = pool->name[0] != '\0';
     if (is_for_process && !has_name)
-        snprintf(title.text, sizeof title.text, "process-wide pool");
+        write_process_wide(&title, &pool->location);
     else
         snprintf(title.text, sizeof title.text, "pool %llu%s%s%s", (unsigned long long)pool->number,
                  has_name ? " \"" : "", pool->name, has_name ? "\"" : "");

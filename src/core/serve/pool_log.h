@@ -11,7 +11,7 @@
 
 #include "pool_struct.h"
 
-/* The pool for a reader: "pool 3", with its name in quotes behind if it has one; or "process-wide pool". */
+/* The pool for a reader: "pool 3", with its name in quotes behind if it has one; or "process-wide pool of device 1, pinned". */
 struct tn_pool_title {
     char text[TARN_LABEL_BYTES_MAX + 32];
 };
