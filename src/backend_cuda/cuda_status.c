@@ -27,6 +27,7 @@
 #include <string.h>
 
 #include "../backend_common/operation.h"
+#include "../base/sync.h"
 
 /* --- what an answer means ---------------------------------------------------------------------- */
 
@@ -123,6 +124,31 @@ void tn_cuda_find_driver(struct tn_cuda_driver *driver_out)
     find_function("cuMemSetAccess", &driver_out->set_access);
     find_function("cuPointerGetAttribute", &driver_out->get_pointer_attribute);
     find_function("cuMemExportToShareableHandle", &driver_out->export_mapping);
+}
+
+/* --- the current device ------------------------------------------------------------------------ */
+
+#if CUDART_VERSION >= 12000
+static CUresult (*get_context_device)(CUdevice *device); /* NULL: the driver does not have it */
+static struct tn_once get_context_device_once = TN_ONCE_INIT;
+
+static void find_get_context_device(void)
+{
+    find_function("cuCtxGetDevice", &get_context_device);
+}
+#endif
+
+/* The driver names the device of the thread's context in a quarter of the time: 12 ns, and cudaGetDevice takes 44 on an
+ * H100. From CUDA 12 on cudaSetDevice makes the device's context current at once, so the two agree. A thread without a
+ * context has only the runtime to ask. */
+tarn_backend_result tn_runtime_find_current(int *device_out)
+{
+#if CUDART_VERSION >= 12000
+    tn_once_call(&get_context_device_once, find_get_context_device);
+    if (get_context_device && get_context_device(device_out) == CUDA_SUCCESS)
+        return TARN_BACKEND_RESULT_OK;
+#endif
+    return tn_runtime_result(cudaGetDevice(device_out));
 }
 
 /* --- calls where another device is current ----------------------------------------------------- */

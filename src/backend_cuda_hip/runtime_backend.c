@@ -210,7 +210,7 @@ tarn_status tn_vendor_current_device(int *device_out)
     tarn_status status = tn_lifetime_check_open(TN_RUNTIME_VENDOR, 0, tn_runtime_unloading());
     if (status != TARN_STATUS_OK) return status;
     int current, count;
-    tarn_backend_result result = tn_runtime_result(TN_RUNTIME(GetDevice)(&current));
+    tarn_backend_result result = tn_runtime_find_current(&current);
     if (result.status != TARN_STATUS_OK) {
         /* Without a device HIP 5 calls the current one invalid. */
         tarn_backend_result counted = count_devices(&count);

@@ -80,6 +80,10 @@ tarn_backend_result tn_runtime_make_take(const struct tn_runtime_device *device,
 tarn_backend_result tn_runtime_make_return(const struct tn_runtime_device *device,
                                            struct tn_runtime_call *call);
 
+/* Writes the calling thread's current device, by the vendor's cheapest query. Creates no context. Defined by the vendor's
+ * own folder. */
+tarn_backend_result tn_runtime_find_current(int *device_out);
+
 /* For tn_runtime_make_elsewhere. The first sets call->device current, the second also restores
  * `current` after the call. */
 tarn_backend_result tn_runtime_set_device_and_make(struct tn_runtime_call *call);

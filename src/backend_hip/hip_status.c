@@ -33,6 +33,11 @@ tarn_backend_result tn_runtime_unloading(void)
                                   "hipErrorDeinitialized" };
 }
 
+tarn_backend_result tn_runtime_find_current(int *device_out)
+{
+    return tn_runtime_result(hipGetDevice(device_out));
+}
+
 /* Setting an AMD device creates nothing on it. On NVIDIA's platform restoring the other device creates
  * its context, if it had none. */
 tarn_backend_result tn_runtime_make_elsewhere(struct tn_runtime_call *call, int current)

@@ -204,14 +204,13 @@ static bool is_usable(const tarn_pool *pool)
 /* The vendor is not asked any more once the process ends. Then the thread keeps the device that it had. */
 static TN_NOINLINE tarn_status find_for_thread(tarn_pool **pool_out)
 {
-    struct tn_saved_error saved = tn_error_save();
-    tarn_status status = atomic_load_explicit(&follows_device, memory_order_acquire)
-                             ? tarn_device_pool(TARN_DEVICE_CURRENT, followed_kind, pool_out)
-                             : create_for_thread(pool_out);
-    if (status == TARN_STATUS_VENDOR_ERROR && tn_process_is_ending() && is_usable(last)) {
-        tn_error_restore(&saved);
+    tarn_status status = TARN_STATUS_OK;
+    if (TN_UNLIKELY(tn_process_is_ending() && is_usable(last))) {
         *pool_out = last;
-        return TARN_STATUS_OK;
+    } else if (TN_LIKELY(atomic_load_explicit(&follows_device, memory_order_acquire))) {
+        status = tarn_device_pool(TARN_DEVICE_CURRENT, followed_kind, pool_out);
+    } else {
+        status = create_for_thread(pool_out);
     }
     if (status == TARN_STATUS_OK) last = *pool_out;
     return status;

@@ -294,6 +294,26 @@ static int context_of_the_other_device(void)
     return is_active;
 }
 
+static int driver_device_without_context(void)
+{
+    CUresult (*device_of)(CUdevice *);
+    CUdevice device;
+    int current;
+    must((int)cudaGetDevice(&current));
+    find("cuCtxGetDevice", &device_of);
+    return (int)device_of(&device);
+}
+
+static int driver_device_after_set_device(void)
+{
+    CUresult (*device_of)(CUdevice *);
+    CUdevice device = -1;
+    must((int)cudaSetDevice(1));
+    find("cuCtxGetDevice", &device_of);
+    must((int)device_of(&device));
+    return device;
+}
+
 /* --- streams and events ------------------------------------------------------------------------ */
 
 static int query_of_never_recorded(void)
@@ -795,6 +815,8 @@ static const struct {
     CASE(last_error_of_not_ready),
     CASE(context_after_set_device),
     CASE(context_of_the_other_device),
+    CASE(driver_device_without_context),
+    CASE(driver_device_after_set_device),
     CASE(query_of_never_recorded),
     CASE(query_of_null),
     CASE(record_on_another_device),

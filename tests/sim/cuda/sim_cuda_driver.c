@@ -75,6 +75,16 @@ static CUresult get_context_state(CUdevice device, unsigned *flags, int *is_acti
     return answer(status);
 }
 
+/* The thread's context is that of its device, if there is one. */
+static CUresult get_context_device(CUdevice *device)
+{
+    sim_status status = sim_enter("cuCtxGetDevice");
+    if (status != SIM_STATUS_OK) return answer(status);
+    if (!sim_context_is_active(sim_runtime_device())) return CUDA_ERROR_INVALID_CONTEXT;
+    *device = sim_runtime_device();
+    return CUDA_SUCCESS;
+}
+
 static CUresult get_attribute(int *value, CUdevice_attribute attribute, CUdevice device)
 {
     sim_status status = sim_enter("cuDeviceGetAttribute");
@@ -285,6 +295,7 @@ static CUresult set_access(CUdeviceptr pointer, size_t size_bytes, const CUmemAc
 CHECK(cuGetErrorName, get_error_name);
 CHECK(cuGetErrorString, get_error_string);
 CHECK(cuDevicePrimaryCtxGetState, get_context_state);
+CHECK(cuCtxGetDevice, get_context_device);
 CHECK(cuDeviceGetAttribute, get_attribute);
 CHECK(cuMemGetAllocationGranularity, get_granularity);
 CHECK(cuMemAddressReserve, address_reserve);
@@ -308,6 +319,7 @@ static const struct {
     { "cuGetErrorName", (any_function)get_error_name, false },
     { "cuGetErrorString", (any_function)get_error_string, false },
     { "cuDevicePrimaryCtxGetState", (any_function)get_context_state, true },
+    { "cuCtxGetDevice", (any_function)get_context_device, false },
     { "cuDeviceGetAttribute", (any_function)get_attribute, false },
     { "cuMemGetAllocationGranularity", (any_function)get_granularity, true },
     { "cuMemAddressReserve", (any_function)address_reserve, true },

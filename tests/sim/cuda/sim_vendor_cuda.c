@@ -29,6 +29,8 @@ static const char *const optional_calls[] = {
      * context. */
     "cudaGetDriverEntryPointByVersion",
     "cuDevicePrimaryCtxGetState",
+    /* The runtime tells it, too. */
+    "cuCtxGetDevice",
     /* Sets the thread's device back, too, which may fail when the call itself went well. */
     "cudaSetDevice",
     /* Without it the call is made all the same, and a capture may refuse it. */
