@@ -16,6 +16,7 @@
  * another thread than the one that got it, in another block or a later kernel; who frees makes sure that nobody
  * uses it any more. A pointer that goes to another thread within a kernel takes a fence (__threadfence) before it is
  * stored, and one after it was read, as what it points to does, also where that thread does no more than free it.
+ * A heap of a library with another layout, and the handle of no heap, give null and free nothing.
  * Nothing else here waits for another lane of its wave; nothing traps or prints. The lanes of a wave that call together share the
  * work: calls in converged code are cheaper.
  */
@@ -64,7 +65,7 @@ TN_DEVICE bool tn_is_for_run(tn_heap heap, size_t size_bytes)
 TN_DEVICE void *tarn_dmalloc(const tarn_device_heap_handle &handle, size_t size_bytes)
 {
     tn_heap heap = &handle.layout;
-    if (size_bytes == 0) return nullptr;
+    if (size_bytes == 0 || !tn_heap_is_known(heap)) return nullptr;
     if (tn_is_for_run(heap, size_bytes)) return tn_malloc_run(heap, size_bytes);
     uint32_t size_class = tn_heap_class_of((uint32_t)tn_bytes_with_canary(heap, size_bytes));
     uint32_t content = tn_lane_slot(heap, size_class);
@@ -80,7 +81,7 @@ TN_DEVICE void *tarn_dmalloc(const tarn_device_heap_handle &handle, size_t size_
 TN_DEVICE void *tarn_dmalloc_wave(const tarn_device_heap_handle &handle, size_t size_bytes)
 {
     tn_heap heap = &handle.layout;
-    if (size_bytes == 0) return nullptr;
+    if (size_bytes == 0 || !tn_heap_is_known(heap)) return nullptr;
     if (tn_is_for_run(heap, size_bytes)) return tn_malloc_run(heap, size_bytes);
     uint32_t size_class = tn_heap_class_of((uint32_t)tn_bytes_with_canary(heap, size_bytes));
     uint32_t content = tn_lane_slot(heap, size_class);
@@ -108,7 +109,7 @@ TN_DEVICE void *tarn_dmalloc_coop(const tarn_device_heap_handle &handle, size_t 
 TN_DEVICE void tarn_dfree(const tarn_device_heap_handle &handle, void *object)
 {
     tn_heap heap = &handle.layout;
-    if (object == nullptr) return;
+    if (object == nullptr || !tn_heap_is_known(heap)) return;
     uint64_t address = (uint64_t)(uintptr_t)object;
     tn_target target = tn_find_to_free(heap, address);
     if (target.page == TN_NO_PAGE) {
@@ -130,6 +131,7 @@ TN_DEVICE void tarn_dfree(const tarn_device_heap_handle &handle, void *object)
 TN_DEVICE size_t tarn_dsize(const tarn_device_heap_handle &handle, const void *object)
 {
     tn_heap heap = &handle.layout;
+    if (!tn_heap_is_known(heap)) return 0;
     tn_target target = tn_find(heap, (uint64_t)(uintptr_t)object);
     if (target.page == TN_NO_PAGE) return 0;
     bool is_run = target.object_bytes == 0;
@@ -142,7 +144,7 @@ TN_DEVICE size_t tarn_dsize(const tarn_device_heap_handle &handle, const void *o
 TN_DEVICE bool tarn_downs(const tarn_device_heap_handle &handle, const void *address)
 {
     tn_heap heap = &handle.layout;
-    return tn_page_of(heap, (uint64_t)(uintptr_t)address) != TN_NO_PAGE;
+    return tn_heap_is_known(heap) && tn_page_of(heap, (uint64_t)(uintptr_t)address) != TN_NO_PAGE;
 }
 
 #endif

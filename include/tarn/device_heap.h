@@ -45,6 +45,9 @@
  *  - Threads. Different heaps may be used by different threads at any time; one heap by one call at a time.
  *  - Outcome. A function that can fail returns a status, writes its outputs only on TARN_STATUS_OK, and
  *    leaves a sentence in tarn_last_error(). A call that fails has changed nothing.
+ *  - Versions. Compile kernels with the headers of the library that runs. A later library may lay heaps out in another
+ *    way. Then the creation answers NOT_SUPPORTED to a program that was compiled with earlier headers. In kernels that
+ *    were, tarn_dmalloc gives null and tarn_dfree does nothing.
  *  - Status. A NULL heap is INVALID_ARGUMENT, and so is a stream of another device. A call with a stream also
  *    answers what the backend answers to a fill, a copy or a wait, VENDOR_ERROR above all. A pointer that is
  *    no heap's is undefined behaviour.
@@ -125,8 +128,8 @@ TARN_DEFINE_INIT(tarn_device_heap_options_init, tarn_device_heap_options,
  *    75 KiB at least, and up to a MiB and 10.5 MiB for each GiB of size_bytes_max if the heap may grow.
  *  - INVALID_OPTIONS: the message names the field.
  *  - SIZE_TOO_LARGE: size_bytes or size_bytes_max is more than TARN_DEVICE_HEAP_SIZE_BYTES_MAX.
- *  - NOT_SUPPORTED: the backend lacks fill, copy or stream_synchronize; or the pool is over memory of the
- *    caller's and has no backend, see tarn_device_heap_create_over.
+ *  - NOT_SUPPORTED: the backend lacks fill, copy or stream_synchronize; the pool is over memory of the
+ *    caller's and has no backend, see tarn_device_heap_create_over; or these headers are for another layout.
  *  - OUT_OF_HOST_MEMORY.
  * Cost: that of tarn_pool_alloc_on; an event, two or three copies of some KiB, and on the device a fill of
  * the metadata, 80 MB for a heap of 8 GB.
@@ -151,9 +154,30 @@ TARN_API tarn_status tarn_device_heap_create_over(const tarn_backend *backend, v
                                                   tarn_stream stream, tarn_device_heap **heap_out);
 
 /*
+ * Create a heap for kernels that were compiled with the layout of this number, TARN_DEVICE_HEAP_LAYOUT_VERSION of their
+ * headers. In C and C++ the two macros below pass the number of the headers. The functions of these names, which other
+ * languages call, create heaps of layout 1.
+ * Status: those of tarn_device_heap_create and of tarn_device_heap_create_over.
+ */
+TARN_API tarn_status tarn_device_heap_create_for_layout(uint32_t layout_version, tarn_pool *pool,
+                                                        size_t size_bytes,
+                                                        const tarn_device_heap_options *options,
+                                                        tarn_stream stream,
+                                                        tarn_device_heap **heap_out);
+TARN_API tarn_status tarn_device_heap_create_over_for_layout(
+    uint32_t layout_version, const tarn_backend *backend, void *address, size_t size_bytes,
+    const tarn_device_heap_options *options, tarn_stream stream, tarn_device_heap **heap_out);
+
+#define TARN_DEVICE_HEAP_LAYOUT_VERSION TN_HEAP_LAYOUT_VERSION
+#define tarn_device_heap_create(...) \
+    tarn_device_heap_create_for_layout(TARN_DEVICE_HEAP_LAYOUT_VERSION, __VA_ARGS__)
+#define tarn_device_heap_create_over(...) \
+    tarn_device_heap_create_over_for_layout(TARN_DEVICE_HEAP_LAYOUT_VERSION, __VA_ARGS__)
+
+/*
  * Returns the handle for kernels, which is passed by value; its content is for tarn/device_heap.cuh only. It
  * stays the same as long as the heap exists, whatever is added. Kernels may use it after the creation and
- * before the destruction, in the order of streams. For a NULL heap it is all zero, and no kernel may use it.
+ * before the destruction, in the order of streams. For a NULL heap it is all zero, and kernels get nothing from it.
  * Threads: any, at any time. Cost: none.
  */
 TARN_API tarn_device_heap_handle tarn_device_heap_get_handle(const tarn_device_heap *heap);

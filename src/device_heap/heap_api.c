@@ -3,6 +3,8 @@
  * heap_api: the public functions of a device heap. Checks arguments, each with its own message, calls the
  * other modules, and undoes earlier steps if one fails.
  */
+#include <inttypes.h>
+
 #include "../base/arith.h"
 #include "../base/error.h"
 #include "../base/struct_size.h"
@@ -50,6 +52,19 @@ static tarn_status check_options(const tarn_device_heap_options *options, size_t
     }
     return tn_fail(TARN_STATUS_INVALID_OPTIONS, "checks is %d, which is not a level of checks",
                    (int)options->checks);
+}
+
+/* The layout of programs whose headers did not number layouts yet. */
+#define LAYOUT_VERSION_FIRST 1
+
+static tarn_status check_layout(uint32_t layout_version)
+{
+    if (layout_version == TN_HEAP_LAYOUT_VERSION) return TARN_STATUS_OK;
+    return tn_fail(TARN_STATUS_NOT_SUPPORTED,
+                   "the program was compiled for layout %" PRIu32
+                   " of device heaps, and this library "
+                   "makes layout %d: compile it, and its kernels, with the headers of this library",
+                   layout_version, TN_HEAP_LAYOUT_VERSION);
 }
 
 static tarn_status check_backend(const tarn_backend *backend)
@@ -176,33 +191,57 @@ no_piece:
     return status;
 }
 
-tarn_status tarn_device_heap_create(tarn_pool *pool, size_t size_bytes,
-                                    const tarn_device_heap_options *options, tarn_stream stream,
-                                    tarn_device_heap **heap_out)
+tarn_status tarn_device_heap_create_for_layout(uint32_t layout_version, tarn_pool *pool,
+                                               size_t size_bytes,
+                                               const tarn_device_heap_options *options,
+                                               tarn_stream stream, tarn_device_heap **heap_out)
 {
     const tarn_device_heap_options defaults = TARN_DEVICE_HEAP_OPTIONS_INIT;
     struct source source = { .pool = pool, .size_bytes = size_bytes };
     if (!heap_out) return fail_for_null("heap_out");
     if (!options) options = &defaults;
-    tarn_status status = tarn_pool_get_backend(pool, &source.backend);
+    tarn_status status = check_layout(layout_version);
+    if (status == TARN_STATUS_OK) status = tarn_pool_get_backend(pool, &source.backend);
     if (status == TARN_STATUS_OK) status = check_options(options, size_bytes);
     return status == TARN_STATUS_OK ? create(&source, options, stream, heap_out) : status;
 }
 
-tarn_status tarn_device_heap_create_over(const tarn_backend *backend, void *address,
-                                         size_t size_bytes, const tarn_device_heap_options *options,
-                                         tarn_stream stream, tarn_device_heap **heap_out)
+tarn_status tarn_device_heap_create_over_for_layout(uint32_t layout_version,
+                                                    const tarn_backend *backend, void *address,
+                                                    size_t size_bytes,
+                                                    const tarn_device_heap_options *options,
+                                                    tarn_stream stream, tarn_device_heap **heap_out)
 {
     const tarn_device_heap_options defaults = TARN_DEVICE_HEAP_OPTIONS_INIT;
     if (!heap_out) return fail_for_null("heap_out");
     if (!options) options = &defaults;
-    tarn_status status = check_backend(backend);
+    tarn_status status = check_layout(layout_version);
+    if (status == TARN_STATUS_OK) status = check_backend(backend);
     if (status == TARN_STATUS_OK) status = check_memory(address, size_bytes);
     if (status == TARN_STATUS_OK) status = check_options(options, size_bytes);
     if (status == TARN_STATUS_OK) status = check_stream(backend, stream);
     if (status != TARN_STATUS_OK) return status;
     const struct source source = { NULL, *backend, address, size_bytes };
     return create(&source, options, stream, heap_out);
+}
+
+/* The functions behind the macros, for older programs and other languages. */
+
+tarn_status(tarn_device_heap_create)(tarn_pool *pool, size_t size_bytes,
+                                     const tarn_device_heap_options *options, tarn_stream stream,
+                                     tarn_device_heap **heap_out)
+{
+    return tarn_device_heap_create_for_layout(LAYOUT_VERSION_FIRST, pool, size_bytes, options,
+                                              stream, heap_out);
+}
+
+tarn_status(tarn_device_heap_create_over)(const tarn_backend *backend, void *address,
+                                          size_t size_bytes,
+                                          const tarn_device_heap_options *options,
+                                          tarn_stream stream, tarn_device_heap **heap_out)
+{
+    return tarn_device_heap_create_over_for_layout(LAYOUT_VERSION_FIRST, backend, address,
+                                                   size_bytes, options, stream, heap_out);
 }
 
 tarn_device_heap_handle tarn_device_heap_get_handle(const tarn_device_heap *heap)

@@ -13,6 +13,10 @@
 #define PAGES_OF_ALL_SLOTS 65536 /* 4 GiB: from here on some classes have all slots */
 #define PAGES_OF_A_CURSOR  256   /* pages of the heap for each cursor */
 
+/* Programs and kernels of all versions pass the handle by value, and look for the version before all else. */
+_Static_assert(sizeof(tarn_device_heap_handle) == 128, "the handle's size never changes");
+_Static_assert(offsetof(tarn_device_heap_handle, layout.version) == 60,
+               "the version's place never changes");
 _Static_assert(TN_HEAP_SPAN_PAGES == 64, "the pages of a span are the bits of a word");
 _Static_assert((TN_HEAP_SLOTS_SOME & (TN_HEAP_SLOTS_SOME - 1)) == 0,
                "waves choose slots by bits of their number");
@@ -146,6 +150,7 @@ void tn_heap_plan_write_image(const struct tn_heap_plan *plan, uint64_t metadata
     layout->slot_count = plan->slot_count;
     layout->cursor_count = plan->cursor_count;
     layout->check = (uint32_t)check;
+    layout->version = TN_HEAP_LAYOUT_VERSION;
 }
 
 static void set_tree_bit(uint64_t *tree, const struct tn_heap_tree_shape *shape, uint64_t number)

@@ -10,8 +10,7 @@ Writes FOLDER/interface.h, which is what the compiler sees of all headers for th
 defines its functions. With a baseline also FOLDER/added.c, which compiles if no added field lies in what was padding.
 
 GROWING, growing.abignore, names the structs that may grow. They are cut after the baseline's last field, and every
-enumeration after the baseline's last enumerator: all that is left must be as it was. Fields of tn_ structs have no
-names that are promised, so they are numbered.
+enumeration after the baseline's last enumerator: all that is left must be as it was.
 """
 
 import re
@@ -55,15 +54,6 @@ def cut(text, baseline, kind, name, separator):
     return text[:body.start(1)] + kept + "\n" + text[body.end(1):], items[end:]
 
 
-def number_fields(text):
-    def numbered(match):
-        items = split_items(match[2], ";")
-        return match[1] + "".join(
-            "\n" + re.sub(rf"\b{name_of(item)}\b(?=\s*(\[[^\]]*\])?$)", f"field_{number}", item) + ";"
-            for number, item in enumerate(items)) + "\n}"
-    return re.sub(r"(\bstruct tn_\w+\s*\{)([^{}]*)\}", numbered, text)
-
-
 def growing_structs(growing, baseline):
     """The structs of the baseline that the file names. Each begins with its size."""
     patterns = re.findall(r"(?m)^\s*name_regexp\s*=\s*(\S+)", growing.read_text())
@@ -89,7 +79,7 @@ def cut_to(baseline, growing, text):
                         f'older programs leave anything there");\n')
     for name in re.findall(r"\benum (tarn_\w+)\s*\{", baseline):
         cut_text, _ = cut(cut_text, baseline, "enum", name, ",")
-    return number_fields(cut_text), text + asserts
+    return cut_text, text + asserts
 
 
 def main(include, folder, growing=None, baseline=None):

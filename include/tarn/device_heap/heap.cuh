@@ -15,6 +15,13 @@
  */
 typedef const tn_heap_layout *tn_heap;
 
+/* Returns whether the heap has the layout that this code is compiled for. If not, all else in the handle may mean
+ * something else: look here first. */
+TN_DEVICE bool tn_heap_is_known(tn_heap heap)
+{
+    return heap->version == TN_HEAP_LAYOUT_VERSION;
+}
+
 TN_DEVICE tn_heap tn_out_of_line(tn_heap heap)
 {
     return (tn_heap)heap->control;

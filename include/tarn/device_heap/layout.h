@@ -21,6 +21,10 @@
  *     cursors      places that count tickets for pages, 64 to a span, and pages that came back
  *
  * An empty heap is all zero, except the control block and the pages and trees of spans.
+ *
+ * The library lays a heap out, and kernels are compiled with these headers. So the layout has a number, which is in the
+ * handle: a kernel of another number gets null and frees nothing, and a program of another number cannot create a heap.
+ * The handle's size, and the place of the number in it, never change.
  */
 #ifndef TARN_DEVICE_HEAP_LAYOUT_H
 #define TARN_DEVICE_HEAP_LAYOUT_H
@@ -29,6 +33,12 @@
 
 #ifdef __cplusplus
 extern "C" {
+#endif
+
+/* Raise it with any change after which kernels of the old and the new headers cannot use one heap: of this file, of size
+ * classes, or of the order in which device code changes words. Tests set another number. */
+#ifndef TN_HEAP_LAYOUT_VERSION
+#define TN_HEAP_LAYOUT_VERSION 1
 #endif
 
 #define TN_HEAP_PAGE_SHIFT   16
@@ -142,11 +152,11 @@ struct tn_heap_layout {
     uint32_t slot_count;   /* maximum for a class; a power of two */
     uint32_t cursor_count; /* a power of two */
     uint32_t check;        /* enum tn_heap_check */
-    uint32_t reserved;
-    uint64_t span_pages;  /* a word for each span */
-    uint64_t free_spans;  /* a tree over spans */
-    uint64_t open_spans;  /* a tree over spans */
-    uint64_t class_trees; /* two trees over pages for each class: good, sparse */
+    uint32_t version;      /* TN_HEAP_LAYOUT_VERSION of the library; 0: no heap */
+    uint64_t span_pages;   /* a word for each span */
+    uint64_t free_spans;   /* a tree over spans */
+    uint64_t open_spans;   /* a tree over spans */
+    uint64_t class_trees;  /* two trees over pages for each class: good, sparse */
     uint64_t cursors;
     struct tn_heap_tree_shape span_shape;
     struct tn_heap_tree_shape page_shape;
