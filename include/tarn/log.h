@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * tarn/log.h: what the pools of a process do, told while they do it.
+ * tarn/log.h: what the pools of a process do, told while they do it, and what they have done, at the end.
  *
  * For a user, without a change of the program:
  *
  *     TARN_LOG=info ./mesh          lines on standard error; "warning" tells less, "off" nothing
+ *     TARN_STATS=exit ./mesh        a table of all pools on standard error, at the end of the process
+ *     TARN_STATS=exit:mesh.txt      the table in a file; in its name %p and %r stand for process and rank
  *
  * For a program that keeps a log of its own:
  *
@@ -20,6 +22,10 @@
  *  - INFO: a pool begins or ends, grows, or gives memory back; a capture begins, ends or is released; a pool meets more
  *    streams than it has numbers for.
  * Their text may change with each version. A pool that passes through tells no growth, since each allocation is one.
+ *
+ * The table has a line for each pool: its allocations, the most that was live and held, its calls of the vendor for memory,
+ * its failures, and what is still live. It is written when all functions of atexit and all destructors of the program
+ * have run. A process that ends by _exit or a signal writes none. "The table at the end" has the rest.
  *
  * Cost: an allocation or free that the pool serves from what it holds costs nothing more, whatever the level. With the
  * level OFF nothing is formatted. docs/semantics.md, "The log", shows messages.

@@ -14,6 +14,11 @@
 #define TN_PRINTF(format_at, first_at) __attribute__((format(printf, format_at, first_at)))
 /* The address sanitizer does not check this function's reads and writes. */
 #define TN_UNCHECKED __attribute__((no_sanitize("address")))
+/* The thread sanitizer does not check this function's reads and writes. */
+#define TN_UNSYNCHRONIZED __attribute__((no_sanitize("thread")))
+/* The function runs at the end of the process, after the functions of atexit and after the program's own destructors;
+ * or when the object that it is in leaves the process. 101 is the last that is not the compiler's. */
+#define TN_LAST_DESTRUCTOR __attribute__((destructor(101)))
 /* The return address of the function, or of the one that it is inlined into. */
 #define TN_CALLER __builtin_return_address(0)
 #else

@@ -8,6 +8,7 @@
 #include "checks.h"
 #include "create.h"
 #include "environment.h"
+#include "exit_summary.h"
 #include "life_log.h"
 #include "over_backend.h"
 
@@ -47,9 +48,11 @@ tarn_status tarn_pool_create_over(void *address, size_t size_bytes, const tarn_p
 static void end(tarn_pool *pool, void (*fini)(struct tarn_pool *pool), const char *how)
 {
     bool is_told = tn_log_is_on(TARN_LOG_LEVEL_INFO);
+    bool is_kept = tn_exit_summary_is_requested();
     const struct tn_pool_title title = tn_pool_title(pool);
     tarn_stats stats = TARN_STATS_INIT;
-    if (is_told) tn_debug_stats(pool, &stats);
+    if (is_told || is_kept) tn_debug_stats(pool, &stats);
+    if (is_kept) tn_exit_summary_keep(pool, &stats);
     tn_pool_life_end(pool, fini);
     if (is_told) tn_life_log_ended(&title, &stats, how);
 }

@@ -14,6 +14,8 @@
 #include "../../base/log.h"
 #include "../index/free_set.h"
 
+#include "exit_summary.h"
+
 /* All variables that tn_environment_read reads. */
 static const char *const variables[] = {
     "TARN_INITIAL", "TARN_CHUNK",      "TARN_LIMIT",   "TARN_GROWTH_MAX",
@@ -328,9 +330,22 @@ static tarn_status read_log(void)
     return fail_for(name, value, "off, warning or info");
 }
 
+static tarn_status read_stats(void)
+{
+    const char *name = "TARN_STATS";
+    const char *value = value_of(name);
+    const char *file = value && strncmp(value, "exit:", 5) == 0 ? value + 5 : NULL;
+    if (!value) return TARN_STATUS_OK;
+    if (strcmp(value, "exit") != 0 && (!file || file[0] == '\0'))
+        return fail_for(name, value, "exit, nor exit: and the name of a file");
+    tn_exit_summary_request(file);
+    return TARN_STATUS_OK;
+}
+
 tarn_status tn_environment_read_reports(void)
 {
-    return read_log();
+    tarn_status status = read_log();
+    return status == TARN_STATUS_OK ? read_stats() : status;
 }
 
 tarn_status tn_environment_read(struct tn_environment *given)

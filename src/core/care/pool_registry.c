@@ -158,14 +158,37 @@ struct tarn_pool *tn_pool_registry_take_postponed(void)
     return pool;
 }
 
-struct tarn_pool *tn_pool_registry_pin_next(struct tarn_pool *pool)
+/* Requires: the lock. */
+static struct tarn_pool *pin_next(struct tarn_pool *pool)
 {
-    lock_registry();
     struct tarn_pool *next = pool ? pool->next_handle : open_pools;
     if (next) next->pin_count++;
     if (pool && --pool->pin_count == 0) tn_condition_signal_all(&unpinned);
+    return next;
+}
+
+struct tarn_pool *tn_pool_registry_pin_next(struct tarn_pool *pool)
+{
+    lock_registry();
+    struct tarn_pool *next = pin_next(pool);
     tn_mutex_unlock(&lock);
     return next;
+}
+
+bool tn_pool_registry_try_pin_next(struct tarn_pool **pool)
+{
+    enum {
+        ATTEMPT_COUNT_MAX = 100 /* a millisecond each */
+    };
+    bool is_locked = tn_mutex_try_lock(&lock);
+    for (unsigned i = 0; i < ATTEMPT_COUNT_MAX && !is_locked; i++) {
+        tn_thread_sleep_shortly();
+        is_locked = tn_mutex_try_lock(&lock);
+    }
+    if (!is_locked) return false;
+    *pool = pin_next(*pool);
+    tn_mutex_unlock(&lock);
+    return true;
 }
 
 enum tn_find_result tn_pool_registry_find(const void *address, struct tarn_pool **pool_out,

@@ -50,6 +50,10 @@ enum tn_find_result tn_pool_registry_find(const void *address, struct tarn_pool 
  * first. NULL: there are no more. A pinned pool cannot be closed, so a walk must go on to its end. */
 struct tarn_pool *tn_pool_registry_pin_next(struct tarn_pool *pool);
 
+/* The same step, written to *pool, without waiting for long: for the end of the process, when a thread may hold the lock
+ * for ever. False: the lock could not be had, and nothing has changed. */
+bool tn_pool_registry_try_pin_next(struct tarn_pool **pool);
+
 /* How many handles no pool uses, for tests that count leaked host memory. */
 size_t tn_pool_registry_resting_count(void);
 
