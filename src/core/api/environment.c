@@ -15,6 +15,7 @@
 #include "../index/free_set.h"
 
 #include "exit_summary.h"
+#include "variable_names.h"
 
 /* All variables that tn_environment_read reads. */
 static const char *const variables[] = {
@@ -344,6 +345,7 @@ static tarn_status read_stats(void)
 
 tarn_status tn_environment_read_reports(void)
 {
+    tn_variable_names_check();
     tarn_status status = read_log();
     return status == TARN_STATUS_OK ? read_stats() : status;
 }
@@ -351,6 +353,7 @@ tarn_status tn_environment_read_reports(void)
 tarn_status tn_environment_read(struct tn_environment *given)
 {
     struct tn_environment environment = *given;
+    tn_variable_names_check(); /* before a name that is right fails for a value */
     tarn_status status = read_initial(&environment.options.initial_bytes);
     if (status == TARN_STATUS_OK) status = read_chunk(&environment.options.chunk_bytes);
     if (status == TARN_STATUS_OK) status = read_limit(&environment);

@@ -25,7 +25,8 @@ void tn_environment_name_set(char *text, size_t text_bytes);
  * Errors: INVALID_ENVIRONMENT. */
 tarn_status tn_environment_read_disable(bool *passes_through);
 
-/* Reads the variables about what the process tells of all its pools, and does what they say. Errors:
+/* Reads the variables about what the process tells of all its pools, and does what they say; and names misspelt variables
+ * on standard error, once. Errors:
  * INVALID_ENVIRONMENT, OUT_OF_HOST_MEMORY. */
 tarn_status tn_environment_read_reports(void);
 

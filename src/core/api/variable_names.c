@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* variable_names: the list, distances between names, and the look at the environment. */
+#include "variable_names.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../base/arith.h"
+#include "../../base/escape.h"
+#include "../../base/sync.h"
+
+#define PREFIX "TARN_"
+
+/* Longer names are of nobody's that this list knows. */
+#define NAME_LENGTH_MAX 40
+
+/* --- the list ---------------------------------------------------------------------------------------- */
+
+/* All that the library reads. */
+static const char *const of_library[] = {
+    "TARN_CHUNK",     "TARN_CONTIGUOUS", "TARN_DEBUG",      "TARN_DEVICE",  "TARN_DISABLE",
+    "TARN_FIT",       "TARN_GROWTH",     "TARN_GROWTH_MAX", "TARN_INITIAL", "TARN_IDENTIFY_STREAMS",
+    "TARN_KIND",      "TARN_LIMIT",      "TARN_LOG",        "TARN_RANKS",   "TARN_QUARANTINE",
+    "TARN_RELEASE",   "TARN_SLICES",     "TARN_STATS",      "TARN_STEP",    "TARN_TRACE",
+    "TARN_SHAREABLE", "TARN_VANISH",
+};
+
+/* Of tools, recorders, tests, scripts and the build. */
+static const char *const of_others[] = {
+    "TARN_BACKEND",
+    "TARN_BENCH",
+    "TARN_CHECK_LEVEL",
+    "TARN_CI_OPTIONAL",
+    "TARN_COMMIT",
+    "TARN_COMPUTE_SANITIZER",
+    "TARN_DEBIAN_MIRROR",
+    "TARN_DUMP_POOL",
+    "TARN_DEV_WARNINGS",
+    "TARN_EXPECT_DEVICE",
+    "TARN_FAKE_DRIVER",
+    "TARN_HIP_PLATFORM",
+    "TARN_INSTALL",
+    "TARN_SEED",
+    "TARN_SOURCE",
+    "TARN_HAS_KERNELS",
+    "TARN_TOOLS_IN_SYSTEM_PYTHON",
+};
+static const char *const begins_of_others[] = {
+    "TARN_BUILD_",
+    "TARN_KOKKOS_",
+    "TARN_RECORD_",
+    "TARN_SIM_",
+};
+
+/* The build's places of other libraries, and what modules and package managers set for an installed library. */
+static const char *const ends_of_others[] = {
+    "_ARCHIVE", "_BASE", "_BIN",     "_DIR",    "_HOME", "_INC",  "_INCLUDE",
+    "_LIB",     "_LIBS", "_LIBRARY", "_PREFIX", "_PATH", "_ROOT", "_VERSION",
+};
+
+static bool begins_with(const char *text, const char *begin)
+{
+    return strncmp(text, begin, strlen(begin)) == 0;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), end_length = strlen(end);
+    return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+static bool is_same(const char *text, const char *other)
+{
+    return strcmp(text, other) == 0;
+}
+
+static bool matches_any(const char *name, const char *const *list, size_t count,
+                        bool (*matches)(const char *, const char *))
+{
+    for (size_t i = 0; i < count; i++) {
+        if (matches(name, list[i])) return true;
+    }
+    return false;
+}
+
+#define MATCHES_ANY(name, list, matches) \
+    matches_any(name, list, sizeof(list) / sizeof((list)[0]), matches)
+
+bool tn_variable_name_is_known(const char *name)
+{
+    return MATCHES_ANY(name, of_library, is_same) || MATCHES_ANY(name, of_others, is_same) ||
+           MATCHES_ANY(name, begins_of_others, begins_with) ||
+           MATCHES_ANY(name, ends_of_others, ends_with);
+}
+
+/* --- distances --------------------------------------------------------------------------------------- */
+
+/* How many characters are left out, added, changed, or swapped with their neighbour: the optimal string alignment. */
+static size_t count_edits(const char *one, const char *other)
+{
+    size_t one_length = strlen(one), other_length = strlen(other);
+    size_t rows[3][NAME_LENGTH_MAX +
+                   1]; /* of the prefixes of `one` with i - 2, i - 1 and i characters */
+    for (size_t j = 0; j <= other_length; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; i <= one_length; i++) {
+        size_t *row = rows[i % 3], *before = rows[(i + 2) % 3], *before_that = rows[(i + 1) % 3];
+        row[0] = i;
+        for (size_t j = 1; j <= other_length; j++) {
+            row[j] = tn_min(before[j], row[j - 1]) + 1;
+            row[j] = tn_min(row[j], before[j - 1] + (one[i - 1] != other[j - 1]));
+            bool is_swapped =
+                i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1];
+            if (is_swapped) row[j] = tn_min(row[j], before_that[j - 2] + 1);
+        }
+    }
+    return rows[one_length % 3][other_length];
+}
+
+/* A name that goes on behind another one, as TARN_LIMIT_BYTES does, is near to it, and so is its beginning. */
+static size_t distance_of(const char *name, const char *known)
+{
+    enum {
+        BEGIN_LENGTH_MIN = sizeof PREFIX - 1 + 3,
+        DISTANCE_OF_BEGIN = 2
+    };
+    size_t edits = count_edits(name, known);
+    bool is_begin =
+        strlen(name) >= BEGIN_LENGTH_MIN && (begins_with(name, known) || begins_with(known, name));
+    return is_begin ? tn_min(edits, DISTANCE_OF_BEGIN) : edits;
+}
+
+/* Half of a short name being right is a coincidence. */
+static bool is_near(const char *known, size_t distance)
+{
+    enum {
+        DISTANCE_MAX = 2
+    };
+    return distance <= DISTANCE_MAX && 2 * distance <= strlen(known) - strlen(PREFIX);
+}
+
+const char *tn_variable_name_nearest(const char *name)
+{
+    const char *nearest = NULL;
+    size_t least = SIZE_MAX;
+    if (strlen(name) > NAME_LENGTH_MAX) return NULL;
+    for (size_t i = 0; i < sizeof of_library / sizeof of_library[0]; i++) {
+        size_t distance = distance_of(name, of_library[i]);
+        if (distance >= least || !is_near(of_library[i], distance)) continue;
+        least = distance;
+        nearest = of_library[i];
+    }
+    return nearest;
+}
+
+/* --- the environment --------------------------------------------------------------------------------- */
+
+static void tell(const char *name)
+{
+    char escaped[4 * NAME_LENGTH_MAX];
+    const char *nearest = tn_variable_name_nearest(name);
+    tn_escape_text(escaped, sizeof escaped, name);
+    int cancel_state = tn_thread_begin_uncancelled();
+    if (nearest)
+        fprintf(stderr, "tarn: %s is no variable of tarn; did you mean %s?\n", escaped, nearest);
+    else
+        fprintf(stderr, "tarn: %s is no variable of tarn\n", escaped);
+    tn_thread_end_uncancelled(cancel_state);
+}
+
+/* A variable that is empty counts as not set. */
+static void check(const char *variable)
+{
+    char name[2 * NAME_LENGTH_MAX];
+    size_t length = strcspn(variable, "=");
+    if (!begins_with(variable, PREFIX) || variable[length] == '\0' || variable[length + 1] == '\0')
+        return;
+    length = tn_min(length, sizeof name - 1);
+    memcpy(name, variable, length);
+    name[length] = '\0';
+    if (!tn_variable_name_is_known(name)) tell(name);
+}
+
+void tn_variable_names_check(void)
+{
+    static atomic_bool is_checked;
+    if (atomic_load_explicit(&is_checked, memory_order_relaxed)) return;
+    if (atomic_exchange(&is_checked, true)) return;
+    const char *log = getenv("TARN_LOG");
+    if (log && strcmp(log, "off") == 0) return;
+    for (char **variable = environ; variable && *variable; variable++)
+        check(*variable);
+}
