@@ -179,7 +179,7 @@ void kokkosp_allocate_data(struct SpaceHandle space, const char *label, const vo
     if (!found) return;
     atomic_fetch_add_explicit(&found->alloc_count, 1, memory_order_relaxed);
     if (found->is_recorded && tn_recorder_is_on())
-        tn_recorder_note_labelled_alloc(address, size_bytes, label ? label : "");
+        tn_recorder_note_alloc(address, size_bytes, NULL, label ? label : "");
 }
 
 void kokkosp_deallocate_data(struct SpaceHandle space, const char *label, const void *address,

@@ -76,7 +76,8 @@ void tn_vendor_call_end_alloc(struct tn_vendor_call call, bool is_done, const vo
                               size_t size_bytes, const void *stream)
 {
     depth--;
-    if (call.is_recorded && is_done) tn_recorder_note_alloc(address, size_bytes, stream_of(stream));
+    if (call.is_recorded && is_done)
+        tn_recorder_note_alloc(address, size_bytes, stream_of(stream), "");
 }
 
 void tn_vendor_call_end_free(struct tn_vendor_call call, bool is_done, const void *address,

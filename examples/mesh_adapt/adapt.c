@@ -65,6 +65,7 @@ static struct array mark(struct adaptation *adaptation, const struct front *fron
                          marking *is_marked, int32_t *count_out)
 {
     const struct mesh_tables *tables = &adaptation->tables;
+    array_label_begin("marks");
     struct array flags = array_alloc(adaptation->space, tables->triangle_count, sizeof(uint8_t));
     uint8_t *flag = flags.host;
     for (int32_t t = 0; t < tables->triangle_count; t++) {
@@ -73,6 +74,7 @@ static struct array mark(struct adaptation *adaptation, const struct front *fron
     array_upload(adaptation->space, &flags);
     struct array list = flags_list(adaptation->space, &flags, count_out);
     array_free(adaptation->space, &flags);
+    array_label_end();
     return list;
 }
 
@@ -95,8 +97,10 @@ static void transfer_fields(struct adaptation *adaptation)
 {
     field_transfer(&adaptation->solution, &adaptation->mesh);
     field_transfer(&adaptation->linear, &adaptation->mesh);
+    array_label_begin("births");
     upload_births(adaptation, &adaptation->solution);
     upload_births(adaptation, &adaptation->linear);
+    array_label_end();
     mesh_forget_births(&adaptation->mesh);
 }
 
@@ -141,9 +145,11 @@ void adaptation_step(struct adaptation *adaptation, const struct front *front)
     while (refine(adaptation, front)) {
         adaptation->pass_count++;
     }
+    array_phase_end(adaptation->space, ARRAY_PHASE_REFINE);
     while (coarsen(adaptation, front)) {
         adaptation->pass_count++;
     }
+    array_phase_end(adaptation->space, ARRAY_PHASE_COARSEN);
 }
 
 /* --- life ----------------------------------------------------------------------------------- */

@@ -95,6 +95,18 @@ static void print_row(const struct row *row, const struct comparison *comparison
     putchar('\n');
 }
 
+/* Prints which part of the program holds the pool's memory, and when. */
+static void print_peaks(const struct array_statistics *statistics)
+{
+    printf("\n  %-36s%12s%12s\n", "live at most, KiB", "refining", "coarsening");
+    for (size_t i = 0; i < statistics->peak_count; i++) {
+        const struct array_peak *peak = &statistics->peaks[i];
+        printf("  %-36s%12.1f%12.1f\n", peak->label,
+               (double)peak->live_bytes_max[ARRAY_PHASE_REFINE] / 1024,
+               (double)peak->live_bytes_max[ARRAY_PHASE_COARSEN] / 1024);
+    }
+}
+
 /* Prints what is equal in all runs. */
 static void print_workload(const struct run *run, const struct run_options *options)
 {
@@ -115,6 +127,9 @@ void comparison_print(const struct comparison *comparison)
     print_head(comparison);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         print_row(&rows[i], comparison);
+    }
+    if (comparison->is_made[ARRAY_SOURCE_TARN]) {
+        print_peaks(&comparison->run[ARRAY_SOURCE_TARN].statistics);
     }
     printf("\n  verified after each of %d steps: area 1, conforming, V - E + T = 1, linear field\n"
            "  exact, device arrays equal the host's%s\n",

@@ -124,6 +124,33 @@ void array_free(struct array_space *space, struct array *array)
     *array = (struct array){ 0 };
 }
 
+/* --- labels and phases ---------------------------------------------------------------------- */
+
+void array_label_begin(const char *label)
+{
+    tarn_label_push(label);
+}
+
+void array_label_end(void)
+{
+    tarn_label_pop();
+}
+
+void array_phase_end(struct array_space *space, enum array_phase phase)
+{
+    struct array_statistics *statistics = &space->statistics;
+    tarn_label_stats stats = TARN_LABEL_STATS_INIT;
+    if (!space->pool) return;
+    for (size_t i = 0; i < ARRAY_PEAKS_MAX; i++) {
+        if (tarn_pool_label_stats(space->pool, i, &stats) != TARN_STATUS_OK) break;
+        struct array_peak *peak = &statistics->peaks[i];
+        memcpy(peak->label, stats.label, sizeof(peak->label));
+        peak->live_bytes_max[phase] = max_size(peak->live_bytes_max[phase], stats.live_bytes_max);
+        statistics->peak_count = max_size(statistics->peak_count, i + 1);
+    }
+    expect_status(tarn_pool_reset_peaks(space->pool), "tarn_pool_reset_peaks");
+}
+
 /* --- contents ------------------------------------------------------------------------------- */
 
 static void copy(struct array_space *space, void *destination, const void *source,

@@ -32,6 +32,21 @@ struct array {
     size_t size_bytes; /* of either */
 };
 
+/* Parts of a step, whose peaks are told apart. */
+enum array_phase {
+    ARRAY_PHASE_REFINE = 0,
+    ARRAY_PHASE_COARSEN = 1,
+    ARRAY_PHASE_COUNT
+};
+
+/* The most bytes that were live at a time under one label, by phase. */
+struct array_peak {
+    char label[TARN_LABEL_BYTES_MAX + 1];
+    size_t live_bytes_max[ARRAY_PHASE_COUNT];
+};
+
+#define ARRAY_PEAKS_MAX 8
+
 struct array_statistics {
     uint64_t alloc_count; /* calls of array_alloc, including zero bytes */
     uint64_t zero_count;  /* calls for zero bytes */
@@ -45,6 +60,8 @@ struct array_statistics {
     size_t live_bytes;
     size_t live_bytes_max;
     size_t footprint_bytes_max; /* most bytes held from the vendor at a time */
+    size_t peak_count;          /* labels, with ARRAY_SOURCE_TARN */
+    struct array_peak peaks[ARRAY_PEAKS_MAX];
 };
 
 struct array_space {
@@ -69,6 +86,13 @@ struct array array_alloc(struct array_space *space, int32_t count, size_t elemen
 
 /* Frees an array. Work on it may be under way: the memory's next owner uses it later in the same stream. */
 void array_free(struct array_space *space, struct array *array);
+
+/* Arrays that are allocated between the two bear the label. */
+void array_label_begin(const char *label);
+void array_label_end(void);
+
+/* Ends a phase: notes its peaks. The next phase has peaks of its own. */
+void array_phase_end(struct array_space *space, enum array_phase phase);
 
 /* Zero on both sides. */
 void array_clear(struct array_space *space, struct array *array);

@@ -305,12 +305,14 @@ void mesh_tables_build(struct mesh_tables *tables, struct array_space *space,
         .leaf = host_alloc((size_t)mesh->leaf_count * sizeof(int32_t)),
     };
     mesh_list_leaves(mesh, tables->leaf);
+    array_label_begin("tables");
     build_triangles_and_vertices(tables, space, mesh, solution, linear);
     build_triangle_edge(tables, space);
     build_edges(tables, space);
     build_boundary(tables, space);
     build_vertex_triangle(tables, space);
     build_geometry(tables, space);
+    array_label_end();
 }
 
 void mesh_tables_free(struct mesh_tables *tables, struct array_space *space)

@@ -22,10 +22,6 @@ extern "C" {
  *
  *     options.debug = TARN_DEBUG_SITES;
  *     ...
- *     tarn_label_push("mesh");
- *     refine(mesh);                                 allocates
- *     tarn_label_pop();
- *     ...
  *     tarn_pool_report_leaks(pool, stderr);
  *
  * TARN_DEBUG=sites,zones in the environment sets the process-wide pool. The records are in host memory: an
@@ -33,7 +29,7 @@ extern "C" {
  * microseconds. docs/semantics.md, "Debug mode", has drawings and examples.
  */
 
-/* Flags of tarn_pool_options.debug, to be added up. With any of them labels are remembered. */
+/* Flags of tarn_pool_options.debug, to be added up. */
 #define TARN_DEBUG_SITES      0x1u /* remembers where the program allocates, if the system can tell */
 #define TARN_DEBUG_ZONES      0x2u /* finds writes before and after an allocation */
 #define TARN_DEBUG_POISON     0x4u /* fills memory, so that early and late uses show */
@@ -66,24 +62,13 @@ extern "C" {
 #define TARN_DEBUG_BYTE_ALLOCATED 0xcd
 #define TARN_DEBUG_BYTE_FREED     0xdd
 
-/* Longer labels are cut. A label may have any bytes: reports and the text of a dump write those that are not
- * printable UTF-8 as \xNN, and JSON has a replacement for them. */
-#define TARN_LABEL_BYTES_MAX 47
-
-/*
- * Allocations of the calling thread have this label until it is popped, in pools in debug mode. Labels nest,
- * and the innermost counts; from the 33rd on the 32nd does. The text is copied. NULL is "", no label. A pop
- * without a label does nothing.
- * Cost: a copy of the text.
- */
-TARN_API void tarn_label_push(const char *label);
-TARN_API void tarn_label_pop(void);
-
 /*
  * Writes live allocations to `file`: their number and bytes, then groups by label and call site, the one with
- * the most bytes first. A call site is a list of functions, the innermost first. Shared libraries and
- * programs linked with -rdynamic have names for them; otherwise there is a file with an offset, for
- * addr2line. A pool that is not in debug mode writes the sums alone. Call it before tarn_pool_destroy_forced.
+ * the most bytes first. Labels are pushed by tarn_label_push, see tarn/stats.h. A pool that is not in debug mode
+ * knows no call sites.
+ *
+ * A call site is a list of functions, the innermost first. Shared libraries and programs linked with -rdynamic have
+ * names for them; otherwise there is a file with an offset, for addr2line. Call it before tarn_pool_destroy_forced.
  * Status: INVALID_POOL, FORKED, and
  *  - INVALID_ARGUMENT: file is NULL, or does not take the text.
  *  - OUT_OF_HOST_MEMORY: there is no room for a copy of the records.
@@ -111,8 +96,8 @@ typedef enum tarn_dump_format {
 /*
  * Writes a map of the pool to `file`: statistics, static pools, and every region in address order. A region
  * is live, free, or, in a contiguous pool, unmapped. A chunk that is cut has a line for each live slice, and
- * "sliced" for its free ones. A pending region has the pool's numbers of the streams that it waits for. In
- * debug mode live regions have their label and call site. The regions are of one instant, copied under the
+ * "sliced" for its free ones. A pending region has the pool's numbers of the streams that it waits for. Live
+ * regions have their label, and in debug mode their call site. The regions are of one instant, copied under the
  * lock and written without it.
  * Status: INVALID_POOL, FORKED, and
  *  - INVALID_ARGUMENT: file is NULL or does not take the text, or the format is unknown.

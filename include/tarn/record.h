@@ -17,6 +17,7 @@
  * Contents: allocations and frees of all pools of the process, by any call that succeeds.
  *  - Zero bytes: an allocation and its free at the same moment. Frees of NULL are left out.
  *  - A resize: a free and an allocation at the same moment.
+ *  - Labels that tarn_label_push gave, in lines before their allocations.
  *  - A free after several streams: a free on the first of them.
  *  - tarn_pool_destroy_forced frees what is live; a pool that is abandoned leaves it live.
  *  - Frees of memory that was allocated before the recording are left out.

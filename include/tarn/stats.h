@@ -18,8 +18,10 @@
  * its streams alone.
  *     used_bytes + free_bytes + captured_bytes = all chunks; with passes_through all requested and freed bytes
  *
- * While several threads have arenas, the high-water marks of requested, used and live are taken only when
- * the arenas are taken back, as for this snapshot. A peak in between may be missed.
+ * While several threads have arenas, the high-water marks of requested, used and live, and those of labels, are taken
+ * only when the arenas are taken back, as for this snapshot. A peak in between may be missed.
+ *
+ * Labels tell which part of a program has the memory: see below.
  */
 #ifndef TARN_STATS_H
 #define TARN_STATS_H
@@ -45,7 +47,7 @@ typedef struct tarn_stats {
     size_t struct_bytes; /* in: sizeof(tarn_stats) */
 
     size_t requested_bytes;     /* asked for and still live */
-    size_t requested_bytes_max; /* its high-water mark since creation */
+    size_t requested_bytes_max; /* its high-water mark since creation, or tarn_pool_reset_peaks */
     size_t used_bytes;          /* of the chunks of live allocations */
     size_t used_bytes_max;
     size_t footprint_bytes; /* held from the backend */
@@ -103,6 +105,69 @@ TARN_API tarn_status tarn_pool_stats(tarn_pool *pool, tarn_stats *stats_out);
  * Cost: that of tarn_pool_stats, and a call of the vendor without a lock.
  */
 TARN_API tarn_status tarn_pool_available(tarn_pool *pool, size_t *available_bytes_out);
+
+/*
+ * Makes the present values the high-water marks: those of tarn_stats and of labels. So each phase of a program can have
+ * peaks of its own.
+ * Status: INVALID_POOL, FORKED.
+ * Cost: that of tarn_pool_stats.
+ */
+TARN_API tarn_status tarn_pool_reset_peaks(tarn_pool *pool);
+
+/* ----------------------------------------------------------------------------------- labels ----- */
+
+/*
+ * A thread names what it allocates, and any pool tells how much that is:
+ *
+ *     tarn_label_push("mesh");
+ *     refine(mesh);                                 allocates
+ *     tarn_label_pop();
+ *     ...
+ *     tarn_label_stats mesh = TARN_LABEL_STATS_INIT;
+ *     for (size_t i = 0; tarn_pool_label_stats(pool, i, &mesh) == TARN_STATUS_OK; i++)
+ *         printf("%s: %zu bytes, at most %zu\n", mesh.label, mesh.live_bytes, mesh.live_bytes_max);
+ *
+ * tarn_pool_report_leaks, tarn_pool_dump and traces have the labels, too. "Labels" has the rest.
+ */
+
+/* Longer labels are cut. A label may have any bytes: reports and the text of a dump write those that are not
+ * printable UTF-8 as \xNN, and JSON has a replacement for them. */
+#define TARN_LABEL_BYTES_MAX 47
+
+/*
+ * Allocations of the calling thread have this label until it is popped, in all pools. Labels nest, and the innermost
+ * counts; from the 33rd on the 32nd does. The text is copied. NULL is "", no label. A pop without a label does nothing.
+ * An allocation keeps its label until it is freed, by whatever thread, also when it is resized.
+ *
+ * The process keeps up to 510 texts; allocations under further ones count as "other labels". None has a label in a
+ * pool with chunks of more than 64 KiB that is not in debug mode, nor if the host has no memory for the counters.
+ * Cost: a push and a pop take some nanoseconds, and so does the label in an allocation and its free.
+ */
+TARN_API void tarn_label_push(const char *label);
+TARN_API void tarn_label_pop(void);
+
+/* The allocations of one label in a pool. */
+typedef struct tarn_label_stats {
+    size_t struct_bytes; /* in: sizeof(tarn_label_stats) */
+    char label[TARN_LABEL_BYTES_MAX + 1];
+    size_t live_bytes;     /* asked for and still live */
+    size_t live_bytes_max; /* its high-water mark, as in tarn_stats */
+    size_t live_count;     /* allocations */
+    uint64_t alloc_count;  /* allocations so far */
+} tarn_label_stats;
+
+#define TARN_LABEL_STATS_INIT TARN_SIZED_INIT(tarn_label_stats)
+
+/*
+ * Writes the statistics of one of the pool's labels. A label has the same index as long as the pool lives: the first
+ * that was used has 0. So a loop from 0 on that ends with the first failure meets each label once. The rest of
+ * tarn_stats, beyond the sum of all labels, has no label.
+ * Status: INVALID_POOL, FORKED, and
+ *  - INVALID_ARGUMENT: there are no more than `index` labels; or stats_out is NULL, or its struct_bytes is wrong.
+ * Cost: O(1), under the pool's lock. Takes back the arenas of several threads.
+ */
+TARN_API tarn_status tarn_pool_label_stats(tarn_pool *pool, size_t index,
+                                           tarn_label_stats *stats_out);
 
 #ifdef __cplusplus
 }

@@ -725,7 +725,7 @@ TARN_API tarn_status tarn_pool_usable_size(tarn_pool *pool, const void *address,
  */
 TARN_API tarn_status tarn_pool_get_backend(const tarn_pool *pool, tarn_backend *backend_out);
 
-/* tarn_pool_stats, tarn_pool_available: tarn/stats.h. tarn_pool_check, tarn_pool_dump, debug mode:
+/* tarn_pool_stats, tarn_pool_available, peaks, labels: tarn/stats.h. tarn_pool_check, tarn_pool_dump, debug mode:
  * tarn/debug.h. Messages about what pools do: tarn/log.h. Traces of what a program allocates: tarn/record.h. */
 
 /* -------------------------------------------------------------------- process-wide pools ------- */
@@ -833,7 +833,7 @@ TARN_API tarn_status tarn_capture_release(tarn_pool *pool, tarn_capture capture,
  * is one static pool. It never grows, and never reads or writes the memory, which must stay until the pool
  * is destroyed. Only whole chunks at multiples of the chunk size are used.
  *  - Of the options, which may be NULL, these have an effect: chunk_bytes, fit, slices, TARN_DEBUG_SITES of
- *    debug, on_static_pool_created, on_static_pool_destroyed and user.
+ *    debug, on_static_pool_created, on_static_pool_destroyed, user and name.
  *  - The pool has no backend, and so no events: memory that was freed on one stream does not serve another.
  *    "Memory that the caller has" tells what that means for several streams.
  *  - A request that does not fit is OVER_LIMIT.

@@ -19,6 +19,8 @@
 /* The function runs at the end of the process, after the functions of atexit and after the program's own destructors;
  * or when the object that it is in leaves the process. 101 is the last that is not the compiler's. */
 #define TN_LAST_DESTRUCTOR __attribute__((destructor(101)))
+/* For the declaration of a variable of the library that hot code reads: otherwise its address takes a load. */
+#define TN_HIDDEN __attribute__((visibility("hidden")))
 /* The return address of the function, or of the one that it is inlined into. */
 #define TN_CALLER __builtin_return_address(0)
 #else

@@ -14,7 +14,7 @@
 #include "compiler.h"
 
 /* Longer messages are cut. */
-#define TN_ERROR_MESSAGE_BYTES 256
+#define TN_ERROR_MESSAGE_BYTES 384
 
 /* Stores the error and returns `status`, for `return tn_fail(...)`. */
 TN_COLD TN_PRINTF(2, 3) tarn_status tn_fail(tarn_status status, const char *format, ...);

@@ -257,12 +257,6 @@ static void note(const struct tn_event *event, uint64_t time_ns, enum tn_event_k
 
 /* --- events ----------------------------------------------------------------------------------------- */
 
-void tn_recorder_note_alloc(const void *address, size_t size_bytes, const void *stream)
-{
-    const struct tn_event event = { (uintptr_t)address, size_bytes, (uintptr_t)stream, 0 };
-    note(&event, tn_recorder_now(), TN_EVENT_ALLOC);
-}
-
 /* Writes the label first: if a crash cuts it off, the allocation is missing as well. */
 static bool write_label(struct writer *writer, const char *label, uint64_t time_ns)
 {
@@ -280,16 +274,21 @@ static bool write_label(struct writer *writer, const char *label, uint64_t time_
     return true;
 }
 
-void tn_recorder_note_labelled_alloc(const void *address, size_t size_bytes, const char *label)
+static void note_alloc(const struct tn_event *event, const char *label, uint64_t alloc_ns)
 {
-    const struct tn_event event = { (uintptr_t)address, size_bytes, 0, 0 };
-    uint64_t now_ns = tn_recorder_now();
-    struct writer *writer = enter(now_ns);
+    struct writer *writer = enter(alloc_ns);
     if (!writer) return;
-    uint64_t time_ns = since_start(now_ns);
-    if (write_label(writer, label, time_ns) && write_event(writer, &event, time_ns, TN_EVENT_ALLOC))
+    uint64_t time_ns = since_start(alloc_ns);
+    if (write_label(writer, label, time_ns) && write_event(writer, event, time_ns, TN_EVENT_ALLOC))
         count_event(writer);
     leave(writer);
+}
+
+void tn_recorder_note_alloc(const void *address, size_t size_bytes, const void *stream,
+                            const char *label)
+{
+    const struct tn_event event = { (uintptr_t)address, size_bytes, (uintptr_t)stream, 0 };
+    note_alloc(&event, label, tn_recorder_now());
 }
 
 void tn_recorder_note_free(const void *address, const void *stream, uint64_t begun_ns)
@@ -300,11 +299,11 @@ void tn_recorder_note_free(const void *address, const void *stream, uint64_t beg
 }
 
 void tn_recorder_note_resize(const void *address, size_t size_bytes, const void *stream,
-                             uint64_t begun_ns)
+                             const char *label, uint64_t begun_ns)
 {
     const struct tn_event event = { (uintptr_t)address, size_bytes, (uintptr_t)stream, 0 };
     note(&event, begun_ns, TN_EVENT_FREE);
-    note(&event, begun_ns, TN_EVENT_ALLOC);
+    note_alloc(&event, label, begun_ns);
 }
 
 void tn_recorder_note_gone(const void *address, size_t size_bytes, uint64_t begun_ns)

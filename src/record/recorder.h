@@ -73,18 +73,17 @@ static inline const void *tn_recorder_stream_of(uint64_t thread)
     return (const void *)(uintptr_t)(thread << 1 | 1);
 }
 
-/* Records an allocation. address NULL: an allocation of no bytes. */
-void tn_recorder_note_alloc(const void *address, size_t size_bytes, const void *stream);
-
-/* Records an allocation with the first TN_RECORDER_LABEL_BYTES_MAX bytes of a label. */
-void tn_recorder_note_labelled_alloc(const void *address, size_t size_bytes, const char *label);
+/* Records an allocation, with the first TN_RECORDER_LABEL_BYTES_MAX bytes of a label; "": it has none. address NULL: an
+ * allocation of no bytes. */
+void tn_recorder_note_alloc(const void *address, size_t size_bytes, const void *stream,
+                            const char *label);
 
 /* Records a free. address NULL: records nothing. */
 void tn_recorder_note_free(const void *address, const void *stream, uint64_t begun_ns);
 
-/* Records a free and an allocation, both at the time at which the resize began. */
+/* Records a free and an allocation with a label, both at the time at which the resize began. */
 void tn_recorder_note_resize(const void *address, size_t size_bytes, const void *stream,
-                             uint64_t begun_ns);
+                             const char *label, uint64_t begun_ns);
 
 /* Records that everything live in these bytes was freed. */
 void tn_recorder_note_gone(const void *address, size_t size_bytes, uint64_t begun_ns);

@@ -67,6 +67,8 @@ static void check_results(void)
 {
     EXPECT_SIZE(tarn_stats, stats, TARN_STATS_INIT);
     EXPECT(stats.live_count == 0 && stats.size_histogram[TARN_STATS_HISTOGRAM_BINS - 1] == 0);
+    EXPECT_SIZE(tarn_label_stats, label, TARN_LABEL_STATS_INIT);
+    EXPECT(label.label[0] == '\0' && label.live_bytes_max == 0 && label.alloc_count == 0);
     EXPECT_SIZE(tarn_leaks, leaks, TARN_LEAKS_INIT);
     EXPECT(leaks.allocation_count == 0 && leaks.used_bytes == 0);
     EXPECT_SIZE(tarn_shortage, shortage, TARN_SHORTAGE_INIT);

@@ -67,6 +67,35 @@ void block_order_users(struct world *world, const struct block *block, tarn_stre
         device_order(&world->device, after, world->streams[block->users[i]].handle);
 }
 
+/* --- labels ------------------------------------------------------------------------------------- */
+
+const char *block_label_name(int label)
+{
+    static const char *const names[LABEL_COUNT] = { NULL, "mesh", "field", "matrix" };
+    return names[label];
+}
+
+/* Returns how many there were. */
+static int push_label(struct world *world)
+{
+    int label = (int)(world->label_turn++ % LABEL_COUNT);
+    tarn_label_push(block_label_name(label));
+    world->labels[world->label_depth] = label;
+    return world->label_depth++;
+}
+
+/* A call that is left by longjmp leaves also those that functions have pushed. */
+static void pop_labels(struct world *world, int depth)
+{
+    for (; world->label_depth > depth; world->label_depth--)
+        tarn_label_pop();
+}
+
+static int current_label(const struct world *world)
+{
+    return world->label_depth == 0 ? 0 : world->labels[world->label_depth - 1];
+}
+
 /* --- using -------------------------------------------------------------------------------------- */
 
 /* Real work, so that the simulated devices know what is pending. Their managed memory runs on the same streams, the
@@ -204,7 +233,9 @@ struct block *block_enter(struct world *world, int asked_slot, int stream, void 
                              .slot = owner,
                              .asked_slot = asked_slot,
                              .graph = user->graph,
-                             .graph_stream = stream };
+                             .graph_stream = stream,
+                             .label = current_label(world),
+                             .may_lack_label = world->has_host_failed };
     expect_apart(world, block);
     struct slot *slot = &world->slots[owner];
     uintptr_t start = (uintptr_t)address, end = start + size_bytes;
@@ -332,7 +363,7 @@ static void judge(struct world *world, const struct request *request, tarn_statu
         try_again(world, request);
 }
 
-static void serve(struct world *world, struct request request)
+static void serve_labelled(struct world *world, struct request request)
 {
     struct slot *slot = &world->slots[request.slot];
     void *address = NULL;
@@ -356,6 +387,13 @@ static void serve(struct world *world, struct request request)
         judge(world, &request, status, asked_before);
     }
     world->unanswered_count += outer_count;
+}
+
+static void serve(struct world *world, struct request request)
+{
+    int depth = push_label(world);
+    serve_labelled(world, request);
+    pop_labels(world, depth);
 }
 
 /* The stream that a block of the pool is allocated on. */
@@ -400,6 +438,7 @@ void block_alloc_batch(struct world *world)
         sizes_bytes[i] = random_bytes(world);
     note("alloc_many %zu, %zu, %zu of pool %d on %d", sizes_bytes[0], sizes_bytes[1],
          sizes_bytes[2], slot, stream);
+    int depth = push_label(world);
     world_begin_call(world);
     world->is_in_batch = true;
     tarn_status status = tarn_pool_alloc_many_on(world->slots[slot].pool, 3, sizes_bytes,
@@ -412,10 +451,10 @@ void block_alloc_batch(struct world *world)
         FIND_UNLESS(is_for_memory(status) || world_met_fault(world), FINDING_STATUS,
                     "a batch answers %s, \"%s\"", tarn_status_name(status),
                     tarn_last_error().message);
-        return;
     }
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3 && status == TARN_STATUS_OK; i++)
         block_enter(world, slot, stream, addresses[i], sizes_bytes[i], 1);
+    pop_labels(world, depth);
 }
 
 /* --- resizing ----------------------------------------------------------------------------------- */

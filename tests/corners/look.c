@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* look: what must hold between any two calls. */
+#include <string.h>
+
 #include "world.h"
 
 void look_at_order(struct world *world)
@@ -52,6 +54,54 @@ static void expect_sums(const struct world *world, const struct slot *slot, cons
                     slot->limit_bytes);
 }
 
+struct labelled {
+    struct live sure, perhaps; /* blocks that have the label, and that may have none */
+};
+
+static struct labelled labelled_of(const struct world *world, const struct slot *slot, int label)
+{
+    struct labelled labelled = { { 0, 0 }, { 0, 0 } };
+    bool has_labels = slot->options.debug != 0 || slot->options.chunk_bytes <= 65536;
+    for (int i = 0; i < BLOCKS_MAX && has_labels; i++) {
+        const struct block *block = &world->blocks[i];
+        if (!block->address || block->slot != slot->index || block->label != label) continue;
+        struct live *live = block->may_lack_label ? &labelled.perhaps : &labelled.sure;
+        live->count++;
+        live->requested_bytes += block->size_bytes;
+    }
+    return labelled;
+}
+
+/* A label that the pool has not met has nothing. */
+static tarn_label_stats find_label(const struct slot *slot, const char *name)
+{
+    tarn_label_stats stats = TARN_LABEL_STATS_INIT;
+    for (size_t i = 0; tarn_pool_label_stats(slot->pool, i, &stats) == TARN_STATUS_OK; i++) {
+        if (strcmp(stats.label, name) == 0) return stats;
+    }
+    return (tarn_label_stats){ .struct_bytes = sizeof stats };
+}
+
+static void expect_labels(const struct world *world, const struct slot *slot)
+{
+    for (int label = 1; label < LABEL_COUNT; label++) {
+        const char *name = block_label_name(label);
+        tarn_label_stats stats = find_label(slot, name);
+        struct labelled truth = labelled_of(world, slot, label);
+        const struct live *sure = &truth.sure, *perhaps = &truth.perhaps;
+        FIND_UNLESS(stats.live_count - sure->count <= perhaps->count &&
+                        stats.live_bytes - sure->requested_bytes <= perhaps->requested_bytes,
+                    FINDING_STATISTICS,
+                    "pool %d has %zu live of \"%s\", %zu bytes; in truth %zu, %zu bytes, and "
+                    "perhaps %zu more, %zu bytes",
+                    slot->index, stats.live_count, name, stats.live_bytes, sure->count,
+                    sure->requested_bytes, perhaps->count, perhaps->requested_bytes);
+        FIND_UNLESS(stats.live_bytes <= stats.live_bytes_max, FINDING_STATISTICS,
+                    "pool %d has %zu bytes of \"%s\", at most %zu", slot->index, stats.live_bytes,
+                    name, stats.live_bytes_max);
+    }
+}
+
 static void expect_footprint(const struct slot *slot, const tarn_stats *stats)
 {
     size_t refused_bytes = watched_refused_bytes(&slot->watched);
@@ -102,9 +152,13 @@ void look_at_pool(struct world *world, struct slot *slot)
     CALL(world, TARN_STATUS_OK, tarn_pool_stats(slot->pool, &stats));
     expect_footprint(slot, &stats);
     expect_sums(world, slot, &stats);
+    expect_labels(world, slot);
     expect_graphs_apart(world, slot, &stats);
     /* In debug mode a check waits for the device. */
     bool can_check = slot->options.debug == 0 || !device_is_capturing(&world->device);
+    if (world->label_turn % 64 == 0)
+        FIND_UNLESS(tarn_pool_reset_peaks(slot->pool) == TARN_STATUS_OK, FINDING_STATUS,
+                    "tarn_pool_reset_peaks: %s", tarn_last_error().message);
     if (!one_in(world, 4) || !can_check) return;
     tarn_status status = CALL(world, TARN_STATUS_CORRUPT, tarn_pool_check(slot->pool));
     FIND_UNLESS(status != TARN_STATUS_CORRUPT, FINDING_CHECK, "pool %d: %s", slot->index,

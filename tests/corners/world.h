@@ -38,6 +38,7 @@ enum {
     PARTS_MAX = 96, /* pieces of memory that a graph works on */
     SPANS_MAX = 512, /* free memory of the captures of a pool */
     DEPTH_MAX = 3,   /* functions of the user's within each other */
+    LABEL_COUNT = 4,
     NONE = -1
 };
 
@@ -79,6 +80,8 @@ struct block {
     int graph;      /* whose memory it is, or NONE */
     int graph_stream;
     bool is_fixed; /* a pool lies in it, or it is in use just now */
+    int label;
+    bool may_lack_label; /* host memory failed in its allocation */
     int user_count;
     int users[USERS_MAX];
 };
@@ -145,6 +148,11 @@ struct world {
     unsigned next_fault_after; /* 0: none */
     unsigned next_host_fault_after;
     bool is_host_armed, has_host_failed;
+
+    /* Labels that the program has pushed. They are not drawn, so that a seed draws what it drew without them. */
+    unsigned label_turn;
+    int label_depth;
+    int labels[DEPTH_MAX + 2];
 };
 
 /* --- chance ------------------------------------------------------------------------------------- */
@@ -225,6 +233,8 @@ void block_order_users(struct world *world, const struct block *block, tarn_stre
 struct block *block_enter(struct world *world, int asked_slot, int stream, void *address,
                           size_t size_bytes, size_t alignment);
 int block_count_unused(const struct world *world);
+/* The text of a block's label; NULL for label 0, which is none. */
+const char *block_label_name(int label);
 
 /* --- streams.c ---------------------------------------------------------------------------------- */
 

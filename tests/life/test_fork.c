@@ -99,6 +99,9 @@ static void ask_in_vain(void *argument)
     tarn_allocation found = TARN_ALLOCATION_INIT;
     tarn_backend backend;
     CHILD_EXPECT(tarn_pool_stats(parent->pool, &stats) == TARN_STATUS_FORKED);
+    tarn_label_stats label = TARN_LABEL_STATS_INIT;
+    CHILD_EXPECT(tarn_pool_label_stats(parent->pool, 0, &label) == TARN_STATUS_FORKED);
+    CHILD_EXPECT(tarn_pool_reset_peaks(parent->pool) == TARN_STATUS_FORKED);
     CHILD_EXPECT(tarn_pool_get_backend(parent->pool, &backend) == TARN_STATUS_FORKED);
     CHILD_EXPECT(tarn_pool_check(parent->pool) == TARN_STATUS_FORKED);
     CHILD_EXPECT(tarn_pool_dump(parent->pool, TARN_DUMP_FORMAT_TEXT, stderr) == TARN_STATUS_FORKED);

@@ -119,6 +119,44 @@ static void test_batches_and_resizes_are_recorded(void **state)
     expect_ok(tarn_pool_destroy(pool));
 }
 
+/* In every way to allocate; the label of a resize is that of the allocation. */
+static void test_labels_are_recorded(void **state)
+{
+    const size_t sizes[] = { 5000, 6000 };
+    void *a[4];
+    tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
+    for (unsigned debug = 0; debug <= TARN_DEBUG_SITES; debug += TARN_DEBUG_SITES) {
+        tarn_pool *pool;
+        options.debug = debug;
+        expect_ok(tarn_pool_create_over((void *)((uintptr_t)1 << 40), 64 * MIB, &options, &pool));
+        expect_ok(tarn_record_start("labels"));
+        tarn_label_push("the label of a view, of as many as 47 letters, ");
+        a[0] = alloc(pool, 1000);
+        tarn_label_push("batch \"x\"");
+        expect_ok(tarn_pool_alloc_many_on(pool, 2, sizes, STREAM(1), a + 1));
+        tarn_label_push(NULL);
+        a[3] = alloc(pool, 100);
+        tarn_label_pop();
+        expect_ok(tarn_pool_resize(pool, a[0], 900));
+        tarn_label_pop();
+        tarn_label_pop();
+        expect_ok(tarn_pool_resize_on(pool, a[2], 6100, STREAM(1)));
+        expect_ok(tarn_pool_resize(pool, a[3], 101));
+        expect_ok(tarn_record_stop());
+        expect_trace_lines("labels", "a 0 1000 0 the label of a view, of as many as 47 letters, \n"
+                                     "a 1 5000 1 batch \"x\"\n"
+                                     "a 2 6000 1 batch \"x\"\n"
+                                     "a 3 100 0\n"
+                                     "f 0 1000 0\n"
+                                     "a 4 900 0 the label of a view, of as many as 47 letters, \n"
+                                     "f 2 6000 1\n"
+                                     "a 5 6100 1 batch \"x\"\n"
+                                     "f 3 100 0\n"
+                                     "a 6 101 0\n");
+        expect_ok(tarn_pool_destroy_forced(pool, NULL));
+    }
+}
+
 /* What is freed of a batch that fails was never anybody's. */
 static void test_a_batch_that_fails_is_not_recorded(void **state)
 {
@@ -754,6 +792,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_call_is_recorded),
         cmocka_unit_test(test_batches_and_resizes_are_recorded),
+        cmocka_unit_test(test_labels_are_recorded),
         cmocka_unit_test(test_a_batch_that_fails_is_not_recorded),
         cmocka_unit_test(test_streams_are_told_apart),
         cmocka_unit_test(test_every_pool_takes_part),

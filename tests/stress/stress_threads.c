@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Several threads allocate from one pool, one by one and in batches, write what they get, hand blocks to each
- * other to be resized and freed, look addresses up, read statistics, trim and check; all at once. What a
+ * Several threads allocate from one pool, one by one and in batches, each under a label of its own and some that all
+ * have, write what they get, hand blocks to each other to be resized and freed, look addresses up, read statistics,
+ * trim and check; all at once. What a
  * thread wrote must be there when the block is freed. Under the thread sanitizer it shows races, under the
  * address sanitizer what outlives its memory.
  */
 #include <pthread.h>
+#include <stdio.h>
 
 #include "harness/claims.h"
 #include "harness/random.h"
@@ -16,7 +18,8 @@ enum {
     THREADS = 4,
     STEPS = 20000,
     SLOTS = 64,
-    BATCH = 8
+    BATCH = 8,
+    SHARED_LABELS = 8
 };
 
 struct block {
@@ -36,7 +39,23 @@ struct worker {
     struct shared *shared;
     unsigned number;
     size_t failures;
+    size_t alloc_count; /* under its own label */
 };
+
+static void label_of(char text[32], const char *kind, unsigned number)
+{
+    snprintf(text, 32, "%s %u", kind, number);
+}
+
+/* All zero if the pool has not met the label. */
+static tarn_label_stats stats_of_label(tarn_pool *pool, const char *label)
+{
+    tarn_label_stats stats = TARN_LABEL_STATS_INIT;
+    for (size_t i = 0; tarn_pool_label_stats(pool, i, &stats) == TARN_STATUS_OK; i++) {
+        if (strcmp(stats.label, label) == 0) return stats;
+    }
+    return (tarn_label_stats)TARN_LABEL_STATS_INIT;
+}
 
 /* Puts a block into a slot and takes out the one that was there, whoever's it was. */
 static struct block swap(struct shared *shared, size_t slot, struct block block)
@@ -102,7 +121,13 @@ static size_t look_around(struct shared *shared, struct random *random)
     failures += stats.requested_bytes > stats.used_bytes;
     failures += stats.used_bytes > stats.footprint_bytes;
     failures += stats.live_count > stats.live_count_max;
-    switch (random_below(random, 4)) {
+    tarn_label_stats label = TARN_LABEL_STATS_INIT;
+    for (size_t i = 0; tarn_pool_label_stats(shared->pool, i, &label) == TARN_STATUS_OK; i++)
+        failures += label.live_bytes > label.live_bytes_max || label.live_count > label.alloc_count;
+    switch (random_below(random, 5)) {
+    case 2:
+        failures += tarn_pool_reset_peaks(shared->pool) != TARN_STATUS_OK;
+        break;
     case 0:
         failures += tarn_pool_trim(shared->pool, 0, NULL) != TARN_STATUS_OK;
         break;
@@ -121,24 +146,36 @@ static void *work(void *argument)
     struct worker *worker = argument;
     struct shared *shared = worker->shared;
     struct random random = random_init(shared->seed + worker->number);
+    char own[32], common[32];
+    label_of(own, "thread", worker->number);
+    tarn_label_push(own);
     for (int step = 0; step < STEPS; step++) {
         struct block block = { NULL, (size_t)random_size(&random, 15), (unsigned char)step };
         void *address;
+        bool is_common = random_below(&random, 4) == 0;
+        label_of(common, "common", (unsigned)random_below(&random, SHARED_LABELS));
+        if (is_common) tarn_label_push(common);
         if (random_below(&random, 8) != 0) {
+            worker->alloc_count += !is_common;
             worker->failures +=
                 tarn_pool_alloc(shared->pool, block.size_bytes, &address) != TARN_STATUS_OK;
             block.address = address;
             block.address[0] = block.mark;
             block.address[block.size_bytes - 1] = block.mark;
         }
+        if (is_common) tarn_label_pop();
         size_t slot = (size_t)random_below(&random, SLOTS);
         block = swap(shared, slot, block);
         if (random_below(&random, 4) == 0)
             worker->failures += resize_block(shared, &block, (size_t)random_size(&random, 15));
         worker->failures += free_block(shared, block);
-        if (step % 32 == 0) worker->failures += use_batch(shared, &random);
+        if (step % 32 == 0) {
+            worker->failures += use_batch(shared, &random);
+            worker->alloc_count += BATCH;
+        }
         if (step % 512 == 0) worker->failures += look_around(shared, &random);
     }
+    tarn_label_pop();
     return NULL;
 }
 
@@ -160,7 +197,7 @@ static void run(bool is_contiguous)
     struct worker workers[THREADS];
     pthread_t threads[THREADS];
     for (unsigned i = 0; i < THREADS; i++) {
-        workers[i] = (struct worker){ &shared, i, 0 };
+        workers[i] = (struct worker){ &shared, i, 0, 0 };
         assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
     }
     for (unsigned i = 0; i < THREADS; i++) {
@@ -170,6 +207,15 @@ static void run(bool is_contiguous)
     for (size_t slot = 0; slot < SLOTS; slot++)
         assert_int_equal(free_block(&shared, shared.slots[slot]), 0);
     expect_ok(tarn_pool_check(shared.pool));
+    for (unsigned i = 0; i < THREADS + SHARED_LABELS; i++) {
+        char label[32];
+        bool is_own = i < THREADS;
+        label_of(label, is_own ? "thread" : "common", is_own ? i : i - THREADS);
+        tarn_label_stats stats = stats_of_label(shared.pool, label);
+        assert_int_equal(stats.live_count, 0);
+        assert_int_equal(stats.live_bytes, 0);
+        if (is_own) assert_int_equal(stats.alloc_count, workers[i].alloc_count);
+    }
     expect_ok(tarn_pool_destroy(shared.pool));
     tarn_backend_close(&backend);
 }

@@ -275,17 +275,87 @@ static void the_dump_shows_label_and_site(void **state)
 
 /* --- what is as without ------------------------------------------------------------------------- */
 
-static void a_pool_without_debug_mode_tells_the_sums(void **state)
+static void alloc_labelled(const char *label, size_t size_bytes)
+{
+    tarn_label_push(label);
+    alloc(size_bytes);
+    tarn_label_pop();
+}
+
+static void a_pool_without_debug_mode_tells_sums_and_labels(void **state)
 {
     create_with(0);
     assert_string_equal(report_of(pool), "tarn: 0 live allocations, 0 bytes\n");
-    tarn_label_push("mesh");
-    alloc(100);
-    tarn_label_pop();
     alloc(50);
-    const char *report = report_of(pool);
-    expect_says(report, "tarn: 2 live allocations, 150 bytes; ");
-    expect_does_not_say(report, "mesh");
+    assert_string_equal(
+        report_of(pool),
+        "tarn: 1 live allocation, 50 bytes; debug mode tells where they were made\n");
+    alloc_labelled("mesh", 100);
+    alloc_labelled("field\n", 7000);
+    alloc_labelled("mesh", 3000);
+    tarn_label_push("gone");
+    free_one(alloc(20));
+    tarn_label_pop();
+    assert_string_equal(
+        report_of(pool),
+        "tarn: 4 live allocations, 10150 bytes; debug mode tells where they were made\n"
+        "  1 live allocation, 7000 bytes, \"field\\x0a\"\n"
+        "  2 live allocations, 3100 bytes, \"mesh\"\n"
+        "  1 live allocation, 50 bytes\n");
+}
+
+static void the_dump_of_a_pool_without_debug_mode_has_labels(void **state)
+{
+    create_with(0);
+    alloc_labelled("a slice", 100);
+    alloc_labelled("a \"mesh\"", 5000);
+    alloc(3000);
+    const char *said = dump_of(TARN_DUMP_FORMAT_TEXT);
+    expect_says(said, "live, 100 asked for, \"a slice\"\n");
+    expect_says(said, "live, 5000 asked for, \"a \"mesh\"\"\n");
+    expect_says(said, "live, 3000 asked for\n");
+
+    static const char *const labels[] = { "a slice", NULL, "a \"mesh\"", "", NULL };
+    json_t *root = json_loads(dump_of(TARN_DUMP_FORMAT_JSON), JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(root);
+    json_t *static_pool = json_array_get(json_object_get(root, "static_pools"), 0);
+    json_t *regions = json_object_get(static_pool, "regions");
+    assert_int_equal(json_array_size(regions), 5);
+    for (size_t i = 0; i < 5; i++) {
+        json_t *label = json_object_get(json_array_get(regions, i), "label");
+        if (labels[i])
+            assert_string_equal(json_string_value(label), labels[i]);
+        else
+            assert_null(label);
+        assert_null(json_object_get(json_array_get(regions, i), "site"));
+    }
+    json_decref(root);
+}
+
+static void a_report_names_the_pool(void **state)
+{
+    options.name = "a \"field\"\n";
+    for (unsigned debug = 0; debug <= TARN_DEBUG_SITES; debug += TARN_DEBUG_SITES) {
+        create_with(debug);
+        alloc(50);
+        expect_says(report_of(pool),
+                    "tarn: pool \"a \"field\"\\x0a\": 1 live allocation, 50 bytes");
+        destroy();
+        opened = test_backend_open(&backend);
+    }
+}
+
+/* A report of labels needs a copy of them. */
+static void a_report_without_host_memory_writes_nothing(void **state)
+{
+    create_with(0);
+    alloc_labelled("mesh", 100);
+    FILE *file = tmpfile();
+    host_memory_faults_begin(1);
+    tarn_status status = tarn_pool_report_leaks(pool, file);
+    assert_true(host_memory_faults_end());
+    assert_int_equal(status, TARN_STATUS_OUT_OF_HOST_MEMORY);
+    assert_string_equal(text_of(file), "");
 }
 
 static void wrong_frees_are_refused_as_without(void **state)
@@ -489,7 +559,10 @@ int main(void)
         CASE(a_call_site_begins_outside_the_library),
         CASE(a_function_of_the_user_does_not_change_the_call_site),
         CASE(the_dump_shows_label_and_site),
-        CASE(a_pool_without_debug_mode_tells_the_sums),
+        CASE(a_pool_without_debug_mode_tells_sums_and_labels),
+        CASE(the_dump_of_a_pool_without_debug_mode_has_labels),
+        CASE(a_report_names_the_pool),
+        CASE(a_report_without_host_memory_writes_nothing),
         CASE(wrong_frees_are_refused_as_without),
         CASE(a_refused_free_keeps_the_record),
         CASE(a_fallback_keeps_its_own_records),

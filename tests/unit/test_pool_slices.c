@@ -965,11 +965,11 @@ static void check_names_what_is_wrong(void **state)
     s->address += 1024;
     expect_fault("not where its region is");
     *s = good;
-    slices->classes[3].sizes[0] = 99;
+    slices->classes[3].notes[0] = 99;
     expect_fault("requested bytes");
-    slices->classes[3].sizes[0] = 129;
+    slices->classes[3].notes[0] = 129;
     expect_fault("smaller than its requested size");
-    slices->classes[3].sizes[0] = 100;
+    slices->classes[3].notes[0] = 100;
     expect_ok(tarn_pool_check(pool));
     free_on(small, NULL);
 }

@@ -71,7 +71,7 @@ static struct tn_trace_summary stop_and_write(void)
 static void note_allocs(uintptr_t first, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        tn_recorder_note_alloc((const void *)(first + i), 1, NULL);
+        tn_recorder_note_alloc((const void *)(first + i), 1, NULL, "");
 }
 
 /* --- host memory -------------------------------------------------------------------------------------- */

@@ -428,7 +428,7 @@ static void freeing_what_is_not_live_changes_nothing(void **state)
     struct fixture *fixture = carve_three(*state);
     free_at(fixture, 0);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        struct tn_freed freed = { 123, 456 };
+        struct tn_freed freed = { 123, 456, 789 };
         assert_false(tn_region_index_free(&fixture->index, wrong[i], TN_DEPENDENCY_NONE, &freed));
         assert_int_equal(freed.chunk_count, 123);
         assert_int_equal(freed.slack_bytes, 456);

@@ -167,7 +167,7 @@ static void numbers_and_memory_are_used_again(void **state)
     assert_false(tn_slices_can_add(&slices, 5));
     assert_true(tn_slices_can_add(&slices, 4));
     size_t bytes = tn_slices_metadata_bytes(&slices);
-    assert_int_equal(bytes, 2 * (sizeof(struct tn_slab) + 2 * sizeof(uint16_t)));
+    assert_int_equal(bytes, 2 * (sizeof(struct tn_slab) + 2 * sizeof(uint32_t)));
     tn_slices_remove(&slices, first);
     tn_slices_remove(&slices, second);
     assert_true(tn_slices_can_add(&slices, 5));

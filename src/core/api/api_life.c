@@ -4,6 +4,7 @@
 #include "../care/debug_pool.h"
 #include "../care/pool_life.h"
 #include "../care/recording.h"
+#include "../serve/pool_name.h"
 
 #include "checks.h"
 #include "create.h"
@@ -80,8 +81,8 @@ tarn_status tarn_pool_destroy(tarn_pool *pool)
     if (status != TARN_STATUS_OK) return status;
     size_t live_count = tn_debug_leaks(pool).allocation_count;
     if (live_count > 0) {
-        return tn_fail(TARN_STATUS_LIVE_REGIONS, "the pool still has %zu live allocations",
-                       live_count);
+        return tn_fail(TARN_STATUS_LIVE_REGIONS, "the pool%s still has %zu live allocations",
+                       tn_quote_pool(pool).text, live_count);
     }
     end(pool, tn_pool_fini, "destroyed");
     return TARN_STATUS_OK;

@@ -10,6 +10,7 @@
 #include "../care/pool_life.h"
 #include "../care/pool_registry.h"
 #include "../serve/pool_log.h"
+#include "../serve/pool_name.h"
 #include "../supply/capture.h"
 #include "../supply/pool_steps.h"
 #include "../supply/pool_trim.h"
@@ -175,6 +176,24 @@ tarn_status tarn_pool_stats(tarn_pool *pool, tarn_stats *stats_out)
     if (status != TARN_STATUS_OK) return status;
     tn_debug_stats(pool, stats_out);
     return status;
+}
+
+tarn_status tarn_pool_label_stats(tarn_pool *pool, size_t index, tarn_label_stats *stats_out)
+{
+    if (!tn_pool_is_open(pool)) return tn_fail_for_pool(pool);
+    if (!stats_out) return tn_fail_for_null("stats_out");
+    tarn_status status = check_output("stats_out", stats_out->struct_bytes, sizeof *stats_out);
+    if (status != TARN_STATUS_OK) return status;
+    if (tn_debug_label_stats(pool, index, stats_out)) return status;
+    return tn_fail(TARN_STATUS_INVALID_ARGUMENT, "index is %zu, and the pool%s has no more labels",
+                   index, tn_quote_pool(pool).text);
+}
+
+tarn_status tarn_pool_reset_peaks(tarn_pool *pool)
+{
+    if (!tn_pool_is_open(pool)) return tn_fail_for_pool(pool);
+    tn_debug_reset_peaks(pool);
+    return TARN_STATUS_OK;
 }
 
 tarn_status tarn_pool_available(tarn_pool *pool, size_t *available_bytes_out)

@@ -6,6 +6,7 @@
 
 #include "../../base/arith.h"
 #include "../../base/error.h"
+#include "../serve/pool_name.h"
 
 #define DEBUG_FLAGS_ALL \
     (TARN_DEBUG_SITES | TARN_DEBUG_ZONES | TARN_DEBUG_POISON | TARN_DEBUG_QUARANTINE)
@@ -15,8 +16,8 @@ TN_COLD tarn_status tn_fail_for_pool(const tarn_pool *pool)
     if (!pool) return tn_fail(TARN_STATUS_INVALID_POOL, "the pool is NULL");
     if (tn_pool_is_forked(pool)) {
         return tn_fail(TARN_STATUS_FORKED,
-                       "the pool at %p was created before the fork and belongs to the parent",
-                       (const void *)pool);
+                       "the pool%s at %p was created before the fork and belongs to the parent",
+                       tn_quote_pool(pool).text, (const void *)pool);
     }
     return tn_fail(TARN_STATUS_INVALID_POOL,
                    "there is no pool at %p: it has been destroyed, or never was one",

@@ -166,7 +166,7 @@ tarn_status tn_batch_alloc(struct tarn_pool *pool, size_t count, const size_t *s
     if (status == TARN_STATUS_OK) {
         memcpy(addresses_out, addresses, count * sizeof *addresses);
         for (size_t i = 0; i < count && tn_recorder_is_on(); i++)
-            tn_recorder_note_alloc(addresses[i], sizes_bytes[i], tn_recording_stream(pool, stream));
+            tn_recording_note_alloc(pool, addresses[i], sizes_bytes[i], stream);
     }
     if (addresses != few) tn_host_memory_free(addresses);
     return status;

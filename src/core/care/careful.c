@@ -24,7 +24,7 @@ tarn_status tn_careful_alloc(struct tarn_pool *pool, size_t size_bytes, size_t a
         status = tn_alloc(pool, size_bytes, alignment_bytes, stream, address_out);
     }
     if (status == TARN_STATUS_OK && tn_recorder_is_on())
-        tn_recorder_note_alloc(*address_out, size_bytes, tn_recording_stream(pool, stream));
+        tn_recording_note_alloc(pool, *address_out, size_bytes, stream);
     return status;
 }
 
@@ -50,9 +50,12 @@ tarn_status tn_careful_resize(struct tarn_pool *pool, void *address, size_t size
                               tarn_stream stream, const void *caller)
 {
     uint64_t begun_ns = begin_note();
+    char label[TN_LABEL_BYTES] = "";
+    if (begun_ns != 0) tn_find_label_anywhere(pool, address, label);
     if (pool->notes_callers) tn_note_caller(pool, caller);
     tarn_status status = tn_resize_anywhere(pool, address, size_bytes, stream);
     if (status == TARN_STATUS_OK && begun_ns != 0)
-        tn_recorder_note_resize(address, size_bytes, tn_recording_stream(pool, stream), begun_ns);
+        tn_recorder_note_resize(address, size_bytes, tn_recording_stream(pool, stream), label,
+                                begun_ns);
     return status;
 }

@@ -2,6 +2,8 @@
 /* debug_check: queries of a pool in debug mode, and inspection of its memory. */
 #include "debug_pool.h"
 
+#include <string.h>
+
 #include "../../base/arith.h"
 #include "../../base/error.h"
 #include "../../base/host_memory.h"
@@ -68,6 +70,23 @@ bool tn_debug_find_usable_bytes(struct tarn_pool *pool, const void *address,
         tn_debug_find(pool, address, &found) == TN_FIND_RESULT_FOUND && found.address == address;
     if (is_found) *usable_bytes_out = found.usable_bytes;
     return is_found;
+}
+
+bool tn_debug_find_label(struct tarn_pool *pool, const void *address,
+                         char label_out[TN_LABEL_BYTES])
+{
+    uintptr_t block;
+    struct tn_debug_record record;
+    struct tn_allocation_sizes sizes;
+    if (!pool->debug) {
+        bool is_found = tn_pool_find_sizes(pool, address, &sizes);
+        if (is_found) memcpy(label_out, tn_label_text(sizes.label), TN_LABEL_BYTES);
+        return is_found;
+    }
+    if (!tn_debug_find_block(pool, address, &block) || !tn_debug_look_up(pool, block, &record))
+        return false;
+    memcpy(label_out, record.allocated.label, TN_LABEL_BYTES);
+    return record.state == TN_DEBUG_STATE_LIVE && record.range.address == (uintptr_t)address;
 }
 
 bool tn_debug_has_lost(struct tarn_pool *pool, const void *address)
@@ -165,6 +184,29 @@ void tn_debug_stats(struct tarn_pool *pool, tarn_stats *stats_out)
     tn_debug_hold(pool);
     tn_pool_stats(pool, stats_out);
     tn_debug_adjust_stats(pool, stats_out);
+    tn_debug_release(pool);
+}
+
+bool tn_debug_label_stats(struct tarn_pool *pool, size_t index, tarn_label_stats *stats_out)
+{
+    const struct tn_debug *debug = pool->debug;
+    if (!debug) return tn_pool_label_stats(pool, index, stats_out);
+    tn_debug_hold(pool);
+    bool is_there = tn_label_stats_write(tn_label_stats_get(&debug->labels), index, stats_out);
+    tn_debug_release(pool);
+    return is_there;
+}
+
+void tn_debug_reset_peaks(struct tarn_pool *pool)
+{
+    struct tn_debug *debug = pool->debug;
+    tn_debug_hold(pool);
+    tn_pool_reset_peaks(pool);
+    if (debug) {
+        struct tn_label_stats *labels = tn_label_stats_get(&debug->labels);
+        tn_stats_reset_peaks(&debug->stats);
+        if (labels) tn_label_stats_reset_peaks(labels);
+    }
     tn_debug_release(pool);
 }
 
@@ -299,11 +341,31 @@ static tarn_status check_records(struct tarn_pool *pool, struct tn_debug_record 
     return status;
 }
 
+/* Compares the counters of labels with the live records. */
+static tarn_status check_labels(const struct tarn_pool *pool)
+{
+    struct tn_debug *debug = pool->debug;
+    struct tn_label_sums sums = { { 0 }, { 0 } };
+    tn_mutex_lock(&debug->lock);
+    for (size_t i = 0; i < debug->table.bucket_count; i++) {
+        const struct tn_debug_record *record = debug->table.buckets[i];
+        for (; record; record = record->next) {
+            if (record->state == TN_DEBUG_STATE_LIVE)
+                tn_label_sums_add(&sums, record->label, record->range.size_bytes);
+        }
+    }
+    const char *fault = tn_label_stats_check(tn_label_stats_get(&debug->labels), &sums);
+    tn_mutex_unlock(&debug->lock);
+    return fault ? tn_fail(TARN_STATUS_CORRUPT, "%s", fault) : TARN_STATUS_OK;
+}
+
 tarn_status tn_debug_check(struct tarn_pool *pool)
 {
     size_t count;
     tarn_status status = tn_pool_check(pool);
     if (status != TARN_STATUS_OK || !pool->debug) return status;
+    status = check_labels(pool);
+    if (status != TARN_STATUS_OK) return status;
     if (!(pool->debug->flags & TN_DEBUG_FLAGS_OF_MEMORY)) return status;
     struct tn_debug_record *copies = tn_debug_copy_records(pool, false, &count);
     if (!copies) return TARN_STATUS_OUT_OF_HOST_MEMORY;

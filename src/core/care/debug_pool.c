@@ -60,6 +60,7 @@ void tn_debug_fini(struct tarn_pool *pool)
     if (!debug) return;
     pool->debug = NULL;
     tn_debug_table_fini(&debug->table);
+    tn_label_stats_free(&debug->labels);
     tn_mutex_fini(&debug->lock);
     tn_host_memory_free(debug);
 }
@@ -83,10 +84,9 @@ void tn_debug_restore_caller(const struct tn_call_site *site)
 
 static void note_origin(const struct tn_debug *debug, struct tn_debug_origin *origin)
 {
-    const char *label = tn_label_current();
     *origin = (struct tn_debug_origin){ .label = "" };
     if (debug->flags & TARN_DEBUG_SITES) origin->site = *tn_call_site_noted();
-    memcpy(origin->label, label, strlen(label));
+    memcpy(origin->label, tn_label_current_text(), TN_LABEL_BYTES);
 }
 
 /* --- records --------------------------------------------------------------------------------------- */
@@ -96,14 +96,41 @@ static size_t used_bytes_of(const struct tarn_pool *pool, const struct tn_debug_
     return tn_count_units(record->range.block_bytes, pool->chunk_log2) << pool->chunk_log2;
 }
 
+/* The label under which an allocation of the calling thread is counted. Without host memory it is not counted. */
+static uint32_t label_to_count(struct tn_debug *debug)
+{
+    uint32_t label = tn_label_current();
+    if (label == TN_LABEL_NONE || !tn_label_stats_ensure(&debug->labels)) return TN_LABEL_NONE;
+    return label;
+}
+
 /* is_new: the block was just allocated; else a free of it has failed, and it is live again. */
+static void count_live(struct tn_debug *debug, const struct tn_debug_record *record, bool is_new)
+{
+    size_t size_bytes = record->range.size_bytes;
+    tn_stats_count_alloc(&debug->stats, size_bytes, 0);
+    if (!is_new) debug->stats.size_histogram[tn_stats_histogram_bin(size_bytes)]--;
+    if (record->label == TN_LABEL_NONE) return;
+    struct tn_label_stats *labels = tn_label_stats_get(&debug->labels);
+    tn_label_stats_count_alloc(labels, record->label, size_bytes);
+    if (!is_new) labels->counts[record->label].alloc_count--;
+}
+
+static void count_taken(struct tn_debug *debug, const struct tn_debug_record *record)
+{
+    size_t size_bytes = record->range.size_bytes;
+    tn_stats_count_free(&debug->stats, size_bytes, 0);
+    if (record->label != TN_LABEL_NONE)
+        tn_label_stats_count_free(tn_label_stats_get(&debug->labels), record->label, size_bytes);
+}
+
+/* is_new: as of count_live. */
 static void insert_live(struct tn_debug *debug, struct tn_debug_record *record, bool is_new)
 {
     tn_mutex_lock(&debug->lock);
     record->serial = ++debug->serial;
     tn_debug_table_insert(&debug->table, record);
-    tn_stats_count_alloc(&debug->stats, record->range.size_bytes, 0);
-    if (!is_new) debug->stats.size_histogram[tn_stats_histogram_bin(record->range.size_bytes)]--;
+    count_live(debug, record, is_new);
     tn_mutex_unlock(&debug->lock);
 }
 
@@ -119,7 +146,7 @@ static struct tn_debug_record *take_live(struct tarn_pool *pool, const void *add
     if (record && record->state == TN_DEBUG_STATE_LIVE &&
         record->range.address == (uintptr_t)address) {
         tn_debug_table_take(&debug->table, block);
-        tn_stats_count_free(&debug->stats, record->range.size_bytes, 0);
+        count_taken(debug, record);
     } else {
         record = NULL;
     }
@@ -312,6 +339,7 @@ tarn_status tn_debug_alloc(struct tarn_pool *pool, size_t size_bytes, size_t ali
     struct tn_debug_record *record = tn_host_memory_alloc_zeroed(sizeof *record);
     if (!record) return fail_for_host_memory("an allocation's record in debug mode");
     note_origin(pool->debug, &record->allocated);
+    record->label = label_to_count(pool->debug);
     tarn_status status = TARN_STATUS_SIZE_TOO_LARGE;
     if (place(pool->debug, size_bytes, alignment_bytes, &record->range)) {
         status = alloc_recorded(pool, record, alignment_bytes, stream, address_out);
@@ -403,13 +431,23 @@ void tn_debug_empty_quarantine(struct tarn_pool *pool)
 
 /* --- resize ---------------------------------------------------------------------------------------- */
 
+static void count_resize(struct tn_debug *debug, const struct tn_debug_record *record,
+                         size_t size_bytes)
+{
+    size_t old_bytes = record->range.size_bytes;
+    tn_stats_count_resize(&debug->stats, old_bytes, 0, size_bytes, 0);
+    if (record->label != TN_LABEL_NONE)
+        tn_label_stats_count_resize(tn_label_stats_get(&debug->labels), record->label, old_bytes,
+                                    size_bytes);
+}
+
 /* Another thread may have freed the allocation by now. */
 static void note_size(struct tn_debug *debug, uintptr_t block, size_t size_bytes)
 {
     tn_mutex_lock(&debug->lock);
     struct tn_debug_record *record = tn_debug_table_find(&debug->table, block);
     if (record && record->state == TN_DEBUG_STATE_LIVE) {
-        tn_stats_count_resize(&debug->stats, record->range.size_bytes, 0, size_bytes, 0);
+        count_resize(debug, record, size_bytes);
         record->range.size_bytes = record->range.block_bytes = size_bytes;
     }
     tn_mutex_unlock(&debug->lock);

@@ -39,7 +39,8 @@ struct tn_debug {
     uint64_t serial; /* of the newest record */
     struct tn_stats
         stats; /* the program's allocations; used bytes: quarantined and damaged blocks */
-    uint64_t undone_count; /* blocks that the pool has counted and the program never had */
+    tn_label_stats_pointer labels; /* of the program's allocations */
+    uint64_t undone_count;         /* blocks that the pool has counted and the program never had */
     struct tn_debug_record *oldest, *newest; /* the quarantine */
     size_t quarantine_bytes;
     size_t quarantine_count;
@@ -100,16 +101,22 @@ static inline tarn_status tn_pool_resize_any(struct tarn_pool *pool, void *addre
 
 /* --- debug_check.c: queries, of any pool -------------------------------------------------------------- */
 
-/* As tn_pool_find, tn_pool_find_sizes, tn_pool_leaks, tn_pool_stats, tn_pool_available and tn_pool_check, with the
- * allocations that the program has. */
+/* As tn_pool_find, tn_pool_find_sizes, tn_pool_leaks, tn_pool_stats, tn_pool_label_stats, tn_pool_reset_peaks,
+ * tn_pool_available and tn_pool_check, with the allocations that the program has. */
 enum tn_find_result tn_debug_find(struct tarn_pool *pool, const void *address,
                                   tarn_allocation *found_out);
 bool tn_debug_find_usable_bytes(struct tarn_pool *pool, const void *address,
                                 size_t *usable_bytes_out);
 tarn_leaks tn_debug_leaks(struct tarn_pool *pool);
 void tn_debug_stats(struct tarn_pool *pool, tarn_stats *stats_out);
+bool tn_debug_label_stats(struct tarn_pool *pool, size_t index, tarn_label_stats *stats_out);
+void tn_debug_reset_peaks(struct tarn_pool *pool);
 tarn_status tn_debug_available(struct tarn_pool *pool, size_t *available_bytes_out);
 tarn_status tn_debug_check(struct tarn_pool *pool);
+
+/* Copies the label of the live allocation that starts at an address, "" for none. False: none starts there. */
+bool tn_debug_find_label(struct tarn_pool *pool, const void *address,
+                         char label_out[TN_LABEL_BYTES]);
 
 /* Lock and unlock debug mode, if the pool is in it. Require that the pool is not locked. */
 void tn_debug_hold(const struct tarn_pool *pool);

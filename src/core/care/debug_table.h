@@ -16,7 +16,7 @@
 
 #include "../../base/call_site.h"
 
-#include "debug_label.h"
+#include "../parts/label.h"
 
 /* A block is an allocation of the pool. The program's memory lies in it, between the zones. */
 struct tn_debug_range {
@@ -47,6 +47,7 @@ struct tn_debug_record {
     bool is_filled;        /* the patterns are in the memory, so it can be inspected */
     bool is_used_late;     /* if damaged: after the free, not beyond its ends */
     ptrdiff_t first_wrong; /* if damaged: the offset of the first wrong byte from the address */
+    uint32_t label;        /* under which it is counted, or TN_LABEL_NONE */
     struct tn_debug_origin allocated;
     struct tn_debug_origin freed; /* unless it is live */
 };

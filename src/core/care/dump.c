@@ -18,6 +18,7 @@ struct dumped_region {
     size_t size_bytes;
     size_t requested_bytes; /* 0 unless live */
     const char *state;
+    uint32_t label;   /* if live, and the pool is not in debug mode */
     uint32_t streams; /* if free: the streams that it waits for, a bit each */
 };
 
@@ -69,6 +70,7 @@ static size_t copy_slab(const struct tarn_pool *pool, uint32_t slab, uintptr_t a
             .size_bytes = slice_bytes,
             .requested_bytes = is_live ? tn_slices_size_of(slices, slab, slice) : 0,
             .state = is_live ? "live" : "sliced",
+            .label = is_live ? tn_slices_label_of(slices, slab, slice) : TN_LABEL_NONE,
         };
     }
     return count;
@@ -78,6 +80,7 @@ static size_t copy_region(const struct tarn_pool *pool, const struct tn_static_p
                           const struct tn_region *region, struct dumped_region *to)
 {
     size_t chunk_bytes = (size_t)region->chunk_count << pool->chunk_log2;
+    uint32_t slack_mask = pool->own.index.slack_mask;
     uintptr_t address = tn_static_pool_address_of(static_pool, region->first_chunk);
     bool is_live = region->state == TN_REGION_STATE_LIVE;
     bool is_void = region->state == TN_REGION_STATE_VOID;
@@ -88,11 +91,12 @@ static size_t copy_region(const struct tarn_pool *pool, const struct tn_static_p
     *to = (struct dumped_region){
         .address = address,
         .size_bytes = tn_min(chunk_bytes, static_pool->end_address - address),
-        .requested_bytes = is_live ? chunk_bytes - tn_region_slack_bytes(region) : 0,
+        .requested_bytes = is_live ? chunk_bytes - tn_region_slack_bytes(region, slack_mask) : 0,
         .state = is_live       ? "live"
                  : is_void     ? "unmapped"
                  : is_captured ? "captured"
                                : "free",
+        .label = is_live ? tn_region_label(region, slack_mask) : TN_LABEL_NONE,
         .streams = is_live || is_void ? 0 : tn_region_dependency(region).streams,
     };
     return 1;
@@ -200,16 +204,23 @@ static const char *const state_names[] = {
     [TN_DEBUG_STATE_DAMAGED] = "damaged",
 };
 
+/* Ends a line, with a label unless it is "". */
+static void write_text_label(const char *label, FILE *file)
+{
+    char text[256];
+    tn_escape_text(text, sizeof text, label);
+    if (text[0] != '\0') fprintf(file, ", \"%s\"", text);
+    fprintf(file, "\n");
+}
+
 static void write_text_record(const struct tn_debug_record *record, FILE *file)
 {
     char text[256];
     const struct tn_debug_origin *origin = &record->allocated;
-    tn_escape_text(text, sizeof text, origin->label);
     fprintf(file, "%s, %zu asked for", state_names[record->state], record->range.size_bytes);
     if (record->range.address != record->range.block)
         fprintf(file, " at 0x%" PRIxPTR, record->range.address);
-    if (text[0] != '\0') fprintf(file, ", \"%s\"", text);
-    fprintf(file, "\n");
+    write_text_label(origin->label, file);
     for (unsigned i = 0; i < origin->site.frame_count; i++) {
         tn_call_site_describe(origin->site.frames[i], text, sizeof text);
         fprintf(file, "        %s\n", text);
@@ -226,7 +237,8 @@ static void write_text_region(const struct picture *picture, const struct dumped
         write_streams(region->streams, ", waits for stream ", "", file);
         fprintf(file, "\n");
     } else if (!tn_debug_look_up(picture->pool, region->address, &record)) {
-        fprintf(file, "live, %zu asked for\n", region->requested_bytes);
+        fprintf(file, "live, %zu asked for", region->requested_bytes);
+        write_text_label(tn_label_text(region->label), file);
     } else {
         write_text_record(&record, file);
     }
@@ -284,12 +296,17 @@ static void write_json_string(const char *text, FILE *file)
     fputc('"', file);
 }
 
+static void write_json_label(const char *label, FILE *file)
+{
+    fprintf(file, ", \"label\": ");
+    write_json_string(label, file);
+}
+
 static void write_json_record(const struct tn_debug_record *record, FILE *file)
 {
     char text[256];
     const struct tn_debug_origin *origin = &record->allocated;
-    fprintf(file, ", \"label\": ");
-    write_json_string(origin->label, file);
+    write_json_label(origin->label, file);
     fprintf(file, ", \"site\": [");
     for (unsigned i = 0; i < origin->site.frame_count; i++) {
         tn_call_site_describe(origin->site.frames[i], text, sizeof text);
@@ -310,7 +327,10 @@ static void write_json_region(const struct picture *picture, const struct dumped
     fprintf(file, "\"state\": \"%s\", \"requested_bytes\": %zu",
             has_record ? state_names[record.state] : region->state,
             has_record ? record.range.size_bytes : region->requested_bytes);
-    if (has_record) write_json_record(&record, file);
+    if (has_record)
+        write_json_record(&record, file);
+    else if (is_live)
+        write_json_label(tn_label_text(region->label), file);
     write_streams(region->streams, ", \"streams\": [", "]", file);
     fprintf(file, "}");
 }

@@ -46,8 +46,9 @@ TN_COLD tarn_status tn_fail_for_foreign(const void *address)
 TN_COLD tarn_status tn_fail_for_owner(const void *address, const struct tarn_pool *owner,
                                       const struct tarn_pool *pool)
 {
-    return tn_fail(TARN_STATUS_WRONG_POOL, "%p belongs to the pool at %p, not to the one at %p",
-                   address, (const void *)owner, (const void *)pool);
+    return tn_fail(TARN_STATUS_WRONG_POOL, "%p belongs to the pool%s at %p, not to the one%s at %p",
+                   address, tn_pool_registry_quote(owner).text, (const void *)owner,
+                   tn_quote_pool(pool).text, (const void *)pool);
 }
 
 /* Reports why no live allocation of the pool, or of a fallback, starts at the address. */
@@ -112,6 +113,14 @@ tarn_status tn_resize_anywhere(struct tarn_pool *pool, void *address, size_t siz
         status = tn_pool_resize_any(asked, address, size_bytes, stream);
     }
     return status == TARN_STATUS_NOT_LIVE ? fail_for_address(pool, address) : status;
+}
+
+void tn_find_label_anywhere(struct tarn_pool *pool, const void *address,
+                            char label_out[TN_LABEL_BYTES])
+{
+    while (pool && !tn_debug_find_label(pool, address, label_out))
+        pool = fallback_of(pool);
+    if (!pool) label_out[0] = '\0';
 }
 
 tarn_status tn_find_usable_bytes_anywhere(struct tarn_pool *pool, const void *address,

@@ -27,6 +27,10 @@ tarn_status tn_free_elsewhere(struct tarn_pool *pool, void *address, const size_
 tarn_status tn_resize_anywhere(struct tarn_pool *pool, void *address, size_t size_bytes,
                                tarn_stream stream);
 
+/* Copies the label of the live allocation that starts at an address of the pool or of a fallback, or "". */
+void tn_find_label_anywhere(struct tarn_pool *pool, const void *address,
+                            char label_out[TN_LABEL_BYTES]);
+
 /* As tarn_pool_usable_size. Requires an address that is not NULL. */
 tarn_status tn_find_usable_bytes_anywhere(struct tarn_pool *pool, const void *address,
                                           size_t *usable_bytes_out);

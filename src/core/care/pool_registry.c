@@ -206,6 +206,17 @@ enum tn_find_result tn_pool_registry_find(const void *address, struct tarn_pool 
     return result;
 }
 
+struct tn_quote tn_pool_registry_quote(const struct tarn_pool *pool)
+{
+    struct tn_quote quoted = { "" };
+    lock_registry();
+    for (const struct tarn_pool *open = open_pools; open; open = open->next_handle) {
+        if (open == pool) quoted = tn_quote_pool(pool);
+    }
+    tn_mutex_unlock(&lock);
+    return quoted;
+}
+
 size_t tn_pool_registry_resting_count(void)
 {
     lock_registry();

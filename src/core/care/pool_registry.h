@@ -19,6 +19,7 @@
 #include <stddef.h>
 
 #include "../pool/pool.h"
+#include "../serve/pool_name.h"
 
 #define TN_POOL_REGISTRY_RESTING_MAX 64
 
@@ -45,6 +46,9 @@ struct tarn_pool *tn_pool_registry_take_postponed(void);
  * that is not NULL, unless FOREIGN. */
 enum tn_find_result tn_pool_registry_find(const void *address, struct tarn_pool **pool_out,
                                           tarn_allocation *found_out);
+
+/* tn_quote_pool for a pool that another thread may destroy. "" if it is not open any more. */
+struct tn_quote tn_pool_registry_quote(const struct tarn_pool *pool);
 
 /* A step of a walk over the open pools. Unpins `pool`, and pins and returns the next one; after NULL, the
  * first. NULL: there are no more. A pinned pool cannot be closed, so a walk must go on to its end. */

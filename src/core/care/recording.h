@@ -22,6 +22,14 @@ static inline const void *tn_recording_stream(const struct tarn_pool *pool, tarn
     return name.thread == 0 ? name.handle : tn_recorder_stream_of(name.thread);
 }
 
+/* Notes an allocation of the calling thread, with its label. */
+static inline void tn_recording_note_alloc(const struct tarn_pool *pool, const void *address,
+                                           size_t size_bytes, tarn_stream stream)
+{
+    tn_recorder_note_alloc(address, size_bytes, tn_recording_stream(pool, stream),
+                           tn_label_current_text());
+}
+
 /* Begins a recording if TARN_TRACE asks for one and has had none yet. If that fails, a line on standard error says why,
  * once, and nothing is recorded. */
 void tn_recording_read_environment(void);

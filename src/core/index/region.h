@@ -53,8 +53,8 @@ struct tn_region {
      * cache, about 15 cycles. */
     union {
         struct {
-            /* live: bytes of its chunks that were not requested, or a slab's number, and above them its
-             * owner; free: its dependency's streams; void: whether it is taken */
+            /* live: its payload, and above it its owner; free: its dependency's streams; void: whether it is
+             * taken */
             uint32_t extra : 30;
             uint32_t state : 2;
         };
@@ -72,40 +72,42 @@ static inline void tn_region_mark(struct tn_region *region, enum tn_region_state
     TN_ASSERT(region->state == state && region->extra == extra);
 }
 
-#define TN_REGION_SLACK_BITS 25
+/* The payload of a live region is the number of a slab, or the slack: bytes of its chunks that were not requested.
+ * Where chunks have at most 64 KiB, slack takes 16 bits, and the bits above are a label, see label.h. Larger chunks
+ * have no labels. So each index has a mask of the bits that slack takes. */
+#define TN_REGION_PAYLOAD_BITS 25
+#define TN_REGION_LABEL_SHIFT  16
+
+#define TN_REGION_PAYLOAD_MASK (((uint32_t)1 << TN_REGION_PAYLOAD_BITS) - 1)
+
+#define TN_REGION_SLACK_MASK_UNLABELLED TN_REGION_PAYLOAD_MASK
+#define TN_REGION_SLACK_MASK_LABELLED   (((uint32_t)1 << TN_REGION_LABEL_SHIFT) - 1)
 
 _Static_assert(TN_STREAM_COUNT_MAX <= 30, "a bit for each stream fits into `extra`");
 
 /* In place of an owner: the region is a slab of slices, see slices.h, and is never freed as a whole. */
-#define TN_REGION_OWNER_SLAB ((1U << (30 - TN_REGION_SLACK_BITS)) - 1)
+#define TN_REGION_OWNER_SLAB ((1U << (30 - TN_REGION_PAYLOAD_BITS)) - 1)
 
 _Static_assert(TN_STREAM_COUNT_MAX < TN_REGION_OWNER_SLAB, "and so does an owner");
 
-static inline uint32_t tn_region_slack_bytes(const struct tn_region *region)
+static inline uint32_t tn_region_payload(const struct tn_region *region)
 {
     TN_ASSERT(region->state == TN_REGION_STATE_LIVE);
-    return region->extra & (((uint32_t)1 << TN_REGION_SLACK_BITS) - 1);
+    return region->extra & TN_REGION_PAYLOAD_MASK;
 }
 
 /* Returns 1 + the number of the stream whose private memory it is, or 0. */
 static inline uint32_t tn_region_owner(const struct tn_region *region)
 {
     TN_ASSERT(region->state == TN_REGION_STATE_LIVE);
-    return region->extra >> TN_REGION_SLACK_BITS;
+    return region->extra >> TN_REGION_PAYLOAD_BITS;
 }
 
+/* Keeps the payload. */
 static inline void tn_region_set_owner(struct tn_region *region, uint32_t owner)
 {
     tn_region_mark(region, TN_REGION_STATE_LIVE,
-                   tn_region_slack_bytes(region) | owner << TN_REGION_SLACK_BITS);
-}
-
-/* Keeps the owner. */
-static inline void tn_region_set_slack(struct tn_region *region, uint32_t slack_bytes)
-{
-    uint32_t owner = tn_region_owner(region);
-    TN_ASSERT(slack_bytes >> TN_REGION_SLACK_BITS == 0);
-    region->extra = (slack_bytes | owner << TN_REGION_SLACK_BITS) & (((uint32_t)1 << 30) - 1);
+                   tn_region_payload(region) | owner << TN_REGION_PAYLOAD_BITS);
 }
 
 static inline bool tn_region_is_slab(const struct tn_region *region)
@@ -113,18 +115,19 @@ static inline bool tn_region_is_slab(const struct tn_region *region)
     return tn_region_owner(region) == TN_REGION_OWNER_SLAB;
 }
 
-/* Returns the number of the slab, which has no slack. */
+/* Returns the number of the slab. */
 static inline uint32_t tn_region_slab(const struct tn_region *region)
 {
     TN_ASSERT(tn_region_is_slab(region));
-    return tn_region_slack_bytes(region);
+    return tn_region_payload(region);
 }
 
 static inline void tn_region_mark_slab(struct tn_region *region, uint32_t slab)
 {
-    TN_ASSERT(tn_region_slack_bytes(region) == 0 && tn_region_owner(region) == 0);
+    TN_ASSERT(tn_region_payload(region) == 0 && tn_region_owner(region) == 0);
+    TN_ASSERT(slab >> TN_REGION_PAYLOAD_BITS == 0);
     tn_region_mark(region, TN_REGION_STATE_LIVE,
-                   slab | TN_REGION_OWNER_SLAB << TN_REGION_SLACK_BITS);
+                   slab | TN_REGION_OWNER_SLAB << TN_REGION_PAYLOAD_BITS);
 }
 
 /* Makes a slab a plain live region, to be freed. Requires: none of its slices is live. */
@@ -132,6 +135,42 @@ static inline void tn_region_unmark_slab(struct tn_region *region)
 {
     TN_ASSERT(tn_region_is_slab(region));
     tn_region_mark(region, TN_REGION_STATE_LIVE, 0);
+}
+
+/* Returns whether a live region is no slab, and has neither an owner nor a label. Then its payload is its slack. */
+static inline bool tn_region_is_plain(const struct tn_region *region)
+{
+    TN_ASSERT(region->state == TN_REGION_STATE_LIVE);
+    return region->extra >> TN_REGION_LABEL_SHIFT == 0;
+}
+
+/* Here and below, slack_mask is that of the index, and the region is no slab. */
+static inline uint32_t tn_region_slack_bytes(const struct tn_region *region, uint32_t slack_mask)
+{
+    TN_ASSERT(!tn_region_is_slab(region));
+    return region->extra & slack_mask;
+}
+
+/* Keeps the owner and the label. */
+static inline void tn_region_set_slack(struct tn_region *region, uint32_t slack_mask,
+                                       uint32_t slack_bytes)
+{
+    TN_ASSERT(!tn_region_is_slab(region) && (slack_bytes & ~slack_mask) == 0);
+    tn_region_mark(region, TN_REGION_STATE_LIVE, (region->extra & ~slack_mask) | slack_bytes);
+}
+
+/* Returns the number of the label, or 0. */
+static inline uint32_t tn_region_label(const struct tn_region *region, uint32_t slack_mask)
+{
+    TN_ASSERT(!tn_region_is_slab(region));
+    return (region->extra & TN_REGION_PAYLOAD_MASK & ~slack_mask) >> TN_REGION_LABEL_SHIFT;
+}
+
+/* Requires: the region has no label, and the index has labels. */
+static inline void tn_region_set_label(struct tn_region *region, uint32_t label)
+{
+    TN_ASSERT(tn_region_label(region, TN_REGION_SLACK_MASK_LABELLED) == 0);
+    tn_region_mark(region, TN_REGION_STATE_LIVE, region->extra | label << TN_REGION_LABEL_SHIFT);
 }
 
 static inline struct tn_dependency tn_region_dependency(const struct tn_region *region)
@@ -178,7 +217,7 @@ static inline void tn_region_mark_free(struct tn_region *region, struct tn_depen
 static inline void tn_region_mark_live(struct tn_region *region, uint32_t slack_bytes)
 {
     TN_ASSERT(region->state == TN_REGION_STATE_FREE || region->state == TN_REGION_STATE_UNUSED);
-    TN_ASSERT(slack_bytes >> TN_REGION_SLACK_BITS == 0);
+    TN_ASSERT(slack_bytes >> TN_REGION_PAYLOAD_BITS == 0);
     tn_region_mark(region, TN_REGION_STATE_LIVE, slack_bytes);
 }
 

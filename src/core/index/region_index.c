@@ -19,6 +19,7 @@ bool tn_region_index_init(struct tn_region_index *index, tarn_fit fit)
         .unused = TN_REGION_NONE,
         .first_void = TN_REGION_NONE,
         .fit = fit,
+        .slack_mask = TN_REGION_SLACK_MASK_UNLABELLED,
     };
     tn_live_map_init(&index->live);
     tn_key_tree_store_init(&index->trees);
@@ -235,7 +236,8 @@ bool tn_region_index_free(struct tn_region_index *index, uint32_t first_chunk,
     uint32_t *place = tn_live_map_find_place(&index->live, index->regions, first_chunk);
     if (!place || tn_region_owner(&index->regions[*place]) == TN_REGION_OWNER_SLAB) return false;
     const struct tn_region *r = &index->regions[*place];
-    *freed_out = (struct tn_freed){ r->chunk_count, tn_region_slack_bytes(r) };
+    *freed_out = (struct tn_freed){ r->chunk_count, tn_region_slack_bytes(r, index->slack_mask),
+                                    tn_region_label(r, index->slack_mask) };
     tn_region_index_free_at(index, place, dependency);
     return true;
 }
@@ -278,7 +280,7 @@ void tn_region_index_extend(struct tn_region_index *index, uint32_t region, uint
         give_whole(index, r->next);
     }
     r->chunk_count = chunk_count;
-    tn_region_set_slack(r, slack_bytes);
+    tn_region_set_slack(r, index->slack_mask, slack_bytes);
 }
 
 /* Cuts the chunks after the first chunk_count off a live region. They get a new record, which is neither free
@@ -305,7 +307,7 @@ void tn_region_index_shorten(struct tn_region_index *index, uint32_t region, uin
 {
     TN_ASSERT(index->region_count + 1 <= index->reserved_count);
     uint32_t back = cut_back(index, region, chunk_count);
-    tn_region_set_slack(&index->regions[region], slack_bytes);
+    tn_region_set_slack(&index->regions[region], index->slack_mask, slack_bytes);
     tn_region_mark_free(&index->regions[back], dependency);
     tn_region_index_coalesce(index, back);
 }

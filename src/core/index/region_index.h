@@ -41,6 +41,18 @@
 bool tn_region_index_init(struct tn_region_index *index, tarn_fit fit);
 void tn_region_index_fini(struct tn_region_index *index);
 
+/* Lets live regions have labels. Requires: the index has no chunks, and a chunk has at most 64 KiB. */
+static inline void tn_region_index_allow_labels(struct tn_region_index *index)
+{
+    TN_ASSERT(index->region_count == 0);
+    index->slack_mask = TN_REGION_SLACK_MASK_LABELLED;
+}
+
+static inline bool tn_region_index_has_labels(const struct tn_region_index *index)
+{
+    return index->slack_mask == TN_REGION_SLACK_MASK_LABELLED;
+}
+
 /* Reserves room for one more span, of chunk_count chunks from first_chunk on, and for a carve of it. False:
  * no host memory. */
 bool tn_region_index_reserve_span(struct tn_region_index *index, uint32_t first_chunk,

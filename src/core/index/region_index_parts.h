@@ -45,15 +45,17 @@ struct tn_region_index {
     uint32_t pending_chunk_count; /* in free regions that depend on a stream */
     bool is_divided;              /* there are more sets than the idle one */
     tarn_fit fit;                 /* the policy of all free sets */
+    uint32_t slack_mask;          /* see region.h */
     struct tn_key_tree_store trees;
     struct tn_free_nodes free_nodes;
     struct tn_free_set by_size[TN_FREE_SET_COUNT];
 };
 
-/* The size of a freed region, and its slack. */
+/* The size of a freed region, its slack and its label. */
 struct tn_freed {
     uint32_t chunk_count;
     uint32_t slack_bytes;
+    uint32_t label;
 };
 
 /* --- records -------------------------------------------------------------------------------- */

@@ -26,6 +26,7 @@ void tn_arenas_fini(struct tn_arenas *arenas)
     for (uint32_t i = 0; arenas->all && i < TN_ARENA_COUNT; i++) {
         if (arenas->all[i].has_index) tn_region_index_fini(&arenas->all[i].part.index);
         if (arenas->all[i].has_slices) tn_slices_fini(&arenas->all[i].part.slices);
+        tn_label_stats_free(&arenas->all[i].part.labels);
         tn_biased_mutex_fini(&arenas->all[i].lock);
     }
     tn_host_memory_free(arenas->loans);
@@ -66,6 +67,7 @@ size_t tn_arenas_metadata_bytes(const struct tn_arenas *arenas)
             bytes += tn_region_index_metadata_bytes(&arenas->all[i].part.index);
         if (arenas->all[i].has_slices)
             bytes += tn_slices_reserved_bytes(&arenas->all[i].part.slices);
+        bytes += tn_label_stats_bytes(&arenas->all[i].part.labels);
     }
     return bytes;
 }

@@ -10,6 +10,7 @@
 
 #include "../index/region_index_parts.h"
 
+#include "label_stats.h"
 #include "slices.h"
 #include "stats.h"
 
@@ -17,8 +18,9 @@ struct tn_part {
     struct tn_region_index index;
     struct tn_slices slices;
     struct tn_stats stats;
-    uint32_t last_stream; /* number of the stream that was looked up last */
-    bool has_shrunk;      /* a resize freed chunks; it does not count as a free */
+    tn_label_stats_pointer labels; /* if those of an arena exist, those of the pool's own part do */
+    uint32_t last_stream;          /* number of the stream that was looked up last */
+    bool has_shrunk;               /* a resize freed chunks; it does not count as a free */
 };
 
 #endif

@@ -52,7 +52,7 @@ void tn_slices_fini(struct tn_slices *slices)
 {
     for (unsigned i = 0; i < TN_SLICE_CLASS_COUNT_MAX; i++) {
         tn_host_memory_free(slices->classes[i].slabs);
-        tn_host_memory_free(slices->classes[i].sizes);
+        tn_host_memory_free(slices->classes[i].notes);
     }
     tn_slices_init_without(slices);
 }
@@ -71,15 +71,15 @@ bool tn_slices_can_add(const struct tn_slices *slices, unsigned slice_class)
 /* Makes room for record_count records. Requires: the class may have that many. */
 static bool grow(const struct tn_slices *slices, struct tn_slice_class *c, uint32_t record_count)
 {
-    void *slabs = c->slabs, *sizes = c->sizes;
+    void *slabs = c->slabs, *notes = c->notes;
     bool has_slabs = tn_host_memory_grow_array(&slabs, &c->slab_capacity, c->fresh, record_count,
                                                sizeof *c->slabs);
-    bool has_sizes = tn_host_memory_grow_array(&sizes, &c->sizes_capacity, c->fresh, record_count,
-                                               sizeof *c->sizes << c->per_slab_log2);
+    bool has_notes = tn_host_memory_grow_array(&notes, &c->notes_capacity, c->fresh, record_count,
+                                               sizeof *c->notes << c->per_slab_log2);
     c->slabs = slabs;
-    c->sizes = sizes;
-    if (!has_slabs || !has_sizes) return false;
-    size_t capacity = tn_min(c->slab_capacity, c->sizes_capacity);
+    c->notes = notes;
+    if (!has_slabs || !has_notes) return false;
+    size_t capacity = tn_min(c->slab_capacity, c->notes_capacity);
     c->reserved_count = (uint32_t)tn_min(capacity, slices->slab_count_max);
     return true;
 }
@@ -368,8 +368,8 @@ uint32_t tn_slices_adopt(struct tn_slices *slices, const struct tn_slices *borro
     struct tn_slab *s = &c->slabs[index];
     *s = from->slabs[old_index];
     TN_ASSERT(s->state != TN_SLAB_STATE_UNUSED && s->state != TN_SLAB_STATE_WITHHELD);
-    memcpy(tn_slices_place_of_size(c, index, 0), tn_slices_place_of_size(from, old_index, 0),
-           sizeof *c->sizes << c->per_slab_log2);
+    memcpy(tn_slices_place_of_note(c, index, 0), tn_slices_place_of_note(from, old_index, 0),
+           sizeof *c->notes << c->per_slab_log2);
     slices->slab_count++;
     slices->live_count += count_bits(c->all & ~(s->free | s->pending));
     slices->streams |= dependency_of(s).streams;
@@ -392,22 +392,34 @@ void tn_slices_forget_all(struct tn_slices *slices)
 
 /* --- slices ---------------------------------------------------------------------------------- */
 
-static uint16_t *size_of(const struct tn_slices *slices, uint32_t slab, unsigned slice)
+static uint32_t *note_of(const struct tn_slices *slices, uint32_t slab, unsigned slice)
 {
     TN_ASSERT(tn_slices_is_live(slices, slab, slice));
-    return tn_slices_place_of_size(&slices->classes[tn_slab_class(slab)], tn_slab_index(slab),
+    return tn_slices_place_of_note(&slices->classes[tn_slab_class(slab)], tn_slab_index(slab),
                                    slice);
 }
 
 size_t tn_slices_size_of(const struct tn_slices *slices, uint32_t slab, unsigned slice)
 {
-    return *size_of(slices, slab, slice);
+    return tn_slice_note_size(*note_of(slices, slab, slice));
 }
 
 void tn_slices_set_size(struct tn_slices *slices, uint32_t slab, unsigned slice, size_t size_bytes)
 {
     TN_ASSERT(size_bytes <= (size_t)1 << tn_slices_slice_log2(slices, tn_slab_class(slab)));
-    *size_of(slices, slab, slice) = (uint16_t)size_bytes;
+    uint32_t *note = note_of(slices, slab, slice);
+    *note = (uint32_t)size_bytes | tn_slice_note_label(*note) << TN_SLICE_LABEL_SHIFT;
+}
+
+uint32_t tn_slices_label_of(const struct tn_slices *slices, uint32_t slab, unsigned slice)
+{
+    return tn_slice_note_label(*note_of(slices, slab, slice));
+}
+
+void tn_slices_set_label(struct tn_slices *slices, uint32_t slab, unsigned slice, uint32_t label)
+{
+    TN_ASSERT(tn_slices_label_of(slices, slab, slice) == 0);
+    *note_of(slices, slab, slice) |= label << TN_SLICE_LABEL_SHIFT;
 }
 
 /* Takes over a slab without a stream. Its free slices wait for nothing, so the stream may have them. */
@@ -595,7 +607,7 @@ size_t tn_slices_metadata_bytes(const struct tn_slices *slices)
     size_t bytes = 0;
     for (unsigned i = 0; i < slices->class_count; i++) {
         size_t slab_bytes =
-            sizeof(struct tn_slab) + (sizeof(uint16_t) << tn_slices_per_slab_log2(slices, i));
+            sizeof(struct tn_slab) + (sizeof(uint32_t) << tn_slices_per_slab_log2(slices, i));
         bytes += slices->classes[i].fresh * slab_bytes;
     }
     return bytes;
@@ -607,7 +619,7 @@ size_t tn_slices_reserved_bytes(const struct tn_slices *slices)
     for (unsigned i = 0; i < slices->class_count; i++) {
         const struct tn_slice_class *c = &slices->classes[i];
         bytes += c->slab_capacity * sizeof *c->slabs +
-                 ((size_t)c->sizes_capacity * sizeof *c->sizes << c->per_slab_log2);
+                 ((size_t)c->notes_capacity * sizeof *c->notes << c->per_slab_log2);
     }
     return bytes;
 }

@@ -8,7 +8,7 @@
  *     slab of 64-byte slices   │ live │      │ live │ live │ past │      │ ...           1024 bytes
  *     free                     0      1      0      0      0      1        its stream may have them
  *     pending                  0      0      0      0      1      0        freed, but not usable yet
- *     sizes                    40     -      64     33     -      -        requested bytes
+ *     notes                    40     -      64     33     -      -        requested bytes, and a label above them
  *
  * A slab belongs to one stream. A slice freed on that stream, or without a dependency, is free for it at
  * once. A slice freed on other streams is pending until their work is done, or the slab's stream has waited
@@ -24,7 +24,7 @@
  * A slab without live slices is removed, or kept ready for its stream's next requests. When a stream ends,
  * its slabs have no stream (STREAM_NOBODY), until another stream needs such slices.
  *
- * Cost: O(1), but O(slabs) for changes of dependencies. Memory: 48 bytes a slab, 2 a slice, and the chunk's
+ * Cost: O(1), but O(slabs) for changes of dependencies. Memory: 48 bytes a slab, 4 a slice, and the chunk's
  * record in the region index. Room is reserved before a slab is added, so a free allocates nothing.
  * Threads: no locking; the pool locks.
  * Always true: no slice is both free and pending; a slab without live slices is kept, at most one for each
@@ -50,8 +50,9 @@
 #define TN_SLICE_CLASS_COUNT_MAX 6
 #define TN_SLICE_CLASS_NONE      TN_SLICE_CLASS_COUNT_MAX
 
-/* Larger chunks are not cut: the requested size of a slice has 16 bits. */
+/* Larger chunks are not cut: the requested size of a slice has 16 bits of its note. */
 #define TN_SLICES_CHUNK_LOG2_MAX 16
+#define TN_SLICE_LABEL_SHIFT     16
 
 /* A slab's number: its class, and below that its index in the array of the class. It fits beside a live
  * region's owner. */
@@ -89,12 +90,12 @@ _Static_assert(sizeof(struct tn_slab) == 48, "a slab's record is 48 bytes");
 
 struct tn_slice_class {
     struct tn_slab *slabs;
-    uint16_t *sizes; /* requested sizes of the slices, slab after slab */
+    uint32_t *notes; /* of the slices, slab after slab: requested sizes, and labels above them */
     uint64_t all;    /* the mask of all slices of a slab */
     unsigned slice_log2;
     unsigned per_slab_log2;
     uint32_t slab_capacity;
-    uint32_t sizes_capacity; /* in slabs */
+    uint32_t notes_capacity; /* in slabs */
     uint32_t reserved_count; /* there is room for this many records */
     uint32_t promised_count; /* of these, kept for tn_slices_adopt */
     uint32_t fresh;          /* records from this one on have never been used */
@@ -192,8 +193,25 @@ static inline unsigned tn_slices_class_for(const struct tn_slices *slices, size_
 /* Returns the requested size of a live slice. */
 size_t tn_slices_size_of(const struct tn_slices *slices, uint32_t slab, unsigned slice);
 
-/* Changes the requested size of a live slice. Requires: it fits. */
+/* Changes the requested size of a live slice, and keeps its label. Requires: it fits. */
 void tn_slices_set_size(struct tn_slices *slices, uint32_t slab, unsigned slice, size_t size_bytes);
+
+/* Returns the label of a live slice, or 0. */
+uint32_t tn_slices_label_of(const struct tn_slices *slices, uint32_t slab, unsigned slice);
+
+/* Labels a live slice. Requires: it has no label. */
+void tn_slices_set_label(struct tn_slices *slices, uint32_t slab, unsigned slice, uint32_t label);
+
+/* A note: the parts of it. */
+static inline size_t tn_slice_note_size(uint32_t note)
+{
+    return note & (((uint32_t)1 << TN_SLICE_LABEL_SHIFT) - 1);
+}
+
+static inline uint32_t tn_slice_note_label(uint32_t note)
+{
+    return note >> TN_SLICE_LABEL_SHIFT;
+}
 
 static inline bool tn_slices_is_live(const struct tn_slices *slices, uint32_t slab, unsigned slice)
 {
@@ -276,12 +294,12 @@ uint32_t tn_slices_find_next(const struct tn_slices *slices, unsigned slice_clas
 /* Returns the first slab after `slab` in any state. NONE is before the first and after the last. */
 uint32_t tn_slices_find_used(const struct tn_slices *slices, unsigned slice_class, uint32_t slab);
 
-/* Makes the first free slice live and returns its index. Requires: there is one. */
+/* Makes the first free slice live, without a label, and returns its index. Requires: there is one. */
 static inline unsigned tn_slices_take(struct tn_slices *slices, uint32_t slab, size_t size_bytes);
 
-/* Frees a live slice. Returns its requested size. */
-static inline size_t tn_slices_free(struct tn_slices *slices, uint32_t slab, unsigned slice,
-                                    struct tn_dependency dependency);
+/* Frees a live slice. Returns its note. */
+static inline uint32_t tn_slices_free(struct tn_slices *slices, uint32_t slab, unsigned slice,
+                                      struct tn_dependency dependency);
 
 /* --- lending: slabs whose chunks are in another index for a while, that of a loan --- */
 
@@ -368,10 +386,10 @@ static inline void tn_slab_mark_ready(struct tn_slice_class *c, uint32_t index)
     *first = index;
 }
 
-static inline uint16_t *tn_slices_place_of_size(const struct tn_slice_class *c, uint32_t index,
+static inline uint32_t *tn_slices_place_of_note(const struct tn_slice_class *c, uint32_t index,
                                                 unsigned slice)
 {
-    return &c->sizes[((size_t)index << c->per_slab_log2) + slice];
+    return &c->notes[((size_t)index << c->per_slab_log2) + slice];
 }
 
 /* Does tn_slices_take by class and index. Requires: the slab is not kept. */
@@ -381,7 +399,7 @@ static inline unsigned tn_slices_take_at(struct tn_slices *slices, unsigned slic
     struct tn_slice_class *c = &slices->classes[slice_class];
     struct tn_slab *s = &c->slabs[index];
     unsigned slice = tn_lowest_bit(s->free);
-    *tn_slices_place_of_size(c, index, slice) = (uint16_t)size_bytes;
+    *tn_slices_place_of_note(c, index, slice) = (uint32_t)size_bytes;
     slices->live_count++;
     s->free &= s->free - 1;
     if (s->free != 0) return slice;
@@ -401,8 +419,8 @@ static inline unsigned tn_slices_take(struct tn_slices *slices, uint32_t slab, s
     return tn_slices_take_at(slices, tn_slab_class(slab), tn_slab_index(slab), size_bytes);
 }
 
-static inline size_t tn_slices_free(struct tn_slices *slices, uint32_t slab, unsigned slice,
-                                    struct tn_dependency dependency)
+static inline uint32_t tn_slices_free(struct tn_slices *slices, uint32_t slab, unsigned slice,
+                                      struct tn_dependency dependency)
 {
     struct tn_slice_class *c = tn_slices_class_of(slices, slab);
     uint32_t index = tn_slab_index(slab);
@@ -419,7 +437,7 @@ static inline size_t tn_slices_free(struct tn_slices *slices, uint32_t slab, uns
             tn_slices_relist(slices, slab);
         }
     }
-    return *tn_slices_place_of_size(c, index, slice);
+    return *tn_slices_place_of_note(c, index, slice);
 }
 
 #endif

@@ -50,6 +50,14 @@ void tn_stats_count_release(struct tn_stats *stats, size_t backing_bytes, bool w
     }
 }
 
+void tn_stats_reset_peaks(struct tn_stats *stats)
+{
+    stats->requested_bytes_max = stats->requested_bytes;
+    stats->used_bytes_max = stats->used_bytes;
+    stats->footprint_bytes_max = stats->footprint_bytes;
+    stats->live_count_max = stats->live_count;
+}
+
 const char *tn_stats_check(const struct tn_stats *stats)
 {
     if (stats->requested_bytes > stats->used_bytes || stats->used_bytes > stats->footprint_bytes) {

@@ -72,6 +72,9 @@ void tn_stats_count_growth(struct tn_stats *stats, size_t backing_bytes);
 void tn_stats_count_release(struct tn_stats *stats, size_t backing_bytes, bool was_refused,
                             bool is_refused);
 
+/* Makes the high-water marks the present values. */
+void tn_stats_reset_peaks(struct tn_stats *stats);
+
 /* Returns NULL, or the fault in the counters. */
 const char *tn_stats_check(const struct tn_stats *stats);
 

@@ -191,7 +191,7 @@ static enum tn_served serve_without_gathering(struct tarn_pool *pool,
 static void put_back(struct tarn_pool *pool, const struct tn_request *request,
                      const struct taken *taken)
 {
-    struct tn_freed freed;
+    struct tn_freed freed = { 0 };
     struct tn_place place;
     struct tn_dependency dependency = taken->dependency;
     tn_pool_lock_and_gather(pool);
@@ -209,6 +209,7 @@ static void put_back(struct tarn_pool *pool, const struct tn_request *request,
     tn_pool_forbid(pool, taken->address, request->size_bytes);
     tn_stats_take_alloc_back(&pool->own.stats, request->size_bytes,
                              tn_request_used_bytes(pool, request));
+    tn_part_take_label_back(&pool->own, freed.label, request->size_bytes);
     tn_pool_unlock(pool);
 }
 

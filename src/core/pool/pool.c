@@ -57,6 +57,8 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->is_shareable = options->is_shareable;
     pool->releases_after_free = options->release_threshold_bytes > 0 ||
                                 options->returns_when_empty || options->passes_through;
+    if (pool->chunk_log2 <= TN_REGION_LABEL_SHIFT) tn_region_index_allow_labels(&pool->own.index);
+    atomic_init(&pool->own.labels, NULL);
     tn_static_pool_list_init(&pool->list);
     tn_arenas_init(&pool->arenas);
     tn_pool_init_slices(pool, options);
@@ -130,6 +132,7 @@ static void metadata_fini(struct tarn_pool *pool)
     tn_step_range_destroy(pool->range);
     tn_arenas_fini(&pool->arenas);
     tn_slices_fini(&pool->own.slices);
+    tn_label_stats_free(&pool->own.labels);
     tn_region_index_fini(&pool->own.index);
     tn_static_pool_list_fini(&pool->list);
     tn_condition_fini(&pool->callback_ended);

@@ -47,6 +47,15 @@ void tn_pool_stats(struct tarn_pool *pool, tarn_stats *stats_out);
 /* tn_pool_stats for a caller that has locked and gathered the pool. */
 void tn_pool_stats_locked(const struct tarn_pool *pool, tarn_stats *stats_out);
 
+/* Makes the high-water marks the present values. */
+void tn_pool_reset_peaks(struct tarn_pool *pool);
+
+/* Writes the counters of the label that was listed after so many others. False: there is none. */
+bool tn_pool_label_stats(struct tarn_pool *pool, size_t index, tarn_label_stats *stats_out);
+
+/* Copies the counters of all labels, and the live allocations as tn_pool_leaks, at one instant. */
+tarn_leaks tn_pool_leaks_by_label(struct tarn_pool *pool, struct tn_label_stats *stats_out);
+
 /* Bytes that the pool could allocate: free ones, and growth by its limits and the device's free memory. Errors:
  * NOT_SUPPORTED and other errors of the backend. */
 tarn_status tn_pool_available(struct tarn_pool *pool, size_t *available_bytes_out);
@@ -67,9 +76,10 @@ bool tn_pool_holds(struct tarn_pool *pool, const void *address);
 struct tn_allocation_sizes {
     size_t size_bytes;   /* that were asked for */
     size_t usable_bytes; /* see tarn_allocation */
+    uint32_t label;      /* see label.h */
 };
 
-/* Finds the sizes of the live allocation that starts at an address. False: none does. Cost: that of a free; the
+/* Finds the sizes and the label of the live allocation that starts at an address. False: none does. Cost: that of a free; the
  * arenas keep what they have. */
 bool tn_pool_find_sizes(struct tarn_pool *pool, const void *address,
                         struct tn_allocation_sizes *sizes_out);

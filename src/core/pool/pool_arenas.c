@@ -100,9 +100,11 @@ static void prepare_slices(const struct tarn_pool *pool, struct tn_arena *arena)
 /* Makes the arena's index, with a free set for each stream that has one in the pool's index. */
 static bool prepare_index(const struct tarn_pool *pool, struct tn_arena *arena)
 {
-    if (!arena->has_index)
+    if (!arena->has_index) {
         arena->has_index = tn_region_index_init(&arena->part.index, pool->own.index.fit);
-    if (!arena->has_index) return false;
+        if (!arena->has_index) return false;
+        arena->part.index.slack_mask = pool->own.index.slack_mask;
+    }
     for (unsigned stream = 0; stream < TN_STREAM_COUNT_MAX; stream++) {
         if (tn_region_index_has_set(&pool->own.index, tn_free_set_of_stream(stream)) &&
             !tn_region_index_add_stream(&arena->part.index, stream))

@@ -6,6 +6,7 @@
 #include "../../base/error.h"
 #include "../serve/gather.h"
 #include "../serve/place.h"
+#include "../serve/pool_labels.h"
 #include "../serve/pool_streams.h"
 #include "../supply/pool_options.h"
 
@@ -25,16 +26,52 @@ static struct tn_stats counted_stats(const struct tarn_pool *pool)
     return stats;
 }
 
-tarn_leaks tn_pool_leaks(struct tarn_pool *pool)
+static tarn_leaks leaks_locked(const struct tarn_pool *pool)
 {
     tarn_leaks leaks = TARN_LEAKS_INIT;
-    tn_pool_lock_and_gather(pool);
     const struct tn_stats stats = counted_stats(pool);
-    tn_pool_unlock(pool);
     leaks.allocation_count = stats.live_count;
     leaks.requested_bytes = stats.requested_bytes;
     leaks.used_bytes = stats.used_bytes;
     return leaks;
+}
+
+tarn_leaks tn_pool_leaks(struct tarn_pool *pool)
+{
+    tn_pool_lock_and_gather(pool);
+    const tarn_leaks leaks = leaks_locked(pool);
+    tn_pool_unlock(pool);
+    return leaks;
+}
+
+tarn_leaks tn_pool_leaks_by_label(struct tarn_pool *pool, struct tn_label_stats *stats_out)
+{
+    tn_pool_lock_and_gather(pool);
+    const tarn_leaks leaks = leaks_locked(pool);
+    const struct tn_label_stats *stats = tn_label_stats_get(&pool->own.labels);
+    if (stats)
+        *stats_out = *stats;
+    else
+        stats_out->listed_count = 0;
+    tn_pool_unlock(pool);
+    return leaks;
+}
+
+bool tn_pool_label_stats(struct tarn_pool *pool, size_t index, tarn_label_stats *stats_out)
+{
+    tn_pool_lock_and_gather(pool);
+    bool is_there = tn_label_stats_write(tn_label_stats_get(&pool->own.labels), index, stats_out);
+    tn_pool_unlock(pool);
+    return is_there;
+}
+
+void tn_pool_reset_peaks(struct tarn_pool *pool)
+{
+    tn_pool_lock_and_gather(pool);
+    struct tn_label_stats *stats = tn_label_stats_get(&pool->own.labels);
+    tn_stats_reset_peaks(&pool->own.stats);
+    if (stats) tn_label_stats_reset_peaks(stats);
+    tn_pool_unlock(pool);
 }
 
 /* The address sanitizer reports an access behind the requested bytes. */
@@ -96,6 +133,7 @@ bool tn_pool_find_sizes(struct tarn_pool *pool, const void *address,
     if (is_found) {
         sizes_out->size_bytes = tn_place_size_bytes(pool, &place);
         sizes_out->usable_bytes = usable_bytes(pool, &place);
+        sizes_out->label = tn_place_label(&place);
     }
     tn_pool_unlock_part(pool, part);
     return is_found;
@@ -164,7 +202,8 @@ static size_t metadata_bytes(const struct tarn_pool *pool)
     return sizeof *pool + list_bytes + range_bytes +
            pool->list.count * sizeof(struct tn_static_pool) +
            tn_region_index_metadata_bytes(&pool->own.index) +
-           tn_slices_metadata_bytes(&pool->own.slices) + tn_arenas_metadata_bytes(&pool->arenas);
+           tn_slices_metadata_bytes(&pool->own.slices) + tn_label_stats_bytes(&pool->own.labels) +
+           tn_arenas_metadata_bytes(&pool->arenas);
 }
 
 void tn_pool_stats_locked(const struct tarn_pool *pool, tarn_stats *stats_out)
@@ -248,8 +287,9 @@ static const char *check_sums(const struct tarn_pool *pool)
         if (r->state != TN_REGION_STATE_LIVE) continue;
         size_t chunk_bytes = (size_t)r->chunk_count << pool->chunk_log2;
         used += chunk_bytes;
-        requested += tn_region_is_slab(r) ? tn_pool_requested_of_slab(pool, tn_region_slab(r))
-                                          : chunk_bytes - tn_region_slack_bytes(r);
+        requested += tn_region_is_slab(r)
+                         ? tn_pool_requested_of_slab(pool, tn_region_slab(r))
+                         : chunk_bytes - tn_region_slack_bytes(r, index->slack_mask);
     }
     if (footprint + pool->transit_bytes != pool->own.stats.footprint_bytes)
         return "the footprint is not the sum of the static pools";
@@ -287,7 +327,8 @@ static const char *check_locked(const struct tarn_pool *pool, uint64_t *id_out)
     if (pool->own.index.span_count != pool->list.count) {
         return "the list of static pools and the region index have lost count";
     }
-    return check_sums(pool);
+    fault = check_sums(pool);
+    return fault ? fault : tn_pool_check_labels(pool);
 }
 
 tarn_status tn_pool_check(struct tarn_pool *pool)

@@ -156,7 +156,7 @@ static enum outcome change(struct resize *resize, uint32_t slack_bytes)
 {
     struct tn_region *r = &resize->part->index.regions[resize->place.region];
     if (resize->chunk_count == r->chunk_count) {
-        tn_region_set_slack(r, slack_bytes);
+        tn_region_set_slack(r, resize->part->index.slack_mask, slack_bytes);
         return RESIZED;
     }
     if (!find_stream(resize)) return UNKNOWN_STREAM;
@@ -174,6 +174,15 @@ static void watch(const struct resize *resize, size_t old_used_bytes, size_t use
                    extent_bytes - resize->size_bytes);
 }
 
+static void count_resize(const struct resize *resize, size_t old_used_bytes, size_t used_bytes)
+{
+    struct tn_part *part = resize->part;
+    tn_stats_count_resize(&part->stats, resize->old_bytes, old_used_bytes, resize->size_bytes,
+                          used_bytes);
+    tn_part_count_label_resize(part, tn_place_label(&resize->place), resize->old_bytes,
+                               resize->size_bytes);
+}
+
 /* Resizes within the slice. */
 static enum outcome resize_slice(struct resize *resize)
 {
@@ -182,7 +191,7 @@ static enum outcome resize_slice(struct resize *resize)
     resize->room_bytes = tn_slices_slice_bytes(&part->slices, place->slab);
     if (resize->size_bytes > resize->room_bytes) return NO_ROOM;
     tn_slices_set_size(&part->slices, place->slab, place->slice, resize->size_bytes);
-    tn_stats_count_resize(&part->stats, resize->old_bytes, 0, resize->size_bytes, 0);
+    count_resize(resize, 0, 0);
     watch(resize, resize->room_bytes, resize->room_bytes);
     return RESIZED;
 }
@@ -208,8 +217,7 @@ static enum outcome resize_locked(struct resize *resize)
 
     enum outcome outcome = change(resize, (uint32_t)(used_bytes - resize->size_bytes));
     if (outcome != RESIZED) return outcome;
-    tn_stats_count_resize(&part->stats, resize->old_bytes, old_used_bytes, resize->size_bytes,
-                          used_bytes);
+    count_resize(resize, old_used_bytes, used_bytes);
     watch(resize, old_used_bytes, used_bytes);
     if (resize->has_freed && pool->releases_after_free)
         resize->is_release_due =

@@ -59,6 +59,7 @@ static void end_loan(struct tarn_pool *pool, const struct tn_loan *loan)
     arena->lent_before = arena->lent_chunk_count;
     arena->lent_chunk_count = 0;
     tn_stats_add(&pool->own.stats, &arena->part.stats);
+    tn_pool_adopt_labels(pool, &arena->part);
     pool->own.has_shrunk |= arena->part.has_shrunk;
     arena->part.has_shrunk = false;
 }

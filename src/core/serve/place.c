@@ -56,7 +56,15 @@ size_t tn_place_size_bytes(const struct tarn_pool *pool, const struct tn_place *
 {
     if (place->slab != TN_SLAB_NONE)
         return tn_slices_size_of(&place->part->slices, place->slab, place->slice);
-    return chunk_bytes(pool, place) - tn_region_slack_bytes(region_of(place));
+    return chunk_bytes(pool, place) -
+           tn_region_slack_bytes(region_of(place), place->part->index.slack_mask);
+}
+
+uint32_t tn_place_label(const struct tn_place *place)
+{
+    if (place->slab != TN_SLAB_NONE)
+        return tn_slices_label_of(&place->part->slices, place->slab, place->slice);
+    return tn_region_label(region_of(place), place->part->index.slack_mask);
 }
 
 size_t tn_place_usable_bytes(const struct tarn_pool *pool, const struct tn_place *place)

@@ -72,4 +72,7 @@ uintptr_t tn_place_start(const struct tarn_pool *pool, const struct tn_place *pl
 size_t tn_place_size_bytes(const struct tarn_pool *pool, const struct tn_place *place);
 size_t tn_place_usable_bytes(const struct tarn_pool *pool, const struct tn_place *place);
 
+/* Its label, or TN_LABEL_NONE. */
+uint32_t tn_place_label(const struct tn_place *place);
+
 #endif

@@ -24,6 +24,7 @@ void *tn_pool_hand_out_slice(struct tarn_pool *pool, struct tn_part *part, uint3
     uintptr_t address = tn_slices_address_of(&part->slices, slab, slice);
     tn_stats_count_alloc(&part->stats, size_bytes, used_bytes);
     tn_pool_allow(pool, (void *)address, size_bytes);
+    tn_pool_label(pool, part, address);
     return (void *)address;
 }
 
@@ -129,11 +130,13 @@ void tn_pool_put_slice_back(struct tarn_pool *pool, uint32_t slab, void *address
 {
     TN_ASSERT(tn_pool_is_locked(pool));
     unsigned slice = tn_slices_slice_at(&pool->own.slices, slab, (uintptr_t)address);
-    size_t size_bytes = tn_slices_free(&pool->own.slices, slab, slice, TN_DEPENDENCY_NONE);
+    uint32_t note = tn_slices_free(&pool->own.slices, slab, slice, TN_DEPENDENCY_NONE);
+    size_t size_bytes = tn_slice_note_size(note);
     bool is_empty = tn_slices_is_empty(&pool->own.slices, slab);
     tn_pool_forbid(pool, address, tn_slices_slice_bytes(&pool->own.slices, slab));
     tn_stats_take_alloc_back(&pool->own.stats, size_bytes,
                              is_empty ? (size_t)1 << pool->chunk_log2 : 0);
+    tn_part_take_label_back(&pool->own, tn_slice_note_label(note), size_bytes);
     if (is_empty) {
         dissolve(pool, &pool->own, slab);
     } else {

@@ -23,6 +23,7 @@
 #ifndef TN_POOL_SLICES_H
 #define TN_POOL_SLICES_H
 
+#include "pool_labels.h"
 #include "pool_struct.h"
 
 /* Decides by the options whether the pool cuts chunks. */
@@ -90,6 +91,7 @@ static inline void *tn_pool_take_slice(struct tarn_pool *pool, struct tn_part *p
     uintptr_t address = s->address + ((uintptr_t)slice << c->slice_log2);
     tn_stats_count_alloc(&part->stats, size_bytes, 0);
     tn_pool_allow(pool, (void *)address, size_bytes);
+    tn_pool_label(pool, part, address);
     return (void *)address;
 }
 
@@ -97,9 +99,11 @@ static inline bool tn_pool_free_slice(struct tarn_pool *pool, struct tn_part *pa
                                       unsigned slice, struct tn_dependency dependency)
 {
     uintptr_t address = tn_slices_address_of(&part->slices, slab, slice);
-    size_t size_bytes = tn_slices_free(&part->slices, slab, slice, dependency);
+    uint32_t note = tn_slices_free(&part->slices, slab, slice, dependency);
+    size_t size_bytes = tn_slice_note_size(note);
     tn_pool_forbid(pool, (void *)address, tn_slices_slice_bytes(&part->slices, slab));
     tn_stats_count_free(&part->stats, size_bytes, 0);
+    tn_part_count_label_free(part, tn_slice_note_label(note), size_bytes);
     return TN_UNLIKELY(tn_slices_is_empty(&part->slices, slab)) &&
            tn_pool_end_slab(pool, part, slab);
 }

@@ -89,6 +89,17 @@ enum tn_served tn_serve_making_room(struct tarn_pool *pool, const struct tn_requ
 
 /* --- free ---------------------------------------------------------------------------------------- */
 
+TN_NOINLINE enum tn_free_result tn_serve_free_marked(struct tarn_pool *pool, struct tn_part *part,
+                                                     uintptr_t address, const size_t *told_bytes,
+                                                     const struct tn_dependency *dependency)
+{
+    struct tn_place place;
+    struct tn_region_index *index = &part->index;
+    if (!tn_place_locate(pool, address, &place)) return TN_FREE_RESULT_NOT_LIVE;
+    uint32_t *link = tn_live_map_find_place(&index->live, index->regions, place.chunk);
+    return tn_serve_free_region(pool, part, &place, link, told_bytes, *dependency, false);
+}
+
 /* A step that only several free regions cover together is not found here. It goes back with the next one that
  * is. */
 static bool has_steps_above_threshold(const struct tarn_pool *pool)

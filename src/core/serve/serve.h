@@ -7,6 +7,8 @@
  *                                     └── best fit of regions it may have ── carve ──────┘
  *     free     static pool ── chunk ── live map ── slice, or coalesce ── count
  *
+ * Allocations of a thread that has a label are labelled where they are counted.
+ *
  * Both are inlined into the calls that programs make most. They fail early and change nothing if the stream is
  * unknown, if nothing fits or if the metadata has no room: ladder.h and route.h go on from there. Functions
  * that are not inlined get a copy of the request, so that the compiler can keep the original in registers.
@@ -22,6 +24,7 @@
 #include "../index/region_index_parts.h"
 
 #include "place.h"
+#include "pool_labels.h"
 #include "pool_slices.h"
 #include "pool_streams.h"
 #include "request.h"
@@ -96,6 +99,7 @@ TN_HOT void *tn_serve_fit_inline(struct tarn_pool *pool, struct tn_part *part,
     void *address = (void *)tn_static_pool_address_of(owner, r->first_chunk);
     tn_stats_count_alloc(&part->stats, request->size_bytes, used_bytes);
     tn_pool_allow(pool, address, request->size_bytes);
+    tn_pool_label(pool, part, (uintptr_t)address);
     return address;
 }
 
@@ -205,6 +209,40 @@ TN_HOT enum tn_free_result tn_serve_free_slice(struct tarn_pool *pool, struct tn
     return tn_serve_note_free(pool, place->owner);
 }
 
+/* tn_serve_free for a live region that is no slab; `link` is its place in the live map. is_plain: it has neither an
+ * owner nor a label. */
+TN_HOT enum tn_free_result tn_serve_free_region(struct tarn_pool *pool, struct tn_part *part,
+                                                const struct tn_place *place, uint32_t *link,
+                                                const size_t *told_bytes,
+                                                struct tn_dependency dependency, bool is_plain)
+{
+    struct tn_region_index *index = &part->index;
+    const struct tn_region *region = &index->regions[*link];
+    if (TN_UNLIKELY(!tn_place_is_at_chunk(place))) return TN_FREE_RESULT_NOT_LIVE;
+
+    size_t used_bytes = (size_t)region->chunk_count << pool->chunk_log2;
+    size_t slack_bytes =
+        is_plain ? tn_region_payload(region) : tn_region_slack_bytes(region, index->slack_mask);
+    size_t requested_bytes = used_bytes - slack_bytes;
+    if (told_bytes && *told_bytes != requested_bytes) return TN_FREE_RESULT_WRONG_SIZE;
+    tn_pool_forbid(pool, (void *)place->address,
+                   tn_min(used_bytes, place->owner->end_address - place->address));
+    tn_stats_count_free(&part->stats, requested_bytes, used_bytes);
+    if (!is_plain) {
+        tn_part_count_label_free(part, tn_region_label(region, index->slack_mask), requested_bytes);
+        dependency = tn_pool_depend_as_owned(pool, region, dependency);
+    }
+    tn_region_index_free_at(index, link, dependency);
+    if (TN_LIKELY(!pool->releases_after_free)) return TN_FREE_RESULT_FREED;
+    return tn_serve_note_free(pool, place->owner);
+}
+
+/* tn_serve_free for a region that has an owner or a label. Finds it anew, so that the compiler can keep in registers what
+ * other frees know by then. */
+enum tn_free_result tn_serve_free_marked(struct tarn_pool *pool, struct tn_part *part,
+                                         uintptr_t address, const size_t *told_bytes,
+                                         const struct tn_dependency *dependency);
+
 /* Frees the allocation that starts at a located place. told_bytes points to the size that the caller expects,
  * or is NULL. Reuse of the memory waits for the dependency. Changes nothing if the result is NOT_LIVE or
  * WRONG_SIZE. */
@@ -217,20 +255,13 @@ TN_HOT enum tn_free_result tn_serve_free(struct tarn_pool *pool, struct tn_part 
     uint32_t *link = tn_live_map_find_place(&index->live, index->regions, place->chunk);
     if (TN_UNLIKELY(!link)) return TN_FREE_RESULT_NOT_LIVE;
     const struct tn_region *region = &index->regions[*link];
-    if (tn_region_is_slab(region))
+    if (tn_region_is_plain(region))
+        return tn_serve_free_region(pool, part, place, link, told_bytes, dependency, true);
+    if (TN_LIKELY(tn_region_is_slab(region)))
         return tn_serve_free_slice(pool, part, place, tn_region_slab(region), told_bytes,
                                    dependency);
-    if (TN_UNLIKELY(!tn_place_is_at_chunk(place))) return TN_FREE_RESULT_NOT_LIVE;
-
-    size_t used_bytes = (size_t)region->chunk_count << pool->chunk_log2;
-    size_t requested_bytes = used_bytes - tn_region_slack_bytes(region);
-    if (told_bytes && *told_bytes != requested_bytes) return TN_FREE_RESULT_WRONG_SIZE;
-    tn_pool_forbid(pool, (void *)place->address,
-                   tn_min(used_bytes, place->owner->end_address - place->address));
-    tn_stats_count_free(&part->stats, requested_bytes, used_bytes);
-    tn_region_index_free_at(index, link, tn_pool_depend_as_owned(pool, region, dependency));
-    if (TN_LIKELY(!pool->releases_after_free)) return TN_FREE_RESULT_FREED;
-    return tn_serve_note_free(pool, place->owner);
+    const struct tn_dependency copy = dependency;
+    return tn_serve_free_marked(pool, part, place->address, told_bytes, &copy);
 }
 
 /* Frees the allocation of the pool's own part that starts at an address. Requires the pool's lock. Chunks that

@@ -8,6 +8,7 @@
 #include "../../base/error.h"
 #include "../serve/gather.h"
 #include "../serve/pool_log.h"
+#include "../serve/pool_name.h"
 #include "../serve/pool_streams.h"
 
 #include "pool_options.h"
@@ -497,6 +498,7 @@ size_t tn_pool_missing_bytes(struct tarn_pool *pool, const struct tn_request *re
 static tarn_status fail_for_caps(struct tarn_pool *pool, const struct tn_request *request)
 {
     size_t needed;
+    struct tn_quote name = tn_quote_pool(pool), label = tn_quote_label();
     if (!ample_bytes(pool, request, &needed)) {
         return tn_fail(TARN_STATUS_SIZE_TOO_LARGE, "%zu bytes aligned to %zu are too many",
                        request->size_bytes, request->alignment_bytes);
@@ -505,49 +507,53 @@ static tarn_status fail_for_caps(struct tarn_pool *pool, const struct tn_request
     size_t limit = pool->growth.limit_bytes;
     if (needed > piece_bytes_max(pool)) {
         return tn_fail(TARN_STATUS_OUT_OF_MEMORY,
-                       "%zu bytes need a piece of %zu, and the %s backend's largest allocation is "
-                       "%zu bytes",
-                       request->size_bytes, needed, pool->backend.operations->name,
+                       "%zu bytes%s need a piece of %zu, and the %s backend's largest allocation "
+                       "is %zu bytes",
+                       request->size_bytes, label.text, needed, pool->backend.operations->name,
                        pool->growth.allocation_bytes_max);
     }
     if (pool->range) {
         return tn_fail(TARN_STATUS_OVER_LIMIT,
-                       "no free region holds %zu bytes, and the pool cannot map as many steps of "
-                       "%zu as they need: it holds %zu of at most %zu bytes",
-                       request->size_bytes, pool->range->step_bytes, state.footprint_bytes, limit);
+                       "no free region holds %zu bytes%s, and the pool%s cannot map as many steps "
+                       "of %zu as they need: it holds %zu of at most %zu bytes",
+                       request->size_bytes, label.text, name.text, pool->range->step_bytes,
+                       state.footprint_bytes, limit);
     }
     if (needed > limit || state.footprint_bytes > limit - needed) {
         return tn_fail(TARN_STATUS_OVER_LIMIT,
-                       "no free region holds %zu bytes, and the pool cannot grow by the %zu that "
-                       "they need: it holds %zu of at most %zu bytes",
-                       request->size_bytes, needed, state.footprint_bytes, limit);
+                       "no free region holds %zu bytes%s, and the pool%s cannot grow by the %zu "
+                       "that they need: it holds %zu of at most %zu bytes",
+                       request->size_bytes, label.text, name.text, needed, state.footprint_bytes,
+                       limit);
     }
     return tn_fail(TARN_STATUS_OUT_OF_MEMORY,
-                   "no free region holds %zu bytes, and the pool cannot grow: it can have %zu "
+                   "no free region holds %zu bytes%s, and the pool%s cannot grow: it can have %zu "
                    "chunks of %zu bytes in all",
-                   request->size_bytes, (size_t)TN_CHUNK_COUNT_MAX, (size_t)1 << pool->chunk_log2);
+                   request->size_bytes, label.text, name.text, (size_t)TN_CHUNK_COUNT_MAX,
+                   (size_t)1 << pool->chunk_log2);
 }
 
 tarn_status tn_pool_fail_growth(struct tarn_pool *pool, const struct tn_request *request,
                                 tarn_backend_result result)
 {
     const char *backend = pool->backend.operations->name;
+    struct tn_quote name = tn_quote_pool(pool), label = tn_quote_label();
     if (result.status == TARN_STATUS_OVER_LIMIT) return fail_for_caps(pool, request);
     if (result.status == TARN_STATUS_OUT_OF_HOST_MEMORY) {
         return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
-                              "the %s backend has no host memory to allocate %zu bytes", backend,
-                              request->size_bytes);
+                              "the %s backend has no host memory to allocate %zu bytes%s", backend,
+                              request->size_bytes, label.text);
     }
     if (result.status == TARN_STATUS_OUT_OF_MEMORY) {
         return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
-                              "no free region holds %zu bytes, and the %s backend has no more "
-                              "memory%s: the pool holds %zu bytes",
-                              request->size_bytes, backend,
-                              pool->range ? ", or its range no more addresses" : "",
+                              "no free region holds %zu bytes%s, and the %s backend has no more "
+                              "memory%s: the pool%s holds %zu bytes",
+                              request->size_bytes, label.text, backend,
+                              pool->range ? ", or its range no more addresses" : "", name.text,
                               growth_state(pool).footprint_bytes);
     }
     return tn_fail_vendor(result.status, result.vendor_code, result.vendor_name,
-                          "the %s backend failed to give memory for %zu bytes: %s", backend,
-                          request->size_bytes,
+                          "the %s backend failed to give memory for %zu bytes%s: %s", backend,
+                          request->size_bytes, label.text,
                           result.vendor_name ? result.vendor_name : "no reason");
 }
