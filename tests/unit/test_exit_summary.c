@@ -69,6 +69,47 @@ static int set_up_named(void **state)
     return 0;
 }
 
+/* --- labels ---------------------------------------------------------------------------------------- */
+
+static void labels_are_below_their_pool_the_largest_peak_first(void **state)
+{
+    create();
+    tarn_label_push("halo");
+    alloc(4 * KIB);
+    tarn_label_pop();
+    tarn_label_push("fields");
+    void *field = alloc(20 * KIB);
+    alloc(12 * KIB);
+    tarn_label_pop();
+    free_one(field);
+    const char *pools_line = strstr(table(), "\n  mesh  ");
+    assert_non_null(pools_line);
+    const char *fields = strstr(pools_line, "\n    fields "),
+               *halo = strstr(pools_line, "\n    halo ");
+    assert_true(fields && halo && fields < halo);
+    assert_non_null(strstr(fields, "32 KiB "));
+    if (!strstr(fields, " 12 KiB\n    halo")) fail_msg("%s", pools_line);
+    assert_true(strstr(halo, " 4096 bytes\n") != NULL);
+}
+
+static void few_labels_of_many_are_told(void **state)
+{
+    create();
+    for (unsigned i = 0; i < 12; i++) {
+        char label[16];
+        snprintf(label, sizeof label, "part%02u", i);
+        tarn_label_push(label);
+        alloc((i + 1) * KIB);
+        tarn_label_pop();
+    }
+    const char *text = table();
+    for (unsigned i = 0; i < 12; i++) {
+        char label[16];
+        snprintf(label, sizeof label, "part%02u", i);
+        assert_int_equal(strstr(text, label) != NULL, i >= 4);
+    }
+}
+
 /* --- figures --------------------------------------------------------------------------------------- */
 
 static void an_open_pool_has_a_line(void **state)
@@ -357,6 +398,8 @@ int main(void)
 {
     unsetenv("TARN_STATS");
     static const struct CMUnitTest tests[] = {
+        TEST(labels_are_below_their_pool_the_largest_peak_first),
+        TEST(few_labels_of_many_are_told),
         TEST(an_open_pool_has_a_line),
         TEST(a_pool_without_a_name_has_a_number),
         TEST(a_name_from_outside_is_escaped),

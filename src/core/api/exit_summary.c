@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* exit_summary: figures of pools that are open and that have ended, as lines of a table. */
+/* exit_summary: figures of pools that are open and that have ended, and of their labels, as lines of a table. */
 #include "exit_summary.h"
 
 #include <errno.h>
@@ -23,9 +23,19 @@
 
 #define TITLE_BYTES 64
 
-/* A line of the table. */
+/* Labels with the largest peaks, for each pool. */
+#define LABELS_MAX 8
+
+struct label_line {
+    uint32_t label;
+    size_t live_bytes, live_bytes_max;
+};
+
+/* A line of the table, and the lines of labels below it. */
 struct line {
-    uint64_t number; /* the pool's */
+    unsigned label_count;
+    struct label_line labels[LABELS_MAX]; /* the largest peak first */
+    uint64_t number;                      /* the pool's */
     char title[TITLE_BYTES];
     char backend[sizeof((struct tarn_pool *)0)->backend_name];
     uint64_t alloc_count, vendor_call_count, failed_count;
@@ -110,6 +120,42 @@ static void set_title(struct line *line, const struct tarn_pool *pool, const cha
     memcpy(line->backend, pool->backend_name, sizeof line->backend);
 }
 
+static void insert_label(struct line *line, struct label_line label)
+{
+    unsigned i = line->label_count;
+    if (i == LABELS_MAX && label.live_bytes_max <= line->labels[--i].live_bytes_max) return;
+    if (line->label_count < LABELS_MAX) line->label_count++;
+    for (; i > 0 && line->labels[i - 1].live_bytes_max < label.live_bytes_max; i--)
+        line->labels[i] = line->labels[i - 1];
+    line->labels[i] = label;
+}
+
+/* The bytes of a label that arenas have counted and the pool has not yet. */
+TN_UNSYNCHRONIZED static size_t bytes_in_arenas(const struct tarn_pool *pool, uint32_t label)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; pool->arenas.all && i < TN_ARENA_COUNT; i++) {
+        const struct tn_arena *arena = &pool->arenas.all[i];
+        const struct tn_label_stats *stats = tn_label_stats_get(&arena->part.labels);
+        if (arena->is_active && stats) bytes += stats->counts[label].live_bytes;
+    }
+    return bytes;
+}
+
+/* Without locks. Debug mode counts what the program asked for; it has no arenas. */
+TN_UNSYNCHRONIZED static void add_labels(struct line *line, const struct tarn_pool *pool)
+{
+    const struct tn_label_stats *stats =
+        tn_label_stats_get(pool->debug ? &pool->debug->labels : &pool->own.labels);
+    for (uint32_t label = 1; stats && label < TN_LABEL_COUNT; label++) {
+        size_t live_bytes = stats->counts[label].live_bytes;
+        if (!pool->debug) live_bytes += bytes_in_arenas(pool, label);
+        size_t live_bytes_max = tn_max(stats->counts[label].live_bytes_max, live_bytes);
+        if (live_bytes_max == 0) continue;
+        insert_label(line, (struct label_line){ label, live_bytes, live_bytes_max });
+    }
+}
+
 TN_UNSYNCHRONIZED static void add_part(struct line *line, const struct tn_stats *stats)
 {
     line->alloc_count += stats->alloc_count;
@@ -137,6 +183,7 @@ TN_UNSYNCHRONIZED static struct line look_at(const struct tarn_pool *pool)
     line.held_bytes_max = own->footprint_bytes_max;
     line.vendor_call_count = own->vendor_alloc_count + own->vendor_free_count;
     line.failed_count = own->failed_count;
+    add_labels(&line, pool);
     return line;
 }
 
@@ -152,6 +199,7 @@ void tn_exit_summary_keep(const struct tarn_pool *pool, const tarn_stats *stats)
     };
     size_t slot = atomic_fetch_add(&kept_count, 1);
     set_title(&line, pool, " (ended)");
+    add_labels(&line, pool);
     if (slot >= TN_EXIT_SUMMARY_KEPT_MAX) {
         add_to_rest(&line);
         return;
@@ -241,7 +289,15 @@ static void print_head(struct output *output, int title_width)
           "still live");
 }
 
-/* Figures by label, where a pool has them, belong below the pool's line. */
+static void print_label(struct output *output, int title_width, const struct label_line *label)
+{
+    char text[TN_LABEL_BYTES * 4];
+    tn_escape_text(text, sizeof text, tn_label_text(label->label));
+    print(output, "    %-*s  %-8s %12s %12s %12s %9s %12s %8s %12s\n", title_width - 2, text, "",
+          "", tn_bytes_text(label->live_bytes_max).text, "", "", "", "",
+          tn_bytes_text(label->live_bytes).text);
+}
+
 static void print_line(struct output *output, int title_width, const struct line *line)
 {
     print(output, "  %-*s  %-8s %12llu %12s %12s %9s %12llu %8llu %12s\n", title_width, line->title,
@@ -250,6 +306,8 @@ static void print_line(struct output *output, int title_width, const struct line
           ratio_of(line->held_bytes_max, line->live_bytes_max).text,
           (unsigned long long)line->vendor_call_count, (unsigned long long)line->failed_count,
           tn_bytes_text(line->live_bytes).text);
+    for (unsigned i = 0; i < line->label_count; i++)
+        print_label(output, title_width, &line->labels[i]);
 }
 
 /* Calls a function with the lines of pools that have ended, in the order of their ends, and of those that are open, in
@@ -282,6 +340,10 @@ static void widen(void *state, const struct line *line)
     struct widths *widths = state;
     widths->line_count++;
     widths->title_width = (int)tn_max((size_t)widths->title_width, strlen(line->title));
+    for (unsigned i = 0; i < line->label_count; i++) {
+        size_t width = strlen(tn_label_text(line->labels[i].label)) + 2;
+        widths->title_width = (int)tn_max((size_t)widths->title_width, width);
+    }
 }
 
 struct table {
