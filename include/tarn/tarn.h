@@ -525,16 +525,50 @@ TARN_API tarn_status tarn_pool_free_after(tarn_pool *pool, void *address,
                                           const tarn_stream *streams, size_t stream_count);
 
 /*
+ * Says that a live allocation is also used on `stream`. Its free, by whatever call, then also waits for all work that was
+ * submitted to that stream until the free, as if tarn_pool_free_after named the stream, too:
+ *
+ *     tarn_pool_alloc_on(pool, size_bytes, a, &x);
+ *     kernel<<<..., b>>>(x);                         b was made to wait for a
+ *     tarn_pool_use_on(pool, x, b);
+ *     tarn_pool_free_on(pool, x, a);                 the next user of x comes after both streams
+ *
+ *  - Each stream counts once, however often it is named. Address NULL is allowed: nothing happens. The allocation may be
+ *    a fallback's.
+ *  - Chunks that tarn_pool_resize gives back wait, too. The rest of the last chunk, or of the slice, stays the allocation's:
+ *    if it grows again, its new bytes there may still be in use on these streams.
+ *  - tarn_stream_retire may end the stream before the free. It then records an event, and the handle is not used any more.
+ *  - A thread's own stream is that of the thread that calls this function. If another thread frees, the memory is for
+ *    others when the first thread has called the pool again, or has retired its stream, or the pool has waited for the
+ *    device.
+ *  - A free while the stream is captured gives the memory to the capture. A free after tarn_capture_end does not, and does
+ *    not wait for launches of the graph.
+ *  - As long as a pool has such allocations, its calls take a slower path, and tarn_pool_free_many takes the lock for each
+ *    entry. In debug mode the free of such an allocation waits for the device.
+ * Status:
+ *  - NOT_LIVE, INTERIOR_ADDRESS, WRONG_POOL, FOREIGN_ADDRESS: as of tarn_pool_free.
+ *  - NOT_SUPPORTED: the pool has identifies_streams, and the stream is not the default stream. It may end before the free,
+ *    and nobody would tell.
+ *  - OUT_OF_HOST_MEMORY: also if captures have all numbers of the pool.
+ *  - A stream status.
+ * Cost: a look-up, as of tarn_pool_free, and 48 bytes of host memory until the free. The free needs none, unless the pool
+ * had to forget the stream since: then it is as on a stream that is new to the pool, see tarn_pool_free_on.
+ */
+TARN_API tarn_status tarn_pool_use_on(tarn_pool *pool, void *address, tarn_stream stream);
+
+/*
  * Tells all pools of the process that a handle is about to end. Memory that was freed on the stream becomes
- * free for others when the work that was submitted to it so far is done. Afterwards the handle means a
- * stream that no pool has seen. Pools that do not know the handle do nothing.
+ * free for others when the work that was submitted to it so far is done. So does memory that is still allocated and
+ * is used on the stream, see tarn_pool_use_on. Afterwards the handle means a stream that no pool has seen. Pools that do
+ * not know the handle do nothing.
  * Status: of several pools that fail, that of the last.
- *  - VENDOR_ERROR: an event could not be recorded. Memory that was freed on the stream is not handed out
- *    any more. It goes back to the vendor with its static pools.
+ *  - VENDOR_ERROR: an event could not be recorded. Memory that was freed on the stream, or is used there, is not handed
+ *    out any more. It goes back to the vendor with its static pools.
  *  - INVALID_ARGUMENT: a pool is serving the stream's capture, see tarn_capture_begin. In that pool nothing has
  *    changed.
  *  - OUT_OF_HOST_MEMORY: nothing has changed.
- * Cost: at most one record for each pool.
+ * Cost: at most one record for each pool, and a step for each use that tarn_pool_use_on has noted. If a pool has uses of
+ * the stream and no room to record its end, the calling thread waits for the stream.
  */
 TARN_API tarn_status tarn_stream_retire(tarn_stream stream);
 

@@ -45,12 +45,22 @@ static struct block *choose(struct world *world, int slot)
     return NULL;
 }
 
+/* Whether no noted user but that one is being captured. Memory that is freed meanwhile would be that graph's. */
+static bool are_noted_at_hand(const struct world *world, const struct block *block, int but_stream)
+{
+    for (int i = 0; i < block->noted_count; i++) {
+        int stream = block->noted[i];
+        if (stream != but_stream && world->streams[stream].graph != NONE) return false;
+    }
+    return true;
+}
+
 bool block_is_at_hand(const struct world *world, const struct block *block)
 {
     for (int i = 0; i < block->user_count; i++) {
         if (world->streams[block->users[i]].graph != NONE) return false;
     }
-    return true;
+    return are_noted_at_hand(world, block, NONE);
 }
 
 static bool has_user(const struct block *block, int stream)
@@ -125,6 +135,51 @@ static void use(struct world *world, struct block *block, int stream)
     submit(world, block, handle);
 }
 
+/* --- users that the pool is told of --------------------------------------------------------------- */
+
+static bool is_noted(const struct block *block, int stream)
+{
+    for (int i = 0; i < block->noted_count; i++) {
+        if (block->noted[i] == stream) return true;
+    }
+    return false;
+}
+
+static void remove_from(int *streams, int *count, int stream)
+{
+    int kept = 0;
+    for (int i = 0; i < *count; i++) {
+        if (streams[i] != stream) streams[kept++] = streams[i];
+    }
+    *count = kept;
+}
+
+bool block_leave_to_pool(struct block *block, int stream)
+{
+    if (!is_noted(block, stream)) return false;
+    remove_from(block->noted, &block->noted_count, stream);
+    if (has_user(block, stream)) block->has_noted_others = true;
+    remove_from(block->users, &block->user_count, stream);
+    return true;
+}
+
+/* In a pool whose streams end unannounced, only of the default stream. */
+static void tell(struct world *world, struct block *block, int stream)
+{
+    if (block->noted_count == USERS_MAX) return;
+    const struct slot *slot = &world->slots[block->slot];
+    tarn_pool *asked = one_in(world, 2) ? slot->pool : world->slots[block->asked_slot].pool;
+    bool is_refused = slot->options.identifies_streams && !pool_is_over(slot) && stream != 0;
+    note("tell pool %d that %p is used on %d", block->slot, (void *)block->address, stream);
+    tarn_status status =
+        CALL(world, is_refused ? TARN_STATUS_NOT_SUPPORTED : TARN_STATUS_OK,
+             tarn_pool_use_on(asked, block->address, world->streams[stream].handle));
+    FIND_UNLESS(!is_refused || status != TARN_STATUS_OK, FINDING_STATUS,
+                "a stream that may end is noted");
+    if (status == TARN_STATUS_OK && !is_noted(block, stream))
+        block->noted[block->noted_count++] = stream;
+}
+
 /* A stream that is being captured for a pool of its own, or NONE. */
 static int choose_captured(struct world *world, int slot)
 {
@@ -163,6 +218,7 @@ void block_use(struct world *world)
     if (block->graph != NONE) world->graphs[block->graph].has_other_work = true;
     note("use %p on %d", (void *)block->address, stream);
     use(world, block, stream);
+    if (world->has_uses && one_in(world, 2)) tell(world, block, stream);
 }
 
 /* --- allocating --------------------------------------------------------------------------------- */
@@ -491,7 +547,13 @@ void block_resize(struct world *world)
     size_t old_bytes = block->size_bytes;
     block->is_fixed = true;
     if (size_bytes < old_bytes) block->size_bytes = size_bytes;
-    order_checker_drop(world->device.checker, block->address);
+    size_t usable_bytes = old_bytes;
+    (void)tarn_pool_usable_size(slot->pool, block->address, &usable_bytes);
+    if (block->has_noted_others) {
+        order_checker_shorten(world->device.checker, block->address, block->size_bytes);
+    } else {
+        order_checker_drop(world->device.checker, block->address);
+    }
     tarn_status status = CALL(world, TARN_STATUS_NOT_IN_PLACE,
                               tarn_pool_resize_on(slot->pool, block->address, size_bytes, handle));
     block->size_bytes = status == TARN_STATUS_OK ? size_bytes : old_bytes;
@@ -499,7 +561,12 @@ void block_resize(struct world *world)
     expect_apart(world, block);
     graph_take_span(world, slot, (uintptr_t)block->address,
                     (uintptr_t)block->address + block->size_bytes, stream);
-    order_checker_take(world->device.checker, handle, block->address, block->size_bytes);
+    if (block->has_noted_others) { /* the rest of the last chunk was its own before */
+        order_checker_extend(world->device.checker, handle, block->address, usable_bytes,
+                             block->size_bytes);
+    } else {
+        order_checker_take(world->device.checker, handle, block->address, block->size_bytes);
+    }
     look_at_order(world);
     use(world, block, stream);
 }
@@ -532,6 +599,9 @@ static void give(struct world *world, struct block *block, int freeing_stream)
 {
     struct block freed = *block;
     block->address = NULL;
+    for (int i = 0; i < freed.noted_count && freeing_stream == NONE; i++) {
+        if (one_in(world, 2)) remove_from(freed.users, &freed.user_count, freed.noted[i]);
+    }
     tarn_pool *pool = world->slots[one_in(world, 2) ? freed.slot : freed.asked_slot].pool;
     note("free %p of pool %d after %d streams, the first %d", (void *)freed.address, freed.slot,
          freed.user_count, freed.user_count > 0 ? freed.users[0] : NONE);
@@ -550,6 +620,10 @@ static bool free_in_capture(struct world *world, struct block *block)
 {
     int graph = block->graph, stream = block->graph_stream;
     if (block->slot != block->asked_slot) return false;
+    if (graph == NONE && block->user_count == 1 &&
+        !are_noted_at_hand(world, block, block->users[0]))
+        return false;
+    if (graph != NONE && !are_noted_at_hand(world, block, NONE)) return false;
     if (graph == NONE && plan_has(PART_FREES_INTO_GRAPHS) && block->user_count == 1) {
         stream = block->users[0];
         graph = world->streams[stream].graph;
@@ -605,7 +679,8 @@ void block_free_batch(struct world *world)
     for (int i = 0; i < BLOCKS_MAX && count < 3; i++) {
         struct block *block = &world->blocks[i];
         bool fits = block->address && !block->is_fixed && block->slot == first->slot &&
-                    block->user_count == 1 && block->users[0] == stream;
+                    block->user_count == 1 && block->users[0] == stream &&
+                    block_is_at_hand(world, block);
         if (fits) batch[count++] = block;
     }
     struct block freed[3];

@@ -16,6 +16,7 @@
     X(MANY_STREAMS, "many_streams", "more than 12 streams")                                   \
     X(RETIRING, "retiring", "streams that end")                                               \
     X(HANGING, "hanging", "work that does not complete")                                      \
+    X(USES, "uses", "users that the pool is told of before the free")                         \
     X(SECOND_POOL, "second_pool", "all pools but the first")                                  \
     X(OTHER_KIND, "other_kind", "a pool over managed memory")                                 \
     X(CALLERS_MEMORY, "callers_memory", "a pool over memory of the caller's")                 \

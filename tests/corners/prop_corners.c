@@ -95,6 +95,7 @@ static void world_begin(uint64_t seed)
     world.seed = seed;
     world.is_over_vendor = run.is_over_vendor;
     world.random = random_init(seed);
+    world.has_uses = plan_has(PART_USES) && one_in(&world, 2);
     open_backends();
     if (!device_init(&world.device, world.inner, seed, run.is_over_vendor)) abort();
     streams_begin(&world);

@@ -85,6 +85,7 @@ static void hand_over(struct world *world, int stream)
         struct block *block = &world->blocks[i];
         int place = NONE;
         bool has_other = false;
+        if (block->address && block_leave_to_pool(block, stream)) continue;
         for (int k = 0; k < block->user_count && block->address; k++) {
             if (block->users[k] == stream) place = k;
             has_other = has_other || block->users[k] == other;

@@ -4,7 +4,8 @@
  *
  * A block's users are the streams whose work the device must have done before anybody else may have the block. The
  * program keeps to the rules of docs/semantics.md: it orders each new user after the others, and frees after all of
- * them. So whatever the order checker reports is the pool's fault.
+ * them; but the pool may be told of users, which are noted then and need not be named again. So whatever the order
+ * checker reports is the pool's fault.
  *
  *     pools.c       pools begin and end, with random options
  *     blocks.c      blocks are allocated, used, resized and freed
@@ -84,6 +85,10 @@ struct block {
     bool may_lack_label; /* host memory failed in its allocation */
     int user_count;
     int users[USERS_MAX];
+    int noted_count;
+    int noted[USERS_MAX];
+    bool
+        has_noted_others; /* users that are no longer among these, and that nobody is ordered after */
 };
 
 struct stream {
@@ -119,6 +124,7 @@ struct world {
     uint64_t seed;
     struct random random;
     bool is_over_vendor;
+    bool has_uses; /* pools are told of users */
     struct device device;
     tarn_backend inner;  /* of the device; closed with it */
     tarn_backend shared; /* of managed memory; no operations: there is none */
@@ -226,6 +232,8 @@ void block_free(struct world *world);
 void block_free_of(struct world *world, int slot); /* any of the pool's; NONE: of any pool */
 void block_free_batch(struct world *world);
 void block_free_all(struct world *world, int slot);
+/* The stream ends, or is ordered no more: the pool has noted it as a user. False: it has not. */
+bool block_leave_to_pool(struct block *block, int stream);
 /* Whether no user is being captured. */
 bool block_is_at_hand(const struct world *world, const struct block *block);
 void block_order_users(struct world *world, const struct block *block, tarn_stream after);

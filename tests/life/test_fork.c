@@ -65,6 +65,7 @@ static void allocate_in_vain(void *argument)
     CHILD_EXPECT(tarn_pool_alloc_many_on(parent->pool, 1, &size, NULL, &address) ==
                  TARN_STATUS_FORKED);
     CHILD_EXPECT(tarn_pool_resize(parent->pool, parent->live, 1) == TARN_STATUS_FORKED);
+    CHILD_EXPECT(tarn_pool_use_on(parent->pool, parent->live, NULL) == TARN_STATUS_FORKED);
     CHILD_EXPECT(tarn_pool_resize_on(parent->pool, parent->live, 1, NULL) == TARN_STATUS_FORKED);
     CHILD_EXPECT(address == &address);
 }

@@ -520,18 +520,24 @@ static void check_uses(struct order_checker *checker, unsigned number, uintptr_t
     checker->use_count = kept;
 }
 
-void order_checker_take(struct order_checker *checker, tarn_stream stream, const void *address,
-                        size_t size_bytes)
+/* Looks at memory that was given for use on a stream. */
+static void check_taken(struct order_checker *checker, unsigned number, uintptr_t start,
+                        uintptr_t end)
 {
-    uintptr_t start = (uintptr_t)address, end = start + size_bytes;
-    pthread_mutex_lock(&checker->lock);
-    unsigned number = number_of(checker, stream);
     for (size_t i = 0; i < checker->owned_count; i++) {
         const struct owned *owned = &checker->owned[i];
         if (owned->start < end && start < owned->end)
             report(checker, "handed out twice", start, end, number, number);
     }
     check_uses(checker, number, start, end);
+}
+
+void order_checker_take(struct order_checker *checker, tarn_stream stream, const void *address,
+                        size_t size_bytes)
+{
+    uintptr_t start = (uintptr_t)address, end = start + size_bytes;
+    pthread_mutex_lock(&checker->lock);
+    check_taken(checker, number_of(checker, stream), start, end);
     checker->owned = grown(checker->owned, checker->owned_count, &checker->owned_capacity,
                            sizeof *checker->owned);
     checker->owned[checker->owned_count++] = (struct owned){ start, end };
@@ -546,6 +552,31 @@ void order_checker_drop(struct order_checker *checker, const void *address)
         checker->owned[i] = checker->owned[--checker->owned_count];
         break;
     }
+    pthread_mutex_unlock(&checker->lock);
+}
+
+static struct owned *find_owned(struct order_checker *checker, const void *address)
+{
+    for (size_t i = 0; i < checker->owned_count; i++) {
+        if (checker->owned[i].start == (uintptr_t)address) return &checker->owned[i];
+    }
+    abort();
+}
+
+void order_checker_shorten(struct order_checker *checker, const void *address, size_t size_bytes)
+{
+    pthread_mutex_lock(&checker->lock);
+    find_owned(checker, address)->end = (uintptr_t)address + size_bytes;
+    pthread_mutex_unlock(&checker->lock);
+}
+
+void order_checker_extend(struct order_checker *checker, tarn_stream stream, const void *address,
+                          size_t old_bytes, size_t size_bytes)
+{
+    uintptr_t start = (uintptr_t)address + old_bytes, end = (uintptr_t)address + size_bytes;
+    pthread_mutex_lock(&checker->lock);
+    if (start < end) check_taken(checker, number_of(checker, stream), start, end);
+    find_owned(checker, address)->end = end;
     pthread_mutex_unlock(&checker->lock);
 }
 

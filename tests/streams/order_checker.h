@@ -56,6 +56,11 @@ void order_checker_take(struct order_checker *checker, tarn_stream stream, const
                         size_t size_bytes);
 /* The user gives the memory back, and may not use it again. */
 void order_checker_drop(struct order_checker *checker, const void *address);
+/* The user gives the end of the memory back, and keeps size_bytes. */
+void order_checker_shorten(struct order_checker *checker, const void *address, size_t size_bytes);
+/* The pool gave more behind the first old_bytes for use on a stream: is other work on that before it? */
+void order_checker_extend(struct order_checker *checker, tarn_stream stream, const void *address,
+                          size_t old_bytes, size_t size_bytes);
 
 /* The vendor has the memory back, past the checker's own operations, and has waited for all work. */
 void order_checker_give_back(struct order_checker *checker, const void *address, size_t size_bytes);

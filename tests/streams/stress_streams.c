@@ -6,7 +6,8 @@
  *                       [--expect-faults]
  *
  * Blocks are allocated on one stream, used there and on others that were made to wait for it, and freed
- * on the stream that used them last, after several, or after the host has waited. The pool's limit is low, so
+ * on the stream that used them last, after several, or after the host has waited. In every second run the pool is told of
+ * some users while the block is live, so that the free need not name them. The pool's limit is low, so
  * it has to take what other streams have freed. Each run has another placement policy. Queries come late, and
  * records, waits and queries fail.
  * --thread-streams: besides, each thread has a stream of its own, under one handle; threads end, and others come,
@@ -45,8 +46,12 @@ static bool is_small, has_arenas, is_contiguous, has_thread_streams, is_unannoun
 struct block {
     void *address;
     size_t size_bytes;
-    uint32_t users; /* streams that use it, a bit each */
+    uint32_t users;         /* streams that use it, a bit each */
+    uint32_t told;          /* streams that the pool knows to use it */
+    bool is_used_elsewhere; /* the pool knows of users that are no longer among these */
 };
+
+static const struct block no_block = { NULL, 0, 0, 0, false };
 
 struct program {
     struct order_checker *checker;
@@ -54,6 +59,7 @@ struct program {
     tarn_pool *pool;
     uint64_t seed;
     size_t steps;
+    bool tells_pool;               /* of users */
     pthread_rwlock_t streams_lock; /* written by who replaces a stream */
     tarn_stream streams[STREAMS];
     unsigned replaced_count;
@@ -120,6 +126,17 @@ static void order(struct program *program, unsigned after, unsigned before)
     operations->event_destroy(state, event);
 }
 
+/* In a pool whose streams end unannounced, only the default stream. */
+static void tell(struct worker *worker, struct block *block, unsigned stream)
+{
+    struct program *program = worker->program;
+    tarn_status status =
+        tarn_pool_use_on(program->pool, block->address, stream_of(program, stream));
+    bool is_refused = is_unannounced && stream != 0;
+    EXPECT(worker, status == (is_refused ? TARN_STATUS_NOT_SUPPORTED : TARN_STATUS_OK));
+    if (status == TARN_STATUS_OK) block->told |= (uint32_t)1 << stream;
+}
+
 static void use(struct worker *worker, struct block *block, unsigned stream)
 {
     struct program *program = worker->program;
@@ -131,6 +148,7 @@ static void use(struct worker *worker, struct block *block, unsigned stream)
     }
     order_checker_use(program->checker, stream_of(program, stream), block->address,
                       block->size_bytes);
+    if (program->tells_pool && random_below(&worker->random, 4) == 0) tell(worker, block, stream);
 }
 
 /* Whether to do what takes back all that arenas have. */
@@ -139,9 +157,19 @@ static bool may_gather(struct worker *worker)
     return !has_arenas || random_below(&worker->random, 64) == 0;
 }
 
+/* The pool knows that the stream uses the block; nobody else need. */
+static void leave_to_pool(struct block *block, unsigned stream)
+{
+    block->users &= ~((uint32_t)1 << stream);
+    block->told &= ~((uint32_t)1 << stream);
+    block->is_used_elsewhere = true;
+}
+
 /* Others have it next: nobody else can record on the worker's own stream. */
 static void hand_over(struct worker *worker, struct block *block)
 {
+    if (!block->address) return;
+    if (block->told >> OWN & 1) leave_to_pool(block, OWN);
     if (!(block->users >> OWN & 1)) return;
     use(worker, block, (unsigned)random_below(&worker->random, STREAMS));
     for (unsigned stream = 0; stream < STREAMS; stream++) {
@@ -152,6 +180,34 @@ static void hand_over(struct worker *worker, struct block *block)
 
 /* The others are done with it when the stream is: what it gives back may serve anybody after that, and what comes on
  * top is for the stream. */
+static tarn_status resize_whole(struct program *program, struct block *block, size_t size_bytes,
+                                tarn_stream stream)
+{
+    order_checker_drop(program->checker, block->address);
+    tarn_status status = tarn_pool_resize_on(program->pool, block->address, size_bytes, stream);
+    order_checker_take(program->checker, stream, block->address,
+                       status == TARN_STATUS_OK ? size_bytes : block->size_bytes);
+    return status;
+}
+
+/* Others still use it, as the pool knows: what it gives back waits for them, too. The rest of its last chunk stays its
+ * own, whatever its size. */
+static tarn_status resize_end(struct program *program, struct block *block, size_t size_bytes,
+                              tarn_stream stream)
+{
+    size_t usable_bytes = 0;
+    if (tarn_pool_usable_size(program->pool, block->address, &usable_bytes) != TARN_STATUS_OK)
+        abort();
+    if (size_bytes < block->size_bytes)
+        order_checker_shorten(program->checker, block->address, size_bytes);
+    tarn_status status = tarn_pool_resize_on(program->pool, block->address, size_bytes, stream);
+    if (status != TARN_STATUS_OK)
+        order_checker_shorten(program->checker, block->address, block->size_bytes);
+    else if (size_bytes > block->size_bytes)
+        order_checker_extend(program->checker, stream, block->address, usable_bytes, size_bytes);
+    return status;
+}
+
 static void resize(struct worker *worker, struct block *block)
 {
     struct program *program = worker->program;
@@ -160,19 +216,21 @@ static void resize(struct worker *worker, struct block *block)
     tarn_stream stream = stream_of(program, number);
     size_t size_bytes = (size_t)random_size(&worker->random, SIZE_BITS);
     if (size_bytes == 0) return;
+    uint32_t own = (uint32_t)1 << number;
+    uint32_t left = random_below(&worker->random, 2) == 0 ? block->users & block->told & ~own : 0;
     for (unsigned other = 0; other <= OWN; other++) {
-        if (other != number && block->users >> other & 1) order(program, number, other);
+        if ((block->users & ~own & ~left) >> other & 1) order(program, number, other);
     }
-    block->users = (uint32_t)1 << number;
-    order_checker_drop(program->checker, block->address);
-    tarn_status status = tarn_pool_resize_on(program->pool, block->address, size_bytes, stream);
+    block->users = own | left;
+    tarn_status status = left != 0 || block->is_used_elsewhere
+                             ? resize_end(program, block, size_bytes, stream)
+                             : resize_whole(program, block, size_bytes, stream);
     EXPECT(worker, status == TARN_STATUS_OK || status == TARN_STATUS_NOT_IN_PLACE ||
                        (is_unannounced && status == TARN_STATUS_VENDOR_ERROR));
     if (status == TARN_STATUS_OK) {
         worker->grown_count += size_bytes > block->size_bytes;
         block->size_bytes = size_bytes;
     }
-    order_checker_take(program->checker, stream, block->address, block->size_bytes);
     use(worker, block, number);
 }
 
@@ -180,7 +238,8 @@ static struct block allocate(struct worker *worker)
 {
     struct program *program = worker->program;
     unsigned stream = choose_stream(worker);
-    struct block block = { NULL, (size_t)random_size(&worker->random, SIZE_BITS), 0 };
+    struct block block = no_block;
+    block.size_bytes = (size_t)random_size(&worker->random, SIZE_BITS);
     size_t alignment =
         may_gather(worker) ? (size_t)1 << random_below(&worker->random, SIZE_BITS) : 2;
     tarn_status status =
@@ -229,8 +288,10 @@ static void release(struct worker *worker, struct block block)
         use(worker, &block, OWN);
         block.users = (uint32_t)1 << OWN; /* which has waited for the others */
     }
+    uint32_t named = block.users;
+    if (random_below(&worker->random, 4) != 0) named &= ~block.told;
     for (unsigned stream = 0; stream <= OWN; stream++) {
-        if (block.users >> stream & 1) users[user_count++] = stream_of(program, stream);
+        if (named >> stream & 1) users[user_count++] = stream_of(program, stream);
     }
     order_checker_drop(program->checker, block.address);
     tarn_status status;
@@ -254,9 +315,12 @@ static void release(struct worker *worker, struct block block)
 static void leave_stream(struct worker *worker, size_t slot, unsigned stream)
 {
     struct program *program = worker->program;
-    struct block block = swap(program, slot, (struct block){ NULL, 0, 0 });
+    struct block block = swap(program, slot, no_block);
     if (!block.address) return;
-    if (random_below(&worker->random, 2) == 0) {
+    if (block.told >> stream & 1) {
+        leave_to_pool(&block, stream);
+        swap(program, slot, block);
+    } else if (random_below(&worker->random, 2) == 0) {
         unsigned other = (stream + 1) % STREAMS;
         block.users &= ~((uint32_t)1 << other); /* so that it waits for all others */
         use(worker, &block, other);
@@ -310,7 +374,7 @@ static void *work(void *argument)
     struct program *program = worker->program;
     for (size_t step = 0; step < program->steps && !worker->failure; step++) {
         pthread_rwlock_rdlock(&program->streams_lock);
-        struct block block = { NULL, 0, 0 };
+        struct block block = no_block;
         if (random_below(&worker->random, 3) != 0) block = allocate(worker);
         size_t slot = (size_t)random_below(&worker->random, SLOTS);
         hand_over(worker, &block);
@@ -378,6 +442,7 @@ static bool run(uint64_t seed, size_t steps, unsigned thread_count, bool expects
     };
     if (!program) abort();
     program->seed = seed;
+    program->tells_pool = seed % 2 == 0;
     unsigned round_count = has_thread_streams ? ROUNDS : 1;
     program->steps = steps / round_count;
     set_up(program, options);
@@ -404,7 +469,7 @@ static bool run(uint64_t seed, size_t steps, unsigned thread_count, bool expects
         failure_line = workers[i].failure_line;
     }
     for (size_t slot = 0; slot < SLOTS; slot++)
-        release(&workers[0], swap(program, slot, (struct block){ NULL, 0, 0 }));
+        release(&workers[0], swap(program, slot, no_block));
     if (tarn_pool_check(program->pool) != TARN_STATUS_OK) failure = tarn_last_error().message;
     if (tarn_pool_destroy(program->pool) != TARN_STATUS_OK) failure = tarn_last_error().message;
     size_t fault_count = order_checker_fault_count(program->checker);

@@ -56,11 +56,12 @@ static int set_up_unannounced_with_wait(void **state)
 
 /* No claims are made in other threads: cmocka cannot take their failures. */
 struct deed {
-    size_t size_kib; /* 0: a free */
+    size_t size_kib; /* 0: a free, or a use */
     tarn_stream streams[2];
     size_t stream_count;
     void *address;
     tarn_status status;
+    bool is_use;
 };
 
 static void do_deed(struct deed *deed)
@@ -68,6 +69,8 @@ static void do_deed(struct deed *deed)
     if (deed->size_kib > 0) {
         deed->status =
             tarn_pool_alloc_on(pool, deed->size_kib * KIB, deed->streams[0], &deed->address);
+    } else if (deed->is_use) {
+        deed->status = tarn_pool_use_on(pool, deed->address, deed->streams[0]);
     } else if (deed->address) {
         deed->status = tarn_pool_free_after(pool, deed->address, deed->streams, deed->stream_count);
     } else {
@@ -156,16 +159,23 @@ static void expect_refused_in(struct worker *worker, size_t size_kib, tarn_strea
     assert_int_equal(deed.status, TARN_STATUS_OVER_LIMIT);
 }
 
+static void use_in(struct worker *worker, void *address, tarn_stream stream)
+{
+    struct deed deed = { .streams = { stream }, .address = address, .is_use = true };
+    let(worker, &deed);
+    assert_int_equal(deed.status, TARN_STATUS_OK);
+}
+
 static void free_in(struct worker *worker, void *address, tarn_stream stream)
 {
-    struct deed deed = { 0, { stream }, 1, address, TARN_STATUS_OK };
+    struct deed deed = { 0, { stream }, 1, address, TARN_STATUS_OK, false };
     let(worker, &deed);
     assert_int_equal(deed.status, TARN_STATUS_OK);
 }
 
 static void free_after_both(void *address, tarn_stream one, tarn_stream other)
 {
-    struct deed deed = { 0, { one, other }, 2, address, TARN_STATUS_OK };
+    struct deed deed = { 0, { one, other }, 2, address, TARN_STATUS_OK, false };
     let(NULL, &deed);
     assert_int_equal(deed.status, TARN_STATUS_OK);
 }
@@ -590,6 +600,153 @@ static void times_begin_anew_for_threads(void **state)
         test_backend_complete(&backend, PER_THREAD);
         trim(0);
     }
+}
+
+/* --- memory that is used on a thread's own stream ----------------------------------------------------- */
+
+/* 60 KiB of A's, used on the worker's own stream, which is done with it when the worker says so. */
+static void *used_in(struct worker *worker)
+{
+    alloc_in(NULL, 1, A); /* so that the vendor has nothing back */
+    void *address = alloc_in(NULL, 60, A);
+    use_in(worker, address, PER_THREAD);
+    test_backend_take_calls(&backend);
+    return address;
+}
+
+static void a_use_is_of_the_stream_of_the_thread_that_told(void **state)
+{
+    struct worker *worker = begin_worker();
+    void *address = used_in(worker), *its = alloc_in(worker, 1, PER_THREAD);
+    free_in(NULL, address, A);
+    expect_no_calls();
+    expect_refused_in(NULL, 60, A);
+    expect_refused_in(NULL, 60, PER_THREAD); /* this thread's is another one */
+    expect_calls(0, 0, 0);
+    free_in(worker, its, PER_THREAD); /* records, since others want it */
+    expect_calls(0, 1, 0);
+    assert_ptr_equal(alloc_in(NULL, 60, A), address);
+    expect_calls(0, 0, 1);
+    expect_last_wait_for(A, PER_THREAD, worker->number);
+    end_worker(worker);
+}
+
+static void a_thread_that_frees_what_it_used_has_it_at_once(void **state)
+{
+    struct worker *worker = begin_worker();
+    void *address = used_in(worker);
+    free_in(worker, address, PER_THREAD);
+    expect_no_calls();
+    assert_ptr_equal(alloc_in(worker, 60, PER_THREAD), address);
+    use_in(worker, address, A);
+    free_in(worker, address, PER_THREAD);
+    test_backend_take_calls(&backend);
+    assert_ptr_equal(alloc_in(worker, 60, PER_THREAD), address);
+    expect_calls(0, 1, 1);
+    expect_last_wait_for(PER_THREAD, A, worker->number);
+    end_worker(worker);
+}
+
+static void a_thread_may_retire_its_stream_before_the_free(void **state)
+{
+    struct worker *worker = begin_worker();
+    void *address = used_in(worker);
+    retire_in(worker, PER_THREAD);
+    expect_calls(0, 1, 0);
+    uint64_t number = worker->number;
+    end_worker(worker);
+    free_in(NULL, address, A);
+    assert_ptr_equal(alloc_in(NULL, 60, A), address);
+    expect_calls(0, 0, 1);
+    expect_last_wait_for(A, PER_THREAD, number);
+}
+
+/* Nor does the handle mean the stream of the thread that frees. */
+static void a_thread_that_has_ended_is_waited_for_with_the_device(void **state)
+{
+    struct worker *worker = begin_worker();
+    void *address = used_in(worker);
+    end_worker(worker);
+    free_in(NULL, address, A);
+    expect_no_calls();
+    assert_ptr_equal(alloc_in(NULL, 60, A), address);
+    assert_int_equal(backend.call_counts[TEST_CALL_SYNCHRONIZE], 1);
+}
+
+/* It is given a number again, by its name: the handle means another stream here. */
+static void a_forgotten_thread_is_waited_for(void **state)
+{
+    struct worker *worker = begin_worker();
+    void *address = used_in(worker);
+    const struct tn_stream_name name = { PER_THREAD, worker->number };
+    tn_mutex_lock(&pool->growth_lock);
+    tn_stream_reuse_forget_idle(pool, tn_stream_table_search(pool->streams, name));
+    tn_mutex_unlock(&pool->growth_lock);
+    assert_int_equal(tn_stream_table_search(pool->streams, name), TN_STREAM_NONE);
+    free_in(NULL, address, A);
+    assert_int_not_equal(tn_stream_table_search(pool->streams, name), TN_STREAM_NONE);
+    expect_no_calls();
+    expect_refused_in(NULL, 60, A);
+    alloc_in(worker, 1, PER_THREAD);
+    expect_calls(0, 1, 0);
+    assert_ptr_equal(alloc_in(NULL, 60, A), address);
+    expect_last_wait_for(A, PER_THREAD, worker->number);
+    end_worker(worker);
+}
+
+/* Frees evict some of the streams that they wait for, the thread's among them: nothing may be recorded on the stream
+ * that the handle means in the freeing thread. */
+static void a_use_on_a_threads_stream_may_be_one_of_many(void **state)
+{
+    struct worker *worker = begin_worker();
+    void *addresses[2];
+    alloc_in(NULL, 1, A); /* so that the vendor has nothing back */
+    for (unsigned k = 0; k < 2; k++) {
+        addresses[k] = alloc_in(NULL, 30, A);
+        for (unsigned i = 1; i < 32; i++)
+            use_in(NULL, addresses[k], STREAM(i));
+        use_in(worker, addresses[k], PER_THREAD);
+    }
+    for (unsigned k = 0; k < 2; k++)
+        free_in(NULL, addresses[k], A);
+    backend.wait_count = 0;
+    expect_refused_in(NULL, 30, A);
+    assert_int_equal(backend.wait_count, 0);
+    alloc_in(worker, 1, PER_THREAD);
+    alloc_in(NULL, 60, A);
+    bool has_waited = false;
+    assert_in_range(backend.wait_count, 1, TEST_BACKEND_WAITS_MAX);
+    for (unsigned i = 0; i < backend.wait_count; i++) {
+        if (backend.waits[i].awaited != PER_THREAD) continue;
+        assert_int_equal(backend.waits[i].awaited_thread, worker->number);
+        has_waited = true;
+    }
+    assert_true(has_waited);
+    end_worker(worker);
+}
+
+/* The thread's stream has lost its number, and nothing is recorded there: the free cannot do that either. */
+static void a_use_on_an_evicted_threads_stream_is_not_recorded(void **state)
+{
+    struct worker *worker = begin_worker();
+    void *freed = alloc_in(NULL, 4, A), *used = alloc_in(NULL, 4, A);
+    use_in(worker, used, PER_THREAD);
+    free_in(worker, freed, PER_THREAD);
+    const struct tn_stream_name name = { PER_THREAD, worker->number };
+    tn_mutex_lock(&pool->growth_lock);
+    tarn_stream refused;
+    for (unsigned i = 10; tn_stream_table_has_room(pool->streams); i++)
+        (void)tn_stream_reuse_introduce(pool, &(tarn_stream){ STREAM(i) }, 1, &refused);
+    uint32_t kept = ~((uint32_t)1 << tn_stream_table_search(pool->streams, name));
+    assert_true(tn_stream_evict_make_room(pool, &kept));
+    tn_mutex_unlock(&pool->growth_lock);
+    assert_int_equal(tn_stream_table_search(pool->streams, name), TN_STREAM_NONE);
+    assert_int_equal(pool->streams->evicted_count, 1);
+    test_backend_take_calls(&backend);
+    free_in(NULL, used, A);
+    assert_int_equal(backend.call_counts[TEST_CALL_EVENT_RECORD], 0);
+    assert_int_not_equal(tn_stream_table_search(pool->streams, name), TN_STREAM_NONE);
+    end_worker(worker);
 }
 
 /* --- threads and captures -------------------------------------------------------------------------- */
@@ -1051,6 +1208,13 @@ int main(void)
         TEST(what_a_thread_that_has_ended_freed_is_not_the_next_ones),
         TEST_WITH_WAIT(waiting_for_the_device_brings_it_back),
         TEST_WITH_WAIT(there_is_always_room_for_one_more_thread),
+        TEST(a_use_is_of_the_stream_of_the_thread_that_told),
+        TEST(a_thread_that_frees_what_it_used_has_it_at_once),
+        TEST(a_thread_may_retire_its_stream_before_the_free),
+        TEST_WITH_WAIT(a_thread_that_has_ended_is_waited_for_with_the_device),
+        TEST(a_forgotten_thread_is_waited_for),
+        TEST(a_use_on_a_threads_stream_may_be_one_of_many),
+        TEST(a_use_on_an_evicted_threads_stream_is_not_recorded),
         TEST(a_call_keeps_the_streams_that_it_names),
         TEST(times_begin_anew_for_threads),
         TEST(the_capture_of_a_threads_own_stream_is_that_threads),

@@ -36,6 +36,12 @@ tarn_status tarn_stream_retire(tarn_stream stream)
     return status;
 }
 
+tarn_status tarn_pool_use_on(tarn_pool *pool, void *address, tarn_stream stream)
+{
+    if (!tn_pool_is_open(pool)) return tn_fail_for_pool(pool);
+    return address ? tn_use_anywhere(pool, address, stream) : TARN_STATUS_OK;
+}
+
 /* Returns the status of what was done to the capture. */
 static tarn_status tell_capture(const tarn_pool *pool, tarn_capture capture, tarn_stream stream,
                                 const char *done, tarn_status status)

@@ -9,7 +9,9 @@
 #include "../../base/host_memory.h"
 #include "../pool/ladder.h"
 #include "../pool/pool_batch.h"
+#include "../serve/pool_uses.h"
 
+#include "careful.h"
 #include "debug_pool.h"
 #include "elsewhere.h"
 #include "out_of_memory.h"
@@ -28,16 +30,23 @@ static TN_COLD tarn_status fail_at(size_t entry, size_t count, tarn_status statu
 
 /* --- free ---------------------------------------------------------------------------------------- */
 
+/* Whether a free needs more than the pool's metadata. */
+static bool is_freed_alone(const struct tarn_pool *pool)
+{
+    return tn_pool_needs_care(pool) && (pool->debug || tn_pool_has_uses(pool));
+}
+
 /* Frees entries up to the first that cannot be freed. */
 static tarn_status free_run(struct tarn_pool *pool, size_t count, void *const *addresses,
                             const tarn_stream *stream, size_t *freed_count_out)
 {
-    if (!pool->debug) return tn_pool_free_many(pool, count, addresses, stream, 1, freed_count_out);
+    if (!is_freed_alone(pool))
+        return tn_pool_free_many(pool, count, addresses, stream, 1, freed_count_out);
     tarn_status status = TARN_STATUS_OK;
     size_t freed_count = 0;
     while (freed_count < count && status == TARN_STATUS_OK) {
         if (addresses[freed_count]) {
-            status = tn_debug_free(pool, addresses[freed_count], NULL, stream, 1);
+            status = tn_pool_free_any(pool, addresses[freed_count], NULL, stream, 1);
         } else {
             tn_pool_count_empty_free(pool);
         }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * careful: allocations and frees that debug mode or a recording must hear of: debug mode notes the call site,
- * a recording notes the call. Rare calls also come here: zero bytes, NULL, frees after several streams, resizes.
+ * a recording notes the call. So do frees in a pool of which some allocation is used on further streams. Rare calls
+ * also come here: zero bytes, NULL, frees after several streams, resizes.
  *
  * `caller` is the return address of the public function.
  *
@@ -15,7 +16,7 @@
 /* Whether each call of the pool must come here. */
 static inline bool tn_pool_needs_care(const struct tarn_pool *pool)
 {
-    return atomic_load_explicit(&pool->needs_care, memory_order_relaxed);
+    return atomic_load_explicit(&pool->needs_care, memory_order_relaxed) != 0;
 }
 
 /* Zero bytes give NULL. */

@@ -89,6 +89,18 @@ bool tn_debug_find_label(struct tarn_pool *pool, const void *address,
     return record.state == TN_DEBUG_STATE_LIVE && record.range.address == (uintptr_t)address;
 }
 
+bool tn_debug_find_start(struct tarn_pool *pool, const void *address, uintptr_t *block_out)
+{
+    tarn_allocation found;
+    struct tn_allocation_sizes sizes;
+    if (!pool->debug) {
+        *block_out = (uintptr_t)address;
+        return tn_pool_find_sizes(pool, address, &sizes);
+    }
+    return tn_debug_find(pool, address, &found) == TN_FIND_RESULT_FOUND &&
+           found.address == address && tn_debug_find_block(pool, address, block_out);
+}
+
 bool tn_debug_has_lost(struct tarn_pool *pool, const void *address)
 {
     uintptr_t block;

@@ -21,6 +21,7 @@
 #include "../../base/host_memory.h"
 #include "../../base/process.h"
 #include "../serve/pool_streams.h"
+#include "../serve/pool_uses.h"
 #include "../supply/debug_memory.h"
 #include "../supply/pool_watch.h"
 
@@ -359,6 +360,21 @@ enum outcome {
     DAMAGED
 };
 
+/* Waits for the streams that the free names. If the block is used on further ones, waits for the device: handles of
+ * these may end meanwhile, and one may be another thread's own stream. */
+static tarn_backend_result wait_for_users(struct tarn_pool *pool,
+                                          const struct tn_debug_record *record,
+                                          const tarn_stream *streams, size_t stream_count)
+{
+    const tarn_backend_operations *operations = pool->backend.operations;
+    tarn_backend_result result = tn_debug_memory_wait(&pool->backend, streams, stream_count);
+    if (result.status != TARN_STATUS_OK || !tn_pool_is_used(pool, record->range.block))
+        return result;
+    if (operations->synchronize) return operations->synchronize(pool->backend.state);
+    result.status = TARN_STATUS_NOT_SUPPORTED;
+    return result;
+}
+
 /* Waits for the streams, and inspects and fills the block of a free. */
 static enum outcome see_off(struct tarn_pool *pool, struct tn_debug_record *record,
                             const tarn_stream *streams, size_t stream_count)
@@ -368,7 +384,7 @@ static enum outcome see_off(struct tarn_pool *pool, struct tn_debug_record *reco
     bool is_damaged;
     bool is_watched = tn_pool_is_watched(pool, range->block);
     if ((!record->is_filled && !is_watched) || tn_captures_are_under_way()) return UNSEEN;
-    tarn_backend_result result = tn_debug_memory_wait(&pool->backend, streams, stream_count);
+    tarn_backend_result result = wait_for_users(pool, record, streams, stream_count);
     if (result.status != TARN_STATUS_OK) return UNSEEN;
     if (is_watched) return SEEN;
     result = tn_debug_inspect(pool, record, stream, &is_damaged);
@@ -405,9 +421,11 @@ tarn_status tn_debug_free(struct tarn_pool *pool, void *address, const size_t *t
     tn_pool_watch_forbid(pool, record->range.address);
     if (outcome == DAMAGED) {
         note_origin(debug, &record->freed);
+        tn_pool_remove_uses(pool, record->range.block);
         return keep_damaged(pool, record);
     }
     if (outcome == SEEN && (debug->flags & TARN_DEBUG_QUARANTINE)) {
+        tn_pool_remove_uses(pool, record->range.block);
         quarantine(pool, record);
         let_go_all_above(pool, debug->quarantine_bytes_max);
         return TARN_STATUS_OK;

@@ -150,6 +150,9 @@ tarn_backend_result tn_debug_inspect(const struct tarn_pool *pool, struct tn_deb
 /* Reports CORRUPT with the damage of a record. */
 tarn_status tn_debug_fail_for_damage(const struct tn_debug_record *record);
 
+/* Finds the block of the live allocation that starts at an address, in any pool. False: there is none. */
+bool tn_debug_find_start(struct tarn_pool *pool, const void *address, uintptr_t *block_out);
+
 /* Finds the block that an address lies in; the program may have freed it. False: there is none. */
 bool tn_debug_find_block(struct tarn_pool *pool, const void *address, uintptr_t *block_out);
 

@@ -4,6 +4,8 @@
 
 #include "../../base/error.h"
 
+#include "../pool/pool_use_on.h"
+
 #include "debug_pool.h"
 #include "pool_registry.h"
 
@@ -121,6 +123,16 @@ void tn_find_label_anywhere(struct tarn_pool *pool, const void *address,
     while (pool && !tn_debug_find_label(pool, address, label_out))
         pool = fallback_of(pool);
     if (!pool) label_out[0] = '\0';
+}
+
+tarn_status tn_use_anywhere(struct tarn_pool *pool, const void *address, tarn_stream stream)
+{
+    uintptr_t block;
+    struct tarn_pool *asked = pool;
+    bool is_found = tn_debug_find_start(asked, address, &block);
+    while (!is_found && (asked = fallback_of(asked)) != NULL)
+        is_found = tn_debug_find_start(asked, address, &block);
+    return is_found ? tn_pool_use_on(asked, block, stream) : fail_for_address(pool, address);
 }
 
 tarn_status tn_find_usable_bytes_anywhere(struct tarn_pool *pool, const void *address,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * elsewhere: frees, resizes and looks up an address that may belong to a fallback of the pool. Asks the pool, then
+ * elsewhere: frees, resizes, uses and looks up an address that may belong to a fallback of the pool. Asks the pool, then
  * its fallbacks in turn. If none knows the address, reports why.
  *
  * Threads: any, with no lock held. Cost: that of the pool that knows the address; to report why, a look into
@@ -30,6 +30,9 @@ tarn_status tn_resize_anywhere(struct tarn_pool *pool, void *address, size_t siz
 /* Copies the label of the live allocation that starts at an address of the pool or of a fallback, or "". */
 void tn_find_label_anywhere(struct tarn_pool *pool, const void *address,
                             char label_out[TN_LABEL_BYTES]);
+
+/* As tarn_pool_use_on. Requires an address that is not NULL. */
+tarn_status tn_use_anywhere(struct tarn_pool *pool, const void *address, tarn_stream stream);
 
 /* As tarn_pool_usable_size. Requires an address that is not NULL. */
 tarn_status tn_find_usable_bytes_anywhere(struct tarn_pool *pool, const void *address,

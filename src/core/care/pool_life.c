@@ -24,6 +24,7 @@ tarn_status tn_pool_life_begin(const tarn_pool_options *options, const tarn_back
     status = tn_debug_init(pool, options);
     if (status != TARN_STATUS_OK) goto no_memory;
     pool->notes_callers = pool->debug || pool->fallback;
+    tn_pool_set_care(pool, TN_CARE_CALLERS, pool->notes_callers);
     if (options->contiguous) status = tn_pool_reserve_range(pool, options);
     if (status != TARN_STATUS_OK) goto no_memory;
     if (address) {

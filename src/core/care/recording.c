@@ -47,17 +47,17 @@ static void unlock(int cancel_state)
 
 /* --- pools ------------------------------------------------------------------------------------------ */
 
-/* If a recording begins or ends meanwhile, its thread may also set the flag: then look again. */
+/* If a recording begins or ends meanwhile, its thread may also set the reason: then look again. */
 void tn_recording_set_care(struct tarn_pool *pool)
 {
     bool is_on;
     do {
         is_on = atomic_load(&tn_recorder_on);
-        atomic_store(&pool->needs_care, pool->notes_callers || is_on);
+        tn_pool_set_care(pool, TN_CARE_RECORDING, is_on);
     } while (is_on != atomic_load(&tn_recorder_on));
 }
 
-/* A pool that is opened meanwhile sets the flag itself. */
+/* A pool that is opened meanwhile sets the reason itself. */
 static void set_care_of_all(void)
 {
     for (tarn_pool *pool = tn_pool_registry_pin_next(NULL); pool;

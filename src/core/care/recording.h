@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * recording: src/record writes the calls of all pools of the process to a file. While a recording is on,
- * needs_care of each pool is set. Every call looks at that flag anyway, so calls are no slower while nothing
- * is recorded.
+ * recording: src/record writes the calls of all pools of the process to a file. While a recording is on, it is a
+ * reason in needs_care of each pool. Every call looks at that anyway, so calls are no slower while nothing is recorded.
  *
  * Threads: any. Order: the lock of recording, then the registry's.
  */
@@ -34,7 +33,7 @@ static inline void tn_recording_note_alloc(const struct tarn_pool *pool, const v
  * once, and nothing is recorded. */
 void tn_recording_read_environment(void);
 
-/* Sets needs_care of an open pool, so that it takes part in a recording that is on. */
+/* Sets or clears the reason in an open pool, so that it takes part in a recording that is on. */
 void tn_recording_set_care(struct tarn_pool *pool);
 
 /* Notes that the pool is about to be destroyed, with all its live allocations. */

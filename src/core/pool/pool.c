@@ -49,6 +49,8 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     tn_biased_mutex_init(&pool->lock);
     tn_mutex_init(&pool->growth_lock);
     tn_mutex_init(&pool->watch_lock);
+    tn_mutex_init(&pool->use_lock);
+    tn_use_table_init(&pool->uses);
     pool->is_unwatched = false;
     pool->chunk_log2 = tn_lowest_bit(options->chunk_bytes);
     pool->release_threshold_bytes = options->release_threshold_bytes;
@@ -65,7 +67,7 @@ tarn_status tn_pool_init(struct tarn_pool *pool, const tarn_pool_options *option
     pool->own.stats = (struct tn_stats){ 0 };
     pool->debug = NULL;
     pool->notes_callers = false;
-    atomic_store_explicit(&pool->needs_care, false, memory_order_relaxed);
+    atomic_store_explicit(&pool->needs_care, 0, memory_order_relaxed);
     /* The host backend tells the sanitizer of the device work on its memory. With another backend, threads that
      * the pool does not know may touch memory after its free. */
     pool->forbids_free_memory = TN_HAS_ADDRESS_SANITIZER &&
@@ -136,6 +138,8 @@ static void metadata_fini(struct tarn_pool *pool)
     tn_region_index_fini(&pool->own.index);
     tn_static_pool_list_fini(&pool->list);
     tn_condition_fini(&pool->callback_ended);
+    tn_use_table_fini(&pool->uses);
+    tn_mutex_fini(&pool->use_lock);
     tn_mutex_fini(&pool->watch_lock);
     tn_mutex_fini(&pool->growth_lock);
     tn_biased_mutex_fini(&pool->lock);

@@ -418,11 +418,7 @@ static enum tn_free_result free_in(struct tarn_pool *pool, struct tn_arena *aren
     if (!tn_pool_find_dependency(pool, part, freeing->streams, freeing->stream_count, false,
                                  &dependency))
         return TN_FREE_RESULT_UNKNOWN_STREAM;
-    if (!tn_arena_take_start(pool, arena, &place)) return TN_FREE_RESULT_NOT_LIVE;
-    enum tn_free_result freed = tn_serve_free(pool, part, &place, freeing->told_bytes, dependency);
-    if (TN_UNLIKELY(freed == TN_FREE_RESULT_WRONG_SIZE))
-        tn_arena_give_start_back(pool, arena, &place);
-    return freed;
+    return tn_arena_serve_free(pool, arena, &place, freeing->told_bytes, dependency);
 }
 
 /* Posts an allocation of another arena. Requires the lock of the thread's own arena, which is open. False: it

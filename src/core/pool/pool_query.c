@@ -8,6 +8,7 @@
 #include "../serve/place.h"
 #include "../serve/pool_labels.h"
 #include "../serve/pool_streams.h"
+#include "../serve/pool_uses.h"
 #include "../supply/pool_options.h"
 
 #include "pool_parts.h"
@@ -305,7 +306,7 @@ static const char *check_sums(const struct tarn_pool *pool)
 }
 
 /* Returns NULL or the first fault, and in *id_out the static pool that has it, or 0. */
-static const char *check_locked(const struct tarn_pool *pool, uint64_t *id_out)
+static const char *check_locked(struct tarn_pool *pool, uint64_t *id_out)
 {
     TN_ASSERT(tn_pool_is_locked(pool));
     TN_ASSERT(!tn_arenas_are_active(&pool->arenas));
@@ -323,6 +324,7 @@ static const char *check_locked(const struct tarn_pool *pool, uint64_t *id_out)
     if (!fault) fault = tn_static_pool_list_check(&pool->list);
     if (!fault && pool->range) fault = tn_step_range_check(pool->range, &pool->own.index);
     if (!fault) fault = tn_remote_frees_check(&pool->arenas.remote);
+    if (!fault) fault = tn_pool_check_uses(pool);
     if (fault) return fault;
     if (pool->own.index.span_count != pool->list.count) {
         return "the list of static pools and the region index have lost count";

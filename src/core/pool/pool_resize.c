@@ -11,6 +11,7 @@
 #include "../../base/arith.h"
 #include "../../base/error.h"
 #include "../serve/gather.h"
+#include "../serve/pool_uses.h"
 #include "../serve/serve.h"
 #include "../supply/pool_trim.h"
 #include "../supply/stream_reuse.h"
@@ -131,10 +132,12 @@ static enum outcome shrink(struct resize *resize, uint32_t slack_bytes)
     struct tn_part *part = resize->part;
     /* An arena has as much room as is promised in the pool's index. */
     if (part != &pool->own && !tn_region_index_has_room(&part->index)) return NEEDS_GATHERING;
+    struct tn_dependency dependency = tn_pool_depend(pool, resize->stream_number);
+    if (!tn_pool_add_uses(pool, resize->address, resize->is_introduced, &dependency))
+        return UNKNOWN_STREAM;
     if (!tn_region_index_reserve(&part->index)) return NO_HOST_MEMORY;
-    struct tn_dependency dependency =
-        tn_pool_depend_as_owned(pool, &part->index.regions[resize->place.region],
-                                tn_pool_depend(pool, resize->stream_number));
+    dependency =
+        tn_pool_depend_as_owned(pool, &part->index.regions[resize->place.region], dependency);
     tn_region_index_shorten(&part->index, resize->place.region, resize->chunk_count, slack_bytes,
                             dependency);
     part->has_shrunk = true;
@@ -286,7 +289,8 @@ static TN_COLD tarn_status resize_slowly(struct resize *resize)
     tarn_stream refused = NULL;
     enum outcome outcome = NOT_LIVE;
     tn_pool_lock_growth(pool);
-    tarn_backend_result result = tn_stream_reuse_introduce(pool, &resize->stream, 1, &refused);
+    tarn_backend_result result =
+        tn_stream_reuse_introduce_users(pool, resize->address, &resize->stream, 1, &refused);
     if (result.status == TARN_STATUS_OK) {
         resize->is_introduced = true;
         outcome = gather_and_resize(resize);

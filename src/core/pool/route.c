@@ -4,11 +4,13 @@
 
 #include "../../base/error.h"
 #include "../serve/gather.h"
+#include "../serve/pool_uses.h"
 #include "../supply/pool_trim.h"
 #include "../supply/stream_reuse.h"
 
 #include "ladder.h"
 #include "pool.h"
+#include "pool_parts.h"
 
 tarn_status tn_pool_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alignment_bytes,
                           tarn_stream stream, void **address_out)
@@ -22,16 +24,19 @@ tarn_status tn_pool_alloc(struct tarn_pool *pool, size_t size_bytes, size_t alig
 
 /* --- frees on streams that are new to the pool ---------------------------------------------------- */
 
-/* Waits with the calling thread for streams that the pool has no room for. Then the freed memory waits for
- * nothing. During a capture of the process no thread may wait. */
-static tarn_backend_result synchronize_all(struct tarn_pool *pool, const tarn_stream *streams,
-                                           size_t stream_count)
+/* Waits with the calling thread for streams that the pool has no room for, and for the device if the allocation is used
+ * on further ones. Then the freed memory waits for nothing. During a capture of the process no thread may wait. */
+static tarn_backend_result synchronize_all(struct tarn_pool *pool, bool is_used,
+                                           const tarn_stream *streams, size_t stream_count)
 {
     const tarn_backend_operations *operations = pool->backend.operations;
     tarn_backend_result result = { TARN_STATUS_OK, 0, NULL };
-    if (!operations->stream_synchronize) result.status = TARN_STATUS_NOT_SUPPORTED;
+    if (!operations->stream_synchronize || (is_used && !operations->synchronize))
+        result.status = TARN_STATUS_NOT_SUPPORTED;
     for (size_t i = 0; i < stream_count && result.status == TARN_STATUS_OK; i++)
         result = operations->stream_synchronize(pool->backend.state, streams[i]);
+    if (is_used && result.status == TARN_STATUS_OK)
+        result = operations->synchronize(pool->backend.state);
     return result;
 }
 
@@ -44,7 +49,7 @@ static enum tn_free_result free_after_introduced(struct tarn_pool *pool, uintptr
     TN_ASSERT(tn_pool_is_growing(pool));
     tn_pool_lock_and_gather(pool);
     enum tn_free_result freed =
-        tn_serve_free_of_pool(pool, address, told_bytes, streams, stream_count, true);
+        tn_serve_free_used(pool, &pool->own, address, told_bytes, streams, stream_count, true);
     tn_pool_unlock(pool);
     if (freed == TN_FREE_RESULT_FREED || freed == TN_FREE_RESULT_RELEASE_IS_DUE)
         tn_stream_reuse_record_callers(pool, streams, stream_count, true);
@@ -57,10 +62,14 @@ static tarn_status introduce_and_free(struct tarn_pool *pool, uintptr_t address,
 {
     tn_pool_lock_growth(pool);
     tarn_stream refused = NULL;
-    tarn_backend_result result = tn_stream_reuse_introduce(pool, streams, stream_count, &refused);
+    tarn_backend_result result =
+        tn_stream_reuse_introduce_users(pool, address, streams, stream_count, &refused);
     if (result.status == TARN_STATUS_OUT_OF_HOST_MEMORY && !tn_captures_are_under_way()) {
-        result = synchronize_all(pool, streams, stream_count);
-        if (result.status == TARN_STATUS_OK) stream_count = 0;
+        result = synchronize_all(pool, tn_pool_is_used(pool, address), streams, stream_count);
+        if (result.status == TARN_STATUS_OK) {
+            tn_pool_remove_uses(pool, address);
+            stream_count = 0;
+        }
     }
     if (result.status == TARN_STATUS_OK)
         *freed_out = free_after_introduced(pool, address, told_bytes, streams, stream_count);
@@ -128,11 +137,26 @@ tarn_status tn_pool_finish_free(struct tarn_pool *pool, uintptr_t address, const
     return status;
 }
 
+/* tn_pool_try_free for an allocation that is used on further streams. */
+static enum tn_free_result try_free_used(struct tarn_pool *pool, uintptr_t address,
+                                         const size_t *told_bytes, const tarn_stream *streams,
+                                         size_t stream_count)
+{
+    struct tn_part *part = tn_pool_lock_part_of(pool, address);
+    enum tn_free_result freed =
+        tn_serve_free_used(pool, part, address, told_bytes, streams, stream_count, false);
+    tn_pool_unlock_part(pool, part);
+    return freed;
+}
+
 tarn_status tn_pool_free(struct tarn_pool *pool, void *address, const size_t *told_bytes,
                          const tarn_stream *streams, size_t stream_count)
 {
+    uintptr_t freed_address = (uintptr_t)address;
     enum tn_free_result freed =
-        tn_pool_try_free(pool, (uintptr_t)address, told_bytes, streams, stream_count);
+        tn_pool_is_used(pool, freed_address)
+            ? try_free_used(pool, freed_address, told_bytes, streams, stream_count)
+            : tn_pool_try_free(pool, freed_address, told_bytes, streams, stream_count);
     if (TN_LIKELY(freed == TN_FREE_RESULT_FREED)) return TARN_STATUS_OK;
     return tn_pool_finish_free(pool, (uintptr_t)address, told_bytes, streams, stream_count, freed);
 }

@@ -65,7 +65,8 @@ TN_COLD tarn_status tn_pool_finish_free(struct tarn_pool *pool, uintptr_t addres
                                         const size_t *told_bytes, const tarn_stream *streams,
                                         size_t stream_count, enum tn_free_result freed);
 
-/* tn_pool_try_free, and tn_pool_finish_free if needed. There may be no streams. */
+/* tn_pool_try_free, and tn_pool_finish_free if needed. There may be no streams. An allocation that is used on further
+ * streams is freed after them, too: see pool_uses.h. */
 tarn_status tn_pool_free(struct tarn_pool *pool, void *address, const size_t *told_bytes,
                          const tarn_stream *streams, size_t stream_count);
 

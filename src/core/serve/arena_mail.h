@@ -77,6 +77,19 @@ static inline uint8_t tn_arena_other_start(const struct tarn_pool *pool, const s
 void tn_arena_give_start_back(struct tarn_pool *pool, const struct tn_arena *arena,
                               const struct tn_place *place);
 
+/* tn_serve_free in an arena. NOT_LIVE: also if another thread has posted the allocation. Requires the arena's lock. */
+TN_HOT enum tn_free_result tn_arena_serve_free(struct tarn_pool *pool, struct tn_arena *arena,
+                                               const struct tn_place *place,
+                                               const size_t *told_bytes,
+                                               struct tn_dependency dependency)
+{
+    if (!tn_arena_take_start(pool, arena, place)) return TN_FREE_RESULT_NOT_LIVE;
+    enum tn_free_result freed = tn_serve_free(pool, &arena->part, place, told_bytes, dependency);
+    if (TN_UNLIKELY(freed == TN_FREE_RESULT_WRONG_SIZE))
+        tn_arena_give_start_back(pool, arena, place);
+    return freed;
+}
+
 /* Clears the bytes of a loan, whose span has this head. Requires the pool's lock, with no arena active. */
 void tn_arena_forget_starts(struct tarn_pool *pool, const struct tn_arena *arena, uint32_t head);
 

@@ -40,15 +40,26 @@ struct tn_stream_name tn_pool_name_stream(const struct tarn_pool *pool, tarn_str
     return name;
 }
 
-bool tn_pool_find_introduced_stream(const struct tarn_pool *pool, tarn_stream handle,
-                                    uint32_t *stream_out)
+static inline bool find_named(const struct tarn_pool *pool, struct tn_stream_name name,
+                              uint32_t *stream_out)
 {
-    struct tn_stream_name name = tn_pool_name_stream(pool, handle);
     *stream_out = TN_STREAM_NONE;
     if (!pool->streams)
         return name.thread ? name.thread == pool->only_thread : name.handle == pool->only_stream;
     *stream_out = tn_stream_table_search(pool->streams, name);
     return *stream_out != TN_STREAM_NONE;
+}
+
+bool tn_pool_find_named_stream(const struct tarn_pool *pool, struct tn_stream_name name,
+                               uint32_t *stream_out)
+{
+    return find_named(pool, name, stream_out);
+}
+
+bool tn_pool_find_introduced_stream(const struct tarn_pool *pool, tarn_stream handle,
+                                    uint32_t *stream_out)
+{
+    return find_named(pool, tn_pool_name_stream(pool, handle), stream_out);
 }
 
 /* The handle of a callers' stream may stand for another stream by now, or other streams may wait for a record

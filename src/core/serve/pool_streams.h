@@ -31,6 +31,11 @@ static inline bool tn_pool_find_stream(const struct tarn_pool *pool, struct tn_p
 bool tn_pool_find_introduced_stream(const struct tarn_pool *pool, tarn_stream handle,
                                     uint32_t *stream_out);
 
+/* Finds the number of the stream of that name, which any thread may have named. Requires the lock of the part. False:
+ * the pool does not know it. */
+bool tn_pool_find_named_stream(const struct tarn_pool *pool, struct tn_stream_name name,
+                               uint32_t *stream_out);
+
 /* Finds the number of the request's stream by one of the two, depending on is_introduced. False: as there. */
 static inline bool tn_request_find_stream(const struct tarn_pool *pool, struct tn_part *part,
                                           const struct tn_request *request, uint32_t *stream_out);

@@ -10,7 +10,8 @@
  * `growth_lock` lets one thread at a time change the list of static pools. Vendor calls run under growth_lock
  * and without `lock`, so other threads allocate and free meanwhile. The user's functions run under neither.
  *
- * Order of locking: the registry's lock, growth_lock, lock, the locks of arenas by their numbers, watch_lock.
+ * Order of locking: the registry's lock, growth_lock, lock, the locks of arenas by their numbers, watch_lock or
+ * use_lock.
  */
 #ifndef TN_POOL_STRUCT_H
 #define TN_POOL_STRUCT_H
@@ -30,6 +31,7 @@
 #include "../parts/static_pool_list.h"
 #include "../parts/step_range.h"
 #include "../parts/stream_table.h"
+#include "../parts/use_table.h"
 #include "tarn/tarn.h"
 
 /* Further events go back to the vendor. */
@@ -48,13 +50,20 @@ enum tn_pool_state {
     TN_POOL_STATE_FORKED = 0x666f726b /* a pool of the parent process: only its state may be read */
 };
 
+/* Why each call of a pool must take the careful path, see careful.h. The sum of the reasons. */
+enum tn_care {
+    TN_CARE_CALLERS = 1,   /* the call notes its caller */
+    TN_CARE_RECORDING = 2, /* a recording notes the call */
+    TN_CARE_USES = 4       /* a free may have to wait for further streams, see pool_uses.h */
+};
+
 struct tarn_pool {
     /* A handle outlives its pool, so the state can be read after the pool is destroyed. */
     _Atomic uint32_t state;
     struct tarn_pool *next_handle; /* under the registry's lock */
     unsigned pin_count;            /* walks that stand at the pool; under the registry's lock */
 
-    atomic_bool needs_care; /* each call is recorded, or notes its caller: see careful.h */
+    _Atomic uint8_t needs_care; /* the sum of the reasons, TN_CARE_ each; 0: none */
 
     /* Constant from init to fini, read without a lock. */
     unsigned chunk_log2;
@@ -116,6 +125,9 @@ struct tarn_pool {
     struct tn_mutex watch_lock; /* held while a tool is told */
     bool is_unwatched;          /* no tool is told any more; under watch_lock */
 
+    struct tn_mutex use_lock;
+    struct tn_use_table uses; /* under use_lock */
+
     struct tn_mutex growth_lock;
     tarn_event spare_events[TN_POOL_SPARE_EVENTS_MAX]; /* ready to be recorded */
     unsigned spare_event_count;
@@ -146,6 +158,18 @@ static inline bool tn_pool_is_forked(const struct tarn_pool *pool)
 {
     return pool != NULL &&
            atomic_load_explicit(&pool->state, memory_order_acquire) == TN_POOL_STATE_FORKED;
+}
+
+/* --- care --------------------------------------------------------------------------------------- */
+
+/* Sets or clears one reason; the others stay. */
+static inline void tn_pool_set_care(struct tarn_pool *pool, enum tn_care reason, bool is_given)
+{
+    if (is_given) {
+        atomic_fetch_or(&pool->needs_care, (uint8_t)reason);
+    } else {
+        atomic_fetch_and(&pool->needs_care, (uint8_t) ~(unsigned)reason);
+    }
 }
 
 /* --- the lock ---------------------------------------------------------------------------------- */

@@ -6,10 +6,18 @@
 
 #include "../../base/arith.h"
 #include "../../base/host_memory.h"
+#include "../../base/thread_number.h"
 #include "../serve/gather.h"
 #include "../serve/pool_log.h"
+#include "../serve/pool_uses.h"
 
 /* --- events of evicted streams ------------------------------------------------------------------ */
+
+/* Whether the handle means the stream in the calling thread. */
+static bool is_callable(struct tn_stream_name name)
+{
+    return name.thread == 0 || name.thread == tn_thread_number();
+}
 
 /* Records on an evicted stream whose handle is good now. A failed record is tried again later. */
 static void record(struct tarn_pool *pool, struct tn_evicted_stream *evicted)
@@ -39,7 +47,7 @@ static bool is_named(const struct tn_evicted_stream *evicted, struct tn_stream_n
 
 void tn_stream_evict_record_named(struct tarn_pool *pool, struct tn_stream_name name)
 {
-    if (!pool->streams || tn_captures_are_under_way()) return;
+    if (!pool->streams || tn_captures_are_under_way() || !is_callable(name)) return;
     for (uint32_t i = 0; i < pool->streams->evicted_count; i++) {
         if (is_named(&pool->streams->evicted[i], name)) record(pool, &pool->streams->evicted[i]);
     }
@@ -86,6 +94,7 @@ static void replace(struct tarn_pool *pool, uint32_t stream, struct tn_dependenc
     if (pool->range) tn_step_range_replace(pool->range, bit, dependency);
     for (struct tn_static_pool *leaving = pool->leaving.newest; leaving; leaving = leaving->older)
         leaving->dependency = tn_dependency_replace(leaving->dependency, bit, dependency);
+    tn_pool_replace_in_uses(pool, bit, dependency);
 }
 
 static bool reserve(struct tn_stream_table *table)
@@ -173,7 +182,7 @@ static bool evict(struct tarn_pool *pool, uint32_t stream, bool is_named)
     tn_stream_table_remove(table, stream);
     tn_pool_unlock(pool);
     if (!waits_for_nothing) append(pool, &evicted);
-    if (is_named && !evicted.can_record &&
+    if (is_named && !evicted.can_record && is_callable(evicted.name) &&
         (pool->identifies_streams || !tn_captures_are_under_way()))
         record(pool, &table->evicted[table->evicted_count - 1]);
     if (tn_captures_are_under_way()) return true;

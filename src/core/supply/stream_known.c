@@ -6,6 +6,7 @@
 #include "../../base/host_memory.h"
 #include "../../base/process.h"
 #include "../serve/gather.h"
+#include "../serve/pool_uses.h"
 
 /* --- one stream, then several ----------------------------------------------------------------- */
 
@@ -77,15 +78,13 @@ struct identity {
     uint64_t id;    /* 0 in a pool that does not identify streams */
 };
 
-static tarn_backend_result identify(const struct tarn_pool *pool, tarn_stream handle,
+static tarn_backend_result identify(const struct tarn_pool *pool, struct tn_stream_name name,
                                     struct identity *identity_out)
 {
-    *identity_out = (struct identity){ .name = tn_pool_name_stream(pool, handle) };
-    struct tn_stream_name name = identity_out->name;
-    identity_out->is_callers = name.thread != 0;
+    *identity_out = (struct identity){ .name = name, .is_callers = name.thread != 0 };
     if (!pool->identifies_streams || !name.handle || name.thread) return TARN_BACKEND_RESULT_OK;
     identity_out->is_callers = true;
-    return pool->backend.operations->stream_id(pool->backend.state, handle, &identity_out->id);
+    return pool->backend.operations->stream_id(pool->backend.state, name.handle, &identity_out->id);
 }
 
 /* At the end of the process the vendor no longer answers, but frees go on. No work can be submitted then to
@@ -99,7 +98,7 @@ static bool has_vendor_gone(tarn_backend_result result)
 static bool recognise(struct tarn_pool *pool, const struct identity *identity, uint32_t *stream_out)
 {
     tn_pool_lock(pool);
-    bool is_known = tn_pool_find_introduced_stream(pool, identity->name.handle, stream_out);
+    bool is_known = tn_pool_find_named_stream(pool, identity->name, stream_out);
     tn_pool_unlock(pool);
     if (!is_known || *stream_out == TN_STREAM_NONE) return is_known;
     const struct tn_stream_entry *entry = &pool->streams->streams[*stream_out];
@@ -132,24 +131,25 @@ static bool introduce_locked(struct tarn_pool *pool, const struct identity *iden
     return true;
 }
 
-static tarn_backend_result introduce(struct tarn_pool *pool, tarn_stream handle,
-                                     uint32_t *kept_streams)
+/* is_checked: the stream is of the pool's device. */
+static tarn_backend_result introduce(struct tarn_pool *pool, struct tn_stream_name name,
+                                     bool is_checked, uint32_t *kept_streams)
 {
     struct identity identity;
     uint32_t stream;
-    tarn_backend_result result = identify(pool, handle, &identity);
+    tarn_backend_result result = identify(pool, name, &identity);
     identity.is_unsure = has_vendor_gone(result);
     if (result.status != TARN_STATUS_OK && !identity.is_unsure) return result;
     if (!recognise(pool, &identity, &stream)) {
         const tarn_backend_operations *operations = pool->backend.operations;
-        if (operations->stream_check)
-            result = operations->stream_check(pool->backend.state, identity.name.handle);
+        if (operations->stream_check && !is_checked)
+            result = operations->stream_check(pool->backend.state, name.handle);
         if (result.status != TARN_STATUS_OK && !has_vendor_gone(result)) return result;
-        tn_stream_evict_record_named(pool, identity.name);
+        tn_stream_evict_record_named(pool, name);
         bool is_introduced = tn_stream_evict_make_room(pool, kept_streams);
         tn_pool_lock_and_gather(pool);
         is_introduced = is_introduced && introduce_locked(pool, &identity) &&
-                        tn_pool_find_introduced_stream(pool, handle, &stream);
+                        tn_pool_find_named_stream(pool, name, &stream);
         tn_pool_unlock(pool);
         if (!is_introduced) return (tarn_backend_result){ TARN_STATUS_OUT_OF_HOST_MEMORY, 0, NULL };
     }
@@ -158,14 +158,37 @@ static tarn_backend_result introduce(struct tarn_pool *pool, tarn_stream handle,
     return TARN_BACKEND_RESULT_OK;
 }
 
+static tarn_backend_result introduce_all(struct tarn_pool *pool, const tarn_stream *streams,
+                                         size_t stream_count, uint32_t *kept_streams,
+                                         tarn_stream *refused_out)
+{
+    tarn_backend_result result = TARN_BACKEND_RESULT_OK;
+    for (size_t i = 0; i < stream_count && result.status == TARN_STATUS_OK; i++) {
+        result = introduce(pool, tn_pool_name_stream(pool, streams[i]), false, kept_streams);
+        if (result.status != TARN_STATUS_OK) *refused_out = streams[i];
+    }
+    return result;
+}
+
 tarn_backend_result tn_stream_reuse_introduce(struct tarn_pool *pool, const tarn_stream *streams,
                                               size_t stream_count, tarn_stream *refused_out)
 {
-    tarn_backend_result result = TARN_BACKEND_RESULT_OK;
     uint32_t kept_streams = 0;
-    for (size_t i = 0; i < stream_count && result.status == TARN_STATUS_OK; i++) {
-        result = introduce(pool, streams[i], &kept_streams);
-        if (result.status != TARN_STATUS_OK) *refused_out = streams[i];
+    return introduce_all(pool, streams, stream_count, &kept_streams, refused_out);
+}
+
+tarn_backend_result tn_stream_reuse_introduce_users(struct tarn_pool *pool, uintptr_t address,
+                                                    const tarn_stream *streams, size_t stream_count,
+                                                    tarn_stream *refused_out)
+{
+    struct tn_stream_name name;
+    uint32_t kept_streams = 0;
+    tarn_backend_result result =
+        introduce_all(pool, streams, stream_count, &kept_streams, refused_out);
+    for (size_t i = 0; result.status == TARN_STATUS_OK && tn_pool_name_use(pool, address, i, &name);
+         i++) {
+        result = introduce(pool, name, true, &kept_streams);
+        if (result.status != TARN_STATUS_OK) *refused_out = name.handle;
     }
     return result;
 }
@@ -202,17 +225,60 @@ static bool divide_or_forget_only_stream(struct tarn_pool *pool)
     return is_divided;
 }
 
+/* Waits with the calling thread for a stream that ends and that the pool has no number for. Then nothing is used on it
+ * any more. */
+static tarn_backend_result wait_for_uses(struct tarn_pool *pool, struct tn_stream_name name)
+{
+    const tarn_backend_operations *operations = pool->backend.operations;
+    tarn_backend_result result = { TARN_STATUS_OUT_OF_HOST_MEMORY, 0, NULL };
+    bool may_wait = operations->stream_synchronize && !tn_captures_are_under_way();
+    if (!may_wait) return result;
+    if (operations->stream_synchronize(pool->backend.state, name.handle).status != TARN_STATUS_OK)
+        return result;
+    tn_pool_lock_and_gather(pool);
+    tn_pool_remove_uses_on(pool, name);
+    tn_pool_unlock(pool);
+    return TARN_BACKEND_RESULT_OK;
+}
+
+/* Live memory that is used on the stream waits for its number from now on. The record that follows covers that. */
+static void end_uses(struct tarn_pool *pool, struct tn_stream_name name, uint32_t stream)
+{
+    tn_pool_lock_and_gather(pool);
+    tn_pool_end_uses(pool, name, tn_stream_table_depend(pool->streams, stream));
+    tn_pool_unlock(pool);
+}
+
+/* Finds the number of a stream that ends. A pool that has forgotten it, and has memory that is used on it, gives it a
+ * number again. Returns NOT_READY: the stream is being captured; or OUT_OF_HOST_MEMORY: nothing has changed. */
+static tarn_backend_result find_ending(struct tarn_pool *pool, struct tn_stream_name name,
+                                       bool *is_known_out, uint32_t *stream_out)
+{
+    uint32_t kept_streams = 0;
+    tarn_backend_result result = TARN_BACKEND_RESULT_OK;
+    tn_pool_lock(pool);
+    *is_known_out = tn_pool_find_named_stream(pool, name, stream_out);
+    tn_pool_unlock(pool);
+    if (*is_known_out && tn_pool_is_captured(pool, *stream_out))
+        return (tarn_backend_result){ TARN_STATUS_NOT_READY, 0, NULL };
+    if (*is_known_out || !tn_pool_has_uses_on(pool, name)) return result;
+    result = introduce(pool, name, true, &kept_streams);
+    if (result.status != TARN_STATUS_OK) return wait_for_uses(pool, name);
+    tn_pool_lock(pool);
+    *is_known_out = tn_pool_find_named_stream(pool, name, stream_out);
+    tn_pool_unlock(pool);
+    return result;
+}
+
 tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream handle)
 {
     uint32_t stream;
-    tn_pool_lock(pool);
-    bool is_known = tn_pool_find_introduced_stream(pool, handle, &stream);
-    tn_pool_unlock(pool);
-    if (is_known && tn_pool_is_captured(pool, stream))
-        return (tarn_backend_result){ TARN_STATUS_NOT_READY, 0, NULL };
+    bool is_known;
+    struct tn_stream_name name = tn_pool_name_stream(pool, handle);
+    tarn_backend_result result = find_ending(pool, name, &is_known, &stream);
+    if (result.status != TARN_STATUS_OK) return result;
     tarn_backend_result of_evicted = TARN_BACKEND_RESULT_OK;
-    if (!tn_stream_evict_retire(pool, tn_pool_name_stream(pool, handle)))
-        of_evicted.status = TARN_STATUS_VENDOR_ERROR;
+    if (!tn_stream_evict_retire(pool, name)) of_evicted.status = TARN_STATUS_VENDOR_ERROR;
     if (!is_known) return of_evicted;
     if (stream == TN_STREAM_NONE) {
         if (!divide_or_forget_only_stream(pool))
@@ -220,13 +286,14 @@ tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream h
         if (!pool->streams) return TARN_BACKEND_RESULT_OK;
         stream = 0;
     }
+    end_uses(pool, name, stream);
     const struct tn_stream_entry *entry = &pool->streams->streams[stream];
     if (pool->identifies_streams && entry->state == TN_STREAM_STATE_CALLERS) {
         /* Another stream may have the handle by now, so nothing can be recorded. */
         tn_stream_reuse_end(pool, stream, entry->is_all_recorded);
         return of_evicted;
     }
-    tarn_backend_result result = tn_stream_reuse_record_needed(pool, stream);
+    result = tn_stream_reuse_record_needed(pool, stream);
     tn_stream_reuse_end(pool, stream, result.status == TARN_STATUS_OK);
     if (has_vendor_gone(result)) return TARN_BACKEND_RESULT_OK;
     if (result.status == TARN_STATUS_OK) return of_evicted;

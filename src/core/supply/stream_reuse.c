@@ -6,6 +6,7 @@
 
 #include "../../base/host_memory.h"
 #include "../serve/gather.h"
+#include "../serve/pool_uses.h"
 
 /* --- events ----------------------------------------------------------------------------------- */
 
@@ -84,6 +85,7 @@ static void begin_anew(struct tarn_pool *pool)
     if (pool->range) tn_step_range_begin_anew(pool->range);
     for (struct tn_static_pool *leaving = pool->leaving.newest; leaving; leaving = leaving->older)
         leaving->dependency.time = 0;
+    tn_pool_begin_uses_anew(pool);
     for (uint32_t i = 0; i < table->evicted_count; i++)
         table->evicted[i].time = 0;
     table->now = 1;
@@ -144,14 +146,15 @@ static uint32_t streams_of_leaving(const struct tarn_pool *pool)
     return streams;
 }
 
-/* Whether freed memory may depend on the stream. */
+/* Whether freed memory may depend on the stream, or live memory that was used on it before it ended. */
 static bool is_depended_on(struct tarn_pool *pool, uint32_t stream)
 {
     TN_ASSERT(tn_pool_is_locked(pool));
     return tn_free_set_region_count(&pool->own.index.by_size[tn_free_set_of_stream(stream)]) > 0 ||
            tn_free_set_region_count(&pool->own.index.by_size[TN_FREE_SET_SHARED]) > 0 ||
            tn_slices_depend_on(&pool->own.slices, stream) ||
-           (streams_of_leaving(pool) & (uint32_t)1 << stream) != 0;
+           ((streams_of_leaving(pool) | tn_pool_streams_of_uses(pool)) & (uint32_t)1 << stream) !=
+               0;
 }
 
 tarn_backend_result tn_stream_reuse_record_needed(struct tarn_pool *pool, uint32_t stream)
@@ -218,6 +221,7 @@ bool tn_stream_reuse_complete(struct tarn_pool *pool, uint32_t streams, uint32_t
     if (pool->range) tn_step_range_complete(pool->range, streams, time);
     for (struct tn_static_pool *leaving = pool->leaving.newest; leaving; leaving = leaving->older)
         leaving->dependency = tn_dependency_complete(leaving->dependency, streams, time);
+    tn_pool_complete_uses(pool, streams, time);
     pool->change_count++;
     return tn_slices_complete(&pool->own.slices, streams, time);
 }

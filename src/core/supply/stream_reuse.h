@@ -44,6 +44,12 @@ static inline uint32_t tn_pool_own_sets(uint32_t stream)
 tarn_backend_result tn_stream_reuse_introduce(struct tarn_pool *pool, const tarn_stream *streams,
                                               size_t stream_count, tarn_stream *refused_out);
 
+/* Does so with the streams and with those that the allocation at the address is used on, see pool_uses.h. A use of
+ * another thread's own stream is introduced by its name, without a vendor call. */
+tarn_backend_result tn_stream_reuse_introduce_users(struct tarn_pool *pool, uintptr_t address,
+                                                    const tarn_stream *streams, size_t stream_count,
+                                                    tarn_stream *refused_out);
+
 /* Reports why a stream could not be introduced. */
 tarn_status tn_stream_reuse_fail(const struct tarn_pool *pool, tarn_stream stream,
                                  tarn_backend_result result);
@@ -51,7 +57,7 @@ tarn_status tn_stream_reuse_fail(const struct tarn_pool *pool, tarn_stream strea
 /* Makes sure that the pool has a table, even with one stream. False: no host memory. */
 bool tn_stream_reuse_divide(struct tarn_pool *pool);
 
-/* The handle ends: records memory that was freed on the stream. Returns OK; NOT_READY: the stream is being
+/* The handle ends: records memory that was freed on the stream, or is used there. Returns OK; NOT_READY: the stream is being
  * captured; OUT_OF_HOST_MEMORY: nothing has changed; or VENDOR_ERROR: memory that was freed on the stream is
  * lost. */
 tarn_backend_result tn_stream_reuse_retire(struct tarn_pool *pool, tarn_stream handle);
@@ -105,7 +111,8 @@ void tn_stream_reuse_abandon(struct tarn_pool *pool);
  * a bit each, and takes them out then. False: no host memory, or captures have all numbers. */
 bool tn_stream_evict_make_room(struct tarn_pool *pool, uint32_t *kept_streams);
 
-/* If the stream was evicted, and nothing could be recorded on it, records now: the caller names the stream. */
+/* If the stream was evicted, and nothing could be recorded on it, records now: its handle is good. Does nothing with
+ * another thread's own stream. */
 void tn_stream_evict_record_named(struct tarn_pool *pool, struct tn_stream_name name);
 
 /* The handle ends. False: memory waits for the stream, and nothing can be recorded on it. */
