@@ -83,9 +83,10 @@ static void start(void *(*function)(void *))
     usleep(20000);
 }
 
+/* Programs do so, although exit is none of the functions that a handler may call. */
 static void exit_in_signal(int unused)
 {
-    exit(0);
+    exit(0); /* NOLINT(bugprone-signal-handler,cert-sig30-c) */
 }
 
 /* The thread that ends the process may be anywhere in a call, also where it holds the pool's lock. */
@@ -206,6 +207,9 @@ static void read_output(const char *path)
 /* Runs a program with the variable. Its standard error becomes the output. */
 static void run_program(const char *program, const char *what, const char *value)
 {
+    enum {
+        NO_DEVICE = 77
+    };
     int ended;
     fflush(NULL);
     pid_t child = fork();
@@ -220,6 +224,7 @@ static void run_program(const char *program, const char *what, const char *value
     }
     assert_int_equal(waitpid(child, &ended, 0), child);
     read_output("output");
+    if (WIFEXITED(ended) && WEXITSTATUS(ended) == NO_DEVICE) skip();
     if (ended != 0) fail_msg("%s ended with 0x%x: %s", what, (unsigned)ended, output);
 }
 

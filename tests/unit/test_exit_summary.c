@@ -45,7 +45,9 @@ static const char *line_of(const char *title)
         bool ends_column =
             *found == ' ' &&
             (found[1] == ' ' || (found[1] >= '0' && found[1] <= '9') || found[1] == '-');
-        line[length++] = ends_column ? '|' : *found;
+        line[length] = *found;
+        if (ends_column) line[length] = '|';
+        length++;
     }
     line[length] = '\0';
     return line;

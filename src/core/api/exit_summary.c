@@ -400,6 +400,11 @@ static void tell_that_there_is_none(const char *reason)
             reason);
 }
 
+static tarn_status fail_for_memory(void)
+{
+    return tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory");
+}
+
 /* A file is empty from the first pool on, so that nobody takes an older table for this one. The file of a parent has
  * the tables of its children too. Requires: the lock. */
 static tarn_status begin_file(const char *absolute)
@@ -419,12 +424,12 @@ static tarn_status begin_file(const char *absolute)
 /* Requires: the lock. */
 static tarn_status settle_path(const char *pattern)
 {
-    char *expanded = tn_trace_path_expand(pattern), *absolute = NULL;
-    tarn_status status = expanded
-                             ? tn_trace_path_absolute(expanded, &absolute)
-                             : tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory");
-    if (status == TARN_STATUS_OK) status = begin_file(absolute);
+    char *absolute, *expanded = tn_trace_path_expand(pattern);
+    if (!expanded) return fail_for_memory();
+    tarn_status status = tn_trace_path_absolute(expanded, &absolute);
     tn_host_memory_free(expanded);
+    if (status != TARN_STATUS_OK) return status;
+    status = begin_file(absolute);
     tn_host_memory_free(absolute);
     return status;
 }
@@ -435,7 +440,7 @@ static void settle(const char *pattern)
     struct tn_saved_error saved = tn_error_save();
     tarn_status status = TARN_STATUS_OK;
     if (!watches_forks)
-        status = tn_fail(TARN_STATUS_OUT_OF_HOST_MEMORY, "the host has no memory");
+        status = fail_for_memory();
     else if (pattern)
         status = settle_path(pattern);
     else
