@@ -421,6 +421,7 @@ static int leave_scratch(void **state)
 int main(int argc, char **argv)
 {
     if (argc == 2) return run(argv[1]);
+    unsetenv("TARN_LOG");
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pool_that_is_left_is_in_the_table),
         cmocka_unit_test(the_table_comes_after_all_that_the_program_frees),

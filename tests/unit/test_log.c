@@ -799,6 +799,7 @@ int main(int argc, char **argv)
         return 0;
     }
     unsetenv("TARN_LOG");
+    unsetenv("TARN_STATS");
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(nothing_is_told_until_it_is_asked_for, set_up_without_room,
                                         tear_down_taking),

@@ -229,6 +229,8 @@ int main(int argc, char **argv)
         print_unknown(argc - 1, argv + 1);
         return 0;
     }
+    unsetenv("TARN_LOG");
+    unsetenv("TARN_STATS");
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_that_mean_something_are_known),
         cmocka_unit_test(all_variables_of_the_process_wide_pool_are_known),
