@@ -137,7 +137,8 @@ static inline void tn_region_unmark_slab(struct tn_region *region)
     tn_region_mark(region, TN_REGION_STATE_LIVE, 0);
 }
 
-/* Returns whether a live region is no slab, and has neither an owner nor a label. Then its payload is its slack. */
+/* Returns whether a live region is no slab, has neither an owner nor a label, and less slack than a label would add.
+ * Then its payload is its slack. */
 static inline bool tn_region_is_plain(const struct tn_region *region)
 {
     TN_ASSERT(region->state == TN_REGION_STATE_LIVE);
