@@ -5,6 +5,7 @@
  */
 #include "core/parts/static_pool_list.h"
 
+#include "base/arith.h"
 #include "harness/claims.h"
 #include "harness/host_memory_faults.h"
 #include "harness/random.h"
@@ -126,7 +127,6 @@ static void expect_those_below(int count)
     expect_at_address(UINTPTR_MAX - 1, NULL);
 }
 
-/* Around the counts at which a search begins with a longer step, or with none: 1, 4, 8, 16, 32. */
 static void searches_grow_and_shrink_with_the_list(void **state)
 {
     for (int round = 0; round < 2; round++) {
@@ -138,6 +138,25 @@ static void searches_grow_and_shrink_with_the_list(void **state)
             take_out(i);
             expect_those_below(i);
         }
+    }
+}
+
+/* Many small ones beside a few that are large: the small ones share a group. */
+static void small_static_pools_among_large_ones_are_found(void **state)
+{
+    uint32_t chunk = 0;
+    for (int i = 0; i < POOL_COUNT; i++) {
+        uint32_t chunk_count = i % 10 == 9 ? 1000000 : 1 + (uint32_t)i;
+        insert(i, chunk, chunk_count, ((uintptr_t)1 << 40) + chunk * CHUNK_BYTES);
+        chunk = (uint32_t)tn_round_down(chunk + chunk_count + ALIGNMENT - 1, ALIGNMENT);
+        for (int j = 0; j <= i; j++)
+            expect_listed(j);
+    }
+    for (int i = 0; i < POOL_COUNT; i++) {
+        take_out(i);
+        expect_at_address(pools[i].first_address, NULL);
+        for (int j = i + 1; j < POOL_COUNT; j++)
+            expect_listed(j);
     }
 }
 
@@ -297,18 +316,19 @@ static void where_all_numbers_are_used_there_are_none(void **state)
 static void without_host_memory_the_list_stays(void **state)
 {
     assert_false(host_memory_faults_end());
-    for (int i = 0; i < 16; i++)
-        insert(i, (uint32_t)i * 64, 64, (uintptr_t)(i + 1) << 30);
+    int count = 0;
+    for (; count == 0 || list.count + 2 <= list.by_chunk_capacity; count++)
+        insert(count, (uint32_t)count * 64, 64, (uintptr_t)(count + 1) << 30);
     for (unsigned n = 1; n <= 2; n++) {
         host_memory_faults_begin(n);
         assert_false(tn_static_pool_list_reserve(&list));
         assert_true(host_memory_faults_end());
         expect_sound();
-        for (int i = 0; i < 16; i++)
+        for (int i = 0; i < count; i++)
             expect_listed(i);
     }
-    insert(16, 1024, 64, (uintptr_t)17 << 30);
-    expect_listed(16);
+    insert(count, (uint32_t)count * 64, 64, (uintptr_t)(count + 1) << 30);
+    expect_listed(count);
     tn_static_pool_list_fini(&list);
     setup(state);
 }
@@ -415,17 +435,47 @@ static void static_pools_that_overlap_are_found(void **state)
     expect_fault("the static pools are not in the order of their addresses");
 }
 
-static void a_wrong_first_step_is_found(void **state)
+static void wrong_values_are_found(void **state)
 {
-    static const uint32_t steps[] = { 0, 1, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 8, 8, 8, 8, 16 };
-    for (int count = 1; count <= 17; count++) {
-        insert(count - 1, (uint32_t)count * 64, 64, (uintptr_t)count << 30);
-        assert_int_equal(list.first_step, steps[count]);
-        /* The last of 5, 9 and 17 is found all the same: it is what a search ends at. */
-        if (count <= 5 || count == 9 || count == 17) continue;
-        list.first_step = count > 8 ? steps[count] / 2 : 0;
-        expect_fault("a search finds the wrong static pool");
-        list.first_step = steps[count];
+    insert_three();
+    struct tn_static_pool_place *orders[] = { list.by_chunk, list.by_address };
+    for (int i = 0; i < 2; i++) {
+        struct tn_static_pool_place right = orders[i][1];
+        orders[i][1].first++;
+        expect_fault("a place of a static pool has wrong values");
+        orders[i][1] = right;
+        orders[i][1].end--;
+        expect_fault("a place of a static pool has wrong values");
+        orders[i][1] = right;
+        orders[i][1].chunk_0_address++;
+        expect_fault("a place of a static pool has wrong values");
+        orders[i][1] = right;
+        expect_sound();
+    }
+}
+
+static void expect_search_wrong(void)
+{
+    const char *fault = tn_static_pool_list_check(&list);
+    assert_non_null(fault);
+    assert_true(strcmp(fault, "a search finds the wrong static pool") == 0 ||
+                strcmp(fault, "the two orders have different static pools") == 0);
+}
+
+static void wrong_groups_are_found(void **state)
+{
+    insert_three();
+    struct tn_static_pool_groups *orders[] = { &list.chunk_groups, &list.address_groups };
+    for (int i = 0; i < 2; i++) {
+        orders[i]->places[0]++;
+        expect_search_wrong();
+        orders[i]->places[0]--;
+        orders[i]->value_log2 += 8;
+        expect_search_wrong();
+        orders[i]->value_log2 -= 8;
+        orders[i]->first++;
+        expect_search_wrong();
+        orders[i]->first--;
         expect_sound();
     }
 }
@@ -435,27 +485,27 @@ static void a_place_of_no_static_pool_is_found(void **state)
     insert_three();
     struct tn_static_pool_place *orders[] = { list.by_chunk, list.by_address };
     for (int i = 0; i < 2; i++) {
-        for (int place = 3; place < 5; place++) {
-            struct tn_static_pool_place *unused = &orders[i][place];
-            unused->static_pool = &pools[0];
-            expect_fault("an unused place of a static pool looks used");
-            unused->static_pool = NULL;
-            unused->end--;
-            expect_fault("an unused place of a static pool looks used");
-            unused->end++;
-            expect_sound();
-        }
+        struct tn_static_pool_place *unused = &orders[i][3];
+        unused->static_pool = &pools[0];
+        expect_fault("the place behind the last static pool looks used");
+        unused->static_pool = NULL;
+        unused->end--;
+        expect_fault("the place behind the last static pool looks used");
+        unused->end++;
+        expect_sound();
     }
 }
 
 /* A static pool that is in one order only, with chunks at this place. */
 static void expect_stranger_found(uint32_t first_chunk)
 {
-    struct tn_static_pool known = pools[2], stranger = known;
+    struct tn_static_pool stranger = pools[2];
+    struct tn_static_pool_place right = list.by_address[1];
     stranger.first_chunk = first_chunk;
     list.by_address[1].static_pool = &stranger;
+    list.by_address[1].chunk_0_address = stranger.first_address - first_chunk * CHUNK_BYTES;
     expect_fault("the two orders have different static pools");
-    list.by_address[1].static_pool = &pools[2];
+    list.by_address[1] = right;
     expect_sound();
 }
 
@@ -477,6 +527,7 @@ int main(void)
         TEST(an_empty_list_holds_no_address),
         TEST(each_is_found_among_however_many),
         TEST(searches_grow_and_shrink_with_the_list),
+        TEST(small_static_pools_among_large_ones_are_found),
         TEST(the_last_address_belongs_to_nobody),
         TEST(addresses_that_touch_are_told_apart),
         TEST(the_last_chunk_number_belongs_to_somebody),
@@ -490,7 +541,8 @@ int main(void)
         TEST(random_lists_are_those_of_a_search),
         TEST(wrong_orders_are_found),
         TEST(static_pools_that_overlap_are_found),
-        TEST(a_wrong_first_step_is_found),
+        TEST(wrong_values_are_found),
+        TEST(wrong_groups_are_found),
         TEST(a_place_of_no_static_pool_is_found),
         TEST(a_static_pool_in_one_order_only_is_found),
     };

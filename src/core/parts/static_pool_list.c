@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* static_pool_list: two sorted arrays. */
+/* static_pool_list: two sorted arrays, and groups of their values. */
 #include "static_pool_list.h"
 
 #include <string.h>
@@ -7,21 +7,19 @@
 #include "../../base/arith.h"
 #include "../../base/host_memory.h"
 
-#define NO_PLACE                               \
-    {                                          \
-        .end = UINT64_MAX, .static_pool = NULL \
+#define NO_PLACE                                                                          \
+    {                                                                                     \
+        .end = UINT64_MAX, .first = UINT64_MAX, .chunk_0_address = 0, .static_pool = NULL \
     }
 
-/* The places of a list without memory. */
-static struct tn_static_pool_place no_places[TN_STATIC_POOL_PLACES_MIN] = { NO_PLACE, NO_PLACE,
-                                                                            NO_PLACE, NO_PLACE,
-                                                                            NO_PLACE };
+/* The place of a list without memory. */
+static struct tn_static_pool_place no_place = NO_PLACE;
 
 void tn_static_pool_list_init(struct tn_static_pool_list *list)
 {
     *list = (struct tn_static_pool_list){
-        .by_chunk = no_places,
-        .by_address = no_places,
+        .by_chunk = &no_place,
+        .by_address = &no_place,
     };
 }
 
@@ -53,30 +51,58 @@ void tn_static_pool_chain_remove(struct tn_static_pool_chain *chain,
     }
 }
 
+/* --- groups ------------------------------------------------------------------------------------- */
+
+/* Divides the values from the first place's on into groups. With no place each group has the unused one. */
+static void divide(struct tn_static_pool_groups *groups, const struct tn_static_pool_place *places,
+                   uint32_t count)
+{
+    groups->first = count > 0 ? places[0].first : 0;
+    groups->value_log2 = 0;
+    uint64_t last_value = count > 0 ? places[count - 1].end - 1 - groups->first : 0;
+    while (last_value >> groups->value_log2 >= TN_STATIC_POOL_GROUP_COUNT)
+        groups->value_log2++;
+    uint32_t place = 0;
+    for (uint32_t i = 0; i < TN_STATIC_POOL_GROUP_COUNT; i++) {
+        uint64_t first_of_group = groups->first + ((uint64_t)i << groups->value_log2);
+        while (place < count && places[place].end <= first_of_group)
+            place++;
+        groups->places[i] = place;
+    }
+}
+
+static void divide_all(struct tn_static_pool_list *list)
+{
+    divide(&list->chunk_groups, list->by_chunk, list->count);
+    divide(&list->address_groups, list->by_address, list->count);
+}
+
+const struct tn_static_pool_place *tn_static_pool_list_search(
+    const struct tn_static_pool_list *list, const struct tn_static_pool_place *places,
+    const struct tn_static_pool_groups *groups, uint64_t group, uint64_t value)
+{
+    uint32_t first = groups->places[group], last = list->count;
+    if (group + 1 < TN_STATIC_POOL_GROUP_COUNT) last = groups->places[group + 1];
+    /* The place is one from `first` to `last`. */
+    while (first < last) {
+        uint32_t middle = first + (last - first) / 2;
+        if (places[middle].end <= value) {
+            first = middle + 1;
+        } else {
+            last = middle;
+        }
+    }
+    return &places[first];
+}
+
 /* --- the orders --------------------------------------------------------------------------------- */
 
-static uint32_t first_step_for(uint32_t count)
-{
-    if (count <= 4) return count == 1;
-    uint32_t step = 4;
-    while (step * 2 < count)
-        step *= 2;
-    return step;
-}
-
-/* Returns how many places a search may read, plus one more. */
-static uint32_t place_count_for(uint32_t count)
-{
-    return (uint32_t)tn_max((size_t)first_step_for(count) * 2, 4) + 1;
-}
-
-/* Reserves a place for one more than `count`, and all places that a search among them may read. */
+/* Reserves a place for one more than `count`, and the unused one behind it. */
 static bool reserve_place(struct tn_static_pool_place **places, uint32_t *capacity, uint32_t count)
 {
     void *items = *capacity == 0 ? NULL : *places;
     uint32_t old_capacity = *capacity;
-    if (!tn_host_memory_grow_array(&items, capacity, count, place_count_for(count + 1),
-                                   sizeof **places)) {
+    if (!tn_host_memory_grow_array(&items, capacity, count, count + 2, sizeof **places)) {
         return false;
     }
     *places = items;
@@ -104,13 +130,17 @@ static void insert_place(struct tn_static_pool_place *places, uint32_t count,
 
 void tn_static_pool_list_insert(struct tn_static_pool_list *list, struct tn_static_pool *added)
 {
-    uint64_t end_chunk = (uint64_t)added->first_chunk + added->chunk_count;
-    insert_place(list->by_chunk, list->count, (struct tn_static_pool_place){ end_chunk, added });
+    uintptr_t chunk_0_address =
+        added->first_address - ((uintptr_t)added->first_chunk << added->chunk_log2);
+    insert_place(list->by_chunk, list->count,
+                 (struct tn_static_pool_place){ (uint64_t)added->first_chunk + added->chunk_count,
+                                                added->first_chunk, chunk_0_address, added });
     insert_place(list->by_address, list->count,
-                 (struct tn_static_pool_place){ added->end_address, added });
+                 (struct tn_static_pool_place){ added->end_address, added->first_address,
+                                                chunk_0_address, added });
     tn_static_pool_chain_push(&list->chain, added);
     list->count++;
-    list->first_step = first_step_for(list->count);
+    divide_all(list);
 }
 
 static uint32_t keep_places(struct tn_static_pool_place *places, uint32_t count)
@@ -135,7 +165,7 @@ void tn_static_pool_list_remove_leaving(struct tn_static_pool_list *list)
 {
     keep_places(list->by_chunk, list->count);
     list->count = keep_places(list->by_address, list->count);
-    list->first_step = first_step_for(list->count);
+    divide_all(list);
 }
 
 bool tn_static_pool_list_find_numbers(const struct tn_static_pool_list *list, uint32_t chunk_count,
@@ -176,36 +206,64 @@ bool tn_static_pool_list_overlaps(const struct tn_static_pool_list *list, uintpt
     return false;
 }
 
-/* Returns whether a search for the last value in the place finds it. */
-static bool is_found(const struct tn_static_pool_list *list,
-                     const struct tn_static_pool_place *places, uint32_t i)
+/* Returns the place of a value, or NULL if it is in no group. */
+static const struct tn_static_pool_place *find(const struct tn_static_pool_list *list,
+                                               const struct tn_static_pool_place *places,
+                                               const struct tn_static_pool_groups *groups,
+                                               uint64_t value)
 {
-    return tn_static_pool_list_search(list, places, places[i].end - 1) == &places[i];
+    uint64_t group = tn_static_pool_group_of(groups, value);
+    if (group >= TN_STATIC_POOL_GROUP_COUNT) return NULL;
+    return tn_static_pool_list_look_up(list, places, groups, group, value);
+}
+
+/* Returns whether the first and the last value of a place are found there. */
+static bool is_found(const struct tn_static_pool_list *list,
+                     const struct tn_static_pool_place *places,
+                     const struct tn_static_pool_groups *groups, uint32_t i)
+{
+    return find(list, places, groups, places[i].first) == &places[i] &&
+           find(list, places, groups, places[i].end - 1) == &places[i];
+}
+
+static bool is_right(const struct tn_static_pool_place *place, uint64_t first, uint64_t end)
+{
+    const struct tn_static_pool *held = place->static_pool;
+    return place->first == first && place->end == end &&
+           place->chunk_0_address ==
+               held->first_address - ((uintptr_t)held->first_chunk << held->chunk_log2);
+}
+
+static bool is_unused(const struct tn_static_pool_place *place)
+{
+    return place->end == UINT64_MAX && place->first == UINT64_MAX && !place->static_pool;
 }
 
 const char *tn_static_pool_list_check(const struct tn_static_pool_list *list)
 {
+    const struct tn_static_pool_place *by_chunk = list->by_chunk, *by_address = list->by_address;
     for (uint32_t i = 1; i < list->count; i++) {
-        if (list->by_chunk[i - 1].end > list->by_chunk[i].static_pool->first_chunk) {
+        if (by_chunk[i - 1].end > by_chunk[i].static_pool->first_chunk)
             return "the static pools are not in the order of their chunks";
-        }
-        if (list->by_address[i - 1].end > list->by_address[i].static_pool->first_address) {
+        if (by_address[i - 1].end > by_address[i].static_pool->first_address)
             return "the static pools are not in the order of their addresses";
-        }
     }
     for (uint32_t i = 0; i < list->count; i++) {
-        if (!is_found(list, list->by_chunk, i) || !is_found(list, list->by_address, i))
+        const struct tn_static_pool *of_chunk = by_chunk[i].static_pool;
+        const struct tn_static_pool *of_address = by_address[i].static_pool;
+        if (!is_right(&by_chunk[i], of_chunk->first_chunk,
+                      (uint64_t)of_chunk->first_chunk + of_chunk->chunk_count) ||
+            !is_right(&by_address[i], of_address->first_address, of_address->end_address))
+            return "a place of a static pool has wrong values";
+        if (!is_found(list, by_chunk, &list->chunk_groups, i) ||
+            !is_found(list, by_address, &list->address_groups, i))
             return "a search finds the wrong static pool";
-        const struct tn_static_pool *by_address = list->by_address[i].static_pool;
         const struct tn_static_pool_place *place =
-            tn_static_pool_list_search(list, list->by_chunk, by_address->first_chunk);
-        if (place->static_pool != by_address) return "the two orders have different static pools";
+            find(list, by_chunk, &list->chunk_groups, of_address->first_chunk);
+        if (!place || place->static_pool != of_address)
+            return "the two orders have different static pools";
     }
-    uint32_t place_count = place_count_for(list->count);
-    for (uint32_t i = list->count; i < place_count; i++) {
-        if (list->by_chunk[i].end != UINT64_MAX || list->by_chunk[i].static_pool ||
-            list->by_address[i].end != UINT64_MAX || list->by_address[i].static_pool)
-            return "an unused place of a static pool looks used";
-    }
-    return NULL;
+    return is_unused(&by_chunk[list->count]) && is_unused(&by_address[list->count])
+               ? NULL
+               : "the place behind the last static pool looks used";
 }

@@ -5,14 +5,18 @@
  *
  *     by chunk     [ 65536 │ ● ] [ 196608 │ ● ] [ 458752 │ ● ]     where each ends, and which it is
  *
- * The arrays hold the compared values themselves, so a search reads one or two cache lines. Many pools have
- * one static pool, which needs no search. Most others have at most four, which are all compared at once. With
- * more, a binary search leads to the right four. There are always at least that many places; unused ones end
- * beyond all values.
+ * The arrays hold the compared values themselves. Many pools have one static pool, which needs no search. For the
+ * others each order is divided into groups of equal length, and each group knows the first place that may have its
+ * values:
+ *
+ *     groups       │ 0 │ 0 │ 1 │ 1 │ 1 │ 2 │ 2 │ 2 │ 2 │ ...       mostly it is this place, or the one after it
+ *
+ * Many small static pools may lie in one group. Among them a binary search finds the place.
  *
  * A chain has them in the order in which they joined, for a trim, which gives the newest back first.
  *
- * Cost: find O(log n), insert and remove O(n) in static pools, of which there are few.
+ * Cost: find O(1), and O(log n) where three or more static pools share a group; insert and remove O(n) in static
+ * pools, of which there are few.
  * Only reserve allocates. An insert requires reserved room and cannot fail.
  * Threads: no locking. The pool changes the list under both its locks, with its arenas gathered or frozen. It
  * reads the list under either lock, or in an active arena.
@@ -29,11 +33,23 @@
 
 #include "static_pool.h"
 
-#define TN_STATIC_POOL_PLACES_MIN 5
+#define TN_STATIC_POOL_GROUP_COUNT 256
 
+/* Behind the places that are used is one whose static pool is NULL, and which ends beyond all values. */
 struct tn_static_pool_place {
-    uint64_t end; /* the first chunk number, or address, beyond it */
+    uint64_t end;   /* the first chunk number, or address, beyond it */
+    uint64_t first; /* its first chunk number, or address */
+    uintptr_t
+        chunk_0_address; /* the address that chunk 0 would have: of chunk n it is n << chunk_log2 more */
     struct tn_static_pool *static_pool;
+};
+
+/* Where a search in an order begins. */
+struct tn_static_pool_groups {
+    uint64_t first;      /* value of the first group */
+    unsigned value_log2; /* each group has so many values, a power of two */
+    /* The first place that ends beyond the group's first value. */
+    uint32_t places[TN_STATIC_POOL_GROUP_COUNT];
 };
 
 /* Static pools in the order in which they were put in. */
@@ -49,10 +65,9 @@ struct tn_static_pool_list {
     struct tn_static_pool_chain chain;
     struct tn_static_pool_place *by_chunk;
     struct tn_static_pool_place *by_address;
+    struct tn_static_pool_groups chunk_groups;
+    struct tn_static_pool_groups address_groups;
     uint32_t count;
-    /* First step of the binary search: a power of two, at least 4, of which the double is at least count. 0:
-     * up to four places, compared at once. 1: one place, no search. */
-    uint32_t first_step;
     uint32_t by_chunk_capacity;
     uint32_t by_address_capacity;
 };
@@ -96,45 +111,70 @@ bool tn_static_pool_list_overlaps(const struct tn_static_pool_list *list, uintpt
 /* Returns NULL, or the fault. Walks everything. */
 const char *tn_static_pool_list_check(const struct tn_static_pool_list *list);
 
-/* Returns the first place that ends beyond `value`. The comparisons take no branches, which would be
- * unpredictable. */
-static inline const struct tn_static_pool_place *tn_static_pool_list_search(
-    const struct tn_static_pool_list *list, const struct tn_static_pool_place *places,
-    uint64_t value)
+static inline uint64_t tn_static_pool_group_of(const struct tn_static_pool_groups *groups,
+                                               uint64_t value)
 {
-    for (uint32_t step = list->first_step; TN_UNLIKELY(step >= 4); step /= 2)
-        places += step & -(uint32_t)(places[step - 1].end <= value);
-    uint64_t before = 4;
-    before -= value < places[0].end;
-    before -= value < places[1].end;
-    before -= value < places[2].end;
-    before -= value < places[3].end;
-    return places + before;
+    return (value - groups->first) >> groups->value_log2;
+}
+
+/* Returns the first place that ends beyond a value of the group. */
+const struct tn_static_pool_place *tn_static_pool_list_search(
+    const struct tn_static_pool_list *list, const struct tn_static_pool_place *places,
+    const struct tn_static_pool_groups *groups, uint64_t group, uint64_t value);
+
+/* tn_static_pool_list_search for a group in which few static pools end. */
+static inline const struct tn_static_pool_place *tn_static_pool_list_look_up(
+    const struct tn_static_pool_list *list, const struct tn_static_pool_place *places,
+    const struct tn_static_pool_groups *groups, uint64_t group, uint64_t value)
+{
+    const struct tn_static_pool_place *place = places + groups->places[group];
+    if (TN_LIKELY(value < place->end)) return place;
+    place++;
+    if (TN_LIKELY(value < place->end)) return place;
+    return tn_static_pool_list_search(list, places, groups, group, value);
+}
+
+/* Returns the place of the static pool whose chunks contain the address, or NULL. */
+static inline const struct tn_static_pool_place *tn_static_pool_list_place_of_address(
+    const struct tn_static_pool_list *list, uintptr_t address)
+{
+    const struct tn_static_pool_place *place = list->by_address;
+    if (list->count != 1) {
+        uint64_t group = tn_static_pool_group_of(&list->address_groups, address);
+        if (TN_UNLIKELY(group >= TN_STATIC_POOL_GROUP_COUNT)) return NULL;
+        place = tn_static_pool_list_look_up(list, place, &list->address_groups, group, address);
+    }
+    bool is_in = address - place->first < place->end - place->first;
+    return TN_LIKELY(is_in) ? place : NULL;
+}
+
+/* Returns the place of the static pool of a chunk. Requires: the chunk is in use. */
+static inline const struct tn_static_pool_place *tn_static_pool_list_place_of_chunk(
+    const struct tn_static_pool_list *list, uint32_t chunk)
+{
+    const struct tn_static_pool_place *place = list->by_chunk;
+    if (list->count != 1) {
+        uint64_t group = tn_static_pool_group_of(&list->chunk_groups, chunk);
+        TN_ASSERT(group < TN_STATIC_POOL_GROUP_COUNT);
+        place = tn_static_pool_list_look_up(list, place, &list->chunk_groups, group, chunk);
+    }
+    TN_ASSERT(place->static_pool && chunk >= place->first && chunk < place->end);
+    return place;
 }
 
 /* Returns the static pool whose chunks contain the address, or NULL. */
 static inline struct tn_static_pool *tn_static_pool_list_find_address(
     const struct tn_static_pool_list *list, uintptr_t address)
 {
-    const struct tn_static_pool_place *place = list->by_address;
-    if (list->first_step == 1) {
-        if (TN_UNLIKELY(address >= place->end)) return NULL;
-    } else {
-        place = tn_static_pool_list_search(list, place, address);
-        if (TN_UNLIKELY(!place->static_pool)) return NULL;
-    }
-    struct tn_static_pool *found = place->static_pool;
-    return address >= found->first_address ? found : NULL;
+    const struct tn_static_pool_place *place = tn_static_pool_list_place_of_address(list, address);
+    return place ? place->static_pool : NULL;
 }
 
 /* Returns the static pool of a chunk. Requires: the chunk is in use. */
 static inline struct tn_static_pool *tn_static_pool_list_find_chunk(
     const struct tn_static_pool_list *list, uint32_t chunk)
 {
-    const struct tn_static_pool_place *place = list->by_chunk;
-    if (list->first_step != 1) place = tn_static_pool_list_search(list, place, chunk);
-    TN_ASSERT(place->static_pool && chunk >= place->static_pool->first_chunk && chunk < place->end);
-    return place->static_pool;
+    return tn_static_pool_list_place_of_chunk(list, chunk)->static_pool;
 }
 
 #endif

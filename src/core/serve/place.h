@@ -10,7 +10,7 @@
  *
  * Threads: locate requires the pool's lock, or the lock of an open arena. The live allocation requires the lock
  * of the part that has the address.
- * Cost: locate O(log static pools); find_start O(1); find_live O(1), with at most 128 probes of the live map.
+ * Cost: locate O(1), mostly: see static_pool_list.h; find_start O(1); find_live O(1), with at most 128 probes of the live map.
  */
 #ifndef TN_PLACE_H
 #define TN_PLACE_H
@@ -33,11 +33,13 @@ struct tn_place {
 TN_HOT bool tn_place_locate(const struct tarn_pool *pool, uintptr_t address,
                             struct tn_place *place_out)
 {
-    place_out->owner = tn_static_pool_list_find_address(&pool->list, address);
-    if (TN_UNLIKELY(!place_out->owner)) return false;
-    uintptr_t offset = address - place_out->owner->first_address;
+    const struct tn_static_pool_place *found =
+        tn_static_pool_list_place_of_address(&pool->list, address);
+    if (TN_UNLIKELY(!found)) return false;
+    uintptr_t offset = address - found->chunk_0_address;
+    place_out->owner = found->static_pool;
     place_out->address = address;
-    place_out->chunk = place_out->owner->first_chunk + (uint32_t)(offset >> pool->chunk_log2);
+    place_out->chunk = (uint32_t)(offset >> pool->chunk_log2);
     place_out->offset_bytes = (uint32_t)(offset & (((uintptr_t)1 << pool->chunk_log2) - 1));
     return true;
 }
@@ -45,10 +47,11 @@ TN_HOT bool tn_place_locate(const struct tarn_pool *pool, uintptr_t address,
 /* The place where a chunk of the pool starts. */
 static inline struct tn_place tn_place_of_chunk(const struct tarn_pool *pool, uint32_t chunk)
 {
-    const struct tn_static_pool *owner = tn_static_pool_list_find_chunk(&pool->list, chunk);
+    const struct tn_static_pool_place *found =
+        tn_static_pool_list_place_of_chunk(&pool->list, chunk);
     return (struct tn_place){
-        .owner = owner,
-        .address = tn_static_pool_address_of(owner, chunk),
+        .owner = found->static_pool,
+        .address = found->chunk_0_address + ((uintptr_t)chunk << pool->chunk_log2),
         .chunk = chunk,
     };
 }

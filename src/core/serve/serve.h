@@ -94,9 +94,7 @@ TN_HOT void *tn_serve_fit_inline(struct tarn_pool *pool, struct tn_part *part,
                                      (uint32_t)(used_bytes - request->size_bytes));
     struct tn_region *r = &part->index.regions[region];
     if (TN_UNLIKELY(tn_pool_is_captured(pool, stream))) tn_region_set_owner(r, stream + 1);
-    const struct tn_static_pool *owner =
-        tn_static_pool_list_find_chunk(&pool->list, r->first_chunk);
-    void *address = (void *)tn_static_pool_address_of(owner, r->first_chunk);
+    void *address = (void *)tn_place_of_chunk(pool, r->first_chunk).address;
     tn_stats_count_alloc(&part->stats, request->size_bytes, used_bytes);
     tn_pool_allow(pool, address, request->size_bytes);
     tn_pool_label(pool, part, (uintptr_t)address);
