@@ -34,15 +34,15 @@ struct own {
 /* --- the stage -------------------------------------------------------------------------------------- */
 
 /* A pool's first piece has room for the live blocks and no more, if the pool can be told and does not round
- * otherwise. So a stream that wants memory finds only what was just freed. A contiguous pool maps small steps
+ * otherwise; whatever --initial says. So a stream that wants memory finds only what was just freed. A contiguous pool maps small steps
  * for the same reason. */
-static size_t tight_bytes(const struct tn_workload *workload, size_t bytes_max)
+static size_t tight_bytes(const struct tn_workload *workload)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < workload->setup.count; i++)
         bytes +=
             (workload->setup.items[i].size_bytes + CHUNK_BYTES - 1) / CHUNK_BYTES * CHUNK_BYTES;
-    return bytes < bytes_max ? bytes : bytes_max;
+    return bytes;
 }
 
 static tarn_status stage_init(void *self, const struct tn_workload *workload,
@@ -57,7 +57,7 @@ static tarn_status stage_init(void *self, const struct tn_workload *workload,
     stage->settings = options->settings;
     stage->settings.backend = &stage->work.backend;
     stage->settings.has_one_stream = false;
-    stage->settings.initial_bytes = tight_bytes(workload, options->settings.initial_bytes);
+    stage->settings.initial_bytes = tight_bytes(workload);
     if (stage->settings.step_bytes == 0) stage->settings.step_bytes = STEP_BYTES;
     return TARN_STATUS_OK;
 }

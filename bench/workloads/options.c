@@ -9,7 +9,7 @@
 
 #include "commands.h"
 #include "option_values.h"
-#include "tarn/version.h"
+#include "tarn/tarn.h"
 
 enum {
     EXIT_BAD_USAGE = 2,
@@ -105,10 +105,10 @@ static const struct argp_option option_table[] = {
       1 },
     { "seed", KEY_SEED, "N", 0, "Seed of the random workloads (default 1)", 1 },
     { "device", KEY_DEVICE, "N", 0, "Number of the device (default 0)", 1 },
-    { "initial", KEY_INITIAL, "SIZE", 0,
-      "First piece that tarn and ordered-sets take (default 64M)", 1 },
+    { "initial", KEY_INITIAL, "SIZE", 0, "First piece that tarn and ordered-sets take (default 8M)",
+      1 },
     { "growth-max", KEY_GROWTH_MAX, "SIZE", 0,
-      "The largest piece that tarn grows by (default 1G; 0: no cap)", 1 },
+      "The largest piece that tarn grows by (default 512M; 0: no cap)", 1 },
     { "step", KEY_STEP, "SIZE", 0,
       "What tarn:contiguous maps at a time, a power of 2 (default: by the device, at most 64M)",
       1 },
@@ -418,8 +418,8 @@ static void set_defaults(struct tn_options *options)
         .repetitions = 15,
         .time_seconds = 10.0,
         .settings = { .device = 0,
-                      .initial_bytes = (size_t)64 << 20,
-                      .growth_bytes_max = (size_t)1 << 30 },
+                      .initial_bytes = TARN_INITIAL_BYTES_DEFAULT,
+                      .growth_bytes_max = TARN_GROWTH_BYTES_MAX_DEFAULT },
     };
     for (size_t i = 0; tn_allocator_table[i]; i++)
         options->allocators[options->allocator_count++] = tn_allocator_table[i];

@@ -108,6 +108,9 @@ extern "C" {
  * Allocates size_bytes from the process-wide pool of the calling thread's current device, which cudaSetDevice or
  * hipSetDevice has set. The first call creates that pool, with the default options as the environment changes them: see
  * "process-wide pools" below. TARN_DEVICE in the environment names another device, for the whole process.
+ *
+ * TARN_CONTIGUOUS=1 holds the least, where the device has ranges: 537 MB for a mesh program with 487 MB live. By
+ * default the pool is a list of pieces, which IPC and MPI expect, and may hold twice what is live.
  * Status: those of tarn_pool_alloc. The call that creates the pool also answers
  *  - INVALID_ENVIRONMENT: a variable has a value that does not parse, or that another variable forbids; the
  *    message names it.
@@ -141,9 +144,9 @@ TARN_API tarn_status tarn_free_on(void *address, tarn_stream stream);
 #define TARN_CHUNK_BYTES_DEFAULT      1024
 #define TARN_CHUNK_BYTES_MIN          256
 #define TARN_CHUNK_BYTES_MAX          ((size_t)32 << 20)
-#define TARN_INITIAL_BYTES_DEFAULT    ((size_t)64 << 20)
+#define TARN_INITIAL_BYTES_DEFAULT    ((size_t)8 << 20)
 #define TARN_GROWTH_FACTOR_DEFAULT    2.0
-#define TARN_GROWTH_BYTES_MAX_DEFAULT ((size_t)1 << 30)
+#define TARN_GROWTH_BYTES_MAX_DEFAULT ((size_t)512 << 20)
 
 #define TARN_QUARANTINE_BYTES_DEFAULT ((size_t)64 << 20)
 
@@ -201,7 +204,7 @@ typedef struct tarn_pool_options {
     /* --- how much memory, "When memory is taken", "The limit" */
 
     /* Bytes of the first static pool, taken at the first allocation; less if the device or the limit has
-     * less. Default 64 MiB. 0: what that allocation needs. TARN_INITIAL_ALL: all that the device has free,
+     * less. Default 8 MiB. 0: what that allocation needs. TARN_INITIAL_ALL: all that the device has free,
      * NOT_SUPPORTED if the backend cannot tell how much that is. */
     size_t initial_bytes;
 
@@ -217,12 +220,12 @@ typedef struct tarn_pool_options {
      * limit holds. NOT_SUPPORTED if the backend cannot tell how much memory there is. */
     unsigned limit_percent;
 
-    /* Size of a further static pool, relative to the largest one that the pool holds; the request's size if
-     * that is more. 1 or more, default 2. */
+    /* With a further static pool, the pool holds so many times the bytes in use, or what the request needs; near the
+     * end of the limit or the device it grows by less. 1 or more, default 2. */
     double growth_factor;
 
-    /* Cap on the size of a further static pool, in bytes, unless one request alone needs more. Default 1
-     * GiB. 0: no cap. */
+    /* Cap on the size of a further static pool, in bytes, unless one request alone needs more. Default 512
+     * MiB. 0: no cap. */
     size_t growth_bytes_max;
 
     /* --- when memory goes back, "When memory goes back" */
@@ -331,7 +334,8 @@ typedef struct tarn_pool_options {
 TARN_DEFINE_INIT(tarn_pool_options_init, tarn_pool_options, TARN_POOL_OPTIONS_VALUES)
 #define TARN_POOL_OPTIONS_INIT TARN_LISTED_INIT(tarn_pool_options_init, TARN_POOL_OPTIONS_VALUES)
 
-/* The sizes of Omega_h's own pool: 700 MB at first, then twice the largest, without a cap. */
+/* Like Omega_h's own pool: 700 MB at first, then growth by two, without a cap. That pool takes twice its largest piece;
+ * this one takes as much as is in use, so it may hold less. */
 #define TARN_POOL_OPTIONS_OMEGA_H_VALUES(SET) \
     TARN_POOL_OPTIONS_COMMON_VALUES(SET)      \
     SET(initial_bytes, 700000000)

@@ -56,6 +56,10 @@ static tarn_backend_operations make_operations(void)
     return operations;
 }
 
+/* Fixed, so that counts compare whatever the default is: a large free region takes other instructions to change than
+ * a small one. */
+#define INITIAL_BYTES ((size_t)64 << 20)
+
 /* --- the workloads -------------------------------------------------------------------------------- */
 
 struct subject {
@@ -177,6 +181,7 @@ static bool play_in_new_pool(const struct tn_workload *workload, player how)
     tarn_backend backend = { &operations, &next_address };
     tarn_pool_options options = TARN_POOL_OPTIONS_INIT;
     options.backend = &backend;
+    options.initial_bytes = INITIAL_BYTES;
     tarn_pool *pool;
     if (tarn_pool_create(&options, &pool) != TARN_STATUS_OK) return false;
     bool is_ok = play_workload(workload, how, pool);

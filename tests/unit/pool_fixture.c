@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "pool_fixture.h"
 
+#include <math.h>
+
 #include "base/thread_number.h"
 #include "core/care/pool_registry.h"
 #include "tarn/host.h"
@@ -57,9 +59,24 @@ int set_up_that_cannot_grow(void **state)
     return 0;
 }
 
+void grow_by_pieces_of(size_t size_bytes)
+{
+    options.initial_bytes = size_bytes;
+    options.growth_factor = (double)INFINITY;
+    options.growth_bytes_max = size_bytes;
+}
+
 int set_up_with_default_options(void **state)
 {
     begin_fixture(true);
+    create();
+    return 0;
+}
+
+int set_up_with_64_mib(void **state)
+{
+    begin_fixture(true);
+    options.initial_bytes = 64 * MIB;
     create();
     return 0;
 }

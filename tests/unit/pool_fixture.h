@@ -39,6 +39,10 @@ int set_up_without_streams(void **state);
 int set_up(void **state);
 int set_up_that_cannot_grow(void **state); /* and every step is checked */
 int set_up_with_default_options(void **state);
+/* Of the default options, but with a first static pool of 64 MiB. */
+int set_up_with_64_mib(void **state);
+/* Sets options: each static pool has so many bytes, unless a request needs more or a limit is near. */
+void grow_by_pieces_of(size_t size_bytes);
 
 /* Destroys the pool, if there is one. Then nothing of the backend's may be left. */
 int tear_down(void **state);

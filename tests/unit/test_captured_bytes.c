@@ -110,6 +110,19 @@ static void captured_memory_of_a_contiguous_pool_is_counted(void **state)
     expect_parts(0, 0, 0);
 }
 
+/* It is of no use to others, so many graphs must not make a pool grow by many small pieces. */
+static void growth_counts_captured_memory_as_used(void **state)
+{
+    options.limit_bytes = 0;
+    create();
+    tarn_capture capture = 0;
+    expect_ok(tarn_capture_begin(pool, A, &capture));
+    free_on(alloc_on(60 * KIB, A), A);
+    expect_ok(tarn_capture_end(pool, capture));
+    alloc(8 * KIB);
+    assert_int_equal(backend.asked_bytes[1], 56 * KIB); /* 120 less 64 */
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up_with_captures, tear_down)
@@ -117,6 +130,7 @@ int main(void)
         CASE(captured_memory_is_counted_by_itself),
         CASE(the_largest_free_region_is_nobodys),
         CASE(a_shortage_names_captured_memory),
+        CASE(growth_counts_captured_memory_as_used),
         CASE(captured_memory_of_a_contiguous_pool_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

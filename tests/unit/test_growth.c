@@ -12,7 +12,7 @@
 #define KB ((size_t)1 << 10)
 #define MB ((size_t)1 << 20)
 
-/* No caps, and a granularity of 4 KB. */
+/* No caps, and a granularity of 4 KB on all vendors. */
 static const struct tn_growth_policy plain = {
     .initial_bytes = 64 * MB,
     .factor = 2.0,
@@ -20,14 +20,24 @@ static const struct tn_growth_policy plain = {
     .limit_bytes = SIZE_MAX,
     .allocation_bytes_max = SIZE_MAX,
     .granularity_bytes = 4 * KB,
+    .common_granularity_bytes = 1,
 };
 
-static const struct tn_growth_state nothing_held = { 0, 0, SIZE_MAX, SIZE_MAX, 0 };
+static const struct tn_growth_state nothing_held = {
+    .is_first = true,
+    .refused_bytes = SIZE_MAX,
+    .numbered_bytes_max = SIZE_MAX,
+    .device_free_bytes = SIZE_MAX,
+};
 
-/* One static pool of so many bytes. */
-static struct tn_growth_state holding(size_t bytes)
+/* So many bytes are held, and so many of them are in use. */
+static struct tn_growth_state holding(size_t held_bytes, size_t used_bytes)
 {
-    return (struct tn_growth_state){ bytes, bytes, SIZE_MAX, SIZE_MAX, 0 };
+    struct tn_growth_state state = nothing_held;
+    state.is_first = false;
+    state.footprint_bytes = held_bytes;
+    state.used_bytes = used_bytes;
+    return state;
 }
 
 static void expect_first(const struct tn_growth_policy *policy, const struct tn_growth_state *state,
@@ -37,11 +47,19 @@ static void expect_first(const struct tn_growth_policy *policy, const struct tn_
     if (first != expected) fail_msg("for %zu: %zu, not %zu", needed, first, expected);
 }
 
-/* Holding this much in one static pool. */
+/* Holding so much, all of it in use. */
 static void expect_first_holding(const struct tn_growth_policy *policy, size_t held, size_t needed,
                                  size_t expected)
 {
-    struct tn_growth_state state = holding(held);
+    struct tn_growth_state state = holding(held, held);
+    expect_first(policy, &state, needed, expected);
+}
+
+/* Holding so much, some of it in use. */
+static void expect_first_using(const struct tn_growth_policy *policy, size_t held, size_t used,
+                               size_t needed, size_t expected)
+{
+    struct tn_growth_state state = holding(held, used);
     expect_first(policy, &state, needed, expected);
 }
 
@@ -77,23 +95,64 @@ static void without_an_initial_size_the_need_is_the_size(void **state)
     expect_first(&policy, &nothing_held, 4 * KB + 1, 8 * KB);
 }
 
-static void a_further_static_pool_is_the_factor_times_the_largest(void **state)
+static void a_full_pool_grows_to_the_factor_times_what_it_holds(void **state)
 {
-    expect_first_holding(&plain, 64 * MB, 1, 128 * MB);
-    expect_first_holding(&plain, 4 * KB, 1, 8 * KB);
-    expect_first_holding(&plain, 64 * MB, 129 * MB, 129 * MB);
-    struct tn_growth_state state_of_three = { 400 * MB, 200 * MB, SIZE_MAX, SIZE_MAX, 0 };
-    expect_first(&plain, &state_of_three, 1, 400 * MB);
+    expect_first_holding(&plain, 64 * MB, 1, 64 * MB);
+    expect_first_holding(&plain, 4 * KB, 1, 4 * KB);
+    expect_first_holding(&plain, 64 * MB, 64 * MB, 64 * MB);
+    expect_first_holding(&plain, 64 * MB, 64 * MB + 1, 64 * MB + 4 * KB);
+}
+
+static void a_pool_grows_to_the_factor_times_what_is_in_use(void **state)
+{
+    expect_first_using(&plain, 64 * MB, 48 * MB, 1, 32 * MB);
+    expect_first_using(&plain, 64 * MB, 37 * MB, 1, 10 * MB);
+    struct tn_growth_policy policy = plain;
+    policy.factor = 3.0;
+    expect_first_using(&policy, 64 * MB, 48 * MB, 1, 80 * MB);
+}
+
+/* Or else each of many small requests could need a piece of its own, while what is free is in parts too small. */
+static void a_scattered_pool_grows_by_an_eighth(void **state)
+{
+    expect_first_using(&plain, 64 * MB, 36 * MB, 1, 8 * MB);
+    expect_first_using(&plain, 64 * MB, 35 * MB, 1, 8 * MB);
+    expect_first_using(&plain, 64 * MB, 0, 1, 8 * MB);
+    expect_first_using(&plain, 64 * MB, 0, 9 * MB, 9 * MB);
+    struct tn_growth_policy policy = plain;
+    policy.factor = 1.5;
+    expect_first_using(&policy, 64 * MB, 32 * MB, 1, 4 * MB);
+}
+
+static void requests_of_one_size_fill_their_pieces(void **state)
+{
+    expect_first_holding(&plain, 64 * MB, 3 * MB, 63 * MB);
+    expect_first_holding(&plain, 64 * MB, 32 * MB, 64 * MB);
+    expect_first_holding(&plain, 64 * MB, 33 * MB, 33 * MB);
+    expect_first_holding(&plain, 64 * MB, 3 * KB, 64 * MB); /* but for whole granules */
+    expect_first(&plain, &nothing_held, 3 * MB, 64 * MB);
+    struct tn_growth_policy policy = plain;
+    policy.limit_bytes = 80 * MB;
+    size_t held = 2 * MB, pieces = 1;
+    for (; held < 80 * MB; pieces++) {
+        struct tn_growth_state full = holding(held, held);
+        size_t piece = tn_growth_first_bytes(&policy, &full, 2 * MB);
+        assert_int_equal(piece % (2 * MB), 0);
+        held += piece;
+    }
+    assert_int_equal(held, 80 * MB);
+    assert_in_range(pieces, 6, 20);
 }
 
 static void the_factor_may_be_one_or_a_fraction_more(void **state)
 {
     struct tn_growth_policy policy = plain;
     policy.factor = 1.0;
-    expect_first_holding(&policy, 64 * MB, 1, 64 * MB);
+    expect_first_holding(&policy, 64 * MB, 1, 4 * KB); /* just the need */
+    expect_first_using(&policy, 64 * MB, 32 * MB, 5 * KB, 8 * KB);
     policy.factor = 1.5;
-    expect_first_holding(&policy, 64 * MB, 1, 96 * MB);
-    expect_first_holding(&policy, 4 * KB, 1, 8 * KB); /* 6 KB, rounded up */
+    expect_first_holding(&policy, 64 * MB, 1, 32 * MB);
+    expect_first_holding(&policy, 4 * KB, 1, 4 * KB); /* 2 KB, rounded up */
 }
 
 static void a_wish_that_no_size_holds_is_cut_down(void **state)
@@ -102,13 +161,12 @@ static void a_wish_that_no_size_holds_is_cut_down(void **state)
     for (int i = 0; i < 3; i++) {
         struct tn_growth_policy policy = plain;
         policy.factor = factors[i];
-        struct tn_growth_state held = holding(64 * MB);
-        /* All static pools together are no more than a size can say. */
-        assert_in_range(tn_growth_first_bytes(&policy, &held, 1), SIZE_MAX / 2, SIZE_MAX - 64 * MB);
         policy.allocation_bytes_max = 100 * MB;
         expect_first_holding(&policy, 64 * MB, 1, 100 * MB);
+        expect_first_using(&policy, 64 * MB, 0, 1, 100 * MB);
     }
-    expect_first_holding(&plain, SIZE_MAX / 2, 1, SIZE_MAX / 2 + 1);
+    /* A quarter of what sizes leave. */
+    expect_first_holding(&plain, SIZE_MAX / 2, 1, tn_round_down(SIZE_MAX / 8 + 1, 4 * KB));
 }
 
 static void the_largest_needs_are_met_as_they_are(void **state)
@@ -124,11 +182,11 @@ static void the_largest_needs_are_met_as_they_are(void **state)
 static void the_users_cap_cuts_the_wish(void **state)
 {
     struct tn_growth_policy policy = plain;
-    policy.growth_bytes_max = 100 * MB;
+    policy.growth_bytes_max = 50 * MB;
     expect_first(&policy, &nothing_held, 1, 64 * MB);
-    expect_first_holding(&policy, 50 * MB - 4 * KB, 1, 100 * MB - 8 * KB);
-    expect_first_holding(&policy, 50 * MB, 1, 100 * MB);
-    expect_first_holding(&policy, 50 * MB + 4 * KB, 1, 100 * MB);
+    expect_first_holding(&policy, 50 * MB - 4 * KB, 1, 50 * MB - 4 * KB);
+    expect_first_holding(&policy, 50 * MB, 1, 50 * MB);
+    expect_first_holding(&policy, 50 * MB + 4 * KB, 1, 50 * MB);
 }
 
 static void the_users_cap_does_not_cut_the_first(void **state)
@@ -148,17 +206,88 @@ static void the_users_cap_does_not_cut_the_need(void **state)
     expect_first_holding(&policy, 64 * MB, 700 * MB, 700 * MB);
 }
 
-static void the_limit_leaves_what_is_not_held(void **state)
+static void a_wish_takes_a_quarter_of_what_the_limit_leaves(void **state)
 {
     struct tn_growth_policy policy = plain;
     policy.limit_bytes = 200 * MB;
-    expect_first_holding(&policy, 64 * MB, 1, 128 * MB);
-    expect_first_holding(&policy, 100 * MB, 1, 100 * MB);
+    expect_first_holding(&policy, 40 * MB - 4 * KB, 1, 40 * MB - 4 * KB);
+    expect_first_holding(&policy, 40 * MB, 1, 40 * MB);
+    expect_first_holding(&policy, 40 * MB + 16 * KB, 1, 40 * MB - 4 * KB);
+    expect_first_holding(&policy, 100 * MB, 1, 25 * MB);
+    expect_first_holding(&policy, 100 * MB, 26 * MB, 26 * MB);
     expect_first_holding(&policy, 100 * MB, 100 * MB, 100 * MB);
-    expect_first_holding(&policy, 199 * MB, MB, MB);
+    /* Less than a granule would cost the vendor one. */
+    expect_first_holding(&policy, 200 * MB - 12 * KB, 1, 4 * KB);
+    expect_first_holding(&policy, 200 * MB - 3 * KB, 1, 3 * KB);
+}
+
+static void the_first_takes_all_that_the_limit_leaves(void **state)
+{
     struct tn_growth_policy tight = plain;
     tight.limit_bytes = 32 * MB;
     expect_first(&tight, &nothing_held, 1, 32 * MB);
+}
+
+static void a_wish_takes_a_quarter_of_what_the_device_has_free(void **state)
+{
+    struct tn_growth_state held = holding(64 * MB, 64 * MB);
+    held.device_free_bytes = 256 * MB;
+    expect_first(&plain, &held, 1, 64 * MB);
+    held.device_free_bytes = 256 * MB - 16 * KB;
+    expect_first(&plain, &held, 1, 64 * MB - 4 * KB);
+    held.device_free_bytes = 100 * MB;
+    expect_first(&plain, &held, 1, 25 * MB);
+    expect_first(&plain, &held, 99 * MB, 99 * MB);
+    /* The need is tried, whatever the vendor says. */
+    held.device_free_bytes = 0;
+    expect_first(&plain, &held, 1, 4 * KB);
+    expect_first(&plain, &held, 5 * MB, 5 * MB);
+    struct tn_growth_state first = nothing_held;
+    first.device_free_bytes = 10 * MB;
+    expect_first(&plain, &first, 1, 64 * MB);
+}
+
+static void expect_asks(const struct tn_growth_policy *policy, const struct tn_growth_state *state,
+                        size_t needed, bool expected)
+{
+    if (tn_growth_asks_device(policy, state, needed) != expected)
+        fail_msg("for %zu of %zu in use: %s", needed, state->used_bytes,
+                 expected ? "does not ask" : "asks");
+}
+
+static void the_device_is_asked_for_large_wishes_alone(void **state)
+{
+    struct tn_growth_state held = holding(64 * MB, 64 * MB), nearly = holding(64 * MB, 63 * MB);
+    expect_asks(&plain, &held, 1, true);
+    expect_asks(&plain, &nearly, 1, false);
+    expect_asks(&plain, &held, 64 * MB - 1, true);
+    expect_asks(&plain, &held, 64 * MB, false); /* the wish is the need */
+    expect_asks(&plain, &nothing_held, 1, false);
+    struct tn_growth_policy policy = plain;
+    policy.growth_bytes_max = 64 * MB;
+    held = holding(1000 * MB, 1000 * MB);
+    expect_asks(&policy, &held, 1, true);
+    policy.growth_bytes_max--;
+    expect_asks(&policy, &held, 1, false);
+    policy.takes_all = true;
+    expect_asks(&policy, &nothing_held, 1, true);
+}
+
+/* The pieces become smaller and smaller, and few. */
+static void a_limit_is_used_up_by_few_pieces(void **state)
+{
+    struct tn_growth_policy policy = plain;
+    policy.limit_bytes = (size_t)80 << 30;
+    policy.growth_bytes_max = (size_t)512 << 20;
+    policy.granularity_bytes = 2 * MB;
+    size_t held = 8 * MB;
+    int count = 1;
+    for (; held < policy.limit_bytes; count++) {
+        struct tn_growth_state full = holding(held, held);
+        held += tn_growth_first_bytes(&policy, &full, 1);
+    }
+    assert_int_equal(held, policy.limit_bytes);
+    assert_in_range(count, 160, 200);
 }
 
 static void a_need_beyond_the_limit_is_not_asked_for(void **state)
@@ -178,21 +307,21 @@ static void a_need_beyond_the_limit_is_not_asked_for(void **state)
 static void the_vendors_cap_cuts_the_wish_and_refuses_the_need(void **state)
 {
     struct tn_growth_policy policy = plain;
-    policy.allocation_bytes_max = 100 * MB;
-    expect_first_holding(&policy, 64 * MB, 1, 100 * MB);
-    expect_first_holding(&policy, 64 * MB, 100 * MB - 1, 100 * MB);
-    expect_first_holding(&policy, 64 * MB, 100 * MB, 100 * MB);
-    expect_first_holding(&policy, 64 * MB, 100 * MB + 1, 0);
+    policy.allocation_bytes_max = 50 * MB;
+    expect_first_holding(&policy, 64 * MB, 1, 50 * MB);
+    expect_first_holding(&policy, 64 * MB, 50 * MB - 1, 50 * MB);
+    expect_first_holding(&policy, 64 * MB, 50 * MB, 50 * MB);
+    expect_first_holding(&policy, 64 * MB, 50 * MB + 1, 0);
 }
 
 static void the_chunk_numbers_left_cut_the_wish_and_refuse_the_need(void **state)
 {
-    struct tn_growth_state almost_numbered = holding(64 * MB);
-    almost_numbered.numbered_bytes_max = 100 * MB;
-    expect_first(&plain, &almost_numbered, 1, 100 * MB);
-    expect_first(&plain, &almost_numbered, 100 * MB - 1, 100 * MB);
-    expect_first(&plain, &almost_numbered, 100 * MB, 100 * MB);
-    expect_first(&plain, &almost_numbered, 100 * MB + 1, 0);
+    struct tn_growth_state almost_numbered = holding(64 * MB, 64 * MB);
+    almost_numbered.numbered_bytes_max = 50 * MB;
+    expect_first(&plain, &almost_numbered, 1, 50 * MB);
+    expect_first(&plain, &almost_numbered, 50 * MB - 1, 50 * MB);
+    expect_first(&plain, &almost_numbered, 50 * MB, 50 * MB);
+    expect_first(&plain, &almost_numbered, 50 * MB + 1, 0);
     almost_numbered.numbered_bytes_max = 0;
     expect_first(&plain, &almost_numbered, 1, 0);
 }
@@ -210,6 +339,27 @@ static void sizes_are_rounded_up_to_the_granularity(void **state)
     expect_first(&policy, &nothing_held, 4 * MB + 1, 6 * MB);
     policy.granularity_bytes = 1;
     expect_first(&policy, &nothing_held, 4 * MB + 1, 4 * MB + 1);
+}
+
+/* So the same calls have the same places. */
+static void sizes_are_the_same_on_all_vendors(void **state)
+{
+    struct tn_growth_policy host = plain, device = plain;
+    host.common_granularity_bytes = device.common_granularity_bytes = TN_GROWTH_COMMON_GRANULARITY;
+    host.limit_bytes = device.limit_bytes = 300 * MB;
+    device.granularity_bytes = 2 * MB;
+    struct random random = random_init(random_seed(5));
+    for (size_t held = 2 * MB; held < 300 * MB;) {
+        struct tn_growth_state now = holding(held, (size_t)random_below(&random, held));
+        size_t needed = (size_t)random_below(&random, 9 * MB) + 1;
+        size_t size = tn_growth_first_bytes(&host, &now, needed);
+        assert_int_equal(tn_growth_first_bytes(&device, &now, needed), size);
+        if (size == 0) break;
+        assert_int_equal(size % (2 * MB), 0);
+        held += size;
+    }
+    expect_first_using(&host, 2 * MB - 1, 0, 5 * KB, 2 * MB / 8);
+    expect_first_using(&host, 2 * MB, 0, 5 * KB, 2 * MB);
 }
 
 static void sizes_are_rounded_down_where_the_vendor_ends(void **state)
@@ -237,7 +387,8 @@ static void the_limit_is_used_to_the_last_byte(void **state)
     }
     policy.limit_bytes = 5 * MB;
     expect_first(&policy, &nothing_held, 4 * MB + 1, 5 * MB);
-    expect_first_holding(&policy, 2 * MB, 1, 3 * MB);
+    expect_first_holding(&policy, 4 * MB, 1, 1 * MB);
+    expect_first_holding(&policy, 2 * MB, 3 * MB, 3 * MB);
 }
 
 /* Also the initial size is no smaller than wished where the limit has room for the wish and not for rounding. */
@@ -288,23 +439,23 @@ static void rounding_does_not_break_the_users_cap(void **state)
     struct tn_growth_policy policy = plain;
     policy.granularity_bytes = 2 * MB;
     policy.growth_bytes_max = 5 * MB;
-    expect_first_holding(&policy, 4 * MB, 1, 4 * MB);
-    expect_first_holding(&policy, 4 * MB, 3 * MB, 4 * MB);
+    expect_first_holding(&policy, 40 * MB, 1, 4 * MB);
+    expect_first_holding(&policy, 40 * MB, 3 * MB, 4 * MB);
 }
 
 /* --- what was refused --------------------------------------------------------------------------- */
 
 static void a_refused_wish_halves_until_it_is_less(void **state)
 {
-    struct tn_growth_state refused = holding(64 * MB);
-    refused.refused_bytes = 128 * MB + 1;
-    expect_first(&plain, &refused, 1, 128 * MB);
-    refused.refused_bytes = 128 * MB;
-    expect_first(&plain, &refused, 1, 64 * MB);
-    refused.refused_bytes = 128 * MB - 1;
+    struct tn_growth_state refused = holding(64 * MB, 64 * MB);
+    refused.refused_bytes = 64 * MB + 1;
     expect_first(&plain, &refused, 1, 64 * MB);
     refused.refused_bytes = 64 * MB;
     expect_first(&plain, &refused, 1, 32 * MB);
+    refused.refused_bytes = 64 * MB - 1;
+    expect_first(&plain, &refused, 1, 32 * MB);
+    refused.refused_bytes = 32 * MB;
+    expect_first(&plain, &refused, 1, 16 * MB);
     refused.refused_bytes = 5 * KB;
     expect_first(&plain, &refused, 1, 4 * KB);
 }
@@ -318,7 +469,7 @@ static void a_refused_initial_size_is_not_repeated_either(void **state)
 
 static void the_need_is_tried_whatever_was_refused(void **state)
 {
-    struct tn_growth_state refused = holding(64 * MB);
+    struct tn_growth_state refused = holding(64 * MB, 64 * MB);
     refused.refused_bytes = 32 * MB;
     expect_first(&plain, &refused, 32 * MB, 32 * MB);
     expect_first(&plain, &refused, 33 * MB, 33 * MB);
@@ -398,6 +549,7 @@ static struct tn_growth_policy random_policy(struct random *random)
         .limit_bytes = random_bytes(random),
         .allocation_bytes_max = random_bytes(random),
         .granularity_bytes = (size_t)1 << random_below(random, 22),
+        .common_granularity_bytes = (size_t)1 << random_below(random, 22),
     };
 }
 
@@ -406,9 +558,11 @@ static struct tn_growth_state random_state(struct random *random)
     size_t footprint = random_below(random, 3) == 0 ? 0 : random_bytes(random);
     return (struct tn_growth_state){
         .footprint_bytes = footprint,
-        .largest_bytes = footprint / (1 + random_below(random, 3)),
+        .used_bytes = footprint / (1 + random_below(random, 3)),
+        .is_first = footprint == 0,
         .refused_bytes = random_bytes(random),
         .numbered_bytes_max = random_bytes(random),
+        .device_free_bytes = random_below(random, 2) == 0 ? SIZE_MAX : random_bytes(random),
     };
 }
 
@@ -425,11 +579,18 @@ static void expect_within_bounds(const struct tn_growth_policy *policy,
                                  const struct tn_growth_state *state, size_t needed, size_t first)
 {
     size_t rounded_need = needed;
-    tn_round_up_fits(needed, policy->granularity_bytes, &rounded_need);
+    size_t granule = policy->granularity_bytes;
+    if (state->footprint_bytes >= policy->common_granularity_bytes)
+        granule = tn_max(granule, policy->common_granularity_bytes);
+    tn_round_up_fits(needed, granule, &rounded_need);
     assert_in_range(first, needed, ceiling_of(policy, state));
     if (first > rounded_need) {
-        if (state->largest_bytes > 0) assert_in_range(first, 1, policy->growth_bytes_max);
         assert_in_range(first, 1, state->refused_bytes - 1);
+        if (state->is_first) return;
+        size_t left =
+            tn_min(policy->limit_bytes - state->footprint_bytes, state->device_free_bytes);
+        assert_in_range(first, 1, policy->growth_bytes_max);
+        assert_in_range(first, 1, tn_max(left / 4, granule));
     }
 }
 
@@ -509,10 +670,10 @@ static void only_the_first_is_all(void **state)
 {
     struct tn_growth_policy policy = plain;
     policy.takes_all = true;
-    struct tn_growth_state held = holding(10 * MB);
+    struct tn_growth_state held = holding(10 * MB, 10 * MB);
     held.device_free_bytes = 500 * MB;
     assert_false(tn_growth_wishes_all(&policy, &held));
-    expect_first(&policy, &held, 1, 20 * MB);
+    expect_first(&policy, &held, 1, 10 * MB);
     assert_int_equal(tn_growth_next_bytes(&policy, &held, 20 * MB, 1), 10 * MB);
 }
 
@@ -522,18 +683,26 @@ int main(void)
         cmocka_unit_test(the_first_static_pool_has_the_initial_size),
         cmocka_unit_test(a_need_beyond_the_initial_size_is_met),
         cmocka_unit_test(without_an_initial_size_the_need_is_the_size),
-        cmocka_unit_test(a_further_static_pool_is_the_factor_times_the_largest),
+        cmocka_unit_test(a_full_pool_grows_to_the_factor_times_what_it_holds),
+        cmocka_unit_test(a_pool_grows_to_the_factor_times_what_is_in_use),
+        cmocka_unit_test(a_scattered_pool_grows_by_an_eighth),
+        cmocka_unit_test(requests_of_one_size_fill_their_pieces),
         cmocka_unit_test(the_factor_may_be_one_or_a_fraction_more),
         cmocka_unit_test(a_wish_that_no_size_holds_is_cut_down),
         cmocka_unit_test(the_largest_needs_are_met_as_they_are),
         cmocka_unit_test(the_users_cap_cuts_the_wish),
         cmocka_unit_test(the_users_cap_does_not_cut_the_first),
         cmocka_unit_test(the_users_cap_does_not_cut_the_need),
-        cmocka_unit_test(the_limit_leaves_what_is_not_held),
+        cmocka_unit_test(a_wish_takes_a_quarter_of_what_the_limit_leaves),
+        cmocka_unit_test(the_first_takes_all_that_the_limit_leaves),
+        cmocka_unit_test(a_wish_takes_a_quarter_of_what_the_device_has_free),
+        cmocka_unit_test(the_device_is_asked_for_large_wishes_alone),
+        cmocka_unit_test(a_limit_is_used_up_by_few_pieces),
         cmocka_unit_test(a_need_beyond_the_limit_is_not_asked_for),
         cmocka_unit_test(the_vendors_cap_cuts_the_wish_and_refuses_the_need),
         cmocka_unit_test(the_chunk_numbers_left_cut_the_wish_and_refuse_the_need),
         cmocka_unit_test(sizes_are_rounded_up_to_the_granularity),
+        cmocka_unit_test(sizes_are_the_same_on_all_vendors),
         cmocka_unit_test(sizes_are_rounded_down_where_the_vendor_ends),
         cmocka_unit_test(the_limit_is_used_to_the_last_byte),
         cmocka_unit_test(an_initial_size_near_the_limit_is_had_in_full),

@@ -25,13 +25,26 @@ static void grows_at_the_first_allocation_by_a_factor_of_two(void **state)
 {
     create();
     assert_int_equal(backend.acquire_count, 0);
-    for (int i = 0; i < 4; i++)
-        alloc(60 * KIB);
-    expect_asked(64, 128, 256);
+    for (int i = 0; i < 5; i++)
+        alloc(64 * KIB);
+    expect_asked(64, 64, 128, 256);
     tarn_stats stats = stats_of(pool);
-    assert_int_equal(stats.footprint_bytes, 448 * KIB);
-    assert_int_equal(stats.static_pool_count, 3);
-    assert_int_equal(stats.vendor_alloc_count, 3);
+    assert_int_equal(stats.footprint_bytes, 512 * KIB);
+    assert_int_equal(stats.static_pool_count, 4);
+    assert_int_equal(stats.vendor_alloc_count, 4);
+}
+
+/* Growth follows what is in use, not what is held. */
+static void little_is_taken_when_much_is_free(void **state)
+{
+    create();
+    void *most = alloc(56 * KIB);
+    alloc(8 * KIB);
+    free_one(most);
+    alloc(60 * KIB); /* 56 are free */
+    expect_asked(64, 60);
+    alloc(60 * KIB); /* an eighth of what is held is less */
+    expect_asked(64, 60, 60);
 }
 
 static void a_request_larger_than_the_growth_gets_its_own_size(void **state)
@@ -54,9 +67,11 @@ static void growth_stays_under_the_users_cap(void **state)
     options.growth_bytes_max = 100 * KIB;
     create();
     for (int i = 0; i < 3; i++)
-        alloc(60 * KIB);
+        alloc(64 * KIB);
+    alloc(60 * KIB);
+    alloc(20 * KIB);
     alloc(200 * KIB);
-    expect_asked(64, 100, 100, 200);
+    expect_asked(64, 64, 64, 60, 100, 200);
 }
 
 static void growth_stays_under_the_limit(void **state)
@@ -64,7 +79,7 @@ static void growth_stays_under_the_limit(void **state)
     options.limit_bytes = 150 * KIB;
     create();
     alloc(60 * KIB);
-    alloc(60 * KIB);
+    alloc(85 * KIB);
     /* All that is left, although it is no whole pages. */
     expect_asked(64, 86);
     expect_refused(TARN_STATUS_OVER_LIMIT, 60 * KIB);
@@ -98,10 +113,13 @@ static void a_refused_wish_halves_down_to_the_need_and_is_not_repeated(void **st
     create();
     void *first = alloc(30 * KIB);
     expect_asked(1024, 512, 256, 128);
-    alloc(90 * KIB);
+    alloc(98 * KIB);
     alloc(60 * KIB);
-    /* Twice 128 was refused before: half of it is the wish now, and then the need. */
-    expect_asked(1024, 512, 256, 128, 128, 64);
+    /* Twice the need, and then the need. */
+    expect_asked(1024, 512, 256, 128, 120, 60);
+    /* 188 are in use, and 120 was refused. The wish is half of 188, in whole requests. */
+    alloc(12 * KIB);
+    expect_asked(1024, 512, 256, 128, 120, 60, 84, 44, 24, 12);
     free_one(first);
 }
 
@@ -381,14 +399,14 @@ static void misaligned_backing_is_cut_on_chunk_boundaries(void **state)
     }
 }
 
-static void an_infinite_growth_factor_takes_what_there_is(void **state)
+static void an_infinite_growth_factor_takes_a_quarter_of_what_there_is(void **state)
 {
     options.growth_factor = (double)INFINITY;
     options.limit_bytes = 1024 * KIB;
     create();
-    alloc(60 * KIB);
-    alloc(60 * KIB);
-    expect_asked(64, 960);
+    alloc(64 * KIB);
+    alloc(8 * KIB);
+    expect_asked(64, 240);
 }
 
 /* --- trim -------------------------------------------------------------------------------------- */
@@ -396,7 +414,7 @@ static void an_infinite_growth_factor_takes_what_there_is(void **state)
 static void trim_gives_back_the_newest_first_and_keeps_what_it_is_told(void **state)
 {
     create();
-    void *a = alloc(60 * KIB), *b = alloc(120 * KIB), *c = alloc(250 * KIB);
+    void *a = alloc(64 * KIB), *b = alloc(128 * KIB), *c = alloc(256 * KIB);
     size_t released;
     expect_ok(tarn_pool_trim(pool, 0, &released));
     assert_int_equal(released, 0);
@@ -612,6 +630,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up_without_pool, tear_down)
     const struct CMUnitTest tests[] = {
         CASE(grows_at_the_first_allocation_by_a_factor_of_two),
+        CASE(little_is_taken_when_much_is_free),
         CASE(a_request_larger_than_the_growth_gets_its_own_size),
         CASE(no_initial_size_means_as_much_as_needed),
         CASE(growth_stays_under_the_users_cap),
@@ -637,7 +656,7 @@ int main(void)
         CASE(statistics_tell_fragmentation_and_metadata),
         CASE(creations_that_fail_wake_no_resting_handle),
         CASE(misaligned_backing_is_cut_on_chunk_boundaries),
-        CASE(an_infinite_growth_factor_takes_what_there_is),
+        CASE(an_infinite_growth_factor_takes_a_quarter_of_what_there_is),
         CASE(trim_gives_back_the_newest_first_and_keeps_what_it_is_told),
         CASE(a_new_static_pool_takes_the_numbers_of_one_that_left),
         CASE(a_piece_that_the_vendor_refuses_is_reported),

@@ -111,7 +111,7 @@ static void each_static_pool_is_told_once_in_time(void **state)
     assert_int_equal(found.static_pool_bytes, told.pieces[0].size_bytes);
     assert_int_equal(found.static_pool_id, told.pieces[0].id);
 
-    void *b = alloc(60 * KIB);
+    void *b = alloc(128 * KIB);
     free_one(b);
     assert_int_equal(told.created_count, 2);
     assert_int_equal(told.destroyed_count, 0);
@@ -221,7 +221,7 @@ static void trim_with(const struct piece *piece)
 static void two_trims_at_once_keep_what_they_are_told(void **state)
 {
     create();
-    void *a = alloc(60 * KIB), *b = alloc(120 * KIB), *c = alloc(250 * KIB);
+    void *a = alloc(64 * KIB), *b = alloc(128 * KIB), *c = alloc(256 * KIB);
     free_one(a);
     free_one(b);
     free_one(c);

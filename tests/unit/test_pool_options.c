@@ -366,16 +366,48 @@ static void all_there_is_needs_a_device_that_tells(void **state)
     expect_refused(TARN_STATUS_VENDOR_ERROR, KIB);
 }
 
+/* --- growth near the end of the device ------------------------------------------------------------ */
+
+static void near_the_devices_end_growth_is_small(void **state)
+{
+    backend.total_bytes = 1024 * MIB;
+    options.initial_bytes = 256 * MIB;
+    create();
+    alloc(256 * MIB);
+    alloc(KIB);
+    assert_int_equal(backend.asked_bytes[1],
+                     192 * MIB); /* a quarter of 768, and not as much as is in use */
+    backend.foreign_bytes = 700 * MIB;
+    alloc(192 * MIB - KIB);
+    alloc(KIB);
+    assert_int_equal(backend.asked_bytes[2], 2 * MIB); /* nothing is free */
+    alloc(200 * MIB);
+    assert_int_equal(backend.asked_bytes[3], 200 * MIB); /* the need is tried all the same */
+}
+
+static void a_device_that_does_not_tell_is_no_obstacle(void **state)
+{
+    options.initial_bytes = 256 * MIB;
+    create();
+    alloc(256 * MIB);
+    alloc(KIB);
+    assert_int_equal(backend.asked_bytes[1], 256 * MIB);
+}
+
 static void omega_h_has_a_preset(void **state)
 {
     options = (tarn_pool_options)TARN_POOL_OPTIONS_OMEGA_H_INIT;
     options.backend = &opened;
     backend.granularity_bytes = 256;
     create();
-    alloc(1);
-    assert_in_range(backend.asked_bytes[0], 700000000, 700001023); /* whole chunks */
     alloc(700000000);
-    assert_int_equal(backend.asked_bytes[1], 2 * backend.asked_bytes[0]);
+    assert_in_range(backend.asked_bytes[0], 700000000, 700001023); /* whole chunks */
+    /* Each piece is as large as all that is in use, without a cap. */
+    alloc(1024);
+    assert_in_range(backend.asked_bytes[1], 700000000, 700000000 + 2 * MIB);
+    alloc(backend.asked_bytes[1] - 1024);
+    alloc(1024);
+    assert_in_range(backend.asked_bytes[2], 1400000000, 1400000000 + 4 * MIB);
 }
 
 int main(void)
@@ -404,6 +436,8 @@ int main(void)
         CASE(all_there_is_can_be_taken),
         CASE(all_there_is_may_be_less_than_a_chunk),
         CASE(all_there_is_needs_a_device_that_tells),
+        CASE(near_the_devices_end_growth_is_small),
+        CASE(a_device_that_does_not_tell_is_no_obstacle),
         CASE(omega_h_has_a_preset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -149,7 +149,7 @@ static void an_alignment_stays(void **state)
 static void another_static_pool_is_never_taken(void **state)
 {
     options.limit_bytes = 0;
-    options.growth_factor = 1.0;
+    grow_by_pieces_of(64 * KIB);
     create_anew();
     char *x = alloc(64 * KIB), *y = alloc(KIB);
     expect_not_resized(TARN_STATUS_NOT_IN_PLACE, x, 65 * KIB, NULL, "room for 65536");

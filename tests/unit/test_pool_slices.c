@@ -862,8 +862,8 @@ static void with_the_last_slice_everything_goes_back(void **state)
 
 static void the_threshold_holds_for_static_pools_of_slabs(void **state)
 {
-    options.initial_bytes = 16 * KIB;
-    options.growth_factor = 1.0;
+    grow_by_pieces_of(16 * KIB);
+    options.limit_bytes = 0;
     options.release_threshold_bytes = 1;
     create_anew();
     char *slices[64];

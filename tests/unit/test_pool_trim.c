@@ -9,8 +9,7 @@
 static int set_up_steady(void **state)
 {
     begin_fixture(false);
-    options.initial_bytes = 64 * KIB;
-    options.growth_factor = 1.0;
+    grow_by_pieces_of(64 * KIB);
     return 0;
 }
 
@@ -23,11 +22,11 @@ static int tear_down_held(void **state)
 
 static void *addresses[8];
 
-/* A static pool of 64 KiB each. */
+/* A static pool of 64 KiB each. The first has 4 KiB left. */
 static void alloc_static_pools(unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
-        addresses[i] = alloc(60 * KIB);
+        addresses[i] = alloc(i == 0 ? 60 * KIB : 64 * KIB);
     assert_int_equal(stats_of(pool).static_pool_count, count);
 }
 

@@ -738,7 +738,7 @@ static void of_all_who_free_the_same_one_does(void **state)
 }
 
 #define TEST(function) \
-    cmocka_unit_test_setup_teardown(function, set_up_with_default_options, tear_down_empty)
+    cmocka_unit_test_setup_teardown(function, set_up_with_64_mib, tear_down_empty)
 
 int main(void)
 {

@@ -6,6 +6,24 @@
 
 #include "../../base/arith.h"
 
+/* A wish is at least one of so many parts of the bytes by which a pool grows that has nothing free. */
+#define SCATTERED_PARTS 8
+
+/* A wish is at most one of so many parts of what is left. With 4 parts some 40 pieces use up 100 GB. */
+#define LEFT_PARTS 4
+
+/* For a smaller wish the device is not asked how much it has free. */
+#define ASKING_WISH_BYTES_MIN ((size_t)64 << 20)
+
+/* Returns the bytes of which sizes are whole multiples where that is possible. */
+static size_t granule_bytes(const struct tn_growth_policy *policy,
+                            const struct tn_growth_state *state)
+{
+    bool is_large = state->footprint_bytes >= policy->common_granularity_bytes;
+    return is_large ? tn_max(policy->granularity_bytes, policy->common_granularity_bytes)
+                    : policy->granularity_bytes;
+}
+
 /* Returns the bytes that the limit leaves. */
 static size_t left_bytes(const struct tn_growth_policy *policy, const struct tn_growth_state *state)
 {
@@ -17,16 +35,48 @@ static size_t left_bytes(const struct tn_growth_policy *policy, const struct tn_
 bool tn_growth_wishes_all(const struct tn_growth_policy *policy,
                           const struct tn_growth_state *state)
 {
-    return policy->takes_all && state->largest_bytes == 0;
+    return policy->takes_all && state->is_first;
+}
+
+/* Returns the product, or SIZE_MAX if a size_t cannot hold it. The factor may be infinite. */
+static size_t multiplied(size_t bytes, double factor)
+{
+    if (bytes == 0) return 0;
+    double product = factor * (double)bytes;
+    return product < (double)SIZE_MAX ? (size_t)product : SIZE_MAX;
+}
+
+static size_t further_wish_bytes(const struct tn_growth_policy *policy,
+                                 const struct tn_growth_state *state)
+{
+    size_t total = multiplied(state->used_bytes, policy->factor);
+    size_t held = state->footprint_bytes;
+    size_t least = multiplied(held, policy->factor - 1) / SCATTERED_PARTS;
+    return tn_max(total > held ? total - held : 0, least);
 }
 
 static size_t wish_bytes(const struct tn_growth_policy *policy, const struct tn_growth_state *state)
 {
     if (tn_growth_wishes_all(policy, state)) return state->device_free_bytes;
-    if (state->largest_bytes == 0) return policy->initial_bytes;
-    double wish = policy->factor * (double)state->largest_bytes;
-    /* False for products that a size_t cannot hold, infinity included. */
-    return wish < (double)SIZE_MAX ? (size_t)wish : SIZE_MAX;
+    return state->is_first ? policy->initial_bytes : further_wish_bytes(policy, state);
+}
+
+bool tn_growth_asks_device(const struct tn_growth_policy *policy,
+                           const struct tn_growth_state *state, size_t needed_bytes)
+{
+    if (tn_growth_wishes_all(policy, state)) return true;
+    size_t wish = tn_min(wish_bytes(policy, state), policy->growth_bytes_max);
+    return !state->is_first && wish > needed_bytes && wish >= ASKING_WISH_BYTES_MIN;
+}
+
+/* Returns the cap on the wish for a further static pool. The vendor takes a granule at least, so a wish of one is
+ * always allowed. The first static pool has an option of its own. */
+static size_t further_bytes_max(const struct tn_growth_policy *policy,
+                                const struct tn_growth_state *state)
+{
+    if (state->is_first) return SIZE_MAX;
+    size_t part = tn_min(left_bytes(policy, state), state->device_free_bytes) / LEFT_PARTS;
+    return tn_min(tn_max(part, granule_bytes(policy, state)), policy->growth_bytes_max);
 }
 
 /* Rounds `bytes` to a multiple of the granularity of at most `most`: up if possible, else down. If there is
@@ -40,26 +90,33 @@ static size_t rounded_bytes(size_t bytes, size_t granularity, size_t most)
     return rounded > 0 ? rounded : bytes;
 }
 
-size_t tn_growth_first_bytes(const struct tn_growth_policy *policy,
-                             const struct tn_growth_state *state, size_t needed_bytes)
+/* Returns the wish within the caps but for the limit. */
+static size_t capped_wish_bytes(const struct tn_growth_policy *policy,
+                                const struct tn_growth_state *state, size_t needed_bytes,
+                                size_t piece_bytes_max)
 {
-    size_t left = left_bytes(policy, state);
-    size_t piece_max = tn_min(policy->allocation_bytes_max, state->numbered_bytes_max);
-    if (needed_bytes > tn_min(left, piece_max)) return 0;
-
     size_t wish = wish_bytes(policy, state);
-    /* The first static pool has an option of its own. */
-    size_t cap = state->largest_bytes > 0 ? policy->growth_bytes_max : SIZE_MAX;
-    size_t most = tn_min(tn_min(cap, piece_max), state->refused_bytes - 1);
+    size_t cap = further_bytes_max(policy, state);
+    size_t most = tn_min(tn_min(cap, piece_bytes_max), state->refused_bytes - 1);
     if (tn_growth_wishes_all(policy, state)) {
         most = tn_min(most, wish);
     } else {
         while (wish >= state->refused_bytes)
             wish /= 2;
     }
-    wish = tn_min(rounded_bytes(wish, policy->granularity_bytes, most), left);
+    if (!state->is_first) wish = tn_min(wish, most) / needed_bytes * needed_bytes;
+    return rounded_bytes(wish, granule_bytes(policy, state), most);
+}
+
+size_t tn_growth_first_bytes(const struct tn_growth_policy *policy,
+                             const struct tn_growth_state *state, size_t needed_bytes)
+{
+    size_t left = left_bytes(policy, state);
+    size_t piece_max = tn_min(policy->allocation_bytes_max, state->numbered_bytes_max);
+    if (needed_bytes > tn_min(left, piece_max)) return 0;
+    size_t wish = tn_min(capped_wish_bytes(policy, state, needed_bytes, piece_max), left);
     if (wish >= needed_bytes) return wish;
-    size_t rounded = rounded_bytes(needed_bytes, policy->granularity_bytes, piece_max);
+    size_t rounded = rounded_bytes(needed_bytes, granule_bytes(policy, state), piece_max);
     return tn_max(tn_min(rounded, left), needed_bytes);
 }
 

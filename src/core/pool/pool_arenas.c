@@ -268,19 +268,10 @@ static enum tn_served alloc_or_borrow(struct tarn_pool *pool, struct tn_arena *a
  * instead, but most of them wait for the streams of other threads. */
 static bool may_grow(struct tarn_pool *pool)
 {
-    struct tn_arenas *arenas = &pool->arenas;
     tn_pool_lock(pool);
-    size_t used_bytes = pool->own.stats.used_bytes;
-    for (uint32_t i = 0; i < TN_ARENA_COUNT; i++) {
-        tn_biased_mutex_lock(&arenas->all[i].lock);
-        if (arenas->all[i].is_active) {
-            tn_arena_empty_mailbox(pool, &arenas->all[i]);
-            used_bytes += arenas->all[i].part.stats.used_bytes;
-        }
-        tn_biased_mutex_unlock(&arenas->all[i].lock);
-    }
-    bool is_well_used = !pool->range && !pool->is_over_callers_memory &&
-                        pool->own.stats.footprint_bytes / FOOTPRINT_TO_USED_MAX < used_bytes;
+    bool is_well_used =
+        !pool->range && !pool->is_over_callers_memory &&
+        pool->own.stats.footprint_bytes / FOOTPRINT_TO_USED_MAX < tn_arenas_sum_used(pool);
     tn_pool_unlock(pool);
     return is_well_used;
 }

@@ -86,3 +86,20 @@ void tn_arenas_gather(struct tarn_pool *pool)
         pool->lock.wait_count = 0;
     }
 }
+
+size_t tn_arenas_sum_used(struct tarn_pool *pool)
+{
+    TN_ASSERT(tn_pool_is_locked(pool));
+    size_t used_bytes = pool->own.stats.used_bytes;
+    if (!tn_arenas_are_active(&pool->arenas)) return used_bytes;
+    for (uint32_t i = 0; i < TN_ARENA_COUNT; i++) {
+        struct tn_arena *arena = &pool->arenas.all[i];
+        tn_biased_mutex_lock(&arena->lock);
+        if (arena->is_active) {
+            tn_arena_empty_mailbox(pool, arena);
+            used_bytes += arena->part.stats.used_bytes;
+        }
+        tn_biased_mutex_unlock(&arena->lock);
+    }
+    return used_bytes;
+}

@@ -17,6 +17,10 @@ void tn_arenas_gather(struct tarn_pool *pool);
 /* Frees the posted allocations and the kept slabs of an active arena. Requires the arena's lock. */
 void tn_arena_free_unused(struct tarn_pool *pool, struct tn_arena *arena);
 
+/* Returns the bytes of live allocations, with those of the arenas, which keep what they have. Frees the posted
+ * allocations. Requires the pool's lock. */
+size_t tn_arenas_sum_used(struct tarn_pool *pool);
+
 /* Locks the pool, with the arenas gathered and no slab kept. tn_pool_unlock ends it. */
 static inline void tn_pool_lock_and_gather(struct tarn_pool *pool)
 {

@@ -49,13 +49,15 @@ static bool ample_bytes(const struct tarn_pool *pool, const struct tn_request *r
 
 static struct tn_growth_state growth_state(struct tarn_pool *pool)
 {
-    struct tn_growth_state state = { .refused_bytes = pool->refused_bytes };
+    struct tn_growth_state state = {
+        .refused_bytes = pool->refused_bytes,
+        .device_free_bytes = SIZE_MAX,
+    };
     tn_pool_lock(pool);
     state.footprint_bytes = pool->own.stats.footprint_bytes;
-    for (uint32_t i = 0; i < pool->list.count; i++) {
-        const struct tn_static_pool *static_pool = pool->list.by_chunk[i].static_pool;
-        state.largest_bytes = tn_max(state.largest_bytes, static_pool->backing_bytes);
-    }
+    state.used_bytes = tn_arenas_sum_used(pool) +
+                       ((size_t)tn_pool_sum_captured(pool).chunk_count << pool->chunk_log2);
+    state.is_first = pool->list.count == 0;
     uint32_t numbers =
         tn_static_pool_list_longest_run(&pool->list, TN_START_GROUP_CHUNKS, TN_CHUNK_COUNT_MAX);
     tn_pool_unlock(pool);
@@ -236,11 +238,11 @@ static tarn_backend_result acquire_backing(struct tarn_pool *pool, size_t needed
     }
     if (pool->passes_through) {
         policy.growth_bytes_max = needed;
-        policy.granularity_bytes = 1;
+        policy.granularity_bytes = policy.common_granularity_bytes = 1;
     }
     tarn_backend_result result = TARN_BACKEND_RESULT_OK;
-    if (tn_growth_wishes_all(&policy, &state)) result = ask_for_free_bytes(pool, &state);
-    if (result.status != TARN_STATUS_OK) return result;
+    if (tn_growth_asks_device(&policy, &state, needed)) result = ask_for_free_bytes(pool, &state);
+    if (tn_growth_wishes_all(&policy, &state) && result.status != TARN_STATUS_OK) return result;
     size_t *asked_bytes = &acquired->backing_bytes;
     *asked_bytes = tn_growth_first_bytes(&policy, &state, needed);
     result.status = TARN_STATUS_OVER_LIMIT;

@@ -116,6 +116,7 @@ tarn_status tn_pool_options_resolve(const tarn_pool_options *options, const tarn
         .limit_bytes = limit_bytes,
         .allocation_bytes_max = properties->allocation_bytes_max,
         .granularity_bytes = properties->granularity_bytes,
+        .common_granularity_bytes = TN_GROWTH_COMMON_GRANULARITY,
     };
     return TARN_STATUS_OK;
 }
