@@ -272,7 +272,7 @@ TARN_API tarn_status tarn_backend_device_count(int *count_out);
  * Writes the calling thread's current device: the one that cudaSetDevice or hipSetDevice has set, 0 at first.
  * Level Zero has no current device; there, and with host memory, it is 0. Creates no context.
  * Status: INVALID_ARGUMENT: device_out is NULL. NO_DEVICE, FORKED, VENDOR_ERROR: as of tarn_backend_open.
- * Cost: that of the vendor's cheapest query: 12 ns with CUDA 12 and newer.
+ * Cost: that of the vendor's cheapest query: 12 to 36 ns with CUDA 12 and newer.
  */
 TARN_API tarn_status tarn_backend_current_device(int *device_out);
 

@@ -117,7 +117,7 @@ extern "C" {
  *  - Those of tarn_pool_create and tarn_backend_open. If an option or device is refused, the message ends with the
  *    variables that are set.
  * Cost: that of tarn_pool_alloc; if the process sees several devices, also the vendor's query for the current device,
- * 12 ns with CUDA 12 and newer. Without such a query an answer could be wrong, because a thread may set another device at
+ * 12 to 36 ns with CUDA 12 and newer. Without such a query an answer could be wrong, because a thread may set another device at
  * any moment.
  */
 TARN_API tarn_status tarn_malloc(size_t size_bytes, void **address_out);
